@@ -1,0 +1,13 @@
+//! Vocabulary shared by every crate: typed ids and dense maps, source spans, diagnostics, units.
+//!
+//! Main types: [`Span`], [`Diagnostic`], [`IdMap`], the units in [`units`].
+//! This crate does not know about PTX, GPUs, files or terminals.
+
+mod diagnostic;
+mod id;
+mod span;
+pub mod units;
+
+pub use diagnostic::{Diagnostic, Label, Severity};
+pub use id::{Id, IdMap};
+pub use span::{LineIndex, Span};
