@@ -1,0 +1,222 @@
+//! Instructions and their operands.
+
+use std::fmt;
+
+use warplens_isa::{Modifiers, Op, Pc, ScalarType, SpecialRegister, StateSpace};
+
+use crate::{FunctionId, VariableId};
+
+/// Register file that a register lives in.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Bank {
+    /// One value per lane, in 32-bit words.
+    Vector,
+    /// One value per warp, in 32-bit words.
+    Uniform,
+    /// One bit per lane.
+    Predicate,
+    /// One bit per warp.
+    UniformPredicate,
+    /// Convergence barriers: a set of lanes that wait for each other.
+    Convergence,
+}
+
+/// Number of bits that a register holds.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Width {
+    /// A predicate or a convergence barrier.
+    One,
+    /// One word. Narrower values lie in its low bits, zero-extended.
+    Word,
+    /// Two consecutive words, least significant first.
+    Pair,
+    /// Four consecutive words, least significant first.
+    Quad,
+}
+
+impl Width {
+    /// The width that holds a value of `bits` bits.
+    pub const fn of_bits(bits: u32) -> Self {
+        match bits {
+            1 => Self::One,
+            2..=32 => Self::Word,
+            33..=64 => Self::Pair,
+            _ => Self::Quad,
+        }
+    }
+
+    /// Words that the register takes in its bank (1 for a predicate).
+    pub const fn words(self) -> u32 {
+        match self {
+            Self::One | Self::Word => 1,
+            Self::Pair => 2,
+            Self::Quad => 4,
+        }
+    }
+
+    /// Bits that the register holds.
+    pub const fn bits(self) -> u32 {
+        match self {
+            Self::One => 1,
+            Self::Word => 32,
+            Self::Pair => 64,
+            Self::Quad => 128,
+        }
+    }
+}
+
+/// A register: wide ones name their first word, so that a pair and its halves alias as they do in machine code.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Register {
+    /// Register file.
+    pub bank: Bank,
+    /// Width.
+    pub width: Width,
+    /// First word (or predicate) in the bank.
+    pub index: u32,
+}
+
+impl Register {
+    /// A per-lane register of `width` at word `index`.
+    pub const fn vector(index: u32, width: Width) -> Self {
+        Self { bank: Bank::Vector, width, index }
+    }
+
+    /// A per-lane predicate.
+    pub const fn predicate(index: u32) -> Self {
+        Self { bank: Bank::Predicate, width: Width::One, index }
+    }
+
+    /// The words of the bank that the register covers.
+    pub fn words(self) -> std::ops::Range<u32> {
+        self.index..self.index + self.width.words()
+    }
+}
+
+impl fmt::Debug for Register {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let bank = match self.bank {
+            Bank::Vector => "r",
+            Bank::Uniform => "ur",
+            Bank::Predicate => "p",
+            Bank::UniformPredicate => "up",
+            Bank::Convergence => "cb",
+        };
+        let width = match self.width {
+            Width::One | Width::Word => "",
+            Width::Pair => ".64",
+            Width::Quad => ".128",
+        };
+        write!(f, "{bank}{}{width}", self.index)
+    }
+}
+
+/// A source of an instruction.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Operand {
+    /// A register.
+    Register(Register),
+    /// A predicate register, complemented.
+    NotPredicate(Register),
+    /// A constant: the bits of the value in the operation's type, zero-extended.
+    Immediate(u64),
+    /// A special register.
+    Special(SpecialRegister),
+    /// Address of a variable in its own state space, plus an offset. `generic` asks for the generic address.
+    Variable {
+        /// The variable.
+        variable: VariableId,
+        /// Bytes added to its address.
+        offset: i64,
+        /// The address is generic.
+        generic: bool,
+    },
+    /// Byte offset in the local memory of the function's frame.
+    Frame(i64),
+    /// Address of a function.
+    Function(FunctionId),
+}
+
+impl Operand {
+    /// The register that the operand reads, if it is one.
+    pub const fn register(&self) -> Option<Register> {
+        match self {
+            Self::Register(register) | Self::NotPredicate(register) => Some(*register),
+            _ => None,
+        }
+    }
+}
+
+/// Predicate under which an instruction takes effect in a lane.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Guard {
+    /// The predicate.
+    pub predicate: Register,
+    /// The instruction takes effect where the predicate is false.
+    pub negated: bool,
+}
+
+/// What a memory operation touches. The type of the instruction is the type of one element.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct MemoryReference {
+    /// State space as written.
+    pub space: StateSpace,
+    /// Address, before the offset.
+    pub base: Operand,
+    /// Bytes added to the base.
+    pub offset: i64,
+    /// Elements per lane: 1, 2, 4 or 8.
+    pub elements: u8,
+}
+
+/// One operation.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Inst {
+    /// The source instruction that it belongs to.
+    pub pc: Pc,
+    /// What it does.
+    pub op: Op,
+    /// Type of the operation: of the result, and of the sources unless `source_ty` differs.
+    pub ty: ScalarType,
+    /// Type of the sources of conversions and comparisons; equal to `ty` elsewhere.
+    pub source_ty: ScalarType,
+    /// Refinements.
+    pub modifiers: Modifiers,
+    /// Predicate.
+    pub guard: Option<Guard>,
+    /// Registers written. `None` is a sink.
+    pub destinations: Vec<Option<Register>>,
+    /// Values read, without those of `memory` and `guard`. A load has none, a store its elements, an atomic its operands.
+    pub sources: Vec<Operand>,
+    /// Memory touched.
+    pub memory: Option<MemoryReference>,
+}
+
+impl Inst {
+    /// An instruction without guard, memory and operands.
+    pub fn new(pc: Pc, op: Op, ty: ScalarType) -> Self {
+        Self {
+            pc,
+            op,
+            ty,
+            source_ty: ty,
+            modifiers: Modifiers::default(),
+            guard: None,
+            destinations: Vec::new(),
+            sources: Vec::new(),
+            memory: None,
+        }
+    }
+
+    /// Registers read: sources, address and guard.
+    pub fn reads(&self) -> impl Iterator<Item = Register> + '_ {
+        let sources = self.sources.iter().filter_map(Operand::register);
+        let address = self.memory.iter().filter_map(|memory| memory.base.register());
+        sources.chain(address).chain(self.guard.map(|guard| guard.predicate))
+    }
+
+    /// Registers written.
+    pub fn writes(&self) -> impl Iterator<Item = Register> + '_ {
+        self.destinations.iter().flatten().copied()
+    }
+}

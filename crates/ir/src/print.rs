@@ -1,0 +1,99 @@
+//! Text form of the IR, for dumps and goldens.
+
+use std::fmt::Write;
+
+use crate::{Flow, Function, Inst, Module, Operand};
+
+/// The whole module as text.
+pub fn print(module: &Module) -> String {
+    let mut text = String::new();
+    for (_, variable) in module.variables.iter() {
+        let _ = writeln!(
+            text,
+            "variable {} {} {} bytes align {}",
+            variable.name, variable.space, variable.bytes, variable.align
+        );
+    }
+    for (_, function) in module.functions.iter() {
+        print_function(module, function, &mut text);
+    }
+    text
+}
+
+fn print_function(module: &Module, function: &Function, text: &mut String) {
+    let kind = if function.is_kernel() { "kernel" } else { "device" };
+    let _ = writeln!(text, "{kind} {} {{", function.name);
+    for parameter in &function.parameters {
+        let _ = writeln!(
+            text,
+            "  parameter {} {} at {} size {}",
+            parameter.name, parameter.ty, parameter.offset, parameter.bytes
+        );
+    }
+    for block in function.block_ids() {
+        let body = &module.blocks[block];
+        let label = body.label.as_deref().map(|label| format!(" ({label})")).unwrap_or_default();
+        let _ = writeln!(text, "  {block}{label}:");
+        for inst in &body.insts {
+            let _ = writeln!(text, "    {}", inst_text(module, inst));
+        }
+        let _ = writeln!(text, "    -> {}", flow_text(module, &body.flow));
+    }
+    text.push_str("}\n");
+}
+
+/// One instruction as text.
+fn inst_text(module: &Module, inst: &Inst) -> String {
+    let mut text = String::new();
+    if let Some(guard) = inst.guard {
+        let _ = write!(text, "@{}{:?} ", if guard.negated { "!" } else { "" }, guard.predicate);
+    }
+    let _ = write!(text, "{}.{}", inst.op.name(), inst.ty);
+    if inst.source_ty != inst.ty {
+        let _ = write!(text, ".{}", inst.source_ty);
+    }
+    let destinations = inst.destinations.iter().map(|register| match register {
+        Some(register) => format!("{register:?}"),
+        None => "_".to_owned(),
+    });
+    let memory = inst.memory.iter().map(|memory| {
+        let base = operand_text(module, &memory.base);
+        format!("{}[{base}{:+}]x{}", memory.space, memory.offset, memory.elements)
+    });
+    let sources = inst.sources.iter().map(|operand| operand_text(module, operand));
+    let operands: Vec<String> = destinations.chain(memory).chain(sources).collect();
+    let _ = write!(text, " {}", operands.join(", "));
+    text
+}
+
+fn operand_text(module: &Module, operand: &Operand) -> String {
+    match operand {
+        Operand::Register(register) => format!("{register:?}"),
+        Operand::NotPredicate(register) => format!("!{register:?}"),
+        Operand::Immediate(bits) => format!("{bits:#x}"),
+        Operand::Special(register) => format!("{register:?}"),
+        Operand::Variable { variable, offset, generic } => {
+            let kind = if *generic { "generic " } else { "" };
+            format!("&{kind}{}{offset:+}", module.variables[*variable].name)
+        }
+        Operand::Frame(offset) => format!("frame{offset:+}"),
+        Operand::Function(function) => format!("&{}", module.functions[*function].name),
+    }
+}
+
+fn flow_text(module: &Module, flow: &Flow) -> String {
+    let or_else = |next: &Option<_>| next.map(|next| format!(" else {next}")).unwrap_or_default();
+    match flow {
+        Flow::Fallthrough(next) => format!("{next}"),
+        Flow::Branch { taken, next } => format!("{taken}{}", or_else(next)),
+        Flow::Indexed { targets, next } => format!("{targets:?}{}", or_else(next)),
+        Flow::Call { target: crate::CallTarget::Direct(function), next } => {
+            format!("call {} then {next}", module.functions[*function].name)
+        }
+        Flow::Call { target: crate::CallTarget::Indirect(operand, _), next } => {
+            format!("call {} then {next}", operand_text(module, operand))
+        }
+        Flow::Return { next } => format!("return{}", or_else(next)),
+        Flow::Exit { next } => format!("exit{}", or_else(next)),
+    }
+}

@@ -1,0 +1,297 @@
+//! Modifiers of operations: how to round, which comparison, which atomic.
+
+/// Rounding direction. The integer forms (`.rni` and so on) round to an integral value.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum Rounding {
+    /// To nearest, ties to even.
+    #[default]
+    Nearest,
+    /// Towards zero.
+    Zero,
+    /// Towards minus infinity.
+    Down,
+    /// Towards plus infinity.
+    Up,
+    /// To nearest, ties away from zero.
+    NearestAway,
+}
+
+/// Accuracy class of division, reciprocal, square root and the like.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum Precision {
+    /// IEEE 754 correctly rounded.
+    #[default]
+    Ieee,
+    /// `.approx`.
+    Approx,
+    /// `.full`.
+    Full,
+}
+
+/// Comparison of `set`, `setp` and friends. The `u` forms are true when an operand is NaN.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum CompareOp {
+    /// Equal.
+    Eq,
+    /// Not equal.
+    Ne,
+    /// Less.
+    Lt,
+    /// Less or equal.
+    Le,
+    /// Greater.
+    Gt,
+    /// Greater or equal.
+    Ge,
+    /// Unsigned lower.
+    Lo,
+    /// Unsigned lower or same.
+    Ls,
+    /// Unsigned higher.
+    Hi,
+    /// Unsigned higher or same.
+    Hs,
+    /// Equal or unordered.
+    Equ,
+    /// Not equal or unordered.
+    Neu,
+    /// Less or unordered.
+    Ltu,
+    /// Less, equal or unordered.
+    Leu,
+    /// Greater or unordered.
+    Gtu,
+    /// Greater, equal or unordered.
+    Geu,
+    /// Neither operand is NaN.
+    Num,
+    /// An operand is NaN.
+    Nan,
+}
+
+/// How a comparison combines with a predicate operand.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum BoolOp {
+    /// And.
+    And,
+    /// Or.
+    Or,
+    /// Exclusive or.
+    Xor,
+}
+
+/// Read-modify-write operation of an atomic or reduction.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum AtomicOp {
+    /// Bitwise and.
+    And,
+    /// Bitwise or.
+    Or,
+    /// Bitwise exclusive or.
+    Xor,
+    /// Exchange.
+    Exch,
+    /// Compare and swap.
+    Cas,
+    /// Add.
+    Add,
+    /// Increment with wrap-around at the operand.
+    Inc,
+    /// Decrement with wrap-around at the operand.
+    Dec,
+    /// Minimum.
+    Min,
+    /// Maximum.
+    Max,
+}
+
+/// How a shuffle picks its source lane.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum ShuffleMode {
+    /// Lane minus delta.
+    Up,
+    /// Lane plus delta.
+    Down,
+    /// Lane exclusive-or mask.
+    Butterfly,
+    /// Given lane.
+    Index,
+}
+
+/// What a vote answers.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum VoteMode {
+    /// True in all lanes.
+    All,
+    /// True in any lane.
+    Any,
+    /// The same in all lanes.
+    Uniform,
+    /// The mask of lanes in which it is true.
+    Ballot,
+}
+
+/// What `match` compares.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum MatchMode {
+    /// The mask of lanes with the same value.
+    Any,
+    /// The member mask if all lanes agree.
+    All,
+}
+
+/// Reduction over the lanes of a warp.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum ReduxOp {
+    /// Sum.
+    Add,
+    /// Minimum.
+    Min,
+    /// Maximum.
+    Max,
+    /// Bitwise and.
+    And,
+    /// Bitwise or.
+    Or,
+    /// Bitwise exclusive or.
+    Xor,
+}
+
+/// Shift amounts beyond the width.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum ShiftMode {
+    /// Clamp at the width.
+    #[default]
+    Clamp,
+    /// Take the amount modulo the width.
+    Wrap,
+}
+
+/// Byte selection of `prmt`.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum PrmtMode {
+    /// Four selectors.
+    #[default]
+    Default,
+    /// Forward four extract.
+    F4e,
+    /// Backward four extract.
+    B4e,
+    /// Replicate eight.
+    Rc8,
+    /// Edge clamp left.
+    Ecl,
+    /// Edge clamp right.
+    Ecr,
+    /// Replicate sixteen.
+    Rc16,
+}
+
+/// Property that `testp` asks for.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum TestProperty {
+    /// Not infinite and not NaN.
+    Finite,
+    /// Plus or minus infinity.
+    Infinite,
+    /// Not NaN.
+    Number,
+    /// NaN.
+    NotANumber,
+    /// Neither subnormal, zero, infinite nor NaN.
+    Normal,
+    /// Subnormal.
+    Subnormal,
+}
+
+/// Form of a CTA barrier.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum BarrierKind {
+    /// Arrive and wait.
+    Sync,
+    /// Arrive only.
+    Arrive,
+    /// Wait and count the true predicates.
+    ReducePopc,
+    /// Wait and combine the predicates with and.
+    ReduceAnd,
+    /// Wait and combine the predicates with or.
+    ReduceOr,
+}
+
+/// A service of the CUDA device runtime that the emulator provides itself.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum SystemCall {
+    /// `vprintf(format, arguments)`: both are generic addresses; returns a 32-bit count.
+    Vprintf,
+    /// `malloc(bytes)` returns a generic address.
+    Malloc,
+    /// `free(address)`.
+    Free,
+    /// `__assertfail(message, file, line, function, char_size)`.
+    AssertFail,
+}
+
+/// Part that the carry flag plays in an extended-precision operation.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Carry {
+    /// The flag is added in: the last source is the carry predicate.
+    pub reads: bool,
+    /// The flag is written: the last destination is the carry predicate.
+    pub writes: bool,
+}
+
+/// Everything that refines an operation. A field that an operation does not use keeps its default.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Modifiers {
+    /// Rounding of the result.
+    pub rounding: Rounding,
+    /// `.rni`, `.rzi`, `.rmi`, `.rpi`: round to an integral value.
+    pub integral: bool,
+    /// Subnormal inputs and results are flushed to zero.
+    pub ftz: bool,
+    /// Saturate: clamp to [0, 1] for floats, to the type's range for integers.
+    pub sat: bool,
+    /// `.satfinite`.
+    pub satfinite: bool,
+    /// Negative results become zero.
+    pub relu: bool,
+    /// Minimum and maximum return NaN if an operand is NaN.
+    pub nan: bool,
+    /// `.xorsign.abs` of minimum and maximum.
+    pub xorsign_abs: bool,
+    /// Accuracy.
+    pub precision: Precision,
+    /// Comparison.
+    pub compare: Option<CompareOp>,
+    /// Combination with a predicate operand.
+    pub bool_op: Option<BoolOp>,
+    /// Atomic operation.
+    pub atomic: Option<AtomicOp>,
+    /// Shuffle mode.
+    pub shuffle: Option<ShuffleMode>,
+    /// Vote mode.
+    pub vote: Option<VoteMode>,
+    /// Match mode.
+    pub match_mode: Option<MatchMode>,
+    /// Warp reduction.
+    pub redux: Option<ReduxOp>,
+    /// Barrier form.
+    pub barrier: Option<BarrierKind>,
+    /// Shift mode.
+    pub shift: ShiftMode,
+    /// Byte permutation mode.
+    pub prmt: PrmtMode,
+    /// Property of `testp`.
+    pub test: Option<TestProperty>,
+    /// Which service `SystemCall` asks for.
+    pub system: Option<SystemCall>,
+    /// Carry flag.
+    pub carry: Carry,
+    /// `bfind.shiftamt`, `dp2a.hi`, `shf.r`, `cvta.to`, `bar.warp`-like second forms: the meaning stands at the operation.
+    pub alternate: bool,
+    /// The memory access is `.volatile`, `.relaxed`, `.acquire`, `.release` or `.mmio`: never merged or reordered.
+    pub ordered: bool,
+    /// The branch is marked `.uni`.
+    pub uniform: bool,
+}

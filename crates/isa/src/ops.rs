@@ -1,0 +1,319 @@
+//! The table of operations: what each is called, how it is classed, which emulator family executes it.
+
+use crate::{HighLatency, Modifiers, OpClass, Precision, ScalarType};
+
+/// Hands the whole operation table to a macro: `with_ops!(consumer)` expands to
+/// `consumer! { /// doc Name => { class: rule, bind: family } ... }`.
+///
+/// `class` is a rule of this module that turns the type into an [`OpClass`]; `bind` is the function of the emulator
+/// that picks the lane function for the type and modifiers. An operation without either does not compile.
+#[macro_export]
+macro_rules! with_ops {
+    ($consumer:ident) => {
+        $consumer! {
+            /// Copies a value.
+            Mov => { class: virtual_, bind: mov }
+            /// Reads a special register.
+            ReadSpecial => { class: int, bind: read_special }
+            /// Concatenates narrow values into a wide register, least significant first.
+            Pack => { class: virtual_, bind: pack }
+            /// Splits a wide register into narrow values, least significant first.
+            Unpack => { class: virtual_, bind: unpack }
+            /// Turns an address of a state space into a generic one, or back (`alternate`).
+            Cvta => { class: virtual_, bind: cvta }
+            /// True when a generic address lies in the state space.
+            Isspacep => { class: int, bind: isspacep }
+
+            /// Sum. With a carry it is the extended-precision form.
+            Add => { class: by_type, bind: add }
+            /// Difference. With a carry it is the extended-precision form.
+            Sub => { class: by_type, bind: sub }
+            /// Product: floating-point, or the low half of an integer product.
+            Mul => { class: mul, bind: mul }
+            /// High half of an integer product.
+            MulHi => { class: mul, bind: mul_hi }
+            /// Full integer product, twice as wide.
+            MulWide => { class: mul, bind: mul_wide }
+            /// Low half of an integer product, plus an addend.
+            Mad => { class: mul, bind: mad }
+            /// High half of an integer product, plus an addend.
+            MadHi => { class: mul, bind: mad_hi }
+            /// Full integer product plus a wide addend.
+            MadWide => { class: mul, bind: mad_wide }
+            /// Low 32 bits of a 24-bit product.
+            Mul24 => { class: mul, bind: mul24 }
+            /// Bits 47 to 16 of a 24-bit product.
+            Mul24Hi => { class: mul, bind: mul24_hi }
+            /// `Mul24` plus an addend.
+            Mad24 => { class: mul, bind: mad24 }
+            /// `Mul24Hi` plus an addend.
+            Mad24Hi => { class: mul, bind: mad24_hi }
+            /// Floating-point multiply-add with a single rounding.
+            Fma => { class: by_type, bind: fma }
+            /// Sum of absolute differences.
+            Sad => { class: by_type, bind: sad }
+            /// Quotient.
+            Div => { class: divide, bind: div }
+            /// Remainder of an integer division.
+            Rem => { class: divide, bind: rem }
+            /// Absolute value.
+            Abs => { class: by_type, bind: abs }
+            /// Negation.
+            Neg => { class: by_type, bind: neg }
+            /// Minimum of two or three values.
+            Min => { class: by_type, bind: min }
+            /// Maximum of two or three values.
+            Max => { class: by_type, bind: max }
+            /// Reciprocal.
+            Rcp => { class: special, bind: rcp }
+            /// Square root.
+            Sqrt => { class: special, bind: sqrt }
+            /// Reciprocal square root.
+            Rsqrt => { class: special, bind: rsqrt }
+            /// Sine.
+            Sin => { class: special, bind: sin }
+            /// Cosine.
+            Cos => { class: special, bind: cos }
+            /// Power of two.
+            Ex2 => { class: special, bind: ex2 }
+            /// Binary logarithm.
+            Lg2 => { class: special, bind: lg2 }
+            /// Hyperbolic tangent.
+            Tanh => { class: special, bind: tanh }
+            /// Sign of the first operand on the magnitude of the second.
+            Copysign => { class: by_type, bind: copysign }
+            /// Tests a property of a floating-point value.
+            Testp => { class: by_type, bind: testp }
+
+            /// Bitwise and.
+            And => { class: int, bind: and }
+            /// Bitwise or.
+            Or => { class: int, bind: or }
+            /// Bitwise exclusive or.
+            Xor => { class: int, bind: xor }
+            /// Bitwise complement.
+            Not => { class: int, bind: not }
+            /// Logical complement: 1 for zero, else 0.
+            Cnot => { class: int, bind: cnot }
+            /// Any bitwise function of three operands; the fourth is its truth table.
+            Lop3 => { class: int, bind: lop3 }
+            /// Left shift.
+            Shl => { class: int, bind: shl }
+            /// Right shift, arithmetic for signed types.
+            Shr => { class: int, bind: shr }
+            /// Funnel shift left, or right (`alternate`).
+            Shf => { class: int, bind: shf }
+            /// Number of ones.
+            Popc => { class: int, bind: popc }
+            /// Number of leading zeros.
+            Clz => { class: int, bind: clz }
+            /// Position of the most significant bit that differs from the sign; `alternate` gives the shift amount.
+            Bfind => { class: int, bind: bfind }
+            /// Bit reversal.
+            Brev => { class: int, bind: brev }
+            /// Bit-field extract.
+            Bfe => { class: int, bind: bfe }
+            /// Bit-field insert.
+            Bfi => { class: int, bind: bfi }
+            /// Position of the n-th set bit.
+            Fns => { class: int, bind: fns }
+            /// Bit mask from position and width.
+            Bmsk => { class: int, bind: bmsk }
+            /// Sign or zero extension from a bit position.
+            Szext => { class: int, bind: szext }
+            /// Byte permutation.
+            Prmt => { class: int, bind: prmt }
+            /// Four-way byte dot product, accumulated.
+            Dp4a => { class: mul, bind: dp4a }
+            /// Two-way dot product of halves with bytes, accumulated; `alternate` takes the high bytes.
+            Dp2a => { class: mul, bind: dp2a }
+
+            /// Compares and writes an integer or float truth value.
+            Set => { class: compare, bind: set }
+            /// Compares and writes predicates.
+            Setp => { class: compare, bind: setp }
+            /// Selects by predicate.
+            Selp => { class: int, bind: selp }
+            /// Selects by the sign of the third operand.
+            Slct => { class: int, bind: slct }
+            /// Converts between types.
+            Cvt => { class: convert, bind: cvt }
+            /// Converts two 32-bit integers to narrow ones and packs them.
+            CvtPack => { class: convert, bind: cvt_pack }
+
+            /// Load.
+            Ld => { class: load, bind: ld }
+            /// Store.
+            St => { class: memory, bind: st }
+            /// Atomic that returns the old value.
+            Atom => { class: atomic, bind: atom }
+            /// Reduction to memory without a result.
+            Red => { class: atomic, bind: red }
+            /// Hint to the caches; has no effect on values.
+            Prefetch => { class: memory, bind: nothing }
+
+            /// Reads another lane's value.
+            Shfl => { class: warp, bind: shfl }
+            /// Asks the lanes of a warp for a predicate.
+            Vote => { class: warp, bind: vote }
+            /// Finds the lanes with the same value.
+            Match => { class: warp, bind: match_ }
+            /// Mask of the lanes that execute together.
+            Activemask => { class: warp, bind: activemask }
+            /// Reduces a value over the lanes of a warp.
+            Redux => { class: warp, bind: redux }
+            /// Elects one lane.
+            Elect => { class: warp, bind: elect }
+
+            /// Branch; the targets stand at the block.
+            Bra => { class: control, bind: branch }
+            /// Branch through a table of targets.
+            BrxIdx => { class: control, bind: branch_indexed }
+            /// Call; the target stands at the block.
+            Call => { class: control, bind: call }
+            /// Return.
+            Ret => { class: control, bind: ret }
+            /// Ends the thread.
+            Exit => { class: control, bind: exit }
+            /// Aborts the launch.
+            Trap => { class: control, bind: trap }
+            /// Opens a region: the lanes of the convergence barrier (last destination) will wait at its `Bsync`.
+            Bssy => { class: control, bind: nothing }
+            /// Waits for the lanes of the convergence barrier.
+            Bsync => { class: control, bind: nothing }
+            /// Does nothing that a thread can see: `nanosleep`, `pmevent`, `brkpt`, `discard` and the like.
+            Nop => { class: other, bind: nothing }
+
+            /// CTA barrier.
+            Bar => { class: barrier, bind: bar }
+            /// Barrier among lanes of one warp.
+            BarWarp => { class: barrier, bind: bar_warp }
+            /// Memory fence.
+            Fence => { class: barrier, bind: nothing }
+
+            /// Reserves stack space of the thread.
+            Alloca => { class: other, bind: alloca }
+            /// Reads the stack pointer.
+            StackSave => { class: other, bind: stack_save }
+            /// Writes the stack pointer.
+            StackRestore => { class: other, bind: stack_restore }
+            /// A system call that the emulator serves, such as `vprintf` or `malloc`.
+            SystemCall => { class: control, bind: system_call }
+            /// An instruction that the emulator does not execute yet.
+            Unsupported => { class: other, bind: unsupported }
+        }
+    };
+}
+
+macro_rules! declare {
+    ($($(#[$meta:meta])* $name:ident => { class: $class:ident, bind: $bind:ident })*) => {
+        /// An operation of the IR. One row of [`with_ops!`](crate::with_ops).
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+        pub enum Op {
+            $($(#[$meta])* $name,)*
+        }
+
+        impl Op {
+            /// Every operation, in table order.
+            pub const ALL: &[Op] = &[$(Self::$name,)*];
+
+            /// Name in dumps.
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$name => stringify!($name),)* }
+            }
+
+            /// Class of the operation on values of type `ty`.
+            pub fn class(self, ty: ScalarType) -> OpClass {
+                match self { $(Self::$name => class_rule::$class(ty),)* }
+            }
+        }
+    };
+}
+
+with_ops!(declare);
+
+impl Op {
+    /// The kind under which a profile counts the operation as high-latency, if it is one.
+    pub fn high_latency(self, ty: ScalarType) -> Option<HighLatency> {
+        Some(match self {
+            Self::Sqrt => HighLatency::Sqrt,
+            Self::Rsqrt => HighLatency::Rsqrt,
+            Self::Rcp => HighLatency::Rcp,
+            Self::Div => HighLatency::Div,
+            Self::Rem => HighLatency::Rem,
+            Self::Sin => HighLatency::Sin,
+            Self::Cos => HighLatency::Cos,
+            Self::Ex2 => HighLatency::Ex2,
+            Self::Lg2 => HighLatency::Lg2,
+            Self::Tanh => HighLatency::Tanh,
+            Self::Mul | Self::MulHi | Self::Mad | Self::MadHi if ty.is_integer() && ty.bits() == 64 => HighLatency::Mul,
+            _ => return None,
+        })
+    }
+
+    /// True for operations that end a basic block.
+    pub const fn ends_block(self) -> bool {
+        matches!(self, Self::Bra | Self::BrxIdx | Self::Call | Self::Ret | Self::Exit | Self::Trap | Self::Bsync)
+    }
+
+    /// True when the operation is a single machine instruction in spite of its name: `.approx` forms run on the special
+    /// function unit directly.
+    pub fn is_native_special(self, modifiers: &Modifiers) -> bool {
+        matches!(self, Self::Rcp | Self::Rsqrt | Self::Sin | Self::Cos | Self::Ex2 | Self::Lg2 | Self::Tanh)
+            && modifiers.precision == Precision::Approx
+    }
+}
+
+/// Rules from an operation's type to its class.
+mod class_rule {
+    use super::{OpClass, ScalarType};
+
+    pub(super) fn by_type(ty: ScalarType) -> OpClass {
+        match ty {
+            ScalarType::F32 | ScalarType::Tf32 | ScalarType::F32x2 => OpClass::Fp32,
+            ScalarType::F64 => OpClass::Fp64,
+            ScalarType::F16 | ScalarType::Bf16 | ScalarType::F16x2 | ScalarType::Bf16x2 => OpClass::Fp16,
+            _ => OpClass::Int,
+        }
+    }
+
+    pub(super) fn mul(ty: ScalarType) -> OpClass {
+        match by_type(ty) {
+            OpClass::Int => OpClass::IntMul,
+            class => class,
+        }
+    }
+
+    pub(super) fn divide(ty: ScalarType) -> OpClass {
+        mul(ty)
+    }
+
+    pub(super) fn compare(ty: ScalarType) -> OpClass {
+        by_type(ty)
+    }
+
+    pub(super) fn special(ty: ScalarType) -> OpClass {
+        if ty == ScalarType::F64 { OpClass::Fp64 } else { OpClass::Sfu }
+    }
+
+    macro_rules! fixed {
+        ($($rule:ident $class:ident;)*) => {$(
+            pub(super) fn $rule(_: ScalarType) -> OpClass {
+                OpClass::$class
+            }
+        )*};
+    }
+
+    fixed! {
+        virtual_ Virtual;
+        int Int;
+        convert Convert;
+        load Memory;
+        memory Memory;
+        atomic Atomic;
+        warp Warp;
+        control Control;
+        barrier Barrier;
+        other Other;
+    }
+}
