@@ -2,6 +2,7 @@
 //!
 //! A rule is a function from the workspace, or from one file, to findings. Each finding names its place.
 
+mod glossary;
 pub(crate) mod layers;
 mod markdown;
 mod source;
@@ -38,6 +39,7 @@ impl std::fmt::Display for Finding {
 pub(crate) fn run(workspace: &Workspace) -> Result<()> {
     let files = workspace.files()?;
     let mut findings = layers::check(workspace);
+    findings.extend(glossary::check(workspace, &files)?);
     for path in &files {
         // Binary data has no lines to look at.
         let Ok(text) = std::fs::read_to_string(workspace.root.join(path)) else { continue };

@@ -52,7 +52,7 @@ fn leftovers(path: &str, text: &str) -> Vec<Finding> {
     findings
 }
 
-fn words(line: &str) -> impl Iterator<Item = &str> {
+pub(super) fn words(line: &str) -> impl Iterator<Item = &str> {
     line.split(|character: char| !character.is_alphanumeric() && character != '_')
 }
 
