@@ -1,0 +1,211 @@
+//! Memory that several threads may touch at once.
+//!
+//! Kernels race; Rust must not. Every access is a relaxed atomic of its own width, which costs the same as a plain
+//! access on the CPUs that we run on. Accesses of different widths to the same bytes may tear, as they may on a GPU.
+
+use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering::Relaxed};
+
+/// A zero-initialised block of bytes.
+pub(crate) struct Cells {
+    words: Box<[AtomicU64]>,
+    len: usize,
+}
+
+/// A width that memory is accessed in.
+pub(crate) trait Cell: Copy {
+    /// Reads at a pointer.
+    unsafe fn load(pointer: *mut u8) -> Self;
+    /// Writes at a pointer.
+    unsafe fn store(pointer: *mut u8, value: Self);
+    /// Replaces `old` by `new`; `Err` holds what stands there instead.
+    unsafe fn compare_exchange(pointer: *mut u8, old: Self, new: Self) -> Result<Self, Self>;
+}
+
+macro_rules! cells {
+    ($($ty:ty, $atomic:ty;)*) => {$(
+        impl Cell for $ty {
+            #[inline(always)]
+            unsafe fn load(pointer: *mut u8) -> Self {
+                // SAFETY: the caller guarantees that the pointer is valid and aligned for the width.
+                unsafe { <$atomic>::from_ptr(pointer.cast()) }.load(Relaxed)
+            }
+            #[inline(always)]
+            unsafe fn store(pointer: *mut u8, value: Self) {
+                // SAFETY: as above.
+                unsafe { <$atomic>::from_ptr(pointer.cast()) }.store(value, Relaxed);
+            }
+            #[inline(always)]
+            unsafe fn compare_exchange(pointer: *mut u8, old: Self, new: Self) -> Result<Self, Self> {
+                // SAFETY: as above. Atomics order memory between CTAs on the device, hence more than relaxed.
+                unsafe { <$atomic>::from_ptr(pointer.cast()) }.compare_exchange(
+                    old,
+                    new,
+                    std::sync::atomic::Ordering::AcqRel,
+                    std::sync::atomic::Ordering::Acquire,
+                )
+            }
+        }
+    )*};
+}
+
+cells! {
+    u8, AtomicU8;
+    u16, AtomicU16;
+    u32, AtomicU32;
+    u64, AtomicU64;
+}
+
+impl Cells {
+    /// `len` zero bytes. The pages are taken from the system when they are first touched.
+    pub(crate) fn new(len: usize) -> Self {
+        let words = bytemuck::zeroed_slice_box::<u64>(len.div_ceil(8));
+        // SAFETY: AtomicU64 has the size and alignment of u64 on every supported target (checked below), and the box
+        // is handed over whole.
+        let words = unsafe { Box::from_raw(Box::into_raw(words) as *mut [AtomicU64]) };
+        const { assert!(align_of::<u64>() == align_of::<AtomicU64>()) };
+        Self { words, len }
+    }
+
+    /// Size in bytes.
+    pub(crate) fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Pointer to `offset`, after checking that `bytes` bytes there exist and are aligned to `bytes`.
+    #[inline(always)]
+    fn pointer(&self, offset: usize, bytes: usize) -> *mut u8 {
+        assert!(offset <= self.len && bytes <= self.len - offset && offset % bytes == 0, "accesses are checked before");
+        // SAFETY: the offset lies inside the allocation. Writing through the pointer is allowed because all of it is
+        // made of atomics, which are interior-mutable.
+        unsafe { self.words.as_ptr().cast::<u8>().cast_mut().add(offset) }
+    }
+
+    /// Reads the value at a byte offset, which must be aligned to its width.
+    #[inline(always)]
+    pub(crate) fn load<T: Cell>(&self, offset: usize) -> T {
+        // SAFETY: `pointer` checked range and alignment.
+        unsafe { T::load(self.pointer(offset, size_of::<T>())) }
+    }
+
+    /// Writes the value at a byte offset, which must be aligned to its width.
+    #[inline(always)]
+    pub(crate) fn store<T: Cell>(&self, offset: usize, value: T) {
+        // SAFETY: `pointer` checked range and alignment.
+        unsafe { T::store(self.pointer(offset, size_of::<T>()), value) }
+    }
+
+    /// Reads, modifies and writes the value at a byte offset in one step; returns the old value.
+    #[inline(always)]
+    pub(crate) fn update<T: Cell + PartialEq>(&self, offset: usize, modify: impl Fn(T) -> T) -> T {
+        let pointer = self.pointer(offset, size_of::<T>());
+        // SAFETY: `pointer` checked range and alignment.
+        let mut old = unsafe { T::load(pointer) };
+        loop {
+            // SAFETY: as above.
+            match unsafe { T::compare_exchange(pointer, old, modify(old)) } {
+                Ok(old) => return old,
+                Err(seen) => old = seen,
+            }
+        }
+    }
+
+    /// Reads 32 values at `base + offsets[lane]`, of which the highest is `highest` and all are multiples of the width.
+    #[inline(always)]
+    pub(crate) fn gather<T: Cell + Default>(&self, base: usize, offsets: &[u32; 32], highest: u32) -> [T; 32] {
+        let start = self.pointer(base, size_of::<T>());
+        assert!(highest as usize + size_of::<T>() <= self.len - base, "accesses are checked before");
+        let mut values = [T::default(); 32];
+        for lane in 0..32 {
+            let offset = offsets[lane].min(highest) as usize;
+            // SAFETY: no offset exceeds `highest`, which lies inside; the caller guarantees the alignment of the
+            // offsets (a debug assertion checks), and the base is aligned.
+            debug_assert!(offset % size_of::<T>() == 0);
+            values[lane] = unsafe { T::load(start.add(offset)) };
+        }
+        values
+    }
+
+    /// Writes 32 values at `base + offsets[lane]`, lowest lane first, under the conditions of `gather`.
+    #[inline(always)]
+    pub(crate) fn scatter<T: Cell>(&self, base: usize, offsets: &[u32; 32], highest: u32, values: impl Fn(usize) -> T) {
+        let start = self.pointer(base, size_of::<T>());
+        assert!(highest as usize + size_of::<T>() <= self.len - base, "accesses are checked before");
+        for lane in 0..32 {
+            let offset = offsets[lane].min(highest) as usize;
+            debug_assert!(offset % size_of::<T>() == 0);
+            // SAFETY: as in `gather`.
+            unsafe { T::store(start.add(offset), values(lane)) };
+        }
+    }
+
+    /// Copies bytes in.
+    pub(crate) fn write_bytes(&self, offset: usize, bytes: &[u8]) {
+        let (head, body, tail) = split(offset, bytes.len());
+        for index in head.chain(tail) {
+            self.store::<u8>(offset + index, bytes[index]);
+        }
+        for index in body.step_by(8) {
+            let word = bytes[index..index + 8].try_into().expect("a word has 8 bytes");
+            self.store::<u64>(offset + index, u64::from_ne_bytes(word));
+        }
+    }
+
+    /// Copies bytes out.
+    pub(crate) fn read_bytes(&self, offset: usize, len: usize) -> Vec<u8> {
+        let mut bytes = vec![0; len];
+        let (head, body, tail) = split(offset, len);
+        for index in head.chain(tail) {
+            bytes[index] = self.load::<u8>(offset + index);
+        }
+        for index in body.step_by(8) {
+            bytes[index..index + 8].copy_from_slice(&self.load::<u64>(offset + index).to_ne_bytes());
+        }
+        bytes
+    }
+
+    /// Sets everything to zero.
+    pub(crate) fn clear(&self) {
+        for word in &self.words {
+            word.store(0, Relaxed);
+        }
+    }
+}
+
+/// Splits `0..len` of a block at `offset` into bytes before, whole aligned words, and bytes after.
+fn split(offset: usize, len: usize) -> (std::ops::Range<usize>, std::ops::Range<usize>, std::ops::Range<usize>) {
+    let head = (offset.next_multiple_of(8) - offset).min(len);
+    let body = (len - head) / 8 * 8;
+    (0..head, head..head + body, head + body..len)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unaligned_copies_come_back() {
+        let cells = Cells::new(64);
+        let bytes: Vec<u8> = (1..=40).collect();
+        for offset in 0..8 {
+            cells.clear();
+            cells.write_bytes(offset, &bytes);
+            assert_eq!(cells.read_bytes(offset, bytes.len()), bytes);
+            assert_eq!(cells.read_bytes(0, offset), vec![0; offset]);
+            assert_eq!(cells.read_bytes(offset + 40, 24 - offset), vec![0; 24 - offset]);
+        }
+    }
+
+    #[test]
+    fn update_returns_the_old_value() {
+        let cells = Cells::new(8);
+        assert_eq!(cells.update::<u32>(4, |old| old + 7), 0);
+        assert_eq!(cells.update::<u32>(4, |old| old + 7), 7);
+        assert_eq!(cells.load::<u32>(4), 14);
+    }
+
+    #[test]
+    #[should_panic(expected = "accesses are checked before")]
+    fn an_access_beyond_the_end_is_refused() {
+        Cells::new(8).load::<u32>(8);
+    }
+}

@@ -1,0 +1,15 @@
+//! The only module with unsafe code: views of register rows, memory cells that several CTAs may touch at once, and lane
+//! handlers compiled for the CPU's vector units.
+//!
+//! Everything outside sees safe functions; each `unsafe` block states why it holds.
+#![allow(unsafe_code)]
+
+mod cells;
+mod handler;
+mod rows;
+
+pub(crate) use cells::Cells;
+pub(crate) use handler::{
+    LaneHandler, Level, call, map0, map1, map1_with, map2, map2_with, map3, map3_with, map4, with_level,
+};
+pub(crate) use rows::{LaneInput, LaneOutput, Lanes, Row, Source};
