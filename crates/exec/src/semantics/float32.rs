@@ -1,0 +1,174 @@
+//! Single-precision arithmetic: `add sub mul fma div rcp sqrt min max abs neg copysign testp`.
+//!
+//! Results are correctly rounded in every mode. An arithmetic NaN result is always the one NaN of [`round::NAN_F32`].
+//! With `.ftz`, subnormal inputs count as zeros of their sign and a result that is subnormal after rounding becomes
+//! one. The approximate instructions live in [`super::math`].
+
+use super::round::{
+    self, add_to_odd, canonical_f32, div_to_odd, flush_f32, flush_if, saturate_f32, signed_zero_sum, sqrt_to_odd,
+};
+use super::{FloatMods, MinMaxMods, Rounding};
+
+#[inline(always)]
+fn finish(result: f32, mods: FloatMods) -> f32 {
+    let result = flush_if(result, mods.ftz);
+    if mods.sat { saturate_f32(result) } else { canonical_f32(result) }
+}
+
+/// a + b
+#[inline(always)]
+pub fn add(a: f32, b: f32, mods: FloatMods) -> f32 {
+    let (a, b) = (flush_if(a, mods.ftz), flush_if(b, mods.ftz));
+    let sum = match mods.rounding {
+        Rounding::NearestEven => a + b,
+        rounding => directed_add(f64::from(a), f64::from(b), rounding),
+    };
+    finish(sum, mods)
+}
+
+#[inline(always)]
+fn directed_add(a: f64, b: f64, rounding: Rounding) -> f32 {
+    round::to_f32(signed_zero_sum(add_to_odd(a, b), a, b, rounding), rounding)
+}
+
+/// a - b
+#[inline(always)]
+pub fn sub(a: f32, b: f32, mods: FloatMods) -> f32 {
+    add(a, -b, mods)
+}
+
+/// a * b
+#[inline(always)]
+pub fn mul(a: f32, b: f32, mods: FloatMods) -> f32 {
+    let (a, b) = (flush_if(a, mods.ftz), flush_if(b, mods.ftz));
+    let product = match mods.rounding {
+        Rounding::NearestEven => a * b,
+        // The product of two 24-bit significands is exact in f64.
+        rounding => round::to_f32(f64::from(a) * f64::from(b), rounding),
+    };
+    finish(product, mods)
+}
+
+/// a * b + c, rounded once. `mad.f32` is the same instruction.
+#[inline(always)]
+pub fn fma(a: f32, b: f32, c: f32, mods: FloatMods) -> f32 {
+    let (a, b, c) = (flush_if(a, mods.ftz), flush_if(b, mods.ftz), flush_if(c, mods.ftz));
+    let sum = match mods.rounding {
+        Rounding::NearestEven => a.mul_add(b, c),
+        rounding => directed_add(f64::from(a) * f64::from(b), f64::from(c), rounding),
+    };
+    finish(sum, mods)
+}
+
+/// a / b, correctly rounded (`div.rn` and its siblings).
+#[inline(always)]
+pub fn div(a: f32, b: f32, mods: FloatMods) -> f32 {
+    let (a, b) = (flush_if(a, mods.ftz), flush_if(b, mods.ftz));
+    let quotient = match mods.rounding {
+        Rounding::NearestEven => a / b,
+        rounding => round::to_f32(div_to_odd(f64::from(a), f64::from(b)), rounding),
+    };
+    finish(quotient, mods)
+}
+
+/// 1 / a, correctly rounded (`rcp.rn` and its siblings).
+#[inline(always)]
+pub fn rcp(a: f32, mods: FloatMods) -> f32 {
+    div(1.0, a, mods)
+}
+
+/// The square root, correctly rounded (`sqrt.rn` and its siblings).
+#[inline(always)]
+pub fn sqrt(a: f32, mods: FloatMods) -> f32 {
+    let a = flush_if(a, mods.ftz);
+    let root = match mods.rounding {
+        Rounding::NearestEven => a.sqrt(),
+        rounding => round::to_f32(sqrt_to_odd(f64::from(a)), rounding),
+    };
+    finish(root, mods)
+}
+
+/// The magnitude; NaN becomes canonical.
+#[inline(always)]
+pub fn abs(a: f32, ftz: bool) -> f32 {
+    canonical_f32(flush_if(a.abs(), ftz))
+}
+
+/// The negated value; NaN becomes canonical.
+#[inline(always)]
+pub fn neg(a: f32, ftz: bool) -> f32 {
+    canonical_f32(flush_if(-a, ftz))
+}
+
+/// The smaller of two numbers; -0 is smaller than +0.
+#[inline(always)]
+pub fn min(a: f32, b: f32, mods: MinMaxMods) -> f32 {
+    select(a, b, mods, |a, b| a < b || (a == b && a.is_sign_negative()))
+}
+
+/// The larger of two numbers; +0 is larger than -0.
+#[inline(always)]
+pub fn max(a: f32, b: f32, mods: MinMaxMods) -> f32 {
+    select(a, b, mods, |a, b| a > b || (a == b && a.is_sign_positive()))
+}
+
+/// The smallest of three numbers. Here [`MinMaxMods::xorsign_abs`] is `.abs` alone: the result is not negative.
+#[inline(always)]
+pub fn min3(a: f32, b: f32, c: f32, mods: MinMaxMods) -> f32 {
+    let ([a, b, c], mods) = magnitudes([a, b, c], mods);
+    min(min(a, b, mods), c, mods)
+}
+
+/// The largest of three numbers. Here [`MinMaxMods::xorsign_abs`] is `.abs` alone: the result is not negative.
+#[inline(always)]
+pub fn max3(a: f32, b: f32, c: f32, mods: MinMaxMods) -> f32 {
+    let ([a, b, c], mods) = magnitudes([a, b, c], mods);
+    max(max(a, b, mods), c, mods)
+}
+
+#[inline(always)]
+fn magnitudes(values: [f32; 3], mods: MinMaxMods) -> ([f32; 3], MinMaxMods) {
+    let values = if mods.xorsign_abs { values.map(f32::abs) } else { values };
+    (values, MinMaxMods { xorsign_abs: false, ..mods })
+}
+
+#[inline(always)]
+fn select(a: f32, b: f32, mods: MinMaxMods, take_first: impl Fn(f32, f32) -> bool) -> f32 {
+    let (a, b) = if mods.ftz { (flush_f32(a), flush_f32(b)) } else { (a, b) };
+    let sign = (a.to_bits() ^ b.to_bits()) & 0x8000_0000;
+    let (a, b) = if mods.xorsign_abs { (a.abs(), b.abs()) } else { (a, b) };
+    let number = if take_first(a, b) || b.is_nan() { a } else { b };
+    let poisoned = mods.nan && (a.is_nan() || b.is_nan());
+    let signed = if mods.xorsign_abs { f32::from_bits(number.to_bits() | sign) } else { number };
+    if poisoned || number.is_nan() { f32::from_bits(round::NAN_F32) } else { signed }
+}
+
+/// The magnitude of `b` with the sign of `a`: the PTX operand order.
+#[inline(always)]
+pub fn copysign(a: f32, b: f32) -> f32 {
+    b.copysign(a)
+}
+
+/// What `testp` asks of a number.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub enum FloatProperty {
+    Finite,
+    Infinite,
+    Number,
+    NotANumber,
+    Normal,
+    Subnormal,
+}
+
+/// `testp.f32`; zeros count as normal numbers.
+#[inline(always)]
+pub fn testp(a: f32, property: FloatProperty) -> bool {
+    match property {
+        FloatProperty::Finite => a.is_finite(),
+        FloatProperty::Infinite => a.is_infinite(),
+        FloatProperty::Number => !a.is_nan(),
+        FloatProperty::NotANumber => a.is_nan(),
+        FloatProperty::Normal => a.is_normal() || a == 0.0,
+        FloatProperty::Subnormal => a.is_subnormal(),
+    }
+}
