@@ -73,6 +73,8 @@ pub(crate) enum Kind {
     OpenRegion(u32),
     /// Device runtime service; the index of its argument list.
     System(u32),
+    /// Cannot be executed; reaching it ends the launch.
+    Unsupported,
 }
 
 /// Whether a value takes one row or two.

@@ -256,6 +256,7 @@ impl<'a> Decoder<'a> {
         if let Err(Unbound(op, reason)) = bind::bind(self, inst) {
             let opcode = self.module.pcs.get(inst.pc).map_or(op.name(), |info| &info.opcode);
             self.unsupported.push(Unsupported { pc: inst.pc, reason: format!("`{opcode}`: {reason}") });
+            self.other(Kind::Unsupported, [SINK; 2], &[]);
         }
         self.finish();
     }
@@ -354,6 +355,11 @@ impl<'a> Decoder<'a> {
         self.temporary_predicates += 1;
         self.most_predicates = self.most_predicates.max(self.temporary_predicates);
         index
+    }
+
+    /// The operand that reads a temporary word.
+    pub(crate) fn temporary_operand(&self, row: u32) -> Operand {
+        Operand::Register(Register::vector(row, Width::Word))
     }
 
     /// Appends an operation.

@@ -9,7 +9,7 @@ use std::marker::PhantomData;
 use warplens_isa::Modifiers;
 
 use super::rows::{LaneInput, LaneOutput, Lanes};
-use crate::code::Decoded;
+use crate::code::{Decoded, SINK};
 
 /// Executes one operation in all active lanes. Unsafe to call on a CPU without the features that it was compiled for.
 pub(crate) type LaneHandler = unsafe fn(&mut Lanes<'_>, &Decoded);
@@ -51,22 +51,29 @@ pub(crate) fn call(handler: LaneHandler, lanes: &mut Lanes<'_>, decoded: &Decode
     unsafe { handler(lanes, decoded) }
 }
 
-/// Runs `body`, which should be `#[inline(always)]`, compiled for `level`.
-#[inline(always)]
-pub(crate) fn with_level<R>(level: Level, body: impl FnOnce() -> R) -> R {
+/// Work that is worth compiling once per level. `run` must be `#[inline(always)]` to take part.
+pub(crate) trait Leveled {
+    /// What the work results in.
+    type Output;
+    /// Does the work.
+    fn run(self) -> Self::Output;
+}
+
+/// Runs `work` compiled for `level`.
+pub(crate) fn with_level<T: Leveled>(level: Level, work: T) -> T::Output {
     #[cfg(target_arch = "x86_64")]
     {
         #[target_feature(enable = "avx2,fma,bmi1,bmi2,lzcnt,popcnt,f16c")]
-        fn v3<R>(body: impl FnOnce() -> R) -> R {
-            body()
+        fn v3<T: Leveled>(work: T) -> T::Output {
+            work.run()
         }
         if level == Level::V3 {
             // SAFETY: `Level::V3` exists only where `Level::detect` found the features.
-            return unsafe { v3(body) };
+            return unsafe { v3(work) };
         }
     }
     let _ = level;
-    body()
+    work.run()
 }
 
 /// The loop over lanes around a lane function.
@@ -138,7 +145,6 @@ macro_rules! maps {
 }
 
 maps! {
-    map0 Map0 ();
     map1 Map1 (A 0);
     map2 Map2 (A 0, B 1);
     map3 Map3 (A 0, B 1, C 2);
@@ -146,4 +152,54 @@ maps! {
     map1_with Map1With (A 0) with Modifiers;
     map2_with Map2With (A 0, B 1) with Modifiers;
     map3_with Map3With (A 0, B 1, C 2) with Modifiers;
+}
+
+struct Carry<T, F>(PhantomData<(T, F)>);
+
+impl<T: LaneInput + LaneOutput, F: Fn(T, T, T, bool) -> (T, bool) + Copy> Kernel for Carry<T, F> {
+    #[inline(always)]
+    fn run(lanes: &mut Lanes<'_>, decoded: &Decoded) {
+        let function = conjure::<F>();
+        let mut results = T::buffer();
+        let mut carries = 0u32;
+        {
+            let [a, b, c, carry] = decoded.sources;
+            let (a, b, c) = (T::view(lanes, a), T::view(lanes, b), T::view(lanes, c));
+            let carry = lanes.predicate(carry);
+            for lane in 0..32 {
+                let operands = (T::lane(&a, lane), T::lane(&b, lane), T::lane(&c, lane));
+                let (result, carry) = function(operands.0, operands.1, operands.2, carry >> lane & 1 == 1);
+                T::set(&mut results, lane, result);
+                carries |= u32::from(carry) << lane;
+            }
+        }
+        T::commit(lanes, decoded.destinations[0], &results);
+        if decoded.destinations[1] != SINK {
+            lanes.set_predicate(decoded.destinations[1], carries);
+        }
+    }
+}
+
+/// The handler of an extended-precision operation: three operands and a carry in, a result and a carry out.
+pub(crate) fn carry<T: LaneInput + LaneOutput, F: Fn(T, T, T, bool) -> (T, bool) + Copy>(
+    level: Level,
+    _: F,
+) -> LaneHandler {
+    select::<Carry<T, F>>(level)
+}
+
+struct Masks<F>(PhantomData<F>);
+
+impl<F: Fn(u32, u32) -> u32 + Copy> Kernel for Masks<F> {
+    #[inline(always)]
+    fn run(lanes: &mut Lanes<'_>, decoded: &Decoded) {
+        let [a, b, ..] = decoded.sources;
+        let bits = conjure::<F>()(lanes.predicate(a), lanes.predicate(b));
+        lanes.set_predicate(decoded.destinations[0], bits);
+    }
+}
+
+/// The handler of an operation on two predicates, as bit masks of the lanes.
+pub(crate) fn masks<F: Fn(u32, u32) -> u32 + Copy>(level: Level, _: F) -> LaneHandler {
+    select::<Masks<F>>(level)
 }

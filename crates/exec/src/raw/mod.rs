@@ -8,8 +8,8 @@ mod cells;
 mod handler;
 mod rows;
 
-pub(crate) use cells::Cells;
+pub(crate) use cells::{Cell, Cells};
 pub(crate) use handler::{
-    LaneHandler, Level, call, map0, map1, map1_with, map2, map2_with, map3, map3_with, map4, with_level,
+    LaneHandler, Level, Leveled, call, carry, map1, map1_with, map2, map2_with, map3, map3_with, map4, masks, with_level,
 };
 pub(crate) use rows::{LaneInput, LaneOutput, Lanes, Row, Source};
