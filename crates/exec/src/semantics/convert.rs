@@ -7,7 +7,7 @@
 use super::half::{self, Half};
 use super::integer::Int;
 use super::round::{self, Format, NAN_F32, Overflow, canonical_f32, flush_if, saturate_f32, saturate_f64};
-use super::{FloatMods, Rounding, soft};
+use super::{FloatMods, Rounding, float32, soft};
 
 /// Integer to integer: the low bits, or with `.sat` the nearest value of the destination's range. Where the register
 /// is wider than the destination type, the caller extends the result by the type's sign.
@@ -146,8 +146,7 @@ pub fn f32_to_f64(x: f32, ftz: bool, sat: bool) -> f64 {
 /// f64 to f32.
 #[inline(always)]
 pub fn f64_to_f32(x: f64, mods: FloatMods) -> f32 {
-    let result = flush_if(round::to_f32(x, mods.rounding), mods.ftz);
-    if mods.sat { saturate_f32(result) } else { canonical_f32(result) }
+    float32::finish_wide(x, mods)
 }
 
 /// f16 or bf16 to f32, exact.
@@ -286,7 +285,7 @@ impl PackedFormat {
 #[inline]
 pub fn f32_to_packed(a: f32, b: f32, format: PackedFormat, relu: bool) -> u16 {
     let convert = |x: f32| {
-        let x = if relu && x < 0.0 || relu && x == 0.0 { 0.0 } else { x };
+        let x = if relu && x <= 0.0 { 0.0 } else { x };
         round::to_format(f64::from(x), Rounding::NearestEven, format.format(), Overflow::Finite)
     };
     (convert(a) << format.stride() | convert(b)) as u16

@@ -1,0 +1,7 @@
+//! What instructions compute, checked against arithmetic of other origin: exact software floating point, plain
+//! definitions bit by bit, and results that the PTX assembler folds constants to.
+
+mod float32;
+mod float64;
+mod inputs;
+mod oracle;
