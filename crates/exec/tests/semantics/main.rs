@@ -8,5 +8,6 @@ mod float64;
 mod half;
 mod inputs;
 mod integer;
+mod math;
 mod narrow;
 mod oracle;
