@@ -79,7 +79,7 @@ fn ordered_or_not<T: PartialOrd>(op: CmpOp, a: T, b: T, unordered: bool) -> bool
     match op {
         CmpOp::Eq => a == b,
         // Ordered: false if either is NaN.
-        CmpOp::Ne => a < b || a > b,
+        CmpOp::Ne => a != b && !unordered,
         CmpOp::Lt | CmpOp::Lo => a < b,
         CmpOp::Le | CmpOp::Ls => a <= b,
         CmpOp::Gt | CmpOp::Hi => a > b,

@@ -4,10 +4,10 @@
 //! suffixes of the instruction. `.ftz` concerns the f32 side of a conversion only. Narrow formats without
 //! arithmetic of their own (tf32, fp8, fp6, fp4, ue8m0) go through [`round::Format`].
 
-use super::half::{self, Half};
+use super::half::{self, Bf16, Half};
 use super::integer::Int;
-use super::round::{self, Format, NAN_F32, Overflow, canonical_f32, flush_if, saturate_f32, saturate_f64};
-use super::{FloatMods, Rounding, soft};
+use super::round::{self, Format, NAN_F16, NAN_F32, Overflow, canonical_f32, flush_if, saturate_f32, saturate_f64};
+use super::{FloatMods, Rounding, float32, soft};
 
 /// Integer to integer: the low bits, or with `.sat` the nearest value of the destination's range. Where the register
 /// is wider than the destination type, the caller extends the result by the type's sign.
@@ -146,8 +146,7 @@ pub fn f32_to_f64(x: f32, ftz: bool, sat: bool) -> f64 {
 /// f64 to f32.
 #[inline(always)]
 pub fn f64_to_f32(x: f64, mods: FloatMods) -> f32 {
-    let result = flush_if(round::to_f32(x, mods.rounding), mods.ftz);
-    if mods.sat { saturate_f32(result) } else { canonical_f32(result) }
+    float32::finish_wide(x, mods)
 }
 
 /// f16 or bf16 to f32, exact.
@@ -286,7 +285,7 @@ impl PackedFormat {
 #[inline]
 pub fn f32_to_packed(a: f32, b: f32, format: PackedFormat, relu: bool) -> u16 {
     let convert = |x: f32| {
-        let x = if relu && x < 0.0 || relu && x == 0.0 { 0.0 } else { x };
+        let x = if relu && x <= 0.0 { 0.0 } else { x };
         round::to_format(f64::from(x), Rounding::NearestEven, format.format(), Overflow::Finite)
     };
     (convert(a) << format.stride() | convert(b)) as u16
@@ -308,6 +307,57 @@ pub fn packed_to_half_x2<H: Half>(pair: u16, format: PackedFormat, relu: bool) -
         u32::from(if relu { half::relu::<H>(result) } else { result })
     };
     convert(pair >> format.stride()) << 16 | convert(pair)
+}
+
+/// The exponent byte of ue8m0: powers of two from 2^-127 to 2^127, no sign, 0xff for NaN. `.rz` drops the fraction, `.rp`
+/// rounds it up, and rounding to nearest goes up from the middle between two powers on; beyond the range lies NaN, or
+/// with `.satfinite` the largest power.
+#[inline]
+fn to_ue8m0(x: f32, rounding: Rounding, satfinite: bool) -> u16 {
+    if x.is_nan() {
+        return 0xff;
+    }
+    let bits = x.to_bits() & 0x7fff_ffff;
+    let (exponent, fraction) = ((bits >> 23) as u16, bits & 0x007f_ffff);
+    // The smallest power, 2^-127, is a subnormal f32 with a fraction of its own.
+    let (power, middle) = if exponent == 0 { (0x0040_0000, 0x0060_0000) } else { (0, 0x0040_0000) };
+    let up = match rounding {
+        Rounding::Zero | Rounding::Down => false,
+        Rounding::Up => fraction > power,
+        Rounding::NearestEven | Rounding::NearestAway => fraction >= middle,
+    };
+    let power = exponent + u16::from(up);
+    if power < 0xff {
+        power
+    } else if satfinite {
+        0xfe
+    } else {
+        0xff
+    }
+}
+
+/// Two f32 to a pair of ue8m0: `a` to the upper byte, `b` to the lower. Signs are ignored.
+#[inline]
+pub fn f32_to_ue8m0_x2(a: f32, b: f32, rounding: Rounding, satfinite: bool) -> u16 {
+    to_ue8m0(a, rounding, satfinite) << 8 | to_ue8m0(b, rounding, satfinite)
+}
+
+/// A bf16 pair to a pair of ue8m0, element by element.
+#[inline]
+pub fn bf16_x2_to_ue8m0_x2(pair: u32, rounding: Rounding, satfinite: bool) -> u16 {
+    let wide = |bits| Bf16::widen(bits);
+    f32_to_ue8m0_x2(wide((pair >> 16) as u16), wide(pair as u16), rounding, satfinite)
+}
+
+/// A pair of ue8m0 to a bf16 pair, exact.
+#[inline]
+pub fn ue8m0_x2_to_bf16_x2(pair: u16) -> u32 {
+    let convert = |byte: u16| match byte & 0xff {
+        0xff => u32::from(NAN_F16),
+        0 => 0x0040,
+        exponent => u32::from(exponent) << 7,
+    };
+    convert(pair >> 8) << 16 | convert(pair)
 }
 
 /// The destination of `cvt.pack`.

@@ -9,26 +9,46 @@ use super::round::{
 };
 use super::{FloatMods, MinMaxMods, Rounding};
 
+/// 2^32: a result times this is normal in f32 whenever the result itself can be subnormal.
+const SCALE: f32 = 4294967296.0;
+
+/// Whether a result, given times [`SCALE`] and so rounded without regard to the subnormal range, lies below it. This is
+/// what `.ftz` asks: a number just under the smallest normal one is flushed even if rounding to a subnormal's coarser
+/// grid would lift it there.
 #[inline(always)]
-fn finish(result: f32, mods: FloatMods) -> f32 {
-    let result = flush_if(result, mods.ftz);
+fn is_tiny(scaled: f32) -> bool {
+    scaled.abs() < f32::MIN_POSITIVE * SCALE
+}
+
+#[inline(always)]
+fn finish(result: f32, tiny: bool, mods: FloatMods) -> f32 {
+    let zero = f32::from_bits(result.to_bits() & 0x8000_0000);
+    let result = if mods.ftz && tiny { zero } else { result };
     if mods.sat { saturate_f32(result) } else { canonical_f32(result) }
+}
+
+/// Rounds an f64, itself rounded to odd, and applies the other modifiers.
+#[inline(always)]
+pub(crate) fn finish_wide(wide: f64, mods: FloatMods) -> f32 {
+    let scaled = round::to_f32(wide * f64::from(SCALE), mods.rounding);
+    finish(round::to_f32(wide, mods.rounding), is_tiny(scaled), mods)
 }
 
 /// a + b
 #[inline(always)]
 pub fn add(a: f32, b: f32, mods: FloatMods) -> f32 {
     let (a, b) = (flush_if(a, mods.ftz), flush_if(b, mods.ftz));
-    let sum = match mods.rounding {
-        Rounding::NearestEven => a + b,
-        rounding => directed_add(f64::from(a), f64::from(b), rounding),
-    };
-    finish(sum, mods)
+    if mods.rounding == Rounding::NearestEven {
+        // A sum below the normal range is exact.
+        let sum = a + b;
+        return finish(sum, sum.abs() < f32::MIN_POSITIVE, mods);
+    }
+    finish_wide(wide_sum(f64::from(a), f64::from(b), mods.rounding), mods)
 }
 
 #[inline(always)]
-fn directed_add(a: f64, b: f64, rounding: Rounding) -> f32 {
-    round::to_f32(signed_zero_sum(add_to_odd(a, b), a, b, rounding), rounding)
+fn wide_sum(a: f64, b: f64, rounding: Rounding) -> f64 {
+    signed_zero_sum(add_to_odd(a, b), a, b, rounding)
 }
 
 /// a - b
@@ -41,34 +61,33 @@ pub fn sub(a: f32, b: f32, mods: FloatMods) -> f32 {
 #[inline(always)]
 pub fn mul(a: f32, b: f32, mods: FloatMods) -> f32 {
     let (a, b) = (flush_if(a, mods.ftz), flush_if(b, mods.ftz));
-    let product = match mods.rounding {
-        Rounding::NearestEven => a * b,
-        // The product of two 24-bit significands is exact in f64.
-        rounding => round::to_f32(f64::from(a) * f64::from(b), rounding),
-    };
-    finish(product, mods)
+    if mods.rounding == Rounding::NearestEven {
+        return finish(a * b, is_tiny(a * SCALE * b), mods);
+    }
+    // The product of two 24-bit significands is exact in f64.
+    finish_wide(f64::from(a) * f64::from(b), mods)
 }
 
 /// a * b + c, rounded once. `mad.f32` is the same instruction.
 #[inline(always)]
 pub fn fma(a: f32, b: f32, c: f32, mods: FloatMods) -> f32 {
     let (a, b, c) = (flush_if(a, mods.ftz), flush_if(b, mods.ftz), flush_if(c, mods.ftz));
-    let sum = match mods.rounding {
-        Rounding::NearestEven => a.mul_add(b, c),
-        rounding => directed_add(f64::from(a) * f64::from(b), f64::from(c), rounding),
-    };
-    finish(sum, mods)
+    if mods.rounding == Rounding::NearestEven {
+        let scaled = if mods.ftz { (a * SCALE).mul_add(b, c * SCALE) } else { 0.0 };
+        return finish(a.mul_add(b, c), is_tiny(scaled), mods);
+    }
+    finish_wide(wide_sum(f64::from(a) * f64::from(b), f64::from(c), mods.rounding), mods)
 }
 
 /// a / b, correctly rounded (`div.rn` and its siblings).
 #[inline(always)]
 pub fn div(a: f32, b: f32, mods: FloatMods) -> f32 {
     let (a, b) = (flush_if(a, mods.ftz), flush_if(b, mods.ftz));
-    let quotient = match mods.rounding {
-        Rounding::NearestEven => a / b,
-        rounding => round::to_f32(div_to_odd(f64::from(a), f64::from(b)), rounding),
-    };
-    finish(quotient, mods)
+    if mods.rounding == Rounding::NearestEven {
+        let scaled = if mods.ftz { a * SCALE / b } else { 0.0 };
+        return finish(a / b, is_tiny(scaled), mods);
+    }
+    finish_wide(div_to_odd(f64::from(a), f64::from(b)), mods)
 }
 
 /// 1 / a, correctly rounded (`rcp.rn` and its siblings).
@@ -77,27 +96,26 @@ pub fn rcp(a: f32, mods: FloatMods) -> f32 {
     div(1.0, a, mods)
 }
 
-/// The square root, correctly rounded (`sqrt.rn` and its siblings).
+/// The square root, correctly rounded (`sqrt.rn` and its siblings). It is never subnormal.
 #[inline(always)]
 pub fn sqrt(a: f32, mods: FloatMods) -> f32 {
     let a = flush_if(a, mods.ftz);
-    let root = match mods.rounding {
-        Rounding::NearestEven => a.sqrt(),
-        rounding => round::to_f32(sqrt_to_odd(f64::from(a)), rounding),
-    };
-    finish(root, mods)
+    if mods.rounding == Rounding::NearestEven {
+        return finish(a.sqrt(), false, mods);
+    }
+    finish_wide(sqrt_to_odd(f64::from(a)), mods)
 }
 
-/// The magnitude; NaN becomes canonical.
+/// The magnitude: the sign bit is cleared, also of NaN, whose result the instruction set leaves open.
 #[inline(always)]
 pub fn abs(a: f32, ftz: bool) -> f32 {
-    canonical_f32(flush_if(a.abs(), ftz))
+    flush_if(a.abs(), ftz)
 }
 
-/// The negated value; NaN becomes canonical.
+/// The negated value: the sign bit flips, also of NaN, whose result the instruction set leaves open.
 #[inline(always)]
 pub fn neg(a: f32, ftz: bool) -> f32 {
-    canonical_f32(flush_if(-a, ftz))
+    flush_if(-a, ftz)
 }
 
 /// The smaller of two numbers; -0 is smaller than +0.

@@ -1,14 +1,14 @@
 //! Double-precision arithmetic: `add sub mul fma div rcp sqrt min max abs neg copysign testp`, and the approximate
 //! reciprocals.
 //!
-//! Results are correctly rounded in every mode and subnormals are kept. A NaN result is the quiet NaN
-//! [`NAN_F64`]: the instruction set leaves its payload open.
+//! Results are correctly rounded in every mode and subnormals are kept. A NaN result is always
+//! [`NAN_F64`]; the instruction set leaves it open.
 
 use super::float32::FloatProperty;
 use super::{Rounding, soft};
 
-/// The NaN that f64 instructions produce here.
-pub const NAN_F64: u64 = 0x7fff_ffff_ffff_ffff;
+/// The NaN that f64 instructions produce here: the one that CUDA's headers name `CUDART_NAN`.
+pub const NAN_F64: u64 = 0xfff8_0000_0000_0000;
 
 /// Replaces any NaN by [`NAN_F64`].
 #[inline(always)]
@@ -105,16 +105,16 @@ pub fn rsqrt_approx(a: f64) -> f64 {
     canonical(1.0 / a.sqrt())
 }
 
-/// The magnitude.
+/// The magnitude: the sign bit is cleared, also of NaN.
 #[inline(always)]
 pub fn abs(a: f64) -> f64 {
-    canonical(a.abs())
+    a.abs()
 }
 
-/// The negated value.
+/// The negated value: the sign bit flips, also of NaN.
 #[inline(always)]
 pub fn neg(a: f64) -> f64 {
-    canonical(-a)
+    -a
 }
 
 /// The smaller of two numbers; -0 is smaller than +0. f64 knows no modifier.

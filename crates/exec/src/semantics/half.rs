@@ -15,9 +15,9 @@ use super::{MinMaxMods, Rounding};
 /// Modifiers of f16 and bf16 arithmetic, which always rounds to nearest even.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, Default)]
 pub struct HalfMods {
-    /// Subnormal inputs and results become zeros of the same sign (f16 only).
+    /// Subnormal inputs and results become zeros of the same sign.
     pub ftz: bool,
-    /// The result is clamped to [0, 1] and NaN becomes +0 (f16 only).
+    /// The result is clamped to [0, 1] and NaN becomes +0.
     pub sat: bool,
     /// A negative result becomes +0 and NaN stays the canonical NaN.
     pub relu: bool,
@@ -38,6 +38,9 @@ pub trait Half: Copy {
     const FORMAT: Format;
     /// Bits of the exponent field.
     const EXPONENT: u16;
+    /// Magnitudes below this are subnormal even when rounded with an unbounded exponent: the tie just under the
+    /// smallest normal number.
+    const TINY: f64;
     /// Exact.
     fn widen(bits: u16) -> f32;
     /// Rounded; NaN becomes canonical.
@@ -69,6 +72,7 @@ pub struct Bf16;
 impl Half for F16 {
     const FORMAT: Format = Format::F16;
     const EXPONENT: u16 = 0x7c00;
+    const TINY: f64 = (1.0 - 1.0 / 4096.0) / 16384.0;
 
     #[inline(always)]
     fn widen(bits: u16) -> f32 {
@@ -104,6 +108,7 @@ impl Half for F16 {
 impl Half for Bf16 {
     const FORMAT: Format = Format::BF16;
     const EXPONENT: u16 = 0x7f80;
+    const TINY: f64 = (1.0 - 1.0 / 512.0) * f32::MIN_POSITIVE as f64;
 
     #[inline(always)]
     fn widen(bits: u16) -> f32 {
@@ -161,9 +166,11 @@ fn narrow_f16_nearest(x: f32) -> u16 {
     if magnitude > 0x7f80_0000 { NAN_F16 } else { result }
 }
 
+/// Applies the modifiers to the rounded `result` of the exact or odd-rounded value `wide`. `.ftz` flushes what would lie
+/// below the normal range if the exponent were unbounded.
 #[inline(always)]
-fn finish<H: Half>(result: u16, mods: HalfMods) -> u16 {
-    let result = H::flush_if(result, mods.ftz);
+fn finish<H: Half>(result: u16, wide: f64, mods: HalfMods) -> u16 {
+    let result = if mods.ftz && wide.abs() < H::TINY { result & 0x8000 } else { result };
     let result =
         if mods.sat { H::narrow(round::saturate_f32(H::widen(result)), Rounding::NearestEven) } else { result };
     if mods.relu { relu::<H>(result) } else { result }
@@ -184,8 +191,8 @@ pub fn relu<H: Half>(bits: u16) -> u16 {
 /// a + b
 #[inline(always)]
 pub fn add<H: Half>(a: u16, b: u16, mods: HalfMods) -> u16 {
-    let (a, b) = (H::widen(H::flush_if(a, mods.ftz)), H::widen(H::flush_if(b, mods.ftz)));
-    finish::<H>(H::narrow(a + b, Rounding::NearestEven), mods)
+    let sum = H::widen(H::flush_if(a, mods.ftz)) + H::widen(H::flush_if(b, mods.ftz));
+    finish::<H>(H::narrow(sum, Rounding::NearestEven), f64::from(sum), mods)
 }
 
 /// a - b
@@ -198,14 +205,15 @@ pub fn sub<H: Half>(a: u16, b: u16, mods: HalfMods) -> u16 {
 #[inline(always)]
 pub fn mul<H: Half>(a: u16, b: u16, mods: HalfMods) -> u16 {
     let (a, b) = (H::widen(H::flush_if(a, mods.ftz)), H::widen(H::flush_if(b, mods.ftz)));
-    finish::<H>(H::narrow_product(a, b), mods)
+    finish::<H>(H::narrow_product(a, b), f64::from(a) * f64::from(b), mods)
 }
 
 /// a * b + c, rounded once.
 #[inline(always)]
 pub fn fma<H: Half>(a: u16, b: u16, c: u16, mods: HalfMods) -> u16 {
     let wide = |x| f64::from(H::widen(H::flush_if(x, mods.ftz)));
-    let result = finish::<H>(H::narrow_odd(add_to_odd(wide(a) * wide(b), wide(c))), mods);
+    let sum = add_to_odd(wide(a) * wide(b), wide(c));
+    let result = finish::<H>(H::narrow_odd(sum), sum, mods);
     let out_of_bounds = mods.oob && (a == OUT_OF_BOUNDS || b == OUT_OF_BOUNDS || c == OUT_OF_BOUNDS);
     if out_of_bounds { 0 } else { result }
 }

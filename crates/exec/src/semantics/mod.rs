@@ -18,11 +18,16 @@ pub mod round;
 pub mod float32;
 pub mod float64;
 pub mod half;
+pub mod math;
 mod soft;
 
 pub mod compare;
 pub mod convert;
 pub mod integer;
+pub mod video;
+
+pub mod atomic;
+pub mod warp;
 
 /// How a result that is not representable is rounded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]

@@ -75,7 +75,7 @@ pub(crate) fn to_odd(rounded: f64, error: f64) -> f64 {
     // be NaN, which is no error.
     let away = (error > 0.0) == (rounded > 0.0);
     let moved = if away { bits.wrapping_add(1) } else { bits.wrapping_sub(1) };
-    let inexact = (error > 0.0 || error < 0.0) && bits & 1 == 0 && rounded.is_finite();
+    let inexact = error.abs() > 0.0 && bits & 1 == 0 && rounded.is_finite();
     f64::from_bits(if inexact { moved } else { bits })
 }
 

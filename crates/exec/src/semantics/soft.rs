@@ -23,8 +23,14 @@ impl Wide {
 
     /// The same value with the leading one at bit 126, so that a sum has room for its carry.
     fn normalised(self) -> Self {
-        let up = self.significand.leading_zeros() as i32 - 1;
-        Self { exponent: self.exponent - up, significand: self.significand << up, ..self }
+        match self.significand.leading_zeros() {
+            0 => Self { exponent: self.exponent + 1, significand: shift_right_sticky(self.significand, 1), ..self },
+            zeros => Self {
+                exponent: self.exponent - (zeros as i32 - 1),
+                significand: self.significand << (zeros - 1),
+                ..self
+            },
+        }
     }
 
     fn mul(self, other: Self) -> Self {
