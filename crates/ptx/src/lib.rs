@@ -5,3 +5,5 @@
 
 pub mod opcodes;
 pub mod syntax;
+
+pub mod lower;
