@@ -142,12 +142,7 @@ impl<'src> Body<'_, '_, 'src> {
     }
 
     /// The two values that are compared, the predicate that is combined, the comparison itself.
-    fn compared_sources(
-        &mut self,
-        site: &Site<'_, 'src>,
-        ty: ScalarType,
-        inst: &mut warplens_ir::Inst,
-    ) -> Lowered<()> {
+    fn compared_sources(&mut self, site: &Site<'_, 'src>, ty: ScalarType, inst: &mut warplens_ir::Inst) -> Lowered<()> {
         let operands: &[ast::Operand<'src>] = &site.operands[1..];
         for operand in &operands[..2] {
             inst.sources.push(self.source(operand, ty)?);

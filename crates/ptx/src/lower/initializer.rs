@@ -118,7 +118,9 @@ impl<F: Fn(&str) -> Option<Target>> Writer<F> {
             return Ok(());
         }
         match self.content.addresses.last_mut() {
-            Some(last) if joins((last.0, last.1), at, first) && (last.2, last.3, last.4) == (entry.2, entry.3, entry.4) => {
+            Some(last)
+                if joins((last.0, last.1), at, first) && (last.2, last.3, last.4) == (entry.2, entry.3, entry.4) =>
+            {
                 last.1 += width;
                 Ok(())
             }

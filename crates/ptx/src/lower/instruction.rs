@@ -77,11 +77,39 @@ impl<'a, 'src> Body<'_, 'a, 'src> {
             }
             O::Cvt => self.lower_cvt(site),
             O::Set | O::Setp | O::Selp | O::Slct | O::Testp => self.lower_comparison(site),
-            O::Shl | O::Shr | O::Shf | O::Popc | O::Clz | O::Bfind | O::Brev | O::Bfe | O::Bfi | O::Fns | O::Bmsk
-            | O::Szext | O::Prmt | O::Lop3 | O::Dp4a | O::Dp2a => self.lower_integer(site),
-            O::Shfl | O::Vote | O::Match | O::Activemask | O::Redux | O::Elect | O::Bar | O::Barrier | O::Membar
+            O::Shl
+            | O::Shr
+            | O::Shf
+            | O::Popc
+            | O::Clz
+            | O::Bfind
+            | O::Brev
+            | O::Bfe
+            | O::Bfi
+            | O::Fns
+            | O::Bmsk
+            | O::Szext
+            | O::Prmt
+            | O::Lop3
+            | O::Dp4a
+            | O::Dp2a => self.lower_integer(site),
+            O::Shfl
+            | O::Vote
+            | O::Match
+            | O::Activemask
+            | O::Redux
+            | O::Elect
+            | O::Bar
+            | O::Barrier
+            | O::Membar
             | O::Fence => self.lower_warp(site),
-            O::Nanosleep | O::Pmevent | O::Brkpt | O::Discard | O::Applypriority | O::Griddepcontrol | O::Setmaxnreg => {
+            O::Nanosleep
+            | O::Pmevent
+            | O::Brkpt
+            | O::Discard
+            | O::Applypriority
+            | O::Griddepcontrol
+            | O::Setmaxnreg => {
                 let inst = self.inst(Op::Nop, ScalarType::B32);
                 self.push_main(inst);
                 Ok(())

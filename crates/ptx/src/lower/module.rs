@@ -210,8 +210,12 @@ impl<'a, 'src> ModuleLowering<'a, 'src> {
                     self.names.insert(alias.name.text, target);
                 }
                 _ => self.diagnostics.push(
-                    Diagnostic::error("S001", alias.target.span, format!("`{}` is no defined function", alias.target.text))
-                        .with_label("an alias names a function with a body"),
+                    Diagnostic::error(
+                        "S001",
+                        alias.target.span,
+                        format!("`{}` is no defined function", alias.target.text),
+                    )
+                    .with_label("an alias names a function with a body"),
                 ),
             }
         }

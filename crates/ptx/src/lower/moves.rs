@@ -98,12 +98,7 @@ impl<'src> Body<'_, '_, 'src> {
     }
 
     /// `mov.b64 d, {lo, hi}`.
-    fn pack(
-        &mut self,
-        ty: ScalarType,
-        destination: &ast::Operand<'src>,
-        parts: &[ast::Operand<'src>],
-    ) -> Lowered<()> {
+    fn pack(&mut self, ty: ScalarType, destination: &ast::Operand<'src>, parts: &[ast::Operand<'src>]) -> Lowered<()> {
         let part = self.part_type(ty, parts, destination)?;
         let mut inst = self.inst(Op::Pack, ty);
         inst.destinations.push(self.destination(destination, ty)?);

@@ -124,8 +124,8 @@ impl<'a, 'src> Body<'_, 'a, 'src> {
     }
 
     fn report_undeclared(&mut self, name: &str, span: Span) -> Stop {
-        let mut diagnostic = Diagnostic::error("S001", span, format!("`{name}` is not declared"))
-            .with_label("not found in this scope");
+        let mut diagnostic =
+            Diagnostic::error("S001", span, format!("`{name}` is not declared")).with_label("not found in this scope");
         if let Some((prefix, count)) = self.scopes.beyond_range(name) {
             let last = count.saturating_sub(1);
             diagnostic = diagnostic.with_help(format!("`{prefix}<{count}>` declares `{prefix}0` to `{prefix}{last}`"));
@@ -420,8 +420,12 @@ impl<'a, 'src> Body<'_, 'a, 'src> {
         let is_spilled_parameter = space == StateSpace::Param && own == StateSpace::Local;
         if space != own && space != StateSpace::Generic && !is_spilled_parameter {
             self.report(
-                Diagnostic::error("S007", operand.span, format!("`{name}` is in .{own}, the instruction works on .{space}"))
-                    .with_label(format!("declared in .{own}")),
+                Diagnostic::error(
+                    "S007",
+                    operand.span,
+                    format!("`{name}` is in .{own}, the instruction works on .{space}"),
+                )
+                .with_label(format!("declared in .{own}")),
             );
             return Err(Stop::Reported);
         }

@@ -46,7 +46,8 @@ impl Layout {
     ) -> Option<Self> {
         let ty = types::storage(ty)?;
         let element = u64::from(ty.bytes()) * u64::from(vector);
-        let bytes = dimensions.iter().try_fold(element, |size, dimension| size.checked_mul(dimension.unwrap_or(open)))?;
+        let bytes =
+            dimensions.iter().try_fold(element, |size, dimension| size.checked_mul(dimension.unwrap_or(open)))?;
         let align = align.map_or(element.next_power_of_two(), u64::from).max(1);
         Some(Self { ty, bytes, align, is_array: !dimensions.is_empty() || vector > 1 })
     }
@@ -148,9 +149,13 @@ impl<'src> Body<'_, '_, 'src> {
             return Ok(offset as u32);
         }
         self.report(
-            Diagnostic::error("S012", span, format!("bytes {offset} to {} lie outside of the parameter", offset + i64::from(bytes)))
-                .with_label(format!("the parameter has {} bytes", words.bytes))
-                .with_help("accesses to parameters of device functions need constant, aligned offsets"),
+            Diagnostic::error(
+                "S012",
+                span,
+                format!("bytes {offset} to {} lie outside of the parameter", offset + i64::from(bytes)),
+            )
+            .with_label(format!("the parameter has {} bytes", words.bytes))
+            .with_help("accesses to parameters of device functions need constant, aligned offsets"),
         );
         Err(Stop::Reported)
     }
@@ -172,7 +177,8 @@ impl<'src> Body<'_, '_, 'src> {
         // A part of a word: cut it out, then extend it to what the destination holds.
         let narrow = types::integer(ty.bits(), ty.is_signed());
         let piece = if declared_bits > 32 { self.scopes.fresh(Width::Word) } else { register };
-        let (position, length) = (Operand::Immediate(u64::from(offset % 4 * 8)), Operand::Immediate(u64::from(ty.bits())));
+        let (position, length) =
+            (Operand::Immediate(u64::from(offset % 4 * 8)), Operand::Immediate(u64::from(ty.bits())));
         self.emit(Op::Bfe, ScalarType::U32, vec![piece], vec![word, position, length]);
         if ty.is_signed() || declared_bits > 32 {
             let wide = types::integer(declared_bits, ty.is_signed());
