@@ -1,5 +1,7 @@
 //! Modifiers of operations: how to round, which comparison, which atomic.
 
+use crate::StateSpace;
+
 /// Rounding direction. The integer forms (`.rni` and so on) round to an integral value.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Rounding {
@@ -294,4 +296,6 @@ pub struct Modifiers {
     pub ordered: bool,
     /// The branch is marked `.uni`.
     pub uniform: bool,
+    /// State space of `Cvta` and `Isspacep`. Memory operations name theirs at the address.
+    pub space: Option<StateSpace>,
 }

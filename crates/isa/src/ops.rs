@@ -1,4 +1,58 @@
 //! The table of operations: what each is called, how it is classed, which emulator family executes it.
+//!
+//! # Operands
+//!
+//! Sources stand in the order in which PTX writes them, destinations too. A value takes the low bits of its register;
+//! results narrower than their word are zero-extended, whatever their sign. The exceptions are written below.
+//!
+//! | Operation | Types | Destinations | Sources |
+//! |---|---|---|---|
+//! | `Mov`, `Not`, `And`, `Or`, `Xor` on predicates | `Pred` | predicate | predicate, complement or 0/1 |
+//! | `ReadSpecial` | of the result | value | `Special` |
+//! | `Pack` | of the wide value | wide | parts, each of an equal share of the bits |
+//! | `Unpack` | of the wide value | parts | wide |
+//! | `Cvta`, `Isspacep` | of the address | address; predicate | address (space: `Modifiers::space`) |
+//! | `Add`, `Sub` with carry | of the result | sum, carry if `writes` | a, b, carry if `reads`; a borrow is a set carry |
+//! | `Add`, `Sub`, `Fma` with `source_ty` F16 or Bf16 | F32 | F32 | a (and b of `Fma`) in `source_ty`, the last in F32 |
+//! | `Mad`, `MadHi` with carry | of the factors | d, carry if `writes` | a, b, c, carry if `reads` |
+//! | `MulWide`, `MadWide` | of the factors | twice as wide | a, b; the addend is twice as wide |
+//! | `Shl`, `Shr` | of the value | value | value, 32-bit amount |
+//! | `Shf` | `B32` | value | low word, high word, 32-bit amount |
+//! | `Popc`, `Clz`, `Bfind` | of the source | 32 bits | a |
+//! | `Bfe` | of the value | value | value, 32-bit position, 32-bit length |
+//! | `Bfi` | of the value | value | bits to insert, base, position, length |
+//! | `Lop3` | `B32` | value, then predicate if `bool_op` | a, b, c, table, then predicate if `bool_op` |
+//! | `Fns` | `B32` | position | mask, base, offset |
+//! | `Prmt` | `B32` | value | a, b, selector |
+//! | `Dp4a`, `Dp2a` | `ty` of a, `source_ty` of b | 32 bits | a, b, 32-bit c |
+//! | `Set` | `ty` of the result, `source_ty` compared | value | a, b, then predicate if `bool_op` |
+//! | `Setp` | `ty` = `source_ty` compared | p, then q | a, b, then predicate if `bool_op` |
+//! | `Testp` | of the source | predicate | a |
+//! | `Selp` | of the value | value | a, b, predicate |
+//! | `Slct` | `ty` of the value, `source_ty` of c | value | a, b, c |
+//! | `Cvt` | `ty` to, `source_ty` from | value | a; of packed results from scalars: upper, lower |
+//! | `CvtPack` | `ty` of the parts, `source_ty` from | 32 bits | a, b, 32-bit c if the parts leave room |
+//! | `Ld` | of an element | one per element | none; see below |
+//! | `St` | of an element | none | one per element; wider registers give their low bits |
+//! | `Atom`, `Red` | of an element | old value (`Atom`), one per element | operand; of `Cas`: compare, new |
+//! | `Shfl` | 32 bits | value, then predicate | value, lane or delta, clamp, member mask |
+//! | `Vote` | `Pred` or `B32` (ballot) | predicate or mask | predicate, member mask |
+//! | `Match` | of the value | mask, then predicate | value, member mask |
+//! | `Redux` | of the value | value | value, member mask; `alternate` is `.abs` |
+//! | `Elect` | `B32` | leader's lane, then predicate | member mask |
+//! | `Activemask` | `B32` | mask | none |
+//! | `Bar` | `Pred` or `U32` | result of a reduction | barrier, threads if given, predicate of a reduction |
+//! | `BarWarp` | `B32` | none | member mask |
+//! | `BrxIdx` | `U32` | none | index |
+//! | `Call`, `SystemCall` | `B32` | results | arguments |
+//! | `Alloca` | of the address | address | bytes, alignment |
+//! | `StackSave`, `StackRestore` | of the address | address; none | none; address |
+//!
+//! A member mask that the source does not give (`shfl`, `vote` of old PTX) is the immediate `0xffff_ffff`.
+//! A load of a signed type that is narrower than its register extends the sign to the 32 or 64 bits of the register;
+//! other loads extend with zeros. `Ld` from [`StateSpace::Param`](crate::StateSpace::Param) has the byte offset in the
+//! parameter space as its address.
+//! A [`Div`](Op::Div) or [`Sqrt`](Op::Sqrt) says by `Modifiers::precision` how exact it is.
 
 use crate::{HighLatency, Modifiers, OpClass, Precision, ScalarType};
 

@@ -1,1 +1,21 @@
-//! Placeholder
+//! PTX: text to syntax tree and back, for the whole language from ISA 1.0 to 9.x, and to the kernel representation.
+//!
+//! Main types: [`syntax::ast::Module`], [`opcodes::Opcode`], [`syntax::ast::Modifier`]. [`load`] goes all the way.
+//! This crate does not know about files, launches or what instructions cost.
+
+pub mod lower;
+pub mod opcodes;
+pub mod syntax;
+
+pub use lower::lower;
+
+use warplens_base::Diagnostic;
+
+/// Parses and lowers a PTX module. The result is missing when a diagnostic is an error.
+pub fn load(text: &str) -> (Option<warplens_ir::Module>, Vec<Diagnostic>) {
+    let (ast, mut diagnostics) = syntax::parse(text);
+    let failed = diagnostics.iter().any(Diagnostic::is_error);
+    let (module, found) = lower(&ast, text);
+    diagnostics.extend(found);
+    (module.filter(|_| !failed), diagnostics)
+}

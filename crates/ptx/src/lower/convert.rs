@@ -1,0 +1,160 @@
+//! Conversions, comparisons and selections.
+
+use warplens_ir::{Operand, Width};
+use warplens_isa::{Op, Rounding, ScalarType};
+
+use super::body::Body;
+use super::instruction::Site;
+use super::integer::pair;
+use super::operand::{Check, Destination};
+use super::{Lowered, Stop, types};
+use crate::opcodes::Opcode;
+use crate::syntax::ast::{self, Modifier};
+
+impl<'src> Body<'_, '_, 'src> {
+    /// `cvt` and `cvt.pack`.
+    pub(super) fn lower_cvt(&mut self, site: &Site<'_, 'src>) -> Lowered<()> {
+        if site.has(Modifier::Pack) {
+            return self.lower_cvt_pack(site);
+        }
+        let (to, from) = (self.ty(site, 0)?, self.ty(site, 1)?);
+        if to == ScalarType::Pred || from == ScalarType::Pred || site.instruction.types().count() > 2 {
+            return Err(Stop::Unsupported);
+        }
+        let mut modifiers = self.modifiers(site, to)?;
+        modifiers.ftz |= from == ScalarType::F32 && self.module.dialect.always_flushes();
+        if from.is_float() && to.is_integer() {
+            // Without a rounding, which only old modules leave out, the fraction is cut off.
+            if site.instruction.rounding().is_none() {
+                modifiers.rounding = Rounding::Zero;
+            }
+            modifiers.integral = true;
+        }
+        let packs = to.is_packed() && !from.is_packed();
+        let n = if packs { 2 } else { 1 };
+        self.count(site, n + 1, n + 1)?;
+        let destination = self.checked_destination(&site.operands[0], to, Check::Relaxed)?;
+        let mut inst = self.inst(Op::Cvt, to);
+        (inst.source_ty, inst.modifiers) = (from, modifiers);
+        inst.destinations.push(destination.map(|destination| destination.register));
+        for operand in &site.operands[1..] {
+            inst.sources.push(self.checked_source(operand, from, Check::Relaxed)?);
+        }
+        match destination {
+            Some(destination) if destination.declared.bits() > to.bits() && to.is_integer() => {
+                let narrow = self.scopes.fresh(Width::of_bits(to.bits().max(2)));
+                inst.destinations[0] = Some(narrow);
+                self.push_main(inst);
+                self.extend(destination, Operand::Register(narrow), to);
+            }
+            _ => self.push_main(inst),
+        }
+        Ok(())
+    }
+
+    /// Fills a wider register with a value of type `ty`: signed types extend their sign.
+    pub(super) fn extend(&mut self, destination: Destination, source: Operand, ty: ScalarType) {
+        let wide = types::integer(destination.declared.bits(), ty.is_signed());
+        let narrow = types::integer(ty.bits(), ty.is_signed());
+        self.convert(destination.register, source, wide, narrow);
+    }
+
+    /// `cvt.pack.sat.to.s32{.b32} d, a, b{, c}`.
+    fn lower_cvt_pack(&mut self, site: &Site<'_, 'src>) -> Lowered<()> {
+        let (to, from) = (self.ty(site, 0)?, self.ty(site, 1)?);
+        let accumulates = site.written_type(2).is_some();
+        let n = if accumulates { 4 } else { 3 };
+        self.count(site, n, n)?;
+        let mut inst = self.inst(Op::CvtPack, to);
+        inst.source_ty = from;
+        inst.modifiers.sat = site.has(Modifier::Sat);
+        inst.destinations.push(self.destination(&site.operands[0], ScalarType::B32)?);
+        for operand in &site.operands[1..3] {
+            inst.sources.push(self.source(operand, from)?);
+        }
+        if let Some(operand) = site.operands.get(3) {
+            inst.sources.push(self.source(operand, ScalarType::B32)?);
+        }
+        self.push_main(inst);
+        Ok(())
+    }
+
+    /// `set`, `setp`, `selp`, `slct`, `testp`.
+    pub(super) fn lower_comparison(&mut self, site: &Site<'_, 'src>) -> Lowered<()> {
+        match site.instruction.opcode {
+            Opcode::Set => self.lower_set(site),
+            Opcode::Setp => self.lower_setp(site),
+            Opcode::Selp => {
+                let ty = self.ty(site, 0)?;
+                let inst = self.typed(site, Op::Selp, ty, ty, &[ty, ty, ScalarType::Pred])?;
+                self.push_main(inst);
+                Ok(())
+            }
+            Opcode::Slct => {
+                let (ty, selector) = (self.ty(site, 0)?, self.ty(site, 1)?);
+                let mut inst = self.typed(site, Op::Slct, ty, ty, &[ty, ty, selector])?;
+                inst.modifiers = self.modifiers(site, selector)?;
+                inst.source_ty = selector;
+                self.push_main(inst);
+                Ok(())
+            }
+            Opcode::Testp => {
+                let ty = self.ty(site, 0)?;
+                let mut inst = self.typed(site, Op::Testp, ty, ScalarType::Pred, &[ty])?;
+                inst.modifiers.test = types::test_property(site.instruction);
+                self.push_main(inst);
+                Ok(())
+            }
+            _ => Err(Stop::Unsupported),
+        }
+    }
+
+    fn lower_set(&mut self, site: &Site<'_, 'src>) -> Lowered<()> {
+        let (ty, compared) = (self.ty(site, 0)?, self.ty(site, 1)?);
+        let mut inst = self.inst(Op::Set, ty);
+        inst.modifiers = self.modifiers(site, compared)?;
+        inst.source_ty = compared;
+        self.count_comparison(site)?;
+        inst.destinations.push(self.destination(&site.operands[0], ty)?);
+        self.compared_sources(site, compared, &mut inst)?;
+        self.push_main(inst);
+        Ok(())
+    }
+
+    fn lower_setp(&mut self, site: &Site<'_, 'src>) -> Lowered<()> {
+        let ty = self.ty(site, 0)?;
+        let mut inst = self.inst(Op::Setp, ty);
+        inst.modifiers = self.modifiers(site, ty)?;
+        self.count_comparison(site)?;
+        let (p, q) = pair(&site.operands[0]);
+        inst.destinations.push(self.destination(p, ScalarType::Pred)?);
+        if let Some(q) = q {
+            inst.destinations.push(self.destination(q, ScalarType::Pred)?);
+        }
+        self.compared_sources(site, ty, &mut inst)?;
+        self.push_main(inst);
+        Ok(())
+    }
+
+    fn count_comparison(&mut self, site: &Site<'_, 'src>) -> Lowered<()> {
+        let n = if types::bool_op(site.instruction).is_some() { 4 } else { 3 };
+        self.count(site, n, n)
+    }
+
+    /// The two values that are compared, the predicate that is combined, the comparison itself.
+    fn compared_sources(&mut self, site: &Site<'_, 'src>, ty: ScalarType, inst: &mut warplens_ir::Inst) -> Lowered<()> {
+        let operands: &[ast::Operand<'src>] = &site.operands[1..];
+        for operand in &operands[..2] {
+            inst.sources.push(self.source(operand, ty)?);
+        }
+        if let Some(operand) = operands.get(2) {
+            inst.sources.push(self.predicate(operand)?);
+        }
+        inst.modifiers.bool_op = types::bool_op(site.instruction);
+        inst.modifiers.compare = site.instruction.comparison().and_then(types::comparison);
+        if inst.modifiers.compare.is_none() {
+            return Err(self.report_kind(site.instruction.opcode_span, "a comparison such as `.eq`"));
+        }
+        Ok(())
+    }
+}

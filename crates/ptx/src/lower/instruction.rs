@@ -1,0 +1,382 @@
+//! From opcodes to operations: which family lowers which, floating-point and integer arithmetic.
+
+use warplens_base::Diagnostic;
+use warplens_ir::{Inst, Operand};
+use warplens_isa::{Carry, Modifiers, Op, OpClass, Precision, Rounding, ScalarType};
+
+use super::body::Body;
+use super::{Lowered, Stop, types};
+use crate::opcodes::Opcode;
+use crate::syntax::ast::{self, Modifier, OperandKind, Type};
+
+/// An instruction with its operands.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Site<'a, 'src> {
+    pub(super) instruction: &'a ast::Instruction<'src>,
+    pub(super) operands: &'a [ast::Operand<'src>],
+}
+
+impl<'src> Site<'_, 'src> {
+    /// True when the instruction carries the modifier.
+    pub(super) fn has(&self, modifier: Modifier) -> bool {
+        self.instruction.has(modifier)
+    }
+
+    /// The n-th type that is written.
+    pub(super) fn written_type(&self, position: usize) -> Option<Type> {
+        self.instruction.types().nth(position)
+    }
+}
+
+impl<'a, 'src> Body<'_, 'a, 'src> {
+    /// Lowers an instruction. What the emulator lacks becomes an operation that stops it.
+    pub(super) fn lower_instruction(&mut self, site: &Site<'a, 'src>) {
+        let mark = self.mark();
+        if self.dispatch(site) == Err(Stop::Unsupported) {
+            self.truncate(mark);
+            self.lower_unsupported(site);
+        }
+    }
+
+    fn dispatch(&mut self, site: &Site<'a, 'src>) -> Lowered<()> {
+        use Opcode as O;
+        match site.instruction.opcode {
+            O::Add | O::Addc => self.lower_sum(site, Op::Add),
+            O::Sub | O::Subc => self.lower_sum(site, Op::Sub),
+            O::Mul => self.lower_product(site),
+            O::Mad | O::Madc => self.lower_multiply_add(site),
+            O::Fma => self.lower_fma(site),
+            O::Mul24 => self.lower_values(site, if site.has(Modifier::Hi) { Op::Mul24Hi } else { Op::Mul24 }, 2),
+            O::Mad24 => self.lower_values(site, if site.has(Modifier::Hi) { Op::Mad24Hi } else { Op::Mad24 }, 3),
+            O::Div => self.lower_function(site, Op::Div, 2),
+            O::Rcp => self.lower_function(site, Op::Rcp, 1),
+            O::Sqrt => self.lower_function(site, Op::Sqrt, 1),
+            O::Rsqrt => self.lower_function(site, Op::Rsqrt, 1),
+            O::Sin => self.lower_function(site, Op::Sin, 1),
+            O::Cos => self.lower_function(site, Op::Cos, 1),
+            O::Ex2 => self.lower_function(site, Op::Ex2, 1),
+            O::Lg2 => self.lower_function(site, Op::Lg2, 1),
+            O::Tanh => self.lower_function(site, Op::Tanh, 1),
+            O::Rem => self.lower_values(site, Op::Rem, 2),
+            O::Sad => self.lower_values(site, Op::Sad, 3),
+            O::Abs => self.lower_values(site, Op::Abs, 1),
+            O::Neg => self.lower_values(site, Op::Neg, 1),
+            O::Min => self.lower_extremum(site, Op::Min),
+            O::Max => self.lower_extremum(site, Op::Max),
+            O::Copysign => self.lower_values(site, Op::Copysign, 2),
+            O::And => self.lower_values(site, Op::And, 2),
+            O::Or => self.lower_values(site, Op::Or, 2),
+            O::Xor => self.lower_values(site, Op::Xor, 2),
+            O::Not => self.lower_values(site, Op::Not, 1),
+            O::Cnot => self.lower_values(site, Op::Cnot, 1),
+            O::Bra | O::Brx | O::Ret | O::Exit | O::Trap => self.lower_control(site),
+            O::Call => self.lower_call(site),
+            O::Ld | O::Ldu | O::St | O::Atom | O::Red | O::Prefetch | O::Prefetchu => self.lower_memory(site),
+            O::Mov | O::Cvta | O::Isspacep | O::Alloca | O::Stacksave | O::Stackrestore | O::Createpolicy => {
+                self.lower_move(site)
+            }
+            O::Cvt => self.lower_cvt(site),
+            O::Set | O::Setp | O::Selp | O::Slct | O::Testp => self.lower_comparison(site),
+            O::Shl
+            | O::Shr
+            | O::Shf
+            | O::Popc
+            | O::Clz
+            | O::Bfind
+            | O::Brev
+            | O::Bfe
+            | O::Bfi
+            | O::Fns
+            | O::Bmsk
+            | O::Szext
+            | O::Prmt
+            | O::Lop3
+            | O::Dp4a
+            | O::Dp2a => self.lower_integer(site),
+            O::Shfl
+            | O::Vote
+            | O::Match
+            | O::Activemask
+            | O::Redux
+            | O::Elect
+            | O::Bar
+            | O::Barrier
+            | O::Membar
+            | O::Fence => self.lower_warp(site),
+            O::Nanosleep
+            | O::Pmevent
+            | O::Brkpt
+            | O::Discard
+            | O::Applypriority
+            | O::Griddepcontrol
+            | O::Setmaxnreg => {
+                let inst = self.inst(Op::Nop, ScalarType::B32);
+                self.push_main(inst);
+                Ok(())
+            }
+            _ => Err(Stop::Unsupported),
+        }
+    }
+
+    /// Checks the number of operands.
+    pub(super) fn count(&mut self, site: &Site<'_, 'src>, least: usize, most: usize) -> Lowered<()> {
+        let given = site.operands.len();
+        if (least..=most).contains(&given) {
+            return Ok(());
+        }
+        let expected = if least == most { least.to_string() } else { format!("{least} to {most}") };
+        self.report(
+            Diagnostic::error(
+                "S003",
+                site.instruction.span,
+                format!("{expected} operands are needed, {given} are given"),
+            )
+            .with_label("in this instruction"),
+        );
+        Err(Stop::Reported)
+    }
+
+    /// The n-th type of the instruction.
+    pub(super) fn ty(&mut self, site: &Site<'_, 'src>, position: usize) -> Lowered<ScalarType> {
+        match site.written_type(position) {
+            Some(ty) => types::scalar(ty).ok_or(Stop::Unsupported),
+            None => {
+                let span = site.instruction.opcode_span;
+                self.report(
+                    Diagnostic::error("S010", span, "the instruction does not say which type it works on")
+                        .with_label("a type such as `.u32` is missing"),
+                );
+                Err(Stop::Reported)
+            }
+        }
+    }
+
+    /// What the modifiers say, with what an old target implies.
+    pub(super) fn modifiers(&self, site: &Site<'_, 'src>, ty: ScalarType) -> Lowered<Modifiers> {
+        if site.has(Modifier::Rs) {
+            return Err(Stop::Unsupported);
+        }
+        let mut modifiers = types::arithmetic_modifiers(site.instruction);
+        modifiers.ftz |= ty == ScalarType::F32 && self.module.dialect.always_flushes();
+        Ok(modifiers)
+    }
+
+    /// An operation with one destination and `n` sources, all of one type.
+    fn lower_values(&mut self, site: &Site<'_, 'src>, op: Op, n: usize) -> Lowered<()> {
+        let ty = self.ty(site, 0)?;
+        let modifiers = self.modifiers(site, ty)?;
+        let mut inst = self.values(site, op, ty, n)?;
+        inst.modifiers = modifiers;
+        self.push_main(inst);
+        Ok(())
+    }
+
+    /// The operands of an operation with one destination and `n` sources, all of one type.
+    pub(super) fn values(&mut self, site: &Site<'_, 'src>, op: Op, ty: ScalarType, n: usize) -> Lowered<Inst> {
+        self.count(site, n + 1, n + 1)?;
+        let destination = self.destination(&site.operands[0], ty)?;
+        let mut sources = Vec::with_capacity(n);
+        for operand in &site.operands[1..] {
+            sources.push(self.source(operand, ty)?);
+        }
+        Ok(Inst { destinations: vec![destination], sources, ..self.inst(op, ty) })
+    }
+
+    /// Minimum and maximum, of two values or three.
+    fn lower_extremum(&mut self, site: &Site<'_, 'src>, op: Op) -> Lowered<()> {
+        self.lower_values(site, op, if site.operands.len() == 4 { 3 } else { 2 })
+    }
+
+    /// What an extended-precision instruction does with the carry flag.
+    fn carry_use(&self, site: &Site<'_, 'src>) -> Carry {
+        let reads = matches!(site.instruction.opcode, Opcode::Addc | Opcode::Subc | Opcode::Madc);
+        Carry { reads, writes: site.has(Modifier::Cc) }
+    }
+
+    fn add_carry(&mut self, site: &Site<'_, 'src>, inst: &mut Inst) {
+        let carry = self.carry_use(site);
+        inst.modifiers.carry = carry;
+        if carry.reads {
+            inst.sources.push(Operand::Register(self.carry()));
+        }
+        if carry.writes {
+            inst.destinations.push(Some(self.carry()));
+        }
+    }
+
+    fn lower_sum(&mut self, site: &Site<'_, 'src>, op: Op) -> Lowered<()> {
+        let ty = self.ty(site, 0)?;
+        let modifiers = self.modifiers(site, ty)?;
+        let narrow = if site.written_type(1).is_some() { self.ty(site, 1)? } else { ty };
+        let mut inst = self.mixed_values(site, op, ty, narrow, 2)?;
+        inst.modifiers = modifiers;
+        self.add_carry(site, &mut inst);
+        self.push_main(inst);
+        Ok(())
+    }
+
+    /// An operation whose sources but the last are of a narrower type.
+    fn mixed_values(
+        &mut self,
+        site: &Site<'_, 'src>,
+        op: Op,
+        ty: ScalarType,
+        narrow: ScalarType,
+        n: usize,
+    ) -> Lowered<Inst> {
+        self.count(site, n + 1, n + 1)?;
+        let mut inst = self.inst(op, ty);
+        inst.source_ty = narrow;
+        inst.destinations.push(self.destination(&site.operands[0], ty)?);
+        for (position, operand) in site.operands[1..].iter().enumerate() {
+            let ty = if position + 1 == n { ty } else { narrow };
+            inst.sources.push(self.source(operand, ty)?);
+        }
+        Ok(inst)
+    }
+
+    fn lower_product(&mut self, site: &Site<'_, 'src>) -> Lowered<()> {
+        let ty = self.ty(site, 0)?;
+        let modifiers = self.modifiers(site, ty)?;
+        let op = match () {
+            () if site.has(Modifier::Wide) => Op::MulWide,
+            () if site.has(Modifier::Hi) => Op::MulHi,
+            () => Op::Mul,
+        };
+        let mut inst = self.wide_values(site, op, ty, 2)?;
+        inst.modifiers = modifiers;
+        self.push_main(inst);
+        Ok(())
+    }
+
+    /// Like [`Self::values`]; of a wide operation the result and the third source are twice as wide.
+    fn wide_values(&mut self, site: &Site<'_, 'src>, op: Op, ty: ScalarType, n: usize) -> Lowered<Inst> {
+        if !matches!(op, Op::MulWide | Op::MadWide) {
+            return self.values(site, op, ty, n);
+        }
+        self.count(site, n + 1, n + 1)?;
+        let wide = types::integer(2 * ty.bits(), ty.is_signed());
+        let mut inst = self.inst(op, ty);
+        inst.destinations.push(self.destination(&site.operands[0], wide)?);
+        for (position, operand) in site.operands[1..].iter().enumerate() {
+            inst.sources.push(self.source(operand, if position == 2 { wide } else { ty })?);
+        }
+        Ok(inst)
+    }
+
+    fn lower_multiply_add(&mut self, site: &Site<'_, 'src>) -> Lowered<()> {
+        let ty = self.ty(site, 0)?;
+        if ty.is_float() {
+            return self.lower_float_mad(site, ty);
+        }
+        let modifiers = self.modifiers(site, ty)?;
+        let op = match () {
+            () if site.has(Modifier::Wide) => Op::MadWide,
+            () if site.has(Modifier::Hi) => Op::MadHi,
+            () => Op::Mad,
+        };
+        let mut inst = self.wide_values(site, op, ty, 3)?;
+        inst.modifiers = modifiers;
+        self.add_carry(site, &mut inst);
+        self.push_main(inst);
+        Ok(())
+    }
+
+    /// `mad` of floats is a fused multiply-add, but for single precision before `sm_20`: that truncates the product.
+    fn lower_float_mad(&mut self, site: &Site<'_, 'src>, ty: ScalarType) -> Lowered<()> {
+        let modifiers = self.modifiers(site, ty)?;
+        if ty != ScalarType::F32 || self.module.dialect.target >= 20 {
+            let mut inst = self.values(site, Op::Fma, ty, 3)?;
+            inst.modifiers = modifiers;
+            self.push_main(inst);
+            return Ok(());
+        }
+        let inst = self.values(site, Op::Fma, ty, 3)?;
+        let product = self.scopes.fresh(warplens_ir::Width::Word);
+        let mut multiply = self.inst(Op::Mul, ty);
+        multiply.destinations.push(Some(product));
+        multiply.sources = inst.sources[..2].to_vec();
+        multiply.modifiers = Modifiers { rounding: Rounding::Zero, sat: false, ..modifiers };
+        self.push(multiply);
+        let mut add = self.inst(Op::Add, ty);
+        add.destinations = inst.destinations;
+        add.sources = vec![Operand::Register(product), inst.sources[2]];
+        add.modifiers = modifiers;
+        self.push_main(add);
+        Ok(())
+    }
+
+    fn lower_fma(&mut self, site: &Site<'_, 'src>) -> Lowered<()> {
+        let ty = self.ty(site, 0)?;
+        let modifiers = self.modifiers(site, ty)?;
+        let narrow = if site.written_type(1).is_some() { self.ty(site, 1)? } else { ty };
+        let mut inst = self.mixed_values(site, Op::Fma, ty, narrow, 3)?;
+        inst.modifiers = modifiers;
+        self.push_main(inst);
+        Ok(())
+    }
+
+    /// Division, roots and the approximate functions. Old modules leave the accuracy out.
+    fn lower_function(&mut self, site: &Site<'_, 'src>, op: Op, n: usize) -> Lowered<()> {
+        let ty = self.ty(site, 0)?;
+        let mut modifiers = self.modifiers(site, ty)?;
+        let says = site.instruction.rounding().is_some() || modifiers.precision != Precision::Ieee;
+        let only_approximate = !matches!(op, Op::Div | Op::Rcp | Op::Sqrt);
+        if !ty.is_integer() && !says && (only_approximate || ty == ScalarType::F32) {
+            modifiers.precision = Precision::Approx;
+            modifiers.ftz |= ty == ScalarType::F32 && self.module.dialect.version < 14;
+        }
+        let mut inst = self.values(site, op, ty, n)?;
+        inst.modifiers = modifiers;
+        self.push_main(inst);
+        Ok(())
+    }
+
+    /// An instruction that the emulator lacks: it keeps its registers, so that analyses see them.
+    fn lower_unsupported(&mut self, site: &Site<'_, 'src>) {
+        let mut inst = self.inst(Op::Unsupported, ScalarType::B32);
+        let writes = !matches!(site.operands.first().map(|operand| &operand.kind), Some(OperandKind::Address(_)));
+        for (position, operand) in site.operands.iter().enumerate() {
+            for register in self.mentioned(operand) {
+                if position == 0 && writes {
+                    inst.destinations.push(Some(register));
+                } else {
+                    inst.sources.push(Operand::Register(register));
+                }
+            }
+        }
+        self.push(inst);
+        self.classify(unsupported_class(site.instruction.opcode));
+    }
+
+    /// Registers that an operand mentions, however it is built.
+    fn mentioned(&mut self, operand: &ast::Operand<'src>) -> Vec<warplens_ir::Register> {
+        let (name, parts): (Option<&str>, &[ast::Operand<'src>]) = match &operand.kind {
+            OperandKind::Name(name) | OperandKind::Selected(name, _) => (Some(name), &[]),
+            OperandKind::Not(name) | OperandKind::Negated(name, _) => (Some(name), &[]),
+            OperandKind::Address(address) => (address.base, &[]),
+            OperandKind::AddressList(parts) | OperandKind::Vector(parts) | OperandKind::List(parts) => (None, parts),
+            OperandKind::Pair(pair) => (None, &pair[..]),
+            _ => (None, &[]),
+        };
+        let mut registers: Vec<_> = name.and_then(|name| self.register_named(name)).into_iter().collect();
+        for part in parts {
+            registers.extend(self.mentioned(part));
+        }
+        registers
+    }
+}
+
+/// Class under which an instruction counts that the emulator lacks.
+fn unsupported_class(opcode: Opcode) -> OpClass {
+    use Opcode as O;
+    match opcode {
+        O::Mma | O::Wmma | O::Wgmma | O::Tcgen05 => OpClass::Tensor,
+        O::Cp | O::Ldmatrix | O::Stmatrix | O::Suld | O::Sust | O::Tex | O::Tld4 | O::Multimem => OpClass::Memory,
+        O::Sured => OpClass::Atomic,
+        O::Mbarrier | O::Barrier | O::Fence => OpClass::Barrier,
+        O::Movmatrix => OpClass::Warp,
+        O::Call => OpClass::Control,
+        _ => OpClass::Other,
+    }
+}

@@ -1,0 +1,208 @@
+//! Loads, stores, atomics, prefetches.
+
+use warplens_ir::{Inst, MemoryReference, Operand, Width};
+use warplens_isa::{AtomicOp, Op, OpClass, ScalarType, StateSpace};
+
+use super::body::Body;
+use super::instruction::Site;
+use super::operand::{Check, Destination};
+use super::{Lowered, Stop, types};
+use crate::opcodes::Opcode;
+use crate::syntax::ast::{self, Modifier};
+
+/// Modifiers of accesses that must happen as written.
+const ORDERED: &[Modifier] =
+    &[Modifier::Volatile, Modifier::Relaxed, Modifier::Acquire, Modifier::Release, Modifier::AcqRel, Modifier::Mmio];
+
+impl<'src> Body<'_, '_, 'src> {
+    /// `ld`, `ldu`, `st`, `atom`, `red`, `prefetch`, `prefetchu`.
+    pub(super) fn lower_memory(&mut self, site: &Site<'_, 'src>) -> Lowered<()> {
+        match site.instruction.opcode {
+            Opcode::Ld | Opcode::Ldu => self.lower_load(site),
+            Opcode::St => self.lower_store(site),
+            Opcode::Atom => self.lower_atomic(site, Op::Atom),
+            Opcode::Red => self.lower_atomic(site, Op::Red),
+            Opcode::Prefetch | Opcode::Prefetchu => self.lower_prefetch(site),
+            _ => Err(Stop::Unsupported),
+        }
+    }
+
+    /// Type and number of the elements of an access.
+    fn element(&mut self, site: &Site<'_, 'src>) -> Lowered<(ScalarType, u8)> {
+        Ok((self.ty(site, 0)?, site.instruction.vector()))
+    }
+
+    /// Number of operands: one more when a cache policy is given.
+    fn count_access(&mut self, site: &Site<'_, 'src>, n: usize) -> Lowered<()> {
+        let n = n + usize::from(site.has(Modifier::L2CacheHint));
+        self.count(site, n, n)
+    }
+
+    fn memory(&mut self, operand: &ast::Operand<'src>, space: StateSpace, elements: u8) -> Lowered<MemoryReference> {
+        let (space, base, offset) = self.address(operand, space)?;
+        Ok(MemoryReference { space, base, offset, elements })
+    }
+
+    fn lower_load(&mut self, site: &Site<'_, 'src>) -> Lowered<()> {
+        let (ty, elements) = self.element(site)?;
+        self.count_access(site, 2)?;
+        let destinations = self.element_destinations(&site.operands[0], ty, elements)?;
+        let space = types::named_space(site.instruction);
+        if matches!(space, StateSpace::Param | StateSpace::Generic)
+            && let Some((words, offset)) = self.words_address(&site.operands[1])
+        {
+            self.load_words(words, offset, ty, &destinations, site.operands[1].span)?;
+            self.classify(OpClass::Virtual);
+            return Ok(());
+        }
+        let memory = self.memory(&site.operands[1], space, elements)?;
+        let mut inst = self.inst(Op::Ld, ty);
+        inst.modifiers.ordered = site.instruction.has_any(ORDERED);
+        inst.memory = Some(memory);
+        self.push_load(inst, &destinations);
+        if space == StateSpace::Param {
+            self.classify(OpClass::Virtual);
+        }
+        Ok(())
+    }
+
+    fn element_destinations(
+        &mut self,
+        operand: &ast::Operand<'src>,
+        ty: ScalarType,
+        elements: u8,
+    ) -> Lowered<Vec<Option<Destination>>> {
+        if let Some(registers) = self.vector_registers(operand, elements)? {
+            return Ok(registers.into_iter().map(Some).collect());
+        }
+        let parts = self.parts(operand, usize::from(elements))?;
+        let mut destinations = Vec::with_capacity(parts.len());
+        for part in parts {
+            destinations.push(self.checked_destination(part, ty, Check::Relaxed)?);
+        }
+        Ok(destinations)
+    }
+
+    /// The elements of a vector register given whole.
+    fn vector_registers(&mut self, operand: &ast::Operand<'src>, elements: u8) -> Lowered<Option<Vec<Destination>>> {
+        let Some(registers) = self.whole_vector(operand).filter(|_| elements > 1) else { return Ok(None) };
+        if registers.len() != usize::from(elements) {
+            return Err(self.report_kind(operand.span, "a vector with as many elements as the access"));
+        }
+        Ok(Some(registers.into_iter().map(|(register, declared)| Destination { register, declared }).collect()))
+    }
+
+    /// A signed load into a 16-bit register cannot extend to the whole word: it takes a conversion.
+    fn push_load(&mut self, mut inst: Inst, destinations: &[Option<Destination>]) {
+        let ty = inst.ty;
+        let mut extensions = Vec::new();
+        for destination in destinations {
+            let register = match destination {
+                Some(destination) if ty == ScalarType::S8 && destination.declared.bits() == 16 => {
+                    let narrow = self.scopes.fresh(Width::Word);
+                    extensions.push((*destination, narrow));
+                    Some(narrow)
+                }
+                Some(destination) => Some(destination.register),
+                None => None,
+            };
+            inst.destinations.push(register);
+        }
+        self.push_main(inst);
+        for (destination, narrow) in extensions {
+            self.extend(destination, Operand::Register(narrow), ty);
+        }
+    }
+
+    fn lower_store(&mut self, site: &Site<'_, 'src>) -> Lowered<()> {
+        if site.has(Modifier::Async) || site.has(Modifier::Bulk) {
+            return Err(Stop::Unsupported);
+        }
+        let (ty, elements) = self.element(site)?;
+        self.count_access(site, 2)?;
+        let sources = self.element_sources(&site.operands[1], ty, elements, Check::Relaxed)?;
+        let space = types::named_space(site.instruction);
+        if matches!(space, StateSpace::Param | StateSpace::Generic)
+            && let Some((words, offset)) = self.words_address(&site.operands[0])
+        {
+            self.store_words(words, offset, ty, &sources, site.operands[0].span)?;
+            self.classify(OpClass::Virtual);
+            return Ok(());
+        }
+        let memory = self.memory(&site.operands[0], space, elements)?;
+        let mut inst = self.inst(Op::St, ty);
+        inst.modifiers.ordered = site.instruction.has_any(ORDERED);
+        inst.memory = Some(memory);
+        inst.sources = sources;
+        self.push_main(inst);
+        Ok(())
+    }
+
+    fn element_sources(
+        &mut self,
+        operand: &ast::Operand<'src>,
+        ty: ScalarType,
+        elements: u8,
+        check: Check,
+    ) -> Lowered<Vec<Operand>> {
+        if let Some(registers) = self.vector_registers(operand, elements)? {
+            return Ok(registers.into_iter().map(|it| Operand::Register(it.register)).collect());
+        }
+        let parts = self.parts(operand, usize::from(elements))?;
+        let mut sources = Vec::with_capacity(parts.len());
+        for part in parts {
+            sources.push(self.checked_source(part, ty, check)?);
+        }
+        Ok(sources)
+    }
+
+    /// `atom d, [a], b{, c}` and `red [a], b`.
+    fn lower_atomic(&mut self, site: &Site<'_, 'src>, op: Op) -> Lowered<()> {
+        if site.has(Modifier::Async) || site.has(Modifier::Bulk) {
+            return Err(Stop::Unsupported);
+        }
+        let (ty, elements) = self.element(site)?;
+        let Some(atomic) = types::atomic_op(site.instruction) else {
+            return Err(self.report_kind(site.instruction.opcode_span, "an operation such as `.add`"));
+        };
+        let n_values = if atomic == AtomicOp::Cas { 2 } else { 1 };
+        let first = usize::from(op == Op::Atom);
+        self.count_access(site, first + 1 + n_values)?;
+        let mut inst = self.inst(op, ty);
+        inst.modifiers.atomic = Some(atomic);
+        inst.modifiers.ordered = site.instruction.has_any(ORDERED);
+        if op == Op::Atom {
+            let destinations = self.atomic_destinations(&site.operands[0], ty, elements)?;
+            inst.destinations = destinations;
+        }
+        inst.memory = Some(self.memory(&site.operands[first], types::named_space(site.instruction), elements)?);
+        for operand in &site.operands[first + 1..first + 1 + n_values] {
+            inst.sources.extend(self.element_sources(operand, ty, elements, Check::Exact)?);
+        }
+        self.push_main(inst);
+        Ok(())
+    }
+
+    fn atomic_destinations(
+        &mut self,
+        operand: &ast::Operand<'src>,
+        ty: ScalarType,
+        elements: u8,
+    ) -> Lowered<Vec<Option<warplens_ir::Register>>> {
+        let parts = self.parts(operand, usize::from(elements))?;
+        let mut destinations = Vec::with_capacity(parts.len());
+        for part in parts {
+            destinations.push(self.destination(part, ty)?);
+        }
+        Ok(destinations)
+    }
+
+    fn lower_prefetch(&mut self, site: &Site<'_, 'src>) -> Lowered<()> {
+        self.count(site, 1, 1)?;
+        let memory = self.memory(&site.operands[0], types::named_space(site.instruction), 1)?;
+        let mut inst = self.inst(Op::Prefetch, ScalarType::B8);
+        inst.memory = Some(memory);
+        self.push_main(inst);
+        Ok(())
+    }
+}

@@ -1,0 +1,257 @@
+//! Types and modifiers of the syntax tree in the vocabulary of the IR.
+
+use warplens_isa::{
+    AtomicOp, BoolOp, CompareOp, Modifiers, Precision, PrmtMode, Rounding, ScalarType, StateSpace, TestProperty,
+};
+
+use crate::syntax::ast::{Instruction, Modifier, Space, Type};
+
+/// The scalar type that the IR has for a type of the language; none for the narrow formats of matrix operations.
+pub(super) fn scalar(ty: Type) -> Option<ScalarType> {
+    Some(match ty {
+        Type::Pred => ScalarType::Pred,
+        Type::B8 => ScalarType::B8,
+        Type::B16 => ScalarType::B16,
+        Type::B32 => ScalarType::B32,
+        Type::B64 => ScalarType::B64,
+        Type::B128 => ScalarType::B128,
+        Type::U8 => ScalarType::U8,
+        Type::U16 => ScalarType::U16,
+        Type::U32 => ScalarType::U32,
+        Type::U64 => ScalarType::U64,
+        Type::S8 => ScalarType::S8,
+        Type::S16 => ScalarType::S16,
+        Type::S32 => ScalarType::S32,
+        Type::S64 => ScalarType::S64,
+        Type::F16 => ScalarType::F16,
+        Type::Bf16 => ScalarType::Bf16,
+        Type::Tf32 => ScalarType::Tf32,
+        Type::F32 => ScalarType::F32,
+        Type::F64 => ScalarType::F64,
+        Type::F16x2 => ScalarType::F16x2,
+        Type::Bf16x2 => ScalarType::Bf16x2,
+        Type::U16x2 => ScalarType::U16x2,
+        Type::S16x2 => ScalarType::S16x2,
+        Type::F32x2 => ScalarType::F32x2,
+        Type::E4m3x2 => ScalarType::E4m3x2,
+        Type::E5m2x2 => ScalarType::E5m2x2,
+        _ => return None,
+    })
+}
+
+/// The type that a variable of an opaque type is stored as: a 64-bit handle.
+pub(super) fn storage(ty: Type) -> Option<ScalarType> {
+    match ty {
+        Type::Texref | Type::Samplerref | Type::Surfref => Some(ScalarType::B64),
+        ty => scalar(ty),
+    }
+}
+
+/// True when a register declared as `declared` may stand where an instruction works on `ty`: the sizes agree, and the
+/// kinds do or one of them is untyped.
+pub(super) fn fits(declared: ScalarType, ty: ScalarType) -> bool {
+    declared.bits() == ty.bits() && kinds_agree(declared, ty)
+}
+
+/// [`fits`] under the relaxed rules of loads, stores and conversions: the register may be wider.
+pub(super) fn fits_relaxed(declared: ScalarType, ty: ScalarType) -> bool {
+    let (pred, wider) = (ScalarType::Pred, declared.bits() > ty.bits());
+    if declared == pred || ty == pred {
+        return declared == ty;
+    }
+    if wider { !declared.is_float() } else { fits(declared, ty) }
+}
+
+fn kinds_agree(a: ScalarType, b: ScalarType) -> bool {
+    let untyped = |ty: ScalarType| {
+        ty.is_packed()
+            || matches!(
+                ty,
+                ScalarType::B8
+                    | ScalarType::B16
+                    | ScalarType::B32
+                    | ScalarType::B64
+                    | ScalarType::B128
+                    | ScalarType::Tf32
+                    | ScalarType::Bf16
+            )
+    };
+    a == b || untyped(a) || untyped(b) || a.is_integer() && b.is_integer()
+}
+
+/// The integer type of `bits` bits that extends as `like` does.
+pub(super) fn integer(bits: u32, signed: bool) -> ScalarType {
+    match (bits, signed) {
+        (..=8, false) => ScalarType::U8,
+        (..=8, true) => ScalarType::S8,
+        (9..=16, false) => ScalarType::U16,
+        (9..=16, true) => ScalarType::S16,
+        (17..=32, false) => ScalarType::U32,
+        (17..=32, true) => ScalarType::S32,
+        (_, false) => ScalarType::U64,
+        (_, true) => ScalarType::S64,
+    }
+}
+
+/// The untyped type of `bits` bits.
+pub(super) fn untyped(bits: u32) -> ScalarType {
+    match bits {
+        1 => ScalarType::Pred,
+        ..=8 => ScalarType::B8,
+        9..=16 => ScalarType::B16,
+        17..=32 => ScalarType::B32,
+        33..=64 => ScalarType::B64,
+        _ => ScalarType::B128,
+    }
+}
+
+/// State space of a variable in memory.
+pub(super) fn memory_space(space: Space) -> Option<StateSpace> {
+    Some(match space {
+        Space::Const | Space::ConstBank(_) => StateSpace::Const,
+        Space::Global | Space::Tex => StateSpace::Global,
+        Space::Local => StateSpace::Local,
+        Space::Shared => StateSpace::Shared,
+        Space::Param => StateSpace::Param,
+        Space::Reg | Space::Sreg => return None,
+    })
+}
+
+/// State space that an instruction names; generic when it names none.
+pub(super) fn named_space(instruction: &Instruction<'_>) -> StateSpace {
+    let space = |modifier: &Modifier| {
+        Some(match modifier {
+            Modifier::Global => StateSpace::Global,
+            Modifier::Shared | Modifier::SharedCta | Modifier::SharedCluster => StateSpace::Shared,
+            Modifier::Local => StateSpace::Local,
+            Modifier::Param | Modifier::ParamEntry | Modifier::ParamFunc => StateSpace::Param,
+            Modifier::Const
+            | Modifier::ConstBank0
+            | Modifier::ConstBank1
+            | Modifier::ConstBank2
+            | Modifier::ConstBank3
+            | Modifier::ConstBank4
+            | Modifier::ConstBank5
+            | Modifier::ConstBank6
+            | Modifier::ConstBank7
+            | Modifier::ConstBank8
+            | Modifier::ConstBank9
+            | Modifier::ConstBank10 => StateSpace::Const,
+            _ => return None,
+        })
+    };
+    instruction.modifiers.iter().find_map(space).unwrap_or(StateSpace::Generic)
+}
+
+/// What the modifiers of any arithmetic instruction say. Fields that take their meaning from the opcode are left alone.
+pub(super) fn arithmetic_modifiers(instruction: &Instruction<'_>) -> Modifiers {
+    let mut modifiers = Modifiers::default();
+    for modifier in instruction.modifiers.iter() {
+        match modifier {
+            Modifier::Rn => modifiers.rounding = Rounding::Nearest,
+            Modifier::Rna => modifiers.rounding = Rounding::NearestAway,
+            Modifier::Rz => modifiers.rounding = Rounding::Zero,
+            Modifier::Rm => modifiers.rounding = Rounding::Down,
+            Modifier::Rp => modifiers.rounding = Rounding::Up,
+            Modifier::Rni => (modifiers.rounding, modifiers.integral) = (Rounding::Nearest, true),
+            Modifier::Rzi => (modifiers.rounding, modifiers.integral) = (Rounding::Zero, true),
+            Modifier::Rmi => (modifiers.rounding, modifiers.integral) = (Rounding::Down, true),
+            Modifier::Rpi => (modifiers.rounding, modifiers.integral) = (Rounding::Up, true),
+            Modifier::Ftz => modifiers.ftz = true,
+            Modifier::Sat => modifiers.sat = true,
+            Modifier::Satfinite => modifiers.satfinite = true,
+            Modifier::Relu => modifiers.relu = true,
+            Modifier::PropagateNan => modifiers.nan = true,
+            Modifier::Xorsign => modifiers.xorsign_abs = true,
+            Modifier::Approx => modifiers.precision = Precision::Approx,
+            Modifier::Full => modifiers.precision = Precision::Full,
+            _ => {}
+        }
+    }
+    modifiers
+}
+
+/// The comparison that a modifier names.
+pub(super) fn comparison(modifier: Modifier) -> Option<CompareOp> {
+    Some(match modifier {
+        Modifier::Eq => CompareOp::Eq,
+        Modifier::Ne => CompareOp::Ne,
+        Modifier::Lt => CompareOp::Lt,
+        Modifier::Le => CompareOp::Le,
+        Modifier::Gt => CompareOp::Gt,
+        Modifier::Ge => CompareOp::Ge,
+        Modifier::Lo => CompareOp::Lo,
+        Modifier::Ls => CompareOp::Ls,
+        Modifier::Hi => CompareOp::Hi,
+        Modifier::Hs => CompareOp::Hs,
+        Modifier::Equ => CompareOp::Equ,
+        Modifier::Neu => CompareOp::Neu,
+        Modifier::Ltu => CompareOp::Ltu,
+        Modifier::Leu => CompareOp::Leu,
+        Modifier::Gtu => CompareOp::Gtu,
+        Modifier::Geu => CompareOp::Geu,
+        Modifier::Ordered => CompareOp::Num,
+        Modifier::Unordered => CompareOp::Nan,
+        _ => return None,
+    })
+}
+
+/// The combination with a predicate that an instruction names.
+pub(super) fn bool_op(instruction: &Instruction<'_>) -> Option<BoolOp> {
+    instruction.modifiers.iter().find_map(|modifier| match modifier {
+        Modifier::And => Some(BoolOp::And),
+        Modifier::Or => Some(BoolOp::Or),
+        Modifier::Xor => Some(BoolOp::Xor),
+        _ => None,
+    })
+}
+
+/// The read-modify-write operation that an instruction names.
+pub(super) fn atomic_op(instruction: &Instruction<'_>) -> Option<AtomicOp> {
+    instruction.modifiers.iter().find_map(|modifier| {
+        Some(match modifier {
+            Modifier::And => AtomicOp::And,
+            Modifier::Or => AtomicOp::Or,
+            Modifier::Xor => AtomicOp::Xor,
+            Modifier::Exch => AtomicOp::Exch,
+            Modifier::Cas => AtomicOp::Cas,
+            Modifier::Add => AtomicOp::Add,
+            Modifier::Inc => AtomicOp::Inc,
+            Modifier::Dec => AtomicOp::Dec,
+            Modifier::Min => AtomicOp::Min,
+            Modifier::Max => AtomicOp::Max,
+            _ => return None,
+        })
+    })
+}
+
+/// The byte selection that a `prmt` names.
+pub(super) fn prmt_mode(instruction: &Instruction<'_>) -> PrmtMode {
+    let mode = |modifier: &Modifier| {
+        Some(match modifier {
+            Modifier::F4e => PrmtMode::F4e,
+            Modifier::B4e => PrmtMode::B4e,
+            Modifier::Rc8 => PrmtMode::Rc8,
+            Modifier::Ecl => PrmtMode::Ecl,
+            Modifier::Ecr => PrmtMode::Ecr,
+            Modifier::Rc16 => PrmtMode::Rc16,
+            _ => return None,
+        })
+    };
+    instruction.modifiers.iter().find_map(mode).unwrap_or_default()
+}
+
+/// The property that a `testp` names.
+pub(super) fn test_property(instruction: &Instruction<'_>) -> Option<TestProperty> {
+    instruction.modifiers.iter().find_map(|modifier| {
+        Some(match modifier {
+            Modifier::Finite => TestProperty::Finite,
+            Modifier::Infinite => TestProperty::Infinite,
+            Modifier::Number => TestProperty::Number,
+            Modifier::Notanumber => TestProperty::NotANumber,
+            Modifier::Normal => TestProperty::Normal,
+            Modifier::Subnormal => TestProperty::Subnormal,
+            _ => return None,
+        })
+    })
+}

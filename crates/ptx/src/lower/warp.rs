@@ -1,0 +1,187 @@
+//! Exchange between the lanes of a warp, barriers and fences.
+
+use warplens_ir::{Inst, Operand};
+use warplens_isa::{BarrierKind, MatchMode, Op, ReduxOp, ScalarType, ShuffleMode, VoteMode};
+
+use super::body::Body;
+use super::instruction::Site;
+use super::integer::pair;
+use super::{Lowered, Stop};
+use crate::opcodes::Opcode;
+use crate::syntax::ast::{self, Modifier};
+
+/// Member mask of instructions of old modules, which have none.
+const ALL_LANES: Operand = Operand::Immediate(0xffff_ffff);
+
+impl<'src> Body<'_, '_, 'src> {
+    /// `shfl`, `vote`, `match`, `activemask`, `redux`, `elect`, `bar`, `barrier`, `membar`, `fence`.
+    pub(super) fn lower_warp(&mut self, site: &Site<'_, 'src>) -> Lowered<()> {
+        match site.instruction.opcode {
+            Opcode::Shfl => self.lower_shuffle(site),
+            Opcode::Vote => self.lower_vote(site),
+            Opcode::Match => self.lower_match(site),
+            Opcode::Activemask => {
+                let inst = self.typed(site, Op::Activemask, ScalarType::B32, ScalarType::B32, &[])?;
+                self.push_main(inst);
+                Ok(())
+            }
+            Opcode::Redux => self.lower_redux(site),
+            Opcode::Elect => self.lower_elect(site),
+            Opcode::Bar | Opcode::Barrier => self.lower_barrier(site),
+            Opcode::Membar | Opcode::Fence => {
+                let inst = self.inst(Op::Fence, ScalarType::B32);
+                self.push_main(inst);
+                Ok(())
+            }
+            _ => Err(Stop::Unsupported),
+        }
+    }
+
+    /// A value and, if given, a predicate: `d|p`.
+    fn value_and_predicate(&mut self, operand: &ast::Operand<'src>, ty: ScalarType, inst: &mut Inst) -> Lowered<()> {
+        let (value, predicate) = pair(operand);
+        inst.destinations.push(self.destination(value, ty)?);
+        if let Some(predicate) = predicate {
+            inst.destinations.push(self.destination(predicate, ScalarType::Pred)?);
+        }
+        Ok(())
+    }
+
+    fn lower_shuffle(&mut self, site: &Site<'_, 'src>) -> Lowered<()> {
+        use ScalarType::{B32, U32};
+        let mode = site.instruction.modifiers.iter().find_map(|modifier| match modifier {
+            Modifier::Up => Some(ShuffleMode::Up),
+            Modifier::Down => Some(ShuffleMode::Down),
+            Modifier::Bfly => Some(ShuffleMode::Butterfly),
+            Modifier::Idx => Some(ShuffleMode::Index),
+            _ => None,
+        });
+        let n = if site.has(Modifier::Sync) { 5 } else { 4 };
+        self.count(site, n, n)?;
+        let mut inst = self.inst(Op::Shfl, B32);
+        inst.modifiers.shuffle = mode;
+        if mode.is_none() {
+            return Err(self.report_kind(site.instruction.opcode_span, "a mode such as `.down`"));
+        }
+        self.value_and_predicate(&site.operands[0], B32, &mut inst)?;
+        inst.sources.push(self.source(&site.operands[1], B32)?);
+        for operand in &site.operands[2..] {
+            inst.sources.push(self.source(operand, U32)?);
+        }
+        if n == 4 {
+            inst.sources.push(ALL_LANES);
+        }
+        self.push_main(inst);
+        Ok(())
+    }
+
+    fn lower_vote(&mut self, site: &Site<'_, 'src>) -> Lowered<()> {
+        let mode = site.instruction.modifiers.iter().find_map(|modifier| match modifier {
+            Modifier::All => Some(VoteMode::All),
+            Modifier::Any => Some(VoteMode::Any),
+            Modifier::Uni => Some(VoteMode::Uniform),
+            Modifier::Ballot => Some(VoteMode::Ballot),
+            _ => None,
+        });
+        let n = if site.has(Modifier::Sync) { 3 } else { 2 };
+        self.count(site, n, n)?;
+        let ty = if mode == Some(VoteMode::Ballot) { ScalarType::B32 } else { ScalarType::Pred };
+        let mut inst = self.inst(Op::Vote, ty);
+        inst.modifiers.vote = mode;
+        if mode.is_none() {
+            return Err(self.report_kind(site.instruction.opcode_span, "a mode such as `.ballot`"));
+        }
+        inst.destinations.push(self.destination(&site.operands[0], ty)?);
+        inst.sources.push(self.predicate(&site.operands[1])?);
+        inst.sources.push(match site.operands.get(2) {
+            Some(operand) => self.source(operand, ScalarType::B32)?,
+            None => ALL_LANES,
+        });
+        self.push_main(inst);
+        Ok(())
+    }
+
+    fn lower_match(&mut self, site: &Site<'_, 'src>) -> Lowered<()> {
+        self.count(site, 3, 3)?;
+        let ty = self.ty(site, 0)?;
+        let mut inst = self.inst(Op::Match, ty);
+        inst.modifiers.match_mode = Some(if site.has(Modifier::All) { MatchMode::All } else { MatchMode::Any });
+        self.value_and_predicate(&site.operands[0], ScalarType::B32, &mut inst)?;
+        inst.sources.push(self.source(&site.operands[1], ty)?);
+        inst.sources.push(self.source(&site.operands[2], ScalarType::B32)?);
+        self.push_main(inst);
+        Ok(())
+    }
+
+    fn lower_redux(&mut self, site: &Site<'_, 'src>) -> Lowered<()> {
+        let ty = self.ty(site, 0)?;
+        let operation = site.instruction.modifiers.iter().find_map(|modifier| match modifier {
+            Modifier::Add => Some(ReduxOp::Add),
+            Modifier::Min => Some(ReduxOp::Min),
+            Modifier::Max => Some(ReduxOp::Max),
+            Modifier::And => Some(ReduxOp::And),
+            Modifier::Or => Some(ReduxOp::Or),
+            Modifier::Xor => Some(ReduxOp::Xor),
+            _ => None,
+        });
+        let mut inst = self.typed(site, Op::Redux, ty, ty, &[ty, ScalarType::B32])?;
+        inst.modifiers = self.modifiers(site, ty)?;
+        inst.modifiers.redux = operation;
+        inst.modifiers.alternate = site.has(Modifier::Abs);
+        if operation.is_none() {
+            return Err(self.report_kind(site.instruction.opcode_span, "an operation such as `.add`"));
+        }
+        self.push_main(inst);
+        Ok(())
+    }
+
+    fn lower_elect(&mut self, site: &Site<'_, 'src>) -> Lowered<()> {
+        self.count(site, 2, 2)?;
+        let mut inst = self.inst(Op::Elect, ScalarType::B32);
+        self.value_and_predicate(&site.operands[0], ScalarType::B32, &mut inst)?;
+        inst.sources.push(self.source(&site.operands[1], ScalarType::B32)?);
+        self.push_main(inst);
+        Ok(())
+    }
+
+    /// Barriers of a CTA and of a warp. Those of a cluster are not executed yet.
+    fn lower_barrier(&mut self, site: &Site<'_, 'src>) -> Lowered<()> {
+        if site.has(Modifier::Cluster) {
+            return Err(Stop::Unsupported);
+        }
+        if site.has(Modifier::Warp) {
+            self.count(site, 1, 1)?;
+            let mut inst = self.inst(Op::BarWarp, ScalarType::B32);
+            inst.sources.push(self.source(&site.operands[0], ScalarType::B32)?);
+            self.push_main(inst);
+            return Ok(());
+        }
+        let kind = match () {
+            () if site.has(Modifier::Arrive) => BarrierKind::Arrive,
+            () if !site.has(Modifier::Red) => BarrierKind::Sync,
+            () if site.has(Modifier::Popc) => BarrierKind::ReducePopc,
+            () if site.has(Modifier::And) => BarrierKind::ReduceAnd,
+            () => BarrierKind::ReduceOr,
+        };
+        let reduces = site.has(Modifier::Red);
+        let ty = if kind == BarrierKind::ReducePopc { ScalarType::U32 } else { ScalarType::Pred };
+        let mut inst = self.inst(Op::Bar, ty);
+        inst.modifiers.barrier = Some(kind);
+        let (mut operands, last): (&[ast::Operand<'src>], _) = (site.operands, site.operands.last());
+        if reduces {
+            self.count(site, 3, 4)?;
+            inst.destinations.push(self.destination(&operands[0], ty)?);
+            operands = &operands[1..operands.len() - 1];
+        } else {
+            self.count(site, 1, 2)?;
+        }
+        for operand in operands {
+            inst.sources.push(self.source(operand, ScalarType::U32)?);
+        }
+        if let Some(predicate) = last.filter(|_| reduces) {
+            inst.sources.push(self.predicate(predicate)?);
+        }
+        self.push_main(inst);
+        Ok(())
+    }
+}
