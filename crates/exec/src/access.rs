@@ -273,9 +273,7 @@ impl<O: Observer> Worker<'_, O> {
         };
         let nearest = match space {
             StateSpace::Shared => Some(own_memory("shared memory of the block", context.shared.len() as u64, address)),
-            StateSpace::Local => {
-                Some(own_memory("local memory of the thread", u64::from(context.local.top), address))
-            }
+            StateSpace::Local => Some(own_memory("local memory of the thread", u64::from(context.local.top), address)),
             StateSpace::Const => Some(own_memory("constant memory", device.constants.len() as u64, address)),
             StateSpace::Param => {
                 Some(own_memory("kernel parameters", self.shared.launch.parameters.len() as u64, address))
@@ -339,7 +337,13 @@ impl<O: Observer> Worker<'_, O> {
     }
 
     /// Reads bytes at a generic address, for services that follow pointers.
-    pub(crate) fn peek(&self, context: &Context<'_, O::Cta>, lane: usize, address: u64, bytes: usize) -> Option<Vec<u8>> {
+    pub(crate) fn peek(
+        &self,
+        context: &Context<'_, O::Cta>,
+        lane: usize,
+        address: u64,
+        bytes: usize,
+    ) -> Option<Vec<u8>> {
         let device = self.shared.device;
         let space = device.windows.space_of(address);
         let own = address.wrapping_sub(device.windows.base(space)) as usize;
@@ -557,4 +561,3 @@ fn value_of(lanes: &Lanes<'_>, source: crate::raw::Source, wide: Wide, lane: usi
         Wide::No => u64::from(lanes.words(source)[lane]),
     }
 }
-

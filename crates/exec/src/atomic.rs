@@ -30,9 +30,27 @@ pub(crate) fn apply(op: AtomicOp, ty: ScalarType, old: u64, operands: [u64; 2]) 
         AtomicOp::Or => old | a,
         AtomicOp::Xor => old ^ a,
         AtomicOp::Exch => a,
-        AtomicOp::Cas => if old == a { b } else { old },
-        AtomicOp::Inc => if old as u32 >= a as u32 { 0 } else { old + 1 },
-        AtomicOp::Dec => if old as u32 == 0 || old as u32 > a as u32 { a } else { old - 1 },
+        AtomicOp::Cas => {
+            if old == a {
+                b
+            } else {
+                old
+            }
+        }
+        AtomicOp::Inc => {
+            if old as u32 >= a as u32 {
+                0
+            } else {
+                old + 1
+            }
+        }
+        AtomicOp::Dec => {
+            if old as u32 == 0 || old as u32 > a as u32 {
+                a
+            } else {
+                old - 1
+            }
+        }
         AtomicOp::Add => add(ty, old, a),
         AtomicOp::Min => extremum(ty, old, a, false),
         AtomicOp::Max => extremum(ty, old, a, true),
@@ -44,9 +62,7 @@ fn add(ty: ScalarType, old: u64, a: u64) -> u64 {
     // leaves `.f32` atomics in global memory to flush. They are kept here.
     match ty {
         ScalarType::F32 => float32_bits(float32::add(float32_of(old), float32_of(a), FloatMods::RN)),
-        ScalarType::F64 => {
-            float64::add(f64::from_bits(old), f64::from_bits(a), Rounding::NearestEven).to_bits()
-        }
+        ScalarType::F64 => float64::add(f64::from_bits(old), f64::from_bits(a), Rounding::NearestEven).to_bits(),
         ScalarType::F16 => u64::from(half::add::<F16>(old as u16, a as u16, HalfMods::RN)),
         ScalarType::Bf16 => u64::from(half::add::<Bf16>(old as u16, a as u16, HalfMods::RN)),
         ScalarType::F16x2 => packed::<F16>(old, a, |x, y| half::add::<F16>(x, y, HalfMods::RN)),

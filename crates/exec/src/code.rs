@@ -213,8 +213,6 @@ pub(crate) struct CodeFunction {
     pub(crate) arguments: Vec<(u32, Wide)>,
     /// Rows of the results.
     pub(crate) results: Vec<(u32, Wide)>,
-    /// Convergence is explicit.
-    pub(crate) explicit_convergence: bool,
 }
 
 /// A decoded kernel with everything that it calls.

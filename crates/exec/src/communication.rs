@@ -19,7 +19,9 @@ fn in_function(module: &Module, function: FunctionId) -> Option<Pc> {
     loop {
         let before = tainted.len();
         for inst in insts() {
-            if is_source(inst) || carries_values(inst) && inst.reads().flat_map(words).any(|word| tainted.contains(&word)) {
+            if is_source(inst)
+                || carries_values(inst) && inst.reads().flat_map(words).any(|word| tainted.contains(&word))
+            {
                 tainted.extend(inst.writes().flat_map(words));
             }
         }

@@ -168,7 +168,6 @@ impl<'a> Decoder<'a> {
             local_bytes: body.local_bytes.next_multiple_of(16),
             arguments: rows_of(&body.arguments),
             results: rows_of(&body.results),
-            explicit_convergence: body.explicit_convergence,
         };
     }
 
@@ -272,7 +271,7 @@ impl<'a> Decoder<'a> {
         if inst.writes().any(|register| register == guard.predicate) {
             // The instruction changes its own guard; later operations of it must see the old value.
             let copy = self.temporary_predicate();
-            self.emit(Kind::Lane, crate::bind::copy_predicate(self.level()), [copy, SINK], &[predicate]);
+            self.emit(Kind::Lane, bind::copy_predicate(self.level()), [copy, SINK], &[predicate]);
             predicate = Source::frame(copy);
         }
         self.guard = Some(DecodedGuard { predicate, is_reported: !inst.op.ends_block() });

@@ -93,8 +93,7 @@ impl Nodes {
     /// True when the lanes of `path` are expected at the place where it stands.
     #[inline(always)]
     pub(crate) fn is_met(&self, path: &Path) -> bool {
-        path.node != NO_NODE
-            && self.nodes[path.node as usize].meeting == Meeting::Block(path.block, path.frames.len())
+        path.node != NO_NODE && self.nodes[path.node as usize].meeting == Meeting::Block(path.block, path.frames.len())
     }
 
     /// True when the innermost node of `path` waits at `meeting`.

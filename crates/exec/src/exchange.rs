@@ -6,8 +6,8 @@ use warplens_trace::ActiveMask;
 use crate::code::{Decoded, Kind, SINK, Wide};
 use crate::interpret::set_value;
 use crate::raw::Lanes;
-use crate::semantics::float32;
 use crate::semantics::MinMaxMods;
+use crate::semantics::float32;
 
 /// Executes the operation in the lanes of the mask.
 pub(crate) fn exchange(lanes: &mut Lanes<'_>, decoded: &Decoded) {

@@ -304,8 +304,7 @@ impl<O: Observer> Worker<'_, O> {
             mask: path.mask,
         };
         let local = LocalMemory { cells: &warp.local, base: path.local, top: local_top, stride: warp.local_stride };
-        let mut context =
-            Context { warp_index: warp_index as u32, coordinates: *coordinates, shared, local, record };
+        let mut context = Context { warp_index: warp_index as u32, coordinates: *coordinates, shared, local, record };
         let operations = &code.operations[first as usize..block.operations.end as usize];
         for (index, decoded) in operations.iter().enumerate() {
             lanes.mask = path.mask;
@@ -647,8 +646,12 @@ impl<O: Observer> Worker<'_, O> {
             warp.predicates.resize(n_predicates, 0);
         }
         warp.reserve_local(local + function.local_bytes);
-        let mut lanes =
-            Lanes { rows: &mut warp.rows[path.rows as usize..], predicates: &mut [], pool: &code.pool, mask: path.mask };
+        let mut lanes = Lanes {
+            rows: &mut warp.rows[path.rows as usize..],
+            predicates: &mut [],
+            pool: &code.pool,
+            mask: path.mask,
+        };
         for (&(source, wide), &(row, _)) in call.arguments.iter().zip(&function.arguments) {
             copy(&mut lanes, source, caller.rows + row, wide);
         }

@@ -13,7 +13,6 @@ use crate::memory::Device;
 pub struct Program {
     pub(crate) code: Code,
     pub(crate) kernel: FunctionId,
-    pub(crate) parameter_bytes: u32,
     layout: Layout,
     unsupported: Vec<Unsupported>,
     order: Order,
@@ -45,8 +44,7 @@ impl Program {
             None if insts().any(|inst| matches!(inst.op, Op::Atom | Op::Red | Op::SystemCall)) => Order::Unordered,
             None => Order::Free,
         };
-        let parameter_bytes = module.functions[kernel].parameter_bytes();
-        Self { code, kernel, parameter_bytes, layout, unsupported, order }
+        Self { code, kernel, layout, unsupported, order }
     }
 
     /// Instructions of the call graph that cannot be executed.

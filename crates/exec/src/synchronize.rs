@@ -97,7 +97,8 @@ impl<O: Observer> Worker<'_, O> {
         let live: Vec<u32> = cta.warps.iter().map(|warp| warp.live).collect();
         let Some(reduction) = cta.barriers.complete(number, |warp| live[warp]) else { return };
         for warp in &mut cta.warps {
-            let is_here = |blocked: &Blocked| matches!(blocked.at, BlockedAt::Barrier { barrier, .. } if barrier == number);
+            let is_here =
+                |blocked: &Blocked| matches!(blocked.at, BlockedAt::Barrier { barrier, .. } if barrier == number);
             let (released, rest): (Vec<_>, Vec<_>) = std::mem::take(&mut warp.blocked).into_iter().partition(is_here);
             warp.blocked = rest;
             for blocked in released {

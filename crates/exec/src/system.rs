@@ -108,7 +108,9 @@ impl<O: Observer> Worker<'_, O> {
         if decoded.destinations[0] == SINK {
             return Ok(());
         }
-        if decoded.modifiers.system == Some(SystemCall::Malloc) && self.shared.device.windows.global > u64::from(u32::MAX) {
+        if decoded.modifiers.system == Some(SystemCall::Malloc)
+            && self.shared.device.windows.global > u64::from(u32::MAX)
+        {
             lanes.set_pairs(decoded.destinations[0], &results);
         } else {
             lanes.set_words(decoded.destinations[0], &results.map(|result| result as u32));
@@ -248,8 +250,12 @@ impl Conversion {
         let (negative, body) = match self.kind {
             b'd' | b'i' => (signed < 0, self.digits(signed.unsigned_abs().to_string())),
             b'u' => (false, self.digits(unsigned.to_string())),
-            b'x' => (false, format!("{}{}", if self.alternate { "0x" } else { "" }, self.digits(format!("{unsigned:x}")))),
-            b'X' => (false, format!("{}{}", if self.alternate { "0X" } else { "" }, self.digits(format!("{unsigned:X}")))),
+            b'x' => {
+                (false, format!("{}{}", if self.alternate { "0x" } else { "" }, self.digits(format!("{unsigned:x}"))))
+            }
+            b'X' => {
+                (false, format!("{}{}", if self.alternate { "0X" } else { "" }, self.digits(format!("{unsigned:X}"))))
+            }
             b'o' => (false, self.digits(format!("{unsigned:o}"))),
             b'c' => (false, char::from(value as u8).to_string()),
             b'p' => (false, format!("{value:#x}")),
@@ -275,7 +281,8 @@ impl Conversion {
             b'e' | b'E' => exponential(value, precision, self.kind),
             b'g' | b'G' => {
                 let precision = precision.max(1);
-                let exponent = format!("{value:.*e}", precision - 1).rsplit('e').next().and_then(|e| e.parse::<i32>().ok());
+                let exponent =
+                    format!("{value:.*e}", precision - 1).rsplit('e').next().and_then(|e| e.parse::<i32>().ok());
                 let exponent = exponent.unwrap_or(0);
                 let text = if exponent < -4 || exponent >= precision as i32 {
                     exponential(value, precision - 1, self.kind - 2)
@@ -324,7 +331,6 @@ fn trim_zeros(text: &str) -> String {
         Some(at) => text.split_at(at),
         None => (text, ""),
     };
-    let mantissa =
-        if mantissa.contains('.') { mantissa.trim_end_matches('0').trim_end_matches('.') } else { mantissa };
+    let mantissa = if mantissa.contains('.') { mantissa.trim_end_matches('0').trim_end_matches('.') } else { mantissa };
     format!("{mantissa}{exponent}")
 }

@@ -6,9 +6,7 @@ use warplens_isa::{Precision, ScalarType, TestProperty};
 use super::{Binding, for_integer, mode, no_such_form};
 use crate::code::{Kind, SINK};
 use crate::decode::Decoder;
-use crate::raw::{
-    LaneHandler, Level, carry, map1, map1_with, map2, map2_with, map3, map3_with,
-};
+use crate::raw::{LaneHandler, Level, carry, map1, map1_with, map2, map2_with, map3, map3_with};
 use crate::semantics::half::{Bf16, F16, Half};
 use crate::semantics::integer::{self, Int};
 use crate::semantics::{FloatMods, MinMaxMods, float32, float64, half, math};
@@ -31,9 +29,7 @@ macro_rules! float_binary {
             (ScalarType::F16x2, ..) => pair_binary::<F16>(level, PairOp::$name),
             (ScalarType::Bf16x2, ..) => pair_binary::<Bf16>(level, PairOp::$name),
             (ScalarType::F32x2, ..) => map2_with(level, |a: u64, b: u64, m| {
-                f32_pair(|half| {
-                    float32::$name(f32_of(a, half), f32_of(b, half), mode::float(m)).to_bits()
-                })
+                f32_pair(|half| float32::$name(f32_of(a, half), f32_of(b, half), mode::float(m)).to_bits())
             }),
             _ => return no_such_form(inst),
         };
@@ -200,10 +196,22 @@ fn twice(ty: ScalarType) -> Option<ScalarType> {
 macro_rules! for_widening {
     ($inst:expr, $T:ident => $body:expr) => {
         match $inst.ty {
-            ScalarType::U16 => { type $T = u16; $body }
-            ScalarType::S16 => { type $T = i16; $body }
-            ScalarType::U32 => { type $T = u32; $body }
-            ScalarType::S32 => { type $T = i32; $body }
+            ScalarType::U16 => {
+                type $T = u16;
+                $body
+            }
+            ScalarType::S16 => {
+                type $T = i16;
+                $body
+            }
+            ScalarType::U32 => {
+                type $T = u32;
+                $body
+            }
+            ScalarType::S32 => {
+                type $T = i32;
+                $body
+            }
             _ => return no_such_form($inst),
         }
     };
@@ -254,8 +262,14 @@ pub(super) fn mad_wide(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
 macro_rules! for_word {
     ($inst:expr, $T:ident => $body:expr) => {
         match $inst.ty {
-            ScalarType::U32 | ScalarType::B32 => { type $T = u32; $body }
-            ScalarType::S32 => { type $T = i32; $body }
+            ScalarType::U32 | ScalarType::B32 => {
+                type $T = u32;
+                $body
+            }
+            ScalarType::S32 => {
+                type $T = i32;
+                $body
+            }
             _ => return no_such_form($inst),
         }
     };
@@ -296,29 +310,19 @@ pub(super) fn fma(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
 fn plain_fma(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
     let (level, modifiers) = (decoder.level(), &inst.modifiers);
     let handler = match (inst.ty, mode::is_plain(modifiers), modifiers.ftz) {
-        (ScalarType::F32, true, false) => {
-            map3(level, |a: f32, b: f32, c: f32| float32::fma(a, b, c, FloatMods::RN))
-        }
-        (ScalarType::F32, true, true) => {
-            map3(level, |a: f32, b: f32, c: f32| float32::fma(a, b, c, FloatMods::RN_FTZ))
-        }
-        (ScalarType::F32, ..) => {
-            map3_with(level, |a: f32, b: f32, c: f32, m| float32::fma(a, b, c, mode::float(m)))
-        }
+        (ScalarType::F32, true, false) => map3(level, |a: f32, b: f32, c: f32| float32::fma(a, b, c, FloatMods::RN)),
+        (ScalarType::F32, true, true) => map3(level, |a: f32, b: f32, c: f32| float32::fma(a, b, c, FloatMods::RN_FTZ)),
+        (ScalarType::F32, ..) => map3_with(level, |a: f32, b: f32, c: f32, m| float32::fma(a, b, c, mode::float(m))),
         (ScalarType::F64, true, _) => {
             map3(level, |a: f64, b: f64, c: f64| float64::fma(a, b, c, crate::semantics::Rounding::NearestEven))
         }
-        (ScalarType::F64, ..) => {
-            map3_with(level, |a: f64, b: f64, c: f64, m| float64::fma(a, b, c, mode::rounding(m)))
-        }
+        (ScalarType::F64, ..) => map3_with(level, |a: f64, b: f64, c: f64, m| float64::fma(a, b, c, mode::rounding(m))),
         (ScalarType::F16, ..) => half_fma::<F16>(level),
         (ScalarType::Bf16, ..) => half_fma::<Bf16>(level),
         (ScalarType::F16x2, ..) => pair_fma::<F16>(level),
         (ScalarType::Bf16x2, ..) => pair_fma::<Bf16>(level),
         (ScalarType::F32x2, ..) => map3_with(level, |a: u64, b: u64, c: u64, m| {
-            f32_pair(|half| {
-                float32::fma(f32_of(a, half), f32_of(b, half), f32_of(c, half), mode::float(m)).to_bits()
-            })
+            f32_pair(|half| float32::fma(f32_of(a, half), f32_of(b, half), f32_of(c, half), mode::float(m)).to_bits())
         }),
         _ => return no_such_form(inst),
     };
@@ -330,9 +334,7 @@ fn half_fma<H: Half + 'static>(level: Level) -> LaneHandler {
 }
 
 fn pair_fma<H: Half + 'static>(level: Level) -> LaneHandler {
-    map3_with(level, |a: u32, b: u32, c: u32, m| {
-        half::map3(a, b, c, |a, b, c| half::fma::<H>(a, b, c, mode::half(m)))
-    })
+    map3_with(level, |a: u32, b: u32, c: u32, m| half::map3(a, b, c, |a, b, c| half::fma::<H>(a, b, c, mode::half(m))))
 }
 
 pub(super) fn sad(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
@@ -348,9 +350,7 @@ pub(super) fn div(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
     let handler = match (inst.ty, modifiers.precision) {
         (ScalarType::F32, Precision::Approx) => map2_with(level, |a: f32, b: f32, m| math::div(a, b, m.ftz)),
         (ScalarType::F32, Precision::Full) => map2_with(level, |a: f32, b: f32, m| math::div_full(a, b, m.ftz)),
-        (ScalarType::F32, Precision::Ieee) => {
-            map2_with(level, |a: f32, b: f32, m| float32::div(a, b, mode::float(m)))
-        }
+        (ScalarType::F32, Precision::Ieee) => map2_with(level, |a: f32, b: f32, m| float32::div(a, b, mode::float(m))),
         (ScalarType::F64, _) => map2_with(level, |a: f64, b: f64, m| float64::div(a, b, mode::rounding(m))),
         (ty, _) => for_integer!(ty, T => map2(level, |a: T, b: T| integer::div(a, b)), else return no_such_form(inst)),
     };

@@ -85,8 +85,7 @@ pub(super) fn bar(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
     let count = (n_before_predicate > 1).then(|| decoder.source_or(inst, 1, ScalarType::U32, 0));
     let predicate = reduces.then(|| decoder.source_or(inst, inst.sources.len() - 1, ScalarType::Pred, 1));
     let ty = if kind == BarrierKind::ReducePopc { ScalarType::U32 } else { ScalarType::Pred };
-    let destination =
-        if reduces { decoder.write(inst.destinations.first().copied().flatten(), ty) } else { SINK };
+    let destination = if reduces { decoder.write(inst.destinations.first().copied().flatten(), ty) } else { SINK };
     let index = decoder.barrier(BarrierOperation { barrier, count, predicate, destination });
     decoder.other(Kind::Barrier(index), [SINK; 2], &[]);
     Ok(())

@@ -23,8 +23,8 @@ use crate::decode::Decoder;
 use crate::raw::{LaneHandler, Source};
 
 use arithmetic::{
-    abs, add, copysign, div, dp2a, dp4a, fma, mad, mad24, mad24_hi, mad_hi, mad_wide, max, min, mul, mul24, mul24_hi,
-    mul_hi, mul_wide, neg, rem, sad, sub, testp,
+    abs, add, copysign, div, dp2a, dp4a, fma, mad, mad_hi, mad_wide, mad24, mad24_hi, max, min, mul, mul_hi, mul_wide,
+    mul24, mul24_hi, neg, rem, sad, sub, testp,
 };
 use bits::{and, bfe, bfi, bfind, bmsk, brev, clz, cnot, fns, lop3, not, or, popc, prmt, shf, shl, shr, szext, xor};
 use control::{
@@ -73,14 +73,38 @@ impl Decoder<'_> {
 macro_rules! for_integer {
     ($ty:expr, $T:ident => $body:expr, else $other:expr) => {
         match $ty {
-            warplens_isa::ScalarType::B8 | warplens_isa::ScalarType::U8 => { type $T = u8; $body }
-            warplens_isa::ScalarType::S8 => { type $T = i8; $body }
-            warplens_isa::ScalarType::B16 | warplens_isa::ScalarType::U16 => { type $T = u16; $body }
-            warplens_isa::ScalarType::S16 => { type $T = i16; $body }
-            warplens_isa::ScalarType::B32 | warplens_isa::ScalarType::U32 => { type $T = u32; $body }
-            warplens_isa::ScalarType::S32 => { type $T = i32; $body }
-            warplens_isa::ScalarType::B64 | warplens_isa::ScalarType::U64 => { type $T = u64; $body }
-            warplens_isa::ScalarType::S64 => { type $T = i64; $body }
+            warplens_isa::ScalarType::B8 | warplens_isa::ScalarType::U8 => {
+                type $T = u8;
+                $body
+            }
+            warplens_isa::ScalarType::S8 => {
+                type $T = i8;
+                $body
+            }
+            warplens_isa::ScalarType::B16 | warplens_isa::ScalarType::U16 => {
+                type $T = u16;
+                $body
+            }
+            warplens_isa::ScalarType::S16 => {
+                type $T = i16;
+                $body
+            }
+            warplens_isa::ScalarType::B32 | warplens_isa::ScalarType::U32 => {
+                type $T = u32;
+                $body
+            }
+            warplens_isa::ScalarType::S32 => {
+                type $T = i32;
+                $body
+            }
+            warplens_isa::ScalarType::B64 | warplens_isa::ScalarType::U64 => {
+                type $T = u64;
+                $body
+            }
+            warplens_isa::ScalarType::S64 => {
+                type $T = i64;
+                $body
+            }
             _ => $other,
         }
     };

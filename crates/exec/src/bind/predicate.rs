@@ -37,12 +37,10 @@ fn comparison(level: Level, inst: &Inst, op: CompareOp) -> Option<LaneHandler> {
         }, [Eq Ne Lt Le Gt Ge Equ Neu Ltu Leu Gtu Geu Num Nan], else return None),
         ScalarType::F64 => for_comparison!(op, OP => map2(level, |a: f64, b: f64| compare::float64(OP, a, b)),
             [Eq Ne Lt Le Gt Ge Equ Neu Ltu Leu Gtu Geu Num Nan], else return None),
-        ScalarType::F16 => map2_with(level, |a: u16, b: u16, m| {
-            compare::half::<F16>(operator(m.compare), a, b, m.ftz)
-        }),
-        ScalarType::Bf16 => map2_with(level, |a: u16, b: u16, m| {
-            compare::half::<Bf16>(operator(m.compare), a, b, m.ftz)
-        }),
+        ScalarType::F16 => map2_with(level, |a: u16, b: u16, m| compare::half::<F16>(operator(m.compare), a, b, m.ftz)),
+        ScalarType::Bf16 => {
+            map2_with(level, |a: u16, b: u16, m| compare::half::<Bf16>(operator(m.compare), a, b, m.ftz))
+        }
         ty => for_integer!(unsigned_if(ty, op), T => for_comparison!(op,
             OP => map2(level, |a: T, b: T| compare::integer::<T>(OP, a, b)),
             [Eq Ne Lt Le Gt Ge Lo Ls Hi Hs], else return None), else return None),
@@ -235,9 +233,7 @@ pub(super) fn selp(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
 pub(super) fn slct(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
     let level = decoder.level();
     let handler = match (inst.ty.bits(), inst.source_ty) {
-        (64, ScalarType::F32) => {
-            map3_with(level, |a: u64, b: u64, c: f32, m| compare::slct_f32(a, b, c, m.ftz))
-        }
+        (64, ScalarType::F32) => map3_with(level, |a: u64, b: u64, c: f32, m| compare::slct_f32(a, b, c, m.ftz)),
         (64, _) => map3(level, |a: u64, b: u64, c: i32| compare::slct_s32(a, b, c)),
         (_, ScalarType::F32) => map3_with(level, |a: u32, b: u32, c: f32, m| compare::slct_f32(a, b, c, m.ftz)),
         _ => map3(level, |a: u32, b: u32, c: i32| compare::slct_s32(a, b, c)),

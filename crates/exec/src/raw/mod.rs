@@ -10,6 +10,7 @@ mod rows;
 
 pub(crate) use cells::{Cell, Cells};
 pub(crate) use handler::{
-    LaneHandler, Level, Leveled, call, carry, map1, map1_with, map2, map2_with, map3, map3_with, map4, masks, with_level,
+    LaneHandler, Level, Leveled, call, carry, map1, map1_with, map2, map2_with, map3, map3_with, map4, masks,
+    with_level,
 };
-pub(crate) use rows::{LaneInput, LaneOutput, Lanes, Row, Source};
+pub(crate) use rows::{LaneOutput, Lanes, Row, Source};
