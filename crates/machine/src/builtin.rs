@@ -15,7 +15,9 @@ macro_rules! files {
 
 /// SM designs, from which the boards inherit.
 const DESIGNS: &[(&str, &str)] = files! {
-    "sm_10" "sm_11" "sm_13" "sm_20" "sm_35" "sm_50" "sm_60" "sm_61" "sm_70" "sm_75" "sm_80" "sm_86" "sm_89" "sm_90" "sm_100" "sm_120"
+    "sm_10" "sm_11" "sm_12" "sm_13" "sm_20" "sm_21" "sm_30" "sm_32" "sm_35" "sm_37" "sm_50" "sm_52" "sm_53" "sm_60" "sm_61"
+    "sm_62" "sm_70" "sm_72" "sm_75" "sm_80" "sm_86" "sm_87" "sm_89" "sm_90" "sm_100" "sm_101" "sm_103" "sm_107" "sm_110"
+    "sm_120" "sm_121"
 };
 
 /// Boards, oldest first.

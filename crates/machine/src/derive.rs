@@ -6,7 +6,6 @@
 use crate::key::Key;
 use crate::machine::Machine;
 use crate::reader::{Missing, Reader};
-use crate::value::Basis;
 
 /// A way to compute one missing value.
 pub(crate) struct Rule {
@@ -65,12 +64,12 @@ fn departure_delay(machine: &Machine, bytes: u32) -> Rule {
     }
 }
 
-/// The nearest sibling that has own values for all of `keys`, with those values.
+/// The nearest sibling whose file states all of `keys`, with those values.
 fn nearest<const N: usize>(machine: &Machine, keys: [Key; N]) -> Option<(&Machine, [f64; N])> {
     machine.siblings.iter().find_map(|sibling| {
         let mut values = [0.0; N];
         for (value, key) in values.iter_mut().zip(keys) {
-            *value = sibling.fact(key).filter(|fact| fact.basis != Basis::Inferred)?.number()?;
+            *value = sibling.number(key)?;
         }
         Some((sibling, values))
     })

@@ -144,6 +144,8 @@ keys! {
     LimitsMaxWarps = "limits.max_warps", Count;
     /// Resident CTAs per SM.
     LimitsMaxBlocks = "limits.max_blocks", Count;
+    /// Barriers of all resident CTAs of an SM together, where they can limit residency.
+    LimitsMaxBarriers = "limits.max_barriers", Count;
     /// 32-bit registers per SM.
     LimitsRegisters = "limits.registers", Count;
     /// 32-bit registers that one CTA may use.

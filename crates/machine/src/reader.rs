@@ -80,7 +80,12 @@ impl<'m> Reader<'m> {
         }
         match self.stated(key)? {
             Some(fact) => match fact.value {
-                Value::Number(number) => self.record_number(key, number, fact.basis, &fact.source),
+                Value::Number(number) => {
+                    if fact.basis == Basis::Inferred {
+                        self.assume(format!("{key}: {}", fact.source));
+                    }
+                    self.record_number(key, number, fact.basis, &fact.source)
+                }
                 _ => Err(self.missing(key, "the value is not one number")),
             },
             None => self.derived(key),
