@@ -3,7 +3,7 @@
 //! Values of another machine carry over as ratios or as times, never as they are, except between boards of one chip where
 //! the value is a property of the SM.
 
-use crate::key::Key;
+use crate::key::{Key, Scaling};
 use crate::machine::Machine;
 use crate::reader::{Missing, Reader};
 
@@ -34,7 +34,9 @@ pub(crate) fn rule(machine: &Machine, key: Key) -> Option<Rule> {
 
 /// Why no rule gives `key`, as a clause.
 pub(crate) fn why_none(machine: &Machine, key: Key) -> String {
-    if machine.siblings.is_empty() && machine.chip.is_none() {
+    const OF_BOARDS: &[&str] = &["sm", "clock", "dram", "l2", "luo_suda", "launch"];
+    let of_board = OF_BOARDS.contains(&key.group()) || key.scaling() == Scaling::WallTime;
+    if of_board && machine.siblings.is_empty() && machine.chip.is_none() {
         return "a description of an SM design has no board around it; name a GPU".into();
     }
     match key {

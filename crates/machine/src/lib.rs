@@ -15,6 +15,7 @@ mod derive;
 mod key;
 mod load;
 mod machine;
+pub mod manual;
 mod name;
 mod reader;
 pub mod table;

@@ -81,9 +81,7 @@ impl<'m> Reader<'m> {
         match self.stated(key)? {
             Some(fact) => match fact.value {
                 Value::Number(number) => {
-                    if fact.basis == Basis::Inferred {
-                        self.assume(format!("{key}: {}", fact.source));
-                    }
+                    self.assume_if_inferred(key, fact);
                     self.record_number(key, number, fact.basis, &fact.source)
                 }
                 _ => Err(self.missing(key, "the value is not one number")),
@@ -99,35 +97,26 @@ impl<'m> Reader<'m> {
 
     /// The word of `key`.
     pub fn word(&mut self, key: Key) -> Result<&'m str, Missing> {
-        match self.stated(key)? {
-            Some(Fact { value: Value::Word(word), basis, source, .. }) => {
-                self.record(key, Value::Word(word.clone()), *basis, source.clone());
-                Ok(word)
-            }
-            _ => Err(self.missing(key, "the machine file does not state it")),
-        }
+        self.stated_as(key, |value| match value {
+            Value::Word(word) => Some(word.as_str()),
+            _ => None,
+        })
     }
 
     /// The list of `key`, in ascending order.
     pub fn list(&mut self, key: Key) -> Result<&'m [f64], Missing> {
-        match self.stated(key)? {
-            Some(Fact { value: Value::List(list), basis, source, .. }) => {
-                self.record(key, Value::List(list.clone()), *basis, source.clone());
-                Ok(list)
-            }
-            _ => Err(self.missing(key, "the machine file does not state it")),
-        }
+        self.stated_as(key, |value| match value {
+            Value::List(list) => Some(list.as_slice()),
+            _ => None,
+        })
     }
 
     /// The instructions per lane kind of `key`; the kind is the parameter that gives its throughput.
     pub fn mix(&mut self, key: Key) -> Result<&'m [(Key, f64)], Missing> {
-        match self.stated(key)? {
-            Some(Fact { value: Value::Mix(mix), basis, source, .. }) => {
-                self.record(key, Value::Mix(mix.clone()), *basis, source.clone());
-                Ok(mix)
-            }
-            _ => Err(self.missing(key, "the machine file does not state it")),
-        }
+        self.stated_as(key, |value| match value {
+            Value::Mix(mix) => Some(mix.as_slice()),
+            _ => None,
+        })
     }
 
     /// The clock in force, in hertz: the user's, else the one a model tuned itself with, else the machine's default.
@@ -191,6 +180,23 @@ impl<'m> Reader<'m> {
                 Err(self.missing(key, format!("its value is inferred ({}), which strict mode refuses", fact.source)))
             }
             _ => Ok(fact),
+        }
+    }
+
+    /// A stated value that is no number, as `view` sees it.
+    fn stated_as<T>(&mut self, key: Key, view: impl Fn(&'m Value) -> Option<T>) -> Result<T, Missing> {
+        let stated = self.stated(key)?.and_then(|fact| Some((fact, view(&fact.value)?)));
+        let Some((fact, viewed)) = stated else {
+            return Err(self.missing(key, derive::why_none(self.machine, key)));
+        };
+        self.assume_if_inferred(key, fact);
+        self.record(key, fact.value.clone(), fact.basis, fact.source.clone());
+        Ok(viewed)
+    }
+
+    fn assume_if_inferred(&mut self, key: Key, fact: &Fact) {
+        if fact.basis == Basis::Inferred {
+            self.assume(format!("{key}: {}", fact.source));
         }
     }
 
