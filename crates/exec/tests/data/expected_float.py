@@ -140,7 +140,7 @@ def f32_special():
         ("copysign", [math.copysign(x, y) if not math.isnan(x) else NAN for x, y in pairs]),
         ("abs", [abs(x) for x, _ in pairs]),
         ("neg", [-x for x, _ in pairs]),
-        ("saturate(x + 0.25)", [saturate(x + 0.25 if abs(x) > 1e-30 else 0.25) for x, _ in pairs]),
+        ("saturate(x + 0.25)", [saturate(ieee("+", x, 0.25)) for x, _ in pairs]),
     ], width=64)
     unordered = lambda x, y: math.isnan(x) or math.isnan(y)
     ordered = {"eq": lambda x, y: x == y, "ne": lambda x, y: x != y and not unordered(x, y), "lt": lambda x, y: x < y,
