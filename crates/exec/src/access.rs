@@ -258,7 +258,7 @@ impl<O: Observer> Worker<'_, O> {
         let bytes = u32::from(operation.written_bytes) * u32::from(operation.elements);
         let is_global = matches!(space, StateSpace::Global | StateSpace::Generic);
         let window = device.windows.space_of(address);
-        let fault = if address % u64::from(bytes.next_power_of_two()) != 0 {
+        let fault = if !address.is_multiple_of(u64::from(bytes.next_power_of_two())) {
             AccessFault::Misaligned
         } else if is_global && page_is_null(address) {
             AccessFault::Null
@@ -418,8 +418,8 @@ fn addresses(lanes: &Lanes<'_>, operation: &MemoryOperation, frame: u32) -> [u64
     }
     if lanes.mask != u32::MAX {
         let lowest = addresses[lanes.mask.trailing_zeros().min(31) as usize];
-        for lane in 0..32 {
-            addresses[lane] = if lanes.mask >> lane & 1 == 1 { addresses[lane] } else { lowest };
+        for (lane, address) in addresses.iter_mut().enumerate() {
+            *address = if lanes.mask >> lane & 1 == 1 { *address } else { lowest };
         }
     }
     addresses

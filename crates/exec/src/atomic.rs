@@ -65,8 +65,8 @@ fn add(ty: ScalarType, old: u64, a: u64) -> u64 {
         ScalarType::F64 => float64::add(f64::from_bits(old), f64::from_bits(a), Rounding::NearestEven).to_bits(),
         ScalarType::F16 => u64::from(half::add::<F16>(old as u16, a as u16, HalfMods::RN)),
         ScalarType::Bf16 => u64::from(half::add::<Bf16>(old as u16, a as u16, HalfMods::RN)),
-        ScalarType::F16x2 => packed::<F16>(old, a, |x, y| half::add::<F16>(x, y, HalfMods::RN)),
-        ScalarType::Bf16x2 => packed::<Bf16>(old, a, |x, y| half::add::<Bf16>(x, y, HalfMods::RN)),
+        ScalarType::F16x2 => packed(old, a, |x, y| half::add::<F16>(x, y, HalfMods::RN)),
+        ScalarType::Bf16x2 => packed(old, a, |x, y| half::add::<Bf16>(x, y, HalfMods::RN)),
         ScalarType::U64 | ScalarType::S64 => old.wrapping_add(a),
         _ => u64::from((old as u32).wrapping_add(a as u32)),
     }
@@ -89,8 +89,8 @@ fn extremum(ty: ScalarType, old: u64, a: u64, largest: bool) -> u64 {
         }
         ScalarType::F16 => u64::from(half_extremum::<F16>(old as u16, a as u16, largest)),
         ScalarType::Bf16 => u64::from(half_extremum::<Bf16>(old as u16, a as u16, largest)),
-        ScalarType::F16x2 => packed::<F16>(old, a, |x, y| half_extremum::<F16>(x, y, largest)),
-        ScalarType::Bf16x2 => packed::<Bf16>(old, a, |x, y| half_extremum::<Bf16>(x, y, largest)),
+        ScalarType::F16x2 => packed(old, a, |x, y| half_extremum::<F16>(x, y, largest)),
+        ScalarType::Bf16x2 => packed(old, a, |x, y| half_extremum::<Bf16>(x, y, largest)),
         _ => u64::from(pick!(|bits| bits as u32, integer::min, integer::max)),
     }
 }
@@ -100,7 +100,7 @@ fn half_extremum<H: Half>(x: u16, y: u16, largest: bool) -> u16 {
     if largest { half::max::<H>(x, y, MODS) } else { half::min::<H>(x, y, MODS) }
 }
 
-fn packed<H: Half>(old: u64, a: u64, f: impl Fn(u16, u16) -> u16) -> u64 {
+fn packed(old: u64, a: u64, f: impl Fn(u16, u16) -> u16) -> u64 {
     u64::from(half::map2(old as u32, a as u32, f))
 }
 

@@ -91,8 +91,8 @@ pub(super) fn tanh(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
         ScalarType::F32 => map1(level, |a: f32| math::tanh(a)),
         ScalarType::F16 => map1(level, |a: u16| math::tanh_half::<F16>(a)),
         ScalarType::Bf16 => map1(level, |a: u16| math::tanh_half::<Bf16>(a)),
-        ScalarType::F16x2 => map1(level, |a: u32| half::map1(a, |a| math::tanh_half::<F16>(a))),
-        ScalarType::Bf16x2 => map1(level, |a: u32| half::map1(a, |a| math::tanh_half::<Bf16>(a))),
+        ScalarType::F16x2 => map1(level, |a: u32| half::map1(a, math::tanh_half::<F16>)),
+        ScalarType::Bf16x2 => map1(level, |a: u32| half::map1(a, math::tanh_half::<Bf16>)),
         _ => return no_such_form(inst),
     };
     decoder.apply(inst, handler, &[inst.ty], inst.ty)

@@ -74,7 +74,10 @@ impl Cells {
     /// Pointer to `offset`, after checking that `bytes` bytes there exist and are aligned to `bytes`.
     #[inline(always)]
     fn pointer(&self, offset: usize, bytes: usize) -> *mut u8 {
-        assert!(offset <= self.len && bytes <= self.len - offset && offset % bytes == 0, "accesses are checked before");
+        assert!(
+            offset <= self.len && bytes <= self.len - offset && offset.is_multiple_of(bytes),
+            "accesses are checked before"
+        );
         // SAFETY: the offset lies inside the allocation. Writing through the pointer is allowed because all of it is
         // made of atomics, which are interior-mutable.
         unsafe { self.words.as_ptr().cast::<u8>().cast_mut().add(offset) }
@@ -115,12 +118,12 @@ impl Cells {
         let start = self.pointer(base, size_of::<T>());
         assert!(highest as usize + size_of::<T>() <= self.len - base, "accesses are checked before");
         let mut values = [T::default(); 32];
-        for lane in 0..32 {
-            let offset = offsets[lane].min(highest) as usize;
+        for (value, offset) in values.iter_mut().zip(offsets) {
+            let offset = (*offset).min(highest) as usize;
             // SAFETY: no offset exceeds `highest`, which lies inside; the caller guarantees the alignment of the
             // offsets (a debug assertion checks), and the base is aligned.
-            debug_assert!(offset % size_of::<T>() == 0);
-            values[lane] = unsafe { T::load(start.add(offset)) };
+            debug_assert!(offset.is_multiple_of(size_of::<T>()));
+            *value = unsafe { T::load(start.add(offset)) };
         }
         values
     }
@@ -130,9 +133,9 @@ impl Cells {
     pub(crate) fn scatter<T: Cell>(&self, base: usize, offsets: &[u32; 32], highest: u32, values: impl Fn(usize) -> T) {
         let start = self.pointer(base, size_of::<T>());
         assert!(highest as usize + size_of::<T>() <= self.len - base, "accesses are checked before");
-        for lane in 0..32 {
-            let offset = offsets[lane].min(highest) as usize;
-            debug_assert!(offset % size_of::<T>() == 0);
+        for (lane, offset) in offsets.iter().enumerate() {
+            let offset = (*offset).min(highest) as usize;
+            debug_assert!(offset.is_multiple_of(size_of::<T>()));
             // SAFETY: as in `gather`.
             unsafe { T::store(start.add(offset), values(lane)) };
         }

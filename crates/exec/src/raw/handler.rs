@@ -105,7 +105,7 @@ fn conjure<F: Copy>() -> F {
     const { assert!(size_of::<F>() == 0, "lane functions capture nothing") };
     // SAFETY: a zero-sized type has a single value without bytes, and `F` is inhabited: a value of it was passed to the
     // `map` function that named the type.
-    unsafe { std::mem::MaybeUninit::<F>::uninit().assume_init() }
+    unsafe { std::ptr::NonNull::<F>::dangling().read() }
 }
 
 macro_rules! maps {
