@@ -8,18 +8,7 @@ use crate::code::{Base, Decoded, MemoryOperation, Wide};
 use crate::error::{AccessError, AccessFault, ExecError};
 use crate::interpret::{Context, Worker, set_value};
 use crate::memory::page_is_null;
-use crate::raw::{Cell, Cells, Lanes};
-
-/// Where a checked access goes: lane addresses as offsets into one block of memory.
-struct Target<'t> {
-    cells: &'t Cells,
-    /// Byte in `cells` of the lowest address.
-    start: usize,
-    /// By lane: distance from there. Lanes that do not take part repeat one that does.
-    offsets: [u32; 32],
-    /// The largest of them.
-    highest: u32,
-}
+use crate::raw::{Cell, Cells, Lanes, Selection};
 
 impl<O: Observer> Worker<'_, O> {
     #[inline(always)]
@@ -71,176 +60,202 @@ impl<O: Observer> Worker<'_, O> {
         pc: Pc,
         kind: AccessKind,
     ) -> Result<(), ExecError> {
-        let mut addresses = addresses(lanes, operation, context.local.base);
-        if operation.space == StateSpace::Generic {
-            let windows = self.shared.device.windows;
-            let first = windows.space_of(addresses[0]);
-            if addresses.iter().any(|&address| windows.space_of(address) != first) {
-                return self.transfer_by_space(context, lanes, operation, index, pc, kind, &addresses);
-            }
-            let base = windows.base(first);
-            addresses.iter_mut().for_each(|address| *address = address.wrapping_sub(base));
-            return self.transfer_in(context, lanes, operation, index, pc, kind, first, &addresses);
+        let Some((space, origin, selection)) = self.select(context, lanes, operation, index) else {
+            return self.transfer_apart(context, lanes, operation, pc, kind);
+        };
+        if O::RECORDS {
+            let addresses = selection.addresses(origin);
+            self.record(context, lanes.mask, operation, pc, kind, space, &addresses);
         }
-        self.transfer_in(context, lanes, operation, index, pc, kind, operation.space, &addresses)
-    }
-
-    /// A generic access whose lanes address several spaces: one after the other.
-    #[inline(never)]
-    #[allow(clippy::too_many_arguments, reason = "the arguments of `transfer` and the addresses")]
-    fn transfer_by_space(
-        &mut self,
-        context: &mut Context<'_, O::Cta>,
-        lanes: &mut Lanes<'_>,
-        operation: &MemoryOperation,
-        index: u32,
-        pc: Pc,
-        kind: AccessKind,
-        addresses: &[u64; 32],
-    ) -> Result<(), ExecError> {
-        let windows = self.shared.device.windows;
-        let all = lanes.mask;
-        let mut rest = ActiveMask(all);
-        while let Some(lane) = rest.lowest() {
-            let space = windows.space_of(addresses[lane]);
-            let same = rest.lanes().filter(|&other| windows.space_of(addresses[other]) == space);
-            lanes.mask = same.fold(0, |mask, other| mask | 1 << other);
-            rest = rest.without(ActiveMask(lanes.mask));
-            let base = windows.base(space);
-            let own = std::array::from_fn(|other| {
-                addresses[if lanes.mask >> other & 1 == 1 { other } else { lane }].wrapping_sub(base)
-            });
-            self.transfer_in(context, lanes, operation, index, pc, kind, space, &own)?;
+        match kind {
+            AccessKind::Load => read(lanes, operation, &selection),
+            AccessKind::Store => write(lanes, operation, &selection),
+            AccessKind::Atomic => modify(lanes, operation, &selection),
         }
-        lanes.mask = all;
         Ok(())
     }
 
     #[inline(always)]
     #[allow(clippy::too_many_arguments, reason = "the arguments of `transfer`, the space and the addresses")]
-    fn transfer_in(
+    fn record(
         &mut self,
         context: &mut Context<'_, O::Cta>,
-        lanes: &mut Lanes<'_>,
+        mask: u32,
         operation: &MemoryOperation,
-        index: u32,
         pc: Pc,
         kind: AccessKind,
         space: StateSpace,
         addresses: &[u64; 32],
-    ) -> Result<(), ExecError> {
-        let bytes = u32::from(operation.written_bytes) * u32::from(operation.elements);
-        let span = Span::of(addresses, bytes);
-        let Some(target) = self.target(context, space, index, addresses, &span) else {
-            return self.transfer_apart(context, lanes, operation, index, pc, kind, space, addresses);
+    ) {
+        let access = Access {
+            space,
+            kind,
+            element_bytes: operation.written_bytes,
+            elements: operation.elements,
+            mask: ActiveMask(mask),
+            addresses,
         };
-        if O::RECORDS {
-            let access = Access {
-                space,
-                kind,
-                element_bytes: operation.written_bytes,
-                elements: operation.elements,
-                mask: ActiveMask(lanes.mask),
-                addresses,
-            };
-            self.observer.access(context.record, WarpIndex(context.warp_index), pc, &access);
-        }
-        match kind {
-            AccessKind::Load => read(lanes, operation, &target),
-            AccessKind::Store => write(lanes, operation, &target),
-            AccessKind::Atomic => modify(lanes, operation, &target),
-        }
-        Ok(())
+        self.observer.access(context.record, WarpIndex(context.warp_index), pc, &access);
     }
 
-    /// The memory that all lanes access, if it is one block, all addresses lie inside and all are aligned.
+    /// The memory that all lanes access, with the address that its offsets count from, if it is one block, all
+    /// addresses lie inside and all are aligned.
     #[inline(always)]
-    fn target<'t>(
+    fn select<'t>(
         &mut self,
         context: &Context<'t, O::Cta>,
-        space: StateSpace,
+        lanes: &Lanes<'_>,
+        operation: &MemoryOperation,
         index: u32,
-        addresses: &[u64; 32],
-        span: &Span,
-    ) -> Option<Target<'t>>
+    ) -> Option<(StateSpace, u64, Selection<'t>)>
     where
         Self: 't,
     {
-        if span.misaligned != 0 || span.high - span.low > u64::from(u32::MAX / 2) {
-            return None;
-        }
-        let end = span.high + u64::from(span.bytes);
-        let (cells, start) = match space {
-            StateSpace::Global | StateSpace::Generic => {
-                let (base, size, id) = self.last_buffer[index as usize];
-                let (base, id) = if span.low >= base && end <= base + size {
-                    (base, id)
-                } else {
-                    let id = self.shared.device.find(span.low)?;
-                    let buffer = self.shared.device.buffer(id);
-                    if end > buffer.base + buffer.bytes {
-                        return None;
-                    }
-                    self.last_buffer[index as usize] = (buffer.base, buffer.bytes, id);
-                    (buffer.base, id)
-                };
-                (&self.shared.device.buffer(id).cells, span.low - base)
+        let bytes = operation.bytes();
+        let (space, window) = match operation.space {
+            StateSpace::Generic => {
+                let windows = self.shared.device.windows;
+                let space = windows.space_of(first_address(lanes, operation, context.local.base));
+                (space, windows.base(space))
             }
-            StateSpace::Shared if end <= context.shared.len() as u64 => (context.shared, span.low),
-            StateSpace::Const if end <= self.shared.device.constants.len() as u64 => {
-                (&self.shared.device.constants, span.low)
-            }
-            StateSpace::Local if end <= u64::from(context.local.top) => {
-                return Some(local_target(context, addresses));
-            }
-            _ => return None,
+            space => (space, 0),
         };
-        let offsets = std::array::from_fn(|lane| (addresses[lane] - span.low) as u32);
-        Some(Target { cells, start: start as usize, offsets, highest: (span.high - span.low) as u32 })
+        match space {
+            StateSpace::Global | StateSpace::Generic => {
+                let device = self.shared.device;
+                let (mut base, mut id) = self.last_buffer[index as usize];
+                let mut offsets = offsets(lanes, operation, context.local.base, base);
+                if !offsets.as_ref().is_some_and(|offsets| fits(offsets, bytes, device.buffer(id).bytes)) {
+                    id = device.find(first_address(lanes, operation, context.local.base))?;
+                    base = device.buffer(id).base;
+                    self.last_buffer[index as usize] = (base, id);
+                    offsets = self::offsets(lanes, operation, context.local.base, base);
+                }
+                let selection = device.buffer(id).cells.select(0, &offsets?, bytes)?;
+                Some((StateSpace::Global, base, selection))
+            }
+            StateSpace::Shared => {
+                let offsets = offsets(lanes, operation, context.local.base, window)?;
+                Some((space, 0, context.shared.select(0, &offsets, bytes)?))
+            }
+            StateSpace::Const => {
+                let offsets = offsets(lanes, operation, context.local.base, window)?;
+                Some((space, 0, self.shared.device.constants.select(0, &offsets, bytes)?))
+            }
+            // Local memory is laid out lane after lane, so its addresses are not offsets.
+            StateSpace::Local | StateSpace::Param => None,
+        }
     }
 
-    /// An access that is bad in some lane, or whose lanes touch several buffers: lane by lane.
+    /// An access to local memory, an access that is bad in some lane, or whose lanes touch several buffers or spaces.
     #[inline(never)]
-    #[allow(clippy::too_many_arguments, reason = "the arguments of `transfer_in`")]
     fn transfer_apart(
         &mut self,
         context: &mut Context<'_, O::Cta>,
         lanes: &mut Lanes<'_>,
         operation: &MemoryOperation,
-        index: u32,
+        pc: Pc,
+        kind: AccessKind,
+    ) -> Result<(), ExecError> {
+        let addresses = addresses(lanes, operation, context.local.base);
+        let windows = self.shared.device.windows;
+        let space_of = |address: u64| match operation.space {
+            StateSpace::Generic => windows.space_of(address),
+            space => space,
+        };
+        let all = lanes.mask;
+        let mut rest = ActiveMask(all);
+        while let Some(lane) = rest.lowest() {
+            let space = space_of(addresses[lane]);
+            let same = rest.lanes().filter(|&other| space_of(addresses[other]) == space);
+            lanes.mask = same.fold(0, |mask, other| mask | 1 << other);
+            rest = rest.without(ActiveMask(lanes.mask));
+            let mut own = addresses;
+            if operation.space == StateSpace::Generic {
+                let base = windows.base(space);
+                let lowest = addresses[lane];
+                for (other, address) in own.iter_mut().enumerate() {
+                    let address_or_lowest = if lanes.mask >> other & 1 == 1 { *address } else { lowest };
+                    *address = address_or_lowest.wrapping_sub(base);
+                }
+            }
+            self.transfer_in(context, lanes, operation, pc, kind, space, &own)?;
+        }
+        lanes.mask = all;
+        Ok(())
+    }
+
+    #[allow(clippy::too_many_arguments, reason = "the arguments of `transfer_apart`, the space and the addresses")]
+    fn transfer_in(
+        &mut self,
+        context: &mut Context<'_, O::Cta>,
+        lanes: &mut Lanes<'_>,
+        operation: &MemoryOperation,
         pc: Pc,
         kind: AccessKind,
         space: StateSpace,
         addresses: &[u64; 32],
     ) -> Result<(), ExecError> {
-        let all = lanes.mask;
-        let bytes = u32::from(operation.written_bytes) * u32::from(operation.elements);
-        for lane in ActiveMask(all).lanes() {
-            let own = [addresses[lane]; 32];
-            let Some(target) = self.target(context, space, index, &own, &Span::of(&own, bytes)) else {
-                return Err(self.refuse(context, operation, pc, kind, space, addresses[lane], lane as u32));
-            };
-            lanes.mask = 1 << lane;
+        if O::RECORDS && space != StateSpace::Param {
+            self.record(context, lanes.mask, operation, pc, kind, space, addresses);
+        }
+        if space == StateSpace::Local
+            && let Some(selection) = local_selection(context, addresses, operation.bytes())
+        {
             match kind {
-                AccessKind::Load if space == StateSpace::Param => {}
-                AccessKind::Load => read(lanes, operation, &lane_target(target, context, space, lane)),
-                AccessKind::Store => write(lanes, operation, &lane_target(target, context, space, lane)),
-                AccessKind::Atomic => modify(lanes, operation, &lane_target(target, context, space, lane)),
+                AccessKind::Load => read(lanes, operation, &selection),
+                AccessKind::Store => write(lanes, operation, &selection),
+                AccessKind::Atomic => modify(lanes, operation, &selection),
+            }
+            return Ok(());
+        }
+        let all = lanes.mask;
+        for lane in ActiveMask(all).lanes() {
+            lanes.mask = 1 << lane;
+            let address = addresses[lane];
+            if space == StateSpace::Param && kind == AccessKind::Load {
+                self.load_parameter(context, lanes, operation, address, pc)?;
+                continue;
+            }
+            let Some(selection) = self.select_lane(context, space, address, lane, operation.bytes()) else {
+                return Err(self.refuse(context, operation, pc, kind, space, address, lane as u32));
+            };
+            match kind {
+                AccessKind::Load => read(lanes, operation, &selection),
+                AccessKind::Store => write(lanes, operation, &selection),
+                AccessKind::Atomic => modify(lanes, operation, &selection),
             }
         }
         lanes.mask = all;
-        if O::RECORDS {
-            let access = Access {
-                space,
-                kind,
-                element_bytes: operation.written_bytes,
-                elements: operation.elements,
-                mask: ActiveMask(all),
-                addresses,
-            };
-            self.observer.access(context.record, WarpIndex(context.warp_index), pc, &access);
-        }
         Ok(())
+    }
+
+    /// The memory at one lane's address.
+    fn select_lane<'t>(
+        &self,
+        context: &Context<'t, O::Cta>,
+        space: StateSpace,
+        address: u64,
+        lane: usize,
+        bytes: u32,
+    ) -> Option<Selection<'t>>
+    where
+        Self: 't,
+    {
+        let device = self.shared.device;
+        let (cells, start) = match space {
+            StateSpace::Global | StateSpace::Generic => {
+                let buffer = device.buffer(device.find(address)?);
+                (&buffer.cells, address - buffer.base)
+            }
+            StateSpace::Shared => (context.shared, address),
+            StateSpace::Const => (&device.constants, address),
+            StateSpace::Local if address.checked_add(u64::from(bytes))? <= u64::from(context.local.top) => {
+                (context.local.cells, lane as u64 * u64::from(context.local.stride) + address)
+            }
+            StateSpace::Local | StateSpace::Param => return None,
+        };
+        cells.select(usize::try_from(start).ok()?, &[0; 32], bytes)
     }
 
     #[allow(clippy::too_many_arguments, reason = "everything that the message names")]
@@ -255,7 +270,7 @@ impl<O: Observer> Worker<'_, O> {
         lane: u32,
     ) -> ExecError {
         let device = self.shared.device;
-        let bytes = u32::from(operation.written_bytes) * u32::from(operation.elements);
+        let bytes = operation.bytes();
         let is_global = matches!(space, StateSpace::Global | StateSpace::Generic);
         let window = device.windows.space_of(address);
         let fault = if !address.is_multiple_of(u64::from(bytes.next_power_of_two())) {
@@ -369,31 +384,73 @@ fn own_memory(name: &str, bytes: u64, address: u64) -> crate::error::NearestBuff
     crate::error::NearestBuffer { name: name.to_owned(), base: 0, bytes, offset: i128::from(address) }
 }
 
-/// Lowest and highest address of a request.
-struct Span {
-    low: u64,
-    high: u64,
-    /// Not zero if some address is not a multiple of the size.
-    misaligned: u64,
-    bytes: u32,
+/// True if all of `bytes` bytes at each offset lie in a block of `size` bytes.
+#[inline(always)]
+fn fits(offsets: &[u32; 32], bytes: u32, size: u64) -> bool {
+    let highest = offsets.iter().fold(0, |highest, &offset| offset.max(highest));
+    u64::from(highest) + u64::from(bytes) <= size
 }
 
-impl Span {
-    #[inline(always)]
-    fn of(addresses: &[u64; 32], bytes: u32) -> Self {
-        let (mut low, mut high, mut all) = (i64::MAX, i64::MIN, 0);
-        for &address in addresses {
-            // Addresses stay far below 2^63; a wild one beyond turns negative and fails the range check.
-            low = low.min(address as i64);
-            high = high.max(address as i64);
-            all |= address;
-        }
-        if low < 0 {
-            // An address that no memory has, so that the request is looked at lane by lane.
-            return Self { low: 0, high: u64::MAX / 2, misaligned: 0, bytes };
-        }
-        Self { low: low as u64, high: high as u64, misaligned: all & u64::from(bytes.next_power_of_two() - 1), bytes }
+/// Address of the lowest lane that takes part.
+#[inline(always)]
+fn first_address(lanes: &Lanes<'_>, operation: &MemoryOperation, frame: u32) -> u64 {
+    let lane = lanes.mask.trailing_zeros().min(31) as usize;
+    match operation.base {
+        Base::Pair(source) => lanes.pairs(source)[lane].wrapping_add_signed(operation.offset),
+        Base::Word(source) => u64::from(lanes.words(source)[lane].wrapping_add(operation.offset as u32)),
+        Base::Constant(address) => address.wrapping_add_signed(operation.offset),
+        Base::Frame => u64::from(frame).wrapping_add_signed(operation.offset),
     }
+}
+
+/// Byte addresses of a request relative to `origin`; `None` if one does not fit 32 bits. Lanes that do not take part
+/// repeat the lowest one that does.
+#[inline(always)]
+fn offsets(lanes: &Lanes<'_>, operation: &MemoryOperation, frame: u32, origin: u64) -> Option<[u32; 32]> {
+    let mut offsets = [0; 32];
+    let shift = (operation.offset as u64).wrapping_sub(origin);
+    match operation.base {
+        Base::Pair(source) => {
+            let base = lanes.pairs(source);
+            let mut beyond = 0;
+            if lanes.mask == u32::MAX {
+                for lane in 0..32 {
+                    let offset = base[lane].wrapping_add(shift);
+                    beyond |= offset >> 32;
+                    offsets[lane] = offset as u32;
+                }
+            } else {
+                let lowest = base[lanes.mask.trailing_zeros().min(31) as usize];
+                for lane in 0..32 {
+                    let base = if lanes.mask >> lane & 1 == 1 { base[lane] } else { lowest };
+                    let offset = base.wrapping_add(shift);
+                    beyond |= offset >> 32;
+                    offsets[lane] = offset as u32;
+                }
+            }
+            if beyond != 0 {
+                return None;
+            }
+        }
+        Base::Word(source) => {
+            let base = lanes.words(source);
+            let shift = shift as u32;
+            if lanes.mask == u32::MAX {
+                for lane in 0..32 {
+                    offsets[lane] = base[lane].wrapping_add(shift);
+                }
+            } else {
+                let lowest = base[lanes.mask.trailing_zeros().min(31) as usize];
+                for lane in 0..32 {
+                    let base = if lanes.mask >> lane & 1 == 1 { base[lane] } else { lowest };
+                    offsets[lane] = base.wrapping_add(shift);
+                }
+            }
+        }
+        Base::Constant(address) => offsets = [u32::try_from(address.wrapping_add(shift)).ok()?; 32],
+        Base::Frame => offsets = [u32::try_from(u64::from(frame).wrapping_add(shift)).ok()?; 32],
+    }
+    Some(offsets)
 }
 
 /// Byte addresses of a request. Lanes that do not take part repeat the lowest one that does.
@@ -426,52 +483,35 @@ fn addresses(lanes: &Lanes<'_>, operation: &MemoryOperation, frame: u32) -> [u64
 }
 
 /// Local memory: the lanes' blocks follow each other.
-#[inline(always)]
-fn local_target<'t, R>(context: &Context<'t, R>, addresses: &[u64; 32]) -> Target<'t> {
-    let stride = context.local.stride;
-    let offsets: [u32; 32] = std::array::from_fn(|lane| lane as u32 * stride + addresses[lane] as u32);
-    let highest = offsets.iter().copied().max().unwrap_or(0);
-    Target { cells: context.local.cells, start: 0, offsets, highest }
-}
-
-/// A target that was made for one lane's address in all lanes, seen from that lane.
-fn lane_target<'t, R>(target: Target<'t>, context: &Context<'t, R>, space: StateSpace, lane: usize) -> Target<'t> {
-    if space != StateSpace::Local {
-        return target;
+fn local_selection<'t, R>(context: &Context<'t, R>, addresses: &[u64; 32], bytes: u32) -> Option<Selection<'t>> {
+    let local = &context.local;
+    let highest = addresses.iter().copied().max()?;
+    if highest.checked_add(u64::from(bytes))? > u64::from(local.top) {
+        return None;
     }
-    let own = target.offsets[0] + lane as u32 * context.local.stride;
-    Target { offsets: [own; 32], highest: own, ..target }
+    let mut offsets = [0; 32];
+    for (lane, offset) in offsets.iter_mut().enumerate() {
+        *offset = lane as u32 * local.stride + addresses[lane] as u32;
+    }
+    local.cells.select(0, &offsets, bytes)
 }
 
 #[inline(always)]
-fn read(lanes: &mut Lanes<'_>, operation: &MemoryOperation, target: &Target<'_>) {
+fn read(lanes: &mut Lanes<'_>, operation: &MemoryOperation, selection: &Selection<'_>) {
     let width = usize::from(operation.element_bytes);
     for (element, &row) in operation.destinations.iter().enumerate() {
-        let start = target.start + element * width;
+        let at = element * width;
         match width {
-            4 => {
-                let values = target.cells.gather::<u32>(start, &target.offsets, target.highest);
-                lanes.set_words(row, &values);
-            }
-            8 => {
-                let values = target.cells.gather::<u64>(start, &target.offsets, target.highest);
-                lanes.set_pairs(row, &values);
-            }
-            2 => read_narrow::<u16>(lanes, operation, target, start, row),
-            _ => read_narrow::<u8>(lanes, operation, target, start, row),
+            4 => lanes.set_words(row, &selection.gather::<u32>(at)),
+            8 => lanes.set_pairs(row, &selection.gather::<u64>(at)),
+            2 => lanes.set_words(row, &narrow(operation, selection.gather::<u16>(at))),
+            _ => lanes.set_words(row, &narrow(operation, selection.gather::<u8>(at))),
         }
     }
 }
 
-fn read_narrow<T: Cell + Default + Into<u64>>(
-    lanes: &mut Lanes<'_>,
-    operation: &MemoryOperation,
-    target: &Target<'_>,
-    start: usize,
-    row: u32,
-) {
-    let values = target.cells.gather::<T>(start, &target.offsets, target.highest);
-    lanes.set_words(row, &values.map(|value| extend(value.into(), operation) as u32));
+fn narrow<T: Cell + Into<u64>>(operation: &MemoryOperation, values: [T; 32]) -> [u32; 32] {
+    values.map(|value| extend(value.into(), operation) as u32)
 }
 
 /// Sign extension of narrow elements to the register.
@@ -484,43 +524,26 @@ fn extend(value: u64, operation: &MemoryOperation) -> u64 {
 }
 
 #[inline(always)]
-fn write(lanes: &mut Lanes<'_>, operation: &MemoryOperation, target: &Target<'_>) {
-    let width = usize::from(operation.element_bytes);
+fn write(lanes: &mut Lanes<'_>, operation: &MemoryOperation, selection: &Selection<'_>) {
+    let (width, mask) = (usize::from(operation.element_bytes), lanes.mask);
     for (element, &source) in operation.sources.iter().enumerate() {
-        let start = target.start + element * width;
+        let at = element * width;
+        if width == 8 {
+            let values = lanes.pairs(source);
+            selection.scatter(at, mask, |lane| values[lane]);
+            continue;
+        }
+        let values = lanes.words(source);
         match width {
-            4 => {
-                let values = lanes.words(source);
-                write_lanes(lanes.mask, target, start, |lane| values[lane]);
-            }
-            8 => {
-                let values = lanes.pairs(source);
-                write_lanes(lanes.mask, target, start, |lane| values[lane]);
-            }
-            2 => {
-                let values = lanes.words(source);
-                write_lanes(lanes.mask, target, start, |lane| values[lane] as u16);
-            }
-            _ => {
-                let values = lanes.words(source);
-                write_lanes(lanes.mask, target, start, |lane| values[lane] as u8);
-            }
+            4 => selection.scatter(at, mask, |lane| values[lane]),
+            2 => selection.scatter(at, mask, |lane| values[lane] as u16),
+            _ => selection.scatter(at, mask, |lane| values[lane] as u8),
         }
     }
 }
 
-#[inline(always)]
-fn write_lanes<T: Cell>(mask: u32, target: &Target<'_>, start: usize, value: impl Fn(usize) -> T) {
-    if mask == u32::MAX {
-        return target.cells.scatter(start, &target.offsets, target.highest, value);
-    }
-    for lane in ActiveMask(mask).lanes() {
-        target.cells.store(start + target.offsets[lane] as usize, value(lane));
-    }
-}
-
 /// Atomics take effect lane by lane, lowest first.
-fn modify(lanes: &mut Lanes<'_>, operation: &MemoryOperation, target: &Target<'_>) {
+fn modify(lanes: &mut Lanes<'_>, operation: &MemoryOperation, selection: &Selection<'_>) {
     let Some((op, ty)) = operation.atomic else { return };
     let width = usize::from(operation.element_bytes);
     let wide = if width == 8 { Wide::Yes } else { Wide::No };
@@ -530,19 +553,19 @@ fn modify(lanes: &mut Lanes<'_>, operation: &MemoryOperation, target: &Target<'_
         let operands = &operation.sources[element * n_operands..][..n_operands];
         let mut old = [0; 32];
         for lane in ActiveMask(lanes.mask).lanes() {
-            let offset = target.start + element * width + target.offsets[lane] as usize;
+            let at = element * width;
             let operand = |index: usize| operands.get(index).map_or(0, |&source| value_of(lanes, source, wide, lane));
             let operands = [operand(0), operand(1)];
             old[lane] = match width {
-                8 => target.cells.update::<u64>(offset, |old| atomic::apply(op, ty, old, operands)),
+                8 => selection.update::<u64>(at, lane, |old| atomic::apply(op, ty, old, operands)),
                 2 => {
                     let operands = operands.map(|operand| operand & 0xffff);
                     let new = |old: u16| atomic::apply(op, ty, old.into(), operands) as u16;
-                    target.cells.update::<u16>(offset, new).into()
+                    selection.update::<u16>(at, lane, new).into()
                 }
                 _ => {
                     let new = |old: u32| atomic::apply(op, ty, old.into(), operands) as u32;
-                    target.cells.update::<u32>(offset, new).into()
+                    selection.update::<u32>(at, lane, new).into()
                 }
             };
         }

@@ -133,6 +133,14 @@ pub(crate) struct MemoryOperation {
     pub(crate) ordered: bool,
 }
 
+impl MemoryOperation {
+    /// Bytes that each lane accesses.
+    #[inline(always)]
+    pub(crate) fn bytes(&self) -> u32 {
+        u32::from(self.written_bytes) * u32::from(self.elements)
+    }
+}
+
 /// A CTA barrier.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BarrierOperation {

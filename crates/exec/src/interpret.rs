@@ -42,8 +42,8 @@ pub(crate) struct Worker<'a, O: Observer> {
     pub(crate) observer: O,
     fuel: u64,
     summary: LaunchSummary,
-    /// By memory operation: base, size and id of the buffer that it touched last.
-    pub(crate) last_buffer: Vec<(u64, u64, BufferId)>,
+    /// By memory operation: base and id of the buffer that it touched last.
+    pub(crate) last_buffer: Vec<(u64, BufferId)>,
     /// By warp: the three thread indices.
     pub(crate) thread_index: Vec<[Row; 3]>,
     quantum: u64,
@@ -84,13 +84,14 @@ impl<'a, O: Observer> Worker<'a, O> {
                 rows
             })
             .collect();
+        let device_start = (shared.device.buffer(BufferId(0)).base, BufferId(0));
         let communicates = matches!(shared.program.order(), Order::Communicating(_));
         Self {
             shared,
             observer,
             fuel: 0,
             summary: LaunchSummary::default(),
-            last_buffer: vec![(0, 0, BufferId(0)); shared.code().memory.len()],
+            last_buffer: vec![device_start; shared.code().memory.len()],
             thread_index,
             quantum: if communicates { SPIN_QUANTUM } else { QUANTUM },
         }

@@ -57,6 +57,8 @@ impl Device {
             global_variables: Vec::new(),
             heap: None,
         };
+        // There is always a buffer, so that "the buffer touched last" needs no special case; nothing fits an empty one.
+        device.allocate("nothing", 0);
         let constant_bytes = device.place_variables(module);
         device.constants = Cells::new(constant_bytes as usize);
         for (id, variable) in module.variables.iter() {
@@ -184,7 +186,7 @@ impl Device {
             let end = buffer.base + buffer.bytes;
             if address < buffer.base { buffer.base - address } else { address.saturating_sub(end) }
         };
-        let buffer = self.buffers.as_slice().iter().min_by_key(distance)?;
+        let buffer = self.buffers.as_slice().iter().filter(|buffer| buffer.bytes > 0).min_by_key(distance)?;
         Some(NearestBuffer {
             name: buffer.name.clone(),
             base: buffer.base,

@@ -3,12 +3,92 @@
 //! Kernels race; Rust must not. Every access is a relaxed atomic of its own width, which costs the same as a plain
 //! access on the CPUs that we run on. Accesses of different widths to the same bytes may tear, as they may on a GPU.
 
+use std::marker::PhantomData;
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering::Relaxed};
 
 /// A zero-initialised block of bytes.
 pub(crate) struct Cells {
     words: Box<[AtomicU64]>,
     len: usize,
+}
+
+/// One place per lane, inside a block of memory and aligned.
+pub(crate) struct Selection<'c> {
+    pointer: *mut u8,
+    offsets: [u32; 32],
+    bytes: u32,
+    cells: PhantomData<&'c Cells>,
+}
+
+impl Selection<'_> {
+    /// Reads the value at `at` bytes behind each lane's place.
+    #[inline(always)]
+    pub(crate) fn gather<T: Cell + Default>(&self, at: usize) -> [T; 32] {
+        let start = self.inside::<T>(at);
+        let mut values = [T::default(); 32];
+        for (value, &offset) in values.iter_mut().zip(&self.offsets) {
+            // SAFETY: `Cells::select` checked that `bytes` bytes at every offset lie inside and are aligned, and
+            // `inside` that the value lies in these bytes.
+            *value = unsafe { T::load(start.add(offset as usize)) };
+        }
+        values
+    }
+
+    /// Writes the value at `at` bytes behind the place of each lane in `mask`, lowest lane first.
+    #[inline(always)]
+    pub(crate) fn scatter<T: Cell>(&self, at: usize, mask: u32, values: impl Fn(usize) -> T) {
+        let start = self.inside::<T>(at);
+        if mask == u32::MAX {
+            for (lane, &offset) in self.offsets.iter().enumerate() {
+                // SAFETY: as in `gather`.
+                unsafe { T::store(start.add(offset as usize), values(lane)) };
+            }
+            return;
+        }
+        let mut rest = mask;
+        while rest != 0 {
+            let lane = rest.trailing_zeros() as usize;
+            // SAFETY: as in `gather`.
+            unsafe { T::store(start.add(self.offsets[lane] as usize), values(lane)) };
+            rest &= rest - 1;
+        }
+    }
+
+    /// Reads, modifies and writes the value at `at` bytes behind a lane's place in one step; returns the old value.
+    pub(crate) fn update<T: Cell + PartialEq>(&self, at: usize, lane: usize, modify: impl Fn(T) -> T) -> T {
+        // SAFETY: as in `gather`.
+        let pointer = unsafe { self.inside::<T>(at).add(self.offsets[lane] as usize) };
+        // SAFETY: as in `gather`.
+        let mut old = unsafe { T::load(pointer) };
+        loop {
+            // SAFETY: as in `gather`.
+            match unsafe { T::compare_exchange(pointer, old, modify(old)) } {
+                Ok(old) => return old,
+                Err(seen) => old = seen,
+            }
+        }
+    }
+
+    /// The places as addresses, if `origin` is the address of offset 0.
+    #[inline(always)]
+    pub(crate) fn addresses(&self, origin: u64) -> [u64; 32] {
+        let mut addresses = [0; 32];
+        for (address, &offset) in addresses.iter_mut().zip(&self.offsets) {
+            *address = origin + u64::from(offset);
+        }
+        addresses
+    }
+
+    /// Pointer to `at` bytes behind the start, after checking that a value there lies in the bytes of each place.
+    #[inline(always)]
+    fn inside<T>(&self, at: usize) -> *mut u8 {
+        assert!(
+            at + size_of::<T>() <= self.bytes as usize && at.is_multiple_of(size_of::<T>()),
+            "a part of the access"
+        );
+        // SAFETY: at least one place exists `at` bytes behind the start, so the sum stays inside the allocation.
+        unsafe { self.pointer.add(at) }
+    }
 }
 
 /// A width that memory is accessed in.
@@ -97,48 +177,23 @@ impl Cells {
         unsafe { T::store(self.pointer(offset, size_of::<T>()), value) }
     }
 
-    /// Reads, modifies and writes the value at a byte offset in one step; returns the old value.
+    /// Chooses `bytes` bytes at `start + offsets[lane]` for each lane, if all of them lie inside and are aligned to
+    /// their size (rounded up to a power of two).
     #[inline(always)]
-    pub(crate) fn update<T: Cell + PartialEq>(&self, offset: usize, modify: impl Fn(T) -> T) -> T {
-        let pointer = self.pointer(offset, size_of::<T>());
-        // SAFETY: `pointer` checked range and alignment.
-        let mut old = unsafe { T::load(pointer) };
-        loop {
-            // SAFETY: as above.
-            match unsafe { T::compare_exchange(pointer, old, modify(old)) } {
-                Ok(old) => return old,
-                Err(seen) => old = seen,
-            }
+    pub(crate) fn select(&self, start: usize, offsets: &[u32; 32], bytes: u32) -> Option<Selection<'_>> {
+        let (mut highest, mut bits) = (0, start as u32);
+        for &offset in offsets {
+            highest = highest.max(offset);
+            bits |= offset;
         }
-    }
-
-    /// Reads 32 values at `base + offsets[lane]`, of which the highest is `highest` and all are multiples of the width.
-    #[inline(always)]
-    pub(crate) fn gather<T: Cell + Default>(&self, base: usize, offsets: &[u32; 32], highest: u32) -> [T; 32] {
-        let start = self.pointer(base, size_of::<T>());
-        assert!(highest as usize + size_of::<T>() <= self.len - base, "accesses are checked before");
-        let mut values = [T::default(); 32];
-        for (value, offset) in values.iter_mut().zip(offsets) {
-            let offset = (*offset).min(highest) as usize;
-            // SAFETY: no offset exceeds `highest`, which lies inside; the caller guarantees the alignment of the
-            // offsets (a debug assertion checks), and the base is aligned.
-            debug_assert!(offset.is_multiple_of(size_of::<T>()));
-            *value = unsafe { T::load(start.add(offset)) };
+        let is_aligned = bits & (bytes.next_power_of_two() - 1) == 0;
+        let is_inside = start <= self.len && highest as usize + bytes as usize <= self.len - start;
+        if !is_aligned || !is_inside {
+            return None;
         }
-        values
-    }
-
-    /// Writes 32 values at `base + offsets[lane]`, lowest lane first, under the conditions of `gather`.
-    #[inline(always)]
-    pub(crate) fn scatter<T: Cell>(&self, base: usize, offsets: &[u32; 32], highest: u32, values: impl Fn(usize) -> T) {
-        let start = self.pointer(base, size_of::<T>());
-        assert!(highest as usize + size_of::<T>() <= self.len - base, "accesses are checked before");
-        for (lane, offset) in offsets.iter().enumerate() {
-            let offset = (*offset).min(highest) as usize;
-            debug_assert!(offset.is_multiple_of(size_of::<T>()));
-            // SAFETY: as in `gather`.
-            unsafe { T::store(start.add(offset), values(lane)) };
-        }
+        // SAFETY: `start` lies inside the allocation or at its end.
+        let pointer = unsafe { self.words.as_ptr().cast::<u8>().cast_mut().add(start) };
+        Some(Selection { pointer, offsets: *offsets, bytes, cells: PhantomData })
     }
 
     /// Copies bytes in.
@@ -201,9 +256,28 @@ mod tests {
     #[test]
     fn update_returns_the_old_value() {
         let cells = Cells::new(8);
-        assert_eq!(cells.update::<u32>(4, |old| old + 7), 0);
-        assert_eq!(cells.update::<u32>(4, |old| old + 7), 7);
+        let selection = cells.select(4, &[0; 32], 4).expect("inside");
+        assert_eq!(selection.update::<u32>(0, 3, |old| old + 7), 0);
+        assert_eq!(selection.update::<u32>(0, 3, |old| old + 7), 7);
         assert_eq!(cells.load::<u32>(4), 14);
+    }
+
+    #[test]
+    fn selections_lie_inside_and_are_aligned() {
+        let cells = Cells::new(64);
+        let fits = |start, offset, bytes| cells.select(start, &[offset; 32], bytes).is_some();
+        assert!(fits(0, 60, 4) && fits(32, 16, 16) && fits(0, 62, 2));
+        assert!(!fits(64, 0, 1) && !fits(0, 64, 4) && !fits(0, 61, 4) && !fits(0, u32::MAX - 3, 4));
+        assert!(!fits(8, 0, 16), "the start counts for the alignment");
+    }
+
+    #[test]
+    fn lanes_scatter_where_the_mask_allows() {
+        let cells = Cells::new(128);
+        let offsets = std::array::from_fn(|lane| 4 * lane as u32);
+        let selection = cells.select(0, &offsets, 4).expect("inside");
+        selection.scatter::<u32>(0, 0b101, |lane| lane as u32 + 1);
+        assert_eq!(&selection.gather::<u32>(0)[..4], &[1, 0, 3, 0]);
     }
 
     #[test]

@@ -8,7 +8,7 @@ mod cells;
 mod handler;
 mod rows;
 
-pub(crate) use cells::{Cell, Cells};
+pub(crate) use cells::{Cell, Cells, Selection};
 pub(crate) use handler::{
     LaneHandler, Level, Leveled, call, carry, map1, map1_with, map2, map2_with, map3, map3_with, map4, masks,
     with_level,
