@@ -169,15 +169,17 @@ pub fn sub_sat<T: Int>(a: T, b: T) -> T {
 /// a + b + carry-in, and the carry-out: `add.cc` and `addc`.
 #[inline(always)]
 pub fn add_carry<T: Int>(a: T, b: T, carry: bool) -> (T, bool) {
-    let sum = u128::from(a.to_bits()) + u128::from(b.to_bits()) + u128::from(carry);
-    (T::from_bits(sum as u64), sum >> T::BITS != 0)
+    let partial = a.wrapping_add(b);
+    let sum = partial.wrapping_add(T::from_bits(u64::from(carry)));
+    (sum, (partial.to_bits() < a.to_bits()) | (sum.to_bits() < partial.to_bits()))
 }
 
 /// a - b - borrow-in, and the borrow-out: `sub.cc` and `subc`.
 #[inline(always)]
 pub fn sub_borrow<T: Int>(a: T, b: T, borrow: bool) -> (T, bool) {
-    let difference = i128::from(a.to_bits()) - i128::from(b.to_bits()) - i128::from(borrow);
-    (T::from_bits(difference as u64), difference < 0)
+    let partial = a.wrapping_sub(b);
+    let difference = partial.wrapping_sub(T::from_bits(u64::from(borrow)));
+    (difference, (a.to_bits() < b.to_bits()) | (partial.to_bits() < difference.to_bits()))
 }
 
 /// The low half of a * b.

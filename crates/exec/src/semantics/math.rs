@@ -7,7 +7,7 @@
 //! Every function is a straight line of `f64` operations, exact by IEEE 754, with selects at the end, so loops over
 //! lanes vectorise and all hosts agree.
 
-use super::half::Half;
+use super::half::{self, Half};
 use super::round::{canonical_f32, flush_if};
 
 /// 1.5 * 2^52: adding it leaves the nearest integer in the low bits of the sum.
@@ -220,4 +220,18 @@ pub fn ex2_half<H: Half>(x: u16, ftz: bool) -> u16 {
 #[inline(always)]
 pub fn tanh_half<H: Half>(x: u16) -> u16 {
     H::narrow_odd(tanh_wide(f64::from(H::widen(x))))
+}
+
+/// [`ex2_half`] on both elements of a packed pair.
+#[inline(always)]
+pub fn ex2_half_x2<H: Half>(pair: u32, ftz: bool) -> u32 {
+    let (low, high) = half::unpack(pair);
+    half::pack(ex2_half::<H>(low, ftz), ex2_half::<H>(high, ftz))
+}
+
+/// [`tanh_half`] on both elements of a packed pair.
+#[inline(always)]
+pub fn tanh_half_x2<H: Half>(pair: u32) -> u32 {
+    let (low, high) = half::unpack(pair);
+    half::pack(tanh_half::<H>(low), tanh_half::<H>(high))
 }

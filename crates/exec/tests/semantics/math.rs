@@ -174,6 +174,8 @@ fn every_half_precision_argument() {
         let tangent = convert::<_, BFloat>(nearest(x.tanh()), Rounding::NearestEven);
         assert_eq!(u128::from(math::tanh_half::<Bf16>(bits)), tangent, "tanh.bf16 {x}");
     }
+    assert_eq!(math::ex2_half_x2::<F16>(0x3c00_4000, false), 0x4000_4400);
+    assert_eq!(math::tanh_half_x2::<Bf16>(0x7f80_8000), 0x3f80_8000);
     // 2^-126 is the smallest normal bf16; with .ftz nothing lies below it.
     assert_eq!(math::ex2_half::<Bf16>(0xc2fc, true), 0x0080);
     assert_eq!(math::ex2_half::<Bf16>(0xc2fe, true), 0);
