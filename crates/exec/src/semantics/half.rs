@@ -30,7 +30,8 @@ impl HalfMods {
     pub const RN: Self = Self { ftz: false, sat: false, relu: false, oob: false };
 }
 
-/// The NaN that a tensor copy fills out-of-bounds elements with, and that `.oob` looks for.
+/// The NaN that a tensor copy fills out-of-bounds elements with, and that `.oob` looks for. Its bits are not published; taken
+/// to be the NaN of all ones, which arithmetic never produces.
 pub const OUT_OF_BOUNDS: u16 = 0xffff;
 
 /// A 16-bit floating-point format.
