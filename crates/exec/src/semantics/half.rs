@@ -311,6 +311,13 @@ pub fn map2(a: u32, b: u32, f: impl Fn(u16, u16) -> u16) -> u32 {
     pack(f(a0, b0), f(a1, b1))
 }
 
+/// Applies a function of three elements to both elements of packed pairs, like [`map1`].
+#[inline(always)]
+pub fn map3(a: u32, b: u32, c: u32, f: impl Fn(u16, u16, u16) -> u16) -> u32 {
+    let ((a0, a1), (b0, b1), (c0, c1)) = (unpack(a), unpack(b), unpack(c));
+    pack(f(a0, b0, c0), f(a1, b1, c1))
+}
+
 macro_rules! packed {
     ($($(#[$doc:meta])* $name:ident = $one:ident($($operand:ident),+; $mods:ident: $type:ty);)*) => {$(
         $(#[$doc])*

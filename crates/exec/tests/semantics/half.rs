@@ -246,4 +246,5 @@ fn pairs_work_on_both_halves() {
     assert_eq!(half::abs_x2::<Bf16>(0x3c00_c000, false), 0x3c00_4000);
     assert_eq!(half::map1(0x0001_0002, |x| x + 1), 0x0002_0003);
     assert_eq!(half::map2(0x0001_0002, 0x0010_0020, |x, y| x + y), 0x0011_0022);
+    assert_eq!(half::map3(0x0001_0002, 0x0010_0020, 0x0100_0200, |x, y, z| x + y + z), 0x0111_0222);
 }
