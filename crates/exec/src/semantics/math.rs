@@ -1,8 +1,9 @@
 //! The approximate instructions: `sin cos lg2 ex2 tanh rcp rsqrt sqrt div` with `.approx`, and `div.full`.
 //!
 //! Hardware answers these from tables whose bits are not published. The instruction set bounds the error only, and
-//! the functions here stay far inside every bound: each is evaluated in f64 with an error below 2^-40 and then
-//! rounded once, so nearly all results are the correctly rounded ones. Last bits differ from hardware.
+//! the functions here stay far inside every bound: each is evaluated in f64 with a relative error below 2^-36 (sine and
+//! cosine: an absolute error below 2^-48) and then rounded once, so nearly all results are the correctly rounded
+//! ones. Last bits differ from hardware.
 //!
 //! Every function is a straight line of `f64` operations, exact by IEEE 754, with selects at the end, so loops over
 //! lanes vectorise and all hosts agree.
