@@ -90,18 +90,31 @@ fn nan_to_int<D: Int>(from_f64: bool) -> D {
     if from_f64 || D::BITS == 64 { D::from_bits(1 << (D::BITS - 1)) } else { D::default() }
 }
 
+/// An integral number as an integer of at most 32 bits, clamped. Adding 1.5 * 2^52 leaves the integer in the low bits of
+/// the sum; unlike the language's own conversion this vectorises. NaN gives some integer.
+#[inline(always)]
+fn clamp_to_int<D: Int>(integral: f64) -> D {
+    const SHIFTER: f64 = 6755399441055744.0;
+    let (low, high) = (D::MIN.to_f64(), D::MAX.to_f64());
+    let above = if integral > low { integral } else { low };
+    let clamped = if above < high { above } else { high };
+    D::from_bits((clamped + SHIFTER).to_bits())
+}
+
 /// f32 to integer, clamped to the destination's range whether `.sat` is given or not.
 #[inline(always)]
 pub fn f32_to_int<D: Int>(x: f32, rounding: Rounding, ftz: bool) -> D {
     let integral = integral_f32(flush_if(x, ftz), rounding);
-    if x.is_nan() { nan_to_int(false) } else { D::from_f32(integral) }
+    let number = if D::BITS == 64 { D::from_f32(integral) } else { clamp_to_int(f64::from(integral)) };
+    if x.is_nan() { nan_to_int(false) } else { number }
 }
 
 /// f64 to integer, clamped.
 #[inline(always)]
 pub fn f64_to_int<D: Int>(x: f64, rounding: Rounding) -> D {
     let integral = integral_f64(x, rounding);
-    if x.is_nan() { nan_to_int(true) } else { D::from_f64(integral) }
+    let number = if D::BITS == 64 { D::from_f64(integral) } else { clamp_to_int(integral) };
+    if x.is_nan() { nan_to_int(true) } else { number }
 }
 
 /// f16 or bf16 to integer, clamped.
@@ -243,11 +256,19 @@ pub fn f32_to_half_x2<H: Half>(a: f32, b: f32, mods: NarrowMods) -> u32 {
 /// f32 to tf32, in the register layout of f32 with thirteen zeros at the bottom; NaN becomes canonical.
 #[inline(always)]
 pub fn f32_to_tf32(x: f32, mods: NarrowMods) -> u32 {
-    if x.is_nan() {
-        return NAN_F32;
-    }
-    let bits = round::to_format(f64::from(x), mods.rounding, Format::TF32, mods.overflow()) << 13;
-    if mods.relu && bits >> 31 == 1 { 0 } else { bits }
+    const KEPT: u32 = !0x1fff;
+    let bits = x.to_bits();
+    // A carry out of the fraction moves the exponent, at most to infinity; infinity itself has nothing to carry.
+    let rounded = match mods.rounding {
+        Rounding::NearestEven => bits.wrapping_add(0xfff + ((bits >> 13) & 1)) & KEPT,
+        Rounding::NearestAway => bits.wrapping_add(0x1000) & KEPT,
+        Rounding::Zero => bits & KEPT,
+        rounding => round::to_format(f64::from(x), rounding, Format::TF32, Overflow::Infinity) << 13,
+    };
+    let overflows = mods.satfinite && rounded & 0x7fff_ffff == 0x7f80_0000;
+    let finite = if overflows { rounded - 0x2000 } else { rounded };
+    let positive = if mods.relu && finite >> 31 == 1 { 0 } else { finite };
+    if x.is_nan() { NAN_F32 } else { positive }
 }
 
 /// A floating-point format that exists only in packed pairs.

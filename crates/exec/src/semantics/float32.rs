@@ -106,6 +106,44 @@ pub fn sqrt(a: f32, mods: FloatMods) -> f32 {
     finish_wide(sqrt_to_odd(f64::from(a)), mods)
 }
 
+/// Both elements of packed pairs, the low one first.
+#[inline(always)]
+fn unpack(pair: u64) -> (f32, f32) {
+    (f32::from_bits(pair as u32), f32::from_bits((pair >> 32) as u32))
+}
+
+#[inline(always)]
+fn pack(low: f32, high: f32) -> u64 {
+    u64::from(low.to_bits()) | u64::from(high.to_bits()) << 32
+}
+
+/// [`add`] on both elements of packed pairs (`add.f32x2`).
+#[inline(always)]
+pub fn add_x2(a: u64, b: u64, mods: FloatMods) -> u64 {
+    let ((a0, a1), (b0, b1)) = (unpack(a), unpack(b));
+    pack(add(a0, b0, mods), add(a1, b1, mods))
+}
+
+/// [`sub`] on both elements of packed pairs (`sub.f32x2`).
+#[inline(always)]
+pub fn sub_x2(a: u64, b: u64, mods: FloatMods) -> u64 {
+    add_x2(a, b ^ 0x8000_0000_8000_0000, mods)
+}
+
+/// [`mul`] on both elements of packed pairs (`mul.f32x2`).
+#[inline(always)]
+pub fn mul_x2(a: u64, b: u64, mods: FloatMods) -> u64 {
+    let ((a0, a1), (b0, b1)) = (unpack(a), unpack(b));
+    pack(mul(a0, b0, mods), mul(a1, b1, mods))
+}
+
+/// [`fma`] on both elements of packed pairs (`fma.f32x2`).
+#[inline(always)]
+pub fn fma_x2(a: u64, b: u64, c: u64, mods: FloatMods) -> u64 {
+    let ((a0, a1), (b0, b1), (c0, c1)) = (unpack(a), unpack(b), unpack(c));
+    pack(fma(a0, b0, c0, mods), fma(a1, b1, c1, mods))
+}
+
 /// The magnitude: the sign bit is cleared, also of NaN, whose result the instruction set leaves open.
 #[inline(always)]
 pub fn abs(a: f32, ftz: bool) -> f32 {

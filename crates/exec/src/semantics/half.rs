@@ -1,13 +1,13 @@
 //! f16 and bf16 arithmetic on `u16` bit patterns, and on packed pairs in a `u32`.
 //!
 //! One set of functions serves both formats: the type parameter [`F16`] or [`Bf16`] chooses. `f(a, b)` works on one
-//! element, [`map2`] and its siblings lift it to packed pairs.
+//! element, `f_x2(a, b)` on the two of a packed pair.
 //!
 //! Every result is rounded once. Sums and products of two f16 are computed in f32 and rounded again, which is harmless
 //! because 24 >= 2 * 11 + 2 (Figueroa, "When is double rounding innocuous?", 1995), and likewise for bf16 with
 //! 8 bits; below the normal range of f16 such sums are exact in f32. bf16 shares the exponent range of f32, where
 //! a subnormal intermediate product would be rounded twice, so its products are made in f64. The fused multiply-add
-//! sums in f64 rounded to odd.
+//! sums in f32 (f16) or f64 (bf16) rounded to odd.
 
 use super::round::{self, Format, NAN_F16, add_to_odd};
 use super::{MinMaxMods, Rounding};
@@ -30,7 +30,8 @@ impl HalfMods {
     pub const RN: Self = Self { ftz: false, sat: false, relu: false, oob: false };
 }
 
-/// The NaN that a tensor copy fills out-of-bounds elements with, and that `.oob` looks for.
+/// The NaN that a tensor copy fills out-of-bounds elements with, and that `.oob` looks for. Its bits are not published; taken
+/// to be the NaN of all ones, which arithmetic never produces.
 pub const OUT_OF_BOUNDS: u16 = 0xffff;
 
 /// A 16-bit floating-point format.
@@ -47,8 +48,10 @@ pub trait Half: Copy {
     fn narrow(x: f32, rounding: Rounding) -> u16;
     /// From an f64 that is exact or rounded to odd; to nearest even.
     fn narrow_odd(x: f64) -> u16;
-    /// From the exact f64 product of two elements, or any f64 rounded to odd.
+    /// a * b, rounded once.
     fn narrow_product(a: f32, b: f32) -> u16;
+    /// a * b + c rounded once, and rounded to odd.
+    fn fma(a: f32, b: f32, c: f32) -> (u16, f64);
 
     #[inline(always)]
     fn flush_if(bits: u16, ftz: bool) -> u16 {
@@ -103,6 +106,21 @@ impl Half for F16 {
         // 22 significant bits within the range of f32: exact.
         narrow_f16_nearest(a * b)
     }
+
+    #[inline(always)]
+    fn fma(a: f32, b: f32, c: f32) -> (u16, f64) {
+        // Multiples of 2^-48 below 2^33: f32 holds the product exactly and the sum's error too.
+        let product = a * b;
+        let sum = product + c;
+        let c_part = sum - product;
+        let error = (product - (sum - c_part)) + (c - c_part);
+        let bits = sum.to_bits();
+        let away = (error > 0.0) == (sum > 0.0);
+        let moved = if away { bits.wrapping_add(1) } else { bits.wrapping_sub(1) };
+        let inexact = error.abs() > 0.0 && bits & 1 == 0;
+        let odd = f32::from_bits(if inexact { moved } else { bits });
+        (narrow_f16_nearest(odd), f64::from(odd))
+    }
 }
 
 impl Half for Bf16 {
@@ -135,6 +153,12 @@ impl Half for Bf16 {
     #[inline(always)]
     fn narrow_product(a: f32, b: f32) -> u16 {
         Self::narrow_odd(f64::from(a) * f64::from(b))
+    }
+
+    #[inline(always)]
+    fn fma(a: f32, b: f32, c: f32) -> (u16, f64) {
+        let sum = add_to_odd(f64::from(a) * f64::from(b), f64::from(c));
+        (Self::narrow_odd(sum), sum)
     }
 }
 
@@ -211,9 +235,9 @@ pub fn mul<H: Half>(a: u16, b: u16, mods: HalfMods) -> u16 {
 /// a * b + c, rounded once.
 #[inline(always)]
 pub fn fma<H: Half>(a: u16, b: u16, c: u16, mods: HalfMods) -> u16 {
-    let wide = |x| f64::from(H::widen(H::flush_if(x, mods.ftz)));
-    let sum = add_to_odd(wide(a) * wide(b), wide(c));
-    let result = finish::<H>(H::narrow_odd(sum), sum, mods);
+    let wide = |x| H::widen(H::flush_if(x, mods.ftz));
+    let (rounded, sum) = H::fma(wide(a), wide(b), wide(c));
+    let result = finish::<H>(rounded, sum, mods);
     let out_of_bounds = mods.oob && (a == OUT_OF_BOUNDS || b == OUT_OF_BOUNDS || c == OUT_OF_BOUNDS);
     if out_of_bounds { 0 } else { result }
 }
@@ -260,21 +284,65 @@ fn select<H: Half>(a: u16, b: u16, mods: MinMaxMods, take_first: impl Fn(i16, i1
     if nan { NAN_F16 } else { signed }
 }
 
-/// Applies a function of one element to both elements of a packed pair.
+/// A packed pair of two elements.
+#[inline(always)]
+pub fn pack(low: u16, high: u16) -> u32 {
+    u32::from(low) | u32::from(high) << 16
+}
+
+/// The elements of a packed pair, the low one first.
+#[inline(always)]
+pub fn unpack(pair: u32) -> (u16, u16) {
+    (pair as u16, (pair >> 16) as u16)
+}
+
+/// Applies a function of one element to both elements of a packed pair. A closure given here is inlined only if it is
+/// small; the `_x2` functions always are.
 #[inline(always)]
 pub fn map1(a: u32, f: impl Fn(u16) -> u16) -> u32 {
-    u32::from(f(a as u16)) | u32::from(f((a >> 16) as u16)) << 16
+    let (a0, a1) = unpack(a);
+    pack(f(a0), f(a1))
 }
 
-/// Applies a function of two elements to both elements of packed pairs.
+/// Applies a function of two elements to both elements of packed pairs, like [`map1`].
 #[inline(always)]
 pub fn map2(a: u32, b: u32, f: impl Fn(u16, u16) -> u16) -> u32 {
-    u32::from(f(a as u16, b as u16)) | u32::from(f((a >> 16) as u16, (b >> 16) as u16)) << 16
+    let ((a0, a1), (b0, b1)) = (unpack(a), unpack(b));
+    pack(f(a0, b0), f(a1, b1))
 }
 
-/// Applies a function of three elements to both elements of packed pairs.
+/// Applies a function of three elements to both elements of packed pairs, like [`map1`].
 #[inline(always)]
 pub fn map3(a: u32, b: u32, c: u32, f: impl Fn(u16, u16, u16) -> u16) -> u32 {
-    let high = f((a >> 16) as u16, (b >> 16) as u16, (c >> 16) as u16);
-    u32::from(f(a as u16, b as u16, c as u16)) | u32::from(high) << 16
+    let ((a0, a1), (b0, b1), (c0, c1)) = (unpack(a), unpack(b), unpack(c));
+    pack(f(a0, b0, c0), f(a1, b1, c1))
+}
+
+macro_rules! packed {
+    ($($(#[$doc:meta])* $name:ident = $one:ident($($operand:ident),+; $mods:ident: $type:ty);)*) => {$(
+        $(#[$doc])*
+        #[inline(always)]
+        pub fn $name<H: Half>($($operand: u32,)+ $mods: $type) -> u32 {
+            pack($one::<H>($($operand as u16,)+ $mods), $one::<H>($(($operand >> 16) as u16,)+ $mods))
+        }
+    )*};
+}
+
+packed! {
+    /// [`add`] on both elements of packed pairs.
+    add_x2 = add(a, b; mods: HalfMods);
+    /// [`sub`] on both elements of packed pairs.
+    sub_x2 = sub(a, b; mods: HalfMods);
+    /// [`mul`] on both elements of packed pairs.
+    mul_x2 = mul(a, b; mods: HalfMods);
+    /// [`fma`] on both elements of packed pairs.
+    fma_x2 = fma(a, b, c; mods: HalfMods);
+    /// [`min`] on both elements of packed pairs.
+    min_x2 = min(a, b; mods: MinMaxMods);
+    /// [`max`] on both elements of packed pairs.
+    max_x2 = max(a, b; mods: MinMaxMods);
+    /// [`neg`] on both elements of a packed pair.
+    neg_x2 = neg(a; ftz: bool);
+    /// [`abs`] on both elements of a packed pair.
+    abs_x2 = abs(a; ftz: bool);
 }

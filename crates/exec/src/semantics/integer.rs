@@ -169,15 +169,17 @@ pub fn sub_sat<T: Int>(a: T, b: T) -> T {
 /// a + b + carry-in, and the carry-out: `add.cc` and `addc`.
 #[inline(always)]
 pub fn add_carry<T: Int>(a: T, b: T, carry: bool) -> (T, bool) {
-    let sum = u128::from(a.to_bits()) + u128::from(b.to_bits()) + u128::from(carry);
-    (T::from_bits(sum as u64), sum >> T::BITS != 0)
+    let partial = a.wrapping_add(b);
+    let sum = partial.wrapping_add(T::from_bits(u64::from(carry)));
+    (sum, (partial.to_bits() < a.to_bits()) | (sum.to_bits() < partial.to_bits()))
 }
 
 /// a - b - borrow-in, and the borrow-out: `sub.cc` and `subc`.
 #[inline(always)]
 pub fn sub_borrow<T: Int>(a: T, b: T, borrow: bool) -> (T, bool) {
-    let difference = i128::from(a.to_bits()) - i128::from(b.to_bits()) - i128::from(borrow);
-    (T::from_bits(difference as u64), difference < 0)
+    let partial = a.wrapping_sub(b);
+    let difference = partial.wrapping_sub(T::from_bits(u64::from(borrow)));
+    (difference, (a.to_bits() < b.to_bits()) | (partial.to_bits() < difference.to_bits()))
 }
 
 /// The low half of a * b.
@@ -278,8 +280,9 @@ pub fn sad<T: Int>(a: T, b: T, c: T) -> T {
     c.wrapping_add(difference)
 }
 
-/// The quotient rounded toward zero. Division by zero gives all ones; the most negative number divided by -1
-/// wraps to itself.
+/// The quotient rounded toward zero. Division by zero gives all ones at every width: the manual leaves it open, and the
+/// code that the PTX assembler emits for a division ends by selecting all ones for a zero divisor. The most negative
+/// number divided by -1 wraps to itself.
 #[inline(always)]
 pub fn div<T: Int>(a: T, b: T) -> T {
     a.checked_div(b).unwrap_or(T::default().not())
@@ -402,7 +405,7 @@ pub fn shf_r_wrap(low: u32, high: u32, amount: u32) -> u32 {
 
 /// Extracts `length` bits from `position`. Both operands count modulo 256. Positions past the top read zeros, or the
 /// sign bit for signed types; a signed field is extended by its top bit, or by the number's where the field ends
-/// beyond it.
+/// beyond it. (The manual counts modulo 256 for both widths; the assembler's code for 64 bits does not reduce.)
 #[inline(always)]
 pub fn bfe<T: Int>(a: T, position: u32, length: u32) -> T {
     let (position, length) = (position & 0xff, length & 0xff);

@@ -1,13 +1,14 @@
 //! The approximate instructions: `sin cos lg2 ex2 tanh rcp rsqrt sqrt div` with `.approx`, and `div.full`.
 //!
 //! Hardware answers these from tables whose bits are not published. The instruction set bounds the error only, and
-//! the functions here stay far inside every bound: each is evaluated in f64 with an error below 2^-40 and then
-//! rounded once, so nearly all results are the correctly rounded ones. Last bits differ from hardware.
+//! the functions here stay far inside every bound: each is evaluated in f64 with a relative error below 2^-36 (sine and
+//! cosine: an absolute error below 2^-48) and then rounded once, so nearly all results are the correctly rounded
+//! ones. Last bits differ from hardware.
 //!
 //! Every function is a straight line of `f64` operations, exact by IEEE 754, with selects at the end, so loops over
 //! lanes vectorise and all hosts agree.
 
-use super::half::Half;
+use super::half::{self, Half};
 use super::round::{canonical_f32, flush_if};
 
 /// 1.5 * 2^52: adding it leaves the nearest integer in the low bits of the sum.
@@ -220,4 +221,18 @@ pub fn ex2_half<H: Half>(x: u16, ftz: bool) -> u16 {
 #[inline(always)]
 pub fn tanh_half<H: Half>(x: u16) -> u16 {
     H::narrow_odd(tanh_wide(f64::from(H::widen(x))))
+}
+
+/// [`ex2_half`] on both elements of a packed pair.
+#[inline(always)]
+pub fn ex2_half_x2<H: Half>(pair: u32, ftz: bool) -> u32 {
+    let (low, high) = half::unpack(pair);
+    half::pack(ex2_half::<H>(low, ftz), ex2_half::<H>(high, ftz))
+}
+
+/// [`tanh_half`] on both elements of a packed pair.
+#[inline(always)]
+pub fn tanh_half_x2<H: Half>(pair: u32) -> u32 {
+    let (low, high) = half::unpack(pair);
+    half::pack(tanh_half::<H>(low), tanh_half::<H>(high))
 }

@@ -255,3 +255,13 @@ fn flushing_asks_for_the_result_before_the_coarser_grid() {
     let plain = float32::mul(f32::from_bits(0x00ff_ffff), 0.5, FloatMods::RN).to_bits();
     assert_eq!(plain, 0x0080_0000);
 }
+
+#[test]
+fn packed_pairs() {
+    let pair = |low: f32, high: f32| u64::from(high.to_bits()) << 32 | u64::from(low.to_bits());
+    let (a, b) = (pair(1.0, -2.0), pair(3.0, 5.0));
+    assert_eq!(float32::add_x2(a, b, FloatMods::RN), pair(4.0, 3.0));
+    assert_eq!(float32::sub_x2(a, b, FloatMods::RN), pair(-2.0, -7.0));
+    assert_eq!(float32::mul_x2(a, b, FloatMods::RN), pair(3.0, -10.0));
+    assert_eq!(float32::fma_x2(a, b, pair(0.5, 10.0), FloatMods::RN), pair(3.5, 0.0));
+}

@@ -235,9 +235,16 @@ fn signs_and_extremes() {
 
 #[test]
 fn pairs_work_on_both_halves() {
-    let add = |a, b| half::add::<F16>(a, b, HalfMods::RN);
-    assert_eq!(half::map2(0x3c00_4000, 0x4000_c000, add), 0x4200_0000);
-    assert_eq!(half::map1(0x3c00_4000, |a| half::neg::<F16>(a, false)), 0xbc00_c000);
-    let fma = |a, b, c| half::fma::<F16>(a, b, c, HalfMods::RN);
-    assert_eq!(half::map3(0x3c00_4000, 0x4000_4000, 0x3c00_0000, fma), 0x4200_4400);
+    let mods = HalfMods::RN;
+    assert_eq!(half::add_x2::<F16>(0x3c00_4000, 0x4000_c000, mods), 0x4200_0000);
+    assert_eq!(half::sub_x2::<F16>(0x3c00_4000, 0x4000_c000, mods), 0xbc00_4400);
+    assert_eq!(half::mul_x2::<F16>(0x3c00_4000, 0x4000_c000, mods), 0x4000_c400);
+    assert_eq!(half::fma_x2::<F16>(0x3c00_4000, 0x4000_4000, 0x3c00_0000, mods), 0x4200_4400);
+    assert_eq!(half::min_x2::<F16>(0x3c00_4000, 0x4000_c000, MinMaxMods::default()), 0x3c00_c000);
+    assert_eq!(half::max_x2::<Bf16>(0x3c00_4000, 0x4000_c000, MinMaxMods::default()), 0x4000_4000);
+    assert_eq!(half::neg_x2::<F16>(0x3c00_c000, false), 0xbc00_4000);
+    assert_eq!(half::abs_x2::<Bf16>(0x3c00_c000, false), 0x3c00_4000);
+    assert_eq!(half::map1(0x0001_0002, |x| x + 1), 0x0002_0003);
+    assert_eq!(half::map2(0x0001_0002, 0x0010_0020, |x, y| x + y), 0x0011_0022);
+    assert_eq!(half::map3(0x0001_0002, 0x0010_0020, 0x0100_0200, |x, y, z| x + y + z), 0x0111_0222);
 }

@@ -16,7 +16,7 @@ impl Random {
 
     /// A number between 0 and `limit` - 1.
     pub(crate) fn below(&mut self, limit: u64) -> u64 {
-        (self.next() >> 32) * limit >> 32
+        ((self.next() >> 32) * limit) >> 32
     }
 }
 

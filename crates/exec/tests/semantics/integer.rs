@@ -26,9 +26,9 @@ fn product_high<T: Int>(a: T, b: T) -> T {
     let (x, y) = (a.to_i128(), b.to_i128());
     let (x1, x0) = (x >> 32, x & 0xffff_ffff);
     let (y1, y0) = (y >> 32, y & 0xffff_ffff);
-    let middle = x1 * y0 + (x0 * y0 >> 32);
+    let middle = x1 * y0 + ((x0 * y0) >> 32);
     let high = x1 * y1 + (middle >> 32) + ((x0 * y1 + (middle & 0xffff_ffff)) >> 32);
-    if T::BITS == 64 { wrap(high) } else { wrap(x * y >> T::BITS) }
+    if T::BITS == 64 { wrap(high) } else { wrap((x * y) >> T::BITS) }
 }
 
 fn check_arithmetic<T: Int>() {

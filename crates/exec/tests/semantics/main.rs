@@ -11,3 +11,4 @@ mod integer;
 mod math;
 mod narrow;
 mod oracle;
+mod vectors;
