@@ -44,7 +44,7 @@ impl Layout {
         align: Option<u32>,
         open: u64,
     ) -> Option<Self> {
-        let ty = types::storage(ty)?;
+        let ty = types::storage(ty).filter(|&ty| ty != ScalarType::Pred)?;
         let element = u64::from(ty.bytes()) * u64::from(vector);
         let bytes =
             dimensions.iter().try_fold(element, |size, dimension| size.checked_mul(dimension.unwrap_or(open)))?;
@@ -62,12 +62,12 @@ impl Layout {
         if self.is_array {
             return vec![Width::Word; self.bytes.div_ceil(4) as usize];
         }
-        vec![if self.ty == ScalarType::Pred { Width::One } else { Width::of_bits(self.ty.bits().max(2)) }]
+        vec![Width::of_bits(self.ty.bits())]
     }
 
     /// The parameter in registers from word `first` on.
     pub(super) fn words(&self, first: u32) -> Words {
-        let scalar = (!self.is_array).then(|| Width::of_bits(self.ty.bits().max(2)));
+        let scalar = (!self.is_array).then(|| Width::of_bits(self.ty.bits()));
         Words { first, bytes: self.bytes as u32, scalar }
     }
 }
@@ -226,7 +226,7 @@ impl<'src> Body<'_, '_, 'src> {
         }
         // The relaxed rules let a wider register stand here: its first word holds the value.
         let source = low_word(source);
-        if bits == 32 || words.scalar.is_some() {
+        if bits == 32 || offset == 0 && words.scalar == Some(Width::Word) {
             return self.move_bits(types::untyped(bits), word, source);
         }
         let (position, length) = (Operand::Immediate(u64::from(offset % 4 * 8)), Operand::Immediate(u64::from(bits)));
