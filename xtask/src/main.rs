@@ -1,1 +1,57 @@
-fn main() {}
+//! Tasks of the workspace: `cargo xtask check` runs what the continuous integration runs besides the tests.
+//!
+//! A task is a function in a module of its own; [`check::STEPS`] lists the checks in the order they run, and
+//! [`generate::DOCUMENTS`] the parts of the documentation that are written by the program.
+
+// A task talks to the terminal: that is all it does.
+#![allow(clippy::print_stdout, clippy::print_stderr)]
+
+mod check;
+mod generate;
+mod tidy;
+mod workspace;
+
+use std::process::ExitCode;
+
+use anyhow::{Result, bail};
+
+use crate::workspace::Workspace;
+
+const USAGE: &str = "\
+Usage: cargo xtask TASK
+
+Tasks:
+  check [STEP...]      All checks besides the tests, or the named ones
+  generate [--check]   Write the generated documents, or only say which are stale
+  help                 This text
+
+Steps of `check`, in order:
+";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match run(&arguments) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(arguments: &[&str]) -> Result<()> {
+    match arguments {
+        ["check", steps @ ..] => check::run(&Workspace::find()?, steps),
+        ["generate"] => generate::write(&Workspace::find()?),
+        ["generate", "--check"] => generate::check(&Workspace::find()?),
+        [] | ["help" | "-h" | "--help"] => {
+            print!("{USAGE}");
+            for step in check::STEPS {
+                println!("  {:<10} {}", step.name, step.about);
+            }
+            Ok(())
+        }
+        [task, ..] => bail!("no task `{task}`; `cargo xtask help` lists them"),
+    }
+}

@@ -1,0 +1,100 @@
+//! Rules for prose: one sentence per line, links that lead somewhere, a short architecture.
+
+use std::path::Path;
+
+use super::Finding;
+
+/// Lines that the bird's-eye view may have.
+const MAX_ARCHITECTURE_LINES: usize = 300;
+
+/// Applies the rules to one markdown file.
+pub(super) fn check(path: &str, text: &str, root: &Path) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for (line, number) in prose(text) {
+        if holds_two_sentences(line) {
+            findings.push(Finding::new(path, number, "two sentences on one line"));
+        }
+        let folder = root.join(path).parent().expect("a file lies in a folder").to_owned();
+        for target in link_targets(line).filter(|target| is_local(target) && !folder.join(target).exists()) {
+            findings.push(Finding::new(path, number, format!("the link `{target}` leads nowhere")));
+        }
+    }
+    let n_lines = text.lines().count();
+    if path == "ARCHITECTURE.md" && n_lines > MAX_ARCHITECTURE_LINES {
+        findings.push(Finding::new(path, 0, format!("{n_lines} lines, {MAX_ARCHITECTURE_LINES} are allowed")));
+    }
+    findings
+}
+
+/// The lines outside fenced blocks, with their numbers.
+fn prose(text: &str) -> impl Iterator<Item = (&str, usize)> {
+    let mut inside: Option<usize> = None;
+    text.lines().zip(1..).filter(move |(line, _)| {
+        let fence = line.trim_start();
+        let length = fence.len() - fence.trim_start_matches('`').len();
+        match inside {
+            None if length >= 3 => inside = Some(length),
+            None => return true,
+            Some(opened) if length >= opened && fence.len() == length => inside = None,
+            Some(_) => {}
+        }
+        false
+    })
+}
+
+/// True when a sentence ends inside the line and another begins. Table rows are exempt: they cannot be broken.
+fn holds_two_sentences(line: &str) -> bool {
+    if line.trim_start().starts_with('|') {
+        return false;
+    }
+    let line = without_code(line);
+    let characters: Vec<char> = line.chars().collect();
+    characters.windows(4).any(|window| {
+        let ends = window[0].is_lowercase() || matches!(window[0], ')' | '`' | '*');
+        ends && matches!(window[1], '.' | '?' | '!') && window[2] == ' ' && window[3].is_uppercase()
+    })
+}
+
+/// The line with the text of its code spans blanked out.
+fn without_code(line: &str) -> String {
+    let blank = |(index, part): (usize, &str)| if index % 2 == 1 { "x".repeat(part.len()) } else { part.to_owned() };
+    line.split('`').enumerate().map(blank).collect::<Vec<_>>().join("`")
+}
+
+fn link_targets(line: &str) -> impl Iterator<Item = &str> {
+    line.split("](").skip(1).filter_map(|rest| rest.split([')', '#', ' ']).next())
+}
+
+fn is_local(target: &str) -> bool {
+    !target.is_empty() && !target.contains("://") && !target.starts_with("mailto:")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn messages(text: &str) -> Vec<String> {
+        check("README.md", text, Path::new(env!("CARGO_MANIFEST_DIR"))).iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn a_line_holds_one_sentence() {
+        assert_eq!(messages("It runs. It ends.\n"), ["README.md:1: two sentences on one line"]);
+        assert!(
+            messages("It runs.\nIt ends, e.g. with 1.5 s or by J. Doe (`a. B`).\n| A. B | It is. So |\n").is_empty()
+        );
+        assert!(messages("```text\nIt runs. It ends.\n```\n").is_empty());
+    }
+
+    #[test]
+    fn links_lead_to_files() {
+        assert_eq!(messages("[a](nowhere.md#x)\n"), ["README.md:1: the link `nowhere.md` leads nowhere"]);
+        assert!(messages("[a](Cargo.toml) [b](#part) [c](https://example.org/x)\n").is_empty());
+    }
+
+    #[test]
+    fn fences_close_with_as_many_backticks() {
+        let lines: Vec<usize> = prose("a\n````text\n```\nb\n````\nc\n").map(|(_, number)| number).collect();
+        assert_eq!(lines, [1, 6]);
+    }
+}
