@@ -354,7 +354,7 @@ impl<'a, 'src> Body<'_, 'a, 'src> {
         let meaning = self.meaning(name, operand.span)?;
         let scaled = match (&operand.kind, meaning) {
             (OperandKind::Element(..), Meaning::Variable(variable)) => {
-                offset * i64::from(self.module.module.variables[variable].ty.bytes())
+                offset.wrapping_mul(i64::from(self.module.module.variables[variable].ty.bytes()))
             }
             _ => offset,
         };
@@ -363,8 +363,8 @@ impl<'a, 'src> Body<'_, 'a, 'src> {
                 self.check_resolved(name, operand.span)?;
                 Some(Operand::Variable { variable, offset: scaled, generic: false })
             }
-            Meaning::Frame(start) => Some(Operand::Frame(start + scaled)),
-            Meaning::KernelParameter(start) => Some(Operand::Immediate((i64::from(start) + scaled) as u64)),
+            Meaning::Frame(start) => Some(Operand::Frame(start.wrapping_add(scaled))),
+            Meaning::KernelParameter(start) => Some(Operand::Immediate(i64::from(start).wrapping_add(scaled) as u64)),
             Meaning::Function(Some(function)) => Some(Operand::Function(function)),
             // A function of another module: its address is never called here, only carried around.
             Meaning::Function(None) => Some(Operand::Immediate(0)),
