@@ -87,6 +87,9 @@ pub struct Initializer {
     pub bytes: Vec<u8>,
     /// Addresses to be written over them: byte position, width in bytes, variable, offset, whether generic.
     pub addresses: Vec<(u64, u32, VariableId, i64, bool)>,
+    /// Single bytes of addresses: byte position, which byte of the address (0 is the least), variable, offset, whether
+    /// generic.
+    pub address_bytes: Vec<(u64, u32, VariableId, i64, bool)>,
     /// Function addresses: byte position, width in bytes, function.
     pub functions: Vec<(u64, u32, FunctionId)>,
 }

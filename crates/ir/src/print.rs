@@ -1,23 +1,43 @@
 //! Text form of the IR, for dumps and goldens.
 
-use std::fmt::Write;
+use std::fmt::{self, Write};
 
-use crate::{Flow, Function, Inst, Module, Operand};
+use warplens_isa::Modifiers;
+
+use crate::{Flow, Function, Inst, Module, Operand, Variable};
 
 /// The whole module as text.
 pub fn print(module: &Module) -> String {
     let mut text = String::new();
     for (_, variable) in module.variables.iter() {
-        let _ = writeln!(
-            text,
-            "variable {} {} {} bytes align {}",
-            variable.name, variable.space, variable.bytes, variable.align
-        );
+        print_variable(module, variable, &mut text);
     }
     for (_, function) in module.functions.iter() {
         print_function(module, function, &mut text);
     }
     text
+}
+
+fn print_variable(module: &Module, variable: &Variable, text: &mut String) {
+    let Variable { name, space, bytes, align, .. } = variable;
+    let dynamic = if variable.is_dynamic { " dynamic" } else { "" };
+    let _ = writeln!(text, "variable {name} {space}{dynamic} {bytes} bytes align {align}");
+    let content = &variable.initializer;
+    if !content.bytes.is_empty() {
+        let hex: String = content.bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        let _ = writeln!(text, "  bytes {hex}");
+    }
+    for &(at, width, variable, offset, generic) in &content.addresses {
+        let address = operand_text(module, &Operand::Variable { variable, offset, generic });
+        let _ = writeln!(text, "  at {at} width {width} {address}");
+    }
+    for &(at, byte, variable, offset, generic) in &content.address_bytes {
+        let address = operand_text(module, &Operand::Variable { variable, offset, generic });
+        let _ = writeln!(text, "  at {at} byte {byte} of {address}");
+    }
+    for &(at, width, function) in &content.functions {
+        let _ = writeln!(text, "  at {at} width {width} &{}", module.functions[function].name);
+    }
 }
 
 fn print_function(module: &Module, function: &Function, text: &mut String) {
@@ -52,6 +72,7 @@ fn inst_text(module: &Module, inst: &Inst) -> String {
     if inst.source_ty != inst.ty {
         let _ = write!(text, ".{}", inst.source_ty);
     }
+    text.push_str(&modifiers_text(&inst.modifiers));
     let destinations = inst.destinations.iter().map(|register| match register {
         Some(register) => format!("{register:?}"),
         None => "_".to_owned(),
@@ -62,8 +83,59 @@ fn inst_text(module: &Module, inst: &Inst) -> String {
     });
     let sources = inst.sources.iter().map(|operand| operand_text(module, operand));
     let operands: Vec<String> = destinations.chain(memory).chain(sources).collect();
-    let _ = write!(text, " {}", operands.join(", "));
+    if !operands.is_empty() {
+        let _ = write!(text, " {}", operands.join(", "));
+    }
     text
+}
+
+/// The modifiers that differ from their default, in brackets.
+fn modifiers_text(modifiers: &Modifiers) -> String {
+    let default = Modifiers::default();
+    let mut words = Vec::new();
+    let mut name = |is_set: bool, value: &dyn fmt::Debug| {
+        if is_set {
+            words.push(format!("{value:?}"));
+        }
+    };
+    name(modifiers.rounding != default.rounding, &modifiers.rounding);
+    name(modifiers.precision != default.precision, &modifiers.precision);
+    name(modifiers.shift != default.shift, &modifiers.shift);
+    name(modifiers.prmt != default.prmt, &modifiers.prmt);
+    let options: [Option<&dyn fmt::Debug>; 10] = [
+        modifiers.compare.as_ref().map(|it| it as _),
+        modifiers.bool_op.as_ref().map(|it| it as _),
+        modifiers.atomic.as_ref().map(|it| it as _),
+        modifiers.shuffle.as_ref().map(|it| it as _),
+        modifiers.vote.as_ref().map(|it| it as _),
+        modifiers.match_mode.as_ref().map(|it| it as _),
+        modifiers.redux.as_ref().map(|it| it as _),
+        modifiers.barrier.as_ref().map(|it| it as _),
+        modifiers.test.as_ref().map(|it| it as _),
+        modifiers.system.as_ref().map(|it| it as _),
+    ];
+    for option in options.into_iter().flatten() {
+        name(true, option);
+    }
+    if let Some(space) = modifiers.space {
+        words.push(space.to_string());
+    }
+    let flags = [
+        ("integral", modifiers.integral),
+        ("ftz", modifiers.ftz),
+        ("sat", modifiers.sat),
+        ("satfinite", modifiers.satfinite),
+        ("relu", modifiers.relu),
+        ("nan", modifiers.nan),
+        ("xorsign_abs", modifiers.xorsign_abs),
+        ("reads_carry", modifiers.carry.reads),
+        ("writes_carry", modifiers.carry.writes),
+        ("alternate", modifiers.alternate),
+        ("ordered", modifiers.ordered),
+        ("uniform", modifiers.uniform),
+    ];
+    words.extend(flags.iter().filter(|(_, is_set)| *is_set).map(|(flag, _)| (*flag).to_owned()));
+    if words.is_empty() { String::new() } else { format!(" [{}]", words.join(" ")) }
 }
 
 fn operand_text(module: &Module, operand: &Operand) -> String {

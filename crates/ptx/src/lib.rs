@@ -9,13 +9,16 @@ pub mod syntax;
 
 pub use lower::lower;
 
-use warplens_base::Diagnostic;
+use warplens_base::{Diagnostic, Span};
 
 /// Parses and lowers a PTX module. The result is missing when a diagnostic is an error.
 pub fn load(text: &str) -> (Option<warplens_ir::Module>, Vec<Diagnostic>) {
     let (ast, mut diagnostics) = syntax::parse(text);
     let failed = diagnostics.iter().any(Diagnostic::is_error);
     let (module, found) = lower(&ast, text);
-    diagnostics.extend(found);
+    // What the parser has complained about needs no second complaint.
+    let known: Vec<Span> = diagnostics.iter().filter(|it| it.is_error()).map(|it| it.primary.span).collect();
+    let overlaps = |span: Span| known.iter().any(|other| span.start < other.end && other.start < span.end);
+    diagnostics.extend(found.into_iter().filter(|it| !overlaps(it.primary.span)));
     (module.filter(|_| !failed), diagnostics)
 }

@@ -21,6 +21,7 @@ mod operand;
 mod parameter;
 mod scope;
 mod types;
+mod video;
 mod warp;
 
 use warplens_base::Diagnostic;

@@ -110,8 +110,9 @@ opcodes! {
             "global shared::cta shared::cluster @reduction noftz bulk_group mbarrier::complete_tx::bytes L2::cache_hint",
             "f16 bf16 b32 u32 s32 b64 u64 s64 f32 f64", "m m s m | m m s s?"),
         (80, "async bulk prefetch tensor",
-            "@dim L2 global tile tile::gather4 im2col im2col::w im2col::w::128 L2::cache_hint @override", "", "m v? s?"),
-        (80, "async bulk prefetch", "L2 global L2::cache_hint", "", "m s s?"),
+            "@dim L2 global tile tile::gather4 im2col im2col::w im2col::w::128 L2::cache_hint \
+             L2::evict_last L2::evict_normal @override", "", "m v? s?"),
+        (80, "async bulk prefetch", "L2 global L2::cache_hint L2::evict_last L2::evict_normal", "", "m s s?"),
         (80, "async bulk tensor",
             "@dim global shared::cta shared::cluster tile tile::gather4 tile::scatter4 im2col im2col::w im2col::w::128 \
              im2col_no_offs mbarrier::complete_tx::bytes bulk_group @multicast cta_group::1 cta_group::2 L2::cache_hint \
@@ -185,12 +186,14 @@ opcodes! {
         (70, "inval", "shared shared::cta", "b64", "m"),
         (93, "check_layout", "layout::v0 layout::v1 shared shared::cta", "b64", "d m"),
         (70, "pending_count", "", "b64", "d s"),
-        (70, "arrive", "expect_tx noComplete @order @scope @shared", "b64", "d m s? | m s?"),
-        (70, "arrive_drop", "expect_tx noComplete @order @scope @shared", "b64", "d m s? | m s?"),
-        (71, "test_wait", "parity @order @scope @shared phase_type::primary phase_type::conditional", "b64", "q m s s?"),
-        (78, "try_wait", "parity @order @scope @shared phase_type::primary phase_type::conditional", "b64", "q m s s?"),
-        (80, "expect_tx", "@order @scope @shared", "b64", "m s"),
-        (80, "complete_tx", "@order @scope @shared", "b64", "m s"),
+        (70, "arrive", "expect_tx noComplete @order @scope @shared @multicast", "b64", "d m s? s? | m s?"),
+        (70, "arrive_drop", "expect_tx noComplete @order @scope @shared @multicast", "b64", "d m s? s? | m s?"),
+        (71, "test_wait", "parity @order @scope @shared phase_type::primary phase_type::conditional", "b64",
+            "q m s s? | q s m s s?"),
+        (78, "try_wait", "parity @order @scope @shared phase_type::primary phase_type::conditional", "b64",
+            "q m s s? | q s m s s?"),
+        (80, "expect_tx", "@order @scope @shared @multicast", "b64", "m s s?"),
+        (80, "complete_tx", "@order @scope @shared @multicast", "b64", "m s s?"),
     ]
     Membar "membar" [
         (75, "proxy", "alias async async::global tensormap global @shared", "", ""),
@@ -274,8 +277,8 @@ opcodes! {
     Szext "szext" [(76, "", "clamp wrap", "u32 s32", "d s s")]
     Tanh "tanh" [(70, "", "approx", "f32 @half", "d s")]
     Tcgen05 "tcgen05" [
-        (86, "alloc", "cta_group::1 cta_group::2 sync aligned shared::cta", "b32", "m s"),
-        (86, "dealloc", "cta_group::1 cta_group::2 sync aligned", "b32", "s s"),
+        (86, "alloc", "exclusive cta_group::1 cta_group::2 sync aligned shared::cta", "b32", "m s"),
+        (86, "dealloc", "exclusive cta_group::1 cta_group::2 sync aligned", "b32", "s s"),
         (86, "relinquish_alloc_permit", "cta_group::1 cta_group::2 sync aligned", "", ""),
         (86, "ld red", "sync aligned @tmem_shape @repeat min max abs NaN spcompress sp::2:4",
             "f32 u32 s32 b2 b4 b8 b16 b32", "..."),

@@ -130,14 +130,14 @@ impl<'m, 'a, 'src> Body<'m, 'a, 'src> {
 
     /// Declares a parameter of a device function; the registers in which it is passed.
     fn declare_device_parameter(&mut self, parameter: &ast::Parameter<'src>, is_input: bool) -> Vec<Register> {
+        if let (ast::Space::Reg, Some(ty)) = (parameter.space, types::scalar(parameter.ty)) {
+            self.scopes.declare_registers(parameter.name.text, ty, 1, None);
+            return self.register_named(parameter.name.text).into_iter().collect();
+        }
         let Some(layout) = Layout::of_parameter(parameter).filter(|layout| layout.bytes <= parameter::MAX_BYTES) else {
             self.report(no_layout(parameter.name.span, parameter.name.text));
             return Vec::new();
         };
-        if parameter.space == ast::Space::Reg {
-            self.scopes.declare_registers(parameter.name.text, layout.ty, 1, None);
-            return self.register_named(parameter.name.text).into_iter().collect();
-        }
         let words = self.declare_words(&layout);
         let registers = words.registers(&layout.widths()).expect("the registers of the same layout");
         if is_input && self.takes_address(parameter.name.text) {
@@ -253,7 +253,8 @@ impl<'m, 'a, 'src> Body<'m, 'a, 'src> {
             ast::Space::Reg | ast::Space::Sreg => self.declare_registers(variable, declarator),
             ast::Space::Local | ast::Space::Param => {
                 let layout = Layout::new(variable.ty, variable.vector, &declarator.dimensions, variable.align, 0);
-                let Some(layout) = layout.filter(|layout| layout.bytes < 1 << 30) else {
+                let limit = if variable.space == ast::Space::Local { 1 << 30 } else { parameter::MAX_BYTES };
+                let Some(layout) = layout.filter(|layout| layout.bytes <= limit) else {
                     return self.report(no_layout(name.span, name.text));
                 };
                 let symbol = if variable.space == ast::Space::Local {

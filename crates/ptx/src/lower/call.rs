@@ -154,15 +154,14 @@ impl<'a, 'src> Body<'_, 'a, 'src> {
 
     /// The registers or the constant that an actual parameter passes.
     fn actual(&mut self, actual: &ast::Operand<'src>, formal: &ast::Parameter<'src>) -> Lowered<Vec<Operand>> {
-        let Some(layout) = Layout::of_parameter(formal) else { return Err(Stop::Unsupported) };
-        let widths = layout.widths();
+        let Some((ty, bytes, widths)) = shape(formal) else { return Err(Stop::Unsupported) };
         match actual.kind {
             OperandKind::Sink => return Ok(vec![Operand::Register(self.scopes.fresh(widths[0]))]),
             OperandKind::Name(name) => {
                 if let Meaning::Words(words) = self.meaning(name, actual.span)? {
                     return match words.registers(&widths) {
                         Some(registers) => Ok(registers.into_iter().map(Operand::Register).collect()),
-                        None => Err(self.report_size(actual, words.bytes, layout.bytes)),
+                        None => Err(self.report_size(actual, words.bytes, bytes)),
                     };
                 }
             }
@@ -171,8 +170,14 @@ impl<'a, 'src> Body<'_, 'a, 'src> {
         if widths.len() != 1 {
             return Err(self.report_kind(actual.span, "a `.param` variable for a parameter of several words"));
         }
-        let ty = if widths[0] == Width::Word { widened(layout.ty) } else { layout.ty };
-        Ok(vec![self.source(actual, ty)?])
+        let source = self.source(actual, if ty.bits() == 8 { ScalarType::B32 } else { ty })?;
+        if source.register().is_some() {
+            return Ok(vec![source]);
+        }
+        // Arguments are registers of the callee's widths, so a constant takes one too.
+        let register = self.scopes.fresh(widths[0]);
+        self.move_bits(types::untyped(widths[0].bits()), register, source);
+        Ok(vec![Operand::Register(register)])
     }
 
     fn report_size(&mut self, actual: &ast::Operand<'src>, given: u32, declared: u64) -> Stop {
@@ -184,9 +189,14 @@ impl<'a, 'src> Body<'_, 'a, 'src> {
     }
 }
 
-/// The type under which a register may be passed for a parameter of `ty`: its own.
-fn widened(ty: ScalarType) -> ScalarType {
-    if ty.bits() < 16 { types::untyped(32) } else { ty }
+/// Type, size and widths of the registers of a formal parameter.
+fn shape(formal: &ast::Parameter<'_>) -> Option<(ScalarType, u64, Vec<Width>)> {
+    if formal.space == ast::Space::Reg {
+        let ty = types::scalar(formal.ty)?;
+        return Some((ty, u64::from(ty.bytes()), vec![Width::of_bits(ty.bits())]));
+    }
+    let layout = Layout::of_parameter(formal)?;
+    Some((layout.ty, layout.bytes, layout.widths()))
 }
 
 fn split<'o, 'src>(operands: &'o [ast::Operand<'src>]) -> Option<Parts<'o, 'src>> {

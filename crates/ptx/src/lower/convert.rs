@@ -41,7 +41,12 @@ impl<'src> Body<'_, '_, 'src> {
             inst.sources.push(self.checked_source(operand, from, Check::Relaxed)?);
         }
         match destination {
-            Some(destination) if destination.declared.bits() > to.bits() && to.is_integer() => {
+            // Results are zero-extended to the word; only signs and second words need more.
+            Some(destination)
+                if to.is_integer()
+                    && destination.declared.bits() > to.bits()
+                    && (to.is_signed() || destination.declared.bits() > 32) =>
+            {
                 let narrow = self.scopes.fresh(Width::of_bits(to.bits().max(2)));
                 inst.destinations[0] = Some(narrow);
                 self.push_main(inst);

@@ -99,32 +99,31 @@ impl<F: Fn(&str) -> Option<Target>> Writer<F> {
         match target {
             Target::Function(None) => Ok(()),
             Target::Function(Some(function)) => self.put_function(at, first, width, function),
-            Target::Variable(variable) => self.put_address(at, first, width, variable, symbol),
+            Target::Variable(variable) => {
+                self.put_address(at, first, width, variable, symbol);
+                Ok(())
+            }
         }
     }
 
-    /// An address may come byte by byte, each masked out of the whole: the bytes are joined again.
-    fn put_address(
-        &mut self,
-        at: u64,
-        first: u32,
-        width: u32,
-        variable: VariableId,
-        symbol: &ast::SymbolValue<'_>,
-    ) -> Result<(), String> {
+    /// An address may come byte by byte, each masked out of the whole: runs from the lowest byte on are joined again.
+    fn put_address(&mut self, at: u64, first: u32, width: u32, variable: VariableId, symbol: &ast::SymbolValue<'_>) {
         let entry = (at, width, variable, symbol.offset, symbol.generic);
         if first == 0 {
             self.content.addresses.push(entry);
-            return Ok(());
+            return;
         }
         match self.content.addresses.last_mut() {
             Some(last)
                 if joins((last.0, last.1), at, first) && (last.2, last.3, last.4) == (entry.2, entry.3, entry.4) =>
             {
                 last.1 += width;
-                Ok(())
             }
-            _ => Err(format!("upper bytes of the address of `{}` without the lower ones before them", symbol.name)),
+            _ => {
+                let bytes = (0..width)
+                    .map(|byte| (at + u64::from(byte), first + byte, variable, symbol.offset, symbol.generic));
+                self.content.address_bytes.extend(bytes);
+            }
         }
     }
 

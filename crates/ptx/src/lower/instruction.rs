@@ -103,6 +103,29 @@ impl<'a, 'src> Body<'_, 'a, 'src> {
             | O::Barrier
             | O::Membar
             | O::Fence => self.lower_warp(site),
+            O::Vadd
+            | O::Vsub
+            | O::Vabsdiff
+            | O::Vmin
+            | O::Vmax
+            | O::Vshl
+            | O::Vshr
+            | O::Vmad
+            | O::Vset
+            | O::Vadd2
+            | O::Vsub2
+            | O::Vavrg2
+            | O::Vabsdiff2
+            | O::Vmin2
+            | O::Vmax2
+            | O::Vset2
+            | O::Vadd4
+            | O::Vsub4
+            | O::Vavrg4
+            | O::Vabsdiff4
+            | O::Vmin4
+            | O::Vmax4
+            | O::Vset4 => self.lower_video(site),
             O::Nanosleep
             | O::Pmevent
             | O::Brkpt

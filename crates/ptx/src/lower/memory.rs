@@ -92,13 +92,20 @@ impl<'src> Body<'_, '_, 'src> {
         Ok(Some(registers.into_iter().map(|(register, declared)| Destination { register, declared }).collect()))
     }
 
-    /// A signed load into a 16-bit register cannot extend to the whole word: it takes a conversion.
+    /// A signed load extends to the whole word, which is too far for a register of 8 or 16 bits: then the load is
+    /// unsigned and conversions extend what needs it.
     fn push_load(&mut self, mut inst: Inst, destinations: &[Option<Destination>]) {
         let ty = inst.ty;
+        let is_narrow = |destination: &Destination| destination.declared.bits() <= 16;
+        let extends = ty.is_signed() && destinations.iter().flatten().any(is_narrow);
+        if extends {
+            inst.ty = types::integer(ty.bits(), false);
+            inst.source_ty = inst.ty;
+        }
         let mut extensions = Vec::new();
         for destination in destinations {
             let register = match destination {
-                Some(destination) if ty == ScalarType::S8 && destination.declared.bits() == 16 => {
+                Some(destination) if extends && destination.declared.bits() > ty.bits() => {
                     let narrow = self.scopes.fresh(Width::Word);
                     extensions.push((*destination, narrow));
                     Some(narrow)

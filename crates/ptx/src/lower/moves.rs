@@ -66,7 +66,7 @@ impl<'src> Body<'_, '_, 'src> {
     ) -> Lowered<()> {
         let destination = self.destination(destination, ty)?;
         let is_name = matches!(source.kind, OperandKind::Name(_) | OperandKind::Selected(..));
-        let special = if is_name && ty != ScalarType::Pred { self.special_source(source)? } else { None };
+        let special = if is_name { self.special_source(source)? } else { None };
         let (op, source) = match special {
             Some(Some(special)) => (Op::ReadSpecial, Operand::Special(special)),
             Some(None) => (Op::Mov, Operand::Immediate(0)),

@@ -108,7 +108,7 @@ impl<'a, 'src> Body<'_, 'a, 'src> {
             }
             None => {}
         }
-        if let Some(special) = SpecialRegister::from_name(name) {
+        if let Some(special) = special_register(name) {
             return Some(Meaning::Special(special));
         }
         match self.global(name)? {
@@ -354,7 +354,7 @@ impl<'a, 'src> Body<'_, 'a, 'src> {
         let meaning = self.meaning(name, operand.span)?;
         let scaled = match (&operand.kind, meaning) {
             (OperandKind::Element(..), Meaning::Variable(variable)) => {
-                offset * i64::from(self.module.module.variables[variable].ty.bytes())
+                offset.wrapping_mul(i64::from(self.module.module.variables[variable].ty.bytes()))
             }
             _ => offset,
         };
@@ -363,8 +363,8 @@ impl<'a, 'src> Body<'_, 'a, 'src> {
                 self.check_resolved(name, operand.span)?;
                 Some(Operand::Variable { variable, offset: scaled, generic: false })
             }
-            Meaning::Frame(start) => Some(Operand::Frame(start + scaled)),
-            Meaning::KernelParameter(start) => Some(Operand::Immediate((i64::from(start) + scaled) as u64)),
+            Meaning::Frame(start) => Some(Operand::Frame(start.wrapping_add(scaled))),
+            Meaning::KernelParameter(start) => Some(Operand::Immediate(i64::from(start).wrapping_add(scaled) as u64)),
             Meaning::Function(Some(function)) => Some(Operand::Function(function)),
             // A function of another module: its address is never called here, only carried around.
             Meaning::Function(None) => Some(Operand::Immediate(0)),
@@ -393,8 +393,16 @@ impl<'a, 'src> Body<'_, 'a, 'src> {
         operand: &ast::Operand<'src>,
         space: StateSpace,
     ) -> Lowered<(StateSpace, Operand, i64)> {
-        let OperandKind::Address(address) = operand.kind else {
-            return Err(self.report_kind(operand.span, "an address in brackets"));
+        let address = match &operand.kind {
+            OperandKind::Address(address) => *address,
+            OperandKind::Element(name, index) => self.element_address(name, *index, operand.span)?,
+            OperandKind::AddressList(parts) => match parts[..] {
+                [ast::Operand { kind: OperandKind::Element(name, index), span }] => {
+                    self.element_address(name, index, span)?
+                }
+                _ => return Err(self.report_kind(operand.span, "a single address")),
+            },
+            _ => return Err(self.report_kind(operand.span, "an address in brackets")),
         };
         let Some(name) = address.base else {
             return Ok((space, Operand::Immediate(address.offset as u64), 0));
@@ -432,6 +440,17 @@ impl<'a, 'src> Body<'_, 'a, 'src> {
         Ok((own, base, address.offset))
     }
 
+    /// `array[index]` as variable and bytes.
+    fn element_address(&mut self, name: &'src str, index: i64, span: Span) -> Lowered<ast::Address<'src>> {
+        match self.meaning(name, span)? {
+            Meaning::Variable(variable) => {
+                let bytes = i64::from(self.module.module.variables[variable].ty.bytes());
+                Ok(ast::Address { base: Some(name), offset: index.saturating_mul(bytes) })
+            }
+            _ => Err(self.report_kind(span, "an array")),
+        }
+    }
+
     /// The register parameter that `[..]` names, and the offset in it.
     pub(super) fn words_address(&mut self, operand: &ast::Operand<'src>) -> Option<(Words, i64)> {
         let OperandKind::Address(address) = operand.kind else { return None };
@@ -440,6 +459,12 @@ impl<'a, 'src> Body<'_, 'a, 'src> {
             _ => None,
         }
     }
+}
+
+/// The special register of a name. The offsets of reserved shared memory by number are all served as its begin.
+fn special_register(name: &str) -> Option<SpecialRegister> {
+    let is_numbered = name.strip_prefix("%reserved_smem_offset_").is_some_and(|number| number.parse::<u8>().is_ok());
+    if is_numbered { Some(SpecialRegister::ReservedSmemOffsetBegin) } else { SpecialRegister::from_name(name) }
 }
 
 /// Number of letters to change, insert or remove to turn one name into the other.

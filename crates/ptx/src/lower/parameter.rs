@@ -44,7 +44,7 @@ impl Layout {
         align: Option<u32>,
         open: u64,
     ) -> Option<Self> {
-        let ty = types::storage(ty)?;
+        let ty = types::storage(ty).filter(|&ty| ty != ScalarType::Pred)?;
         let element = u64::from(ty.bytes()) * u64::from(vector);
         let bytes =
             dimensions.iter().try_fold(element, |size, dimension| size.checked_mul(dimension.unwrap_or(open)))?;
@@ -62,12 +62,12 @@ impl Layout {
         if self.is_array {
             return vec![Width::Word; self.bytes.div_ceil(4) as usize];
         }
-        vec![if self.ty == ScalarType::Pred { Width::One } else { Width::of_bits(self.ty.bits().max(2)) }]
+        vec![Width::of_bits(self.ty.bits())]
     }
 
     /// The parameter in registers from word `first` on.
     pub(super) fn words(&self, first: u32) -> Words {
-        let scalar = (!self.is_array).then(|| Width::of_bits(self.ty.bits().max(2)));
+        let scalar = (!self.is_array).then(|| Width::of_bits(self.ty.bits()));
         Words { first, bytes: self.bytes as u32, scalar }
     }
 }
@@ -143,19 +143,22 @@ impl<'src> Body<'_, '_, 'src> {
     /// Byte offset of an element, inside of the parameter and not across words.
     fn check_words(&mut self, words: Words, offset: i64, position: usize, ty: ScalarType, span: Span) -> Lowered<u32> {
         let bytes = ty.bytes();
-        let offset = offset + position as i64 * i64::from(bytes);
-        let inside = offset >= 0 && offset + i64::from(bytes) <= i64::from(words.bytes.next_multiple_of(4));
-        if inside && offset % i64::from(bytes.min(4)) == 0 {
+        let offset = offset.saturating_add(position as i64 * i64::from(bytes));
+        let end = offset.saturating_add(i64::from(bytes));
+        let inside = offset >= 0 && end <= i64::from(words.bytes.next_multiple_of(4));
+        let aligned = offset % i64::from(bytes.min(4)) == 0;
+        if inside && aligned {
             return Ok(offset as u32);
         }
+        let message = if inside {
+            format!("byte {offset} of a parameter is not aligned to {bytes} bytes")
+        } else {
+            format!("bytes {offset} to {end} lie outside of the parameter")
+        };
         self.report(
-            Diagnostic::error(
-                "S012",
-                span,
-                format!("bytes {offset} to {} lie outside of the parameter", offset + i64::from(bytes)),
-            )
-            .with_label(format!("the parameter has {} bytes", words.bytes))
-            .with_help("accesses to parameters of device functions need constant, aligned offsets"),
+            Diagnostic::error("S012", span, message)
+                .with_label(format!("the parameter has {} bytes", words.bytes))
+                .with_help("accesses to parameters of device functions need constant, aligned offsets"),
         );
         Err(Stop::Reported)
     }
@@ -167,6 +170,8 @@ impl<'src> Body<'_, '_, 'src> {
             return self.copy_wide(index, ty.bits(), register);
         }
         let word = Operand::Register(Register::vector(index, Width::Word));
+        let (position, length) =
+            (Operand::Immediate(u64::from(offset % 4 * 8)), Operand::Immediate(u64::from(ty.bits())));
         if ty.bits() == 32 {
             if declared_bits > 32 {
                 let wide = types::integer(64, ty.is_signed());
@@ -177,8 +182,9 @@ impl<'src> Body<'_, '_, 'src> {
         // A part of a word: cut it out, then extend it to what the destination holds.
         let narrow = types::integer(ty.bits(), ty.is_signed());
         let piece = if declared_bits > 32 { self.scopes.fresh(Width::Word) } else { register };
-        let (position, length) =
-            (Operand::Immediate(u64::from(offset % 4 * 8)), Operand::Immediate(u64::from(ty.bits())));
+        if ty.is_signed() && declared_bits == 32 {
+            return self.emit(Op::Bfe, ScalarType::S32, vec![piece], vec![word, position, length]);
+        }
         self.emit(Op::Bfe, ScalarType::U32, vec![piece], vec![word, position, length]);
         if ty.is_signed() || declared_bits > 32 {
             let wide = types::integer(declared_bits, ty.is_signed());
@@ -226,7 +232,7 @@ impl<'src> Body<'_, '_, 'src> {
         }
         // The relaxed rules let a wider register stand here: its first word holds the value.
         let source = low_word(source);
-        if bits == 32 || words.scalar.is_some() {
+        if bits == 32 || offset == 0 && words.scalar == Some(Width::Word) {
             return self.move_bits(types::untyped(bits), word, source);
         }
         let (position, length) = (Operand::Immediate(u64::from(offset % 4 * 8)), Operand::Immediate(u64::from(bits)));

@@ -204,6 +204,11 @@ impl<'src> Lexer<'src> {
         token
     }
 
+    /// Continues at byte `at`, which must lie inside of the last token.
+    pub(crate) fn rewind(&mut self, at: u32) {
+        self.at = at as usize;
+    }
+
     fn token(&self, kind: TokenKind, start: usize) -> Token {
         Token { kind, start: start as u32, end: self.at as u32 }
     }

@@ -56,6 +56,8 @@ struct Parser<'src> {
     version: Option<(u16, u16)>,
     diagnostics: Vec<Diagnostic>,
     n_dropped: usize,
+    /// Start of a function that was found inside of another: its scopes are left without further findings.
+    unwinding_at: Option<u32>,
     /// Elements of the vector or list under construction; nested ones sit above their parents.
     scratch: Vec<super::ast::Operand<'src>>,
 }
@@ -73,6 +75,7 @@ impl<'src> Parser<'src> {
             version: None,
             diagnostics: Vec::new(),
             n_dropped: 0,
+            unwinding_at: None,
             scratch: Vec::new(),
         }
     }
@@ -231,6 +234,15 @@ impl<'src> Parser<'src> {
         }
     }
 
+    /// Skips what cannot start an item, so that a body without its head is reported once.
+    fn skip_to_item(&mut self) {
+        const STARTS: &[&str] =
+            &[".entry", ".func", ".visible", ".extern", ".weak", ".common", ".file", ".section", ".alias"];
+        while !self.at(TokenKind::End) && !(self.at(TokenKind::Dotted) && STARTS.contains(&self.text(self.token))) {
+            self.advance();
+        }
+    }
+
     // Modules.
 
     fn module(&mut self) -> Module<'src> {
@@ -250,7 +262,9 @@ impl<'src> Parser<'src> {
             }
             let before = self.token.start;
             if self.item(&mut module).is_err() {
-                self.recover();
+                if !self.at(TokenKind::Dotted) {
+                    self.recover();
+                }
                 if self.at(TokenKind::LeftBrace) {
                     self.skip_block();
                 }
@@ -291,7 +305,11 @@ impl<'src> Parser<'src> {
                 return Ok(());
             }
             TokenKind::Dotted => {}
-            _ => return Err(self.expected("a directive such as `.entry`, `.func` or `.global`")),
+            _ => {
+                let failed = self.expected("a directive such as `.entry`, `.func` or `.global`");
+                self.skip_to_item();
+                return Err(failed);
+            }
         }
         match self.text(start) {
             ".version" => self.version(module),
@@ -386,7 +404,7 @@ impl<'src> Parser<'src> {
         let text = self.text(self.token);
         let mut finding =
             Diagnostic::error("P019", self.here(), format!("`{}` is not a directive of {place}", shortened(text)));
-        if let Some(name) = nearest(text, directive::DIRECTIVES.iter().copied()) {
+        if let Some(name) = nearest(text, directive::DIRECTIVES.iter().copied()).filter(|name| *name != text) {
             finding = finding.with_help(format!("did you mean `{name}`?"));
         }
         self.report(finding);

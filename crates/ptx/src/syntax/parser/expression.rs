@@ -14,6 +14,7 @@ impl<'src> Parser<'src> {
     pub(super) fn constant(&mut self) -> Parsed<Immediate> {
         let start = self.token.start;
         let first = self.unary()?;
+        self.split_remainder();
         if binary_power(self.token.kind).is_none() && !self.at(TokenKind::Question) {
             return Ok(first);
         }
@@ -83,11 +84,21 @@ impl<'src> Parser<'src> {
         self.binary(first, PRODUCT, start)
     }
 
+    /// Behind a number `%3` is no register but a remainder: takes the sign as a token of its own.
+    fn split_remainder(&mut self) {
+        let digits = self.source.as_bytes().get(self.token.start as usize + 1).is_some_and(u8::is_ascii_digit);
+        if self.at(TokenKind::Ident) && digits && self.text(self.token).starts_with('%') {
+            self.token = Token { kind: TokenKind::Percent, start: self.token.start, end: self.token.start + 1 };
+            self.lexer.rewind(self.token.end);
+        }
+    }
+
     /// Continues `left` with operators that bind at least as tightly as `power`.
     fn binary(&mut self, mut left: Immediate, power: u8, start: u32) -> Parsed<Immediate> {
         while let Some(own) = binary_power(self.token.kind).filter(|&own| own >= power) {
             let operator = self.advance();
             let mut right = self.unary()?;
+            self.split_remainder();
             if binary_power(self.token.kind).is_some_and(|next| next > own) {
                 right = self.nested(|parser| parser.binary(right, own + 1, start))?;
             }

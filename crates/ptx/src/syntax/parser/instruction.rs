@@ -48,7 +48,11 @@ impl<'src> Parser<'src> {
             return operands.map(|()| instruction);
         }
         instruction.span = self.span_from(start);
-        self.check(&instruction, body.operands(&instruction));
+        if self.at(TokenKind::Semicolon) {
+            self.check(&instruction, body.operands(&instruction));
+        } else {
+            self.check_names(&instruction);
+        }
         self.semicolon("the instruction")?;
         Ok(instruction)
     }

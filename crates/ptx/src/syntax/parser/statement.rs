@@ -34,6 +34,10 @@ impl<'src> Parser<'src> {
                     );
                     return statements;
                 }
+                TokenKind::Dotted if self.starts_function() => {
+                    self.unclosed(open);
+                    return statements;
+                }
                 _ => {
                     let before = self.token.start;
                     if self.statement(body, &mut statements).is_err() {
@@ -45,6 +49,21 @@ impl<'src> Parser<'src> {
                     }
                 }
             }
+        }
+    }
+
+    fn starts_function(&self) -> bool {
+        matches!(self.text(self.token), ".entry" | ".func" | ".visible")
+    }
+
+    /// Reports the scope that is still open where the next function starts, once for all that are.
+    fn unclosed(&mut self, open: Token) {
+        if self.unwinding_at.replace(self.token.start) != Some(self.token.start) {
+            self.report(
+                Diagnostic::error("P053", self.here(), "a function cannot stand inside of another")
+                    .with_secondary(open.span(), "this scope is still open")
+                    .with_help("close the function before it with `}`"),
+            );
         }
     }
 

@@ -1,0 +1,376 @@
+//! Video instructions, taken apart into ordinary integer operations.
+//!
+//! Machines since `sm_50` mostly emulate them too. The scalar forms work on parts of registers, extended to 64 bits so
+//! that nothing overflows before saturation; the SIMD forms work on each byte or half, for which 32 bits are enough.
+
+use warplens_ir::{Operand, Register, Width};
+use warplens_isa::{Op, OpClass, ScalarType, ShiftMode};
+
+use super::body::Body;
+use super::instruction::Site;
+use super::{Lowered, Stop, types};
+use crate::opcodes::Opcode;
+use crate::syntax::ast::{self, Lanes, Modifier, OperandKind, Selector};
+
+/// A part of a word: position and number of bits.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Part {
+    position: u32,
+    bits: u32,
+}
+
+const WORD: Part = Part { position: 0, bits: 32 };
+
+/// What is computed from two values.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Primary {
+    Plain(Op),
+    AbsoluteDifference,
+    Average,
+    Shift(Op),
+    Set,
+}
+
+impl<'src> Body<'_, '_, 'src> {
+    /// Lowers a video instruction.
+    pub(super) fn lower_video(&mut self, site: &Site<'_, 'src>) -> Lowered<()> {
+        use Opcode as O;
+        let (primary, lanes) = match site.instruction.opcode {
+            O::Vadd => (Primary::Plain(Op::Add), 1),
+            O::Vsub => (Primary::Plain(Op::Sub), 1),
+            O::Vmin => (Primary::Plain(Op::Min), 1),
+            O::Vmax => (Primary::Plain(Op::Max), 1),
+            O::Vabsdiff => (Primary::AbsoluteDifference, 1),
+            O::Vshl => (Primary::Shift(Op::Shl), 1),
+            O::Vshr => (Primary::Shift(Op::Shr), 1),
+            O::Vset => (Primary::Set, 1),
+            O::Vmad => {
+                self.lower_vmad(site)?;
+                self.classify(OpClass::Int);
+                return Ok(());
+            }
+            O::Vadd2 => (Primary::Plain(Op::Add), 2),
+            O::Vsub2 => (Primary::Plain(Op::Sub), 2),
+            O::Vmin2 => (Primary::Plain(Op::Min), 2),
+            O::Vmax2 => (Primary::Plain(Op::Max), 2),
+            O::Vabsdiff2 => (Primary::AbsoluteDifference, 2),
+            O::Vavrg2 => (Primary::Average, 2),
+            O::Vset2 => (Primary::Set, 2),
+            O::Vadd4 => (Primary::Plain(Op::Add), 4),
+            O::Vsub4 => (Primary::Plain(Op::Sub), 4),
+            O::Vmin4 => (Primary::Plain(Op::Min), 4),
+            O::Vmax4 => (Primary::Plain(Op::Max), 4),
+            O::Vabsdiff4 => (Primary::AbsoluteDifference, 4),
+            O::Vavrg4 => (Primary::Average, 4),
+            O::Vset4 => (Primary::Set, 4),
+            _ => return Err(Stop::Unsupported),
+        };
+        if lanes == 1 {
+            self.lower_scalar_video(site, primary)?
+        } else {
+            self.lower_simd_video(site, primary, lanes)?
+        }
+        self.classify(OpClass::Int);
+        Ok(())
+    }
+
+    /// Signs of the result and the two sources. `vset` does not write the type of its result, which is unsigned.
+    fn video_signs(&mut self, site: &Site<'_, 'src>, primary: Primary) -> Lowered<[bool; 3]> {
+        if primary == Primary::Set {
+            return Ok([false, self.ty(site, 0)?.is_signed(), self.ty(site, 1)?.is_signed()]);
+        }
+        Ok([self.ty(site, 0)?.is_signed(), self.ty(site, 1)?.is_signed(), self.ty(site, 2)?.is_signed()])
+    }
+
+    fn lower_scalar_video(&mut self, site: &Site<'_, 'src>, primary: Primary) -> Lowered<()> {
+        self.count(site, 3, 4)?;
+        let [signed, signed_a, signed_b] = self.video_signs(site, primary)?;
+        let (destination, part) = self.video_destination(&site.operands[0])?;
+        let a = self.video_source(&site.operands[1], signed_a, ScalarType::S64)?;
+        let b = self.video_source(&site.operands[2], signed_b, ScalarType::S64)?;
+        let value = self.video_primary(site, primary, a, b, ScalarType::S64)?;
+        let value =
+            if site.has(Modifier::Sat) { self.saturate(value, part.bits, signed, ScalarType::S64) } else { value };
+        let low = self.scopes.fresh(Width::Word);
+        self.convert(low, value, ScalarType::U32, ScalarType::U64);
+        let low = Operand::Register(low);
+        let Some(c) = site.operands.get(3) else {
+            self.move_bits(ScalarType::B32, destination, low);
+            return Ok(());
+        };
+        let c = self.source(c, ScalarType::B32)?;
+        let ty = types::integer(32, signed);
+        if part != WORD {
+            self.insert(destination, low, c, part);
+        } else if let Some(op) = self.secondary(site) {
+            self.emit(op, ty, vec![destination], vec![low, c]);
+        } else {
+            self.move_bits(ScalarType::B32, destination, low);
+        }
+        Ok(())
+    }
+
+    /// The operation that combines the result with the last operand.
+    fn secondary(&self, site: &Site<'_, 'src>) -> Option<Op> {
+        site.instruction.modifiers.iter().rev().find_map(|modifier| match modifier {
+            Modifier::Add => Some(Op::Add),
+            Modifier::Min => Some(Op::Min),
+            Modifier::Max => Some(Op::Max),
+            _ => None,
+        })
+    }
+
+    fn insert(&mut self, destination: Register, value: Operand, base: Operand, part: Part) {
+        let position = Operand::Immediate(u64::from(part.position));
+        let bits = Operand::Immediate(u64::from(part.bits));
+        self.emit(Op::Bfi, ScalarType::B32, vec![destination], vec![value, base, position, bits]);
+    }
+
+    /// The register that is written and the part of it.
+    fn video_destination(&mut self, operand: &ast::Operand<'src>) -> Lowered<(Register, Part)> {
+        let (name, part) = match operand.kind {
+            OperandKind::Name(name) => (name, WORD),
+            OperandKind::Selected(name, selector) => (name, single_part(selector).ok_or(Stop::Unsupported)?),
+            _ => return Err(self.report_kind(operand.span, "a register as destination")),
+        };
+        let whole = ast::Operand { kind: OperandKind::Name(name), span: operand.span };
+        match self.destination(&whole, ScalarType::B32)? {
+            Some(register) => Ok((register, part)),
+            None => Err(self.report_kind(operand.span, "a register as destination")),
+        }
+    }
+
+    /// A part of a source, extended to `ty`.
+    fn video_source(&mut self, operand: &ast::Operand<'src>, signed: bool, ty: ScalarType) -> Lowered<Operand> {
+        let (name, selector) = match operand.kind {
+            OperandKind::Selected(name, selector) => (name, Some(selector)),
+            OperandKind::Negated(name, selector) => (name, selector),
+            OperandKind::Name(name) => (name, None),
+            _ => {
+                let word = self.source(operand, ScalarType::B32)?;
+                return Ok(self.extract(word, WORD, signed, ty));
+            }
+        };
+        let part = match selector {
+            Some(selector) => single_part(selector).ok_or(Stop::Unsupported)?,
+            None => WORD,
+        };
+        let whole = ast::Operand { kind: OperandKind::Name(name), span: operand.span };
+        let word = self.source(&whole, ScalarType::B32)?;
+        Ok(self.extract(word, part, signed, ty))
+    }
+
+    fn extract(&mut self, word: Operand, part: Part, signed: bool, ty: ScalarType) -> Operand {
+        let mut value = word;
+        if part != WORD {
+            let register = self.scopes.fresh(Width::Word);
+            let position = Operand::Immediate(u64::from(part.position));
+            let bits = Operand::Immediate(u64::from(part.bits));
+            self.emit(Op::Bfe, types::integer(32, signed), vec![register], vec![word, position, bits]);
+            value = Operand::Register(register);
+        }
+        if ty.bits() == 32 {
+            return value;
+        }
+        let wide = self.scopes.fresh(Width::Pair);
+        self.convert(wide, value, ScalarType::S64, types::integer(32, signed));
+        Operand::Register(wide)
+    }
+
+    fn compute(&mut self, op: Op, ty: ScalarType, sources: Vec<Operand>) -> Operand {
+        let register = self.scopes.fresh(Width::of_bits(ty.bits()));
+        self.emit(op, ty, vec![register], sources);
+        Operand::Register(register)
+    }
+
+    fn video_primary(
+        &mut self,
+        site: &Site<'_, 'src>,
+        primary: Primary,
+        a: Operand,
+        b: Operand,
+        ty: ScalarType,
+    ) -> Lowered<Operand> {
+        Ok(match primary {
+            Primary::Plain(op) => self.compute(op, ty, vec![a, b]),
+            Primary::AbsoluteDifference => {
+                let difference = self.compute(Op::Sub, ty, vec![a, b]);
+                self.compute(Op::Abs, ty, vec![difference])
+            }
+            Primary::Average => {
+                // Halves are rounded away from zero.
+                let sum = self.compute(Op::Add, ty, vec![a, b]);
+                let complement = self.compute(Op::Not, types::untyped(ty.bits()), vec![sum]);
+                let shift = Operand::Immediate(u64::from(ty.bits() - 1));
+                let is_positive = self.compute(Op::Shr, types::integer(ty.bits(), false), vec![complement, shift]);
+                let rounded = self.compute(Op::Add, ty, vec![sum, is_positive]);
+                self.compute(Op::Shr, ty, vec![rounded, Operand::Immediate(1)])
+            }
+            Primary::Shift(op) => {
+                let wraps = site.has(Modifier::Wrap);
+                let (limit, bound) = if wraps { (Op::And, 31) } else { (Op::Min, 32) };
+                let limited =
+                    self.compute(limit, if wraps { ScalarType::B64 } else { ty }, vec![b, Operand::Immediate(bound)]);
+                let amount = self.scopes.fresh(Width::Word);
+                self.convert(amount, limited, ScalarType::U32, ScalarType::U64);
+                let mut inst = self.inst(op, ty);
+                inst.modifiers.shift = ShiftMode::Clamp;
+                let register = self.scopes.fresh(Width::Pair);
+                inst.destinations.push(Some(register));
+                inst.sources = vec![a, Operand::Register(amount)];
+                self.push(inst);
+                Operand::Register(register)
+            }
+            Primary::Set => {
+                let compare = site.instruction.comparison().and_then(types::comparison);
+                let Some(compare) = compare else {
+                    return Err(self.report_kind(site.instruction.opcode_span, "a comparison such as `.eq`"));
+                };
+                let predicate = self.scopes.fresh(Width::One);
+                let mut inst = self.inst(Op::Setp, ty);
+                inst.modifiers.compare = Some(compare);
+                inst.destinations.push(Some(predicate));
+                inst.sources = vec![a, b];
+                self.push(inst);
+                let sources = vec![Operand::Immediate(1), Operand::Immediate(0), Operand::Register(predicate)];
+                self.compute(Op::Selp, ty, sources)
+            }
+        })
+    }
+
+    /// Clamps a value to what `bits` bits can hold.
+    fn saturate(&mut self, value: Operand, bits: u32, signed: bool, ty: ScalarType) -> Operand {
+        let (low, high) =
+            if signed { (-(1i64 << (bits - 1)), (1i64 << (bits - 1)) - 1) } else { (0, (1i64 << bits) - 1) };
+        let constant =
+            |value: i64| Operand::Immediate(if ty.bits() == 32 { u64::from(value as u32) } else { value as u64 });
+        let raised = self.compute(Op::Max, ty, vec![value, constant(low)]);
+        self.compute(Op::Min, ty, vec![raised, constant(high)])
+    }
+
+    /// `vmad d, {-}a, {-}b, {-}c`: the product plus an addend, perhaps one more, shifted right.
+    fn lower_vmad(&mut self, site: &Site<'_, 'src>) -> Lowered<()> {
+        self.count(site, 4, 4)?;
+        let [_, signed_a, signed_b] = self.video_signs(site, Primary::Plain(Op::Mad))?;
+        let is_negated = |position: usize| matches!(site.operands[position].kind, OperandKind::Negated(..));
+        let negates_product = is_negated(1) != is_negated(2);
+        let negates = negates_product || is_negated(3);
+        let signed = signed_a || signed_b || negates;
+        let shift = match () {
+            () if site.has(Modifier::Shr7) => 7,
+            () if site.has(Modifier::Shr15) => 15,
+            () => 0,
+        };
+        if negates && !signed_a && !signed_b && (shift > 0 || site.has(Modifier::Sat)) {
+            // The negated product of two unsigned words does not fit 64 bits.
+            return Err(Stop::Unsupported);
+        }
+        let (destination, _) = self.video_destination(&site.operands[0])?;
+        let a = self.video_source(&site.operands[1], signed_a, ScalarType::S64)?;
+        let b = self.video_source(&site.operands[2], signed_b, ScalarType::S64)?;
+        let c = self.video_source(&site.operands[3], signed, ScalarType::S64)?;
+        let ty = types::integer(64, signed);
+        let mut sum = self.compute(Op::Mul, ty, vec![a, b]);
+        if negates_product {
+            sum = self.compute(Op::Neg, ScalarType::S64, vec![sum]);
+        }
+        sum = self.compute(if is_negated(3) { Op::Sub } else { Op::Add }, ty, vec![sum, c]);
+        if site.has(Modifier::Po) {
+            sum = self.compute(Op::Add, ty, vec![sum, Operand::Immediate(1)]);
+        }
+        if shift > 0 {
+            sum = self.compute(Op::Shr, ty, vec![sum, Operand::Immediate(shift)]);
+        }
+        if site.has(Modifier::Sat) {
+            sum = if signed {
+                self.saturate(sum, 32, true, ty)
+            } else {
+                self.compute(Op::Min, ty, vec![sum, Operand::Immediate(0xffff_ffff)])
+            };
+        }
+        self.convert(destination, sum, ScalarType::U32, ScalarType::U64);
+        Ok(())
+    }
+
+    /// `vadd2`, `vadd4` and so on: `d{.mask}, a{.select}, b{.select}, c`.
+    fn lower_simd_video(&mut self, site: &Site<'_, 'src>, primary: Primary, lanes: u32) -> Lowered<()> {
+        self.count(site, 4, 4)?;
+        let bits = 32 / lanes;
+        let [signed, signed_a, signed_b] = self.video_signs(site, primary)?;
+        let (destination, mask) = self.simd_register(&site.operands[0])?;
+        let (a, select_a) = self.simd_register(&site.operands[1])?;
+        let (b, select_b) = self.simd_register(&site.operands[2])?;
+        let c = self.source(&site.operands[3], ScalarType::B32)?;
+        let accumulates = site.has(Modifier::Add);
+        let mut result = c;
+        for lane in 0..lanes {
+            let chosen = mask.is_none_or(|mask| digits(&mask).any(|digit| u32::from(digit) == lane));
+            if !chosen {
+                continue;
+            }
+            let element = |select: Option<Lanes>, usual: u32| {
+                let digit = select.and_then(|select| digits(&select).nth(lane as usize));
+                digit.map_or(usual, u32::from) % (2 * lanes)
+            };
+            let pick = |index: u32| {
+                let register = if index < lanes { a } else { b };
+                (Operand::Register(register), Part { position: index % lanes * bits, bits })
+            };
+            let (word, part) = pick(element(select_a, lane));
+            let left = self.extract(word, part, signed_a, ScalarType::S32);
+            let (word, part) = pick(element(select_b, lanes + lane));
+            let right = self.extract(word, part, signed_b, ScalarType::S32);
+            let mut value = self.video_primary(site, primary, left, right, ScalarType::S32)?;
+            if site.has(Modifier::Sat) {
+                value = self.saturate(value, bits, signed, ScalarType::S32);
+            }
+            let next = self.scopes.fresh(Width::Word);
+            if accumulates {
+                self.emit(Op::Add, ScalarType::U32, vec![next], vec![result, value]);
+            } else {
+                self.insert(next, value, result, Part { position: lane * bits, bits });
+            }
+            result = Operand::Register(next);
+        }
+        self.move_bits(ScalarType::B32, destination, result);
+        Ok(())
+    }
+
+    /// A register of a SIMD instruction and the lanes that stand after it.
+    fn simd_register(&mut self, operand: &ast::Operand<'src>) -> Lowered<(Register, Option<Lanes>)> {
+        let (name, lanes) = match operand.kind {
+            OperandKind::Name(name) => (name, None),
+            OperandKind::Selected(name, Selector::Bytes(lanes) | Selector::Halves(lanes)) => (name, Some(lanes)),
+            OperandKind::Immediate(_) => {
+                let value = self.source(operand, ScalarType::B32)?;
+                let register = self.scopes.fresh(Width::Word);
+                self.move_bits(ScalarType::B32, register, value);
+                return Ok((register, None));
+            }
+            _ => return Err(self.report_kind(operand.span, "a register")),
+        };
+        let whole = ast::Operand { kind: OperandKind::Name(name), span: operand.span };
+        match self.destination(&whole, ScalarType::B32)? {
+            Some(register) => Ok((register, lanes)),
+            None => Err(self.report_kind(operand.span, "a register")),
+        }
+    }
+}
+
+/// The digits of a selector, least significant lane first.
+fn digits(lanes: &Lanes) -> impl Iterator<Item = u8> + use<> {
+    let (digits, len) = (lanes.digits, usize::from(lanes.len));
+    (0..len).rev().map(move |position| digits[position])
+}
+
+/// The part of a word that a selector of one digit means.
+fn single_part(selector: Selector) -> Option<Part> {
+    let (lanes, bits) = match selector {
+        Selector::Bytes(lanes) => (lanes, 8),
+        Selector::Halves(lanes) => (lanes, 16),
+        // `.b` of a colour never follows a video operand.
+        Selector::Component { .. } => return None,
+    };
+    let position = u32::from(lanes.digits[0]) * bits;
+    (lanes.len == 1 && position < 32).then_some(Part { position, bits })
+}
