@@ -93,8 +93,9 @@ impl Pattern {
                 difference |= address.wrapping_sub(origin) ^ distance;
             }
         } else {
-            for lane in 0..WARP_SIZE {
-                difference |= (addresses[lane].wrapping_sub(origin) ^ self.distances[lane]) & self.select[lane];
+            let lanes = addresses.iter().zip(&self.distances).zip(&self.select);
+            for ((address, distance), select) in lanes {
+                difference |= (address.wrapping_sub(origin) ^ distance) & select;
             }
         }
         difference == 0
