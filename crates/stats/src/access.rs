@@ -11,13 +11,15 @@ use warplens_isa::StateSpace;
 use warplens_trace::{Access, AccessKind, ActiveMask, WARP_SIZE};
 
 use crate::Request;
-use crate::sectors::{PageHint, SECTOR_SHIFT, SectorSet};
+use crate::sectors::{PageHint, PlanWord, SECTOR_SHIFT, SectorSet, plan};
 use crate::totals::Totals;
 
 /// Alignment beyond which no rule distinguishes addresses.
 const PHASE_BYTES: u64 = 256;
 const MAX_PATTERNS_PER_INSTRUCTION: u32 = 256;
 const MAX_PATTERNS: usize = 1 << 14;
+/// Spread of the lanes beyond which their sectors are noted one by one.
+const MAX_PLAN_BYTES: u64 = 1 << 20;
 
 /// Index of a [`Pattern`]; 0 matches nothing.
 pub(crate) type PatternId = u32;
@@ -77,8 +79,11 @@ pub(crate) struct Pattern {
 enum Footprint {
     /// All sectors between the lowest and the highest byte, as distances from the lowest active lane's address.
     Dense { first: u64, last: u64 },
-    /// Sectors with holes between them. With `repeats` the sectors depend on the sector of the first lane only.
-    Sparse { repeats: bool },
+    /// Sectors with holes between them, listed by plans, one for each position of the lowest byte in its sector, in
+    /// steps as of phases. `first` is as above. With `repeats` the sectors depend on the sector of the first lane only.
+    Sparse { first: u64, plans: u32, repeats: bool },
+    /// Sectors too far apart for a plan.
+    Scattered,
 }
 
 impl Pattern {
@@ -139,6 +144,8 @@ pub(crate) struct AccessCounter {
     by_hash: FxHashMap<u64, PatternId>,
     /// Executions by pattern and phase.
     cells: Vec<u64>,
+    /// Sectors of sparse patterns, made when first needed.
+    plans: Vec<Option<Box<[PlanWord]>>>,
     pub(crate) read: SectorSet,
     pub(crate) written: SectorSet,
 }
@@ -160,7 +167,7 @@ impl AccessCounter {
             mask: ActiveMask::EMPTY,
             first_cell: 0,
             phase_shift: 0,
-            footprint: Footprint::Sparse { repeats: false },
+            footprint: Footprint::Scattered,
             distances: [0; WARP_SIZE],
             select: [0; WARP_SIZE],
         };
@@ -169,6 +176,7 @@ impl AccessCounter {
             patterns: vec![nothing],
             by_hash: FxHashMap::default(),
             cells: Vec::new(),
+            plans: Vec::new(),
             read: SectorSet::default(),
             written: SectorSet::default(),
         }
@@ -248,7 +256,10 @@ impl AccessCounter {
         let phase_shift = u32::from(format.element_bytes).trailing_zeros().min(4);
         let first_cell = self.cells.len() as u32;
         self.cells.resize(self.cells.len() + (PHASE_BYTES >> phase_shift) as usize, 0);
-        let footprint = Footprint::of(format.lane_bytes(), mask, distances);
+        let footprint = Footprint::of(format.lane_bytes(), mask, distances, self.plans.len() as u32);
+        if matches!(footprint, Footprint::Sparse { .. }) {
+            self.plans.resize(self.plans.len() + (1 << (SECTOR_SHIFT - phase_shift)), None);
+        }
         let (distances, select) = (*distances, *select);
         self.patterns.push(Pattern { key, slot, format, mask, first_cell, phase_shift, footprint, distances, select });
         self.by_hash.insert(hash, id);
@@ -281,14 +292,29 @@ impl AccessCounter {
                     self.written.insert_range(&mut slot.write_hint, first, last);
                 }
             }
-            Footprint::Sparse { repeats } => {
+            Footprint::Sparse { first, plans, repeats } => {
                 let now = (id, origin >> SECTOR_SHIFT);
                 if repeats && self.slots[slot as usize].last_sparse == now {
                     return;
                 }
-                self.slots[slot as usize].last_sparse = now;
-                self.mark_lanes(slot, access.kind, access);
+                let first = origin.wrapping_add(first);
+                let shift = self.patterns[id as usize].phase_shift;
+                let at = plans as usize + ((first % (1 << SECTOR_SHIFT)) >> shift) as usize;
+                if self.plans[at].is_none() {
+                    self.plans[at] = self.patterns[id as usize].plan(first);
+                }
+                let slot = &mut self.slots[slot as usize];
+                slot.last_sparse = now;
+                let Some(plan) = &self.plans[at] else { return };
+                let base = first >> SECTOR_SHIFT;
+                if access.kind != AccessKind::Store {
+                    self.read.insert_plan(&mut slot.read_hint, base, plan);
+                }
+                if access.kind != AccessKind::Load {
+                    self.written.insert_plan(&mut slot.write_hint, base, plan);
+                }
             }
+            Footprint::Scattered => self.mark_lanes(slot, access.kind, access),
         }
     }
 
@@ -363,19 +389,41 @@ impl Pattern {
 }
 
 impl Footprint {
-    fn of(lane_bytes: u32, mask: ActiveMask, distances: &[u64; WARP_SIZE]) -> Self {
+    /// `plans` is where the plans of a sparse pattern will be.
+    fn of(lane_bytes: u32, mask: ActiveMask, distances: &[u64; WARP_SIZE], plans: u32) -> Self {
         let sector = 1 << SECTOR_SHIFT;
         let mut sorted: Vec<i64> = mask.lanes().map(|lane| distances[lane] as i64).collect();
         sorted.sort_unstable();
+        let (Some(&first), Some(&last)) = (sorted.first(), sorted.last()) else { return Self::Scattered };
         let lane_bytes = i64::from(lane_bytes);
         // A hole below 32 bytes leaves no sector out.
-        let is_dense = sorted.windows(2).all(|pair| pair[1].wrapping_sub(pair[0]) < lane_bytes + sector);
-        match (sorted.first(), sorted.last()) {
-            (Some(&first), Some(&last)) if is_dense => {
-                Self::Dense { first: first as u64, last: (last + lane_bytes - 1) as u64 }
-            }
-            _ => Self::Sparse { repeats: sorted.iter().all(|distance| distance % sector == 0) },
+        if sorted.windows(2).all(|pair| pair[1].wrapping_sub(pair[0]) < lane_bytes + sector) {
+            return Self::Dense { first: first as u64, last: (last + lane_bytes - 1) as u64 };
         }
+        if last.wrapping_sub(first) as u64 > MAX_PLAN_BYTES {
+            return Self::Scattered;
+        }
+        let repeats = sorted.iter().all(|distance| distance % sector == 0);
+        Self::Sparse { first: first as u64, plans, repeats }
+    }
+}
+
+impl Pattern {
+    /// The sectors of the pattern when its lowest byte is at `first`, relative to the first of them.
+    fn plan(&self, first: u64) -> Option<Box<[PlanWord]>> {
+        let Footprint::Sparse { first: distance, .. } = self.footprint else { return None };
+        let origin = first.wrapping_sub(distance);
+        let base = first >> SECTOR_SHIFT;
+        let end = u64::from(self.format.lane_bytes()) - 1;
+        let mut sectors: Vec<u64> = self
+            .mask
+            .lanes()
+            .map(|lane| origin.wrapping_add(self.distances[lane]))
+            .flat_map(|address| [address >> SECTOR_SHIFT, (address + end) >> SECTOR_SHIFT])
+            .map(|sector| sector - base)
+            .collect();
+        sectors.sort_unstable();
+        plan(sectors.into_iter())
     }
 }
 

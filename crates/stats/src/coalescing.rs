@@ -88,26 +88,34 @@ pub fn transactions(rule: CoalescingRule, request: &Request<'_>) -> Transactions
     Transactions { lines, coalesced, ..result }
 }
 
-/// The transactions of `request` under every rule, in the order of [`CoalescingRule::ALL`].
+/// The transactions of `request` under every rule, in the order of [`CoalescingRule::ALL`]. The same as asking for each,
+/// but lanes are sorted once.
 pub fn all_transactions(request: &Request<'_>) -> [Transactions; CoalescingRule::ALL.len()] {
+    let mut strict = Transactions::default();
+    strict.coalesced = segments(CoalescingRule::Cc10, request, |segment| strict.take(segment));
+    let mut shrinking = Transactions::default();
+    shrinking.coalesced = segments(CoalescingRule::Cc12, request, |segment| shrinking.take(segment));
     let warp = Sorted::of(request, request.mask);
     let lines = warp.units(7);
     let sectors = warp.units(5);
-    let by_sector = Transactions {
-        t32: sectors,
-        lines,
-        coalesced: sectors == warp.distinct_bytes().div_ceil(32),
-        ..Transactions::default()
-    };
-    CoalescingRule::ALL.map(|rule| match rule {
-        CoalescingRule::Cc30 | CoalescingRule::Cc50 | CoalescingRule::Cc70 => by_sector,
-        _ => {
-            let mut result = Transactions::default();
-            let coalesced = segments(rule, request, |segment| result.take(segment));
-            let lines = if rule >= CoalescingRule::Cc20 { lines } else { 0 };
-            Transactions { lines, coalesced, ..result }
-        }
-    })
+    let bytes = warp.distinct_bytes();
+    let by_sector =
+        Transactions { t32: sectors, lines, coalesced: sectors == bytes.div_ceil(32), ..Default::default() };
+    let mut cached = Transactions { lines, coalesced: true, ..Default::default() };
+    let mut uncached = cached;
+    if lanes_per_phase(request.lane_bytes) == WARP_SIZE as u32 {
+        cached = Transactions { t128: lines, coalesced: lines == bytes.div_ceil(128), ..cached };
+        uncached = by_sector;
+    } else {
+        for_phases(request, |phase| {
+            let (lines, sectors, bytes) = (phase.units(7), phase.units(5), phase.distinct_bytes());
+            cached.t128 += lines;
+            cached.coalesced &= lines == bytes.div_ceil(128);
+            uncached.t32 += sectors;
+            uncached.coalesced &= sectors == bytes.div_ceil(32);
+        });
+    }
+    [strict, shrinking, cached, uncached, by_sector, by_sector, by_sector]
 }
 
 /// The transactions of an access to local memory, whose 32-bit words lie lane by lane beside each other: word `w` of
@@ -214,33 +222,33 @@ fn strict(half: &HalfWarp, emit: &mut impl FnMut(Segment)) -> u32 {
     half.active.count_ones()
 }
 
-/// 1.2 and 1.3; returns the number of transactions.
+/// 1.2 and 1.3; returns the number of transactions. Segments are aligned, so that the threads of a segment are served
+/// together whichever of them is the lowest.
 fn shrinking(half: &HalfWarp, emit: &mut impl FnMut(Segment)) -> u32 {
     let segment_bytes: u64 = match half.word_bytes {
         1 => 32,
         2 => 64,
         _ => 128,
     };
-    let mut waiting = half.active;
+    let mut addresses = [0; HALF_WARP];
+    let mut n = 0;
+    for thread in threads(half.active) {
+        addresses[n] = half.addresses[thread];
+        n += 1;
+    }
+    let addresses = &mut addresses[..n];
+    if !addresses.is_sorted() {
+        addresses.sort_unstable();
+    }
     let mut count = 0;
-    while waiting != 0 {
-        let mut start = half.addresses[waiting.trailing_zeros() as usize] & !(segment_bytes - 1);
-        let (mut low, mut high) = (u64::MAX, 0);
-        for thread in threads(waiting) {
-            let address = half.addresses[thread];
-            if address & !(segment_bytes - 1) == start {
-                waiting &= !(1 << thread);
-                low = low.min(address - start);
-                high = high.max((address - start + half.word_bytes - 1).min(segment_bytes - 1));
-            }
-        }
+    for served in addresses.chunk_by(|a, b| a / segment_bytes == b / segment_bytes) {
+        let mut start = served[0] & !(segment_bytes - 1);
         let mut bytes = segment_bytes;
-        while bytes > 32 && (high < bytes / 2 || low >= bytes / 2) {
+        let end = (served[served.len() - 1] + half.word_bytes).min(start + bytes);
+        while bytes > 32 && (end <= start + bytes / 2 || served[0] >= start + bytes / 2) {
             bytes /= 2;
-            if low >= bytes {
+            if served[0] >= start + bytes {
                 start += bytes;
-                low -= bytes;
-                high -= bytes;
             }
         }
         emit(Segment { start, bytes: bytes as u32 });
@@ -255,15 +263,19 @@ fn threads(active: u32) -> impl Iterator<Item = usize> {
 
 /// 2.x: units of `1 << shift` bytes, each phase of lanes by itself.
 fn phased(request: &Request<'_>, shift: u32, emit: &mut impl FnMut(Segment)) -> bool {
-    let lanes = lanes_per_phase(request.lane_bytes);
     let mut coalesced = true;
+    for_phases(request, |phase| coalesced &= aligned_units(phase, shift, emit));
+    coalesced
+}
+
+fn for_phases(request: &Request<'_>, mut serve: impl FnMut(&Sorted)) {
+    let lanes = lanes_per_phase(request.lane_bytes);
     for phase in 0..WARP_SIZE as u32 / lanes {
         let mask = request.mask & ActiveMask(ActiveMask::first(lanes).0 << (phase * lanes));
         if !mask.is_empty() {
-            coalesced &= aligned_units(&Sorted::of(request, mask), shift, emit);
+            serve(&Sorted::of(request, mask));
         }
     }
-    coalesced
 }
 
 /// Lanes that are served together so that they move at most 128 B.

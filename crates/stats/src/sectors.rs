@@ -17,6 +17,27 @@ pub(crate) struct SectorSet {
     pages: Vec<Page>,
 }
 
+/// 64 sectors at a distance of so many times 64 sectors. A list of them, ascending, is a set of sectors relative to
+/// some first one.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PlanWord {
+    distance: u32,
+    sectors: u64,
+}
+
+/// The plan of ascending distances from the first sector; `None` if they are too far apart.
+pub(crate) fn plan(distances: impl Iterator<Item = u64>) -> Option<Box<[PlanWord]>> {
+    let mut words: Vec<PlanWord> = Vec::new();
+    for sector in distances {
+        let (distance, bit) = (u32::try_from(sector / 64).ok()?, 1 << (sector % 64));
+        match words.last_mut() {
+            Some(last) if last.distance == distance => last.sectors |= bit,
+            _ => words.push(PlanWord { distance, sectors: bit }),
+        }
+    }
+    Some(words.into())
+}
+
 /// The page that an instruction touched last.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PageHint {
@@ -51,6 +72,39 @@ impl SectorSet {
             page[first / 64] |= low;
             page[first / 64 + 1..last / 64].fill(u64::MAX);
             page[last / 64] |= high;
+        }
+    }
+
+    /// Adds the sectors of `plan` with 0 at `base`.
+    #[inline]
+    pub(crate) fn insert_plan(&mut self, hint: &mut PageHint, base: u64, plan: &[PlanWord]) {
+        let number = base >> PAGE_SHIFT;
+        let start = (base as usize % (WORDS * 64)) / 64;
+        let last = plan.last().map_or(0, |word| word.distance as usize + 1);
+        if start + last >= WORDS {
+            return self.insert_plan_across(hint, base, plan);
+        }
+        if number != hint.number {
+            *hint = PageHint { number, at: self.page_at(number) };
+        }
+        let page = &mut self.pages[hint.at as usize];
+        let shift = base % 64;
+        for word in plan {
+            let sectors = u128::from(word.sectors) << shift;
+            let at = start + word.distance as usize;
+            page[at] |= sectors as u64;
+            page[at + 1] |= (sectors >> 64) as u64;
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn insert_plan_across(&mut self, hint: &mut PageHint, base: u64, plan: &[PlanWord]) {
+        for word in plan {
+            for bit in (0..64).filter(|bit| word.sectors >> bit & 1 == 1) {
+                let sector = base + 64 * u64::from(word.distance) + bit;
+                self.insert_range(hint, sector, sector);
+            }
         }
     }
 
@@ -115,6 +169,22 @@ mod tests {
             set.insert_range(&mut hint, first, last);
             expected.extend(first..=last);
             assert_eq!(set.len(), expected.len() as u64);
+        }
+    }
+
+    #[test]
+    fn plans_within_and_across_pages() {
+        let distances = [0, 1, 63, 64, 200, 5000];
+        for base in [0, 5, 63, 60_000, 65_400, 65_535] {
+            let mut set = SectorSet::default();
+            let mut hint = PageHint::default();
+            let plan = plan(distances.into_iter()).expect("the distances are small");
+            set.insert_plan(&mut hint, base, &plan);
+            assert_eq!(set.len(), 6, "{base}");
+            for distance in distances {
+                set.insert_range(&mut hint, base + distance, base + distance);
+            }
+            assert_eq!(set.len(), 6, "{base}");
         }
     }
 
