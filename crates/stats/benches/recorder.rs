@@ -7,7 +7,8 @@ use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_mai
 use support::{Kernel, W0, access, by_lane, r};
 use warplens_ir::Flow;
 use warplens_isa::{BlockId, Pc, StateSpace};
-use warplens_stats::Recorder;
+use warplens_stats::coalescing::all_transactions;
+use warplens_stats::{Recorder, Request};
 use warplens_trace::{Access, AccessKind, ActiveMask, CtaId, Observer, WarpIndex};
 
 const BASE: u64 = 0x10_0000_0000;
@@ -71,8 +72,7 @@ fn events(c: &mut Criterion) {
         global(recorder, cta, W0, pcs[0], full, &by_lane(|lane| BASE + 2048 * n + 64 * lane));
     });
     bench("gather", PLAIN, &|recorder, cta, pcs, n| {
-        let random = |lane: u64| (n * 32 + lane + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 42;
-        global(recorder, cta, W0, pcs[0], full, &by_lane(|lane| BASE + 4 * random(lane)));
+        global(recorder, cta, W0, pcs[0], full, &by_lane(|lane| BASE + 4 * random(n, lane)));
     });
     bench("shared store", PLAIN, &|recorder, cta, pcs, n| {
         let addresses = by_lane(|lane| (128 * n + 4 * lane) % 4096);
@@ -84,7 +84,16 @@ fn events(c: &mut Criterion) {
     bench("shared rows, looked at for duplicates", SAMPLED, &|recorder, cta, pcs, n| {
         global(recorder, cta, WarpIndex(n as u32 % 8), pcs[0], full, &by_lane(|lane| BASE + 128 * (n / 8) + 4 * lane));
     });
+    bench("rules of a gather alone", PLAIN, &|_, _, _, n| {
+        let addresses = by_lane(|lane| BASE + 4 * random(n, lane));
+        let request = Request { lane_bytes: 4, mask: full, addresses: &addresses };
+        std::hint::black_box(all_transactions(&request));
+    });
     group.finish();
+}
+
+fn random(n: u64, lane: u64) -> u64 {
+    (n * 32 + lane + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 42
 }
 
 fn ctas(c: &mut Criterion) {
