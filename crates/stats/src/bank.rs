@@ -17,6 +17,8 @@ use warplens_trace::{AccessKind, ActiveMask, WARP_SIZE};
 use crate::{BankRule, Request};
 
 const MAX_BANKS: usize = 32;
+/// Banks of cc 1.x.
+const EARLY_BANKS: usize = 16;
 
 /// Passes of one shared-memory request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -75,67 +77,89 @@ fn banked(kind: AccessKind, request: &Request<'_>, bank_bytes: u64) -> Passes {
 
 /// Largest number of distinct words in a bank; for atomics of words.
 fn banked_phase(kind: AccessKind, request: &Request<'_>, mask: ActiveMask, bank_bytes: u64) -> u32 {
+    // A word is the first piece of one lane and the second of another only for unaligned addresses, which do not occur;
+    // counting pieces apart is exact.
     let words_per_lane = u64::from(request.lane_bytes).div_ceil(bank_bytes);
     let mut per_bank = [0; MAX_BANKS];
     for piece in 0..words_per_lane {
-        let mut words: Lanes = mask.lanes().map(|lane| request.addresses[lane] / bank_bytes + piece).collect();
-        words.sort();
-        let mut last = None;
-        for &word in words.values() {
-            if kind == AccessKind::Atomic || last != Some(word) {
-                per_bank[word as usize % MAX_BANKS] += 1;
-            }
-            last = Some(word);
-        }
+        let words = mask.lanes().map(|lane| request.addresses[lane] / bank_bytes + piece).collect();
+        count_values(kind, words, |word| per_bank[word as usize % MAX_BANKS] += 1);
     }
-    // A word may be the first piece of one lane and the second of another only for unaligned addresses, which do not
-    // occur; counting pieces apart is exact.
     per_bank.into_iter().max().unwrap_or(0)
+}
+
+/// Calls `count` for every distinct value; for atomics for every value.
+fn count_values(kind: AccessKind, mut values: Lanes, mut count: impl FnMut(u64)) {
+    let is_atomic = kind == AccessKind::Atomic;
+    if !is_atomic {
+        values.sort();
+    }
+    let mut last = None;
+    for &value in values.values() {
+        if is_atomic || last != Some(value) {
+            count(value);
+        }
+        last = Some(value);
+    }
 }
 
 /// cc 1.x loads of a half-warp's 32-bit words.
 fn broadcast_passes(addresses: Lanes) -> u32 {
     let mut words = addresses.map(|address| address / 4);
     words.sort();
-    // (bank, word, lanes that still wait for it)
-    let mut waiting: Vec<(u64, u64, u32)> = Vec::with_capacity(16);
-    for &word in words.values() {
-        match waiting.last_mut() {
-            Some((_, last, n)) if *last == word => *n += 1,
-            _ => waiting.push((word % 16, word, 1)),
-        }
+    let mut banks = [WaitingBank::default(); EARLY_BANKS];
+    for lanes in words.values().chunk_by(|a, b| a == b) {
+        banks[lanes[0] as usize % EARLY_BANKS].add(lanes.len() as u32);
     }
     let mut passes = 0;
-    while waiting.iter().any(|&(_, _, n)| n > 0) {
+    loop {
+        let busiest = banks.iter().enumerate().max_by_key(|(_, bank)| bank.lanes);
+        let Some((busiest, _)) = busiest.filter(|(_, bank)| bank.lanes > 0) else { return passes };
         passes += 1;
-        let load = |bank: u64| waiting.iter().filter(|entry| entry.0 == bank).map(|entry| entry.2).sum::<u32>();
-        let busiest = (0..16).max_by_key(|&bank| (load(bank), std::cmp::Reverse(bank))).expect("there are 16 banks");
-        for bank in 0..16 {
-            let words = waiting.iter_mut().filter(|entry| entry.0 == bank && entry.2 > 0);
-            if bank == busiest {
-                if let Some((_, _, n)) = words.max_by_key(|entry| entry.2) {
-                    *n = 0;
-                }
-            } else if let Some((_, _, n)) = words.min_by_key(|entry| entry.2) {
-                // Widely wanted words can still be broadcast in a later pass.
-                *n -= 1;
-            }
+        for (index, bank) in banks.iter_mut().enumerate() {
+            if index == busiest { bank.broadcast() } else { bank.serve_one() }
         }
     }
-    passes
+}
+
+/// Lanes of a half-warp that wait for words of one bank.
+#[derive(Clone, Copy, Default)]
+struct WaitingBank {
+    lanes: u32,
+    /// Lanes by word, ascending, in `first..end`.
+    by_word: [u32; 16],
+    first: usize,
+    end: usize,
+}
+
+impl WaitingBank {
+    fn add(&mut self, lanes: u32) {
+        self.by_word[self.end] = lanes;
+        self.end += 1;
+        self.lanes += lanes;
+        self.by_word[..self.end].sort_unstable();
+    }
+
+    /// Serves all lanes of the most wanted word.
+    fn broadcast(&mut self) {
+        self.end -= 1;
+        self.lanes -= self.by_word[self.end];
+    }
+
+    /// Serves one lane, of the least wanted word: widely wanted ones can still be broadcast in a later pass.
+    fn serve_one(&mut self) {
+        if self.lanes > 0 {
+            self.lanes -= 1;
+            self.by_word[self.first] -= 1;
+            self.first += usize::from(self.by_word[self.first] == 0);
+        }
+    }
 }
 
 /// cc 1.x stores and atomics of a half-warp's 32-bit words.
-fn write_passes(kind: AccessKind, mut addresses: Lanes) -> u32 {
-    addresses.sort();
-    let mut per_bank = [0; 16];
-    let mut last = None;
-    for &address in addresses.values() {
-        if kind == AccessKind::Atomic || last != Some(address) {
-            per_bank[(address / 4) as usize % 16] += 1;
-        }
-        last = Some(address);
-    }
+fn write_passes(kind: AccessKind, addresses: Lanes) -> u32 {
+    let mut per_bank = [0; EARLY_BANKS];
+    count_values(kind, addresses, |address| per_bank[(address / 4) as usize % EARLY_BANKS] += 1);
     per_bank.into_iter().max().unwrap_or(0)
 }
 

@@ -38,6 +38,8 @@ pub(crate) struct DuplicateTracker {
     executions: Vec<u32>,
     open: FxHashMap<(u32, u32), Vec<Member>>,
     waiting: usize,
+    /// Member lists of closed groups.
+    spare: Vec<Vec<Member>>,
     kept: Vec<KeptAddresses>,
 }
 
@@ -83,6 +85,7 @@ impl DuplicateTracker {
             executions: vec![0; n_warps * n_slots],
             open: FxHashMap::default(),
             waiting: 0,
+            spare: Vec::new(),
             kept: Vec::new(),
         }
     }
@@ -109,14 +112,18 @@ impl DuplicateTracker {
         let executions = &mut self.executions[warp.0 as usize * self.n_slots + slot as usize];
         let n = *executions;
         *executions += 1;
-        let members = self.open.entry((slot, n)).or_default();
+        let spare = &mut self.spare;
+        let members = self.open.entry((slot, n)).or_insert_with(|| spare.pop().unwrap_or_default());
         members.push(member);
         self.waiting += 1;
-        if members.len() == self.n_warps {
-            let members = self.open.remove(&(slot, n)).unwrap_or_default();
+        if members.len() == self.n_warps
+            && let Some(mut members) = self.open.remove(&(slot, n))
+        {
             self.waiting -= members.len();
             let sums = counter.sums_of(&members, accesses, &self.kept);
             counter.sums.add(&sums);
+            members.clear();
+            self.spare.push(members);
         }
         if self.waiting > MAX_WAITING || self.kept.len() > MAX_KEPT {
             self.close(counter, accesses);
