@@ -8,7 +8,7 @@ use crate::code::{Base, Decoded, MemoryOperation, Wide};
 use crate::error::{AccessError, AccessFault, ExecError};
 use crate::interpret::{Context, Worker, set_value};
 use crate::memory::page_is_null;
-use crate::raw::{Cell, Cells, Lanes, Selection};
+use crate::raw::{Cell, Cells, Lanes, Level, Offsets, Selection};
 
 impl<O: Observer> Worker<'_, O> {
     #[inline(always)]
@@ -64,7 +64,7 @@ impl<O: Observer> Worker<'_, O> {
             return self.transfer_apart(context, lanes, operation, pc, kind);
         };
         if O::RECORDS {
-            let addresses = selection.addresses(origin);
+            let addresses = selection.addresses(self.shared.code().level, origin);
             self.record(context, lanes.mask, operation, pc, kind, space, &addresses);
         }
         match kind {
@@ -111,7 +111,7 @@ impl<O: Observer> Worker<'_, O> {
     where
         Self: 't,
     {
-        let bytes = operation.bytes();
+        let (level, bytes) = (self.shared.code().level, operation.bytes());
         let (space, window) = match operation.space {
             StateSpace::Generic => {
                 let windows = self.shared.device.windows;
@@ -124,23 +124,23 @@ impl<O: Observer> Worker<'_, O> {
             StateSpace::Global | StateSpace::Generic => {
                 let device = self.shared.device;
                 let (mut base, mut id) = self.last_buffer[index as usize];
-                let mut offsets = offsets(lanes, operation, context.local.base, base);
-                if !offsets.as_ref().is_some_and(|offsets| fits(offsets, bytes, device.buffer(id).bytes)) {
+                let mut offsets = offsets(level, lanes, operation, context.local.base, base);
+                if !offsets.as_ref().is_some_and(|offsets| offsets.fit(bytes, device.buffer(id).bytes)) {
                     id = device.find(first_address(lanes, operation, context.local.base))?;
                     base = device.buffer(id).base;
                     self.last_buffer[index as usize] = (base, id);
-                    offsets = self::offsets(lanes, operation, context.local.base, base);
+                    offsets = self::offsets(level, lanes, operation, context.local.base, base);
                 }
-                let selection = device.buffer(id).cells.select(0, &offsets?, bytes)?;
+                let selection = device.buffer(id).cells.select(0, offsets?, bytes)?;
                 Some((StateSpace::Global, base, selection))
             }
             StateSpace::Shared => {
-                let offsets = offsets(lanes, operation, context.local.base, window)?;
-                Some((space, 0, context.shared.select(0, &offsets, bytes)?))
+                let offsets = offsets(level, lanes, operation, context.local.base, window)?;
+                Some((space, 0, context.shared.select(0, offsets, bytes)?))
             }
             StateSpace::Const => {
-                let offsets = offsets(lanes, operation, context.local.base, window)?;
-                Some((space, 0, self.shared.device.constants.select(0, &offsets, bytes)?))
+                let offsets = offsets(level, lanes, operation, context.local.base, window)?;
+                Some((space, 0, self.shared.device.constants.select(0, offsets, bytes)?))
             }
             // Local memory is laid out lane after lane, so its addresses are not offsets.
             StateSpace::Local | StateSpace::Param => None,
@@ -200,7 +200,7 @@ impl<O: Observer> Worker<'_, O> {
             self.record(context, lanes.mask, operation, pc, kind, space, addresses);
         }
         if space == StateSpace::Local
-            && let Some(selection) = local_selection(context, addresses, operation.bytes())
+            && let Some(selection) = local_selection(self.shared.code().level, context, addresses, operation.bytes())
         {
             match kind {
                 AccessKind::Load => read(lanes, operation, &selection),
@@ -255,7 +255,7 @@ impl<O: Observer> Worker<'_, O> {
             }
             StateSpace::Local | StateSpace::Param => return None,
         };
-        cells.select(usize::try_from(start).ok()?, &[0; 32], bytes)
+        cells.select(usize::try_from(start).ok()?, Offsets::splat(0), bytes)
     }
 
     #[allow(clippy::too_many_arguments, reason = "everything that the message names")]
@@ -384,13 +384,6 @@ fn own_memory(name: &str, bytes: u64, address: u64) -> crate::error::NearestBuff
     crate::error::NearestBuffer { name: name.to_owned(), base: 0, bytes, offset: i128::from(address) }
 }
 
-/// True if all of `bytes` bytes at each offset lie in a block of `size` bytes.
-#[inline(always)]
-fn fits(offsets: &[u32; 32], bytes: u32, size: u64) -> bool {
-    let highest = offsets.iter().fold(0, |highest, &offset| offset.max(highest));
-    u64::from(highest) + u64::from(bytes) <= size
-}
-
 /// Address of the lowest lane that takes part.
 #[inline(always)]
 fn first_address(lanes: &Lanes<'_>, operation: &MemoryOperation, frame: u32) -> u64 {
@@ -406,51 +399,30 @@ fn first_address(lanes: &Lanes<'_>, operation: &MemoryOperation, frame: u32) -> 
 /// Byte addresses of a request relative to `origin`; `None` if one does not fit 32 bits. Lanes that do not take part
 /// repeat the lowest one that does.
 #[inline(always)]
-fn offsets(lanes: &Lanes<'_>, operation: &MemoryOperation, frame: u32, origin: u64) -> Option<[u32; 32]> {
-    let mut offsets = [0; 32];
+fn offsets(level: Level, lanes: &Lanes<'_>, operation: &MemoryOperation, frame: u32, origin: u64) -> Option<Offsets> {
     let shift = (operation.offset as u64).wrapping_sub(origin);
     match operation.base {
-        Base::Pair(source) => {
-            let base = lanes.pairs(source);
-            let mut beyond = 0;
-            if lanes.mask == u32::MAX {
-                for lane in 0..32 {
-                    let offset = base[lane].wrapping_add(shift);
-                    beyond |= offset >> 32;
-                    offsets[lane] = offset as u32;
-                }
-            } else {
-                let lowest = base[lanes.mask.trailing_zeros().min(31) as usize];
-                for lane in 0..32 {
-                    let base = if lanes.mask >> lane & 1 == 1 { base[lane] } else { lowest };
-                    let offset = base.wrapping_add(shift);
-                    beyond |= offset >> 32;
-                    offsets[lane] = offset as u32;
-                }
-            }
-            if beyond != 0 {
-                return None;
-            }
+        Base::Pair(source) if lanes.mask == u32::MAX => Offsets::of_pairs(level, lanes.pairs(source), shift),
+        Base::Pair(source) => Offsets::of_pairs(level, &filled(lanes.mask, lanes.pairs(source)), shift),
+        Base::Word(source) if lanes.mask == u32::MAX => {
+            Some(Offsets::of_words(level, lanes.words(source), shift as u32))
         }
-        Base::Word(source) => {
-            let base = lanes.words(source);
-            let shift = shift as u32;
-            if lanes.mask == u32::MAX {
-                for lane in 0..32 {
-                    offsets[lane] = base[lane].wrapping_add(shift);
-                }
-            } else {
-                let lowest = base[lanes.mask.trailing_zeros().min(31) as usize];
-                for lane in 0..32 {
-                    let base = if lanes.mask >> lane & 1 == 1 { base[lane] } else { lowest };
-                    offsets[lane] = base.wrapping_add(shift);
-                }
-            }
-        }
-        Base::Constant(address) => offsets = [u32::try_from(address.wrapping_add(shift)).ok()?; 32],
-        Base::Frame => offsets = [u32::try_from(u64::from(frame).wrapping_add(shift)).ok()?; 32],
+        Base::Word(source) => Some(Offsets::of_words(level, &filled(lanes.mask, lanes.words(source)), shift as u32)),
+        Base::Constant(address) => Some(Offsets::splat(u32::try_from(address.wrapping_add(shift)).ok()?)),
+        Base::Frame => Some(Offsets::splat(u32::try_from(u64::from(frame).wrapping_add(shift)).ok()?)),
     }
-    Some(offsets)
+}
+
+/// The values with the lowest one of the mask in all lanes outside of it.
+fn filled<T: Copy>(mask: u32, values: &[T; 32]) -> [T; 32] {
+    let lowest = values[mask.trailing_zeros().min(31) as usize];
+    let mut filled = *values;
+    for (lane, value) in filled.iter_mut().enumerate() {
+        if mask >> lane & 1 == 0 {
+            *value = lowest;
+        }
+    }
+    filled
 }
 
 /// Byte addresses of a request. Lanes that do not take part repeat the lowest one that does.
@@ -483,7 +455,12 @@ fn addresses(lanes: &Lanes<'_>, operation: &MemoryOperation, frame: u32) -> [u64
 }
 
 /// Local memory: the lanes' blocks follow each other.
-fn local_selection<'t, R>(context: &Context<'t, R>, addresses: &[u64; 32], bytes: u32) -> Option<Selection<'t>> {
+fn local_selection<'t, R>(
+    level: Level,
+    context: &Context<'t, R>,
+    addresses: &[u64; 32],
+    bytes: u32,
+) -> Option<Selection<'t>> {
     let local = &context.local;
     let highest = addresses.iter().copied().max()?;
     if highest.checked_add(u64::from(bytes))? > u64::from(local.top) {
@@ -493,7 +470,7 @@ fn local_selection<'t, R>(context: &Context<'t, R>, addresses: &[u64; 32], bytes
     for (lane, offset) in offsets.iter_mut().enumerate() {
         *offset = lane as u32 * local.stride + addresses[lane] as u32;
     }
-    local.cells.select(0, &offsets, bytes)
+    local.cells.select(0, Offsets::of_words(level, &offsets, 0), bytes)
 }
 
 #[inline(always)]

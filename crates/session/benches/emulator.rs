@@ -5,6 +5,8 @@ use std::sync::atomic::AtomicU64;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use warplens_exec::{Device, Launch, Program, launch};
 use warplens_ir::Module;
+use warplens_stats::{LaunchShape, Recorder, RegistersBasis};
+use warplens_trace::CtaId;
 
 struct Case {
     name: &'static str,
@@ -77,6 +79,20 @@ fn emulate(criterion: &mut Criterion) {
         group.throughput(Throughput::Elements(summary.thread_instructions));
         group.bench_function(format!("{}, no statistics", case.name), |bencher| {
             bencher.iter(|| launch(&program, &device, &request, (), &progress).map(|(_, summary)| summary));
+        });
+        let shape = LaunchShape {
+            grid: case.grid,
+            block: case.block,
+            shared_bytes: program.static_shared_bytes(),
+            registers: 32,
+            registers_basis: RegistersBasis::User,
+        };
+        let facts = warplens_stats::Program::new(&module, kernel, shape);
+        group.bench_function(format!("{}, full statistics", case.name), |bencher| {
+            bencher.iter(|| {
+                let recorder = Recorder::new(facts.clone(), (0..shape.n_ctas() as u32).map(CtaId));
+                launch(&program, &device, &request, recorder, &progress).map(|(_, summary)| summary)
+            });
         });
     }
     group.finish();

@@ -6,6 +6,9 @@
 use std::marker::PhantomData;
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering::Relaxed};
 
+use super::handler::Level;
+use super::offsets::{self, Offsets};
+
 /// A zero-initialised block of bytes.
 pub(crate) struct Cells {
     words: Box<[AtomicU64]>,
@@ -71,11 +74,9 @@ impl Selection<'_> {
 
     /// The places as addresses, if `origin` is the address of offset 0.
     #[inline(always)]
-    pub(crate) fn addresses(&self, origin: u64) -> [u64; 32] {
+    pub(crate) fn addresses(&self, level: Level, origin: u64) -> [u64; 32] {
         let mut addresses = [0; 32];
-        for (address, &offset) in addresses.iter_mut().zip(&self.offsets) {
-            *address = origin + u64::from(offset);
-        }
+        offsets::addresses(level, &self.offsets, origin, &mut addresses);
         addresses
     }
 
@@ -177,23 +178,18 @@ impl Cells {
         unsafe { T::store(self.pointer(offset, size_of::<T>()), value) }
     }
 
-    /// Chooses `bytes` bytes at `start + offsets[lane]` for each lane, if all of them lie inside and are aligned to
+    /// Chooses `bytes` bytes at `start` plus the offset of each lane, if all of them lie inside and are aligned to
     /// their size (rounded up to a power of two).
     #[inline(always)]
-    pub(crate) fn select(&self, start: usize, offsets: &[u32; 32], bytes: u32) -> Option<Selection<'_>> {
-        let (mut highest, mut bits) = (0, start as u32);
-        for &offset in offsets {
-            highest = highest.max(offset);
-            bits |= offset;
-        }
-        let is_aligned = bits & (bytes.next_power_of_two() - 1) == 0;
-        let is_inside = start <= self.len && highest as usize + bytes as usize <= self.len - start;
+    pub(crate) fn select(&self, start: usize, offsets: Offsets, bytes: u32) -> Option<Selection<'_>> {
+        let is_aligned = (offsets.bits | start as u32) & (bytes.next_power_of_two() - 1) == 0;
+        let is_inside = start <= self.len && offsets.fit(bytes, (self.len - start) as u64);
         if !is_aligned || !is_inside {
             return None;
         }
         // SAFETY: `start` lies inside the allocation or at its end.
         let pointer = unsafe { self.words.as_ptr().cast::<u8>().cast_mut().add(start) };
-        Some(Selection { pointer, offsets: *offsets, bytes, cells: PhantomData })
+        Some(Selection { pointer, offsets: offsets.values, bytes, cells: PhantomData })
     }
 
     /// Copies bytes in.
@@ -256,7 +252,7 @@ mod tests {
     #[test]
     fn update_returns_the_old_value() {
         let cells = Cells::new(8);
-        let selection = cells.select(4, &[0; 32], 4).expect("inside");
+        let selection = cells.select(4, Offsets::splat(0), 4).expect("inside");
         assert_eq!(selection.update::<u32>(0, 3, |old| old + 7), 0);
         assert_eq!(selection.update::<u32>(0, 3, |old| old + 7), 7);
         assert_eq!(cells.load::<u32>(4), 14);
@@ -265,7 +261,7 @@ mod tests {
     #[test]
     fn selections_lie_inside_and_are_aligned() {
         let cells = Cells::new(64);
-        let fits = |start, offset, bytes| cells.select(start, &[offset; 32], bytes).is_some();
+        let fits = |start, offset, bytes| cells.select(start, Offsets::splat(offset), bytes).is_some();
         assert!(fits(0, 60, 4) && fits(32, 16, 16) && fits(0, 62, 2));
         assert!(!fits(64, 0, 1) && !fits(0, 64, 4) && !fits(0, 61, 4) && !fits(0, u32::MAX - 3, 4));
         assert!(!fits(8, 0, 16), "the start counts for the alignment");
@@ -275,7 +271,7 @@ mod tests {
     fn lanes_scatter_where_the_mask_allows() {
         let cells = Cells::new(128);
         let offsets = std::array::from_fn(|lane| 4 * lane as u32);
-        let selection = cells.select(0, &offsets, 4).expect("inside");
+        let selection = cells.select(0, Offsets::of_words(Level::Baseline, &offsets, 0), 4).expect("inside");
         selection.scatter::<u32>(0, 0b101, |lane| lane as u32 + 1);
         assert_eq!(&selection.gather::<u32>(0)[..4], &[1, 0, 3, 0]);
     }
