@@ -1,3 +1,5 @@
+//! `semantics::compare` against independent arithmetic.
+
 use warplens_exec::semantics::compare::{self, BoolOp, CmpOp};
 use warplens_exec::semantics::half::{Bf16, F16};
 

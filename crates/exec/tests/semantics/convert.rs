@@ -1,3 +1,5 @@
+//! `semantics::convert` against independent arithmetic.
+
 use rustc_apfloat::ieee::{BFloat, Double, Half as IeeeHalf, Single};
 use rustc_apfloat::{Float, FloatConvert};
 use warplens_exec::semantics::convert::{self, NarrowMods};

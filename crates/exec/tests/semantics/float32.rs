@@ -1,3 +1,5 @@
+//! `semantics::float32` against independent arithmetic.
+
 use rustc_apfloat::ieee::{Quad, Single};
 use rustc_apfloat::{Float, FloatConvert, Round};
 use warplens_exec::semantics::float32::{self, FloatProperty};

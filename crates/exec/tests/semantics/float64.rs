@@ -1,3 +1,5 @@
+//! `semantics::float64` against independent arithmetic.
+
 use rustc_apfloat::Float;
 use rustc_apfloat::ieee::Double;
 use warplens_exec::semantics::Rounding;

@@ -1,3 +1,5 @@
+//! `semantics::half` against independent arithmetic.
+
 use rustc_apfloat::ieee::{self, Double, Quad, Single};
 use rustc_apfloat::{Float, FloatConvert};
 use warplens_exec::semantics::half::{self, Bf16, F16, Half, HalfMods, OUT_OF_BOUNDS};
