@@ -1,1 +1,11 @@
-//! Placeholder
+//! The facade: load an input, lower it, run it, measure it, predict. With `report` it is all that a client needs.
+//!
+//! Main types: [`launch::Launch`], what is to be run; [`Error`], grouped by who has to act.
+//! This crate reads files and runs compilers; it does not know about terminals, formats or flags.
+
+mod error;
+pub mod launch;
+mod nearest;
+
+pub use error::{Error, ErrorKind, Findings, Result};
+pub use nearest::nearest;
