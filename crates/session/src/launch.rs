@@ -14,7 +14,6 @@ mod value;
 
 pub use element::{Element, ElementType, Number};
 pub use plan::{BufferId, KernelInterface, Plan, PlannedBuffer, PlannedLaunch, PlannedSymbol, Pointer, Words};
-pub(crate) use shape::show as show_extents;
 pub use shape::{Extents, parse_extents};
 pub use value::{Argument, Buffer, Content, Member, Reference, Target, Value};
 

@@ -4,8 +4,11 @@
 //! This crate reads files and runs compilers; it does not know about terminals, formats or flags.
 
 mod error;
+mod input;
 pub mod launch;
 mod nearest;
+pub mod toolchain;
 
 pub use error::{Error, ErrorKind, Findings, Result};
+pub use input::{Input, InputKind};
 pub use nearest::nearest;

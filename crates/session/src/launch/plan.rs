@@ -405,7 +405,7 @@ impl Binder<'_, '_> {
     fn symbol(&mut self, launch: usize, symbol: &LaunchSymbol) -> Result<PlannedSymbol> {
         let kernel = &self.launches[launch].1;
         let fail = |message: String| Error::usage(format!("{} (`{}`): {message}", symbol.place, symbol.text));
-        let Some(&(name, ty, size)) = kernel.variables.iter().find(|(name, ..)| *name == symbol.name) else {
+        let Some(&(_, ty, size)) = kernel.variables.iter().find(|(name, ..)| *name == symbol.name) else {
             let near = nearest(&symbol.name, kernel.variables.iter().map(|&(name, ..)| name));
             let error = fail(format!("there is no variable `{}`", symbol.name));
             return Err(match near {
