@@ -1,5 +1,6 @@
 //! Launch files: one launch, or a sequence of `[[launch]]` that share buffers.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde::Deserialize;
@@ -25,6 +26,30 @@ enum Scalar {
     Text(String),
 }
 
+/// `symbols = ["NAME=VALUE"]`, or a table `[symbols]`.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Symbols {
+    List(Vec<String>),
+    Table(BTreeMap<String, Scalar>),
+}
+
+impl Default for Symbols {
+    fn default() -> Self {
+        Self::List(Vec::new())
+    }
+}
+
+impl Scalar {
+    fn into_text(self) -> String {
+        match self {
+            Self::Integer(number) => number.to_string(),
+            Self::Float(number) => format!("{number:?}"),
+            Self::Text(text) => text,
+        }
+    }
+}
+
 #[derive(Deserialize, Default)]
 #[serde(deny_unknown_fields)]
 struct LaunchTable {
@@ -36,7 +61,7 @@ struct LaunchTable {
     #[serde(default)]
     args: Vec<Scalar>,
     #[serde(default)]
-    symbols: Vec<String>,
+    symbols: Symbols,
 }
 
 #[derive(Deserialize)]
@@ -83,16 +108,18 @@ fn launch(place: &str, name: &str, text: &str, table: LaunchTable) -> Result<Lau
     // Files of a launch file lie beside it, wherever it is used from.
     let folder = Path::new(name).parent().unwrap_or(Path::new(""));
     for (index, argument) in table.args.into_iter().enumerate() {
-        let text = match argument {
-            Scalar::Integer(number) => number.to_string(),
-            Scalar::Float(number) => format!("{number:?}"),
-            Scalar::Text(text) => text,
-        };
-        let mut argument = LaunchArgument::parse(&format!("{place}, argument {index}"), &text)?;
+        let place = format!("{place}, argument {index}");
+        let mut argument = LaunchArgument::parse(&place, &argument.into_text())?;
         argument.argument.value.resolve_files(folder);
         launch.arguments.push(argument);
     }
-    for symbol in table.symbols {
+    let symbols = match table.symbols {
+        Symbols::List(symbols) => symbols,
+        Symbols::Table(symbols) => {
+            symbols.into_iter().map(|(name, value)| format!("{name}={}", value.into_text())).collect()
+        }
+    };
+    for symbol in symbols {
         launch.add_symbol(&format!("{place}, symbols"), &symbol)?;
     }
     launch.symbols.iter_mut().for_each(|symbol| symbol.value.resolve_files(folder));
@@ -129,6 +156,16 @@ mod tests {
         let targets: Vec<_> = launch.arguments.iter().map(|argument| argument.argument.target.clone()).collect();
         assert_eq!(targets, [Some(Target::Name("a".into())), None, None, Some(Target::Name("n".into()))]);
         assert_eq!(launch.symbols[0].value, Value::Content(Content::Zeros));
+    }
+
+    #[test]
+    fn symbols_may_be_a_table() {
+        let symbols = |text| {
+            let launches = parse("l.toml", text).unwrap();
+            launches[0].symbols.iter().map(|symbol| symbol.text.clone()).collect::<Vec<_>>()
+        };
+        assert_eq!(symbols("[symbols]\nscale = 2.5\ntable = \"f32[2]:iota\"\n"), ["scale=2.5", "table=f32[2]:iota"]);
+        assert_eq!(symbols("symbols = [\"scale=2.5\"]\n"), ["scale=2.5"]);
     }
 
     #[test]
