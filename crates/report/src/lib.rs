@@ -4,7 +4,9 @@
 //! documents are types of their own with a schema name and version, described in `docs/report-schema.md`.
 //! This crate computes no metric, and it does not know about terminals or files.
 
+pub mod document;
 pub mod render;
 mod section;
+pub mod view;
 
 pub use section::{Block, Cell, Column, Field, Plot, Section, Table, Unit};

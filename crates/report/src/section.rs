@@ -98,6 +98,8 @@ pub enum Unit {
     BytesPerSecond,
     /// Cycles per second.
     Hertz,
+    /// Another, by its symbol.
+    Named(&'static str),
 }
 
 impl Cell {

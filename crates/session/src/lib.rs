@@ -6,7 +6,9 @@
 mod error;
 mod input;
 pub mod launch;
+pub mod machines;
 mod nearest;
+pub mod stages;
 pub mod toolchain;
 
 pub use error::{Error, ErrorKind, Findings, Result};

@@ -36,6 +36,10 @@ fn measure(number: f64, unit: Unit) -> String {
         }
         Unit::Share if number > 0.0 && number < 0.0005 => "<0.1 %".to_owned(),
         Unit::Share => format!("{:.1} %", 100.0 * number),
+        Unit::Named(symbol) => format!("{} {symbol}", digits(number)),
+        Unit::Bytes if number >= 1024.0 && number % 1024.0 == 0.0 => {
+            scaled(&[(1024.0 * 1024.0 * 1024.0, "GiB"), (1024.0 * 1024.0, "MiB"), (1024.0, "KiB")])
+        }
         Unit::Bytes => scaled(&[(1e9, "GB"), (1e6, "MB"), (1e3, "KB"), (1.0, "B")]),
         Unit::BytesPerSecond => scaled(&[(1e12, "TB/s"), (1e9, "GB/s"), (1e6, "MB/s"), (1.0, "B/s")]),
         Unit::Hertz => scaled(&[(1e9, "GHz"), (1e6, "MHz"), (1.0, "Hz")]),
@@ -98,6 +102,9 @@ mod tests {
             (Cell::Number(4.8e12, Unit::BytesPerSecond), "4.8 TB/s"),
             (Cell::Number(1.98e9, Unit::Hertz), "1.98 GHz"),
             (Cell::Number(50_348.0, Unit::Cycles), "50 348 cycles"),
+            (Cell::Number(262_144.0, Unit::Bytes), "256 KiB"),
+            (Cell::Number(1500.0, Unit::Bytes), "1.5 KB"),
+            (Cell::Number(2.0, Unit::Named("B/clk")), "2 B/clk"),
             (Cell::Missing, "-"),
         ];
         for (cell, shown) in cases {

@@ -1,0 +1,6 @@
+//! The JSON documents: wire types with a schema name and version, described in `docs/report-schema.md`.
+
+pub mod gpu;
+mod json;
+
+pub use json::number;

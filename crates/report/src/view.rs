@@ -1,0 +1,3 @@
+//! Results to sections. A view neither prints nor computes.
+
+pub mod gpu;
