@@ -8,9 +8,12 @@ mod input;
 pub mod launch;
 pub mod machines;
 mod nearest;
+mod program;
+mod source_names;
 pub mod stages;
 pub mod toolchain;
 
 pub use error::{Error, ErrorKind, Findings, Result};
 pub use input::{Input, InputKind};
 pub use nearest::nearest;
+pub use program::{KernelName, Program};
