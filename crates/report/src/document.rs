@@ -2,5 +2,7 @@
 
 pub mod gpu;
 mod json;
+pub mod profile;
+pub mod run;
 
 pub use json::number;

@@ -20,6 +20,8 @@ pub enum Block {
     Table(Table),
     /// A sentence or two.
     Note(String),
+    /// Text whose lines and blanks matter.
+    Lines(String),
     /// Values to be compared at a glance.
     Plot(Plot),
 }

@@ -1,3 +1,5 @@
 //! Results to sections. A view neither prints nor computes.
 
 pub mod gpu;
+pub mod profile;
+pub mod run;

@@ -12,6 +12,8 @@ mod scanner;
 mod shape;
 mod value;
 
+pub(crate) use plan::element_of;
+
 pub use element::{Element, ElementType, Number};
 pub use plan::{BufferId, KernelInterface, Plan, PlannedBuffer, PlannedLaunch, PlannedSymbol, Pointer, Words};
 pub use shape::{Extents, parse_extents};
@@ -90,6 +92,25 @@ impl Launch {
     /// Reads a launch file: one launch or a sequence. `name` is what messages call the text.
     pub fn parse_file(name: &str, text: &str) -> Result<Vec<Self>> {
         file::parse(name, text)
+    }
+
+    /// The launches of a file, if one is given, with what the flags say put over them.
+    pub fn load(file: Option<&str>, flags: Self) -> Result<Vec<Self>> {
+        let Some(path) = file else { return Ok(vec![flags]) };
+        let text = std::fs::read_to_string(path).map_err(|error| match error.kind() {
+            std::io::ErrorKind::NotFound => Error::input(format!("{path}: no such launch file")),
+            _ => Error::input(format!("cannot read {path}: {error}")),
+        })?;
+        let mut launches = Self::parse_file(path, &text)?;
+        if let [launch] = launches.as_mut_slice() {
+            *launch = std::mem::take(launch).overridden_by(flags);
+        } else if !flags.is_empty() {
+            return Err(Error::usage(format!(
+                "{path} holds {} launches; flags can change a single one only",
+                launches.len()
+            )));
+        }
+        Ok(launches)
     }
 
     /// True when nothing was said.

@@ -4,16 +4,34 @@
 //! This crate reads files and runs compilers; it does not know about terminals, formats or flags.
 
 mod error;
+mod execution;
+mod failure;
+mod host;
 mod input;
 pub mod launch;
 pub mod machines;
+mod measure;
 mod nearest;
 mod program;
+mod registers;
 mod source_names;
 pub mod stages;
 pub mod toolchain;
 
 pub use error::{Error, ErrorKind, Findings, Result};
+pub use execution::{
+    DEFAULT_BUDGET, Emulation, ExecutionOptions, Extent, Output, OutputRequest, Progress, RunResult, run,
+};
 pub use input::{Input, InputKind};
+pub use measure::{FULL_LIMIT, Measurement, Support, measure};
 pub use nearest::nearest;
 pub use program::{KernelName, Program};
+
+/// The counts of a launch.
+pub mod profile {
+    pub use warplens_isa::{OpClass, StateSpace};
+    pub use warplens_stats::{
+        BankRule, CoalescingRule, ConstantCounts, Counting, Coverage, InstructionCounts, LaunchShape, LineCounts,
+        MemoryCounts, Profile, RegistersBasis, SharedCounts,
+    };
+}

@@ -36,7 +36,8 @@ pub struct KernelName {
 }
 
 impl KernelName {
-    fn new(mangled: &str) -> Self {
+    /// Demangles a name.
+    pub fn new(mangled: &str) -> Self {
         let demangled = cpp_demangle::Symbol::new(mangled)
             .ok()
             .and_then(|symbol| symbol.demangle_with_options(&cpp_demangle::DemangleOptions::default()).ok())

@@ -29,6 +29,7 @@ fn render(section: &Section) -> String {
             Block::Fields(fields) => fields_html(fields),
             Block::Table(table) => table_html(table),
             Block::Note(note) => format!("<p>{}</p>\n", escaped(note)),
+            Block::Lines(text) => format!("<pre>{}</pre>\n", escaped(text)),
             Block::Plot(plot) => plot_html(plot),
         })
         .collect();

@@ -17,6 +17,7 @@ fn render(section: &Section) -> String {
         Block::Fields(fields) => fields.iter().map(field_line).collect(),
         Block::Table(table) => table_text(table),
         Block::Note(note) => format!("{note}\n"),
+        Block::Lines(text) => format!("```text\n{text}\n```\n"),
         Block::Plot(plot) => plot_text(plot),
     });
     out + &blocks.collect::<Vec<_>>().join("\n")

@@ -37,6 +37,7 @@ fn render(section: &Section, style: Style) -> String {
             Block::Fields(fields) => fields_lines(fields, style),
             Block::Table(table) => table_lines(table, style),
             Block::Note(note) => wrapped(note),
+            Block::Lines(text) => text.lines().map(str::to_owned).collect(),
             Block::Plot(plot) => plot_lines(plot, style),
         };
         for line in lines {
