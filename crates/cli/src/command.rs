@@ -4,6 +4,8 @@ pub(crate) mod completions;
 pub(crate) mod dev;
 pub(crate) mod gpu;
 pub(crate) mod man;
+pub(crate) mod profile;
+pub(crate) mod run;
 
 use anyhow::Result;
 use warplens_report::{Section, render};
@@ -20,7 +22,10 @@ pub(crate) enum Outcome {
 
 /// Runs the verb.
 pub(crate) fn run(cli: Cli, terminal: &Terminal) -> Result<Outcome> {
+    let threads = cli.global.threads;
     match cli.verb {
+        Verb::Run(flags) => run::run(&flags, threads, terminal),
+        Verb::Profile(flags) => profile::run(&flags, threads, terminal),
         Verb::Gpu(flags) => gpu::run(&flags, terminal),
         Verb::Dev(flags) => dev::run(&flags, terminal),
         Verb::Completions(flags) => completions::run(&flags, terminal),

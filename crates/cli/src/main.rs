@@ -4,6 +4,7 @@ mod command;
 mod diagnostic;
 mod flags;
 mod panic_report;
+mod progress;
 mod terminal;
 
 use std::process::ExitCode;

@@ -2,13 +2,14 @@
 
 use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use warplens_report::render::Style;
-use warplens_session::Findings;
+use warplens_session::{Findings, Progress};
 
-use crate::diagnostic;
 use crate::flags::{ColorChoice, GlobalFlags};
+use crate::{diagnostic, progress};
 
 /// The two streams with their looks.
 #[derive(Debug)]
@@ -74,6 +75,13 @@ impl Terminal {
     /// True when a progress bar would be seen.
     pub(crate) fn shows_progress(&self) -> bool {
         !self.quiet && std::io::stderr().is_terminal()
+    }
+
+    /// Does work with a progress bar where one would be seen.
+    pub(crate) fn with_progress<T>(&self, work: impl FnOnce(&Progress) -> T) -> T {
+        let progress = Arc::new(Progress::default());
+        let _watch = progress::watch(&progress, self);
+        work(&progress)
     }
 
     fn to_stderr(&self, text: &str) {
