@@ -12,6 +12,7 @@
 //!
 //! - The case is chosen with MWP_c = min(MWP, N), and time is continuous and never grows with the independent loads; see
 //!   [`mwp_cwp`](crate::mwp_cwp). `as-printed` keeps the thesis.
+//! - Barriers cost what (26) says, with MWP limited to the warps of a block, which wait for each other.
 //! - Loads merge completely, but no further than each distinct sector being moved once. Loads of vectors do not merge.
 //! - The fitted departure delays of a machine go with the clock that was fitted with them, which is then the default.
 //!
@@ -222,6 +223,10 @@ impl Inputs {
             departure_delay: memory.map_or(0.0, |memory| memory.dep_delay_per_request),
             synch_insts: self.synch_insts,
             active_blocks: residency.ctas_per_sm,
+            barrier_warps: match reading {
+                Reading::Documented => warps_per_block,
+                Reading::AsPrinted => f64::INFINITY,
+            },
             rep,
         };
         let cwp_full = cwp_full(memory_cycles, self.compute_cycles, active_warps);
@@ -576,6 +581,9 @@ fn prediction(
     assumptions.extend(case_assumptions(execution, evaluation.rep, options));
     if evaluation.memory.is_some() && execution.mwp_used < evaluation.mwp {
         assumptions.push(says::FEWER_LOADS.with(format!("MWP {:.3} in use", execution.mwp_used)));
+    }
+    if options.reading == Reading::Documented && execution.synch > 0.0 {
+        assumptions.push(says::BLOCK_BARRIER.plain());
     }
     assumptions.extend(of_machine(&readings.assumptions));
     let resource = evaluation.memory.map_or(Resource::DramLatency, |memory| {

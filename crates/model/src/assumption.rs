@@ -69,10 +69,12 @@ assumptions! {
         "a partly filled last wave takes its share of a full one";
     WHOLE_WAVES = "whole-waves", "whole waves asked for",
         "a partly filled last wave takes as long as a full one";
-    ISSUE_FLOOR = "issue-floor", "case (23) falls below the time to issue",
-        "the time cannot fall below that of issuing all instructions, as the memory-bound case of the paper would";
+    ISSUE_FLOOR = "issue-floor", "case (22) or (23) falls below the time to issue",
+        "the time cannot fall below that of issuing all instructions, as the paper's cases for memory-bound kernels would";
     FEWER_LOADS = "fewer-loads", "independent loads push the model into a case that costs more",
         "a warp that could have more loads in flight is never slower than one that has fewer";
+    BLOCK_BARRIER = "block-barrier", "barriers, model analyzer",
+        "at a barrier only the warps of one CTA wait for each other";
     UNCOAL_32 = "uncoalesced-32", "compute capability 1.0 and 1.1, model hong-kim",
         "an uncoalesced request makes 32 transactions";
     COAL_ONE = "coalesced-one", "compute capability 1.x, model hong-kim",

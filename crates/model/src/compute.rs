@@ -64,7 +64,7 @@ impl ComputeLoad {
 
     /// Instructions issued, after expansion.
     pub fn slots(&self) -> f64 {
-        self.parts.iter().map(|part| part.slots).sum()
+        self.parts.iter().fold(0.0, |sum, part| sum + part.slots)
     }
 
     /// Cycles in which each kind of lanes is occupied, issue slots left out.

@@ -221,6 +221,7 @@ impl Inputs {
             departure_delay: memory.map_or(0.0, |memory| memory.departure_delay),
             synch_insts: self.synch_insts,
             active_blocks: residency.ctas_per_sm,
+            barrier_warps: f64::INFINITY,
             rep,
         };
         let execution = execute(&situation, reading)?;

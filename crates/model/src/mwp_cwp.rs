@@ -11,9 +11,14 @@
 //!
 //! - The paper prints (23)'s condition as "CWP >= MWP or Comp_cycles > Mem_cycles"; the second half contradicts its own
 //!   Case 5 and is dropped.
-//! - (23) does not fall below `Comp_cycles * N`, the time to issue everything.
+//! - (23) does not fall below `Comp_cycles * N`, the time to issue everything; nor does (22), which can only with more
+//!   than one independent load.
 //! - With more than one independent load MWP may exceed N. The case is then chosen with MWP_c = min(MWP, N), which also
 //!   stands for MWP everywhere but in `Mem_cycles * N / MWP`.
+//! - In (26) MWP counts the warps of all blocks, and Active_blocks_per_SM counts the blocks once more: the same thing
+//!   where MWP is at most a block's warps, as in the paper, and many times the whole kernel where MWP is large. Since only
+//!   the warps of one block wait for each other, the transaction-based model limits MWP there to a block's warps; the
+//!   paper's own model keeps (26) as it is.
 //! - (22) and (24) lie above (23) where they meet it, and (26) grows with MWP, so that more independent loads would cost
 //!   time. A warp that could have more loads in flight can run with fewer, so the least time between MWP at one
 //!   independent load and MWP counts. With one independent load nothing changes.
@@ -47,6 +52,8 @@ pub struct Situation {
     pub synch_insts: f64,
     /// Active_blocks_per_SM.
     pub active_blocks: f64,
+    /// Warps that can wait for each other at a barrier; more of MWP do not count in (26). Infinite where all do.
+    pub barrier_warps: f64,
     /// Rep.
     pub rep: f64,
 }
@@ -89,7 +96,7 @@ pub struct Execution {
     pub computation: f64,
     /// (26) Waiting at barriers.
     pub synch: f64,
-    /// The time to issue everything took the place of (23).
+    /// The time to issue everything took the place of (22) or (23).
     pub on_floor: bool,
 }
 
@@ -166,8 +173,8 @@ impl Situation {
     /// The equation of `case` at `mwp`.
     fn at(&self, case: Case, mwp: f64, reading: Reading) -> Execution {
         let corrected = reading == Reading::Documented;
-        let others = if corrected { self.case_mwp(mwp) } else { mwp };
-        let others = (others - 1.0).max(0.0);
+        let in_flight = if corrected { self.case_mwp(mwp) } else { mwp };
+        let others = (in_flight - 1.0).max(0.0);
         // What the other warps of a group compute before their own request.
         let staggered = self.comp_cycles / self.mem_insts.max(1.0) * others;
         let groups = self.mem_cycles * self.n / mwp;
@@ -179,9 +186,9 @@ impl Situation {
             Case::NoMemory => (0.0, self.comp_cycles * self.n),
         };
         let floor = self.comp_cycles * self.n;
-        let on_floor = corrected && case == Case::MemoryBound && memory + computation < floor;
+        let on_floor = corrected && case != Case::ComputeBound && memory + computation < floor;
         let (memory, computation) = if on_floor { (0.0, floor) } else { (memory, computation) };
-        let synch = self.departure_delay * others * self.synch_insts * self.active_blocks;
+        let synch = self.barrier_cycles() * (in_flight.min(self.barrier_warps) - 1.0).max(0.0);
         Execution {
             case,
             mwp_used: mwp,
@@ -217,18 +224,23 @@ impl Situation {
         best
     }
 
+    /// Cycles that each further warp in flight adds to the barriers of a wave.
+    fn barrier_cycles(&self) -> f64 {
+        self.departure_delay * self.synch_insts * self.active_blocks
+    }
+
     /// MWP at which (23) with (26) can be least: where growing and falling part balance, and where it meets the floor.
-    fn turning_points(&self) -> [f64; 3] {
+    fn turning_points(&self) -> [f64; 4] {
         let growing = self.comp_cycles / self.mem_insts.max(1.0);
-        let barriers = self.departure_delay * self.synch_insts * self.active_blocks;
         let falling = self.mem_cycles * self.n;
-        let balance = (falling / (growing + barriers)).sqrt();
+        let balance = (falling / growing).sqrt();
+        let balance_with_barriers = (falling / (growing + self.barrier_cycles())).sqrt();
         // falling / x + growing * (x - 1) = floor, from above.
         let sum = self.comp_cycles * self.n + growing;
         let root = (sum * sum - 4.0 * growing * falling).max(0.0).sqrt();
         // In this form no digits cancel; below MWP 1 the growing part is 0.
         let floor = 2.0 * falling / (sum + root);
-        [balance, floor, falling / (self.comp_cycles * self.n)]
+        [balance, balance_with_barriers, floor, falling / (self.comp_cycles * self.n)]
     }
 }
 

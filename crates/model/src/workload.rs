@@ -116,7 +116,7 @@ impl Workload {
         let shared = profile.shared.get(&BankRule::of(u32::from(cc.major))).copied().unwrap_or_default();
         Self {
             n_warps,
-            total_insts: by_class.values().sum(),
+            total_insts: by_class.values().fold(0.0, |sum, count| sum + count),
             by_class,
             high_latency: high_latency(profile, n_warps),
             mem_insts: per_warp(global.requests + local.requests),
