@@ -4,6 +4,8 @@ pub(crate) mod completions;
 pub(crate) mod dev;
 pub(crate) mod gpu;
 pub(crate) mod man;
+pub(crate) mod model;
+pub(crate) mod predict;
 pub(crate) mod profile;
 pub(crate) mod run;
 
@@ -18,12 +20,18 @@ use crate::terminal::Terminal;
 pub(crate) enum Outcome {
     /// There is a result.
     Done,
+    /// No model could answer; what they lack was shown.
+    NoAnswer,
+    /// A gate is breached; which one was shown.
+    GateBreached,
 }
 
 /// Runs the verb.
 pub(crate) fn run(cli: Cli, terminal: &Terminal) -> Result<Outcome> {
     let threads = cli.global.threads;
     match cli.verb {
+        Verb::Predict(flags) => predict::run(&flags, threads, terminal),
+        Verb::Model(flags) => model::run(&flags, terminal),
         Verb::Run(flags) => run::run(&flags, threads, terminal),
         Verb::Profile(flags) => profile::run(&flags, threads, terminal),
         Verb::Gpu(flags) => gpu::run(&flags, terminal),

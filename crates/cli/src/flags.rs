@@ -9,7 +9,7 @@ use warplens_session::launch::{Launch, parse_extents};
 use warplens_session::toolchain::Search;
 use warplens_session::{DEFAULT_BUDGET, Error, ExecutionOptions, Extent, Input, Program};
 
-use crate::command::{completions, dev, gpu, profile, run};
+use crate::command::{completions, dev, gpu, model, predict, profile, run};
 use crate::terminal::Terminal;
 
 /// Predict the run time of CUDA kernels on NVIDIA GPUs, and what bounds it, without a GPU.
@@ -27,10 +27,14 @@ const EXIT_CODES: &str = "Exit codes: 0 done; 1 bad input, or no model could ans
 
 #[derive(Subcommand, Debug)]
 pub(crate) enum Verb {
+    /// Predict the run time of a kernel on GPUs, and what bounds it
+    Predict(predict::PredictFlags),
     /// Execute a kernel and show what it computed
     Run(run::RunFlags),
     /// Execute a kernel and show every count
     Profile(profile::ProfileFlags),
+    /// Evaluate a model on given counts, without a kernel
+    Model(model::ModelFlags),
     /// List the known GPUs, show one, or compare two
     Gpu(gpu::GpuFlags),
     /// Show what each stage makes of an input
@@ -145,6 +149,30 @@ impl LaunchFlags {
         Ok(program)
     }
 
+    /// The same input and launch under another verb, as a user would type it.
+    pub(crate) fn command(&self, verb: &str, flags: &str) -> String {
+        let mut words = vec!["warplens".to_owned(), verb.to_owned(), quoted(&self.input)];
+        let options = [
+            ("-k", &self.kernel),
+            ("--grid", &self.grid),
+            ("--block", &self.block),
+            ("--launch", &self.launch),
+            ("--target", &self.target),
+        ];
+        for (name, value) in options {
+            words.extend(value.iter().flat_map(|value| [name.to_owned(), quoted(value)]));
+        }
+        let numbers = [("--shared", self.shared), ("--registers", self.registers.map(u64::from))];
+        for (name, number) in numbers {
+            words.extend(number.iter().flat_map(|number| [name.to_owned(), number.to_string()]));
+        }
+        for (name, values) in [("--arg", &self.arguments), ("--symbol", &self.symbols)] {
+            words.extend(values.iter().flat_map(|value| [name.to_owned(), quoted(value)]));
+        }
+        words.push(flags.to_owned());
+        words.join(" ")
+    }
+
     /// The launches of the file and the flags.
     pub(crate) fn launches(&self) -> Result<Vec<Launch>> {
         let extents =
@@ -208,6 +236,16 @@ impl ExtentFlags {
         });
         let usage = || Error::usage(format!("--cta {text}: write N..M with N below M, for example --cta 0..64"));
         Ok(Extent::Ctas(range.ok_or_else(usage)?))
+    }
+}
+
+/// A word as a shell takes it.
+fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./,=:+@%".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', "'\\''"))
     }
 }
 

@@ -19,6 +19,8 @@ use crate::terminal::Terminal;
 const INPUT: u8 = 1;
 /// The request is at fault.
 const USAGE: u8 = 2;
+/// A gate given with `--fail-on` is breached.
+const GATE: u8 = 3;
 /// The kernel uses what is not supported.
 const UNSUPPORTED: u8 = 4;
 
@@ -28,6 +30,8 @@ fn main() -> ExitCode {
     let terminal = Terminal::new(&cli.global);
     match command::run(cli, &terminal) {
         Ok(Outcome::Done) => ExitCode::SUCCESS,
+        Ok(Outcome::NoAnswer) => ExitCode::from(INPUT),
+        Ok(Outcome::GateBreached) => ExitCode::from(GATE),
         Err(error) if terminal::is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             terminal.error(&error);

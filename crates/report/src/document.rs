@@ -2,6 +2,7 @@
 
 pub mod gpu;
 mod json;
+pub mod predict;
 pub mod profile;
 pub mod run;
 

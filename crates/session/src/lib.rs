@@ -6,12 +6,14 @@
 mod error;
 mod execution;
 mod failure;
+mod gate;
 mod host;
 mod input;
 pub mod launch;
 pub mod machines;
 mod measure;
 mod nearest;
+pub mod predict;
 mod program;
 mod registers;
 mod source_names;
@@ -22,9 +24,11 @@ pub use error::{Error, ErrorKind, Findings, Result};
 pub use execution::{
     DEFAULT_BUDGET, Emulation, ExecutionOptions, Extent, Output, OutputRequest, Progress, RunResult, run,
 };
+pub use gate::Gate;
 pub use input::{Input, InputKind};
 pub use measure::{FULL_LIMIT, Measurement, Support, measure};
 pub use nearest::nearest;
+pub use predict::{Analysis, Choice};
 pub use program::{KernelName, Program};
 
 /// The counts of a launch.

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use clap::{Args, CommandFactory, Subcommand};
-use warplens_session::{Error, Input, stages};
+use warplens_session::{Error, Input, predict, stages};
 
 use super::Outcome;
 use crate::flags::Cli;
@@ -56,6 +56,7 @@ type Page = fn() -> Result<String>;
 /// Pages of the manual that would drift if people wrote them.
 const PAGES: &[(&str, &str, Page)] = &[
     ("command-line", "every verb with its flags", command_line),
+    ("models", "the models with their options, inputs and assumptions", || Ok(predict::models_page())),
     ("machines", "the GPUs and the parameters that describe them", || Ok(stages::machines_page()?)),
 ];
 
