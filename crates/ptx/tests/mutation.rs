@@ -161,6 +161,12 @@ fn files_cut_off_anywhere() {
 }
 
 #[test]
+fn a_semicolon_is_missing_behind_foreign_characters() {
+    check(".func f \u{491}\u{fffd}}");
+    check(&module_of(".pragma \"a\" é }"));
+}
+
+#[test]
 fn nesting_without_end_is_refused_once() {
     for (open, code) in [("{", "P011"), ("(", "P011"), ("[", "P011"), ("!", "P011"), ("- ", "P011"), ("1 ? ", "P011")] {
         let source = module_of(&format!("mov.u32 %r1, {};", open.repeat(200_000)));

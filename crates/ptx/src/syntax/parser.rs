@@ -193,13 +193,20 @@ impl<'src> Parser<'src> {
         result
     }
 
+    /// The last character before the next token's blank.
+    fn last_char(&self) -> Span {
+        let before = self.source.get(..self.previous_end as usize).unwrap_or_default();
+        let len = before.chars().next_back().map_or(0, char::len_utf8) as u32;
+        Span::new(self.previous_end - len.min(self.previous_end), self.previous_end)
+    }
+
     /// Takes the semicolon of a statement. One that is missing at the end of a line is reported and assumed.
     fn semicolon(&mut self, after: &str) -> Parsed<()> {
         if self.eat(TokenKind::Semicolon) {
             return Ok(());
         }
         if self.starts_line() || matches!(self.token.kind, TokenKind::RightBrace | TokenKind::End) {
-            let place = Span::new(self.previous_end.saturating_sub(1), self.previous_end);
+            let place = self.last_char();
             self.report(
                 Diagnostic::error("P012", place, format!("missing `;` after {after}"))
                     .with_help("end the statement with `;`"),
@@ -264,12 +271,16 @@ impl<'src> Parser<'src> {
 
     /// Skips what cannot start an item, so that a body without its head is reported once.
     fn skip_to_item(&mut self) {
-        const STARTS: &[&str] =
-            &[".entry", ".func", ".visible", ".extern", ".weak", ".common", ".file", ".section", ".alias"];
-        let starts_item = |parser: &Self| parser.at(TokenKind::Dotted) && STARTS.contains(&parser.text(parser.token));
-        while !self.at(TokenKind::End) && !starts_item(self) {
+        while !self.at(TokenKind::End) && !self.starts_item() {
             self.advance();
         }
+    }
+
+    /// True at a directive that starts an item and nothing else.
+    fn starts_item(&self) -> bool {
+        const STARTS: &[&str] =
+            &[".entry", ".func", ".visible", ".extern", ".weak", ".common", ".file", ".section", ".alias", ".global"];
+        self.at(TokenKind::Dotted) && STARTS.contains(&self.text(self.token))
     }
 
     // Modules.
