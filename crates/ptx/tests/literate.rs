@@ -67,3 +67,32 @@ fn snapshots_are_current() {
     }
     assert!(n_snapshots >= 15, "{n_snapshots}");
 }
+
+/// Codes such as `P012` in a text.
+fn codes(text: &str) -> std::collections::BTreeSet<&str> {
+    let is_code = |word: &&str| {
+        word.len() == 4 && word.starts_with(['L', 'P']) && word[1..].bytes().all(|byte| byte.is_ascii_digit())
+    };
+    text.split(|letter: char| !letter.is_ascii_alphanumeric()).filter(is_code).collect()
+}
+
+#[test]
+fn every_code_is_documented_and_has_a_case() {
+    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+    let read = |path: PathBuf| fs::read_to_string(path).unwrap();
+    let mut sources = read(root.join("src/syntax/lexer.rs")) + &read(root.join("src/syntax/parser.rs"));
+    for entry in fs::read_dir(root.join("src/syntax/parser")).unwrap() {
+        sources += &read(entry.unwrap().path());
+    }
+    let documentation = read(root.join("src/syntax.rs"));
+    assert_eq!(codes(&sources), codes(&documentation));
+    let suites = root.join("../../tests/ptx");
+    // Too large a text and too many findings or levels are cases of `mutation.rs`.
+    let mut cases = String::from("P001 P002 P011");
+    for entry in fs::read_dir(suites).unwrap() {
+        cases += &read(entry.unwrap().path());
+    }
+    let without_case: Vec<_> =
+        codes(&documentation).difference(&codes(&cases)).map(|code| (*code).to_owned()).collect();
+    assert!(without_case.is_empty(), "no case for {without_case:?}");
+}

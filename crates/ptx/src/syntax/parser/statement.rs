@@ -21,7 +21,8 @@ impl<'src> Parser<'src> {
         let open = self.advance();
         let mut statements = Vec::new();
         loop {
-            match self.token.kind {
+            let kind = self.token.kind;
+            match kind {
                 TokenKind::RightBrace => {
                     self.advance();
                     return statements;
@@ -49,8 +50,16 @@ impl<'src> Parser<'src> {
         }
     }
 
-    fn starts_function(&self) -> bool {
-        matches!(self.text(self.token), ".entry" | ".func" | ".visible")
+    /// True at `.entry` or `.func`, with or without linkage.
+    fn starts_function(&mut self) -> bool {
+        match self.text(self.token) {
+            ".entry" | ".func" => true,
+            ".visible" | ".weak" | ".extern" => {
+                let next = self.peek();
+                matches!(self.text(next), ".entry" | ".func")
+            }
+            _ => false,
+        }
     }
 
     /// Reports a scope that is still open here, once for all that are.
