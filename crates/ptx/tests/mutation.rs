@@ -167,6 +167,11 @@ fn a_semicolon_is_missing_behind_foreign_characters() {
 }
 
 #[test]
+fn an_address_behind_const_is_no_bank() {
+    check(&module_of("ld.const [x+2]; ld.const[12] [y]; ld.const [3]; ld.const[3] %r1, [z];"));
+}
+
+#[test]
 fn nesting_without_end_is_refused_once() {
     for (open, code) in [("{", "P011"), ("(", "P011"), ("[", "P011"), ("!", "P011"), ("- ", "P011"), ("1 ? ", "P011")] {
         let source = module_of(&format!("mov.u32 %r1, {};", open.repeat(200_000)));
