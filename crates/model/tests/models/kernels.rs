@@ -324,3 +324,48 @@ fn the_roofline_takes_given_numbers() {
     assert_eq!(prediction.limiter(), Resource::DramBandwidth);
     assert!((prediction.seconds().0 - 48e6 / 3534e9).abs() < 1e-9);
 }
+
+/// An atomic reads and writes its sector in one transaction, which the transaction-based model counts once.
+#[test]
+fn sectors_that_are_read_and_written_at_once_move_once() {
+    let mut profile = empty("histogram", 1000, 256, 10, 0);
+    let scattered = support::Pattern { cc12: (32, 0, 0), sectors: 32, coalesced: false };
+    access(&mut profile, "atom.global.add.u32", 10, scattered);
+    let sectors = 32 * 10 * profile.warps;
+    profile.distinct_sectors_read = sectors;
+    profile.distinct_sectors_written = sectors;
+    for id in JUDGED {
+        let analyzer = predict("analyzer", &profile, &machine(id)).unwrap();
+        assert_eq!(analyzer.quantity("num_trans_per_request"), Some(32.0), "{id}");
+        let roofline = predict("roofline", &profile, &machine(id)).unwrap();
+        assert_eq!(roofline.quantity("distinct_bytes"), Some(32.0 * sectors as f64), "{id}");
+    }
+}
+
+/// Both use the clock that was fitted on the C1060, so that a kernel that only computes comes out the same.
+#[test]
+fn the_roofline_meets_the_analyzer_where_nothing_is_lost() {
+    let mut profile = empty("compute", 30 * 4 * 10, 256, 10, 0);
+    instructions(&mut profile, OpClass::Fp32, "fma.rn.f32", 1000);
+    let seconds = |model| predict(model, &profile, &machine("c1060")).unwrap().seconds().0;
+    assert!((seconds("roofline") / seconds("analyzer") - 1.0).abs() < 1e-12);
+}
+
+#[test]
+fn the_manual_lists_everything_that_the_models_know() {
+    let page = warplens_model::manual::page();
+    for model in MODELS {
+        assert!(page.contains(&format!("## `{}`", model.name())));
+        for name in model.options().iter().copied().chain(model.inputs().iter().map(|field| field.name)) {
+            assert!(page.contains(&format!("| `{name}` |")), "{name}");
+        }
+        for name in model.options() {
+            Options::default().set(*model, name).unwrap();
+        }
+    }
+    let mut ids: Vec<&str> = warplens_model::ASSUMPTIONS.iter().map(|assumption| assumption.id).collect();
+    assert!(ids.iter().all(|id| page.contains(&format!("| `{id}` |"))));
+    ids.sort_unstable();
+    ids.dedup();
+    assert_eq!(ids.len(), warplens_model::ASSUMPTIONS.len(), "identifiers are unique");
+}
