@@ -194,7 +194,7 @@ impl LaunchFlags {
 /// How the kernel is executed.
 #[derive(Args, Debug)]
 pub(crate) struct ExecutionFlags {
-    /// Warp instructions after which a launch is given up
+    /// Instructions that a warp may execute before the launch is given up as endless
     #[arg(long, value_name = "N", default_value_t = DEFAULT_BUDGET, value_parser = parse_count, help_heading = "Execution")]
     budget: u64,
     /// Run kernels with instructions that are not supported, until one is reached

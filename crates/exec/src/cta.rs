@@ -23,6 +23,8 @@ pub(crate) struct Cta<R> {
 pub(crate) struct Warp {
     /// Lanes that have not exited.
     pub(crate) live: u32,
+    /// Instructions executed.
+    pub(crate) executed: u64,
     /// Paths that can run; the last one runs next.
     pub(crate) runnable: Vec<Path>,
     /// Paths that wait at a barrier.
@@ -64,6 +66,7 @@ impl Warp {
     fn new() -> Self {
         Self {
             live: 0,
+            executed: 0,
             runnable: Vec::new(),
             blocked: Vec::new(),
             nodes: Nodes::default(),
@@ -78,6 +81,7 @@ impl Warp {
     fn start(&mut self, code: &Code, kernel: FunctionId, lanes: u32) {
         let function = &code.functions[kernel];
         self.live = lanes;
+        self.executed = 0;
         self.runnable.clear();
         self.blocked.clear();
         self.nodes.clear();

@@ -139,12 +139,14 @@ pub enum ExecError {
     #[error("{0}")]
     Access(Box<AccessError>),
     /// The instruction budget is used up.
-    #[error("the budget of {budget} warp instructions is used up in block ({},{},{})", cta[0], cta[1], cta[2])]
+    #[error("{} in block ({},{},{})", budget_text(*budget, *warp), cta[0], cta[1], cta[2])]
     Budget {
-        /// The budget.
+        /// The budget of a warp in instructions.
         budget: u64,
         /// CTA that was running.
         cta: [u32; 3],
+        /// The warp that used its budget up; `None` if the warps of a kernel that waits did so together.
+        warp: Option<u32>,
         /// Where it was.
         pc: Pc,
     },
@@ -196,6 +198,19 @@ pub enum ExecError {
         count: u32,
     },
 }
+
+fn budget_text(budget: u64, warp: Option<u32>) -> String {
+    match warp {
+        Some(warp) => format!("warp {warp} has executed its budget of {budget} instructions"),
+        None => format!(
+            "warps that wait for each other have executed {SPIN_FACTOR} times the budget of {budget} instructions"
+        ),
+    }
+}
+
+/// How many times the budget of one warp the warps of a kernel may execute together, if it is one in which threads wait
+/// for each other: there all of them can spin.
+pub(crate) const SPIN_FACTOR: u64 = 20;
 
 impl ExecError {
     /// The instruction that the error points at.

@@ -7,7 +7,7 @@ use warplens_trace::{CtaId, Observer};
 
 use crate::code::Code;
 use crate::cta::{Cta, CtaShape, Pool};
-use crate::error::ExecError;
+use crate::error::{ExecError, SPIN_FACTOR};
 use crate::interpret::{CtaStatus, Worker};
 use crate::memory::Device;
 use crate::program::{Order, Program};
@@ -25,7 +25,8 @@ pub struct Launch {
     pub parameters: Vec<u8>,
     /// CTAs to execute, in order; `None` for all.
     pub ctas: Option<Vec<u32>>,
-    /// Warp instructions after which the launch is given up.
+    /// Instructions that a warp may execute. A kernel in which threads wait for each other may execute 20 times as many
+    /// in all.
     pub budget: u64,
     /// CTAs that may be under way at once; more wait for one to end.
     pub resident_ctas: u64,
@@ -120,7 +121,10 @@ pub fn launch<O: Observer + Sync>(
         },
         next: AtomicU64::new(0),
         n_ctas: launch.ctas.as_ref().map_or(total, |ctas| ctas.len() as u64),
-        fuel: AtomicU64::new(launch.budget),
+        fuel: AtomicU64::new(match program.order() {
+            Order::Communicating(_) => launch.budget.saturating_mul(SPIN_FACTOR),
+            _ => u64::MAX,
+        }),
         failed: AtomicBool::new(false),
         progress,
         heap_used: AtomicU64::new(0),

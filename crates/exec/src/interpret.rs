@@ -15,8 +15,8 @@ use crate::raw::{Cells, Lanes, Leveled, Row, Source, call, with_level};
 
 /// Instructions after which a path that may be spinning lets others run.
 const SPIN_QUANTUM: u64 = 4096;
-/// The same for kernels in which nothing looks like a spin.
-const QUANTUM: u64 = 1 << 26;
+/// The same for kernels in which nothing looks like a spin: now and then, to look at the budget.
+const QUANTUM: u64 = 1 << 22;
 /// Stack of a thread: frames of local memory and registers together.
 const STACK_LIMIT: u64 = 512 << 10;
 
@@ -126,9 +126,13 @@ impl<'a, O: Observer> Worker<'a, O> {
             for warp in 0..cta.warps.len() {
                 let mut turns = 0;
                 while let Some(path) = cta.warps[warp].runnable.pop() {
-                    match self.run_path(cta, warp, path)? {
+                    let before = self.summary.warp_instructions;
+                    let status = self.run_path(cta, warp, path)?;
+                    cta.warps[warp].executed += self.summary.warp_instructions - before;
+                    match status {
                         PathStatus::Parted => progressed = true,
                         PathStatus::Yielded => {
+                            self.check_budget(cta, warp)?;
                             yielded = true;
                             turns += 1;
                             if turns > cta.warps[warp].runnable.len() {
@@ -141,7 +145,7 @@ impl<'a, O: Observer> Worker<'a, O> {
             if cta.warps.iter().all(Warp::is_done) {
                 return Ok(CtaStatus::Done);
             }
-            if yielded && !progressed {
+            if yielded && !progressed && self.may_spin() {
                 self.note_order(cta, None);
                 return Ok(CtaStatus::Yielded);
             }
@@ -149,6 +153,22 @@ impl<'a, O: Observer> Worker<'a, O> {
                 return Err(self.deadlock(cta));
             }
         }
+    }
+
+    /// True when a path that runs on may be waiting for another one.
+    fn may_spin(&self) -> bool {
+        self.quantum == SPIN_QUANTUM
+    }
+
+    /// Gives the launch up when a warp has executed more than its share.
+    fn check_budget(&self, cta: &Cta<O::Cta>, warp: usize) -> Result<(), ExecError> {
+        let budget = self.shared.launch.budget;
+        if cta.warps[warp].executed <= budget {
+            return Ok(());
+        }
+        let block = cta.warps[warp].runnable.first().map(|path| self.shared.code().block(path.block));
+        let pc = block.map_or(Pc(0), |block| block.flow_pc);
+        Err(ExecError::Budget { budget, cta: cta.coordinates, warp: Some(warp as u32), pc })
     }
 
     /// Tells the observer that progress depends on who runs first.
@@ -271,7 +291,7 @@ impl<O: Observer> Worker<'_, O> {
             self.fuel += self.shared.refuel();
             if self.fuel <= n {
                 let budget = self.shared.launch.budget;
-                return Err(ExecError::Budget { budget, cta: cta.coordinates, pc: block.flow_pc });
+                return Err(ExecError::Budget { budget, cta: cta.coordinates, warp: None, pc: block.flow_pc });
             }
         }
         self.fuel -= n.max(1);
@@ -710,12 +730,13 @@ impl<O: Observer> Worker<'_, O> {
     /// Lets other paths run: siblings, lanes that wait for this path to reconverge, other warps, other CTAs.
     #[inline(never)]
     fn give_way(&mut self, cta: &mut Cta<O::Cta>, warp_index: usize, mut path: Path) {
+        let may_spin = self.may_spin();
         let warp = &mut cta.warps[warp_index];
-        let released = if self.quantum == SPIN_QUANTUM { warp.nodes.release_waiting(&mut path) } else { None };
+        let released = if may_spin { warp.nodes.release_waiting(&mut path) } else { None };
         let is_alone = warp.runnable.is_empty() && released.is_none();
         warp.runnable.insert(0, path);
         warp.runnable.extend(released);
-        if !is_alone {
+        if !is_alone && may_spin {
             self.note_order(cta, None);
         }
     }

@@ -20,7 +20,7 @@ use crate::program::Program;
 pub struct ExecutionOptions {
     /// Host threads.
     pub threads: usize,
-    /// Warp instructions after which a launch is given up.
+    /// Instructions that a warp may execute before the launch is given up.
     pub budget: u64,
     /// Go on when the kernel has instructions that are not supported, and fail when one is reached.
     pub allow_unsupported: bool,
@@ -39,8 +39,8 @@ pub enum Extent {
     Ctas(Range<u32>),
 }
 
-/// Warp instructions that a launch may take unless the user says otherwise.
-pub const DEFAULT_BUDGET: u64 = 2_000_000_000;
+/// Instructions that a warp may execute unless the user says otherwise: a few seconds here, about a tenth of one on a GPU.
+pub const DEFAULT_BUDGET: u64 = 100_000_000;
 
 /// CTAs of a kernel that waits for other CTAs which are under way at once: about as many as fit a large GPU.
 const RESIDENT_CTAS: u64 = 1024;
