@@ -131,7 +131,10 @@ pub struct SpeedOfLight {
 impl GpuAnalysis {
     /// The answer that speaks for the GPU: of the preferred model among those that gave a time.
     pub fn prediction(&self) -> Option<&Prediction> {
-        self.answers.iter().filter_map(|answer| answer.result.as_ref().ok()).min_by_key(|prediction| rank(prediction.model))
+        self.answers
+            .iter()
+            .filter_map(|answer| answer.result.as_ref().ok())
+            .min_by_key(|prediction| rank(prediction.model))
     }
 
     /// The time of [`Self::prediction`].
