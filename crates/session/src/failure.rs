@@ -15,7 +15,7 @@ pub(crate) fn of(program: &Program, kernel: FunctionId, error: &ExecError) -> Er
         ExecError::Unsupported(list) => {
             let diagnostics = list.iter().map(|unsupported| {
                 let info = &program.module.pcs[unsupported.pc];
-                let message = format!("`{}` is not supported: {}", info.opcode, unsupported.reason);
+                let message = format!("instruction that is not supported: {}", unsupported.reason);
                 Diagnostic::error("X001", info.span, message)
             });
             let count = list.len();

@@ -68,12 +68,14 @@ pub(crate) fn run(flags: &PredictFlags, threads: Option<u32>, terminal: &Termina
         .into_iter()
         .map(|measurement| predict::predict(measurement, &machines, &choice, model_options))
         .collect();
+    let breaches = breaches(&gates, flags, &analyses)?;
     write(flags, &analyses, terminal)?;
     if !analyses.iter().any(Analysis::has_answer) {
         terminal.message("no model could answer");
         return Ok(Outcome::NoAnswer);
     }
-    check(&gates, flags, &analyses, terminal)
+    breaches.iter().for_each(|breach| terminal.message(breach));
+    Ok(if breaches.is_empty() { Outcome::Done } else { Outcome::GateBreached })
 }
 
 fn write(flags: &PredictFlags, analyses: &[Analysis], terminal: &Terminal) -> Result<()> {
@@ -91,15 +93,14 @@ fn write(flags: &PredictFlags, analyses: &[Analysis], terminal: &Terminal) -> Re
     Document { title: "Prediction", sections: &sections, tables: &tables, json: &json }.write(&flags.output, terminal)
 }
 
-fn check(gates: &[Gate], flags: &PredictFlags, analyses: &[Analysis], terminal: &Terminal) -> Result<Outcome> {
-    let mut outcome = Outcome::Done;
+/// One message for each gate and GPU.
+fn breaches(gates: &[Gate], flags: &PredictFlags, analyses: &[Analysis]) -> Result<Vec<String>> {
+    let mut messages = Vec::new();
     for (gate, text) in gates.iter().zip(&flags.fail_on) {
-        for (gpu, value) in gate.breaches(analyses)? {
-            terminal.message(&format!("gate {text} is breached on {gpu}: {value}"));
-            outcome = Outcome::GateBreached;
-        }
+        let breaches = gate.breaches(analyses)?;
+        messages.extend(breaches.iter().map(|(gpu, value)| format!("gate {text} is breached on {gpu}: {value}")));
     }
-    Ok(outcome)
+    Ok(messages)
 }
 
 /// The target for CUDA C++: what the oldest of the GPUs runs, as far back as current compilers go.

@@ -108,12 +108,14 @@ fn plot_lines(plot: &Plot, style: Style) -> Vec<String> {
 fn wrapped(note: &str) -> Vec<String> {
     let mut lines = Vec::new();
     for paragraph in note.lines() {
+        // The lines of a list's item stand under its first word.
+        let indent = if paragraph.starts_with("- ") { "  " } else { "" };
         let mut line = String::new();
         for word in paragraph.split(' ') {
-            if !line.is_empty() && columns(&line) + 1 + columns(word) > LINE_WIDTH {
-                lines.push(std::mem::take(&mut line));
+            if columns(&line) > columns(indent) && columns(&line) + 1 + columns(word) > LINE_WIDTH {
+                lines.push(std::mem::replace(&mut line, indent.to_owned()));
             }
-            if !line.is_empty() {
+            if columns(&line) > columns(indent) || (!line.is_empty() && lines.is_empty()) {
                 line.push(' ');
             }
             line.push_str(word);

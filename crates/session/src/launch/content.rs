@@ -39,8 +39,7 @@ pub(crate) fn make(
         return Err(format!("{listed} values are listed for {count} elements"));
     }
     let n_bytes = count.checked_mul(element.bytes() as u64).filter(|&n_bytes| n_bytes <= limit);
-    let too_large =
-        || format!("{count} elements of {element} are more than the {} MB that are left", limit / 1_000_000);
+    let too_large = || format!("{count} elements of {element} take more memory than is free");
     let n_bytes = n_bytes.and_then(|n_bytes| usize::try_from(n_bytes).ok()).ok_or_else(too_large)?;
     if buffer.content == Content::Zeros {
         return zeros(n_bytes).ok_or_else(too_large);
@@ -170,8 +169,8 @@ mod tests {
     #[test]
     fn impossible_content_is_an_error() {
         let cases = [
-            ("f32[1<<60]", "1152921504606846976 elements of f32 are more than the 1073 MB that are left"),
-            ("f32[1<<63]", "9223372036854775808 elements of f32 are more than the 1073 MB that are left"),
+            ("f32[1<<60]", "1152921504606846976 elements of f32 take more memory than is free"),
+            ("f32[1<<63]", "9223372036854775808 elements of f32 take more memory than is free"),
             ("u8[2]:fill(256)", "256 does not fit u8 (0 to 255)"),
             ("u8[2]:fill(0.5)", "0.5 is not an integer, as u8 needs"),
             ("u8[4]:uniform(0,256)", "256 does not fit u8 (0 to 255)"),
