@@ -7,7 +7,7 @@ pub use warplens_model::{
     Assumption, BadInput, Band, Combine, CountBasis, Given, InputField, Model, OPTIONS, Options, Part, Prediction,
     Quantity, Refusal, Resource, Term, band, check_given,
 };
-use warplens_model::{Input, MODELS, auto, docs, find};
+use warplens_model::{Input, MODELS, auto, find, manual};
 
 use crate::error::{Error, Result};
 use crate::machines::{Machine, Strictness};
@@ -225,7 +225,7 @@ fn occupancy(profile: &Profile, machine: &Machine, options: Options) -> Option<O
 
 /// The manual's page on models.
 pub fn models_page() -> String {
-    docs::page()
+    manual::page()
 }
 
 /// Every model, the simplest first.
