@@ -167,6 +167,13 @@ fn a_semicolon_is_missing_behind_foreign_characters() {
 }
 
 #[test]
+fn unified_may_stand_anywhere() {
+    check(&module_of(
+        "ld.global.unified.u32 %r1, [x].unified; ld.unified [x]; st [x].unified, [y].unified; add.unified;",
+    ));
+}
+
+#[test]
 fn an_address_behind_const_is_no_bank() {
     check(&module_of("ld.const [x+2]; ld.const[12] [y]; ld.const [3]; ld.const[3] %r1, [z];"));
 }
