@@ -1,1 +1,34 @@
-//! Placeholder
+//! SIMT emulator: runs a kernel's grid on the CPU, checks every access, and tells an observer what happened.
+//!
+//! Main types: [`Device`] (memory), [`Program`] (a decoded kernel), [`Launch`], [`launch`]; errors are [`ExecError`].
+//!
+//! Invariants: no operation runs with an empty mask; a lane is in exactly one path, or waits at a node, or has exited;
+//! memory is touched only after the access was checked; all unsafe code is in `raw`.
+//! This crate does not know about cycles, latencies, files or text.
+
+mod access;
+mod atomic;
+mod barrier;
+mod bind;
+mod code;
+mod communication;
+mod cta;
+mod decode;
+mod divergence;
+mod error;
+mod exchange;
+mod grid;
+mod interpret;
+mod layout;
+mod memory;
+mod program;
+mod raw;
+pub mod semantics;
+mod synchronize;
+mod system;
+
+pub use decode::{Unsupported, reachable};
+pub use error::{AccessError, AccessFault, ExecError, NearestBuffer, ThreadCoordinates, WaitingWarp};
+pub use grid::{Launch, LaunchSummary, launch};
+pub use memory::{Buffer, BufferId, Device};
+pub use program::{Order, Program};

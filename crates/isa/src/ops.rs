@@ -48,7 +48,8 @@
 //! | `Alloca` | of the address | address | bytes, alignment |
 //! | `StackSave`, `StackRestore` | of the address | address; none | none; address |
 //!
-//! A member mask that the source does not give (`shfl`, `vote` of old PTX) is the immediate `0xffff_ffff`.
+//! The lanes of a member mask wait for each other; all active lanes take part. A member mask that the source does not
+//! give (`shfl`, `vote` of old PTX) is the immediate 0: nobody is waited for.
 //! A load of a signed type that is narrower than its register extends the sign to the 32 or 64 bits of the register;
 //! other loads extend with zeros. `Ld` from [`StateSpace::Param`](crate::StateSpace::Param) has the byte offset in the
 //! parameter space as its address.

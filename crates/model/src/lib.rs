@@ -1,1 +1,38 @@
-//! Placeholder
+//! Analytical performance models: from a profile and a machine to a predicted time that explains itself.
+//!
+//! Main types: [`Model`], answered by every entry of [`MODELS`]; [`Prediction`], its one answer, with terms, quantities,
+//! assumptions and the machine parameters read; [`Refusal`], its other answer, which names what is missing;
+//! [`Options`], the named variants; [`Given`], numbers from a file in place of a profile.
+//!
+//! Reading order: [`workload`] (counts per warp), [`compute`] (cycles to issue them), [`residency`] (how many warps an
+//! SM holds), [`mwp_cwp`] (the three cases that two models share), then the models [`hong_kim`], [`analyzer`],
+//! [`roofline`], and [`auto`], which chooses among them.
+//!
+//! Invariants: a prediction holds finite, non-negative numbers only and its terms make its time; no model reads a
+//! machine parameter except through [`warplens_machine::Reader`], so every value carries its source; a missing value is
+//! refused by name, never guessed.
+//!
+//! This crate does not know about PTX, files, the command line or how counts were gathered.
+
+pub mod analyzer;
+mod assumption;
+pub mod auto;
+pub mod compute;
+mod given;
+pub mod hong_kim;
+pub mod manual;
+mod model;
+pub mod mwp_cwp;
+pub mod occupancy;
+mod options;
+mod prediction;
+pub mod residency;
+pub mod roofline;
+pub mod workload;
+
+pub use assumption::{ASSUMPTIONS, Assumption, AssumptionSpec};
+pub use auto::{Band, band};
+pub use given::{BadInput, Given, InputField, Origin, check_given};
+pub use model::{Input, MODELS, Model, Needs, find};
+pub use options::{CountBasis, FermiL1, LoadOrder, OPTIONS, OptionSpec, Options, Reading, UnknownOption, Waves};
+pub use prediction::{Combine, Part, Prediction, Quantity, Refusal, Resource, Term};

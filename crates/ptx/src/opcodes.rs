@@ -69,14 +69,14 @@ opcodes! {
         (74, "", "global L2::evict_normal", "", "m s"),
     ]
     Atom "atom" [
-        (11, "cas", "@order @scope @space3 L2::cache_hint", "b16 b32 b64 b128 u32 u64 s32 s64", "d m s s s?"),
+        (11, "cas", "@order @scope @space3 L2::cache_hint", "b16 b32 b64 b128", "d m s s s?"),
         (11, "", "@order @scope @space3 @atomic exch noftz L2::cache_hint v2 v4 v8",
             "b32 b64 b128 u32 u64 s32 s64 f32 f64 @half", "v m v s?"),
     ]
     Bar "bar" [
         (60, "warp", "sync", "", "s"),
         (20, "red", "cta aligned popc and or", "pred u32", "d s p | d s s p"),
-        (10, "", "cta sync arrive aligned", "", "s s?"),
+        (10, "", "cta sync arrive", "", "s s?"),
     ]
     Barrier "barrier" [
         (78, "cluster", "arrive wait acquire release relaxed aligned", "", ""),
@@ -92,7 +92,7 @@ opcodes! {
     Brkpt "brkpt" [(10, "", "", "", "")]
     Brx "brx" [(60, "", "idx uni", "", "s l")]
     Call "call" [(10, "", "uni", "", "...")]
-    Clmad "clmad" [(91, "", "lo hi", "b64 u64", "d s s s")]
+    Clmad "clmad" [(91, "", "lo hi", "u64", "d s s s")]
     Clusterlaunchcontrol "clusterlaunchcontrol" [
         (86, "try_cancel", "async shared::cta mbarrier::complete_tx::bytes multicast::cluster::all", "b128", "m m"),
         (86, "query_cancel",
@@ -102,7 +102,7 @@ opcodes! {
     Clz "clz" [(20, "", "", "b32 b64", "d s")]
     Cnot "cnot" [(10, "", "", "@bits", "d s")]
     Copysign "copysign" [(20, "", "", "f32 f64", "d s s")]
-    Cos "cos" [(10, "", "approx ftz", "f32", "d s")]
+    Cos "cos" [(10, "", "approx ftz 2pi", "f32", "d s")]
     Cp "cp" [
         (80, "reduce async bulk tensor",
             "@dim global shared::cta @reduction tile im2col_no_offs bulk_group L2::cache_hint @override", "", "m m s?"),
@@ -143,7 +143,7 @@ opcodes! {
     Div "div" [(10, "", "@round approx full ftz", "@int f32 f64", "d s s")]
     Dp2a "dp2a" [(50, "", "lo hi", "u32 s32", "d s s s")]
     Dp4a "dp4a" [(50, "", "", "u32 s32", "d s s s")]
-    Elect "elect" [(80, "", "sync one", "", "q s")]
+    Elect "elect" [(80, "", "sync", "", "q s")]
     Ex2 "ex2" [(10, "", "approx ftz", "f32 @half", "d s")]
     Exit "exit" [(10, "", "", "", "")]
     Fabric "fabric" [(93, "",
@@ -208,7 +208,7 @@ opcodes! {
         (85, "sp::ordered_metadata", "sync aligned row col @mma_shape satfinite @kind", "@mma_type", "v v v v s s"),
         (64, "", "sync aligned row col @mma_shape satfinite and xor popc @kind @round", "@mma_type", "v v v v"),
     ]
-    Mov "mov" [(10, "", "v2 v4 v8", "pred @bits b128 @int f16 f16x2 f32 f64", "v v")]
+    Mov "mov" [(10, "", "v2 v4 v8", "pred @bits b128 @int f32 f64", "v v")]
     Movmatrix "movmatrix" [(78, "", "sync aligned m8n8 trans", "b16", "d s")]
     Mul "mul" [(10, "", "hi lo wide @round ftz sat", "@int f32 f32x2 f64 @half", "d s s")]
     Mul24 "mul24" [(10, "", "hi lo", "u32 s32", "d s s")]
@@ -222,7 +222,7 @@ opcodes! {
         (81, "red", "weak @order @scope global @reduction v2 v4 v8", "@reducible", "m v"),
     ]
     Nanosleep "nanosleep" [(63, "", "", "u32", "s")]
-    Neg "neg" [(10, "", "ftz", "s16 s32 s64 s8x4 s16x2 f32 f32x2 f64 @half", "d s")]
+    Neg "neg" [(10, "", "ftz", "s16 s32 s64 s8x4 f32 f64 @half", "d s")]
     Not "not" [(10, "", "", "pred @bits", "d s")]
     Or "or" [(10, "", "", "pred @bits", "d s s")]
     Pmevent "pmevent" [(14, "", "mask", "", "c")]
@@ -255,7 +255,7 @@ opcodes! {
     ]
     Shl "shl" [(10, "", "", "@bits", "d s s")]
     Shr "shr" [(10, "", "", "@bits @int", "d s s")]
-    Sin "sin" [(10, "", "approx ftz", "f32", "d s")]
+    Sin "sin" [(10, "", "approx ftz 2pi", "f32", "d s")]
     Slct "slct" [(10, "", "ftz", "@bits @int f32 f64", "d s s s")]
     Sqrt "sqrt" [(10, "", "@round approx ftz", "f32 f64", "d s")]
     St "st" [
@@ -268,7 +268,7 @@ opcodes! {
     Stackrestore "stackrestore" [(73, "", "", "u32 u64", "s")]
     Stacksave "stacksave" [(73, "", "", "u32 u64", "d")]
     Stmatrix "stmatrix" [(78, "", "sync aligned m8n8 m16n8 x1 x2 x4 trans shared shared::cta", "b16 b8", "m v")]
-    Sub "sub" [(10, "", "@round ftz sat cc", "@int u16x2 s16x2 u8x4 s8x4 f32 f32x2 f64 @half", "d s s")]
+    Sub "sub" [(10, "", "@round ftz sat cc", "@int u8x4 s8x4 f32 f32x2 f64 @half", "d s s")]
     Subc "subc" [(12, "", "cc", "u32 s32 u64 s64", "d s s")]
     Suld "suld" [(15, "", "b p @geometry ca cg cs cv v2 v4 trap clamp zero", "b8 b16 b32 b64 u32 s32 f32", "v m")]
     Suq "suq" [(15, "", "@query", "b32", "d m")]

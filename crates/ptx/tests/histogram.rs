@@ -1,5 +1,7 @@
 //! Every opcode form, directive and special register that 2,730 real files hold.
 
+#![allow(clippy::unwrap_used, reason = "a test may stop where its data is not as it must be")]
+
 mod common;
 
 use common::{data_folder, head, module_of, render, sample_operands};

@@ -2,6 +2,7 @@
 //!
 //! A `ptx` block of a case is a whole module if it starts with a directive of its own, else the body of a kernel with the
 //! registers below. What comes out, operations or diagnostics, is the case's snapshot.
+#![allow(clippy::unwrap_used, reason = "a test may stop where its data is not as it must be")]
 
 mod common;
 

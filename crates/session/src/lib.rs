@@ -1,1 +1,41 @@
-//! Placeholder
+//! The facade: load an input, lower it, run it, measure it, predict. With `report` it is all that a client needs.
+//!
+//! Main types: [`launch::Launch`], what is to be run; [`Error`], grouped by who has to act.
+//! This crate reads files and runs compilers; it does not know about terminals, formats or flags.
+
+mod error;
+mod execution;
+mod failure;
+mod gate;
+mod host;
+mod input;
+pub mod launch;
+pub mod machines;
+mod measure;
+mod nearest;
+pub mod predict;
+mod program;
+mod registers;
+mod source_names;
+pub mod stages;
+pub mod toolchain;
+
+pub use error::{Error, ErrorKind, Findings, Result};
+pub use execution::{
+    DEFAULT_BUDGET, Emulation, ExecutionOptions, Extent, Output, OutputRequest, Progress, RunResult, run,
+};
+pub use gate::Gate;
+pub use input::{Input, InputKind};
+pub use measure::{FULL_LIMIT, Measurement, Support, measure};
+pub use nearest::nearest;
+pub use predict::{Analysis, Choice};
+pub use program::{KernelName, Program};
+
+/// The counts of a launch.
+pub mod profile {
+    pub use warplens_isa::{OpClass, StateSpace};
+    pub use warplens_stats::{
+        BankRule, CoalescingRule, ConstantCounts, Counting, Coverage, InstructionCounts, LaunchShape, LineCounts,
+        MemoryCounts, Profile, RegistersBasis, SharedCounts,
+    };
+}

@@ -1,10 +1,30 @@
 //! Folds the events of an execution into a [`Profile`].
 //!
+//! Main types: [`Program`], the static facts of a kernel; [`Recorder`], the observer that counts; [`Profile`], the result.
+//! The rules of the hardware are plain functions: [`coalescing`] and [`bank`].
+//!
+//! Invariants: counts are integers and do not depend on the order of CTAs or the number of host threads; every rule is
+//! applied to the same events, so that one run answers for all GPUs.
 //! This crate does not know about the emulator, machines or time.
 
+mod access;
+pub mod bank;
+mod batches;
+pub mod coalescing;
+mod dependence;
+mod duplicates;
+mod finish;
 mod profile;
+mod program;
+mod recorder;
+mod sectors;
+mod totals;
 
+pub use coalescing::{Request, Segment, Transactions};
+pub use finish::{Counting, FinishOptions};
 pub use profile::{
     BankRule, CoalescingRule, ConstantCounts, Coverage, InstructionCounts, LaunchShape, LineCounts, MemoryCounts,
     Profile, RegistersBasis, SharedCounts,
 };
+pub use program::Program;
+pub use recorder::{CtaRecord, Recorder};

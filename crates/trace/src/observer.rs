@@ -12,42 +12,61 @@ define_id! {
     pub struct WarpIndex("w");
 }
 
-/// Receives the events of an execution. One observer is forked for each CTA and merged in CTA order, so that results
-/// do not depend on the number of host threads.
+/// Receives the events of an execution.
+///
+/// One observer serves all CTAs that a host thread runs, one after the other or taking turns: what it must keep apart
+/// for each CTA lies in [`Observer::Cta`], which the executor holds beside the CTA and hands in with every event. Whole
+/// grids are thus observed without an observer, an allocation or a merge per CTA.
+///
+/// Everything recorded must be independent of the order of CTAs and of how they are spread over observers (sums,
+/// minima, maxima, unions of integers), so that results do not depend on the number of host threads.
 pub trait Observer: Sized + Send {
     /// False lets the interpreter leave out all events.
     const RECORDS: bool;
 
-    /// An observer for one CTA.
-    fn fork(&self, cta: CtaId) -> Self;
+    /// What the observer keeps for a CTA while it runs.
+    type Cta: Send;
 
-    /// Takes over what a forked observer recorded. Called in CTA order.
+    /// An empty observer for another host thread.
+    fn fork(&self) -> Self;
+
+    /// Takes over what a forked observer recorded, after its CTAs have ended.
     fn merge(&mut self, other: Self);
 
-    /// A warp enters a block with these lanes.
-    fn block(&mut self, warp: WarpIndex, block: BlockId, mask: ActiveMask);
+    /// A CTA starts. It stays with this observer until it ends.
+    fn begin_cta(&mut self, id: CtaId) -> Self::Cta;
 
-    /// A guarded instruction is executed: of the `active` lanes its guard is true in `on`.
-    fn predicated(&mut self, pc: Pc, active: ActiveMask, on: ActiveMask);
+    /// A CTA has run to its end.
+    fn end_cta(&mut self, cta: Self::Cta);
+
+    /// A warp enters a block with these lanes.
+    fn block(&mut self, cta: &mut Self::Cta, warp: WarpIndex, block: BlockId, mask: ActiveMask);
+
+    /// A guarded instruction is executed: of the `active` lanes its guard is true in `on`. Comes before the
+    /// instruction's other events, also when `on` is empty.
+    fn predicated(&mut self, cta: &mut Self::Cta, warp: WarpIndex, pc: Pc, active: ActiveMask, on: ActiveMask);
 
     /// An indexed branch sends the active lanes to `n_targets` different blocks.
-    fn branch_indexed(&mut self, pc: Pc, n_targets: u32);
+    fn branch_indexed(&mut self, cta: &mut Self::Cta, warp: WarpIndex, pc: Pc, n_targets: u32);
 
     /// A memory instruction is executed with at least one active lane.
-    fn access(&mut self, warp: WarpIndex, pc: Pc, access: &Access<'_>);
+    fn access(&mut self, cta: &mut Self::Cta, warp: WarpIndex, pc: Pc, access: &Access<'_>);
 
     /// Progress depended on the order in which warps, paths or CTAs were run: counts may differ from run to run.
-    fn order_dependent(&mut self, pc: Pc);
+    fn order_dependent(&mut self, cta: &mut Self::Cta, pc: Pc);
 }
 
 /// The observer that records nothing and costs nothing.
 impl Observer for () {
     const RECORDS: bool = false;
-    fn fork(&self, _: CtaId) -> Self {}
+    type Cta = ();
+    fn fork(&self) -> Self {}
     fn merge(&mut self, (): Self) {}
-    fn block(&mut self, _: WarpIndex, _: BlockId, _: ActiveMask) {}
-    fn predicated(&mut self, _: Pc, _: ActiveMask, _: ActiveMask) {}
-    fn branch_indexed(&mut self, _: Pc, _: u32) {}
-    fn access(&mut self, _: WarpIndex, _: Pc, _: &Access<'_>) {}
-    fn order_dependent(&mut self, _: Pc) {}
+    fn begin_cta(&mut self, _: CtaId) -> Self::Cta {}
+    fn end_cta(&mut self, (): Self::Cta) {}
+    fn block(&mut self, (): &mut (), _: WarpIndex, _: BlockId, _: ActiveMask) {}
+    fn predicated(&mut self, (): &mut (), _: WarpIndex, _: Pc, _: ActiveMask, _: ActiveMask) {}
+    fn branch_indexed(&mut self, (): &mut (), _: WarpIndex, _: Pc, _: u32) {}
+    fn access(&mut self, (): &mut (), _: WarpIndex, _: Pc, _: &Access<'_>) {}
+    fn order_dependent(&mut self, (): &mut (), _: Pc) {}
 }

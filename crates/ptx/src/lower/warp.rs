@@ -10,8 +10,8 @@ use super::{Lowered, Stop};
 use crate::opcodes::Opcode;
 use crate::syntax::ast::{self, Modifier};
 
-/// Member mask of instructions of old modules, which have none.
-const ALL_LANES: Operand = Operand::Immediate(0xffff_ffff);
+/// Member mask of instructions of old modules, which have none: whoever is there takes part, nobody is waited for.
+const NOBODY: Operand = Operand::Immediate(0);
 
 impl<'src> Body<'_, '_, 'src> {
     /// `shfl`, `vote`, `match`, `activemask`, `redux`, `elect`, `bar`, `barrier`, `membar`, `fence`.
@@ -69,7 +69,7 @@ impl<'src> Body<'_, '_, 'src> {
             inst.sources.push(self.source(operand, U32)?);
         }
         if n == 4 {
-            inst.sources.push(ALL_LANES);
+            inst.sources.push(NOBODY);
         }
         self.push_main(inst);
         Ok(())
@@ -95,7 +95,7 @@ impl<'src> Body<'_, '_, 'src> {
         inst.sources.push(self.predicate(&site.operands[1])?);
         inst.sources.push(match site.operands.get(2) {
             Some(operand) => self.source(operand, ScalarType::B32)?,
-            None => ALL_LANES,
+            None => NOBODY,
         });
         self.push_main(inst);
         Ok(())

@@ -11,7 +11,7 @@ const GROUPS: &[(&str, &str)] = &[
     ("@int", "u16 u32 u64 s16 s32 s64"),
     ("@bits", "b16 b32 b64"),
     ("@half", "f16 f16x2 bf16 bf16x2"),
-    ("@memory", "b8 b16 b32 b64 b128 u8 u16 u32 u64 s8 s16 s32 s64 f16 f16x2 f32 f64"),
+    ("@memory", "b8 b16 b32 b64 b128 u8 u16 u32 u64 s8 s16 s32 s64 f32 f64"),
     (
         "@narrow",
         "e4m3 e5m2 e4m3x2 e5m2x2 e2m3x2 e3m2x2 e2m1x2 e4m3x4 e5m2x4 e2m3x4 e3m2x4 e2m1x4 ue8m0 ue8m0x2 ue8m0x4 ue4m3 \

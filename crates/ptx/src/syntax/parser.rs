@@ -44,6 +44,13 @@ struct Failed;
 
 type Parsed<T> = Result<T, Failed>;
 
+/// Where a broken statement stands.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Module,
+    Body,
+}
+
 struct Parser<'src> {
     source: &'src str,
     lexer: Lexer<'src>,
@@ -52,11 +59,13 @@ struct Parser<'src> {
     /// End of the token before it.
     previous_end: u32,
     depth: u32,
+    /// Braces of vectors and initial values that are open.
+    open_braces: u32,
     /// `.version` of the module, once known.
     version: Option<(u16, u16)>,
     diagnostics: Vec<Diagnostic>,
     n_dropped: usize,
-    /// Start of a function that was found inside of another: its scopes are left without further findings.
+    /// Where scopes were found open that had to be closed before: the outer ones are left without further findings.
     unwinding_at: Option<u32>,
     /// Elements of the vector or list under construction; nested ones sit above their parents.
     scratch: Vec<super::ast::Operand<'src>>,
@@ -72,6 +81,7 @@ impl<'src> Parser<'src> {
             token,
             previous_end: 0,
             depth: 0,
+            open_braces: 0,
             version: None,
             diagnostics: Vec::new(),
             n_dropped: 0,
@@ -183,15 +193,20 @@ impl<'src> Parser<'src> {
         result
     }
 
+    /// The last character before the next token's blank.
+    fn last_char(&self) -> Span {
+        let before = self.source.get(..self.previous_end as usize).unwrap_or_default();
+        let len = before.chars().next_back().map_or(0, char::len_utf8) as u32;
+        Span::new(self.previous_end - len.min(self.previous_end), self.previous_end)
+    }
+
     /// Takes the semicolon of a statement. One that is missing at the end of a line is reported and assumed.
     fn semicolon(&mut self, after: &str) -> Parsed<()> {
         if self.eat(TokenKind::Semicolon) {
             return Ok(());
         }
-        let between = self.source.as_bytes().get(self.previous_end as usize..self.token.start as usize);
-        let ends_line = between.is_some_and(|bytes| bytes.contains(&b'\n'));
-        if ends_line || matches!(self.token.kind, TokenKind::RightBrace | TokenKind::End) {
-            let place = Span::new(self.previous_end.saturating_sub(1), self.previous_end);
+        if self.starts_line() || matches!(self.token.kind, TokenKind::RightBrace | TokenKind::End) {
+            let place = self.last_char();
             self.report(
                 Diagnostic::error("P012", place, format!("missing `;` after {after}"))
                     .with_help("end the statement with `;`"),
@@ -201,20 +216,40 @@ impl<'src> Parser<'src> {
         Err(self.expected("`,` or `;`"))
     }
 
-    /// Skips what is left of a broken statement: past its semicolon, or up to a brace.
-    fn recover(&mut self) {
+    /// Skips what is left of a broken statement: past its semicolon, or up to a brace that is not its own. What starts
+    /// with a foreign character ends with its line: that may be a comment of another language or a string without its
+    /// end.
+    fn recover(&mut self, place: Place) {
+        let foreign = self.at(TokenKind::Unknown);
+        let mut own_braces = std::mem::take(&mut self.open_braces);
         loop {
             match self.token.kind {
                 TokenKind::Semicolon => {
                     self.advance();
                     return;
                 }
-                TokenKind::End | TokenKind::RightBrace | TokenKind::LeftBrace => return,
+                TokenKind::End => return,
+                TokenKind::RightBrace if own_braces == 0 => return,
+                TokenKind::RightBrace => {
+                    own_braces -= 1;
+                    self.advance();
+                }
+                TokenKind::LeftBrace if place == Place::Module || self.starts_line() => return,
+                TokenKind::LeftBrace => self.skip_block(),
                 _ => {
                     self.advance();
+                    if foreign && self.starts_line() {
+                        return;
+                    }
                 }
             }
         }
+    }
+
+    /// True when a line ends between the last token and the next.
+    fn starts_line(&self) -> bool {
+        let between = self.source.as_bytes().get(self.previous_end as usize..self.token.start as usize);
+        between.is_some_and(|bytes| bytes.contains(&b'\n'))
     }
 
     /// Skips a block with everything in it; the next token is its opening brace.
@@ -236,11 +271,16 @@ impl<'src> Parser<'src> {
 
     /// Skips what cannot start an item, so that a body without its head is reported once.
     fn skip_to_item(&mut self) {
-        const STARTS: &[&str] =
-            &[".entry", ".func", ".visible", ".extern", ".weak", ".common", ".file", ".section", ".alias"];
-        while !self.at(TokenKind::End) && !(self.at(TokenKind::Dotted) && STARTS.contains(&self.text(self.token))) {
+        while !self.at(TokenKind::End) && !self.starts_item() {
             self.advance();
         }
+    }
+
+    /// True at a directive that starts an item and nothing else.
+    fn starts_item(&self) -> bool {
+        const STARTS: &[&str] =
+            &[".entry", ".func", ".visible", ".extern", ".weak", ".common", ".file", ".section", ".alias", ".global"];
+        self.at(TokenKind::Dotted) && STARTS.contains(&self.text(self.token))
     }
 
     // Modules.
@@ -260,11 +300,10 @@ impl<'src> Parser<'src> {
                 self.advance();
                 continue;
             }
+            self.open_braces = 0;
             let before = self.token.start;
             if self.item(&mut module).is_err() {
-                if !self.at(TokenKind::Dotted) {
-                    self.recover();
-                }
+                self.recover(Place::Module);
                 if self.at(TokenKind::LeftBrace) {
                     self.skip_block();
                 }
@@ -279,6 +318,9 @@ impl<'src> Parser<'src> {
 
     fn check_header(&mut self, module: &Module<'src>) {
         let top = Span::new(0, 0);
+        if self.diagnostics.iter().any(|finding| finding.code == "P016") {
+            return;
+        }
         if module.version.is_none() {
             self.report(
                 Diagnostic::error("P014", top, "the module has no `.version`")
@@ -306,33 +348,34 @@ impl<'src> Parser<'src> {
             }
             TokenKind::Dotted => {}
             _ => {
-                let failed = self.expected("a directive such as `.entry`, `.func` or `.global`");
+                self.expected("a directive such as `.entry`, `.func` or `.global`");
                 self.skip_to_item();
-                return Err(failed);
+                return Ok(());
             }
         }
-        match self.text(start) {
-            ".version" => self.version(module),
-            ".target" => self.target(module),
-            ".address_size" => self.address_size(module),
-            ".file" => Ok(module.items.push(Item::File(self.file()?))),
-            ".section" => Ok(module.items.push(Item::Section(self.section()?))),
-            ".pragma" => Ok(module.items.push(Item::Pragma(self.pragma()?))),
-            ".alias" => Ok(module.items.push(Item::Alias(self.alias()?))),
+        let item = match self.text(start) {
+            ".version" => return self.version(module),
+            ".target" => return self.target(module),
+            ".address_size" => return self.address_size(module),
             // Old compilers leave the place of the next function here; it says nothing about an instruction.
-            ".loc" => self.loc().map(drop),
-            _ => self.linked_item(module, start.start),
-        }
+            ".loc" => return self.loc().map(drop),
+            ".file" => Item::File(self.file()?),
+            ".section" => Item::Section(self.section()?),
+            ".pragma" => Item::Pragma(self.pragma()?),
+            ".alias" => Item::Alias(self.alias()?),
+            _ => self.linked_item(start.start)?,
+        };
+        module.items.push(item);
+        Ok(())
     }
 
     /// A function or variable, after its `.visible`, `.extern`, ...
-    fn linked_item(&mut self, module: &mut Module<'src>, start: u32) -> Parsed<()> {
+    fn linked_item(&mut self, start: u32) -> Parsed<Item<'src>> {
         let linkage = self.linkage();
         match self.text(self.token) {
-            ".entry" | ".func" => module.items.push(Item::Function(self.function(linkage, start)?)),
-            _ => module.items.push(Item::Variable(self.variable(linkage, start)?)),
+            ".entry" | ".func" => Ok(Item::Function(self.function(linkage, start)?)),
+            _ => Ok(Item::Variable(self.variable(linkage, start)?)),
         }
-        Ok(())
     }
 
     fn linkage(&mut self) -> Linkage {

@@ -1,4 +1,5 @@
 //! What several suites share.
+#![allow(clippy::unwrap_used, reason = "a test may stop where its data is not as it must be")]
 #![allow(dead_code, reason = "each suite uses a part")]
 
 use std::fs;

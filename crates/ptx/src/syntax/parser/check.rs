@@ -7,7 +7,7 @@ use super::operand::span_of;
 use crate::opcodes::Opcode;
 use crate::opcodes::forms::Form;
 use crate::opcodes::shape::Misfit;
-use crate::syntax::ast::{Instruction, Modifier, Operand};
+use crate::syntax::ast::{Instruction, Modifier, Modifiers, Operand};
 use crate::syntax::nearest::nearest;
 
 impl<'src> Parser<'src> {
@@ -20,7 +20,10 @@ impl<'src> Parser<'src> {
         let strangers = instruction.modifiers.iter().any(|&modifier| !form.allowed.contains(modifier));
         if strangers {
             self.check_names(instruction);
-        } else if form.needs_type && instruction.types().next().is_none() {
+        } else if form.needs_type
+            && instruction.types().next().is_none()
+            && instruction.modifiers.len() < Modifiers::CAPACITY
+        {
             self.no_type(instruction, form);
         }
         if let Err(misfit) = form.shape.check(operands) {

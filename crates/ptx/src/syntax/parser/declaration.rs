@@ -250,7 +250,12 @@ impl<'src> Parser<'src> {
 
     fn initializer(&mut self) -> Parsed<Initializer<'src>> {
         match self.token.kind {
-            TokenKind::LeftBrace => self.nested(Self::initializer_list),
+            TokenKind::LeftBrace => {
+                self.open_braces += 1;
+                let list = self.nested(Self::initializer_list)?;
+                self.open_braces -= 1;
+                Ok(list)
+            }
             TokenKind::Ident if self.text(self.token) != "WARP_SZ" => {
                 let mut value = self.symbol_value()?;
                 value.offset = self.offset()?;

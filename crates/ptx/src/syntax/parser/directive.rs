@@ -57,7 +57,7 @@ impl<'src> Parser<'src> {
     /// Directives between the parameters of a function and its body; one that is broken is reported and skipped.
     pub(super) fn function_directives(&mut self) -> Vec<FunctionDirective<'src>> {
         let mut directives = Vec::new();
-        while self.at(TokenKind::Dotted) {
+        while self.at(TokenKind::Dotted) && !self.starts_item() {
             match self.function_directive() {
                 Ok(directive) => directives.push(directive),
                 Err(Failed) => {

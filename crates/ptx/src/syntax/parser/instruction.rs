@@ -62,7 +62,8 @@ impl<'src> Parser<'src> {
             let token = self.advance();
             let name = &self.text(token)[1..];
             let mut modifier = Modifier::from_name(name).unwrap_or(Modifier::Unknown);
-            if modifier == Modifier::Const && self.at(TokenKind::LeftBracket) {
+            // With a blank between them the bracket starts an address.
+            if modifier == Modifier::Const && self.at(TokenKind::LeftBracket) && self.token.start == token.end {
                 modifier = self.const_bank();
             }
             self.add_modifier(instruction, modifier, name, token.span());

@@ -26,7 +26,10 @@ impl<'src> Parser<'src> {
             TokenKind::LeftBracket => self.address()?,
             TokenKind::LeftBrace => {
                 self.advance();
-                OperandKind::Vector(self.operand_list(TokenKind::RightBrace, "`,` or `}`")?)
+                self.open_braces += 1;
+                let elements = self.operand_list(TokenKind::RightBrace, "`,` or `}`")?;
+                self.open_braces -= 1;
+                OperandKind::Vector(elements)
             }
             TokenKind::Bang | TokenKind::Minus => self.signed_operand()?,
             TokenKind::Number | TokenKind::LeftParen | TokenKind::Tilde | TokenKind::Plus => {

@@ -16,10 +16,12 @@ impl<'src> Parser<'src> {
         let name = Name { text: self.text(token), span: token.span() };
         let mut section = Section { name, lines: Vec::new(), value_pool: Vec::new() };
         self.expect(TokenKind::LeftBrace, "`{`")?;
+        self.open_braces += 1;
         while !self.at(TokenKind::RightBrace) {
             let line = self.section_line(&mut section.value_pool)?;
             section.lines.push(line);
         }
+        self.open_braces -= 1;
         self.advance();
         Ok(section)
     }

@@ -2,7 +2,7 @@
 
 use warplens_base::{Diagnostic, Span};
 
-use super::{Parsed, Parser};
+use super::{Parsed, Parser, Place};
 use crate::syntax::ast::{Block, Body, Linkage, Name, Prototype, Statement, Targets};
 use crate::syntax::lexer::{Token, TokenKind};
 
@@ -21,27 +21,25 @@ impl<'src> Parser<'src> {
         let open = self.advance();
         let mut statements = Vec::new();
         loop {
-            match self.token.kind {
+            let kind = self.token.kind;
+            match kind {
                 TokenKind::RightBrace => {
                     self.advance();
                     return statements;
                 }
                 TokenKind::End => {
-                    self.report(
-                        Diagnostic::error("P050", self.here(), "the file ends inside of a scope")
-                            .with_secondary(open.span(), "the scope starts here")
-                            .with_help("close it with `}`"),
-                    );
+                    self.unclosed(open, "P050", "the file ends inside of a scope", "close it with `}`");
                     return statements;
                 }
                 TokenKind::Dotted if self.starts_function() => {
-                    self.unclosed(open);
+                    let message = "a function cannot stand inside of another";
+                    self.unclosed(open, "P053", message, "close the function before it with `}`");
                     return statements;
                 }
                 _ => {
                     let before = self.token.start;
                     if self.statement(body, &mut statements).is_err() {
-                        self.recover();
+                        self.recover(Place::Body);
                     }
                     if self.token.start == before {
                         // A brace that no statement wants: nothing else keeps the place.
@@ -52,17 +50,25 @@ impl<'src> Parser<'src> {
         }
     }
 
-    fn starts_function(&self) -> bool {
-        matches!(self.text(self.token), ".entry" | ".func" | ".visible")
+    /// True at `.entry` or `.func`, with or without linkage.
+    fn starts_function(&mut self) -> bool {
+        match self.text(self.token) {
+            ".entry" | ".func" => true,
+            ".visible" | ".weak" | ".extern" => {
+                let next = self.peek();
+                matches!(self.text(next), ".entry" | ".func")
+            }
+            _ => false,
+        }
     }
 
-    /// Reports the scope that is still open where the next function starts, once for all that are.
-    fn unclosed(&mut self, open: Token) {
+    /// Reports a scope that is still open here, once for all that are.
+    fn unclosed(&mut self, open: Token, code: &'static str, message: &str, help: &str) {
         if self.unwinding_at.replace(self.token.start) != Some(self.token.start) {
             self.report(
-                Diagnostic::error("P053", self.here(), "a function cannot stand inside of another")
+                Diagnostic::error(code, self.here(), message)
                     .with_secondary(open.span(), "this scope is still open")
-                    .with_help("close the function before it with `}`"),
+                    .with_help(help),
             );
         }
     }

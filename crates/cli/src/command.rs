@@ -1,0 +1,72 @@
+//! One file per verb.
+
+pub(crate) mod completions;
+pub(crate) mod dev;
+pub(crate) mod gpu;
+pub(crate) mod man;
+pub(crate) mod model;
+pub(crate) mod predict;
+pub(crate) mod profile;
+pub(crate) mod run;
+
+use anyhow::Result;
+use warplens_report::{Section, render};
+
+use crate::flags::{Cli, Format, OutputFlags, Verb};
+use crate::terminal::Terminal;
+
+/// How a verb ended when nothing went wrong.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Outcome {
+    /// There is a result.
+    Done,
+    /// No model could answer; what they lack was shown.
+    NoAnswer,
+    /// A gate is breached; which one was shown.
+    GateBreached,
+}
+
+/// Runs the verb.
+pub(crate) fn run(cli: Cli, terminal: &Terminal) -> Result<Outcome> {
+    let threads = cli.global.threads;
+    match cli.verb {
+        Verb::Predict(flags) => predict::run(&flags, threads, terminal),
+        Verb::Model(flags) => model::run(&flags, terminal),
+        Verb::Run(flags) => run::run(&flags, threads, terminal),
+        Verb::Profile(flags) => profile::run(&flags, threads, terminal),
+        Verb::Gpu(flags) => gpu::run(&flags, terminal),
+        Verb::Dev(flags) => dev::run(&flags, terminal),
+        Verb::Completions(flags) => completions::run(&flags, terminal),
+        Verb::Man => man::run(terminal),
+    }
+}
+
+/// A result in all the forms that a format may want.
+pub(crate) struct Document<'d> {
+    /// Heading of a page.
+    pub(crate) title: &'d str,
+    /// For people.
+    pub(crate) sections: &'d dyn Fn() -> Vec<Section>,
+    /// For spreadsheets: the tables with every digit.
+    pub(crate) tables: &'d dyn Fn() -> Vec<Section>,
+    /// For programs.
+    pub(crate) json: &'d dyn Fn() -> serde_json::Value,
+}
+
+impl Document<'_> {
+    /// Writes the result in the wanted format to the wanted place.
+    pub(crate) fn write(&self, flags: &OutputFlags, terminal: &Terminal) -> Result<()> {
+        let text = match flags.format {
+            Format::Text => {
+                // A file is read by anyone, not by this terminal.
+                let style = if flags.output.is_some() { render::Style::Plain } else { terminal.style };
+                render::text(&(self.sections)(), style)
+            }
+            Format::Json => serde_json::to_string_pretty(&(self.json)())? + "\n",
+            Format::Csv => render::csv(&(self.tables)()),
+            Format::Md => render::markdown(&(self.sections)()),
+            Format::Html => render::html(self.title, &(self.sections)()),
+        };
+        terminal.data(flags.output.as_ref(), &text)
+    }
+}

@@ -1,0 +1,93 @@
+//! `warplens dev`: what each stage makes of an input, for bug reports and the curious.
+
+use anyhow::Result;
+use clap::{Args, CommandFactory, Subcommand};
+use warplens_session::{Error, Input, predict, stages};
+
+use super::Outcome;
+use crate::flags::Cli;
+use crate::terminal::Terminal;
+
+#[derive(Args, Debug)]
+pub(crate) struct DevFlags {
+    #[command(subcommand)]
+    stage: Stage,
+}
+
+#[derive(Subcommand, Debug)]
+enum Stage {
+    /// The tokens of a PTX text, one per line
+    Tokens(InputFlag),
+    /// The syntax tree of a PTX text
+    Ast(InputFlag),
+    /// The kernel representation that PTX is lowered to
+    Ir(InputFlag),
+    /// The control-flow graph of every function, with reconvergence points
+    Cfg(InputFlag),
+    /// The manual's pages that the program writes itself
+    Docs {
+        /// Which page; all pages are listed without it
+        page: Option<String>,
+    },
+}
+
+#[derive(Args, Debug)]
+struct InputFlag {
+    /// A PTX file, or - for standard input
+    input: String,
+}
+
+pub(crate) fn run(flags: &DevFlags, terminal: &Terminal) -> Result<Outcome> {
+    let (show, flag): (fn(&Input) -> warplens_session::Result<stages::Dump>, _) = match &flags.stage {
+        Stage::Tokens(flag) => (stages::tokens, flag),
+        Stage::Ast(flag) => (stages::syntax_tree, flag),
+        Stage::Ir(flag) => (stages::representation, flag),
+        Stage::Cfg(flag) => (stages::control_flow, flag),
+        Stage::Docs { page } => return docs(page.as_deref(), terminal),
+    };
+    let dump = show(&Input::read(&flag.input)?)?;
+    terminal.data(None, &dump.text)?;
+    terminal.warnings(&dump.findings);
+    Ok(Outcome::Done)
+}
+
+type Page = fn() -> Result<String>;
+
+/// Pages of the manual that would drift if people wrote them.
+const PAGES: &[(&str, &str, Page)] = &[
+    ("command-line", "every verb with its flags", command_line),
+    ("models", "the models with their options, inputs and assumptions", || Ok(predict::models_page())),
+    ("machines", "the GPUs and the parameters that describe them", || Ok(stages::machines_page()?)),
+];
+
+fn docs(page: Option<&str>, terminal: &Terminal) -> Result<Outcome> {
+    let text = match page {
+        None => PAGES.iter().map(|(name, about, _)| format!("{name:<14} {about}\n")).collect(),
+        Some(wanted) => match PAGES.iter().find(|(name, ..)| *name == wanted) {
+            Some((_, _, page)) => page()?,
+            None => {
+                let names: Vec<&str> = PAGES.iter().map(|(name, ..)| *name).collect();
+                return Err(Error::usage(format!("no page `{wanted}`; there are {}", names.join(", "))).into());
+            }
+        },
+    };
+    terminal.data(None, &text)?;
+    Ok(Outcome::Done)
+}
+
+fn command_line() -> Result<String> {
+    let mut command = Cli::command().max_term_width(100).color(clap::ColorChoice::Never);
+    command.build();
+    let mut page = "# Command line\n".to_owned();
+    describe(&command, "warplens", &mut page);
+    Ok(page)
+}
+
+fn describe(command: &clap::Command, name: &str, page: &mut String) {
+    let help = command.clone().term_width(100).render_long_help().to_string();
+    let lines: Vec<&str> = help.lines().map(str::trim_end).collect();
+    page.push_str(&format!("\n## {name}\n\n```text\n{}\n```\n", lines.join("\n").trim_end()));
+    for verb in command.get_subcommands().filter(|verb| verb.get_name() != "help") {
+        describe(verb, &format!("{name} {}", verb.get_name()), page);
+    }
+}

@@ -1,0 +1,266 @@
+//! The command line.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use anyhow::Result;
+use warplens_session::launch::{Launch, parse_extents};
+use warplens_session::toolchain::Search;
+use warplens_session::{DEFAULT_BUDGET, Error, ExecutionOptions, Extent, Input, Program};
+
+use crate::command::{completions, dev, gpu, model, predict, profile, run};
+use crate::terminal::Terminal;
+
+/// Predict the run time of CUDA kernels on NVIDIA GPUs, and what bounds it, without a GPU.
+#[derive(Parser, Debug)]
+#[command(name = "warplens", version, max_term_width = 110, after_help = EXIT_CODES)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) verb: Verb,
+    #[command(flatten)]
+    pub(crate) global: GlobalFlags,
+}
+
+const EXIT_CODES: &str = "Exit codes: 0 done; 1 bad input, or no model could answer; 2 usage; 3 a gate given with \
+--fail-on is breached; 4 the kernel uses an instruction that is not supported.";
+
+#[derive(Subcommand, Debug)]
+pub(crate) enum Verb {
+    /// Predict the run time of a kernel on GPUs, and what bounds it
+    Predict(predict::PredictFlags),
+    /// Execute a kernel and show what it computed
+    Run(run::RunFlags),
+    /// Execute a kernel and show every count
+    Profile(profile::ProfileFlags),
+    /// Evaluate a model on given counts, without a kernel
+    Model(model::ModelFlags),
+    /// List the known GPUs, show one, or compare two
+    Gpu(gpu::GpuFlags),
+    /// Show what each stage makes of an input
+    Dev(dev::DevFlags),
+    /// Print shell completions
+    Completions(completions::CompletionsFlags),
+    /// Print the manual page
+    Man,
+}
+
+/// Flags of every verb.
+#[derive(Args, Debug)]
+pub(crate) struct GlobalFlags {
+    /// No messages besides errors
+    #[arg(short, long, global = true, help_heading = "Messages")]
+    pub(crate) quiet: bool,
+    /// More to read; twice for still more
+    #[arg(short, long, global = true, action = clap::ArgAction::Count, help_heading = "Messages")]
+    pub(crate) verbose: u8,
+    /// Colour the output; `auto` asks whether a terminal reads it, and honours NO_COLOR
+    #[arg(long, global = true, value_enum, default_value_t = ColorChoice::Auto, value_name = "WHEN", help_heading = "Messages")]
+    pub(crate) color: ColorChoice,
+    /// Host threads to use; all cores unless given
+    #[arg(long, global = true, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096), help_heading = "Messages")]
+    pub(crate) threads: Option<u32>,
+}
+
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum ColorChoice {
+    Auto,
+    Always,
+    Never,
+}
+
+/// Format and place of the result.
+#[derive(Args, Debug)]
+pub(crate) struct OutputFlags {
+    /// Format of the result
+    #[arg(long, value_enum, default_value_t = Format::Text, help_heading = "Output")]
+    pub(crate) format: Format,
+    /// Write the result to FILE instead of standard output
+    #[arg(short, long, value_name = "FILE", help_heading = "Output")]
+    pub(crate) output: Option<PathBuf>,
+}
+
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Format {
+    /// For people at a terminal
+    Text,
+    /// For programs; see docs/report-schema.md
+    Json,
+    /// The tables, with every digit
+    Csv,
+    /// Markdown
+    Md,
+    /// One page that loads nothing
+    Html,
+}
+
+/// The input and its launch.
+#[derive(Args, Debug)]
+pub(crate) struct LaunchFlags {
+    /// PTX or CUDA C++, or - for standard input
+    pub(crate) input: String,
+    /// Kernel, by its mangled or demangled name, or by a pattern
+    #[arg(short, long, value_name = "NAME|regex:RE", help_heading = "Launch")]
+    kernel: Option<String>,
+    /// Blocks per axis
+    #[arg(long, value_name = "X[,Y[,Z]]", help_heading = "Launch")]
+    grid: Option<String>,
+    /// Threads per block and axis
+    #[arg(long, value_name = "X[,Y[,Z]]", help_heading = "Launch")]
+    block: Option<String>,
+    /// Bytes of dynamic shared memory per block
+    #[arg(long, value_name = "BYTES", help_heading = "Launch")]
+    shared: Option<u64>,
+    /// Registers per thread; else from ptxas, else estimated
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=255), help_heading = "Launch")]
+    registers: Option<u32>,
+    /// Argument: 1024, 1<<20, 2.5, f32[1<<20]:uniform(-1,1), &0+64, none, struct(1,2.5), bytes(00ff)
+    #[arg(long = "arg", value_name = "[NAME|INDEX=]VALUE", allow_hyphen_values = true, help_heading = "Launch")]
+    arguments: Vec<String>,
+    /// Content of a .const or .global variable
+    #[arg(long = "symbol", value_name = "NAME=VALUE", help_heading = "Launch")]
+    symbols: Vec<String>,
+    /// The same things in a file; flags go over it
+    #[arg(long, value_name = "FILE.toml", help_heading = "Launch")]
+    launch: Option<String>,
+    /// Target that CUDA C++ is compiled for
+    #[arg(long, value_name = "sm_XX", help_heading = "Launch")]
+    target: Option<String>,
+}
+
+/// Target of CUDA C++ when nothing else says one: the oldest that current compilers know.
+const DEFAULT_TARGET: &str = "sm_75";
+
+impl LaunchFlags {
+    /// Reads the input. `target` is what the GPUs that are asked about suggest for CUDA C++.
+    pub(crate) fn program(&self, target: Option<&str>, terminal: &Terminal) -> Result<Program> {
+        let input = Input::read(&self.input)?;
+        let target = self.target.as_deref().or(target).unwrap_or(DEFAULT_TARGET);
+        let program = Program::load(&input, target, &Search::from_environment())?;
+        if let Some((compiler, messages)) = &program.compiled {
+            if terminal.verbose > 0 {
+                terminal.message(&format!("compiled for {target} by {compiler}"));
+            }
+            if !messages.trim().is_empty() {
+                terminal.message(messages);
+            }
+        }
+        terminal.warnings(&program.warnings);
+        Ok(program)
+    }
+
+    /// The same input and launch under another verb, as a user would type it.
+    pub(crate) fn command(&self, verb: &str, flags: &str) -> String {
+        let mut words = vec!["warplens".to_owned(), verb.to_owned(), quoted(&self.input)];
+        let options = [
+            ("-k", &self.kernel),
+            ("--grid", &self.grid),
+            ("--block", &self.block),
+            ("--launch", &self.launch),
+            ("--target", &self.target),
+        ];
+        for (name, value) in options {
+            words.extend(value.iter().flat_map(|value| [name.to_owned(), quoted(value)]));
+        }
+        let numbers = [("--shared", self.shared), ("--registers", self.registers.map(u64::from))];
+        for (name, number) in numbers {
+            words.extend(number.iter().flat_map(|number| [name.to_owned(), number.to_string()]));
+        }
+        for (name, values) in [("--arg", &self.arguments), ("--symbol", &self.symbols)] {
+            words.extend(values.iter().flat_map(|value| [name.to_owned(), quoted(value)]));
+        }
+        words.push(flags.to_owned());
+        words.join(" ")
+    }
+
+    /// The launches of the file and the flags.
+    pub(crate) fn launches(&self) -> Result<Vec<Launch>> {
+        let extents =
+            |flag: &str, text: &Option<String>| text.as_ref().map(|text| parse_extents(flag, text)).transpose();
+        let mut flags = Launch {
+            kernel: self.kernel.clone(),
+            grid: extents("--grid", &self.grid)?,
+            block: extents("--block", &self.block)?,
+            shared: self.shared,
+            registers: self.registers,
+            ..Launch::default()
+        };
+        self.arguments.iter().try_for_each(|text| flags.add_argument(text))?;
+        self.symbols.iter().try_for_each(|text| flags.add_symbol("--symbol", text))?;
+        Ok(Launch::load(self.launch.as_deref(), flags)?)
+    }
+}
+
+/// How the kernel is executed.
+#[derive(Args, Debug)]
+pub(crate) struct ExecutionFlags {
+    /// Instructions that a warp may execute before the launch is given up as endless
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_BUDGET, value_parser = parse_count, help_heading = "Execution")]
+    budget: u64,
+    /// Run kernels with instructions that are not supported, until one is reached
+    #[arg(long, help_heading = "Execution")]
+    allow_unsupported: bool,
+}
+
+impl ExecutionFlags {
+    pub(crate) fn options(&self, threads: Option<u32>) -> Result<ExecutionOptions> {
+        let mut options = ExecutionOptions::new();
+        options.budget = self.budget;
+        options.allow_unsupported = self.allow_unsupported;
+        if let Some(threads) = threads {
+            options.threads = threads as usize;
+        }
+        Ok(options)
+    }
+}
+
+/// Which blocks are executed to measure a launch.
+#[derive(Args, Debug)]
+pub(crate) struct ExtentFlags {
+    /// Execute all blocks of a large launch, not a part of them
+    #[arg(long, conflicts_with = "cta", help_heading = "Execution")]
+    full: bool,
+    /// Execute the blocks with these numbers and scale the counts
+    #[arg(long, value_name = "N..M", help_heading = "Execution")]
+    cta: Option<String>,
+}
+
+impl ExtentFlags {
+    pub(crate) fn extent(&self) -> Result<Extent> {
+        let Some(text) = &self.cta else {
+            return Ok(if self.full { Extent::Full } else { Extent::Auto });
+        };
+        let range = text.split_once("..").and_then(|(start, end)| {
+            let (start, end): (u32, u32) = (start.trim().parse().ok()?, end.trim().parse().ok()?);
+            (start < end).then_some(start..end)
+        });
+        let usage = || Error::usage(format!("--cta {text}: write N..M with N below M, for example --cta 0..64"));
+        Ok(Extent::Ctas(range.ok_or_else(usage)?))
+    }
+}
+
+/// A word as a shell takes it.
+fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./,=:+@%".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', "'\\''"))
+    }
+}
+
+/// A count such as `1000000`, `1_000_000`, `1e6` or `1<<20`.
+fn parse_count(text: &str) -> Result<u64, String> {
+    let digits = text.replace('_', "");
+    if let Some((value, shift)) = digits.split_once("<<") {
+        let shifted = value.parse::<u64>().ok().zip(shift.parse::<u32>().ok());
+        let shifted = shifted.and_then(|(value, shift)| value.checked_mul(1u64.checked_shl(shift)?));
+        return shifted.ok_or_else(|| "out of range".to_owned());
+    }
+    match digits.parse::<f64>() {
+        Ok(number) if (1.0..1e19).contains(&number) && number.fract() == 0.0 => {
+            Ok(digits.parse().unwrap_or(number as u64))
+        }
+        _ => Err("not a positive whole number".to_owned()),
+    }
+}

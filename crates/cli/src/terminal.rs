@@ -1,0 +1,103 @@
+//! Where data and messages go: stdout is data, stderr is messages.
+
+use std::io::{IsTerminal, Write};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use anyhow::{Context, Result};
+use warplens_report::render::Style;
+use warplens_session::{Findings, Progress};
+
+use crate::flags::{ColorChoice, GlobalFlags};
+use crate::{diagnostic, progress};
+
+/// The two streams with their looks.
+#[derive(Debug)]
+pub(crate) struct Terminal {
+    /// Looks of stdout.
+    pub(crate) style: Style,
+    error_style: Style,
+    quiet: bool,
+    /// How often `-v` was given.
+    pub(crate) verbose: u8,
+}
+
+impl Terminal {
+    pub(crate) fn new(flags: &GlobalFlags) -> Self {
+        let style = |is_terminal: bool| match flags.color {
+            ColorChoice::Always => Style::Colored,
+            ColorChoice::Auto if is_terminal && colors_are_welcome() => Style::Colored,
+            ColorChoice::Auto | ColorChoice::Never => Style::Plain,
+        };
+        Self {
+            style: style(std::io::stdout().is_terminal()),
+            error_style: style(std::io::stderr().is_terminal()),
+            quiet: flags.quiet,
+            verbose: flags.verbose,
+        }
+    }
+
+    /// Writes data to a file or to stdout.
+    pub(crate) fn data(&self, output: Option<&PathBuf>, text: &str) -> Result<()> {
+        match output {
+            Some(path) => std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display())),
+            None => {
+                let mut stdout = std::io::stdout().lock();
+                stdout.write_all(text.as_bytes())?;
+                Ok(stdout.flush()?)
+            }
+        }
+    }
+
+    /// Writes a message, unless the user wants none.
+    pub(crate) fn message(&self, text: &str) {
+        if !self.quiet {
+            self.to_stderr(text);
+        }
+    }
+
+    /// Writes findings that do not stop the work.
+    pub(crate) fn warnings(&self, findings: &Findings) {
+        if !self.quiet && !findings.diagnostics.is_empty() {
+            self.to_stderr(&diagnostic::render(findings, self.error_style));
+        }
+    }
+
+    /// Writes why there is no result.
+    pub(crate) fn error(&self, error: &anyhow::Error) {
+        let text = match error.downcast_ref::<warplens_session::Error>() {
+            Some(error) => diagnostic::render_error(error, self.error_style),
+            None => diagnostic::plain_error(&format!("{error:#}"), self.error_style),
+        };
+        self.to_stderr(&text);
+    }
+
+    /// True when a progress bar would be seen.
+    pub(crate) fn shows_progress(&self) -> bool {
+        !self.quiet && std::io::stderr().is_terminal()
+    }
+
+    /// Does work with a progress bar where one would be seen.
+    pub(crate) fn with_progress<T>(&self, work: impl FnOnce(&Progress) -> T) -> T {
+        let progress = Arc::new(Progress::default());
+        let _watch = progress::watch(&progress, self);
+        work(&progress)
+    }
+
+    fn to_stderr(&self, text: &str) {
+        // When stderr is closed there is nobody to tell.
+        let _ = writeln!(std::io::stderr(), "{}", text.trim_end());
+    }
+}
+
+/// <https://no-color.org>: any value but the empty one turns colour off.
+fn colors_are_welcome() -> bool {
+    let is_set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    !is_set("NO_COLOR") && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
+}
+
+/// True when the reader of stdout went away, as `head` does.
+pub(crate) fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    let io = error.downcast_ref::<std::io::Error>();
+    io.is_some_and(|error| error.kind() == std::io::ErrorKind::BrokenPipe)
+}

@@ -1,0 +1,563 @@
+//! Loads, stores and atomics: addresses, checks, transfer.
+
+use warplens_isa::{Pc, StateSpace};
+use warplens_trace::{Access, AccessKind, ActiveMask, Observer, WarpIndex};
+
+use crate::atomic;
+use crate::code::{Base, Decoded, MemoryOperation, Wide};
+use crate::error::{AccessError, AccessFault, ExecError};
+use crate::interpret::{Context, Worker, set_value};
+use crate::memory::page_is_null;
+use crate::raw::{Cell, Cells, Lanes, Level, Offsets, Selection};
+
+impl<O: Observer> Worker<'_, O> {
+    #[inline(always)]
+    pub(crate) fn load(
+        &mut self,
+        context: &mut Context<'_, O::Cta>,
+        lanes: &mut Lanes<'_>,
+        operation: &MemoryOperation,
+        index: u32,
+        pc: Pc,
+    ) -> Result<(), ExecError> {
+        if let (StateSpace::Param, Base::Constant(address)) = (operation.space, operation.base) {
+            return self.load_parameter(context, lanes, operation, address.wrapping_add_signed(operation.offset), pc);
+        }
+        self.transfer(context, lanes, operation, index, pc, AccessKind::Load)
+    }
+
+    #[inline(always)]
+    pub(crate) fn store(
+        &mut self,
+        context: &mut Context<'_, O::Cta>,
+        lanes: &mut Lanes<'_>,
+        operation: &MemoryOperation,
+        index: u32,
+        pc: Pc,
+    ) -> Result<(), ExecError> {
+        self.transfer(context, lanes, operation, index, pc, AccessKind::Store)
+    }
+
+    #[inline(never)]
+    pub(crate) fn atomic(
+        &mut self,
+        context: &mut Context<'_, O::Cta>,
+        lanes: &mut Lanes<'_>,
+        operation: &MemoryOperation,
+        index: u32,
+        pc: Pc,
+    ) -> Result<(), ExecError> {
+        self.transfer(context, lanes, operation, index, pc, AccessKind::Atomic)
+    }
+
+    #[inline(always)]
+    fn transfer(
+        &mut self,
+        context: &mut Context<'_, O::Cta>,
+        lanes: &mut Lanes<'_>,
+        operation: &MemoryOperation,
+        index: u32,
+        pc: Pc,
+        kind: AccessKind,
+    ) -> Result<(), ExecError> {
+        let Some((space, origin, selection)) = self.select(context, lanes, operation, index) else {
+            return self.transfer_apart(context, lanes, operation, pc, kind);
+        };
+        if O::RECORDS {
+            let addresses = selection.addresses(self.shared.code().level, origin);
+            self.record(context, lanes.mask, operation, pc, kind, space, &addresses);
+        }
+        match kind {
+            AccessKind::Load => read(lanes, operation, &selection),
+            AccessKind::Store => write(lanes, operation, &selection),
+            AccessKind::Atomic => modify(lanes, operation, &selection),
+        }
+        Ok(())
+    }
+
+    #[inline(always)]
+    #[allow(clippy::too_many_arguments, reason = "the arguments of `transfer`, the space and the addresses")]
+    fn record(
+        &mut self,
+        context: &mut Context<'_, O::Cta>,
+        mask: u32,
+        operation: &MemoryOperation,
+        pc: Pc,
+        kind: AccessKind,
+        space: StateSpace,
+        addresses: &[u64; 32],
+    ) {
+        let access = Access {
+            space,
+            kind,
+            element_bytes: operation.written_bytes,
+            elements: operation.elements,
+            mask: ActiveMask(mask),
+            addresses,
+        };
+        self.observer.access(context.record, WarpIndex(context.warp_index), pc, &access);
+    }
+
+    /// The memory that all lanes access, with the address that its offsets count from, if it is one block, all
+    /// addresses lie inside and all are aligned.
+    #[inline(always)]
+    fn select<'t>(
+        &mut self,
+        context: &Context<'t, O::Cta>,
+        lanes: &Lanes<'_>,
+        operation: &MemoryOperation,
+        index: u32,
+    ) -> Option<(StateSpace, u64, Selection<'t>)>
+    where
+        Self: 't,
+    {
+        let (level, bytes) = (self.shared.code().level, operation.bytes());
+        let (space, window) = match operation.space {
+            StateSpace::Generic => {
+                let windows = self.shared.device.windows;
+                let space = windows.space_of(first_address(lanes, operation, context.local.base));
+                (space, windows.base(space))
+            }
+            space => (space, 0),
+        };
+        match space {
+            StateSpace::Global | StateSpace::Generic => {
+                let device = self.shared.device;
+                let (mut base, mut id) = self.last_buffer[index as usize];
+                let mut offsets = offsets(level, lanes, operation, context.local.base, base);
+                if !offsets.as_ref().is_some_and(|offsets| offsets.fit(bytes, device.buffer(id).bytes)) {
+                    id = device.find(first_address(lanes, operation, context.local.base))?;
+                    base = device.buffer(id).base;
+                    self.last_buffer[index as usize] = (base, id);
+                    offsets = self::offsets(level, lanes, operation, context.local.base, base);
+                }
+                let selection = device.buffer(id).cells.select(0, offsets?, bytes)?;
+                Some((StateSpace::Global, base, selection))
+            }
+            StateSpace::Shared => {
+                let offsets = offsets(level, lanes, operation, context.local.base, window)?;
+                Some((space, 0, context.shared.select(0, offsets, bytes)?))
+            }
+            StateSpace::Const => {
+                let offsets = offsets(level, lanes, operation, context.local.base, window)?;
+                Some((space, 0, self.shared.device.constants.select(0, offsets, bytes)?))
+            }
+            // Local memory is laid out lane after lane, so its addresses are not offsets.
+            StateSpace::Local | StateSpace::Param => None,
+        }
+    }
+
+    /// An access to local memory, an access that is bad in some lane, or whose lanes touch several buffers or spaces.
+    #[inline(never)]
+    fn transfer_apart(
+        &mut self,
+        context: &mut Context<'_, O::Cta>,
+        lanes: &mut Lanes<'_>,
+        operation: &MemoryOperation,
+        pc: Pc,
+        kind: AccessKind,
+    ) -> Result<(), ExecError> {
+        let addresses = addresses(lanes, operation, context.local.base);
+        let windows = self.shared.device.windows;
+        let space_of = |address: u64| match operation.space {
+            StateSpace::Generic => windows.space_of(address),
+            space => space,
+        };
+        let all = lanes.mask;
+        let mut rest = ActiveMask(all);
+        while let Some(lane) = rest.lowest() {
+            let space = space_of(addresses[lane]);
+            let same = rest.lanes().filter(|&other| space_of(addresses[other]) == space);
+            lanes.mask = same.fold(0, |mask, other| mask | 1 << other);
+            rest = rest.without(ActiveMask(lanes.mask));
+            let mut own = addresses;
+            if operation.space == StateSpace::Generic {
+                let base = windows.base(space);
+                let lowest = addresses[lane];
+                for (other, address) in own.iter_mut().enumerate() {
+                    let address_or_lowest = if lanes.mask >> other & 1 == 1 { *address } else { lowest };
+                    *address = address_or_lowest.wrapping_sub(base);
+                }
+            }
+            self.transfer_in(context, lanes, operation, pc, kind, space, &own)?;
+        }
+        lanes.mask = all;
+        Ok(())
+    }
+
+    #[allow(clippy::too_many_arguments, reason = "the arguments of `transfer_apart`, the space and the addresses")]
+    fn transfer_in(
+        &mut self,
+        context: &mut Context<'_, O::Cta>,
+        lanes: &mut Lanes<'_>,
+        operation: &MemoryOperation,
+        pc: Pc,
+        kind: AccessKind,
+        space: StateSpace,
+        addresses: &[u64; 32],
+    ) -> Result<(), ExecError> {
+        if O::RECORDS && space != StateSpace::Param {
+            self.record(context, lanes.mask, operation, pc, kind, space, addresses);
+        }
+        if space == StateSpace::Local
+            && let Some(selection) = local_selection(self.shared.code().level, context, addresses, operation.bytes())
+        {
+            match kind {
+                AccessKind::Load => read(lanes, operation, &selection),
+                AccessKind::Store => write(lanes, operation, &selection),
+                AccessKind::Atomic => modify(lanes, operation, &selection),
+            }
+            return Ok(());
+        }
+        let all = lanes.mask;
+        for lane in ActiveMask(all).lanes() {
+            lanes.mask = 1 << lane;
+            let address = addresses[lane];
+            if space == StateSpace::Param && kind == AccessKind::Load {
+                self.load_parameter(context, lanes, operation, address, pc)?;
+                continue;
+            }
+            let Some(selection) = self.select_lane(context, space, address, lane, operation.bytes()) else {
+                return Err(self.refuse(context, operation, pc, kind, space, address, lane as u32));
+            };
+            match kind {
+                AccessKind::Load => read(lanes, operation, &selection),
+                AccessKind::Store => write(lanes, operation, &selection),
+                AccessKind::Atomic => modify(lanes, operation, &selection),
+            }
+        }
+        lanes.mask = all;
+        Ok(())
+    }
+
+    /// The memory at one lane's address.
+    fn select_lane<'t>(
+        &self,
+        context: &Context<'t, O::Cta>,
+        space: StateSpace,
+        address: u64,
+        lane: usize,
+        bytes: u32,
+    ) -> Option<Selection<'t>>
+    where
+        Self: 't,
+    {
+        let device = self.shared.device;
+        let (cells, start) = match space {
+            StateSpace::Global | StateSpace::Generic => {
+                let buffer = device.buffer(device.find(address)?);
+                (&buffer.cells, address - buffer.base)
+            }
+            StateSpace::Shared => (context.shared, address),
+            StateSpace::Const => (&device.constants, address),
+            StateSpace::Local if address.checked_add(u64::from(bytes))? <= u64::from(context.local.top) => {
+                (context.local.cells, lane as u64 * u64::from(context.local.stride) + address)
+            }
+            StateSpace::Local | StateSpace::Param => return None,
+        };
+        cells.select(usize::try_from(start).ok()?, Offsets::splat(0), bytes)
+    }
+
+    #[allow(clippy::too_many_arguments, reason = "everything that the message names")]
+    fn refuse(
+        &self,
+        context: &Context<'_, O::Cta>,
+        operation: &MemoryOperation,
+        pc: Pc,
+        kind: AccessKind,
+        space: StateSpace,
+        address: u64,
+        lane: u32,
+    ) -> ExecError {
+        let device = self.shared.device;
+        let bytes = operation.bytes();
+        let is_global = matches!(space, StateSpace::Global | StateSpace::Generic);
+        let window = device.windows.space_of(address);
+        let fault = if !address.is_multiple_of(u64::from(bytes.next_power_of_two())) {
+            AccessFault::Misaligned
+        } else if is_global && page_is_null(address) {
+            AccessFault::Null
+        } else if is_global && window != StateSpace::Global {
+            AccessFault::OtherSpace(window)
+        } else if !is_global && device.find(address).is_some() {
+            AccessFault::OtherSpace(StateSpace::Global)
+        } else if matches!(space, StateSpace::Const | StateSpace::Param) && kind != AccessKind::Load {
+            AccessFault::ReadOnly
+        } else {
+            AccessFault::OutOfBounds
+        };
+        let nearest = match space {
+            StateSpace::Shared => Some(own_memory("shared memory of the block", context.shared.len() as u64, address)),
+            StateSpace::Local => Some(own_memory("local memory of the thread", u64::from(context.local.top), address)),
+            StateSpace::Const => Some(own_memory("constant memory", device.constants.len() as u64, address)),
+            StateSpace::Param => {
+                Some(own_memory("kernel parameters", self.shared.launch.parameters.len() as u64, address))
+            }
+            _ => device.nearest(address),
+        };
+        ExecError::Access(Box::new(AccessError {
+            fault,
+            pc,
+            thread: self.thread(context.coordinates, context.warp_index, 1 << lane),
+            space,
+            kind: match kind {
+                AccessKind::Load => "load",
+                AccessKind::Store => "store",
+                AccessKind::Atomic => "atomic",
+            },
+            address,
+            bytes,
+            nearest,
+        }))
+    }
+
+    /// A parameter is the same in all lanes.
+    fn load_parameter(
+        &self,
+        context: &Context<'_, O::Cta>,
+        lanes: &mut Lanes<'_>,
+        operation: &MemoryOperation,
+        address: u64,
+        pc: Pc,
+    ) -> Result<(), ExecError> {
+        let width = usize::from(operation.element_bytes);
+        let parameters = &self.shared.launch.parameters;
+        for (element, &row) in operation.destinations.iter().enumerate() {
+            let start = usize::try_from(address).ok().and_then(|start| start.checked_add(element * width));
+            let Some(bytes) = start.and_then(|start| parameters.get(start..start.checked_add(width)?)) else {
+                let space = StateSpace::Param;
+                let lane = lanes.mask.trailing_zeros();
+                return Err(self.refuse(context, operation, pc, AccessKind::Load, space, address, lane));
+            };
+            let mut value = [0; 8];
+            value[..width].copy_from_slice(bytes);
+            let value = extend(u64::from_le_bytes(value), operation);
+            set_value(lanes, row, if width == 8 { Wide::Yes } else { Wide::No }, value);
+        }
+        Ok(())
+    }
+
+    /// Tests in which space generic addresses lie.
+    pub(crate) fn in_space(&self, lanes: &mut Lanes<'_>, decoded: &Decoded, space: StateSpace, wide: Wide) {
+        let windows = self.shared.device.windows;
+        let mut truths = 0;
+        for lane in 0..32 {
+            let address = match wide {
+                Wide::Yes => lanes.pairs(decoded.sources[0])[lane],
+                Wide::No => u64::from(lanes.words(decoded.sources[0])[lane]),
+            };
+            truths |= u32::from(windows.space_of(address) == space) << lane;
+        }
+        lanes.set_predicate(decoded.destinations[0], truths);
+    }
+
+    /// Reads bytes at a generic address, for services that follow pointers.
+    pub(crate) fn peek(
+        &self,
+        context: &Context<'_, O::Cta>,
+        lane: usize,
+        address: u64,
+        bytes: usize,
+    ) -> Option<Vec<u8>> {
+        let device = self.shared.device;
+        let space = device.windows.space_of(address);
+        let own = address.wrapping_sub(device.windows.base(space)) as usize;
+        let inside = |cells: &Cells| own.checked_add(bytes).is_some_and(|end| end <= cells.len());
+        match space {
+            StateSpace::Global => {
+                let buffer = device.buffer(device.find(address)?);
+                let offset = address - buffer.base;
+                (offset + bytes as u64 <= buffer.bytes).then(|| buffer.cells.read_bytes(offset as usize, bytes))
+            }
+            StateSpace::Shared => inside(context.shared).then(|| context.shared.read_bytes(own, bytes)),
+            StateSpace::Const => inside(&device.constants).then(|| device.constants.read_bytes(own, bytes)),
+            StateSpace::Local => {
+                let start = lane * context.local.stride as usize + own;
+                (own + bytes <= context.local.stride as usize).then(|| context.local.cells.read_bytes(start, bytes))
+            }
+            _ => self.shared.launch.parameters.get(own..own + bytes).map(<[u8]>::to_vec),
+        }
+    }
+}
+
+fn own_memory(name: &str, bytes: u64, address: u64) -> crate::error::NearestBuffer {
+    crate::error::NearestBuffer { name: name.to_owned(), base: 0, bytes, offset: i128::from(address) }
+}
+
+/// Address of the lowest lane that takes part.
+#[inline(always)]
+fn first_address(lanes: &Lanes<'_>, operation: &MemoryOperation, frame: u32) -> u64 {
+    let lane = lanes.mask.trailing_zeros().min(31) as usize;
+    match operation.base {
+        Base::Pair(source) => lanes.pairs(source)[lane].wrapping_add_signed(operation.offset),
+        Base::Word(source) => u64::from(lanes.words(source)[lane].wrapping_add(operation.offset as u32)),
+        Base::Constant(address) => address.wrapping_add_signed(operation.offset),
+        Base::Frame => u64::from(frame).wrapping_add_signed(operation.offset),
+    }
+}
+
+/// Byte addresses of a request relative to `origin`; `None` if one does not fit 32 bits. Lanes that do not take part
+/// repeat the lowest one that does.
+#[inline(always)]
+fn offsets(level: Level, lanes: &Lanes<'_>, operation: &MemoryOperation, frame: u32, origin: u64) -> Option<Offsets> {
+    let shift = (operation.offset as u64).wrapping_sub(origin);
+    match operation.base {
+        Base::Pair(source) if lanes.mask == u32::MAX => Offsets::of_pairs(level, lanes.pairs(source), shift),
+        Base::Pair(source) => Offsets::of_pairs(level, &filled(lanes.mask, lanes.pairs(source)), shift),
+        Base::Word(source) if lanes.mask == u32::MAX => {
+            Some(Offsets::of_words(level, lanes.words(source), shift as u32))
+        }
+        Base::Word(source) => Some(Offsets::of_words(level, &filled(lanes.mask, lanes.words(source)), shift as u32)),
+        Base::Constant(address) => Some(Offsets::splat(u32::try_from(address.wrapping_add(shift)).ok()?)),
+        Base::Frame => Some(Offsets::splat(u32::try_from(u64::from(frame).wrapping_add(shift)).ok()?)),
+    }
+}
+
+/// The values with the lowest one of the mask in all lanes outside of it.
+fn filled<T: Copy>(mask: u32, values: &[T; 32]) -> [T; 32] {
+    let lowest = values[mask.trailing_zeros().min(31) as usize];
+    let mut filled = *values;
+    for (lane, value) in filled.iter_mut().enumerate() {
+        if mask >> lane & 1 == 0 {
+            *value = lowest;
+        }
+    }
+    filled
+}
+
+/// Byte addresses of a request. Lanes that do not take part repeat the lowest one that does.
+#[inline(always)]
+fn addresses(lanes: &Lanes<'_>, operation: &MemoryOperation, frame: u32) -> [u64; 32] {
+    let mut addresses = [0; 32];
+    match operation.base {
+        Base::Pair(source) => {
+            let base = lanes.pairs(source);
+            for lane in 0..32 {
+                addresses[lane] = base[lane].wrapping_add_signed(operation.offset);
+            }
+        }
+        Base::Word(source) => {
+            let base = lanes.words(source);
+            for lane in 0..32 {
+                addresses[lane] = u64::from(base[lane].wrapping_add(operation.offset as u32));
+            }
+        }
+        Base::Constant(address) => addresses = [address.wrapping_add_signed(operation.offset); 32],
+        Base::Frame => addresses = [u64::from(frame).wrapping_add_signed(operation.offset); 32],
+    }
+    if lanes.mask != u32::MAX {
+        let lowest = addresses[lanes.mask.trailing_zeros().min(31) as usize];
+        for (lane, address) in addresses.iter_mut().enumerate() {
+            *address = if lanes.mask >> lane & 1 == 1 { *address } else { lowest };
+        }
+    }
+    addresses
+}
+
+/// Local memory: the lanes' blocks follow each other.
+fn local_selection<'t, R>(
+    level: Level,
+    context: &Context<'t, R>,
+    addresses: &[u64; 32],
+    bytes: u32,
+) -> Option<Selection<'t>> {
+    let local = &context.local;
+    let highest = addresses.iter().copied().max()?;
+    if highest.checked_add(u64::from(bytes))? > u64::from(local.top) {
+        return None;
+    }
+    let mut offsets = [0; 32];
+    for (lane, offset) in offsets.iter_mut().enumerate() {
+        *offset = lane as u32 * local.stride + addresses[lane] as u32;
+    }
+    local.cells.select(0, Offsets::of_words(level, &offsets, 0), bytes)
+}
+
+#[inline(always)]
+fn read(lanes: &mut Lanes<'_>, operation: &MemoryOperation, selection: &Selection<'_>) {
+    let width = usize::from(operation.element_bytes);
+    for (element, &row) in operation.destinations.iter().enumerate() {
+        let at = element * width;
+        match width {
+            4 => lanes.set_words(row, &selection.gather::<u32>(at)),
+            8 => lanes.set_pairs(row, &selection.gather::<u64>(at)),
+            2 => lanes.set_words(row, &narrow(operation, selection.gather::<u16>(at))),
+            _ => lanes.set_words(row, &narrow(operation, selection.gather::<u8>(at))),
+        }
+    }
+}
+
+fn narrow<T: Cell + Into<u64>>(operation: &MemoryOperation, values: [T; 32]) -> [u32; 32] {
+    values.map(|value| extend(value.into(), operation) as u32)
+}
+
+/// Sign extension of narrow elements to the register.
+fn extend(value: u64, operation: &MemoryOperation) -> u64 {
+    match (operation.sign_extend, operation.element_bytes) {
+        (true, 1) => value as u8 as i8 as i64 as u64,
+        (true, 2) => value as u16 as i16 as i64 as u64,
+        _ => value,
+    }
+}
+
+#[inline(always)]
+fn write(lanes: &mut Lanes<'_>, operation: &MemoryOperation, selection: &Selection<'_>) {
+    let (width, mask) = (usize::from(operation.element_bytes), lanes.mask);
+    for (element, &source) in operation.sources.iter().enumerate() {
+        let at = element * width;
+        if width == 8 {
+            let values = lanes.pairs(source);
+            selection.scatter(at, mask, |lane| values[lane]);
+            continue;
+        }
+        let values = lanes.words(source);
+        match width {
+            4 => selection.scatter(at, mask, |lane| values[lane]),
+            2 => selection.scatter(at, mask, |lane| values[lane] as u16),
+            _ => selection.scatter(at, mask, |lane| values[lane] as u8),
+        }
+    }
+}
+
+/// Atomics take effect lane by lane, lowest first.
+fn modify(lanes: &mut Lanes<'_>, operation: &MemoryOperation, selection: &Selection<'_>) {
+    let Some((op, ty)) = operation.atomic else { return };
+    let width = usize::from(operation.element_bytes);
+    let wide = if width == 8 { Wide::Yes } else { Wide::No };
+    let elements = usize::from(operation.elements);
+    let n_operands = operation.sources.len() / elements.max(1);
+    for element in 0..elements {
+        let operands = &operation.sources[element * n_operands..][..n_operands];
+        let mut old = [0; 32];
+        for lane in ActiveMask(lanes.mask).lanes() {
+            let at = element * width;
+            let operand = |index: usize| operands.get(index).map_or(0, |&source| value_of(lanes, source, wide, lane));
+            let operands = [operand(0), operand(1)];
+            old[lane] = match width {
+                8 => selection.update::<u64>(at, lane, |old| atomic::apply(op, ty, old, operands)),
+                2 => {
+                    let operands = operands.map(|operand| operand & 0xffff);
+                    let new = |old: u16| atomic::apply(op, ty, old.into(), operands) as u16;
+                    selection.update::<u16>(at, lane, new).into()
+                }
+                _ => {
+                    let new = |old: u32| atomic::apply(op, ty, old.into(), operands) as u32;
+                    selection.update::<u32>(at, lane, new).into()
+                }
+            };
+        }
+        if let Some(&row) = operation.destinations.get(element) {
+            match wide {
+                Wide::Yes => lanes.set_pairs(row, &old),
+                Wide::No => lanes.set_words(row, &old.map(|value| value as u32)),
+            }
+        }
+    }
+}
+
+fn value_of(lanes: &Lanes<'_>, source: crate::raw::Source, wide: Wide, lane: usize) -> u64 {
+    match wide {
+        Wide::Yes => lanes.pairs(source)[lane],
+        Wide::No => u64::from(lanes.words(source)[lane]),
+    }
+}

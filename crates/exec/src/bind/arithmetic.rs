@@ -1,0 +1,509 @@
+//! Arithmetic: add, multiply, divide, minimum, maximum and their relatives.
+
+use warplens_ir::{Inst, Operand};
+use warplens_isa::{Precision, ScalarType, TestProperty};
+
+use super::{Binding, for_integer, mode, no_such_form};
+use crate::code::{Kind, SINK};
+use crate::decode::Decoder;
+use crate::raw::{LaneHandler, Level, carry, map1, map1_with, map2, map2_with, map3, map3_with};
+use crate::semantics::half::{Bf16, F16, Half};
+use crate::semantics::integer::{self, Int};
+use crate::semantics::{FloatMods, MinMaxMods, float32, float64, half, math};
+
+/// Binds a float operation of two operands: f32 with loops of their own for the common modes, f64, halves and pairs.
+macro_rules! float_binary {
+    ($decoder:expr, $inst:expr, $name:ident) => {{
+        let (level, inst): (Level, &Inst) = ($decoder.level(), $inst);
+        let modifiers = &inst.modifiers;
+        let handler = match (inst.ty, mode::is_plain(modifiers), modifiers.ftz) {
+            (ScalarType::F32, true, false) => map2(level, |a: f32, b: f32| float32::$name(a, b, FloatMods::RN)),
+            (ScalarType::F32, true, true) => map2(level, |a: f32, b: f32| float32::$name(a, b, FloatMods::RN_FTZ)),
+            (ScalarType::F32, ..) => map2_with(level, |a: f32, b: f32, m| float32::$name(a, b, mode::float(m))),
+            (ScalarType::F64, true, _) => {
+                map2(level, |a: f64, b: f64| float64::$name(a, b, crate::semantics::Rounding::NearestEven))
+            }
+            (ScalarType::F64, ..) => map2_with(level, |a: f64, b: f64, m| float64::$name(a, b, mode::rounding(m))),
+            (ScalarType::F16, ..) => map2_with(level, |a: u16, b: u16, m| half::$name::<F16>(a, b, mode::half(m))),
+            (ScalarType::Bf16, ..) => map2_with(level, |a: u16, b: u16, m| half::$name::<Bf16>(a, b, mode::half(m))),
+            (ScalarType::F16x2, ..) => pair_binary::<F16>(level, PairOp::$name),
+            (ScalarType::Bf16x2, ..) => pair_binary::<Bf16>(level, PairOp::$name),
+            (ScalarType::F32x2, ..) => map2_with(level, |a: u64, b: u64, m| {
+                f32_pair(|half| float32::$name(f32_of(a, half), f32_of(b, half), mode::float(m)).to_bits())
+            }),
+            _ => return no_such_form(inst),
+        };
+        $decoder.apply(inst, handler, &[inst.ty, inst.ty], inst.ty)
+    }};
+}
+
+#[allow(non_camel_case_types, reason = "named after the lane functions")]
+enum PairOp {
+    add,
+    sub,
+    mul,
+}
+
+fn pair_binary<H: Half + 'static>(level: Level, op: PairOp) -> LaneHandler {
+    match op {
+        PairOp::add => {
+            map2_with(level, |a: u32, b: u32, m| half::map2(a, b, |a, b| half::add::<H>(a, b, mode::half(m))))
+        }
+        PairOp::sub => {
+            map2_with(level, |a: u32, b: u32, m| half::map2(a, b, |a, b| half::sub::<H>(a, b, mode::half(m))))
+        }
+        PairOp::mul => {
+            map2_with(level, |a: u32, b: u32, m| half::map2(a, b, |a, b| half::mul::<H>(a, b, mode::half(m))))
+        }
+    }
+}
+
+/// Element 0 (low) or 1 (high) of a packed pair of f32.
+fn f32_of(pair: u64, element: u32) -> f32 {
+    f32::from_bits((pair >> (32 * element)) as u32)
+}
+
+fn f32_pair(element: impl Fn(u32) -> u32) -> u64 {
+    u64::from(element(0)) | u64::from(element(1)) << 32
+}
+
+pub(super) fn add(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
+    let level = decoder.level();
+    if has_carry(inst) {
+        return for_integer!(inst.ty, T => {
+            let handler = carry(level, |a: T, b: T, _: T, carry| integer::add_carry(a, b, carry));
+            with_carry(decoder, inst, handler, 2)
+        }, else no_such_form(inst));
+    }
+    let sat = inst.modifiers.sat;
+    let handler = match inst.ty {
+        ScalarType::U16x2 | ScalarType::S16x2 if !sat => map2(level, |a: u32, b: u32| integer::add_x2(a, b)),
+        ScalarType::U16x2 => map2(level, |a: u32, b: u32| integer::add_sat_x2::<u16>(a, b)),
+        ScalarType::S16x2 => map2(level, |a: u32, b: u32| integer::add_sat_x2::<i16>(a, b)),
+        ty => for_integer!(ty, T => match sat {
+            true => map2(level, |a: T, b: T| integer::add_sat(a, b)),
+            false => map2(level, |a: T, b: T| integer::add(a, b)),
+        }, else {
+            return mixed(decoder, inst, 1, |d, i| float_binary!(d, i, add));
+        }),
+    };
+    decoder.apply(inst, handler, &[inst.ty, inst.ty], inst.ty)
+}
+
+pub(super) fn sub(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
+    let level = decoder.level();
+    if has_carry(inst) {
+        return for_integer!(inst.ty, T => {
+            let handler = carry(level, |a: T, b: T, _: T, borrow| integer::sub_borrow(a, b, borrow));
+            with_carry(decoder, inst, handler, 2)
+        }, else no_such_form(inst));
+    }
+    let sat = inst.modifiers.sat;
+    let handler = match inst.ty {
+        ScalarType::U16x2 | ScalarType::S16x2 if !sat => map2(level, |a: u32, b: u32| integer::sub_x2(a, b)),
+        ScalarType::U16x2 => map2(level, |a: u32, b: u32| integer::sub_sat_x2::<u16>(a, b)),
+        ScalarType::S16x2 => map2(level, |a: u32, b: u32| integer::sub_sat_x2::<i16>(a, b)),
+        ty => for_integer!(ty, T => match sat {
+            true => map2(level, |a: T, b: T| integer::sub_sat(a, b)),
+            false => map2(level, |a: T, b: T| integer::sub(a, b)),
+        }, else {
+            return mixed(decoder, inst, 1, |d, i| float_binary!(d, i, sub));
+        }),
+    };
+    decoder.apply(inst, handler, &[inst.ty, inst.ty], inst.ty)
+}
+
+fn has_carry(inst: &Inst) -> bool {
+    inst.modifiers.carry.reads || inst.modifiers.carry.writes
+}
+
+/// Emits an extended-precision operation of `n` operands.
+fn with_carry(decoder: &mut Decoder<'_>, inst: &Inst, handler: LaneHandler, n: usize) -> Binding {
+    if inst.sources.len() < n {
+        return no_such_form(inst);
+    }
+    let zero = Operand::Immediate(0);
+    let mut operands: Vec<Operand> = inst.sources[..n].to_vec();
+    operands.resize(3, zero);
+    let mut sources: Vec<_> = operands.iter().map(|operand| decoder.read(operand, inst.ty)).collect();
+    let carry_in = if inst.modifiers.carry.reads { inst.sources.get(n).copied().unwrap_or(zero) } else { zero };
+    sources.push(decoder.read(&carry_in, ScalarType::Pred));
+    let result = decoder.write(inst.destinations.first().copied().flatten(), inst.ty);
+    let carry_out = if inst.modifiers.carry.writes {
+        decoder.write(inst.destinations.get(1).copied().flatten(), ScalarType::Pred)
+    } else {
+        SINK
+    };
+    decoder.emit(Kind::Lane, handler, [result, carry_out], &sources);
+    Ok(())
+}
+
+/// f32 arithmetic with half-precision operands: the first `n_narrow` operands are widened first, which is exact.
+fn mixed(
+    decoder: &mut Decoder<'_>,
+    inst: &Inst,
+    n_narrow: usize,
+    bind: impl Fn(&mut Decoder<'_>, &Inst) -> Binding,
+) -> Binding {
+    if inst.source_ty == inst.ty {
+        return bind(decoder, inst);
+    }
+    let level = decoder.level();
+    let widen = match inst.source_ty {
+        ScalarType::F16 => map1(level, |a: u16| F16::widen(a)),
+        ScalarType::Bf16 => map1(level, |a: u16| Bf16::widen(a)),
+        _ => return no_such_form(inst),
+    };
+    let mut wide = inst.clone();
+    wide.source_ty = inst.ty;
+    for operand in wide.sources.iter_mut().take(n_narrow) {
+        let source = decoder.read(operand, inst.source_ty);
+        let row = decoder.temporary();
+        decoder.lane(widen, row, &[source]);
+        *operand = decoder.temporary_operand(row);
+    }
+    bind(decoder, &wide)
+}
+
+pub(super) fn mul(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
+    let level = decoder.level();
+    let handler = for_integer!(inst.ty, T => map2(level, |a: T, b: T| integer::mul_lo(a, b)), else {
+        return float_binary!(decoder, inst, mul);
+    });
+    decoder.apply(inst, handler, &[inst.ty, inst.ty], inst.ty)
+}
+
+pub(super) fn mul_hi(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
+    let level = decoder.level();
+    let handler = for_integer!(inst.ty, T => map2(level, |a: T, b: T| integer::mul_hi(a, b)), else {
+        return no_such_form(inst);
+    });
+    decoder.apply(inst, handler, &[inst.ty, inst.ty], inst.ty)
+}
+
+/// The type of twice the width.
+fn twice(ty: ScalarType) -> Option<ScalarType> {
+    Some(match ty {
+        ScalarType::U16 => ScalarType::U32,
+        ScalarType::S16 => ScalarType::S32,
+        ScalarType::U32 => ScalarType::U64,
+        ScalarType::S32 => ScalarType::S64,
+        _ => return None,
+    })
+}
+
+/// Binds an operation from 16 bits to 32, or from 32 to 64.
+macro_rules! for_widening {
+    ($inst:expr, $T:ident => $body:expr) => {
+        match $inst.ty {
+            ScalarType::U16 => {
+                type $T = u16;
+                $body
+            }
+            ScalarType::S16 => {
+                type $T = i16;
+                $body
+            }
+            ScalarType::U32 => {
+                type $T = u32;
+                $body
+            }
+            ScalarType::S32 => {
+                type $T = i32;
+                $body
+            }
+            _ => return no_such_form($inst),
+        }
+    };
+}
+
+pub(super) fn mul_wide(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
+    let level = decoder.level();
+    let handler = for_widening!(inst, T => map2(level, |a: T, b: T| integer::mul_wide(a, b)));
+    let Some(wide) = twice(inst.ty) else { return no_such_form(inst) };
+    decoder.apply(inst, handler, &[inst.ty, inst.ty], wide)
+}
+
+pub(super) fn mad(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
+    let level = decoder.level();
+    for_integer!(inst.ty, T => {
+        if has_carry(inst) {
+            let handler = carry(level, |a: T, b: T, c: T, carry| integer::mad_lo_carry(a, b, c, carry));
+            return with_carry(decoder, inst, handler, 3);
+        }
+        let handler = map3(level, |a: T, b: T, c: T| integer::mad_lo(a, b, c));
+        decoder.apply(inst, handler, &[inst.ty; 3], inst.ty)
+    }, else fma(decoder, inst))
+}
+
+pub(super) fn mad_hi(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
+    let level = decoder.level();
+    for_integer!(inst.ty, T => {
+        if has_carry(inst) {
+            let handler = carry(level, |a: T, b: T, c: T, carry| integer::mad_hi_carry(a, b, c, carry));
+            return with_carry(decoder, inst, handler, 3);
+        }
+        let handler = match inst.modifiers.sat {
+            true => map3(level, |a: T, b: T, c: T| integer::mad_hi_sat(a, b, c)),
+            false => map3(level, |a: T, b: T, c: T| integer::mad_hi(a, b, c)),
+        };
+        decoder.apply(inst, handler, &[inst.ty; 3], inst.ty)
+    }, else no_such_form(inst))
+}
+
+pub(super) fn mad_wide(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
+    let level = decoder.level();
+    let handler = for_widening!(inst, T => map3(level, |a: T, b: T, c: <T as Int>::Wide| integer::mad_wide(a, b, c)));
+    let Some(wide) = twice(inst.ty) else { return no_such_form(inst) };
+    decoder.apply(inst, handler, &[inst.ty, inst.ty, wide], wide)
+}
+
+/// Binds an operation that exists for 32-bit integers only.
+macro_rules! for_word {
+    ($inst:expr, $T:ident => $body:expr) => {
+        match $inst.ty {
+            ScalarType::U32 | ScalarType::B32 => {
+                type $T = u32;
+                $body
+            }
+            ScalarType::S32 => {
+                type $T = i32;
+                $body
+            }
+            _ => return no_such_form($inst),
+        }
+    };
+}
+
+pub(super) fn mul24(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
+    let level = decoder.level();
+    let handler = for_word!(inst, T => map2(level, |a: T, b: T| integer::mul24_lo(a, b)));
+    decoder.apply(inst, handler, &[inst.ty; 2], inst.ty)
+}
+
+pub(super) fn mul24_hi(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
+    let level = decoder.level();
+    let handler = for_word!(inst, T => map2(level, |a: T, b: T| integer::mul24_hi(a, b)));
+    decoder.apply(inst, handler, &[inst.ty; 2], inst.ty)
+}
+
+pub(super) fn mad24(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
+    let level = decoder.level();
+    let handler = for_word!(inst, T => map3(level, |a: T, b: T, c: T| integer::mad24_lo(a, b, c)));
+    decoder.apply(inst, handler, &[inst.ty; 3], inst.ty)
+}
+
+pub(super) fn mad24_hi(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
+    let level = decoder.level();
+    let handler = for_word!(inst, T => match inst.modifiers.sat {
+        true => map3(level, |a: T, b: T, c: T| integer::mad24_hi_sat(a, b, c)),
+        false => map3(level, |a: T, b: T, c: T| integer::mad24_hi(a, b, c)),
+    });
+    decoder.apply(inst, handler, &[inst.ty; 3], inst.ty)
+}
+
+pub(super) fn fma(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
+    // The multiplicands may be halves (fma.rn.f32.f16); the addend never is.
+    mixed(decoder, inst, 2, plain_fma)
+}
+
+fn plain_fma(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
+    let (level, modifiers) = (decoder.level(), &inst.modifiers);
+    let handler = match (inst.ty, mode::is_plain(modifiers), modifiers.ftz) {
+        (ScalarType::F32, true, false) => map3(level, |a: f32, b: f32, c: f32| float32::fma(a, b, c, FloatMods::RN)),
+        (ScalarType::F32, true, true) => map3(level, |a: f32, b: f32, c: f32| float32::fma(a, b, c, FloatMods::RN_FTZ)),
+        (ScalarType::F32, ..) => map3_with(level, |a: f32, b: f32, c: f32, m| float32::fma(a, b, c, mode::float(m))),
+        (ScalarType::F64, true, _) => {
+            map3(level, |a: f64, b: f64, c: f64| float64::fma(a, b, c, crate::semantics::Rounding::NearestEven))
+        }
+        (ScalarType::F64, ..) => map3_with(level, |a: f64, b: f64, c: f64, m| float64::fma(a, b, c, mode::rounding(m))),
+        (ScalarType::F16, ..) => half_fma::<F16>(level),
+        (ScalarType::Bf16, ..) => half_fma::<Bf16>(level),
+        (ScalarType::F16x2, ..) => pair_fma::<F16>(level),
+        (ScalarType::Bf16x2, ..) => pair_fma::<Bf16>(level),
+        (ScalarType::F32x2, ..) => map3_with(level, |a: u64, b: u64, c: u64, m| {
+            f32_pair(|half| float32::fma(f32_of(a, half), f32_of(b, half), f32_of(c, half), mode::float(m)).to_bits())
+        }),
+        _ => return no_such_form(inst),
+    };
+    decoder.apply(inst, handler, &[inst.ty; 3], inst.ty)
+}
+
+fn half_fma<H: Half + 'static>(level: Level) -> LaneHandler {
+    map3_with(level, |a: u16, b: u16, c: u16, m| half::fma::<H>(a, b, c, mode::half(m)))
+}
+
+fn pair_fma<H: Half + 'static>(level: Level) -> LaneHandler {
+    map3_with(level, |a: u32, b: u32, c: u32, m| half::map3(a, b, c, |a, b, c| half::fma::<H>(a, b, c, mode::half(m))))
+}
+
+pub(super) fn sad(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
+    let level = decoder.level();
+    let handler = for_integer!(inst.ty, T => map3(level, |a: T, b: T, c: T| integer::sad(a, b, c)), else {
+        return no_such_form(inst);
+    });
+    decoder.apply(inst, handler, &[inst.ty; 3], inst.ty)
+}
+
+pub(super) fn div(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
+    let (level, modifiers) = (decoder.level(), &inst.modifiers);
+    let handler = match (inst.ty, modifiers.precision) {
+        (ScalarType::F32, Precision::Approx) => map2_with(level, |a: f32, b: f32, m| math::div(a, b, m.ftz)),
+        (ScalarType::F32, Precision::Full) => map2_with(level, |a: f32, b: f32, m| math::div_full(a, b, m.ftz)),
+        (ScalarType::F32, Precision::Ieee) => map2_with(level, |a: f32, b: f32, m| float32::div(a, b, mode::float(m))),
+        (ScalarType::F64, _) => map2_with(level, |a: f64, b: f64, m| float64::div(a, b, mode::rounding(m))),
+        (ty, _) => for_integer!(ty, T => map2(level, |a: T, b: T| integer::div(a, b)), else return no_such_form(inst)),
+    };
+    decoder.apply(inst, handler, &[inst.ty; 2], inst.ty)
+}
+
+pub(super) fn rem(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
+    let level = decoder.level();
+    let handler = for_integer!(inst.ty, T => map2(level, |a: T, b: T| integer::rem(a, b)), else {
+        return no_such_form(inst);
+    });
+    decoder.apply(inst, handler, &[inst.ty; 2], inst.ty)
+}
+
+pub(super) fn abs(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
+    let level = decoder.level();
+    let handler = match inst.ty {
+        ScalarType::F32 => map1_with(level, |a: f32, m| float32::abs(a, m.ftz)),
+        ScalarType::F64 => map1(level, |a: f64| float64::abs(a)),
+        ScalarType::F16 => map1_with(level, |a: u16, m| half::abs::<F16>(a, m.ftz)),
+        ScalarType::Bf16 => map1_with(level, |a: u16, m| half::abs::<Bf16>(a, m.ftz)),
+        ScalarType::F16x2 => map1_with(level, |a: u32, m| half::map1(a, |a| half::abs::<F16>(a, m.ftz))),
+        ScalarType::Bf16x2 => map1_with(level, |a: u32, m| half::map1(a, |a| half::abs::<Bf16>(a, m.ftz))),
+        ty => for_integer!(ty, T => map1(level, |a: T| integer::abs(a)), else return no_such_form(inst)),
+    };
+    decoder.apply(inst, handler, &[inst.ty], inst.ty)
+}
+
+pub(super) fn neg(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
+    let level = decoder.level();
+    let handler = match inst.ty {
+        ScalarType::F32 => map1_with(level, |a: f32, m| float32::neg(a, m.ftz)),
+        ScalarType::F64 => map1(level, |a: f64| float64::neg(a)),
+        ScalarType::F16 => map1_with(level, |a: u16, m| half::neg::<F16>(a, m.ftz)),
+        ScalarType::Bf16 => map1_with(level, |a: u16, m| half::neg::<Bf16>(a, m.ftz)),
+        ScalarType::F16x2 => map1_with(level, |a: u32, m| half::map1(a, |a| half::neg::<F16>(a, m.ftz))),
+        ScalarType::Bf16x2 => map1_with(level, |a: u32, m| half::map1(a, |a| half::neg::<Bf16>(a, m.ftz))),
+        ScalarType::U16x2 | ScalarType::S16x2 => map1(level, |a: u32| integer::neg_x2(a)),
+        ty => for_integer!(ty, T => map1(level, |a: T| integer::neg(a)), else return no_such_form(inst)),
+    };
+    decoder.apply(inst, handler, &[inst.ty], inst.ty)
+}
+
+/// Binds minimum or maximum of two or three values.
+macro_rules! extremum {
+    ($decoder:expr, $inst:expr, $two:ident, $three:ident, $pair:ident) => {{
+        let (level, inst): (Level, &Inst) = ($decoder.level(), $inst);
+        let m = &inst.modifiers;
+        let is_plain = !m.nan && !m.xorsign_abs && !m.ftz;
+        let handler = match inst.ty {
+            ScalarType::F32 if inst.sources.len() == 3 => {
+                let handler = map3_with(level, |a: f32, b: f32, c: f32, m| {
+                    float32::$three(a, b, c, mode::min_max(m))
+                });
+                return $decoder.apply(inst, handler, &[inst.ty; 3], inst.ty);
+            }
+            ScalarType::F32 if is_plain => {
+                const PLAIN: MinMaxMods = MinMaxMods { ftz: false, nan: false, xorsign_abs: false };
+                map2(level, |a: f32, b: f32| float32::$two(a, b, PLAIN))
+            }
+            ScalarType::F32 => map2_with(level, |a: f32, b: f32, m| float32::$two(a, b, mode::min_max(m))),
+            ScalarType::F64 => map2(level, |a: f64, b: f64| float64::$two(a, b)),
+            ScalarType::F16 => map2_with(level, |a: u16, b: u16, m| half::$two::<F16>(a, b, mode::min_max(m))),
+            ScalarType::Bf16 => map2_with(level, |a: u16, b: u16, m| half::$two::<Bf16>(a, b, mode::min_max(m))),
+            ScalarType::F16x2 => map2_with(level, |a: u32, b: u32, m| {
+                half::map2(a, b, |a, b| half::$two::<F16>(a, b, mode::min_max(m)))
+            }),
+            ScalarType::Bf16x2 => map2_with(level, |a: u32, b: u32, m| {
+                half::map2(a, b, |a, b| half::$two::<Bf16>(a, b, mode::min_max(m)))
+            }),
+            ScalarType::U16x2 => map2_with(level, |a: u32, b: u32, _| integer::$pair::<u16>(a, b)),
+            ScalarType::S16x2 => map2_with(level, |a: u32, b: u32, m| {
+                let value = integer::$pair::<i16>(a, b);
+                if m.relu { integer::relu_x2(value) } else { value }
+            }),
+            ty => for_integer!(ty, T => match m.relu {
+                true => map2(level, |a: T, b: T| integer::relu(integer::$two(a, b))),
+                false => map2(level, |a: T, b: T| integer::$two(a, b)),
+            }, else return no_such_form(inst)),
+        };
+        $decoder.apply(inst, handler, &[inst.ty; 2], inst.ty)
+    }};
+}
+
+pub(super) fn min(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
+    extremum!(decoder, inst, min, min3, min_x2)
+}
+
+pub(super) fn max(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
+    extremum!(decoder, inst, max, max3, max_x2)
+}
+
+pub(super) fn copysign(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
+    let level = decoder.level();
+    let handler = match inst.ty {
+        ScalarType::F32 => map2(level, |a: f32, b: f32| float32::copysign(a, b)),
+        ScalarType::F64 => map2(level, |a: f64, b: f64| float64::copysign(a, b)),
+        _ => return no_such_form(inst),
+    };
+    decoder.apply(inst, handler, &[inst.ty; 2], inst.ty)
+}
+
+fn property(modifiers: &warplens_isa::Modifiers) -> float32::FloatProperty {
+    match modifiers.test {
+        Some(TestProperty::Finite) | None => float32::FloatProperty::Finite,
+        Some(TestProperty::Infinite) => float32::FloatProperty::Infinite,
+        Some(TestProperty::Number) => float32::FloatProperty::Number,
+        Some(TestProperty::NotANumber) => float32::FloatProperty::NotANumber,
+        Some(TestProperty::Normal) => float32::FloatProperty::Normal,
+        Some(TestProperty::Subnormal) => float32::FloatProperty::Subnormal,
+    }
+}
+
+pub(super) fn testp(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
+    let level = decoder.level();
+    let handler = match inst.ty {
+        ScalarType::F32 => map1_with(level, |a: f32, m| float32::testp(a, property(m))),
+        ScalarType::F64 => map1_with(level, |a: f64, m| float64::testp(a, property(m))),
+        _ => return no_such_form(inst),
+    };
+    decoder.apply(inst, handler, &[inst.ty], ScalarType::Pred)
+}
+
+/// Binds a dot product for the signedness of its operands: `ty` is that of the first, `source_ty` that of the second.
+macro_rules! dot_product {
+    ($decoder:expr, $inst:expr, |$a:ident, $b:ident, $c:ident, $a_signed:ident, $b_signed:ident, $m:ident| $body:expr) => {{
+        let level = $decoder.level();
+        let handler = match ($inst.ty.is_signed(), $inst.source_ty.is_signed()) {
+            (false, false) => signed_dot!(level, false, false, $a, $b, $c, $a_signed, $b_signed, $m, $body),
+            (false, true) => signed_dot!(level, false, true, $a, $b, $c, $a_signed, $b_signed, $m, $body),
+            (true, false) => signed_dot!(level, true, false, $a, $b, $c, $a_signed, $b_signed, $m, $body),
+            (true, true) => signed_dot!(level, true, true, $a, $b, $c, $a_signed, $b_signed, $m, $body),
+        };
+        $decoder.apply($inst, handler, &[ScalarType::U32; 3], ScalarType::U32)
+    }};
+}
+
+macro_rules! signed_dot {
+    ($level:expr, $x:literal, $y:literal, $a:ident, $b:ident, $c:ident, $as:ident, $bs:ident, $m:ident, $body:expr) => {
+        map3_with($level, |$a: u32, $b: u32, $c: u32, $m| {
+            let ($as, $bs) = ($x, $y);
+            let _ = $m;
+            $body
+        })
+    };
+}
+
+pub(super) fn dp4a(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
+    dot_product!(decoder, inst, |a, b, c, a_signed, b_signed, m| integer::dp4a(a, b, c, a_signed, b_signed))
+}
+
+pub(super) fn dp2a(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
+    dot_product!(decoder, inst, |a, b, c, a_signed, b_signed, m| {
+        integer::dp2a(a, b, c, a_signed, b_signed, m.alternate)
+    })
+}

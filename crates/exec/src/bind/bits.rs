@@ -1,0 +1,176 @@
+//! Logic, shifts, bit fields and bit counts.
+
+use warplens_ir::Inst;
+use warplens_isa::{PrmtMode, ScalarType, ShiftMode};
+
+use super::{Binding, for_integer, no_such_form};
+use crate::decode::Decoder;
+use crate::raw::{LaneHandler, Level, map1, map2, map3, map3_with, map4, masks};
+use crate::semantics::integer::{self, PermuteMode};
+
+/// Binds a bitwise operation of two operands on words, pairs and predicates.
+macro_rules! logic {
+    ($($name:ident $op:tt;)*) => {$(
+        pub(super) fn $name(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
+            let level = decoder.level();
+            let handler = match inst.ty.bits() {
+                1 => masks(level, |a, b| a $op b),
+                64 => map2(level, |a: u64, b: u64| a $op b),
+                _ => map2(level, |a: u32, b: u32| a $op b),
+            };
+            decoder.apply(inst, handler, &[inst.ty; 2], inst.ty)
+        }
+    )*};
+}
+
+logic! {
+    and &;
+    or |;
+    xor ^;
+}
+
+pub(super) fn not(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
+    let level = decoder.level();
+    if inst.ty == ScalarType::Pred {
+        return decoder.apply(inst, masks(level, |a, _| !a), &[inst.ty], inst.ty);
+    }
+    let handler = for_integer!(inst.ty, T => map1(level, |a: T| !a), else return no_such_form(inst));
+    decoder.apply(inst, handler, &[inst.ty], inst.ty)
+}
+
+pub(super) fn cnot(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
+    let level = decoder.level();
+    let handler = for_integer!(inst.ty, T => map1(level, |a: T| integer::cnot(a)), else return no_such_form(inst));
+    decoder.apply(inst, handler, &[inst.ty], inst.ty)
+}
+
+pub(super) fn lop3(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
+    let handler = map4(decoder.level(), |a: u32, b: u32, c: u32, table: u8| integer::lop3(a, b, c, table));
+    if inst.modifiers.bool_op.is_some() {
+        return no_such_form(inst);
+    }
+    decoder.apply(inst, handler, &[ScalarType::B32; 4], ScalarType::B32)
+}
+
+pub(super) fn shl(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
+    let level = decoder.level();
+    let handler = for_integer!(inst.ty, T => map2(level, |a: T, n: u32| integer::shl(a, n)), else {
+        return no_such_form(inst);
+    });
+    decoder.apply(inst, handler, &[inst.ty, ScalarType::U32], inst.ty)
+}
+
+pub(super) fn shr(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
+    let level = decoder.level();
+    let handler = for_integer!(inst.ty, T => map2(level, |a: T, n: u32| integer::shr(a, n)), else {
+        return no_such_form(inst);
+    });
+    decoder.apply(inst, handler, &[inst.ty, ScalarType::U32], inst.ty)
+}
+
+pub(super) fn shf(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
+    let level = decoder.level();
+    let handler = match (inst.modifiers.alternate, inst.modifiers.shift) {
+        (false, ShiftMode::Clamp) => map3(level, |low: u32, high: u32, n: u32| integer::shf_l_clamp(low, high, n)),
+        (false, ShiftMode::Wrap) => map3(level, |low: u32, high: u32, n: u32| integer::shf_l_wrap(low, high, n)),
+        (true, ShiftMode::Clamp) => map3(level, |low: u32, high: u32, n: u32| integer::shf_r_clamp(low, high, n)),
+        (true, ShiftMode::Wrap) => map3(level, |low: u32, high: u32, n: u32| integer::shf_r_wrap(low, high, n)),
+    };
+    decoder.apply(inst, handler, &[ScalarType::B32; 3], ScalarType::B32)
+}
+
+/// Binds a bit count, whose result is always 32 bits wide.
+macro_rules! counts {
+    ($($name:ident;)*) => {$(
+        pub(super) fn $name(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
+            let level = decoder.level();
+            let handler = for_integer!(inst.ty, T => map1(level, |a: T| integer::$name(a)), else {
+                return no_such_form(inst);
+            });
+            decoder.apply(inst, handler, &[inst.ty], ScalarType::U32)
+        }
+    )*};
+}
+
+counts! {
+    popc;
+    clz;
+}
+
+pub(super) fn bfind(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
+    let level = decoder.level();
+    let handler = for_integer!(inst.ty, T => match inst.modifiers.alternate {
+        true => map1(level, |a: T| integer::bfind_shiftamt(a)),
+        false => map1(level, |a: T| integer::bfind(a)),
+    }, else return no_such_form(inst));
+    decoder.apply(inst, handler, &[inst.ty], ScalarType::U32)
+}
+
+pub(super) fn brev(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
+    let level = decoder.level();
+    let handler = for_integer!(inst.ty, T => map1(level, |a: T| integer::brev(a)), else return no_such_form(inst));
+    decoder.apply(inst, handler, &[inst.ty], inst.ty)
+}
+
+pub(super) fn bfe(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
+    let level = decoder.level();
+    let handler = for_integer!(inst.ty, T => map3(level, |a: T, at: u32, n: u32| integer::bfe(a, at, n)), else {
+        return no_such_form(inst);
+    });
+    decoder.apply(inst, handler, &[inst.ty, ScalarType::U32, ScalarType::U32], inst.ty)
+}
+
+pub(super) fn bfi(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
+    let level = decoder.level();
+    let handler = for_integer!(inst.ty, T => map4(level, |a: T, b: T, at: u32, n: u32| integer::bfi(a, b, at, n)),
+        else return no_such_form(inst));
+    decoder.apply(inst, handler, &[inst.ty, inst.ty, ScalarType::U32, ScalarType::U32], inst.ty)
+}
+
+pub(super) fn fns(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
+    let handler = map3(decoder.level(), |mask: u32, base: u32, offset: i32| integer::fns(mask, base, offset));
+    decoder.apply(inst, handler, &[ScalarType::B32; 3], ScalarType::B32)
+}
+
+pub(super) fn bmsk(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
+    let level = decoder.level();
+    let handler = match inst.modifiers.shift {
+        ShiftMode::Clamp => map2(level, |at: u32, n: u32| integer::bmsk_clamp(at, n)),
+        ShiftMode::Wrap => map2(level, |at: u32, n: u32| integer::bmsk_wrap(at, n)),
+    };
+    decoder.apply(inst, handler, &[ScalarType::B32; 2], ScalarType::B32)
+}
+
+pub(super) fn szext(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
+    let level = decoder.level();
+    let handler = match (inst.ty, inst.modifiers.shift) {
+        (ScalarType::S32, ShiftMode::Clamp) => map2(level, |a: i32, n: u32| integer::szext_clamp(a, n)),
+        (ScalarType::S32, ShiftMode::Wrap) => map2(level, |a: i32, n: u32| integer::szext_wrap(a, n)),
+        (_, ShiftMode::Clamp) => map2(level, |a: u32, n: u32| integer::szext_clamp(a, n)),
+        (_, ShiftMode::Wrap) => map2(level, |a: u32, n: u32| integer::szext_wrap(a, n)),
+    };
+    decoder.apply(inst, handler, &[inst.ty, ScalarType::U32], inst.ty)
+}
+
+pub(super) fn prmt(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
+    let handler = prmt_handler(decoder.level(), inst.modifiers.prmt);
+    decoder.apply(inst, handler, &[ScalarType::B32; 3], ScalarType::B32)
+}
+
+fn prmt_handler(level: Level, mode: PrmtMode) -> LaneHandler {
+    if mode == PrmtMode::Default {
+        return map3(level, |a: u32, b: u32, c: u32| integer::prmt(a, b, c, PermuteMode::Generic));
+    }
+    map3_with(level, |a: u32, b: u32, c: u32, m| {
+        let mode = match m.prmt {
+            PrmtMode::Default => PermuteMode::Generic,
+            PrmtMode::F4e => PermuteMode::F4e,
+            PrmtMode::B4e => PermuteMode::B4e,
+            PrmtMode::Rc8 => PermuteMode::Rc8,
+            PrmtMode::Ecl => PermuteMode::Ecl,
+            PrmtMode::Ecr => PermuteMode::Ecr,
+            PrmtMode::Rc16 => PermuteMode::Rc16,
+        };
+        integer::prmt(a, b, c, mode)
+    })
+}

@@ -1,0 +1,165 @@
+//! Operations that concern the warp or the CTA as a whole. Branches, calls and exits are the flow of their block.
+
+use warplens_ir::{Bank, Inst, Operand};
+use warplens_isa::{BarrierKind, ScalarType, SystemCall};
+
+use super::{Binding, no_such_form};
+use crate::code::{BarrierOperation, Kind, SINK, Unbound, Wide};
+use crate::decode::Decoder;
+use crate::raw::Source;
+
+impl Decoder<'_> {
+    fn source_or(&mut self, inst: &Inst, index: usize, ty: ScalarType, default: u64) -> Source {
+        let operand = inst.sources.get(index).copied().unwrap_or(Operand::Immediate(default));
+        self.read(&operand, ty)
+    }
+
+    /// The second destination, a predicate, if the instruction has one.
+    fn second_predicate(&mut self, inst: &Inst) -> u32 {
+        match inst.destinations.get(1) {
+            Some(Some(register)) => self.write(Some(*register), ScalarType::Pred),
+            _ => SINK,
+        }
+    }
+}
+
+const ALL_LANES: u64 = u32::MAX as u64;
+
+pub(super) fn shfl(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
+    let sources = [
+        decoder.source_or(inst, 0, ScalarType::B32, 0),
+        decoder.source_or(inst, 1, ScalarType::B32, 0),
+        decoder.source_or(inst, 2, ScalarType::B32, 0x1f),
+        decoder.source_or(inst, 3, ScalarType::B32, ALL_LANES),
+    ];
+    let value = decoder.write(inst.destinations.first().copied().flatten(), ScalarType::B32);
+    let in_range = decoder.second_predicate(inst);
+    decoder.other(Kind::Shuffle, [value, in_range], &sources);
+    Ok(())
+}
+
+pub(super) fn vote(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
+    let predicate = decoder.source_or(inst, 0, ScalarType::Pred, 0);
+    let members = decoder.source_or(inst, 1, ScalarType::B32, ALL_LANES);
+    let destination = decoder.write(inst.destinations.first().copied().flatten(), inst.ty);
+    decoder.other(Kind::Vote, [destination, SINK], &[predicate, members]);
+    Ok(())
+}
+
+pub(super) fn match_(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
+    let value = decoder.source_or(inst, 0, inst.ty, 0);
+    let members = decoder.source_or(inst, 1, ScalarType::B32, ALL_LANES);
+    let mask = decoder.write(inst.destinations.first().copied().flatten(), ScalarType::B32);
+    let all = decoder.second_predicate(inst);
+    decoder.other(Kind::Match(Wide::of_bits(inst.ty.bits())), [mask, all], &[value, members]);
+    Ok(())
+}
+
+pub(super) fn redux(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
+    let value = decoder.source_or(inst, 0, inst.ty, 0);
+    let members = decoder.source_or(inst, 1, ScalarType::B32, ALL_LANES);
+    let destination = decoder.write(inst.destinations.first().copied().flatten(), inst.ty);
+    decoder.other(Kind::Redux(inst.ty), [destination, SINK], &[value, members]);
+    Ok(())
+}
+
+pub(super) fn elect(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
+    let members = decoder.source_or(inst, 0, ScalarType::B32, ALL_LANES);
+    let leader = decoder.write(inst.destinations.first().copied().flatten(), ScalarType::B32);
+    let elected = decoder.second_predicate(inst);
+    decoder.other(Kind::Elect, [leader, elected], &[members]);
+    Ok(())
+}
+
+pub(super) fn activemask(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
+    let destination = decoder.write(inst.destinations.first().copied().flatten(), ScalarType::B32);
+    decoder.other(Kind::ActiveMask, [destination, SINK], &[]);
+    Ok(())
+}
+
+pub(super) fn bar(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
+    let kind = inst.modifiers.barrier.unwrap_or(BarrierKind::Sync);
+    let reduces = matches!(kind, BarrierKind::ReducePopc | BarrierKind::ReduceAnd | BarrierKind::ReduceOr);
+    let barrier = decoder.source_or(inst, 0, ScalarType::U32, 0);
+    let n_before_predicate = inst.sources.len() - usize::from(reduces && inst.sources.len() > 1);
+    let count = (n_before_predicate > 1).then(|| decoder.source_or(inst, 1, ScalarType::U32, 0));
+    let predicate = reduces.then(|| decoder.source_or(inst, inst.sources.len() - 1, ScalarType::Pred, 1));
+    let ty = if kind == BarrierKind::ReducePopc { ScalarType::U32 } else { ScalarType::Pred };
+    let destination = if reduces { decoder.write(inst.destinations.first().copied().flatten(), ty) } else { SINK };
+    let index = decoder.barrier(BarrierOperation { barrier, count, predicate, destination });
+    decoder.other(Kind::Barrier(index), [SINK; 2], &[]);
+    Ok(())
+}
+
+pub(super) fn bar_warp(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
+    let members = decoder.source_or(inst, 0, ScalarType::B32, ALL_LANES);
+    decoder.other(Kind::BarrierWarp, [SINK; 2], &[members]);
+    Ok(())
+}
+
+/// Operations without an effect that a thread could see, but for `Bssy`, which opens a convergence region.
+pub(super) fn nothing(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
+    let barrier = inst.writes().find(|register| register.bank == Bank::Convergence);
+    if let Some(register) = barrier {
+        decoder.other(Kind::OpenRegion(register.index), [SINK; 2], &[]);
+    }
+    Ok(())
+}
+
+pub(super) fn system_call(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
+    let Some(service) = inst.modifiers.system else { return no_such_form(inst) };
+    let arguments: Vec<(Source, Wide)> = inst
+        .sources
+        .iter()
+        .map(|operand| {
+            let wide = operand.register().map_or(Wide::Yes, |register| Wide::of_bits(register.width.bits()));
+            let ty = if wide == Wide::Yes { ScalarType::U64 } else { ScalarType::U32 };
+            (decoder.read(operand, ty), wide)
+        })
+        .collect();
+    let result = inst.destinations.first().copied().flatten();
+    let ty = match service {
+        SystemCall::Malloc => decoder.address_type(),
+        _ => ScalarType::U32,
+    };
+    let destination = if result.is_some() { decoder.write(result, ty) } else { SINK };
+    let index = decoder.system(arguments);
+    decoder.other(Kind::System(index), [destination, SINK], &[]);
+    Ok(())
+}
+
+pub(super) fn unsupported(_: &mut Decoder<'_>, inst: &Inst) -> Binding {
+    Err(Unbound(inst.op, "not emulated yet"))
+}
+
+macro_rules! stack {
+    ($($name:ident;)*) => {$(
+        pub(super) fn $name(_: &mut Decoder<'_>, inst: &Inst) -> Binding {
+            Err(Unbound(inst.op, "stack allocation at run time is not emulated yet"))
+        }
+    )*};
+}
+
+stack! {
+    alloca;
+    stack_save;
+    stack_restore;
+}
+
+/// Control operations end their block; its flow executes them.
+macro_rules! flows {
+    ($($name:ident;)*) => {$(
+        pub(super) fn $name(_: &mut Decoder<'_>, _: &Inst) -> Binding {
+            Ok(())
+        }
+    )*};
+}
+
+flows! {
+    branch;
+    branch_indexed;
+    call;
+    ret;
+    exit;
+    trap;
+}

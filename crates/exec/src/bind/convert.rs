@@ -1,0 +1,203 @@
+//! Conversions between types.
+//!
+//! A signed result narrower than a word is sign-extended to the whole word: PTX extends it to the register's width,
+//! and operations on narrower registers look at their low bits only.
+
+use warplens_ir::{Inst, Operand};
+use warplens_isa::{Modifiers, ScalarType};
+
+use super::{Binding, for_integer, mode, no_such_form};
+use crate::decode::Decoder;
+use crate::raw::{LaneHandler, Level, map1, map1_with, map2_with, map3_with};
+use crate::semantics::convert::{self, PackType, PackedFormat};
+use crate::semantics::half::{Bf16, F16};
+use crate::semantics::{FloatMods, Rounding};
+
+pub(super) fn cvt(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
+    if inst.sources.len() >= 2 {
+        return cvt_pair(decoder, inst);
+    }
+    let level = decoder.level();
+    let handler = match (inst.ty, inst.source_ty) {
+        (to, from) if to.is_integer() && from.is_integer() => int_to_int(level, inst),
+        (to, from) if to.is_integer() => float_to_int(level, inst, from),
+        (to, from) if from.is_integer() => int_to_float(level, inst, to),
+        _ => float_to_float(level, inst),
+    };
+    let Some(handler) = handler else { return no_such_form(inst) };
+    let result = match inst.ty {
+        ScalarType::S8 | ScalarType::S16 => ScalarType::S32,
+        ty => ty,
+    };
+    decoder.apply(inst, handler, &[inst.source_ty], result)
+}
+
+fn int_to_int(level: Level, inst: &Inst) -> Option<LaneHandler> {
+    for_integer!(inst.ty, D => for_integer!(inst.source_ty, S => {
+        Some(match inst.modifiers.sat {
+            true => map1(level, |a: S| register_form(convert::int_to_int::<S, D>(a, true))),
+            false => map1(level, |a: S| register_form(convert::int_to_int::<S, D>(a, false))),
+        })
+    }, else None), else None)
+}
+
+/// What a converted value becomes in a register.
+trait RegisterForm {
+    type Register: crate::raw::LaneOutput;
+    fn register_form(self) -> Self::Register;
+}
+
+macro_rules! register_forms {
+    ($($ty:ty => $register:ty;)*) => {$(
+        impl RegisterForm for $ty {
+            type Register = $register;
+            #[inline(always)]
+            fn register_form(self) -> $register {
+                <$register>::from(self)
+            }
+        }
+    )*};
+}
+
+register_forms! {
+    i8 => i32;
+    i16 => i32;
+    u8 => u8;
+    u16 => u16;
+    u32 => u32;
+    i32 => i32;
+    u64 => u64;
+    i64 => i64;
+}
+
+#[inline(always)]
+fn register_form<T: RegisterForm>(value: T) -> T::Register {
+    value.register_form()
+}
+
+fn float_to_int(level: Level, inst: &Inst, from: ScalarType) -> Option<LaneHandler> {
+    for_integer!(inst.ty, D => {
+        let towards_zero = inst.modifiers.rounding == warplens_isa::Rounding::Zero && !inst.modifiers.ftz;
+        match from {
+            ScalarType::F32 if towards_zero => {
+                Some(map1(level, |a: f32| register_form(convert::f32_to_int::<D>(a, Rounding::Zero, false))))
+            }
+            ScalarType::F32 => Some(map1_with(level, |a: f32, m| {
+                register_form(convert::f32_to_int::<D>(a, mode::rounding(m), m.ftz))
+            })),
+            ScalarType::F64 => {
+                Some(map1_with(level, |a: f64, m| register_form(convert::f64_to_int::<D>(a, mode::rounding(m)))))
+            }
+            ScalarType::F16 => Some(map1_with(level, |a: u16, m| {
+                register_form(convert::half_to_int::<F16, D>(a, mode::rounding(m)))
+            })),
+            ScalarType::Bf16 => Some(map1_with(level, |a: u16, m| {
+                register_form(convert::half_to_int::<Bf16, D>(a, mode::rounding(m)))
+            })),
+            _ => None,
+        }
+    }, else None)
+}
+
+fn int_to_float(level: Level, inst: &Inst, to: ScalarType) -> Option<LaneHandler> {
+    let is_plain = mode::is_plain(&inst.modifiers);
+    for_integer!(inst.source_ty, S => match to {
+        ScalarType::F32 if is_plain => Some(map1(level, |a: S| convert::int_to_f32(a, FloatMods::RN))),
+        ScalarType::F32 => Some(map1_with(level, |a: S, m| convert::int_to_f32(a, mode::float(m)))),
+        ScalarType::F64 if is_plain => Some(map1(level, |a: S| convert::int_to_f64(a, FloatMods::RN))),
+        ScalarType::F64 => Some(map1_with(level, |a: S, m| convert::int_to_f64(a, mode::float(m)))),
+        ScalarType::F16 => Some(map1_with(level, |a: S, m| convert::int_to_half::<S, F16>(a, mode::float(m)))),
+        ScalarType::Bf16 => Some(map1_with(level, |a: S, m| convert::int_to_half::<S, Bf16>(a, mode::float(m)))),
+        _ => None,
+    }, else None)
+}
+
+fn integral(modifiers: &Modifiers) -> Option<Rounding> {
+    modifiers.integral.then(|| mode::rounding(modifiers))
+}
+
+fn float_to_float(level: Level, inst: &Inst) -> Option<LaneHandler> {
+    use ScalarType as T;
+    Some(match (inst.ty, inst.source_ty) {
+        (T::F32, T::F32) => map1_with(level, |a: f32, m| convert::f32_to_f32(a, integral(m), m.ftz, m.sat)),
+        (T::F64, T::F64) => map1_with(level, |a: f64, m| convert::f64_to_f64(a, integral(m), m.sat)),
+        (T::F16, T::F16) => map1_with(level, |a: u16, m| convert::half_to_half::<F16>(a, integral(m), m.sat)),
+        (T::Bf16, T::Bf16) => map1_with(level, |a: u16, m| convert::half_to_half::<Bf16>(a, integral(m), m.sat)),
+        (T::F64, T::F32) => map1_with(level, |a: f32, m| convert::f32_to_f64(a, m.ftz, m.sat)),
+        (T::F32, T::F64) => map1_with(level, |a: f64, m| convert::f64_to_f32(a, mode::float(m))),
+        (T::F32, T::F16) => map1_with(level, |a: u16, m| convert::half_to_f32::<F16>(a, m.ftz, m.sat)),
+        (T::F32, T::Bf16) => map1_with(level, |a: u16, m| convert::half_to_f32::<Bf16>(a, m.ftz, m.sat)),
+        (T::F64, T::F16) => map1_with(level, |a: u16, m| convert::half_to_f64::<F16>(a, m.sat)),
+        (T::F64, T::Bf16) => map1_with(level, |a: u16, m| convert::half_to_f64::<Bf16>(a, m.sat)),
+        (T::F16, T::F32) => map1_with(level, |a: f32, m| convert::f32_to_half::<F16>(a, mode::narrow(m))),
+        (T::Bf16, T::F32) => map1_with(level, |a: f32, m| convert::f32_to_half::<Bf16>(a, mode::narrow(m))),
+        (T::F16, T::F64) => map1_with(level, |a: f64, m| convert::f64_to_half::<F16>(a, mode::narrow(m))),
+        (T::Bf16, T::F64) => map1_with(level, |a: f64, m| convert::f64_to_half::<Bf16>(a, mode::narrow(m))),
+        (T::F16, T::Bf16) => map1_with(level, |a: u16, m| convert::half_to_other_half::<Bf16, F16>(a, mode::narrow(m))),
+        (T::Bf16, T::F16) => map1_with(level, |a: u16, m| convert::half_to_other_half::<F16, Bf16>(a, mode::narrow(m))),
+        (T::Tf32, T::F32) => map1_with(level, |a: f32, m| convert::f32_to_tf32(a, mode::narrow(m))),
+        (T::F16x2, T::E4m3x2) => map1_with(level, |a: u16, m| widen_pair(a, PackedFormat::E4m3, m)),
+        (T::F16x2, T::E5m2x2) => map1_with(level, |a: u16, m| widen_pair(a, PackedFormat::E5m2, m)),
+        (T::E4m3x2, T::F16x2) => map1_with(level, |a: u32, m| narrow_pair(a, PackedFormat::E4m3, m)),
+        (T::E5m2x2, T::F16x2) => map1_with(level, |a: u32, m| narrow_pair(a, PackedFormat::E5m2, m)),
+        _ => return None,
+    })
+}
+
+fn widen_pair(pair: u16, format: PackedFormat, modifiers: &Modifiers) -> u32 {
+    convert::packed_to_half_x2::<F16>(pair, format, modifiers.relu)
+}
+
+fn narrow_pair(pair: u32, format: PackedFormat, modifiers: &Modifiers) -> u16 {
+    convert::half_x2_to_packed::<F16>(pair, format, modifiers.relu)
+}
+
+/// Two scalars to a packed pair: the first source is the upper half.
+fn cvt_pair(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
+    use ScalarType as T;
+    let level = decoder.level();
+    let handler = match (inst.ty, inst.source_ty) {
+        (T::F16x2, T::F32) => {
+            map2_with(level, |a: f32, b: f32, m| convert::f32_to_half_x2::<F16>(a, b, mode::narrow(m)))
+        }
+        (T::Bf16x2, T::F32) => {
+            map2_with(level, |a: f32, b: f32, m| convert::f32_to_half_x2::<Bf16>(a, b, mode::narrow(m)))
+        }
+        (T::E4m3x2, T::F32) => {
+            map2_with(level, |a: f32, b: f32, m| convert::f32_to_packed(a, b, PackedFormat::E4m3, m.relu))
+        }
+        (T::E5m2x2, T::F32) => {
+            map2_with(level, |a: f32, b: f32, m| convert::f32_to_packed(a, b, PackedFormat::E5m2, m.relu))
+        }
+        _ => return no_such_form(inst),
+    };
+    decoder.apply(inst, handler, &[inst.source_ty; 2], inst.ty)
+}
+
+/// Binds `cvt.pack` for one destination type.
+macro_rules! pack_to {
+    ($level:expr, $source:ty, $bits:literal, $signed:literal) => {
+        map3_with($level, |a: $source, b: $source, c: u32, _| {
+            convert::pack(i64::from(a), i64::from(b), c, PackType { bits: $bits, signed: $signed })
+        })
+    };
+}
+
+pub(super) fn cvt_pack(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
+    use ScalarType as T;
+    let level = decoder.level();
+    let handler = match (inst.ty, inst.source_ty.is_signed()) {
+        (T::S16, true) => pack_to!(level, i32, 16, true),
+        (T::U16, true) => pack_to!(level, i32, 16, false),
+        (T::S8, true) => pack_to!(level, i32, 8, true),
+        (T::U8, true) => pack_to!(level, i32, 8, false),
+        (T::S16, false) => pack_to!(level, u32, 16, true),
+        (T::U16, false) => pack_to!(level, u32, 16, false),
+        (T::S8, false) => pack_to!(level, u32, 8, true),
+        (T::U8, false) => pack_to!(level, u32, 8, false),
+        _ => return no_such_form(inst),
+    };
+    let mut complete = inst.clone();
+    complete.sources.resize(3, Operand::Immediate(0));
+    decoder.apply(&complete, handler, &[inst.source_ty, inst.source_ty, T::U32], T::B32)
+}

@@ -1,0 +1,112 @@
+//! Binding: picks the lane function for an operation, its type and its modifiers.
+//!
+//! One function per row of the operation table, named in its `bind` column, so that an operation without one does not
+//! compile. A binding emits one or more decoded operations.
+
+mod arithmetic;
+mod bits;
+mod control;
+mod convert;
+mod mode;
+mod movement;
+mod predicate;
+mod special;
+mod transfer;
+
+use warplens_ir::Inst;
+use warplens_isa::{Op, ScalarType};
+
+pub(crate) use predicate::copy_predicate;
+
+use crate::code::Unbound;
+use crate::decode::Decoder;
+use crate::raw::{LaneHandler, Source};
+
+use arithmetic::{
+    abs, add, copysign, div, dp2a, dp4a, fma, mad, mad_hi, mad_wide, mad24, mad24_hi, max, min, mul, mul_hi, mul_wide,
+    mul24, mul24_hi, neg, rem, sad, sub, testp,
+};
+use bits::{and, bfe, bfi, bfind, bmsk, brev, clz, cnot, fns, lop3, not, or, popc, prmt, shf, shl, shr, szext, xor};
+use control::{
+    activemask, alloca, bar, bar_warp, branch, branch_indexed, call, elect, exit, match_, nothing, redux, ret, shfl,
+    stack_restore, stack_save, system_call, trap, unsupported, vote,
+};
+use convert::{cvt, cvt_pack};
+use movement::{cvta, isspacep, mov, pack, read_special, unpack};
+use predicate::{selp, set, setp, slct};
+use special::{cos, ex2, lg2, rcp, rsqrt, sin, sqrt, tanh};
+use transfer::{atom, ld, red, st};
+
+type Binding = Result<(), Unbound>;
+
+macro_rules! dispatch {
+    ($($(#[$meta:meta])* $name:ident => { class: $class:ident, bind: $bind:ident })*) => {
+        /// Emits the decoded operations of `inst`.
+        pub(crate) fn bind(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
+            match inst.op { $(Op::$name => $bind(decoder, inst),)* }
+        }
+    };
+}
+
+warplens_isa::with_ops!(dispatch);
+
+/// The operation exists, but not for this type or with these modifiers.
+fn no_such_form(inst: &Inst) -> Binding {
+    Err(Unbound(inst.op, "this form is not emulated yet"))
+}
+
+impl Decoder<'_> {
+    /// Reads the sources of `inst` as values of the given types, applies `handler`, writes a result of type `result`.
+    fn apply(&mut self, inst: &Inst, handler: LaneHandler, types: &[ScalarType], result: ScalarType) -> Binding {
+        if inst.sources.len() < types.len() {
+            return Err(Unbound(inst.op, "an operand is missing"));
+        }
+        let sources: Vec<Source> =
+            types.iter().zip(&inst.sources).map(|(&ty, operand)| self.read(operand, ty)).collect();
+        let destination = self.write(inst.destinations.first().copied().flatten(), result);
+        self.lane(handler, destination, &sources);
+        Ok(())
+    }
+}
+
+/// Evaluates `$body` with `$T` as the Rust integer type of a PTX integer type; `else` for all others.
+macro_rules! for_integer {
+    ($ty:expr, $T:ident => $body:expr, else $other:expr) => {
+        match $ty {
+            warplens_isa::ScalarType::B8 | warplens_isa::ScalarType::U8 => {
+                type $T = u8;
+                $body
+            }
+            warplens_isa::ScalarType::S8 => {
+                type $T = i8;
+                $body
+            }
+            warplens_isa::ScalarType::B16 | warplens_isa::ScalarType::U16 => {
+                type $T = u16;
+                $body
+            }
+            warplens_isa::ScalarType::S16 => {
+                type $T = i16;
+                $body
+            }
+            warplens_isa::ScalarType::B32 | warplens_isa::ScalarType::U32 => {
+                type $T = u32;
+                $body
+            }
+            warplens_isa::ScalarType::S32 => {
+                type $T = i32;
+                $body
+            }
+            warplens_isa::ScalarType::B64 | warplens_isa::ScalarType::U64 => {
+                type $T = u64;
+                $body
+            }
+            warplens_isa::ScalarType::S64 => {
+                type $T = i64;
+                $body
+            }
+            _ => $other,
+        }
+    };
+}
+use for_integer;

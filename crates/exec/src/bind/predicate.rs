@@ -1,0 +1,242 @@
+//! Comparisons and selections.
+
+use warplens_ir::Inst;
+use warplens_isa::{BoolOp, CompareOp, ScalarType};
+
+use super::{Binding, for_integer, no_such_form};
+use crate::decode::Decoder;
+use crate::raw::{LaneHandler, Level, Source, map1, map2, map2_with, map3, map3_with, masks};
+use crate::semantics::compare::{self, CmpOp};
+use crate::semantics::half::{Bf16, F16};
+
+/// The handler that copies a predicate.
+pub(crate) fn copy_predicate(level: Level) -> LaneHandler {
+    masks(level, |a, _| a)
+}
+
+/// Evaluates `$body` with `$OP` as a constant comparison, so that each gets its own loop.
+macro_rules! for_comparison {
+    ($compare:expr, $OP:ident => $body:expr, [$($name:ident)*], else $other:expr) => {
+        match $compare {
+            $(CompareOp::$name => {
+                const $OP: CmpOp = CmpOp::$name;
+                $body
+            })*
+            _ => $other,
+        }
+    };
+}
+
+/// The handler that compares two values of type `source_ty` and writes a predicate.
+fn comparison(level: Level, inst: &Inst, op: CompareOp) -> Option<LaneHandler> {
+    let ftz = inst.modifiers.ftz;
+    Some(match inst.source_ty {
+        ScalarType::F32 => for_comparison!(op, OP => match ftz {
+            true => map2(level, |a: f32, b: f32| compare::float32(OP, a, b, true)),
+            false => map2(level, |a: f32, b: f32| compare::float32(OP, a, b, false)),
+        }, [Eq Ne Lt Le Gt Ge Equ Neu Ltu Leu Gtu Geu Num Nan], else return None),
+        ScalarType::F64 => for_comparison!(op, OP => map2(level, |a: f64, b: f64| compare::float64(OP, a, b)),
+            [Eq Ne Lt Le Gt Ge Equ Neu Ltu Leu Gtu Geu Num Nan], else return None),
+        ScalarType::F16 => map2_with(level, |a: u16, b: u16, m| compare::half::<F16>(operator(m.compare), a, b, m.ftz)),
+        ScalarType::Bf16 => {
+            map2_with(level, |a: u16, b: u16, m| compare::half::<Bf16>(operator(m.compare), a, b, m.ftz))
+        }
+        ty => for_integer!(unsigned_if(ty, op), T => for_comparison!(op,
+            OP => map2(level, |a: T, b: T| compare::integer::<T>(OP, a, b)),
+            [Eq Ne Lt Le Gt Ge Lo Ls Hi Hs], else return None), else return None),
+    })
+}
+
+/// `lo`, `ls`, `hi` and `hs` compare without sign whatever the type says.
+fn unsigned_if(ty: ScalarType, op: CompareOp) -> ScalarType {
+    match (op, ty) {
+        (CompareOp::Lo | CompareOp::Ls | CompareOp::Hi | CompareOp::Hs, ScalarType::S16) => ScalarType::U16,
+        (CompareOp::Lo | CompareOp::Ls | CompareOp::Hi | CompareOp::Hs, ScalarType::S32) => ScalarType::U32,
+        (CompareOp::Lo | CompareOp::Ls | CompareOp::Hi | CompareOp::Hs, ScalarType::S64) => ScalarType::U64,
+        _ => ty,
+    }
+}
+
+fn operator(compare: Option<CompareOp>) -> CmpOp {
+    match compare {
+        Some(CompareOp::Eq) | None => CmpOp::Eq,
+        Some(CompareOp::Ne) => CmpOp::Ne,
+        Some(CompareOp::Lt) => CmpOp::Lt,
+        Some(CompareOp::Le) => CmpOp::Le,
+        Some(CompareOp::Gt) => CmpOp::Gt,
+        Some(CompareOp::Ge) => CmpOp::Ge,
+        Some(CompareOp::Lo) => CmpOp::Lo,
+        Some(CompareOp::Ls) => CmpOp::Ls,
+        Some(CompareOp::Hi) => CmpOp::Hi,
+        Some(CompareOp::Hs) => CmpOp::Hs,
+        Some(CompareOp::Equ) => CmpOp::Equ,
+        Some(CompareOp::Neu) => CmpOp::Neu,
+        Some(CompareOp::Ltu) => CmpOp::Ltu,
+        Some(CompareOp::Leu) => CmpOp::Leu,
+        Some(CompareOp::Gtu) => CmpOp::Gtu,
+        Some(CompareOp::Geu) => CmpOp::Geu,
+        Some(CompareOp::Num) => CmpOp::Num,
+        Some(CompareOp::Nan) => CmpOp::Nan,
+    }
+}
+
+/// Emits the comparison of the first two sources into a temporary or the given predicate.
+fn compare_into(decoder: &mut Decoder<'_>, inst: &Inst, destination: u32) -> Binding {
+    let handler = inst.modifiers.compare.and_then(|op| comparison(decoder.level(), inst, op));
+    let (Some(handler), [a, b, ..]) = (handler, &inst.sources[..]) else { return no_such_form(inst) };
+    let sources = [decoder.read(a, inst.source_ty), decoder.read(b, inst.source_ty)];
+    decoder.lane(handler, destination, &sources);
+    Ok(())
+}
+
+/// The handler that combines a comparison with a predicate, or the complement of the comparison.
+fn combination(level: Level, op: BoolOp, complement: bool) -> LaneHandler {
+    match (op, complement) {
+        (BoolOp::And, false) => masks(level, |a, b| a & b),
+        (BoolOp::Or, false) => masks(level, |a, b| a | b),
+        (BoolOp::Xor, false) => masks(level, |a, b| a ^ b),
+        (BoolOp::And, true) => masks(level, |a, b| !a & b),
+        (BoolOp::Or, true) => masks(level, |a, b| !a | b),
+        (BoolOp::Xor, true) => masks(level, |a, b| !a ^ b),
+    }
+}
+
+pub(super) fn setp(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
+    match inst.source_ty {
+        ScalarType::F16x2 | ScalarType::Bf16x2 => return setp_pair(decoder, inst),
+        _ => {}
+    }
+    let first = inst.destinations.first().copied().flatten();
+    let second = inst.destinations.get(1).copied().flatten();
+    if inst.modifiers.bool_op.is_none() && second.is_none() {
+        let destination = decoder.write(first, ScalarType::Pred);
+        return compare_into(decoder, inst, destination);
+    }
+    // Both results are needed before either register is written: the predicate operand may be one of them.
+    let truth = decoder.temporary_predicate();
+    compare_into(decoder, inst, truth)?;
+    let level = decoder.level();
+    let (op, operand) = match (inst.modifiers.bool_op, inst.sources.get(2)) {
+        (Some(op), Some(operand)) => (op, decoder.read(operand, ScalarType::Pred)),
+        _ => (BoolOp::And, Source::pool(1)),
+    };
+    let complement = decoder.temporary_predicate();
+    if second.is_some() {
+        decoder.lane(combination(level, op, true), complement, &[Source::frame(truth), operand]);
+    }
+    let destination = decoder.write(first, ScalarType::Pred);
+    decoder.lane(combination(level, op, false), destination, &[Source::frame(truth), operand]);
+    if second.is_some() {
+        let destination = decoder.write(second, ScalarType::Pred);
+        decoder.lane(copy_predicate(level), destination, &[Source::frame(complement)]);
+    }
+    Ok(())
+}
+
+/// Packed comparison: the first predicate gets the answer of the low halves, the second that of the high ones.
+fn setp_pair(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
+    let level = decoder.level();
+    let handlers = if inst.source_ty == ScalarType::F16x2 {
+        [
+            map2_with(level, |a: u32, b: u32, m| compare::half_x2::<F16>(operator(m.compare), a, b, m.ftz)[0]),
+            map2_with(level, |a: u32, b: u32, m| compare::half_x2::<F16>(operator(m.compare), a, b, m.ftz)[1]),
+        ]
+    } else {
+        [
+            map2_with(level, |a: u32, b: u32, m| compare::half_x2::<Bf16>(operator(m.compare), a, b, m.ftz)[0]),
+            map2_with(level, |a: u32, b: u32, m| compare::half_x2::<Bf16>(operator(m.compare), a, b, m.ftz)[1]),
+        ]
+    };
+    let [a, b, ..] = &inst.sources[..] else { return no_such_form(inst) };
+    let sources = [decoder.read(a, inst.source_ty), decoder.read(b, inst.source_ty)];
+    let operand = match (inst.modifiers.bool_op, inst.sources.get(2)) {
+        (Some(op), Some(operand)) => Some((op, decoder.read(operand, ScalarType::Pred))),
+        _ => None,
+    };
+    let mut results = Vec::new();
+    for handler in handlers {
+        let truth = decoder.temporary_predicate();
+        decoder.lane(handler, truth, &sources);
+        if let Some((op, operand)) = operand {
+            decoder.lane(combination(level, op, false), truth, &[Source::frame(truth), operand]);
+        }
+        results.push(truth);
+    }
+    for (truth, register) in results.into_iter().zip(&inst.destinations) {
+        let destination = decoder.write(*register, ScalarType::Pred);
+        decoder.lane(copy_predicate(level), destination, &[Source::frame(truth)]);
+    }
+    Ok(())
+}
+
+pub(super) fn set(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
+    let level = decoder.level();
+    if matches!(inst.source_ty, ScalarType::F16x2 | ScalarType::Bf16x2) {
+        return set_pair(decoder, inst);
+    }
+    let truth = decoder.temporary_predicate();
+    compare_into(decoder, inst, truth)?;
+    if let (Some(op), Some(operand)) = (inst.modifiers.bool_op, inst.sources.get(2)) {
+        let operand = decoder.read(operand, ScalarType::Pred);
+        decoder.lane(combination(level, op, false), truth, &[Source::frame(truth), operand]);
+    }
+    let handler = match inst.ty {
+        ScalarType::F32 => map1(level, |truth: bool| compare::set_f32(truth)),
+        ScalarType::F16 => map1(level, |truth: bool| compare::set_half::<F16>(truth)),
+        ScalarType::Bf16 => map1(level, |truth: bool| compare::set_half::<Bf16>(truth)),
+        ScalarType::U16 | ScalarType::S16 => map1(level, |truth: bool| compare::set_u16(truth)),
+        _ => map1(level, |truth: bool| compare::set_u32(truth)),
+    };
+    let destination = decoder.write(inst.destinations.first().copied().flatten(), inst.ty);
+    decoder.lane(handler, destination, &[Source::frame(truth)]);
+    Ok(())
+}
+
+/// Packed comparison into a packed result: 1.0 or 0.0 per half, or all ones or zeros for an integer result.
+fn set_pair(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
+    if inst.modifiers.bool_op.is_some() {
+        return no_such_form(inst);
+    }
+    let level = decoder.level();
+    let handler = match (inst.source_ty, inst.ty) {
+        (ScalarType::F16x2, ScalarType::F16x2) => map2_with(level, |a: u32, b: u32, m| {
+            packed(compare::half_x2::<F16>(operator(m.compare), a, b, m.ftz), compare::set_half::<F16>(true))
+        }),
+        (ScalarType::Bf16x2, ScalarType::Bf16x2) => map2_with(level, |a: u32, b: u32, m| {
+            packed(compare::half_x2::<Bf16>(operator(m.compare), a, b, m.ftz), compare::set_half::<Bf16>(true))
+        }),
+        (ScalarType::F16x2, _) => map2_with(level, |a: u32, b: u32, m| {
+            packed(compare::half_x2::<F16>(operator(m.compare), a, b, m.ftz), 0xffff)
+        }),
+        _ => map2_with(level, |a: u32, b: u32, m| {
+            packed(compare::half_x2::<Bf16>(operator(m.compare), a, b, m.ftz), 0xffff)
+        }),
+    };
+    decoder.apply(inst, handler, &[inst.source_ty; 2], inst.ty)
+}
+
+fn packed([low, high]: [bool; 2], one: u16) -> u32 {
+    let half = |truth| if truth { u32::from(one) } else { 0 };
+    half(low) | half(high) << 16
+}
+
+pub(super) fn selp(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
+    let level = decoder.level();
+    let handler = match inst.ty.bits() {
+        64 => map3(level, |a: u64, b: u64, truth: bool| if truth { a } else { b }),
+        1 => return no_such_form(inst),
+        _ => map3(level, |a: u32, b: u32, truth: bool| if truth { a } else { b }),
+    };
+    decoder.apply(inst, handler, &[inst.ty, inst.ty, ScalarType::Pred], inst.ty)
+}
+
+pub(super) fn slct(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
+    let level = decoder.level();
+    let handler = match (inst.ty.bits(), inst.source_ty) {
+        (64, ScalarType::F32) => map3_with(level, |a: u64, b: u64, c: f32, m| compare::slct_f32(a, b, c, m.ftz)),
+        (64, _) => map3(level, |a: u64, b: u64, c: i32| compare::slct_s32(a, b, c)),
+        (_, ScalarType::F32) => map3_with(level, |a: u32, b: u32, c: f32, m| compare::slct_f32(a, b, c, m.ftz)),
+        _ => map3(level, |a: u32, b: u32, c: i32| compare::slct_s32(a, b, c)),
+    };
+    decoder.apply(inst, handler, &[inst.ty, inst.ty, inst.source_ty], inst.ty)
+}

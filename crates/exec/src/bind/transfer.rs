@@ -1,0 +1,124 @@
+//! Loads, stores and atomics.
+
+use warplens_ir::{Inst, Operand, Register, Width};
+use warplens_isa::{AtomicOp, ScalarType};
+
+use super::movement::half_of;
+use super::{Binding, no_such_form};
+use crate::code::{Base, Kind, MemoryOperation, SINK, Unbound, Wide};
+use crate::decode::Decoder;
+use crate::raw::Source;
+
+pub(super) fn ld(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
+    let mut operation = memory_operation(decoder, inst)?;
+    for &register in &inst.destinations {
+        match register {
+            Some(quad) if quad.width == Width::Quad => {
+                for part in 0..2 {
+                    operation.destinations.push(decoder.write(Some(half_of(quad, part)), ScalarType::B64));
+                }
+            }
+            _ => {
+                let ty = loaded_type(inst.ty, register);
+                operation.destinations.push(decoder.write(register, ty));
+            }
+        }
+    }
+    let index = decoder.memory(operation);
+    decoder.other(Kind::Load(index), [SINK; 2], &[]);
+    Ok(())
+}
+
+/// Loads extend to 32 bits on their own; a pair takes a signed or unsigned word from there.
+fn loaded_type(ty: ScalarType, register: Option<Register>) -> ScalarType {
+    let is_pair = register.is_some_and(|register| register.width == Width::Pair);
+    match ty.bits() {
+        64 => ScalarType::B64,
+        _ if is_pair && ty.is_signed() => ScalarType::S32,
+        _ => ScalarType::B32,
+    }
+}
+
+pub(super) fn st(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
+    let mut operation = memory_operation(decoder, inst)?;
+    for operand in &inst.sources {
+        match operand {
+            Operand::Register(quad) if quad.width == Width::Quad && inst.ty.bits() == 128 => {
+                for part in 0..2 {
+                    operation.sources.push(decoder.read(&Operand::Register(half_of(*quad, part)), ScalarType::B64));
+                }
+            }
+            _ => operation.sources.push(stored(decoder, operand, inst.ty)),
+        }
+    }
+    let index = decoder.memory(operation);
+    decoder.other(Kind::Store(index), [SINK; 2], &[]);
+    Ok(())
+}
+
+fn stored(decoder: &mut Decoder<'_>, operand: &Operand, ty: ScalarType) -> Source {
+    let ty = if ty.bits() == 64 { ScalarType::B64 } else { ScalarType::B32 };
+    decoder.read(operand, ty)
+}
+
+fn memory_operation(decoder: &mut Decoder<'_>, inst: &Inst) -> Result<MemoryOperation, Unbound> {
+    let Some(memory) = &inst.memory else { return Err(Unbound(inst.op, "the address is missing")) };
+    let base = match &memory.base {
+        Operand::Frame(offset) => return Ok(operation(inst, Base::Frame, memory.offset + offset)),
+        Operand::Immediate(address) => Base::Constant(*address),
+        Operand::Variable { variable, offset, generic } => {
+            Base::Constant(decoder.layout().variable_address(*variable, *generic).wrapping_add_signed(*offset))
+        }
+        Operand::Register(register) if register.width == Width::Word => {
+            Base::Word(decoder.read(&memory.base, ScalarType::U32))
+        }
+        operand => Base::Pair(decoder.read(operand, ScalarType::U64)),
+    };
+    Ok(operation(inst, base, memory.offset))
+}
+
+fn operation(inst: &Inst, base: Base, offset: i64) -> MemoryOperation {
+    let memory = inst.memory.as_ref().expect("the caller found an address");
+    let written_bytes = inst.ty.bytes() as u8;
+    MemoryOperation {
+        space: memory.space,
+        base,
+        offset,
+        element_bytes: written_bytes.min(8),
+        elements: memory.elements,
+        written_bytes,
+        sign_extend: inst.ty.is_signed(),
+        destinations: Vec::new(),
+        sources: Vec::new(),
+        atomic: None,
+        ordered: inst.modifiers.ordered,
+    }
+}
+
+pub(super) fn atom(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
+    let Some(op) = inst.modifiers.atomic else { return no_such_form(inst) };
+    if inst.ty.bits() > 64 || !crate::atomic::is_defined(op, inst.ty) {
+        return no_such_form(inst);
+    }
+    let mut operation = memory_operation(decoder, inst)?;
+    operation.atomic = Some((op, inst.ty));
+    operation.ordered = true;
+    let n_operands = if op == AtomicOp::Cas { 2 } else { 1 } * usize::from(operation.elements);
+    if inst.sources.len() != n_operands || (op == AtomicOp::Cas && operation.elements > 1) {
+        return no_such_form(inst);
+    }
+    for operand in &inst.sources {
+        operation.sources.push(stored(decoder, operand, inst.ty));
+    }
+    let ty = if Wide::of_bits(inst.ty.bits()) == Wide::Yes { ScalarType::B64 } else { ScalarType::B32 };
+    for &register in &inst.destinations {
+        operation.destinations.push(decoder.write(register, ty));
+    }
+    let index = decoder.memory(operation);
+    decoder.other(Kind::Atomic(index), [SINK; 2], &[]);
+    Ok(())
+}
+
+pub(super) fn red(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
+    atom(decoder, inst)
+}

@@ -1,0 +1,184 @@
+//! State of a running CTA.
+
+use warplens_ir::FunctionId;
+use warplens_trace::{ActiveMask, CtaId};
+
+use crate::barrier::Barriers;
+use crate::code::Code;
+use crate::divergence::{NO_NODE, Nodes, Path};
+use crate::raw::{Cells, Row};
+
+/// A CTA with its warps and shared memory.
+pub(crate) struct Cta<R> {
+    pub(crate) id: CtaId,
+    pub(crate) coordinates: [u32; 3],
+    pub(crate) shared: Cells,
+    pub(crate) warps: Vec<Warp>,
+    pub(crate) barriers: Barriers,
+    /// What the observer keeps for the CTA.
+    pub(crate) record: R,
+}
+
+/// A warp.
+pub(crate) struct Warp {
+    /// Lanes that have not exited.
+    pub(crate) live: u32,
+    /// Instructions executed.
+    pub(crate) executed: u64,
+    /// Paths that can run; the last one runs next.
+    pub(crate) runnable: Vec<Path>,
+    /// Paths that wait at a barrier.
+    pub(crate) blocked: Vec<Blocked>,
+    pub(crate) nodes: Nodes,
+    /// Register rows of all frames.
+    pub(crate) rows: Vec<Row>,
+    /// Predicates of all frames.
+    pub(crate) predicates: Vec<u32>,
+    /// Local memory: each lane has `local_stride` consecutive bytes.
+    pub(crate) local: Cells,
+    pub(crate) local_stride: u32,
+}
+
+/// A path that waits.
+#[derive(Clone, Debug)]
+pub(crate) struct Blocked {
+    pub(crate) path: Path,
+    pub(crate) at: BlockedAt,
+}
+
+/// What a path waits for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum BlockedAt {
+    /// The other lanes of a member mask, at an operation that takes effect in `lanes`.
+    Lanes { operation: u32, members: u32, lanes: u32 },
+    /// A CTA barrier; the index of its operation in the code.
+    Barrier { barrier: u32, operation: u32 },
+}
+
+/// Memory of finished CTAs, to be used again.
+#[derive(Default)]
+pub(crate) struct Pool {
+    warps: Vec<Warp>,
+    shared: Vec<Cells>,
+}
+
+impl Warp {
+    fn new() -> Self {
+        Self {
+            live: 0,
+            executed: 0,
+            runnable: Vec::new(),
+            blocked: Vec::new(),
+            nodes: Nodes::default(),
+            rows: Vec::new(),
+            predicates: Vec::new(),
+            local: Cells::new(0),
+            local_stride: 0,
+        }
+    }
+
+    /// Puts the warp at the entry of the kernel.
+    fn start(&mut self, code: &Code, kernel: FunctionId, lanes: u32) {
+        let function = &code.functions[kernel];
+        self.live = lanes;
+        self.executed = 0;
+        self.runnable.clear();
+        self.blocked.clear();
+        self.nodes.clear();
+        self.rows.clear();
+        self.rows.resize(function.rows as usize, Row::splat(0));
+        self.predicates.clear();
+        self.predicates.resize(function.predicates as usize, 0);
+        self.local.clear();
+        self.reserve_local(function.local_bytes);
+        self.runnable.push(Path {
+            block: function.entry.expect("a kernel has a body"),
+            operation: None,
+            mask: lanes,
+            function: kernel,
+            rows: 0,
+            predicates: 0,
+            local: 0,
+            node: NO_NODE,
+            frames: Vec::new(),
+        });
+    }
+
+    /// Makes room for `bytes` of local memory per lane.
+    pub(crate) fn reserve_local(&mut self, bytes: u32) {
+        if bytes <= self.local_stride {
+            return;
+        }
+        let stride = bytes.next_power_of_two().max(64);
+        let local = Cells::new(stride as usize * 32);
+        for lane in 0..32 {
+            let old = self.local.read_bytes(lane * self.local_stride as usize, self.local_stride as usize);
+            local.write_bytes(lane * stride as usize, &old);
+        }
+        self.local = local;
+        self.local_stride = stride;
+    }
+
+    /// True when all lanes have exited.
+    pub(crate) fn is_done(&self) -> bool {
+        self.live == 0
+    }
+}
+
+impl Pool {
+    /// A CTA at the entry of the kernel, its shared memory zeroed.
+    pub(crate) fn start<R>(
+        &mut self,
+        code: &Code,
+        kernel: FunctionId,
+        id: CtaId,
+        shape: &CtaShape,
+        record: R,
+    ) -> Cta<R> {
+        let shared = match self.shared.pop() {
+            Some(shared) if shared.len() == shape.shared_bytes => {
+                shared.clear();
+                shared
+            }
+            _ => Cells::new(shape.shared_bytes),
+        };
+        let n_warps = shape.threads.div_ceil(32);
+        let mut warps = Vec::with_capacity(n_warps as usize);
+        for index in 0..n_warps {
+            let mut warp = self.warps.pop().unwrap_or_else(Warp::new);
+            warp.start(code, kernel, ActiveMask::first(shape.threads - 32 * index).0);
+            warps.push(warp);
+        }
+        let barriers = Barriers::new(warps.len());
+        Cta { id, coordinates: shape.coordinates(id), shared, warps, barriers, record }
+    }
+
+    /// Takes back the memory of a finished CTA.
+    pub(crate) fn recycle<R>(&mut self, cta: Cta<R>) -> R {
+        self.warps.extend(cta.warps);
+        self.shared.push(cta.shared);
+        cta.record
+    }
+}
+
+/// What all CTAs of a launch have in common.
+pub(crate) struct CtaShape {
+    pub(crate) grid: [u32; 3],
+    pub(crate) block: [u32; 3],
+    pub(crate) threads: u32,
+    pub(crate) shared_bytes: usize,
+}
+
+impl CtaShape {
+    /// Coordinates of a CTA: x fastest.
+    pub(crate) fn coordinates(&self, id: CtaId) -> [u32; 3] {
+        let [x, y, _] = self.grid;
+        [id.0 % x, id.0 / x % y, id.0 / x / y]
+    }
+
+    /// Coordinates of a thread: x fastest.
+    pub(crate) fn thread(&self, linear: u32) -> [u32; 3] {
+        let [x, y, _] = self.block;
+        [linear % x, linear / x % y, linear / x / y]
+    }
+}

@@ -1,0 +1,569 @@
+//! Decoding: from the IR to [`Code`].
+//!
+//! Registers become rows. A register pair that the code also reads word by word (machine code does; lowered PTX only
+//! at calls) is kept as words and joined in a temporary around each wide use, so that all other pairs can stay side by
+//! side as the vector units like them.
+
+use rustc_hash::FxHashMap;
+use warplens_base::IdMap;
+use warplens_ir::{
+    Bank, CallTarget, Flow, Function, FunctionId, Guard, Inst, Module, Operand, Register, Width, reconvergence,
+};
+use warplens_isa::{BlockId, Modifiers, Op, Pc, ScalarType};
+
+use crate::bind;
+use crate::code::{
+    BarrierOperation, Code, CodeBlock, CodeCall, CodeFlow, CodeFunction, Decoded, DecodedGuard, Kind, MemoryOperation,
+    SINK, Unbound, Wide, function_address,
+};
+use crate::layout::Layout;
+use crate::raw::{LaneHandler, Level, Row, Source};
+use crate::raw::{map1, map2};
+
+/// Something in the kernel's call graph that cannot be executed.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Unsupported {
+    /// The instruction.
+    pub pc: Pc,
+    /// Why.
+    pub reason: String,
+}
+
+/// Decodes `kernel` and every function that it may call.
+pub(crate) fn decode(module: &Module, kernel: FunctionId, layout: &Layout) -> (Code, Vec<Unsupported>) {
+    let level = Level::detect();
+    let mut code = Code {
+        level,
+        operations: Vec::new(),
+        blocks: module.blocks.iter().map(|_| None).collect(),
+        functions: IdMap::filled(module.functions.len(), CodeFunction::default()),
+        pool: Vec::new(),
+        memory: Vec::new(),
+        barriers: Vec::new(),
+        system: Vec::new(),
+    };
+    let points = reconvergence::points(module);
+    let mut unsupported = Vec::new();
+    let mut pool = FxHashMap::default();
+    for function in reachable(module, kernel) {
+        let mut decoder = Decoder::new(module, layout, function, &mut code, &mut pool, &mut unsupported);
+        decoder.function(&points);
+    }
+    (code, unsupported)
+}
+
+/// The kernel and everything that it may call, in order of discovery. An indirect call without a list of candidates may
+/// reach every function whose address is taken.
+pub fn reachable(module: &Module, kernel: FunctionId) -> Vec<FunctionId> {
+    let mut found = vec![kernel];
+    let mut next = 0;
+    while let Some(&function) = found.get(next) {
+        next += 1;
+        for callee in callees(module, function) {
+            if !found.contains(&callee) {
+                found.push(callee);
+            }
+        }
+    }
+    found
+}
+
+fn callees(module: &Module, function: FunctionId) -> Vec<FunctionId> {
+    let mut callees = Vec::new();
+    for block in module.functions[function].block_ids() {
+        match &module.blocks[block].flow {
+            Flow::Call { target: CallTarget::Direct(callee), .. } => callees.push(*callee),
+            Flow::Call { target: CallTarget::Indirect(_, candidates), .. } if candidates.is_empty() => {
+                callees.extend(module.functions.iter().filter(|(_, function)| !function.is_kernel()).map(|(id, _)| id));
+            }
+            Flow::Call { target: CallTarget::Indirect(_, candidates), .. } => callees.extend(candidates),
+            _ => {}
+        }
+    }
+    callees
+}
+
+/// What happens to a temporary after the operation that wrote it.
+enum After {
+    /// The word or pair in `temporary` goes to the words `row` and `row + 1`.
+    Split { temporary: u32, row: u32 },
+    /// The word in `temporary` is extended to the pair at `row`.
+    Extend { temporary: u32, row: u32, ty: ScalarType },
+}
+
+/// Decodes one function.
+pub(crate) struct Decoder<'a> {
+    module: &'a Module,
+    layout: &'a Layout,
+    function: FunctionId,
+    code: &'a mut Code,
+    pool: &'a mut FxHashMap<(u64, bool), u32>,
+    unsupported: &'a mut Vec<Unsupported>,
+    /// By vector word: it is kept as a word of its own even where it is part of a pair.
+    is_split: Vec<bool>,
+    /// First row of the uniform registers.
+    uniform_rows: u32,
+    /// Rows of the registers; temporaries follow.
+    register_rows: u32,
+    register_predicates: u32,
+    temporary_rows: u32,
+    temporary_predicates: u32,
+    most_rows: u32,
+    most_predicates: u32,
+    /// The instruction at work.
+    pc: Pc,
+    modifiers: Modifiers,
+    guard: Option<DecodedGuard>,
+    after: Vec<After>,
+}
+
+impl<'a> Decoder<'a> {
+    fn new(
+        module: &'a Module,
+        layout: &'a Layout,
+        function: FunctionId,
+        code: &'a mut Code,
+        pool: &'a mut FxHashMap<(u64, bool), u32>,
+        unsupported: &'a mut Vec<Unsupported>,
+    ) -> Self {
+        let body = &module.functions[function];
+        let register_rows = body.registers.vector + body.registers.uniform;
+        let register_predicates = body.registers.predicate + body.registers.uniform_predicate;
+        Self {
+            module,
+            layout,
+            function,
+            code,
+            pool,
+            unsupported,
+            is_split: split_words(module, body),
+            uniform_rows: body.registers.vector,
+            register_rows,
+            register_predicates,
+            temporary_rows: 0,
+            temporary_predicates: 0,
+            most_rows: 0,
+            most_predicates: 0,
+            pc: Pc(0),
+            modifiers: Modifiers::default(),
+            guard: None,
+            after: Vec::new(),
+        }
+    }
+
+    fn function(&mut self, points: &IdMap<BlockId, Option<BlockId>>) {
+        let body = &self.module.functions[self.function];
+        for block in body.block_ids() {
+            let decoded = self.block(block, points[block].filter(|_| !body.explicit_convergence));
+            self.code.blocks[block] = Some(decoded);
+        }
+        let rows_of = |registers: &[Register]| {
+            registers.iter().map(|register| (register.index, Wide::of_bits(register.width.bits()))).collect()
+        };
+        self.code.functions[self.function] = CodeFunction {
+            entry: Some(body.first_block),
+            // Two rows behind the last register let a sink or a pair at the end be addressed like any other.
+            rows: self.register_rows + self.most_rows + 2,
+            predicates: self.register_predicates + self.most_predicates + 1,
+            local_bytes: body.local_bytes.next_multiple_of(16),
+            arguments: rows_of(&body.arguments),
+            results: rows_of(&body.results),
+        };
+    }
+
+    fn block(&mut self, id: BlockId, reconvergence: Option<BlockId>) -> CodeBlock {
+        let block = &self.module.blocks[id];
+        let first = self.code.operations.len() as u32;
+        let mut n_instructions = 0;
+        let mut last_pc = None;
+        for inst in &block.insts {
+            if last_pc != Some(inst.pc) {
+                n_instructions += 1;
+                last_pc = Some(inst.pc);
+            }
+            if inst.op.ends_block() {
+                break;
+            }
+            self.inst(inst);
+        }
+        let control = block.insts.last().filter(|inst| inst.op.ends_block());
+        let flow = self.flow(&block.flow, block.insts.last());
+        CodeBlock {
+            operations: first..self.code.operations.len() as u32,
+            n_instructions,
+            guard: control.and_then(|inst| inst.guard).map(|guard| self.guard_source(guard)),
+            flow_pc: block.insts.last().map_or(Pc(0), |inst| inst.pc),
+            flow,
+            reconvergence,
+        }
+    }
+
+    fn flow(&mut self, flow: &Flow, last: Option<&Inst>) -> CodeFlow {
+        if let Some(inst) = last {
+            self.begin(inst);
+        }
+        match flow {
+            Flow::Fallthrough(next) => match last {
+                Some(inst) if inst.op == Op::Bsync => CodeFlow::Sync { barrier: convergence_index(inst), next: *next },
+                _ => CodeFlow::Fallthrough(*next),
+            },
+            Flow::Branch { taken, next } => CodeFlow::Branch { taken: *taken, next: *next },
+            Flow::Indexed { targets, next } => {
+                let operand = last.and_then(|inst| inst.sources.first()).copied().unwrap_or(Operand::Immediate(0));
+                CodeFlow::Indexed { index: self.read(&operand, ScalarType::U32), targets: targets.clone(), next: *next }
+            }
+            Flow::Call { target, next } => self.call(target, last, *next),
+            Flow::Return { next } => CodeFlow::Return { next: *next },
+            Flow::Exit { next } => match last.map(|inst| inst.op) {
+                Some(Op::Trap) => CodeFlow::Trap { next: *next },
+                Some(Op::Unsupported) => CodeFlow::Unsupported,
+                _ => CodeFlow::Exit { next: *next },
+            },
+        }
+    }
+
+    fn call(&mut self, target: &CallTarget, last: Option<&Inst>, next: BlockId) -> CodeFlow {
+        let target = match target {
+            CallTarget::Direct(function) => Ok(*function),
+            CallTarget::Indirect(operand, _) => {
+                let ty = if self.module.address_bits == 64 { ScalarType::U64 } else { ScalarType::U32 };
+                Err((self.read(operand, ty), Wide::of_bits(ty.bits())))
+            }
+        };
+        let sources: &[Operand] = last.map_or(&[], |inst| &inst.sources);
+        let arguments = sources
+            .iter()
+            .map(|operand| {
+                let bits = operand.register().map_or(32, |register| register.width.bits());
+                let ty = if bits > 32 { ScalarType::B64 } else { ScalarType::B32 };
+                (self.read(operand, ty), Wide::of_bits(bits))
+            })
+            .collect();
+        let destinations: &[Option<Register>] = last.map_or(&[], |inst| &inst.destinations);
+        let results = destinations
+            .iter()
+            .map(|register| match register {
+                Some(register) => (self.row(*register), Wide::of_bits(register.width.bits())),
+                None => (SINK, Wide::No),
+            })
+            .collect();
+        CodeFlow::Call(Box::new(CodeCall { target, arguments, results, next }))
+    }
+
+    fn inst(&mut self, inst: &Inst) {
+        self.begin(inst);
+        if let Err(Unbound(op, reason)) = bind::bind(self, inst) {
+            let opcode = self.module.pcs.get(inst.pc).map_or(op.name(), |info| &info.opcode);
+            self.unsupported.push(Unsupported { pc: inst.pc, reason: format!("`{opcode}`: {reason}") });
+            self.other(Kind::Unsupported, [SINK; 2], &[]);
+        }
+        self.finish();
+    }
+
+    fn begin(&mut self, inst: &Inst) {
+        self.pc = inst.pc;
+        self.modifiers = inst.modifiers;
+        self.temporary_rows = 0;
+        self.temporary_predicates = 0;
+        self.guard = None;
+        let Some(guard) = inst.guard else { return };
+        let mut predicate = self.guard_source(guard);
+        if inst.writes().any(|register| register == guard.predicate) {
+            // The instruction changes its own guard; later operations of it must see the old value.
+            let copy = self.temporary_predicate();
+            self.emit(Kind::Lane, bind::copy_predicate(self.level()), [copy, SINK], &[predicate]);
+            predicate = Source::frame(copy);
+        }
+        self.guard = Some(DecodedGuard { predicate, is_reported: !inst.op.ends_block() });
+    }
+
+    fn finish(&mut self) {
+        for after in std::mem::take(&mut self.after) {
+            let level = self.level();
+            match after {
+                After::Split { temporary, row } => {
+                    let low = map1(level, |pair: u64| pair as u32);
+                    let high = map1(level, |pair: u64| (pair >> 32) as u32);
+                    self.emit(Kind::Lane, low, [row, SINK], &[Source::frame(temporary)]);
+                    self.emit(Kind::Lane, high, [row + 1, SINK], &[Source::frame(temporary)]);
+                }
+                After::Extend { temporary, row, ty } => {
+                    let handler = match ty {
+                        ScalarType::S32 => map1(level, |word: i32| i64::from(word)),
+                        ScalarType::S16 => map1(level, |word: i16| i64::from(word)),
+                        ScalarType::S8 => map1(level, |word: i8| i64::from(word)),
+                        _ => map1(level, |word: u32| u64::from(word)),
+                    };
+                    self.emit(Kind::Lane, handler, [row, SINK], &[Source::frame(temporary)]);
+                }
+            }
+        }
+    }
+
+    fn guard_source(&self, guard: Guard) -> Source {
+        let source = Source::frame(self.predicate_index(guard.predicate));
+        if guard.negated { source.negated() } else { source }
+    }
+
+    fn predicate_index(&self, register: Register) -> u32 {
+        match register.bank {
+            Bank::UniformPredicate => self.module.functions[self.function].registers.predicate + register.index,
+            _ => register.index,
+        }
+    }
+
+    fn row(&self, register: Register) -> u32 {
+        match register.bank {
+            Bank::Uniform => self.uniform_rows + register.index,
+            _ => register.index,
+        }
+    }
+
+    fn is_split(&self, register: Register) -> bool {
+        register.width == Width::Pair
+            && register.bank == Bank::Vector
+            && register.words().any(|word| self.is_split.get(word as usize).copied().unwrap_or(false))
+    }
+
+    /// CPU features to choose handlers for.
+    pub(crate) fn level(&self) -> Level {
+        self.code.level
+    }
+
+    /// Width of generic addresses in bits.
+    pub(crate) fn address_type(&self) -> ScalarType {
+        if self.module.address_bits == 32 { ScalarType::U32 } else { ScalarType::U64 }
+    }
+
+    /// The layout of memory.
+    pub(crate) fn layout(&self) -> &'a Layout {
+        self.layout
+    }
+
+    /// A row that nobody else uses during this instruction; the next one is free too.
+    pub(crate) fn temporary(&mut self) -> u32 {
+        let row = self.register_rows + self.temporary_rows;
+        self.temporary_rows += 2;
+        self.most_rows = self.most_rows.max(self.temporary_rows);
+        row
+    }
+
+    /// A predicate that nobody else uses during this instruction.
+    pub(crate) fn temporary_predicate(&mut self) -> u32 {
+        let index = self.register_predicates + self.temporary_predicates;
+        self.temporary_predicates += 1;
+        self.most_predicates = self.most_predicates.max(self.temporary_predicates);
+        index
+    }
+
+    /// The operand that reads a temporary word.
+    pub(crate) fn temporary_operand(&self, row: u32) -> Operand {
+        Operand::Register(Register::vector(row, Width::Word))
+    }
+
+    /// Appends an operation.
+    pub(crate) fn emit(&mut self, kind: Kind, handler: LaneHandler, destinations: [u32; 2], sources: &[Source]) {
+        let mut operands = [Source::default(); 4];
+        operands[..sources.len()].copy_from_slice(sources);
+        let decoded = Decoded {
+            handler,
+            kind,
+            guard: self.guard,
+            destinations,
+            sources: operands,
+            modifiers: self.modifiers,
+            pc: self.pc,
+        };
+        if let Some(guard) = &mut self.guard {
+            guard.is_reported = false;
+        }
+        self.code.operations.push(decoded);
+    }
+
+    /// Appends a lane operation.
+    pub(crate) fn lane(&mut self, handler: LaneHandler, destination: u32, sources: &[Source]) {
+        self.emit(Kind::Lane, handler, [destination, SINK], sources);
+    }
+
+    /// Appends an operation of another kind.
+    pub(crate) fn other(&mut self, kind: Kind, destinations: [u32; 2], sources: &[Source]) {
+        let handler = map1(self.level(), |word: u32| word);
+        self.emit(kind, handler, destinations, sources);
+    }
+
+    /// A constant in the pool.
+    pub(crate) fn constant(&mut self, value: u64, wide: Wide) -> Source {
+        let pool = &mut self.code.pool;
+        let is_wide = wide == Wide::Yes;
+        let index = *self.pool.entry((value, is_wide)).or_insert_with(|| {
+            let index = pool.len() as u32;
+            if is_wide {
+                pool.extend(Row::splat_pair(value));
+            } else {
+                pool.push(Row::splat(value as u32));
+            }
+            index
+        });
+        Source::pool(index)
+    }
+
+    /// The operand as a value of type `ty`.
+    pub(crate) fn read(&mut self, operand: &Operand, ty: ScalarType) -> Source {
+        let wide = Wide::of_bits(ty.bits());
+        match operand {
+            Operand::Immediate(value) if ty == ScalarType::Pred => Source::pool(*value as u32 & 1),
+            Operand::Immediate(value) => self.constant(*value, wide),
+            Operand::NotPredicate(register) => Source::frame(self.predicate_index(*register)).negated(),
+            Operand::Register(register) => self.read_register(*register, wide),
+            Operand::Special(register) => {
+                let row = self.temporary();
+                self.unguarded(|decoder| decoder.other(Kind::Special(*register, wide), [row, SINK], &[]));
+                Source::frame(row)
+            }
+            Operand::Variable { variable, offset, generic } => {
+                let address = self.layout.variable_address(*variable, *generic).wrapping_add_signed(*offset);
+                self.constant(address, wide)
+            }
+            Operand::Frame(offset) => {
+                let row = self.temporary();
+                let offset = self.constant(*offset as u64, Wide::Yes);
+                self.unguarded(|decoder| decoder.other(Kind::FrameAddress(wide), [row, SINK], &[offset]));
+                Source::frame(row)
+            }
+            Operand::Function(function) => self.constant(function_address(*function), wide),
+        }
+    }
+
+    fn read_register(&mut self, register: Register, wide: Wide) -> Source {
+        let level = self.level();
+        match (register.bank, register.width, wide) {
+            (Bank::Predicate | Bank::UniformPredicate, ..) => Source::frame(self.predicate_index(register)),
+            (_, Width::Pair, Wide::Yes) if self.is_split(register) => {
+                let row = self.temporary();
+                let join = map2(level, |low: u32, high: u32| u64::from(low) | u64::from(high) << 32);
+                let words = [Source::frame(register.index), Source::frame(register.index + 1)];
+                self.unguarded(|decoder| decoder.lane(join, row, &words));
+                Source::frame(row)
+            }
+            (_, Width::Pair | Width::Quad, Wide::No) if !self.is_split(register) => {
+                let row = self.temporary();
+                let narrow = map1(level, |pair: u64| pair as u32);
+                let source = Source::frame(self.row(register));
+                self.unguarded(|decoder| decoder.lane(narrow, row, &[source]));
+                Source::frame(row)
+            }
+            (_, Width::Word, Wide::Yes) => {
+                let row = self.temporary();
+                let extend = map1(level, |word: u32| u64::from(word));
+                let source = Source::frame(self.row(register));
+                self.unguarded(|decoder| decoder.lane(extend, row, &[source]));
+                Source::frame(row)
+            }
+            _ => Source::frame(self.row(register)),
+        }
+    }
+
+    /// Where a result of type `ty` is to be written for `register`.
+    pub(crate) fn write(&mut self, register: Option<Register>, ty: ScalarType) -> u32 {
+        let Some(register) = register else {
+            return if ty == ScalarType::Pred { self.temporary_predicate() } else { self.temporary() };
+        };
+        if matches!(register.bank, Bank::Predicate | Bank::UniformPredicate) {
+            return self.predicate_index(register);
+        }
+        let row = self.row(register);
+        match (register.width, Wide::of_bits(ty.bits())) {
+            (Width::Pair, Wide::Yes) if self.is_split(register) => {
+                let temporary = self.temporary();
+                self.after.push(After::Split { temporary, row });
+                temporary
+            }
+            (Width::Pair, Wide::No) => {
+                let temporary = self.temporary();
+                let extended = if self.is_split(register) { self.temporary() } else { row };
+                self.after.push(After::Extend { temporary, row: extended, ty });
+                if extended != row {
+                    self.after.push(After::Split { temporary: extended, row });
+                }
+                temporary
+            }
+            _ => row,
+        }
+    }
+
+    /// Operations that fetch operands run in all active lanes and do not report the guard.
+    fn unguarded(&mut self, emit: impl FnOnce(&mut Self)) {
+        let guard = self.guard.take();
+        emit(self);
+        self.guard = guard;
+    }
+
+    /// Adds a memory operation and returns its index.
+    pub(crate) fn memory(&mut self, operation: MemoryOperation) -> u32 {
+        self.code.memory.push(operation);
+        self.code.memory.len() as u32 - 1
+    }
+
+    /// Adds a barrier and returns its index.
+    pub(crate) fn barrier(&mut self, operation: BarrierOperation) -> u32 {
+        self.code.barriers.push(operation);
+        self.code.barriers.len() as u32 - 1
+    }
+
+    /// Adds the arguments of a device runtime service and returns their index.
+    pub(crate) fn system(&mut self, arguments: Vec<(Source, Wide)>) -> u32 {
+        self.code.system.push(arguments);
+        self.code.system.len() as u32 - 1
+    }
+}
+
+fn convergence_index(inst: &Inst) -> u32 {
+    inst.reads().find(|register| register.bank == Bank::Convergence).map_or(0, |register| register.index)
+}
+
+/// The vector words that some instruction uses on their own and another as part of a pair, or as parts of different
+/// pairs. Words of one pair share the fate; so do overlapping pairs.
+fn split_words(module: &Module, function: &Function) -> Vec<bool> {
+    let n_words = function.registers.vector as usize;
+    // First word of the pair that a word was seen in (itself for a single word).
+    let mut seen: Vec<Option<(u32, Width)>> = vec![None; n_words];
+    let mut split = vec![false; n_words];
+    let pairs_of = |register: Register| -> Vec<Register> {
+        match register.width {
+            Width::Quad => vec![
+                Register { width: Width::Pair, ..register },
+                Register { width: Width::Pair, index: register.index + 2, ..register },
+            ],
+            _ => vec![register],
+        }
+    };
+    let insts = function.block_ids().flat_map(|block| &module.blocks[block].insts);
+    let registers = insts.flat_map(|inst| inst.reads().chain(inst.writes()).collect::<Vec<_>>());
+    let all = registers.chain(function.arguments.iter().copied()).chain(function.results.iter().copied());
+    let uses: Vec<Register> = all.filter(|register| register.bank == Bank::Vector).flat_map(pairs_of).collect();
+    for register in &uses {
+        let shape = (register.index, register.width);
+        for word in register.words() {
+            let word = word as usize;
+            match seen[word] {
+                None => seen[word] = Some(shape),
+                Some(other) if other != shape => split[word] = true,
+                Some(_) => {}
+            }
+        }
+    }
+    loop {
+        let mut changed = false;
+        for register in &uses {
+            let words = register.words();
+            if words.clone().any(|word| split[word as usize]) {
+                for word in words {
+                    changed |= !std::mem::replace(&mut split[word as usize], true);
+                }
+            }
+        }
+        if !changed {
+            return split;
+        }
+    }
+}

@@ -1,0 +1,230 @@
+//! What can go wrong while a kernel runs.
+
+use std::fmt;
+
+use thiserror::Error;
+use warplens_isa::{Pc, StateSpace};
+
+use crate::decode::Unsupported;
+
+/// A thread of a launch.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ThreadCoordinates {
+    /// CTA in the grid.
+    pub cta: [u32; 3],
+    /// Thread in the CTA.
+    pub thread: [u32; 3],
+}
+
+impl fmt::Display for ThreadCoordinates {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [cx, cy, cz] = self.cta;
+        let [tx, ty, tz] = self.thread;
+        write!(f, "block ({cx},{cy},{cz}) thread ({tx},{ty},{tz})")
+    }
+}
+
+/// Why an access was refused.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum AccessFault {
+    /// The address belongs to no buffer, or runs over the end of one.
+    OutOfBounds,
+    /// The address is not a multiple of the access size.
+    Misaligned,
+    /// The address lies in the first page, which is never mapped.
+    Null,
+    /// The address belongs to another state space.
+    OtherSpace(StateSpace),
+    /// The memory cannot be written.
+    ReadOnly,
+}
+
+/// A refused memory access.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct AccessError {
+    /// Why.
+    pub fault: AccessFault,
+    /// The memory instruction.
+    pub pc: Pc,
+    /// Thread that made it: the lowest lane concerned.
+    pub thread: ThreadCoordinates,
+    /// State space as the instruction writes it.
+    pub space: StateSpace,
+    /// "load", "store" or "atomic".
+    pub kind: &'static str,
+    /// Address.
+    pub address: u64,
+    /// Bytes accessed.
+    pub bytes: u32,
+    /// The buffer nearest to the address.
+    pub nearest: Option<NearestBuffer>,
+}
+
+/// The buffer nearest to a bad address.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct NearestBuffer {
+    /// Its name.
+    pub name: String,
+    /// Its first address.
+    pub base: u64,
+    /// Its size in bytes.
+    pub bytes: u64,
+    /// Position of the access relative to the buffer's first byte.
+    pub offset: i128,
+}
+
+impl fmt::Display for NearestBuffer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { name, bytes, offset, .. } = self;
+        let size = i128::from(*bytes);
+        if *offset < 0 {
+            write!(f, "{} bytes before `{name}`, which has {bytes} bytes", -offset)
+        } else if *offset >= size {
+            write!(f, "{} bytes after the end of `{name}`, which has {bytes} bytes", offset - size)
+        } else {
+            write!(f, "at byte {offset} of `{name}`, which has {bytes} bytes")
+        }
+    }
+}
+
+impl fmt::Display for AccessError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let what = match self.fault {
+            AccessFault::OutOfBounds => "out-of-bounds".to_owned(),
+            AccessFault::Misaligned => "misaligned".to_owned(),
+            AccessFault::Null => "null-pointer".to_owned(),
+            AccessFault::OtherSpace(space) => format!("wrong-space ({space} address)"),
+            AccessFault::ReadOnly => "read-only".to_owned(),
+        };
+        let Self { kind, bytes, space, address, thread, .. } = self;
+        write!(f, "{what} {space} {kind} of {bytes} bytes at {address:#x} by {thread}")?;
+        match &self.nearest {
+            Some(nearest) => write!(f, ": {nearest}"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// A warp that waits at a barrier that cannot complete.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct WaitingWarp {
+    /// CTA in the grid.
+    pub cta: [u32; 3],
+    /// Warp in the CTA.
+    pub warp: u32,
+    /// Lanes that wait.
+    pub lanes: u32,
+    /// What they wait at; `None` for lanes that wait to reconverge with lanes that wait elsewhere.
+    pub at: Option<Pc>,
+    /// Number of the barrier, for CTA barriers.
+    pub barrier: Option<u32>,
+}
+
+/// Why a launch stopped.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+#[non_exhaustive]
+pub enum ExecError {
+    /// An instruction of the call graph cannot be executed; found before anything ran.
+    #[error("{} instructions of the kernel cannot be executed", .0.len())]
+    Unsupported(Vec<Unsupported>),
+    /// An instruction that cannot be executed was reached.
+    #[error("an instruction that cannot be executed was reached by {thread}")]
+    ReachedUnsupported {
+        /// The instruction.
+        pc: Pc,
+        /// Thread that reached it.
+        thread: ThreadCoordinates,
+    },
+    /// A refused memory access.
+    #[error("{0}")]
+    Access(Box<AccessError>),
+    /// The instruction budget is used up.
+    #[error("{} in block ({},{},{})", budget_text(*budget, *warp), cta[0], cta[1], cta[2])]
+    Budget {
+        /// The budget of a warp in instructions.
+        budget: u64,
+        /// CTA that was running.
+        cta: [u32; 3],
+        /// The warp that used its budget up; `None` if the warps of a kernel that waits did so together.
+        warp: Option<u32>,
+        /// Where it was.
+        pc: Pc,
+    },
+    /// A barrier that can never complete.
+    #[error("deadlock: {} warps wait at barriers that can never complete", .0.len())]
+    Deadlock(Vec<WaitingWarp>),
+    /// A `trap` instruction, or a failed device assertion.
+    #[error("{message} by {thread}")]
+    Trap {
+        /// The instruction.
+        pc: Pc,
+        /// Thread that executed it.
+        thread: ThreadCoordinates,
+        /// What happened.
+        message: String,
+    },
+    /// The call stack grew beyond its limit.
+    #[error("stack overflow: more than {limit} bytes of frames in {thread}")]
+    StackOverflow {
+        /// The call.
+        pc: Pc,
+        /// Thread that made it.
+        thread: ThreadCoordinates,
+        /// Limit in bytes per thread.
+        limit: u64,
+    },
+    /// An indirect call or branch to an address that is no function or target.
+    #[error("indirect {what} to {address:#x}, which is no target, by {thread}")]
+    BadTarget {
+        /// The instruction.
+        pc: Pc,
+        /// Thread that executed it.
+        thread: ThreadCoordinates,
+        /// "call" or "branch".
+        what: &'static str,
+        /// Address or index.
+        address: u64,
+    },
+    /// A barrier number beyond 15 or a thread count of zero.
+    #[error("barrier {barrier} with {count} threads is impossible, by {thread}")]
+    BadBarrier {
+        /// The instruction.
+        pc: Pc,
+        /// Thread that executed it.
+        thread: ThreadCoordinates,
+        /// Barrier number.
+        barrier: u32,
+        /// Thread count.
+        count: u32,
+    },
+}
+
+fn budget_text(budget: u64, warp: Option<u32>) -> String {
+    match warp {
+        Some(warp) => format!("warp {warp} has executed its budget of {budget} instructions"),
+        None => format!(
+            "warps that wait for each other have executed {SPIN_FACTOR} times the budget of {budget} instructions"
+        ),
+    }
+}
+
+/// How many times the budget of one warp the warps of a kernel may execute together, if it is one in which threads wait
+/// for each other: there all of them can spin.
+pub(crate) const SPIN_FACTOR: u64 = 20;
+
+impl ExecError {
+    /// The instruction that the error points at.
+    pub fn pc(&self) -> Option<Pc> {
+        match self {
+            Self::Unsupported(list) => list.first().map(|unsupported| unsupported.pc),
+            Self::Access(error) => Some(error.pc),
+            Self::Deadlock(warps) => warps.iter().find_map(|warp| warp.at),
+            Self::ReachedUnsupported { pc, .. }
+            | Self::Budget { pc, .. }
+            | Self::Trap { pc, .. }
+            | Self::StackOverflow { pc, .. }
+            | Self::BadTarget { pc, .. }
+            | Self::BadBarrier { pc, .. } => Some(*pc),
+        }
+    }
+}

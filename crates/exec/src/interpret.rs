@@ -1,0 +1,807 @@
+//! The interpreter: runs the paths of a warp block by block.
+
+use warplens_ir::FunctionId;
+use warplens_isa::{BlockId, Pc};
+use warplens_trace::{ActiveMask, Observer, WarpIndex};
+
+use crate::code::{CodeBlock, CodeCall, CodeFlow, Decoded, Kind, SINK, Wide};
+use crate::cta::{Blocked, BlockedAt, Cta, Warp};
+use crate::divergence::{Frame, Meeting, NO_NODE, Path};
+use crate::error::{ExecError, ThreadCoordinates, WaitingWarp};
+use crate::grid::{LaunchSummary, Shared};
+use crate::memory::BufferId;
+use crate::program::Order;
+use crate::raw::{Cells, Lanes, Leveled, Row, Source, call, with_level};
+
+/// Instructions after which a path that may be spinning lets others run.
+const SPIN_QUANTUM: u64 = 4096;
+/// The same for kernels in which nothing looks like a spin: now and then, to look at the budget.
+const QUANTUM: u64 = 1 << 22;
+/// Stack of a thread: frames of local memory and registers together.
+const STACK_LIMIT: u64 = 512 << 10;
+
+/// How a CTA left the interpreter.
+pub(crate) enum CtaStatus {
+    /// All threads have exited.
+    Done,
+    /// Some threads wait for something outside of the CTA.
+    Yielded,
+}
+
+/// How a path left the interpreter.
+enum PathStatus {
+    /// It ended, waits, or split; the warp knows.
+    Parted,
+    /// It has used up its quantum and is runnable again.
+    Yielded,
+}
+
+/// One host thread's interpreter.
+pub(crate) struct Worker<'a, O: Observer> {
+    pub(crate) shared: &'a Shared<'a>,
+    pub(crate) observer: O,
+    fuel: u64,
+    summary: LaunchSummary,
+    /// By memory operation: base and id of the buffer that it touched last.
+    pub(crate) last_buffer: Vec<(u64, BufferId)>,
+    /// By warp: the three thread indices.
+    pub(crate) thread_index: Vec<[Row; 3]>,
+    quantum: u64,
+}
+
+/// Everything that the operations of a block work on.
+pub(crate) struct Context<'w, R> {
+    pub(crate) warp_index: u32,
+    pub(crate) coordinates: [u32; 3],
+    pub(crate) shared: &'w Cells,
+    pub(crate) local: LocalMemory<'w>,
+    pub(crate) record: &'w mut R,
+}
+
+/// Local memory of a warp as one frame sees it.
+pub(crate) struct LocalMemory<'w> {
+    pub(crate) cells: &'w Cells,
+    /// First byte of the frame.
+    pub(crate) base: u32,
+    /// One past the last byte of the frame.
+    pub(crate) top: u32,
+    /// Bytes from one lane to the next.
+    pub(crate) stride: u32,
+}
+
+impl<'a, O: Observer> Worker<'a, O> {
+    pub(crate) fn new(shared: &'a Shared<'a>, observer: O) -> Self {
+        let n_warps = shared.shape.threads.div_ceil(32);
+        let thread_index = (0..n_warps)
+            .map(|warp| {
+                let mut rows = [Row::splat(0); 3];
+                for lane in 0..32 {
+                    let thread = shared.shape.thread(warp * 32 + lane);
+                    for axis in 0..3 {
+                        rows[axis].0[lane as usize] = thread[axis];
+                    }
+                }
+                rows
+            })
+            .collect();
+        let device_start = (shared.device.buffer(BufferId(0)).base, BufferId(0));
+        let communicates = matches!(shared.program.order(), Order::Communicating(_));
+        Self {
+            shared,
+            observer,
+            fuel: 0,
+            summary: LaunchSummary::default(),
+            last_buffer: vec![device_start; shared.code().memory.len()],
+            thread_index,
+            quantum: if communicates { SPIN_QUANTUM } else { QUANTUM },
+        }
+    }
+
+    pub(crate) fn begin_cta(&mut self, id: warplens_trace::CtaId) -> O::Cta {
+        self.observer.begin_cta(id)
+    }
+
+    pub(crate) fn end_cta(&mut self, record: O::Cta) {
+        self.observer.end_cta(record);
+    }
+
+    pub(crate) fn finish(self) -> (O, LaunchSummary) {
+        (self.observer, self.summary)
+    }
+
+    /// Instructions executed so far: what the clock registers show.
+    pub(crate) fn clock(&self) -> u64 {
+        self.summary.warp_instructions
+    }
+
+    pub(crate) fn print(&mut self, text: &[u8]) {
+        self.summary.output.extend_from_slice(text);
+    }
+
+    /// Runs a CTA until it ends or can only wait for others.
+    pub(crate) fn run_cta(&mut self, cta: &mut Cta<O::Cta>) -> Result<CtaStatus, ExecError> {
+        loop {
+            let mut yielded = false;
+            let mut progressed = false;
+            for warp in 0..cta.warps.len() {
+                let mut turns = 0;
+                while let Some(path) = cta.warps[warp].runnable.pop() {
+                    let before = self.summary.warp_instructions;
+                    let status = self.run_path(cta, warp, path)?;
+                    cta.warps[warp].executed += self.summary.warp_instructions - before;
+                    match status {
+                        PathStatus::Parted => progressed = true,
+                        PathStatus::Yielded => {
+                            self.check_budget(cta, warp)?;
+                            yielded = true;
+                            turns += 1;
+                            if turns > cta.warps[warp].runnable.len() {
+                                break;
+                            }
+                        }
+                    }
+                }
+            }
+            if cta.warps.iter().all(Warp::is_done) {
+                return Ok(CtaStatus::Done);
+            }
+            if yielded && !progressed && self.may_spin() {
+                self.note_order(cta, None);
+                return Ok(CtaStatus::Yielded);
+            }
+            if !yielded && !progressed && !self.release_lanes(cta)? {
+                return Err(self.deadlock(cta));
+            }
+        }
+    }
+
+    /// True when a path that runs on may be waiting for another one.
+    fn may_spin(&self) -> bool {
+        self.quantum == SPIN_QUANTUM
+    }
+
+    /// Gives the launch up when a warp has executed more than its share.
+    fn check_budget(&self, cta: &Cta<O::Cta>, warp: usize) -> Result<(), ExecError> {
+        let budget = self.shared.launch.budget;
+        if cta.warps[warp].executed <= budget {
+            return Ok(());
+        }
+        let block = cta.warps[warp].runnable.first().map(|path| self.shared.code().block(path.block));
+        let pc = block.map_or(Pc(0), |block| block.flow_pc);
+        Err(ExecError::Budget { budget, cta: cta.coordinates, warp: Some(warp as u32), pc })
+    }
+
+    /// Tells the observer that progress depends on who runs first.
+    fn note_order(&mut self, cta: &mut Cta<O::Cta>, pc: Option<Pc>) {
+        if O::RECORDS {
+            let deciding = match self.shared.program.order() {
+                Order::Communicating(pc) => pc,
+                _ => Pc(0),
+            };
+            self.observer.order_dependent(&mut cta.record, pc.unwrap_or(deciding));
+        }
+    }
+
+    /// Nothing can run: lanes that wait for members which will never come go on without them, as they do on GPUs
+    /// without independent thread scheduling.
+    fn release_lanes(&mut self, cta: &mut Cta<O::Cta>) -> Result<bool, ExecError> {
+        for warp in 0..cta.warps.len() {
+            let waits_for_lanes = |blocked: &Blocked| matches!(blocked.at, BlockedAt::Lanes { .. });
+            if let Some(index) = cta.warps[warp].blocked.iter().position(waits_for_lanes) {
+                let blocked = cta.warps[warp].blocked.swap_remove(index);
+                self.exchange_together(cta, warp, blocked)?;
+                self.note_order(cta, None);
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    fn deadlock(&self, cta: &Cta<O::Cta>) -> ExecError {
+        let mut waiting = Vec::new();
+        for (index, warp) in cta.warps.iter().enumerate() {
+            let base = WaitingWarp { cta: cta.coordinates, warp: index as u32, lanes: 0, at: None, barrier: None };
+            for blocked in &warp.blocked {
+                let (operation, barrier) = match blocked.at {
+                    BlockedAt::Lanes { operation, .. } => (operation, None),
+                    BlockedAt::Barrier { barrier, operation } => (operation, Some(barrier)),
+                };
+                let at = Some(self.shared.code().operations[operation as usize].pc);
+                waiting.push(WaitingWarp { lanes: blocked.path.mask, at, barrier, ..base });
+            }
+            let lanes = warp.nodes.waiting_lanes() & warp.live;
+            if lanes != 0 {
+                waiting.push(WaitingWarp { lanes, ..base });
+            }
+        }
+        ExecError::Deadlock(waiting)
+    }
+
+    fn run_path(&mut self, cta: &mut Cta<O::Cta>, warp: usize, path: Path) -> Result<PathStatus, ExecError> {
+        with_level(self.shared.code().level, RunPath { worker: self, cta, warp, path })
+    }
+
+    pub(crate) fn thread(&self, cta: [u32; 3], warp: u32, lanes: u32) -> ThreadCoordinates {
+        let thread = self.shared.shape.thread(warp * 32 + lanes.trailing_zeros().min(31));
+        ThreadCoordinates { cta, thread }
+    }
+}
+
+struct RunPath<'x, 'a, O: Observer> {
+    worker: &'x mut Worker<'a, O>,
+    cta: &'x mut Cta<O::Cta>,
+    warp: usize,
+    path: Path,
+}
+
+impl<O: Observer> Leveled for RunPath<'_, '_, O> {
+    type Output = Result<PathStatus, ExecError>;
+
+    #[inline(always)]
+    fn run(self) -> Self::Output {
+        let Self { worker, cta, warp, mut path } = self;
+        let limit = worker.summary.warp_instructions + worker.quantum;
+        loop {
+            let block = worker.shared.code().block(path.block);
+            let first = match path.operation.take() {
+                Some(operation) => operation,
+                None => {
+                    worker.enter_block(cta, warp, &path, block)?;
+                    block.operations.start
+                }
+            };
+            match worker.run_block(cta, warp, &mut path, block, first)? {
+                BlockEnd::Through => {}
+                BlockEnd::Again => continue,
+                BlockEnd::Blocked => return Ok(PathStatus::Parted),
+            }
+            match worker.follow(cta, warp, path, block)? {
+                Some(next) => path = next,
+                None => return Ok(PathStatus::Parted),
+            }
+            if worker.summary.warp_instructions > limit {
+                worker.give_way(cta, warp, path);
+                return Ok(PathStatus::Yielded);
+            }
+        }
+    }
+}
+
+/// How the operations of a block ended.
+enum BlockEnd {
+    /// Control goes on as the block's flow says.
+    Through,
+    /// The path goes on inside the block, at the operation that it names.
+    Again,
+    /// The path waits; the warp has taken it.
+    Blocked,
+}
+
+impl<O: Observer> Worker<'_, O> {
+    #[inline(always)]
+    fn enter_block(
+        &mut self,
+        cta: &mut Cta<O::Cta>,
+        warp: usize,
+        path: &Path,
+        block: &CodeBlock,
+    ) -> Result<(), ExecError> {
+        let n = u64::from(block.n_instructions);
+        if self.fuel <= n {
+            self.fuel += self.shared.refuel();
+            if self.fuel <= n {
+                let budget = self.shared.launch.budget;
+                return Err(ExecError::Budget { budget, cta: cta.coordinates, warp: None, pc: block.flow_pc });
+            }
+        }
+        self.fuel -= n.max(1);
+        self.summary.warp_instructions += n;
+        self.summary.thread_instructions += n * u64::from(path.mask.count_ones());
+        if O::RECORDS {
+            let warp = WarpIndex(warp as u32);
+            self.observer.block(&mut cta.record, warp, path.block, ActiveMask(path.mask));
+        }
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn run_block(
+        &mut self,
+        cta: &mut Cta<O::Cta>,
+        warp_index: usize,
+        path: &mut Path,
+        block: &CodeBlock,
+        first: u32,
+    ) -> Result<BlockEnd, ExecError> {
+        let code = self.shared.code();
+        let Cta { warps, shared, record, coordinates, .. } = cta;
+        let warp = &mut warps[warp_index];
+        let function = &code.functions[path.function];
+        let local_top = path.local + function.local_bytes;
+        let mut lanes = Lanes {
+            rows: &mut warp.rows[path.rows as usize..],
+            predicates: &mut warp.predicates[path.predicates as usize..],
+            pool: &code.pool,
+            mask: path.mask,
+        };
+        let local = LocalMemory { cells: &warp.local, base: path.local, top: local_top, stride: warp.local_stride };
+        let mut context = Context { warp_index: warp_index as u32, coordinates: *coordinates, shared, local, record };
+        let operations = &code.operations[first as usize..block.operations.end as usize];
+        for (index, decoded) in operations.iter().enumerate() {
+            lanes.mask = path.mask;
+            if let Some(guard) = decoded.guard {
+                lanes.mask &= lanes.predicate(guard.predicate);
+                if O::RECORDS && guard.is_reported {
+                    let (active, on) = (ActiveMask(path.mask), ActiveMask(lanes.mask));
+                    self.observer.predicated(context.record, WarpIndex(warp_index as u32), decoded.pc, active, on);
+                }
+                if lanes.mask == 0 {
+                    continue;
+                }
+            }
+            match decoded.kind {
+                Kind::Lane => call(decoded.handler, &mut lanes, decoded),
+                Kind::Load(operation) => {
+                    let memory = &code.memory[operation as usize];
+                    self.load(&mut context, &mut lanes, memory, operation, decoded.pc)?;
+                }
+                Kind::Store(operation) => {
+                    let memory = &code.memory[operation as usize];
+                    self.store(&mut context, &mut lanes, memory, operation, decoded.pc)?;
+                }
+                Kind::Atomic(operation) => {
+                    let memory = &code.memory[operation as usize];
+                    self.atomic(&mut context, &mut lanes, memory, operation, decoded.pc)?;
+                }
+                Kind::Special(register, wide) => self.special(&context, &mut lanes, decoded, register, wide),
+                Kind::FrameAddress(wide) => {
+                    let offset = lanes.pairs(decoded.sources[0])[0].wrapping_add(u64::from(path.local));
+                    set_value(&mut lanes, decoded.destinations[0], wide, offset);
+                }
+                Kind::InSpace(space, wide) => self.in_space(&mut lanes, decoded, space, wide),
+                Kind::ActiveMask => {
+                    let mask = lanes.mask;
+                    set_value(&mut lanes, decoded.destinations[0], Wide::No, u64::from(mask));
+                }
+                Kind::OpenRegion(barrier) => {
+                    path.node = warp.nodes.open(Meeting::Barrier(barrier), path.mask, path.node);
+                }
+                Kind::System(arguments) => {
+                    let arguments = &code.system[arguments as usize];
+                    self.system_call(&mut context, &mut lanes, decoded, arguments)?;
+                }
+                Kind::Unsupported => {
+                    let thread = self.thread(*coordinates, warp_index as u32, lanes.mask);
+                    return Err(ExecError::ReachedUnsupported { pc: decoded.pc, thread });
+                }
+                Kind::Shuffle | Kind::Vote | Kind::Match(_) | Kind::Redux(_) | Kind::Elect | Kind::BarrierWarp => {
+                    let members = members(&lanes, decoded) & warp.live;
+                    if members & !path.mask == 0 {
+                        crate::exchange::exchange(&mut lanes, decoded);
+                        continue;
+                    }
+                    let operation = first + index as u32;
+                    let at = BlockedAt::Lanes { operation, members, lanes: lanes.mask };
+                    let path = Path { operation: Some(operation), ..path.clone() };
+                    self.wait_for_lanes(cta, warp_index, Blocked { path, at })?;
+                    return Ok(BlockEnd::Blocked);
+                }
+                Kind::Barrier(barrier) => {
+                    let operation = first + index as u32;
+                    let lanes_here = lanes.mask;
+                    if self.wait_at_barrier(cta, warp_index, path, lanes_here, barrier, operation)? {
+                        return Ok(BlockEnd::Blocked);
+                    }
+                    path.operation = Some(operation + 1);
+                    return Ok(BlockEnd::Again);
+                }
+            }
+        }
+        Ok(BlockEnd::Through)
+    }
+
+    /// Follows the flow of a block that has been executed. Returns the path that goes on at once, if one does.
+    #[inline(always)]
+    fn follow(
+        &mut self,
+        cta: &mut Cta<O::Cta>,
+        warp_index: usize,
+        mut path: Path,
+        block: &CodeBlock,
+    ) -> Result<Option<Path>, ExecError> {
+        let on = match block.guard {
+            None => path.mask,
+            Some(guard) => {
+                let on = path.mask & self.flow_predicate(cta, warp_index, &path, guard);
+                if O::RECORDS {
+                    let (warp, active) = (WarpIndex(warp_index as u32), ActiveMask(path.mask));
+                    self.observer.predicated(&mut cta.record, warp, block.flow_pc, active, ActiveMask(on));
+                }
+                on
+            }
+        };
+        let warp = &mut cta.warps[warp_index];
+        match &block.flow {
+            CodeFlow::Fallthrough(next) => Ok(go(warp, path, *next)),
+            CodeFlow::Branch { taken, next } => match next {
+                None => Ok(go(warp, path, *taken)),
+                Some(_) if on == path.mask => Ok(go(warp, path, *taken)),
+                Some(next) if on == 0 => Ok(go(warp, path, *next)),
+                Some(next) => {
+                    let off = path.mask & !on;
+                    Ok(split(warp, path, block, &[(*taken, on), (*next, off)]))
+                }
+            },
+            CodeFlow::Sync { barrier, next } => {
+                path.block = *next;
+                if warp.nodes.meets_at(&path, Meeting::Barrier(*barrier)) {
+                    return Ok(warp.nodes.arrive(path).and_then(|path| meet(warp, path)));
+                }
+                Ok(Some(path))
+            }
+            CodeFlow::Exit { next } => self.exit(cta, warp_index, path, on, *next),
+            CodeFlow::Return { next } if path.frames.is_empty() => self.exit(cta, warp_index, path, on, *next),
+            _ => self.follow_rarely(cta, warp_index, path, block, on),
+        }
+    }
+
+    #[inline(always)]
+    fn flow_predicate(&self, cta: &mut Cta<O::Cta>, warp: usize, path: &Path, guard: Source) -> u32 {
+        let warp = &mut cta.warps[warp];
+        let lanes = Lanes {
+            rows: &mut [],
+            predicates: &mut warp.predicates[path.predicates as usize..],
+            pool: &[],
+            mask: path.mask,
+        };
+        lanes.predicate(guard)
+    }
+
+    #[inline(never)]
+    fn follow_rarely(
+        &mut self,
+        cta: &mut Cta<O::Cta>,
+        warp_index: usize,
+        path: Path,
+        block: &CodeBlock,
+        on: u32,
+    ) -> Result<Option<Path>, ExecError> {
+        match &block.flow {
+            CodeFlow::Indexed { index, targets, next } => {
+                self.branch_indexed(cta, warp_index, path, block, (*index, targets, *next, on))
+            }
+            CodeFlow::Call(target) => self.call(cta, warp_index, path, block, target, on),
+            CodeFlow::Return { next } => Ok(self.return_(cta, warp_index, path, on, *next)),
+            CodeFlow::Trap { next } => {
+                if on == 0
+                    && let Some(next) = next
+                {
+                    return Ok(go(&mut cta.warps[warp_index], path, *next));
+                }
+                let thread = self.thread(cta.coordinates, warp_index as u32, on);
+                Err(ExecError::Trap { pc: block.flow_pc, thread, message: "a trap instruction was executed".into() })
+            }
+            _ => {
+                let thread = self.thread(cta.coordinates, warp_index as u32, path.mask);
+                Err(ExecError::ReachedUnsupported { pc: block.flow_pc, thread })
+            }
+        }
+    }
+
+    /// Ends the lanes in `on`; the others go to `next`.
+    #[inline(never)]
+    fn exit(
+        &mut self,
+        cta: &mut Cta<O::Cta>,
+        warp_index: usize,
+        mut path: Path,
+        on: u32,
+        next: Option<BlockId>,
+    ) -> Result<Option<Path>, ExecError> {
+        let warp = &mut cta.warps[warp_index];
+        path.mask &= !on;
+        if on == 0 {
+            return Ok(next.and_then(|next| go(warp, path, next)));
+        }
+        warp.live &= !on;
+        for released in warp.nodes.forget(path.node, on) {
+            if let Some(path) = meet(warp, released) {
+                warp.runnable.push(path);
+            }
+        }
+        let rest = match next {
+            Some(next) if path.mask != 0 => go(warp, path, next),
+            _ => None,
+        };
+        self.after_exit(cta, warp_index)?;
+        Ok(rest)
+    }
+
+    fn branch_indexed(
+        &mut self,
+        cta: &mut Cta<O::Cta>,
+        warp_index: usize,
+        path: Path,
+        block: &CodeBlock,
+        (index, targets, next, on): (Source, &[BlockId], Option<BlockId>, u32),
+    ) -> Result<Option<Path>, ExecError> {
+        let warp = &mut cta.warps[warp_index];
+        let lanes = Lanes {
+            rows: &mut warp.rows[path.rows as usize..],
+            predicates: &mut [],
+            pool: &self.shared.code().pool,
+            mask: path.mask,
+        };
+        let indices = *lanes.words(index);
+        let mut parts: Vec<(BlockId, u32)> = Vec::new();
+        let mut add = |target: BlockId, lanes: u32| match parts.iter_mut().find(|(block, _)| *block == target) {
+            Some((_, mask)) => *mask |= lanes,
+            None => parts.push((target, lanes)),
+        };
+        for lane in ActiveMask(on).lanes() {
+            match targets.get(indices[lane] as usize) {
+                Some(&target) => add(target, 1 << lane),
+                None => {
+                    let thread = self.thread(cta.coordinates, warp_index as u32, 1 << lane);
+                    let address = u64::from(indices[lane]);
+                    return Err(ExecError::BadTarget { pc: block.flow_pc, thread, what: "branch", address });
+                }
+            }
+        }
+        if let Some(next) = next
+            && path.mask & !on != 0
+        {
+            add(next, path.mask & !on);
+        }
+        if O::RECORDS {
+            let warp = WarpIndex(warp_index as u32);
+            self.observer.branch_indexed(&mut cta.record, warp, block.flow_pc, parts.len() as u32);
+        }
+        let warp = &mut cta.warps[warp_index];
+        match parts[..] {
+            [(target, _)] => Ok(go(warp, path, target)),
+            _ => Ok(split(warp, path, block, &parts)),
+        }
+    }
+
+    fn call(
+        &mut self,
+        cta: &mut Cta<O::Cta>,
+        warp_index: usize,
+        mut path: Path,
+        block: &CodeBlock,
+        call: &CodeCall,
+        on: u32,
+    ) -> Result<Option<Path>, ExecError> {
+        let warp = &mut cta.warps[warp_index];
+        if on == 0 {
+            return Ok(go(warp, path, call.next));
+        }
+        // All lanes meet again behind the call, whenever they return from it.
+        path.node = warp.nodes.open(Meeting::Block(call.next, path.frames.len()), path.mask, path.node);
+        if on != path.mask {
+            let off = Path { block: call.next, mask: path.mask & !on, ..path.clone() };
+            warp.nodes.arrive(off);
+            path.mask = on;
+        }
+        let mut entered = Vec::new();
+        for (callee, lanes) in self.callees(cta, warp_index, &path, block, call)? {
+            let part = Path { mask: lanes, ..path.clone() };
+            entered.push(self.enter(cta, warp_index, part, block, call, callee)?);
+        }
+        let first = entered.pop();
+        cta.warps[warp_index].runnable.extend(entered);
+        Ok(first)
+    }
+
+    /// The functions that the lanes of a path call.
+    fn callees(
+        &self,
+        cta: &mut Cta<O::Cta>,
+        warp_index: usize,
+        path: &Path,
+        block: &CodeBlock,
+        call: &CodeCall,
+    ) -> Result<Vec<(FunctionId, u32)>, ExecError> {
+        let code = self.shared.code();
+        let (source, wide) = match call.target {
+            Ok(function) => return Ok(vec![(function, path.mask)]),
+            Err(operand) => operand,
+        };
+        let warp = &mut cta.warps[warp_index];
+        let lanes = Lanes {
+            rows: &mut warp.rows[path.rows as usize..],
+            predicates: &mut [],
+            pool: &code.pool,
+            mask: path.mask,
+        };
+        let mut parts: Vec<(FunctionId, u32)> = Vec::new();
+        for lane in ActiveMask(path.mask).lanes() {
+            let address = match wide {
+                Wide::Yes => lanes.pairs(source)[lane],
+                Wide::No => u64::from(lanes.words(source)[lane]),
+            };
+            let fits = |function: &FunctionId| {
+                let callee = &code.functions[*function];
+                callee.arguments.len() == call.arguments.len() && callee.results.len() >= call.results.len()
+            };
+            let Some(function) = code.function_at(address).filter(fits) else {
+                let thread = self.thread(cta.coordinates, warp_index as u32, 1 << lane);
+                return Err(ExecError::BadTarget { pc: block.flow_pc, thread, what: "call", address });
+            };
+            match parts.iter_mut().find(|(callee, _)| *callee == function) {
+                Some((_, mask)) => *mask |= 1 << lane,
+                None => parts.push((function, 1 << lane)),
+            }
+        }
+        Ok(parts)
+    }
+
+    /// Makes a frame for the callee and copies the arguments.
+    fn enter(
+        &mut self,
+        cta: &mut Cta<O::Cta>,
+        warp_index: usize,
+        mut path: Path,
+        block: &CodeBlock,
+        call: &CodeCall,
+        callee: FunctionId,
+    ) -> Result<Path, ExecError> {
+        let code = self.shared.code();
+        let (caller, function) = (&code.functions[path.function], &code.functions[callee]);
+        let rows = path.rows + caller.rows;
+        let predicates = path.predicates + caller.predicates;
+        let local = path.local + caller.local_bytes;
+        let stack = u64::from(local + function.local_bytes) + 4 * u64::from(rows + function.rows);
+        if stack > STACK_LIMIT {
+            let thread = self.thread(cta.coordinates, warp_index as u32, path.mask);
+            return Err(ExecError::StackOverflow { pc: block.flow_pc, thread, limit: STACK_LIMIT });
+        }
+        let warp = &mut cta.warps[warp_index];
+        let n_rows = (rows + function.rows) as usize;
+        if warp.rows.len() < n_rows {
+            warp.rows.resize(n_rows, Row::splat(0));
+        }
+        let n_predicates = (predicates + function.predicates) as usize;
+        if warp.predicates.len() < n_predicates {
+            warp.predicates.resize(n_predicates, 0);
+        }
+        warp.reserve_local(local + function.local_bytes);
+        let mut lanes = Lanes {
+            rows: &mut warp.rows[path.rows as usize..],
+            predicates: &mut [],
+            pool: &code.pool,
+            mask: path.mask,
+        };
+        for (&(source, wide), &(row, _)) in call.arguments.iter().zip(&function.arguments) {
+            copy(&mut lanes, source, caller.rows + row, wide);
+        }
+        path.frames.push(Frame {
+            call_block: path.block,
+            function: path.function,
+            rows: path.rows,
+            predicates: path.predicates,
+            local: path.local,
+        });
+        (path.function, path.rows, path.predicates, path.local) = (callee, rows, predicates, local);
+        path.block = function.entry.expect("called functions have bodies");
+        Ok(path)
+    }
+
+    /// Returns the lanes in `on` to the caller; the others go to `next`.
+    fn return_(
+        &mut self,
+        cta: &mut Cta<O::Cta>,
+        warp_index: usize,
+        mut path: Path,
+        on: u32,
+        next: Option<BlockId>,
+    ) -> Option<Path> {
+        let code = self.shared.code();
+        let warp = &mut cta.warps[warp_index];
+        let off = path.mask & !on;
+        if let Some(next) = next
+            && off != 0
+        {
+            let rest = go(warp, Path { mask: off, ..path.clone() }, next);
+            warp.runnable.extend(rest);
+        }
+        if on == 0 {
+            return warp.runnable.pop();
+        }
+        path.mask = on;
+        let callee = &code.functions[path.function];
+        let frame = path.frames.pop().expect("a return without caller is an exit");
+        let callee_rows = path.rows - frame.rows;
+        let call_block = code.block(frame.call_block);
+        let CodeFlow::Call(call) = &call_block.flow else { unreachable!("frames are made by calls") };
+        let mut lanes =
+            Lanes { rows: &mut warp.rows[frame.rows as usize..], predicates: &mut [], pool: &code.pool, mask: on };
+        for (&(row, wide), &(result, _)) in call.results.iter().zip(&callee.results) {
+            if row != SINK {
+                copy(&mut lanes, Source::frame(callee_rows + result), row, wide);
+            }
+        }
+        (path.function, path.rows) = (frame.function, frame.rows);
+        (path.predicates, path.local) = (frame.predicates, frame.local);
+        go(warp, path, call.next)
+    }
+
+    /// Lets other paths run: siblings, lanes that wait for this path to reconverge, other warps, other CTAs.
+    #[inline(never)]
+    fn give_way(&mut self, cta: &mut Cta<O::Cta>, warp_index: usize, mut path: Path) {
+        let may_spin = self.may_spin();
+        let warp = &mut cta.warps[warp_index];
+        let released = if may_spin { warp.nodes.release_waiting(&mut path) } else { None };
+        let is_alone = warp.runnable.is_empty() && released.is_none();
+        warp.runnable.insert(0, path);
+        warp.runnable.extend(released);
+        if !is_alone && may_spin {
+            self.note_order(cta, None);
+        }
+    }
+}
+
+/// Moves a path to a block; `None` if it now waits for other lanes there.
+#[inline(always)]
+fn go(warp: &mut Warp, mut path: Path, block: BlockId) -> Option<Path> {
+    path.block = block;
+    path.operation = None;
+    if path.node == NO_NODE { Some(path) } else { meet(warp, path) }
+}
+
+/// Lets a path meet the lanes that it is expected by, as long as it stands where they wait.
+fn meet(warp: &mut Warp, mut path: Path) -> Option<Path> {
+    while warp.nodes.is_met(&path) {
+        path = warp.nodes.arrive(path)?;
+    }
+    Some(path)
+}
+
+/// Splits a path. The parts meet again at the block's reconvergence point, if it has one.
+#[inline(never)]
+fn split(warp: &mut Warp, mut path: Path, block: &CodeBlock, parts: &[(BlockId, u32)]) -> Option<Path> {
+    if let Some(point) = block.reconvergence {
+        let meeting = Meeting::Block(point, path.frames.len());
+        if !warp.nodes.meets_at(&path, meeting) {
+            path.node = warp.nodes.open(meeting, path.mask, path.node);
+        }
+    }
+    for &(target, mask) in parts {
+        let part = go(warp, Path { mask, ..path.clone() }, target);
+        warp.runnable.extend(part);
+    }
+    warp.runnable.pop()
+}
+
+/// Copies an operand into a row of the same file.
+fn copy(lanes: &mut Lanes<'_>, source: Source, row: u32, wide: Wide) {
+    match wide {
+        Wide::Yes => {
+            let values = *lanes.pairs(source);
+            lanes.set_pairs(row, &values);
+        }
+        Wide::No => {
+            let values = *lanes.words(source);
+            lanes.set_words(row, &values);
+        }
+    }
+}
+
+/// Writes the same value to all active lanes.
+pub(crate) fn set_value(lanes: &mut Lanes<'_>, row: u32, wide: Wide, value: u64) {
+    match wide {
+        Wide::Yes => lanes.set_pairs(row, &[value; 32]),
+        Wide::No => lanes.set_words(row, &[value as u32; 32]),
+    }
+}
+
+/// Member mask of an operation that lanes execute together: that of its lowest active lane.
+fn members(lanes: &Lanes<'_>, decoded: &Decoded) -> u32 {
+    let source = match decoded.kind {
+        Kind::Shuffle => decoded.sources[3],
+        Kind::Elect | Kind::BarrierWarp => decoded.sources[0],
+        _ => decoded.sources[1],
+    };
+    lanes.words(source)[lanes.mask.trailing_zeros().min(31) as usize]
+}

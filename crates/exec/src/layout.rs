@@ -1,0 +1,73 @@
+//! Addresses of variables as one kernel sees them.
+
+use warplens_base::IdMap;
+use warplens_ir::{FunctionId, Module, Operand, VariableId};
+use warplens_isa::StateSpace;
+
+use crate::memory::{Device, Windows};
+
+/// Addresses of the module's variables for one kernel, and its static shared memory.
+#[derive(Clone, Debug)]
+pub(crate) struct Layout {
+    addresses: IdMap<VariableId, u64>,
+    spaces: IdMap<VariableId, StateSpace>,
+    windows: Windows,
+    /// Bytes of static shared memory; dynamic shared memory starts there.
+    pub(crate) static_shared: u64,
+}
+
+impl Layout {
+    /// Places the shared variables that `functions` use, one after the other; dynamic ones share the end.
+    pub(crate) fn new(module: &Module, functions: &[FunctionId], device: &Device) -> Self {
+        let mut addresses = device.variables.clone();
+        let used = shared_variables(module, functions);
+        let mut static_shared = 0u64;
+        for &id in used.iter().filter(|&&id| !module.variables[id].is_dynamic) {
+            let variable = &module.variables[id];
+            static_shared = static_shared.next_multiple_of(variable.align.max(1));
+            addresses[id] = static_shared;
+            static_shared += variable.bytes;
+        }
+        let dynamic = used.iter().filter(|&&id| module.variables[id].is_dynamic);
+        let align = dynamic.clone().map(|&id| module.variables[id].align).max().unwrap_or(1).max(1);
+        let end = static_shared.next_multiple_of(align);
+        for &id in dynamic {
+            addresses[id] = end;
+            static_shared = end;
+        }
+        let spaces = module.variables.iter().map(|(_, variable)| variable.space).collect();
+        Self { addresses, spaces, windows: device.windows, static_shared }
+    }
+
+    /// Address of a variable in its own space, or its generic address.
+    pub(crate) fn variable_address(&self, variable: VariableId, generic: bool) -> u64 {
+        let base = if generic { self.windows.base(self.spaces[variable]) } else { 0 };
+        base + self.addresses[variable]
+    }
+
+    /// Generic address of the first byte of a space.
+    pub(crate) fn window(&self, space: StateSpace) -> u64 {
+        self.windows.base(space)
+    }
+}
+
+/// Bytes of static shared memory that a kernel with these functions uses.
+pub(crate) fn shared_variables(module: &Module, functions: &[FunctionId]) -> Vec<VariableId> {
+    let mut used = vec![false; module.variables.len()];
+    let mut mark = |operand: &Operand| {
+        if let Operand::Variable { variable, .. } = operand
+            && module.variables[*variable].space == StateSpace::Shared
+        {
+            used[variable.0 as usize] = true;
+        }
+    };
+    for &function in functions {
+        for block in module.functions[function].block_ids() {
+            for inst in &module.blocks[block].insts {
+                inst.sources.iter().for_each(&mut mark);
+                inst.memory.iter().for_each(|memory| mark(&memory.base));
+            }
+        }
+    }
+    module.variables.ids().filter(|id| used[id.0 as usize]).collect()
+}

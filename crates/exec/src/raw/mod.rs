@@ -1,0 +1,18 @@
+//! The only module with unsafe code: views of register rows, memory cells that several CTAs may touch at once, and lane
+//! handlers compiled for the CPU's vector units.
+//!
+//! Everything outside sees safe functions; each `unsafe` block states why it holds.
+#![allow(unsafe_code)]
+
+mod cells;
+mod handler;
+mod offsets;
+mod rows;
+
+pub(crate) use cells::{Cell, Cells, Selection};
+pub(crate) use handler::{
+    LaneHandler, Level, Leveled, call, carry, map1, map1_with, map2, map2_with, map3, map3_with, map4, masks,
+    with_level,
+};
+pub(crate) use offsets::Offsets;
+pub(crate) use rows::{LaneOutput, Lanes, Row, Source};

@@ -1,0 +1,154 @@
+//! Double-precision arithmetic: `add sub mul fma div rcp sqrt min max abs neg copysign testp`, and the approximate
+//! reciprocals.
+//!
+//! Results are correctly rounded in every mode and subnormals are kept. A NaN result is always
+//! [`NAN_F64`]; the instruction set leaves it open.
+
+use super::float32::FloatProperty;
+use super::{Rounding, soft};
+
+/// The NaN that f64 instructions produce here: the one that CUDA's headers name `CUDART_NAN`.
+pub const NAN_F64: u64 = 0xfff8_0000_0000_0000;
+
+/// Replaces any NaN by [`NAN_F64`].
+#[inline(always)]
+pub fn canonical(x: f64) -> f64 {
+    if x.is_nan() { f64::from_bits(NAN_F64) } else { x }
+}
+
+/// a + b
+#[inline(always)]
+pub fn add(a: f64, b: f64, rounding: Rounding) -> f64 {
+    canonical(match rounding {
+        Rounding::NearestEven => a + b,
+        rounding => soft::fma(a, 1.0, b, rounding),
+    })
+}
+
+/// a - b
+#[inline(always)]
+pub fn sub(a: f64, b: f64, rounding: Rounding) -> f64 {
+    add(a, -b, rounding)
+}
+
+/// a * b
+#[inline(always)]
+pub fn mul(a: f64, b: f64, rounding: Rounding) -> f64 {
+    canonical(match rounding {
+        Rounding::NearestEven => a * b,
+        rounding => soft::mul(a, b, rounding),
+    })
+}
+
+/// a * b + c, rounded once. `mad.f64` is the same instruction.
+#[inline(always)]
+pub fn fma(a: f64, b: f64, c: f64, rounding: Rounding) -> f64 {
+    canonical(match rounding {
+        Rounding::NearestEven => a.mul_add(b, c),
+        rounding => soft::fma(a, b, c, rounding),
+    })
+}
+
+/// a / b
+#[inline(always)]
+pub fn div(a: f64, b: f64, rounding: Rounding) -> f64 {
+    canonical(match rounding {
+        Rounding::NearestEven => a / b,
+        rounding => soft::div(a, b, rounding),
+    })
+}
+
+/// 1 / a
+#[inline(always)]
+pub fn rcp(a: f64, rounding: Rounding) -> f64 {
+    div(1.0, a, rounding)
+}
+
+/// The square root.
+#[inline(always)]
+pub fn sqrt(a: f64, rounding: Rounding) -> f64 {
+    canonical(match rounding {
+        Rounding::NearestEven => a.sqrt(),
+        rounding => soft::sqrt(a, rounding),
+    })
+}
+
+/// The 32 bits that `rcp.approx.ftz.f64` and `rsqrt.approx.ftz.f64` look at: the low word reads as zero.
+#[inline(always)]
+fn high_word(a: f64) -> f64 {
+    f64::from_bits(a.to_bits() & 0xffff_ffff_0000_0000)
+}
+
+#[inline(always)]
+fn flush(a: f64) -> f64 {
+    if a.is_subnormal() { f64::from_bits(a.to_bits() & (1 << 63)) } else { a }
+}
+
+/// `rcp.approx.ftz.f64`: a coarse reciprocal from the upper word of `a`, whose own lower word is zero. The upper word
+/// is the truncated quotient; hardware may differ in its last bits.
+#[inline(always)]
+pub fn rcp_approx(a: f64) -> f64 {
+    let quotient = 1.0 / flush(high_word(a));
+    if quotient.is_nan() { canonical(quotient) } else { flush(high_word(quotient)) }
+}
+
+/// `rsqrt.approx.ftz.f64`: a coarse reciprocal square root from the upper word of `a`, whose own lower word is zero.
+#[inline(always)]
+pub fn rsqrt_approx_ftz(a: f64) -> f64 {
+    let root = 1.0 / flush(high_word(a)).sqrt();
+    if root.is_nan() { canonical(root) } else { high_word(root) }
+}
+
+/// `rsqrt.approx.f64`, within 1.5 units of 2^-52.
+#[inline(always)]
+pub fn rsqrt_approx(a: f64) -> f64 {
+    canonical(1.0 / a.sqrt())
+}
+
+/// The magnitude: the sign bit is cleared, also of NaN.
+#[inline(always)]
+pub fn abs(a: f64) -> f64 {
+    a.abs()
+}
+
+/// The negated value: the sign bit flips, also of NaN.
+#[inline(always)]
+pub fn neg(a: f64) -> f64 {
+    -a
+}
+
+/// The smaller of two numbers; -0 is smaller than +0. f64 knows no modifier.
+#[inline(always)]
+pub fn min(a: f64, b: f64) -> f64 {
+    select(a, b, a < b || (a == b && a.is_sign_negative()))
+}
+
+/// The larger of two numbers; +0 is larger than -0.
+#[inline(always)]
+pub fn max(a: f64, b: f64) -> f64 {
+    select(a, b, a > b || (a == b && a.is_sign_positive()))
+}
+
+#[inline(always)]
+fn select(a: f64, b: f64, first: bool) -> f64 {
+    canonical(if first || b.is_nan() { a } else { b })
+}
+
+/// The magnitude of `b` with the sign of `a`: the PTX operand order.
+#[inline(always)]
+pub fn copysign(a: f64, b: f64) -> f64 {
+    b.copysign(a)
+}
+
+/// `testp.f64`; zeros count as normal numbers.
+#[inline(always)]
+pub fn testp(a: f64, property: FloatProperty) -> bool {
+    match property {
+        FloatProperty::Finite => a.is_finite(),
+        FloatProperty::Infinite => a.is_infinite(),
+        FloatProperty::Number => !a.is_nan(),
+        FloatProperty::NotANumber => a.is_nan(),
+        FloatProperty::Normal => a.is_normal() || a == 0.0,
+        FloatProperty::Subnormal => a.is_subnormal(),
+    }
+}

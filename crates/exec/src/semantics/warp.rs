@@ -1,0 +1,268 @@
+//! Exchanges between the lanes of a warp: `shfl vote match redux elect`.
+//!
+//! Lanes are bits of a `u32`; values are arrays with one element per lane. Elements of lanes outside the member mask are
+//! never looked at, except as the source of a shuffle, which the instruction set leaves undefined.
+
+use super::MinMaxMods;
+use super::float32;
+
+/// The lanes of a warp.
+pub const LANES: usize = 32;
+
+/// How a shuffle finds its source lane.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub enum ShuffleMode {
+    /// From a lower lane.
+    Up,
+    /// From a higher lane.
+    Down,
+    /// From the lane with some number bits flipped.
+    Butterfly,
+    /// From a numbered lane of the segment.
+    Index,
+}
+
+/// The lane that `lane` reads from, and whether that lane is within the segment: if not, a lane reads from itself. `b` is
+/// the distance, lane mask or lane number; `c` holds the clamp value in bits 4..0 and the segment mask in bits 12..8.
+#[inline(always)]
+pub fn shuffle_source(mode: ShuffleMode, lane: u32, b: u32, c: u32) -> (u32, bool) {
+    let b = b & 31;
+    let (clamp, segment) = (c & 31, (c >> 8) & 31);
+    let first = lane & segment;
+    let last = first | (clamp & !segment);
+    let (source, in_range) = match mode {
+        // A difference below zero is out of range as well: signed comparison.
+        ShuffleMode::Up => (lane.wrapping_sub(b), lane as i32 - b as i32 >= last as i32),
+        ShuffleMode::Down => (lane + b, lane + b <= last),
+        ShuffleMode::Butterfly => (lane ^ b, lane ^ b <= last),
+        ShuffleMode::Index => {
+            let source = first | (b & !segment);
+            (source, source <= last)
+        }
+    };
+    (if in_range { source & 31 } else { lane }, in_range)
+}
+
+/// Shuffles all lanes: the values received and the mask of lanes whose source was in range. `b` and `c` are per lane.
+#[inline(always)]
+pub fn shuffle(mode: ShuffleMode, values: &[u32; LANES], b: &[u32; LANES], c: &[u32; LANES]) -> ([u32; LANES], u32) {
+    let mut received = [0; LANES];
+    let mut in_range_mask = 0;
+    for lane in 0..LANES {
+        let (source, in_range) = shuffle_source(mode, lane as u32, b[lane], c[lane]);
+        received[lane] = values[source as usize];
+        in_range_mask |= u32::from(in_range) << lane;
+    }
+    (received, in_range_mask)
+}
+
+/// Whether the predicate holds in all member lanes.
+#[inline(always)]
+pub fn vote_all(predicate: u32, members: u32) -> bool {
+    predicate & members == members
+}
+
+/// Whether the predicate holds in any member lane.
+#[inline(always)]
+pub fn vote_any(predicate: u32, members: u32) -> bool {
+    predicate & members != 0
+}
+
+/// Whether the predicate has one value in all member lanes.
+#[inline(always)]
+pub fn vote_uni(predicate: u32, members: u32) -> bool {
+    vote_all(predicate, members) || !vote_any(predicate, members)
+}
+
+/// The member lanes in which the predicate holds.
+#[inline(always)]
+pub fn vote_ballot(predicate: u32, members: u32) -> u32 {
+    predicate & members
+}
+
+/// For each member lane, the member lanes that hold the same value; zero for others.
+#[inline]
+pub fn match_any<T: PartialEq>(values: &[T; LANES], members: u32) -> [u32; LANES] {
+    std::array::from_fn(|lane| {
+        if members >> lane & 1 == 0 {
+            return 0;
+        }
+        lanes(members).filter(|&other| values[other] == values[lane]).fold(0, |mask, other| mask | 1 << other)
+    })
+}
+
+/// The member mask if all member lanes hold the same value, else zero; and whether they do.
+#[inline]
+pub fn match_all<T: PartialEq>(values: &[T; LANES], members: u32) -> (u32, bool) {
+    let first = members.trailing_zeros() as usize;
+    let all = lanes(members).all(|lane| values[lane] == values[first]);
+    (if all { members } else { 0 }, all)
+}
+
+/// The lane that `elect` chooses: the lowest member.
+#[inline(always)]
+pub fn elect(members: u32) -> u32 {
+    members.trailing_zeros()
+}
+
+/// A reduction over the lanes of a warp.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub enum ReduceOp {
+    Add,
+    MinU32,
+    MaxU32,
+    MinS32,
+    MaxS32,
+    And,
+    Or,
+    Xor,
+}
+
+/// `redux` on integers: one result for all member lanes. Without members the result is the operation's neutral element.
+#[inline]
+pub fn reduce(op: ReduceOp, values: &[u32; LANES], members: u32) -> u32 {
+    let members = lanes(members).map(|lane| values[lane]);
+    match op {
+        ReduceOp::Add => members.fold(0, u32::wrapping_add),
+        ReduceOp::MinU32 => members.fold(u32::MAX, u32::min),
+        ReduceOp::MaxU32 => members.fold(0, u32::max),
+        ReduceOp::MinS32 => members.fold(i32::MAX, |a, b| a.min(b as i32)) as u32,
+        ReduceOp::MaxS32 => members.fold(i32::MIN, |a, b| a.max(b as i32)) as u32,
+        ReduceOp::And => members.fold(u32::MAX, |a, b| a & b),
+        ReduceOp::Or => members.fold(0, |a, b| a | b),
+        ReduceOp::Xor => members.fold(0, |a, b| a ^ b),
+    }
+}
+
+/// Which f32 a reduction keeps.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub enum Extreme {
+    Min,
+    Max,
+}
+
+/// `redux` on f32: the extreme member, of the magnitudes if `abs`. NaN is skipped unless all members are NaN, or
+/// with `nan` wins over every number.
+#[inline]
+pub fn reduce_f32(extreme: Extreme, values: &[u32; LANES], members: u32, abs: bool, nan: bool) -> u32 {
+    let mods = MinMaxMods { nan, ..MinMaxMods::default() };
+    let value = |lane: usize| f32::from_bits(if abs { values[lane] & 0x7fff_ffff } else { values[lane] });
+    let keep = |a: f32, b: f32| match extreme {
+        Extreme::Min => float32::min(a, b, mods),
+        Extreme::Max => float32::max(a, b, mods),
+    };
+    let mut members = lanes(members);
+    // The first member meets itself, so that a lone NaN becomes canonical too.
+    let first = members.next().map_or(f32::NAN, value);
+    members.fold(keep(first, first), |a, lane| keep(a, value(lane))).to_bits()
+}
+
+/// The lanes of a mask, in order.
+#[inline(always)]
+fn lanes(mask: u32) -> impl Iterator<Item = usize> {
+    let mut rest = mask;
+    std::iter::from_fn(move || {
+        let lane = rest.trailing_zeros() as usize;
+        rest &= rest.wrapping_sub(1);
+        (lane < LANES).then_some(lane)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn iota() -> [u32; LANES] {
+        std::array::from_fn(|lane| lane as u32)
+    }
+
+    fn sources(mode: ShuffleMode, b: u32, c: u32) -> ([u32; LANES], u32) {
+        shuffle(mode, &iota(), &[b; LANES], &[c; LANES])
+    }
+
+    #[test]
+    fn full_warp_shuffles() {
+        // The operand c of CUDA's width-32 intrinsics: 31, and 0 for the upward one.
+        let (up, in_range) = sources(ShuffleMode::Up, 3, 0);
+        assert_eq!((up[0], up[2], up[3], up[31]), (0, 2, 0, 28));
+        assert_eq!(in_range, !0b111);
+        let (down, in_range) = sources(ShuffleMode::Down, 3, 31);
+        assert_eq!((down[0], down[28], down[29], down[31]), (3, 31, 29, 31));
+        assert_eq!(in_range, u32::MAX >> 3);
+        let (butterfly, in_range) = sources(ShuffleMode::Butterfly, 5, 31);
+        assert_eq!((butterfly[0], butterfly[31]), (5, 26));
+        assert_eq!(in_range, u32::MAX);
+        let (index, in_range) = sources(ShuffleMode::Index, 37, 31);
+        assert_eq!((index, in_range), ([5; LANES], u32::MAX));
+    }
+
+    #[test]
+    fn segments_of_eight_lanes() {
+        // Width 8: segment mask 0b11000.
+        let c = 0x1800;
+        let (up, in_range) = sources(ShuffleMode::Up, 1, c);
+        assert_eq!((up[8], up[9], up[15], up[16]), (8, 8, 14, 16));
+        assert_eq!(in_range, 0xfefe_fefe);
+        let (down, in_range) = sources(ShuffleMode::Down, 1, c | 31);
+        assert_eq!((down[7], down[8], down[15]), (7, 9, 15));
+        assert_eq!(in_range, 0x7f7f_7f7f);
+        let (index, _) = sources(ShuffleMode::Index, 2, c | 31);
+        assert_eq!((index[0], index[9], index[31]), (2, 10, 26));
+        // A butterfly that leaves the segment upward is out of range, downward it is not: the limit is a maximum.
+        let (butterfly, in_range) = sources(ShuffleMode::Butterfly, 8, c | 31);
+        assert_eq!((butterfly[0], butterfly[8]), (0, 0));
+        assert_eq!(in_range, 0xff00_ff00);
+    }
+
+    #[test]
+    fn votes_ask_members_only() {
+        assert!(vote_all(0b0110, 0b0110) && !vote_all(0b0100, 0b0110));
+        assert!(vote_any(0b0100, 0b0110) && !vote_any(0b1001, 0b0110));
+        assert!(vote_uni(0b1001, 0b0110) && vote_uni(0b0110, 0b0110) && !vote_uni(0b0010, 0b0110));
+        assert_eq!(vote_ballot(0b1011, 0b0110), 0b0010);
+        assert_eq!(elect(0b11000), 3);
+    }
+
+    #[test]
+    fn matches() {
+        let values: [u64; LANES] = std::array::from_fn(|lane| (lane as u64 % 3) << 40);
+        let masks = match_any(&values, 0b111_1110);
+        assert_eq!(&masks[..8], &[0, 0b001_0010, 0b010_0100, 0b100_1000, 0b001_0010, 0b010_0100, 0b100_1000, 0]);
+        assert_eq!(match_all(&values, 0b1001), (0b1001, true));
+        assert_eq!(match_all(&values, 0b1011), (0, false));
+    }
+
+    #[test]
+    fn reductions() {
+        let mut values = iota();
+        values[3] = 0xffff_fffe;
+        let members = 0b1110;
+        let table = [
+            (ReduceOp::Add, 1),
+            (ReduceOp::MinU32, 1),
+            (ReduceOp::MaxU32, 0xffff_fffe),
+            (ReduceOp::MinS32, 0xffff_fffe),
+            (ReduceOp::MaxS32, 2),
+            (ReduceOp::And, 0),
+            (ReduceOp::Or, 0xffff_ffff),
+            (ReduceOp::Xor, 0xffff_fffd),
+        ];
+        for (op, expected) in table {
+            assert_eq!(reduce(op, &values, members), expected, "{op:?}");
+        }
+    }
+
+    #[test]
+    fn float_reductions() {
+        let mut values = [0; LANES];
+        values[..4].copy_from_slice(&[1.0f32, -5.0, f32::NAN, 3.0].map(f32::to_bits));
+        let reduce = |extreme, members, abs, nan| reduce_f32(extreme, &values, members, abs, nan);
+        assert_eq!(reduce(Extreme::Min, 0b1111, false, false), (-5.0f32).to_bits());
+        assert_eq!(reduce(Extreme::Max, 0b1111, false, false), 3.0f32.to_bits());
+        assert_eq!(reduce(Extreme::Max, 0b1111, true, false), 5.0f32.to_bits());
+        assert_eq!(reduce(Extreme::Min, 0b1111, true, false), 1.0f32.to_bits());
+        assert_eq!(reduce(Extreme::Min, 0b1111, false, true), 0x7fff_ffff);
+        assert_eq!(reduce(Extreme::Min, 0b1011, false, true), (-5.0f32).to_bits());
+        assert_eq!(reduce(Extreme::Min, 0b0100, false, false), 0x7fff_ffff);
+    }
+}

@@ -1,0 +1,103 @@
+//! How a missing value follows from others.
+//!
+//! Values of another machine carry over as ratios or as times, never as they are, except between boards of one chip where
+//! the value is a property of the SM.
+
+use crate::key::{Key, Scaling};
+use crate::machine::Machine;
+use crate::reader::{Missing, Reader};
+
+/// A way to compute one missing value.
+pub(crate) struct Rule {
+    /// What is done, for the assumptions.
+    pub(crate) name: String,
+    /// Computes the value in its canonical unit (seconds where it follows the clock).
+    pub(crate) apply: Apply,
+}
+
+type Apply = Box<dyn Fn(&mut Reader<'_>) -> Result<f64, Missing>>;
+
+/// The rule for `key` on `machine`, if one applies.
+pub(crate) fn rule(machine: &Machine, key: Key) -> Option<Rule> {
+    match key {
+        Key::DramDepartureDelay32 | Key::DramDepartureDelayVector => Some(departure_delay(machine, 32)),
+        Key::DramDepartureDelay64 => Some(departure_delay(machine, 64)),
+        Key::DramDepartureDelay128 => Some(departure_delay(machine, 128)),
+        Key::DramDepartureDelayCoalesced => Some(departure_delay(machine, smallest_transaction(machine, 64))),
+        Key::DramDepartureDelayUncoalesced => Some(departure_delay(machine, smallest_transaction(machine, 32))),
+        Key::DramAchievedBandwidth => achieved_bandwidth(machine),
+        Key::DramLatency | Key::LatencyL2 | Key::LatencyL2Far => latency_of_sibling(machine, key),
+        key if key.group() == "luo_suda" => same_chip(machine, key),
+        _ => None,
+    }
+}
+
+/// Why no rule gives `key`, as a clause.
+pub(crate) fn why_none(machine: &Machine, key: Key) -> String {
+    const OF_BOARDS: &[&str] = &["sm", "clock", "dram", "l2", "luo_suda", "launch"];
+    let of_board = OF_BOARDS.contains(&key.group()) || key.scaling() == Scaling::WallTime;
+    if of_board && machine.siblings.is_empty() && machine.chip.is_none() {
+        return "a description of an SM design has no board around it; name a GPU".into();
+    }
+    match key {
+        Key::DramAchievedBandwidth | Key::DramLatency | Key::LatencyL2 | Key::LatencyL2Far => {
+            "it was measured neither here nor on a sibling".into()
+        }
+        key if key.group() == "luo_suda" => "the MPD/CPD model is not calibrated for this chip".into(),
+        _ => "the machine file does not state it, and no rule derives it".into(),
+    }
+}
+
+/// Bytes of the smallest transaction: a 32-byte sector since compute capability 3.0, a 128-byte line on 2.x.
+fn smallest_transaction(machine: &Machine, before_fermi: u32) -> u32 {
+    match machine.cc.major {
+        0 | 1 => before_fermi,
+        2 => 128,
+        _ => 32,
+    }
+}
+
+fn departure_delay(machine: &Machine, bytes: u32) -> Rule {
+    let bandwidth = if machine.cc.major < 2 { "peak" } else { "achieved" };
+    Rule {
+        name: format!("departure delay = {bytes} B x SMs x clock / {bandwidth} bandwidth"),
+        // In seconds, so the clock drops out here and comes back when the value is read as cycles.
+        apply: Box::new(move |reader| Ok(f64::from(bytes) * reader.need(Key::SmCount)? / reader.memory_bandwidth()?)),
+    }
+}
+
+/// The nearest sibling whose file states all of `keys`, with those values.
+fn nearest<const N: usize>(machine: &Machine, keys: [Key; N]) -> Option<(&Machine, [f64; N])> {
+    machine.siblings.iter().find_map(|sibling| {
+        let mut values = [0.0; N];
+        for (value, key) in values.iter_mut().zip(keys) {
+            *value = sibling.number(key)?;
+        }
+        Some((sibling, values))
+    })
+}
+
+fn achieved_bandwidth(machine: &Machine) -> Option<Rule> {
+    let (sibling, [achieved, peak]) = nearest(machine, [Key::DramAchievedBandwidth, Key::DramPeakBandwidth])?;
+    let ratio = achieved / peak;
+    Some(Rule {
+        name: format!("achieved bandwidth = own peak x {ratio:.3}, the achieved share of {}", sibling.name),
+        apply: Box::new(move |reader| Ok(ratio * reader.need(Key::DramPeakBandwidth)?)),
+    })
+}
+
+fn latency_of_sibling(machine: &Machine, key: Key) -> Option<Rule> {
+    let (sibling, [seconds]) = nearest(machine, [key])?;
+    Some(Rule {
+        name: format!("latency of {}, {:.1} ns, in own cycles", sibling.name, seconds * 1e9),
+        apply: Box::new(move |_| Ok(seconds)),
+    })
+}
+
+fn same_chip(machine: &Machine, key: Key) -> Option<Rule> {
+    let (sibling, [value]) = nearest(machine, [key])?;
+    (sibling.chip.is_some() && sibling.chip == machine.chip).then(|| Rule {
+        name: format!("the value of {}, which has the same chip", sibling.name),
+        apply: Box::new(move |_| Ok(value)),
+    })
+}

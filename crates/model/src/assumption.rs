@@ -1,0 +1,105 @@
+//! The sentences that must hold for a prediction to mean anything: one table, read by the models and by the manual.
+
+/// A sentence of a prediction.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Assumption {
+    /// Which of [`ASSUMPTIONS`] it is; `machine` for a derived machine parameter.
+    pub id: &'static str,
+    /// The sentence, with the numbers of this prediction.
+    pub text: String,
+}
+
+/// An assumption that models make.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct AssumptionSpec {
+    /// Identifier.
+    pub id: &'static str,
+    /// When it is made, for the manual.
+    pub when: &'static str,
+    /// The sentence, to which a prediction may add numbers.
+    pub text: &'static str,
+}
+
+macro_rules! assumptions {
+    ($($(#[doc = $doc:literal])* $name:ident = $id:literal, $when:literal, $text:literal;)*) => {
+        $(
+            $(#[doc = $doc])*
+            pub(crate) const $name: AssumptionSpec = AssumptionSpec { id: $id, when: $when, text: $text };
+        )*
+
+        /// Every assumption that a model can make.
+        pub const ASSUMPTIONS: &[AssumptionSpec] = &[$($name,)*];
+    };
+}
+
+assumptions! {
+    MACHINE = "machine", "a machine parameter was derived",
+        "a machine parameter is derived by a rule, which is named";
+    PTX_COUNTS = "ptx-counts", "counts of PTX as written",
+        "instructions are those of the PTX as written";
+    MACHINE_COUNTS = "machine-counts", "counts without virtual instructions",
+        "instructions are those of the PTX without register copies, address conversions and parameter loads: an estimate of machine code";
+    SAMPLED = "sampled", "only some CTAs were executed",
+        "the other CTAs do what the executed ones did";
+    REGISTERS = "registers-estimated", "nobody said how many registers a thread takes",
+        "the number of registers is estimated";
+    ORDER = "order-dependent", "counts depend on the order of warps",
+        "the counts depend on the order in which warps ran, which differs on a GPU";
+    DRAM_ONLY = "dram-only", "compute capability 2.0 and later",
+        "every global and local transaction goes to DRAM: hits in the L1 and L2 caches are not modelled";
+    HITS = "constant-hits", "constant memory is read",
+        "constant accesses hit their cache and cost what arithmetic costs";
+    FLAT_ISSUE = "flat-issue", "before compute capability 2.0",
+        "every warp instruction takes 4 cycles to issue";
+    CLASS_ISSUE = "class-issue", "compute capability 2.0 and later",
+        "a warp instruction takes max(32 / lanes of its class, 1 / instructions issued per cycle); the classes do not overlap";
+    CONVERT = "convert-lanes", "conversions, from compute capability 2.0 on",
+        "conversions between types run on the special-function lanes";
+    UNCHARGED = "no-expansion", "operations that expand and whose cost is unknown",
+        "these operations cost one instruction of their class";
+    BANK = "bank-conflicts", "shared-memory accesses that take extra passes",
+        "each extra pass of a shared-memory access delays the SM by one pass interval";
+    DUPLICATES = "duplicate-loads", "loads that other warps of the CTA repeat",
+        "loads of the same data by warps of one CTA merge completely";
+    DUPLICATES_SAMPLED = "duplicates-sampled", "duplicates were counted on some CTAs",
+        "the other CTAs repeat loads as those that were looked at";
+    MERGED_FLOOR = "merged-floor", "merging would leave fewer bytes than there are distinct sectors",
+        "merged transactions move each distinct sector at least once";
+    REAL_WAVES = "real-waves", "more than one wave, no whole waves asked for",
+        "a partly filled last wave takes its share of a full one";
+    WHOLE_WAVES = "whole-waves", "whole waves asked for",
+        "a partly filled last wave takes as long as a full one";
+    ISSUE_FLOOR = "issue-floor", "case (22) or (23) falls below the time to issue",
+        "the time cannot fall below that of issuing all instructions, as the paper's cases for memory-bound kernels would";
+    FEWER_LOADS = "fewer-loads", "independent loads push the model into a case that costs more",
+        "a warp that could have more loads in flight is never slower than one that has fewer";
+    BLOCK_BARRIER = "block-barrier", "barriers, model analyzer",
+        "at a barrier only the warps of one CTA wait for each other";
+    UNCOAL_32 = "uncoalesced-32", "compute capability 1.0 and 1.1, model hong-kim",
+        "an uncoalesced request makes 32 transactions";
+    COAL_ONE = "coalesced-one", "compute capability 1.x, model hong-kim",
+        "a coalesced request counts as one transaction";
+    AS_PRINTED = "as-printed", "option as-printed",
+        "the equations are taken as printed, misprints included";
+    OVERLAP = "perfect-overlap", "roofline",
+        "computation and memory transfer overlap completely, every lane and every byte per second is used: no kernel can be faster";
+    ONCE = "sectors-once", "roofline",
+        "each distinct sector crosses the memory interface once for reading and once for writing";
+}
+
+impl AssumptionSpec {
+    /// The sentence as it stands.
+    pub(crate) fn plain(self) -> Assumption {
+        Assumption { id: self.id, text: self.text.to_owned() }
+    }
+
+    /// The sentence with something added.
+    pub(crate) fn with(self, addition: impl std::fmt::Display) -> Assumption {
+        Assumption { id: self.id, text: format!("{} ({addition})", self.text) }
+    }
+}
+
+/// Derived machine parameters as assumptions.
+pub(crate) fn of_machine(sentences: &[String]) -> impl Iterator<Item = Assumption> + '_ {
+    sentences.iter().map(|sentence| Assumption { id: MACHINE.id, text: sentence.clone() })
+}

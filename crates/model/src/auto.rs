@@ -1,0 +1,73 @@
+//! The choice among the models, and the spread of their answers.
+
+use warplens_base::units::Seconds;
+use warplens_machine::Machine;
+
+use crate::model::{Input, MODELS, find};
+use crate::{Prediction, Refusal};
+
+/// Models in the order in which `auto` prefers them.
+pub const PREFERENCE: &[&str] = &["analyzer", "hong-kim", "roofline"];
+
+/// The answers of all models for one machine.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Answers {
+    /// Every model's answer, in the order of [`MODELS`].
+    pub answers: Vec<(&'static str, Result<Prediction, Refusal>)>,
+}
+
+impl Answers {
+    /// Asks every model.
+    pub fn gather(input: &Input<'_>, machine: &Machine) -> Self {
+        Self { answers: MODELS.iter().map(|model| (model.name(), model.predict(input, machine))).collect() }
+    }
+
+    /// The answer of the preferred model among those that answered; else the preferred model's refusal.
+    pub fn chosen(&self) -> (&'static str, &Result<Prediction, Refusal>) {
+        let of = |name: &&&'static str| self.answers.iter().find(|(model, _)| model == *name);
+        let mut by_preference = PREFERENCE.iter().filter_map(|name| of(&name));
+        let answered = by_preference.clone().find(|(_, answer)| answer.is_ok());
+        let (name, answer) =
+            answered.or_else(|| by_preference.next()).expect("every preferred model is in the list of models");
+        (name, answer)
+    }
+
+    /// The spread of the models that answered.
+    pub fn band(&self) -> Option<Band> {
+        band(self.answers.iter().filter_map(|(_, answer)| answer.as_ref().ok()))
+    }
+}
+
+/// Predicts with the preferred model that answers.
+pub fn predict(input: &Input<'_>, machine: &Machine) -> Result<Prediction, Refusal> {
+    let mut first_refusal = None;
+    for name in PREFERENCE {
+        let model = find(name).expect("every preferred model is in the list of models");
+        match model.predict(input, machine) {
+            Ok(prediction) => return Ok(prediction),
+            Err(refusal) => first_refusal = first_refusal.or(Some(refusal)),
+        }
+    }
+    Err(first_refusal.expect("the list of preferred models is not empty"))
+}
+
+/// The spread of several models' times: how far they disagree, not an error bar.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Band {
+    /// The smallest time.
+    pub low: Seconds,
+    /// The largest time.
+    pub high: Seconds,
+    /// Models that answered.
+    pub n_models: usize,
+}
+
+/// The spread of predictions; none without any.
+pub fn band<'p>(predictions: impl IntoIterator<Item = &'p Prediction>) -> Option<Band> {
+    predictions.into_iter().map(Prediction::seconds).fold(None, |band, time| {
+        let Some(Band { low, high, n_models }) = band else {
+            return Some(Band { low: time, high: time, n_models: 1 });
+        };
+        Some(Band { low: Seconds(low.0.min(time.0)), high: Seconds(high.0.max(time.0)), n_models: n_models + 1 })
+    })
+}

@@ -1,0 +1,316 @@
+//! Cycles that one SM needs to issue and execute one warp's instructions.
+//!
+//! Before compute capability 2.0 a warp instruction takes 4 cycles, as the papers have it: a warp on eight lanes. From
+//! 2.0 on it takes max(32 / lanes of its class, 1 / instructions issued per cycle), summed over the classes. An operation
+//! that the machine carries out as several costs the sum over its expansion. A shared-memory access that takes more
+//! than one pass adds a pass interval for each further one: the banks over the load/store lanes.
+
+use std::collections::BTreeMap;
+
+use warplens_isa::OpClass;
+use warplens_machine::{Key, Reader};
+
+use crate::assumption as says;
+use crate::prediction::Resource;
+use crate::residency::THREADS_PER_WARP;
+use crate::workload::Workload;
+use crate::{Assumption, Refusal};
+
+/// Issue_cycles before compute capability 2.0.
+pub const ISSUE_CYCLES: f64 = 4.0;
+
+/// What slow operations cost before compute capability 2.0.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SlowOperations {
+    /// What every instruction costs.
+    AsOthers,
+    /// Their own cost.
+    OwnCost,
+}
+
+/// What one warp asks of the issue slots and lanes of an SM.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct ComputeLoad {
+    /// Instruction classes and operations, with what they ask for.
+    pub parts: Vec<LoadPart>,
+    /// Cycles that extra passes of shared-memory accesses add.
+    pub conflict_cycles: f64,
+    /// Cycles per slot of a warp scheduler: 1 / instructions issued per cycle.
+    pub issue_interval: f64,
+    /// What was assumed on the way.
+    pub assumptions: Vec<Assumption>,
+}
+
+/// What one class or operation asks for.
+#[derive(Clone, PartialEq, Debug)]
+pub struct LoadPart {
+    /// The class or the operation.
+    pub name: String,
+    /// The lanes that it runs on; issue slots alone where lanes never bound it.
+    pub resource: Resource,
+    /// Instructions issued.
+    pub slots: f64,
+    /// Cycles in which it occupies its lanes.
+    pub lane_cycles: f64,
+    /// Cycles that it is charged: at least those of its slots, and at least those of its lanes.
+    pub cycles: f64,
+}
+
+impl ComputeLoad {
+    /// Comp_cycles: everything one after the other.
+    pub fn cycles(&self) -> f64 {
+        self.parts.iter().map(|part| part.cycles).sum::<f64>() + self.conflict_cycles
+    }
+
+    /// Instructions issued, after expansion.
+    pub fn slots(&self) -> f64 {
+        self.parts.iter().fold(0.0, |sum, part| sum + part.slots)
+    }
+
+    /// Cycles in which each kind of lanes is occupied, issue slots left out.
+    pub fn lane_cycles(&self) -> BTreeMap<Resource, f64> {
+        let mut by_resource = BTreeMap::new();
+        for part in self.parts.iter().filter(|part| part.lane_cycles > 0.0) {
+            *by_resource.entry(part.resource).or_insert(0.0) += part.lane_cycles;
+        }
+        by_resource
+    }
+
+    /// A load of plain instructions, of which an SM issues `issue_per_clk` per cycle.
+    pub fn of_slots(slots: f64, issue_per_clk: f64) -> Self {
+        let mut load = Self { issue_interval: 1.0 / issue_per_clk, ..Self::default() };
+        load.add("instructions", Resource::Issue, slots, 0.0);
+        load
+    }
+
+    fn add(&mut self, name: &str, resource: Resource, slots: f64, lane_cycles: f64) {
+        if slots <= 0.0 && lane_cycles <= 0.0 {
+            return;
+        }
+        let cycles = lane_cycles.max(slots * self.issue_interval);
+        self.parts.push(LoadPart { name: name.to_owned(), resource, slots, lane_cycles, cycles });
+    }
+}
+
+/// The load of one warp of `workload`.
+pub fn compute_load(
+    workload: &Workload,
+    slow: SlowOperations,
+    reader: &mut Reader<'_>,
+) -> Result<ComputeLoad, Refusal> {
+    let mut load =
+        if reader.machine().cc.major < 2 { before_fermi(workload, slow, reader)? } else { by_class(workload, reader)? };
+    if workload.extra_passes > 0.0 {
+        load.conflict_cycles = workload.extra_passes * pass_interval(reader)?;
+        load.assumptions.push(says::BANK.plain());
+    }
+    Ok(load)
+}
+
+/// Cycles per pass of a shared-memory access.
+pub fn pass_interval(reader: &mut Reader<'_>) -> Result<f64, Refusal> {
+    Ok(reader.need(Key::SharedBanks)? / lanes(reader, Key::LanesLdst)?)
+}
+
+/// Issue_cycles of an instruction of an unspecified class, where there is such a thing.
+pub fn flat_issue_cycles(reader: &mut Reader<'_>) -> Result<f64, Refusal> {
+    if reader.machine().cc.major < 2 {
+        return Ok(ISSUE_CYCLES);
+    }
+    Err(Refusal::impossible(format!(
+        "on {} (compute capability {}) the cycles per instruction depend on the classes of the instructions",
+        reader.machine().id,
+        reader.machine().cc
+    )))
+}
+
+/// 4 cycles for every instruction; the special operations of the transaction-based model at their own cost.
+fn before_fermi(workload: &Workload, slow: SlowOperations, reader: &mut Reader<'_>) -> Result<ComputeLoad, Refusal> {
+    let mut load = ComputeLoad { issue_interval: ISSUE_CYCLES, ..ComputeLoad::default() };
+    let mut flat = workload.total_insts;
+    let mut uncharged = Vec::new();
+    if slow == SlowOperations::OwnCost {
+        for (opcode, &count) in &workload.high_latency {
+            match slow_cost(opcode, reader)? {
+                Some(cycles) => {
+                    flat -= count;
+                    load.add(opcode, Resource::Sfu, count, count * cycles);
+                }
+                None => uncharged.push(opcode.as_str()),
+            }
+        }
+    }
+    load.add("instructions", Resource::Issue, flat.max(0.0), 0.0);
+    load.assumptions.push(says::FLAT_ISSUE.plain());
+    if !uncharged.is_empty() {
+        load.assumptions.push(says::UNCHARGED.with(uncharged.join(", ")));
+    }
+    Ok(load)
+}
+
+/// Cycles of a slow operation before compute capability 2.0, if they are known.
+pub fn slow_cost(opcode: &str, reader: &mut Reader<'_>) -> Result<Option<f64>, Refusal> {
+    let (kind, ty) = kind_and_type(opcode);
+    if ty != "f32" {
+        return Ok(None);
+    }
+    let key = match kind {
+        "sqrt" => Key::CostSqrtF32,
+        "rsqrt" => Key::CostRsqrtF32,
+        "rcp" => Key::CostRcpF32,
+        "div" => Key::CostDivF32,
+        "sin" | "cos" | "ex2" | "lg2" => return Ok(Some(THREADS_PER_WARP / lanes(reader, Key::LanesSfu)?)),
+        _ => return Ok(None),
+    };
+    // A machine file that states no cost leaves the operation at that of every instruction.
+    Ok(reader.machine().fact(key).is_some().then(|| reader.need(key)).transpose()?)
+}
+
+/// Throughput of the classes, with operations expanded.
+fn by_class(workload: &Workload, reader: &mut Reader<'_>) -> Result<ComputeLoad, Refusal> {
+    let issue = reader.need(Key::SmIssuePerClk)?;
+    let mut load = ComputeLoad { issue_interval: 1.0 / issue, ..ComputeLoad::default() };
+    let mut plain = workload.by_class.clone();
+    for (opcode, &count) in &workload.high_latency {
+        let Some((key, class)) = expansion(opcode) else { continue };
+        let left = plain.entry(class).or_default();
+        *left = (*left - count).max(0.0);
+        expand(&mut load, opcode, count, key, reader)?;
+    }
+    for (&class, &count) in plain.iter().filter(|(_, count)| **count > 0.0) {
+        add_class(&mut load, class, count, reader)?;
+    }
+    load.assumptions.push(says::CLASS_ISSUE.plain());
+    if plain.get(&OpClass::Convert).is_some_and(|&count| count > 0.0) {
+        load.assumptions.push(says::CONVERT.plain());
+    }
+    let unexpanded: Vec<&str> = workload
+        .high_latency
+        .keys()
+        .map(String::as_str)
+        .filter(|opcode| expansion(opcode).is_none() && !is_single(opcode))
+        .collect();
+    if !unexpanded.is_empty() {
+        load.assumptions.push(says::UNCHARGED.with(unexpanded.join(", ")));
+    }
+    Ok(load)
+}
+
+fn add_class(load: &mut ComputeLoad, class: OpClass, count: f64, reader: &mut Reader<'_>) -> Result<(), Refusal> {
+    let (resource, key) = match class {
+        OpClass::Fp32 => (Resource::Fp32, Key::LanesFp32),
+        OpClass::Fp64 => (Resource::Fp64, Key::LanesFp64),
+        OpClass::Fp16 => (Resource::Fp16, Key::LanesFp16),
+        OpClass::Int => (Resource::Int, Key::LanesInt32Add),
+        OpClass::IntMul => {
+            // Where there is no 32-bit multiplier, a product is made of narrower ones.
+            if reader.need(Key::LanesInt32Mul)? == 0.0 {
+                return expand(load, class.name(), count, Key::ExpansionMulLo32, reader);
+            }
+            (Resource::IntMul, Key::LanesInt32Mul)
+        }
+        OpClass::Sfu | OpClass::Convert => (Resource::Sfu, Key::LanesSfu),
+        OpClass::Memory | OpClass::Atomic | OpClass::Warp => (Resource::LoadStore, Key::LanesLdst),
+        OpClass::Tensor => {
+            return Err(Refusal::impossible("the time of tensor instructions depends on shapes that are not counted"));
+        }
+        OpClass::Control | OpClass::Barrier | OpClass::Virtual | OpClass::Other => {
+            load.add(class.name(), Resource::Issue, count, 0.0);
+            return Ok(());
+        }
+    };
+    // Half-precision lanes count two results per packed operation, and one that is not packed wastes the second.
+    let results = if class == OpClass::Fp16 { 2.0 * THREADS_PER_WARP } else { THREADS_PER_WARP };
+    let lane_cycles = count * results / lanes(reader, key)?;
+    load.add(class.name(), resource, count, lane_cycles);
+    Ok(())
+}
+
+/// Adds `count` operations that the machine makes of several instructions each.
+fn expand(load: &mut ComputeLoad, name: &str, count: f64, key: Key, reader: &mut Reader<'_>) -> Result<(), Refusal> {
+    for &(kind, instructions) in reader.mix(key)? {
+        let slots = count * instructions;
+        if slots == 0.0 {
+            continue;
+        }
+        let Some(resource) = resource_of(kind) else {
+            load.add(name, Resource::Issue, slots, 0.0);
+            continue;
+        };
+        let lane_cycles = slots * THREADS_PER_WARP / lanes(reader, kind)?;
+        load.add(name, resource, slots, lane_cycles);
+    }
+    Ok(())
+}
+
+fn resource_of(kind: Key) -> Option<Resource> {
+    match kind {
+        Key::LanesFp32 => Some(Resource::Fp32),
+        Key::LanesFp64 => Some(Resource::Fp64),
+        Key::LanesFp16 => Some(Resource::Fp16),
+        Key::LanesInt32Add => Some(Resource::Int),
+        Key::LanesInt32Mul => Some(Resource::IntMul),
+        Key::LanesSfu => Some(Resource::Sfu),
+        Key::LanesLdst => Some(Resource::LoadStore),
+        _ => None,
+    }
+}
+
+/// Lanes of a kind, at least one.
+fn lanes(reader: &mut Reader<'_>, key: Key) -> Result<f64, Refusal> {
+    let lanes = reader.need(key)?;
+    if lanes > 0.0 {
+        return Ok(lanes);
+    }
+    Err(Refusal {
+        missing: vec![key.json_name()],
+        reason: format!("{} has no {} lanes", reader.machine().id, key.field()),
+    })
+}
+
+/// `div.rn.f32` as (`div`, `f32`).
+fn kind_and_type(opcode: &str) -> (&str, &str) {
+    let kind = opcode.split('.').next().unwrap_or(opcode);
+    let ty = opcode.rsplit('.').next().unwrap_or(opcode);
+    (kind, ty)
+}
+
+/// Operations of the special-function class that are one instruction.
+fn is_single(opcode: &str) -> bool {
+    let (kind, ty) = kind_and_type(opcode);
+    matches!((kind, ty), ("tanh", _) | ("ex2", "f16" | "f16x2" | "bf16" | "bf16x2"))
+        || (kind == "rcp" && opcode.contains(".approx"))
+        || (kind == "rsqrt" && opcode.contains(".approx.ftz") && ty == "f64")
+}
+
+/// The expansion of an operation and the class under which it was counted; none where it is one instruction or its
+/// expansion is not tabulated.
+pub fn expansion(opcode: &str) -> Option<(Key, OpClass)> {
+    let (kind, ty) = kind_and_type(opcode);
+    let is = |modifier: &str| opcode.split('.').any(|word| word == modifier);
+    let key = match (kind, ty) {
+        ("div", "f32") if is("approx") => (Key::ExpansionDivApproxF32, OpClass::Fp32),
+        ("div", "f32") if is("full") => (Key::ExpansionDivFullF32, OpClass::Fp32),
+        ("div", "f32") => (Key::ExpansionDivRnF32, OpClass::Fp32),
+        ("div", "f64") => (Key::ExpansionDivRnF64, OpClass::Fp64),
+        ("div", "u16" | "u32") => (Key::ExpansionDivU32, OpClass::IntMul),
+        ("div", "s16" | "s32") => (Key::ExpansionDivS32, OpClass::IntMul),
+        ("rem", "u16" | "u32") => (Key::ExpansionRemU32, OpClass::IntMul),
+        ("rem", "s16" | "s32") => (Key::ExpansionRemS32, OpClass::IntMul),
+        ("div" | "rem", "u64") => (Key::ExpansionDivU64, OpClass::IntMul),
+        ("div" | "rem", "s64") => (Key::ExpansionDivS64, OpClass::IntMul),
+        ("rcp", "f32") if !is("approx") => (Key::ExpansionRcpRnF32, OpClass::Sfu),
+        ("rcp", "f64") if !is("approx") => (Key::ExpansionRcpRnF64, OpClass::Fp64),
+        ("sqrt", "f32") if is("approx") => (Key::ExpansionSqrtApproxF32, OpClass::Sfu),
+        ("sqrt", "f32") => (Key::ExpansionSqrtRnF32, OpClass::Sfu),
+        ("sqrt", "f64") => (Key::ExpansionSqrtRnF64, OpClass::Fp64),
+        ("rsqrt", "f32") => (Key::ExpansionRsqrtApproxF32, OpClass::Sfu),
+        ("sin" | "cos", "f32") => (Key::ExpansionSinApproxF32, OpClass::Sfu),
+        ("ex2", "f32") => (Key::ExpansionEx2ApproxF32, OpClass::Sfu),
+        ("lg2", "f32") => (Key::ExpansionLg2ApproxF32, OpClass::Sfu),
+        ("mul" | "mad", "u64" | "s64") if is("hi") => (Key::ExpansionMulHi64, OpClass::IntMul),
+        ("mul" | "mad", "u64" | "s64" | "b64") => (Key::ExpansionMulLo64, OpClass::IntMul),
+        _ => return None,
+    };
+    Some(key)
+}

@@ -1,0 +1,51 @@
+//! The manual's page on models, written from the tables that the models themselves use.
+
+use std::fmt::Write as _;
+
+use crate::{ASSUMPTIONS, InputField, MODELS, OPTIONS, Origin, Resource};
+
+/// The page: models, their options and input fields, what a kernel can be bound by, and every assumption.
+pub fn page() -> String {
+    let mut text = String::from("# Models\n\n");
+    text.push_str("Each model answers with a time that is made of terms, or refuses and names what is missing.\n");
+    text.push_str("`auto` takes `analyzer`, else `hong-kim`, else `roofline`.\n");
+    text.push_str("The band beside a prediction is the spread of all models that answered, not an error bar.\n");
+    for model in MODELS {
+        _ = write!(text, "\n## `{}`\n\n{}.\n", model.name(), sentence(model.about()));
+        if !model.options().is_empty() {
+            text.push_str("\n| Option | Effect |\n|---|---|\n");
+        }
+        for option in OPTIONS.iter().filter(|option| model.options().contains(&option.name)) {
+            _ = writeln!(text, "| `{}` | {} |", option.name, option.about);
+        }
+        text.push_str("\nFields of an input file (`[inputs]`):\n\n");
+        text.push_str("| Field | Unit | If it is not given | Meaning |\n|---|---|---|---|\n");
+        for field in model.inputs() {
+            _ = writeln!(text, "| `{}` | {} | {} | {} |", field.name, field.unit, fallback(field), field.about);
+        }
+    }
+    text.push_str("\n## Limiters\n\n");
+    text.push_str("The limiter is the resource of the largest term.\n\n");
+    for resource in Resource::ALL {
+        _ = writeln!(text, "- {}", resource.name());
+    }
+    text.push_str("\n## Assumptions\n\n| Identifier | Made when | Assumption |\n|---|---|---|\n");
+    for assumption in ASSUMPTIONS {
+        _ = writeln!(text, "| `{}` | {} | {} |", assumption.id, assumption.when, assumption.text);
+    }
+    text
+}
+
+fn sentence(about: &str) -> String {
+    let mut letters = about.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
+fn fallback(field: &InputField) -> String {
+    match field.origin {
+        Origin::Required => "an error".to_owned(),
+        Origin::Default(value) => value.to_string(),
+        Origin::Machine(parameter) => format!("from the GPU: {parameter}"),
+        Origin::Derived(how) => how.to_owned(),
+    }
+}

@@ -1,0 +1,138 @@
+//! The named variants of the models.
+
+use warplens_machine::Strictness;
+
+/// How a prediction is made where there is a choice.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Options {
+    /// Whether the misprints of the papers are read as documented or taken as printed.
+    pub reading: Reading,
+    /// How the last, partly filled wave counts.
+    pub waves: Waves,
+    /// Whether instructions that machine code mostly does without are charged.
+    pub counts: CountBasis,
+    /// Which count of independent loads is used.
+    pub loads: LoadOrder,
+    /// The coalescing rule on compute capability 2.x.
+    pub fermi_l1: FermiL1,
+    /// Whether missing machine parameters may be derived.
+    pub strictness: Strictness,
+}
+
+impl Default for Options {
+    /// The documented readings, real waves, PTX as written, inferred parameters allowed.
+    fn default() -> Self {
+        Self {
+            reading: Reading::Documented,
+            waves: Waves::Real,
+            counts: CountBasis::AsWritten,
+            loads: LoadOrder::Reordered,
+            fermi_l1: FermiL1::On,
+            strictness: Strictness::AllowInferred,
+        }
+    }
+}
+
+/// Reading of the papers' equations.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Reading {
+    /// With the documented corrections.
+    Documented,
+    /// Letter by letter.
+    AsPrinted,
+}
+
+/// Whether the number of waves is rounded.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Waves {
+    /// A real number of at least 1, as in the papers.
+    Real,
+    /// Rounded up.
+    Whole,
+}
+
+/// Which instructions count.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum CountBasis {
+    /// PTX as written.
+    AsWritten,
+    /// Without instructions of class `virtual`: an estimate of machine code.
+    Machine,
+}
+
+/// Which loads may be in flight together.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum LoadOrder {
+    /// Instructions may be reordered inside basic blocks, as the assembler does.
+    Reordered,
+    /// In the order of the program.
+    Program,
+}
+
+/// The L1 cache of compute capability 2.x.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum FermiL1 {
+    /// On: transactions are lines of 128 bytes.
+    On,
+    /// Off: segments of 32 bytes.
+    Off,
+}
+
+/// An option that a user can name.
+#[derive(Clone, Copy, Debug)]
+pub struct OptionSpec {
+    /// The name.
+    pub name: &'static str,
+    /// One sentence on what it does.
+    pub about: &'static str,
+    apply: fn(&mut Options),
+}
+
+/// Options by name; each model lists those that it knows.
+pub const OPTIONS: &[OptionSpec] = &[
+    OptionSpec {
+        name: "as-printed",
+        about: "use the equations as the paper prints them, misprints included",
+        apply: |options| options.reading = Reading::AsPrinted,
+    },
+    OptionSpec {
+        name: "whole-waves",
+        about: "round the number of waves of CTAs up to a whole number",
+        apply: |options| options.waves = Waves::Whole,
+    },
+    OptionSpec {
+        name: "program-order",
+        about: "take loads as independent only in the order in which the program issues them",
+        apply: |options| options.loads = LoadOrder::Program,
+    },
+    OptionSpec {
+        name: "l1-off",
+        about: "count 32-byte segments instead of 128-byte lines on compute capability 2.x",
+        apply: |options| options.fermi_l1 = FermiL1::Off,
+    },
+];
+
+/// An option that the model does not have.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("model {model} has no option `{name}`; it has: {}", .known.join(", "))]
+pub struct UnknownOption {
+    /// The model.
+    pub model: &'static str,
+    /// The name as written.
+    pub name: String,
+    /// The options that it has.
+    pub known: Vec<&'static str>,
+}
+
+impl Options {
+    /// Switches the option called `name` on, if `model` has it.
+    pub fn set(&mut self, model: &dyn crate::Model, name: &str) -> Result<(), UnknownOption> {
+        let known = model.options();
+        let spec = OPTIONS.iter().find(|spec| spec.name == name && known.contains(&spec.name));
+        let Some(spec) = spec else {
+            return Err(UnknownOption { model: model.name(), name: name.to_owned(), known: known.to_vec() });
+        };
+        (spec.apply)(self);
+        Ok(())
+    }
+}

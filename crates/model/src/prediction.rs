@@ -1,0 +1,219 @@
+//! What a model answers: a time that is made of terms, or a refusal that names what is missing.
+
+use warplens_base::units::{Cycles, Hertz, Seconds};
+use warplens_machine::{Key, Missing, ParameterRead};
+use warplens_stats::Coverage;
+
+use crate::Assumption;
+
+/// The answer of a model for one kernel, launch and machine.
+#[derive(Clone, PartialEq, Debug)]
+#[non_exhaustive]
+pub struct Prediction {
+    /// Name of the model.
+    pub model: &'static str,
+    /// Execution time of the launch, without launch overhead.
+    pub time: Cycles,
+    /// The clock whose cycles these are.
+    pub clock: Hertz,
+    /// What the time is made of, the model's order; at least one.
+    pub terms: Vec<Term>,
+    /// How the terms make the time.
+    pub combine: Combine,
+    /// The model's quantities by the names of its paper, in the order in which they are computed.
+    pub quantities: Vec<Quantity>,
+    /// What must hold for the prediction to mean anything.
+    pub assumptions: Vec<Assumption>,
+    /// Machine parameters that were read, in the order of their first reading.
+    pub parameters: Vec<ParameterRead>,
+    /// Which CTAs the counts come from; none where the numbers were given.
+    pub coverage: Option<Coverage>,
+}
+
+impl Prediction {
+    /// Refuses numbers that are not finite or negative. Every model passes its answer through here.
+    pub(crate) fn checked(self) -> Result<Self, Refusal> {
+        let numbers = [("time", self.time.0), ("clock", self.clock.0)].into_iter();
+        let terms = self.terms.iter().flat_map(|term| {
+            let parts = term.parts.iter().map(|part| (part.name.as_str(), part.cycles.0));
+            std::iter::once((term.name, term.cycles.0)).chain(parts)
+        });
+        let quantities = self.quantities.iter().map(|quantity| (quantity.name, quantity.value));
+        let bad = numbers.chain(terms).chain(quantities).find(|&(_, number)| !number.is_finite() || number < 0.0);
+        if let Some((name, number)) = bad {
+            return Err(Refusal::impossible(format!("{name} comes out as {number}")));
+        }
+        assert!(!self.terms.is_empty(), "a prediction has terms");
+        debug_assert!(
+            self.combine.apply(&self.terms).is_none_or(|total| (total.0 - self.time.0).abs() <= 1e-9 * total.0.abs()),
+            "the terms of {} make {:?}, not {:?}",
+            self.model,
+            self.combine.apply(&self.terms),
+            self.time
+        );
+        Ok(self)
+    }
+
+    /// The time in seconds.
+    pub fn seconds(&self) -> Seconds {
+        self.time.at(self.clock)
+    }
+
+    /// The largest term.
+    pub fn largest_term(&self) -> &Term {
+        let mut terms = self.terms.iter();
+        let first = terms.next().expect("a prediction has terms");
+        terms.fold(first, |largest, term| if term.cycles > largest.cycles { term } else { largest })
+    }
+
+    /// The resource that bounds the kernel: that of the largest term.
+    pub fn limiter(&self) -> Resource {
+        self.largest_term().resource
+    }
+
+    /// The quantity called `name`.
+    pub fn quantity(&self, name: &str) -> Option<f64> {
+        self.quantities.iter().find(|quantity| quantity.name == name).map(|quantity| quantity.value)
+    }
+}
+
+/// How terms make a time.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Combine {
+    /// The largest term is the time.
+    Max,
+    /// The terms add up to the time.
+    Sum,
+    /// The terms overlap in part: the time lies between the largest and the sum.
+    Overlapped,
+}
+
+impl Combine {
+    /// Name in reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Max => "max",
+            Self::Sum => "sum",
+            Self::Overlapped => "overlapped",
+        }
+    }
+
+    /// The time that the terms make, where it follows from them alone.
+    pub fn apply(self, terms: &[Term]) -> Option<Cycles> {
+        let cycles = terms.iter().map(|term| term.cycles.0);
+        match self {
+            Self::Max => Some(Cycles(cycles.fold(0.0, f64::max))),
+            Self::Sum => Some(Cycles(cycles.sum())),
+            Self::Overlapped => None,
+        }
+    }
+}
+
+/// One part of a predicted time.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Term {
+    /// What happens in these cycles.
+    pub name: &'static str,
+    /// The resource that causes them.
+    pub resource: Resource,
+    /// Cycles of the launch.
+    pub cycles: Cycles,
+    /// Machine parameters that the term depends on, of those read.
+    pub parameters: Vec<Key>,
+    /// What the term consists of, where more is known; the parts add up to the term.
+    pub parts: Vec<Part>,
+}
+
+/// A part of a term.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Part {
+    /// What it is: an instruction class, an operation.
+    pub name: String,
+    /// Cycles of the launch.
+    pub cycles: Cycles,
+}
+
+macro_rules! resources {
+    ($($(#[$meta:meta])* $name:ident $text:literal;)*) => {
+        /// What a kernel can be bound by.
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+        pub enum Resource {
+            $($(#[$meta])* $name,)*
+        }
+
+        impl Resource {
+            /// Every resource.
+            pub const ALL: &[Self] = &[$(Self::$name,)*];
+
+            /// Name in reports.
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$name => $text,)* }
+            }
+        }
+    };
+}
+
+resources! {
+    /// Computation as a whole: issue slots and lanes.
+    Compute "compute";
+    /// Issue slots of the warp schedulers.
+    Issue "issue slots";
+    /// Single-precision lanes.
+    Fp32 "fp32 lanes";
+    /// Double-precision lanes.
+    Fp64 "fp64 lanes";
+    /// Half-precision lanes.
+    Fp16 "fp16 lanes";
+    /// Integer lanes.
+    Int "integer lanes";
+    /// Lanes of integer multiplication.
+    IntMul "integer multiply lanes";
+    /// Special-function lanes.
+    Sfu "special-function lanes";
+    /// Load and store lanes.
+    LoadStore "load/store lanes";
+    /// Shared-memory bank conflicts.
+    SharedMemory "shared-memory bank conflicts";
+    /// Bytes per second of device memory.
+    DramBandwidth "DRAM bandwidth";
+    /// Distance between memory transactions of one SM.
+    MemoryTransactions "memory transactions";
+    /// Round trip to device memory that too few warps hide.
+    DramLatency "DRAM latency";
+    /// Waiting at barriers.
+    Barrier "barriers";
+}
+
+/// A number that a model computes or takes, by the name of its paper.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Quantity {
+    /// The paper's name.
+    pub name: &'static str,
+    /// The value.
+    pub value: f64,
+    /// Its unit, empty for a plain number.
+    pub unit: &'static str,
+}
+
+/// Why a model gives no answer.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("{reason}")]
+pub struct Refusal {
+    /// Names of what is missing: machine parameters (with their unit as a suffix), or inputs.
+    pub missing: Vec<String>,
+    /// The reason as a clause, without a final period.
+    pub reason: String,
+}
+
+impl Refusal {
+    /// A refusal for another reason than something missing.
+    pub(crate) fn impossible(reason: impl Into<String>) -> Self {
+        Self { missing: Vec::new(), reason: reason.into() }
+    }
+}
+
+impl From<Missing> for Refusal {
+    fn from(missing: Missing) -> Self {
+        Self { missing: vec![missing.key.json_name()], reason: missing.to_string() }
+    }
+}

@@ -1,0 +1,211 @@
+//! Roofline: the plain lower bound, and the yardstick for the others.
+//!
+//! A kernel takes at least as long as the busiest of these would take alone, with nothing lost: the lanes of each class
+//! of operations, the issue slots, and the memory interface, over which each distinct 32-byte sector that the launch
+//! reads or writes goes once (S. Williams, A. Waterman and D. Patterson, "Roofline", CACM 2009, whose two roofs these
+//! are).
+//!
+//! Symbols: [`Inputs`]. The time is the largest term. Latency, occupancy, waves, conflicts and repeated transfers cost
+//! nothing here.
+//!
+//! The bound is made of the same parameters as the transaction-based model: the same clock, the same cycles per
+//! instruction (4 before compute capability 2.0, as the papers have it), the same bandwidth (peak before 2.0, achieved
+//! from then on). So it never exceeds that model, which charges classes one after the other and every transaction.
+
+use warplens_base::units::{Cycles, Hertz};
+use warplens_machine::{Key, Machine, Reader, Readings};
+
+use crate::assumption::{self as says, of_machine};
+use crate::compute::{ComputeLoad, SlowOperations, compute_load};
+use crate::given::Fields;
+use crate::hong_kim::require_positive;
+use crate::prediction::{Combine, Resource};
+use crate::workload::{self, Workload};
+use crate::{Assumption, Given, Input, InputField, Model, Needs, Options, Origin, Prediction, Quantity, Refusal, Term};
+
+/// The plain lower bound.
+#[derive(Clone, Copy, Debug)]
+pub struct Roofline;
+
+/// What the bound takes, for the launch.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Inputs {
+    /// Warps.
+    pub warps: f64,
+    /// What one warp asks of issue slots and lanes.
+    pub load: ComputeLoad,
+    /// Bytes of distinct sectors, read and written.
+    pub distinct_bytes: f64,
+    /// SMs.
+    pub sms: f64,
+    /// SM clock in hertz.
+    pub clock: f64,
+    /// Bandwidth of device memory in bytes per second.
+    pub bandwidth: f64,
+}
+
+impl Inputs {
+    /// Cycles of the launch on every resource, in a fixed order; at least issue slots and memory.
+    pub fn bounds(&self) -> Vec<(Resource, f64)> {
+        let warps_per_sm = self.warps / self.sms;
+        let issue = (Resource::Issue, warps_per_sm * self.load.slots() * self.load.issue_interval);
+        let lanes = self.load.lane_cycles().into_iter().map(|(resource, cycles)| (resource, warps_per_sm * cycles));
+        let memory = (Resource::DramBandwidth, self.distinct_bytes / self.bandwidth * self.clock);
+        std::iter::once(issue).chain(lanes).chain([memory]).collect()
+    }
+}
+
+const INPUTS: &[InputField] = &[
+    InputField { name: "warps", unit: "", origin: Origin::Required, about: "warps of the launch" },
+    InputField { name: "slots_per_warp", unit: "", origin: Origin::Required, about: "instructions that a warp issues" },
+    InputField {
+        name: "issue_per_clk",
+        unit: "/clk",
+        origin: Origin::Machine("sm.issue_per_clk"),
+        about: "instructions that an SM issues per cycle",
+    },
+    InputField {
+        name: "sectors_read",
+        unit: "",
+        origin: Origin::Default(0.0),
+        about: "distinct 32-byte sectors that the launch reads",
+    },
+    InputField {
+        name: "sectors_written",
+        unit: "",
+        origin: Origin::Default(0.0),
+        about: "distinct 32-byte sectors that the launch writes",
+    },
+    InputField { name: "sms", unit: "", origin: Origin::Machine("sm.count"), about: "SMs" },
+    InputField { name: "clock", unit: "Hz", origin: Origin::Machine("clock.default"), about: "clock of the SMs" },
+    InputField {
+        name: "bandwidth",
+        unit: "B/s",
+        origin: Origin::Machine("dram.peak_bandwidth before compute capability 2.0, then dram.achieved_bandwidth"),
+        about: "bandwidth of device memory",
+    },
+];
+
+impl Model for Roofline {
+    fn name(&self) -> &'static str {
+        "roofline"
+    }
+
+    fn about(&self) -> &'static str {
+        "lower bound: the largest of operations of a class at peak and distinct sectors at full bandwidth"
+    }
+
+    fn needs(&self) -> Needs {
+        Needs::Addresses
+    }
+
+    fn options(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    fn inputs(&self) -> &'static [InputField] {
+        INPUTS
+    }
+
+    fn predict(&self, input: &Input<'_>, machine: &Machine) -> Result<Prediction, Refusal> {
+        let (profile, options) = (input.profile, &input.options);
+        let mut reader = Reader::new(machine, options.strictness);
+        let clock = reader.tune_clock(Key::AnalyzerClock)?;
+        let workload = Workload::new(profile, machine.cc, options);
+        let mut load = compute_load(&workload, SlowOperations::OwnCost, &mut reader)?;
+        // Conflicts are no part of a bound that loses nothing, and neither is what is said about them.
+        load.conflict_cycles = 0.0;
+        load.assumptions.retain(|assumption| assumption.id != says::BANK.id);
+        let inputs = Inputs {
+            warps: workload.n_warps,
+            distinct_bytes: workload.distinct_bytes * workload.n_warps,
+            load,
+            sms: reader.need(Key::SmCount)?,
+            clock,
+            bandwidth: reader.memory_bandwidth()?,
+        };
+        let mut assumptions = workload::assumptions(profile, options);
+        assumptions.extend(inputs.load.assumptions.iter().filter(|said| said.id != says::CLASS_ISSUE.id).cloned());
+        let mut prediction = prediction(&inputs, reader.finish(), assumptions)?;
+        prediction.coverage = Some(profile.coverage);
+        Ok(prediction)
+    }
+
+    fn evaluate(&self, given: &Given, machine: Option<&Machine>, options: &Options) -> Result<Prediction, Refusal> {
+        crate::check_given(self, given).map_err(|bad| Refusal::impossible(bad.to_string()))?;
+        let mut fields = Fields::new(given, machine, options.strictness);
+        let slots = fields.required("slots_per_warp");
+        let issue = fields.machine("issue_per_clk", Key::SmIssuePerClk);
+        let inputs = Inputs {
+            warps: fields.required("warps"),
+            load: ComputeLoad::of_slots(slots, issue),
+            distinct_bytes: 32.0 * (fields.or("sectors_read", 0.0) + fields.or("sectors_written", 0.0)),
+            sms: fields.machine("sms", Key::SmCount),
+            clock: fields.machine_by("clock", |reader| Ok(reader.clock()?)),
+            bandwidth: fields.machine_by("bandwidth", |reader| Ok(reader.memory_bandwidth()?)),
+        };
+        let readings = fields.finish()?;
+        require_positive(&[
+            ("issue_per_clk", issue),
+            ("sms", inputs.sms),
+            ("clock", inputs.clock),
+            ("bandwidth", inputs.bandwidth),
+        ])?;
+        prediction(&inputs, readings, Vec::new())
+    }
+}
+
+fn prediction(inputs: &Inputs, readings: Readings, mut assumptions: Vec<Assumption>) -> Result<Prediction, Refusal> {
+    assumptions.extend([says::OVERLAP.plain(), says::ONCE.plain()]);
+    assumptions.extend(of_machine(&readings.assumptions));
+    let terms: Vec<Term> =
+        inputs.bounds().into_iter().map(|(resource, cycles)| term(resource, cycles, &readings)).collect();
+    let time = Combine::Max.apply(&terms).expect("a maximum follows from its terms");
+    let memory = inputs.distinct_bytes / inputs.bandwidth * inputs.clock;
+    let compute = terms.iter().filter(|term| term.resource != Resource::DramBandwidth).map(|term| term.cycles.0);
+    let quantities = vec![
+        Quantity { name: "warps", value: inputs.warps, unit: "" },
+        Quantity { name: "slots_per_warp", value: inputs.load.slots(), unit: "" },
+        Quantity { name: "distinct_bytes", value: inputs.distinct_bytes, unit: "B" },
+        Quantity { name: "compute_cycles", value: compute.fold(0.0, f64::max), unit: "cycles" },
+        Quantity { name: "memory_cycles", value: memory, unit: "cycles" },
+    ];
+    Prediction {
+        model: Roofline.name(),
+        time,
+        clock: Hertz(inputs.clock),
+        terms,
+        combine: Combine::Max,
+        quantities,
+        assumptions,
+        parameters: readings.parameters,
+        coverage: None,
+    }
+    .checked()
+}
+
+fn term(resource: Resource, cycles: f64, readings: &Readings) -> Term {
+    let lanes = match resource {
+        Resource::Issue => Some(Key::SmIssuePerClk),
+        Resource::Fp32 => Some(Key::LanesFp32),
+        Resource::Fp64 => Some(Key::LanesFp64),
+        Resource::Fp16 => Some(Key::LanesFp16),
+        Resource::Int => Some(Key::LanesInt32Add),
+        Resource::IntMul => Some(Key::LanesInt32Mul),
+        Resource::Sfu => Some(Key::LanesSfu),
+        Resource::LoadStore => Some(Key::LanesLdst),
+        _ => None,
+    };
+    let read = readings.parameters.iter().map(|read| read.key);
+    let belongs = |key: &Key| match resource {
+        Resource::DramBandwidth => matches!(key, Key::DramPeakBandwidth | Key::DramAchievedBandwidth),
+        _ => Some(*key) == lanes || *key == Key::SmCount,
+    };
+    Term {
+        name: resource.name(),
+        resource,
+        cycles: Cycles(cycles),
+        parameters: read.filter(belongs).collect(),
+        parts: Vec::new(),
+    }
+}

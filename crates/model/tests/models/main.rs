@@ -1,0 +1,9 @@
+//! The models against their papers, against each other, and on profiles made by hand.
+
+#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
+mod equations;
+mod kernels;
+mod roofline_bound;
+mod support;
+mod worked_examples;

@@ -1,0 +1,9 @@
+//! The JSON documents: wire types with a schema name and version, described in `docs/report-schema.md`.
+
+pub mod gpu;
+mod json;
+pub mod predict;
+pub mod profile;
+pub mod run;
+
+pub use json::number;

@@ -1,0 +1,168 @@
+//! `warplens.predict/1` and `warplens.model/1`.
+
+use serde_json::{Map, Value as Json, json};
+use warplens_session::Analysis;
+use warplens_session::machines::{Machine, Readings};
+use warplens_session::predict::{Answer, GpuAnalysis, Model, Occupancy, Part, Prediction, Refusal, Term};
+
+use super::gpu::value;
+use super::json::number;
+use super::profile::{counts, emulation, launch_shape, support};
+
+/// The document of the `predict` verb: one launch, or a sequence under `launches`.
+pub fn document(analyses: &[Analysis]) -> Json {
+    let mut bodies: Vec<Map<String, Json>> = analyses.iter().map(launch).collect();
+    let mut document = Map::new();
+    document.insert("schema".into(), "warplens.predict/1".into());
+    match bodies.len() {
+        1 => document.extend(bodies.remove(0)),
+        _ => {
+            document.insert("launches".into(), bodies.into_iter().map(Json::Object).collect());
+        }
+    }
+    Json::Object(document)
+}
+
+fn launch(analysis: &Analysis) -> Map<String, Json> {
+    let measurement = &analysis.measurement;
+    let mut profile = counts(&measurement.profile);
+    // It stands beside the profile.
+    profile.shift_remove("launch");
+    let mut body = Map::new();
+    body.insert("kernel".into(), measurement.kernel.mangled.as_str().into());
+    body.insert("kernel_demangled".into(), measurement.kernel.demangled.as_str().into());
+    body.insert("launch".into(), launch_shape(&measurement.profile));
+    let predictions =
+        analysis.gpus.iter().flat_map(|gpu| gpu.answers.iter().map(|answer| entry(&gpu.machine.id, answer)));
+    body.insert("predictions".into(), predictions.collect());
+    body.insert("gpus".into(), analysis.gpus.iter().map(gpu).collect());
+    body.insert("profile".into(), Json::Object(profile));
+    body.insert("support".into(), support(measurement));
+    body.insert("emulation".into(), emulation(&measurement.emulation));
+    body
+}
+
+fn entry(gpu: &str, answer: &Answer) -> Json {
+    let mut body = Map::new();
+    body.insert("gpu".into(), gpu.into());
+    body.insert("model".into(), answer.model.into());
+    match &answer.result {
+        Ok(prediction) => body.extend(time(prediction)),
+        Err(refusal) => {
+            body.insert("time_us".into(), Json::Null);
+            body.insert("refused".into(), refused(refusal));
+        }
+    }
+    Json::Object(body)
+}
+
+fn refused(refusal: &Refusal) -> Json {
+    json!({ "missing": refusal.missing, "reason": refusal.reason })
+}
+
+fn time(prediction: &Prediction) -> Map<String, Json> {
+    let quantities: Map<String, Json> =
+        prediction.quantities.iter().map(|quantity| (quantity.name.into(), number(quantity.value))).collect();
+    let units: Map<String, Json> = prediction
+        .quantities
+        .iter()
+        .filter(|quantity| !quantity.unit.is_empty())
+        .map(|quantity| (quantity.name.into(), quantity.unit.into()))
+        .collect();
+    let body = json!({
+        "time_us": number(prediction.seconds().microseconds()),
+        "cycles": number(prediction.time.0),
+        "clock_hz": number(prediction.clock.0),
+        "limiter": prediction.limiter().name(),
+        "combine": prediction.combine.name(),
+        "quantities": quantities,
+        "quantity_units": units,
+        "terms": prediction.terms.iter().map(term).collect::<Vec<_>>(),
+        "assumptions": prediction.assumptions.iter().map(|said| said.text.as_str()).collect::<Vec<_>>(),
+        "parameters": parameters(prediction),
+    });
+    match body {
+        Json::Object(body) => body,
+        _ => unreachable!("the macro was given an object"),
+    }
+}
+
+fn term(term: &Term) -> Json {
+    let part = |part: &Part| json!({ "name": part.name, "cycles": number(part.cycles.0) });
+    json!({
+        "name": term.name,
+        "resource": term.resource.name(),
+        "cycles": number(term.cycles.0),
+        "parameters": term.parameters.iter().map(|key| key.name()).collect::<Vec<_>>(),
+        "parts": term.parts.iter().map(part).collect::<Vec<_>>(),
+    })
+}
+
+fn parameters(prediction: &Prediction) -> Json {
+    let Readings { parameters, .. } = &Readings { parameters: prediction.parameters.clone(), ..Readings::default() };
+    let parameter = parameters.iter().map(|read| {
+        json!({
+            "name": read.key.name(),
+            "value": value(&read.value),
+            "unit": read.unit.symbol(),
+            "basis": read.basis.name(),
+            "source": read.source,
+        })
+    });
+    parameter.collect()
+}
+
+fn gpu(gpu: &GpuAnalysis) -> Json {
+    let band = gpu.band.map(|band| {
+        json!({
+            "low_us": number(band.low.microseconds()),
+            "high_us": number(band.high.microseconds()),
+            "models": band.n_models,
+        })
+    });
+    let speed_of_light = gpu.speed_of_light.map(|shares| {
+        json!({
+            "compute": number(shares.compute),
+            "compute_resource": shares.compute_resource.name(),
+            "memory": number(shares.memory),
+        })
+    });
+    json!({
+        "gpu": gpu.machine.id,
+        "name": gpu.machine.name,
+        "band": band,
+        "occupancy": gpu.occupancy.as_ref().map(occupancy),
+        "speed_of_light": speed_of_light,
+    })
+}
+
+fn occupancy(occupancy: &Occupancy) -> Json {
+    json!({
+        "ctas_per_sm": occupancy.ctas,
+        "warps_per_sm": occupancy.warps,
+        "share": number(occupancy.share),
+        "limiters": occupancy.limiters().map(|limiter| limiter.name()).collect::<Vec<_>>(),
+    })
+}
+
+/// The document of the `model` verb.
+pub fn model(
+    model: &dyn Model,
+    machine: Option<&Machine>,
+    title: Option<&str>,
+    result: &Result<Prediction, Refusal>,
+) -> Json {
+    let mut body = Map::new();
+    body.insert("schema".into(), "warplens.model/1".into());
+    body.insert("title".into(), title.into());
+    body.insert("gpu".into(), machine.map(|machine| machine.id.as_str()).into());
+    body.insert("model".into(), model.name().into());
+    match result {
+        Ok(prediction) => body.extend(time(prediction)),
+        Err(refusal) => {
+            body.insert("time_us".into(), Json::Null);
+            body.insert("refused".into(), refused(refusal));
+        }
+    }
+    Json::Object(body)
+}

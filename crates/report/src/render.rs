@@ -1,0 +1,16 @@
+//! Sections to text. A renderer knows no view.
+
+mod csv;
+mod html;
+mod markdown;
+mod number;
+mod text;
+
+pub use csv::csv;
+pub use html::html;
+pub use markdown::markdown;
+pub use number::show;
+pub use text::{Style, text};
+
+#[cfg(test)]
+mod tests;

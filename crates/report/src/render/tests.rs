@@ -1,0 +1,82 @@
+//! One section with every kind of block, in every format.
+
+use super::*;
+use crate::section::{Block, Cell, Field, Plot, Section, Table, Unit};
+
+fn sample() -> Vec<Section> {
+    let mut table = Table::new(&[("GPU", "gpu"), ("time", "time_us"), ("bound by", "limiter")]);
+    table.push(vec![Cell::text("h200"), Cell::Number(12.345_67, Unit::Microseconds), Cell::text("dram, mostly")]);
+    table.push(vec![Cell::text("k40 <old>"), Cell::Missing, Cell::text("a | b")]);
+    let fields =
+        vec![Field::new("warps", Cell::Count(32_768)), Field::new("registers", Cell::Count(12)).remark("estimate")];
+    let plot = Plot {
+        title: "cycles".into(),
+        bars: vec![("memory".into(), 0.75), ("compute".into(), 0.25)],
+        unit: Unit::Share,
+        full: Some(1.0),
+    };
+    vec![
+        Section::new("sample", "Sample").with(Block::Fields(fields)).with(Block::Table(table)),
+        Section::new("more", "").with(Block::Plot(plot)).note("The end."),
+    ]
+}
+
+#[test]
+fn text_is_aligned() {
+    let expected = "\
+Sample
+  warps      32 768
+  registers  12  (estimate)
+  GPU            time  bound by
+  h200       12.35 us  dram, mostly
+  k40 <old>         -  a | b
+
+cycles
+memory   75.0 %  ███████████████████████
+compute  25.0 %  ████████
+The end.
+";
+    assert_eq!(text(&sample(), Style::Plain), expected);
+    let colored = text(&sample(), Style::Colored);
+    assert!(colored.starts_with("\x1b[1mSample\x1b[0m\n"));
+}
+
+#[test]
+fn csv_keeps_every_digit_and_quotes() {
+    assert_eq!(csv(&sample()), "gpu,time_us,limiter\nh200,12.34567,\"dram, mostly\"\nk40 <old>,,a | b\n");
+}
+
+#[test]
+fn markdown_escapes_bars() {
+    let expected = "\
+## Sample
+
+- warps: 32 768
+- registers: 12 (estimate)
+
+| GPU | time | bound by |
+| --- | ---: | --- |
+| h200 | 12.35 us | dram, mostly |
+| k40 <old> | - | a \\| b |
+
+| cycles | value |
+| --- | ---: |
+| memory | 75.0 % |
+| compute | 25.0 % |
+
+The end.
+";
+    assert_eq!(markdown(&sample()), expected);
+}
+
+#[test]
+fn html_is_one_page_with_nothing_to_load() {
+    let page = html("Kernel <k>", &sample());
+    assert!(page.starts_with("<!doctype html>"));
+    assert!(page.contains("<title>Kernel &lt;k&gt;</title>"));
+    assert!(page.contains("<td>k40 &lt;old&gt;</td>"));
+    assert!(page.contains("<rect x=\"170\" y=\"4\" width=\"285.0\""));
+    for remote in ["http:", "https:", "src=", "<script"] {
+        assert!(!page.contains(remote), "{remote}");
+    }
+}

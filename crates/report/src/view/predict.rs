@@ -1,0 +1,280 @@
+//! Predicted times, what bounds them, and where the cycles go.
+//!
+//! ```text
+//! GPU    time      models say            bound by       compute  memory  occupancy  model
+//! h200   13.64 us  3.561 us to 13.64 us  DRAM latency    26.1 %   4.2 %    100.0 %  analyzer
+//! ```
+//!
+//! *models say* is the spread of all models that answer, not an error bar; *compute* and *memory* are throughputs as
+//! shares of what the hardware could do in the predicted time (Nsight Compute: speed of light).
+
+use warplens_session::Analysis;
+use warplens_session::predict::{Answer, Band, GpuAnalysis, Model, Prediction, Refusal, Resource};
+
+use super::gpu::measure;
+use super::profile;
+use crate::render::show;
+use crate::section::{Block, Cell, Field, Plot, Section, Table, Unit};
+
+/// How much is said.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Detail {
+    /// One screen.
+    Screen,
+    /// Also quantities and assumptions of every answer.
+    Quantities,
+    /// Also the machine parameters that were read.
+    Parameters,
+}
+
+/// GPUs whose cycles are broken down on one screen.
+const MOST_BREAKDOWNS: usize = 2;
+
+/// The answers. `next` is the command that a user may want to run now.
+pub fn predictions(analysis: &Analysis, detail: Detail, next: Option<&str>) -> Vec<Section> {
+    let measurement = &analysis.measurement;
+    let mut sections = Vec::new();
+    sections.extend(profile::unsupported(measurement));
+    sections.push(Section::new("predictions", profile::title(measurement)).with(Block::Table(table(analysis))));
+    sections.extend(refusals(analysis));
+    let answered = || analysis.gpus.iter().filter_map(|gpu| gpu.prediction().map(|prediction| (gpu, prediction)));
+    let limit = if detail == Detail::Screen { MOST_BREAKDOWNS } else { usize::MAX };
+    sections.extend(answered().take(limit).map(|(gpu, prediction)| cycles(&gpu.machine.id, prediction)));
+    if detail >= Detail::Quantities {
+        for gpu in &analysis.gpus {
+            for prediction in gpu.answers.iter().filter_map(|answer| answer.result.as_ref().ok()) {
+                sections.extend(explanation(Some(&gpu.machine.id), prediction, detail));
+            }
+        }
+    }
+    sections.push(notes(analysis, detail, next));
+    sections
+}
+
+fn table(analysis: &Analysis) -> Table {
+    let mut table = Table::new(&[
+        ("GPU", "gpu"),
+        ("time", "time_us"),
+        ("models say", "band"),
+        ("bound by", "limiter"),
+        ("compute", "compute_share"),
+        ("memory", "memory_share"),
+        ("occupancy", "occupancy_share"),
+        ("model", "model"),
+    ]);
+    for gpu in &analysis.gpus {
+        for answer in &gpu.answers {
+            table.push(row(gpu, answer));
+        }
+    }
+    table
+}
+
+fn row(gpu: &GpuAnalysis, answer: &Answer) -> Vec<Cell> {
+    let prediction = answer.result.as_ref().ok();
+    let shares = gpu.speed_of_light.filter(|_| prediction.is_some() && prediction == gpu.prediction());
+    vec![
+        Cell::text(&gpu.machine.id),
+        Cell::optional(prediction.map(|prediction| prediction.seconds().microseconds()), Unit::Microseconds),
+        gpu.band.map_or(Cell::Missing, |band| Cell::text(spread(band))),
+        Cell::text(prediction.map_or("refused", |prediction| prediction.limiter().name())),
+        Cell::optional(shares.map(|shares| shares.compute), Unit::Share),
+        Cell::optional(shares.map(|shares| shares.memory), Unit::Share),
+        Cell::optional(gpu.occupancy.as_ref().map(|occupancy| occupancy.share), Unit::Share),
+        Cell::text(answer.model),
+    ]
+}
+
+fn spread(band: Band) -> String {
+    let time = |seconds: warplens_base::units::Seconds| show(&Cell::Number(seconds.microseconds(), Unit::Microseconds));
+    if band.n_models == 1 { "one model only".to_owned() } else { format!("{} to {}", time(band.low), time(band.high)) }
+}
+
+/// One row per answer with every digit: for programs.
+pub fn rows(analyses: &[Analysis]) -> Section {
+    let mut table = Table::new(&[
+        ("kernel", "kernel"),
+        ("GPU", "gpu"),
+        ("model", "model"),
+        ("time", "time_us"),
+        ("cycles", "cycles"),
+        ("bound by", "limiter"),
+        ("low", "band_low_us"),
+        ("high", "band_high_us"),
+        ("compute", "compute_share"),
+        ("memory", "memory_share"),
+        ("occupancy", "occupancy_share"),
+        ("refused", "refused"),
+    ]);
+    for analysis in analyses {
+        for gpu in &analysis.gpus {
+            for answer in &gpu.answers {
+                let prediction = answer.result.as_ref().ok();
+                let shares = gpu.speed_of_light.filter(|_| prediction.is_some() && prediction == gpu.prediction());
+                let microseconds = |time: Option<f64>| Cell::optional(time, Unit::Microseconds);
+                table.push(vec![
+                    Cell::text(&analysis.measurement.kernel.mangled),
+                    Cell::text(&gpu.machine.id),
+                    Cell::text(answer.model),
+                    microseconds(prediction.map(|prediction| prediction.seconds().microseconds())),
+                    Cell::optional(prediction.map(|prediction| prediction.time.0), Unit::Cycles),
+                    prediction.map_or(Cell::Missing, |prediction| Cell::text(prediction.limiter().name())),
+                    microseconds(gpu.band.map(|band| band.low.microseconds())),
+                    microseconds(gpu.band.map(|band| band.high.microseconds())),
+                    Cell::optional(shares.map(|shares| shares.compute), Unit::Share),
+                    Cell::optional(shares.map(|shares| shares.memory), Unit::Share),
+                    Cell::optional(gpu.occupancy.as_ref().map(|occupancy| occupancy.share), Unit::Share),
+                    answer.result.as_ref().err().map_or(Cell::Missing, |refusal| Cell::text(&refusal.reason)),
+                ]);
+            }
+        }
+    }
+    Section::new("predictions", "").with(Block::Table(table))
+}
+
+fn refusals(analysis: &Analysis) -> Option<Section> {
+    let refused = analysis.gpus.iter().flat_map(|gpu| {
+        let refusals = gpu.answers.iter().filter_map(|answer| Some((answer.model, answer.result.as_ref().err()?)));
+        refusals.map(|(model, refusal)| Field::new(format!("{} {model}", gpu.machine.id), reason(refusal)))
+    });
+    let fields: Vec<Field> = refused.collect();
+    (!fields.is_empty()).then(|| Section::new("refusals", "Refused").with(Block::Fields(fields)))
+}
+
+fn reason(refusal: &Refusal) -> Cell {
+    Cell::text(&refusal.reason)
+}
+
+/// Where the cycles of a prediction go.
+fn cycles(gpu: &str, prediction: &Prediction) -> Section {
+    let whole = prediction.time.0;
+    let share = |cycles: f64| if whole > 0.0 { cycles / whole } else { 0.0 };
+    let mut bars: Vec<(String, f64)> =
+        prediction.terms.iter().map(|term| (label(term.name, term.resource), share(term.cycles.0))).collect();
+    bars.retain(|(_, share)| *share > 0.0);
+    let title =
+        format!("Where the cycles go on {gpu} ({}, {})", prediction.model, show(&Cell::Number(whole, Unit::Cycles)));
+    let plot = Plot { title: String::new(), bars, unit: Unit::Share, full: Some(1.0) };
+    Section::new("cycles", title).with(Block::Plot(plot))
+}
+
+fn label(name: &str, resource: Resource) -> String {
+    if name == resource.name() { name.to_owned() } else { format!("{name} ({})", resource.name()) }
+}
+
+/// Quantities, assumptions and, on demand, parameters of a prediction.
+pub fn explanation(gpu: Option<&str>, prediction: &Prediction, detail: Detail) -> Vec<Section> {
+    let of = match gpu {
+        Some(gpu) => format!("{} on {gpu}", prediction.model),
+        None => prediction.model.to_owned(),
+    };
+    let mut sections = Vec::new();
+    let quantities: Vec<Field> = prediction
+        .quantities
+        .iter()
+        .map(|quantity| Field::new(quantity.name, Cell::Number(quantity.value, unit(quantity.unit))))
+        .collect();
+    if !quantities.is_empty() {
+        sections.push(Section::new("quantities", format!("Quantities of {of}")).with(Block::Fields(quantities)));
+    }
+    let assumptions = prediction.assumptions.iter().map(|said| format!("- {}", said.text));
+    let assumptions: Vec<String> = assumptions.collect();
+    if !assumptions.is_empty() {
+        sections.push(Section::new("assumptions", format!("Assumptions of {of}")).note(assumptions.join("\n")));
+    }
+    if detail >= Detail::Parameters {
+        let mut table =
+            Table::new(&[("parameter", "parameter"), ("value", "value"), ("basis", "basis"), ("source", "source")]);
+        for read in &prediction.parameters {
+            table.push(vec![
+                Cell::text(read.key.name()),
+                measure(read.key, &read.value),
+                Cell::text(read.basis.name()),
+                Cell::text(&read.source),
+            ]);
+        }
+        sections.push(Section::new("parameters", format!("Parameters read by {of}")).with(Block::Table(table)));
+    }
+    sections
+}
+
+fn unit(symbol: &'static str) -> Unit {
+    match symbol {
+        "" => Unit::One,
+        "cycles" => Unit::Cycles,
+        "B" => Unit::Bytes,
+        "B/s" => Unit::BytesPerSecond,
+        "Hz" => Unit::Hertz,
+        "s" => Unit::Seconds,
+        other => Unit::Named(other),
+    }
+}
+
+fn notes(analysis: &Analysis, detail: Detail, next: Option<&str>) -> Section {
+    let mut section = Section::new("notes", "");
+    let coverage = &analysis.measurement.profile.coverage;
+    if coverage.ctas_executed < coverage.ctas_total {
+        section = section.note(format!(
+            "Counts are scaled from {} of {} blocks, whose instructions differ by {:.1} %; --full executes all.",
+            coverage.ctas_executed,
+            coverage.ctas_total,
+            100.0 * coverage.spread
+        ));
+    }
+    let assumptions = analysis.gpus.iter().filter_map(|gpu| gpu.prediction()).map(|answer| answer.assumptions.len());
+    if let Some(most) = assumptions.max().filter(|&most| most > 0 && detail == Detail::Screen) {
+        section =
+            section.note(format!("Times are of the GPU, without launch overhead; {most} assumptions (-v lists them)."));
+    }
+    match next {
+        Some(next) => section.note(format!("Next: {next}")),
+        None => section,
+    }
+}
+
+/// A model evaluated on given numbers.
+pub fn evaluation(
+    model: &dyn Model,
+    title: Option<&str>,
+    gpu: Option<&str>,
+    result: &Result<Prediction, Refusal>,
+) -> Vec<Section> {
+    let heading = title.map_or_else(|| model.name().to_owned(), str::to_owned);
+    let mut fields = vec![Field::new("model", Cell::text(model.name()))];
+    fields.extend(gpu.map(|gpu| Field::new("GPU", Cell::text(gpu))));
+    match result {
+        Ok(prediction) => {
+            let microseconds = prediction.seconds().microseconds();
+            fields.push(Field::new("time", Cell::Number(microseconds, Unit::Microseconds)));
+            fields.push(Field::new("cycles", Cell::Number(prediction.time.0, Unit::Cycles)));
+            fields.push(Field::new("bound by", Cell::text(prediction.limiter().name())));
+            let mut sections = vec![Section::new("model", heading).with(Block::Fields(fields))];
+            sections.extend(explanation(gpu, prediction, Detail::Quantities));
+            sections
+        }
+        Err(refusal) => {
+            fields.push(Field::new("refused", reason(refusal)));
+            if !refusal.missing.is_empty() {
+                fields.push(Field::new("missing", Cell::text(refusal.missing.join(", "))));
+            }
+            vec![Section::new("model", heading).with(Block::Fields(fields))]
+        }
+    }
+}
+
+/// Quantities of a prediction, one per row: for programs.
+pub fn quantities(result: &Result<Prediction, Refusal>) -> Section {
+    let mut table = Table::new(&[("quantity", "quantity"), ("value", "value"), ("unit", "unit")]);
+    if let Ok(prediction) = result {
+        let microseconds = prediction.seconds().microseconds();
+        table.push(vec![Cell::text("time_us"), Cell::Number(microseconds, Unit::One), Cell::text("us")]);
+        for quantity in &prediction.quantities {
+            table.push(vec![
+                Cell::text(quantity.name),
+                Cell::Number(quantity.value, Unit::One),
+                Cell::text(quantity.unit),
+            ]);
+        }
+    }
+    Section::new("quantities", "").with(Block::Table(table))
+}

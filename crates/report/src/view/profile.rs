@@ -1,0 +1,269 @@
+//! The counts of a launch, in the order and under the names of Nsight Compute's sections where it has them.
+//!
+//! ```text
+//! vector_add  4096 x 256 threads
+//!   warps                 32 768
+//!   registers per thread  12  (ptxas)
+//!
+//! Instruction Statistics
+//!   warp instructions  720 896  (inst_executed; 22 per warp)
+//! ```
+
+use warplens_session::Measurement;
+use warplens_session::profile::{BankRule, CoalescingRule, LineCounts, MemoryCounts, Profile};
+
+use crate::section::{Block, Cell, Column, Field, Section, Table, Unit};
+
+/// Opcodes listed by default.
+const MOST_OPCODES: usize = 8;
+
+/// A launch in a dozen words.
+pub(crate) fn title(measurement: &Measurement) -> String {
+    let launch = &measurement.profile.launch;
+    let extents = |extents: [u32; 3]| {
+        let last = extents.iter().rposition(|&extent| extent != 1).unwrap_or(0);
+        extents[..=last].iter().map(u32::to_string).collect::<Vec<_>>().join("x")
+    };
+    format!("{}  grid {}, block {}", measurement.kernel.demangled, extents(launch.grid), extents(launch.block))
+}
+
+/// The counts on about one screen.
+pub fn summary(measurement: &Measurement) -> Vec<Section> {
+    let profile = &measurement.profile;
+    let mut sections = Vec::new();
+    sections.extend(unsupported(measurement));
+    sections.push(launch(measurement));
+    sections.push(instructions(profile));
+    let has_memory = |counts: &MemoryCounts| counts.requests > 0;
+    if profile.global.values().any(has_memory) {
+        sections.push(global(profile));
+    }
+    if profile.local.values().any(has_memory) {
+        let section = Section::new("local", "Local memory (requests of registers that spilled, and of arrays)");
+        sections.push(section.with(Block::Table(memory_table(&profile.local))));
+    }
+    if profile.shared.values().any(|counts| counts.requests > 0) {
+        sections.push(shared(profile));
+    }
+    sections
+}
+
+/// What the user let pass comes first.
+pub(crate) fn unsupported(measurement: &Measurement) -> Option<Section> {
+    let support = &measurement.support;
+    if support.unsupported.is_empty() {
+        return None;
+    }
+    let fields = vec![
+        Field::new("supported share of the kernel's instructions", Cell::Number(support.share(), Unit::Share)),
+        Field::new("not supported, and not reached", Cell::text(opcodes(&support.unsupported))),
+    ];
+    Some(Section::new("support", "Coverage").with(Block::Fields(fields)))
+}
+
+fn opcodes(unsupported: &[(String, String)]) -> String {
+    let mut opcodes: Vec<&str> = unsupported.iter().map(|(opcode, _)| opcode.as_str()).collect();
+    opcodes.sort_unstable();
+    opcodes.dedup();
+    opcodes.join(", ")
+}
+
+fn launch(measurement: &Measurement) -> Section {
+    let profile = &measurement.profile;
+    let shape = &profile.launch;
+    let coverage = &profile.coverage;
+    let mut fields = vec![
+        Field::new("warps", Cell::Count(profile.warps)),
+        Field::new("registers per thread", Cell::Count(shape.registers.into())).remark(shape.registers_basis.name()),
+        Field::new("shared memory per block", Cell::Number(shape.shared_bytes as f64, Unit::Bytes)),
+    ];
+    if coverage.ctas_executed < coverage.ctas_total {
+        let share = coverage.ctas_executed as f64 / coverage.ctas_total as f64;
+        fields.push(Field::new("blocks executed", Cell::Count(coverage.ctas_executed)).remark(format!(
+            "of {}, {:.2} %; counts are scaled; instructions per block differ by {:.1} %",
+            coverage.ctas_total,
+            100.0 * share,
+            100.0 * coverage.spread
+        )));
+    }
+    let mut section = Section::new("launch", title(measurement)).with(Block::Fields(fields));
+    if measurement.communicates {
+        section = section.note("Blocks or threads wait for each other: all blocks were executed.");
+    }
+    if profile.order_dependent {
+        section = section.note("Some counts depend on the order in which warps ran.");
+    }
+    section
+}
+
+fn instructions(profile: &Profile) -> Section {
+    let counts = &profile.instructions;
+    let per_warp = |count: u64| Cell::Number(profile.per_warp(count), Unit::One);
+    let mut fields = vec![
+        Field::new("warp instructions", Cell::Count(counts.total)).remark("inst_executed"),
+        Field::new("  per warp", per_warp(counts.total)),
+        Field::new("thread instructions", Cell::Count(profile.thread_instructions)).remark("thread_inst_executed"),
+        Field::new("mean active threads per warp", Cell::Number(profile.mean_active_lanes(), Unit::One)),
+        Field::new("branches", Cell::Count(profile.branches)),
+        Field::new("  divergent", Cell::Count(profile.divergent_branches)),
+        Field::new("barriers", Cell::Count(profile.barriers)),
+    ];
+    if let Some(independent) = profile.independent_loads {
+        fields.push(Field::new("independent loads", Cell::Number(independent, Unit::One)).remark("in flight per warp"));
+    }
+    let mut by_class = Table::new(&[("class", "class"), ("warp instructions", "count"), ("share", "share")]);
+    let mut classes: Vec<_> = counts.by_class.iter().filter(|&(_, &count)| count > 0).collect();
+    classes.sort_by_key(|&(class, &count)| (std::cmp::Reverse(count), class));
+    for (class, &count) in classes {
+        let share = count as f64 / counts.total.max(1) as f64;
+        by_class.push(vec![Cell::text(class.name()), Cell::Count(count), Cell::Number(share, Unit::Share)]);
+    }
+    let mut section =
+        Section::new("instructions", "Instruction Statistics").with(Block::Fields(fields)).with(Block::Table(by_class));
+    if !profile.high_latency.is_empty() {
+        let slow: Vec<String> = profile
+            .high_latency
+            .iter()
+            .take(MOST_OPCODES)
+            .map(|(kind, &count)| format!("{kind} {}", crate::render::show(&Cell::Count(count))))
+            .collect();
+        section = section.note(format!("high latency: {}", slow.join(", ")));
+    }
+    section
+}
+
+fn global(profile: &Profile) -> Section {
+    let mut fields = Vec::new();
+    let sectors = |name: &str, count: u64| {
+        Field::new(name, Cell::Number(32.0 * count as f64, Unit::Bytes)).remark("distinct 32-byte sectors")
+    };
+    fields.push(sectors("read", profile.distinct_sectors_read));
+    fields.push(sectors("written", profile.distinct_sectors_written));
+    Section::new("global", "Memory Workload Analysis: global")
+        .with(Block::Fields(fields))
+        .with(Block::Table(memory_table(&profile.global)))
+}
+
+fn memory_table(by_rule: &std::collections::BTreeMap<CoalescingRule, MemoryCounts>) -> Table {
+    let mut table = Table::new(&[
+        ("rule of cc", "rule"),
+        ("requests", "requests"),
+        ("transactions", "transactions"),
+        ("per request", "transactions_per_request"),
+        ("coalesced", "coalesced_share"),
+        ("requested", "bytes_requested"),
+        ("moved", "bytes_moved"),
+    ]);
+    for (rule, counts) in by_rule {
+        let requests = counts.requests.max(1) as f64;
+        table.push(vec![
+            Cell::text(rule.name()),
+            Cell::Count(counts.requests),
+            Cell::Count(counts.transactions()),
+            Cell::Number(counts.transactions() as f64 / requests, Unit::One),
+            Cell::Number(counts.coalesced as f64 / requests, Unit::Share),
+            Cell::Number(counts.bytes_requested as f64, Unit::Bytes),
+            Cell::Number(counts.bytes_moved as f64, Unit::Bytes),
+        ]);
+    }
+    table
+}
+
+fn shared(profile: &Profile) -> Section {
+    let mut table = Table::new(&[
+        ("rule of cc", "rule"),
+        ("requests", "requests"),
+        ("with conflict", "conflicted_share"),
+        ("passes", "passes"),
+        ("per request", "passes_per_request"),
+        ("without conflicts", "ideal_passes"),
+    ]);
+    for (rule, counts) in &profile.shared {
+        let requests = counts.requests.max(1) as f64;
+        table.push(vec![
+            Cell::text(rule.name()),
+            Cell::Count(counts.requests),
+            Cell::Number(counts.conflicted as f64 / requests, Unit::Share),
+            Cell::Count(counts.passes),
+            Cell::Number(counts.passes as f64 / requests, Unit::One),
+            Cell::Count(counts.ideal_passes),
+        ]);
+    }
+    Section::new("shared", "Memory Workload Analysis: shared").with(Block::Table(table))
+}
+
+/// Each memory instruction, branch and barrier, under the rules of cc 7.0 and later.
+pub fn lines(measurement: &Measurement) -> Section {
+    let mut table = Table::new(&[
+        ("PTX line", "ptx_line"),
+        ("source", "source"),
+        ("instruction", "opcode"),
+        ("executed", "executed"),
+        ("threads", "threads_per_execution"),
+        ("divergent", "divergent"),
+        ("sectors/request", "sectors_per_request"),
+        ("passes/request", "passes_per_request"),
+    ]);
+    for line in &measurement.profile.lines {
+        let executed = line.executed.max(1) as f64;
+        table.push(vec![
+            Cell::Count(line.ptx_line.into()),
+            source(line),
+            Cell::text(&line.opcode),
+            Cell::Count(line.executed),
+            Cell::Number(line.threads as f64 / executed, Unit::One),
+            Cell::Count(line.divergent),
+            Cell::optional(sectors_per_request(line), Unit::One),
+            Cell::optional(passes_per_request(line), Unit::One),
+        ]);
+    }
+    Section::new("lines", "Source Counters").with(Block::Table(table))
+}
+
+fn source(line: &LineCounts) -> Cell {
+    line.source.as_ref().map_or(Cell::Missing, |(file, line)| Cell::text(format!("{file}:{line}")))
+}
+
+fn sectors_per_request(line: &LineCounts) -> Option<f64> {
+    let counts = line.memory.get(&CoalescingRule::Cc70).filter(|counts| counts.requests > 0)?;
+    Some(counts.transactions() as f64 / counts.requests as f64)
+}
+
+fn passes_per_request(line: &LineCounts) -> Option<f64> {
+    let counts = line.shared.get(&BankRule::Cc20).filter(|counts| counts.requests > 0)?;
+    Some(counts.passes as f64 / counts.requests as f64)
+}
+
+/// Each line with every rule's counts: for programs.
+pub fn lines_in_full(measurement: &Measurement) -> Section {
+    let mut table = Table::new(&[
+        ("PTX line", "ptx_line"),
+        ("source", "source"),
+        ("instruction", "opcode"),
+        ("executed", "executed"),
+        ("threads", "threads"),
+        ("divergent", "divergent"),
+    ]);
+    for rule in CoalescingRule::ALL {
+        table.columns.push(Column::new(rule.name(), &format!("transactions_{}", rule.name())));
+    }
+    for rule in BankRule::ALL {
+        table.columns.push(Column::new(rule.name(), &format!("passes_{}", rule.name())));
+    }
+    for line in &measurement.profile.lines {
+        let mut row = vec![
+            Cell::Count(line.ptx_line.into()),
+            source(line),
+            Cell::text(&line.opcode),
+            Cell::Count(line.executed),
+            Cell::Count(line.threads),
+            Cell::Count(line.divergent),
+        ];
+        let memory = |rule| line.memory.get(&rule).map(MemoryCounts::transactions);
+        row.extend(CoalescingRule::ALL.map(|rule| memory(rule).map_or(Cell::Missing, Cell::Count)));
+        let shared = |rule| line.shared.get(&rule).map(|counts| counts.passes);
+        row.extend(BankRule::ALL.map(|rule| shared(rule).map_or(Cell::Missing, Cell::Count)));
+        table.push(row);
+    }
+    Section::new("lines", "").with(Block::Table(table))
+}

@@ -1,0 +1,102 @@
+//! Emulation speed in thread instructions per second on one core, with and without statistics.
+
+use std::sync::atomic::AtomicU64;
+
+use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use warplens_exec::{Device, Launch, Program, launch};
+use warplens_ir::Module;
+use warplens_stats::{LaunchShape, Recorder, RegistersBasis};
+use warplens_trace::CtaId;
+
+struct Case {
+    name: &'static str,
+    text: &'static str,
+    grid: [u32; 3],
+    block: [u32; 3],
+    /// Sizes of the buffers in bytes; the last argument is the number `n`.
+    buffers: [u64; 3],
+    n: u32,
+}
+
+const CASES: [Case; 2] = [
+    Case {
+        name: "vector_add 1M",
+        text: include_str!("../../../examples/vector_add/ptx/sm_80.ptx"),
+        grid: [4096, 1, 1],
+        block: [256, 1, 1],
+        buffers: [4 << 20; 3],
+        n: 1 << 20,
+    },
+    Case {
+        name: "matmul_tiled 512",
+        text: include_str!("../../../examples/matmul_tiled/ptx/sm_80.ptx"),
+        grid: [32, 32, 1],
+        block: [16, 16, 1],
+        buffers: [1 << 20; 3],
+        n: 512,
+    },
+];
+
+fn load(case: &Case) -> Module {
+    let (module, diagnostics) = warplens_ptx::load(case.text);
+    module.unwrap_or_else(|| panic!("the example loads: {diagnostics:?}"))
+}
+
+fn request(case: &Case, device: &mut Device) -> Launch {
+    let mut parameters = Vec::new();
+    for (index, bytes) in case.buffers.iter().enumerate() {
+        let buffer = device.allocate(&format!("argument {index}"), *bytes);
+        let values: Vec<u8> = (0..bytes / 4).flat_map(|i| (i as f32).to_le_bytes()).collect();
+        device.write(buffer, 0, &values);
+        parameters.extend(device.buffer(buffer).base.to_le_bytes());
+    }
+    parameters.extend(case.n.to_le_bytes());
+    Launch {
+        grid: case.grid,
+        block: case.block,
+        dynamic_shared: 0,
+        parameters,
+        ctas: None,
+        budget: u64::MAX,
+        resident_ctas: 1024,
+        threads: 1,
+        deterministic: false,
+        allow_unsupported: false,
+    }
+}
+
+fn emulate(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("emulate");
+    group.sample_size(10);
+    for case in &CASES {
+        let module = load(case);
+        let mut device = Device::new(&module);
+        let (kernel, _) = module.kernels().next().expect("the example has a kernel");
+        let program = Program::new(&module, kernel, &mut device);
+        let request = request(case, &mut device);
+        let progress = AtomicU64::new(0);
+        let ((), summary) = launch(&program, &device, &request, (), &progress).expect("the example runs");
+        group.throughput(Throughput::Elements(summary.thread_instructions));
+        group.bench_function(format!("{}, no statistics", case.name), |bencher| {
+            bencher.iter(|| launch(&program, &device, &request, (), &progress).map(|(_, summary)| summary));
+        });
+        let shape = LaunchShape {
+            grid: case.grid,
+            block: case.block,
+            shared_bytes: program.static_shared_bytes(),
+            registers: 32,
+            registers_basis: RegistersBasis::User,
+        };
+        let facts = warplens_stats::Program::new(&module, kernel, shape);
+        group.bench_function(format!("{}, full statistics", case.name), |bencher| {
+            bencher.iter(|| {
+                let recorder = Recorder::new(facts.clone(), (0..shape.n_ctas() as u32).map(CtaId));
+                launch(&program, &device, &request, recorder, &progress).map(|(_, summary)| summary)
+            });
+        });
+    }
+    group.finish();
+}
+
+criterion_group!(benches, emulate);
+criterion_main!(benches);

@@ -1,0 +1,406 @@
+//! Launches on the emulator: memory is filled, kernels run, results are read back.
+
+use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
+
+use warplens_base::IdMap;
+use warplens_exec as exec;
+use warplens_ir::FunctionId;
+use warplens_trace::Observer;
+
+use crate::error::{Error, Result};
+use crate::failure;
+use crate::launch::{self, BufferId, ElementType, Launch, Plan, PlannedBuffer, PlannedLaunch};
+use crate::nearest::nearest;
+use crate::program::Program;
+
+/// How launches are executed.
+#[derive(Clone, Debug)]
+pub struct ExecutionOptions {
+    /// Host threads.
+    pub threads: usize,
+    /// Instructions that a warp may execute before the launch is given up.
+    pub budget: u64,
+    /// Go on when the kernel has instructions that are not supported, and fail when one is reached.
+    pub allow_unsupported: bool,
+    /// Which CTAs are executed.
+    pub extent: Extent,
+}
+
+/// Which CTAs are executed to measure a launch.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Extent {
+    /// All, or a part of them when the launch is large.
+    Auto,
+    /// All.
+    Full,
+    /// Those with numbers in this range.
+    Ctas(Range<u32>),
+}
+
+/// Instructions that a warp may execute unless the user says otherwise: a few seconds here, about a tenth of one on a GPU.
+pub const DEFAULT_BUDGET: u64 = 100_000_000;
+
+/// CTAs of a kernel that waits for other CTAs which are under way at once: about as many as fit a large GPU.
+const RESIDENT_CTAS: u64 = 1024;
+
+/// Largest dynamic plus static shared memory of any GPU (cc 9.0 and later: 227 KB).
+const MAX_SHARED_BYTES: u64 = 227 * 1024;
+
+impl ExecutionOptions {
+    /// All CTAs where that is affordable, on all cores.
+    pub fn new() -> Self {
+        Self {
+            threads: std::thread::available_parallelism().map_or(1, usize::from),
+            budget: DEFAULT_BUDGET,
+            allow_unsupported: false,
+            extent: Extent::Auto,
+        }
+    }
+}
+
+impl Default for ExecutionOptions {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// How far the work is; read by whoever shows it.
+#[derive(Debug, Default)]
+pub struct Progress {
+    /// CTAs that ended.
+    pub done: AtomicU64,
+    /// CTAs in all; 0 until known.
+    pub total: AtomicU64,
+}
+
+/// Cost of an execution.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct Emulation {
+    /// Thread instructions executed.
+    pub thread_instructions: u64,
+    /// Warp instructions executed.
+    pub warp_instructions: u64,
+    /// Seconds that the execution took, without reading, lowering and filling buffers.
+    pub seconds: f64,
+}
+
+/// Launches with their memory.
+pub(crate) struct Execution<'p> {
+    pub(crate) program: &'p Program,
+    pub(crate) launches: Vec<(FunctionId, PlannedLaunch)>,
+    pub(crate) emulation: Emulation,
+    /// What the kernels printed.
+    pub(crate) output: Vec<u8>,
+    device: exec::Device,
+    buffers: IdMap<BufferId, Placed>,
+    options: ExecutionOptions,
+}
+
+/// A buffer in device memory.
+struct Placed {
+    id: exec::BufferId,
+    element: ElementType,
+    bytes: u64,
+}
+
+/// Elements read back from device memory.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Output {
+    /// What the user called it.
+    pub key: String,
+    /// Type of the elements.
+    pub element: ElementType,
+    /// Their bytes, in memory order.
+    pub bytes: Vec<u8>,
+}
+
+impl Output {
+    /// The elements.
+    pub fn elements(&self) -> impl ExactSizeIterator<Item = launch::Element> {
+        self.bytes.chunks_exact(self.element.bytes()).map(|bytes| self.element.decode(bytes))
+    }
+
+    /// The elements as a NumPy array file.
+    pub fn to_npy(&self) -> Vec<u8> {
+        launch::npy::write(self.element, &self.bytes)
+    }
+}
+
+impl<'p> Execution<'p> {
+    /// Binds launches and fills the memory.
+    pub(crate) fn prepare(program: &'p Program, launches: &[Launch], options: ExecutionOptions) -> Result<Self> {
+        let mut bound = Vec::new();
+        let mut kernels = Vec::new();
+        for launch in launches {
+            let kernel = program.kernel(launch.kernel.as_deref())?;
+            kernels.push(kernel);
+            bound.push((launch.clone(), program.interface(kernel)));
+        }
+        let read = |path: &str| std::fs::read(path).map_err(|error| format!("cannot read {path}: {error}"));
+        let plan = Plan::bind(&bound, crate::host::memory_for_buffers(), &read)?;
+        let mut device = exec::Device::new(&program.module);
+        let buffers = plan.buffers.as_slice().iter().map(|buffer| place(&mut device, &plan.launches, buffer));
+        let buffers = buffers.collect();
+        let launches = kernels.into_iter().zip(plan.launches).collect();
+        let emulation = Emulation::default();
+        Ok(Self { program, launches, emulation, output: Vec::new(), device, buffers, options })
+    }
+
+    pub(crate) fn options(&self) -> &ExecutionOptions {
+        &self.options
+    }
+
+    /// Writes the variables of a launch and decodes its kernel.
+    pub(crate) fn decode(&mut self, number: usize) -> Result<exec::Program> {
+        let (kernel, planned) = &self.launches[number];
+        let module = &self.program.module;
+        for symbol in &planned.symbols {
+            let (id, _) = module
+                .variables
+                .iter()
+                .find(|(_, variable)| variable.name == symbol.name && variable.function.is_none())
+                .expect("symbols are bound to variables of the module");
+            self.device.set_variable(module, id, &symbol.content.resolved(|buffer| self.address(buffer)));
+        }
+        let decoded = exec::Program::new(module, *kernel, &mut self.device);
+        if !self.options.allow_unsupported && !decoded.unsupported().is_empty() {
+            return Err(failure::of(
+                self.program,
+                *kernel,
+                &exec::ExecError::Unsupported(decoded.unsupported().to_vec()),
+            ));
+        }
+        let shared = decoded.static_shared_bytes() + planned.dynamic_shared;
+        if shared > MAX_SHARED_BYTES {
+            return Err(Error::usage(format!(
+                "impossible launch: {shared} bytes of shared memory per block, and no GPU has more than {MAX_SHARED_BYTES}"
+            )));
+        }
+        Ok(decoded)
+    }
+
+    /// CTAs of a launch.
+    pub(crate) fn n_ctas(&self, number: usize) -> Result<u32> {
+        let grid = self.launches[number].1.grid;
+        let count: u64 = grid.iter().map(|&extent| u64::from(extent)).product();
+        u32::try_from(count).map_err(|_| {
+            Error::usage(format!("a grid of {count} blocks is more than the emulator can number"))
+                .with_help(format!("at most {} blocks can be launched", u32::MAX))
+        })
+    }
+
+    /// Runs CTAs of a launch, all of them without a list.
+    pub(crate) fn run<O: Observer + Sync>(
+        &mut self,
+        number: usize,
+        decoded: &exec::Program,
+        ctas: Option<Vec<u32>>,
+        observer: O,
+        progress: &Progress,
+    ) -> Result<(O, exec::LaunchSummary)> {
+        let (kernel, planned) = &self.launches[number];
+        let request = exec::Launch {
+            grid: planned.grid,
+            block: planned.block,
+            dynamic_shared: planned.dynamic_shared,
+            parameters: planned.parameters.resolved(|buffer| self.address(buffer)),
+            ctas,
+            budget: self.options.budget,
+            resident_ctas: RESIDENT_CTAS,
+            threads: self.options.threads,
+            deterministic: false,
+            allow_unsupported: self.options.allow_unsupported,
+        };
+        let start = Instant::now();
+        let result = exec::launch(decoded, &self.device, &request, observer, &progress.done);
+        self.emulation.seconds += start.elapsed().as_secs_f64();
+        let (observer, summary) = result.map_err(|error| failure::of(self.program, *kernel, &error))?;
+        self.emulation.thread_instructions += summary.thread_instructions;
+        self.emulation.warp_instructions += summary.warp_instructions;
+        self.output.extend_from_slice(&summary.output);
+        Ok((observer, summary))
+    }
+
+    /// Bytes of global memory that the launches can touch.
+    pub(crate) fn global_bytes(&self) -> u64 {
+        let variables =
+            self.program.module.variables.iter().filter(|(_, variable)| {
+                variable.space == warplens_isa::StateSpace::Global && variable.function.is_none()
+            });
+        let variables: u64 = variables.map(|(_, variable)| variable.bytes).sum();
+        variables + self.buffers.as_slice().iter().map(|buffer| buffer.bytes).sum::<u64>()
+    }
+
+    fn address(&self, buffer: BufferId) -> u64 {
+        self.device.buffer(self.buffers[buffer].id).base
+    }
+
+    /// Reads back what the user called `name`: an argument by name or position, or a variable.
+    pub(crate) fn output(&self, request: &OutputRequest) -> Result<Output> {
+        let (element, id, bytes) = match self.find(&request.key)? {
+            Found::Buffer(buffer) => {
+                let placed = &self.buffers[buffer];
+                (placed.element, Some(placed.id), placed.bytes)
+            }
+            Found::Variable(name) => return self.variable(&name, request),
+        };
+        let wanted = request.count.map_or(bytes, |count| count.saturating_mul(element.bytes() as u64).min(bytes));
+        let bytes = id.map(|id| self.device.read(id, 0, wanted)).unwrap_or_default();
+        Ok(Output { key: request.key.clone(), element, bytes })
+    }
+
+    fn variable(&self, name: &str, request: &OutputRequest) -> Result<Output> {
+        let module = &self.program.module;
+        let (id, variable) = module
+            .variables
+            .iter()
+            .find(|(_, variable)| variable.name == name && variable.function.is_none())
+            .expect("the name was found among the variables");
+        let element = launch::element_of(variable.ty).unwrap_or(ElementType::U8);
+        let mut bytes = self.device.variable(module, id);
+        if let Some(count) = request.count {
+            bytes.truncate(usize::try_from(count).unwrap_or(usize::MAX).saturating_mul(element.bytes()));
+        }
+        Ok(Output { key: request.key.clone(), element, bytes })
+    }
+
+    /// Checks a request before anything runs.
+    pub(crate) fn check(&self, request: &OutputRequest) -> Result<()> {
+        self.find(&request.key).map(|_| ())
+    }
+
+    fn find(&self, key: &str) -> Result<Found> {
+        let no_buffer = |index: usize| {
+            Error::usage(format!(
+                "--print {key}: argument {index} is a number; only buffers and variables can be read back"
+            ))
+        };
+        if key.bytes().all(|byte| byte.is_ascii_digit()) && !key.is_empty() {
+            let first = &self.launches[0].1;
+            let index: usize = key.parse().unwrap_or(usize::MAX);
+            let buffer = first.argument_buffers.get(index).ok_or_else(|| {
+                let n_arguments = first.argument_buffers.len();
+                Error::usage(format!("--print {key}: there is no argument {key}; the kernel has {n_arguments}"))
+            })?;
+            return buffer.map(Found::Buffer).ok_or_else(|| no_buffer(index));
+        }
+        for (_, launch) in &self.launches {
+            if let Some(index) = launch.parameter_names.iter().position(|names| names.iter().any(|name| name == key)) {
+                return launch.argument_buffers[index].map(Found::Buffer).ok_or_else(|| no_buffer(index));
+            }
+        }
+        let variables =
+            self.program.module.variables.iter().filter(|(_, variable)| {
+                variable.function.is_none() && variable.space != warplens_isa::StateSpace::Shared
+            });
+        let variables: Vec<&str> = variables.map(|(_, variable)| variable.name.as_str()).collect();
+        if variables.contains(&key) {
+            return Ok(Found::Variable(key.to_owned()));
+        }
+        let parameters = self.launches.iter().flat_map(|(_, launch)| launch.parameter_names.iter().flatten());
+        let near = nearest(key, parameters.map(String::as_str).chain(variables.iter().copied()));
+        let error = Error::usage(format!("--print {key}: there is no argument or variable of this name"));
+        Err(match near {
+            Some(near) => error.with_help(format!("did you mean `{near}`?")),
+            None => error.with_help("arguments go by position too: --print 0"),
+        })
+    }
+}
+
+enum Found {
+    Buffer(BufferId),
+    Variable(String),
+}
+
+/// What is to be read back: `NAME|INDEX[:COUNT]`.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct OutputRequest {
+    /// The text before the count.
+    pub key: String,
+    /// Number of elements; all unless given.
+    pub count: Option<u64>,
+}
+
+impl OutputRequest {
+    /// Reads `NAME|INDEX[:COUNT]`.
+    pub fn parse(text: &str) -> Result<Self> {
+        let (key, count) = match text.rsplit_once(':') {
+            None => (text, None),
+            Some((key, count)) => {
+                let count = count.trim().parse().map_err(|_| {
+                    Error::usage(format!("--print {text}: `{count}` is no number of elements"))
+                        .with_help("write NAME:COUNT, for example --print out:16")
+                })?;
+                (key, Some(count))
+            }
+        };
+        if key.trim().is_empty() {
+            return Err(Error::usage(format!("--print {text}: the name is missing")));
+        }
+        Ok(Self { key: key.trim().to_owned(), count })
+    }
+}
+
+fn place(device: &mut exec::Device, launches: &[PlannedLaunch], buffer: &PlannedBuffer) -> Placed {
+    let names = &launches[buffer.launch].parameter_names[buffer.argument];
+    // The last name is the one of the C++ source, where there is one.
+    let name = names.last().unwrap_or(&buffer.name);
+    let bytes = buffer.bytes.len() as u64;
+    let id = device.allocate(name, bytes);
+    // Memory is zero at the start.
+    if buffer.bytes.iter().any(|&byte| byte != 0) {
+        device.write(id, 0, &buffer.bytes);
+    }
+    Placed { id, element: buffer.element, bytes }
+}
+
+/// A finished run of the `run` verb.
+#[derive(Clone, PartialEq, Debug)]
+pub struct RunResult {
+    /// Kernels, in the order of their launches.
+    pub kernels: Vec<String>,
+    /// What was asked for.
+    pub outputs: Vec<Output>,
+    /// What the kernels printed.
+    pub printed: String,
+    /// Cost of the execution.
+    pub emulation: Emulation,
+}
+
+/// Runs launches in full, one after the other, and reads back what was asked for.
+pub fn run(
+    program: &Program,
+    launches: &[Launch],
+    outputs: &[OutputRequest],
+    options: ExecutionOptions,
+    progress: &Progress,
+) -> Result<RunResult> {
+    let mut execution = Execution::prepare(program, launches, options)?;
+    outputs.iter().try_for_each(|request| execution.check(request))?;
+    for number in 0..execution.launches.len() {
+        let ctas = match &execution.options.extent {
+            Extent::Ctas(range) => Some(chosen(range, execution.n_ctas(number)?)?),
+            Extent::Auto | Extent::Full => None,
+        };
+        let total = ctas.as_ref().map_or(u64::from(execution.n_ctas(number)?), |ctas| ctas.len() as u64);
+        progress.total.fetch_add(total, Ordering::Relaxed);
+        let decoded = execution.decode(number)?;
+        execution.run(number, &decoded, ctas, (), progress)?;
+    }
+    let outputs = outputs.iter().map(|request| execution.output(request)).collect::<Result<_>>()?;
+    let kernels = execution.launches.iter().map(|(kernel, _)| program.module.functions[*kernel].name.clone()).collect();
+    let printed = String::from_utf8_lossy(&execution.output).into_owned();
+    Ok(RunResult { kernels, outputs, printed, emulation: execution.emulation })
+}
+
+/// The CTAs of a range that exist; at least one.
+pub(crate) fn chosen(range: &Range<u32>, n_ctas: u32) -> Result<Vec<u32>> {
+    let ctas: Vec<u32> = (range.start..range.end.min(n_ctas)).collect();
+    if ctas.is_empty() {
+        let Range { start, end } = range;
+        return Err(Error::usage(format!("--cta {start}..{end}: the grid has {n_ctas} blocks, numbered from 0")));
+    }
+    Ok(ctas)
+}

@@ -1,0 +1,87 @@
+//! What went wrong in an execution, said with the place in the PTX and in the program that it was compiled from.
+
+use warplens_base::Diagnostic;
+use warplens_exec::{AccessFault, ExecError, WaitingWarp};
+use warplens_ir::FunctionId;
+use warplens_isa::Pc;
+
+use crate::error::{Error, ErrorKind};
+use crate::program::Program;
+
+/// The error of a launch of `kernel`.
+pub(crate) fn of(program: &Program, kernel: FunctionId, error: &ExecError) -> Error {
+    let name = &program.module.functions[kernel].name;
+    match error {
+        ExecError::Unsupported(list) => {
+            let diagnostics = list.iter().map(|unsupported| {
+                let info = &program.module.pcs[unsupported.pc];
+                let message = format!("instruction that is not supported: {}", unsupported.reason);
+                Diagnostic::error("X001", info.span, message)
+            });
+            let count = list.len();
+            let plural = if count == 1 { "an instruction that is" } else { "instructions that are" };
+            Error::new(ErrorKind::Unsupported, format!("kernel `{name}` has {count} {plural} not supported"))
+                .with_findings(&program.name, &program.ptx, diagnostics.collect())
+                .with_help("--allow-unsupported runs the kernel until such an instruction is reached")
+        }
+        ExecError::ReachedUnsupported { pc, .. } => {
+            at(program, ErrorKind::Unsupported, name, "X001", *pc, &error.to_string())
+        }
+        ExecError::Deadlock(warps) => {
+            let all = at_first(program, name, "X004", error);
+            let lines = warps.iter().take(MAX_WARPS).map(|warp| waiting(program, warp));
+            let all = lines.fold(all, Error::with_detail);
+            if warps.len() > MAX_WARPS { all.with_detail(format!("and {} more", warps.len() - MAX_WARPS)) } else { all }
+        }
+        ExecError::Budget { .. } => {
+            at_first(program, name, "X003", error).with_help("a kernel that is long, not endless, needs --budget N")
+        }
+        ExecError::Access(access) => {
+            let all = at_first(program, name, "X002", error);
+            match access.fault {
+                AccessFault::OutOfBounds => all.with_help("give a larger buffer, or another grid or count"),
+                AccessFault::Null => all.with_help("a buffer argument such as f32[1024] is an address"),
+                _ => all,
+            }
+        }
+        _ => at_first(program, name, "X005", error),
+    }
+}
+
+/// Waiting warps that are listed.
+const MAX_WARPS: usize = 8;
+
+fn at_first(program: &Program, kernel: &str, code: &'static str, error: &ExecError) -> Error {
+    match error.pc() {
+        Some(pc) => at(program, ErrorKind::Input, kernel, code, pc, &error.to_string()),
+        None => Error::input(format!("kernel `{kernel}`: {error}")),
+    }
+}
+
+fn at(program: &Program, kind: ErrorKind, kernel: &str, code: &'static str, pc: Pc, message: &str) -> Error {
+    let place = place(program, pc);
+    let message = format!("kernel `{kernel}`, {place}: {message}");
+    let finding = Diagnostic::error(code, program.module.pcs[pc].span, message.clone());
+    Error::new(kind, message).with_findings(&program.name, &program.ptx, vec![finding])
+}
+
+/// The PTX line, and the line of the program where it is known.
+pub(crate) fn place(program: &Program, pc: Pc) -> String {
+    let info = &program.module.pcs[pc];
+    let source = info.location.and_then(|location| {
+        let file = program.module.files.get(location.file as usize)?;
+        Some(format!(" ({file}:{})", location.line))
+    });
+    format!("PTX line {}{}", info.line, source.unwrap_or_default())
+}
+
+fn waiting(program: &Program, warp: &WaitingWarp) -> String {
+    let [x, y, z] = warp.cta;
+    let lanes = warp.lanes.count_ones();
+    let at = match (warp.at, warp.barrier) {
+        (Some(pc), Some(barrier)) => format!("at barrier {barrier}, {}", place(program, pc)),
+        (Some(pc), None) => format!("at {}", place(program, pc)),
+        (None, _) => "for lanes of the same warp that wait elsewhere".to_owned(),
+    };
+    format!("block ({x},{y},{z}) warp {}: {lanes} threads wait {at}", warp.warp)
+}

@@ -1,0 +1,218 @@
+//! Reads inputs and tells what they are.
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use crate::error::{Error, Result};
+
+/// What an input is.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
+pub enum InputKind {
+    /// PTX text.
+    Ptx,
+    /// CUDA C++ text.
+    CudaSource,
+    /// Machine code for one target.
+    Cubin,
+    /// A container of machine code and PTX.
+    Fatbin,
+    /// A program or library of the host.
+    Executable,
+    /// A profile in JSON.
+    Profile,
+    /// An execution trace.
+    Trace,
+    /// Text that is none of these.
+    OtherText,
+    /// Bytes that are none of these.
+    OtherBinary,
+}
+
+impl InputKind {
+    /// What messages call it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Ptx => "PTX",
+            Self::CudaSource => "CUDA C++",
+            Self::Cubin => "a cubin (GPU machine code)",
+            Self::Fatbin => "a fatbin (a container of GPU code)",
+            Self::Executable => "an executable or library",
+            Self::Profile => "a profile",
+            Self::Trace => "a trace",
+            Self::OtherText => "text that is neither PTX nor CUDA C++",
+            Self::OtherBinary => "a binary file of no known kind",
+        }
+    }
+}
+
+/// An input in memory.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Input {
+    /// What messages call it.
+    pub name: String,
+    /// Where it lies, unless it came through standard input.
+    pub path: Option<PathBuf>,
+    /// What it is.
+    pub kind: InputKind,
+    /// Its bytes.
+    pub bytes: Vec<u8>,
+}
+
+impl Input {
+    /// Reads a file, or standard input for `-`.
+    pub fn read(path: &str) -> Result<Self> {
+        if path == "-" {
+            let mut bytes = Vec::new();
+            std::io::stdin()
+                .read_to_end(&mut bytes)
+                .map_err(|error| Error::input(format!("cannot read standard input: {error}")))?;
+            return Self::new("<stdin>", None, bytes);
+        }
+        let bytes = std::fs::read(path).map_err(|error| read_error(path, &error))?;
+        Self::new(path, Some(PathBuf::from(path)), bytes)
+    }
+
+    /// An input from bytes.
+    pub fn new(name: &str, path: Option<PathBuf>, bytes: Vec<u8>) -> Result<Self> {
+        if bytes.is_empty() {
+            return Err(Error::input(format!("{name} is empty")));
+        }
+        let kind = detect(path.as_deref(), &bytes);
+        Ok(Self { name: name.to_owned(), path, kind, bytes })
+    }
+
+    /// The text of an input that is text. PTX of old compilers may hold bytes beyond ASCII in comments.
+    pub fn text(&self) -> String {
+        String::from_utf8_lossy(&self.bytes).into_owned()
+    }
+
+    /// The error for an input that cannot be taken where PTX is wanted.
+    pub(crate) fn unusable(&self) -> Error {
+        let error = Error::input(format!("{} is {}; PTX or CUDA C++ is needed", self.name, self.kind.name()));
+        match self.kind {
+            InputKind::Cubin => error.with_help("a cubin holds no PTX; compile with `nvcc -ptx` to get it"),
+            InputKind::Fatbin | InputKind::Executable => {
+                error.with_help(format!("if PTX was embedded, `cuobjdump -ptx {}` extracts it", self.name))
+            }
+            InputKind::Profile => {
+                error.with_help("`warplens model NAME --input FILE` evaluates a model on given counts")
+            }
+            InputKind::OtherText => error.with_help("PTX has .version and .target directives; CUDA C++ is named *.cu"),
+            _ => error,
+        }
+    }
+}
+
+fn read_error(path: &str, error: &std::io::Error) -> Error {
+    use std::io::ErrorKind::{IsADirectory, NotFound, PermissionDenied};
+    let message = match error.kind() {
+        NotFound => format!("{path}: no such file"),
+        IsADirectory => format!("{path} is a folder, not a file"),
+        PermissionDenied => format!("{path}: permission denied"),
+        _ => format!("cannot read {path}: {error}"),
+    };
+    let all = Error::input(message);
+    if error.kind() != NotFound {
+        return all;
+    }
+    let wanted = Path::new(path);
+    let folder = wanted.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."));
+    let names: Vec<String> = std::fs::read_dir(folder)
+        .map(|entries| entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect())
+        .unwrap_or_default();
+    let name = wanted.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let mut names: Vec<&str> = names.iter().map(String::as_str).collect();
+    names.sort_unstable();
+    match crate::nearest::nearest(&name, names).filter(|_| !name.is_empty()) {
+        Some(near) => all.with_help(format!("did you mean {}?", wanted.with_file_name(near).display())),
+        None => all,
+    }
+}
+
+/// How much of a text is looked at.
+const PROBE_BYTES: usize = 1 << 16;
+
+fn detect(path: Option<&Path>, bytes: &[u8]) -> InputKind {
+    if let Some(kind) = detect_magic(bytes) {
+        return kind;
+    }
+    let probe = &bytes[..bytes.len().min(PROBE_BYTES)];
+    let n_control = probe.iter().filter(|&&byte| byte < 32 && !matches!(byte, b'\t' | b'\n' | b'\r' | 0x0c)).count();
+    if probe.contains(&0) || n_control * 50 > probe.len() {
+        return InputKind::OtherBinary;
+    }
+    let text = String::from_utf8_lossy(probe);
+    let extension = path.and_then(Path::extension).map(|extension| extension.to_ascii_lowercase());
+    let is_named = |names: &[&str]| extension.as_ref().is_some_and(|own| names.iter().any(|name| own == name));
+    let has_directive = |name: &str| text.lines().any(|line| line.trim_start().starts_with(name));
+    if text.trim_start().starts_with('{') && text.contains("\"warplens.profile/") {
+        InputKind::Profile
+    } else if text.trim_start().starts_with('{') && text.contains("\"warplens.trace/") {
+        InputKind::Trace
+    } else if is_named(&["ptx"]) || has_directive(".version") || has_directive(".target") {
+        InputKind::Ptx
+    } else if is_named(&["cu", "cuh"]) || text.contains("__global__") {
+        InputKind::CudaSource
+    } else {
+        InputKind::OtherText
+    }
+}
+
+fn detect_magic(bytes: &[u8]) -> Option<InputKind> {
+    /// ELF machine number of NVIDIA GPUs.
+    const EM_CUDA: u16 = 190;
+    match bytes {
+        [0x7f, b'E', b'L', b'F', ..] => {
+            let machine = bytes.get(18..20).map(|field| u16::from_le_bytes([field[0], field[1]]));
+            Some(if machine == Some(EM_CUDA) { InputKind::Cubin } else { InputKind::Executable })
+        }
+        // Magic numbers 0xba55ed50 of the container and 0x466243b1 of the wrapper around it, little endian.
+        [0x50, 0xed, 0x55, 0xba, ..] | [0xb1, 0x43, 0x62, 0x46, ..] => Some(InputKind::Fatbin),
+        [b'M', b'Z', _, _, ..] if bytes.contains(&0) => Some(InputKind::Executable),
+        [0xcf | 0xce, 0xfa, 0xed, 0xfe, ..] => Some(InputKind::Executable),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_are_told_from_content_and_name() {
+        let detect = |name: &str, bytes: &[u8]| detect(Some(Path::new(name)), bytes);
+        let elf = |machine: u8| [&b"\x7fELF\x02\x01\x01"[..], &[0; 11], &[machine, 0], &[0; 8]].concat();
+        let cases: [(&str, &[u8], InputKind); 14] = [
+            ("a.ptx", b"// nothing", InputKind::Ptx),
+            ("a.txt", b"//\n.version 8.0\n.target sm_80\n", InputKind::Ptx),
+            ("a.cu", b"int main() {}", InputKind::CudaSource),
+            ("a.txt", b"extern \"C\" __global__ void f() {}", InputKind::CudaSource),
+            ("a", &elf(190), InputKind::Cubin),
+            ("a", &elf(62), InputKind::Executable),
+            ("a.cu", b"\x7fELF", InputKind::Executable),
+            ("a", b"\x50\xed\x55\xba\x01\x00", InputKind::Fatbin),
+            ("a.exe", b"MZ\x90\x00\x03\x00", InputKind::Executable),
+            ("a.json", b"{\"schema\": \"warplens.profile/1\"}", InputKind::Profile),
+            ("a.json", b"{\"schema\": \"warplens.trace/1\"}", InputKind::Trace),
+            ("a.json", b"{}", InputKind::OtherText),
+            ("a.ptx", b"\x00\x01\x02", InputKind::OtherBinary),
+            ("a.ptx", b"\x89PNG\x1a\x04\x05", InputKind::OtherBinary),
+        ];
+        for (name, bytes, kind) in cases {
+            assert_eq!(detect(name, bytes), kind, "{name} {:?}", String::from_utf8_lossy(bytes));
+        }
+    }
+
+    #[test]
+    fn a_missing_file_suggests_its_neighbour() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name).to_string_lossy().into_owned();
+        std::fs::write(path("kernel.ptx"), "x").unwrap();
+        let error = Input::read(&path("kernl.ptx")).unwrap_err();
+        assert_eq!(error.message, format!("{}: no such file", path("kernl.ptx")));
+        assert_eq!(error.help, Some(format!("did you mean {}?", path("kernel.ptx"))));
+        std::fs::write(path("empty.ptx"), "").unwrap();
+        assert!(Input::read(&path("empty.ptx")).unwrap_err().message.ends_with("is empty"));
+    }
+}

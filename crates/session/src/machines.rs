@@ -1,0 +1,126 @@
+//! GPUs by name: built-in ones and files of the user.
+
+use std::path::Path;
+
+pub use warplens_machine::builtin::UnknownMachine;
+pub use warplens_machine::table::{Difference, Entry, Row, diff, entry, show};
+pub use warplens_machine::{Basis, ComputeCapability, Key, Machine, Readings, Strictness, Unit, Value};
+use warplens_machine::{LoadError, MachineRef, Selector, builtin, load};
+
+use crate::error::{Error, Result};
+
+/// Every built-in GPU, oldest first.
+pub fn all() -> Result<Vec<Machine>> {
+    builtin::all().map_err(load_error)
+}
+
+/// The GPUs of a comma list such as `h200,sm_90,mine.toml,a100-80@1200`, each once, in the order of the list.
+pub fn select(list: &str) -> Result<Vec<Machine>> {
+    let mut machines: Vec<Machine> = Vec::new();
+    for entry in list.split(',') {
+        let reference = MachineRef::parse(entry).map_err(|error| Error::usage(format!("--gpu: {error}")))?;
+        let found = match &reference.selector {
+            Selector::File(path) => vec![from_file(path)?],
+            _ => builtin_machines(&reference)?,
+        };
+        for machine in found {
+            let machine = match reference.clock {
+                Some(hertz) => machine.at_clock(hertz),
+                None => machine,
+            };
+            if !machines.contains(&machine) {
+                machines.push(machine);
+            }
+        }
+    }
+    Ok(machines)
+}
+
+/// The one GPU that a name means.
+pub fn one(name: &str) -> Result<Machine> {
+    let mut machines = select(name)?;
+    if machines.len() > 1 {
+        let ids: Vec<&str> = machines.iter().map(|machine| machine.id.as_str()).collect();
+        return Err(Error::usage(format!("`{name}` means several GPUs: {}", ids.join(", "))));
+    }
+    Ok(machines.remove(0))
+}
+
+fn builtin_machines(reference: &MachineRef) -> Result<Vec<Machine>> {
+    let ids = builtin::select(reference).map_err(unknown)?;
+    let machine = |id: &str| builtin::machine(id).expect("the selection holds built-in names").map_err(load_error);
+    ids.into_iter().map(machine).collect()
+}
+
+fn unknown(unknown: UnknownMachine) -> Error {
+    let error = Error::usage(format!("unknown GPU `{}`", unknown.name));
+    match unknown.suggestion {
+        Some(near) => error.with_help(format!("did you mean `{near}`? `warplens gpu list` shows all of them")),
+        None => error.with_help("`warplens gpu list` shows all of them; a description of your own is a file NAME.toml"),
+    }
+}
+
+/// A machine file; what it inherits is built in or lies beside it.
+fn from_file(path: &str) -> Result<Machine> {
+    let read = |path: &Path| std::fs::read_to_string(path);
+    let text = read(Path::new(path)).map_err(|error| match error.kind() {
+        std::io::ErrorKind::NotFound => Error::input(format!("{path}: no such machine file")),
+        _ => Error::input(format!("cannot read {path}: {error}")),
+    })?;
+    let id = Path::new(path).file_stem().map_or_else(|| path.to_owned(), |stem| stem.to_string_lossy().into_owned());
+    let folder = Path::new(path).parent().unwrap_or(Path::new("")).to_owned();
+    let resolve = |name: &str| match builtin::text(name) {
+        Some(text) => Some(text.to_owned()),
+        None => read(&folder.join(format!("{name}.toml"))).ok(),
+    };
+    load(&id, &text, &resolve).map_err(|error| {
+        let name = if error.name == id { path.to_owned() } else { error.name.clone() };
+        load_error(LoadError { name, ..error })
+    })
+}
+
+fn load_error(error: LoadError) -> Error {
+    let message = error.to_string();
+    Error::input(message).with_findings(error.name, &error.text, error.diagnostics)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::ErrorKind;
+
+    fn ids(list: &str) -> std::result::Result<Vec<String>, String> {
+        let machines = select(list).map_err(|error| {
+            assert_eq!(error.kind, ErrorKind::Usage);
+            error.message
+        })?;
+        Ok(machines.into_iter().map(|machine| machine.id).collect())
+    }
+
+    #[test]
+    fn lists_keep_their_order_and_name_each_gpu_once() {
+        assert_eq!(ids("h200,v100,h200"), Ok(vec!["h200".into(), "v100-pcie".into()]));
+        assert!(ids("sm_70").unwrap().contains(&"v100-sxm2".to_owned()));
+        assert_eq!(ids("h300"), Err("unknown GPU `h300`".into()));
+        assert_eq!(ids("h200,"), Err("--gpu: empty GPU name".into()));
+        assert!(one("all").unwrap_err().message.starts_with("`all` means several GPUs: 8800gtx"));
+    }
+
+    #[test]
+    fn a_file_inherits_from_what_is_built_in_or_lies_beside_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+        write("base.toml", "name = \"Base\"\ninherits = \"h200\"\n");
+        write("mine.toml", "name = \"Mine\"\ninherits = \"base\"\n");
+        write("broken.toml", "name = \"Broken\"\ninherits = \"nothing\"\n");
+        let path = |name: &str| folder.path().join(name).to_string_lossy().into_owned();
+        let mine = one(&path("mine.toml")).unwrap();
+        assert_eq!((mine.id.as_str(), mine.name.as_str(), mine.cc), ("mine", "Mine", ComputeCapability::new(9, 0)));
+        let error = one(&path("broken.toml")).unwrap_err();
+        assert_eq!(
+            (error.kind, error.findings.map(|findings| findings.name)),
+            (ErrorKind::Input, Some(path("broken.toml")))
+        );
+        assert_eq!(one(&path("none.toml")).unwrap_err().kind, ErrorKind::Input);
+    }
+}

@@ -1,0 +1,169 @@
+//! Launches executed and counted. Large ones are executed in part, and the counts are scaled.
+
+use std::sync::atomic::Ordering;
+
+use warplens_exec as exec;
+use warplens_stats::{Counting, FinishOptions, LaunchShape, Profile, Recorder};
+use warplens_trace::CtaId;
+
+use crate::error::Result;
+use crate::execution::{Emulation, Execution, ExecutionOptions, Extent, Progress, chosen};
+use crate::launch::Launch;
+use crate::program::{KernelName, Program};
+use crate::registers;
+use crate::toolchain::Search;
+
+/// Estimated thread instructions above which a part of the CTAs is executed.
+pub const FULL_LIMIT: u64 = 2_000_000_000;
+/// Thread instructions that such a part should take.
+const PART_TARGET: u64 = 500_000_000;
+/// Fewest CTAs of a part.
+const FEWEST_CTAS: u64 = 16;
+
+/// The counts of one launch.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Measurement {
+    /// The kernel.
+    pub kernel: KernelName,
+    /// Everything counted.
+    pub profile: Profile,
+    /// Cost of the execution.
+    pub emulation: Emulation,
+    /// Instructions of the kernel that are not supported, if the user let them pass.
+    pub support: Support,
+    /// CTAs wait for each other, so that all of them were executed.
+    pub communicates: bool,
+}
+
+/// How much of the kernel the emulator can execute.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Support {
+    /// Instructions in the kernel's call graph.
+    pub instructions: u64,
+    /// Those that are not supported: opcode and reason.
+    pub unsupported: Vec<(String, String)>,
+}
+
+impl Support {
+    /// Share of the instructions that is supported.
+    pub fn share(&self) -> f64 {
+        if self.instructions == 0 { 1.0 } else { 1.0 - self.unsupported.len() as f64 / self.instructions as f64 }
+    }
+}
+
+/// Executes and counts launches, one after the other.
+pub fn measure(
+    program: &Program,
+    launches: &[Launch],
+    options: ExecutionOptions,
+    counting: Counting,
+    search: &Search,
+    progress: &Progress,
+) -> Result<Vec<Measurement>> {
+    let mut execution = Execution::prepare(program, launches, options)?;
+    (0..execution.launches.len()).map(|number| one(&mut execution, number, counting, search, progress)).collect()
+}
+
+fn one(
+    execution: &mut Execution<'_>,
+    number: usize,
+    counting: Counting,
+    search: &Search,
+    progress: &Progress,
+) -> Result<Measurement> {
+    let program = execution.program;
+    let decoded = execution.decode(number)?;
+    let (kernel, planned) = &execution.launches[number];
+    let kernel = *kernel;
+    let (registers, registers_basis) = registers::of(program, kernel, planned.registers, search);
+    let shape = LaunchShape {
+        grid: planned.grid,
+        block: planned.block,
+        shared_bytes: decoded.static_shared_bytes() + planned.dynamic_shared,
+        registers,
+        registers_basis,
+    };
+    let facts = warplens_stats::Program::new(&program.module, kernel, shape);
+    let communicates = matches!(decoded.order(), exec::Order::Communicating(_));
+    let recorder = |ctas: &[u32]| Recorder::new(facts.clone(), ctas.iter().map(|&cta| CtaId(cta)));
+    let before = execution.emulation;
+    let n_ctas = execution.n_ctas(number)?;
+    let recorder = match execution.options().extent.clone() {
+        Extent::Ctas(range) => {
+            let ctas = chosen(&range, n_ctas)?;
+            progress.total.fetch_add(ctas.len() as u64, Ordering::Relaxed);
+            let recorder = recorder(&ctas);
+            execution.run(number, &decoded, Some(ctas), recorder, progress)?.0
+        }
+        // CTAs that wait for each other cannot be left out.
+        extent if extent == Extent::Full || communicates || n_ctas == 1 => {
+            progress.total.fetch_add(n_ctas.into(), Ordering::Relaxed);
+            let recorder = Recorder::new(facts.clone(), (0..n_ctas).map(CtaId));
+            execution.run(number, &decoded, None, recorder, progress)?.0
+        }
+        _ => {
+            // The first CTA tells how much work the others are.
+            progress.total.fetch_add(n_ctas.into(), Ordering::Relaxed);
+            let all = Recorder::new(facts.clone(), (0..n_ctas).map(CtaId));
+            let (all, first) = execution.run(number, &decoded, Some(vec![0]), all, progress)?;
+            match part_of(n_ctas, first.thread_instructions) {
+                None => execution.run(number, &decoded, Some((1..n_ctas).collect()), all, progress)?.0,
+                Some(ctas) => {
+                    let left_out = u64::from(n_ctas) - ctas.len() as u64;
+                    progress.total.fetch_sub(left_out, Ordering::Relaxed);
+                    let recorder = recorder(&ctas);
+                    execution.run(number, &decoded, Some(ctas), recorder, progress)?.0
+                }
+            }
+        }
+    };
+    let global_bytes = Some(execution.global_bytes());
+    let profile = recorder.finish(FinishOptions { counting, global_bytes });
+    let emulation = Emulation {
+        thread_instructions: execution.emulation.thread_instructions - before.thread_instructions,
+        warp_instructions: execution.emulation.warp_instructions - before.warp_instructions,
+        seconds: execution.emulation.seconds - before.seconds,
+    };
+    let support = support(program, &decoded, kernel);
+    let kernel = KernelName::new(&program.module.functions[kernel].name);
+    Ok(Measurement { kernel, profile, emulation, support, communicates })
+}
+
+/// The CTAs to execute when one takes `thread_instructions`: first, last and evenly spread. `None` for all.
+fn part_of(n_ctas: u32, thread_instructions: u64) -> Option<Vec<u32>> {
+    let per_cta = thread_instructions.max(1);
+    if per_cta.saturating_mul(n_ctas.into()) <= FULL_LIMIT {
+        return None;
+    }
+    let wanted = (PART_TARGET / per_cta).max(FEWEST_CTAS);
+    let last = u64::from(n_ctas) - 1;
+    let count = wanted.min(last + 1);
+    // At least two, as one CTA is never left in part.
+    let cta = |index: u64| u32::try_from(index * last / (count - 1)).expect("not beyond the last CTA");
+    Some((0..count).map(cta).collect())
+}
+
+fn support(program: &Program, decoded: &exec::Program, kernel: warplens_ir::FunctionId) -> Support {
+    let module = &program.module;
+    let functions = exec::reachable(module, kernel);
+    let instructions = module.pcs.iter().filter(|(_, info)| functions.contains(&info.function)).count() as u64;
+    let unsupported = decoded.unsupported().iter();
+    let unsupported = unsupported.map(|found| (module.pcs[found.pc].opcode.clone(), found.reason.clone())).collect();
+    Support { instructions, unsupported }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_holds_both_ends_and_is_evenly_spread() {
+        assert_eq!(part_of(1000, 2_000_000), None);
+        let part = part_of(1_000_000, 1_000_000).unwrap();
+        assert_eq!((part.len(), part[0], part[499]), (500, 0, 999_999));
+        assert!(part.windows(2).all(|pair| (2003..=2005).contains(&(pair[1] - pair[0]))));
+        let few = part_of(100, 1_000_000_000).unwrap();
+        assert_eq!((few.len(), few[15]), (16, 99));
+        assert_eq!(part_of(2, 2_000_000_000), Some(vec![0, 1]));
+    }
+}

@@ -1,0 +1,294 @@
+//! Predictions: one measurement, all GPUs, all models.
+
+use warplens_base::units::Seconds;
+use warplens_model::occupancy::{Carveout, CtaDemand, SharedLimit, SmLimits};
+pub use warplens_model::occupancy::{Limiter, Occupancy};
+pub use warplens_model::{
+    Assumption, BadInput, Band, Combine, CountBasis, Given, InputField, Model, OPTIONS, Options, Part, Prediction,
+    Quantity, Refusal, Resource, Term, band, check_given,
+};
+use warplens_model::{Input, MODELS, auto, find, manual};
+
+use crate::error::{Error, Result};
+use crate::machines::{Machine, Strictness};
+use crate::measure::Measurement;
+use crate::nearest::nearest;
+use crate::profile::Profile;
+
+/// Which models answer.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Choice {
+    /// The preferred one of those that answer.
+    Auto,
+    /// Every model.
+    All,
+    /// These, in order.
+    Named(Vec<&'static str>),
+}
+
+impl Choice {
+    /// Reads `auto`, `all` or a comma list of names.
+    pub fn parse(text: &str) -> Result<Self> {
+        match text {
+            "auto" => Ok(Self::Auto),
+            "all" => Ok(Self::All),
+            list => {
+                let mut names = Vec::new();
+                for name in list.split(',').map(str::trim) {
+                    let name = model(name)?.name();
+                    if !names.contains(&name) {
+                        names.push(name);
+                    }
+                }
+                Ok(Self::Named(names))
+            }
+        }
+    }
+
+    /// The models that may answer.
+    fn candidates(&self) -> Vec<&'static (dyn Model + Sync)> {
+        match self {
+            Self::Auto | Self::All => MODELS.to_vec(),
+            Self::Named(names) => names.iter().filter_map(|name| find(name)).collect(),
+        }
+    }
+}
+
+/// The model called `name`.
+pub fn model(name: &str) -> Result<&'static (dyn Model + Sync)> {
+    find(name).ok_or_else(|| {
+        let names = || MODELS.iter().map(|model| model.name());
+        let error = Error::usage(format!("unknown model `{name}`"));
+        match nearest(name, names().chain(["auto", "all"])) {
+            Some(near) => error.with_help(format!("did you mean `{near}`?")),
+            None => error.with_help(format!("the models are {}", names().collect::<Vec<_>>().join(", "))),
+        }
+    })
+}
+
+/// Options by name, for those of the chosen models that have them; an option that none of them has is an error.
+pub fn options(choice: &Choice, names: &[String], counts: CountBasis, strictness: Strictness) -> Result<Options> {
+    let mut options = Options { counts, strictness, ..Options::default() };
+    let candidates = choice.candidates();
+    for name in names {
+        let results: Vec<_> = candidates.iter().map(|model| options.set(*model, name)).collect();
+        if results.iter().all(std::result::Result::is_err) {
+            let error = Error::usage(format!("no chosen model has an option `{name}`"));
+            let known: Vec<&str> = OPTIONS.iter().map(|spec| spec.name).collect();
+            return Err(match nearest(name, known.iter().copied()) {
+                Some(near) => error.with_help(format!("did you mean `{near}`?")),
+                None => error.with_help(format!("the options are {}", known.join(", "))),
+            });
+        }
+    }
+    Ok(options)
+}
+
+/// Everything about one launch.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Analysis {
+    /// The counts.
+    pub measurement: Measurement,
+    /// Answers by GPU, in the order in which the GPUs were named.
+    pub gpus: Vec<GpuAnalysis>,
+}
+
+/// The answers for one GPU.
+#[derive(Clone, PartialEq, Debug)]
+pub struct GpuAnalysis {
+    /// The GPU.
+    pub machine: Machine,
+    /// What was asked for: one answer for `auto`, one of each model otherwise.
+    pub answers: Vec<Answer>,
+    /// Spread of all models that answer, asked for or not.
+    pub band: Option<Band>,
+    /// Residency of one SM; none where a limit of the GPU is not known.
+    pub occupancy: Option<Occupancy>,
+    /// Throughput over what the hardware could do in the predicted time; none without a prediction.
+    pub speed_of_light: Option<SpeedOfLight>,
+}
+
+/// The answer of one model.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Answer {
+    /// The model.
+    pub model: &'static str,
+    /// A time that explains itself, or what is missing.
+    pub result: std::result::Result<Prediction, Refusal>,
+}
+
+/// Throughput as shares of what the hardware could do in the predicted time.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct SpeedOfLight {
+    /// Of the busiest of the SM's issue slots and lanes.
+    pub compute: f64,
+    /// What that is.
+    pub compute_resource: Resource,
+    /// Of the memory interface.
+    pub memory: f64,
+}
+
+impl GpuAnalysis {
+    /// The answer that speaks for the GPU: of the preferred model among those that gave a time.
+    pub fn prediction(&self) -> Option<&Prediction> {
+        self.answers
+            .iter()
+            .filter_map(|answer| answer.result.as_ref().ok())
+            .min_by_key(|prediction| rank(prediction.model))
+    }
+
+    /// The time of [`Self::prediction`].
+    pub fn time(&self) -> Option<Seconds> {
+        self.prediction().map(Prediction::seconds)
+    }
+}
+
+impl Analysis {
+    /// True when at least one model gave a time.
+    pub fn has_answer(&self) -> bool {
+        self.gpus.iter().any(|gpu| gpu.prediction().is_some())
+    }
+}
+
+/// Asks models about a measured launch on GPUs.
+pub fn predict(measurement: Measurement, machines: &[Machine], choice: &Choice, options: Options) -> Analysis {
+    let gpus = machines.iter().map(|machine| on_gpu(&measurement.profile, machine, choice, options)).collect();
+    Analysis { measurement, gpus }
+}
+
+/// Position of a model in the order of preference; models that `auto` does not take come last.
+fn rank(model: &str) -> usize {
+    auto::PREFERENCE.iter().position(|preferred| *preferred == model).unwrap_or(auto::PREFERENCE.len())
+}
+
+fn on_gpu(profile: &Profile, machine: &Machine, choice: &Choice, options: Options) -> GpuAnalysis {
+    let all = auto::Answers::gather(&Input { profile, options }, machine);
+    let answer = |(model, result): &(&'static str, std::result::Result<Prediction, Refusal>)| Answer {
+        model,
+        result: result.clone(),
+    };
+    let answers: Vec<Answer> = match choice {
+        Choice::Auto => {
+            let (model, result) = all.chosen();
+            vec![Answer { model, result: result.clone() }]
+        }
+        Choice::All => {
+            let mut answers: Vec<Answer> = all.answers.iter().map(answer).collect();
+            answers.sort_by_key(|answer| rank(answer.model));
+            answers
+        }
+        Choice::Named(names) => {
+            let of = |name: &&'static str| all.answers.iter().find(|(model, _)| model == name).map(answer);
+            names.iter().filter_map(of).collect()
+        }
+    };
+    let band = all.band();
+    let bound = all.answers.iter().find(|(model, _)| *model == "roofline").and_then(|(_, result)| result.as_ref().ok());
+    let mut gpu = GpuAnalysis {
+        machine: machine.clone(),
+        answers,
+        band,
+        occupancy: occupancy(profile, machine, options),
+        speed_of_light: None,
+    };
+    gpu.speed_of_light = gpu.prediction().zip(bound).and_then(|(prediction, bound)| speed_of_light(prediction, bound));
+    gpu
+}
+
+/// What each resource would take alone, over the predicted time.
+fn speed_of_light(prediction: &Prediction, bound: &Prediction) -> Option<SpeedOfLight> {
+    let time = prediction.seconds().0;
+    if time <= 0.0 {
+        return None;
+    }
+    let share = |term: &Term| term.cycles.at(bound.clock).0 / time;
+    let memory = bound.terms.iter().find(|term| term.resource == Resource::DramBandwidth).map_or(0.0, share);
+    let compute = bound.terms.iter().filter(|term| term.resource != Resource::DramBandwidth);
+    let busiest = compute.max_by(|left, right| left.cycles.0.total_cmp(&right.cycles.0))?;
+    Some(SpeedOfLight { compute: share(busiest), compute_resource: busiest.resource, memory })
+}
+
+fn occupancy(profile: &Profile, machine: &Machine, options: Options) -> Option<Occupancy> {
+    let mut reader = warplens_machine::Reader::new(machine, options.strictness);
+    let limits = SmLimits::read(&mut reader).ok()?;
+    let shared = u32::try_from(profile.launch.shared_bytes).ok()?;
+    let demand = CtaDemand {
+        threads: u32::try_from(profile.launch.n_threads()).ok()?,
+        registers: profile.launch.registers,
+        static_shared: shared,
+        dynamic_shared: 0,
+        barriers: 1,
+    };
+    let limit = if shared > limits.max_shared_per_cta { SharedLimit::OptIn } else { SharedLimit::Default };
+    Some(limits.occupancy(&demand, limit, Carveout::Default))
+}
+
+/// The manual's page on models.
+pub fn models_page() -> String {
+    manual::page()
+}
+
+/// Every model, the simplest first.
+pub fn models() -> &'static [&'static (dyn Model + Sync)] {
+    MODELS
+}
+
+/// Given numbers for a model, read from a file.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct GivenFile {
+    /// Where the numbers come from.
+    pub title: Option<String>,
+    /// The GPU that supplies what is not given.
+    pub gpu: Option<String>,
+    /// The numbers.
+    pub given: Given,
+}
+
+impl GivenFile {
+    /// Reads TOML, or JSON when the text begins with a brace. `name` is what messages call it.
+    pub fn parse(name: &str, text: &str) -> Result<Self> {
+        let value: toml::Value = if text.trim_start().starts_with('{') {
+            serde_json::from_str(text).map_err(|error| Error::input(format!("{name}: {error}")))?
+        } else {
+            toml::from_str(text).map_err(|error| {
+                let line = error.span().map_or(1, |span| text[..span.start].matches('\n').count() + 1);
+                Error::input(format!("{name}, line {line}: {}", error.message()))
+            })?
+        };
+        let word = |key: &str| value.get(key).and_then(toml::Value::as_str).map(str::to_owned);
+        let inputs = value.get("inputs").and_then(toml::Value::as_table).ok_or_else(|| {
+            Error::input(format!("{name} has no table `inputs`"))
+                .with_help("the fields of each model are listed in docs/models.md")
+        })?;
+        let mut given = Given::new();
+        for (field, number) in inputs {
+            let number = match number {
+                toml::Value::Integer(number) => *number as f64,
+                toml::Value::Float(number) => *number,
+                _ => return Err(Error::input(format!("{name}: input `{field}` is not a number"))),
+            };
+            given.insert(field.clone(), number);
+        }
+        Ok(Self { title: word("title"), gpu: word("gpu"), given })
+    }
+}
+
+/// Evaluates a model on given numbers.
+pub fn evaluate(
+    model: &dyn Model,
+    given: &Given,
+    machine: Option<&Machine>,
+    options: &Options,
+) -> Result<std::result::Result<Prediction, Refusal>> {
+    check_given(model, given).map_err(|bad| match &bad {
+        BadInput::UnknownField { name, known, .. } => {
+            let error = Error::input(format!("model {} has no input `{name}`", model.name()));
+            match nearest(name, known.iter().copied()) {
+                Some(near) => error.with_help(format!("did you mean `{near}`?")),
+                None => error.with_help(format!("its inputs are {}", known.join(", "))),
+            }
+        }
+        _ => Error::input(bad.to_string()),
+    })?;
+    Ok(model.evaluate(given, machine, options))
+}

@@ -1,0 +1,259 @@
+//! An input made ready: PTX read, checked and lowered; its kernels found by name.
+
+use warplens_base::Diagnostic;
+use warplens_ir::{FunctionId, Module};
+
+use crate::error::{Error, Findings, Result};
+use crate::input::{Input, InputKind};
+use crate::launch::KernelInterface;
+use crate::nearest::nearest;
+use crate::source_names::parameter_names;
+use crate::toolchain::{self, Search};
+
+/// Kernels and what they need, ready to be launched.
+#[derive(Clone, Debug)]
+pub struct Program {
+    /// What messages call the input.
+    pub name: String,
+    /// The PTX.
+    pub ptx: String,
+    /// Findings that do not stop the work.
+    pub warnings: Findings,
+    /// The compiler that made the PTX and what it said, for CUDA C++.
+    pub compiled: Option<(String, String)>,
+    pub(crate) module: Module,
+    /// CUDA C++.
+    source: Option<String>,
+}
+
+/// A kernel by its names.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct KernelName {
+    /// As PTX has it.
+    pub mangled: String,
+    /// As C++ has it, with parameter types.
+    pub demangled: String,
+}
+
+impl KernelName {
+    /// Demangles a name.
+    pub fn new(mangled: &str) -> Self {
+        let demangled = cpp_demangle::Symbol::new(mangled)
+            .ok()
+            .and_then(|symbol| symbol.demangle_with_options(&cpp_demangle::DemangleOptions::default()).ok())
+            .unwrap_or_else(|| mangled.to_owned());
+        Self { mangled: mangled.to_owned(), demangled }
+    }
+
+    /// The C++ name without return type, parameters, template arguments and namespaces.
+    pub fn base(&self) -> &str {
+        let name = without_arguments(&self.demangled);
+        let name = name.split('<').next().unwrap_or(name);
+        let name = name.rsplit(' ').next().unwrap_or(name);
+        name.rsplit("::").next().unwrap_or(name)
+    }
+
+    /// The C++ name with namespaces and template arguments, without return type and parameters.
+    fn qualified(&self) -> &str {
+        let name = without_arguments(&self.demangled);
+        // A return type stands before the first blank outside of template arguments.
+        let template = name.find('<').unwrap_or(name.len());
+        name[..template].rfind(' ').map_or(name, |blank| &name[blank + 1..])
+    }
+
+    fn is_called(&self, wanted: &str) -> bool {
+        [self.mangled.as_str(), &self.demangled, without_arguments(&self.demangled), self.qualified(), self.base()]
+            .contains(&wanted)
+    }
+}
+
+/// A demangled name without its list of parameter types.
+fn without_arguments(demangled: &str) -> &str {
+    let Some(close) = demangled.rfind(')') else { return demangled };
+    let mut depth = 0;
+    for (at, c) in demangled[..=close].char_indices().rev() {
+        match c {
+            ')' => depth += 1,
+            '(' => depth -= 1,
+            _ => {}
+        }
+        if depth == 0 {
+            return &demangled[..at];
+        }
+    }
+    demangled
+}
+
+impl Program {
+    /// Reads PTX, or compiles CUDA C++ for `target` (such as `sm_80`) first.
+    pub fn load(input: &Input, target: &str, search: &Search) -> Result<Self> {
+        match input.kind {
+            InputKind::Ptx => Self::from_ptx(&input.name, input.text()),
+            InputKind::CudaSource => {
+                let compiled = toolchain::compile(input, target, search)?;
+                let mut program = Self::from_ptx(&format!("{} (PTX)", input.name), compiled.ptx)?;
+                program.compiled = Some((compiled.compiler, compiled.messages));
+                program.source = Some(input.text());
+                program.name = input.name.clone();
+                Ok(program)
+            }
+            _ => Err(input.unusable()),
+        }
+    }
+
+    /// Reads PTX.
+    pub fn from_ptx(name: &str, ptx: String) -> Result<Self> {
+        let (module, diagnostics) = warplens_ptx::load(&ptx);
+        let n_errors = diagnostics.iter().filter(|diagnostic| diagnostic.is_error()).count();
+        let Some(module) = module else {
+            let message = match n_errors {
+                1 => format!("{name} has an error"),
+                _ => format!("{name} has {n_errors} errors"),
+            };
+            return Err(Error::input(message).with_findings(name, &ptx, diagnostics));
+        };
+        let warnings: Vec<Diagnostic> = diagnostics.into_iter().filter(|diagnostic| !diagnostic.is_error()).collect();
+        let warnings = Findings {
+            name: name.to_owned(),
+            text: if warnings.is_empty() { String::new() } else { ptx.clone() },
+            diagnostics: warnings,
+        };
+        Ok(Self { name: name.to_owned(), ptx, warnings, compiled: None, module, source: None })
+    }
+
+    /// The kernels, in text order.
+    pub fn kernels(&self) -> Vec<KernelName> {
+        self.module.kernels().map(|(_, kernel)| KernelName::new(&kernel.name)).collect()
+    }
+
+    /// The kernel that `wanted` means: a mangled or demangled name, or `regex:RE`. Without a name there must be one.
+    pub(crate) fn kernel(&self, wanted: Option<&str>) -> Result<FunctionId> {
+        let kernels: Vec<(FunctionId, KernelName)> =
+            self.module.kernels().map(|(id, kernel)| (id, KernelName::new(&kernel.name))).collect();
+        let found: Vec<&(FunctionId, KernelName)> = match wanted {
+            None => kernels.iter().collect(),
+            Some(name) => match name.strip_prefix("regex:") {
+                None => kernels.iter().filter(|(_, kernel)| kernel.is_called(name)).collect(),
+                Some(pattern) => {
+                    let pattern = regex_lite::Regex::new(pattern)
+                        .map_err(|error| Error::usage(format!("--kernel regex:{pattern}: {error}")))?;
+                    let matches =
+                        |kernel: &KernelName| pattern.is_match(&kernel.mangled) || pattern.is_match(&kernel.demangled);
+                    kernels.iter().filter(|(_, kernel)| matches(kernel)).collect()
+                }
+            },
+        };
+        match (found.as_slice(), wanted) {
+            ([(id, _)], _) => Ok(*id),
+            ([], None) => Err(Error::input(format!("{} has no kernel", self.name))
+                .with_help("a kernel is an .entry in PTX, a __global__ function in CUDA C++")),
+            ([], Some(wanted)) => Err(self.unknown_kernel(wanted, &kernels)),
+            (several, _) => {
+                let message = match wanted {
+                    None => format!("{} has {} kernels; choose one with -k NAME", self.name, several.len()),
+                    Some(wanted) => format!("`{wanted}` means {} kernels of {}", several.len(), self.name),
+                };
+                let names = several.iter().map(|(_, kernel)| kernel.demangled.as_str());
+                // Which of them is meant is for the command line to say.
+                Err(names.fold(Error::usage(message), Error::with_detail))
+            }
+        }
+    }
+
+    fn unknown_kernel(&self, wanted: &str, kernels: &[(FunctionId, KernelName)]) -> Error {
+        let error = Error::input(format!("{} has no kernel `{wanted}`", self.name));
+        let names = kernels.iter().flat_map(|(_, kernel)| [kernel.base(), kernel.mangled.as_str()]);
+        match nearest(wanted, names) {
+            Some(near) => error.with_help(format!("did you mean `{near}`?")),
+            None => kernels.iter().fold(error.with_help("its kernels are listed above"), |error, (_, kernel)| {
+                error.with_detail(&kernel.demangled)
+            }),
+        }
+    }
+
+    /// What a launch has to know about a kernel.
+    pub(crate) fn interface(&self, kernel: FunctionId) -> KernelInterface<'_> {
+        let function = &self.module.functions[kernel];
+        let name = KernelName::new(&function.name);
+        let n_parameters = function.parameters.len();
+        let source_names = self.source.as_deref().and_then(|source| parameter_names(source, name.base(), n_parameters));
+        let variables = self.module.variables.iter().filter(|(_, variable)| {
+            variable.function.is_none() && !variable.is_dynamic && variable.space != warplens_isa::StateSpace::Shared
+        });
+        KernelInterface {
+            name: &function.name,
+            parameters: &function.parameters,
+            source_names: source_names.unwrap_or_default(),
+            bounds: function.bounds,
+            pointer_bytes: self.module.address_bits / 8,
+            variables: variables.map(|(_, variable)| (variable.name.as_str(), variable.ty, variable.bytes)).collect(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::ErrorKind;
+
+    fn program(kernels: &[&str]) -> Program {
+        let entries: String = kernels
+            .iter()
+            .map(|name| format!(".visible .entry {name}(.param .u32 {name}_param_0) {{ ret; }}\n"))
+            .collect();
+        let ptx = format!(".version 8.0\n.target sm_80\n.address_size 64\n.global .f32 table[4];\n{entries}");
+        Program::from_ptx("k.ptx", ptx).unwrap_or_else(|error| panic!("{error:?}"))
+    }
+
+    fn chosen(kernels: &[&str], wanted: Option<&str>) -> std::result::Result<String, String> {
+        let program = program(kernels);
+        let id = program.kernel(wanted).map_err(|error| error.message)?;
+        Ok(program.interface(id).name.to_owned())
+    }
+
+    const ADD: &str = "_Z3addPKfPf";
+    const TEMPLATE: &str = "_ZN4math5scaleIfLi4EEEvPT_";
+
+    #[test]
+    fn kernels_go_by_mangled_and_demangled_names() {
+        let both = [ADD, TEMPLATE];
+        for name in [ADD, "add", "add(float const*, float*)"] {
+            assert_eq!(chosen(&both, Some(name)), Ok(ADD.into()), "{name}");
+        }
+        for name in ["scale", "math::scale<float, 4>", "regex:^_ZN4math", "void math::scale<float, 4>(float*)"] {
+            assert_eq!(chosen(&both, Some(name)), Ok(TEMPLATE.into()), "{name}");
+        }
+        assert_eq!(chosen(&["k"], None), Ok("k".into()));
+    }
+
+    #[test]
+    fn a_wrong_or_missing_name_is_an_error_that_helps() {
+        let error = program(&[ADD, TEMPLATE]).kernel(None).unwrap_err();
+        assert_eq!(
+            (error.kind, error.message.as_str()),
+            (ErrorKind::Usage, "k.ptx has 2 kernels; choose one with -k NAME")
+        );
+        assert_eq!(error.details, ["add(float const*, float*)", "void math::scale<float, 4>(float*)"]);
+        let error = program(&[ADD]).kernel(Some("ad")).unwrap_err();
+        assert_eq!((error.kind, error.message.as_str()), (ErrorKind::Input, "k.ptx has no kernel `ad`"));
+        assert_eq!(error.help.as_deref(), Some("did you mean `add`?"));
+        assert_eq!(chosen(&[], None), Err("k.ptx has no kernel".into()));
+        assert!(chosen(&[ADD], Some("regex:(")).unwrap_err().starts_with("--kernel regex:(: "));
+    }
+
+    #[test]
+    fn variables_can_be_set() {
+        let program = program(&["k"]);
+        let id = program.kernel(None).unwrap();
+        assert_eq!(program.interface(id).variables, [("table", warplens_isa::ScalarType::F32, 16)]);
+    }
+
+    #[test]
+    fn errors_in_the_text_keep_their_places() {
+        let error =
+            Program::from_ptx("k.ptx", ".version 8.0\n.target sm_80\n.entry k() { mov.u32 %r1 }\n".into()).unwrap_err();
+        assert_eq!(error.kind, ErrorKind::Input);
+        let findings = error.findings.expect("there are findings");
+        assert!(findings.diagnostics.iter().any(|diagnostic| diagnostic.primary.span.start > 28), "{findings:?}");
+    }
+}

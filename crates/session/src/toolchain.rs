@@ -1,0 +1,58 @@
+//! CUDA compilers of the user: CUDA C++ to PTX with nvcc or NVRTC, register counts from ptxas.
+//!
+//! None of them is needed for PTX inputs. They are looked for in `$CUDA_HOME`, on the `PATH`, then among the packages
+//! of Python, where `pip install nvidia-cuda-nvcc` and its companions put them.
+
+mod nvcc;
+mod nvrtc;
+mod ptxas;
+mod search;
+
+use std::path::Path;
+
+pub use ptxas::registers;
+pub use search::Search;
+
+use crate::error::{Error, Result};
+use crate::input::Input;
+
+/// What a compiler made of CUDA C++.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Compiled {
+    /// The PTX.
+    pub ptx: String,
+    /// The compiler, with its path.
+    pub compiler: String,
+    /// What it said: warnings.
+    pub messages: String,
+}
+
+/// How to get compilers on a machine that has none.
+const INSTALL: &str = "install a CUDA toolkit, or without one: pip install nvidia-cuda-nvcc nvidia-nvvm nvidia-cuda-crt \
+                       nvidia-cuda-runtime nvidia-cuda-cccl";
+
+/// Compiles CUDA C++ for a target such as `sm_80`.
+pub fn compile(input: &Input, target: &str, search: &Search) -> Result<Compiled> {
+    let folder = input.path.as_deref().and_then(Path::parent).unwrap_or(Path::new("."));
+    let mut nvcc_error = None;
+    if let Some(nvcc) = search.program("nvcc") {
+        match nvcc::compile(&nvcc, input, folder, target) {
+            Ok(compiled) => return Ok(compiled),
+            Err(nvcc::Failure::NoHostCompiler(error)) => nvcc_error = Some(error),
+            Err(nvcc::Failure::Other(error)) => return Err(error),
+        }
+    }
+    if let Some(library) = search.nvrtc() {
+        return nvrtc::compile(&library, input, folder, target, &search.include_folders());
+    }
+    Err(nvcc_error.unwrap_or_else(|| {
+        Error::input(format!("{} is CUDA C++, and no CUDA compiler was found to make PTX of it", input.name))
+            .with_detail(
+                "looked for nvcc in $CUDA_HOME/bin, on the PATH and among the packages of Python, then for NVRTC",
+            )
+            .with_help(INSTALL)
+    }))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,117 @@
+//! Counts load batches while blocks go by: one table look-up per block and warp.
+//!
+//! What a warp carries from block to block, its open batches, takes few different values in practice. They are numbered
+//! as they are met, and what a block does to each is computed once.
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+
+use crate::Program;
+use crate::dependence::BatchState;
+
+/// Number of a [`BatchState`]; 0 is the state of a warp that starts.
+pub(crate) type StateId = u32;
+
+/// Entries of the transition table, 16 bytes each.
+const MAX_TRANSITIONS: usize = 1 << 20;
+
+/// Load batches of the executions seen so far.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct BatchCounts {
+    /// Dynamic global loads.
+    pub(crate) loads: u64,
+    /// Batches with reordering inside blocks.
+    pub(crate) batches: u64,
+    /// Batches in program order.
+    pub(crate) batches_program_order: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Transition {
+    next: StateId,
+    loads: u32,
+    batches: u32,
+    batches_program_order: u32,
+}
+
+const UNKNOWN: Transition = Transition { next: StateId::MAX, loads: 0, batches: 0, batches_program_order: 0 };
+
+/// The table of states and transitions, filled on demand, and the counts.
+pub(crate) struct BatchCounter {
+    program: Arc<Program>,
+    n_blocks: usize,
+    max_states: usize,
+    states: Vec<BatchState>,
+    ids: FxHashMap<BatchState, StateId>,
+    /// By state, then by block.
+    transitions: Vec<Transition>,
+    pub(crate) counts: BatchCounts,
+}
+
+impl BatchCounter {
+    pub(crate) fn new(program: Arc<Program>) -> Self {
+        let n_blocks = program.n_blocks();
+        let mut counter = Self {
+            program,
+            n_blocks,
+            max_states: (MAX_TRANSITIONS / n_blocks.max(1)).clamp(16, 4096),
+            states: Vec::new(),
+            ids: FxHashMap::default(),
+            transitions: Vec::new(),
+            counts: BatchCounts::default(),
+        };
+        counter.id_of(BatchState::default());
+        counter
+    }
+
+    /// A warp in `state` executes the block at `position`; returns its next state.
+    #[inline]
+    pub(crate) fn enter(&mut self, state: StateId, position: usize) -> StateId {
+        let mut transition = self.transitions[state as usize * self.n_blocks + position];
+        if transition.next == UNKNOWN.next {
+            transition = self.compute(state, position);
+        }
+        self.counts.loads += u64::from(transition.loads);
+        self.counts.batches += u64::from(transition.batches);
+        self.counts.batches_program_order += u64::from(transition.batches_program_order);
+        transition.next
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn compute(&mut self, state: StateId, position: usize) -> Transition {
+        let passage = self.program.steps(position).run(&self.states[state as usize]);
+        let transition = Transition {
+            next: self.id_of(passage.state),
+            loads: passage.loads,
+            batches: passage.batches,
+            batches_program_order: passage.batches_program_order,
+        };
+        self.transitions[state as usize * self.n_blocks + position] = transition;
+        transition
+    }
+
+    /// The number of `state`. Beyond the limit the open batches are taken to end.
+    fn id_of(&mut self, state: BatchState) -> StateId {
+        if let Some(&id) = self.ids.get(&state) {
+            return id;
+        }
+        if self.states.len() == self.max_states {
+            return 0;
+        }
+        let id = self.states.len() as StateId;
+        self.states.push(state.clone());
+        self.ids.insert(state, id);
+        self.transitions.resize(self.states.len() * self.n_blocks, UNKNOWN);
+        id
+    }
+}
+
+impl BatchCounts {
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.loads += other.loads;
+        self.batches += other.batches;
+        self.batches_program_order += other.batches_program_order;
+    }
+}

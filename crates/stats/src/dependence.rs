@@ -1,0 +1,351 @@
+//! Which loads of a basic block can be in flight together.
+//!
+//! A batch is a set of global loads that a warp issues before it needs the value of one of them; it ends at the first
+//! instruction that reads a register one of them writes. [`Steps::run`] carries an open batch through a block and
+//! counts the batches that start in it, in two orders:
+//!
+//! - program order: as written;
+//! - reordered: instructions move freely inside the block as far as their operands allow. Nothing moves across a
+//!   barrier, fence, atomic, ordered access or call, and an access does not move across a store to the same space that
+//!   may touch the same bytes. Registers are as good as renamed: only true dependences count.
+//!
+//! The reordered count gives every instruction a level: the number of batches that must have ended before it can
+//! issue. Loads of one level form a batch, and a block ends as many batches as its highest level.
+
+use rustc_hash::FxHashMap;
+use warplens_ir::{CallTarget, Flow, Function, Inst, MemoryReference, Module, Operand};
+use warplens_isa::{BlockId, Op, StateSpace};
+
+/// A register word of the call graph, numbered by [`WordNumbers`].
+pub(crate) type Word = u32;
+
+/// First word of each function and bank, so that words of different functions and banks differ.
+pub(crate) struct WordNumbers {
+    first: FxHashMap<u32, [u32; 5]>,
+}
+
+impl WordNumbers {
+    /// Numbers the words of `functions`.
+    pub(crate) fn new<'a>(functions: impl Iterator<Item = &'a Function>) -> Self {
+        let mut first = FxHashMap::default();
+        let mut next = 0;
+        for function in functions {
+            let words = function.registers;
+            let sizes = [words.vector, words.uniform, words.predicate, words.uniform_predicate, words.convergence];
+            first.insert(
+                function.first_block.0,
+                sizes.map(|size| {
+                    next += size;
+                    next - size
+                }),
+            );
+        }
+        Self { first }
+    }
+
+    fn of(&self, function: &Function, register: warplens_ir::Register) -> impl Iterator<Item = Word> + use<> {
+        let first = self.first.get(&function.first_block.0).map_or(0, |banks| banks[register.bank as usize]);
+        register.words().map(move |word| first + word)
+    }
+}
+
+/// An open batch, as a warp carries it from block to block.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub(crate) struct OpenBatch {
+    /// A batch is open.
+    open: bool,
+    /// Words that its loads write and nothing has read yet, ascending.
+    pending: Vec<Word>,
+}
+
+/// The open batches of both orders.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub(crate) struct BatchState {
+    reordered: OpenBatch,
+    program_order: OpenBatch,
+}
+
+/// What happens to batches in a block.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Passage {
+    /// State after the block.
+    pub(crate) state: BatchState,
+    /// Global loads.
+    pub(crate) loads: u32,
+    /// Batches that start, with reordering.
+    pub(crate) batches: u32,
+    /// Batches that start, in program order.
+    pub(crate) batches_program_order: u32,
+}
+
+/// The instructions of a block as far as dependences go.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Steps {
+    steps: Vec<Step>,
+}
+
+#[derive(Clone, Debug)]
+struct Step {
+    reads: Box<[Word]>,
+    writes: Box<[Word]>,
+    /// The old value of `writes` survives in some lanes.
+    is_guarded: bool,
+    is_global_load: bool,
+    is_barrier: bool,
+    memory: Option<Touch>,
+}
+
+/// The bytes that a memory instruction touches.
+#[derive(Clone, Copy, Debug)]
+struct Touch {
+    space: StateSpace,
+    is_write: bool,
+    base: Base,
+    start: i64,
+    end: i64,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Base {
+    /// A register that was written this many times before in the block.
+    Register(Word, u32),
+    Variable(u32),
+    Frame,
+    Absolute,
+}
+
+impl Touch {
+    fn may_alias(&self, other: &Self) -> bool {
+        if self.space != other.space {
+            let reaches = |space| matches!(space, StateSpace::Global | StateSpace::Shared | StateSpace::Local);
+            return match (self.space, other.space) {
+                (StateSpace::Generic, space) | (space, StateSpace::Generic) => reaches(space),
+                _ => false,
+            };
+        }
+        match (self.base, other.base) {
+            (Base::Variable(a), Base::Variable(b)) if a != b => false,
+            (a, b) if a == b => self.start < other.end && other.start < self.end,
+            _ => true,
+        }
+    }
+}
+
+impl Steps {
+    /// The steps of `block` of `function`.
+    pub(crate) fn new(module: &Module, function: &Function, block: BlockId, words: &WordNumbers) -> Self {
+        let body = &module.blocks[block];
+        let mut versions = FxHashMap::default();
+        let mut steps: Vec<Step> =
+            body.insts.iter().map(|inst| step(module, function, inst, words, &mut versions)).collect();
+        if let Some(last) = steps.last_mut() {
+            let extra = match &body.flow {
+                // The caller's copies of the results are made here.
+                Flow::Return { .. } if !function.is_kernel() => Some((&function.results, function, false)),
+                // The callee's arguments are written here, whatever an earlier call left in them.
+                Flow::Call { target: CallTarget::Direct(callee), .. } => {
+                    let callee = &module.functions[*callee];
+                    Some((&callee.arguments, callee, true))
+                }
+                _ => None,
+            };
+            if let Some((registers, owner, writes)) = extra {
+                let list = if writes { &mut last.writes } else { &mut last.reads };
+                let more = registers.iter().flat_map(|&register| words.of(owner, register));
+                *list = list.iter().copied().chain(more).collect();
+            }
+        }
+        Self { steps }
+    }
+
+    /// Carries `state` through the block.
+    pub(crate) fn run(&self, state: &BatchState) -> Passage {
+        let (reordered, batches) = self.run_reordered(&state.reordered);
+        let (program_order, batches_program_order) = self.run_in_order(&state.program_order);
+        let loads = self.steps.iter().filter(|step| step.is_global_load).count() as u32;
+        Passage { state: BatchState { reordered, program_order }, loads, batches, batches_program_order }
+    }
+
+    fn run_in_order(&self, batch: &OpenBatch) -> (OpenBatch, u32) {
+        let OpenBatch { mut open, mut pending } = batch.clone();
+        let mut starts = 0;
+        for step in &self.steps {
+            if step.reads.iter().any(|word| pending.contains(word)) {
+                pending.clear();
+                open = false;
+            }
+            if step.is_global_load {
+                starts += u32::from(!open);
+                open = true;
+                pending.extend(step.writes.iter().copied());
+            } else if !step.is_guarded {
+                pending.retain(|word| !step.writes.contains(word));
+            }
+        }
+        (OpenBatch::new(open, pending), starts)
+    }
+
+    fn run_reordered(&self, batch: &OpenBatch) -> (OpenBatch, u32) {
+        let mut levels = Levels::new(batch);
+        for step in &self.steps {
+            levels.issue(step);
+        }
+        let last = levels.highest;
+        let has_load = |level: u32| levels.load_levels.binary_search(&level).is_ok();
+        let starts = levels.load_levels.len() as u32 - u32::from(batch.open && has_load(0));
+        let open = has_load(last) || (last == 0 && batch.open);
+        let pending = levels.available.iter().filter(|&(_, &level)| level > last).map(|(&word, _)| word).collect();
+        (OpenBatch::new(open, pending), starts)
+    }
+}
+
+impl OpenBatch {
+    fn new(open: bool, mut pending: Vec<Word>) -> Self {
+        pending.sort_unstable();
+        pending.dedup();
+        Self { open, pending }
+    }
+}
+
+/// Levels of the instructions of a block, one after the other.
+struct Levels {
+    /// Level at which a word can be read, if not 0.
+    available: FxHashMap<Word, u32>,
+    /// Level of the last instruction that nothing crosses.
+    floor: u32,
+    /// Highest level so far.
+    highest: u32,
+    /// Levels that have a global load, ascending.
+    load_levels: Vec<u32>,
+    /// Accesses since the last barrier, with their levels.
+    accesses: Vec<(Touch, u32)>,
+    /// Highest level of the accesses that `accesses` no longer holds.
+    crowd: u32,
+}
+
+/// Accesses that are compared one by one; older ones are taken to alias, so that huge blocks stay cheap.
+const MAX_ACCESSES: usize = 1024;
+
+impl Levels {
+    fn new(batch: &OpenBatch) -> Self {
+        let available = batch.pending.iter().map(|&word| (word, 1)).collect();
+        Self { available, floor: 0, highest: 0, load_levels: Vec::new(), accesses: Vec::new(), crowd: 0 }
+    }
+
+    fn issue(&mut self, step: &Step) {
+        let operand = |word: &Word| self.available.get(word).copied().unwrap_or(0);
+        let mut level = step.reads.iter().map(operand).fold(self.floor, u32::max);
+        if let Some(touch) = &step.memory {
+            let earlier = self.accesses.iter().filter(|(other, _)| touch.must_follow(other));
+            level = earlier.map(|&(_, level)| level).fold(level.max(self.crowd), u32::max);
+        }
+        if step.is_barrier {
+            level = level.max(self.highest);
+            self.floor = level;
+            self.accesses.clear();
+        } else if let Some(touch) = step.memory {
+            self.remember(touch, level);
+        }
+        self.highest = self.highest.max(level);
+        if step.is_global_load
+            && let Err(at) = self.load_levels.binary_search(&level)
+        {
+            self.load_levels.insert(at, level);
+        }
+        let ready = level + u32::from(step.is_global_load);
+        for &word in &step.writes {
+            let entry = self.available.entry(word).or_insert(0);
+            *entry = if step.is_guarded { ready.max(*entry) } else { ready };
+        }
+    }
+
+    /// Keeps an access for those that follow; of two that touch the same way only the later one matters.
+    fn remember(&mut self, touch: Touch, level: u32) {
+        if self.accesses.len() == MAX_ACCESSES {
+            self.crowd = self.accesses.drain(..).map(|(_, level)| level).fold(self.crowd, u32::max);
+        }
+        let same = self.accesses.iter_mut().find(|(other, _)| {
+            (other.space, other.base, other.start, other.end, other.is_write)
+                == (touch.space, touch.base, touch.start, touch.end, touch.is_write)
+        });
+        match same {
+            Some((_, known)) => *known = level.max(*known),
+            None => self.accesses.push((touch, level)),
+        }
+    }
+}
+
+impl Touch {
+    /// True when an access must stay behind an earlier one.
+    fn must_follow(&self, earlier: &Self) -> bool {
+        (self.is_write || earlier.is_write) && self.may_alias(earlier)
+    }
+}
+
+fn step(
+    module: &Module,
+    function: &Function,
+    inst: &Inst,
+    words: &WordNumbers,
+    versions: &mut FxHashMap<Word, u32>,
+) -> Step {
+    let reads = inst.reads().flat_map(|register| words.of(function, register)).collect();
+    let writes: Box<[Word]> = inst.writes().flat_map(|register| words.of(function, register)).collect();
+    let memory = inst.memory.as_ref().and_then(|memory| touch(module, function, inst, memory, words, versions));
+    for &word in &writes {
+        *versions.entry(word).or_insert(0) += 1;
+    }
+    Step {
+        reads,
+        writes,
+        is_guarded: inst.guard.is_some(),
+        is_global_load: is_global_load(inst),
+        is_barrier: is_barrier(inst),
+        memory,
+    }
+}
+
+/// True for loads that count as global: generic ones are taken to be.
+pub(crate) fn is_global_load(inst: &Inst) -> bool {
+    inst.op == Op::Ld
+        && inst.memory.is_some_and(|memory| matches!(memory.space, StateSpace::Global | StateSpace::Generic))
+}
+
+/// True for instructions that no other may cross.
+fn is_barrier(inst: &Inst) -> bool {
+    inst.modifiers.ordered
+        || matches!(
+            inst.op,
+            Op::Bar | Op::BarWarp | Op::Fence | Op::Atom | Op::Red | Op::Call | Op::SystemCall | Op::Unsupported
+        )
+}
+
+/// What a load or store touches; `None` for memory that no store changes.
+fn touch(
+    module: &Module,
+    function: &Function,
+    inst: &Inst,
+    memory: &MemoryReference,
+    words: &WordNumbers,
+    versions: &FxHashMap<Word, u32>,
+) -> Option<Touch> {
+    let is_read_only = matches!(memory.space, StateSpace::Const | StateSpace::Param)
+        || inst.op == Op::Prefetch
+        || module.pcs[inst.pc].opcode.split('.').any(|part| part == "nc");
+    if is_read_only {
+        return None;
+    }
+    let (base, offset) = match memory.base {
+        Operand::Register(register) => {
+            let word = words.of(function, register).next().unwrap_or(0);
+            (Base::Register(word, versions.get(&word).copied().unwrap_or(0)), 0)
+        }
+        Operand::Variable { variable, offset, .. } => (Base::Variable(variable.0), offset),
+        Operand::Frame(offset) => (Base::Frame, offset),
+        Operand::Immediate(address) => (Base::Absolute, address as i64),
+        Operand::NotPredicate(_) | Operand::Special(_) | Operand::Function(_) => (Base::Absolute, 0),
+    };
+    let start = memory.offset.wrapping_add(offset);
+    let bytes = i64::from(inst.ty.bytes()) * i64::from(memory.elements);
+    Some(Touch { space: memory.space, is_write: inst.op != Op::Ld, base, start, end: start.saturating_add(bytes) })
+}

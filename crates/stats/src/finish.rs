@@ -1,0 +1,265 @@
+//! From counts to a profile: applies the rules, and scales what some CTAs did to the whole grid.
+
+use std::collections::BTreeMap;
+
+use warplens_isa::{OpClass, StateSpace};
+
+use crate::program::{PcFacts, Role};
+use crate::totals::Totals;
+use crate::{
+    BankRule, CoalescingRule, ConstantCounts, Coverage, InstructionCounts, LineCounts, MemoryCounts, Profile, Recorder,
+    SharedCounts,
+};
+
+/// Which instructions count.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Counting {
+    /// PTX as written.
+    Ptx,
+    /// An estimate of machine code: without instructions of class `virtual`, which it mostly does without.
+    Machine,
+}
+
+/// What [`Recorder::finish`] is told.
+#[derive(Clone, Copy, Debug)]
+pub struct FinishOptions {
+    /// Which instructions count.
+    pub counting: Counting,
+    /// Bytes of global memory that exist. No more sectors than these can be read or written, whatever scaling a part of
+    /// the grid says.
+    pub global_bytes: Option<u64>,
+}
+
+impl Recorder {
+    /// The profile of what was recorded.
+    pub fn finish(&self, options: FinishOptions) -> Profile {
+        let launch = self.program.launch;
+        let scale = Scale { executed: self.ctas.n, total: launch.n_ctas() };
+        let by_slot = self.accesses.totals();
+        let mut totals = Totals::default();
+        for slot in &by_slot {
+            totals.merge(slot);
+        }
+        let code = CodeCounts::new(self, scale, options.counting);
+        let batches = self.batches.counts;
+        let ratio = |loads: u64, batches: u64| (batches > 0).then(|| loads as f64 / batches as f64);
+        let sectors = |n: u64| {
+            let limit = options.global_bytes.map_or(u64::MAX, |bytes| bytes.div_ceil(32));
+            scale.apply(n).min(limit.max(n))
+        };
+        Profile {
+            kernel: self.program.kernel.clone(),
+            launch,
+            coverage: Coverage { ctas_executed: self.ctas.n, ctas_total: launch.n_ctas(), spread: self.ctas.spread() },
+            warps: launch.n_ctas() * launch.n_warps(),
+            instructions: code.instructions,
+            thread_instructions: code.threads,
+            thread_instructions_pred_on: code.threads_pred_on,
+            branches: code.branches,
+            divergent_branches: code.divergent_branches,
+            barriers: code.barriers,
+            high_latency: code.high_latency,
+            global: scale.memory(&totals.global),
+            local: scale.memory(&totals.local),
+            shared: scale.shared(&totals.shared),
+            constant: scale.constant(totals.constant),
+            distinct_sectors_read: sectors(self.accesses.read.len()),
+            distinct_sectors_written: sectors(self.accesses.written.len()),
+            vector_loads: scale.apply(totals.vector_loads),
+            independent_loads: ratio(batches.loads, batches.batches),
+            independent_loads_program_order: ratio(batches.loads, batches.batches_program_order),
+            duplicate_loads: self.duplicate_loads(),
+            duplicate_share: if scale.total == 0 { 0.0 } else { self.ctas.n_sampled as f64 / scale.total as f64 },
+            order_dependent: self.order_dependent,
+            lines: self.lines(scale, &by_slot),
+        }
+    }
+
+    fn duplicate_loads(&self) -> BTreeMap<CoalescingRule, f64> {
+        let sums = &self.duplicates.sums;
+        let factors =
+            sums.transactions.iter().zip(&sums.distinct).map(|(&all, &distinct)| all as f64 / distinct as f64);
+        CoalescingRule::ALL.into_iter().zip(factors).filter(|(_, factor)| factor.is_finite()).collect()
+    }
+
+    fn lines(&self, scale: Scale, by_slot: &[Totals]) -> Vec<LineCounts> {
+        let facts = self.program.pcs.iter().enumerate();
+        let known = facts.filter_map(|(at, facts)| facts.as_ref().map(|facts| (at, facts)));
+        known
+            .filter(|(_, facts)| facts.role != Role::Other)
+            .map(|(at, facts)| self.line(scale, by_slot, at, facts))
+            .collect()
+    }
+
+    fn line(&self, scale: Scale, by_slot: &[Totals], at: usize, facts: &PcFacts) -> LineCounts {
+        let totals = by_slot.get(self.program.slot_of_pc[at] as usize);
+        let block = &self.blocks[facts.block];
+        let is_memory = matches!(facts.role, Role::Memory(_));
+        let off = if is_memory { self.off_lanes(at, facts) } else { 0 };
+        let mut memory = BTreeMap::new();
+        let mut shared = BTreeMap::new();
+        if let Some(totals) = totals {
+            let mut both = Totals { global: totals.global, ..Totals::default() };
+            both.merge(&Totals { global: totals.local, ..Totals::default() });
+            if both.global[0].requests > 0 {
+                memory = scale.memory(&both.global);
+            }
+            if totals.shared[0].requests > 0 {
+                shared = scale.shared(&totals.shared);
+            }
+        }
+        LineCounts {
+            pc: self.program.pc_at(at),
+            ptx_line: facts.ptx_line,
+            source: facts.source.clone(),
+            opcode: facts.opcode.clone(),
+            space: match facts.role {
+                Role::Memory(space) => Some(resolved_space(space, totals)),
+                _ => None,
+            },
+            executed: scale.apply(block.executions),
+            threads: scale.apply(block.lanes - off.min(block.lanes)),
+            divergent: if facts.role == Role::Branch { scale.apply(self.guards[at].divergent) } else { 0 },
+            memory,
+            shared,
+        }
+    }
+
+    /// Active lanes in which the guard of an instruction was false.
+    fn off_lanes(&self, at: usize, facts: &PcFacts) -> u64 {
+        self.guards[at].off_lanes / u64::from(facts.n_guarded.max(1))
+    }
+}
+
+/// The space that the generic accesses of an instruction went to, if it was only one.
+fn resolved_space(written: StateSpace, totals: Option<&Totals>) -> StateSpace {
+    let (StateSpace::Generic, Some(totals)) = (written, totals) else { return written };
+    let spaces = [
+        (StateSpace::Global, totals.global[0].requests),
+        (StateSpace::Local, totals.local[0].requests),
+        (StateSpace::Shared, totals.shared[0].requests),
+        (StateSpace::Const, totals.constant.requests),
+    ];
+    let mut touched = spaces.into_iter().filter(|&(_, requests)| requests > 0).map(|(space, _)| space);
+    match (touched.next(), touched.next()) {
+        (Some(space), None) => space,
+        _ => StateSpace::Generic,
+    }
+}
+
+/// Counts that follow from block executions and guards.
+#[derive(Default)]
+struct CodeCounts {
+    instructions: InstructionCounts,
+    threads: u64,
+    threads_pred_on: u64,
+    branches: u64,
+    divergent_branches: u64,
+    barriers: u64,
+    high_latency: BTreeMap<String, u64>,
+}
+
+impl CodeCounts {
+    fn new(recorder: &Recorder, scale: Scale, counting: Counting) -> Self {
+        let mut counts = Self::default();
+        for (at, facts) in recorder.program.pcs.iter().enumerate() {
+            let Some(facts) = facts else { continue };
+            let block = &recorder.blocks[facts.block];
+            if block.executions == 0 || (counting == Counting::Machine && facts.class == OpClass::Virtual) {
+                continue;
+            }
+            let executed = scale.apply(block.executions);
+            let lanes = scale.apply(block.lanes);
+            counts.instructions.total += executed;
+            *counts.instructions.by_class.entry(facts.class).or_insert(0) += executed;
+            *counts.instructions.by_opcode.entry(facts.opcode.clone()).or_insert(0) += executed;
+            counts.threads += lanes;
+            counts.threads_pred_on += lanes - scale.apply(recorder.off_lanes(at, facts)).min(lanes);
+            if let Some(kind) = &facts.high_latency {
+                *counts.high_latency.entry(kind.clone()).or_insert(0) += executed;
+            }
+            match facts.role {
+                Role::Branch => {
+                    counts.branches += executed;
+                    counts.divergent_branches += scale.apply(recorder.guards[at].divergent);
+                }
+                Role::CtaBarrier => counts.barriers += executed,
+                _ => {}
+            }
+        }
+        counts
+    }
+}
+
+/// From the executed CTAs to the grid.
+#[derive(Clone, Copy)]
+struct Scale {
+    executed: u64,
+    total: u64,
+}
+
+impl Scale {
+    /// `count` x total / executed, rounded to the nearest integer.
+    fn apply(self, count: u64) -> u64 {
+        if self.executed == self.total || self.executed == 0 {
+            return count;
+        }
+        let (executed, total) = (u128::from(self.executed), u128::from(self.total));
+        ((u128::from(count) * total + executed / 2) / executed) as u64
+    }
+
+    fn memory(self, counts: &[MemoryCounts]) -> BTreeMap<CoalescingRule, MemoryCounts> {
+        CoalescingRule::ALL.into_iter().zip(counts.iter().map(|counts| self.memory_counts(counts))).collect()
+    }
+
+    /// Sums are formed after scaling, so that they agree with their parts.
+    fn memory_counts(self, counts: &MemoryCounts) -> MemoryCounts {
+        let loads = self.apply(counts.loads);
+        let stores = self.apply(counts.stores);
+        let atomics = self.apply(counts.atomics);
+        let requests = loads + stores + atomics;
+        let t32 = self.apply(counts.t32);
+        let t64 = self.apply(counts.t64);
+        let t128 = self.apply(counts.t128);
+        let coalesced = self.apply(counts.coalesced).min(requests);
+        let coalesced_transactions = self.apply(counts.coalesced_transactions).min(t32 + t64 + t128);
+        MemoryCounts {
+            requests,
+            loads,
+            stores,
+            atomics,
+            t32,
+            t64,
+            t128,
+            lines: self.apply(counts.lines),
+            coalesced,
+            uncoalesced: requests - coalesced,
+            coalesced_transactions,
+            uncoalesced_transactions: t32 + t64 + t128 - coalesced_transactions,
+            bytes_requested: self.apply(counts.bytes_requested),
+            bytes_moved: 32 * t32 + 64 * t64 + 128 * t128,
+        }
+    }
+
+    fn shared(self, counts: &[SharedCounts]) -> BTreeMap<BankRule, SharedCounts> {
+        let scaled = counts.iter().map(|counts| {
+            let loads = self.apply(counts.loads);
+            let stores = self.apply(counts.stores);
+            let atomics = self.apply(counts.atomics);
+            SharedCounts {
+                requests: loads + stores + atomics,
+                loads,
+                stores,
+                atomics,
+                conflicted: self.apply(counts.conflicted),
+                passes: self.apply(counts.passes),
+                ideal_passes: self.apply(counts.ideal_passes),
+            }
+        });
+        BankRule::ALL.into_iter().zip(scaled).collect()
+    }
+
+    fn constant(self, counts: ConstantCounts) -> ConstantCounts {
+        ConstantCounts { requests: self.apply(counts.requests), passes: self.apply(counts.passes) }
+    }
+}

@@ -1,0 +1,205 @@
+//! What a kernel's code says without being run: the static facts behind the counts.
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashSet;
+use warplens_base::Id;
+use warplens_ir::{Block, CallTarget, Flow, FunctionId, FunctionKind, Inst, Module};
+use warplens_isa::{BlockId, Op, OpClass, Pc, StateSpace};
+
+use crate::LaunchShape;
+use crate::dependence::{Steps, WordNumbers};
+
+/// Static facts of one kernel and everything that it may call, and the launch. Computed once, shared by all observers.
+pub struct Program {
+    pub(crate) kernel: String,
+    pub(crate) launch: LaunchShape,
+    first_block: u32,
+    first_pc: u32,
+    /// By block position.
+    steps: Vec<Steps>,
+    /// By block position: source instructions that count there.
+    pub(crate) block_instructions: Vec<u32>,
+    /// By pc position; `None` for instructions of functions that the kernel does not reach.
+    pub(crate) pcs: Vec<Option<PcFacts>>,
+    /// By pc position: index of a memory instruction, `NO_SLOT` for others.
+    pub(crate) slot_of_pc: Vec<u32>,
+    /// Pc positions of the memory instructions.
+    pub(crate) slots: Vec<u32>,
+}
+
+/// Mark of an instruction that touches no memory.
+pub(crate) const NO_SLOT: u32 = u32::MAX;
+
+/// Facts of a source instruction.
+pub(crate) struct PcFacts {
+    /// Position of the block whose executions count as executions of the instruction.
+    pub(crate) block: usize,
+    pub(crate) opcode: String,
+    pub(crate) class: OpClass,
+    /// `kind.type` of a high-latency operation.
+    pub(crate) high_latency: Option<String>,
+    pub(crate) role: Role,
+    /// Guarded operations that it lowers to: each reports its guard.
+    pub(crate) n_guarded: u32,
+    pub(crate) ptx_line: u32,
+    pub(crate) source: Option<(String, u32)>,
+}
+
+/// What an instruction is to the list of lines.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Role {
+    Memory(StateSpace),
+    Branch,
+    CtaBarrier,
+    WarpBarrier,
+    Other,
+}
+
+impl Program {
+    /// The facts of `kernel` when launched as `launch`.
+    pub fn new(module: &Module, kernel: FunctionId, launch: LaunchShape) -> Arc<Self> {
+        let functions = reachable(module, kernel);
+        let words = WordNumbers::new(functions.iter().map(|&id| &module.functions[id]));
+        let ranges = || functions.iter().map(|&id| &module.functions[id]);
+        let first_block = ranges().map(|function| function.first_block.0).min().unwrap_or(0);
+        let end_block = ranges().map(|function| function.first_block.0 + function.n_blocks).max().unwrap_or(0);
+        let all_insts =
+            || ranges().flat_map(|function| function.block_ids()).flat_map(|block| &module.blocks[block].insts);
+        let first_pc = all_insts().map(|inst| inst.pc.0).min().unwrap_or(0);
+        let n_pcs = all_insts().map(|inst| inst.pc.0 - first_pc + 1).max().unwrap_or(0) as usize;
+        let n_blocks = (end_block - first_block) as usize;
+        let mut program = Self {
+            kernel: module.functions[kernel].name.clone(),
+            launch,
+            first_block,
+            first_pc,
+            steps: vec![Steps::default(); n_blocks],
+            block_instructions: vec![0; n_blocks],
+            pcs: std::iter::repeat_with(|| None).take(n_pcs).collect(),
+            slot_of_pc: vec![NO_SLOT; n_pcs],
+            slots: Vec::new(),
+        };
+        for function in ranges() {
+            for id in function.block_ids() {
+                let position = program.block_position(id);
+                program.steps[position] = Steps::new(module, function, id, &words);
+                program.add_block(module, position, &module.blocks[id]);
+            }
+        }
+        Arc::new(program)
+    }
+
+    /// Warps of a CTA.
+    pub(crate) fn n_warps(&self) -> usize {
+        self.launch.n_warps() as usize
+    }
+
+    pub(crate) fn n_blocks(&self) -> usize {
+        self.steps.len()
+    }
+
+    pub(crate) fn steps(&self, position: usize) -> &Steps {
+        &self.steps[position]
+    }
+
+    /// Position of a block in the arrays by block.
+    #[inline]
+    pub(crate) fn block_position(&self, block: BlockId) -> usize {
+        block.0.wrapping_sub(self.first_block) as usize
+    }
+
+    /// Position of an instruction in the arrays by pc.
+    #[inline]
+    pub(crate) fn pc_position(&self, pc: Pc) -> usize {
+        pc.0.wrapping_sub(self.first_pc) as usize
+    }
+
+    /// The instruction at a position.
+    pub(crate) fn pc_at(&self, position: usize) -> Pc {
+        Pc(self.first_pc + position as u32)
+    }
+
+    fn add_block(&mut self, module: &Module, position: usize, block: &Block) {
+        for inst in &block.insts {
+            let at = self.pc_position(inst.pc);
+            if touches_memory(inst) && self.slot_of_pc[at] == NO_SLOT {
+                self.slot_of_pc[at] = self.slots.len() as u32;
+                self.slots.push(at as u32);
+            }
+            let facts = self.pcs[at].get_or_insert_with(|| {
+                self.block_instructions[position] += 1;
+                PcFacts::new(module, inst.pc, position)
+            });
+            facts.n_guarded += u32::from(inst.guard.is_some());
+            if facts.role == Role::Other {
+                facts.role = role(inst);
+            }
+        }
+    }
+}
+
+impl PcFacts {
+    fn new(module: &Module, pc: Pc, block: usize) -> Self {
+        let info = &module.pcs[pc];
+        let file = |file: u32| module.files.get(file as usize).cloned().unwrap_or_default();
+        Self {
+            block,
+            opcode: info.opcode.clone(),
+            class: info.class,
+            high_latency: info.high_latency.map(|(kind, ty)| format!("{}.{ty}", kind.name())),
+            role: Role::Other,
+            n_guarded: 0,
+            ptx_line: info.line,
+            source: info.location.map(|location| (file(location.file), location.line)),
+        }
+    }
+}
+
+/// True for instructions that may report accesses.
+fn touches_memory(inst: &Inst) -> bool {
+    inst.memory.is_some() && !matches!(inst.op, Op::Prefetch)
+}
+
+fn role(inst: &Inst) -> Role {
+    match (inst.op, inst.memory) {
+        (Op::Ld | Op::St | Op::Atom | Op::Red, Some(memory)) if memory.space != StateSpace::Param => {
+            Role::Memory(memory.space)
+        }
+        (Op::Bra | Op::BrxIdx, _) => Role::Branch,
+        (Op::Bar, _) => Role::CtaBarrier,
+        (Op::BarWarp, _) => Role::WarpBarrier,
+        _ => Role::Other,
+    }
+}
+
+/// `kernel` and the functions that it may call, in module order.
+fn reachable(module: &Module, kernel: FunctionId) -> Vec<FunctionId> {
+    let mut found = FxHashSet::from_iter([kernel]);
+    let mut waiting = vec![kernel];
+    while let Some(id) = waiting.pop() {
+        for block in module.functions[id].block_ids() {
+            let Flow::Call { target, .. } = &module.blocks[block].flow else { continue };
+            for callee in callees(module, target) {
+                if found.insert(callee) {
+                    waiting.push(callee);
+                }
+            }
+        }
+    }
+    let mut functions: Vec<FunctionId> = found.into_iter().collect();
+    functions.sort_unstable_by_key(|id| id.index());
+    functions
+}
+
+/// Functions that a call may enter; an indirect call without candidates may enter any.
+fn callees(module: &Module, target: &CallTarget) -> Vec<FunctionId> {
+    match target {
+        CallTarget::Direct(function) => vec![*function],
+        CallTarget::Indirect(_, candidates) if !candidates.is_empty() => candidates.clone(),
+        CallTarget::Indirect(..) => {
+            let devices = module.functions.iter().filter(|(_, function)| function.kind == FunctionKind::Device);
+            devices.map(|(id, _)| id).collect()
+        }
+    }
+}

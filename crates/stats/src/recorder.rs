@@ -1,0 +1,239 @@
+//! The observer that counts everything a profile holds.
+
+use std::sync::Arc;
+
+use warplens_isa::{BlockId, Pc, StateSpace};
+use warplens_trace::{Access, AccessKind, ActiveMask, CtaId, Observer, WarpIndex};
+
+use crate::Program;
+use crate::access::AccessCounter;
+use crate::batches::{BatchCounter, StateId};
+use crate::duplicates::{DuplicateCounter, DuplicateTracker, MAX_CTAS};
+use crate::program::NO_SLOT;
+
+/// Counts the events of an execution; [`Recorder::finish`] turns them into a [`Profile`](crate::Profile).
+///
+/// Everything is a sum, minimum, maximum or union of integers, so that neither the order of CTAs nor their distribution
+/// over forked recorders changes the result.
+pub struct Recorder {
+    pub(crate) program: Arc<Program>,
+    /// CTAs in which duplicate loads are counted, ascending.
+    pub(crate) sampled: Arc<[CtaId]>,
+    pub(crate) blocks: Vec<BlockCount>,
+    pub(crate) guards: Vec<GuardCount>,
+    slot_of_pc: Box<[u32]>,
+    pub(crate) accesses: AccessCounter,
+    pub(crate) batches: BatchCounter,
+    pub(crate) duplicates: DuplicateCounter,
+    pub(crate) ctas: CtaCounts,
+    pub(crate) order_dependent: bool,
+    /// State arrays of CTAs that have ended.
+    spare: Vec<Vec<StateId>>,
+}
+
+/// Executions of a block.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct BlockCount {
+    pub(crate) executions: u64,
+    pub(crate) lanes: u64,
+    /// Instructions of one execution.
+    instructions: u32,
+}
+
+/// Effect of the guard of an instruction.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct GuardCount {
+    /// Active lanes in which the guard was false.
+    pub(crate) off_lanes: u64,
+    /// Executions that sent lanes both ways.
+    pub(crate) divergent: u64,
+}
+
+/// The CTAs that ended.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CtaCounts {
+    pub(crate) n: u64,
+    /// Of those, looked at for duplicate loads.
+    pub(crate) n_sampled: u64,
+    pub(crate) fewest_instructions: u64,
+    pub(crate) most_instructions: u64,
+    pub(crate) instructions: u64,
+}
+
+/// What a [`Recorder`] keeps for a running CTA.
+#[derive(Debug)]
+pub struct CtaRecord {
+    instructions: u64,
+    /// Open load batches of each warp.
+    states: Vec<StateId>,
+    duplicates: Option<Box<DuplicateTracker>>,
+}
+
+impl Recorder {
+    /// A recorder for the CTAs that will be executed.
+    pub fn new(program: Arc<Program>, executed: impl ExactSizeIterator<Item = CtaId>) -> Self {
+        let n = executed.len() as u64;
+        let n_sampled = n.min(MAX_CTAS);
+        let mut executed = executed.enumerate();
+        let sampled = (0..n_sampled).filter_map(|index| {
+            let at = (index * n / n_sampled) as usize;
+            executed.find(|&(index, _)| index == at).map(|(_, cta)| cta)
+        });
+        let mut sampled: Vec<CtaId> = sampled.collect();
+        sampled.sort_unstable();
+        Self::with_sample(program, sampled.into())
+    }
+
+    fn with_sample(program: Arc<Program>, sampled: Arc<[CtaId]>) -> Self {
+        let blocks = program.block_instructions.iter();
+        Self {
+            sampled,
+            blocks: blocks.map(|&instructions| BlockCount { executions: 0, lanes: 0, instructions }).collect(),
+            guards: vec![GuardCount::default(); program.pcs.len()],
+            slot_of_pc: program.slot_of_pc.clone().into(),
+            accesses: AccessCounter::new(program.slots.len()),
+            batches: BatchCounter::new(program.clone()),
+            duplicates: DuplicateCounter::default(),
+            ctas: CtaCounts {
+                n: 0,
+                n_sampled: 0,
+                fewest_instructions: u64::MAX,
+                most_instructions: 0,
+                instructions: 0,
+            },
+            order_dependent: false,
+            spare: Vec::new(),
+            program,
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn count_duplicates(
+        &mut self,
+        tracker: &mut DuplicateTracker,
+        place: (WarpIndex, u32),
+        access: &Access<'_>,
+        pattern: Option<u32>,
+    ) {
+        tracker.load(&mut self.duplicates, &self.accesses, place, access, pattern);
+    }
+}
+
+impl Observer for Recorder {
+    const RECORDS: bool = true;
+
+    type Cta = CtaRecord;
+
+    fn fork(&self) -> Self {
+        Self::with_sample(self.program.clone(), self.sampled.clone())
+    }
+
+    fn merge(&mut self, other: Self) {
+        for (own, other) in self.blocks.iter_mut().zip(&other.blocks) {
+            own.executions += other.executions;
+            own.lanes += other.lanes;
+        }
+        for (own, other) in self.guards.iter_mut().zip(&other.guards) {
+            own.off_lanes += other.off_lanes;
+            own.divergent += other.divergent;
+        }
+        self.accesses.merge(other.accesses);
+        self.batches.counts.add(&other.batches.counts);
+        self.duplicates.merge(&other.duplicates);
+        self.ctas.merge(&other.ctas);
+        self.order_dependent |= other.order_dependent;
+    }
+
+    fn begin_cta(&mut self, id: CtaId) -> CtaRecord {
+        let n_warps = self.program.n_warps();
+        let mut states = self.spare.pop().unwrap_or_default();
+        states.clear();
+        states.resize(n_warps, 0);
+        let is_sampled = self.sampled.binary_search(&id).is_ok();
+        let tracker = || Box::new(DuplicateTracker::new(n_warps, self.program.slots.len()));
+        CtaRecord { instructions: 0, states, duplicates: is_sampled.then(tracker) }
+    }
+
+    fn end_cta(&mut self, cta: CtaRecord) {
+        self.ctas.add(cta.instructions);
+        if let Some(mut tracker) = cta.duplicates {
+            tracker.close(&mut self.duplicates, &self.accesses);
+            self.ctas.n_sampled += 1;
+        }
+        self.spare.push(cta.states);
+    }
+
+    #[inline]
+    fn block(&mut self, cta: &mut CtaRecord, warp: WarpIndex, block: BlockId, mask: ActiveMask) {
+        let position = self.program.block_position(block);
+        let count = &mut self.blocks[position];
+        count.executions += 1;
+        count.lanes += u64::from(mask.count());
+        cta.instructions += u64::from(count.instructions);
+        let state = &mut cta.states[warp.0 as usize];
+        *state = self.batches.enter(*state, position);
+    }
+
+    #[inline]
+    fn predicated(&mut self, _: &mut CtaRecord, _: WarpIndex, pc: Pc, active: ActiveMask, on: ActiveMask) {
+        let on = on & active;
+        let count = &mut self.guards[self.program.pc_position(pc)];
+        count.off_lanes += u64::from(active.without(on).count());
+        count.divergent += u64::from(!on.is_empty() && on != active);
+    }
+
+    #[inline]
+    fn branch_indexed(&mut self, _: &mut CtaRecord, _: WarpIndex, pc: Pc, n_targets: u32) {
+        self.guards[self.program.pc_position(pc)].divergent += u64::from(n_targets > 1);
+    }
+
+    #[inline]
+    fn access(&mut self, cta: &mut CtaRecord, warp: WarpIndex, pc: Pc, access: &Access<'_>) {
+        if access.space == StateSpace::Param || access.mask.is_empty() {
+            return;
+        }
+        let slot = self.slot_of_pc[self.program.pc_position(pc)];
+        debug_assert_ne!(slot, NO_SLOT, "{pc} reports an access but has no memory operand");
+        if slot == NO_SLOT {
+            return;
+        }
+        let pattern = self.accesses.count(slot, access);
+        if let Some(tracker) = &mut cta.duplicates
+            && access.space == StateSpace::Global
+            && access.kind == AccessKind::Load
+        {
+            self.count_duplicates(tracker, (warp, slot), access, pattern);
+        }
+    }
+
+    fn order_dependent(&mut self, _: &mut CtaRecord, _: Pc) {
+        self.order_dependent = true;
+    }
+}
+
+impl CtaCounts {
+    fn add(&mut self, instructions: u64) {
+        self.n += 1;
+        self.fewest_instructions = self.fewest_instructions.min(instructions);
+        self.most_instructions = self.most_instructions.max(instructions);
+        self.instructions += instructions;
+    }
+
+    fn merge(&mut self, other: &Self) {
+        self.n += other.n;
+        self.n_sampled += other.n_sampled;
+        self.fewest_instructions = self.fewest_instructions.min(other.fewest_instructions);
+        self.most_instructions = self.most_instructions.max(other.most_instructions);
+        self.instructions += other.instructions;
+    }
+
+    /// (largest - smallest) / mean; 0 when all CTAs do the same.
+    pub(crate) fn spread(&self) -> f64 {
+        if self.instructions == 0 {
+            return 0.0;
+        }
+        let mean = self.instructions as f64 / self.n as f64;
+        (self.most_instructions - self.fewest_instructions) as f64 / mean
+    }
+}

@@ -1,0 +1,128 @@
+//! Memory counts of one instruction under every rule.
+
+use warplens_isa::StateSpace;
+use warplens_trace::AccessKind;
+
+use crate::access::Format;
+use crate::{BankRule, CoalescingRule, ConstantCounts, MemoryCounts, Request, SharedCounts, Transactions};
+use crate::{bank, coalescing};
+
+pub(crate) const N_COALESCING: usize = CoalescingRule::ALL.len();
+pub(crate) const N_BANK: usize = BankRule::ALL.len();
+
+/// Counts by space and rule, in the order of the rules.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Totals {
+    pub(crate) global: [MemoryCounts; N_COALESCING],
+    pub(crate) local: [MemoryCounts; N_COALESCING],
+    pub(crate) shared: [SharedCounts; N_BANK],
+    pub(crate) constant: ConstantCounts,
+    /// Global loads of several elements per lane.
+    pub(crate) vector_loads: u64,
+}
+
+impl Totals {
+    /// Adds `n` executions of `request`.
+    pub(crate) fn add(&mut self, format: Format, request: &Request<'_>, n: u64) {
+        match format.space {
+            StateSpace::Global | StateSpace::Generic => {
+                if format.kind == AccessKind::Load && format.elements > 1 {
+                    self.vector_loads += n;
+                }
+                add_memory(&mut self.global, format.kind, request, &coalescing::all_transactions(request), n);
+            }
+            StateSpace::Local => {
+                add_memory(&mut self.local, format.kind, request, &coalescing::all_local_transactions(request), n);
+            }
+            StateSpace::Shared => {
+                for (counts, passes) in self.shared.iter_mut().zip(bank::all_passes(format.kind, request)) {
+                    counts.requests += n;
+                    *of_kind(format.kind, &mut counts.loads, &mut counts.stores, &mut counts.atomics) += n;
+                    counts.conflicted += if passes.passes > passes.ideal { n } else { 0 };
+                    counts.passes += n * u64::from(passes.passes);
+                    counts.ideal_passes += n * u64::from(passes.ideal);
+                }
+            }
+            StateSpace::Const => {
+                self.constant.requests += n;
+                self.constant.passes += n * u64::from(bank::constant_passes(request));
+            }
+            StateSpace::Param => {}
+        }
+    }
+
+    /// Adds the counts of `other`.
+    pub(crate) fn merge(&mut self, other: &Self) {
+        for (own, other) in self.global.iter_mut().zip(&other.global) {
+            add_counts(own, other);
+        }
+        for (own, other) in self.local.iter_mut().zip(&other.local) {
+            add_counts(own, other);
+        }
+        for (own, other) in self.shared.iter_mut().zip(&other.shared) {
+            own.requests += other.requests;
+            own.loads += other.loads;
+            own.stores += other.stores;
+            own.atomics += other.atomics;
+            own.conflicted += other.conflicted;
+            own.passes += other.passes;
+            own.ideal_passes += other.ideal_passes;
+        }
+        self.constant.requests += other.constant.requests;
+        self.constant.passes += other.constant.passes;
+        self.vector_loads += other.vector_loads;
+    }
+}
+
+fn of_kind<'a>(kind: AccessKind, load: &'a mut u64, store: &'a mut u64, atomic: &'a mut u64) -> &'a mut u64 {
+    match kind {
+        AccessKind::Load => load,
+        AccessKind::Store => store,
+        AccessKind::Atomic => atomic,
+    }
+}
+
+fn add_memory(
+    by_rule: &mut [MemoryCounts; N_COALESCING],
+    kind: AccessKind,
+    request: &Request<'_>,
+    transactions: &[Transactions; N_COALESCING],
+    n: u64,
+) {
+    let bytes_requested = n * u64::from(request.mask.count() * request.lane_bytes);
+    for (counts, served) in by_rule.iter_mut().zip(transactions) {
+        counts.requests += n;
+        *of_kind(kind, &mut counts.loads, &mut counts.stores, &mut counts.atomics) += n;
+        counts.t32 += n * u64::from(served.t32);
+        counts.t64 += n * u64::from(served.t64);
+        counts.t128 += n * u64::from(served.t128);
+        counts.lines += n * u64::from(served.lines);
+        let transactions = n * u64::from(served.count());
+        if served.coalesced {
+            counts.coalesced += n;
+            counts.coalesced_transactions += transactions;
+        } else {
+            counts.uncoalesced += n;
+            counts.uncoalesced_transactions += transactions;
+        }
+        counts.bytes_requested += bytes_requested;
+        counts.bytes_moved += n * u64::from(served.bytes());
+    }
+}
+
+fn add_counts(own: &mut MemoryCounts, other: &MemoryCounts) {
+    own.requests += other.requests;
+    own.loads += other.loads;
+    own.stores += other.stores;
+    own.atomics += other.atomics;
+    own.t32 += other.t32;
+    own.t64 += other.t64;
+    own.t128 += other.t128;
+    own.lines += other.lines;
+    own.coalesced += other.coalesced;
+    own.uncoalesced += other.uncoalesced;
+    own.coalesced_transactions += other.coalesced_transactions;
+    own.uncoalesced_transactions += other.uncoalesced_transactions;
+    own.bytes_requested += other.bytes_requested;
+    own.bytes_moved += other.bytes_moved;
+}

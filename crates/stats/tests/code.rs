@@ -1,0 +1,222 @@
+//! Counts that follow from blocks, guards and branches.
+
+mod support;
+
+use std::collections::BTreeMap;
+
+use support::{Kernel, W0, guarded, in_cta, p, profile, r};
+use warplens_ir::{Flow, FunctionKind, Guard, Inst};
+use warplens_isa::{BlockId, Op, OpClass, ScalarType, StateSpace};
+use warplens_stats::{Counting, FinishOptions};
+use warplens_trace::{ActiveMask, CtaId, Observer, WarpIndex};
+
+const B0: BlockId = BlockId(0);
+const B1: BlockId = BlockId(1);
+const B2: BlockId = BlockId(2);
+
+/// b0: ld.param, setp, @p0 bra b2. b1: sqrt, div.u32, mul.lo.u64, bar. b2: guarded add, exit.
+fn branching() -> Kernel {
+    let mut k = Kernel::new();
+    let mut parameter = k.load(StateSpace::Param, r(0), r(1), 0);
+    parameter.memory = parameter
+        .memory
+        .map(|memory| warplens_ir::MemoryReference { base: warplens_ir::Operand::Immediate(0), ..memory });
+    let setp = k.inst("setp.lt.u32", Op::Setp, ScalarType::U32, &[p(0)], &[r(0)]);
+    let branch = k.branch(Some(p(0)));
+    k.block(vec![parameter, setp, branch], Flow::Branch { taken: B2, next: Some(B1) });
+    let sqrt = k.inst("sqrt.rn.f32", Op::Sqrt, ScalarType::F32, &[r(2)], &[r(2)]);
+    let divide = k.inst("div.u32", Op::Div, ScalarType::U32, &[r(3)], &[r(3)]);
+    let multiply = k.inst("mul.lo.u64", Op::Mul, ScalarType::U64, &[r(4)], &[r(4)]);
+    let bar = k.barrier();
+    k.block(vec![sqrt, divide, multiply, bar], Flow::Fallthrough(B2));
+    let add = k.add(r(5), &[r(5)]);
+    let exit = k.exit();
+    k.block(vec![guarded(add, Some(p(1))), exit], Flow::Exit { next: None });
+    k
+}
+
+#[test]
+fn instructions_lanes_and_guards() {
+    let k = branching();
+    let mut recorder = k.recorder(1, 64);
+    let pcs: Vec<_> = k.module.pcs.ids().collect();
+    let (branch, add) = (pcs[2], pcs[7]);
+    in_cta(&mut recorder, 0, |recorder, cta| {
+        // Warp 0: 12 lanes branch, 20 go on; they meet again in b2, where the guard is true in 5 lanes.
+        recorder.block(cta, W0, B0, ActiveMask::FULL);
+        recorder.predicated(cta, W0, branch, ActiveMask::FULL, ActiveMask::first(12));
+        recorder.block(cta, W0, B1, ActiveMask(!0 << 12));
+        recorder.block(cta, W0, B2, ActiveMask::FULL);
+        recorder.predicated(cta, W0, add, ActiveMask::FULL, ActiveMask::first(5));
+        // Warp 1: all lanes branch; the guard of the addition is false everywhere.
+        let w1 = WarpIndex(1);
+        recorder.block(cta, w1, B0, ActiveMask::FULL);
+        recorder.predicated(cta, w1, branch, ActiveMask::FULL, ActiveMask::FULL);
+        recorder.block(cta, w1, B2, ActiveMask::FULL);
+        recorder.predicated(cta, w1, add, ActiveMask::FULL, ActiveMask::EMPTY);
+    });
+    let profile = profile(&recorder);
+    assert_eq!(profile.kernel, "k");
+    assert_eq!(profile.warps, 2);
+    // b0 twice 3, b1 once 4, b2 twice 2.
+    assert_eq!(profile.instructions.total, 14);
+    let classes = [
+        (OpClass::Virtual, 2),
+        (OpClass::Int, 2),
+        (OpClass::Control, 4),
+        (OpClass::Sfu, 1),
+        (OpClass::IntMul, 2),
+        (OpClass::Barrier, 1),
+        (OpClass::Fp32, 2),
+    ];
+    assert_eq!(profile.instructions.by_class, BTreeMap::from(classes));
+    assert_eq!(profile.instructions.by_opcode["setp.lt.u32"], 2);
+    assert_eq!(profile.instructions.by_opcode["sqrt.rn.f32"], 1);
+    assert_eq!(profile.instructions.by_opcode.values().sum::<u64>(), 14);
+    assert_eq!(profile.thread_instructions, 10 * 32 + 4 * 20);
+    // Off: 20 lanes of the first branch; 27 and 32 of the additions.
+    assert_eq!(profile.thread_instructions_pred_on, 400 - 20 - 27 - 32);
+    assert_eq!((profile.branches, profile.divergent_branches, profile.barriers), (2, 1, 1));
+    let high = [("div.u32", 1), ("mul.u64", 1), ("sqrt.f32", 1)].map(|(kind, n)| (kind.to_owned(), n));
+    assert_eq!(profile.high_latency, BTreeMap::from(high));
+    assert!((profile.mean_active_lanes() - 400.0 / 14.0).abs() < 1e-12);
+    assert!((profile.instructions.virtual_share() - 2.0 / 14.0).abs() < 1e-12);
+    assert!(!profile.order_dependent);
+    assert_eq!(profile.independent_loads, None);
+}
+
+#[test]
+fn machine_counting_leaves_virtual_instructions_out() {
+    let k = branching();
+    let mut recorder = k.recorder(1, 32);
+    in_cta(&mut recorder, 0, |recorder, cta| {
+        recorder.block(cta, W0, B0, ActiveMask::first(8));
+        recorder.block(cta, W0, B2, ActiveMask::first(8));
+    });
+    let machine = recorder.finish(FinishOptions { counting: Counting::Machine, global_bytes: None });
+    assert_eq!(machine.instructions.total, 4);
+    assert_eq!(machine.instructions.of_class(OpClass::Virtual), 0);
+    assert!(!machine.instructions.by_opcode.contains_key("ld.param.f32"));
+    assert_eq!((machine.thread_instructions, machine.thread_instructions_pred_on), (32, 32));
+    let ptx = profile(&recorder);
+    assert_eq!((ptx.instructions.total, ptx.thread_instructions), (5, 40));
+}
+
+#[test]
+fn an_instruction_of_several_operations_counts_once() {
+    let mut k = Kernel::new();
+    let first = k.add(r(1), &[r(0)]);
+    // The same pc three times: twice here and once in the next block. Two of the operations are guarded.
+    let guard = Some(Guard { predicate: p(0), negated: true });
+    let second = Inst { guard, ..first.clone() };
+    let third = Inst { guard, ..first.clone() };
+    let exit = k.exit();
+    k.block(vec![first.clone(), second], Flow::Fallthrough(B1));
+    k.block(vec![third, exit], Flow::Exit { next: None });
+    let mut recorder = k.recorder(1, 32);
+    in_cta(&mut recorder, 0, |recorder, cta| {
+        recorder.block(cta, W0, B0, ActiveMask::FULL);
+        recorder.predicated(cta, W0, first.pc, ActiveMask::FULL, ActiveMask::first(30));
+        recorder.block(cta, W0, B1, ActiveMask::FULL);
+        recorder.predicated(cta, W0, first.pc, ActiveMask::FULL, ActiveMask::first(30));
+    });
+    let profile = profile(&recorder);
+    assert_eq!(profile.instructions.total, 2);
+    assert_eq!(profile.thread_instructions, 64);
+    assert_eq!(profile.thread_instructions_pred_on, 62);
+}
+
+#[test]
+fn lines_of_branches_and_barriers() {
+    let k = branching();
+    let mut recorder = k.recorder(1, 32);
+    let branch = k.module.pcs.ids().nth(2).expect("the branch");
+    in_cta(&mut recorder, 0, |recorder, cta| {
+        for on in [0, 7, 32] {
+            recorder.block(cta, W0, B0, ActiveMask::FULL);
+            recorder.predicated(cta, W0, branch, ActiveMask::FULL, ActiveMask::first(on));
+        }
+        recorder.block(cta, W0, B1, ActiveMask::first(16));
+    });
+    let lines = profile(&recorder).lines;
+    let texts: Vec<_> = lines.iter().map(|line| (line.opcode.as_str(), line.ptx_line)).collect();
+    assert_eq!(texts, [("bra", 12), ("bar.sync", 16)]);
+    assert_eq!((lines[0].executed, lines[0].threads, lines[0].divergent), (3, 96, 1));
+    assert_eq!(lines[0].source, Some(("k.cu".to_owned(), 102)));
+    assert_eq!((lines[1].executed, lines[1].threads, lines[1].divergent), (1, 16, 0));
+    assert_eq!(lines[1].space, None);
+}
+
+#[test]
+fn indexed_branches_diverge_with_several_targets() {
+    let mut k = Kernel::new();
+    let brx = k.inst("brx.idx", Op::BrxIdx, ScalarType::U32, &[], &[r(0)]);
+    let pc = brx.pc;
+    k.block(vec![brx], Flow::Indexed { targets: vec![B1, B1], next: None });
+    let exit = k.exit();
+    k.block(vec![exit], Flow::Exit { next: None });
+    let mut recorder = k.recorder(1, 32);
+    in_cta(&mut recorder, 0, |recorder, cta| {
+        for n_targets in [1, 2, 5] {
+            recorder.block(cta, W0, B0, ActiveMask::FULL);
+            recorder.branch_indexed(cta, W0, pc, n_targets);
+        }
+        recorder.order_dependent(cta, pc);
+    });
+    let profile = profile(&recorder);
+    assert_eq!((profile.branches, profile.divergent_branches), (3, 2));
+    assert!(profile.order_dependent);
+}
+
+/// Functions that the kernel cannot reach are no part of it; those it calls are, wherever they stand.
+#[test]
+fn called_functions_count() {
+    let mut k = Kernel::new();
+    let call = k.inst("call.uni", Op::Call, ScalarType::Pred, &[], &[]);
+    let exit = k.exit();
+    k.block(vec![call], Flow::Call { target: warplens_ir::CallTarget::Direct(warplens_ir::FunctionId(2)), next: B1 });
+    k.block(vec![exit], Flow::Exit { next: None });
+    k.function("unused", FunctionKind::Device);
+    let bar = k.barrier();
+    let unused_return = k.inst("ret", Op::Ret, ScalarType::Pred, &[], &[]);
+    k.block(vec![bar, unused_return], Flow::Return { next: None });
+    k.function("used", FunctionKind::Device);
+    let bar = k.barrier();
+    let used_return = k.inst("ret", Op::Ret, ScalarType::Pred, &[], &[]);
+    k.block(vec![bar, used_return], Flow::Return { next: None });
+    let mut recorder = k.recorder(1, 32);
+    in_cta(&mut recorder, 0, |recorder, cta| {
+        for block in [0, 3, 1] {
+            recorder.block(cta, W0, BlockId(block), ActiveMask::FULL);
+        }
+    });
+    let profile = profile(&recorder);
+    assert_eq!((profile.instructions.total, profile.barriers), (4, 1));
+    assert_eq!(profile.lines.len(), 1);
+}
+
+#[test]
+fn a_part_of_the_grid_is_scaled() {
+    let k = branching();
+    // 3 of 10 CTAs: 5, 5 and 9 instructions.
+    let executed = [CtaId(0), CtaId(4), CtaId(9)];
+    let mut recorder = warplens_stats::Recorder::new(k.program(10, 32), executed.into_iter());
+    for (cta, through_b1) in executed.into_iter().zip([false, true, false]) {
+        in_cta(&mut recorder, cta.0, |recorder, record| {
+            recorder.block(record, W0, B0, ActiveMask::FULL);
+            if through_b1 {
+                recorder.block(record, W0, B1, ActiveMask::FULL);
+            }
+            recorder.block(record, W0, B2, ActiveMask::FULL);
+        });
+    }
+    let profile = profile(&recorder);
+    assert_eq!((profile.coverage.ctas_executed, profile.coverage.ctas_total), (3, 10));
+    // (9 - 5) / (19 / 3)
+    assert!((profile.coverage.spread - 12.0 / 19.0).abs() < 1e-12);
+    // b0 and b2: 3 x 10/3; b1: 1 x 10/3, rounded.
+    assert_eq!(profile.instructions.total, 10 * 5 + 3 * 4);
+    assert_eq!(profile.thread_instructions, 10 * 32 * 5 + 107 * 4);
+    assert_eq!((profile.warps, profile.barriers, profile.branches), (10, 3, 10));
+    assert_eq!(profile.duplicate_share, 0.3);
+}
