@@ -53,7 +53,9 @@ impl WordSet {
     /// The words in order.
     pub fn iter(&self) -> impl Iterator<Item = u32> + '_ {
         let words = self.bits.iter().enumerate();
-        words.flat_map(|(index, &bits)| (0..64).filter(move |bit| bits >> bit & 1 == 1).map(move |bit| index as u32 * 64 + bit))
+        words.flat_map(|(index, &bits)| {
+            (0..64).filter(move |bit| bits >> bit & 1 == 1).map(move |bit| index as u32 * 64 + bit)
+        })
     }
 
     /// Adds all words of `other` that `except` lacks; true when the set grew.
@@ -204,3 +206,88 @@ pub fn max_live_words(module: &Module, function: &Function) -> u32 {
     blocks.max().unwrap_or(0)
 }
 
+#[cfg(test)]
+mod tests {
+    use warplens_base::IdMap;
+    use warplens_isa::{Op, Pc, ScalarType};
+
+    use super::*;
+    use crate::{Block, FunctionId, FunctionKind, LaunchBounds, Operand, RegisterWords, Width};
+
+    fn word(index: u32) -> Register {
+        Register::vector(index, Width::Word)
+    }
+
+    fn inst(op: Op, writes: &[Register], reads: &[Register]) -> Inst {
+        let mut inst = Inst::new(Pc(0), op, ScalarType::U32);
+        inst.destinations = writes.iter().copied().map(Some).collect();
+        inst.sources = reads.iter().copied().map(Operand::Register).collect();
+        inst
+    }
+
+    /// b0: r0 = .., r1 = ..; b1: r2 = r0 + r1, again if not done; b2: r3 = r2, result r3.
+    fn sample() -> Module {
+        let mut module = Module::default();
+        let branch = inst(Op::Bra, &[], &[]);
+        let blocks = [
+            (vec![inst(Op::Mov, &[word(0)], &[]), inst(Op::Mov, &[word(1)], &[])], Flow::Fallthrough(BlockId(1))),
+            (
+                vec![inst(Op::Add, &[word(2)], &[word(0), word(1)]), branch],
+                Flow::Branch { taken: BlockId(1), next: Some(BlockId(2)) },
+            ),
+            (vec![inst(Op::Mov, &[word(3)], &[word(2)]), inst(Op::Ret, &[], &[])], Flow::Return { next: None }),
+        ];
+        for (insts, flow) in blocks {
+            module.blocks.push(Block { label: None, insts, flow });
+        }
+        let function = Function {
+            name: "f".into(),
+            kind: FunctionKind::Device,
+            parameters: Vec::new(),
+            arguments: Vec::new(),
+            results: vec![word(3)],
+            registers: RegisterWords { vector: 5, ..RegisterWords::default() },
+            local_bytes: 0,
+            first_block: BlockId(0),
+            n_blocks: 3,
+            bounds: LaunchBounds::default(),
+            explicit_convergence: false,
+        };
+        module.functions = IdMap::from_iter([function]);
+        module
+    }
+
+    #[test]
+    fn words_live_around_loops_and_up_to_the_return() {
+        let module = sample();
+        let liveness = Liveness::new(&module, &module.functions[FunctionId(0)]);
+        let sets = |block| {
+            let words = |set: &WordSet| set.iter().collect::<Vec<u32>>();
+            (words(liveness.live_in(BlockId(block))), words(liveness.live_out(BlockId(block))))
+        };
+        assert_eq!(sets(0), (vec![], vec![0, 1]));
+        // Both factors are needed in the next turn, the sum behind the loop.
+        assert_eq!(sets(1), (vec![0, 1], vec![0, 1, 2]));
+        assert_eq!(sets(2), (vec![2], vec![3]));
+    }
+
+    #[test]
+    fn the_most_live_words_are_in_the_loop() {
+        let module = sample();
+        assert_eq!(max_live_words(&module, &module.functions[FunctionId(0)]), 3);
+    }
+
+    #[test]
+    fn unread_results_and_guarded_writes() {
+        let mut module = sample();
+        let function = module.functions[FunctionId(0)].clone();
+        // A result that nobody reads takes a word for a moment.
+        module.blocks[BlockId(1)].insts.insert(1, inst(Op::Mov, &[word(4)], &[]));
+        assert_eq!(max_live_words(&module, &function), 4);
+        // A guarded write keeps the old value alive before it.
+        let mut guarded = inst(Op::Mov, &[word(3)], &[word(2)]);
+        guarded.guard = Some(crate::Guard { predicate: Register::predicate(0), negated: false });
+        module.blocks[BlockId(2)].insts[0] = guarded;
+        assert!(Liveness::new(&module, &function).live_in(BlockId(0)).contains(3));
+    }
+}

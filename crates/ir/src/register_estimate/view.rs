@@ -122,70 +122,86 @@ impl View {
     }
 }
 
+/// What the text of a function says about its words.
+struct Facts {
+    /// Number of writes, by word.
+    definitions: Vec<u32>,
+    /// By word: it only goes into 64-bit sums and addresses.
+    is_address: Vec<bool>,
+    n_vector: u32,
+}
+
+impl Facts {
+    fn new(module: &Module, function: &Function) -> Self {
+        let n_vector = function.registers.vector;
+        let n = (n_vector + function.registers.predicate) as usize;
+        let mut facts = Self { definitions: vec![0; n], is_address: vec![true; n], n_vector };
+        for inst in function.block_ids().flat_map(|block| &module.blocks[block].insts) {
+            for word in inst.writes().flat_map(|register| words(n_vector, register)) {
+                facts.definitions[word as usize] += 1;
+            }
+            if inst.op == Op::Add && inst.ty.bits() == 64 && inst.ty.is_integer() {
+                continue;
+            }
+            for word in inst.sources.iter().filter_map(Operand::register).flat_map(|it| words(n_vector, it)) {
+                facts.is_address[word as usize] = false;
+            }
+        }
+        facts
+    }
+
+    /// Written in one place only.
+    fn is_single(&self, register: Register) -> bool {
+        words(self.n_vector, register).all(|word| self.definitions[word as usize] == 1)
+    }
+
+    fn is_address(&self, register: Register) -> bool {
+        words(self.n_vector, register).all(|word| self.is_address[word as usize])
+    }
+}
+
 /// Which words are folded into their uses.
 struct Folding {
+    /// By word; those of predicates follow those of the vector bank.
     meanings: Vec<Meaning>,
-    /// The word is the same in all lanes and cheap, so that it lives in a uniform register.
     n_vector: u32,
 }
 
 impl Folding {
     fn new(module: &Module, function: &Function, has_uniform: bool) -> Self {
-        let n_vector = function.registers.vector;
-        let n = (n_vector + function.registers.predicate) as usize;
-        let mut folding = Self { meanings: vec![Meaning::Own; n], n_vector };
-        let mut definitions = vec![0u32; n];
-        let mut is_address = vec![true; n];
-        for block in function.block_ids() {
-            for inst in &module.blocks[block].insts {
-                for word in inst.writes().flat_map(|register| folding.words(register)) {
-                    definitions[word as usize] += 1;
-                }
-                // A word that only takes part in 64-bit sums and addresses is one part of an address.
-                let sums = inst.op == Op::Add && inst.ty.bits() == 64 && inst.ty.is_integer();
-                if !sums {
-                    for operand in inst.sources.iter().filter_map(Operand::register) {
-                        for word in folding.words(operand) {
-                            is_address[word as usize] = false;
-                        }
-                    }
-                }
+        let facts = Facts::new(module, function);
+        let mut folding = Self { meanings: vec![Meaning::Own; facts.definitions.len()], n_vector: facts.n_vector };
+        for inst in function.block_ids().flat_map(|block| &module.blocks[block].insts) {
+            let writes_once = inst.writes().all(|register| facts.is_single(register));
+            if inst.guard.is_some() || inst.destinations.is_empty() || !writes_once {
+                continue;
             }
-        }
-        let is_single = |register: Register| folding_words(n_vector, register).all(|word| definitions[word as usize] == 1);
-        for block in function.block_ids() {
-            for inst in &module.blocks[block].insts {
-                let single = inst.writes().all(is_single);
-                if inst.guard.is_some() || inst.destinations.is_empty() || !single {
-                    continue;
-                }
-                let sources_stay = inst.sources.iter().filter_map(Operand::register).all(is_single);
-                let only_address = inst.writes().flat_map(|register| folding.words(register)).all(|word| is_address[word as usize]);
-                if folding.folds(inst, sources_stay, only_address, has_uniform) {
-                    folding.fold(inst);
-                }
+            if folding.folds(inst, &facts, has_uniform) {
+                folding.fold(inst);
             }
         }
         folding
     }
 
     fn words(&self, register: Register) -> impl Iterator<Item = u32> + use<> {
-        folding_words(self.n_vector, register)
+        words(self.n_vector, register)
     }
 
     /// True when the machine program has no instruction, or no register, for the operation.
-    fn folds(&self, inst: &Inst, sources_stay: bool, only_address: bool, has_uniform: bool) -> bool {
+    fn folds(&self, inst: &Inst, facts: &Facts, has_uniform: bool) -> bool {
+        let sources_stay = inst.sources.iter().filter_map(Operand::register).all(|register| facts.is_single(register));
+        let only_address = inst.writes().all(|register| facts.is_address(register));
         match inst.op {
             Op::Ld => inst.memory.is_some_and(|memory| {
                 memory.space == StateSpace::Param && !matches!(memory.base, Operand::Register(_))
             }),
             Op::Mov if inst.sources.iter().all(|operand| operand.register().is_none()) => true,
             Op::Mov | Op::Cvta => sources_stay,
-            Op::ReadSpecial => inst.sources.iter().all(|operand| is_launch_constant(operand)),
+            Op::ReadSpecial => inst.sources.iter().all(is_launch_constant),
             // A constant offset is part of the address.
             Op::Add if has_constant_offset(inst) && only_address => sources_stay,
             // A scaled index is part of the sum that it goes into.
-            Op::MulWide | Op::Shl | Op::Cvt if inst_wide(inst) && only_address => sources_stay,
+            Op::MulWide | Op::Shl | Op::Cvt if is_wide(inst) && only_address => sources_stay,
             op if has_uniform && is_cheap_integer(op) && inst.ty.is_integer() => {
                 sources_stay && inst.sources.iter().all(|operand| self.is_free(operand))
             }
@@ -196,18 +212,20 @@ impl Folding {
     fn is_free(&self, operand: &Operand) -> bool {
         match operand.register() {
             None => true,
-            Some(register) => self.words(register).all(|word| self.meanings[word as usize] == Meaning::Folded(Vec::new())),
+            Some(register) => {
+                self.words(register).all(|word| self.meanings[word as usize] == Meaning::Folded(Vec::new()))
+            }
         }
     }
 
     fn fold(&mut self, inst: &Inst) {
-        let mut words = Vec::new();
+        let mut sources = Vec::new();
         for register in inst.sources.iter().filter_map(Operand::register) {
-            self.resolve(register, &mut words);
+            self.resolve(register, &mut sources);
         }
         let n_vector = self.n_vector;
-        for word in inst.writes().flat_map(|register| folding_words(n_vector, register)) {
-            self.meanings[word as usize] = Meaning::Folded(words.clone());
+        for word in inst.writes().flat_map(|register| words(n_vector, register)) {
+            self.meanings[word as usize] = Meaning::Folded(sources.clone());
         }
     }
 
@@ -237,11 +255,20 @@ impl Folding {
             start: memory.offset,
             end: memory.offset + i64::from(inst.ty.bytes()) * i64::from(memory.elements),
         });
-        Some(Step { kind: kind(inst), reads, writes, is_guarded: inst.guard.is_some(), memory, latency: latency(inst), is_count: is_count(inst) })
+        Some(Step {
+            kind: kind(inst),
+            reads,
+            writes,
+            is_guarded: inst.guard.is_some(),
+            memory,
+            latency: latency(inst),
+            is_count: is_count(inst),
+        })
     }
 }
 
-fn folding_words(n_vector: u32, register: Register) -> impl Iterator<Item = u32> + use<> {
+/// Positions of a register's words among those of the vector bank and the predicates.
+fn words(n_vector: u32, register: Register) -> impl Iterator<Item = u32> + use<> {
     let start = match register.bank {
         Bank::Vector => 0,
         Bank::Predicate => n_vector,
@@ -258,7 +285,8 @@ fn push_new(words: &mut Vec<u32>, word: u32) {
     }
 }
 
-fn inst_wide(inst: &Inst) -> bool {
+/// True for widening conversions and scalings of an index.
+fn is_wide(inst: &Inst) -> bool {
     match inst.op {
         Op::MulWide => inst.sources.iter().any(|operand| operand.register().is_none()),
         Op::Cvt => inst.ty.bits() == 64 && inst.ty.is_integer() && inst.source_ty.is_integer(),
@@ -274,12 +302,32 @@ fn is_launch_constant(operand: &Operand) -> bool {
     )
 }
 
+/// True for a 64-bit sum with a constant.
 fn has_constant_offset(inst: &Inst) -> bool {
     inst.ty.bits() == 64 && inst.ty.is_integer() && inst.sources.iter().any(|operand| operand.register().is_none())
 }
 
+/// True for what the pipe of uniform registers can do.
 fn is_cheap_integer(op: Op) -> bool {
-    matches!(op, Op::Add | Op::Sub | Op::Mul | Op::Mad | Op::MulWide | Op::MadWide | Op::Neg | Op::Cvt | Op::Selp | Op::Shl | Op::Shr | Op::And | Op::Or | Op::Xor | Op::Min | Op::Max)
+    matches!(
+        op,
+        Op::Add
+            | Op::Sub
+            | Op::Mul
+            | Op::Mad
+            | Op::MulWide
+            | Op::MadWide
+            | Op::Neg
+            | Op::Cvt
+            | Op::Selp
+            | Op::Shl
+            | Op::Shr
+            | Op::And
+            | Op::Or
+            | Op::Xor
+            | Op::Min
+            | Op::Max
+    )
 }
 
 fn kind(inst: &Inst) -> Kind {
@@ -296,7 +344,8 @@ fn kind(inst: &Inst) -> Kind {
 
 /// True for `add x, x, constant`.
 fn is_count(inst: &Inst) -> bool {
-    let same = |operand: &Operand| operand.register().is_some_and(|register| inst.destinations.contains(&Some(register)));
+    let same =
+        |operand: &Operand| operand.register().is_some_and(|register| inst.destinations.contains(&Some(register)));
     matches!(inst.op, Op::Add | Op::Sub)
         && inst.ty.is_integer()
         && inst.sources.iter().any(same)
