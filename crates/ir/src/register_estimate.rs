@@ -1,0 +1,150 @@
+//! An estimate of how many registers ptxas will give a kernel, from the live ranges of its PTX.
+//!
+//! ptxas does three things to a kernel that the text does not show. It folds: parameters and constants are operands of
+//! machine instructions, and an address is a base, an index and an offset, so that many PTX registers never exist
+//! ([`view`]). It unrolls short counted loops. And it orders operations so that latencies overlap, which makes more
+//! values live at once, until it reaches the registers that an SM can give to each thread when it is full, or the next
+//! step of a ladder when the kernel cannot do with so few ([`schedule`]). The estimate does the same roughly and counts
+//! the words that are live at once.
+//!
+//! What ptxas really does is not documented. The constants below were fitted to kernels that are no examples of this
+//! project, compiled for five targets (`tests/data/registers`): the mean error there is 9 %. The tests of the crate
+//! `ptx` say how far off the examples are.
+
+mod schedule;
+mod view;
+
+use warplens_isa::{BlockId, Op};
+
+use crate::{CallTarget, Cfg, Flow, Function, FunctionId, LaunchBounds, Liveness, Module};
+use schedule::schedule;
+use view::{Kind, Step, View};
+
+/// Registers beside those that hold live words: alignment of pairs, the stack pointer, temporaries.
+const BASE: f64 = 8.0;
+/// More of them from `sm_90` on.
+const BASE_90: f64 = 1.0;
+/// Registers per live word: below 1, as the words of the text are not all needed.
+const PER_WORD: f64 = 0.85;
+/// Copies of a short loop's body.
+const UNROLL: usize = 4;
+/// Largest unrolled body in operations.
+const UNROLL_LIMIT: usize = 300;
+/// Register budgets above that of a full SM.
+const LADDER: [u32; 4] = [40, 64, 128, 255];
+/// Least that ptxas hands out to a kernel that calls, as the calling convention sets the first ones aside.
+const LEAST_WITH_CALLS: u32 = 24;
+/// Least that ptxas hands out.
+const LEAST: u32 = 8;
+/// What an instruction can name.
+const MOST: u32 = 255;
+/// Registers of an SM.
+const REGISTER_FILE: u32 = 65536;
+
+/// Estimate of the registers per thread that ptxas gives `function`, and what it calls, on a target of compute capability
+/// `target` (80 for `sm_80`).
+pub fn register_estimate(module: &Module, function: &Function, target: u32) -> u32 {
+    let callees = callees(module, function);
+    let own = estimate_body(module, function, target);
+    let called = callees.iter().map(|&callee| estimate_body(module, &module.functions[callee], target));
+    let most = called.fold(own, u32::max);
+    let has_calls = !callees.is_empty() || calls_services(module, function);
+    let least = if has_calls { LEAST_WITH_CALLS } else { LEAST };
+    most.max(least).min(bound(&function.bounds))
+}
+
+fn estimate_body(module: &Module, function: &Function, target: u32) -> u32 {
+    let cfg = Cfg::new(module, function);
+    let base = BASE + if target >= 90 { BASE_90 } else { 0.0 };
+    let mut view = View::new(module, function, target);
+    let liveness = Liveness::solve(
+        function,
+        &cfg,
+        view.n_words(),
+        |block| &view.blocks[function.block_position(block)],
+        |_| Vec::new(),
+    );
+    let in_text_order = pressure(function, &cfg, &mut view.clone(), &liveness, 0);
+    let need = (base + PER_WORD * f64::from(in_text_order)) as u32;
+    let full = full_sm_registers(target);
+    let budgets = std::iter::once(full).chain(LADDER);
+    let budget = budgets.filter(|&budget| budget >= need.max(full)).min().unwrap_or(MOST);
+    let cap = ((f64::from(budget) - base) / PER_WORD) as u32;
+    // Where overlapping fails to stay below the budget, the order of the text serves as well.
+    let words = pressure(function, &cfg, &mut view, &liveness, cap).min(in_text_order.max(cap));
+    ((base + PER_WORD * f64::from(words)).round() as u32).min(MOST)
+}
+
+/// Registers per thread when an SM holds as many threads as it can, in the steps in which they are handed out.
+fn full_sm_registers(target: u32) -> u32 {
+    let threads = match target {
+        75 => 1024,
+        86..=89 | 120.. => 1536,
+        _ => 2048,
+    };
+    REGISTER_FILE / threads / 8 * 8
+}
+
+/// Most registers that the demands of the kernel leave.
+fn bound(bounds: &LaunchBounds) -> u32 {
+    let threads = bounds.required_threads.map(|extents| extents.iter().product()).or(bounds.max_threads);
+    let by_threads = threads.filter(|&threads| threads > 0).map(|threads: u32| {
+        let resident = threads.next_multiple_of(32).saturating_mul(bounds.min_ctas_per_sm.unwrap_or(1).max(1));
+        (REGISTER_FILE / resident / 8 * 8).max(16)
+    });
+    by_threads.unwrap_or(MOST).min(bounds.max_registers.unwrap_or(MOST)).min(MOST)
+}
+
+/// Functions that `function` may call, directly or not.
+fn callees(module: &Module, function: &Function) -> Vec<FunctionId> {
+    let mut found: Vec<FunctionId> = Vec::new();
+    let add = |function: &Function, found: &mut Vec<FunctionId>| {
+        for block in function.block_ids() {
+            let candidates = match &module.blocks[block].flow {
+                Flow::Call { target: CallTarget::Direct(callee), .. } => std::slice::from_ref(callee),
+                Flow::Call { target: CallTarget::Indirect(_, candidates), .. } => candidates,
+                _ => continue,
+            };
+            for &candidate in candidates {
+                if !found.contains(&candidate) {
+                    found.push(candidate);
+                }
+            }
+        }
+    };
+    add(function, &mut found);
+    let mut next = 0;
+    while let Some(&callee) = found.get(next) {
+        add(&module.functions[callee], &mut found);
+        next += 1;
+    }
+    found
+}
+
+fn calls_services(module: &Module, function: &Function) -> bool {
+    let calls = |block| module.blocks[block].insts.iter().any(|inst| matches!(inst.op, Op::Call | Op::SystemCall));
+    function.block_ids().any(calls)
+}
+
+/// Most words live at once, latencies being overlapped while fewer than `cap` words are live.
+fn pressure(function: &Function, cfg: &Cfg, view: &mut View, liveness: &Liveness, cap: u32) -> u32 {
+    let blocks = cfg.postorder().iter().map(|&block| {
+        let steps = steps(function, cfg, view, liveness, block);
+        schedule(&steps, view, liveness.live_in(block), liveness.live_out(block), cap)
+    });
+    blocks.max().unwrap_or(0)
+}
+
+/// The steps of a block; of a short counted loop of one block several copies. A loop that stores is left alone: its
+/// loads could not pass the stores.
+fn steps(function: &Function, cfg: &Cfg, view: &mut View, liveness: &Liveness, block: BlockId) -> Vec<Step> {
+    let mut steps: Vec<Step> = view.blocks[function.block_position(block)].clone();
+    let body = &steps[..steps.len().saturating_sub(1)];
+    let is_plain = body.iter().all(|step| matches!(step.kind, Kind::Plain | Kind::Load(_)));
+    let is_counted = cfg.successors(block).contains(&block) && body.iter().any(|step| step.is_count);
+    if !is_counted || !is_plain || body.len() * UNROLL > UNROLL_LIMIT {
+        return steps;
+    }
+    steps.pop();
+    view.repeat(&steps, UNROLL, liveness.live_out(block))
+}
