@@ -212,7 +212,8 @@ fn kernels_leave_the_expected_values() {
 fn results_do_not_depend_on_the_number_of_host_threads() {
     for case in cases() {
         for target in case.targets() {
-            let results = [1, 3].map(|threads| case.run(target, threads).map(|result| (result.outputs, result.printed)));
+            let results =
+                [1, 3].map(|threads| case.run(target, threads).map(|result| (result.outputs, result.printed)));
             assert!(results[0] == results[1], "{} ({target})", case.name);
         }
     }
