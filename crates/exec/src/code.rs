@@ -5,6 +5,7 @@ use warplens_ir::FunctionId;
 use warplens_isa::{AtomicOp, BlockId, Modifiers, Op, Pc, ScalarType, SpecialRegister, StateSpace};
 
 use crate::raw::{LaneHandler, Level, Row, Source};
+use crate::waiting::Wait;
 
 /// Marks a destination that nobody wants.
 pub(crate) const SINK: u32 = u32::MAX;
@@ -204,6 +205,8 @@ pub(crate) struct CodeBlock {
     pub(crate) flow: CodeFlow,
     /// Where lanes that part here meet again.
     pub(crate) reconvergence: Option<BlockId>,
+    /// The block ends a turn of a loop in which lanes may wait for other threads.
+    pub(crate) wait: Option<Wait>,
 }
 
 /// Frame of a function.

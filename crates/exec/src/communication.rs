@@ -1,52 +1,235 @@
 //! Finds kernels whose control depends on values that other threads write.
+//!
+//! Values that come from an atomic or an ordered load are followed through registers, calls and shared and local memory,
+//! without regard to the order of instructions: the answer may be a false alarm. What it misses are values that other
+//! threads wrote and that plain loads from global memory read; such kernels race.
 
-use rustc_hash::FxHashSet;
-use warplens_ir::{Flow, FunctionId, Inst, Module, Register};
-use warplens_isa::{Op, Pc, StateSpace};
+use rustc_hash::{FxHashMap, FxHashSet};
+use warplens_ir::{Bank, CallTarget, Flow, FunctionId, Inst, Module, Operand, Register};
+use warplens_isa::{AtomicOp, Op, Pc, StateSpace, SystemCall};
 
-/// The first branch, guard or indirect jump that depends on the result of an atomic or of an ordered load to memory
-/// that CTAs share (a spin or a lock, a last-block test). Registers are followed without regard to the order of
-/// instructions, so the answer may be a false alarm, never a miss inside a function.
-pub(crate) fn deciding_instruction(module: &Module, functions: &[FunctionId]) -> Option<Pc> {
-    functions.iter().find_map(|&function| in_function(module, function))
+/// Who may have written a value, beyond the thread itself and what ran before the launch.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+pub(crate) enum Writers {
+    /// Nobody.
+    #[default]
+    None,
+    /// Threads of the CTA.
+    Cta,
+    /// Threads of any CTA.
+    Grid,
 }
 
-fn in_function(module: &Module, function: FunctionId) -> Option<Pc> {
-    let blocks: Vec<_> = module.functions[function].block_ids().map(|block| &module.blocks[block]).collect();
-    let insts = || blocks.iter().flat_map(|block| &block.insts);
-    let mut tainted: FxHashSet<(warplens_ir::Bank, u32)> = FxHashSet::default();
-    let words = |register: Register| register.words().map(move |word| (register.bank, word));
-    loop {
-        let before = tainted.len();
-        for inst in insts() {
-            if is_source(inst)
-                || carries_values(inst) && inst.reads().flat_map(words).any(|word| tainted.contains(&word))
-            {
-                tainted.extend(inst.writes().flat_map(words));
+/// Where values of other threads are, in all functions of a kernel.
+pub(crate) struct Foreign<'m> {
+    module: &'m Module,
+    functions: &'m [FunctionId],
+    words: FxHashMap<(FunctionId, Bank, u32), Writers>,
+    /// What was stored to shared and to local memory.
+    shared: Writers,
+    local: Writers,
+    changed: bool,
+}
+
+impl<'m> Foreign<'m> {
+    /// Follows the values of a kernel that consists of `functions`.
+    pub(crate) fn find(module: &'m Module, functions: &'m [FunctionId]) -> Self {
+        let (words, none) = (FxHashMap::default(), Writers::None);
+        let mut foreign = Self { module, functions, words, shared: none, local: none, changed: true };
+        while std::mem::take(&mut foreign.changed) {
+            for &function in functions {
+                foreign.follow(function);
             }
         }
-        if tainted.len() == before {
-            break;
+        foreign
+    }
+
+    /// The first branch or indirect jump that depends on what `writers` wrote.
+    pub(crate) fn deciding_instruction(&self, writers: Writers) -> Option<Pc> {
+        self.functions.iter().find_map(|&function| {
+            let blocks = self.module.functions[function].block_ids().map(|block| &self.module.blocks[block]);
+            blocks.filter(|block| !matches!(block.flow, Flow::Fallthrough(_) | Flow::Call { .. })).find_map(|block| {
+                let control = block.insts.last()?;
+                let depends = control.reads().map(|register| self.of_register(function, register)).max();
+                (depends == Some(writers)).then_some(control.pc)
+            })
+        })
+    }
+
+    /// Who may have written what the instruction brings into the thread: [`Writers::None`] unless it reads memory.
+    pub(crate) fn brought_by(&self, inst: &Inst) -> Writers {
+        let Some(memory) = &inst.memory else { return Writers::None };
+        let is_exchange = inst.op == Op::Atom || inst.op == Op::Ld && inst.modifiers.ordered;
+        match memory.space {
+            StateSpace::Global | StateSpace::Generic if is_exchange => Writers::Grid,
+            StateSpace::Shared if is_exchange => Writers::Cta,
+            _ if inst.op != Op::Ld => Writers::None,
+            StateSpace::Shared => self.shared,
+            StateSpace::Local => self.local,
+            StateSpace::Generic => self.shared.max(self.local),
+            _ => Writers::None,
         }
     }
-    blocks.iter().find_map(|block| {
-        let control = block.insts.last()?;
-        let decides = !matches!(block.flow, Flow::Fallthrough(_) | Flow::Call { .. });
-        let depends = control.reads().flat_map(words).any(|word| tainted.contains(&word));
-        (decides && depends).then_some(control.pc)
-    })
+
+    /// Who may have written the results of the call that ends a block.
+    pub(crate) fn returned_by(&self, target: &CallTarget) -> Writers {
+        let results = self.callees(target).into_iter().flat_map(|callee| {
+            self.module.functions[callee].results.iter().map(move |&register| self.of_register(callee, register))
+        });
+        results.max().unwrap_or_default()
+    }
+
+    fn of_register(&self, function: FunctionId, register: Register) -> Writers {
+        let word = |word| self.words.get(&(function, register.bank, word)).copied().unwrap_or_default();
+        register.words().map(word).max().unwrap_or_default()
+    }
+
+    fn of_operand(&self, function: FunctionId, operand: &Operand) -> Writers {
+        operand.register().map_or(Writers::None, |register| self.of_register(function, register))
+    }
+
+    fn mark(&mut self, function: FunctionId, register: Register, writers: Writers) {
+        if writers == Writers::None {
+            return;
+        }
+        for word in register.words() {
+            let known = self.words.entry((function, register.bank, word)).or_default();
+            if *known < writers {
+                *known = writers;
+                self.changed = true;
+            }
+        }
+    }
+
+    fn follow(&mut self, function: FunctionId) {
+        let module = self.module;
+        for block in module.functions[function].block_ids().map(|block| &module.blocks[block]) {
+            for inst in &block.insts {
+                match inst.op {
+                    // The value does not come from the address, nor from where a call is made.
+                    Op::Ld | Op::Atom => {
+                        let writers = self.brought_by(inst);
+                        inst.writes().for_each(|register| self.mark(function, register, writers));
+                    }
+                    Op::St => self.follow_store(function, inst),
+                    Op::Call => {}
+                    _ => {
+                        let writers = inst.reads().map(|register| self.of_register(function, register)).max();
+                        let writers = writers.unwrap_or_default();
+                        inst.writes().for_each(|register| self.mark(function, register, writers));
+                    }
+                }
+            }
+            if let (Flow::Call { target, .. }, Some(call)) = (&block.flow, block.insts.last()) {
+                self.follow_call(function, target, call);
+            }
+        }
+    }
+
+    fn follow_store(&mut self, function: FunctionId, inst: &Inst) {
+        let writers = inst.sources.iter().map(|source| self.of_operand(function, source)).max().unwrap_or_default();
+        let space = inst.memory.as_ref().map(|memory| memory.space);
+        let is_generic = space == Some(StateSpace::Generic);
+        if (is_generic || space == Some(StateSpace::Shared)) && self.shared < writers {
+            (self.shared, self.changed) = (writers, true);
+        }
+        if (is_generic || space == Some(StateSpace::Local)) && self.local < writers {
+            (self.local, self.changed) = (writers, true);
+        }
+    }
+
+    fn follow_call(&mut self, caller: FunctionId, target: &CallTarget, call: &Inst) {
+        let module = self.module;
+        for callee in self.callees(target) {
+            let body = &module.functions[callee];
+            for (argument, operand) in body.arguments.iter().zip(&call.sources) {
+                let writers = self.of_operand(caller, operand);
+                self.mark(callee, *argument, writers);
+            }
+            for (result, register) in body.results.iter().zip(&call.destinations) {
+                let writers = self.of_register(callee, *result);
+                if let Some(register) = register {
+                    self.mark(caller, *register, writers);
+                }
+            }
+        }
+    }
+
+    fn callees(&self, target: &CallTarget) -> Vec<FunctionId> {
+        match target {
+            CallTarget::Direct(callee) => vec![*callee],
+            CallTarget::Indirect(_, candidates) if candidates.is_empty() => {
+                let is_device = |id: &FunctionId| !self.module.functions[*id].is_kernel();
+                self.functions.iter().copied().filter(is_device).collect()
+            }
+            CallTarget::Indirect(_, candidates) => candidates.clone(),
+        }
+    }
 }
 
-/// Values that other threads may have written.
-fn is_source(inst: &Inst) -> bool {
-    let shared_space = inst
-        .memory
-        .as_ref()
-        .is_some_and(|memory| matches!(memory.space, StateSpace::Global | StateSpace::Generic | StateSpace::Shared));
-    shared_space && (inst.op == Op::Atom || inst.op == Op::Ld && inst.modifiers.ordered)
+/// How CTAs touch each other's data without looking at it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Sharing {
+    /// They do not, as far as atomics and ordered loads tell.
+    None,
+    /// By reductions of integers: any order gives the same.
+    Commutative,
+    /// In a way in which the order shows in the results.
+    Ordered,
 }
 
-/// Loads through a tainted address do not count: the value comes from somewhere else.
-fn carries_values(inst: &Inst) -> bool {
-    !matches!(inst.op, Op::Ld | Op::Call)
+/// How the CTAs of a kernel that consists of `functions` touch each other's data.
+pub(crate) fn sharing(module: &Module, functions: &[FunctionId]) -> Sharing {
+    let mut reductions = Vec::new();
+    for &function in functions {
+        let read = read_words(module, function);
+        for inst in instructions(module, function) {
+            let is_across = inst
+                .memory
+                .as_ref()
+                .is_some_and(|memory| matches!(memory.space, StateSpace::Global | StateSpace::Generic));
+            let is_used = || {
+                let mut words = inst.writes().flat_map(|register| register.words().map(move |w| (register.bank, w)));
+                words.any(|word| read.contains(&word))
+            };
+            match inst.op {
+                // A failed assertion ends the launch, and the lowest block that fails is the one that counts.
+                Op::SystemCall if inst.modifiers.system == Some(SystemCall::AssertFail) => {}
+                Op::SystemCall => return Sharing::Ordered,
+                Op::Ld if is_across && inst.modifiers.ordered => return Sharing::Ordered,
+                Op::Atom if is_across && is_used() => return Sharing::Ordered,
+                Op::Atom | Op::Red if is_across => reductions.push(inst),
+                _ => {}
+            }
+        }
+    }
+    // Different operations on one cell do not commute, and addresses are not known here.
+    let kind = |inst: &Inst| (inst.modifiers.atomic, inst.ty.bits(), inst.ty.is_signed());
+    let Some(first) = reductions.first().map(|inst| kind(inst)) else { return Sharing::None };
+    let sign_matters = matches!(first.0, Some(AtomicOp::Min | AtomicOp::Max));
+    let is_same = |inst: &&Inst| {
+        let (op, bits, signed) = kind(inst);
+        (op, bits) == (first.0, first.1) && (signed == first.2 || !sign_matters)
+    };
+    let commutes = |inst: &&Inst| {
+        use AtomicOp as A;
+        inst.ty.is_integer()
+            && matches!(inst.modifiers.atomic, Some(A::Add | A::And | A::Or | A::Xor | A::Min | A::Max))
+    };
+    if reductions.iter().all(is_same) && reductions.iter().all(commutes) {
+        Sharing::Commutative
+    } else {
+        Sharing::Ordered
+    }
+}
+
+/// Words that some instruction of a function reads, or that it returns.
+fn read_words(module: &Module, function: FunctionId) -> FxHashSet<(Bank, u32)> {
+    let read = instructions(module, function).flat_map(|inst| inst.reads().collect::<Vec<_>>());
+    let read = read.chain(module.functions[function].results.iter().copied());
+    read.flat_map(|register| register.words().map(move |word| (register.bank, word))).collect()
+}
+
+fn instructions(module: &Module, function: FunctionId) -> impl Iterator<Item = &Inst> {
+    module.functions[function].block_ids().flat_map(|block| &module.blocks[block].insts)
 }

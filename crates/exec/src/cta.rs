@@ -5,7 +5,7 @@ use warplens_trace::{ActiveMask, CtaId};
 
 use crate::barrier::Barriers;
 use crate::code::Code;
-use crate::divergence::{NO_NODE, Nodes, Path};
+use crate::divergence::{NO_NODE, Nodes, Path, Turns};
 use crate::raw::{Cells, Row};
 
 /// A CTA with its warps and shared memory.
@@ -103,6 +103,7 @@ impl Warp {
             local: 0,
             node: NO_NODE,
             frames: Vec::new(),
+            turns: Turns::NONE,
         });
     }
 

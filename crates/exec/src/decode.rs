@@ -19,6 +19,7 @@ use crate::code::{
 use crate::layout::Layout;
 use crate::raw::{LaneHandler, Level, Row, Source};
 use crate::raw::{map1, map2};
+use crate::waiting::Wait;
 
 /// Something in the kernel's call graph that cannot be executed.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -30,7 +31,12 @@ pub struct Unsupported {
 }
 
 /// Decodes `kernel` and every function that it may call.
-pub(crate) fn decode(module: &Module, kernel: FunctionId, layout: &Layout) -> (Code, Vec<Unsupported>) {
+pub(crate) fn decode(
+    module: &Module,
+    kernel: FunctionId,
+    layout: &Layout,
+    waits: &FxHashMap<BlockId, Wait>,
+) -> (Code, Vec<Unsupported>) {
     let level = Level::detect();
     let mut code = Code {
         level,
@@ -47,7 +53,7 @@ pub(crate) fn decode(module: &Module, kernel: FunctionId, layout: &Layout) -> (C
     let mut pool = FxHashMap::default();
     for function in reachable(module, kernel) {
         let mut decoder = Decoder::new(module, layout, function, &mut code, &mut pool, &mut unsupported);
-        decoder.function(&points);
+        decoder.function(&points, waits);
     }
     (code, unsupported)
 }
@@ -151,10 +157,11 @@ impl<'a> Decoder<'a> {
         }
     }
 
-    fn function(&mut self, points: &IdMap<BlockId, Option<BlockId>>) {
+    fn function(&mut self, points: &IdMap<BlockId, Option<BlockId>>, waits: &FxHashMap<BlockId, Wait>) {
         let body = &self.module.functions[self.function];
         for block in body.block_ids() {
-            let decoded = self.block(block, points[block].filter(|_| !body.explicit_convergence));
+            let reconvergence = points[block].filter(|_| !body.explicit_convergence);
+            let decoded = CodeBlock { reconvergence, wait: waits.get(&block).copied(), ..self.block(block) };
             self.code.blocks[block] = Some(decoded);
         }
         let rows_of = |registers: &[Register]| {
@@ -171,7 +178,7 @@ impl<'a> Decoder<'a> {
         };
     }
 
-    fn block(&mut self, id: BlockId, reconvergence: Option<BlockId>) -> CodeBlock {
+    fn block(&mut self, id: BlockId) -> CodeBlock {
         let block = &self.module.blocks[id];
         let first = self.code.operations.len() as u32;
         let mut n_instructions = 0;
@@ -194,7 +201,8 @@ impl<'a> Decoder<'a> {
             guard: control.and_then(|inst| inst.guard).map(|guard| self.guard_source(guard)),
             flow_pc: block.insts.last().map_or(Pc(0), |inst| inst.pc),
             flow,
-            reconvergence,
+            reconvergence: None,
+            wait: None,
         }
     }
 

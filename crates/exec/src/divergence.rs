@@ -43,6 +43,33 @@ pub(crate) struct Path {
     pub(crate) node: u32,
     /// Callers, outermost first.
     pub(crate) frames: Vec<Frame>,
+    /// How often the lanes went around a loop that may wait for other threads.
+    pub(crate) turns: Turns,
+}
+
+/// Turns that the same lanes made in a loop that may wait for other threads.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Turns {
+    /// The block that ends a turn.
+    pub(crate) block: BlockId,
+    pub(crate) lanes: u32,
+    pub(crate) count: u32,
+}
+
+impl Turns {
+    /// None.
+    pub(crate) const NONE: Self = Self { block: BlockId(u32::MAX), lanes: 0, count: 0 };
+
+    /// The lanes in `staying`, of all lanes in `mask`, go on with the loop that `block` ends.
+    pub(crate) fn note(&mut self, block: BlockId, mask: u32, staying: u32) {
+        if staying == mask {
+            let is_same = (self.block, self.lanes) == (block, mask);
+            *self = Self { block, lanes: mask, count: if is_same { self.count + 1 } else { 1 } };
+        } else if self.block == block {
+            // Some lane got what it waited for.
+            *self = Self::NONE;
+        }
+    }
 }
 
 /// What a node waits at.

@@ -7,10 +7,10 @@ use warplens_trace::{CtaId, Observer};
 
 use crate::code::Code;
 use crate::cta::{Cta, CtaShape, Pool};
-use crate::error::{ExecError, SPIN_FACTOR};
+use crate::error::ExecError;
 use crate::interpret::{CtaStatus, Worker};
 use crate::memory::Device;
-use crate::program::{Order, Program};
+use crate::program::Program;
 
 /// What to launch.
 #[derive(Clone, Debug)]
@@ -25,8 +25,7 @@ pub struct Launch {
     pub parameters: Vec<u8>,
     /// CTAs to execute, in order; `None` for all.
     pub ctas: Option<Vec<u32>>,
-    /// Instructions that a warp may execute. A kernel in which threads wait for each other may execute 20 times as many
-    /// in all.
+    /// Instructions that a warp may execute. Threads that may wait for each other may execute 20 times as many together.
     pub budget: u64,
     /// CTAs that may be under way at once; more wait for one to end.
     pub resident_ctas: u64,
@@ -57,9 +56,7 @@ pub(crate) struct Shared<'a> {
     pub(crate) shape: CtaShape,
     /// Position of the next CTA in the order of execution.
     next: AtomicU64,
-    n_ctas: u64,
-    /// Warp instructions that may still be executed.
-    fuel: AtomicU64,
+    pub(crate) n_ctas: u64,
     failed: AtomicBool,
     /// CTAs finished, for whoever shows progress.
     progress: &'a AtomicU64,
@@ -67,19 +64,7 @@ pub(crate) struct Shared<'a> {
     pub(crate) heap_used: AtomicU64,
 }
 
-/// Warp instructions that a worker takes from the budget at a time.
-const FUEL_STEP: u64 = 1 << 16;
-
 impl Shared<'_> {
-    /// Takes fuel for some more instructions; 0 when the budget is used up.
-    pub(crate) fn refuel(&self) -> u64 {
-        let take = |fuel: u64| fuel.checked_sub(FUEL_STEP.min(fuel));
-        match self.fuel.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take) {
-            Ok(before) => before.min(FUEL_STEP),
-            Err(_) => 0,
-        }
-    }
-
     pub(crate) fn code(&self) -> &Code {
         &self.program.code
     }
@@ -121,16 +106,12 @@ pub fn launch<O: Observer + Sync>(
         },
         next: AtomicU64::new(0),
         n_ctas: launch.ctas.as_ref().map_or(total, |ctas| ctas.len() as u64),
-        fuel: AtomicU64::new(match program.order() {
-            Order::Communicating(_) => launch.budget.saturating_mul(SPIN_FACTOR),
-            _ => u64::MAX,
-        }),
         failed: AtomicBool::new(false),
         progress,
         heap_used: AtomicU64::new(0),
     };
-    let is_free = program.order() == Order::Free && !launch.deterministic;
-    let n_workers = if is_free { launch.threads.max(1).min(shared.n_ctas.max(1) as usize) } else { 1 };
+    let is_parallel = program.is_parallel() && !launch.deterministic;
+    let n_workers = if is_parallel { launch.threads.max(1).min(shared.n_ctas.max(1) as usize) } else { 1 };
     collect(run_workers(&shared, &observer, n_workers), observer)
 }
 

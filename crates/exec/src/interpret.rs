@@ -7,16 +7,19 @@ use warplens_trace::{ActiveMask, Observer, WarpIndex};
 use crate::code::{CodeBlock, CodeCall, CodeFlow, Decoded, Kind, SINK, Wide};
 use crate::cta::{Blocked, BlockedAt, Cta, Warp};
 use crate::divergence::{Frame, Meeting, NO_NODE, Path};
-use crate::error::{ExecError, ThreadCoordinates, WaitingWarp};
+use crate::error::{ExecError, SPIN_FACTOR, ThreadCoordinates, WaitingWarp};
 use crate::grid::{LaunchSummary, Shared};
 use crate::memory::BufferId;
 use crate::program::Order;
 use crate::raw::{Cells, Lanes, Leveled, Row, Source, call, with_level};
+use crate::waiting::Wait;
 
-/// Instructions after which a path that may be spinning lets others run.
-const SPIN_QUANTUM: u64 = 4096;
-/// The same for kernels in which nothing looks like a spin: now and then, to look at the budget.
+/// Instructions after which a warp lets others run, now and then.
 const QUANTUM: u64 = 1 << 22;
+/// Turns in a loop that may wait for other threads after which a path is taken to wait: it gives way after each turn.
+const WAITING_TURNS: u32 = 64;
+/// Turns after which lanes that wait for such a path to reconverge go on without it.
+const RELEASE_TURNS: u32 = 128;
 /// Stack of a thread: frames of local memory and registers together.
 const STACK_LIMIT: u64 = 512 << 10;
 
@@ -28,25 +31,25 @@ pub(crate) enum CtaStatus {
     Yielded,
 }
 
-/// How a path left the interpreter.
-enum PathStatus {
-    /// It ended, waits, or split; the warp knows.
+/// How a warp left the interpreter.
+enum WarpStatus {
+    /// Its paths have ended or wait.
     Parted,
-    /// It has used up its quantum and is runnable again.
-    Yielded,
+    /// It can go on, but it is the turn of others.
+    Interrupted,
 }
 
 /// One host thread's interpreter.
 pub(crate) struct Worker<'a, O: Observer> {
     pub(crate) shared: &'a Shared<'a>,
     pub(crate) observer: O,
-    fuel: u64,
     summary: LaunchSummary,
     /// By memory operation: base and id of the buffer that it touched last.
     pub(crate) last_buffer: Vec<(u64, BufferId)>,
     /// By warp: the three thread indices.
     pub(crate) thread_index: Vec<[Row; 3]>,
-    quantum: u64,
+    /// Instruction count at which the warp at work lets others run.
+    turn_end: u64,
     /// Instruction count at which the clock of the CTA at work stood at zero.
     clock_start: u64,
 }
@@ -87,15 +90,13 @@ impl<'a, O: Observer> Worker<'a, O> {
             })
             .collect();
         let device_start = (shared.device.buffer(BufferId(0)).base, BufferId(0));
-        let communicates = matches!(shared.program.order(), Order::Communicating(_));
         Self {
             shared,
             observer,
-            fuel: 0,
             summary: LaunchSummary::default(),
             last_buffer: vec![device_start; shared.code().memory.len()],
             thread_index,
-            quantum: if communicates { SPIN_QUANTUM } else { QUANTUM },
+            turn_end: 0,
             clock_start: 0,
         }
     }
@@ -133,62 +134,79 @@ impl<'a, O: Observer> Worker<'a, O> {
 
     fn run_warps(&mut self, cta: &mut Cta<O::Cta>) -> Result<CtaStatus, ExecError> {
         loop {
-            let mut yielded = false;
+            let mut interrupted = false;
             let mut progressed = false;
             for warp in 0..cta.warps.len() {
-                let mut turns = 0;
-                while let Some(path) = cta.warps[warp].runnable.pop() {
-                    let before = self.summary.warp_instructions;
-                    let status = self.run_path(cta, warp, path)?;
-                    cta.warps[warp].executed += self.summary.warp_instructions - before;
-                    match status {
-                        PathStatus::Parted => progressed = true,
-                        PathStatus::Yielded => {
-                            self.check_budget(cta, warp)?;
-                            yielded = true;
-                            turns += 1;
-                            if turns > cta.warps[warp].runnable.len() {
-                                break;
-                            }
-                        }
+                if !cta.warps[warp].runnable.is_empty() {
+                    match self.run_warp(cta, warp)? {
+                        WarpStatus::Interrupted => interrupted = true,
+                        WarpStatus::Parted => progressed = true,
                     }
                 }
             }
             if cta.warps.iter().all(Warp::is_done) {
                 return Ok(CtaStatus::Done);
             }
-            if yielded && !progressed && self.may_spin() {
-                self.note_order(cta, None);
+            if interrupted && !progressed && matches!(self.shared.program.order(), Order::Communicating(_)) {
                 return Ok(CtaStatus::Yielded);
             }
-            if !yielded && !progressed && !self.release_lanes(cta)? {
+            if !interrupted && !progressed && !self.release_lanes(cta)? {
                 return Err(self.deadlock(cta));
             }
         }
     }
 
-    /// True when a path that runs on may be waiting for another one.
-    fn may_spin(&self) -> bool {
-        self.quantum == SPIN_QUANTUM
+    /// Runs the paths of a warp until all wait or have ended, or it is the turn of others.
+    fn run_warp(&mut self, cta: &mut Cta<O::Cta>, warp: usize) -> Result<WarpStatus, ExecError> {
+        let start = self.summary.warp_instructions;
+        let left = self.shared.launch.budget.saturating_sub(cta.warps[warp].executed);
+        self.turn_end = start.saturating_add(left.min(QUANTUM));
+        let mut status = WarpStatus::Parted;
+        while let Some(path) = cta.warps[warp].runnable.pop() {
+            let yielded = self.run_path(cta, warp, path)?;
+            if self.turn_is_over() {
+                if let Some(path) = yielded.or_else(|| cta.warps[warp].runnable.pop()) {
+                    self.give_way(cta, warp, path);
+                }
+                status = WarpStatus::Interrupted;
+                break;
+            }
+        }
+        cta.warps[warp].executed += self.summary.warp_instructions - start;
+        self.check_budget(cta, warp)?;
+        Ok(status)
     }
 
-    /// Gives the launch up when a warp has executed more than its share.
+    /// True when the warp has used up its turn, or was seen to wait.
+    #[inline(always)]
+    fn turn_is_over(&self) -> bool {
+        self.summary.warp_instructions > self.turn_end
+    }
+
+    /// Gives the launch up when a warp has executed more than its share, or all that may wait for each other together.
     fn check_budget(&self, cta: &Cta<O::Cta>, warp: usize) -> Result<(), ExecError> {
         let budget = self.shared.launch.budget;
-        if cta.warps[warp].executed <= budget {
+        let together = match self.shared.program.order() {
+            Order::Free | Order::Unordered => 0,
+            Order::Local(_) => cta.warps.iter().map(|warp| warp.executed).sum(),
+            Order::Communicating(_) => self.summary.warp_instructions,
+        };
+        let warps = &cta.warps[warp];
+        let alone = (warps.executed > budget).then_some(warp as u32);
+        if alone.is_none() && together <= budget.saturating_mul(SPIN_FACTOR) || warps.is_done() {
             return Ok(());
         }
-        let block = cta.warps[warp].runnable.first().map(|path| self.shared.code().block(path.block));
+        let block = warps.runnable.first().map(|path| self.shared.code().block(path.block));
         let pc = block.map_or(Pc(0), |block| block.flow_pc);
-        Err(ExecError::Budget { budget, cta: cta.coordinates, warp: Some(warp as u32), pc })
+        Err(ExecError::Budget { budget, cta: cta.coordinates, warp: alone, pc })
     }
 
     /// Tells the observer that progress depends on who runs first.
     fn note_order(&mut self, cta: &mut Cta<O::Cta>, pc: Option<Pc>) {
         if O::RECORDS {
             let deciding = match self.shared.program.order() {
-                Order::Communicating(pc) => pc,
-                _ => Pc(0),
+                Order::Communicating(pc) | Order::Local(pc) => pc,
+                Order::Free | Order::Unordered => Pc(0),
             };
             self.observer.order_dependent(&mut cta.record, pc.unwrap_or(deciding));
         }
@@ -229,7 +247,8 @@ impl<'a, O: Observer> Worker<'a, O> {
         ExecError::Deadlock(waiting)
     }
 
-    fn run_path(&mut self, cta: &mut Cta<O::Cta>, warp: usize, path: Path) -> Result<PathStatus, ExecError> {
+    /// Runs a path until it ends, waits or splits. Returns it if its turn is over before.
+    fn run_path(&mut self, cta: &mut Cta<O::Cta>, warp: usize, path: Path) -> Result<Option<Path>, ExecError> {
         with_level(self.shared.code().level, RunPath { worker: self, cta, warp, path })
     }
 
@@ -247,33 +266,34 @@ struct RunPath<'x, 'a, O: Observer> {
 }
 
 impl<O: Observer> Leveled for RunPath<'_, '_, O> {
-    type Output = Result<PathStatus, ExecError>;
+    type Output = Result<Option<Path>, ExecError>;
 
     #[inline(always)]
     fn run(self) -> Self::Output {
         let Self { worker, cta, warp, mut path } = self;
-        let limit = worker.summary.warp_instructions + worker.quantum;
         loop {
             let block = worker.shared.code().block(path.block);
             let first = match path.operation.take() {
                 Some(operation) => operation,
                 None => {
-                    worker.enter_block(cta, warp, &path, block)?;
+                    worker.enter_block(cta, warp, &path, block);
                     block.operations.start
                 }
             };
             match worker.run_block(cta, warp, &mut path, block, first)? {
                 BlockEnd::Through => {}
                 BlockEnd::Again => continue,
-                BlockEnd::Blocked => return Ok(PathStatus::Parted),
+                BlockEnd::Blocked => return Ok(None),
+            }
+            if let Some(wait) = block.wait {
+                worker.watch(cta, warp, &mut path, block, wait);
             }
             match worker.follow(cta, warp, path, block)? {
                 Some(next) => path = next,
-                None => return Ok(PathStatus::Parted),
+                None => return Ok(None),
             }
-            if worker.summary.warp_instructions > limit {
-                worker.give_way(cta, warp, path);
-                return Ok(PathStatus::Yielded);
+            if worker.turn_is_over() {
+                return Ok(Some(path));
             }
         }
     }
@@ -291,29 +311,31 @@ enum BlockEnd {
 
 impl<O: Observer> Worker<'_, O> {
     #[inline(always)]
-    fn enter_block(
-        &mut self,
-        cta: &mut Cta<O::Cta>,
-        warp: usize,
-        path: &Path,
-        block: &CodeBlock,
-    ) -> Result<(), ExecError> {
+    fn enter_block(&mut self, cta: &mut Cta<O::Cta>, warp: usize, path: &Path, block: &CodeBlock) {
         let n = u64::from(block.n_instructions);
-        if self.fuel <= n {
-            self.fuel += self.shared.refuel();
-            if self.fuel <= n {
-                let budget = self.shared.launch.budget;
-                return Err(ExecError::Budget { budget, cta: cta.coordinates, warp: None, pc: block.flow_pc });
-            }
-        }
-        self.fuel -= n.max(1);
         self.summary.warp_instructions += n;
         self.summary.thread_instructions += n * u64::from(path.mask.count_ones());
         if O::RECORDS {
             let warp = WarpIndex(warp as u32);
             self.observer.block(&mut cta.record, warp, path.block, ActiveMask(path.mask));
         }
-        Ok(())
+    }
+
+    /// Notes a turn of a loop that may wait for other threads, and ends the turn of a path that seems to do so.
+    #[inline(never)]
+    fn watch(&mut self, cta: &mut Cta<O::Cta>, warp: usize, path: &mut Path, block: &CodeBlock, wait: Wait) {
+        let taken = block.guard.map_or(path.mask, |guard| path.mask & self.flow_predicate(cta, warp, path, guard));
+        let mut staying = 0;
+        if wait.taken_stays {
+            staying |= taken;
+        }
+        if wait.next_stays {
+            staying |= path.mask & !taken;
+        }
+        path.turns.note(path.block, path.mask, staying);
+        if path.turns.count >= WAITING_TURNS {
+            self.turn_end = 0;
+        }
     }
 
     #[inline(always)]
@@ -742,13 +764,18 @@ impl<O: Observer> Worker<'_, O> {
     /// Lets other paths run: siblings, lanes that wait for this path to reconverge, other warps, other CTAs.
     #[inline(never)]
     fn give_way(&mut self, cta: &mut Cta<O::Cta>, warp_index: usize, mut path: Path) {
-        let may_spin = self.may_spin();
+        let turns = path.turns.count;
         let warp = &mut cta.warps[warp_index];
-        let released = if may_spin { warp.nodes.release_waiting(&mut path) } else { None };
+        let mut released = None;
+        if turns >= RELEASE_TURNS {
+            path.turns.count = WAITING_TURNS;
+            released = warp.nodes.release_waiting(&mut path);
+        }
         let is_alone = warp.runnable.is_empty() && released.is_none();
         warp.runnable.insert(0, path);
         warp.runnable.extend(released);
-        if !is_alone && may_spin {
+        let others = cta.warps.len() > 1 || self.shared.n_ctas > 1;
+        if turns >= WAITING_TURNS && (!is_alone || others) {
             self.note_order(cta, None);
         }
     }

@@ -25,6 +25,7 @@ mod raw;
 pub mod semantics;
 mod synchronize;
 mod system;
+mod waiting;
 
 pub use decode::{Unsupported, reachable};
 pub use error::{AccessError, AccessFault, ExecError, NearestBuffer, ThreadCoordinates, WaitingWarp};

@@ -1,13 +1,15 @@
 //! A kernel made ready to run.
 
+use rustc_hash::FxHashMap;
 use warplens_ir::{FunctionId, Inst, Module};
 use warplens_isa::{Op, Pc};
 
 use crate::code::Code;
-use crate::communication;
+use crate::communication::{self, Foreign, Sharing, Writers};
 use crate::decode::{self, Unsupported};
 use crate::layout::Layout;
 use crate::memory::Device;
+use crate::waiting;
 
 /// A decoded kernel, bound to the addresses of a device.
 pub struct Program {
@@ -16,6 +18,7 @@ pub struct Program {
     layout: Layout,
     unsupported: Vec<Unsupported>,
     order: Order,
+    sharing: Sharing,
 }
 
 /// How far the result of a kernel can depend on the order in which its threads run.
@@ -25,6 +28,8 @@ pub enum Order {
     Free,
     /// Atomics or device output, but no control that depends on them: results may depend on the order, counts do not.
     Unordered,
+    /// Control depends on what threads of the same CTA write: they may wait for each other, CTAs do not.
+    Local(Pc),
     /// Control depends on the value of an atomic or of an ordered load: CTAs or threads may wait for each other.
     Communicating(Pc),
 }
@@ -38,13 +43,20 @@ impl Program {
             device.ensure_heap();
         }
         let layout = Layout::new(module, &functions, device);
-        let (code, unsupported) = decode::decode(module, kernel, &layout);
-        let order = match communication::deciding_instruction(module, &functions) {
-            Some(pc) => Order::Communicating(pc),
-            None if insts().any(|inst| matches!(inst.op, Op::Atom | Op::Red | Op::SystemCall)) => Order::Unordered,
-            None => Order::Free,
+        let foreign = Foreign::find(module, &functions);
+        let sharing = communication::sharing(module, &functions);
+        let across = foreign.deciding_instruction(Writers::Grid).map(Order::Communicating);
+        let within = || foreign.deciding_instruction(Writers::Cta).map(Order::Local);
+        let order = across.or_else(within).unwrap_or(match sharing {
+            Sharing::None => Order::Free,
+            Sharing::Commutative | Sharing::Ordered => Order::Unordered,
+        });
+        let waits = match order {
+            Order::Free | Order::Unordered => FxHashMap::default(),
+            Order::Local(_) | Order::Communicating(_) => waiting::find(module, &functions, &foreign),
         };
-        Self { code, kernel, layout, unsupported, order }
+        let (code, unsupported) = decode::decode(module, kernel, &layout, &waits);
+        Self { code, kernel, layout, unsupported, order, sharing }
     }
 
     /// Instructions of the call graph that cannot be executed.
@@ -55,6 +67,11 @@ impl Program {
     /// Bytes of static shared memory per CTA.
     pub fn static_shared_bytes(&self) -> u64 {
         self.layout.static_shared
+    }
+
+    /// True when the CTAs may run at the same time without a trace in the results.
+    pub(crate) fn is_parallel(&self) -> bool {
+        self.sharing != Sharing::Ordered && !matches!(self.order, Order::Communicating(_))
     }
 
     /// How far results can depend on the order in which threads run.

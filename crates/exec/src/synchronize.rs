@@ -4,7 +4,7 @@ use warplens_isa::BarrierKind;
 use warplens_trace::Observer;
 
 use crate::barrier::{N_BARRIERS, Reduction};
-use crate::code::{Kind, SINK};
+use crate::code::{Code, Kind, SINK};
 use crate::cta::{Blocked, BlockedAt, Cta, Warp};
 use crate::divergence::Path;
 use crate::error::ExecError;
@@ -22,7 +22,8 @@ impl<O: Observer> Worker<'_, O> {
     ) -> Result<(), ExecError> {
         let warp = &mut cta.warps[warp_index];
         let BlockedAt::Lanes { members, .. } = blocked.at else { return Ok(()) };
-        let together = |other: &&Blocked| is_same_place(other, &blocked);
+        let code = self.shared.code();
+        let together = |other: &&Blocked| is_same_place(code, other, &blocked);
         let present = warp.blocked.iter().filter(together).fold(blocked.path.mask, |lanes, b| lanes | b.path.mask);
         if members & warp.live & !present != 0 {
             warp.blocked.push(blocked);
@@ -42,7 +43,7 @@ impl<O: Observer> Worker<'_, O> {
         let warp = &mut cta.warps[warp_index];
         let BlockedAt::Lanes { operation, .. } = blocked.at else { return Ok(()) };
         let (mut group, rest): (Vec<_>, Vec<_>) =
-            std::mem::take(&mut warp.blocked).into_iter().partition(|other| is_same_place(other, &blocked));
+            std::mem::take(&mut warp.blocked).into_iter().partition(|other| is_same_place(code, other, &blocked));
         warp.blocked = rest;
         group.push(blocked);
         let lanes = group.iter().fold(0, |all, member| match member.at {
@@ -52,7 +53,9 @@ impl<O: Observer> Worker<'_, O> {
         let decoded = &code.operations[operation as usize];
         exchange::exchange(&mut frame(warp, &group[0].path, &code.pool, lanes), decoded);
         for member in group {
-            warp.runnable.push(Path { operation: Some(operation + 1), ..member.path });
+            if let BlockedAt::Lanes { operation, .. } = member.at {
+                warp.runnable.push(Path { operation: Some(operation + 1), ..member.path });
+            }
         }
         Ok(())
     }
@@ -157,12 +160,14 @@ impl<O: Observer> Worker<'_, O> {
     }
 }
 
-fn is_same_place(a: &Blocked, b: &Blocked) -> bool {
-    let operation = |blocked: &Blocked| match blocked.at {
-        BlockedAt::Lanes { operation, .. } => Some(operation),
-        BlockedAt::Barrier { .. } => None,
+/// True when two paths that wait for lanes wait for each other: at the same operation of one frame, or at barriers of
+/// the warp wherever these stand.
+fn is_same_place(code: &Code, a: &Blocked, b: &Blocked) -> bool {
+    let (BlockedAt::Lanes { operation: first, .. }, BlockedAt::Lanes { operation: second, .. }) = (a.at, b.at) else {
+        return false;
     };
-    operation(a).is_some() && operation(a) == operation(b) && a.path.rows == b.path.rows
+    let is_barrier = |operation: u32| matches!(code.operations[operation as usize].kind, Kind::BarrierWarp);
+    first == second && a.path.rows == b.path.rows || is_barrier(first) && is_barrier(second)
 }
 
 fn frame<'a>(warp: &'a mut Warp, path: &Path, pool: &'a [crate::raw::Row], mask: u32) -> Lanes<'a> {

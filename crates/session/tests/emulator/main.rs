@@ -1,0 +1,5 @@
+//! What the emulator does, seen through PTX modules that each show one behaviour.
+#![allow(clippy::unwrap_used, reason = "a test may stop where its data is not as it must be")]
+
+mod cases;
+mod expectation;
