@@ -3,12 +3,12 @@
 use warplens_isa::{Pc, StateSpace};
 use warplens_trace::{Access, AccessKind, ActiveMask, Observer, WarpIndex};
 
-use crate::atomic;
 use crate::code::{Base, Decoded, MemoryOperation, Wide};
 use crate::error::{AccessError, AccessFault, ExecError};
 use crate::interpret::{Context, Worker, set_value};
 use crate::memory::page_is_null;
 use crate::raw::{Cell, Cells, Lanes, Level, Offsets, Selection};
+use crate::semantics::atomic;
 
 impl<O: Observer> Worker<'_, O> {
     #[inline(always)]
@@ -70,7 +70,7 @@ impl<O: Observer> Worker<'_, O> {
         match kind {
             AccessKind::Load => read(lanes, operation, &selection),
             AccessKind::Store => write(lanes, operation, &selection),
-            AccessKind::Atomic => modify(lanes, operation, &selection),
+            AccessKind::Atomic => modify(lanes, operation, &selection, space),
         }
         Ok(())
     }
@@ -205,7 +205,7 @@ impl<O: Observer> Worker<'_, O> {
             match kind {
                 AccessKind::Load => read(lanes, operation, &selection),
                 AccessKind::Store => write(lanes, operation, &selection),
-                AccessKind::Atomic => modify(lanes, operation, &selection),
+                AccessKind::Atomic => modify(lanes, operation, &selection, space),
             }
             return Ok(());
         }
@@ -223,7 +223,7 @@ impl<O: Observer> Worker<'_, O> {
             match kind {
                 AccessKind::Load => read(lanes, operation, &selection),
                 AccessKind::Store => write(lanes, operation, &selection),
-                AccessKind::Atomic => modify(lanes, operation, &selection),
+                AccessKind::Atomic => modify(lanes, operation, &selection, space),
             }
         }
         lanes.mask = all;
@@ -520,8 +520,11 @@ fn write(lanes: &mut Lanes<'_>, operation: &MemoryOperation, selection: &Selecti
 }
 
 /// Atomics take effect lane by lane, lowest first.
-fn modify(lanes: &mut Lanes<'_>, operation: &MemoryOperation, selection: &Selection<'_>) {
+fn modify(lanes: &mut Lanes<'_>, operation: &MemoryOperation, selection: &Selection<'_>, space: StateSpace) {
     let Some((op, ty)) = operation.atomic else { return };
+    // PTX: additions of f32 flush subnormals in global memory and keep them in shared memory.
+    let ftz = space == StateSpace::Global;
+    let new = |old, operands| atomic::apply(op, ty, old, operands, ftz).unwrap_or(old);
     let width = usize::from(operation.element_bytes);
     let wide = if width == 8 { Wide::Yes } else { Wide::No };
     let elements = usize::from(operation.elements);
@@ -534,14 +537,14 @@ fn modify(lanes: &mut Lanes<'_>, operation: &MemoryOperation, selection: &Select
             let operand = |index: usize| operands.get(index).map_or(0, |&source| value_of(lanes, source, wide, lane));
             let operands = [operand(0), operand(1)];
             old[lane] = match width {
-                8 => selection.update::<u64>(at, lane, |old| atomic::apply(op, ty, old, operands)),
+                8 => selection.update::<u64>(at, lane, |old| new(old, operands)),
                 2 => {
                     let operands = operands.map(|operand| operand & 0xffff);
-                    let new = |old: u16| atomic::apply(op, ty, old.into(), operands) as u16;
+                    let new = |old: u16| new(old.into(), operands) as u16;
                     selection.update::<u16>(at, lane, new).into()
                 }
                 _ => {
-                    let new = |old: u32| atomic::apply(op, ty, old.into(), operands) as u32;
+                    let new = |old: u32| new(old.into(), operands) as u32;
                     selection.update::<u32>(at, lane, new).into()
                 }
             };

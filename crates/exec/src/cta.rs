@@ -15,6 +15,8 @@ pub(crate) struct Cta<R> {
     pub(crate) shared: Cells,
     pub(crate) warps: Vec<Warp>,
     pub(crate) barriers: Barriers,
+    /// Where its clock stands.
+    pub(crate) clock: u64,
     /// What the observer keeps for the CTA.
     pub(crate) record: R,
 }
@@ -150,7 +152,7 @@ impl Pool {
             warps.push(warp);
         }
         let barriers = Barriers::new(warps.len());
-        Cta { id, coordinates: shape.coordinates(id), shared, warps, barriers, record }
+        Cta { id, coordinates: shape.coordinates(id), shared, warps, barriers, clock: 0, record }
     }
 
     /// Takes back the memory of a finished CTA.

@@ -47,6 +47,8 @@ pub(crate) struct Worker<'a, O: Observer> {
     /// By warp: the three thread indices.
     pub(crate) thread_index: Vec<[Row; 3]>,
     quantum: u64,
+    /// Instruction count at which the clock of the CTA at work stood at zero.
+    clock_start: u64,
 }
 
 /// Everything that the operations of a block work on.
@@ -94,6 +96,7 @@ impl<'a, O: Observer> Worker<'a, O> {
             last_buffer: vec![device_start; shared.code().memory.len()],
             thread_index,
             quantum: if communicates { SPIN_QUANTUM } else { QUANTUM },
+            clock_start: 0,
         }
     }
 
@@ -109,9 +112,11 @@ impl<'a, O: Observer> Worker<'a, O> {
         (self.observer, self.summary)
     }
 
-    /// Instructions executed so far: what the clock registers show.
-    pub(crate) fn clock(&self) -> u64 {
-        self.summary.warp_instructions
+    /// What the clock registers show: instructions that the CTA has executed, and one for each time that it looked, so
+    /// that time passes inside of a block too. It counts per CTA, since the order of CTAs is not the kernel's business.
+    pub(crate) fn clock(&mut self) -> u64 {
+        self.clock_start = self.clock_start.wrapping_sub(1);
+        self.summary.warp_instructions.wrapping_sub(self.clock_start)
     }
 
     pub(crate) fn print(&mut self, text: &[u8]) {
@@ -120,6 +125,13 @@ impl<'a, O: Observer> Worker<'a, O> {
 
     /// Runs a CTA until it ends or can only wait for others.
     pub(crate) fn run_cta(&mut self, cta: &mut Cta<O::Cta>) -> Result<CtaStatus, ExecError> {
+        self.clock_start = self.summary.warp_instructions.wrapping_sub(cta.clock);
+        let status = self.run_warps(cta);
+        cta.clock = self.summary.warp_instructions.wrapping_sub(self.clock_start);
+        status
+    }
+
+    fn run_warps(&mut self, cta: &mut Cta<O::Cta>) -> Result<CtaStatus, ExecError> {
         loop {
             let mut yielded = false;
             let mut progressed = false;

@@ -7,7 +7,6 @@
 //! This crate does not know about cycles, latencies, files or text.
 
 mod access;
-mod atomic;
 mod barrier;
 mod bind;
 mod code;

@@ -18,7 +18,7 @@ const HEAP_ALIGN: u64 = 16;
 impl<O: Observer> Worker<'_, O> {
     #[inline(never)]
     pub(crate) fn special(
-        &self,
+        &mut self,
         context: &Context<'_, O::Cta>,
         lanes: &mut Lanes<'_>,
         decoded: &Decoded,
@@ -54,7 +54,7 @@ impl<O: Observer> Worker<'_, O> {
 
     /// Registers that are the same in all lanes. There is one SM, which runs one cluster of one CTA at a time; the
     /// clocks count warp instructions, since execution knows no time.
-    fn warp_value(&self, context: &Context<'_, O::Cta>, register: SpecialRegister) -> u64 {
+    fn warp_value(&mut self, context: &Context<'_, O::Cta>, register: SpecialRegister) -> u64 {
         let shape = &self.shared.shape;
         let on = |values: [u32; 3], axis: Axis| u64::from(values[axis as usize]);
         let shared_bytes = shape.shared_bytes as u64;

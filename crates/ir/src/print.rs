@@ -126,6 +126,7 @@ fn modifiers_text(modifiers: &Modifiers) -> String {
         ("sat", modifiers.sat),
         ("satfinite", modifiers.satfinite),
         ("relu", modifiers.relu),
+        ("oob", modifiers.oob),
         ("nan", modifiers.nan),
         ("xorsign_abs", modifiers.xorsign_abs),
         ("reads_carry", modifiers.carry.reads),

@@ -200,7 +200,7 @@ pub enum TestProperty {
     Number,
     /// NaN.
     NotANumber,
-    /// Neither subnormal, zero, infinite nor NaN.
+    /// Neither subnormal, infinite nor NaN; zeros count as normal.
     Normal,
     /// Subnormal.
     Subnormal,
@@ -258,6 +258,8 @@ pub struct Modifiers {
     pub satfinite: bool,
     /// Negative results become zero.
     pub relu: bool,
+    /// `.oob` of a multiply-add: zero if an operand is the mark of an element out of bounds.
+    pub oob: bool,
     /// Minimum and maximum return NaN if an operand is NaN.
     pub nan: bool,
     /// `.xorsign.abs` of minimum and maximum.

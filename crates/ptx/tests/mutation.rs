@@ -167,6 +167,21 @@ fn a_semicolon_is_missing_behind_foreign_characters() {
 }
 
 #[test]
+fn a_sign_is_no_level_of_nesting() {
+    for depth in 90..110 {
+        check(&module_of(&format!("{} ld.u32 %r1, [%rd1-8];", "{".repeat(depth))));
+        check(&module_of(&format!("mov.u32 %r1, {}[%rd1-8]", "{".repeat(depth))));
+    }
+}
+
+#[test]
+fn unified_may_stand_anywhere() {
+    check(&module_of(
+        "ld.global.unified.u32 %r1, [x].unified; ld.unified [x]; st [x].unified, [y].unified; add.unified;",
+    ));
+}
+
+#[test]
 fn an_address_behind_const_is_no_bank() {
     check(&module_of("ld.const [x+2]; ld.const[12] [y]; ld.const [3]; ld.const[3] %r1, [z];"));
 }

@@ -22,8 +22,9 @@ fn answers(example: &str, launch: &str) -> Analysis {
     let measurements =
         measure(&program, &launches, ExecutionOptions::new(), Counting::Ptx, &Search::default(), &progress)
             .expect("the example runs");
-    let options = predict::options(&Choice::All, &[], CountBasis::AsWritten, Strictness::AllowInferred).unwrap();
-    let machines = machines::select(GPUS).unwrap();
+    let options = predict::options(&Choice::All, &[], CountBasis::AsWritten, Strictness::AllowInferred)
+        .expect("no option is asked for");
+    let machines = machines::select(GPUS).expect("the GPUs are built in");
     let measurement = measurements.into_iter().next().expect("there is one launch");
     let analysis = predict::predict(measurement, &machines, &Choice::All, options);
     check_every_model(example, &analysis);

@@ -1,7 +1,7 @@
 //! Arithmetic: add, multiply, divide, minimum, maximum and their relatives.
 
 use warplens_ir::{Inst, Operand};
-use warplens_isa::{Precision, ScalarType, TestProperty};
+use warplens_isa::{Modifiers, Precision, Rounding, ScalarType, TestProperty};
 
 use super::{Binding, for_integer, mode, no_such_form};
 use crate::code::{Kind, SINK};
@@ -13,58 +13,24 @@ use crate::semantics::{FloatMods, MinMaxMods, float32, float64, half, math};
 
 /// Binds a float operation of two operands: f32 with loops of their own for the common modes, f64, halves and pairs.
 macro_rules! float_binary {
-    ($decoder:expr, $inst:expr, $name:ident) => {{
+    ($decoder:expr, $inst:expr, $name:ident, $pair:ident) => {{
         let (level, inst): (Level, &Inst) = ($decoder.level(), $inst);
         let modifiers = &inst.modifiers;
         let handler = match (inst.ty, mode::is_plain(modifiers), modifiers.ftz) {
             (ScalarType::F32, true, false) => map2(level, |a: f32, b: f32| float32::$name(a, b, FloatMods::RN)),
             (ScalarType::F32, true, true) => map2(level, |a: f32, b: f32| float32::$name(a, b, FloatMods::RN_FTZ)),
             (ScalarType::F32, ..) => map2_with(level, |a: f32, b: f32, m| float32::$name(a, b, mode::float(m))),
-            (ScalarType::F64, true, _) => {
-                map2(level, |a: f64, b: f64| float64::$name(a, b, crate::semantics::Rounding::NearestEven))
-            }
-            (ScalarType::F64, ..) => map2_with(level, |a: f64, b: f64, m| float64::$name(a, b, mode::rounding(m))),
+            (ScalarType::F64, true, _) => map2(level, |a: f64, b: f64| float64::$name(a, b, Rounding::Nearest)),
+            (ScalarType::F64, ..) => map2_with(level, |a: f64, b: f64, m| float64::$name(a, b, m.rounding)),
             (ScalarType::F16, ..) => map2_with(level, |a: u16, b: u16, m| half::$name::<F16>(a, b, mode::half(m))),
             (ScalarType::Bf16, ..) => map2_with(level, |a: u16, b: u16, m| half::$name::<Bf16>(a, b, mode::half(m))),
-            (ScalarType::F16x2, ..) => pair_binary::<F16>(level, PairOp::$name),
-            (ScalarType::Bf16x2, ..) => pair_binary::<Bf16>(level, PairOp::$name),
-            (ScalarType::F32x2, ..) => map2_with(level, |a: u64, b: u64, m| {
-                f32_pair(|half| float32::$name(f32_of(a, half), f32_of(b, half), mode::float(m)).to_bits())
-            }),
+            (ScalarType::F16x2, ..) => map2_with(level, |a: u32, b: u32, m| half::$pair::<F16>(a, b, mode::half(m))),
+            (ScalarType::Bf16x2, ..) => map2_with(level, |a: u32, b: u32, m| half::$pair::<Bf16>(a, b, mode::half(m))),
+            (ScalarType::F32x2, ..) => map2_with(level, |a: u64, b: u64, m| float32::$pair(a, b, mode::float(m))),
             _ => return no_such_form(inst),
         };
         $decoder.apply(inst, handler, &[inst.ty, inst.ty], inst.ty)
     }};
-}
-
-#[allow(non_camel_case_types, reason = "named after the lane functions")]
-enum PairOp {
-    add,
-    sub,
-    mul,
-}
-
-fn pair_binary<H: Half + 'static>(level: Level, op: PairOp) -> LaneHandler {
-    match op {
-        PairOp::add => {
-            map2_with(level, |a: u32, b: u32, m| half::map2(a, b, |a, b| half::add::<H>(a, b, mode::half(m))))
-        }
-        PairOp::sub => {
-            map2_with(level, |a: u32, b: u32, m| half::map2(a, b, |a, b| half::sub::<H>(a, b, mode::half(m))))
-        }
-        PairOp::mul => {
-            map2_with(level, |a: u32, b: u32, m| half::map2(a, b, |a, b| half::mul::<H>(a, b, mode::half(m))))
-        }
-    }
-}
-
-/// Element 0 (low) or 1 (high) of a packed pair of f32.
-fn f32_of(pair: u64, element: u32) -> f32 {
-    f32::from_bits((pair >> (32 * element)) as u32)
-}
-
-fn f32_pair(element: impl Fn(u32) -> u32) -> u64 {
-    u64::from(element(0)) | u64::from(element(1)) << 32
 }
 
 pub(super) fn add(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
@@ -84,7 +50,7 @@ pub(super) fn add(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
             true => map2(level, |a: T, b: T| integer::add_sat(a, b)),
             false => map2(level, |a: T, b: T| integer::add(a, b)),
         }, else {
-            return mixed(decoder, inst, 1, |d, i| float_binary!(d, i, add));
+            return mixed(decoder, inst, 1, |d, i| float_binary!(d, i, add, add_x2));
         }),
     };
     decoder.apply(inst, handler, &[inst.ty, inst.ty], inst.ty)
@@ -107,7 +73,7 @@ pub(super) fn sub(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
             true => map2(level, |a: T, b: T| integer::sub_sat(a, b)),
             false => map2(level, |a: T, b: T| integer::sub(a, b)),
         }, else {
-            return mixed(decoder, inst, 1, |d, i| float_binary!(d, i, sub));
+            return mixed(decoder, inst, 1, |d, i| float_binary!(d, i, sub, sub_x2));
         }),
     };
     decoder.apply(inst, handler, &[inst.ty, inst.ty], inst.ty)
@@ -168,7 +134,7 @@ fn mixed(
 pub(super) fn mul(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
     let level = decoder.level();
     let handler = for_integer!(inst.ty, T => map2(level, |a: T, b: T| integer::mul_lo(a, b)), else {
-        return float_binary!(decoder, inst, mul);
+        return float_binary!(decoder, inst, mul, mul_x2);
     });
     decoder.apply(inst, handler, &[inst.ty, inst.ty], inst.ty)
 }
@@ -313,17 +279,15 @@ fn plain_fma(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
         (ScalarType::F32, true, false) => map3(level, |a: f32, b: f32, c: f32| float32::fma(a, b, c, FloatMods::RN)),
         (ScalarType::F32, true, true) => map3(level, |a: f32, b: f32, c: f32| float32::fma(a, b, c, FloatMods::RN_FTZ)),
         (ScalarType::F32, ..) => map3_with(level, |a: f32, b: f32, c: f32, m| float32::fma(a, b, c, mode::float(m))),
-        (ScalarType::F64, true, _) => {
-            map3(level, |a: f64, b: f64, c: f64| float64::fma(a, b, c, crate::semantics::Rounding::NearestEven))
-        }
-        (ScalarType::F64, ..) => map3_with(level, |a: f64, b: f64, c: f64, m| float64::fma(a, b, c, mode::rounding(m))),
+        (ScalarType::F64, true, _) => map3(level, |a: f64, b: f64, c: f64| float64::fma(a, b, c, Rounding::Nearest)),
+        (ScalarType::F64, ..) => map3_with(level, |a: f64, b: f64, c: f64, m| float64::fma(a, b, c, m.rounding)),
         (ScalarType::F16, ..) => half_fma::<F16>(level),
         (ScalarType::Bf16, ..) => half_fma::<Bf16>(level),
         (ScalarType::F16x2, ..) => pair_fma::<F16>(level),
         (ScalarType::Bf16x2, ..) => pair_fma::<Bf16>(level),
-        (ScalarType::F32x2, ..) => map3_with(level, |a: u64, b: u64, c: u64, m| {
-            f32_pair(|half| float32::fma(f32_of(a, half), f32_of(b, half), f32_of(c, half), mode::float(m)).to_bits())
-        }),
+        (ScalarType::F32x2, ..) => {
+            map3_with(level, |a: u64, b: u64, c: u64, m| float32::fma_x2(a, b, c, mode::float(m)))
+        }
         _ => return no_such_form(inst),
     };
     decoder.apply(inst, handler, &[inst.ty; 3], inst.ty)
@@ -334,7 +298,7 @@ fn half_fma<H: Half + 'static>(level: Level) -> LaneHandler {
 }
 
 fn pair_fma<H: Half + 'static>(level: Level) -> LaneHandler {
-    map3_with(level, |a: u32, b: u32, c: u32, m| half::map3(a, b, c, |a, b, c| half::fma::<H>(a, b, c, mode::half(m))))
+    map3_with(level, |a: u32, b: u32, c: u32, m| half::fma_x2::<H>(a, b, c, mode::half(m)))
 }
 
 pub(super) fn sad(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
@@ -351,7 +315,7 @@ pub(super) fn div(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
         (ScalarType::F32, Precision::Approx) => map2_with(level, |a: f32, b: f32, m| math::div(a, b, m.ftz)),
         (ScalarType::F32, Precision::Full) => map2_with(level, |a: f32, b: f32, m| math::div_full(a, b, m.ftz)),
         (ScalarType::F32, Precision::Ieee) => map2_with(level, |a: f32, b: f32, m| float32::div(a, b, mode::float(m))),
-        (ScalarType::F64, _) => map2_with(level, |a: f64, b: f64, m| float64::div(a, b, mode::rounding(m))),
+        (ScalarType::F64, _) => map2_with(level, |a: f64, b: f64, m| float64::div(a, b, m.rounding)),
         (ty, _) => for_integer!(ty, T => map2(level, |a: T, b: T| integer::div(a, b)), else return no_such_form(inst)),
     };
     decoder.apply(inst, handler, &[inst.ty; 2], inst.ty)
@@ -372,8 +336,8 @@ pub(super) fn abs(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
         ScalarType::F64 => map1(level, |a: f64| float64::abs(a)),
         ScalarType::F16 => map1_with(level, |a: u16, m| half::abs::<F16>(a, m.ftz)),
         ScalarType::Bf16 => map1_with(level, |a: u16, m| half::abs::<Bf16>(a, m.ftz)),
-        ScalarType::F16x2 => map1_with(level, |a: u32, m| half::map1(a, |a| half::abs::<F16>(a, m.ftz))),
-        ScalarType::Bf16x2 => map1_with(level, |a: u32, m| half::map1(a, |a| half::abs::<Bf16>(a, m.ftz))),
+        ScalarType::F16x2 => map1_with(level, |a: u32, m| half::abs_x2::<F16>(a, m.ftz)),
+        ScalarType::Bf16x2 => map1_with(level, |a: u32, m| half::abs_x2::<Bf16>(a, m.ftz)),
         ty => for_integer!(ty, T => map1(level, |a: T| integer::abs(a)), else return no_such_form(inst)),
     };
     decoder.apply(inst, handler, &[inst.ty], inst.ty)
@@ -386,8 +350,8 @@ pub(super) fn neg(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
         ScalarType::F64 => map1(level, |a: f64| float64::neg(a)),
         ScalarType::F16 => map1_with(level, |a: u16, m| half::neg::<F16>(a, m.ftz)),
         ScalarType::Bf16 => map1_with(level, |a: u16, m| half::neg::<Bf16>(a, m.ftz)),
-        ScalarType::F16x2 => map1_with(level, |a: u32, m| half::map1(a, |a| half::neg::<F16>(a, m.ftz))),
-        ScalarType::Bf16x2 => map1_with(level, |a: u32, m| half::map1(a, |a| half::neg::<Bf16>(a, m.ftz))),
+        ScalarType::F16x2 => map1_with(level, |a: u32, m| half::neg_x2::<F16>(a, m.ftz)),
+        ScalarType::Bf16x2 => map1_with(level, |a: u32, m| half::neg_x2::<Bf16>(a, m.ftz)),
         ScalarType::U16x2 | ScalarType::S16x2 => map1(level, |a: u32| integer::neg_x2(a)),
         ty => for_integer!(ty, T => map1(level, |a: T| integer::neg(a)), else return no_such_form(inst)),
     };
@@ -415,12 +379,8 @@ macro_rules! extremum {
             ScalarType::F64 => map2(level, |a: f64, b: f64| float64::$two(a, b)),
             ScalarType::F16 => map2_with(level, |a: u16, b: u16, m| half::$two::<F16>(a, b, mode::min_max(m))),
             ScalarType::Bf16 => map2_with(level, |a: u16, b: u16, m| half::$two::<Bf16>(a, b, mode::min_max(m))),
-            ScalarType::F16x2 => map2_with(level, |a: u32, b: u32, m| {
-                half::map2(a, b, |a, b| half::$two::<F16>(a, b, mode::min_max(m)))
-            }),
-            ScalarType::Bf16x2 => map2_with(level, |a: u32, b: u32, m| {
-                half::map2(a, b, |a, b| half::$two::<Bf16>(a, b, mode::min_max(m)))
-            }),
+            ScalarType::F16x2 => map2_with(level, |a: u32, b: u32, m| half::$pair::<F16>(a, b, mode::min_max(m))),
+            ScalarType::Bf16x2 => map2_with(level, |a: u32, b: u32, m| half::$pair::<Bf16>(a, b, mode::min_max(m))),
             ScalarType::U16x2 => map2_with(level, |a: u32, b: u32, _| integer::$pair::<u16>(a, b)),
             ScalarType::S16x2 => map2_with(level, |a: u32, b: u32, m| {
                 let value = integer::$pair::<i16>(a, b);
@@ -453,15 +413,8 @@ pub(super) fn copysign(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
     decoder.apply(inst, handler, &[inst.ty; 2], inst.ty)
 }
 
-fn property(modifiers: &warplens_isa::Modifiers) -> float32::FloatProperty {
-    match modifiers.test {
-        Some(TestProperty::Finite) | None => float32::FloatProperty::Finite,
-        Some(TestProperty::Infinite) => float32::FloatProperty::Infinite,
-        Some(TestProperty::Number) => float32::FloatProperty::Number,
-        Some(TestProperty::NotANumber) => float32::FloatProperty::NotANumber,
-        Some(TestProperty::Normal) => float32::FloatProperty::Normal,
-        Some(TestProperty::Subnormal) => float32::FloatProperty::Subnormal,
-    }
+fn property(modifiers: &Modifiers) -> TestProperty {
+    modifiers.test.unwrap_or(TestProperty::Finite)
 }
 
 pub(super) fn testp(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {

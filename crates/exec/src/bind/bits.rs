@@ -3,10 +3,11 @@
 use warplens_ir::Inst;
 use warplens_isa::{PrmtMode, ScalarType, ShiftMode};
 
+use super::predicate::combination;
 use super::{Binding, for_integer, no_such_form};
 use crate::decode::Decoder;
-use crate::raw::{LaneHandler, Level, map1, map2, map3, map3_with, map4, masks};
-use crate::semantics::integer::{self, PermuteMode};
+use crate::raw::{LaneHandler, Level, Source, map1, map2, map3, map3_with, map4, masks};
+use crate::semantics::integer;
 
 /// Binds a bitwise operation of two operands on words, pairs and predicates.
 macro_rules! logic {
@@ -45,11 +46,23 @@ pub(super) fn cnot(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
 }
 
 pub(super) fn lop3(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
-    let handler = map4(decoder.level(), |a: u32, b: u32, c: u32, table: u8| integer::lop3(a, b, c, table));
-    if inst.modifiers.bool_op.is_some() {
-        return no_such_form(inst);
-    }
-    decoder.apply(inst, handler, &[ScalarType::B32; 4], ScalarType::B32)
+    let level = decoder.level();
+    let handler = map4(level, |a: u32, b: u32, c: u32, table: u8| integer::lop3(a, b, c, table));
+    let Some(op) = inst.modifiers.bool_op else {
+        return decoder.apply(inst, handler, &[ScalarType::B32; 4], ScalarType::B32);
+    };
+    let [a, b, c, table, predicate] = &inst.sources[..] else { return no_such_form(inst) };
+    let sources = [a, b, c, table].map(|operand| decoder.read(operand, ScalarType::B32));
+    let predicate = decoder.read(predicate, ScalarType::Pred);
+    // Both results are made before a register is written: the value may go to a source, the truth to the predicate.
+    let (value, truth) = (decoder.temporary(), decoder.temporary_predicate());
+    decoder.lane(handler, value, &sources);
+    decoder.lane(map1(level, |value: u32| value != 0), truth, &[Source::frame(value)]);
+    let destination = decoder.write(inst.destinations.first().copied().flatten(), ScalarType::B32);
+    decoder.lane(map1(level, |value: u32| value), destination, &[Source::frame(value)]);
+    let destination = decoder.write(inst.destinations.get(1).copied().flatten(), ScalarType::Pred);
+    decoder.lane(combination(level, op, false), destination, &[Source::frame(truth), predicate]);
+    Ok(())
 }
 
 pub(super) fn shl(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
@@ -158,19 +171,8 @@ pub(super) fn prmt(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
 }
 
 fn prmt_handler(level: Level, mode: PrmtMode) -> LaneHandler {
-    if mode == PrmtMode::Default {
-        return map3(level, |a: u32, b: u32, c: u32| integer::prmt(a, b, c, PermuteMode::Generic));
+    match mode {
+        PrmtMode::Default => map3(level, |a: u32, b: u32, c: u32| integer::prmt(a, b, c, PrmtMode::Default)),
+        _ => map3_with(level, |a: u32, b: u32, c: u32, m| integer::prmt(a, b, c, m.prmt)),
     }
-    map3_with(level, |a: u32, b: u32, c: u32, m| {
-        let mode = match m.prmt {
-            PrmtMode::Default => PermuteMode::Generic,
-            PrmtMode::F4e => PermuteMode::F4e,
-            PrmtMode::B4e => PermuteMode::B4e,
-            PrmtMode::Rc8 => PermuteMode::Rc8,
-            PrmtMode::Ecl => PermuteMode::Ecl,
-            PrmtMode::Ecr => PermuteMode::Ecr,
-            PrmtMode::Rc16 => PermuteMode::Rc16,
-        };
-        integer::prmt(a, b, c, mode)
-    })
 }

@@ -4,14 +4,14 @@
 //! and operations on narrower registers look at their low bits only.
 
 use warplens_ir::{Inst, Operand};
-use warplens_isa::{Modifiers, ScalarType};
+use warplens_isa::{Modifiers, Rounding, ScalarType};
 
 use super::{Binding, for_integer, mode, no_such_form};
 use crate::decode::Decoder;
 use crate::raw::{LaneHandler, Level, map1, map1_with, map2_with, map3_with};
+use crate::semantics::FloatMods;
 use crate::semantics::convert::{self, PackType, PackedFormat};
 use crate::semantics::half::{Bf16, F16};
-use crate::semantics::{FloatMods, Rounding};
 
 pub(super) fn cvt(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
     if inst.sources.len() >= 2 {
@@ -77,22 +77,22 @@ fn register_form<T: RegisterForm>(value: T) -> T::Register {
 
 fn float_to_int(level: Level, inst: &Inst, from: ScalarType) -> Option<LaneHandler> {
     for_integer!(inst.ty, D => {
-        let towards_zero = inst.modifiers.rounding == warplens_isa::Rounding::Zero && !inst.modifiers.ftz;
+        let towards_zero = inst.modifiers.rounding == Rounding::Zero && !inst.modifiers.ftz;
         match from {
             ScalarType::F32 if towards_zero => {
                 Some(map1(level, |a: f32| register_form(convert::f32_to_int::<D>(a, Rounding::Zero, false))))
             }
             ScalarType::F32 => Some(map1_with(level, |a: f32, m| {
-                register_form(convert::f32_to_int::<D>(a, mode::rounding(m), m.ftz))
+                register_form(convert::f32_to_int::<D>(a, m.rounding, m.ftz))
             })),
             ScalarType::F64 => {
-                Some(map1_with(level, |a: f64, m| register_form(convert::f64_to_int::<D>(a, mode::rounding(m)))))
+                Some(map1_with(level, |a: f64, m| register_form(convert::f64_to_int::<D>(a, m.rounding))))
             }
             ScalarType::F16 => Some(map1_with(level, |a: u16, m| {
-                register_form(convert::half_to_int::<F16, D>(a, mode::rounding(m)))
+                register_form(convert::half_to_int::<F16, D>(a, m.rounding))
             })),
             ScalarType::Bf16 => Some(map1_with(level, |a: u16, m| {
-                register_form(convert::half_to_int::<Bf16, D>(a, mode::rounding(m)))
+                register_form(convert::half_to_int::<Bf16, D>(a, m.rounding))
             })),
             _ => None,
         }
@@ -113,7 +113,7 @@ fn int_to_float(level: Level, inst: &Inst, to: ScalarType) -> Option<LaneHandler
 }
 
 fn integral(modifiers: &Modifiers) -> Option<Rounding> {
-    modifiers.integral.then(|| mode::rounding(modifiers))
+    modifiers.integral.then(|| modifiers.rounding)
 }
 
 fn float_to_float(level: Level, inst: &Inst) -> Option<LaneHandler> {

@@ -1,27 +1,17 @@
-//! Modifiers of the IR as the lane functions take them.
+//! Modifiers of the IR, as many of them as a lane function takes.
 
-use warplens_isa::Modifiers;
+use warplens_isa::{Modifiers, Rounding};
 
 use crate::semantics::convert::NarrowMods;
 use crate::semantics::half::HalfMods;
-use crate::semantics::{FloatMods, MinMaxMods, Rounding};
-
-pub(super) fn rounding(modifiers: &Modifiers) -> Rounding {
-    match modifiers.rounding {
-        warplens_isa::Rounding::Nearest => Rounding::NearestEven,
-        warplens_isa::Rounding::NearestAway => Rounding::NearestAway,
-        warplens_isa::Rounding::Zero => Rounding::Zero,
-        warplens_isa::Rounding::Down => Rounding::Down,
-        warplens_isa::Rounding::Up => Rounding::Up,
-    }
-}
+use crate::semantics::{FloatMods, MinMaxMods};
 
 pub(super) fn float(modifiers: &Modifiers) -> FloatMods {
-    FloatMods { rounding: rounding(modifiers), ftz: modifiers.ftz, sat: modifiers.sat }
+    FloatMods { rounding: modifiers.rounding, ftz: modifiers.ftz, sat: modifiers.sat }
 }
 
 pub(super) fn half(modifiers: &Modifiers) -> HalfMods {
-    HalfMods { ftz: modifiers.ftz, sat: modifiers.sat, relu: modifiers.relu, oob: false }
+    HalfMods { ftz: modifiers.ftz, sat: modifiers.sat, relu: modifiers.relu, oob: modifiers.oob }
 }
 
 pub(super) fn min_max(modifiers: &Modifiers) -> MinMaxMods {
@@ -30,7 +20,7 @@ pub(super) fn min_max(modifiers: &Modifiers) -> MinMaxMods {
 
 pub(super) fn narrow(modifiers: &Modifiers) -> NarrowMods {
     NarrowMods {
-        rounding: rounding(modifiers),
+        rounding: modifiers.rounding,
         ftz: modifiers.ftz,
         sat: modifiers.sat,
         relu: modifiers.relu,
@@ -40,5 +30,5 @@ pub(super) fn narrow(modifiers: &Modifiers) -> NarrowMods {
 
 /// True for round-to-nearest without saturation: the mode that deserves its own vectorised loop.
 pub(super) fn is_plain(modifiers: &Modifiers) -> bool {
-    modifiers.rounding == warplens_isa::Rounding::Nearest && !modifiers.sat && !modifiers.relu
+    modifiers.rounding == Rounding::Nearest && !modifiers.sat && !modifiers.relu
 }

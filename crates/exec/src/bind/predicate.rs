@@ -1,12 +1,13 @@
 //! Comparisons and selections.
 
 use warplens_ir::Inst;
-use warplens_isa::{BoolOp, CompareOp, ScalarType};
+use warplens_isa::{BoolOp, CompareOp, Modifiers, ScalarType};
 
 use super::{Binding, for_integer, no_such_form};
+use crate::code::Wide;
 use crate::decode::Decoder;
 use crate::raw::{LaneHandler, Level, Source, map1, map2, map2_with, map3, map3_with, masks};
-use crate::semantics::compare::{self, CmpOp};
+use crate::semantics::compare;
 use crate::semantics::half::{Bf16, F16};
 
 /// The handler that copies a predicate.
@@ -19,7 +20,7 @@ macro_rules! for_comparison {
     ($compare:expr, $OP:ident => $body:expr, [$($name:ident)*], else $other:expr) => {
         match $compare {
             $(CompareOp::$name => {
-                const $OP: CmpOp = CmpOp::$name;
+                const $OP: CompareOp = CompareOp::$name;
                 $body
             })*
             _ => $other,
@@ -37,10 +38,8 @@ fn comparison(level: Level, inst: &Inst, op: CompareOp) -> Option<LaneHandler> {
         }, [Eq Ne Lt Le Gt Ge Equ Neu Ltu Leu Gtu Geu Num Nan], else return None),
         ScalarType::F64 => for_comparison!(op, OP => map2(level, |a: f64, b: f64| compare::float64(OP, a, b)),
             [Eq Ne Lt Le Gt Ge Equ Neu Ltu Leu Gtu Geu Num Nan], else return None),
-        ScalarType::F16 => map2_with(level, |a: u16, b: u16, m| compare::half::<F16>(operator(m.compare), a, b, m.ftz)),
-        ScalarType::Bf16 => {
-            map2_with(level, |a: u16, b: u16, m| compare::half::<Bf16>(operator(m.compare), a, b, m.ftz))
-        }
+        ScalarType::F16 => map2_with(level, |a: u16, b: u16, m| compare::half::<F16>(operator(m), a, b, m.ftz)),
+        ScalarType::Bf16 => map2_with(level, |a: u16, b: u16, m| compare::half::<Bf16>(operator(m), a, b, m.ftz)),
         ty => for_integer!(unsigned_if(ty, op), T => for_comparison!(op,
             OP => map2(level, |a: T, b: T| compare::integer::<T>(OP, a, b)),
             [Eq Ne Lt Le Gt Ge Lo Ls Hi Hs], else return None), else return None),
@@ -57,27 +56,9 @@ fn unsigned_if(ty: ScalarType, op: CompareOp) -> ScalarType {
     }
 }
 
-fn operator(compare: Option<CompareOp>) -> CmpOp {
-    match compare {
-        Some(CompareOp::Eq) | None => CmpOp::Eq,
-        Some(CompareOp::Ne) => CmpOp::Ne,
-        Some(CompareOp::Lt) => CmpOp::Lt,
-        Some(CompareOp::Le) => CmpOp::Le,
-        Some(CompareOp::Gt) => CmpOp::Gt,
-        Some(CompareOp::Ge) => CmpOp::Ge,
-        Some(CompareOp::Lo) => CmpOp::Lo,
-        Some(CompareOp::Ls) => CmpOp::Ls,
-        Some(CompareOp::Hi) => CmpOp::Hi,
-        Some(CompareOp::Hs) => CmpOp::Hs,
-        Some(CompareOp::Equ) => CmpOp::Equ,
-        Some(CompareOp::Neu) => CmpOp::Neu,
-        Some(CompareOp::Ltu) => CmpOp::Ltu,
-        Some(CompareOp::Leu) => CmpOp::Leu,
-        Some(CompareOp::Gtu) => CmpOp::Gtu,
-        Some(CompareOp::Geu) => CmpOp::Geu,
-        Some(CompareOp::Num) => CmpOp::Num,
-        Some(CompareOp::Nan) => CmpOp::Nan,
-    }
+/// The comparison; operations that compare always have one.
+fn operator(modifiers: &Modifiers) -> CompareOp {
+    modifiers.compare.unwrap_or(CompareOp::Eq)
 }
 
 /// Emits the comparison of the first two sources into a temporary or the given predicate.
@@ -90,7 +71,7 @@ fn compare_into(decoder: &mut Decoder<'_>, inst: &Inst, destination: u32) -> Bin
 }
 
 /// The handler that combines a comparison with a predicate, or the complement of the comparison.
-fn combination(level: Level, op: BoolOp, complement: bool) -> LaneHandler {
+pub(super) fn combination(level: Level, op: BoolOp, complement: bool) -> LaneHandler {
     match (op, complement) {
         (BoolOp::And, false) => masks(level, |a, b| a & b),
         (BoolOp::Or, false) => masks(level, |a, b| a | b),
@@ -138,13 +119,13 @@ fn setp_pair(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
     let level = decoder.level();
     let handlers = if inst.source_ty == ScalarType::F16x2 {
         [
-            map2_with(level, |a: u32, b: u32, m| compare::half_x2::<F16>(operator(m.compare), a, b, m.ftz)[0]),
-            map2_with(level, |a: u32, b: u32, m| compare::half_x2::<F16>(operator(m.compare), a, b, m.ftz)[1]),
+            map2_with(level, |a: u32, b: u32, m| compare::half_x2::<F16>(operator(m), a, b, m.ftz)[0]),
+            map2_with(level, |a: u32, b: u32, m| compare::half_x2::<F16>(operator(m), a, b, m.ftz)[1]),
         ]
     } else {
         [
-            map2_with(level, |a: u32, b: u32, m| compare::half_x2::<Bf16>(operator(m.compare), a, b, m.ftz)[0]),
-            map2_with(level, |a: u32, b: u32, m| compare::half_x2::<Bf16>(operator(m.compare), a, b, m.ftz)[1]),
+            map2_with(level, |a: u32, b: u32, m| compare::half_x2::<Bf16>(operator(m), a, b, m.ftz)[0]),
+            map2_with(level, |a: u32, b: u32, m| compare::half_x2::<Bf16>(operator(m), a, b, m.ftz)[1]),
         ]
     };
     let [a, b, ..] = &inst.sources[..] else { return no_such_form(inst) };
@@ -192,32 +173,50 @@ pub(super) fn set(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
     Ok(())
 }
 
-/// Packed comparison into a packed result: 1.0 or 0.0 per half, or all ones or zeros for an integer result.
+/// Packed comparison into a packed result: 1.0 or 0.0 per half, or all ones or zeros for an integer result. A predicate
+/// operand is combined with the answers of both halves.
 fn set_pair(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
-    if inst.modifiers.bool_op.is_some() {
-        return no_such_form(inst);
-    }
+    let [a, b, ..] = &inst.sources[..] else { return no_such_form(inst) };
     let level = decoder.level();
-    let handler = match (inst.source_ty, inst.ty) {
-        (ScalarType::F16x2, ScalarType::F16x2) => map2_with(level, |a: u32, b: u32, m| {
-            packed(compare::half_x2::<F16>(operator(m.compare), a, b, m.ftz), compare::set_half::<F16>(true))
-        }),
-        (ScalarType::Bf16x2, ScalarType::Bf16x2) => map2_with(level, |a: u32, b: u32, m| {
-            packed(compare::half_x2::<Bf16>(operator(m.compare), a, b, m.ftz), compare::set_half::<Bf16>(true))
-        }),
-        (ScalarType::F16x2, _) => map2_with(level, |a: u32, b: u32, m| {
-            packed(compare::half_x2::<F16>(operator(m.compare), a, b, m.ftz), 0xffff)
-        }),
-        _ => map2_with(level, |a: u32, b: u32, m| {
-            packed(compare::half_x2::<Bf16>(operator(m.compare), a, b, m.ftz), 0xffff)
-        }),
+    let mut sources = vec![decoder.read(a, inst.source_ty), decoder.read(b, inst.source_ty)];
+    if inst.modifiers.bool_op.is_some() {
+        let Some(operand) = inst.sources.get(2) else { return no_such_form(inst) };
+        sources.push(decoder.read(operand, ScalarType::Pred));
+    } else {
+        sources.push(Source::pool(0));
+    }
+    let handler = if inst.source_ty == ScalarType::F16x2 {
+        map3_with(level, |a: u32, b: u32, c: bool, m| combined(m, compare::half_x2::<F16>(operator(m), a, b, m.ftz), c))
+    } else {
+        map3_with(level, |a: u32, b: u32, c: bool, m| {
+            combined(m, compare::half_x2::<Bf16>(operator(m), a, b, m.ftz), c)
+        })
     };
-    decoder.apply(inst, handler, &[inst.source_ty; 2], inst.ty)
+    let truths = decoder.temporary();
+    decoder.lane(handler, truths, &sources);
+    let one = match inst.ty {
+        ScalarType::F16x2 => compare::set_half::<F16>(true),
+        ScalarType::Bf16x2 => compare::set_half::<Bf16>(true),
+        _ => u16::MAX,
+    };
+    let one = decoder.constant(u64::from(one) * 0x1_0001, Wide::No);
+    let destination = decoder.write(inst.destinations.first().copied().flatten(), inst.ty);
+    decoder.lane(map2(level, |truths: u32, one: u32| truths & one), destination, &[Source::frame(truths), one]);
+    Ok(())
 }
 
-fn packed([low, high]: [bool; 2], one: u16) -> u32 {
-    let half = |truth| if truth { u32::from(one) } else { 0 };
-    half(low) | half(high) << 16
+/// The answers of both halves as masks of 16 bits, after the combination with a predicate.
+fn combined(modifiers: &Modifiers, answers: [bool; 2], predicate: bool) -> u32 {
+    let half = |answer: bool| {
+        let truth = match modifiers.bool_op {
+            None => answer,
+            Some(BoolOp::And) => answer & predicate,
+            Some(BoolOp::Or) => answer | predicate,
+            Some(BoolOp::Xor) => answer ^ predicate,
+        };
+        if truth { 0xffff } else { 0 }
+    };
+    half(answers[0]) | half(answers[1]) << 16
 }
 
 pub(super) fn selp(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {

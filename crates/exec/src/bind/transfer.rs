@@ -97,7 +97,7 @@ fn operation(inst: &Inst, base: Base, offset: i64) -> MemoryOperation {
 
 pub(super) fn atom(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
     let Some(op) = inst.modifiers.atomic else { return no_such_form(inst) };
-    if inst.ty.bits() > 64 || !crate::atomic::is_defined(op, inst.ty) {
+    if inst.ty.bits() > 64 || !crate::semantics::atomic::is_defined(op, inst.ty) {
         return no_such_form(inst);
     }
     let mut operation = memory_operation(decoder, inst)?;

@@ -97,10 +97,15 @@ impl Device {
             }
             bytes[start..start + width].copy_from_slice(&value.to_le_bytes()[..width]);
         };
+        let address = |target: VariableId, offset: i64, generic: bool| {
+            let base = if generic { self.windows.base(module.variables[target].space) } else { 0 };
+            (self.variables[target] + base).wrapping_add_signed(offset)
+        };
         for &(at, width, target, offset, generic) in &initializer.addresses {
-            let space = module.variables[target].space;
-            let base = if generic { self.windows.base(space) } else { 0 };
-            put(at, width, (self.variables[target] + base).wrapping_add_signed(offset));
+            put(at, width, address(target, offset, generic));
+        }
+        for &(at, byte, target, offset, generic) in &initializer.address_bytes {
+            put(at, 1, address(target, offset, generic) >> (8 * byte));
         }
         for &(at, width, function) in &initializer.functions {
             put(at, width, function_address(function));

@@ -1,123 +1,70 @@
 //! Comparisons: `set setp slct selp` and the operators they share.
 
-use super::Rounding;
+use warplens_isa::{CompareOp, Rounding};
+
 use super::half::Half;
 use super::round::flush_if;
-
-/// A comparison operator.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
-pub enum CmpOp {
-    Eq,
-    Ne,
-    Lt,
-    Le,
-    Gt,
-    Ge,
-    /// Unsigned lower.
-    Lo,
-    /// Unsigned lower or same.
-    Ls,
-    /// Unsigned higher.
-    Hi,
-    /// Unsigned higher or same.
-    Hs,
-    /// Equal or unordered.
-    Equ,
-    /// Not equal or unordered.
-    Neu,
-    /// Less or unordered.
-    Ltu,
-    /// Less, equal or unordered.
-    Leu,
-    /// Greater or unordered.
-    Gtu,
-    /// Greater, equal or unordered.
-    Geu,
-    /// Neither is NaN.
-    Num,
-    /// At least one is NaN.
-    Nan,
-}
-
-/// How a comparison result is combined with a predicate operand.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
-pub enum BoolOp {
-    And,
-    Or,
-    Xor,
-}
-
-impl BoolOp {
-    #[inline(always)]
-    pub fn combine(self, a: bool, b: bool) -> bool {
-        match self {
-            Self::And => a & b,
-            Self::Or => a | b,
-            Self::Xor => a ^ b,
-        }
-    }
-}
 
 /// Compares integers in the order of their type; `lo ls hi hs` are the unsigned names of `lt le gt ge`. Operators that
 /// ask about NaN do not exist for integers: their ordered part answers.
 #[inline(always)]
-pub fn integer<T: Ord>(op: CmpOp, a: T, b: T) -> bool {
+pub fn integer<T: Ord>(op: CompareOp, a: T, b: T) -> bool {
     match op {
-        CmpOp::Eq | CmpOp::Equ => a == b,
-        CmpOp::Ne | CmpOp::Neu => a != b,
-        CmpOp::Lt | CmpOp::Lo | CmpOp::Ltu => a < b,
-        CmpOp::Le | CmpOp::Ls | CmpOp::Leu => a <= b,
-        CmpOp::Gt | CmpOp::Hi | CmpOp::Gtu => a > b,
-        CmpOp::Ge | CmpOp::Hs | CmpOp::Geu => a >= b,
-        CmpOp::Num => true,
-        CmpOp::Nan => false,
+        CompareOp::Eq | CompareOp::Equ => a == b,
+        CompareOp::Ne | CompareOp::Neu => a != b,
+        CompareOp::Lt | CompareOp::Lo | CompareOp::Ltu => a < b,
+        CompareOp::Le | CompareOp::Ls | CompareOp::Leu => a <= b,
+        CompareOp::Gt | CompareOp::Hi | CompareOp::Gtu => a > b,
+        CompareOp::Ge | CompareOp::Hs | CompareOp::Geu => a >= b,
+        CompareOp::Num => true,
+        CompareOp::Nan => false,
     }
 }
 
 #[inline(always)]
-fn ordered_or_not<T: PartialOrd>(op: CmpOp, a: T, b: T, unordered: bool) -> bool {
+fn ordered_or_not<T: PartialOrd>(op: CompareOp, a: T, b: T, unordered: bool) -> bool {
     match op {
-        CmpOp::Eq => a == b,
+        CompareOp::Eq => a == b,
         // Ordered: false if either is NaN.
-        CmpOp::Ne => a != b && !unordered,
-        CmpOp::Lt | CmpOp::Lo => a < b,
-        CmpOp::Le | CmpOp::Ls => a <= b,
-        CmpOp::Gt | CmpOp::Hi => a > b,
-        CmpOp::Ge | CmpOp::Hs => a >= b,
-        CmpOp::Equ => a == b || unordered,
-        CmpOp::Neu => a != b,
-        CmpOp::Ltu => a < b || unordered,
-        CmpOp::Leu => a <= b || unordered,
-        CmpOp::Gtu => a > b || unordered,
-        CmpOp::Geu => a >= b || unordered,
-        CmpOp::Num => !unordered,
-        CmpOp::Nan => unordered,
+        CompareOp::Ne => a != b && !unordered,
+        CompareOp::Lt | CompareOp::Lo => a < b,
+        CompareOp::Le | CompareOp::Ls => a <= b,
+        CompareOp::Gt | CompareOp::Hi => a > b,
+        CompareOp::Ge | CompareOp::Hs => a >= b,
+        CompareOp::Equ => a == b || unordered,
+        CompareOp::Neu => a != b,
+        CompareOp::Ltu => a < b || unordered,
+        CompareOp::Leu => a <= b || unordered,
+        CompareOp::Gtu => a > b || unordered,
+        CompareOp::Geu => a >= b || unordered,
+        CompareOp::Num => !unordered,
+        CompareOp::Nan => unordered,
     }
 }
 
 /// Compares f32; with `.ftz`, subnormals count as zeros.
 #[inline(always)]
-pub fn float32(op: CmpOp, a: f32, b: f32, ftz: bool) -> bool {
+pub fn float32(op: CompareOp, a: f32, b: f32, ftz: bool) -> bool {
     let (a, b) = (flush_if(a, ftz), flush_if(b, ftz));
     ordered_or_not(op, a, b, a.is_nan() || b.is_nan())
 }
 
 /// Compares f64.
 #[inline(always)]
-pub fn float64(op: CmpOp, a: f64, b: f64) -> bool {
+pub fn float64(op: CompareOp, a: f64, b: f64) -> bool {
     ordered_or_not(op, a, b, a.is_nan() || b.is_nan())
 }
 
 /// Compares f16 or bf16; with `.ftz`, subnormals count as zeros.
 #[inline(always)]
-pub fn half<H: Half>(op: CmpOp, a: u16, b: u16, ftz: bool) -> bool {
+pub fn half<H: Half>(op: CompareOp, a: u16, b: u16, ftz: bool) -> bool {
     let (a, b) = (H::widen(H::flush_if(a, ftz)), H::widen(H::flush_if(b, ftz)));
     ordered_or_not(op, a, b, a.is_nan() || b.is_nan())
 }
 
 /// Compares both halves of packed pairs: the answers for element 0 and element 1.
 #[inline(always)]
-pub fn half_x2<H: Half>(op: CmpOp, a: u32, b: u32, ftz: bool) -> [bool; 2] {
+pub fn half_x2<H: Half>(op: CompareOp, a: u32, b: u32, ftz: bool) -> [bool; 2] {
     [half::<H>(op, a as u16, b as u16, ftz), half::<H>(op, (a >> 16) as u16, (b >> 16) as u16, ftz)]
 }
 
@@ -136,7 +83,7 @@ pub fn set_f32(truth: bool) -> f32 {
 /// The result of `set` with an f16 or bf16 destination, or of one half of a packed one: 1 or +0.
 #[inline(always)]
 pub fn set_half<H: Half>(truth: bool) -> u16 {
-    if truth { H::narrow(1.0, Rounding::NearestEven) } else { 0 }
+    if truth { H::narrow(1.0, Rounding::Nearest) } else { 0 }
 }
 
 /// The result of `set` with a 16-bit integer destination: all ones or zero.

@@ -4,10 +4,12 @@
 //! suffixes of the instruction. `.ftz` concerns the f32 side of a conversion only. Narrow formats without
 //! arithmetic of their own (tf32, fp8, fp6, fp4, ue8m0) go through [`round::Format`].
 
+use warplens_isa::Rounding;
+
 use super::half::{self, Bf16, Half};
 use super::integer::Int;
 use super::round::{self, Format, NAN_F16, NAN_F32, Overflow, canonical_f32, flush_if, saturate_f32, saturate_f64};
-use super::{FloatMods, Rounding, float32, soft};
+use super::{FloatMods, float32, soft};
 
 /// Integer to integer: the low bits, or with `.sat` the nearest value of the destination's range. Where the register
 /// is wider than the destination type, the caller extends the result by the type's sign.
@@ -31,7 +33,7 @@ fn magnitude<S: Int>(x: S) -> (bool, u64) {
 #[inline(always)]
 pub fn int_to_f32<S: Int>(x: S, mods: FloatMods) -> f32 {
     let result = match mods.rounding {
-        Rounding::NearestEven => x.to_f32(),
+        Rounding::Nearest => x.to_f32(),
         rounding => {
             let (negative, magnitude) = magnitude(x);
             round::to_f32(soft::integer_to_odd(negative, magnitude), rounding)
@@ -44,7 +46,7 @@ pub fn int_to_f32<S: Int>(x: S, mods: FloatMods) -> f32 {
 #[inline(always)]
 pub fn int_to_f64<S: Int>(x: S, mods: FloatMods) -> f64 {
     let result = match mods.rounding {
-        Rounding::NearestEven => x.to_f64(),
+        Rounding::Nearest => x.to_f64(),
         rounding => {
             let (negative, magnitude) = magnitude(x);
             soft::from_integer(negative, magnitude, rounding)
@@ -64,7 +66,7 @@ pub fn int_to_half<S: Int, H: Half>(x: S, mods: FloatMods) -> u16 {
 #[inline(always)]
 pub fn integral_f32(x: f32, rounding: Rounding) -> f32 {
     match rounding {
-        Rounding::NearestEven => x.round_ties_even(),
+        Rounding::Nearest => x.round_ties_even(),
         Rounding::NearestAway => x.round(),
         Rounding::Zero => x.trunc(),
         Rounding::Down => x.floor(),
@@ -76,7 +78,7 @@ pub fn integral_f32(x: f32, rounding: Rounding) -> f32 {
 #[inline(always)]
 pub fn integral_f64(x: f64, rounding: Rounding) -> f64 {
     match rounding {
-        Rounding::NearestEven => x.round_ties_even(),
+        Rounding::Nearest => x.round_ties_even(),
         Rounding::NearestAway => x.round(),
         Rounding::Zero => x.trunc(),
         Rounding::Down => x.floor(),
@@ -143,7 +145,7 @@ pub fn f64_to_f64(x: f64, integral: Option<Rounding>, sat: bool) -> f64 {
 pub fn half_to_half<H: Half>(x: u16, integral: Option<Rounding>, sat: bool) -> u16 {
     let wide = H::widen(x);
     let result = integral.map_or(wide, |rounding| integral_f32(wide, rounding));
-    H::narrow(if sat { saturate_f32(result) } else { result }, Rounding::NearestEven)
+    H::narrow(if sat { saturate_f32(result) } else { result }, Rounding::Nearest)
 }
 
 /// f32 to f64, exact. A NaN keeps its sign and payload and becomes quiet.
@@ -191,7 +193,7 @@ pub struct NarrowMods {
 
 impl NarrowMods {
     /// To nearest even, nothing else.
-    pub const RN: Self = Self::new(Rounding::NearestEven);
+    pub const RN: Self = Self::new(Rounding::Nearest);
 
     pub const fn new(rounding: Rounding) -> Self {
         Self { rounding, ftz: false, sat: false, relu: false, satfinite: false }
@@ -214,7 +216,7 @@ impl From<FloatMods> for NarrowMods {
 #[inline(always)]
 fn narrow<H: Half>(x: f64, mods: NarrowMods) -> u16 {
     let x = if mods.sat { saturate_f64(x) } else { x };
-    let result = if mods.rounding == Rounding::NearestEven && !mods.satfinite {
+    let result = if mods.rounding == Rounding::Nearest && !mods.satfinite {
         H::narrow_odd(x)
     } else {
         round::to_format(x, mods.rounding, H::FORMAT, mods.overflow()) as u16
@@ -226,11 +228,11 @@ fn narrow<H: Half>(x: f64, mods: NarrowMods) -> u16 {
 #[inline(always)]
 pub fn f32_to_half<H: Half>(x: f32, mods: NarrowMods) -> u16 {
     let x = flush_if(x, mods.ftz);
-    let simple = mods.rounding == Rounding::NearestEven && !mods.sat && !mods.satfinite;
+    let simple = mods.rounding == Rounding::Nearest && !mods.sat && !mods.satfinite;
     if !simple {
         return narrow::<H>(f64::from(x), mods);
     }
-    let result = H::narrow(x, Rounding::NearestEven);
+    let result = H::narrow(x, Rounding::Nearest);
     if mods.relu { half::relu::<H>(result) } else { result }
 }
 
@@ -260,7 +262,7 @@ pub fn f32_to_tf32(x: f32, mods: NarrowMods) -> u32 {
     let bits = x.to_bits();
     // A carry out of the fraction moves the exponent, at most to infinity; infinity itself has nothing to carry.
     let rounded = match mods.rounding {
-        Rounding::NearestEven => bits.wrapping_add(0xfff + ((bits >> 13) & 1)) & KEPT,
+        Rounding::Nearest => bits.wrapping_add(0xfff + ((bits >> 13) & 1)) & KEPT,
         Rounding::NearestAway => bits.wrapping_add(0x1000) & KEPT,
         Rounding::Zero => bits & KEPT,
         rounding => round::to_format(f64::from(x), rounding, Format::TF32, Overflow::Infinity) << 13,
@@ -307,7 +309,7 @@ impl PackedFormat {
 pub fn f32_to_packed(a: f32, b: f32, format: PackedFormat, relu: bool) -> u16 {
     let convert = |x: f32| {
         let x = if relu && x <= 0.0 { 0.0 } else { x };
-        round::to_format(f64::from(x), Rounding::NearestEven, format.format(), Overflow::Finite)
+        round::to_format(f64::from(x), Rounding::Nearest, format.format(), Overflow::Finite)
     };
     (convert(a) << format.stride() | convert(b)) as u16
 }
@@ -324,7 +326,7 @@ pub fn packed_to_half_x2<H: Half>(pair: u16, format: PackedFormat, relu: bool) -
     let convert = |bits: u16| {
         let mask = format.format().sign() * 2 - 1;
         let wide = round::from_format(u32::from(bits) & mask, format.format());
-        let result = H::narrow(wide as f32, Rounding::NearestEven);
+        let result = H::narrow(wide as f32, Rounding::Nearest);
         u32::from(if relu { half::relu::<H>(result) } else { result })
     };
     convert(pair >> format.stride()) << 16 | convert(pair)
@@ -345,7 +347,7 @@ fn to_ue8m0(x: f32, rounding: Rounding, satfinite: bool) -> u16 {
     let up = match rounding {
         Rounding::Zero | Rounding::Down => false,
         Rounding::Up => fraction > power,
-        Rounding::NearestEven | Rounding::NearestAway => fraction >= middle,
+        Rounding::Nearest | Rounding::NearestAway => fraction >= middle,
     };
     let power = exponent + u16::from(up);
     if power < 0xff {

@@ -4,10 +4,12 @@
 //! With `.ftz`, subnormal inputs count as zeros of their sign and a result that is subnormal after rounding becomes
 //! one. The approximate instructions live in [`super::math`].
 
+use warplens_isa::{Rounding, TestProperty};
+
 use super::round::{
     self, add_to_odd, canonical_f32, div_to_odd, flush_f32, flush_if, saturate_f32, signed_zero_sum, sqrt_to_odd,
 };
-use super::{FloatMods, MinMaxMods, Rounding};
+use super::{FloatMods, MinMaxMods};
 
 /// 2^32: a result times this is normal in f32 whenever the result itself can be subnormal.
 const SCALE: f32 = 4294967296.0;
@@ -38,7 +40,7 @@ pub(crate) fn finish_wide(wide: f64, mods: FloatMods) -> f32 {
 #[inline(always)]
 pub fn add(a: f32, b: f32, mods: FloatMods) -> f32 {
     let (a, b) = (flush_if(a, mods.ftz), flush_if(b, mods.ftz));
-    if mods.rounding == Rounding::NearestEven {
+    if mods.rounding == Rounding::Nearest {
         // A sum below the normal range is exact.
         let sum = a + b;
         return finish(sum, sum.abs() < f32::MIN_POSITIVE, mods);
@@ -61,7 +63,7 @@ pub fn sub(a: f32, b: f32, mods: FloatMods) -> f32 {
 #[inline(always)]
 pub fn mul(a: f32, b: f32, mods: FloatMods) -> f32 {
     let (a, b) = (flush_if(a, mods.ftz), flush_if(b, mods.ftz));
-    if mods.rounding == Rounding::NearestEven {
+    if mods.rounding == Rounding::Nearest {
         return finish(a * b, is_tiny(a * SCALE * b), mods);
     }
     // The product of two 24-bit significands is exact in f64.
@@ -72,7 +74,7 @@ pub fn mul(a: f32, b: f32, mods: FloatMods) -> f32 {
 #[inline(always)]
 pub fn fma(a: f32, b: f32, c: f32, mods: FloatMods) -> f32 {
     let (a, b, c) = (flush_if(a, mods.ftz), flush_if(b, mods.ftz), flush_if(c, mods.ftz));
-    if mods.rounding == Rounding::NearestEven {
+    if mods.rounding == Rounding::Nearest {
         let scaled = if mods.ftz { (a * SCALE).mul_add(b, c * SCALE) } else { 0.0 };
         return finish(a.mul_add(b, c), is_tiny(scaled), mods);
     }
@@ -83,7 +85,7 @@ pub fn fma(a: f32, b: f32, c: f32, mods: FloatMods) -> f32 {
 #[inline(always)]
 pub fn div(a: f32, b: f32, mods: FloatMods) -> f32 {
     let (a, b) = (flush_if(a, mods.ftz), flush_if(b, mods.ftz));
-    if mods.rounding == Rounding::NearestEven {
+    if mods.rounding == Rounding::Nearest {
         let scaled = if mods.ftz { a * SCALE / b } else { 0.0 };
         return finish(a / b, is_tiny(scaled), mods);
     }
@@ -100,7 +102,7 @@ pub fn rcp(a: f32, mods: FloatMods) -> f32 {
 #[inline(always)]
 pub fn sqrt(a: f32, mods: FloatMods) -> f32 {
     let a = flush_if(a, mods.ftz);
-    if mods.rounding == Rounding::NearestEven {
+    if mods.rounding == Rounding::Nearest {
         return finish(a.sqrt(), false, mods);
     }
     finish_wide(sqrt_to_odd(f64::from(a)), mods)
@@ -205,26 +207,15 @@ pub fn copysign(a: f32, b: f32) -> f32 {
     b.copysign(a)
 }
 
-/// What `testp` asks of a number.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
-pub enum FloatProperty {
-    Finite,
-    Infinite,
-    Number,
-    NotANumber,
-    Normal,
-    Subnormal,
-}
-
 /// `testp.f32`; zeros count as normal numbers.
 #[inline(always)]
-pub fn testp(a: f32, property: FloatProperty) -> bool {
+pub fn testp(a: f32, property: TestProperty) -> bool {
     match property {
-        FloatProperty::Finite => a.is_finite(),
-        FloatProperty::Infinite => a.is_infinite(),
-        FloatProperty::Number => !a.is_nan(),
-        FloatProperty::NotANumber => a.is_nan(),
-        FloatProperty::Normal => a.is_normal() || a == 0.0,
-        FloatProperty::Subnormal => a.is_subnormal(),
+        TestProperty::Finite => a.is_finite(),
+        TestProperty::Infinite => a.is_infinite(),
+        TestProperty::Number => !a.is_nan(),
+        TestProperty::NotANumber => a.is_nan(),
+        TestProperty::Normal => a.is_normal() || a == 0.0,
+        TestProperty::Subnormal => a.is_subnormal(),
     }
 }

@@ -4,8 +4,9 @@
 //! Results are correctly rounded in every mode and subnormals are kept. A NaN result is always
 //! [`NAN_F64`]; the instruction set leaves it open.
 
-use super::float32::FloatProperty;
-use super::{Rounding, soft};
+use warplens_isa::{Rounding, TestProperty};
+
+use super::soft;
 
 /// The NaN that f64 instructions produce here: the one that CUDA's headers name `CUDART_NAN`.
 pub const NAN_F64: u64 = 0xfff8_0000_0000_0000;
@@ -20,7 +21,7 @@ pub fn canonical(x: f64) -> f64 {
 #[inline(always)]
 pub fn add(a: f64, b: f64, rounding: Rounding) -> f64 {
     canonical(match rounding {
-        Rounding::NearestEven => a + b,
+        Rounding::Nearest => a + b,
         rounding => soft::fma(a, 1.0, b, rounding),
     })
 }
@@ -35,7 +36,7 @@ pub fn sub(a: f64, b: f64, rounding: Rounding) -> f64 {
 #[inline(always)]
 pub fn mul(a: f64, b: f64, rounding: Rounding) -> f64 {
     canonical(match rounding {
-        Rounding::NearestEven => a * b,
+        Rounding::Nearest => a * b,
         rounding => soft::mul(a, b, rounding),
     })
 }
@@ -44,7 +45,7 @@ pub fn mul(a: f64, b: f64, rounding: Rounding) -> f64 {
 #[inline(always)]
 pub fn fma(a: f64, b: f64, c: f64, rounding: Rounding) -> f64 {
     canonical(match rounding {
-        Rounding::NearestEven => a.mul_add(b, c),
+        Rounding::Nearest => a.mul_add(b, c),
         rounding => soft::fma(a, b, c, rounding),
     })
 }
@@ -53,7 +54,7 @@ pub fn fma(a: f64, b: f64, c: f64, rounding: Rounding) -> f64 {
 #[inline(always)]
 pub fn div(a: f64, b: f64, rounding: Rounding) -> f64 {
     canonical(match rounding {
-        Rounding::NearestEven => a / b,
+        Rounding::Nearest => a / b,
         rounding => soft::div(a, b, rounding),
     })
 }
@@ -68,7 +69,7 @@ pub fn rcp(a: f64, rounding: Rounding) -> f64 {
 #[inline(always)]
 pub fn sqrt(a: f64, rounding: Rounding) -> f64 {
     canonical(match rounding {
-        Rounding::NearestEven => a.sqrt(),
+        Rounding::Nearest => a.sqrt(),
         rounding => soft::sqrt(a, rounding),
     })
 }
@@ -142,13 +143,13 @@ pub fn copysign(a: f64, b: f64) -> f64 {
 
 /// `testp.f64`; zeros count as normal numbers.
 #[inline(always)]
-pub fn testp(a: f64, property: FloatProperty) -> bool {
+pub fn testp(a: f64, property: TestProperty) -> bool {
     match property {
-        FloatProperty::Finite => a.is_finite(),
-        FloatProperty::Infinite => a.is_infinite(),
-        FloatProperty::Number => !a.is_nan(),
-        FloatProperty::NotANumber => a.is_nan(),
-        FloatProperty::Normal => a.is_normal() || a == 0.0,
-        FloatProperty::Subnormal => a.is_subnormal(),
+        TestProperty::Finite => a.is_finite(),
+        TestProperty::Infinite => a.is_infinite(),
+        TestProperty::Number => !a.is_nan(),
+        TestProperty::NotANumber => a.is_nan(),
+        TestProperty::Normal => a.is_normal() || a == 0.0,
+        TestProperty::Subnormal => a.is_subnormal(),
     }
 }

@@ -9,8 +9,10 @@
 //! a subnormal intermediate product would be rounded twice, so its products are made in f64. The fused multiply-add
 //! sums in f32 (f16) or f64 (bf16) rounded to odd.
 
+use warplens_isa::Rounding;
+
+use super::MinMaxMods;
 use super::round::{self, Format, NAN_F16, add_to_odd};
-use super::{MinMaxMods, Rounding};
 
 /// Modifiers of f16 and bf16 arithmetic, which always rounds to nearest even.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, Default)]
@@ -90,7 +92,7 @@ impl Half for F16 {
     #[inline(always)]
     fn narrow(x: f32, rounding: Rounding) -> u16 {
         match rounding {
-            Rounding::NearestEven => narrow_f16_nearest(x),
+            Rounding::Nearest => narrow_f16_nearest(x),
             _ => round::to_format(f64::from(x), rounding, Format::F16, round::Overflow::Infinity) as u16,
         }
     }
@@ -136,7 +138,7 @@ impl Half for Bf16 {
     #[inline(always)]
     fn narrow(x: f32, rounding: Rounding) -> u16 {
         match rounding {
-            Rounding::NearestEven => {
+            Rounding::Nearest => {
                 let bits = x.to_bits();
                 let rounded = (bits.wrapping_add(0x7fff + ((bits >> 16) & 1)) >> 16) as u16;
                 if x.is_nan() { NAN_F16 } else { rounded }
@@ -147,7 +149,7 @@ impl Half for Bf16 {
 
     #[inline(always)]
     fn narrow_odd(x: f64) -> u16 {
-        Self::narrow(f64_to_f32_odd(x), Rounding::NearestEven)
+        Self::narrow(f64_to_f32_odd(x), Rounding::Nearest)
     }
 
     #[inline(always)]
@@ -195,8 +197,7 @@ fn narrow_f16_nearest(x: f32) -> u16 {
 #[inline(always)]
 fn finish<H: Half>(result: u16, wide: f64, mods: HalfMods) -> u16 {
     let result = if mods.ftz && wide.abs() < H::TINY { result & 0x8000 } else { result };
-    let result =
-        if mods.sat { H::narrow(round::saturate_f32(H::widen(result)), Rounding::NearestEven) } else { result };
+    let result = if mods.sat { H::narrow(round::saturate_f32(H::widen(result)), Rounding::Nearest) } else { result };
     if mods.relu { relu::<H>(result) } else { result }
 }
 
@@ -216,7 +217,7 @@ pub fn relu<H: Half>(bits: u16) -> u16 {
 #[inline(always)]
 pub fn add<H: Half>(a: u16, b: u16, mods: HalfMods) -> u16 {
     let sum = H::widen(H::flush_if(a, mods.ftz)) + H::widen(H::flush_if(b, mods.ftz));
-    finish::<H>(H::narrow(sum, Rounding::NearestEven), f64::from(sum), mods)
+    finish::<H>(H::narrow(sum, Rounding::Nearest), f64::from(sum), mods)
 }
 
 /// a - b
@@ -309,13 +310,6 @@ pub fn map1(a: u32, f: impl Fn(u16) -> u16) -> u32 {
 pub fn map2(a: u32, b: u32, f: impl Fn(u16, u16) -> u16) -> u32 {
     let ((a0, a1), (b0, b1)) = (unpack(a), unpack(b));
     pack(f(a0, b0), f(a1, b1))
-}
-
-/// Applies a function of three elements to both elements of packed pairs, like [`map1`].
-#[inline(always)]
-pub fn map3(a: u32, b: u32, c: u32, f: impl Fn(u16, u16, u16) -> u16) -> u32 {
-    let ((a0, a1), (b0, b1), (c0, c1)) = (unpack(a), unpack(b), unpack(c));
-    pack(f(a0, b0, c0), f(a1, b1, c1))
 }
 
 macro_rules! packed {

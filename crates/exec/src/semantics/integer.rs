@@ -1,7 +1,9 @@
 //! Integer arithmetic, shifts and bit manipulation.
 //!
 //! Functions are generic over the integer types [`Int`]; the type argument is the instruction's type suffix.
-//! Arithmetic wraps. See [`super::video`] for the SIMD-within-a-register instructions.
+//! Arithmetic wraps.
+
+use warplens_isa::PrmtMode;
 
 /// An integer type of PTX.
 pub trait Int: Copy + Ord + Default + std::fmt::Debug {
@@ -497,37 +499,18 @@ pub fn fns(mask: u32, base: u32, offset: i32) -> u32 {
     u32::MAX
 }
 
-/// How `prmt` chooses bytes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
-pub enum PermuteMode {
-    /// Four selectors of four bits: byte number and sign replication.
-    Generic,
-    /// Forward four bytes extract.
-    F4e,
-    /// Backward four bytes extract.
-    B4e,
-    /// Replicate one byte.
-    Rc8,
-    /// Edge clamp left.
-    Ecl,
-    /// Edge clamp right.
-    Ecr,
-    /// Replicate one 16-bit half.
-    Rc16,
-}
-
 /// Picks four of the eight bytes of `b:a`.
 #[inline(always)]
-pub fn prmt(a: u32, b: u32, control: u32, mode: PermuteMode) -> u32 {
+pub fn prmt(a: u32, b: u32, control: u32, mode: PrmtMode) -> u32 {
     let n = control & 3;
     let selectors = match mode {
-        PermuteMode::Generic => control,
-        PermuteMode::F4e => [0x3210, 0x4321, 0x5432, 0x6543][n as usize],
-        PermuteMode::B4e => [0x5670, 0x6701, 0x7012, 0x0123][n as usize],
-        PermuteMode::Rc8 => n * 0x1111,
-        PermuteMode::Ecl => [0x3210, 0x3211, 0x3222, 0x3333][n as usize],
-        PermuteMode::Ecr => [0x0000, 0x1110, 0x2210, 0x3210][n as usize],
-        PermuteMode::Rc16 => (n & 1) * 0x2222 + 0x1010,
+        PrmtMode::Default => control,
+        PrmtMode::F4e => [0x3210, 0x4321, 0x5432, 0x6543][n as usize],
+        PrmtMode::B4e => [0x5670, 0x6701, 0x7012, 0x0123][n as usize],
+        PrmtMode::Rc8 => n * 0x1111,
+        PrmtMode::Ecl => [0x3210, 0x3211, 0x3222, 0x3333][n as usize],
+        PrmtMode::Ecr => [0x0000, 0x1110, 0x2210, 0x3210][n as usize],
+        PrmtMode::Rc16 => (n & 1) * 0x2222 + 0x1010,
     };
     let pair = u64::from(b) << 32 | u64::from(a);
     let byte = |position: u32| {

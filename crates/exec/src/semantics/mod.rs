@@ -13,6 +13,8 @@
 //!
 //! This module does not know about registers, masks, memory or opcodes.
 
+use warplens_isa::Rounding;
+
 pub mod round;
 
 pub mod float32;
@@ -24,25 +26,9 @@ mod soft;
 pub mod compare;
 pub mod convert;
 pub mod integer;
-pub mod video;
 
 pub mod atomic;
 pub mod warp;
-
-/// How a result that is not representable is rounded.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
-pub enum Rounding {
-    /// To nearest, ties to even (`.rn`, `.rni`).
-    NearestEven,
-    /// To nearest, ties away from zero (`.rna`).
-    NearestAway,
-    /// Toward zero (`.rz`, `.rzi`).
-    Zero,
-    /// Toward negative infinity (`.rm`, `.rmi`).
-    Down,
-    /// Toward positive infinity (`.rp`, `.rpi`).
-    Up,
-}
 
 /// Modifiers of a floating-point operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
@@ -56,7 +42,7 @@ pub struct FloatMods {
 
 impl FloatMods {
     /// Round to nearest even, subnormals kept, no saturation.
-    pub const RN: Self = Self::new(Rounding::NearestEven);
+    pub const RN: Self = Self::new(Rounding::Nearest);
     /// [`Self::RN`] with subnormals flushed.
     pub const RN_FTZ: Self = Self::RN.with_ftz();
 

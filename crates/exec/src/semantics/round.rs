@@ -6,7 +6,7 @@
 //! result had been rounded directly, in every mode (Boldo and Melquiond, "Emulation of a FMA and correctly rounded
 //! sums: proved algorithms using rounding to odd", 2008).
 
-use super::Rounding;
+use warplens_isa::Rounding;
 
 /// The NaN that f32 instructions produce.
 pub const NAN_F32: u32 = 0x7fff_ffff;
@@ -109,7 +109,7 @@ pub(crate) fn sqrt_to_odd(a: f64) -> f64 {
 pub fn to_f32(x: f64, rounding: Rounding) -> f32 {
     let nearest = x as f32;
     match rounding {
-        Rounding::NearestEven => nearest,
+        Rounding::Nearest => nearest,
         Rounding::NearestAway => f32::from_bits(to_format(x, Rounding::NearestAway, Format::F32, Overflow::Infinity)),
         Rounding::Down => toward(nearest, f64::from(nearest) > x, next_down_f32),
         Rounding::Up => toward(nearest, f64::from(nearest) < x, next_up_f32),
@@ -210,7 +210,7 @@ pub fn to_format(x: f64, rounding: Rounding, format: Format, overflow: Overflow)
     }
     let to_infinity = match rounding {
         _ if x.is_infinite() => true,
-        Rounding::NearestEven | Rounding::NearestAway => true,
+        Rounding::Nearest | Rounding::NearestAway => true,
         Rounding::Zero => false,
         Rounding::Down => sign != 0,
         Rounding::Up => sign == 0,
@@ -235,7 +235,7 @@ fn round_magnitude(bits: u64, rounding: Rounding, negative: bool, format: Format
     let rest = significand & ((1 << drop) - 1);
     let half = 1u64 << (drop - 1);
     let up = match rounding {
-        Rounding::NearestEven => rest > half || (rest == half && kept & 1 == 1),
+        Rounding::Nearest => rest > half || (rest == half && kept & 1 == 1),
         Rounding::NearestAway => rest >= half,
         Rounding::Zero => false,
         Rounding::Down => negative && rest != 0,

@@ -1,6 +1,6 @@
 //! f64 arithmetic in the rounding modes that the host does not offer, on 128-bit integers.
 
-use super::Rounding;
+use warplens_isa::Rounding;
 
 /// An exact or sticky-rounded magnitude: `significand * 2^exponent`. If digits were lost below the lowest bit, that
 /// bit is set ("sticky"), which is harmless as long as the value is rounded to far fewer bits.
@@ -65,7 +65,7 @@ impl Wide {
             (wide.significand >> drop, wide.significand & ((1 << drop) - 1), 1u128 << (drop - 1))
         };
         let up = match rounding {
-            Rounding::NearestEven => rest > half || (rest == half && kept & 1 == 1),
+            Rounding::Nearest => rest > half || (rest == half && kept & 1 == 1),
             Rounding::NearestAway => rest >= half,
             Rounding::Zero => false,
             Rounding::Down => self.negative && rest != 0,

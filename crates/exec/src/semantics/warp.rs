@@ -3,24 +3,13 @@
 //! Lanes are bits of a `u32`; values are arrays with one element per lane. Elements of lanes outside the member mask are
 //! never looked at, except as the source of a shuffle, which the instruction set leaves undefined.
 
+use warplens_isa::{ReduxOp, ScalarType, ShuffleMode};
+
 use super::MinMaxMods;
 use super::float32;
 
 /// The lanes of a warp.
 pub const LANES: usize = 32;
-
-/// How a shuffle finds its source lane.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
-pub enum ShuffleMode {
-    /// From a lower lane.
-    Up,
-    /// From a higher lane.
-    Down,
-    /// From the lane with some number bits flipped.
-    Butterfly,
-    /// From a numbered lane of the segment.
-    Index,
-}
 
 /// The lane that `lane` reads from, and whether that lane is within the segment: if not, a lane reads from itself. `b` is
 /// the distance, lane mask or lane number; `c` holds the clamp value in bits 4..0 and the segment mask in bits 12..8.
@@ -105,51 +94,41 @@ pub fn elect(members: u32) -> u32 {
     members.trailing_zeros()
 }
 
-/// A reduction over the lanes of a warp.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
-pub enum ReduceOp {
-    Add,
-    MinU32,
-    MaxU32,
-    MinS32,
-    MaxS32,
-    And,
-    Or,
-    Xor,
-}
-
-/// `redux` on integers: one result for all member lanes. Without members the result is the operation's neutral element.
+/// `redux`: one result for all member lanes. Without members the result is the operation's neutral element; for f32,
+/// which has minimum and maximum only, it is NaN.
 #[inline]
-pub fn reduce(op: ReduceOp, values: &[u32; LANES], members: u32) -> u32 {
+pub fn reduce(op: ReduxOp, ty: ScalarType, values: &[u32; LANES], members: u32, mods: ReduceMods) -> u32 {
+    if ty == ScalarType::F32 {
+        return reduce_f32(op, values, members, mods);
+    }
     let members = lanes(members).map(|lane| values[lane]);
     match op {
-        ReduceOp::Add => members.fold(0, u32::wrapping_add),
-        ReduceOp::MinU32 => members.fold(u32::MAX, u32::min),
-        ReduceOp::MaxU32 => members.fold(0, u32::max),
-        ReduceOp::MinS32 => members.fold(i32::MAX, |a, b| a.min(b as i32)) as u32,
-        ReduceOp::MaxS32 => members.fold(i32::MIN, |a, b| a.max(b as i32)) as u32,
-        ReduceOp::And => members.fold(u32::MAX, |a, b| a & b),
-        ReduceOp::Or => members.fold(0, |a, b| a | b),
-        ReduceOp::Xor => members.fold(0, |a, b| a ^ b),
+        ReduxOp::Add => members.fold(0, u32::wrapping_add),
+        ReduxOp::Min if ty.is_signed() => members.fold(i32::MAX, |a, b| a.min(b as i32)) as u32,
+        ReduxOp::Max if ty.is_signed() => members.fold(i32::MIN, |a, b| a.max(b as i32)) as u32,
+        ReduxOp::Min => members.fold(u32::MAX, u32::min),
+        ReduxOp::Max => members.fold(0, u32::max),
+        ReduxOp::And => members.fold(u32::MAX, |a, b| a & b),
+        ReduxOp::Or => members.fold(0, |a, b| a | b),
+        ReduxOp::Xor => members.fold(0, |a, b| a ^ b),
     }
 }
 
-/// Which f32 a reduction keeps.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
-pub enum Extreme {
-    Min,
-    Max,
+/// Modifiers of a reduction of f32.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, Default)]
+pub struct ReduceMods {
+    /// Magnitudes are compared.
+    pub abs: bool,
+    /// NaN wins over every number; otherwise it is skipped unless all members are NaN.
+    pub nan: bool,
 }
 
-/// `redux` on f32: the extreme member, of the magnitudes if `abs`. NaN is skipped unless all members are NaN, or
-/// with `nan` wins over every number.
-#[inline]
-pub fn reduce_f32(extreme: Extreme, values: &[u32; LANES], members: u32, abs: bool, nan: bool) -> u32 {
-    let mods = MinMaxMods { nan, ..MinMaxMods::default() };
-    let value = |lane: usize| f32::from_bits(if abs { values[lane] & 0x7fff_ffff } else { values[lane] });
-    let keep = |a: f32, b: f32| match extreme {
-        Extreme::Min => float32::min(a, b, mods),
-        Extreme::Max => float32::max(a, b, mods),
+fn reduce_f32(op: ReduxOp, values: &[u32; LANES], members: u32, mods: ReduceMods) -> u32 {
+    let value = |lane: usize| f32::from_bits(if mods.abs { values[lane] & 0x7fff_ffff } else { values[lane] });
+    let mods = MinMaxMods { nan: mods.nan, ..MinMaxMods::default() };
+    let keep = |a: f32, b: f32| match op {
+        ReduxOp::Min => float32::min(a, b, mods),
+        _ => float32::max(a, b, mods),
     };
     let mut members = lanes(members);
     // The first member meets itself, so that a lone NaN becomes canonical too.
@@ -238,17 +217,17 @@ mod tests {
         values[3] = 0xffff_fffe;
         let members = 0b1110;
         let table = [
-            (ReduceOp::Add, 1),
-            (ReduceOp::MinU32, 1),
-            (ReduceOp::MaxU32, 0xffff_fffe),
-            (ReduceOp::MinS32, 0xffff_fffe),
-            (ReduceOp::MaxS32, 2),
-            (ReduceOp::And, 0),
-            (ReduceOp::Or, 0xffff_ffff),
-            (ReduceOp::Xor, 0xffff_fffd),
+            (ReduxOp::Add, ScalarType::U32, 1),
+            (ReduxOp::Min, ScalarType::U32, 1),
+            (ReduxOp::Max, ScalarType::U32, 0xffff_fffe),
+            (ReduxOp::Min, ScalarType::S32, 0xffff_fffe),
+            (ReduxOp::Max, ScalarType::S32, 2),
+            (ReduxOp::And, ScalarType::B32, 0),
+            (ReduxOp::Or, ScalarType::B32, 0xffff_ffff),
+            (ReduxOp::Xor, ScalarType::B32, 0xffff_fffd),
         ];
-        for (op, expected) in table {
-            assert_eq!(reduce(op, &values, members), expected, "{op:?}");
+        for (op, ty, expected) in table {
+            assert_eq!(reduce(op, ty, &values, members, ReduceMods::default()), expected, "{op:?}");
         }
     }
 
@@ -256,13 +235,13 @@ mod tests {
     fn float_reductions() {
         let mut values = [0; LANES];
         values[..4].copy_from_slice(&[1.0f32, -5.0, f32::NAN, 3.0].map(f32::to_bits));
-        let reduce = |extreme, members, abs, nan| reduce_f32(extreme, &values, members, abs, nan);
-        assert_eq!(reduce(Extreme::Min, 0b1111, false, false), (-5.0f32).to_bits());
-        assert_eq!(reduce(Extreme::Max, 0b1111, false, false), 3.0f32.to_bits());
-        assert_eq!(reduce(Extreme::Max, 0b1111, true, false), 5.0f32.to_bits());
-        assert_eq!(reduce(Extreme::Min, 0b1111, true, false), 1.0f32.to_bits());
-        assert_eq!(reduce(Extreme::Min, 0b1111, false, true), 0x7fff_ffff);
-        assert_eq!(reduce(Extreme::Min, 0b1011, false, true), (-5.0f32).to_bits());
-        assert_eq!(reduce(Extreme::Min, 0b0100, false, false), 0x7fff_ffff);
+        let reduce = |op, members, abs, nan| reduce(op, ScalarType::F32, &values, members, ReduceMods { abs, nan });
+        assert_eq!(reduce(ReduxOp::Min, 0b1111, false, false), (-5.0f32).to_bits());
+        assert_eq!(reduce(ReduxOp::Max, 0b1111, false, false), 3.0f32.to_bits());
+        assert_eq!(reduce(ReduxOp::Max, 0b1111, true, false), 5.0f32.to_bits());
+        assert_eq!(reduce(ReduxOp::Min, 0b1111, true, false), 1.0f32.to_bits());
+        assert_eq!(reduce(ReduxOp::Min, 0b1111, false, true), 0x7fff_ffff);
+        assert_eq!(reduce(ReduxOp::Min, 0b1011, false, true), (-5.0f32).to_bits());
+        assert_eq!(reduce(ReduxOp::Min, 0b0100, false, false), 0x7fff_ffff);
     }
 }

@@ -2,8 +2,9 @@
 
 use rustc_apfloat::ieee::{Quad, Single};
 use rustc_apfloat::{Float, FloatConvert, Round};
-use warplens_exec::semantics::float32::{self, FloatProperty};
-use warplens_exec::semantics::{FloatMods, MinMaxMods, Rounding};
+use warplens_exec::semantics::float32;
+use warplens_exec::semantics::{FloatMods, MinMaxMods};
+use warplens_isa::{Rounding, TestProperty};
 
 use crate::inputs::{SPECIAL_F32, pairs_f32, tuples_f32};
 use crate::oracle::{Format, ROUNDINGS, is_sqrt, round};
@@ -227,8 +228,8 @@ fn signs() {
 
 #[test]
 fn properties() {
-    use FloatProperty::{Finite, Infinite, Normal, NotANumber, Number, Subnormal};
-    let table: [(u32, &[FloatProperty]); 6] = [
+    use TestProperty::{Finite, Infinite, Normal, NotANumber, Number, Subnormal};
+    let table: [(u32, &[TestProperty]); 6] = [
         (0x0000_0000, &[Finite, Number, Normal]),
         (0x8000_0000, &[Finite, Number, Normal]),
         (0x0000_0001, &[Finite, Number, Subnormal]),

@@ -2,8 +2,8 @@
 
 use rustc_apfloat::Float;
 use rustc_apfloat::ieee::Double;
-use warplens_exec::semantics::Rounding;
 use warplens_exec::semantics::float64::{self, NAN_F64};
+use warplens_isa::Rounding;
 
 use crate::inputs::{SPECIAL_F64, pairs_f64, tuples_f64};
 use crate::oracle::{Format, ROUNDINGS, is_sqrt, round};

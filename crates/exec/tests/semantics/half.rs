@@ -2,8 +2,9 @@
 
 use rustc_apfloat::ieee::{self, Double, Quad, Single};
 use rustc_apfloat::{Float, FloatConvert};
+use warplens_exec::semantics::MinMaxMods;
 use warplens_exec::semantics::half::{self, Bf16, F16, Half, HalfMods, OUT_OF_BOUNDS};
-use warplens_exec::semantics::{MinMaxMods, Rounding};
+use warplens_isa::Rounding;
 
 use crate::inputs::{Random, tuples_f32};
 use crate::oracle::{Format, ROUNDINGS, convert, round};
@@ -44,7 +45,7 @@ fn check<H: Half, R: Format + FloatConvert<Quad>, const N: usize>(
         let expected = if is_tiny::<H>(exact) { result & 0x8000 } else { result };
         assert_eq!(ftz, expected, "{name}.ftz {input:04x?}: {ftz:04x}, expected {expected:04x}");
 
-        let one = H::narrow(1.0, Rounding::NearestEven);
+        let one = H::narrow(1.0, Rounding::Nearest);
         let number = H::widen(plain);
         let clamped = if number >= 1.0 {
             one
@@ -142,7 +143,7 @@ fn widening_is_exact() {
         } else {
             assert_eq!(
                 u128::from(F16::widen(bits).to_bits()),
-                convert::<_, Single>(f16, Rounding::NearestEven),
+                convert::<_, Single>(f16, Rounding::Nearest),
                 "{bits:04x}"
             );
         }
@@ -176,17 +177,13 @@ fn narrowing_from_f64_rounds_once() {
     for [bits] in crate::inputs::tuples_f64::<1>(24, 20_000) {
         let exact = Double::from_bits(u128::from(bits));
         let x = f64::from_bits(bits);
-        assert_eq!(u128::from(F16::narrow_odd(x)), convert::<_, ieee::Half>(exact, Rounding::NearestEven), "f16 {x:e}");
-        assert_eq!(
-            u128::from(Bf16::narrow_odd(x)),
-            convert::<_, ieee::BFloat>(exact, Rounding::NearestEven),
-            "bf16 {x:e}"
-        );
+        assert_eq!(u128::from(F16::narrow_odd(x)), convert::<_, ieee::Half>(exact, Rounding::Nearest), "f16 {x:e}");
+        assert_eq!(u128::from(Bf16::narrow_odd(x)), convert::<_, ieee::BFloat>(exact, Rounding::Nearest), "bf16 {x:e}");
     }
     // Just above the tie between 1 and 1 + 2^-10, by less than f32 can say.
     assert_eq!(F16::narrow_odd(1.0 + 1.0 / 2048.0 + f64::EPSILON), 0x3c01);
     assert_eq!(F16::narrow_odd(1.0 + 1.0 / 2048.0), 0x3c00);
-    assert_eq!(round(Rounding::NearestEven), rustc_apfloat::Round::NearestTiesToEven);
+    assert_eq!(round(Rounding::Nearest), rustc_apfloat::Round::NearestTiesToEven);
 }
 
 #[test]
@@ -248,5 +245,4 @@ fn pairs_work_on_both_halves() {
     assert_eq!(half::abs_x2::<Bf16>(0x3c00_c000, false), 0x3c00_4000);
     assert_eq!(half::map1(0x0001_0002, |x| x + 1), 0x0002_0003);
     assert_eq!(half::map2(0x0001_0002, 0x0010_0020, |x, y| x + y), 0x0011_0022);
-    assert_eq!(half::map3(0x0001_0002, 0x0010_0020, 0x0100_0200, |x, y, z| x + y + z), 0x0111_0222);
 }

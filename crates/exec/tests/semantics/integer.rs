@@ -1,6 +1,7 @@
 //! Integer instructions against wide arithmetic and bit-by-bit definitions.
 
-use warplens_exec::semantics::integer::{self, Int, PermuteMode};
+use warplens_exec::semantics::integer::{self, Int};
+use warplens_isa::PrmtMode;
 
 use crate::inputs::Random;
 
@@ -246,18 +247,18 @@ fn nth_set_bit() {
 fn byte_permutation() {
     let (a, b) = (0x8382_8180, 0x0706_0504);
     let table = [
-        (PermuteMode::Generic, 0x3210, 0x8382_8180),
-        (PermuteMode::Generic, 0x7531, 0x0705_8381),
-        (PermuteMode::Generic, 0xb8c4, 0xffff_0004),
-        (PermuteMode::F4e, 1, 0x0483_8281),
-        (PermuteMode::F4e, 6, 0x0504_8382),
-        (PermuteMode::B4e, 0, 0x0506_0780),
-        (PermuteMode::B4e, 3, 0x8081_8283),
-        (PermuteMode::Rc8, 2, 0x8282_8282),
-        (PermuteMode::Ecl, 2, 0x8382_8282),
-        (PermuteMode::Ecr, 1, 0x8181_8180),
-        (PermuteMode::Rc16, 0, 0x8180_8180),
-        (PermuteMode::Rc16, 3, 0x8382_8382),
+        (PrmtMode::Default, 0x3210, 0x8382_8180),
+        (PrmtMode::Default, 0x7531, 0x0705_8381),
+        (PrmtMode::Default, 0xb8c4, 0xffff_0004),
+        (PrmtMode::F4e, 1, 0x0483_8281),
+        (PrmtMode::F4e, 6, 0x0504_8382),
+        (PrmtMode::B4e, 0, 0x0506_0780),
+        (PrmtMode::B4e, 3, 0x8081_8283),
+        (PrmtMode::Rc8, 2, 0x8282_8282),
+        (PrmtMode::Ecl, 2, 0x8382_8282),
+        (PrmtMode::Ecr, 1, 0x8181_8180),
+        (PrmtMode::Rc16, 0, 0x8180_8180),
+        (PrmtMode::Rc16, 3, 0x8382_8382),
     ];
     for (mode, control, expected) in table {
         assert_eq!(integer::prmt(a, b, control, mode), expected, "{mode:?} {control:x}");

@@ -2,12 +2,12 @@
 
 use rustc_apfloat::Float;
 use rustc_apfloat::ieee::{Float8E4M3FN, Float8E5M2, Single};
-use warplens_exec::semantics::Rounding;
 use warplens_exec::semantics::convert::{
     self, NarrowMods, PackType, PackedFormat, f32_to_packed, f32_to_tf32, packed_to_half_x2,
 };
 use warplens_exec::semantics::half::{Bf16, F16, Half};
 use warplens_exec::semantics::round::{Format, Overflow, from_format, to_format};
+use warplens_isa::Rounding;
 
 use crate::inputs::tuples_f32;
 use crate::oracle;
@@ -43,16 +43,10 @@ fn values_of_the_small_formats() {
         let e5m2 = Float8E5M2::from_bits(u128::from(bits));
         let single = |x: f64| u128::from((x as f32).to_bits());
         if !e4m3.is_nan() {
-            assert_eq!(
-                single(from_format(bits, Format::E4M3)),
-                oracle::convert::<_, Single>(e4m3, Rounding::NearestEven)
-            );
+            assert_eq!(single(from_format(bits, Format::E4M3)), oracle::convert::<_, Single>(e4m3, Rounding::Nearest));
         }
         if !e5m2.is_nan() {
-            assert_eq!(
-                single(from_format(bits, Format::E5M2)),
-                oracle::convert::<_, Single>(e5m2, Rounding::NearestEven)
-            );
+            assert_eq!(single(from_format(bits, Format::E5M2)), oracle::convert::<_, Single>(e5m2, Rounding::Nearest));
         }
         assert_eq!(e4m3.is_nan(), from_format(bits, Format::E4M3).is_nan());
         assert_eq!(e5m2.is_nan(), from_format(bits, Format::E5M2).is_nan());
@@ -100,7 +94,7 @@ fn pairs_of_small_formats() {
         let brain = packed_to_half_x2::<Bf16>(expected, format, false);
         assert_eq!(
             brain,
-            Bf16::narrow(3.0, Rounding::NearestEven) as u32 * 0x1_0000 + if low == 0x4400 { 0x4080 } else { 0x40a0 }
+            Bf16::narrow(3.0, Rounding::Nearest) as u32 * 0x1_0000 + if low == 0x4400 { 0x4080 } else { 0x40a0 }
         );
     }
     assert_eq!(packed_to_half_x2::<F16>(0x7fff, PackedFormat::E4m3, false), 0x7fff_7fff);
@@ -110,7 +104,7 @@ fn pairs_of_small_formats() {
 
 #[test]
 fn without_saturation_the_range_ends_in_infinity_or_nan() {
-    let to = |x, format| to_format(x, Rounding::NearestEven, format, Overflow::Infinity);
+    let to = |x, format| to_format(x, Rounding::Nearest, format, Overflow::Infinity);
     assert_eq!(to(1e6, Format::E5M2), 0x7c);
     assert_eq!(to(-1e6, Format::E4M3), 0xff);
     assert_eq!(to(464.0, Format::E4M3), 0x7e);
@@ -133,7 +127,7 @@ fn tf32() {
     for (bits, away, even, zero) in table {
         let convert = |rounding| f32_to_tf32(f32::from_bits(bits), NarrowMods::new(rounding));
         assert_eq!(convert(Rounding::NearestAway), away, "{bits:08x} rna");
-        assert_eq!(convert(Rounding::NearestEven), even, "{bits:08x} rn");
+        assert_eq!(convert(Rounding::Nearest), even, "{bits:08x} rn");
         assert_eq!(convert(Rounding::Zero), zero, "{bits:08x} rz");
     }
     let relu = NarrowMods { relu: true, ..NarrowMods::RN };
@@ -165,7 +159,7 @@ fn powers_of_two() {
         let convert = |rounding| convert::f32_to_ue8m0_x2(x, 1.0, rounding, true);
         assert_eq!(convert(Rounding::Zero), zero << 8 | 127, "{x:e} rz");
         assert_eq!(convert(Rounding::Up), up << 8 | 127, "{x:e} rp");
-        assert_eq!(convert(Rounding::NearestEven), nearest << 8 | 127, "{x:e} rn");
+        assert_eq!(convert(Rounding::Nearest), nearest << 8 | 127, "{x:e} rn");
     }
     assert_eq!(convert::f32_to_ue8m0_x2(f32::INFINITY, f32::MAX, Rounding::Up, false), 0xffff);
     assert_eq!(convert::ue8m0_x2_to_bf16_x2(0x7f80), 0x3f80_4000);

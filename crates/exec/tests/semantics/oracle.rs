@@ -2,13 +2,13 @@
 
 use rustc_apfloat::ieee::{BFloat, Double, Half, Quad, Single};
 use rustc_apfloat::{Float, FloatConvert, Round};
-use warplens_exec::semantics::Rounding;
+use warplens_isa::Rounding;
 
-pub(crate) const ROUNDINGS: [Rounding; 4] = [Rounding::NearestEven, Rounding::Zero, Rounding::Down, Rounding::Up];
+pub(crate) const ROUNDINGS: [Rounding; 4] = [Rounding::Nearest, Rounding::Zero, Rounding::Down, Rounding::Up];
 
 pub(crate) fn round(rounding: Rounding) -> Round {
     match rounding {
-        Rounding::NearestEven => Round::NearestTiesToEven,
+        Rounding::Nearest => Round::NearestTiesToEven,
         Rounding::NearestAway => Round::NearestTiesToAway,
         Rounding::Zero => Round::TowardZero,
         Rounding::Down => Round::TowardNegative,

@@ -161,6 +161,7 @@ pub(super) fn arithmetic_modifiers(instruction: &Instruction<'_>) -> Modifiers {
             Modifier::Sat => modifiers.sat = true,
             Modifier::Satfinite => modifiers.satfinite = true,
             Modifier::Relu => modifiers.relu = true,
+            Modifier::Oob => modifiers.oob = true,
             Modifier::PropagateNan => modifiers.nan = true,
             Modifier::Xorsign => modifiers.xorsign_abs = true,
             Modifier::Approx => modifiers.precision = Precision::Approx,

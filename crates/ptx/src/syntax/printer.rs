@@ -293,17 +293,20 @@ fn write_instruction<W: Write>(out: &mut W, instruction: &Instruction<'_>, opera
         opcode => out.write_str(opcode.name())?,
     }
     let mut unknown = unknown.into_iter().flat_map(|names| names.modifiers.iter());
-    // `.unified` is written behind the address that it speaks of.
+    // `.unified` is written behind the address that it speaks of; the parser puts it last.
     let address = operands.iter().position(|operand| matches!(operand.kind, OperandKind::Address(_)));
-    let trailing = |modifier| modifier == Modifier::Unified && address.is_some();
-    for &modifier in instruction.modifiers.iter().filter(|modifier| !trailing(**modifier)) {
+    let (names, trailing) = match (instruction.modifiers.split_last(), address) {
+        (Some((Modifier::Unified, names)), Some(_)) => (names, true),
+        _ => (&instruction.modifiers[..], false),
+    };
+    for &modifier in names {
         let name = if modifier == Modifier::Unknown { unknown.next().copied() } else { None };
         write!(out, ".{}", name.unwrap_or(modifier.name()))?;
     }
     for (index, operand) in operands.iter().enumerate() {
         out.write_str(if index == 0 { " " } else { ", " })?;
         write!(out, "{operand}")?;
-        if Some(index) == address && instruction.has(Modifier::Unified) {
+        if trailing && Some(index) == address {
             out.write_str(".unified")?;
         }
     }

@@ -227,7 +227,8 @@ fn notes(analysis: &Analysis, detail: Detail, next: Option<&str>) -> Section {
             section.note(format!("Times are of the GPU, without launch overhead; {most} assumptions (-v lists them)."));
     }
     match next {
-        Some(next) => section.note(format!("Next: {next}")),
+        // A command is to be copied: it stays on one line.
+        Some(next) => section.with(Block::Lines(format!("Next: {next}"))),
         None => section,
     }
 }

@@ -97,7 +97,7 @@ fn check(example: &str) {
         let result = run(&program, &launches, &requests, ExecutionOptions::new(), &Progress::default());
         let result = result.unwrap_or_else(|error| panic!("{name}: {error}"));
         for ((check, output), expected) in checks.iter().zip(&result.outputs).zip(&expected) {
-            let what = format!("{name} argument {}", check.argument);
+            let what = format!("{name} argument {} ({})", check.argument, check.reason);
             compare(&what, output.elements().collect(), expected, check.tolerance);
         }
     }

@@ -128,7 +128,8 @@ impl<'src> Parser<'src> {
             }
             TokenKind::Minus | TokenKind::Bang | TokenKind::Tilde => {
                 self.advance();
-                let value = self.nested(Self::unary)?;
+                // A sign before a number is no level of its own: an offset may be printed with one that it had not.
+                let value = if self.at(TokenKind::Number) { self.unary()? } else { self.nested(Self::unary)? };
                 fold_unary(token.kind, value).ok_or_else(|| self.not_an_integer(token.start))
             }
             TokenKind::LeftParen => self.parenthesised(),
