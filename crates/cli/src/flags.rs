@@ -114,8 +114,14 @@ pub(crate) struct LaunchFlags {
     /// Registers per thread; else from ptxas, else estimated
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=255), help_heading = "Launch")]
     registers: Option<u32>,
-    /// Argument: 1024, 1<<20, 2.5, f32[1<<20]:uniform(-1,1), &0+64, none, struct(1,2.5), bytes(00ff)
-    #[arg(long = "arg", value_name = "[NAME|INDEX=]VALUE", allow_hyphen_values = true, help_heading = "Launch")]
+    // Not a doc comment: rustdoc would take the brackets for a link.
+    #[arg(
+        help = "Argument: 1024, 1<<20, 2.5, f32[1<<20]:uniform(-1,1), &0+64, none, struct(1,2.5), bytes(00ff)",
+        long = "arg",
+        value_name = "[NAME|INDEX=]VALUE",
+        allow_hyphen_values = true,
+        help_heading = "Launch"
+    )]
     arguments: Vec<String>,
     /// Content of a .const or .global variable
     #[arg(long = "symbol", value_name = "NAME=VALUE", help_heading = "Launch")]

@@ -120,7 +120,7 @@ fn ptx_files(folder: &str) -> Vec<(String, String)> {
 fn real_modules() -> Vec<(String, String)> {
     let mut modules = corpus();
     modules.retain(|(name, _)| name != "language.ptx");
-    for folder in ["examples", "crates/exec/tests/data", "crates/ir/tests/data"] {
+    for folder in ["crates/ptx/tests/lower", "examples", "crates/exec/tests/data", "crates/ir/tests/data"] {
         modules.extend(ptx_files(folder));
     }
     modules

@@ -58,7 +58,7 @@ impl<'m, 'a, 'src> Body<'m, 'a, 'src> {
             id,
             body,
             scopes: Scopes::default(),
-            labels: Labels::collect(&body.statements),
+            labels: Labels::collect(body),
             n_scopes: 0,
             done: Vec::new(),
             current: Draft::default(),
@@ -303,14 +303,17 @@ impl<'m, 'a, 'src> Body<'m, 'a, 'src> {
     }
 
     fn label(&mut self, name: ast::Name<'src>) {
-        if self.current.label.is_some() || !self.current.insts.is_empty() {
+        let is_target = self.labels.is_target(name.text);
+        if is_target && (self.current.label.is_some() || !self.current.insts.is_empty()) {
             self.end_block(End::Fallthrough);
         }
         let block = self.done.len();
         if !self.labels.place(block) {
             self.report_redeclared(name);
         }
-        self.current.label = Some(name.text.to_owned());
+        if is_target {
+            self.current.label = Some(name.text.to_owned());
+        }
     }
 
     /// Ends the current block and starts the next.

@@ -1,6 +1,6 @@
 //! Labels, branches, returns: how blocks end.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use warplens_base::{Diagnostic, Span};
 use warplens_ir::{CallTarget, Flow};
@@ -64,21 +64,29 @@ pub(super) struct Labels<'a, 'src> {
     branch_targets: HashMap<&'src str, &'a ast::Targets<'src>>,
     call_targets: HashMap<&'src str, &'a ast::Targets<'src>>,
     prototypes: HashMap<&'src str, &'a ast::Prototype<'src>>,
+    /// Names that branches and lists of targets mention. Debug information brings many labels that none does.
+    targets: HashSet<&'src str>,
     /// Number of labels placed so far.
     placed: usize,
 }
 
 impl<'a, 'src> Labels<'a, 'src> {
     /// Finds the labels of a body.
-    pub(super) fn collect(statements: &'a [Statement<'src>]) -> Self {
+    pub(super) fn collect(body: &'a ast::Body<'src>) -> Self {
         let mut labels = Self { parents: vec![0], ..Self::default() };
-        labels.walk(statements, 0);
+        labels.walk(body, &body.statements, 0);
         labels
     }
 
-    fn walk(&mut self, statements: &'a [Statement<'src>], scope: usize) {
+    fn walk(&mut self, body: &'a ast::Body<'src>, statements: &'a [Statement<'src>], scope: usize) {
         for statement in statements {
             match statement {
+                Statement::Instruction(instruction) if instruction.opcode == Opcode::Bra => {
+                    if let Some(ast::Operand { kind: OperandKind::Name(name), .. }) = body.operands(instruction).first()
+                    {
+                        self.targets.insert(name);
+                    }
+                }
                 Statement::Label(name) => {
                     self.by_name.entry(name.text).or_default().push(self.labels.len());
                     self.labels.push(Label { name: name.text, scope, block: None });
@@ -86,9 +94,10 @@ impl<'a, 'src> Labels<'a, 'src> {
                 Statement::Block(block) => {
                     let inner = self.parents.len();
                     self.parents.push(scope);
-                    self.walk(&block.statements, inner);
+                    self.walk(body, &block.statements, inner);
                 }
                 Statement::BranchTargets(targets) => {
+                    self.targets.extend(targets.targets.iter().map(|target| target.text));
                     self.branch_targets.insert(targets.label.text, targets);
                 }
                 Statement::CallTargets(targets) => {
@@ -110,6 +119,11 @@ impl<'a, 'src> Labels<'a, 'src> {
         let Label { name, scope, .. } = self.labels[number];
         let twins = &self.by_name[name];
         twins.iter().all(|&other| other >= number || self.labels[other].scope != scope)
+    }
+
+    /// True when control may come to a label of this name.
+    pub(super) fn is_target(&self, name: &str) -> bool {
+        self.targets.contains(name)
     }
 
     /// Block of a label.

@@ -40,6 +40,7 @@ impl<'a, 'src> Body<'_, 'a, 'src> {
 
     fn dispatch(&mut self, site: &Site<'a, 'src>) -> Lowered<()> {
         use Opcode as O;
+        self.check_types(site)?;
         match site.instruction.opcode {
             O::Add | O::Addc => self.lower_sum(site, Op::Add),
             O::Sub | O::Subc => self.lower_sum(site, Op::Sub),
@@ -139,6 +140,20 @@ impl<'a, 'src> Body<'_, 'a, 'src> {
             }
             _ => Err(Stop::Unsupported),
         }
+    }
+
+    /// Reports types beyond those that the instruction takes.
+    fn check_types(&mut self, site: &Site<'_, 'src>) -> Lowered<()> {
+        let Some(most) = most_types(site.instruction.opcode) else { return Ok(()) };
+        if site.instruction.types().count() <= most {
+            return Ok(());
+        }
+        let plural = if most == 1 { "one type" } else { "two types" };
+        self.report(
+            Diagnostic::error("S010", site.instruction.opcode_span, format!("the instruction takes {plural} at most"))
+                .with_label("too many types"),
+        );
+        Err(Stop::Reported)
     }
 
     /// Checks the number of operands.
@@ -388,6 +403,33 @@ impl<'a, 'src> Body<'_, 'a, 'src> {
         }
         registers
     }
+}
+
+/// Number of types that an instruction may name, for those whose lowering would overlook more.
+fn most_types(opcode: Opcode) -> Option<usize> {
+    use Opcode as O;
+    Some(match opcode {
+        O::Ld
+        | O::Ldu
+        | O::St
+        | O::Atom
+        | O::Red
+        | O::Mov
+        | O::Cvta
+        | O::Mul
+        | O::Mad
+        | O::Madc
+        | O::Mul24
+        | O::Mad24 => 1,
+        O::Addc | O::Subc | O::Div | O::Rem | O::Sad | O::Abs | O::Neg | O::Min | O::Max | O::Copysign | O::Setp => 1,
+        O::Rcp | O::Sqrt | O::Rsqrt | O::Sin | O::Cos | O::Ex2 | O::Lg2 | O::Tanh | O::Selp | O::Testp => 1,
+        O::And | O::Or | O::Xor | O::Not | O::Cnot | O::Shl | O::Shr | O::Shf | O::Popc | O::Clz | O::Bfind => 1,
+        O::Brev | O::Bfe | O::Bfi | O::Fns | O::Bmsk | O::Szext | O::Prmt | O::Lop3 | O::Shfl | O::Match | O::Redux => {
+            1
+        }
+        O::Add | O::Sub | O::Fma | O::Set | O::Slct | O::Dp4a | O::Dp2a => 2,
+        _ => return None,
+    })
 }
 
 /// Class under which an instruction counts that the emulator lacks.

@@ -137,6 +137,10 @@ impl<'src> Body<'_, '_, 'src> {
             return Ok(());
         }
         let memory = self.memory(&site.operands[0], space, elements)?;
+        if memory.space == StateSpace::Param {
+            return Err(self
+                .report_kind(site.operands[0].span, "an address that can be written: parameters of a kernel cannot"));
+        }
         let mut inst = self.inst(Op::St, ty);
         inst.modifiers.ordered = site.instruction.has_any(ORDERED);
         inst.memory = Some(memory);

@@ -203,7 +203,7 @@ impl<'src> Body<'_, '_, 'src> {
             None => self.source(&site.operands[1], ty)?,
         };
         let mut inst = self.inst(Op::Cvta, ty);
-        inst.modifiers.space = Some(self.own_space(site));
+        inst.modifiers.space = Some(self.own_space(site)?);
         inst.modifiers.alternate = site.has(Modifier::To);
         inst.destinations.push(destination);
         inst.sources.push(source);
@@ -212,10 +212,13 @@ impl<'src> Body<'_, '_, 'src> {
     }
 
     /// The state space that `cvta` and `isspacep` name. Parameters of device functions are kept in the frame.
-    fn own_space(&self, site: &Site<'_, 'src>) -> StateSpace {
+    fn own_space(&mut self, site: &Site<'_, 'src>) -> Lowered<StateSpace> {
         match types::named_space(site.instruction) {
-            StateSpace::Param if !self.is_kernel() => StateSpace::Local,
-            space => space,
+            StateSpace::Param if !self.is_kernel() => Ok(StateSpace::Local),
+            StateSpace::Generic => {
+                Err(self.report_kind(site.instruction.opcode_span, "a state space such as `.shared`"))
+            }
+            space => Ok(space),
         }
     }
 
@@ -225,7 +228,7 @@ impl<'src> Body<'_, '_, 'src> {
         let destination = self.destination(&site.operands[0], ScalarType::Pred)?;
         let source = self.source(&site.operands[1], ty)?;
         let mut inst = self.inst(Op::Isspacep, ty);
-        inst.modifiers.space = Some(self.own_space(site));
+        inst.modifiers.space = Some(self.own_space(site)?);
         inst.destinations.push(destination);
         inst.sources.push(source);
         self.push_main(inst);

@@ -178,6 +178,9 @@ impl<'src> Body<'_, '_, 'src> {
         for operand in operands {
             inst.sources.push(self.source(operand, ScalarType::U32)?);
         }
+        if matches!(inst.sources.first(), Some(&Operand::Immediate(number)) if number > 15) {
+            return Err(self.report_kind(operands[0].span, "a barrier from 0 to 15"));
+        }
         if let Some(predicate) = last.filter(|_| reduces) {
             inst.sources.push(self.predicate(predicate)?);
         }

@@ -1,0 +1,11 @@
+// Narrow types, wide integers, switches, atomics, local memory. PTX: nvcc -ptx -arch=sm_80 scalars.cu
+#include <cstdint>
+__device__ __noinline__ char4 c4(char4 a, uchar2 b) { a.x += b.y; return a; }
+__device__ __noinline__ bool isp(unsigned char x, short y, float2 z) { return x > y && z.x < z.y; }
+__global__ void sw(int* o, int x) { switch (x) { case 0: o[0] = 1; break; case 1: o[1] = 5; break; case 2: o[2] = 9; break; case 3: o[3] = 11; break; case 4: o[4] = 2; break; case 5: o[7] = 21; break; case 6: o[1] = 3; __syncthreads(); break; case 7: o[22]=3; } }
+__global__ void ch(signed char* a, short* b, unsigned char* c, int64_t* d, char4* q) { int i = threadIdx.x; a[i] = a[i] * b[i]; b[i] = a[i + 1] >> 2; c[i] = c[i] + isp(c[i], b[i], make_float2(i, 3)); d[i] = a[i]; q[i] = c4(q[i], make_uchar2(1, c[i])); }
+__global__ void u128(unsigned __int128* p) { p[threadIdx.x] = p[threadIdx.x] * p[threadIdx.x + 1] + 5; p[3] = p[4] / p[5]; }
+__global__ void at(int* a, unsigned long long* b, float* f, double* d, short* s) { atomicAdd(a, 1); atomicCAS(b, 1ull, 2ull); atomicAdd(f, 1.f); atomicAdd(d, 2.0); atomicMin(a + 1, 3); atomicInc((unsigned*)a, 5u); atomicExch(f, 3.f); atomicCAS((unsigned short*)s, 1, 2); __threadfence(); atomicAnd_block(a, 3); }
+__global__ void loc(int* o, int n) { int t[64]; for (int i = 0; i < n; i++) t[i * 7 & 63] = i; o[0] = t[n & 63]; int* p = &t[n & 31]; asm volatile("{ .reg .pred p; setp.ne.u32 p, %0, 0; @p bra L1; st.local.u32 [%1], 3; L1: }" :: "r"(n), "l"(p)); }
+__global__ void __launch_bounds__(128, 4) mth(double* d, float* f) { int i = threadIdx.x; d[i] = sin(d[i]) + pow(d[i], 2.5) / d[i + 1]; f[i] = sinf(f[i]) + __powf(f[i], 2.f) + sqrtf(f[i]) + f[i] / f[i + 2] + erff(f[i]) + fmodf(f[i], 3.f) + __fdividef(f[i], 3.f) + rsqrtf(f[i]) + __saturatef(f[i]); }
+__global__ void bits(unsigned* a, unsigned long long* b) { int i = threadIdx.x; a[i] = __brev(a[i]) + __clz(a[i]) + __popc(a[i]) + __ffs(a[i]) + __byte_perm(a[i], a[i + 1], 0x3210) + __funnelshift_l(a[i], a[i + 1], 3) + __dp4a(a[i], a[i + 1], 3u) + __vadd4(a[i], 5) + __vabsdiffu2(a[i], 7) + __umulhi(a[i], 9) + __mul24(a[i], 3) + __usad(a[i], 3, 4) + __shfl_xor_sync(~0u, a[i], 3) + __reduce_add_sync(~0u, a[i]) + __match_any_sync(~0u, a[i]) + __activemask(); b[i] = __umul64hi(b[i], 3) + __clzll(b[i]) + clock64() + __ldg(&b[i]) + __ldcs(&b[i]); }
