@@ -6,9 +6,12 @@ use warplens_trace::{Access, AccessKind, ActiveMask, Observer, WarpIndex};
 use crate::code::{Base, Decoded, MemoryOperation, Wide};
 use crate::error::{AccessError, AccessFault, ExecError};
 use crate::interpret::{Context, Worker, set_value};
-use crate::memory::page_is_null;
+use crate::memory::{BufferId, page_is_null};
 use crate::raw::{Cell, Cells, Lanes, Level, Offsets, Selection};
 use crate::semantics::atomic;
+
+/// Multiple of every access size.
+const FAR_ALIGN: u64 = 512;
 
 impl<O: Observer> Worker<'_, O> {
     #[inline(always)]
@@ -60,7 +63,7 @@ impl<O: Observer> Worker<'_, O> {
         pc: Pc,
         kind: AccessKind,
     ) -> Result<(), ExecError> {
-        let Some((space, origin, selection)) = self.select(context, lanes, operation, index) else {
+        let Some((space, origin, selection)) = self.select(context, lanes, operation, index, kind) else {
             return self.transfer_apart(context, lanes, operation, pc, kind);
         };
         if O::RECORDS {
@@ -107,6 +110,7 @@ impl<O: Observer> Worker<'_, O> {
         lanes: &Lanes<'_>,
         operation: &MemoryOperation,
         index: u32,
+        kind: AccessKind,
     ) -> Option<(StateSpace, u64, Selection<'t>)>
     where
         Self: 't,
@@ -131,6 +135,9 @@ impl<O: Observer> Worker<'_, O> {
                     self.last_buffer[index as usize] = (base, id);
                     offsets = self::offsets(level, lanes, operation, context.local.base, base);
                 }
+                if offsets.is_none() && device.buffer(id).bytes > u64::from(u32::MAX) {
+                    return self.select_far(context, lanes, operation, id);
+                }
                 let selection = device.buffer(id).cells.select(0, offsets?, bytes)?;
                 Some((StateSpace::Global, base, selection))
             }
@@ -138,13 +145,35 @@ impl<O: Observer> Worker<'_, O> {
                 let offsets = offsets(level, lanes, operation, context.local.base, window)?;
                 Some((space, 0, context.shared.select(0, offsets, bytes)?))
             }
-            StateSpace::Const => {
+            StateSpace::Const if kind == AccessKind::Load => {
                 let offsets = offsets(level, lanes, operation, context.local.base, window)?;
                 Some((space, 0, self.shared.device.constants.select(0, offsets, bytes)?))
             }
             // Local memory is laid out lane after lane, so its addresses are not offsets.
-            StateSpace::Local | StateSpace::Param => None,
+            StateSpace::Local | StateSpace::Const | StateSpace::Param => None,
         }
+    }
+
+    /// Memory far behind the start of a buffer that is larger than offsets can say: they count from a place before the
+    /// lowest lane instead.
+    #[inline(never)]
+    fn select_far<'t>(
+        &self,
+        context: &Context<'t, O::Cta>,
+        lanes: &Lanes<'_>,
+        operation: &MemoryOperation,
+        id: BufferId,
+    ) -> Option<(StateSpace, u64, Selection<'t>)>
+    where
+        Self: 't,
+    {
+        let buffer = self.shared.device.buffer(id);
+        let first = first_address(lanes, operation, context.local.base).checked_sub(buffer.base)?;
+        let start = first.saturating_sub(1 << 31) / FAR_ALIGN * FAR_ALIGN;
+        let origin = buffer.base + start;
+        let offsets = offsets(self.shared.code().level, lanes, operation, context.local.base, origin)?;
+        let selection = buffer.cells.select(usize::try_from(start).ok()?, offsets, operation.bytes())?;
+        Some((StateSpace::Global, origin, selection))
     }
 
     /// An access to local memory, an access that is bad in some lane, or whose lanes touch several buffers or spaces.
@@ -217,7 +246,9 @@ impl<O: Observer> Worker<'_, O> {
                 self.load_parameter(context, lanes, operation, address, pc)?;
                 continue;
             }
-            let Some(selection) = self.select_lane(context, space, address, lane, operation.bytes()) else {
+            let may_access = space != StateSpace::Const || kind == AccessKind::Load;
+            let selection = self.select_lane(context, space, address, lane, operation.bytes());
+            let Some(selection) = selection.filter(|_| may_access) else {
                 return Err(self.refuse(context, operation, pc, kind, space, address, lane as u32));
             };
             match kind {
@@ -287,6 +318,8 @@ impl<O: Observer> Worker<'_, O> {
             AccessFault::OutOfBounds
         };
         let nearest = match space {
+            // What lies near the number says nothing when the number is no address of the space.
+            _ if matches!(fault, AccessFault::Null | AccessFault::OtherSpace(_)) => None,
             StateSpace::Shared => Some(own_memory("shared memory of the block", context.shared.len() as u64, address)),
             StateSpace::Local => Some(own_memory("local memory of the thread", u64::from(context.local.top), address)),
             StateSpace::Const => Some(own_memory("constant memory", device.constants.len() as u64, address)),

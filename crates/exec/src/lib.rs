@@ -16,6 +16,7 @@ mod decode;
 mod divergence;
 mod error;
 mod exchange;
+mod format;
 mod grid;
 mod interpret;
 mod layout;

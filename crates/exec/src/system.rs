@@ -7,6 +7,7 @@ use warplens_trace::{ActiveMask, Observer};
 
 use crate::code::{Decoded, SINK, Wide};
 use crate::error::ExecError;
+use crate::format::Conversion;
 use crate::interpret::{Context, Worker, set_value};
 use crate::raw::{Lanes, Source};
 
@@ -154,13 +155,13 @@ impl<O: Observer> Worker<'_, O> {
         };
         while let Some(at) = rest.iter().position(|&byte| byte == b'%') {
             text.extend_from_slice(&rest[..at]);
-            let (conversion, used) = Conversion::parse(&rest[at..], &mut |size| argument(size) as i32);
+            let (conversion, used) = Conversion::parse(&rest[at..], &mut || argument(4) as i32);
             match conversion {
-                Some(Conversion { kind: b's', .. }) => {
-                    let address = argument(8);
-                    text.extend(self.string(context, lane, address));
+                Some(conversion) if conversion.is_string() => {
+                    let string = self.string(context, lane, argument(8));
+                    text.extend(conversion.render_string(&string));
                 }
-                Some(conversion) => text.extend(conversion.render(argument(conversion.size)).bytes()),
+                Some(conversion) => text.extend(conversion.render(argument(conversion.size())).bytes()),
                 None => text.extend_from_slice(if rest[at..].starts_with(b"%%") { b"%" } else { &rest[at..at + used] }),
             }
             rest = &rest[at + used..];
@@ -169,168 +170,4 @@ impl<O: Observer> Worker<'_, O> {
         self.print(&text);
         count
     }
-}
-
-/// One conversion of a format string.
-struct Conversion {
-    kind: u8,
-    size: u64,
-    left: bool,
-    zero: bool,
-    plus: bool,
-    space: bool,
-    alternate: bool,
-    width: usize,
-    precision: Option<usize>,
-}
-
-impl Conversion {
-    /// Parses the conversion at the start of `text` (a `%`); returns also how many bytes it takes.
-    fn parse(text: &[u8], star: &mut dyn FnMut(u64) -> i32) -> (Option<Self>, usize) {
-        let mut conversion = Self {
-            kind: 0,
-            size: 4,
-            left: false,
-            zero: false,
-            plus: false,
-            space: false,
-            alternate: false,
-            width: 0,
-            precision: None,
-        };
-        let mut at = 1;
-        let peek = |at: usize| text.get(at).copied().unwrap_or(0);
-        loop {
-            match peek(at) {
-                b'-' => conversion.left = true,
-                b'0' => conversion.zero = true,
-                b'+' => conversion.plus = true,
-                b' ' => conversion.space = true,
-                b'#' => conversion.alternate = true,
-                _ => break,
-            }
-            at += 1;
-        }
-        let mut number = |at: &mut usize| {
-            if peek(*at) == b'*' {
-                *at += 1;
-                return star(4).max(0) as usize;
-            }
-            let mut value = 0usize;
-            while peek(*at).is_ascii_digit() {
-                value = (value * 10 + usize::from(peek(*at) - b'0')).min(STRING_LIMIT);
-                *at += 1;
-            }
-            value
-        };
-        conversion.width = number(&mut at);
-        if peek(at) == b'.' {
-            at += 1;
-            conversion.precision = Some(number(&mut at));
-        }
-        while matches!(peek(at), b'l' | b'h' | b'z' | b'j' | b't' | b'L') {
-            if peek(at) != b'h' {
-                conversion.size = 8;
-            }
-            at += 1;
-        }
-        conversion.kind = peek(at);
-        match conversion.kind {
-            b'd' | b'i' | b'u' | b'x' | b'X' | b'o' => {}
-            b'c' => conversion.size = 4,
-            b'p' | b's' | b'f' | b'F' | b'e' | b'E' | b'g' | b'G' | b'a' | b'A' => conversion.size = 8,
-            _ => return (None, (at + 1).min(text.len())),
-        }
-        (Some(conversion), at + 1)
-    }
-
-    fn render(&self, value: u64) -> String {
-        let signed = if self.size == 8 { value as i64 } else { i64::from(value as u32 as i32) };
-        let unsigned = if self.size == 8 { value } else { u64::from(value as u32) };
-        let (negative, body) = match self.kind {
-            b'd' | b'i' => (signed < 0, self.digits(signed.unsigned_abs().to_string())),
-            b'u' => (false, self.digits(unsigned.to_string())),
-            b'x' => {
-                (false, format!("{}{}", if self.alternate { "0x" } else { "" }, self.digits(format!("{unsigned:x}"))))
-            }
-            b'X' => {
-                (false, format!("{}{}", if self.alternate { "0X" } else { "" }, self.digits(format!("{unsigned:X}"))))
-            }
-            b'o' => (false, self.digits(format!("{unsigned:o}"))),
-            b'c' => (false, char::from(value as u8).to_string()),
-            b'p' => (false, format!("{value:#x}")),
-            _ => {
-                let float = f64::from_bits(value);
-                (float.is_sign_negative() && !float.is_nan(), self.float(float.abs()))
-            }
-        };
-        self.pad(negative, body)
-    }
-
-    fn digits(&self, digits: String) -> String {
-        let precision = self.precision.unwrap_or(0);
-        format!("{digits:0>precision$}")
-    }
-
-    fn float(&self, value: f64) -> String {
-        if !value.is_finite() {
-            return if value.is_nan() { "nan" } else { "inf" }.to_owned();
-        }
-        let precision = self.precision.unwrap_or(6);
-        match self.kind {
-            b'e' | b'E' => exponential(value, precision, self.kind),
-            b'g' | b'G' => {
-                let precision = precision.max(1);
-                let exponent =
-                    format!("{value:.*e}", precision - 1).rsplit('e').next().and_then(|e| e.parse::<i32>().ok());
-                let exponent = exponent.unwrap_or(0);
-                let text = if exponent < -4 || exponent >= precision as i32 {
-                    exponential(value, precision - 1, self.kind - 2)
-                } else {
-                    format!("{value:.*}", (precision as i32 - 1 - exponent).max(0) as usize)
-                };
-                if self.alternate { text } else { trim_zeros(&text) }
-            }
-            _ => format!("{value:.precision$}"),
-        }
-    }
-
-    fn pad(&self, negative: bool, body: String) -> String {
-        let sign = match (negative, self.plus, self.space) {
-            (true, ..) => "-",
-            (false, true, _) => "+",
-            (false, false, true) => " ",
-            _ => "",
-        };
-        let sign = if matches!(self.kind, b'u' | b'x' | b'X' | b'o' | b'c' | b'p') { "" } else { sign };
-        let missing = self.width.saturating_sub(sign.len() + body.len());
-        if self.left {
-            format!("{sign}{body}{}", " ".repeat(missing))
-        } else if self.zero {
-            format!("{sign}{}{body}", "0".repeat(missing))
-        } else {
-            format!("{}{sign}{body}", " ".repeat(missing))
-        }
-    }
-}
-
-/// C writes at least two digits of exponent and always its sign.
-fn exponential(value: f64, precision: usize, kind: u8) -> String {
-    let text = format!("{value:.precision$e}");
-    let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
-    let (sign, digits) = match exponent.strip_prefix('-') {
-        Some(digits) => ('-', digits),
-        None => ('+', exponent),
-    };
-    format!("{mantissa}{}{sign}{digits:0>2}", char::from(kind))
-}
-
-/// `%g` drops the zeros at the end of the fraction.
-fn trim_zeros(text: &str) -> String {
-    let (mantissa, exponent) = match text.find(['e', 'E']) {
-        Some(at) => text.split_at(at),
-        None => (text, ""),
-    };
-    let mantissa = if mantissa.contains('.') { mantissa.trim_end_matches('0').trim_end_matches('.') } else { mantissa };
-    format!("{mantissa}{exponent}")
 }

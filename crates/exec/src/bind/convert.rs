@@ -113,7 +113,7 @@ fn int_to_float(level: Level, inst: &Inst, to: ScalarType) -> Option<LaneHandler
 }
 
 fn integral(modifiers: &Modifiers) -> Option<Rounding> {
-    modifiers.integral.then(|| modifiers.rounding)
+    modifiers.integral.then_some(modifiers.rounding)
 }
 
 fn float_to_float(level: Level, inst: &Inst) -> Option<LaneHandler> {

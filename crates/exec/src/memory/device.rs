@@ -18,6 +18,8 @@ define_id! {
 const GAP: u64 = 4096;
 /// Alignment of buffers, that of `cudaMalloc`.
 const ALIGN: u64 = 512;
+/// Largest distance of an address from a buffer that messages name.
+const NEAR: u64 = 1 << 30;
 /// Size of the heap that device-side `malloc` serves, that of the CUDA runtime's default.
 const HEAP_BYTES: u64 = 8 << 20;
 
@@ -185,13 +187,16 @@ impl Device {
         (address - buffer.base < buffer.bytes).then_some(BufferId(index as u32))
     }
 
-    /// The buffer nearest to an address, for messages.
+    /// The buffer nearest to an address, for messages; `None` if none is near.
     pub(crate) fn nearest(&self, address: u64) -> Option<NearestBuffer> {
         let distance = |buffer: &&Buffer| {
             let end = buffer.base + buffer.bytes;
             if address < buffer.base { buffer.base - address } else { address.saturating_sub(end) }
         };
         let buffer = self.buffers.as_slice().iter().filter(|buffer| buffer.bytes > 0).min_by_key(distance)?;
+        if distance(&buffer) > NEAR {
+            return None;
+        }
         Some(NearestBuffer {
             name: buffer.name.clone(),
             base: buffer.base,

@@ -5,6 +5,8 @@
 //! `%h0`-`%h9`, `%r0`-`%r19`, `%rd0`-`%rd19`, `%f0`-`%f9`, `%d0`-`%d9`; `%tid0` is the thread's index, `%out` the
 //! address of the results and `%slot` that of the thread's own 32-bit word there. Lines in messages are those of the block.
 //!
+//! Initial values may be strings, `= "text"`, which PTX does not have.
+//!
 //! The keys of a `toml` block are those of a launch file (grid 1, block 32 and `args = ["u32[32]"]` unless given), those
 //! of the conformance kernels (`[[expect]]`, `stdout`), and
 //!
@@ -51,6 +53,7 @@ fn literate_cases() {
 
 /// The module of a block: everything but the `.version` may be left out.
 fn module_text(block: &str) -> String {
+    let block = &with_strings(block);
     match block.trim_start() {
         text if text.starts_with(".version") => block.to_owned(),
         text if text.starts_with('.') && !text.starts_with(".reg") && !text.starts_with(".shared") => {
@@ -58,6 +61,19 @@ fn module_text(block: &str) -> String {
         }
         _ => format!("{HEADER}{PROLOGUE}{block}\nret;\n}}\n"),
     }
+}
+
+/// Initial values written as `= "text"` as PTX has them: the bytes, and a zero.
+fn with_strings(block: &str) -> String {
+    let mut parts = block.split("= \"");
+    let mut text = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let (string, rest) = part.split_once("\";").expect("strings end on their line");
+        let bytes = string.replace("\\n", "\n").into_bytes();
+        let bytes: Vec<String> = bytes.iter().chain([&0]).map(u8::to_string).collect();
+        text += &format!("= {{{}}};{rest}", bytes.join(", "));
+    }
+    text
 }
 
 fn check(case: &Case, outcome: &mut Outcome) {
