@@ -162,7 +162,9 @@ pub fn page() -> String {
             }
         }
     }
-    page.push_str(&format!("\n## Parsed, not executed\n\nOf {n_forms} forms {n_executed} are executed, these are not:\n"));
+    page.push_str(&format!(
+        "\n## Parsed, not executed\n\nOf {n_forms} forms {n_executed} are executed, these are not:\n"
+    ));
     page.push_str("\n| Instruction | Since PTX | What it is for |\n|---|---|---|\n");
     page + &missing
 }
@@ -226,16 +228,19 @@ mod tests {
     #[test]
     fn most_of_what_real_files_hold_is_executed() {
         let histogram = include_str!("../../ptx/tests/data/opcode_histogram.csv");
-        let (mut executed, mut all) = (0u64, 0u64);
+        let (mut n_executed, mut n_instructions) = (0u64, 0u64);
         for row in histogram.lines() {
             let cells: Vec<&str> = row.split(',').collect();
-            let [ "full", names, _, _, occurrences ] = cells[..] else { continue };
-            let occurrences: u64 = occurrences.parse().expect("the last column is a number");
-            all += occurrences;
+            let ["full", names, _, _, occurrences] = cells[..] else { continue };
             let verdict = try_instruction(names);
-            if verdict == Verdict::Executed { executed += occurrences } else { println!("{names} {verdict:?} {occurrences}") }
+            // `setp` with one name tries what a compiler knows; it is no instruction.
+            let is_probe = names.strip_prefix("setp.").is_some_and(|name| !name.contains('.'));
+            assert!(verdict != Verdict::Malformed || is_probe, "{names}");
+            let occurrences: u64 = occurrences.parse().expect("the last column is a number");
+            n_instructions += occurrences;
+            n_executed += if verdict == Verdict::Executed { occurrences } else { 0 };
         }
-        let share = executed as f64 / all as f64;
-        assert!(share > 1.95, "{share}");
+        let share = n_executed as f64 / n_instructions as f64;
+        assert!(share > 0.98, "{share}");
     }
 }

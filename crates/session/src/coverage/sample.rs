@@ -11,6 +11,7 @@ pub(super) fn module_of(statement: &str) -> String {
          .visible .entry sample(.param .b64 parameter)\n{{\n\
          .reg .pred %p<9>;\n.reg .b16 %h<9>;\n.reg .b32 %r<9>;\n.reg .b64 %d<9>;\n.reg .b128 %q<9>;\n\
          .reg .f32 %f<9>;\n.reg .f64 %e<9>;\n\
+         .param .b64 argument;\n\
          labels: .branchtargets target;\ntarget:\n{statement}\nret;\n}}\n"
     )
 }
@@ -86,7 +87,7 @@ pub(super) fn operand_lists<'a>(
         let schemes = SCHEMES.iter().flat_map(|scheme| ends.clone().into_iter().map(move |ends| (scheme, ends)));
         let lists = schemes.flat_map(move |(scheme, (first, last))| {
             let list = |pair, address| operands(&slots, |place| scheme(place, first, last), width, pair, address);
-            [list(false, "[%d1]"), list(true, "[%d1]"), list(false, "[parameter]")]
+            [list(false, "[%d1]"), list(true, "[%d1]"), list(false, "[parameter]"), list(false, "[argument]")]
         });
         lists.collect::<Vec<_>>()
     }))
