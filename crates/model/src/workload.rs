@@ -44,7 +44,7 @@ pub struct Workload {
     pub duplicate_loads: f64,
     /// CTA barriers.
     pub barriers: f64,
-    /// Passes of shared-memory accesses beyond the one that each access takes (two, one per half-warp, on 1.x).
+    /// Wavefronts of shared-memory accesses beyond the one that each access takes (two, one per half-warp, on 1.x).
     pub extra_passes: f64,
     /// Constant-memory requests.
     pub constant_requests: f64,
@@ -239,10 +239,10 @@ fn kind_and_type(opcode: &str) -> Option<String> {
     (!opcode.contains(".wide")).then(|| format!("{kind}.{ty}"))
 }
 
-/// Passes beyond those that an access takes anyway.
+/// Wavefronts beyond those that an access takes anyway: one, on 1.x one for each half-warp.
 fn extra_passes(shared: &SharedCounts, cc: ComputeCapability) -> u64 {
     let phases = if cc.major < 2 { 2 } else { 1 };
-    shared.passes.saturating_sub(shared.ideal_passes.min(phases * shared.requests))
+    shared.wavefronts.saturating_sub(shared.ideal_wavefronts.min(phases * shared.requests))
 }
 
 /// What the numbers of a profile assume, whatever the model.

@@ -1,16 +1,20 @@
 //! Bank conflicts of shared memory and broadcasts of constant memory.
 //!
-//! A request is served in phases, a phase in one or more passes; without conflict a phase takes one pass.
+//! A request is served in phases, a phase in one or more wavefronts; without conflict a phase takes one. The passes of a
+//! request are the most wavefronts that one of its phases takes: 1 without conflict, n when n words of a bank are wanted
+//! in a phase (an n-way conflict). So the half-warps of 1.x and the phases of wide accesses, which are no conflicts, do
+//! not show in the passes; what shared memory is kept busy with are the wavefronts of all phases.
 //!
-//! - 1.x: 16 banks of 4 B, a phase per half-warp. In each pass one word of the banks' words is broadcast to all lanes
+//! - 1.x: 16 banks of 4 B, a phase per half-warp. In each wavefront one word of the banks' words is broadcast to all lanes
 //!   that read it, and every other bank serves one more lane (CUDA programming guide, compute capability 1.x). The guide
 //!   leaves open which word is broadcast; here it is the most wanted one of the busiest bank. Wider accesses are
 //!   separate 32-bit requests, as the compiler makes them. Of several lanes that write the same address one writes.
-//! - 2.x, 5.x and later: 32 banks of 4 B; lanes in the same word share a pass. 64-bit accesses take two phases of
+//! - 2.x, 5.x and later: 32 banks of 4 B; lanes in the same word share a wavefront. 64-bit accesses take two phases of
 //!   half-warps, 128-bit accesses four of quarter-warps.
-//! - 3.x: 32 banks of 8 B; lanes in the same 8 B word share a pass. 128-bit accesses take two phases of half-warps.
+//! - 3.x: 32 banks of 8 B; lanes in the same 8 B word share a
+//!   wavefront. 128-bit accesses take two phases of half-warps.
 //!
-//! Atomics have no broadcast: each lane's operation takes its own pass at the bank, also on the same word.
+//! Atomics have no broadcast: each lane's operation takes its own wavefront at the bank, also on the same word.
 
 use warplens_trace::{AccessKind, ActiveMask, WARP_SIZE};
 
@@ -20,13 +24,23 @@ const MAX_BANKS: usize = 32;
 /// Banks of cc 1.x.
 const EARLY_BANKS: usize = 16;
 
-/// Passes of one shared-memory request.
+/// How one shared-memory request is served.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Passes {
-    /// Passes taken.
+    /// Most wavefronts of a phase; 1 without conflict.
     pub passes: u32,
-    /// Passes without any conflict.
+    /// Wavefronts of all phases.
+    pub wavefronts: u32,
+    /// Wavefronts without any conflict: the phases.
     pub ideal: u32,
+}
+
+impl Passes {
+    fn add_phase(&mut self, wavefronts: u32) {
+        self.passes = self.passes.max(wavefronts);
+        self.wavefronts += wavefronts;
+        self.ideal += 1;
+    }
 }
 
 /// The passes of `request` under every rule, in the order of [`BankRule::ALL`].
@@ -43,9 +57,11 @@ pub fn passes(rule: BankRule, kind: AccessKind, request: &Request<'_>) -> Passes
                 for_phases(request.mask, 16, |mask| {
                     let lanes: Lanes =
                         mask.lanes().map(|lane| request.addresses[lane].wrapping_add(4 * word)).collect();
-                    sum.ideal += 1;
-                    sum.passes +=
-                        if kind == AccessKind::Load { broadcast_passes(lanes) } else { write_passes(kind, lanes) };
+                    sum.add_phase(if kind == AccessKind::Load {
+                        broadcast_wavefronts(lanes)
+                    } else {
+                        write_wavefronts(kind, lanes)
+                    });
                 });
             }
             sum
@@ -69,8 +85,7 @@ fn banked(kind: AccessKind, request: &Request<'_>, bank_bytes: u64) -> Passes {
     let lanes_per_phase = (row_bytes as u32 / request.lane_bytes.max(1)).clamp(1, WARP_SIZE as u32);
     let mut sum = Passes::default();
     for_phases(request.mask, lanes_per_phase, |mask| {
-        sum.ideal += 1;
-        sum.passes += banked_phase(kind, request, mask, bank_bytes);
+        sum.add_phase(banked_phase(kind, request, mask, bank_bytes));
     });
     sum
 }
@@ -104,18 +119,18 @@ fn count_values(kind: AccessKind, mut values: Lanes, mut count: impl FnMut(u64))
 }
 
 /// cc 1.x loads of a half-warp's 32-bit words.
-fn broadcast_passes(addresses: Lanes) -> u32 {
+fn broadcast_wavefronts(addresses: Lanes) -> u32 {
     let mut words = addresses.map(|address| address / 4);
     words.sort();
     let mut banks = [WaitingBank::default(); EARLY_BANKS];
     for lanes in words.values().chunk_by(|a, b| a == b) {
         banks[lanes[0] as usize % EARLY_BANKS].add(lanes.len() as u32);
     }
-    let mut passes = 0;
+    let mut wavefronts = 0;
     loop {
         let busiest = banks.iter().enumerate().max_by_key(|(_, bank)| bank.lanes);
-        let Some((busiest, _)) = busiest.filter(|(_, bank)| bank.lanes > 0) else { return passes };
-        passes += 1;
+        let Some((busiest, _)) = busiest.filter(|(_, bank)| bank.lanes > 0) else { return wavefronts };
+        wavefronts += 1;
         for (index, bank) in banks.iter_mut().enumerate() {
             if index == busiest { bank.broadcast() } else { bank.serve_one() }
         }
@@ -146,7 +161,7 @@ impl WaitingBank {
         self.lanes -= self.by_word[self.end];
     }
 
-    /// Serves one lane, of the least wanted word: widely wanted ones can still be broadcast in a later pass.
+    /// Serves one lane, of the least wanted word: widely wanted ones can still be broadcast later.
     fn serve_one(&mut self) {
         if self.lanes > 0 {
             self.lanes -= 1;
@@ -157,7 +172,7 @@ impl WaitingBank {
 }
 
 /// cc 1.x stores and atomics of a half-warp's 32-bit words.
-fn write_passes(kind: AccessKind, addresses: Lanes) -> u32 {
+fn write_wavefronts(kind: AccessKind, addresses: Lanes) -> u32 {
     let mut per_bank = [0; EARLY_BANKS];
     count_values(kind, addresses, |address| per_bank[(address / 4) as usize % EARLY_BANKS] += 1);
     per_bank.into_iter().max().unwrap_or(0)

@@ -8,13 +8,15 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use crate::Program;
-use crate::dependence::BatchState;
+use crate::dependence::{BatchState, Loaded};
 
 /// Number of a [`BatchState`]; 0 is the state of a warp that starts.
 pub(crate) type StateId = u32;
 
 /// Entries of the transition table, 16 bytes each.
 const MAX_TRANSITIONS: usize = 1 << 20;
+/// Entries of the table for blocks of which some loads do not take place.
+const MAX_PARTIAL: usize = 1 << 16;
 
 /// Load batches of the executions seen so far.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -44,8 +46,10 @@ pub(crate) struct BatchCounter {
     max_states: usize,
     states: Vec<BatchState>,
     ids: FxHashMap<BatchState, StateId>,
-    /// By state, then by block.
+    /// By state, then by block, when every load of the block takes place.
     transitions: Vec<Transition>,
+    /// The same when only some do.
+    partial: FxHashMap<(StateId, u32, Loaded), Transition>,
     pub(crate) counts: BatchCounts,
 }
 
@@ -59,19 +63,44 @@ impl BatchCounter {
             states: Vec::new(),
             ids: FxHashMap::default(),
             transitions: Vec::new(),
+            partial: FxHashMap::default(),
             counts: BatchCounts::default(),
         };
         counter.id_of(BatchState::default());
         counter
     }
 
-    /// A warp in `state` executes the block at `position`; returns its next state.
+    /// A warp in `state` executes the block at `position` and all its loads; returns its next state.
     #[inline]
     pub(crate) fn enter(&mut self, state: StateId, position: usize) -> StateId {
         let mut transition = self.transitions[state as usize * self.n_blocks + position];
         if transition.next == UNKNOWN.next {
-            transition = self.compute(state, position);
+            transition = self.compute(state, position, Loaded::MAX);
+            self.transitions[state as usize * self.n_blocks + position] = transition;
         }
+        self.take(transition)
+    }
+
+    /// As [`BatchCounter::enter`], but of the loads that do not always take place only those of `loaded` did.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn enter_partly(&mut self, state: StateId, position: usize, loaded: Loaded) -> StateId {
+        let key = (state, position as u32, loaded);
+        let transition = match self.partial.get(&key) {
+            Some(&transition) => transition,
+            None => {
+                let transition = self.compute(state, position, loaded);
+                if self.partial.len() < MAX_PARTIAL {
+                    self.partial.insert(key, transition);
+                }
+                transition
+            }
+        };
+        self.take(transition)
+    }
+
+    #[inline]
+    fn take(&mut self, transition: Transition) -> StateId {
         self.counts.loads += u64::from(transition.loads);
         self.counts.batches += u64::from(transition.batches);
         self.counts.batches_program_order += u64::from(transition.batches_program_order);
@@ -80,16 +109,14 @@ impl BatchCounter {
 
     #[cold]
     #[inline(never)]
-    fn compute(&mut self, state: StateId, position: usize) -> Transition {
-        let passage = self.program.steps(position).run(&self.states[state as usize]);
-        let transition = Transition {
+    fn compute(&mut self, state: StateId, position: usize, loaded: Loaded) -> Transition {
+        let passage = self.program.steps(position).run(&self.states[state as usize], loaded);
+        Transition {
             next: self.id_of(passage.state),
             loads: passage.loads,
             batches: passage.batches,
             batches_program_order: passage.batches_program_order,
-        };
-        self.transitions[state as usize * self.n_blocks + position] = transition;
-        transition
+        }
     }
 
     /// The number of `state`. Beyond the limit the open batches are taken to end.

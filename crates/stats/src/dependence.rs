@@ -90,9 +90,31 @@ struct Step {
     writes: Box<[Word]>,
     /// The old value of `writes` survives in some lanes.
     is_guarded: bool,
-    is_global_load: bool,
+    load: GlobalLoad,
     is_barrier: bool,
     memory: Option<Touch>,
+}
+
+/// Whether a step loads from global memory.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum GlobalLoad {
+    No,
+    Always,
+    /// If this bit of [`Loaded`] says so: its guard may be false in every lane, its address may lie in another space.
+    Sometimes(u32),
+}
+
+/// The loads of a block that only sometimes load from global memory, and did in one execution.
+pub(crate) type Loaded = u64;
+
+impl Step {
+    fn is_global_load(&self, loaded: Loaded) -> bool {
+        match self.load {
+            GlobalLoad::No => false,
+            GlobalLoad::Always => true,
+            GlobalLoad::Sometimes(bit) => loaded >> bit & 1 == 1,
+        }
+    }
 }
 
 /// The bytes that a memory instruction touches.
@@ -136,8 +158,12 @@ impl Steps {
     pub(crate) fn new(module: &Module, function: &Function, block: BlockId, words: &WordNumbers) -> Self {
         let body = &module.blocks[block];
         let mut versions = FxHashMap::default();
-        let mut steps: Vec<Step> =
-            body.insts.iter().map(|inst| step(module, function, inst, words, &mut versions)).collect();
+        let mut n_sometimes = 0;
+        let mut steps: Vec<Step> = body
+            .insts
+            .iter()
+            .map(|inst| step(module, function, inst, words, &mut versions, &mut n_sometimes))
+            .collect();
         if let Some(last) = steps.last_mut() {
             let extra = match &body.flow {
                 // The caller's copies of the results are made here.
@@ -158,15 +184,23 @@ impl Steps {
         Self { steps }
     }
 
-    /// Carries `state` through the block.
-    pub(crate) fn run(&self, state: &BatchState) -> Passage {
-        let (reordered, batches) = self.run_reordered(&state.reordered);
-        let (program_order, batches_program_order) = self.run_in_order(&state.program_order);
-        let loads = self.steps.iter().filter(|step| step.is_global_load).count() as u32;
+    /// Positions of the instructions that only sometimes load from global memory, each with its bit of [`Loaded`].
+    pub(crate) fn sometimes(&self) -> impl Iterator<Item = (usize, u32)> {
+        self.steps.iter().enumerate().filter_map(|(at, step)| match step.load {
+            GlobalLoad::Sometimes(bit) => Some((at, bit)),
+            _ => None,
+        })
+    }
+
+    /// Carries `state` through the block, in which the loads of `loaded` took place.
+    pub(crate) fn run(&self, state: &BatchState, loaded: Loaded) -> Passage {
+        let (reordered, batches) = self.run_reordered(&state.reordered, loaded);
+        let (program_order, batches_program_order) = self.run_in_order(&state.program_order, loaded);
+        let loads = self.steps.iter().filter(|step| step.is_global_load(loaded)).count() as u32;
         Passage { state: BatchState { reordered, program_order }, loads, batches, batches_program_order }
     }
 
-    fn run_in_order(&self, batch: &OpenBatch) -> (OpenBatch, u32) {
+    fn run_in_order(&self, batch: &OpenBatch, loaded: Loaded) -> (OpenBatch, u32) {
         let OpenBatch { mut open, mut pending } = batch.clone();
         let mut starts = 0;
         for step in &self.steps {
@@ -174,7 +208,7 @@ impl Steps {
                 pending.clear();
                 open = false;
             }
-            if step.is_global_load {
+            if step.is_global_load(loaded) {
                 starts += u32::from(!open);
                 open = true;
                 pending.extend(step.writes.iter().copied());
@@ -185,10 +219,10 @@ impl Steps {
         (OpenBatch::new(open, pending), starts)
     }
 
-    fn run_reordered(&self, batch: &OpenBatch) -> (OpenBatch, u32) {
+    fn run_reordered(&self, batch: &OpenBatch, loaded: Loaded) -> (OpenBatch, u32) {
         let mut levels = Levels::new(batch);
         for step in &self.steps {
-            levels.issue(step);
+            levels.issue(step, step.is_global_load(loaded));
         }
         let last = levels.highest;
         let has_load = |level: u32| levels.load_levels.binary_search(&level).is_ok();
@@ -232,7 +266,7 @@ impl Levels {
         Self { available, floor: 0, highest: 0, load_levels: Vec::new(), accesses: Vec::new(), crowd: 0 }
     }
 
-    fn issue(&mut self, step: &Step) {
+    fn issue(&mut self, step: &Step, is_global_load: bool) {
         let operand = |word: &Word| self.available.get(word).copied().unwrap_or(0);
         let mut level = step.reads.iter().map(operand).fold(self.floor, u32::max);
         if let Some(touch) = &step.memory {
@@ -247,12 +281,10 @@ impl Levels {
             self.remember(touch, level);
         }
         self.highest = self.highest.max(level);
-        if step.is_global_load
-            && let Err(at) = self.load_levels.binary_search(&level)
-        {
+        if is_global_load && let Err(at) = self.load_levels.binary_search(&level) {
             self.load_levels.insert(at, level);
         }
-        let ready = level + u32::from(step.is_global_load);
+        let ready = level + u32::from(is_global_load);
         for &word in &step.writes {
             let entry = self.available.entry(word).or_insert(0);
             *entry = if step.is_guarded { ready.max(*entry) } else { ready };
@@ -288,6 +320,7 @@ fn step(
     inst: &Inst,
     words: &WordNumbers,
     versions: &mut FxHashMap<Word, u32>,
+    n_sometimes: &mut u32,
 ) -> Step {
     let reads = inst.reads().flat_map(|register| words.of(function, register)).collect();
     let writes: Box<[Word]> = inst.writes().flat_map(|register| words.of(function, register)).collect();
@@ -299,16 +332,24 @@ fn step(
         reads,
         writes,
         is_guarded: inst.guard.is_some(),
-        is_global_load: is_global_load(inst),
+        load: global_load(inst, n_sometimes),
         is_barrier: is_barrier(inst),
         memory,
     }
 }
 
-/// True for loads that count as global: generic ones are taken to be.
-pub(crate) fn is_global_load(inst: &Inst) -> bool {
-    inst.op == Op::Ld
-        && inst.memory.is_some_and(|memory| matches!(memory.space, StateSpace::Global | StateSpace::Generic))
+/// Beyond 64 in a block, loads that may not take place are taken to.
+fn global_load(inst: &Inst, n_sometimes: &mut u32) -> GlobalLoad {
+    let space = inst.memory.map(|memory| memory.space).filter(|_| inst.op == Op::Ld);
+    match (space, inst.guard) {
+        (Some(StateSpace::Global), None) => GlobalLoad::Always,
+        (Some(StateSpace::Global | StateSpace::Generic), _) if *n_sometimes < Loaded::BITS => {
+            *n_sometimes += 1;
+            GlobalLoad::Sometimes(*n_sometimes - 1)
+        }
+        (Some(StateSpace::Global | StateSpace::Generic), _) => GlobalLoad::Always,
+        _ => GlobalLoad::No,
+    }
 }
 
 /// True for instructions that no other may cross.

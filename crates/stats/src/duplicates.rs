@@ -130,6 +130,11 @@ impl DuplicateTracker {
         }
     }
 
+    /// A warp executes a load without any lane that takes part.
+    pub(crate) fn pass_over(&mut self, warp: WarpIndex, slot: u32) {
+        self.executions[warp.0 as usize * self.n_slots + slot as usize] += 1;
+    }
+
     /// Closes all groups.
     pub(crate) fn close(&mut self, counter: &mut DuplicateCounter, accesses: &AccessCounter) {
         for (_, members) in self.open.drain() {

@@ -253,7 +253,8 @@ impl Scale {
                 atomics,
                 conflicted: self.apply(counts.conflicted),
                 passes: self.apply(counts.passes),
-                ideal_passes: self.apply(counts.ideal_passes),
+                wavefronts: self.apply(counts.wavefronts),
+                ideal_wavefronts: self.apply(counts.ideal_wavefronts),
             }
         });
         BankRule::ALL.into_iter().zip(scaled).collect()

@@ -231,10 +231,12 @@ pub struct SharedCounts {
     pub atomics: u64,
     /// Requests with a bank conflict.
     pub conflicted: u64,
-    /// Passes: 1 per phase without conflict.
+    /// Passes: 1 for a request without conflict, n for one with an n-way conflict.
     pub passes: u64,
-    /// Passes that the requests would take without any conflict.
-    pub ideal_passes: u64,
+    /// Wavefronts that serve the requests: passes of every half-warp (1.x) and of every phase of a wide access.
+    pub wavefronts: u64,
+    /// Wavefronts that the requests would take without any conflict.
+    pub ideal_wavefronts: u64,
 }
 
 /// Requests to constant memory, parameters excluded.

@@ -8,7 +8,7 @@ use warplens_ir::{Block, CallTarget, Flow, FunctionId, FunctionKind, Inst, Modul
 use warplens_isa::{BlockId, Op, OpClass, Pc, StateSpace};
 
 use crate::LaunchShape;
-use crate::dependence::{Steps, WordNumbers};
+use crate::dependence::{Loaded, Steps, WordNumbers};
 
 /// Static facts of one kernel and everything that it may call, and the launch. Computed once, shared by all observers.
 pub struct Program {
@@ -18,6 +18,10 @@ pub struct Program {
     first_pc: u32,
     /// By block position.
     steps: Vec<Steps>,
+    /// By block position: loads that only sometimes load from global memory.
+    pub(crate) sometimes: Vec<Loaded>,
+    /// By slot: the block position and the bit of such a load.
+    pub(crate) sometimes_of_slot: Vec<Option<(u32, Loaded)>>,
     /// By block position: source instructions that count there.
     pub(crate) block_instructions: Vec<u32>,
     /// By pc position; `None` for instructions of functions that the kernel does not reach.
@@ -75,6 +79,8 @@ impl Program {
             first_block,
             first_pc,
             steps: vec![Steps::default(); n_blocks],
+            sometimes: vec![0; n_blocks],
+            sometimes_of_slot: Vec::new(),
             block_instructions: vec![0; n_blocks],
             pcs: std::iter::repeat_with(|| None).take(n_pcs).collect(),
             slot_of_pc: vec![NO_SLOT; n_pcs],
@@ -85,6 +91,7 @@ impl Program {
                 let position = program.block_position(id);
                 program.steps[position] = Steps::new(module, function, id, &words);
                 program.add_block(module, position, &module.blocks[id]);
+                program.add_sometimes(position, &module.blocks[id]);
             }
         }
         Arc::new(program)
@@ -120,12 +127,23 @@ impl Program {
         Pc(self.first_pc + position as u32)
     }
 
+    /// Notes which loads of a block do not always take place.
+    fn add_sometimes(&mut self, position: usize, block: &Block) {
+        for (at, bit) in self.steps[position].sometimes() {
+            let slot = self.slot_of_pc[self.pc_position(block.insts[at].pc)];
+            let (_, bits) = self.sometimes_of_slot[slot as usize].get_or_insert((position as u32, 0));
+            *bits |= 1 << bit;
+            self.sometimes[position] |= 1 << bit;
+        }
+    }
+
     fn add_block(&mut self, module: &Module, position: usize, block: &Block) {
         for inst in &block.insts {
             let at = self.pc_position(inst.pc);
             if touches_memory(inst) && self.slot_of_pc[at] == NO_SLOT {
                 self.slot_of_pc[at] = self.slots.len() as u32;
                 self.slots.push(at as u32);
+                self.sometimes_of_slot.push(None);
             }
             let facts = self.pcs[at].get_or_insert_with(|| {
                 self.block_instructions[position] += 1;

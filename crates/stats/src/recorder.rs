@@ -8,6 +8,7 @@ use warplens_trace::{Access, AccessKind, ActiveMask, CtaId, Observer, WarpIndex}
 use crate::Program;
 use crate::access::AccessCounter;
 use crate::batches::{BatchCounter, StateId};
+use crate::dependence::Loaded;
 use crate::duplicates::{DuplicateCounter, DuplicateTracker, MAX_CTAS};
 use crate::program::NO_SLOT;
 
@@ -27,8 +28,8 @@ pub struct Recorder {
     pub(crate) duplicates: DuplicateCounter,
     pub(crate) ctas: CtaCounts,
     pub(crate) order_dependent: bool,
-    /// State arrays of CTAs that have ended.
-    spare: Vec<Vec<StateId>>,
+    /// Arrays of CTAs that have ended.
+    spare: Vec<Vec<WarpRecord>>,
 }
 
 /// Executions of a block.
@@ -64,9 +65,25 @@ pub(crate) struct CtaCounts {
 #[derive(Debug)]
 pub struct CtaRecord {
     instructions: u64,
-    /// Open load batches of each warp.
-    states: Vec<StateId>,
+    warps: Vec<WarpRecord>,
     duplicates: Option<Box<DuplicateTracker>>,
+}
+
+/// Load batches of a warp.
+#[derive(Clone, Copy, Debug)]
+struct WarpRecord {
+    /// Open batches, before the block that is under way.
+    state: StateId,
+    /// Position of the block under way if some of its loads may not take place, else [`NO_BLOCK`].
+    block: u32,
+    /// Those that did.
+    loaded: Loaded,
+}
+
+const NO_BLOCK: u32 = u32::MAX;
+
+impl WarpRecord {
+    const START: Self = Self { state: 0, block: NO_BLOCK, loaded: 0 };
 }
 
 impl Recorder {
@@ -105,6 +122,22 @@ impl Recorder {
             spare: Vec::new(),
             program,
         }
+    }
+
+    /// Counts the load batches of the block that a warp has executed, now that it is known which loads took place.
+    #[inline]
+    fn leave_block(&mut self, warp: &mut WarpRecord) {
+        let WarpRecord { state, block, loaded } = *warp;
+        if block == NO_BLOCK {
+            return;
+        }
+        let position = block as usize;
+        warp.block = NO_BLOCK;
+        warp.state = if loaded == self.program.sometimes[position] {
+            self.batches.enter(state, position)
+        } else {
+            self.batches.enter_partly(state, position, loaded)
+        };
     }
 
     #[cold]
@@ -147,21 +180,24 @@ impl Observer for Recorder {
 
     fn begin_cta(&mut self, id: CtaId) -> CtaRecord {
         let n_warps = self.program.n_warps();
-        let mut states = self.spare.pop().unwrap_or_default();
-        states.clear();
-        states.resize(n_warps, 0);
+        let mut warps = self.spare.pop().unwrap_or_default();
+        warps.clear();
+        warps.resize(n_warps, WarpRecord::START);
         let is_sampled = self.sampled.binary_search(&id).is_ok();
         let tracker = || Box::new(DuplicateTracker::new(n_warps, self.program.slots.len()));
-        CtaRecord { instructions: 0, states, duplicates: is_sampled.then(tracker) }
+        CtaRecord { instructions: 0, warps, duplicates: is_sampled.then(tracker) }
     }
 
-    fn end_cta(&mut self, cta: CtaRecord) {
+    fn end_cta(&mut self, mut cta: CtaRecord) {
+        for warp in &mut cta.warps {
+            self.leave_block(warp);
+        }
         self.ctas.add(cta.instructions);
         if let Some(mut tracker) = cta.duplicates {
             tracker.close(&mut self.duplicates, &self.accesses);
             self.ctas.n_sampled += 1;
         }
-        self.spare.push(cta.states);
+        self.spare.push(cta.warps);
     }
 
     #[inline]
@@ -171,16 +207,31 @@ impl Observer for Recorder {
         count.executions += 1;
         count.lanes += u64::from(mask.count());
         cta.instructions += u64::from(count.instructions);
-        let state = &mut cta.states[warp.0 as usize];
-        *state = self.batches.enter(*state, position);
+        let warp = &mut cta.warps[warp.0 as usize];
+        if warp.block != NO_BLOCK {
+            self.leave_block(warp);
+        }
+        if self.program.sometimes[position] == 0 {
+            warp.state = self.batches.enter(warp.state, position);
+        } else {
+            *warp = WarpRecord { block: position as u32, loaded: 0, ..*warp };
+        }
     }
 
     #[inline]
-    fn predicated(&mut self, _: &mut CtaRecord, _: WarpIndex, pc: Pc, active: ActiveMask, on: ActiveMask) {
+    fn predicated(&mut self, cta: &mut CtaRecord, warp: WarpIndex, pc: Pc, active: ActiveMask, on: ActiveMask) {
         let on = on & active;
-        let count = &mut self.guards[self.program.pc_position(pc)];
+        let position = self.program.pc_position(pc);
+        let count = &mut self.guards[position];
         count.off_lanes += u64::from(active.without(on).count());
         count.divergent += u64::from(!on.is_empty() && on != active);
+        let slot = self.slot_of_pc[position];
+        if let Some(tracker) = &mut cta.duplicates
+            && on.is_empty()
+            && slot != NO_SLOT
+        {
+            tracker.pass_over(warp, slot);
+        }
     }
 
     #[inline]
@@ -199,11 +250,17 @@ impl Observer for Recorder {
             return;
         }
         let pattern = self.accesses.count(slot, access);
-        if let Some(tracker) = &mut cta.duplicates
-            && access.space == StateSpace::Global
-            && access.kind == AccessKind::Load
-        {
-            self.count_duplicates(tracker, (warp, slot), access, pattern);
+        if access.space == StateSpace::Global && access.kind == AccessKind::Load {
+            let record = &mut cta.warps[warp.0 as usize];
+            if record.block != NO_BLOCK
+                && let Some((block, bits)) = self.program.sometimes_of_slot[slot as usize]
+                && block == record.block
+            {
+                record.loaded |= bits;
+            }
+            if let Some(tracker) = &mut cta.duplicates {
+                self.count_duplicates(tracker, (warp, slot), access, pattern);
+            }
         }
     }
 

@@ -38,9 +38,10 @@ impl Totals {
                 for (counts, passes) in self.shared.iter_mut().zip(bank::all_passes(format.kind, request)) {
                     counts.requests += n;
                     *of_kind(format.kind, &mut counts.loads, &mut counts.stores, &mut counts.atomics) += n;
-                    counts.conflicted += if passes.passes > passes.ideal { n } else { 0 };
+                    counts.conflicted += if passes.passes > 1 { n } else { 0 };
                     counts.passes += n * u64::from(passes.passes);
-                    counts.ideal_passes += n * u64::from(passes.ideal);
+                    counts.wavefronts += n * u64::from(passes.wavefronts);
+                    counts.ideal_wavefronts += n * u64::from(passes.ideal);
                 }
             }
             StateSpace::Const => {
@@ -66,7 +67,8 @@ impl Totals {
             own.atomics += other.atomics;
             own.conflicted += other.conflicted;
             own.passes += other.passes;
-            own.ideal_passes += other.ideal_passes;
+            own.wavefronts += other.wavefronts;
+            own.ideal_wavefronts += other.ideal_wavefronts;
         }
         self.constant.requests += other.constant.requests;
         self.constant.passes += other.constant.passes;

@@ -8,10 +8,10 @@ use warplens_stats::bank::{all_passes, constant_passes, passes};
 use warplens_stats::{BankRule, Request};
 use warplens_trace::{AccessKind, ActiveMask};
 
-/// (passes, ideal) under 1.0, 2.0 and 3.0.
+/// (wavefronts, ideal) under 1.0, 2.0 and 3.0.
 fn served(kind: AccessKind, lane_bytes: u32, mask: u32, addresses: [u64; 32]) -> [(u32, u32); 3] {
     let request = Request { lane_bytes, mask: ActiveMask(mask), addresses: &addresses };
-    all_passes(kind, &request).map(|passes| (passes.passes, passes.ideal))
+    all_passes(kind, &request).map(|passes| (passes.wavefronts, passes.ideal))
 }
 
 fn load(lane_bytes: u32, addresses: [u64; 32]) -> [(u32, u32); 3] {
@@ -66,6 +66,24 @@ fn stores_and_atomics() {
     assert_eq!(served(AccessKind::Atomic, 4, u32::MAX, by_lane(|lane| 4 * lane)), [(2, 2), (1, 1), (2, 1)]);
 }
 
+/// Phases are no conflicts: a pass is the same to half-warps, wide accesses and whole warps.
+#[test]
+fn passes_are_those_of_the_worst_phase() {
+    let passes = |lane_bytes, mask, addresses: [u64; 32]| {
+        let request = Request { lane_bytes, mask: ActiveMask(mask), addresses: &addresses };
+        all_passes(AccessKind::Load, &request).map(|passes| passes.passes)
+    };
+    assert_eq!(passes(4, u32::MAX, by_lane(|lane| 4 * lane)), [1, 1, 1], "in order");
+    assert_eq!(passes(4, u32::MAX, by_lane(|lane| 8 * lane)), [2, 2, 1], "stride 2");
+    assert_eq!(passes(4, u32::MAX, by_lane(|lane| 128 * lane)), [16, 32, 16], "a column");
+    assert_eq!(passes(8, u32::MAX, by_lane(|lane| 8 * lane)), [2, 1, 1], "f64 in order");
+    assert_eq!(passes(16, u32::MAX, by_lane(|lane| 16 * lane)), [4, 1, 1], "float4 in order");
+    // The lower half-warp reads a column, the upper one a row.
+    let uneven = by_lane(|lane| if lane < 16 { 128 * lane } else { 4 * lane });
+    assert_eq!(passes(4, u32::MAX, uneven), [16, 16, 8], "uneven halves");
+    assert_eq!(passes(4, 0xffff_0000, uneven), [1, 1, 1], "the half without conflict");
+}
+
 #[test]
 fn constant_words() {
     let words = |lane_bytes, addresses: [u64; 32]| {
@@ -92,7 +110,10 @@ proptest! {
         let request = Request { lane_bytes, mask: ActiveMask(mask), addresses: &addresses };
         for (rule, served) in BankRule::ALL.into_iter().zip(all_passes(kind, &request)) {
             let words = ActiveMask(mask).count() * lane_bytes.div_ceil(4);
-            prop_assert!(served.ideal <= served.passes && served.passes <= words, "{} {served:?}", rule.name());
+            prop_assert!(served.ideal <= served.wavefronts && served.wavefronts <= words, "{} {served:?}", rule.name());
+            prop_assert!(1 <= served.passes && served.passes <= 32, "{} {served:?}", rule.name());
+            prop_assert!(served.wavefronts <= served.ideal * served.passes, "{} {served:?}", rule.name());
+            prop_assert_eq!(served.passes == 1, served.wavefronts == served.ideal);
             prop_assert_eq!(passes(rule, kind, &request), served);
         }
     }

@@ -3,10 +3,10 @@
 mod support;
 
 use StateSpace::{Generic, Global, Local, Shared};
-use support::{Kernel, W0, guarded, in_cta, p, profile, r};
+use support::{Kernel, W0, access, guarded, in_cta, p, profile, r};
 use warplens_ir::{CallTarget, Flow, FunctionId, FunctionKind, Inst};
 use warplens_isa::{BlockId, Op, ScalarType, StateSpace};
-use warplens_trace::{ActiveMask, Observer, WarpIndex};
+use warplens_trace::{AccessKind, ActiveMask, Observer, WarpIndex};
 
 /// Addresses live in r0..r9, values in r10 and up.
 const A: u32 = 0;
@@ -236,15 +236,56 @@ fn overwritten_values_are_no_longer_waited_for() {
     assert_eq!(of_path(1, &[0, 1], partly).1, 1.0);
 }
 
-#[test]
-fn guards_and_generic_addresses_count() {
-    let guard_needs_value = of_block(|k| {
-        let setp = k.inst("setp.lt.f32", Op::Setp, ScalarType::F32, &[p(0)], &[r(10)]);
-        let load = k.load(Generic, r(11), r(B), 0);
-        vec![k.load(Global, r(10), r(A), 0), setp, guarded(load, Some(p(0)))]
+/// A load, a guarded and a generic one, and a use of all; the latter two take place as told, execution by execution.
+fn of_executions(guard_needs_value: bool, executions: &[(bool, Option<StateSpace>)]) -> (f64, f64) {
+    let mut k = Kernel::new();
+    let setp = k.inst("setp.lt.f32", Op::Setp, ScalarType::F32, &[p(0)], &[r(if guard_needs_value { 10 } else { 3 })]);
+    let first = k.load(Global, r(10), r(A), 0);
+    let second = guarded(k.load(Global, r(11), r(B), 0), Some(p(0)));
+    let third = k.load(Generic, r(12), r(2), 0);
+    let pcs = [first.pc, second.pc, third.pc];
+    let add = k.add(r(13), &[r(10), r(11), r(12)]);
+    k.block(vec![first, setp, second, third, add], Flow::Fallthrough(BlockId(1)));
+    let exit = k.exit();
+    k.block(vec![exit], Flow::Exit { next: None });
+    let mut recorder = k.recorder(1, 32);
+    in_cta(&mut recorder, 0, |recorder, cta| {
+        for &(guard, space) in executions {
+            recorder.block(cta, W0, BlockId(0), ActiveMask::FULL);
+            let addresses = [64; 32];
+            let mut load = |pc, space| recorder.access(cta, W0, pc, &access(space, AccessKind::Load, &addresses));
+            load(pcs[0], Global);
+            if guard {
+                load(pcs[1], Global);
+            }
+            if let Some(space) = space {
+                load(pcs[2], space);
+            }
+        }
     });
-    assert_eq!(guard_needs_value, (1.0, 1.0));
-    // Loads of other spaces neither count nor end a batch.
+    let profile = profile(&recorder);
+    let known = |value: Option<f64>| value.expect("there are loads");
+    (known(profile.independent_loads), known(profile.independent_loads_program_order))
+}
+
+#[test]
+fn guarded_and_generic_loads_count_when_they_load_from_global_memory() {
+    assert_eq!(of_executions(false, &[(true, Some(Global))]), (3.0, 3.0));
+    assert_eq!(of_executions(false, &[(false, Some(Global))]), (2.0, 2.0));
+    assert_eq!(of_executions(false, &[(true, Some(Shared))]), (2.0, 2.0));
+    assert_eq!(of_executions(false, &[(false, Some(Shared))]), (1.0, 1.0));
+    let mixed =
+        [(true, Some(Global)), (false, Some(Shared)), (true, Some(Shared)), (false, None), (true, Some(Global))];
+    assert_eq!(of_executions(false, &mixed), (2.0, 2.0));
+    // The guard waits for the first load; the generic load goes with the first, or with the second as written.
+    assert_eq!(of_executions(true, &[(true, Some(Global))]), (1.5, 1.5));
+    assert_eq!(of_executions(true, &[(true, None)]), (1.0, 1.0));
+    assert_eq!(of_executions(true, &[(false, None)]), (1.0, 1.0));
+}
+
+#[test]
+fn loads_of_other_spaces_do_not_count() {
+    // They neither count nor end a batch.
     let shared = of_block(|k| {
         vec![
             k.load(Global, r(10), r(A), 0),

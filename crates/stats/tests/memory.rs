@@ -115,9 +115,10 @@ fn other_spaces() {
     let profile = profile(&recorder);
     let shared = profile.shared[&BankRule::Cc20];
     assert_eq!((shared.requests, shared.loads, shared.stores, shared.conflicted), (3, 3, 0, 2));
-    assert_eq!((shared.passes, shared.ideal_passes), (1 + 32 + 2, 3));
+    assert_eq!((shared.passes, shared.wavefronts, shared.ideal_wavefronts), (1 + 32 + 2, 1 + 32 + 2, 3));
     let early = profile.shared[&BankRule::Cc10];
-    assert_eq!((early.passes, early.ideal_passes, early.conflicted), (2 + 32 + 4, 6, 2));
+    assert_eq!((early.passes, early.conflicted), (1 + 16 + 2, 2));
+    assert_eq!((early.wavefronts, early.ideal_wavefronts), (2 + 32 + 4, 6));
     let kepler = profile.shared[&BankRule::Cc30];
     assert_eq!((kepler.passes, kepler.conflicted), (1 + 16 + 1, 1));
     let local = profile.local[&CoalescingRule::Cc50];

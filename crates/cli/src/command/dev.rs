@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use clap::{Args, CommandFactory, Subcommand};
-use warplens_session::{Error, Input, predict, stages};
+use warplens_session::{Error, Input, coverage, predict, stages};
 
 use super::Outcome;
 use crate::flags::Cli;
@@ -57,12 +57,13 @@ type Page = fn() -> Result<String>;
 const PAGES: &[(&str, &str, Page)] = &[
     ("command-line", "every verb with its flags", command_line),
     ("models", "the models with their options, inputs and assumptions", || Ok(predict::models_page())),
+    ("instruction-coverage", "which PTX instructions are executed", || Ok(coverage::page())),
     ("machines", "the GPUs and the parameters that describe them", || Ok(stages::machines_page()?)),
 ];
 
 fn docs(page: Option<&str>, terminal: &Terminal) -> Result<Outcome> {
     let text = match page {
-        None => PAGES.iter().map(|(name, about, _)| format!("{name:<14} {about}\n")).collect(),
+        None => PAGES.iter().map(|(name, about, _)| format!("{name:<20}  {about}\n")).collect(),
         Some(wanted) => match PAGES.iter().find(|(name, ..)| *name == wanted) {
             Some((_, _, page)) => page()?,
             None => {

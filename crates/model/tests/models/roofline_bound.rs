@@ -124,11 +124,13 @@ proptest! {
     fn counts_of_local_memory_and_odd_rules_do_no_harm(
         requests in 0u64..10_000,
         per_request in [0u64..=32, 0u64..=4, 0u64..=4],
-        passes in 0u64..10_000,
+        wavefronts in 0u64..10_000,
     ) {
         let mut profile = support::vector_add(1 << 16);
         profile.local = CoalescingRule::ALL.into_iter().map(|rule| (rule, memory(requests, per_request, false))).collect();
-        let shared = SharedCounts { requests: passes / 2, passes, ideal_passes: passes, ..SharedCounts::default() };
+        let requests = wavefronts / 2;
+        let shared =
+            SharedCounts { requests, passes: requests, wavefronts, ideal_wavefronts: wavefronts, ..SharedCounts::default() };
         profile.shared = BTreeMap::from(BankRule::ALL.map(|rule| (rule, shared)));
         let input = Input { profile: &profile, options: Options::default() };
         for id in support::JUDGED {

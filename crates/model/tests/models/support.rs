@@ -147,8 +147,9 @@ pub(crate) fn shared_loads(profile: &mut Profile, per_warp: u64, ways: [u64; 3])
         counts.requests += requests;
         counts.loads += requests;
         counts.conflicted += if ways > 1 { requests } else { 0 };
-        counts.ideal_passes += ideal;
-        counts.passes += ways * ideal;
+        counts.passes += ways * requests;
+        counts.ideal_wavefronts += ideal;
+        counts.wavefronts += ways * ideal;
     }
 }
 

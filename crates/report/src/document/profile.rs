@@ -157,7 +157,8 @@ fn shared(counts: &SharedCounts) -> Json {
         "atomics": counts.atomics,
         "conflicted": counts.conflicted,
         "passes": counts.passes,
-        "ideal_passes": counts.ideal_passes,
+        "wavefronts": counts.wavefronts,
+        "ideal_wavefronts": counts.ideal_wavefronts,
     })
 }
 

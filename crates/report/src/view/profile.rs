@@ -176,7 +176,8 @@ fn shared(profile: &Profile) -> Section {
         ("with conflict", "conflicted_share"),
         ("passes", "passes"),
         ("per request", "passes_per_request"),
-        ("without conflicts", "ideal_passes"),
+        ("wavefronts", "wavefronts"),
+        ("ideal", "ideal_wavefronts"),
     ]);
     for (rule, counts) in &profile.shared {
         let requests = counts.requests.max(1) as f64;
@@ -186,7 +187,8 @@ fn shared(profile: &Profile) -> Section {
             Cell::Number(counts.conflicted as f64 / requests, Unit::Share),
             Cell::Count(counts.passes),
             Cell::Number(counts.passes as f64 / requests, Unit::One),
-            Cell::Count(counts.ideal_passes),
+            Cell::Count(counts.wavefronts),
+            Cell::Count(counts.ideal_wavefronts),
         ]);
     }
     Section::new("shared", "Memory Workload Analysis: shared").with(Block::Table(table))

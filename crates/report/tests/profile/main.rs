@@ -1,0 +1,178 @@
+//! Every count of a profile, on kernels small enough to be counted by hand: the cases of `tests/profile/*.md`.
+//!
+//! A case holds
+//! - a `ptx` block: a kernel, without the directives for version, target and address size; or the path of a PTX file;
+//! - a `toml` block: its launch, as in a launch file; or the path of a launch file;
+//! - `json` blocks: parts of the profile in JSON. What they name must be there and equal. A rule's name may be a list of
+//!   rules, or `*` for all of them. Words behind `json` change the run: `count=machine`, `cta=0..2`;
+//! - `table` blocks: a launch per row. In front of the `|` stand parameters of the kernel, behind it what one rule says:
+//!   of `table global` and `table local` whether the requests are coalesced (`c` or `u`) and their transactions
+//!   (`u:1x32+2x128`), of `table shared` passes and wavefronts (`2/4`).
+//!
+//! Whatever a case says, its profile is checked for consistency, and for being the same on one host thread and two.
+
+mod consistency;
+mod expectation;
+
+use std::cell::OnceCell;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value as Json;
+use warplens_literate::{Block, Case, Outcome, check_directory};
+use warplens_report::document;
+use warplens_session::launch::Launch;
+use warplens_session::profile::Counting;
+use warplens_session::toolchain::Search;
+use warplens_session::{ExecutionOptions, Extent, Program, Progress, measure};
+
+use expectation::{compare, compare_cell, rules_of};
+
+/// Every key that a profile has, as a path with `RULE` for a rule. `tests/profile` holds a case for each.
+const KEYS: &str = include_str!("keys.txt");
+
+/// Replaces the directives that the cases leave out, on the first line so that lines keep their numbers.
+const HEADER: &str = ".version 7.8 .target sm_80 .address_size 64 ";
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+#[test]
+fn kernels_counted_by_hand() {
+    let mut seen = BTreeSet::new();
+    check_directory(root().join("tests/profile"), |case, outcome| {
+        if let Err((line, message)) = check(case, outcome, &mut seen) {
+            outcome.fail(line, message);
+        }
+    });
+    let keys: BTreeSet<String> = KEYS.lines().map(str::to_owned).collect();
+    let missing: Vec<_> = keys.difference(&seen).collect();
+    assert!(missing.is_empty(), "no case counts {missing:?}");
+}
+
+type Result<T> = std::result::Result<T, (usize, String)>;
+
+/// A kernel with its launch.
+struct Subject {
+    program: Program,
+    launch: Launch,
+}
+
+fn check(case: &Case, outcome: &mut Outcome, seen: &mut BTreeSet<String>) -> Result<()> {
+    let subject = Subject::new(case)?;
+    let mut n_checks = 0;
+    for block in &case.blocks {
+        match &*block.lang {
+            "json" => check_json(&subject, block, outcome, seen)?,
+            "table" => check_table(&subject, block, outcome, seen)?,
+            _ => continue,
+        }
+        n_checks += 1;
+    }
+    if n_checks == 0 { Err((case.line, "nothing is checked".to_owned())) } else { Ok(()) }
+}
+
+impl Subject {
+    fn new(case: &Case) -> Result<Self> {
+        let block = |lang: &str| case.block(lang).ok_or((case.line, format!("no `{lang}` block")));
+        let ptx = block("ptx")?;
+        let text = match &*ptx.name {
+            "" => format!("{HEADER}{}", ptx.text),
+            path => read(path, ptx.line)?,
+        };
+        let program = Program::from_ptx("kernel", text).map_err(|error| (ptx.line, error.to_string()))?;
+        let toml = block("toml")?;
+        let text = match &*toml.name {
+            "" => toml.text.clone(),
+            path => read(path, toml.line)?,
+        };
+        let launches = Launch::parse_file("launch", &text).map_err(|error| (toml.line, error.to_string()))?;
+        let [launch] = launches.try_into().map_err(|_| (toml.line, "one launch is wanted".to_owned()))?;
+        Ok(Self { program, launch })
+    }
+
+    /// The profile as JSON, the same for one host thread and two.
+    fn profile(&self, launch: &Launch, counting: Counting, extent: &Extent) -> std::result::Result<Json, String> {
+        let [one, two] = [1, 2].map(|threads| {
+            let options = ExecutionOptions { threads, extent: extent.clone(), ..ExecutionOptions::new() };
+            let launches = std::slice::from_ref(launch);
+            measure(&self.program, launches, options, counting, &no_compiler(), &Progress::default())
+                .map(|measurements| document::profile::document(&measurements))
+                .map_err(|error| error.to_string())
+        });
+        let (mut one, mut two) = (one?, two?);
+        for profile in [&mut one, &mut two] {
+            profile["emulation"]["seconds"] = Json::Null;
+        }
+        if one != two {
+            return Err("the profile depends on the number of host threads".to_owned());
+        }
+        let all = *extent == Extent::Full && counting == Counting::Ptx;
+        consistency::check(&one, all)?;
+        Ok(one)
+    }
+}
+
+/// Registers are given or estimated, whatever is installed here.
+fn no_compiler() -> Search {
+    Search { sites: OnceCell::from(Vec::new()), ..Search::default() }
+}
+
+fn read(path: &str, line: usize) -> Result<String> {
+    std::fs::read_to_string(root().join(path)).map_err(|error| (line, format!("{path}: {error}")))
+}
+
+fn check_json(subject: &Subject, block: &Block, outcome: &mut Outcome, seen: &mut BTreeSet<String>) -> Result<()> {
+    let at = |message: String| (block.line, message);
+    let expected: Json = serde_json::from_str(&block.text)
+        .map_err(|error| (block.line + error.line().max(1) - 1, format!("no JSON: {error}")))?;
+    let (mut counting, mut extent) = (Counting::Ptx, Extent::Full);
+    for word in block.name.split_whitespace() {
+        match word.split_once('=') {
+            Some(("count", "machine")) => counting = Counting::Machine,
+            Some(("cta", range)) => {
+                let ends = range.split_once("..").and_then(|(a, b)| Some(a.parse().ok()?..b.parse().ok()?));
+                extent = Extent::Ctas(ends.ok_or_else(|| at(format!("`{range}` is no range")))?);
+            }
+            _ => return Err(at(format!("unknown word `{word}`"))),
+        }
+    }
+    let profile = subject.profile(&subject.launch, counting, &extent).map_err(at)?;
+    for message in compare("", &expected, &profile, seen) {
+        outcome.fail(block.line, message);
+    }
+    Ok(())
+}
+
+fn check_table(subject: &Subject, block: &Block, outcome: &mut Outcome, seen: &mut BTreeSet<String>) -> Result<()> {
+    let space = &*block.name;
+    let split = |line: &str| -> Option<(Vec<String>, Vec<String>)> {
+        let line = line.split('#').next()?;
+        let (left, right) = line.split_once('|')?;
+        let words = |text: &str| text.split_whitespace().map(str::to_owned).collect();
+        Some((words(left), words(right)))
+    };
+    let mut lines = block.text.lines().zip(block.line..).filter(|(line, _)| !line.trim().is_empty());
+    let header = lines.next().and_then(|(line, _)| split(line)).ok_or((block.line, "no header".to_owned()))?;
+    for (text, line) in lines {
+        let (values, cells) = split(text).ok_or((line, "no `|`".to_owned()))?;
+        if values.len() != header.0.len() || cells.len() != header.1.len() {
+            return Err((line, "not as many cells as the header".to_owned()));
+        }
+        let mut launch = subject.launch.clone();
+        for (name, value) in header.0.iter().zip(&values) {
+            launch.add_argument(&format!("{name}={value}")).map_err(|error| (line, error.to_string()))?;
+        }
+        let profile = subject.profile(&launch, Counting::Ptx, &Extent::Full).map_err(|message| (line, message))?;
+        for (rules, cell) in header.1.iter().zip(&cells) {
+            for rule in rules_of(rules, space) {
+                let counts = &profile[space][rule];
+                if let Err(message) = compare_cell(space, cell, counts, seen) {
+                    outcome.fail(line, format!("{space} under {rule}: {message}"));
+                }
+            }
+        }
+    }
+    Ok(())
+}

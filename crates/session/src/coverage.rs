@@ -1,0 +1,246 @@
+//! Which instructions of the opcode table the emulator executes, found by trying them.
+//!
+//! Instructions are written from the table: opcode, names, types and operands. One that parses and lowers without an
+//! error and that the emulator can decode is executed; nothing here repeats what those stages know.
+
+mod sample;
+
+use warplens_exec as exec;
+use warplens_ir::{Inst, Module};
+use warplens_isa::Op;
+use warplens_ptx::opcodes::Opcode;
+use warplens_ptx::opcodes::forms::Form;
+use warplens_ptx::syntax::ast::Modifier;
+
+use sample::operand_lists;
+
+/// What became of an instruction, the best first.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Verdict {
+    /// The emulator executes it.
+    Executed,
+    /// It is understood, but the emulator lacks it with these operands.
+    Undecodable,
+    /// It is understood, but the representation of kernels lacks it.
+    Unsupported,
+    /// It is no instruction of the language.
+    Malformed,
+}
+
+/// Tries an instruction without its operands, such as `add.rn.f32`, with all operands that its form may have.
+pub fn try_instruction(names: &str) -> Verdict {
+    let mut parts = names.split('.');
+    let Some(opcode) = parts.next().and_then(Opcode::from_name) else { return Verdict::Malformed };
+    let Some(modifiers) = parts.map(Modifier::from_name).collect::<Option<Vec<_>>>() else {
+        return Verdict::Malformed;
+    };
+    opcode.form(&modifiers).map_or(Verdict::Malformed, |form| try_form(opcode, form, &modifiers))
+}
+
+fn try_form(opcode: Opcode, form: &Form, modifiers: &[Modifier]) -> Verdict {
+    let head: String = modifiers.iter().fold(opcode.name().to_owned(), |head, it| head + "." + it.name());
+    let mut best = Verdict::Malformed;
+    for operands in operand_lists(opcode, form, modifiers) {
+        best = best.min(try_statement(&format!("{head} {operands};")));
+        // Other operands do not help where there is no operation for the instruction.
+        if matches!(best, Verdict::Executed | Verdict::Unsupported) {
+            break;
+        }
+    }
+    best
+}
+
+fn try_statement(statement: &str) -> Verdict {
+    let (Some(module), _) = warplens_ptx::load(&sample::module_of(statement)) else { return Verdict::Malformed };
+    if instructions(&module).any(|inst| inst.op == Op::Unsupported) {
+        return Verdict::Unsupported;
+    }
+    let kernel = module.functions.iter().find(|(_, function)| function.is_kernel()).map(|(id, _)| id);
+    let kernel = kernel.expect("the sample module has a kernel");
+    let mut device = exec::Device::new(&module);
+    let program = exec::Program::new(&module, kernel, &mut device);
+    if program.unsupported().is_empty() { Verdict::Executed } else { Verdict::Undecodable }
+}
+
+fn instructions(module: &Module) -> impl Iterator<Item = &Inst> {
+    module.blocks.iter().flat_map(|(_, block)| &block.insts)
+}
+
+/// What is executed of a form.
+struct FormCoverage {
+    types: Parts,
+    names: Parts,
+    /// True when an instruction of the form is executed.
+    executed: bool,
+}
+
+/// Names of one sort: those with which some instruction is executed, and those with which none is.
+#[derive(Default)]
+struct Parts {
+    executed: Vec<&'static str>,
+    missing: Vec<&'static str>,
+}
+
+impl Parts {
+    fn note(&mut self, name: Modifier, executed: bool) {
+        if executed { &mut self.executed } else { &mut self.missing }.push(name.name());
+    }
+}
+
+fn cover(opcode: Opcode, form: &Form) -> FormCoverage {
+    let (types, names): (Vec<Modifier>, Vec<Modifier>) =
+        form.allowed.iter().filter(|it| !form.needs.contains(it)).partition(|it| it.as_type().is_some());
+    let executes = |parts: [&[Modifier]; 3]| {
+        try_form(opcode, form, &[&form.needs, parts[0], parts[1], parts[2]].concat()) == Verdict::Executed
+    };
+    // Many instructions need one more name: a rounding, a comparison, a direction.
+    // A matrix shape is never the one that is missing, and there are many.
+    let mut fillers: Vec<&[Modifier]> = vec![&[]];
+    fillers.extend(names.chunks(1).filter(|name| name[0].shape().is_none()));
+
+    let mut executed: Vec<(&[Modifier], Vec<Modifier>)> = Vec::new();
+    for ty in &types {
+        let with_filler = |list: Vec<Modifier>| {
+            let filler = fillers.iter().find(|filler| executes([filler, &[], &list]))?;
+            Some((*filler, list))
+        };
+        executed.extend(type_lists(*ty, &types).into_iter().find_map(with_filler));
+    }
+    let mut type_parts = Parts::default();
+    for ty in &types {
+        type_parts.note(*ty, executed.iter().any(|(_, list)| list.contains(ty)));
+    }
+    if !form.needs_type {
+        executed.extend(fillers.iter().find(|filler| executes([filler, &[], &[]])).map(|it| (*it, Vec::new())));
+    }
+    let mut name_parts = Parts::default();
+    for name in names.chunks(1) {
+        let joins = |(filler, list): &(&[Modifier], Vec<Modifier>)| {
+            executes([name, &[], list]) || (*filler != name && executes([filler, name, list]))
+        };
+        name_parts.note(name[0], executed.iter().any(joins));
+    }
+    FormCoverage { types: type_parts, names: name_parts, executed: !executed.is_empty() }
+}
+
+/// The ways to write the types of an instruction whose first type is `ty`.
+fn type_lists(ty: Modifier, types: &[Modifier]) -> Vec<Vec<Modifier>> {
+    let mut lists = vec![vec![ty], vec![ty; 2], vec![ty; 3]];
+    lists.extend(types.iter().map(|second| vec![ty, *second]));
+    lists.push(vec![ty, Modifier::S32, Modifier::B32]);
+    lists
+}
+
+const INTRODUCTION: &str = "\
+# Instruction coverage
+
+Every instruction of PTX is parsed.
+This page says which of them the emulator executes; it is written by trying instructions that are made from the opcode table.
+A type or name counts as executed when an instruction with it is executed.
+A kernel with an instruction that is not executed ends with exit code 4 before it runs, unless `--allow-unsupported` is given.
+A hint, such as a cache policy, is accepted and changes no result.
+
+";
+
+/// The page of the manual on instructions.
+pub fn page() -> String {
+    let mut page = INTRODUCTION.to_owned();
+    page.push_str("| Instruction | Since PTX | Executed | Not executed |\n|---|---|---|---|\n");
+    let mut missing = String::new();
+    let (mut n_executed, mut n_forms) = (0, 0);
+    for opcode in Opcode::ALL {
+        for form in opcode.forms() {
+            let names: String = form.needs.iter().map(|name| format!(".{}", name.name())).collect();
+            let (name, (major, minor)) = (format!("`{}{names}`", opcode.name()), form.version);
+            let coverage = cover(*opcode, form);
+            n_forms += 1;
+            if coverage.executed {
+                n_executed += 1;
+                page.push_str(&format!("| {name} | {major}.{minor} | {} |\n", cells(&coverage)));
+            } else {
+                missing.push_str(&format!("| {name} | {major}.{minor} | {} |\n", reason(*opcode)));
+            }
+        }
+    }
+    page.push_str(&format!(
+        "\n## Parsed, not executed\n\nOf {n_forms} forms {n_executed} are executed, these are not:\n"
+    ));
+    page.push_str("\n| Instruction | Since PTX | What it is for |\n|---|---|---|\n");
+    page + &missing
+}
+
+/// What is executed and what is not; "all" where nothing is missing.
+fn cells(coverage: &FormCoverage) -> String {
+    let code = |names: &[&str]| names.iter().map(|name| format!("`.{name}`")).collect::<Vec<_>>().join(" ");
+    let missing = [code(&coverage.types.missing), code(&coverage.names.missing)].join(" ");
+    let executed = match (coverage.types.executed.is_empty(), missing.trim().is_empty()) {
+        (_, true) => "all".to_owned(),
+        (true, false) => "all else".to_owned(),
+        (false, false) => code(&coverage.types.executed),
+    };
+    format!("{executed} | {}", missing.trim())
+}
+
+/// What the instructions are for that the emulator lacks.
+fn reason(opcode: Opcode) -> &'static str {
+    use Opcode as O;
+    match opcode {
+        O::Mma | O::Wmma | O::Wgmma | O::Tcgen05 | O::Ldmatrix | O::Stmatrix | O::Movmatrix => "tensor cores",
+        O::Cp | O::Mbarrier | O::Tensormap | O::Red | O::St | O::Applypriority => "asynchronous copies",
+        O::Tex | O::Tld4 | O::Txq | O::Suld | O::Sust | O::Sured | O::Suq | O::Istypep => "textures and surfaces",
+        O::Barrier | O::Mapa | O::Getctarank | O::Clusterlaunchcontrol => "clusters",
+        O::Multimem | O::Fabric => "several GPUs",
+        O::Alloca | O::Stacksave | O::Stackrestore => "stack allocation at run time",
+        _ => "other",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn instructions_are_tried_with_operands_that_fit() {
+        use Verdict::{Executed, Malformed, Unsupported};
+        let cases = [
+            ("add.rn.f32", Executed),
+            ("mad.wide.u32", Executed),
+            ("setp.lt.and.s32", Executed),
+            ("cvt.rn.bf16x2.f32", Executed),
+            ("cvt.pack.sat.u8.s32.b32", Executed),
+            ("shfl.sync.bfly.b32", Executed),
+            ("ld.param.u64", Executed),
+            ("atom.global.cas.b64", Executed),
+            ("bar.red.and.pred", Executed),
+            ("brx.idx", Executed),
+            ("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32", Unsupported),
+            ("cp.async.ca.shared.global", Unsupported),
+            ("tex.2d.v4.f32.s32", Unsupported),
+            ("add.b32", Malformed),
+            ("add.nothing", Malformed),
+            ("nothing", Malformed),
+        ];
+        for (names, expected) in cases {
+            assert_eq!(try_instruction(names), expected, "{names}");
+        }
+    }
+
+    #[test]
+    fn most_of_what_real_files_hold_is_executed() {
+        let histogram = include_str!("../../ptx/tests/data/opcode_histogram.csv");
+        let (mut n_executed, mut n_instructions) = (0u64, 0u64);
+        for row in histogram.lines() {
+            let cells: Vec<&str> = row.split(',').collect();
+            let ["full", names, _, _, occurrences] = cells[..] else { continue };
+            let verdict = try_instruction(names);
+            // `setp` with one name tries what a compiler knows; it is no instruction.
+            let is_probe = names.strip_prefix("setp.").is_some_and(|name| !name.contains('.'));
+            assert!(verdict != Verdict::Malformed || is_probe, "{names}");
+            let occurrences: u64 = occurrences.parse().expect("the last column is a number");
+            n_instructions += occurrences;
+            n_executed += if verdict == Verdict::Executed { occurrences } else { 0 };
+        }
+        let share = n_executed as f64 / n_instructions as f64;
+        assert!(share > 0.98, "{share}");
+    }
+}

@@ -1,0 +1,159 @@
+//! Operands for instructions that are written from the opcode table.
+
+use warplens_ptx::opcodes::Opcode;
+use warplens_ptx::opcodes::forms::Form;
+use warplens_ptx::syntax::ast::Modifier;
+
+/// A kernel around a statement, with the registers and names that the operands use.
+pub(super) fn module_of(statement: &str) -> String {
+    format!(
+        ".version 9.5\n.target sm_100a\n.address_size 64\n.func helper() {{ ret; }}\n\
+         .visible .entry sample(.param .b64 parameter)\n{{\n\
+         .reg .pred %p<9>;\n.reg .b16 %h<9>;\n.reg .b32 %r<9>;\n.reg .b64 %d<9>;\n.reg .b128 %q<9>;\n\
+         .reg .f32 %f<9>;\n.reg .f64 %e<9>;\n\
+         .param .b64 argument;\n\
+         labels: .branchtargets target;\ntarget:\n{statement}\nret;\n}}\n"
+    )
+}
+
+/// Where an operand stands: the destination, or the n-th of so many sources.
+#[derive(Clone, Copy)]
+enum Place {
+    Destination,
+    Source(usize, usize),
+}
+
+/// The type of the operand at a place, given the first and the last type that the instruction names.
+type Scheme = fn(Place, &'static str, &'static str) -> &'static str;
+
+/// How the types of an instruction can fall on its operands.
+const SCHEMES: &[Scheme] = &[
+    // As in add.
+    |_, first, _| first,
+    // As in cvt: destination and sources.
+    |place, first, last| if matches!(place, Place::Destination) { first } else { last },
+    // As in setp, popc and match: a destination of its own.
+    |place, first, _| if matches!(place, Place::Destination) { "pred" } else { first },
+    |place, first, _| if matches!(place, Place::Destination) { "u32" } else { first },
+    |place, first, _| if matches!(place, Place::Source(0, _)) { first } else { "u32" },
+    |place, _, _| if matches!(place, Place::Destination) { "pred" } else { "u32" },
+    // As in shl and bfi: amounts behind one or two values.
+    |place, first, _| if matches!(place, Place::Destination | Place::Source(0, _)) { first } else { "u32" },
+    |place, first, _| if matches!(place, Place::Destination | Place::Source(0 | 1, _)) { first } else { "u32" },
+    // As in mad.wide: the product's factors are narrow.
+    |place, first, _| if matches!(place, Place::Source(0 | 1, _)) { first } else { twice(first) },
+    // As in slct and in mixed fma: the last source is another.
+    |place, first, last| match place {
+        Place::Source(at, count) if at + 1 == count => last,
+        _ => first,
+    },
+    |place, first, last| match place {
+        Place::Source(at, count) if at + 1 < count => last,
+        _ => first,
+    },
+    // As in cvt.pack.
+    |_, _, last| last,
+    |place, _, last| if matches!(place, Place::Source(at, count) if at + 1 == count) { last } else { "u32" },
+];
+
+fn twice(ty: &'static str) -> &'static str {
+    match ty {
+        "u16" | "s16" | "b16" => "u32",
+        _ => "u64",
+    }
+}
+
+/// The lists of operands that an instruction may take, some of them several times.
+pub(super) fn operand_lists<'a>(
+    opcode: Opcode,
+    form: &'a Form,
+    modifiers: &'a [Modifier],
+) -> Box<dyn Iterator<Item = String> + 'a> {
+    match opcode {
+        Opcode::Brx => return Box::new(std::iter::once("%r1, labels".to_owned())),
+        Opcode::Call => return Box::new(std::iter::once("helper".to_owned())),
+        _ => {}
+    }
+    let types: Vec<&'static str> = modifiers.iter().filter_map(|it| it.as_type()).map(|ty| ty.name()).collect();
+    let ends = types.first().zip(types.last()).map(|(first, last)| (*first, *last));
+    let ends = ends.map_or_else(|| vec![("u64", "u64"), ("u32", "u32")], |ends| vec![ends]);
+    let width = modifiers.iter().find_map(|it| match it.name() {
+        "v2" => Some(2),
+        "v4" => Some(4),
+        "v8" => Some(8),
+        _ => None,
+    });
+    Box::new(slot_lists(form).into_iter().flat_map(move |slots| {
+        let schemes = SCHEMES.iter().flat_map(|scheme| ends.clone().into_iter().map(move |ends| (scheme, ends)));
+        let lists = schemes.flat_map(move |(scheme, (first, last))| {
+            let list = |pair, address| operands(&slots, |place| scheme(place, first, last), width, pair, address);
+            [list(false, "[%d1]"), list(true, "[%d1]"), list(false, "[parameter]"), list(false, "[argument]")]
+        });
+        lists.collect::<Vec<_>>()
+    }))
+}
+
+/// The letters of a form's operands: each alternative with none, some and all of its optional operands.
+fn slot_lists(form: &Form) -> Vec<Vec<u8>> {
+    let mut lists = Vec::new();
+    for alternative in form.shape.text().split('|') {
+        let letters: Vec<u8> = alternative.split_whitespace().map(|slot| slot.as_bytes()[0]).collect();
+        let n_needed = alternative.split_whitespace().filter(|slot| !slot.ends_with('?')).count();
+        // Optional operands stand behind the others.
+        lists.extend((n_needed..=letters.len()).map(|count| letters[..count].to_vec()));
+    }
+    lists
+}
+
+fn operands(
+    slots: &[u8],
+    ty: impl Fn(Place) -> &'static str,
+    width: Option<usize>,
+    pair: bool,
+    address: &str,
+) -> String {
+    let leads = slots.first().is_some_and(|slot| matches!(slot, b'd' | b'q' | b't' | b'v'));
+    let is_source = |slot: &&u8| matches!(slot, b's' | b'v');
+    let count = slots.iter().skip(usize::from(leads)).filter(is_source).count();
+    let mut n_sources = 0;
+    let mut texts = Vec::with_capacity(slots.len());
+    for (index, slot) in slots.iter().enumerate() {
+        let place = if index == 0 && leads {
+            Place::Destination
+        } else {
+            let place = Place::Source(n_sources, count);
+            n_sources += usize::from(is_source(&slot));
+            place
+        };
+        let vector = |width: usize| {
+            let parts: Vec<String> = (1..=width).map(|part| register(ty(place), part)).collect();
+            format!("{{{}}}", parts.join(", "))
+        };
+        texts.push(match slot {
+            b'q' if pair => format!("{}|%p1", register(ty(place), 1)),
+            b'v' if width.is_some() => vector(width.unwrap_or(1)),
+            b't' => vector(4),
+            b'p' => "%p2".to_owned(),
+            b'c' => "1".to_owned(),
+            b'm' => address.to_owned(),
+            b'l' => "target".to_owned(),
+            _ => register(ty(place), index % 8),
+        });
+    }
+    texts.join(", ")
+}
+
+/// A register that holds a value of the type.
+fn register(ty: &str, index: usize) -> String {
+    let bank = match ty {
+        "pred" => "p",
+        "f32" => "f",
+        "f64" => "e",
+        "b64" | "u64" | "s64" | "f32x2" => "d",
+        "b128" => "q",
+        "f16" | "bf16" | "b16" | "u16" | "s16" | "b8" | "u8" | "s8" => "h",
+        _ if ty.starts_with('e') && ty.ends_with("x2") => "h",
+        _ => "r",
+    };
+    format!("%{bank}{index}")
+}
