@@ -118,7 +118,9 @@ fn one(
         }
     };
     let global_bytes = Some(execution.global_bytes());
-    let profile = recorder.finish(FinishOptions { counting, global_bytes });
+    let mut profile = recorder.finish(FinishOptions { counting, global_bytes });
+    // A lock that nobody had to wait for here may be fought for on a GPU.
+    profile.order_dependent |= communicates;
     let emulation = Emulation {
         thread_instructions: execution.emulation.thread_instructions - before.thread_instructions,
         warp_instructions: execution.emulation.warp_instructions - before.warp_instructions,
