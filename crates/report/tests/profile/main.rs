@@ -4,7 +4,8 @@
 //! - a `ptx` block: a kernel, without the directives for version, target and address size; or the path of a PTX file;
 //! - a `toml` block: its launch, as in a launch file; or the path of a launch file;
 //! - `json` blocks: parts of the profile in JSON. What they name must be there and equal. A rule's name may be a list of
-//!   rules, or `*` for all of them. Words behind `json` change the run: `count=machine`, `cta=0..2`;
+//!   rules, or `*` for all of them. Words behind `json` change the run: `count=machine`, `cta=0..2`,
+//!   `extent=auto`;
 //! - `table` blocks: a launch per row. In front of the `|` stand parameters of the kernel, behind it what one rule says:
 //!   of `table global` and `table local` whether the requests are coalesced (`c` or `u`) and their transactions
 //!   (`u:1x32+2x128`), of `table shared` passes and wavefronts (`2/4`).
@@ -51,6 +52,37 @@ fn kernels_counted_by_hand() {
     assert!(missing.is_empty(), "no case counts {missing:?}");
 }
 
+/// The recorder agrees with the emulator's own totals on every example, and with itself on one host thread and two.
+#[test]
+fn examples_are_counted_consistently() {
+    let examples = root().join("examples");
+    let mut names: Vec<PathBuf> = std::fs::read_dir(&examples)
+        .expect("the folder of examples can be read")
+        .map(|entry| entry.expect("the folder can be read").path())
+        .filter(|path| path.join("launch.toml").is_file())
+        .collect();
+    names.sort();
+    assert!(names.len() >= 8, "{names:?}");
+    for folder in names {
+        let subject = Subject::of_example(&folder, "sm_80");
+        if let Err(message) = subject.profile(&subject.launch, Counting::Ptx, &Extent::Full) {
+            panic!("{}: {message}", folder.display());
+        }
+    }
+}
+
+/// Whatever the target that nvcc compiled for.
+#[test]
+fn a_vector_addition_takes_22_instructions_per_thread() {
+    for target in ["sm_75", "sm_80", "sm_90", "sm_100", "sm_120"] {
+        let subject = Subject::of_example(&root().join("examples/vector_add"), target);
+        let profile = subject.profile(&subject.launch, Counting::Ptx, &Extent::Full).expect("the example runs");
+        let count = |key: &str| profile[key].as_u64().expect("a count");
+        assert_eq!(profile["instructions"]["total"], 22 * count("warps"), "{target}");
+        assert_eq!(count("thread_instructions"), 22 << 20, "{target}");
+    }
+}
+
 type Result<T> = std::result::Result<T, (usize, String)>;
 
 /// A kernel with its launch.
@@ -92,6 +124,16 @@ impl Subject {
         Ok(Self { program, launch })
     }
 
+    fn of_example(folder: &Path, target: &str) -> Self {
+        let read = |path: PathBuf| std::fs::read_to_string(path).expect("the example can be read");
+        let ptx = read(folder.join(format!("ptx/{target}.ptx")));
+        let program = Program::from_ptx(target, ptx).expect("the example is PTX");
+        let launches =
+            Launch::parse_file("launch", &read(folder.join("launch.toml"))).expect("the example has a launch");
+        let [launch] = launches.try_into().expect("the example has one launch");
+        Self { program, launch }
+    }
+
     /// The profile as JSON, the same for one host thread and two.
     fn profile(&self, launch: &Launch, counting: Counting, extent: &Extent) -> std::result::Result<Json, String> {
         let [one, two] = [1, 2].map(|threads| {
@@ -131,6 +173,7 @@ fn check_json(subject: &Subject, block: &Block, outcome: &mut Outcome, seen: &mu
     for word in block.name.split_whitespace() {
         match word.split_once('=') {
             Some(("count", "machine")) => counting = Counting::Machine,
+            Some(("extent", "auto")) => extent = Extent::Auto,
             Some(("cta", range)) => {
                 let ends = range.split_once("..").and_then(|(a, b)| Some(a.parse().ok()?..b.parse().ok()?));
                 extent = Extent::Ctas(ends.ok_or_else(|| at(format!("`{range}` is no range")))?);
