@@ -71,6 +71,38 @@ fn examples_are_counted_consistently() {
     }
 }
 
+/// So it does on the kernels that test the emulator, which go through everything that PTX can do.
+#[test]
+fn kernels_of_every_kind_are_counted_consistently() {
+    let folder = root().join("crates/exec/tests/data");
+    let entries = std::fs::read_dir(&folder).expect("the folder of cases exists");
+    let mut cases: Vec<PathBuf> = entries.map(|entry| entry.expect("entries can be read").path()).collect();
+    cases.retain(|path| path.extension().is_some_and(|extension| extension == "toml"));
+    cases.sort();
+    assert!(!cases.is_empty());
+    let mut messages = Vec::new();
+    for path in cases {
+        let text = std::fs::read_to_string(&path).expect("cases can be read");
+        let mut table: toml::Table = toml::from_str(&text).expect("cases are TOML");
+        let targets = table["ptx"].as_array().expect("cases have targets").clone();
+        for key in ["ptx", "stdout", "expect"] {
+            table.remove(key);
+        }
+        let launch = toml::to_string(&table).expect("a table is TOML");
+        let launches = Launch::parse_file("launch", &launch).expect("cases hold a launch");
+        for target in targets {
+            let target = target.as_str().expect("targets are names");
+            let ptx = folder.join("ptx").join(target).join(path.file_name().expect("a file")).with_extension("ptx");
+            let ptx = std::fs::read_to_string(ptx).expect("cases have PTX");
+            let program = Program::from_ptx(target, ptx).expect("cases are PTX");
+            if let Err(message) = profiles(&program, &launches, Counting::Ptx, &Extent::Full) {
+                messages.push(format!("{} {target}: {message}", path.display()));
+            }
+        }
+    }
+    assert!(messages.is_empty(), "{}", messages.join("\n"));
+}
+
 /// Whatever the target that nvcc compiled for.
 #[test]
 fn a_vector_addition_takes_22_instructions_per_thread() {
@@ -134,26 +166,37 @@ impl Subject {
         Self { program, launch }
     }
 
-    /// The profile as JSON, the same for one host thread and two.
     fn profile(&self, launch: &Launch, counting: Counting, extent: &Extent) -> std::result::Result<Json, String> {
-        let [one, two] = [1, 2].map(|threads| {
-            let options = ExecutionOptions { threads, extent: extent.clone(), ..ExecutionOptions::new() };
-            let launches = std::slice::from_ref(launch);
-            measure(&self.program, launches, options, counting, &no_compiler(), &Progress::default())
-                .map(|measurements| document::profile::document(&measurements))
-                .map_err(|error| error.to_string())
-        });
-        let (mut one, mut two) = (one?, two?);
-        for profile in [&mut one, &mut two] {
-            profile["emulation"]["seconds"] = Json::Null;
-        }
-        if one != two {
-            return Err("the profile depends on the number of host threads".to_owned());
-        }
-        let all = *extent == Extent::Full && counting == Counting::Ptx;
-        consistency::check(&one, all)?;
-        Ok(one)
+        let profiles = profiles(&self.program, std::slice::from_ref(launch), counting, extent)?;
+        Ok(profiles.into_iter().next().expect("one launch has one profile"))
     }
+}
+
+/// The profiles of launches as JSON. They must be consistent, and the same on one host thread and two.
+fn profiles(
+    program: &Program,
+    launches: &[Launch],
+    counting: Counting,
+    extent: &Extent,
+) -> std::result::Result<Vec<Json>, String> {
+    let [one, two] = [1, 2].map(|threads| {
+        let options = ExecutionOptions { threads, extent: extent.clone(), ..ExecutionOptions::new() };
+        let measurements = measure(program, launches, options, counting, &no_compiler(), &Progress::default());
+        let measurements = measurements.map_err(|error| error.to_string())?;
+        let documents = measurements.iter().map(|measurement| {
+            let mut document = document::profile::document(std::slice::from_ref(measurement));
+            document["emulation"]["seconds"] = Json::Null;
+            document
+        });
+        Ok::<Vec<Json>, String>(documents.collect())
+    });
+    let (one, two) = (one?, two?);
+    if one != two {
+        return Err("the profile depends on the number of host threads".to_owned());
+    }
+    let all = *extent == Extent::Full && counting == Counting::Ptx;
+    one.iter().try_for_each(|profile| consistency::check(profile, all))?;
+    Ok(one)
 }
 
 /// Registers are given or estimated, whatever is installed here.
