@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 
 use warplens_exec as exec;
 use warplens_stats::{Counting, FinishOptions, LaunchShape, Profile, Recorder};
-use warplens_trace::CtaId;
+use warplens_trace::{CtaId, Observer as _};
 
 use crate::error::Result;
 use crate::execution::{Emulation, Execution, ExecutionOptions, Extent, Progress, chosen};
@@ -111,14 +111,18 @@ fn one(
                 Some(ctas) => {
                     let left_out = u64::from(n_ctas) - ctas.len() as u64;
                     progress.total.fetch_sub(left_out, Ordering::Relaxed);
-                    let recorder = recorder(&ctas);
-                    execution.run(number, &decoded, Some(ctas), recorder, progress)?.0
+                    // The first CTA has been executed, and a second time would find what it left behind.
+                    let mut part = recorder(&ctas);
+                    part.merge(all);
+                    execution.run(number, &decoded, Some(ctas[1..].to_vec()), part, progress)?.0
                 }
             }
         }
     };
     let global_bytes = Some(execution.global_bytes());
-    let profile = recorder.finish(FinishOptions { counting, global_bytes });
+    let mut profile = recorder.finish(FinishOptions { counting, global_bytes });
+    // A lock that nobody had to wait for here may be fought for on a GPU.
+    profile.order_dependent |= matches!(decoded.order(), exec::Order::Local(_) | exec::Order::Communicating(_));
     let emulation = Emulation {
         thread_instructions: execution.emulation.thread_instructions - before.thread_instructions,
         warp_instructions: execution.emulation.warp_instructions - before.warp_instructions,

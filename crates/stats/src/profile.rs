@@ -320,7 +320,8 @@ pub struct Profile {
     pub duplicate_loads: BTreeMap<CoalescingRule, f64>,
     /// Share of the grid's CTAs that `duplicate_loads` looked at.
     pub duplicate_share: f64,
-    /// Counts depend on the order in which warps ran.
+    /// Counts may depend on the order in which warps run: control depends on what other threads wrote, or lanes had to
+    /// be released out of turn.
     pub order_dependent: bool,
     /// Per memory instruction, branch and barrier.
     pub lines: Vec<LineCounts>,

@@ -42,6 +42,16 @@ The end.
 }
 
 #[test]
+fn items_of_a_note_keep_their_marks() {
+    let long = "words ".repeat(20);
+    let section = Section::new("notes", "").note(format!("- a {long}\n- every end"));
+    let lines: Vec<String> = text(&[section], Style::Plain).lines().map(str::to_owned).collect();
+    assert!(lines[0].starts_with("- a words "), "{lines:?}");
+    assert!(lines[1].starts_with("  words "), "{lines:?}");
+    assert_eq!(lines.last().map(String::as_str), Some("- every end"));
+}
+
+#[test]
 fn csv_keeps_every_digit_and_quotes() {
     assert_eq!(csv(&sample()), "gpu,time_us,limiter\nh200,12.34567,\"dram, mostly\"\nk40 <old>,,a | b\n");
 }

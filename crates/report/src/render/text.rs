@@ -110,15 +110,17 @@ fn wrapped(note: &str) -> Vec<String> {
     for paragraph in note.lines() {
         // The lines of a list's item stand under its first word.
         let indent = if paragraph.starts_with("- ") { "  " } else { "" };
-        let mut line = String::new();
+        let (mut line, mut n_words) = (String::new(), 0);
         for word in paragraph.split(' ') {
-            if columns(&line) > columns(indent) && columns(&line) + 1 + columns(word) > LINE_WIDTH {
+            if n_words > 0 && columns(&line) + 1 + columns(word) > LINE_WIDTH {
                 lines.push(std::mem::replace(&mut line, indent.to_owned()));
+                n_words = 0;
             }
-            if columns(&line) > columns(indent) || (!line.is_empty() && lines.is_empty()) {
+            if n_words > 0 {
                 line.push(' ');
             }
             line.push_str(word);
+            n_words += 1;
         }
         lines.push(line);
     }

@@ -53,13 +53,13 @@ fn memory(counts: &Json) -> Result<(), String> {
 fn shared(counts: &Json) -> Result<(), String> {
     let get = |key: &str| int(&counts[key]);
     equal("requests by kind", get("loads") + get("stores") + get("atomics"), get("requests"))?;
-    ensure("conflicted <= requests <= passes", get("conflicted") <= get("requests") && get("requests") <= get("passes"))?;
+    ensure(
+        "conflicted <= requests <= passes",
+        get("conflicted") <= get("requests") && get("requests") <= get("passes"),
+    )?;
     ensure("passes show conflicts", (get("conflicted") == 0) == (get("passes") == get("requests")))?;
     ensure("passes <= wavefronts", get("passes") <= get("wavefronts"))?;
-    ensure(
-        "wavefronts show conflicts",
-        (get("conflicted") == 0) == (get("wavefronts") == get("ideal_wavefronts")),
-    )
+    ensure("wavefronts show conflicts", (get("conflicted") == 0) == (get("wavefronts") == get("ideal_wavefronts")))
 }
 
 /// The counts by line add up to those of the kernel.

@@ -81,12 +81,7 @@ fn compare_objects(
 }
 
 /// Holds one rule's counts against a cell of a table.
-pub(crate) fn compare_cell(
-    space: &str,
-    cell: &str,
-    counts: &Json,
-    seen: &mut BTreeSet<String>,
-) -> Result<(), String> {
+pub(crate) fn compare_cell(space: &str, cell: &str, counts: &Json, seen: &mut BTreeSet<String>) -> Result<(), String> {
     let expected = if space == "shared" { shared(cell, counts) } else { memory(cell, counts) };
     let expected = expected.ok_or_else(|| format!("`{cell}` is no cell"))?;
     let path = format!("/{space}/RULE");

@@ -4,7 +4,8 @@
 //! - a `ptx` block: a kernel, without the directives for version, target and address size; or the path of a PTX file;
 //! - a `toml` block: its launch, as in a launch file; or the path of a launch file;
 //! - `json` blocks: parts of the profile in JSON. What they name must be there and equal. A rule's name may be a list of
-//!   rules, or `*` for all of them. Words behind `json` change the run: `count=machine`, `cta=0..2`;
+//!   rules, or `*` for all of them. Words behind `json` change the run: `count=machine`, `cta=0..2`,
+//!   `extent=auto`;
 //! - `table` blocks: a launch per row. In front of the `|` stand parameters of the kernel, behind it what one rule says:
 //!   of `table global` and `table local` whether the requests are coalesced (`c` or `u`) and their transactions
 //!   (`u:1x32+2x128`), of `table shared` passes and wavefronts (`2/4`).
@@ -51,6 +52,69 @@ fn kernels_counted_by_hand() {
     assert!(missing.is_empty(), "no case counts {missing:?}");
 }
 
+/// The recorder agrees with the emulator's own totals on every example, and with itself on one host thread and two.
+#[test]
+fn examples_are_counted_consistently() {
+    let examples = root().join("examples");
+    let mut names: Vec<PathBuf> = std::fs::read_dir(&examples)
+        .expect("the folder of examples can be read")
+        .map(|entry| entry.expect("the folder can be read").path())
+        .filter(|path| path.join("launch.toml").is_file())
+        .collect();
+    names.sort();
+    assert!(names.len() >= 8, "{names:?}");
+    for folder in names {
+        let subject = Subject::of_example(&folder, "sm_80");
+        if let Err(message) = subject.profile(&subject.launch, Counting::Ptx, &Extent::Full) {
+            panic!("{}: {message}", folder.display());
+        }
+    }
+}
+
+/// So it does on the kernels that test the emulator, which go through everything that PTX can do.
+#[test]
+fn kernels_of_every_kind_are_counted_consistently() {
+    let folder = root().join("crates/exec/tests/data");
+    let entries = std::fs::read_dir(&folder).expect("the folder of cases exists");
+    let mut cases: Vec<PathBuf> = entries.map(|entry| entry.expect("entries can be read").path()).collect();
+    cases.retain(|path| path.extension().is_some_and(|extension| extension == "toml"));
+    cases.sort();
+    assert!(!cases.is_empty());
+    let mut messages = Vec::new();
+    for path in cases {
+        let text = std::fs::read_to_string(&path).expect("cases can be read");
+        let mut table: toml::Table = toml::from_str(&text).expect("cases are TOML");
+        let targets = table["ptx"].as_array().expect("cases have targets").clone();
+        for key in ["ptx", "stdout", "expect"] {
+            table.remove(key);
+        }
+        let launch = toml::to_string(&table).expect("a table is TOML");
+        let launches = Launch::parse_file("launch", &launch).expect("cases hold a launch");
+        for target in targets {
+            let target = target.as_str().expect("targets are names");
+            let ptx = folder.join("ptx").join(target).join(path.file_name().expect("a file")).with_extension("ptx");
+            let ptx = std::fs::read_to_string(ptx).expect("cases have PTX");
+            let program = Program::from_ptx(target, ptx).expect("cases are PTX");
+            if let Err(message) = profiles(&program, &launches, Counting::Ptx, &Extent::Full) {
+                messages.push(format!("{} {target}: {message}", path.display()));
+            }
+        }
+    }
+    assert!(messages.is_empty(), "{}", messages.join("\n"));
+}
+
+/// Whatever the target that nvcc compiled for.
+#[test]
+fn a_vector_addition_takes_22_instructions_per_thread() {
+    for target in ["sm_75", "sm_80", "sm_90", "sm_100", "sm_120"] {
+        let subject = Subject::of_example(&root().join("examples/vector_add"), target);
+        let profile = subject.profile(&subject.launch, Counting::Ptx, &Extent::Full).expect("the example runs");
+        let count = |key: &str| profile[key].as_u64().expect("a count");
+        assert_eq!(profile["instructions"]["total"], 22 * count("warps"), "{target}");
+        assert_eq!(count("thread_instructions"), 22 << 20, "{target}");
+    }
+}
+
 type Result<T> = std::result::Result<T, (usize, String)>;
 
 /// A kernel with its launch.
@@ -92,26 +156,47 @@ impl Subject {
         Ok(Self { program, launch })
     }
 
-    /// The profile as JSON, the same for one host thread and two.
-    fn profile(&self, launch: &Launch, counting: Counting, extent: &Extent) -> std::result::Result<Json, String> {
-        let [one, two] = [1, 2].map(|threads| {
-            let options = ExecutionOptions { threads, extent: extent.clone(), ..ExecutionOptions::new() };
-            let launches = std::slice::from_ref(launch);
-            measure(&self.program, launches, options, counting, &no_compiler(), &Progress::default())
-                .map(|measurements| document::profile::document(&measurements))
-                .map_err(|error| error.to_string())
-        });
-        let (mut one, mut two) = (one?, two?);
-        for profile in [&mut one, &mut two] {
-            profile["emulation"]["seconds"] = Json::Null;
-        }
-        if one != two {
-            return Err("the profile depends on the number of host threads".to_owned());
-        }
-        let all = *extent == Extent::Full && counting == Counting::Ptx;
-        consistency::check(&one, all)?;
-        Ok(one)
+    fn of_example(folder: &Path, target: &str) -> Self {
+        let read = |path: PathBuf| std::fs::read_to_string(path).expect("the example can be read");
+        let ptx = read(folder.join(format!("ptx/{target}.ptx")));
+        let program = Program::from_ptx(target, ptx).expect("the example is PTX");
+        let launches =
+            Launch::parse_file("launch", &read(folder.join("launch.toml"))).expect("the example has a launch");
+        let [launch] = launches.try_into().expect("the example has one launch");
+        Self { program, launch }
     }
+
+    fn profile(&self, launch: &Launch, counting: Counting, extent: &Extent) -> std::result::Result<Json, String> {
+        let profiles = profiles(&self.program, std::slice::from_ref(launch), counting, extent)?;
+        Ok(profiles.into_iter().next().expect("one launch has one profile"))
+    }
+}
+
+/// The profiles of launches as JSON. They must be consistent, and the same on one host thread and two.
+fn profiles(
+    program: &Program,
+    launches: &[Launch],
+    counting: Counting,
+    extent: &Extent,
+) -> std::result::Result<Vec<Json>, String> {
+    let [one, two] = [1, 2].map(|threads| {
+        let options = ExecutionOptions { threads, extent: extent.clone(), ..ExecutionOptions::new() };
+        let measurements = measure(program, launches, options, counting, &no_compiler(), &Progress::default());
+        let measurements = measurements.map_err(|error| error.to_string())?;
+        let documents = measurements.iter().map(|measurement| {
+            let mut document = document::profile::document(std::slice::from_ref(measurement));
+            document["emulation"]["seconds"] = Json::Null;
+            document
+        });
+        Ok::<Vec<Json>, String>(documents.collect())
+    });
+    let (one, two) = (one?, two?);
+    if one != two {
+        return Err("the profile depends on the number of host threads".to_owned());
+    }
+    let all = *extent == Extent::Full && counting == Counting::Ptx;
+    one.iter().try_for_each(|profile| consistency::check(profile, all))?;
+    Ok(one)
 }
 
 /// Registers are given or estimated, whatever is installed here.
@@ -131,6 +216,7 @@ fn check_json(subject: &Subject, block: &Block, outcome: &mut Outcome, seen: &mu
     for word in block.name.split_whitespace() {
         match word.split_once('=') {
             Some(("count", "machine")) => counting = Counting::Machine,
+            Some(("extent", "auto")) => extent = Extent::Auto,
             Some(("cta", range)) => {
                 let ends = range.split_once("..").and_then(|(a, b)| Some(a.parse().ok()?..b.parse().ok()?));
                 extent = Extent::Ctas(ends.ok_or_else(|| at(format!("`{range}` is no range")))?);
