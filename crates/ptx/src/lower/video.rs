@@ -89,8 +89,10 @@ impl<'src> Body<'_, '_, 'src> {
         let a = self.video_source(&site.operands[1], signed_a, ScalarType::S64)?;
         let b = self.video_source(&site.operands[2], signed_b, ScalarType::S64)?;
         let value = self.video_primary(site, primary, a, b, ScalarType::S64)?;
-        let value =
-            if site.has(Modifier::Sat) { self.saturate(value, part.bits, signed, ScalarType::S64) } else { value };
+        // An unsigned word shifted left by 32 takes all 64 bits.
+        let is_large = primary == Primary::Shift(Op::Shl) && !signed_a;
+        let wide = if is_large { ScalarType::U64 } else { ScalarType::S64 };
+        let value = if site.has(Modifier::Sat) { self.saturate(value, part.bits, signed, wide) } else { value };
         let low = self.scopes.fresh(Width::Word);
         self.convert(low, value, ScalarType::U32, ScalarType::U64);
         let low = Operand::Register(low);
@@ -244,7 +246,8 @@ impl<'src> Body<'_, '_, 'src> {
             if signed { (-(1i64 << (bits - 1)), (1i64 << (bits - 1)) - 1) } else { (0, (1i64 << bits) - 1) };
         let constant =
             |value: i64| Operand::Immediate(if ty.bits() == 32 { u64::from(value as u32) } else { value as u64 });
-        let raised = self.compute(Op::Max, ty, vec![value, constant(low)]);
+        // An unsigned value is not below the range, whatever the sign of the result.
+        let raised = if ty.is_signed() { self.compute(Op::Max, ty, vec![value, constant(low)]) } else { value };
         self.compute(Op::Min, ty, vec![raised, constant(high)])
     }
 
