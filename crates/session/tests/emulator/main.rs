@@ -7,3 +7,4 @@ mod machine_code;
 mod memory;
 mod random;
 mod vectors;
+mod video;
