@@ -112,13 +112,14 @@ fn wrapped(note: &str) -> Vec<String> {
         let indent = if paragraph.starts_with("- ") { "  " } else { "" };
         let mut line = String::new();
         for word in paragraph.split(' ') {
-            if columns(&line) > columns(indent) && columns(&line) + 1 + columns(word) > LINE_WIDTH {
-                lines.push(std::mem::replace(&mut line, indent.to_owned()));
-            }
-            if columns(&line) > columns(indent) || (!line.is_empty() && lines.is_empty()) {
+            if line.trim().is_empty() {
+                line.push_str(word);
+            } else if columns(&line) + 1 + columns(word) > LINE_WIDTH {
+                lines.push(std::mem::replace(&mut line, format!("{indent}{word}")));
+            } else {
                 line.push(' ');
+                line.push_str(word);
             }
-            line.push_str(word);
         }
         lines.push(line);
     }
