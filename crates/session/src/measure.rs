@@ -19,6 +19,8 @@ pub const FULL_LIMIT: u64 = 2_000_000_000;
 const PART_TARGET: u64 = 500_000_000;
 /// Fewest CTAs of a part.
 const FEWEST_CTAS: u64 = 16;
+/// Thread instructions that take as long as starting a CTA: grids of millions of tiny CTAs are large too.
+const CTA_COST: u64 = 500;
 
 /// The counts of one launch.
 #[derive(Clone, PartialEq, Debug)]
@@ -36,7 +38,7 @@ pub struct Measurement {
 }
 
 /// How much of the kernel the emulator can execute.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, Default)]
 pub struct Support {
     /// Instructions in the kernel's call graph.
     pub instructions: u64,
@@ -133,9 +135,9 @@ fn one(
     Ok(Measurement { kernel, profile, emulation, support, communicates })
 }
 
-/// The CTAs to execute when one takes `thread_instructions`: first, last and evenly spread. `None` for all.
+/// The CTAs to execute when the first takes `thread_instructions`: first, last and evenly spread. `None` for all.
 fn part_of(n_ctas: u32, thread_instructions: u64) -> Option<Vec<u32>> {
-    let per_cta = thread_instructions.max(1);
+    let per_cta = thread_instructions.max(CTA_COST);
     if per_cta.saturating_mul(n_ctas.into()) <= FULL_LIMIT {
         return None;
     }
@@ -147,7 +149,7 @@ fn part_of(n_ctas: u32, thread_instructions: u64) -> Option<Vec<u32>> {
     Some((0..count).map(cta).collect())
 }
 
-fn support(program: &Program, decoded: &exec::Program, kernel: warplens_ir::FunctionId) -> Support {
+pub(crate) fn support(program: &Program, decoded: &exec::Program, kernel: warplens_ir::FunctionId) -> Support {
     let module = &program.module;
     let functions = exec::reachable(module, kernel);
     let instructions = module.pcs.iter().filter(|(_, info)| functions.contains(&info.function)).count() as u64;
@@ -169,5 +171,6 @@ mod tests {
         let few = part_of(100, 1_000_000_000).unwrap();
         assert_eq!((few.len(), few[15]), (16, 99));
         assert_eq!(part_of(2, 2_000_000_000), Some(vec![0, 1]));
+        assert_eq!(part_of(u32::MAX, 1).map(|part| part.len()), Some(1_000_000));
     }
 }
