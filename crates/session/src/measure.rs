@@ -36,7 +36,7 @@ pub struct Measurement {
 }
 
 /// How much of the kernel the emulator can execute.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, Default)]
 pub struct Support {
     /// Instructions in the kernel's call graph.
     pub instructions: u64,
