@@ -382,7 +382,7 @@ pub fn run(
 ) -> Result<RunResult> {
     let mut execution = Execution::prepare(program, launches, options)?;
     outputs.iter().try_for_each(|request| execution.check(request))?;
-    let mut support = Support { instructions: 0, unsupported: Vec::new() };
+    let mut support = Support::default();
     for number in 0..execution.launches.len() {
         let ctas = match &execution.options.extent {
             Extent::Ctas(range) => Some(chosen(range, execution.n_ctas(number)?)?),

@@ -210,10 +210,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = |name: &str| folder.path().join(name).to_string_lossy().into_owned();
         std::fs::write(path("kernel.ptx"), "x").unwrap();
-        let error = Input::read(&path("kernl.ptx")).unwrap_err();
+        let error = Input::read(path("kernl.ptx")).unwrap_err();
         assert_eq!(error.message, format!("{}: no such file", path("kernl.ptx")));
         assert_eq!(error.help, Some(format!("did you mean {}?", path("kernel.ptx"))));
         std::fs::write(path("empty.ptx"), "").unwrap();
-        assert!(Input::read(&path("empty.ptx")).unwrap_err().message.ends_with("is empty"));
+        assert!(Input::read(path("empty.ptx")).unwrap_err().message.ends_with("is empty"));
     }
 }

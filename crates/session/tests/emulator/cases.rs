@@ -177,7 +177,7 @@ fn differences(table: &Table, outputs: Outputs, printed: String) -> Vec<String> 
         messages.push(format!("it printed {printed:?}"));
     }
     let result =
-        RunResult { kernels: Vec::new(), outputs, printed, emulation: Default::default(), support: Default::default() };
+        RunResult { kernels: Vec::new(), outputs, support: Default::default(), printed, emulation: Default::default() };
     messages.extend(expectations(table).iter().filter_map(|expect| difference(expect, &result)));
     messages
 }
