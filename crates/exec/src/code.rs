@@ -72,10 +72,23 @@ pub(crate) enum Kind {
     BarrierWarp,
     /// Opens a convergence region; the barrier register.
     OpenRegion(u32),
+    /// Gives all lanes the value of the lowest active one.
+    Broadcast(Shared),
     /// Device runtime service; the index of its argument list.
     System(u32),
     /// Cannot be executed; reaching it ends the launch.
     Unsupported,
+}
+
+/// A register that a warp has once; each lane keeps a copy.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Shared {
+    /// A row.
+    Word(u32),
+    /// Two rows.
+    Pair(u32),
+    /// A predicate.
+    Predicate(u32),
 }
 
 /// Whether a value takes one row or two.

@@ -14,7 +14,7 @@ use warplens_isa::{BlockId, Modifiers, Op, Pc, ScalarType};
 use crate::bind;
 use crate::code::{
     BarrierOperation, Code, CodeBlock, CodeCall, CodeFlow, CodeFunction, Decoded, DecodedGuard, Kind, MemoryOperation,
-    SINK, Unbound, Wide, function_address,
+    SINK, Shared, Unbound, Wide, function_address,
 };
 use crate::layout::Layout;
 use crate::raw::{LaneHandler, Level, Row, Source};
@@ -95,6 +95,8 @@ enum After {
     Split { temporary: u32, row: u32 },
     /// The word in `temporary` is extended to the pair at `row`.
     Extend { temporary: u32, row: u32, ty: ScalarType },
+    /// A register that the warp has once: all lanes get the value of the lowest one that takes part.
+    Broadcast(Shared),
 }
 
 /// Decodes one function.
@@ -105,7 +107,7 @@ pub(crate) struct Decoder<'a> {
     code: &'a mut Code,
     pool: &'a mut FxHashMap<(u64, bool), u32>,
     unsupported: &'a mut Vec<Unsupported>,
-    /// By vector word: it is kept as a word of its own even where it is part of a pair.
+    /// By row: the word is kept as one of its own even where it is part of a pair.
     is_split: Vec<bool>,
     /// First row of the uniform registers.
     uniform_rows: u32,
@@ -289,6 +291,7 @@ impl<'a> Decoder<'a> {
         for after in std::mem::take(&mut self.after) {
             let level = self.level();
             match after {
+                After::Broadcast(shared) => self.other(Kind::Broadcast(shared), [SINK; 2], &[]),
                 After::Split { temporary, row } => {
                     let low = map1(level, |pair: u64| pair as u32);
                     let high = map1(level, |pair: u64| (pair >> 32) as u32);
@@ -328,9 +331,8 @@ impl<'a> Decoder<'a> {
     }
 
     fn is_split(&self, register: Register) -> bool {
-        register.width == Width::Pair
-            && register.bank == Bank::Vector
-            && register.words().any(|word| self.is_split.get(word as usize).copied().unwrap_or(false))
+        let first = self.row(register) as usize;
+        register.width == Width::Pair && self.is_split.get(first..first + 2).is_some_and(|words| words.contains(&true))
     }
 
     /// CPU features to choose handlers for.
@@ -449,7 +451,8 @@ impl<'a> Decoder<'a> {
             (_, Width::Pair, Wide::Yes) if self.is_split(register) => {
                 let row = self.temporary();
                 let join = map2(level, |low: u32, high: u32| u64::from(low) | u64::from(high) << 32);
-                let words = [Source::frame(register.index), Source::frame(register.index + 1)];
+                let row_of_words = self.row(register);
+                let words = [Source::frame(row_of_words), Source::frame(row_of_words + 1)];
                 self.unguarded(|decoder| decoder.lane(join, row, &words));
                 Source::frame(row)
             }
@@ -477,9 +480,29 @@ impl<'a> Decoder<'a> {
             return if ty == ScalarType::Pred { self.temporary_predicate() } else { self.temporary() };
         };
         if matches!(register.bank, Bank::Predicate | Bank::UniformPredicate) {
-            return self.predicate_index(register);
+            let index = self.predicate_index(register);
+            if register.bank == Bank::UniformPredicate {
+                self.after.push(After::Broadcast(Shared::Predicate(index)));
+            }
+            return index;
         }
         let row = self.row(register);
+        let destination = self.write_row(register, row, ty);
+        if register.bank == Bank::Uniform {
+            let shared = match (register.width, self.is_split(register)) {
+                (Width::Pair, false) => Shared::Pair(row),
+                (Width::Pair, true) => {
+                    self.after.push(After::Broadcast(Shared::Word(row + 1)));
+                    Shared::Word(row)
+                }
+                _ => Shared::Word(row),
+            };
+            self.after.push(After::Broadcast(shared));
+        }
+        destination
+    }
+
+    fn write_row(&mut self, register: Register, row: u32, ty: ScalarType) -> u32 {
         match (register.width, Wide::of_bits(ty.bits())) {
             (Width::Pair, Wide::Yes) if self.is_split(register) => {
                 let temporary = self.temporary();
@@ -529,10 +552,10 @@ fn convergence_index(inst: &Inst) -> u32 {
     inst.reads().find(|register| register.bank == Bank::Convergence).map_or(0, |register| register.index)
 }
 
-/// The vector words that some instruction uses on their own and another as part of a pair, or as parts of different
-/// pairs. Words of one pair share the fate; so do overlapping pairs.
+/// By row: words that some instruction uses on their own and another as part of a pair, or as parts of different pairs.
+/// Words of one pair share the fate; so do overlapping pairs.
 fn split_words(module: &Module, function: &Function) -> Vec<bool> {
-    let n_words = function.registers.vector as usize;
+    let n_words = (function.registers.vector + function.registers.uniform) as usize;
     // First word of the pair that a word was seen in (itself for a single word).
     let mut seen: Vec<Option<(u32, Width)>> = vec![None; n_words];
     let mut split = vec![false; n_words];
@@ -548,7 +571,13 @@ fn split_words(module: &Module, function: &Function) -> Vec<bool> {
     let insts = function.block_ids().flat_map(|block| &module.blocks[block].insts);
     let registers = insts.flat_map(|inst| inst.reads().chain(inst.writes()).collect::<Vec<_>>());
     let all = registers.chain(function.arguments.iter().copied()).chain(function.results.iter().copied());
-    let uses: Vec<Register> = all.filter(|register| register.bank == Bank::Vector).flat_map(pairs_of).collect();
+    // From here on a register is named by its row.
+    let by_row = |register: Register| match register.bank {
+        Bank::Vector => Some(register),
+        Bank::Uniform => Some(Register { index: function.registers.vector + register.index, ..register }),
+        _ => None,
+    };
+    let uses: Vec<Register> = all.filter_map(by_row).flat_map(pairs_of).collect();
     for register in &uses {
         let shape = (register.index, register.width);
         for word in register.words() {

@@ -400,6 +400,7 @@ impl<O: Observer> Worker<'_, O> {
                 Kind::OpenRegion(barrier) => {
                     path.node = warp.nodes.open(Meeting::Barrier(barrier), path.mask, path.node);
                 }
+                Kind::Broadcast(shared) => broadcast(&mut lanes, shared),
                 Kind::System(arguments) => {
                     let arguments = &code.system[arguments as usize];
                     self.system_call(&mut context, &mut lanes, decoded, arguments)?;
@@ -833,6 +834,22 @@ pub(crate) fn set_value(lanes: &mut Lanes<'_>, row: u32, wide: Wide, value: u64)
         Wide::Yes => lanes.set_pairs(row, &[value; 32]),
         Wide::No => lanes.set_words(row, &[value as u32; 32]),
     }
+}
+
+/// Gives all lanes, the inactive ones too, the value of the lowest active one.
+fn broadcast(lanes: &mut Lanes<'_>, shared: crate::code::Shared) {
+    use crate::code::Shared as S;
+    let lowest = lanes.mask.trailing_zeros().min(31) as usize;
+    let active = std::mem::replace(&mut lanes.mask, u32::MAX);
+    match shared {
+        S::Word(row) => lanes.set_words(row, &[lanes.words(Source::frame(row))[lowest]; 32]),
+        S::Pair(row) => lanes.set_pairs(row, &[lanes.pairs(Source::frame(row))[lowest]; 32]),
+        S::Predicate(index) => {
+            let truth = lanes.predicate(Source::frame(index)) >> lowest & 1;
+            lanes.set_predicate(index, 0u32.wrapping_sub(truth));
+        }
+    }
+    lanes.mask = active;
 }
 
 /// Member mask of an operation that lanes execute together: that of its lowest active lane.

@@ -3,3 +3,7 @@
 
 mod cases;
 mod expectation;
+mod machine_code;
+mod memory;
+mod random;
+mod vectors;
