@@ -104,21 +104,15 @@ fn one(
             execution.run(number, &decoded, None, recorder, progress)?.0
         }
         _ => {
-            // The first CTA tells how much work the others are.
-            progress.total.fetch_add(n_ctas.into(), Ordering::Relaxed);
-            let all = Recorder::new(facts.clone(), (0..n_ctas).map(CtaId));
-            let (all, first) = execution.run(number, &decoded, Some(vec![0]), all, progress)?;
-            match part_of(n_ctas, first.thread_instructions) {
-                None => execution.run(number, &decoded, Some((1..n_ctas).collect()), all, progress)?.0,
-                Some(ctas) => {
-                    let left_out = u64::from(n_ctas) - ctas.len() as u64;
-                    progress.total.fetch_sub(left_out, Ordering::Relaxed);
-                    // The first CTA has been executed, and a second time would find what it left behind.
-                    let mut part = recorder(&ctas);
-                    part.merge(all);
-                    execution.run(number, &decoded, Some(ctas[1..].to_vec()), part, progress)?.0
-                }
-            }
+            // The first CTA tells how much work the others are. It is not executed again: a second time would find what
+            // it left behind.
+            progress.total.fetch_add(1, Ordering::Relaxed);
+            let (first, cost) = execution.run(number, &decoded, Some(vec![0]), recorder(&[0]), progress)?;
+            let ctas = part_of(n_ctas, cost.thread_instructions).unwrap_or_else(|| (0..n_ctas).collect());
+            progress.total.fetch_add(ctas.len() as u64 - 1, Ordering::Relaxed);
+            let mut all = recorder(&ctas);
+            all.merge(first);
+            execution.run(number, &decoded, Some(ctas[1..].to_vec()), all, progress)?.0
         }
     };
     let global_bytes = Some(execution.global_bytes());
