@@ -247,8 +247,9 @@ impl Situation {
         self.departure_delay * self.synch_insts * self.active_blocks
     }
 
-    /// MWP at which (23) with (26) can be least: where growing and falling part balance, and where it meets the floor.
-    fn turning_points(&self) -> [f64; 4] {
+    /// MWP at which (23) with (26) can be least: where growing and falling part balance, where they begin to grow (no
+    /// warp waits for another one up to 1), and where it meets the floor.
+    fn turning_points(&self) -> [f64; 5] {
         let growing = self.comp_cycles / self.mem_insts.max(1.0);
         let falling = self.mem_cycles * self.n;
         let balance = (falling / growing).sqrt();
@@ -258,7 +259,7 @@ impl Situation {
         let root = (sum * sum - 4.0 * growing * falling).max(0.0).sqrt();
         // In this form no digits cancel; below MWP 1 the growing part is 0.
         let floor = 2.0 * falling / (sum + root);
-        [balance, balance_with_barriers, floor, falling / (self.comp_cycles * self.n)]
+        [1.0, balance, balance_with_barriers, floor, falling / (self.comp_cycles * self.n)]
     }
 }
 
