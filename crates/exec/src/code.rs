@@ -72,6 +72,8 @@ pub(crate) enum Kind {
     BarrierWarp,
     /// Opens a convergence region; the barrier register.
     OpenRegion(u32),
+    /// Reserves local memory: bytes, alignment. The address is as wide as the number of bytes.
+    Alloca(Wide),
     /// Gives all lanes the value of the lowest active one.
     Broadcast(Shared),
     /// Device runtime service; the index of its argument list.
@@ -231,8 +233,10 @@ pub(crate) struct CodeFunction {
     pub(crate) rows: u32,
     /// Predicates of a frame.
     pub(crate) predicates: u32,
-    /// Bytes of local memory per thread in a frame.
+    /// Bytes of local memory per thread in a frame, without what it reserves at run time.
     pub(crate) local_bytes: u32,
+    /// Row of the frame that holds where the lane's stack ends, if the function reserves memory at run time.
+    pub(crate) stack_row: Option<u32>,
     /// Rows of the arguments, per callee register: row and width.
     pub(crate) arguments: Vec<(u32, Wide)>,
     /// Rows of the results.

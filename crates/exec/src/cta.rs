@@ -89,6 +89,9 @@ impl Warp {
         self.nodes.clear();
         self.rows.clear();
         self.rows.resize(function.rows as usize, Row::splat(0));
+        if let Some(row) = function.stack_row {
+            self.rows[row as usize] = Row::splat(function.local_bytes);
+        }
         self.predicates.clear();
         self.predicates.resize(function.predicates as usize, 0);
         self.local.clear();

@@ -113,6 +113,8 @@ pub(crate) struct Decoder<'a> {
     uniform_rows: u32,
     /// Rows of the registers; temporaries follow.
     register_rows: u32,
+    /// Row that holds where the lane's stack ends.
+    stack_row: Option<u32>,
     register_predicates: u32,
     temporary_rows: u32,
     temporary_predicates: u32,
@@ -135,7 +137,11 @@ impl<'a> Decoder<'a> {
         unsupported: &'a mut Vec<Unsupported>,
     ) -> Self {
         let body = &module.functions[function];
-        let register_rows = body.registers.vector + body.registers.uniform;
+        let mut register_rows = body.registers.vector + body.registers.uniform;
+        let moves_stack = |inst: &Inst| matches!(inst.op, Op::Alloca | Op::StackSave | Op::StackRestore);
+        let has_stack = body.block_ids().any(|block| module.blocks[block].insts.iter().any(moves_stack));
+        let stack_row = has_stack.then_some(register_rows);
+        register_rows += u32::from(has_stack);
         let register_predicates = body.registers.predicate + body.registers.uniform_predicate;
         Self {
             module,
@@ -147,6 +153,7 @@ impl<'a> Decoder<'a> {
             is_split: split_words(module, body),
             uniform_rows: body.registers.vector,
             register_rows,
+            stack_row,
             register_predicates,
             temporary_rows: 0,
             temporary_predicates: 0,
@@ -175,6 +182,7 @@ impl<'a> Decoder<'a> {
             rows: self.register_rows + self.most_rows + 2,
             predicates: self.register_predicates + self.most_predicates + 1,
             local_bytes: body.local_bytes.next_multiple_of(16),
+            stack_row: self.stack_row,
             arguments: rows_of(&body.arguments),
             results: rows_of(&body.results),
         };
@@ -352,6 +360,11 @@ impl<'a> Decoder<'a> {
     /// Width of generic addresses in bits.
     pub(crate) fn address_type(&self) -> ScalarType {
         if self.module.address_bits == 32 { ScalarType::U32 } else { ScalarType::U64 }
+    }
+
+    /// Row that holds where the lane's stack ends; the function has one if it reserves memory at run time.
+    pub(crate) fn stack_row(&self) -> Option<u32> {
+        self.stack_row
     }
 
     /// The layout of memory.

@@ -4,7 +4,7 @@ use warplens_ir::FunctionId;
 use warplens_isa::{BlockId, Pc};
 use warplens_trace::{ActiveMask, Observer, WarpIndex};
 
-use crate::code::{CodeBlock, CodeCall, CodeFlow, Decoded, Kind, SINK, Wide};
+use crate::code::{CodeBlock, CodeCall, CodeFlow, CodeFunction, Decoded, Kind, SINK, Wide};
 use crate::cta::{Blocked, BlockedAt, Cta, Warp};
 use crate::divergence::{Frame, Meeting, NO_NODE, Path};
 use crate::error::{ExecError, SPIN_FACTOR, ThreadCoordinates, WaitingWarp};
@@ -351,7 +351,7 @@ impl<O: Observer> Worker<'_, O> {
         let Cta { warps, shared, record, coordinates, .. } = cta;
         let warp = &mut warps[warp_index];
         let function = &code.functions[path.function];
-        let local_top = path.local + function.local_bytes;
+        let local_top = frame_top(warp, path, function);
         let mut lanes = Lanes {
             rows: &mut warp.rows[path.rows as usize..],
             predicates: &mut warp.predicates[path.predicates as usize..],
@@ -399,6 +399,13 @@ impl<O: Observer> Worker<'_, O> {
                 }
                 Kind::OpenRegion(barrier) => {
                     path.node = warp.nodes.open(Meeting::Barrier(barrier), path.mask, path.node);
+                }
+                Kind::Alloca(wide) => {
+                    let operation = first + index as u32;
+                    let lanes_here = lanes.mask;
+                    self.allocate_stack(cta, warp_index, path, lanes_here, operation, wide)?;
+                    path.operation = Some(operation + 1);
+                    return Ok(BlockEnd::Again);
                 }
                 Kind::Broadcast(shared) => broadcast(&mut lanes, shared),
                 Kind::System(arguments) => {
@@ -686,7 +693,7 @@ impl<O: Observer> Worker<'_, O> {
         let (caller, function) = (&code.functions[path.function], &code.functions[callee]);
         let rows = path.rows + caller.rows;
         let predicates = path.predicates + caller.predicates;
-        let local = path.local + caller.local_bytes;
+        let local = frame_top(&cta.warps[warp_index], &path, caller).next_multiple_of(16);
         let stack = u64::from(local + function.local_bytes) + 4 * u64::from(rows + function.rows);
         if stack > STACK_LIMIT {
             let thread = self.thread(cta.coordinates, warp_index as u32, path.mask);
@@ -711,6 +718,9 @@ impl<O: Observer> Worker<'_, O> {
         for (&(source, wide), &(row, _)) in call.arguments.iter().zip(&function.arguments) {
             copy(&mut lanes, source, caller.rows + row, wide);
         }
+        if let Some(row) = function.stack_row {
+            lanes.set_words(caller.rows + row, &[local + function.local_bytes; 32]);
+        }
         path.frames.push(Frame {
             call_block: path.block,
             function: path.function,
@@ -721,6 +731,49 @@ impl<O: Observer> Worker<'_, O> {
         (path.function, path.rows, path.predicates, path.local) = (callee, rows, predicates, local);
         path.block = function.entry.expect("called functions have bodies");
         Ok(path)
+    }
+
+    /// Reserves local memory behind what the lanes have.
+    #[inline(never)]
+    fn allocate_stack(
+        &mut self,
+        cta: &mut Cta<O::Cta>,
+        warp_index: usize,
+        path: &Path,
+        mask: u32,
+        operation: u32,
+        wide: Wide,
+    ) -> Result<(), ExecError> {
+        let code = self.shared.code();
+        let decoded = &code.operations[operation as usize];
+        let row = code.functions[path.function].stack_row.expect("a function that reserves memory has the row");
+        let warp = &mut cta.warps[warp_index];
+        let mut lanes =
+            Lanes { rows: &mut warp.rows[path.rows as usize..], predicates: &mut [], pool: &code.pool, mask };
+        let (mut tops, aligns) = (*lanes.words(Source::frame(row)), *lanes.words(decoded.sources[1]));
+        let mut addresses = [0u32; 32];
+        for lane in ActiveMask(mask).lanes() {
+            let bytes = match wide {
+                Wide::Yes => lanes.pairs(decoded.sources[0])[lane],
+                Wide::No => u64::from(lanes.words(decoded.sources[0])[lane]),
+            };
+            let start = u64::from(tops[lane]).next_multiple_of(u64::from(aligns[lane].max(1)));
+            let end = start.saturating_add(bytes);
+            if end > STACK_LIMIT {
+                let thread = self.thread(cta.coordinates, warp_index as u32, 1 << lane);
+                return Err(ExecError::StackOverflow { pc: decoded.pc, thread, limit: STACK_LIMIT });
+            }
+            (addresses[lane], tops[lane]) = (start as u32, end as u32);
+        }
+        lanes.set_words(row, &tops);
+        match wide {
+            Wide::Yes => lanes.set_pairs(decoded.destinations[0], &addresses.map(u64::from)),
+            Wide::No => lanes.set_words(decoded.destinations[0], &addresses),
+        }
+        let function = &code.functions[path.function];
+        let top = frame_top(warp, path, function);
+        warp.reserve_local(top);
+        Ok(())
     }
 
     /// Returns the lanes in `on` to the caller; the others go to `next`.
@@ -778,6 +831,19 @@ impl<O: Observer> Worker<'_, O> {
         let others = cta.warps.len() > 1 || self.shared.n_ctas > 1;
         if turns >= WAITING_TURNS && (!is_alone || others) {
             self.note_order(cta, None);
+        }
+    }
+}
+
+/// One past the last byte of local memory that the lanes of a path have.
+#[inline(always)]
+fn frame_top(warp: &Warp, path: &Path, function: &CodeFunction) -> u32 {
+    let fixed = path.local + function.local_bytes;
+    match function.stack_row {
+        None => fixed,
+        Some(row) => {
+            let tops = &warp.rows[(path.rows + row) as usize].0;
+            ActiveMask(path.mask).lanes().map(|lane| tops[lane]).fold(fixed, u32::max)
         }
     }
 }

@@ -6,7 +6,7 @@ use warplens_isa::{BarrierKind, ScalarType, SystemCall};
 use super::{Binding, no_such_form};
 use crate::code::{BarrierOperation, Kind, SINK, Unbound, Wide};
 use crate::decode::Decoder;
-use crate::raw::Source;
+use crate::raw::{Source, map1};
 
 impl Decoder<'_> {
     fn source_or(&mut self, inst: &Inst, index: usize, ty: ScalarType, default: u64) -> Source {
@@ -132,18 +132,35 @@ pub(super) fn unsupported(_: &mut Decoder<'_>, inst: &Inst) -> Binding {
     Err(Unbound(inst.op, "not emulated yet"))
 }
 
-macro_rules! stack {
-    ($($name:ident;)*) => {$(
-        pub(super) fn $name(_: &mut Decoder<'_>, inst: &Inst) -> Binding {
-            Err(Unbound(inst.op, "stack allocation at run time is not emulated yet"))
-        }
-    )*};
+pub(super) fn alloca(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
+    let sources = [decoder.source_or(inst, 0, inst.ty, 0), decoder.source_or(inst, 1, ScalarType::U32, 8)];
+    let destination = decoder.write(inst.destinations.first().copied().flatten(), inst.ty);
+    decoder.other(Kind::Alloca(Wide::of_bits(inst.ty.bits())), [destination, SINK], &sources);
+    Ok(())
 }
 
-stack! {
-    alloca;
-    stack_save;
-    stack_restore;
+pub(super) fn stack_save(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
+    let Some(stack) = decoder.stack_row() else { return no_such_form(inst) };
+    let level = decoder.level();
+    let handler = match Wide::of_bits(inst.ty.bits()) {
+        Wide::Yes => map1(level, |top: u32| u64::from(top)),
+        Wide::No => map1(level, |top: u32| top),
+    };
+    let destination = decoder.write(inst.destinations.first().copied().flatten(), inst.ty);
+    decoder.lane(handler, destination, &[Source::frame(stack)]);
+    Ok(())
+}
+
+pub(super) fn stack_restore(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
+    let Some(stack) = decoder.stack_row() else { return no_such_form(inst) };
+    let level = decoder.level();
+    let handler = match Wide::of_bits(inst.ty.bits()) {
+        Wide::Yes => map1(level, |top: u64| top as u32),
+        Wide::No => map1(level, |top: u32| top),
+    };
+    let source = decoder.source_or(inst, 0, inst.ty, 0);
+    decoder.lane(handler, stack, &[source]);
+    Ok(())
 }
 
 /// Control operations end their block; its flow executes them.
