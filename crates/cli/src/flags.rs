@@ -98,18 +98,18 @@ pub(crate) enum Format {
 #[derive(Args, Debug)]
 pub(crate) struct LaunchFlags {
     /// PTX or CUDA C++, or - for standard input
-    pub(crate) input: String,
+    pub(crate) input: PathBuf,
     /// Kernel, by its mangled or demangled name, or by a pattern
     #[arg(short, long, value_name = "NAME|regex:RE", help_heading = "Launch")]
     kernel: Option<String>,
     /// Blocks per axis
-    #[arg(long, value_name = "X[,Y[,Z]]", help_heading = "Launch")]
+    #[arg(long, value_name = "X[,Y[,Z]]", allow_negative_numbers = true, help_heading = "Launch")]
     grid: Option<String>,
     /// Threads per block and axis
-    #[arg(long, value_name = "X[,Y[,Z]]", help_heading = "Launch")]
+    #[arg(long, value_name = "X[,Y[,Z]]", allow_negative_numbers = true, help_heading = "Launch")]
     block: Option<String>,
     /// Bytes of dynamic shared memory per block
-    #[arg(long, value_name = "BYTES", help_heading = "Launch")]
+    #[arg(long, value_name = "BYTES", allow_negative_numbers = true, help_heading = "Launch")]
     shared: Option<u64>,
     /// Registers per thread; else from ptxas, else estimated
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=255), help_heading = "Launch")]
@@ -156,8 +156,8 @@ impl LaunchFlags {
     }
 
     /// The same input and launch under another verb, as a user would type it.
-    pub(crate) fn command(&self, verb: &str, flags: &str) -> String {
-        let mut words = vec!["warplens".to_owned(), verb.to_owned(), quoted(&self.input)];
+    pub(crate) fn command(&self, verb: &str, flags: &[String]) -> String {
+        let mut words = vec!["warplens".to_owned(), verb.to_owned(), quoted(&self.input.to_string_lossy())];
         let options = [
             ("-k", &self.kernel),
             ("--grid", &self.grid),
@@ -175,7 +175,7 @@ impl LaunchFlags {
         for (name, values) in [("--arg", &self.arguments), ("--symbol", &self.symbols)] {
             words.extend(values.iter().flat_map(|value| [name.to_owned(), quoted(value)]));
         }
-        words.push(flags.to_owned());
+        words.extend_from_slice(flags);
         words.join(" ")
     }
 
@@ -209,6 +209,18 @@ pub(crate) struct ExecutionFlags {
 }
 
 impl ExecutionFlags {
+    /// The flags that were given, as a user would type them.
+    pub(crate) fn words(&self) -> Vec<String> {
+        let mut words = Vec::new();
+        if self.budget != DEFAULT_BUDGET {
+            words.extend(["--budget".to_owned(), self.budget.to_string()]);
+        }
+        if self.allow_unsupported {
+            words.push("--allow-unsupported".to_owned());
+        }
+        words
+    }
+
     pub(crate) fn options(&self, threads: Option<u32>) -> Result<ExecutionOptions> {
         let mut options = ExecutionOptions::new();
         options.budget = self.budget;
@@ -232,6 +244,15 @@ pub(crate) struct ExtentFlags {
 }
 
 impl ExtentFlags {
+    /// The flags that were given, as a user would type them.
+    pub(crate) fn words(&self) -> Vec<String> {
+        match &self.cta {
+            Some(range) => vec!["--cta".to_owned(), quoted(range)],
+            None if self.full => vec!["--full".to_owned()],
+            None => Vec::new(),
+        }
+    }
+
     pub(crate) fn extent(&self) -> Result<Extent> {
         let Some(text) = &self.cta else {
             return Ok(if self.full { Extent::Full } else { Extent::Auto });

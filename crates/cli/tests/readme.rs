@@ -31,7 +31,7 @@ fn the_screens_are_what_the_program_prints() {
     }
     assert!(n_screens > 0, "the README has no screen");
     if std::env::var_os("UPDATE").is_some() {
-        std::fs::write(&path, &fresh).expect("the README can be written");
+        return std::fs::write(&path, &fresh).expect("the README can be written");
     }
     assert!(fresh == readme, "the README is stale; UPDATE=1 rewrites its screens");
 }

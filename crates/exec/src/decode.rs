@@ -296,6 +296,15 @@ impl<'a> Decoder<'a> {
     }
 
     fn finish(&mut self) {
+        self.finish_values();
+        // An instruction that does nothing here, such as a prefetch, still has a guard that counts.
+        if let Some(DecodedGuard { predicate, is_reported: true }) = self.guard {
+            let unused = self.temporary_predicate();
+            self.emit(Kind::Lane, bind::copy_predicate(self.level()), [unused, SINK], &[predicate]);
+        }
+    }
+
+    fn finish_values(&mut self) {
         for after in std::mem::take(&mut self.after) {
             let level = self.level();
             match after {

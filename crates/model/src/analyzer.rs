@@ -12,7 +12,8 @@
 //!
 //! - The case is chosen with MWP_c = min(MWP, N), and time is continuous and never grows with the independent loads; see
 //!   [`mwp_cwp`](crate::mwp_cwp). `as-printed` keeps the thesis.
-//! - Barriers cost what (26) says, with MWP limited to the warps of a block, which wait for each other.
+//! - Barriers cost what (26) of the paper says. From compute capability 2.0 on MWP is limited there to the warps of a
+//!   block, which wait for each other; see [`BarrierWarps`].
 //! - Loads merge completely, but no further than each distinct sector being moved once. Loads of vectors do not merge.
 //! - The fitted departure delays of a machine go with the clock that was fitted with them, which is then the default.
 //!
@@ -62,6 +63,8 @@ pub struct Inputs {
     pub duplicate_loads: f64,
     /// Barriers.
     pub synch_insts: f64,
+    /// Which warps count in the cost of a barrier.
+    pub barrier_warps: BarrierWarps,
     /// SM clock in hertz.
     pub freq: f64,
     /// Bandwidth of device memory in bytes per second.
@@ -70,6 +73,30 @@ pub struct Inputs {
     pub base_mem_latency: f64,
     /// Cycles between two transactions.
     pub dep_delay: DepartureDelays,
+}
+
+/// Which warps count as MWP in (26), the cost of a barrier.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum BarrierWarps {
+    /// All that are in flight, as printed.
+    InFlight,
+    /// At most those of a block, which wait for each other.
+    OfBlock,
+}
+
+impl BarrierWarps {
+    /// As printed on the GPUs that the papers were written for, and where no GPU is named.
+    fn on(machine: Option<&Machine>) -> Self {
+        if machine.is_some_and(|machine| machine.cc.major >= 2) { Self::OfBlock } else { Self::InFlight }
+    }
+
+    /// The largest MWP that counts.
+    fn limit(self, warps_per_block: f64, reading: Reading) -> f64 {
+        match (self, reading) {
+            (Self::OfBlock, Reading::Documented) => warps_per_block,
+            (Self::InFlight, _) | (_, Reading::AsPrinted) => f64::INFINITY,
+        }
+    }
 }
 
 /// Cycles between two transactions of one SM, by their size.
@@ -223,10 +250,7 @@ impl Inputs {
             departure_delay: memory.map_or(0.0, |memory| memory.dep_delay_per_request),
             synch_insts: self.synch_insts,
             active_blocks: residency.ctas_per_sm,
-            barrier_warps: match reading {
-                Reading::Documented => warps_per_block,
-                Reading::AsPrinted => f64::INFINITY,
-            },
+            barrier_warps: self.barrier_warps.limit(warps_per_block, reading),
             rep,
         };
         let cwp_full = cwp_full(memory_cycles, self.compute_cycles, active_warps);
@@ -262,6 +286,7 @@ impl Inputs {
             independent_loads: workload.independent_loads,
             duplicate_loads: workload.duplicate_loads,
             synch_insts: workload.barriers,
+            barrier_warps: BarrierWarps::on(Some(reader.machine())),
             freq: reader.clock()?,
             total_mem_bandwidth: reader.memory_bandwidth()?,
             base_mem_latency: reader.need(Key::DramLatency)?,
@@ -306,6 +331,7 @@ impl Inputs {
             independent_loads: fields.or("independent_loads", 1.0),
             duplicate_loads,
             synch_insts: fields.or("synch_insts", 0.0),
+            barrier_warps: BarrierWarps::on(fields.machine_named()),
             freq,
             total_mem_bandwidth: fields.machine_by("total_mem_bandwidth", |reader| Ok(reader.memory_bandwidth()?)),
             base_mem_latency: fields.machine("base_mem_latency", Key::DramLatency),
@@ -580,10 +606,12 @@ fn prediction(
     let execution = &evaluation.execution;
     assumptions.extend(case_assumptions(execution, evaluation.rep, options));
     if evaluation.memory.is_some() && execution.mwp_used < evaluation.mwp {
-        assumptions.push(says::FEWER_LOADS.with(format!("MWP {:.3} in use", execution.mwp_used)));
+        let (used, all) = (execution.mwp_used, execution.total_at_mwp);
+        assumptions.push(says::FEWER_LOADS.with(format!("MWP {used:.3} in use; all of it: {all:.0} cycles")));
     }
-    if options.reading == Reading::Documented && execution.synch > 0.0 {
-        assumptions.push(says::BLOCK_BARRIER.plain());
+    if execution.synch < execution.synch_unlimited {
+        let (limited, printed) = (execution.synch, execution.synch_unlimited);
+        assumptions.push(says::BLOCK_BARRIER.with(format!("{limited:.0} cycles; (26) as printed: {printed:.0}")));
     }
     assumptions.extend(of_machine(&readings.assumptions));
     let resource = evaluation.memory.map_or(Resource::DramLatency, |memory| {

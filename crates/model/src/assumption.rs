@@ -71,9 +71,9 @@ assumptions! {
         "a partly filled last wave takes as long as a full one";
     ISSUE_FLOOR = "issue-floor", "case (22) or (23) falls below the time to issue",
         "the time cannot fall below that of issuing all instructions, as the paper's cases for memory-bound kernels would";
-    FEWER_LOADS = "fewer-loads", "independent loads push the model into a case that costs more",
+    FEWER_LOADS = "fewer-loads", "independent and duplicate loads together push the model into a case that costs more",
         "a warp that could have more loads in flight is never slower than one that has fewer";
-    BLOCK_BARRIER = "block-barrier", "barriers, model analyzer",
+    BLOCK_BARRIER = "block-barrier", "barriers, model analyzer, compute capability 2.0 and later, MWP above the warps of a CTA",
         "at a barrier only the warps of one CTA wait for each other";
     UNCOAL_32 = "uncoalesced-32", "compute capability 1.0 and 1.1, model hong-kim",
         "an uncoalesced request makes 32 transactions";

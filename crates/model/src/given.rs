@@ -88,6 +88,11 @@ impl<'g, 'm> Fields<'g, 'm> {
         Self { given, reader, missing: Vec::new(), reasons: Vec::new() }
     }
 
+    /// The machine, where one is named.
+    pub(crate) fn machine_named(&self) -> Option<&'m Machine> {
+        self.reader.as_ref().map(Reader::machine)
+    }
+
     /// A given number.
     pub(crate) fn optional(&self, name: &str) -> Option<f64> {
         self.given.get(name).copied()

@@ -16,12 +16,14 @@
 //! - With more than one independent load MWP may exceed N. The case is then chosen with MWP_c = min(MWP, N), which also
 //!   stands for MWP everywhere but in `Mem_cycles * N / MWP`.
 //! - In (26) MWP counts the warps of all blocks, and Active_blocks_per_SM counts the blocks once more: the same thing
-//!   where MWP is at most a block's warps, as in the paper, and many times the whole kernel where MWP is large. Since only
-//!   the warps of one block wait for each other, the transaction-based model limits MWP there to a block's warps; the
-//!   paper's own model keeps (26) as it is.
-//! - (22) and (24) lie above (23) where they meet it, and (26) grows with MWP, so that more independent loads would cost
-//!   time. A warp that could have more loads in flight can run with fewer, so the least time between MWP at one
-//!   independent load and MWP counts. With one independent load nothing changes.
+//!   where MWP is at most a block's warps, as in the papers, and several times the rest of the kernel where MWP is large.
+//!   On a K40 or an H200 a matrix product in tiles would take twice as long as one without. Since only the warps of one
+//!   block wait for each other, the transaction-based model limits MWP in (26) to a block's warps from compute capability
+//!   2.0 on. The papers' own GPUs, counts given without a GPU and the paper's own model keep (26) as it is.
+//! - (22) and (24) lie above (23) where they meet it, and (26) grows with MWP. Where duplicate loads hold MWP below N,
+//!   more independent loads lift it over these steps and would cost time. A warp that could have more loads in flight can
+//!   run with fewer, so the least time between MWP at one independent load and MWP counts. With one independent load, or
+//!   without duplicates, nothing changes: MWP_c is then the same for any number of independent loads.
 
 use warplens_base::units::Cycles;
 use warplens_machine::{Key, Readings};
@@ -90,12 +92,16 @@ pub struct Execution {
     pub case: Case,
     /// The MWP with which it was evaluated.
     pub mwp_used: f64,
+    /// (27) with all of MWP; above the total where less of it is in use.
+    pub total_at_mwp: f64,
     /// Waiting for memory.
     pub memory: f64,
     /// Computing.
     pub computation: f64,
     /// (26) Waiting at barriers.
     pub synch: f64,
+    /// (26) with MWP not limited to the warps of a block.
+    pub synch_unlimited: f64,
     /// The time to issue everything took the place of (22) or (23).
     pub on_floor: bool,
 }
@@ -126,8 +132,16 @@ pub fn cwp(cwp_full: f64, n: f64) -> f64 {
 pub fn execute(situation: &Situation, reading: Reading) -> Result<Execution, Refusal> {
     if situation.mem_insts == 0.0 {
         let computation = situation.comp_cycles * situation.n * situation.rep;
-        let mwp_used = situation.n;
-        return Ok(Execution { case: Case::NoMemory, mwp_used, memory: 0.0, computation, synch: 0.0, on_floor: false });
+        return Ok(Execution {
+            case: Case::NoMemory,
+            mwp_used: situation.n,
+            total_at_mwp: computation,
+            memory: 0.0,
+            computation,
+            synch: 0.0,
+            synch_unlimited: 0.0,
+            on_floor: false,
+        });
     }
     if situation.mwp.is_nan() || situation.mwp <= 0.0 {
         return Err(Refusal::impossible(format!("MWP comes out as {}", situation.mwp)));
@@ -188,13 +202,17 @@ impl Situation {
         let floor = self.comp_cycles * self.n;
         let on_floor = corrected && case != Case::ComputeBound && memory + computation < floor;
         let (memory, computation) = if on_floor { (0.0, floor) } else { (memory, computation) };
-        let synch = self.barrier_cycles() * (in_flight.min(self.barrier_warps) - 1.0).max(0.0);
+        let synch = |warps: f64| self.barrier_cycles() * (warps - 1.0).max(0.0) * self.rep;
+        let (memory, computation) = (memory * self.rep, computation * self.rep);
+        let limited = synch(in_flight.min(self.barrier_warps));
         Execution {
             case,
             mwp_used: mwp,
-            memory: memory * self.rep,
-            computation: computation * self.rep,
-            synch: synch * self.rep,
+            total_at_mwp: memory + computation + limited,
+            memory,
+            computation,
+            synch: limited,
+            synch_unlimited: synch(in_flight),
             on_floor,
         }
     }
@@ -208,7 +226,7 @@ impl Situation {
         let mut consider = |case: Case, mwp: f64| {
             let execution = self.at(case, mwp, Reading::Documented);
             if execution.total() < best.total() {
-                best = execution;
+                best = Execution { total_at_mwp: best.total_at_mwp, ..execution };
             }
         };
         consider(self.case(self.mwp_one_load), self.mwp_one_load);
@@ -229,8 +247,9 @@ impl Situation {
         self.departure_delay * self.synch_insts * self.active_blocks
     }
 
-    /// MWP at which (23) with (26) can be least: where growing and falling part balance, and where it meets the floor.
-    fn turning_points(&self) -> [f64; 4] {
+    /// MWP at which (23) with (26) can be least: where growing and falling part balance, where they begin to grow (no
+    /// warp waits for another one up to 1), and where it meets the floor.
+    fn turning_points(&self) -> [f64; 5] {
         let growing = self.comp_cycles / self.mem_insts.max(1.0);
         let falling = self.mem_cycles * self.n;
         let balance = (falling / growing).sqrt();
@@ -240,7 +259,7 @@ impl Situation {
         let root = (sum * sum - 4.0 * growing * falling).max(0.0).sqrt();
         // In this form no digits cancel; below MWP 1 the growing part is 0.
         let floor = 2.0 * falling / (sum + root);
-        [balance, balance_with_barriers, floor, falling / (self.comp_cycles * self.n)]
+        [1.0, balance, balance_with_barriers, floor, falling / (self.comp_cycles * self.n)]
     }
 }
 

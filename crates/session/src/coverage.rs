@@ -126,8 +126,9 @@ fn cover(opcode: Opcode, form: &Form) -> FormCoverage {
 /// The ways to write the types of an instruction whose first type is `ty`.
 fn type_lists(ty: Modifier, types: &[Modifier]) -> Vec<Vec<Modifier>> {
     let mut lists = vec![vec![ty], vec![ty; 2], vec![ty; 3]];
-    lists.extend(types.iter().map(|second| vec![ty, *second]));
+    // As in cvt.pack.
     lists.push(vec![ty, Modifier::S32, Modifier::B32]);
+    lists.extend(types.iter().map(|second| vec![ty, *second]));
     lists
 }
 
@@ -191,6 +192,7 @@ fn reason(opcode: Opcode) -> &'static str {
         O::Barrier | O::Mapa | O::Getctarank | O::Clusterlaunchcontrol => "clusters",
         O::Multimem | O::Fabric => "several GPUs",
         O::Alloca | O::Stacksave | O::Stackrestore => "stack allocation at run time",
+        O::Clmad => "carry-less multiplication",
         _ => "other",
     }
 }

@@ -12,8 +12,9 @@ use warplens_trace::Observer;
 use crate::error::{Error, Result};
 use crate::failure;
 use crate::launch::{self, BufferId, ElementType, Launch, Plan, PlannedBuffer, PlannedLaunch};
+use crate::measure::{self, Support};
 use crate::nearest::nearest;
-use crate::program::Program;
+use crate::program::{KernelName, Program};
 
 /// How launches are executed.
 #[derive(Clone, Debug)]
@@ -274,7 +275,7 @@ impl<'p> Execution<'p> {
     fn find(&self, key: &str) -> Result<Found> {
         let no_buffer = |index: usize| {
             Error::usage(format!(
-                "--print {key}: argument {index} is a number; only buffers and variables can be read back"
+                "argument {index} (`{key}`) is no buffer; only buffers and variables can be read back"
             ))
         };
         if key.bytes().all(|byte| byte.is_ascii_digit()) && !key.is_empty() {
@@ -282,7 +283,7 @@ impl<'p> Execution<'p> {
             let index: usize = key.parse().unwrap_or(usize::MAX);
             let buffer = first.argument_buffers.get(index).ok_or_else(|| {
                 let n_arguments = first.argument_buffers.len();
-                Error::usage(format!("--print {key}: there is no argument {key}; the kernel has {n_arguments}"))
+                Error::usage(format!("there is no argument {key} to read back; the kernel has {n_arguments}"))
             })?;
             return buffer.map(Found::Buffer).ok_or_else(|| no_buffer(index));
         }
@@ -301,7 +302,7 @@ impl<'p> Execution<'p> {
         }
         let parameters = self.launches.iter().flat_map(|(_, launch)| launch.parameter_names.iter().flatten());
         let near = nearest(key, parameters.map(String::as_str).chain(variables.iter().copied()));
-        let error = Error::usage(format!("--print {key}: there is no argument or variable of this name"));
+        let error = Error::usage(format!("there is no argument or variable `{key}` to read back"));
         Err(match near {
             Some(near) => error.with_help(format!("did you mean `{near}`?")),
             None => error.with_help("arguments go by position too: --print 0"),
@@ -360,9 +361,11 @@ fn place(device: &mut exec::Device, launches: &[PlannedLaunch], buffer: &Planned
 #[derive(Clone, PartialEq, Debug)]
 pub struct RunResult {
     /// Kernels, in the order of their launches.
-    pub kernels: Vec<String>,
+    pub kernels: Vec<KernelName>,
     /// What was asked for.
     pub outputs: Vec<Output>,
+    /// Instructions of the kernels that are not supported, if the user let them pass.
+    pub support: Support,
     /// What the kernels printed.
     pub printed: String,
     /// Cost of the execution.
@@ -379,6 +382,7 @@ pub fn run(
 ) -> Result<RunResult> {
     let mut execution = Execution::prepare(program, launches, options)?;
     outputs.iter().try_for_each(|request| execution.check(request))?;
+    let mut support = Support::default();
     for number in 0..execution.launches.len() {
         let ctas = match &execution.options.extent {
             Extent::Ctas(range) => Some(chosen(range, execution.n_ctas(number)?)?),
@@ -387,12 +391,16 @@ pub fn run(
         let total = ctas.as_ref().map_or(u64::from(execution.n_ctas(number)?), |ctas| ctas.len() as u64);
         progress.total.fetch_add(total, Ordering::Relaxed);
         let decoded = execution.decode(number)?;
+        let own = measure::support(program, &decoded, execution.launches[number].0);
+        support.instructions += own.instructions;
+        support.unsupported.extend(own.unsupported);
         execution.run(number, &decoded, ctas, (), progress)?;
     }
     let outputs = outputs.iter().map(|request| execution.output(request)).collect::<Result<_>>()?;
-    let kernels = execution.launches.iter().map(|(kernel, _)| program.module.functions[*kernel].name.clone()).collect();
+    let name = |(kernel, _): &(FunctionId, _)| KernelName::new(&program.module.functions[*kernel].name);
+    let kernels = execution.launches.iter().map(name).collect();
     let printed = String::from_utf8_lossy(&execution.output).into_owned();
-    Ok(RunResult { kernels, outputs, printed, emulation: execution.emulation })
+    Ok(RunResult { kernels, outputs, support, printed, emulation: execution.emulation })
 }
 
 /// The CTAs of a range that exist; at least one.

@@ -61,8 +61,9 @@ pub struct Input {
 
 impl Input {
     /// Reads a file, or standard input for `-`.
-    pub fn read(path: &str) -> Result<Self> {
-        if path == "-" {
+    pub fn read(path: impl AsRef<Path>) -> Result<Self> {
+        let path = path.as_ref();
+        if path == Path::new("-") {
             let mut bytes = Vec::new();
             std::io::stdin()
                 .read_to_end(&mut bytes)
@@ -70,7 +71,7 @@ impl Input {
             return Self::new("<stdin>", None, bytes);
         }
         let bytes = std::fs::read(path).map_err(|error| read_error(path, &error))?;
-        Self::new(path, Some(PathBuf::from(path)), bytes)
+        Self::new(&path.to_string_lossy(), Some(path.to_owned()), bytes)
     }
 
     /// An input from bytes.
@@ -104,8 +105,9 @@ impl Input {
     }
 }
 
-fn read_error(path: &str, error: &std::io::Error) -> Error {
+fn read_error(wanted: &Path, error: &std::io::Error) -> Error {
     use std::io::ErrorKind::{IsADirectory, NotFound, PermissionDenied};
+    let path = wanted.display();
     let message = match error.kind() {
         NotFound => format!("{path}: no such file"),
         IsADirectory => format!("{path} is a folder, not a file"),
@@ -116,7 +118,6 @@ fn read_error(path: &str, error: &std::io::Error) -> Error {
     if error.kind() != NotFound {
         return all;
     }
-    let wanted = Path::new(path);
     let folder = wanted.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."));
     let names: Vec<String> = std::fs::read_dir(folder)
         .map(|entries| entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect())
@@ -209,10 +210,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = |name: &str| folder.path().join(name).to_string_lossy().into_owned();
         std::fs::write(path("kernel.ptx"), "x").unwrap();
-        let error = Input::read(&path("kernl.ptx")).unwrap_err();
+        let error = Input::read(path("kernl.ptx")).unwrap_err();
         assert_eq!(error.message, format!("{}: no such file", path("kernl.ptx")));
         assert_eq!(error.help, Some(format!("did you mean {}?", path("kernel.ptx"))));
         std::fs::write(path("empty.ptx"), "").unwrap();
-        assert!(Input::read(&path("empty.ptx")).unwrap_err().message.ends_with("is empty"));
+        assert!(Input::read(path("empty.ptx")).unwrap_err().message.ends_with("is empty"));
     }
 }

@@ -46,6 +46,11 @@ pub fn one(name: &str) -> Result<Machine> {
     Ok(machines.remove(0))
 }
 
+/// Code of the finding that nothing says where a value comes from.
+const NO_ORIGIN: &str = "M006";
+const ORIGIN_HELP: &str =
+    "say in each group where its values come from: basis = \"measured\" and source = \"my board\"";
+
 fn builtin_machines(reference: &MachineRef) -> Result<Vec<Machine>> {
     let ids = builtin::select(reference).map_err(unknown)?;
     let machine = |id: &str| builtin::machine(id).expect("the selection holds built-in names").map_err(load_error);
@@ -75,7 +80,9 @@ fn from_file(path: &str) -> Result<Machine> {
     };
     load(&id, &text, &resolve).map_err(|error| {
         let name = if error.name == id { path.to_owned() } else { error.name.clone() };
-        load_error(LoadError { name, ..error })
+        let lacks_origin = error.diagnostics.iter().any(|diagnostic| diagnostic.code == NO_ORIGIN);
+        let all = load_error(LoadError { name, ..error });
+        if lacks_origin { all.with_help(ORIGIN_HELP) } else { all }
     })
 }
 

@@ -19,6 +19,8 @@ pub const FULL_LIMIT: u64 = 2_000_000_000;
 const PART_TARGET: u64 = 500_000_000;
 /// Fewest CTAs of a part.
 const FEWEST_CTAS: u64 = 16;
+/// Thread instructions that take as long as starting a CTA: grids of millions of tiny CTAs are large too.
+const CTA_COST: u64 = 500;
 
 /// The counts of one launch.
 #[derive(Clone, PartialEq, Debug)]
@@ -36,7 +38,7 @@ pub struct Measurement {
 }
 
 /// How much of the kernel the emulator can execute.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, Default)]
 pub struct Support {
     /// Instructions in the kernel's call graph.
     pub instructions: u64,
@@ -102,21 +104,15 @@ fn one(
             execution.run(number, &decoded, None, recorder, progress)?.0
         }
         _ => {
-            // The first CTA tells how much work the others are.
-            progress.total.fetch_add(n_ctas.into(), Ordering::Relaxed);
-            let all = Recorder::new(facts.clone(), (0..n_ctas).map(CtaId));
-            let (all, first) = execution.run(number, &decoded, Some(vec![0]), all, progress)?;
-            match part_of(n_ctas, first.thread_instructions) {
-                None => execution.run(number, &decoded, Some((1..n_ctas).collect()), all, progress)?.0,
-                Some(ctas) => {
-                    let left_out = u64::from(n_ctas) - ctas.len() as u64;
-                    progress.total.fetch_sub(left_out, Ordering::Relaxed);
-                    // The first CTA has been executed, and a second time would find what it left behind.
-                    let mut part = recorder(&ctas);
-                    part.merge(all);
-                    execution.run(number, &decoded, Some(ctas[1..].to_vec()), part, progress)?.0
-                }
-            }
+            // The first CTA tells how much work the others are. It is not executed again: a second time would find what
+            // it left behind.
+            progress.total.fetch_add(1, Ordering::Relaxed);
+            let (first, cost) = execution.run(number, &decoded, Some(vec![0]), recorder(&[0]), progress)?;
+            let ctas = part_of(n_ctas, cost.thread_instructions).unwrap_or_else(|| (0..n_ctas).collect());
+            progress.total.fetch_add(ctas.len() as u64 - 1, Ordering::Relaxed);
+            let mut all = recorder(&ctas);
+            all.merge(first);
+            execution.run(number, &decoded, Some(ctas[1..].to_vec()), all, progress)?.0
         }
     };
     let global_bytes = Some(execution.global_bytes());
@@ -133,9 +129,9 @@ fn one(
     Ok(Measurement { kernel, profile, emulation, support, communicates })
 }
 
-/// The CTAs to execute when one takes `thread_instructions`: first, last and evenly spread. `None` for all.
+/// The CTAs to execute when the first takes `thread_instructions`: first, last and evenly spread. `None` for all.
 fn part_of(n_ctas: u32, thread_instructions: u64) -> Option<Vec<u32>> {
-    let per_cta = thread_instructions.max(1);
+    let per_cta = thread_instructions.max(CTA_COST);
     if per_cta.saturating_mul(n_ctas.into()) <= FULL_LIMIT {
         return None;
     }
@@ -147,7 +143,7 @@ fn part_of(n_ctas: u32, thread_instructions: u64) -> Option<Vec<u32>> {
     Some((0..count).map(cta).collect())
 }
 
-fn support(program: &Program, decoded: &exec::Program, kernel: warplens_ir::FunctionId) -> Support {
+pub(crate) fn support(program: &Program, decoded: &exec::Program, kernel: warplens_ir::FunctionId) -> Support {
     let module = &program.module;
     let functions = exec::reachable(module, kernel);
     let instructions = module.pcs.iter().filter(|(_, info)| functions.contains(&info.function)).count() as u64;
@@ -169,5 +165,6 @@ mod tests {
         let few = part_of(100, 1_000_000_000).unwrap();
         assert_eq!((few.len(), few[15]), (16, 99));
         assert_eq!(part_of(2, 2_000_000_000), Some(vec![0, 1]));
+        assert_eq!(part_of(u32::MAX, 1).map(|part| part.len()), Some(1_000_000));
     }
 }

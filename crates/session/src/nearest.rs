@@ -1,15 +1,22 @@
 //! Suggestions for names that do not exist.
 
-/// The candidate most like `name`, if one is like it at all.
+/// Characters that a name must have to be looked for inside of another.
+const SHORTEST_PART: usize = 3;
+
+/// The candidate most like `name`, if one is like it at all. `name` itself is no suggestion.
 pub fn nearest<'c>(name: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<&'c str> {
     let wanted = name.to_lowercase();
-    let scored = candidates.into_iter().map(|candidate| {
+    let n_wanted = wanted.chars().count();
+    let scored = candidates.into_iter().filter(|&candidate| candidate != name).filter_map(|candidate| {
         let lower = candidate.to_lowercase();
-        let holds = !wanted.is_empty() && (lower.contains(&wanted) || (!lower.is_empty() && wanted.contains(&lower)));
-        (if holds { 0 } else { edit_distance(&wanted, &lower) }, candidate)
+        let shorter = n_wanted.min(lower.chars().count());
+        let distance = edit_distance(&wanted, &lower);
+        let holds = shorter >= SHORTEST_PART && (lower.contains(&wanted) || wanted.contains(&lower));
+        // Every character of a short name may be wrong; then the two have nothing in common.
+        let is_like = distance <= 1.max(n_wanted / 3) && distance < shorter;
+        (is_like || holds).then_some((if holds { 0 } else { distance }, distance, candidate))
     });
-    let (distance, candidate) = scored.min_by_key(|&(distance, _)| distance)?;
-    (distance <= 1.max(wanted.chars().count() / 3)).then_some(candidate)
+    scored.min_by_key(|&(rank, distance, _)| (rank, distance)).map(|(_, _, candidate)| candidate)
 }
 
 /// Number of characters to insert, delete or replace (Levenshtein).
@@ -40,5 +47,9 @@ mod tests {
         assert_eq!(nearest("matmul", names), Some("matmul_tiled"));
         assert_eq!(nearest("h300", names), Some("h200"));
         assert_eq!(nearest("something", names), None);
+        assert_eq!(nearest("nosuch.ptx", ["o", "x"]), None);
+        assert_eq!(nearest("x", ["a", "xs"]), None);
+        assert_eq!(nearest("h200", ["h200"]), None);
+        assert_eq!(nearest("H200", ["h100", "h200"]), Some("h200"));
     }
 }

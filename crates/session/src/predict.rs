@@ -35,6 +35,9 @@ impl Choice {
             list => {
                 let mut names = Vec::new();
                 for name in list.split(',').map(str::trim) {
+                    if matches!(name, "auto" | "all") {
+                        return Err(Error::usage(format!("--model {list}: `{name}` stands alone")));
+                    }
                     let name = model(name)?.name();
                     if !names.contains(&name) {
                         names.push(name);
@@ -59,7 +62,7 @@ pub fn model(name: &str) -> Result<&'static (dyn Model + Sync)> {
     find(name).ok_or_else(|| {
         let names = || MODELS.iter().map(|model| model.name());
         let error = Error::usage(format!("unknown model `{name}`"));
-        match nearest(name, names().chain(["auto", "all"])) {
+        match nearest(name, names()) {
             Some(near) => error.with_help(format!("did you mean `{near}`?")),
             None => error.with_help(format!("the models are {}", names().collect::<Vec<_>>().join(", "))),
         }
@@ -73,15 +76,24 @@ pub fn options(choice: &Choice, names: &[String], counts: CountBasis, strictness
     for name in names {
         let results: Vec<_> = candidates.iter().map(|model| options.set(*model, name)).collect();
         if results.iter().all(std::result::Result::is_err) {
-            let error = Error::usage(format!("no chosen model has an option `{name}`"));
-            let known: Vec<&str> = OPTIONS.iter().map(|spec| spec.name).collect();
-            return Err(match nearest(name, known.iter().copied()) {
-                Some(near) => error.with_help(format!("did you mean `{near}`?")),
-                None => error.with_help(format!("the options are {}", known.join(", "))),
-            });
+            return Err(unknown_option(name));
         }
     }
     Ok(options)
+}
+
+fn unknown_option(name: &str) -> Error {
+    let error = Error::usage(format!("no chosen model has an option `{name}`"));
+    let has_it = |model: &&&(dyn Model + Sync)| Options::default().set(**model, name).is_ok();
+    let others: Vec<&str> = MODELS.iter().filter(has_it).map(|model| model.name()).collect();
+    if !others.is_empty() {
+        return error.with_help(format!("models with this option: {}", others.join(", ")));
+    }
+    let known: Vec<&str> = OPTIONS.iter().map(|spec| spec.name).collect();
+    match nearest(name, known.iter().copied()) {
+        Some(near) => error.with_help(format!("did you mean `{near}`?")),
+        None => error.with_help(format!("the options are {}", known.join(", "))),
+    }
 }
 
 /// Everything about one launch.
@@ -238,6 +250,8 @@ pub fn models() -> &'static [&'static (dyn Model + Sync)] {
 pub struct GivenFile {
     /// Where the numbers come from.
     pub title: Option<String>,
+    /// The model that the numbers are for.
+    pub model: Option<String>,
     /// The GPU that supplies what is not given.
     pub gpu: Option<String>,
     /// The numbers.
@@ -255,7 +269,11 @@ impl GivenFile {
                 Error::input(format!("{name}, line {line}: {}", error.message()))
             })?
         };
-        let word = |key: &str| value.get(key).and_then(toml::Value::as_str).map(str::to_owned);
+        let word = |key: &str| match value.get(key) {
+            None => Ok(None),
+            Some(toml::Value::String(word)) => Ok(Some(word.clone())),
+            Some(_) => Err(Error::input(format!("{name}: `{key}` is not a string"))),
+        };
         let inputs = value.get("inputs").and_then(toml::Value::as_table).ok_or_else(|| {
             Error::input(format!("{name} has no table `inputs`"))
                 .with_help("the fields of each model are listed in docs/models.md")
@@ -269,7 +287,7 @@ impl GivenFile {
             };
             given.insert(field.clone(), number);
         }
-        Ok(Self { title: word("title"), gpu: word("gpu"), given })
+        Ok(Self { title: word("title")?, model: word("model")?, gpu: word("gpu")?, given })
     }
 }
 

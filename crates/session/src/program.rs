@@ -62,7 +62,9 @@ impl KernelName {
     }
 
     fn is_called(&self, wanted: &str) -> bool {
-        [self.mangled.as_str(), &self.demangled, without_arguments(&self.demangled), self.qualified(), self.base()]
+        let qualified = self.qualified();
+        let plain = qualified.split('<').next().unwrap_or(qualified);
+        [self.mangled.as_str(), &self.demangled, without_arguments(&self.demangled), qualified, plain, self.base()]
             .contains(&wanted)
     }
 }
@@ -220,7 +222,9 @@ mod tests {
         for name in [ADD, "add", "add(float const*, float*)"] {
             assert_eq!(chosen(&both, Some(name)), Ok(ADD.into()), "{name}");
         }
-        for name in ["scale", "math::scale<float, 4>", "regex:^_ZN4math", "void math::scale<float, 4>(float*)"] {
+        for name in
+            ["scale", "math::scale<float, 4>", "math::scale", "regex:^_ZN4math", "void math::scale<float, 4>(float*)"]
+        {
             assert_eq!(chosen(&both, Some(name)), Ok(TEMPLATE.into()), "{name}");
         }
         assert_eq!(chosen(&["k"], None), Ok("k".into()));

@@ -140,16 +140,20 @@ impl Recorder {
         };
     }
 
+    /// A global load of a block whose loads may not all take place, or of a CTA in which duplicates are counted.
     #[cold]
     #[inline(never)]
-    fn count_duplicates(
-        &mut self,
-        tracker: &mut DuplicateTracker,
-        place: (WarpIndex, u32),
-        access: &Access<'_>,
-        pattern: Option<u32>,
-    ) {
-        tracker.load(&mut self.duplicates, &self.accesses, place, access, pattern);
+    fn follow_load(&mut self, cta: &mut CtaRecord, place: (WarpIndex, u32), access: &Access<'_>, pattern: Option<u32>) {
+        let (warp, slot) = place;
+        let record = &mut cta.warps[warp.0 as usize];
+        if let Some((block, bits)) = self.program.sometimes_of_slot[slot as usize]
+            && block == record.block
+        {
+            record.loaded |= bits;
+        }
+        if let Some(tracker) = &mut cta.duplicates {
+            tracker.load(&mut self.duplicates, &self.accesses, place, access, pattern);
+        }
     }
 }
 
@@ -250,17 +254,11 @@ impl Observer for Recorder {
             return;
         }
         let pattern = self.accesses.count(slot, access);
-        if access.space == StateSpace::Global && access.kind == AccessKind::Load {
-            let record = &mut cta.warps[warp.0 as usize];
-            if record.block != NO_BLOCK
-                && let Some((block, bits)) = self.program.sometimes_of_slot[slot as usize]
-                && block == record.block
-            {
-                record.loaded |= bits;
-            }
-            if let Some(tracker) = &mut cta.duplicates {
-                self.count_duplicates(tracker, (warp, slot), access, pattern);
-            }
+        if access.space == StateSpace::Global
+            && access.kind == AccessKind::Load
+            && (cta.duplicates.is_some() || cta.warps[warp.0 as usize].block != NO_BLOCK)
+        {
+            self.follow_load(cta, (warp, slot), access, pattern);
         }
     }
 

@@ -7,13 +7,18 @@ use super::Finding;
 /// Lines that the bird's-eye view may have.
 const MAX_ARCHITECTURE_LINES: usize = 300;
 
+/// Folders at the root of the workspace, as prose names what is in them.
+const FOLDERS: [&str; 8] = ["changelog/", "crates/", "docs/", "examples/", "fuzz/", "machines/", "tests/", "xtask/"];
+
 /// Applies the rules to one markdown file.
 pub(super) fn check(path: &str, text: &str, root: &Path) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (line, number) in prose(text) {
-        if holds_two_sentences(line) {
+        if !is_test(path) && holds_two_sentences(line) {
             findings.push(Finding::new(path, number, "two sentences on one line"));
         }
+        let gone = named_paths(line).filter(|named| !is_test(path) && !root.join(named).exists());
+        findings.extend(gone.map(|named| Finding::new(path, number, format!("there is no `{named}`"))));
         let folder = root.join(path).parent().expect("a file lies in a folder").to_owned();
         for target in link_targets(line).filter(|target| is_local(target) && !folder.join(target).exists()) {
             findings.push(Finding::new(path, number, format!("the link `{target}` leads nowhere")));
@@ -24,6 +29,11 @@ pub(super) fn check(path: &str, text: &str, root: &Path) -> Vec<Finding> {
         findings.push(Finding::new(path, 0, format!("{n_lines} lines, {MAX_ARCHITECTURE_LINES} are allowed")));
     }
     findings
+}
+
+/// The prose of literate tests is wrapped like the comments of a source file, which it is.
+fn is_test(path: &str) -> bool {
+    path.split('/').any(|folder| folder == "tests")
 }
 
 /// The lines outside fenced blocks, with their numbers.
@@ -61,6 +71,16 @@ fn without_code(line: &str) -> String {
     line.split('`').enumerate().map(blank).collect::<Vec<_>>().join("`")
 }
 
+/// Code spans that name a file or folder from the root of the workspace; not those with a part to fill in.
+fn named_paths(line: &str) -> impl Iterator<Item = &str> {
+    let is_path = |span: &&str| {
+        FOLDERS.iter().any(|folder| span.starts_with(folder))
+            && !span.contains([' ', '*', '<', ':', '='])
+            && !span.split(['/', '.']).any(|part| part.len() > 1 && part.chars().all(char::is_uppercase))
+    };
+    line.split('`').skip(1).step_by(2).filter(is_path)
+}
+
 fn link_targets(line: &str) -> impl Iterator<Item = &str> {
     line.split("](").skip(1).filter_map(|rest| rest.split([')', '#', ' ']).next())
 }
@@ -87,9 +107,21 @@ mod tests {
     }
 
     #[test]
+    fn prose_of_tests_may_be_wrapped() {
+        assert!(check("crates/ptx/tests/a.md", "It runs. It ends.\n", Path::new(".")).is_empty());
+    }
+
+    #[test]
     fn links_lead_to_files() {
         assert_eq!(messages("[a](nowhere.md#x)\n"), ["README.md:1: the link `nowhere.md` leads nowhere"]);
         assert!(messages("[a](Cargo.toml) [b](#part) [c](https://example.org/x)\n").is_empty());
+    }
+
+    #[test]
+    fn named_paths_exist() {
+        assert_eq!(messages("See `tests/nowhere.md`.\n"), ["README.md:1: there is no `tests/nowhere.md`"]);
+        // The root is the folder of this crate here, which has no such folders: these are no paths.
+        assert!(messages("`crates/stats/src/NAME.rs`, `docs/*.md`, `warplens run examples/x`, `src/x`\n").is_empty());
     }
 
     #[test]

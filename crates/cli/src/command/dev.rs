@@ -1,5 +1,7 @@
 //! `warplens dev`: what each stage makes of an input, for bug reports and the curious.
 
+use std::path::PathBuf;
+
 use anyhow::Result;
 use clap::{Args, CommandFactory, Subcommand};
 use warplens_session::{Error, Input, coverage, predict, stages};
@@ -34,7 +36,7 @@ enum Stage {
 #[derive(Args, Debug)]
 struct InputFlag {
     /// A PTX file, or - for standard input
-    input: String,
+    input: PathBuf,
 }
 
 pub(crate) fn run(flags: &DevFlags, terminal: &Terminal) -> Result<Outcome> {

@@ -24,7 +24,7 @@ enum GpuVerb {
     },
     /// Show every parameter of a GPU with its unit, basis and source
     Show {
-        /// Identifier, marketing name, sm_XX design's board, or FILE.toml; ID@MHZ asks about another clock
+        /// Identifier, marketing name, sm_XX where it means one GPU, or FILE.toml; ID@MHZ asks about another clock
         name: String,
         /// Do not derive what is not stated
         #[arg(long)]

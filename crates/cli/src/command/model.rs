@@ -1,11 +1,13 @@
 //! `warplens model NAME --input FILE`: a model evaluated on given counts, without a kernel.
 
+use std::path::PathBuf;
+
 use anyhow::Result;
 use clap::Args;
 use warplens_report::{document, view};
 use warplens_session::machines::{self, Strictness};
 use warplens_session::predict::{self, CountBasis, GivenFile};
-use warplens_session::{Choice, Input};
+use warplens_session::{Choice, Error, Input};
 
 use super::{Document, Outcome};
 use crate::flags::OutputFlags;
@@ -17,7 +19,7 @@ pub(crate) struct ModelFlags {
     name: String,
     /// TOML or JSON with a table `inputs` of numbers by field name, or - for standard input
     #[arg(long, value_name = "FILE")]
-    input: String,
+    input: PathBuf,
     /// The GPU that supplies what the file does not give; else the one that the file names
     #[arg(long, value_name = "NAME")]
     gpu: Option<String>,
@@ -38,6 +40,10 @@ pub(crate) fn run(flags: &ModelFlags, terminal: &Terminal) -> Result<Outcome> {
     let options = predict::options(&choice, &flags.options, CountBasis::AsWritten, strictness)?;
     let input = Input::read(&flags.input)?;
     let file = GivenFile::parse(&input.name, &input.text())?;
+    if let Some(other) = file.model.as_deref().filter(|other| *other != model.name()) {
+        let error = Error::usage(format!("{} is for the model {other}, not for {}", input.name, model.name()));
+        return Err(error.with_help(format!("warplens model {other} --input {}", input.name)).into());
+    }
     let machine = flags.gpu.as_ref().or(file.gpu.as_ref()).map(|name| machines::one(name)).transpose()?;
     let result = predict::evaluate(model, &file.given, machine.as_ref(), &options)?;
     let gpu = machine.as_ref().map(|machine| machine.id.as_str());

@@ -84,7 +84,9 @@ fn write(flags: &PredictFlags, analyses: &[Analysis], terminal: &Terminal) -> Re
         1 => view::predict::Detail::Quantities,
         _ => view::predict::Detail::Parameters,
     };
-    let next = flags.launch.command("profile", "--lines");
+    let next = flags
+        .launch
+        .command("profile", &[flags.execution.words(), flags.extent.words(), vec!["--lines".into()]].concat());
     let sections = || -> Vec<Section> {
         analyses.iter().flat_map(|analysis| view::predict::predictions(analysis, detail, Some(&next))).collect()
     };
@@ -98,9 +100,15 @@ fn breaches(gates: &[Gate], flags: &PredictFlags, analyses: &[Analysis]) -> Resu
     let mut messages = Vec::new();
     for (gate, text) in gates.iter().zip(&flags.fail_on) {
         let breaches = gate.breaches(analyses)?;
-        messages.extend(breaches.iter().map(|(gpu, value)| format!("gate {text} is breached on {gpu}: {value}")));
+        messages
+            .extend(breaches.iter().map(|(gpu, value)| format!("gate {text} is breached on {gpu}: {}", short(*value))));
     }
     Ok(messages)
+}
+
+/// Six significant digits; a gate may be breached by less than what tables show.
+fn short(value: f64) -> String {
+    format!("{value:.5e}").parse().map_or_else(|_| value.to_string(), |rounded: f64| rounded.to_string())
 }
 
 /// The target for CUDA C++: what the oldest of the GPUs runs, as far back as current compilers go.

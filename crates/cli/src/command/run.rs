@@ -31,6 +31,9 @@ pub(crate) struct RunFlags {
 pub(crate) fn run(flags: &RunFlags, threads: Option<u32>, terminal: &Terminal) -> Result<Outcome> {
     let prints: Vec<OutputRequest> =
         flags.print.iter().map(|text| OutputRequest::parse(text)).collect::<Result<_, _>>()?;
+    if let Some(twice) = (1..prints.len()).find(|&at| prints[..at].iter().any(|before| before.key == prints[at].key)) {
+        return Err(Error::usage(format!("--print {}: `{0}` is printed already", prints[twice].key)).into());
+    }
     let saves: Vec<(OutputRequest, PathBuf)> = flags.save.iter().map(|text| parse_save(text)).collect::<Result<_>>()?;
     let program = flags.launch.program(None, terminal)?;
     let launches = flags.launch.launches()?;

@@ -1,6 +1,7 @@
 //! The equations at their edges: misprints, limits, continuity and monotonicity.
 
 use proptest::prelude::*;
+use warplens_model::analyzer::BarrierWarps;
 use warplens_model::mwp_cwp::{Case, Situation, execute};
 use warplens_model::workload::Transactions;
 use warplens_model::{Reading, Waves, analyzer, hong_kim};
@@ -54,6 +55,26 @@ fn a_barrier_holds_up_the_warps_of_a_block() {
 }
 
 #[test]
+fn barriers_cost_what_is_printed_where_no_later_gpu_is_named() {
+    // 200 transactions of 37 cycles for 100 requests: 74 cycles per request, four warps, five barriers.
+    let inputs = |barrier_warps| analyzer::Inputs {
+        threads_per_block: 64.0,
+        active_blocks_per_sm: 2.0,
+        blocks: 60.0,
+        synch_insts: 5.0,
+        barrier_warps,
+        ..four_warps(1.0)
+    };
+    let execution = |scope, reading| inputs(scope).evaluate(reading, Waves::Real).unwrap().execution;
+    let printed = 74.0 * 3.0 * 5.0 * 2.0;
+    assert_eq!(execution(BarrierWarps::InFlight, Reading::Documented).synch, printed);
+    let of_block = execution(BarrierWarps::OfBlock, Reading::Documented);
+    assert_eq!((of_block.synch, of_block.synch_unlimited), (74.0 * 1.0 * 5.0 * 2.0, printed));
+    // The named option brings the printed cost back on every GPU.
+    assert_eq!(execution(BarrierWarps::OfBlock, Reading::AsPrinted).synch, printed);
+}
+
+#[test]
 fn fewer_than_one_warp_in_flight_adds_no_negative_time() {
     let situation = Situation { mwp: 0.5, mwp_one_load: 0.5, mem_cycles: 3500.0, ..below_the_issue_bound() };
     for reading in [Reading::Documented, Reading::AsPrinted] {
@@ -77,6 +98,7 @@ fn four_warps(independent_loads: f64) -> analyzer::Inputs {
         independent_loads,
         duplicate_loads: 1.0,
         synch_insts: 0.0,
+        barrier_warps: BarrierWarps::OfBlock,
         freq: 1.312e9,
         total_mem_bandwidth: 102.4e9,
         base_mem_latency: 450.0,
@@ -235,7 +257,7 @@ prop_compose! {
         warp_mem in prop_oneof![Just(1.0f64), 0.01f64..1.0, 1.0f64..2000.0],
         sizes in [0.0f64..33.0, 0.0f64..5.0, 0.0f64..5.0, 0.0f64..5.0],
         duplicate_loads in prop_oneof![Just(1.0f64), 1.0f64..16.0],
-        synch_insts in prop_oneof![Just(0.0f64), 0.0f64..50.0],
+        (synch_insts, of_block) in (prop_oneof![Just(0.0f64), 0.0f64..50.0], any::<bool>()),
         bandwidth in 1e10f64..5e12,
         base_mem_latency in 100.0f64..1500.0,
         delays in [0.1f64..60.0, 0.1f64..60.0, 0.1f64..60.0, 0.1f64..60.0],
@@ -253,6 +275,7 @@ prop_compose! {
             independent_loads: 1.0,
             duplicate_loads,
             synch_insts,
+            barrier_warps: if of_block { BarrierWarps::OfBlock } else { BarrierWarps::InFlight },
             freq: 1.4e9,
             total_mem_bandwidth: bandwidth,
             base_mem_latency,
@@ -290,6 +313,15 @@ proptest! {
             let jump = (time(from) - time(to)).abs();
             prop_assert!(jump <= 1e-6 * time(from), "jumps by {jump} of {} at {from}", time(from));
         }
+    }
+
+    /// Without duplicates MWP_c is the same for any number of independent loads, and the equations are taken as they are.
+    #[test]
+    fn without_duplicates_all_of_mwp_is_in_use(inputs in any_analyzer_inputs(), independent_loads in 1.0f64..16.0) {
+        let inputs = analyzer::Inputs { independent_loads, duplicate_loads: 1.0, ..inputs };
+        let evaluation = inputs.evaluate(Reading::Documented, Waves::Real).unwrap();
+        prop_assert_eq!(evaluation.execution.mwp_used, evaluation.mwp);
+        prop_assert_eq!(evaluation.execution.total(), evaluation.execution.total_at_mwp);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value as Json, json};
 use warplens_session::Analysis;
-use warplens_session::machines::{Machine, Readings};
+use warplens_session::machines::Machine;
 use warplens_session::predict::{Answer, GpuAnalysis, Model, Occupancy, Part, Prediction, Refusal, Term};
 
 use super::gpu::value;
@@ -37,7 +37,7 @@ fn launch(analysis: &Analysis) -> Map<String, Json> {
     body.insert("predictions".into(), predictions.collect());
     body.insert("gpus".into(), analysis.gpus.iter().map(gpu).collect());
     body.insert("profile".into(), Json::Object(profile));
-    body.insert("support".into(), support(measurement));
+    body.insert("support".into(), support(&measurement.support));
     body.insert("emulation".into(), emulation(&measurement.emulation));
     body
 }
@@ -99,8 +99,7 @@ fn term(term: &Term) -> Json {
 }
 
 fn parameters(prediction: &Prediction) -> Json {
-    let Readings { parameters, .. } = &Readings { parameters: prediction.parameters.clone(), ..Readings::default() };
-    let parameter = parameters.iter().map(|read| {
+    let parameter = prediction.parameters.iter().map(|read| {
         json!({
             "name": read.key.name(),
             "value": value(&read.value),

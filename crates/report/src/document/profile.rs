@@ -6,7 +6,7 @@ use serde_json::{Map, Value as Json, json};
 use warplens_session::profile::{
     BankRule, CoalescingRule, LineCounts, MemoryCounts, Profile, RegistersBasis, SharedCounts,
 };
-use warplens_session::{Emulation, Measurement};
+use warplens_session::{Emulation, Measurement, Support};
 
 use super::json::{number, optional};
 
@@ -29,18 +29,18 @@ fn launch(measurement: &Measurement) -> Map<String, Json> {
     body.insert("kernel".into(), measurement.kernel.mangled.as_str().into());
     body.insert("kernel_demangled".into(), measurement.kernel.demangled.as_str().into());
     body.extend(counts(&measurement.profile));
-    body.insert("support".into(), support(measurement));
+    body.insert("support".into(), support(&measurement.support));
     body.insert("emulation".into(), emulation(&measurement.emulation));
     body
 }
 
 /// Supported and unsupported instructions of the kernel.
-pub(crate) fn support(measurement: &Measurement) -> Json {
+pub(crate) fn support(support: &Support) -> Json {
     let unsupported = |(opcode, reason): &(String, String)| json!({ "opcode": opcode, "reason": reason });
     json!({
-        "instructions": measurement.support.instructions,
-        "share": number(measurement.support.share()),
-        "unsupported": measurement.support.unsupported.iter().map(unsupported).collect::<Vec<_>>(),
+        "instructions": support.instructions,
+        "share": number(support.share()),
+        "unsupported": support.unsupported.iter().map(unsupported).collect::<Vec<_>>(),
     })
 }
 

@@ -5,7 +5,7 @@ use warplens_session::RunResult;
 use warplens_session::launch::Element;
 
 use super::json::number;
-use super::profile::emulation;
+use super::profile::{emulation, support};
 
 /// The document of the `run` verb.
 pub fn document(run: &RunResult) -> Json {
@@ -19,9 +19,10 @@ pub fn document(run: &RunResult) -> Json {
         .collect();
     json!({
         "schema": "warplens.run/1",
-        "kernels": run.kernels,
+        "kernels": run.kernels.iter().map(|kernel| kernel.mangled.as_str()).collect::<Vec<_>>(),
         "buffers": buffers,
         "printed": run.printed,
+        "support": support(&run.support),
         "emulation": emulation(&run.emulation),
     })
 }

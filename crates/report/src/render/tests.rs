@@ -90,3 +90,13 @@ fn html_is_one_page_with_nothing_to_load() {
         assert!(!page.contains(remote), "{remote}");
     }
 }
+
+#[test]
+fn list_items_keep_their_marks_and_are_indented() {
+    let long = "word ".repeat(30);
+    let section = Section::new("list", "").note(format!("- one\n- two {long}\n- three"));
+    let shown = text(&[section], Style::Plain);
+    let lines: Vec<&str> = shown.lines().collect();
+    assert_eq!((lines.len(), lines[0], lines[3]), (4, "- one", "- three"));
+    assert!(lines[1].starts_with("- two word") && lines[2].starts_with("  word"), "{shown}");
+}

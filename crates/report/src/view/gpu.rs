@@ -45,13 +45,19 @@ pub fn show(machine: &Machine, rows: &[Row]) -> Vec<Section> {
     let unknown: Vec<&str> = rows.iter().filter(|row| row.value == Value::Unknown).map(|row| row.key.name()).collect();
     let mut table =
         Table::new(&[("parameter", "parameter"), ("value", "value"), ("basis", "basis"), ("source", "source")]);
+    // Mixes are long words, which would widen the column of all other values.
+    let mut mixes = table.clone();
     for row in rows.iter().filter(|row| row.value != Value::Unknown) {
+        let table = if matches!(row.value, Value::Mix(_)) { &mut mixes } else { &mut table };
         table.push(vec![Cell::text(row.key.name()), measure(row.key, &row.value), basis(row), Cell::text(&row.source)]);
     }
     let mut sections = vec![
         Section::new("gpu", &machine.name).with(Block::Fields(fields)),
         Section::new("parameters", "").with(Block::Table(table)),
     ];
+    if !mixes.rows.is_empty() {
+        sections.push(Section::new("mixes", "").with(Block::Table(mixes)));
+    }
     if !unknown.is_empty() {
         let note = format!("Not known: {}.", unknown.join(", "));
         sections.push(Section::new("unknown", "").note(note));
@@ -96,8 +102,14 @@ pub fn diff(left: &Machine, right: &Machine, differences: &[Difference]) -> Sect
     if differences.is_empty() { section.note("They do not differ.") } else { section.with(Block::Table(table)) }
 }
 
+const TRANSFERS: &str = "T/s";
+
 /// A parameter's value with its unit.
 pub(crate) fn measure(key: Key, value: &Value) -> Cell {
+    // Transfers per second would read as tera per second.
+    if let (TRANSFERS, Value::Number(number)) = (key.unit().symbol(), value) {
+        return Cell::Number(number / 1e6, Unit::Named("MT/s"));
+    }
     let unit = match key.unit() {
         machines::Unit::Count => Unit::One,
         machines::Unit::Hertz => Unit::Hertz,

@@ -9,7 +9,7 @@
 //! shares of what the hardware could do in the predicted time (Nsight Compute: speed of light).
 
 use warplens_session::Analysis;
-use warplens_session::predict::{Answer, Band, GpuAnalysis, Model, Prediction, Refusal, Resource};
+use warplens_session::predict::{Answer, Band, Combine, GpuAnalysis, Model, Prediction, Refusal, Resource};
 
 use super::gpu::measure;
 use super::profile;
@@ -34,7 +34,7 @@ const MOST_BREAKDOWNS: usize = 2;
 pub fn predictions(analysis: &Analysis, detail: Detail, next: Option<&str>) -> Vec<Section> {
     let measurement = &analysis.measurement;
     let mut sections = Vec::new();
-    sections.extend(profile::unsupported(measurement));
+    sections.extend(profile::unsupported(&measurement.support));
     sections.push(Section::new("predictions", profile::title(measurement)).with(Block::Table(table(analysis))));
     sections.extend(refusals(analysis));
     let answered = || analysis.gpus.iter().filter_map(|gpu| gpu.prediction().map(|prediction| (gpu, prediction)));
@@ -152,8 +152,13 @@ fn cycles(gpu: &str, prediction: &Prediction) -> Section {
     let mut bars: Vec<(String, f64)> =
         prediction.terms.iter().map(|term| (label(term.name, term.resource), share(term.cycles.0))).collect();
     bars.retain(|(_, share)| *share > 0.0);
-    let title =
-        format!("Where the cycles go on {gpu} ({}, {})", prediction.model, show(&Cell::Number(whole, Unit::Cycles)));
+    let how = match prediction.combine {
+        Combine::Max => "; these overlap, and the longest is the time",
+        Combine::Overlapped => "; these overlap in part",
+        Combine::Sum => "",
+    };
+    let cycles = show(&Cell::Number(whole, Unit::Cycles));
+    let title = format!("Where the cycles go on {gpu} ({}, {cycles}{how})", prediction.model);
     let plot = Plot { title: String::new(), bars, unit: Unit::Share, full: Some(1.0) };
     Section::new("cycles", title).with(Block::Plot(plot))
 }
@@ -254,11 +259,13 @@ pub fn evaluation(
             sections
         }
         Err(refusal) => {
-            fields.push(Field::new("refused", reason(refusal)));
-            if !refusal.missing.is_empty() {
-                fields.push(Field::new("missing", Cell::text(refusal.missing.join(", "))));
+            let reasons: Vec<String> = refusal.reason.split("; ").map(|reason| format!("- {reason}")).collect();
+            let mut section = Section::new("model", heading).with(Block::Fields(fields));
+            section = section.note("refused:").note(reasons.join("\n"));
+            if gpu.is_none() && !refusal.missing.is_empty() {
+                section = section.note("A GPU supplies what describes the machine: --gpu NAME.");
             }
-            vec![Section::new("model", heading).with(Block::Fields(fields))]
+            vec![section]
         }
     }
 }

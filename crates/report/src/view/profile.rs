@@ -9,8 +9,8 @@
 //!   warp instructions  720 896  (inst_executed; 22 per warp)
 //! ```
 
-use warplens_session::Measurement;
 use warplens_session::profile::{BankRule, CoalescingRule, LineCounts, MemoryCounts, Profile};
+use warplens_session::{Measurement, Support};
 
 use crate::section::{Block, Cell, Column, Field, Section, Table, Unit};
 
@@ -31,7 +31,7 @@ pub(crate) fn title(measurement: &Measurement) -> String {
 pub fn summary(measurement: &Measurement) -> Vec<Section> {
     let profile = &measurement.profile;
     let mut sections = Vec::new();
-    sections.extend(unsupported(measurement));
+    sections.extend(unsupported(&measurement.support));
     sections.push(launch(measurement));
     sections.push(instructions(profile));
     let has_memory = |counts: &MemoryCounts| counts.requests > 0;
@@ -49,8 +49,7 @@ pub fn summary(measurement: &Measurement) -> Vec<Section> {
 }
 
 /// What the user let pass comes first.
-pub(crate) fn unsupported(measurement: &Measurement) -> Option<Section> {
-    let support = &measurement.support;
+pub(crate) fn unsupported(support: &Support) -> Option<Section> {
     if support.unsupported.is_empty() {
         return None;
     }

@@ -8,6 +8,7 @@
 use warplens_session::launch::Element;
 use warplens_session::{Output, RunResult};
 
+use super::profile::unsupported;
 use crate::section::{Block, Cell, Field, Section, Table, Unit};
 
 /// Elements shown where the user asked for no number of them.
@@ -17,9 +18,10 @@ const PER_LINE: usize = 8;
 
 /// The buffers, each with its first `limit` elements at most, and the cost of the run.
 pub fn buffers(run: &RunResult, limit: impl Fn(&str) -> usize) -> Vec<Section> {
-    let mut sections = Vec::new();
+    let mut sections = Vec::from_iter(unsupported(&run.support));
     if !run.printed.is_empty() {
-        sections.push(Section::new("printed", "Printed by the kernel").note(run.printed.trim_end()));
+        let lines = Block::Lines(run.printed.trim_end().to_owned());
+        sections.push(Section::new("printed", "Printed by the kernel").with(lines));
     }
     sections.extend(run.outputs.iter().map(|output| buffer(output, limit(&output.key))));
     sections.push(cost(run));
@@ -44,12 +46,13 @@ fn buffer(output: &Output, limit: usize) -> Section {
 
 fn cost(run: &RunResult) -> Section {
     let emulation = &run.emulation;
+    let kernels: Vec<&str> = run.kernels.iter().map(|kernel| kernel.demangled.as_str()).collect();
     let fields = vec![
         Field::new("thread instructions", Cell::Count(emulation.thread_instructions)),
         Field::new("warp instructions", Cell::Count(emulation.warp_instructions)),
         Field::new("emulation", Cell::Number(emulation.seconds, Unit::Seconds)),
     ];
-    Section::new("emulation", format!("Ran {}", run.kernels.join(", "))).with(Block::Fields(fields))
+    Section::new("emulation", format!("Ran {}", kernels.join(", "))).with(Block::Fields(fields))
 }
 
 /// One row per element: for programs.

@@ -12,14 +12,14 @@ use super::{Launch, LaunchArgument};
 use crate::error::{Error, ErrorKind, Result};
 
 #[derive(Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "expected a whole number or a list of up to three, such as [16, 16]")]
 enum OneOrMany {
     One(u64),
     Many(Vec<u64>),
 }
 
 #[derive(Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "expected numbers and strings, such as [\"f32[1024]\", 1024]")]
 enum Scalar {
     Integer(i64),
     Float(f64),
@@ -28,7 +28,7 @@ enum Scalar {
 
 /// `symbols = ["NAME=VALUE"]`, or a table `[symbols]`.
 #[derive(Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "expected a list of \"NAME=VALUE\", or a table of numbers and strings")]
 enum Symbols {
     List(Vec<String>),
     Table(BTreeMap<String, Scalar>),
@@ -182,6 +182,12 @@ mod tests {
             "l.toml, line 1: unknown field `grd`, expected one of `kernel`, `grid`, `block`, `shared`, `registers`, `args`, `symbols`"
         );
         assert!(message("grid = \n").starts_with("l.toml, line 1: "));
+        assert_eq!(
+            message("grid = \"4\"\n"),
+            "l.toml, line 1: expected a whole number or a list of up to three, such as [16, 16]"
+        );
+        assert!(message("args = [true]\n").starts_with("l.toml, line 1: expected numbers and strings"));
+        assert!(message("symbols = 4\n").starts_with("l.toml, line 1: expected a list of \"NAME=VALUE\""));
         assert_eq!(message("grid = [1,2,3,4]\n"), "grid has one to three extents, not 4");
         assert_eq!(
             message("args = [\"1\", \"f32[\"]\n"),

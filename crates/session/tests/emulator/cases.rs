@@ -176,7 +176,8 @@ fn differences(table: &Table, outputs: Outputs, printed: String) -> Vec<String> 
     if printed != stdout {
         messages.push(format!("it printed {printed:?}"));
     }
-    let result = RunResult { kernels: Vec::new(), outputs, printed, emulation: Default::default() };
+    let result =
+        RunResult { kernels: Vec::new(), outputs, support: Default::default(), printed, emulation: Default::default() };
     messages.extend(expectations(table).iter().filter_map(|expect| difference(expect, &result)));
     messages
 }
