@@ -68,6 +68,10 @@ scalar_types! {
     F32x2 "f32x2" 64 Packed;
     E4m3x2 "e4m3x2" 16 Packed;
     E5m2x2 "e5m2x2" 16 Packed;
+    E3m2x2 "e3m2x2" 16 Packed;
+    E2m3x2 "e2m3x2" 16 Packed;
+    E2m1x2 "e2m1x2" 8 Packed;
+    Ue8m0x2 "ue8m0x2" 16 Packed;
 }
 
 impl ScalarType {

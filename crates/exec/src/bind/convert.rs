@@ -13,6 +13,22 @@ use crate::semantics::FloatMods;
 use crate::semantics::convert::{self, PackType, PackedFormat};
 use crate::semantics::half::{Bf16, F16};
 
+/// Evaluates `$body` with `$FORMAT` as the constant of a format that exists only in packed pairs.
+macro_rules! for_packed {
+    ($ty:expr, $FORMAT:ident => $body:expr, else $other:expr) => {
+        for_packed!(@arms $ty, $FORMAT, $body, $other, [E4m3x2 E4m3, E5m2x2 E5m2, E3m2x2 E3m2, E2m3x2 E2m3, E2m1x2 E2m1])
+    };
+    (@arms $ty:expr, $FORMAT:ident, $body:expr, $other:expr, [$($pair:ident $format:ident),*]) => {
+        match $ty {
+            $(ScalarType::$pair => {
+                const $FORMAT: PackedFormat = PackedFormat::$format;
+                $body
+            })*
+            _ => $other,
+        }
+    };
+}
+
 pub(super) fn cvt(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
     if inst.sources.len() >= 2 {
         return cvt_pair(decoder, inst);
@@ -136,20 +152,24 @@ fn float_to_float(level: Level, inst: &Inst) -> Option<LaneHandler> {
         (T::F16, T::Bf16) => map1_with(level, |a: u16, m| convert::half_to_other_half::<Bf16, F16>(a, mode::narrow(m))),
         (T::Bf16, T::F16) => map1_with(level, |a: u16, m| convert::half_to_other_half::<F16, Bf16>(a, mode::narrow(m))),
         (T::Tf32, T::F32) => map1_with(level, |a: f32, m| convert::f32_to_tf32(a, mode::narrow(m))),
-        (T::F16x2, T::E4m3x2) => map1_with(level, |a: u16, m| widen_pair(a, PackedFormat::E4m3, m)),
-        (T::F16x2, T::E5m2x2) => map1_with(level, |a: u16, m| widen_pair(a, PackedFormat::E5m2, m)),
-        (T::E4m3x2, T::F16x2) => map1_with(level, |a: u32, m| narrow_pair(a, PackedFormat::E4m3, m)),
-        (T::E5m2x2, T::F16x2) => map1_with(level, |a: u32, m| narrow_pair(a, PackedFormat::E5m2, m)),
+        (T::Bf16x2, T::Ue8m0x2) => map1(level, |a: u16| convert::ue8m0_x2_to_bf16_x2(a)),
+        (T::Ue8m0x2, T::Bf16x2) => {
+            map1_with(level, |a: u32, m| convert::bf16_x2_to_ue8m0_x2(a, m.rounding, m.satfinite))
+        }
+        (T::F16x2, from) => for_packed!(from, FORMAT => map1_with(level, |a: u16, m| {
+            convert::packed_to_half_x2::<F16>(a, FORMAT, m.relu)
+        }), else return None),
+        (T::Bf16x2, from) => for_packed!(from, FORMAT => map1_with(level, |a: u16, m| {
+            convert::packed_to_half_x2::<Bf16>(a, FORMAT, m.relu)
+        }), else return None),
+        (to, T::F16x2) => for_packed!(to, FORMAT => map1_with(level, |a: u32, m| {
+            convert::half_x2_to_packed::<F16>(a, FORMAT, m.relu)
+        }), else return None),
+        (to, T::Bf16x2) => for_packed!(to, FORMAT => map1_with(level, |a: u32, m| {
+            convert::half_x2_to_packed::<Bf16>(a, FORMAT, m.relu)
+        }), else return None),
         _ => return None,
     })
-}
-
-fn widen_pair(pair: u16, format: PackedFormat, modifiers: &Modifiers) -> u32 {
-    convert::packed_to_half_x2::<F16>(pair, format, modifiers.relu)
-}
-
-fn narrow_pair(pair: u32, format: PackedFormat, modifiers: &Modifiers) -> u16 {
-    convert::half_x2_to_packed::<F16>(pair, format, modifiers.relu)
 }
 
 /// Two scalars to a packed pair: the first source is the upper half.
@@ -163,12 +183,12 @@ fn cvt_pair(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
         (T::Bf16x2, T::F32) => {
             map2_with(level, |a: f32, b: f32, m| convert::f32_to_half_x2::<Bf16>(a, b, mode::narrow(m)))
         }
-        (T::E4m3x2, T::F32) => {
-            map2_with(level, |a: f32, b: f32, m| convert::f32_to_packed(a, b, PackedFormat::E4m3, m.relu))
+        (T::Ue8m0x2, T::F32) => {
+            map2_with(level, |a: f32, b: f32, m| convert::f32_to_ue8m0_x2(a, b, m.rounding, m.satfinite))
         }
-        (T::E5m2x2, T::F32) => {
-            map2_with(level, |a: f32, b: f32, m| convert::f32_to_packed(a, b, PackedFormat::E5m2, m.relu))
-        }
+        (to, T::F32) => for_packed!(to, FORMAT => map2_with(level, |a: f32, b: f32, m| {
+            convert::f32_to_packed(a, b, FORMAT, m.relu)
+        }), else return no_such_form(inst)),
         _ => return no_such_form(inst),
     };
     decoder.apply(inst, handler, &[inst.source_ty; 2], inst.ty)

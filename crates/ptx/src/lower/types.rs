@@ -35,6 +35,10 @@ pub(super) fn scalar(ty: Type) -> Option<ScalarType> {
         Type::F32x2 => ScalarType::F32x2,
         Type::E4m3x2 => ScalarType::E4m3x2,
         Type::E5m2x2 => ScalarType::E5m2x2,
+        Type::E3m2x2 => ScalarType::E3m2x2,
+        Type::E2m3x2 => ScalarType::E2m3x2,
+        Type::E2m1x2 => ScalarType::E2m1x2,
+        Type::Ue8m0x2 => ScalarType::Ue8m0x2,
         _ => return None,
     })
 }
