@@ -3,7 +3,7 @@
 use warplens_machine::Machine;
 use warplens_stats::Profile;
 
-use crate::{Given, InputField, Options, Prediction, Refusal};
+use crate::{Given, InputField, KnobSpec, Knobs, Options, Prediction, Refusal};
 use crate::{analyzer::Analyzer, hong_kim::HongKim, roofline::Roofline};
 
 /// A way to turn counts and a machine into a time.
@@ -23,6 +23,11 @@ pub trait Model {
     /// The numbers that it takes from an input file.
     fn inputs(&self) -> &'static [InputField];
 
+    /// Its own quantities that a question may change; machine parameters and counts are changed for all models alike.
+    fn knobs(&self) -> &'static [KnobSpec] {
+        &[]
+    }
+
     /// Predicts a kernel from its profile.
     fn predict(&self, input: &Input<'_>, machine: &Machine) -> Result<Prediction, Refusal>;
 
@@ -37,6 +42,8 @@ pub struct Input<'a> {
     pub profile: &'a Profile,
     /// Variants asked for.
     pub options: Options,
+    /// Changes of the model's own quantities.
+    pub knobs: &'a Knobs,
 }
 
 /// What must have been gathered about the execution, least first.

@@ -7,7 +7,7 @@ pub use warplens_model::{
     Assumption, BadInput, Band, Combine, CountBasis, Given, InputField, Model, OPTIONS, Options, Part, Prediction,
     Quantity, Refusal, Resource, Term, band, check_given,
 };
-use warplens_model::{Input, MODELS, auto, find, manual};
+use warplens_model::{Input, Knobs, MODELS, auto, find, manual};
 
 use crate::error::{Error, Result};
 use crate::machines::{Machine, Strictness};
@@ -174,7 +174,7 @@ fn rank(model: &str) -> usize {
 }
 
 fn on_gpu(profile: &Profile, machine: &Machine, choice: &Choice, options: Options) -> GpuAnalysis {
-    let all = auto::Answers::gather(&Input { profile, options }, machine);
+    let all = auto::Answers::gather(&Input { profile, options, knobs: Knobs::NONE }, machine);
     let answer = |(model, result): &(&'static str, std::result::Result<Prediction, Refusal>)| Answer {
         model,
         result: result.clone(),

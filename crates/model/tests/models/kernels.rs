@@ -12,7 +12,9 @@ use warplens_model::{
 use warplens_stats::{Coverage, Profile, RegistersBasis};
 
 fn predict(model: &str, profile: &Profile, machine: &Machine) -> Result<Prediction, Refusal> {
-    find(model).unwrap().predict(&Input { profile, options: Options::default() }, machine)
+    find(model)
+        .unwrap()
+        .predict(&Input { profile, options: Options::default(), knobs: warplens_model::Knobs::NONE }, machine)
 }
 
 fn analyzer_us(profile: &Profile, id: &str) -> f64 {
@@ -75,7 +77,8 @@ fn every_model_answers_on_every_board_or_names_what_is_missing() {
     for profile in [vector_add(1 << 20), tiled_product(512, [16, 8, 4]), naive_product(512)] {
         for machine in builtin::all().unwrap() {
             for model in MODELS {
-                let input = Input { profile: &profile, options: Options::default() };
+                let input =
+                    Input { profile: &profile, options: Options::default(), knobs: warplens_model::Knobs::NONE };
                 match model.predict(&input, &machine) {
                     Ok(prediction) => {
                         assert!(prediction.time.0 > 0.0);
@@ -117,7 +120,7 @@ fn a_missing_parameter_is_refused_by_name() {
 fn strict_mode_refuses_derived_parameters() {
     let profile = vector_add(1 << 20);
     let options = Options { strictness: Strictness::Strict, ..Options::default() };
-    let input = Input { profile: &profile, options };
+    let input = Input { profile: &profile, options, knobs: warplens_model::Knobs::NONE };
     let refusal = find("analyzer").unwrap().predict(&input, &machine("h200")).unwrap_err();
     assert_eq!(refusal.missing, ["dram.latency_cycles"]);
     // Every value that the model needs on a C1060 is stated.
@@ -145,7 +148,7 @@ fn double_precision_is_refused_where_there_are_no_lanes() {
 #[test]
 fn auto_prefers_the_analyzer_and_falls_back() {
     let profile = vector_add(1 << 20);
-    let input = Input { profile: &profile, options: Options::default() };
+    let input = Input { profile: &profile, options: Options::default(), knobs: warplens_model::Knobs::NONE };
     assert_eq!(auto::predict(&input, &machine("h200")).unwrap().model, "analyzer");
     let no_latency = without("v100-pcie", &[Key::DramLatency]);
     assert_eq!(auto::predict(&input, &no_latency).unwrap().model, "roofline");
@@ -162,7 +165,7 @@ fn auto_prefers_the_analyzer_and_falls_back() {
 #[test]
 fn the_band_spans_the_answers() {
     let profile = vector_add(1 << 24);
-    let input = Input { profile: &profile, options: Options::default() };
+    let input = Input { profile: &profile, options: Options::default(), knobs: warplens_model::Knobs::NONE };
     let answers = auto::Answers::gather(&input, &machine("a100-80"));
     let predictions: Vec<&Prediction> = answers.answers.iter().filter_map(|(_, answer)| answer.as_ref().ok()).collect();
     let band = band(predictions.iter().copied()).unwrap();
@@ -188,7 +191,11 @@ fn leaving_virtual_instructions_out_speeds_computation_up() {
     let mut profile = empty("copies", 1000, 256, 10, 0);
     instructions(&mut profile, OpClass::Virtual, "mov.u32", 50);
     instructions(&mut profile, OpClass::Fp32, "fma.rn.f32", 50);
-    let input = |counts| Input { profile: &profile, options: Options { counts, ..Options::default() } };
+    let input = |counts| Input {
+        profile: &profile,
+        options: Options { counts, ..Options::default() },
+        knobs: warplens_model::Knobs::NONE,
+    };
     let cycles = |counts| find("analyzer").unwrap().predict(&input(counts), &machine("c1060")).unwrap().time.0;
     assert_eq!(cycles(CountBasis::AsWritten), 2.0 * cycles(CountBasis::Machine));
 }
