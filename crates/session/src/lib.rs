@@ -20,6 +20,7 @@ mod registers;
 mod source_names;
 pub mod stages;
 pub mod toolchain;
+pub mod tune;
 
 pub use error::{Error, ErrorKind, Findings, Result};
 pub use execution::{
