@@ -35,7 +35,7 @@ pub use warplens_base::nearest;
 pub mod profile {
     pub use warplens_isa::{OpClass, StateSpace};
     pub use warplens_stats::{
-        BankRule, CoalescingRule, ConstantCounts, Counting, Coverage, InstructionCounts, LaunchShape, LineCounts,
-        MemoryCounts, Profile, RegistersBasis, SharedCounts,
+        BankRule, CoalescingRule, ConstantCounts, Counting, Coverage, Executed, InstructionCounts, LaunchShape,
+        LineCounts, MemoryCounts, Profile, RegistersBasis, SharedCounts,
     };
 }
