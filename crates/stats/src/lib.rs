@@ -20,7 +20,7 @@ mod recorder;
 mod sectors;
 mod totals;
 
-pub use coalescing::{Request, Segment, Transactions};
+pub use coalescing::{Request, Segment, Sizes, Transactions};
 pub use finish::{Counting, FinishOptions};
 pub use profile::{
     BankRule, CoalescingRule, ConstantCounts, Coverage, InstructionCounts, LaunchShape, LineCounts, MemoryCounts,
