@@ -13,7 +13,6 @@ mod input;
 pub mod launch;
 pub mod machines;
 mod measure;
-mod nearest;
 pub mod predict;
 mod program;
 mod registers;
@@ -28,9 +27,9 @@ pub use execution::{
 pub use gate::Gate;
 pub use input::{Input, InputKind};
 pub use measure::{FULL_LIMIT, Measurement, Support, measure};
-pub use nearest::nearest;
 pub use predict::{Analysis, Choice};
 pub use program::{KernelName, Program};
+pub use warplens_base::nearest;
 
 /// The counts of a launch.
 pub mod profile {
