@@ -243,6 +243,9 @@ impl Scale {
             uncoalesced: requests - coalesced,
             coalesced_transactions,
             uncoalesced_transactions: t32 + t64 + t128 - coalesced_transactions,
+            ideal_t32: self.apply(counts.ideal_t32),
+            ideal_t64: self.apply(counts.ideal_t64),
+            ideal_t128: self.apply(counts.ideal_t128),
             bytes_requested: self.apply(counts.bytes_requested),
             bytes_moved: 32 * t32 + 64 * t64 + 128 * t128,
         }

@@ -21,7 +21,7 @@ mod recorder;
 mod sectors;
 mod totals;
 
-pub use coalescing::{Request, Segment, Transactions};
+pub use coalescing::{Request, Segment, Sizes, Transactions};
 pub use finish::{Counting, FinishOptions};
 pub use listing::Executed;
 pub use profile::{
