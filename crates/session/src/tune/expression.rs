@@ -3,10 +3,9 @@
 //! Values are double-precision numbers, so that a quotient keeps its fraction until `ceil` or `floor` takes it; whole
 //! numbers are exact up to 2^53. A comparison is 1 where it holds and 0 where it does not.
 
-use warplens_base::Span;
+use warplens_base::{Span, nearest};
 
 use crate::error::{Error, ErrorKind};
-use crate::nearest::nearest;
 
 /// An expression that was read.
 #[derive(Clone, PartialEq, Debug)]
