@@ -13,7 +13,7 @@ use warplens_model::{Input, Knobs, MODELS, auto, find, manual};
 use crate::error::{Error, Result};
 use crate::machines::{Machine, Strictness};
 use crate::measure::Measurement;
-use crate::profile::Profile;
+use crate::profile::{LaunchShape, Profile};
 
 /// Which models answer.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -222,12 +222,17 @@ fn speed_of_light(prediction: &Prediction, bound: &Prediction) -> Option<SpeedOf
 }
 
 fn occupancy(profile: &Profile, machine: &Machine, options: Options) -> Option<Occupancy> {
+    occupancy_of(&profile.launch, machine, options)
+}
+
+/// The residency of a launch on one SM; none where a limit of the GPU is not known.
+pub fn occupancy_of(launch: &LaunchShape, machine: &Machine, options: Options) -> Option<Occupancy> {
     let mut reader = warplens_machine::Reader::new(machine, options.strictness);
     let limits = SmLimits::read(&mut reader).ok()?;
-    let shared = u32::try_from(profile.launch.shared_bytes).ok()?;
+    let shared = u32::try_from(launch.shared_bytes).ok()?;
     let demand = CtaDemand {
-        threads: u32::try_from(profile.launch.n_threads()).ok()?,
-        registers: profile.launch.registers,
+        threads: u32::try_from(launch.n_threads()).ok()?,
+        registers: launch.registers,
         static_shared: shared,
         dynamic_shared: 0,
         barriers: 1,
