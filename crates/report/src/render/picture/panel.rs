@@ -272,7 +272,10 @@ fn region_name(scene: &mut Scene, area: &Rect, label: &str, labels: &mut Labels)
         let width = lines.iter().map(|line| font::width(line, SMALL)).fold(0.0, f64::max);
         let last = (area.height - 6.0 - SMALL * 1.2 * lines.len() as f64).max(3.0);
         let heights = (0..=8).map(|at| area.y + 3.0 + (last - 3.0) * f64::from(at) / 8.0);
-        let places: Vec<(f64, f64)> = heights.map(|y| (center, y)).collect();
+        let aside = (area.width - width) / 2.0 - 4.0;
+        let places: Vec<(f64, f64)> = heights
+            .flat_map(|y| [0.0, -0.5, 0.5, -1.0, 1.0].map(|share| (center + share * aside.max(0.0), y)))
+            .collect();
         labels.center(scene, &places, &lines, width, Ink::Muted);
     } else if area.width >= SMALL + 2.0 && area.height > 40.0 {
         let text = font::shortened(label, SMALL, area.height - 8.0);
@@ -393,7 +396,8 @@ fn notes(scene: &mut Scene, panel: &Panel, frame: &Frame, labels: &mut Labels) {
     for (y, label) in horizontals(panel).filter(|(_, label)| panel.right.is_some() && !label.is_empty()) {
         let (y, width) = (frame.y_at(y, Side::Left), font::width(label, SMALL));
         let plot = frame.plot;
-        let shifts = [0.0, 0.2, 0.4, 0.6, 0.8].map(|share| plot.right() - 4.0 - width / 2.0 - share * plot.width);
+        let shifts: Vec<f64> =
+            (0..9).map(|at| plot.right() - 4.0 - width / 2.0 - 0.1 * f64::from(at) * plot.width).collect();
         let places: Vec<(f64, f64)> =
             shifts.iter().flat_map(|&x| [(x, y - SMALL * 1.2 - 3.0), (x, y + 3.0)]).filter(|_| y.is_finite()).collect();
         labels.center(scene, &places, &[label.to_owned()], width, Ink::Fore);
