@@ -68,6 +68,7 @@ impl Recorder {
             vector_loads: scale.apply(totals.vector_loads),
             independent_loads: ratio(batches.loads, batches.batches),
             independent_loads_program_order: ratio(batches.loads, batches.batches_program_order),
+            overlap_instructions: scale.apply(batches.overlap),
             duplicate_loads: self.duplicate_loads(),
             duplicate_share: if scale.total == 0 { 0.0 } else { self.ctas.n_sampled as f64 / scale.total as f64 },
             order_dependent: self.order_dependent,
