@@ -141,6 +141,9 @@ fn memory(counts: &MemoryCounts) -> Json {
         "uncoalesced": counts.uncoalesced,
         "coalesced_transactions": counts.coalesced_transactions,
         "uncoalesced_transactions": counts.uncoalesced_transactions,
+        "ideal_t32": counts.ideal_t32,
+        "ideal_t64": counts.ideal_t64,
+        "ideal_t128": counts.ideal_t128,
         "bytes_requested": counts.bytes_requested,
         "bytes_moved": counts.bytes_moved,
     })
