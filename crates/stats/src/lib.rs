@@ -14,9 +14,12 @@ pub mod coalescing;
 mod dependence;
 mod duplicates;
 mod finish;
+mod parallelism;
 mod profile;
 mod program;
 mod recorder;
+mod reuse;
+mod sample;
 mod sectors;
 mod totals;
 
@@ -28,3 +31,4 @@ pub use profile::{
 };
 pub use program::Program;
 pub use recorder::{CtaRecord, Recorder};
+pub use reuse::{Reuse, ReuseHistogram};
