@@ -111,6 +111,7 @@ pub(crate) fn counts(profile: &Profile) -> Map<String, Json> {
         "vector_loads": profile.vector_loads,
         "independent_loads": optional(profile.independent_loads),
         "independent_loads_program_order": optional(profile.independent_loads_program_order),
+        "overlap_instructions": profile.overlap_instructions,
         "duplicate_loads": duplicate_loads,
         "duplicate_share": number(profile.duplicate_share),
         "instruction_parallelism": optional(profile.instruction_parallelism),
@@ -143,6 +144,9 @@ fn memory(counts: &MemoryCounts) -> Json {
         "uncoalesced": counts.uncoalesced,
         "coalesced_transactions": counts.coalesced_transactions,
         "uncoalesced_transactions": counts.uncoalesced_transactions,
+        "ideal_t32": counts.ideal_t32,
+        "ideal_t64": counts.ideal_t64,
+        "ideal_t128": counts.ideal_t128,
         "bytes_requested": counts.bytes_requested,
         "bytes_moved": counts.bytes_moved,
     })
