@@ -173,6 +173,13 @@ fn rank(model: &str) -> usize {
     auto::PREFERENCE.iter().position(|preferred| *preferred == model).unwrap_or(auto::PREFERENCE.len())
 }
 
+/// The model with the most answers; of several, the one that comes first in `preference`. None without any answer.
+pub(crate) fn most_answered(preference: &[&'static str], n_answered: impl Fn(&str) -> usize) -> Option<&'static str> {
+    // The last of several maxima is taken: the list is walked from its end.
+    let most = preference.iter().rev().copied().max_by_key(|model| n_answered(model));
+    most.filter(|model| n_answered(model) > 0)
+}
+
 /// Asks models about counts on one GPU.
 pub fn on_gpu(profile: &Profile, machine: &Machine, choice: &Choice, options: Options) -> GpuAnalysis {
     let all = auto::Answers::gather(&Input { profile, options, knobs: Knobs::NONE }, machine);

@@ -1,6 +1,7 @@
 //! Which points are best, and which cannot be told from the best.
 
 use super::{Candidate, ModelTime};
+use crate::predict::most_answered;
 
 /// Times that no model of this kind tells apart: launches of one binary repeat no better.
 pub const RESOLUTION: f64 = 0.02;
@@ -27,23 +28,11 @@ pub struct Compromise {
     pub slowdown: f64,
 }
 
-/// The model that answers for the most points; of several, the one that comes first in `preference`.
-pub(crate) fn common_model<'a>(
-    preference: &[&'static str],
-    answers: impl IntoIterator<Item = &'a [ModelTime]> + Clone,
-) -> Option<&'static str> {
-    let n_answered = |model: &&'static str| {
-        let has_time = |times: &[ModelTime]| times.iter().any(|own| own.model == *model && own.time().is_some());
-        answers.clone().into_iter().filter(|times| has_time(times)).count()
-    };
-    // The first of several maxima: the list is walked from its end.
-    preference.iter().rev().copied().max_by_key(n_answered).filter(|model| n_answered(model) > 0)
-}
-
 /// Ranks candidates on the GPU with this position. `band` is how much slower than the best a point may be for another
 /// model's opposite opinion to count.
 pub(super) fn rank(gpu: &str, at: usize, preference: &[&'static str], candidates: &[Candidate], band: f64) -> Ranking {
-    let model = common_model(preference, candidates.iter().filter_map(|own| times(own, at)).collect::<Vec<_>>());
+    let n_answered = |model: &str| candidates.iter().filter_map(|own| time_of(times(own, at)?, model)).count();
+    let model = most_answered(preference, n_answered);
     let time = |candidate: usize, model: &str| time_of(times(&candidates[candidate], at)?, model);
     let mut order: Vec<(f64, usize)> = match model {
         Some(model) => (0..candidates.len()).filter_map(|own| Some((time(own, model)?, own))).collect(),
