@@ -7,7 +7,7 @@ use super::{Analyzer, Evaluation, Inputs};
 use crate::assumption::{self as says, of_machine};
 use crate::compute::ComputeLoad;
 use crate::hong_kim::case_assumptions;
-use crate::mwp_cwp::{memory_resource, terms};
+use crate::mwp_cwp::{Case, memory_resource, terms};
 use crate::{Assumption, Combine, Model, Options, Prediction, Quantity, Refusal, Resource};
 
 pub(super) fn prediction(
@@ -23,6 +23,14 @@ pub(super) fn prediction(
     if evaluation.memory.is_some() && execution.mwp_used < evaluation.mwp {
         let (used, all) = (execution.mwp_used, execution.total_at_mwp);
         assumptions.push(says::FEWER_LOADS.with(format!("MWP {used:.3} in use; all of it: {all:.0} cycles")));
+    }
+    let shared = inputs.compute_cycles - evaluation.compute_cycles;
+    if shared > 0.0 {
+        let all = inputs.compute_cycles;
+        assumptions.push(says::SFU_OVERLAP.with(format!("saves {shared:.0} of {all:.0} cycles per warp")));
+    }
+    if evaluation.hidden_cycles > 0.0 && matches!(execution.case, Case::FewWarps | Case::MemoryBound) {
+        assumptions.push(says::IN_WARP_OVERLAP.with(format!("{:.0} cycles per warp", evaluation.hidden_cycles)));
     }
     if execution.synch < execution.synch_unlimited {
         let (limited, printed) = (execution.synch, execution.synch_unlimited);
@@ -78,10 +86,13 @@ fn quantities(inputs: &Inputs, evaluation: &Evaluation) -> Vec<Quantity> {
             number("Active_warps_for_MWP", memory.active_warps_for_mwp),
         ]);
     }
+    if evaluation.hidden_cycles > 0.0 {
+        quantities.push(cycles("Overlapped_cycles", evaluation.hidden_cycles));
+    }
     quantities.extend([
         number("MWP", evaluation.mwp),
         cycles("Memory_cycles", evaluation.memory_cycles),
-        cycles("Compute_cycles", inputs.compute_cycles),
+        cycles("Compute_cycles", evaluation.compute_cycles),
         number("CWP_full", evaluation.cwp_full),
         number("CWP", evaluation.cwp),
         number("Case", f64::from(execution.case.equation())),

@@ -2,13 +2,13 @@
 
 use warplens_machine::{Key, Reader};
 
-use super::{BarrierWarps, DepartureDelays, Inputs};
-use crate::compute::{ComputeLoad, flat_issue_cycles, slow_cost};
+use super::{BarrierWarps, DepartureDelays, Inputs, effective_duplicate_loads};
+use crate::compute::{ComputeLoad, flat_issue_cycles, overlap_of, slow_cost, special_cycles};
 use crate::given::Fields;
 use crate::hong_kim::{active_blocks_per_sm, launch_fields, require_positive};
 use crate::residency::{Residency, THREADS_PER_WARP};
 use crate::workload::{Transactions, Workload};
-use crate::{InputField, Origin, Refusal};
+use crate::{InWarp, InputField, Merging, Options, Origin, Reading, Refusal, SpecialFunctions};
 
 impl Inputs {
     /// The inputs of a profiled kernel; `load` is its computation.
@@ -16,6 +16,7 @@ impl Inputs {
         workload: &Workload,
         residency: &Residency,
         load: &ComputeLoad,
+        options: &Options,
         reader: &mut Reader<'_>,
     ) -> Result<Self, Refusal> {
         let (transactions, _) = workload.merged();
@@ -25,6 +26,14 @@ impl Inputs {
             active_blocks_per_sm: residency.ctas_per_sm,
             active_sms: residency.active_sms,
             compute_cycles: load.cycles(),
+            special_overlap: match options.special_functions {
+                SpecialFunctions::Overlapped => load.special_overlap(),
+                SpecialFunctions::InLine => 0.0,
+            },
+            in_warp_overlap: match options.in_warp {
+                InWarp::Overlapped => share(workload.overlap_insts, workload.total_insts),
+                InWarp::Separate => 0.0,
+            },
             warp_mem: workload.mem_insts,
             transactions,
             independent_loads: workload.independent_loads,
@@ -39,10 +48,15 @@ impl Inputs {
     }
 
     /// The inputs of a file, the machine supplying what it leaves out.
-    pub(super) fn of_fields(fields: &mut Fields<'_, '_>) -> Self {
+    pub(super) fn of_fields(fields: &mut Fields<'_, '_>, options: &Options) -> Self {
         let freq = fields.machine_by("freq", |reader| Ok(reader.tune_clock(Key::AnalyzerClock)?));
         let threads_per_block = fields.required("threads_per_block");
-        let duplicate_loads = fields.or("duplicate_loads", 1.0);
+        let blocks = fields.required("blocks");
+        let active_blocks_per_sm = active_blocks_per_sm(fields, threads_per_block);
+        let active_sms = fields.machine("active_sms", Key::SmCount);
+        let warps_per_block = (threads_per_block / THREADS_PER_WARP).ceil();
+        let residency = Residency::new(blocks, warps_per_block, active_blocks_per_sm, active_sms);
+        let duplicate_loads = duplicate_loads(fields, &residency, options);
         let given = Transactions {
             t32: fields.or("t32", 0.0),
             t64: fields.or("t64", 0.0),
@@ -60,16 +74,27 @@ impl Inputs {
             d128: delay("dep_delay_128", Key::DramDepartureDelay128, given.t128),
             d32_vector: delay("dep_delay_vector", Key::DramDepartureDelayVector, given.t32_vector),
         };
-        let compute_cycles = match fields.optional("compute_cycles") {
-            Some(cycles) => cycles,
+        let (compute_cycles, special_overlap) = match fields.optional("compute_cycles") {
+            Some(cycles) => (cycles, 0.0),
             None => compute_cycles(fields),
+        };
+        let in_warp_overlap = match fields.or("overlap_insts", 0.0) {
+            overlapping if overlapping > 0.0 && options.in_warp == InWarp::Overlapped => {
+                share(overlapping, fields.required("instructions"))
+            }
+            _ => 0.0,
         };
         Self {
             threads_per_block,
-            blocks: fields.required("blocks"),
-            active_blocks_per_sm: active_blocks_per_sm(fields, threads_per_block),
-            active_sms: fields.machine("active_sms", Key::SmCount),
+            blocks,
+            active_blocks_per_sm,
+            active_sms,
             compute_cycles,
+            special_overlap: match options.special_functions {
+                SpecialFunctions::Overlapped => special_overlap,
+                SpecialFunctions::InLine => 0.0,
+            },
+            in_warp_overlap,
             warp_mem: fields.or("warp_mem", 0.0),
             transactions: merged,
             independent_loads: fields.or("independent_loads", 1.0),
@@ -107,6 +132,31 @@ impl Inputs {
     }
 }
 
+/// `part` of `all`, at most all of it.
+fn share(part: f64, all: f64) -> f64 {
+    if all > 0.0 { (part / all).min(1.0) } else { 0.0 }
+}
+
+/// The given factor, or what the occupancy leaves of an ideal one.
+fn duplicate_loads(fields: &mut Fields<'_, '_>, residency: &Residency, options: &Options) -> f64 {
+    let Some(ideal) = fields.optional("ideal_duplicate_loads") else {
+        return fields.or("duplicate_loads", 1.0);
+    };
+    let max_warps = fields.machine("max_warps_per_sm", Key::LimitsMaxWarps);
+    fields.optional("duplicate_loads").unwrap_or(match merging(options) {
+        Merging::Adaptive => effective_duplicate_loads(ideal, residency.warps_per_cta, residency.warps() / max_warps),
+        Merging::Full => ideal,
+    })
+}
+
+/// As printed, the factor is what it is set to.
+pub(super) fn merging(options: &Options) -> Merging {
+    match options.reading {
+        Reading::Documented => options.merging,
+        Reading::AsPrinted => Merging::Full,
+    }
+}
+
 /// Departure delays of the sizes that occur.
 fn departure_delays(transactions: &Transactions, reader: &mut Reader<'_>) -> Result<DepartureDelays, Refusal> {
     let mut delay = |count: f64, key| if count > 0.0 { reader.need(key) } else { Ok(0.0) };
@@ -118,12 +168,13 @@ fn departure_delays(transactions: &Transactions, reader: &mut Reader<'_>) -> Res
     })
 }
 
-/// Compute_cycles of given counts: slow operations and conflicting accesses at their own cost, the rest alike.
-fn compute_cycles(fields: &mut Fields<'_, '_>) -> f64 {
+/// Compute_cycles of given counts, slow operations and conflicting accesses at their own cost, the rest alike; and what
+/// special functions and the rest can share of them.
+fn compute_cycles(fields: &mut Fields<'_, '_>) -> (f64, f64) {
     let instructions = fields.required("instructions");
     let issue_cycles = fields.machine_by("issue_cycles", flat_issue_cycles);
     let mut plain = instructions;
-    let mut cycles = 0.0;
+    let (mut cycles, mut busy, mut slots) = (0.0, 0.0, 0.0);
     for (count_field, cost_field, opcode) in [
         ("sqrt_insts", "sqrt_cycles", "sqrt.f32"),
         ("rsqrt_insts", "rsqrt_cycles", "rsqrt.f32"),
@@ -138,6 +189,12 @@ fn compute_cycles(fields: &mut Fields<'_, '_>) -> f64 {
             });
             plain -= count;
             cycles += count * cost;
+            // Without a GPU nobody knows how much of a division is a special function.
+            let special = fields
+                .machine_named()
+                .map(|_| fields.machine_by("special_cycles", |reader| special_cycles(opcode, cost, reader)));
+            busy += count * special.unwrap_or(0.0);
+            slots += count * special.map_or(0.0, |special| special.min(issue_cycles));
         }
     }
     let conflicted = fields.or("conflicted_shared_insts", 0.0);
@@ -145,7 +202,8 @@ fn compute_cycles(fields: &mut Fields<'_, '_>) -> f64 {
         plain -= conflicted;
         cycles += conflicted * fields.required("conflicted_shared_cycles");
     }
-    plain.max(0.0) * issue_cycles + cycles
+    let cycles = plain.max(0.0) * issue_cycles + cycles;
+    (cycles, overlap_of(cycles, busy, slots))
 }
 
 pub(super) const INPUTS: &[InputField] = launch_fields![
@@ -223,8 +281,26 @@ pub(super) const INPUTS: &[InputField] = launch_fields![
     InputField {
         name: "duplicate_loads",
         unit: "",
-        origin: Origin::Default(1.0),
-        about: "loads in flight that fetch the same data; divides the transactions of 32, 64 and 128 bytes",
+        origin: Origin::Derived("from `ideal_duplicate_loads` and the occupancy, 1 without"),
+        about: "loads in flight that fetch the same data and merge; divides the transactions of 32, 64 and 128 bytes",
+    },
+    InputField {
+        name: "ideal_duplicate_loads",
+        unit: "",
+        origin: Origin::Derived("not needed where `duplicate_loads` is given"),
+        about: "loads in flight that fetch the same data, of which the occupancy decides how many merge",
+    },
+    InputField {
+        name: "max_warps_per_sm",
+        unit: "",
+        origin: Origin::Machine("limits.max_warps"),
+        about: "warps that an SM can hold, for the occupancy; needed with `ideal_duplicate_loads`",
+    },
+    InputField {
+        name: "overlap_insts",
+        unit: "",
+        origin: Origin::Default(0.0),
+        about: "instructions per warp between a load and the first use of its value; `instructions` must be given, too",
     },
     InputField {
         name: "freq",
