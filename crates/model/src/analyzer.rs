@@ -23,7 +23,7 @@
 //!
 //! - Special functions run beside other instructions: of both, the longer one counts, and of the shorter one the share of
 //!   one warp, which has nothing to put beside its own (`no-sfu-overlap`). The thesis's measured time of the FMM kernel
-//!   with shared memory is 4.6 cycles per instruction; one after the other they would be 6.7, with the term 4.7.
+//!   with shared memory is 4.6 cycles per instruction; one after the other they would be 6.7, with the term they are 5.0.
 //! - What stands between a load and the first use of its value, as in a prefetch, is computed while the value is on its
 //!   way (`no-in-warp-overlap`); see [`mwp_cwp`](crate::mwp_cwp).
 //! - The factor of duplicate loads above (`full-merging`).
