@@ -560,6 +560,7 @@ fn prediction(
         assumptions,
         parameters: readings.parameters,
         coverage: None,
+        x_model: None,
     }
     .checked()
 }

@@ -50,6 +50,7 @@ pub(super) fn prediction(
         assumptions,
         parameters: readings.parameters,
         coverage: None,
+        x_model: None,
     }
     .checked()
 }
