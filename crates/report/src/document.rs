@@ -1,9 +1,11 @@
 //! The JSON documents: wire types with a schema name and version, described in `docs/report-schema.md`.
 
+pub mod compare;
 pub mod gpu;
 mod json;
 pub mod predict;
 pub mod profile;
 pub mod run;
+pub mod tune;
 
 pub use json::number;

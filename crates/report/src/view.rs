@@ -1,6 +1,8 @@
 //! Results to sections. A view neither prints nor computes.
 
+pub mod compare;
 pub mod gpu;
 pub mod predict;
 pub mod profile;
 pub mod run;
+pub mod tune;
