@@ -36,7 +36,8 @@ pub use warplens_base::nearest;
 pub mod profile {
     pub use warplens_isa::{OpClass, StateSpace};
     pub use warplens_stats::{
-        BankRule, CoalescingRule, ConstantCounts, Counting, Coverage, Executed, InstructionCounts, LaunchShape,
-        LineCounts, MemoryCounts, Profile, RegistersBasis, Reuse, ReuseHistogram, SharedCounts,
+        BankRule, CoalescingRule, ConstantCounts, CostKind, Counting, Coverage, Executed, InstructionCounts,
+        LaunchShape, LineCounts, MemoryCounts, NumberKind, Period, PeriodStream, Periods, Profile, RegistersBasis,
+        Reuse, ReuseHistogram, SharedCounts, StreamPart,
     };
 }
