@@ -29,6 +29,7 @@ mod options;
 mod prediction;
 pub mod residency;
 pub mod roofline;
+pub mod scenario;
 pub mod workload;
 
 pub use assumption::{ASSUMPTIONS, Assumption, AssumptionSpec};
