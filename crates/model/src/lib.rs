@@ -31,6 +31,7 @@ pub mod residency;
 pub mod roofline;
 pub mod scenario;
 pub mod workload;
+pub mod x_model;
 
 pub use assumption::{ASSUMPTIONS, Assumption, AssumptionSpec};
 pub use auto::{Band, band};

@@ -19,6 +19,7 @@ mod registers;
 mod source_names;
 pub mod stages;
 pub mod toolchain;
+pub mod tune;
 
 pub use error::{Error, ErrorKind, Findings, Result};
 pub use execution::{
@@ -35,7 +36,7 @@ pub use warplens_base::nearest;
 pub mod profile {
     pub use warplens_isa::{OpClass, StateSpace};
     pub use warplens_stats::{
-        BankRule, CoalescingRule, ConstantCounts, Counting, Coverage, InstructionCounts, LaunchShape, LineCounts,
-        MemoryCounts, Profile, RegistersBasis, SharedCounts,
+        BankRule, CoalescingRule, ConstantCounts, Counting, Coverage, Executed, InstructionCounts, LaunchShape,
+        LineCounts, MemoryCounts, Profile, RegistersBasis, SharedCounts,
     };
 }

@@ -20,6 +20,13 @@ pub enum Counting {
     Machine,
 }
 
+impl Counting {
+    /// True for instructions of a class that counts.
+    pub fn includes(self, class: OpClass) -> bool {
+        self == Self::Ptx || class != OpClass::Virtual
+    }
+}
+
 /// What [`Recorder::finish`] is told.
 #[derive(Clone, Copy, Debug)]
 pub struct FinishOptions {
@@ -68,6 +75,7 @@ impl Recorder {
             vector_loads: scale.apply(totals.vector_loads),
             independent_loads: ratio(batches.loads, batches.batches),
             independent_loads_program_order: ratio(batches.loads, batches.batches_program_order),
+            overlap_instructions: scale.apply(batches.overlap),
             duplicate_loads: self.duplicate_loads(),
             duplicate_share: if scale.total == 0 { 0.0 } else { self.ctas.n_sampled as f64 / scale.total as f64 },
             order_dependent: self.order_dependent,
@@ -126,7 +134,7 @@ impl Recorder {
     }
 
     /// Active lanes in which the guard of an instruction was false.
-    fn off_lanes(&self, at: usize, facts: &PcFacts) -> u64 {
+    pub(crate) fn off_lanes(&self, at: usize, facts: &PcFacts) -> u64 {
         self.guards[at].off_lanes / u64::from(facts.n_guarded.max(1))
     }
 }
@@ -165,7 +173,7 @@ impl CodeCounts {
         for (at, facts) in recorder.program.pcs.iter().enumerate() {
             let Some(facts) = facts else { continue };
             let block = &recorder.blocks[facts.block];
-            if block.executions == 0 || (counting == Counting::Machine && facts.class == OpClass::Virtual) {
+            if block.executions == 0 || !counting.includes(facts.class) {
                 continue;
             }
             let executed = scale.apply(block.executions);
@@ -193,14 +201,14 @@ impl CodeCounts {
 
 /// From the executed CTAs to the grid.
 #[derive(Clone, Copy)]
-struct Scale {
-    executed: u64,
-    total: u64,
+pub(crate) struct Scale {
+    pub(crate) executed: u64,
+    pub(crate) total: u64,
 }
 
 impl Scale {
     /// `count` x total / executed, rounded to the nearest integer.
-    fn apply(self, count: u64) -> u64 {
+    pub(crate) fn apply(self, count: u64) -> u64 {
         if self.executed == self.total || self.executed == 0 {
             return count;
         }

@@ -14,6 +14,7 @@ pub mod coalescing;
 mod dependence;
 mod duplicates;
 mod finish;
+mod listing;
 mod profile;
 mod program;
 mod recorder;
@@ -22,6 +23,7 @@ mod totals;
 
 pub use coalescing::{Request, Segment, Sizes, Transactions};
 pub use finish::{Counting, FinishOptions};
+pub use listing::Executed;
 pub use profile::{
     BankRule, CoalescingRule, ConstantCounts, Coverage, InstructionCounts, LaunchShape, LineCounts, MemoryCounts,
     Profile, RegistersBasis, SharedCounts,

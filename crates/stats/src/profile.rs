@@ -332,6 +332,9 @@ pub struct Profile {
     pub independent_loads: Option<f64>,
     /// The same in program order.
     pub independent_loads_program_order: Option<f64>,
+    /// Warp instructions issued, in program order, between a load batch's first load and the first instruction that
+    /// needs one of its values; loads and instructions of class `virtual` left out.
+    pub overlap_instructions: u64,
     /// Sum of transactions / sum of distinct segments per rule; `None` without a global load.
     pub duplicate_loads: BTreeMap<CoalescingRule, f64>,
     /// Share of the grid's CTAs that `duplicate_loads` looked at.

@@ -111,6 +111,7 @@ pub(crate) fn counts(profile: &Profile) -> Map<String, Json> {
         "vector_loads": profile.vector_loads,
         "independent_loads": optional(profile.independent_loads),
         "independent_loads_program_order": optional(profile.independent_loads_program_order),
+        "overlap_instructions": profile.overlap_instructions,
         "duplicate_loads": duplicate_loads,
         "duplicate_share": number(profile.duplicate_share),
         "order_dependent": profile.order_dependent,
