@@ -20,6 +20,7 @@ mod source_names;
 pub mod stages;
 pub mod toolchain;
 pub mod tune;
+pub mod whatif;
 
 pub use error::{Error, ErrorKind, Findings, Result};
 pub use execution::{

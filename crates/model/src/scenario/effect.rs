@@ -98,7 +98,16 @@ pub const EFFECTS: &[Effect] = &[
             Ok(())
         },
     },
-    Effect { name: "synchronisation", about: "no barriers", unmodelled: &[], remove: without_barriers },
+    Effect {
+        name: "synchronisation",
+        about: "no warp waits at a barrier; the barriers' instructions stay",
+        saves_time: false,
+        unmodelled: &["roofline"],
+        remove: |subject| {
+            subject.profile.barriers = 0;
+            Ok(())
+        },
+    },
     Effect {
         name: "dependence-latency",
         about: "all loads of a warp are independent of each other and in flight together",
