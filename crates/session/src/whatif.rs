@@ -168,7 +168,7 @@ pub(crate) fn why_nothing(effect: &Effect, model: &str, subject: &Subject) -> Op
     }
     let mut without = subject.clone();
     let unchanged = effect.remove(&mut without).is_ok() && without == *subject;
-    unchanged.then(|| format!("there is no {} in these counts", effect.name))
+    unchanged.then(|| format!("{}: none in these counts", effect.name))
 }
 
 fn notes(

@@ -7,7 +7,7 @@ use warplens_stats::{CoalescingRule, MemoryCounts, Profile};
 
 use super::Impossible;
 use super::edit::{
-    Group, edit_memory, requests, scale_instructions, scale_requests, scale_transactions, scaled, shift_class,
+    Group, edit_memory, requests, scale_accesses, scale_instructions, scale_transactions, scaled, shift_class,
 };
 use crate::Change;
 
@@ -54,10 +54,7 @@ macro_rules! classes {
                 set: |profile, change| {
                     let factor = factor(change, per_warp_requests(profile), "request to global or local memory")?;
                     let before = requests(profile);
-                    edit_memory(profile, |_, counts| {
-                        scale_requests(counts, factor);
-                        scale_transactions(counts, factor);
-                    });
+                    edit_memory(profile, |_, counts| scale_accesses(counts, factor));
                     let difference = requests(profile) as i64 - before as i64;
                     shift_class(profile, OpClass::Memory, difference);
                     Ok(())

@@ -143,6 +143,13 @@ pub(crate) fn scale_requests(counts: &mut MemoryCounts, factor: f64) {
     counts.uncoalesced = counts.requests - counts.coalesced;
 }
 
+/// Scales requests with all that they ask for and move.
+pub(crate) fn scale_accesses(counts: &mut MemoryCounts, factor: f64) {
+    scale_requests(counts, factor);
+    scale_transactions(counts, factor);
+    counts.bytes_requested = scaled(counts.bytes_requested, factor);
+}
+
 /// Scales transactions and the bytes that they move; requests stay.
 pub(crate) fn scale_transactions(counts: &mut MemoryCounts, factor: f64) {
     let share = ratio(counts.coalesced_transactions, counts.transactions());

@@ -7,7 +7,7 @@ use warplens_machine::Key;
 use warplens_stats::{CoalescingRule, LineCounts};
 
 use super::edit::{
-    Group, coalesce, edit_memory, requests, scale_instructions, scale_requests, scale_transactions, shift_class,
+    Group, coalesce, edit_memory, requests, scale_accesses, scale_instructions, scale_requests, shift_class,
 };
 use super::{Impossible, Subject};
 use crate::{Change, KnobSpec, MODELS};
@@ -89,8 +89,8 @@ pub const EFFECTS: &[Effect] = &[
     },
     Effect {
         name: "duplicate-merging",
-        about: "loads of the same data by warps of one CTA do not merge: each moves its own transactions (this effect \
-                saves time, so without it a kernel may be slower)",
+        about: "loads of the same data by warps of one CTA do not merge; merging saves transactions, but takes requests \
+                in flight, so that without it a kernel may be slower or faster",
         saves_time: true,
         unmodelled: &["roofline", "hong-kim"],
         remove: |subject| {
@@ -204,8 +204,7 @@ fn without_repeated_loads(subject: &mut Subject) -> Result<(), Impossible> {
     edit_memory(profile, |place, counts| {
         let Some(&bytes) = moved.get(&place.rule).filter(|bytes| **bytes > distinct) else { return };
         if place.line.is_some_and(is_global_load) {
-            scale_requests(counts, distinct / bytes);
-            scale_transactions(counts, distinct / bytes);
+            scale_accesses(counts, distinct / bytes);
         }
     });
     profile.duplicate_loads.values_mut().for_each(|factor| *factor = 1.0);
