@@ -37,6 +37,6 @@ pub mod profile {
     pub use warplens_isa::{OpClass, StateSpace};
     pub use warplens_stats::{
         BankRule, CoalescingRule, ConstantCounts, Counting, Coverage, Executed, InstructionCounts, LaunchShape,
-        LineCounts, MemoryCounts, Profile, RegistersBasis, SharedCounts,
+        LineCounts, MemoryCounts, Profile, RegistersBasis, Reuse, ReuseHistogram, SharedCounts,
     };
 }

@@ -90,17 +90,18 @@ pub(crate) struct Steps {
     steps: Vec<Step>,
 }
 
+/// One operation of a block as far as dependences go.
 #[derive(Clone, Debug)]
-struct Step {
-    reads: Box<[Word]>,
-    writes: Box<[Word]>,
+pub(crate) struct Step {
+    pub(crate) reads: Box<[Word]>,
+    pub(crate) writes: Box<[Word]>,
     /// The old value of `writes` survives in some lanes.
-    is_guarded: bool,
+    pub(crate) is_guarded: bool,
     load: GlobalLoad,
     /// The first operation of an instruction that machine code has, too.
     is_issued: bool,
-    is_barrier: bool,
-    memory: Option<Touch>,
+    pub(crate) is_barrier: bool,
+    pub(crate) memory: Option<Touch>,
 }
 
 /// Whether a step loads from global memory.
@@ -127,7 +128,7 @@ impl Step {
 
 /// The bytes that a memory instruction touches.
 #[derive(Clone, Copy, Debug)]
-struct Touch {
+pub(crate) struct Touch {
     space: StateSpace,
     is_write: bool,
     base: Base,
@@ -194,6 +195,11 @@ impl Steps {
             }
         }
         Self { steps }
+    }
+
+    /// The operations, one for each of the block.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Step> {
+        self.steps.iter()
     }
 
     /// Positions of the instructions that only sometimes load from global memory, each with its bit of [`Loaded`].
@@ -274,7 +280,7 @@ struct Levels {
 }
 
 /// Accesses that are compared one by one; older ones are taken to alias, so that huge blocks stay cheap.
-const MAX_ACCESSES: usize = 1024;
+pub(crate) const MAX_ACCESSES: usize = 1024;
 
 impl Levels {
     fn new(batch: &OpenBatch) -> Self {
@@ -325,7 +331,7 @@ impl Levels {
 
 impl Touch {
     /// True when an access must stay behind an earlier one.
-    fn must_follow(&self, earlier: &Self) -> bool {
+    pub(crate) fn must_follow(&self, earlier: &Self) -> bool {
         (self.is_write || earlier.is_write) && self.may_alias(earlier)
     }
 }
