@@ -157,12 +157,15 @@ fn cache(fields: &mut Fields<'_, '_>, options: &Options) -> Option<Cache> {
     }
     let passes = |reader: &warplens_machine::Reader<'_>| loads_pass_l1(reader.machine().cc, options.fermi_l1);
     let none = || Refusal::impossible("global loads do not go through the L1 cache on this GPU".to_owned());
-    let bytes = fields.machine_by("cache_bytes", |reader| {
-        if passes(reader) { cache_bytes(reader, 0.0) } else { Err(none()) }
-    });
-    let latency = fields.machine_by("cache_latency", |reader| {
-        if passes(reader) { Ok(reader.need(Key::LatencyL1)?) } else { Err(none()) }
-    });
+    let bytes =
+        fields.machine_by("cache_bytes", |reader| if passes(reader) { cache_bytes(reader, 0.0) } else { Err(none()) });
+    let latency =
+        fields.machine_by(
+            "cache_latency",
+            |reader| {
+                if passes(reader) { Ok(reader.need(Key::LatencyL1)?) } else { Err(none()) }
+            },
+        );
     Some(Cache { bytes, latency, alpha: fields.required("alpha"), beta: fields.required("beta") })
 }
 

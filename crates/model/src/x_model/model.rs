@@ -14,7 +14,7 @@ use super::curve::{Cache, Computation, Lanes, System};
 use super::fit::{Locality, fit_locality};
 use super::graph::Units;
 use super::input::{self, INPUTS};
-use super::knob::{self, KNOBS};
+use super::knob::{self, KNOBS, Knob};
 use super::machine::{Width, bytes_per_second, cache_bytes, lanes_throughput, loads_pass_l1, memory};
 use super::shape::{Bound, State};
 use super::{Solved, Supply};
@@ -62,13 +62,13 @@ impl Model for XModel {
         let workload = Workload::new(profile, machine.cc, options);
         let launch = launch(profile, &workload, options, &mut reader)?;
         let mut assumptions = workload::assumptions(profile, options);
-        let (system, said) = system(profile, &workload, launch.warps, options, &mut reader)?;
+        let (system, said) = system(input, &workload, launch.warps, &mut reader)?;
         assumptions.extend(said);
         let per_cycle = bytes_per_second(&mut reader)?;
         let clock = reader.clock()?;
         let mut prediction = match system {
             None => {
-                let lanes = lanes(profile, options, &mut reader)?;
+                let lanes = lanes(input, &mut reader)?;
                 without_requests(launch.operations, &Computation::Lanes(lanes), launch.warps, clock, reader.finish())?
             }
             Some(system) => {
@@ -125,12 +125,12 @@ fn launch(
 
 /// The system of a profiled kernel, and what it assumes; no system without a request to memory.
 fn system(
-    profile: &Profile,
+    input: &Input<'_>,
     workload: &Workload,
     warps: f64,
-    options: &Options,
     reader: &mut Reader<'_>,
 ) -> Result<(Option<System>, Vec<Assumption>), Refusal> {
+    let (profile, options) = (input.profile, &input.options);
     let mut assumptions = vec![says::X_STEADY.plain(), says::X_LANES.plain()];
     if workload.mem_insts == 0.0 {
         return Ok((None, assumptions));
@@ -153,17 +153,21 @@ fn system(
         threads: warps,
         intensity: workload.total_insts / workload.mem_insts,
         supply: Supply::Memory(memory),
-        computation: Computation::Lanes(lanes(profile, options, reader)?),
+        computation: Computation::Lanes(lanes(input, reader)?),
     };
     Ok((Some(system), assumptions))
 }
 
 /// M, E and lambda.
-fn lanes(profile: &Profile, options: &Options, reader: &mut Reader<'_>) -> Result<Lanes, Refusal> {
-    let parallelism = match options.loads {
+fn lanes(input: &Input<'_>, reader: &mut Reader<'_>) -> Result<Lanes, Refusal> {
+    let Input { profile, options, knobs } = input;
+    let counted = match options.loads {
         LoadOrder::Reordered => profile.instruction_parallelism,
         LoadOrder::Program => profile.instruction_parallelism_program_order,
     };
+    // A value that the question gives stands in for a count that the profile does not hold.
+    let asked = || Some(knobs.apply(Knob::Parallelism.spec().name, f64::NAN)).filter(|value| value.is_finite());
+    let parallelism = counted.or_else(asked);
     let total = profile.instructions.total.max(1) as f64;
     let double_share = profile.instructions.of_class(OpClass::Fp64) as f64 / total;
     let latency = match options.reading {
@@ -313,7 +317,8 @@ fn terms(state: &State, requests: f64, cycles: f64, readings: &Readings) -> Vec<
     let system = &state.system;
     let reached = state.reached();
     let lanes = requests * system.intensity / system.computation.highest();
-    let (hit_rate, plateau) = (system.supply.memory().map_or(0.0, |memory| memory.hit_rate(reached.k)), state.landmarks.plateau);
+    let (hit_rate, plateau) =
+        (system.supply.memory().map_or(0.0, |memory| memory.hit_rate(reached.k)), state.landmarks.plateau);
     let memory = match &system.supply {
         Supply::Memory(_) => requests * (1.0 - hit_rate) / plateau,
         Supply::Measured(_) => requests / state.landmarks.highest(),
@@ -356,14 +361,12 @@ fn round_trip(state: &State) -> (f64, f64) {
 fn term(name: &'static str, resource: Resource, cycles: f64, readings: &Readings) -> Term {
     let belongs = |key: &Key| match resource {
         Resource::Compute => matches!(key, Key::LanesFp32 | Key::LanesFp64 | Key::LatencyFp32 | Key::SmCount),
-        Resource::DramBandwidth => matches!(
-            key,
-            Key::DramPeakBandwidth | Key::DramAchievedBandwidth | Key::XModelBandwidthFp64 | Key::SmCount
-        ),
-        _ => matches!(
-            key,
-            Key::DramLatency | Key::XModelDeltaFp32 | Key::XModelDeltaFp64 | Key::LatencyL1 | Key::L1Size
-        ),
+        Resource::DramBandwidth => {
+            matches!(key, Key::DramPeakBandwidth | Key::DramAchievedBandwidth | Key::XModelBandwidthFp64 | Key::SmCount)
+        }
+        _ => {
+            matches!(key, Key::DramLatency | Key::XModelDeltaFp32 | Key::XModelDeltaFp64 | Key::LatencyL1 | Key::L1Size)
+        }
     };
     let read = readings.parameters.iter().map(|read| read.key);
     Term { name, resource, cycles: Cycles(cycles), parameters: read.filter(belongs).collect(), parts: Vec::new() }
