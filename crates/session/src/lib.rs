@@ -33,6 +33,8 @@ pub use predict::{Analysis, Choice};
 pub use program::{KernelName, Program};
 pub use warplens_base::nearest;
 
+pub use warplens_model::x_model;
+
 /// The counts of a launch.
 pub mod profile {
     pub use warplens_isa::{OpClass, StateSpace};
