@@ -1,15 +1,15 @@
 //! Sections to text. A renderer knows no view.
 
 mod csv;
-mod html;
 mod markdown;
 mod number;
+pub mod page;
 mod text;
 
 pub use csv::csv;
-pub use html::html;
 pub use markdown::markdown;
 pub use number::show;
+pub use page::html;
 pub use text::{Style, text};
 
 #[cfg(test)]
