@@ -20,6 +20,7 @@ mod registers;
 mod source_names;
 pub mod stages;
 pub mod toolchain;
+pub mod tune;
 
 pub use error::{Error, ErrorKind, Findings, Result};
 pub use execution::{
@@ -37,6 +38,6 @@ pub mod profile {
     pub use warplens_isa::{OpClass, StateSpace};
     pub use warplens_stats::{
         BankRule, CoalescingRule, ConstantCounts, Counting, Coverage, Executed, InstructionCounts, LaunchShape,
-        LineCounts, MemoryCounts, Profile, RegistersBasis, SharedCounts,
+        LineCounts, MemoryCounts, Profile, RegistersBasis, Reuse, ReuseHistogram, SharedCounts,
     };
 }

@@ -59,7 +59,8 @@ pub fn sources(
     names.dedup();
     let counted = |name: &String| {
         let text = source_text(program, beside, name)?;
-        let of_file = |_, source: Option<&(String, u32)>| source.filter(|(file, _)| file == name).map(|&(_, line)| line);
+        let of_file =
+            |_, source: Option<&(String, u32)>| source.filter(|(file, _)| file == name).map(|&(_, line)| line);
         Some(CountedText { name: name.clone(), text, lines: sums(measurement, coalescing, bank, of_file) })
     };
     names.into_iter().filter_map(counted).collect()

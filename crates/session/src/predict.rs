@@ -173,7 +173,8 @@ fn rank(model: &str) -> usize {
     auto::PREFERENCE.iter().position(|preferred| *preferred == model).unwrap_or(auto::PREFERENCE.len())
 }
 
-fn on_gpu(profile: &Profile, machine: &Machine, choice: &Choice, options: Options) -> GpuAnalysis {
+/// Asks models about counts on one GPU.
+pub fn on_gpu(profile: &Profile, machine: &Machine, choice: &Choice, options: Options) -> GpuAnalysis {
     let all = auto::Answers::gather(&Input { profile, options, knobs: Knobs::NONE }, machine);
     let answer = |(model, result): &(&'static str, std::result::Result<Prediction, Refusal>)| Answer {
         model,

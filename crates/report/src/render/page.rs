@@ -46,12 +46,19 @@ impl Page {
             .iter()
             .map(|part| format!("<a href=\"#{}\">{}</a>\n", escaped(&part.id), escaped(&part.title)))
             .collect();
-        let lead =
-            if self.lead.is_empty() { String::new() } else { format!("<p class=\"lead\">{}</p>\n", escaped(&self.lead)) };
+        let lead = if self.lead.is_empty() {
+            String::new()
+        } else {
+            format!("<p class=\"lead\">{}</p>\n", escaped(&self.lead))
+        };
         let parts: String = self.parts.iter().map(part_html).collect();
         // Nothing in the document ends the element that holds it.
         let data = self.data.replace("</", "<\\/").replace("<!--", "<\\u0021--");
-        let data = if data.is_empty() { data } else { format!("<script id=\"data\" type=\"application/json\">\n{data}</script>\n") };
+        let data = if data.is_empty() {
+            data
+        } else {
+            format!("<script id=\"data\" type=\"application/json\">\n{data}</script>\n")
+        };
         format!(
             "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<title>{title}</title>\n\
              <meta name=\"viewport\" content=\"width=device-width\">\n<link rel=\"icon\" href=\"data:,\">\n\
@@ -71,7 +78,13 @@ pub fn html(title: &str, sections: &[Section]) -> String {
         sections: vec![Section { title: String::new(), ..section.clone() }],
         figures: Vec::new(),
     };
-    Page { title: title.to_owned(), lead: String::new(), parts: sections.iter().map(part).collect(), data: String::new() }.html()
+    Page {
+        title: title.to_owned(),
+        lead: String::new(),
+        parts: sections.iter().map(part).collect(),
+        data: String::new(),
+    }
+    .html()
 }
 
 fn part_html(part: &Part) -> String {
@@ -125,11 +138,8 @@ fn table_html(table: &Table) -> String {
     let is_numeric = |at: usize| {
         table.rows.iter().map(|row| &row[at]).find(|cell| **cell != Cell::Missing).is_some_and(Cell::is_numeric)
     };
-    let rows: String = table
-        .rows
-        .iter()
-        .map(|row| format!("<tr>{}</tr>\n", row.iter().map(cell_html).collect::<String>()))
-        .collect();
+    let rows: String =
+        table.rows.iter().map(|row| format!("<tr>{}</tr>\n", row.iter().map(cell_html).collect::<String>())).collect();
     format!("<table>\n<tr>{}</tr>\n{rows}</table>\n", headings(&table.columns, is_numeric))
 }
 
@@ -152,7 +162,8 @@ fn listing_html(listing: &Listing) -> String {
     let row = |line: &crate::ListedLine| {
         let class = if line.cells.is_empty() { " class=\"none\"" } else { "" };
         let heat = line.heat.clamp(0.0, 1.0) * STRONGEST;
-        let shade = if heat > 0.0 { format!(" style=\"background:rgba(var(--hot),{heat:.2})\"") } else { String::new() };
+        let shade =
+            if heat > 0.0 { format!(" style=\"background:rgba(var(--hot),{heat:.2})\"") } else { String::new() };
         let cells: String = match line.cells.as_slice() {
             [] => "<td></td>".repeat(listing.columns.len()),
             cells => cells.iter().map(cell_html).collect(),
@@ -205,11 +216,9 @@ fn plot_html(plot: &Plot) -> String {
 fn figure_html(figure: &Figure) -> String {
     let caption = escaped(&figure.caption);
     format!(
-        "<figure id=\"figure-{}\">\n{}\n<figcaption>{caption}</figcaption>\n<details><summary>Data of this picture</summary>\n\
-         <div class=\"scroll\">\n{}</div>\n</details>\n</figure>\n",
+        "<figure id=\"figure-{}\">\n{}\n<figcaption>{caption}</figcaption>\n</figure>\n",
         escaped(&figure.id),
         svg::figure(figure),
-        table_html(&svg::data(figure))
     )
 }
 

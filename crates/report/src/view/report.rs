@@ -98,10 +98,8 @@ fn gpus(launches: &[(Analysis, Extras)]) -> String {
 }
 
 fn reproduction(origin: &Origin) -> Part {
-    let mut fields = vec![
-        Field::new("warplens", Cell::text(&origin.version)),
-        Field::new("input", Cell::text(&origin.input)),
-    ];
+    let mut fields =
+        vec![Field::new("warplens", Cell::text(&origin.version)), Field::new("input", Cell::text(&origin.input))];
     fields.extend(origin.compiler.iter().map(|compiler| Field::new("compiler", Cell::text(compiler))));
     let sections = vec![
         Section::new("command", "Command").with(Block::Lines(origin.command.clone())),
