@@ -76,7 +76,7 @@ async function keyboard(tab, page) {
     }
     return false;
   };
-  check(page, await focus("details > summary"), "Tab does not reach the data of a picture");
+  check(page, await focus("figure details > summary"), "Tab does not reach the data of a picture");
   await tab.keyboard.press("Enter");
   check(page, (await tab.locator("details[open]").count()) === 1, "Enter does not show the data of a picture");
   check(page, await focus(".tools input"), "Tab does not reach the filter of the listing");
@@ -109,7 +109,10 @@ async function themes(tab, page, colorScheme) {
 async function narrow(tab, page) {
   await tab.setViewportSize({ width: 420, height: 900 });
   const wide = await tab.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
-  check(page, wide <= 0, `is ${wide} pixels wider than a narrow window`);
+  const widest = await tab.evaluate(() =>
+    [...document.querySelectorAll("main > *, section > *, nav > *")].filter((box) => box.getBoundingClientRect().right > innerWidth)
+      .map((box) => `${box.tagName.toLowerCase()}${box.className && "." + box.className}`).slice(0, 3).join(", "));
+  check(page, wide <= 0, `is ${wide} pixels wider than a narrow window: ${widest}`);
 }
 
 const browser = await chromium.launch({
@@ -122,12 +125,12 @@ try {
     for (const colorScheme of ["light", "dark"]) {
       const tab = await open(browser, page, colorScheme);
       await content(tab, page);
+      if (colorScheme === "light") await keyboard(tab, page);
       await themes(tab, page, colorScheme);
       if (screenshots) {
         mkdirSync(screenshots, { recursive: true });
         await tab.screenshot({ path: join(screenshots, `${basename(page, ".html")}-${colorScheme}.png`), fullPage: true });
       }
-      if (colorScheme === "light") await keyboard(tab, page);
       await narrow(tab, page);
       await tab.context().close();
     }

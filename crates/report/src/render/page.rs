@@ -35,6 +35,8 @@ pub struct Part {
     pub sections: Vec<Section>,
     /// Pictures after them.
     pub figures: Vec<Figure>,
+    /// Shows the titles of the sections only, until the reader opens one.
+    pub folded: bool,
 }
 
 impl Page {
@@ -77,6 +79,7 @@ pub fn html(title: &str, sections: &[Section]) -> String {
         title: section.title.clone(),
         sections: vec![Section { title: String::new(), ..section.clone() }],
         figures: Vec::new(),
+        folded: false,
     };
     Page {
         title: title.to_owned(),
@@ -89,7 +92,8 @@ pub fn html(title: &str, sections: &[Section]) -> String {
 
 fn part_html(part: &Part) -> String {
     let heading = if part.title.is_empty() { String::new() } else { format!("<h2>{}</h2>\n", escaped(&part.title)) };
-    let sections: String = part.sections.iter().map(section_html).collect();
+    let section = if part.folded { folded_html } else { section_html };
+    let sections: String = part.sections.iter().map(section).collect();
     let figures: String = part.figures.iter().map(figure_html).collect();
     let figures = if figures.is_empty() { figures } else { format!("<div class=\"figures\">\n{figures}</div>\n") };
     format!("<section id=\"{}\">\n{heading}{sections}{figures}</section>\n", escaped(&part.id))
@@ -100,6 +104,11 @@ fn section_html(section: &Section) -> String {
     let title = &section.title;
     let heading = if title.is_empty() { String::new() } else { format!("<h3>{}</h3>\n", escaped(title)) };
     format!("{heading}{blocks}")
+}
+
+fn folded_html(section: &Section) -> String {
+    let blocks: String = section.blocks.iter().map(block_html).collect();
+    format!("<details><summary>{}</summary>\n{blocks}</details>\n", escaped(&section.title))
 }
 
 fn block_html(block: &Block) -> String {
@@ -208,8 +217,8 @@ fn plot_html(plot: &Plot) -> String {
     let height = plot.bars.len() * ROW;
     let title = escaped(&plot.title);
     format!(
-        "<p>{title}</p>\n<svg class=\"bars\" width=\"660\" height=\"{height}\" role=\"img\" aria-label=\"{title}\">\n\
-         {bars}</svg>\n"
+        "<p>{title}</p>\n<div class=\"scroll\">\n<svg class=\"bars\" width=\"660\" height=\"{height}\" role=\"img\" aria-label=\"{title}\">\n\
+         {bars}</svg>\n</div>\n"
     )
 }
 

@@ -46,14 +46,14 @@ pub fn page(launches: &[(Analysis, Extras)], origin: &Origin) -> Page {
                 true => (format!("{id}-{number}"), format!("{title} of {kernel} (launch {number})")),
                 false => (id.to_owned(), title.to_owned()),
             };
-            Part { id, title, sections, figures }
+            Part { id, title, sections, figures, folded: false }
         };
         parts.push(part("answer", "Answer", predict::predictions(analysis, Detail::Screen, None), Vec::new()));
         if !extras.changes.is_empty() {
             parts.push(part("changes", "What to change", extras.changes.clone(), Vec::new()));
         }
         parts.push(part("pictures", "Pictures", Vec::new(), figures(extras, several.then_some(number))));
-        parts.push(part("models", "Models", models(analysis), Vec::new()));
+        parts.push(Part { folded: true, ..part("models", "Models", models(analysis), Vec::new()) });
         let mut counts = profile::summary(&analysis.measurement);
         counts.push(profile::lines(&analysis.measurement));
         parts.push(part("counts", "Counts", counts, Vec::new()));
@@ -108,5 +108,5 @@ fn reproduction(origin: &Origin) -> Part {
              this page as a JSON document.",
         ),
     ];
-    Part { id: "reproduce".into(), title: "Reproduce".into(), sections, figures: Vec::new() }
+    Part { id: "reproduce".into(), title: "Reproduce".into(), sections, figures: Vec::new(), folded: false }
 }
