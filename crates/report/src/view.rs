@@ -6,3 +6,4 @@ pub mod predict;
 pub mod profile;
 pub mod report;
 pub mod run;
+pub mod whatif;
