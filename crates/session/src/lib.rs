@@ -11,6 +11,7 @@ mod gate;
 mod host;
 mod input;
 pub mod launch;
+pub mod listing;
 pub mod machines;
 mod measure;
 pub mod predict;
