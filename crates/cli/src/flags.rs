@@ -6,13 +6,10 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use anyhow::Result;
 use warplens_session::launch::{Launch, parse_extents};
-use warplens_session::machines::Strictness;
-use warplens_session::predict::{CountBasis, Options};
 use warplens_session::toolchain::Search;
-use warplens_session::{Choice, DEFAULT_BUDGET, Error, ExecutionOptions, Extent, Input, Program};
+use warplens_session::{DEFAULT_BUDGET, Error, ExecutionOptions, Extent, Input, Program};
 
-use crate::command::profile::CountFlag;
-use crate::command::{compare, completions, dev, gpu, model, predict, profile, run, tune};
+use crate::command::{compare, completions, dev, gpu, model, predict, profile, report, run, tune, whatif};
 use crate::terminal::Terminal;
 
 /// Predict the run time of CUDA kernels on NVIDIA GPUs, and what bounds it, without a GPU.
@@ -32,6 +29,8 @@ const EXIT_CODES: &str = "Exit codes: 0 done; 1 bad input, or no model could ans
 pub(crate) enum Verb {
     /// Predict the run time of a kernel on GPUs, and what bounds it
     Predict(predict::PredictFlags),
+    /// Ask the models again under other circumstances, or price what costs time
+    Whatif(whatif::WhatIfFlags),
     /// Execute a kernel and show what it computed
     Run(run::RunFlags),
     /// Execute a kernel and show every count
@@ -40,6 +39,8 @@ pub(crate) enum Verb {
     Compare(compare::CompareFlags),
     /// Search for the fastest block size, grid, shared memory and macros
     Tune(tune::TuneFlags),
+    /// Write a page with the answer, pictures, counts and listing
+    Report(report::ReportFlags),
     /// Evaluate a model on given counts, without a kernel
     Model(model::ModelFlags),
     /// List the known GPUs, show one, or compare two
@@ -256,40 +257,6 @@ fn load(input: &Input, target: &str, search: &Search, terminal: &Terminal) -> Re
     }
     terminal.warnings(&program.warnings);
     Ok(program)
-}
-
-/// The GPUs and the models that are asked.
-#[derive(Args, Debug)]
-pub(crate) struct ModelFlags {
-    /// GPUs: identifiers, marketing names, sm_XX for all of a target, FILE.toml, ID@MHZ, all
-    #[arg(long, value_name = "LIST", default_value = "h200", help_heading = "Prediction")]
-    pub(crate) gpu: String,
-    /// Models, or `auto` for the preferred one that answers, or `all`
-    #[arg(long, value_name = "NAME|auto|all", default_value = "auto", help_heading = "Prediction")]
-    model: String,
-    /// Switch an option of the models on, such as as-printed
-    #[arg(long = "option", value_name = "NAME", help_heading = "Prediction")]
-    options: Vec<String>,
-    /// Refuse where a machine parameter would have to be derived
-    #[arg(long, help_heading = "Prediction")]
-    strict: bool,
-    /// Which instructions count
-    #[arg(long, value_enum, default_value_t = CountFlag::Ptx, help_heading = "Prediction")]
-    count: CountFlag,
-}
-
-impl ModelFlags {
-    /// The models and their options.
-    pub(crate) fn choice(&self) -> Result<(Choice, Options)> {
-        let choice = Choice::parse(&self.model)?;
-        let counts = match self.count {
-            CountFlag::Ptx => CountBasis::AsWritten,
-            CountFlag::Machine => CountBasis::Machine,
-        };
-        let strictness = if self.strict { Strictness::Strict } else { Strictness::AllowInferred };
-        let options = warplens_session::predict::options(&choice, &self.options, counts, strictness)?;
-        Ok((choice, options))
-    }
 }
 
 /// How the kernel is executed.

@@ -29,12 +29,13 @@ mod options;
 mod prediction;
 pub mod residency;
 pub mod roofline;
+pub mod scenario;
 pub mod workload;
 pub mod x_model;
 
 pub use assumption::{ASSUMPTIONS, Assumption, AssumptionSpec};
 pub use auto::{Band, band};
-pub use given::{BadInput, Given, InputField, Origin, check_given};
+pub use given::{BadInput, Given, InputField, Origin, check_given, point_name};
 pub use knob::{Change, KnobSpec, Knobs};
 pub use model::{Input, MODELS, Model, Needs, find};
 pub use options::{

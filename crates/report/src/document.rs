@@ -7,5 +7,6 @@ pub mod predict;
 pub mod profile;
 pub mod run;
 pub mod tune;
+pub mod whatif;
 
 pub use json::number;

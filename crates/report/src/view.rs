@@ -2,7 +2,10 @@
 
 pub mod compare;
 pub mod gpu;
+pub mod listing;
 pub mod predict;
 pub mod profile;
+pub mod report;
 pub mod run;
 pub mod tune;
+pub mod whatif;

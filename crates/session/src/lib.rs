@@ -12,6 +12,7 @@ mod gate;
 mod host;
 mod input;
 pub mod launch;
+pub mod listing;
 pub mod machines;
 mod measure;
 pub mod predict;
@@ -21,6 +22,7 @@ mod source_names;
 pub mod stages;
 pub mod toolchain;
 pub mod tune;
+pub mod whatif;
 
 pub use error::{Error, ErrorKind, Findings, Result};
 pub use execution::{
@@ -33,11 +35,14 @@ pub use predict::{Analysis, Choice};
 pub use program::{KernelName, Program};
 pub use warplens_base::nearest;
 
+pub use warplens_model::x_model;
+
 /// The counts of a launch.
 pub mod profile {
     pub use warplens_isa::{OpClass, StateSpace};
     pub use warplens_stats::{
-        BankRule, CoalescingRule, ConstantCounts, Counting, Coverage, Executed, InstructionCounts, LaunchShape,
-        LineCounts, MemoryCounts, Profile, RegistersBasis, Reuse, ReuseHistogram, SharedCounts,
+        BankRule, CoalescingRule, ConstantCounts, CostKind, Counting, Coverage, Executed, InstructionCounts,
+        LaunchShape, LineCounts, MemoryCounts, NumberKind, Period, PeriodStream, Periods, Profile, RegistersBasis,
+        Reuse, ReuseHistogram, SharedCounts, StreamPart,
     };
 }

@@ -12,9 +12,9 @@ use warplens_session::profile::Counting;
 use warplens_session::toolchain::Search;
 use warplens_session::{Error, Input, Measurement};
 
-use super::predict::target;
 use super::{Document, Outcome, picture};
-use crate::flags::{ArgumentFlags, ExecutionFlags, ExtentFlags, ModelFlags, OutputFlags};
+use crate::ask::{ModelFlags, target};
+use crate::flags::{ArgumentFlags, ExecutionFlags, ExtentFlags, OutputFlags};
 use crate::terminal::Terminal;
 
 #[derive(Args, Debug)]

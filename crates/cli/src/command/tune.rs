@@ -12,9 +12,9 @@ use warplens_session::tune::{self, GivenShape, LaunchTemplate, Request, Space, S
 use warplens_session::{Error, Input};
 
 use super::compare::parse_percent;
-use super::predict::target;
 use super::{Document, Outcome, picture};
-use crate::flags::{ArgumentFlags, DEFAULT_TARGET, ExecutionFlags, ExtentFlags, ModelFlags, OutputFlags};
+use crate::ask::{ModelFlags, target};
+use crate::flags::{ArgumentFlags, DEFAULT_TARGET, ExecutionFlags, ExtentFlags, OutputFlags};
 use crate::terminal::Terminal;
 
 #[derive(Args, Debug)]

@@ -28,6 +28,9 @@ const STARTS_LOOKED_AT: usize = 4096;
 /// kernel can see its size.
 type CountsKey = (usize, Extents, Extents, Vec<String>, Option<u64>);
 
+/// A program and the texts of its arguments.
+type PlanKey = (usize, Vec<String>);
+
 /// A point that can be launched.
 struct Job {
     /// Position in the batch.
@@ -52,7 +55,7 @@ pub(super) struct Tuner<'r> {
     execution: ExecutionOptions,
     sources: Sources<'r>,
     /// Bound arguments by program and their texts.
-    plans: Mutex<BTreeMap<(usize, Vec<String>), Arc<Plan>>>,
+    plans: Mutex<BTreeMap<PlanKey, Arc<Plan>>>,
     /// Kept where points may differ by shared memory alone.
     emulated: BTreeMap<CountsKey, Arc<Emulated>>,
     reference: Option<Outputs>,

@@ -526,6 +526,9 @@ fn split_list(text: &str) -> Vec<&str> {
     parts
 }
 
+/// The number that comes after another.
+type Step = Box<dyn Fn(u64) -> Option<u64>>;
+
 /// The numbers of `A..B`, `A..B:STEP` or `A..B*FACTOR`, both ends included; `None` where there is no range.
 fn range(item: &Text, lets: &[(String, f64)]) -> Result<Option<Vec<u64>>> {
     let Some((low, rest)) = item.text.split_once("..") else { return Ok(None) };
@@ -538,7 +541,7 @@ fn range(item: &Text, lets: &[(String, f64)]) -> Result<Option<Vec<u64>>> {
         let formula = Formula::read(&Text::new(item.place.clone(), text.trim()), &known)?;
         formula.whole("a range's end", 1 << 53, lets).map_err(|reason| wrong(&reason))
     };
-    let (high, next): (&str, Box<dyn Fn(u64) -> Option<u64>>) = match (rest.split_once(':'), rest.split_once('*')) {
+    let (high, next): (&str, Step) = match (rest.split_once(':'), rest.split_once('*')) {
         (Some((high, step)), _) => match number(step)? {
             0 => return Err(wrong("the step is 0")),
             step => (high, Box::new(move |value: u64| value.checked_add(step))),
