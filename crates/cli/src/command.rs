@@ -5,6 +5,7 @@ pub(crate) mod dev;
 pub(crate) mod gpu;
 pub(crate) mod man;
 pub(crate) mod model;
+pub(crate) mod plot;
 pub(crate) mod predict;
 pub(crate) mod profile;
 pub(crate) mod run;
@@ -34,6 +35,7 @@ pub(crate) fn run(cli: Cli, terminal: &Terminal) -> Result<Outcome> {
         Verb::Model(flags) => model::run(&flags, terminal),
         Verb::Run(flags) => run::run(&flags, threads, terminal),
         Verb::Profile(flags) => profile::run(&flags, threads, terminal),
+        Verb::Plot(flags) => plot::run(&flags, threads, terminal),
         Verb::Gpu(flags) => gpu::run(&flags, terminal),
         Verb::Dev(flags) => dev::run(&flags, terminal),
         Verb::Completions(flags) => completions::run(&flags, terminal),

@@ -9,7 +9,7 @@ use warplens_session::launch::{Launch, parse_extents};
 use warplens_session::toolchain::Search;
 use warplens_session::{DEFAULT_BUDGET, Error, ExecutionOptions, Extent, Input, Program};
 
-use crate::command::{completions, dev, gpu, model, predict, profile, run};
+use crate::command::{completions, dev, gpu, model, plot, predict, profile, run};
 use crate::terminal::Terminal;
 
 /// Predict the run time of CUDA kernels on NVIDIA GPUs, and what bounds it, without a GPU.
@@ -33,6 +33,8 @@ pub(crate) enum Verb {
     Run(run::RunFlags),
     /// Execute a kernel and show every count
     Profile(profile::ProfileFlags),
+    /// Draw a picture: roofline, occupancy, timeline of warps and others
+    Plot(plot::PlotFlags),
     /// Evaluate a model on given counts, without a kernel
     Model(model::ModelFlags),
     /// List the known GPUs, show one, or compare two

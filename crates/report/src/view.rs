@@ -1,5 +1,6 @@
 //! Results to sections. A view neither prints nor computes.
 
+pub mod figure;
 pub mod gpu;
 pub mod predict;
 pub mod profile;

@@ -13,6 +13,7 @@ mod input;
 pub mod launch;
 pub mod machines;
 mod measure;
+pub mod plot;
 pub mod predict;
 mod program;
 mod registers;

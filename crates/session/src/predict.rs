@@ -222,18 +222,28 @@ fn speed_of_light(prediction: &Prediction, bound: &Prediction) -> Option<SpeedOf
 }
 
 fn occupancy(profile: &Profile, machine: &Machine, options: Options) -> Option<Occupancy> {
+    let (limits, demand, limit) = residency(profile, machine, options).ok()?;
+    Some(limits.occupancy(&demand, limit, Carveout::Default))
+}
+
+/// What the SMs of a GPU hold and what a CTA of a launch asks for; else the reason why that is not known.
+pub(crate) fn residency(
+    profile: &Profile,
+    machine: &Machine,
+    options: Options,
+) -> std::result::Result<(SmLimits, CtaDemand, SharedLimit), String> {
     let mut reader = warplens_machine::Reader::new(machine, options.strictness);
-    let limits = SmLimits::read(&mut reader).ok()?;
-    let shared = u32::try_from(profile.launch.shared_bytes).ok()?;
+    let limits = SmLimits::read(&mut reader).map_err(|missing| missing.to_string())?;
+    let shared = u32::try_from(profile.launch.shared_bytes).map_err(|error| error.to_string())?;
     let demand = CtaDemand {
-        threads: u32::try_from(profile.launch.n_threads()).ok()?,
+        threads: u32::try_from(profile.launch.n_threads()).map_err(|error| error.to_string())?,
         registers: profile.launch.registers,
         static_shared: shared,
         dynamic_shared: 0,
         barriers: 1,
     };
     let limit = if shared > limits.max_shared_per_cta { SharedLimit::OptIn } else { SharedLimit::Default };
-    Some(limits.occupancy(&demand, limit, Carveout::Default))
+    Ok((limits, demand, limit))
 }
 
 /// The manual's page on models.

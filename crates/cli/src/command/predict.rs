@@ -112,7 +112,7 @@ fn short(value: f64) -> String {
 }
 
 /// The target for CUDA C++: what the oldest of the GPUs runs, as far back as current compilers go.
-fn target(machines: &[Machine]) -> Option<String> {
+pub(crate) fn target(machines: &[Machine]) -> Option<String> {
     const OLDEST: machines::ComputeCapability = machines::ComputeCapability::new(7, 5);
     machines.iter().map(|machine| machine.cc).min().map(|cc| cc.max(OLDEST).target())
 }
