@@ -8,3 +8,4 @@ pub mod occupancy;
 pub mod roofline;
 pub mod terms;
 pub mod timeline;
+pub mod x_graph;

@@ -8,14 +8,14 @@ use clap::{Args, Subcommand, ValueEnum};
 use warplens_report::{Figure, document, render, view};
 use warplens_session::machines::{self, Machine, Strictness};
 use warplens_session::plot;
+use warplens_session::plot::x_graph::Variation;
 use warplens_session::predict::{self, CountBasis, Options};
-use warplens_session::profile::Counting;
-use warplens_session::toolchain::Search;
-use warplens_session::{Analysis, Choice, Error, Input};
+use warplens_session::whatif::Scenario;
+use warplens_session::{Analysis, Choice, Error, Input, Measurement};
 
 use super::Outcome;
-use super::predict::target;
-use crate::flags::{ExecutionFlags, ExtentFlags, LaunchFlags, parse_output};
+use crate::ask::AskFlags;
+use crate::flags::{ExecutionFlags, parse_output};
 use crate::terminal::Terminal;
 
 #[derive(Args, Debug)]
@@ -34,6 +34,12 @@ enum Kind {
     Cpi(KernelFlags),
     /// When the warps of an SM compute and when they wait for memory
     Timeline(KernelFlags),
+    /// Demand and supply of memory with every state, before and after a change
+    XGraph(XGraphFlags),
+    /// What memory supplies for several values of one quantity of the X-model
+    FFamily(FamilyFlags),
+    /// What a GPU supplies and computes with so many warps, before any workload
+    Architecture(ArchitectureFlags),
     /// Predictions against measured times
     Accuracy(AccuracyFlags),
 }
@@ -42,16 +48,50 @@ enum Kind {
 #[derive(Args, Debug)]
 struct KernelFlags {
     #[command(flatten)]
-    launch: LaunchFlags,
-    /// GPUs: identifiers, marketing names, sm_XX for all of a target, FILE.toml, ID@MHZ, all
+    ask: AskFlags,
+    #[command(flatten)]
+    output: PictureFlags,
+}
+
+/// A kernel on GPUs, and a question.
+#[derive(Args, Debug)]
+struct XGraphFlags {
+    #[command(flatten)]
+    ask: AskFlags,
+    /// Draw before and after: give a parameter another value, or a factor, such as x-model.n=24 or dram.bandwidth=2x
+    #[arg(long = "set", value_name = "NAME=VALUE|FACTORx", help_heading = "What if")]
+    settings: Vec<String>,
+    /// Draw before and after: suppose that an effect costs nothing, such as uncoalesced
+    #[arg(long, value_name = "EFFECT", help_heading = "What if")]
+    without: Vec<String>,
+    #[command(flatten)]
+    output: PictureFlags,
+}
+
+/// A kernel on GPUs, and what varies.
+#[derive(Args, Debug)]
+struct FamilyFlags {
+    #[command(flatten)]
+    ask: AskFlags,
+    /// A quantity of the X-model and its values, such as x-model.R=0.5x,1x,2x; the size of the cache unless given
+    #[arg(long, value_name = "NAME=VALUE,...", help_heading = "What if")]
+    vary: Option<String>,
+    #[command(flatten)]
+    output: PictureFlags,
+}
+
+/// GPUs by themselves.
+#[derive(Args, Debug)]
+struct ArchitectureFlags {
+    /// GPUs: identifiers, marketing names, sm_XX for all of a target, FILE.toml, ID@MHZ
     #[arg(long, value_name = "LIST", default_value = "h200", help_heading = "Prediction")]
     gpu: String,
-    #[command(flatten)]
-    model: ModelFlags,
-    #[command(flatten)]
-    execution: ExecutionFlags,
-    #[command(flatten)]
-    extent: ExtentFlags,
+    /// Draw g(x) for E from 1 to this
+    #[arg(long, value_name = "E", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=16), help_heading = "Prediction")]
+    parallelism: u32,
+    /// Refuse where a machine parameter would have to be derived
+    #[arg(long, help_heading = "Prediction")]
+    strict: bool,
     #[command(flatten)]
     output: PictureFlags,
 }
@@ -123,44 +163,71 @@ pub(crate) fn run(flags: &PlotFlags, threads: Option<u32>, terminal: &Terminal) 
             draw(flags, "all", threads, terminal, |analyses, _| Ok(view::figure::cpi(&plot::terms::times(analyses)?)))
         }
         Kind::Timeline(flags) => draw(flags, "analyzer,hong-kim", threads, terminal, timeline),
+        Kind::XGraph(flags) => x_graph(flags, threads, terminal),
+        Kind::FFamily(flags) => f_family(flags, threads, terminal),
+        Kind::Architecture(flags) => architecture(flags, terminal),
         Kind::Accuracy(flags) => accuracy(flags, threads, terminal),
     }
 }
 
-/// Measures, predicts and draws.
+/// Measures, predicts and draws. `suitable` models answer unless others are asked.
 fn draw(
     flags: &KernelFlags,
-    preferred: &str,
+    suitable: &str,
     threads: Option<u32>,
     terminal: &Terminal,
     figure: impl Fn(&[Analysis], Options) -> warplens_session::Result<Figure>,
 ) -> Result<Outcome> {
-    // What was asked for is checked before anything takes time.
     let format = flags.output.format()?;
-    let machines = machines::select(&flags.gpu)?;
-    let (choice, options) = flags.model.choice(preferred)?;
-    let analyses = analyses(flags, &machines, &choice, options, threads, terminal)?;
-    write(&figure(&analyses, options)?, format, &flags.output, terminal)
+    let question = flags.ask.question(threads)?;
+    let choice = if question.choice == Choice::Auto { Choice::parse(suitable)? } else { question.choice.clone() };
+    let measurements = flags.ask.measure(&question, terminal)?.measurements;
+    let predict = |measurement| predict::predict(measurement, &question.machines, &choice, question.options);
+    let analyses: Vec<Analysis> = measurements.into_iter().map(predict).collect();
+    write(&figure(&analyses, question.options)?, format, &flags.output, terminal)
 }
 
-fn analyses(
-    flags: &KernelFlags,
-    machines: &[Machine],
-    choice: &Choice,
-    options: Options,
-    threads: Option<u32>,
-    terminal: &Terminal,
-) -> Result<Vec<Analysis>> {
-    let mut execution = flags.execution.options(threads)?;
-    execution.extent = flags.extent.extent()?;
-    let program = flags.launch.program(target(machines).as_deref(), terminal)?;
-    let launches = flags.launch.launches()?;
-    let search = Search::from_environment();
-    let measurements = terminal.with_progress(|progress| {
-        warplens_session::measure(&program, &launches, execution, Counting::Ptx, &search, progress)
-    })?;
-    let predict = |measurement| predict::predict(measurement, machines, choice, options);
-    Ok(measurements.into_iter().map(predict).collect())
+fn x_graph(flags: &XGraphFlags, threads: Option<u32>, terminal: &Terminal) -> Result<Outcome> {
+    let format = flags.output.format()?;
+    let scenario = Scenario::parse(&flags.settings, &flags.without)?;
+    let (measurement, machine, options) = one_kernel(&flags.ask, threads, terminal)?;
+    let graph = plot::x_graph::x_graph(measurement, &machine, options, &scenario)?;
+    write(&view::figure::x_graph(&graph), format, &flags.output, terminal)
+}
+
+fn f_family(flags: &FamilyFlags, threads: Option<u32>, terminal: &Terminal) -> Result<Outcome> {
+    let format = flags.output.format()?;
+    let variation = flags.vary.as_deref().map(Variation::parse).transpose()?.unwrap_or_else(Variation::of_cache);
+    let (measurement, machine, options) = one_kernel(&flags.ask, threads, terminal)?;
+    let curves = plot::x_graph::family(measurement, &machine, options, &variation)?;
+    write(&view::figure::f_family(&curves), format, &flags.output, terminal)
+}
+
+fn architecture(flags: &ArchitectureFlags, terminal: &Terminal) -> Result<Outcome> {
+    let format = flags.output.format()?;
+    let machines = machines::select(&flags.gpu)?;
+    let strictness = if flags.strict { Strictness::Strict } else { Strictness::AllowInferred };
+    let graph = |machine: &Machine| plot::x_graph::architecture(machine, flags.parallelism, strictness);
+    let graphs: Vec<_> = machines.iter().map(graph).collect::<warplens_session::Result<_>>()?;
+    write(&view::figure::architecture(&graphs), format, &flags.output, terminal)
+}
+
+/// The one launch and the one GPU that a picture shows.
+fn one_kernel(ask: &AskFlags, threads: Option<u32>, terminal: &Terminal) -> Result<(Measurement, Machine, Options)> {
+    let question = ask.question(threads)?;
+    let [machine] = question.machines.as_slice() else {
+        return Err(Error::usage(format!("this picture shows one GPU, not {}", question.machines.len())).into());
+    };
+    let mut measurements = ask.measure(&question, terminal)?.measurements;
+    match (measurements.pop(), measurements.len()) {
+        (Some(measurement), 0) => Ok((measurement, machine.clone(), question.options)),
+        (_, others) => Err(one_launch(others + 1).into()),
+    }
+}
+
+fn one_launch(n: usize) -> Error {
+    let error = Error::usage(format!("this picture shows one launch, not {n}"));
+    error.with_help("-k NAME picks a kernel of a launch file")
 }
 
 fn occupancy(analyses: &[Analysis], options: Options) -> warplens_session::Result<Figure> {
@@ -173,10 +240,7 @@ fn occupancy(analyses: &[Analysis], options: Options) -> warplens_session::Resul
 }
 
 fn timeline(analyses: &[Analysis], _: Options) -> warplens_session::Result<Figure> {
-    let [analysis] = analyses else {
-        let error = Error::usage(format!("a timeline shows one launch, not {}", analyses.len()));
-        return Err(error.with_help("-k NAME picks a kernel of a launch file"));
-    };
+    let [analysis] = analyses else { return Err(one_launch(analyses.len())) };
     Ok(view::figure::timeline(&plot::timeline::timeline(analysis)?))
 }
 

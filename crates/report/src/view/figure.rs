@@ -5,12 +5,14 @@ mod cpi;
 mod occupancy;
 mod roofline;
 mod timeline;
+mod x_graph;
 
 pub use accuracy::accuracy;
 pub use cpi::cpi;
 pub use occupancy::occupancy;
 pub use roofline::roofline;
 pub use timeline::timeline;
+pub use x_graph::{architecture, f_family, x_graph};
 
 use crate::figure::{Data, Figure, Scale};
 use crate::section::{Block, Cell, Section, Table, Unit};
@@ -30,6 +32,12 @@ pub const FIGURES: &[FigureKind] = &[
     FigureKind { name: "occupancy", about: "occupancy against block size, registers and shared memory" },
     FigureKind { name: "cpi", about: "time and cycles per instruction by model, with the terms of the time" },
     FigureKind { name: "timeline", about: "when the warps of an SM compute and when they wait for memory" },
+    FigureKind { name: "x-graph", about: "demand and supply of memory with every state, before and after a change" },
+    FigureKind { name: "f-family", about: "what memory supplies for several values of one quantity of the X-model" },
+    FigureKind {
+        name: "architecture",
+        about: "what a GPU supplies and computes with so many warps, before any workload",
+    },
     FigureKind { name: "accuracy", about: "predictions against measured times" },
 ];
 

@@ -280,8 +280,11 @@ fn region_name(scene: &mut Scene, area: &Rect, label: &str, labels: &mut Labels)
     } else if area.width >= SMALL + 2.0 && area.height > 40.0 {
         let text = font::shortened(label, SMALL, area.height - 8.0);
         let length = font::width(&text, SMALL);
-        scene.text_upwards((center + SMALL * 0.35, area.y + 5.0), text, SMALL, Anchor::End, Ink::Muted);
-        labels.avoid(Rect::new(center - SMALL / 2.0, area.y, SMALL, length + 8.0));
+        let tops = [area.y + 5.0, area.bottom() - 5.0 - length, area.center().1 - length / 2.0];
+        let places = tops.map(|top| Rect::new(center - SMALL / 2.0, top, SMALL, length));
+        let place = labels.best(&places);
+        scene.text_upwards((center + SMALL * 0.35, place.y), text, SMALL, Anchor::End, Ink::Muted);
+        labels.avoid(place);
     }
 }
 

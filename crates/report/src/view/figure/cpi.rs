@@ -29,7 +29,7 @@ pub fn cpi(times: &Times) -> Figure {
     let values = times.bars.iter().map(|bar| Some(bar.cpi)).collect();
     let cpi = Panel::new(axis(), Axis::new("cycles per warp instruction of an SM", "cycles"))
         .titled("Cycles per instruction")
-        .series(Series::bars("", values, 0).colored(6).hatched(Hatch::Plain));
+        .series(Series::bars("", values, 0).colored(5).hatched(Hatch::Plain));
     let kernels = one_or_many(times.bars.iter().map(|bar| bar.kernel.as_str()).collect(), "launches");
     let gpus = one_or_many(times.bars.iter().map(|bar| bar.gpu.as_str()).collect(), "GPUs");
     let refused = match times.refused.as_slice() {
