@@ -54,7 +54,7 @@ pub(crate) struct Question {
 /// A measured input.
 #[derive(Debug)]
 pub(crate) struct Measured {
-    program: Program,
+    pub(crate) program: Program,
     pub(crate) launches: Vec<Launch>,
     pub(crate) measurements: Vec<Measurement>,
 }

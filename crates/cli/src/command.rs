@@ -8,6 +8,7 @@ pub(crate) mod model;
 pub(crate) mod plot;
 pub(crate) mod predict;
 pub(crate) mod profile;
+pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod whatif;
 
@@ -38,6 +39,7 @@ pub(crate) fn run(cli: Cli, terminal: &Terminal) -> Result<Outcome> {
         Verb::Run(flags) => run::run(&flags, threads, terminal),
         Verb::Profile(flags) => profile::run(&flags, threads, terminal),
         Verb::Plot(flags) => plot::run(&flags, threads, terminal),
+        Verb::Report(flags) => report::run(&flags, threads, terminal),
         Verb::Gpu(flags) => gpu::run(&flags, terminal),
         Verb::Dev(flags) => dev::run(&flags, terminal),
         Verb::Completions(flags) => completions::run(&flags, terminal),

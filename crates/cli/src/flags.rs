@@ -9,7 +9,7 @@ use warplens_session::launch::{Launch, parse_extents};
 use warplens_session::toolchain::Search;
 use warplens_session::{DEFAULT_BUDGET, Error, ExecutionOptions, Extent, Input, Program};
 
-use crate::command::{completions, dev, gpu, model, plot, predict, profile, run, whatif};
+use crate::command::{completions, dev, gpu, model, plot, predict, profile, report, run, whatif};
 use crate::terminal::Terminal;
 
 /// Predict the run time of CUDA kernels on NVIDIA GPUs, and what bounds it, without a GPU.
@@ -37,6 +37,8 @@ pub(crate) enum Verb {
     Profile(profile::ProfileFlags),
     /// Draw a picture: roofline, occupancy, timeline of warps and others
     Plot(plot::PlotFlags),
+    /// Write a page with the answer, pictures, counts and listing
+    Report(report::ReportFlags),
     /// Evaluate a model on given counts, without a kernel
     Model(model::ModelFlags),
     /// List the known GPUs, show one, or compare two

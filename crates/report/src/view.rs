@@ -2,7 +2,9 @@
 
 pub mod figure;
 pub mod gpu;
+pub mod listing;
 pub mod predict;
 pub mod profile;
+pub mod report;
 pub mod run;
 pub mod whatif;

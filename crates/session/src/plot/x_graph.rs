@@ -13,6 +13,8 @@ use warplens_base::nearest;
 
 /// Room above the highest place of the curves.
 const HEADROOM: f64 = 1.15;
+/// The axis ends at this many times the highest supply, though demand may be higher.
+const MOST_OF_SUPPLY: f64 = 2.0;
 const GIGA: f64 = 1e9;
 
 /// One workload on one machine, as it is and as a question would have it.
@@ -53,8 +55,11 @@ pub fn x_graph(measurement: Measurement, machine: &Machine, options: Options, sc
         (Ok(_), None) => None,
     };
     let graphs = || std::iter::once(&before).chain(&after);
-    let places = graphs().flat_map(|graph| graph.supply.iter().chain(&graph.demand)).map(|sample| sample.value);
-    let top = HEADROOM * places.fold(0.0, f64::max);
+    let highest =
+        |curve: fn(&Graph) -> &Vec<Sample>| graphs().flat_map(curve).map(|sample| sample.value).fold(0.0, f64::max);
+    // Where demand is many times the supply, the axis shows the supply and where demand comes down to it.
+    let supply = highest(|graph| &graph.supply);
+    let top = HEADROOM * highest(|graph| &graph.demand).max(supply).min(MOST_OF_SUPPLY * supply);
     let intensity = before.state.system.intensity;
     let computation_top = graphs().all(|graph| graph.state.system.intensity == intensity).then_some(intensity * top);
     let question = scenario.texts.join(", ");
@@ -146,6 +151,8 @@ pub fn family(measurement: Measurement, machine: &Machine, options: Options, var
 pub struct Architecture {
     /// Identifier of the GPU.
     pub gpu: String,
+    /// Warps that an SM holds at most.
+    pub threads: f64,
     /// f(k) by width, in GB/s of the whole GPU, and where it reaches its ceiling.
     pub supply: Vec<ArchitectureSupply>,
     /// g(x) by E, in warp instructions per cycle and SM.
@@ -191,5 +198,10 @@ pub fn architecture(machine: &Machine, most: u32, strictness: Strictness) -> Res
         points: computation.curve.iter().map(|sample| (sample.at, sample.value)).collect(),
         pi: computation.pi,
     });
-    Ok(Architecture { gpu: machine.id.clone(), supply: supply.collect(), computation: computation.collect() })
+    Ok(Architecture {
+        gpu: machine.id.clone(),
+        threads: graph.threads,
+        supply: supply.collect(),
+        computation: computation.collect(),
+    })
 }

@@ -29,10 +29,10 @@ pub fn x_graph(graph: &XGraph) -> Figure {
         panel = curves(panel, after, " after", Dash::Dotted, Dash::DashDotted);
     }
     panel = marks(panel, before);
-    panel = panel.series(states(before, "intersections", Marker::Circle));
+    panel = panel.series(states(before, "intersections", "reached", Marker::Circle));
     if let Some(after) = &graph.after {
         let (old, new) = (before.state.reached(), after.state.reached());
-        panel = panel.series(states(after, "intersections after", Marker::Square)).mark(Mark::arrow(
+        panel = panel.series(states(after, "intersections after", "reached after", Marker::Square)).mark(Mark::arrow(
             (old.k, old.memory_throughput),
             (new.k, new.memory_throughput),
             "",
@@ -92,12 +92,12 @@ const fn bound(bound: Bound) -> &'static str {
 }
 
 /// Every intersection; hollow where the machine does not stay.
-fn states(graph: &Graph, name: &str, marker: Marker) -> Series {
+fn states(graph: &Graph, name: &str, reached: &'static str, marker: Marker) -> Series {
     let state = &graph.state;
     let several = state.intersections.len() > 1;
     let point = |(number, intersection): (usize, &warplens_session::x_model::Intersection)| {
         let label = match intersection.stability {
-            _ if number == 0 => "reached",
+            _ if number == 0 => reached,
             Stability::Stable if several && number + 1 == state.intersections.len() => "stable, reached from memory",
             stability => stability.name(),
         };
@@ -164,29 +164,42 @@ pub fn architecture(machines: &[Architecture]) -> Figure {
     let panels: Vec<Panel> = machines.iter().map(|machine| of_machine(machine, machines.len() > 1)).collect();
     let gpus: Vec<&str> = machines.iter().map(|machine| machine.gpu.as_str()).collect();
     let columns = if panels.len() > 1 { 2 } else { 1 };
-    Figure::of_panels("architecture", format!("Architecture of {}", gpus.join(", ")), panels, columns).caption(
+    let number = |value: f64| show(&Cell::Number(value, Unit::One));
+    let transitions = |machine: &Architecture| {
+        let delta =
+            machine.supply.iter().map(|supply| format!("{} ({} B)", number(supply.delta), supply.width.bytes()));
+        let pi = machine.computation.iter().map(|g| format!("{} (E {})", number(g.pi), g.parallelism));
+        let (delta, pi) = (delta.collect::<Vec<_>>().join(", "), pi.collect::<Vec<_>>().join(", "));
+        format!(" {}: δ {delta}; π {pi}; {} warps at most.", machine.gpu, number(machine.threads))
+    };
+    Figure::of_panels("architecture", format!("Architecture of {}", gpus.join(", ")), panels, columns).caption(format!(
         "Before any workload: f(k) with k warps that wait for memory, g(x) with x warps that compute and E independent \
-         instructions each. δ and π are where they reach their ceilings.",
-    )
+         instructions each. δ and π are the warps with which they reach their ceilings.{}",
+        machines.iter().map(transitions).collect::<String>()
+    ))
 }
 
 fn of_machine(machine: &Architecture, titled: bool) -> Panel {
-    let mut panel = Panel::new(Axis::new("k or x", "warps per SM"), Axis::new("f(k), memory", "GB/s"))
-        .right(Axis::new("g(x), computation", "warp instructions/cycle per SM"));
+    let mut panel = Panel::new(Axis::new("k or x", "warps per SM"), Axis::new("f(k)", "GB/s"))
+        .right(Axis::new("g(x)", "warp instructions/cycle per SM"));
     if titled {
         panel = panel.titled(machine.gpu.clone());
     }
     for (number, supply) in machine.supply.iter().enumerate() {
         let name = format!("f(k), {} bytes per thread", supply.width.bytes());
         panel = panel.series(Series::line(name, supply.points.clone()).colored(number).dashed(Dash::Solid));
-        panel = panel.mark(Mark::vertical(supply.delta, format!("δ ({} B)", supply.width.bytes())));
+        if supply.delta <= machine.threads {
+            panel = panel.mark(Mark::vertical(supply.delta, format!("δ ({} B)", supply.width.bytes())));
+        }
     }
     let dashes = [Dash::Dashed, Dash::Dotted, Dash::DashDotted, Dash::LongDashed];
     for (number, computation) in machine.computation.iter().enumerate() {
         let name = format!("g(x), E = {}", computation.parallelism);
         let series = Series::line(name, computation.points.clone()).colored(machine.supply.len() + number);
         panel = panel.series(series.dashed(dashes[number % dashes.len()]).on_right());
-        panel = panel.mark(Mark::vertical(computation.pi, format!("π (E {})", computation.parallelism)));
+        if computation.pi <= machine.threads {
+            panel = panel.mark(Mark::vertical(computation.pi, format!("π (E {})", computation.parallelism)));
+        }
     }
     panel
 }
