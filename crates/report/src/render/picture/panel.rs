@@ -96,7 +96,7 @@ pub(super) fn draw(scene: &mut Scene, panel: &Panel, plot: Rect, margins: &Margi
     }
     let named = regions(scene, panel, &frame);
     axes(scene, panel, &frame, margins);
-    helping_lines(scene, panel, &frame, margins, &mut labels);
+    helping_lines(scene, panel, &frame, &mut labels);
     series::draw(scene, panel, &frame, number, styles, &mut labels);
     named.iter().for_each(|(area, label)| region_name(scene, area, label, &mut labels));
     notes(scene, panel, &frame, &mut labels);
@@ -291,7 +291,7 @@ fn region_name(scene: &mut Scene, area: &Rect, label: &str, labels: &mut Labels)
 }
 
 /// Reference lines with their names outside, and diagonals.
-fn helping_lines(scene: &mut Scene, panel: &Panel, frame: &Frame, margins: &Margins, labels: &mut Labels) {
+fn helping_lines(scene: &mut Scene, panel: &Panel, frame: &Frame, labels: &mut Labels) {
     let plot = frame.plot;
     let (flags, _) = flag_rows(panel, frame);
     for (x, text, row, area) in flags {
