@@ -1,5 +1,6 @@
 //! Results to sections. A view neither prints nor computes.
 
+pub mod compare;
 pub mod figure;
 pub mod gpu;
 pub mod listing;
@@ -7,4 +8,5 @@ pub mod predict;
 pub mod profile;
 pub mod report;
 pub mod run;
+pub mod tune;
 pub mod whatif;

@@ -12,7 +12,7 @@ mod scanner;
 mod shape;
 mod value;
 
-pub(crate) use plan::element_of;
+pub(crate) use plan::{element_of, extents};
 
 pub use element::{Element, ElementType, Number};
 pub use plan::{BufferId, KernelInterface, Plan, PlannedBuffer, PlannedLaunch, PlannedSymbol, Pointer, Words};

@@ -53,7 +53,7 @@ pub struct Range {
 /// The curves of a measured launch.
 pub fn curves(measurement: &Measurement, machine: &Machine, options: Options) -> Result<Curves> {
     let missing = |reason: String| Error::input(format!("the occupancy on {} is not known: {reason}", machine.id));
-    let (limits, demand, _) = residency(&measurement.profile, machine, options).map_err(missing)?;
+    let (limits, demand, _) = residency(&measurement.profile.launch, machine, options).map_err(missing)?;
     let sizes = (1..=limits.max_threads_per_cta / WARP).map(|warps| warps * WARP);
     let registers = 1..=limits.max_registers_per_thread;
     let step = limits.shared_unit.max(1) as usize;
