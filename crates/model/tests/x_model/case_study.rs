@@ -1,0 +1,1 @@
+//! The case study's directions.
