@@ -254,8 +254,8 @@ fn best_factor(gain: &impl Fn(f64) -> f64, low: f64, high: f64) -> f64 {
     if gain(refined) > best.1 * (1.0 + 1e-9) { refined } else { best.0 }
 }
 
-/// The number of threads with which demand passes the highest point that fewer threads than now can reach (figure 14);
-/// none where fewer threads raise nothing.
+/// The number of threads, at least one, with which demand passes the highest point that fewer threads than now can reach
+/// (figure 14); none where fewer threads raise nothing.
 pub fn best_throttle(state: &State) -> Option<f64> {
     let system = &state.system;
     let now = state.reached().memory_throughput;
@@ -271,7 +271,7 @@ pub fn best_throttle(state: &State) -> Option<f64> {
         through(k, peak.throughput.min(most))
     });
     let best = candidates.max_by(|left, right| left.1.total_cmp(&right.1).then(right.0.total_cmp(&left.0)));
-    best.map(|(threads, _)| threads)
+    best.map(|(threads, _)| threads.max(1.0)).filter(|threads| *threads < system.threads)
 }
 
 /// Threads that must compute to ask for `throughput`; none where no number of them does.

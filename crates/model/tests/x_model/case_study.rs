@@ -1,1 +1,0 @@
-//! The case study's directions.
