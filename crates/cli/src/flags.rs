@@ -9,7 +9,7 @@ use warplens_session::launch::{Launch, parse_extents};
 use warplens_session::toolchain::Search;
 use warplens_session::{DEFAULT_BUDGET, Error, ExecutionOptions, Extent, Input, Program};
 
-use crate::command::{completions, dev, gpu, model, predict, profile, run};
+use crate::command::{completions, dev, gpu, model, predict, profile, report, run, whatif};
 use crate::terminal::Terminal;
 
 /// Predict the run time of CUDA kernels on NVIDIA GPUs, and what bounds it, without a GPU.
@@ -29,10 +29,14 @@ const EXIT_CODES: &str = "Exit codes: 0 done; 1 bad input, or no model could ans
 pub(crate) enum Verb {
     /// Predict the run time of a kernel on GPUs, and what bounds it
     Predict(predict::PredictFlags),
+    /// Ask the models again under other circumstances, or price what costs time
+    Whatif(whatif::WhatIfFlags),
     /// Execute a kernel and show what it computed
     Run(run::RunFlags),
     /// Execute a kernel and show every count
     Profile(profile::ProfileFlags),
+    /// Write a page with the answer, pictures, counts and listing
+    Report(report::ReportFlags),
     /// Evaluate a model on given counts, without a kernel
     Model(model::ModelFlags),
     /// List the known GPUs, show one, or compare two

@@ -7,7 +7,7 @@ use std::process::Command;
 use serde_json::Value;
 
 /// Keys under which programs, papers or users choose the names.
-const FREE: [&str; 10] = [
+const FREE: [&str; 13] = [
     "by_class",
     "by_opcode",
     "high_latency",
@@ -16,6 +16,9 @@ const FREE: [&str; 10] = [
     "buffers",
     "duplicate_loads",
     "distances",
+    "computation_task",
+    "memory_task",
+    "transactions",
     // A parameter's value may be an object of lane kinds.
     "value",
     "constant",
@@ -67,6 +70,11 @@ fn every_key_is_described() {
     let with = |verb: &'static str, rest: &[&'static str]| [&[verb], &kernel[..], rest].concat();
     let documents = [
         ("warplens.predict/1", with("predict", &["--gpu", "h200,gtx480", "--model", "all", "--strict"])),
+        (
+            "warplens.whatif/1",
+            with("whatif", &["--without", "bank-conflicts", "--set", "block=16,8", "--set", "grid=8"]),
+        ),
+        ("warplens.whatif/1", with("whatif", &["--each", "--gpu", "h200,gtx280"])),
         ("warplens.profile/1", with("profile", &[])),
         ("warplens.run/1", with("run", &["--print", "2:4"])),
         ("warplens.model/1", vec!["model", "hong-kim", "--input", "examples/models/hong-kim-figure-12.toml"]),

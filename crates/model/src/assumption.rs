@@ -61,6 +61,8 @@ assumptions! {
         "each extra pass of a shared-memory access delays the SM by one pass interval";
     DUPLICATES = "duplicate-loads", "loads that other warps of the CTA repeat",
         "loads of the same data by warps of one CTA merge completely";
+    DUPLICATES_ADAPTIVE = "adaptive-duplicates", "loads that other warps of the CTA repeat, before compute capability 2.0",
+        "loads of the same data by warps of one CTA merge the less, the more of the SM's warps are resident";
     DUPLICATES_SAMPLED = "duplicates-sampled", "duplicates were counted on some CTAs",
         "the other CTAs repeat loads as those that were looked at";
     MERGED_FLOOR = "merged-floor", "merging would leave fewer bytes than there are distinct sectors",
@@ -73,6 +75,10 @@ assumptions! {
         "the time cannot fall below that of issuing all instructions, as the paper's cases for memory-bound kernels would";
     FEWER_LOADS = "fewer-loads", "independent and duplicate loads together push the model into a case that costs more",
         "a warp that could have more loads in flight is never slower than one that has fewer";
+    SFU_OVERLAP = "sfu-overlap", "special functions beside other instructions, several resident warps",
+        "special-function units work while the other lanes do, all but the last warp's share";
+    IN_WARP_OVERLAP = "in-warp-overlap", "instructions between a load and the first use of its value, cases (22) and (23)",
+        "a warp computes what stands between a load and the first use of its value while the value is on its way";
     BLOCK_BARRIER = "block-barrier", "barriers, model analyzer, compute capability 2.0 and later, MWP above the warps of a CTA",
         "at a barrier only the warps of one CTA wait for each other";
     UNCOAL_32 = "uncoalesced-32", "compute capability 1.0 and 1.1, model hong-kim",

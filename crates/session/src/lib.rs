@@ -11,6 +11,7 @@ mod gate;
 mod host;
 mod input;
 pub mod launch;
+pub mod listing;
 pub mod machines;
 mod measure;
 pub mod predict;
@@ -20,6 +21,7 @@ mod source_names;
 pub mod stages;
 pub mod toolchain;
 pub mod tune;
+pub mod whatif;
 
 pub use error::{Error, ErrorKind, Findings, Result};
 pub use execution::{
@@ -38,7 +40,8 @@ pub use warplens_model::x_model;
 pub mod profile {
     pub use warplens_isa::{OpClass, StateSpace};
     pub use warplens_stats::{
-        BankRule, CoalescingRule, ConstantCounts, Counting, Coverage, Executed, InstructionCounts, LaunchShape,
-        LineCounts, MemoryCounts, Profile, RegistersBasis, Reuse, ReuseHistogram, SharedCounts,
+        BankRule, CoalescingRule, ConstantCounts, CostKind, Counting, Coverage, Executed, InstructionCounts,
+        LaunchShape, LineCounts, MemoryCounts, NumberKind, Period, PeriodStream, Periods, Profile, RegistersBasis,
+        Reuse, ReuseHistogram, SharedCounts, StreamPart,
     };
 }

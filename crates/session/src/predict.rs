@@ -175,7 +175,13 @@ fn rank(model: &str) -> usize {
 
 /// Asks models about counts on one GPU.
 pub fn on_gpu(profile: &Profile, machine: &Machine, choice: &Choice, options: Options) -> GpuAnalysis {
-    let all = auto::Answers::gather(&Input { profile, options, knobs: Knobs::NONE }, machine);
+    answers(&Input { profile, options, knobs: Knobs::NONE }, machine, choice)
+}
+
+/// Asks models on one GPU.
+pub(crate) fn answers(input: &Input<'_>, machine: &Machine, choice: &Choice) -> GpuAnalysis {
+    let (profile, options) = (input.profile, input.options);
+    let all = auto::Answers::gather(input, machine);
     let answer = |(model, result): &(&'static str, std::result::Result<Prediction, Refusal>)| Answer {
         model,
         result: result.clone(),
