@@ -22,9 +22,11 @@
 
 use warplens_base::units::{Cycles, Hertz};
 use warplens_machine::{Key, Machine, Reader, Readings};
+use warplens_stats::{Count, Profile};
 
 use crate::assumption::{self as says, of_machine};
 use crate::compute::{ComputeLoad, SlowOperations, compute_load, flat_issue_cycles, slow_cost};
+use crate::demand::{self, Demand};
 use crate::given::Fields;
 use crate::hong_kim::{active_blocks_per_sm, case_assumptions, launch_fields, require_positive};
 use crate::mwp_cwp::{Execution, Situation, cwp, cwp_full, execute, memory_resource, terms};
@@ -32,8 +34,8 @@ use crate::prediction::Combine;
 use crate::residency::{Residency, THREADS_PER_WARP};
 use crate::workload::{self, Transactions, Workload};
 use crate::{
-    Assumption, Given, Input, InputField, Model, Needs, Options, Origin, Prediction, Quantity, Reading, Refusal,
-    Resource, Waves,
+    Assumption, Given, Input, InputField, LoadOrder, Model, Needs, Options, Origin, Prediction, Quantity, Reading,
+    Refusal, Resource, Waves,
 };
 
 /// The model of Dasgupta.
@@ -549,6 +551,7 @@ impl Model for Analyzer {
 
     fn predict(&self, input: &Input<'_>, machine: &Machine) -> Result<Prediction, Refusal> {
         let (profile, options) = (input.profile, &input.options);
+        let left_out = check(profile, machine, options)?;
         let mut reader = Reader::new(machine, options.strictness);
         reader.tune_clock(Key::AnalyzerClock)?;
         let workload = Workload::new(profile, machine.cc, options);
@@ -557,6 +560,7 @@ impl Model for Analyzer {
         let inputs = Inputs::of_workload(&workload, &residency, &load, &mut reader)?;
         let evaluation = inputs.evaluate(options.reading, options.waves)?;
         let mut assumptions = workload::assumptions(profile, options);
+        assumptions.extend(left_out);
         assumptions.extend(load.assumptions.iter().cloned());
         assumptions.extend(memory_assumptions(&workload, profile.duplicate_share, machine));
         let mut prediction = prediction(&inputs, &evaluation, options, Some(&load), reader.finish(), assumptions)?;
@@ -573,6 +577,33 @@ impl Model for Analyzer {
         let evaluation = inputs.evaluate(options.reading, options.waves)?;
         prediction(&inputs, &evaluation, options, None, readings, Vec::new())
     }
+}
+
+/// What the thesis calls compulsory is needed, what it calls optional refines the answer.
+fn check(profile: &Profile, machine: &Machine, options: &Options) -> Result<Vec<Assumption>, Refusal> {
+    let independent_loads = match options.loads {
+        LoadOrder::Reordered => Count::IndependentLoads,
+        LoadOrder::Program => Count::IndependentLoadsProgramOrder,
+    };
+    let demand = Demand {
+        needed: &[
+            demand::instructions(machine),
+            Count::Registers,
+            Count::SharedBytes,
+            Count::GlobalRequests,
+            Count::GlobalTransactions,
+        ],
+        refining: &[
+            independent_loads,
+            Count::DuplicateLoads,
+            Count::Barriers,
+            Count::HighLatency,
+            Count::SharedWavefronts,
+            Count::LocalRequests,
+            Count::LocalTransactions,
+        ],
+    };
+    demand.check(profile, machine, options)
 }
 
 fn memory_assumptions(workload: &Workload, duplicate_share: f64, machine: &Machine) -> Vec<Assumption> {

@@ -9,6 +9,7 @@ mod execution;
 mod failure;
 mod gate;
 mod host;
+pub mod import;
 mod input;
 pub mod launch;
 pub mod machines;
@@ -27,7 +28,7 @@ pub use execution::{
 };
 pub use gate::Gate;
 pub use input::{Input, InputKind};
-pub use measure::{FULL_LIMIT, Measurement, Support, measure};
+pub use measure::{FULL_LIMIT, Measured, Measurement, Support, measure};
 pub use nearest::nearest;
 pub use predict::{Analysis, Choice};
 pub use program::{KernelName, Program};
@@ -36,7 +37,7 @@ pub use program::{KernelName, Program};
 pub mod profile {
     pub use warplens_isa::{OpClass, StateSpace};
     pub use warplens_stats::{
-        BankRule, CoalescingRule, ConstantCounts, Counting, Coverage, InstructionCounts, LaunchShape, LineCounts,
-        MemoryCounts, Profile, RegistersBasis, SharedCounts,
+        BankRule, CoalescingRule, ConstantCounts, Count, Counted, Counting, Coverage, InstructionCounts, LaunchShape,
+        LineCounts, MemoryCounts, Profile, RegistersBasis, SharedCounts,
     };
 }

@@ -2,6 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
+use warplens_base::units::Seconds;
 use warplens_exec as exec;
 use warplens_stats::{Counting, FinishOptions, LaunchShape, Profile, Recorder};
 use warplens_trace::{CtaId, Observer as _};
@@ -29,12 +30,25 @@ pub struct Measurement {
     pub kernel: KernelName,
     /// Everything counted.
     pub profile: Profile,
-    /// Cost of the execution.
-    pub emulation: Emulation,
+    /// Cost of the execution; none where nothing was executed, because the counts come from a file.
+    pub emulation: Option<Emulation>,
     /// Instructions of the kernel that are not supported, if the user let them pass.
     pub support: Support,
     /// CTAs wait for each other, so that all of them were executed.
     pub communicates: bool,
+    /// The time on a GPU, where a profiler measured it.
+    pub measured: Option<Measured>,
+}
+
+/// What a profiler measured on a GPU.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Measured {
+    /// Execution time of the launch.
+    pub time: Seconds,
+    /// The GPU, as the profiler calls it, where it says so.
+    pub device: Option<String>,
+    /// The profiler.
+    pub profiler: String,
 }
 
 /// How much of the kernel the emulator can execute.
@@ -126,7 +140,7 @@ fn one(
     };
     let support = support(program, &decoded, kernel);
     let kernel = KernelName::new(&program.module.functions[kernel].name);
-    Ok(Measurement { kernel, profile, emulation, support, communicates })
+    Ok(Measurement { kernel, profile, emulation: Some(emulation), support, communicates, measured: None })
 }
 
 /// The CTAs to execute when the first takes `thread_instructions`: first, last and evenly spread. `None` for all.

@@ -23,8 +23,8 @@ mod totals;
 pub use coalescing::{Request, Segment, Transactions};
 pub use finish::{Counting, FinishOptions};
 pub use profile::{
-    BankRule, CoalescingRule, ConstantCounts, Coverage, InstructionCounts, LaunchShape, LineCounts, MemoryCounts,
-    Profile, RegistersBasis, SharedCounts,
+    BankRule, CoalescingRule, ConstantCounts, Count, Counted, Coverage, InstructionCounts, LaunchShape, LineCounts,
+    MemoryCounts, Profile, RegistersBasis, SharedCounts,
 };
 pub use program::Program;
 pub use recorder::{CtaRecord, Recorder};

@@ -7,7 +7,7 @@ use warplens_session::predict::{Answer, GpuAnalysis, Model, Occupancy, Part, Pre
 
 use super::gpu::value;
 use super::json::number;
-use super::profile::{counts, emulation, launch_shape, support};
+use super::profile::{counts, launch_shape, origin};
 
 /// The document of the `predict` verb: one launch, or a sequence under `launches`.
 pub fn document(analyses: &[Analysis]) -> Json {
@@ -37,8 +37,7 @@ fn launch(analysis: &Analysis) -> Map<String, Json> {
     body.insert("predictions".into(), predictions.collect());
     body.insert("gpus".into(), analysis.gpus.iter().map(gpu).collect());
     body.insert("profile".into(), Json::Object(profile));
-    body.insert("support".into(), support(&measurement.support));
-    body.insert("emulation".into(), emulation(&measurement.emulation));
+    body.extend(origin(measurement));
     body
 }
 
