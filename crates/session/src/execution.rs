@@ -3,6 +3,7 @@
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
+use warplens_base::nearest;
 
 use warplens_base::IdMap;
 use warplens_exec as exec;
@@ -13,7 +14,6 @@ use crate::error::{Error, Result};
 use crate::failure;
 use crate::launch::{self, BufferId, ElementType, Launch, Plan, PlannedBuffer, PlannedLaunch};
 use crate::measure::{self, Support};
-use crate::nearest::nearest;
 use crate::program::{KernelName, Program};
 
 /// How launches are executed.

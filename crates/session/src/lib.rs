@@ -14,7 +14,6 @@ mod input;
 pub mod launch;
 pub mod machines;
 mod measure;
-mod nearest;
 pub mod predict;
 mod program;
 mod registers;
@@ -29,15 +28,15 @@ pub use execution::{
 pub use gate::Gate;
 pub use input::{Input, InputKind};
 pub use measure::{FULL_LIMIT, Measured, Measurement, Support, measure};
-pub use nearest::nearest;
 pub use predict::{Analysis, Choice};
 pub use program::{KernelName, Program};
+pub use warplens_base::nearest;
 
 /// The counts of a launch.
 pub mod profile {
     pub use warplens_isa::{OpClass, StateSpace};
     pub use warplens_stats::{
-        BankRule, CoalescingRule, ConstantCounts, Count, Counted, Counting, Coverage, InstructionCounts, LaunchShape,
-        LineCounts, MemoryCounts, Profile, RegistersBasis, SharedCounts,
+        BankRule, CoalescingRule, ConstantCounts, Count, Counted, Counting, Coverage, Executed, InstructionCounts,
+        LaunchShape, LineCounts, MemoryCounts, Profile, RegistersBasis, SharedCounts,
     };
 }

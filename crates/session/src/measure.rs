@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 
 use warplens_base::units::Seconds;
 use warplens_exec as exec;
-use warplens_stats::{Counting, FinishOptions, LaunchShape, Profile, Recorder};
+use warplens_stats::{Counting, Executed, FinishOptions, LaunchShape, Profile, Recorder};
 use warplens_trace::{CtaId, Observer as _};
 
 use crate::error::Result;
@@ -30,6 +30,8 @@ pub struct Measurement {
     pub kernel: KernelName,
     /// Everything counted.
     pub profile: Profile,
+    /// Executions of every instruction, for a listing; empty where nothing was executed.
+    pub listing: Vec<Executed>,
     /// Cost of the execution; none where nothing was executed, because the counts come from a file.
     pub emulation: Option<Emulation>,
     /// Instructions of the kernel that are not supported, if the user let them pass.
@@ -130,6 +132,7 @@ fn one(
         }
     };
     let global_bytes = Some(execution.global_bytes());
+    let listing = recorder.listing(counting);
     let mut profile = recorder.finish(FinishOptions { counting, global_bytes });
     // A lock that nobody had to wait for here may be fought for on a GPU.
     profile.order_dependent |= matches!(decoded.order(), exec::Order::Local(_) | exec::Order::Communicating(_));
@@ -140,7 +143,7 @@ fn one(
     };
     let support = support(program, &decoded, kernel);
     let kernel = KernelName::new(&program.module.functions[kernel].name);
-    Ok(Measurement { kernel, profile, emulation: Some(emulation), support, communicates, measured: None })
+    Ok(Measurement { kernel, profile, listing, emulation: Some(emulation), support, communicates, measured: None })
 }
 
 /// The CTAs to execute when the first takes `thread_instructions`: first, last and evenly spread. `None` for all.

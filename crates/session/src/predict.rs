@@ -1,5 +1,6 @@
 //! Predictions: one measurement, all GPUs, all models.
 
+use warplens_base::nearest;
 use warplens_base::units::Seconds;
 use warplens_model::occupancy::{Carveout, CtaDemand, SharedLimit, SmLimits};
 pub use warplens_model::occupancy::{Limiter, Occupancy};
@@ -12,7 +13,6 @@ use warplens_model::{Input, Knobs, MODELS, auto, find, manual};
 use crate::error::{Error, Result};
 use crate::machines::{Machine, Strictness};
 use crate::measure::Measurement;
-use crate::nearest::nearest;
 use crate::profile::Profile;
 
 /// Which models answer.

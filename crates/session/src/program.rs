@@ -1,12 +1,12 @@
 //! An input made ready: PTX read, checked and lowered; its kernels found by name.
 
 use warplens_base::Diagnostic;
+use warplens_base::nearest;
 use warplens_ir::{FunctionId, Module};
 
 use crate::error::{Error, Findings, Result};
 use crate::input::{Input, InputKind};
 use crate::launch::KernelInterface;
-use crate::nearest::nearest;
 use crate::source_names::parameter_names;
 use crate::toolchain::{self, Search};
 

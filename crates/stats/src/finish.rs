@@ -20,6 +20,13 @@ pub enum Counting {
     Machine,
 }
 
+impl Counting {
+    /// True for instructions of a class that counts.
+    pub fn includes(self, class: OpClass) -> bool {
+        self == Self::Ptx || class != OpClass::Virtual
+    }
+}
+
 /// What [`Recorder::finish`] is told.
 #[derive(Clone, Copy, Debug)]
 pub struct FinishOptions {
@@ -132,7 +139,7 @@ impl Recorder {
     }
 
     /// Active lanes in which the guard of an instruction was false.
-    fn off_lanes(&self, at: usize, facts: &PcFacts) -> u64 {
+    pub(crate) fn off_lanes(&self, at: usize, facts: &PcFacts) -> u64 {
         self.guards[at].off_lanes / u64::from(facts.n_guarded.max(1))
     }
 }
@@ -171,7 +178,7 @@ impl CodeCounts {
         for (at, facts) in recorder.program.pcs.iter().enumerate() {
             let Some(facts) = facts else { continue };
             let block = &recorder.blocks[facts.block];
-            if block.executions == 0 || (counting == Counting::Machine && facts.class == OpClass::Virtual) {
+            if block.executions == 0 || !counting.includes(facts.class) {
                 continue;
             }
             let executed = scale.apply(block.executions);
@@ -199,14 +206,14 @@ impl CodeCounts {
 
 /// From the executed CTAs to the grid.
 #[derive(Clone, Copy)]
-struct Scale {
-    executed: u64,
-    total: u64,
+pub(crate) struct Scale {
+    pub(crate) executed: u64,
+    pub(crate) total: u64,
 }
 
 impl Scale {
     /// `count` x total / executed, rounded to the nearest integer.
-    fn apply(self, count: u64) -> u64 {
+    pub(crate) fn apply(self, count: u64) -> u64 {
         if self.executed == self.total || self.executed == 0 {
             return count;
         }
@@ -242,6 +249,9 @@ impl Scale {
             uncoalesced: requests - coalesced,
             coalesced_transactions,
             uncoalesced_transactions: t32 + t64 + t128 - coalesced_transactions,
+            ideal_t32: self.apply(counts.ideal_t32),
+            ideal_t64: self.apply(counts.ideal_t64),
+            ideal_t128: self.apply(counts.ideal_t128),
             bytes_requested: self.apply(counts.bytes_requested),
             bytes_moved: 32 * t32 + 64 * t64 + 128 * t128,
         }

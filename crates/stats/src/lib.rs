@@ -14,14 +14,16 @@ pub mod coalescing;
 mod dependence;
 mod duplicates;
 mod finish;
+mod listing;
 mod profile;
 mod program;
 mod recorder;
 mod sectors;
 mod totals;
 
-pub use coalescing::{Request, Segment, Transactions};
+pub use coalescing::{Request, Segment, Sizes, Transactions};
 pub use finish::{Counting, FinishOptions};
+pub use listing::Executed;
 pub use profile::{
     BankRule, CoalescingRule, ConstantCounts, Count, Counted, Coverage, InstructionCounts, LaunchShape, LineCounts,
     MemoryCounts, Profile, RegistersBasis, SharedCounts,

@@ -327,6 +327,13 @@ pub struct MemoryCounts {
     pub coalesced_transactions: u64,
     /// Transactions of the other requests.
     pub uncoalesced_transactions: u64,
+    /// 32 B transactions that the requests would take if the distinct bytes of each lay side by side. All three sizes are
+    /// 0 where nobody counted them.
+    pub ideal_t32: u64,
+    /// The same of 64 B.
+    pub ideal_t64: u64,
+    /// The same of 128 B.
+    pub ideal_t128: u64,
     /// Bytes that the lanes ask for.
     pub bytes_requested: u64,
     /// Bytes that the transactions move.
@@ -337,6 +344,15 @@ impl MemoryCounts {
     /// Transactions of all sizes.
     pub const fn transactions(&self) -> u64 {
         self.t32 + self.t64 + self.t128
+    }
+
+    /// Transactions of all sizes if the distinct bytes of each request lay side by side; `None` where nobody counted them.
+    pub const fn ideal_transactions(&self) -> Option<u64> {
+        match self.ideal_t32 + self.ideal_t64 + self.ideal_t128 {
+            // A request has an active lane, and so a byte to move.
+            0 if self.requests > 0 => None,
+            ideal => Some(ideal),
+        }
     }
 }
 

@@ -107,6 +107,9 @@ fn add_memory(
             counts.uncoalesced += n;
             counts.uncoalesced_transactions += transactions;
         }
+        counts.ideal_t32 += n * u64::from(served.ideal.t32);
+        counts.ideal_t64 += n * u64::from(served.ideal.t64);
+        counts.ideal_t128 += n * u64::from(served.ideal.t128);
         counts.bytes_requested += bytes_requested;
         counts.bytes_moved += n * u64::from(served.bytes());
     }
@@ -125,6 +128,9 @@ fn add_counts(own: &mut MemoryCounts, other: &MemoryCounts) {
     own.uncoalesced += other.uncoalesced;
     own.coalesced_transactions += other.coalesced_transactions;
     own.uncoalesced_transactions += other.uncoalesced_transactions;
+    own.ideal_t32 += other.ideal_t32;
+    own.ideal_t64 += other.ideal_t64;
+    own.ideal_t128 += other.ideal_t128;
     own.bytes_requested += other.bytes_requested;
     own.bytes_moved += other.bytes_moved;
 }

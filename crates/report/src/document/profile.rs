@@ -236,10 +236,15 @@ fn memory(counts: &MemoryCounts) -> Map<String, Json> {
         ("uncoalesced", counts.uncoalesced),
         ("coalesced_transactions", counts.coalesced_transactions),
         ("uncoalesced_transactions", counts.uncoalesced_transactions),
+        ("ideal_t32", counts.ideal_t32),
+        ("ideal_t64", counts.ideal_t64),
+        ("ideal_t128", counts.ideal_t128),
         ("bytes_requested", counts.bytes_requested),
         ("bytes_moved", counts.bytes_moved),
     ];
-    keys.into_iter().map(|(key, count)| (key.to_owned(), count.into())).collect()
+    let has_ideal = counts.ideal_transactions().is_some();
+    let keys = keys.into_iter().filter(|(key, _)| has_ideal || !key.starts_with("ideal_"));
+    keys.map(|(key, count)| (key.to_owned(), count.into())).collect()
 }
 
 fn shared_by_rule(by_rule: &BTreeMap<BankRule, SharedCounts>) -> Json {

@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use warplens_base::nearest;
 use warplens_base::units::Seconds;
 use warplens_isa::{OpClass, Pc, StateSpace};
 use warplens_stats::{
@@ -16,7 +17,6 @@ use super::node::Node;
 use crate::error::{Error, Result};
 use crate::execution::Emulation;
 use crate::measure::{Measured, Measurement, Support};
-use crate::nearest::nearest;
 use crate::program::KernelName;
 
 const SCHEMA: &str = "warplens.profile/1";
@@ -93,6 +93,7 @@ fn measurement(node: &Node<'_>) -> Result<Measurement> {
     Ok(Measurement {
         kernel,
         profile,
+        listing: Vec::new(),
         emulation: node.get("emulation").filter(|node| !node.is_null()).as_ref().map(emulation).transpose()?,
         support: node.get("support").as_ref().map(support).transpose()?.unwrap_or_default(),
         communicates: node.get("communicates").map_or(Ok(false), |node| node.flag())?,
@@ -338,12 +339,16 @@ fn memory(node: &Node<'_>, mut groups: Option<(&mut BTreeSet<Count>, &MemoryGrou
         "uncoalesced",
         "coalesced_transactions",
         "uncoalesced_transactions",
+        "ideal_t32",
+        "ideal_t64",
+        "ideal_t128",
         "bytes_requested",
         "bytes_moved",
     ])?;
     let mut count = |key: &str, group: fn(&MemoryGroups) -> Count| {
         grouped(node, key, groups.as_mut().map(|(absent, groups)| (&mut **absent, group(groups))))
     };
+    let ideal = |key: &str| node.get(key).map_or(Ok(0), |node| node.count());
     let mut counts = MemoryCounts {
         requests: count("requests", |groups| groups.requests)?,
         loads: count("loads", |groups| groups.kinds)?,
@@ -357,6 +362,9 @@ fn memory(node: &Node<'_>, mut groups: Option<(&mut BTreeSet<Count>, &MemoryGrou
         uncoalesced: count("uncoalesced", |groups| groups.coalesced)?,
         coalesced_transactions: count("coalesced_transactions", |groups| groups.coalesced)?,
         uncoalesced_transactions: count("uncoalesced_transactions", |groups| groups.coalesced)?,
+        ideal_t32: ideal("ideal_t32")?,
+        ideal_t64: ideal("ideal_t64")?,
+        ideal_t128: ideal("ideal_t128")?,
         bytes_requested: count("bytes_requested", |groups| groups.bytes)?,
         bytes_moved: 0,
     };

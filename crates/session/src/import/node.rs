@@ -1,9 +1,9 @@
 //! A place in a JSON document, for readers whose messages say where something is wrong.
 
 use serde_json::{Map, Value};
+use warplens_base::nearest;
 
 use crate::error::{Error, Result};
-use crate::nearest::nearest;
 
 /// Largest whole number that every JSON writer keeps exactly when it goes through a float.
 const LARGEST_EXACT_FLOAT: f64 = 9_007_199_254_740_992.0;

@@ -1,6 +1,7 @@
 //! Binds launches to kernels: every argument becomes bytes, buffers and pointers into them.
 
 use std::collections::BTreeMap;
+use warplens_base::nearest;
 
 use warplens_base::{IdMap, define_id};
 use warplens_ir::{LaunchBounds, Parameter};
@@ -12,7 +13,6 @@ use super::shape::{self, Extents};
 use super::value::{Buffer, Content, Member, Reference, Target, Value};
 use super::{Launch, LaunchArgument, LaunchSymbol};
 use crate::error::{Error, Result};
-use crate::nearest::nearest;
 
 define_id! {
     /// A buffer of a plan.
