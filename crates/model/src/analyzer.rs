@@ -598,6 +598,7 @@ fn check(profile: &Profile, machine: &Machine, options: &Options) -> Result<Vec<
             Count::DuplicateLoads,
             Count::Barriers,
             Count::HighLatency,
+            Count::SharedRequests,
             Count::SharedWavefronts,
             Count::LocalRequests,
             Count::LocalTransactions,

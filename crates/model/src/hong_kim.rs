@@ -469,6 +469,7 @@ impl Model for HongKim {
             refining: &[
                 Count::Barriers,
                 Count::HighLatency,
+                Count::SharedRequests,
                 Count::SharedWavefronts,
                 Count::LocalRequests,
                 Count::LocalCoalesced,

@@ -141,7 +141,10 @@ impl Workload {
             independent_loads: independent_loads.unwrap_or(1.0).max(1.0),
             duplicate_loads: profile.duplicate_loads.get(&rule).copied().unwrap_or(1.0).max(1.0),
             barriers: per_warp(profile.barriers),
-            extra_passes: per_warp(extra_passes(&shared, cc)),
+            extra_passes: match profile.has(Count::SharedRequests) && profile.has(Count::SharedWavefronts) {
+                true => per_warp(extra_passes(&shared, cc)),
+                false => 0.0,
+            },
             constant_requests: per_warp(profile.constant.requests),
         }
     }
@@ -269,10 +272,10 @@ pub(crate) fn assumptions(profile: &Profile, options: &Options) -> Vec<Assumptio
     let coverage = &profile.coverage;
     if coverage.ctas_executed < coverage.ctas_total {
         sentences.push(says::SAMPLED.with(format!(
-            "{} of {} CTAs, instructions per CTA differ by {:.1} %",
+            "{} of {} CTAs, {}",
             coverage.ctas_executed,
             coverage.ctas_total,
-            100.0 * coverage.spread
+            coverage.difference()
         )));
     }
     if profile.launch.registers_basis == RegistersBasis::Estimate {

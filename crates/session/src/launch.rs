@@ -12,6 +12,7 @@ mod scanner;
 mod shape;
 mod value;
 
+pub(crate) use file::Script;
 pub(crate) use plan::element_of;
 
 pub use element::{Element, ElementType, Number};

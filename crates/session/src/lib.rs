@@ -17,6 +17,7 @@ mod measure;
 pub mod predict;
 mod program;
 mod registers;
+pub mod source;
 mod source_names;
 pub mod stages;
 pub mod toolchain;

@@ -10,6 +10,7 @@ use warplens_trace::{CtaId, Observer as _};
 use crate::error::Result;
 use crate::execution::{Emulation, Execution, ExecutionOptions, Extent, Progress, chosen};
 use crate::launch::Launch;
+use crate::machines::{self, Machine};
 use crate::program::{KernelName, Program};
 use crate::registers;
 use crate::toolchain::Search;
@@ -49,8 +50,23 @@ pub struct Measured {
     pub time: Seconds,
     /// The GPU, as the profiler calls it, where it says so.
     pub device: Option<String>,
+    /// Its target, such as `sm_80`, where the profiler says so.
+    pub target: Option<String>,
     /// The profiler.
     pub profiler: String,
+}
+
+impl Measured {
+    /// True unless the time is that of another GPU than `machine`, as far as the profiler says.
+    pub fn is_of(&self, machine: &Machine) -> bool {
+        let named = self.device.as_deref().and_then(machines::of_device);
+        match (named, &self.target) {
+            (Some(named), _) => named.id == machine.id,
+            // A GPU that nobody here knows is not the one asked about.
+            (None, _) if self.device.is_some() => false,
+            (None, target) => target.as_ref().is_none_or(|target| *target == machine.cc.target()),
+        }
+    }
 }
 
 /// How much of the kernel the emulator can execute.

@@ -273,8 +273,19 @@ pub struct Coverage {
     pub ctas_executed: u64,
     /// CTAs of the grid.
     pub ctas_total: u64,
-    /// (largest - smallest) / mean of the instructions per executed CTA; 0 when all CTAs do the same.
+    /// (largest - smallest) / mean of the instructions per executed CTA; 0 when all CTAs do the same, NaN where the
+    /// executed ones were counted together.
     pub spread: f64,
+}
+
+impl Coverage {
+    /// How much the executed CTAs differ, as a clause.
+    pub fn difference(&self) -> String {
+        if self.spread.is_nan() {
+            return "how much they differ is not known".to_owned();
+        }
+        format!("instructions per CTA differ by {:.1} %", 100.0 * self.spread)
+    }
 }
 
 /// Instructions executed by warps.

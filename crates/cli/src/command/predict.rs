@@ -6,12 +6,11 @@ use warplens_report::{Section, document, view};
 use warplens_session::machines::{self, Machine, Strictness};
 use warplens_session::predict::{self, CountBasis};
 use warplens_session::profile::Counting;
-use warplens_session::toolchain::Search;
 use warplens_session::{Analysis, Choice, Gate};
 
 use super::profile::CountFlag;
 use super::{Document, Outcome};
-use crate::flags::{ExecutionFlags, ExtentFlags, LaunchFlags, OutputFlags};
+use crate::flags::{ExecutionFlags, ExtentFlags, LaunchFlags, OutputFlags, gather};
 use crate::terminal::Terminal;
 
 #[derive(Args, Debug)]
@@ -55,15 +54,9 @@ pub(crate) fn run(flags: &PredictFlags, threads: Option<u32>, terminal: &Termina
     let strictness = if flags.strict { Strictness::Strict } else { Strictness::AllowInferred };
     let model_options = predict::options(&choice, &flags.options, counts, strictness)?;
     let gates: Vec<Gate> = flags.fail_on.iter().map(|text| Gate::parse(text)).collect::<Result<_, _>>()?;
-    let mut options = flags.execution.options(threads)?;
-    options.extent = flags.extent.extent()?;
-    let program = flags.launch.program(target(&machines).as_deref(), terminal)?;
-    let launches = flags.launch.launches()?;
-    let search = Search::from_environment();
+    let sources = flags.launch.sources(target(&machines).as_deref(), terminal)?;
     // The models leave virtual instructions out themselves where that is asked for.
-    let measurements = terminal.with_progress(|progress| {
-        warplens_session::measure(&program, &launches, options, Counting::Ptx, &search, progress)
-    })?;
+    let measurements = gather(sources, &flags.execution, &flags.extent, threads, Counting::Ptx, terminal)?;
     let analyses: Vec<Analysis> = measurements
         .into_iter()
         .map(|measurement| predict::predict(measurement, &machines, &choice, model_options))

@@ -45,6 +45,7 @@ fn measured(measured: &Measured) -> Json {
     json!({
         "time_us": number(measured.time.microseconds()),
         "device": measured.device,
+        "target": measured.target,
         "profiler": measured.profiler,
     })
 }

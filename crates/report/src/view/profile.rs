@@ -113,10 +113,10 @@ fn launch(measurement: &Measurement) -> Section {
     if coverage.ctas_executed < coverage.ctas_total {
         let share = coverage.ctas_executed as f64 / coverage.ctas_total as f64;
         fields.push(Field::new("blocks executed", Cell::Count(coverage.ctas_executed)).remark(format!(
-            "of {}, {:.2} %; counts are scaled; instructions per block differ by {:.1} %",
+            "of {}, {:.2} %; counts are scaled; {}",
             coverage.ctas_total,
             100.0 * share,
-            100.0 * coverage.spread
+            coverage.difference().replace("per CTA", "per block")
         )));
     }
     let mut section = Section::new("launch", title(measurement)).with(Block::Fields(fields));

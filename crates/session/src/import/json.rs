@@ -62,7 +62,7 @@ const KEYS: &[&str] = &[
 
 /// Reads a document. `name` is what messages call it.
 pub(super) fn read(name: &str, text: &str) -> Result<Vec<Measurement>> {
-    let value: serde_json::Value = serde_json::from_str(text).map_err(|error| {
+    let value: serde_json::Value = serde_json::from_str(super::without_mark(text)).map_err(|error| {
         let whole = error.to_string();
         let message = whole.split(" at line ").next().unwrap_or(&whole);
         Error::input(format!("{name}, line {}, column {}: {message}", error.line(), error.column()))
@@ -123,11 +123,13 @@ fn support(node: &Node<'_>) -> Result<Support> {
 }
 
 fn measured(node: &Node<'_>) -> Result<Measured> {
-    node.keys(&["time_us", "device", "profiler"])?;
-    let device = node.get("device").filter(|device| !device.is_null());
+    node.keys(&["time_us", "device", "target", "profiler"])?;
+    let text =
+        |key: &str| node.get(key).filter(|node| !node.is_null()).map(|node| node.text().map(str::to_owned)).transpose();
     Ok(Measured {
         time: Seconds(node.need("time_us")?.number()? / 1e6),
-        device: device.map(|device| device.text().map(str::to_owned)).transpose()?,
+        device: text("device")?,
+        target: text("target")?,
         profiler: node.get("profiler").map_or(Ok("file"), |profiler| profiler.text())?.to_owned(),
     })
 }
@@ -450,11 +452,16 @@ fn coverage(node: &Node<'_>, launch: &LaunchShape) -> Result<Coverage> {
     let coverage = Coverage {
         ctas_executed: node.need("ctas_executed")?.count()?,
         ctas_total: node.need("ctas_total")?.count()?,
-        spread: node.need("spread")?.number()?,
+        spread: spread(&node.need("spread")?)?,
     };
     agree(&node, "ctas_total", coverage.ctas_total, "the CTAs of launch.grid", n_ctas)?;
     within(&node, "ctas_executed", coverage.ctas_executed, "ctas_total", coverage.ctas_total)?;
     Ok(coverage)
+}
+
+/// How much the CTAs differ; `"nan"` where only some were looked at as a whole.
+fn spread(node: &Node<'_>) -> Result<f64> {
+    if node.is("nan") { Ok(f64::NAN) } else { node.number() }
 }
 
 fn warps(node: &Node<'_>, launch: &LaunchShape) -> Result<u64> {

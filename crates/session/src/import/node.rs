@@ -46,6 +46,11 @@ impl<'j> Node<'j> {
         self.value.is_null()
     }
 
+    /// True for this text.
+    pub(super) fn is(&self, text: &str) -> bool {
+        self.value.as_str() == Some(text)
+    }
+
     /// The place under a key, unless the key is missing.
     pub(super) fn get(&self, key: &str) -> Option<Self> {
         let value = self.value.as_object()?.get(key)?;
