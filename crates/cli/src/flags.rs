@@ -11,7 +11,7 @@ use warplens_session::source::{self, Source};
 use warplens_session::toolchain::Search;
 use warplens_session::{DEFAULT_BUDGET, Error, ExecutionOptions, Extent, Input, Measurement, Program};
 
-use crate::command::{completions, dev, gpu, model, predict, profile, run};
+use crate::command::{completions, dev, gpu, model, predict, profile, run, whatif};
 use crate::terminal::Terminal;
 
 /// Predict the run time of CUDA kernels on NVIDIA GPUs, and what bounds it, without a GPU.
@@ -31,6 +31,8 @@ const EXIT_CODES: &str = "Exit codes: 0 done; 1 bad input, or no model could ans
 pub(crate) enum Verb {
     /// Predict the run time of a kernel on GPUs, and what bounds it
     Predict(predict::PredictFlags),
+    /// Ask the models again under other circumstances, or price what costs time
+    Whatif(whatif::WhatIfFlags),
     /// Execute a kernel and show what it computed
     Run(run::RunFlags),
     /// Execute a kernel and show every count
@@ -238,7 +240,7 @@ pub(crate) fn gather(
     sources: Vec<Source>,
     execution: &ExecutionFlags,
     extent: &ExtentFlags,
-    threads: Option<u32>,
+    options: &ExecutionOptions,
     counting: Counting,
     terminal: &Terminal,
 ) -> Result<Vec<Measurement>> {
@@ -250,10 +252,8 @@ pub(crate) fn gather(
         ))
         .into());
     }
-    let mut options = execution.options(threads)?;
-    options.extent = extent.extent()?;
     let search = Search::from_environment();
-    Ok(terminal.with_progress(|progress| source::gather(sources, &options, counting, &search, progress))?)
+    Ok(terminal.with_progress(|progress| source::gather(sources, options, counting, &search, progress))?)
 }
 
 /// How the kernel is executed.

@@ -537,7 +537,7 @@ impl Data {
     }
 
     /// Every pair of values that needs a place on the axes.
-    fn places(&self) -> Vec<(f64, f64)> {
+    pub(crate) fn places(&self) -> Vec<(f64, f64)> {
         match self {
             Self::Line(points) | Self::Step(points) => points.clone(),
             Self::Points(points) => points.iter().map(|point| (point.x, point.y)).collect(),

@@ -21,6 +21,8 @@ pub mod source;
 mod source_names;
 pub mod stages;
 pub mod toolchain;
+pub mod tune;
+pub mod whatif;
 
 pub use error::{Error, ErrorKind, Findings, Result};
 pub use execution::{
@@ -33,11 +35,13 @@ pub use predict::{Analysis, Choice};
 pub use program::{KernelName, Program};
 pub use warplens_base::nearest;
 
+pub use warplens_model::x_model;
+
 /// The counts of a launch.
 pub mod profile {
     pub use warplens_isa::{OpClass, StateSpace};
     pub use warplens_stats::{
         BankRule, CoalescingRule, ConstantCounts, Count, Counted, Counting, Coverage, Executed, InstructionCounts,
-        LaunchShape, LineCounts, MemoryCounts, Profile, RegistersBasis, SharedCounts,
+        LaunchShape, LineCounts, MemoryCounts, Profile, RegistersBasis, Reuse, ReuseHistogram, SharedCounts,
     };
 }

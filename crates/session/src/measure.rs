@@ -12,7 +12,7 @@ use crate::execution::{Emulation, Execution, ExecutionOptions, Extent, Progress,
 use crate::launch::Launch;
 use crate::machines::{self, Machine};
 use crate::program::{KernelName, Program};
-use crate::registers;
+use crate::registers::{self, Registers};
 use crate::toolchain::Search;
 
 /// Estimated thread instructions above which a part of the CTAs is executed.
@@ -95,21 +95,28 @@ pub fn measure(
     progress: &Progress,
 ) -> Result<Vec<Measurement>> {
     let mut execution = Execution::prepare(program, launches, options)?;
-    (0..execution.launches.len()).map(|number| one(&mut execution, number, counting, search, progress)).collect()
+    let of_launch = |number: usize| {
+        let (kernel, planned) = &execution.launches[number];
+        registers::of(program, *kernel, planned.registers, search)
+    };
+    // Asked for before anything runs: ptxas is slower than many a launch.
+    let registers: Vec<Registers> = (0..execution.launches.len()).map(of_launch).collect();
+    let launches = registers.into_iter().enumerate();
+    launches.map(|(number, registers)| one(&mut execution, number, counting, registers, progress)).collect()
 }
 
-fn one(
+/// Executes and counts the launch with this number.
+pub(crate) fn one(
     execution: &mut Execution<'_>,
     number: usize,
     counting: Counting,
-    search: &Search,
+    (registers, registers_basis): Registers,
     progress: &Progress,
 ) -> Result<Measurement> {
     let program = execution.program;
     let decoded = execution.decode(number)?;
     let (kernel, planned) = &execution.launches[number];
     let kernel = *kernel;
-    let (registers, registers_basis) = registers::of(program, kernel, planned.registers, search);
     let shape = LaunchShape {
         grid: planned.grid,
         block: planned.block,

@@ -8,7 +8,7 @@ pub use warplens_model::{
     Assumption, BadInput, Band, Combine, CountBasis, Given, InputField, Model, OPTIONS, Options, Part, Prediction,
     Quantity, Refusal, Resource, Term, band, check_given,
 };
-use warplens_model::{Input, Knobs, MODELS, auto, find, manual};
+use warplens_model::{Input, Knobs, MODELS, auto, find, manual, point_name};
 
 use crate::error::{Error, Result};
 use crate::machines::{Machine, Strictness};
@@ -173,8 +173,15 @@ fn rank(model: &str) -> usize {
     auto::PREFERENCE.iter().position(|preferred| *preferred == model).unwrap_or(auto::PREFERENCE.len())
 }
 
-fn on_gpu(profile: &Profile, machine: &Machine, choice: &Choice, options: Options) -> GpuAnalysis {
-    let all = auto::Answers::gather(&Input { profile, options, knobs: Knobs::NONE }, machine);
+/// Asks models about counts on one GPU.
+pub fn on_gpu(profile: &Profile, machine: &Machine, choice: &Choice, options: Options) -> GpuAnalysis {
+    answers(&Input { profile, options, knobs: Knobs::NONE }, machine, choice)
+}
+
+/// Asks models on one GPU.
+pub(crate) fn answers(input: &Input<'_>, machine: &Machine, choice: &Choice) -> GpuAnalysis {
+    let (profile, options) = (input.profile, input.options);
+    let all = auto::Answers::gather(input, machine);
     let answer = |(model, result): &(&'static str, std::result::Result<Prediction, Refusal>)| Answer {
         model,
         result: result.clone(),
@@ -279,16 +286,40 @@ impl GivenFile {
                 .with_help("the fields of each model are listed in docs/models.md")
         })?;
         let mut given = Given::new();
-        for (field, number) in inputs {
-            let number = match number {
-                toml::Value::Integer(number) => *number as f64,
-                toml::Value::Float(number) => *number,
-                _ => return Err(Error::input(format!("{name}: input `{field}` is not a number"))),
+        for (field, value) in inputs {
+            let toml::Value::Array(points) = value else {
+                let number =
+                    number(value).ok_or_else(|| Error::input(format!("{name}: input `{field}` is not a number")))?;
+                given.insert(field.clone(), number);
+                continue;
             };
-            given.insert(field.clone(), number);
+            for point in points {
+                let Some([at, value]) = pair(point) else {
+                    let error =
+                        Error::input(format!("{name}: input `{field}` holds something that is no pair of numbers"));
+                    return Err(error.with_help(format!("a measured curve is written {field} = [[1, 0.05], [2, 0.1]]")));
+                };
+                if given.insert(point_name(field, at), value).is_some() {
+                    return Err(Error::input(format!("{name}: input `{field}` has two points at {at}")));
+                }
+            }
         }
         Ok(Self { title: word("title")?, model: word("model")?, gpu: word("gpu")?, given })
     }
+}
+
+fn number(value: &toml::Value) -> Option<f64> {
+    match value {
+        toml::Value::Integer(number) => Some(*number as f64),
+        toml::Value::Float(number) => Some(*number),
+        _ => None,
+    }
+}
+
+/// A point of a measured curve.
+fn pair(value: &toml::Value) -> Option<[f64; 2]> {
+    let [at, value] = value.as_array()?.as_slice() else { return None };
+    Some([number(at)?, number(value)?])
 }
 
 /// Evaluates a model on given numbers.

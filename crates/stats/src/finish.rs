@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use warplens_isa::{OpClass, StateSpace};
 
+use crate::parallelism::Schedule;
 use crate::program::{PcFacts, Role};
 use crate::totals::Totals;
 use crate::{
@@ -81,11 +82,30 @@ impl Recorder {
             vector_loads: scale.apply(totals.vector_loads),
             independent_loads: ratio(batches.loads, batches.batches),
             independent_loads_program_order: ratio(batches.loads, batches.batches_program_order),
+            overlap_instructions: scale.apply(batches.overlap),
             duplicate_loads: self.duplicate_loads(),
+            instruction_parallelism: self.parallelism(options.counting, |schedule| schedule.cycles),
+            instruction_parallelism_program_order: self
+                .parallelism(options.counting, |schedule| schedule.cycles_program_order),
+            reuse: Some(self.streams.reuse.clone()),
             duplicate_share: if scale.total == 0 { 0.0 } else { self.ctas.n_sampled as f64 / scale.total as f64 },
             order_dependent: self.order_dependent,
             lines: self.lines(scale, &by_slot),
         }
+    }
+
+    /// Instructions over the cycles of their schedules.
+    fn parallelism(&self, counting: Counting, cycles: impl Fn(&Schedule) -> u32) -> Option<f64> {
+        let which = usize::from(counting == Counting::Machine);
+        let blocks = self.blocks.iter().zip(&self.program.schedules);
+        let sums = blocks.fold([0u64; 2], |[instructions, all_cycles], (block, schedules)| {
+            let schedule = &schedules[which];
+            [
+                instructions + block.executions * u64::from(schedule.instructions),
+                all_cycles + block.executions * u64::from(cycles(schedule)),
+            ]
+        });
+        (sums[1] > 0).then(|| sums[0] as f64 / sums[1] as f64)
     }
 
     fn duplicate_loads(&self) -> BTreeMap<CoalescingRule, f64> {

@@ -15,9 +15,12 @@ mod dependence;
 mod duplicates;
 mod finish;
 mod listing;
+mod parallelism;
 mod profile;
 mod program;
 mod recorder;
+mod reuse;
+mod sample;
 mod sectors;
 mod totals;
 
@@ -30,3 +33,4 @@ pub use profile::{
 };
 pub use program::Program;
 pub use recorder::{CtaRecord, Recorder};
+pub use reuse::{Reuse, ReuseHistogram};

@@ -6,6 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use warplens_isa::{OpClass, Pc, StateSpace};
 
+use crate::Reuse;
+
 /// Coalescing rule set, named after the compute capability that introduced it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum CoalescingRule {
@@ -228,6 +230,8 @@ counts! {
     IndependentLoads "independent_loads";
     /// Loads in flight in program order.
     IndependentLoadsProgramOrder "independent_loads_program_order";
+    /// Instructions between a load and the first use of its value.
+    OverlapInstructions "overlap_instructions";
     /// Repeated loads.
     DuplicateLoads "duplicate_loads";
     /// Counts per memory instruction, branch and barrier.
@@ -472,10 +476,20 @@ pub struct Profile {
     pub independent_loads: Option<f64>,
     /// The same in program order.
     pub independent_loads_program_order: Option<f64>,
+    /// Warp instructions issued, in program order, between a load batch's first load and the first instruction that
+    /// needs one of its values; loads and instructions of class `virtual` left out.
+    pub overlap_instructions: u64,
     /// Sum of transactions / sum of distinct segments per rule; `None` without a global load.
     pub duplicate_loads: BTreeMap<CoalescingRule, f64>,
     /// Share of the grid's CTAs that `duplicate_loads` looked at.
     pub duplicate_share: f64,
+    /// Instruction-level parallelism: instructions / cycles of a schedule that only dependences limit, one basic block
+    /// after the other, with reordering inside blocks; `None` when nothing was executed.
+    pub instruction_parallelism: Option<f64>,
+    /// The same in program order.
+    pub instruction_parallelism_program_order: Option<f64>,
+    /// Reuse distances of the global loads of some warps; `None` where only counts are known.
+    pub reuse: Option<Reuse>,
     /// Counts may depend on the order in which warps run: control depends on what other threads wrote, or lanes had to
     /// be released out of turn.
     pub order_dependent: bool,

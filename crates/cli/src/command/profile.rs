@@ -49,7 +49,9 @@ pub(crate) fn run(flags: &ProfileFlags, threads: Option<u32>, terminal: &Termina
             Error::usage("the launches were counted before: --count machine cannot change what they count").into()
         );
     }
-    let measurements = gather(sources, &flags.execution, &flags.extent, threads, counting, terminal)?;
+    let mut options = flags.execution.options(threads)?;
+    options.extent = flags.extent.extent()?;
+    let measurements = gather(sources, &flags.execution, &flags.extent, &options, counting, terminal)?;
     let sections = || -> Vec<Section> {
         let of_one = |measurement| {
             let mut sections = view::profile::summary(measurement);

@@ -52,8 +52,12 @@ pub(crate) fn empty(kernel: &str, grid: u32, block: u32, registers: u32, shared_
         vector_loads: 0,
         independent_loads: None,
         independent_loads_program_order: None,
+        overlap_instructions: 0,
         duplicate_loads: BTreeMap::new(),
         duplicate_share: 1.0,
+        instruction_parallelism: Some(1.6),
+        instruction_parallelism_program_order: Some(1.3),
+        reuse: None,
         order_dependent: false,
         lines: Vec::new(),
     }

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value as Json, json};
-use warplens_session::profile::{BankRule, CoalescingRule, Count, LineCounts, MemoryCounts, Profile, SharedCounts};
+use warplens_session::profile::{
+    BankRule, CoalescingRule, Count, LineCounts, MemoryCounts, Profile, Reuse, ReuseHistogram, SharedCounts,
+};
 use warplens_session::{Emulation, Measured, Measurement, Support};
 
 use super::json::{number, optional};
@@ -103,6 +105,10 @@ pub(crate) fn counts(profile: &Profile) -> Map<String, Json> {
     body.extend(code(profile));
     body.extend(memory_spaces(profile));
     body.extend(loads(profile));
+    body.insert("instruction_parallelism".into(), optional(profile.instruction_parallelism));
+    let program_order = optional(profile.instruction_parallelism_program_order);
+    body.insert("instruction_parallelism_program_order".into(), program_order);
+    body.insert("reuse".into(), profile.reuse.as_ref().map_or(Json::Null, reuse));
     body.insert("order_dependent".into(), profile.order_dependent.into());
     if profile.has(Count::Lines) {
         body.insert("lines".into(), profile.lines.iter().map(line).collect());
@@ -214,6 +220,7 @@ fn loads(profile: &Profile) -> Map<String, Json> {
     body.put(Count::IndependentLoads, "independent_loads", optional(profile.independent_loads));
     let program_order = optional(profile.independent_loads_program_order);
     body.put(Count::IndependentLoadsProgramOrder, "independent_loads_program_order", program_order);
+    body.put(Count::OverlapInstructions, "overlap_instructions", profile.overlap_instructions);
     body.put(Count::DuplicateLoads, "duplicate_loads", Json::Object(duplicates));
     body.put(Count::DuplicateLoads, "duplicate_share", number(profile.duplicate_share));
     body.body
@@ -264,6 +271,22 @@ fn shared(counts: &SharedCounts) -> Map<String, Json> {
         ("ideal_wavefronts", counts.ideal_wavefronts),
     ];
     keys.into_iter().map(|(key, count)| (key.to_owned(), count.into())).collect()
+}
+
+fn reuse(reuse: &Reuse) -> Json {
+    json!({
+        "warps": reuse.warps,
+        "requests": reuse.requests,
+        "requests_left_out": reuse.requests_left_out,
+        "lines": histogram(&reuse.lines),
+        "sectors": histogram(&reuse.sectors),
+    })
+}
+
+fn histogram(histogram: &ReuseHistogram) -> Json {
+    let distances: Map<String, Json> =
+        histogram.distances.iter().map(|(bytes, &count)| (bytes.to_string(), count.into())).collect();
+    json!({ "accesses": histogram.accesses, "cold": histogram.cold, "distances": distances })
 }
 
 fn line(line: &LineCounts) -> Json {

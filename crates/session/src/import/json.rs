@@ -10,7 +10,7 @@ use warplens_base::units::Seconds;
 use warplens_isa::{OpClass, Pc, StateSpace};
 use warplens_stats::{
     BankRule, CoalescingRule, ConstantCounts, Count, Counted, Coverage, InstructionCounts, LaunchShape, LineCounts,
-    MemoryCounts, Profile, RegistersBasis, SharedCounts,
+    MemoryCounts, Profile, RegistersBasis, Reuse, ReuseHistogram, SharedCounts,
 };
 
 use super::node::Node;
@@ -51,8 +51,12 @@ const KEYS: &[&str] = &[
     "vector_loads",
     "independent_loads",
     "independent_loads_program_order",
+    "overlap_instructions",
     "duplicate_loads",
     "duplicate_share",
+    "instruction_parallelism",
+    "instruction_parallelism_program_order",
+    "reuse",
     "order_dependent",
     "communicates",
     "lines",
@@ -192,6 +196,7 @@ impl Reader {
                 Count::IndependentLoadsProgramOrder,
                 factor,
             )?,
+            overlap_instructions: self.count(node, "overlap_instructions", Count::OverlapInstructions)?,
             duplicate_loads: self.value(node, "duplicate_loads", Count::DuplicateLoads, |node| {
                 let entry = |(rule, node): (&str, Node<'_>)| {
                     let rule = by_rule(rule).ok_or_else(|| unknown_rule(&node, rule))?;
@@ -200,6 +205,10 @@ impl Reader {
                 node.entries()?.into_iter().map(entry).collect()
             })?,
             duplicate_share: node.get("duplicate_share").map_or(Ok(1.0), |node| node.number())?,
+            instruction_parallelism: optional(node, "instruction_parallelism", factor)?.flatten(),
+            instruction_parallelism_program_order: optional(node, "instruction_parallelism_program_order", factor)?
+                .flatten(),
+            reuse: optional(node, "reuse", reuse)?,
             order_dependent: node.get("order_dependent").map_or(Ok(false), |node| node.flag())?,
             lines: self
                 .value(node, "lines", Count::Lines, |node| node.items()?.iter().map(line).collect::<Result<_>>())?,
@@ -489,6 +498,38 @@ fn factor(node: &Node<'_>) -> Result<Option<f64>> {
         0.0 => Err(node.fail("the number must be above 0")),
         number => Ok(Some(number)),
     }
+}
+
+/// What stands under a key; none where it is missing or null.
+fn optional<T>(node: &Node<'_>, key: &str, read: impl FnOnce(&Node<'_>) -> Result<T>) -> Result<Option<T>> {
+    node.get(key).filter(|node| !node.is_null()).map(|node| read(&node)).transpose()
+}
+
+fn reuse(node: &Node<'_>) -> Result<Reuse> {
+    node.keys(&["warps", "requests", "requests_left_out", "lines", "sectors"])?;
+    Ok(Reuse {
+        warps: node.need("warps")?.count()?,
+        requests: node.need("requests")?.count()?,
+        requests_left_out: node.need("requests_left_out")?.count()?,
+        lines: histogram(&node.need("lines")?)?,
+        sectors: histogram(&node.need("sectors")?)?,
+    })
+}
+
+fn histogram(node: &Node<'_>) -> Result<ReuseHistogram> {
+    node.keys(&["accesses", "cold", "distances"])?;
+    let bucket = |(bytes, node): (&str, Node<'_>)| {
+        let bytes = bytes.parse().map_err(|_| node.fail("the key is a distance in bytes"))?;
+        Ok((bytes, node.count()?))
+    };
+    let histogram = ReuseHistogram {
+        accesses: node.need("accesses")?.count()?,
+        cold: node.need("cold")?.count()?,
+        distances: node.need("distances")?.entries()?.into_iter().map(bucket).collect::<Result<_>>()?,
+    };
+    let all = sum(histogram.distances.values().copied().chain([histogram.cold]));
+    agree(node, "cold and distances together", all, "accesses", histogram.accesses)?;
+    Ok(histogram)
 }
 
 fn named_counts(node: &Node<'_>) -> Result<BTreeMap<String, u64>> {

@@ -475,6 +475,7 @@ impl Counters<'_> {
             Count::VectorLoads,
             Count::IndependentLoads,
             Count::IndependentLoadsProgramOrder,
+            Count::OverlapInstructions,
             Count::DuplicateLoads,
             Count::Lines,
         ]);

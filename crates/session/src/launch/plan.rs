@@ -445,7 +445,8 @@ impl Binder<'_, '_> {
     }
 }
 
-fn extents(launch: &Launch, kernel: &KernelInterface<'_>) -> Result<(Extents, Extents)> {
+/// The shape of a launch, refused where no GPU or not this kernel can have it.
+pub(crate) fn extents(launch: &Launch, kernel: &KernelInterface<'_>) -> Result<(Extents, Extents)> {
     let need = |what: &str, value: Option<Extents>| {
         value.ok_or_else(|| {
             Error::usage(format!("no {what} is given for kernel `{}`", kernel.name))
