@@ -7,8 +7,8 @@ use warplens_session::launch::Launch;
 use warplens_session::machines::{self, Machine, Strictness};
 use warplens_session::predict::{self, CountBasis, Options};
 use warplens_session::profile::Counting;
-use warplens_session::toolchain::Search;
 use warplens_session::source::Source;
+use warplens_session::toolchain::Search;
 use warplens_session::{Choice, Error, ExecutionOptions, Measurement, Program};
 
 use crate::command::profile::CountFlag;
@@ -56,7 +56,7 @@ pub(crate) struct Question {
 #[derive(Debug)]
 pub(crate) struct Measured {
     /// What can be executed again: the program, unless the counts come from elsewhere or from several programs.
-    program: Option<Box<Program>>,
+    pub(crate) program: Option<Box<Program>>,
     /// The launches of the program.
     pub(crate) launches: Vec<Launch>,
     pub(crate) measurements: Vec<Measurement>,
@@ -86,7 +86,8 @@ impl AskFlags {
             _ => (None, Vec::new()),
         };
         // The models leave virtual instructions out themselves where that is asked for.
-        let measurements = gather(sources, &self.execution, &self.extent, &question.execution, Counting::Ptx, terminal)?;
+        let measurements =
+            gather(sources, &self.execution, &self.extent, &question.execution, Counting::Ptx, terminal)?;
         Ok(Measured { program, launches, measurements })
     }
 

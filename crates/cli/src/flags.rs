@@ -11,7 +11,7 @@ use warplens_session::source::{self, Source};
 use warplens_session::toolchain::Search;
 use warplens_session::{DEFAULT_BUDGET, Error, ExecutionOptions, Extent, Input, Measurement, Program};
 
-use crate::command::{completions, dev, gpu, model, predict, profile, run, whatif};
+use crate::command::{completions, dev, gpu, model, predict, profile, report, run, whatif};
 use crate::terminal::Terminal;
 
 /// Predict the run time of CUDA kernels on NVIDIA GPUs, and what bounds it, without a GPU.
@@ -37,6 +37,8 @@ pub(crate) enum Verb {
     Run(run::RunFlags),
     /// Execute a kernel and show every count
     Profile(profile::ProfileFlags),
+    /// Write a page with the answer, pictures, counts and listing
+    Report(report::ReportFlags),
     /// Evaluate a model on given counts, without a kernel
     Model(model::ModelFlags),
     /// List the known GPUs, show one, or compare two

@@ -1,7 +1,9 @@
 //! Results to sections. A view neither prints nor computes.
 
 pub mod gpu;
+pub mod listing;
 pub mod predict;
 pub mod profile;
+pub mod report;
 pub mod run;
 pub mod whatif;

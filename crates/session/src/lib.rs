@@ -12,6 +12,7 @@ mod host;
 pub mod import;
 mod input;
 pub mod launch;
+pub mod listing;
 pub mod machines;
 mod measure;
 pub mod predict;
@@ -41,7 +42,8 @@ pub use warplens_model::x_model;
 pub mod profile {
     pub use warplens_isa::{OpClass, StateSpace};
     pub use warplens_stats::{
-        BankRule, CoalescingRule, ConstantCounts, Count, Counted, Counting, Coverage, Executed, InstructionCounts,
-        LaunchShape, LineCounts, MemoryCounts, Profile, RegistersBasis, Reuse, ReuseHistogram, SharedCounts,
+        BankRule, CoalescingRule, ConstantCounts, CostKind, Count, Counted, Counting, Coverage, Executed,
+        InstructionCounts, LaunchShape, LineCounts, MemoryCounts, NumberKind, Period, PeriodStream, Periods, Profile,
+        RegistersBasis, Reuse, ReuseHistogram, SharedCounts, StreamPart,
     };
 }

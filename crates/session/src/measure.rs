@@ -146,7 +146,9 @@ pub(crate) fn one(
             // The first CTA tells how much work the others are. It is not executed again: a second time would find what
             // it left behind.
             progress.total.fetch_add(1, Ordering::Relaxed);
-            let (first, cost) = execution.run(number, &decoded, Some(vec![0]), recorder(&[0]), progress)?;
+            // It is one of many also where only some are looked at closely.
+            let among_all = Recorder::new(facts.clone(), (0..n_ctas).map(CtaId));
+            let (first, cost) = execution.run(number, &decoded, Some(vec![0]), among_all, progress)?;
             let ctas = part_of(n_ctas, cost.thread_instructions).unwrap_or_else(|| (0..n_ctas).collect());
             progress.total.fetch_add(ctas.len() as u64 - 1, Ordering::Relaxed);
             let mut all = recorder(&ctas);

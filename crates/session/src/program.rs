@@ -136,6 +136,11 @@ impl Program {
         Ok(Self { name: name.to_owned(), ptx, warnings, compiled: None, module, source: None })
     }
 
+    /// The CUDA C++ that the PTX was made from, if that was the input.
+    pub fn source(&self) -> Option<&str> {
+        self.source.as_deref()
+    }
+
     /// The kernels, in text order.
     pub fn kernels(&self) -> Vec<KernelName> {
         self.module.kernels().map(|(_, kernel)| KernelName::new(&kernel.name)).collect()

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use warplens_isa::{OpClass, Pc, StateSpace};
 
-use crate::Reuse;
+use crate::{Periods, Reuse};
 
 /// Coalescing rule set, named after the compute capability that introduced it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -490,6 +490,8 @@ pub struct Profile {
     pub instruction_parallelism_program_order: Option<f64>,
     /// Reuse distances of the global loads of some warps; `None` where only counts are known.
     pub reuse: Option<Reuse>,
+    /// Calculate periods of some warps; `None` where only counts are known.
+    pub periods: Option<Periods>,
     /// Counts may depend on the order in which warps run: control depends on what other threads wrote, or lanes had to
     /// be released out of turn.
     pub order_dependent: bool,

@@ -173,8 +173,8 @@ impl Recorder {
     ) {
         if access.space == StateSpace::Global && access.kind == AccessKind::Load {
             sample.duplicates.load(&mut self.duplicates, &self.accesses, place, access, pattern);
-            sample.warps.load(&mut self.streams, place.0, access);
         }
+        sample.warps.access(&mut self.streams, place, access, pattern);
     }
 }
 
@@ -223,7 +223,7 @@ impl Observer for Recorder {
         self.ctas.add(cta.instructions);
         if let Some(mut sample) = cta.sample {
             sample.duplicates.close(&mut self.duplicates, &self.accesses);
-            sample.warps.end(&mut self.streams);
+            sample.warps.end(&self.program.tasks, &mut self.streams);
             self.ctas.n_sampled += 1;
         }
         self.spare.push(cta.warps);
@@ -236,6 +236,9 @@ impl Observer for Recorder {
         count.executions += 1;
         count.lanes += u64::from(mask.count());
         cta.instructions += u64::from(count.instructions);
+        if let Some(sample) = &mut cta.sample {
+            sample.warps.enter(&self.program.tasks, warp, position);
+        }
         let warp = &mut cta.warps[warp.0 as usize];
         if warp.block != NO_BLOCK {
             self.leave_block(warp);

@@ -58,6 +58,7 @@ pub(crate) fn empty(kernel: &str, grid: u32, block: u32, registers: u32, shared_
         instruction_parallelism: Some(1.6),
         instruction_parallelism_program_order: Some(1.3),
         reuse: None,
+        periods: None,
         order_dependent: false,
         lines: Vec::new(),
     }

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value as Json, json};
 use warplens_session::profile::{
-    BankRule, CoalescingRule, Count, LineCounts, MemoryCounts, Profile, Reuse, ReuseHistogram, SharedCounts,
+    BankRule, CoalescingRule, CostKind, Count, LineCounts, MemoryCounts, Period, PeriodStream, Periods, Profile, Reuse,
+    ReuseHistogram, SharedCounts, StreamPart,
 };
 use warplens_session::{Emulation, Measured, Measurement, Support};
 
@@ -109,6 +110,7 @@ pub(crate) fn counts(profile: &Profile) -> Map<String, Json> {
     let program_order = optional(profile.instruction_parallelism_program_order);
     body.insert("instruction_parallelism_program_order".into(), program_order);
     body.insert("reuse".into(), profile.reuse.as_ref().map_or(Json::Null, reuse));
+    body.insert("periods".into(), profile.periods.as_ref().map_or(Json::Null, periods));
     body.insert("order_dependent".into(), profile.order_dependent.into());
     if profile.has(Count::Lines) {
         body.insert("lines".into(), profile.lines.iter().map(line).collect());
@@ -287,6 +289,41 @@ fn histogram(histogram: &ReuseHistogram) -> Json {
     let distances: Map<String, Json> =
         histogram.distances.iter().map(|(bytes, &count)| (bytes.to_string(), count.into())).collect();
     json!({ "accesses": histogram.accesses, "cold": histogram.cold, "distances": distances })
+}
+
+fn periods(periods: &Periods) -> Json {
+    json!({
+        "warps": periods.warps,
+        "kinds": periods.kinds.iter().map(period).collect::<Vec<_>>(),
+        "streams": periods.streams.iter().map(stream).collect::<Vec<_>>(),
+    })
+}
+
+fn period(period: &Period) -> Json {
+    let task = |task: &BTreeMap<CostKind, u64>| -> Map<String, Json> {
+        task.iter().map(|(kind, &count)| (kind.to_string(), count.into())).collect()
+    };
+    let transactions: Map<String, Json> =
+        period.transactions.iter().map(|(rule, &mean)| (rule.name().into(), number(mean))).collect();
+    json!({
+        "executions": period.executions,
+        "computation_task": task(&period.computation),
+        "memory_task": task(&period.memory),
+        "bytes_requested": number(period.bytes_requested),
+        "transactions": transactions,
+    })
+}
+
+fn stream(stream: &PeriodStream) -> Json {
+    json!({ "warps": stream.warps, "left_out": stream.left_out, "parts": stream_parts(&stream.parts) })
+}
+
+fn stream_parts(parts: &[StreamPart]) -> Json {
+    let one = |part: &StreamPart| match part {
+        StreamPart::Period(kind) => Json::from(*kind),
+        StreamPart::Loop { times, body } => json!({ "times": times, "body": stream_parts(body) }),
+    };
+    parts.iter().map(one).collect()
 }
 
 fn line(line: &LineCounts) -> Json {

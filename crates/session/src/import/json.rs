@@ -10,10 +10,11 @@ use warplens_base::units::Seconds;
 use warplens_isa::{OpClass, Pc, StateSpace};
 use warplens_stats::{
     BankRule, CoalescingRule, ConstantCounts, Count, Counted, Coverage, InstructionCounts, LaunchShape, LineCounts,
-    MemoryCounts, Profile, RegistersBasis, Reuse, ReuseHistogram, SharedCounts,
+    MemoryCounts, Profile, RegistersBasis, SharedCounts,
 };
 
 use super::node::Node;
+use super::sequences;
 use crate::error::{Error, Result};
 use crate::execution::Emulation;
 use crate::measure::{Measured, Measurement, Support};
@@ -57,6 +58,7 @@ const KEYS: &[&str] = &[
     "instruction_parallelism",
     "instruction_parallelism_program_order",
     "reuse",
+    "periods",
     "order_dependent",
     "communicates",
     "lines",
@@ -208,7 +210,8 @@ impl Reader {
             instruction_parallelism: optional(node, "instruction_parallelism", factor)?.flatten(),
             instruction_parallelism_program_order: optional(node, "instruction_parallelism_program_order", factor)?
                 .flatten(),
-            reuse: optional(node, "reuse", reuse)?,
+            reuse: optional(node, "reuse", sequences::reuse)?,
+            periods: optional(node, "periods", sequences::periods)?,
             order_dependent: node.get("order_dependent").map_or(Ok(false), |node| node.flag())?,
             lines: self
                 .value(node, "lines", Count::Lines, |node| node.items()?.iter().map(line).collect::<Result<_>>())?,
@@ -490,7 +493,7 @@ fn dram_sectors(node: &Node<'_>) -> Result<Option<[u64; 2]>> {
 }
 
 /// A mean that is at least a little above zero, or null where there is nothing to take it of.
-fn factor(node: &Node<'_>) -> Result<Option<f64>> {
+pub(super) fn factor(node: &Node<'_>) -> Result<Option<f64>> {
     if node.is_null() {
         return Ok(None);
     }
@@ -503,33 +506,6 @@ fn factor(node: &Node<'_>) -> Result<Option<f64>> {
 /// What stands under a key; none where it is missing or null.
 fn optional<T>(node: &Node<'_>, key: &str, read: impl FnOnce(&Node<'_>) -> Result<T>) -> Result<Option<T>> {
     node.get(key).filter(|node| !node.is_null()).map(|node| read(&node)).transpose()
-}
-
-fn reuse(node: &Node<'_>) -> Result<Reuse> {
-    node.keys(&["warps", "requests", "requests_left_out", "lines", "sectors"])?;
-    Ok(Reuse {
-        warps: node.need("warps")?.count()?,
-        requests: node.need("requests")?.count()?,
-        requests_left_out: node.need("requests_left_out")?.count()?,
-        lines: histogram(&node.need("lines")?)?,
-        sectors: histogram(&node.need("sectors")?)?,
-    })
-}
-
-fn histogram(node: &Node<'_>) -> Result<ReuseHistogram> {
-    node.keys(&["accesses", "cold", "distances"])?;
-    let bucket = |(bytes, node): (&str, Node<'_>)| {
-        let bytes = bytes.parse().map_err(|_| node.fail("the key is a distance in bytes"))?;
-        Ok((bytes, node.count()?))
-    };
-    let histogram = ReuseHistogram {
-        accesses: node.need("accesses")?.count()?,
-        cold: node.need("cold")?.count()?,
-        distances: node.need("distances")?.entries()?.into_iter().map(bucket).collect::<Result<_>>()?,
-    };
-    let all = sum(histogram.distances.values().copied().chain([histogram.cold]));
-    agree(node, "cold and distances together", all, "accesses", histogram.accesses)?;
-    Ok(histogram)
 }
 
 fn named_counts(node: &Node<'_>) -> Result<BTreeMap<String, u64>> {
@@ -552,7 +528,7 @@ fn registers_basis(node: &Node<'_>) -> Result<RegistersBasis> {
     found.ok_or_else(|| unknown(node, "basis", name, ALL.iter().map(|basis| basis.name())))
 }
 
-fn coalescing_rule(name: &str, node: &Node<'_>) -> Result<CoalescingRule> {
+pub(super) fn coalescing_rule(name: &str, node: &Node<'_>) -> Result<CoalescingRule> {
     CoalescingRule::ALL.into_iter().find(|rule| rule.name() == name).ok_or_else(|| unknown_rule(node, name))
 }
 
@@ -657,11 +633,11 @@ fn check(node: &Node<'_>, profile: &Profile) -> Result<()> {
     Ok(())
 }
 
-fn sum(counts: impl IntoIterator<Item = u64>) -> u64 {
+pub(super) fn sum(counts: impl IntoIterator<Item = u64>) -> u64 {
     counts.into_iter().fold(0, u64::saturating_add)
 }
 
-fn agree(node: &Node<'_>, left: &str, a: u64, right: &str, b: u64) -> Result<()> {
+pub(super) fn agree(node: &Node<'_>, left: &str, a: u64, right: &str, b: u64) -> Result<()> {
     if a == b { Ok(()) } else { Err(node.fail(format!("{left} is {a}, but {right} is {b}"))) }
 }
 

@@ -9,6 +9,7 @@ mod node;
 pub mod nsight;
 mod nsight_csv;
 mod nsight_report;
+mod sequences;
 pub mod visual_profiler;
 
 pub(crate) use nsight_csv::is_table as is_nsight_csv;

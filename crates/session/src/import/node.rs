@@ -46,6 +46,11 @@ impl<'j> Node<'j> {
         self.value.is_null()
     }
 
+    /// True for an object.
+    pub(super) fn is_object(&self) -> bool {
+        self.value.is_object()
+    }
+
     /// True for this text.
     pub(super) fn is(&self, text: &str) -> bool {
         self.value.as_str() == Some(text)

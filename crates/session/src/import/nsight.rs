@@ -624,6 +624,7 @@ pub(super) fn blank(kernel: &str, launch: LaunchShape, coverage: Coverage) -> Pr
         instruction_parallelism: None,
         instruction_parallelism_program_order: None,
         reuse: None,
+        periods: None,
         order_dependent: false,
         lines: Vec::new(),
     }
