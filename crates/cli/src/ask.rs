@@ -19,6 +19,17 @@ use crate::terminal::Terminal;
 pub(crate) struct AskFlags {
     #[command(flatten)]
     pub(crate) launch: LaunchFlags,
+    #[command(flatten)]
+    pub(crate) models: ModelFlags,
+    #[command(flatten)]
+    pub(crate) execution: ExecutionFlags,
+    #[command(flatten)]
+    pub(crate) extent: ExtentFlags,
+}
+
+/// The GPUs and the models that are asked.
+#[derive(Args, Debug)]
+pub(crate) struct ModelFlags {
     /// GPUs: identifiers, marketing names, sm_XX for all of a target, FILE.toml, ID@MHZ, all
     #[arg(long, value_name = "LIST", default_value = DEFAULT_GPU, help_heading = "Prediction")]
     pub(crate) gpu: String,
@@ -34,10 +45,6 @@ pub(crate) struct AskFlags {
     /// Which instructions count
     #[arg(long, value_enum, default_value_t = CountFlag::Ptx, help_heading = "Prediction")]
     count: CountFlag,
-    #[command(flatten)]
-    pub(crate) execution: ExecutionFlags,
-    #[command(flatten)]
-    pub(crate) extent: ExtentFlags,
 }
 
 const DEFAULT_GPU: &str = "h200";
@@ -65,14 +72,8 @@ pub(crate) struct Measured {
 impl AskFlags {
     /// Checks what was asked for.
     pub(crate) fn question(&self, threads: Option<u32>) -> Result<Question> {
-        let machines = machines::select(&self.gpu)?;
-        let choice = Choice::parse(&self.model)?;
-        let counts = match self.count {
-            CountFlag::Ptx => CountBasis::AsWritten,
-            CountFlag::Machine => CountBasis::Machine,
-        };
-        let strictness = if self.strict { Strictness::Strict } else { Strictness::AllowInferred };
-        let options = predict::options(&choice, &self.options, counts, strictness)?;
+        let machines = machines::select(&self.models.gpu)?;
+        let (choice, options) = self.models.choice()?;
         let mut execution = self.execution.options(threads)?;
         execution.extent = self.extent.extent()?;
         Ok(Question { machines, choice, options, execution })
@@ -94,21 +95,36 @@ impl AskFlags {
     /// The same question under another verb, as a user would type it.
     pub(crate) fn command(&self, verb: &str, more: &[String]) -> String {
         let mut words = [self.execution.words(), self.extent.words()].concat();
-        let named = [("--gpu", &self.gpu, DEFAULT_GPU), ("--model", &self.model, DEFAULT_MODEL)];
+        let models = &self.models;
+        let named = [("--gpu", &models.gpu, DEFAULT_GPU), ("--model", &models.model, DEFAULT_MODEL)];
         for (flag, value, default) in named {
             if value != default {
                 words.extend([flag.to_owned(), value.clone()]);
             }
         }
-        words.extend(self.options.iter().flat_map(|name| ["--option".to_owned(), name.clone()]));
-        if self.strict {
+        words.extend(models.options.iter().flat_map(|name| ["--option".to_owned(), name.clone()]));
+        if models.strict {
             words.push("--strict".to_owned());
         }
-        if self.count == CountFlag::Machine {
+        if models.count == CountFlag::Machine {
             words.extend(["--count".to_owned(), "machine".to_owned()]);
         }
         words.extend_from_slice(more);
         self.launch.command(verb, &words)
+    }
+}
+
+impl ModelFlags {
+    /// The models and their options.
+    pub(crate) fn choice(&self) -> Result<(Choice, Options)> {
+        let choice = Choice::parse(&self.model)?;
+        let counts = match self.count {
+            CountFlag::Ptx => CountBasis::AsWritten,
+            CountFlag::Machine => CountBasis::Machine,
+        };
+        let strictness = if self.strict { Strictness::Strict } else { Strictness::AllowInferred };
+        let options = predict::options(&choice, &self.options, counts, strictness)?;
+        Ok((choice, options))
     }
 }
 
@@ -132,7 +148,7 @@ impl Measured {
 }
 
 /// The target for CUDA C++: what the oldest of the GPUs runs, as far back as current compilers go.
-fn target(machines: &[Machine]) -> Option<String> {
+pub(crate) fn target(machines: &[Machine]) -> Option<String> {
     const OLDEST: machines::ComputeCapability = machines::ComputeCapability::new(7, 5);
     machines.iter().map(|machine| machine.cc).min().map(|cc| cc.max(OLDEST).target())
 }

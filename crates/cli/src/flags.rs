@@ -11,7 +11,7 @@ use warplens_session::source::{self, Source};
 use warplens_session::toolchain::Search;
 use warplens_session::{DEFAULT_BUDGET, Error, ExecutionOptions, Extent, Input, Measurement, Program};
 
-use crate::command::{completions, dev, gpu, model, predict, profile, report, run, whatif};
+use crate::command::{compare, completions, dev, gpu, model, plot, predict, profile, report, run, tune, whatif};
 use crate::terminal::Terminal;
 
 /// Predict the run time of CUDA kernels on NVIDIA GPUs, and what bounds it, without a GPU.
@@ -37,6 +37,12 @@ pub(crate) enum Verb {
     Run(run::RunFlags),
     /// Execute a kernel and show every count
     Profile(profile::ProfileFlags),
+    /// Draw a picture: roofline, occupancy, timeline of warps and others
+    Plot(plot::PlotFlags),
+    /// Compare kernels, variants or GPUs side by side
+    Compare(compare::CompareFlags),
+    /// Search for the fastest block size, grid, shared memory and macros
+    Tune(tune::TuneFlags),
     /// Write a page with the answer, pictures, counts and listing
     Report(report::ReportFlags),
     /// Evaluate a model on given counts, without a kernel
@@ -84,6 +90,13 @@ pub(crate) struct OutputFlags {
     /// Write the result to FILE instead of standard output
     #[arg(short, long, value_name = "FILE", value_parser = parse_output, help_heading = "Output")]
     pub(crate) output: Option<PathBuf>,
+}
+
+impl OutputFlags {
+    /// The same format on standard output, where the file is for a picture.
+    pub(crate) fn to_stdout(&self) -> Self {
+        Self { format: self.format, output: None }
+    }
 }
 
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
@@ -142,16 +155,13 @@ pub(crate) struct LaunchFlags {
 }
 
 /// Target of CUDA C++ when nothing else says one: the oldest that current compilers know.
-const DEFAULT_TARGET: &str = "sm_75";
+pub(crate) const DEFAULT_TARGET: &str = "sm_75";
 
 impl LaunchFlags {
     /// Reads the input. `target` is what the GPUs that are asked about suggest for CUDA C++.
     pub(crate) fn program(&self, target: Option<&str>, terminal: &Terminal) -> Result<Program> {
         let input = Input::read(&self.input)?;
-        let target = self.target(target);
-        let program = Program::load(&input, target, &Search::from_environment())?;
-        announce(&program, target, terminal);
-        Ok(program)
+        load(&input, self.target(target), &Search::from_environment(), terminal)
     }
 
     /// Reads an input that may also be a profile or a script.
@@ -222,6 +232,55 @@ impl LaunchFlags {
         self.symbols.iter().try_for_each(|text| flags.add_symbol("--symbol", text))?;
         Ok(flags)
     }
+}
+
+/// What several launches have in common.
+#[derive(Args, Debug)]
+pub(crate) struct ArgumentFlags {
+    /// Registers per thread; else from ptxas, else estimated
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=255), help_heading = "Launch")]
+    registers: Option<u32>,
+    // Not a doc comment: rustdoc would take the brackets for a link.
+    #[arg(
+        help = "Argument: 1024, 1<<20, 2.5, f32[1<<20]:uniform(-1,1), &0+64, none, struct(1,2.5), bytes(00ff)",
+        long = "arg",
+        value_name = "[NAME|INDEX=]VALUE",
+        allow_hyphen_values = true,
+        help_heading = "Launch"
+    )]
+    pub(crate) arguments: Vec<String>,
+    /// Content of a .const or .global variable
+    #[arg(long = "symbol", value_name = "NAME=VALUE", help_heading = "Launch")]
+    symbols: Vec<String>,
+    /// Target that CUDA C++ is compiled for
+    #[arg(long, value_name = "sm_XX", help_heading = "Launch")]
+    pub(crate) target: Option<String>,
+}
+
+impl ArgumentFlags {
+    /// Puts registers and symbols into a launch; what arguments mean is for the verb to say.
+    pub(crate) fn fill(&self, launch: &mut Launch) -> Result<()> {
+        launch.registers = self.registers;
+        Ok(self.symbols.iter().try_for_each(|text| launch.add_symbol("--symbol", text))?)
+    }
+
+    /// The program of an input, with what the compiler had to say.
+    pub(crate) fn program(
+        &self,
+        input: &Input,
+        target: Option<&str>,
+        search: &Search,
+        terminal: &Terminal,
+    ) -> Result<Program> {
+        load(input, self.target.as_deref().or(target).unwrap_or(DEFAULT_TARGET), search, terminal)
+    }
+}
+
+/// Loads an input and says what its compiler and its reading had to say.
+fn load(input: &Input, target: &str, search: &Search, terminal: &Terminal) -> Result<Program> {
+    let program = Program::load(input, target, search)?;
+    announce(&program, target, terminal);
+    Ok(program)
 }
 
 /// Says what the compiler said and what was found in the text.

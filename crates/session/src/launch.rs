@@ -13,7 +13,7 @@ mod shape;
 mod value;
 
 pub(crate) use file::Script;
-pub(crate) use plan::element_of;
+pub(crate) use plan::{element_of, extents};
 
 pub use element::{Element, ElementType, Number};
 pub use plan::{BufferId, KernelInterface, Plan, PlannedBuffer, PlannedLaunch, PlannedSymbol, Pointer, Words};

@@ -3,6 +3,7 @@
 //! Main types: [`launch::Launch`], what is to be run; [`Error`], grouped by who has to act.
 //! This crate reads files and runs compilers; it does not know about terminals, formats or flags.
 
+pub mod compare;
 pub mod coverage;
 mod error;
 mod execution;
@@ -15,6 +16,7 @@ pub mod launch;
 pub mod listing;
 pub mod machines;
 mod measure;
+pub mod plot;
 pub mod predict;
 mod program;
 mod registers;

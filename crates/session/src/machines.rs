@@ -4,7 +4,7 @@ use std::path::Path;
 
 pub use warplens_machine::builtin::UnknownMachine;
 pub use warplens_machine::table::{Difference, Entry, Row, diff, entry, show};
-pub use warplens_machine::{Basis, ComputeCapability, Key, Machine, Readings, Strictness, Unit, Value};
+pub use warplens_machine::{Basis, ComputeCapability, Key, Machine, ParameterRead, Readings, Strictness, Unit, Value};
 use warplens_machine::{LoadError, MachineRef, Selector, builtin, load};
 
 use crate::error::{Error, Result};

@@ -91,7 +91,8 @@ pub(crate) fn time(prediction: &Prediction) -> Map<String, Json> {
     }
 }
 
-fn term(term: &Term) -> Json {
+/// A term of a prediction.
+pub(super) fn term(term: &Term) -> Json {
     let part = |part: &Part| json!({ "name": part.name, "cycles": number(part.cycles.0) });
     json!({
         "name": term.name,
