@@ -7,6 +7,7 @@ pub(crate) mod gpu;
 pub(crate) mod man;
 pub(crate) mod model;
 pub(crate) mod picture;
+pub(crate) mod plot;
 pub(crate) mod predict;
 pub(crate) mod profile;
 pub(crate) mod report;
@@ -42,6 +43,7 @@ pub(crate) fn run(cli: Cli, terminal: &Terminal) -> Result<Outcome> {
         Verb::Model(flags) => model::run(&flags, terminal),
         Verb::Run(flags) => run::run(&flags, threads, terminal),
         Verb::Profile(flags) => profile::run(&flags, threads, terminal),
+        Verb::Plot(flags) => plot::run(&flags, threads, terminal),
         Verb::Report(flags) => report::run(&flags, threads, terminal),
         Verb::Gpu(flags) => gpu::run(&flags, terminal),
         Verb::Dev(flags) => dev::run(&flags, terminal),

@@ -40,11 +40,16 @@ impl Terminal {
 
     /// Writes data to a file or to stdout.
     pub(crate) fn data(&self, output: Option<&PathBuf>, text: &str) -> Result<()> {
+        self.bytes(output, text.as_bytes())
+    }
+
+    /// Writes data that may be no text.
+    pub(crate) fn bytes(&self, output: Option<&PathBuf>, bytes: &[u8]) -> Result<()> {
         match output {
-            Some(path) => std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display())),
+            Some(path) => std::fs::write(path, bytes).with_context(|| format!("cannot write {}", path.display())),
             None => {
                 let mut stdout = std::io::stdout().lock();
-                stdout.write_all(text.as_bytes())?;
+                stdout.write_all(bytes)?;
                 Ok(stdout.flush()?)
             }
         }

@@ -240,18 +240,28 @@ fn occupancy(profile: &Profile, machine: &Machine, options: Options) -> Option<O
 
 /// The residency of a launch on one SM; none where a limit of the GPU is not known.
 pub fn occupancy_of(launch: &LaunchShape, machine: &Machine, options: Options) -> Option<Occupancy> {
+    let (limits, demand, limit) = residency(launch, machine, options).ok()?;
+    Some(limits.occupancy(&demand, limit, Carveout::Default))
+}
+
+/// What the SMs of a GPU hold and what a CTA of a launch asks for; else the reason why that is not known.
+pub(crate) fn residency(
+    launch: &LaunchShape,
+    machine: &Machine,
+    options: Options,
+) -> std::result::Result<(SmLimits, CtaDemand, SharedLimit), String> {
     let mut reader = warplens_machine::Reader::new(machine, options.strictness);
-    let limits = SmLimits::read(&mut reader).ok()?;
-    let shared = u32::try_from(launch.shared_bytes).ok()?;
+    let limits = SmLimits::read(&mut reader).map_err(|missing| missing.to_string())?;
+    let shared = u32::try_from(launch.shared_bytes).map_err(|error| error.to_string())?;
     let demand = CtaDemand {
-        threads: u32::try_from(launch.n_threads()).ok()?,
+        threads: u32::try_from(launch.n_threads()).map_err(|error| error.to_string())?,
         registers: launch.registers,
         static_shared: shared,
         dynamic_shared: 0,
         barriers: 1,
     };
     let limit = if shared > limits.max_shared_per_cta { SharedLimit::OptIn } else { SharedLimit::Default };
-    Some(limits.occupancy(&demand, limit, Carveout::Default))
+    Ok((limits, demand, limit))
 }
 
 /// The manual's page on models.
