@@ -7,13 +7,15 @@ use std::process::Command;
 use serde_json::Value;
 
 /// Keys under which programs, papers or users choose the names.
-const FREE: [&str; 13] = [
+const FREE: [&str; 14] = [
     "by_class",
     "by_opcode",
     "high_latency",
     "quantities",
     "quantity_units",
     "buffers",
+    // What a search varies.
+    "choices",
     "duplicate_loads",
     "distances",
     "computation_task",
@@ -75,6 +77,8 @@ fn every_key_is_described() {
             with("whatif", &["--without", "bank-conflicts", "--set", "block=16,8", "--set", "grid=8"]),
         ),
         ("warplens.whatif/1", with("whatif", &["--each", "--gpu", "h200,gtx280"])),
+        ("warplens.compare/1", with("compare", &["--gpu", "h200,gtx280", "--blocks", "16x16,8x8"])),
+        ("warplens.tune/1", with("tune", &["--block", "16x16,32x8", "--shared", "0,300000", "--check"])),
         ("warplens.profile/1", with("profile", &[])),
         ("warplens.run/1", with("run", &["--print", "2:4"])),
         ("warplens.model/1", vec!["model", "hong-kim", "--input", "examples/models/hong-kim-figure-12.toml"]),
