@@ -2,6 +2,7 @@
 
 pub(crate) mod completions;
 pub(crate) mod dev;
+pub(crate) mod explain;
 pub(crate) mod gpu;
 pub(crate) mod man;
 pub(crate) mod model;
@@ -32,6 +33,7 @@ pub(crate) fn run(cli: Cli, terminal: &Terminal) -> Result<Outcome> {
     let threads = cli.global.threads;
     match cli.verb {
         Verb::Predict(flags) => predict::run(&flags, threads, terminal),
+        Verb::Explain(flags) => explain::run(&flags, threads, terminal),
         Verb::Whatif(flags) => whatif::run(&flags, threads, terminal),
         Verb::Model(flags) => model::run(&flags, terminal),
         Verb::Run(flags) => run::run(&flags, threads, terminal),

@@ -1,5 +1,6 @@
 //! The JSON documents: wire types with a schema name and version, described in `docs/report-schema.md`.
 
+pub mod explain;
 pub mod gpu;
 mod json;
 pub mod predict;

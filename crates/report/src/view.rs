@@ -1,5 +1,6 @@
 //! Results to sections. A view neither prints nor computes.
 
+pub mod explain;
 pub mod gpu;
 pub mod predict;
 pub mod profile;

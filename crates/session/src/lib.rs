@@ -6,6 +6,7 @@
 pub mod coverage;
 mod error;
 mod execution;
+pub mod explain;
 mod failure;
 mod gate;
 mod host;

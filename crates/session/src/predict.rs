@@ -227,7 +227,8 @@ fn speed_of_light(prediction: &Prediction, bound: &Prediction) -> Option<SpeedOf
     Some(SpeedOfLight { compute: share(busiest), compute_resource: busiest.resource, memory })
 }
 
-fn occupancy(profile: &Profile, machine: &Machine, options: Options) -> Option<Occupancy> {
+/// Theoretical occupancy of a launch; none where a limit of the GPU is not known.
+pub fn occupancy(profile: &Profile, machine: &Machine, options: Options) -> Option<Occupancy> {
     let mut reader = warplens_machine::Reader::new(machine, options.strictness);
     let limits = SmLimits::read(&mut reader).ok()?;
     let shared = u32::try_from(profile.launch.shared_bytes).ok()?;

@@ -9,10 +9,11 @@
 //! shares of what the hardware could do in the predicted time (Nsight Compute: speed of light).
 
 use warplens_session::Analysis;
+use warplens_session::explain::Advice;
 use warplens_session::predict::{Answer, Band, Combine, GpuAnalysis, Model, Prediction, Refusal, Resource};
 
 use super::gpu::measure;
-use super::profile;
+use super::{explain, profile};
 use crate::render::show;
 use crate::section::{Block, Cell, Field, Plot, Section, Table, Unit};
 
@@ -30,16 +31,23 @@ pub enum Detail {
 /// GPUs whose cycles are broken down on one screen.
 const MOST_BREAKDOWNS: usize = 2;
 
-/// The answers. `next` is the command that a user may want to run now.
-pub fn predictions(analysis: &Analysis, detail: Detail, next: Option<&str>) -> Vec<Section> {
+/// The answers. `best` are the best changes on one of the GPUs, and `next` is the command that a user may want to run now.
+pub fn predictions(
+    analysis: &Analysis,
+    best: Option<(&str, &[Advice])>,
+    detail: Detail,
+    next: Option<&str>,
+) -> Vec<Section> {
     let measurement = &analysis.measurement;
     let mut sections = Vec::new();
     sections.extend(profile::unsupported(&measurement.support));
-    sections.push(Section::new("predictions", profile::title(measurement)).with(Block::Table(table(analysis))));
-    sections.extend(refusals(analysis));
+    sections
+        .push(Section::new("predictions", profile::title(measurement)).with(Block::Table(gpu_table(&analysis.gpus))));
+    sections.extend(gpu_refusals(&analysis.gpus));
     let answered = || analysis.gpus.iter().filter_map(|gpu| gpu.prediction().map(|prediction| (gpu, prediction)));
     let limit = if detail == Detail::Screen { MOST_BREAKDOWNS } else { usize::MAX };
     sections.extend(answered().take(limit).map(|(gpu, prediction)| cycles(&gpu.machine.id, prediction)));
+    sections.extend(best.filter(|(_, advice)| !advice.is_empty()).map(|(gpu, advice)| explain::best(gpu, advice)));
     if detail >= Detail::Quantities {
         for gpu in &analysis.gpus {
             for prediction in gpu.answers.iter().filter_map(|answer| answer.result.as_ref().ok()) {
@@ -51,7 +59,8 @@ pub fn predictions(analysis: &Analysis, detail: Detail, next: Option<&str>) -> V
     sections
 }
 
-fn table(analysis: &Analysis) -> Table {
+/// The answers, one row each.
+pub(super) fn gpu_table<'g>(gpus: impl IntoIterator<Item = &'g GpuAnalysis>) -> Table {
     let mut table = Table::new(&[
         ("GPU", "gpu"),
         ("time", "time_us"),
@@ -62,7 +71,7 @@ fn table(analysis: &Analysis) -> Table {
         ("occupancy", "occupancy_share"),
         ("model", "model"),
     ]);
-    for gpu in &analysis.gpus {
+    for gpu in gpus {
         for answer in &gpu.answers {
             table.push(row(gpu, answer));
         }
@@ -132,8 +141,9 @@ pub fn rows(analyses: &[Analysis]) -> Section {
     Section::new("predictions", "").with(Block::Table(table))
 }
 
-fn refusals(analysis: &Analysis) -> Option<Section> {
-    let refused = analysis.gpus.iter().flat_map(|gpu| {
+/// Models that gave no answer, with their reasons.
+pub(super) fn gpu_refusals<'g>(gpus: impl IntoIterator<Item = &'g GpuAnalysis>) -> Option<Section> {
+    let refused = gpus.into_iter().flat_map(|gpu| {
         let refusals = gpu.answers.iter().filter_map(|answer| Some((answer.model, answer.result.as_ref().err()?)));
         refusals.map(|(model, refusal)| Field::new(format!("{} {model}", gpu.machine.id), reason(refusal)))
     });
