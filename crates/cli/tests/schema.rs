@@ -7,7 +7,8 @@ use std::process::Command;
 use serde_json::Value;
 
 /// Keys under which programs, papers or users choose the names.
-const FREE: [&str; 13] = [
+const FREE: [&str; 14] = [
+    "values",
     "by_class",
     "by_opcode",
     "high_latency",

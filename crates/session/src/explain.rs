@@ -12,8 +12,7 @@ pub(crate) mod threads;
 use warplens_model::scenario::Subject;
 use warplens_model::workload::coalescing_rule;
 
-use crate::measure::Measurement;
-use crate::predict::{Analysis, GpuAnalysis, Occupancy, Options, Prediction, occupancy};
+use crate::predict::{Analysis, GpuAnalysis, Occupancy, Options, Prediction, occupancy_of};
 use crate::profile::{BankRule, CoalescingRule, Profile};
 use crate::whatif::{ask, speedup, subject};
 
@@ -28,17 +27,15 @@ pub const LEAST_GAIN: f64 = 1.01;
 /// One launch explained.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Explanation {
-    /// The counts.
-    pub measurement: Measurement,
-    /// By GPU.
+    /// The counts and the predictions.
+    pub analysis: Analysis,
+    /// By GPU, in the order of the predictions.
     pub gpus: Vec<GpuExplanation>,
 }
 
 /// One launch explained on one GPU.
 #[derive(Clone, PartialEq, Debug)]
 pub struct GpuExplanation {
-    /// The predictions.
-    pub analysis: GpuAnalysis,
     /// What bounds the kernel, by the prediction that speaks for the GPU; empty without one.
     pub evidence: Vec<Evidence>,
     /// What to change, the largest gain first.
@@ -72,17 +69,17 @@ pub struct Advice {
 
 /// Explains an analysed launch.
 pub fn explain(analysis: Analysis, options: Options) -> Explanation {
-    let Analysis { measurement, gpus } = analysis;
-    let gpus = gpus.into_iter().map(|gpu| on_gpu(&measurement.profile, gpu, options)).collect();
-    Explanation { measurement, gpus }
+    let gpus = analysis.gpus.iter().map(|gpu| on_gpu(&analysis.measurement.profile, gpu, options)).collect();
+    Explanation { analysis, gpus }
 }
 
-fn on_gpu(profile: &Profile, analysis: GpuAnalysis, options: Options) -> GpuExplanation {
-    let context = Context::new(profile, &analysis, options);
-    let evidence = context.as_ref().map_or_else(Vec::new, evidence::of);
-    let advice = context.as_ref().map_or_else(Vec::new, advice_of);
-    let threads = threads::of(&subject(profile, &analysis.machine), options);
-    GpuExplanation { evidence, advice, threads, analysis }
+fn on_gpu(profile: &Profile, gpu: &GpuAnalysis, options: Options) -> GpuExplanation {
+    let context = Context::new(profile, gpu, options);
+    GpuExplanation {
+        evidence: context.as_ref().map_or_else(Vec::new, evidence::of),
+        advice: context.as_ref().map_or_else(Vec::new, advice_of),
+        threads: threads::of(&subject(profile, &gpu.machine), options),
+    }
 }
 
 /// What to change, the largest gain first; by the prediction that speaks for the GPU.
@@ -118,7 +115,7 @@ impl<'a> Context<'a> {
 
     /// The occupancy of a changed launch.
     fn occupancy_of(&self, subject: &Subject) -> Option<Occupancy> {
-        occupancy(&subject.profile, &subject.machine, self.options)
+        occupancy_of(&subject.profile.launch, &subject.machine, self.options)
     }
 }
 

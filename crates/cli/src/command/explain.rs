@@ -35,8 +35,7 @@ pub(crate) fn run(flags: &ExplainFlags, threads: Option<u32>, terminal: &Termina
     let json = || document::explain::document(&explanations);
     Document { title: "Explanation", sections: &sections, tables: &tables, json: &json }
         .write(&flags.output, terminal)?;
-    let answered = explanations.iter().flat_map(|explanation| &explanation.gpus);
-    if !answered.into_iter().any(|gpu| gpu.analysis.prediction().is_some()) {
+    if !explanations.iter().any(|explanation| explanation.analysis.has_answer()) {
         terminal.message("no model could answer");
         return Ok(Outcome::NoAnswer);
     }

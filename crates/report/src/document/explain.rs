@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value as Json, json};
 use warplens_session::explain::{Advice, Evidence, Explanation, GpuExplanation, Place, ThreadAdvice};
+use warplens_session::predict::GpuAnalysis;
 
 use super::json::{number, optional};
 use super::predict::{occupancy, refused, time};
@@ -22,18 +23,18 @@ pub fn document(explanations: &[Explanation]) -> Json {
 }
 
 fn launch(explanation: &Explanation) -> Map<String, Json> {
-    let measurement = &explanation.measurement;
+    let measurement = &explanation.analysis.measurement;
+    let gpus = explanation.analysis.gpus.iter().zip(&explanation.gpus);
     let mut body = Map::new();
     body.insert("kernel".into(), measurement.kernel.mangled.as_str().into());
     body.insert("kernel_demangled".into(), measurement.kernel.demangled.as_str().into());
     body.insert("launch".into(), launch_shape(&measurement.profile));
-    body.insert("gpus".into(), explanation.gpus.iter().map(gpu).collect());
+    body.insert("gpus".into(), gpus.map(|(analysis, explained)| gpu(analysis, explained)).collect());
     body.insert("support".into(), support(&measurement.support));
     body
 }
 
-fn gpu(gpu: &GpuExplanation) -> Json {
-    let analysis = &gpu.analysis;
+fn gpu(analysis: &GpuAnalysis, gpu: &GpuExplanation) -> Json {
     let refusals = analysis.answers.iter().filter_map(|answer| {
         let refusal = answer.result.as_ref().err()?;
         Some(json!({ "model": answer.model, "refused": refused(refusal) }))

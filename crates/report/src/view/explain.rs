@@ -8,7 +8,9 @@
 //!
 //! *gains* is time before over time after of the what-if question that bounds the change.
 
+use warplens_base::units::Seconds;
 use warplens_session::explain::{Advice, Explanation, GpuExplanation, Place, ThreadAdvice};
+use warplens_session::predict::GpuAnalysis;
 
 use super::{predict, profile};
 use crate::render::show;
@@ -21,14 +23,15 @@ const MOST_TURNS: usize = 4;
 
 /// One launch explained. `command` makes a `whatif` command of flags.
 pub fn explanation(explanation: &Explanation, command: &dyn Fn(&[String]) -> String) -> Vec<Section> {
-    let measurement = &explanation.measurement;
+    let analysis = &explanation.analysis;
     let mut sections = Vec::new();
-    sections.extend(profile::unsupported(&measurement.support));
-    let answers = predict::gpu_table(explanation.gpus.iter().map(|gpu| &gpu.analysis));
-    sections.push(Section::new("predictions", profile::title(measurement)).with(Block::Table(answers)));
-    sections.extend(predict::gpu_refusals(explanation.gpus.iter().map(|gpu| &gpu.analysis)));
-    for gpu in explanation.gpus.iter().filter(|gpu| gpu.analysis.prediction().is_some()) {
-        sections.extend(on_gpu(gpu));
+    sections.extend(profile::unsupported(&analysis.measurement.support));
+    let answers = Block::Table(predict::table(analysis));
+    sections.push(Section::new("predictions", profile::title(&analysis.measurement)).with(answers));
+    sections.extend(predict::refusals(analysis));
+    sections.extend(changes(explanation));
+    if explanation.gpus.iter().all(|gpu| gpu.advice.is_empty()) {
+        return sections;
     }
     let mut notes = Section::new("notes", "")
         .note("Each gain is the answer to a what-if question about these counts; gains do not add up.");
@@ -40,12 +43,19 @@ pub fn explanation(explanation: &Explanation, command: &dyn Fn(&[String]) -> Str
     sections
 }
 
-fn on_gpu(gpu: &GpuExplanation) -> Vec<Section> {
-    let (id, model) = (&gpu.analysis.machine.id, gpu.analysis.prediction().map_or("", |prediction| prediction.model));
+/// What bounds the kernel and what to change, GPU by GPU.
+pub fn changes(explanation: &Explanation) -> Vec<Section> {
+    let gpus = explanation.analysis.gpus.iter().zip(&explanation.gpus);
+    let answered = gpus.filter(|(gpu, _)| gpu.prediction().is_some());
+    answered.flat_map(|(gpu, explained)| on_gpu(gpu, explained)).collect()
+}
+
+fn on_gpu(analysis: &GpuAnalysis, gpu: &GpuExplanation) -> Vec<Section> {
+    let (id, model) = (&analysis.machine.id, analysis.prediction().map_or("", |prediction| prediction.model));
     let sentences: Vec<String> = gpu.evidence.iter().map(|evidence| format!("- {}", evidence.text)).collect();
     let title = format!("What bounds it on {id} ({model})");
     let mut sections = vec![Section::new("evidence", title).note(sentences.join("\n"))];
-    let title = format!("What to change on {id} (each by itself, estimated by {model}; now {})", now(gpu));
+    let title = format!("What to change on {id} (each by itself, estimated by {model}; now {})", now(analysis));
     if gpu.advice.is_empty() {
         let nothing = "Nothing on the list of known changes gains 1 % or more by these counts.";
         sections.push(Section::new("advice", title).note(nothing));
@@ -58,9 +68,8 @@ fn on_gpu(gpu: &GpuExplanation) -> Vec<Section> {
     sections
 }
 
-fn now(gpu: &GpuExplanation) -> String {
-    let time = gpu.analysis.time().map(warplens_base::units::Seconds::microseconds);
-    show(&Cell::optional(time, Unit::Microseconds))
+fn now(analysis: &GpuAnalysis) -> String {
+    show(&Cell::optional(analysis.time().map(Seconds::microseconds), Unit::Microseconds))
 }
 
 fn table(advice: &[Advice]) -> Table {
@@ -189,13 +198,13 @@ pub fn rows(explanations: &[Explanation]) -> Section {
         ("side effects", "side_effects"),
     ]);
     for explanation in explanations {
-        for gpu in &explanation.gpus {
+        let gpus = explanation.analysis.gpus.iter().zip(&explanation.gpus);
+        for (analysis, gpu) in gpus {
             for (at, advice) in gpu.advice.iter().enumerate() {
-                let time =
-                    |seconds: warplens_base::units::Seconds| Cell::Number(seconds.microseconds(), Unit::Microseconds);
+                let time = |seconds: Seconds| Cell::Number(seconds.microseconds(), Unit::Microseconds);
                 table.push(vec![
-                    Cell::text(&explanation.measurement.kernel.mangled),
-                    Cell::text(&gpu.analysis.machine.id),
+                    Cell::text(&explanation.analysis.measurement.kernel.mangled),
+                    Cell::text(&analysis.machine.id),
                     Cell::text(advice.before.model),
                     Cell::Count(at as u64 + 1),
                     Cell::text(advice.id),

@@ -131,6 +131,17 @@ fn bank_conflicts(context: &Context<'_>) -> Vec<Proposal> {
     if places.is_empty() {
         return Vec::new();
     }
+    // Lanes whose atomics meet in one word are served one after the other, wherever the word lies.
+    if places.iter().all(|place| place.opcodes.iter().all(|opcode| is_atomic(opcode))) {
+        return one(Proposal {
+            title: "Spread atomics in shared memory over more words (at best)".into(),
+            how: "combine the lanes of a warp before the atomic, or give each warp words of its own",
+            edit: without("bank-conflicts"),
+            question: flags("--without", &["bank-conflicts".into()]),
+            places,
+            side_effects: vec!["copies of the words take shared memory, and are added up in the end".into()],
+        });
+    }
     let before = context.profile.launch.shared_bytes;
     // One word more per row of as many words as there are banks.
     let padded = before + before.div_ceil(32);
@@ -146,6 +157,10 @@ fn bank_conflicts(context: &Context<'_>) -> Vec<Proposal> {
         places,
         side_effects: vec![format!("padding takes shared memory: about {before} B -> {padded} B per block")],
     })
+}
+
+fn is_atomic(opcode: &str) -> bool {
+    opcode.starts_with("atom.") || opcode.starts_with("red.")
 }
 
 fn divergence(context: &Context<'_>) -> Vec<Proposal> {

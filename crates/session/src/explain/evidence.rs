@@ -79,7 +79,7 @@ fn balance(context: &Context<'_>) -> Option<Evidence> {
     let (state, unit) = (&solved.state, solved.units.threads);
     let (n, reached) = (state.system.threads, state.reached());
     let text = format!(
-        "of {} {unit} of an SM {} wait for memory and {} compute: {} bound",
+        "of {} {unit} {} wait for memory and {} compute: {} bound",
         short(n),
         short(reached.k),
         short(reached.x),
