@@ -7,7 +7,8 @@ use std::process::Command;
 use serde_json::Value;
 
 /// Keys under which programs, papers or users choose the names.
-const FREE: [&str; 14] = [
+const FREE: [&str; 15] = [
+    "values",
     "by_class",
     "by_opcode",
     "high_latency",
@@ -79,6 +80,7 @@ fn every_key_is_described() {
         ("warplens.whatif/1", with("whatif", &["--each", "--gpu", "h200,gtx280"])),
         ("warplens.compare/1", with("compare", &["--gpu", "h200,gtx280", "--blocks", "16x16,8x8"])),
         ("warplens.tune/1", with("tune", &["--block", "16x16,32x8", "--shared", "0,300000", "--check"])),
+        ("warplens.explain/1", with("explain", &["--gpu", "h200,gtx480", "--model", "all", "--strict"])),
         ("warplens.profile/1", with("profile", &[])),
         ("warplens.run/1", with("run", &["--print", "2:4"])),
         ("warplens.model/1", vec!["model", "hong-kim", "--input", "examples/models/hong-kim-figure-12.toml"]),
