@@ -78,7 +78,16 @@ fn every_key_is_described() {
             with("whatif", &["--without", "bank-conflicts", "--set", "block=16,8", "--set", "grid=8"]),
         ),
         ("warplens.whatif/1", with("whatif", &["--each", "--gpu", "h200,gtx280"])),
-        ("warplens.compare/1", with("compare", &["--gpu", "h200,gtx280", "--blocks", "16x16,8x8"])),
+        (
+            "warplens.compare/1",
+            vec![
+                "compare",
+                "examples/abt_conflict/ptx/sm_80.ptx@examples/abt_conflict/launch.toml",
+                "examples/abt_conflict_free/ptx/sm_80.ptx@examples/abt_conflict_free/launch.toml",
+                "--gpu",
+                "h200,gtx280",
+            ],
+        ),
         ("warplens.tune/1", with("tune", &["--block", "16x16,32x8", "--shared", "0,300000", "--check"])),
         ("warplens.explain/1", with("explain", &["--gpu", "h200,gtx480", "--model", "all", "--strict"])),
         ("warplens.profile/1", with("profile", &[])),
