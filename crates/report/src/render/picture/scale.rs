@@ -1,5 +1,7 @@
 //! From numbers to places: domains, ticks and their words.
 
+use std::f64::consts::LOG10_2;
+
 use crate::figure::Scale;
 
 /// Numbers closer to each other than this share of their size are the same to the eye.
@@ -227,7 +229,7 @@ fn log_ends(scale: &Scale, low: f64, high: f64, margin: Option<f64>) -> (f64, f6
         }
     };
     let (low, high) = (round(low, false), round(high, true));
-    if high - low < 0.3 { (low - 0.30103, high + 0.30103) } else { (low, high) }
+    if high - low < 0.3 { (low - LOG10_2, high + LOG10_2) } else { (low, high) }
 }
 
 /// A round distance that parts a range of twice `half` about `n` times.
