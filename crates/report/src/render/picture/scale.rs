@@ -40,7 +40,11 @@ impl Range {
         if let Scale::Names(names) = &scale {
             return Self { low: -0.5, high: names.len().max(1) as f64 - 0.5, scale };
         }
-        let wanted = wanted.filter(|&(first, last)| scale.has(first) && scale.has(last) && first != last);
+        // Ends in the wrong order, or too close to each other, are still ends.
+        let wanted = wanted.map(|(first, last)| (first.min(last), first.max(last)));
+        let wanted = wanted.filter(|&(low, high)| {
+            scale.has(low) && scale.has(high) && high / 2.0 - low / 2.0 > low.abs().max(high.abs()) * SAME + SPAN.0
+        });
         let fitting = values.iter().copied().filter(|&value| scale.has(value));
         let ends =
             fitting.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| (low.min(value), high.max(value)));
@@ -291,6 +295,16 @@ mod tests {
     fn large_and_small_numbers_leave_a_power_out() {
         let exponent = |high: f64| Range::new(&Scale::Linear, &[0.0, high], None, false, Some(0.0)).exponent();
         assert_eq!([exponent(4e9), exponent(99_000.0), exponent(2e5), exponent(3e-5)], [9, 0, 3, -6]);
+    }
+
+    #[test]
+    fn wanted_ends_are_in_order_and_apart() {
+        let ends = |wanted| Range::new(&Scale::Linear, &[3.0, 4.0], Some(wanted), false, None);
+        let shares = |range: Range| [range.value(0.0), range.value(1.0)];
+        assert_eq!(shares(ends((9.0, 1.0))), [1.0, 9.0]);
+        for without in [(2.0, 2.0), (0.0, 5e-324), (f64::NAN, 1.0), (0.0, f64::INFINITY)] {
+            assert_eq!(shares(ends(without)), [3.0, 4.0], "{without:?}");
+        }
     }
 
     #[test]
