@@ -7,11 +7,12 @@ use warplens_session::launch::Launch;
 use warplens_session::machines::{self, Machine, Strictness};
 use warplens_session::predict::{self, CountBasis, Options};
 use warplens_session::profile::Counting;
+use warplens_session::source::Source;
 use warplens_session::toolchain::Search;
-use warplens_session::{Choice, ExecutionOptions, Measurement, Program};
+use warplens_session::{Choice, Error, ExecutionOptions, Measurement, Program};
 
 use crate::command::profile::CountFlag;
-use crate::flags::{ExecutionFlags, ExtentFlags, LaunchFlags};
+use crate::flags::{ExecutionFlags, ExtentFlags, LaunchFlags, gather};
 use crate::terminal::Terminal;
 
 #[derive(Args, Debug)]
@@ -61,7 +62,9 @@ pub(crate) struct Question {
 /// A measured input.
 #[derive(Debug)]
 pub(crate) struct Measured {
-    pub(crate) program: Program,
+    /// What can be executed again: the program, unless the counts come from elsewhere or from several programs.
+    pub(crate) program: Option<Box<Program>>,
+    /// The launches of the program.
     pub(crate) launches: Vec<Launch>,
     pub(crate) measurements: Vec<Measurement>,
 }
@@ -78,9 +81,14 @@ impl AskFlags {
 
     /// Loads and measures the input.
     pub(crate) fn measure(&self, question: &Question, terminal: &Terminal) -> Result<Measured> {
-        let program = self.launch.program(target(&question.machines).as_deref(), terminal)?;
-        let launches = self.launch.launches()?;
-        let measurements = counts(&program, &launches, question, terminal)?;
+        let sources = self.launch.sources(target(&question.machines).as_deref(), terminal)?;
+        let (program, launches) = match sources.as_slice() {
+            [Source::Program { program, launches }] => (Some(program.clone()), launches.clone()),
+            _ => (None, Vec::new()),
+        };
+        // The models leave virtual instructions out themselves where that is asked for.
+        let measurements =
+            gather(sources, &self.execution, &self.extent, &question.execution, Counting::Ptx, terminal)?;
         Ok(Measured { program, launches, measurements })
     }
 
@@ -128,22 +136,15 @@ impl Measured {
         question: &Question,
         terminal: &Terminal,
     ) -> Result<Vec<Measurement>> {
-        counts(&self.program, launches, question, terminal)
+        let program = self.program.as_deref().ok_or_else(|| {
+            Error::usage("the counts come from a file: the kernel cannot run again with another grid or block")
+        })?;
+        let search = Search::from_environment();
+        let measurements = terminal.with_progress(|progress| {
+            warplens_session::measure(program, launches, question.execution.clone(), Counting::Ptx, &search, progress)
+        })?;
+        Ok(measurements)
     }
-}
-
-fn counts(
-    program: &Program,
-    launches: &[Launch],
-    question: &Question,
-    terminal: &Terminal,
-) -> Result<Vec<Measurement>> {
-    let search = Search::from_environment();
-    // The models leave virtual instructions out themselves where that is asked for.
-    let measurements = terminal.with_progress(|progress| {
-        warplens_session::measure(program, launches, question.execution.clone(), Counting::Ptx, &search, progress)
-    })?;
-    Ok(measurements)
 }
 
 /// The target for CUDA C++: what the oldest of the GPUs runs, as far back as current compilers go.

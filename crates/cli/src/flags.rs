@@ -6,10 +6,14 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use anyhow::Result;
 use warplens_session::launch::{Launch, parse_extents};
+use warplens_session::profile::Counting;
+use warplens_session::source::{self, Source};
 use warplens_session::toolchain::Search;
-use warplens_session::{DEFAULT_BUDGET, Error, ExecutionOptions, Extent, Input, Program};
+use warplens_session::{DEFAULT_BUDGET, Error, ExecutionOptions, Extent, Input, Measurement, Program};
 
-use crate::command::{compare, completions, dev, gpu, model, plot, predict, profile, report, run, tune, whatif};
+use crate::command::{
+    compare, completions, dev, explain, gpu, model, plot, predict, profile, report, run, tune, whatif,
+};
 use crate::terminal::Terminal;
 
 /// Predict the run time of CUDA kernels on NVIDIA GPUs, and what bounds it, without a GPU.
@@ -29,6 +33,8 @@ const EXIT_CODES: &str = "Exit codes: 0 done; 1 bad input, or no model could ans
 pub(crate) enum Verb {
     /// Predict the run time of a kernel on GPUs, and what bounds it
     Predict(predict::PredictFlags),
+    /// Say what bounds a kernel, and rank what to change about it
+    Explain(explain::ExplainFlags),
     /// Ask the models again under other circumstances, or price what costs time
     Whatif(whatif::WhatIfFlags),
     /// Execute a kernel and show what it computed
@@ -115,6 +121,7 @@ pub(crate) enum Format {
 #[derive(Args, Debug)]
 pub(crate) struct LaunchFlags {
     /// PTX or CUDA C++, or - for standard input
+    // Verbs that need no program take profiles and scripts, too: see `sources`.
     pub(crate) input: PathBuf,
     /// Kernel, by its mangled or demangled name, or by a pattern
     #[arg(short, long, value_name = "NAME|regex:RE", help_heading = "Launch")]
@@ -158,8 +165,30 @@ impl LaunchFlags {
     /// Reads the input. `target` is what the GPUs that are asked about suggest for CUDA C++.
     pub(crate) fn program(&self, target: Option<&str>, terminal: &Terminal) -> Result<Program> {
         let input = Input::read(&self.input)?;
-        let target = self.target.as_deref().or(target).unwrap_or(DEFAULT_TARGET);
-        load(&input, target, &Search::from_environment(), terminal)
+        load(&input, self.target(target), &Search::from_environment(), terminal)
+    }
+
+    /// Reads an input that may also be a profile or a script.
+    pub(crate) fn sources(&self, target: Option<&str>, terminal: &Terminal) -> Result<Vec<Source>> {
+        let input = Input::read(&self.input)?;
+        if let Some(target) = self.target.as_ref().filter(|_| input.kind.is_counted()) {
+            let message = format!("{} is {}: nothing is compiled for {target}", input.name, input.kind.name());
+            return Err(Error::usage(message).into());
+        }
+        let target = self.target(target);
+        let request =
+            source::Request { input: &input, launch_file: self.launch.as_deref(), flags: self.over()?, target };
+        let sources = source::load(&request, &Search::from_environment())?;
+        for source in &sources {
+            if let Source::Program { program, .. } = source {
+                announce(program, target, terminal);
+            }
+        }
+        Ok(sources)
+    }
+
+    fn target<'t>(&'t self, suggested: Option<&'t str>) -> &'t str {
+        self.target.as_deref().or(suggested).unwrap_or(DEFAULT_TARGET)
     }
 
     /// The same input and launch under another verb, as a user would type it.
@@ -188,6 +217,11 @@ impl LaunchFlags {
 
     /// The launches of the file and the flags.
     pub(crate) fn launches(&self) -> Result<Vec<Launch>> {
+        Ok(Launch::load(self.launch.as_deref(), self.over()?)?)
+    }
+
+    /// What the flags say.
+    fn over(&self) -> Result<Launch> {
         let extents =
             |flag: &str, text: &Option<String>| text.as_ref().map(|text| parse_extents(flag, text)).transpose();
         let mut flags = Launch {
@@ -200,7 +234,7 @@ impl LaunchFlags {
         };
         self.arguments.iter().try_for_each(|text| flags.add_argument(text))?;
         self.symbols.iter().try_for_each(|text| flags.add_symbol("--symbol", text))?;
-        Ok(Launch::load(self.launch.as_deref(), flags)?)
+        Ok(flags)
     }
 }
 
@@ -249,6 +283,12 @@ impl ArgumentFlags {
 /// Loads an input and says what its compiler and its reading had to say.
 fn load(input: &Input, target: &str, search: &Search, terminal: &Terminal) -> Result<Program> {
     let program = Program::load(input, target, search)?;
+    announce(&program, target, terminal);
+    Ok(program)
+}
+
+/// Says what the compiler said and what was found in the text.
+fn announce(program: &Program, target: &str, terminal: &Terminal) {
     if let Some((compiler, messages)) = &program.compiled {
         if terminal.verbose > 0 {
             terminal.message(&format!("compiled for {target} by {compiler}"));
@@ -258,7 +298,27 @@ fn load(input: &Input, target: &str, search: &Search, terminal: &Terminal) -> Re
         }
     }
     terminal.warnings(&program.warnings);
-    Ok(program)
+}
+
+/// Executes and counts what the sources hold. The flags that tell how must be of use.
+pub(crate) fn gather(
+    sources: Vec<Source>,
+    execution: &ExecutionFlags,
+    extent: &ExtentFlags,
+    options: &ExecutionOptions,
+    counting: Counting,
+    terminal: &Terminal,
+) -> Result<Vec<Measurement>> {
+    let is_executed = |source: &Source| matches!(source, Source::Program { .. });
+    let words = [execution.words(), extent.words()].concat();
+    if let Some(flag) = words.first().filter(|_| !sources.iter().any(is_executed)) {
+        return Err(Error::usage(format!(
+            "nothing is executed: the launches were counted before, and {flag} is of no use"
+        ))
+        .into());
+    }
+    let search = Search::from_environment();
+    Ok(terminal.with_progress(|progress| source::gather(sources, options, counting, &search, progress))?)
 }
 
 /// How the kernel is executed.
