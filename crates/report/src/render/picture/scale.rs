@@ -241,8 +241,9 @@ fn step(half: f64, n: usize) -> f64 {
     let rough = half / (n.max(1) as f64) * 2.0;
     let rough = if rough.is_finite() && rough > 0.0 { rough } else { 1.0 };
     let power = 10f64.powf(rough.log10().floor());
-    let round = [1.0, 2.0, 2.5, 5.0, 10.0].into_iter().find(|round| round * power >= rough * (1.0 - SAME));
-    round.unwrap_or(10.0) * power
+    let steps = [1.0, 2.0, 2.5, 5.0, 10.0].map(|round| round * power);
+    // Next to the largest number there is no round one.
+    steps.into_iter().find(|&step| step >= rough * (1.0 - SAME)).filter(|step| step.is_finite()).unwrap_or(rough)
 }
 
 fn is_whole(number: f64) -> bool {
@@ -309,6 +310,8 @@ mod tests {
 
     #[test]
     fn single_values_have_room() {
+        let range = Range::new(&Scale::Linear, &[f64::MAX, f64::MIN], None, false, None);
+        assert!(range.ticks(3).iter().all(|tick| range.share(tick.value).is_finite()));
         for value in [0.0, 7.0, -1e300, 5e-324, f64::MAX] {
             let range = Range::new(&Scale::Linear, &[value], None, false, Some(0.0));
             assert!((0.0..=1.0).contains(&range.share(value)), "{value}: {range:?}");
