@@ -6,5 +6,6 @@ pub mod predict;
 pub mod profile;
 pub mod run;
 pub mod whatif;
+mod x_model;
 
 pub use json::number;

@@ -7,3 +7,4 @@ pub mod profile;
 pub mod report;
 pub mod run;
 pub mod whatif;
+pub mod x_model;
