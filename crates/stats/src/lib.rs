@@ -27,4 +27,4 @@ pub use profile::{
     Profile, RegistersBasis, SharedCounts,
 };
 pub use program::Program;
-pub use recorder::{CtaRecord, Recorder};
+pub use recorder::{CtaRecord, Recorder, Times};
