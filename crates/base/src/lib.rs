@@ -1,13 +1,16 @@
-//! Vocabulary shared by every crate: typed ids and dense maps, source spans, diagnostics, units.
+//! Vocabulary shared by every crate: typed ids and dense maps, source spans, diagnostics, units, and the
+//! nearest name for messages.
 //!
 //! Main types: [`Span`], [`Diagnostic`], [`IdMap`], the units in [`units`].
 //! This crate does not know about PTX, GPUs, files or terminals.
 
 mod diagnostic;
 mod id;
+mod nearest;
 mod span;
 pub mod units;
 
 pub use diagnostic::{Diagnostic, Label, Severity};
 pub use id::{Id, IdMap};
+pub use nearest::{nearest, nearest_by};
 pub use span::{LineIndex, Span};

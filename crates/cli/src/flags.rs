@@ -76,7 +76,7 @@ pub(crate) struct OutputFlags {
     #[arg(long, value_enum, default_value_t = Format::Text, help_heading = "Output")]
     pub(crate) format: Format,
     /// Write the result to FILE instead of standard output
-    #[arg(short, long, value_name = "FILE", help_heading = "Output")]
+    #[arg(short, long, value_name = "FILE", value_parser = parse_output, help_heading = "Output")]
     pub(crate) output: Option<PathBuf>,
 }
 
@@ -263,6 +263,17 @@ impl ExtentFlags {
         });
         let usage = || Error::usage(format!("--cta {text}: write N..M with N below M, for example --cta 0..64"));
         Ok(Extent::Ctas(range.ok_or_else(usage)?))
+    }
+}
+
+/// The path of a file to be written, refused while nothing has taken time yet where no file can lie there.
+pub(crate) fn parse_output(text: &str) -> Result<PathBuf, String> {
+    let path = PathBuf::from(text);
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    match folder {
+        _ if path.is_dir() => Err("is a folder, not a file".to_owned()),
+        Some(folder) if !folder.is_dir() => Err(format!("there is no folder {}", folder.display())),
+        _ => Ok(path),
     }
 }
 

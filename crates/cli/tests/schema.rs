@@ -7,7 +7,7 @@ use std::process::Command;
 use serde_json::Value;
 
 /// Keys under which programs, papers or users choose the names.
-const FREE: [&str; 9] = [
+const FREE: [&str; 10] = [
     "by_class",
     "by_opcode",
     "high_latency",
@@ -15,6 +15,7 @@ const FREE: [&str; 9] = [
     "quantity_units",
     "buffers",
     "duplicate_loads",
+    "distances",
     // A parameter's value may be an object of lane kinds.
     "value",
     "constant",

@@ -84,10 +84,24 @@ fn load_one(id: &str, text: &str, resolve: Resolver<'_>, depth: usize) -> Result
     let parent = match &header.inherits {
         None => None,
         Some((name, span)) => {
-            let text_of_parent = resolve(name).filter(|_| depth < MAX_DEPTH).ok_or_else(|| {
-                let why = if depth < MAX_DEPTH { "unknown machine" } else { "too long a chain of machines" };
-                one_error(id, text, Diagnostic::error("M008", *span, format!("{why} `{name}` to inherit from")))
+            let error = |message: String| Diagnostic::error("M008", *span, message);
+            let text_of_parent = resolve(name).ok_or_else(|| {
+                let unknown = error(format!("unknown machine `{name}` to inherit from"));
+                let near = crate::name::nearest(name, crate::builtin::ids().chain(crate::builtin::designs()));
+                one_error(
+                    id,
+                    text,
+                    match near {
+                        Some(near) => unknown.with_help(format!("did you mean `{near}`?")),
+                        None => unknown,
+                    },
+                )
             })?;
+            if name == id || depth == MAX_DEPTH {
+                let why =
+                    if name == id { "inherits from itself" } else { "inherits in a circle or through too many files" };
+                return Err(one_error(id, text, error(format!("`{id}` {why}"))));
+            }
             Some(load_one(name, &text_of_parent, resolve, depth + 1)?)
         }
     };

@@ -32,7 +32,7 @@ pub enum NameError {
     #[error("empty GPU name")]
     Empty,
     /// What follows the `@` is no clock.
-    #[error("`{clock}` is no clock in MHz; write for example h200@1500")]
+    #[error("`{clock}` is no clock in MHz of a GPU; write for example h200@1500")]
     Clock {
         /// What follows the `@`.
         clock: String,
@@ -53,7 +53,7 @@ impl MachineRef {
             Selector::File(name.to_owned())
         } else if name.eq_ignore_ascii_case("all") {
             Selector::All
-        } else if let Some(cc) = name.strip_prefix("sm_").and_then(ComputeCapability::parse) {
+        } else if let Some(cc) = name.strip_prefix("sm_").and_then(target) {
             Selector::Target(cc)
         } else {
             Selector::Name(name.to_owned())
@@ -62,11 +62,19 @@ impl MachineRef {
     }
 }
 
+/// The compute capability of `90`, and of `90a` and `100f`, whose additions to the instruction set change no GPU.
+fn target(digits: &str) -> Option<ComputeCapability> {
+    ComputeCapability::parse(digits.strip_suffix(['a', 'f']).unwrap_or(digits))
+}
+
+/// Beyond any GPU's clock: rather a number in another unit.
+const HIGHEST_MHZ: f64 = 20_000.0;
+
 fn parse_clock(text: &str) -> Result<f64, NameError> {
     let digits = text.trim();
     let number = digits.strip_suffix("MHz").or(digits.strip_suffix("mhz")).unwrap_or(digits).trim();
     match number.parse::<f64>() {
-        Ok(mhz) if mhz.is_finite() && mhz > 0.0 => Ok(mhz * 1e6),
+        Ok(mhz) if mhz > 0.0 && mhz <= HIGHEST_MHZ => Ok(mhz * 1e6),
         _ => Err(NameError::Clock { clock: text.to_owned() }),
     }
 }
@@ -80,25 +88,29 @@ pub(crate) fn normal(name: &str) -> String {
     words.collect()
 }
 
-/// The candidate most like `name`, if one is like it at all.
+/// The machine most like `name`, if one is like it at all.
 pub(crate) fn nearest<'c>(name: &str, candidates: impl Iterator<Item = &'c str>) -> Option<&'c str> {
-    let wanted = normal(name);
-    let scored = candidates.map(|candidate| (edit_distance(&wanted, &normal(candidate)), candidate));
-    let (distance, candidate) = scored.min_by_key(|&(distance, _)| distance)?;
-    (distance <= 1.max(wanted.len() / 2)).then_some(candidate)
+    warplens_base::nearest_by(name, candidates, normal)
 }
 
-fn edit_distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, from) in a.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, &to) in b.iter().enumerate() {
-            let substituted = diagonal + usize::from(from != to);
-            diagonal = row[j + 1];
-            row[j + 1] = substituted.min(row[j] + 1).min(diagonal + 1);
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn targets_with_a_suffix_select_their_gpus() {
+        let selector = |text: &str| MachineRef::parse(text).map(|reference| reference.selector);
+        let hopper = Ok(Selector::Target(ComputeCapability::new(9, 0)));
+        assert_eq!((selector("sm_90"), selector("sm_90a")), (hopper.clone(), hopper));
+        assert_eq!(selector("sm_100f"), Ok(Selector::Target(ComputeCapability::new(10, 0))));
+        assert_eq!(selector("sm_x"), Ok(Selector::Name("sm_x".into())));
+    }
+
+    #[test]
+    fn clocks_are_those_of_a_gpu() {
+        assert_eq!(MachineRef::parse("h200@1500").map(|reference| reference.clock), Ok(Some(1.5e9)));
+        for wrong in ["h200@", "h200@1e9", "h200@0", "h200@-3", "h200@inf", "h200@fast"] {
+            assert!(matches!(MachineRef::parse(wrong), Err(NameError::Clock { .. })), "{wrong}");
         }
     }
-    row[b.len()]
 }

@@ -134,8 +134,8 @@ fn errors_point_at_the_place() {
             "5:13 M003 unknown lane kind `sfus` (did you mean `sfu`?)",
         ),
         ("[sm]\ncount = \"unknown\"\n", "1:1 M007 no `cc` (compute capability), and nothing to inherit it from"),
-        ("inherits = \"h2000\"\n", "1:12 M008 unknown machine `h2000` to inherit from"),
-        ("inherits = \"loop\"\n", "1:12 M008 too long a chain of machines `loop` to inherit from"),
+        ("inherits = \"h2000\"\n", "1:12 M008 unknown machine `h2000` to inherit from (did you mean `h200`?)"),
+        ("inherits = \"loop\"\n", "1:12 M008 `loop` inherits from itself"),
         ("inherits = \"broken\"\n", "1:6 M002 expected a compute capability such as \"9.0\""),
         ("cc = \"9.0\"\nsiblings = [\"nobody\"]\n", "2:13 M009 unknown sibling `nobody`"),
         (

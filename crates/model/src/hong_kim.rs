@@ -559,6 +559,7 @@ fn prediction(
         assumptions,
         parameters: readings.parameters,
         coverage: None,
+        x_model: None,
     }
     .checked()
 }

@@ -30,6 +30,7 @@ mod prediction;
 pub mod residency;
 pub mod roofline;
 pub mod workload;
+pub mod x_model;
 
 pub use assumption::{ASSUMPTIONS, Assumption, AssumptionSpec};
 pub use auto::{Band, band};

@@ -5,6 +5,7 @@ use warplens_machine::{Key, Missing, ParameterRead};
 use warplens_stats::Coverage;
 
 use crate::Assumption;
+use crate::x_model::Solved;
 
 /// The answer of a model for one kernel, launch and machine.
 #[derive(Clone, PartialEq, Debug)]
@@ -28,6 +29,8 @@ pub struct Prediction {
     pub parameters: Vec<ParameterRead>,
     /// Which CTAs the counts come from; none where the numbers were given.
     pub coverage: Option<Coverage>,
+    /// The machine's state, where the X-model answers.
+    pub x_model: Option<Box<Solved>>,
 }
 
 impl Prediction {

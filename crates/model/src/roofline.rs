@@ -180,6 +180,7 @@ fn prediction(inputs: &Inputs, readings: Readings, mut assumptions: Vec<Assumpti
         assumptions,
         parameters: readings.parameters,
         coverage: None,
+        x_model: None,
     }
     .checked()
 }

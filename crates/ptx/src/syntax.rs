@@ -52,7 +52,6 @@ pub mod dump;
 mod keywords;
 pub mod lexer;
 pub mod modifiers;
-mod nearest;
 pub mod parser;
 pub mod printer;
 pub mod special;

@@ -1,9 +1,12 @@
-//! Sections to text. A renderer knows no view.
+//! Sections to text, figures to pictures. A renderer knows no view.
 
 mod csv;
 mod html;
 mod markdown;
 mod number;
+mod picture;
+pub mod png;
+pub mod svg;
 mod text;
 
 pub use csv::csv;

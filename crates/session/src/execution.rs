@@ -3,6 +3,7 @@
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
+use warplens_base::nearest;
 
 use warplens_base::IdMap;
 use warplens_exec as exec;
@@ -13,7 +14,6 @@ use crate::error::{Error, Result};
 use crate::failure;
 use crate::launch::{self, BufferId, ElementType, Launch, Plan, PlannedBuffer, PlannedLaunch};
 use crate::measure::{self, Support};
-use crate::nearest::nearest;
 use crate::program::{KernelName, Program};
 
 /// How launches are executed.
@@ -99,6 +99,30 @@ pub(crate) struct Execution<'p> {
     options: ExecutionOptions,
 }
 
+/// Finds the kernels of launches and binds their arguments.
+pub(crate) fn bind(program: &Program, launches: &[Launch]) -> Result<(Vec<FunctionId>, Plan)> {
+    let mut bound = Vec::new();
+    let mut kernels = Vec::new();
+    for launch in launches {
+        let kernel = program.kernel(launch.kernel.as_deref())?;
+        kernels.push(kernel);
+        bound.push((launch.clone(), program.interface(kernel)));
+    }
+    let read = |path: &str| std::fs::read(path).map_err(|error| format!("cannot read {path}: {error}"));
+    let plan = Plan::bind(&bound, crate::host::memory_for_buffers(), &read)?;
+    Ok((kernels, plan))
+}
+
+/// Refuses more shared memory per CTA than any GPU has.
+pub(crate) fn check_shared(bytes: u64) -> Result<()> {
+    if bytes <= MAX_SHARED_BYTES {
+        return Ok(());
+    }
+    Err(Error::usage(format!(
+        "impossible launch: {bytes} bytes of shared memory per block, and no GPU has more than {MAX_SHARED_BYTES}"
+    )))
+}
+
 /// A buffer in device memory.
 struct Placed {
     id: exec::BufferId,
@@ -132,21 +156,29 @@ impl Output {
 impl<'p> Execution<'p> {
     /// Binds launches and fills the memory.
     pub(crate) fn prepare(program: &'p Program, launches: &[Launch], options: ExecutionOptions) -> Result<Self> {
-        let mut bound = Vec::new();
-        let mut kernels = Vec::new();
-        for launch in launches {
-            let kernel = program.kernel(launch.kernel.as_deref())?;
-            kernels.push(kernel);
-            bound.push((launch.clone(), program.interface(kernel)));
-        }
-        let read = |path: &str| std::fs::read(path).map_err(|error| format!("cannot read {path}: {error}"));
-        let plan = Plan::bind(&bound, crate::host::memory_for_buffers(), &read)?;
+        let (kernels, plan) = bind(program, launches)?;
+        Ok(Self::of_plan(program, kernels, plan, options))
+    }
+
+    /// Fills the memory for launches that are bound already.
+    pub(crate) fn of_plan(
+        program: &'p Program,
+        kernels: Vec<FunctionId>,
+        plan: Plan,
+        options: ExecutionOptions,
+    ) -> Self {
         let mut device = exec::Device::new(&program.module);
         let buffers = plan.buffers.as_slice().iter().map(|buffer| place(&mut device, &plan.launches, buffer));
         let buffers = buffers.collect();
         let launches = kernels.into_iter().zip(plan.launches).collect();
         let emulation = Emulation::default();
-        Ok(Self { program, launches, emulation, output: Vec::new(), device, buffers, options })
+        Self { program, launches, emulation, output: Vec::new(), device, buffers, options }
+    }
+
+    /// The elements of every buffer, in the order of the plan.
+    pub(crate) fn contents(&self) -> Vec<(ElementType, Vec<u8>)> {
+        let buffers = self.buffers.as_slice().iter();
+        buffers.map(|buffer| (buffer.element, self.device.read(buffer.id, 0, buffer.bytes))).collect()
     }
 
     pub(crate) fn options(&self) -> &ExecutionOptions {
@@ -173,12 +205,7 @@ impl<'p> Execution<'p> {
                 &exec::ExecError::Unsupported(decoded.unsupported().to_vec()),
             ));
         }
-        let shared = decoded.static_shared_bytes() + planned.dynamic_shared;
-        if shared > MAX_SHARED_BYTES {
-            return Err(Error::usage(format!(
-                "impossible launch: {shared} bytes of shared memory per block, and no GPU has more than {MAX_SHARED_BYTES}"
-            )));
-        }
+        check_shared(decoded.static_shared_bytes() + planned.dynamic_shared)?;
         Ok(decoded)
     }
 

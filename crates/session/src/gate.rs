@@ -1,8 +1,8 @@
 //! Gates: `time_us>100` breaches when a prediction is like that.
 
 use crate::error::{Error, Result};
-use crate::nearest::nearest;
 use crate::predict::{Analysis, GpuAnalysis};
+use warplens_base::nearest;
 
 /// A comparison with a number.
 #[derive(Clone, PartialEq, Debug)]

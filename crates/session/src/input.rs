@@ -125,7 +125,7 @@ fn read_error(wanted: &Path, error: &std::io::Error) -> Error {
     let name = wanted.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let mut names: Vec<&str> = names.iter().map(String::as_str).collect();
     names.sort_unstable();
-    match crate::nearest::nearest(&name, names).filter(|_| !name.is_empty()) {
+    match warplens_base::nearest(&name, names).filter(|_| !name.is_empty()) {
         Some(near) => all.with_help(format!("did you mean {}?", wanted.with_file_name(near).display())),
         None => all,
     }

@@ -13,13 +13,13 @@ mod input;
 pub mod launch;
 pub mod machines;
 mod measure;
-mod nearest;
 pub mod predict;
 mod program;
 mod registers;
 mod source_names;
 pub mod stages;
 pub mod toolchain;
+pub mod tune;
 
 pub use error::{Error, ErrorKind, Findings, Result};
 pub use execution::{
@@ -28,15 +28,15 @@ pub use execution::{
 pub use gate::Gate;
 pub use input::{Input, InputKind};
 pub use measure::{FULL_LIMIT, Measurement, Support, measure};
-pub use nearest::nearest;
 pub use predict::{Analysis, Choice};
 pub use program::{KernelName, Program};
+pub use warplens_base::nearest;
 
 /// The counts of a launch.
 pub mod profile {
     pub use warplens_isa::{OpClass, StateSpace};
     pub use warplens_stats::{
-        BankRule, CoalescingRule, ConstantCounts, Counting, Coverage, InstructionCounts, LaunchShape, LineCounts,
-        MemoryCounts, Profile, RegistersBasis, SharedCounts,
+        BankRule, CoalescingRule, ConstantCounts, Counting, Coverage, Executed, InstructionCounts, LaunchShape,
+        LineCounts, MemoryCounts, Profile, RegistersBasis, Reuse, ReuseHistogram, SharedCounts,
     };
 }

@@ -3,14 +3,14 @@
 use std::sync::atomic::Ordering;
 
 use warplens_exec as exec;
-use warplens_stats::{Counting, FinishOptions, LaunchShape, Profile, Recorder};
+use warplens_stats::{Counting, Executed, FinishOptions, LaunchShape, Profile, Recorder};
 use warplens_trace::{CtaId, Observer as _};
 
 use crate::error::Result;
 use crate::execution::{Emulation, Execution, ExecutionOptions, Extent, Progress, chosen};
 use crate::launch::Launch;
 use crate::program::{KernelName, Program};
-use crate::registers;
+use crate::registers::{self, Registers};
 use crate::toolchain::Search;
 
 /// Estimated thread instructions above which a part of the CTAs is executed.
@@ -29,6 +29,8 @@ pub struct Measurement {
     pub kernel: KernelName,
     /// Everything counted.
     pub profile: Profile,
+    /// Executions of every instruction, for a listing; empty where nothing was executed.
+    pub listing: Vec<Executed>,
     /// Cost of the execution.
     pub emulation: Emulation,
     /// Instructions of the kernel that are not supported, if the user let them pass.
@@ -63,21 +65,28 @@ pub fn measure(
     progress: &Progress,
 ) -> Result<Vec<Measurement>> {
     let mut execution = Execution::prepare(program, launches, options)?;
-    (0..execution.launches.len()).map(|number| one(&mut execution, number, counting, search, progress)).collect()
+    let of_launch = |number: usize| {
+        let (kernel, planned) = &execution.launches[number];
+        registers::of(program, *kernel, planned.registers, search)
+    };
+    // Asked for before anything runs: ptxas is slower than many a launch.
+    let registers: Vec<Registers> = (0..execution.launches.len()).map(of_launch).collect();
+    let launches = registers.into_iter().enumerate();
+    launches.map(|(number, registers)| one(&mut execution, number, counting, registers, progress)).collect()
 }
 
-fn one(
+/// Executes and counts the launch with this number.
+pub(crate) fn one(
     execution: &mut Execution<'_>,
     number: usize,
     counting: Counting,
-    search: &Search,
+    (registers, registers_basis): Registers,
     progress: &Progress,
 ) -> Result<Measurement> {
     let program = execution.program;
     let decoded = execution.decode(number)?;
     let (kernel, planned) = &execution.launches[number];
     let kernel = *kernel;
-    let (registers, registers_basis) = registers::of(program, kernel, planned.registers, search);
     let shape = LaunchShape {
         grid: planned.grid,
         block: planned.block,
@@ -116,6 +125,7 @@ fn one(
         }
     };
     let global_bytes = Some(execution.global_bytes());
+    let listing = recorder.listing(counting);
     let mut profile = recorder.finish(FinishOptions { counting, global_bytes });
     // A lock that nobody had to wait for here may be fought for on a GPU.
     profile.order_dependent |= matches!(decoded.order(), exec::Order::Local(_) | exec::Order::Communicating(_));
@@ -126,7 +136,7 @@ fn one(
     };
     let support = support(program, &decoded, kernel);
     let kernel = KernelName::new(&program.module.functions[kernel].name);
-    Ok(Measurement { kernel, profile, emulation, support, communicates })
+    Ok(Measurement { kernel, profile, listing, emulation, support, communicates })
 }
 
 /// The CTAs to execute when the first takes `thread_instructions`: first, last and evenly spread. `None` for all.

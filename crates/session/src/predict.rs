@@ -1,5 +1,6 @@
 //! Predictions: one measurement, all GPUs, all models.
 
+use warplens_base::nearest;
 use warplens_base::units::Seconds;
 use warplens_model::occupancy::{Carveout, CtaDemand, SharedLimit, SmLimits};
 pub use warplens_model::occupancy::{Limiter, Occupancy};
@@ -12,7 +13,6 @@ use warplens_model::{Input, Knobs, MODELS, auto, find, manual};
 use crate::error::{Error, Result};
 use crate::machines::{Machine, Strictness};
 use crate::measure::Measurement;
-use crate::nearest::nearest;
 use crate::profile::Profile;
 
 /// Which models answer.
@@ -173,7 +173,8 @@ fn rank(model: &str) -> usize {
     auto::PREFERENCE.iter().position(|preferred| *preferred == model).unwrap_or(auto::PREFERENCE.len())
 }
 
-fn on_gpu(profile: &Profile, machine: &Machine, choice: &Choice, options: Options) -> GpuAnalysis {
+/// Asks models about counts on one GPU.
+pub fn on_gpu(profile: &Profile, machine: &Machine, choice: &Choice, options: Options) -> GpuAnalysis {
     let all = auto::Answers::gather(&Input { profile, options, knobs: Knobs::NONE }, machine);
     let answer = |(model, result): &(&'static str, std::result::Result<Prediction, Refusal>)| Answer {
         model,

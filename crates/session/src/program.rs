@@ -1,12 +1,12 @@
 //! An input made ready: PTX read, checked and lowered; its kernels found by name.
 
 use warplens_base::Diagnostic;
+use warplens_base::nearest;
 use warplens_ir::{FunctionId, Module};
 
 use crate::error::{Error, Findings, Result};
 use crate::input::{Input, InputKind};
 use crate::launch::KernelInterface;
-use crate::nearest::nearest;
 use crate::source_names::parameter_names;
 use crate::toolchain::{self, Search};
 
@@ -89,10 +89,15 @@ fn without_arguments(demangled: &str) -> &str {
 impl Program {
     /// Reads PTX, or compiles CUDA C++ for `target` (such as `sm_80`) first.
     pub fn load(input: &Input, target: &str, search: &Search) -> Result<Self> {
+        Self::load_with(input, target, &[], search)
+    }
+
+    /// The same with macros defined for CUDA C++.
+    pub fn load_with(input: &Input, target: &str, macros: &[(String, String)], search: &Search) -> Result<Self> {
         match input.kind {
             InputKind::Ptx => Self::from_ptx(&input.name, input.text()),
             InputKind::CudaSource => {
-                let compiled = toolchain::compile(input, target, search)?;
+                let compiled = toolchain::compile(input, target, macros, search)?;
                 let mut program = Self::from_ptx(&format!("{} (PTX)", input.name), compiled.ptx)?;
                 program.compiled = Some((compiled.compiler, compiled.messages));
                 program.source = Some(input.text());

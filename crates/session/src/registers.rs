@@ -9,8 +9,11 @@ use crate::toolchain::{self, Search};
 /// Target that the estimate takes for modules that name none that it can read.
 const USUAL_TARGET: u32 = 80;
 
+/// Registers per thread and where the number comes from.
+pub(crate) type Registers = (u32, RegistersBasis);
+
 /// The registers of a kernel and where the number comes from.
-pub(crate) fn of(program: &Program, kernel: FunctionId, given: Option<u32>, search: &Search) -> (u32, RegistersBasis) {
+pub(crate) fn of(program: &Program, kernel: FunctionId, given: Option<u32>, search: &Search) -> Registers {
     if let Some(given) = given {
         return (given, RegistersBasis::User);
     }

@@ -31,19 +31,19 @@ pub struct Compiled {
 const INSTALL: &str = "install a CUDA toolkit, or without one: pip install nvidia-cuda-nvcc nvidia-nvvm nvidia-cuda-crt \
                        nvidia-cuda-runtime nvidia-cuda-cccl";
 
-/// Compiles CUDA C++ for a target such as `sm_80`.
-pub fn compile(input: &Input, target: &str, search: &Search) -> Result<Compiled> {
+/// Compiles CUDA C++ for a target such as `sm_80`, with macros defined (`-D NAME=VALUE`).
+pub fn compile(input: &Input, target: &str, macros: &[(String, String)], search: &Search) -> Result<Compiled> {
     let folder = input.path.as_deref().and_then(Path::parent).unwrap_or(Path::new("."));
     let mut nvcc_error = None;
     if let Some(nvcc) = search.program("nvcc") {
-        match nvcc::compile(&nvcc, input, folder, target) {
+        match nvcc::compile(&nvcc, input, folder, target, macros) {
             Ok(compiled) => return Ok(compiled),
             Err(nvcc::Failure::NoHostCompiler(error)) => nvcc_error = Some(error),
             Err(nvcc::Failure::Other(error)) => return Err(error),
         }
     }
     if let Some(library) = search.nvrtc() {
-        return nvrtc::compile(&library, input, folder, target, &search.include_folders());
+        return nvrtc::compile(&library, input, folder, target, macros, &search.include_folders());
     }
     Err(nvcc_error.unwrap_or_else(|| {
         Error::input(format!("{} is CUDA C++, and no CUDA compiler was found to make PTX of it", input.name))

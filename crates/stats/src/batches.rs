@@ -14,7 +14,7 @@ use crate::recorder::Times;
 /// Number of a [`BatchState`]; 0 is the state of a warp that starts.
 pub(crate) type StateId = u32;
 
-/// Entries of the transition table, 16 bytes each.
+/// Entries of the transition table, 20 bytes each.
 const MAX_TRANSITIONS: usize = 1 << 20;
 /// Entries of the table for blocks of which some loads do not take place.
 const MAX_PARTIAL: usize = 1 << 16;
@@ -28,6 +28,8 @@ pub(crate) struct BatchCounts {
     pub(crate) batches: u64,
     /// Batches in program order.
     pub(crate) batches_program_order: u64,
+    /// Instructions that issue while a loaded value is on its way, in program order.
+    pub(crate) overlap: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -36,9 +38,11 @@ struct Transition {
     loads: u32,
     batches: u32,
     batches_program_order: u32,
+    overlap: u32,
 }
 
-const UNKNOWN: Transition = Transition { next: StateId::MAX, loads: 0, batches: 0, batches_program_order: 0 };
+const UNKNOWN: Transition =
+    Transition { next: StateId::MAX, loads: 0, batches: 0, batches_program_order: 0, overlap: 0 };
 
 /// The table of states and transitions, filled on demand, and the counts.
 pub(crate) struct BatchCounter {
@@ -105,6 +109,7 @@ impl BatchCounter {
         self.counts.loads += u64::from(transition.loads);
         self.counts.batches += u64::from(transition.batches);
         self.counts.batches_program_order += u64::from(transition.batches_program_order);
+        self.counts.overlap += u64::from(transition.overlap);
         transition.next
     }
 
@@ -117,6 +122,7 @@ impl BatchCounter {
             loads: passage.loads,
             batches: passage.batches,
             batches_program_order: passage.batches_program_order,
+            overlap: passage.overlap,
         }
     }
 
@@ -141,5 +147,6 @@ impl BatchCounts {
         self.loads += times.of(other.loads);
         self.batches += times.of(other.batches);
         self.batches_program_order += times.of(other.batches_program_order);
+        self.overlap += times.of(other.overlap);
     }
 }

@@ -43,9 +43,35 @@ pub struct Transactions {
     pub t128: u32,
     /// Distinct 128 B lines of the warp; 0 before cc 2.0.
     pub lines: u32,
+    /// The transactions that the same lanes would take if their distinct bytes lay side by side.
+    pub ideal: Sizes,
     /// On 1.x each half-warp takes one transaction; later the number of transactions is the smallest possible for the
     /// distinct bytes.
     pub coalesced: bool,
+}
+
+/// Transactions by size.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Sizes {
+    /// 32 B transactions.
+    pub t32: u32,
+    /// 64 B transactions.
+    pub t64: u32,
+    /// 128 B transactions.
+    pub t128: u32,
+}
+
+impl Sizes {
+    /// Bytes that the transactions move.
+    pub const fn bytes(&self) -> u32 {
+        self.t32 * 32 + self.t64 * 64 + self.t128 * 128
+    }
+
+    fn add(&mut self, other: Self) {
+        self.t32 += other.t32;
+        self.t64 += other.t64;
+        self.t128 += other.t128;
+    }
 }
 
 impl Transactions {
@@ -85,7 +111,45 @@ pub fn transactions(rule: CoalescingRule, request: &Request<'_>) -> Transactions
         CoalescingRule::Cc10 | CoalescingRule::Cc12 => 0,
         _ => Sorted::of(request, request.mask).units(7),
     };
-    Transactions { lines, coalesced, ..result }
+    Transactions { lines, coalesced, ideal: ideal(rule, request, result), ..result }
+}
+
+/// The smallest transactions for the distinct bytes of `request`, which takes `actual`; never more bytes than these.
+fn ideal(rule: CoalescingRule, request: &Request<'_>, actual: Transactions) -> Sizes {
+    let actual = Sizes { t32: actual.t32, t64: actual.t64, t128: actual.t128 };
+    let mut sizes = Sizes::default();
+    match rule {
+        // Layout does not help words of 1 or 2 bytes there, each of which takes a transaction.
+        CoalescingRule::Cc10 if request.lane_bytes < 4 => return actual,
+        CoalescingRule::Cc10 | CoalescingRule::Cc12 => {
+            let smallest = if rule == CoalescingRule::Cc10 { 64 } else { 32 };
+            for half in 0..2 {
+                let mask = request.mask & ActiveMask(0xffff << (half * HALF_WARP));
+                sizes.add(halved(Sorted::of(request, mask).distinct_bytes(), smallest));
+            }
+        }
+        CoalescingRule::Cc20 => {
+            for_phases(request, |phase| sizes.t128 += phase.distinct_bytes().div_ceil(128));
+        }
+        CoalescingRule::Cc20L1Off => for_phases(request, |phase| sizes.t32 += phase.distinct_bytes().div_ceil(32)),
+        CoalescingRule::Cc30 | CoalescingRule::Cc50 | CoalescingRule::Cc70 => {
+            sizes.t32 = Sorted::of(request, request.mask).distinct_bytes().div_ceil(32);
+        }
+    }
+    if sizes.bytes() <= actual.bytes() { sizes } else { actual }
+}
+
+/// Transactions of 128 B for `bytes`, the last one of 64 or 32 B where it suffices and is not below `smallest`.
+fn halved(bytes: u32, smallest: u32) -> Sizes {
+    let (whole, rest) = (bytes / 128, bytes % 128);
+    let mut sizes = Sizes { t128: whole, ..Sizes::default() };
+    match rest {
+        0 => {}
+        1..=32 if smallest == 32 => sizes.t32 = 1,
+        1..=64 => sizes.t64 = 1,
+        _ => sizes.t128 += 1,
+    }
+    sizes
 }
 
 /// The transactions of `request` under every rule, in the order of [`CoalescingRule::ALL`]. The same as asking for each,
@@ -115,7 +179,14 @@ pub fn all_transactions(request: &Request<'_>) -> [Transactions; CoalescingRule:
             uncached.coalesced &= sectors == bytes.div_ceil(32);
         });
     }
-    [strict, shrinking, cached, uncached, by_sector, by_sector, by_sector]
+    let mut all = [strict, shrinking, cached, uncached, by_sector, by_sector, by_sector];
+    for (rule, served) in CoalescingRule::ALL.into_iter().zip(&mut all[..4]) {
+        served.ideal = ideal(rule, request, *served);
+    }
+    for served in &mut all[4..] {
+        served.ideal.t32 = bytes.div_ceil(32);
+    }
+    all
 }
 
 /// The transactions of an access to local memory, whose 32-bit words lie lane by lane beside each other: word `w` of
@@ -139,6 +210,7 @@ pub fn all_local_transactions(request: &Request<'_>) -> [Transactions; Coalescin
             sum.t32 += part.t32;
             sum.t64 += part.t64;
             sum.t128 += part.t128;
+            sum.ideal.add(part.ideal);
             sum.coalesced &= part.coalesced;
         }
     }
@@ -153,8 +225,10 @@ pub fn all_local_transactions(request: &Request<'_>) -> [Transactions; Coalescin
             sum.lines = lines;
         }
         if rule >= CoalescingRule::Cc30 {
+            let fewest = count_bytes(&bytes, lane_bytes).div_ceil(32);
             sum.t32 = sectors;
-            sum.coalesced = sectors == count_bytes(&bytes, lane_bytes).div_ceil(32);
+            sum.ideal = Sizes { t32: fewest, ..Sizes::default() };
+            sum.coalesced = sectors == fewest;
         }
     }
     sum

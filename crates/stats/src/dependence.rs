@@ -11,10 +11,14 @@
 //!
 //! The reordered count gives every instruction a level: the number of batches that must have ended before it can
 //! issue. Loads of one level form a batch, and a block ends as many batches as its highest level.
+//!
+//! In program order the instructions that issue while a value is on its way, and do not need it, are counted too: they
+//! overlap with memory inside of the warp. Only the program's own order says how far apart a load and its use are, so
+//! that a prefetch counts as one. Loads and instructions of class `virtual` are left out.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use warplens_ir::{CallTarget, Flow, Function, Inst, MemoryReference, Module, Operand};
-use warplens_isa::{BlockId, Op, StateSpace};
+use warplens_isa::{BlockId, Op, OpClass, Pc, StateSpace};
 
 /// A register word of the call graph, numbered by [`WordNumbers`].
 pub(crate) type Word = u32;
@@ -76,6 +80,8 @@ pub(crate) struct Passage {
     pub(crate) batches: u32,
     /// Batches that start, in program order.
     pub(crate) batches_program_order: u32,
+    /// Instructions that issue while a loaded value is on its way, in program order.
+    pub(crate) overlap: u32,
 }
 
 /// The instructions of a block as far as dependences go.
@@ -84,15 +90,18 @@ pub(crate) struct Steps {
     steps: Vec<Step>,
 }
 
+/// One operation of a block as far as dependences go.
 #[derive(Clone, Debug)]
-struct Step {
-    reads: Box<[Word]>,
-    writes: Box<[Word]>,
+pub(crate) struct Step {
+    pub(crate) reads: Box<[Word]>,
+    pub(crate) writes: Box<[Word]>,
     /// The old value of `writes` survives in some lanes.
-    is_guarded: bool,
+    pub(crate) is_guarded: bool,
     load: GlobalLoad,
-    is_barrier: bool,
-    memory: Option<Touch>,
+    /// The first operation of an instruction that machine code has, too.
+    is_issued: bool,
+    pub(crate) is_barrier: bool,
+    pub(crate) memory: Option<Touch>,
 }
 
 /// Whether a step loads from global memory.
@@ -119,7 +128,7 @@ impl Step {
 
 /// The bytes that a memory instruction touches.
 #[derive(Clone, Copy, Debug)]
-struct Touch {
+pub(crate) struct Touch {
     space: StateSpace,
     is_write: bool,
     base: Base,
@@ -159,10 +168,14 @@ impl Steps {
         let body = &module.blocks[block];
         let mut versions = FxHashMap::default();
         let mut n_sometimes = 0;
+        let mut pcs_seen = FxHashSet::default();
         let mut steps: Vec<Step> = body
             .insts
             .iter()
-            .map(|inst| step(module, function, inst, words, &mut versions, &mut n_sometimes))
+            .map(|inst| Step {
+                is_issued: is_issued(module, inst.pc) && pcs_seen.insert(inst.pc),
+                ..step(module, function, inst, words, &mut versions, &mut n_sometimes)
+            })
             .collect();
         if let Some(last) = steps.last_mut() {
             let extra = match &body.flow {
@@ -184,6 +197,11 @@ impl Steps {
         Self { steps }
     }
 
+    /// The operations, one for each of the block.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Step> {
+        self.steps.iter()
+    }
+
     /// Positions of the instructions that only sometimes load from global memory, each with its bit of [`Loaded`].
     pub(crate) fn sometimes(&self) -> impl Iterator<Item = (usize, u32)> {
         self.steps.iter().enumerate().filter_map(|(at, step)| match step.load {
@@ -195,14 +213,15 @@ impl Steps {
     /// Carries `state` through the block, in which the loads of `loaded` took place.
     pub(crate) fn run(&self, state: &BatchState, loaded: Loaded) -> Passage {
         let (reordered, batches) = self.run_reordered(&state.reordered, loaded);
-        let (program_order, batches_program_order) = self.run_in_order(&state.program_order, loaded);
+        let (program_order, batches_program_order, overlap) = self.run_in_order(&state.program_order, loaded);
         let loads = self.steps.iter().filter(|step| step.is_global_load(loaded)).count() as u32;
-        Passage { state: BatchState { reordered, program_order }, loads, batches, batches_program_order }
+        Passage { state: BatchState { reordered, program_order }, loads, batches, batches_program_order, overlap }
     }
 
-    fn run_in_order(&self, batch: &OpenBatch, loaded: Loaded) -> (OpenBatch, u32) {
+    /// The batch that is open afterwards, those that start, and the instructions that overlap with one.
+    fn run_in_order(&self, batch: &OpenBatch, loaded: Loaded) -> (OpenBatch, u32, u32) {
         let OpenBatch { mut open, mut pending } = batch.clone();
-        let mut starts = 0;
+        let (mut starts, mut overlap) = (0, 0);
         for step in &self.steps {
             if step.reads.iter().any(|word| pending.contains(word)) {
                 pending.clear();
@@ -212,11 +231,14 @@ impl Steps {
                 starts += u32::from(!open);
                 open = true;
                 pending.extend(step.writes.iter().copied());
-            } else if !step.is_guarded {
+                continue;
+            }
+            overlap += u32::from(step.is_issued && !pending.is_empty());
+            if !step.is_guarded {
                 pending.retain(|word| !step.writes.contains(word));
             }
         }
-        (OpenBatch::new(open, pending), starts)
+        (OpenBatch::new(open, pending), starts, overlap)
     }
 
     fn run_reordered(&self, batch: &OpenBatch, loaded: Loaded) -> (OpenBatch, u32) {
@@ -258,7 +280,7 @@ struct Levels {
 }
 
 /// Accesses that are compared one by one; older ones are taken to alias, so that huge blocks stay cheap.
-const MAX_ACCESSES: usize = 1024;
+pub(crate) const MAX_ACCESSES: usize = 1024;
 
 impl Levels {
     fn new(batch: &OpenBatch) -> Self {
@@ -309,7 +331,7 @@ impl Levels {
 
 impl Touch {
     /// True when an access must stay behind an earlier one.
-    fn must_follow(&self, earlier: &Self) -> bool {
+    pub(crate) fn must_follow(&self, earlier: &Self) -> bool {
         (self.is_write || earlier.is_write) && self.may_alias(earlier)
     }
 }
@@ -333,9 +355,15 @@ fn step(
         writes,
         is_guarded: inst.guard.is_some(),
         load: global_load(inst, n_sometimes),
+        is_issued: true,
         is_barrier: is_barrier(inst),
         memory,
     }
+}
+
+/// True for instructions that machine code has, too.
+fn is_issued(module: &Module, pc: Pc) -> bool {
+    module.pcs[pc].class != OpClass::Virtual
 }
 
 /// Beyond 64 in a block, loads that may not take place are taken to.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use warplens_isa::{OpClass, StateSpace};
 
+use crate::parallelism::Schedule;
 use crate::program::{PcFacts, Role};
 use crate::recorder::Times;
 use crate::totals::Totals;
@@ -19,6 +20,13 @@ pub enum Counting {
     Ptx,
     /// An estimate of machine code: without instructions of class `virtual`, which it mostly does without.
     Machine,
+}
+
+impl Counting {
+    /// True for instructions of a class that counts.
+    pub fn includes(self, class: OpClass) -> bool {
+        self == Self::Ptx || class != OpClass::Virtual
+    }
 }
 
 /// What [`Recorder::finish`] is told.
@@ -69,11 +77,30 @@ impl Recorder {
             vector_loads: scale.apply(totals.vector_loads),
             independent_loads: ratio(batches.loads, batches.batches),
             independent_loads_program_order: ratio(batches.loads, batches.batches_program_order),
+            overlap_instructions: scale.apply(batches.overlap),
             duplicate_loads: self.duplicate_loads(),
+            instruction_parallelism: self.parallelism(options.counting, |schedule| schedule.cycles),
+            instruction_parallelism_program_order: self
+                .parallelism(options.counting, |schedule| schedule.cycles_program_order),
+            reuse: Some(self.streams.reuse.clone()),
             duplicate_share: if scale.total == 0 { 0.0 } else { self.ctas.n_sampled as f64 / scale.total as f64 },
             order_dependent: self.order_dependent,
             lines: self.lines(scale, &by_slot),
         }
+    }
+
+    /// Instructions over the cycles of their schedules.
+    fn parallelism(&self, counting: Counting, cycles: impl Fn(&Schedule) -> u32) -> Option<f64> {
+        let which = usize::from(counting == Counting::Machine);
+        let blocks = self.blocks.iter().zip(&self.program.schedules);
+        let sums = blocks.fold([0u64; 2], |[instructions, all_cycles], (block, schedules)| {
+            let schedule = &schedules[which];
+            [
+                instructions + block.executions * u64::from(schedule.instructions),
+                all_cycles + block.executions * u64::from(cycles(schedule)),
+            ]
+        });
+        (sums[1] > 0).then(|| sums[0] as f64 / sums[1] as f64)
     }
 
     fn duplicate_loads(&self) -> BTreeMap<CoalescingRule, f64> {
@@ -127,7 +154,7 @@ impl Recorder {
     }
 
     /// Active lanes in which the guard of an instruction was false.
-    fn off_lanes(&self, at: usize, facts: &PcFacts) -> u64 {
+    pub(crate) fn off_lanes(&self, at: usize, facts: &PcFacts) -> u64 {
         self.guards[at].off_lanes / u64::from(facts.n_guarded.max(1))
     }
 }
@@ -166,7 +193,7 @@ impl CodeCounts {
         for (at, facts) in recorder.program.pcs.iter().enumerate() {
             let Some(facts) = facts else { continue };
             let block = &recorder.blocks[facts.block];
-            if block.executions == 0 || (counting == Counting::Machine && facts.class == OpClass::Virtual) {
+            if block.executions == 0 || !counting.includes(facts.class) {
                 continue;
             }
             let executed = scale.apply(block.executions);
@@ -194,14 +221,14 @@ impl CodeCounts {
 
 /// From the executed CTAs to the grid.
 #[derive(Clone, Copy)]
-struct Scale {
-    executed: u64,
-    total: u64,
+pub(crate) struct Scale {
+    pub(crate) executed: u64,
+    pub(crate) total: u64,
 }
 
 impl Scale {
     /// `count` x total / executed, rounded to the nearest integer.
-    fn apply(self, count: u64) -> u64 {
+    pub(crate) fn apply(self, count: u64) -> u64 {
         if self.executed == self.total || self.executed == 0 {
             return count;
         }
@@ -237,6 +264,9 @@ impl Scale {
             uncoalesced: requests - coalesced,
             coalesced_transactions,
             uncoalesced_transactions: t32 + t64 + t128 - coalesced_transactions,
+            ideal_t32: self.apply(counts.ideal_t32),
+            ideal_t64: self.apply(counts.ideal_t64),
+            ideal_t128: self.apply(counts.ideal_t128),
             bytes_requested: self.apply(counts.bytes_requested),
             bytes_moved: 32 * t32 + 64 * t64 + 128 * t128,
         }

@@ -14,17 +14,23 @@ pub mod coalescing;
 mod dependence;
 mod duplicates;
 mod finish;
+mod listing;
+mod parallelism;
 mod profile;
 mod program;
 mod recorder;
+mod reuse;
+mod sample;
 mod sectors;
 mod totals;
 
-pub use coalescing::{Request, Segment, Transactions};
+pub use coalescing::{Request, Segment, Sizes, Transactions};
 pub use finish::{Counting, FinishOptions};
+pub use listing::Executed;
 pub use profile::{
     BankRule, CoalescingRule, ConstantCounts, Coverage, InstructionCounts, LaunchShape, LineCounts, MemoryCounts,
     Profile, RegistersBasis, SharedCounts,
 };
 pub use program::Program;
 pub use recorder::{CtaRecord, Recorder, Times};
+pub use reuse::{Reuse, ReuseHistogram};

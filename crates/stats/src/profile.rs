@@ -6,6 +6,8 @@ use std::collections::BTreeMap;
 
 use warplens_isa::{OpClass, Pc, StateSpace};
 
+use crate::Reuse;
+
 /// Coalescing rule set, named after the compute capability that introduced it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum CoalescingRule {
@@ -205,6 +207,13 @@ pub struct MemoryCounts {
     pub coalesced_transactions: u64,
     /// Transactions of the other requests.
     pub uncoalesced_transactions: u64,
+    /// 32 B transactions that the requests would take if the distinct bytes of each lay side by side. All three sizes are
+    /// 0 where nobody counted them.
+    pub ideal_t32: u64,
+    /// The same of 64 B.
+    pub ideal_t64: u64,
+    /// The same of 128 B.
+    pub ideal_t128: u64,
     /// Bytes that the lanes ask for.
     pub bytes_requested: u64,
     /// Bytes that the transactions move.
@@ -215,6 +224,15 @@ impl MemoryCounts {
     /// Transactions of all sizes.
     pub const fn transactions(&self) -> u64 {
         self.t32 + self.t64 + self.t128
+    }
+
+    /// Transactions of all sizes if the distinct bytes of each request lay side by side; `None` where nobody counted them.
+    pub const fn ideal_transactions(&self) -> Option<u64> {
+        match self.ideal_t32 + self.ideal_t64 + self.ideal_t128 {
+            // A request has an active lane, and so a byte to move.
+            0 if self.requests > 0 => None,
+            ideal => Some(ideal),
+        }
     }
 }
 
@@ -316,10 +334,20 @@ pub struct Profile {
     pub independent_loads: Option<f64>,
     /// The same in program order.
     pub independent_loads_program_order: Option<f64>,
+    /// Warp instructions issued, in program order, between a load batch's first load and the first instruction that
+    /// needs one of its values; loads and instructions of class `virtual` left out.
+    pub overlap_instructions: u64,
     /// Sum of transactions / sum of distinct segments per rule; `None` without a global load.
     pub duplicate_loads: BTreeMap<CoalescingRule, f64>,
     /// Share of the grid's CTAs that `duplicate_loads` looked at.
     pub duplicate_share: f64,
+    /// Instruction-level parallelism: instructions / cycles of a schedule that only dependences limit, one basic block
+    /// after the other, with reordering inside blocks; `None` when nothing was executed.
+    pub instruction_parallelism: Option<f64>,
+    /// The same in program order.
+    pub instruction_parallelism_program_order: Option<f64>,
+    /// Reuse distances of the global loads of some warps; `None` where only counts are known.
+    pub reuse: Option<Reuse>,
     /// Counts may depend on the order in which warps run: control depends on what other threads wrote, or lanes had to
     /// be released out of turn.
     pub order_dependent: bool,

@@ -9,6 +9,7 @@ use warplens_isa::{BlockId, Op, OpClass, Pc, StateSpace};
 
 use crate::LaunchShape;
 use crate::dependence::{Loaded, Steps, WordNumbers};
+use crate::parallelism::{Group, Schedule};
 
 /// Static facts of one kernel and everything that it may call, and the launch. Computed once, shared by all observers.
 pub struct Program {
@@ -24,6 +25,8 @@ pub struct Program {
     pub(crate) sometimes_of_slot: Vec<Option<(u32, Loaded)>>,
     /// By block position: source instructions that count there.
     pub(crate) block_instructions: Vec<u32>,
+    /// By block position: the schedules of all instructions, and of those that are not virtual.
+    pub(crate) schedules: Vec<[Schedule; 2]>,
     /// By pc position; `None` for instructions of functions that the kernel does not reach.
     pub(crate) pcs: Vec<Option<PcFacts>>,
     /// By pc position: index of a memory instruction, `NO_SLOT` for others.
@@ -82,6 +85,7 @@ impl Program {
             sometimes: vec![0; n_blocks],
             sometimes_of_slot: Vec::new(),
             block_instructions: vec![0; n_blocks],
+            schedules: vec![[Schedule::default(); 2]; n_blocks],
             pcs: std::iter::repeat_with(|| None).take(n_pcs).collect(),
             slot_of_pc: vec![NO_SLOT; n_pcs],
             slots: Vec::new(),
@@ -92,6 +96,7 @@ impl Program {
                 program.steps[position] = Steps::new(module, function, id, &words);
                 program.add_block(module, position, &module.blocks[id]);
                 program.add_sometimes(position, &module.blocks[id]);
+                program.add_schedules(position, &module.blocks[id]);
             }
         }
         Arc::new(program)
@@ -135,6 +140,26 @@ impl Program {
             *bits |= 1 << bit;
             self.sometimes[position] |= 1 << bit;
         }
+    }
+
+    fn add_schedules(&mut self, position: usize, block: &Block) {
+        let schedule = |counts: &dyn Fn(&PcFacts) -> bool| {
+            let mut groups: Vec<Group<'_>> = Vec::new();
+            let mut last = None;
+            for (inst, step) in block.insts.iter().zip(self.steps[position].iter()) {
+                match groups.last_mut().filter(|_| last == Some(inst.pc)) {
+                    Some(group) => group.steps.push(step),
+                    None => {
+                        let facts = self.pcs[self.pc_position(inst.pc)].as_ref();
+                        let counts = facts.is_some_and(|facts| facts.block == position && counts(facts));
+                        groups.push(Group { steps: vec![step], counts });
+                    }
+                }
+                last = Some(inst.pc);
+            }
+            Schedule::of(&groups)
+        };
+        self.schedules[position] = [schedule(&|_| true), schedule(&|facts| facts.class != OpClass::Virtual)];
     }
 
     fn add_block(&mut self, module: &Module, position: usize, block: &Block) {

@@ -11,6 +11,7 @@ use crate::batches::{BatchCounter, StateId};
 use crate::dependence::Loaded;
 use crate::duplicates::{DuplicateCounter, DuplicateTracker, MAX_CTAS};
 use crate::program::NO_SLOT;
+use crate::sample::{CtaSample, Streams};
 
 /// Counts the events of an execution; [`Recorder::finish`] turns them into a [`Profile`](crate::Profile).
 ///
@@ -18,7 +19,7 @@ use crate::program::NO_SLOT;
 /// over forked recorders changes the result.
 pub struct Recorder {
     pub(crate) program: Arc<Program>,
-    /// CTAs in which duplicate loads are counted, ascending.
+    /// CTAs that are looked at closely, ascending.
     pub(crate) sampled: Arc<[CtaId]>,
     pub(crate) blocks: Vec<BlockCount>,
     pub(crate) guards: Vec<GuardCount>,
@@ -26,6 +27,7 @@ pub struct Recorder {
     pub(crate) accesses: AccessCounter,
     pub(crate) batches: BatchCounter,
     pub(crate) duplicates: DuplicateCounter,
+    pub(crate) streams: Streams,
     pub(crate) ctas: CtaCounts,
     pub(crate) order_dependent: bool,
     /// Arrays of CTAs that have ended.
@@ -73,7 +75,7 @@ pub(crate) struct GuardCount {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CtaCounts {
     pub(crate) n: u64,
-    /// Of those, looked at for duplicate loads.
+    /// Of those, looked at closely.
     pub(crate) n_sampled: u64,
     pub(crate) fewest_instructions: u64,
     pub(crate) most_instructions: u64,
@@ -85,7 +87,14 @@ pub(crate) struct CtaCounts {
 pub struct CtaRecord {
     instructions: u64,
     warps: Vec<WarpRecord>,
-    duplicates: Option<Box<DuplicateTracker>>,
+    sample: Option<Box<Sample>>,
+}
+
+/// What is kept only for the CTAs that are looked at closely.
+#[derive(Debug)]
+struct Sample {
+    duplicates: DuplicateTracker,
+    warps: CtaSample,
 }
 
 /// Load batches of a warp.
@@ -130,6 +139,7 @@ impl Recorder {
             accesses: AccessCounter::new(program.slots.len()),
             batches: BatchCounter::new(program.clone()),
             duplicates: DuplicateCounter::default(),
+            streams: Streams::default(),
             ctas: CtaCounts {
                 n: 0,
                 n_sampled: 0,
@@ -157,6 +167,7 @@ impl Recorder {
         self.accesses.merge(other.accesses, times);
         self.batches.counts.add(&other.batches.counts, times);
         self.duplicates.merge(&other.duplicates, times);
+        self.streams.merge(&other.streams, times);
         if let Times::Exactly(n) = times {
             self.ctas.merge(&other.ctas, n);
         }
@@ -184,19 +195,30 @@ impl Recorder {
         };
     }
 
-    /// A global load of a block whose loads may not all take place, or of a CTA in which duplicates are counted.
+    /// A global load of a block whose loads may not all take place.
     #[cold]
     #[inline(never)]
-    fn follow_load(&mut self, cta: &mut CtaRecord, place: (WarpIndex, u32), access: &Access<'_>, pattern: Option<u32>) {
-        let (warp, slot) = place;
-        let record = &mut cta.warps[warp.0 as usize];
+    fn follow_load(&self, warp: &mut WarpRecord, slot: u32) {
         if let Some((block, bits)) = self.program.sometimes_of_slot[slot as usize]
-            && block == record.block
+            && block == warp.block
         {
-            record.loaded |= bits;
+            warp.loaded |= bits;
         }
-        if let Some(tracker) = &mut cta.duplicates {
-            tracker.load(&mut self.duplicates, &self.accesses, place, access, pattern);
+    }
+
+    /// An access of a CTA that is looked at closely.
+    #[cold]
+    #[inline(never)]
+    fn follow_access(
+        &mut self,
+        sample: &mut Sample,
+        place: (WarpIndex, u32),
+        access: &Access<'_>,
+        pattern: Option<u32>,
+    ) {
+        if access.space == StateSpace::Global && access.kind == AccessKind::Load {
+            sample.duplicates.load(&mut self.duplicates, &self.accesses, place, access, pattern);
+            sample.warps.load(&mut self.streams, place.0, access);
         }
     }
 }
@@ -219,9 +241,11 @@ impl Observer for Recorder {
         let mut warps = self.spare.pop().unwrap_or_default();
         warps.clear();
         warps.resize(n_warps, WarpRecord::START);
-        let is_sampled = self.sampled.binary_search(&id).is_ok();
-        let tracker = || Box::new(DuplicateTracker::new(n_warps, self.program.slots.len()));
-        CtaRecord { instructions: 0, warps, duplicates: is_sampled.then(tracker) }
+        let sample = self.sampled.binary_search(&id).ok().map(|at| {
+            let duplicates = DuplicateTracker::new(n_warps, self.program.slots.len());
+            Box::new(Sample { duplicates, warps: CtaSample::new(n_warps, at, self.sampled.len()) })
+        });
+        CtaRecord { instructions: 0, warps, sample }
     }
 
     fn end_cta(&mut self, mut cta: CtaRecord) {
@@ -229,8 +253,9 @@ impl Observer for Recorder {
             self.leave_block(warp);
         }
         self.ctas.add(cta.instructions);
-        if let Some(mut tracker) = cta.duplicates {
-            tracker.close(&mut self.duplicates, &self.accesses);
+        if let Some(mut sample) = cta.sample {
+            sample.duplicates.close(&mut self.duplicates, &self.accesses);
+            sample.warps.end(&mut self.streams);
             self.ctas.n_sampled += 1;
         }
         self.spare.push(cta.warps);
@@ -262,11 +287,11 @@ impl Observer for Recorder {
         count.off_lanes += u64::from(active.without(on).count());
         count.divergent += u64::from(!on.is_empty() && on != active);
         let slot = self.slot_of_pc[position];
-        if let Some(tracker) = &mut cta.duplicates
+        if let Some(sample) = &mut cta.sample
             && on.is_empty()
             && slot != NO_SLOT
         {
-            tracker.pass_over(warp, slot);
+            sample.duplicates.pass_over(warp, slot);
         }
     }
 
@@ -286,11 +311,12 @@ impl Observer for Recorder {
             return;
         }
         let pattern = self.accesses.count(slot, access);
-        if access.space == StateSpace::Global
-            && access.kind == AccessKind::Load
-            && (cta.duplicates.is_some() || cta.warps[warp.0 as usize].block != NO_BLOCK)
-        {
-            self.follow_load(cta, (warp, slot), access, pattern);
+        let record = &mut cta.warps[warp.0 as usize];
+        if access.space == StateSpace::Global && access.kind == AccessKind::Load && record.block != NO_BLOCK {
+            self.follow_load(record, slot);
+        }
+        if let Some(sample) = &mut cta.sample {
+            self.follow_access(sample, (warp, slot), access, pattern);
         }
     }
 

@@ -108,6 +108,9 @@ fn add_memory(
             counts.uncoalesced += n;
             counts.uncoalesced_transactions += transactions;
         }
+        counts.ideal_t32 += n * u64::from(served.ideal.t32);
+        counts.ideal_t64 += n * u64::from(served.ideal.t64);
+        counts.ideal_t128 += n * u64::from(served.ideal.t128);
         counts.bytes_requested += bytes_requested;
         counts.bytes_moved += n * u64::from(served.bytes());
     }
@@ -126,6 +129,9 @@ fn add_counts(own: &mut MemoryCounts, other: &MemoryCounts, times: Times) {
     own.uncoalesced += times.of(other.uncoalesced);
     own.coalesced_transactions += times.of(other.coalesced_transactions);
     own.uncoalesced_transactions += times.of(other.uncoalesced_transactions);
+    own.ideal_t32 += times.of(other.ideal_t32);
+    own.ideal_t64 += times.of(other.ideal_t64);
+    own.ideal_t128 += times.of(other.ideal_t128);
     own.bytes_requested += times.of(other.bytes_requested);
     own.bytes_moved += times.of(other.bytes_moved);
 }

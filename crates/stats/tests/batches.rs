@@ -6,6 +6,7 @@ use StateSpace::{Generic, Global, Local, Shared};
 use support::{Kernel, W0, access, guarded, in_cta, p, profile, r};
 use warplens_ir::{CallTarget, Flow, FunctionId, FunctionKind, Inst};
 use warplens_isa::{BlockId, Op, ScalarType, StateSpace};
+use warplens_stats::Profile;
 use warplens_trace::{AccessKind, ActiveMask, Observer, WarpIndex};
 
 /// Addresses live in r0..r9, values in r10 and up.
@@ -19,6 +20,17 @@ fn of_block(make: impl FnOnce(&mut Kernel) -> Vec<Inst>) -> (f64, f64) {
 
 /// Blocks fall through to the next; the warps of a CTA execute those of `path`.
 fn of_path(n_warps: u32, path: &[u32], make: impl FnOnce(&mut Kernel) -> Vec<Vec<Inst>>) -> (f64, f64) {
+    let profile = profile_of_path(n_warps, path, make);
+    let known = |value: Option<f64>| value.expect("there are loads");
+    (known(profile.independent_loads), known(profile.independent_loads_program_order))
+}
+
+/// Overlapping instructions of one warp that executes the blocks of `path`.
+fn overlap(path: &[u32], make: impl FnOnce(&mut Kernel) -> Vec<Vec<Inst>>) -> u64 {
+    profile_of_path(1, path, make).overlap_instructions
+}
+
+fn profile_of_path(n_warps: u32, path: &[u32], make: impl FnOnce(&mut Kernel) -> Vec<Vec<Inst>>) -> Profile {
     let mut k = Kernel::new();
     let blocks = make(&mut k);
     let n = blocks.len() as u32;
@@ -35,9 +47,7 @@ fn of_path(n_warps: u32, path: &[u32], make: impl FnOnce(&mut Kernel) -> Vec<Vec
             }
         }
     });
-    let profile = profile(&recorder);
-    let known = |value: Option<f64>| value.expect("there are loads");
-    (known(profile.independent_loads), known(profile.independent_loads_program_order))
+    profile(&recorder)
 }
 
 #[test]
@@ -336,4 +346,80 @@ fn atomic(k: &mut Kernel, space: StateSpace) -> Inst {
 fn ordered(mut inst: Inst) -> Inst {
     inst.modifiers.ordered = true;
     inst
+}
+
+/// Between the load and its use stand two additions; before the load and after the use nothing overlaps.
+#[test]
+fn instructions_between_a_load_and_its_use_overlap() {
+    let separate = |k: &mut Kernel| {
+        vec![vec![
+            k.add(r(20), &[r(30)]),
+            k.load(Global, r(10), r(A), 0),
+            k.add(r(21), &[r(31)]),
+            k.add(r(22), &[r(21)]),
+            k.add(r(12), &[r(10)]),
+            k.add(r(13), &[r(12)]),
+        ]]
+    };
+    assert_eq!(overlap(&[0], separate), 2);
+    let used_at_once =
+        |k: &mut Kernel| vec![vec![k.load(Global, r(10), r(A), 0), k.add(r(12), &[r(10)]), k.add(r(13), &[r(31)])]];
+    assert_eq!(overlap(&[0], used_at_once), 0);
+    // Loads of the batch do not count, the sum between them does; the store waits for neither.
+    let two_loads = |k: &mut Kernel| {
+        vec![vec![
+            k.load(Global, r(10), r(A), 0),
+            k.add(r(20), &[r(30)]),
+            k.load(Global, r(11), r(B), 0),
+            k.store(Global, r(2), 0, r(30)),
+            k.add(r(12), &[r(10), r(11)]),
+        ]]
+    };
+    assert_eq!(overlap(&[0], two_loads), 2);
+}
+
+/// The loop of a prefetch: copy what has come, load the next, compute with the copy. Each round hides its computation.
+#[test]
+fn a_prefetch_overlaps_with_the_computation_of_its_round() {
+    let prefetch = |k: &mut Kernel| {
+        vec![
+            vec![k.load(Global, r(10), r(A), 0)],
+            vec![
+                k.add(r(11), &[r(10)]),
+                k.load(Global, r(10), r(A), 4),
+                k.add(r(12), &[r(11)]),
+                k.add(r(13), &[r(12)]),
+                k.add(r(14), &[r(13), r(14)]),
+            ],
+        ]
+    };
+    assert_eq!(overlap(&[0, 1, 1, 1, 1], prefetch), 4 * 3 + 1, "and the exit, behind a value that nobody reads");
+    let plain = |k: &mut Kernel| {
+        vec![vec![
+            k.load(Global, r(10), r(A), 4),
+            k.add(r(11), &[r(10)]),
+            k.add(r(12), &[r(11)]),
+            k.add(r(14), &[r(12), r(14)]),
+        ]]
+    };
+    assert_eq!(overlap(&[0, 0, 0, 0], plain), 0);
+}
+
+#[test]
+fn what_machine_code_leaves_out_and_values_that_are_written_over_do_not_overlap() {
+    let parameters = |k: &mut Kernel| {
+        let inst = k.load(StateSpace::Param, r(20), r(3), 0);
+        let pc = k.pc("ld.param.u64", Op::Ld, ScalarType::U64);
+        vec![vec![k.load(Global, r(10), r(A), 0), Inst { pc, ..inst }, k.add(r(12), &[r(10)])]]
+    };
+    assert_eq!(overlap(&[0], parameters), 0);
+    let overwritten = |k: &mut Kernel| {
+        vec![vec![
+            k.load(Global, r(10), r(A), 0),
+            k.add(r(10), &[r(30)]),
+            k.add(r(12), &[r(30)]),
+            k.add(r(13), &[r(10)]),
+        ]]
+    };
+    assert_eq!(overlap(&[0], overwritten), 1, "the write itself, while the value is on its way");
 }

@@ -61,6 +61,37 @@ fn four_byte_words() {
     );
 }
 
+/// `t32/t64/t128` of each rule, oldest first, if the distinct bytes lay side by side.
+fn ideal(lane_bytes: u32, mask: u32, addresses: [u64; 32]) -> Vec<String> {
+    let request = Request { lane_bytes, mask: ActiveMask(mask), addresses: &addresses };
+    let text = |t: Transactions| format!("{}/{}/{}", t.ideal.t32, t.ideal.t64, t.ideal.t128);
+    let mut all: Vec<String> = all_transactions(&request).map(text).to_vec();
+    assert_eq!([&all[4], &all[4]], [&all[5], &all[6]], "5.0 and 7.0 as 3.0");
+    all.truncate(5);
+    all
+}
+
+#[test]
+fn the_fewest_transactions_are_those_of_the_distinct_bytes() {
+    let full = u32::MAX;
+    // 32 words: two half-warps of 64 B, one line, four sectors, wherever they lie.
+    let rows = ["0/2/0", "0/2/0", "0/0/1", "4/0/0", "4/0/0"];
+    assert_eq!(ideal(4, full, by_lane(|lane| BASE + 4 * lane)), rows);
+    assert_eq!(ideal(4, full, by_lane(|lane| BASE + 4 + 4 * lane)), rows);
+    assert_eq!(ideal(4, full, by_lane(|lane| BASE + 128 * lane)), rows);
+    // Coalesced on 1.2, but half of what is moved is not asked for.
+    assert_eq!(ideal(4, full, by_lane(|lane| BASE + 8 * lane)), rows);
+    // Two words of two rows of a matrix: 8 distinct bytes.
+    let two_rows = by_lane(|lane| BASE + 4096 * (lane / 16));
+    assert_eq!(served(4, full, two_rows)[4], "2/0/0 2 u");
+    assert_eq!(ideal(4, full, two_rows), ["0/2/0", "2/0/0", "0/0/1", "1/0/0", "1/0/0"]);
+    // Sixteen bytes per lane: 512 B.
+    let quads = by_lane(|lane| BASE + 64 * lane);
+    assert_eq!(ideal(16, full, quads), ["0/0/4", "0/0/4", "0/0/4", "16/0/0", "16/0/0"]);
+    // Bytes take a transaction each on 1.0, in any layout.
+    assert_eq!(ideal(1, full, by_lane(|lane| BASE + 64 * lane)), ["32/0/0", "2/0/0", "0/0/1", "1/0/0", "1/0/0"]);
+}
+
 #[test]
 fn wide_words() {
     let full = u32::MAX;
@@ -165,6 +196,22 @@ proptest! {
             for lane in ActiveMask(mask).lanes() {
                 prop_assert!(moved.contains(&addresses[lane]), "{} lane {lane}", rule.name());
                 prop_assert!(moved.contains(&(addresses[lane] + u64::from(lane_bytes) - 1)), "{}", rule.name());
+            }
+        }
+    }
+
+    #[test]
+    fn the_fewest_transactions_hold_the_distinct_bytes((lane_bytes, mask, addresses) in any_request()) {
+        let request = Request { lane_bytes, mask: ActiveMask(mask), addresses: &addresses };
+        let bytes: BTreeSet<u64> = ActiveMask(mask)
+            .lanes()
+            .flat_map(|lane| addresses[lane]..addresses[lane] + u64::from(lane_bytes))
+            .collect();
+        for (rule, served) in CoalescingRule::ALL.into_iter().zip(all_transactions(&request)) {
+            prop_assert!(served.ideal.bytes() <= served.bytes(), "{}", rule.name());
+            prop_assert!(served.ideal.bytes() >= bytes.len() as u32, "{}", rule.name());
+            if rule >= CoalescingRule::Cc30 {
+                prop_assert_eq!(served.coalesced, served.ideal.t32 == served.t32);
             }
         }
     }

@@ -55,6 +55,22 @@ fn instructions_lanes_and_guards() {
         recorder.block(cta, w1, B2, ActiveMask::FULL);
         recorder.predicated(cta, w1, add, ActiveMask::FULL, ActiveMask::EMPTY);
     });
+    let listing: Vec<(u32, u64, u64)> =
+        recorder.listing(Counting::Ptx).iter().map(|line| (line.ptx_line, line.executed, line.threads)).collect();
+    // The branch takes 12 + 32 of 64 lanes; the addition 5 + 0.
+    let expected = [
+        (10, 2, 64),
+        (11, 2, 64),
+        (12, 2, 44),
+        (13, 1, 20),
+        (14, 1, 20),
+        (15, 1, 20),
+        (16, 1, 20),
+        (17, 2, 5),
+        (18, 2, 64),
+    ];
+    assert_eq!(listing, expected);
+    assert_eq!(recorder.listing(Counting::Machine).len(), 8);
     let profile = profile(&recorder);
     assert_eq!(profile.kernel, "k");
     assert_eq!(profile.warps, 2);

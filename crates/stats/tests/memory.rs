@@ -70,6 +70,10 @@ fn loads_stores_and_atomics() {
         uncoalesced: 1,
         coalesced_transactions: 4,
         uncoalesced_transactions: 32,
+        // Store: 2 x 64 B, as the load.
+        ideal_t32: 2,
+        ideal_t64: 4,
+        ideal_t128: 0,
         bytes_requested: 3 * 128,
         bytes_moved: 34 * 32 + 2 * 64,
     };

@@ -9,7 +9,7 @@ use warplens_report::{document, view};
 use warplens_session::{Error, OutputRequest};
 
 use super::{Document, Outcome};
-use crate::flags::{ExecutionFlags, LaunchFlags, OutputFlags};
+use crate::flags::{ExecutionFlags, LaunchFlags, OutputFlags, parse_output};
 use crate::terminal::Terminal;
 
 #[derive(Args, Debug)]
@@ -60,7 +60,7 @@ fn parse_save(text: &str) -> Result<(OutputRequest, PathBuf)> {
     let Some((name, path)) = text.split_once('=').filter(|(name, path)| !name.is_empty() && !path.is_empty()) else {
         return Err(Error::usage(format!("--save {text}: write NAME=FILE.npy")).into());
     };
-    let path = PathBuf::from(path);
+    let path = parse_output(path).map_err(|why| Error::usage(format!("--save {text}: {why}")))?;
     if path.extension().is_none_or(|extension| extension != "npy") {
         return Err(Error::usage(format!("--save {text}: the file must be named *.npy")).into());
     }

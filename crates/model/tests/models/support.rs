@@ -49,8 +49,12 @@ pub(crate) fn empty(kernel: &str, grid: u32, block: u32, registers: u32, shared_
         vector_loads: 0,
         independent_loads: None,
         independent_loads_program_order: None,
+        overlap_instructions: 0,
         duplicate_loads: BTreeMap::new(),
         duplicate_share: 1.0,
+        instruction_parallelism: None,
+        instruction_parallelism_program_order: None,
+        reuse: None,
         order_dependent: false,
         lines: Vec::new(),
     }
@@ -87,6 +91,14 @@ pub(crate) fn access(profile: &mut Profile, opcode: &str, per_warp: u64, pattern
             CoalescingRule::Cc20 => (0, 0, pattern.sectors.div_ceil(4)),
             _ => (pattern.sectors, 0, 0),
         };
+        let ideal = match rule {
+            _ if pattern.coalesced => (t32, t64, t128),
+            // 32 lanes of 4 bytes side by side, where that is less.
+            CoalescingRule::Cc10 | CoalescingRule::Cc12 if t32 < 4 && t128 == 0 => (t32, t64, t128),
+            CoalescingRule::Cc10 | CoalescingRule::Cc12 => (0, 2, 0),
+            CoalescingRule::Cc20 => (0, 0, 1),
+            _ => (pattern.sectors.min(4), 0, 0),
+        };
         let counts = MemoryCounts {
             requests,
             loads: if opcode.starts_with("ld") { requests } else { 0 },
@@ -102,6 +114,9 @@ pub(crate) fn access(profile: &mut Profile, opcode: &str, per_warp: u64, pattern
             uncoalesced_transactions: if pattern.coalesced { 0 } else { (t32 + t64 + t128) * requests },
             bytes_requested: 128 * requests,
             bytes_moved: (32 * t32 + 64 * t64 + 128 * t128) * requests,
+            ideal_t32: ideal.0 * requests,
+            ideal_t64: ideal.1 * requests,
+            ideal_t128: ideal.2 * requests,
         };
         add(profile.global.entry(rule).or_default(), &counts);
         by_rule.insert(rule, counts);
@@ -133,6 +148,9 @@ fn add(sum: &mut MemoryCounts, other: &MemoryCounts) {
     sum.uncoalesced += other.uncoalesced;
     sum.coalesced_transactions += other.coalesced_transactions;
     sum.uncoalesced_transactions += other.uncoalesced_transactions;
+    sum.ideal_t32 += other.ideal_t32;
+    sum.ideal_t64 += other.ideal_t64;
+    sum.ideal_t128 += other.ideal_t128;
     sum.bytes_requested += other.bytes_requested;
     sum.bytes_moved += other.bytes_moved;
 }

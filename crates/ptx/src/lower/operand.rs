@@ -139,9 +139,10 @@ impl<'a, 'src> Body<'_, 'a, 'src> {
     /// The declared name that is most like `name`, if any is close.
     fn nearest(&self, name: &str) -> Option<String> {
         let globals = self.module.names.keys().map(|&name| name.to_owned());
-        let candidates = self.scopes.visible().chain(globals).map(|candidate| (distance(name, &candidate), candidate));
-        let best = candidates.filter(|(distance, _)| *distance <= 1 + name.len() / 4);
-        best.min().map(|(_, candidate)| candidate)
+        let mut candidates: Vec<String> = self.scopes.visible().chain(globals).collect();
+        // Scopes keep their names in no order.
+        candidates.sort_unstable();
+        warplens_base::nearest(name, candidates.iter().map(String::as_str)).map(str::to_owned)
     }
 
     /// The guard of an instruction.
@@ -465,20 +466,4 @@ impl<'a, 'src> Body<'_, 'a, 'src> {
 fn special_register(name: &str) -> Option<SpecialRegister> {
     let is_numbered = name.strip_prefix("%reserved_smem_offset_").is_some_and(|number| number.parse::<u8>().is_ok());
     if is_numbered { Some(SpecialRegister::ReservedSmemOffsetBegin) } else { SpecialRegister::from_name(name) }
-}
-
-/// Number of letters to change, insert or remove to turn one name into the other.
-fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, left) in a.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, &right) in b.iter().enumerate() {
-            let substituted = diagonal + usize::from(left != right);
-            diagonal = row[j + 1];
-            row[j + 1] = substituted.min(row[j] + 1).min(row[j + 1] + 1);
-        }
-    }
-    row[b.len()]
 }

@@ -16,7 +16,7 @@ use warplens_base::{Diagnostic, Span};
 
 use super::ast::{Item, Linkage, Module, Name, Version};
 use super::lexer::{Lexer, Token, TokenKind};
-use super::nearest::nearest;
+use warplens_base::nearest;
 
 /// Braces, parentheses and operators may nest this deep.
 const MAX_DEPTH: u32 = 100;

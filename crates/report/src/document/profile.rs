@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value as Json, json};
 use warplens_session::profile::{
-    BankRule, CoalescingRule, LineCounts, MemoryCounts, Profile, RegistersBasis, SharedCounts,
+    BankRule, CoalescingRule, LineCounts, MemoryCounts, Profile, RegistersBasis, Reuse, ReuseHistogram, SharedCounts,
 };
 use warplens_session::{Emulation, Measurement, Support};
 
@@ -111,8 +111,12 @@ pub(crate) fn counts(profile: &Profile) -> Map<String, Json> {
         "vector_loads": profile.vector_loads,
         "independent_loads": optional(profile.independent_loads),
         "independent_loads_program_order": optional(profile.independent_loads_program_order),
+        "overlap_instructions": profile.overlap_instructions,
         "duplicate_loads": duplicate_loads,
         "duplicate_share": number(profile.duplicate_share),
+        "instruction_parallelism": optional(profile.instruction_parallelism),
+        "instruction_parallelism_program_order": optional(profile.instruction_parallelism_program_order),
+        "reuse": profile.reuse.as_ref().map(reuse),
         "order_dependent": profile.order_dependent,
         "lines": profile.lines.iter().map(line).collect::<Vec<_>>(),
     });
@@ -140,6 +144,9 @@ fn memory(counts: &MemoryCounts) -> Json {
         "uncoalesced": counts.uncoalesced,
         "coalesced_transactions": counts.coalesced_transactions,
         "uncoalesced_transactions": counts.uncoalesced_transactions,
+        "ideal_t32": counts.ideal_t32,
+        "ideal_t64": counts.ideal_t64,
+        "ideal_t128": counts.ideal_t128,
         "bytes_requested": counts.bytes_requested,
         "bytes_moved": counts.bytes_moved,
     })
@@ -160,6 +167,22 @@ fn shared(counts: &SharedCounts) -> Json {
         "wavefronts": counts.wavefronts,
         "ideal_wavefronts": counts.ideal_wavefronts,
     })
+}
+
+fn reuse(reuse: &Reuse) -> Json {
+    json!({
+        "warps": reuse.warps,
+        "requests": reuse.requests,
+        "requests_left_out": reuse.requests_left_out,
+        "lines": histogram(&reuse.lines),
+        "sectors": histogram(&reuse.sectors),
+    })
+}
+
+fn histogram(histogram: &ReuseHistogram) -> Json {
+    let distances: Map<String, Json> =
+        histogram.distances.iter().map(|(bytes, &count)| (bytes.to_string(), count.into())).collect();
+    json!({ "accesses": histogram.accesses, "cold": histogram.cold, "distances": distances })
 }
 
 fn line(line: &LineCounts) -> Json {

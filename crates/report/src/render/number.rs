@@ -47,7 +47,7 @@ fn measure(number: f64, unit: Unit) -> String {
 }
 
 /// Four significant digits, all digits of larger numbers, no trailing zeros after the point.
-fn digits(number: f64) -> String {
+pub(crate) fn digits(number: f64) -> String {
     if number == 0.0 || !number.is_finite() {
         return number.to_string();
     }

@@ -37,6 +37,14 @@ pub(crate) fn check(profile: &Json, all: bool) -> Result<(), String> {
     if let (Some(order), Some(program)) = (order.as_f64(), program.as_f64()) {
         ensure("reordering gains loads", order >= program && program >= 1.0)?;
     }
+    let (order, program) = (&profile["instruction_parallelism"], &profile["instruction_parallelism_program_order"]);
+    if let (Some(order), Some(program)) = (order.as_f64(), program.as_f64()) {
+        ensure("reordering gains parallelism", order >= program && program >= 1.0)?;
+    }
+    for unit in ["lines", "sectors"] {
+        let histogram = &profile["reuse"][unit];
+        equal(unit, int(&histogram["cold"]) + sum(&histogram["distances"]), int(&histogram["accesses"]))?;
+    }
     Ok(())
 }
 

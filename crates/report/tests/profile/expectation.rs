@@ -8,7 +8,7 @@ const COALESCING: [&str; 7] = ["1.0", "1.2", "2.0", "2.0-l1off", "3.0", "5.0", "
 const BANK: [&str; 3] = ["1.0", "2.0", "3.0"];
 
 /// Objects whose keys are the kernel's own: all of them must be expected.
-const OPEN: [&str; 3] = ["/by_class", "/by_opcode", "/high_latency"];
+const OPEN: [&str; 4] = ["/by_class", "/by_opcode", "/high_latency", "/distances"];
 
 /// The rules that a list names, under which accesses to `space` are counted.
 pub(crate) fn rules_of<'a>(list: &'a str, space: &str) -> Vec<&'a str> {

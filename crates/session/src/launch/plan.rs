@@ -1,6 +1,7 @@
 //! Binds launches to kernels: every argument becomes bytes, buffers and pointers into them.
 
 use std::collections::BTreeMap;
+use warplens_base::nearest;
 
 use warplens_base::{IdMap, define_id};
 use warplens_ir::{LaunchBounds, Parameter};
@@ -12,7 +13,6 @@ use super::shape::{self, Extents};
 use super::value::{Buffer, Content, Member, Reference, Target, Value};
 use super::{Launch, LaunchArgument, LaunchSymbol};
 use crate::error::{Error, Result};
-use crate::nearest::nearest;
 
 define_id! {
     /// A buffer of a plan.
@@ -445,7 +445,8 @@ impl Binder<'_, '_> {
     }
 }
 
-fn extents(launch: &Launch, kernel: &KernelInterface<'_>) -> Result<(Extents, Extents)> {
+/// The shape of a launch, refused where no GPU or not this kernel can have it.
+pub(crate) fn extents(launch: &Launch, kernel: &KernelInterface<'_>) -> Result<(Extents, Extents)> {
     let need = |what: &str, value: Option<Extents>| {
         value.ok_or_else(|| {
             Error::usage(format!("no {what} is given for kernel `{}`", kernel.name))

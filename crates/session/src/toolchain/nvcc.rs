@@ -15,7 +15,13 @@ pub(super) enum Failure {
     Other(Error),
 }
 
-pub(super) fn compile(nvcc: &Path, input: &Input, folder: &Path, target: &str) -> Result<Compiled, Failure> {
+pub(super) fn compile(
+    nvcc: &Path,
+    input: &Input,
+    folder: &Path,
+    target: &str,
+    macros: &[(String, String)],
+) -> Result<Compiled, Failure> {
     let failed = |what: &str, error: std::io::Error| Failure::Other(Error::input(format!("cannot {what}: {error}")));
     let scratch = tempfile::tempdir().map_err(|error| failed("make a temporary folder", error))?;
     let source = match &input.path {
@@ -30,6 +36,7 @@ pub(super) fn compile(nvcc: &Path, input: &Input, folder: &Path, target: &str) -
     let run = Command::new(nvcc)
         .args(["-ptx", "-lineinfo", &format!("-arch={target}"), "-I"])
         .arg(folder)
+        .args(macros.iter().map(|(name, value)| format!("-D{name}={value}")))
         .arg("-o")
         .arg(&output)
         .arg(&source)

@@ -35,12 +35,14 @@ pub(super) fn compile(
     input: &Input,
     folder: &Path,
     target: &str,
+    macros: &[(String, String)],
     includes: &[PathBuf],
 ) -> Result<Compiled> {
     let virtual_target = target.replace("sm_", "compute_");
     let mut options = vec![format!("--gpu-architecture={virtual_target}"), "-lineinfo".to_owned()];
     let folders = std::iter::once(folder).chain(includes.iter().map(PathBuf::as_path));
     options.extend(folders.map(|folder| format!("-I{}", folder.display())));
+    options.extend(macros.iter().map(|(name, value)| format!("-D{name}={value}")));
     let nul = |_| Error::input(format!("{} holds a zero byte, which no source text does", input.name));
     let source = CString::new(input.bytes.clone()).map_err(nul)?;
     let name = CString::new(input.name.clone()).map_err(nul)?;

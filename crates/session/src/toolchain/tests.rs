@@ -44,7 +44,7 @@ fn homes_come_before_the_path_and_python() {
     let in_site = fake_nvcc(&site.join("nvidia/cu13"), WRITE_OWN_NAME);
     let mut search = Search { sites: vec![site].into(), ..Search::default() };
     let made_by = |search: &Search| {
-        let compiled = compile(&source(), "sm_80", search).unwrap();
+        let compiled = compile(&source(), "sm_80", &[], search).unwrap();
         assert_eq!(compiled.messages, "careful\n");
         compiled.ptx.trim().to_owned()
     };
@@ -64,14 +64,14 @@ fn what_the_compiler_says_is_passed_on() {
     let folder = tempfile::tempdir().unwrap();
     fake_nvcc(folder.path(), "echo 'twice.cu(1): error: expected a \";\"' >&2; exit 2");
     let search = Search { homes: vec![folder.path().to_owned()], ..nowhere() };
-    let error = compile(&source(), "sm_80", &search).unwrap_err();
+    let error = compile(&source(), "sm_80", &[], &search).unwrap_err();
     assert!(error.message.ends_with("nvcc could not compile twice.cu"), "{}", error.message);
     assert_eq!(error.details, ["twice.cu(1): error: expected a \";\""]);
 }
 
 #[test]
 fn without_a_compiler_the_error_says_how_to_get_one() {
-    let error = compile(&source(), "sm_80", &nowhere()).unwrap_err();
+    let error = compile(&source(), "sm_80", &[], &nowhere()).unwrap_err();
     assert_eq!(error.message, "twice.cu is CUDA C++, and no CUDA compiler was found to make PTX of it");
     assert!(error.help.unwrap().contains("pip install nvidia-cuda-nvcc"));
     assert_eq!(registers("", "sm_80", &nowhere()), None);
@@ -84,7 +84,7 @@ fn real_compilers_agree() {
     match search.program("nvcc") {
         None => println!("skipped: no nvcc on this machine"),
         Some(_) => {
-            let compiled = compile(&source(), "sm_80", &search).unwrap();
+            let compiled = compile(&source(), "sm_80", &[], &search).unwrap();
             assert!(compiled.ptx.contains(".visible .entry twice("), "{}", compiled.ptx);
             assert!(compiled.ptx.contains(".target sm_80"));
             if let Some(registers) = registers(&compiled.ptx, "sm_80", &search) {
@@ -95,10 +95,10 @@ fn real_compilers_agree() {
     match search.nvrtc() {
         None => println!("skipped: no NVRTC on this machine"),
         Some(library) => {
-            let compiled = nvrtc::compile(&library, &source(), Path::new("."), "sm_80", &[]).unwrap();
+            let compiled = nvrtc::compile(&library, &source(), Path::new("."), "sm_80", &[], &[]).unwrap();
             assert!(compiled.ptx.contains(".visible .entry twice("), "{}", compiled.ptx);
             let broken = Input::new("broken.cu", None, b"__global__ void f() { x }".to_vec()).unwrap();
-            let error = nvrtc::compile(&library, &broken, Path::new("."), "sm_80", &[]).unwrap_err();
+            let error = nvrtc::compile(&library, &broken, Path::new("."), "sm_80", &[], &[]).unwrap_err();
             assert_eq!(error.message, "NVRTC could not compile broken.cu");
             assert!(error.details.iter().any(|line| line.contains("broken.cu(1): error")), "{:?}", error.details);
         }

@@ -8,7 +8,7 @@ use crate::opcodes::Opcode;
 use crate::opcodes::forms::Form;
 use crate::opcodes::shape::Misfit;
 use crate::syntax::ast::{Instruction, Modifier, Modifiers, Operand};
-use crate::syntax::nearest::nearest;
+use warplens_base::nearest;
 
 impl<'src> Parser<'src> {
     /// Compares an instruction with the opcode table.
