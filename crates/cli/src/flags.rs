@@ -6,6 +6,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use anyhow::Result;
 use warplens_session::launch::{Launch, parse_extents};
+use warplens_session::statics::{Given, parse_given};
 use warplens_session::toolchain::Search;
 use warplens_session::{DEFAULT_BUDGET, Error, ExecutionOptions, Extent, Input, Program};
 
@@ -274,6 +275,40 @@ pub(crate) fn parse_output(text: &str) -> Result<PathBuf, String> {
         _ if path.is_dir() => Err("is a folder, not a file".to_owned()),
         Some(folder) if !folder.is_dir() => Err(format!("there is no folder {}", folder.display())),
         _ => Ok(path),
+    }
+}
+
+/// Counting without a run.
+#[derive(Args, Debug)]
+pub(crate) struct StaticFlags {
+    /// Count from the code, the launch and the arguments, without running the kernel
+    #[arg(long = "static", conflicts_with_all = ["full", "cta"], help_heading = "Static counts")]
+    is_static: bool,
+    /// How often a loop is turned each time that it is reached, where data decide; LINE is one of the PTX or the source
+    #[arg(long, value_name = "LINE=N", requires = "is_static", allow_hyphen_values = true, help_heading = "Static counts")]
+    trips: Vec<String>,
+    /// Share of the executions in which a branch is taken or a guarded instruction takes effect, where data decide
+    #[arg(long, value_name = "LINE=P", requires = "is_static", allow_hyphen_values = true, help_heading = "Static counts")]
+    prob: Vec<String>,
+}
+
+impl StaticFlags {
+    /// What is said about loops and branches, if counts are to be made without a run.
+    pub(crate) fn given(&self) -> Result<Option<Given>> {
+        let parse = |flag: &str, texts: &[String]| {
+            texts.iter().map(|text| parse_given(flag, text)).collect::<std::result::Result<Vec<_>, _>>()
+        };
+        let given = Given { trips: parse("--trips", &self.trips)?, probabilities: parse("--prob", &self.prob)? };
+        Ok(self.is_static.then_some(given))
+    }
+
+    /// The flags that were given, as a user would type them.
+    pub(crate) fn words(&self) -> Vec<String> {
+        let mut words: Vec<String> = self.is_static.then(|| "--static".to_owned()).into_iter().collect();
+        for (name, values) in [("--trips", &self.trips), ("--prob", &self.prob)] {
+            words.extend(values.iter().flat_map(|value| [name.to_owned(), quoted(value)]));
+        }
+        words
     }
 }
 

@@ -41,6 +41,12 @@ assumptions! {
         "instructions are those of the PTX without register copies, address conversions and parameter loads: an estimate of machine code";
     SAMPLED = "sampled", "only some CTAs were executed",
         "the other CTAs do what the executed ones did";
+    STATIC = "static", "the kernel was not run, with --static",
+        "the counts are static: they follow from the code, the launch and the arguments";
+    STATIC_BOUND = "static-bound", "static counts of what depends on data",
+        "the counts are an upper bound where a branch or an address depends on data";
+    STATIC_GIVEN = "static-given", "static counts with --trips or --prob",
+        "loops and branches that depend on data do what the user gave";
     REGISTERS = "registers-estimated", "nobody said how many registers a thread takes",
         "the number of registers is estimated";
     ORDER = "order-dependent", "counts depend on the order of warps",

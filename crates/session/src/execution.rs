@@ -251,6 +251,11 @@ impl<'p> Execution<'p> {
         Ok((observer, summary))
     }
 
+    /// The parameter space of a launch, with the addresses of its buffers.
+    pub(crate) fn parameters(&self, number: usize) -> Vec<u8> {
+        self.launches[number].1.parameters.resolved(|buffer| self.address(buffer))
+    }
+
     /// Bytes of global memory that the launches can touch.
     pub(crate) fn global_bytes(&self) -> u64 {
         let variables =

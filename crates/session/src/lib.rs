@@ -18,6 +18,7 @@ mod program;
 mod registers;
 mod source_names;
 pub mod stages;
+pub mod statics;
 pub mod toolchain;
 pub mod tune;
 

@@ -11,6 +11,7 @@ use crate::execution::{Emulation, Execution, ExecutionOptions, Extent, Progress,
 use crate::launch::Launch;
 use crate::program::{KernelName, Program};
 use crate::registers::{self, Registers};
+use crate::statics::Statics;
 use crate::toolchain::Search;
 
 /// Estimated thread instructions above which a part of the CTAs is executed.
@@ -37,6 +38,8 @@ pub struct Measurement {
     pub support: Support,
     /// CTAs wait for each other, so that all of them were executed.
     pub communicates: bool,
+    /// What counts without a run stand on; `None` where the launch was executed.
+    pub statics: Option<Statics>,
 }
 
 /// How much of the kernel the emulator can execute.
@@ -136,7 +139,7 @@ pub(crate) fn one(
     };
     let support = support(program, &decoded, kernel);
     let kernel = KernelName::new(&program.module.functions[kernel].name);
-    Ok(Measurement { kernel, profile, listing, emulation, support, communicates })
+    Ok(Measurement { kernel, profile, listing, emulation, support, communicates, statics: None })
 }
 
 /// The CTAs to execute when the first takes `thread_instructions`: first, last and evenly spread. `None` for all.

@@ -5,7 +5,7 @@ use std::collections::BinaryHeap;
 use warplens_exec as exec;
 use warplens_ir::{FunctionId, Module};
 use warplens_isa::Pc;
-use warplens_stats::{Counting, FinishOptions, LaunchShape, Profile, Program};
+use warplens_stats::{Counting, Executed, FinishOptions, LaunchShape, Profile, Program};
 
 use crate::code::Code;
 use crate::footprint::Sectors;
@@ -46,6 +46,8 @@ pub struct Request<'a> {
 pub struct Counts {
     /// Everything counted.
     pub profile: Profile,
+    /// Executions of every instruction.
+    pub listing: Vec<Executed>,
     /// Where the counts are upper bounds, in the order of the code.
     pub bounds: Vec<Bound>,
     /// Given lines that nothing depended on.
@@ -208,7 +210,9 @@ pub fn count(request: &Request<'_>) -> Result<Counts, Refusal> {
         }
     }
     let options = FinishOptions { counting: request.counting, global_bytes: request.global_bytes };
-    let mut profile = totals.finish().finish(options);
+    let recorder = totals.finish();
+    let listing = recorder.listing(request.counting);
+    let mut profile = recorder.finish(options);
     let covered = profile.coverage.ctas_executed;
     let total = profile.coverage.ctas_total;
     let distinct = |sectors: u64, more: u64| {
@@ -219,8 +223,12 @@ pub fn count(request: &Request<'_>) -> Result<Counts, Refusal> {
     };
     profile.distinct_sectors_read = distinct(sectors.read.len(), sectors.more_read);
     profile.distinct_sectors_written = distinct(sectors.written.len(), sectors.more_written);
+    if !notes.addresses.is_empty() {
+        // Addresses that are not known have no distances either.
+        profile.reuse = None;
+    }
     let (used, unused) = said(&resolved, &notes);
-    Ok(Counts { profile, bounds: bounds(module, &notes), unused, used, walked_ctas, walked_instructions })
+    Ok(Counts { profile, listing, bounds: bounds(module, &notes), unused, used, walked_ctas, walked_instructions })
 }
 
 impl Notes {

@@ -6,12 +6,13 @@ use warplens_report::{Section, document, view};
 use warplens_session::machines::{self, Machine, Strictness};
 use warplens_session::predict::{self, CountBasis};
 use warplens_session::profile::Counting;
+use warplens_session::statics;
 use warplens_session::toolchain::Search;
 use warplens_session::{Analysis, Choice, Gate};
 
 use super::profile::CountFlag;
 use super::{Document, Outcome};
-use crate::flags::{ExecutionFlags, ExtentFlags, LaunchFlags, OutputFlags};
+use crate::flags::{ExecutionFlags, ExtentFlags, LaunchFlags, OutputFlags, StaticFlags};
 use crate::terminal::Terminal;
 
 #[derive(Args, Debug)]
@@ -41,6 +42,8 @@ pub(crate) struct PredictFlags {
     #[command(flatten)]
     extent: ExtentFlags,
     #[command(flatten)]
+    statics: StaticFlags,
+    #[command(flatten)]
     output: OutputFlags,
 }
 
@@ -55,15 +58,19 @@ pub(crate) fn run(flags: &PredictFlags, threads: Option<u32>, terminal: &Termina
     let strictness = if flags.strict { Strictness::Strict } else { Strictness::AllowInferred };
     let model_options = predict::options(&choice, &flags.options, counts, strictness)?;
     let gates: Vec<Gate> = flags.fail_on.iter().map(|text| Gate::parse(text)).collect::<Result<_, _>>()?;
+    let given = flags.statics.given()?;
     let mut options = flags.execution.options(threads)?;
     options.extent = flags.extent.extent()?;
     let program = flags.launch.program(target(&machines).as_deref(), terminal)?;
     let launches = flags.launch.launches()?;
     let search = Search::from_environment();
     // The models leave virtual instructions out themselves where that is asked for.
-    let measurements = terminal.with_progress(|progress| {
-        warplens_session::measure(&program, &launches, options, Counting::Ptx, &search, progress)
-    })?;
+    let measurements = match given {
+        Some(given) => statics::count(&program, &launches, &given, options, Counting::Ptx, &search)?,
+        None => terminal.with_progress(|progress| {
+            warplens_session::measure(&program, &launches, options, Counting::Ptx, &search, progress)
+        })?,
+    };
     let analyses: Vec<Analysis> = measurements
         .into_iter()
         .map(|measurement| predict::predict(measurement, &machines, &choice, model_options))
@@ -86,7 +93,7 @@ fn write(flags: &PredictFlags, analyses: &[Analysis], terminal: &Terminal) -> Re
     };
     let next = flags
         .launch
-        .command("profile", &[flags.execution.words(), flags.extent.words(), vec!["--lines".into()]].concat());
+        .command("profile", &[flags.execution.words(), flags.extent.words(), flags.statics.words(), vec!["--lines".into()]].concat());
     let sections = || -> Vec<Section> {
         analyses.iter().flat_map(|analysis| view::predict::predictions(analysis, detail, Some(&next))).collect()
     };

@@ -4,9 +4,10 @@ use anyhow::Result;
 use clap::{Args, ValueEnum};
 use warplens_report::{Section, document, view};
 use warplens_session::profile::Counting;
+use warplens_session::statics;
 
 use super::{Document, Outcome};
-use crate::flags::{ExecutionFlags, ExtentFlags, LaunchFlags, OutputFlags};
+use crate::flags::{ExecutionFlags, ExtentFlags, LaunchFlags, OutputFlags, StaticFlags};
 use crate::terminal::Terminal;
 
 #[derive(Args, Debug)]
@@ -17,6 +18,8 @@ pub(crate) struct ProfileFlags {
     execution: ExecutionFlags,
     #[command(flatten)]
     extent: ExtentFlags,
+    #[command(flatten)]
+    statics: StaticFlags,
     /// Which instructions count
     #[arg(long, value_enum, default_value_t = CountFlag::Ptx, help_heading = "Counting")]
     count: CountFlag,
@@ -36,6 +39,7 @@ pub(crate) enum CountFlag {
 }
 
 pub(crate) fn run(flags: &ProfileFlags, threads: Option<u32>, terminal: &Terminal) -> Result<Outcome> {
+    let given = flags.statics.given()?;
     let search = warplens_session::toolchain::Search::from_environment();
     let program = flags.launch.program(None, terminal)?;
     let launches = flags.launch.launches()?;
@@ -45,9 +49,12 @@ pub(crate) fn run(flags: &ProfileFlags, threads: Option<u32>, terminal: &Termina
         CountFlag::Ptx => Counting::Ptx,
         CountFlag::Machine => Counting::Machine,
     };
-    let measurements = terminal.with_progress(|progress| {
-        warplens_session::measure(&program, &launches, options, counting, &search, progress)
-    })?;
+    let measurements = match given {
+        Some(given) => statics::count(&program, &launches, &given, options, counting, &search)?,
+        None => terminal.with_progress(|progress| {
+            warplens_session::measure(&program, &launches, options, counting, &search, progress)
+        })?,
+    };
     let sections = || -> Vec<Section> {
         let of_one = |measurement| {
             let mut sections = view::profile::summary(measurement);

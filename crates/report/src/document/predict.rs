@@ -7,7 +7,7 @@ use warplens_session::predict::{Answer, GpuAnalysis, Model, Occupancy, Part, Pre
 
 use super::gpu::value;
 use super::json::number;
-use super::profile::{counts, emulation, launch_shape, support};
+use super::profile::{counts, emulation, launch_shape, statics, support};
 
 /// The document of the `predict` verb: one launch, or a sequence under `launches`.
 pub fn document(analyses: &[Analysis]) -> Json {
@@ -39,6 +39,7 @@ fn launch(analysis: &Analysis) -> Map<String, Json> {
     body.insert("profile".into(), Json::Object(profile));
     body.insert("support".into(), support(&measurement.support));
     body.insert("emulation".into(), emulation(&measurement.emulation));
+    body.extend(measurement.statics.as_ref().map(|found| ("static".to_owned(), statics(found))));
     body
 }
 

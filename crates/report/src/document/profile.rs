@@ -6,6 +6,7 @@ use serde_json::{Map, Value as Json, json};
 use warplens_session::profile::{
     BankRule, CoalescingRule, LineCounts, MemoryCounts, Profile, RegistersBasis, Reuse, ReuseHistogram, SharedCounts,
 };
+use warplens_session::statics::{Bound, Line, Statics};
 use warplens_session::{Emulation, Measurement, Support};
 
 use super::json::{number, optional};
@@ -31,7 +32,29 @@ fn launch(measurement: &Measurement) -> Map<String, Json> {
     body.extend(counts(&measurement.profile));
     body.insert("support".into(), support(&measurement.support));
     body.insert("emulation".into(), emulation(&measurement.emulation));
+    body.extend(measurement.statics.as_ref().map(|found| ("static".to_owned(), statics(found))));
     body
+}
+
+/// What counts without a run stand on.
+pub(crate) fn statics(statics: &Statics) -> Json {
+    let bound = |bound: &Bound| {
+        json!({
+            "kind": bound.kind.name(),
+            "ptx_line": bound.ptx_line,
+            "file": bound.source.as_ref().map(|(file, _)| file),
+            "line": bound.source.as_ref().map(|(_, line)| line),
+            "opcode": bound.opcode,
+        })
+    };
+    let given = |(line, value): &(Line, f64)| json!({ "line": line.to_string(), "value": number(*value) });
+    json!({
+        "bounds": statics.bounds.iter().map(bound).collect::<Vec<_>>(),
+        "given": statics.used.iter().map(given).collect::<Vec<_>>(),
+        "unused": statics.unused.iter().map(Line::to_string).collect::<Vec<_>>(),
+        "ctas_walked": statics.walked_ctas,
+        "warp_instructions_walked": statics.walked_instructions,
+    })
 }
 
 /// Supported and unsupported instructions of the kernel.
