@@ -8,6 +8,7 @@ pub(crate) mod model;
 pub(crate) mod predict;
 pub(crate) mod profile;
 pub(crate) mod run;
+pub(crate) mod whatif;
 
 use anyhow::Result;
 use warplens_report::{Section, render};
@@ -31,6 +32,7 @@ pub(crate) fn run(cli: Cli, terminal: &Terminal) -> Result<Outcome> {
     let threads = cli.global.threads;
     match cli.verb {
         Verb::Predict(flags) => predict::run(&flags, threads, terminal),
+        Verb::Whatif(flags) => whatif::run(&flags, threads, terminal),
         Verb::Model(flags) => model::run(&flags, terminal),
         Verb::Run(flags) => run::run(&flags, threads, terminal),
         Verb::Profile(flags) => profile::run(&flags, threads, terminal),

@@ -10,7 +10,7 @@ use warplens_session::statics::{Given, parse_given};
 use warplens_session::toolchain::Search;
 use warplens_session::{DEFAULT_BUDGET, Error, ExecutionOptions, Extent, Input, Program};
 
-use crate::command::{completions, dev, gpu, model, predict, profile, run};
+use crate::command::{completions, dev, gpu, model, predict, profile, run, whatif};
 use crate::terminal::Terminal;
 
 /// Predict the run time of CUDA kernels on NVIDIA GPUs, and what bounds it, without a GPU.
@@ -30,6 +30,8 @@ const EXIT_CODES: &str = "Exit codes: 0 done; 1 bad input, or no model could ans
 pub(crate) enum Verb {
     /// Predict the run time of a kernel on GPUs, and what bounds it
     Predict(predict::PredictFlags),
+    /// Ask the models again under other circumstances, or price what costs time
+    Whatif(whatif::WhatIfFlags),
     /// Execute a kernel and show what it computed
     Run(run::RunFlags),
     /// Execute a kernel and show every count
@@ -285,10 +287,22 @@ pub(crate) struct StaticFlags {
     #[arg(long = "static", conflicts_with_all = ["full", "cta"], help_heading = "Static counts")]
     is_static: bool,
     /// How often a loop is turned each time that it is reached, where data decide; LINE is one of the PTX or the source
-    #[arg(long, value_name = "LINE=N", requires = "is_static", allow_hyphen_values = true, help_heading = "Static counts")]
+    #[arg(
+        long,
+        value_name = "LINE=N",
+        requires = "is_static",
+        allow_hyphen_values = true,
+        help_heading = "Static counts"
+    )]
     trips: Vec<String>,
     /// Share of the executions in which a branch is taken or a guarded instruction takes effect, where data decide
-    #[arg(long, value_name = "LINE=P", requires = "is_static", allow_hyphen_values = true, help_heading = "Static counts")]
+    #[arg(
+        long,
+        value_name = "LINE=P",
+        requires = "is_static",
+        allow_hyphen_values = true,
+        help_heading = "Static counts"
+    )]
     prob: Vec<String>,
 }
 

@@ -1,5 +1,6 @@
 //! The warplens command: predicts the run time of CUDA kernels without a GPU.
 
+mod ask;
 mod command;
 mod diagnostic;
 mod flags;

@@ -67,6 +67,11 @@ fn every_key_is_described() {
     let with = |verb: &'static str, rest: &[&'static str]| [&[verb], &kernel[..], rest].concat();
     let documents = [
         ("warplens.predict/1", with("predict", &["--gpu", "h200,gtx480", "--model", "all", "--strict"])),
+        (
+            "warplens.whatif/1",
+            with("whatif", &["--without", "bank-conflicts", "--set", "block=16,8", "--set", "grid=8"]),
+        ),
+        ("warplens.whatif/1", with("whatif", &["--each", "--gpu", "h200,gtx280"])),
         ("warplens.profile/1", with("profile", &[])),
         ("warplens.run/1", with("run", &["--print", "2:4"])),
         ("warplens.model/1", vec!["model", "hong-kim", "--input", "examples/models/hong-kim-figure-12.toml"]),

@@ -62,6 +62,25 @@ pub(crate) fn identities(machine: &Machine) -> Vec<(Key, String)> {
     findings
 }
 
+/// Why `number` cannot be the value of `key`, whatever the other values; in the canonical unit.
+pub(crate) fn value(key: Key, number: f64) -> Result<(), String> {
+    if !number.is_finite() || number < 0.0 {
+        return Err(format!("`{key}` would be {number}"));
+    }
+    if WHOLE.contains(&key) && number.fract() != 0.0 {
+        return Err(format!("`{key}` is a whole number, not {number}"));
+    }
+    if POSITIVE.contains(&key) && number == 0.0 {
+        return Err(format!("`{key}` cannot be 0"));
+    }
+    Ok(())
+}
+
+/// True for counts of things.
+pub(crate) fn is_whole(key: Key) -> bool {
+    WHOLE.contains(&key)
+}
+
 /// Pairs of which the first is at most the second.
 const ORDERED: &[(Key, Key)] = &[
     (Key::DramAchievedBandwidth, Key::DramPeakBandwidth),

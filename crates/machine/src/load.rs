@@ -276,7 +276,9 @@ impl<'t> File<'t> {
 
     fn basis(&mut self, table: &'t DeTable<'t>) -> Option<Basis> {
         let value = table.get("basis")?;
-        let basis = value.get_ref().as_str().and_then(Basis::from_name).filter(|&basis| basis != Basis::Given);
+        let basis = value.get_ref().as_str().and_then(Basis::from_name);
+        // A file states facts: what was asked for or supposed is none.
+        let basis = basis.filter(|basis| !matches!(basis, Basis::Given | Basis::WhatIf));
         self.expect(value, "one of vendor, measured, fitted, compiler, simulator, recalled, inferred", basis)
     }
 

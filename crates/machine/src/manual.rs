@@ -51,6 +51,7 @@ What no rule gives is missing, and a model that needs it refuses with its name.
 | recalled | quoted from memory of a document: check it before citing |
 | inferred | derived from other values |
 | given | asked for by the user |
+| what-if | supposed by a what-if question |
 
 ## Parameters
 

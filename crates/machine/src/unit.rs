@@ -58,6 +58,27 @@ impl Unit {
         SPELLINGS.iter().find(|row| row.1 == spelling).map(|&(unit, _, factor)| (unit, factor))
     }
 
+    /// Splits `4TB/s` or `4 TB/s` into its number, in the canonical unit, and its dimension; none for a bare number.
+    pub fn parse_quantity(text: &str) -> Option<(f64, Option<Unit>)> {
+        let text = text.trim();
+        // The longest beginning that is a number: units may begin with an `e` or a digit no more than numbers end in one.
+        let end = (1..=text.len()).rev().find(|&end| {
+            text.is_char_boundary(end)
+                && text[..end].ends_with(|c: char| c.is_ascii_digit() || c == '.')
+                && text[..end].parse::<f64>().is_ok()
+        })?;
+        let number: f64 = text[..end].parse().ok()?;
+        let unit = text[end..].trim();
+        if !number.is_finite() || number < 0.0 {
+            return None;
+        }
+        if unit.is_empty() {
+            return Some((number, None));
+        }
+        let (dimension, factor) = Self::parse(unit)?;
+        Some((number * factor, Some(dimension)))
+    }
+
     /// The spellings that a file may use for this dimension.
     pub fn spellings(self) -> impl Iterator<Item = &'static str> {
         SPELLINGS.iter().filter(move |row| row.0 == self).map(|row| row.1)
@@ -92,6 +113,33 @@ impl Unit {
             Unit::TransfersPerSecond => "_transfers_per_s",
             Unit::Cycles => "_cycles",
             Unit::Seconds => "_s",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantities_are_a_number_and_a_unit() {
+        let cases = [
+            ("4TB/s", Some((4e12, Some(Unit::BytesPerSecond)))),
+            ("1.5 GHz", Some((1.5e9, Some(Unit::Hertz)))),
+            ("2e3MB/s", Some((2e9, Some(Unit::BytesPerSecond)))),
+            ("400cycles", Some((400.0, Some(Unit::Cycles)))),
+            ("16/clk", Some((16.0, Some(Unit::PerCycle)))),
+            ("48", Some((48.0, None))),
+            ("1e9", Some((1e9, None))),
+            ("4 parsec", None),
+            ("-1GHz", None),
+            ("TB/s", None),
+            ("inf", None),
+            ("", None),
+            ("4µs", None),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(Unit::parse_quantity(text), expected, "{text}");
         }
     }
 }

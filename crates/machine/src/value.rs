@@ -21,6 +21,8 @@ pub enum Basis {
     Inferred,
     /// Given by the user with the request.
     Given,
+    /// Supposed by a what-if question.
+    WhatIf,
 }
 
 impl Basis {
@@ -34,6 +36,7 @@ impl Basis {
         Basis::Recalled,
         Basis::Inferred,
         Basis::Given,
+        Basis::WhatIf,
     ];
 
     /// The word that files and listings use.
@@ -47,6 +50,7 @@ impl Basis {
             Basis::Recalled => "recalled",
             Basis::Inferred => "inferred",
             Basis::Given => "given",
+            Basis::WhatIf => "what-if",
         }
     }
 

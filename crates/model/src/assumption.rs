@@ -67,6 +67,8 @@ assumptions! {
         "each extra pass of a shared-memory access delays the SM by one pass interval";
     DUPLICATES = "duplicate-loads", "loads that other warps of the CTA repeat",
         "loads of the same data by warps of one CTA merge completely";
+    DUPLICATES_ADAPTIVE = "adaptive-duplicates", "loads that other warps of the CTA repeat, before compute capability 2.0",
+        "loads of the same data by warps of one CTA merge the less, the more of the SM's warps are resident";
     DUPLICATES_SAMPLED = "duplicates-sampled", "duplicates were counted on some CTAs",
         "the other CTAs repeat loads as those that were looked at";
     MERGED_FLOOR = "merged-floor", "merging would leave fewer bytes than there are distinct sectors",
@@ -79,6 +81,10 @@ assumptions! {
         "the time cannot fall below that of issuing all instructions, as the paper's cases for memory-bound kernels would";
     FEWER_LOADS = "fewer-loads", "independent and duplicate loads together push the model into a case that costs more",
         "a warp that could have more loads in flight is never slower than one that has fewer";
+    SFU_OVERLAP = "sfu-overlap", "special functions beside other instructions, several resident warps",
+        "special-function units work while the other lanes do, all but the last warp's share";
+    IN_WARP_OVERLAP = "in-warp-overlap", "instructions between a load and the first use of its value, cases (22) and (23)",
+        "a warp computes what stands between a load and the first use of its value while the value is on its way";
     BLOCK_BARRIER = "block-barrier", "barriers, model analyzer, compute capability 2.0 and later, MWP above the warps of a CTA",
         "at a barrier only the warps of one CTA wait for each other";
     UNCOAL_32 = "uncoalesced-32", "compute capability 1.0 and 1.1, model hong-kim",
@@ -91,6 +97,35 @@ assumptions! {
         "computation and memory transfer overlap completely, every lane and every byte per second is used: no kernel can be faster";
     ONCE = "sectors-once", "roofline",
         "each distinct sector crosses the memory interface once for reading and once for writing";
+    X_STEADY = "x-steady-state", "x-model",
+        "the launch rests in one steady state from its first to its last instruction: barriers, bank conflicts, divergent phases and the L2 cache are not modelled";
+    X_LANES = "x-lanes", "x-model",
+        "every instruction takes a single-precision lane and its latency, and double-precision ones their own lanes; E is the instruction-level parallelism of basic blocks";
+    X_TRANSACTIONS = "x-coalescing", "x-model",
+        "coalescing counts by the bytes that a request moves; the latency of a request is that of one transaction, which is the model's main error";
+    X_COALESCED = "x-coalesced", "x-model, option as-printed",
+        "every request is coalesced, and an instruction's result is there in the next cycle, as the paper has it: coalescing is not modelled, which is its main error";
+    X_CACHE = "x-cache", "x-model, where global loads go through the L1",
+        "the warps in the memory system share the L1 evenly; its hit rate is fitted to the reuse distances of single warps, and stores miss";
+    X_NO_CACHE = "x-no-cache", "x-model, where global loads pass the L1 by",
+        "global loads pass the L1 by on this generation: the form without a cache";
+    X_NO_REUSE = "x-no-reuse", "x-model, where no warp loads anything twice",
+        "no warp loads anything twice within reach of the L1, or nobody followed the loads: the form without a cache";
+    X_START = "x-start", "x-model, where several states are stable",
+        "all warps compute at first, so that the machine reaches its first stable state";
+}
+
+/// What holds for predictions from counts that were made without a run: `bounds` of them are upper bounds, `given` of
+/// them stand on numbers that the user gave.
+pub fn of_static_counts(bounds: usize, given: usize) -> Vec<Assumption> {
+    let mut said = vec![STATIC.plain()];
+    if bounds > 0 {
+        said.push(STATIC_BOUND.with(format_args!("in {bounds} places")));
+    }
+    if given > 0 {
+        said.push(STATIC_GIVEN.plain());
+    }
+    said
 }
 
 impl AssumptionSpec {

@@ -62,6 +62,15 @@ impl ComputeLoad {
         self.parts.iter().map(|part| part.cycles).sum::<f64>() + self.conflict_cycles
     }
 
+    /// Cycles that at most are saved where special functions run beside everything else: those that remain after the
+    /// special-function units or the other lanes, whichever are busy longer, but for the issue slots that both share.
+    pub fn special_overlap(&self) -> f64 {
+        let special = |part: &&LoadPart| part.resource == Resource::Sfu;
+        let busy: f64 = self.parts.iter().filter(special).map(|part| part.cycles).sum();
+        let slots: f64 = self.parts.iter().filter(special).map(|part| part.slots * self.issue_interval).sum();
+        overlap_of(self.cycles(), busy, slots)
+    }
+
     /// Instructions issued, after expansion.
     pub fn slots(&self) -> f64 {
         self.parts.iter().fold(0.0, |sum, part| sum + part.slots)
@@ -90,6 +99,12 @@ impl ComputeLoad {
         let cycles = lane_cycles.max(slots * self.issue_interval);
         self.parts.push(LoadPart { name: name.to_owned(), resource, slots, lane_cycles, cycles });
     }
+}
+
+/// What two kinds of lanes save at most by working at the same time, of `cycles` in all: one is busy for `busy` cycles,
+/// in `slots` of which its instructions are issued, which nothing overlaps with.
+pub(crate) fn overlap_of(cycles: f64, busy: f64, slots: f64) -> f64 {
+    (busy - slots).min(cycles - busy).max(0.0)
 }
 
 /// The load of one warp of `workload`.
@@ -134,7 +149,10 @@ fn before_fermi(workload: &Workload, slow: SlowOperations, reader: &mut Reader<'
             match slow_cost(opcode, reader)? {
                 Some(cycles) => {
                     flat -= count;
-                    load.add(opcode, Resource::Sfu, count, count * cycles);
+                    let special = special_cycles(opcode, cycles, reader)?;
+                    load.add(opcode, Resource::Sfu, count, count * special);
+                    let rest = format!("{opcode}, refined");
+                    load.add(&rest, Resource::Issue, count * (cycles - special) / ISSUE_CYCLES, 0.0);
                 }
                 None => uncharged.push(opcode.as_str()),
             }
@@ -164,6 +182,15 @@ pub fn slow_cost(opcode: &str, reader: &mut Reader<'_>) -> Result<Option<f64>, R
     };
     // A machine file that states no cost leaves the operation at that of every instruction.
     Ok(reader.machine().fact(key).is_some().then(|| reader.need(key)).transpose()?)
+}
+
+/// Of the `cycles` of a slow operation, those on the special-function units. A division takes a reciprocal there and
+/// is refined by multiplications; the others are made of special functions alone.
+pub(crate) fn special_cycles(opcode: &str, cycles: f64, reader: &mut Reader<'_>) -> Result<f64, Refusal> {
+    if !opcode.starts_with("div") {
+        return Ok(cycles);
+    }
+    Ok(cycles.min(THREADS_PER_WARP / lanes(reader, Key::LanesSfu)?))
 }
 
 /// Throughput of the classes, with operations expanded.

@@ -6,13 +6,31 @@ use warplens_machine::{Key, Machine, Reader, Readings, Strictness};
 
 use crate::{Model, Refusal};
 
-/// Given numbers by field name.
+/// Given numbers by field name. A point of a measured curve is a number, too: `f(12)` is the value of `f` at 12.
 pub type Given = BTreeMap<String, f64>;
+
+/// The name under which a point of a curve is given.
+pub fn point_name(curve: &str, at: f64) -> String {
+    format!("{curve}({at})")
+}
+
+/// The curve and the place that a name means, if it is one of a point.
+fn point_at(name: &str) -> Option<(&str, f64)> {
+    let (curve, at) = name.strip_suffix(')')?.split_once('(')?;
+    Some((curve, at.parse().ok()?))
+}
+
+/// The given points of `curve`.
+pub(crate) fn points_of(given: &Given, curve: &str) -> Vec<(f64, f64)> {
+    let points = given.iter().filter_map(|(name, &value)| Some((point_at(name)?, value)));
+    points.filter(|((name, _), _)| *name == curve).map(|((_, at), value)| (at, value)).collect()
+}
 
 /// A number that a model takes from an input file.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct InputField {
-    /// Name in the file: the paper's symbol in snake case.
+    /// Name in the file: the paper's symbol in snake case. A curve is named with its argument, `f(k)`: the file gives
+    /// it as points, `f = [[1, 0.05], [2, 0.1]]`.
     pub name: &'static str,
     /// Unit, empty for a plain number.
     pub unit: &'static str,
@@ -62,7 +80,13 @@ pub enum BadInput {
 /// Checks names and values before a model sees them.
 pub fn check_given(model: &dyn Model, given: &Given) -> Result<(), BadInput> {
     for (name, &value) in given {
-        if !model.inputs().iter().any(|field| field.name == name) {
+        // A field such as `f(k)` is a curve, given point by point.
+        let is_of = |field: &InputField| match (point_at(name), field.name.split_once('(')) {
+            (Some((curve, _)), Some((field, _))) => field == curve,
+            (None, _) => field.name == name && !field.name.contains('('),
+            _ => false,
+        };
+        if !model.inputs().iter().any(is_of) {
             let known = model.inputs().iter().map(|field| field.name).collect();
             return Err(BadInput::UnknownField { model: model.name(), name: name.clone(), known });
         }

@@ -216,6 +216,7 @@ impl Inputs {
             mwp_one_load: mwp,
             mem_cycles,
             comp_cycles,
+            hidden_cycles: 0.0,
             mem_insts,
             mem_l: memory.map_or(0.0, |memory| memory.mem_l),
             departure_delay: memory.map_or(0.0, |memory| memory.departure_delay),

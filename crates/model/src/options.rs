@@ -15,6 +15,12 @@ pub struct Options {
     pub loads: LoadOrder,
     /// The coalescing rule on compute capability 2.x.
     pub fermi_l1: FermiL1,
+    /// How far loads of the same data merge.
+    pub merging: Merging,
+    /// Whether special functions overlap with other instructions.
+    pub special_functions: SpecialFunctions,
+    /// Whether a warp computes while its own loads are on their way.
+    pub in_warp: InWarp,
     /// Whether missing machine parameters may be derived.
     pub strictness: Strictness,
 }
@@ -28,6 +34,9 @@ impl Default for Options {
             counts: CountBasis::AsWritten,
             loads: LoadOrder::Reordered,
             fermi_l1: FermiL1::On,
+            merging: Merging::Adaptive,
+            special_functions: SpecialFunctions::Overlapped,
+            in_warp: InWarp::Overlapped,
             strictness: Strictness::AllowInferred,
         }
     }
@@ -78,6 +87,33 @@ pub enum FermiL1 {
     Off,
 }
 
+/// How far loads of the same data by warps of one CTA merge in the transaction-based model.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Merging {
+    /// Before compute capability 2.0 the less, the more of the SM's warps are resident; completely from 2.0 on.
+    Adaptive,
+    /// Completely.
+    Full,
+}
+
+/// Special functions beside the other instructions of an SM, in the transaction-based model.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SpecialFunctions {
+    /// Their units work while the other lanes do, as far as other warps have work for them.
+    Overlapped,
+    /// One after the other.
+    InLine,
+}
+
+/// Computation and memory inside of a warp, in the transaction-based model.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum InWarp {
+    /// What stands between a load and the first use of its value is computed while the value is on its way.
+    Overlapped,
+    /// A warp that waits for memory does nothing else.
+    Separate,
+}
+
 /// An option that a user can name.
 #[derive(Clone, Copy, Debug)]
 pub struct OptionSpec {
@@ -109,6 +145,21 @@ pub const OPTIONS: &[OptionSpec] = &[
         name: "l1-off",
         about: "count 32-byte segments instead of 128-byte lines on compute capability 2.x",
         apply: |options| options.fermi_l1 = FermiL1::Off,
+    },
+    OptionSpec {
+        name: "full-merging",
+        about: "let loads of the same data merge completely, whatever the occupancy",
+        apply: |options| options.merging = Merging::Full,
+    },
+    OptionSpec {
+        name: "no-sfu-overlap",
+        about: "let special functions and other instructions follow each other",
+        apply: |options| options.special_functions = SpecialFunctions::InLine,
+    },
+    OptionSpec {
+        name: "no-in-warp-overlap",
+        about: "let a warp that waits for memory compute nothing, whatever stands between a load and its use",
+        apply: |options| options.in_warp = InWarp::Separate,
     },
 ];
 

@@ -42,6 +42,8 @@ pub struct Workload {
     pub independent_loads: f64,
     /// Loads in flight that fetch the same data, at least 1.
     pub duplicate_loads: f64,
+    /// Instructions between a load and the first use of its value.
+    pub overlap_insts: f64,
     /// CTA barriers.
     pub barriers: f64,
     /// Wavefronts of shared-memory accesses beyond the one that each access takes (two, one per half-warp, on 1.x).
@@ -137,6 +139,7 @@ impl Workload {
             others: others.scaled(1.0 / n_warps),
             independent_loads: independent_loads.unwrap_or(1.0).max(1.0),
             duplicate_loads: profile.duplicate_loads.get(&rule).copied().unwrap_or(1.0).max(1.0),
+            overlap_insts: per_warp(profile.overlap_instructions),
             barriers: per_warp(profile.barriers),
             extra_passes: per_warp(extra_passes(&shared, cc)),
             constant_requests: per_warp(profile.constant.requests),

@@ -15,8 +15,11 @@ pub mod advice;
 pub mod curve;
 pub mod fit;
 pub mod graph;
+mod input;
 pub mod intersect;
 pub mod knob;
+pub mod machine;
+mod model;
 pub mod points;
 pub mod shape;
 
@@ -26,6 +29,8 @@ pub use fit::{Fit, Form, Locality, fit, fit_locality};
 pub use graph::{Balance, Comparison, Family, FamilyCurve, Graph, Sample, Units, compare, family, graph};
 pub use intersect::{Intersection, Stability, intersections};
 pub use knob::{KNOBS, Knob};
+pub use machine::{Architecture, ArchitectureComputation, ArchitectureSupply, Width, architecture, loads_pass_l1};
+pub use model::XModel;
 pub use points::{BadPoints, Points};
 pub use shape::{Bound, Extremum, Landmarks, Parallelism, Principle, Region, State, extrema, principles};
 

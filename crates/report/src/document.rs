@@ -5,5 +5,6 @@ mod json;
 pub mod predict;
 pub mod profile;
 pub mod run;
+pub mod whatif;
 
 pub use json::number;

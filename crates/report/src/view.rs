@@ -4,3 +4,4 @@ pub mod gpu;
 pub mod predict;
 pub mod profile;
 pub mod run;
+pub mod whatif;

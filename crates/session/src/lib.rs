@@ -21,6 +21,7 @@ pub mod stages;
 pub mod statics;
 pub mod toolchain;
 pub mod tune;
+pub mod whatif;
 
 pub use error::{Error, ErrorKind, Findings, Result};
 pub use execution::{
@@ -32,6 +33,8 @@ pub use measure::{FULL_LIMIT, Measurement, Support, measure};
 pub use predict::{Analysis, Choice};
 pub use program::{KernelName, Program};
 pub use warplens_base::nearest;
+
+pub use warplens_model::x_model;
 
 /// The counts of a launch.
 pub mod profile {

@@ -8,12 +8,13 @@ pub use warplens_model::{
     Assumption, BadInput, Band, Combine, CountBasis, Given, InputField, Model, OPTIONS, Options, Part, Prediction,
     Quantity, Refusal, Resource, Term, band, check_given,
 };
-use warplens_model::{Input, Knobs, MODELS, auto, find, manual};
+use warplens_model::{Input, Knobs, MODELS, auto, find, manual, point_name};
 
 use crate::error::{Error, Result};
 use crate::machines::{Machine, Strictness};
 use crate::measure::Measurement;
 use crate::profile::Profile;
+use crate::statics::Statics;
 
 /// Which models answer.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -164,7 +165,14 @@ impl Analysis {
 
 /// Asks models about a measured launch on GPUs.
 pub fn predict(measurement: Measurement, machines: &[Machine], choice: &Choice, options: Options) -> Analysis {
-    let gpus = machines.iter().map(|machine| on_gpu(&measurement.profile, machine, choice, options)).collect();
+    let mut gpus: Vec<GpuAnalysis> =
+        machines.iter().map(|machine| on_gpu(&measurement.profile, machine, choice, options)).collect();
+    let said = measurement.statics.as_ref().map(Statics::assumptions).unwrap_or_default();
+    for answer in gpus.iter_mut().flat_map(|gpu| &mut gpu.answers) {
+        if let Ok(prediction) = &mut answer.result {
+            prediction.assumptions.extend(said.iter().cloned());
+        }
+    }
     Analysis { measurement, gpus }
 }
 
@@ -175,7 +183,13 @@ fn rank(model: &str) -> usize {
 
 /// Asks models about counts on one GPU.
 pub fn on_gpu(profile: &Profile, machine: &Machine, choice: &Choice, options: Options) -> GpuAnalysis {
-    let all = auto::Answers::gather(&Input { profile, options, knobs: Knobs::NONE }, machine);
+    answers(&Input { profile, options, knobs: Knobs::NONE }, machine, choice)
+}
+
+/// Asks models on one GPU.
+pub(crate) fn answers(input: &Input<'_>, machine: &Machine, choice: &Choice) -> GpuAnalysis {
+    let (profile, options) = (input.profile, input.options);
+    let all = auto::Answers::gather(input, machine);
     let answer = |(model, result): &(&'static str, std::result::Result<Prediction, Refusal>)| Answer {
         model,
         result: result.clone(),
@@ -280,16 +294,40 @@ impl GivenFile {
                 .with_help("the fields of each model are listed in docs/models.md")
         })?;
         let mut given = Given::new();
-        for (field, number) in inputs {
-            let number = match number {
-                toml::Value::Integer(number) => *number as f64,
-                toml::Value::Float(number) => *number,
-                _ => return Err(Error::input(format!("{name}: input `{field}` is not a number"))),
+        for (field, value) in inputs {
+            let toml::Value::Array(points) = value else {
+                let number =
+                    number(value).ok_or_else(|| Error::input(format!("{name}: input `{field}` is not a number")))?;
+                given.insert(field.clone(), number);
+                continue;
             };
-            given.insert(field.clone(), number);
+            for point in points {
+                let Some([at, value]) = pair(point) else {
+                    let error =
+                        Error::input(format!("{name}: input `{field}` holds something that is no pair of numbers"));
+                    return Err(error.with_help(format!("a measured curve is written {field} = [[1, 0.05], [2, 0.1]]")));
+                };
+                if given.insert(point_name(field, at), value).is_some() {
+                    return Err(Error::input(format!("{name}: input `{field}` has two points at {at}")));
+                }
+            }
         }
         Ok(Self { title: word("title")?, model: word("model")?, gpu: word("gpu")?, given })
     }
+}
+
+fn number(value: &toml::Value) -> Option<f64> {
+    match value {
+        toml::Value::Integer(number) => Some(*number as f64),
+        toml::Value::Float(number) => Some(*number),
+        _ => None,
+    }
+}
+
+/// A point of a measured curve.
+fn pair(value: &toml::Value) -> Option<[f64; 2]> {
+    let [at, value] = value.as_array()?.as_slice() else { return None };
+    Some([number(at)?, number(value)?])
 }
 
 /// Evaluates a model on given numbers.

@@ -2,6 +2,7 @@
 
 use warplens_exec as exec;
 use warplens_ir::FunctionId;
+use warplens_model::Assumption;
 use warplens_statics::{BadLine, Refusal, Request};
 use warplens_stats::{Counting, LaunchShape};
 
@@ -29,6 +30,13 @@ pub struct Statics {
     pub walked_ctas: u64,
     /// Warp instructions that were walked.
     pub walked_instructions: u64,
+}
+
+impl Statics {
+    /// What a prediction from the counts assumes.
+    pub(crate) fn assumptions(&self) -> Vec<Assumption> {
+        warplens_model::of_static_counts(self.bounds.len(), self.used.len())
+    }
 }
 
 /// Lines that a message lists.
@@ -134,7 +142,11 @@ fn bad_line(bad: &BadLine) -> Error {
     match bad {
         BadLine::NoLoop { line, known } => {
             let error = Error::usage(format!("--trips {line}: {bad}"));
-            if known.is_empty() { error.with_help("the kernel has no loops") } else { error.with_help(lines("loops", known)) }
+            if known.is_empty() {
+                error.with_help("the kernel has no loops")
+            } else {
+                error.with_help(lines("loops", known))
+            }
         }
         BadLine::NoBranch { line, known } => {
             let error = Error::usage(format!("--prob {line}: {bad}"));
@@ -144,8 +156,9 @@ fn bad_line(bad: &BadLine) -> Error {
                 error.with_help(lines("branches", known))
             }
         }
-        BadLine::TwoThings { line } => Error::usage(format!("{bad}"))
-            .with_help(format!("write ptx:{line} or source:{line}")),
+        BadLine::TwoThings { line } => {
+            Error::usage(format!("{bad}")).with_help(format!("write ptx:{line} or source:{line}"))
+        }
         BadLine::EndsLoop { line } => Error::usage(format!("--prob {line}: {bad}"))
             .with_help(format!("give the number of turns with --trips {line}=N")),
         BadLine::Trips { .. } => Error::usage(format!("--trips: {bad}")),
@@ -167,7 +180,8 @@ fn lines(what: &str, known: &[(u32, Option<u32>)]) -> String {
 /// Reads `LINE=NUMBER`, where the line may begin with `ptx:` or `source:`. `flag` is what messages call it.
 pub fn parse_given(flag: &str, text: &str) -> Result<(Line, f64)> {
     let usage = |what: String| {
-        Error::usage(format!("{flag} {text}: {what}")).with_help(format!("write {flag} LINE=NUMBER, or ptx:LINE=NUMBER or source:LINE=NUMBER"))
+        Error::usage(format!("{flag} {text}: {what}"))
+            .with_help(format!("write {flag} LINE=NUMBER, or ptx:LINE=NUMBER or source:LINE=NUMBER"))
     };
     let (line, number) = text.split_once('=').ok_or_else(|| usage("there is no `=`".to_owned()))?;
     let (make, digits): (fn(u32) -> Line, &str) = match line.split_once(':') {

@@ -138,7 +138,8 @@ impl Relevant {
             self.mark(function, body, register);
         }
         let is_data = matches!(inst.op, Op::Ld | Op::St | Op::Atom | Op::Red | Op::Call | Op::Bar | Op::SystemCall);
-        let matters = inst.op == Op::BrxIdx || !is_data && inst.writes().any(|register| self.has(function, body, register));
+        let matters =
+            inst.op == Op::BrxIdx || !is_data && inst.writes().any(|register| self.has(function, body, register));
         if matters {
             for register in inst.sources.iter().filter_map(Operand::register) {
                 self.mark(function, body, register);

@@ -221,8 +221,8 @@ pub fn count(request: &Request<'_>) -> Result<Counts, Refusal> {
         let exist = request.global_bytes.map_or(u64::MAX, |bytes| bytes.div_ceil(32));
         u64::try_from(all).unwrap_or(u64::MAX).min(exist.max(sectors))
     };
-    profile.distinct_sectors_read = distinct(sectors.read.len(), sectors.more_read);
-    profile.distinct_sectors_written = distinct(sectors.written.len(), sectors.more_written);
+    profile.distinct_sectors_read = distinct(sectors.read.n_sectors(), sectors.more_read);
+    profile.distinct_sectors_written = distinct(sectors.written.n_sectors(), sectors.more_written);
     if !notes.addresses.is_empty() {
         // Addresses that are not known have no distances either.
         profile.reuse = None;

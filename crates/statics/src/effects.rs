@@ -21,6 +21,18 @@ const SCATTERED: u64 = 1 << 45;
 /// Distance of such lanes: of all of them in the same bank.
 const SCATTER_BYTES: u64 = 4096;
 
+/// Bytes that the address may move by from CTA to CTA without a change to any count.
+fn phase_bytes(inst: &Inst, kind: AccessKind, address: &Value, on: u32) -> u64 {
+    let lane_bytes = u64::from(inst.ty.bytes()) * inst.memory.map_or(1, |memory| u64::from(memory.elements));
+    let first = lanes_of(on).next().map_or(0, |lane| address.lanes[lane]);
+    let is_one_place = on & !address.known == 0 && lanes_of(on).all(|lane| address.lanes[lane] == first);
+    // One aligned place lies in one sector wherever it is. What warps load from the same line is counted too, though.
+    if kind != AccessKind::Load && is_one_place && lane_bytes.is_power_of_two() && first.is_multiple_of(lane_bytes) {
+        return lane_bytes.min(PHASE_BYTES);
+    }
+    PHASE_BYTES
+}
+
 impl Walker<'_> {
     /// A load, store or atomic in the lanes of `on`.
     pub(crate) fn access(&mut self, path: &Path, inst: &Inst, on: u32, weight: f64) -> Result<(), Stop> {
@@ -32,7 +44,8 @@ impl Walker<'_> {
         };
         let (known, unknown) = (on & address.known, on & !address.known);
         if known != 0 {
-            self.region.keep_modulo(&address.dependence, PHASE_BYTES)?;
+            let modulus = phase_bytes(inst, kind, &address, on);
+            self.region.keep_modulo(&address.dependence, modulus)?;
         }
         if unknown != 0 {
             self.notes.addresses.insert(inst.pc);

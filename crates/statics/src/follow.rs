@@ -294,7 +294,8 @@ pub(crate) fn compared(inst: &Inst, a: &Value, b: &Value, mask: u32, region: &mu
         return Truth::UNKNOWN;
     };
     let known = mask & a.known & b.known;
-    let bits = lanes_of(known).fold(0, |bits, lane| bits | u32::from(compare(op, a.lanes[lane], b.lanes[lane])) << lane);
+    let bits =
+        lanes_of(known).fold(0, |bits, lane| bits | u32::from(compare(op, a.lanes[lane], b.lanes[lane])) << lane);
     let opaque = a.dependence.opaque | b.dependence.opaque;
     if opaque != 0 {
         return Truth { bits, known, opaque: a.dependence.axes() | b.dependence.axes() };

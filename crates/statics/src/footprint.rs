@@ -8,15 +8,16 @@ use crate::value::lanes_of;
 
 /// Bytes of a sector, as a shift.
 const SECTOR_SHIFT: u32 = 5;
+const SECTOR_BYTES: i64 = 1 << SECTOR_SHIFT;
 /// Ranges that may be listed one by one.
 const MAX_RANGES: usize = 1 << 20;
 /// Ranges that are collected before they are put in order.
 const UNSORTED: usize = 1 << 12;
 
-/// A set of sector numbers as ranges.
+/// A set of bytes as ranges.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ranges {
-    /// First and one past the last sector; in order and apart from each other up to `n_sorted`.
+    /// First byte and one past the last; in order and apart from each other up to `n_sorted`.
     list: Vec<(i64, i64)>,
     n_sorted: usize,
 }
@@ -72,11 +73,17 @@ impl Ranges {
         self.sort();
     }
 
-    /// Number of sectors.
-    pub(crate) fn len(&mut self) -> u64 {
+    /// Number of sectors that the bytes lie in.
+    pub(crate) fn n_sectors(&mut self) -> u64 {
+        self.list.iter_mut().for_each(|range| *range = whole_sectors(*range));
         self.sort();
-        self.list.iter().map(|(first, end)| (end - first) as u64).sum()
+        self.list.iter().map(|(first, end)| ((end - first) >> SECTOR_SHIFT) as u64).sum()
     }
+}
+
+/// The sectors of a range, in bytes.
+fn whole_sectors((first, end): (i64, i64)) -> (i64, i64) {
+    (first >> SECTOR_SHIFT << SECTOR_SHIFT, (end + SECTOR_BYTES - 1) >> SECTOR_SHIFT << SECTOR_SHIFT)
 }
 
 /// What is read and written.
@@ -107,10 +114,13 @@ impl Footprint {
         lane_bytes: u32,
         dependence: &Dependence,
     ) {
+        // What moves by whole sectors is noted in whole sectors: that makes fewer ranges.
+        let is_whole = dependence.step.iter().all(|step| step % SECTOR_BYTES == 0);
         let sectors = self.by_step.entry(dependence.step).or_default();
         for lane in lanes_of(mask) {
-            let first = (addresses[lane] >> SECTOR_SHIFT) as i64;
-            let end = (addresses[lane].wrapping_add(u64::from(lane_bytes) - 1) >> SECTOR_SHIFT) as i64 + 1;
+            let first = addresses[lane] as i64;
+            let range = (first, first + i64::from(lane_bytes));
+            let (first, end) = if is_whole { whole_sectors(range) } else { range };
             if kind != AccessKind::Store {
                 sectors.read.insert(first, end);
             }
@@ -122,7 +132,7 @@ impl Footprint {
 
     /// An access to global memory at unknown addresses: each lane touches sectors of its own.
     pub(crate) fn unknown(&mut self, kind: AccessKind, mask: u32, lane_bytes: u32) {
-        let n = u64::from(mask.count_ones()) * u64::from(lane_bytes.div_ceil(1 << SECTOR_SHIFT));
+        let n = u64::from(mask.count_ones()) * u64::from(lane_bytes.div_ceil(SECTOR_BYTES as u32));
         if kind != AccessKind::Store {
             self.unknown_read += n;
         }
@@ -144,13 +154,12 @@ impl Footprint {
 }
 
 fn spread(ranges: &mut Ranges, step: [i64; 3], region: &Region, total: &mut Ranges, more: &mut u64) {
-    let alone = ranges.len();
-    if alone == 0 {
+    ranges.sort();
+    if ranges.list.is_empty() {
         return;
     }
-    // Steps of what varies are whole numbers of sectors: the region was chosen so.
     let mut moves: Vec<(i64, i64, i64)> = (0..3)
-        .map(|axis| (step[axis] >> SECTOR_SHIFT, region.range(axis)))
+        .map(|axis| (step[axis], region.range(axis)))
         .filter(|&(step, (low, high))| step != 0 && low < high)
         .map(|(step, (low, high))| (step.abs(), (step * low).min(step * high), high - low + 1))
         .collect();
@@ -162,7 +171,7 @@ fn spread(ranges: &mut Ranges, step: [i64; 3], region: &Region, total: &mut Rang
         match all.repeated(step, n) {
             Some(repeated) => all = repeated,
             None => {
-                *more += alone * region.n_ctas();
+                *more += ranges.clone().n_sectors() * region.n_ctas();
                 return;
             }
         }
@@ -185,7 +194,7 @@ mod tests {
         let mut total = Sectors::default();
         footprint.spread(&region, &mut total);
         assert_eq!(total.more_read, 0);
-        total.read.len()
+        total.read.n_sectors()
     }
 
     #[test]
@@ -196,12 +205,20 @@ mod tests {
         assert_eq!(count([10, 1, 1], [-32, 0, 0], &[base, base + 32]), 11);
         assert_eq!(count([10, 3, 1], [64, 640, 0], &[base]), 30);
         assert_eq!(count([10, 3, 1], [32, 32, 0], &[base]), 12);
+        // Steps of less than a sector, and beyond.
+        assert_eq!(count([64, 1, 1], [4, 0, 0], &[base]), 8);
+        assert_eq!(count([10, 1, 1], [48, 0, 0], &[base + 28]), 10);
     }
 
     #[test]
     fn equal_to_listing_all() {
         use std::collections::BTreeSet;
-        for (steps, grid) in [([96, 256, 32], [5, 4, 3]), ([-64, 32, 0], [7, 6, 1]), ([4096, 128, 1024], [3, 9, 2])] {
+        for (steps, grid) in [
+            ([96, 256, 32], [5, 4, 3]),
+            ([-64, 32, 0], [7, 6, 1]),
+            ([4096, 128, 1024], [3, 9, 2]),
+            ([12, 100, -36], [4, 5, 6]),
+        ] {
             let base: u64 = 1 << 40;
             let lanes = [base, base + 40, base + 300];
             let region = Region::new(Lattice::grid(grid));

@@ -111,7 +111,8 @@ impl Resolved {
                 .collect();
             let matches = find(module, line, &places)?;
             // The innermost of the loops that share the line.
-            let index = matches.first().copied().ok_or_else(|| BadLine::NoLoop { line, known: lines(module, &places) })?;
+            let index =
+                matches.first().copied().ok_or_else(|| BadLine::NoLoop { line, known: lines(module, &places) })?;
             resolved.trips.insert(index, (trips, line));
         }
         let branches = branches(module, functions);
@@ -142,8 +143,7 @@ fn ends_loop(loops: &Loops, pc: Pc) -> bool {
 fn branches(module: &Module, functions: &[FunctionId]) -> Vec<(Pc, Pc)> {
     let blocks = functions.iter().flat_map(|&function| module.functions[function].block_ids());
     let insts = blocks.flat_map(|block| &module.blocks[block].insts);
-    let mut pcs: Vec<(Pc, Pc)> =
-        insts.filter(|inst| inst.guard.is_some()).map(|inst| (inst.pc, inst.pc)).collect();
+    let mut pcs: Vec<(Pc, Pc)> = insts.filter(|inst| inst.guard.is_some()).map(|inst| (inst.pc, inst.pc)).collect();
     pcs.dedup();
     pcs
 }

@@ -91,9 +91,13 @@ pub(crate) fn of(inst: &Inst) -> Option<Operation> {
     };
     match inst.op {
         Op::Mov if ty.bits() <= 64 && ty != ScalarType::Pred => same(|s, _| s[0], 1),
-        Op::Add if modifiers.sat => same(for_integer!(ty, T => |s, _| integer::add_sat::<T>(v(s[0]), v(s[1])).to_bits()), 2),
+        Op::Add if modifiers.sat => {
+            same(for_integer!(ty, T => |s, _| integer::add_sat::<T>(v(s[0]), v(s[1])).to_bits()), 2)
+        }
         Op::Add => same(for_integer!(ty, T => |s, _| integer::add::<T>(v(s[0]), v(s[1])).to_bits()), 2),
-        Op::Sub if modifiers.sat => same(for_integer!(ty, T => |s, _| integer::sub_sat::<T>(v(s[0]), v(s[1])).to_bits()), 2),
+        Op::Sub if modifiers.sat => {
+            same(for_integer!(ty, T => |s, _| integer::sub_sat::<T>(v(s[0]), v(s[1])).to_bits()), 2)
+        }
         Op::Sub => same(for_integer!(ty, T => |s, _| integer::sub::<T>(v(s[0]), v(s[1])).to_bits()), 2),
         Op::Mul => same(for_integer!(ty, T => |s, _| integer::mul_lo::<T>(v(s[0]), v(s[1])).to_bits()), 2),
         Op::MulHi => same(for_integer!(ty, T => |s, _| integer::mul_hi::<T>(v(s[0]), v(s[1])).to_bits()), 2),
@@ -144,7 +148,11 @@ pub(crate) fn of(inst: &Inst) -> Option<Operation> {
             let function: LaneFunction = for_integer!(ty, T => |s, _| {
                 integer::bfe::<T>(v(s[0]), s[1] as u32, s[2] as u32).to_bits()
             });
-            Some(Operation { function, sources: [Some(ty), Some(ScalarType::U32), Some(ScalarType::U32), None], result: ty })
+            Some(Operation {
+                function,
+                sources: [Some(ty), Some(ScalarType::U32), Some(ScalarType::U32), None],
+                result: ty,
+            })
         }
         Op::Bfi => {
             let function: LaneFunction = for_integer!(ty, T => |s, _| {
@@ -153,10 +161,7 @@ pub(crate) fn of(inst: &Inst) -> Option<Operation> {
             let sources = [Some(ty), Some(ty), Some(ScalarType::U32), Some(ScalarType::U32)];
             Some(Operation { function, sources, result: ty })
         }
-        Op::Prmt => same(
-            |s, m| u64::from(integer::prmt(s[0] as u32, s[1] as u32, s[2] as u32, m.prmt)),
-            3,
-        ),
+        Op::Prmt => same(|s, m| u64::from(integer::prmt(s[0] as u32, s[1] as u32, s[2] as u32, m.prmt)), 3),
         Op::Cvt => conversion(inst),
         _ => None,
     }

@@ -107,11 +107,7 @@ impl Truth {
     }
 
     pub(crate) const fn xor(self, other: Self) -> Self {
-        Self {
-            bits: self.bits ^ other.bits,
-            known: self.known & other.known,
-            opaque: self.opaque | other.opaque,
-        }
+        Self { bits: self.bits ^ other.bits, known: self.known & other.known, opaque: self.opaque | other.opaque }
     }
 
     /// Writes `new` into the lanes of `mask`.

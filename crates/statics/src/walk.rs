@@ -13,6 +13,7 @@ use warplens_isa::{BlockId, Pc, ScalarType, SpecialRegister};
 use warplens_stats::{LaunchShape, Program};
 use warplens_trace::WarpIndex;
 
+use crate::Refusal;
 use crate::code::{Code, Step, is_access};
 use crate::footprint::Footprint;
 use crate::given::Resolved;
@@ -21,7 +22,6 @@ use crate::region::{Lattice, Region};
 use crate::registers::Registers;
 use crate::tally::Tally;
 use crate::value::{LANES, Truth, Value};
-use crate::Refusal;
 
 /// Frames beyond which a recursion is taken to be endless.
 const MAX_FRAMES: usize = 256;
@@ -363,14 +363,7 @@ impl Walker<'_> {
 
     /// Looks at a branch as one that decides about a loop, and returns the share of the cases in which the `unknown`
     /// lanes take it, if that was given.
-    fn decide(
-        &mut self,
-        path: &mut Path,
-        pc: Pc,
-        taken: Option<BlockId>,
-        next: BlockId,
-        unknown: u32,
-    ) -> Option<f64> {
+    fn decide(&mut self, path: &mut Path, pc: Pc, taken: Option<BlockId>, next: BlockId, unknown: u32) -> Option<f64> {
         let code = self.code;
         let mut leaving = None;
         for turn in path.turns.iter_mut().rev() {
@@ -473,13 +466,7 @@ impl Walker<'_> {
         Ok(self.split(path, parts))
     }
 
-    fn call(
-        &mut self,
-        mut path: Path,
-        inst: &Inst,
-        target: &CallTarget,
-        next: BlockId,
-    ) -> Result<Option<Path>, Stop> {
+    fn call(&mut self, mut path: Path, inst: &Inst, target: &CallTarget, next: BlockId) -> Result<Option<Path>, Stop> {
         let callee = match target {
             CallTarget::Direct(callee) => *callee,
             CallTarget::Indirect(_, candidates) if candidates.len() == 1 => candidates[0],
@@ -537,12 +524,7 @@ impl Walker<'_> {
         path
     }
 
-    fn branch_to_caller(
-        &mut self,
-        mut path: Path,
-        inst: &Inst,
-        next: Option<BlockId>,
-    ) -> Result<Option<Path>, Stop> {
+    fn branch_to_caller(&mut self, mut path: Path, inst: &Inst, next: Option<BlockId>) -> Result<Option<Path>, Stop> {
         let mask = path.mask;
         let (mut on, mut off) = (mask, 0);
         if let Some(guard) = inst.guard {

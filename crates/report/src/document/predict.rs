@@ -57,11 +57,11 @@ fn entry(gpu: &str, answer: &Answer) -> Json {
     Json::Object(body)
 }
 
-fn refused(refusal: &Refusal) -> Json {
+pub(crate) fn refused(refusal: &Refusal) -> Json {
     json!({ "missing": refusal.missing, "reason": refusal.reason })
 }
 
-fn time(prediction: &Prediction) -> Map<String, Json> {
+pub(crate) fn time(prediction: &Prediction) -> Map<String, Json> {
     let quantities: Map<String, Json> =
         prediction.quantities.iter().map(|quantity| (quantity.name.into(), number(quantity.value))).collect();
     let units: Map<String, Json> = prediction
@@ -136,7 +136,7 @@ fn gpu(gpu: &GpuAnalysis) -> Json {
     })
 }
 
-fn occupancy(occupancy: &Occupancy) -> Json {
+pub(crate) fn occupancy(occupancy: &Occupancy) -> Json {
     json!({
         "ctas_per_sm": occupancy.ctas,
         "warps_per_sm": occupancy.warps,

@@ -21,11 +21,13 @@ const MOST_OPCODES: usize = 8;
 /// A launch in a dozen words.
 pub(crate) fn title(measurement: &Measurement) -> String {
     let launch = &measurement.profile.launch;
-    let extents = |extents: [u32; 3]| {
-        let last = extents.iter().rposition(|&extent| extent != 1).unwrap_or(0);
-        extents[..=last].iter().map(u32::to_string).collect::<Vec<_>>().join("x")
-    };
     format!("{}  grid {}, block {}", measurement.kernel.demangled, extents(launch.grid), extents(launch.block))
+}
+
+/// `16x16`: extents without trailing ones.
+pub(crate) fn extents(extents: [u32; 3]) -> String {
+    let last = extents.iter().rposition(|&extent| extent != 1).unwrap_or(0);
+    extents[..=last].iter().map(u32::to_string).collect::<Vec<_>>().join("x")
 }
 
 /// The counts on about one screen.

@@ -47,10 +47,19 @@ fn print_all() {
         let counted = counted(&program, &launches, &Given::default());
         let t = start.elapsed();
         let stat = counted.statics.clone().unwrap();
-        println!("{example}: {t_run:?} {t:?} walked {} {} equal {}", stat.walked_ctas, stat.walked_instructions, run == counted.profile);
+        println!(
+            "{example}: {t_run:?} {t:?} walked {} {} equal {}",
+            stat.walked_ctas,
+            stat.walked_instructions,
+            run == counted.profile
+        );
         if run != counted.profile {
             let (a, b) = (format!("{run:#?}"), format!("{:#?}", counted.profile));
-            for (x, y) in a.lines().zip(b.lines()) { if x != y { println!("   {x}   |   {y}"); } }
+            for (x, y) in a.lines().zip(b.lines()) {
+                if x != y {
+                    println!("   {x}   |   {y}");
+                }
+            }
             println!("{:?}", stat.bounds);
         }
     }

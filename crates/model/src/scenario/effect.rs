@@ -1,0 +1,235 @@
+//! Effects that a scenario can take away: one row each.
+
+use std::collections::BTreeMap;
+
+use warplens_isa::{OpClass, StateSpace};
+use warplens_machine::Key;
+use warplens_stats::{CoalescingRule, LineCounts};
+
+use super::edit::{
+    Group, coalesce, edit_memory, requests, scale_accesses, scale_instructions, scale_requests, shift_class,
+};
+use super::{Impossible, Subject};
+use crate::{Change, KnobSpec, MODELS};
+
+/// An effect that costs time, or saves some.
+#[derive(Clone, Copy, Debug)]
+pub struct Effect {
+    /// Name that users write.
+    pub name: &'static str,
+    /// What is supposed when it is taken away.
+    pub about: &'static str,
+    /// True where it saves time, so that a kernel without it is no faster.
+    pub saves_time: bool,
+    /// Models in which it has no part.
+    pub unmodelled: &'static [&'static str],
+    remove: fn(&mut Subject) -> Result<(), Impossible>,
+}
+
+impl Effect {
+    /// The effect called `name`.
+    pub fn find(name: &str) -> Option<&'static Self> {
+        EFFECTS.iter().find(|effect| effect.name == name)
+    }
+
+    /// Takes the effect away.
+    pub fn remove(&self, subject: &mut Subject) -> Result<(), Impossible> {
+        (self.remove)(subject)
+    }
+
+    /// True where the model's equations have the effect in them.
+    pub fn is_modelled_by(&self, model: &str) -> bool {
+        !self.unmodelled.contains(&model)
+    }
+}
+
+impl PartialEq for Effect {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+/// By how much a bandwidth is raised to be no limit.
+const UNLIMITED: f64 = 1e6;
+
+/// Every effect.
+pub const EFFECTS: &[Effect] = &[
+    Effect {
+        name: "uncoalesced",
+        about: "the distinct bytes of each memory request lie side by side, so that it takes the fewest transactions",
+        saves_time: false,
+        unmodelled: &[],
+        remove: |subject| {
+            edit_memory(&mut subject.profile, |_, counts| coalesce(counts));
+            Ok(())
+        },
+    },
+    Effect {
+        name: "bank-conflicts",
+        about: "each shared-memory access takes the wavefronts of one without conflicts",
+        saves_time: false,
+        unmodelled: &["roofline"],
+        remove: without_bank_conflicts,
+    },
+    Effect {
+        name: "divergence",
+        about: "lanes of a warp never part: the work of each instruction is done by warps with all their lanes; memory \
+                requests are fewer, their transactions and shared-memory accesses stay",
+        saves_time: false,
+        unmodelled: &[],
+        remove: without_divergence,
+    },
+    Effect {
+        name: "repeated-loads",
+        about: "each sector of global memory is loaded once, as with perfect reuse in shared memory or registers; the \
+                number of instructions stays",
+        saves_time: false,
+        unmodelled: &["roofline"],
+        remove: without_repeated_loads,
+    },
+    Effect {
+        name: "duplicate-merging",
+        about: "loads of the same data by warps of one CTA do not merge; merging saves transactions, but takes requests \
+                in flight, so that without it a kernel may be slower or faster",
+        saves_time: true,
+        unmodelled: &["roofline", "hong-kim"],
+        remove: |subject| {
+            subject.profile.duplicate_loads = CoalescingRule::ALL.into_iter().map(|rule| (rule, 1.0)).collect();
+            Ok(())
+        },
+    },
+    Effect {
+        name: "synchronisation",
+        about: "no warp waits at a barrier; the barriers' instructions stay",
+        saves_time: false,
+        unmodelled: &["roofline"],
+        remove: |subject| {
+            subject.profile.barriers = 0;
+            Ok(())
+        },
+    },
+    Effect {
+        name: "dependence-latency",
+        about: "all loads of a warp are independent of each other and in flight together",
+        saves_time: false,
+        unmodelled: &["roofline", "hong-kim"],
+        remove: without_dependences,
+    },
+    Effect {
+        name: "memory-latency",
+        about: "an access to device memory takes no longer than one transaction needs at full bandwidth",
+        saves_time: false,
+        unmodelled: &["roofline"],
+        remove: without_memory_latency,
+    },
+    Effect {
+        name: "memory-bandwidth",
+        about: "device memory has a million times its bandwidth",
+        saves_time: false,
+        unmodelled: &[],
+        remove: |subject| raise_bandwidth(subject, UNLIMITED, "without memory-bandwidth"),
+    },
+];
+
+fn of_machine(missing: warplens_machine::Missing) -> Impossible {
+    Impossible::new(missing.to_string())
+}
+
+/// Scales peak and achieved bandwidth together.
+pub(super) fn raise_bandwidth(subject: &mut Subject, factor: f64, source: &str) -> Result<(), Impossible> {
+    let machine = &mut subject.machine;
+    let mut supposed = false;
+    for key in [Key::DramPeakBandwidth, Key::DramAchievedBandwidth] {
+        // What is not stated is derived from the peak, and follows it.
+        if machine.number(key).is_some() {
+            machine.suppose_scaled(key, factor, source).map_err(|why| Impossible::new(why.reason))?;
+            supposed = true;
+        }
+    }
+    if supposed { Ok(()) } else { Err(Impossible::new(format!("{} states no bandwidth of its memory", machine.id))) }
+}
+
+fn without_memory_latency(subject: &mut Subject) -> Result<(), Impossible> {
+    let machine = &mut subject.machine;
+    // The shortest distance between two transactions: without any, requests would take no time at all.
+    let delay = machine.canonical(Key::DramDepartureDelay32).map_err(of_machine)?;
+    let latency = machine.canonical(Key::DramLatency).map_err(of_machine)?;
+    let shortest = delay.min(latency);
+    machine.suppose(Key::DramLatency, shortest, "without memory-latency").map_err(|why| Impossible::new(why.reason))
+}
+
+fn without_bank_conflicts(subject: &mut Subject) -> Result<(), Impossible> {
+    let profile = &mut subject.profile;
+    let of_lines = profile.lines.iter_mut().map(|line| &mut line.shared);
+    for counts in of_lines.chain([&mut profile.shared]).flat_map(|by_rule| by_rule.values_mut()) {
+        counts.conflicted = 0;
+        counts.passes = counts.requests;
+        counts.wavefronts = counts.wavefronts.min(counts.ideal_wavefronts);
+    }
+    Ok(())
+}
+
+fn without_divergence(subject: &mut Subject) -> Result<(), Impossible> {
+    let profile = &mut subject.profile;
+    // Mean lanes of a launched warp: fewer than 32 where CTAs end in a part of a warp.
+    let full = profile.launch.n_threads() as f64 / (profile.launch.n_warps() as f64).max(1.0);
+    let factor = profile.mean_active_lanes() / full;
+    if !(factor > 0.0 && factor < 1.0) {
+        return Ok(());
+    }
+    let before = requests(profile);
+    edit_memory(profile, |place, counts| {
+        let Some(line) = place.line.filter(|_| counts.requests > 0) else { return };
+        let lanes = line.threads as f64 / counts.requests as f64;
+        scale_requests(counts, (lanes / full).min(1.0));
+    });
+    let fewer = before - requests(profile);
+    scale_instructions(profile, Group::Compute, factor);
+    shift_class(profile, OpClass::Memory, -i64::try_from(fewer).unwrap_or(i64::MAX));
+    profile.thread_instructions = (profile.instructions.total as f64 * full).round() as u64;
+    profile.divergent_branches = 0;
+    profile.lines.iter_mut().for_each(|line| line.divergent = 0);
+    Ok(())
+}
+
+fn without_repeated_loads(subject: &mut Subject) -> Result<(), Impossible> {
+    let profile = &mut subject.profile;
+    let distinct = (32 * profile.distinct_sectors_read) as f64;
+    let mut moved = BTreeMap::new();
+    for line in profile.lines.iter().filter(|line| is_global_load(line)) {
+        for (&rule, counts) in &line.memory {
+            *moved.entry(rule).or_insert(0.0) += counts.bytes_moved as f64;
+        }
+    }
+    edit_memory(profile, |place, counts| {
+        let Some(&bytes) = moved.get(&place.rule).filter(|bytes| **bytes > distinct) else { return };
+        if place.line.is_some_and(is_global_load) {
+            scale_accesses(counts, distinct / bytes);
+        }
+    });
+    profile.duplicate_loads.values_mut().for_each(|factor| *factor = 1.0);
+    Ok(())
+}
+
+fn without_dependences(subject: &mut Subject) -> Result<(), Impossible> {
+    let profile = &mut subject.profile;
+    let loads = profile.lines.iter().filter(|line| is_global_load(line));
+    let per_warp = profile.per_warp(loads.map(|line| line.executed).sum());
+    for loads in [&mut profile.independent_loads, &mut profile.independent_loads_program_order].into_iter().flatten() {
+        *loads = loads.max(per_warp);
+    }
+    for knob in knobs().filter(|knob| knob.name == "x-model.E") {
+        subject.knobs.set(knob, Change::Value(per_warp.max(1.0)));
+    }
+    Ok(())
+}
+
+/// True for loads that may go to global memory.
+fn is_global_load(line: &LineCounts) -> bool {
+    line.opcode.starts_with("ld") && matches!(line.space, Some(StateSpace::Global | StateSpace::Generic))
+}
+
+/// The knobs of all models.
+pub(super) fn knobs() -> impl Iterator<Item = &'static KnobSpec> {
+    MODELS.iter().flat_map(|model| model.knobs())
+}

@@ -1,0 +1,431 @@
+//! The X-model as a model among the others: parameters from a profile and a machine, time from the state that is reached.
+//!
+//! Of one SM: threads are resident warps (n), operations are warp instructions, requests are warp-level requests to
+//! global and local memory. Z is their ratio, E the profile's instruction-level parallelism; alpha and beta are fitted to
+//! the reuse distances of its loads. The time is that of all operations at the throughput Z f(k0), with k0 the state that
+//! is reached from the computation side.
+
+use warplens_base::units::{Cycles, Hertz};
+use warplens_isa::OpClass;
+use warplens_machine::{Key, Machine, Reader, Readings};
+use warplens_stats::Profile;
+
+use super::curve::{Cache, Computation, Lanes, System};
+use super::fit::{Locality, fit_locality};
+use super::graph::Units;
+use super::input::{self, INPUTS};
+use super::knob::{self, KNOBS, Knob};
+use super::machine::{Width, bytes_per_second, cache_bytes, lanes_throughput, loads_pass_l1, memory};
+use super::shape::{Bound, State};
+use super::{Solved, Supply};
+use crate::assumption::{self as says, of_machine};
+use crate::prediction::{Combine, Resource};
+use crate::residency::{Residency, THREADS_PER_WARP};
+use crate::workload::{self, Workload};
+use crate::{
+    Assumption, Given, Input, InputField, KnobSpec, LoadOrder, Model, Needs, Options, Prediction, Quantity, Reading,
+    Refusal, Term, Waves,
+};
+
+/// The X-model.
+#[derive(Clone, Copy, Debug)]
+pub struct XModel;
+
+impl Model for XModel {
+    fn name(&self) -> &'static str {
+        "x-model"
+    }
+
+    fn about(&self) -> &'static str {
+        "X-model: the steady state in which computation asks of memory what memory supplies, caches included (Li et al., IPDPS 2016)"
+    }
+
+    fn needs(&self) -> Needs {
+        Needs::Addresses
+    }
+
+    fn options(&self) -> &'static [&'static str] {
+        &["as-printed", "whole-waves", "program-order", "l1-off"]
+    }
+
+    fn inputs(&self) -> &'static [InputField] {
+        INPUTS
+    }
+
+    fn knobs(&self) -> &'static [KnobSpec] {
+        KNOBS
+    }
+
+    fn predict(&self, input: &Input<'_>, machine: &Machine) -> Result<Prediction, Refusal> {
+        let (profile, options) = (input.profile, &input.options);
+        let mut reader = Reader::new(machine, options.strictness);
+        let workload = Workload::new(profile, machine.cc, options);
+        let launch = launch(profile, &workload, options, &mut reader)?;
+        let mut assumptions = workload::assumptions(profile, options);
+        let (system, said) = system(input, &workload, launch.warps, &mut reader)?;
+        assumptions.extend(said);
+        let per_cycle = bytes_per_second(&mut reader)?;
+        let clock = reader.clock()?;
+        let mut prediction = match system {
+            None => {
+                let lanes = lanes(input, &mut reader)?;
+                without_requests(launch.operations, &Computation::Lanes(lanes), launch.warps, clock, reader.finish())?
+            }
+            Some(system) => {
+                let system = knob::apply(input.knobs, &system);
+                let units = Units::of_sm(Some(per_cycle * request_bytes(&workload, options)));
+                let answer = Answer { system, units, operations: launch.operations, clock };
+                answer.prediction(reader.finish())?
+            }
+        };
+        assumptions.extend(launch.assumptions(options));
+        assumptions.append(&mut prediction.assumptions);
+        prediction.assumptions = assumptions;
+        prediction.coverage = Some(profile.coverage);
+        Ok(prediction)
+    }
+
+    fn evaluate(&self, given: &Given, machine: Option<&Machine>, options: &Options) -> Result<Prediction, Refusal> {
+        crate::check_given(self, given).map_err(|bad| Refusal::impossible(bad.to_string()))?;
+        input::answer(given, machine, options)
+    }
+}
+
+/// What a launch asks of an SM.
+struct LaunchLoad {
+    /// Resident warps.
+    warps: f64,
+    /// Warp instructions of the busiest SM.
+    operations: f64,
+    /// How often its warps are filled.
+    waves: f64,
+}
+
+impl LaunchLoad {
+    fn assumptions(&self, options: &Options) -> Option<Assumption> {
+        match options.waves {
+            Waves::Whole => Some(says::WHOLE_WAVES.plain()),
+            Waves::Real if self.waves > 1.0 => Some(says::REAL_WAVES.with(format!("{:.2} waves", self.waves))),
+            Waves::Real => None,
+        }
+    }
+}
+
+fn launch(
+    profile: &Profile,
+    workload: &Workload,
+    options: &Options,
+    reader: &mut Reader<'_>,
+) -> Result<LaunchLoad, Refusal> {
+    let residency = Residency::of_launch(&profile.launch, reader)?;
+    let waves = residency.waves(options.waves);
+    let warps = residency.warps();
+    Ok(LaunchLoad { warps, operations: waves * warps * workload.total_insts, waves })
+}
+
+/// The system of a profiled kernel, and what it assumes; no system without a request to memory.
+fn system(
+    input: &Input<'_>,
+    workload: &Workload,
+    warps: f64,
+    reader: &mut Reader<'_>,
+) -> Result<(Option<System>, Vec<Assumption>), Refusal> {
+    let (profile, options) = (input.profile, &input.options);
+    let mut assumptions = vec![says::X_STEADY.plain(), says::X_LANES.plain()];
+    if workload.mem_insts == 0.0 {
+        return Ok((None, assumptions));
+    }
+    let bytes = request_bytes(workload, options);
+    let mut memory = memory(reader, width(workload), bytes)?;
+    let transactions = (workload.loads.count() + workload.others.count()) / workload.mem_insts;
+    assumptions.push(match options.reading {
+        Reading::AsPrinted => says::X_COALESCED.plain(),
+        Reading::Documented => says::X_TRANSACTIONS.with(format!("{transactions:.1} per request, {bytes:.0} B")),
+    });
+    if loads_pass_l1(reader.machine().cc, options.fermi_l1) {
+        let (cache, said) = cache(profile, workload, warps, reader)?;
+        memory.cache = cache;
+        assumptions.push(said);
+    } else {
+        assumptions.push(says::X_NO_CACHE.plain());
+    }
+    let system = System {
+        threads: warps,
+        intensity: workload.total_insts / workload.mem_insts,
+        supply: Supply::Memory(memory),
+        computation: Computation::Lanes(lanes(input, reader)?),
+    };
+    Ok((Some(system), assumptions))
+}
+
+/// M, E and lambda.
+fn lanes(input: &Input<'_>, reader: &mut Reader<'_>) -> Result<Lanes, Refusal> {
+    let Input { profile, options, knobs } = input;
+    let counted = match options.loads {
+        LoadOrder::Reordered => profile.instruction_parallelism,
+        LoadOrder::Program => profile.instruction_parallelism_program_order,
+    };
+    // A value that the question gives stands in for a count that the profile does not hold.
+    let asked = || Some(knobs.apply(Knob::Parallelism.spec().name, f64::NAN)).filter(|value| value.is_finite());
+    let parallelism = counted.or_else(asked);
+    let total = profile.instructions.total.max(1) as f64;
+    let double_share = profile.instructions.of_class(OpClass::Fp64) as f64 / total;
+    let latency = match options.reading {
+        Reading::AsPrinted => 1.0,
+        Reading::Documented => reader.need(Key::LatencyFp32)?,
+    };
+    let Some(parallelism) = parallelism else {
+        let reason = "the profile does not hold the instruction-level parallelism of the kernel".to_owned();
+        return Err(Refusal { missing: vec!["instruction_parallelism".into()], reason });
+    };
+    Ok(Lanes { throughput: lanes_throughput(reader, double_share)?, parallelism, latency })
+}
+
+/// The width of the benchmark that is nearer to what the kernel's lanes ask for.
+fn width(workload: &Workload) -> Width {
+    Width::nearest(workload.bytes_requested / workload.mem_insts / THREADS_PER_WARP)
+}
+
+/// Bytes that a request moves: of its transactions; as printed, those of a coalesced request of its width.
+fn request_bytes(workload: &Workload, options: &Options) -> f64 {
+    match options.reading {
+        Reading::AsPrinted => width(workload).request_bytes(),
+        Reading::Documented if workload.mem_insts > 0.0 => {
+            (workload.loads.bytes() + workload.others.bytes()) / workload.mem_insts
+        }
+        Reading::Documented => Width::Single.request_bytes(),
+    }
+}
+
+/// The L1 with the locality of a profile's loads; none where nothing is loaded twice or nobody followed the loads.
+fn cache(
+    profile: &Profile,
+    workload: &Workload,
+    warps: f64,
+    reader: &mut Reader<'_>,
+) -> Result<(Option<Cache>, Assumption), Refusal> {
+    let Some(reuse) = &profile.reuse else {
+        return Ok((None, says::X_NO_REUSE.plain()));
+    };
+    let ctas = warps / profile.launch.n_warps().max(1) as f64;
+    let bytes = cache_bytes(reader, ctas * profile.launch.shared_bytes as f64)?;
+    // A sectored cache fetches the sectors that are asked for, an older one the line.
+    let sectored = reader.need(Key::L1SectorBytes)? < 128.0;
+    let histogram = if sectored { &reuse.sectors } else { &reuse.lines };
+    let others = workload.others.count();
+    let load_share = workload.loads.count() / (workload.loads.count() + others).max(f64::MIN_POSITIVE);
+    let hit_rate = |share: f64| histogram.miss(share as u64).map(|miss| (1.0 - miss) * load_share);
+    let points: Option<Vec<(f64, f64)>> =
+        shares(bytes, warps).into_iter().map(|share| Some((share, hit_rate(share)?))).collect();
+    let locality = points.as_deref().and_then(fit_locality);
+    match locality {
+        Some(Locality { alpha, beta, error }) if alpha > 1.0 && bytes > 0.0 => {
+            let said = says::X_CACHE.with(format!(
+                "L1 of {bytes:.0} B; alpha {alpha:.3}, beta {beta:.4}, off by {error:.3} on the average"
+            ));
+            Ok((Some(Cache { bytes, latency: reader.need(Key::LatencyL1)?, alpha, beta }), said))
+        }
+        _ => Ok((None, says::X_NO_REUSE.plain())),
+    }
+}
+
+/// Shares of the cache per warp at which the hit rate is fitted: from half of what all resident warps leave to each, to
+/// what one has with four times the cache.
+fn shares(bytes: f64, warps: f64) -> Vec<f64> {
+    const STEPS: u32 = 40;
+    let (low, high) = (0.5 * bytes / warps, 4.0 * bytes);
+    (0..=STEPS).map(|step| low * libm::pow(high / low, f64::from(step) / f64::from(STEPS))).collect()
+}
+
+/// A kernel that asks nothing of memory.
+fn without_requests(
+    operations: f64,
+    computation: &Computation,
+    warps: f64,
+    clock: f64,
+    readings: Readings,
+) -> Result<Prediction, Refusal> {
+    let throughput = computation.value(warps);
+    let mut quantities = vec![
+        Quantity { name: "n", value: warps, unit: Units::of_sm(None).threads },
+        Quantity { name: "pi", value: computation.pi(), unit: Units::of_sm(None).threads },
+        Quantity { name: "g(n)", value: throughput, unit: Units::of_sm(None).computation },
+    ];
+    quantities.extend(lanes_quantities(computation));
+    let cycles = operations / throughput;
+    Prediction {
+        model: XModel.name(),
+        time: Cycles(cycles),
+        clock: Hertz(clock),
+        terms: vec![term("computation", Resource::Compute, cycles, &readings)],
+        combine: Combine::Max,
+        quantities,
+        assumptions: of_machine(&readings.assumptions).collect(),
+        parameters: readings.parameters,
+        coverage: None,
+        x_model: None,
+    }
+    .checked()
+}
+
+/// A system to be answered for.
+pub(super) struct Answer {
+    /// The system.
+    pub(super) system: System,
+    /// What its axes count.
+    pub(super) units: Units,
+    /// Operations to be done.
+    pub(super) operations: f64,
+    /// Clock in hertz.
+    pub(super) clock: f64,
+}
+
+impl Answer {
+    /// Solves the system and says how long its operations take.
+    pub(super) fn prediction(self, readings: Readings) -> Result<Prediction, Refusal> {
+        let state = State::of(self.system).map_err(Refusal::impossible)?;
+        let mut assumptions = Vec::new();
+        if state.depends_on_start() {
+            let (reached, other) = (state.reached(), state.reached_from_memory());
+            assumptions.push(says::X_START.with(format!(
+                "{} intersections; where all threads wait for memory at first, the throughput is {:.1} % of this one",
+                state.intersections.len(),
+                100.0 * other.memory_throughput / reached.memory_throughput
+            )));
+        }
+        assumptions.extend(of_machine(&readings.assumptions));
+        let requests = self.operations / state.system.intensity;
+        let cycles = requests / state.reached().memory_throughput;
+        Prediction {
+            model: XModel.name(),
+            time: Cycles(cycles),
+            clock: Hertz(self.clock),
+            terms: terms(&state, requests, cycles, &readings),
+            combine: Combine::Max,
+            quantities: quantities(&state, &self.units),
+            assumptions,
+            parameters: readings.parameters,
+            coverage: None,
+            x_model: Some(Box::new(Solved { state, units: self.units })),
+        }
+        .checked()
+    }
+}
+
+/// What computation, memory and the round trip of one thread would take alone; the one that bounds takes the time.
+fn terms(state: &State, requests: f64, cycles: f64, readings: &Readings) -> Vec<Term> {
+    let system = &state.system;
+    let reached = state.reached();
+    let lanes = requests * system.intensity / system.computation.highest();
+    let (hit_rate, plateau) =
+        (system.supply.memory().map_or(0.0, |memory| memory.hit_rate(reached.k)), state.landmarks.plateau);
+    let memory = match &system.supply {
+        Supply::Memory(_) => requests * (1.0 - hit_rate) / plateau,
+        Supply::Measured(_) => requests / state.landmarks.highest(),
+    };
+    let (computing, waiting) = round_trip(state);
+    let round_trip = requests * (computing + waiting) / system.threads;
+    let waits = if waiting >= computing { Resource::DramLatency } else { Resource::Compute };
+    let all = [
+        ("computation", Resource::Compute, lanes, [Bound::Computation, Bound::Capacity]),
+        ("memory throughput", Resource::DramBandwidth, memory, [Bound::Memory, Bound::Memory]),
+        ("round trips of too few threads", waits, round_trip, [Bound::Thread, Bound::Thread]),
+    ];
+    all.into_iter()
+        .map(|(name, resource, alone, bounds)| {
+            // Alone, none takes longer than all together but for rounding.
+            let taken = if bounds.contains(&state.bound) { cycles } else { alone.min(cycles) };
+            term(name, resource, taken, readings)
+        })
+        .collect()
+}
+
+/// Cycles between two requests of a thread that waits for nobody: computing, and in the memory system.
+fn round_trip(state: &State) -> (f64, f64) {
+    let system = &state.system;
+    let reached = state.reached();
+    let computing = match &system.computation {
+        Computation::Lanes(lanes) => system.intensity * lanes.latency / lanes.parallelism,
+        Computation::Measured(_) => reached.x.min(state.pi) / reached.memory_throughput,
+    };
+    let waiting = match &system.supply {
+        Supply::Memory(memory) => {
+            let hit_rate = memory.hit_rate(reached.k);
+            memory.cache.map_or(0.0, |cache| hit_rate * cache.latency) + (1.0 - hit_rate) * memory.latency
+        }
+        Supply::Measured(_) => reached.k.min(state.landmarks.delta) / reached.memory_throughput,
+    };
+    (computing, waiting)
+}
+
+fn term(name: &'static str, resource: Resource, cycles: f64, readings: &Readings) -> Term {
+    let belongs = |key: &Key| match resource {
+        Resource::Compute => matches!(key, Key::LanesFp32 | Key::LanesFp64 | Key::LatencyFp32 | Key::SmCount),
+        Resource::DramBandwidth => {
+            matches!(key, Key::DramPeakBandwidth | Key::DramAchievedBandwidth | Key::XModelBandwidthFp64 | Key::SmCount)
+        }
+        _ => {
+            matches!(key, Key::DramLatency | Key::XModelDeltaFp32 | Key::XModelDeltaFp64 | Key::LatencyL1 | Key::L1Size)
+        }
+    };
+    let read = readings.parameters.iter().map(|read| read.key);
+    Term { name, resource, cycles: Cycles(cycles), parameters: read.filter(belongs).collect(), parts: Vec::new() }
+}
+
+fn lanes_quantities(computation: &Computation) -> Vec<Quantity> {
+    let Some(lanes) = computation.lanes() else { return Vec::new() };
+    vec![
+        Quantity { name: "E", value: lanes.parallelism, unit: "" },
+        Quantity { name: "M", value: lanes.throughput, unit: "/cycle" },
+        Quantity { name: "lambda", value: lanes.latency, unit: "cycles" },
+    ]
+}
+
+/// The paper's symbols, and what the state comes to.
+fn quantities(state: &State, units: &Units) -> Vec<Quantity> {
+    let number = |name, value| Quantity { name, value, unit: "" };
+    let threads = |name, value| Quantity { name, value, unit: "threads" };
+    let per_cycle = |name, value| Quantity { name, value, unit: "/cycle" };
+    let system = &state.system;
+    let reached = state.reached();
+    let mut quantities = vec![threads("n", system.threads), number("Z", system.intensity)];
+    quantities.extend(lanes_quantities(&system.computation));
+    if let Some(memory) = system.supply.memory() {
+        quantities.push(Quantity { name: "L", value: memory.latency, unit: "cycles" });
+        if memory.throughput.is_finite() {
+            quantities.push(per_cycle("R", memory.throughput));
+        }
+        quantities.extend(memory.knee.map(|p| number("p", p)));
+        if let Some(cache) = memory.cache {
+            quantities.extend([
+                Quantity { name: "cache_bytes", value: cache.bytes, unit: "B" },
+                Quantity { name: "cache_latency", value: cache.latency, unit: "cycles" },
+                number("alpha", cache.alpha),
+                Quantity { name: "beta", value: cache.beta, unit: "B" },
+                number("h", memory.hit_rate(reached.k)),
+            ]);
+        }
+        quantities.push(Quantity { name: "L_k", value: memory.latency_at(reached.k), unit: "cycles" });
+    }
+    quantities.push(threads("pi", state.pi));
+    if state.landmarks.delta.is_finite() {
+        quantities.push(threads("delta", state.landmarks.delta));
+    }
+    if let Some(psi) = state.landmarks.psi {
+        quantities.extend([threads("psi", psi.k), per_cycle("f(psi)", psi.throughput)]);
+    }
+    if let Some(valley) = state.landmarks.valley {
+        quantities.extend([threads("valley", valley.k), per_cycle("f(valley)", valley.throughput)]);
+    }
+    quantities.extend([
+        number("intersections", state.intersections.len() as f64),
+        threads("k", reached.k),
+        threads("x", reached.x),
+        per_cycle("f(k)", reached.memory_throughput),
+        per_cycle("Z f(k)", reached.computation_throughput),
+    ]);
+    if let Some(bytes) = units.bytes_per_second {
+        quantities.push(Quantity { name: "MS_throughput", value: reached.memory_throughput * bytes, unit: "B/s" });
+    }
+    quantities
+}

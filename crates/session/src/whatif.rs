@@ -1,0 +1,209 @@
+//! What-if questions: the same models asked twice, as things are and as they would be.
+//!
+//! [`Scenario`] is the question, read from what a user writes; [`run`] answers it, [`price`] answers one question for
+//! each effect. The edits themselves are in [`warplens_model::scenario`].
+
+mod parse;
+mod price;
+
+use warplens_model::find;
+use warplens_model::scenario::{self, Impossible, Setting, Subject};
+pub use warplens_model::scenario::{ALIASES, COUNTS, EFFECTS, Effect, LAUNCH_FIELDS, Parameter};
+pub use warplens_model::{Change, Knobs};
+
+use crate::error::{Error, Result};
+use crate::launch::{Extents, Launch};
+use crate::machines::Machine;
+use crate::measure::Measurement;
+use crate::predict::{Choice, GpuAnalysis, Options, Prediction, Refusal, answers, on_gpu};
+use crate::profile::{LaunchShape, Profile};
+
+pub use parse::ExtentChange;
+pub use price::{GpuPrices, Price, Prices, price};
+
+/// What is asked.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Scenario {
+    /// Changes of counts, parameters and knobs, and effects that are taken away.
+    pub edits: scenario::Scenario,
+    /// Another grid, with which the kernel runs again.
+    pub grid: Option<ExtentChange>,
+    /// Another block, with which the kernel runs again.
+    pub block: Option<ExtentChange>,
+    /// The question as it was written: `dram.bandwidth=2x`, `without uncoalesced`.
+    pub texts: Vec<String>,
+}
+
+impl Scenario {
+    /// True when the kernel has to run again.
+    pub fn runs_again(&self) -> bool {
+        self.grid.is_some() || self.block.is_some()
+    }
+
+    /// The launch of the second run; `shape` is that of the first.
+    pub fn launch(&self, launch: &Launch, shape: &LaunchShape) -> Result<Launch> {
+        let changed = |name: &str, change: &Option<ExtentChange>, now: Extents| match change {
+            Some(change) => change.of(name, now).map(Some),
+            None => Ok(Some(now)),
+        };
+        let (grid, block) = (changed("grid", &self.grid, shape.grid)?, changed("block", &self.block, shape.block)?);
+        Ok(Launch { grid, block, ..launch.clone() })
+    }
+}
+
+/// The answer to a question about one launch.
+#[derive(Clone, PartialEq, Debug)]
+pub struct WhatIf {
+    /// The counts as they are.
+    pub measurement: Measurement,
+    /// The question.
+    pub scenario: Scenario,
+    /// Shape of the second run, where the kernel ran again.
+    pub ran_again: Option<LaunchShape>,
+    /// Answers by GPU.
+    pub gpus: Vec<GpuWhatIf>,
+}
+
+/// The answer on one GPU.
+#[derive(Clone, PartialEq, Debug)]
+pub struct GpuWhatIf {
+    /// As things are.
+    pub before: GpuAnalysis,
+    /// As they would be; or why they cannot be so.
+    pub after: std::result::Result<GpuAnalysis, Impossible>,
+    /// Model by model.
+    pub models: Vec<ModelWhatIf>,
+}
+
+/// Two answers of one model.
+#[derive(Clone, PartialEq, Debug)]
+pub struct ModelWhatIf {
+    /// The model.
+    pub model: &'static str,
+    /// As things are.
+    pub before: std::result::Result<Prediction, Refusal>,
+    /// As they would be; none where the question makes no sense on this GPU.
+    pub after: Option<std::result::Result<Prediction, Refusal>>,
+    /// What the model does not have, and what the counts do not.
+    pub notes: Vec<String>,
+}
+
+impl ModelWhatIf {
+    /// Time before over time after.
+    pub fn speedup(&self) -> Option<f64> {
+        let (before, after) = (self.before.as_ref().ok()?, self.after.as_ref()?.as_ref().ok()?);
+        speedup(before, after)
+    }
+}
+
+/// Time before over time after.
+pub(crate) fn speedup(before: &Prediction, after: &Prediction) -> Option<f64> {
+    let (before, after) = (before.seconds().0, after.seconds().0);
+    (after > 0.0).then(|| before / after)
+}
+
+impl WhatIf {
+    /// True when a model answered both times.
+    pub fn has_answer(&self) -> bool {
+        self.gpus.iter().flat_map(|gpu| &gpu.models).any(|model| model.speedup().is_some())
+    }
+}
+
+/// Asks the question. `again` is the measurement of the second run, where the kernel ran again.
+pub fn run(
+    measurement: Measurement,
+    again: Option<&Measurement>,
+    machines: &[Machine],
+    choice: &Choice,
+    options: Options,
+    scenario: &Scenario,
+) -> WhatIf {
+    let after = again.map_or(&measurement.profile, |again| &again.profile);
+    let gpus =
+        machines.iter().map(|machine| on_machine(&measurement.profile, after, machine, choice, options, scenario));
+    let gpus = gpus.collect();
+    let ran_again = again.map(|again| again.profile.launch);
+    WhatIf { measurement, scenario: scenario.clone(), ran_again, gpus }
+}
+
+fn on_machine(
+    profile: &Profile,
+    second: &Profile,
+    machine: &Machine,
+    choice: &Choice,
+    options: Options,
+    scenario: &Scenario,
+) -> GpuWhatIf {
+    let before = on_gpu(profile, machine, choice, options);
+    // The same models as before, whatever the preference would be now.
+    let asked: Vec<&'static str> = before.answers.iter().map(|answer| answer.model).collect();
+    let unchanged = subject(second, machine);
+    let mut changed = unchanged.clone();
+    let applied = scenario.edits.apply(&mut changed);
+    let after = applied.map(|()| answers(&changed.input(options), &changed.machine, &Choice::Named(asked)));
+    let models = before.answers.iter().map(|answer| {
+        let after = after.as_ref().ok();
+        let after = after.and_then(|gpu| gpu.answers.iter().find(|other| other.model == answer.model));
+        let after = after.map(|answer| answer.result.clone());
+        let notes = notes(scenario, &unchanged, answer.model, &answer.result, after.as_ref());
+        ModelWhatIf { model: answer.model, before: answer.result.clone(), after, notes }
+    });
+    GpuWhatIf { models: models.collect(), before, after }
+}
+
+pub(crate) fn subject(profile: &Profile, machine: &Machine) -> Subject {
+    Subject { profile: profile.clone(), machine: machine.clone(), knobs: Knobs::default() }
+}
+
+/// Asks one model about a changed subject.
+pub(crate) fn ask(model: &str, subject: &Subject, options: Options) -> std::result::Result<Prediction, Refusal> {
+    let model = find(model).expect("a model that answered is in the list of models");
+    model.predict(&subject.input(options), &subject.machine)
+}
+
+/// Why one effect changes nothing; none where it may.
+pub(crate) fn why_nothing(effect: &Effect, model: &str, subject: &Subject) -> Option<String> {
+    if !effect.is_modelled_by(model) {
+        return Some(format!("{model} does not model {}", effect.name));
+    }
+    let mut without = subject.clone();
+    let unchanged = effect.remove(&mut without).is_ok() && without == *subject;
+    unchanged.then(|| format!("{}: none in these counts", effect.name))
+}
+
+fn notes(
+    scenario: &Scenario,
+    subject: &Subject,
+    model: &str,
+    before: &std::result::Result<Prediction, Refusal>,
+    after: Option<&std::result::Result<Prediction, Refusal>>,
+) -> Vec<String> {
+    let effects = scenario.edits.without.iter();
+    let mut notes: Vec<String> = effects.filter_map(|effect| why_nothing(effect, model, subject)).collect();
+    let owner = |setting: &Setting| match setting.parameter {
+        Parameter::Knob(knob) => knob.name.split_once('.').map(|(owner, _)| owner),
+        _ => None,
+    };
+    for setting in &scenario.edits.settings {
+        if let Some(owner) = owner(setting).filter(|owner| *owner != model) {
+            notes.push(format!("{} is a quantity of {owner}, not of {model}", setting.parameter.name()));
+        }
+    }
+    let same = matches!((before, after), (Ok(before), Some(Ok(after)))
+        if before.time == after.time && before.terms == after.terms && before.quantities == after.quantities);
+    if same && notes.is_empty() && !scenario.runs_again() {
+        notes.push(format!("nothing that {model} computes with changes"));
+    }
+    notes
+}
+
+impl From<Impossible> for Error {
+    fn from(why: Impossible) -> Self {
+        Self::usage(why.reason)
+    }
+}
+
+/// The manual's page on what-if questions.
+pub fn page() -> String {
+    scenario::manual::page()
+}

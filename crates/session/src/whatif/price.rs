@@ -1,0 +1,81 @@
+//! What each effect costs by itself, and all of them together.
+
+use warplens_model::scenario::{EFFECTS, Effect, Scenario};
+
+use super::{ask, subject, why_nothing};
+use crate::machines::Machine;
+use crate::measure::Measurement;
+use crate::predict::{Choice, GpuAnalysis, Options, Prediction, on_gpu};
+
+/// The cost of every effect of one launch.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Prices {
+    /// The counts.
+    pub measurement: Measurement,
+    /// Costs by GPU.
+    pub gpus: Vec<GpuPrices>,
+}
+
+/// Costs on one GPU.
+#[derive(Clone, PartialEq, Debug)]
+pub struct GpuPrices {
+    /// As things are.
+    pub before: GpuAnalysis,
+    /// Per model, what costs most first.
+    pub prices: Vec<Price>,
+}
+
+/// The cost of one effect, or of all together, in one model.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Price {
+    /// The model.
+    pub model: &'static str,
+    /// The effect; none for all of those that cost time together.
+    pub effect: Option<&'static Effect>,
+    /// The model's answer as things are.
+    pub before: Prediction,
+    /// The model's answer without the effect, or why there is none.
+    pub after: Result<Prediction, String>,
+    /// Why nothing changes, where that is so.
+    pub note: Option<String>,
+}
+
+impl Price {
+    /// Time before over time after.
+    pub fn speedup(&self) -> Option<f64> {
+        super::speedup(&self.before, self.after.as_ref().ok()?)
+    }
+}
+
+/// Prices every effect.
+pub fn price(measurement: Measurement, machines: &[Machine], choice: &Choice, options: Options) -> Prices {
+    let gpus = machines.iter().map(|machine| {
+        let before = on_gpu(&measurement.profile, machine, choice, options);
+        let answered = before.answers.iter().filter_map(|answer| answer.result.as_ref().ok());
+        let prices = answered.flat_map(|prediction| of_model(&measurement, machine, prediction, options)).collect();
+        GpuPrices { before, prices }
+    });
+    let gpus = gpus.collect();
+    Prices { measurement, gpus }
+}
+
+fn of_model(measurement: &Measurement, machine: &Machine, before: &Prediction, options: Options) -> Vec<Price> {
+    let as_is = subject(&measurement.profile, machine);
+    let of = |scenario: &Scenario, effect: Option<&'static Effect>| {
+        let mut changed = as_is.clone();
+        let after = match scenario.apply(&mut changed) {
+            Ok(()) => ask(before.model, &changed, options).map_err(|refusal| refusal.reason),
+            Err(impossible) => Err(impossible.reason),
+        };
+        let note = effect.and_then(|effect| why_nothing(effect, before.model, &as_is));
+        Price { model: before.model, effect, before: before.clone(), after, note }
+    };
+    let mut prices: Vec<Price> = EFFECTS.iter().map(|effect| of(&Scenario::without(effect), Some(effect))).collect();
+    prices.sort_by(|left, right| {
+        let gain = |price: &Price| price.speedup().unwrap_or(0.0);
+        gain(right).total_cmp(&gain(left))
+    });
+    let costly = EFFECTS.iter().filter(|effect| !effect.saves_time).collect();
+    prices.push(of(&Scenario { settings: Vec::new(), without: costly }, None));
+    prices
+}
