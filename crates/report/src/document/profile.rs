@@ -49,6 +49,7 @@ pub(crate) fn statics(statics: &Statics) -> Json {
     };
     let given = |(line, value): &(Line, f64)| json!({ "line": line.to_string(), "value": number(*value) });
     json!({
+        "basis": "static",
         "bounds": statics.bounds.iter().map(bound).collect::<Vec<_>>(),
         "given": statics.used.iter().map(given).collect::<Vec<_>>(),
         "unused": statics.unused.iter().map(Line::to_string).collect::<Vec<_>>(),
