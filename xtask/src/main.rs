@@ -6,6 +6,7 @@
 // A task talks to the terminal: that is all it does.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
+mod browser;
 mod check;
 mod generate;
 mod tidy;
@@ -22,6 +23,7 @@ Usage: cargo xtask TASK
 
 Tasks:
   check [STEP...]      All checks besides the tests, or the named ones
+  browser              Report pages of examples opened in a headless Chromium
   generate [--check]   Write the generated documents, or only say which are stale
   help                 This text
 
@@ -43,6 +45,7 @@ fn main() -> ExitCode {
 fn run(arguments: &[&str]) -> Result<()> {
     match arguments {
         ["check", steps @ ..] => check::run(&Workspace::find()?, steps),
+        ["browser"] => browser::check(&Workspace::find()?),
         ["generate"] => generate::write(&Workspace::find()?),
         ["generate", "--check"] => generate::check(&Workspace::find()?),
         [] | ["help" | "-h" | "--help"] => {

@@ -7,18 +7,31 @@ use warplens_session::launch::Launch;
 use warplens_session::machines::{self, Machine, Strictness};
 use warplens_session::predict::{self, CountBasis, Options};
 use warplens_session::profile::Counting;
-use warplens_session::statics::{self, Given};
+use warplens_session::source::Source;
 use warplens_session::toolchain::Search;
-use warplens_session::{Choice, ExecutionOptions, Measurement, Program};
+use warplens_session::{Choice, Error, ExecutionOptions, Measurement, Program};
 
 use crate::command::profile::CountFlag;
-use crate::flags::{ExecutionFlags, ExtentFlags, LaunchFlags, StaticFlags};
+use crate::flags::{ExecutionFlags, ExtentFlags, LaunchFlags, StaticFlags, gather};
 use crate::terminal::Terminal;
 
 #[derive(Args, Debug)]
 pub(crate) struct AskFlags {
     #[command(flatten)]
     pub(crate) launch: LaunchFlags,
+    #[command(flatten)]
+    pub(crate) models: ModelFlags,
+    #[command(flatten)]
+    pub(crate) execution: ExecutionFlags,
+    #[command(flatten)]
+    pub(crate) extent: ExtentFlags,
+    #[command(flatten)]
+    pub(crate) statics: StaticFlags,
+}
+
+/// The GPUs and the models that are asked.
+#[derive(Args, Debug)]
+pub(crate) struct ModelFlags {
     /// GPUs: identifiers, marketing names, sm_XX for all of a target, FILE.toml, ID@MHZ, all
     #[arg(long, value_name = "LIST", default_value = DEFAULT_GPU, help_heading = "Prediction")]
     pub(crate) gpu: String,
@@ -34,12 +47,6 @@ pub(crate) struct AskFlags {
     /// Which instructions count
     #[arg(long, value_enum, default_value_t = CountFlag::Ptx, help_heading = "Prediction")]
     count: CountFlag,
-    #[command(flatten)]
-    pub(crate) execution: ExecutionFlags,
-    #[command(flatten)]
-    pub(crate) extent: ExtentFlags,
-    #[command(flatten)]
-    pub(crate) statics: StaticFlags,
 }
 
 const DEFAULT_GPU: &str = "h200";
@@ -52,14 +59,14 @@ pub(crate) struct Question {
     pub(crate) choice: Choice,
     pub(crate) options: Options,
     execution: ExecutionOptions,
-    /// What is said about loops and branches, if the launch is not to be run.
-    given: Option<Given>,
 }
 
 /// A measured input.
 #[derive(Debug)]
 pub(crate) struct Measured {
-    program: Program,
+    /// What can be executed again: the program, unless the counts come from elsewhere or from several programs.
+    pub(crate) program: Option<Box<Program>>,
+    /// The launches of the program.
     pub(crate) launches: Vec<Launch>,
     pub(crate) measurements: Vec<Measurement>,
 }
@@ -67,7 +74,52 @@ pub(crate) struct Measured {
 impl AskFlags {
     /// Checks what was asked for.
     pub(crate) fn question(&self, threads: Option<u32>) -> Result<Question> {
-        let machines = machines::select(&self.gpu)?;
+        let machines = machines::select(&self.models.gpu)?;
+        let (choice, options) = self.models.choice()?;
+        let mut execution = self.execution.options(threads)?;
+        execution.extent = self.extent.extent()?;
+        execution.statics = self.statics.given()?;
+        Ok(Question { machines, choice, options, execution })
+    }
+
+    /// Loads and measures the input.
+    pub(crate) fn measure(&self, question: &Question, terminal: &Terminal) -> Result<Measured> {
+        let sources = self.launch.sources(target(&question.machines).as_deref(), terminal)?;
+        let (program, launches) = match sources.as_slice() {
+            [Source::Program { program, launches }] => (Some(program.clone()), launches.clone()),
+            _ => (None, Vec::new()),
+        };
+        // The models leave virtual instructions out themselves where that is asked for.
+        let measurements =
+            gather(sources, &self.execution, &self.extent, &question.execution, Counting::Ptx, terminal)?;
+        Ok(Measured { program, launches, measurements })
+    }
+
+    /// The same question under another verb, as a user would type it.
+    pub(crate) fn command(&self, verb: &str, more: &[String]) -> String {
+        let mut words = [self.execution.words(), self.extent.words(), self.statics.words()].concat();
+        let models = &self.models;
+        let named = [("--gpu", &models.gpu, DEFAULT_GPU), ("--model", &models.model, DEFAULT_MODEL)];
+        for (flag, value, default) in named {
+            if value != default {
+                words.extend([flag.to_owned(), value.clone()]);
+            }
+        }
+        words.extend(models.options.iter().flat_map(|name| ["--option".to_owned(), name.clone()]));
+        if models.strict {
+            words.push("--strict".to_owned());
+        }
+        if models.count == CountFlag::Machine {
+            words.extend(["--count".to_owned(), "machine".to_owned()]);
+        }
+        words.extend_from_slice(more);
+        self.launch.command(verb, &words)
+    }
+}
+
+impl ModelFlags {
+    /// The models and their options.
+    pub(crate) fn choice(&self) -> Result<(Choice, Options)> {
         let choice = Choice::parse(&self.model)?;
         let counts = match self.count {
             CountFlag::Ptx => CountBasis::AsWritten,
@@ -75,38 +127,7 @@ impl AskFlags {
         };
         let strictness = if self.strict { Strictness::Strict } else { Strictness::AllowInferred };
         let options = predict::options(&choice, &self.options, counts, strictness)?;
-        let mut execution = self.execution.options(threads)?;
-        execution.extent = self.extent.extent()?;
-        let given = self.statics.given()?;
-        Ok(Question { machines, choice, options, execution, given })
-    }
-
-    /// Loads and measures the input.
-    pub(crate) fn measure(&self, question: &Question, terminal: &Terminal) -> Result<Measured> {
-        let program = self.launch.program(target(&question.machines).as_deref(), terminal)?;
-        let launches = self.launch.launches()?;
-        let measurements = counts(&program, &launches, question, terminal)?;
-        Ok(Measured { program, launches, measurements })
-    }
-
-    /// The same question under another verb, as a user would type it.
-    pub(crate) fn command(&self, verb: &str, more: &[String]) -> String {
-        let mut words = [self.execution.words(), self.extent.words(), self.statics.words()].concat();
-        let named = [("--gpu", &self.gpu, DEFAULT_GPU), ("--model", &self.model, DEFAULT_MODEL)];
-        for (flag, value, default) in named {
-            if value != default {
-                words.extend([flag.to_owned(), value.clone()]);
-            }
-        }
-        words.extend(self.options.iter().flat_map(|name| ["--option".to_owned(), name.clone()]));
-        if self.strict {
-            words.push("--strict".to_owned());
-        }
-        if self.count == CountFlag::Machine {
-            words.extend(["--count".to_owned(), "machine".to_owned()]);
-        }
-        words.extend_from_slice(more);
-        self.launch.command(verb, &words)
+        Ok((choice, options))
     }
 }
 
@@ -118,30 +139,19 @@ impl Measured {
         question: &Question,
         terminal: &Terminal,
     ) -> Result<Vec<Measurement>> {
-        counts(&self.program, launches, question, terminal)
+        let program = self.program.as_deref().ok_or_else(|| {
+            Error::usage("the counts come from a file: the kernel cannot run again with another grid or block")
+        })?;
+        let search = Search::from_environment();
+        let measurements = terminal.with_progress(|progress| {
+            warplens_session::measure(program, launches, question.execution.clone(), Counting::Ptx, &search, progress)
+        })?;
+        Ok(measurements)
     }
-}
-
-fn counts(
-    program: &Program,
-    launches: &[Launch],
-    question: &Question,
-    terminal: &Terminal,
-) -> Result<Vec<Measurement>> {
-    let search = Search::from_environment();
-    // The models leave virtual instructions out themselves where that is asked for.
-    let execution = question.execution.clone();
-    if let Some(given) = &question.given {
-        return Ok(statics::count(program, launches, given, execution, Counting::Ptx, &search)?);
-    }
-    let measurements = terminal.with_progress(|progress| {
-        warplens_session::measure(program, launches, execution, Counting::Ptx, &search, progress)
-    })?;
-    Ok(measurements)
 }
 
 /// The target for CUDA C++: what the oldest of the GPUs runs, as far back as current compilers go.
-fn target(machines: &[Machine]) -> Option<String> {
+pub(crate) fn target(machines: &[Machine]) -> Option<String> {
     const OLDEST: machines::ComputeCapability = machines::ComputeCapability::new(7, 5);
     machines.iter().map(|machine| machine.cc).min().map(|cc| cc.max(OLDEST).target())
 }

@@ -7,7 +7,7 @@ use std::process::Command;
 use serde_json::Value;
 
 /// Keys under which programs, papers or users choose the names.
-const FREE: [&str; 10] = [
+const FREE: [&str; 13] = [
     "by_class",
     "by_opcode",
     "high_latency",
@@ -16,6 +16,9 @@ const FREE: [&str; 10] = [
     "buffers",
     "duplicate_loads",
     "distances",
+    "computation_task",
+    "memory_task",
+    "transactions",
     // A parameter's value may be an object of lane kinds.
     "value",
     "constant",

@@ -12,4 +12,4 @@ mod section;
 pub mod view;
 
 pub use figure::Figure;
-pub use section::{Block, Cell, Column, Field, Plot, Section, Table, Unit};
+pub use section::{Block, Cell, Column, Field, ListedLine, Listing, Plot, Section, Table, Unit};

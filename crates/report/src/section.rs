@@ -24,6 +24,32 @@ pub enum Block {
     Lines(String),
     /// Values to be compared at a glance.
     Plot(Plot),
+    /// A text with numbers beside its lines.
+    Listing(Listing),
+}
+
+/// A text with numbers beside its lines.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Listing {
+    /// What messages call the text.
+    pub name: String,
+    /// Headings of the numbers.
+    pub columns: Vec<Column>,
+    /// The lines, in order; some may be left out.
+    pub lines: Vec<ListedLine>,
+}
+
+/// A line of a [`Listing`].
+#[derive(Clone, PartialEq, Debug)]
+pub struct ListedLine {
+    /// Its number, from 1.
+    pub number: u32,
+    /// The text.
+    pub text: String,
+    /// Numbers beside it, one for each column; empty for lines without.
+    pub cells: Vec<Cell>,
+    /// How hot the line is, as a share of the hottest.
+    pub heat: f64,
 }
 
 /// A name with its value.
@@ -138,6 +164,20 @@ impl Table {
     pub fn push(&mut self, row: Vec<Cell>) {
         assert_eq!(row.len(), self.columns.len(), "a row has a cell for each column");
         self.rows.push(row);
+    }
+}
+
+impl Listing {
+    /// The same as a table: line number, numbers, text.
+    pub fn as_table(&self) -> Table {
+        let ends = [Column::new("line", "line"), Column::new("text", "text")];
+        let [number, text] = ends;
+        let columns = std::iter::once(number).chain(self.columns.iter().cloned()).chain([text]).collect();
+        let row = |line: &ListedLine| {
+            let cells = (0..self.columns.len()).map(|at| line.cells.get(at).cloned().unwrap_or(Cell::Missing));
+            std::iter::once(Cell::Count(line.number.into())).chain(cells).chain([Cell::text(&line.text)]).collect()
+        };
+        Table { columns, rows: self.lines.iter().map(row).collect() }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
+use warplens_base::units::Seconds;
 use warplens_exec as exec;
 use warplens_stats::{Counting, Executed, FinishOptions, LaunchShape, Profile, Recorder};
 use warplens_trace::{CtaId, Observer as _};
@@ -9,9 +10,10 @@ use warplens_trace::{CtaId, Observer as _};
 use crate::error::Result;
 use crate::execution::{Emulation, Execution, ExecutionOptions, Extent, Progress, chosen};
 use crate::launch::Launch;
+use crate::machines::{self, Machine};
 use crate::program::{KernelName, Program};
 use crate::registers::{self, Registers};
-use crate::statics::Statics;
+use crate::statics::{self, Statics};
 use crate::toolchain::Search;
 
 /// Estimated thread instructions above which a part of the CTAs is executed.
@@ -32,14 +34,42 @@ pub struct Measurement {
     pub profile: Profile,
     /// Executions of every instruction, for a listing; empty where nothing was executed.
     pub listing: Vec<Executed>,
-    /// Cost of the execution.
-    pub emulation: Emulation,
+    /// Cost of the execution; none where nothing was executed, because the counts come from a file.
+    pub emulation: Option<Emulation>,
     /// Instructions of the kernel that are not supported, if the user let them pass.
     pub support: Support,
     /// CTAs wait for each other, so that all of them were executed.
     pub communicates: bool,
-    /// What counts without a run stand on; `None` where the launch was executed.
+    /// What counts without a run stand on; `None` where the launch was executed or measured.
     pub statics: Option<Statics>,
+    /// The time on a GPU, where a profiler measured it.
+    pub measured: Option<Measured>,
+}
+
+/// What a profiler measured on a GPU.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Measured {
+    /// Execution time of the launch.
+    pub time: Seconds,
+    /// The GPU, as the profiler calls it, where it says so.
+    pub device: Option<String>,
+    /// Its target, such as `sm_80`, where the profiler says so.
+    pub target: Option<String>,
+    /// The profiler.
+    pub profiler: String,
+}
+
+impl Measured {
+    /// True unless the time is that of another GPU than `machine`, as far as the profiler says.
+    pub fn is_of(&self, machine: &Machine) -> bool {
+        let named = self.device.as_deref().and_then(machines::of_device);
+        match (named, &self.target) {
+            (Some(named), _) => named.id == machine.id,
+            // A GPU that nobody here knows is not the one asked about.
+            (None, _) if self.device.is_some() => false,
+            (None, target) => target.as_ref().is_none_or(|target| *target == machine.cc.target()),
+        }
+    }
 }
 
 /// How much of the kernel the emulator can execute.
@@ -58,7 +88,7 @@ impl Support {
     }
 }
 
-/// Executes and counts launches, one after the other.
+/// Executes and counts launches, one after the other; or counts them without a run, if the options say so.
 pub fn measure(
     program: &Program,
     launches: &[Launch],
@@ -67,6 +97,9 @@ pub fn measure(
     search: &Search,
     progress: &Progress,
 ) -> Result<Vec<Measurement>> {
+    if let Some(given) = options.statics.clone() {
+        return statics::count(program, launches, &given, options, counting, search);
+    }
     let mut execution = Execution::prepare(program, launches, options)?;
     let of_launch = |number: usize| {
         let (kernel, planned) = &execution.launches[number];
@@ -119,7 +152,9 @@ pub(crate) fn one(
             // The first CTA tells how much work the others are. It is not executed again: a second time would find what
             // it left behind.
             progress.total.fetch_add(1, Ordering::Relaxed);
-            let (first, cost) = execution.run(number, &decoded, Some(vec![0]), recorder(&[0]), progress)?;
+            // It is one of many also where only some are looked at closely.
+            let among_all = Recorder::new(facts.clone(), (0..n_ctas).map(CtaId));
+            let (first, cost) = execution.run(number, &decoded, Some(vec![0]), among_all, progress)?;
             let ctas = part_of(n_ctas, cost.thread_instructions).unwrap_or_else(|| (0..n_ctas).collect());
             progress.total.fetch_add(ctas.len() as u64 - 1, Ordering::Relaxed);
             let mut all = recorder(&ctas);
@@ -139,7 +174,16 @@ pub(crate) fn one(
     };
     let support = support(program, &decoded, kernel);
     let kernel = KernelName::new(&program.module.functions[kernel].name);
-    Ok(Measurement { kernel, profile, listing, emulation, support, communicates, statics: None })
+    Ok(Measurement {
+        kernel,
+        profile,
+        listing,
+        emulation: Some(emulation),
+        support,
+        communicates,
+        statics: None,
+        measured: None,
+    })
 }
 
 /// The CTAs to execute when the first takes `thread_instructions`: first, last and evenly spread. `None` for all.

@@ -9,7 +9,7 @@ use warplens_stats::{Counting, LaunchShape};
 pub use warplens_statics::{Bound, BoundKind, Given, Line};
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::execution::{Emulation, Execution, ExecutionOptions};
+use crate::execution::{Execution, ExecutionOptions};
 use crate::failure;
 use crate::launch::Launch;
 use crate::measure::{Measurement, support};
@@ -43,7 +43,7 @@ impl Statics {
 const MAX_LINES: usize = 8;
 
 /// Counts launches without running them. Of the buffers only the sizes matter.
-pub fn count(
+pub(crate) fn count(
     program: &Program,
     launches: &[Launch],
     given: &Given,
@@ -102,9 +102,10 @@ fn one(
         kernel: KernelName::new(&program.module.functions[kernel].name),
         profile,
         listing: counts.listing,
-        emulation: Emulation::default(),
+        emulation: None,
         support: support(program, &decoded, kernel),
         communicates: matches!(decoded.order(), exec::Order::Communicating(_)),
+        measured: None,
         statics: Some(Statics {
             bounds: counts.bounds,
             used: counts.used,

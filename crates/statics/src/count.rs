@@ -196,7 +196,7 @@ pub fn count(request: &Request<'_>) -> Result<Counts, Refusal> {
         }
         match walk(&setting, lattice) {
             Ok(walked) => {
-                totals.add(walked.tally, walked.region.n_ctas());
+                totals.add(walked.tally, &walked.region);
                 walked.footprint.spread(&walked.region, &mut sectors);
                 waiting.extend(walked.region.rest().into_iter().map(Waiting::new));
                 notes.add(walked.notes);
@@ -223,12 +223,14 @@ pub fn count(request: &Request<'_>) -> Result<Counts, Refusal> {
     };
     profile.distinct_sectors_read = distinct(sectors.read.n_sectors(), sectors.more_read);
     profile.distinct_sectors_written = distinct(sectors.written.n_sectors(), sectors.more_written);
-    if !notes.addresses.is_empty() {
-        // Addresses that are not known have no distances either.
-        profile.reuse = None;
-    }
+    let bounds = bounds(module, &notes);
     let (used, unused) = said(&resolved, &notes);
-    Ok(Counts { profile, listing, bounds: bounds(module, &notes), unused, used, walked_ctas, walked_instructions })
+    if !bounds.is_empty() || !used.is_empty() {
+        // What a single warp does one after the other is not known.
+        profile.reuse = None;
+        profile.periods = None;
+    }
+    Ok(Counts { profile, listing, bounds, unused, used, walked_ctas, walked_instructions })
 }
 
 impl Notes {

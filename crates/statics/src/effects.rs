@@ -15,23 +15,11 @@ use crate::walk::{Stop, Walker};
 
 /// Bytes beyond which no rule of the hardware tells addresses apart: in CTAs whose addresses are the same modulo this
 /// the transactions and bank conflicts are the same.
-const PHASE_BYTES: u64 = 256;
+pub(crate) const PHASE_BYTES: u64 = 256;
 /// Where lanes with unknown addresses are taken to access, each in lines and banks' rows of its own.
 const SCATTERED: u64 = 1 << 45;
 /// Distance of such lanes: of all of them in the same bank.
 const SCATTER_BYTES: u64 = 4096;
-
-/// Bytes that the address may move by from CTA to CTA without a change to any count.
-fn phase_bytes(inst: &Inst, kind: AccessKind, address: &Value, on: u32) -> u64 {
-    let lane_bytes = u64::from(inst.ty.bytes()) * inst.memory.map_or(1, |memory| u64::from(memory.elements));
-    let first = lanes_of(on).next().map_or(0, |lane| address.lanes[lane]);
-    let is_one_place = on & !address.known == 0 && lanes_of(on).all(|lane| address.lanes[lane] == first);
-    // One aligned place lies in one sector wherever it is. What warps load from the same line is counted too, though.
-    if kind != AccessKind::Load && is_one_place && lane_bytes.is_power_of_two() && first.is_multiple_of(lane_bytes) {
-        return lane_bytes.min(PHASE_BYTES);
-    }
-    PHASE_BYTES
-}
 
 impl Walker<'_> {
     /// A load, store or atomic in the lanes of `on`.
@@ -44,8 +32,10 @@ impl Walker<'_> {
         };
         let (known, unknown) = (on & address.known, on & !address.known);
         if known != 0 {
-            let modulus = phase_bytes(inst, kind, &address, on);
-            self.region.keep_modulo(&address.dependence, modulus)?;
+            // What warps load from the same line is counted over all of them: they have to move together.
+            if kind == AccessKind::Load || !self.tally.can_move(&self.region, &address.dependence) {
+                self.region.keep_modulo(&address.dependence, PHASE_BYTES)?;
+            }
         }
         if unknown != 0 {
             self.notes.addresses.insert(inst.pc);
@@ -106,7 +96,7 @@ impl Walker<'_> {
         }
         let mask = ActiveMask(known | scattered);
         let access = Access { space, kind, element_bytes, elements, mask, addresses: &addresses };
-        self.tally.access(weight, WarpIndex(self.warp), inst.pc, &access);
+        self.tally.access(weight, WarpIndex(self.warp), inst.pc, &access, &self.region, &address.dependence);
     }
 
     /// The address of a memory instruction and the space as written.
@@ -185,6 +175,10 @@ impl Walker<'_> {
             }
             result.known = known;
             result.dependence = follow::result(inst, &sources, &operation.sources, mask, &mut self.region)?;
+            if operation.result.bits() < 32 {
+                // The word that holds it wraps around elsewhere.
+                result.dependence = Dependence::opaque(result.dependence.axes());
+            }
         } else if inst.op == Op::And || inst.op == Op::Mul {
             // Zero is zero whatever the other operand.
             for value in sources.iter().filter(|value| value.dependence.is_none()) {

@@ -54,7 +54,7 @@ pub(crate) fn result(
         },
         Op::And => follower.masked(region)?,
         Op::Or | Op::Xor => follower.joined(region)?,
-        Op::Min | Op::Max => follower.chosen(region),
+        Op::Min | Op::Max => follower.chosen(inst.op == Op::Min, region),
         Op::Cvt if !inst.modifiers.sat => follower.converted(inst, region),
         _ => follower.opaque(),
     };
@@ -215,12 +215,18 @@ impl Follower<'_> {
     }
 
     /// Minimum or maximum, where each lane keeps choosing what it chooses here.
-    fn chosen(&self, region: &mut Region) -> Dependence {
+    fn chosen(&self, least: bool, region: &mut Region) -> Dependence {
         let (a, b) = (&self.sources[0], &self.sources[1]);
         self.keep_in_type(0, region);
         self.keep_in_type(1, region);
         keep_signs(self.ty(0), a, b, self.known, &[Sign::Negative, Sign::NotNegative], region);
-        a.dependence.of_either(&b.dependence)
+        let ty = self.ty(0);
+        let is_first = |lane: usize| (number(ty, a.lanes[lane]) < number(ty, b.lanes[lane])) == least;
+        match (lanes_of(self.known).any(is_first), lanes_of(self.known).any(|lane| !is_first(lane))) {
+            (true, false) => a.dependence,
+            (false, true) => b.dependence,
+            _ => a.dependence.of_either(&b.dependence),
+        }
     }
 
     fn converted(&self, inst: &Inst, region: &mut Region) -> Dependence {

@@ -221,6 +221,37 @@ impl Region {
         Ok(())
     }
 
+    /// True when a value modulo `modulus` is the same in all CTAs.
+    pub(crate) fn keeps_modulo(&self, dependence: &Dependence, modulus: u64) -> bool {
+        (0..3).all(|axis| !self.varies(axis) || dependence.step[axis].unsigned_abs().is_multiple_of(modulus))
+            && dependence.opaque == 0
+    }
+
+    /// By how much a value modulo `modulus` moves from the walked CTA, and in how many CTAs by that much.
+    pub(crate) fn moves(&self, dependence: &Dependence, modulus: u64) -> Vec<(i64, u64)> {
+        let mut moves = vec![(0, 1)];
+        for axis in (0..3).filter(|&axis| self.varies(axis) && dependence.step[axis] != 0) {
+            let step = dependence.step[axis];
+            let period = (modulus / gcd(step.unsigned_abs(), modulus)) as i64;
+            let (low, high) = (self.low[axis], self.high[axis]);
+            // Positions low..=high that are `first` plus a multiple of the period.
+            let n = |first: i64| (high - first) / period + 1;
+            let firsts = low..=high.min(low + period - 1);
+            let along: Vec<(i64, u64)> = firsts.map(|first| (first * step, n(first) as u64)).collect();
+            moves = moves.iter().flat_map(|&(by, n)| along.iter().map(move |&(more, m)| (by + more, n * m))).collect();
+        }
+        moves
+    }
+
+    /// Number of moves at most, before the region has shrunk.
+    pub(crate) fn n_moves(&self, dependence: &Dependence, modulus: u64) -> u64 {
+        let along = |axis: usize| {
+            let period = modulus / gcd(dependence.step[axis].unsigned_abs(), modulus);
+            if self.varies(axis) { period.min((self.high[axis] - self.low[axis] + 1) as u64) } else { 1 }
+        };
+        (0..3).map(along).product()
+    }
+
     /// The rest of the box.
     pub(crate) fn rest(&self) -> Vec<Lattice> {
         let mut rest = Vec::new();
@@ -292,6 +323,23 @@ mod tests {
         assert_eq!((low_x, high_x), (-4, 4));
         assert!(3 * high_x + 5 * high_y <= 20 && 3 * low_x + 5 * low_y >= -20);
         assert_eq!((low_y, high_y), (-1, 1));
+    }
+
+    #[test]
+    fn moves_are_as_many_as_ctas() {
+        let mut region = Region::new(Lattice::grid([37, 5, 1]));
+        region.keep(&Dependence { step: [1, 0, 0], opaque: 0 }, 18, 18, 3, 30);
+        let dependence = Dependence { step: [12, -100, 0], opaque: 0 };
+        let moves = region.moves(&dependence, 256);
+        assert!(moves.len() as u64 <= region.n_moves(&dependence, 256));
+        assert_eq!(moves.iter().map(|(_, n)| n).sum::<u64>(), region.n_ctas());
+        let mut listed: Vec<i64> = moves.iter().flat_map(|&(by, n)| (0..n).map(move |_| by.rem_euclid(256))).collect();
+        let ((x0, x1), (y0, y1)) = (region.range(0), region.range(1));
+        let mut all: Vec<i64> =
+            (x0..=x1).flat_map(|x| (y0..=y1).map(move |y| (12 * x - 100 * y).rem_euclid(256))).collect();
+        listed.sort_unstable();
+        all.sort_unstable();
+        assert_eq!(listed, all);
     }
 
     #[test]

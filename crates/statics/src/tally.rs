@@ -3,14 +3,36 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use warplens_isa::{BlockId, Pc};
+use warplens_isa::{BlockId, Pc, StateSpace};
 use warplens_stats::{CtaRecord, Program, Recorder, Times};
-use warplens_trace::{Access, ActiveMask, CtaId, Observer as _, WarpIndex};
+use warplens_trace::{Access, AccessKind, ActiveMask, CtaId, Observer as _, WarpIndex};
+
+use crate::effects::PHASE_BYTES;
+use crate::region::{Dependence, Region};
+
+/// Stores and atomics of one CTA that may be noted to move across lines.
+const MAX_MOVING: usize = 1 << 10;
+/// Places in their lines that they may take.
+const MAX_MOVES: u64 = 256;
 
 /// Events of one CTA.
 pub(crate) struct Tally {
     program: Arc<Program>,
     parts: Vec<Part>,
+    moving: Vec<Moving>,
+}
+
+/// A store or atomic that takes other places in its lines in other CTAs.
+struct Moving {
+    weight: f64,
+    pc: Pc,
+    space: StateSpace,
+    kind: AccessKind,
+    element_bytes: u8,
+    elements: u8,
+    mask: ActiveMask,
+    addresses: [u64; 32],
+    dependence: Dependence,
 }
 
 /// Events that happen in the same share of the cases.
@@ -22,7 +44,7 @@ struct Part {
 
 impl Tally {
     pub(crate) fn new(program: &Arc<Program>) -> Self {
-        let mut tally = Self { program: program.clone(), parts: Vec::new() };
+        let mut tally = Self { program: program.clone(), parts: Vec::new(), moving: Vec::new() };
         tally.part(1.0);
         tally
     }
@@ -57,9 +79,41 @@ impl Tally {
         recorder.branch_indexed(cta, warp, pc, n_targets);
     }
 
-    pub(crate) fn access(&mut self, weight: f64, warp: WarpIndex, pc: Pc, access: &Access<'_>) {
+    /// True when a store or atomic may move across lines from CTA to CTA.
+    pub(crate) fn can_move(&self, region: &Region, dependence: &Dependence) -> bool {
+        self.moving.len() < MAX_MOVING && dependence.opaque == 0 && region.n_moves(dependence, PHASE_BYTES) <= MAX_MOVES
+    }
+
+    /// An access whose addresses depend on the CTA.
+    pub(crate) fn access(
+        &mut self,
+        weight: f64,
+        warp: WarpIndex,
+        pc: Pc,
+        access: &Access<'_>,
+        region: &Region,
+        dependence: &Dependence,
+    ) {
+        if access.kind != AccessKind::Load && !region.keeps_modulo(dependence, PHASE_BYTES) {
+            let Part { recorder, cta, .. } = self.part(weight);
+            recorder.follow_store(cta, warp, pc, access);
+            let &Access { space, kind, element_bytes, elements, mask, addresses } = access;
+            let (addresses, dependence) = (*addresses, *dependence);
+            self.moving.push(Moving { weight, pc, space, kind, element_bytes, elements, mask, addresses, dependence });
+            return;
+        }
         let Part { recorder, cta, .. } = self.part(weight);
         recorder.access(cta, warp, pc, access);
+    }
+}
+
+impl Moving {
+    /// Counts the access of the CTAs in which its addresses are so much larger.
+    fn record(&self, by: i64, recorder: &mut Recorder, cta: &mut CtaRecord) {
+        let addresses = self.addresses.map(|address| address.wrapping_add_signed(by));
+        let &Self { space, kind, element_bytes, elements, mask, .. } = self;
+        let access = Access { space, kind, element_bytes, elements, mask, addresses: &addresses };
+        recorder.access(cta, WarpIndex(0), self.pc, &access);
     }
 }
 
@@ -75,14 +129,33 @@ impl Totals {
         Self { program, parts: BTreeMap::new() }
     }
 
-    /// Adds what happened in the walked CTA, for `n_ctas` CTAs.
-    pub(crate) fn add(&mut self, tally: Tally, n_ctas: u64) {
+    /// Adds what happened in the walked CTA, for all CTAs of the region.
+    pub(crate) fn add(&mut self, tally: Tally, region: &Region) {
         for Part { weight, mut recorder, cta } in tally.parts {
             recorder.end_cta(cta);
-            let total = self.parts.entry(weight.to_bits());
-            let total = total.or_insert_with(|| Recorder::new(self.program.clone(), std::iter::empty()));
-            total.merge_times(recorder, Times::Exactly(n_ctas));
+            self.part(weight).merge_times(recorder, Times::Exactly(region.n_ctas()));
         }
+        // By share and number of CTAs.
+        let mut moved: BTreeMap<(u64, u64), (Recorder, CtaRecord)> = BTreeMap::new();
+        for moving in &tally.moving {
+            for (by, n) in region.moves(&moving.dependence, PHASE_BYTES) {
+                let (recorder, cta) = moved.entry((moving.weight.to_bits(), n)).or_insert_with(|| {
+                    let mut recorder = Recorder::new(self.program.clone(), std::iter::empty());
+                    let cta = recorder.begin_cta(CtaId(0));
+                    (recorder, cta)
+                });
+                moving.record(by, recorder, cta);
+            }
+        }
+        for ((weight, n), (recorder, _)) in moved {
+            self.part(f64::from_bits(weight)).merge_times(recorder, Times::Exactly(n));
+        }
+    }
+
+    fn part(&mut self, weight: f64) -> &mut Recorder {
+        let program = &self.program;
+        let part = self.parts.entry(weight.to_bits());
+        part.or_insert_with(|| Recorder::new(program.clone(), std::iter::empty()))
     }
 
     /// Everything, each part in its share.

@@ -388,6 +388,8 @@ impl Walker<'_> {
                     };
                     leaving = Some(if taken_stays { staying } else { 1.0 - staying });
                 }
+                // It was given for a loop inside.
+                _ if leaving.is_some() => turn.decided = true,
                 _ => {
                     turn.undecided.get_or_insert(pc);
                 }
@@ -579,6 +581,7 @@ impl Walker<'_> {
         match operand {
             Operand::Register(register) => path.registers.read(*register, bits),
             Operand::Immediate(value) => Value::constant(if bits < 64 { value & ((1 << bits) - 1) } else { *value }),
+            Operand::Special(register) if bits < 32 => self.special(*register).map(|value| value & ((1 << bits) - 1)),
             Operand::Special(register) => self.special(*register),
             Operand::Variable { variable, offset, generic } => {
                 Value::constant(self.code.program.variable_address(*variable, *generic).wrapping_add_signed(*offset))

@@ -209,6 +209,19 @@ impl AccessCounter {
         found
     }
 
+    /// What distinguishes the accesses of a pattern: the part of the lowest active lane's address that rules look at.
+    pub(crate) fn phase(origin: u64) -> u64 {
+        origin % PHASE_BYTES
+    }
+
+    /// One access under all rules.
+    pub(crate) fn totals_of(access: &Access<'_>) -> Totals {
+        let mut totals = Totals::default();
+        let request = Request { lane_bytes: access.lane_bytes(), mask: access.mask, addresses: access.addresses };
+        totals.add(Format::of(access), &request, 1);
+        totals
+    }
+
     /// The pattern `id`.
     pub(crate) fn pattern(&self, id: PatternId) -> &Pattern {
         &self.patterns[id as usize]

@@ -1,6 +1,6 @@
 //! From counts to a profile: applies the rules, and scales what some CTAs did to the whole grid.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use warplens_isa::{OpClass, StateSpace};
 
@@ -9,8 +9,8 @@ use crate::program::{PcFacts, Role};
 use crate::recorder::Times;
 use crate::totals::Totals;
 use crate::{
-    BankRule, CoalescingRule, ConstantCounts, Coverage, InstructionCounts, LineCounts, MemoryCounts, Profile, Recorder,
-    SharedCounts,
+    BankRule, CoalescingRule, ConstantCounts, Counted, Coverage, InstructionCounts, LineCounts, MemoryCounts, Profile,
+    Recorder, SharedCounts,
 };
 
 /// Which instructions count.
@@ -59,6 +59,11 @@ impl Recorder {
         Profile {
             kernel: self.program.kernel.clone(),
             launch,
+            counted: match options.counting {
+                Counting::Ptx => Counted::Ptx,
+                Counting::Machine => Counted::Reduced,
+            },
+            absent: BTreeSet::new(),
             coverage: Coverage { ctas_executed: self.ctas.n, ctas_total: launch.n_ctas(), spread: self.ctas.spread() },
             warps: launch.n_ctas() * launch.n_warps(),
             instructions: code.instructions,
@@ -74,6 +79,7 @@ impl Recorder {
             constant: scale.constant(totals.constant),
             distinct_sectors_read: sectors(self.accesses.read.len()),
             distinct_sectors_written: sectors(self.accesses.written.len()),
+            dram_sectors: None,
             vector_loads: scale.apply(totals.vector_loads),
             independent_loads: ratio(batches.loads, batches.batches),
             independent_loads_program_order: ratio(batches.loads, batches.batches_program_order),
@@ -83,6 +89,7 @@ impl Recorder {
             instruction_parallelism_program_order: self
                 .parallelism(options.counting, |schedule| schedule.cycles_program_order),
             reuse: Some(self.streams.reuse.clone()),
+            periods: Some(self.streams.periods.finish(&self.program.tasks, options.counting)),
             duplicate_share: if scale.total == 0 { 0.0 } else { self.ctas.n_sampled as f64 / scale.total as f64 },
             order_dependent: self.order_dependent,
             lines: self.lines(scale, &by_slot),

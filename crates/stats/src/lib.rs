@@ -16,6 +16,7 @@ mod duplicates;
 mod finish;
 mod listing;
 mod parallelism;
+mod periods;
 mod profile;
 mod program;
 mod recorder;
@@ -27,9 +28,10 @@ mod totals;
 pub use coalescing::{Request, Segment, Sizes, Transactions};
 pub use finish::{Counting, FinishOptions};
 pub use listing::Executed;
+pub use periods::{CostKind, NumberKind, Period, PeriodStream, Periods, StreamPart};
 pub use profile::{
-    BankRule, CoalescingRule, ConstantCounts, Coverage, InstructionCounts, LaunchShape, LineCounts, MemoryCounts,
-    Profile, RegistersBasis, SharedCounts,
+    BankRule, CoalescingRule, ConstantCounts, Count, Counted, Coverage, InstructionCounts, LaunchShape, LineCounts,
+    MemoryCounts, Profile, RegistersBasis, SharedCounts,
 };
 pub use program::Program;
 pub use recorder::{CtaRecord, Recorder, Times};

@@ -10,6 +10,7 @@ use warplens_isa::{BlockId, Op, OpClass, Pc, StateSpace};
 use crate::LaunchShape;
 use crate::dependence::{Loaded, Steps, WordNumbers};
 use crate::parallelism::{Group, Schedule};
+use crate::periods::BlockTasks;
 
 /// Static facts of one kernel and everything that it may call, and the launch. Computed once, shared by all observers.
 pub struct Program {
@@ -27,6 +28,8 @@ pub struct Program {
     pub(crate) block_instructions: Vec<u32>,
     /// By block position: the schedules of all instructions, and of those that are not virtual.
     pub(crate) schedules: Vec<[Schedule; 2]>,
+    /// Kinds of instructions by block, and what they access.
+    pub(crate) tasks: BlockTasks,
     /// By pc position; `None` for instructions of functions that the kernel does not reach.
     pub(crate) pcs: Vec<Option<PcFacts>>,
     /// By pc position: index of a memory instruction, `NO_SLOT` for others.
@@ -86,6 +89,7 @@ impl Program {
             sometimes_of_slot: Vec::new(),
             block_instructions: vec![0; n_blocks],
             schedules: vec![[Schedule::default(); 2]; n_blocks],
+            tasks: BlockTasks::new(n_blocks),
             pcs: std::iter::repeat_with(|| None).take(n_pcs).collect(),
             slot_of_pc: vec![NO_SLOT; n_pcs],
             slots: Vec::new(),
@@ -97,6 +101,7 @@ impl Program {
                 program.add_block(module, position, &module.blocks[id]);
                 program.add_sometimes(position, &module.blocks[id]);
                 program.add_schedules(position, &module.blocks[id]);
+                program.add_tasks(module, position, &module.blocks[id]);
             }
         }
         Arc::new(program)
@@ -140,6 +145,20 @@ impl Program {
             *bits |= 1 << bit;
             self.sometimes[position] |= 1 << bit;
         }
+    }
+
+    fn add_tasks(&mut self, module: &Module, position: usize, block: &Block) {
+        let mut tasks = std::mem::take(&mut self.tasks);
+        let slot = |inst: &Inst| {
+            let slot = self.slot_of_pc[self.pc_position(inst.pc)];
+            (touches_memory(inst) && slot != NO_SLOT).then_some(slot)
+        };
+        let counts = |inst: &Inst| {
+            let facts = self.pcs[self.pc_position(inst.pc)].as_ref();
+            facts.is_some_and(|facts| facts.block == position)
+        };
+        tasks.add(module, (position, block), slot, counts);
+        self.tasks = tasks;
     }
 
     fn add_schedules(&mut self, position: usize, block: &Block) {

@@ -174,6 +174,17 @@ impl Recorder {
         self.order_dependent |= other.order_dependent;
     }
 
+    /// A store or atomic whose counts are added by other means: it is only part of what its warp does.
+    pub fn follow_store(&mut self, cta: &mut CtaRecord, warp: WarpIndex, pc: Pc, access: &Access<'_>) {
+        let slot = self.slot_of_pc[self.program.pc_position(pc)];
+        if let Some(sample) = &mut cta.sample
+            && slot != NO_SLOT
+            && access.kind != AccessKind::Load
+        {
+            sample.warps.access(&mut self.streams, (warp, slot), access, None);
+        }
+    }
+
     /// Counts an execution of a branch that may part the lanes, where nothing is known about its condition.
     pub fn may_diverge(&mut self, pc: Pc) {
         self.guards[self.program.pc_position(pc)].divergent += 1;
@@ -218,8 +229,8 @@ impl Recorder {
     ) {
         if access.space == StateSpace::Global && access.kind == AccessKind::Load {
             sample.duplicates.load(&mut self.duplicates, &self.accesses, place, access, pattern);
-            sample.warps.load(&mut self.streams, place.0, access);
         }
+        sample.warps.access(&mut self.streams, place, access, pattern);
     }
 }
 
@@ -255,7 +266,7 @@ impl Observer for Recorder {
         self.ctas.add(cta.instructions);
         if let Some(mut sample) = cta.sample {
             sample.duplicates.close(&mut self.duplicates, &self.accesses);
-            sample.warps.end(&mut self.streams);
+            sample.warps.end(&self.program.tasks, &mut self.streams);
             self.ctas.n_sampled += 1;
         }
         self.spare.push(cta.warps);
@@ -268,6 +279,9 @@ impl Observer for Recorder {
         count.executions += 1;
         count.lanes += u64::from(mask.count());
         cta.instructions += u64::from(count.instructions);
+        if let Some(sample) = &mut cta.sample {
+            sample.warps.enter(&self.program.tasks, warp, position);
+        }
         let warp = &mut cta.warps[warp.0 as usize];
         if warp.block != NO_BLOCK {
             self.leave_block(warp);

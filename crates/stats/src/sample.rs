@@ -3,8 +3,11 @@
 //! Of the CTAs that are looked at closely, at most 64 and evenly spaced, each gives as many warps as make 64 together,
 //! but at least one. They are evenly spaced in the CTA; which one is the first goes around from CTA to CTA.
 
-use warplens_trace::{Access, WarpIndex};
+use warplens_isa::StateSpace;
+use warplens_trace::{Access, AccessKind, WarpIndex};
 
+use crate::access::PatternId;
+use crate::periods::{BlockTasks, PeriodCounter, PeriodTracker};
 use crate::recorder::Times;
 use crate::reuse::{Reuse, ReuseTracker};
 
@@ -15,11 +18,13 @@ const WARPS: usize = 64;
 #[derive(Debug, Default)]
 pub(crate) struct Streams {
     pub(crate) reuse: Reuse,
+    pub(crate) periods: PeriodCounter,
 }
 
 impl Streams {
     pub(crate) fn merge(&mut self, other: &Self, times: Times) {
         self.reuse.merge(&other.reuse, times);
+        self.periods.merge(&other.periods, times);
     }
 }
 
@@ -33,6 +38,7 @@ pub(crate) struct CtaSample {
 #[derive(Debug, Default)]
 struct WarpTracker {
     reuse: ReuseTracker,
+    periods: PeriodTracker,
 }
 
 impl CtaSample {
@@ -48,17 +54,35 @@ impl CtaSample {
         Self { warps }
     }
 
-    /// A warp executes a global load.
-    pub(crate) fn load(&mut self, streams: &mut Streams, warp: WarpIndex, access: &Access<'_>) {
+    /// A warp enters the block at `position`.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn enter(&mut self, tasks: &BlockTasks, warp: WarpIndex, position: usize) {
         if let Some(warp) = &mut self.warps[warp.0 as usize] {
+            warp.periods.enter(tasks, position);
+        }
+    }
+
+    /// A warp accesses memory.
+    pub(crate) fn access(
+        &mut self,
+        streams: &mut Streams,
+        (warp, slot): (WarpIndex, u32),
+        access: &Access<'_>,
+        pattern: Option<PatternId>,
+    ) {
+        let Some(warp) = &mut self.warps[warp.0 as usize] else { return };
+        warp.periods.access(&mut streams.periods, slot, access, pattern);
+        if access.space == StateSpace::Global && access.kind == AccessKind::Load {
             warp.reuse.load(&mut streams.reuse, access);
         }
     }
 
     /// The CTA has ended.
-    pub(crate) fn end(self, streams: &mut Streams) {
+    pub(crate) fn end(self, tasks: &BlockTasks, streams: &mut Streams) {
         for warp in self.warps.into_iter().flatten() {
             warp.reuse.end(&mut streams.reuse);
+            warp.periods.end(tasks, &mut streams.periods);
         }
     }
 }

@@ -19,6 +19,7 @@ fn render(section: &Section) -> String {
         Block::Note(note) => format!("{note}\n"),
         Block::Lines(text) => format!("```text\n{text}\n```\n"),
         Block::Plot(plot) => plot_text(plot),
+        Block::Listing(listing) => table_text(&listing.as_table()),
     });
     out + &blocks.collect::<Vec<_>>().join("\n")
 }

@@ -1,7 +1,8 @@
 //! One section with every kind of block, in every format.
 
+use super::page::Page;
 use super::*;
-use crate::section::{Block, Cell, Field, Plot, Section, Table, Unit};
+use crate::section::{Block, Cell, Column, Field, ListedLine, Listing, Plot, Section, Table, Unit};
 
 fn sample() -> Vec<Section> {
     let mut table = Table::new(&[("GPU", "gpu"), ("time", "time_us"), ("bound by", "limiter")]);
@@ -85,10 +86,31 @@ fn html_is_one_page_with_nothing_to_load() {
     assert!(page.starts_with("<!doctype html>"));
     assert!(page.contains("<title>Kernel &lt;k&gt;</title>"));
     assert!(page.contains("<td>k40 &lt;old&gt;</td>"));
-    assert!(page.contains("<rect x=\"170\" y=\"4\" width=\"285.0\""));
-    for remote in ["http:", "https:", "src=", "<script"] {
+    assert!(page.contains("<rect x=\"190\" y=\"4\" width=\"270.0\""));
+    for remote in ["http:", "https:", "src=", "@import", "url("] {
         assert!(!page.contains(remote), "{remote}");
     }
+}
+
+#[test]
+fn data_never_ends_the_element_that_holds_it() {
+    let data = r#"{"name": "</script><!--"}"#.to_owned();
+    let page = Page { title: "p".into(), data, ..Page::default() }.html();
+    assert_eq!(page.matches("</script>").count(), 2);
+    assert!(page.contains(r#"{"name": "<\/script><\u0021--"}"#));
+}
+
+#[test]
+fn a_listing_shades_hot_lines_and_keeps_plain_ones() {
+    let line =
+        |number: u32, text: &str, cells: Vec<Cell>, heat: f64| ListedLine { number, text: text.into(), cells, heat };
+    let lines = vec![line(7, "a < b", vec![Cell::Count(1200), Cell::Missing], 1.0), line(8, "// c", Vec::new(), 0.0)];
+    let columns = [("executed", "executed"), ("passes", "passes")].map(|(title, key)| Column::new(title, key)).to_vec();
+    let section = Section::new("l", "L").with(Block::Listing(Listing { name: "k.ptx".into(), columns, lines }));
+    let page = html("p", std::slice::from_ref(&section));
+    assert!(page.contains("rgba(var(--hot),0.45)\"><td>7</td><td class=\"n\">1200</td><td>"), "{page}");
+    assert!(page.contains("<tr class=\"none\"><td>8</td><td></td><td></td><td>// c</td></tr>"));
+    assert_eq!(csv(&[section]), "line,executed,passes,text\n7,1200,,a < b\n8,,,// c\n");
 }
 
 #[test]

@@ -39,6 +39,7 @@ fn render(section: &Section, style: Style) -> String {
             Block::Note(note) => wrapped(note),
             Block::Lines(text) => text.lines().map(str::to_owned).collect(),
             Block::Plot(plot) => plot_lines(plot, style),
+            Block::Listing(listing) => table_lines(&listing.as_table(), style),
         };
         for line in lines {
             out.push_str(indent);

@@ -4,13 +4,13 @@ use serde_json::Value as Json;
 use warplens_report::document;
 use warplens_session::launch::Launch;
 use warplens_session::profile::Counting;
-use warplens_session::statics::{Given, count};
-use warplens_session::{ExecutionOptions, Program};
+use warplens_session::statics::Given;
+use warplens_session::{ExecutionOptions, Program, Progress, measure};
 
 use crate::no_compiler;
 
 /// What is sampled, or says how the counts were made.
-const NOT_COMPARED: [&str; 5] = ["emulation", "static", "reuse", "duplicate_share", "order_dependent"];
+const NOT_COMPARED: [&str; 6] = ["emulation", "static", "reuse", "periods", "duplicate_share", "absent"];
 
 /// Counts that do not fall when both sides of a branch are counted and addresses are scattered.
 const BOUNDED: [&str; 5] =
@@ -23,8 +23,8 @@ const BOUNDED_BY_RULE: [(&str, &[&str]); 3] = [
 
 /// Holds the static counts of launches against emulated profiles, all blocks executed. A launch that is refused is fine.
 pub(crate) fn check(program: &Program, launches: &[Launch], emulated: &[Json]) -> Result<(), String> {
-    let options = ExecutionOptions::new();
-    let counted = count(program, launches, &Given::default(), options, Counting::Ptx, &no_compiler());
+    let options = ExecutionOptions { statics: Some(Given::default()), ..ExecutionOptions::new() };
+    let counted = measure(program, launches, options, Counting::Ptx, &no_compiler(), &Progress::default());
     let Ok(counted) = counted else { return Ok(()) };
     for (measurement, emulated) in counted.iter().zip(emulated) {
         let counted = document::profile::document(std::slice::from_ref(measurement));
@@ -44,11 +44,11 @@ fn same(path: &str, counted: &Json, emulated: &Json) -> Result<(), String> {
             }
             Ok(())
         }
-        (Json::Array(counted), Json::Array(emulated)) if counted.len() == emulated.len() => {
-            counted.iter().zip(emulated).enumerate().try_for_each(|(at, (counted, emulated))| {
-                same(&format!("{path}/{at}"), counted, emulated)
-            })
-        }
+        (Json::Array(counted), Json::Array(emulated)) if counted.len() == emulated.len() => counted
+            .iter()
+            .zip(emulated)
+            .enumerate()
+            .try_for_each(|(at, (counted, emulated))| same(&format!("{path}/{at}"), counted, emulated)),
         _ if counted == emulated => Ok(()),
         _ => Err(format!("static counts: {path} is {counted}, emulated {emulated}")),
     }

@@ -39,7 +39,8 @@ fn launches(example: &str) -> Vec<Launch> {
 fn both(example: &str, target: &str, given: &Given) -> (Profile, Measurement) {
     let (program, launches) = (program(example, target), launches(example));
     let run = emulated(&program, &launches, DEFAULT_BUDGET).unwrap_or_else(|error| panic!("{example}: {error}"));
-    let counted = counted(&program, &launches, given, DEFAULT_BUDGET).unwrap_or_else(|error| panic!("{example}: {error}"));
+    let counted =
+        counted(&program, &launches, given, DEFAULT_BUDGET).unwrap_or_else(|error| panic!("{example}: {error}"));
     (run, counted)
 }
 

@@ -3,12 +3,12 @@
 mod examples;
 mod literate;
 
-use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use warplens_session::launch::Launch;
 use warplens_session::profile::{Counting, Profile};
-use warplens_session::statics::{self, Given};
+use warplens_session::statics::Given;
 use warplens_session::toolchain::Search;
 use warplens_session::{Error, ExecutionOptions, Extent, Measurement, Program, Progress, measure};
 
@@ -18,7 +18,7 @@ fn root() -> PathBuf {
 
 /// Registers are given or estimated, whatever is installed here.
 fn no_compiler() -> Search {
-    Search { sites: OnceCell::from(Vec::new()), ..Search::default() }
+    Search { sites: OnceLock::from(Vec::new()), ..Search::default() }
 }
 
 /// All blocks executed.
@@ -29,12 +29,12 @@ fn emulated(program: &Program, launches: &[Launch], budget: u64) -> Result<Profi
 }
 
 fn counted(program: &Program, launches: &[Launch], given: &Given, budget: u64) -> Result<Measurement, Error> {
-    let options = ExecutionOptions { budget, ..ExecutionOptions::new() };
-    let counted = statics::count(program, launches, given, options, Counting::Ptx, &no_compiler())?;
+    let options = ExecutionOptions { statics: Some(given.clone()), budget, ..ExecutionOptions::new() };
+    let counted = measure(program, launches, options, Counting::Ptx, &no_compiler(), &Progress::default())?;
     Ok(counted.into_iter().next().expect("there is a launch"))
 }
 
 /// Without what the emulator takes from a sample of the warps.
 fn comparable(profile: &Profile) -> Profile {
-    Profile { reuse: None, duplicate_share: 0.0, ..profile.clone() }
+    Profile { reuse: None, periods: None, duplicate_share: 0.0, ..profile.clone() }
 }

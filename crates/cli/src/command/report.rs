@@ -1,0 +1,75 @@
+//! `warplens report INPUT -o report.html`: one page with the answer, the pictures, the counts and the listing.
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+use clap::Args;
+use warplens_report::view::report::{Extras, Origin};
+use warplens_report::{document, view};
+use warplens_session::predict;
+use warplens_session::profile::{BankRule, CoalescingRule};
+use warplens_session::{Analysis, Choice, listing};
+
+use super::Outcome;
+use crate::ask::{AskFlags, Measured, Question};
+use crate::flags::parse_output;
+use crate::terminal::Terminal;
+
+#[derive(Args, Debug)]
+pub(crate) struct ReportFlags {
+    #[command(flatten)]
+    ask: AskFlags,
+    /// Write the page to FILE instead of standard output
+    #[arg(short, long, value_name = "FILE", value_parser = parse_output, help_heading = "Output")]
+    output: Option<PathBuf>,
+}
+
+pub(crate) fn run(flags: &ReportFlags, threads: Option<u32>, terminal: &Terminal) -> Result<Outcome> {
+    let question = flags.ask.question(threads)?;
+    // A page has room for every model; the one that `auto` prefers comes first.
+    let choice = if question.choice == Choice::Auto { Choice::All } else { question.choice.clone() };
+    let measured = flags.ask.measure(&question, terminal)?;
+    let analyses: Vec<Analysis> = measured
+        .measurements
+        .iter()
+        .map(|measurement| predict::predict(measurement.clone(), &question.machines, &choice, question.options))
+        .collect();
+    let program = measured.program.as_deref();
+    let output = flags.output.iter().flat_map(|path| ["-o".to_owned(), path.to_string_lossy().into_owned()]);
+    let origin = Origin {
+        command: flags.ask.command("report", &output.collect::<Vec<_>>()),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        input: program.map_or_else(|| flags.ask.launch.input.display().to_string(), |program| program.name.clone()),
+        compiler: program.and_then(|program| program.compiled.as_ref()).map(|(compiler, _)| compiler.clone()),
+        json: serde_json::to_string(&document::predict::document(&analyses))? + "\n",
+    };
+    let has_answer = analyses.iter().any(Analysis::has_answer);
+    let with_extras = analyses.into_iter().map(|analysis| {
+        let extras = extras(flags, &measured, &question, &analysis);
+        (analysis, extras)
+    });
+    let page = view::report::page(&with_extras.collect::<Vec<_>>(), &origin);
+    terminal.data(flags.output.as_ref(), &page.html())?;
+    if !has_answer {
+        terminal.message("no model could answer");
+        return Ok(Outcome::NoAnswer);
+    }
+    Ok(Outcome::Done)
+}
+
+fn extras(flags: &ReportFlags, measured: &Measured, question: &Question, analysis: &Analysis) -> Extras {
+    // The listing follows the rules of the first GPU.
+    let (coalescing, bank) = match question.machines.first().map(|machine| machine.cc) {
+        Some(cc) => (CoalescingRule::of(cc.major.into(), cc.minor.into()), BankRule::of(cc.major.into())),
+        None => (CoalescingRule::Cc70, BankRule::Cc20),
+    };
+    let measurement = &analysis.measurement;
+    let input = Some(flags.ask.launch.input.as_path());
+    // Counts that come from a file have no text beside them.
+    let listings = measured.program.as_deref().map_or_else(Vec::new, |program| {
+        let mut listings = listing::sources(program, input, measurement, coalescing, bank);
+        listings.push(listing::ptx(program, measurement, coalescing, bank));
+        listings
+    });
+    Extras { changes: Vec::new(), figures: Vec::new(), listings }
+}

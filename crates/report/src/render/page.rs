@@ -1,0 +1,236 @@
+//! A report as one HTML page that needs nothing else: no network, no font, no file beside it.
+//!
+//! The page reads without its script, which only switches between light and dark and hides lines without counts. Every
+//! figure carries its data in a table, so that nothing is told by a picture alone.
+
+use super::number::show;
+use super::svg;
+use crate::figure::Figure;
+use crate::section::{Block, Cell, Column, Field, Listing, Plot, Section, Table};
+
+const STYLE: &str = include_str!("page/page.css");
+const SCRIPT: &str = include_str!("page/page.js");
+
+/// A page of several parts.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Page {
+    /// Heading and title.
+    pub title: String,
+    /// A sentence under the heading; empty for none.
+    pub lead: String,
+    /// The parts, which the page lists at its top.
+    pub parts: Vec<Part>,
+    /// The same as a JSON document, which the page lets its reader save; empty for none.
+    pub data: String,
+}
+
+/// A part of a page.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Part {
+    /// Stable name, for anchors.
+    pub id: String,
+    /// Heading.
+    pub title: String,
+    /// Tables and texts.
+    pub sections: Vec<Section>,
+    /// Pictures after them.
+    pub figures: Vec<Figure>,
+    /// Shows the titles of the sections only, until the reader opens one.
+    pub folded: bool,
+}
+
+impl Page {
+    /// The page as text.
+    pub fn html(&self) -> String {
+        let title = escaped(&self.title);
+        let links: String = self
+            .parts
+            .iter()
+            .map(|part| format!("<a href=\"#{}\">{}</a>\n", escaped(&part.id), escaped(&part.title)))
+            .collect();
+        let lead = if self.lead.is_empty() {
+            String::new()
+        } else {
+            format!("<p class=\"lead\">{}</p>\n", escaped(&self.lead))
+        };
+        let parts: String = self.parts.iter().map(part_html).collect();
+        // Nothing in the document ends the element that holds it.
+        let data = self.data.replace("</", "<\\/").replace("<!--", "<\\u0021--");
+        let data = if data.is_empty() {
+            data
+        } else {
+            format!("<script id=\"data\" type=\"application/json\">\n{data}</script>\n")
+        };
+        format!(
+            "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<title>{title}</title>\n\
+             <meta name=\"viewport\" content=\"width=device-width\">\n<link rel=\"icon\" href=\"data:,\">\n\
+             <style>\n{STYLE}</style>\n</head>\n<body>\n<a class=\"skip\" href=\"#main\">Skip to content</a>\n\
+             <nav aria-label=\"Parts\">\n{links}<span class=\"buttons\"><button id=\"save\" type=\"button\" hidden>Save data</button>\n\
+             <button id=\"theme\" type=\"button\" hidden></button></span>\n</nav>\n\
+             <main id=\"main\">\n<h1>{title}</h1>\n{lead}{parts}</main>\n{data}<script>\n{SCRIPT}</script>\n</body>\n</html>\n"
+        )
+    }
+}
+
+/// Renders sections as a page with a title.
+pub fn html(title: &str, sections: &[Section]) -> String {
+    let part = |section: &Section| Part {
+        id: section.id.to_owned(),
+        title: section.title.clone(),
+        sections: vec![Section { title: String::new(), ..section.clone() }],
+        figures: Vec::new(),
+        folded: false,
+    };
+    Page {
+        title: title.to_owned(),
+        lead: String::new(),
+        parts: sections.iter().map(part).collect(),
+        data: String::new(),
+    }
+    .html()
+}
+
+fn part_html(part: &Part) -> String {
+    let heading = if part.title.is_empty() { String::new() } else { format!("<h2>{}</h2>\n", escaped(&part.title)) };
+    let section = if part.folded { folded_html } else { section_html };
+    let sections: String = part.sections.iter().map(section).collect();
+    let figures: String = part.figures.iter().map(figure_html).collect();
+    let figures = if figures.is_empty() { figures } else { format!("<div class=\"figures\">\n{figures}</div>\n") };
+    format!("<section id=\"{}\">\n{heading}{sections}{figures}</section>\n", escaped(&part.id))
+}
+
+fn section_html(section: &Section) -> String {
+    let blocks: String = section.blocks.iter().map(block_html).collect();
+    let title = &section.title;
+    let heading = if title.is_empty() { String::new() } else { format!("<h3>{}</h3>\n", escaped(title)) };
+    format!("{heading}{blocks}")
+}
+
+fn folded_html(section: &Section) -> String {
+    let blocks: String = section.blocks.iter().map(block_html).collect();
+    format!("<details><summary>{}</summary>\n{blocks}</details>\n", escaped(&section.title))
+}
+
+fn block_html(block: &Block) -> String {
+    match block {
+        Block::Fields(fields) => fields_html(fields),
+        Block::Table(table) => format!("<div class=\"scroll\">\n{}</div>\n", table_html(table)),
+        Block::Note(note) => note_html(note),
+        Block::Lines(text) => format!("<pre tabindex=\"0\">{}</pre>\n", escaped(text)),
+        Block::Plot(plot) => plot_html(plot),
+        Block::Listing(listing) => listing_html(listing),
+    }
+}
+
+/// Lines that begin with a dash are a list.
+fn note_html(note: &str) -> String {
+    let items = note.lines().map(|line| line.strip_prefix("- ")).collect::<Option<Vec<&str>>>();
+    match items {
+        Some(items) => {
+            let items: String = items.iter().map(|item| format!("<li>{}</li>\n", escaped(item))).collect();
+            format!("<ul>\n{items}</ul>\n")
+        }
+        None => format!("<p>{}</p>\n", escaped(note).replace('\n', "<br>\n")),
+    }
+}
+
+fn fields_html(fields: &[Field]) -> String {
+    let row = |field: &Field| {
+        let remark = field.remark.as_ref().map(|remark| format!(" <span class=\"r\">({})</span>", escaped(remark)));
+        let (name, value) = (escaped(&field.name), escaped(&show(&field.value)));
+        format!("<dt>{name}</dt><dd>{value}{}</dd>\n", remark.unwrap_or_default())
+    };
+    format!("<dl>\n{}</dl>\n", fields.iter().map(row).collect::<String>())
+}
+
+fn table_html(table: &Table) -> String {
+    let is_numeric = |at: usize| {
+        table.rows.iter().map(|row| &row[at]).find(|cell| **cell != Cell::Missing).is_some_and(Cell::is_numeric)
+    };
+    let rows: String =
+        table.rows.iter().map(|row| format!("<tr>{}</tr>\n", row.iter().map(cell_html).collect::<String>())).collect();
+    format!("<table>\n<tr>{}</tr>\n{rows}</table>\n", headings(&table.columns, is_numeric))
+}
+
+fn headings(columns: &[Column], is_numeric: impl Fn(usize) -> bool) -> String {
+    let heading = |(at, column): (usize, &Column)| {
+        let class = if is_numeric(at) { " class=\"n\"" } else { "" };
+        format!("<th scope=\"col\"{class}>{}</th>", escaped(&column.title))
+    };
+    columns.iter().enumerate().map(heading).collect()
+}
+
+fn cell_html(cell: &Cell) -> String {
+    let class = if cell.is_numeric() { " class=\"n\"" } else { "" };
+    format!("<td{class}>{}</td>", escaped(&show(cell)))
+}
+
+fn listing_html(listing: &Listing) -> String {
+    /// Hotter lines are shaded more, and the hottest still lets its text be read.
+    const STRONGEST: f64 = 0.45;
+    let row = |line: &crate::ListedLine| {
+        let class = if line.cells.is_empty() { " class=\"none\"" } else { "" };
+        let heat = line.heat.clamp(0.0, 1.0) * STRONGEST;
+        let shade =
+            if heat > 0.0 { format!(" style=\"background:rgba(var(--hot),{heat:.2})\"") } else { String::new() };
+        let cells: String = match line.cells.as_slice() {
+            [] => "<td></td>".repeat(listing.columns.len()),
+            cells => cells.iter().map(cell_html).collect(),
+        };
+        format!("<tr{class}{shade}><td>{}</td>{cells}<td>{}</td></tr>\n", line.number, escaped(&line.text))
+    };
+    let rows: String = listing.lines.iter().map(row).collect();
+    let name = escaped(&listing.name);
+    format!(
+        "<p class=\"tools\" hidden><label><input type=\"checkbox\"> only lines with counts</label></p>\n\
+         <div class=\"listing\" tabindex=\"0\" role=\"region\" aria-label=\"{name}\">\n<table>\n\
+         <tr><th class=\"n\" scope=\"col\">line</th>{}<th scope=\"col\">{name}</th></tr>\n{rows}</table>\n</div>\n",
+        headings(&listing.columns, |_| true)
+    )
+}
+
+fn plot_html(plot: &Plot) -> String {
+    const ROW: usize = 22;
+    const LEFT: f64 = 190.0;
+    const WIDTH: f64 = 360.0;
+    let full = plot.full.unwrap_or_else(|| plot.bars.iter().map(|(_, value)| *value).fold(0.0, f64::max));
+    let bars: String = plot
+        .bars
+        .iter()
+        .enumerate()
+        .map(|(at, (name, value))| {
+            let share = if full > 0.0 { (value / full).clamp(0.0, 1.0) } else { 0.0 };
+            let (y, length) = (at * ROW, share * WIDTH);
+            let shown = escaped(&show(&Cell::Number(*value, plot.unit)));
+            format!(
+                "<text x=\"{}\" y=\"{}\" text-anchor=\"end\">{}</text><rect x=\"{LEFT}\" y=\"{}\" width=\"{length:.1}\" \
+                 height=\"14\"/><text x=\"{:.1}\" y=\"{}\">{shown}</text>\n",
+                LEFT - 8.0,
+                y + 15,
+                escaped(name),
+                y + 4,
+                LEFT + length + 6.0,
+                y + 15
+            )
+        })
+        .collect();
+    let height = plot.bars.len() * ROW;
+    let title = escaped(&plot.title);
+    format!(
+        "<p>{title}</p>\n<div class=\"scroll\">\n<svg class=\"bars\" width=\"660\" height=\"{height}\" role=\"img\" aria-label=\"{title}\">\n\
+         {bars}</svg>\n</div>\n"
+    )
+}
+
+fn figure_html(figure: &Figure) -> String {
+    let caption = escaped(&figure.caption);
+    format!(
+        "<figure id=\"figure-{}\">\n{}\n<figcaption>{caption}</figcaption>\n</figure>\n",
+        escaped(&figure.id),
+        svg::figure(figure),
+    )
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
