@@ -2,6 +2,7 @@
 
 mod examples;
 mod literate;
+mod random;
 
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
