@@ -230,8 +230,9 @@ impl Region {
     /// By how much a value modulo `modulus` moves from the walked CTA, and in how many CTAs by that much.
     pub(crate) fn moves(&self, dependence: &Dependence, modulus: u64) -> Vec<(i64, u64)> {
         let mut moves = vec![(0, 1)];
-        for axis in (0..3).filter(|&axis| self.varies(axis) && dependence.step[axis] != 0) {
+        for axis in (0..3).filter(|&axis| self.varies(axis)) {
             let step = dependence.step[axis];
+            // Of a step of 0 the period is 1.
             let period = (modulus / gcd(step.unsigned_abs(), modulus)) as i64;
             let (low, high) = (self.low[axis], self.high[axis]);
             // Positions low..=high that are `first` plus a multiple of the period.
@@ -327,7 +328,7 @@ mod tests {
 
     #[test]
     fn moves_are_as_many_as_ctas() {
-        let mut region = Region::new(Lattice::grid([37, 5, 1]));
+        let mut region = Region::new(Lattice::grid([37, 5, 4]));
         region.keep(&Dependence { step: [1, 0, 0], opaque: 0 }, 18, 18, 3, 30);
         let dependence = Dependence { step: [12, -100, 0], opaque: 0 };
         let moves = region.moves(&dependence, 256);
@@ -336,7 +337,7 @@ mod tests {
         let mut listed: Vec<i64> = moves.iter().flat_map(|&(by, n)| (0..n).map(move |_| by.rem_euclid(256))).collect();
         let ((x0, x1), (y0, y1)) = (region.range(0), region.range(1));
         let mut all: Vec<i64> =
-            (x0..=x1).flat_map(|x| (y0..=y1).map(move |y| (12 * x - 100 * y).rem_euclid(256))).collect();
+            (x0..=x1).flat_map(|x| (y0..=y1).flat_map(move |y| [(12 * x - 100 * y).rem_euclid(256); 4])).collect();
         listed.sort_unstable();
         all.sort_unstable();
         assert_eq!(listed, all);
