@@ -162,8 +162,8 @@ impl Subject {
         let read = |path: PathBuf| std::fs::read_to_string(path).expect("the example can be read");
         let ptx = read(folder.join(format!("ptx/{target}.ptx")));
         let program = Program::from_ptx(target, ptx).expect("the example is PTX");
-        let launches =
-            Launch::parse_file("launch", &read(folder.join("launch.toml"))).expect("the example has a launch");
+        let launches = Launch::load(folder.join("launch.toml").to_str(), Launch::default());
+        let launches = launches.expect("the example has a launch");
         let [launch] = launches.try_into().expect("the example has one launch");
         Self { program, launch }
     }

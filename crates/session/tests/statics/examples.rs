@@ -83,6 +83,13 @@ fn every_example_is_counted_as_the_emulator_counts_it_or_bounded() {
             if statics.bounds.is_empty() {
                 // What depends on data in the PTX of one target may be computed without a branch in that of another.
                 assert_eq!(comparable(profile), comparable(&run), "{example} {target}");
+                for (rule, factor) in &run.duplicate_loads {
+                    let ratio = profile.duplicate_loads[rule] / factor;
+                    assert!(
+                        (0.95..1.05).contains(&ratio),
+                        "{example} {target}: duplicate loads, rule {rule:?}: {ratio}"
+                    );
+                }
                 continue;
             }
             assert!(DEPEND_ON_DATA.contains(&example.as_str()), "{example}: {:?}", statics.bounds);

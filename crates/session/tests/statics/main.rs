@@ -35,7 +35,14 @@ fn counted(program: &Program, launches: &[Launch], given: &Given, budget: u64) -
     Ok(counted.into_iter().next().expect("there is a launch"))
 }
 
-/// Without what the emulator takes from a sample of the warps.
+/// CTAs beyond which the emulator counts duplicate loads on some only.
+const ALL_LOOKED_AT: u64 = 64;
+
+/// Without what the emulator takes from a sample of the warps or CTAs.
 fn comparable(profile: &Profile) -> Profile {
-    Profile { reuse: None, periods: None, duplicate_share: 0.0, ..profile.clone() }
+    let mut profile = Profile { reuse: None, periods: None, duplicate_share: 0.0, ..profile.clone() };
+    if profile.launch.n_ctas() > ALL_LOOKED_AT {
+        profile.duplicate_loads.clear();
+    }
+    profile
 }
