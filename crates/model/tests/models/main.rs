@@ -6,5 +6,6 @@ mod directions;
 mod equations;
 mod kernels;
 mod roofline_bound;
+mod scenario;
 mod support;
 mod worked_examples;

@@ -53,7 +53,7 @@ fn memory(requests: u64, per_request: [u64; 3], coalesced: bool) -> MemoryCounts
 }
 
 prop_compose! {
-    fn any_profile()(
+    pub(crate) fn any_profile()(
         (grid, block) in (1u32..4000, 1u32..=512),
         (registers, shared_bytes) in (1u32..=32, 0u64..=8192),
         classes in proptest::collection::vec(prop_oneof![Just(0u64), 0u64..400], CLASSES.len()),
