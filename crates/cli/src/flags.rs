@@ -171,20 +171,7 @@ impl LaunchFlags {
     /// Reads an input that may also be a profile or a script.
     pub(crate) fn sources(&self, target: Option<&str>, terminal: &Terminal) -> Result<Vec<Source>> {
         let input = Input::read(&self.input)?;
-        if let Some(target) = self.target.as_ref().filter(|_| input.kind.is_counted()) {
-            let message = format!("{} is {}: nothing is compiled for {target}", input.name, input.kind.name());
-            return Err(Error::usage(message).into());
-        }
-        let target = self.target(target);
-        let request =
-            source::Request { input: &input, launch_file: self.launch.as_deref(), flags: self.over()?, target };
-        let sources = source::load(&request, &Search::from_environment())?;
-        for source in &sources {
-            if let Source::Program { program, .. } = source {
-                announce(program, target, terminal);
-            }
-        }
-        Ok(sources)
+        sources(&input, self.launch.as_deref(), self.over()?, self.target.as_deref(), target, terminal)
     }
 
     fn target<'t>(&'t self, suggested: Option<&'t str>) -> &'t str {
@@ -268,16 +255,41 @@ impl ArgumentFlags {
         Ok(self.symbols.iter().try_for_each(|text| launch.add_symbol("--symbol", text))?)
     }
 
-    /// The program of an input, with what the compiler had to say.
-    pub(crate) fn program(
+    /// What an input holds: a program with its launches, or counts.
+    pub(crate) fn sources(
         &self,
         input: &Input,
+        launch_file: Option<&str>,
+        flags: Launch,
         target: Option<&str>,
-        search: &Search,
         terminal: &Terminal,
-    ) -> Result<Program> {
-        load(input, self.target.as_deref().or(target).unwrap_or(DEFAULT_TARGET), search, terminal)
+    ) -> Result<Vec<Source>> {
+        sources(input, launch_file, flags, self.target.as_deref(), target, terminal)
     }
+}
+
+/// Reads an input that may also be a profile or a script. `asked` is the target that the user wants CUDA C++ compiled for.
+fn sources(
+    input: &Input,
+    launch_file: Option<&str>,
+    flags: Launch,
+    asked: Option<&str>,
+    suggested: Option<&str>,
+    terminal: &Terminal,
+) -> Result<Vec<Source>> {
+    if let Some(target) = asked.filter(|_| input.kind.is_counted()) {
+        let message = format!("{} is {}: nothing is compiled for {target}", input.name, input.kind.name());
+        return Err(Error::usage(message).into());
+    }
+    let target = asked.or(suggested).unwrap_or(DEFAULT_TARGET);
+    let request = source::Request { input, launch_file, flags, target };
+    let sources = source::load(&request, &Search::from_environment())?;
+    for source in &sources {
+        if let Source::Program { program, .. } = source {
+            announce(program, target, terminal);
+        }
+    }
+    Ok(sources)
 }
 
 /// Loads an input and says what its compiler and its reading had to say.

@@ -7,7 +7,7 @@ use std::process::Command;
 use serde_json::Value;
 
 /// Keys under which programs, papers or users choose the names.
-const FREE: [&str; 14] = [
+const FREE: [&str; 15] = [
     "values",
     "by_class",
     "by_opcode",
@@ -15,6 +15,8 @@ const FREE: [&str; 14] = [
     "quantities",
     "quantity_units",
     "buffers",
+    // What a search varies.
+    "choices",
     "duplicate_loads",
     "distances",
     "computation_task",
@@ -76,10 +78,23 @@ fn every_key_is_described() {
             with("whatif", &["--without", "bank-conflicts", "--set", "block=16,8", "--set", "grid=8"]),
         ),
         ("warplens.whatif/1", with("whatif", &["--each", "--gpu", "h200,gtx280"])),
+        (
+            "warplens.compare/1",
+            vec![
+                "compare",
+                "examples/abt_conflict/ptx/sm_80.ptx@examples/abt_conflict/launch.toml",
+                "examples/abt_conflict_free/ptx/sm_80.ptx@examples/abt_conflict_free/launch.toml",
+                "--gpu",
+                "h200,gtx280",
+            ],
+        ),
+        ("warplens.tune/1", with("tune", &["--block", "16x16,32x8", "--shared", "0,300000", "--check"])),
         ("warplens.explain/1", with("explain", &["--gpu", "h200,gtx480", "--model", "all", "--strict"])),
         ("warplens.profile/1", with("profile", &[])),
         ("warplens.run/1", with("run", &["--print", "2:4"])),
         ("warplens.model/1", vec!["model", "hong-kim", "--input", "examples/models/hong-kim-figure-12.toml"]),
+        ("warplens.figure/1", [&["plot", "occupancy"], &kernel[..]].concat()),
+        ("warplens.model/1", vec!["model", "x-model", "--input", "examples/models/x-model-five-intersections.toml"]),
         ("warplens.gpus/1", vec!["gpu", "list"]),
         ("warplens.gpu/1", vec!["gpu", "show", "h200"]),
         ("warplens.gpu-diff/1", vec!["gpu", "diff", "h200", "b200"]),
