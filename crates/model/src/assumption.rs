@@ -57,6 +57,8 @@ assumptions! {
         "the counts depend on the order in which warps ran, which differs on a GPU";
     DRAM_ONLY = "dram-only", "compute capability 2.0 and later",
         "every global and local transaction goes to DRAM: hits in the L1 and L2 caches are not modelled";
+    L1_HITS = "l1-hits", "a warp loads data again where loads pass the L1",
+        "loads that find again what their warp loaded before hit in the L1, which resident warps share evenly; nothing hits in the L2";
     HITS = "constant-hits", "constant memory is read",
         "constant accesses hit their cache and cost what arithmetic costs";
     FLAT_ISSUE = "flat-issue", "before compute capability 2.0",
