@@ -13,7 +13,7 @@
 //! - The case is chosen with MWP_c = min(MWP, N), and time is continuous and never grows with the independent loads; see
 //!   [`mwp_cwp`](crate::mwp_cwp). `as-printed` keeps the thesis.
 //! - Barriers cost what (26) of the paper says. From compute capability 2.0 on MWP is limited there to the warps of a
-//!   block, which wait for each other; see [`BarrierWarps`].
+//!   block, which wait for each other while the SM's other blocks go on; see [`BarrierWarps`].
 //! - Loads of the same data merge no further than each distinct sector being moved once. Loads of vectors do not merge.
 //!   How many of them merge, the thesis sets by hand after the occupancy and the size of a block; here a rule does, see
 //!   [`effective_duplicate_loads`]. It holds before compute capability 2.0; caches merge completely.
