@@ -3,6 +3,7 @@
 use anyhow::Result;
 use clap::Args;
 use warplens_report::{Section, document, view};
+use warplens_session::profile::Count;
 use warplens_session::{Analysis, Gate, predict};
 
 use super::{Document, Outcome};
@@ -52,7 +53,12 @@ fn write(flags: &PredictFlags, analyses: &[Analysis], terminal: &Terminal) -> Re
         .launch
         .command("profile", &[flags.ask.execution.words(), flags.ask.extent.words(), vec!["--lines".into()]].concat());
     let sections = || -> Vec<Section> {
-        analyses.iter().flat_map(|analysis| view::predict::predictions(analysis, detail, Some(&next))).collect()
+        let of_one = |analysis: &Analysis| {
+            // Counts from elsewhere may have no lines to be listed.
+            let next = analysis.measurement.profile.has(Count::Lines).then_some(next.as_str());
+            view::predict::predictions(analysis, detail, next)
+        };
+        analyses.iter().flat_map(of_one).collect()
     };
     let tables = || vec![view::predict::rows(analyses)];
     let json = || document::predict::document(analyses);
