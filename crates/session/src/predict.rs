@@ -250,6 +250,9 @@ pub(crate) fn residency(
     machine: &Machine,
     options: Options,
 ) -> std::result::Result<(SmLimits, CtaDemand, SharedLimit), String> {
+    if !profile.has(Count::Registers) || !profile.has(Count::SharedBytes) {
+        return None;
+    }
     let mut reader = warplens_machine::Reader::new(machine, options.strictness);
     let limits = SmLimits::read(&mut reader).map_err(|missing| missing.to_string())?;
     let shared = u32::try_from(launch.shared_bytes).map_err(|error| error.to_string())?;
