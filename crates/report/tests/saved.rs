@@ -60,6 +60,20 @@ fn predictions_from_a_saved_profile_are_those_from_the_kernel() {
     }
 }
 
+#[test]
+fn counts_without_a_run_are_saved_with_what_they_stand_on() {
+    let folder = examples().join("histogram_atomics");
+    let input = Input::read(folder.join("ptx/sm_80.ptx")).unwrap();
+    let program = Program::load(&input, "sm_80", &no_compiler()).unwrap();
+    let launches = Launch::load(Some(&folder.join("launch.toml").to_string_lossy()), Launch::default()).unwrap();
+    let options = ExecutionOptions { statics: Some(Default::default()), ..ExecutionOptions::new() };
+    let progress = Progress::default();
+    let mut direct = measure(&program, &launches, options, Counting::Ptx, &no_compiler(), &progress).unwrap();
+    direct.iter_mut().for_each(|measurement| measurement.listing.clear());
+    assert!(direct[0].statics.as_ref().is_some_and(|statics| !statics.bounds.is_empty()), "addresses depend on data");
+    assert_eq!(read(document::profile::document(&direct).to_string()).unwrap(), direct);
+}
+
 /// The document of a small kernel with every kind of count, to be edited.
 fn sample() -> Json {
     let input = Input::read(examples().join("abt_conflict/ptx/sm_80.ptx")).unwrap();

@@ -11,6 +11,7 @@ mod nsight;
 mod nsight_csv;
 mod nsight_report;
 mod sequences;
+mod statics;
 mod visual_profiler;
 
 pub(crate) use nsight_csv::is_table as is_nsight_csv;

@@ -52,6 +52,10 @@ fn expected(example: &str, argument: usize) -> Expected {
             let (a, b) = matrices();
             Expected::Floats(reference::matmul_transposed(&a, &b, 256))
         }
+        ("gesummv", 3) => {
+            let (a, b, x) = (floats(23_040 * 128, 1), floats(23_040 * 128, 2), floats(128, 3));
+            Expected::Floats(reference::gesummv(&a, &b, &x, 1.5, 0.5))
+        }
         ("reduction_shuffle", 1) => Expected::Floats(reference::reduction_shuffle(&floats(1 << 20, 1), 256, 256)),
         ("layout_aos", 0) => Expected::Floats(reference::layout_aos(&floats(1 << 19, 1), field)),
         ("layout_soa", 0) => Expected::Floats(reference::layout_soa(&floats(1 << 19, 1), field)),
@@ -171,6 +175,6 @@ macro_rules! examples {
 }
 
 examples! {
-    abt_conflict abt_conflict_free black_scholes black_scholes_7 fmm_ulist histogram_atomics layout_aos layout_soa
-    linear mandelbrot matmul_naive matmul_tiled reduction_shuffle sepia svm vector_add
+    abt_conflict abt_conflict_free black_scholes black_scholes_7 fmm_ulist gesummv histogram_atomics layout_aos
+    layout_soa linear mandelbrot matmul_naive matmul_tiled reduction_shuffle sepia svm vector_add
 }

@@ -67,6 +67,7 @@ pub(crate) const CHECKS: &[Check] = &[
     exact("matmul_tiled", 2, "fused multiply-adds in the order of k"),
     exact("abt_conflict", 2, "fused multiply-adds in the order of k"),
     exact("abt_conflict_free", 2, "fused multiply-adds in the order of k"),
+    exact("gesummv", 3, "fused multiply-adds in the order of the columns"),
     exact("reduction_shuffle", 1, "the order of additions is fixed by the kernel"),
     exact("layout_aos", 0, "every operation is written out, products in source order"),
     exact("layout_soa", 0, "every operation is written out, products in source order"),
@@ -139,6 +140,13 @@ pub(crate) fn matmul(a: &[f32], b: &[f32], n: usize) -> Vec<f32> {
 pub(crate) fn matmul_transposed(a: &[f32], b: &[f32], n: usize) -> Vec<f32> {
     let transposed: Vec<f32> = (0..n * n).map(|i| b[(i % n) * n + i / n]).collect();
     matmul(a, &transposed, n)
+}
+
+/// `y` of `gesummv`: alpha A x + beta B x for row-major matrices.
+pub(crate) fn gesummv(a: &[f32], b: &[f32], x: &[f32], alpha: f32, beta: f32) -> Vec<f32> {
+    let product = |row: &[f32]| row.iter().zip(x).fold(0.0f32, |sum, (element, x)| element.mul_add(*x, sum));
+    let rows = a.chunks_exact(x.len()).zip(b.chunks_exact(x.len()));
+    rows.map(|(a, b)| alpha.mul_add(product(a), beta * product(b))).collect()
 }
 
 /// `partial` of `reduction_shuffle`, for a grid of `grid` blocks of `block` threads.
