@@ -1,6 +1,7 @@
 //! The JSON documents: wire types with a schema name and version, described in `docs/report-schema.md`.
 
 pub mod compare;
+pub mod explain;
 pub mod figure;
 pub mod gpu;
 mod json;
@@ -9,5 +10,6 @@ pub mod profile;
 pub mod run;
 pub mod tune;
 pub mod whatif;
+mod x_model;
 
 pub use json::number;

@@ -1,6 +1,7 @@
 //! Results to sections. A view neither prints nor computes.
 
 pub mod compare;
+pub mod explain;
 pub mod figure;
 pub mod gpu;
 pub mod listing;
@@ -10,3 +11,4 @@ pub mod report;
 pub mod run;
 pub mod tune;
 pub mod whatif;
+pub mod x_model;

@@ -8,6 +8,7 @@ use warplens_session::predict::{Answer, GpuAnalysis, Model, Occupancy, Part, Pre
 use super::gpu::value;
 use super::json::{number, optional};
 use super::profile::{counts, launch_shape, origin};
+use super::x_model;
 
 /// The document of the `predict` verb: one launch, or a sequence under `launches`.
 pub fn document(analyses: &[Analysis]) -> Json {
@@ -85,10 +86,14 @@ pub(crate) fn time(prediction: &Prediction) -> Map<String, Json> {
         "assumptions": prediction.assumptions.iter().map(|said| said.text.as_str()).collect::<Vec<_>>(),
         "parameters": parameters(prediction),
     });
-    match body {
+    let mut body = match body {
         Json::Object(body) => body,
         _ => unreachable!("the macro was given an object"),
+    };
+    if let Some(solved) = &prediction.x_model {
+        body.insert("x_model".into(), x_model::solved(solved));
     }
+    body
 }
 
 /// A term of a prediction.

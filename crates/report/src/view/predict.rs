@@ -10,10 +10,11 @@
 
 use warplens_base::units::Seconds;
 use warplens_session::Analysis;
+use warplens_session::explain::Advice;
 use warplens_session::predict::{Answer, Band, Combine, GpuAnalysis, Model, Prediction, Refusal, Resource};
 
 use super::gpu::measure;
-use super::profile;
+use super::{explain, profile, x_model};
 use crate::render::show;
 use crate::section::{Block, Cell, Column, Field, Plot, Section, Table, Unit};
 
@@ -31,8 +32,13 @@ pub enum Detail {
 /// GPUs whose cycles are broken down on one screen.
 const MOST_BREAKDOWNS: usize = 2;
 
-/// The answers. `next` is the command that a user may want to run now.
-pub fn predictions(analysis: &Analysis, detail: Detail, next: Option<&str>) -> Vec<Section> {
+/// The answers. `best` are the best changes on one of the GPUs, and `next` is the command that a user may want to run now.
+pub fn predictions(
+    analysis: &Analysis,
+    best: Option<(&str, &[Advice])>,
+    detail: Detail,
+    next: Option<&str>,
+) -> Vec<Section> {
     let measurement = &analysis.measurement;
     let mut sections = Vec::new();
     sections.extend(profile::unsupported(&measurement.support));
@@ -41,6 +47,7 @@ pub fn predictions(analysis: &Analysis, detail: Detail, next: Option<&str>) -> V
     let answered = || analysis.gpus.iter().filter_map(|gpu| gpu.prediction().map(|prediction| (gpu, prediction)));
     let limit = if detail == Detail::Screen { MOST_BREAKDOWNS } else { usize::MAX };
     sections.extend(answered().take(limit).map(|(gpu, prediction)| cycles(&gpu.machine.id, prediction)));
+    sections.extend(best.filter(|(_, advice)| !advice.is_empty()).map(|(gpu, advice)| explain::best(gpu, advice)));
     if detail >= Detail::Quantities {
         for gpu in &analysis.gpus {
             for prediction in gpu.answers.iter().filter_map(|answer| answer.result.as_ref().ok()) {
@@ -52,7 +59,8 @@ pub fn predictions(analysis: &Analysis, detail: Detail, next: Option<&str>) -> V
     sections
 }
 
-fn table(analysis: &Analysis) -> Table {
+/// The answers, one row each.
+pub(super) fn table(analysis: &Analysis) -> Table {
     let mut table = Table::new(&[
         ("GPU", "gpu"),
         ("time", "time_us"),
@@ -158,7 +166,8 @@ pub fn rows(analyses: &[Analysis]) -> Section {
     Section::new("predictions", "").with(Block::Table(table))
 }
 
-fn refusals(analysis: &Analysis) -> Option<Section> {
+/// Models that gave no answer, with their reasons.
+pub(super) fn refusals(analysis: &Analysis) -> Option<Section> {
     let refused = analysis.gpus.iter().flat_map(|gpu| {
         let refusals = gpu.answers.iter().filter_map(|answer| Some((answer.model, answer.result.as_ref().err()?)));
         refusals.map(|(model, refusal)| Field::new(format!("{} {model}", gpu.machine.id), reason(refusal)))
@@ -213,6 +222,9 @@ pub fn explanation(gpu: Option<&str>, prediction: &Prediction, detail: Detail) -
     if !assumptions.is_empty() {
         sections.push(Section::new("assumptions", format!("Assumptions of {of}")).note(assumptions.join("\n")));
     }
+    if let Some(solved) = &prediction.x_model {
+        sections.extend(x_model::sections(&of, solved));
+    }
     if detail >= Detail::Parameters {
         let mut table =
             Table::new(&[("parameter", "parameter"), ("value", "value"), ("basis", "basis"), ("source", "source")]);
@@ -243,6 +255,11 @@ fn unit(symbol: &'static str) -> Unit {
 
 fn notes(analysis: &Analysis, detail: Detail, next: Option<&str>) -> Section {
     let mut section = Section::new("notes", "");
+    let statics = analysis.measurement.statics.as_ref();
+    if let Some(statics) = statics {
+        section = section.note("Counts are static: the kernel was not run.");
+        section = profile::static_notes(statics).into_iter().fold(section, Section::note);
+    }
     let coverage = &analysis.measurement.profile.coverage;
     if coverage.ctas_executed < coverage.ctas_total {
         section = section.note(if coverage.spread.is_nan() {
@@ -252,10 +269,11 @@ fn notes(analysis: &Analysis, detail: Detail, next: Option<&str>) -> Section {
             )
         } else {
             format!(
-                "Counts are scaled from {} of {} blocks, whose instructions differ by {:.1} %; --full executes all.",
+                "Counts are scaled from {} of {} blocks, whose instructions differ by {:.1} %{}.",
                 coverage.ctas_executed,
                 coverage.ctas_total,
-                100.0 * coverage.spread
+                100.0 * coverage.spread,
+                if statics.is_some() { "" } else { "; --full executes all" }
             )
         });
     }
