@@ -34,13 +34,13 @@ pub mod scenario;
 pub mod workload;
 pub mod x_model;
 
-pub use assumption::{ASSUMPTIONS, Assumption, AssumptionSpec};
+pub use assumption::{ASSUMPTIONS, Assumption, AssumptionSpec, of_static_counts};
 pub use auto::{Band, band};
 pub use given::{BadInput, Given, InputField, Origin, check_given, point_name};
 pub use knob::{Change, KnobSpec, Knobs};
 pub use model::{Input, MODELS, Model, Needs, find};
 pub use options::{
-    CountBasis, FermiL1, InWarp, LoadOrder, Merging, OPTIONS, OptionSpec, Options, Reading, SpecialFunctions,
-    UnknownOption, Waves,
+    CacheHits, CountBasis, FermiL1, InWarp, LoadOrder, Merging, OPTIONS, OptionSpec, Options, Reading,
+    SpecialFunctions, UnknownOption, Waves,
 };
 pub use prediction::{Combine, Part, Prediction, Quantity, Refusal, Resource, Term};

@@ -21,6 +21,8 @@ pub struct Options {
     pub special_functions: SpecialFunctions,
     /// Whether a warp computes while its own loads are on their way.
     pub in_warp: InWarp,
+    /// Whether loads may hit in the L1 cache.
+    pub cache: CacheHits,
     /// Whether missing machine parameters may be derived.
     pub strictness: Strictness,
 }
@@ -37,6 +39,7 @@ impl Default for Options {
             merging: Merging::Adaptive,
             special_functions: SpecialFunctions::Overlapped,
             in_warp: InWarp::Overlapped,
+            cache: CacheHits::Modelled,
             strictness: Strictness::AllowInferred,
         }
     }
@@ -114,6 +117,15 @@ pub enum InWarp {
     Separate,
 }
 
+/// The L1 cache in the transaction-based model.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum CacheHits {
+    /// Loads that find again what their warp loaded before do not go to DRAM.
+    Modelled,
+    /// Every transaction goes to DRAM.
+    None,
+}
+
 /// An option that a user can name.
 #[derive(Clone, Copy, Debug)]
 pub struct OptionSpec {
@@ -160,6 +172,11 @@ pub const OPTIONS: &[OptionSpec] = &[
         name: "no-in-warp-overlap",
         about: "let a warp that waits for memory compute nothing, whatever stands between a load and its use",
         apply: |options| options.in_warp = InWarp::Separate,
+    },
+    OptionSpec {
+        name: "no-l1-hits",
+        about: "let every transaction go to DRAM, also where the L1 cache would hold the data",
+        apply: |options| options.cache = CacheHits::None,
     },
 ];
 
