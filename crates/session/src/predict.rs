@@ -13,7 +13,8 @@ use warplens_model::{Input, Knobs, MODELS, auto, find, manual, point_name};
 use crate::error::{Error, Result};
 use crate::machines::{Machine, Strictness};
 use crate::measure::Measurement;
-use crate::profile::{LaunchShape, Profile};
+use crate::profile::{Count, LaunchShape, Profile};
+use crate::statics::Statics;
 
 /// Which models answer.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -164,7 +165,14 @@ impl Analysis {
 
 /// Asks models about a measured launch on GPUs.
 pub fn predict(measurement: Measurement, machines: &[Machine], choice: &Choice, options: Options) -> Analysis {
-    let gpus = machines.iter().map(|machine| on_gpu(&measurement.profile, machine, choice, options)).collect();
+    let mut gpus: Vec<GpuAnalysis> =
+        machines.iter().map(|machine| on_gpu(&measurement.profile, machine, choice, options)).collect();
+    let said = measurement.statics.as_ref().map(Statics::assumptions).unwrap_or_default();
+    for answer in gpus.iter_mut().flat_map(|gpu| &mut gpu.answers) {
+        if let Ok(prediction) = &mut answer.result {
+            prediction.assumptions.extend(said.iter().cloned());
+        }
+    }
     Analysis { measurement, gpus }
 }
 
@@ -235,6 +243,9 @@ fn speed_of_light(prediction: &Prediction, bound: &Prediction) -> Option<SpeedOf
 }
 
 fn occupancy(profile: &Profile, machine: &Machine, options: Options) -> Option<Occupancy> {
+    if !profile.has(Count::Registers) || !profile.has(Count::SharedBytes) {
+        return None;
+    }
     occupancy_of(&profile.launch, machine, options)
 }
 
