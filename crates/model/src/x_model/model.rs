@@ -264,6 +264,7 @@ fn without_requests(
         parameters: readings.parameters,
         coverage: None,
         x_model: None,
+        luo_suda: None,
     }
     .checked()
 }
@@ -307,6 +308,7 @@ impl Answer {
             parameters: readings.parameters,
             coverage: None,
             x_model: Some(Box::new(Solved { state, units: self.units })),
+            luo_suda: None,
         }
         .checked()
     }
