@@ -1,5 +1,6 @@
 #!/bin/sh
-# Rebuilds the PTX of every example for five targets and registers.csv, the register use that ptxas reports.
+# Rebuilds the PTX of every example for five targets and registers.csv, the register use that ptxas reports; and all
+# variants of fmm_ulist for two targets, without line numbers to keep them small.
 # Needs a CUDA 13 toolkit: $CUDA_HOME/bin/nvcc, or nvcc on the PATH.
 set -eu
 cd "$(dirname "$0")"
@@ -35,4 +36,9 @@ for folder in */; do
                 rows | sed -e "s/^/$name,/" -e "s/\$/,$version/" >>"$csv"
         done
     )
+done
+
+for target in 80 90; do
+    mkdir -p fmm_ulist/all
+    "${bin}nvcc" -ptx -DALL -arch=compute_$target -o "fmm_ulist/all/sm_$target.ptx" fmm_ulist/fmm_ulist.cu
 done

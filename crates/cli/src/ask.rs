@@ -7,17 +7,29 @@ use warplens_session::launch::Launch;
 use warplens_session::machines::{self, Machine, Strictness};
 use warplens_session::predict::{self, CountBasis, Options};
 use warplens_session::profile::Counting;
+use warplens_session::source::Source;
 use warplens_session::toolchain::Search;
-use warplens_session::{Choice, ExecutionOptions, Measurement, Program};
+use warplens_session::{Choice, Error, ExecutionOptions, Measurement, Program};
 
 use crate::command::profile::CountFlag;
-use crate::flags::{ExecutionFlags, ExtentFlags, LaunchFlags};
+use crate::flags::{ExecutionFlags, ExtentFlags, LaunchFlags, gather};
 use crate::terminal::Terminal;
 
 #[derive(Args, Debug)]
 pub(crate) struct AskFlags {
     #[command(flatten)]
     pub(crate) launch: LaunchFlags,
+    #[command(flatten)]
+    pub(crate) models: ModelFlags,
+    #[command(flatten)]
+    pub(crate) execution: ExecutionFlags,
+    #[command(flatten)]
+    pub(crate) extent: ExtentFlags,
+}
+
+/// The GPUs and the models that are asked.
+#[derive(Args, Debug)]
+pub(crate) struct ModelFlags {
     /// GPUs: identifiers, marketing names, sm_XX for all of a target, FILE.toml, ID@MHZ, all
     #[arg(long, value_name = "LIST", default_value = DEFAULT_GPU, help_heading = "Prediction")]
     pub(crate) gpu: String,
@@ -33,10 +45,6 @@ pub(crate) struct AskFlags {
     /// Which instructions count
     #[arg(long, value_enum, default_value_t = CountFlag::Ptx, help_heading = "Prediction")]
     count: CountFlag,
-    #[command(flatten)]
-    pub(crate) execution: ExecutionFlags,
-    #[command(flatten)]
-    pub(crate) extent: ExtentFlags,
 }
 
 const DEFAULT_GPU: &str = "h200";
@@ -54,7 +62,9 @@ pub(crate) struct Question {
 /// A measured input.
 #[derive(Debug)]
 pub(crate) struct Measured {
-    pub(crate) program: Program,
+    /// What can be executed again: the program, unless the counts come from elsewhere or from several programs.
+    pub(crate) program: Option<Box<Program>>,
+    /// The launches of the program.
     pub(crate) launches: Vec<Launch>,
     pub(crate) measurements: Vec<Measurement>,
 }
@@ -62,14 +72,8 @@ pub(crate) struct Measured {
 impl AskFlags {
     /// Checks what was asked for.
     pub(crate) fn question(&self, threads: Option<u32>) -> Result<Question> {
-        let machines = machines::select(&self.gpu)?;
-        let choice = Choice::parse(&self.model)?;
-        let counts = match self.count {
-            CountFlag::Ptx => CountBasis::AsWritten,
-            CountFlag::Machine => CountBasis::Machine,
-        };
-        let strictness = if self.strict { Strictness::Strict } else { Strictness::AllowInferred };
-        let options = predict::options(&choice, &self.options, counts, strictness)?;
+        let machines = machines::select(&self.models.gpu)?;
+        let (choice, options) = self.models.choice()?;
         let mut execution = self.execution.options(threads)?;
         execution.extent = self.extent.extent()?;
         Ok(Question { machines, choice, options, execution })
@@ -77,30 +81,50 @@ impl AskFlags {
 
     /// Loads and measures the input.
     pub(crate) fn measure(&self, question: &Question, terminal: &Terminal) -> Result<Measured> {
-        let program = self.launch.program(target(&question.machines).as_deref(), terminal)?;
-        let launches = self.launch.launches()?;
-        let measurements = counts(&program, &launches, question, terminal)?;
+        let sources = self.launch.sources(target(&question.machines).as_deref(), terminal)?;
+        let (program, launches) = match sources.as_slice() {
+            [Source::Program { program, launches }] => (Some(program.clone()), launches.clone()),
+            _ => (None, Vec::new()),
+        };
+        // The models leave virtual instructions out themselves where that is asked for.
+        let measurements =
+            gather(sources, &self.execution, &self.extent, &question.execution, Counting::Ptx, terminal)?;
         Ok(Measured { program, launches, measurements })
     }
 
     /// The same question under another verb, as a user would type it.
     pub(crate) fn command(&self, verb: &str, more: &[String]) -> String {
         let mut words = [self.execution.words(), self.extent.words()].concat();
-        let named = [("--gpu", &self.gpu, DEFAULT_GPU), ("--model", &self.model, DEFAULT_MODEL)];
+        let models = &self.models;
+        let named = [("--gpu", &models.gpu, DEFAULT_GPU), ("--model", &models.model, DEFAULT_MODEL)];
         for (flag, value, default) in named {
             if value != default {
                 words.extend([flag.to_owned(), value.clone()]);
             }
         }
-        words.extend(self.options.iter().flat_map(|name| ["--option".to_owned(), name.clone()]));
-        if self.strict {
+        words.extend(models.options.iter().flat_map(|name| ["--option".to_owned(), name.clone()]));
+        if models.strict {
             words.push("--strict".to_owned());
         }
-        if self.count == CountFlag::Machine {
+        if models.count == CountFlag::Machine {
             words.extend(["--count".to_owned(), "machine".to_owned()]);
         }
         words.extend_from_slice(more);
         self.launch.command(verb, &words)
+    }
+}
+
+impl ModelFlags {
+    /// The models and their options.
+    pub(crate) fn choice(&self) -> Result<(Choice, Options)> {
+        let choice = Choice::parse(&self.model)?;
+        let counts = match self.count {
+            CountFlag::Ptx => CountBasis::AsWritten,
+            CountFlag::Machine => CountBasis::Machine,
+        };
+        let strictness = if self.strict { Strictness::Strict } else { Strictness::AllowInferred };
+        let options = predict::options(&choice, &self.options, counts, strictness)?;
+        Ok((choice, options))
     }
 }
 
@@ -112,26 +136,19 @@ impl Measured {
         question: &Question,
         terminal: &Terminal,
     ) -> Result<Vec<Measurement>> {
-        counts(&self.program, launches, question, terminal)
+        let program = self.program.as_deref().ok_or_else(|| {
+            Error::usage("the counts come from a file: the kernel cannot run again with another grid or block")
+        })?;
+        let search = Search::from_environment();
+        let measurements = terminal.with_progress(|progress| {
+            warplens_session::measure(program, launches, question.execution.clone(), Counting::Ptx, &search, progress)
+        })?;
+        Ok(measurements)
     }
 }
 
-fn counts(
-    program: &Program,
-    launches: &[Launch],
-    question: &Question,
-    terminal: &Terminal,
-) -> Result<Vec<Measurement>> {
-    let search = Search::from_environment();
-    // The models leave virtual instructions out themselves where that is asked for.
-    let measurements = terminal.with_progress(|progress| {
-        warplens_session::measure(program, launches, question.execution.clone(), Counting::Ptx, &search, progress)
-    })?;
-    Ok(measurements)
-}
-
 /// The target for CUDA C++: what the oldest of the GPUs runs, as far back as current compilers go.
-fn target(machines: &[Machine]) -> Option<String> {
+pub(crate) fn target(machines: &[Machine]) -> Option<String> {
     const OLDEST: machines::ComputeCapability = machines::ComputeCapability::new(7, 5);
     machines.iter().map(|machine| machine.cc).min().map(|cc| cc.max(OLDEST).target())
 }

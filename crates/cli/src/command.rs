@@ -1,14 +1,18 @@
 //! One file per verb.
 
+pub(crate) mod compare;
 pub(crate) mod completions;
 pub(crate) mod dev;
 pub(crate) mod gpu;
 pub(crate) mod man;
 pub(crate) mod model;
+pub(crate) mod picture;
+pub(crate) mod plot;
 pub(crate) mod predict;
 pub(crate) mod profile;
 pub(crate) mod report;
 pub(crate) mod run;
+pub(crate) mod tune;
 pub(crate) mod whatif;
 
 use anyhow::Result;
@@ -33,10 +37,13 @@ pub(crate) fn run(cli: Cli, terminal: &Terminal) -> Result<Outcome> {
     let threads = cli.global.threads;
     match cli.verb {
         Verb::Predict(flags) => predict::run(&flags, threads, terminal),
+        Verb::Compare(flags) => compare::run(&flags, threads, terminal),
+        Verb::Tune(flags) => tune::run(&flags, threads, terminal),
         Verb::Whatif(flags) => whatif::run(&flags, threads, terminal),
         Verb::Model(flags) => model::run(&flags, terminal),
         Verb::Run(flags) => run::run(&flags, threads, terminal),
         Verb::Profile(flags) => profile::run(&flags, threads, terminal),
+        Verb::Plot(flags) => plot::run(&flags, threads, terminal),
         Verb::Report(flags) => report::run(&flags, threads, terminal),
         Verb::Gpu(flags) => gpu::run(&flags, terminal),
         Verb::Dev(flags) => dev::run(&flags, terminal),

@@ -6,10 +6,12 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use anyhow::Result;
 use warplens_session::launch::{Launch, parse_extents};
+use warplens_session::profile::Counting;
+use warplens_session::source::{self, Source};
 use warplens_session::toolchain::Search;
-use warplens_session::{DEFAULT_BUDGET, Error, ExecutionOptions, Extent, Input, Program};
+use warplens_session::{DEFAULT_BUDGET, Error, ExecutionOptions, Extent, Input, Measurement, Program};
 
-use crate::command::{completions, dev, gpu, model, predict, profile, report, run, whatif};
+use crate::command::{compare, completions, dev, gpu, model, plot, predict, profile, report, run, tune, whatif};
 use crate::terminal::Terminal;
 
 /// Predict the run time of CUDA kernels on NVIDIA GPUs, and what bounds it, without a GPU.
@@ -35,6 +37,12 @@ pub(crate) enum Verb {
     Run(run::RunFlags),
     /// Execute a kernel and show every count
     Profile(profile::ProfileFlags),
+    /// Draw a picture: roofline, occupancy, timeline of warps and others
+    Plot(plot::PlotFlags),
+    /// Compare kernels, variants or GPUs side by side
+    Compare(compare::CompareFlags),
+    /// Search for the fastest block size, grid, shared memory and macros
+    Tune(tune::TuneFlags),
     /// Write a page with the answer, pictures, counts and listing
     Report(report::ReportFlags),
     /// Evaluate a model on given counts, without a kernel
@@ -84,6 +92,13 @@ pub(crate) struct OutputFlags {
     pub(crate) output: Option<PathBuf>,
 }
 
+impl OutputFlags {
+    /// The same format on standard output, where the file is for a picture.
+    pub(crate) fn to_stdout(&self) -> Self {
+        Self { format: self.format, output: None }
+    }
+}
+
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Format {
     /// For people at a terminal
@@ -102,6 +117,7 @@ pub(crate) enum Format {
 #[derive(Args, Debug)]
 pub(crate) struct LaunchFlags {
     /// PTX or CUDA C++, or - for standard input
+    // Verbs that need no program take profiles and scripts, too: see `sources`.
     pub(crate) input: PathBuf,
     /// Kernel, by its mangled or demangled name, or by a pattern
     #[arg(short, long, value_name = "NAME|regex:RE", help_heading = "Launch")]
@@ -139,24 +155,36 @@ pub(crate) struct LaunchFlags {
 }
 
 /// Target of CUDA C++ when nothing else says one: the oldest that current compilers know.
-const DEFAULT_TARGET: &str = "sm_75";
+pub(crate) const DEFAULT_TARGET: &str = "sm_75";
 
 impl LaunchFlags {
     /// Reads the input. `target` is what the GPUs that are asked about suggest for CUDA C++.
     pub(crate) fn program(&self, target: Option<&str>, terminal: &Terminal) -> Result<Program> {
         let input = Input::read(&self.input)?;
-        let target = self.target.as_deref().or(target).unwrap_or(DEFAULT_TARGET);
-        let program = Program::load(&input, target, &Search::from_environment())?;
-        if let Some((compiler, messages)) = &program.compiled {
-            if terminal.verbose > 0 {
-                terminal.message(&format!("compiled for {target} by {compiler}"));
-            }
-            if !messages.trim().is_empty() {
-                terminal.message(messages);
+        load(&input, self.target(target), &Search::from_environment(), terminal)
+    }
+
+    /// Reads an input that may also be a profile or a script.
+    pub(crate) fn sources(&self, target: Option<&str>, terminal: &Terminal) -> Result<Vec<Source>> {
+        let input = Input::read(&self.input)?;
+        if let Some(target) = self.target.as_ref().filter(|_| input.kind.is_counted()) {
+            let message = format!("{} is {}: nothing is compiled for {target}", input.name, input.kind.name());
+            return Err(Error::usage(message).into());
+        }
+        let target = self.target(target);
+        let request =
+            source::Request { input: &input, launch_file: self.launch.as_deref(), flags: self.over()?, target };
+        let sources = source::load(&request, &Search::from_environment())?;
+        for source in &sources {
+            if let Source::Program { program, .. } = source {
+                announce(program, target, terminal);
             }
         }
-        terminal.warnings(&program.warnings);
-        Ok(program)
+        Ok(sources)
+    }
+
+    fn target<'t>(&'t self, suggested: Option<&'t str>) -> &'t str {
+        self.target.as_deref().or(suggested).unwrap_or(DEFAULT_TARGET)
     }
 
     /// The same input and launch under another verb, as a user would type it.
@@ -185,6 +213,11 @@ impl LaunchFlags {
 
     /// The launches of the file and the flags.
     pub(crate) fn launches(&self) -> Result<Vec<Launch>> {
+        Ok(Launch::load(self.launch.as_deref(), self.over()?)?)
+    }
+
+    /// What the flags say.
+    fn over(&self) -> Result<Launch> {
         let extents =
             |flag: &str, text: &Option<String>| text.as_ref().map(|text| parse_extents(flag, text)).transpose();
         let mut flags = Launch {
@@ -197,8 +230,91 @@ impl LaunchFlags {
         };
         self.arguments.iter().try_for_each(|text| flags.add_argument(text))?;
         self.symbols.iter().try_for_each(|text| flags.add_symbol("--symbol", text))?;
-        Ok(Launch::load(self.launch.as_deref(), flags)?)
+        Ok(flags)
     }
+}
+
+/// What several launches have in common.
+#[derive(Args, Debug)]
+pub(crate) struct ArgumentFlags {
+    /// Registers per thread; else from ptxas, else estimated
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=255), help_heading = "Launch")]
+    registers: Option<u32>,
+    // Not a doc comment: rustdoc would take the brackets for a link.
+    #[arg(
+        help = "Argument: 1024, 1<<20, 2.5, f32[1<<20]:uniform(-1,1), &0+64, none, struct(1,2.5), bytes(00ff)",
+        long = "arg",
+        value_name = "[NAME|INDEX=]VALUE",
+        allow_hyphen_values = true,
+        help_heading = "Launch"
+    )]
+    pub(crate) arguments: Vec<String>,
+    /// Content of a .const or .global variable
+    #[arg(long = "symbol", value_name = "NAME=VALUE", help_heading = "Launch")]
+    symbols: Vec<String>,
+    /// Target that CUDA C++ is compiled for
+    #[arg(long, value_name = "sm_XX", help_heading = "Launch")]
+    pub(crate) target: Option<String>,
+}
+
+impl ArgumentFlags {
+    /// Puts registers and symbols into a launch; what arguments mean is for the verb to say.
+    pub(crate) fn fill(&self, launch: &mut Launch) -> Result<()> {
+        launch.registers = self.registers;
+        Ok(self.symbols.iter().try_for_each(|text| launch.add_symbol("--symbol", text))?)
+    }
+
+    /// The program of an input, with what the compiler had to say.
+    pub(crate) fn program(
+        &self,
+        input: &Input,
+        target: Option<&str>,
+        search: &Search,
+        terminal: &Terminal,
+    ) -> Result<Program> {
+        load(input, self.target.as_deref().or(target).unwrap_or(DEFAULT_TARGET), search, terminal)
+    }
+}
+
+/// Loads an input and says what its compiler and its reading had to say.
+fn load(input: &Input, target: &str, search: &Search, terminal: &Terminal) -> Result<Program> {
+    let program = Program::load(input, target, search)?;
+    announce(&program, target, terminal);
+    Ok(program)
+}
+
+/// Says what the compiler said and what was found in the text.
+fn announce(program: &Program, target: &str, terminal: &Terminal) {
+    if let Some((compiler, messages)) = &program.compiled {
+        if terminal.verbose > 0 {
+            terminal.message(&format!("compiled for {target} by {compiler}"));
+        }
+        if !messages.trim().is_empty() {
+            terminal.message(messages);
+        }
+    }
+    terminal.warnings(&program.warnings);
+}
+
+/// Executes and counts what the sources hold. The flags that tell how must be of use.
+pub(crate) fn gather(
+    sources: Vec<Source>,
+    execution: &ExecutionFlags,
+    extent: &ExtentFlags,
+    options: &ExecutionOptions,
+    counting: Counting,
+    terminal: &Terminal,
+) -> Result<Vec<Measurement>> {
+    let is_executed = |source: &Source| matches!(source, Source::Program { .. });
+    let words = [execution.words(), extent.words()].concat();
+    if let Some(flag) = words.first().filter(|_| !sources.iter().any(is_executed)) {
+        return Err(Error::usage(format!(
+            "nothing is executed: the launches were counted before, and {flag} is of no use"
+        ))
+        .into());
+    }
+    let search = Search::from_environment();
+    Ok(terminal.with_progress(|progress| source::gather(sources, options, counting, &search, progress))?)
 }
 
 /// How the kernel is executed.

@@ -21,11 +21,11 @@ pub(crate) struct Watch {
 }
 
 /// Starts to watch, if anybody would see it.
-pub(crate) fn watch(progress: &Arc<Progress>, terminal: &Terminal) -> Watch {
+pub(crate) fn watch(progress: &Arc<Progress>, what: &str, terminal: &Terminal) -> Watch {
     let done = Arc::new(AtomicBool::new(false));
     let thread = terminal.shows_progress().then(|| {
-        let (progress, done) = (progress.clone(), done.clone());
-        std::thread::spawn(move || show(&progress, &done))
+        let (progress, done, what) = (progress.clone(), done.clone(), what.to_owned());
+        std::thread::spawn(move || show(&progress, &what, &done))
     });
     Watch { done, thread }
 }
@@ -41,13 +41,15 @@ impl Drop for Watch {
     }
 }
 
-fn show(progress: &Progress, done: &AtomicBool) {
+fn show(progress: &Progress, what: &str, done: &AtomicBool) {
     std::thread::park_timeout(PATIENCE);
     if done.load(Ordering::Relaxed) {
         return;
     }
-    let style = ProgressStyle::with_template("{spinner} {pos}/{len} blocks [{wide_bar}] {percent} % {eta} left")
-        .expect("the template is fixed and names known keys");
+    let style = ProgressStyle::with_template(&format!(
+        "{{spinner}} {{pos}}/{{len}} {what} [{{wide_bar}}] {{percent}} % {{eta}} left"
+    ))
+    .expect("the template is fixed and names known keys");
     let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr()).with_style(style);
     while !done.load(Ordering::Relaxed) {
         bar.set_length(progress.total.load(Ordering::Relaxed));

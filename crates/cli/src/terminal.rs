@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use warplens_report::render::Style;
+use warplens_report::view::predict::Detail;
 use warplens_session::{Findings, Progress};
 
 use crate::flags::{ColorChoice, GlobalFlags};
@@ -39,11 +40,16 @@ impl Terminal {
 
     /// Writes data to a file or to stdout.
     pub(crate) fn data(&self, output: Option<&PathBuf>, text: &str) -> Result<()> {
+        self.bytes(output, text.as_bytes())
+    }
+
+    /// Writes data that may be no text.
+    pub(crate) fn bytes(&self, output: Option<&PathBuf>, bytes: &[u8]) -> Result<()> {
         match output {
-            Some(path) => std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display())),
+            Some(path) => std::fs::write(path, bytes).with_context(|| format!("cannot write {}", path.display())),
             None => {
                 let mut stdout = std::io::stdout().lock();
-                stdout.write_all(text.as_bytes())?;
+                stdout.write_all(bytes)?;
                 Ok(stdout.flush()?)
             }
         }
@@ -79,9 +85,23 @@ impl Terminal {
 
     /// Does work with a progress bar where one would be seen.
     pub(crate) fn with_progress<T>(&self, work: impl FnOnce(&Progress) -> T) -> T {
+        self.with_progress_of("blocks", work)
+    }
+
+    /// The same for work that counts `what`.
+    pub(crate) fn with_progress_of<T>(&self, what: &str, work: impl FnOnce(&Progress) -> T) -> T {
         let progress = Arc::new(Progress::default());
-        let _watch = progress::watch(&progress, self);
+        let _watch = progress::watch(&progress, what, self);
         work(&progress)
+    }
+
+    /// How much is said.
+    pub(crate) fn detail(&self) -> Detail {
+        match self.verbose {
+            0 => Detail::Screen,
+            1 => Detail::Quantities,
+            _ => Detail::Parameters,
+        }
     }
 
     fn to_stderr(&self, text: &str) {

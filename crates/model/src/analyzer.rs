@@ -36,13 +36,15 @@ mod equations;
 mod inputs;
 
 use warplens_machine::{Key, Machine, Reader};
+use warplens_stats::{Count, Profile};
 
 use crate::assumption as says;
 use crate::compute::{SlowOperations, compute_load};
+use crate::demand::{self, Demand};
 use crate::given::Fields;
 use crate::residency::Residency;
 use crate::workload::{self, Workload};
-use crate::{Assumption, Given, Input, InputField, Merging, Model, Needs, Options, Prediction, Refusal};
+use crate::{Assumption, Given, Input, InputField, LoadOrder, Merging, Model, Needs, Options, Prediction, Refusal};
 
 use answer::prediction;
 use inputs::{INPUTS, merging};
@@ -86,6 +88,7 @@ impl Model for Analyzer {
 
     fn predict(&self, input: &Input<'_>, machine: &Machine) -> Result<Prediction, Refusal> {
         let (profile, options) = (input.profile, &input.options);
+        let left_out = check(profile, machine, options)?;
         let mut reader = Reader::new(machine, options.strictness);
         reader.tune_clock(Key::AnalyzerClock)?;
         let mut workload = Workload::new(profile, machine.cc, options);
@@ -96,6 +99,7 @@ impl Model for Analyzer {
         let inputs = Inputs::of_workload(&workload, &residency, &load, options, &mut reader)?;
         let evaluation = inputs.evaluate(options.reading, options.waves)?;
         let mut assumptions = workload::assumptions(profile, options);
+        assumptions.extend(left_out);
         assumptions.extend(load.assumptions.iter().cloned());
         assumptions.extend(memory_assumptions(&workload, ideal, profile.duplicate_share, machine));
         let mut prediction = prediction(&inputs, &evaluation, options, Some(&load), reader.finish(), assumptions)?;
@@ -112,6 +116,35 @@ impl Model for Analyzer {
         let evaluation = inputs.evaluate(options.reading, options.waves)?;
         prediction(&inputs, &evaluation, options, None, readings, Vec::new())
     }
+}
+
+/// What the thesis calls compulsory is needed, what it calls optional refines the answer.
+fn check(profile: &Profile, machine: &Machine, options: &Options) -> Result<Vec<Assumption>, Refusal> {
+    let independent_loads = match options.loads {
+        LoadOrder::Reordered => Count::IndependentLoads,
+        LoadOrder::Program => Count::IndependentLoadsProgramOrder,
+    };
+    let demand = Demand {
+        needed: &[
+            demand::instructions(machine),
+            Count::Registers,
+            Count::SharedBytes,
+            Count::GlobalRequests,
+            Count::GlobalTransactions,
+        ],
+        refining: &[
+            independent_loads,
+            Count::DuplicateLoads,
+            Count::OverlapInstructions,
+            Count::Barriers,
+            Count::HighLatency,
+            Count::SharedRequests,
+            Count::SharedWavefronts,
+            Count::LocalRequests,
+            Count::LocalTransactions,
+        ],
+    };
+    demand.check(profile, machine, options)
 }
 
 /// Of `ideal` loads of the same data those that merge. The queue whose limits the thesis describes is that of GPUs before

@@ -39,6 +39,16 @@ assumptions! {
         "instructions are those of the PTX as written";
     MACHINE_COUNTS = "machine-counts", "counts without virtual instructions",
         "instructions are those of the PTX without register copies, address conversions and parameter loads: an estimate of machine code";
+    SASS_COUNTS = "profiled-counts", "counts of machine code that a profiler made",
+        "instructions are those of the machine code, as the profiler counted them";
+    NOT_COUNTED = "not-counted", "a profile from elsewhere lacks counts that the model can do without",
+        "the profile does not hold these counts, and what they would cost is left out";
+    ONE_LOAD = "one-load", "a profile from elsewhere says nothing of loads in flight, model analyzer",
+        "the profile does not say how many loads a warp has in flight: one is taken";
+    NO_MERGING = "no-merging", "a profile from elsewhere says nothing of repeated loads, model analyzer",
+        "the profile does not say which loads repeat others: none is taken to";
+    DRAM_MEASURED = "dram-measured", "a profile from elsewhere, model roofline",
+        "the sectors that cross the memory interface are those that the profiler counted at DRAM";
     SAMPLED = "sampled", "only some CTAs were executed",
         "the other CTAs do what the executed ones did";
     REGISTERS = "registers-estimated", "nobody said how many registers a thread takes",

@@ -21,9 +21,11 @@
 
 use warplens_base::units::{Cycles, Hertz};
 use warplens_machine::{Key, Machine, Reader, Readings};
+use warplens_stats::Count;
 
 use crate::assumption::{self as says, of_machine};
 use crate::compute::{ComputeLoad, SlowOperations, compute_load, flat_issue_cycles};
+use crate::demand::{self, Demand};
 use crate::given::Fields;
 use crate::mwp_cwp::{Execution, Situation, cwp, cwp_full, execute, memory_resource, terms};
 use crate::prediction::Combine;
@@ -456,12 +458,33 @@ impl Model for HongKim {
 
     fn predict(&self, input: &Input<'_>, machine: &Machine) -> Result<Prediction, Refusal> {
         let (profile, options) = (input.profile, &input.options);
+        let demand = Demand {
+            needed: &[
+                demand::instructions(machine),
+                Count::Registers,
+                Count::SharedBytes,
+                Count::GlobalRequests,
+                Count::GlobalCoalesced,
+                Count::GlobalBytes,
+            ],
+            refining: &[
+                Count::Barriers,
+                Count::HighLatency,
+                Count::SharedRequests,
+                Count::SharedWavefronts,
+                Count::LocalRequests,
+                Count::LocalCoalesced,
+                Count::LocalBytes,
+            ],
+        };
+        let left_out = demand.check(profile, machine, options)?;
         let mut reader = Reader::new(machine, options.strictness);
         let workload = Workload::new(profile, machine.cc, options);
         let residency = Residency::of_launch(&profile.launch, &mut reader)?;
         let (inputs, load) = Inputs::of_workload(&workload, &residency, options, &mut reader)?;
         let evaluation = inputs.evaluate(options.reading, options.waves)?;
         let mut assumptions = workload::assumptions(profile, options);
+        assumptions.extend(left_out);
         assumptions.extend(load.assumptions.iter().cloned());
         if evaluation.memory.is_some() {
             assumptions.extend(memory_assumptions(machine));

@@ -18,6 +18,7 @@ pub mod analyzer;
 mod assumption;
 pub mod auto;
 pub mod compute;
+mod demand;
 mod given;
 pub mod hong_kim;
 mod knob;

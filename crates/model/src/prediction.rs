@@ -65,6 +65,11 @@ impl Prediction {
         self.time.at(self.clock)
     }
 
+    /// By which share of a measured time the prediction is off: positive where it is longer. None for a time of 0.
+    pub fn error(&self, measured: Seconds) -> Option<f64> {
+        (measured.0 > 0.0).then(|| self.seconds().0 / measured.0 - 1.0)
+    }
+
     /// The largest term.
     pub fn largest_term(&self) -> &Term {
         let mut terms = self.terms.iter();

@@ -14,9 +14,11 @@
 
 use warplens_base::units::{Cycles, Hertz};
 use warplens_machine::{Key, Machine, Reader, Readings};
+use warplens_stats::Count;
 
 use crate::assumption::{self as says, of_machine};
 use crate::compute::{ComputeLoad, SlowOperations, compute_load};
+use crate::demand::{self, Demand};
 use crate::given::Fields;
 use crate::hong_kim::require_positive;
 use crate::prediction::{Combine, Resource};
@@ -109,6 +111,11 @@ impl Model for Roofline {
 
     fn predict(&self, input: &Input<'_>, machine: &Machine) -> Result<Prediction, Refusal> {
         let (profile, options) = (input.profile, &input.options);
+        let demand = Demand {
+            needed: &[demand::instructions(machine), Count::DistinctSectors],
+            refining: &[Count::HighLatency],
+        };
+        let left_out = demand.check(profile, machine, options)?;
         let mut reader = Reader::new(machine, options.strictness);
         let clock = reader.tune_clock(Key::AnalyzerClock)?;
         let workload = Workload::new(profile, machine.cc, options);
@@ -125,6 +132,10 @@ impl Model for Roofline {
             bandwidth: reader.memory_bandwidth()?,
         };
         let mut assumptions = workload::assumptions(profile, options);
+        assumptions.extend(left_out);
+        if !profile.has(Count::DistinctSectors) {
+            assumptions.push(says::DRAM_MEASURED.plain());
+        }
         assumptions.extend(inputs.load.assumptions.iter().filter(|said| said.id != says::CLASS_ISSUE.id).cloned());
         let mut prediction = prediction(&inputs, reader.finish(), assumptions)?;
         prediction.coverage = Some(profile.coverage);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use warplens_isa::{OpClass, StateSpace};
 use warplens_machine::ComputeCapability;
-use warplens_stats::{BankRule, CoalescingRule, MemoryCounts, Profile, RegistersBasis, SharedCounts};
+use warplens_stats::{BankRule, CoalescingRule, Count, Counted, MemoryCounts, Profile, RegistersBasis, SharedCounts};
 
 use crate::assumption as says;
 use crate::{Assumption, CountBasis, FermiL1, LoadOrder, Options};
@@ -109,7 +109,7 @@ impl Workload {
             if requests == 0 { 1.0 } else { transactions as f64 / requests as f64 }
         };
         let (loads, others) = transactions(profile, rule, &global, &local);
-        let distinct = 32 * (profile.distinct_sectors_read + profile.distinct_sectors_written);
+        let distinct = 32 * sectors_moved(profile);
         let independent_loads = match options.loads {
             LoadOrder::Reordered => profile.independent_loads,
             LoadOrder::Program => profile.independent_loads_program_order,
@@ -134,14 +134,20 @@ impl Workload {
             ),
             bytes_requested: per_warp(global.bytes_requested + local.bytes_requested),
             // An atomic both reads and writes its sector in one transaction.
-            distinct_bytes: per_warp(distinct).min(loads.plus(&others).bytes() / n_warps),
+            distinct_bytes: match profile.has(Count::DistinctSectors) {
+                true => per_warp(distinct).min(loads.plus(&others).bytes() / n_warps),
+                false => per_warp(distinct),
+            },
             loads: loads.scaled(1.0 / n_warps),
             others: others.scaled(1.0 / n_warps),
             independent_loads: independent_loads.unwrap_or(1.0).max(1.0),
             duplicate_loads: profile.duplicate_loads.get(&rule).copied().unwrap_or(1.0).max(1.0),
             overlap_insts: per_warp(profile.overlap_instructions),
             barriers: per_warp(profile.barriers),
-            extra_passes: per_warp(extra_passes(&shared, cc)),
+            extra_passes: match profile.has(Count::SharedRequests) && profile.has(Count::SharedWavefronts) {
+                true => per_warp(extra_passes(&shared, cc)),
+                false => 0.0,
+            },
             constant_requests: per_warp(profile.constant.requests),
         }
     }
@@ -164,6 +170,14 @@ pub fn coalescing_rule(cc: ComputeCapability, fermi_l1: FermiL1) -> CoalescingRu
         CoalescingRule::Cc20 if fermi_l1 == FermiL1::Off => CoalescingRule::Cc20L1Off,
         rule => rule,
     }
+}
+
+/// Distinct sectors, or where those are not counted what was measured at DRAM; 0 where nothing is known.
+fn sectors_moved(profile: &Profile) -> u64 {
+    if profile.has(Count::DistinctSectors) {
+        return profile.distinct_sectors_read + profile.distinct_sectors_written;
+    }
+    profile.dram_sectors.map_or(0, |[read, written]| read + written)
 }
 
 /// Transactions of global loads, and all others, of the launch.
@@ -252,6 +266,8 @@ fn extra_passes(shared: &SharedCounts, cc: ComputeCapability) -> u64 {
 pub(crate) fn assumptions(profile: &Profile, options: &Options) -> Vec<Assumption> {
     let share = profile.instructions.virtual_share();
     let mut sentences = vec![match options.counts {
+        _ if profile.counted == Counted::Machine => says::SASS_COUNTS.plain(),
+        _ if profile.counted == Counted::Reduced => says::MACHINE_COUNTS.plain(),
         CountBasis::AsWritten => says::PTX_COUNTS
             .with(format!("{:.1} % are register copies, address conversions and parameter loads", 100.0 * share)),
         CountBasis::Machine => says::MACHINE_COUNTS.plain(),
@@ -259,10 +275,10 @@ pub(crate) fn assumptions(profile: &Profile, options: &Options) -> Vec<Assumptio
     let coverage = &profile.coverage;
     if coverage.ctas_executed < coverage.ctas_total {
         sentences.push(says::SAMPLED.with(format!(
-            "{} of {} CTAs, instructions per CTA differ by {:.1} %",
+            "{} of {} CTAs, {}",
             coverage.ctas_executed,
             coverage.ctas_total,
-            100.0 * coverage.spread
+            coverage.difference()
         )));
     }
     if profile.launch.registers_basis == RegistersBasis::Estimate {

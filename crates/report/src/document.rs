@@ -1,10 +1,13 @@
 //! The JSON documents: wire types with a schema name and version, described in `docs/report-schema.md`.
 
+pub mod compare;
+pub mod figure;
 pub mod gpu;
 mod json;
 pub mod predict;
 pub mod profile;
 pub mod run;
+pub mod tune;
 pub mod whatif;
 
 pub use json::number;

@@ -1,9 +1,12 @@
 //! Results to sections. A view neither prints nor computes.
 
+pub mod compare;
+pub mod figure;
 pub mod gpu;
 pub mod listing;
 pub mod predict;
 pub mod profile;
 pub mod report;
 pub mod run;
+pub mod tune;
 pub mod whatif;

@@ -21,6 +21,14 @@ pub enum InputKind {
     Executable,
     /// A profile in JSON.
     Profile,
+    /// What the command-line profiler of old drivers wrote (Compute Visual Profiler).
+    VisualProfilerLog,
+    /// What Nsight Compute printed as CSV.
+    NsightCsv,
+    /// A report of Nsight Compute.
+    NsightReport,
+    /// A launch file whose launches name their inputs.
+    Script,
     /// An execution trace.
     Trace,
     /// Text that is none of these.
@@ -39,10 +47,19 @@ impl InputKind {
             Self::Fatbin => "a fatbin (a container of GPU code)",
             Self::Executable => "an executable or library",
             Self::Profile => "a profile",
+            Self::VisualProfilerLog => "a log of the CUDA Visual Profiler",
+            Self::NsightCsv => "a CSV table of Nsight Compute",
+            Self::NsightReport => "a report of Nsight Compute",
+            Self::Script => "a script of launches",
             Self::Trace => "a trace",
             Self::OtherText => "text that is neither PTX nor CUDA C++",
             Self::OtherBinary => "a binary file of no known kind",
         }
+    }
+
+    /// True for what holds the counts of launches that ran before.
+    pub const fn is_counted(self) -> bool {
+        matches!(self, Self::Profile | Self::VisualProfilerLog | Self::NsightCsv | Self::NsightReport)
     }
 }
 
@@ -96,9 +113,10 @@ impl Input {
             InputKind::Fatbin | InputKind::Executable => {
                 error.with_help(format!("if PTX was embedded, `cuobjdump -ptx {}` extracts it", self.name))
             }
-            InputKind::Profile => {
-                error.with_help("`warplens model NAME --input FILE` evaluates a model on given counts")
+            kind if kind.is_counted() => {
+                error.with_help("`warplens predict` and `warplens profile` read it; nothing in it can be executed")
             }
+            InputKind::Script => error.with_help("`warplens predict` and `warplens profile` read it"),
             InputKind::OtherText => error.with_help("PTX has .version and .target directives; CUDA C++ is named *.cu"),
             _ => error,
         }
@@ -147,10 +165,19 @@ fn detect(path: Option<&Path>, bytes: &[u8]) -> InputKind {
     let extension = path.and_then(Path::extension).map(|extension| extension.to_ascii_lowercase());
     let is_named = |names: &[&str]| extension.as_ref().is_some_and(|own| names.iter().any(|name| own == name));
     let has_directive = |name: &str| text.lines().any(|line| line.trim_start().starts_with(name));
-    if text.trim_start().starts_with('{') && text.contains("\"warplens.profile/") {
+    let is_object = text.trim_start_matches('\u{feff}').trim_start().starts_with('{');
+    // Whoever edited a document may have sorted its keys.
+    let names_schema = |name: &[u8]| is_object && bytes.windows(name.len()).any(|window| window == name);
+    if names_schema(b"\"warplens.profile/") {
         InputKind::Profile
-    } else if text.trim_start().starts_with('{') && text.contains("\"warplens.trace/") {
+    } else if names_schema(b"\"warplens.trace/") {
         InputKind::Trace
+    } else if crate::import::is_visual_profiler_log(&text) {
+        InputKind::VisualProfilerLog
+    } else if crate::import::is_nsight_csv(&text) {
+        InputKind::NsightCsv
+    } else if is_named(&["toml"]) && has_directive("[[launch]]") {
+        InputKind::Script
     } else if is_named(&["ptx"]) || has_directive(".version") || has_directive(".target") {
         InputKind::Ptx
     } else if is_named(&["cu", "cuh"]) || text.contains("__global__") {
@@ -171,6 +198,7 @@ fn detect_magic(bytes: &[u8]) -> Option<InputKind> {
         // Magic numbers 0xba55ed50 of the container and 0x466243b1 of the wrapper around it, little endian.
         [0x50, 0xed, 0x55, 0xba, ..] | [0xb1, 0x43, 0x62, 0x46, ..] => Some(InputKind::Fatbin),
         [b'M', b'Z', _, _, ..] if bytes.contains(&0) => Some(InputKind::Executable),
+        [b'N', b'V', b'R', 0, ..] => Some(InputKind::NsightReport),
         [0xcf | 0xce, 0xfa, 0xed, 0xfe, ..] => Some(InputKind::Executable),
         _ => None,
     }

@@ -12,10 +12,12 @@ mod scanner;
 mod shape;
 mod value;
 
-pub(crate) use plan::element_of;
+pub(crate) use file::Script;
+pub(crate) use plan::{element_of, extents};
 
 pub use element::{Element, ElementType, Number};
 pub use plan::{BufferId, KernelInterface, Plan, PlannedBuffer, PlannedLaunch, PlannedSymbol, Pointer, Words};
+pub(crate) use shape::check as check_extents;
 pub use shape::{Extents, parse_extents};
 pub use value::{Argument, Buffer, Content, Member, Reference, Target, Value};
 

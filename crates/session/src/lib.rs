@@ -3,20 +3,24 @@
 //! Main types: [`launch::Launch`], what is to be run; [`Error`], grouped by who has to act.
 //! This crate reads files and runs compilers; it does not know about terminals, formats or flags.
 
+pub mod compare;
 pub mod coverage;
 mod error;
 mod execution;
 mod failure;
 mod gate;
 mod host;
+pub mod import;
 mod input;
 pub mod launch;
 pub mod listing;
 pub mod machines;
 mod measure;
+pub mod plot;
 pub mod predict;
 mod program;
 mod registers;
+pub mod source;
 mod source_names;
 pub mod stages;
 pub mod toolchain;
@@ -29,7 +33,7 @@ pub use execution::{
 };
 pub use gate::Gate;
 pub use input::{Input, InputKind};
-pub use measure::{FULL_LIMIT, Measurement, Support, measure};
+pub use measure::{FULL_LIMIT, Measured, Measurement, Support, measure};
 pub use predict::{Analysis, Choice};
 pub use program::{KernelName, Program};
 pub use warplens_base::nearest;
@@ -40,8 +44,8 @@ pub use warplens_model::x_model;
 pub mod profile {
     pub use warplens_isa::{OpClass, StateSpace};
     pub use warplens_stats::{
-        BankRule, CoalescingRule, ConstantCounts, CostKind, Counting, Coverage, Executed, InstructionCounts,
-        LaunchShape, LineCounts, MemoryCounts, NumberKind, Period, PeriodStream, Periods, Profile, RegistersBasis,
-        Reuse, ReuseHistogram, SharedCounts, StreamPart,
+        BankRule, CoalescingRule, ConstantCounts, CostKind, Count, Counted, Counting, Coverage, Executed,
+        InstructionCounts, LaunchShape, LineCounts, MemoryCounts, NumberKind, Period, PeriodStream, Periods, Profile,
+        RegistersBasis, Reuse, ReuseHistogram, SharedCounts, StreamPart,
     };
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 pub use warplens_machine::builtin::UnknownMachine;
 pub use warplens_machine::table::{Difference, Entry, Row, diff, entry, show};
-pub use warplens_machine::{Basis, ComputeCapability, Key, Machine, Readings, Strictness, Unit, Value};
+pub use warplens_machine::{Basis, ComputeCapability, Key, Machine, ParameterRead, Readings, Strictness, Unit, Value};
 use warplens_machine::{LoadError, MachineRef, Selector, builtin, load};
 
 use crate::error::{Error, Result};
@@ -44,6 +44,19 @@ pub fn one(name: &str) -> Result<Machine> {
         return Err(Error::usage(format!("`{name}` means several GPUs: {}", ids.join(", "))));
     }
     Ok(machines.remove(0))
+}
+
+/// The built-in GPU that a driver or profiler calls `name`.
+pub fn of_device(name: &str) -> Option<Machine> {
+    // A device's name is no list, file or clock.
+    if name.contains([',', '@'])
+        || name.ends_with(".toml")
+        || name.starts_with("sm_")
+        || name.eq_ignore_ascii_case("all")
+    {
+        return None;
+    }
+    one(name).ok()
 }
 
 /// Code of the finding that nothing says where a value comes from.

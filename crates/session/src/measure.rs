@@ -2,6 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
+use warplens_base::units::Seconds;
 use warplens_exec as exec;
 use warplens_stats::{Counting, Executed, FinishOptions, LaunchShape, Profile, Recorder};
 use warplens_trace::{CtaId, Observer as _};
@@ -9,6 +10,7 @@ use warplens_trace::{CtaId, Observer as _};
 use crate::error::Result;
 use crate::execution::{Emulation, Execution, ExecutionOptions, Extent, Progress, chosen};
 use crate::launch::Launch;
+use crate::machines::{self, Machine};
 use crate::program::{KernelName, Program};
 use crate::registers::{self, Registers};
 use crate::toolchain::Search;
@@ -31,12 +33,40 @@ pub struct Measurement {
     pub profile: Profile,
     /// Executions of every instruction, for a listing; empty where nothing was executed.
     pub listing: Vec<Executed>,
-    /// Cost of the execution.
-    pub emulation: Emulation,
+    /// Cost of the execution; none where nothing was executed, because the counts come from a file.
+    pub emulation: Option<Emulation>,
     /// Instructions of the kernel that are not supported, if the user let them pass.
     pub support: Support,
     /// CTAs wait for each other, so that all of them were executed.
     pub communicates: bool,
+    /// The time on a GPU, where a profiler measured it.
+    pub measured: Option<Measured>,
+}
+
+/// What a profiler measured on a GPU.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Measured {
+    /// Execution time of the launch.
+    pub time: Seconds,
+    /// The GPU, as the profiler calls it, where it says so.
+    pub device: Option<String>,
+    /// Its target, such as `sm_80`, where the profiler says so.
+    pub target: Option<String>,
+    /// The profiler.
+    pub profiler: String,
+}
+
+impl Measured {
+    /// True unless the time is that of another GPU than `machine`, as far as the profiler says.
+    pub fn is_of(&self, machine: &Machine) -> bool {
+        let named = self.device.as_deref().and_then(machines::of_device);
+        match (named, &self.target) {
+            (Some(named), _) => named.id == machine.id,
+            // A GPU that nobody here knows is not the one asked about.
+            (None, _) if self.device.is_some() => false,
+            (None, target) => target.as_ref().is_none_or(|target| *target == machine.cc.target()),
+        }
+    }
 }
 
 /// How much of the kernel the emulator can execute.
@@ -138,7 +168,7 @@ pub(crate) fn one(
     };
     let support = support(program, &decoded, kernel);
     let kernel = KernelName::new(&program.module.functions[kernel].name);
-    Ok(Measurement { kernel, profile, listing, emulation, support, communicates })
+    Ok(Measurement { kernel, profile, listing, emulation: Some(emulation), support, communicates, measured: None })
 }
 
 /// The CTAs to execute when the first takes `thread_instructions`: first, last and evenly spread. `None` for all.

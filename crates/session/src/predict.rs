@@ -15,7 +15,7 @@ use warplens_model::{Input, Knobs, MODELS, auto, find, manual, point_name};
 use crate::error::{Error, Result};
 use crate::machines::{Machine, Strictness};
 use crate::measure::Measurement;
-use crate::profile::Profile;
+use crate::profile::{LaunchShape, Profile};
 
 /// Which models answer.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -177,6 +177,13 @@ fn rank(model: &str) -> usize {
     PREFERENCE.iter().position(|preferred| *preferred == model).unwrap_or(PREFERENCE.len())
 }
 
+/// The model with the most answers; of several, the one that comes first in `preference`. None without any answer.
+pub(crate) fn most_answered(preference: &[&'static str], n_answered: impl Fn(&str) -> usize) -> Option<&'static str> {
+    // The last of several maxima is taken: the list is walked from its end.
+    let most = preference.iter().rev().copied().max_by_key(|model| n_answered(model));
+    most.filter(|model| n_answered(model) > 0)
+}
+
 /// Asks models about counts on one GPU.
 pub fn on_gpu(profile: &Profile, machine: &Machine, choice: &Choice, options: Options) -> GpuAnalysis {
     answers(&Input { profile, options, knobs: Knobs::NONE }, machine, choice)
@@ -233,18 +240,33 @@ fn speed_of_light(prediction: &Prediction, bound: &Prediction) -> Option<SpeedOf
 }
 
 fn occupancy(profile: &Profile, machine: &Machine, options: Options) -> Option<Occupancy> {
+    occupancy_of(&profile.launch, machine, options)
+}
+
+/// The residency of a launch on one SM; none where a limit of the GPU is not known.
+pub fn occupancy_of(launch: &LaunchShape, machine: &Machine, options: Options) -> Option<Occupancy> {
+    let (limits, demand, limit) = residency(launch, machine, options).ok()?;
+    Some(limits.occupancy(&demand, limit, Carveout::Default))
+}
+
+/// What the SMs of a GPU hold and what a CTA of a launch asks for; else the reason why that is not known.
+pub(crate) fn residency(
+    launch: &LaunchShape,
+    machine: &Machine,
+    options: Options,
+) -> std::result::Result<(SmLimits, CtaDemand, SharedLimit), String> {
     let mut reader = warplens_machine::Reader::new(machine, options.strictness);
-    let limits = SmLimits::read(&mut reader).ok()?;
-    let shared = u32::try_from(profile.launch.shared_bytes).ok()?;
+    let limits = SmLimits::read(&mut reader).map_err(|missing| missing.to_string())?;
+    let shared = u32::try_from(launch.shared_bytes).map_err(|error| error.to_string())?;
     let demand = CtaDemand {
-        threads: u32::try_from(profile.launch.n_threads()).ok()?,
-        registers: profile.launch.registers,
+        threads: u32::try_from(launch.n_threads()).map_err(|error| error.to_string())?,
+        registers: launch.registers,
         static_shared: shared,
         dynamic_shared: 0,
         barriers: 1,
     };
     let limit = if shared > limits.max_shared_per_cta { SharedLimit::OptIn } else { SharedLimit::Default };
-    Some(limits.occupancy(&demand, limit, Carveout::Default))
+    Ok((limits, demand, limit))
 }
 
 /// The manual's page on models.

@@ -61,6 +61,14 @@ impl KernelName {
         name[..template].rfind(' ').map_or(name, |blank| &name[blank + 1..])
     }
 
+    /// True when `wanted` means this kernel: one of its names, or `regex:RE`.
+    pub fn matches(&self, wanted: &str) -> Result<bool> {
+        let Some(pattern) = wanted.strip_prefix("regex:") else { return Ok(self.is_called(wanted)) };
+        let pattern = regex_lite::Regex::new(pattern)
+            .map_err(|error| Error::usage(format!("--kernel regex:{pattern}: {error}")))?;
+        Ok(pattern.is_match(&self.mangled) || pattern.is_match(&self.demangled))
+    }
+
     fn is_called(&self, wanted: &str) -> bool {
         let qualified = self.qualified();
         let plain = qualified.split('<').next().unwrap_or(qualified);
@@ -142,19 +150,12 @@ impl Program {
     pub(crate) fn kernel(&self, wanted: Option<&str>) -> Result<FunctionId> {
         let kernels: Vec<(FunctionId, KernelName)> =
             self.module.kernels().map(|(id, kernel)| (id, KernelName::new(&kernel.name))).collect();
-        let found: Vec<&(FunctionId, KernelName)> = match wanted {
-            None => kernels.iter().collect(),
-            Some(name) => match name.strip_prefix("regex:") {
-                None => kernels.iter().filter(|(_, kernel)| kernel.is_called(name)).collect(),
-                Some(pattern) => {
-                    let pattern = regex_lite::Regex::new(pattern)
-                        .map_err(|error| Error::usage(format!("--kernel regex:{pattern}: {error}")))?;
-                    let matches =
-                        |kernel: &KernelName| pattern.is_match(&kernel.mangled) || pattern.is_match(&kernel.demangled);
-                    kernels.iter().filter(|(_, kernel)| matches(kernel)).collect()
-                }
-            },
-        };
+        let mut found = Vec::new();
+        for kernel in &kernels {
+            if wanted.map_or(Ok(true), |wanted| kernel.1.matches(wanted))? {
+                found.push(kernel);
+            }
+        }
         match (found.as_slice(), wanted) {
             ([(id, _)], _) => Ok(*id),
             ([], None) => Err(Error::input(format!("{} has no kernel", self.name))

@@ -1,6 +1,6 @@
 //! From counts to a profile: applies the rules, and scales what some CTAs did to the whole grid.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use warplens_isa::{OpClass, StateSpace};
 
@@ -8,8 +8,8 @@ use crate::parallelism::Schedule;
 use crate::program::{PcFacts, Role};
 use crate::totals::Totals;
 use crate::{
-    BankRule, CoalescingRule, ConstantCounts, Coverage, InstructionCounts, LineCounts, MemoryCounts, Profile, Recorder,
-    SharedCounts,
+    BankRule, CoalescingRule, ConstantCounts, Counted, Coverage, InstructionCounts, LineCounts, MemoryCounts, Profile,
+    Recorder, SharedCounts,
 };
 
 /// Which instructions count.
@@ -58,6 +58,11 @@ impl Recorder {
         Profile {
             kernel: self.program.kernel.clone(),
             launch,
+            counted: match options.counting {
+                Counting::Ptx => Counted::Ptx,
+                Counting::Machine => Counted::Reduced,
+            },
+            absent: BTreeSet::new(),
             coverage: Coverage { ctas_executed: self.ctas.n, ctas_total: launch.n_ctas(), spread: self.ctas.spread() },
             warps: launch.n_ctas() * launch.n_warps(),
             instructions: code.instructions,
@@ -73,6 +78,7 @@ impl Recorder {
             constant: scale.constant(totals.constant),
             distinct_sectors_read: sectors(self.accesses.read.len()),
             distinct_sectors_written: sectors(self.accesses.written.len()),
+            dram_sectors: None,
             vector_loads: scale.apply(totals.vector_loads),
             independent_loads: ratio(batches.loads, batches.batches),
             independent_loads_program_order: ratio(batches.loads, batches.batches_program_order),

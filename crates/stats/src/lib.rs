@@ -30,8 +30,8 @@ pub use finish::{Counting, FinishOptions};
 pub use listing::Executed;
 pub use periods::{CostKind, NumberKind, Period, PeriodStream, Periods, StreamPart};
 pub use profile::{
-    BankRule, CoalescingRule, ConstantCounts, Coverage, InstructionCounts, LaunchShape, LineCounts, MemoryCounts,
-    Profile, RegistersBasis, SharedCounts,
+    BankRule, CoalescingRule, ConstantCounts, Count, Counted, Coverage, InstructionCounts, LaunchShape, LineCounts,
+    MemoryCounts, Profile, RegistersBasis, SharedCounts,
 };
 pub use program::Program;
 pub use recorder::{CtaRecord, Recorder};

@@ -2,7 +2,7 @@
 //!
 //! Totals are exact integers over the executed CTAs, scaled to the whole grid when only some were executed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use warplens_isa::{OpClass, Pc, StateSpace};
 
@@ -101,6 +101,8 @@ pub enum RegistersBasis {
     Ptxas,
     /// Estimated from live ranges.
     Estimate,
+    /// Reported by a profiler on a GPU.
+    Profiler,
 }
 
 impl RegistersBasis {
@@ -110,8 +112,130 @@ impl RegistersBasis {
             Self::User => "user",
             Self::Ptxas => "ptxas",
             Self::Estimate => "estimate",
+            Self::Profiler => "profiler",
         }
     }
+}
+
+/// Which instructions a profile counts.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Counted {
+    /// Those of the PTX as written.
+    Ptx,
+    /// Those of the PTX without register copies, address conversions and parameter loads: an estimate of machine code.
+    Reduced,
+    /// Those of the machine code, as a profiler counts them on a GPU.
+    Machine,
+}
+
+impl Counted {
+    /// Every basis.
+    pub const ALL: [Self; 3] = [Self::Ptx, Self::Reduced, Self::Machine];
+
+    /// Name in profiles.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Ptx => "ptx",
+            Self::Reduced => "ptx-reduced",
+            Self::Machine => "machine",
+        }
+    }
+}
+
+macro_rules! counts {
+    ($($(#[$meta:meta])* $name:ident $text:literal;)*) => {
+        /// A count, or a few that are known together, that a profile may lack: not every source of profiles counts
+        /// everything. Named after the place in the JSON document; a count by rule leaves the rule out.
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+        pub enum Count {
+            $($(#[$meta])* $name,)*
+        }
+
+        impl Count {
+            /// Every count.
+            pub const ALL: &[Self] = &[$(Self::$name,)*];
+
+            /// Name in profiles and messages.
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$name => $text,)* }
+            }
+        }
+    };
+}
+
+counts! {
+    /// Registers per thread.
+    Registers "launch.registers";
+    /// Shared memory per CTA.
+    SharedBytes "launch.shared_bytes";
+    /// Warp instructions.
+    Instructions "instructions.total";
+    /// Warp instructions by class.
+    Classes "instructions.by_class";
+    /// Warp instructions by opcode.
+    Opcodes "instructions.by_opcode";
+    /// Thread instructions.
+    ThreadInstructions "thread_instructions";
+    /// Thread instructions whose guard was true.
+    PredicatedOn "thread_instructions_pred_on";
+    /// Branches.
+    Branches "branches";
+    /// Branches that sent lanes both ways.
+    DivergentBranches "divergent_branches";
+    /// CTA barriers.
+    Barriers "barriers";
+    /// Operations that expand or are slow.
+    HighLatency "high_latency";
+    /// Requests to global memory.
+    GlobalRequests "global.requests";
+    /// Which of them load, store, or are atomic.
+    GlobalKinds "global.loads";
+    /// Transactions to global memory by size.
+    GlobalTransactions "global.t32";
+    /// Lines of 128 bytes.
+    GlobalLines "global.lines";
+    /// Coalesced and other requests to global memory, and their transactions.
+    GlobalCoalesced "global.coalesced";
+    /// Bytes that lanes ask of global memory.
+    GlobalBytes "global.bytes_requested";
+    /// Requests to local memory.
+    LocalRequests "local.requests";
+    /// Which of them load and store.
+    LocalKinds "local.loads";
+    /// Transactions to local memory by size.
+    LocalTransactions "local.t32";
+    /// Lines of 128 bytes.
+    LocalLines "local.lines";
+    /// Coalesced and other requests to local memory, and their transactions.
+    LocalCoalesced "local.coalesced";
+    /// Bytes that lanes ask of local memory.
+    LocalBytes "local.bytes_requested";
+    /// Requests to shared memory.
+    SharedRequests "shared.requests";
+    /// Which of them load, store, or are atomic.
+    SharedKinds "shared.loads";
+    /// Requests to shared memory with a bank conflict.
+    SharedConflicted "shared.conflicted";
+    /// Passes of requests to shared memory.
+    SharedPasses "shared.passes";
+    /// Wavefronts of requests to shared memory, and how many they would be without conflicts.
+    SharedWavefronts "shared.wavefronts";
+    /// Constant memory.
+    Constant "constant";
+    /// Distinct sectors read and written.
+    DistinctSectors "distinct_sectors_read";
+    /// Global loads of vectors.
+    VectorLoads "vector_loads";
+    /// Loads in flight with reordering.
+    IndependentLoads "independent_loads";
+    /// Loads in flight in program order.
+    IndependentLoadsProgramOrder "independent_loads_program_order";
+    /// Instructions between a load and the first use of its value.
+    OverlapInstructions "overlap_instructions";
+    /// Repeated loads.
+    DuplicateLoads "duplicate_loads";
+    /// Counts per memory instruction, branch and barrier.
+    Lines "lines";
 }
 
 /// Shape of a launch.
@@ -153,8 +277,19 @@ pub struct Coverage {
     pub ctas_executed: u64,
     /// CTAs of the grid.
     pub ctas_total: u64,
-    /// (largest - smallest) / mean of the instructions per executed CTA; 0 when all CTAs do the same.
+    /// (largest - smallest) / mean of the instructions per executed CTA; 0 when all CTAs do the same, NaN where the
+    /// executed ones were counted together.
     pub spread: f64,
+}
+
+impl Coverage {
+    /// How much the executed CTAs differ, as a clause.
+    pub fn difference(&self) -> String {
+        if self.spread.is_nan() {
+            return "how much they differ is not known".to_owned();
+        }
+        format!("instructions per CTA differ by {:.1} %", 100.0 * self.spread)
+    }
 }
 
 /// Instructions executed by warps.
@@ -298,6 +433,11 @@ pub struct Profile {
     pub kernel: String,
     /// Launch.
     pub launch: LaunchShape,
+    /// Which instructions are counted.
+    pub counted: Counted,
+    /// What is not counted. The fields hold zero or nothing there, which means nothing; a rule that `global`, `local` or
+    /// `shared` has no entry for is not counted either.
+    pub absent: BTreeSet<Count>,
     /// Executed share of the grid.
     pub coverage: Coverage,
     /// Launched warps: CTAs x ceil(threads per CTA / 32).
@@ -328,6 +468,8 @@ pub struct Profile {
     pub distinct_sectors_read: u64,
     /// Distinct 32 B sectors of global memory that the launch writes.
     pub distinct_sectors_written: u64,
+    /// Sectors of 32 B read from and written to device memory, as measured on a GPU; none where nothing was measured.
+    pub dram_sectors: Option<[u64; 2]>,
     /// Global loads of vectors (`.v2`, `.v4`, `.v8`).
     pub vector_loads: u64,
     /// Dynamic global loads / load batches, with reordering inside blocks; `None` without a global load.
@@ -358,6 +500,11 @@ pub struct Profile {
 }
 
 impl Profile {
+    /// True when the profile holds `count`.
+    pub fn has(&self, count: Count) -> bool {
+        !self.absent.contains(&count)
+    }
+
     /// `total` per launched warp.
     pub fn per_warp(&self, total: u64) -> f64 {
         if self.warps == 0 { 0.0 } else { total as f64 / self.warps as f64 }

@@ -225,8 +225,9 @@ impl Observer for Recorder {
         let is_sampled = self.sampled.binary_search(&id).is_ok();
         let duplicates = is_sampled.then(|| DuplicateTracker::new(n_warps, self.program.slots.len()));
         let stream = self.with_streams.binary_search(&id).ok();
-        let warps = stream.map(|at| CtaSample::new(n_warps, at, self.with_streams.len()));
-        let sample = (duplicates.is_some() || warps.is_some()).then(|| Box::new(Sample { duplicates, warps }));
+        let followed = stream.map(|at| CtaSample::new(n_warps, at, self.with_streams.len()));
+        let sample =
+            (duplicates.is_some() || followed.is_some()).then(|| Box::new(Sample { duplicates, warps: followed }));
         CtaRecord { instructions: 0, warps, sample }
     }
 

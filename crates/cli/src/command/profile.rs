@@ -3,10 +3,12 @@
 use anyhow::Result;
 use clap::{Args, ValueEnum};
 use warplens_report::{Section, document, view};
+use warplens_session::Error;
 use warplens_session::profile::Counting;
+use warplens_session::source::Source;
 
 use super::{Document, Outcome};
-use crate::flags::{ExecutionFlags, ExtentFlags, LaunchFlags, OutputFlags};
+use crate::flags::{ExecutionFlags, ExtentFlags, LaunchFlags, OutputFlags, gather};
 use crate::terminal::Terminal;
 
 #[derive(Args, Debug)]
@@ -36,18 +38,20 @@ pub(crate) enum CountFlag {
 }
 
 pub(crate) fn run(flags: &ProfileFlags, threads: Option<u32>, terminal: &Terminal) -> Result<Outcome> {
-    let search = warplens_session::toolchain::Search::from_environment();
-    let program = flags.launch.program(None, terminal)?;
-    let launches = flags.launch.launches()?;
-    let mut options = flags.execution.options(threads)?;
-    options.extent = flags.extent.extent()?;
+    let sources = flags.launch.sources(None, terminal)?;
     let counting = match flags.count {
         CountFlag::Ptx => Counting::Ptx,
         CountFlag::Machine => Counting::Machine,
     };
-    let measurements = terminal.with_progress(|progress| {
-        warplens_session::measure(&program, &launches, options, counting, &search, progress)
-    })?;
+    let was_counted = sources.iter().any(|source| matches!(source, Source::Counted(_)));
+    if counting != Counting::Ptx && was_counted {
+        return Err(
+            Error::usage("the launches were counted before: --count machine cannot change what they count").into()
+        );
+    }
+    let mut options = flags.execution.options(threads)?;
+    options.extent = flags.extent.extent()?;
+    let measurements = gather(sources, &flags.execution, &flags.extent, &options, counting, terminal)?;
     let sections = || -> Vec<Section> {
         let of_one = |measurement| {
             let mut sections = view::profile::summary(measurement);
@@ -60,7 +64,7 @@ pub(crate) fn run(flags: &ProfileFlags, threads: Option<u32>, terminal: &Termina
     };
     let tables = || measurements.iter().map(view::profile::lines_in_full).collect();
     let json = || document::profile::document(&measurements);
-    let title = format!("Profile of {}", program.name);
+    let title = format!("Profile of {}", flags.launch.input.display());
     Document { title: &title, sections: &sections, tables: &tables, json: &json }.write(&flags.output, terminal)?;
     Ok(Outcome::Done)
 }

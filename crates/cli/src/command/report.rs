@@ -34,13 +34,13 @@ pub(crate) fn run(flags: &ReportFlags, threads: Option<u32>, terminal: &Terminal
         .iter()
         .map(|measurement| predict::predict(measurement.clone(), &question.machines, &choice, question.options))
         .collect();
-    let program = &measured.program;
+    let program = measured.program.as_deref();
     let output = flags.output.iter().flat_map(|path| ["-o".to_owned(), path.to_string_lossy().into_owned()]);
     let origin = Origin {
         command: flags.ask.command("report", &output.collect::<Vec<_>>()),
         version: env!("CARGO_PKG_VERSION").to_owned(),
-        input: program.name.clone(),
-        compiler: program.compiled.as_ref().map(|(compiler, _)| compiler.clone()),
+        input: program.map_or_else(|| flags.ask.launch.input.display().to_string(), |program| program.name.clone()),
+        compiler: program.and_then(|program| program.compiled.as_ref()).map(|(compiler, _)| compiler.clone()),
         json: serde_json::to_string(&document::predict::document(&analyses))? + "\n",
     };
     let has_answer = analyses.iter().any(Analysis::has_answer);
@@ -65,7 +65,11 @@ fn extras(flags: &ReportFlags, measured: &Measured, question: &Question, analysi
     };
     let measurement = &analysis.measurement;
     let input = Some(flags.ask.launch.input.as_path());
-    let mut listings = listing::sources(&measured.program, input, measurement, coalescing, bank);
-    listings.push(listing::ptx(&measured.program, measurement, coalescing, bank));
+    // Counts that come from a file have no text beside them.
+    let listings = measured.program.as_deref().map_or_else(Vec::new, |program| {
+        let mut listings = listing::sources(program, input, measurement, coalescing, bank);
+        listings.push(listing::ptx(program, measurement, coalescing, bank));
+        listings
+    });
     Extras { changes: Vec::new(), figures: Vec::new(), listings }
 }

@@ -254,8 +254,8 @@ fn best_factor(gain: &impl Fn(f64) -> f64, low: f64, high: f64) -> f64 {
     if gain(refined) > best.1 * (1.0 + 1e-9) { refined } else { best.0 }
 }
 
-/// The number of threads with which demand passes the highest point that fewer threads than now can reach (figure 14);
-/// none where fewer threads raise nothing.
+/// The number of threads, at least one, with which demand passes the highest point that fewer threads than now can reach
+/// (figure 14); none where fewer threads raise nothing.
 pub fn best_throttle(state: &State) -> Option<f64> {
     let system = &state.system;
     let now = state.reached().memory_throughput;
@@ -271,7 +271,7 @@ pub fn best_throttle(state: &State) -> Option<f64> {
         through(k, peak.throughput.min(most))
     });
     let best = candidates.max_by(|left, right| left.1.total_cmp(&right.1).then(right.0.total_cmp(&left.0)));
-    best.map(|(threads, _)| threads)
+    best.map(|(threads, _)| threads.max(1.0)).filter(|threads| *threads < system.threads)
 }
 
 /// Threads that must compute to ask for `throughput`; none where no number of them does.
@@ -309,7 +309,7 @@ pub struct Cliff {
     /// much as the peak gives.
     pub best_threads: Option<f64>,
     /// Threads from which on a second, worse state exists: demand touches the falling f. None where f falls so gently
-    /// that throughput is lost step by step.
+    /// that throughput is lost step by step. The loss is 0 at first where it is the corner of demand that touches.
     pub possible: Option<Drop>,
     /// Threads from which on the better state is gone. None where it stays however many threads there are.
     pub forced: Option<Drop>,
@@ -349,26 +349,38 @@ pub fn cliff(system: &System) -> Option<Cliff> {
     let plateau = Landmarks::of(&system.supply).plateau;
     let threads = |k: f64| k + system.supply.value(k) / slope;
     let end = found.iter().find(|other| !other.is_peak && other.k > peak.k).map_or(1e3 * peak.k, |valley| valley.k);
-    let touches = touches(peak.k, end, threads);
-    let drop_at = |k: f64, is_upper: bool| {
+    let stays = most <= peak.throughput;
+    // Demand reaches no higher than the lanes, so that it touches f only where that is lower.
+    let start = if stays { falling_to(system, peak.k, end, most) } else { peak.k };
+    let touches = touches(start, end, threads);
+    let drop_at = |k: f64| {
         let (n, here) = (threads(k), system.supply.value(k));
         let mut at_touch = system.clone();
         at_touch.threads = n;
-        let states = super::intersect::intersections(&at_touch);
-        let other = if is_upper { states.last() } else { states.first() }?;
-        let (from, to) = if is_upper { (here, other.memory_throughput) } else { (other.memory_throughput, here) };
-        (from > to * (1.0 + 1e-9)).then_some(Drop { threads: n, from, to })
+        let throughputs = super::intersect::intersections(&at_touch).into_iter().map(|state| state.memory_throughput);
+        let (low, high) = throughputs.fold((here, here), |(low, high), other| (low.min(other), high.max(other)));
+        Drop { threads: n, from: high, to: low }
     };
-    let asked = |k: &f64| system.supply.value(*k) <= most;
-    let possible = touches.iter().find(|(_, is_maximum)| !is_maximum).map(|(k, _)| *k).filter(asked);
-    let forced = touches.iter().find(|(_, is_maximum)| *is_maximum).map(|(k, _)| *k).filter(asked);
-    let stays = most <= peak.throughput;
+    let corner = (stays && threads(start) <= threads(start * (1.0 + 1e-6))).then_some(start);
+    let minima = touches.iter().filter(|(_, is_maximum)| !is_maximum).map(|(k, _)| *k);
+    let possible = corner.into_iter().chain(minima).min_by(|left, right| threads(*left).total_cmp(&threads(*right)));
+    let forced = touches.iter().find(|(_, is_maximum)| *is_maximum).map(|(k, _)| *k);
     Some(Cliff {
         best_threads: (!stays).then(|| threads(peak.k)),
-        possible: possible.and_then(|k| drop_at(k, false)),
-        forced: forced.filter(|_| !stays).and_then(|k| drop_at(k, true)),
+        possible: possible.map(drop_at),
+        forced: forced.filter(|_| !stays).map(drop_at),
         largest: (stays && most > plateau).then_some(most - plateau),
     })
+}
+
+/// The first k from `peak` to `end` at which f has fallen to `throughput`; `end` where it has not.
+fn falling_to(system: &System, peak: f64, end: f64, throughput: f64) -> f64 {
+    let (mut low, mut high) = (peak, end);
+    for _ in 0..100 {
+        let middle = 0.5 * (low + high);
+        if system.supply.value(middle) > throughput { low = middle } else { high = middle }
+    }
+    high
 }
 
 /// Local extrema of `threads` between two places, with whether it is a maximum.

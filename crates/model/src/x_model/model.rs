@@ -8,7 +8,7 @@
 use warplens_base::units::{Cycles, Hertz};
 use warplens_isa::OpClass;
 use warplens_machine::{Key, Machine, Reader, Readings};
-use warplens_stats::Profile;
+use warplens_stats::{Count, Profile};
 
 use super::curve::{Cache, Computation, Lanes, System};
 use super::fit::{Locality, fit_locality};
@@ -19,6 +19,7 @@ use super::machine::{Width, bytes_per_second, cache_bytes, lanes_throughput, loa
 use super::shape::{Bound, State};
 use super::{Solved, Supply};
 use crate::assumption::{self as says, of_machine};
+use crate::demand::Demand;
 use crate::prediction::{Combine, Resource};
 use crate::residency::{Residency, THREADS_PER_WARP};
 use crate::workload::{self, Workload};
@@ -58,10 +59,23 @@ impl Model for XModel {
 
     fn predict(&self, input: &Input<'_>, machine: &Machine) -> Result<Prediction, Refusal> {
         let (profile, options) = (input.profile, &input.options);
+        let demand = Demand {
+            needed: &[
+                Count::Instructions,
+                Count::Registers,
+                Count::SharedBytes,
+                Count::GlobalRequests,
+                Count::GlobalTransactions,
+                Count::GlobalBytes,
+            ],
+            refining: &[Count::Classes, Count::LocalRequests, Count::LocalTransactions, Count::LocalBytes],
+        };
+        let left_out = demand.check(profile, machine, options)?;
         let mut reader = Reader::new(machine, options.strictness);
         let workload = Workload::new(profile, machine.cc, options);
         let launch = launch(profile, &workload, options, &mut reader)?;
         let mut assumptions = workload::assumptions(profile, options);
+        assumptions.extend(left_out);
         let (system, said) = system(input, &workload, launch.warps, &mut reader)?;
         assumptions.extend(said);
         let per_cycle = bytes_per_second(&mut reader)?;

@@ -1,13 +1,13 @@
 //! Profiles made by hand for the tests of models.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
 use warplens_isa::{OpClass, Pc, StateSpace};
 use warplens_machine::{Machine, builtin};
 use warplens_stats::{
-    BankRule, CoalescingRule, ConstantCounts, Coverage, InstructionCounts, LaunchShape, LineCounts, MemoryCounts,
-    Profile, RegistersBasis,
+    BankRule, CoalescingRule, ConstantCounts, Counted, Coverage, InstructionCounts, LaunchShape, LineCounts,
+    MemoryCounts, Profile, RegistersBasis,
 };
 
 /// The machines that every release is judged on.
@@ -31,6 +31,8 @@ pub(crate) fn empty(kernel: &str, grid: u32, block: u32, registers: u32, shared_
     Profile {
         kernel: kernel.to_owned(),
         launch,
+        counted: Counted::Ptx,
+        absent: BTreeSet::new(),
         coverage: Coverage { ctas_executed: u64::from(grid), ctas_total: u64::from(grid), spread: 0.0 },
         warps: launch.n_ctas() * launch.n_warps(),
         instructions: InstructionCounts::default(),
@@ -46,6 +48,7 @@ pub(crate) fn empty(kernel: &str, grid: u32, block: u32, registers: u32, shared_
         constant: ConstantCounts::default(),
         distinct_sectors_read: 0,
         distinct_sectors_written: 0,
+        dram_sectors: None,
         vector_loads: 0,
         independent_loads: None,
         independent_loads_program_order: None,

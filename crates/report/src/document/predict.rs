@@ -8,8 +8,8 @@ use warplens_session::predict::{
 };
 
 use super::gpu::value;
-use super::json::number;
-use super::profile::{counts, emulation, launch_shape, support};
+use super::json::{number, optional};
+use super::profile::{counts, launch_shape, origin};
 
 /// The document of the `predict` verb: one launch, or a sequence under `launches`.
 pub fn document(analyses: &[Analysis]) -> Json {
@@ -35,18 +35,17 @@ fn launch(analysis: &Analysis) -> Map<String, Json> {
     body.insert("kernel_demangled".into(), measurement.kernel.demangled.as_str().into());
     body.insert("launch".into(), launch_shape(&measurement.profile));
     let predictions =
-        analysis.gpus.iter().flat_map(|gpu| gpu.answers.iter().map(|answer| entry(&gpu.machine.id, answer)));
+        analysis.gpus.iter().flat_map(|gpu| gpu.answers.iter().map(|answer| entry(analysis, gpu, answer)));
     body.insert("predictions".into(), predictions.collect());
     body.insert("gpus".into(), analysis.gpus.iter().map(gpu).collect());
     body.insert("profile".into(), Json::Object(profile));
-    body.insert("support".into(), support(&measurement.support));
-    body.insert("emulation".into(), emulation(&measurement.emulation));
+    body.extend(origin(measurement));
     body
 }
 
-fn entry(gpu: &str, answer: &Answer) -> Json {
+fn entry(analysis: &Analysis, gpu: &GpuAnalysis, answer: &Answer) -> Json {
     let mut body = Map::new();
-    body.insert("gpu".into(), gpu.into());
+    body.insert("gpu".into(), gpu.machine.id.as_str().into());
     body.insert("model".into(), answer.model.into());
     match &answer.result {
         Ok(prediction) => body.extend(time(prediction)),
@@ -54,6 +53,11 @@ fn entry(gpu: &str, answer: &Answer) -> Json {
             body.insert("time_us".into(), Json::Null);
             body.insert("refused".into(), refused(refusal));
         }
+    }
+    if let Some(measured) = analysis.measurement.measured.as_ref().filter(|measured| measured.is_of(&gpu.machine)) {
+        body.insert("measured_us".into(), number(measured.time.microseconds()));
+        let error = answer.result.as_ref().ok().and_then(|prediction| prediction.error(measured.time));
+        body.insert("error_share".into(), optional(error));
     }
     Json::Object(body)
 }
@@ -119,7 +123,8 @@ fn selection(selection: &Selection) -> Json {
     })
 }
 
-fn term(term: &Term) -> Json {
+/// A term of a prediction.
+pub(super) fn term(term: &Term) -> Json {
     let part = |part: &Part| json!({ "name": part.name, "cycles": number(part.cycles.0) });
     json!({
         "name": term.name,

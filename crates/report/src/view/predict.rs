@@ -8,6 +8,7 @@
 //! *models say* is the spread of all models that answer, not an error bar; *compute* and *memory* are throughputs as
 //! shares of what the hardware could do in the predicted time (Nsight Compute: speed of light).
 
+use warplens_base::units::Seconds;
 use warplens_session::Analysis;
 use warplens_session::predict::{
     Answer, Band, Combine, GpuAnalysis, Model, PREFERENCE, Prediction, Refusal, Resource, Selection, Walk, WalkRow, why,
@@ -16,7 +17,7 @@ use warplens_session::predict::{
 use super::gpu::measure;
 use super::profile;
 use crate::render::show;
-use crate::section::{Block, Cell, Field, Plot, Section, Table, Unit};
+use crate::section::{Block, Cell, Column, Field, Plot, Section, Table, Unit};
 
 /// How much is said.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -65,12 +66,32 @@ fn table(analysis: &Analysis) -> Table {
         ("occupancy", "occupancy_share"),
         ("model", "model"),
     ]);
+    let measured = analysis.measurement.measured.as_ref();
+    if measured.is_some() {
+        // Beside the time.
+        table.columns.insert(2, Column::new("measured", "measured_us"));
+        table.columns.insert(3, Column::new("error", "error_share"));
+    }
     for gpu in &analysis.gpus {
         for answer in &gpu.answers {
-            table.push(row(gpu, answer));
+            let mut cells = row(gpu, answer);
+            if measured.is_some() {
+                let comparison = comparison(analysis, gpu, answer);
+                cells.insert(2, Cell::optional(comparison.map(|(time, _)| time.microseconds()), Unit::Microseconds));
+                let error = comparison.and_then(|(_, error)| error);
+                cells.insert(3, error.map_or(Cell::Missing, |error| Cell::text(format!("{:+.1} %", 100.0 * error))));
+            }
+            table.push(cells);
         }
     }
     table
+}
+
+/// The time that was measured on this GPU, and by which share of it the answer is off.
+fn comparison(analysis: &Analysis, gpu: &GpuAnalysis, answer: &Answer) -> Option<(Seconds, Option<f64>)> {
+    let time = analysis.measurement.measured.as_ref().filter(|measured| measured.is_of(&gpu.machine))?.time;
+    let error = answer.result.as_ref().ok().and_then(|prediction| prediction.error(time));
+    Some((time, error))
 }
 
 fn row(gpu: &GpuAnalysis, answer: &Answer) -> Vec<Cell> {
@@ -89,7 +110,7 @@ fn row(gpu: &GpuAnalysis, answer: &Answer) -> Vec<Cell> {
 }
 
 fn spread(band: Band) -> String {
-    let time = |seconds: warplens_base::units::Seconds| show(&Cell::Number(seconds.microseconds(), Unit::Microseconds));
+    let time = |seconds: Seconds| show(&Cell::Number(seconds.microseconds(), Unit::Microseconds));
     if band.n_models == 1 { "one model only".to_owned() } else { format!("{} to {}", time(band.low), time(band.high)) }
 }
 
@@ -108,12 +129,15 @@ pub fn rows(analyses: &[Analysis]) -> Section {
         ("memory", "memory_share"),
         ("occupancy", "occupancy_share"),
         ("refused", "refused"),
+        ("measured", "measured_us"),
+        ("error", "error_share"),
     ]);
     for analysis in analyses {
         for gpu in &analysis.gpus {
             for answer in &gpu.answers {
                 let prediction = answer.result.as_ref().ok();
                 let shares = gpu.speed_of_light.filter(|_| prediction.is_some() && prediction == gpu.prediction());
+                let comparison = comparison(analysis, gpu, answer);
                 let microseconds = |time: Option<f64>| Cell::optional(time, Unit::Microseconds);
                 table.push(vec![
                     Cell::text(&analysis.measurement.kernel.mangled),
@@ -128,6 +152,8 @@ pub fn rows(analyses: &[Analysis]) -> Section {
                     Cell::optional(shares.map(|shares| shares.memory), Unit::Share),
                     Cell::optional(gpu.occupancy.as_ref().map(|occupancy| occupancy.share), Unit::Share),
                     answer.result.as_ref().err().map_or(Cell::Missing, |refusal| Cell::text(&refusal.reason)),
+                    microseconds(comparison.map(|(time, _)| time.microseconds())),
+                    Cell::optional(comparison.and_then(|(_, error)| error), Unit::Share),
                 ]);
             }
         }
@@ -321,13 +347,33 @@ fn notes(analysis: &Analysis, detail: Detail, next: Option<&str>) -> Section {
     let mut section = Section::new("notes", "");
     let coverage = &analysis.measurement.profile.coverage;
     if coverage.ctas_executed < coverage.ctas_total {
-        section = section.note(format!(
-            "Counts are scaled from {} of {} blocks, whose instructions differ by {:.1} %; --full executes all.",
-            coverage.ctas_executed,
-            coverage.ctas_total,
-            100.0 * coverage.spread
-        ));
+        section = section.note(if coverage.spread.is_nan() {
+            format!(
+                "Counts are scaled from about {} of {} blocks, those that ran where the profiler counted.",
+                coverage.ctas_executed, coverage.ctas_total
+            )
+        } else {
+            format!(
+                "Counts are scaled from {} of {} blocks, whose instructions differ by {:.1} %; --full executes all.",
+                coverage.ctas_executed,
+                coverage.ctas_total,
+                100.0 * coverage.spread
+            )
+        });
     }
+    section = match analysis
+        .measurement
+        .measured
+        .as_ref()
+        .filter(|measured| !analysis.gpus.iter().any(|gpu| measured.is_of(&gpu.machine)))
+    {
+        Some(measured) => {
+            let time = show(&Cell::Number(measured.time.microseconds(), Unit::Microseconds));
+            let of = measured.device.as_ref().or(measured.target.as_ref()).map_or("another GPU", String::as_str);
+            section.note(format!("{} measured {time} on {of}.", measured.profiler))
+        }
+        None => section,
+    };
     let assumptions = analysis.gpus.iter().filter_map(|gpu| gpu.prediction()).map(|answer| answer.assumptions.len());
     if let Some(most) = assumptions.max().filter(|&most| most > 0 && detail == Detail::Screen) {
         section =

@@ -9,7 +9,9 @@
 //!   warp instructions  720 896  (inst_executed; 22 per warp)
 //! ```
 
-use warplens_session::profile::{BankRule, CoalescingRule, LineCounts, MemoryCounts, Profile};
+use std::collections::BTreeMap;
+
+use warplens_session::profile::{BankRule, CoalescingRule, Count, Counted, LineCounts, MemoryCounts, Profile};
 use warplens_session::{Measurement, Support};
 
 use crate::section::{Block, Cell, Column, Field, Section, Table, Unit};
@@ -42,12 +44,33 @@ pub fn summary(measurement: &Measurement) -> Vec<Section> {
     }
     if profile.local.values().any(has_memory) {
         let section = Section::new("local", "Local memory (requests of registers that spilled, and of arrays)");
-        sections.push(section.with(Block::Table(memory_table(&profile.local))));
+        sections.push(section.with(Block::Table(memory_table(profile, &profile.local, &LOCAL))));
     }
     if profile.shared.values().any(|counts| counts.requests > 0) {
         sections.push(shared(profile));
     }
+    sections.extend(absent(profile));
     sections
+}
+
+/// What the profile does not hold.
+fn absent(profile: &Profile) -> Option<Section> {
+    if profile.absent.is_empty() {
+        return None;
+    }
+    let names: Vec<&str> = profile.absent.iter().map(|count| count.name()).collect();
+    let section = Section::new("absent", "Not counted");
+    Some(section.note(names.join(", ")))
+}
+
+/// A count that the profile may lack.
+fn known(profile: &Profile, count: Count, value: u64) -> Cell {
+    if profile.has(count) { Cell::Count(value) } else { Cell::Missing }
+}
+
+/// A number that follows from counts that the profile may lack.
+fn derived(profile: &Profile, from: &[Count], value: f64, unit: Unit) -> Cell {
+    Cell::optional(from.iter().all(|&count| profile.has(count)).then_some(value), unit)
 }
 
 /// What the user let pass comes first.
@@ -75,16 +98,27 @@ fn launch(measurement: &Measurement) -> Section {
     let coverage = &profile.coverage;
     let mut fields = vec![
         Field::new("warps", Cell::Count(profile.warps)),
-        Field::new("registers per thread", Cell::Count(shape.registers.into())).remark(shape.registers_basis.name()),
-        Field::new("shared memory per block", Cell::Number(shape.shared_bytes as f64, Unit::Bytes)),
+        Field::new("registers per thread", known(profile, Count::Registers, shape.registers.into()))
+            .remark(shape.registers_basis.name()),
+        Field::new(
+            "shared memory per block",
+            derived(profile, &[Count::SharedBytes], shape.shared_bytes as f64, Unit::Bytes),
+        ),
     ];
+    if let Some(measured) = &measurement.measured {
+        let of = measured.device.as_ref().map_or_else(String::new, |device| format!(" on {device}"));
+        fields.push(
+            Field::new("measured time", Cell::Number(measured.time.microseconds(), Unit::Microseconds))
+                .remark(format!("{}{of}", measured.profiler)),
+        );
+    }
     if coverage.ctas_executed < coverage.ctas_total {
         let share = coverage.ctas_executed as f64 / coverage.ctas_total as f64;
         fields.push(Field::new("blocks executed", Cell::Count(coverage.ctas_executed)).remark(format!(
-            "of {}, {:.2} %; counts are scaled; instructions per block differ by {:.1} %",
+            "of {}, {:.2} %; counts are scaled; {}",
             coverage.ctas_total,
             100.0 * share,
-            100.0 * coverage.spread
+            coverage.difference().replace("per CTA", "per block")
         )));
     }
     let mut section = Section::new("launch", title(measurement)).with(Block::Fields(fields));
@@ -99,15 +133,20 @@ fn launch(measurement: &Measurement) -> Section {
 
 fn instructions(profile: &Profile) -> Section {
     let counts = &profile.instructions;
-    let per_warp = |count: u64| Cell::Number(profile.per_warp(count), Unit::One);
+    let threads = [Count::Instructions, Count::ThreadInstructions];
+    let inst_executed = match profile.counted {
+        Counted::Ptx | Counted::Reduced => "inst_executed",
+        Counted::Machine => "inst_executed, of machine code",
+    };
     let mut fields = vec![
-        Field::new("warp instructions", Cell::Count(counts.total)).remark("inst_executed"),
-        Field::new("  per warp", per_warp(counts.total)),
-        Field::new("thread instructions", Cell::Count(profile.thread_instructions)).remark("thread_inst_executed"),
-        Field::new("mean active threads per warp", Cell::Number(profile.mean_active_lanes(), Unit::One)),
-        Field::new("branches", Cell::Count(profile.branches)),
-        Field::new("  divergent", Cell::Count(profile.divergent_branches)),
-        Field::new("barriers", Cell::Count(profile.barriers)),
+        Field::new("warp instructions", known(profile, Count::Instructions, counts.total)).remark(inst_executed),
+        Field::new("  per warp", derived(profile, &threads[..1], profile.per_warp(counts.total), Unit::One)),
+        Field::new("thread instructions", known(profile, Count::ThreadInstructions, profile.thread_instructions))
+            .remark("thread_inst_executed"),
+        Field::new("mean active threads per warp", derived(profile, &threads, profile.mean_active_lanes(), Unit::One)),
+        Field::new("branches", known(profile, Count::Branches, profile.branches)),
+        Field::new("  divergent", known(profile, Count::DivergentBranches, profile.divergent_branches)),
+        Field::new("barriers", known(profile, Count::Barriers, profile.barriers)),
     ];
     if let Some(independent) = profile.independent_loads {
         fields.push(Field::new("independent loads", Cell::Number(independent, Unit::One)).remark("in flight per warp"));
@@ -119,8 +158,10 @@ fn instructions(profile: &Profile) -> Section {
         let share = count as f64 / counts.total.max(1) as f64;
         by_class.push(vec![Cell::text(class.name()), Cell::Count(count), Cell::Number(share, Unit::Share)]);
     }
-    let mut section =
-        Section::new("instructions", "Instruction Statistics").with(Block::Fields(fields)).with(Block::Table(by_class));
+    let mut section = Section::new("instructions", "Instruction Statistics").with(Block::Fields(fields));
+    if profile.has(Count::Classes) {
+        section = section.with(Block::Table(by_class));
+    }
     if !profile.high_latency.is_empty() {
         let slow: Vec<String> = profile
             .high_latency
@@ -135,17 +176,45 @@ fn instructions(profile: &Profile) -> Section {
 
 fn global(profile: &Profile) -> Section {
     let mut fields = Vec::new();
-    let sectors = |name: &str, count: u64| {
-        Field::new(name, Cell::Number(32.0 * count as f64, Unit::Bytes)).remark("distinct 32-byte sectors")
+    let sectors = |name: &str, count: u64, remark: &str| {
+        Field::new(name, Cell::Number(32.0 * count as f64, Unit::Bytes)).remark(remark)
     };
-    fields.push(sectors("read", profile.distinct_sectors_read));
-    fields.push(sectors("written", profile.distinct_sectors_written));
+    if profile.has(Count::DistinctSectors) {
+        fields.push(sectors("read", profile.distinct_sectors_read, "distinct 32-byte sectors"));
+        fields.push(sectors("written", profile.distinct_sectors_written, "distinct 32-byte sectors"));
+    }
+    if let Some([read, written]) = profile.dram_sectors {
+        fields.push(sectors("read from DRAM", read, "measured"));
+        fields.push(sectors("written to DRAM", written, "measured"));
+    }
     Section::new("global", "Memory Workload Analysis: global")
         .with(Block::Fields(fields))
-        .with(Block::Table(memory_table(&profile.global)))
+        .with(Block::Table(memory_table(profile, &profile.global, &GLOBAL)))
 }
 
-fn memory_table(by_rule: &std::collections::BTreeMap<CoalescingRule, MemoryCounts>) -> Table {
+/// Names of the counts of a memory space.
+struct Space {
+    requests: Count,
+    transactions: Count,
+    coalesced: Count,
+    bytes: Count,
+}
+
+const GLOBAL: Space = Space {
+    requests: Count::GlobalRequests,
+    transactions: Count::GlobalTransactions,
+    coalesced: Count::GlobalCoalesced,
+    bytes: Count::GlobalBytes,
+};
+
+const LOCAL: Space = Space {
+    requests: Count::LocalRequests,
+    transactions: Count::LocalTransactions,
+    coalesced: Count::LocalCoalesced,
+    bytes: Count::LocalBytes,
+};
+
+fn memory_table(profile: &Profile, by_rule: &BTreeMap<CoalescingRule, MemoryCounts>, space: &Space) -> Table {
     let mut table = Table::new(&[
         ("rule of cc", "rule"),
         ("requests", "requests"),
@@ -155,16 +224,17 @@ fn memory_table(by_rule: &std::collections::BTreeMap<CoalescingRule, MemoryCount
         ("requested", "bytes_requested"),
         ("moved", "bytes_moved"),
     ]);
+    let of = |from: &[Count], value: f64, unit: Unit| derived(profile, from, value, unit);
     for (rule, counts) in by_rule {
         let requests = counts.requests.max(1) as f64;
         table.push(vec![
             Cell::text(rule.name()),
-            Cell::Count(counts.requests),
-            Cell::Count(counts.transactions()),
-            Cell::Number(counts.transactions() as f64 / requests, Unit::One),
-            Cell::Number(counts.coalesced as f64 / requests, Unit::Share),
-            Cell::Number(counts.bytes_requested as f64, Unit::Bytes),
-            Cell::Number(counts.bytes_moved as f64, Unit::Bytes),
+            known(profile, space.requests, counts.requests),
+            known(profile, space.transactions, counts.transactions()),
+            of(&[space.requests, space.transactions], counts.transactions() as f64 / requests, Unit::One),
+            of(&[space.requests, space.coalesced], counts.coalesced as f64 / requests, Unit::Share),
+            of(&[space.bytes], counts.bytes_requested as f64, Unit::Bytes),
+            of(&[space.transactions], counts.bytes_moved as f64, Unit::Bytes),
         ]);
     }
     table
@@ -180,16 +250,17 @@ fn shared(profile: &Profile) -> Section {
         ("wavefronts", "wavefronts"),
         ("ideal", "ideal_wavefronts"),
     ]);
+    let of = |from: &[Count], value: f64, unit: Unit| derived(profile, from, value, unit);
     for (rule, counts) in &profile.shared {
         let requests = counts.requests.max(1) as f64;
         table.push(vec![
             Cell::text(rule.name()),
-            Cell::Count(counts.requests),
-            Cell::Number(counts.conflicted as f64 / requests, Unit::Share),
-            Cell::Count(counts.passes),
-            Cell::Number(counts.passes as f64 / requests, Unit::One),
-            Cell::Count(counts.wavefronts),
-            Cell::Count(counts.ideal_wavefronts),
+            known(profile, Count::SharedRequests, counts.requests),
+            of(&[Count::SharedRequests, Count::SharedConflicted], counts.conflicted as f64 / requests, Unit::Share),
+            known(profile, Count::SharedPasses, counts.passes),
+            of(&[Count::SharedRequests, Count::SharedPasses], counts.passes as f64 / requests, Unit::One),
+            known(profile, Count::SharedWavefronts, counts.wavefronts),
+            known(profile, Count::SharedWavefronts, counts.ideal_wavefronts),
         ]);
     }
     Section::new("shared", "Memory Workload Analysis: shared").with(Block::Table(table))

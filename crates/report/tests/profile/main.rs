@@ -15,9 +15,9 @@
 mod consistency;
 mod expectation;
 
-use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use serde_json::Value as Json;
 use warplens_literate::{Block, Case, Outcome, check_directory};
@@ -201,7 +201,7 @@ fn profiles(
 
 /// Registers are given or estimated, whatever is installed here.
 fn no_compiler() -> Search {
-    Search { sites: OnceCell::from(Vec::new()), ..Search::default() }
+    Search { sites: OnceLock::from(Vec::new()), ..Search::default() }
 }
 
 fn read(path: &str, line: usize) -> Result<String> {

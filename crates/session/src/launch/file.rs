@@ -53,6 +53,7 @@ impl Scalar {
 #[derive(Deserialize, Default)]
 #[serde(deny_unknown_fields)]
 struct LaunchTable {
+    input: Option<String>,
     kernel: Option<String>,
     grid: Option<Spanned<OneOrMany>>,
     block: Option<Spanned<OneOrMany>>,
@@ -70,8 +71,51 @@ struct Sequence {
     launch: Vec<LaunchTable>,
 }
 
+/// A launch file whose launches name their inputs.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct Script {
+    launches: Vec<(String, Launch)>,
+}
+
+impl Script {
+    /// Reads the text of a script that is called `name` in messages.
+    pub(crate) fn parse(name: &str, text: &str) -> Result<Self> {
+        let mut launches = Vec::new();
+        for (number, (input, launch)) in tables(name, text)?.into_iter().enumerate() {
+            let input = input.ok_or_else(|| {
+                Error::input(format!("{name}, launch {number}: the key `input` is missing"))
+                    .with_help("a script says for each [[launch]] which file it is of: input = \"kernel.ptx\"")
+            })?;
+            launches.push((input, launch));
+        }
+        Ok(Self { launches })
+    }
+
+    /// Inputs in the order of their first launch, each with its launches. Launches of one input are numbered among
+    /// themselves; those of different inputs have no buffer in common.
+    pub(crate) fn by_input(self) -> Vec<(String, Vec<Launch>)> {
+        let mut groups: Vec<(String, Vec<Launch>)> = Vec::new();
+        for (input, launch) in self.launches {
+            match groups.iter_mut().find(|(name, _)| *name == input) {
+                Some((_, launches)) => launches.push(launch),
+                None => groups.push((input, vec![launch])),
+            }
+        }
+        groups
+    }
+}
+
 /// Reads the text of a launch file that is called `name` in messages. Returns at least one launch.
 pub(crate) fn parse(name: &str, text: &str) -> Result<Vec<Launch>> {
+    let launches = tables(name, text)?;
+    if let Some(number) = launches.iter().position(|(input, _)| input.is_some()) {
+        return Err(Error::usage(format!("{name}, launch {number}: the input is given on the command line"))
+            .with_help(format!("a file that names inputs is given in their place: warplens predict {name}")));
+    }
+    Ok(launches.into_iter().map(|(_, launch)| launch).collect())
+}
+
+fn tables(name: &str, text: &str) -> Result<Vec<(Option<String>, Launch)>> {
     let is_sequence = text.lines().any(|line| line.trim_start().replace(' ', "").starts_with("[[launch]]"));
     let tables = if is_sequence {
         toml::from_str::<Sequence>(text).map(|sequence| sequence.launch)
@@ -81,7 +125,10 @@ pub(crate) fn parse(name: &str, text: &str) -> Result<Vec<Launch>> {
     let tables = tables.map_err(|error| syntax_error(name, text, &error))?;
     let one = tables.len() == 1;
     let place = |number: usize| if one { name.to_owned() } else { format!("{name}, launch {number}") };
-    tables.into_iter().enumerate().map(|(number, table)| launch(&place(number), name, text, table)).collect()
+    let read = |(number, mut table): (usize, LaunchTable)| {
+        Ok((table.input.take(), launch(&place(number), name, text, table)?))
+    };
+    tables.into_iter().enumerate().map(read).collect()
 }
 
 fn launch(place: &str, name: &str, text: &str, table: LaunchTable) -> Result<Launch> {
@@ -179,7 +226,7 @@ mod tests {
         let message = |text| parse("l.toml", text).unwrap_err().message;
         assert_eq!(
             message("grd = 1\n"),
-            "l.toml, line 1: unknown field `grd`, expected one of `kernel`, `grid`, `block`, `shared`, `registers`, `args`, `symbols`"
+            "l.toml, line 1: unknown field `grd`, expected one of `input`, `kernel`, `grid`, `block`, `shared`, `registers`, `args`, `symbols`"
         );
         assert!(message("grid = \n").starts_with("l.toml, line 1: "));
         assert_eq!(

@@ -1,8 +1,8 @@
 //! Where the compilers are looked for.
 
-use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::OnceLock;
 
 /// The places to search, in order.
 #[derive(Clone, Debug, Default)]
@@ -12,7 +12,7 @@ pub struct Search {
     /// Folders of the `PATH`.
     pub path: Vec<PathBuf>,
     /// Folders of Python packages; asked for when nothing was found before.
-    pub sites: OnceCell<Vec<PathBuf>>,
+    pub sites: OnceLock<Vec<PathBuf>>,
 }
 
 impl Search {
@@ -20,7 +20,7 @@ impl Search {
     pub fn from_environment() -> Self {
         let homes = ["CUDA_HOME", "CUDA_PATH"].iter().filter_map(std::env::var_os).map(PathBuf::from);
         let path = std::env::var_os("PATH").map(|path| std::env::split_paths(&path).collect()).unwrap_or_default();
-        Self { homes: homes.filter(|home| !home.as_os_str().is_empty()).collect(), path, sites: OnceCell::new() }
+        Self { homes: homes.filter(|home| !home.as_os_str().is_empty()).collect(), path, sites: OnceLock::new() }
     }
 
     /// A program of the toolkit.

@@ -90,6 +90,8 @@ pub struct Dimension {
     pub name: String,
     /// Its values, as written.
     pub values: Vec<String>,
+    /// Its position in a point's choices.
+    pub position: usize,
 }
 
 /// A value of each dimension, by position.
@@ -197,27 +199,30 @@ impl Space {
     /// Every dimension, also those with one value: what [`Choices`] count.
     pub(crate) fn all_dimensions(&self) -> Vec<Dimension> {
         let texts = |formulas: &[Formula]| formulas.iter().map(|formula| formula.text.clone()).collect::<Vec<_>>();
-        let mut dimensions = vec![Dimension { name: "input".to_owned(), values: self.inputs.clone() }];
+        let mut dimensions: Vec<Dimension> = Vec::new();
+        let mut add = |name: &str, values: Vec<String>| {
+            dimensions.push(Dimension { name: name.to_owned(), values, position: dimensions.len() });
+        };
+        add("input", self.inputs.clone());
         for own in &self.macros {
-            dimensions.push(Dimension { name: own.name.clone(), values: own.values.clone() });
+            add(&own.name, own.values.clone());
         }
         match &self.block {
             BlockSpace::Given => {}
             BlockSpace::Shapes(shapes) => {
-                let values = shapes.iter().map(|&shape| show_extents(shape)).collect();
-                dimensions.push(Dimension { name: "block".to_owned(), values });
+                add("block", shapes.iter().map(|&shape| show_extents(shape)).collect());
             }
             BlockSpace::Axes(axes) => {
-                let axes = axes.iter().zip(BLOCK_NAMES).filter(|(axis, _)| !axis.is_empty());
-                dimensions.extend(axes.map(|(axis, name)| Dimension { name: name.to_owned(), values: texts(axis) }));
+                for (axis, name) in axes.iter().zip(BLOCK_NAMES).filter(|(axis, _)| !axis.is_empty()) {
+                    add(name, texts(axis));
+                }
             }
         }
         if !self.grid.is_empty() {
-            let values = self.grid.iter().map(|grid| texts(grid).join(", ")).collect();
-            dimensions.push(Dimension { name: "grid".to_owned(), values });
+            add("grid", self.grid.iter().map(|grid| texts(grid).join(", ")).collect());
         }
         if !self.shared.is_empty() {
-            dimensions.push(Dimension { name: "shared".to_owned(), values: texts(&self.shared) });
+            add("shared", texts(&self.shared));
         }
         dimensions
     }
@@ -521,6 +526,9 @@ fn split_list(text: &str) -> Vec<&str> {
     parts
 }
 
+/// The number that comes after another.
+type Step = Box<dyn Fn(u64) -> Option<u64>>;
+
 /// The numbers of `A..B`, `A..B:STEP` or `A..B*FACTOR`, both ends included; `None` where there is no range.
 fn range(item: &Text, lets: &[(String, f64)]) -> Result<Option<Vec<u64>>> {
     let Some((low, rest)) = item.text.split_once("..") else { return Ok(None) };
@@ -533,7 +541,7 @@ fn range(item: &Text, lets: &[(String, f64)]) -> Result<Option<Vec<u64>>> {
         let formula = Formula::read(&Text::new(item.place.clone(), text.trim()), &known)?;
         formula.whole("a range's end", 1 << 53, lets).map_err(|reason| wrong(&reason))
     };
-    let (high, next): (&str, Box<dyn Fn(u64) -> Option<u64>>) = match (rest.split_once(':'), rest.split_once('*')) {
+    let (high, next): (&str, Step) = match (rest.split_once(':'), rest.split_once('*')) {
         (Some((high, step)), _) => match number(step)? {
             0 => return Err(wrong("the step is 0")),
             step => (high, Box::new(move |value: u64| value.checked_add(step))),

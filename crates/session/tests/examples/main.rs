@@ -1,10 +1,11 @@
 //! Every shipped example computes what its CPU reference computes, from the PTX of every target.
 
+mod fmm;
 mod reference;
 
 use std::path::{Path, PathBuf};
 
-use reference::{CHECKS, Field, Tolerance, View, uniform, uniform_u8};
+use reference::{CHECKS, Check, Field, Tolerance, View, uniform, uniform_u8};
 use warplens_session::launch::{Element, Launch};
 use warplens_session::{ExecutionOptions, OutputRequest, Program, Progress, run};
 
@@ -16,6 +17,25 @@ enum Expected {
 
 fn folder(example: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples").join(example)
+}
+
+/// Holds a file of data that an example reads; `UPDATE=1` writes it anew.
+fn check_file(path: &Path, content: &[u8]) {
+    if std::env::var_os("UPDATE").is_some() {
+        std::fs::write(path, content).expect("the file can be written");
+    }
+    let found = std::fs::read(path).unwrap_or_default();
+    assert!(found == content, "{} is not what `UPDATE=1` writes", path.display());
+}
+
+/// The constants of `svm` are the support vectors and weights that `svm_naive` reads from global memory.
+#[test]
+fn files_hold_the_support_vectors() {
+    for (name, count, seed) in [("vectors.bin", 400, 2), ("weights.bin", 16, 3)] {
+        let values = uniform(count, -1.0, 1.0, seed);
+        let content: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
+        check_file(&folder("svm").join(name), &content);
+    }
 }
 
 fn expected(example: &str, argument: usize) -> Expected {
@@ -32,6 +52,10 @@ fn expected(example: &str, argument: usize) -> Expected {
             let (a, b) = matrices();
             Expected::Floats(reference::matmul_transposed(&a, &b, 256))
         }
+        ("gesummv", 3) => {
+            let (a, b, x) = (floats(23_040 * 128, 1), floats(23_040 * 128, 2), floats(128, 3));
+            Expected::Floats(reference::gesummv(&a, &b, &x, 1.5, 0.5))
+        }
         ("reduction_shuffle", 1) => Expected::Floats(reference::reduction_shuffle(&floats(1 << 20, 1), 256, 256)),
         ("layout_aos", 0) => Expected::Floats(reference::layout_aos(&floats(1 << 19, 1), field)),
         ("layout_soa", 0) => Expected::Floats(reference::layout_soa(&floats(1 << 19, 1), field)),
@@ -41,6 +65,20 @@ fn expected(example: &str, argument: usize) -> Expected {
             let (price, strike, years) = (draw(5.0, 30.0, 1), draw(1.0, 100.0, 2), draw(0.25, 10.0, 3));
             let (call, put) = reference::black_scholes(&price, &strike, &years, 0.02, 0.3);
             Expected::Floats(if argument == 3 { call } else { put })
+        }
+        ("black_scholes_7", 4 | 5) => {
+            let draw = |low, high, seed| uniform(1 << 14, low, high, seed);
+            let (price, strike, years) = (draw(5.0, 30.0, 1), draw(1.0, 100.0, 2), draw(0.25, 10.0, 3));
+            let added = uniform(7 << 14, 0.0, 0.5, 4);
+            let (call, put) = reference::black_scholes_7([&price, &strike, &years], &added, 0.02, 0.3);
+            Expected::Floats(if argument == 4 { call } else { put })
+        }
+        ("fmm_ulist", 6) => Expected::Floats(fmm::small().potentials(fmm::Layout::Arrays)),
+        ("sepia", 1) => Expected::Floats(reference::sepia(&uniform(57600, 0.0, 255.0, 1))),
+        ("linear", 1) => Expected::Floats(reference::linear(&uniform(57600, 0.0, 255.0, 1), 160, 120)),
+        ("svm", 1 | 3) => {
+            let (vectors, weights) = (floats(400, 2), floats(16, 3));
+            Expected::Floats(reference::svm(&floats(25 << 12, 1), &vectors, &weights, 0.125))
         }
         ("mandelbrot", 0) => {
             let (left, top, pixel) = (-2.0, 1.25, 0.004_882_812_5);
@@ -77,10 +115,20 @@ fn compare(what: &str, elements: Vec<Element>, expected: &Expected, tolerance: T
 }
 
 fn check(example: &str) {
-    let launch = folder(example).join("launch.toml");
+    let mut launches: Vec<&str> =
+        CHECKS.iter().filter(|check| check.example == example).map(|check| check.launch).collect();
+    launches.dedup();
+    assert!(!launches.is_empty(), "{example} has no reference");
+    for launch in launches {
+        check_launch(example, launch);
+    }
+}
+
+fn check_launch(example: &str, launch: &str) {
+    let of_launch = |check: &&Check| check.example == example && check.launch == launch;
+    let checks: Vec<_> = CHECKS.iter().filter(of_launch).collect();
+    let launch = folder(example).join(launch);
     let launches = Launch::load(launch.to_str(), Launch::default()).expect("the launch file is fine");
-    let checks: Vec<_> = CHECKS.iter().filter(|check| check.example == example).collect();
-    assert!(!checks.is_empty(), "{example} has no reference");
     let requests: Vec<OutputRequest> =
         checks.iter().map(|check| OutputRequest { key: check.argument.to_string(), count: None }).collect();
     let expected: Vec<Expected> = checks.iter().map(|check| expected(example, check.argument)).collect();
@@ -127,6 +175,6 @@ macro_rules! examples {
 }
 
 examples! {
-    abt_conflict abt_conflict_free black_scholes histogram_atomics layout_aos layout_soa mandelbrot matmul_naive
-    matmul_tiled reduction_shuffle vector_add
+    abt_conflict abt_conflict_free black_scholes black_scholes_7 fmm_ulist gesummv histogram_atomics layout_aos
+    layout_soa linear mandelbrot matmul_naive matmul_tiled reduction_shuffle sepia svm vector_add
 }

@@ -47,6 +47,29 @@ impl fmt::Display for CostKind {
     }
 }
 
+impl CostKind {
+    /// Reads what is displayed.
+    pub fn parse(text: &str) -> Self {
+        let numbers = |text: &str| -> Option<(NumberKind, u32)> {
+            let (kind, bits) = match text.strip_prefix("int") {
+                Some(bits) => (NumberKind::Int, bits),
+                None => (NumberKind::Float, text.strip_prefix("float")?),
+            };
+            Some((kind, bits.parse().ok()?))
+        };
+        let (front, operand) = match text.rsplit_once('.') {
+            Some((front, operand @ ("constant" | "register"))) => (front, Some(operand)),
+            _ => (text, None),
+        };
+        if let Some((opcode, (number, bits))) =
+            front.rsplit_once('.').and_then(|(opcode, last)| Some((opcode, numbers(last)?)))
+        {
+            return Self { opcode: opcode.to_owned(), number, bits, constant: operand == Some("constant") };
+        }
+        Self { opcode: text.to_owned(), number: NumberKind::None, bits: 0, constant: false }
+    }
+}
+
 /// A part of a block, in program order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Item {
@@ -170,5 +193,7 @@ fn kind(module: &Module, insts: &[Inst]) -> CostKind {
         _ => (NumberKind::None, 0),
     };
     let constant = first.sources.iter().any(|source| matches!(source, Operand::Immediate(_)));
+    // Only tables of arithmetic tell operands apart.
+    let constant = constant && number != NumberKind::None && !opcode.contains('.');
     CostKind { opcode, number, bits, constant }
 }

@@ -75,6 +75,17 @@ impl Labels {
         self.boxes.push(area.grown(2.0));
     }
 
+    /// The place that covers least; the first of equals.
+    pub(crate) fn best(&self, places: &[Rect; 3]) -> Rect {
+        let mut best = places[0];
+        for place in &places[1..] {
+            if self.cost(place) < self.cost(&best) {
+                best = *place;
+            }
+        }
+        best
+    }
+
     fn cost(&self, area: &Rect) -> f64 {
         let outside = area.width * area.height - area.overlap(&self.plot);
         let covered: f64 = self.boxes.iter().map(|other| area.overlap(other)).sum();

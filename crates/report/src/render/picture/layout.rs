@@ -30,12 +30,9 @@ pub(crate) fn scene(figure: &Figure) -> Scene {
     let mut scene = Scene { width, height: 0.0, shapes: Vec::new() };
     let mut y = EDGE;
     y = lines(&mut scene, &font::wrapped(&figure.title, HEADING, width - 2.0 * EDGE), HEADING, Ink::Fore, y) + 6.0;
-    // Panels in one column of the grid begin and end at the same places.
+    // Panels beside and below each other have axes of the same length.
     let margins: Vec<Margins> = figure.panels.iter().map(|panel| panel::margins(panel, cell, columns)).collect();
-    let margins = |at: usize| {
-        let same = margins.iter().enumerate().filter(|(other, _)| other % columns == at % columns);
-        same.fold(margins[at], |all, (_, other)| all.beside(other))
-    };
+    let margins = |at: usize| margins.iter().fold(margins[at], Margins::beside);
     for (row, panels) in figure.panels.chunks(columns).enumerate() {
         y = row_of_panels(&mut scene, panels, row * columns, &margins, cell, y, &styles);
     }

@@ -31,6 +31,8 @@ impl Margins {
 
 const TICK: f64 = 5.0;
 const PAD: f64 = 5.0;
+/// Names of upright lines may reach this far beyond the right end.
+const EDGE: f64 = 10.0;
 /// Height of a line of small words.
 const ROW: f64 = 15.0;
 /// Names of marks at the right are broken at this width.
@@ -71,7 +73,7 @@ pub(super) fn margins(panel: &Panel, cell: f64, columns: usize) -> Margins {
         frame.right.as_ref().zip(panel.right.as_ref()).map_or(0.0, |(range, axis)| words(range, axis) + PAD);
     let names = horizontals(panel).map(|(_, label)| marked(label).1).fold(0.0, f64::max);
     let names = if names > 0.0 && panel.right.is_none() { names + 16.0 } else { 0.0 };
-    let flags = flag_rows(panel, &frame, about.right() + right_axis + names.max(12.0)).1;
+    let flags = flag_rows(panel, &frame).1;
     let title = if panel.title.is_empty() { 4.0 } else { AXIS * 1.6 };
     let below = x_words(panel, &frame.x, about.width).1;
     let heading = if heading(&panel.x, &frame.x).is_empty() { 0.0 } else { AXIS * 1.6 };
@@ -94,7 +96,7 @@ pub(super) fn draw(scene: &mut Scene, panel: &Panel, plot: Rect, margins: &Margi
     }
     let named = regions(scene, panel, &frame);
     axes(scene, panel, &frame, margins);
-    helping_lines(scene, panel, &frame, margins, &mut labels);
+    helping_lines(scene, panel, &frame, &mut labels);
     series::draw(scene, panel, &frame, number, styles, &mut labels);
     named.iter().for_each(|(area, label)| region_name(scene, area, label, &mut labels));
     notes(scene, panel, &frame, &mut labels);
@@ -280,15 +282,18 @@ fn region_name(scene: &mut Scene, area: &Rect, label: &str, labels: &mut Labels)
     } else if area.width >= SMALL + 2.0 && area.height > 40.0 {
         let text = font::shortened(label, SMALL, area.height - 8.0);
         let length = font::width(&text, SMALL);
-        scene.text_upwards((center + SMALL * 0.35, area.y + 5.0), text, SMALL, Anchor::End, Ink::Muted);
-        labels.avoid(Rect::new(center - SMALL / 2.0, area.y, SMALL, length + 8.0));
+        let tops = [area.y + 5.0, area.bottom() - 5.0 - length, area.center().1 - length / 2.0];
+        let places = tops.map(|top| Rect::new(center - SMALL / 2.0, top, SMALL, length));
+        let place = labels.best(&places);
+        scene.text_upwards((center + SMALL * 0.35, place.y), text, SMALL, Anchor::End, Ink::Muted);
+        labels.avoid(place);
     }
 }
 
 /// Reference lines with their names outside, and diagonals.
-fn helping_lines(scene: &mut Scene, panel: &Panel, frame: &Frame, margins: &Margins, labels: &mut Labels) {
+fn helping_lines(scene: &mut Scene, panel: &Panel, frame: &Frame, labels: &mut Labels) {
     let plot = frame.plot;
-    let (flags, _) = flag_rows(panel, frame, plot.right() + margins.right);
+    let (flags, _) = flag_rows(panel, frame);
     for (x, text, row, area) in flags {
         let top = plot.y - 4.0 - ROW * row as f64;
         let top = if text.is_empty() { plot.y } else { top - ROW * 0.7 };
@@ -347,7 +352,7 @@ fn marked(label: &str) -> (Vec<String>, f64) {
 type Flag = (f64, String, usize, (f64, f64));
 
 /// Rows for the names of upright lines, such that no name covers another one or its line; and how many rows there are.
-fn flag_rows(panel: &Panel, frame: &Frame, limit: f64) -> (Vec<Flag>, usize) {
+fn flag_rows(panel: &Panel, frame: &Frame) -> (Vec<Flag>, usize) {
     let plot = frame.plot;
     let mut lines: Vec<(f64, &str)> = panel
         .marks
@@ -363,13 +368,14 @@ fn flag_rows(panel: &Panel, frame: &Frame, limit: f64) -> (Vec<Flag>, usize) {
     for (x, label) in lines {
         let text = font::shortened(label, SMALL, 0.8 * plot.width);
         let width = font::width(&text, SMALL) + 6.0;
-        let start = if x + width > limit { (limit - width).min(x) } else { x };
+        // At the right end the name stands on the other side of its line.
+        let start = if x + width > plot.right() + EDGE { x - width } else { x };
         let area = if text.is_empty() { (x, x) } else { (start, start + width) };
         let is_free = |row: usize| {
             flags.iter().all(|(other_x, other_text, other_row, other)| {
                 let apart = area.1 <= other.0 || area.0 >= other.1;
-                let own_line_is_free = *other_row >= row || x < other.0 || x > other.1 || other_text.is_empty();
-                let other_line_is_free = *other_row <= row || *other_x < area.0 || *other_x > area.1;
+                let own_line_is_free = *other_row >= row || x <= other.0 || x >= other.1 || other_text.is_empty();
+                let other_line_is_free = *other_row <= row || *other_x <= area.0 || *other_x >= area.1;
                 (*other_row != row || apart) && own_line_is_free && other_line_is_free
             })
         };

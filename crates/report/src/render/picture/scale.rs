@@ -135,7 +135,8 @@ impl Range {
     fn decades(&self, n: usize) -> Vec<Tick> {
         let (first, last) = ((self.low - SAME).ceil() as i32, (self.high + SAME).floor() as i32);
         let n_decades = last - first + 1;
-        let between: &[f64] = if self.high - self.low < 2.2 { &[1.0, 2.0, 5.0] } else { &[1.0] };
+        let between: &[f64] =
+            if 3.0 * (self.high - self.low) <= n.max(5) as f64 + 2.0 { &[1.0, 2.0, 5.0] } else { &[1.0] };
         let every = n_decades.max(1).unsigned_abs().div_ceil(n.max(2) as u32).max(1) as i32;
         let plain = self.low >= -3.0 - SAME && self.high <= 5.0 + SAME;
         let mut ticks = Vec::new();

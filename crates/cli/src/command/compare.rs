@@ -1,0 +1,354 @@
+//! `warplens compare INPUT...`: kernels, variants and GPUs side by side, and what makes the difference.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+use clap::{Args, ValueEnum};
+use warplens_report::{document, view};
+use warplens_session::compare::{self, CompareOptions, Comparison, MeasuredTimes, Variant};
+use warplens_session::launch::{Extents, Launch, parse_extents};
+use warplens_session::machines;
+use warplens_session::profile::Counting;
+use warplens_session::toolchain::Search;
+use warplens_session::{Error, Input, Measurement};
+
+use super::{Document, Outcome, picture};
+use crate::ask::{ModelFlags, target};
+use crate::flags::{ArgumentFlags, ExecutionFlags, ExtentFlags, OutputFlags};
+use crate::terminal::Terminal;
+
+#[derive(Args, Debug)]
+pub(crate) struct CompareFlags {
+    /// PTX or CUDA C++, each perhaps with a name and a launch file; one input and several -k, launches or GPUs do, too
+    #[arg(value_name = "[NAME=]INPUT[@LAUNCH.toml]", required = true)]
+    inputs: Vec<String>,
+    /// Kernel: one for all inputs, or one for each; several of one input are compared
+    #[arg(short, long = "kernel", value_name = "NAME|regex:RE", help_heading = "Launch")]
+    kernels: Vec<String>,
+    /// Launch file: one for all inputs, or one for each; several of one input are compared
+    #[arg(long = "launch", value_name = "FILE.toml", help_heading = "Launch")]
+    launches: Vec<String>,
+    /// Blocks per axis
+    #[arg(long, value_name = "X[,Y[,Z]]", allow_negative_numbers = true, help_heading = "Launch")]
+    grid: Option<String>,
+    /// Threads per block and axis
+    #[arg(long, value_name = "X[,Y[,Z]]", allow_negative_numbers = true, help_heading = "Launch")]
+    block: Option<String>,
+    /// Compare every variant at these block sizes; the grid keeps the threads of each axis
+    #[arg(long, value_name = "XxY,...", conflicts_with = "block", help_heading = "Launch")]
+    blocks: Option<String>,
+    /// Bytes of dynamic shared memory per block
+    #[arg(long, value_name = "BYTES", allow_negative_numbers = true, help_heading = "Launch")]
+    shared: Option<u64>,
+    #[command(flatten)]
+    arguments: ArgumentFlags,
+    #[command(flatten)]
+    model: ModelFlags,
+    /// What the others are compared with: the name of a variant or a GPU; the first unless given
+    #[arg(long, value_name = "NAME", help_heading = "Comparison")]
+    baseline: Option<String>,
+    /// Times that differ by less than this are equal
+    #[arg(long, value_name = "PERCENT", default_value = "10", value_parser = parse_percent, help_heading = "Comparison")]
+    band: f64,
+    /// Times from hardware: columns variant, time_us, and where needed gpu and block
+    #[arg(long, value_name = "FILE.csv", help_heading = "Comparison")]
+    measured: Option<PathBuf>,
+    /// Draw a picture to the file of -o; the result goes to standard output
+    #[arg(long, value_enum, value_name = "KIND", help_heading = "Output")]
+    plot: Option<Plot>,
+    #[command(flatten)]
+    execution: ExecutionFlags,
+    #[command(flatten)]
+    extent: ExtentFlags,
+    #[command(flatten)]
+    output: OutputFlags,
+}
+
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+enum Plot {
+    /// Each variant against each other: faster, equal, slower
+    Sign,
+    /// Time of each variant by block size, or by GPU
+    Heat,
+    /// Speed-up beside the number of instructions
+    Instructions,
+    /// Speed-up beside the number of memory requests
+    Memory,
+}
+
+impl Plot {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Sign => "sign",
+            Self::Heat => "heat",
+            Self::Instructions => "instructions",
+            Self::Memory => "memory",
+        }
+    }
+}
+
+/// One variant as the command line says it.
+struct Wanted {
+    /// Given, or made of the input's name.
+    name: Option<String>,
+    input: String,
+    kernel: Option<String>,
+    launch: Option<String>,
+}
+
+pub(crate) fn run(flags: &CompareFlags, threads: Option<u32>, terminal: &Terminal) -> Result<Outcome> {
+    // What was asked for is checked before anything takes time.
+    let machines = machines::select(&flags.model.gpu)?;
+    let (choice, options) = flags.model.choice()?;
+    if flags.plot.is_some() {
+        picture::check(flags.output.output.as_deref())?;
+    }
+    let blocks = flags.blocks()?;
+    let measured = flags.measured.as_deref().map(read_measured).transpose()?;
+    let wanted = flags.wanted()?;
+    let names = names(&wanted);
+    compare::check_names(&names)?;
+    let target = target(&machines);
+    let mut variants = Vec::new();
+    for (wanted, name) in wanted.iter().zip(&names) {
+        for (block, measurement) in flags.measure(wanted, &blocks, target.as_deref(), threads, terminal)? {
+            variants.push((name.clone(), block, measurement));
+        }
+    }
+    let variants = named(variants);
+    if variants.len() == 1 && machines.len() == 1 {
+        return Err(Error::usage("one variant on one GPU has nothing to be compared with")
+            .with_help("give several inputs, several -k or --launch, --blocks, or several GPUs with --gpu a,b")
+            .into());
+    }
+    let how = CompareOptions { choice, options, baseline: flags.baseline.clone(), band: flags.band, measured };
+    let comparison = compare::compare(variants, machines, &how)?;
+    write(flags, &comparison, terminal)?;
+    if !comparison.has_answer() {
+        terminal.message("no model could answer");
+        return Ok(Outcome::NoAnswer);
+    }
+    Ok(Outcome::Done)
+}
+
+fn write(flags: &CompareFlags, comparison: &Comparison, terminal: &Terminal) -> Result<()> {
+    let sections = || view::compare::comparison(comparison, terminal.detail());
+    let tables = || vec![view::compare::rows(comparison)];
+    let json = || document::compare::document(comparison);
+    let document = Document { title: "Comparison", sections: &sections, tables: &tables, json: &json };
+    let (Some(plot), Some(path)) = (flags.plot, flags.output.output.as_deref()) else {
+        return document.write(&flags.output, terminal);
+    };
+    match view::compare::figure(comparison, plot.name()) {
+        Some(figure) => picture::write(&figure, path)?,
+        None => {
+            let why = match plot {
+                Plot::Sign => "a sign plot needs two variants",
+                _ => "no variant has a time",
+            };
+            return Err(Error::usage(format!("--plot {}: there is nothing to draw: {why}", plot.name())).into());
+        }
+    }
+    document.write(&flags.output.to_stdout(), terminal)
+}
+
+impl CompareFlags {
+    fn blocks(&self) -> Result<Vec<Option<Extents>>> {
+        let Some(list) = &self.blocks else { return Ok(vec![None]) };
+        let mut blocks = Vec::new();
+        for item in list.split(',') {
+            let block = Some(parse_extents("--blocks", item.trim())?);
+            if blocks.contains(&block) {
+                return Err(Error::usage(format!("--blocks {list}: {item} is given twice")).into());
+            }
+            blocks.push(block);
+        }
+        Ok(blocks)
+    }
+
+    /// The variants: inputs with their kernels and launches.
+    fn wanted(&self) -> Result<Vec<Wanted>> {
+        let parts: Vec<(Option<String>, String, Option<String>)> = self.inputs.iter().map(|text| parts(text)).collect();
+        let own_launches = parts.iter().filter(|(.., launch)| launch.is_some()).count();
+        if own_launches > 0 && self.launches.len() > 1 {
+            return Err(Error::usage("say the launches with --launch or with INPUT@LAUNCH.toml, not with both").into());
+        }
+        // One input is repeated for several kernels or launches of it.
+        let count = parts.len().max(self.kernels.len()).max(self.launches.len());
+        let matched = |what: &str, own: usize| match own {
+            0 | 1 => Ok(()),
+            own if own == count => Ok(()),
+            own => Err(Error::usage(format!("{own} {what} cannot be matched with {count} variants"))
+                .with_help("give one for all, or one for each in their order")),
+        };
+        matched("inputs", parts.len())?;
+        matched("--kernel", self.kernels.len())?;
+        matched("--launch", self.launches.len())?;
+        let nth = |list: &[String], at: usize| list.get(if list.len() == 1 { 0 } else { at }).cloned();
+        let variant = |at: usize| {
+            let (name, input, launch) = parts[if parts.len() == 1 { 0 } else { at }].clone();
+            let launch = launch.or_else(|| nth(&self.launches, at));
+            Wanted { name, input, kernel: nth(&self.kernels, at), launch }
+        };
+        Ok((0..count).map(variant).collect())
+    }
+
+    /// Executes a variant at every block.
+    fn measure(
+        &self,
+        wanted: &Wanted,
+        blocks: &[Option<Extents>],
+        target: Option<&str>,
+        threads: Option<u32>,
+        terminal: &Terminal,
+    ) -> Result<Vec<(Option<Extents>, Measurement)>> {
+        let search = Search::from_environment();
+        let mut options = self.execution.options(threads)?;
+        options.extent = self.extent.extent()?;
+        let input = Input::read(&wanted.input)?;
+        let program = self.arguments.program(&input, target, &search, terminal)?;
+        let mut measured = Vec::new();
+        let launches = self.launches(wanted)?;
+        for &block in blocks {
+            let launches: Vec<Launch> = match block {
+                None => launches.clone(),
+                Some(block) => {
+                    launches.iter().map(|launch| compare::with_block(launch, block)).collect::<Result<_, _>>()?
+                }
+            };
+            let measurements = terminal.with_progress(|progress| {
+                warplens_session::measure(&program, &launches, options.clone(), Counting::Ptx, &search, progress)
+            })?;
+            measured.extend(measurements.into_iter().map(|measurement| (block, measurement)));
+        }
+        Ok(measured)
+    }
+
+    fn launches(&self, wanted: &Wanted) -> Result<Vec<Launch>> {
+        let extents =
+            |flag: &str, text: &Option<String>| text.as_ref().map(|text| parse_extents(flag, text)).transpose();
+        let mut flags = Launch {
+            kernel: wanted.kernel.clone(),
+            grid: extents("--grid", &self.grid)?,
+            block: extents("--block", &self.block)?,
+            shared: self.shared,
+            ..Launch::default()
+        };
+        self.arguments.fill(&mut flags)?;
+        self.arguments.arguments.iter().try_for_each(|text| flags.add_argument(text))?;
+        Ok(Launch::load(wanted.launch.as_deref(), flags)?)
+    }
+}
+
+/// Name, input and launch file of `[NAME=]INPUT[@LAUNCH.toml]`. A file of that very name comes first.
+fn parts(text: &str) -> (Option<String>, String, Option<String>) {
+    if Path::new(text).exists() {
+        return (None, text.to_owned(), None);
+    }
+    let is_name = |name: &str| !name.is_empty() && !name.contains(['/', '\\']);
+    let (name, rest) = match text.split_once('=').filter(|(name, _)| is_name(name)) {
+        Some((name, rest)) => (Some(name.to_owned()), rest),
+        None => (None, text),
+    };
+    match rest.rsplit_once('@').filter(|(input, launch)| !input.is_empty() && launch.ends_with(".toml")) {
+        Some((input, launch)) => (name, input.to_owned(), Some(launch.to_owned())),
+        None => (name, rest.to_owned(), None),
+    }
+}
+
+/// What each variant is called: as the user says, else by what tells it apart: kernel, input, launch file.
+fn names(wanted: &[Wanted]) -> Vec<String> {
+    let stem =
+        |path: &str| Path::new(path).file_stem().map_or(path.to_owned(), |stem| stem.to_string_lossy().into_owned());
+    let differ = |of: &dyn Fn(&Wanted) -> Option<String>| {
+        let mut all: Vec<Option<String>> = wanted.iter().map(of).collect();
+        all.sort();
+        all.dedup();
+        all.len() == wanted.len() && all.iter().all(Option::is_some)
+    };
+    let candidates: [&dyn Fn(&Wanted) -> Option<String>; 4] = [
+        &|wanted| wanted.kernel.clone(),
+        &|wanted| Some(stem(&wanted.input)),
+        &|wanted| wanted.launch.as_deref().map(stem),
+        // The folder tells files of one name apart.
+        &|wanted| {
+            let folder = Path::new(&wanted.input).parent()?;
+            let target = folder.file_name()?.to_string_lossy().into_owned();
+            let above = folder.parent().and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned());
+            Some(if target == "ptx" { above? } else { target })
+        },
+    ];
+    let best = candidates.iter().find(|candidate| differ(candidate));
+    let automatic = |own: &Wanted| match best {
+        Some(name) => name(own).unwrap_or_default(),
+        None if wanted.len() == 1 => stem(&own.input),
+        None => own.input.clone(),
+    };
+    wanted.iter().map(|own| own.name.clone().unwrap_or_else(|| automatic(own))).collect()
+}
+
+/// Variants; the launches of a sequence are told apart by their number and kernel.
+fn named(measured: Vec<(String, Option<Extents>, Measurement)>) -> Vec<Variant> {
+    let mut variants: Vec<Variant> = Vec::new();
+    for (name, block, measurement) in measured.iter() {
+        let of_name = measured.iter().filter(|(own, at, _)| (own, at) == (name, block)).count();
+        let before =
+            variants.iter().filter(|own| own.block == *block && own.name.split(':').next() == Some(name)).count();
+        let name = match of_name {
+            1 => name.clone(),
+            _ => format!("{name}:{before}:{}", measurement.kernel.base()),
+        };
+        variants.push(Variant { name, block: *block, measurement: measurement.clone() });
+    }
+    variants
+}
+
+fn read_measured(path: &Path) -> Result<MeasuredTimes> {
+    let input = Input::read(path)?;
+    Ok(MeasuredTimes::parse(&input.name, &input.text())?)
+}
+
+/// A percentage as a fraction.
+pub(crate) fn parse_percent(text: &str) -> Result<f64, String> {
+    let number: Option<f64> = text.trim().trim_end_matches('%').trim().parse().ok();
+    match number.filter(|number| number.is_finite() && *number >= 0.0) {
+        Some(number) => Ok(number / 100.0),
+        None => Err("write a percentage, such as 10".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn inputs_may_have_a_name_and_a_launch() {
+        let own = |text| {
+            let (name, input, launch) = parts(text);
+            (name.unwrap_or_default(), input, launch.unwrap_or_default())
+        };
+        let expected = |name: &str, input: &str, launch: &str| (name.to_owned(), input.to_owned(), launch.to_owned());
+        assert_eq!(own("k.ptx"), expected("", "k.ptx", ""));
+        assert_eq!(own("a=k.ptx@l.toml"), expected("a", "k.ptx", "l.toml"));
+        assert_eq!(own("dir/a=b.ptx"), expected("", "dir/a=b.ptx", ""));
+        assert_eq!(own("k@home.ptx"), expected("", "k@home.ptx", ""));
+    }
+
+    #[test]
+    fn variants_are_called_by_what_tells_them_apart() {
+        let wanted = |input: &str, kernel: Option<&str>, launch: Option<&str>| Wanted {
+            name: None,
+            input: input.to_owned(),
+            kernel: kernel.map(str::to_owned),
+            launch: launch.map(str::to_owned),
+        };
+        let of = |list: &[Wanted]| names(list);
+        assert_eq!(of(&[wanted("a.ptx", None, None), wanted("b.ptx", None, None)]), ["a", "b"]);
+        assert_eq!(of(&[wanted("a.ptx", Some("f"), None), wanted("a.ptx", Some("g"), None)]), ["f", "g"]);
+        let launches = [wanted("a.ptx", None, Some("x/small.toml")), wanted("a.ptx", None, Some("x/large.toml"))];
+        assert_eq!(of(&launches), ["small", "large"]);
+        let examples = [wanted("e/naive/ptx/sm_80.ptx", None, None), wanted("e/tiled/ptx/sm_80.ptx", None, None)];
+        assert_eq!(of(&examples), ["naive", "tiled"]);
+        assert_eq!(of(&[wanted("a.ptx", None, None), wanted("a.ptx", None, None)]), ["a.ptx", "a.ptx"]);
+    }
+}

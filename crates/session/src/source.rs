@@ -1,0 +1,184 @@
+//! Where counts come from: a kernel that is executed, or a file that holds the counts of earlier launches.
+//!
+//! A script is a launch file whose launches name their inputs; it is given in place of an input. Launches of one input
+//! run one after the other and share the device, as in a launch file; those of different inputs have nothing in common.
+
+use std::path::Path;
+
+use warplens_stats::{Count, Counting, RegistersBasis};
+
+use crate::error::{Error, Result};
+use crate::execution::{ExecutionOptions, Progress};
+use crate::import;
+use crate::input::{Input, InputKind};
+use crate::launch::{Launch, Script};
+use crate::measure::{Measurement, measure};
+use crate::program::Program;
+use crate::toolchain::Search;
+
+/// One input with what is to be known about it.
+#[derive(Clone, Debug)]
+pub enum Source {
+    /// A program and its launches.
+    Program {
+        /// The program.
+        program: Box<Program>,
+        /// The launches, in order.
+        launches: Vec<Launch>,
+    },
+    /// Launches that were counted before.
+    Counted(Vec<Measurement>),
+}
+
+/// What a user asks for.
+#[derive(Clone, Debug)]
+pub struct Request<'r> {
+    /// A program, a profile in any form, or a script.
+    pub input: &'r Input,
+    /// The launch file.
+    pub launch_file: Option<&'r str>,
+    /// What goes over it.
+    pub flags: Launch,
+    /// Target that CUDA C++ is compiled for.
+    pub target: &'r str,
+}
+
+/// Reads everything that is needed before anything is executed.
+pub fn load(request: &Request<'_>, search: &Search) -> Result<Vec<Source>> {
+    let input = request.input;
+    if input.kind == InputKind::Script {
+        return script(request, search);
+    }
+    if input.kind.is_counted() {
+        if let Some(file) = request.launch_file {
+            return Err(Error::usage(format!(
+                "{} is {}: its launch is known, and --launch {file} cannot change it",
+                input.name,
+                input.kind.name()
+            )));
+        }
+        return Ok(vec![Source::Counted(counted(input, &request.flags)?)]);
+    }
+    let program = Program::load(input, request.target, search)?;
+    let launches = Launch::load(request.launch_file, request.flags.clone())?;
+    Ok(vec![Source::Program { program: Box::new(program), launches }])
+}
+
+/// Executes and counts what was not counted before. The order is that of the sources.
+pub fn gather(
+    sources: Vec<Source>,
+    options: &ExecutionOptions,
+    counting: Counting,
+    search: &Search,
+    progress: &Progress,
+) -> Result<Vec<Measurement>> {
+    let mut measurements = Vec::new();
+    for source in sources {
+        match source {
+            Source::Program { program, launches } => {
+                measurements.extend(measure(&program, &launches, options.clone(), counting, search, progress)?);
+            }
+            Source::Counted(counted) => measurements.extend(counted),
+        }
+    }
+    Ok(measurements)
+}
+
+fn script(request: &Request<'_>, search: &Search) -> Result<Vec<Source>> {
+    let name = &request.input.name;
+    if request.launch_file.is_some() || !request.flags.is_empty() {
+        return Err(Error::usage(format!(
+            "{name} is a script: its launches say everything, and flags cannot change them"
+        )));
+    }
+    let folder = request.input.path.as_deref().and_then(Path::parent).unwrap_or(Path::new(""));
+    let script = Script::parse(name, &request.input.text())?;
+    let mut sources = Vec::new();
+    for (path, launches) in script.by_input() {
+        let input = Input::read(folder.join(&path))?;
+        match input.kind {
+            InputKind::Script => {
+                return Err(Error::input(format!("{name}: {path} is a script, too; scripts do not nest")));
+            }
+            kind if kind.is_counted() => {
+                for launch in &launches {
+                    sources.push(Source::Counted(counted(&input, launch)?));
+                }
+            }
+            _ => {
+                let program = Box::new(Program::load(&input, request.target, search)?);
+                sources.push(Source::Program { program, launches });
+            }
+        }
+    }
+    Ok(sources)
+}
+
+/// The launches of a profile that are asked for, with what the flags may say about them.
+fn counted(input: &Input, flags: &Launch) -> Result<Vec<Measurement>> {
+    let name = &input.name;
+    let fixed = |flag: &str| {
+        Error::usage(format!("{name} is {}, counted before: {flag} cannot change it", input.kind.name()))
+            .with_help("count the kernel again, or edit the profile")
+    };
+    if !flags.arguments.is_empty() || !flags.overrides.is_empty() {
+        return Err(fixed("--arg"));
+    }
+    if !flags.symbols.is_empty() {
+        return Err(fixed("--symbol"));
+    }
+    let shape = import::Shape { grid: flags.grid, block: flags.block };
+    let measurements = import::read_with(input, &shape)?;
+    let mut chosen = choose(input, measurements, flags.kernel.as_deref())?;
+    for measurement in &mut chosen {
+        let profile = &mut measurement.profile;
+        if flags.grid.is_some_and(|grid| grid != profile.launch.grid) {
+            return Err(fixed("--grid"));
+        }
+        if flags.block.is_some_and(|block| block != profile.launch.block) {
+            return Err(fixed("--block"));
+        }
+        match flags.shared {
+            Some(bytes) if profile.absent.remove(&Count::SharedBytes) => profile.launch.shared_bytes = bytes,
+            Some(bytes) if bytes != profile.launch.shared_bytes => return Err(fixed("--shared")),
+            _ => {}
+        }
+        if let Some(registers) = flags.registers {
+            profile.launch.registers = registers;
+            profile.launch.registers_basis = RegistersBasis::User;
+            profile.absent.remove(&Count::Registers);
+        }
+    }
+    Ok(chosen)
+}
+
+/// The launches of the kernel that `wanted` means. A saved profile is taken as a whole without a name; what a profiler
+/// saw of a whole program needs one where there are several kernels.
+fn choose(input: &Input, measurements: Vec<Measurement>, wanted: Option<&str>) -> Result<Vec<Measurement>> {
+    let mut kernels: Vec<String> =
+        measurements.iter().map(|measurement| measurement.kernel.demangled.clone()).collect();
+    kernels.sort();
+    kernels.dedup();
+    let Some(wanted) = wanted else {
+        if input.kind == InputKind::Profile || kernels.len() <= 1 {
+            return Ok(measurements);
+        }
+        let error = Error::usage(format!(
+            "{} holds {} kernels; choose with -k NAME, or -k regex:RE for several",
+            input.name,
+            kernels.len()
+        ));
+        return Err(kernels.iter().fold(error, Error::with_detail));
+    };
+    let mut chosen = Vec::new();
+    for measurement in measurements {
+        if measurement.kernel.matches(wanted)? {
+            chosen.push(measurement);
+        }
+    }
+    if chosen.is_empty() {
+        let error = Error::input(format!("{} holds no kernel `{wanted}`", input.name));
+        return Err(kernels.iter().fold(error, Error::with_detail));
+    }
+    Ok(chosen)
+}
