@@ -368,9 +368,12 @@ proptest! {
         let situation = Situation { n_act: f64::from(n_act), cpd: 2.5, waits_over_cpd };
         let total = |before: Costs, now: Costs| PeriodTime::new(&before, &now, &situation).total();
         let time = total(before, now);
-        prop_assert!(total(before, Costs { m: now.m + more, ..now }) >= time - 1e-9);
-        prop_assert!(total(Costs { m: before.m + more, ..before }, now) >= time - 1e-9);
-        prop_assert!(total(Costs { mpd: before.mpd + 1.0, ..before }, now) <= time + 1e-9);
+        let longer = total(before, Costs { m: now.m + more, ..now });
+        let longer_before = total(Costs { m: before.m + more, ..before }, now);
+        let wider = total(Costs { mpd: before.mpd + 1.0, ..before }, now);
+        prop_assert!(longer >= time - 1e-9, "{longer} {time}");
+        prop_assert!(longer_before >= time - 1e-9, "{longer_before} {time}");
+        prop_assert!(wider <= time + 1e-9, "{wider} {time}");
     }
 
     /// Where all computation is divided by CPD, more computation never makes a period shorter, rounding aside.
