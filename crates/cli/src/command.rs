@@ -3,6 +3,7 @@
 pub(crate) mod compare;
 pub(crate) mod completions;
 pub(crate) mod dev;
+pub(crate) mod explain;
 pub(crate) mod gpu;
 pub(crate) mod man;
 pub(crate) mod model;
@@ -37,6 +38,7 @@ pub(crate) fn run(cli: Cli, terminal: &Terminal) -> Result<Outcome> {
     let threads = cli.global.threads;
     match cli.verb {
         Verb::Predict(flags) => predict::run(&flags, threads, terminal),
+        Verb::Explain(flags) => explain::run(&flags, threads, terminal),
         Verb::Compare(flags) => compare::run(&flags, threads, terminal),
         Verb::Tune(flags) => tune::run(&flags, threads, terminal),
         Verb::Whatif(flags) => whatif::run(&flags, threads, terminal),

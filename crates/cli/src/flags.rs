@@ -11,7 +11,9 @@ use warplens_session::source::{self, Source};
 use warplens_session::toolchain::Search;
 use warplens_session::{DEFAULT_BUDGET, Error, ExecutionOptions, Extent, Input, Measurement, Program};
 
-use crate::command::{compare, completions, dev, gpu, model, plot, predict, profile, report, run, tune, whatif};
+use crate::command::{
+    compare, completions, dev, explain, gpu, model, plot, predict, profile, report, run, tune, whatif,
+};
 use crate::terminal::Terminal;
 
 /// Predict the run time of CUDA kernels on NVIDIA GPUs, and what bounds it, without a GPU.
@@ -31,6 +33,8 @@ const EXIT_CODES: &str = "Exit codes: 0 done; 1 bad input, or no model could ans
 pub(crate) enum Verb {
     /// Predict the run time of a kernel on GPUs, and what bounds it
     Predict(predict::PredictFlags),
+    /// Say what bounds a kernel, and rank what to change about it
+    Explain(explain::ExplainFlags),
     /// Ask the models again under other circumstances, or price what costs time
     Whatif(whatif::WhatIfFlags),
     /// Execute a kernel and show what it computed

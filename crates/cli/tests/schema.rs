@@ -7,7 +7,8 @@ use std::process::Command;
 use serde_json::Value;
 
 /// Keys under which programs, papers or users choose the names.
-const FREE: [&str; 13] = [
+const FREE: [&str; 14] = [
+    "values",
     "by_class",
     "by_opcode",
     "high_latency",
@@ -75,6 +76,7 @@ fn every_key_is_described() {
             with("whatif", &["--without", "bank-conflicts", "--set", "block=16,8", "--set", "grid=8"]),
         ),
         ("warplens.whatif/1", with("whatif", &["--each", "--gpu", "h200,gtx280"])),
+        ("warplens.explain/1", with("explain", &["--gpu", "h200,gtx480", "--model", "all", "--strict"])),
         ("warplens.profile/1", with("profile", &[])),
         ("warplens.run/1", with("run", &["--print", "2:4"])),
         ("warplens.model/1", vec!["model", "hong-kim", "--input", "examples/models/hong-kim-figure-12.toml"]),

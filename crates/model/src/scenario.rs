@@ -17,6 +17,7 @@ use warplens_stats::Profile;
 use crate::{Change, Input, Knobs, Options};
 
 pub use count::{COUNTS, CountSpec};
+pub use edit::scale_line_requests;
 pub use effect::{EFFECTS, Effect};
 pub use parameter::{ALIASES, AliasSpec, LAUNCH_FIELDS, LaunchField, Parameter};
 

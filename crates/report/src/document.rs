@@ -1,6 +1,7 @@
 //! The JSON documents: wire types with a schema name and version, described in `docs/report-schema.md`.
 
 pub mod compare;
+pub mod explain;
 pub mod figure;
 pub mod gpu;
 mod json;

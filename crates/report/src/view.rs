@@ -1,6 +1,7 @@
 //! Results to sections. A view neither prints nor computes.
 
 pub mod compare;
+pub mod explain;
 pub mod figure;
 pub mod gpu;
 pub mod listing;

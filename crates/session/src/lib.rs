@@ -7,6 +7,7 @@ pub mod compare;
 pub mod coverage;
 mod error;
 mod execution;
+pub mod explain;
 mod failure;
 mod gate;
 mod host;

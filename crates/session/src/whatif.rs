@@ -12,6 +12,7 @@ pub use warplens_model::scenario::{ALIASES, COUNTS, EFFECTS, Effect, LAUNCH_FIEL
 pub use warplens_model::{Change, Knobs};
 
 use crate::error::{Error, Result};
+use crate::explain::{short, threads};
 use crate::launch::{Extents, Launch};
 use crate::machines::Machine;
 use crate::measure::Measurement;
@@ -73,6 +74,8 @@ pub struct GpuWhatIf {
     pub after: std::result::Result<GpuAnalysis, Impossible>,
     /// Model by model.
     pub models: Vec<ModelWhatIf>,
+    /// Warps that the change adds and that fall off the cache peak, by the X-model.
+    pub warnings: Vec<String>,
 }
 
 /// Two answers of one model.
@@ -148,7 +151,27 @@ fn on_machine(
         let notes = notes(scenario, &unchanged, answer.model, &answer.result, after.as_ref());
         ModelWhatIf { model: answer.model, before: answer.result.clone(), after, notes }
     });
-    GpuWhatIf { models: models.collect(), before, after }
+    let models = models.collect();
+    let warnings = if after.is_ok() { beyond_the_peak(&unchanged, &changed, options) } else { None };
+    GpuWhatIf { models, before, after, warnings: warnings.into_iter().collect() }
+}
+
+/// Says so where more warps than before lose throughput.
+fn beyond_the_peak(before: &Subject, after: &Subject, options: Options) -> Option<String> {
+    let (old, new) = (threads::of(before, options)?, threads::of(after, options)?);
+    let (unit, fall) = (new.threads_unit, new.fall?);
+    if new.threads <= old.threads {
+        return None;
+    }
+    let added = format!("{} {unit} instead of {}", short(new.threads), short(old.threads));
+    if let Some((from, loss)) = fall.forced.filter(|(from, _)| *from <= new.threads) {
+        let (from, lost) = (short(from), short(100.0 * loss));
+        return Some(format!(
+            "x-model: {added} fall off the cache peak; from {from} on, {lost} % of the throughput is lost"
+        ));
+    }
+    let best = fall.best.filter(|best| *best < new.threads)?;
+    Some(format!("x-model: {added} are past the cache peak, which {} would use best", short(best)))
 }
 
 pub(crate) fn subject(profile: &Profile, machine: &Machine) -> Subject {

@@ -3,7 +3,8 @@
 use anyhow::Result;
 use clap::Args;
 use warplens_report::{Section, document, view};
-use warplens_session::{Analysis, Gate, predict};
+use warplens_session::predict::{self, Options};
+use warplens_session::{Analysis, Gate, explain};
 
 use super::{Document, Outcome};
 use crate::ask::AskFlags;
@@ -32,7 +33,7 @@ pub(crate) fn run(flags: &PredictFlags, threads: Option<u32>, terminal: &Termina
         .map(|measurement| predict::predict(measurement, &question.machines, &question.choice, question.options))
         .collect();
     let breaches = breaches(&gates, flags, &analyses)?;
-    write(flags, &analyses, terminal)?;
+    write(flags, &analyses, question.options, terminal)?;
     if !analyses.iter().any(Analysis::has_answer) {
         terminal.message("no model could answer");
         return Ok(Outcome::NoAnswer);
@@ -41,19 +42,24 @@ pub(crate) fn run(flags: &PredictFlags, threads: Option<u32>, terminal: &Termina
     Ok(if breaches.is_empty() { Outcome::Done } else { Outcome::GateBreached })
 }
 
-fn write(flags: &PredictFlags, analyses: &[Analysis], terminal: &Terminal) -> Result<()> {
+/// Changes that a screen names.
+const MOST_CHANGES: usize = 3;
+
+fn write(flags: &PredictFlags, analyses: &[Analysis], options: Options, terminal: &Terminal) -> Result<()> {
     let detail = match terminal.verbose {
         0 => view::predict::Detail::Screen,
         1 => view::predict::Detail::Quantities,
         _ => view::predict::Detail::Parameters,
     };
-    let next = flags
-        .ask
-        .launch
-        .command("profile", &[flags.ask.execution.words(), flags.ask.extent.words(), vec!["--lines".into()]].concat());
-    let sections = || -> Vec<Section> {
-        analyses.iter().flat_map(|analysis| view::predict::predictions(analysis, detail, Some(&next))).collect()
+    let next = flags.ask.command("explain", &[]);
+    let of_one = |analysis: &Analysis| {
+        // One screen holds the changes of one GPU: the first that was named and has an answer.
+        let gpu = analysis.gpus.iter().find(|gpu| gpu.prediction().is_some());
+        let advice = gpu.map_or_else(Vec::new, |gpu| explain::advice(&analysis.measurement.profile, gpu, options));
+        let best = gpu.map(|gpu| (gpu.machine.id.as_str(), &advice[..advice.len().min(MOST_CHANGES)]));
+        view::predict::predictions(analysis, best, detail, Some(&next))
     };
+    let sections = || -> Vec<Section> { analyses.iter().flat_map(of_one).collect() };
     let tables = || vec![view::predict::rows(analyses)];
     let json = || document::predict::document(analyses);
     Document { title: "Prediction", sections: &sections, tables: &tables, json: &json }.write(&flags.output, terminal)

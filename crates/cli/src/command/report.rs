@@ -8,7 +8,7 @@ use warplens_report::view::report::{Extras, Origin};
 use warplens_report::{document, view};
 use warplens_session::predict;
 use warplens_session::profile::{BankRule, CoalescingRule};
-use warplens_session::{Analysis, Choice, listing};
+use warplens_session::{Analysis, Choice, explain, listing};
 
 use super::Outcome;
 use crate::ask::{AskFlags, Measured, Question};
@@ -71,5 +71,7 @@ fn extras(flags: &ReportFlags, measured: &Measured, question: &Question, analysi
         listings.push(listing::ptx(program, measurement, coalescing, bank));
         listings
     });
-    Extras { changes: Vec::new(), figures: Vec::new(), listings }
+    let explanation = explain::explain(analysis.clone(), question.options);
+    let changes = view::explain::changes(&explanation);
+    Extras { changes, figures: Vec::new(), listings }
 }

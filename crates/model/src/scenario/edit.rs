@@ -198,3 +198,29 @@ fn by_field(left: &MemoryCounts, right: &MemoryCounts, op: fn(u64, u64) -> u64) 
         uncoalesced_transactions ideal_t32 ideal_t64 ideal_t128 bytes_requested bytes_moved
     }
 }
+
+/// Scales the requests of each instruction by a factor of at most 1, as if one request did the work of several. The
+/// transactions stay; the loads in flight become fewer with the loads.
+pub fn scale_line_requests(profile: &mut Profile, factor: impl Fn(&LineCounts) -> f64) {
+    let factors: Vec<f64> = profile.lines.iter().map(|line| factor(line).clamp(0.0, 1.0)).collect();
+    let (mut loads, mut fewer_loads) = (0.0, 0.0);
+    for (line, factor) in profile.lines.iter().zip(&factors).filter(|(line, _)| line.opcode.starts_with("ld")) {
+        let requests = line.memory.values().map(|counts| counts.requests).max().unwrap_or(0) as f64;
+        loads += requests;
+        fewer_loads += requests * factor;
+    }
+    let by_pc: BTreeMap<_, _> = profile.lines.iter().map(|line| line.pc).zip(factors).collect();
+    let before = requests(profile);
+    edit_memory(profile, |place, counts| {
+        if let Some(factor) = place.line.and_then(|line| by_pc.get(&line.pc)) {
+            scale_requests(counts, *factor);
+        }
+    });
+    let fewer = before.saturating_sub(requests(profile));
+    shift_class(profile, OpClass::Memory, -i64::try_from(fewer).unwrap_or(i64::MAX));
+    for batch in [&mut profile.independent_loads, &mut profile.independent_loads_program_order].into_iter().flatten() {
+        if loads > 0.0 {
+            *batch = (*batch * fewer_loads / loads).max(1.0);
+        }
+    }
+}

@@ -388,7 +388,7 @@ proptest! {
     #[test]
     fn cpd_is_between_one_and_its_ceiling(p in 0.0f64..1.0, n_act in 1u32..=32, printed: bool) {
         let found = cpd(p, f64::from(n_act), &GTX260, printed);
-        prop_assert!(found >= 1.0 && found <= 3.0 + 80.0 * 0.25 * 32.0 / 31.0, "{found}");
+        prop_assert!((1.0..=3.0 + 80.0 * 0.25 * 32.0 / 31.0).contains(&found), "{found}");
     }
 }
 

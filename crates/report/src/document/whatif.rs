@@ -87,6 +87,7 @@ fn gpu(gpu: &GpuWhatIf) -> Json {
         "name": gpu.before.machine.name,
         "occupancy_before": gpu.before.occupancy.as_ref().map(occupancy),
         "occupancy_after": after.ok().and_then(|gpu| gpu.occupancy.as_ref().map(occupancy)),
+        "warnings": gpu.warnings,
         "impossible": after.err().map(|why| why.reason.as_str()),
     })
 }

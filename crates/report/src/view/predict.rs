@@ -10,12 +10,13 @@
 
 use warplens_base::units::Seconds;
 use warplens_session::Analysis;
+use warplens_session::explain::Advice;
 use warplens_session::predict::{
     Answer, Band, Combine, GpuAnalysis, Model, PREFERENCE, Prediction, Refusal, Resource, Selection, Walk, WalkRow, why,
 };
 
 use super::gpu::measure;
-use super::profile;
+use super::{explain, profile};
 use crate::render::show;
 use crate::section::{Block, Cell, Column, Field, Plot, Section, Table, Unit};
 
@@ -33,8 +34,13 @@ pub enum Detail {
 /// GPUs whose cycles are broken down on one screen.
 const MOST_BREAKDOWNS: usize = 2;
 
-/// The answers. `next` is the command that a user may want to run now.
-pub fn predictions(analysis: &Analysis, detail: Detail, next: Option<&str>) -> Vec<Section> {
+/// The answers. `best` are the best changes on one of the GPUs, and `next` is the command that a user may want to run now.
+pub fn predictions(
+    analysis: &Analysis,
+    best: Option<(&str, &[Advice])>,
+    detail: Detail,
+    next: Option<&str>,
+) -> Vec<Section> {
     let measurement = &analysis.measurement;
     let mut sections = Vec::new();
     sections.extend(profile::unsupported(&measurement.support));
@@ -43,7 +49,10 @@ pub fn predictions(analysis: &Analysis, detail: Detail, next: Option<&str>) -> V
     let answered = || analysis.gpus.iter().filter_map(|gpu| gpu.prediction().map(|prediction| (gpu, prediction)));
     let limit = if detail == Detail::Screen { MOST_BREAKDOWNS } else { usize::MAX };
     sections.extend(answered().take(limit).map(|(gpu, prediction)| cycles(&gpu.machine.id, prediction)));
-    if detail >= Detail::Quantities {
+    sections.extend(best.filter(|(_, advice)| !advice.is_empty()).map(|(gpu, advice)| explain::best(gpu, advice)));
+    if detail == Detail::Screen {
+        sections.extend(analysis.gpus.iter().take(MOST_BREAKDOWNS).filter_map(assumptions_side_by_side));
+    } else {
         for gpu in &analysis.gpus {
             sections.extend(gpu.selection.as_ref().map(|selection| reasons(&gpu.machine.id, selection)));
             for prediction in gpu.answers.iter().filter_map(|answer| answer.result.as_ref().ok()) {
@@ -55,7 +64,8 @@ pub fn predictions(analysis: &Analysis, detail: Detail, next: Option<&str>) -> V
     sections
 }
 
-fn table(analysis: &Analysis) -> Table {
+/// The answers, one row each.
+pub(super) fn table(analysis: &Analysis) -> Table {
     let mut table = Table::new(&[
         ("GPU", "gpu"),
         ("time", "time_us"),
@@ -161,7 +171,8 @@ pub fn rows(analyses: &[Analysis]) -> Section {
     Section::new("predictions", "").with(Block::Table(table))
 }
 
-fn refusals(analysis: &Analysis) -> Option<Section> {
+/// Models that gave no answer, with their reasons.
+pub(super) fn refusals(analysis: &Analysis) -> Option<Section> {
     let refused = analysis.gpus.iter().flat_map(|gpu| {
         let refusals = gpu.answers.iter().filter_map(|answer| Some((answer.model, answer.result.as_ref().err()?)));
         refusals.map(|(model, refusal)| Field::new(format!("{} {model}", gpu.machine.id), reason(refusal)))
@@ -231,6 +242,31 @@ pub fn explanation(gpu: Option<&str>, prediction: &Prediction, detail: Detail) -
         sections.push(Section::new("parameters", format!("Parameters read by {of}")).with(Block::Table(table)));
     }
     sections
+}
+
+/// What several models assume, each sentence once with the models that make it.
+fn assumptions_side_by_side(gpu: &GpuAnalysis) -> Option<Section> {
+    let answered = || gpu.answers.iter().filter_map(|answer| Some((answer.model, answer.result.as_ref().ok()?)));
+    if answered().count() < 2 {
+        return None;
+    }
+    let mut sentences: Vec<(&str, Vec<&str>)> = Vec::new();
+    for (model, prediction) in answered() {
+        for said in &prediction.assumptions {
+            match sentences.iter_mut().find(|(text, _)| *text == said.text) {
+                Some((_, models)) => models.push(model),
+                None => sentences.push((&said.text, vec![model])),
+            }
+        }
+    }
+    let n = answered().count();
+    let line = |(text, models): (&str, Vec<&str>)| match models.len() == n {
+        true => format!("- all: {text}"),
+        false => format!("- {}: {text}", list(&models)),
+    };
+    let lines: Vec<String> = sentences.into_iter().map(line).collect();
+    let title = format!("What the models assume on {}", gpu.machine.id);
+    (!lines.is_empty()).then(|| Section::new("assumptions", title).note(lines.join("\n")))
 }
 
 /// Periods that are listed, the longest.

@@ -48,7 +48,7 @@ pub fn page(launches: &[(Analysis, Extras)], origin: &Origin) -> Page {
             };
             Part { id, title, sections, figures, folded: false }
         };
-        parts.push(part("answer", "Answer", predict::predictions(analysis, Detail::Screen, None), Vec::new()));
+        parts.push(part("answer", "Answer", predict::predictions(analysis, None, Detail::Screen, None), Vec::new()));
         if !extras.changes.is_empty() {
             parts.push(part("changes", "What to change", extras.changes.clone(), Vec::new()));
         }

@@ -118,6 +118,7 @@ fn notes(answer: &WhatIf) -> Vec<String> {
         if let Err(why) = &gpu.after {
             add(format!("{}: {why}", gpu.before.machine.id));
         }
+        gpu.warnings.iter().for_each(|warning| add(format!("{}: {warning}", gpu.before.machine.id)));
         for model in &gpu.models {
             model.notes.iter().for_each(|note| add(note.clone()));
             let refusals = [model.before.as_ref().err(), model.after.as_ref().and_then(|after| after.as_ref().err())];

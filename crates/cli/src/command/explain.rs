@@ -1,0 +1,43 @@
+//! `warplens explain INPUT`: what bounds a kernel in words, and a ranked list of changes.
+
+use anyhow::Result;
+use clap::Args;
+use warplens_report::{Section, document, view};
+use warplens_session::explain::{self, Explanation};
+use warplens_session::predict;
+
+use super::{Document, Outcome};
+use crate::ask::AskFlags;
+use crate::flags::OutputFlags;
+use crate::terminal::Terminal;
+
+#[derive(Args, Debug)]
+pub(crate) struct ExplainFlags {
+    #[command(flatten)]
+    ask: AskFlags,
+    #[command(flatten)]
+    output: OutputFlags,
+}
+
+pub(crate) fn run(flags: &ExplainFlags, threads: Option<u32>, terminal: &Terminal) -> Result<Outcome> {
+    let question = flags.ask.question(threads)?;
+    let measured = flags.ask.measure(&question, terminal)?;
+    let explained = measured.measurements.into_iter().map(|measurement| {
+        let analysis = predict::predict(measurement, &question.machines, &question.choice, question.options);
+        explain::explain(analysis, question.options)
+    });
+    let explanations: Vec<Explanation> = explained.collect();
+    let command = |more: &[String]| flags.ask.command("whatif", more);
+    let sections = || -> Vec<Section> {
+        explanations.iter().flat_map(|explanation| view::explain::explanation(explanation, &command)).collect()
+    };
+    let tables = || vec![view::explain::rows(&explanations)];
+    let json = || document::explain::document(&explanations);
+    Document { title: "Explanation", sections: &sections, tables: &tables, json: &json }
+        .write(&flags.output, terminal)?;
+    if !explanations.iter().any(|explanation| explanation.analysis.has_answer()) {
+        terminal.message("no model could answer");
+        return Ok(Outcome::NoAnswer);
+    }
+    Ok(Outcome::Done)
+}
