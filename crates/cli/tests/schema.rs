@@ -80,6 +80,8 @@ fn every_key_is_described() {
         ("warplens.profile/1", with("profile", &[])),
         ("warplens.run/1", with("run", &["--print", "2:4"])),
         ("warplens.model/1", vec!["model", "hong-kim", "--input", "examples/models/hong-kim-figure-12.toml"]),
+        ("warplens.figure/1", [&["plot", "occupancy"], &kernel[..]].concat()),
+        ("warplens.model/1", vec!["model", "x-model", "--input", "examples/models/x-model-five-intersections.toml"]),
         ("warplens.gpus/1", vec!["gpu", "list"]),
         ("warplens.gpu/1", vec!["gpu", "show", "h200"]),
         ("warplens.gpu-diff/1", vec!["gpu", "diff", "h200", "b200"]),

@@ -48,4 +48,14 @@ impl Solved {
     pub fn graph(&self) -> Graph {
         graph(&self.state, self.units)
     }
+
+    /// Everything that raises throughput, the largest gain first.
+    pub fn advice(&self) -> Vec<Advice> {
+        advice(&self.state)
+    }
+
+    /// Where more threads fall off the cache peak; none without a peak.
+    pub fn cliff(&self) -> Option<Cliff> {
+        cliff(&self.state.system)
+    }
 }

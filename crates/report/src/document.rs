@@ -10,5 +10,6 @@ pub mod profile;
 pub mod run;
 pub mod tune;
 pub mod whatif;
+mod x_model;
 
 pub use json::number;

@@ -11,3 +11,4 @@ pub mod report;
 pub mod run;
 pub mod tune;
 pub mod whatif;
+pub mod x_model;

@@ -261,17 +261,15 @@ pub fn best_throttle(state: &State) -> Option<f64> {
     let now = state.reached().memory_throughput;
     let most = system.computation.highest() / system.intensity;
     let peaks = extrema(&system.supply).into_iter().filter(|extremum| extremum.is_peak);
-    let through = |k: f64, throughput: f64| {
-        let threads = k + computing(system, throughput)?;
-        (threads < system.threads && throughput > now * (1.0 + LEAST_GAIN)).then_some((threads, throughput))
-    };
     // Where the lanes cannot ask for as much as the peak gives, the rising side below it does as well.
     let candidates = peaks.filter_map(|peak| {
         let k = if peak.throughput <= most { peak.k } else { rising_to(system, peak.k, most) };
-        through(k, peak.throughput.min(most))
+        let threads = (k + computing(system, peak.throughput.min(most))?).max(1.0);
+        let changed = State::of(Knob::Threads.changed(system, threads)).ok()?;
+        (threads < system.threads).then_some((threads, changed.reached().memory_throughput))
     });
     let best = candidates.max_by(|left, right| left.1.total_cmp(&right.1).then(right.0.total_cmp(&left.0)));
-    best.map(|(threads, _)| threads.max(1.0)).filter(|threads| *threads < system.threads)
+    best.filter(|(_, throughput)| *throughput > now * (1.0 + LEAST_GAIN)).map(|(threads, _)| threads)
 }
 
 /// Threads that must compute to ask for `throughput`; none where no number of them does.

@@ -105,7 +105,7 @@ pub fn fit_locality(points: &[(f64, f64)]) -> Option<Locality> {
     // Far beyond these, equation (3) is an exponential, and only the ratio of the two matters.
     let loss = |x: &[f64]| {
         let beyond = |value: f64, limit: f64| (value.abs() - limit).max(0.0);
-        error(x, 2) + 1e-3 * (beyond(x[0], 7.0) + beyond(x[1], 25.0))
+        error(x, 2) + 1e-3 * (beyond(x[0], 4.6) + beyond(x[1], 25.0))
     };
     let middle = libm::log(points[points.len() / 2].0);
     let starts = [0.1, 1.0, 10.0]

@@ -397,6 +397,9 @@ fn lanes_quantities(computation: &Computation) -> Vec<Quantity> {
     ]
 }
 
+/// Names of the places of several intersections; nobody has seen more than five.
+const STATES: [&str; 7] = ["k_1", "k_2", "k_3", "k_4", "k_5", "k_6", "k_7"];
+
 /// The paper's symbols, and what the state comes to.
 fn quantities(state: &State, units: &Units) -> Vec<Quantity> {
     let number = |name, value| Quantity { name, value, unit: "" };
@@ -440,6 +443,10 @@ fn quantities(state: &State, units: &Units) -> Vec<Quantity> {
         per_cycle("f(k)", reached.memory_throughput),
         per_cycle("Z f(k)", reached.computation_throughput),
     ]);
+    if state.depends_on_start() {
+        let places = STATES.iter().zip(&state.intersections);
+        quantities.extend(places.map(|(name, intersection)| threads(name, intersection.k)));
+    }
     if let Some(bytes) = units.bytes_per_second {
         quantities.push(Quantity { name: "MS_throughput", value: reached.memory_throughput * bytes, unit: "B/s" });
     }

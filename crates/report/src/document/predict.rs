@@ -10,6 +10,7 @@ use warplens_session::predict::{
 use super::gpu::value;
 use super::json::{number, optional};
 use super::profile::{counts, launch_shape, origin};
+use super::x_model;
 
 /// The document of the `predict` verb: one launch, or a sequence under `launches`.
 pub fn document(analyses: &[Analysis]) -> Json {
@@ -88,6 +89,9 @@ pub(crate) fn time(prediction: &Prediction) -> Map<String, Json> {
         "parameters": parameters(prediction),
     });
     let Json::Object(mut body) = body else { unreachable!("the macro was given an object") };
+    if let Some(solved) = &prediction.x_model {
+        body.insert("x_model".into(), x_model::solved(solved));
+    }
     if let Some(walk) = &prediction.luo_suda {
         body.insert("calculate_periods".into(), walk.rows.iter().map(calculate_period).collect());
     }

@@ -16,7 +16,7 @@ use warplens_session::predict::{
 };
 
 use super::gpu::measure;
-use super::{explain, profile};
+use super::{explain, profile, x_model};
 use crate::render::show;
 use crate::section::{Block, Cell, Column, Field, Plot, Section, Table, Unit};
 
@@ -227,6 +227,9 @@ pub fn explanation(gpu: Option<&str>, prediction: &Prediction, detail: Detail) -
     let assumptions: Vec<String> = assumptions.collect();
     if !assumptions.is_empty() {
         sections.push(Section::new("assumptions", format!("Assumptions of {of}")).note(assumptions.join("\n")));
+    }
+    if let Some(solved) = &prediction.x_model {
+        sections.extend(x_model::sections(&of, solved));
     }
     if detail >= Detail::Parameters {
         let mut table =
