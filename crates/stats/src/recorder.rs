@@ -188,8 +188,9 @@ impl Recorder {
         if let Some(sample) = &mut cta.sample
             && slot != NO_SLOT
             && access.kind != AccessKind::Load
+            && let Some(warps) = &mut sample.warps
         {
-            sample.warps.access(&mut self.streams, (warp, slot), access, None);
+            warps.access(&mut self.streams, (warp, slot), access, None);
         }
     }
 
