@@ -41,7 +41,7 @@ pub use given::{BadInput, Given, InputField, Origin, check_given, point_name};
 pub use knob::{Change, KnobSpec, Knobs};
 pub use model::{Input, MODELS, Model, Needs, find};
 pub use options::{
-    CountBasis, FermiL1, InWarp, LoadOrder, LuoSudaOptions, Merging, OPTIONS, OptionSpec, Options, Reading,
+    CacheHits, CountBasis, FermiL1, InWarp, LoadOrder, LuoSudaOptions, Merging, OPTIONS, OptionSpec, Options, Reading,
     SpecialFunctions, UnknownOption, Waves,
 };
 pub use prediction::{Combine, Part, Prediction, Quantity, Refusal, Resource, Term};

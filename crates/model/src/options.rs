@@ -23,6 +23,8 @@ pub struct Options {
     pub in_warp: InWarp,
     /// Variants of the MPD/CPD model.
     pub luo_suda: LuoSudaOptions,
+    /// Whether loads may hit in the L1 cache.
+    pub cache: CacheHits,
     /// Whether missing machine parameters may be derived.
     pub strictness: Strictness,
 }
@@ -40,6 +42,7 @@ impl Default for Options {
             special_functions: SpecialFunctions::Overlapped,
             in_warp: InWarp::Overlapped,
             luo_suda: LuoSudaOptions::default(),
+            cache: CacheHits::Modelled,
             strictness: Strictness::AllowInferred,
         }
     }
@@ -130,6 +133,15 @@ pub struct LuoSudaOptions {
     pub serial_transactions: bool,
 }
 
+/// The L1 cache in the transaction-based model.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum CacheHits {
+    /// Loads that find again what their warp loaded before do not go to DRAM.
+    Modelled,
+    /// Every transaction goes to DRAM.
+    None,
+}
+
 /// An option that a user can name.
 #[derive(Clone, Copy, Debug)]
 pub struct OptionSpec {
@@ -196,6 +208,11 @@ pub const OPTIONS: &[OptionSpec] = &[
         name: "serial-transactions",
         about: "charge the latency of a memory instruction once for each of its transactions in the MPD/CPD model",
         apply: |options| options.luo_suda.serial_transactions = true,
+    },
+    OptionSpec {
+        name: "no-l1-hits",
+        about: "let every transaction go to DRAM, also where the L1 cache would hold the data",
+        apply: |options| options.cache = CacheHits::None,
     },
 ];
 

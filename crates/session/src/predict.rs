@@ -15,7 +15,7 @@ use warplens_model::{Input, Knobs, MODELS, auto, find, manual, point_name};
 use crate::error::{Error, Result};
 use crate::machines::{Machine, Strictness};
 use crate::measure::Measurement;
-use crate::profile::{LaunchShape, Profile};
+use crate::profile::{Count, LaunchShape, Profile};
 use crate::statics::Statics;
 
 /// Which models answer.
@@ -248,6 +248,9 @@ fn speed_of_light(prediction: &Prediction, bound: &Prediction) -> Option<SpeedOf
 }
 
 fn occupancy(profile: &Profile, machine: &Machine, options: Options) -> Option<Occupancy> {
+    if !profile.has(Count::Registers) || !profile.has(Count::SharedBytes) {
+        return None;
+    }
     occupancy_of(&profile.launch, machine, options)
 }
 
