@@ -8,6 +8,7 @@ use anyhow::Result;
 use warplens_session::launch::{Launch, parse_extents};
 use warplens_session::profile::Counting;
 use warplens_session::source::{self, Source};
+use warplens_session::statics::{Given, parse_given};
 use warplens_session::toolchain::Search;
 use warplens_session::{DEFAULT_BUDGET, Error, ExecutionOptions, Extent, Input, Measurement, Program};
 
@@ -322,7 +323,10 @@ pub(crate) fn gather(
     terminal: &Terminal,
 ) -> Result<Vec<Measurement>> {
     let is_executed = |source: &Source| matches!(source, Source::Program { .. });
-    let words = [execution.words(), extent.words()].concat();
+    let mut words = [execution.words(), extent.words()].concat();
+    if options.statics.is_some() {
+        words.push("--static".to_owned());
+    }
     if let Some(flag) = words.first().filter(|_| !sources.iter().any(is_executed)) {
         return Err(Error::usage(format!(
             "nothing is executed: the launches were counted before, and {flag} is of no use"
@@ -410,6 +414,52 @@ pub(crate) fn parse_output(text: &str) -> Result<PathBuf, String> {
         _ if path.is_dir() => Err("is a folder, not a file".to_owned()),
         Some(folder) if !folder.is_dir() => Err(format!("there is no folder {}", folder.display())),
         _ => Ok(path),
+    }
+}
+
+/// Counting without a run.
+#[derive(Args, Debug)]
+pub(crate) struct StaticFlags {
+    /// Count from the code, the launch and the arguments, without running the kernel
+    #[arg(long = "static", conflicts_with_all = ["full", "cta"], help_heading = "Static counts")]
+    is_static: bool,
+    /// How often a loop is turned each time that it is reached, where data decide; LINE is one of the PTX or the source
+    #[arg(
+        long,
+        value_name = "LINE=N",
+        requires = "is_static",
+        allow_hyphen_values = true,
+        help_heading = "Static counts"
+    )]
+    trips: Vec<String>,
+    /// Share of the executions in which a branch is taken or a guarded instruction takes effect, where data decide
+    #[arg(
+        long,
+        value_name = "LINE=P",
+        requires = "is_static",
+        allow_hyphen_values = true,
+        help_heading = "Static counts"
+    )]
+    prob: Vec<String>,
+}
+
+impl StaticFlags {
+    /// What is said about loops and branches, if counts are to be made without a run.
+    pub(crate) fn given(&self) -> Result<Option<Given>> {
+        let parse = |flag: &str, texts: &[String]| {
+            texts.iter().map(|text| parse_given(flag, text)).collect::<std::result::Result<Vec<_>, _>>()
+        };
+        let given = Given { trips: parse("--trips", &self.trips)?, probabilities: parse("--prob", &self.prob)? };
+        Ok(self.is_static.then_some(given))
+    }
+
+    /// The flags that were given, as a user would type them.
+    pub(crate) fn words(&self) -> Vec<String> {
+        let mut words: Vec<String> = self.is_static.then(|| "--static".to_owned()).into_iter().collect();
+        for (name, values) in [("--trips", &self.trips), ("--prob", &self.prob)] {
+            words.extend(values.iter().flat_map(|value| [name.to_owned(), quoted(value)]));
+        }
+        words
     }
 }
 

@@ -29,6 +29,9 @@ const FREE: [&str; 15] = [
 /// Under these the first level is a rule, and what is below it is described.
 const BY_RULE: [&str; 4] = ["global", "local", "shared", "memory"];
 
+/// A branch of it depends on data.
+const BLACK_SCHOLES: [&str; 2] = ["examples/black_scholes/ptx/sm_80.ptx", "examples/black_scholes/launch.toml"];
+
 fn document(arguments: &[&str]) -> Value {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let output = Command::new(env!("CARGO_BIN_EXE_warplens"))
@@ -91,6 +94,7 @@ fn every_key_is_described() {
         ("warplens.tune/1", with("tune", &["--block", "16x16,32x8", "--shared", "0,300000", "--check"])),
         ("warplens.explain/1", with("explain", &["--gpu", "h200,gtx480", "--model", "all", "--strict"])),
         ("warplens.profile/1", with("profile", &[])),
+        ("warplens.profile/1", vec!["profile", BLACK_SCHOLES[0], "--launch", BLACK_SCHOLES[1], "--static"]),
         ("warplens.run/1", with("run", &["--print", "2:4"])),
         ("warplens.model/1", vec!["model", "hong-kim", "--input", "examples/models/hong-kim-figure-12.toml"]),
         ("warplens.figure/1", [&["plot", "occupancy"], &kernel[..]].concat()),

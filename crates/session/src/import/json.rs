@@ -64,6 +64,7 @@ const KEYS: &[&str] = &[
     "lines",
     "support",
     "emulation",
+    "static",
 ];
 
 /// Reads a document. `name` is what messages call it.
@@ -100,6 +101,7 @@ fn measurement(node: &Node<'_>) -> Result<Measurement> {
         kernel,
         profile,
         listing: Vec::new(),
+        statics: optional(node, "static", super::statics::statics)?,
         emulation: node.get("emulation").filter(|node| !node.is_null()).as_ref().map(emulation).transpose()?,
         support: node.get("support").as_ref().map(support).transpose()?.unwrap_or_default(),
         communicates: node.get("communicates").map_or(Ok(false), |node| node.flag())?,
@@ -564,11 +566,6 @@ fn line(node: &Node<'_>) -> Result<LineCounts> {
         "shared",
     ])?;
     let optional = |key: &str| node.get(key).filter(|node| !node.is_null());
-    let source = match (optional("file"), optional("line")) {
-        (Some(file), Some(line)) => Some((file.text()?.to_owned(), line.small_count()?)),
-        (None, None) => None,
-        _ => return Err(node.fail("file and line go together")),
-    };
     let space = |node: Node<'_>| {
         let name = node.text()?;
         let found = SPACES.into_iter().find(|space| space.name() == name);
@@ -582,7 +579,7 @@ fn line(node: &Node<'_>) -> Result<LineCounts> {
     Ok(LineCounts {
         pc: Pc(node.get("pc").map_or(Ok(0), |node| node.small_count())?),
         ptx_line: node.need("ptx_line")?.small_count()?,
-        source,
+        source: super::statics::source(node)?,
         opcode: node.need("opcode")?.text()?.to_owned(),
         space: optional("space").map(space).transpose()?,
         executed: node.need("executed")?.count()?,
