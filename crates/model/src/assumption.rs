@@ -105,6 +105,20 @@ assumptions! {
         "a coalesced request counts as one transaction";
     AS_PRINTED = "as-printed", "option as-printed",
         "the equations are taken as printed, misprints included";
+    LUO_TABLE = "nearest-cost", "model luo-suda, instructions outside the paper's table of costs",
+        "instructions outside the table of costs cost what the nearest kind in it costs";
+    LUO_LATENCY = "latency-once", "model luo-suda",
+        "a memory instruction costs its latency once, however many transactions it makes";
+    LUO_SERIAL = "serial-transactions", "model luo-suda, option serial-transactions",
+        "a memory instruction costs its latency for each of its transactions";
+    LUO_SAMPLE = "sampled-periods", "model luo-suda, periods of some warps",
+        "the other warps go through the calculate periods of those that were looked at";
+    LUO_LEFT_OUT = "long-sequences", "model luo-suda, sequences of periods that were cut off",
+        "what follows the end of a warp's sequence of periods takes as long per period as the sequence";
+    LUO_WAVES = "waves-in-turn", "model luo-suda, more than one wave",
+        "the paper's time is that of SMs filled once; waves follow each other";
+    LUO_FREE = "free-conflicts", "model luo-suda",
+        "barriers and bank conflicts cost nothing beyond their instructions";
     OVERLAP = "perfect-overlap", "roofline",
         "computation and memory transfer overlap completely, every lane and every byte per second is used: no kernel can be faster";
     ONCE = "sectors-once", "roofline",

@@ -585,6 +585,7 @@ fn prediction(
         parameters: readings.parameters,
         coverage: None,
         x_model: None,
+        luo_suda: None,
     }
     .checked()
 }

@@ -134,7 +134,8 @@ proptest! {
         profile.shared = BTreeMap::from(BankRule::ALL.map(|rule| (rule, shared)));
         let input = Input { profile: &profile, options: Options::default(), knobs: warplens_model::Knobs::NONE };
         for id in support::JUDGED {
-            for model in warplens_model::MODELS {
+            // The MPD/CPD model takes periods, not counts.
+            for model in warplens_model::MODELS.iter().filter(|model| model.name() != "luo-suda") {
                 prop_assert!(model.predict(&input, &support::machine(id)).is_ok());
             }
         }
