@@ -35,6 +35,7 @@ pub(crate) const DOCUMENTS: &[Document] = &[
     Document { path: "docs/command-line.md", source: Source::Program("command-line") },
     Document { path: "docs/instruction-coverage.md", source: Source::Program("instruction-coverage") },
     Document { path: "docs/machines.md", source: Source::Program("machines") },
+    Document { path: "docs/import.md", source: Source::Program("import") },
     Document { path: "docs/models.md", source: Source::Program("models") },
     Document { path: "docs/whatif.md", source: Source::Program("whatif") },
 ];

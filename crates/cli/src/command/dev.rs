@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use clap::{Args, CommandFactory, Subcommand};
-use warplens_session::{Error, Input, coverage, predict, stages, whatif};
+use warplens_session::{Error, Input, coverage, import, predict, stages, whatif};
 
 use super::Outcome;
 use crate::flags::Cli;
@@ -59,6 +59,7 @@ type Page = fn() -> Result<String>;
 const PAGES: &[(&str, &str, Page)] = &[
     ("command-line", "every verb with its flags", command_line),
     ("models", "the models with their options, inputs and assumptions", || Ok(predict::models_page())),
+    ("import", "profiles from elsewhere, and what becomes of their counters", || Ok(import::page())),
     ("instruction-coverage", "which PTX instructions are executed", || Ok(coverage::page())),
     ("whatif", "what-if questions: effects, and everything that can be set", || Ok(whatif::page())),
     ("machines", "the GPUs and the parameters that describe them", || Ok(stages::machines_page()?)),

@@ -51,6 +51,7 @@ fn statics(statics: &Statics) -> Json {
     let bound = |bound: &Bound| {
         json!({
             "kind": bound.kind.name(),
+            "pc": bound.pc.0,
             "ptx_line": bound.ptx_line,
             "file": bound.source.as_ref().map(|(file, _)| file),
             "line": bound.source.as_ref().map(|(_, line)| line),

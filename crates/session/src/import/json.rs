@@ -19,7 +19,6 @@ use crate::error::{Error, Result};
 use crate::execution::Emulation;
 use crate::measure::{Measured, Measurement, Support};
 use crate::program::KernelName;
-use crate::statics::{Bound, BoundKind, Statics, parse_given};
 
 const SCHEMA: &str = "warplens.profile/1";
 
@@ -102,56 +101,12 @@ fn measurement(node: &Node<'_>) -> Result<Measurement> {
         kernel,
         profile,
         listing: Vec::new(),
+        statics: optional(node, "static", super::statics::statics)?,
         emulation: node.get("emulation").filter(|node| !node.is_null()).as_ref().map(emulation).transpose()?,
         support: node.get("support").as_ref().map(support).transpose()?.unwrap_or_default(),
         communicates: node.get("communicates").map_or(Ok(false), |node| node.flag())?,
-        statics: node.get("static").filter(|node| !node.is_null()).as_ref().map(statics).transpose()?,
         measured: node.get("measured").filter(|node| !node.is_null()).as_ref().map(measured).transpose()?,
     })
-}
-
-fn statics(node: &Node<'_>) -> Result<Statics> {
-    node.keys(&["basis", "bounds", "given", "unused", "ctas_walked", "warp_instructions_walked"])?;
-    let bound = |node: &Node<'_>| {
-        node.keys(&["kind", "ptx_line", "file", "line", "opcode"])?;
-        let kind = node.need("kind")?;
-        let name = kind.text()?;
-        let kind = [BoundKind::Branch, BoundKind::Address].into_iter().find(|known| known.name() == name);
-        let file = node.get("file").filter(|node| !node.is_null());
-        let line = node.get("line").filter(|node| !node.is_null());
-        let source = match (&file, &line) {
-            (Some(file), Some(line)) => Some((file.text()?.to_owned(), small(line)?)),
-            _ => None,
-        };
-        Ok(Bound {
-            kind: kind.ok_or_else(|| node.fail(format!("`{name}` is neither branch nor address")))?,
-            pc: Pc(0),
-            ptx_line: small(&node.need("ptx_line")?)?,
-            source,
-            opcode: node.need("opcode")?.text()?.to_owned(),
-        })
-    };
-    let line = |node: &Node<'_>| {
-        let text = node.text()?;
-        let pair = parse_given("line", &format!("{text}=1")).map_err(|_| node.fail(format!("`{text}` is no line")))?;
-        Ok(pair.0)
-    };
-    let given = |node: &Node<'_>| {
-        node.keys(&["line", "value"])?;
-        Ok((line(&node.need("line")?)?, node.need("value")?.number()?))
-    };
-    Ok(Statics {
-        bounds: node.need("bounds")?.items()?.iter().map(bound).collect::<Result<_>>()?,
-        used: node.need("given")?.items()?.iter().map(given).collect::<Result<_>>()?,
-        unused: node.need("unused")?.items()?.iter().map(line).collect::<Result<_>>()?,
-        walked_ctas: node.need("ctas_walked")?.count()?,
-        walked_instructions: node.need("warp_instructions_walked")?.count()?,
-    })
-}
-
-/// A line number.
-fn small(node: &Node<'_>) -> Result<u32> {
-    u32::try_from(node.count()?).map_err(|_| node.fail("the number is too large".to_owned()))
 }
 
 fn emulation(node: &Node<'_>) -> Result<Emulation> {
@@ -611,11 +566,6 @@ fn line(node: &Node<'_>) -> Result<LineCounts> {
         "shared",
     ])?;
     let optional = |key: &str| node.get(key).filter(|node| !node.is_null());
-    let source = match (optional("file"), optional("line")) {
-        (Some(file), Some(line)) => Some((file.text()?.to_owned(), line.small_count()?)),
-        (None, None) => None,
-        _ => return Err(node.fail("file and line go together")),
-    };
     let space = |node: Node<'_>| {
         let name = node.text()?;
         let found = SPACES.into_iter().find(|space| space.name() == name);
@@ -629,7 +579,7 @@ fn line(node: &Node<'_>) -> Result<LineCounts> {
     Ok(LineCounts {
         pc: Pc(node.get("pc").map_or(Ok(0), |node| node.small_count())?),
         ptx_line: node.need("ptx_line")?.small_count()?,
-        source,
+        source: super::statics::source(node)?,
         opcode: node.need("opcode")?.text()?.to_owned(),
         space: optional("space").map(space).transpose()?,
         executed: node.need("executed")?.count()?,

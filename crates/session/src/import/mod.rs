@@ -5,15 +5,19 @@
 
 mod csv;
 mod json;
+mod manual;
 mod node;
-pub mod nsight;
+mod nsight;
 mod nsight_csv;
 mod nsight_report;
 mod sequences;
-pub mod visual_profiler;
+mod statics;
+mod visual_profiler;
 
 pub(crate) use nsight_csv::is_table as is_nsight_csv;
 pub(crate) use visual_profiler::is_log as is_visual_profiler_log;
+
+pub use manual::page;
 
 use crate::error::{Error, Result};
 use crate::input::{Input, InputKind};

@@ -55,17 +55,17 @@ impl Metric {
 
 /// What becomes of metrics.
 #[derive(Clone, Copy, Debug)]
-pub struct MetricSpec {
+pub(super) struct MetricSpec {
     /// Key in the profile.
-    pub key: &'static str,
+    pub(super) key: &'static str,
     /// The metrics; where several are listed, all are needed, or those before a `|` or those behind it.
-    pub metrics: &'static str,
+    pub(super) metrics: &'static str,
     /// How the key follows from them.
-    pub how: &'static str,
+    pub(super) how: &'static str,
 }
 
 /// The whole mapping.
-pub const METRICS: &[MetricSpec] = &[
+pub(super) const METRICS: &[MetricSpec] = &[
     MetricSpec { key: "launch.grid", metrics: "launch__grid_dim_{x,y,z} | the column `Grid Size`", how: "" },
     MetricSpec { key: "launch.block", metrics: "launch__block_dim_{x,y,z} | the column `Block Size`", how: "" },
     MetricSpec { key: "launch.registers", metrics: "launch__registers_per_thread", how: "" },
@@ -154,7 +154,7 @@ pub const METRICS: &[MetricSpec] = &[
 ];
 
 /// Pipes, and the class of the instructions that run on them.
-pub const PIPES: &[(&str, OpClass)] = &[
+pub(super) const PIPES: &[(&str, OpClass)] = &[
     ("alu", OpClass::Int),
     ("fma", OpClass::Fp32),
     ("fp16", OpClass::Fp16),
@@ -169,7 +169,7 @@ pub const PIPES: &[(&str, OpClass)] = &[
 ];
 
 /// Kinds of thread instructions, and their class.
-pub const KINDS: &[(&str, OpClass)] = &[
+pub(super) const KINDS: &[(&str, OpClass)] = &[
     ("fp16", OpClass::Fp16),
     ("fp32", OpClass::Fp32),
     ("fp64", OpClass::Fp64),
@@ -183,7 +183,7 @@ pub const KINDS: &[(&str, OpClass)] = &[
 ];
 
 /// Opcodes of machine code by class: the first prefix that fits counts.
-pub const OPCODES: &[(OpClass, &[&str])] = &[
+pub(super) const OPCODES: &[(OpClass, &[&str])] = &[
     (OpClass::Tensor, &["HMMA", "IMMA", "DMMA", "BMMA", "QMMA", "OMMA", "HGMMA", "IGMMA", "QGMMA", "BGMMA", "UTC"]),
     (OpClass::Convert, &["F2F", "F2I", "I2F", "I2I", "I2FP", "F2FP", "F2IP", "FRND"]),
     (OpClass::Sfu, &["MUFU"]),
@@ -232,7 +232,7 @@ pub const OPCODES: &[(OpClass, &[&str])] = &[
 ];
 
 /// The class of an opcode of machine code.
-pub fn class_of(opcode: &str) -> OpClass {
+pub(super) fn class_of(opcode: &str) -> OpClass {
     // A reduction has no suffix where opcodes come without their modifiers.
     if opcode == "RED" {
         return OpClass::Atomic;
@@ -256,7 +256,7 @@ struct Reader<'l> {
 }
 
 /// Units of counts. The profiler may put a prefix before the others.
-const COUNT_UNITS: [&str; 12] = [
+const COUNT_UNITS: &[&str] = &[
     "",
     "inst",
     "sector",
@@ -269,6 +269,7 @@ const COUNT_UNITS: [&str; 12] = [
     "wavefront",
     "inst/inst",
     "thread/inst",
+    "byte/sector",
 ];
 
 impl Reader<'_> {

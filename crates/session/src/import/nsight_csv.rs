@@ -13,6 +13,15 @@ use warplens_base::nearest;
 const KERNEL: &str = "Kernel Name";
 const ID: &str = "ID";
 
+/// What the sections of the default page call the metrics that are read.
+const LABELS: [(&str, &str); 5] = [
+    ("Duration", "gpu__time_duration.sum"),
+    ("Registers Per Thread", "launch__registers_per_thread"),
+    ("Static Shared Memory Per Block", "launch__shared_mem_per_block_static"),
+    ("Dynamic Shared Memory Per Block", "launch__shared_mem_per_block_dynamic"),
+    ("Executed Instructions", "smsp__inst_executed.sum"),
+];
+
 /// True for the text of such a table, messages of the profiler in front of it or not.
 pub(crate) fn is_table(text: &str) -> bool {
     header_at(without_mark(text)).is_some()
@@ -151,7 +160,9 @@ impl Table<'_> {
                 }
             };
             if !fields[name].is_empty() && !fields[value].is_empty() {
-                launches[at].metrics.insert(fields[name].clone(), Metric::text(&fields[value], &fields[unit]));
+                let label = LABELS.iter().find(|(label, _)| *label == fields[name]);
+                let metric = label.map_or(fields[name].as_str(), |(_, metric)| metric);
+                launches[at].metrics.insert(metric.to_owned(), Metric::text(&fields[value], &fields[unit]));
             }
         }
         Ok(launches)

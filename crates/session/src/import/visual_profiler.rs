@@ -9,7 +9,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use warplens_base::nearest;
 use warplens_base::units::Seconds;
 use warplens_machine::{Key, Reader, Strictness};
 use warplens_stats::{
@@ -28,7 +27,7 @@ use crate::program::KernelName;
 
 /// Where a counter sits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Scope {
+pub(super) enum Scope {
     /// It is no hardware counter.
     Launch,
     /// On one SM.
@@ -39,17 +38,17 @@ pub enum Scope {
 
 /// What becomes of a column.
 #[derive(Clone, Copy, Debug)]
-pub struct CounterSpec {
+pub(super) struct CounterSpec {
     /// Name in the log.
-    pub name: &'static str,
+    pub(super) name: &'static str,
     /// Where it counts.
-    pub scope: Scope,
+    pub(super) scope: Scope,
     /// Compute capabilities that have it.
-    pub capability: &'static str,
+    pub(super) capability: &'static str,
     /// Key in the profile, empty where the column is not used.
-    pub key: &'static str,
+    pub(super) key: &'static str,
     /// How the key follows from it, or why it is not used.
-    pub how: &'static str,
+    pub(super) how: &'static str,
 }
 
 const fn launch(name: &'static str, key: &'static str, how: &'static str) -> CounterSpec {
@@ -67,7 +66,7 @@ const fn tpc(name: &'static str, capability: &'static str, key: &'static str, ho
 const NO_SHARE: &str = "the share of the launch that the counters saw";
 
 /// The whole mapping.
-pub const COUNTERS: &[CounterSpec] = &[
+pub(super) const COUNTERS: &[CounterSpec] = &[
     launch("method", "kernel", "rows of memory copies are skipped"),
     launch("gputime", "measured.time_us", "in microseconds, as printed"),
     launch("cputime", "", "time of the host"),
@@ -427,7 +426,6 @@ impl Counters<'_> {
         let call = self.call;
         let has_counters =
             COUNTERS.iter().any(|spec| spec.scope != Scope::Launch && call.values.contains_key(spec.name));
-        self.check_names()?;
         let scale = if has_counters { self.scale(&launch)? } else { Scale { sm: 1.0, tpc: 1.0 } };
         let n_ctas = launch.n_ctas();
         let seen = if has_counters { ((n_ctas as f64 / scale.sm).round() as u64).clamp(1, n_ctas) } else { n_ctas };
@@ -494,22 +492,6 @@ impl Counters<'_> {
             absent: std::mem::take(&mut self.absent),
             ..blank(kernel, launch, Coverage { ctas_executed: seen, ctas_total: n_ctas, spread })
         })
-    }
-
-    /// A column that is almost one of those that are read is a mistake of whoever edited the log.
-    fn check_names(&self) -> Result<()> {
-        let known = || COUNTERS.iter().map(|spec| spec.name);
-        for name in self.call.values.keys() {
-            let is_numbered = name.ends_with(|c: char| c.is_ascii_digit() || matches!(c, 'x' | 'y' | 'z'));
-            let near = nearest(name, known()).filter(|near| near.len().abs_diff(name.len()) <= 1 && !is_numbered);
-            if let Some(near) = near.filter(|_| !known().any(|known| known == name)) {
-                return Err(self
-                    .call
-                    .fail(format!("unknown column `{name}`"))
-                    .with_help(format!("did you mean `{near}`?")));
-            }
-        }
-        Ok(())
     }
 
     fn rule(&self, is_fermi: bool) -> CoalescingRule {
