@@ -12,7 +12,7 @@ use warplens_session::toolchain::Search;
 use warplens_session::{Choice, Error, ExecutionOptions, Measurement, Program};
 
 use crate::command::profile::CountFlag;
-use crate::flags::{ExecutionFlags, ExtentFlags, LaunchFlags, gather};
+use crate::flags::{ExecutionFlags, ExtentFlags, LaunchFlags, StaticFlags, gather};
 use crate::terminal::Terminal;
 
 #[derive(Args, Debug)]
@@ -25,6 +25,8 @@ pub(crate) struct AskFlags {
     pub(crate) execution: ExecutionFlags,
     #[command(flatten)]
     pub(crate) extent: ExtentFlags,
+    #[command(flatten)]
+    pub(crate) statics: StaticFlags,
 }
 
 /// The GPUs and the models that are asked.
@@ -76,6 +78,7 @@ impl AskFlags {
         let (choice, options) = self.models.choice()?;
         let mut execution = self.execution.options(threads)?;
         execution.extent = self.extent.extent()?;
+        execution.statics = self.statics.given()?;
         Ok(Question { machines, choice, options, execution })
     }
 
@@ -94,7 +97,7 @@ impl AskFlags {
 
     /// The same question under another verb, as a user would type it.
     pub(crate) fn command(&self, verb: &str, more: &[String]) -> String {
-        let mut words = [self.execution.words(), self.extent.words()].concat();
+        let mut words = [self.execution.words(), self.extent.words(), self.statics.words()].concat();
         let models = &self.models;
         let named = [("--gpu", &models.gpu, DEFAULT_GPU), ("--model", &models.model, DEFAULT_MODEL)];
         for (flag, value, default) in named {

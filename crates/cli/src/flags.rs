@@ -8,6 +8,7 @@ use anyhow::Result;
 use warplens_session::launch::{Launch, parse_extents};
 use warplens_session::profile::Counting;
 use warplens_session::source::{self, Source};
+use warplens_session::statics::{Given, parse_given};
 use warplens_session::toolchain::Search;
 use warplens_session::{DEFAULT_BUDGET, Error, ExecutionOptions, Extent, Input, Measurement, Program};
 
@@ -171,20 +172,7 @@ impl LaunchFlags {
     /// Reads an input that may also be a profile or a script.
     pub(crate) fn sources(&self, target: Option<&str>, terminal: &Terminal) -> Result<Vec<Source>> {
         let input = Input::read(&self.input)?;
-        if let Some(target) = self.target.as_ref().filter(|_| input.kind.is_counted()) {
-            let message = format!("{} is {}: nothing is compiled for {target}", input.name, input.kind.name());
-            return Err(Error::usage(message).into());
-        }
-        let target = self.target(target);
-        let request =
-            source::Request { input: &input, launch_file: self.launch.as_deref(), flags: self.over()?, target };
-        let sources = source::load(&request, &Search::from_environment())?;
-        for source in &sources {
-            if let Source::Program { program, .. } = source {
-                announce(program, target, terminal);
-            }
-        }
-        Ok(sources)
+        sources(&input, self.launch.as_deref(), self.over()?, self.target.as_deref(), target, terminal)
     }
 
     fn target<'t>(&'t self, suggested: Option<&'t str>) -> &'t str {
@@ -268,16 +256,41 @@ impl ArgumentFlags {
         Ok(self.symbols.iter().try_for_each(|text| launch.add_symbol("--symbol", text))?)
     }
 
-    /// The program of an input, with what the compiler had to say.
-    pub(crate) fn program(
+    /// What an input holds: a program with its launches, or counts.
+    pub(crate) fn sources(
         &self,
         input: &Input,
+        launch_file: Option<&str>,
+        flags: Launch,
         target: Option<&str>,
-        search: &Search,
         terminal: &Terminal,
-    ) -> Result<Program> {
-        load(input, self.target.as_deref().or(target).unwrap_or(DEFAULT_TARGET), search, terminal)
+    ) -> Result<Vec<Source>> {
+        sources(input, launch_file, flags, self.target.as_deref(), target, terminal)
     }
+}
+
+/// Reads an input that may also be a profile or a script. `asked` is the target that the user wants CUDA C++ compiled for.
+fn sources(
+    input: &Input,
+    launch_file: Option<&str>,
+    flags: Launch,
+    asked: Option<&str>,
+    suggested: Option<&str>,
+    terminal: &Terminal,
+) -> Result<Vec<Source>> {
+    if let Some(target) = asked.filter(|_| input.kind.is_counted()) {
+        let message = format!("{} is {}: nothing is compiled for {target}", input.name, input.kind.name());
+        return Err(Error::usage(message).into());
+    }
+    let target = asked.or(suggested).unwrap_or(DEFAULT_TARGET);
+    let request = source::Request { input, launch_file, flags, target };
+    let sources = source::load(&request, &Search::from_environment())?;
+    for source in &sources {
+        if let Source::Program { program, .. } = source {
+            announce(program, target, terminal);
+        }
+    }
+    Ok(sources)
 }
 
 /// Loads an input and says what its compiler and its reading had to say.
@@ -310,7 +323,10 @@ pub(crate) fn gather(
     terminal: &Terminal,
 ) -> Result<Vec<Measurement>> {
     let is_executed = |source: &Source| matches!(source, Source::Program { .. });
-    let words = [execution.words(), extent.words()].concat();
+    let mut words = [execution.words(), extent.words()].concat();
+    if options.statics.is_some() {
+        words.push("--static".to_owned());
+    }
     if let Some(flag) = words.first().filter(|_| !sources.iter().any(is_executed)) {
         return Err(Error::usage(format!(
             "nothing is executed: the launches were counted before, and {flag} is of no use"
@@ -398,6 +414,52 @@ pub(crate) fn parse_output(text: &str) -> Result<PathBuf, String> {
         _ if path.is_dir() => Err("is a folder, not a file".to_owned()),
         Some(folder) if !folder.is_dir() => Err(format!("there is no folder {}", folder.display())),
         _ => Ok(path),
+    }
+}
+
+/// Counting without a run.
+#[derive(Args, Debug)]
+pub(crate) struct StaticFlags {
+    /// Count from the code, the launch and the arguments, without running the kernel
+    #[arg(long = "static", conflicts_with_all = ["full", "cta"], help_heading = "Static counts")]
+    is_static: bool,
+    /// How often a loop is turned each time that it is reached, where data decide; LINE is one of the PTX or the source
+    #[arg(
+        long,
+        value_name = "LINE=N",
+        requires = "is_static",
+        allow_hyphen_values = true,
+        help_heading = "Static counts"
+    )]
+    trips: Vec<String>,
+    /// Share of the executions in which a branch is taken or a guarded instruction takes effect, where data decide
+    #[arg(
+        long,
+        value_name = "LINE=P",
+        requires = "is_static",
+        allow_hyphen_values = true,
+        help_heading = "Static counts"
+    )]
+    prob: Vec<String>,
+}
+
+impl StaticFlags {
+    /// What is said about loops and branches, if counts are to be made without a run.
+    pub(crate) fn given(&self) -> Result<Option<Given>> {
+        let parse = |flag: &str, texts: &[String]| {
+            texts.iter().map(|text| parse_given(flag, text)).collect::<std::result::Result<Vec<_>, _>>()
+        };
+        let given = Given { trips: parse("--trips", &self.trips)?, probabilities: parse("--prob", &self.prob)? };
+        Ok(self.is_static.then_some(given))
+    }
+
+    /// The flags that were given, as a user would type them.
+    pub(crate) fn words(&self) -> Vec<String> {
+        let mut words: Vec<String> = self.is_static.then(|| "--static".to_owned()).into_iter().collect();
+        for (name, values) in [("--trips", &self.trips), ("--prob", &self.prob)] {
+            words.extend(values.iter().flat_map(|value| [name.to_owned(), quoted(value)]));
+        }
+        words
     }
 }
 

@@ -7,7 +7,7 @@ use std::process::Command;
 use serde_json::Value;
 
 /// Keys under which programs, papers or users choose the names.
-const FREE: [&str; 14] = [
+const FREE: [&str; 15] = [
     "values",
     "by_class",
     "by_opcode",
@@ -15,6 +15,8 @@ const FREE: [&str; 14] = [
     "quantities",
     "quantity_units",
     "buffers",
+    // What a search varies.
+    "choices",
     "duplicate_loads",
     "distances",
     "computation_task",
@@ -26,6 +28,9 @@ const FREE: [&str; 14] = [
 ];
 /// Under these the first level is a rule, and what is below it is described.
 const BY_RULE: [&str; 4] = ["global", "local", "shared", "memory"];
+
+/// A branch of it depends on data.
+const BLACK_SCHOLES: [&str; 2] = ["examples/black_scholes/ptx/sm_80.ptx", "examples/black_scholes/launch.toml"];
 
 fn document(arguments: &[&str]) -> Value {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
@@ -76,10 +81,23 @@ fn every_key_is_described() {
             with("whatif", &["--without", "bank-conflicts", "--set", "block=16,8", "--set", "grid=8"]),
         ),
         ("warplens.whatif/1", with("whatif", &["--each", "--gpu", "h200,gtx280"])),
+        (
+            "warplens.compare/1",
+            vec![
+                "compare",
+                "examples/abt_conflict/ptx/sm_80.ptx@examples/abt_conflict/launch.toml",
+                "examples/abt_conflict_free/ptx/sm_80.ptx@examples/abt_conflict_free/launch.toml",
+                "--gpu",
+                "h200,gtx280",
+            ],
+        ),
+        ("warplens.tune/1", with("tune", &["--block", "16x16,32x8", "--shared", "0,300000", "--check"])),
         ("warplens.explain/1", with("explain", &["--gpu", "h200,gtx480", "--model", "all", "--strict"])),
         ("warplens.profile/1", with("profile", &[])),
+        ("warplens.profile/1", vec!["profile", BLACK_SCHOLES[0], "--launch", BLACK_SCHOLES[1], "--static"]),
         ("warplens.run/1", with("run", &["--print", "2:4"])),
         ("warplens.model/1", vec!["model", "hong-kim", "--input", "examples/models/hong-kim-figure-12.toml"]),
+        ("warplens.figure/1", [&["plot", "occupancy"], &kernel[..]].concat()),
         ("warplens.model/1", vec!["model", "x-model", "--input", "examples/models/x-model-five-intersections.toml"]),
         ("warplens.gpus/1", vec!["gpu", "list"]),
         ("warplens.gpu/1", vec!["gpu", "show", "h200"]),

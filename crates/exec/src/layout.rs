@@ -45,6 +45,11 @@ impl Layout {
         base + self.addresses[variable]
     }
 
+    /// The space that a generic address belongs to.
+    pub(crate) fn space_of(&self, address: u64) -> StateSpace {
+        self.windows.space_of(address)
+    }
+
     /// Generic address of the first byte of a space.
     pub(crate) fn window(&self, space: StateSpace) -> u64 {
         self.windows.base(space)

@@ -1,8 +1,8 @@
 //! A kernel made ready to run.
 
 use rustc_hash::FxHashMap;
-use warplens_ir::{FunctionId, Inst, Module};
-use warplens_isa::{Op, Pc};
+use warplens_ir::{FunctionId, Inst, Module, VariableId};
+use warplens_isa::{Op, Pc, StateSpace};
 
 use crate::code::Code;
 use crate::communication::{self, Foreign, Sharing, Writers};
@@ -67,6 +67,21 @@ impl Program {
     /// Bytes of static shared memory per CTA.
     pub fn static_shared_bytes(&self) -> u64 {
         self.layout.static_shared
+    }
+
+    /// Address of a variable in its own space, or its generic address.
+    pub fn variable_address(&self, variable: VariableId, generic: bool) -> u64 {
+        self.layout.variable_address(variable, generic)
+    }
+
+    /// Generic address of the first byte of a space; 0 for global memory.
+    pub fn window(&self, space: StateSpace) -> u64 {
+        self.layout.window(space)
+    }
+
+    /// The space that a generic address belongs to.
+    pub fn space_of(&self, address: u64) -> StateSpace {
+        self.layout.space_of(address)
     }
 
     /// True when the CTAs may run at the same time without a trace in the results.

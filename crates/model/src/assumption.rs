@@ -51,6 +51,12 @@ assumptions! {
         "the sectors that cross the memory interface are those that the profiler counted at DRAM";
     SAMPLED = "sampled", "only some CTAs were executed",
         "the other CTAs do what the executed ones did";
+    STATIC = "static", "the kernel was not run, with --static",
+        "the counts are static: they follow from the code, the launch and the arguments";
+    STATIC_BOUND = "static-bound", "static counts of what depends on data",
+        "the counts are an upper bound where a branch or an address depends on data";
+    STATIC_GIVEN = "static-given", "static counts with --trips or --prob",
+        "loops and branches that depend on data do what the user gave";
     REGISTERS = "registers-estimated", "nobody said how many registers a thread takes",
         "the number of registers is estimated";
     ORDER = "order-dependent", "counts depend on the order of warps",
@@ -117,6 +123,19 @@ assumptions! {
         "no warp loads anything twice within reach of the L1, or nobody followed the loads: the form without a cache";
     X_START = "x-start", "x-model, where several states are stable",
         "all warps compute at first, so that the machine reaches its first stable state";
+}
+
+/// What holds for predictions from counts that were made without a run: `bounds` of them are upper bounds, `given` of
+/// them stand on numbers that the user gave.
+pub fn of_static_counts(bounds: usize, given: usize) -> Vec<Assumption> {
+    let mut said = vec![STATIC.plain()];
+    if bounds > 0 {
+        said.push(STATIC_BOUND.with(format_args!("in {bounds} places")));
+    }
+    if given > 0 {
+        said.push(STATIC_GIVEN.plain());
+    }
+    said
 }
 
 impl AssumptionSpec {

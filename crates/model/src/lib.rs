@@ -34,7 +34,7 @@ pub mod scenario;
 pub mod workload;
 pub mod x_model;
 
-pub use assumption::{ASSUMPTIONS, Assumption, AssumptionSpec};
+pub use assumption::{ASSUMPTIONS, Assumption, AssumptionSpec, of_static_counts};
 pub use auto::{Band, band};
 pub use given::{BadInput, Given, InputField, Origin, check_given, point_name};
 pub use knob::{Change, KnobSpec, Knobs};

@@ -16,7 +16,8 @@ use crate::launch::{Extents, Launch};
 use crate::machines::Machine;
 use crate::measure::Measurement;
 use crate::predict::{self, Choice, GpuAnalysis, Options, Prediction};
-use crate::profile::{BankRule, Profile};
+use crate::profile::{BankRule, Count, Profile};
+use crate::tune::Expression;
 
 /// What is compared: a kernel with its launch, executed.
 #[derive(Clone, PartialEq, Debug)]
@@ -92,27 +93,27 @@ pub struct Entry {
     pub occupancy: Option<f64>,
     /// The counts that this GPU's generation sees.
     pub counts: Counts,
-    /// Microseconds on hardware.
+    /// Microseconds on hardware, as given or as a profiler measured it.
     pub measured_us: Option<f64>,
 }
 
-/// Counts of a launch under the rules of one GPU.
+/// Counts of a launch under the rules of one GPU; none where a profile that was read lacks them.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Counts {
     /// Warp instructions.
-    pub instructions: u64,
+    pub instructions: Option<u64>,
     /// Requests to global and local memory.
-    pub requests: u64,
+    pub requests: Option<u64>,
     /// Transactions that serve them.
-    pub transactions: u64,
+    pub transactions: Option<u64>,
     /// Bytes that these move.
-    pub bytes_moved: u64,
+    pub bytes_moved: Option<u64>,
     /// Wavefronts of shared memory beyond those without bank conflicts.
-    pub conflict_wavefronts: u64,
+    pub conflict_wavefronts: Option<u64>,
     /// Barriers.
-    pub barriers: u64,
+    pub barriers: Option<u64>,
     /// Branches that sent lanes both ways.
-    pub divergent_branches: u64,
+    pub divergent_branches: Option<u64>,
     /// Loads that a warp has in flight at once; none without a global load.
     pub independent_loads: Option<f64>,
 }
@@ -193,8 +194,29 @@ pub fn check_names(names: &[String]) -> Result<()> {
     }
 }
 
-/// The launch with another block and as many blocks as keep the threads of each axis.
-pub fn with_block(launch: &Launch, block: Extents) -> Result<Launch> {
+/// Bytes of dynamic shared memory as an expression over the block and grid of a launch: `16*block.x`.
+pub fn shared_bytes(text: &str, launch: &Launch) -> Result<u64> {
+    const NAMES: [&str; 6] = ["block.x", "block.y", "block.z", "grid.x", "grid.y", "grid.z"];
+    let value_of = |name: &str| {
+        let at = NAMES.iter().position(|own| *own == name)?;
+        let extents = if at < 3 { launch.block } else { launch.grid };
+        extents.map(|extents| f64::from(extents[at % 3]))
+    };
+    let value = Expression::parse(text)
+        .and_then(|read| read.check_names(&NAMES).map(|()| read))
+        .and_then(|read| read.evaluate(&value_of))
+        .map_err(|error| error.within("--shared", text))?;
+    match value.fract() == 0.0 && (0.0..=f64::from(u32::MAX)).contains(&value) {
+        true => Ok(value as u64),
+        false => Err(Error::usage(format!("--shared {text} is {value}, which is no number of bytes"))),
+    }
+}
+
+/// The launch with another block and as many blocks as keep the threads of each axis, or with the grid as it is.
+pub fn with_block(launch: &Launch, block: Extents, keeps_grid: bool) -> Result<Launch> {
+    if keeps_grid {
+        return Ok(Launch { block: Some(block), ..launch.clone() });
+    }
     let (Some(grid), Some(own)) = (launch.grid, launch.block) else {
         return Err(Error::usage("other block sizes need a launch that has a grid and a block")
             .with_help("give --grid and --block, or a launch file with both"));
@@ -215,13 +237,14 @@ pub fn compare(variants: Vec<Variant>, machines: Vec<Machine>, how: &CompareOpti
         let ask = |variant: &Variant| predict::on_gpu(&variant.measurement.profile, machine, &Choice::All, how.options);
         let analyses: Vec<GpuAnalysis> = variants.iter().map(ask).collect();
         for model in models(&how.choice, &analyses) {
-            let of_model = analyses.iter().enumerate();
-            entries.extend(of_model.map(|(variant, analysis)| {
-                let profile = &variants[variant].measurement.profile;
-                let measured = how.measured.as_ref();
-                entry(variant, gpu, model, analysis, counts(profile, machine, how.options))
-                    .measured(measured.and_then(|times| times.of(&variants[variant], &machine.id, machines.len())))
-            }));
+            for (at, analysis) in analyses.iter().enumerate() {
+                let variant = &variants[at];
+                let profiled = variant.measurement.measured.as_ref().filter(|measured| measured.is_of(machine));
+                let given = how.measured.as_ref().and_then(|times| times.of(variant, &machine.id, machines.len()));
+                let measured_us = given.or(profiled.map(|measured| measured.time.microseconds()));
+                let counts = counts(&variant.measurement.profile, machine, how.options);
+                entries.push(Entry { measured_us, ..entry(at, gpu, model, analysis, counts) });
+            }
         }
     }
     let times: Vec<Option<f64>> =
@@ -248,12 +271,6 @@ pub fn compare(variants: Vec<Variant>, machines: Vec<Machine>, how: &CompareOpti
     };
     comparison.signs = sign::matrices(&comparison);
     Ok(comparison)
-}
-
-impl Entry {
-    fn measured(self, measured_us: Option<f64>) -> Self {
-        Self { measured_us, ..self }
-    }
 }
 
 fn entry(variant: usize, gpu: usize, model: &'static str, analysis: &GpuAnalysis, counts: Counts) -> Entry {
@@ -306,14 +323,19 @@ fn counts(profile: &Profile, machine: &Machine, options: Options) -> Counts {
     let global = profile.global.get(&rule).copied().unwrap_or_default();
     let local = profile.local.get(&rule).copied().unwrap_or_default();
     let shared = profile.shared.get(&BankRule::of(u32::from(machine.cc.major))).copied().unwrap_or_default();
+    let counted = |needs: &[Count], count: u64| needs.iter().all(|need| profile.has(*need)).then_some(count);
+    let transactions = [Count::GlobalTransactions, Count::LocalTransactions];
     Counts {
-        instructions: profile.instructions.total,
-        requests: global.requests + local.requests,
-        transactions: global.transactions() + local.transactions(),
-        bytes_moved: global.bytes_moved + local.bytes_moved,
-        conflict_wavefronts: shared.wavefronts.saturating_sub(shared.ideal_wavefronts),
-        barriers: profile.barriers,
-        divergent_branches: profile.divergent_branches,
+        instructions: counted(&[Count::Instructions], profile.instructions.total),
+        requests: counted(&[Count::GlobalRequests, Count::LocalRequests], global.requests + local.requests),
+        transactions: counted(&transactions, global.transactions() + local.transactions()),
+        bytes_moved: counted(&transactions, global.bytes_moved + local.bytes_moved),
+        conflict_wavefronts: counted(
+            &[Count::SharedWavefronts],
+            shared.wavefronts.saturating_sub(shared.ideal_wavefronts),
+        ),
+        barriers: counted(&[Count::Barriers], profile.barriers),
+        divergent_branches: counted(&[Count::DivergentBranches], profile.divergent_branches),
         independent_loads: profile.independent_loads,
     }
 }

@@ -15,6 +15,7 @@ use crate::failure;
 use crate::launch::{self, BufferId, ElementType, Launch, Plan, PlannedBuffer, PlannedLaunch};
 use crate::measure::{self, Support};
 use crate::program::{KernelName, Program};
+use crate::statics::Given;
 
 /// How launches are executed.
 #[derive(Clone, Debug)]
@@ -27,6 +28,8 @@ pub struct ExecutionOptions {
     pub allow_unsupported: bool,
     /// Which CTAs are executed.
     pub extent: Extent,
+    /// Nothing is executed to count a launch; what is said about loops and branches on data.
+    pub statics: Option<Given>,
 }
 
 /// Which CTAs are executed to measure a launch.
@@ -57,6 +60,7 @@ impl ExecutionOptions {
             budget: DEFAULT_BUDGET,
             allow_unsupported: false,
             extent: Extent::Auto,
+            statics: None,
         }
     }
 }
@@ -249,6 +253,11 @@ impl<'p> Execution<'p> {
         self.emulation.warp_instructions += summary.warp_instructions;
         self.output.extend_from_slice(&summary.output);
         Ok((observer, summary))
+    }
+
+    /// The parameter space of a launch, with the addresses of its buffers.
+    pub(crate) fn parameters(&self, number: usize) -> Vec<u8> {
+        self.launches[number].1.parameters.resolved(|buffer| self.address(buffer))
     }
 
     /// Bytes of global memory that the launches can touch.

@@ -58,7 +58,7 @@ fn at_first(program: &Program, kernel: &str, code: &'static str, error: &ExecErr
     }
 }
 
-fn at(program: &Program, kind: ErrorKind, kernel: &str, code: &'static str, pc: Pc, message: &str) -> Error {
+pub(crate) fn at(program: &Program, kind: ErrorKind, kernel: &str, code: &'static str, pc: Pc, message: &str) -> Error {
     let place = place(program, pc);
     let message = format!("kernel `{kernel}`, {place}: {message}");
     let finding = Diagnostic::error(code, program.module.pcs[pc].span, message.clone());

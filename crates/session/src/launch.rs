@@ -77,6 +77,16 @@ impl LaunchArgument {
 }
 
 impl Launch {
+    /// The launch with buffers of the same sizes that hold zeros, for those to whom contents do not matter. A buffer
+    /// whose content says its size keeps it.
+    pub(crate) fn without_contents(&self) -> Self {
+        let mut launch = self.clone();
+        for argument in launch.arguments.iter_mut().chain(&mut launch.overrides) {
+            argument.argument.value.clear();
+        }
+        launch
+    }
+
     /// Adds an argument from the command line.
     pub fn add_argument(&mut self, text: &str) -> Result<()> {
         let place = format!("--arg {}", self.arguments.len());

@@ -24,6 +24,7 @@ mod registers;
 pub mod source;
 mod source_names;
 pub mod stages;
+pub mod statics;
 pub mod toolchain;
 pub mod tune;
 pub mod whatif;

@@ -13,6 +13,7 @@ use crate::launch::Launch;
 use crate::machines::{self, Machine};
 use crate::program::{KernelName, Program};
 use crate::registers::{self, Registers};
+use crate::statics::{self, Statics};
 use crate::toolchain::Search;
 
 /// Estimated thread instructions above which a part of the CTAs is executed.
@@ -39,6 +40,8 @@ pub struct Measurement {
     pub support: Support,
     /// CTAs wait for each other, so that all of them were executed.
     pub communicates: bool,
+    /// What counts without a run stand on; `None` where the launch was executed or measured.
+    pub statics: Option<Statics>,
     /// The time on a GPU, where a profiler measured it.
     pub measured: Option<Measured>,
 }
@@ -85,7 +88,7 @@ impl Support {
     }
 }
 
-/// Executes and counts launches, one after the other.
+/// Executes and counts launches, one after the other; or counts them without a run, if the options say so.
 pub fn measure(
     program: &Program,
     launches: &[Launch],
@@ -94,6 +97,9 @@ pub fn measure(
     search: &Search,
     progress: &Progress,
 ) -> Result<Vec<Measurement>> {
+    if let Some(given) = options.statics.clone() {
+        return statics::count(program, launches, &given, options, counting, search);
+    }
     let mut execution = Execution::prepare(program, launches, options)?;
     let of_launch = |number: usize| {
         let (kernel, planned) = &execution.launches[number];
@@ -168,7 +174,16 @@ pub(crate) fn one(
     };
     let support = support(program, &decoded, kernel);
     let kernel = KernelName::new(&program.module.functions[kernel].name);
-    Ok(Measurement { kernel, profile, listing, emulation: Some(emulation), support, communicates, measured: None })
+    Ok(Measurement {
+        kernel,
+        profile,
+        listing,
+        emulation: Some(emulation),
+        support,
+        communicates,
+        statics: None,
+        measured: None,
+    })
 }
 
 /// The CTAs to execute when the first takes `thread_instructions`: first, last and evenly spread. `None` for all.

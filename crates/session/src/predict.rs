@@ -14,6 +14,7 @@ use crate::error::{Error, Result};
 use crate::machines::{Machine, Strictness};
 use crate::measure::Measurement;
 use crate::profile::{LaunchShape, Profile};
+use crate::statics::Statics;
 
 /// Which models answer.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -164,7 +165,14 @@ impl Analysis {
 
 /// Asks models about a measured launch on GPUs.
 pub fn predict(measurement: Measurement, machines: &[Machine], choice: &Choice, options: Options) -> Analysis {
-    let gpus = machines.iter().map(|machine| on_gpu(&measurement.profile, machine, choice, options)).collect();
+    let mut gpus: Vec<GpuAnalysis> =
+        machines.iter().map(|machine| on_gpu(&measurement.profile, machine, choice, options)).collect();
+    let said = measurement.statics.as_ref().map(Statics::assumptions).unwrap_or_default();
+    for answer in gpus.iter_mut().flat_map(|gpu| &mut gpu.answers) {
+        if let Ok(prediction) = &mut answer.result {
+            prediction.assumptions.extend(said.iter().cloned());
+        }
+    }
     Analysis { measurement, gpus }
 }
 

@@ -37,8 +37,10 @@ pub const GUIDED_POINTS: usize = 1000;
 /// What is to be searched, and how.
 #[derive(Clone, Debug)]
 pub struct Request<'r> {
-    /// PTX or CUDA C++, one per variant.
+    /// PTX or CUDA C++.
     pub inputs: &'r [Input],
+    /// The variants: position of the input, and the kernel where there are several. As many as the space has inputs.
+    pub variants: Vec<(usize, Option<String>)>,
     /// Target that CUDA C++ is compiled for.
     pub target: String,
     /// Kernel, arguments, registers.

@@ -11,6 +11,7 @@ use warplens_isa::StateSpace;
 use warplens_trace::{Access, AccessKind, ActiveMask, WARP_SIZE};
 
 use crate::Request;
+use crate::recorder::Times;
 use crate::sectors::{PageHint, PlanWord, SECTOR_SHIFT, SectorSet, plan};
 use crate::totals::Totals;
 
@@ -347,8 +348,8 @@ impl AccessCounter {
         }
     }
 
-    /// Adds the counts of another counter of the same program.
-    pub(crate) fn merge(&mut self, other: Self) {
+    /// Adds the counts of another counter of the same program, so many times; the sectors are those of one time.
+    pub(crate) fn merge(&mut self, other: Self, times: Times) {
         for pattern in &other.patterns[1..] {
             let cells = &other.cells[pattern.first_cell as usize..][..pattern.n_phases() as usize];
             let id = self.intern(pattern.slot, pattern.format, pattern.mask, &pattern.distances, &pattern.select);
@@ -356,18 +357,19 @@ impl AccessCounter {
                 Some(id) => {
                     let first = self.patterns[id as usize].first_cell as usize;
                     for (own, cell) in self.cells[first..].iter_mut().zip(cells) {
-                        *own += cell;
+                        *own += times.of(*cell);
                     }
                 }
                 None => {
                     let direct = self.slots[pattern.slot as usize].direct.get_or_insert_default();
-                    pattern.expand(cells, direct);
+                    let cells: Vec<u64> = cells.iter().map(|&cell| times.of(cell)).collect();
+                    pattern.expand(&cells, direct);
                 }
             }
         }
         for (own, other) in self.slots.iter_mut().zip(other.slots) {
             if let Some(direct) = other.direct {
-                own.direct.get_or_insert_default().merge(&direct);
+                own.direct.get_or_insert_default().merge(&direct, times);
             }
         }
         self.read.merge(other.read);

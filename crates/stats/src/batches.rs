@@ -9,6 +9,7 @@ use rustc_hash::FxHashMap;
 
 use crate::Program;
 use crate::dependence::{BatchState, Loaded};
+use crate::recorder::Times;
 
 /// Number of a [`BatchState`]; 0 is the state of a warp that starts.
 pub(crate) type StateId = u32;
@@ -142,10 +143,10 @@ impl BatchCounter {
 }
 
 impl BatchCounts {
-    pub(crate) fn add(&mut self, other: &Self) {
-        self.loads += other.loads;
-        self.batches += other.batches;
-        self.batches_program_order += other.batches_program_order;
-        self.overlap += other.overlap;
+    pub(crate) fn add(&mut self, other: &Self, times: Times) {
+        self.loads += times.of(other.loads);
+        self.batches += times.of(other.batches);
+        self.batches_program_order += times.of(other.batches_program_order);
+        self.overlap += times.of(other.overlap);
     }
 }

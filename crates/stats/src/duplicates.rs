@@ -9,6 +9,7 @@ use warplens_trace::{Access, ActiveMask, WARP_SIZE, WarpIndex};
 
 use crate::access::{AccessCounter, PatternId};
 use crate::coalescing::{Segment, segments};
+use crate::recorder::Times;
 use crate::totals::N_COALESCING;
 use crate::{CoalescingRule, Request};
 
@@ -68,11 +69,15 @@ pub(crate) struct GroupSums {
 
 impl GroupSums {
     pub(crate) fn add(&mut self, other: &Self) {
+        self.add_times(other, Times::Exactly(1));
+    }
+
+    fn add_times(&mut self, other: &Self, times: Times) {
         for (own, other) in self.transactions.iter_mut().zip(other.transactions) {
-            *own += other;
+            *own += times.of(other);
         }
         for (own, other) in self.distinct.iter_mut().zip(other.distinct) {
-            *own += other;
+            *own += times.of(other);
         }
     }
 }
@@ -176,9 +181,9 @@ impl DuplicateCounter {
         sums
     }
 
-    /// Adds the sums of another counter.
-    pub(crate) fn merge(&mut self, other: &Self) {
-        self.sums.add(&other.sums);
+    /// Adds the sums of another counter, so many times.
+    pub(crate) fn merge(&mut self, other: &Self, times: Times) {
+        self.sums.add_times(&other.sums, times);
     }
 }
 

@@ -6,6 +6,7 @@ use warplens_isa::{OpClass, StateSpace};
 
 use crate::parallelism::Schedule;
 use crate::program::{PcFacts, Role};
+use crate::recorder::Times;
 use crate::totals::Totals;
 use crate::{
     BankRule, CoalescingRule, ConstantCounts, Counted, Coverage, InstructionCounts, LineCounts, MemoryCounts, Profile,
@@ -46,7 +47,7 @@ impl Recorder {
         let by_slot = self.accesses.totals();
         let mut totals = Totals::default();
         for slot in &by_slot {
-            totals.merge(slot);
+            totals.merge(slot, Times::Exactly(1));
         }
         let code = CodeCounts::new(self, scale, options.counting);
         let batches = self.batches.counts;
@@ -134,7 +135,7 @@ impl Recorder {
         let mut shared = BTreeMap::new();
         if let Some(totals) = totals {
             let mut both = Totals { global: totals.global, ..Totals::default() };
-            both.merge(&Totals { global: totals.local, ..Totals::default() });
+            both.merge(&Totals { global: totals.local, ..Totals::default() }, Times::Exactly(1));
             if both.global[0].requests > 0 {
                 memory = scale.memory(&both.global);
             }

@@ -34,5 +34,5 @@ pub use profile::{
     MemoryCounts, Profile, RegistersBasis, SharedCounts,
 };
 pub use program::Program;
-pub use recorder::{CtaRecord, Recorder};
+pub use recorder::{CtaRecord, Recorder, Times};
 pub use reuse::{Reuse, ReuseHistogram};

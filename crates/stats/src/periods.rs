@@ -16,6 +16,7 @@ use std::collections::BTreeMap;
 use rustc_hash::FxHashMap;
 
 use crate::access::{AccessCounter, PatternId};
+use crate::recorder::Times;
 use crate::totals::{N_COALESCING, Totals};
 use crate::{CoalescingRule, Counting};
 use compress::{Folded, Folder};
@@ -137,6 +138,15 @@ impl Executions {
     fn add(&mut self, other: &Self) {
         self.count += other.count;
         self.traffic.add(&other.traffic);
+    }
+
+    fn times(&self, times: Times) -> Self {
+        let Traffic { bytes_requested, transactions } = self.traffic;
+        let traffic = Traffic {
+            bytes_requested: times.of(bytes_requested),
+            transactions: transactions.map(|transactions| times.of(transactions)),
+        };
+        Self { count: times.of(self.count), traffic }
     }
 }
 
@@ -291,11 +301,16 @@ impl PeriodCounter {
         id
     }
 
-    pub(crate) fn merge(&mut self, other: &Self) {
-        self.warps += other.warps;
-        let ids: Vec<u32> = other.list.iter().map(|(key, executions)| self.add(key.clone(), executions)).collect();
-        for ((parts, left_out), warps) in &other.streams {
-            *self.streams.entry((renumber(parts, &ids), *left_out)).or_insert(0) += warps;
+    /// Adds what other warps did, so many times. What happens only in a share of the cases is no stream of its own.
+    pub(crate) fn merge(&mut self, other: &Self, times: Times) {
+        if matches!(times, Times::Share(_)) {
+            return;
+        }
+        self.warps += times.of(other.warps);
+        let ids: Vec<u32> =
+            other.list.iter().map(|(key, executions)| self.add(key.clone(), &executions.times(times))).collect();
+        for ((parts, left_out), &warps) in &other.streams {
+            *self.streams.entry((renumber(parts, &ids), *left_out)).or_insert(0) += times.of(warps);
         }
     }
 

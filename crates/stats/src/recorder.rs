@@ -34,6 +34,25 @@ pub struct Recorder {
     spare: Vec<Vec<WarpRecord>>,
 }
 
+/// How often recorded events happen.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Times {
+    /// So many times, one after the other.
+    Exactly(u64),
+    /// In this share of the cases; counts are rounded.
+    Share(f64),
+}
+
+impl Times {
+    /// The count of so many times `count` events.
+    pub(crate) fn of(self, count: u64) -> u64 {
+        match self {
+            Self::Exactly(n) => count * n,
+            Self::Share(share) => (count as f64 * share).round() as u64,
+        }
+    }
+}
+
 /// Executions of a block.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BlockCount {
@@ -134,6 +153,43 @@ impl Recorder {
         }
     }
 
+    /// Takes over what another recorder of the same program counted, as if it had happened `times` as often.
+    /// With a share of less than once the CTAs and the range of their work stay what they are.
+    pub fn merge_times(&mut self, other: Self, times: Times) {
+        for (own, other) in self.blocks.iter_mut().zip(&other.blocks) {
+            own.executions += times.of(other.executions);
+            own.lanes += times.of(other.lanes);
+        }
+        for (own, other) in self.guards.iter_mut().zip(&other.guards) {
+            own.off_lanes += times.of(other.off_lanes);
+            own.divergent += times.of(other.divergent);
+        }
+        self.accesses.merge(other.accesses, times);
+        self.batches.counts.add(&other.batches.counts, times);
+        self.duplicates.merge(&other.duplicates, times);
+        self.streams.merge(&other.streams, times);
+        if let Times::Exactly(n) = times {
+            self.ctas.merge(&other.ctas, n);
+        }
+        self.order_dependent |= other.order_dependent;
+    }
+
+    /// A store or atomic whose counts are added by other means: it is only part of what its warp does.
+    pub fn follow_store(&mut self, cta: &mut CtaRecord, warp: WarpIndex, pc: Pc, access: &Access<'_>) {
+        let slot = self.slot_of_pc[self.program.pc_position(pc)];
+        if let Some(sample) = &mut cta.sample
+            && slot != NO_SLOT
+            && access.kind != AccessKind::Load
+        {
+            sample.warps.access(&mut self.streams, (warp, slot), access, None);
+        }
+    }
+
+    /// Counts an execution of a branch that may part the lanes, where nothing is known about its condition.
+    pub fn may_diverge(&mut self, pc: Pc) {
+        self.guards[self.program.pc_position(pc)].divergent += 1;
+    }
+
     /// Counts the load batches of the block that a warp has executed, now that it is known which loads took place.
     #[inline]
     fn leave_block(&mut self, warp: &mut WarpRecord) {
@@ -188,20 +244,7 @@ impl Observer for Recorder {
     }
 
     fn merge(&mut self, other: Self) {
-        for (own, other) in self.blocks.iter_mut().zip(&other.blocks) {
-            own.executions += other.executions;
-            own.lanes += other.lanes;
-        }
-        for (own, other) in self.guards.iter_mut().zip(&other.guards) {
-            own.off_lanes += other.off_lanes;
-            own.divergent += other.divergent;
-        }
-        self.accesses.merge(other.accesses);
-        self.batches.counts.add(&other.batches.counts);
-        self.duplicates.merge(&other.duplicates);
-        self.streams.merge(&other.streams);
-        self.ctas.merge(&other.ctas);
-        self.order_dependent |= other.order_dependent;
+        self.merge_times(other, Times::Exactly(1));
     }
 
     fn begin_cta(&mut self, id: CtaId) -> CtaRecord {
@@ -304,12 +347,12 @@ impl CtaCounts {
         self.instructions += instructions;
     }
 
-    fn merge(&mut self, other: &Self) {
-        self.n += other.n;
-        self.n_sampled += other.n_sampled;
+    fn merge(&mut self, other: &Self, times: u64) {
+        self.n += other.n * times;
+        self.n_sampled += other.n_sampled * times;
         self.fewest_instructions = self.fewest_instructions.min(other.fewest_instructions);
         self.most_instructions = self.most_instructions.max(other.most_instructions);
-        self.instructions += other.instructions;
+        self.instructions += other.instructions * times;
     }
 
     /// (largest - smallest) / mean; 0 when all CTAs do the same.

@@ -9,6 +9,8 @@ use std::collections::BTreeMap;
 use rustc_hash::FxHashMap;
 use warplens_trace::Access;
 
+use crate::recorder::Times;
+
 /// Sectors that a warp may load, repeated or not, until its loads are no longer followed.
 pub(crate) const MAX_SECTORS: u64 = 1 << 16;
 
@@ -40,12 +42,12 @@ pub struct ReuseHistogram {
 }
 
 impl Reuse {
-    pub(crate) fn merge(&mut self, other: &Self) {
-        self.warps += other.warps;
-        self.requests += other.requests;
-        self.requests_left_out += other.requests_left_out;
-        self.lines.merge(&other.lines);
-        self.sectors.merge(&other.sectors);
+    pub(crate) fn merge(&mut self, other: &Self, times: Times) {
+        self.warps += times.of(other.warps);
+        self.requests += times.of(other.requests);
+        self.requests_left_out += times.of(other.requests_left_out);
+        self.lines.merge(&other.lines, times);
+        self.sectors.merge(&other.sectors, times);
     }
 }
 
@@ -65,11 +67,11 @@ impl ReuseHistogram {
         }
     }
 
-    fn merge(&mut self, other: &Self) {
-        self.accesses += other.accesses;
-        self.cold += other.cold;
-        for (&distance, count) in &other.distances {
-            *self.distances.entry(distance).or_insert(0) += count;
+    fn merge(&mut self, other: &Self, times: Times) {
+        self.accesses += times.of(other.accesses);
+        self.cold += times.of(other.cold);
+        for (&distance, &count) in &other.distances {
+            *self.distances.entry(distance).or_insert(0) += times.of(count);
         }
     }
 }

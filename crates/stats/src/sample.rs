@@ -8,6 +8,7 @@ use warplens_trace::{Access, AccessKind, WarpIndex};
 
 use crate::access::PatternId;
 use crate::periods::{BlockTasks, PeriodCounter, PeriodTracker};
+use crate::recorder::Times;
 use crate::reuse::{Reuse, ReuseTracker};
 
 /// Warps that are looked at when there are enough.
@@ -21,9 +22,9 @@ pub(crate) struct Streams {
 }
 
 impl Streams {
-    pub(crate) fn merge(&mut self, other: &Self) {
-        self.reuse.merge(&other.reuse);
-        self.periods.merge(&other.periods);
+    pub(crate) fn merge(&mut self, other: &Self, times: Times) {
+        self.reuse.merge(&other.reuse, times);
+        self.periods.merge(&other.periods, times);
     }
 }
 

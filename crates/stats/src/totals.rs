@@ -4,6 +4,7 @@ use warplens_isa::StateSpace;
 use warplens_trace::AccessKind;
 
 use crate::access::Format;
+use crate::recorder::Times;
 use crate::{BankRule, CoalescingRule, ConstantCounts, MemoryCounts, Request, SharedCounts, Transactions};
 use crate::{bank, coalescing};
 
@@ -52,27 +53,27 @@ impl Totals {
         }
     }
 
-    /// Adds the counts of `other`.
-    pub(crate) fn merge(&mut self, other: &Self) {
+    /// Adds the counts of `other`, so many times.
+    pub(crate) fn merge(&mut self, other: &Self, times: Times) {
         for (own, other) in self.global.iter_mut().zip(&other.global) {
-            add_counts(own, other);
+            add_counts(own, other, times);
         }
         for (own, other) in self.local.iter_mut().zip(&other.local) {
-            add_counts(own, other);
+            add_counts(own, other, times);
         }
         for (own, other) in self.shared.iter_mut().zip(&other.shared) {
-            own.requests += other.requests;
-            own.loads += other.loads;
-            own.stores += other.stores;
-            own.atomics += other.atomics;
-            own.conflicted += other.conflicted;
-            own.passes += other.passes;
-            own.wavefronts += other.wavefronts;
-            own.ideal_wavefronts += other.ideal_wavefronts;
+            own.requests += times.of(other.requests);
+            own.loads += times.of(other.loads);
+            own.stores += times.of(other.stores);
+            own.atomics += times.of(other.atomics);
+            own.conflicted += times.of(other.conflicted);
+            own.passes += times.of(other.passes);
+            own.wavefronts += times.of(other.wavefronts);
+            own.ideal_wavefronts += times.of(other.ideal_wavefronts);
         }
-        self.constant.requests += other.constant.requests;
-        self.constant.passes += other.constant.passes;
-        self.vector_loads += other.vector_loads;
+        self.constant.requests += times.of(other.constant.requests);
+        self.constant.passes += times.of(other.constant.passes);
+        self.vector_loads += times.of(other.vector_loads);
     }
 }
 
@@ -115,22 +116,22 @@ fn add_memory(
     }
 }
 
-fn add_counts(own: &mut MemoryCounts, other: &MemoryCounts) {
-    own.requests += other.requests;
-    own.loads += other.loads;
-    own.stores += other.stores;
-    own.atomics += other.atomics;
-    own.t32 += other.t32;
-    own.t64 += other.t64;
-    own.t128 += other.t128;
-    own.lines += other.lines;
-    own.coalesced += other.coalesced;
-    own.uncoalesced += other.uncoalesced;
-    own.coalesced_transactions += other.coalesced_transactions;
-    own.uncoalesced_transactions += other.uncoalesced_transactions;
-    own.ideal_t32 += other.ideal_t32;
-    own.ideal_t64 += other.ideal_t64;
-    own.ideal_t128 += other.ideal_t128;
-    own.bytes_requested += other.bytes_requested;
-    own.bytes_moved += other.bytes_moved;
+fn add_counts(own: &mut MemoryCounts, other: &MemoryCounts, times: Times) {
+    own.requests += times.of(other.requests);
+    own.loads += times.of(other.loads);
+    own.stores += times.of(other.stores);
+    own.atomics += times.of(other.atomics);
+    own.t32 += times.of(other.t32);
+    own.t64 += times.of(other.t64);
+    own.t128 += times.of(other.t128);
+    own.lines += times.of(other.lines);
+    own.coalesced += times.of(other.coalesced);
+    own.uncoalesced += times.of(other.uncoalesced);
+    own.coalesced_transactions += times.of(other.coalesced_transactions);
+    own.uncoalesced_transactions += times.of(other.uncoalesced_transactions);
+    own.ideal_t32 += times.of(other.ideal_t32);
+    own.ideal_t64 += times.of(other.ideal_t64);
+    own.ideal_t128 += times.of(other.ideal_t128);
+    own.bytes_requested += times.of(other.bytes_requested);
+    own.bytes_moved += times.of(other.bytes_moved);
 }

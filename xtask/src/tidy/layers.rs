@@ -17,6 +17,7 @@ const LAYERS: &[(&str, u8)] = &[
     ("warplens-exec", 3),
     ("warplens-stats", 3),
     ("warplens-model", 4),
+    ("warplens-statics", 4),
     ("warplens-session", 6),
     ("warplens-report", 7),
     ("warplens-cli", 8),

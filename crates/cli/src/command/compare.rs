@@ -9,17 +9,18 @@ use warplens_session::compare::{self, CompareOptions, Comparison, MeasuredTimes,
 use warplens_session::launch::{Extents, Launch, parse_extents};
 use warplens_session::machines;
 use warplens_session::profile::Counting;
-use warplens_session::toolchain::Search;
+use warplens_session::source::Source;
 use warplens_session::{Error, Input, Measurement};
 
 use super::{Document, Outcome, picture};
 use crate::ask::{ModelFlags, target};
-use crate::flags::{ArgumentFlags, ExecutionFlags, ExtentFlags, OutputFlags};
+use crate::flags::{ArgumentFlags, ExecutionFlags, ExtentFlags, OutputFlags, gather};
 use crate::terminal::Terminal;
 
 #[derive(Args, Debug)]
 pub(crate) struct CompareFlags {
-    /// PTX or CUDA C++, each perhaps with a name and a launch file; one input and several -k, launches or GPUs do, too
+    /// PTX, CUDA C++, profiles or scripts, each perhaps with a name and a launch file; of one input, several kernels,
+    /// launches, blocks or GPUs are compared
     #[arg(value_name = "[NAME=]INPUT[@LAUNCH.toml]", required = true)]
     inputs: Vec<String>,
     /// Kernel: one for all inputs, or one for each; several of one input are compared
@@ -34,12 +35,12 @@ pub(crate) struct CompareFlags {
     /// Threads per block and axis
     #[arg(long, value_name = "X[,Y[,Z]]", allow_negative_numbers = true, help_heading = "Launch")]
     block: Option<String>,
-    /// Compare every variant at these block sizes; the grid keeps the threads of each axis
+    /// Compare every variant at these block sizes; without --grid the threads of each axis stay
     #[arg(long, value_name = "XxY,...", conflicts_with = "block", help_heading = "Launch")]
     blocks: Option<String>,
-    /// Bytes of dynamic shared memory per block
-    #[arg(long, value_name = "BYTES", allow_negative_numbers = true, help_heading = "Launch")]
-    shared: Option<u64>,
+    /// Bytes of dynamic shared memory per block, or an expression such as 16*block.x
+    #[arg(long, value_name = "BYTES", allow_hyphen_values = true, help_heading = "Launch")]
+    shared: Option<String>,
     #[command(flatten)]
     arguments: ArgumentFlags,
     #[command(flatten)]
@@ -112,7 +113,7 @@ pub(crate) fn run(flags: &CompareFlags, threads: Option<u32>, terminal: &Termina
     let mut variants = Vec::new();
     for (wanted, name) in wanted.iter().zip(&names) {
         for (block, measurement) in flags.measure(wanted, &blocks, target.as_deref(), threads, terminal)? {
-            variants.push((name.clone(), block, measurement));
+            variants.push((wanted, name.clone(), block, measurement));
         }
     }
     let variants = named(variants);
@@ -193,7 +194,7 @@ impl CompareFlags {
         Ok((0..count).map(variant).collect())
     }
 
-    /// Executes a variant at every block.
+    /// The counts of a variant at every block.
     fn measure(
         &self,
         wanted: &Wanted,
@@ -202,41 +203,58 @@ impl CompareFlags {
         threads: Option<u32>,
         terminal: &Terminal,
     ) -> Result<Vec<(Option<Extents>, Measurement)>> {
-        let search = Search::from_environment();
         let mut options = self.execution.options(threads)?;
         options.extent = self.extent.extent()?;
         let input = Input::read(&wanted.input)?;
-        let program = self.arguments.program(&input, target, &search, terminal)?;
+        let sources = self.arguments.sources(&input, wanted.launch.as_deref(), self.over(wanted)?, target, terminal)?;
         let mut measured = Vec::new();
-        let launches = self.launches(wanted)?;
         for &block in blocks {
-            let launches: Vec<Launch> = match block {
-                None => launches.clone(),
-                Some(block) => {
-                    launches.iter().map(|launch| compare::with_block(launch, block)).collect::<Result<_, _>>()?
-                }
-            };
-            let measurements = terminal.with_progress(|progress| {
-                warplens_session::measure(&program, &launches, options.clone(), Counting::Ptx, &search, progress)
-            })?;
+            let sources = sources.iter().map(|source| self.shaped(source, block)).collect::<Result<_>>()?;
+            let measurements = gather(sources, &self.execution, &self.extent, &options, Counting::Ptx, terminal)?;
             measured.extend(measurements.into_iter().map(|measurement| (block, measurement)));
         }
         Ok(measured)
     }
 
-    fn launches(&self, wanted: &Wanted) -> Result<Vec<Launch>> {
+    /// The source with another block, and with the shared memory that the flags say.
+    fn shaped(&self, source: &Source, block: Option<Extents>) -> Result<Source> {
+        let shape = |launch: &Launch| -> Result<Launch> {
+            let mut launch = match block {
+                Some(block) => compare::with_block(launch, block, self.grid.is_some())?,
+                None => launch.clone(),
+            };
+            if let Some(text) = &self.shared {
+                launch.shared = Some(compare::shared_bytes(text, &launch)?);
+            }
+            Ok(launch)
+        };
+        match source {
+            Source::Program { program, launches } => {
+                let launches = launches.iter().map(shape).collect::<Result<_>>()?;
+                Ok(Source::Program { program: program.clone(), launches })
+            }
+            Source::Counted(_) if block.is_some() || self.shared.is_some() => {
+                let flag = if block.is_some() { "--blocks" } else { "--shared" };
+                let message = format!("{flag} cannot change launches that were counted before");
+                Err(Error::usage(message).into())
+            }
+            Source::Counted(_) => Ok(source.clone()),
+        }
+    }
+
+    /// What the flags say over the launch file of a variant.
+    fn over(&self, wanted: &Wanted) -> Result<Launch> {
         let extents =
             |flag: &str, text: &Option<String>| text.as_ref().map(|text| parse_extents(flag, text)).transpose();
         let mut flags = Launch {
             kernel: wanted.kernel.clone(),
             grid: extents("--grid", &self.grid)?,
             block: extents("--block", &self.block)?,
-            shared: self.shared,
             ..Launch::default()
         };
         self.arguments.fill(&mut flags)?;
         self.arguments.arguments.iter().try_for_each(|text| flags.add_argument(text))?;
-        Ok(Launch::load(wanted.launch.as_deref(), flags)?)
+        Ok(flags)
     }
 }
 
@@ -287,20 +305,31 @@ fn names(wanted: &[Wanted]) -> Vec<String> {
     wanted.iter().map(|own| own.name.clone().unwrap_or_else(|| automatic(own))).collect()
 }
 
-/// Variants; the launches of a sequence are told apart by their number and kernel.
-fn named(measured: Vec<(String, Option<Extents>, Measurement)>) -> Vec<Variant> {
-    let mut variants: Vec<Variant> = Vec::new();
-    for (name, block, measurement) in measured.iter() {
-        let of_name = measured.iter().filter(|(own, at, _)| (own, at) == (name, block)).count();
-        let before =
-            variants.iter().filter(|own| own.block == *block && own.name.split(':').next() == Some(name)).count();
-        let name = match of_name {
-            1 => name.clone(),
-            _ => format!("{name}:{before}:{}", measurement.kernel.base()),
-        };
-        variants.push(Variant { name, block: *block, measurement: measurement.clone() });
-    }
-    variants
+/// Variants with their names. One input that the user gave no name is called by its kernel; several launches of one
+/// input are called by their kernels, and by their numbers where these are the same.
+fn named(measured: Vec<(&Wanted, String, Option<Extents>, Measurement)>) -> Vec<Variant> {
+    let is_one = measured.iter().all(|(wanted, ..)| std::ptr::eq(*wanted, measured[0].0));
+    let base = |at: usize| measured[at].3.kernel.base();
+    let siblings = |at: usize| {
+        let of = |own: &usize| measured[*own].1 == measured[at].1 && measured[*own].2 == measured[at].2;
+        (0..measured.len()).filter(of).collect::<Vec<usize>>()
+    };
+    let name = |at: usize| {
+        let (wanted, name, ..) = &measured[at];
+        let siblings = siblings(at);
+        let number = siblings.iter().position(|own| *own == at).unwrap_or(0);
+        let by_kernel = siblings.iter().all(|own| *own == at || base(*own) != base(at));
+        match (siblings.len(), by_kernel) {
+            (1, _) if is_one && wanted.name.is_none() => base(at).to_owned(),
+            (1, _) => name.clone(),
+            (_, true) if is_one => base(at).to_owned(),
+            (_, true) => format!("{name}:{}", base(at)),
+            (_, false) => format!("{name}:{number}"),
+        }
+    };
+    let names: Vec<String> = (0..measured.len()).map(name).collect();
+    let variants = measured.into_iter().zip(names);
+    variants.map(|((_, _, block, measurement), name)| Variant { name, block, measurement }).collect()
 }
 
 fn read_measured(path: &Path) -> Result<MeasuredTimes> {

@@ -8,7 +8,7 @@ use warplens_session::profile::Counting;
 use warplens_session::source::Source;
 
 use super::{Document, Outcome};
-use crate::flags::{ExecutionFlags, ExtentFlags, LaunchFlags, OutputFlags, gather};
+use crate::flags::{ExecutionFlags, ExtentFlags, LaunchFlags, OutputFlags, StaticFlags, gather};
 use crate::terminal::Terminal;
 
 #[derive(Args, Debug)]
@@ -19,6 +19,8 @@ pub(crate) struct ProfileFlags {
     execution: ExecutionFlags,
     #[command(flatten)]
     extent: ExtentFlags,
+    #[command(flatten)]
+    statics: StaticFlags,
     /// Which instructions count
     #[arg(long, value_enum, default_value_t = CountFlag::Ptx, help_heading = "Counting")]
     count: CountFlag,
@@ -51,6 +53,7 @@ pub(crate) fn run(flags: &ProfileFlags, threads: Option<u32>, terminal: &Termina
     }
     let mut options = flags.execution.options(threads)?;
     options.extent = flags.extent.extent()?;
+    options.statics = flags.statics.given()?;
     let measurements = gather(sources, &flags.execution, &flags.extent, &options, counting, terminal)?;
     let sections = || -> Vec<Section> {
         let of_one = |measurement| {

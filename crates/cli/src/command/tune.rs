@@ -22,9 +22,9 @@ pub(crate) struct TuneFlags {
     /// PTX or CUDA C++; several are variants to choose from
     #[arg(value_name = "INPUT", required = true)]
     inputs: Vec<PathBuf>,
-    /// Kernel, by its mangled or demangled name, or by a pattern
-    #[arg(short, long, value_name = "NAME|regex:RE", help_heading = "Launch")]
-    kernel: Option<String>,
+    /// Kernel, by its mangled or demangled name, or by a pattern; several of one input are variants
+    #[arg(short, long = "kernel", value_name = "NAME|regex:RE", help_heading = "Launch")]
+    kernels: Vec<String>,
     /// Arguments, and the shape of what is not searched
     #[arg(long, value_name = "FILE.toml", help_heading = "Launch")]
     launch: Option<String>,
@@ -106,12 +106,13 @@ pub(crate) fn run(flags: &TuneFlags, threads: Option<u32>, terminal: &Terminal) 
     let text = flags.space_text()?;
     let launch = flags.launch()?;
     let inputs: Vec<Input> = flags.inputs.iter().map(Input::read).collect::<Result<_, _>>()?;
-    let names = names(&flags.inputs);
+    let (names, variants) = flags.variants()?;
     if let Some(twice) = (1..names.len()).find(|&at| names[..at].contains(&names[at])) {
-        return Err(Error::usage(format!("the input {} is given twice", names[twice])).into());
+        return Err(Error::usage(format!("`{}` is given twice", names[twice])).into());
     }
     let given = GivenShape { grid: launch.grid, block: launch.block, shared: launch.shared };
-    let space = Space::new(&text, &names, given)?;
+    let several_kernels = flags.kernels.len() > 1;
+    let space = Space::new(&text, &names, given)?.of_variants(if several_kernels { "kernel" } else { "input" });
     if space.n_points() == 1 {
         return Err(Error::usage("there is nothing to search: one point is all there is")
             .with_help("give several values to --block, --grid, --shared or --macro, or several inputs")
@@ -120,6 +121,7 @@ pub(crate) fn run(flags: &TuneFlags, threads: Option<u32>, terminal: &Terminal) 
     let asked = flags.arguments.target.clone();
     let request = Request {
         inputs: &inputs,
+        variants: variants.into_iter().map(|(input, kernel)| (input, kernel.or(launch.kernel.clone()))).collect(),
         target: asked.or(target(&machines)).unwrap_or(DEFAULT_TARGET.to_owned()),
         launch: LaunchTemplate::new(launch, &flags.arguments.arguments)?,
         space,
@@ -161,6 +163,21 @@ fn write(flags: &TuneFlags, tuning: &Tuning, terminal: &Terminal) -> Result<()> 
 }
 
 impl TuneFlags {
+    /// Names of the variants, and the input and kernel of each.
+    fn variants(&self) -> Result<(Vec<String>, Vec<(usize, Option<String>)>)> {
+        if self.kernels.len() < 2 {
+            let kernel = self.kernels.first();
+            return Ok((names(&self.inputs), (0..self.inputs.len()).map(|at| (at, kernel.cloned())).collect()));
+        }
+        if self.inputs.len() > 1 {
+            return Err(Error::usage("several inputs and several kernels: variants are either inputs or kernels")
+                .with_help("give one -k for all inputs, or one input")
+                .into());
+        }
+        let variants = self.kernels.iter().map(|kernel| (0, Some(kernel.clone()))).collect();
+        Ok((self.kernels.clone(), variants))
+    }
+
     /// The search space of the file and the flags.
     fn space_text(&self) -> Result<SpaceText> {
         let texts = |flag: &str, values: &[String]| values.iter().map(|value| Text::new(flag, value)).collect();
@@ -187,7 +204,7 @@ impl TuneFlags {
 
     /// The launch of the file, with the flags over it; arguments are added point by point.
     fn launch(&self) -> Result<Launch> {
-        let mut flags = Launch { kernel: self.kernel.clone(), ..Launch::default() };
+        let mut flags = Launch { kernel: self.kernels.first().cloned(), ..Launch::default() };
         self.arguments.fill(&mut flags)?;
         let mut launches = Launch::load(self.launch.as_deref(), flags)?;
         let launch = launches.pop().context("a launch file holds a launch")?;

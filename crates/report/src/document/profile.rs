@@ -7,6 +7,7 @@ use warplens_session::profile::{
     BankRule, CoalescingRule, CostKind, Count, LineCounts, MemoryCounts, Period, PeriodStream, Periods, Profile, Reuse,
     ReuseHistogram, SharedCounts, StreamPart,
 };
+use warplens_session::statics::{Bound, Line, Statics};
 use warplens_session::{Emulation, Measured, Measurement, Support};
 
 use super::json::{number, optional};
@@ -41,7 +42,30 @@ pub(crate) fn origin(measurement: &Measurement) -> Map<String, Json> {
     body.insert("measured".into(), measurement.measured.as_ref().map_or(Json::Null, measured));
     body.insert("support".into(), support(&measurement.support));
     body.insert("emulation".into(), measurement.emulation.as_ref().map_or(Json::Null, emulation));
+    body.insert("static".into(), measurement.statics.as_ref().map_or(Json::Null, statics));
     body
+}
+
+/// What counts without a run stand on.
+fn statics(statics: &Statics) -> Json {
+    let bound = |bound: &Bound| {
+        json!({
+            "kind": bound.kind.name(),
+            "ptx_line": bound.ptx_line,
+            "file": bound.source.as_ref().map(|(file, _)| file),
+            "line": bound.source.as_ref().map(|(_, line)| line),
+            "opcode": bound.opcode,
+        })
+    };
+    let given = |(line, value): &(Line, f64)| json!({ "line": line.to_string(), "value": number(*value) });
+    json!({
+        "basis": "static",
+        "bounds": statics.bounds.iter().map(bound).collect::<Vec<_>>(),
+        "given": statics.used.iter().map(given).collect::<Vec<_>>(),
+        "unused": statics.unused.iter().map(Line::to_string).collect::<Vec<_>>(),
+        "ctas_walked": statics.walked_ctas,
+        "warp_instructions_walked": statics.walked_instructions,
+    })
 }
 
 fn measured(measured: &Measured) -> Json {

@@ -68,10 +68,10 @@ fn table(comparison: &Comparison) -> Table {
         row.extend([
             Cell::text(limiter(entry)),
             Cell::optional(entry.occupancy, Unit::Share),
-            Cell::Count(entry.counts.instructions),
-            Cell::Count(entry.counts.requests),
-            Cell::Count(entry.counts.transactions),
-            Cell::Number(entry.counts.bytes_moved as f64, Unit::Bytes),
+            count(entry.counts.instructions),
+            count(entry.counts.requests),
+            count(entry.counts.transactions),
+            Cell::optional(entry.counts.bytes_moved.map(|bytes| bytes as f64), Unit::Bytes),
         ]);
         if several_models {
             row.push(Cell::text(entry.model));
@@ -79,6 +79,10 @@ fn table(comparison: &Comparison) -> Table {
         table.push(row);
     }
     table
+}
+
+fn count(count: Option<u64>) -> Cell {
+    count.map_or(Cell::Missing, Cell::Count)
 }
 
 fn limiter(entry: &Entry) -> &'static str {
@@ -121,13 +125,13 @@ pub fn rows(comparison: &Comparison) -> Section {
             Cell::optional(entry.measured_us, Unit::Microseconds),
             entry.result.as_ref().map_or(Cell::Missing, |_| Cell::text(limiter(entry))),
             Cell::optional(entry.occupancy, Unit::Share),
-            Cell::Count(entry.counts.instructions),
-            Cell::Count(entry.counts.requests),
-            Cell::Count(entry.counts.transactions),
-            Cell::Count(entry.counts.bytes_moved),
-            Cell::Count(entry.counts.conflict_wavefronts),
-            Cell::Count(entry.counts.barriers),
-            Cell::Count(entry.counts.divergent_branches),
+            count(entry.counts.instructions),
+            count(entry.counts.requests),
+            count(entry.counts.transactions),
+            count(entry.counts.bytes_moved),
+            count(entry.counts.conflict_wavefronts),
+            count(entry.counts.barriers),
+            count(entry.counts.divergent_branches),
             Cell::optional(entry.counts.independent_loads, Unit::One),
             entry.result.as_ref().err().map_or(Cell::Missing, Cell::text),
         ]);
@@ -318,7 +322,7 @@ fn notes(comparison: &Comparison) -> Option<Section> {
             section.note(format!("Executed in part, counts scaled: {}; --full executes all.", in_part.join(", ")));
     }
     if comparison.n_ignored > 0 {
-        section = section.note(format!("{} measured times are of nothing that is compared.", comparison.n_ignored));
+        section = section.note(format!("Measured times of nothing that is compared: {}.", comparison.n_ignored));
     }
     (!section.blocks.is_empty()).then_some(section)
 }

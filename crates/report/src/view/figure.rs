@@ -126,7 +126,7 @@ pub(crate) fn rows(data: &Data) -> Vec<Row> {
 }
 
 /// The only element, or how many there are: for titles.
-pub(super) fn one_or_many<'n>(mut names: Vec<&'n str>, many: &str) -> String {
+pub(super) fn one_or_many(mut names: Vec<&str>, many: &str) -> String {
     names.dedup();
     match names.as_slice() {
         [one] => (*one).to_owned(),

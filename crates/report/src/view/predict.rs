@@ -255,6 +255,11 @@ fn unit(symbol: &'static str) -> Unit {
 
 fn notes(analysis: &Analysis, detail: Detail, next: Option<&str>) -> Section {
     let mut section = Section::new("notes", "");
+    let statics = analysis.measurement.statics.as_ref();
+    if let Some(statics) = statics {
+        section = section.note("Counts are static: the kernel was not run.");
+        section = profile::static_notes(statics).into_iter().fold(section, Section::note);
+    }
     let coverage = &analysis.measurement.profile.coverage;
     if coverage.ctas_executed < coverage.ctas_total {
         section = section.note(if coverage.spread.is_nan() {
@@ -264,10 +269,11 @@ fn notes(analysis: &Analysis, detail: Detail, next: Option<&str>) -> Section {
             )
         } else {
             format!(
-                "Counts are scaled from {} of {} blocks, whose instructions differ by {:.1} %; --full executes all.",
+                "Counts are scaled from {} of {} blocks, whose instructions differ by {:.1} %{}.",
                 coverage.ctas_executed,
                 coverage.ctas_total,
-                100.0 * coverage.spread
+                100.0 * coverage.spread,
+                if statics.is_some() { "" } else { "; --full executes all" }
             )
         });
     }

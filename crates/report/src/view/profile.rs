@@ -12,6 +12,7 @@
 use std::collections::BTreeMap;
 
 use warplens_session::profile::{BankRule, CoalescingRule, Count, Counted, LineCounts, MemoryCounts, Profile};
+use warplens_session::statics::{Bound, BoundKind, Statics};
 use warplens_session::{Measurement, Support};
 
 use crate::section::{Block, Cell, Column, Field, Section, Table, Unit};
@@ -112,9 +113,14 @@ fn launch(measurement: &Measurement) -> Section {
                 .remark(format!("{}{of}", measured.profiler)),
         );
     }
+    if let Some(statics) = &measurement.statics {
+        let walked = Cell::Count(statics.walked_ctas);
+        fields.push(Field::new("blocks walked", walked).remark("counts are static: the kernel was not run"));
+    }
     if coverage.ctas_executed < coverage.ctas_total {
         let share = coverage.ctas_executed as f64 / coverage.ctas_total as f64;
-        fields.push(Field::new("blocks executed", Cell::Count(coverage.ctas_executed)).remark(format!(
+        let name = if measurement.statics.is_some() { "blocks counted" } else { "blocks executed" };
+        fields.push(Field::new(name, Cell::Count(coverage.ctas_executed)).remark(format!(
             "of {}, {:.2} %; counts are scaled; {}",
             coverage.ctas_total,
             100.0 * share,
@@ -122,13 +128,51 @@ fn launch(measurement: &Measurement) -> Section {
         )));
     }
     let mut section = Section::new("launch", title(measurement)).with(Block::Fields(fields));
-    if measurement.communicates {
+    if let Some(statics) = &measurement.statics {
+        section = static_notes(statics).into_iter().fold(section, Section::note);
+    } else if measurement.communicates {
         section = section.note("Blocks or threads wait for each other: all blocks were executed.");
     }
     if profile.order_dependent {
         section = section.note("Some counts depend on the order in which warps ran.");
     }
     section
+}
+
+/// Places that one note lists.
+const MOST_PLACES: usize = 6;
+
+/// What static counts stand on, one note for each kind.
+pub(crate) fn static_notes(statics: &Statics) -> Vec<String> {
+    let of_kind = |kind: BoundKind| {
+        let places: Vec<String> = statics.bounds.iter().filter(|bound| bound.kind == kind).map(place).collect();
+        let more = places.len().saturating_sub(MOST_PLACES);
+        let listed = places.into_iter().take(MOST_PLACES).collect::<Vec<_>>().join(", ");
+        if more > 0 { format!("{listed} and {more} more") } else { listed }
+    };
+    let mut notes = Vec::new();
+    let (branches, addresses) = (of_kind(BoundKind::Branch), of_kind(BoundKind::Address));
+    if !branches.is_empty() {
+        notes.push(format!("Upper bound, both sides counted: {branches}."));
+    }
+    if !addresses.is_empty() {
+        notes.push(format!("Upper bound, addresses taken to be scattered: {addresses}."));
+    }
+    if !statics.used.is_empty() {
+        let used: Vec<String> = statics.used.iter().map(|(line, number)| format!("line {line} = {number}")).collect();
+        notes.push(format!("Given: {}.", used.join(", ")));
+    }
+    if !statics.unused.is_empty() {
+        let unused: Vec<String> = statics.unused.iter().map(|line| format!("line {line}")).collect();
+        notes.push(format!("Given, and of no effect because nothing there depends on data: {}.", unused.join(", ")));
+    }
+    notes
+}
+
+/// An instruction with its lines.
+fn place(bound: &Bound) -> String {
+    let source = bound.source.as_ref().map(|(file, line)| format!(" ({file}:{line})")).unwrap_or_default();
+    format!("{} on PTX line {}{source}", bound.opcode, bound.ptx_line)
 }
 
 fn instructions(profile: &Profile) -> Section {

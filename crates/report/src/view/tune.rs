@@ -27,7 +27,7 @@ pub fn ranking(tuning: &Tuning, detail: Detail) -> Vec<Section> {
 
 /// What is ranked: the kernel, unless several inputs have one each.
 fn kernel(tuning: &Tuning) -> &str {
-    let several = tuning.dimensions.iter().any(|dimension| dimension.name == "input");
+    let several = tuning.dimensions.iter().any(|dimension| matches!(dimension.name.as_str(), "input" | "kernel"));
     tuning.kernel.as_ref().filter(|_| !several).map_or("Points", |kernel| kernel.base())
 }
 
@@ -155,19 +155,20 @@ fn notes(tuning: &Tuning) -> Section {
         0 => String::new(),
         n_excluded => format!(", {} excluded by constraints", count(n_excluded)),
     };
+    let emulated = match tuning.n_emulated {
+        1 => "one launch emulated".to_owned(),
+        n_emulated => format!("{} launches emulated", count(n_emulated as u64)),
+    };
     section = section.note(match tuning.method {
-        Method::Exhaustive => format!(
-            "{} points{excluded}; all {} evaluated with {} launches emulated.",
-            count(tuning.n_points),
-            count(n_evaluated),
-            count(tuning.n_emulated as u64)
-        ),
+        Method::Exhaustive => {
+            format!("{} points{excluded}; all {} evaluated, {emulated}.", count(tuning.n_points), count(n_evaluated),)
+        }
         Method::Guided { n_starts } => format!(
-            "{} of {} points evaluated{excluded}, with {} launches emulated: coordinate descent from {n_starts} starts. \
+            "{} of {} points evaluated{excluded}, {emulated}: coordinate descent from {}. \
              A better point may be among the rest; --points N evaluates more.",
             count(n_evaluated),
             count(tuning.n_points),
-            count(tuning.n_emulated as u64)
+            if n_starts == 1 { "one start".to_owned() } else { format!("{n_starts} starts") },
         ),
     });
     let measured = tuning.candidates.iter().filter_map(Candidate::measured);

@@ -10,10 +10,12 @@
 //!   of `table global` and `table local` whether the requests are coalesced (`c` or `u`) and their transactions
 //!   (`u:1x32+2x128`), of `table shared` passes and wavefronts (`2/4`).
 //!
-//! Whatever a case says, its profile is checked for consistency, and for being the same on one host thread and two.
+//! Whatever a case says, its profile is checked for consistency, for being the same on one host thread and two, and
+//! against the counts without a run.
 
 mod consistency;
 mod expectation;
+mod statics;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -160,8 +162,8 @@ impl Subject {
         let read = |path: PathBuf| std::fs::read_to_string(path).expect("the example can be read");
         let ptx = read(folder.join(format!("ptx/{target}.ptx")));
         let program = Program::from_ptx(target, ptx).expect("the example is PTX");
-        let launches =
-            Launch::parse_file("launch", &read(folder.join("launch.toml"))).expect("the example has a launch");
+        let launches = Launch::load(folder.join("launch.toml").to_str(), Launch::default());
+        let launches = launches.expect("the example has a launch");
         let [launch] = launches.try_into().expect("the example has one launch");
         Self { program, launch }
     }
@@ -196,11 +198,14 @@ fn profiles(
     }
     let all = *extent == Extent::Full && counting == Counting::Ptx;
     one.iter().try_for_each(|profile| consistency::check(profile, all))?;
+    if all {
+        statics::check(program, launches, &one)?;
+    }
     Ok(one)
 }
 
 /// Registers are given or estimated, whatever is installed here.
-fn no_compiler() -> Search {
+pub(crate) fn no_compiler() -> Search {
     Search { sites: OnceLock::from(Vec::new()), ..Search::default() }
 }
 

@@ -138,7 +138,7 @@ fn term_changes(before: &Prediction, after: &Prediction) -> Vec<TermChange> {
 }
 
 /// Name and value of every count that can stand behind a difference.
-fn all_counts(entry: &Entry) -> [(&'static str, f64); 9] {
+fn all_counts(entry: &Entry) -> [(&'static str, Option<f64>); 9] {
     let Counts {
         instructions,
         requests,
@@ -149,16 +149,17 @@ fn all_counts(entry: &Entry) -> [(&'static str, f64); 9] {
         divergent_branches,
         independent_loads,
     } = entry.counts;
+    let number = |count: Option<u64>| count.map(|count| count as f64);
     [
-        ("instructions", instructions as f64),
-        ("memory requests", requests as f64),
-        ("memory transactions", transactions as f64),
-        ("bytes moved", bytes_moved as f64),
-        ("bank-conflict wavefronts", conflict_wavefronts as f64),
-        ("barriers", barriers as f64),
-        ("divergent branches", divergent_branches as f64),
-        ("independent loads", independent_loads.unwrap_or(0.0)),
-        ("occupancy", entry.occupancy.unwrap_or(0.0)),
+        ("instructions", number(instructions)),
+        ("memory requests", number(requests)),
+        ("memory transactions", number(transactions)),
+        ("bytes moved", number(bytes_moved)),
+        ("bank-conflict wavefronts", number(conflict_wavefronts)),
+        ("barriers", number(barriers)),
+        ("divergent branches", number(divergent_branches)),
+        ("independent loads", independent_loads),
+        ("occupancy", entry.occupancy),
     ]
 }
 
@@ -179,11 +180,9 @@ fn behind(resource: Resource) -> &'static [&'static str] {
 fn count_changes(resource: Resource, base: &Entry, own: &Entry) -> Vec<CountChange> {
     let names = behind(resource);
     let pairs = all_counts(base).into_iter().zip(all_counts(own));
-    let changes = pairs.filter(|((name, _), _)| names.contains(name)).map(|((name, before), (_, after))| CountChange {
-        name,
-        before,
-        after,
-    });
+    let changes = pairs
+        .filter(|((name, _), _)| names.contains(name))
+        .filter_map(|((name, before), (_, after))| Some(CountChange { name, before: before?, after: after? }));
     most_changed(changes.collect(), |change| (change.before, change.after))
 }
 

@@ -86,7 +86,15 @@ fn names_are_checked() {
 #[test]
 fn another_block_keeps_the_threads() {
     let launch = Launch { grid: Some([10, 2, 1]), block: Some([48, 4, 1]), ..Launch::default() };
-    let other = with_block(&launch, [64, 2, 1]).unwrap();
+    let other = with_block(&launch, [64, 2, 1], false).unwrap();
     assert_eq!((other.grid, other.block), (Some([8, 4, 1]), Some([64, 2, 1])));
-    assert!(with_block(&Launch::default(), [1, 1, 1]).is_err());
+    let fixed = with_block(&launch, [64, 2, 1], true).unwrap();
+    assert_eq!((fixed.grid, fixed.block), (launch.grid, Some([64, 2, 1])));
+    assert!(with_block(&Launch::default(), [1, 1, 1], false).is_err());
+    assert_eq!(shared_bytes("16*block.x + grid.y", &other).unwrap(), 1028);
+    assert_eq!(
+        shared_bytes("block.x/3", &other).unwrap_err().message,
+        "--shared block.x/3 is 21.333333333333332, which is no number of bytes"
+    );
+    assert!(shared_bytes("blok.x", &other).unwrap_err().message.contains("there is no value `blok.x`"));
 }

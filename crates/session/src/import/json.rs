@@ -19,6 +19,7 @@ use crate::error::{Error, Result};
 use crate::execution::Emulation;
 use crate::measure::{Measured, Measurement, Support};
 use crate::program::KernelName;
+use crate::statics::{Bound, BoundKind, Statics, parse_given};
 
 const SCHEMA: &str = "warplens.profile/1";
 
@@ -64,6 +65,7 @@ const KEYS: &[&str] = &[
     "lines",
     "support",
     "emulation",
+    "static",
 ];
 
 /// Reads a document. `name` is what messages call it.
@@ -103,8 +105,53 @@ fn measurement(node: &Node<'_>) -> Result<Measurement> {
         emulation: node.get("emulation").filter(|node| !node.is_null()).as_ref().map(emulation).transpose()?,
         support: node.get("support").as_ref().map(support).transpose()?.unwrap_or_default(),
         communicates: node.get("communicates").map_or(Ok(false), |node| node.flag())?,
+        statics: node.get("static").filter(|node| !node.is_null()).as_ref().map(statics).transpose()?,
         measured: node.get("measured").filter(|node| !node.is_null()).as_ref().map(measured).transpose()?,
     })
+}
+
+fn statics(node: &Node<'_>) -> Result<Statics> {
+    node.keys(&["basis", "bounds", "given", "unused", "ctas_walked", "warp_instructions_walked"])?;
+    let bound = |node: &Node<'_>| {
+        node.keys(&["kind", "ptx_line", "file", "line", "opcode"])?;
+        let kind = node.need("kind")?;
+        let name = kind.text()?;
+        let kind = [BoundKind::Branch, BoundKind::Address].into_iter().find(|known| known.name() == name);
+        let file = node.get("file").filter(|node| !node.is_null());
+        let line = node.get("line").filter(|node| !node.is_null());
+        let source = match (&file, &line) {
+            (Some(file), Some(line)) => Some((file.text()?.to_owned(), small(line)?)),
+            _ => None,
+        };
+        Ok(Bound {
+            kind: kind.ok_or_else(|| node.fail(format!("`{name}` is neither branch nor address")))?,
+            pc: Pc(0),
+            ptx_line: small(&node.need("ptx_line")?)?,
+            source,
+            opcode: node.need("opcode")?.text()?.to_owned(),
+        })
+    };
+    let line = |node: &Node<'_>| {
+        let text = node.text()?;
+        let pair = parse_given("line", &format!("{text}=1")).map_err(|_| node.fail(format!("`{text}` is no line")))?;
+        Ok(pair.0)
+    };
+    let given = |node: &Node<'_>| {
+        node.keys(&["line", "value"])?;
+        Ok((line(&node.need("line")?)?, node.need("value")?.number()?))
+    };
+    Ok(Statics {
+        bounds: node.need("bounds")?.items()?.iter().map(bound).collect::<Result<_>>()?,
+        used: node.need("given")?.items()?.iter().map(given).collect::<Result<_>>()?,
+        unused: node.need("unused")?.items()?.iter().map(line).collect::<Result<_>>()?,
+        walked_ctas: node.need("ctas_walked")?.count()?,
+        walked_instructions: node.need("warp_instructions_walked")?.count()?,
+    })
+}
+
+/// A line number.
+fn small(node: &Node<'_>) -> Result<u32> {
+    u32::try_from(node.count()?).map_err(|_| node.fail("the number is too large".to_owned()))
 }
 
 fn emulation(node: &Node<'_>) -> Result<Emulation> {

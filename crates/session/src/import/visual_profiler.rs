@@ -292,6 +292,7 @@ impl Log<'_> {
             emulation: None,
             support: Support::default(),
             communicates: false,
+            statics: None,
             measured: time.map(|microseconds| Measured {
                 time: Seconds(microseconds / 1e6),
                 device: self.device.clone(),

@@ -54,6 +54,17 @@ pub enum Value {
     Content(Content),
 }
 
+impl Value {
+    /// Empties buffers of which the size is written.
+    pub(crate) fn clear(&mut self) {
+        match self {
+            Self::Buffer(buffer) if buffer.count.is_some() => buffer.content = Content::Zeros,
+            Self::Struct(members) => members.iter_mut().for_each(|member| member.value.clear()),
+            _ => {}
+        }
+    }
+}
+
 /// A member of a structure.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Member {

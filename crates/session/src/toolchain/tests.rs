@@ -36,6 +36,19 @@ const WRITE_OWN_NAME: &str = r#"while [ "$1" != -o ]; do shift; done; echo "$0" 
 
 #[test]
 #[cfg(unix)]
+fn macros_are_handed_to_the_compiler() {
+    let _guard = SCRIPTS.lock();
+    let folder = tempfile::tempdir().unwrap();
+    let script = r#"all="$*"; while [ "$1" != -o ]; do shift; done; echo "$all" > "$2""#;
+    fake_nvcc(folder.path(), script);
+    let search = Search { homes: vec![folder.path().to_owned()], ..nowhere() };
+    let macros = [("TILE".to_owned(), "8".to_owned()), ("TYPE".to_owned(), "unsigned int".to_owned())];
+    let words = compile(&source(), "sm_80", &macros, &search).unwrap().ptx;
+    assert!(words.contains(" -DTILE=8 -DTYPE=unsigned int "), "{words}");
+}
+
+#[test]
+#[cfg(unix)]
 fn homes_come_before_the_path_and_python() {
     let _guard = SCRIPTS.lock();
     let folder = tempfile::tempdir().unwrap();

@@ -77,7 +77,7 @@ impl<'r> Tuner<'r> {
             execution.extent = Extent::Full;
         }
         let launch = &request.launch.launch;
-        let asked = (launch.kernel.as_deref(), launch.registers);
+        let asked = (request.variants.as_slice(), launch.registers);
         Ok(Self {
             request,
             progress,
@@ -140,7 +140,8 @@ impl<'r> Tuner<'r> {
         let interface = source.program.interface(source.kernel);
         let launch = self.request.launch.at(&point, &texts)?;
         let block = interface.bounds.required_threads.unwrap_or([1; 3]);
-        let launch = Launch { grid: Some([1; 3]), block: Some(block), ..launch };
+        let kernel = Some(source.name.mangled.clone());
+        let launch = Launch { kernel, grid: Some([1; 3]), block: Some(block), ..launch };
         execution::bind(&source.program, &[launch]).map(|_| ())
     }
 

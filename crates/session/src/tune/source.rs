@@ -14,7 +14,7 @@ use crate::program::{KernelName, Program};
 use crate::registers::{self, Registers};
 use crate::toolchain::Search;
 
-/// An input with macros: its position and their values.
+/// A variant with macros: its position and their values.
 pub(super) type SourceKey = (usize, Vec<(String, String)>);
 
 /// A program whose kernel can be launched.
@@ -34,7 +34,7 @@ pub(super) struct Source {
 pub(super) struct Sources<'r> {
     inputs: &'r [Input],
     target: &'r str,
-    kernel: Option<&'r str>,
+    variants: &'r [(usize, Option<String>)],
     given_registers: Option<u32>,
     search: &'r Search,
     threads: usize,
@@ -45,11 +45,11 @@ impl<'r> Sources<'r> {
     pub(super) fn new(
         inputs: &'r [Input],
         target: &'r str,
-        (kernel, given_registers): (Option<&'r str>, Option<u32>),
+        (variants, given_registers): (&'r [(usize, Option<String>)], Option<u32>),
         search: &'r Search,
         threads: usize,
     ) -> Self {
-        Self { inputs, target, kernel, given_registers, search, threads, made: BTreeMap::new() }
+        Self { inputs, target, variants, given_registers, search, threads, made: BTreeMap::new() }
     }
 
     /// Makes those of the programs that there are not yet.
@@ -58,9 +58,10 @@ impl<'r> Sources<'r> {
         new.sort_unstable();
         new.dedup();
         let (inputs, target, search) = (self.inputs, self.target, self.search);
-        let (kernel, given) = (self.kernel, self.given_registers);
-        let made = parallel::map(&new, self.threads, |(input, macros)| {
-            load(&inputs[*input], target, macros, kernel, given, search)
+        let (variants, given) = (self.variants, self.given_registers);
+        let made = parallel::map(&new, self.threads, |(variant, macros)| {
+            let (input, kernel) = &variants[*variant];
+            load(&inputs[*input], target, macros, kernel.as_deref(), given, search)
         });
         for (key, source) in new.into_iter().zip(made) {
             let source = source.map(|source| self.shared(source));
@@ -81,7 +82,7 @@ impl<'r> Sources<'r> {
     /// The source, or the one made before of the same PTX.
     fn shared(&self, mut source: Source) -> Arc<Source> {
         let mut before = self.made.values().flatten();
-        match before.find(|other| other.program.ptx == source.program.ptx) {
+        match before.find(|other| other.name == source.name && other.program.ptx == source.program.ptx) {
             Some(same) => same.clone(),
             None => {
                 source.identity = self.made.len();

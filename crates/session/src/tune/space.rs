@@ -41,6 +41,8 @@ pub struct Text {
 #[derive(Clone, PartialEq, Debug)]
 pub struct Space {
     lets: Vec<(String, f64)>,
+    /// What the variants are: inputs or kernels.
+    variant: &'static str,
     inputs: Vec<String>,
     macros: Vec<Macro>,
     block: BlockSpace,
@@ -86,7 +88,7 @@ pub(crate) struct Formula {
 /// One thing that a search varies.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Dimension {
-    /// `input`, the name of a macro, `block`, `block.x`, `grid` or `shared`.
+    /// `input` or `kernel`, the name of a macro, `block`, `block.x`, `grid` or `shared`.
     pub name: String,
     /// Its values, as written.
     pub values: Vec<String>,
@@ -181,14 +183,28 @@ impl Space {
         let shared = text.shared.iter().map(|text| read_list(text, &known, &lets)).collect::<Result<Vec<_>>>()?;
         known.push("shared".to_owned());
         let constraints = text.constraints.iter().map(|text| Formula::read(text, &known)).collect::<Result<_>>()?;
-        let space =
-            Self { lets, inputs: inputs.to_vec(), macros, block, grid, shared: shared.concat(), constraints, given };
+        let space = Self {
+            lets,
+            variant: "input",
+            inputs: inputs.to_vec(),
+            macros,
+            block,
+            grid,
+            shared: shared.concat(),
+            constraints,
+            given,
+        };
         if space.grid.is_empty() && (given.grid.is_none() || given.block.is_none()) {
             return Err(Error::usage("nothing says how many blocks a point has").with_help(
                 "give --grid EXPRESSION, such as --grid 'ceil(n/block.x)' with --let n=NUMBER, or a launch file",
             ));
         }
         Ok(space)
+    }
+
+    /// The same space with another name for its variants, such as `kernel`.
+    pub fn of_variants(self, variant: &'static str) -> Self {
+        Self { variant, ..self }
     }
 
     /// What is varied; a dimension with one value is none.
@@ -203,7 +219,7 @@ impl Space {
         let mut add = |name: &str, values: Vec<String>| {
             dimensions.push(Dimension { name: name.to_owned(), values, position: dimensions.len() });
         };
-        add("input", self.inputs.clone());
+        add(self.variant, self.inputs.clone());
         for own in &self.macros {
             add(&own.name, own.values.clone());
         }

@@ -22,6 +22,7 @@ fn request<'r>(inputs: &'r [Input], space: &SpaceText, arguments: &[&str]) -> Re
     let launch = Launch { registers: Some(16), ..Launch::default() };
     Request {
         inputs,
+        variants: (0..inputs.len()).map(|input| (input, None)).collect(),
         target: "sm_80".to_owned(),
         launch: LaunchTemplate::new(launch, &arguments).unwrap(),
         space: Space::new(space, &names, GivenShape::default()).unwrap(),
@@ -144,6 +145,32 @@ fn outputs_are_compared_with_those_of_the_first_point() {
     assert_eq!((checks[0], checks[2]), (&Check::Reference, &Check::Same));
     let lost = Check::Differs { buffer: "vector_add_param_2".to_owned(), n_different: 8192, first: 8192 };
     assert_eq!((checks[1], checks[3]), (&lost, &lost));
+}
+
+const TWO_KERNELS: &str = ".version 8.0\n.target sm_80\n.address_size 64\n\
+    .visible .entry once(.param .u64 out) { .reg .b64 %rd<3>; .reg .b32 %r<2>; ld.param.u64 %rd0, [out]; \
+    mov.u32 %r0, %tid.x; mul.wide.u32 %rd1, %r0, 4; add.u64 %rd2, %rd0, %rd1; st.global.u32 [%rd2], %r0; ret; }\n\
+    .visible .entry sized(.param .u64 out) { .reg .b64 %rd<3>; .reg .b32 %r<2>; ld.param.u64 %rd0, [out]; \
+    mov.u32 %r0, %dynamic_smem_size; st.global.u32 [%rd0], %r0; ret; }\n";
+
+#[test]
+fn kernels_of_one_file_are_variants_and_a_visible_size_of_shared_memory_is_emulated() {
+    let inputs = [Input::new("two.ptx", None, TWO_KERNELS.into()).unwrap()];
+    let space = SpaceText {
+        block: texts("--block", &["32,64"]),
+        grid: texts("--grid", &["4"]),
+        shared: texts("--shared", &["0,1024"]),
+        ..SpaceText::default()
+    };
+    let mut request = request(&inputs, &space, &["u32[64]"]);
+    let kernels = ["once", "sized"].map(str::to_owned);
+    request.variants = kernels.iter().map(|name| (0, Some(name.clone()))).collect();
+    request.space = Space::new(&space, &kernels, GivenShape::default()).unwrap().of_variants("kernel");
+    let tuning = searched(&request);
+    assert_eq!(tuning.dimensions[0].name, "kernel");
+    // Two blocks of the one kernel; of the other also both sizes, as it can see them.
+    assert_eq!((tuning.candidates.len(), tuning.n_emulated), (8, 6));
+    assert!(tuning.candidates.iter().all(|candidate| candidate.result.is_ok()));
 }
 
 #[test]

@@ -362,7 +362,13 @@ fn execute(program: &Program, grid: usize, block: usize, off: u32) -> Vec<Vec<u3
     let words = THREADS.max(grid * block) * RESULT_WORDS;
     let launch = format!("grid = {grid}\nblock = {block}\nargs = [\"u32[{words}]\", {off}]");
     let launch = Launch::parse_file("launch", &launch).unwrap();
-    let options = ExecutionOptions { threads: 1, budget: 1_000_000, allow_unsupported: false, extent: Extent::Full };
+    let options = ExecutionOptions {
+        threads: 1,
+        budget: 1_000_000,
+        allow_unsupported: false,
+        extent: Extent::Full,
+        statics: None,
+    };
     let request = OutputRequest { key: "0".into(), count: None };
     let result = run(program, &launch, &[request], options, &Progress::default());
     let result = result.unwrap_or_else(|error| panic!("{}\n{}", describe(&error), program.ptx));

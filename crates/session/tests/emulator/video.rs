@@ -222,7 +222,13 @@ fn video_instructions_do_what_they_are_defined_to() {
     text += "ret;\n}\n";
     let program = Program::from_ptx("video", text).unwrap_or_else(|error| panic!("{}", describe(&error)));
     let launch = Launch::parse_file("launch", "grid = 1\nblock = 1\nargs = [\"u32[4000]\"]").unwrap();
-    let options = ExecutionOptions { threads: 1, budget: 1_000_000, allow_unsupported: false, extent: Extent::Full };
+    let options = ExecutionOptions {
+        threads: 1,
+        budget: 1_000_000,
+        allow_unsupported: false,
+        extent: Extent::Full,
+        statics: None,
+    };
     let request = OutputRequest { key: "0".into(), count: None };
     let result = run(&program, &launch, &[request], options, &Progress::default());
     let result = result.unwrap_or_else(|error| panic!("{}", describe(&error)));

@@ -146,6 +146,9 @@ fn axes(scene: &mut Scene, panel: &Panel, frame: &Frame, margins: &Margins) {
     if let (Some(range), Some(axis)) = (&frame.right, &panel.right) {
         for tick in range.ticks(n_ticks_up(&plot)) {
             let y = frame.y_at(tick.value, Side::Right);
+            if !(plot.y - 0.5..=plot.bottom() + 0.5).contains(&y) {
+                continue;
+            }
             scene.line((plot.right(), y), (plot.right() + TICK, y), line);
             block(scene, (plot.right() + TICK + PAD, y), &tick.label, Anchor::Start);
         }

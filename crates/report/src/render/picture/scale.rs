@@ -1,5 +1,7 @@
 //! From numbers to places: domains, ticks and their words.
 
+use std::f64::consts::LOG10_2;
+
 use crate::figure::Scale;
 
 /// Numbers closer to each other than this share of their size are the same to the eye.
@@ -38,7 +40,11 @@ impl Range {
         if let Scale::Names(names) = &scale {
             return Self { low: -0.5, high: names.len().max(1) as f64 - 0.5, scale };
         }
-        let wanted = wanted.filter(|&(first, last)| scale.has(first) && scale.has(last) && first != last);
+        // Ends in the wrong order, or too close to each other, are still ends.
+        let wanted = wanted.map(|(first, last)| (first.min(last), first.max(last)));
+        let wanted = wanted.filter(|&(low, high)| {
+            scale.has(low) && scale.has(high) && high / 2.0 - low / 2.0 > low.abs().max(high.abs()) * SAME + SPAN.0
+        });
         let fitting = values.iter().copied().filter(|&value| scale.has(value));
         let ends =
             fitting.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| (low.min(value), high.max(value)));
@@ -227,7 +233,7 @@ fn log_ends(scale: &Scale, low: f64, high: f64, margin: Option<f64>) -> (f64, f6
         }
     };
     let (low, high) = (round(low, false), round(high, true));
-    if high - low < 0.3 { (low - 0.30103, high + 0.30103) } else { (low, high) }
+    if high - low < 0.3 { (low - LOG10_2, high + LOG10_2) } else { (low, high) }
 }
 
 /// A round distance that parts a range of twice `half` about `n` times.
@@ -235,8 +241,9 @@ fn step(half: f64, n: usize) -> f64 {
     let rough = half / (n.max(1) as f64) * 2.0;
     let rough = if rough.is_finite() && rough > 0.0 { rough } else { 1.0 };
     let power = 10f64.powf(rough.log10().floor());
-    let round = [1.0, 2.0, 2.5, 5.0, 10.0].into_iter().find(|round| round * power >= rough * (1.0 - SAME));
-    round.unwrap_or(10.0) * power
+    let steps = [1.0, 2.0, 2.5, 5.0, 10.0].map(|round| round * power);
+    // Next to the largest number there is no round one.
+    steps.into_iter().find(|&step| step >= rough * (1.0 - SAME)).filter(|step| step.is_finite()).unwrap_or(rough)
 }
 
 fn is_whole(number: f64) -> bool {
@@ -292,7 +299,19 @@ mod tests {
     }
 
     #[test]
+    fn wanted_ends_are_in_order_and_apart() {
+        let ends = |wanted| Range::new(&Scale::Linear, &[3.0, 4.0], Some(wanted), false, None);
+        let shares = |range: Range| [range.value(0.0), range.value(1.0)];
+        assert_eq!(shares(ends((9.0, 1.0))), [1.0, 9.0]);
+        for without in [(2.0, 2.0), (0.0, 5e-324), (f64::NAN, 1.0), (0.0, f64::INFINITY)] {
+            assert_eq!(shares(ends(without)), [3.0, 4.0], "{without:?}");
+        }
+    }
+
+    #[test]
     fn single_values_have_room() {
+        let range = Range::new(&Scale::Linear, &[f64::MAX, f64::MIN], None, false, None);
+        assert!(range.ticks(3).iter().all(|tick| range.share(tick.value).is_finite()));
         for value in [0.0, 7.0, -1e300, 5e-324, f64::MAX] {
             let range = Range::new(&Scale::Linear, &[value], None, false, Some(0.0));
             assert!((0.0..=1.0).contains(&range.share(value)), "{value}: {range:?}");

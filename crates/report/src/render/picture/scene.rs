@@ -141,7 +141,7 @@ impl Scene {
     pub(crate) fn polyline(&mut self, points: &[(f64, f64)], inside: &Rect, stroke: Stroke) {
         let mut steps = Vec::new();
         let mut end = None;
-        for pair in points.windows(2) {
+        for pair in thinned(points).windows(2) {
             let Some((a, b)) = inside.clip(pair[0], pair[1]) else { continue };
             if end != Some(a) {
                 steps.push(Step::Move(a.0, a.1));
@@ -184,5 +184,57 @@ impl Scene {
         ink: Ink,
     ) {
         self.shapes.push(Shape::Text { at, text: text.into(), size, anchor, upwards: true, ink });
+    }
+}
+
+/// Points without those that lie on the way between their neighbours, as far as an eye can see (Ramer, Douglas and
+/// Peucker).
+fn thinned(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
+    /// Distance in pixels.
+    const SEEN: f64 = 0.03;
+    let mut keep = vec![false; points.len()];
+    let mut spans = vec![(0, points.len().saturating_sub(1))];
+    while let Some((first, last)) = spans.pop() {
+        let (Some(a), Some(b)) = (points.get(first), points.get(last)) else { continue };
+        (keep[first], keep[last]) = (true, true);
+        let farthest =
+            (first + 1..last).map(|at| (at, distance(points[at], *a, *b))).max_by(|x, y| x.1.total_cmp(&y.1));
+        if let Some((at, _)) = farthest.filter(|(_, distance)| *distance > SEEN) {
+            spans.extend([(first, at), (at, last)]);
+        }
+    }
+    points.iter().zip(keep).filter(|(_, keep)| *keep).map(|(point, _)| *point).collect()
+}
+
+/// From a point to the way between two others.
+fn distance(point: (f64, f64), a: (f64, f64), b: (f64, f64)) -> f64 {
+    let (dx, dy) = (b.0 - a.0, b.1 - a.1);
+    let length = dx * dx + dy * dy;
+    let share = if length > 0.0 { ((point.0 - a.0) * dx + (point.1 - a.1) * dy) / length } else { 0.0 };
+    let share = share.clamp(0.0, 1.0);
+    (point.0 - a.0 - share * dx).hypot(point.1 - a.1 - share * dy)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn straight_ways_need_two_points() {
+        let line: Vec<(f64, f64)> = (0..100).map(|at| (f64::from(at), 0.5 * f64::from(at))).collect();
+        assert_eq!(thinned(&line), [(0.0, 0.0), (99.0, 49.5)]);
+        assert_eq!(thinned(&[(0.0, 0.0), (5.0, 5.0), (10.0, 0.0)]).len(), 3);
+        // There and back again.
+        assert_eq!(thinned(&[(0.0, 0.0), (9.0, 0.0), (3.0, 0.0)]).len(), 3);
+        assert_eq!((thinned(&[]).len(), thinned(&[(1.0, 1.0)]).len()), (0, 1));
+        let round: Vec<(f64, f64)> = (0..1000).map(|at| (f64::from(at), 1e-3 * f64::from(at * at))).collect();
+        assert!((20..400).contains(&thinned(&round).len()));
+    }
+
+    #[test]
+    fn lines_end_at_the_edge() {
+        let area = Rect::new(0.0, 0.0, 10.0, 10.0);
+        assert_eq!(area.clip((-5.0, 5.0), (5.0, 5.0)), Some(((0.0, 5.0), (5.0, 5.0))));
+        assert_eq!(area.clip((-5.0, -5.0), (-1.0, 20.0)), None);
     }
 }

@@ -1,6 +1,6 @@
 //! Pictures of a comparison: the sign plot, the heat map, performance beside a count.
 
-use warplens_session::compare::{Comparison, SignMatrix};
+use warplens_session::compare::{Comparison, Counts, SignMatrix};
 use warplens_session::tune::show_extents;
 
 use crate::figure::{Axis, Figure, HeatCell, Panel, Point, Series};
@@ -91,8 +91,10 @@ fn heat_map(comparison: &Comparison) -> Figure {
                     };
                     comparison.entry(gpu, model, (0..comparison.variants.len()).find(found)?)?.time_us()
                 };
-                let panel = heat_panel(comparison, "block", columns, &time);
-                panels.push(panel.titled(format!("{}, {model}", comparison.gpus[gpu].id)));
+                let title = format!("{}, {model}", comparison.gpus[gpu].id);
+                // Each panel has colours of its own, and so a legend of its own.
+                let legend = format!("time over the shortest, {title}");
+                panels.push(heat_panel(comparison, "block", &legend, columns, &time).titled(title));
             }
         }
     } else {
@@ -102,7 +104,7 @@ fn heat_map(comparison: &Comparison) -> Figure {
             let model = *comparison.models(gpu).first()?;
             comparison.entry(gpu, model, variant)?.time_us()
         };
-        panels.push(heat_panel(comparison, "GPU", columns, &time));
+        panels.push(heat_panel(comparison, "GPU", "time over the shortest", columns, &time));
     }
     let what = if by_block { "panel" } else { "column" };
     Figure::of_panels("heat", "Predicted time of each variant", panels, COLUMNS).caption(format!(
@@ -113,6 +115,7 @@ fn heat_map(comparison: &Comparison) -> Figure {
 fn heat_panel(
     comparison: &Comparison,
     axis: &str,
+    legend: &str,
     columns: Vec<String>,
     time: &dyn Fn(&str, usize) -> Option<f64>,
 ) -> Panel {
@@ -131,12 +134,11 @@ fn heat_panel(
             cells.push(HeatCell { column, row, value: own.map(|own| own / best), label, framed: own == Some(best) });
         }
     }
-    Panel::new(Axis::names(axis, columns), Axis::names("variant", names))
-        .series(Series::cells("time over the shortest", cells))
+    Panel::new(Axis::names(axis, columns), Axis::names("variant", names)).series(Series::cells(legend, cells))
 }
 
 /// Speed-up as bars, a count as points on an axis of its own.
-fn beside(comparison: &Comparison, what: &str, count: fn(&warplens_session::compare::Counts) -> u64) -> Figure {
+fn beside(comparison: &Comparison, what: &str, count: fn(&Counts) -> Option<u64>) -> Figure {
     let labels: Vec<String> =
         (0..comparison.variants.len()).map(|variant| comparison.label(variant).replace(' ', "\n")).collect();
     let mut panels = Vec::new();
@@ -147,12 +149,14 @@ fn beside(comparison: &Comparison, what: &str, count: fn(&warplens_session::comp
             let speedups = entries.iter().map(|entry| entry.and_then(|entry| entry.speedup)).collect();
             let counts = entries.iter().enumerate();
             let counts: Vec<Point> = counts
-                .filter_map(|(at, entry)| Some(Point::new(at as f64, count(&entry.as_ref()?.counts) as f64)))
+                .filter_map(|(at, entry)| Some(Point::new(at as f64, count(&entry.as_ref()?.counts)? as f64)))
                 .collect();
+            // Both start at 0, as bars do.
+            let most = counts.iter().map(|point| point.y).fold(0.0, f64::max).max(1.0);
             panels.push(
                 Panel::new(Axis::names("variant", labels.clone()), Axis::new("speed-up", ""))
                     .titled(format!("{}, {model}", comparison.gpus[gpu].id))
-                    .right(Axis::new(what, ""))
+                    .right(Axis::new(what, "").range(0.0, 1.15 * most))
                     .series(Series::bars("speed-up", speedups, 0))
                     .series(Series::points(what, counts).on_right()),
             );

@@ -54,5 +54,6 @@ fn panel(tuning: &Tuning, across: &Dimension, gpu: usize, ranking: &Ranking) -> 
     let model = ranking.model.unwrap_or_default();
     Panel::new(Axis::names(across.name.as_str(), across.values.clone()), Axis::names("", rows))
         .titled(format!("{}, {model}", ranking.gpu))
-        .series(Series::cells("time over the best", cells))
+        // Each panel has colours of its own, and so a legend of its own.
+        .series(Series::cells(format!("time over the best, {}", ranking.gpu), cells))
 }

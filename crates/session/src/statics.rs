@@ -1,0 +1,197 @@
+//! Launches counted without a run.
+
+use warplens_exec as exec;
+use warplens_ir::FunctionId;
+use warplens_model::Assumption;
+use warplens_statics::{BadLine, Refusal, Request};
+use warplens_stats::{Counting, LaunchShape};
+
+pub use warplens_statics::{Bound, BoundKind, Given, Line};
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::execution::{Execution, ExecutionOptions};
+use crate::failure;
+use crate::launch::Launch;
+use crate::measure::{Measurement, support};
+use crate::program::{KernelName, Program};
+use crate::registers::{self, Registers};
+use crate::toolchain::Search;
+
+/// What counts without a run stand on.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Statics {
+    /// Where the counts are upper bounds.
+    pub bounds: Vec<Bound>,
+    /// Trips and probabilities that the user gave and that were used.
+    pub used: Vec<(Line, f64)>,
+    /// Given lines that nothing depended on.
+    pub unused: Vec<Line>,
+    /// CTAs that were walked; each speaks for all that do the same.
+    pub walked_ctas: u64,
+    /// Warp instructions that were walked.
+    pub walked_instructions: u64,
+}
+
+impl Statics {
+    /// What a prediction from the counts assumes.
+    pub(crate) fn assumptions(&self) -> Vec<Assumption> {
+        warplens_model::of_static_counts(self.bounds.len(), self.used.len())
+    }
+}
+
+/// Lines that a message lists.
+const MAX_LINES: usize = 8;
+
+/// Counts launches without running them. Of the buffers only the sizes matter.
+pub(crate) fn count(
+    program: &Program,
+    launches: &[Launch],
+    given: &Given,
+    options: ExecutionOptions,
+    counting: Counting,
+    search: &Search,
+) -> Result<Vec<Measurement>> {
+    let launches: Vec<Launch> = launches.iter().map(Launch::without_contents).collect();
+    let budget = options.budget;
+    let mut execution = Execution::prepare(program, &launches, options)?;
+    (0..launches.len())
+        .map(|number| {
+            let (kernel, planned) = &execution.launches[number];
+            let registers = registers::of(program, *kernel, planned.registers, search);
+            one(&mut execution, number, given, budget, counting, registers)
+        })
+        .collect()
+}
+
+fn one(
+    execution: &mut Execution<'_>,
+    number: usize,
+    given: &Given,
+    budget: u64,
+    counting: Counting,
+    (registers, registers_basis): Registers,
+) -> Result<Measurement> {
+    let program = execution.program;
+    let decoded = execution.decode(number)?;
+    execution.n_ctas(number)?;
+    let (kernel, planned) = &execution.launches[number];
+    let kernel = *kernel;
+    let shape = LaunchShape {
+        grid: planned.grid,
+        block: planned.block,
+        shared_bytes: decoded.static_shared_bytes() + planned.dynamic_shared,
+        registers,
+        registers_basis,
+    };
+    let request = Request {
+        module: &program.module,
+        kernel,
+        program: &decoded,
+        shape,
+        parameters: &execution.parameters(number),
+        dynamic_shared: planned.dynamic_shared,
+        given,
+        counting,
+        global_bytes: Some(execution.global_bytes()),
+        budget,
+    };
+    let counts = warplens_statics::count(&request).map_err(|refusal| error(program, kernel, &refusal))?;
+    let mut profile = counts.profile;
+    profile.order_dependent |= matches!(decoded.order(), exec::Order::Local(_) | exec::Order::Communicating(_));
+    Ok(Measurement {
+        kernel: KernelName::new(&program.module.functions[kernel].name),
+        profile,
+        listing: counts.listing,
+        emulation: None,
+        support: support(program, &decoded, kernel),
+        communicates: matches!(decoded.order(), exec::Order::Communicating(_)),
+        measured: None,
+        statics: Some(Statics {
+            bounds: counts.bounds,
+            used: counts.used,
+            unused: counts.unused,
+            walked_ctas: counts.walked_ctas,
+            walked_instructions: counts.walked_instructions,
+        }),
+    })
+}
+
+fn error(program: &Program, kernel: FunctionId, refusal: &Refusal) -> Error {
+    match refusal {
+        Refusal::Given(bad) => bad_line(bad),
+        _ => match refusal.pc() {
+            Some(pc) => {
+                let name = &program.module.functions[kernel].name;
+                let all = failure::at(program, ErrorKind::Input, name, "X006", pc, &refusal.to_string());
+                let line = program.module.pcs[pc].line;
+                match refusal {
+                    Refusal::UnknownTrips { .. } => all.with_help(format!(
+                        "say how often it is turned each time that it is reached, for example --trips {line}=100"
+                    )),
+                    Refusal::Budget { .. } => all.with_help(
+                        "a loop that is long, not endless, needs --budget N; one that ends by data needs --trips LINE=N",
+                    ),
+                    _ => all.with_help("run the kernel instead: leave --static out"),
+                }
+            }
+            None => Error::input(format!("{}: {refusal}", program.name)),
+        },
+    }
+}
+
+fn bad_line(bad: &BadLine) -> Error {
+    match bad {
+        BadLine::NoLoop { line, known } => {
+            let error = Error::usage(format!("--trips {line}: {bad}"));
+            if known.is_empty() {
+                error.with_help("the kernel has no loops")
+            } else {
+                error.with_help(lines("loops", known))
+            }
+        }
+        BadLine::NoBranch { line, known } => {
+            let error = Error::usage(format!("--prob {line}: {bad}"));
+            if known.is_empty() {
+                error.with_help("the kernel has no branches")
+            } else {
+                error.with_help(lines("branches", known))
+            }
+        }
+        BadLine::TwoThings { line } => {
+            Error::usage(format!("{bad}")).with_help(format!("write ptx:{line} or source:{line}"))
+        }
+        BadLine::EndsLoop { line } => Error::usage(format!("--prob {line}: {bad}"))
+            .with_help(format!("give the number of turns with --trips {line}=N")),
+        BadLine::Trips { .. } => Error::usage(format!("--trips: {bad}")),
+        BadLine::Probability { .. } => Error::usage(format!("--prob: {bad}")),
+    }
+}
+
+/// Lines on which something is, in the PTX and in the program.
+fn lines(what: &str, known: &[(u32, Option<u32>)]) -> String {
+    let one = |&(ptx, source): &(u32, Option<u32>)| match source {
+        Some(source) => format!("{ptx} (source {source})"),
+        None => ptx.to_string(),
+    };
+    let listed: Vec<String> = known.iter().take(MAX_LINES).map(one).collect();
+    let more = if known.len() > MAX_LINES { format!(" and {} more", known.len() - MAX_LINES) } else { String::new() };
+    format!("there are {what} on PTX lines {}{more}", listed.join(", "))
+}
+
+/// Reads `LINE=NUMBER`, where the line may begin with `ptx:` or `source:`. `flag` is what messages call it.
+pub fn parse_given(flag: &str, text: &str) -> Result<(Line, f64)> {
+    let usage = |what: String| {
+        Error::usage(format!("{flag} {text}: {what}"))
+            .with_help(format!("write {flag} LINE=NUMBER, or ptx:LINE=NUMBER or source:LINE=NUMBER"))
+    };
+    let (line, number) = text.split_once('=').ok_or_else(|| usage("there is no `=`".to_owned()))?;
+    let (make, digits): (fn(u32) -> Line, &str) = match line.split_once(':') {
+        None => (Line::Either, line),
+        Some(("ptx", digits)) => (Line::Ptx, digits),
+        Some(("source", digits)) => (Line::Source, digits),
+        Some((prefix, _)) => return Err(usage(format!("`{prefix}` is neither ptx nor source"))),
+    };
+    let line = digits.trim().parse().map_err(|_| usage(format!("`{digits}` is no line")))?;
+    let value: f64 = number.trim().parse().map_err(|_| usage(format!("`{number}` is no number")))?;
+    Ok((make(line), value))
+}

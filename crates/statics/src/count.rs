@@ -1,0 +1,282 @@
+//! From a launch to its counts: which CTAs are walked, and what is said about the result.
+
+use std::collections::BinaryHeap;
+
+use warplens_exec as exec;
+use warplens_ir::{FunctionId, Module};
+use warplens_isa::Pc;
+use warplens_stats::{Counting, Executed, FinishOptions, LaunchShape, Profile, Program};
+
+use crate::code::Code;
+use crate::footprint::Sectors;
+use crate::given::{BadLine, Given, Line, Resolved};
+use crate::region::Lattice;
+use crate::tally::Totals;
+use crate::walk::{Notes, Setting, Stop, walk};
+
+/// Warp instructions after which no more CTAs are walked, and the counts are scaled to the rest of the grid.
+const ENOUGH: u64 = 50_000_000;
+
+/// What is to be counted.
+pub struct Request<'a> {
+    /// The code.
+    pub module: &'a Module,
+    /// The kernel.
+    pub kernel: FunctionId,
+    /// The kernel made ready for the emulator: it knows where variables lie.
+    pub program: &'a exec::Program,
+    /// The launch.
+    pub shape: LaunchShape,
+    /// Content of the parameter space.
+    pub parameters: &'a [u8],
+    /// Bytes of dynamic shared memory.
+    pub dynamic_shared: u64,
+    /// What the user says about loops and branches.
+    pub given: &'a Given,
+    /// Which instructions count.
+    pub counting: Counting,
+    /// Bytes of global memory that exist, if known.
+    pub global_bytes: Option<u64>,
+    /// Instructions that a warp may execute before its loop is taken to be endless.
+    pub budget: u64,
+}
+
+/// The counts of a launch.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Counts {
+    /// Everything counted.
+    pub profile: Profile,
+    /// Executions of every instruction.
+    pub listing: Vec<Executed>,
+    /// Where the counts are upper bounds, in the order of the code.
+    pub bounds: Vec<Bound>,
+    /// Given lines that nothing depended on.
+    pub unused: Vec<Line>,
+    /// Given trips and probabilities that were used.
+    pub used: Vec<(Line, f64)>,
+    /// CTAs that were walked.
+    pub walked_ctas: u64,
+    /// Warp instructions that were walked.
+    pub walked_instructions: u64,
+}
+
+/// A place where the counts are an upper bound.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Bound {
+    /// What was not known.
+    pub kind: BoundKind,
+    /// The instruction.
+    pub pc: Pc,
+    /// Its line in the PTX.
+    pub ptx_line: u32,
+    /// File and line of the program, if the PTX says so.
+    pub source: Option<(String, u32)>,
+    /// Opcode with modifiers.
+    pub opcode: String,
+}
+
+/// What was not known.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum BoundKind {
+    /// A branch or guard depends on data: both sides were counted.
+    Branch,
+    /// An address depends on data: every lane was taken to access a place of its own.
+    Address,
+}
+
+impl BoundKind {
+    /// Name in documents.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Branch => "branch",
+            Self::Address => "address",
+        }
+    }
+}
+
+/// Why nothing was counted.
+#[derive(Clone, PartialEq, Debug, thiserror::Error)]
+pub enum Refusal {
+    /// A given line or number is wrong.
+    #[error("{0}")]
+    Given(#[from] BadLine),
+    /// How often a loop is turned depends on data.
+    #[error("how often the loop is turned depends on data")]
+    UnknownTrips {
+        /// A branch that decides about leaving the loop.
+        pc: Pc,
+    },
+    /// A warp executes too many instructions.
+    #[error("a warp executes more than {budget} instructions")]
+    Budget {
+        /// Where it was then.
+        pc: Pc,
+        /// The limit.
+        budget: u64,
+    },
+    /// A call whose target is not known.
+    #[error("the function that is called is not known")]
+    IndirectCall {
+        /// The call.
+        pc: Pc,
+    },
+    /// Too many frames.
+    #[error("the recursion does not end")]
+    Recursion {
+        /// The call.
+        pc: Pc,
+    },
+    /// The code says itself where lanes meet, which is not followed.
+    #[error("explicit convergence barriers are not followed")]
+    Convergence,
+}
+
+impl Refusal {
+    /// The instruction that it is about.
+    pub const fn pc(&self) -> Option<Pc> {
+        match self {
+            Self::UnknownTrips { pc }
+            | Self::Budget { pc, .. }
+            | Self::IndirectCall { pc }
+            | Self::Recursion { pc } => Some(*pc),
+            Self::Given(_) | Self::Convergence => None,
+        }
+    }
+}
+
+/// A box of CTAs that waits to be walked; the largest comes first.
+#[derive(PartialEq, Eq)]
+struct Waiting(u64, std::cmp::Reverse<[u32; 3]>, Lattice);
+
+impl Waiting {
+    fn new(lattice: Lattice) -> Self {
+        Self(lattice.n_ctas(), std::cmp::Reverse(lattice.start), lattice)
+    }
+}
+
+impl Ord for Waiting {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        (self.0, &self.1).cmp(&(other.0, &other.1))
+    }
+}
+
+impl PartialOrd for Waiting {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+/// Counts a launch without running it.
+pub fn count(request: &Request<'_>) -> Result<Counts, Refusal> {
+    let module = request.module;
+    let functions = exec::reachable(module, request.kernel);
+    if functions.iter().any(|&function| module.functions[function].explicit_convergence) {
+        return Err(Refusal::Convergence);
+    }
+    let code = Code::new(module, request.kernel, request.program);
+    let resolved = Resolved::new(module, &functions, &code.loops, request.given)?;
+    let program = Program::new(module, request.kernel, request.shape);
+    let setting = Setting {
+        code: &code,
+        program: &program,
+        shape: request.shape,
+        parameters: request.parameters,
+        dynamic_shared: request.dynamic_shared,
+        given: &resolved,
+        budget: request.budget,
+    };
+    let mut totals = Totals::new(program.clone());
+    let mut sectors = Sectors::default();
+    let mut notes = Notes::default();
+    let (mut walked_ctas, mut walked_instructions) = (0, 0);
+    let mut waiting = BinaryHeap::from([Waiting::new(Lattice::grid(request.shape.grid))]);
+    while let Some(Waiting(_, _, lattice)) = waiting.pop() {
+        if walked_instructions > ENOUGH {
+            break;
+        }
+        match walk(&setting, lattice) {
+            Ok(walked) => {
+                totals.add(walked.tally, &walked.region);
+                walked.footprint.spread(&walked.region, &mut sectors);
+                waiting.extend(walked.region.rest().into_iter().map(Waiting::new));
+                notes.add(walked.notes);
+                walked_ctas += 1;
+                walked_instructions += walked.instructions;
+            }
+            Err(Stop::Split { axis, factor }) => {
+                waiting.extend(lattice.split(axis, factor).into_iter().map(Waiting::new));
+            }
+            Err(Stop::Refused(refusal)) => return Err(refusal),
+        }
+    }
+    let options = FinishOptions { counting: request.counting, global_bytes: request.global_bytes };
+    let recorder = totals.finish();
+    let listing = recorder.listing(request.counting);
+    let mut profile = recorder.finish(options);
+    let covered = profile.coverage.ctas_executed;
+    let total = profile.coverage.ctas_total;
+    let distinct = |sectors: u64, more: u64| {
+        // Sectors of the CTAs that were not walked are scaled like all else.
+        let all = u128::from(sectors + more) * u128::from(total) / u128::from(covered.max(1));
+        let exist = request.global_bytes.map_or(u64::MAX, |bytes| bytes.div_ceil(32));
+        u64::try_from(all).unwrap_or(u64::MAX).min(exist.max(sectors))
+    };
+    profile.distinct_sectors_read = distinct(sectors.read.n_sectors(), sectors.more_read);
+    profile.distinct_sectors_written = distinct(sectors.written.n_sectors(), sectors.more_written);
+    let bounds = bounds(module, &notes);
+    let (used, unused) = said(&resolved, &notes);
+    if !bounds.is_empty() || !used.is_empty() {
+        // What a single warp does one after the other is not known.
+        profile.reuse = None;
+        profile.periods = None;
+    }
+    Ok(Counts { profile, listing, bounds, unused, used, walked_ctas, walked_instructions })
+}
+
+impl Notes {
+    fn add(&mut self, other: Self) {
+        self.branches.extend(other.branches);
+        self.addresses.extend(other.addresses);
+        self.trips.extend(other.trips);
+        self.probabilities.extend(other.probabilities);
+    }
+}
+
+fn bounds(module: &Module, notes: &Notes) -> Vec<Bound> {
+    let bound = |kind: BoundKind, pc: Pc| {
+        let info = &module.pcs[pc];
+        let file = |file: u32| module.files.get(file as usize).cloned().unwrap_or_default();
+        Bound {
+            kind,
+            pc,
+            ptx_line: info.line,
+            source: info.location.map(|location| (file(location.file), location.line)),
+            opcode: info.opcode.clone(),
+        }
+    };
+    let branches = notes.branches.iter().map(|&pc| bound(BoundKind::Branch, pc));
+    let addresses = notes.addresses.iter().map(|&pc| bound(BoundKind::Address, pc));
+    let mut bounds: Vec<Bound> = branches.chain(addresses).collect();
+    bounds.sort_by_key(|bound| (bound.pc, bound.kind));
+    bounds
+}
+
+/// Given lines and numbers that were used, and lines that were not.
+fn said(resolved: &Resolved, notes: &Notes) -> (Vec<(Line, f64)>, Vec<Line>) {
+    let trips = resolved.trips.iter().map(|(index, given)| (notes.trips.contains(index), given));
+    let shares = resolved.probabilities.iter().map(|(pc, given)| (notes.probabilities.contains(pc), given));
+    let (mut used, mut unused): (Vec<(Line, f64)>, Vec<Line>) = (Vec::new(), Vec::new());
+    for (was_used, &(number, line)) in trips.chain(shares) {
+        if was_used {
+            used.push((line, number));
+        } else {
+            unused.push(line);
+        }
+    }
+    used.sort_by(|one, other| one.0.cmp(&other.0).then(one.1.total_cmp(&other.1)));
+    used.dedup();
+    unused.sort_unstable();
+    unused.dedup();
+    unused.retain(|line| !used.iter().any(|(other, _)| other == line));
+    (used, unused)
+}
