@@ -5,10 +5,11 @@ use std::path::PathBuf;
 use anyhow::Result;
 use clap::Args;
 use warplens_report::view::report::{Extras, Origin};
-use warplens_report::{document, view};
+use warplens_report::{Figure, document, view};
 use warplens_session::predict;
 use warplens_session::profile::{BankRule, CoalescingRule};
-use warplens_session::{Analysis, Choice, explain, listing};
+use warplens_session::whatif::Scenario;
+use warplens_session::{Analysis, Choice, explain, listing, plot};
 
 use super::Outcome;
 use crate::ask::{AskFlags, Measured, Question};
@@ -73,5 +74,27 @@ fn extras(flags: &ReportFlags, measured: &Measured, question: &Question, analysi
     });
     let explanation = explain::explain(analysis.clone(), question.options);
     let changes = view::explain::changes(&explanation);
-    Extras { changes, figures: Vec::new(), listings }
+    Extras { changes, figures: figures(analysis, question), listings }
+}
+
+/// The pictures that can be drawn; what a model refuses is said elsewhere on the page.
+fn figures(analysis: &Analysis, question: &Question) -> Vec<Figure> {
+    /// GPUs that have a graph each of the X-model.
+    const MOST_GRAPHS: usize = 2;
+    let (measurement, options) = (&analysis.measurement, question.options);
+    let curves = |gpu: &predict::GpuAnalysis| plot::occupancy::curves(measurement, &gpu.machine, options).ok();
+    let occupancy: Vec<_> = analysis.gpus.iter().filter_map(curves).collect();
+    let analyses = std::slice::from_ref(analysis);
+    let mut figures: Vec<Figure> = Vec::new();
+    figures.extend(plot::roofline::rooflines(analyses, options).ok().map(|data| view::figure::roofline(&data)));
+    figures.extend(plot::terms::times(analyses).ok().map(|data| view::figure::cpi(&data)));
+    figures.extend(plot::timeline::timeline(analysis).ok().map(|data| view::figure::timeline(&data)));
+    figures.extend((!occupancy.is_empty()).then(|| view::figure::occupancy(&occupancy)));
+    figures.extend(analysis.gpus.iter().take(MOST_GRAPHS).filter_map(|gpu| {
+        let graph = plot::x_graph::x_graph(measurement.clone(), &gpu.machine, options, &Scenario::default()).ok()?;
+        let figure = view::figure::x_graph(&graph);
+        Some(Figure { id: format!("{}-{}", figure.id, gpu.machine.id), ..figure })
+    }));
+    figures.retain(|figure| figure.check().is_ok());
+    figures
 }
