@@ -13,7 +13,7 @@
 //! - The case is chosen with MWP_c = min(MWP, N), and time is continuous and never grows with the independent loads; see
 //!   [`mwp_cwp`](crate::mwp_cwp). `as-printed` keeps the thesis.
 //! - Barriers cost what (26) of the paper says. From compute capability 2.0 on MWP is limited there to the warps of a
-//!   block, which wait for each other; see [`BarrierWarps`].
+//!   block, which wait for each other while the SM's other blocks go on; see [`BarrierWarps`].
 //! - Loads of the same data merge no further than each distinct sector being moved once. Loads of vectors do not merge.
 //!   How many of them merge, the thesis sets by hand after the occupancy and the size of a block; here a rule does, see
 //!   [`effective_duplicate_loads`]. It holds before compute capability 2.0; caches merge completely.
@@ -27,11 +27,14 @@
 //! - What stands between a load and the first use of its value, as in a prefetch, is computed while the value is on its
 //!   way (`no-in-warp-overlap`); see [`mwp_cwp`](crate::mwp_cwp).
 //! - The factor of duplicate loads above (`full-merging`).
+//! - Ours: a load that finds again what its own warp loaded before hits in the L1, see [`cache`] (`no-l1-hits`).
 //!
-//! Where it breaks: every transaction goes to DRAM, so kernels that live in caches are predicted too slow; lanes of
+//! Where it breaks: the L2 holds nothing, nor does the L1 what other warps loaded, so kernels that live in caches are
+//! predicted too slow; lanes of
 //! different classes other than special functions do not overlap; and all warps are served equally.
 
 mod answer;
+mod cache;
 mod equations;
 mod inputs;
 
@@ -79,6 +82,7 @@ impl Model for Analyzer {
             "full-merging",
             "no-sfu-overlap",
             "no-in-warp-overlap",
+            "no-l1-hits",
         ]
     }
 
@@ -95,13 +99,21 @@ impl Model for Analyzer {
         let residency = Residency::of_launch(&profile.launch, &mut reader)?;
         let ideal = workload.duplicate_loads;
         workload.duplicate_loads = merging_loads(ideal, &residency, options, &mut reader)?;
+        let cache = cache::hits(profile, &workload, &residency, options, &mut reader)?;
+        workload.hits = cache.map_or(0.0, |cache| cache.hits);
         let load = compute_load(&workload, SlowOperations::OwnCost, &mut reader)?;
-        let inputs = Inputs::of_workload(&workload, &residency, &load, options, &mut reader)?;
+        let mut inputs = Inputs::of_workload(&workload, &residency, &load, options, &mut reader)?;
+        if let Some(cache) = cache {
+            let (loads, others) = (workload.loads.count(), workload.others.count());
+            let loads = loads / (loads + others);
+            inputs.base_mem_latency = cache.mean_latency(loads, workload.independent_loads, inputs.base_mem_latency);
+        }
         let evaluation = inputs.evaluate(options.reading, options.waves)?;
         let mut assumptions = workload::assumptions(profile, options);
         assumptions.extend(left_out);
         assumptions.extend(load.assumptions.iter().cloned());
         assumptions.extend(memory_assumptions(&workload, ideal, profile.duplicate_share, machine));
+        assumptions.extend(cache.map(|cache| cache.assumption()));
         let mut prediction = prediction(&inputs, &evaluation, options, Some(&load), reader.finish(), assumptions)?;
         prediction.coverage = Some(profile.coverage);
         Ok(prediction)
@@ -167,7 +179,7 @@ fn memory_assumptions(workload: &Workload, ideal: f64, duplicate_share: f64, mac
     if workload.mem_insts == 0.0 {
         return sentences;
     }
-    if machine.cc.major >= 2 {
+    if machine.cc.major >= 2 && workload.hits == 0.0 {
         sentences.push(says::DRAM_ONLY.plain());
     }
     if ideal > 1.0 {

@@ -63,6 +63,8 @@ assumptions! {
         "the counts depend on the order in which warps ran, which differs on a GPU";
     DRAM_ONLY = "dram-only", "compute capability 2.0 and later",
         "every global and local transaction goes to DRAM: hits in the L1 and L2 caches are not modelled";
+    L1_HITS = "l1-hits", "a warp loads data again where loads pass the L1",
+        "loads that find again what their warp loaded before hit in the L1, which resident warps share evenly; nothing hits in the L2";
     HITS = "constant-hits", "constant memory is read",
         "constant accesses hit their cache and cost what arithmetic costs";
     FLAT_ISSUE = "flat-issue", "before compute capability 2.0",
@@ -95,14 +97,28 @@ assumptions! {
         "special-function units work while the other lanes do, all but the last warp's share";
     IN_WARP_OVERLAP = "in-warp-overlap", "instructions between a load and the first use of its value, cases (22) and (23)",
         "a warp computes what stands between a load and the first use of its value while the value is on its way";
-    BLOCK_BARRIER = "block-barrier", "barriers, model analyzer, compute capability 2.0 and later, MWP above the warps of a CTA",
-        "at a barrier only the warps of one CTA wait for each other";
+    BLOCK_BARRIER = "block-barrier", "barriers, model analyzer, compute capability 2.0 and later, several CTAs or MWP above the warps of one",
+        "at a barrier the warps of one CTA wait for each other while the SM's other CTAs go on";
     UNCOAL_32 = "uncoalesced-32", "compute capability 1.0 and 1.1, model hong-kim",
         "an uncoalesced request makes 32 transactions";
     COAL_ONE = "coalesced-one", "compute capability 1.x, model hong-kim",
         "a coalesced request counts as one transaction";
     AS_PRINTED = "as-printed", "option as-printed",
         "the equations are taken as printed, misprints included";
+    LUO_TABLE = "nearest-cost", "model luo-suda, instructions outside the paper's table of costs",
+        "instructions outside the table of costs cost what the nearest kind in it costs";
+    LUO_LATENCY = "latency-once", "model luo-suda",
+        "a memory instruction costs its latency once, however many transactions it makes";
+    LUO_SERIAL = "serial-transactions", "model luo-suda, option serial-transactions",
+        "a memory instruction costs its latency for each of its transactions";
+    LUO_SAMPLE = "sampled-periods", "model luo-suda, periods of some warps",
+        "the other warps go through the calculate periods of those that were looked at";
+    LUO_LEFT_OUT = "long-sequences", "model luo-suda, sequences of periods that were cut off",
+        "what follows the end of a warp's sequence of periods takes as long per period as the sequence";
+    LUO_WAVES = "waves-in-turn", "model luo-suda, more than one wave",
+        "the paper's time is that of SMs filled once; waves follow each other";
+    LUO_FREE = "free-conflicts", "model luo-suda",
+        "barriers and bank conflicts cost nothing beyond their instructions";
     OVERLAP = "perfect-overlap", "roofline",
         "computation and memory transfer overlap completely, every lane and every byte per second is used: no kernel can be faster";
     ONCE = "sectors-once", "roofline",

@@ -1,4 +1,8 @@
 //! The choice among the models, and the spread of their answers.
+//!
+//! `auto` takes the first model of [`PREFERENCE`] that answers. The order is from the model that takes most of what was
+//! counted into account to the one that takes least: none is more right than another on every kernel, but a model that
+//! leaves an effect out cannot show it. [`why`] says what each takes in and leaves out.
 
 use warplens_base::units::Seconds;
 use warplens_machine::Machine;
@@ -7,7 +11,30 @@ use crate::model::{Input, MODELS, find};
 use crate::{Prediction, Refusal};
 
 /// Models in the order in which `auto` prefers them.
-pub const PREFERENCE: &[&str] = &["analyzer", "hong-kim", "roofline"];
+pub const PREFERENCE: &[&str] = &["analyzer", "hong-kim", "luo-suda", "x-model", "roofline"];
+
+/// Why a model stands where it does in [`PREFERENCE`].
+pub fn why(model: &str) -> &'static str {
+    match model {
+        "analyzer" => "it charges transactions by size, repeated and independent loads, bank conflicts and barriers",
+        "hong-kim" => "it charges transactions, bank conflicts and barriers, but takes every load to wait by itself",
+        "luo-suda" => "it follows the order of computation and accesses, but leaves out barriers and bank conflicts",
+        "x-model" => "it is a steady state: the kernel's order, barriers and bank conflicts are not in it",
+        "roofline" => "it is a lower bound: nothing but throughput is in it",
+        _ => "`auto` does not take it",
+    }
+}
+
+/// What `auto` took, and what else there was.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Selection {
+    /// The model whose answer was taken.
+    pub model: &'static str,
+    /// The other models that answered, in the order of preference.
+    pub answered: Vec<&'static str>,
+    /// Models that refused, in the order of preference.
+    pub refused: Vec<(&'static str, Refusal)>,
+}
 
 /// The answers of all models for one machine.
 #[derive(Clone, PartialEq, Debug)]
@@ -30,6 +57,21 @@ impl Answers {
         let (name, answer) =
             answered.or_else(|| by_preference.next()).expect("every preferred model is in the list of models");
         (name, answer)
+    }
+
+    /// Which answer is [chosen](Self::chosen), and which others there are.
+    pub fn selection(&self) -> Selection {
+        let (model, _) = self.chosen();
+        let mut selection = Selection { model, answered: Vec::new(), refused: Vec::new() };
+        let of = |name: &&'static str| self.answers.iter().find(|(model, _)| model == name);
+        for (name, answer) in PREFERENCE.iter().filter_map(of) {
+            match answer {
+                Ok(_) if *name != model => selection.answered.push(name),
+                Ok(_) => {}
+                Err(refusal) => selection.refused.push((name, refusal.clone())),
+            }
+        }
+        selection
     }
 
     /// The spread of the models that answered.

@@ -225,6 +225,7 @@ impl Inputs {
             synch_insts: self.synch_insts,
             active_blocks: residency.ctas_per_sm,
             barrier_warps: f64::INFINITY,
+            waiting_blocks: residency.ctas_per_sm,
             rep,
         };
         let execution = execute(&situation, reading)?;
@@ -584,6 +585,7 @@ fn prediction(
         parameters: readings.parameters,
         coverage: None,
         x_model: None,
+        luo_suda: None,
     }
     .checked()
 }

@@ -6,7 +6,7 @@
 //!
 //! Reading order: [`workload`] (counts per warp), [`compute`] (cycles to issue them), [`residency`] (how many warps an
 //! SM holds), [`mwp_cwp`] (the three cases that two models share), then the models [`hong_kim`], [`analyzer`],
-//! [`roofline`], and [`auto`], which chooses among them.
+//! [`luo_suda`], [`roofline`], and [`auto`], which chooses among them.
 //!
 //! Invariants: a prediction holds finite, non-negative numbers only and its terms make its time; no model reads a
 //! machine parameter except through [`warplens_machine::Reader`], so every value carries its source; a missing value is
@@ -22,6 +22,7 @@ mod demand;
 mod given;
 pub mod hong_kim;
 mod knob;
+pub mod luo_suda;
 pub mod manual;
 mod model;
 pub mod mwp_cwp;
@@ -40,7 +41,7 @@ pub use given::{BadInput, Given, InputField, Origin, check_given, point_name};
 pub use knob::{Change, KnobSpec, Knobs};
 pub use model::{Input, MODELS, Model, Needs, find};
 pub use options::{
-    CountBasis, FermiL1, InWarp, LoadOrder, Merging, OPTIONS, OptionSpec, Options, Reading, SpecialFunctions,
-    UnknownOption, Waves,
+    CacheHits, CountBasis, FermiL1, InWarp, LoadOrder, LuoSudaOptions, Merging, OPTIONS, OptionSpec, Options, Reading,
+    SpecialFunctions, UnknownOption, Waves,
 };
 pub use prediction::{Combine, Part, Prediction, Quantity, Refusal, Resource, Term};

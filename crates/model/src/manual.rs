@@ -2,13 +2,19 @@
 
 use std::fmt::Write as _;
 
-use crate::{ASSUMPTIONS, InputField, MODELS, OPTIONS, Origin, Resource};
+use crate::{ASSUMPTIONS, InputField, MODELS, OPTIONS, Origin, Resource, auto};
 
 /// The page: models, their options and input fields, what a kernel can be bound by, and every assumption.
 pub fn page() -> String {
     let mut text = String::from("# Models\n\n");
     text.push_str("Each model answers with a time that is made of terms, or refuses and names what is missing.\n");
-    text.push_str("`auto` takes `analyzer`, else `hong-kim`, else `roofline`.\n");
+    text.push_str(
+        "`auto` takes the first model that answers, in this order, and says which others answered or refused:\n\n",
+    );
+    for model in auto::PREFERENCE {
+        _ = writeln!(text, "- `{model}`: {}", auto::why(model));
+    }
+    text.push('\n');
     text.push_str("The band beside a prediction is the spread of all models that answered, not an error bar.\n");
     for model in MODELS {
         _ = write!(text, "\n## `{}`\n\n{}.\n", model.name(), sentence(model.about()));

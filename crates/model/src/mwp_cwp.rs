@@ -61,6 +61,8 @@ pub struct Situation {
     pub active_blocks: f64,
     /// Warps that can wait for each other at a barrier; more of MWP do not count in (26). Infinite where all do.
     pub barrier_warps: f64,
+    /// Blocks whose barriers cost the SM time, one by one; Active_blocks_per_SM in the papers.
+    pub waiting_blocks: f64,
     /// Rep.
     pub rep: f64,
 }
@@ -208,9 +210,11 @@ impl Situation {
         let floor = self.comp_cycles * self.n;
         let on_floor = corrected && case != Case::ComputeBound && memory + computation < floor;
         let (memory, computation) = if on_floor { (0.0, floor) } else { (memory, computation) };
-        let synch = |warps: f64| self.barrier_cycles() * (warps - 1.0).max(0.0) * self.rep;
+        let synch = |warps: f64, blocks: f64| {
+            self.departure_delay * self.synch_insts * blocks * (warps - 1.0).max(0.0) * self.rep
+        };
         let (memory, computation) = (memory * self.rep, computation * self.rep);
-        let limited = synch(in_flight.min(self.barrier_warps));
+        let limited = synch(in_flight.min(self.barrier_warps), self.waiting_blocks);
         Execution {
             case,
             mwp_used: mwp,
@@ -218,7 +222,7 @@ impl Situation {
             memory,
             computation,
             synch: limited,
-            synch_unlimited: synch(in_flight),
+            synch_unlimited: synch(in_flight, self.active_blocks),
             on_floor,
         }
     }
@@ -256,7 +260,7 @@ impl Situation {
 
     /// Cycles that each further warp in flight adds to the barriers of a wave.
     fn barrier_cycles(&self) -> f64 {
-        self.departure_delay * self.synch_insts * self.active_blocks
+        self.departure_delay * self.synch_insts * self.waiting_blocks
     }
 
     /// MWP at which (23) with (26) can be least: where growing and falling part balance, where they begin to grow (no

@@ -21,6 +21,10 @@ pub struct Options {
     pub special_functions: SpecialFunctions,
     /// Whether a warp computes while its own loads are on their way.
     pub in_warp: InWarp,
+    /// Variants of the MPD/CPD model.
+    pub luo_suda: LuoSudaOptions,
+    /// Whether loads may hit in the L1 cache.
+    pub cache: CacheHits,
     /// Whether missing machine parameters may be derived.
     pub strictness: Strictness,
 }
@@ -37,6 +41,8 @@ impl Default for Options {
             merging: Merging::Adaptive,
             special_functions: SpecialFunctions::Overlapped,
             in_warp: InWarp::Overlapped,
+            luo_suda: LuoSudaOptions::default(),
+            cache: CacheHits::Modelled,
             strictness: Strictness::AllowInferred,
         }
     }
@@ -114,6 +120,28 @@ pub enum InWarp {
     Separate,
 }
 
+/// Variants of the MPD/CPD model; none is taken unless it is named.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct LuoSudaOptions {
+    /// (2) with N_act in the denominator, as printed.
+    pub printed_mpd: bool,
+    /// The smaller of CPD1 and CPD2 at any proportion of computation, as printed.
+    pub printed_cpd: bool,
+    /// The computation of other warps in (8), (10) and (13) divided by CPD, as in (6).
+    pub waits_over_cpd: bool,
+    /// The latency of a memory instruction for each of its transactions.
+    pub serial_transactions: bool,
+}
+
+/// The L1 cache in the transaction-based model.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum CacheHits {
+    /// Loads that find again what their warp loaded before do not go to DRAM.
+    Modelled,
+    /// Every transaction goes to DRAM.
+    None,
+}
+
 /// An option that a user can name.
 #[derive(Clone, Copy, Debug)]
 pub struct OptionSpec {
@@ -160,6 +188,31 @@ pub const OPTIONS: &[OptionSpec] = &[
         name: "no-in-warp-overlap",
         about: "let a warp that waits for memory compute nothing, whatever stands between a load and its use",
         apply: |options| options.in_warp = InWarp::Separate,
+    },
+    OptionSpec {
+        name: "printed-mpd",
+        about: "divide by the active warps in equation (2) of the MPD/CPD model, as printed",
+        apply: |options| options.luo_suda.printed_mpd = true,
+    },
+    OptionSpec {
+        name: "printed-cpd",
+        about: "take the smaller of CPD1 and CPD2 of the MPD/CPD model at any proportion of computation, as printed",
+        apply: |options| options.luo_suda.printed_cpd = true,
+    },
+    OptionSpec {
+        name: "waits-over-cpd",
+        about: "divide what other warps compute during a wait by CPD, as equation (6) of the MPD/CPD model does",
+        apply: |options| options.luo_suda.waits_over_cpd = true,
+    },
+    OptionSpec {
+        name: "serial-transactions",
+        about: "charge the latency of a memory instruction once for each of its transactions in the MPD/CPD model",
+        apply: |options| options.luo_suda.serial_transactions = true,
+    },
+    OptionSpec {
+        name: "no-l1-hits",
+        about: "let every transaction go to DRAM, also where the L1 cache would hold the data",
+        apply: |options| options.cache = CacheHits::None,
     },
 ];
 

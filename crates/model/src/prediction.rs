@@ -5,6 +5,7 @@ use warplens_machine::{Key, Missing, ParameterRead};
 use warplens_stats::Coverage;
 
 use crate::Assumption;
+use crate::luo_suda::walk::Walk;
 use crate::x_model::Solved;
 
 /// The answer of a model for one kernel, launch and machine.
@@ -31,6 +32,8 @@ pub struct Prediction {
     pub coverage: Option<Coverage>,
     /// The machine's state, where the X-model answers.
     pub x_model: Option<Box<Solved>>,
+    /// The calculate periods of one wave, where the MPD/CPD model answers.
+    pub luo_suda: Option<Box<Walk>>,
 }
 
 impl Prediction {

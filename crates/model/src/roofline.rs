@@ -192,6 +192,7 @@ fn prediction(inputs: &Inputs, readings: Readings, mut assumptions: Vec<Assumpti
         parameters: readings.parameters,
         coverage: None,
         x_model: None,
+        luo_suda: None,
     }
     .checked()
 }

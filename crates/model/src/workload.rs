@@ -42,6 +42,8 @@ pub struct Workload {
     pub independent_loads: f64,
     /// Loads in flight that fetch the same data, at least 1.
     pub duplicate_loads: f64,
+    /// Share of the loads' transactions that hit in a cache before DRAM; 0 until a model says otherwise.
+    pub hits: f64,
     /// Instructions between a load and the first use of its value.
     pub overlap_insts: f64,
     /// CTA barriers.
@@ -142,6 +144,7 @@ impl Workload {
             others: others.scaled(1.0 / n_warps),
             independent_loads: independent_loads.unwrap_or(1.0).max(1.0),
             duplicate_loads: profile.duplicate_loads.get(&rule).copied().unwrap_or(1.0).max(1.0),
+            hits: 0.0,
             overlap_insts: per_warp(profile.overlap_instructions),
             barriers: per_warp(profile.barriers),
             extra_passes: match profile.has(Count::SharedRequests) && profile.has(Count::SharedWavefronts) {
@@ -155,7 +158,7 @@ impl Workload {
     /// The transactions that reach memory: loads of the same data merged, but each distinct sector moved once. Also says
     /// whether the latter made a difference.
     pub fn merged(&self) -> (Transactions, bool) {
-        let merged = self.loads.scaled(1.0 / self.duplicate_loads).plus(&self.others);
+        let merged = self.loads.scaled((1.0 - self.hits) / self.duplicate_loads).plus(&self.others);
         let bytes = merged.bytes();
         if bytes > 0.0 && bytes < self.distinct_bytes {
             return (merged.scaled(self.distinct_bytes / bytes), true);

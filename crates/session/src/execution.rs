@@ -387,7 +387,7 @@ fn place(device: &mut exec::Device, launches: &[PlannedLaunch], buffer: &Planned
     let bytes = buffer.bytes.len() as u64;
     let id = device.allocate(name, bytes);
     // Memory is zero at the start.
-    if buffer.bytes.iter().any(|&byte| byte != 0) {
+    if !buffer.is_zero {
         device.write(id, 0, &buffer.bytes);
     }
     Placed { id, element: buffer.element, bytes }

@@ -2,6 +2,8 @@
 
 use warplens_base::nearest;
 use warplens_base::units::Seconds;
+pub use warplens_model::auto::{PREFERENCE, Selection, why};
+pub use warplens_model::luo_suda::walk::{Walk, WalkRow};
 use warplens_model::occupancy::{Carveout, CtaDemand, SharedLimit, SmLimits};
 pub use warplens_model::occupancy::{Limiter, Occupancy};
 pub use warplens_model::{
@@ -113,6 +115,8 @@ pub struct GpuAnalysis {
     pub machine: Machine,
     /// What was asked for: one answer for `auto`, one of each model otherwise.
     pub answers: Vec<Answer>,
+    /// What `auto` took, where it was asked to choose.
+    pub selection: Option<Selection>,
     /// Spread of all models that answer, asked for or not.
     pub band: Option<Band>,
     /// Residency of one SM; none where a limit of the GPU is not known.
@@ -178,7 +182,7 @@ pub fn predict(measurement: Measurement, machines: &[Machine], choice: &Choice, 
 
 /// Position of a model in the order of preference; models that `auto` does not take come last.
 fn rank(model: &str) -> usize {
-    auto::PREFERENCE.iter().position(|preferred| *preferred == model).unwrap_or(auto::PREFERENCE.len())
+    PREFERENCE.iter().position(|preferred| *preferred == model).unwrap_or(PREFERENCE.len())
 }
 
 /// The model with the most answers; of several, the one that comes first in `preference`. None without any answer.
@@ -221,6 +225,7 @@ pub(crate) fn answers(input: &Input<'_>, machine: &Machine, choice: &Choice) -> 
     let mut gpu = GpuAnalysis {
         machine: machine.clone(),
         answers,
+        selection: (*choice == Choice::Auto).then(|| all.selection()),
         band,
         occupancy: occupancy(profile, machine, options),
         speed_of_light: None,

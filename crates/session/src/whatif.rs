@@ -214,6 +214,15 @@ fn notes(
     }
     let same = matches!((before, after), (Ok(before), Some(Ok(after)))
         if before.time == after.time && before.terms == after.terms && before.quantities == after.quantities);
+    if let (Ok(before), Some(Ok(after))) = (before, after)
+        && let (Some(old), Some(new)) = (before.quantity("Case"), after.quantity("Case"))
+        && old != new
+        && after.seconds().0 > before.seconds().0
+    {
+        notes.push(format!(
+            "{model} changes from its case ({old}) to ({new}); the cases do not meet, and the step is a part of the loss"
+        ));
+    }
     if same && notes.is_empty() && !scenario.runs_again() {
         notes.push(format!("nothing that {model} computes with changes"));
     }

@@ -11,7 +11,7 @@ use crate::batches::{BatchCounter, StateId};
 use crate::dependence::Loaded;
 use crate::duplicates::{DuplicateCounter, DuplicateTracker, MAX_CTAS};
 use crate::program::NO_SLOT;
-use crate::sample::{CtaSample, Streams};
+use crate::sample::{self, CtaSample, Streams};
 
 /// Counts the events of an execution; [`Recorder::finish`] turns them into a [`Profile`](crate::Profile).
 ///
@@ -19,8 +19,10 @@ use crate::sample::{CtaSample, Streams};
 /// over forked recorders changes the result.
 pub struct Recorder {
     pub(crate) program: Arc<Program>,
-    /// CTAs that are looked at closely, ascending.
+    /// CTAs in which duplicate loads are counted, ascending.
     pub(crate) sampled: Arc<[CtaId]>,
+    /// CTAs that have warps whose streams are followed, ascending.
+    with_streams: Arc<[CtaId]>,
     pub(crate) blocks: Vec<BlockCount>,
     pub(crate) guards: Vec<GuardCount>,
     slot_of_pc: Box<[u32]>,
@@ -75,7 +77,7 @@ pub(crate) struct GuardCount {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CtaCounts {
     pub(crate) n: u64,
-    /// Of those, looked at closely.
+    /// Of those, looked at for duplicate loads.
     pub(crate) n_sampled: u64,
     pub(crate) fewest_instructions: u64,
     pub(crate) most_instructions: u64,
@@ -93,8 +95,8 @@ pub struct CtaRecord {
 /// What is kept only for the CTAs that are looked at closely.
 #[derive(Debug)]
 struct Sample {
-    duplicates: DuplicateTracker,
-    warps: CtaSample,
+    duplicates: Option<DuplicateTracker>,
+    warps: Option<CtaSample>,
 }
 
 /// Load batches of a warp.
@@ -119,20 +121,26 @@ impl Recorder {
     pub fn new(program: Arc<Program>, executed: impl ExactSizeIterator<Item = CtaId>) -> Self {
         let n = executed.len() as u64;
         let n_sampled = n.min(MAX_CTAS);
-        let mut executed = executed.enumerate();
-        let sampled = (0..n_sampled).filter_map(|index| {
-            let at = (index * n / n_sampled) as usize;
-            executed.find(|&(index, _)| index == at).map(|(_, cta)| cta)
-        });
-        let mut sampled: Vec<CtaId> = sampled.collect();
+        let (mut sampled, mut with_streams) = (Vec::new(), Vec::new());
+        for (at, cta) in executed.enumerate() {
+            let (next, next_stream) = (sampled.len() as u64, with_streams.len() as u64);
+            if next < n_sampled && at as u64 == next * n / n_sampled {
+                sampled.push(cta);
+            }
+            if next_stream < n_sampled && at as u64 == sample::place(next_stream, n, n_sampled) {
+                with_streams.push(cta);
+            }
+        }
         sampled.sort_unstable();
-        Self::with_sample(program, sampled.into())
+        with_streams.sort_unstable();
+        Self::with_samples(program, sampled.into(), with_streams.into())
     }
 
-    fn with_sample(program: Arc<Program>, sampled: Arc<[CtaId]>) -> Self {
+    fn with_samples(program: Arc<Program>, sampled: Arc<[CtaId]>, with_streams: Arc<[CtaId]>) -> Self {
         let blocks = program.block_instructions.iter();
         Self {
             sampled,
+            with_streams,
             blocks: blocks.map(|&instructions| BlockCount { executions: 0, lanes: 0, instructions }).collect(),
             guards: vec![GuardCount::default(); program.pcs.len()],
             slot_of_pc: program.slot_of_pc.clone().into(),
@@ -180,8 +188,9 @@ impl Recorder {
         if let Some(sample) = &mut cta.sample
             && slot != NO_SLOT
             && access.kind != AccessKind::Load
+            && let Some(warps) = &mut sample.warps
         {
-            sample.warps.access(&mut self.streams, (warp, slot), access, None);
+            warps.access(&mut self.streams, (warp, slot), access, None);
         }
     }
 
@@ -227,10 +236,15 @@ impl Recorder {
         access: &Access<'_>,
         pattern: Option<u32>,
     ) {
-        if access.space == StateSpace::Global && access.kind == AccessKind::Load {
-            sample.duplicates.load(&mut self.duplicates, &self.accesses, place, access, pattern);
+        if access.space == StateSpace::Global
+            && access.kind == AccessKind::Load
+            && let Some(duplicates) = &mut sample.duplicates
+        {
+            duplicates.load(&mut self.duplicates, &self.accesses, place, access, pattern);
         }
-        sample.warps.access(&mut self.streams, place, access, pattern);
+        if let Some(warps) = &mut sample.warps {
+            warps.access(&mut self.streams, place, access, pattern);
+        }
     }
 }
 
@@ -240,7 +254,7 @@ impl Observer for Recorder {
     type Cta = CtaRecord;
 
     fn fork(&self) -> Self {
-        Self::with_sample(self.program.clone(), self.sampled.clone())
+        Self::with_samples(self.program.clone(), self.sampled.clone(), self.with_streams.clone())
     }
 
     fn merge(&mut self, other: Self) {
@@ -252,10 +266,12 @@ impl Observer for Recorder {
         let mut warps = self.spare.pop().unwrap_or_default();
         warps.clear();
         warps.resize(n_warps, WarpRecord::START);
-        let sample = self.sampled.binary_search(&id).ok().map(|at| {
-            let duplicates = DuplicateTracker::new(n_warps, self.program.slots.len());
-            Box::new(Sample { duplicates, warps: CtaSample::new(n_warps, at, self.sampled.len()) })
-        });
+        let is_sampled = self.sampled.binary_search(&id).is_ok();
+        let duplicates = is_sampled.then(|| DuplicateTracker::new(n_warps, self.program.slots.len()));
+        let stream = self.with_streams.binary_search(&id).ok();
+        let followed = stream.map(|at| CtaSample::new(n_warps, at, self.with_streams.len()));
+        let sample =
+            (duplicates.is_some() || followed.is_some()).then(|| Box::new(Sample { duplicates, warps: followed }));
         CtaRecord { instructions: 0, warps, sample }
     }
 
@@ -264,10 +280,14 @@ impl Observer for Recorder {
             self.leave_block(warp);
         }
         self.ctas.add(cta.instructions);
-        if let Some(mut sample) = cta.sample {
-            sample.duplicates.close(&mut self.duplicates, &self.accesses);
-            sample.warps.end(&self.program.tasks, &mut self.streams);
-            self.ctas.n_sampled += 1;
+        if let Some(sample) = cta.sample {
+            if let Some(mut duplicates) = sample.duplicates {
+                duplicates.close(&mut self.duplicates, &self.accesses);
+                self.ctas.n_sampled += 1;
+            }
+            if let Some(warps) = sample.warps {
+                warps.end(&self.program.tasks, &mut self.streams);
+            }
         }
         self.spare.push(cta.warps);
     }
@@ -279,8 +299,10 @@ impl Observer for Recorder {
         count.executions += 1;
         count.lanes += u64::from(mask.count());
         cta.instructions += u64::from(count.instructions);
-        if let Some(sample) = &mut cta.sample {
-            sample.warps.enter(&self.program.tasks, warp, position);
+        if let Some(sample) = &mut cta.sample
+            && let Some(warps) = &mut sample.warps
+        {
+            warps.enter(&self.program.tasks, warp, position);
         }
         let warp = &mut cta.warps[warp.0 as usize];
         if warp.block != NO_BLOCK {
@@ -304,8 +326,9 @@ impl Observer for Recorder {
         if let Some(sample) = &mut cta.sample
             && on.is_empty()
             && slot != NO_SLOT
+            && let Some(duplicates) = &mut sample.duplicates
         {
-            sample.duplicates.pass_over(warp, slot);
+            duplicates.pass_over(warp, slot);
         }
     }
 

@@ -51,6 +51,7 @@ pub(super) fn prediction(
         parameters: readings.parameters,
         coverage: None,
         x_model: None,
+        luo_suda: None,
     }
     .checked()
 }

@@ -51,7 +51,7 @@ pub struct Inputs {
 pub enum BarrierWarps {
     /// All that are in flight, as printed.
     InFlight,
-    /// At most those of a block, which wait for each other.
+    /// At most those of one block, which wait for each other while the SM's other blocks go on.
     OfBlock,
 }
 
@@ -59,6 +59,14 @@ impl BarrierWarps {
     /// As printed on the GPUs that the papers were written for, and where no GPU is named.
     pub(super) fn on(machine: Option<&Machine>) -> Self {
         if machine.is_some_and(|machine| machine.cc.major >= 2) { Self::OfBlock } else { Self::InFlight }
+    }
+
+    /// Blocks of `resident` ones that cost the SM time when they wait: the others go on computing meanwhile.
+    fn waiting_blocks(self, resident: f64, reading: Reading) -> f64 {
+        match (self, reading) {
+            (Self::OfBlock, Reading::Documented) => resident.min(1.0),
+            (Self::InFlight, _) | (_, Reading::AsPrinted) => resident,
+        }
     }
 
     /// The largest MWP that counts.
@@ -264,6 +272,7 @@ impl Inputs {
             synch_insts: self.synch_insts,
             active_blocks: residency.ctas_per_sm,
             barrier_warps: self.barrier_warps.limit(warps_per_block, reading),
+            waiting_blocks: self.barrier_warps.waiting_blocks(residency.ctas_per_sm, reading),
             rep,
         };
         let cwp_full = cwp_full(memory_cycles, compute_cycles, active_warps);

@@ -49,7 +49,7 @@ impl PartialEq for Effect {
     }
 }
 
-/// By how much a bandwidth is raised to be no limit.
+/// By how much a bandwidth or a parallelism is raised to be no limit.
 const UNLIMITED: f64 = 1e6;
 
 /// Every effect.
@@ -68,7 +68,7 @@ pub const EFFECTS: &[Effect] = &[
         name: "bank-conflicts",
         about: "each shared-memory access takes the wavefronts of one without conflicts",
         saves_time: false,
-        unmodelled: &["roofline"],
+        unmodelled: &["roofline", "x-model"],
         remove: without_bank_conflicts,
     },
     Effect {
@@ -92,7 +92,7 @@ pub const EFFECTS: &[Effect] = &[
         about: "loads of the same data by warps of one CTA do not merge; merging saves transactions, but takes requests \
                 in flight, so that without it a kernel may be slower or faster",
         saves_time: true,
-        unmodelled: &["roofline", "hong-kim"],
+        unmodelled: &["roofline", "hong-kim", "x-model"],
         remove: |subject| {
             subject.profile.duplicate_loads = CoalescingRule::ALL.into_iter().map(|rule| (rule, 1.0)).collect();
             Ok(())
@@ -102,7 +102,7 @@ pub const EFFECTS: &[Effect] = &[
         name: "synchronisation",
         about: "no warp waits at a barrier; the barriers' instructions stay",
         saves_time: false,
-        unmodelled: &["roofline"],
+        unmodelled: &["roofline", "x-model"],
         remove: |subject| {
             subject.profile.barriers = 0;
             Ok(())
@@ -110,7 +110,7 @@ pub const EFFECTS: &[Effect] = &[
     },
     Effect {
         name: "dependence-latency",
-        about: "all loads of a warp are independent of each other and in flight together",
+        about: "all loads of a warp are independent of each other and in flight together, and no instruction waits for another",
         saves_time: false,
         unmodelled: &["roofline", "hong-kim"],
         remove: without_dependences,
@@ -201,13 +201,21 @@ fn without_repeated_loads(subject: &mut Subject) -> Result<(), Impossible> {
             *moved.entry(rule).or_insert(0.0) += counts.bytes_moved as f64;
         }
     }
+    let merging = profile.duplicate_loads.clone();
     edit_memory(profile, |place, counts| {
         let Some(&bytes) = moved.get(&place.rule).filter(|bytes| **bytes > distinct) else { return };
         if place.line.is_some_and(is_global_load) {
-            scale_accesses(counts, distinct / bytes);
+            // Loads that merge already move no more than before.
+            let merged = merging.get(&place.rule).map_or(1.0, |factor| 1.0 / factor);
+            scale_accesses(counts, (distinct / bytes).min(merged));
         }
     });
-    profile.duplicate_loads.values_mut().for_each(|factor| *factor = 1.0);
+    // What is loaded once does not merge with anything.
+    for (rule, factor) in &mut profile.duplicate_loads {
+        if moved.get(rule).is_some_and(|bytes| *bytes > distinct) {
+            *factor = 1.0;
+        }
+    }
     Ok(())
 }
 
@@ -219,7 +227,7 @@ fn without_dependences(subject: &mut Subject) -> Result<(), Impossible> {
         *loads = loads.max(per_warp);
     }
     for knob in knobs().filter(|knob| knob.name == "x-model.E") {
-        subject.knobs.set(knob, Change::Value(per_warp.max(1.0)));
+        subject.knobs.set(knob, Change::Factor(UNLIMITED));
     }
     Ok(())
 }

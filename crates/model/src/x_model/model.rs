@@ -278,6 +278,7 @@ fn without_requests(
         parameters: readings.parameters,
         coverage: None,
         x_model: None,
+        luo_suda: None,
     }
     .checked()
 }
@@ -321,6 +322,7 @@ impl Answer {
             parameters: readings.parameters,
             coverage: None,
             x_model: Some(Box::new(Solved { state, units: self.units })),
+            luo_suda: None,
         }
         .checked()
     }

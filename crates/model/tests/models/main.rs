@@ -5,6 +5,8 @@
 mod directions;
 mod equations;
 mod kernels;
+mod luo_suda;
 mod roofline_bound;
+mod scenario;
 mod support;
 mod worked_examples;

@@ -97,8 +97,12 @@ pub(crate) fn access(profile: &mut Profile, opcode: &str, per_warp: u64, pattern
         };
         let ideal = match rule {
             _ if pattern.coalesced => (t32, t64, t128),
-            // 32 lanes of 4 bytes side by side, where that is less.
-            CoalescingRule::Cc10 | CoalescingRule::Cc12 if t32 < 4 && t128 == 0 => (t32, t64, t128),
+            // 32 lanes of 4 bytes side by side, where that is no more transactions and bytes.
+            CoalescingRule::Cc10 | CoalescingRule::Cc12
+                if t32 + t64 + t128 < 2 || 32 * t32 + 64 * t64 + 128 * t128 < 128 =>
+            {
+                (t32, t64, t128)
+            }
             CoalescingRule::Cc10 | CoalescingRule::Cc12 => (0, 2, 0),
             CoalescingRule::Cc20 => (0, 0, 1),
             _ => (pattern.sectors.min(4), 0, 0),

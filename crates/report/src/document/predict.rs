@@ -3,7 +3,9 @@
 use serde_json::{Map, Value as Json, json};
 use warplens_session::Analysis;
 use warplens_session::machines::Machine;
-use warplens_session::predict::{Answer, GpuAnalysis, Model, Occupancy, Part, Prediction, Refusal, Term};
+use warplens_session::predict::{
+    Answer, GpuAnalysis, Model, Occupancy, PREFERENCE, Part, Prediction, Refusal, Selection, Term, WalkRow, why,
+};
 
 use super::gpu::value;
 use super::json::{number, optional};
@@ -86,14 +88,43 @@ pub(crate) fn time(prediction: &Prediction) -> Map<String, Json> {
         "assumptions": prediction.assumptions.iter().map(|said| said.text.as_str()).collect::<Vec<_>>(),
         "parameters": parameters(prediction),
     });
-    let mut body = match body {
-        Json::Object(body) => body,
-        _ => unreachable!("the macro was given an object"),
-    };
+    let Json::Object(mut body) = body else { unreachable!("the macro was given an object") };
     if let Some(solved) = &prediction.x_model {
         body.insert("x_model".into(), x_model::solved(solved));
     }
+    if let Some(walk) = &prediction.luo_suda {
+        body.insert("calculate_periods".into(), walk.rows.iter().map(calculate_period).collect());
+    }
     body
+}
+
+fn calculate_period(row: &WalkRow) -> Json {
+    json!({
+        "period": row.period,
+        "executions": number(row.executions),
+        "type": row.time.kind.number(),
+        "c_cycles": number(row.costs.c),
+        "m_cycles": number(row.costs.m),
+        "mpd": if row.costs.m > 0.0 { number(row.costs.mpd) } else { Json::Null },
+        "t_c_cycles": number(row.time.t_c),
+        "t_p_cycles": number(row.time.t_p),
+        "t_cycles": number(row.time.total()),
+    })
+}
+
+/// What `--model auto` took.
+fn selection(selection: &Selection) -> Json {
+    let refused = selection
+        .refused
+        .iter()
+        .map(|(model, refusal)| json!({ "model": model, "missing": refusal.missing, "reason": refusal.reason }));
+    json!({
+        "model": selection.model,
+        "order": PREFERENCE,
+        "why": why(selection.model),
+        "answered": selection.answered,
+        "refused": refused.collect::<Vec<_>>(),
+    })
 }
 
 /// A term of a prediction.
@@ -138,6 +169,7 @@ fn gpu(gpu: &GpuAnalysis) -> Json {
     });
     json!({
         "gpu": gpu.machine.id,
+        "auto": gpu.selection.as_ref().map(selection),
         "name": gpu.machine.name,
         "band": band,
         "occupancy": gpu.occupancy.as_ref().map(occupancy),

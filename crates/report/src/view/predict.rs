@@ -11,7 +11,9 @@
 use warplens_base::units::Seconds;
 use warplens_session::Analysis;
 use warplens_session::explain::Advice;
-use warplens_session::predict::{Answer, Band, Combine, GpuAnalysis, Model, Prediction, Refusal, Resource};
+use warplens_session::predict::{
+    Answer, Band, Combine, GpuAnalysis, Model, PREFERENCE, Prediction, Refusal, Resource, Selection, Walk, WalkRow, why,
+};
 
 use super::gpu::measure;
 use super::{explain, profile, x_model};
@@ -48,8 +50,11 @@ pub fn predictions(
     let limit = if detail == Detail::Screen { MOST_BREAKDOWNS } else { usize::MAX };
     sections.extend(answered().take(limit).map(|(gpu, prediction)| cycles(&gpu.machine.id, prediction)));
     sections.extend(best.filter(|(_, advice)| !advice.is_empty()).map(|(gpu, advice)| explain::best(gpu, advice)));
-    if detail >= Detail::Quantities {
+    if detail == Detail::Screen {
+        sections.extend(analysis.gpus.iter().take(MOST_BREAKDOWNS).filter_map(assumptions_side_by_side));
+    } else {
         for gpu in &analysis.gpus {
+            sections.extend(gpu.selection.as_ref().map(|selection| reasons(&gpu.machine.id, selection)));
             for prediction in gpu.answers.iter().filter_map(|answer| answer.result.as_ref().ok()) {
                 sections.extend(explanation(Some(&gpu.machine.id), prediction, detail));
             }
@@ -217,6 +222,7 @@ pub fn explanation(gpu: Option<&str>, prediction: &Prediction, detail: Detail) -
     if !quantities.is_empty() {
         sections.push(Section::new("quantities", format!("Quantities of {of}")).with(Block::Fields(quantities)));
     }
+    sections.extend(prediction.luo_suda.as_ref().map(|walk| calculate_periods(&of, walk)));
     let assumptions = prediction.assumptions.iter().map(|said| format!("- {}", said.text));
     let assumptions: Vec<String> = assumptions.collect();
     if !assumptions.is_empty() {
@@ -239,6 +245,129 @@ pub fn explanation(gpu: Option<&str>, prediction: &Prediction, detail: Detail) -
         sections.push(Section::new("parameters", format!("Parameters read by {of}")).with(Block::Table(table)));
     }
     sections
+}
+
+/// What several models assume, each sentence once with the models that make it.
+fn assumptions_side_by_side(gpu: &GpuAnalysis) -> Option<Section> {
+    let answered = || gpu.answers.iter().filter_map(|answer| Some((answer.model, answer.result.as_ref().ok()?)));
+    if answered().count() < 2 {
+        return None;
+    }
+    let mut sentences: Vec<(&str, Vec<&str>)> = Vec::new();
+    for (model, prediction) in answered() {
+        for said in &prediction.assumptions {
+            match sentences.iter_mut().find(|(text, _)| *text == said.text) {
+                Some((_, models)) => models.push(model),
+                None => sentences.push((&said.text, vec![model])),
+            }
+        }
+    }
+    let n = answered().count();
+    let line = |(text, models): (&str, Vec<&str>)| match models.len() == n {
+        true => format!("- all: {text}"),
+        false => format!("- {}: {text}", list(&models)),
+    };
+    let lines: Vec<String> = sentences.into_iter().map(line).collect();
+    let title = format!("What the models assume on {}", gpu.machine.id);
+    (!lines.is_empty()).then(|| Section::new("assumptions", title).note(lines.join("\n")))
+}
+
+/// Periods that are listed, the longest.
+const MOST_PERIODS: usize = 24;
+
+/// The periods that take the most time, in program order.
+fn calculate_periods(of: &str, walk: &Walk) -> Section {
+    let time = |row: &WalkRow| row.executions * row.time.total();
+    let mut longest: Vec<usize> = (0..walk.rows.len()).collect();
+    longest.sort_by(|&left, &right| time(&walk.rows[right]).total_cmp(&time(&walk.rows[left])).then(left.cmp(&right)));
+    let rest = longest.split_off(MOST_PERIODS.min(longest.len()));
+    longest.sort_unstable();
+    let mut table = Table::new(&[
+        ("period", "period"),
+        ("per warp", "executions"),
+        ("type", "type"),
+        ("c", "c_cycles"),
+        ("m", "m_cycles"),
+        ("MPD", "mpd"),
+        ("T_c", "t_c_cycles"),
+        ("T_p", "t_p_cycles"),
+        ("T", "t_cycles"),
+        ("share", "share"),
+    ]);
+    let whole = walk.cycles();
+    let number = |value: f64| Cell::Number(value, Unit::One);
+    for row in longest.iter().map(|&at| &walk.rows[at]) {
+        table.push(vec![
+            Cell::Count(row.period as u64),
+            number(row.executions),
+            Cell::Count(row.time.kind.number().into()),
+            number(row.costs.c),
+            number(row.costs.m),
+            Cell::optional((row.costs.m > 0.0).then_some(row.costs.mpd), Unit::One),
+            number(row.time.t_c),
+            number(row.time.t_p),
+            number(row.time.total()),
+            Cell::optional((whole > 0.0).then(|| time(row) / whole), Unit::Share),
+        ]);
+    }
+    let title = format!("Calculate periods of {of}, in cycles of a wave");
+    let section = Section::new("calculate_periods", title).with(Block::Table(table));
+    if rest.is_empty() {
+        return section;
+    }
+    let share = rest.iter().map(|&at| time(&walk.rows[at])).sum::<f64>() / whole;
+    section.note(format!("{} shorter ones are not listed: {:.1} % of the time.", rest.len(), 100.0 * share))
+}
+
+/// Why `auto` took a model.
+fn reasons(gpu: &str, selection: &Selection) -> Section {
+    let chosen = format!("{}, the first that answers; {}", selection.model, why(selection.model));
+    let mut fields = vec![Field::new("auto takes", Cell::text(chosen))];
+    fields
+        .extend(selection.answered.iter().map(|model| Field::new(format!("{model} answers"), Cell::text(why(model)))));
+    fields.extend(
+        selection.refused.iter().map(|(model, refusal)| Field::new(format!("{model} refuses"), reason(refusal))),
+    );
+    Section::new("auto", format!("Choice of the model on {gpu}")).with(Block::Fields(fields))
+}
+
+/// The choice of `auto` in one sentence, for the GPUs on which it is the same.
+fn choices(analysis: &Analysis) -> Vec<String> {
+    let mut sentences: Vec<(String, Vec<&str>)> = Vec::new();
+    for gpu in &analysis.gpus {
+        let Some(selection) = gpu.selection.as_ref().filter(|_| gpu.prediction().is_some()) else { continue };
+        let mut parts = vec![format!("{} is the first that answers of {}", selection.model, PREFERENCE.join(", "))];
+        let all = |models: &[&str], one: &str, many: &str| {
+            format!("{} {}", list(models), if models.len() == 1 { one } else { many })
+        };
+        if !selection.answered.is_empty() {
+            parts.push(all(&selection.answered, "answers, too", "answer, too"));
+        }
+        let refused: Vec<&str> = selection.refused.iter().map(|(model, _)| *model).collect();
+        if !refused.is_empty() {
+            parts.push(all(&refused, "refuses", "refuse"));
+        }
+        let sentence = parts.join("; ");
+        match sentences.iter_mut().find(|(known, _)| *known == sentence) {
+            Some((_, gpus)) => gpus.push(&gpu.machine.id),
+            None => sentences.push((sentence, vec![&gpu.machine.id])),
+        }
+    }
+    let one = sentences.len() == 1;
+    let name = |(sentence, gpus): (String, Vec<&str>)| match one {
+        true => format!("{sentence}."),
+        false => format!("{}: {sentence}.", gpus.join(", ")),
+    };
+    sentences.into_iter().map(name).collect()
+}
+
+/// `a`, `a and b`, `a, b and c`.
+fn list(names: &[&str]) -> String {
+    match names {
+        [] => String::new(),
+        [one] => (*one).to_owned(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
 }
 
 fn unit(symbol: &'static str) -> Unit {
@@ -294,6 +423,9 @@ fn notes(analysis: &Analysis, detail: Detail, next: Option<&str>) -> Section {
     if let Some(most) = assumptions.max().filter(|&most| most > 0 && detail == Detail::Screen) {
         section =
             section.note(format!("Times are of the GPU, without launch overhead; {most} assumptions (-v lists them)."));
+    }
+    if detail == Detail::Screen {
+        section = choices(analysis).into_iter().fold(section, |section, choice| section.note(choice));
     }
     match next {
         // A command is to be copied: it stays on one line.

@@ -58,6 +58,8 @@ pub struct PlannedBuffer {
     pub element: ElementType,
     /// Content.
     pub bytes: Vec<u8>,
+    /// All of it is zero by its description: it need not be looked at, which takes a second for each GB.
+    pub is_zero: bool,
 }
 
 /// A launch with its parameter space.
@@ -347,8 +349,8 @@ impl Binder<'_, '_> {
             .map_err(|message| Error::usage(format!("{} (`{}`): {message}", argument.place, argument.text)))?;
         self.left -= bytes.len() as u64;
         let name = self.launches[launch].1.parameters[index].name.clone();
-        let id =
-            self.plan.buffers.push(PlannedBuffer { name, launch, argument: index, element: buffer.element, bytes });
+        let (element, is_zero) = (buffer.element, buffer.content == Content::Zeros);
+        let id = self.plan.buffers.push(PlannedBuffer { name, launch, argument: index, element, bytes, is_zero });
         if whole {
             self.made.insert((launch, index), id);
         }
