@@ -10,7 +10,9 @@ use warplens_session::machines::{self, Strictness};
 use warplens_session::predict::{self, CountBasis, Prediction};
 use warplens_session::profile::Counting;
 use warplens_session::toolchain::Search;
-use warplens_session::x_model::{Knob, Principle, State, Technique, Units, advice, compare, effect};
+use warplens_session::x_model::{
+    Architecture, Knob, Principle, State, Technique, Units, advice, architecture, compare, effect,
+};
 use warplens_session::{Choice, ExecutionOptions, Program, Progress, measure};
 
 fn prediction(gpu: &str) -> Prediction {
@@ -131,4 +133,28 @@ fn more_lanes_are_not_advised() {
     for technique in [Technique::MoreLanes, Technique::MoreThreads, Technique::MoreParallelism] {
         assert!(!found.contains(&technique), "{technique:?} in {found:?}");
     }
+}
+
+/// A machine that does not exist is a file like any other.
+#[test]
+fn an_imagined_gpu_has_an_architecture_graph() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/machines");
+    let graph = |name: &str| -> Architecture {
+        let machine = machines::one(name).expect("the machine is described");
+        architecture(&machine, 6, Strictness::AllowInferred).expect("its parameters are stated or derived")
+    };
+    let (real, imagined) = (graph("h200"), graph(&folder.join("wide-h200.toml").to_string_lossy()));
+    for (real, imagined) in real.supply.iter().zip(&imagined.supply) {
+        // Twice the bandwidth for half as many SMs.
+        assert!(imagined.memory.throughput > 3.9 * real.memory.throughput);
+        assert!((imagined.memory.latency - 400.0).abs() < 1e-9);
+        let last = imagined.curve.last().expect("a curve has points");
+        assert_eq!((last.at, imagined.memory.delta() > 64.0), (64.0, true), "64 warps cannot saturate it");
+        assert!((last.value - 64.0 / 400.0).abs() < 1e-12);
+    }
+    // g(x) is that of the same SM, saturated by fewer warps the more parallel each is.
+    let saturated: Vec<f64> = imagined.computation.iter().map(|computation| computation.pi).collect();
+    assert_eq!(saturated.len(), 6);
+    assert!(saturated.is_sorted_by(|more, fewer| more > fewer));
+    assert_eq!(saturated, real.computation.iter().map(|computation| computation.pi).collect::<Vec<_>>());
 }

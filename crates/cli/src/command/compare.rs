@@ -274,17 +274,20 @@ fn parts(text: &str) -> (Option<String>, String, Option<String>) {
     }
 }
 
+/// What a variant could be called.
+type NameOf<'n> = dyn Fn(&Wanted) -> Option<String> + 'n;
+
 /// What each variant is called: as the user says, else by what tells it apart: kernel, input, launch file.
 fn names(wanted: &[Wanted]) -> Vec<String> {
     let stem =
         |path: &str| Path::new(path).file_stem().map_or(path.to_owned(), |stem| stem.to_string_lossy().into_owned());
-    let differ = |of: &dyn Fn(&Wanted) -> Option<String>| {
+    let differ = |of: &NameOf<'_>| {
         let mut all: Vec<Option<String>> = wanted.iter().map(of).collect();
         all.sort();
         all.dedup();
         all.len() == wanted.len() && all.iter().all(Option::is_some)
     };
-    let candidates: [&dyn Fn(&Wanted) -> Option<String>; 4] = [
+    let candidates: [&NameOf<'_>; 4] = [
         &|wanted| wanted.kernel.clone(),
         &|wanted| Some(stem(&wanted.input)),
         &|wanted| wanted.launch.as_deref().map(stem),

@@ -164,7 +164,7 @@ fn write(flags: &TuneFlags, tuning: &Tuning, terminal: &Terminal) -> Result<()> 
 
 impl TuneFlags {
     /// Names of the variants, and the input and kernel of each.
-    fn variants(&self) -> Result<(Vec<String>, Vec<(usize, Option<String>)>)> {
+    fn variants(&self) -> Result<(Vec<String>, Vec<VariantSource>)> {
         if self.kernels.len() < 2 {
             let kernel = self.kernels.first();
             return Ok((names(&self.inputs), (0..self.inputs.len()).map(|at| (at, kernel.cloned())).collect()));
@@ -215,6 +215,9 @@ impl TuneFlags {
         Ok(launch)
     }
 }
+
+/// Position of the input, and the kernel.
+type VariantSource = (usize, Option<String>);
 
 /// Inputs by the ends of their paths, as long as they have to be to differ.
 fn names(paths: &[PathBuf]) -> Vec<String> {

@@ -89,6 +89,7 @@ pub fn graph(state: &State, units: Units) -> Graph {
     let mut places = even_places(n);
     let landmarks = &state.landmarks;
     let marked = landmarks.psi.iter().chain(&landmarks.valley).chain(&landmarks.second_peak).map(|mark| mark.k);
+    places.extend(landmarks.psi.iter().flat_map(|psi| places_around(psi.k, n)));
     places.extend(marked.chain([landmarks.delta, n - state.pi]));
     places.extend(state.intersections.iter().map(|intersection| intersection.k));
     let places = tidy(places, n);
@@ -174,6 +175,7 @@ pub fn family(system: &System, knob: Knob, values: &[f64], threads: f64) -> Fami
 pub fn supply_curve(supply: &Supply, threads: f64) -> Vec<Sample> {
     let landmarks = Landmarks::of(supply);
     let mut places = even_places(threads);
+    places.extend(landmarks.psi.iter().flat_map(|psi| places_around(psi.k, threads)));
     places.extend(landmarks.psi.iter().chain(&landmarks.valley).chain(&landmarks.second_peak).map(|mark| mark.k));
     places.extend(supply.corners());
     sampled(&tidy(places, threads), |k| supply.value(k))
@@ -188,6 +190,12 @@ pub fn computation_curve(computation: &Computation, threads: f64) -> Vec<Sample>
 
 fn even_places(n: f64) -> Vec<f64> {
     (0..=SAMPLES).map(|step| n * f64::from(step) / f64::from(SAMPLES)).collect()
+}
+
+/// More places around a peak that is narrow on the axis.
+fn places_around(peak: f64, n: f64) -> Vec<f64> {
+    const NARROW: f64 = 32.0;
+    if peak * NARROW > n { Vec::new() } else { even_places(NARROW * peak) }
 }
 
 fn tidy(mut places: Vec<f64>, n: f64) -> Vec<f64> {

@@ -2,9 +2,12 @@
 
 use std::path::Path;
 
+use warplens_base::units::Seconds;
+
 use super::*;
 use crate::execution::{ExecutionOptions, Progress};
 use crate::machines;
+use crate::measure::Measured;
 use crate::predict::Resource;
 use crate::profile::Counting;
 use crate::program::Program;
@@ -72,6 +75,27 @@ fn agreement_with_measured_times_is_counted() {
     let two = machines::select("h200,k40").unwrap();
     let error = compare(variants, two, &how).unwrap_err();
     assert_eq!(error.message, "m.csv: no row is of a variant and GPU that is compared");
+}
+
+#[test]
+fn a_profilers_time_is_of_its_own_gpu() {
+    let mut profiled = variant("vector_add");
+    let target = Some("sm_90".to_owned());
+    let time = Seconds(1e-5);
+    profiled.measurement.measured = Some(Measured { time, device: None, target, profiler: "a profiler".to_owned() });
+    let comparison = compare(vec![profiled], machines::select("k40,h200").unwrap(), &how("roofline")).unwrap();
+    let measured: Vec<Option<f64>> = comparison.entries.iter().map(|entry| entry.measured_us).collect();
+    assert_eq!(measured, [None, Some(10.0)]);
+}
+
+#[test]
+fn counts_that_a_profile_lacks_are_missing() {
+    let mut partial = variant("vector_add");
+    partial.measurement.profile.absent.insert(Count::LocalTransactions);
+    let comparison = compare(vec![partial], machines::select("h200").unwrap(), &how("roofline")).unwrap();
+    let counts = comparison.entries[0].counts;
+    assert_eq!((counts.transactions, counts.bytes_moved), (None, None));
+    assert!(counts.requests.is_some());
 }
 
 #[test]

@@ -104,15 +104,18 @@ fn load(
     let kernel = program.kernel(kernel)?;
     let registers = registers::of(&program, kernel, given_registers, search);
     let name = KernelName::new(&program.module.functions[kernel].name);
-    let reads_shared_size = reads_shared_size(&program.module);
+    let reads_shared_size = reads_shared_size(&program.module, kernel);
     Ok(Source { identity: 0, program, kernel, name, registers, reads_shared_size })
 }
 
-fn reads_shared_size(module: &Module) -> bool {
+/// True where the kernel, or a function that it may call, reads the size of its shared memory.
+fn reads_shared_size(module: &Module, kernel: FunctionId) -> bool {
     use SpecialRegister::{AggrSmemSize, DynamicSmemSize, TotalSmemSize};
     let is_size =
         |operand: &Operand| matches!(operand, Operand::Special(AggrSmemSize | DynamicSmemSize | TotalSmemSize));
-    module.blocks.iter().any(|(_, block)| block.insts.iter().any(|inst| inst.sources.iter().any(is_size)))
+    let functions = warplens_exec::reachable(module, kernel);
+    let mut blocks = functions.iter().flat_map(|function| module.functions[*function].block_ids());
+    blocks.any(|block| module.blocks[block].insts.iter().any(|inst| inst.sources.iter().any(is_size)))
 }
 
 /// Refuses macros that no input can take.
