@@ -23,12 +23,20 @@ warplens predict p.csv -k regex:matmul --gpu a100-80                        # wi
 
 ## What holds for all of them
 
-- A count that the source does not hold is absent, never 0. A model that needs it refuses and names it; a model that can do without leaves the effect out and says so. With `--strict` it refuses, too. `warplens profile` lists what is absent.
-- Counts of a profiler are counts of machine code; those of the emulator are counts of PTX. The profile says which (`counted`), and so do the assumptions of a prediction.
+- A count that the source does not hold is absent, never 0.
+  A model that needs it refuses and names it; a model that can do without leaves the effect out and says so.
+  With `--strict` it refuses, too.
+  `warplens profile` lists what is absent.
+- Counts of a profiler are counts of machine code; those of the emulator are counts of PTX.
+  The profile says which (`counted`), and so do the assumptions of a prediction.
 - Where a profiler measured the time, it stands beside the prediction for the same GPU (`measured_us`, `error_share`).
-- `-k NAME` or `-k regex:RE` chooses among the launches. A file of a profiler with several kernels needs it; a saved profile is taken as a whole.
-- `--registers N` puts another number of registers in place. `--grid`, `--block` and `--shared` may say what the source does not; they cannot change what it says. Arguments, symbols, launch files and the flags of the execution do not go with counts.
-- To fill in an absent count, save the profile (`warplens profile p.csv --format json -o p.json`), add the key, and predict from that. [report-schema.md](report-schema.md#saved-profiles) tells how documents are read.
+- `-k NAME` or `-k regex:RE` chooses among the launches.
+  A file of a profiler with several kernels needs it; a saved profile is taken as a whole.
+- `--registers N` puts another number of registers in place.
+  `--grid`, `--block` and `--shared` may say what the source does not; they cannot change what it says.
+  Arguments, symbols, launch files and the flags of the execution do not go with counts.
+- To fill in an absent count, save the profile (`warplens profile p.csv --format json -o p.json`), add the key, and predict from that.
+  [report-schema.md](report-schema.md#saved-profiles) tells how documents are read.
 
 Counts that may be absent, by the place in the document:
 ";

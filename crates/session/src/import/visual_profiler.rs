@@ -218,10 +218,10 @@ impl Call {
         if let Some(list) = self.values.get(column).filter(|list| !list.is_empty()) {
             let numbers: Option<Vec<u32>> =
                 list.split([',', ' ']).filter(|part| !part.is_empty()).map(|part| part.parse().ok()).collect();
-            return match numbers.ok_or_else(wrong)?.as_slice() {
-                &[x] => Ok(Some([x, 1, 1])),
-                &[x, y] => Ok(Some([x, y, 1])),
-                &[x, y, z] => Ok(Some([x, y, z])),
+            return match *numbers.ok_or_else(wrong)?.as_slice() {
+                [x] => Ok(Some([x, 1, 1])),
+                [x, y] => Ok(Some([x, y, 1])),
+                [x, y, z] => Ok(Some([x, y, z])),
                 _ => Err(wrong()),
             };
         }
