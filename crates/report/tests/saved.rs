@@ -23,17 +23,24 @@ fn examples() -> PathBuf {
 
 /// Every example at its small size, and the large sizes that are executed in part.
 fn measured() -> Vec<Vec<Measurement>> {
-    let mut folders: Vec<PathBuf> = std::fs::read_dir(examples()).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let mut folders: Vec<PathBuf> = std::fs::read_dir(examples())
+        .expect("the example can be read and runs")
+        .map(|entry| entry.expect("the example can be read and runs").path())
+        .collect();
     folders.sort();
     let mut all = Vec::new();
     for folder in folders.iter().filter(|folder| folder.join("ptx/sm_80.ptx").exists()) {
-        let input = Input::read(folder.join("ptx/sm_80.ptx")).unwrap();
-        let program = Program::load(&input, "sm_80", &no_compiler()).unwrap();
+        let input = Input::read(folder.join("ptx/sm_80.ptx")).expect("the example can be read and runs");
+        let program = Program::load(&input, "sm_80", &no_compiler()).expect("the example can be read and runs");
         let launch = folder.join("launch.toml");
-        let launches = Launch::load(Some(&launch.to_string_lossy()), Launch::default()).unwrap();
+        let launches =
+            Launch::load(Some(&launch.to_string_lossy()), Launch::default()).expect("the example can be read and runs");
         let options = ExecutionOptions::new();
         let progress = Progress::default();
-        all.push(measure(&program, &launches, options, Counting::Ptx, &no_compiler(), &progress).unwrap());
+        all.push(
+            measure(&program, &launches, options, Counting::Ptx, &no_compiler(), &progress)
+                .expect("the example can be read and runs"),
+        );
     }
     assert!(all.len() >= 11, "the examples are there");
     all
@@ -76,13 +83,15 @@ fn counts_without_a_run_are_saved_with_what_they_stand_on() {
 
 /// The document of a small kernel with every kind of count, to be edited.
 fn sample() -> Json {
-    let input = Input::read(examples().join("abt_conflict/ptx/sm_80.ptx")).unwrap();
-    let program = Program::load(&input, "sm_80", &no_compiler()).unwrap();
+    let input = Input::read(examples().join("abt_conflict/ptx/sm_80.ptx")).expect("the example can be read and runs");
+    let program = Program::load(&input, "sm_80", &no_compiler()).expect("the example can be read and runs");
     let launch = examples().join("abt_conflict/launch.toml");
-    let launches = Launch::load(Some(&launch.to_string_lossy()), Launch::default()).unwrap();
+    let launches =
+        Launch::load(Some(&launch.to_string_lossy()), Launch::default()).expect("the example can be read and runs");
     let progress = Progress::default();
     let counting = Counting::Ptx;
-    let measured = measure(&program, &launches, ExecutionOptions::new(), counting, &no_compiler(), &progress).unwrap();
+    let measured = measure(&program, &launches, ExecutionOptions::new(), counting, &no_compiler(), &progress)
+        .expect("the example can be read and runs");
     document::profile::document(&measured)
 }
 

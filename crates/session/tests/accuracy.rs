@@ -14,15 +14,29 @@ use warplens_session::{Choice, ExecutionOptions, Extent, Measurement, Program, P
 
 /// Elements of each array.
 const N: u64 = 134_217_730;
-/// Kernel, its name in the measurements, its arrays, its scalars, registers by ptxas 13.5 for sm_80, arrays moved.
-const KERNELS: &[(&str, &str, usize, &[&str], u32, f64)] = &[
-    ("init", "init", 1, &["0.23"], 8, 1.0),
-    ("read", "read", 2, &[], 8, 1.0),
-    ("scale", "scale", 2, &["1.2"], 10, 2.0),
-    ("triad", "triad", 3, &["1.2"], 12, 3.0),
-    ("stencil3", "3pt", 2, &[], 13, 2.0),
-    ("stencil5", "5pt", 2, &[], 17, 2.0),
+
+struct Kernel {
+    name: &'static str,
+    /// Name in the measurements.
+    measured: &'static str,
+    arrays: usize,
+    /// A scalar after the arrays.
+    scalar: Option<&'static str>,
+    /// By ptxas 13.5 for sm_80.
+    registers: u32,
+    /// Arrays that the measured bandwidth counts.
+    moved: f64,
+}
+
+const KERNELS: &[Kernel] = &[
+    Kernel { name: "init", measured: "init", arrays: 1, scalar: Some("0.23"), registers: 8, moved: 1.0 },
+    Kernel { name: "read", measured: "read", arrays: 2, scalar: None, registers: 8, moved: 1.0 },
+    Kernel { name: "scale", measured: "scale", arrays: 2, scalar: Some("1.2"), registers: 10, moved: 2.0 },
+    Kernel { name: "triad", measured: "triad", arrays: 3, scalar: Some("1.2"), registers: 12, moved: 3.0 },
+    Kernel { name: "stencil3", measured: "3pt", arrays: 2, scalar: None, registers: 13, moved: 2.0 },
+    Kernel { name: "stencil5", measured: "5pt", arrays: 2, scalar: None, registers: 17, moved: 2.0 },
 ];
+
 /// GPU, its name in the measurements, bytes of shared memory that leave room for two CTAs per SM.
 const GPUS: &[(&str, &str, u64)] =
     &[("v100-pcie", "v100", 48 << 10), ("a100-80", "a100-80", 80 << 10), ("h200", "h200", 112 << 10)];
@@ -39,25 +53,30 @@ fn measured() -> BTreeMap<(String, String, u32), f64> {
     let rows = text.lines().skip_while(|line| !line.starts_with("gpu,")).skip(1);
     rows.map(|line| {
         let fields: Vec<&str> = line.split(',').collect();
-        let (warps, bandwidth): (u32, f64) = (fields[2].parse().unwrap(), fields[3].parse().unwrap());
+        let (warps, bandwidth): (u32, f64) = (
+            fields[2].parse().expect("the measured figures and the kernels are fine"),
+            fields[3].parse().expect("the measured figures and the kernels are fine"),
+        );
         ((fields[0].to_owned(), fields[1].to_owned(), warps), 1e9 * bandwidth)
     })
     .collect()
 }
 
 /// The counts of a kernel with CTAs of `threads`, from the first CTAs: all do the same.
-fn counts(program: &Program, kernel: &(&str, &str, usize, &[&str], u32, f64), threads: u64) -> Measurement {
-    let &(name, _, n_arrays, scalars, registers, _) = kernel;
+fn counts(program: &Program, kernel: &Kernel, threads: u64) -> Measurement {
     let mut launch = Launch {
-        kernel: Some(name.to_owned()),
-        grid: Some([u32::try_from(N / threads + 1).unwrap(), 1, 1]),
-        block: Some([u32::try_from(threads).unwrap(), 1, 1]),
-        registers: Some(registers),
+        kernel: Some(kernel.name.to_owned()),
+        grid: Some([u32::try_from(N / threads + 1).expect("the measured figures and the kernels are fine"), 1, 1]),
+        block: Some([u32::try_from(threads).expect("the measured figures and the kernels are fine"), 1, 1]),
+        registers: Some(kernel.registers),
         ..Launch::default()
     };
-    let arrays = (0..n_arrays).map(|_| format!("f64[{N}]"));
-    let scalars = scalars.iter().map(|&scalar| scalar.to_owned());
-    arrays.chain(scalars).chain([N.to_string()]).for_each(|text| launch.add_argument(&text).unwrap());
+    let arrays = (0..kernel.arrays).map(|_| format!("f64[{N}]"));
+    let scalars = kernel.scalar.iter().map(|&scalar| scalar.to_owned());
+    arrays
+        .chain(scalars)
+        .chain([N.to_string()])
+        .for_each(|text| launch.add_argument(&text).expect("the measured figures and the kernels are fine"));
     let mut options = ExecutionOptions::new();
     options.extent = Extent::Ctas(1..33);
     let progress = Progress::default();
@@ -67,7 +86,8 @@ fn counts(program: &Program, kernel: &(&str, &str, usize, &[&str], u32, f64), th
 
 /// (predicted - measured)/measured of every model.
 fn errors(measurement: &Measurement, machine: &Machine, seconds: f64) -> Vec<f64> {
-    let options = predict::options(&Choice::All, &[], CountBasis::AsWritten, Strictness::AllowInferred).unwrap();
+    let options = predict::options(&Choice::All, &[], CountBasis::AsWritten, Strictness::AllowInferred)
+        .expect("the measured figures and the kernels are fine");
     let analysis = predict::predict(measurement.clone(), std::slice::from_ref(machine), &Choice::All, options);
     let of_model = |model: &&str| {
         let answer = analysis.gpus[0].answers.iter().find(|answer| answer.model == *model).expect("all were asked");
@@ -96,14 +116,14 @@ fn streaming_kernels_at_every_occupancy() {
             let mut measurement = counts(&program, kernel, u64::from(32 * warps));
             for (g, &(_, name, shared)) in GPUS.iter().enumerate() {
                 measurement.profile.launch.shared_bytes = shared;
-                let bandwidth = measured[&(name.to_owned(), kernel.1.to_owned(), 2 * warps)];
-                let seconds = 8.0 * N as f64 * kernel.5 / bandwidth;
+                let bandwidth = measured[&(name.to_owned(), kernel.measured.to_owned(), 2 * warps)];
+                let seconds = 8.0 * N as f64 * kernel.moved / bandwidth;
                 rows.entry((g, k)).or_default().push(errors(&measurement, &machines[g], seconds));
             }
         }
     }
     for ((g, k), errors) in &rows {
-        write!(text, "\n| {} | {} |", GPUS[*g].0, KERNELS[*k].0).unwrap();
+        write!(text, "\n| {} | {} |", GPUS[*g].0, KERNELS[*k].name).unwrap();
         for (model, all) in all.iter_mut().enumerate() {
             let of_model: Vec<f64> = errors.iter().map(|errors| errors[model]).collect();
             let worst = of_model.iter().copied().max_by(|a, b| a.abs().total_cmp(&b.abs())).unwrap();

@@ -19,7 +19,7 @@ fn read(name: &str, bytes: Vec<u8>) -> Result<Vec<Measurement>, Error> {
 }
 
 fn text(name: &str) -> String {
-    String::from_utf8(sample(name)).unwrap()
+    String::from_utf8(sample(name)).expect("the sample can be read")
 }
 
 /// The message and the help of the error for an edited sample.

@@ -54,15 +54,15 @@ fn without_cache(mut system: System) -> System {
 }
 
 fn lanes(system: &System) -> Lanes {
-    *system.computation.lanes().unwrap()
+    *system.computation.lanes().expect("the strategy gives a system")
 }
 
 fn memory(system: &System) -> Memory {
-    *system.supply.memory().unwrap()
+    *system.supply.memory().expect("the strategy gives a system")
 }
 
 fn reached(system: &System) -> f64 {
-    State::of(system.clone()).unwrap().reached().memory_throughput
+    State::of(system.clone()).expect("the strategy gives a system").reached().memory_throughput
 }
 
 proptest! {

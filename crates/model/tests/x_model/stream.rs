@@ -8,15 +8,15 @@ use warplens_model::x_model::{Fit, Form, fit};
 /// (warps per SM, GB/s) by GPU and kernel.
 fn measured() -> BTreeMap<(String, String), Vec<(f64, f64)>> {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../validation/measured/stream-occupancy.csv");
-    let text = std::fs::read_to_string(path).unwrap();
+    let text = std::fs::read_to_string(path).expect("the measured figures are there");
     let mut curves: BTreeMap<_, Vec<_>> = BTreeMap::new();
     for row in text.lines().skip(1) {
         let cells: Vec<&str> = row.split(',').collect();
-        let [gpu, kernel, warps, bandwidth] = cells.try_into().unwrap();
-        curves
-            .entry((gpu.to_owned(), kernel.to_owned()))
-            .or_default()
-            .push((warps.parse().unwrap(), bandwidth.parse().unwrap()));
+        let [gpu, kernel, warps, bandwidth] = cells.try_into().expect("the measured figures are there");
+        curves.entry((gpu.to_owned(), kernel.to_owned())).or_default().push((
+            warps.parse().expect("the measured figures are there"),
+            bandwidth.parse().expect("the measured figures are there"),
+        ));
     }
     curves
 }
@@ -39,7 +39,7 @@ fn outcomes(form: Form) -> Vec<Outcome> {
         assert_eq!(points.len(), 32);
         let (seen, unseen) = (places(points, false), places(points, true));
         assert_eq!((seen.len(), unseen.len()), (16, 16));
-        let fit = fit(&seen, form).unwrap();
+        let fit = fit(&seen, form).expect("the measured figures are there");
         let highest = points.iter().map(|(_, value)| *value).fold(0.0, f64::max);
         Outcome { name: format!("{gpu} {kernel}"), fit, error: fit.error_on(&unseen), highest }
     };
