@@ -114,6 +114,8 @@ impl Function {
 pub struct Block {
     /// Label as written, if it has one.
     pub label: Option<String>,
+    /// The program asks that a loop that begins here is not unrolled.
+    pub stays_rolled: bool,
     /// Operations in order. Only the last one may change control.
     pub insts: Vec<Inst>,
     /// Where control goes.

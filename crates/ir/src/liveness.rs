@@ -238,7 +238,7 @@ mod tests {
             (vec![inst(Op::Mov, &[word(3)], &[word(2)]), inst(Op::Ret, &[], &[])], Flow::Return { next: None }),
         ];
         for (insts, flow) in blocks {
-            module.blocks.push(Block { label: None, insts, flow });
+            module.blocks.push(Block { label: None, stays_rolled: false, insts, flow });
         }
         let function = Function {
             name: "f".into(),

@@ -64,14 +64,14 @@ fn estimate_body(module: &Module, function: &Function, target: u32) -> u32 {
         |block| &view.blocks[function.block_position(block)],
         |_| Vec::new(),
     );
-    let in_text_order = pressure(function, &cfg, &mut view.clone(), &liveness, 0);
+    let in_text_order = pressure(module, function, &cfg, &mut view.clone(), &liveness, 0);
     let need = (base + PER_WORD * f64::from(in_text_order)) as u32;
     let full = full_sm_registers(target);
     let budgets = std::iter::once(full).chain(LADDER);
     let budget = budgets.filter(|&budget| budget >= need.max(full)).min().unwrap_or(MOST);
     let cap = ((f64::from(budget) - base) / PER_WORD) as u32;
     // Where overlapping fails to stay below the budget, the order of the text serves as well.
-    let words = pressure(function, &cfg, &mut view, &liveness, cap).min(in_text_order.max(cap));
+    let words = pressure(module, function, &cfg, &mut view, &liveness, cap).min(in_text_order.max(cap));
     ((base + PER_WORD * f64::from(words)).round() as u32).min(MOST)
 }
 
@@ -127,22 +127,30 @@ fn calls_services(module: &Module, function: &Function) -> bool {
 }
 
 /// Most words live at once, latencies being overlapped while fewer than `cap` words are live.
-fn pressure(function: &Function, cfg: &Cfg, view: &mut View, liveness: &Liveness, cap: u32) -> u32 {
+fn pressure(module: &Module, function: &Function, cfg: &Cfg, view: &mut View, liveness: &Liveness, cap: u32) -> u32 {
     let blocks = cfg.postorder().iter().map(|&block| {
-        let steps = steps(function, cfg, view, liveness, block);
+        let steps = steps(module, function, cfg, view, liveness, block);
         schedule(&steps, view, liveness.live_in(block), liveness.live_out(block), cap)
     });
     blocks.max().unwrap_or(0)
 }
 
-/// The steps of a block; of a short counted loop of one block several copies. A loop that stores is left alone: its
+/// The steps of a block; of a short counted loop of one block several copies, unless the program forbids it. A loop that stores is left alone: its
 /// loads could not pass the stores.
-fn steps(function: &Function, cfg: &Cfg, view: &mut View, liveness: &Liveness, block: BlockId) -> Vec<Step> {
+fn steps(
+    module: &Module,
+    function: &Function,
+    cfg: &Cfg,
+    view: &mut View,
+    liveness: &Liveness,
+    block: BlockId,
+) -> Vec<Step> {
     let mut steps: Vec<Step> = view.blocks[function.block_position(block)].clone();
     let body = &steps[..steps.len().saturating_sub(1)];
     let is_plain = body.iter().all(|step| matches!(step.kind, Kind::Plain | Kind::Load(_)));
+    let is_kept_rolled = module.blocks[block].stays_rolled;
     let is_counted = cfg.successors(block).contains(&block) && body.iter().any(|step| step.is_count);
-    if !is_counted || !is_plain || body.len() * UNROLL > UNROLL_LIMIT {
+    if !is_counted || is_kept_rolled || !is_plain || body.len() * UNROLL > UNROLL_LIMIT {
         return steps;
     }
     steps.pop();

@@ -102,7 +102,11 @@ pub(crate) fn requests(profile: &Profile) -> u64 {
 }
 
 /// Edits the counts of global and local memory, of every instruction and rule; totals follow.
+///
+/// The transactions of calculate periods change in the proportion of all.
 pub(crate) fn edit_memory(profile: &mut Profile, edit: impl Fn(Place<'_>, &mut MemoryCounts)) {
+    let before: Vec<(CoalescingRule, u64)> =
+        profile.global.iter().map(|(&rule, counts)| (rule, counts.transactions())).collect();
     let mut rest = [profile.global.clone(), profile.local.clone()];
     let mut sums = [&mut profile.global, &mut profile.local];
     for sum in &mut sums {
@@ -129,6 +133,14 @@ pub(crate) fn edit_memory(profile: &mut Profile, edit: impl Fn(Place<'_>, &mut M
             }
             let sum = sum.entry(rule).or_default();
             *sum = by_field(sum, &counts, u64::saturating_add);
+        }
+    }
+    let Some(periods) = &mut profile.periods else { return };
+    for (rule, before) in before {
+        let factor = ratio(profile.global.get(&rule).map_or(0, MemoryCounts::transactions), before);
+        for transactions in periods.kinds.iter_mut().filter_map(|period| period.transactions.get_mut(&rule)) {
+            // A request still takes one.
+            *transactions = if *transactions > 1.0 { (*transactions * factor).max(1.0) } else { *transactions };
         }
     }
 }

@@ -58,7 +58,7 @@ pub const EFFECTS: &[Effect] = &[
         name: "uncoalesced",
         about: "the distinct bytes of each memory request lie side by side, so that it takes the fewest transactions",
         saves_time: false,
-        unmodelled: &[],
+        unmodelled: &["luo-suda"],
         remove: |subject| {
             edit_memory(&mut subject.profile, |_, counts| coalesce(counts));
             Ok(())
@@ -68,7 +68,7 @@ pub const EFFECTS: &[Effect] = &[
         name: "bank-conflicts",
         about: "each shared-memory access takes the wavefronts of one without conflicts",
         saves_time: false,
-        unmodelled: &["roofline", "x-model"],
+        unmodelled: &["roofline", "x-model", "luo-suda"],
         remove: without_bank_conflicts,
     },
     Effect {
@@ -76,7 +76,7 @@ pub const EFFECTS: &[Effect] = &[
         about: "lanes of a warp never part: the work of each instruction is done by warps with all their lanes; memory \
                 requests are fewer, their transactions and shared-memory accesses stay",
         saves_time: false,
-        unmodelled: &[],
+        unmodelled: &["luo-suda"],
         remove: without_divergence,
     },
     Effect {
@@ -84,7 +84,7 @@ pub const EFFECTS: &[Effect] = &[
         about: "each sector of global memory is loaded once, as with perfect reuse in shared memory or registers; the \
                 number of instructions stays",
         saves_time: false,
-        unmodelled: &["roofline"],
+        unmodelled: &["roofline", "luo-suda"],
         remove: without_repeated_loads,
     },
     Effect {
@@ -92,7 +92,7 @@ pub const EFFECTS: &[Effect] = &[
         about: "loads of the same data by warps of one CTA do not merge; merging saves transactions, but takes requests \
                 in flight, so that without it a kernel may be slower or faster",
         saves_time: true,
-        unmodelled: &["roofline", "hong-kim", "x-model"],
+        unmodelled: &["roofline", "hong-kim", "x-model", "luo-suda"],
         remove: |subject| {
             subject.profile.duplicate_loads = CoalescingRule::ALL.into_iter().map(|rule| (rule, 1.0)).collect();
             Ok(())
@@ -102,7 +102,7 @@ pub const EFFECTS: &[Effect] = &[
         name: "synchronisation",
         about: "no warp waits at a barrier; the barriers' instructions stay",
         saves_time: false,
-        unmodelled: &["roofline", "x-model"],
+        unmodelled: &["roofline", "x-model", "luo-suda"],
         remove: |subject| {
             subject.profile.barriers = 0;
             Ok(())
@@ -112,14 +112,14 @@ pub const EFFECTS: &[Effect] = &[
         name: "dependence-latency",
         about: "all loads of a warp are independent of each other and in flight together, and no instruction waits for another",
         saves_time: false,
-        unmodelled: &["roofline", "hong-kim"],
+        unmodelled: &["roofline", "hong-kim", "luo-suda"],
         remove: without_dependences,
     },
     Effect {
         name: "memory-latency",
         about: "an access to device memory takes no longer than one transaction needs at full bandwidth",
         saves_time: false,
-        unmodelled: &["roofline"],
+        unmodelled: &["roofline", "luo-suda"],
         remove: without_memory_latency,
     },
     Effect {

@@ -152,7 +152,7 @@ fn other_kinds_take_the_nearest_row_and_say_so() {
 }
 
 /// Two additions of registers and a load, 100 times; at the end a move.
-fn periods(times: u64, transactions: f64) -> Periods {
+pub(crate) fn periods(times: u64, transactions: f64) -> Periods {
     let by_rule = |each: f64| CoalescingRule::ALL.into_iter().map(|rule| (rule, each)).collect();
     let load = kind("ld.global", NumberKind::Float, 32, false);
     Periods {

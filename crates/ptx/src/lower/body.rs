@@ -17,6 +17,7 @@ use crate::syntax::ast;
 #[derive(Debug, Default)]
 struct Draft {
     label: Option<String>,
+    stays_rolled: bool,
     insts: Vec<Inst>,
     end: Option<End>,
 }
@@ -232,8 +233,10 @@ impl<'m, 'a, 'src> Body<'m, 'a, 'src> {
                     self.statements(&block.statements);
                     self.scopes.leave();
                 }
-                ast::Statement::Pragma(_)
-                | ast::Statement::BranchTargets(_)
+                ast::Statement::Pragma(pragma) => {
+                    self.current.stays_rolled |= pragma.strings.iter().any(|text| text.trim_matches('"') == "nounroll");
+                }
+                ast::Statement::BranchTargets(_)
                 | ast::Statement::CallTargets(_)
                 | ast::Statement::CallPrototype(_)
                 | ast::Statement::Dwarf(_) => {}
@@ -349,7 +352,12 @@ impl<'m, 'a, 'src> Body<'m, 'a, 'src> {
             let end = draft.end.expect("every block that is done has an end");
             let target = |label| BlockId(first.0 + self.labels.block(label) as u32);
             let flow = end.flow(next, guarded, target);
-            self.module.module.blocks.push(ir::Block { label: draft.label, insts: draft.insts, flow });
+            self.module.module.blocks.push(ir::Block {
+                label: draft.label,
+                stays_rolled: draft.stays_rolled,
+                insts: draft.insts,
+                flow,
+            });
         }
     }
 

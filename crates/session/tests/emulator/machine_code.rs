@@ -77,7 +77,7 @@ impl Builder {
 
     fn end_block(&mut self, flow: Flow) {
         let insts = std::mem::take(&mut self.insts);
-        self.module.blocks.push(Block { label: None, insts, flow });
+        self.module.blocks.push(Block { label: None, stays_rolled: false, insts, flow });
     }
 
     /// Runs the kernel with one warp and returns 32 words.

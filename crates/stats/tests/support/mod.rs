@@ -64,7 +64,7 @@ impl Kernel {
     pub fn block(&mut self, insts: Vec<Inst>, flow: Flow) -> BlockId {
         let (_, function) = self.module.functions.iter_mut().next_back().expect("there is a kernel");
         function.n_blocks += 1;
-        self.module.blocks.push(Block { label: None, insts, flow })
+        self.module.blocks.push(Block { label: None, stays_rolled: false, insts, flow })
     }
 
     /// A new source instruction.
