@@ -44,18 +44,21 @@ async function content(tab, page) {
       const svg = figure.querySelector("svg");
       const box = svg?.getBoundingClientRect();
       const shapes = svg?.querySelectorAll("path,line,polyline,polygon,rect,circle").length ?? 0;
-      const texts = [...(svg?.querySelectorAll("text") ?? [])].map((text) => text.getBoundingClientRect());
-      const outside = texts.filter((text) =>
-        text.left < box.left - 1 || text.right > box.right + 1 || text.top < box.top - 1 || text.bottom > box.bottom + 1);
+      const texts = [...(svg?.querySelectorAll("text") ?? [])];
+      const outside = texts.filter((text) => {
+        const at = text.getBoundingClientRect();
+        return at.left < box.left - 1 || at.right > box.right + 1 || at.top < box.top - 1 || at.bottom > box.bottom + 1;
+      });
       const rows = figure.querySelectorAll("details tr").length;
-      return { id: figure.id, width: box?.width ?? 0, height: box?.height ?? 0, shapes, outside: outside.length, rows,
+      const words = outside.map((text) => text.textContent).join(", ");
+      return { id: figure.id, words, width: box?.width ?? 0, height: box?.height ?? 0, shapes, outside: outside.length, rows,
         name: svg?.getAttribute("aria-label") ?? svg?.querySelector("title")?.textContent ?? "" };
     }));
   check(page, figures.length >= 4, `has ${figures.length} pictures only`);
   for (const figure of figures) {
     check(page, figure.width > 200 && figure.height > 100, `${figure.id} is ${figure.width} x ${figure.height}`);
     check(page, figure.shapes >= 5, `${figure.id} is empty`);
-    check(page, figure.outside === 0, `${figure.id} has ${figure.outside} texts outside of the picture`);
+    check(page, figure.outside === 0, `${figure.id} has texts outside of the picture: ${figure.words}`);
     check(page, figure.rows >= 2, `${figure.id} has no data beside it`);
     check(page, figure.name.length > 0, `${figure.id} has no name for a screen reader`);
   }

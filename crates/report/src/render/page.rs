@@ -223,15 +223,10 @@ fn plot_html(plot: &Plot) -> String {
 }
 
 fn figure_html(figure: &Figure) -> String {
-    let caption = escaped(&figure.caption);
     let tables = crate::view::figure::data(figure).blocks;
     let tables = tables.iter().filter(|block| matches!(block, Block::Table(_))).map(block_html).collect::<String>();
     let data = format!("<details><summary>Data of this picture</summary>\n{tables}</details>\n");
-    format!(
-        "<figure id=\"figure-{}\">\n{}\n<figcaption>{caption}</figcaption>\n{data}</figure>\n",
-        escaped(&figure.id),
-        svg::figure(figure),
-    )
+    format!("<figure id=\"figure-{}\">\n{}\n{data}</figure>\n", escaped(&figure.id), svg::figure(figure),)
 }
 
 fn escaped(text: &str) -> String {

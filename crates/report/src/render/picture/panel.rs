@@ -405,6 +405,10 @@ fn notes(scene: &mut Scene, panel: &Panel, frame: &Frame, labels: &mut Labels) {
     for (y, label) in horizontals(panel).filter(|(_, label)| panel.right.is_some() && !label.is_empty()) {
         let (y, width) = (frame.y_at(y, Side::Left), font::width(label, SMALL));
         let plot = frame.plot;
+        // A line beyond the axis is not drawn, and neither is its name.
+        if !(plot.y - 0.5..=plot.bottom() + 0.5).contains(&y) {
+            continue;
+        }
         let shifts: Vec<f64> =
             (0..9).map(|at| plot.right() - 4.0 - width / 2.0 - 0.1 * f64::from(at) * plot.width).collect();
         let places: Vec<(f64, f64)> =

@@ -171,7 +171,10 @@ impl Scene {
 
     /// One line of text with its baseline at `at`.
     pub(crate) fn text(&mut self, at: (f64, f64), text: impl Into<String>, size: f64, anchor: Anchor, ink: Ink) {
-        self.shapes.push(Shape::Text { at, text: text.into(), size, anchor, upwards: false, ink });
+        let text = text.into();
+        if !text.is_empty() {
+            self.shapes.push(Shape::Text { at, text, size, anchor, upwards: false, ink });
+        }
     }
 
     /// One line of text that runs from the bottom to the top.
@@ -183,7 +186,10 @@ impl Scene {
         anchor: Anchor,
         ink: Ink,
     ) {
-        self.shapes.push(Shape::Text { at, text: text.into(), size, anchor, upwards: true, ink });
+        let text = text.into();
+        if !text.is_empty() {
+            self.shapes.push(Shape::Text { at, text, size, anchor, upwards: true, ink });
+        }
     }
 }
 
