@@ -27,7 +27,7 @@
 //! - What stands between a load and the first use of its value, as in a prefetch, is computed while the value is on its
 //!   way (`no-in-warp-overlap`); see [`mwp_cwp`](crate::mwp_cwp).
 //! - The factor of duplicate loads above (`full-merging`).
-//! - Ours: a load that finds again what its own warp loaded before hits in the L1, see [`cache`] (`no-l1-hits`).
+//! - Ours: a load that finds again what its own warp loaded before hits in the L1 (`no-l1-hits`); the module `cache` says how.
 //!
 //! Where it breaks: the L2 holds nothing, nor does the L1 what other warps loaded, so kernels that live in caches are
 //! predicted too slow; lanes of
