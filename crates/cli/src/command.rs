@@ -33,6 +33,17 @@ pub(crate) enum Outcome {
     GateBreached,
 }
 
+impl Outcome {
+    /// Done where a model `answered`; else says that none did.
+    pub(crate) fn of_models(answered: bool, terminal: &Terminal) -> Self {
+        if answered {
+            return Self::Done;
+        }
+        terminal.message("no model could answer");
+        Self::NoAnswer
+    }
+}
+
 /// Runs the verb.
 pub(crate) fn run(cli: Cli, terminal: &Terminal) -> Result<Outcome> {
     let threads = cli.global.threads;

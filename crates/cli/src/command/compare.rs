@@ -125,11 +125,7 @@ pub(crate) fn run(flags: &CompareFlags, threads: Option<u32>, terminal: &Termina
     let how = CompareOptions { choice, options, baseline: flags.baseline.clone(), band: flags.band, measured };
     let comparison = compare::compare(variants, machines, &how)?;
     write(flags, &comparison, terminal)?;
-    if !comparison.has_answer() {
-        terminal.message("no model could answer");
-        return Ok(Outcome::NoAnswer);
-    }
-    Ok(Outcome::Done)
+    Ok(Outcome::of_models(comparison.has_answer(), terminal))
 }
 
 fn write(flags: &CompareFlags, comparison: &Comparison, terminal: &Terminal) -> Result<()> {

@@ -35,9 +35,6 @@ pub(crate) fn run(flags: &ExplainFlags, threads: Option<u32>, terminal: &Termina
     let json = || document::explain::document(&explanations);
     Document { title: "Explanation", sections: &sections, tables: &tables, json: &json }
         .write(&flags.output, terminal)?;
-    if !explanations.iter().any(|explanation| explanation.analysis.has_answer()) {
-        terminal.message("no model could answer");
-        return Ok(Outcome::NoAnswer);
-    }
-    Ok(Outcome::Done)
+    let answered = explanations.iter().any(|explanation| explanation.analysis.has_answer());
+    Ok(Outcome::of_models(answered, terminal))
 }

@@ -51,11 +51,7 @@ pub(crate) fn run(flags: &ReportFlags, threads: Option<u32>, terminal: &Terminal
     });
     let page = view::report::page(&with_extras.collect::<Vec<_>>(), &origin);
     terminal.data(flags.output.as_ref(), &page.html())?;
-    if !has_answer {
-        terminal.message("no model could answer");
-        return Ok(Outcome::NoAnswer);
-    }
-    Ok(Outcome::Done)
+    Ok(Outcome::of_models(has_answer, terminal))
 }
 
 fn extras(flags: &ReportFlags, measured: &Measured, question: &Question, analysis: &Analysis) -> Extras {

@@ -140,11 +140,7 @@ pub(crate) fn run(flags: &TuneFlags, threads: Option<u32>, terminal: &Terminal) 
         terminal.message("no point can be launched");
         return Ok(Outcome::NoAnswer);
     }
-    if !tuning.has_answer() {
-        terminal.message("no model could answer");
-        return Ok(Outcome::NoAnswer);
-    }
-    Ok(Outcome::Done)
+    Ok(Outcome::of_models(tuning.has_answer(), terminal))
 }
 
 fn write(flags: &TuneFlags, tuning: &Tuning, terminal: &Terminal) -> Result<()> {

@@ -71,7 +71,7 @@ fn answers(
     let tables = || vec![view::whatif::rows(&answers)];
     let json = || document::whatif::document(&answers);
     Document { title: "What if", sections: &sections, tables: &tables, json: &json }.write(&flags.output, terminal)?;
-    Ok(outcome(answers.iter().any(WhatIf::has_answer), terminal))
+    Ok(Outcome::of_models(answers.iter().any(WhatIf::has_answer), terminal))
 }
 
 /// The launches with another grid or block.
@@ -99,13 +99,5 @@ fn prices(flags: &WhatIfFlags, question: &Question, measured: Measured, terminal
     let json = || document::whatif::prices(&prices);
     Document { title: "What if", sections: &sections, tables: &tables, json: &json }.write(&flags.output, terminal)?;
     let answered = prices.iter().flat_map(|prices| &prices.gpus).any(|gpu| !gpu.prices.is_empty());
-    Ok(outcome(answered, terminal))
-}
-
-fn outcome(answered: bool, terminal: &Terminal) -> Outcome {
-    if !answered {
-        terminal.message("no model could answer");
-        return Outcome::NoAnswer;
-    }
-    Outcome::Done
+    Ok(Outcome::of_models(answered, terminal))
 }

@@ -10,7 +10,7 @@ use warplens_stats::Profile;
 use crate::assumption as says;
 use crate::residency::Residency;
 use crate::workload::Workload;
-use crate::x_model::machine::{cache_bytes, loads_pass_l1};
+use crate::x_model::machine::{cache_bytes, l1_distances, loads_pass_l1};
 use crate::{Assumption, CacheHits, Options, Reading, Refusal};
 
 /// What the L1 does for a workload.
@@ -43,9 +43,7 @@ pub(super) fn hits(
     }
     let shared = residency.ctas_per_sm * profile.launch.shared_bytes as f64;
     let share_bytes = cache_bytes(reader, shared)? / residency.warps();
-    // A sectored cache fetches the sectors that are asked for, an older one the line.
-    let histogram = if reader.need(Key::L1SectorBytes)? < 128.0 { &reuse.sectors } else { &reuse.lines };
-    let hits = histogram.miss(share_bytes as u64).map_or(0.0, |miss| 1.0 - miss);
+    let hits = l1_distances(reuse, reader)?.miss(share_bytes as u64).map_or(0.0, |miss| 1.0 - miss);
     if hits == 0.0 {
         return Ok(None);
     }

@@ -7,13 +7,13 @@
 //! - lambda is the latency of a single-precision instruction.
 //! - The cache is the L1, where global loads pass through it ([`loads_pass_l1`]).
 
-use warplens_machine::{ComputeCapability, Key, Machine, Readings, Strictness};
+use warplens_machine::{ComputeCapability, Key, Machine, Reader, Readings, Strictness};
+use warplens_stats::{Reuse, ReuseHistogram};
 
 use super::curve::{Computation, Lanes, Memory, Supply};
 use super::graph::{Sample, computation_curve, supply_curve};
 use crate::residency::THREADS_PER_WARP;
 use crate::{FermiL1, Refusal};
-use warplens_machine::Reader;
 
 /// Width of the elements that a benchmark or a kernel moves.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -115,6 +115,11 @@ pub fn cache_bytes(reader: &mut Reader<'_>, shared_bytes: f64) -> Result<f64, Re
     let carved = divisions.iter().copied().find(|division| *division >= shared_bytes);
     let carved = carved.or_else(|| divisions.last().copied()).unwrap_or(0.0);
     Ok((size - carved).max(0.0))
+}
+
+/// The reuse distances that the L1 sees: a sectored cache fetches the sectors that are asked for, an older one the line.
+pub fn l1_distances<'r>(reuse: &'r Reuse, reader: &mut Reader<'_>) -> Result<&'r ReuseHistogram, Refusal> {
+    Ok(if reader.need(Key::L1SectorBytes)? < 128.0 { &reuse.sectors } else { &reuse.lines })
 }
 
 /// The graph of an architecture: f for the widths of its benchmarks and g for several degrees of instruction-level

@@ -15,7 +15,7 @@ use super::fit::{Locality, fit_locality};
 use super::graph::Units;
 use super::input::{self, INPUTS};
 use super::knob::{self, KNOBS, Knob};
-use super::machine::{Width, bytes_per_second, cache_bytes, lanes_throughput, loads_pass_l1, memory};
+use super::machine::{Width, bytes_per_second, cache_bytes, l1_distances, lanes_throughput, loads_pass_l1, memory};
 use super::shape::{Bound, State};
 use super::{Solved, Supply};
 use crate::assumption::{self as says, of_machine};
@@ -223,9 +223,7 @@ fn cache(
     };
     let ctas = warps / profile.launch.n_warps().max(1) as f64;
     let bytes = cache_bytes(reader, ctas * profile.launch.shared_bytes as f64)?;
-    // A sectored cache fetches the sectors that are asked for, an older one the line.
-    let sectored = reader.need(Key::L1SectorBytes)? < 128.0;
-    let histogram = if sectored { &reuse.sectors } else { &reuse.lines };
+    let histogram = l1_distances(reuse, reader)?;
     let others = workload.others.count();
     let load_share = workload.loads.count() / (workload.loads.count() + others).max(f64::MIN_POSITIVE);
     let hit_rate = |share: f64| histogram.miss(share as u64).map(|miss| (1.0 - miss) * load_share);
