@@ -123,6 +123,8 @@ keys! {
 
     /// Single-precision results per cycle of one SM.
     LanesFp32 = "lanes.fp32", PerCycle;
+    /// Single-precision multiplications per cycle of one SM, where another unit helps with them.
+    LanesFp32Mul = "lanes.fp32_mul", PerCycle;
     /// Double-precision results per cycle of one SM.
     LanesFp64 = "lanes.fp64", PerCycle;
     /// Half-precision results per cycle of one SM, two per packed operation.
@@ -133,10 +135,14 @@ keys! {
     LanesInt32Mul = "lanes.int32_mul", PerCycle;
     /// Special-function results per cycle of one SM.
     LanesSfu = "lanes.sfu", PerCycle;
+    /// Type conversions per cycle of one SM.
+    LanesConversion = "lanes.conversion", PerCycle;
     /// Lanes of memory instructions that one SM handles per cycle.
     LanesLdst = "lanes.ldst", PerCycle;
     /// Dense half-precision tensor multiply-adds per cycle of one SM.
     LanesTensorFma = "lanes.tensor_fma", PerCycle;
+    /// Double-precision tensor multiply-adds per cycle of one SM.
+    LanesTensorFp64 = "lanes.tensor_fp64", PerCycle;
 
     /// Resident threads per SM.
     LimitsMaxThreads = "limits.max_threads", Count;
@@ -177,6 +183,10 @@ keys! {
     SharedBanks = "shared.banks", Count;
     /// Width of a bank.
     SharedBankWidth = "shared.bank_width", Bytes;
+    /// Cycles that one pass over the banks occupies the shared memory.
+    SharedPassCycles = "shared.pass_cycles", Cycles;
+    /// Cycles by which each further pass of a bank conflict delays the result.
+    SharedPassLatency = "shared.pass_latency", Cycles;
 
     /// Size of the L1 data cache of one SM (with the shared memory where the two are one); 0 where there is none.
     L1Size = "l1.size", Bytes;
@@ -192,6 +202,8 @@ keys! {
     L1BytesPerClk = "l1.bytes_per_clk", BytesPerCycle;
     /// Bytes per cycle that a benchmark drew from the L1 cache of one SM.
     L1AchievedBytesPerClk = "l1.achieved_bytes_per_clk", BytesPerCycle;
+    /// Whether global loads are kept in the L1 cache.
+    L1GlobalLoads = "l1.global_loads", Count [word "yes" "no"];
 
     /// Size of the L2 cache; 0 where there is none for data.
     L2Size = "l2.size", Bytes;
@@ -201,6 +213,8 @@ keys! {
     L2SectorBytes = "l2.sector_bytes", Bytes;
     /// Bandwidth that a benchmark drew from the L2 cache.
     L2AchievedBandwidth = "l2.achieved_bandwidth", BytesPerSecond;
+    /// Bytes per cycle between the L2 cache and one SM.
+    L2SmBytesPerClk = "l2.sm_bytes_per_clk", BytesPerCycle;
 
     /// Kind of device memory.
     DramType = "dram.type", Count [word "GDDR3" "GDDR5" "GDDR5X" "GDDR6" "GDDR6X" "GDDR7" "HBM2" "HBM2e" "HBM3" "HBM3e"];
@@ -214,6 +228,10 @@ keys! {
     DramAchievedBandwidth = "dram.achieved_bandwidth", BytesPerSecond;
     /// Round trip of one load to device memory on an idle machine.
     DramLatency = "dram.latency", WallCycles;
+    /// Channels of the device memory, where addresses are spread over them in order.
+    DramChannels = "dram.channels", Count;
+    /// Bytes after which addresses go on to the next channel.
+    DramInterleave = "dram.interleave", Bytes;
     /// Distance between two 32-byte transactions of one SM at full bandwidth.
     DramDepartureDelay32 = "dram.departure_delay_32", WallCycles;
     /// Distance between two 64-byte transactions of one SM at full bandwidth.
@@ -245,8 +263,22 @@ keys! {
     LatencyPredicate = "latency.predicate", Cycles;
     /// Cycles from a 16x8x16 half-precision tensor operation to the next that adds to its result.
     LatencyTensor = "latency.tensor", Cycles;
+    /// Cycles from a double-precision tensor operation to the next that adds to its result.
+    LatencyTensorFp64 = "latency.tensor_fp64", Cycles;
     /// Cycles of a conflict-free load from shared memory.
     LatencyShared = "latency.shared", Cycles;
+    /// Cycles of an exchange between the lanes of a warp.
+    LatencyShuffle = "latency.shuffle", Cycles;
+    /// Cycles of an atomic operation on shared memory.
+    LatencySharedAtomic = "latency.shared_atomic", Cycles;
+    /// Cycles from a branch to the warp's next instruction.
+    LatencyBranch = "latency.branch", Cycles;
+    /// Cycles from the last arrival at a barrier to the next instruction of its warps.
+    LatencyBarrier = "latency.barrier", Cycles;
+    /// Cycles of a memory fence.
+    LatencyFence = "latency.fence", Cycles;
+    /// Cycles from an operation on values that are the same in all lanes to the first that can use its result.
+    LatencyUniform = "latency.uniform", Cycles;
     /// Cycles of an arithmetic operation with an operand in shared memory (compute capability 1.x).
     LatencySharedOperand = "latency.shared_operand", Cycles;
     /// Cycles of a load that hits the L1 cache.
@@ -256,12 +288,34 @@ keys! {
     /// Round trip of a load that hits the far part of the L2 cache.
     LatencyL2Far = "latency.l2_far", WallCycles;
 
+    /// Which of the ready warps a scheduler takes: the next in turn, or the last one while it is ready and else the oldest or the youngest.
+    IssuePolicy = "issue.policy", Count [word "loose_round_robin" "greedy_oldest" "greedy_youngest"];
+    /// Cycles from one choice of a warp scheduler to its next.
+    IssueInterval = "issue.interval", Cycles;
+    /// Instructions of one warp that a scheduler may issue together.
+    IssueWidth = "issue.width", Count;
+    /// What an instruction occupies for its issue latency: the scheduler, or only its unit.
+    IssueOccupies = "issue.occupies", Count [word "scheduler" "unit"];
+    /// When operands must be there: all at issue, or the addend of a multiply-add with a shared operand later.
+    IssueScoreboard = "issue.scoreboard", Count [word "at_issue" "late_addend"];
+    /// Whether integer additions have lanes of their own or those of single precision.
+    PipeInt = "pipe.int", Count [word "own" "fp32"];
     /// Cycles before the same warp can issue again after a single-precision or integer operation.
     SameWarpFp32 = "issue.same_warp_fp32", Cycles;
     /// Cycles before the same warp can issue again after a double-precision operation.
     SameWarpFp64 = "issue.same_warp_fp64", Cycles;
     /// Cycles before the same warp can issue again after a global load.
     SameWarpLoad = "issue.same_warp_load", Cycles;
+
+    /// Memory instructions of one scheduler that may wait for the memory unit.
+    LsuQueue = "lsu.queue", Count;
+    /// Cycles between memory instructions that one scheduler hands to the memory unit.
+    LsuSchedulerInterval = "lsu.scheduler_interval", Cycles;
+    /// Cycles between memory instructions that the memory unit of the SM takes.
+    LsuSmInterval = "lsu.sm_interval", Cycles;
+
+    /// Cycles between the end of a CTA and the first instruction of the one that takes its place.
+    CtaTurnaround = "cta.turnaround", Cycles;
 
     /// Cycles per warp of a single-precision square root (compute capability 1.x).
     CostSqrtF32 = "cost.sqrt_f32", Cycles;

@@ -3,15 +3,21 @@
 //! Emulated and recorded executions speak the same vocabulary, so that statistics do not know where events come from.
 //! One event per instruction would cost more than the interpreter: an observer hears of blocks, guards and memory
 //! accesses, and the rest follows from the program.
+//! For models that need time and order there is also what warps executed ([`CtaTrace`]), and the machine code ([`Code`])
+//! whose blocks they went through.
 //! This crate does not know about the emulator, registers or values.
 
 mod access;
+mod code;
 mod mask;
 mod observer;
+mod warp_trace;
 
 pub use access::{Access, AccessKind};
+pub use code::{Code, MachineClass, MachineInst, NO_SLOT, Operands, Place, RegisterNumber};
 pub use mask::ActiveMask;
 pub use observer::{CtaId, Observer, WarpIndex};
+pub use warp_trace::{CtaTrace, Lanes, Step, WarpAccess, WarpTrace};
 
 /// Lanes of a warp.
 pub const WARP_SIZE: usize = 32;

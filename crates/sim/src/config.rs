@@ -1,0 +1,255 @@
+//! The SM as the simulation sees it: the numbers of one machine, read for the classes that a kernel uses.
+
+use warplens_machine::{Key, Missing, Reader};
+use warplens_trace::MachineClass;
+
+/// Number of instruction classes.
+const N_CLASSES: usize = MachineClass::ALL.len();
+
+/// Everything that the units need to know.
+#[derive(Clone, PartialEq, Debug)]
+pub struct SmConfig {
+    /// Warp schedulers.
+    pub schedulers: u32,
+    /// Cycles from one choice of a scheduler to its next.
+    pub issue_interval: u32,
+    /// Instructions of one warp that one choice may issue.
+    pub issue_width: u32,
+    /// What an instruction occupies while it is issued.
+    pub occupies: Occupies,
+    /// Which of the ready warps is taken.
+    pub policy: Policy,
+    /// When an instruction's operands must be there.
+    pub scoreboard: Scoreboard,
+    /// By class, [`ClassTiming::UNUSED`] for those that the kernel does not use.
+    pub classes: [ClassTiming; N_CLASSES],
+    /// Cycles from the write of a predicate to an instruction that it guards.
+    pub predicate_latency: u32,
+    /// Cycles from a branch to the warp's next instruction.
+    pub branch_latency: u32,
+    /// Cycles from the last arrival at a barrier to the warps' next instruction.
+    pub barrier_latency: u32,
+    /// Cycles of a memory fence.
+    pub fence_latency: u32,
+    /// Shared memory.
+    pub shared: SharedConfig,
+    /// The way of memory instructions into the memory system.
+    pub lsu: LsuConfig,
+    /// The rule by which lanes make transactions.
+    pub coalescing: Coalescing,
+    /// The L1 data cache, where global loads use one.
+    pub l1: Option<L1Config>,
+    /// The L2 cache, where there is one for data.
+    pub l2: Option<L2Config>,
+    /// Device memory.
+    pub dram: DramConfig,
+    /// SMs of the chip.
+    pub n_sms: u32,
+    /// SMs that share one memory pipeline.
+    pub sms_per_cluster: u32,
+    /// Cycles between the end of a CTA and the first instruction of the one that takes its place.
+    pub cta_turnaround: u32,
+    /// The clock whose cycles these are, in hertz.
+    pub clock: f64,
+}
+
+/// What an instruction occupies for its issue latency.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Occupies {
+    /// The scheduler: nothing else is issued meanwhile (compute capability 1.x).
+    Scheduler,
+    /// Its unit only.
+    Unit,
+}
+
+/// The order in which ready warps are taken.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Policy {
+    /// The next warp after the one that issued last.
+    LooseRoundRobin,
+    /// The warp that issued last while it is ready, else the oldest.
+    GreedyThenOldest,
+    /// The warp that issued last while it is ready, else the youngest.
+    GreedyThenYoungest,
+}
+
+/// When the operands of an instruction must be there.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Scoreboard {
+    /// All of them when it is issued.
+    AtIssue,
+    /// The addend of a multiply-add whose other operand comes from shared memory when the product is made, the others
+    /// when it is issued.
+    LateAddend,
+}
+
+/// Pipes of a scheduler, under the names of Nsight Compute.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Pipe {
+    /// Single precision, and integer multiplication.
+    Fma,
+    /// Integer.
+    Alu,
+    /// Double precision.
+    Fp64,
+    /// Half precision.
+    Fp16,
+    /// Special functions and conversions.
+    Xu,
+    /// Matrix multiply-accumulate.
+    Tensor,
+    /// Values that are the same in all lanes.
+    Uniform,
+    /// Memory instructions and exchange between lanes.
+    Lsu,
+    /// Branches and barriers.
+    Cbu,
+}
+
+impl Pipe {
+    /// Every pipe.
+    pub const ALL: &[Pipe] =
+        &[Self::Fma, Self::Alu, Self::Fp64, Self::Fp16, Self::Xu, Self::Tensor, Self::Uniform, Self::Lsu, Self::Cbu];
+
+    /// Name in reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Fma => "fma",
+            Self::Alu => "alu",
+            Self::Fp64 => "fp64",
+            Self::Fp16 => "fp16",
+            Self::Xu => "xu",
+            Self::Tensor => "tensor",
+            Self::Uniform => "uniform",
+            Self::Lsu => "lsu",
+            Self::Cbu => "cbu",
+        }
+    }
+}
+
+/// Timing of one class.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct ClassTiming {
+    /// The pipe that it takes.
+    pub pipe: Pipe,
+    /// Cycles from its issue to that of an instruction that uses its result.
+    pub latency: u32,
+    /// Cycles that it occupies its pipe (or the scheduler), per unit of [`MachineInst::amount`](warplens_trace::MachineInst).
+    pub interval: f64,
+    /// Cycles before the same warp can issue again.
+    pub same_warp: u32,
+    /// The latency is not known to the compiler: waiting for it shows as `short_scoreboard`.
+    pub variable: bool,
+}
+
+impl ClassTiming {
+    /// Stands where the kernel has no instruction of the class.
+    pub const UNUSED: Self = Self { pipe: Pipe::Cbu, latency: 0, interval: 1.0, same_warp: 1, variable: false };
+}
+
+/// Shared memory.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct SharedConfig {
+    /// Banks.
+    pub banks: u32,
+    /// Bytes of a bank's word.
+    pub bank_bytes: u32,
+    /// Lanes that are served together: a half-warp with 16 banks.
+    pub group_lanes: u32,
+    /// Cycles of a load without conflicts.
+    pub latency: u32,
+    /// Cycles of arithmetic with an operand in shared memory without conflicts (compute capability 1.x).
+    pub operand_latency: u32,
+    /// Cycles that one pass occupies the memory.
+    pub pass_cycles: f64,
+    /// Cycles by which each pass beyond the fewest possible delays the result.
+    pub pass_latency: f64,
+}
+
+/// The way into the memory system.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct LsuConfig {
+    /// Memory instructions of one scheduler that may wait.
+    pub queue: u32,
+    /// Cycles between memory instructions that one scheduler hands on.
+    pub scheduler_interval: f64,
+    /// Cycles between memory instructions of the SM.
+    pub sm_interval: f64,
+}
+
+/// Generation of the coalescing rules.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Coalescing {
+    /// Compute capability 1.0 and 1.1: half-warps, in order or not at all.
+    HalfWarpInOrder,
+    /// Compute capability 1.2 and 1.3: half-warps, segments that shrink.
+    HalfWarpSegments,
+    /// 128-byte lines of a warp (compute capability 2.x).
+    Lines,
+    /// 32-byte sectors of a warp.
+    Sectors,
+}
+
+/// The L1 data cache.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct L1Config {
+    /// Size with the shared memory where the two are one, before the share of the latter.
+    pub bytes: u64,
+    /// The L1 cache and shared memory are one memory.
+    pub unified: bool,
+    /// Line.
+    pub line_bytes: u32,
+    /// What is fetched at once.
+    pub sector_bytes: u32,
+    /// Distinct lines looked up per cycle.
+    pub tags_per_clk: f64,
+    /// Bytes delivered per cycle.
+    pub bytes_per_clk: f64,
+    /// Cycles of a hit.
+    pub latency: u32,
+}
+
+/// The L2 cache.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct L2Config {
+    /// Size of the whole cache.
+    pub bytes: u64,
+    /// Line.
+    pub line_bytes: u32,
+    /// What is fetched at once.
+    pub sector_bytes: u32,
+    /// Cycles of a hit in the near part.
+    pub latency: u32,
+    /// Cycles of a hit in the far part, where there is one.
+    pub far_latency: Option<u32>,
+    /// Bytes per cycle that the whole cache delivers.
+    pub bytes_per_clk: f64,
+    /// Bytes per cycle between it and one SM.
+    pub sm_bytes_per_clk: f64,
+}
+
+/// Device memory.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct DramConfig {
+    /// Cycles of a load on an idle machine.
+    pub latency: u32,
+    /// Bytes per cycle of the whole chip.
+    pub bytes_per_clk: f64,
+    /// Channels and the bytes after which addresses go on to the next; none where addresses are hashed over them.
+    pub channels: Option<(u32, u32)>,
+    /// Bytes that may be in flight for one memory pipeline, where that is limited.
+    pub in_flight: Option<f64>,
+}
+
+impl SmConfig {
+    /// Timing of a class.
+    pub fn class(&self, class: MachineClass) -> &ClassTiming {
+        &self.classes[class as usize]
+    }
+
+    /// Reads a machine for a kernel that uses these classes.
+    pub fn read(reader: &mut Reader<'_>, used: &[MachineClass]) -> Result<Self, Missing> {
+        let _ = (reader.need(Key::SmCount)?, used);
+        todo!()
+    }
+}

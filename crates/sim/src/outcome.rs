@@ -1,0 +1,116 @@
+//! What a simulation of one SM found.
+
+use crate::stall::StallCycles;
+
+/// Everything found in one run.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Outcome {
+    /// Cycles from the start of the first CTA to the end of the last one, its stores included.
+    pub cycles: u64,
+    /// Warp instructions issued.
+    pub issued: u64,
+    /// Start and end of each CTA, in the order in which they were handed to the SM.
+    pub ctas: Vec<CtaSpan>,
+    /// Warp cycles by state for each machine instruction: those spent until it was issued.
+    pub stalls: Vec<StallCycles>,
+    /// Executions of each machine instruction.
+    pub executions: Vec<u64>,
+    /// Per warp scheduler.
+    pub schedulers: Vec<SchedulerOutcome>,
+    /// Busy cycles of each unit; more than one unit of a kind adds up.
+    pub units: Vec<UnitOutcome>,
+    /// Where global and local accesses found their data.
+    pub traffic: Traffic,
+    /// Warp-cycles of resident warps, for the achieved warps: divided by `cycles`.
+    pub resident_warp_cycles: u64,
+    /// What the first warps did, where it was asked for.
+    pub timeline: Vec<Event>,
+}
+
+impl Outcome {
+    /// Mean number of resident warps.
+    pub fn achieved_warps(&self) -> f64 {
+        if self.cycles == 0 { 0.0 } else { self.resident_warp_cycles as f64 / self.cycles as f64 }
+    }
+
+    /// Warp cycles by state of the whole run.
+    pub fn stalls(&self) -> StallCycles {
+        let mut all = StallCycles::default();
+        for scheduler in &self.schedulers {
+            all.merge(&scheduler.stalls);
+        }
+        all
+    }
+}
+
+/// When a CTA was on the SM.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct CtaSpan {
+    /// Cycle in which its warps may issue first.
+    pub start: u64,
+    /// Cycle in which its last warp has ended.
+    pub end: u64,
+}
+
+/// What a warp scheduler did.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct SchedulerOutcome {
+    /// Warp instructions issued.
+    pub issued: u64,
+    /// Warp cycles by state.
+    pub stalls: StallCycles,
+}
+
+/// How busy a unit was.
+#[derive(Clone, PartialEq, Debug)]
+pub struct UnitOutcome {
+    /// The unit.
+    pub name: &'static str,
+    /// Units of the kind in the SM.
+    pub count: u32,
+    /// Cycles in which they were busy, all together.
+    pub busy: f64,
+}
+
+impl UnitOutcome {
+    /// Share of the cycles in which the units were busy.
+    pub fn utilisation(&self, cycles: u64) -> f64 {
+        if cycles == 0 { 0.0 } else { self.busy / (cycles as f64 * f64::from(self.count)) }
+    }
+}
+
+/// Sectors by where they were found, and bytes moved.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Traffic {
+    /// Load sectors asked of the L1 cache (or of the memory pipeline, where there is none).
+    pub l1_sectors: u64,
+    /// Of these, found there.
+    pub l1_hits: u64,
+    /// Sectors asked of the L2 cache, loads and stores.
+    pub l2_sectors: u64,
+    /// Of these, found there.
+    pub l2_hits: u64,
+    /// Bytes moved between the chip and device memory for this SM.
+    pub dram_bytes: u64,
+    /// Passes through shared memory beyond the fewest possible.
+    pub conflict_passes: u64,
+}
+
+/// An instruction of one warp in the timeline.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Event {
+    /// The CTA, by its index in [`Outcome::ctas`].
+    pub cta: u32,
+    /// The warp's index in its CTA.
+    pub warp: u32,
+    /// The machine instruction.
+    pub inst: u32,
+    /// Cycle from which the warp waited to issue it.
+    pub waits_from: u64,
+    /// Why it waited longest.
+    pub stall: crate::stall::Stall,
+    /// Cycle of the issue.
+    pub issue: u64,
+    /// Cycle in which the result can be used.
+    pub done: u64,
+}

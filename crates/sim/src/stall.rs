@@ -1,0 +1,93 @@
+//! Why a warp does not issue: the reasons, under the names of Nsight Compute.
+
+use std::fmt;
+
+macro_rules! stalls {
+    ($($(#[$meta:meta])* $name:ident $text:literal;)*) => {
+        /// State of a warp in a cycle.
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+        pub enum Stall {
+            $($(#[$meta])* $name,)*
+        }
+
+        impl Stall {
+            /// Every state.
+            pub const ALL: &[Stall] = &[$(Self::$name,)*];
+            /// Number of states.
+            pub const COUNT: usize = Self::ALL.len();
+
+            /// Name as Nsight Compute writes it in `smsp__average_warps_issue_stalled_NAME`.
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$name => $text,)* }
+            }
+        }
+    };
+}
+
+stalls! {
+    /// The warp issues.
+    Selected "selected";
+    /// The warp could issue, and another one did.
+    NotSelected "not_selected";
+    /// A fixed number of cycles after the warp's last instruction.
+    Wait "wait";
+    /// The result of an arithmetic operation with a latency that is known when it is issued.
+    Dependency "dependency";
+    /// Data from global, local or texture memory.
+    LongScoreboard "long_scoreboard";
+    /// Data from shared memory, special functions, or another unit of variable latency.
+    ShortScoreboard "short_scoreboard";
+    /// The other warps of the CTA have not arrived at the barrier.
+    Barrier "barrier";
+    /// A memory fence.
+    Membar "membar";
+    /// The arithmetic unit is busy.
+    MathPipeThrottle "math_pipe_throttle";
+    /// The queue of global and local memory instructions is full.
+    LgThrottle "lg_throttle";
+    /// The queue of shared-memory and other memory instructions is full.
+    MioThrottle "mio_throttle";
+    /// A branch has not been resolved.
+    BranchResolving "branch_resolving";
+    /// The warp has ended, and its stores have not.
+    Drain "drain";
+}
+
+impl fmt::Display for Stall {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// Warp cycles by state.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct StallCycles(pub [u64; Stall::COUNT]);
+
+impl StallCycles {
+    /// Adds cycles.
+    pub fn add(&mut self, stall: Stall, cycles: u64) {
+        self.0[stall as usize] += cycles;
+    }
+
+    /// Cycles in one state.
+    pub const fn of(&self, stall: Stall) -> u64 {
+        self.0[stall as usize]
+    }
+
+    /// Cycles in all states.
+    pub fn total(&self) -> u64 {
+        self.0.iter().sum()
+    }
+
+    /// The states with their cycles, in the order of the table.
+    pub fn iter(&self) -> impl Iterator<Item = (Stall, u64)> + '_ {
+        Stall::ALL.iter().copied().zip(self.0)
+    }
+
+    /// Takes over the cycles of another place.
+    pub fn merge(&mut self, other: &Self) {
+        for (cycles, more) in self.0.iter_mut().zip(other.0) {
+            *cycles += more;
+        }
+    }
+}

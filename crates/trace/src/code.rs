@@ -1,0 +1,208 @@
+//! Machine code as a timing simulation sees it: what an instruction occupies and waits for, not what it computes.
+//!
+//! Machine code of one generation is made from the IR, or read from a listing or a foreign trace; the simulation does not
+//! know which. Registers are numbered densely, so that a scoreboard is an array.
+
+use std::fmt;
+use std::ops::Range;
+
+use warplens_isa::StateSpace;
+
+/// Machine instructions by block, in the order in which a warp issues them.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Code {
+    /// All instructions; a block is a range of them.
+    pub insts: Vec<MachineInst>,
+    /// Instructions of each block, by the block number of [`Step`](crate::Step).
+    pub blocks: Vec<Range<u32>>,
+    /// Registers read and written, by the ranges of the instructions.
+    pub operands: Vec<RegisterNumber>,
+    /// Registers that a warp has.
+    pub n_registers: u16,
+    /// Where instructions come from, for reports.
+    pub places: Vec<Place>,
+}
+
+/// A register of a warp, or a part of one that is always used as a whole.
+pub type RegisterNumber = u16;
+
+/// A line of the program that was traced.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Place {
+    /// Line of the input, from 1.
+    pub line: u32,
+    /// The instruction as the input writes it.
+    pub text: String,
+    /// File and line of the language that it was compiled from, where the input says so.
+    pub source: Option<(String, u32)>,
+}
+
+/// Mark of an instruction that touches no memory.
+pub const NO_SLOT: u16 = u16::MAX;
+
+/// One machine instruction.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct MachineInst {
+    /// What it occupies.
+    pub class: MachineClass,
+    /// State space as written, of memory instructions; [`StateSpace::Generic`] where only the access says.
+    pub space: StateSpace,
+    /// How much of the class's work one instruction is: multiply-adds of all lanes for [`MachineClass::Tensor`], pending
+    /// groups that may be left for [`MachineClass::AsyncWait`], the barrier's number for [`MachineClass::Barrier`],
+    /// 1 elsewhere.
+    pub amount: u32,
+    /// Which of its block's memory instructions it is: the slot of its [`WarpAccess`](crate::WarpAccess)es. Arithmetic
+    /// with a slot has an operand in shared memory (compute capability 1.x).
+    pub slot: u16,
+    /// Registers read, in [`Code::operands`].
+    pub reads: Operands,
+    /// Registers written, in [`Code::operands`].
+    pub writes: Operands,
+    /// The register that is added last in a multiply-add, if it reads one; also among `reads`.
+    pub addend: Option<RegisterNumber>,
+    /// The predicate that guards it, if it has one; also among `reads`.
+    pub guard: Option<RegisterNumber>,
+    /// Index in [`Code::places`].
+    pub place: u32,
+}
+
+/// A range of [`Code::operands`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Operands {
+    /// First index.
+    pub first: u32,
+    /// Number of registers.
+    pub count: u16,
+}
+
+impl MachineInst {
+    /// An instruction without operands.
+    pub const fn new(class: MachineClass, place: u32) -> Self {
+        const NONE: Operands = Operands { first: 0, count: 0 };
+        Self {
+            class,
+            space: StateSpace::Generic,
+            amount: 1,
+            slot: NO_SLOT,
+            reads: NONE,
+            writes: NONE,
+            addend: None,
+            guard: None,
+            place,
+        }
+    }
+
+    /// True when it has accesses of its own.
+    pub const fn touches_memory(&self) -> bool {
+        self.slot != NO_SLOT
+    }
+}
+
+impl Code {
+    /// Appends registers.
+    pub fn operands_of(&mut self, registers: &[RegisterNumber]) -> Operands {
+        let first = u32::try_from(self.operands.len()).expect("fewer than 2^32 operands");
+        self.operands.extend_from_slice(registers);
+        let most = registers.iter().map(|&register| register + 1).max().unwrap_or(0);
+        self.n_registers = self.n_registers.max(most);
+        Operands { first, count: u16::try_from(registers.len()).expect("fewer than 2^16 operands of an instruction") }
+    }
+
+    /// The registers of a range.
+    pub fn registers(&self, operands: Operands) -> &[RegisterNumber] {
+        let first = operands.first as usize;
+        &self.operands[first..first + usize::from(operands.count)]
+    }
+
+    /// The instructions of a block.
+    pub fn block(&self, block: u32) -> &[MachineInst] {
+        let range = &self.blocks[block as usize];
+        &self.insts[range.start as usize..range.end as usize]
+    }
+}
+
+macro_rules! machine_classes {
+    ($($(#[$meta:meta])* $name:ident $text:literal;)*) => {
+        /// What a machine instruction occupies. A new class is made only if timing truly differs.
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+        pub enum MachineClass {
+            $($(#[$meta])* $name,)*
+        }
+
+        impl MachineClass {
+            /// Every class.
+            pub const ALL: &[MachineClass] = &[$(Self::$name,)*];
+
+            /// Name in listings and data files.
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$name => $text,)* }
+            }
+        }
+    };
+}
+
+machine_classes! {
+    /// f32 add, multiply-add, minimum, maximum, compare.
+    Fp32 "fp32";
+    /// f32 multiplication alone, which two units can do on compute capability 1.x.
+    Fp32Mul "fp32_mul";
+    /// Integer add, logic, shift, compare, select; 16-bit multiplication on compute capability 1.x.
+    Int "int";
+    /// 32-bit integer multiply and multiply-add, where the machine has them.
+    IntMul "int_mul";
+    /// f64 arithmetic.
+    Fp64 "fp64";
+    /// f16 and bf16 arithmetic.
+    Fp16 "fp16";
+    /// Special functions.
+    Sfu "sfu";
+    /// Conversions between types that the special-function or a slow pipe does.
+    Convert "convert";
+    /// Register copies, special registers read from a register file, constants.
+    Move "move";
+    /// Operations on values that are the same in all lanes.
+    Uniform "uniform";
+    /// Matrix multiply-accumulate.
+    Tensor "tensor";
+    /// Matrix multiply-accumulate in f64.
+    TensorFp64 "tensor_fp64";
+    /// Matrix multiply-accumulate that runs on after its issue and is waited for as a group.
+    TensorAsync "tensor_async";
+    /// Shuffles and other exchange through the shared-memory crossbar.
+    Shuffle "shuffle";
+    /// Votes, matches and reductions inside a warp.
+    Vote "vote";
+    /// Loads of any space.
+    Load "load";
+    /// Stores of any space.
+    Store "store";
+    /// Atomics that return the old value.
+    Atomic "atomic";
+    /// Atomics that return nothing.
+    Reduction "reduction";
+    /// Copies from global to shared memory that run on after their issue; the global side is a load, the shared side a
+    /// store of the same slot.
+    AsyncCopy "async_copy";
+    /// Closes a group of asynchronous copies.
+    AsyncCommit "async_commit";
+    /// Waits until at most `amount` groups are pending.
+    AsyncWait "async_wait";
+    /// CTA barrier at which the warp waits.
+    Barrier "barrier";
+    /// CTA barrier at which the warp arrives and goes on.
+    BarrierArrive "barrier_arrive";
+    /// Memory fences.
+    Fence "fence";
+    /// Branches, calls, returns, convergence.
+    Branch "branch";
+    /// End of the thread.
+    Exit "exit";
+    /// Does nothing but take an issue slot.
+    Nop "nop";
+}
+
+impl fmt::Display for MachineClass {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
