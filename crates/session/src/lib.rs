@@ -26,6 +26,7 @@ mod source_names;
 pub mod stages;
 pub mod statics;
 pub mod toolchain;
+mod trace;
 pub mod tune;
 pub mod whatif;
 
