@@ -155,6 +155,8 @@ pub struct SharedConfig {
     pub banks: BankRule,
     /// Cycles of a load without conflicts.
     pub latency: u32,
+    /// Cycles before the same warp can issue again after an access.
+    pub same_warp: u32,
     /// Cycles of arithmetic with an operand in shared memory without conflicts (compute capability 1.x).
     pub operand_latency: u32,
     /// Cycles that one pass occupies the memory.
