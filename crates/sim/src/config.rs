@@ -1,6 +1,7 @@
 //! The SM as the simulation sees it: the numbers of one machine, read for the classes that a kernel uses.
 
 use warplens_machine::{Key, Missing, Reader};
+use warplens_stats::{BankRule, CoalescingRule};
 use warplens_trace::MachineClass;
 
 /// Number of instruction classes.
@@ -36,7 +37,7 @@ pub struct SmConfig {
     /// The way of memory instructions into the memory system.
     pub lsu: LsuConfig,
     /// The rule by which lanes make transactions.
-    pub coalescing: Coalescing,
+    pub coalescing: CoalescingRule,
     /// The L1 data cache, where global loads use one.
     pub l1: Option<L1Config>,
     /// The L2 cache, where there is one for data.
@@ -150,12 +151,8 @@ impl ClassTiming {
 /// Shared memory.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct SharedConfig {
-    /// Banks.
-    pub banks: u32,
-    /// Bytes of a bank's word.
-    pub bank_bytes: u32,
-    /// Lanes that are served together: a half-warp with 16 banks.
-    pub group_lanes: u32,
+    /// The rule by which lanes conflict.
+    pub banks: BankRule,
     /// Cycles of a load without conflicts.
     pub latency: u32,
     /// Cycles of arithmetic with an operand in shared memory without conflicts (compute capability 1.x).
@@ -175,19 +172,6 @@ pub struct LsuConfig {
     pub scheduler_interval: f64,
     /// Cycles between memory instructions of the SM.
     pub sm_interval: f64,
-}
-
-/// Generation of the coalescing rules.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Coalescing {
-    /// Compute capability 1.0 and 1.1: half-warps, in order or not at all.
-    HalfWarpInOrder,
-    /// Compute capability 1.2 and 1.3: half-warps, segments that shrink.
-    HalfWarpSegments,
-    /// 128-byte lines of a warp (compute capability 2.x).
-    Lines,
-    /// 32-byte sectors of a warp.
-    Sectors,
 }
 
 /// The L1 data cache.

@@ -13,8 +13,7 @@ mod outcome;
 mod stall;
 
 pub use config::{
-    ClassTiming, Coalescing, DramConfig, L1Config, L2Config, LsuConfig, Occupies, Pipe, Policy, Scoreboard,
-    SharedConfig, SmConfig,
+    ClassTiming, DramConfig, L1Config, L2Config, LsuConfig, Occupies, Pipe, Policy, Scoreboard, SharedConfig, SmConfig,
 };
 pub use effect::{Effect, Without};
 pub use outcome::{CtaSpan, Event, Outcome, SchedulerOutcome, Traffic, UnitOutcome};
