@@ -211,7 +211,8 @@ impl<'a> Memory<'a> {
             let mut done = arrival.at;
             for &(line, sectors) in &self.lines {
                 let start = self.dram.transfer(arrival.at, line * LINE, sectors.count_ones() * SECTOR);
-                let wait = if arrival.access.kind == AccessKind::Store { 0.0 } else { f64::from(self.config.dram.latency) };
+                let wait =
+                    if arrival.access.kind == AccessKind::Store { 0.0 } else { f64::from(self.config.dram.latency) };
                 done = done.max(start + wait);
             }
             return Done { at: done, long: true };

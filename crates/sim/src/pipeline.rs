@@ -16,9 +16,7 @@ use crate::unit::port::Port;
 use crate::unit::scheduler::{MAX_WARPS, Scheduler};
 use crate::unit::scoreboard::Scoreboard;
 use crate::warp::Warp;
-use crate::{
-    CtaSpan, Effect, Event, Job, Occupies, Options, Outcome, Pipe, SmConfig, StallCycles, UnitOutcome,
-};
+use crate::{CtaSpan, Effect, Event, Job, Occupies, Options, Outcome, Pipe, SmConfig, StallCycles, UnitOutcome};
 
 /// Everything that changes while a job runs.
 pub(crate) struct Sm<'a> {

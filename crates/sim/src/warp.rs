@@ -31,7 +31,7 @@ pub(crate) struct Warp {
     pub(crate) free: Pending,
     /// The earliest next issue by operands, too.
     pub(crate) ready: Pending,
-    /// When what it sent out has left the SM.
+    /// When its results are there and its stores have left the SM.
     pub(crate) drained_at: f64,
     /// When the open group of asynchronous operations is done, and when the closed ones are, oldest first.
     pub(crate) open_group: f64,

@@ -28,7 +28,7 @@ impl Sm<'_> {
                 self.warps[place].ready = self.operands(place);
                 self.has_changed(place);
             } else {
-                self.end_warp(place, at);
+                self.end_warp(place, at, None);
             }
         }
     }
@@ -52,15 +52,15 @@ impl Sm<'_> {
 
     /// The warp goes on after the instruction that it issued in `cycle`.
     pub(crate) fn retire(&mut self, slot: usize, inst: u32, cycle: u64) {
-        let inst = self.job.code.insts[inst as usize];
         let cta_slot = self.warps[slot].cta as usize;
         let trace = warp::trace(self.job.ctas, self.ctas[cta_slot].cta, self.warps[slot].index);
         let compact = self.without(Effect::Divergence);
         if !self.warps[slot].advance(self.job.code, trace, compact) {
-            self.end_warp(slot, cycle + 1);
+            self.end_warp(slot, cycle + 1, Some(inst));
             return;
         }
         self.warps[slot].ready = self.operands(slot);
+        let inst = self.job.code.insts[inst as usize];
         if matches!(inst.class, MachineClass::Barrier | MachineClass::BarrierArrive) {
             self.arrive(slot, &inst, cycle);
         }
@@ -94,14 +94,17 @@ impl Sm<'_> {
         }
     }
 
-    /// The warp has ended. When it was the last one of its CTA, the next CTA comes.
-    fn end_warp(&mut self, slot: usize, cycle: u64) {
+    /// The warp has ended, with instruction `last`. When it was the last one of its CTA, the next CTA comes.
+    fn end_warp(&mut self, slot: usize, cycle: u64, last: Option<u32>) {
         let warp = &mut self.warps[slot];
         warp.state = State::Empty;
         let end = cycle.max(warp.drained_at.ceil() as u64);
         let cta_slot = warp.cta as usize;
         let n = self.schedulers.len();
         self.schedulers[slot % n].outcome.stalls.add(Stall::Drain, end - cycle);
+        if let Some(last) = last {
+            self.outcome.stalls[last as usize].add(Stall::Drain, end - cycle);
+        }
         self.has_changed(slot);
         let cta = &mut self.ctas[cta_slot];
         self.outcome.resident_warp_cycles += end - self.outcome.ctas[cta.cta as usize].start;

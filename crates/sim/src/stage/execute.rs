@@ -51,6 +51,8 @@ impl<'a> Sm<'a> {
             event.done = result.at;
         }
         let warp = &mut self.warps[slot];
+        // Registers are freed when nothing is on its way to them any more.
+        warp.drained_at = warp.drained_at.max(done);
         let free = cycle + u64::from(same_warp.max(1));
         if free > warp.free.at {
             warp.free = Pending { at: free, stall: Stall::Wait };
@@ -120,10 +122,8 @@ impl<'a> Sm<'a> {
             long |= served.long;
         }
         let warp = &mut self.warps[slot];
-        match inst.class {
-            MachineClass::AsyncCopy => warp.open_group = warp.open_group.max(done),
-            MachineClass::Store | MachineClass::Reduction => warp.drained_at = warp.drained_at.max(done),
-            _ => {}
+        if inst.class == MachineClass::AsyncCopy {
+            warp.open_group = warp.open_group.max(done);
         }
         (done, if long { Stall::LongScoreboard } else { Stall::ShortScoreboard })
     }

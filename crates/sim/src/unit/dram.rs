@@ -118,8 +118,7 @@ impl InFlight {
 mod tests {
     use super::*;
 
-    const CONFIG: DramConfig =
-        DramConfig { latency: 400, bytes_per_clk: 64.0, channels: None, in_flight: None };
+    const CONFIG: DramConfig = DramConfig { latency: 400, bytes_per_clk: 64.0, channels: None, in_flight: None };
 
     #[test]
     fn an_idle_memory_takes_its_latency_and_a_busy_one_its_bandwidth() {

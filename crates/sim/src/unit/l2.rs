@@ -106,7 +106,14 @@ impl L2 {
     }
 
     /// Stores sectors of a line; returns when the link takes them.
-    pub(crate) fn store(&mut self, at: f64, line: u64, sectors: Sectors, dram: &mut Dram, traffic: &mut Traffic) -> f64 {
+    pub(crate) fn store(
+        &mut self,
+        at: f64,
+        line: u64,
+        sectors: Sectors,
+        dram: &mut Dram,
+        traffic: &mut Traffic,
+    ) -> f64 {
         let count = sectors.count_ones();
         let start = self.stores.reserve(at, f64::from(count * SECTOR) * self.cycles_per_byte);
         traffic.l2_sectors += u64::from(count);
