@@ -229,6 +229,7 @@ impl<'r, 'm> Sm<'r, 'm> {
         Ok(SharedConfig {
             banks: BankRule::of(self.major().into()),
             latency,
+            same_warp: self.same_warp(Key::SameWarpFp32)?,
             operand_latency: if has_operands { self.count(Key::LatencySharedOperand)? } else { latency },
             pass_cycles: self.reader.need(Key::SharedPassCycles)?,
             pass_latency: self.reader.need(Key::SharedPassLatency)?,
