@@ -1,6 +1,8 @@
 //! The SM as the simulation sees it: the numbers of one machine, read for the classes that a kernel uses.
 
-use warplens_machine::{Key, Missing, Reader};
+mod read;
+
+use warplens_stats::{BankRule, CoalescingRule};
 use warplens_trace::MachineClass;
 
 /// Number of instruction classes.
@@ -36,7 +38,7 @@ pub struct SmConfig {
     /// The way of memory instructions into the memory system.
     pub lsu: LsuConfig,
     /// The rule by which lanes make transactions.
-    pub coalescing: Coalescing,
+    pub coalescing: CoalescingRule,
     /// The L1 data cache, where global loads use one.
     pub l1: Option<L1Config>,
     /// The L2 cache, where there is one for data.
@@ -132,9 +134,11 @@ impl Pipe {
 pub struct ClassTiming {
     /// The pipe that it takes.
     pub pipe: Pipe,
-    /// Cycles from its issue to that of an instruction that uses its result.
+    /// Cycles from its issue to that of an instruction that uses its result; 0 for loads and stores, whose latency is that
+    /// of the place of the data. Of an atomic operation it is the latency in shared memory.
     pub latency: u32,
     /// Cycles that it occupies its pipe (or the scheduler), per unit of [`MachineInst::amount`](warplens_trace::MachineInst).
+    /// Of memory instructions it is the time of handing over: the pace of the memory unit is in [`LsuConfig`].
     pub interval: f64,
     /// Cycles before the same warp can issue again.
     pub same_warp: u32,
@@ -150,14 +154,12 @@ impl ClassTiming {
 /// Shared memory.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct SharedConfig {
-    /// Banks.
-    pub banks: u32,
-    /// Bytes of a bank's word.
-    pub bank_bytes: u32,
-    /// Lanes that are served together: a half-warp with 16 banks.
-    pub group_lanes: u32,
+    /// The rule by which lanes conflict.
+    pub banks: BankRule,
     /// Cycles of a load without conflicts.
     pub latency: u32,
+    /// Cycles before the same warp can issue again after an access.
+    pub same_warp: u32,
     /// Cycles of arithmetic with an operand in shared memory without conflicts (compute capability 1.x).
     pub operand_latency: u32,
     /// Cycles that one pass occupies the memory.
@@ -175,19 +177,6 @@ pub struct LsuConfig {
     pub scheduler_interval: f64,
     /// Cycles between memory instructions of the SM.
     pub sm_interval: f64,
-}
-
-/// Generation of the coalescing rules.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Coalescing {
-    /// Compute capability 1.0 and 1.1: half-warps, in order or not at all.
-    HalfWarpInOrder,
-    /// Compute capability 1.2 and 1.3: half-warps, segments that shrink.
-    HalfWarpSegments,
-    /// 128-byte lines of a warp (compute capability 2.x).
-    Lines,
-    /// 32-byte sectors of a warp.
-    Sectors,
 }
 
 /// The L1 data cache.
@@ -245,11 +234,5 @@ impl SmConfig {
     /// Timing of a class.
     pub fn class(&self, class: MachineClass) -> &ClassTiming {
         &self.classes[class as usize]
-    }
-
-    /// Reads a machine for a kernel that uses these classes.
-    pub fn read(reader: &mut Reader<'_>, used: &[MachineClass]) -> Result<Self, Missing> {
-        let _ = (reader.need(Key::SmCount)?, used);
-        todo!()
     }
 }

@@ -10,12 +10,16 @@
 mod config;
 mod effect;
 pub mod launch;
+mod memory;
 mod outcome;
+mod pipeline;
+mod stage;
 mod stall;
+mod unit;
+mod warp;
 
 pub use config::{
-    ClassTiming, Coalescing, DramConfig, L1Config, L2Config, LsuConfig, Occupies, Pipe, Policy, Scoreboard,
-    SharedConfig, SmConfig,
+    ClassTiming, DramConfig, L1Config, L2Config, LsuConfig, Occupies, Pipe, Policy, Scoreboard, SharedConfig, SmConfig,
 };
 pub use effect::{Effect, Without};
 pub use outcome::{CtaSpan, Event, Outcome, SchedulerOutcome, Traffic, UnitOutcome};
@@ -68,6 +72,6 @@ pub struct Options {
 
 /// Simulates a job.
 pub fn simulate(config: &SmConfig, job: &Job<'_>, options: Options) -> Outcome {
-    let _ = (config, job, options);
-    todo!()
+    let config = pipeline::without_effects(config, options);
+    pipeline::Sm::new(&config, job, options).run()
 }

@@ -29,10 +29,9 @@ stalls! {
     Selected "selected";
     /// The warp could issue, and another one did.
     NotSelected "not_selected";
-    /// A fixed number of cycles after the warp's last instruction.
+    /// A fixed number of cycles: after the warp's last instruction, or until the result of an operation whose latency is
+    /// known when it is issued.
     Wait "wait";
-    /// The result of an arithmetic operation with a latency that is known when it is issued.
-    Dependency "dependency";
     /// Data from global, local or texture memory.
     LongScoreboard "long_scoreboard";
     /// Data from shared memory, special functions, or another unit of variable latency.
@@ -49,7 +48,7 @@ stalls! {
     MioThrottle "mio_throttle";
     /// A branch has not been resolved.
     BranchResolving "branch_resolving";
-    /// The warp has ended, and its stores have not.
+    /// The warp has ended, and what it sent out is still under way.
     Drain "drain";
 }
 
