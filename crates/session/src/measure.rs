@@ -152,9 +152,8 @@ pub(crate) fn one(
         extent => first_and_others(execution, number, &decoded, &watched, extent == Extent::Full, progress)?,
     };
     let traced_for = &execution.options().traced_for;
-    let recording = tracer.map(|(tracer, per_warp)| {
-        trace::finish(tracer, per_warp, &program.module, kernel, registers, traced_for)
-    });
+    let recording = tracer
+        .map(|(tracer, per_warp)| trace::finish(tracer, per_warp, &program.module, kernel, registers, traced_for));
     let global_bytes = Some(execution.global_bytes());
     let listing = recorder.listing(counting);
     let mut profile = recorder.finish(FinishOptions { counting, global_bytes });

@@ -32,12 +32,7 @@ impl LaunchShare {
         // The SMs of different clusters are filled before those of one.
         let in_cluster = n_ctas.div_ceil(clusters.into()).clamp(1, sms_per_cluster.max(1).into());
         let narrow = |number: u64| u32::try_from(number).expect("clamped to a number of SMs");
-        Self {
-            ctas,
-            resident: fits.clamp(1, ctas),
-            active_sms: narrow(worth),
-            active_in_cluster: narrow(in_cluster),
-        }
+        Self { ctas, resident: fits.clamp(1, ctas), active_sms: narrow(worth), active_in_cluster: narrow(in_cluster) }
     }
 
     /// What is simulated when `available` CTAs of the SM are known and about `affordable` may be simulated.
