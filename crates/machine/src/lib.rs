@@ -17,6 +17,7 @@ mod load;
 mod machine;
 pub mod manual;
 mod name;
+mod pipeline;
 mod reader;
 mod suppose;
 pub mod table;

@@ -1,0 +1,166 @@
+//! The direct Coulomb summation on an RTX 2080 Ti: counts and times of 210 configurations against what was measured.
+//! The tables in `validation/coulomb.md` are held; `UPDATE=1` rewrites them.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+use warplens_session::launch::Launch;
+use warplens_session::profile::{CoalescingRule, Counting, OpClass};
+use warplens_session::toolchain::Search;
+use warplens_session::{ExecutionOptions, Extent, Measurement, Program, Progress, measure};
+
+/// Points along each edge of the grid.
+const SIZE: u64 = 256;
+/// Point charges. The figures come without their number; three counters say it, see [`the_counters_say_64_charges`].
+const CHARGES: u64 = 64;
+
+/// A measured configuration.
+#[derive(Clone, Debug)]
+struct Row {
+    layout: String,
+    z: u64,
+    unroll: u64,
+    block: [u64; 2],
+    values: BTreeMap<String, f64>,
+}
+
+impl Row {
+    fn kernel(&self) -> String {
+        format!("{}_z{}_unroll{}", self.layout, self.z, self.unroll)
+    }
+
+    fn of(&self, column: &str) -> f64 {
+        self.values[column]
+    }
+
+    fn threads(&self) -> f64 {
+        (SIZE * SIZE * SIZE / self.z) as f64
+    }
+}
+
+fn file(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path)
+}
+
+fn measured() -> Vec<Row> {
+    let text =
+        std::fs::read_to_string(file("validation/measured/coulomb-rtx2080ti.csv")).expect("the figures are there");
+    let mut lines = text.lines().skip_while(|line| !line.starts_with("layout,"));
+    let header: Vec<&str> = lines.next().expect("the table has a header").split(',').collect();
+    let row = |line: &str| {
+        let mut values: BTreeMap<String, f64> = BTreeMap::new();
+        let fields = header.iter().zip(line.split(','));
+        fields.for_each(|(&name, field)| drop(field.parse().map(|value| values.insert(name.to_owned(), value))));
+        let whole = |name: &str| values[name] as u64;
+        let layout = line.split(',').next().expect("a line has a first field").to_owned();
+        let block = [whole("block_x"), whole("block_y")];
+        Row { layout, z: whole("z"), unroll: whole("unroll"), block, values }
+    };
+    lines.map(row).collect()
+}
+
+fn program() -> Program {
+    let text = std::fs::read_to_string(file("validation/coulomb/sm_75.ptx")).expect("the kernels are there");
+    Program::from_ptx("coulomb", text).expect("the kernels are fine")
+}
+
+fn launch(row: &Row) -> Launch {
+    let u32_of = |value: u64| u32::try_from(value).expect("grids are small");
+    let [x, y] = row.block;
+    let mut launch = Launch {
+        kernel: Some(row.kernel()),
+        grid: Some([u32_of(SIZE / x), u32_of(SIZE / y), u32_of(SIZE / row.z)]),
+        block: Some([u32_of(x), u32_of(y), 1]),
+        registers: Some(row.of("registers") as u32),
+        ..Launch::default()
+    };
+    let uniform = |count: u64, high: &str, seed: u32| format!("f32[{count}]:uniform(0, {high}, {seed})");
+    let charges = match row.layout.as_str() {
+        "aos" => vec![uniform(4 * CHARGES, "20", 1)],
+        _ => (1..=4).map(|seed| uniform(CHARGES, "20", seed)).collect(),
+    };
+    let others = [CHARGES.to_string(), "0.5".to_owned(), SIZE.to_string(), format!("f32[{}]", SIZE * SIZE * SIZE)];
+    charges.into_iter().chain(others).for_each(|text| launch.add_argument(&text).expect("the arguments are fine"));
+    launch
+}
+
+/// The counts of the whole launch from one CTA: every CTA does the same.
+fn counts(program: &Program, row: &Row) -> Measurement {
+    let mut options = ExecutionOptions::new();
+    options.extent = Extent::Ctas(0..1);
+    let measurements =
+        measure(program, &[launch(row)], options, Counting::Ptx, &Search::default(), &Progress::default());
+    measurements.expect("the kernel runs").remove(0)
+}
+
+/// One row of each kernel.
+fn kernels(rows: &[Row]) -> Vec<&Row> {
+    let by_name: BTreeMap<String, &Row> = rows.iter().map(|row| (row.kernel(), row)).collect();
+    by_name.into_values().collect()
+}
+
+/// How the counters of every configuration give away the number of charges, whatever the compiler made of the loops.
+#[test]
+fn the_counters_say_64_charges() {
+    for row in measured() {
+        let per_thread = |column: &str| row.of(column) / row.threads();
+        let z = row.z as f64;
+        // A load per charge and array, and one per point of the grid.
+        let arrays = if row.layout == "aos" { 1.0 } else { 4.0 };
+        assert_eq!((32.0 * per_thread("global_loads") - z) / arrays, CHARGES as f64, "{row:?}");
+        // Two differences, a square and a sum for a charge, four operations for each point, one more where the loop over
+        // the points is left as one, and the sum with what was there.
+        let of_charge = 4.0 + 4.0 * z + if row.unroll == 0 { 0.0 } else { 1.0 };
+        assert_eq!((per_thread("thread_fp32") - z) / of_charge, CHARGES as f64, "{row:?}");
+    }
+}
+
+#[test]
+fn operations_and_requests_are_those_counted() {
+    let program = program();
+    let rows = measured();
+    let kernels = kernels(&rows);
+    assert_eq!((rows.len(), kernels.len()), (210, 42));
+    let mut table = String::from(
+        "Per thread; errors are (counted - measured)/measured in percent.\n\n\
+         | kernel | operations measured | counted | error | loads measured | counted | error |\n\
+         |---|---:|---:|---:|---:|---:|---:|\n",
+    );
+    for row in kernels {
+        let profile = counts(&program, row).profile;
+        // All lanes of all warps take part, so that operations of threads are 32 times those of warps.
+        assert_eq!(profile.thread_instructions, 32 * profile.instructions.total, "{}", row.kernel());
+        let operations = |class| 32.0 * profile.instructions.of_class(class) as f64;
+        // The counter of floating-point operations counts the special functions too.
+        let fp32 = operations(OpClass::Fp32) + operations(OpClass::Sfu);
+        let loads = profile.global[&CoalescingRule::Cc70].loads as f64;
+        write!(table, "| {} |", row.kernel()).unwrap();
+        for (column, counted, lanes, limit) in [("thread_fp32", fp32, 1.0, 0.02), ("global_loads", loads, 32.0, 0.05)] {
+            let error = counted / row.of(column) - 1.0;
+            assert!(error.abs() <= limit, "{} {column}: {counted} off by {:.2} %", row.kernel(), 100.0 * error);
+            let each = lanes / row.threads();
+            write!(table, " {} | {} | {:.2} |", row.of(column) * each, counted * each, 100.0 * error).unwrap();
+        }
+        table.push('\n');
+    }
+    hold("counts", &table);
+}
+
+/// Holds a table of the document, or writes it.
+fn hold(name: &str, table: &str) {
+    static DOCUMENT: Mutex<()> = Mutex::new(());
+    let _one_at_a_time = DOCUMENT.lock();
+    let path = file("validation/coulomb.md");
+    let document = std::fs::read_to_string(&path).expect("the document is there");
+    let (begin, end) = (format!("<!-- held: {name} -->\n"), format!("<!-- end: {name} -->"));
+    let from = document.find(&begin).expect("the table has a begin") + begin.len();
+    let to = document.find(&end).expect("the table has an end");
+    let table = format!("\n{table}\n");
+    if std::env::var_os("UPDATE").is_some() {
+        std::fs::write(&path, format!("{}{table}{}", &document[..from], &document[to..])).expect("it can be written");
+    } else {
+        assert_eq!(&document[from..to], table, "the table changed; `UPDATE=1` accepts it");
+    }
+}
