@@ -137,7 +137,7 @@ pub(crate) fn one(
     let facts = warplens_stats::Program::new(&program.module, kernel, shape);
     let before = execution.emulation;
     let n_ctas = execution.n_ctas(number)?;
-    let watched = Watched {
+    let mut watched = Watched {
         facts,
         need: trace::Need::of(&execution.options().traced_for, &shape, n_ctas),
         places: trace::memory_places(&program.module),
@@ -146,14 +146,15 @@ pub(crate) fn one(
     let communicates = matches!(decoded.order(), exec::Order::Communicating(_));
     let extent = execution.options().extent.clone();
     let (recorder, tracer) = match extent {
-        Extent::Ctas(range) => some_ctas(execution, number, &decoded, &watched, chosen(&range, n_ctas)?, progress)?,
+        Extent::Ctas(range) => some_ctas(execution, number, &decoded, &mut watched, chosen(&range, n_ctas)?, progress)?,
         // CTAs that wait for each other cannot be left out.
-        _ if communicates || n_ctas == 1 => all_at_once(execution, number, &decoded, &watched, progress)?,
-        extent => first_and_others(execution, number, &decoded, &watched, extent == Extent::Full, progress)?,
+        _ if communicates || n_ctas == 1 => all_at_once(execution, number, &decoded, &mut watched, progress)?,
+        extent => first_and_others(execution, number, &decoded, &mut watched, extent == Extent::Full, progress)?,
     };
     let traced_for = &execution.options().traced_for;
     let recording = tracer
-        .map(|(tracer, per_warp)| trace::finish(tracer, per_warp, &program.module, kernel, registers, traced_for));
+        .zip(watched.need.as_ref())
+        .map(|(tracer, need)| trace::finish(tracer, need, &program.module, kernel, registers, traced_for));
     let global_bytes = Some(execution.global_bytes());
     let listing = recorder.listing(counting);
     let mut profile = recorder.finish(FinishOptions { counting, global_bytes });
@@ -196,8 +197,8 @@ impl Watched {
         Recorder::new(self.facts.clone(), ctas.map(CtaId))
     }
 
-    fn tracer(&self, request: impl FnOnce(&trace::Need) -> TraceRequest) -> Option<Tracer> {
-        let need = self.need.as_ref()?;
+    fn tracer(&mut self, request: impl FnOnce(&mut trace::Need) -> TraceRequest) -> Option<Tracer> {
+        let need = self.need.as_mut()?;
         Some(Tracer::new(self.places.clone(), self.facts.n_warps(), request(need)))
     }
 }
@@ -207,7 +208,7 @@ fn some_ctas(
     execution: &mut Execution<'_>,
     number: usize,
     decoded: &exec::Program,
-    watched: &Watched,
+    watched: &mut Watched,
     ctas: Vec<u32>,
     progress: &Progress,
 ) -> Result<(Recorder, Traces)> {
@@ -224,7 +225,7 @@ fn all_at_once(
     execution: &mut Execution<'_>,
     number: usize,
     decoded: &exec::Program,
-    watched: &Watched,
+    watched: &mut Watched,
     progress: &Progress,
 ) -> Result<(Recorder, Traces)> {
     progress.total.fetch_add(watched.n_ctas.into(), Ordering::Relaxed);
@@ -241,18 +242,18 @@ fn first_and_others(
     execution: &mut Execution<'_>,
     number: usize,
     decoded: &exec::Program,
-    watched: &Watched,
+    watched: &mut Watched,
     in_full: bool,
     progress: &Progress,
 ) -> Result<(Recorder, Traces)> {
     progress.total.fetch_add(1, Ordering::Relaxed);
     // It is one of many also where only some are looked at closely.
     let among_all = watched.recorder(0..watched.n_ctas);
-    let observer = (Some(among_all), watched.tracer(trace::Need::first));
+    let observer = (Some(among_all), watched.tracer(|need| need.first()));
     let ((first, tracer), cost) = execution.run(number, decoded, Some(vec![0]), observer, progress)?;
     let part = if in_full { None } else { part_of(watched.n_ctas, cost.thread_instructions) };
     let ctas = part.unwrap_or_else(|| (0..watched.n_ctas).collect());
-    let request = watched.need.as_ref().map(|need| need.request(Some(cost.into()))).unwrap_or_default();
+    let request = watched.need.as_mut().map(|need| need.request(Some(cost.into()))).unwrap_or_default();
     let (per_warp, more) = (request.per_warp, trace::lacking(&request, &ctas));
     progress.total.fetch_add((ctas.len() + more.len()) as u64 - 1, Ordering::Relaxed);
     let mut all = watched.recorder(ctas.iter().copied());

@@ -6,13 +6,14 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use warplens_base::IdMap;
-use warplens_ir::{FunctionId, Module, memory_slots};
-use warplens_isa::Pc;
+use warplens_codegen as codegen;
+use warplens_ir::{FunctionId, Module};
 use warplens_machine::{Key, Reader};
 use warplens_model::Options;
 use warplens_sim::launch::LaunchShare;
-use warplens_stats::{Footprint, LaunchShape, MemoryPlace, TraceRequest, Traced, Tracer};
+use warplens_stats::{
+    Footprint, LaunchShape, Listing, MachineCode, MemoryPlace, Planned, TraceRequest, Traced, Tracer,
+};
 use warplens_trace::CtaId;
 
 use crate::machines::Machine;
@@ -36,6 +37,8 @@ pub(crate) struct Need {
     shares: Vec<(u32, LaunchShare)>,
     n_ctas: u32,
     n_warps: u64,
+    /// What the last request has for each of them.
+    planned: Planned,
 }
 
 /// Work of one CTA.
@@ -64,11 +67,11 @@ impl Need {
         let mut shares: Vec<_> = machines.iter().filter_map(share).collect();
         shares.sort_by_key(|(n_sms, share)| (*n_sms, share.resident));
         shares.dedup();
-        (!shares.is_empty()).then(|| Self { shares, n_ctas, n_warps: shape.n_warps().max(1) })
+        (!shares.is_empty()).then(|| Self { shares, n_ctas, n_warps: shape.n_warps().max(1), planned: Planned::new() })
     }
 
     /// What to trace where nothing is known about the work of a CTA but that of the first, if that.
-    pub(crate) fn request(&self, cost: Option<Cost>) -> TraceRequest {
+    pub(crate) fn request(&mut self, cost: Option<Cost>) -> TraceRequest {
         let affordable = cost.map_or(0, |cost| SIMULATED / cost.warp_instructions.max(1));
         let affordable = u32::try_from(affordable).unwrap_or(u32::MAX);
         let (mut ctas, mut most, mut window) = (BTreeSet::new(), 1, 0);
@@ -77,6 +80,7 @@ impl Need {
             let own = (0..plan.many).filter_map(|turn| turn.checked_mul(*n_sms));
             ctas.extend(own.filter(|id| *id < self.n_ctas).map(CtaId));
             most = most.max(u64::from(plan.many));
+            self.planned.insert((*n_sms, share.resident), plan.many);
             window = window.max(u64::from(plan.many) * u64::from(*n_sms));
         }
         let per_cta = cost.map_or(LOOKED_AT, |cost| cost.thread_instructions.max(1));
@@ -96,14 +100,14 @@ impl Need {
     }
 
     /// What to trace where only these CTAs are executed.
-    pub(crate) fn among(&self, ctas: &[u32]) -> TraceRequest {
+    pub(crate) fn among(&mut self, ctas: &[u32]) -> TraceRequest {
         let request = self.request(None);
         let n_traced = request.ctas.len().min(ctas.len());
         TraceRequest { ctas: ctas[..n_traced].iter().copied().map(CtaId).collect(), ..request }
     }
 
     /// What to trace of all CTAs of a kernel that can only be run as a whole, and whose CTAs nobody knows.
-    pub(crate) fn whole(&self) -> TraceRequest {
+    pub(crate) fn whole(&mut self) -> TraceRequest {
         let request = self.request(None);
         let window = self.shares.iter().map(|(n_sms, share)| u64::from(*n_sms) * u64::from(share.resident)).max();
         let window = window.unwrap_or(1).min(self.n_ctas.into());
@@ -119,21 +123,14 @@ pub(crate) fn lacking(request: &TraceRequest, executed: &[u32]) -> Vec<u32> {
 
 /// Where the memory instructions of a module are.
 pub(crate) fn memory_places(module: &Module) -> Arc<[MemoryPlace]> {
-    let mut places: IdMap<Pc, MemoryPlace> = IdMap::filled(module.pcs.len(), None);
-    for (id, block) in module.blocks.iter() {
-        for (inst, slot) in block.insts.iter().zip(memory_slots(block)) {
-            if let Some(slot) = slot {
-                places[inst.pc] = Some((id, slot));
-            }
-        }
-    }
-    places.as_slice().into()
+    let slots = warplens_codegen::slots(module);
+    module.pcs.ids().map(|pc| slots.of(pc)).collect()
 }
 
 /// What was recorded, with the code of each GPU.
 pub(crate) fn finish(
-    tracer: Tracer,
-    per_warp: usize,
+    (tracer, per_warp): (Tracer, usize),
+    need: &Need,
     module: &Module,
     kernel: FunctionId,
     registers: u32,
@@ -142,6 +139,18 @@ pub(crate) fn finish(
     let (mut ctas, lines) = tracer.finish();
     // The first CTA was traced before anybody knew how much may be kept.
     ctas.iter_mut().for_each(|cta| cta.shorten(per_warp));
-    let _ = (module, kernel, registers, machines);
-    Traced { ctas, footprint: Footprint::new(lines), code: Default::default() }
+    let code = machines.iter().map(|machine| (machine.id.clone(), machine_code(module, kernel, registers, machine)));
+    Traced { ctas, planned: need.planned.clone(), footprint: Footprint::new(lines), code: code.collect() }
+}
+
+/// The machine code of a kernel on a GPU, for as many registers as its launch takes.
+fn machine_code(module: &Module, kernel: FunctionId, registers: u32, machine: &Machine) -> Result<MachineCode, String> {
+    let mut reader = Reader::new(machine, Options::default().strictness);
+    let target = codegen::Target::read(module, kernel, &mut reader).map_err(|missing| missing.to_string())?;
+    let listing = |schedule| {
+        let options = codegen::Options { schedule, registers: Some(registers) };
+        let generated = codegen::generate(module, kernel, &target, options).map_err(|error| error.to_string())?;
+        Ok::<_, String>(Listing { code: Arc::new(generated.code), assumptions: generated.assumptions })
+    };
+    Ok(MachineCode { scheduled: listing(true)?, program_order: listing(false)? })
 }

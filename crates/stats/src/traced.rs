@@ -52,11 +52,16 @@ pub struct Listing {
     pub assumptions: Vec<String>,
 }
 
+/// Numbers of CTAs by the SMs of a GPU and the CTAs that an SM has at once.
+pub type Planned = BTreeMap<(u32, u32), u32>;
+
 /// A recorded launch.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Traced {
     /// The traced CTAs, ascending.
     pub ctas: Vec<TracedCta>,
+    /// CTAs of one SM that are enough for a simulation.
+    pub planned: Planned,
     /// What the first CTAs of the launch load.
     pub footprint: Footprint,
     /// Machine code by the identifier of the GPU; or why there is none.
@@ -87,14 +92,15 @@ pub struct SmTraces {
 }
 
 impl Traced {
-    /// The CTAs of the first of `n_sms` SMs, which gets every `n_sms`-th: at most `most`. Where fewer than `least` were
-    /// traced, others that were stand in, each at most once.
-    pub fn of_sm(&self, n_sms: u32, least: u32, most: u32) -> SmTraces {
+    /// The CTAs of the first of `n_sms` SMs, which gets every `n_sms`-th and has `resident` at once: those that were
+    /// planned for, at most `most`. Where fewer than `resident` were traced, others that were stand in, each at most once.
+    pub fn of_sm(&self, n_sms: u32, resident: u32, most: u32) -> SmTraces {
         let find = |id: u32| self.ctas.binary_search_by_key(&CtaId(id), |cta| cta.trace.id).ok();
-        let own = (0..most).map_while(|turn| find(turn.checked_mul(n_sms.max(1))?));
+        let planned = self.planned.get(&(n_sms, resident)).map_or(most, |planned| most.min(*planned));
+        let own = (0..planned).map_while(|turn| find(turn.checked_mul(n_sms.max(1))?));
         let mut chosen: Vec<usize> = own.collect();
         let n_own = chosen.len();
-        let lacking = (least.min(most) as usize).saturating_sub(n_own);
+        let lacking = (resident.min(most) as usize).saturating_sub(n_own);
         let others = (0..self.ctas.len()).filter(|index| !chosen.contains(index));
         let others: Vec<usize> = others.take(lacking).collect();
         chosen.extend(others);
@@ -119,6 +125,8 @@ mod tests {
         let ids = |sm: &SmTraces| sm.ctas.iter().map(|cta| cta.id.0).collect::<Vec<_>>();
         let four = traced.of_sm(4, 2, 3);
         assert_eq!((ids(&four), four.cut, four.stand_ins), (vec![0, 4, 8], 2.0, false));
+        let planned = Traced { planned: [((4, 2), 2)].into(), ..traced.clone() };
+        assert_eq!(ids(&planned.of_sm(4, 2, 3)), [0, 4]);
         let six = traced.of_sm(6, 4, 8);
         assert_eq!((ids(&six), six.stand_ins), (vec![0, 6, 12, 4], true));
         assert_eq!(ids(&traced.of_sm(6, 2, 8)), [0, 6, 12]);
