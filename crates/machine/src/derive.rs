@@ -15,7 +15,7 @@ pub(crate) struct Rule {
     pub(crate) apply: Apply,
 }
 
-type Apply = Box<dyn Fn(&mut Reader<'_>) -> Result<f64, Missing>>;
+pub(crate) type Apply = Box<dyn Fn(&mut Reader<'_>) -> Result<f64, Missing>>;
 
 /// The rule for `key` on `machine`, if one applies.
 pub(crate) fn rule(machine: &Machine, key: Key) -> Option<Rule> {
@@ -28,7 +28,7 @@ pub(crate) fn rule(machine: &Machine, key: Key) -> Option<Rule> {
         Key::DramAchievedBandwidth => achieved_bandwidth(machine),
         Key::DramLatency | Key::LatencyL2 | Key::LatencyL2Far => latency_of_sibling(machine, key),
         key if key.group() == "luo_suda" => same_chip(machine, key),
-        _ => None,
+        key => crate::pipeline::rule(machine, key),
     }
 }
 
@@ -86,7 +86,7 @@ fn achieved_bandwidth(machine: &Machine) -> Option<Rule> {
     })
 }
 
-fn latency_of_sibling(machine: &Machine, key: Key) -> Option<Rule> {
+pub(crate) fn latency_of_sibling(machine: &Machine, key: Key) -> Option<Rule> {
     let (sibling, [seconds]) = nearest(machine, [key])?;
     Some(Rule {
         name: format!("latency of {}, {:.1} ns, in own cycles", sibling.name, seconds * 1e9),

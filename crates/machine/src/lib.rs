@@ -12,11 +12,13 @@
 pub mod builtin;
 mod check;
 mod derive;
+pub mod expansion;
 mod key;
 mod load;
 mod machine;
 pub mod manual;
 mod name;
+mod pipeline;
 mod reader;
 mod suppose;
 pub mod table;

@@ -233,7 +233,9 @@ fn what_no_rule_gives_is_refused_by_name() {
         refuse("sm_90", Key::DramLatency),
         "sm_90 has no value for dram.latency: a description of an SM design has no board around it; name a GPU"
     );
-    assert!(refuse("h200", Key::LatencySfu).ends_with("the machine file does not state it, and no rule derives it"));
+    assert!(
+        refuse("v100-pcie", Key::LatencyTensor).ends_with("the machine file does not state it, and no rule derives it")
+    );
 }
 
 #[test]
@@ -321,8 +323,8 @@ fn rows_tell_known_derived_and_unknown_apart() {
     assert_eq!(row(Key::DramLatency).basis, Some(Basis::Inferred));
     assert!((row(Key::DramLatency).nanoseconds.expect("a duration") - 374.359).abs() < 1e-2);
     assert_eq!(row(Key::ClockDefault).value, Value::Number(1.98e9));
-    let sfu = row(Key::LatencySfu);
-    assert_eq!((&sfu.value, sfu.basis), (&Value::Unknown, None));
+    let operand = row(Key::LatencySharedOperand);
+    assert_eq!((&operand.value, operand.basis), (&Value::Unknown, None));
     assert!(matches!(&row(Key::SharedConfigurable).value, Value::List(sizes) if sizes.len() == 10));
     let strict = table::show(&h200, Strictness::Strict);
     assert_eq!(strict.iter().find(|row| row.key == Key::DramLatency).expect("a row").value, Value::Unknown);

@@ -1,6 +1,7 @@
 //! The SM as the simulation sees it: the numbers of one machine, read for the classes that a kernel uses.
 
-use warplens_machine::{Key, Missing, Reader};
+mod read;
+
 use warplens_stats::{BankRule, CoalescingRule};
 use warplens_trace::MachineClass;
 
@@ -133,9 +134,11 @@ impl Pipe {
 pub struct ClassTiming {
     /// The pipe that it takes.
     pub pipe: Pipe,
-    /// Cycles from its issue to that of an instruction that uses its result.
+    /// Cycles from its issue to that of an instruction that uses its result; 0 for loads and stores, whose latency is that
+    /// of the place of the data. Of an atomic operation it is the latency in shared memory.
     pub latency: u32,
     /// Cycles that it occupies its pipe (or the scheduler), per unit of [`MachineInst::amount`](warplens_trace::MachineInst).
+    /// Of memory instructions it is the time of handing over: the pace of the memory unit is in [`LsuConfig`].
     pub interval: f64,
     /// Cycles before the same warp can issue again.
     pub same_warp: u32,
@@ -155,6 +158,8 @@ pub struct SharedConfig {
     pub banks: BankRule,
     /// Cycles of a load without conflicts.
     pub latency: u32,
+    /// Cycles before the same warp can issue again after an access.
+    pub same_warp: u32,
     /// Cycles of arithmetic with an operand in shared memory without conflicts (compute capability 1.x).
     pub operand_latency: u32,
     /// Cycles that one pass occupies the memory.
@@ -229,11 +234,5 @@ impl SmConfig {
     /// Timing of a class.
     pub fn class(&self, class: MachineClass) -> &ClassTiming {
         &self.classes[class as usize]
-    }
-
-    /// Reads a machine for a kernel that uses these classes.
-    pub fn read(reader: &mut Reader<'_>, used: &[MachineClass]) -> Result<Self, Missing> {
-        let _ = (reader.need(Key::SmCount)?, used);
-        todo!()
     }
 }

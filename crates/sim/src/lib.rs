@@ -9,8 +9,13 @@
 
 mod config;
 mod effect;
+mod memory;
 mod outcome;
+mod pipeline;
+mod stage;
 mod stall;
+mod unit;
+mod warp;
 
 pub use config::{
     ClassTiming, DramConfig, L1Config, L2Config, LsuConfig, Occupies, Pipe, Policy, Scoreboard, SharedConfig, SmConfig,
@@ -66,6 +71,6 @@ pub struct Options {
 
 /// Simulates a job.
 pub fn simulate(config: &SmConfig, job: &Job<'_>, options: Options) -> Outcome {
-    let _ = (config, job, options);
-    todo!()
+    let config = pipeline::without_effects(config, options);
+    pipeline::Sm::new(&config, job, options).run()
 }

@@ -23,6 +23,9 @@ pub struct Outcome {
     pub traffic: Traffic,
     /// Warp-cycles of resident warps, for the achieved warps: divided by `cycles`.
     pub resident_warp_cycles: u64,
+    /// Barriers that were opened although warps that they wait for never came: the trace says who arrives, not how many
+    /// are waited for.
+    pub forced_barriers: u64,
     /// What the first warps did, where it was asked for.
     pub timeline: Vec<Event>,
 }

@@ -48,7 +48,7 @@ stalls! {
     MioThrottle "mio_throttle";
     /// A branch has not been resolved.
     BranchResolving "branch_resolving";
-    /// The warp has ended, and its stores have not.
+    /// The warp has ended, and what it sent out is still under way.
     Drain "drain";
 }
 

@@ -1,0 +1,151 @@
+//! How missing values of the SM's pipelines follow from others: for the timing simulation, which needs many of them.
+//!
+//! Latencies and queues of the SM count in its own cycles, so they carry over between designs as they are.
+
+use std::sync::LazyLock;
+
+use crate::builtin;
+use crate::derive::{Rule, latency_of_sibling};
+use crate::key::Key;
+use crate::machine::{ComputeCapability, Machine};
+use crate::reader::{Missing, Reader};
+
+/// The rule for a value of the pipelines, if one applies.
+pub(crate) fn rule(machine: &Machine, key: Key) -> Option<Rule> {
+    let major = machine.cc.major;
+    match key {
+        // Where integers share the lanes of everything else, so does their pipeline.
+        Key::LatencyInt32Mul if major < 3 => same_as(key, Key::LatencyInt32, "an integer addition's latency"),
+        Key::LatencyPredicate if major < 3 => same_as(key, Key::LatencyInt32, "an integer addition's latency"),
+        Key::LatencyConversion if major < 2 => same_as(key, Key::LatencyInt32, "an integer addition's latency"),
+        Key::LatencyConversion => {
+            same_as(key, Key::LatencySfu, "a special function's latency, which the same unit computes")
+        }
+        Key::LanesConversion => {
+            same_as(key, Key::LanesSfu, "the special-function lanes, which are of the unit that converts")
+        }
+        Key::LatencyShuffle => of_design(machine, key)
+            .or_else(|| same_as(key, Key::LatencyShared, "the latency of shared memory, whose crossbar it takes")),
+        // Before, a shared atomic is a loop of machine code.
+        Key::LatencySharedAtomic if major >= 5 => of_design(machine, key)
+            .or_else(|| same_as(key, Key::LatencyShared, "the latency of shared memory, which computes it in place")),
+        Key::SharedPassLatency if major < 2 => of_design(machine, key),
+        Key::SharedPassLatency => same_as(key, Key::SharedPassCycles, "the cycles that the pass takes"),
+        Key::LsuSchedulerInterval if major < 3 => interval_of_lanes(key, true),
+        Key::LsuSmInterval => interval_of_lanes(key, false),
+        Key::CtaTurnaround if major < 7 => Some(Rule {
+            name: "0 cycles: nobody has measured it on this generation".into(),
+            apply: Box::new(|_| Ok(0.0)),
+        }),
+        Key::L2AchievedBandwidth => l2_bandwidth(machine),
+        Key::DramChannels if major < 2 => Some(Rule {
+            name: "one channel per 64 bits of the interface, as on GT200".into(),
+            apply: Box::new(|reader| Ok((reader.need(Key::DramBusBits)? / 64.0).floor())),
+        }),
+        Key::TegMemoryLatency => latency_of_sibling(machine, key).or_else(|| {
+            Some(Rule {
+                name: format!("{}", Key::DramLatency),
+                apply: Box::new(|reader| Ok(reader.need(Key::DramLatency)? / reader.clock()?)),
+            })
+        }),
+        key if OF_PIPELINES.contains(&key) => of_design(machine, key),
+        _ => None,
+    }
+}
+
+/// Properties of the pipelines that carry over from design to design.
+const OF_PIPELINES: &[Key] = &[
+    Key::LatencySfu,
+    Key::LatencyFp16,
+    Key::LatencyFp64,
+    Key::LatencyPredicate,
+    Key::LatencyTensorFp64,
+    Key::LatencyShared,
+    Key::LatencySharedOperand,
+    Key::LatencyBranch,
+    Key::LatencyBarrier,
+    Key::LatencyFence,
+    Key::LatencyUniform,
+    Key::LatencyL1,
+    Key::L1TagsPerClk,
+    Key::L1BytesPerClk,
+    Key::L2SmBytesPerClk,
+    Key::SharedPassCycles,
+    Key::SameWarpFp32,
+    Key::SameWarpFp64,
+    Key::SameWarpLoad,
+    Key::LsuQueue,
+    Key::LsuSchedulerInterval,
+    Key::CtaTurnaround,
+    Key::DramInterleave,
+];
+
+fn same_as(key: Key, other: Key, why: &str) -> Option<Rule> {
+    debug_assert_eq!(key.unit(), other.unit(), "{key} is not like {other}");
+    Some(Rule { name: format!("{other}: {why}"), apply: Box::new(move |reader| reader.need(other)) })
+}
+
+/// Cycles that a warp's lanes take on the lanes of memory instructions, of the SM or of one scheduler.
+fn interval_of_lanes(key: Key, of_scheduler: bool) -> Option<Rule> {
+    debug_assert!(matches!(key, Key::LsuSchedulerInterval | Key::LsuSmInterval));
+    let subpartitions = if of_scheduler { " x subpartitions" } else { "" };
+    Some(Rule {
+        name: format!("32 lanes{subpartitions} / {}", Key::LanesLdst),
+        apply: Box::new(move |reader| {
+            let schedulers = if of_scheduler { reader.need(Key::SmSubpartitions)? } else { 1.0 };
+            positive(reader, Key::LanesLdst).map(|lanes| 32.0 * schedulers / lanes)
+        }),
+    })
+}
+
+fn positive(reader: &mut Reader<'_>, key: Key) -> Result<f64, Missing> {
+    let number = reader.need(key)?;
+    if number > 0.0 { Ok(number) } else { Err(reader.missing(key, "it is 0")) }
+}
+
+/// Bytes per cycle and SM carry over between boards; where no sibling was measured, what its SMs can take.
+fn l2_bandwidth(machine: &Machine) -> Option<Rule> {
+    const KEYS: [Key; 2] = [Key::L2AchievedBandwidth, Key::SmCount];
+    let sibling = machine.siblings.iter().find_map(|sibling| {
+        let [bandwidth, sms] = KEYS.map(|key| sibling.number(key));
+        Some((sibling, bandwidth? / sms? / sibling.clock()?))
+    });
+    Some(match sibling {
+        Some((sibling, per_sm)) => Rule {
+            name: format!("{per_sm:.1} B per cycle and SM, as on {}, x SMs x clock", sibling.name),
+            apply: Box::new(move |reader| Ok(per_sm * reader.need(Key::SmCount)? * reader.clock()?)),
+        },
+        None => Rule {
+            name: format!("{} x SMs x clock: what the SMs can take", Key::L2SmBytesPerClk),
+            apply: Box::new(|reader| {
+                Ok(reader.need(Key::L2SmBytesPerClk)? * reader.need(Key::SmCount)? * reader.clock()?)
+            }),
+        },
+    })
+}
+
+static DESIGNS: LazyLock<Vec<Machine>> =
+    LazyLock::new(|| builtin::designs().filter_map(|id| builtin::machine(id)?.ok()).collect());
+
+/// Pipelines of these generations are alike: those of compute capability 1.x and 2.x run at a clock of their own.
+fn alike(one: ComputeCapability, other: ComputeCapability) -> bool {
+    (one.major < 3) == (other.major < 3)
+}
+
+/// The value of the nearest sibling that states one, else of the nearest older SM design, else of the nearest newer one.
+/// Queues of the memory unit are known of so few designs that any will do.
+fn of_design(machine: &Machine, key: Key) -> Option<Rule> {
+    let states = |other: &&Machine| other.number(key).is_some();
+    let like = |other: &&Machine| key == Key::LsuQueue || alike(machine.cc, other.cc);
+    let designs = || DESIGNS.iter().filter(states).filter(like);
+    let older = || designs().filter(|design| design.cc <= machine.cc).max_by_key(|design| design.cc);
+    let newer = || designs().filter(|design| design.cc > machine.cc).min_by_key(|design| design.cc);
+    let source = machine.siblings.iter().filter(like).find(states).or_else(older).or_else(newer)?;
+    let fact = source.fact(key)?;
+    let value = fact.number()?;
+    let (design, basis) = (&fact.stated_in, fact.basis);
+    Some(Rule {
+        name: format!("the value of {design}, the nearest design that states one ({basis})"),
+        apply: Box::new(move |_| Ok(value)),
+    })
+}

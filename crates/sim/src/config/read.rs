@@ -1,0 +1,314 @@
+//! Reads an [`SmConfig`] from a machine: which parameter gives which number, and by which rule.
+//!
+//! A class's interval is the time that a warp takes on its scheduler's share of the lanes: 32 x subpartitions / lanes.
+//! Only what the used classes need is read, so that a value that nobody knows refuses only where it counts.
+
+use warplens_machine::{Key, Missing, Reader};
+use warplens_stats::{BankRule, CoalescingRule};
+use warplens_trace::MachineClass;
+
+use super::{
+    ClassTiming, DramConfig, L1Config, L2Config, LsuConfig, N_CLASSES, Occupies, Pipe, Policy, Scoreboard,
+    SharedConfig, SmConfig,
+};
+
+/// Lanes of a warp.
+const LANES: f64 = 32.0;
+
+impl SmConfig {
+    /// Reads a machine for a kernel that uses these classes.
+    pub fn read(reader: &mut Reader<'_>, used: &[MachineClass]) -> Result<Self, Missing> {
+        let mut sm = Sm::new(reader)?;
+        let mut classes = [ClassTiming::UNUSED; N_CLASSES];
+        for &class in used {
+            classes[class as usize] = sm.class(class)?;
+        }
+        let if_used = |class: MachineClass, key: Key, sm: &mut Sm<'_, '_>| match used.contains(&class) {
+            true => sm.count(key),
+            false => Ok(0),
+        };
+        let branch_latency = if_used(MachineClass::Branch, Key::LatencyBranch, &mut sm)?;
+        let barrier_latency = if_used(MachineClass::Barrier, Key::LatencyBarrier, &mut sm)?;
+        let fence_latency = if_used(MachineClass::Fence, Key::LatencyFence, &mut sm)?;
+        let cc = sm.reader.machine().cc;
+        Ok(Self {
+            schedulers: whole(sm.subpartitions),
+            issue_interval: whole(sm.issue_interval),
+            issue_width: sm.count(Key::IssueWidth)?,
+            occupies: sm.occupies,
+            policy: sm.policy()?,
+            scoreboard: sm.scoreboard()?,
+            classes,
+            predicate_latency: sm.count(Key::LatencyPredicate)?,
+            branch_latency,
+            barrier_latency,
+            fence_latency,
+            shared: sm.shared()?,
+            lsu: sm.lsu()?,
+            coalescing: CoalescingRule::of(cc.major.into(), cc.minor.into()),
+            l1: sm.l1()?,
+            l2: sm.l2()?,
+            dram: sm.dram()?,
+            n_sms: sm.count(Key::SmCount)?,
+            sms_per_cluster: sm.count(Key::SmPerCluster)?,
+            cta_turnaround: sm.count(Key::CtaTurnaround)?,
+            clock: sm.clock,
+        })
+    }
+}
+
+/// A machine that is being read.
+struct Sm<'r, 'm> {
+    reader: &'r mut Reader<'m>,
+    subpartitions: f64,
+    issue_interval: f64,
+    occupies: Occupies,
+    clock: f64,
+}
+
+impl<'r, 'm> Sm<'r, 'm> {
+    fn new(reader: &'r mut Reader<'m>) -> Result<Self, Missing> {
+        let clock = reader.clock()?;
+        let subpartitions = reader.need(Key::SmSubpartitions)?;
+        let issue_interval = reader.need(Key::IssueInterval)?;
+        let occupies = match reader.word(Key::IssueOccupies)? {
+            "scheduler" => Occupies::Scheduler,
+            _ => Occupies::Unit,
+        };
+        Ok(Self { reader, subpartitions, issue_interval, occupies, clock })
+    }
+
+    fn major(&self) -> u8 {
+        self.reader.machine().cc.major
+    }
+
+    fn is_stated(&self, key: Key) -> bool {
+        self.reader.machine().fact(key).is_some()
+    }
+
+    fn missing(&self, key: Key, reason: &str) -> Missing {
+        Missing { machine: self.reader.machine().id.clone(), key, reason: reason.to_owned() }
+    }
+
+    /// A number of cycles or of things, as a whole one.
+    fn count(&mut self, key: Key) -> Result<u32, Missing> {
+        Ok(whole(self.reader.need(key)?))
+    }
+
+    fn policy(&mut self) -> Result<Policy, Missing> {
+        Ok(match self.reader.word(Key::IssuePolicy)? {
+            "greedy_oldest" => Policy::GreedyThenOldest,
+            "greedy_youngest" => Policy::GreedyThenYoungest,
+            _ => Policy::LooseRoundRobin,
+        })
+    }
+
+    /// Only compute capability 1.x has arithmetic with operands in shared memory, which alone tells the two apart.
+    fn scoreboard(&mut self) -> Result<Scoreboard, Missing> {
+        if self.major() > 1 && !self.is_stated(Key::IssueScoreboard) {
+            return Ok(Scoreboard::AtIssue);
+        }
+        Ok(match self.reader.word(Key::IssueScoreboard)? {
+            "late_addend" => Scoreboard::LateAddend,
+            _ => Scoreboard::AtIssue,
+        })
+    }
+
+    /// Timing of a class.
+    fn class(&mut self, class: MachineClass) -> Result<ClassTiming, Missing> {
+        use MachineClass as C;
+        let timing = match class {
+            C::Fp32 => self.arithmetic(Pipe::Fma, Key::LatencyFp32, Key::LanesFp32, LANES)?,
+            C::Fp32Mul => {
+                let lanes = if self.is_stated(Key::LanesFp32Mul) { Key::LanesFp32Mul } else { Key::LanesFp32 };
+                self.arithmetic(Pipe::Fma, Key::LatencyFp32, lanes, LANES)?
+            }
+            C::Int | C::Move | C::Vote => self.integer()?,
+            C::IntMul => self.integer_product()?,
+            C::Fp64 => {
+                let same_warp = self.same_warp(Key::SameWarpFp64)?;
+                let timing = self.arithmetic(Pipe::Fp64, Key::LatencyFp64, Key::LanesFp64, LANES)?;
+                ClassTiming { same_warp, ..timing }
+            }
+            // A packed operation makes two results in each lane, and a single one takes as long.
+            C::Fp16 => self.arithmetic(Pipe::Fp16, Key::LatencyFp16, Key::LanesFp16, 2.0 * LANES)?,
+            C::Sfu => self.arithmetic(Pipe::Xu, Key::LatencySfu, Key::LanesSfu, LANES)?,
+            C::Convert => self.arithmetic(Pipe::Xu, Key::LatencyConversion, Key::LanesConversion, LANES)?,
+            C::Uniform => ClassTiming {
+                latency: self.count(Key::LatencyUniform)?,
+                ..self.other(Pipe::Uniform, Key::SameWarpFp32, Key::LanesFp32)?
+            },
+            // The interval counts per multiply-add: `amount` says how many a warp's instruction is.
+            C::Tensor | C::TensorAsync => {
+                self.arithmetic(Pipe::Tensor, Key::LatencyTensor, Key::LanesTensorFma, 1.0)?
+            }
+            C::TensorFp64 => self.arithmetic(Pipe::Tensor, Key::LatencyTensorFp64, Key::LanesTensorFp64, 1.0)?,
+            C::Shuffle => ClassTiming { latency: self.count(Key::LatencyShuffle)?, ..self.memory()? },
+            C::Atomic => ClassTiming { latency: self.count(Key::LatencySharedAtomic)?, ..self.memory()? },
+            C::Load | C::Store | C::Reduction | C::AsyncCopy | C::AsyncCommit => self.memory()?,
+            C::AsyncWait | C::Barrier | C::BarrierArrive | C::Fence | C::Branch | C::Exit | C::Nop => {
+                self.other(Pipe::Cbu, Key::SameWarpFp32, Key::LanesFp32)?
+            }
+        };
+        Ok(ClassTiming { variable: is_variable(class, self.major()), ..timing })
+    }
+
+    /// A class that a warp executes in `work / lanes` cycles of the whole SM.
+    fn arithmetic(&mut self, pipe: Pipe, latency: Key, lanes: Key, work: f64) -> Result<ClassTiming, Missing> {
+        let interval = self.interval(lanes, work)?;
+        let latency = self.count(latency)?;
+        Ok(ClassTiming { pipe, latency, interval, same_warp: self.same_warp(Key::SameWarpFp32)?, variable: false })
+    }
+
+    fn interval(&mut self, lanes: Key, work: f64) -> Result<f64, Missing> {
+        let per_clk = self.reader.need(lanes)?;
+        if per_clk <= 0.0 {
+            return Err(self.missing(lanes, "the SM has no such lanes, and the kernel's machine code uses them"));
+        }
+        Ok(work * self.subpartitions / per_clk)
+    }
+
+    fn integer_pipe(&mut self) -> Result<Pipe, Missing> {
+        Ok(if self.reader.word(Key::PipeInt)? == "fp32" { Pipe::Fma } else { Pipe::Alu })
+    }
+
+    fn integer(&mut self) -> Result<ClassTiming, Missing> {
+        let pipe = self.integer_pipe()?;
+        self.arithmetic(pipe, Key::LatencyInt32, Key::LanesInt32Add, LANES)
+    }
+
+    /// A 32-bit product: on its own lanes, or as the integer instructions that it becomes where there are none.
+    fn integer_product(&mut self) -> Result<ClassTiming, Missing> {
+        if self.reader.need(Key::LanesInt32Mul)? > 0.0 {
+            // Kepler's product lanes are 32 of 192: other lanes go on beside them.
+            let pipe = if self.major() == 3 { Pipe::Alu } else { Pipe::Fma };
+            return self.arithmetic(pipe, Key::LatencyInt32Mul, Key::LanesInt32Mul, LANES);
+        }
+        let parts = self.reader.mix(Key::ExpansionMulLo32)?;
+        let (mut interval, mut count) = (0.0, 0.0);
+        for &(lanes, number) in parts {
+            let lanes = if lanes == Key::SmIssuePerClk { Key::LanesInt32Add } else { lanes };
+            interval += number * self.interval(lanes, LANES)?;
+            count += number;
+        }
+        let one = self.integer()?;
+        let sentence = format!(
+            "{}: a 32-bit product takes the {count} instructions of {}, one after the other",
+            Key::LanesInt32Mul,
+            Key::ExpansionMulLo32
+        );
+        self.reader.assume(sentence);
+        Ok(ClassTiming { interval, latency: whole(f64::from(one.latency) * count), ..one })
+    }
+
+    fn memory(&mut self) -> Result<ClassTiming, Missing> {
+        self.other(Pipe::Lsu, Key::SameWarpLoad, Key::LanesLdst)
+    }
+
+    /// An instruction that only has to be issued, which occupies the scheduler for a warp's time on the lanes where the
+    /// machine is like that.
+    fn other(&mut self, pipe: Pipe, same_warp: Key, lanes: Key) -> Result<ClassTiming, Missing> {
+        let interval = match self.occupies {
+            Occupies::Scheduler => self.interval(lanes, LANES)?,
+            Occupies::Unit => self.issue_interval,
+        };
+        Ok(ClassTiming { pipe, latency: 0, interval, same_warp: self.same_warp(same_warp)?, variable: false })
+    }
+
+    /// Where an instruction occupies only its unit, a warp may issue again at the scheduler's next choice.
+    fn same_warp(&mut self, key: Key) -> Result<u32, Missing> {
+        match self.occupies == Occupies::Scheduler || self.is_stated(key) {
+            true => self.count(key),
+            false => Ok(whole(self.issue_interval)),
+        }
+    }
+
+    fn shared(&mut self) -> Result<SharedConfig, Missing> {
+        let latency = self.count(Key::LatencyShared)?;
+        let has_operands = self.major() == 1;
+        Ok(SharedConfig {
+            banks: BankRule::of(self.major().into()),
+            latency,
+            same_warp: self.same_warp(Key::SameWarpFp32)?,
+            operand_latency: if has_operands { self.count(Key::LatencySharedOperand)? } else { latency },
+            pass_cycles: self.reader.need(Key::SharedPassCycles)?,
+            pass_latency: self.reader.need(Key::SharedPassLatency)?,
+        })
+    }
+
+    fn lsu(&mut self) -> Result<LsuConfig, Missing> {
+        Ok(LsuConfig {
+            queue: self.count(Key::LsuQueue)?,
+            scheduler_interval: self.reader.need(Key::LsuSchedulerInterval)?,
+            sm_interval: self.reader.need(Key::LsuSmInterval)?,
+        })
+    }
+
+    fn l1(&mut self) -> Result<Option<L1Config>, Missing> {
+        let bytes = self.reader.need(Key::L1Size)?;
+        if bytes == 0.0 || self.reader.word(Key::L1GlobalLoads)? == "no" {
+            return Ok(None);
+        }
+        Ok(Some(L1Config {
+            bytes: bytes as u64,
+            unified: self.reader.word(Key::L1UnifiedWithShared)? == "yes",
+            line_bytes: self.count(Key::L1LineBytes)?,
+            sector_bytes: self.count(Key::L1SectorBytes)?,
+            tags_per_clk: self.reader.need(Key::L1TagsPerClk)?,
+            bytes_per_clk: self.reader.need(Key::L1BytesPerClk)?,
+            latency: self.count(Key::LatencyL1)?,
+        }))
+    }
+
+    fn l2(&mut self) -> Result<Option<L2Config>, Missing> {
+        let bytes = self.reader.need(Key::L2Size)?;
+        if bytes == 0.0 {
+            return Ok(None);
+        }
+        Ok(Some(L2Config {
+            bytes: bytes as u64,
+            line_bytes: self.count(Key::L2LineBytes)?,
+            sector_bytes: self.count(Key::L2SectorBytes)?,
+            latency: self.count(Key::LatencyL2)?,
+            far_latency: self.reader.optional(Key::LatencyL2Far).map(whole),
+            bytes_per_clk: self.reader.need(Key::L2AchievedBandwidth)? / self.clock,
+            sm_bytes_per_clk: self.reader.need(Key::L2SmBytesPerClk)?,
+        }))
+    }
+
+    fn dram(&mut self) -> Result<DramConfig, Missing> {
+        let bandwidth = self.reader.memory_bandwidth()?;
+        let bytes_per_clk = bandwidth / self.clock;
+        if self.major() > 1 {
+            let latency = self.count(Key::DramLatency)?;
+            return Ok(DramConfig { latency, bytes_per_clk, channels: None, in_flight: None });
+        }
+        let latency = self.reader.need(Key::TegMemoryLatency)?;
+        let clusters = self.reader.need(Key::SmCount)? / self.reader.need(Key::SmPerCluster)?;
+        let channels = (self.count(Key::DramChannels)?, self.count(Key::DramInterleave)?);
+        Ok(DramConfig {
+            latency: whole(latency),
+            bytes_per_clk,
+            channels: Some(channels),
+            // Little's law at the peak: what a cluster must have in flight to draw its share.
+            in_flight: Some(bytes_per_clk * latency / clusters),
+        })
+    }
+}
+
+/// Whether the vendor's compiler guards results of the class by a scoreboard instead of a number of cycles.
+fn is_variable(class: MachineClass, major: u8) -> bool {
+    match class {
+        MachineClass::Sfu | MachineClass::Convert => major > 3,
+        MachineClass::Shuffle | MachineClass::Atomic | MachineClass::TensorAsync | MachineClass::TensorFp64 => true,
+        MachineClass::Fp64 => (5..=8).contains(&major) || major > 10,
+        MachineClass::Fp16 => (5..=6).contains(&major),
+        MachineClass::Tensor => major == 7,
+        _ => false,
+    }
+}
+
+/// Cycles and counts are whole numbers here; measured means are rounded.
+fn whole(number: f64) -> u32 {
+    number.round() as u32
+}

@@ -1,0 +1,413 @@
+//! The memory system of the SM put together: where an access finds its data, and when.
+
+use warplens_isa::StateSpace;
+use warplens_stats::coalescing::{segments, transactions};
+use warplens_stats::{BankRule, CoalescingRule, Request, bank};
+use warplens_trace::{AccessKind, ActiveMask, Lanes, WARP_SIZE, WarpAccess, WarpTrace};
+
+use crate::unit::banks::BankPasses;
+use crate::unit::cache::{Cache, Sectors};
+use crate::unit::dram::Dram;
+use crate::unit::l2::{L2, LINE, SECTOR};
+use crate::unit::port::Port;
+use crate::{Effect, L1Config, SmConfig, Surroundings, Traffic, Without};
+
+/// State of all units of the memory system.
+pub(crate) struct Memory<'a> {
+    config: &'a SmConfig,
+    without: Without,
+    /// Banks of shared memory, and of the L1 cache where the two are one.
+    pub(crate) banks: Port,
+    /// Data of the L1 cache, where it is a memory of its own.
+    l1_data: Port,
+    l1: Option<Cache>,
+    l2: Option<L2>,
+    pub(crate) dram: Dram,
+    pub(crate) traffic: Traffic,
+    bank_passes: BankPasses,
+    lines: Vec<(u64, Sectors)>,
+}
+
+/// A memory instruction as it arrives.
+#[derive(Clone, Copy)]
+pub(crate) struct Arrival<'a> {
+    /// When the memory unit starts with it.
+    pub(crate) at: f64,
+    /// The warp that it belongs to.
+    pub(crate) trace: &'a WarpTrace,
+    /// What it accesses.
+    pub(crate) access: &'a WarpAccess,
+    /// A number of the warp that no other warp of the launch has, for its local memory.
+    pub(crate) warp: u64,
+}
+
+/// When an access is done.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) struct Done {
+    /// When a load's data can be used, or a store has left the SM.
+    pub(crate) at: f64,
+    /// The data comes from beyond the SM's banks.
+    pub(crate) long: bool,
+}
+
+impl<'a> Memory<'a> {
+    pub(crate) fn new(config: &'a SmConfig, surroundings: &Surroundings, without: Without) -> Self {
+        let hits = without.contains(Effect::CacheMisses);
+        let pipelines = f64::from(surroundings.active_sms.max(1)) / f64::from(surroundings.active_in_cluster.max(1));
+        // A pipeline has its own part of the chip's bandwidth, whether or not the others are busy, where it cannot have
+        // more in flight than that; elsewhere the SMs that are active share it.
+        let share = match config.dram.in_flight {
+            Some(_) => f64::from(config.sms_per_cluster) / f64::from(config.n_sms.max(1)),
+            None => 1.0 / pipelines.max(1.0),
+        };
+        let of_pipeline = 1.0 / f64::from(surroundings.active_in_cluster.max(1));
+        let l1_lines = |l1: &L1Config| {
+            let taken = if l1.unified { surroundings.shared_bytes } else { 0 };
+            l1.bytes.saturating_sub(taken) / LINE
+        };
+        Self {
+            config,
+            without,
+            banks: Port::default(),
+            l1_data: Port::default(),
+            l1: config.l1.as_ref().map(|l1| Cache::new(l1_lines(l1))),
+            // Where there is an L1 cache, its hits are enough.
+            l2: config.l2.as_ref().map(|l2| L2::new(l2, surroundings, hits)),
+            dram: Dram::new(&config.dram, share * of_pipeline, of_pipeline),
+            traffic: Traffic::default(),
+            bank_passes: BankPasses::new(),
+            lines: Vec::with_capacity(WARP_SIZE * 8),
+        }
+    }
+
+    /// Cycles in which the link to the L2 cache was busy, where there is one.
+    pub(crate) fn l2_busy(&self) -> Option<f64> {
+        self.l2.as_ref().map(L2::busy)
+    }
+
+    /// First time at which another store to device memory may leave the SM: it waits where very much is under way.
+    pub(crate) fn accepts_store(&self) -> f64 {
+        match &self.l2 {
+            Some(l2) => l2.accepts_store(&self.dram),
+            None => self.dram.free_at() - f64::from(self.config.dram.latency),
+        }
+    }
+
+    /// Serves an access.
+    pub(crate) fn serve(&mut self, arrival: &Arrival<'_>) -> Done {
+        let mut addresses = [0; WARP_SIZE];
+        arrival.trace.expand(arrival.access, &mut addresses);
+        let access = arrival.access;
+        let lane_bytes = u32::from(access.element_bytes) * u32::from(access.elements);
+        let request = Request { lane_bytes, mask: access.mask, addresses: &addresses };
+        match access.space {
+            StateSpace::Shared => self.shared(arrival, &request),
+            StateSpace::Const | StateSpace::Param => self.constant(arrival.at, &request),
+            StateSpace::Local => self.local(arrival, &request),
+            _ => self.global(arrival, &request),
+        }
+    }
+
+    /// Passes over the banks of shared memory, and those without conflicts.
+    fn passes(&mut self, access: &WarpAccess, request: &Request<'_>) -> (f64, f64) {
+        let passes = self.bank_passes.of(self.config.shared.banks, access.kind, access.lanes, request);
+        let needed = if self.without.contains(Effect::BankConflicts) { passes.ideal } else { passes.wavefronts };
+        (f64::from(needed), f64::from(passes.ideal))
+    }
+
+    /// An access to shared memory.
+    fn shared(&mut self, arrival: &Arrival<'_>, request: &Request<'_>) -> Done {
+        let start = self.shared_passes(arrival.at, arrival.access, request);
+        Done { at: start + f64::from(self.config.shared.latency), long: false }
+    }
+
+    /// An operand of arithmetic in shared memory; returns when a result without latency would be there.
+    pub(crate) fn shared_operand(&mut self, arrival: &Arrival<'_>) -> f64 {
+        let mut addresses = [0; WARP_SIZE];
+        arrival.trace.expand(arrival.access, &mut addresses);
+        let access = arrival.access;
+        let lane_bytes = u32::from(access.element_bytes) * u32::from(access.elements);
+        let request = Request { lane_bytes, mask: access.mask, addresses: &addresses };
+        self.shared_passes(arrival.at, access, &request)
+    }
+
+    /// Occupies the banks; returns when a result without latency would be there.
+    fn shared_passes(&mut self, at: f64, access: &WarpAccess, request: &Request<'_>) -> f64 {
+        let (passes, ideal) = self.passes(access, request);
+        let shared = &self.config.shared;
+        self.traffic.conflict_passes += (passes - ideal) as u64;
+        let start = self.banks.reserve(at, passes * shared.pass_cycles);
+        start + (passes - ideal) * shared.pass_latency
+    }
+
+    /// Constants come from a cache that takes one word at a time.
+    fn constant(&mut self, at: f64, request: &Request<'_>) -> Done {
+        let words = f64::from(bank::constant_passes(request).max(1));
+        let start = self.banks.reserve(at, words);
+        Done { at: start + f64::from(self.config.shared.latency) + words - 1.0, long: false }
+    }
+
+    fn global(&mut self, arrival: &Arrival<'_>, request: &Request<'_>) -> Done {
+        self.lines.clear();
+        let rule = self.config.coalescing;
+        if self.config.l1.is_none() && self.config.l2.is_none() {
+            return self.uncached(arrival.at, arrival.access.kind, rule, request);
+        }
+        let lines = &mut self.lines;
+        match neighbouring(rule, arrival.access, request.lane_bytes) {
+            Some((start, bytes)) => add_segment(lines, start, bytes),
+            None => {
+                segments(rule, request, |segment| add_segment(lines, segment.start, segment.bytes));
+            }
+        }
+        if self.without.contains(Effect::Uncoalesced) {
+            let ideal = transactions(rule, request).ideal;
+            pack(&mut self.lines, ideal.bytes() / SECTOR);
+        }
+        self.through_caches(arrival, Some(request))
+    }
+
+    /// Every transaction goes to device memory.
+    fn uncached(&mut self, at: f64, kind: AccessKind, rule: CoalescingRule, request: &Request<'_>) -> Done {
+        let mut done = at;
+        let dram = &mut self.dram;
+        let mut transfer = |address: u64, bytes: u32| {
+            let start = dram.transfer(at, address, bytes);
+            let wait = if kind == AccessKind::Store { 0.0 } else { f64::from(self.config.dram.latency) };
+            done = done.max(start + wait);
+            u64::from(bytes / SECTOR)
+        };
+        let mut sectors = 0;
+        if self.without.contains(Effect::Uncoalesced) {
+            let ideal = transactions(rule, request).ideal;
+            let first = request.mask.lowest().map_or(0, |lane| request.addresses[lane] & !127);
+            let sizes = [(128, ideal.t128), (64, ideal.t64), (32, ideal.t32)];
+            let mut address = first;
+            for (bytes, count) in sizes {
+                for _ in 0..count {
+                    sectors += transfer(address, bytes);
+                    address += u64::from(bytes);
+                }
+            }
+        } else {
+            segments(rule, request, |segment| sectors += transfer(segment.start, segment.bytes));
+        }
+        if kind == AccessKind::Load {
+            self.traffic.l1_sectors += sectors;
+        }
+        Done { at: done, long: true }
+    }
+
+    /// Local memory: 32-bit words of the lanes lie side by side.
+    fn local(&mut self, arrival: &Arrival<'_>, request: &Request<'_>) -> Done {
+        self.lines.clear();
+        let base = 1 << 56 | arrival.warp << 30;
+        let words = u64::from(request.lane_bytes.div_ceil(4));
+        for lane in request.mask.lanes() {
+            for word in 0..words {
+                let row = (request.addresses[lane] >> 2).wrapping_add(word);
+                add_segment(&mut self.lines, base + (row * WARP_SIZE as u64 + lane as u64) * 4, 4);
+            }
+        }
+        self.lines.sort_unstable_by_key(|&(line, _)| line);
+        self.lines.dedup_by(|next, kept| {
+            let same = next.0 == kept.0;
+            kept.1 |= if same { next.1 } else { 0 };
+            same
+        });
+        if self.config.l1.is_none() && self.config.l2.is_none() {
+            let mut done = arrival.at;
+            for &(line, sectors) in &self.lines {
+                let start = self.dram.transfer(arrival.at, line * LINE, sectors.count_ones() * SECTOR);
+                let wait =
+                    if arrival.access.kind == AccessKind::Store { 0.0 } else { f64::from(self.config.dram.latency) };
+                done = done.max(start + wait);
+            }
+            return Done { at: done, long: true };
+        }
+        self.through_caches(arrival, None)
+    }
+
+    /// Serves the lines of the current access. Local memory has no `request`: its words never conflict.
+    fn through_caches(&mut self, arrival: &Arrival<'_>, request: Option<&Request<'_>>) -> Done {
+        let kind = arrival.access.kind;
+        let start = match self.config.l1 {
+            Some(l1) => self.occupy_l1(arrival, &l1, request),
+            None => arrival.at,
+        };
+        let is_local = request.is_none();
+        let mut done = start;
+        let mut long = false;
+        let lines = std::mem::take(&mut self.lines);
+        for &(line, sectors) in &lines {
+            let there = match kind {
+                AccessKind::Load => self.load_line(start, line, sectors),
+                AccessKind::Store if is_local => self.store_local(start, line, sectors),
+                AccessKind::Store => Done { at: self.store_line(start, line, sectors), long: false },
+                AccessKind::Atomic => Done { at: self.beyond_l1(start, line, sectors), long: true },
+            };
+            done = done.max(there.at);
+            long |= there.long;
+        }
+        self.lines = lines;
+        if kind == AccessKind::Atomic
+            && let Some(request) = request
+        {
+            done += f64::from(same_address(request) - 1);
+        }
+        Done { at: done, long }
+    }
+
+    /// Cycles that tags and data of the L1 cache take; returns when they start.
+    fn occupy_l1(&mut self, arrival: &Arrival<'_>, l1: &L1Config, request: Option<&Request<'_>>) -> f64 {
+        let access = arrival.access;
+        let sectors: u32 = self.lines.iter().map(|(_, sectors)| sectors.count_ones()).sum();
+        let tags = (self.lines.len() as f64 / l1.tags_per_clk).ceil();
+        let per_wavefront = LINE as f64 / l1.bytes_per_clk;
+        let data = match request {
+            Some(request) if access.kind == AccessKind::Load && !self.without.contains(Effect::Uncoalesced) => {
+                let passes = self.bank_passes.of(BankRule::Cc20, access.kind, access.lanes, request);
+                f64::from(passes.wavefronts) * per_wavefront
+            }
+            _ => f64::from(sectors * SECTOR) / l1.bytes_per_clk,
+        };
+        let cycles = if l1.bytes_per_clk.is_finite() { tags.max(data).max(1.0) } else { 0.0 };
+        let port = if l1.unified { &mut self.banks } else { &mut self.l1_data };
+        let start = port.reserve(arrival.at, cycles);
+        // The first data leaves with the first cycle.
+        start + (cycles - per_wavefront.max(1.0)).max(0.0)
+    }
+
+    fn load_line(&mut self, at: f64, line: u64, wanted: Sectors) -> Done {
+        let count = u64::from(wanted.count_ones());
+        self.traffic.l1_sectors += count;
+        let (Some(l1), Some(config)) = (&mut self.l1, &self.config.l1) else {
+            return Done { at: self.beyond_l1(at, line, wanted), long: true };
+        };
+        let hit = at + f64::from(config.latency);
+        let found = l1.look_up(line, wanted);
+        let missing = if self.without.contains(Effect::CacheMisses) { 0 } else { wanted & !found.present };
+        self.traffic.l1_hits += count - u64::from(missing.count_ones());
+        let mut done = if found.present == 0 { hit } else { hit.max(found.filled_at) };
+        if missing != 0 {
+            done = done.max(self.beyond_l1(at, line, missing));
+            self.fill_l1(at, line, missing, false, done);
+        }
+        Done { at: done, long: true }
+    }
+
+    fn fill_l1(&mut self, now: f64, line: u64, sectors: Sectors, dirty: bool, filled_at: f64) {
+        let Some(l1) = &mut self.l1 else { return };
+        // Only local memory is written back; its lines are gone for good when they are written.
+        let evicted = l1.fill(line, sectors, dirty, filled_at);
+        if evicted > 0 {
+            self.store_line(now, line, (1 << evicted) - 1);
+        }
+    }
+
+    fn store_local(&mut self, at: f64, line: u64, sectors: Sectors) -> Done {
+        if self.l1.is_none() {
+            return Done { at: self.store_line(at, line, sectors), long: false };
+        }
+        self.fill_l1(at, line, sectors, true, at);
+        Done { at, long: false }
+    }
+
+    fn beyond_l1(&mut self, at: f64, line: u64, wanted: Sectors) -> f64 {
+        match &mut self.l2 {
+            Some(l2) => l2.load(at, line, wanted, &mut self.dram, &mut self.traffic),
+            None => self.dram.load(at, line * LINE, wanted.count_ones() * SECTOR),
+        }
+    }
+
+    fn store_line(&mut self, at: f64, line: u64, sectors: Sectors) -> f64 {
+        match &mut self.l2 {
+            Some(l2) => l2.store(at, line, sectors, &mut self.dram, &mut self.traffic),
+            None => self.dram.transfer(at, line * LINE, sectors.count_ones() * SECTOR),
+        }
+    }
+}
+
+/// First byte and length of an access whose sectors lie side by side without a gap, where that is plain to see.
+fn neighbouring(rule: CoalescingRule, access: &WarpAccess, lane_bytes: u32) -> Option<(u64, u32)> {
+    let Lanes::Affine { base, stride } = access.lanes else { return None };
+    let first = access.mask.0.trailing_zeros();
+    let lanes = access.mask.count();
+    let in_a_row = (access.mask.0 >> first).trailing_ones() == lanes;
+    let gap = u32::try_from(stride).ok().filter(|&stride| stride <= lane_bytes.max(SECTOR))?;
+    let sectors =
+        !matches!(rule, CoalescingRule::Cc10 | CoalescingRule::Cc12 | CoalescingRule::Cc20 | CoalescingRule::Cc20L1Off);
+    (in_a_row && sectors).then(|| (base + u64::from(first * gap), (lanes - 1) * gap + lane_bytes))
+}
+
+/// Adds the sectors of a segment, which lies in one line unless it is unaligned.
+fn add_segment(lines: &mut Vec<(u64, Sectors)>, start: u64, bytes: u32) {
+    let (first, last) = (start / u64::from(SECTOR), (start + u64::from(bytes) - 1) / u64::from(SECTOR));
+    for sector in first..=last {
+        let (line, bit) = (sector / 4, 1 << (sector % 4));
+        match lines.last_mut() {
+            Some((same, sectors)) if *same == line => *sectors |= bit,
+            _ => lines.push((line, bit)),
+        }
+    }
+}
+
+/// Leaves so many sectors in as few lines as they fit.
+fn pack(lines: &mut Vec<(u64, Sectors)>, n_sectors: u32) {
+    let mut rest = n_sectors;
+    for (_, sectors) in lines.iter_mut() {
+        let take = rest.min(4);
+        *sectors = (1 << take) - 1;
+        rest -= take;
+    }
+    lines.retain(|&(_, sectors)| sectors != 0);
+}
+
+/// Most lanes that access one address.
+fn same_address(request: &Request<'_>) -> u32 {
+    let mut rest = request.mask;
+    let mut most = 1;
+    while let Some(lane) = rest.lowest() {
+        let same = rest.lanes().filter(|&other| request.addresses[other] == request.addresses[lane]);
+        let same = ActiveMask(same.fold(0, |mask, other| mask | 1 << other));
+        most = most.max(same.count());
+        rest = rest.without(same);
+    }
+    most
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn what_is_plain_to_see_is_what_the_rule_says(
+            base in 0..4096_u64, stride in 0..40_i64, first in 0..32_u32, lanes in 1..33_u32, log_bytes in 0..5_u32,
+        ) {
+            let lane_bytes = 1 << log_bytes;
+            let mask = ActiveMask(ActiveMask::first(lanes.min(32 - first)).0 << first);
+            let rule = CoalescingRule::Cc70;
+            let access = WarpAccess {
+                slot: 0,
+                element_bytes: lane_bytes as u8,
+                elements: 1,
+                space: StateSpace::Global,
+                kind: AccessKind::Load,
+                mask,
+                lanes: Lanes::Affine { base, stride },
+            };
+            if let Some((start, bytes)) = neighbouring(rule, &access, lane_bytes) {
+                let addresses: [u64; WARP_SIZE] = std::array::from_fn(|lane| base + stride as u64 * lane as u64);
+                let (mut plain, mut counted) = (Vec::new(), Vec::new());
+                add_segment(&mut plain, start, bytes);
+                segments(rule, &Request { lane_bytes, mask, addresses: &addresses }, |segment| {
+                    add_segment(&mut counted, segment.start, segment.bytes);
+                });
+                prop_assert_eq!(plain, counted);
+            }
+        }
+    }
+}

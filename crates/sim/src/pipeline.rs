@@ -1,0 +1,231 @@
+//! The simulated SM: all units, and the order of the stages. This is the only place that knows that order.
+//!
+//! 1. dispatch: CTAs from the job take free slots ([`dispatch`](crate::stage::dispatch));
+//! 2. issue: the scheduler that can issue first takes one of its ready warps ([`issue`](crate::stage::issue));
+//! 3. execute: the instruction reserves its units and says when its result is there ([`execute`](crate::stage::execute));
+//! 4. retire: the warp goes on, waits at a barrier, or ends ([`dispatch`](crate::stage::dispatch)).
+//!
+//! Schedulers are served in the order of the cycles in which they issue, so that units see requests in order.
+
+use warplens_trace::MachineClass;
+
+use crate::memory::Memory;
+use crate::unit::barrier::Barriers;
+use crate::unit::lsu::Lsu;
+use crate::unit::port::Port;
+use crate::unit::scheduler::Scheduler;
+use crate::unit::scoreboard::Scoreboard;
+use crate::warp::Warp;
+use crate::{CtaSpan, Effect, Event, Job, Occupies, Options, Outcome, Pipe, SmConfig, StallCycles, UnitOutcome};
+
+/// Everything that changes while a job runs.
+pub(crate) struct Sm<'a> {
+    pub(crate) config: &'a SmConfig,
+    pub(crate) job: Job<'a>,
+    pub(crate) options: Options,
+    pub(crate) schedulers: Vec<Scheduler>,
+    /// What each scheduler would issue next; none where that has to be found out.
+    pub(crate) choices: Vec<Option<Choice>>,
+    pub(crate) warps: Vec<Warp>,
+    pub(crate) scoreboard: Scoreboard,
+    /// By scheduler and pipe.
+    pub(crate) pipes: Vec<[Port; Pipe::ALL.len()]>,
+    pub(crate) lsu: Lsu,
+    pub(crate) memory: Memory<'a>,
+    pub(crate) ctas: Vec<CtaSlot>,
+    pub(crate) next_cta: usize,
+    pub(crate) next_age: u64,
+    pub(crate) warps_per_cta: u32,
+    /// What was found so far.
+    pub(crate) outcome: Outcome,
+    /// Guard registers are there later than the same predicates are as data.
+    pub(crate) guard_extra: u64,
+}
+
+/// What a scheduler would issue next.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Choice {
+    pub(crate) cycle: u64,
+    pub(crate) position: usize,
+}
+
+/// A place for a CTA on the SM.
+#[derive(Clone, Debug)]
+pub(crate) struct CtaSlot {
+    /// The CTA, by its index in the job.
+    pub(crate) cta: u32,
+    /// Warps that have not ended.
+    pub(crate) live: u32,
+    pub(crate) barriers: Barriers,
+    /// When its last warp has ended.
+    pub(crate) end: u64,
+}
+
+/// The machine without the effects that are numbers of the machine.
+pub(crate) fn without_effects(config: &SmConfig, options: Options) -> SmConfig {
+    let mut config = config.clone();
+    let without = |effect| options.without.contains(effect);
+    if without(Effect::ChannelSkew) {
+        config.dram.channels = None;
+    }
+    if without(Effect::IssueOccupancy) {
+        config.issue_interval = 1;
+        config.shared.same_warp = 1;
+        for class in &mut config.classes {
+            class.interval = class.interval.min(1.0);
+            class.same_warp = 1;
+        }
+    }
+    if without(Effect::MemoryLatency) {
+        let nearest = config.l1.map_or(config.shared.latency, |l1| l1.latency);
+        config.dram.latency = config.dram.latency.min(nearest);
+        if let Some(l2) = &mut config.l2 {
+            l2.latency = l2.latency.min(nearest);
+            l2.far_latency = l2.far_latency.map(|latency| latency.min(nearest));
+        }
+    }
+    if without(Effect::MemoryBandwidth) {
+        config.dram.bytes_per_clk = f64::INFINITY;
+        config.dram.in_flight = None;
+        config.dram.channels = None;
+        if let Some(l2) = &mut config.l2 {
+            l2.bytes_per_clk = f64::INFINITY;
+            l2.sm_bytes_per_clk = f64::INFINITY;
+        }
+    }
+    config
+}
+
+impl<'a> Sm<'a> {
+    pub(crate) fn new(config: &'a SmConfig, job: &Job<'a>, options: Options) -> Self {
+        let warps_per_cta = job.ctas.iter().map(|cta| cta.warps.len()).max().unwrap_or(0);
+        let resident = (job.resident.max(1) as usize).min(job.ctas.len().max(1));
+        let n_warps = resident * warps_per_cta;
+        let n_schedulers = config.schedulers.max(1) as usize;
+        // Warps are dealt out to the schedulers in turn.
+        let of_scheduler = |scheduler: usize| (scheduler..n_warps).step_by(n_schedulers).len();
+        let schedulers = (0..n_schedulers).map(|scheduler| Scheduler::new(of_scheduler(scheduler))).collect();
+        let n_insts = job.code.insts.len();
+        let outcome = Outcome {
+            ctas: vec![CtaSpan::default(); job.ctas.len()],
+            stalls: vec![StallCycles::default(); n_insts],
+            executions: vec![0; n_insts],
+            timeline: Vec::with_capacity(if options.timeline_warps > 0 { 4096 } else { 0 }),
+            ..Outcome::default()
+        };
+        let int_latency = u64::from(config.class(MachineClass::Int).latency);
+        Self {
+            config,
+            job: *job,
+            options,
+            choices: vec![None; n_schedulers],
+            schedulers,
+            warps: vec![Warp::empty(); n_warps],
+            scoreboard: Scoreboard::new(n_warps, job.code.n_registers),
+            pipes: vec![[Port::default(); Pipe::ALL.len()]; n_schedulers],
+            lsu: Lsu::new(config.lsu, config.schedulers.max(1)),
+            memory: Memory::new(config, &job.surroundings, options.without),
+            ctas: vec![CtaSlot { cta: 0, live: 0, barriers: Barriers::default(), end: 0 }; resident],
+            next_cta: 0,
+            next_age: 0,
+            warps_per_cta: warps_per_cta as u32,
+            outcome,
+            guard_extra: u64::from(config.predicate_latency).saturating_sub(int_latency),
+        }
+    }
+
+    /// Runs the job to its end.
+    pub(crate) fn run(mut self) -> Outcome {
+        for slot in 0..self.ctas.len() {
+            self.dispatch(slot, 0);
+        }
+        loop {
+            match self.first_to_issue() {
+                Some((scheduler, choice)) => self.step(scheduler, choice),
+                // Warps wait at barriers for warps that never come.
+                None if self.force_barriers() => {}
+                None => break,
+            }
+        }
+        self.finish()
+    }
+
+    /// The scheduler that issues first, and what.
+    fn first_to_issue(&mut self) -> Option<(usize, Choice)> {
+        let mut first: Option<(usize, Choice)> = None;
+        for scheduler in 0..self.schedulers.len() {
+            if self.choices[scheduler].is_none() {
+                self.choices[scheduler] = self.choose(scheduler);
+            }
+            if let Some(choice) = self.choices[scheduler]
+                && first.is_none_or(|(_, other)| choice.cycle < other.cycle)
+            {
+                first = Some((scheduler, choice));
+            }
+        }
+        first
+    }
+
+    /// One choice of one scheduler: up to `issue_width` instructions of one warp.
+    fn step(&mut self, scheduler: usize, choice: Choice) {
+        let slot = choice.position * self.schedulers.len() + scheduler;
+        let mut blocked = f64::from(self.config.issue_interval);
+        for n in 0..self.config.issue_width.max(1) {
+            if n > 0 && !self.may_pair(scheduler, slot, choice.cycle) {
+                break;
+            }
+            let inst = self.issue(scheduler, choice, slot, n > 0);
+            let occupied = self.execute(scheduler, slot, inst, choice.cycle);
+            if self.config.occupies == Occupies::Scheduler {
+                blocked = blocked.max(occupied);
+            }
+            self.retire(slot, inst, choice.cycle);
+        }
+        let scheduler_state = &mut self.schedulers[scheduler];
+        scheduler_state.free_at = choice.cycle + blocked.ceil() as u64;
+        self.choices[scheduler] = None;
+    }
+
+    fn finish(mut self) -> Outcome {
+        let ends = self.outcome.ctas.iter().map(|cta| cta.end).max().unwrap_or(0);
+        let outcome = &mut self.outcome;
+        outcome.cycles = ends;
+        outcome.schedulers = self.schedulers.into_iter().map(|scheduler| scheduler.outcome).collect();
+        outcome.issued = outcome.schedulers.iter().map(|scheduler| scheduler.issued).sum();
+        outcome.traffic = self.memory.traffic;
+        outcome.traffic.dram_bytes = self.memory.dram.bytes;
+        let n = self.config.schedulers.max(1);
+        let pipes = Pipe::ALL.iter().enumerate().map(|(index, pipe)| UnitOutcome {
+            name: pipe.name(),
+            count: n,
+            busy: self.pipes.iter().map(|pipes| pipes[index].busy).sum(),
+        });
+        let one = |name, busy| UnitOutcome { name, count: 1, busy };
+        outcome.units = pipes.collect();
+        outcome.units.push(UnitOutcome { name: "issue", count: n, busy: outcome.issued as f64 });
+        outcome.units.push(one("memory issue", self.lsu.busy()));
+        outcome.units.push(one("shared memory and L1", self.memory.banks.busy));
+        outcome.units.extend(self.memory.l2_busy().map(|busy| one("L2 link", busy)));
+        outcome.units.push(one("DRAM share", self.memory.dram.busy()));
+        self.outcome
+    }
+
+    /// Remembers what a warp did, where that was asked for.
+    pub(crate) fn note(&mut self, slot: usize, event: impl FnOnce(u32, u32) -> Event) {
+        let warp = &self.warps[slot];
+        let cta = self.ctas[warp.cta as usize].cta;
+        let number = cta.saturating_mul(self.warps_per_cta).saturating_add(warp.index);
+        if number < self.options.timeline_warps {
+            let event = event(cta, warp.index);
+            let (from, to) = self.options.timeline_cycles.unwrap_or((0, u64::MAX));
+            if event.issue >= from && event.issue < to {
+                self.outcome.timeline.push(event);
+            }
+        }
+    }
+
+    /// True where the effect is left out.
+    pub(crate) const fn without(&self, effect: Effect) -> bool {
+        self.options.without.contains(effect)
+    }
+}

@@ -1,0 +1,136 @@
+//! Dispatch and retirement: CTAs come to the SM, warps go through their traces, meet at barriers and end.
+
+use warplens_trace::MachineClass;
+
+use crate::pipeline::{CtaSlot, Sm};
+use crate::unit::barrier::Barriers;
+use crate::unit::port::whole;
+use crate::unit::scoreboard::Pending;
+use crate::warp::{self, State};
+use crate::{CtaSpan, Effect, Stall};
+
+impl Sm<'_> {
+    /// The next CTA of the job takes a slot; its warps may issue from cycle `at` on.
+    pub(crate) fn dispatch(&mut self, slot: usize, at: u64) {
+        let Some(cta) = self.job.ctas.get(self.next_cta) else { return };
+        let index = self.next_cta as u32;
+        self.next_cta += 1;
+        let live = cta.warps.len() as u32;
+        self.ctas[slot] = CtaSlot { cta: index, live, barriers: Barriers::default(), end: at };
+        self.outcome.ctas[index as usize] = CtaSpan { start: at, end: at };
+        for warp in 0..live {
+            let place = self.warp_slot(slot, warp);
+            self.warps[place].start(slot as u32, warp, self.next_age, at);
+            self.next_age += 1;
+            self.scoreboard.clear(place);
+            let trace = &cta.warps[warp as usize];
+            let compact = self.without(Effect::Divergence);
+            if self.warps[place].begin(self.job.code, trace, compact) {
+                self.refresh(place);
+            } else {
+                self.end_warp(place, at, None);
+            }
+        }
+    }
+
+    const fn warp_slot(&self, cta_slot: usize, warp: u32) -> usize {
+        cta_slot * self.warps_per_cta as usize + warp as usize
+    }
+
+    /// A number of the warp in a slot that no other warp of the launch has.
+    pub(crate) fn warp_number(&self, slot: usize) -> u64 {
+        let warp = &self.warps[slot];
+        let cta = &self.job.ctas[self.ctas[warp.cta as usize].cta as usize];
+        u64::from(cta.id.0) * u64::from(self.warps_per_cta) + u64::from(warp.index)
+    }
+
+    /// The warp goes on after the instruction that it issued in `cycle`.
+    pub(crate) fn retire(&mut self, slot: usize, inst: u32, cycle: u64) {
+        let cta_slot = self.warps[slot].cta as usize;
+        let trace = warp::trace(self.job.ctas, self.ctas[cta_slot].cta, self.warps[slot].index);
+        let compact = self.without(Effect::Divergence);
+        if !self.warps[slot].advance(self.job.code, trace, compact) {
+            self.end_warp(slot, cycle + 1, Some(inst));
+            return;
+        }
+        let inst = self.job.code.insts[inst as usize];
+        if matches!(inst.class, MachineClass::Barrier | MachineClass::BarrierArrive) {
+            self.arrive(slot, &inst, cycle);
+        }
+        self.refresh(slot);
+    }
+
+    fn arrive(&mut self, slot: usize, inst: &warplens_trace::MachineInst, cycle: u64) {
+        if self.without(Effect::Synchronisation) {
+            return;
+        }
+        let cta_slot = self.warps[slot].cta as usize;
+        if inst.class == MachineClass::Barrier {
+            self.warps[slot].state = State::AtBarrier(inst.amount);
+        }
+        let cta = &mut self.ctas[cta_slot];
+        if cta.barriers.arrive(inst.amount, cta.live) {
+            self.open(cta_slot, inst.amount, cycle);
+        }
+    }
+
+    /// The warps at a barrier go on.
+    fn open(&mut self, cta_slot: usize, barrier: u32, cycle: u64) {
+        let at = cycle + u64::from(self.config.barrier_latency.max(1));
+        for warp in 0..self.warps_per_cta {
+            let slot = self.warp_slot(cta_slot, warp);
+            if self.warps[slot].state == State::AtBarrier(barrier) {
+                self.warps[slot].state = State::Runs;
+                self.warps[slot].free = self.warps[slot].free.later(Pending { at, stall: Stall::Barrier });
+                self.refresh(slot);
+            }
+        }
+    }
+
+    /// The warp has ended, with instruction `last`. When it was the last one of its CTA, the next CTA comes.
+    fn end_warp(&mut self, slot: usize, cycle: u64, last: Option<u32>) {
+        let warp = &mut self.warps[slot];
+        warp.state = State::Empty;
+        let end = cycle.max(whole(warp.drained_at));
+        let cta_slot = warp.cta as usize;
+        let n = self.schedulers.len();
+        self.schedulers[slot % n].outcome.stalls.add(Stall::Drain, end - cycle);
+        if let Some(last) = last {
+            self.outcome.stalls[last as usize].add(Stall::Drain, end - cycle);
+        }
+        self.refresh(slot);
+        let cta = &mut self.ctas[cta_slot];
+        self.outcome.resident_warp_cycles += end - self.outcome.ctas[cta.cta as usize].start;
+        cta.live -= 1;
+        cta.end = cta.end.max(end);
+        let (live, cta_end, index) = (cta.live, cta.end, cta.cta as usize);
+        if live == 0 {
+            self.outcome.ctas[index].end = cta_end;
+            self.dispatch(cta_slot, cta_end + u64::from(self.config.cta_turnaround));
+            return;
+        }
+        let mut opened = [0; 16];
+        let mut n_opened = 0;
+        self.ctas[cta_slot].barriers.warp_ended(live, |barrier| {
+            opened[n_opened] = barrier;
+            n_opened += 1;
+        });
+        for &barrier in &opened[..n_opened] {
+            self.open(cta_slot, barrier, cycle);
+        }
+    }
+
+    /// Opens the barriers of the first CTA that waits for warps that never come; false when none waits.
+    pub(crate) fn force_barriers(&mut self) -> bool {
+        let waiting = self.warps.iter().find_map(|warp| match warp.state {
+            State::AtBarrier(barrier) => Some((warp.cta as usize, barrier)),
+            _ => None,
+        });
+        let Some((cta_slot, barrier)) = waiting else { return false };
+        self.outcome.forced_barriers += 1;
+        self.ctas[cta_slot].barriers.force(barrier);
+        let last = self.warps.iter().map(|warp| warp.last_issue).filter(|&cycle| cycle != u64::MAX).max();
+        self.open(cta_slot, barrier, last.unwrap_or(0));
+        true
+    }
+}

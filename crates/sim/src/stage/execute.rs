@@ -1,0 +1,144 @@
+//! Execute: an instruction reserves its units, and its results get the cycle in which they can be used.
+
+use warplens_isa::StateSpace;
+use warplens_trace::{MachineClass, MachineInst, WarpTrace};
+
+use crate::memory::Arrival;
+use crate::pipeline::Sm;
+use crate::stage::issue::goes_through_lsu;
+use crate::unit::port::whole;
+use crate::unit::scoreboard::Pending;
+use crate::warp::{self, State};
+use crate::{Effect, Occupies, Stall};
+
+impl<'a> Sm<'a> {
+    /// Executes an instruction issued in `cycle`; returns the cycles for which it occupies what issued it.
+    pub(crate) fn execute(&mut self, scheduler: usize, slot: usize, inst: u32, cycle: u64) -> f64 {
+        let inst = self.job.code.insts[inst as usize];
+        let timing = *self.config.class(inst.class);
+        let units = match inst.class {
+            MachineClass::Tensor | MachineClass::TensorFp64 | MachineClass::TensorAsync => f64::from(inst.amount),
+            _ => 1.0,
+        };
+        let mut interval = timing.interval * units;
+        if self.without(Effect::IssueOccupancy) {
+            interval = interval.min(1.0);
+        }
+        let mut same_warp = timing.same_warp;
+        let through_lsu = goes_through_lsu(inst.class);
+        let mut start = cycle as f64;
+        if self.config.occupies == Occupies::Unit && !through_lsu {
+            start = self.pipes[scheduler][timing.pipe as usize].reserve(start, interval);
+        }
+        let mut stall = if timing.variable { Stall::ShortScoreboard } else { Stall::Wait };
+        let mut done = start + f64::from(timing.latency).max(interval);
+        if through_lsu {
+            (done, stall) = self.memory_instruction(scheduler, slot, &inst, cycle);
+            if on_chip(&inst) {
+                same_warp = self.config.shared.same_warp;
+            }
+        } else if inst.touches_memory() {
+            done = self.shared_operand(slot, &inst, start).max(done);
+            stall = Stall::ShortScoreboard;
+        } else {
+            self.control(slot, &inst, cycle, done);
+        }
+        let result = Pending { at: whole(done), stall };
+        self.scoreboard.write(slot, self.job.code.registers(inst.writes), result);
+        if self.options.timeline_warps > 0
+            && let Some(event) = self.outcome.timeline.last_mut()
+            && event.issue == cycle
+        {
+            event.done = result.at;
+        }
+        let warp = &mut self.warps[slot];
+        // Registers are freed when nothing is on its way to them any more.
+        warp.drained_at = warp.drained_at.max(done);
+        let free = cycle + u64::from(same_warp.max(1));
+        if free > warp.free.at {
+            warp.free = Pending { at: free, stall: Stall::Wait };
+        }
+        interval
+    }
+
+    /// Barriers are left to retirement; here is what keeps the warp itself from going on.
+    fn control(&mut self, slot: usize, inst: &MachineInst, cycle: u64, done: f64) {
+        let config = self.config;
+        let warp = &mut self.warps[slot];
+        let wait = match inst.class {
+            MachineClass::Branch => Some((cycle + u64::from(config.branch_latency), Stall::BranchResolving)),
+            MachineClass::Fence => Some((cycle + u64::from(config.fence_latency), Stall::Membar)),
+            MachineClass::TensorAsync => {
+                warp.open_group = warp.open_group.max(done);
+                None
+            }
+            MachineClass::AsyncCommit => {
+                warp.groups.push_back(std::mem::take(&mut warp.open_group));
+                None
+            }
+            MachineClass::AsyncWait => {
+                let pending = inst.amount as usize;
+                let closed = warp.groups.len().saturating_sub(pending);
+                let done = warp.groups.drain(..closed).fold(0.0, f64::max);
+                Some((whole(done), Stall::LongScoreboard))
+            }
+            _ => None,
+        };
+        let waits = inst.class != MachineClass::AsyncWait || !self.options.without.contains(Effect::DependenceLatency);
+        if let Some((at, stall)) = wait.filter(|_| waits) {
+            warp.free = warp.free.later(Pending { at, stall });
+        }
+    }
+
+    /// Arithmetic with an operand in shared memory (compute capability 1.x).
+    fn shared_operand(&mut self, slot: usize, inst: &MachineInst, start: f64) -> f64 {
+        let (trace, step) = self.place(slot);
+        let mut done = start;
+        for access in trace.accesses_of(step).iter().filter(|access| access.slot == inst.slot) {
+            let arrival = Arrival { at: start, trace, access, warp: 0 };
+            done = done.max(self.memory.shared_operand(&arrival) + f64::from(self.config.shared.operand_latency));
+        }
+        done
+    }
+
+    /// A load, store, atomic or exchange; returns when its result can be used and what waiting for it is called.
+    fn memory_instruction(&mut self, scheduler: usize, slot: usize, inst: &MachineInst, cycle: u64) -> (f64, Stall) {
+        let writes_out = matches!(inst.class, MachineClass::Store | MachineClass::Reduction) && !on_chip(inst);
+        let not_before = if writes_out { self.memory.accepts_store() } else { 0.0 };
+        let at = match self.config.occupies {
+            Occupies::Scheduler => (cycle as f64).max(not_before),
+            Occupies::Unit => self.lsu.enter(scheduler, cycle as f64, not_before),
+        };
+        if inst.class == MachineClass::Shuffle {
+            let start = self.memory.banks.reserve(at, 1.0);
+            return (start + f64::from(self.config.class(inst.class).latency), Stall::ShortScoreboard);
+        }
+        let (trace, step) = self.place(slot);
+        let warp = self.warp_number(slot);
+        let mut done = at;
+        let mut long = false;
+        for access in trace.accesses_of(step).iter().filter(|access| access.slot == inst.slot) {
+            let served = self.memory.serve(&Arrival { at, trace, access, warp });
+            done = done.max(served.at);
+            long |= served.long;
+        }
+        let warp = &mut self.warps[slot];
+        if inst.class == MachineClass::AsyncCopy {
+            warp.open_group = warp.open_group.max(done);
+        }
+        (done, if long { Stall::LongScoreboard } else { Stall::ShortScoreboard })
+    }
+
+    fn place(&self, slot: usize) -> (&'a WarpTrace, usize) {
+        let warp = &self.warps[slot];
+        debug_assert_eq!(warp.state, State::Runs);
+        let cta = self.ctas[warp.cta as usize].cta;
+        (warp::trace(self.job.ctas, cta, warp.index), warp.step())
+    }
+}
+
+/// True for accesses that never leave the SM.
+fn on_chip(inst: &MachineInst) -> bool {
+    matches!(inst.space, StateSpace::Shared | StateSpace::Const | StateSpace::Param)
+        || inst.class == MachineClass::Shuffle
+}

@@ -1,0 +1,209 @@
+//! Issue: which warp goes next, and what the others waited for.
+
+use warplens_trace::{MachineClass, MachineInst};
+
+use crate::pipeline::{Choice, Sm};
+use crate::unit::port::whole;
+use crate::unit::scheduler::NEVER;
+use crate::unit::scoreboard::Pending;
+use crate::warp::State;
+use crate::{Effect, Event, Occupies, Pipe, Scoreboard, Stall};
+
+/// Units among which a scheduler's instructions choose: its pipes, and the way to the memory unit.
+const N_UNITS: usize = Pipe::ALL.len() + 1;
+
+impl Sm<'_> {
+    /// What the scheduler would issue next.
+    pub(crate) fn choose(&self, scheduler: usize) -> Option<Choice> {
+        let mut unit_free = [0; N_UNITS];
+        if self.config.occupies == Occupies::Unit {
+            for (free, pipe) in unit_free.iter_mut().zip(&self.pipes[scheduler]) {
+                *free = whole(pipe.free_at());
+            }
+            unit_free[N_UNITS - 1] = whole(self.lsu.accepts(scheduler));
+        }
+        let state = &self.schedulers[scheduler];
+        let (cycle, position) = state.choose(self.config.policy, self.config.issue_interval, &unit_free)?;
+        Some(Choice { cycle, position })
+    }
+
+    /// Finds out when the warp's next instruction can be issued, and lets its scheduler choose anew.
+    pub(crate) fn refresh(&mut self, slot: usize) {
+        let (scheduler, position) = (slot % self.schedulers.len(), slot / self.schedulers.len());
+        let (mut at, mut unit, mut age) = (NEVER, 0, 0);
+        if self.warps[slot].state == State::Runs {
+            let ready = self.operands(slot);
+            let warp = &mut self.warps[slot];
+            warp.ready = ready;
+            (at, age) = (ready.at, warp.age);
+            unit = self.unit(&self.next_inst(slot));
+        }
+        let state = &mut self.schedulers[scheduler];
+        (state.ready_at[position], state.unit[position], state.age[position]) = (at, unit, age);
+        self.choices[scheduler] = None;
+    }
+
+    /// The unit that takes an instruction: a pipe, or the way to the memory unit.
+    fn unit(&self, inst: &MachineInst) -> u8 {
+        if goes_through_lsu(inst.class) { N_UNITS as u8 - 1 } else { self.config.class(inst.class).pipe as u8 }
+    }
+
+    fn next_inst(&self, slot: usize) -> MachineInst {
+        self.job.code.insts[self.warps[slot].inst() as usize]
+    }
+
+    /// When the unit that the warp's next instruction needs takes it.
+    fn unit_free(&self, scheduler: usize, slot: usize) -> u64 {
+        if self.config.occupies == Occupies::Scheduler {
+            return 0;
+        }
+        let inst = self.next_inst(slot);
+        let free_at = if goes_through_lsu(inst.class) {
+            self.lsu.accepts(scheduler)
+        } else {
+            self.pipes[scheduler][self.config.class(inst.class).pipe as usize].free_at()
+        };
+        whole(free_at)
+    }
+
+    /// When the operands of the warp's next instruction are there; what the warp itself waits for counts, too.
+    fn operands(&self, slot: usize) -> Pending {
+        let warp = &self.warps[slot];
+        if self.without(Effect::DependenceLatency) {
+            return warp.free;
+        }
+        let inst = self.next_inst(slot);
+        let registers = self.job.code.registers(inst.reads);
+        let late = (self.config.scoreboard == Scoreboard::LateAddend && inst.touches_memory()).then_some(inst.addend);
+        let latest = match late.flatten() {
+            None => self.scoreboard.all(slot, registers),
+            Some(addend) => {
+                let wait = self.addend_wait(&inst);
+                registers.iter().fold(Pending::READY, |latest, &register| {
+                    let pending = self.scoreboard.pending(slot, register);
+                    let wait = if register == addend { wait } else { 0 };
+                    latest.later(Pending { at: pending.at.saturating_sub(wait), ..pending })
+                })
+            }
+        };
+        // A result must not be overtaken by an earlier one of the same register.
+        let written = self.scoreboard.all(slot, self.job.code.registers(inst.writes));
+        let overwritten = Pending { at: written.at.saturating_sub(self.shortest_latency(&inst)), ..written };
+        let guard = inst.guard.map_or(Pending::READY, |guard| {
+            let pending = self.scoreboard.pending(slot, guard);
+            let extra = if pending.at == 0 { 0 } else { self.guard_extra };
+            Pending { at: pending.at + extra, ..pending }
+        });
+        warp.free.later(latest).later(overwritten).later(guard)
+    }
+
+    /// Cycles after its issue at which arithmetic with a shared operand reads its addend.
+    fn addend_wait(&self, inst: &MachineInst) -> u64 {
+        u64::from(self.config.shared.operand_latency.saturating_sub(self.config.class(inst.class).latency))
+    }
+
+    /// Fewest cycles after which an instruction writes its results.
+    fn shortest_latency(&self, inst: &MachineInst) -> u64 {
+        if inst.touches_memory() {
+            u64::from(self.config.shared.latency)
+        } else {
+            u64::from(self.config.class(inst.class).latency)
+        }
+    }
+
+    /// True when the warp can issue its next instruction in the same cycle as the one before.
+    pub(crate) fn may_pair(&self, scheduler: usize, slot: usize, cycle: u64) -> bool {
+        let warp = &self.warps[slot];
+        if warp.state != State::Runs || self.unit_free(scheduler, slot) > cycle {
+            return false;
+        }
+        let inst = self.next_inst(slot);
+        let registers = self.job.code.registers(inst.reads).iter().chain(self.job.code.registers(inst.writes));
+        let there = |register: &u16| self.scoreboard.pending(slot, *register).at <= cycle;
+        let guard = inst.guard.is_none_or(|guard| {
+            let at = self.scoreboard.pending(slot, guard).at;
+            at == 0 || at + self.guard_extra <= cycle
+        });
+        // After a branch, a barrier or a fence the warp waits for more than its operands.
+        warp.free.at <= cycle + 1 && guard && registers.into_iter().all(there)
+    }
+
+    /// The warp at the chosen position issues its next instruction; returns it. `paired` where it is the second one of
+    /// the warp in this cycle.
+    pub(crate) fn issue(&mut self, scheduler: usize, choice: Choice, slot: usize, paired: bool) -> u32 {
+        let number = self.warps[slot].inst();
+        let index = number as usize;
+        self.outcome.executions[index] += 1;
+        self.schedulers[scheduler].took(choice.position);
+        if paired {
+            return number;
+        }
+        let unit_free = self.unit_free(scheduler, slot);
+        let throttle = throttle(&self.job.code.insts[index], self.config.occupies);
+        let warp = &self.warps[slot];
+        let since = warp.last_issue.wrapping_add(1);
+        let mut parts = [(Stall::Selected, 1), (Stall::Wait, 0), (Stall::Wait, 0), (Stall::Wait, 0), (Stall::Wait, 0)];
+        let mut at = since;
+        let until = [
+            (warp.free.at, warp.free.stall),
+            (warp.ready.at, warp.ready.stall),
+            (unit_free, throttle),
+            (choice.cycle, Stall::NotSelected),
+        ];
+        for (part, (time, stall)) in parts[1..].iter_mut().zip(until) {
+            let time = time.min(choice.cycle);
+            if time > at {
+                *part = (stall, time - at);
+                at = time;
+            }
+        }
+        let outcome = &mut self.schedulers[scheduler].outcome;
+        for (stall, cycles) in parts {
+            outcome.stalls.add(stall, cycles);
+            self.outcome.stalls[index].add(stall, cycles);
+        }
+        if self.options.timeline_warps > 0 {
+            let longest = parts[1..].iter().max_by_key(|(_, cycles)| *cycles).map_or(Stall::Wait, |part| part.0);
+            let issue = choice.cycle;
+            self.note(slot, |cta, warp| Event {
+                cta,
+                warp,
+                inst: number,
+                waits_from: since,
+                stall: longest,
+                issue,
+                done: issue,
+            });
+        }
+        self.warps[slot].last_issue = choice.cycle;
+        number
+    }
+}
+
+/// True for instructions that take the way of the memory unit.
+pub(crate) fn goes_through_lsu(class: MachineClass) -> bool {
+    matches!(
+        class,
+        MachineClass::Load
+            | MachineClass::Store
+            | MachineClass::Atomic
+            | MachineClass::Reduction
+            | MachineClass::AsyncCopy
+            | MachineClass::Shuffle
+    )
+}
+
+/// The name of waiting for the unit.
+fn throttle(inst: &MachineInst, occupies: Occupies) -> Stall {
+    use warplens_isa::StateSpace;
+    if occupies == Occupies::Scheduler {
+        return Stall::NotSelected;
+    }
+    match (goes_through_lsu(inst.class), inst.space) {
+        (false, _) => Stall::MathPipeThrottle,
+        (true, StateSpace::Global | StateSpace::Local | StateSpace::Generic) if inst.class != MachineClass::Shuffle => {
+            Stall::LgThrottle
+        }
+        (true, _) => Stall::MioThrottle,
+    }
+}

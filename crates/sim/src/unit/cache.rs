@@ -1,0 +1,167 @@
+//! A set-associative cache of lines with sectors, least recently used first.
+//!
+//! Lines are hashed over the sets, as on every NVIDIA chip whose sets were measured, so that power-of-two strides do not
+//! fall into one set.
+
+/// Lines of a set.
+const WAYS: usize = 16;
+
+/// Sectors of one line: bit `i` is sector `i`.
+pub(crate) type Sectors = u32;
+
+/// State. What one search looks at lies side by side.
+#[derive(Clone, Debug)]
+pub(crate) struct Cache {
+    n_sets: usize,
+    /// Lines of a set; fewer than `WAYS` in a cache of a few lines.
+    ways: usize,
+    /// By set and way.
+    entries: Vec<Entry>,
+    /// When each entry was used last.
+    last_use: Vec<u32>,
+    /// When the last sector of each entry is there.
+    filled_at: Vec<f64>,
+    uses: u32,
+}
+
+/// A line with its sectors, in one word: those that are there or on their way, and those that have to be written back.
+#[derive(Clone, Copy, Debug, Default)]
+struct Entry(u64);
+
+impl Entry {
+    fn new(line: u64, present: Sectors, dirty: Sectors) -> Self {
+        Self(line << 8 | u64::from(present) << 4 | u64::from(dirty))
+    }
+
+    const fn is(self, line: u64) -> bool {
+        self.0 >> 8 == line && self.0 & 0xf0 != 0
+    }
+
+    const fn present(self) -> Sectors {
+        (self.0 >> 4 & 15) as Sectors
+    }
+
+    const fn dirty(self) -> Sectors {
+        (self.0 & 15) as Sectors
+    }
+}
+
+/// What a cache says to a request.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) struct Found {
+    /// Sectors that are there or on their way.
+    pub(crate) present: Sectors,
+    /// When the last of them is there.
+    pub(crate) filled_at: f64,
+}
+
+impl Cache {
+    /// A cache of so many lines; at least one.
+    pub(crate) fn new(n_lines: u64) -> Self {
+        let n_lines = usize::try_from(n_lines.max(1)).expect("a cache fits into memory");
+        let ways = n_lines.min(WAYS);
+        let n_sets = (n_lines / ways).max(1);
+        let n = n_sets * ways;
+        Self { n_sets, ways, entries: vec![Entry(0); n], last_use: vec![0; n], filled_at: vec![0.0; n], uses: 0 }
+    }
+
+    /// Where the set of a line begins.
+    fn set(&self, line: u64) -> usize {
+        let hash = (line ^ line >> 17).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let set = (u128::from(hash) * self.n_sets as u128 >> 64) as usize;
+        set * self.ways
+    }
+
+    fn find(&self, set: usize, line: u64) -> Option<usize> {
+        self.entries[set..set + self.ways].iter().position(|entry| entry.is(line)).map(|way| set + way)
+    }
+
+    fn use_entry(&mut self, index: usize) {
+        if self.uses == u32::MAX {
+            // Forgets the order of old uses, once in four thousand million.
+            self.last_use.fill(0);
+            self.uses = 0;
+        }
+        self.uses += 1;
+        self.last_use[index] = self.uses;
+    }
+
+    /// Looks for sectors of a line, and marks the line as used.
+    pub(crate) fn look_up(&mut self, line: u64, wanted: Sectors) -> Found {
+        match self.find(self.set(line), line) {
+            Some(index) => {
+                self.use_entry(index);
+                Found { present: self.entries[index].present() & wanted, filled_at: self.filled_at[index] }
+            }
+            None => Found { present: 0, filled_at: 0.0 },
+        }
+    }
+
+    /// Puts sectors of a line into the cache, which are there at `filled_at`. Returns the number of dirty sectors of the
+    /// line that had to go.
+    pub(crate) fn fill(&mut self, line: u64, sectors: Sectors, dirty: bool, filled_at: f64) -> u32 {
+        let set = self.set(line);
+        let dirty = if dirty { sectors } else { 0 };
+        if let Some(index) = self.find(set, line) {
+            let entry = self.entries[index];
+            self.entries[index] = Entry::new(line, entry.present() | sectors, entry.dirty() | dirty);
+            self.filled_at[index] = self.filled_at[index].max(filled_at);
+            self.use_entry(index);
+            return 0;
+        }
+        let uses = &self.last_use[set..set + self.ways];
+        let oldest = uses.iter().enumerate().min_by_key(|(_, last)| **last).map_or(0, |(way, _)| way);
+        let index = set + oldest;
+        let evicted = self.entries[index].dirty().count_ones();
+        self.entries[index] = Entry::new(line, sectors, dirty);
+        self.filled_at[index] = filled_at;
+        self.use_entry(index);
+        evicted
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sectors_of_a_line_come_one_by_one() {
+        let mut cache = Cache::new(64);
+        assert_eq!(cache.look_up(7, 0b1111).present, 0);
+        assert_eq!(cache.fill(7, 0b0011, false, 100.0), 0);
+        assert_eq!(cache.look_up(7, 0b0110), Found { present: 0b0010, filled_at: 100.0 });
+        cache.fill(7, 0b0100, true, 120.0);
+        assert_eq!(cache.look_up(7, 0b0110), Found { present: 0b0110, filled_at: 120.0 });
+        assert_eq!(cache.look_up(8, 0b0001).present, 0);
+    }
+
+    #[test]
+    fn the_line_not_used_for_longest_goes_first_and_says_what_it_must_write() {
+        let mut cache = Cache::new(2);
+        cache.fill(1, 0b1, true, 0.0);
+        cache.fill(2, 0b1, false, 0.0);
+        cache.look_up(1, 0b1);
+        assert_eq!(cache.fill(3, 0b1, false, 0.0), 0);
+        assert_eq!(cache.look_up(2, 0b1).present, 0);
+        assert_eq!(cache.look_up(3, 0b1).present, 1);
+        assert_eq!(cache.fill(4, 0b1, false, 0.0), 1);
+    }
+
+    #[test]
+    fn a_working_set_that_fits_stays_and_a_larger_one_goes() {
+        let misses = |n_lines: u64| {
+            let mut cache = Cache::new(1024);
+            let mut misses = 0;
+            for round in 0..4 {
+                for line in 0..n_lines {
+                    let found = cache.look_up(line, 1).present;
+                    misses += u64::from(round > 0 && found == 0);
+                    cache.fill(line, 1, false, 0.0);
+                }
+            }
+            misses as f64 / (3 * n_lines) as f64
+        };
+        assert!(misses(512) < 0.02, "{}", misses(512));
+        assert!(misses(2048) > 0.9, "{}", misses(2048));
+    }
+}

@@ -1,0 +1,145 @@
+//! The simulated SM's share of the L2 cache, the link to it, and device memory behind it.
+//!
+//! Of a cache that `n` SMs use, the SM has the `n`-th part, and as much more as lines are shared: where each line is read
+//! by `s` SMs, its share holds `s` times as many of the lines that it reads, and it fetches only every `s`-th of them
+//! itself. Where the cache has two parts, the near one holds copies of lines of the far one; a line that only the far one
+//! holds takes its latency.
+
+use super::cache::{Cache, Sectors};
+use super::dram::Dram;
+use super::port::Port;
+use crate::{L2Config, Surroundings, Traffic};
+
+/// Bytes of a line.
+pub(crate) const LINE: u64 = 128;
+/// Bytes of a sector.
+pub(crate) const SECTOR: u32 = 32;
+
+/// State.
+#[derive(Clone, Debug)]
+pub(crate) struct L2 {
+    latency: f64,
+    far_latency: f64,
+    near: Cache,
+    /// The whole cache, where the near part is not all of it.
+    whole: Option<Cache>,
+    loads: Port,
+    stores: Port,
+    cycles_per_byte: f64,
+    first_fetch: f64,
+    credit: f64,
+    always_hits: bool,
+}
+
+impl L2 {
+    pub(crate) fn new(config: &L2Config, surroundings: &Surroundings, always_hits: bool) -> Self {
+        let n = f64::from(surroundings.active_sms.max(1));
+        let first_fetch = surroundings.first_fetch.clamp(1.0 / n, 1.0);
+        let lines = |bytes: u64| Cache::new((bytes as f64 / n / first_fetch / LINE as f64) as u64);
+        let (near, whole) = match config.far_latency {
+            Some(_) => (lines(config.bytes / 2), Some(lines(config.bytes))),
+            None => (lines(config.bytes), None),
+        };
+        let bytes_per_clk = config.sm_bytes_per_clk.min(config.bytes_per_clk / n);
+        Self {
+            latency: f64::from(config.latency),
+            far_latency: f64::from(config.far_latency.unwrap_or(config.latency)),
+            near,
+            whole,
+            loads: Port::default(),
+            stores: Port::default(),
+            cycles_per_byte: if bytes_per_clk.is_finite() { 1.0 / bytes_per_clk } else { 0.0 },
+            first_fetch,
+            // Half a fetch, so that the first of two SMs that share fetches first.
+            credit: 0.5,
+            always_hits,
+        }
+    }
+
+    /// Cycles in which the link was busy.
+    pub(crate) const fn busy(&self) -> f64 {
+        self.loads.busy.max(self.stores.busy)
+    }
+
+    /// Loads sectors of a line; returns when they are there.
+    pub(crate) fn load(&mut self, at: f64, line: u64, wanted: Sectors, dram: &mut Dram, traffic: &mut Traffic) -> f64 {
+        let count = wanted.count_ones();
+        let start = self.loads.reserve(at, f64::from(count * SECTOR) * self.cycles_per_byte);
+        traffic.l2_sectors += u64::from(count);
+        let near = self.near.look_up(line, wanted);
+        let mut done = start + self.latency;
+        let mut missing = if self.always_hits { 0 } else { wanted & !near.present };
+        if near.present != 0 {
+            done = done.max(near.filled_at);
+        }
+        if missing != 0
+            && let Some(whole) = &mut self.whole
+        {
+            let far = whole.look_up(line, missing);
+            if far.present != 0 {
+                let there = (start + self.far_latency).max(far.filled_at);
+                done = done.max(there);
+                missing &= !far.present;
+                let evicted = self.near.fill(line, far.present, false, there);
+                debug_assert_eq!(evicted, 0, "copies are never dirty");
+            }
+        }
+        traffic.l2_hits += u64::from(count - missing.count_ones());
+        if missing != 0 {
+            let there = self.fetch(start, line, missing, dram, traffic);
+            done = done.max(there);
+            self.fill(line, missing, false, there, start, dram);
+        }
+        done
+    }
+
+    /// Fetches sectors that the share does not hold: from device memory, or, where another SM has fetched them, from the
+    /// rest of the cache.
+    fn fetch(&mut self, at: f64, line: u64, missing: Sectors, dram: &mut Dram, traffic: &mut Traffic) -> f64 {
+        self.credit += self.first_fetch;
+        if self.credit < 1.0 {
+            traffic.l2_hits += u64::from(missing.count_ones());
+            return at + self.far_latency;
+        }
+        self.credit -= 1.0;
+        dram.load(at, line * LINE, missing.count_ones() * SECTOR)
+    }
+
+    /// Stores sectors of a line; returns when the link takes them.
+    pub(crate) fn store(
+        &mut self,
+        at: f64,
+        line: u64,
+        sectors: Sectors,
+        dram: &mut Dram,
+        traffic: &mut Traffic,
+    ) -> f64 {
+        let count = sectors.count_ones();
+        let start = self.stores.reserve(at, f64::from(count * SECTOR) * self.cycles_per_byte);
+        traffic.l2_sectors += u64::from(count);
+        traffic.l2_hits += u64::from(count);
+        if !self.always_hits {
+            self.fill(line, sectors, true, start, start, dram);
+        }
+        start
+    }
+
+    /// First time at which a store may be handed on: not before what evicted lines write is about to be taken.
+    pub(crate) fn accepts_store(&self, dram: &Dram) -> f64 {
+        self.stores.free_at().max(dram.free_at()) - self.latency
+    }
+
+    /// `filled_at` may lie ahead; what has to be written to make room goes now.
+    fn fill(&mut self, line: u64, sectors: Sectors, dirty: bool, filled_at: f64, now: f64, dram: &mut Dram) {
+        let evicted = match &mut self.whole {
+            Some(whole) => {
+                self.near.fill(line, sectors, false, filled_at);
+                whole.fill(line, sectors, dirty, filled_at)
+            }
+            None => self.near.fill(line, sectors, dirty, filled_at),
+        };
+        if evicted > 0 {
+            dram.transfer(now, line * LINE, evicted * SECTOR);
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! A warp scheduler: which of its ready warps it takes.
+
+use crate::{Policy, SchedulerOutcome};
+
+/// State of one scheduler. Its warps are named by their position.
+#[derive(Clone, Debug)]
+pub(crate) struct Scheduler {
+    /// First cycle in which it may choose again.
+    pub(crate) free_at: u64,
+    /// First cycle in which each warp's next instruction may be issued, as far as the warp itself is concerned;
+    /// [`NEVER`] for warps that have none.
+    pub(crate) ready_at: Vec<u64>,
+    /// The unit that the instruction needs: an index of what [`Scheduler::choose`] is told.
+    pub(crate) unit: Vec<u8>,
+    /// Order in which the warps came to the SM.
+    pub(crate) age: Vec<u64>,
+    /// The warp that issued last.
+    last: usize,
+    /// What it did.
+    pub(crate) outcome: SchedulerOutcome,
+}
+
+/// The cycle of a warp that has nothing to issue.
+pub(crate) const NEVER: u64 = u64::MAX;
+
+impl Scheduler {
+    pub(crate) fn new(n_warps: usize) -> Self {
+        Self {
+            free_at: 0,
+            ready_at: vec![NEVER; n_warps],
+            unit: vec![0; n_warps],
+            age: vec![0; n_warps],
+            last: 0,
+            outcome: SchedulerOutcome::default(),
+        }
+    }
+
+    /// The first cycle in which one of the warps can be issued, and the one that is taken. `unit_free` says when each
+    /// unit takes an instruction; `interval` is the distance of the cycles in which the scheduler chooses.
+    pub(crate) fn choose<const N: usize>(
+        &self,
+        policy: Policy,
+        interval: u32,
+        unit_free: &[u64; N],
+    ) -> Option<(u64, usize)> {
+        let at = |position: usize| self.ready_at[position].max(unit_free[usize::from(self.unit[position])]);
+        let positions = 0..self.ready_at.len();
+        let earliest = positions.clone().map(at).min()?;
+        if earliest == NEVER {
+            return None;
+        }
+        let cycle = earliest.max(self.free_at).next_multiple_of(u64::from(interval));
+        let ready = |position: &usize| at(*position) <= cycle;
+        let taken = match policy {
+            Policy::LooseRoundRobin => {
+                let mut turn = (self.last + 1..self.ready_at.len()).chain(0..self.last + 1);
+                turn.find(ready)
+            }
+            Policy::GreedyThenOldest | Policy::GreedyThenYoungest if ready(&self.last) => Some(self.last),
+            Policy::GreedyThenOldest => positions.filter(ready).min_by_key(|&position| self.age[position]),
+            Policy::GreedyThenYoungest => positions.filter(ready).max_by_key(|&position| self.age[position]),
+        };
+        taken.map(|position| (cycle, position))
+    }
+
+    /// The warp at this position issues.
+    pub(crate) fn took(&mut self, position: usize) {
+        self.last = position;
+        self.outcome.issued += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn scheduler(ready_at: &[u64]) -> Scheduler {
+        let mut scheduler = Scheduler::new(ready_at.len());
+        scheduler.ready_at.copy_from_slice(ready_at);
+        for (age, warp) in (0..).zip(&mut scheduler.age) {
+            *warp = age;
+        }
+        scheduler
+    }
+
+    fn choose(policy: Policy, ready_at: [u64; 3]) -> (u64, usize) {
+        let mut scheduler = scheduler(&ready_at);
+        scheduler.took(1);
+        scheduler.free_at = 5;
+        scheduler.choose(policy, 1, &[0]).unwrap()
+    }
+
+    #[test]
+    fn policies_differ_in_whom_they_take() {
+        assert_eq!(choose(Policy::LooseRoundRobin, [5, 5, 5]), (5, 2));
+        assert_eq!(choose(Policy::LooseRoundRobin, [5, 5, 6]), (5, 0));
+        assert_eq!(choose(Policy::GreedyThenOldest, [5, 5, 5]), (5, 1));
+        assert_eq!(choose(Policy::GreedyThenOldest, [5, 6, 5]), (5, 0));
+        assert_eq!(choose(Policy::GreedyThenYoungest, [5, 6, 5]), (5, 2));
+        assert_eq!(choose(Policy::GreedyThenYoungest, [4, 6, 9]), (5, 0));
+        assert_eq!(choose(Policy::GreedyThenYoungest, [8, 7, 9]), (7, 1));
+    }
+
+    #[test]
+    fn it_chooses_in_its_cycles_only() {
+        let at = |cycle| scheduler(&[cycle]).choose(Policy::LooseRoundRobin, 2, &[0]);
+        assert_eq!(at(7), Some((8, 0)));
+        assert_eq!(at(8), Some((8, 0)));
+        assert_eq!(at(NEVER), None);
+    }
+
+    #[test]
+    fn a_warp_waits_for_its_unit_and_no_other() {
+        let mut scheduler = scheduler(&[3, 4]);
+        scheduler.unit = vec![1, 0];
+        assert_eq!(scheduler.choose(Policy::GreedyThenOldest, 1, &[0, 9]), Some((4, 1)));
+        assert_eq!(scheduler.choose(Policy::GreedyThenOldest, 1, &[10, 9]), Some((9, 0)));
+    }
+}

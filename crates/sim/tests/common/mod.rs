@@ -1,0 +1,178 @@
+//! Programs and machines of the tests.
+
+use warplens_isa::StateSpace;
+use warplens_sim::{
+    ClassTiming, DramConfig, Job, L1Config, L2Config, LsuConfig, Occupies, Pipe, Policy, Scoreboard, SharedConfig,
+    SmConfig, Surroundings,
+};
+use warplens_stats::{BankRule, CoalescingRule};
+use warplens_trace::{
+    AccessKind, ActiveMask, Code, CtaId, CtaTrace, MachineClass, MachineInst, RegisterNumber, WARP_SIZE, WarpTrace,
+};
+
+type Address = Box<dyn Fn(u32, u64) -> u64>;
+
+/// A straight program that all warps execute.
+pub(crate) struct Program {
+    code: Code,
+    accesses: Vec<(u16, AccessKind, StateSpace, Address)>,
+    ctas: Vec<CtaTrace>,
+}
+
+impl Program {
+    pub(crate) fn new() -> Self {
+        Self { code: Code::default(), accesses: Vec::new(), ctas: Vec::new() }
+    }
+
+    pub(crate) fn inst(&mut self, class: MachineClass, reads: &[RegisterNumber], writes: &[RegisterNumber]) {
+        let (reads, writes) = (self.code.operands_of(reads), self.code.operands_of(writes));
+        self.code.insts.push(MachineInst { reads, writes, ..MachineInst::new(class, 0) });
+    }
+
+    pub(crate) fn load(
+        &mut self,
+        slot: u16,
+        reads: &[RegisterNumber],
+        writes: &[RegisterNumber],
+        address: impl Fn(u64) -> u64 + 'static,
+    ) {
+        self.load_of_warp(slot, reads, writes, move |_, lane| address(lane));
+    }
+
+    pub(crate) fn load_of_warp(
+        &mut self,
+        slot: u16,
+        reads: &[RegisterNumber],
+        writes: &[RegisterNumber],
+        address: impl Fn(u32, u64) -> u64 + 'static,
+    ) {
+        self.inst(MachineClass::Load, reads, writes);
+        let last = self.code.insts.last_mut().expect("just pushed");
+        (last.slot, last.space) = (slot, StateSpace::Global);
+        self.accesses.push((slot, AccessKind::Load, StateSpace::Global, Box::new(address)));
+    }
+
+    /// The job of `n_ctas` CTAs of `warps` warps, `resident` at once. Warps are numbered over all CTAs.
+    pub(crate) fn job(&mut self, n_ctas: u32, warps: u32, resident: u32) -> Job<'_> {
+        let end = u32::try_from(self.code.insts.len()).expect("a short program");
+        self.code.blocks = vec![0..end];
+        let warp = |cta: u32, warp: u32| {
+            let mut trace = WarpTrace::default();
+            trace.push_step(0, ActiveMask::FULL);
+            for (slot, kind, space, address) in &self.accesses {
+                let addresses: [u64; WARP_SIZE] = std::array::from_fn(|lane| address(cta * warps + warp, lane as u64));
+                trace.push_access(*slot, *space, *kind, (4, 1), ActiveMask::FULL, &addresses);
+            }
+            trace
+        };
+        self.ctas = (0..n_ctas)
+            .map(|cta| CtaTrace { id: CtaId(cta), warps: (0..warps).map(|index| warp(cta, index)).collect() })
+            .collect();
+        Job { code: &self.code, ctas: &self.ctas, resident, surroundings: Surroundings::ALONE }
+    }
+}
+
+fn classes(of: impl Fn(MachineClass) -> ClassTiming) -> [ClassTiming; MachineClass::ALL.len()] {
+    std::array::from_fn(|index| of(MachineClass::ALL[index]))
+}
+
+/// GT200 with the parameters of Lai and Seznec, one SM of each TPC at work.
+pub(crate) fn gt200() -> SmConfig {
+    let timing = |class| {
+        let (latency, interval, same_warp) = match class {
+            MachineClass::Fp32Mul => (24, 2.0, 8),
+            MachineClass::Fp64 => (48, 32.0, 32),
+            MachineClass::Load | MachineClass::Store => (0, 4.0, 60),
+            _ => (24, 4.0, 8),
+        };
+        ClassTiming { pipe: Pipe::Fma, latency, interval, same_warp, variable: false }
+    };
+    SmConfig {
+        schedulers: 1,
+        issue_interval: 2,
+        issue_width: 1,
+        occupies: Occupies::Scheduler,
+        policy: Policy::LooseRoundRobin,
+        scoreboard: Scoreboard::AtIssue,
+        classes: classes(timing),
+        predicate_latency: 24,
+        branch_latency: 8,
+        barrier_latency: 8,
+        fence_latency: 8,
+        shared: SharedConfig {
+            banks: BankRule::Cc10,
+            latency: 38,
+            same_warp: 8,
+            operand_latency: 74,
+            pass_cycles: 2.0,
+            pass_latency: 6.4,
+        },
+        lsu: LsuConfig { queue: 1, scheduler_interval: 4.0, sm_interval: 4.0 },
+        coalescing: CoalescingRule::Cc12,
+        l1: None,
+        l2: None,
+        dram: DramConfig { latency: 440, bytes_per_clk: 108.0, channels: Some((8, 256)), in_flight: Some(4753.0) },
+        n_sms: 30,
+        sms_per_cluster: 3,
+        cta_turnaround: 0,
+        clock: 1296e6,
+    }
+}
+
+/// A machine like those since Volta.
+pub(crate) fn modern() -> SmConfig {
+    let timing = |class| {
+        let (pipe, interval, latency, variable) = match class {
+            MachineClass::Sfu => (Pipe::Xu, 8.0, 20, true),
+            MachineClass::Int => (Pipe::Alu, 2.0, 4, false),
+            MachineClass::Load | MachineClass::Store => (Pipe::Lsu, 4.0, 0, true),
+            _ => (Pipe::Fma, 2.0, 4, false),
+        };
+        ClassTiming { pipe, latency, interval, same_warp: 1, variable }
+    };
+    SmConfig {
+        schedulers: 4,
+        issue_interval: 1,
+        occupies: Occupies::Unit,
+        policy: Policy::GreedyThenYoungest,
+        classes: classes(timing),
+        predicate_latency: 12,
+        branch_latency: 8,
+        barrier_latency: 20,
+        fence_latency: 50,
+        shared: SharedConfig {
+            banks: BankRule::Cc20,
+            latency: 23,
+            same_warp: 1,
+            operand_latency: 23,
+            pass_cycles: 1.0,
+            pass_latency: 1.0,
+        },
+        lsu: LsuConfig { queue: 5, scheduler_interval: 4.0, sm_interval: 1.0 },
+        coalescing: CoalescingRule::Cc70,
+        l1: Some(L1Config {
+            bytes: 128 << 10,
+            unified: true,
+            line_bytes: 128,
+            sector_bytes: 32,
+            tags_per_clk: 4.0,
+            bytes_per_clk: 128.0,
+            latency: 33,
+        }),
+        l2: Some(L2Config {
+            bytes: 6 << 20,
+            line_bytes: 128,
+            sector_bytes: 32,
+            latency: 215,
+            far_latency: None,
+            bytes_per_clk: 2048.0,
+            sm_bytes_per_clk: 64.0,
+        }),
+        dram: DramConfig { latency: 437, bytes_per_clk: 16.0, channels: None, in_flight: None },
+        n_sms: 80,
+        sms_per_cluster: 1,
+        cta_turnaround: 300,
+        clock: 1380e6,
+        ..gt200()
+    }
+}

@@ -1,0 +1,173 @@
+//! What the simulation reads from the machines.
+
+use warplens_machine::{Basis, Key, Machine, Reader, Readings, Strictness, builtin};
+use warplens_sim::{Occupies, Pipe, Policy, Scoreboard, SmConfig};
+use warplens_stats::{BankRule, CoalescingRule};
+use warplens_trace::MachineClass as C;
+
+/// A kernel in single precision with shared memory, as a compiler makes it.
+const SIMPLE: &[C] = &[
+    C::Fp32,
+    C::Int,
+    C::IntMul,
+    C::Move,
+    C::Load,
+    C::Store,
+    C::Barrier,
+    C::Branch,
+    C::Exit,
+    C::Sfu,
+    C::Convert,
+    C::Shuffle,
+];
+
+fn machine(id: &str) -> Machine {
+    builtin::machine(id).expect("a built-in name").expect("a good file")
+}
+
+fn read(id: &str, used: &[C]) -> (SmConfig, Readings) {
+    let machine = machine(id);
+    let mut reader = Reader::new(&machine, Strictness::AllowInferred);
+    let config = SmConfig::read(&mut reader, used).unwrap_or_else(|missing| panic!("{missing}"));
+    (config, reader.finish())
+}
+
+#[test]
+fn every_board_can_simulate_a_simple_kernel() {
+    for id in builtin::ids() {
+        let (config, _) = read(id, SIMPLE);
+        for class in SIMPLE {
+            let timing = config.class(*class);
+            assert!(timing.interval > 0.0 && timing.interval <= 64.0, "{id} {class}: {timing:?}");
+            assert!(timing.latency <= 100 && timing.same_warp >= 1, "{id} {class}: {timing:?}");
+        }
+        assert!(config.class(C::Fp32).latency >= 4, "{id}");
+        assert!((1..=4).contains(&config.schedulers) && config.issue_interval >= 1, "{id}");
+        assert!((10..=60).contains(&config.shared.latency), "{id}: {:?}", config.shared);
+        assert!(config.lsu.queue >= 1 && config.lsu.sm_interval >= 1.0, "{id}: {:?}", config.lsu);
+        let (dram, l2) = (config.dram, config.l2);
+        assert!(dram.latency > 200 && dram.bytes_per_clk > 20.0, "{id}: {dram:?}");
+        if let Some(l2) = l2 {
+            assert!(l2.latency < dram.latency && l2.bytes_per_clk > dram.bytes_per_clk, "{id}: {l2:?} {dram:?}");
+            assert!(l2.far_latency.is_none_or(|far| far > l2.latency), "{id}: {l2:?}");
+        }
+        if let (Some(l1), Some(l2)) = (config.l1, l2) {
+            assert!(l1.latency < l2.latency && u64::from(l1.line_bytes) < l1.bytes, "{id}: {l1:?}");
+        }
+    }
+}
+
+#[test]
+fn big_chips_can_simulate_half_and_double_precision_and_tensor_operations() {
+    for id in ["a100-80", "h100-sxm", "h100-pcie", "h200", "b200"] {
+        let (config, _) = read(id, &[C::Fp16, C::Tensor, C::Fp64, C::TensorFp64, C::Uniform, C::Vote, C::Atomic]);
+        assert_eq!(config.class(C::Fp16).interval, 1.0, "{id}: 256 halves per cycle are two per lane of a warp");
+        assert!((8..=10).contains(&config.class(C::Fp64).latency), "{id}");
+    }
+    // 16 x 8 x 16 multiply-adds on 1024 per cycle of the SM, a quarter of them a scheduler's.
+    let (a100, _) = read("a100-80", &[C::Tensor]);
+    assert_eq!(a100.class(C::Tensor).interval * 2048.0, 8.0);
+    assert_eq!((a100.class(C::Tensor).latency, a100.class(C::Tensor).pipe), (24, Pipe::Tensor));
+}
+
+/// Lai and Seznec, table 1: execution latency, issue latency to another warp, and to the same.
+#[test]
+fn gt200_is_the_papers() {
+    let (config, readings) = read("gtx280", &[C::Fp32, C::Fp32Mul, C::Int, C::Fp64, C::Load, C::Sfu]);
+    for (class, latency, interval, same_warp) in
+        [(C::Int, 24, 4.0, 8), (C::Fp32, 24, 4.0, 8), (C::Fp32Mul, 24, 2.0, 8), (C::Fp64, 48, 32.0, 32)]
+    {
+        let timing = config.class(class);
+        assert_eq!((timing.latency, timing.interval, timing.same_warp), (latency, interval, same_warp), "{class}");
+    }
+    assert_eq!((config.class(C::Load).interval, config.class(C::Load).same_warp), (4.0, 60));
+    assert_eq!(config.class(C::Sfu).interval, 16.0);
+    assert_eq!((config.issue_interval, config.schedulers, config.occupies), (2, 1, Occupies::Scheduler));
+    assert_eq!((config.policy, config.scoreboard), (Policy::LooseRoundRobin, Scoreboard::AtIssue));
+    let shared = config.shared;
+    assert_eq!((shared.banks, shared.latency, shared.operand_latency), (BankRule::Cc10, 38, 74));
+    // Section 3.3.3: 266 cycles where both half-warps have a 16-way conflict, 32 passes in place of 2.
+    assert!((f64::from(shared.operand_latency) + 30.0 * shared.pass_latency - 266.0).abs() < 1e-9);
+    assert_eq!(shared.pass_cycles, 2.0);
+    let dram = config.dram;
+    assert_eq!((dram.latency, dram.channels), (440, Some((8, 256))));
+    assert_eq!((config.n_sms, config.sms_per_cluster, config.coalescing), (30, 3, CoalescingRule::Cc12));
+    // The bytes of a memory pipeline in flight, and as transactions of 8-byte elements: the paper takes 140 GB/s.
+    let in_flight = dram.in_flight.expect("limited");
+    let of_paper = in_flight * 140.0 / 141.7;
+    assert!((of_paper - 4753.1).abs() < 0.1, "{of_paper}");
+    assert!((of_paper / 256.0 - 18.57).abs() < 0.005);
+    assert_eq!((config.l1, config.l2), (None, None));
+    assert_eq!(config.cta_turnaround, 0);
+    assert!(readings.assumptions.iter().any(|said| said.starts_with("cta.turnaround: 0 cycles")), "{readings:?}");
+}
+
+#[test]
+fn later_designs_issue_one_instruction_per_scheduler_and_cycle() {
+    for (id, schedulers, fp32, sfu, policy) in [
+        ("v100-pcie", 4, 2.0, 8.0, Policy::GreedyThenYoungest),
+        ("a100-80", 4, 2.0, 8.0, Policy::GreedyThenYoungest),
+        ("h200", 4, 1.0, 8.0, Policy::GreedyThenYoungest),
+        ("rtx2080ti", 4, 2.0, 8.0, Policy::GreedyThenYoungest),
+        ("a6000", 4, 1.0, 8.0, Policy::GreedyThenYoungest),
+        ("p100", 2, 1.0, 4.0, Policy::GreedyThenOldest),
+        ("gtx1080", 4, 1.0, 4.0, Policy::GreedyThenOldest),
+    ] {
+        let (config, _) = read(id, SIMPLE);
+        assert_eq!(
+            (config.schedulers, config.issue_interval, config.occupies),
+            (schedulers, 1, Occupies::Unit),
+            "{id}"
+        );
+        assert_eq!((config.class(C::Fp32).interval, config.class(C::Sfu).interval), (fp32, sfu), "{id}");
+        assert_eq!(config.class(C::Fp32).same_warp, 1, "{id}");
+        assert_eq!(config.policy, policy, "{id}");
+        let before_volta = machine(id).cc.major < 7;
+        assert_eq!(config.issue_width, if before_volta { 2 } else { 1 }, "{id}");
+        assert_eq!(config.class(C::Int).pipe, if before_volta { Pipe::Fma } else { Pipe::Alu }, "{id}");
+    }
+}
+
+#[test]
+fn products_take_what_they_become_where_no_lanes_multiply() {
+    let (config, readings) = read("gtx1080", &[C::Int, C::IntMul]);
+    let (one, product) = (config.class(C::Int), config.class(C::IntMul));
+    assert_eq!((product.interval, product.latency), (3.0 * one.interval, 3 * one.latency), "three XMADs");
+    assert!(readings.assumptions.iter().any(|said| said.contains("takes the 3 instructions")), "{readings:?}");
+}
+
+#[test]
+fn only_what_is_used_is_needed() {
+    // Nothing is known of tensor operations of the GTX 1080, and nothing is asked for.
+    read("gtx1080", SIMPLE);
+    for (id, class, key) in [
+        ("gtx1080", C::Tensor, Key::LanesTensorFma),
+        ("gtx280", C::Fence, Key::LatencyFence),
+        ("gtx280", C::Fp16, Key::LanesFp16),
+        ("v100-pcie", C::TensorFp64, Key::LanesTensorFp64),
+    ] {
+        let machine = machine(id);
+        let mut reader = Reader::new(&machine, Strictness::AllowInferred);
+        let missing = SmConfig::read(&mut reader, &[class]).expect_err("nobody knows");
+        assert_eq!((missing.key, missing.machine.as_str()), (key, id));
+        assert!(missing.to_string().starts_with(&format!("{id} has no value for {key}: ")), "{missing}");
+    }
+}
+
+#[test]
+fn what_is_taken_from_another_design_is_said() {
+    let (_, readings) = read("h200", SIMPLE);
+    let basis = |key: Key| readings.parameters.iter().find(|read| read.key == key).map(|read| read.basis);
+    assert_eq!(basis(Key::LatencySfu), Some(Basis::Inferred));
+    assert_eq!(basis(Key::LatencyFp32), Some(Basis::Compiler));
+    for said in [
+        "latency.sfu: the value of sm_86, the nearest design that states one (measured)",
+        "latency.shuffle: latency.shared: the latency of shared memory, whose crossbar it takes",
+        "cta.turnaround: the value of sm_70, the nearest design that states one (fitted)",
+    ] {
+        assert!(readings.assumptions.iter().any(|one| one == said), "{said} in {:#?}", readings.assumptions);
+    }
+    let machine = machine("h200");
+    let strict = SmConfig::read(&mut Reader::new(&machine, Strictness::Strict), SIMPLE).expect_err("much is inferred");
+    assert!(strict.to_string().contains("which strict mode refuses"), "{strict}");
+}
