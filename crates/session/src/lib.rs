@@ -25,6 +25,7 @@ pub mod source;
 mod source_names;
 pub mod stages;
 pub mod statics;
+pub mod timing;
 pub mod toolchain;
 pub mod tune;
 pub mod whatif;
