@@ -76,7 +76,7 @@ impl Cache {
     /// Where the set of a line begins.
     fn set(&self, line: u64) -> usize {
         let hash = (line ^ line >> 17).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        let set = (u128::from(hash) * self.n_sets as u128 >> 64) as usize;
+        let set = ((u128::from(hash) * self.n_sets as u128) >> 64) as usize;
         set * self.ways
     }
 
