@@ -76,6 +76,8 @@ pub(crate) struct Address {
     pub(crate) base: Source,
     /// Bytes from the base to the first that is touched.
     pub(crate) offset: i64,
+    /// The variable that the offset counts from, besides the base.
+    pub(crate) variable: Option<VariableId>,
     /// Bytes touched by a lane.
     pub(crate) bytes: u32,
 }
@@ -268,7 +270,6 @@ impl BodyReader<'_> {
         match inst.op {
             Op::Mov if inst.sources.len() == 1 => match self.constant(&inst.sources[0]) {
                 Some(Source::Constant(value, variable)) => self.set_constant(&written, value, variable),
-                _ if is_not(&inst.sources[0]) => {}
                 _ => self.set_words(&written, &read),
             },
             Op::Cvta => match self.constant(&inst.sources[0]) {
@@ -279,6 +280,8 @@ impl BodyReader<'_> {
             Op::Unpack => self.alias_unpack(inst, &read),
             Op::Cvt => self.alias_conversion(inst, &written, &read),
             Op::Ld if self.is_parameter(inst) => self.set_constant(&written, None, None),
+            // Predicates are complemented, floats negated where they are read.
+            Op::Not if inst.ty == ScalarType::Pred => self.set_words(&written, &read),
             Op::Neg | Op::Abs if inst.ty.is_float() => self.set_words(&written, &read),
             Op::ReadSpecial => self.alias_special(inst, block, written),
             _ => {}
@@ -440,6 +443,7 @@ impl BodyReader<'_> {
             space: memory.space,
             base: self.source(&memory.base),
             offset: memory.offset,
+            variable: None,
             bytes: inst.ty.bytes() * u32::from(memory.elements),
         });
         let guard = inst.guard.map(|guard| match self.resolve(words_of(self.function, guard.predicate).start) {
@@ -499,10 +503,6 @@ fn is_integer_conversion(inst: &Inst) -> bool {
     inst.ty.is_integer() && inst.source_ty.is_integer() && !inst.modifiers.sat
 }
 
-fn is_not(operand: &Operand) -> bool {
-    matches!(operand, Operand::NotPredicate(_))
-}
-
 /// Special registers that are constant operands.
 fn is_launch_constant(register: SpecialRegister) -> bool {
     matches!(
@@ -531,9 +531,4 @@ fn is_steady(register: SpecialRegister) -> bool {
             | S::ClusterCtaid(_)
             | S::ClusterCtarank
     )
-}
-
-/// True for 32- and 64-bit integers and bits.
-pub(crate) fn is_plain_integer(ty: ScalarType) -> bool {
-    ty.is_integer() && matches!(ty.bits(), 16 | 32 | 64)
 }
