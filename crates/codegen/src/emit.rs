@@ -198,6 +198,11 @@ impl Atom {
         }
     }
 
+    /// True when it has accesses of its own.
+    pub(crate) fn touches_memory(&self) -> bool {
+        self.slot != NO_SLOT
+    }
+
     /// An instruction without operands.
     pub(crate) fn bare(class: MachineClass, pc: Pc) -> Self {
         Self { class, ..Self::plain(None, pc) }

@@ -73,7 +73,8 @@ fn operands(node: &Node<'_>, made: &Node<'_>) -> usize {
 }
 
 fn is_logic(node: &Node<'_>) -> bool {
-    let written = node.form == Form::Logic || is_free(node) && matches!(node.inst.op, Op::And | Op::Or | Op::Xor | Op::Not);
+    let written =
+        node.form == Form::Logic || is_free(node) && matches!(node.inst.op, Op::And | Op::Or | Op::Xor | Op::Not);
     written && node.inst.ty != ScalarType::Pred && node.bits() <= 32 && node.inst.op != Op::Setp
 }
 

@@ -64,7 +64,15 @@ fn key(body: &Body<'_>, id: NodeId) -> Option<Key> {
     }
     let ty = if is_sum { bits_type(inst.ty) } else { inst.ty };
     let words = node.writes[0].len();
-    Some(Key { op: inst.op, ty, source_ty: if is_sum { ty } else { inst.source_ty }, modifiers: inst.modifiers, is_sum, sources, words })
+    Some(Key {
+        op: inst.op,
+        ty,
+        source_ty: if is_sum { ty } else { inst.source_ty },
+        modifiers: inst.modifiers,
+        is_sum,
+        sources,
+        words,
+    })
 }
 
 /// Sums are the same for signed and unsigned integers.

@@ -67,9 +67,11 @@ impl Folding {
             };
         }
         let known = self.known.get(source.words()).filter(|known| {
-            known.registers.iter().zip(&known.read_at).all(|(register, &at)| {
-                self.links.is_stable(body, register.words(), at, user)
-            })
+            known
+                .registers
+                .iter()
+                .zip(&known.read_at)
+                .all(|(register, &at)| self.links.is_stable(body, register.words(), at, user))
         });
         known.cloned().unwrap_or_else(|| Linear {
             registers: vec![source.clone()],
@@ -99,7 +101,8 @@ impl Folding {
         if users.iter().all(absorbs) {
             self.split(body, id, linear);
         } else if self.takes_three && linear.registers.len() == 2 && body.nodes[id].bits() == 32 {
-            let constant = Source::Constant(linear.variable.is_none().then_some(linear.offset.cast_unsigned()), linear.variable);
+            let constant =
+                Source::Constant(linear.variable.is_none().then_some(linear.offset.cast_unsigned()), linear.variable);
             let node = &mut body.nodes[id];
             node.sources = linear.registers;
             node.sources.push(constant);

@@ -77,9 +77,7 @@ fn takes_scaled(node: &Node<'_>, value: &Source, target: &Target) -> bool {
 fn scales(node: &Node<'_>, value: &Source, target: &Target) -> bool {
     let in_range = target.is_from(7, 5) && !target.is_from(9, 0);
     let at = node.address.as_ref().filter(|address| address.space == warplens_isa::StateSpace::Shared);
-    in_range
-        && at.is_some_and(|address| address.base == *value)
-        && !node.sources.iter().any(|source| source == value)
+    in_range && at.is_some_and(|address| address.base == *value) && !node.sources.iter().any(|source| source == value)
 }
 
 /// Shifts that go into addresses that scale, and into nothing else that is left.
@@ -96,9 +94,9 @@ fn scale_addresses(body: &mut Body<'_>, target: &Target) {
         let value = Source::Words(node.writes[0].clone());
         let index = node.sources[0].clone();
         let users = links.users(value.words());
-        let all = users.iter().all(|&user| {
-            scales(&body.nodes[user], &value, target) && links.sources_are_stable(body, id, user)
-        });
+        let all = users
+            .iter()
+            .all(|&user| scales(&body.nodes[user], &value, target) && links.sources_are_stable(body, id, user));
         if all {
             for user in users {
                 if let Some(address) = &mut body.nodes[user].address {

@@ -34,7 +34,9 @@ pub(super) fn fuse(body: &mut Body<'_>) {
 /// 32-bit arithmetic with two or three operands, without an access of its own.
 fn can_take(node: &Node<'_>) -> bool {
     let plain = node.form == Form::AsWritten && node.address.is_none() && !node.takes_shared;
-    plain && node.bits() == 32 && matches!(node.inst.op, Op::Add | Op::Sub | Op::Mul | Op::Fma | Op::Mad24 | Op::Mul24)
+    plain
+        && node.bits() == 32
+        && matches!(node.inst.op, Op::Add | Op::Sub | Op::Mul | Op::Fma | Op::Mad24 | Op::Mul24)
         && !(node.inst.op == Op::Mul && node.inst.ty.is_integer())
 }
 
@@ -50,6 +52,9 @@ fn may_move(body: &Body<'_>, links: &Links, load: NodeId, to: NodeId) -> bool {
         && links.sources_are_stable(body, load, to)
         && body.nodes[load + 1..to].iter().all(|node| {
             node.is_dead()
-                || !matches!(node.inst.op, Op::St | Op::Atom | Op::Red | Op::Bar | Op::BarWarp | Op::Fence | Op::Unsupported)
+                || !matches!(
+                    node.inst.op,
+                    Op::St | Op::Atom | Op::Red | Op::Bar | Op::BarWarp | Op::Fence | Op::Unsupported
+                )
         })
 }
