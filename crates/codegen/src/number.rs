@@ -68,8 +68,7 @@ fn leaders(selected: &Selected) -> Vec<Word> {
     for atom in selected.blocks.iter().flatten() {
         for words in [&atom.reads, &atom.writes] {
             occurrence += 1;
-            let mark =
-                occurrence.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+            let mark = scatter(occurrence);
             for &word in words {
                 let is_special = atom.addend == Some(word) || atom.guard == Some(word);
                 marks[word as usize] = marks[word as usize].wrapping_add(if is_special { scatter(mark) } else { mark });

@@ -214,7 +214,7 @@ fn kind(body: &Body<'_>, atoms: &[Atom], index: usize) -> Kind {
         C::Shuffle | C::Vote => return Kind::Exchange,
         _ => {}
     }
-    let Some(inst) = inst else { return Kind::Plain };
+    let Some(inst) = inst else { return if atom.class == C::Nop { Kind::Wall } else { Kind::Plain } };
     match inst.op {
         Op::Ld | Op::St | Op::Prefetch if atom.touches_memory() && inst.modifiers.ordered => Kind::Fence,
         Op::Ld | Op::Prefetch if atom.touches_memory() => Kind::Load,

@@ -56,7 +56,7 @@ fn key(body: &Body<'_>, id: NodeId) -> Option<Key> {
     }
     let is_sum = node.form == Form::Sum;
     let mut sources = node.sources.clone();
-    if sources.iter().any(|source| matches!(source, Source::Constant(None, _))) {
+    if sources.iter().any(|source| matches!(source, Source::Constant(None, None))) {
         return None;
     }
     if is_sum || matches!(inst.op, Op::Add | Op::Mul | Op::And | Op::Or | Op::Xor | Op::MulWide) {

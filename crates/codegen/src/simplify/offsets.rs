@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 
 use warplens_ir::VariableId;
-use warplens_isa::Op;
+use warplens_isa::{Op, StateSpace};
 
 use super::{Links, is_free};
-use crate::node::{Body, Form, Node, NodeId, Source, Word};
+use crate::node::{Body, Form, Node, NodeId, Source, Symbol, Word};
 use crate::target::Target;
 
 /// A sum of registers and a constant.
@@ -24,7 +24,12 @@ struct Linear {
 /// Moves constants of sums into the memory instructions that they go to.
 pub(super) fn fold(body: &mut Body<'_>, target: &Target) {
     let links = Links::new(body);
-    let mut folding = Folding { links, known: HashMap::new(), takes_three: target.is_from(5, 0) };
+    let mut folding = Folding {
+        links,
+        known: HashMap::new(),
+        takes_three: target.is_from(5, 0),
+        folds_shared: !target.is_from(9, 0),
+    };
     let order: Vec<NodeId> = body.blocks.iter().flatten().copied().collect();
     for id in order {
         if body.nodes[id].is_dead() {
@@ -51,6 +56,8 @@ struct Folding {
     /// What words are made of, by the first.
     known: HashMap<Vec<Word>, Linear>,
     takes_three: bool,
+    /// Shared variables have addresses that the code knows; in a cluster they depend on the CTA.
+    folds_shared: bool,
 }
 
 impl Folding {
@@ -61,7 +68,10 @@ impl Folding {
             return Linear {
                 registers: Vec::new(),
                 offset,
-                variable: *variable,
+                variable: match variable {
+                    Some(Symbol::Variable(variable)) => Some(*variable),
+                    _ => None,
+                },
                 has_constant: offset != 0 || variable.is_some() || value.is_none(),
                 read_at: Vec::new(),
             };
@@ -101,8 +111,7 @@ impl Folding {
         if users.iter().all(absorbs) {
             self.split(body, id, linear);
         } else if self.takes_three && linear.registers.len() == 2 && body.nodes[id].bits() == 32 {
-            let constant =
-                Source::Constant(linear.variable.is_none().then_some(linear.offset.cast_unsigned()), linear.variable);
+            let constant = Source::Constant(Some(linear.offset.cast_unsigned()), linear.variable.map(Symbol::Variable));
             let node = &mut body.nodes[id];
             node.sources = linear.registers;
             node.sources.push(constant);
@@ -123,7 +132,13 @@ impl Folding {
             other.offset = other.offset.wrapping_neg();
         }
         // A parameter is a constant operand, but not one that an address can hold besides a register.
-        let is_unknown = |source: &Source| matches!(source, Source::Constant(None, _));
+        let is_unknown = |source: &Source| match source {
+            Source::Constant(None, _) => true,
+            Source::Constant(_, Some(Symbol::Variable(variable))) => {
+                !self.folds_shared && body.module.variables[*variable].space == StateSpace::Shared
+            }
+            _ => false,
+        };
         if is_unknown(a) || is_unknown(b) || sum.variable.is_some() && other.variable.is_some() {
             return None;
         }
