@@ -41,6 +41,8 @@ pub struct SmConfig {
     pub coalescing: CoalescingRule,
     /// The L1 data cache, where global loads use one.
     pub l1: Option<L1Config>,
+    /// Bytes that shared memory can have where it is one with the L1 cache, least first; none where any number can be.
+    pub shared_divisions: Vec<u64>,
     /// The L2 cache, where there is one for data.
     pub l2: Option<L2Config>,
     /// Device memory.
@@ -196,6 +198,8 @@ pub struct L1Config {
     pub bytes_per_clk: f64,
     /// Cycles of a hit.
     pub latency: u32,
+    /// Local memory is written back when its line goes; otherwise it is written through at once, as global memory is.
+    pub writes_back: bool,
 }
 
 /// The L2 cache.

@@ -47,6 +47,7 @@ impl SmConfig {
             lsu: sm.lsu()?,
             coalescing: CoalescingRule::of(cc.major.into(), cc.minor.into()),
             l1: sm.l1()?,
+            shared_divisions: sm.divisions()?,
             l2: sm.l2()?,
             dram: sm.dram()?,
             n_sms: sm.count(Key::SmCount)?,
@@ -257,7 +258,18 @@ impl<'r, 'm> Sm<'r, 'm> {
             tags_per_clk: self.reader.need(Key::L1TagsPerClk)?,
             bytes_per_clk: self.reader.need(Key::L1BytesPerClk)?,
             latency: self.count(Key::LatencyL1)?,
+            // 7.5 writes every sector that is stored to local memory on to the L2 cache, as counters of an RTX 2080 Ti say
+            // (validation/measured/coulomb-rtx2080ti.csv); so does 7.0, whose cache is the same.
+            writes_back: self.major() < 7,
         }))
+    }
+
+    /// From 7.0 on the size of the cache is that of the whole; before, it is what the default division leaves.
+    fn divisions(&mut self) -> Result<Vec<u64>, Missing> {
+        if self.major() < 7 {
+            return Ok(Vec::new());
+        }
+        Ok(self.reader.list(Key::SharedConfigurable)?.iter().map(|&bytes| bytes as u64).collect())
     }
 
     fn l2(&mut self) -> Result<Option<L2Config>, Missing> {
