@@ -46,7 +46,7 @@ pub(crate) fn rule(machine: &Machine, key: Key) -> Option<Rule> {
             name: "one channel per 64 bits of the interface, as on GT200".into(),
             apply: Box::new(|reader| Ok((reader.need(Key::DramBusBits)? / 64.0).floor())),
         }),
-        Key::TegMemoryLatency => latency_of_sibling(machine, key).or_else(|| {
+        Key::TegMemoryLatency if major < 2 => latency_of_sibling(machine, key).or_else(|| {
             Some(Rule {
                 name: format!("{}", Key::DramLatency),
                 apply: Box::new(|reader| Ok(reader.need(Key::DramLatency)? / reader.clock()?)),

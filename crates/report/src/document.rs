@@ -8,6 +8,8 @@ mod json;
 pub mod predict;
 pub mod profile;
 pub mod run;
+pub mod timing;
+pub mod trace_events;
 pub mod tune;
 pub mod whatif;
 mod x_model;

@@ -9,6 +9,7 @@ pub mod predict;
 pub mod profile;
 pub mod report;
 pub mod run;
+pub mod timing;
 pub mod tune;
 pub mod whatif;
 pub mod x_model;

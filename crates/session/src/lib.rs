@@ -25,7 +25,9 @@ pub mod source;
 mod source_names;
 pub mod stages;
 pub mod statics;
+pub mod timing;
 pub mod toolchain;
+mod trace;
 pub mod tune;
 pub mod whatif;
 

@@ -90,7 +90,7 @@ fn sums(
 }
 
 /// The text of a file that the PTX names: the input itself, or a file of that name.
-fn source_text(program: &Program, beside: Option<&Path>, name: &str) -> Option<String> {
+pub(crate) fn source_text(program: &Program, beside: Option<&Path>, name: &str) -> Option<String> {
     let base = Path::new(name).file_name()?;
     if let Some(source) = program.source()
         && Path::new(&program.name).file_name() == Some(base)

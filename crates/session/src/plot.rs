@@ -6,6 +6,7 @@
 pub mod accuracy;
 pub mod occupancy;
 pub mod roofline;
+pub mod stalls;
 pub mod terms;
 pub mod timeline;
 pub mod x_graph;

@@ -9,6 +9,7 @@
 
 mod config;
 mod effect;
+pub mod launch;
 mod memory;
 mod outcome;
 mod pipeline;

@@ -6,7 +6,7 @@ use warplens_stats::{BankRule, CoalescingRule, Request, bank};
 use warplens_trace::{AccessKind, ActiveMask, Lanes, WARP_SIZE, WarpAccess, WarpTrace};
 
 use crate::unit::banks::BankPasses;
-use crate::unit::cache::{Cache, Sectors};
+use crate::unit::cache::{Cache, Found, Sectors};
 use crate::unit::dram::Dram;
 use crate::unit::l2::{L2, LINE, SECTOR};
 use crate::unit::port::Port;
@@ -291,25 +291,26 @@ impl<'a> Memory<'a> {
         let mut done = if found.present == 0 { hit } else { hit.max(found.filled_at) };
         if missing != 0 {
             done = done.max(self.beyond_l1(at, line, missing));
-            self.fill_l1(at, line, missing, false, done);
+            self.fill_l1(at, found, line, missing, false, done);
         }
         Done { at: done, long: true }
     }
 
-    fn fill_l1(&mut self, now: f64, line: u64, sectors: Sectors, dirty: bool, filled_at: f64) {
+    fn fill_l1(&mut self, now: f64, found: Found, line: u64, sectors: Sectors, dirty: bool, filled_at: f64) {
         let Some(l1) = &mut self.l1 else { return };
         // Only local memory is written back; its lines are gone for good when they are written.
-        let evicted = l1.fill(line, sectors, dirty, filled_at);
+        let evicted = l1.fill(found, line, sectors, dirty, filled_at);
         if evicted > 0 {
             self.store_line(now, line, (1 << evicted) - 1);
         }
     }
 
     fn store_local(&mut self, at: f64, line: u64, sectors: Sectors) -> Done {
-        if self.l1.is_none() {
+        let Some(l1) = &mut self.l1 else {
             return Done { at: self.store_line(at, line, sectors), long: false };
-        }
-        self.fill_l1(at, line, sectors, true, at);
+        };
+        let found = l1.look_up(line, sectors);
+        self.fill_l1(at, found, line, sectors, true, at);
         Done { at, long: false }
     }
 

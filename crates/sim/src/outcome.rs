@@ -36,6 +36,11 @@ impl Outcome {
         if self.cycles == 0 { 0.0 } else { self.resident_warp_cycles as f64 / self.cycles as f64 }
     }
 
+    /// Warp instructions issued per cycle.
+    pub fn ipc(&self) -> f64 {
+        if self.cycles == 0 { 0.0 } else { self.issued as f64 / self.cycles as f64 }
+    }
+
     /// Warp cycles by state of the whole run.
     pub fn stalls(&self) -> StallCycles {
         let mut all = StallCycles::default();
@@ -97,6 +102,18 @@ pub struct Traffic {
     pub dram_bytes: u64,
     /// Passes through shared memory beyond the fewest possible.
     pub conflict_passes: u64,
+}
+
+impl Traffic {
+    /// Share of the sectors asked of the L1 cache that it had; none where it was asked for none.
+    pub fn l1_hit_share(&self) -> Option<f64> {
+        (self.l1_sectors > 0).then(|| self.l1_hits as f64 / self.l1_sectors as f64)
+    }
+
+    /// Share of the sectors asked of the L2 cache that it had; none where it was asked for none.
+    pub fn l2_hit_share(&self) -> Option<f64> {
+        (self.l2_sectors > 0).then(|| self.l2_hits as f64 / self.l2_sectors as f64)
+    }
 }
 
 /// An instruction of one warp in the timeline.

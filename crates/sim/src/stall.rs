@@ -78,6 +78,19 @@ impl StallCycles {
         self.0.iter().sum()
     }
 
+    /// Share of the cycles in one state; 0 where there are none.
+    pub fn share(&self, stall: Stall) -> f64 {
+        let total = self.total();
+        if total == 0 { 0.0 } else { self.of(stall) as f64 / total as f64 }
+    }
+
+    /// The states that occur with their shares, the largest first; of equals the first in the table.
+    pub fn ranked(&self) -> Vec<(Stall, f64)> {
+        let mut ranked: Vec<(Stall, u64)> = self.iter().filter(|&(_, cycles)| cycles > 0).collect();
+        ranked.sort_by_key(|&(_, cycles)| std::cmp::Reverse(cycles));
+        ranked.into_iter().map(|(stall, _)| (stall, self.share(stall))).collect()
+    }
+
     /// The states with their cycles, in the order of the table.
     pub fn iter(&self) -> impl Iterator<Item = (Stall, u64)> + '_ {
         Stall::ALL.iter().copied().zip(self.0)

@@ -158,10 +158,10 @@ fn only_what_is_used_is_needed() {
 fn what_is_taken_from_another_design_is_said() {
     let (_, readings) = read("h200", SIMPLE);
     let basis = |key: Key| readings.parameters.iter().find(|read| read.key == key).map(|read| read.basis);
-    assert_eq!(basis(Key::LatencySfu), Some(Basis::Inferred));
+    assert_eq!(basis(Key::LatencyShared), Some(Basis::Inferred));
     assert_eq!(basis(Key::LatencyFp32), Some(Basis::Compiler));
     for said in [
-        "latency.sfu: the value of sm_86, the nearest design that states one (measured)",
+        "latency.shared: the value of sm_86, the nearest design that states one (measured)",
         "latency.shuffle: latency.shared: the latency of shared memory, whose crossbar it takes",
         "cta.turnaround: the value of sm_70, the nearest design that states one (fitted)",
     ] {

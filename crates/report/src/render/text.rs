@@ -1,7 +1,7 @@
 //! Text for a terminal: aligned columns, headings in bold where colour is wanted.
 
 use super::number::show;
-use crate::section::{Block, Cell, Field, Plot, Section, Table};
+use crate::section::{Block, Cell, Field, Listing, Plot, Section, Table};
 
 /// Looks of the text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -15,6 +15,9 @@ pub enum Style {
 const BOLD: &str = "1";
 const DIM: &str = "2";
 const BAR: &str = "36";
+const WARM: &str = "33";
+/// Lines of a listing that are this hot, as a share of the hottest, stand out.
+const HOT: f64 = 0.5;
 /// Columns of a full bar.
 const BAR_WIDTH: f64 = 30.0;
 /// Columns after which notes are broken.
@@ -35,11 +38,11 @@ fn render(section: &Section, style: Style) -> String {
     for block in &section.blocks {
         let lines = match block {
             Block::Fields(fields) => fields_lines(fields, style),
-            Block::Table(table) => table_lines(table, style),
+            Block::Table(table) => table_lines(table, style, show),
             Block::Note(note) => wrapped(note),
             Block::Lines(text) => text.lines().map(str::to_owned).collect(),
             Block::Plot(plot) => plot_lines(plot, style),
-            Block::Listing(listing) => table_lines(&listing.as_table(), style),
+            Block::Listing(listing) => listing_lines(listing, style),
         };
         for line in lines {
             out.push_str(indent);
@@ -67,8 +70,21 @@ fn fields_lines(fields: &[Field], style: Style) -> Vec<String> {
     fields.iter().map(line).collect()
 }
 
-fn table_lines(table: &Table, style: Style) -> Vec<String> {
-    let cells: Vec<Vec<String>> = table.rows.iter().map(|row| row.iter().map(show).collect()).collect();
+/// Lines without numbers are left blank beside the text; the hottest stand out where colour is wanted.
+fn listing_lines(listing: &Listing, style: Style) -> Vec<String> {
+    let blank = |cell: &Cell| if *cell == Cell::Missing { String::new() } else { show(cell) };
+    let mut lines = table_lines(&listing.as_table(), style, blank);
+    // The first line is the heading.
+    for (line, listed) in lines.iter_mut().skip(1).zip(&listing.lines) {
+        if listed.heat >= HOT {
+            *line = paint(line, WARM, style);
+        }
+    }
+    lines
+}
+
+fn table_lines(table: &Table, style: Style, show: impl Fn(&Cell) -> String) -> Vec<String> {
+    let cells: Vec<Vec<String>> = table.rows.iter().map(|row| row.iter().map(&show).collect()).collect();
     let width = |at: usize| {
         let widest = cells.iter().map(|row| columns(&row[at])).max().unwrap_or(0);
         widest.max(columns(&table.columns[at].title))

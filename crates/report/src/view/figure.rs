@@ -2,15 +2,21 @@
 
 mod accuracy;
 mod cpi;
+mod cycles;
 mod occupancy;
 mod roofline;
+mod scale;
+mod stalls;
 mod timeline;
 mod x_graph;
 
 pub use accuracy::accuracy;
 pub use cpi::cpi;
+pub use cycles::cycles;
 pub use occupancy::occupancy;
 pub use roofline::roofline;
+pub use scale::scale;
+pub use stalls::stalls;
 pub use timeline::timeline;
 pub use x_graph::{architecture, f_family, x_graph};
 

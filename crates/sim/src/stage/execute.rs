@@ -94,7 +94,7 @@ impl<'a> Sm<'a> {
     fn shared_operand(&mut self, slot: usize, inst: &MachineInst, start: f64) -> f64 {
         let (trace, step) = self.place(slot);
         let mut done = start;
-        for access in trace.accesses_of(step).iter().filter(|access| access.slot == inst.slot) {
+        for access in trace.accesses_at(step, inst.slot) {
             let arrival = Arrival { at: start, trace, access, warp: 0 };
             done = done.max(self.memory.shared_operand(&arrival) + f64::from(self.config.shared.operand_latency));
         }
@@ -117,7 +117,7 @@ impl<'a> Sm<'a> {
         let warp = self.warp_number(slot);
         let mut done = at;
         let mut long = false;
-        for access in trace.accesses_of(step).iter().filter(|access| access.slot == inst.slot) {
+        for access in trace.accesses_at(step, inst.slot) {
             let served = self.memory.serve(&Arrival { at, trace, access, warp });
             done = done.max(served.at);
             long |= served.long;

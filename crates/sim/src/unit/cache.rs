@@ -59,6 +59,14 @@ pub(crate) struct Found {
     pub(crate) present: Sectors,
     /// When the last of them is there.
     pub(crate) filled_at: f64,
+    /// Where the line is, or where its set begins; for [`Cache::fill`].
+    place: Place,
+}
+
+#[derive(Clone, Copy, PartialEq, Debug)]
+enum Place {
+    Entry(usize),
+    Set(usize),
 }
 
 impl Cache {
@@ -88,8 +96,19 @@ impl Cache {
         set * self.ways
     }
 
+    /// The entry of a line in its set. Looks at all of them, which is faster than stopping at the right one.
     fn find(&self, set: usize, line: u64) -> Option<usize> {
-        self.entries[set..set + self.ways].iter().position(|entry| entry.is(line)).map(|way| set + way)
+        let entries = &self.entries[set..set + self.ways];
+        let found =
+            entries.iter().enumerate().fold(usize::MAX, |found, (way, entry)| if entry.is(line) { way } else { found });
+        (found != usize::MAX).then(|| set + found)
+    }
+
+    /// The entry of a set that was not used for longest.
+    fn oldest(&self, set: usize) -> usize {
+        let uses = &self.last_use[set..set + self.ways];
+        let oldest = uses.iter().copied().fold(u32::MAX, u32::min);
+        set + uses.iter().position(|&last| last == oldest).unwrap_or(0)
     }
 
     fn use_entry(&mut self, index: usize) {
@@ -104,38 +123,41 @@ impl Cache {
 
     /// Looks for sectors of a line, and marks the line as used.
     pub(crate) fn look_up(&mut self, line: u64, wanted: Sectors) -> Found {
-        match self.find(self.set(line), line) {
+        let set = self.set(line);
+        match self.find(set, line) {
             Some(index) => {
                 self.use_entry(index);
-                Found { present: self.entries[index].present() & wanted, filled_at: self.filled_at[index] }
+                let present = self.entries[index].present() & wanted;
+                Found { present, filled_at: self.filled_at[index], place: Place::Entry(index) }
             }
-            None => Found { present: 0, filled_at: 0.0 },
+            None => Found { present: 0, filled_at: 0.0, place: Place::Set(set) },
         }
     }
 
-    /// Puts sectors of a line into the cache, which are there at `filled_at`. Returns the number of dirty sectors of the
-    /// line that had to go.
-    pub(crate) fn fill(&mut self, line: u64, sectors: Sectors, dirty: bool, filled_at: f64) -> u32 {
-        let set = self.set(line);
+    /// Puts sectors of a line that was just looked up into the cache, which are there at `filled_at`. Returns the number
+    /// of dirty sectors of the line that had to go.
+    pub(crate) fn fill(&mut self, found: Found, line: u64, sectors: Sectors, dirty: bool, filled_at: f64) -> u32 {
         let dirty = if dirty { sectors } else { 0 };
-        if let Some(index) = self.find(set, line) {
-            let entry = self.entries[index];
-            self.entries[index] = Entry::new(line, entry.present() | sectors, entry.dirty() | dirty);
-            self.filled_at[index] = self.filled_at[index].max(filled_at);
-            self.use_entry(index);
-            return 0;
+        match found.place {
+            Place::Entry(index) => {
+                let entry = self.entries[index];
+                debug_assert!(entry.is(line), "nothing came between the search and the filling");
+                self.entries[index] = Entry::new(line, entry.present() | sectors, entry.dirty() | dirty);
+                self.filled_at[index] = self.filled_at[index].max(filled_at);
+                0
+            }
+            Place::Set(set) => {
+                let index = self.oldest(set);
+                let evicted = match self.entries[index] {
+                    Entry(0) => self.evict_from_before(),
+                    entry => entry.dirty().count_ones(),
+                };
+                self.entries[index] = Entry::new(line, sectors, dirty);
+                self.filled_at[index] = filled_at;
+                self.use_entry(index);
+                evicted
+            }
         }
-        let uses = &self.last_use[set..set + self.ways];
-        let oldest = uses.iter().enumerate().min_by_key(|(_, last)| **last).map_or(0, |(way, _)| way);
-        let index = set + oldest;
-        let evicted = match self.entries[index] {
-            Entry(0) => self.evict_from_before(),
-            entry => entry.dirty().count_ones(),
-        };
-        self.entries[index] = Entry::new(line, sectors, dirty);
-        self.filled_at[index] = filled_at;
-        self.use_entry(index);
-        evicted
     }
 
     /// Sectors that a line from before has to write back: all or none.
@@ -153,27 +175,37 @@ impl Cache {
 mod tests {
     use super::*;
 
+    fn fill(cache: &mut Cache, line: u64, sectors: Sectors, dirty: bool, filled_at: f64) -> u32 {
+        let found = cache.look_up(line, sectors);
+        cache.fill(found, line, sectors, dirty, filled_at)
+    }
+
+    fn found(cache: &mut Cache, line: u64, wanted: Sectors) -> (Sectors, f64) {
+        let found = cache.look_up(line, wanted);
+        (found.present, found.filled_at)
+    }
+
     #[test]
     fn sectors_of_a_line_come_one_by_one() {
         let mut cache = Cache::new(64, 0.0);
         assert_eq!(cache.look_up(7, 0b1111).present, 0);
-        assert_eq!(cache.fill(7, 0b0011, false, 100.0), 0);
-        assert_eq!(cache.look_up(7, 0b0110), Found { present: 0b0010, filled_at: 100.0 });
-        cache.fill(7, 0b0100, true, 120.0);
-        assert_eq!(cache.look_up(7, 0b0110), Found { present: 0b0110, filled_at: 120.0 });
+        assert_eq!(fill(&mut cache, 7, 0b0011, false, 100.0), 0);
+        assert_eq!(found(&mut cache, 7, 0b0110), (0b0010, 100.0));
+        fill(&mut cache, 7, 0b0100, true, 120.0);
+        assert_eq!(found(&mut cache, 7, 0b0110), (0b0110, 120.0));
         assert_eq!(cache.look_up(8, 0b0001).present, 0);
     }
 
     #[test]
     fn the_line_not_used_for_longest_goes_first_and_says_what_it_must_write() {
         let mut cache = Cache::new(2, 0.0);
-        cache.fill(1, 0b1, true, 0.0);
-        cache.fill(2, 0b1, false, 0.0);
+        fill(&mut cache, 1, 0b1, true, 0.0);
+        fill(&mut cache, 2, 0b1, false, 0.0);
         cache.look_up(1, 0b1);
-        assert_eq!(cache.fill(3, 0b1, false, 0.0), 0);
+        assert_eq!(fill(&mut cache, 3, 0b1, false, 0.0), 0);
         assert_eq!(cache.look_up(2, 0b1).present, 0);
         assert_eq!(cache.look_up(3, 0b1).present, 1);
-        assert_eq!(cache.fill(4, 0b1, false, 0.0), 1);
+        assert_eq!(fill(&mut cache, 4, 0b1, false, 0.0), 1);
     }
 
     #[test]
@@ -185,7 +217,7 @@ mod tests {
                 for line in 0..n_lines {
                     let found = cache.look_up(line, 1).present;
                     misses += u64::from(round > 0 && found == 0);
-                    cache.fill(line, 1, false, 0.0);
+                    fill(&mut cache, line, 1, false, 0.0);
                 }
             }
             misses as f64 / (3 * n_lines) as f64
@@ -196,7 +228,7 @@ mod tests {
     #[test]
     fn lines_from_before_are_written_back_in_their_share() {
         let mut cache = Cache::new(64, 0.25);
-        let evicted: u32 = (0..64).map(|line| cache.fill(line, 0b1, false, 0.0)).sum();
+        let evicted: u32 = (0..64).map(|line| fill(&mut cache, line, 0b1, false, 0.0)).sum();
         // Sets get no equal numbers of these lines, so that some of those from before stay.
         assert!((8..=16).contains(&(evicted / SECTORS)), "{evicted}");
         assert_eq!(evicted % SECTORS, 0);

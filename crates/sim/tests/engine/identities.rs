@@ -1,8 +1,6 @@
 //! Micro-benchmarks whose cycles follow from the numbers of the machine.
 
-mod common;
-
-use common::{Program, gt200, modern};
+use crate::common::{Program, gt200, modern};
 use warplens_sim::{Effect, Options, Without, simulate};
 use warplens_trace::MachineClass;
 

@@ -55,7 +55,8 @@ impl Program {
     /// The job of `n_ctas` CTAs of `warps` warps, `resident` at once. Warps are numbered over all CTAs.
     pub(crate) fn job(&mut self, n_ctas: u32, warps: u32, resident: u32) -> Job<'_> {
         let end = u32::try_from(self.code.insts.len()).expect("a short program");
-        self.code.blocks = vec![0..end];
+        self.code.blocks.clear();
+        self.code.blocks.push(0..end);
         let warp = |cta: u32, warp: u32| {
             let mut trace = WarpTrace::default();
             trace.push_step(0, ActiveMask::FULL);

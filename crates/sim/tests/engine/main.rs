@@ -1,0 +1,5 @@
+//! The simulation as a whole, on programs and machines made for it.
+
+mod common;
+mod identities;
+mod properties;
