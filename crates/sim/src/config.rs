@@ -228,6 +228,8 @@ pub struct DramConfig {
     pub latency: u32,
     /// Bytes per cycle of the whole chip.
     pub bytes_per_clk: f64,
+    /// Cycles between two rows of one bank, for which requests to a busy memory wait; 0 where that is not modelled.
+    pub row_cycle: f64,
     /// Channels and the bytes after which addresses go on to the next; none where addresses are hashed over them.
     pub channels: Option<(u32, u32)>,
     /// Bytes that may be in flight for one memory pipeline, where that is limited.

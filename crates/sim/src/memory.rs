@@ -72,10 +72,10 @@ impl<'a> Memory<'a> {
             without,
             banks: Port::default(),
             l1_data: Port::default(),
-            l1: config.l1.as_ref().map(|l1| Cache::new(l1_lines(l1))),
+            l1: config.l1.as_ref().map(|l1| Cache::new(l1_lines(l1), 0.0)),
             // Where there is an L1 cache, its hits are enough.
             l2: config.l2.as_ref().map(|l2| L2::new(l2, surroundings, hits)),
-            dram: Dram::new(&config.dram, share * of_pipeline, of_pipeline),
+            dram: Dram::new(&config.dram, share * of_pipeline, of_pipeline, f64::from(surroundings.active_sms)),
             traffic: Traffic::default(),
             bank_passes: BankPasses::new(),
             lines: Vec::with_capacity(WARP_SIZE * 8),

@@ -293,7 +293,8 @@ impl<'r, 'm> Sm<'r, 'm> {
         let bytes_per_clk = bandwidth / self.clock;
         if self.major() > 1 {
             let latency = self.count(Key::DramLatency)?;
-            return Ok(DramConfig { latency, bytes_per_clk, channels: None, in_flight: None });
+            let row_cycle = self.reader.need(Key::DramRowCycle)?;
+            return Ok(DramConfig { latency, bytes_per_clk, row_cycle, channels: None, in_flight: None });
         }
         let latency = self.reader.need(Key::TegMemoryLatency)?;
         let clusters = self.reader.need(Key::SmCount)? / self.reader.need(Key::SmPerCluster)?;
@@ -301,6 +302,7 @@ impl<'r, 'm> Sm<'r, 'm> {
         Ok(DramConfig {
             latency: whole(latency),
             bytes_per_clk,
+            row_cycle: 0.0,
             channels: Some(channels),
             // Little's law at the peak: what a cluster must have in flight to draw its share.
             in_flight: Some(bytes_per_clk * latency / clusters),
