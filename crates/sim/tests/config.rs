@@ -131,6 +131,16 @@ fn later_designs_issue_one_instruction_per_scheduler_and_cycle() {
 }
 
 #[test]
+fn passes_of_a_bank_conflict() {
+    for (id, cycles, latency) in
+        [("gtx280", 2.0, 6.4), ("gtx480", 2.0, 2.0), ("v100-pcie", 1.0, 2.0), ("l40", 1.0, 2.0), ("b200", 1.0, 1.94)]
+    {
+        let shared = read(id, &[C::Load]).0.shared;
+        assert_eq!((shared.pass_cycles, shared.pass_latency), (cycles, latency), "{id}");
+    }
+}
+
+#[test]
 fn products_take_what_they_become_where_no_lanes_multiply() {
     let (config, readings) = read("gtx1080", &[C::Int, C::IntMul]);
     let (one, product) = (config.class(C::Int), config.class(C::IntMul));
