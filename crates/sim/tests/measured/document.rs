@@ -18,7 +18,6 @@ pub(crate) fn number(field: &str) -> f64 {
 
 /// Compares a table with the document, or puts it there.
 pub(crate) fn hold(section: &str, table: &str) {
-    println!("{table}");
     let path = file("teg-accuracy.md");
     let document = std::fs::read_to_string(&path).expect("the document is there");
     let (begin, end) = (format!("<!-- held: {section} -->\n\n"), format!("\n<!-- end: {section} -->"));

@@ -52,7 +52,7 @@ impl Loop {
                 WarpLoad::Affine { base, stride } => Lanes::Affine { base, stride },
                 WarpLoad::Listed(addresses) => Lanes::affine(ActiveMask::FULL, &addresses).unwrap_or_else(|| {
                     let index = u32::try_from(trace.addresses.len()).expect("a short trace");
-                    trace.addresses.extend_from_slice(&addresses);
+                    trace.addresses.extend_from_slice(&addresses[..]);
                     Lanes::Listed(index)
                 }),
             };
@@ -86,5 +86,5 @@ impl Loop {
 /// Addresses of a load.
 pub(crate) enum WarpLoad {
     Affine { base: u64, stride: i64 },
-    Listed([u64; 32]),
+    Listed(Box<[u64; 32]>),
 }

@@ -47,7 +47,7 @@ fn cycles(program: &Loop, config: &SmConfig, bytes: u8, first: impl Fn(u64) -> u
         let warp = |warp: u64| {
             let load = |offset: u64| {
                 let address = |lane: u64| (1 << 32) + u64::from(bytes) * (first(32 * warp + lane) + offset);
-                WarpLoad::Listed(std::array::from_fn(|lane| address(lane as u64)))
+                WarpLoad::Listed(Box::new(std::array::from_fn(|lane| address(lane as u64))))
             };
             program.warp(bytes, (0..rounds).flat_map(|_| OFFSETS.map(load)))
         };
