@@ -26,6 +26,9 @@ use crate::options::CodeOrder;
 use crate::residency::{fitting_ctas, shared_setting};
 use crate::{Assumption, Combine, Given, Input, InputField, Model, Needs, Options, Prediction, Refusal};
 
+/// Bytes of the sectors that a profile counts.
+const SECTOR_BYTES: u64 = 32;
+
 /// The timing simulation.
 #[derive(Clone, Copy, Debug)]
 pub struct Teg;
@@ -100,6 +103,7 @@ impl Model for Teg {
             active_sms: share.active_sms,
             active_in_cluster: share.active_in_cluster,
             first_fetch: traced.footprint.first_fetch(n_sms, plan.many).unwrap_or(1.0),
+            dirty_before: if plan.is_whole() { 0.0 } else { dirty_share(profile, &config) },
             shared_bytes: shared_setting(launch.shared_bytes, share.resident, &mut reader)?,
         };
         let without = input.knobs.without();
@@ -170,6 +174,17 @@ fn listing<'t>(traced: &'t Traced, machine: &Machine, options: &Options) -> Resu
         CodeOrder::Scheduled => &code.scheduled,
         CodeOrder::Program => &code.program_order,
     })
+}
+
+/// Share of the lines of a full L2 cache that were stored to, in the middle of the launch; 0 where it holds all that the
+/// launch touches.
+fn dirty_share(profile: &Profile, config: &SmConfig) -> f64 {
+    let (read, written) = (profile.distinct_sectors_read, profile.distinct_sectors_written);
+    let touched = read + written;
+    match &config.l2 {
+        Some(l2) if SECTOR_BYTES * touched > l2.bytes => written as f64 / touched as f64,
+        _ => 0.0,
+    }
 }
 
 fn used_classes(code: &Code) -> Vec<MachineClass> {
