@@ -55,7 +55,7 @@ impl LaunchShare {
 }
 
 /// Waves that show the steady state.
-pub const STEADY_WAVES: u32 = 4;
+pub const STEADY_WAVES: u32 = 16;
 
 /// Which numbers of CTAs are simulated.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
