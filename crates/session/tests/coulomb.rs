@@ -7,9 +7,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use warplens_session::launch::Launch;
+use warplens_session::machines::{self, Machine, Strictness};
+use warplens_session::predict::{self, CountBasis, GpuAnalysis};
 use warplens_session::profile::{CoalescingRule, Counting, OpClass};
 use warplens_session::toolchain::Search;
-use warplens_session::{ExecutionOptions, Extent, Measurement, Program, Progress, measure};
+use warplens_session::{Choice, ExecutionOptions, Extent, Measurement, Program, Progress, measure};
 
 /// Points along each edge of the grid.
 const SIZE: u64 = 256;
@@ -146,6 +148,80 @@ fn operations_and_requests_are_those_counted() {
         table.push('\n');
     }
     hold("counts", &table);
+}
+
+/// GPU at the base clock, which the counters say, and at the boost clock.
+const GPUS: [&str; 2] = ["rtx2080ti@1350", "rtx2080ti@1545"];
+const CLOSED_FORMS: &[&str] = &["analyzer", "x-model", "roofline"];
+
+/// Predicted over measured time of each model on each GPU.
+fn ratios(measurement: &Measurement, machines: &[Machine], models: &[&str], measured: f64) -> Vec<Vec<f64>> {
+    let options = predict::options(&Choice::All, &[], CountBasis::AsWritten, Strictness::AllowInferred)
+        .expect("no option is asked for");
+    let analysis = predict::predict(measurement.clone(), machines, &Choice::All, options);
+    let of_model = |gpu: &GpuAnalysis, model: &str| {
+        let answer = gpu.answers.iter().find(|answer| answer.model == model).expect("all were asked");
+        answer.result.as_ref().expect("the machine is known").seconds().0 / measured
+    };
+    models.iter().map(|model| analysis.gpus.iter().map(|gpu| of_model(gpu, model)).collect()).collect()
+}
+
+/// Rank correlation; equal values share the mean of their ranks.
+fn spearman(left: &[f64], right: &[f64]) -> f64 {
+    let ranks = |values: &[f64]| -> Vec<f64> {
+        let rank = |value: f64| {
+            let less = values.iter().filter(|other| **other < value).count();
+            let equal = values.iter().filter(|other| **other == value).count();
+            less as f64 + 0.5 * (equal as f64 - 1.0)
+        };
+        values.iter().map(|value| rank(*value)).collect()
+    };
+    let (left, right) = (ranks(left), ranks(right));
+    let mean = (left.len() as f64 - 1.0) / 2.0;
+    let product = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| (a - mean) * (b - mean)).sum::<f64>();
+    product(&left, &right) / (product(&left, &left) * product(&right, &right)).sqrt()
+}
+
+#[test]
+fn ranks_correlate_as_the_definition_says() {
+    assert_eq!(spearman(&[1.0, 2.0, 3.0], &[10.0, 20.0, 90.0]), 1.0);
+    assert_eq!(spearman(&[1.0, 2.0, 3.0], &[3.0, 2.0, 1.0]), -1.0);
+    // 1 - 6 * 2 / (4 * 15)
+    assert!((spearman(&[1.0, 2.0, 3.0, 4.0], &[1.0, 3.0, 2.0, 4.0]) - 0.8).abs() < 1e-12);
+}
+
+/// Errors of a model over all rows: rank correlation, then mean and worst error at each clock.
+fn summary(table: &mut String, model: &str, ratios: &[Vec<f64>], measured: &[f64]) {
+    let predicted: Vec<f64> = ratios.iter().zip(measured).map(|(ratios, measured)| ratios[0] * measured).collect();
+    write!(table, "| {model} | {:.3} |", spearman(&predicted, measured)).expect("strings take everything");
+    for clock in 0..GPUS.len() {
+        let errors: Vec<f64> = ratios.iter().map(|ratios| 100.0 * (ratios[clock] - 1.0)).collect();
+        let mean = errors.iter().map(|error| error.abs()).sum::<f64>() / errors.len() as f64;
+        let worst =
+            errors.iter().copied().fold(0.0, |worst: f64, error| if error.abs() > worst.abs() { error } else { worst });
+        write!(table, " {mean:.1} | {worst:.1} |").expect("strings take everything");
+    }
+    table.push('\n');
+}
+
+const SUMMARY: &str = "| model | rank correlation | mean error at 1350 MHz | worst | at 1545 MHz | worst |\n\
+                       |---|---:|---:|---:|---:|---:|\n";
+
+#[test]
+fn closed_forms_predict_the_times() {
+    let program = program();
+    let rows = measured();
+    let machines: Vec<Machine> = GPUS.iter().map(|gpu| machines::one(gpu).unwrap()).collect();
+    let of_row = |row: &Row| ratios(&counts(&program, row), &machines, CLOSED_FORMS, 1e-6 * row.of("time_us"));
+    let all: Vec<Vec<Vec<f64>>> = rows.iter().map(of_row).collect();
+    let measured: Vec<f64> = rows.iter().map(|row| row.of("time_us")).collect();
+    let mut table = String::from(SUMMARY);
+    for (at, model) in CLOSED_FORMS.iter().enumerate() {
+        let ratios: Vec<Vec<f64>> = all.iter().map(|models| models[at].clone()).collect();
+        summary(&mut table, model, &ratios, &measured);
+    }
+    println!("{table}");
+    hold("closed forms", &table);
 }
 
 /// Holds a table of the document, or writes it.
