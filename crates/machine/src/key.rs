@@ -137,6 +137,8 @@ keys! {
     LanesSfu = "lanes.sfu", PerCycle;
     /// Type conversions per cycle of one SM.
     LanesConversion = "lanes.conversion", PerCycle;
+    /// Threads per cycle of one SM that can arrive at a barrier.
+    LanesBarrier = "lanes.barrier", PerCycle;
     /// Lanes of memory instructions that one SM handles per cycle.
     LanesLdst = "lanes.ldst", PerCycle;
     /// Dense half-precision tensor multiply-adds per cycle of one SM.

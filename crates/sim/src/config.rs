@@ -106,14 +106,26 @@ pub enum Pipe {
     Uniform,
     /// Memory instructions and exchange between lanes.
     Lsu,
-    /// Branches and barriers.
+    /// Branches.
     Cbu,
+    /// Barriers.
+    Adu,
 }
 
 impl Pipe {
     /// Every pipe.
-    pub const ALL: &[Pipe] =
-        &[Self::Fma, Self::Alu, Self::Fp64, Self::Fp16, Self::Xu, Self::Tensor, Self::Uniform, Self::Lsu, Self::Cbu];
+    pub const ALL: &[Pipe] = &[
+        Self::Fma,
+        Self::Alu,
+        Self::Fp64,
+        Self::Fp16,
+        Self::Xu,
+        Self::Tensor,
+        Self::Uniform,
+        Self::Lsu,
+        Self::Cbu,
+        Self::Adu,
+    ];
 
     /// Name in reports.
     pub const fn name(self) -> &'static str {
@@ -127,6 +139,7 @@ impl Pipe {
             Self::Uniform => "uniform",
             Self::Lsu => "lsu",
             Self::Cbu => "cbu",
+            Self::Adu => "adu",
         }
     }
 }

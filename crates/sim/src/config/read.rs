@@ -145,9 +145,16 @@ impl<'r, 'm> Sm<'r, 'm> {
             }
             C::TensorFp64 => self.arithmetic(Pipe::Tensor, Key::LatencyTensorFp64, Key::LanesTensorFp64, 1.0)?,
             C::Shuffle => ClassTiming { latency: self.count(Key::LatencyShuffle)?, ..self.memory()? },
-            C::Atomic => ClassTiming { latency: self.count(Key::LatencySharedAtomic)?, ..self.memory()? },
-            C::Load | C::Store | C::Reduction | C::AsyncCopy | C::AsyncCommit => self.memory()?,
-            C::AsyncWait | C::Barrier | C::BarrierArrive | C::Fence | C::Branch | C::Exit | C::Nop => {
+            // Before, an atomic operation on shared memory is a loop of machine code.
+            C::Atomic if self.major() >= 5 => {
+                ClassTiming { latency: self.count(Key::LatencySharedAtomic)?, ..self.memory()? }
+            }
+            C::Atomic | C::Load | C::Store | C::Reduction | C::AsyncCopy | C::AsyncCommit => self.memory()?,
+            C::Barrier | C::BarrierArrive => {
+                let interval = self.interval(Key::LanesBarrier, LANES)?;
+                ClassTiming { interval, ..self.other(Pipe::Adu, Key::SameWarpFp32, Key::LanesFp32)? }
+            }
+            C::AsyncWait | C::Fence | C::Branch | C::Exit | C::Nop => {
                 self.other(Pipe::Cbu, Key::SameWarpFp32, Key::LanesFp32)?
             }
         };
