@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use warplens_session::launch::Launch;
 use warplens_session::machines::{self, Machine, Strictness};
@@ -88,13 +89,18 @@ fn launch(row: &Row) -> Launch {
     launch
 }
 
-/// The counts of the whole launch from one CTA: every CTA does the same.
-fn counts(program: &Program, row: &Row) -> Measurement {
+/// The counts of the whole launch from the first of its CTAs, as all do the same; those that are traced are among them.
+fn measurement(program: &Program, row: &Row, ctas: u32, traced_for: &[Machine]) -> Measurement {
     let mut options = ExecutionOptions::new();
-    options.extent = Extent::Ctas(0..1);
+    options.extent = Extent::Ctas(0..ctas);
+    options.traced_for = traced_for.to_vec();
     let measurements =
         measure(program, &[launch(row)], options, Counting::Ptx, &Search::default(), &Progress::default());
     measurements.expect("the kernel runs").remove(0)
+}
+
+fn counts(program: &Program, row: &Row) -> Measurement {
+    measurement(program, row, 1, &[])
 }
 
 /// One row of each kernel.
@@ -155,10 +161,11 @@ const GPUS: [&str; 2] = ["rtx2080ti@1350", "rtx2080ti@1545"];
 const CLOSED_FORMS: &[&str] = &["analyzer", "x-model", "roofline"];
 
 /// Predicted over measured time of each model on each GPU.
-fn ratios(measurement: &Measurement, machines: &[Machine], models: &[&str], measured: f64) -> Vec<Vec<f64>> {
-    let options = predict::options(&Choice::All, &[], CountBasis::AsWritten, Strictness::AllowInferred)
+fn ratios(measurement: &Measurement, machines: &[Machine], models: &[&'static str], measured: f64) -> Vec<Vec<f64>> {
+    let choice = Choice::Named(models.to_vec());
+    let options = predict::options(&choice, &[], CountBasis::AsWritten, Strictness::AllowInferred)
         .expect("no option is asked for");
-    let analysis = predict::predict(measurement.clone(), machines, &Choice::All, options);
+    let analysis = predict::predict(measurement.clone(), machines, &choice, options);
     let of_model = |gpu: &GpuAnalysis, model: &str| {
         let answer = gpu.answers.iter().find(|answer| answer.model == model).expect("all were asked");
         answer.result.as_ref().expect("the machine is known").seconds().0 / measured
@@ -190,18 +197,23 @@ fn ranks_correlate_as_the_definition_says() {
     assert!((spearman(&[1.0, 2.0, 3.0, 4.0], &[1.0, 3.0, 2.0, 4.0]) - 0.8).abs() < 1e-12);
 }
 
-/// Errors of a model over all rows: rank correlation, then mean and worst error at each clock.
-fn summary(table: &mut String, model: &str, ratios: &[Vec<f64>], measured: &[f64]) {
+/// The error that is farthest from none.
+fn worst(errors: &[f64]) -> f64 {
+    errors.iter().copied().fold(0.0, |worst: f64, error| if error.abs() > worst.abs() { error } else { worst })
+}
+
+/// Errors of a model over all rows: rank correlation, which is returned, then mean and worst error at each clock.
+fn summary(table: &mut String, model: &str, ratios: &[Vec<f64>], measured: &[f64]) -> f64 {
     let predicted: Vec<f64> = ratios.iter().zip(measured).map(|(ratios, measured)| ratios[0] * measured).collect();
-    write!(table, "| {model} | {:.3} |", spearman(&predicted, measured)).expect("strings take everything");
+    let correlation = spearman(&predicted, measured);
+    write!(table, "| {model} | {correlation:.3} |").expect("strings take everything");
     for clock in 0..GPUS.len() {
         let errors: Vec<f64> = ratios.iter().map(|ratios| 100.0 * (ratios[clock] - 1.0)).collect();
         let mean = errors.iter().map(|error| error.abs()).sum::<f64>() / errors.len() as f64;
-        let worst =
-            errors.iter().copied().fold(0.0, |worst: f64, error| if error.abs() > worst.abs() { error } else { worst });
-        write!(table, " {mean:.1} | {worst:.1} |").expect("strings take everything");
+        write!(table, " {mean:.1} | {:.1} |", worst(&errors)).expect("strings take everything");
     }
     table.push('\n');
+    correlation
 }
 
 const SUMMARY: &str = "| model | rank correlation | mean error at 1350 MHz | worst | at 1545 MHz | worst |\n\
@@ -222,6 +234,59 @@ fn closed_forms_predict_the_times() {
     }
     println!("{table}");
     hold("closed forms", &table);
+}
+
+/// CTAs of two waves: an SM of compute capability 7.5 holds at most 16 at once.
+const WAVES: u32 = 32;
+
+/// What teg says of every row, with the rows spread over the cores.
+fn simulated(rows: &[Row], machines: &[Machine]) -> Vec<Vec<f64>> {
+    let program = program();
+    let next = AtomicUsize::new(0);
+    let done = Mutex::new(vec![Vec::new(); rows.len()]);
+    let work = || {
+        while let Some((at, row)) = rows.iter().enumerate().nth(next.fetch_add(1, Ordering::Relaxed)) {
+            let measurement = measurement(&program, row, WAVES, &machines[..1]);
+            let of_row = ratios(&measurement, machines, &["teg"], 1e-6 * row.of("time_us")).remove(0);
+            done.lock().expect("no thread panicked")[at] = of_row;
+        }
+    };
+    let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    std::thread::scope(|scope| (0..threads).for_each(|_| drop(scope.spawn(work))));
+    done.into_inner().expect("no thread panicked")
+}
+
+#[test]
+fn teg_predicts_the_times() {
+    let rows = measured();
+    let machines: Vec<Machine> = GPUS.iter().map(|gpu| machines::one(gpu).unwrap()).collect();
+    let ratios = simulated(&rows, &machines);
+    let times: Vec<f64> = rows.iter().map(|row| row.of("time_us")).collect();
+    let mut table = String::from(SUMMARY);
+    let correlation = summary(&mut table, "teg", &ratios, &times);
+    table.push_str("\nBy kernel, over its shapes of CTAs, at 1350 MHz:\n\n");
+    table.push_str(
+        "| kernel | registers | local memory | measured (us) | mean error | worst |\n|---|---:|---:|---:|---:|---:|\n",
+    );
+    for kernel in kernels(&rows) {
+        let of_kernel = |row: &(&Row, &Vec<f64>)| row.0.kernel() == kernel.kernel();
+        let errors: Vec<f64> =
+            rows.iter().zip(&ratios).filter(of_kernel).map(|(_, ratios)| 100.0 * (ratios[0] - 1.0)).collect();
+        let of_rows = rows.iter().filter(|row| row.kernel() == kernel.kernel()).map(|row| row.of("time_us"));
+        let (least, most) = of_rows.fold((f64::MAX, 0.0_f64), |(least, most), time| (least.min(time), most.max(time)));
+        let [registers, local] = ["registers", "local_bytes"].map(|column| kernel.of(column));
+        let name = kernel.kernel();
+        let mean = errors.iter().sum::<f64>() / errors.len() as f64;
+        writeln!(
+            table,
+            "| {name} | {registers} | {local} B | {least:.0} - {most:.0} | {mean:.1} | {:.1} |",
+            worst(&errors)
+        )
+        .unwrap();
+    }
+    println!("{table}");
+    hold("teg", &table);
+    assert!(correlation >= 0.9, "{correlation}");
 }
 
 /// Holds a table of the document, or writes it.
