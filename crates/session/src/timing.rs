@@ -6,9 +6,14 @@ pub mod cycles;
 pub mod scale;
 
 use warplens_base::units::Seconds;
+use warplens_model::Refusal;
 pub use warplens_sim::{Outcome, SchedulerOutcome, Stall, StallCycles, Traffic, UnitOutcome};
 pub use warplens_trace::{Code, Place};
 
+use crate::error::Error;
+use crate::machines::Machine;
+use crate::measure::Measurement;
+use crate::predict::Options;
 use crate::program::KernelName;
 
 /// Warp cycles of a place: how many, why, and how much of the whole that is.
@@ -57,6 +62,85 @@ pub struct Annotated {
     pub annotation: annotate::Annotation,
 }
 
+/// Which warps are followed, and when.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Window {
+    /// The first warps of the SM, so many.
+    pub warps: u32,
+    /// First cycle, and the one after the last.
+    pub cycles: (u64, u64),
+}
+
+/// Reads `N..M` cycles.
+pub fn parse_cycles(text: &str) -> crate::Result<(u64, u64)> {
+    let cycles = text.split_once("..").and_then(|(first, last)| {
+        let (first, last): (u64, u64) = (first.trim().parse().ok()?, last.trim().parse().ok()?);
+        (first < last).then_some((first, last))
+    });
+    cycles.ok_or_else(|| {
+        Error::usage(format!("--cycles {text}: write N..M with N below M, for example --cycles 1000..3000"))
+    })
+}
+
+/// What a simulation of a launch on a GPU answers, or what is missing.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Answer<T> {
+    /// The kernel.
+    pub kernel: KernelName,
+    /// Identifier of the GPU.
+    pub gpu: String,
+    /// The answer.
+    pub result: Result<T, Refusal>,
+}
+
+/// A launch on a GPU with what its warps spent at the lines of a text.
+pub fn annotated(
+    measurement: &Measurement,
+    machine: &Machine,
+    options: Options,
+    text: &annotate::Text<'_>,
+) -> crate::Result<Answer<Annotated>> {
+    let result = match simulated(measurement, machine, options, warplens_sim::Options::default()) {
+        Ok(simulated) => Ok(Annotated {
+            kernel: measurement.kernel.clone(),
+            gpu: machine.id.clone(),
+            time: simulated.time,
+            annotation: annotate::of(text, &simulated.code, &simulated.outcome)?,
+            outcome: simulated.outcome,
+        }),
+        Err(refusal) => Err(refusal),
+    };
+    Ok(answer(measurement, machine, result))
+}
+
+/// What a few warps of a launch do, cycle by cycle.
+pub fn warp_cycles(
+    measurement: &Measurement,
+    machine: &Machine,
+    options: Options,
+    window: Window,
+) -> Answer<cycles::WarpCycles> {
+    let followed = warplens_sim::Options {
+        timeline_warps: window.warps,
+        timeline_cycles: Some(window.cycles),
+        ..warplens_sim::Options::default()
+    };
+    let result = simulated(measurement, machine, options, followed).map(|of| {
+        let (kernel, gpu) = (measurement.kernel.demangled.clone(), machine.id.clone());
+        cycles::cycles(kernel, gpu, of.clock_hz, window.cycles, &of.code, &of.outcome)
+    });
+    answer(measurement, machine, result)
+}
+
+/// How a launch scales from one warp to a full SM.
+pub fn scale(measurement: &Measurement, machine: &Machine, options: Options) -> Answer<scale::Scale> {
+    todo!()
+}
+
+fn answer<T>(measurement: &Measurement, machine: &Machine, result: Result<T, Refusal>) -> Answer<T> {
+    Answer { kernel: measurement.kernel.clone(), gpu: machine.id.clone(), result }
+}
+
 /// What all instructions spent.
 pub fn whole(code: &Code, outcome: &Outcome) -> Spent {
     let mut spent = Spent::default();
@@ -65,4 +149,14 @@ pub fn whole(code: &Code, outcome: &Outcome) -> Spent {
     }
     let cycles = spent.stalls.total();
     spent.of_whole(cycles)
+}
+
+struct Simulated {
+    time: Seconds,
+    clock_hz: f64,
+    code: std::sync::Arc<Code>,
+    outcome: Outcome,
+}
+fn simulated(_: &Measurement, _: &Machine, _: Options, _: warplens_sim::Options) -> Result<Simulated, Refusal> {
+    todo!()
 }
