@@ -12,6 +12,7 @@
 pub mod builtin;
 mod check;
 mod derive;
+pub mod expansion;
 mod key;
 mod load;
 mod machine;

@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 
 use warplens_isa::OpClass;
-use warplens_machine::{Key, Reader};
+use warplens_machine::{Key, Reader, expansion};
 
 use crate::assumption as says;
 use crate::prediction::Resource;
@@ -168,7 +168,7 @@ fn before_fermi(workload: &Workload, slow: SlowOperations, reader: &mut Reader<'
 
 /// Cycles of a slow operation before compute capability 2.0, if they are known.
 pub fn slow_cost(opcode: &str, reader: &mut Reader<'_>) -> Result<Option<f64>, Refusal> {
-    let (kind, ty) = kind_and_type(opcode);
+    let (kind, ty) = expansion::kind_and_type(opcode);
     if ty != "f32" {
         return Ok(None);
     }
@@ -199,7 +199,7 @@ fn by_class(workload: &Workload, reader: &mut Reader<'_>) -> Result<ComputeLoad,
     let mut load = ComputeLoad { issue_interval: 1.0 / issue, ..ComputeLoad::default() };
     let mut plain = workload.by_class.clone();
     for (opcode, &count) in &workload.high_latency {
-        let Some((key, class)) = expansion(opcode) else { continue };
+        let Some((key, class)) = expansion::key(opcode) else { continue };
         let left = plain.entry(class).or_default();
         *left = (*left - count).max(0.0);
         expand(&mut load, opcode, count, key, reader)?;
@@ -215,7 +215,7 @@ fn by_class(workload: &Workload, reader: &mut Reader<'_>) -> Result<ComputeLoad,
         .high_latency
         .keys()
         .map(String::as_str)
-        .filter(|opcode| expansion(opcode).is_none() && !is_single(opcode))
+        .filter(|opcode| expansion::key(opcode).is_none() && !expansion::is_single(opcode))
         .collect();
     if !unexpanded.is_empty() {
         load.assumptions.push(says::UNCHARGED.with(unexpanded.join(", ")));
@@ -293,51 +293,4 @@ fn lanes(reader: &mut Reader<'_>, key: Key) -> Result<f64, Refusal> {
         missing: vec![key.json_name()],
         reason: format!("{} has no {} lanes", reader.machine().id, key.field()),
     })
-}
-
-/// `div.rn.f32` as (`div`, `f32`).
-fn kind_and_type(opcode: &str) -> (&str, &str) {
-    let kind = opcode.split('.').next().unwrap_or(opcode);
-    let ty = opcode.rsplit('.').next().unwrap_or(opcode);
-    (kind, ty)
-}
-
-/// Operations of the special-function class that are one instruction.
-fn is_single(opcode: &str) -> bool {
-    let (kind, ty) = kind_and_type(opcode);
-    matches!((kind, ty), ("tanh", _) | ("ex2", "f16" | "f16x2" | "bf16" | "bf16x2"))
-        || (kind == "rcp" && opcode.contains(".approx"))
-        || (kind == "rsqrt" && opcode.contains(".approx.ftz") && ty == "f64")
-}
-
-/// The expansion of an operation and the class under which it was counted; none where it is one instruction or its
-/// expansion is not tabulated.
-pub fn expansion(opcode: &str) -> Option<(Key, OpClass)> {
-    let (kind, ty) = kind_and_type(opcode);
-    let is = |modifier: &str| opcode.split('.').any(|word| word == modifier);
-    let key = match (kind, ty) {
-        ("div", "f32") if is("approx") => (Key::ExpansionDivApproxF32, OpClass::Fp32),
-        ("div", "f32") if is("full") => (Key::ExpansionDivFullF32, OpClass::Fp32),
-        ("div", "f32") => (Key::ExpansionDivRnF32, OpClass::Fp32),
-        ("div", "f64") => (Key::ExpansionDivRnF64, OpClass::Fp64),
-        ("div", "u16" | "u32") => (Key::ExpansionDivU32, OpClass::IntMul),
-        ("div", "s16" | "s32") => (Key::ExpansionDivS32, OpClass::IntMul),
-        ("rem", "u16" | "u32") => (Key::ExpansionRemU32, OpClass::IntMul),
-        ("rem", "s16" | "s32") => (Key::ExpansionRemS32, OpClass::IntMul),
-        ("div" | "rem", "u64") => (Key::ExpansionDivU64, OpClass::IntMul),
-        ("div" | "rem", "s64") => (Key::ExpansionDivS64, OpClass::IntMul),
-        ("rcp", "f32") if !is("approx") => (Key::ExpansionRcpRnF32, OpClass::Sfu),
-        ("rcp", "f64") if !is("approx") => (Key::ExpansionRcpRnF64, OpClass::Fp64),
-        ("sqrt", "f32") if is("approx") => (Key::ExpansionSqrtApproxF32, OpClass::Sfu),
-        ("sqrt", "f32") => (Key::ExpansionSqrtRnF32, OpClass::Sfu),
-        ("sqrt", "f64") => (Key::ExpansionSqrtRnF64, OpClass::Fp64),
-        ("rsqrt", "f32") => (Key::ExpansionRsqrtApproxF32, OpClass::Sfu),
-        ("sin" | "cos", "f32") => (Key::ExpansionSinApproxF32, OpClass::Sfu),
-        ("ex2", "f32") => (Key::ExpansionEx2ApproxF32, OpClass::Sfu),
-        ("lg2", "f32") => (Key::ExpansionLg2ApproxF32, OpClass::Sfu),
-        ("mul" | "mad", "u64" | "s64") if is("hi") => (Key::ExpansionMulHi64, OpClass::IntMul),
-        ("mul" | "mad", "u64" | "s64" | "b64") => (Key::ExpansionMulLo64, OpClass::IntMul),
-        _ => return None,
-    };
-    Some(key)
 }

@@ -26,6 +26,8 @@
 //! Parameters and launch sizes lie at the start of shared memory on these chips, so an operand `g[0x4]` without an address
 //! register needs no annotation: all lanes read that word.
 //!
+//! In a `.repeat` a register may be computed: `R(8 + 2 * k)`.
+//!
 //! **Guards**: `@C0.NE` or `@!P0` before an instruction; braces behind it say for which lanes it holds, `@P0{lane < 16}`,
 //! which masks a memory access. Without braces it holds for all.
 //!

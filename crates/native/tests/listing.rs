@@ -163,6 +163,21 @@ fn loops_repeats_and_branches_are_executed() {
 }
 
 #[test]
+fn repeats_compute_registers_and_may_be_empty() {
+    let code = read(".repeat k, 3; .repeat again, k == 1; MVI R(4 + 2 * k), 0; .end; NOP; .end; MVI R6, 0").code;
+    assert_eq!(code.insts.len(), 5);
+    assert_eq!(code.registers(code.insts[1].writes), code.registers(code.insts[4].writes));
+    let said = problems(".loop k, 3; MVI R(k), 0; .end; MVI R(128), 0");
+    assert_eq!(
+        said,
+        [
+            "1:18 N022 the number of a register is a constant from 0 to 127",
+            "1:37 N022 the number of a register is a constant from 0 to 127",
+        ]
+    );
+}
+
+#[test]
 fn names_take_values_from_outside() {
     let text = ".let K = 192; .loop t, K / 16; NOP; .end;";
     let with = |values: &[(&str, i64)]| {
@@ -192,7 +207,7 @@ fn mistakes_are_told_with_their_place() {
     said(".loop t, 4;\nNOP", &["1:1 N006 this directive has no `.end`"]);
     said("NOP;\n.end", &["2:2 N006 no directive is open here"]);
     said(".loop t, lane; .end", &["1:10 N009 how often a loop runs is the same for all lanes of a warp"]);
-    said(".repeat t, warp; .end", &["1:12 N010 a repeat is written out, so its number is a constant from 1 to 60000"]);
+    said(".repeat t, warp; .end", &["1:12 N010 a repeat is written out, so its number is a constant from 0 to 60000"]);
     said(".foo", &["1:1 N008 unknown directive `.foo`"]);
     said(".let a = b + 1", &["1:10 N012 nothing is called `b`"]);
     said(".let a = 1 +", &["1:13 N011 expected a number, a name or a bracket"]);

@@ -1,6 +1,8 @@
 //! What each stage makes of an input, as text.
 
+use warplens_codegen::{Options as CodeOptions, Target, generate};
 use warplens_ir::{Cfg, Dominators};
+use warplens_machine::{Machine, Reader, Strictness};
 use warplens_ptx::syntax;
 
 use crate::error::{Error, Findings, Result};
@@ -63,6 +65,29 @@ pub fn control_flow(input: &Input) -> Result<Dump> {
             text.push_str(&line);
             text.push('\n');
         }
+    }
+    Ok(Dump { text, findings: program.warnings })
+}
+
+/// The machine code that a GPU runs of a kernel, block by block; of all kernels without a name.
+pub fn machine_code(input: &Input, kernel: Option<&str>, machine: &Machine, schedule: bool) -> Result<Dump> {
+    let program = program(input)?;
+    let module = &program.module;
+    let kernels = match kernel {
+        Some(_) => vec![program.kernel(kernel)?],
+        None => module.kernels().map(|(id, _)| id).collect(),
+    };
+    let mut text = String::new();
+    for kernel in kernels {
+        let mut reader = Reader::new(machine, Strictness::AllowInferred);
+        let target = Target::read(module, kernel, &mut reader).map_err(|missing| Error::input(missing.to_string()))?;
+        let options = CodeOptions { schedule, ..CodeOptions::default() };
+        let generated = generate(module, kernel, &target, options).map_err(|error| Error::input(error.to_string()))?;
+        text.push_str(&format!("{} on {}\n", module.functions[kernel].name, machine.id));
+        for sentence in generated.assumptions.iter().chain(&reader.finish().assumptions) {
+            text.push_str(&format!("# {sentence}\n"));
+        }
+        text.push_str(&warplens_codegen::print(module, &generated.code));
     }
     Ok(Dump { text, findings: program.warnings })
 }

@@ -3,9 +3,10 @@
 use warplens_isa::StateSpace;
 use warplens_stats::coalescing::{segments, transactions};
 use warplens_stats::{BankRule, CoalescingRule, Request, bank};
-use warplens_trace::{AccessKind, ActiveMask, WARP_SIZE, WarpAccess, WarpTrace};
+use warplens_trace::{AccessKind, ActiveMask, Lanes, WARP_SIZE, WarpAccess, WarpTrace};
 
-use crate::unit::cache::{Cache, Sectors};
+use crate::unit::banks::BankPasses;
+use crate::unit::cache::{Cache, Found, Sectors};
 use crate::unit::dram::Dram;
 use crate::unit::l2::{L2, LINE, SECTOR};
 use crate::unit::port::Port;
@@ -23,6 +24,7 @@ pub(crate) struct Memory<'a> {
     l2: Option<L2>,
     pub(crate) dram: Dram,
     pub(crate) traffic: Traffic,
+    bank_passes: BankPasses,
     lines: Vec<(u64, Sectors)>,
 }
 
@@ -73,6 +75,7 @@ impl<'a> Memory<'a> {
             l2: config.l2.as_ref().map(|l2| L2::new(l2, surroundings, hits)),
             dram: Dram::new(&config.dram, share * of_pipeline, of_pipeline),
             traffic: Traffic::default(),
+            bank_passes: BankPasses::new(),
             lines: Vec::with_capacity(WARP_SIZE * 8),
         }
     }
@@ -98,24 +101,24 @@ impl<'a> Memory<'a> {
         let lane_bytes = u32::from(access.element_bytes) * u32::from(access.elements);
         let request = Request { lane_bytes, mask: access.mask, addresses: &addresses };
         match access.space {
-            StateSpace::Shared => self.shared(arrival.at, access.kind, &request),
+            StateSpace::Shared => self.shared(arrival, &request),
             StateSpace::Const | StateSpace::Param => self.constant(arrival.at, &request),
             StateSpace::Local => self.local(arrival, &request),
-            _ => self.global(arrival.at, access.kind, &request),
+            _ => self.global(arrival, &request),
         }
     }
 
     /// Passes over the banks of shared memory, and those without conflicts.
-    fn passes(&self, kind: AccessKind, request: &Request<'_>) -> (f64, f64) {
-        let passes = bank::passes(self.config.shared.banks, kind, request);
+    fn passes(&mut self, access: &WarpAccess, request: &Request<'_>) -> (f64, f64) {
+        let passes = self.bank_passes.of(self.config.shared.banks, access.kind, access.lanes, request);
         let needed = if self.without.contains(Effect::BankConflicts) { passes.ideal } else { passes.wavefronts };
         (f64::from(needed), f64::from(passes.ideal))
     }
 
     /// An access to shared memory.
-    fn shared(&mut self, at: f64, kind: AccessKind, request: &Request<'_>) -> Done {
-        let at = self.shared_passes(at, kind, request) + f64::from(self.config.shared.latency);
-        Done { at, long: false }
+    fn shared(&mut self, arrival: &Arrival<'_>, request: &Request<'_>) -> Done {
+        let start = self.shared_passes(arrival.at, arrival.access, request);
+        Done { at: start + f64::from(self.config.shared.latency), long: false }
     }
 
     /// An operand of arithmetic in shared memory; returns when a result without latency would be there.
@@ -125,12 +128,12 @@ impl<'a> Memory<'a> {
         let access = arrival.access;
         let lane_bytes = u32::from(access.element_bytes) * u32::from(access.elements);
         let request = Request { lane_bytes, mask: access.mask, addresses: &addresses };
-        self.shared_passes(arrival.at, access.kind, &request)
+        self.shared_passes(arrival.at, access, &request)
     }
 
     /// Occupies the banks; returns when a result without latency would be there.
-    fn shared_passes(&mut self, at: f64, kind: AccessKind, request: &Request<'_>) -> f64 {
-        let (passes, ideal) = self.passes(kind, request);
+    fn shared_passes(&mut self, at: f64, access: &WarpAccess, request: &Request<'_>) -> f64 {
+        let (passes, ideal) = self.passes(access, request);
         let shared = &self.config.shared;
         self.traffic.conflict_passes += (passes - ideal) as u64;
         let start = self.banks.reserve(at, passes * shared.pass_cycles);
@@ -144,19 +147,24 @@ impl<'a> Memory<'a> {
         Done { at: start + f64::from(self.config.shared.latency) + words - 1.0, long: false }
     }
 
-    fn global(&mut self, at: f64, kind: AccessKind, request: &Request<'_>) -> Done {
+    fn global(&mut self, arrival: &Arrival<'_>, request: &Request<'_>) -> Done {
         self.lines.clear();
         let rule = self.config.coalescing;
         if self.config.l1.is_none() && self.config.l2.is_none() {
-            return self.uncached(at, kind, rule, request);
+            return self.uncached(arrival.at, arrival.access.kind, rule, request);
         }
         let lines = &mut self.lines;
-        segments(rule, request, |segment| add_segment(lines, segment.start, segment.bytes));
+        match neighbouring(rule, arrival.access, request.lane_bytes) {
+            Some((start, bytes)) => add_segment(lines, start, bytes),
+            None => {
+                segments(rule, request, |segment| add_segment(lines, segment.start, segment.bytes));
+            }
+        }
         if self.without.contains(Effect::Uncoalesced) {
             let ideal = transactions(rule, request).ideal;
             pack(&mut self.lines, ideal.bytes() / SECTOR);
         }
-        self.through_caches(at, kind, Some(request))
+        self.through_caches(arrival, Some(request))
     }
 
     /// Every transaction goes to device memory.
@@ -217,14 +225,15 @@ impl<'a> Memory<'a> {
             }
             return Done { at: done, long: true };
         }
-        self.through_caches(arrival.at, arrival.access.kind, None)
+        self.through_caches(arrival, None)
     }
 
     /// Serves the lines of the current access. Local memory has no `request`: its words never conflict.
-    fn through_caches(&mut self, at: f64, kind: AccessKind, request: Option<&Request<'_>>) -> Done {
+    fn through_caches(&mut self, arrival: &Arrival<'_>, request: Option<&Request<'_>>) -> Done {
+        let kind = arrival.access.kind;
         let start = match self.config.l1 {
-            Some(l1) => self.occupy_l1(at, &l1, kind, request),
-            None => at,
+            Some(l1) => self.occupy_l1(arrival, &l1, request),
+            None => arrival.at,
         };
         let is_local = request.is_none();
         let mut done = start;
@@ -250,19 +259,21 @@ impl<'a> Memory<'a> {
     }
 
     /// Cycles that tags and data of the L1 cache take; returns when they start.
-    fn occupy_l1(&mut self, at: f64, l1: &L1Config, kind: AccessKind, request: Option<&Request<'_>>) -> f64 {
+    fn occupy_l1(&mut self, arrival: &Arrival<'_>, l1: &L1Config, request: Option<&Request<'_>>) -> f64 {
+        let access = arrival.access;
         let sectors: u32 = self.lines.iter().map(|(_, sectors)| sectors.count_ones()).sum();
         let tags = (self.lines.len() as f64 / l1.tags_per_clk).ceil();
         let per_wavefront = LINE as f64 / l1.bytes_per_clk;
         let data = match request {
-            Some(request) if kind == AccessKind::Load && !self.without.contains(Effect::Uncoalesced) => {
-                f64::from(bank::passes(BankRule::Cc20, kind, request).wavefronts) * per_wavefront
+            Some(request) if access.kind == AccessKind::Load && !self.without.contains(Effect::Uncoalesced) => {
+                let passes = self.bank_passes.of(BankRule::Cc20, access.kind, access.lanes, request);
+                f64::from(passes.wavefronts) * per_wavefront
             }
             _ => f64::from(sectors * SECTOR) / l1.bytes_per_clk,
         };
         let cycles = if l1.bytes_per_clk.is_finite() { tags.max(data).max(1.0) } else { 0.0 };
         let port = if l1.unified { &mut self.banks } else { &mut self.l1_data };
-        let start = port.reserve(at, cycles);
+        let start = port.reserve(arrival.at, cycles);
         // The first data leaves with the first cycle.
         start + (cycles - per_wavefront.max(1.0)).max(0.0)
     }
@@ -280,25 +291,26 @@ impl<'a> Memory<'a> {
         let mut done = if found.present == 0 { hit } else { hit.max(found.filled_at) };
         if missing != 0 {
             done = done.max(self.beyond_l1(at, line, missing));
-            self.fill_l1(at, line, missing, false, done);
+            self.fill_l1(at, found, line, missing, false, done);
         }
         Done { at: done, long: true }
     }
 
-    fn fill_l1(&mut self, now: f64, line: u64, sectors: Sectors, dirty: bool, filled_at: f64) {
+    fn fill_l1(&mut self, now: f64, found: Found, line: u64, sectors: Sectors, dirty: bool, filled_at: f64) {
         let Some(l1) = &mut self.l1 else { return };
         // Only local memory is written back; its lines are gone for good when they are written.
-        let evicted = l1.fill(line, sectors, dirty, filled_at);
+        let evicted = l1.fill(found, line, sectors, dirty, filled_at);
         if evicted > 0 {
             self.store_line(now, line, (1 << evicted) - 1);
         }
     }
 
     fn store_local(&mut self, at: f64, line: u64, sectors: Sectors) -> Done {
-        if self.l1.is_none() {
+        let Some(l1) = &mut self.l1 else {
             return Done { at: self.store_line(at, line, sectors), long: false };
-        }
-        self.fill_l1(at, line, sectors, true, at);
+        };
+        let found = l1.look_up(line, sectors);
+        self.fill_l1(at, found, line, sectors, true, at);
         Done { at, long: false }
     }
 
@@ -315,6 +327,18 @@ impl<'a> Memory<'a> {
             None => self.dram.transfer(at, line * LINE, sectors.count_ones() * SECTOR),
         }
     }
+}
+
+/// First byte and length of an access whose sectors lie side by side without a gap, where that is plain to see.
+fn neighbouring(rule: CoalescingRule, access: &WarpAccess, lane_bytes: u32) -> Option<(u64, u32)> {
+    let Lanes::Affine { base, stride } = access.lanes else { return None };
+    let first = access.mask.0.trailing_zeros();
+    let lanes = access.mask.count();
+    let in_a_row = (access.mask.0 >> first).trailing_ones() == lanes;
+    let gap = u32::try_from(stride).ok().filter(|&stride| stride <= lane_bytes.max(SECTOR))?;
+    let sectors =
+        !matches!(rule, CoalescingRule::Cc10 | CoalescingRule::Cc12 | CoalescingRule::Cc20 | CoalescingRule::Cc20L1Off);
+    (in_a_row && sectors).then(|| (base + u64::from(first * gap), (lanes - 1) * gap + lane_bytes))
 }
 
 /// Adds the sectors of a segment, which lies in one line unless it is unaligned.
@@ -351,4 +375,40 @@ fn same_address(request: &Request<'_>) -> u32 {
         rest = rest.without(same);
     }
     most
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn what_is_plain_to_see_is_what_the_rule_says(
+            base in 0..4096_u64, stride in 0..40_i64, first in 0..32_u32, lanes in 1..33_u32, log_bytes in 0..5_u32,
+        ) {
+            let lane_bytes = 1 << log_bytes;
+            let mask = ActiveMask(ActiveMask::first(lanes.min(32 - first)).0 << first);
+            let rule = CoalescingRule::Cc70;
+            let access = WarpAccess {
+                slot: 0,
+                element_bytes: lane_bytes as u8,
+                elements: 1,
+                space: StateSpace::Global,
+                kind: AccessKind::Load,
+                mask,
+                lanes: Lanes::Affine { base, stride },
+            };
+            if let Some((start, bytes)) = neighbouring(rule, &access, lane_bytes) {
+                let addresses: [u64; WARP_SIZE] = std::array::from_fn(|lane| base + stride as u64 * lane as u64);
+                let (mut plain, mut counted) = (Vec::new(), Vec::new());
+                add_segment(&mut plain, start, bytes);
+                segments(rule, &Request { lane_bytes, mask, addresses: &addresses }, |segment| {
+                    add_segment(&mut counted, segment.start, segment.bytes);
+                });
+                prop_assert_eq!(plain, counted);
+            }
+        }
+    }
 }

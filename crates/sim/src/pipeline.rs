@@ -13,7 +13,7 @@ use crate::memory::Memory;
 use crate::unit::barrier::Barriers;
 use crate::unit::lsu::Lsu;
 use crate::unit::port::Port;
-use crate::unit::scheduler::{MAX_WARPS, Scheduler};
+use crate::unit::scheduler::Scheduler;
 use crate::unit::scoreboard::Scoreboard;
 use crate::warp::Warp;
 use crate::{CtaSpan, Effect, Event, Job, Occupies, Options, Outcome, Pipe, SmConfig, StallCycles, UnitOutcome};
@@ -102,9 +102,9 @@ impl<'a> Sm<'a> {
         let resident = (job.resident.max(1) as usize).min(job.ctas.len().max(1));
         let n_warps = resident * warps_per_cta;
         let n_schedulers = config.schedulers.max(1) as usize;
-        let slots = |scheduler: usize| (scheduler..n_warps).step_by(n_schedulers).map(|slot| slot as u32).collect();
-        let schedulers: Vec<Scheduler> = (0..n_schedulers).map(|scheduler| Scheduler::new(slots(scheduler))).collect();
-        assert!(schedulers.iter().all(|s| s.slots.len() <= MAX_WARPS), "no machine has so many warps per scheduler");
+        // Warps are dealt out to the schedulers in turn.
+        let of_scheduler = |scheduler: usize| (scheduler..n_warps).step_by(n_schedulers).len();
+        let schedulers = (0..n_schedulers).map(|scheduler| Scheduler::new(of_scheduler(scheduler))).collect();
         let n_insts = job.code.insts.len();
         let outcome = Outcome {
             ctas: vec![CtaSpan::default(); job.ctas.len()],
@@ -168,7 +168,7 @@ impl<'a> Sm<'a> {
 
     /// One choice of one scheduler: up to `issue_width` instructions of one warp.
     fn step(&mut self, scheduler: usize, choice: Choice) {
-        let slot = self.schedulers[scheduler].slots[choice.position] as usize;
+        let slot = choice.position * self.schedulers.len() + scheduler;
         let mut blocked = f64::from(self.config.issue_interval);
         for n in 0..self.config.issue_width.max(1) {
             if n > 0 && !self.may_pair(scheduler, slot, choice.cycle) {

@@ -3,6 +3,7 @@
 //! A unit is reserved in the order in which instructions are issued: it says when it starts with a request, and the
 //! request's completion follows. No unit knows of another; the stages put them together.
 
+pub(crate) mod banks;
 pub(crate) mod barrier;
 pub(crate) mod cache;
 pub(crate) mod dram;

@@ -78,7 +78,7 @@ impl WarpTrace {
         self.steps.push(Step { block, first_access, mask });
     }
 
-    /// Appends an access to the last step.
+    /// Appends an access to the last step; its slot is not below that of the step's last access.
     #[allow(clippy::too_many_arguments)]
     pub fn push_access(
         &mut self,
@@ -94,6 +94,8 @@ impl WarpTrace {
             self.addresses.extend_from_slice(addresses);
             Lanes::Listed(index)
         });
+        let last = self.steps.last().map_or(0, |step| step.first_access as usize);
+        debug_assert!(self.accesses[last..].last().is_none_or(|access| access.slot <= slot), "accesses go by slots");
         self.accesses.push(WarpAccess { slot, element_bytes, elements, space, kind, mask, lanes });
     }
 
@@ -101,6 +103,20 @@ impl WarpTrace {
     pub fn accesses_of(&self, step: usize) -> &[WarpAccess] {
         let end = self.steps.get(step + 1).map_or(self.accesses.len(), |next| next.first_access as usize);
         &self.accesses[self.steps[step].first_access as usize..end]
+    }
+
+    /// The accesses of one memory instruction in a step: mostly one, none where no lane accesses memory.
+    pub fn accesses_at(&self, step: usize, slot: u16) -> &[WarpAccess] {
+        let accesses = self.accesses_of(step);
+        let is_first = |index: usize| {
+            accesses.get(index).is_some_and(|access| access.slot == slot)
+                && (index == 0 || accesses[index - 1].slot != slot)
+        };
+        // Where every instruction has one access, the slot is the index.
+        let guess = usize::from(slot);
+        let first = if is_first(guess) { guess } else { accesses.partition_point(|access| access.slot < slot) };
+        let count = accesses[first..].iter().take_while(|access| access.slot == slot).count();
+        &accesses[first..first + count]
     }
 
     /// Writes the addresses of an access; those of lanes outside its mask mean nothing.
@@ -156,6 +172,8 @@ mod tests {
         warp.push_step(4, ActiveMask::FULL);
         warp.push_access(1, StateSpace::Shared, AccessKind::Store, (8, 2), ActiveMask(2), &rows);
         assert_eq!((warp.accesses_of(0).len(), warp.accesses_of(1).len()), (2, 1));
+        assert_eq!((warp.accesses_at(0, 0).len(), warp.accesses_at(0, 1).len()), (2, 0));
+        assert_eq!((warp.accesses_at(1, 0).len(), warp.accesses_at(1, 1)), (0, &warp.accesses[2..]));
         assert_eq!(warp.addresses.len(), WARP_SIZE);
         for (access, addresses) in warp.accesses.iter().zip([&rows, &scattered, &rows]) {
             let mut expanded = [0; WARP_SIZE];

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use clap::{Args, CommandFactory, Subcommand};
-use warplens_session::{Error, Input, coverage, import, predict, stages, whatif};
+use warplens_session::{Error, Input, coverage, import, machines, predict, stages, whatif};
 
 use super::Outcome;
 use crate::flags::Cli;
@@ -26,6 +26,8 @@ enum Stage {
     Ir(InputFlag),
     /// The control-flow graph of every function, with reconvergence points
     Cfg(InputFlag),
+    /// The machine code that a GPU runs of a kernel, as the timing simulation sees it
+    Code(CodeFlags),
     /// The manual's pages that the program writes itself
     Docs {
         /// Which page; all pages are listed without it
@@ -39,15 +41,40 @@ struct InputFlag {
     input: PathBuf,
 }
 
+#[derive(Args, Debug)]
+struct CodeFlags {
+    /// A PTX file, or - for standard input
+    input: PathBuf,
+    /// The kernel; all kernels without it
+    #[arg(short, long)]
+    kernel: Option<String>,
+    /// The GPU, such as h200, sm_80 or mine.toml
+    #[arg(long)]
+    gpu: String,
+    /// Leave instructions in the order of the PTX
+    #[arg(long)]
+    no_schedule: bool,
+}
+
 pub(crate) fn run(flags: &DevFlags, terminal: &Terminal) -> Result<Outcome> {
     let (show, flag): (fn(&Input) -> warplens_session::Result<stages::Dump>, _) = match &flags.stage {
         Stage::Tokens(flag) => (stages::tokens, flag),
         Stage::Ast(flag) => (stages::syntax_tree, flag),
         Stage::Ir(flag) => (stages::representation, flag),
         Stage::Cfg(flag) => (stages::control_flow, flag),
+        Stage::Code(flags) => return code(flags, terminal),
         Stage::Docs { page } => return docs(page.as_deref(), terminal),
     };
     let dump = show(&Input::read(&flag.input)?)?;
+    terminal.data(None, &dump.text)?;
+    terminal.warnings(&dump.findings);
+    Ok(Outcome::Done)
+}
+
+fn code(flags: &CodeFlags, terminal: &Terminal) -> Result<Outcome> {
+    let machine = machines::one(&flags.gpu)?;
+    let input = Input::read(&flags.input)?;
+    let dump = stages::machine_code(&input, flags.kernel.as_deref(), &machine, !flags.no_schedule)?;
     terminal.data(None, &dump.text)?;
     terminal.warnings(&dump.findings);
     Ok(Outcome::Done)

@@ -301,14 +301,15 @@ impl Parser<'_> {
 
     fn repeat(&mut self, span: Span) -> Parsed<Vec<Item>> {
         let (name, count, count_span) = self.header(span);
-        let count = count.constant().filter(|count| (1..=MAX_INSTS as i64).contains(count)).unwrap_or_else(|| {
-            let message = format!("a repeat is written out, so its number is a constant from 1 to {MAX_INSTS}");
+        let count = count.constant().filter(|count| (0..=MAX_INSTS as i64).contains(count)).unwrap_or_else(|| {
+            let message = format!("a repeat is written out, so its number is a constant from 0 to {MAX_INSTS}");
             self.problems.push(Diagnostic::error("N010", count_span, message));
             1
         });
-        let (start, n_problems, n_names) = (self.at, self.problems.len(), self.scope.len());
+        let (start, n_problems, n_names, n_insts) = (self.at, self.problems.len(), self.scope.len(), self.n_insts);
         let mut items = Vec::new();
-        for copy in 0..count {
+        // A body that is written out no time is read all the same, to find its end and its mistakes.
+        for copy in 0..count.max(1) {
             self.at = start;
             self.scope.truncate(n_names);
             self.scope.push((name.clone(), Expr::value(copy)));
@@ -317,6 +318,10 @@ impl Parser<'_> {
             if self.problems.len() > n_problems {
                 break;
             }
+        }
+        if count == 0 {
+            items.clear();
+            self.n_insts = n_insts;
         }
         Ok(items)
     }

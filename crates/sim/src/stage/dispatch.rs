@@ -4,6 +4,7 @@ use warplens_trace::MachineClass;
 
 use crate::pipeline::{CtaSlot, Sm};
 use crate::unit::barrier::Barriers;
+use crate::unit::port::whole;
 use crate::unit::scoreboard::Pending;
 use crate::warp::{self, State};
 use crate::{CtaSpan, Effect, Stall};
@@ -25,8 +26,7 @@ impl Sm<'_> {
             let trace = &cta.warps[warp as usize];
             let compact = self.without(Effect::Divergence);
             if self.warps[place].begin(self.job.code, trace, compact) {
-                self.warps[place].ready = self.operands(place);
-                self.has_changed(place);
+                self.refresh(place);
             } else {
                 self.end_warp(place, at, None);
             }
@@ -44,12 +44,6 @@ impl Sm<'_> {
         u64::from(cta.id.0) * u64::from(self.warps_per_cta) + u64::from(warp.index)
     }
 
-    /// The scheduler of a warp has to choose anew.
-    fn has_changed(&mut self, slot: usize) {
-        let n = self.choices.len();
-        self.choices[slot % n] = None;
-    }
-
     /// The warp goes on after the instruction that it issued in `cycle`.
     pub(crate) fn retire(&mut self, slot: usize, inst: u32, cycle: u64) {
         let cta_slot = self.warps[slot].cta as usize;
@@ -59,11 +53,11 @@ impl Sm<'_> {
             self.end_warp(slot, cycle + 1, Some(inst));
             return;
         }
-        self.warps[slot].ready = self.operands(slot);
         let inst = self.job.code.insts[inst as usize];
         if matches!(inst.class, MachineClass::Barrier | MachineClass::BarrierArrive) {
             self.arrive(slot, &inst, cycle);
         }
+        self.refresh(slot);
     }
 
     fn arrive(&mut self, slot: usize, inst: &warplens_trace::MachineInst, cycle: u64) {
@@ -88,8 +82,7 @@ impl Sm<'_> {
             if self.warps[slot].state == State::AtBarrier(barrier) {
                 self.warps[slot].state = State::Runs;
                 self.warps[slot].free = self.warps[slot].free.later(Pending { at, stall: Stall::Barrier });
-                self.warps[slot].ready = self.operands(slot);
-                self.has_changed(slot);
+                self.refresh(slot);
             }
         }
     }
@@ -98,14 +91,14 @@ impl Sm<'_> {
     fn end_warp(&mut self, slot: usize, cycle: u64, last: Option<u32>) {
         let warp = &mut self.warps[slot];
         warp.state = State::Empty;
-        let end = cycle.max(warp.drained_at.ceil() as u64);
+        let end = cycle.max(whole(warp.drained_at));
         let cta_slot = warp.cta as usize;
         let n = self.schedulers.len();
         self.schedulers[slot % n].outcome.stalls.add(Stall::Drain, end - cycle);
         if let Some(last) = last {
             self.outcome.stalls[last as usize].add(Stall::Drain, end - cycle);
         }
-        self.has_changed(slot);
+        self.refresh(slot);
         let cta = &mut self.ctas[cta_slot];
         self.outcome.resident_warp_cycles += end - self.outcome.ctas[cta.cta as usize].start;
         cta.live -= 1;

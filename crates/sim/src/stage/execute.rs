@@ -6,6 +6,7 @@ use warplens_trace::{MachineClass, MachineInst, WarpTrace};
 use crate::memory::Arrival;
 use crate::pipeline::Sm;
 use crate::stage::issue::goes_through_lsu;
+use crate::unit::port::whole;
 use crate::unit::scoreboard::Pending;
 use crate::warp::{self, State};
 use crate::{Effect, Occupies, Stall};
@@ -42,7 +43,7 @@ impl<'a> Sm<'a> {
         } else {
             self.control(slot, &inst, cycle, done);
         }
-        let result = Pending { at: done.ceil() as u64, stall };
+        let result = Pending { at: whole(done), stall };
         self.scoreboard.write(slot, self.job.code.registers(inst.writes), result);
         if self.options.timeline_warps > 0
             && let Some(event) = self.outcome.timeline.last_mut()
@@ -79,7 +80,7 @@ impl<'a> Sm<'a> {
                 let pending = inst.amount as usize;
                 let closed = warp.groups.len().saturating_sub(pending);
                 let done = warp.groups.drain(..closed).fold(0.0, f64::max);
-                Some((done.ceil() as u64, Stall::LongScoreboard))
+                Some((whole(done), Stall::LongScoreboard))
             }
             _ => None,
         };
@@ -93,7 +94,7 @@ impl<'a> Sm<'a> {
     fn shared_operand(&mut self, slot: usize, inst: &MachineInst, start: f64) -> f64 {
         let (trace, step) = self.place(slot);
         let mut done = start;
-        for access in trace.accesses_of(step).iter().filter(|access| access.slot == inst.slot) {
+        for access in trace.accesses_at(step, inst.slot) {
             let arrival = Arrival { at: start, trace, access, warp: 0 };
             done = done.max(self.memory.shared_operand(&arrival) + f64::from(self.config.shared.operand_latency));
         }
@@ -116,7 +117,7 @@ impl<'a> Sm<'a> {
         let warp = self.warp_number(slot);
         let mut done = at;
         let mut long = false;
-        for access in trace.accesses_of(step).iter().filter(|access| access.slot == inst.slot) {
+        for access in trace.accesses_at(step, inst.slot) {
             let served = self.memory.serve(&Arrival { at, trace, access, warp });
             done = done.max(served.at);
             long |= served.long;

@@ -3,24 +3,49 @@
 use warplens_trace::{MachineClass, MachineInst};
 
 use crate::pipeline::{Choice, Sm};
-use crate::unit::scheduler::Candidate;
+use crate::unit::port::whole;
+use crate::unit::scheduler::NEVER;
 use crate::unit::scoreboard::Pending;
 use crate::warp::State;
-use crate::{Effect, Event, Occupies, Scoreboard, Stall};
+use crate::{Effect, Event, Occupies, Pipe, Scoreboard, Stall};
+
+/// Units among which a scheduler's instructions choose: its pipes, and the way to the memory unit.
+const N_UNITS: usize = Pipe::ALL.len() + 1;
 
 impl Sm<'_> {
     /// What the scheduler would issue next.
     pub(crate) fn choose(&self, scheduler: usize) -> Option<Choice> {
+        let mut unit_free = [0; N_UNITS];
+        if self.config.occupies == Occupies::Unit {
+            for (free, pipe) in unit_free.iter_mut().zip(&self.pipes[scheduler]) {
+                *free = whole(pipe.free_at());
+            }
+            unit_free[N_UNITS - 1] = whole(self.lsu.accepts(scheduler));
+        }
         let state = &self.schedulers[scheduler];
-        let candidate = |slot: u32| {
-            let warp = &self.warps[slot as usize];
-            (warp.state == State::Runs).then(|| {
-                let at = warp.ready.at.max(self.unit_free(scheduler, slot as usize));
-                Candidate { at, age: warp.age }
-            })
-        };
-        let (cycle, position) = state.choose(self.config.policy, self.config.issue_interval, candidate)?;
+        let (cycle, position) = state.choose(self.config.policy, self.config.issue_interval, &unit_free)?;
         Some(Choice { cycle, position })
+    }
+
+    /// Finds out when the warp's next instruction can be issued, and lets its scheduler choose anew.
+    pub(crate) fn refresh(&mut self, slot: usize) {
+        let (scheduler, position) = (slot % self.schedulers.len(), slot / self.schedulers.len());
+        let (mut at, mut unit, mut age) = (NEVER, 0, 0);
+        if self.warps[slot].state == State::Runs {
+            let ready = self.operands(slot);
+            let warp = &mut self.warps[slot];
+            warp.ready = ready;
+            (at, age) = (ready.at, warp.age);
+            unit = self.unit(&self.next_inst(slot));
+        }
+        let state = &mut self.schedulers[scheduler];
+        (state.ready_at[position], state.unit[position], state.age[position]) = (at, unit, age);
+        self.choices[scheduler] = None;
+    }
+
+    /// The unit that takes an instruction: a pipe, or the way to the memory unit.
+    fn unit(&self, inst: &MachineInst) -> u8 {
+        if goes_through_lsu(inst.class) { N_UNITS as u8 - 1 } else { self.config.class(inst.class).pipe as u8 }
     }
 
     fn next_inst(&self, slot: usize) -> MachineInst {
@@ -38,11 +63,11 @@ impl Sm<'_> {
         } else {
             self.pipes[scheduler][self.config.class(inst.class).pipe as usize].free_at()
         };
-        free_at.ceil() as u64
+        whole(free_at)
     }
 
     /// When the operands of the warp's next instruction are there; what the warp itself waits for counts, too.
-    pub(crate) fn operands(&self, slot: usize) -> Pending {
+    fn operands(&self, slot: usize) -> Pending {
         let warp = &self.warps[slot];
         if self.without(Effect::DependenceLatency) {
             return warp.free;

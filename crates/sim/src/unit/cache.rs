@@ -9,25 +9,41 @@ const WAYS: usize = 16;
 /// Sectors of one line: bit `i` is sector `i`.
 pub(crate) type Sectors = u32;
 
-/// State.
+/// State. What one search looks at lies side by side.
 #[derive(Clone, Debug)]
 pub(crate) struct Cache {
     n_sets: usize,
     /// Lines of a set; fewer than `WAYS` in a cache of a few lines.
     ways: usize,
+    /// By set and way.
     entries: Vec<Entry>,
-    uses: u64,
+    /// When each entry was used last.
+    last_use: Vec<u32>,
+    /// When the last sector of each entry is there.
+    filled_at: Vec<f64>,
+    uses: u32,
 }
 
+/// A line with its sectors, in one word: those that are there or on their way, and those that have to be written back.
 #[derive(Clone, Copy, Debug, Default)]
-struct Entry {
-    line: u64,
-    /// Sectors that are there or on their way.
-    present: Sectors,
-    dirty: Sectors,
-    /// When the last of them is there.
-    filled_at: f64,
-    last_use: u64,
+struct Entry(u64);
+
+impl Entry {
+    fn new(line: u64, present: Sectors, dirty: Sectors) -> Self {
+        Self(line << 8 | u64::from(present) << 4 | u64::from(dirty))
+    }
+
+    const fn is(self, line: u64) -> bool {
+        self.0 >> 8 == line && self.0 & 0xf0 != 0
+    }
+
+    const fn present(self) -> Sectors {
+        (self.0 >> 4 & 15) as Sectors
+    }
+
+    const fn dirty(self) -> Sectors {
+        (self.0 & 15) as Sectors
+    }
 }
 
 /// What a cache says to a request.
@@ -37,6 +53,14 @@ pub(crate) struct Found {
     pub(crate) present: Sectors,
     /// When the last of them is there.
     pub(crate) filled_at: f64,
+    /// Where the line is, or where its set begins; for [`Cache::fill`].
+    place: Place,
+}
+
+#[derive(Clone, Copy, PartialEq, Debug)]
+enum Place {
+    Entry(usize),
+    Set(usize),
 }
 
 impl Cache {
@@ -45,50 +69,76 @@ impl Cache {
         let n_lines = usize::try_from(n_lines.max(1)).expect("a cache fits into memory");
         let ways = n_lines.min(WAYS);
         let n_sets = (n_lines / ways).max(1);
-        Self { n_sets, ways, entries: vec![Entry::default(); n_sets * ways], uses: 0 }
+        let n = n_sets * ways;
+        Self { n_sets, ways, entries: vec![Entry(0); n], last_use: vec![0; n], filled_at: vec![0.0; n], uses: 0 }
     }
 
-    fn set(&mut self, line: u64) -> &mut [Entry] {
+    /// Where the set of a line begins.
+    fn set(&self, line: u64) -> usize {
         let hash = (line ^ line >> 17).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let set = (u128::from(hash) * self.n_sets as u128 >> 64) as usize;
-        &mut self.entries[set * self.ways..(set + 1) * self.ways]
+        set * self.ways
+    }
+
+    /// The entry of a line in its set. Looks at all of them, which is faster than stopping at the right one.
+    fn find(&self, set: usize, line: u64) -> Option<usize> {
+        let entries = &self.entries[set..set + self.ways];
+        let found =
+            entries.iter().enumerate().fold(usize::MAX, |found, (way, entry)| if entry.is(line) { way } else { found });
+        (found != usize::MAX).then(|| set + found)
+    }
+
+    /// The entry of a set that was not used for longest.
+    fn oldest(&self, set: usize) -> usize {
+        let uses = &self.last_use[set..set + self.ways];
+        let oldest = uses.iter().copied().fold(u32::MAX, u32::min);
+        set + uses.iter().position(|&last| last == oldest).unwrap_or(0)
+    }
+
+    fn use_entry(&mut self, index: usize) {
+        if self.uses == u32::MAX {
+            // Forgets the order of old uses, once in four thousand million.
+            self.last_use.fill(0);
+            self.uses = 0;
+        }
+        self.uses += 1;
+        self.last_use[index] = self.uses;
     }
 
     /// Looks for sectors of a line, and marks the line as used.
     pub(crate) fn look_up(&mut self, line: u64, wanted: Sectors) -> Found {
-        self.uses += 1;
-        let now = self.uses;
-        match self.set(line).iter_mut().find(|entry| entry.line == line && entry.present != 0) {
-            Some(entry) => {
-                entry.last_use = now;
-                Found { present: entry.present & wanted, filled_at: entry.filled_at }
+        let set = self.set(line);
+        match self.find(set, line) {
+            Some(index) => {
+                self.use_entry(index);
+                let present = self.entries[index].present() & wanted;
+                Found { present, filled_at: self.filled_at[index], place: Place::Entry(index) }
             }
-            None => Found { present: 0, filled_at: 0.0 },
+            None => Found { present: 0, filled_at: 0.0, place: Place::Set(set) },
         }
     }
 
-    /// Puts sectors of a line into the cache, which are there at `filled_at`. Returns the number of dirty sectors of the
-    /// line that had to go.
-    pub(crate) fn fill(&mut self, line: u64, sectors: Sectors, dirty: bool, filled_at: f64) -> u32 {
-        self.uses += 1;
-        let now = self.uses;
-        let set = self.set(line);
-        let position = set.iter().position(|entry| entry.line == line && entry.present != 0);
-        let position = position.unwrap_or_else(|| {
-            let oldest = set.iter().enumerate().min_by_key(|(_, entry)| entry.last_use);
-            oldest.map_or(0, |(position, _)| position)
-        });
-        let entry = &mut set[position];
-        let mut evicted = 0;
-        if entry.line != line || entry.present == 0 {
-            evicted = entry.dirty.count_ones();
-            *entry = Entry { line, ..Entry::default() };
+    /// Puts sectors of a line that was just looked up into the cache, which are there at `filled_at`. Returns the number
+    /// of dirty sectors of the line that had to go.
+    pub(crate) fn fill(&mut self, found: Found, line: u64, sectors: Sectors, dirty: bool, filled_at: f64) -> u32 {
+        let dirty = if dirty { sectors } else { 0 };
+        match found.place {
+            Place::Entry(index) => {
+                let entry = self.entries[index];
+                debug_assert!(entry.is(line), "nothing came between the search and the filling");
+                self.entries[index] = Entry::new(line, entry.present() | sectors, entry.dirty() | dirty);
+                self.filled_at[index] = self.filled_at[index].max(filled_at);
+                0
+            }
+            Place::Set(set) => {
+                let index = self.oldest(set);
+                let evicted = self.entries[index].dirty().count_ones();
+                self.entries[index] = Entry::new(line, sectors, dirty);
+                self.filled_at[index] = filled_at;
+                self.use_entry(index);
+                evicted
+            }
         }
-        entry.present |= sectors;
-        entry.dirty |= if dirty { sectors } else { 0 };
-        entry.filled_at = entry.filled_at.max(filled_at);
-        entry.last_use = now;
-        evicted
     }
 }
 
@@ -96,27 +146,37 @@ impl Cache {
 mod tests {
     use super::*;
 
+    fn fill(cache: &mut Cache, line: u64, sectors: Sectors, dirty: bool, filled_at: f64) -> u32 {
+        let found = cache.look_up(line, sectors);
+        cache.fill(found, line, sectors, dirty, filled_at)
+    }
+
+    fn found(cache: &mut Cache, line: u64, wanted: Sectors) -> (Sectors, f64) {
+        let found = cache.look_up(line, wanted);
+        (found.present, found.filled_at)
+    }
+
     #[test]
     fn sectors_of_a_line_come_one_by_one() {
         let mut cache = Cache::new(64);
         assert_eq!(cache.look_up(7, 0b1111).present, 0);
-        assert_eq!(cache.fill(7, 0b0011, false, 100.0), 0);
-        assert_eq!(cache.look_up(7, 0b0110), Found { present: 0b0010, filled_at: 100.0 });
-        cache.fill(7, 0b0100, true, 120.0);
-        assert_eq!(cache.look_up(7, 0b0110), Found { present: 0b0110, filled_at: 120.0 });
+        assert_eq!(fill(&mut cache, 7, 0b0011, false, 100.0), 0);
+        assert_eq!(found(&mut cache, 7, 0b0110), (0b0010, 100.0));
+        fill(&mut cache, 7, 0b0100, true, 120.0);
+        assert_eq!(found(&mut cache, 7, 0b0110), (0b0110, 120.0));
         assert_eq!(cache.look_up(8, 0b0001).present, 0);
     }
 
     #[test]
     fn the_line_not_used_for_longest_goes_first_and_says_what_it_must_write() {
         let mut cache = Cache::new(2);
-        cache.fill(1, 0b1, true, 0.0);
-        cache.fill(2, 0b1, false, 0.0);
+        fill(&mut cache, 1, 0b1, true, 0.0);
+        fill(&mut cache, 2, 0b1, false, 0.0);
         cache.look_up(1, 0b1);
-        assert_eq!(cache.fill(3, 0b1, false, 0.0), 0);
+        assert_eq!(fill(&mut cache, 3, 0b1, false, 0.0), 0);
         assert_eq!(cache.look_up(2, 0b1).present, 0);
         assert_eq!(cache.look_up(3, 0b1).present, 1);
-        assert_eq!(cache.fill(4, 0b1, false, 0.0), 1);
+        assert_eq!(fill(&mut cache, 4, 0b1, false, 0.0), 1);
     }
 
     #[test]
@@ -128,7 +188,7 @@ mod tests {
                 for line in 0..n_lines {
                     let found = cache.look_up(line, 1).present;
                     misses += u64::from(round > 0 && found == 0);
-                    cache.fill(line, 1, false, 0.0);
+                    fill(&mut cache, line, 1, false, 0.0);
                 }
             }
             misses as f64 / (3 * n_lines) as f64

@@ -80,7 +80,7 @@ impl L2 {
                 let there = (start + self.far_latency).max(far.filled_at);
                 done = done.max(there);
                 missing &= !far.present;
-                let evicted = self.near.fill(line, far.present, false, there);
+                let evicted = self.near.fill(near, line, far.present, false, there);
                 debug_assert_eq!(evicted, 0, "copies are never dirty");
             }
         }
@@ -131,12 +131,14 @@ impl L2 {
 
     /// `filled_at` may lie ahead; what has to be written to make room goes now.
     fn fill(&mut self, line: u64, sectors: Sectors, dirty: bool, filled_at: f64, now: f64, dram: &mut Dram) {
+        let near = self.near.look_up(line, sectors);
         let evicted = match &mut self.whole {
             Some(whole) => {
-                self.near.fill(line, sectors, false, filled_at);
-                whole.fill(line, sectors, dirty, filled_at)
+                self.near.fill(near, line, sectors, false, filled_at);
+                let found = whole.look_up(line, sectors);
+                whole.fill(found, line, sectors, dirty, filled_at)
             }
-            None => self.near.fill(line, sectors, dirty, filled_at),
+            None => self.near.fill(near, line, sectors, dirty, filled_at),
         };
         if evicted > 0 {
             dram.transfer(now, line * LINE, evicted * SECTOR);

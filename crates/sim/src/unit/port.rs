@@ -23,6 +23,12 @@ impl Port {
     }
 }
 
+/// The first whole cycle that is not before `time`. (`f64::ceil` is a call on targets without an instruction for it.)
+pub(crate) fn whole(time: f64) -> u64 {
+    let cycle = time as u64;
+    cycle + u64::from((cycle as f64) < time)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -36,5 +42,10 @@ mod tests {
         assert_eq!(port.reserve(18.0, 2.5), 18.0);
         assert_eq!(port.reserve(30.0, 1.0), 30.0);
         assert_eq!(port.busy, 11.5);
+    }
+
+    #[test]
+    fn cycles_are_rounded_up() {
+        assert_eq!([0.0, 0.1, 1.0, 7.5, 8.0].map(whole), [0, 1, 1, 8, 8]);
     }
 }

@@ -2,67 +2,63 @@
 
 use crate::{Policy, SchedulerOutcome};
 
-/// State of one scheduler.
+/// State of one scheduler. Its warps are named by their position.
 #[derive(Clone, Debug)]
 pub(crate) struct Scheduler {
-    /// Slots of its warps, in order of their numbers.
-    pub(crate) slots: Vec<u32>,
     /// First cycle in which it may choose again.
     pub(crate) free_at: u64,
-    /// Position in `slots` of the warp that issued last.
+    /// First cycle in which each warp's next instruction may be issued, as far as the warp itself is concerned;
+    /// [`NEVER`] for warps that have none.
+    pub(crate) ready_at: Vec<u64>,
+    /// The unit that the instruction needs: an index of what [`Scheduler::choose`] is told.
+    pub(crate) unit: Vec<u8>,
+    /// Order in which the warps came to the SM.
+    pub(crate) age: Vec<u64>,
+    /// The warp that issued last.
     last: usize,
     /// What it did.
     pub(crate) outcome: SchedulerOutcome,
 }
 
-/// A warp that could be taken.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Candidate {
-    /// First cycle in which its next instruction may be issued.
-    pub(crate) at: u64,
-    /// Order in which it came to the SM.
-    pub(crate) age: u64,
-}
+/// The cycle of a warp that has nothing to issue.
+pub(crate) const NEVER: u64 = u64::MAX;
 
 impl Scheduler {
-    pub(crate) fn new(slots: Vec<u32>) -> Self {
-        Self { slots, free_at: 0, last: 0, outcome: SchedulerOutcome::default() }
+    pub(crate) fn new(n_warps: usize) -> Self {
+        Self {
+            free_at: 0,
+            ready_at: vec![NEVER; n_warps],
+            unit: vec![0; n_warps],
+            age: vec![0; n_warps],
+            last: 0,
+            outcome: SchedulerOutcome::default(),
+        }
     }
 
-    /// The first cycle in which one of the warps can be issued, and the position of the one that is taken. `candidate`
-    /// tells of the warp in a slot; `interval` is the distance of the cycles in which the scheduler chooses.
-    pub(crate) fn choose(
+    /// The first cycle in which one of the warps can be issued, and the one that is taken. `unit_free` says when each
+    /// unit takes an instruction; `interval` is the distance of the cycles in which the scheduler chooses.
+    pub(crate) fn choose<const N: usize>(
         &self,
         policy: Policy,
         interval: u32,
-        mut candidate: impl FnMut(u32) -> Option<Candidate>,
+        unit_free: &[u64; N],
     ) -> Option<(u64, usize)> {
-        let mut earliest = u64::MAX;
-        let mut known = [None; MAX_WARPS];
-        for (position, &slot) in self.slots.iter().enumerate() {
-            known[position] = candidate(slot);
-            if let Some(warp) = known[position] {
-                earliest = earliest.min(warp.at);
-            }
-        }
-        if earliest == u64::MAX {
+        let at = |position: usize| self.ready_at[position].max(unit_free[usize::from(self.unit[position])]);
+        let positions = 0..self.ready_at.len();
+        let earliest = positions.clone().map(at).min()?;
+        if earliest == NEVER {
             return None;
         }
         let cycle = earliest.max(self.free_at).next_multiple_of(u64::from(interval));
-        let ready = |position: usize| known[position].filter(|warp| warp.at <= cycle);
-        let positions = 0..self.slots.len();
+        let ready = |position: &usize| at(*position) <= cycle;
         let taken = match policy {
             Policy::LooseRoundRobin => {
-                let turn = (self.last + 1..self.slots.len()).chain(0..=self.last);
-                turn.into_iter().find(|&position| position < self.slots.len() && ready(position).is_some())
+                let mut turn = (self.last + 1..self.ready_at.len()).chain(0..self.last + 1);
+                turn.find(ready)
             }
-            Policy::GreedyThenOldest | Policy::GreedyThenYoungest if ready(self.last).is_some() => Some(self.last),
-            Policy::GreedyThenOldest => {
-                positions.filter_map(|p| Some((ready(p)?.age, p))).min().map(|(_, position)| position)
-            }
-            Policy::GreedyThenYoungest => {
-                positions.filter_map(|p| Some((ready(p)?.age, p))).max().map(|(_, position)| position)
-            }
+            Policy::GreedyThenOldest | Policy::GreedyThenYoungest if ready(&self.last) => Some(self.last),
+            Policy::GreedyThenOldest => positions.filter(ready).min_by_key(|&position| self.age[position]),
+            Policy::GreedyThenYoungest => positions.filter(ready).max_by_key(|&position| self.age[position]),
         };
         taken.map(|position| (cycle, position))
     }
@@ -74,37 +70,50 @@ impl Scheduler {
     }
 }
 
-/// Most warps of a scheduler.
-pub(crate) const MAX_WARPS: usize = 128;
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn choose(scheduler: &Scheduler, policy: Policy, at: [u64; 3]) -> (u64, usize) {
-        let warps = |slot: u32| Some(Candidate { at: at[slot as usize], age: u64::from(slot) });
-        scheduler.choose(policy, 1, warps).unwrap()
+    fn scheduler(ready_at: &[u64]) -> Scheduler {
+        let mut scheduler = Scheduler::new(ready_at.len());
+        scheduler.ready_at.copy_from_slice(ready_at);
+        for (age, warp) in (0..).zip(&mut scheduler.age) {
+            *warp = age;
+        }
+        scheduler
+    }
+
+    fn choose(policy: Policy, ready_at: [u64; 3]) -> (u64, usize) {
+        let mut scheduler = scheduler(&ready_at);
+        scheduler.took(1);
+        scheduler.free_at = 5;
+        scheduler.choose(policy, 1, &[0]).unwrap()
     }
 
     #[test]
     fn policies_differ_in_whom_they_take() {
-        let mut scheduler = Scheduler::new(vec![0, 1, 2]);
-        scheduler.took(1);
-        scheduler.free_at = 5;
-        assert_eq!(choose(&scheduler, Policy::LooseRoundRobin, [5, 5, 5]), (5, 2));
-        assert_eq!(choose(&scheduler, Policy::GreedyThenOldest, [5, 5, 5]), (5, 1));
-        assert_eq!(choose(&scheduler, Policy::GreedyThenOldest, [5, 6, 5]), (5, 0));
-        assert_eq!(choose(&scheduler, Policy::GreedyThenYoungest, [5, 6, 5]), (5, 2));
-        assert_eq!(choose(&scheduler, Policy::GreedyThenYoungest, [4, 6, 9]), (5, 0));
-        assert_eq!(choose(&scheduler, Policy::GreedyThenYoungest, [8, 7, 9]), (7, 1));
+        assert_eq!(choose(Policy::LooseRoundRobin, [5, 5, 5]), (5, 2));
+        assert_eq!(choose(Policy::LooseRoundRobin, [5, 5, 6]), (5, 0));
+        assert_eq!(choose(Policy::GreedyThenOldest, [5, 5, 5]), (5, 1));
+        assert_eq!(choose(Policy::GreedyThenOldest, [5, 6, 5]), (5, 0));
+        assert_eq!(choose(Policy::GreedyThenYoungest, [5, 6, 5]), (5, 2));
+        assert_eq!(choose(Policy::GreedyThenYoungest, [4, 6, 9]), (5, 0));
+        assert_eq!(choose(Policy::GreedyThenYoungest, [8, 7, 9]), (7, 1));
     }
 
     #[test]
     fn it_chooses_in_its_cycles_only() {
-        let scheduler = Scheduler::new(vec![0]);
-        let at = |cycle| scheduler.choose(Policy::LooseRoundRobin, 2, |_| Some(Candidate { at: cycle, age: 0 }));
+        let at = |cycle| scheduler(&[cycle]).choose(Policy::LooseRoundRobin, 2, &[0]);
         assert_eq!(at(7), Some((8, 0)));
         assert_eq!(at(8), Some((8, 0)));
-        assert_eq!(scheduler.choose(Policy::LooseRoundRobin, 2, |_| None), None);
+        assert_eq!(at(NEVER), None);
+    }
+
+    #[test]
+    fn a_warp_waits_for_its_unit_and_no_other() {
+        let mut scheduler = scheduler(&[3, 4]);
+        scheduler.unit = vec![1, 0];
+        assert_eq!(scheduler.choose(Policy::GreedyThenOldest, 1, &[0, 9]), Some((4, 1)));
+        assert_eq!(scheduler.choose(Policy::GreedyThenOldest, 1, &[10, 9]), Some((9, 0)));
     }
 }

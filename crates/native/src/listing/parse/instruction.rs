@@ -10,6 +10,8 @@ use crate::listing::opcode::{self, NAMES, Shape};
 
 /// The register that reads as zero and keeps nothing.
 const ZERO: u8 = 124;
+/// Registers of a thread.
+const N_GENERAL: u8 = 128;
 
 impl Parser<'_> {
     pub(super) fn instruction(&mut self) -> Parsed<Item> {
@@ -75,6 +77,7 @@ impl Parser<'_> {
         let operand = match token.kind {
             Kind::Number(_) | Kind::Float => Operand::Plain,
             Kind::Word if self.peek().kind == Kind::Mark("[") => self.place(token.span)?,
+            Kind::Word if self.slice(token.span) == "R" => Operand::Register(self.computed_register()?),
             Kind::Word => self.plain_word(token.span, shape, guard)?,
             Kind::End | Kind::Mark(_) => {
                 return Err(Diagnostic::error("N011", token.span, "expected an operand"));
@@ -82,6 +85,20 @@ impl Parser<'_> {
         };
         self.eat("|");
         Ok(operand)
+    }
+
+    /// `R(8 + 2 * k)`: a register by its number.
+    fn computed_register(&mut self) -> Parsed<Register> {
+        let start = self.peek().span;
+        self.expect("(")?;
+        let number = self.expression()?;
+        self.expect(")")?;
+        let number =
+            number.constant().and_then(|number| u8::try_from(number).ok()).filter(|&number| number < N_GENERAL);
+        number.map(|number| Register { bank: Bank::General, number }).ok_or_else(|| {
+            Diagnostic::error("N022", start, "the number of a register is a constant from 0 to 127")
+                .with_help("it may depend on the counter of a `.repeat`")
+        })
     }
 
     fn plain_word(&mut self, span: Span, shape: Shape, guard: &mut Option<Guard>) -> Parsed<Operand> {
@@ -146,6 +163,7 @@ impl Parser<'_> {
             match token.kind {
                 Kind::Number(value) => *index = index.wrapping_add(value),
                 Kind::Mark("+" | "-") => {}
+                Kind::Word if self.slice(token.span) == "R" => registers.push(self.computed_register()?),
                 Kind::Word => {
                     let word = self.slice(token.span);
                     let register = general(word).or_else(|| numbered(word, "A", Bank::Address)).ok_or_else(|| {
@@ -196,7 +214,7 @@ fn condition(word: &str) -> Option<Register> {
 
 fn numbered(word: &str, prefix: &str, bank: Bank) -> Option<Register> {
     let digits = word.strip_prefix(prefix)?;
-    let limit = if bank == Bank::General { 128 } else { 8 };
+    let limit = if bank == Bank::General { N_GENERAL } else { 8 };
     let number = digits.parse().ok().filter(|&number: &u8| number < limit)?;
     digits.bytes().all(|byte| byte.is_ascii_digit()).then_some(Register { bank, number })
 }

@@ -1,0 +1,276 @@
+//! Machine instructions: made of nodes by their recipes, and written out as code.
+
+use warplens_ir::{Function, Module};
+use warplens_isa::{Op, Pc, StateSpace};
+use warplens_trace::{Code, MachineClass, MachineInst, NO_SLOT, RegisterNumber};
+
+use crate::generate::places;
+use crate::node::{Body, Form, Node, NodeId, Word};
+use crate::number::Numbers;
+use crate::select::{Recipe, recipe};
+use crate::target::Target;
+
+/// A machine instruction before its registers have numbers.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct Atom {
+    /// The node that it is a part of; none for what every kernel begins with.
+    pub(crate) node: Option<NodeId>,
+    pub(crate) class: MachineClass,
+    pub(crate) amount: u32,
+    pub(crate) slot: u16,
+    pub(crate) space: StateSpace,
+    pub(crate) reads: Vec<Word>,
+    pub(crate) writes: Vec<Word>,
+    pub(crate) addend: Option<Word>,
+    pub(crate) guard: Option<Word>,
+    pub(crate) pc: Pc,
+}
+
+/// The machine instructions of a function.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct Selected {
+    /// By position of the block.
+    pub(crate) blocks: Vec<Vec<Atom>>,
+    /// Words, with those between the instructions of a recipe.
+    pub(crate) n_words: u32,
+}
+
+/// Selects machine instructions for all nodes of a function.
+pub(crate) fn select(body: &Body<'_>, target: &Target) -> Selected {
+    let mut selector = Selector { body, target, n_words: body.definitions.len() as u32, out: Vec::new() };
+    let mut blocks = Vec::with_capacity(body.blocks.len());
+    for (position, ids) in body.blocks.iter().enumerate() {
+        if position == 0 && body.function.is_kernel() {
+            selector.prologue();
+        }
+        for &id in ids {
+            selector.node(id);
+        }
+        blocks.push(std::mem::take(&mut selector.out));
+    }
+    Selected { blocks, n_words: selector.n_words }
+}
+
+struct Selector<'a, 'm> {
+    body: &'a Body<'m>,
+    target: &'a Target,
+    n_words: u32,
+    out: Vec<Atom>,
+}
+
+impl Selector<'_, '_> {
+    fn fresh(&mut self) -> Word {
+        self.n_words += 1;
+        self.n_words - 1
+    }
+
+    /// The stack pointer is set up in every kernel, and from 8.0 on the descriptor of global memory in those that use it.
+    fn prologue(&mut self) {
+        let Some(first) = self.body.blocks.iter().flatten().map(|&id| self.body.nodes[id].inst.pc).next() else {
+            return;
+        };
+        let mut atom = |class: MachineClass| self.out.push(Atom { class, ..Atom::plain(None, first) });
+        if self.target.is_from(2, 0) {
+            atom(MachineClass::Move);
+        }
+        let uses_global = self.body.nodes.iter().any(|node| {
+            node.address
+                .as_ref()
+                .is_some_and(|address| matches!(address.space, StateSpace::Global | StateSpace::Generic))
+        });
+        if self.target.is_from(8, 0) && uses_global {
+            atom(MachineClass::Uniform);
+        }
+    }
+
+    fn node(&mut self, id: NodeId) {
+        let node = &self.body.nodes[id];
+        match recipe(self.body, node, self.target) {
+            Recipe::Nothing => {}
+            Recipe::Amount(class, amount) => {
+                let atom = self.whole(id, class);
+                self.out.push(Atom { amount, ..atom });
+            }
+            Recipe::Chain(mix) => self.chain(id, &mix),
+            Recipe::PerWord(class) => self.per_word(id, class, false),
+            Recipe::Carry(class) => self.per_word(id, class, true),
+        }
+    }
+
+    /// One instruction that does all.
+    fn whole(&mut self, id: NodeId, class: MachineClass) -> Atom {
+        let node = &self.body.nodes[id];
+        let mut atom = Atom::plain(Some(id), node.inst.pc);
+        atom.class = class;
+        atom.slot = node.slot;
+        atom.space = node.address.as_ref().map_or(StateSpace::Generic, |address| address.space);
+        if node.takes_shared {
+            atom.space = StateSpace::Shared;
+        }
+        node.reads().for_each(|word| push_new(&mut atom.reads, word));
+        atom.writes = node.written().collect();
+        atom.addend = addend(node);
+        atom.guard = node.guard;
+        if matches!(class, MachineClass::Store) && needs_register(node) {
+            self.constant_for_store(&mut atom);
+        }
+        atom
+    }
+
+    /// A constant other than zero is moved to a register before it is stored.
+    fn constant_for_store(&mut self, store: &mut Atom) {
+        let word = self.fresh();
+        let plain = Atom::plain(store.node, store.pc);
+        self.out.push(Atom { class: MachineClass::Move, writes: vec![word], ..plain });
+        store.reads.push(word);
+    }
+
+    /// Each instruction reads the result of the one before; the guard holds for all.
+    fn chain(&mut self, id: NodeId, mix: &[(MachineClass, u32)]) {
+        let total: u32 = mix.iter().map(|&(_, count)| count).sum();
+        let classes = mix.iter().flat_map(|&(class, count)| std::iter::repeat_n(class, count as usize));
+        let mut carried = None;
+        for (index, class) in classes.enumerate() {
+            let is_last = index as u32 + 1 == total;
+            let mut atom = self.whole(id, class);
+            if !is_last {
+                let word = self.fresh();
+                atom.writes = vec![word];
+                atom.addend = None;
+            }
+            if let Some(word) = carried {
+                let last = atom.addend.filter(|_| is_last);
+                atom.reads = std::iter::once(word).chain(last).chain(atom.guard).collect();
+            }
+            // Only one instruction of a chain touches memory.
+            if !is_memory(class) && !self.body.nodes[id].takes_shared {
+                atom.slot = NO_SLOT;
+            }
+            carried = atom.writes.first().copied();
+            self.out.push(atom);
+        }
+    }
+
+    /// One instruction for each word of the result.
+    fn per_word(&mut self, id: NodeId, class: MachineClass, carries: bool) {
+        let node = &self.body.nodes[id];
+        let written: Vec<Word> = node.written().collect();
+        let mut carried = None;
+        for (position, &word) in written.iter().enumerate() {
+            let mut atom = Atom::plain(Some(id), self.body.nodes[id].inst.pc);
+            atom.class = class;
+            for source in &self.body.nodes[id].sources {
+                let words = source.words();
+                // A predicate, a narrow value or a shift amount goes into all of them.
+                if words.len() < written.len() {
+                    words.iter().for_each(|&word| push_new(&mut atom.reads, word));
+                } else {
+                    push_new(&mut atom.reads, words[position]);
+                }
+            }
+            atom.guard = self.body.nodes[id].guard;
+            atom.guard.iter().for_each(|&guard| push_new(&mut atom.reads, guard));
+            atom.writes = vec![word];
+            atom.reads.extend(carried.take());
+            if carries && position + 1 < written.len() {
+                let carry = self.fresh();
+                atom.writes.push(carry);
+                carried = Some(carry);
+            }
+            self.out.push(atom);
+        }
+    }
+}
+
+impl Atom {
+    fn plain(node: Option<NodeId>, pc: Pc) -> Self {
+        Self {
+            node,
+            class: MachineClass::Nop,
+            amount: 1,
+            slot: NO_SLOT,
+            space: StateSpace::Generic,
+            reads: Vec::new(),
+            writes: Vec::new(),
+            addend: None,
+            guard: None,
+            pc,
+        }
+    }
+
+    /// An instruction without operands.
+    pub(crate) fn bare(class: MachineClass, pc: Pc) -> Self {
+        Self { class, ..Self::plain(None, pc) }
+    }
+}
+
+fn is_memory(class: MachineClass) -> bool {
+    use MachineClass as C;
+    matches!(class, C::Load | C::Store | C::Atomic | C::Reduction | C::AsyncCopy)
+}
+
+/// True for stores of a constant that is not zero: zero is a register that every machine has.
+fn needs_register(node: &Node<'_>) -> bool {
+    node.sources.iter().any(|source| source.is_constant() && source.immediate() != Some(0))
+}
+
+/// The register that a multiply-add adds last.
+fn addend(node: &Node<'_>) -> Option<Word> {
+    let adds = match node.form {
+        Form::MultiplyAdd => true,
+        Form::AsWritten => matches!(node.inst.op, Op::Fma | Op::Mad | Op::MadWide | Op::MadHi | Op::Mad24 | Op::Dp4a),
+        _ => false,
+    };
+    let last = if adds { node.sources.get(2)? } else { return None };
+    last.words().first().copied()
+}
+
+pub(crate) fn push_new(words: &mut Vec<Word>, word: Word) {
+    if !words.contains(&word) {
+        words.push(word);
+    }
+}
+
+/// Writes code out, function by function.
+pub(crate) struct Emitter {
+    code: Code,
+}
+
+impl Emitter {
+    pub(crate) fn new(module: &Module) -> Self {
+        Self { code: Code { blocks: vec![0..0; module.blocks.len()], places: places(module), ..Code::default() } }
+    }
+
+    /// The first register that is still free.
+    pub(crate) fn next_register(&self) -> RegisterNumber {
+        self.code.n_registers
+    }
+
+    /// Adds the instructions of a function.
+    pub(crate) fn add(&mut self, function: &Function, selected: &Selected, numbers: &Numbers) {
+        for (block, atoms) in function.block_ids().zip(&selected.blocks) {
+            let first = self.count();
+            for (atom, numbered) in atoms.iter().zip(numbers.block(function.block_position(block))) {
+                let mut inst = MachineInst::new(atom.class, atom.pc.0);
+                inst.space = atom.space;
+                inst.amount = atom.amount;
+                inst.slot = atom.slot;
+                inst.reads = self.code.operands_of(&numbered.reads);
+                inst.writes = self.code.operands_of(&numbered.writes);
+                inst.addend = numbered.addend;
+                inst.guard = numbered.guard;
+                self.code.insts.push(inst);
+            }
+            self.code.blocks[block.0 as usize] = first..self.count();
+        }
+        self.code.n_registers = self.code.n_registers.max(numbers.end());
+    }
+
+    fn count(&self) -> u32 {
+        u32::try_from(self.code.insts.len()).expect("fewer than 2^32 instructions")
+    }
+
+    pub(crate) fn finish(self) -> Code {
+        self.code
+    }
+}

@@ -1,0 +1,125 @@
+//! From a kernel to its machine code.
+
+use warplens_ir::{CallTarget, Flow, Function, FunctionId, Module};
+use warplens_trace::{Code, Place};
+
+use crate::emit::{self, Emitter};
+use crate::node::Body;
+use crate::slots::{Slots, slots};
+use crate::target::Target;
+use crate::{divergence, number, schedule, simplify};
+
+/// How code is generated.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Options {
+    /// Order the instructions of each block as the vendor's assembler would; otherwise they stay in the order of the IR.
+    pub schedule: bool,
+    /// Registers per thread that the schedule may use; without them those that the kernel demands, else the estimate.
+    pub registers: Option<u32>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { schedule: true, registers: None }
+    }
+}
+
+/// Machine code of a kernel and the functions that it reaches.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Generated {
+    /// The code; its blocks are those of the module, empty where the kernel does not get.
+    pub code: Code,
+    /// Registers per thread that the schedule was held to.
+    pub registers: u32,
+    /// What was assumed on the way, each a sentence.
+    pub assumptions: Vec<String>,
+}
+
+/// Why there is no code.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum Error {
+    /// A block has more memory instructions than slots.
+    #[error("a block of `{0}` has more than 65535 memory instructions")]
+    TooManyAccesses(String),
+    /// More registers than a scoreboard has numbers for.
+    #[error("`{0}` has more than 65535 registers that are live across blocks")]
+    TooManyRegisters(String),
+}
+
+/// Makes the code of `kernel` and what it calls.
+pub fn generate(module: &Module, kernel: FunctionId, target: &Target, options: Options) -> Result<Generated, Error> {
+    let slots = slots(module);
+    let functions = reachable(module, kernel);
+    let registers = options
+        .registers
+        .unwrap_or_else(|| warplens_ir::register_estimate(module, &module.functions[kernel], target.number()));
+    let mut emitter = Emitter::new(module);
+    for &id in &functions {
+        let function = &module.functions[id];
+        check_slots(module, function, &slots)?;
+        let mut body = Body::new(module, function, target, &slots);
+        simplify::simplify(&mut body, target);
+        let mut blocks = emit::select(&body, target);
+        divergence::mark(&body, target, &mut blocks);
+        if options.schedule {
+            schedule::schedule(&body, &mut blocks, registers);
+        }
+        let numbers = number::number(&body, &blocks, emitter.next_register())
+            .ok_or_else(|| Error::TooManyRegisters(function.name.clone()))?;
+        emitter.add(function, &blocks, &numbers);
+    }
+    let assumptions = assumptions(target, options, registers);
+    Ok(Generated { code: emitter.finish(), registers, assumptions })
+}
+
+/// The kernel and the functions that it may call, directly or not; the kernel first.
+pub fn reachable(module: &Module, kernel: FunctionId) -> Vec<FunctionId> {
+    let mut found = vec![kernel];
+    let mut next = 0;
+    while let Some(&id) = found.get(next) {
+        for block in module.functions[id].block_ids() {
+            let callees = match &module.blocks[block].flow {
+                Flow::Call { target: CallTarget::Direct(callee), .. } => std::slice::from_ref(callee),
+                Flow::Call { target: CallTarget::Indirect(_, candidates), .. } => candidates,
+                _ => continue,
+            };
+            for &callee in callees {
+                if !found.contains(&callee) {
+                    found.push(callee);
+                }
+            }
+        }
+        next += 1;
+    }
+    found
+}
+
+fn check_slots(module: &Module, function: &Function, slots: &Slots) -> Result<(), Error> {
+    let insts = function.block_ids().flat_map(|block| &module.blocks[block].insts);
+    let lacks = insts.filter(|inst| inst.memory.is_some()).any(|inst| slots.of(inst.pc).is_none());
+    if lacks { Err(Error::TooManyAccesses(function.name.clone())) } else { Ok(()) }
+}
+
+fn assumptions(target: &Target, options: Options, registers: u32) -> Vec<String> {
+    let mut said = vec![format!(
+        "Machine code of compute capability {} was made from the PTX by a table of operations; loops stay rolled as the \
+         PTX has them",
+        target.compute_capability
+    )];
+    said.push(if options.schedule {
+        format!("Instructions are ordered within their blocks as ptxas would, for {registers} registers per thread")
+    } else {
+        "Instructions stay in the order of the PTX".to_owned()
+    });
+    said
+}
+
+/// Where the instructions of a module come from, by program counter.
+pub(crate) fn places(module: &Module) -> Vec<Place> {
+    let place = |info: &warplens_ir::PcInfo| Place {
+        line: info.line,
+        text: info.opcode.clone(),
+        source: info.location.map(|location| (module.files[location.file as usize].clone(), location.line)),
+    };
+    module.pcs.iter().map(|(_, info)| place(info)).collect()
+}

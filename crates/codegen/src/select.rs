@@ -1,0 +1,285 @@
+//! Which machine instructions an operation takes, by type and generation.
+//!
+//! # Rules
+//!
+//! | Operation | Machine instructions |
+//! |---|---|
+//! | f32 add, multiply-add, compare, select of floats | one `fp32`; packed pairs two before 10.0 |
+//! | f32 product alone | one `fp32_mul` |
+//! | integer add, logic, shift, compare, select | one `int` per word; a 64-bit sum carries from one to the other |
+//! | 32-bit product, low | 1.x: four `int` (16-bit products, a shift); 5.x and 6.x: `expansion.mul_lo_32`; else one `int_mul` |
+//! | 32-bit product, wide or high | 7.0 on: one `int_mul`; 2.x, 3.x: two; 1.x, 5.x, 6.x: twice the low product, or two shifts for a power of two |
+//! | other products, quotients, roots, special functions | the machine's `expansion` entry; flush-to-zero forms without its scaling of subnormals |
+//! | the same on 1.x | special functions alone (`sqrt` two, `ex2`, `sin`, `cos` with their range reduction two), `div` with a product |
+//! | f64 | one `fp64`; minimum and maximum a compare and two selects |
+//! | f16, bf16 | one `fp16` |
+//! | conversions | integer to and from float, to and from f64: one `convert`; f16 to f32 `fp16`; f32 to narrower floats `convert`, from 8.0 `int` |
+//! | population count, leading zeros, bit reversal | one `convert`: they run at its rate |
+//!
+//! A mix of several instructions is a chain: the first reads the sources, each next the result before it, the last
+//! writes the destination. Real code overlaps parts of it, so that a chain is the longest that the latency can be.
+
+use warplens_ir::Operand;
+use warplens_isa::{BarrierKind, Op, Precision, ScalarType, SpecialRegister};
+use warplens_machine::{Key, expansion};
+use warplens_trace::MachineClass as C;
+
+use crate::node::{Body, Form, Node, Source};
+use crate::opcode;
+use crate::target::Target;
+
+/// What a node takes.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) enum Recipe {
+    /// Nothing.
+    Nothing,
+    /// Instructions one after the other, each of the result of the one before.
+    Chain(Vec<(C, u32)>),
+    /// One instruction of this class per word, each on its own.
+    PerWord(C),
+    /// One instruction of this class per word, with a carry from the lower to the upper.
+    Carry(C),
+    /// One instruction with this amount.
+    Amount(C, u32),
+}
+
+fn one(class: C) -> Recipe {
+    Recipe::Chain(vec![(class, 1)])
+}
+
+fn ints(count: u32) -> Recipe {
+    Recipe::Chain(vec![(C::Int, count)])
+}
+
+/// The recipe of a node.
+pub(crate) fn recipe(body: &Body<'_>, node: &Node<'_>, target: &Target) -> Recipe {
+    match node.form {
+        Form::Dead => Recipe::Nothing,
+        Form::Copy => copy(body, node),
+        Form::Sum if node.bits() == 64 => Recipe::Carry(C::Int),
+        Form::ShiftAdd if node.bits() == 64 => Recipe::Carry(C::Int),
+        Form::Sum | Form::ShiftAdd | Form::SignExtend | Form::Permute | Form::Logic => one(C::Int),
+        Form::MultiplyAdd => multiply(node, target),
+        Form::AsWritten => as_written(body, node, target),
+    }
+}
+
+/// Copies of constants and registers; predicates go through the logic unit.
+fn copy(body: &Body<'_>, node: &Node<'_>) -> Recipe {
+    let is_predicate = node.written().any(|word| body.is_predicate(word));
+    // A pair of zeros is one instruction.
+    let is_zero = node.sources.first().is_some_and(|source| source.immediate() == Some(0));
+    if is_predicate || is_zero { one(if is_predicate { C::Int } else { C::Move }) } else { Recipe::PerWord(C::Move) }
+}
+
+fn as_written(body: &Body<'_>, node: &Node<'_>, target: &Target) -> Recipe {
+    use Op as O;
+    let inst = node.inst;
+    match inst.op {
+        O::Ld | O::Prefetch => one(C::Load),
+        O::St => one(C::Store),
+        O::Atom if node.written().next().is_some() => one(C::Atomic),
+        O::Atom | O::Red => one(C::Reduction),
+        O::Shfl => one(C::Shuffle),
+        O::Vote | O::Match | O::Activemask | O::Redux | O::Elect => one(C::Vote),
+        O::Bra | O::Call | O::SystemCall | O::Bssy | O::Bsync => one(C::Branch),
+        O::BrxIdx => Recipe::Chain(vec![(C::Int, 1), (C::Load, 1), (C::Branch, 1)]),
+        O::Ret if !body.function.is_kernel() => one(C::Branch),
+        O::Ret | O::Exit | O::Trap => one(C::Exit),
+        O::Bar => barrier(node),
+        O::BarWarp if target.is_from(7, 0) => one(C::Nop),
+        O::BarWarp => Recipe::Nothing,
+        O::Fence => one(C::Fence),
+        O::Nop => one(C::Nop),
+        O::Unsupported => {
+            let (class, amount) = opcode::work(body.opcode(inst.pc));
+            let given = inst.sources.iter().rev().find_map(|source| match source {
+                Operand::Immediate(value) => u32::try_from(*value).ok(),
+                _ => None,
+            });
+            Recipe::Amount(class, if class == C::AsyncWait { given.unwrap_or(amount) } else { amount })
+        }
+        O::ReadSpecial => read_special(node),
+        O::Cvt | O::CvtPack => convert(node, target),
+        O::Mul | O::MulHi | O::MulWide | O::Mad | O::MadHi | O::MadWide if inst.ty.is_integer() => {
+            expanded(body, node, target).unwrap_or_else(|| multiply(node, target))
+        }
+        O::Mul24 | O::Mul24Hi | O::Mad24 | O::Mad24Hi => multiply_24(target),
+        O::Div | O::Rem | O::Rcp | O::Sqrt | O::Rsqrt | O::Sin | O::Cos | O::Ex2 | O::Lg2 | O::Tanh => {
+            special(body, node, target)
+        }
+        _ => arithmetic(body, node, target),
+    }
+}
+
+/// The clock comes with the next instruction; the others from a special register file.
+fn read_special(node: &Node<'_>) -> Recipe {
+    match node.inst.sources.first() {
+        Some(Operand::Special(SpecialRegister::Clock64 | SpecialRegister::Globaltimer)) => one(C::Move),
+        _ => Recipe::Chain(vec![(C::Move, 1)]),
+    }
+}
+
+fn barrier(node: &Node<'_>) -> Recipe {
+    let number = node.sources.first().and_then(Source::immediate).and_then(|number| u32::try_from(number).ok());
+    let kind = node.inst.modifiers.barrier.unwrap_or(BarrierKind::Sync);
+    let class = if kind == BarrierKind::Arrive { C::BarrierArrive } else { C::Barrier };
+    Recipe::Amount(class, number.unwrap_or(0))
+}
+
+/// Products of integers, alone or with an addend.
+fn multiply(node: &Node<'_>, target: &Target) -> Recipe {
+    let inst = node.inst;
+    let is_wide = matches!(inst.op, Op::MulWide | Op::MadWide | Op::MulHi | Op::MadHi) || node.bits() == 64;
+    let adds_wide = node.form == Form::MultiplyAdd || matches!(inst.op, Op::MadWide);
+    let factor_bits = if node.form == Form::MultiplyAdd && node.bits() == 64 { 32 } else { inst.ty.bits() };
+    let (major, low) = (target.compute_capability.major, low_product(target));
+    if factor_bits <= 16 {
+        return match major {
+            1 | 5 | 6 => ints(1),
+            _ => one(C::IntMul),
+        };
+    }
+    if !is_wide {
+        return Recipe::Chain(low);
+    }
+    let is_shift = node.sources.iter().any(|source| source.immediate().is_some_and(u64::is_power_of_two));
+    match major {
+        7.. => one(C::IntMul),
+        _ if is_shift && !adds_wide => ints(2),
+        2 | 3 => Recipe::Chain(vec![(C::IntMul, 2)]),
+        _ => Recipe::Chain(low.into_iter().map(|(class, count)| (class, 2 * count)).collect()),
+    }
+}
+
+/// The low half of a 32-bit product.
+fn low_product(target: &Target) -> Vec<(C, u32)> {
+    match target.compute_capability.major {
+        // Two 16-bit products added up, a shift, and a third product added to it.
+        1 => vec![(C::Int, 4)],
+        5 | 6 => target.mixes.get(&Key::ExpansionMulLo32).cloned().unwrap_or_else(|| vec![(C::Int, 3)]),
+        _ => vec![(C::IntMul, 1)],
+    }
+}
+
+/// 24-bit products are native on 1.x and made of extractions and a 32-bit product later.
+fn multiply_24(target: &Target) -> Recipe {
+    let mut chain = vec![(C::Int, 2)];
+    match target.compute_capability.major {
+        1 => return ints(1),
+        _ => chain.extend(low_product(target)),
+    }
+    Recipe::Chain(chain)
+}
+
+/// What the machine's table makes of an operation.
+fn expanded(body: &Body<'_>, node: &Node<'_>, target: &Target) -> Option<Recipe> {
+    let (key, _) = expansion::key(body.opcode(node.inst.pc))?;
+    let mut mix = target.mixes.get(&key)?.clone();
+    if node.inst.modifiers.ftz {
+        drop_scaling(key, &mut mix);
+    }
+    Some(Recipe::Chain(mix))
+}
+
+/// Approximate functions that flush subnormals do without the compare, the scaling of the argument and that of the
+/// result; a quotient keeps its product.
+fn drop_scaling(key: Key, mix: &mut Vec<(C, u32)>) {
+    let keeps = match key {
+        Key::ExpansionDivApproxF32 => 1,
+        Key::ExpansionSqrtApproxF32
+        | Key::ExpansionRsqrtApproxF32
+        | Key::ExpansionEx2ApproxF32
+        | Key::ExpansionLg2ApproxF32 => 0,
+        _ => return,
+    };
+    for (class, count) in mix.iter_mut() {
+        if *class == C::Fp32 {
+            *count = (*count).min(keeps);
+        }
+    }
+    mix.retain(|&(class, count)| count > 0 && class != C::Nop);
+}
+
+fn special(body: &Body<'_>, node: &Node<'_>, target: &Target) -> Recipe {
+    if let Some(recipe) = expanded(body, node, target) {
+        return recipe;
+    }
+    let single = node.inst.ty == ScalarType::F32 && target.compute_capability.major < 2;
+    match node.inst.op {
+        Op::Div if single => Recipe::Chain(vec![(C::Sfu, 1), (C::Fp32Mul, 1)]),
+        Op::Sqrt | Op::Ex2 | Op::Sin | Op::Cos if single => Recipe::Chain(vec![(C::Sfu, 2)]),
+        Op::Div | Op::Rem if node.inst.ty.is_integer() => one(C::IntMul),
+        _ if node.inst.ty == ScalarType::F64 && node.inst.modifiers.precision != Precision::Approx => one(C::Fp64),
+        _ => one(C::Sfu),
+    }
+}
+
+fn convert(node: &Node<'_>, target: &Target) -> Recipe {
+    let (to, from) = (node.inst.ty, node.inst.source_ty);
+    let is_half = |ty: ScalarType| matches!(ty, ScalarType::F16 | ScalarType::F16x2);
+    let is_float = |ty: ScalarType| ty.is_float() || ty.is_packed();
+    if node.inst.op == Op::CvtPack || to.is_integer() && from.is_integer() {
+        return ints(if node.inst.modifiers.sat && node.inst.op == Op::Cvt { 2 } else { 1 });
+    }
+    if !is_float(to) || !is_float(from) || to.bits().max(from.bits()) == 64 || node.inst.modifiers.integral {
+        return one(C::Convert);
+    }
+    match (to, from) {
+        (ScalarType::F32, ScalarType::F32) => one(C::Fp32),
+        (ScalarType::F32, from) if is_half(from) => one(C::Fp16),
+        (ScalarType::F32, ScalarType::Bf16) => one(C::Int),
+        (to, from) if is_half(to) && is_half(from) => one(C::Fp16),
+        _ if target.is_from(8, 0) => one(C::Int),
+        _ => one(C::Convert),
+    }
+}
+
+/// What runs on the pipes of its type.
+fn arithmetic(body: &Body<'_>, node: &Node<'_>, target: &Target) -> Recipe {
+    use Op as O;
+    let inst = node.inst;
+    let ty = if matches!(inst.op, O::Set) { inst.source_ty } else { inst.ty };
+    if ty == ScalarType::Pred || node.written().all(|word| body.is_predicate(word)) && ty.bits() <= 1 {
+        return one(C::Int);
+    }
+    match ty {
+        ScalarType::F32 | ScalarType::Tf32 => match inst.op {
+            O::Mul => one(C::Fp32Mul),
+            O::Min | O::Max if inst.sources.len() == 3 && !target.is_from(10, 0) => Recipe::Chain(vec![(C::Fp32, 2)]),
+            _ => one(C::Fp32),
+        },
+        ScalarType::F32x2 => Recipe::Chain(vec![(C::Fp32, if target.is_from(10, 0) { 1 } else { 2 })]),
+        ScalarType::F64 => match inst.op {
+            O::Min | O::Max => Recipe::Chain(vec![(C::Fp64, 1), (C::Fp32, 2)]),
+            O::Abs | O::Neg | O::Copysign | O::Selp => one(C::Int),
+            _ => one(C::Fp64),
+        },
+        ty if matches!(ty, ScalarType::F16 | ScalarType::Bf16 | ScalarType::F16x2 | ScalarType::Bf16x2) => one(C::Fp16),
+        _ => integer(node, ty, target),
+    }
+}
+
+fn integer(node: &Node<'_>, ty: ScalarType, target: &Target) -> Recipe {
+    use Op as O;
+    let is_wide = ty.bits() == 64;
+    let has_volta_logic = target.is_from(7, 0);
+    match node.inst.op {
+        O::Add | O::Sub if is_wide => Recipe::Carry(C::Int),
+        O::And | O::Or | O::Xor | O::Not | O::Selp if is_wide => Recipe::PerWord(C::Int),
+        O::Min | O::Max if is_wide => ints(4),
+        O::Abs if is_wide => ints(3),
+        O::Shl | O::Shr | O::Setp | O::Neg if is_wide => ints(2),
+        O::Set if has_volta_logic => ints(if is_wide { 3 } else { 2 }),
+        O::Slct | O::Cnot | O::Isspacep => ints(2),
+        O::Popc | O::Brev if is_wide => Recipe::Chain(vec![(C::Convert, 2), (C::Int, 1)]),
+        O::Clz | O::Bfind if is_wide => Recipe::Chain(vec![(C::Convert, 2), (C::Int, 2)]),
+        O::Popc | O::Brev | O::Bfind => one(C::Convert),
+        O::Clz => Recipe::Chain(vec![(C::Convert, 1), (C::Int, 1)]),
+        O::Bfe if has_volta_logic => ints(2),
+        O::Bfi if has_volta_logic => ints(3),
+        O::Lop3 if !target.is_from(5, 0) => ints(2),
+        O::Dp4a | O::Dp2a => one(C::IntMul),
+        _ => one(C::Int),
+    }
+}
