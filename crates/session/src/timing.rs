@@ -6,8 +6,10 @@ pub mod cycles;
 pub mod scale;
 
 use warplens_base::units::Seconds;
-use warplens_model::Refusal;
+use warplens_model::teg::{Simulated, Teg};
+use warplens_model::{Input, Knobs, Model as _, Prediction, Refusal};
 pub use warplens_sim::{Outcome, SchedulerOutcome, Stall, StallCycles, Traffic, UnitOutcome};
+use warplens_trace::CtaTrace;
 pub use warplens_trace::{Code, Place};
 
 use crate::error::Error;
@@ -100,11 +102,11 @@ pub fn annotated(
     options: Options,
     text: &annotate::Text<'_>,
 ) -> crate::Result<Answer<Annotated>> {
-    let result = match simulated(measurement, machine, options, warplens_sim::Options::default()) {
-        Ok(simulated) => Ok(Annotated {
+    let result = match simulated(measurement, machine, options) {
+        Ok((prediction, simulated)) => Ok(Annotated {
             kernel: measurement.kernel.clone(),
             gpu: machine.id.clone(),
-            time: simulated.time,
+            time: prediction.seconds(),
             annotation: annotate::of(text, &simulated.code, &simulated.outcome)?,
             outcome: simulated.outcome,
         }),
@@ -120,21 +122,54 @@ pub fn warp_cycles(
     options: Options,
     window: Window,
 ) -> Answer<cycles::WarpCycles> {
-    let followed = warplens_sim::Options {
-        timeline_warps: window.warps,
-        timeline_cycles: Some(window.cycles),
-        ..warplens_sim::Options::default()
-    };
-    let result = simulated(measurement, machine, options, followed).map(|of| {
+    let result = simulated(measurement, machine, options).and_then(|(_, of)| {
+        let ctas = traces(measurement, &of)?;
+        let job = of.job(&ctas[..of.plan.many as usize]);
+        let followed = warplens_sim::Options {
+            timeline_warps: window.warps,
+            timeline_cycles: Some(window.cycles),
+            ..warplens_sim::Options::default()
+        };
+        let outcome = warplens_sim::simulate(&of.config, &job, followed);
         let (kernel, gpu) = (measurement.kernel.demangled.clone(), machine.id.clone());
-        cycles::cycles(kernel, gpu, of.clock_hz, window.cycles, &of.code, &of.outcome)
+        Ok(cycles::cycles(kernel, gpu, of.config.clock, window.cycles, &of.code, &outcome))
     });
     answer(measurement, machine, result)
 }
 
 /// How a launch scales from one warp to a full SM.
 pub fn scale(measurement: &Measurement, machine: &Machine, options: Options) -> Answer<scale::Scale> {
-    todo!()
+    let result = simulated(measurement, machine, options).and_then(|(prediction, of)| {
+        let ctas = traces(measurement, &of)?;
+        Ok(scale::Scale {
+            kernel: measurement.kernel.demangled.clone(),
+            gpu: machine.id.clone(),
+            clock_hz: of.config.clock,
+            warps_per_cta: u32::try_from(ctas.first().map_or(0, |cta| cta.warps.len())).expect("warps of a CTA"),
+            most_ctas: of.share.resident,
+            steps: scale::steps(&of.config, &of.job(&ctas)),
+            assumptions: scale::assumptions(&prediction),
+        })
+    });
+    answer(measurement, machine, result)
+}
+
+/// The simulation behind the prediction of `teg`.
+fn simulated(
+    measurement: &Measurement,
+    machine: &Machine,
+    options: Options,
+) -> Result<(Prediction, Simulated), Refusal> {
+    let input = Input { profile: &measurement.profile, options, knobs: Knobs::NONE };
+    let mut prediction = Teg.predict(&input, machine)?;
+    let simulated = prediction.teg.take().expect("the timing simulation answered");
+    Ok((prediction, *simulated))
+}
+
+/// What the CTAs of the simulated SM executed.
+fn traces(measurement: &Measurement, of: &Simulated) -> Result<Vec<CtaTrace>, Refusal> {
+    let traced = warplens_model::teg::traced(&measurement.profile)?;
+    Ok(traced.of_sm(of.config.n_sms, of.share.resident, of.share.ctas).ctas)
 }
 
 fn answer<T>(measurement: &Measurement, machine: &Machine, result: Result<T, Refusal>) -> Answer<T> {
@@ -149,14 +184,4 @@ pub fn whole(code: &Code, outcome: &Outcome) -> Spent {
     }
     let cycles = spent.stalls.total();
     spent.of_whole(cycles)
-}
-
-struct Simulated {
-    time: Seconds,
-    clock_hz: f64,
-    code: std::sync::Arc<Code>,
-    outcome: Outcome,
-}
-fn simulated(_: &Measurement, _: &Machine, _: Options, _: warplens_sim::Options) -> Result<Simulated, Refusal> {
-    todo!()
 }

@@ -50,16 +50,14 @@ pub(crate) struct WindowFlags {
     warps: Option<u32>,
 }
 
-/// Warps of a trace file unless others are asked.
-const TRACED_WARPS: u32 = 16;
-/// Cycles of a trace file unless others are asked.
-const TRACED_CYCLES: (u64, u64) = (0, 50_000);
+/// What a trace file holds unless more is asked.
+const TRACED: timing::Window = timing::Window { warps: 16, cycles: (0, 50_000) };
 
 impl WindowFlags {
     /// Warps and cycles, those of the flags or else these.
-    pub(crate) fn window(&self, warps: u32, cycles: (u64, u64)) -> Result<timing::Window> {
-        let cycles = self.cycles.as_deref().map_or(Ok(cycles), timing::parse_cycles)?;
-        Ok(timing::Window { warps: self.warps.unwrap_or(warps), cycles })
+    pub(crate) fn window(&self, usual: timing::Window) -> Result<timing::Window> {
+        let cycles = self.cycles.as_deref().map_or(Ok(usual.cycles), timing::parse_cycles)?;
+        Ok(timing::Window { warps: self.warps.unwrap_or(usual.warps), cycles })
     }
 
     /// A flag that was given.
@@ -69,7 +67,7 @@ impl WindowFlags {
 }
 
 pub(crate) fn run(flags: &AnnotateFlags, threads: Option<u32>, terminal: &Terminal) -> Result<Outcome> {
-    let window = flags.window.window(TRACED_WARPS, TRACED_CYCLES)?;
+    let window = flags.window.window(TRACED)?;
     if let Some(flag) = flags.window.given().filter(|_| flags.trace.is_none()) {
         return Err(warplens_session::Error::usage(format!("{flag} says what --trace FILE.json shows")).into());
     }

@@ -266,10 +266,8 @@ fn occupancy(analyses: &[Analysis], options: Options) -> warplens_session::Resul
     Ok(view::figure::occupancy(&all.concat()))
 }
 
-/// Warps of a picture unless others are asked.
-const SHOWN_WARPS: u32 = 8;
-/// Cycles of a picture unless others are asked.
-const SHOWN_CYCLES: (u64, u64) = (0, 2000);
+/// What a timeline shows unless more is asked.
+pub(super) const SHOWN: Window = Window { warps: 8, cycles: (0, 2000) };
 
 fn timeline(flags: &TimelineFlags, threads: Option<u32>, terminal: &Terminal) -> Result<Outcome> {
     if !flags.ask.is_of_teg() {
@@ -282,7 +280,7 @@ fn timeline(flags: &TimelineFlags, threads: Option<u32>, terminal: &Terminal) ->
         });
     }
     let format = flags.output.format()?;
-    let window = flags.window.window(SHOWN_WARPS, SHOWN_CYCLES)?;
+    let window = flags.window.window(SHOWN)?;
     let question = flags.ask.question_of_teg(threads)?;
     let measured = flags.ask.measure(&question, terminal)?;
     let cycles = one_timeline(&measured.measurements, &question, window)?;
