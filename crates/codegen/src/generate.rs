@@ -7,7 +7,7 @@ use crate::emit::{self, Emitter};
 use crate::node::Body;
 use crate::slots::{Slots, slots};
 use crate::target::Target;
-use crate::{divergence, number, schedule, simplify};
+use crate::{copies, divergence, number, schedule, simplify};
 
 /// How code is generated.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -50,6 +50,9 @@ pub enum Error {
 pub fn generate(module: &Module, kernel: FunctionId, target: &Target, options: Options) -> Result<Generated, Error> {
     let slots = slots(module);
     let functions = reachable(module, kernel);
+    let rewritten = warplens_ir::local_arrays_in_registers(module, &functions, options.registers);
+    let takes_arrays = rewritten.is_some();
+    let module = rewritten.as_ref().unwrap_or(module);
     let registers = options
         .registers
         .unwrap_or_else(|| warplens_ir::register_estimate(module, &module.functions[kernel], target.number()));
@@ -57,9 +60,10 @@ pub fn generate(module: &Module, kernel: FunctionId, target: &Target, options: O
     for &id in &functions {
         let function = &module.functions[id];
         check_slots(module, function, &slots)?;
-        let mut body = Body::new(module, function, target, &slots);
+        let mut body = Body::new(module, function, &slots);
         simplify::simplify(&mut body, target);
         let mut blocks = emit::select(&body, target);
+        copies::share(&body, &mut blocks, target);
         divergence::mark(&body, target, &mut blocks);
         if options.schedule {
             schedule::schedule(&body, &mut blocks, registers);
@@ -68,7 +72,14 @@ pub fn generate(module: &Module, kernel: FunctionId, target: &Target, options: O
             .ok_or_else(|| Error::TooManyRegisters(function.name.clone()))?;
         emitter.add(function, &blocks, &numbers);
     }
-    let assumptions = assumptions(target, options, registers);
+    let mut assumptions = assumptions(target, options, registers);
+    if takes_arrays {
+        assumptions.push(
+            "Local arrays whose index has few values are kept in registers, with a guarded copy for each element that an \
+             access may mean"
+                .to_owned(),
+        );
+    }
     Ok(Generated { code: emitter.finish(), registers, assumptions })
 }
 

@@ -179,6 +179,11 @@ fn expanded(body: &Body<'_>, node: &Node<'_>, target: &Target) -> Option<Recipe>
     if node.inst.modifiers.ftz {
         drop_scaling(key, &mut mix);
     }
+    // Behind a branch the warp may be split, and the way around is a region of its own.
+    if node.block > 0 && target.is_from(7, 0) && mix.last().is_some_and(|&(class, _)| class == C::Branch) {
+        mix.insert(0, (C::Nop, 1));
+        mix.push((C::Branch, 1));
+    }
     Some(Recipe::Chain(mix))
 }
 
@@ -198,7 +203,7 @@ fn drop_scaling(key: Key, mix: &mut Vec<(C, u32)>) {
             *count = (*count).min(keeps);
         }
     }
-    mix.retain(|&(class, count)| count > 0 && class != C::Nop);
+    mix.retain(|&(class, count)| count > 0 && class != C::Branch);
 }
 
 fn special(body: &Body<'_>, node: &Node<'_>, target: &Target) -> Recipe {
@@ -255,7 +260,7 @@ fn arithmetic(body: &Body<'_>, node: &Node<'_>, target: &Target) -> Recipe {
             O::Abs | O::Neg | O::Copysign | O::Selp => one(C::Int),
             _ => one(C::Fp64),
         },
-        ty if matches!(ty, ScalarType::F16 | ScalarType::Bf16 | ScalarType::F16x2 | ScalarType::Bf16x2) => one(C::Fp16),
+        ScalarType::F16 | ScalarType::Bf16 | ScalarType::F16x2 | ScalarType::Bf16x2 => one(C::Fp16),
         _ => integer(node, ty, target),
     }
 }

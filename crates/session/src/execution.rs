@@ -13,6 +13,7 @@ use warplens_trace::Observer;
 use crate::error::{Error, Result};
 use crate::failure;
 use crate::launch::{self, BufferId, ElementType, Launch, Plan, PlannedBuffer, PlannedLaunch};
+use crate::machines::Machine;
 use crate::measure::{self, Support};
 use crate::program::{KernelName, Program};
 use crate::statics::Given;
@@ -30,6 +31,8 @@ pub struct ExecutionOptions {
     pub extent: Extent,
     /// Nothing is executed to count a launch; what is said about loops and branches on data.
     pub statics: Option<Given>,
+    /// GPUs for whose timing simulation warps are traced on the way.
+    pub traced_for: Vec<Machine>,
 }
 
 /// Which CTAs are executed to measure a launch.
@@ -61,6 +64,7 @@ impl ExecutionOptions {
             allow_unsupported: false,
             extent: Extent::Auto,
             statics: None,
+            traced_for: Vec::new(),
         }
     }
 }

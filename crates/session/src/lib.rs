@@ -27,6 +27,7 @@ pub mod stages;
 pub mod statics;
 pub mod timing;
 pub mod toolchain;
+mod trace;
 pub mod tune;
 pub mod whatif;
 

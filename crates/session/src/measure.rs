@@ -1,10 +1,13 @@
 //! Launches executed and counted. Large ones are executed in part, and the counts are scaled.
 
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use warplens_base::units::Seconds;
 use warplens_exec as exec;
-use warplens_stats::{Counting, Executed, FinishOptions, LaunchShape, Profile, Recorder};
+use warplens_stats::{
+    Counting, Executed, FinishOptions, LaunchShape, MemoryPlace, Profile, Recorder, Recording, TraceRequest, Tracer,
+};
 use warplens_trace::{CtaId, Observer as _};
 
 use crate::error::Result;
@@ -15,6 +18,7 @@ use crate::program::{KernelName, Program};
 use crate::registers::{self, Registers};
 use crate::statics::{self, Statics};
 use crate::toolchain::Search;
+use crate::trace;
 
 /// Estimated thread instructions above which a part of the CTAs is executed.
 pub const FULL_LIMIT: u64 = 2_000_000_000;
@@ -131,41 +135,31 @@ pub(crate) fn one(
         registers_basis,
     };
     let facts = warplens_stats::Program::new(&program.module, kernel, shape);
-    let communicates = matches!(decoded.order(), exec::Order::Communicating(_));
-    let recorder = |ctas: &[u32]| Recorder::new(facts.clone(), ctas.iter().map(|&cta| CtaId(cta)));
     let before = execution.emulation;
     let n_ctas = execution.n_ctas(number)?;
-    let recorder = match execution.options().extent.clone() {
-        Extent::Ctas(range) => {
-            let ctas = chosen(&range, n_ctas)?;
-            progress.total.fetch_add(ctas.len() as u64, Ordering::Relaxed);
-            let recorder = recorder(&ctas);
-            execution.run(number, &decoded, Some(ctas), recorder, progress)?.0
-        }
-        // CTAs that wait for each other cannot be left out.
-        extent if extent == Extent::Full || communicates || n_ctas == 1 => {
-            progress.total.fetch_add(n_ctas.into(), Ordering::Relaxed);
-            let recorder = Recorder::new(facts.clone(), (0..n_ctas).map(CtaId));
-            execution.run(number, &decoded, None, recorder, progress)?.0
-        }
-        _ => {
-            // The first CTA tells how much work the others are. It is not executed again: a second time would find what
-            // it left behind.
-            progress.total.fetch_add(1, Ordering::Relaxed);
-            // It is one of many also where only some are looked at closely.
-            let among_all = Recorder::new(facts.clone(), (0..n_ctas).map(CtaId));
-            let (first, cost) = execution.run(number, &decoded, Some(vec![0]), among_all, progress)?;
-            let ctas = part_of(n_ctas, cost.thread_instructions).unwrap_or_else(|| (0..n_ctas).collect());
-            progress.total.fetch_add(ctas.len() as u64 - 1, Ordering::Relaxed);
-            let mut all = recorder(&ctas);
-            all.merge(first);
-            execution.run(number, &decoded, Some(ctas[1..].to_vec()), all, progress)?.0
-        }
+    let mut watched = Watched {
+        facts,
+        need: trace::Need::of(&execution.options().traced_for, &shape, n_ctas),
+        places: trace::memory_places(&program.module),
+        n_ctas,
     };
+    let communicates = matches!(decoded.order(), exec::Order::Communicating(_));
+    let extent = execution.options().extent.clone();
+    let (recorder, tracer) = match extent {
+        Extent::Ctas(range) => some_ctas(execution, number, &decoded, &mut watched, chosen(&range, n_ctas)?, progress)?,
+        // CTAs that wait for each other cannot be left out.
+        _ if communicates || n_ctas == 1 => all_at_once(execution, number, &decoded, &mut watched, progress)?,
+        extent => first_and_others(execution, number, &decoded, &mut watched, extent == Extent::Full, progress)?,
+    };
+    let traced_for = &execution.options().traced_for;
+    let recording = tracer
+        .zip(watched.need.as_ref())
+        .map(|(tracer, need)| trace::finish(tracer, need, &program.module, kernel, registers, traced_for));
     let global_bytes = Some(execution.global_bytes());
     let listing = recorder.listing(counting);
     let mut profile = recorder.finish(FinishOptions { counting, global_bytes });
     // A lock that nobody had to wait for here may be fought for on a GPU.
+    profile.recording = recording.map_or(Recording::None, |traced| Recording::Made(Arc::new(traced)));
     profile.order_dependent |= matches!(decoded.order(), exec::Order::Local(_) | exec::Order::Communicating(_));
     let emulation = Emulation {
         thread_instructions: execution.emulation.thread_instructions - before.thread_instructions,
@@ -184,6 +178,92 @@ pub(crate) fn one(
         statics: None,
         measured: None,
     })
+}
+
+/// What listens to the executions of a launch.
+struct Watched {
+    facts: Arc<warplens_stats::Program>,
+    /// What is traced; none where nobody asks for a trace.
+    need: Option<trace::Need>,
+    places: Arc<[MemoryPlace]>,
+    n_ctas: u32,
+}
+
+/// A tracer with the steps and accesses of a warp that are to be kept in the end.
+type Traces = Option<(Tracer, usize)>;
+
+impl Watched {
+    fn recorder(&self, ctas: impl ExactSizeIterator<Item = u32>) -> Recorder {
+        Recorder::new(self.facts.clone(), ctas.map(CtaId))
+    }
+
+    fn tracer(&mut self, request: impl FnOnce(&mut trace::Need) -> TraceRequest) -> Option<Tracer> {
+        let need = self.need.as_mut()?;
+        Some(Tracer::new(self.places.clone(), self.facts.n_warps(), request(need)))
+    }
+}
+
+/// Executes CTAs that the user chose; those that are traced are among them.
+fn some_ctas(
+    execution: &mut Execution<'_>,
+    number: usize,
+    decoded: &exec::Program,
+    watched: &mut Watched,
+    ctas: Vec<u32>,
+    progress: &Progress,
+) -> Result<(Recorder, Traces)> {
+    progress.total.fetch_add(ctas.len() as u64, Ordering::Relaxed);
+    let tracer = watched.tracer(|need| need.among(&ctas));
+    let per_warp = tracer.as_ref().map_or(0, Tracer::per_warp);
+    let observer = (Some(watched.recorder(ctas.iter().copied())), tracer);
+    let ((recorder, tracer), _) = execution.run(number, decoded, Some(ctas), observer, progress)?;
+    Ok((recorder.expect("it was handed in"), tracer.map(|tracer| (tracer, per_warp))))
+}
+
+/// Executes all CTAs of a launch that only runs as a whole.
+fn all_at_once(
+    execution: &mut Execution<'_>,
+    number: usize,
+    decoded: &exec::Program,
+    watched: &mut Watched,
+    progress: &Progress,
+) -> Result<(Recorder, Traces)> {
+    progress.total.fetch_add(watched.n_ctas.into(), Ordering::Relaxed);
+    let tracer = watched.tracer(trace::Need::whole);
+    let per_warp = tracer.as_ref().map_or(0, Tracer::per_warp);
+    let observer = (Some(watched.recorder(0..watched.n_ctas)), tracer);
+    let ((recorder, tracer), _) = execution.run(number, decoded, None, observer, progress)?;
+    Ok((recorder.expect("it was handed in"), tracer.map(|tracer| (tracer, per_warp))))
+}
+
+/// Executes the first CTA, which tells how much work the others are, then all others or a part of them, and then those
+/// that only a trace needs. No CTA is executed again: a second time would find what it left behind.
+fn first_and_others(
+    execution: &mut Execution<'_>,
+    number: usize,
+    decoded: &exec::Program,
+    watched: &mut Watched,
+    in_full: bool,
+    progress: &Progress,
+) -> Result<(Recorder, Traces)> {
+    progress.total.fetch_add(1, Ordering::Relaxed);
+    // It is one of many also where only some are looked at closely.
+    let among_all = watched.recorder(0..watched.n_ctas);
+    let observer = (Some(among_all), watched.tracer(|need| need.first()));
+    let ((first, tracer), cost) = execution.run(number, decoded, Some(vec![0]), observer, progress)?;
+    let part = if in_full { None } else { part_of(watched.n_ctas, cost.thread_instructions) };
+    let ctas = part.unwrap_or_else(|| (0..watched.n_ctas).collect());
+    let request = watched.need.as_mut().map(|need| need.request(Some(cost.into()))).unwrap_or_default();
+    let (per_warp, more) = (request.per_warp, trace::lacking(&request, &ctas));
+    progress.total.fetch_add((ctas.len() + more.len()) as u64 - 1, Ordering::Relaxed);
+    let mut all = watched.recorder(ctas.iter().copied());
+    all.merge(first.expect("it was handed in"));
+    let observer = (Some(all), tracer.map(|tracer| tracer.continued(request)));
+    let ((recorder, mut tracer), _) = execution.run(number, decoded, Some(ctas[1..].to_vec()), observer, progress)?;
+    if !more.is_empty() {
+        tracer = execution.run(number, decoded, Some(more), (None::<Recorder>, tracer), progress)?.0.1;
+    }
+    Ok((recorder.expect("it was handed in"), tracer.map(|tracer| (tracer, per_warp))))
 }
 
 /// The CTAs to execute when the first takes `thread_instructions`: first, last and evenly spread. `None` for all.

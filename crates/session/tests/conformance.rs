@@ -73,8 +73,14 @@ impl Case {
         buffers.dedup();
         let requests: Vec<OutputRequest> =
             buffers.iter().map(|buffer| OutputRequest { key: buffer.to_string(), count: None }).collect();
-        let options =
-            ExecutionOptions { threads, budget: BUDGET, allow_unsupported: false, extent: Extent::Full, statics: None };
+        let options = ExecutionOptions {
+            threads,
+            budget: BUDGET,
+            allow_unsupported: false,
+            extent: Extent::Full,
+            statics: None,
+            traced_for: Vec::new(),
+        };
         run(&program, &self.launches, &requests, options, &Progress::default()).map_err(|error| describe(&error))
     }
 

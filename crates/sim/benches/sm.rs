@@ -37,7 +37,7 @@ impl Kernel {
     }
 
     fn traces(&mut self, rounds: u64) -> Vec<CtaTrace> {
-        self.code.blocks = vec![0..self.code.insts.len() as u32];
+        self.code.blocks.push(0..self.code.insts.len() as u32);
         let warp = |cta: u32, warp: u32| {
             let mut trace = WarpTrace::default();
             for round in 0..rounds {

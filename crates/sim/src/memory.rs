@@ -37,8 +37,8 @@ pub(crate) struct Arrival<'a> {
     pub(crate) trace: &'a WarpTrace,
     /// What it accesses.
     pub(crate) access: &'a WarpAccess,
-    /// A number of the warp that no other warp of the launch has, for its local memory.
-    pub(crate) warp: u64,
+    /// Where the warp runs: local memory belongs to the place, and the next warp there writes over it.
+    pub(crate) slot: usize,
 }
 
 /// When an access is done.
@@ -62,7 +62,9 @@ impl<'a> Memory<'a> {
         };
         let of_pipeline = 1.0 / f64::from(surroundings.active_in_cluster.max(1));
         let l1_lines = |l1: &L1Config| {
-            let taken = if l1.unified { surroundings.shared_bytes } else { 0 };
+            let wanted = surroundings.shared_bytes;
+            let division = config.shared_divisions.iter().copied().find(|&bytes| bytes >= wanted);
+            let taken = if l1.unified { division.unwrap_or(wanted) } else { 0 };
             l1.bytes.saturating_sub(taken) / LINE
         };
         Self {
@@ -70,10 +72,10 @@ impl<'a> Memory<'a> {
             without,
             banks: Port::default(),
             l1_data: Port::default(),
-            l1: config.l1.as_ref().map(|l1| Cache::new(l1_lines(l1))),
+            l1: config.l1.as_ref().map(|l1| Cache::new(l1_lines(l1), 0.0)),
             // Where there is an L1 cache, its hits are enough.
             l2: config.l2.as_ref().map(|l2| L2::new(l2, surroundings, hits)),
-            dram: Dram::new(&config.dram, share * of_pipeline, of_pipeline),
+            dram: Dram::new(&config.dram, share * of_pipeline, of_pipeline, f64::from(surroundings.active_sms)),
             traffic: Traffic::default(),
             bank_passes: BankPasses::new(),
             lines: Vec::with_capacity(WARP_SIZE * 8),
@@ -201,7 +203,7 @@ impl<'a> Memory<'a> {
     /// Local memory: 32-bit words of the lanes lie side by side.
     fn local(&mut self, arrival: &Arrival<'_>, request: &Request<'_>) -> Done {
         self.lines.clear();
-        let base = 1 << 56 | arrival.warp << 30;
+        let base = 1 << 56 | (arrival.slot as u64) << 30;
         let words = u64::from(request.lane_bytes.div_ceil(4));
         for lane in request.mask.lanes() {
             for word in 0..words {
@@ -310,8 +312,10 @@ impl<'a> Memory<'a> {
             return Done { at: self.store_line(at, line, sectors), long: false };
         };
         let found = l1.look_up(line, sectors);
-        self.fill_l1(at, found, line, sectors, true, at);
-        Done { at, long: false }
+        let writes_back = self.config.l1.is_some_and(|l1| l1.writes_back);
+        self.fill_l1(at, found, line, sectors, writes_back, at);
+        let left = if writes_back { at } else { self.store_line(at, line, sectors) };
+        Done { at: left, long: false }
     }
 
     fn beyond_l1(&mut self, at: f64, line: u64, wanted: Sectors) -> f64 {

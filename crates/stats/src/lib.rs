@@ -1,6 +1,7 @@
 //! Folds the events of an execution into a [`Profile`].
 //!
-//! Main types: [`Program`], the static facts of a kernel; [`Recorder`], the observer that counts; [`Profile`], the result.
+//! Main types: [`Program`], the static facts of a kernel; [`Recorder`], the observer that counts; [`Profile`], the result;
+//! [`Tracer`], the observer that keeps what warps executed, and [`Traced`], its result.
 //! The rules of the hardware are plain functions: [`coalescing`] and [`bank`].
 //!
 //! Invariants: counts are integers and do not depend on the order of CTAs or the number of host threads; every rule is
@@ -14,6 +15,7 @@ pub mod coalescing;
 mod dependence;
 mod duplicates;
 mod finish;
+mod footprint;
 mod listing;
 mod parallelism;
 mod periods;
@@ -24,9 +26,12 @@ mod reuse;
 mod sample;
 mod sectors;
 mod totals;
+mod traced;
+mod tracer;
 
 pub use coalescing::{Request, Segment, Sizes, Transactions};
 pub use finish::{Counting, FinishOptions};
+pub use footprint::{Footprint, Lines};
 pub use listing::Executed;
 pub use periods::{CostKind, NumberKind, Period, PeriodStream, Periods, StreamPart};
 pub use profile::{
@@ -36,3 +41,5 @@ pub use profile::{
 pub use program::Program;
 pub use recorder::{CtaRecord, Recorder, Times};
 pub use reuse::{Reuse, ReuseHistogram};
+pub use traced::{Listing, MachineCode, Planned, Recording, SmTraces, Traced, TracedCta};
+pub use tracer::{MemoryPlace, TraceRequest, TracedState, Tracer};

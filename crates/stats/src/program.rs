@@ -108,7 +108,7 @@ impl Program {
     }
 
     /// Warps of a CTA.
-    pub(crate) fn n_warps(&self) -> usize {
+    pub fn n_warps(&self) -> usize {
         self.launch.n_warps() as usize
     }
 

@@ -70,3 +70,118 @@ impl Observer for () {
     fn access(&mut self, (): &mut (), _: WarpIndex, _: Pc, _: &Access<'_>) {}
     fn order_dependent(&mut self, (): &mut (), _: Pc) {}
 }
+
+/// Two observers of one execution.
+impl<A: Observer, B: Observer> Observer for (A, B) {
+    const RECORDS: bool = A::RECORDS || B::RECORDS;
+
+    type Cta = (A::Cta, B::Cta);
+
+    fn fork(&self) -> Self {
+        (self.0.fork(), self.1.fork())
+    }
+
+    fn merge(&mut self, other: Self) {
+        self.0.merge(other.0);
+        self.1.merge(other.1);
+    }
+
+    fn begin_cta(&mut self, id: CtaId) -> Self::Cta {
+        (self.0.begin_cta(id), self.1.begin_cta(id))
+    }
+
+    fn end_cta(&mut self, cta: Self::Cta) {
+        self.0.end_cta(cta.0);
+        self.1.end_cta(cta.1);
+    }
+
+    #[inline]
+    fn block(&mut self, cta: &mut Self::Cta, warp: WarpIndex, block: BlockId, mask: ActiveMask) {
+        self.0.block(&mut cta.0, warp, block, mask);
+        self.1.block(&mut cta.1, warp, block, mask);
+    }
+
+    #[inline]
+    fn predicated(&mut self, cta: &mut Self::Cta, warp: WarpIndex, pc: Pc, active: ActiveMask, on: ActiveMask) {
+        self.0.predicated(&mut cta.0, warp, pc, active, on);
+        self.1.predicated(&mut cta.1, warp, pc, active, on);
+    }
+
+    #[inline]
+    fn branch_indexed(&mut self, cta: &mut Self::Cta, warp: WarpIndex, pc: Pc, n_targets: u32) {
+        self.0.branch_indexed(&mut cta.0, warp, pc, n_targets);
+        self.1.branch_indexed(&mut cta.1, warp, pc, n_targets);
+    }
+
+    #[inline]
+    fn access(&mut self, cta: &mut Self::Cta, warp: WarpIndex, pc: Pc, access: &Access<'_>) {
+        self.0.access(&mut cta.0, warp, pc, access);
+        self.1.access(&mut cta.1, warp, pc, access);
+    }
+
+    fn order_dependent(&mut self, cta: &mut Self::Cta, pc: Pc) {
+        self.0.order_dependent(&mut cta.0, pc);
+        self.1.order_dependent(&mut cta.1, pc);
+    }
+}
+
+/// An observer that may be left out.
+impl<A: Observer> Observer for Option<A> {
+    const RECORDS: bool = A::RECORDS;
+
+    type Cta = Option<A::Cta>;
+
+    fn fork(&self) -> Self {
+        self.as_ref().map(A::fork)
+    }
+
+    fn merge(&mut self, other: Self) {
+        if let (Some(own), Some(other)) = (self, other) {
+            own.merge(other);
+        }
+    }
+
+    fn begin_cta(&mut self, id: CtaId) -> Self::Cta {
+        self.as_mut().map(|observer| observer.begin_cta(id))
+    }
+
+    fn end_cta(&mut self, cta: Self::Cta) {
+        if let (Some(observer), Some(cta)) = (self, cta) {
+            observer.end_cta(cta);
+        }
+    }
+
+    #[inline]
+    fn block(&mut self, cta: &mut Self::Cta, warp: WarpIndex, block: BlockId, mask: ActiveMask) {
+        if let (Some(observer), Some(cta)) = (self, cta) {
+            observer.block(cta, warp, block, mask);
+        }
+    }
+
+    #[inline]
+    fn predicated(&mut self, cta: &mut Self::Cta, warp: WarpIndex, pc: Pc, active: ActiveMask, on: ActiveMask) {
+        if let (Some(observer), Some(cta)) = (self, cta) {
+            observer.predicated(cta, warp, pc, active, on);
+        }
+    }
+
+    #[inline]
+    fn branch_indexed(&mut self, cta: &mut Self::Cta, warp: WarpIndex, pc: Pc, n_targets: u32) {
+        if let (Some(observer), Some(cta)) = (self, cta) {
+            observer.branch_indexed(cta, warp, pc, n_targets);
+        }
+    }
+
+    #[inline]
+    fn access(&mut self, cta: &mut Self::Cta, warp: WarpIndex, pc: Pc, access: &Access<'_>) {
+        if let (Some(observer), Some(cta)) = (self, cta) {
+            observer.access(cta, warp, pc, access);
+        }
+    }
+
+    fn order_dependent(&mut self, cta: &mut Self::Cta, pc: Pc) {
+        if let (Some(observer), Some(cta)) = (self, cta) {
+            observer.order_dependent(cta, pc);
+        }
+    }
+}

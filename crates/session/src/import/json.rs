@@ -214,6 +214,7 @@ impl Reader {
                 .flatten(),
             reuse: optional(node, "reuse", sequences::reuse)?,
             periods: optional(node, "periods", sequences::periods)?,
+            recording: warplens_stats::Recording::None,
             order_dependent: node.get("order_dependent").map_or(Ok(false), |node| node.flag())?,
             lines: self
                 .value(node, "lines", Count::Lines, |node| node.items()?.iter().map(line).collect::<Result<_>>())?,

@@ -627,6 +627,7 @@ pub(super) fn blank(kernel: &str, launch: LaunchShape, coverage: Coverage) -> Pr
         instruction_parallelism_program_order: None,
         reuse: None,
         periods: None,
+        recording: warplens_stats::Recording::None,
         order_dependent: false,
         lines: Vec::new(),
     }

@@ -127,7 +127,14 @@ fn launch_of(table: &Table) -> Launch {
 
 fn options(table: &Table, threads: usize) -> ExecutionOptions {
     let budget = table.get("budget").map_or(BUDGET, |budget| budget.as_integer().unwrap() as u64);
-    ExecutionOptions { threads, budget, allow_unsupported: false, extent: Extent::Full, statics: None }
+    ExecutionOptions {
+        threads,
+        budget,
+        allow_unsupported: false,
+        extent: Extent::Full,
+        statics: None,
+        traced_for: Vec::new(),
+    }
 }
 
 type Outputs = Vec<warplens_session::Output>;

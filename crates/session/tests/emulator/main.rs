@@ -3,6 +3,7 @@
 
 mod cases;
 mod expectation;
+mod local_arrays;
 mod machine_code;
 mod memory;
 mod random;

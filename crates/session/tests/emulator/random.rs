@@ -368,6 +368,7 @@ fn execute(program: &Program, grid: usize, block: usize, off: u32) -> Vec<Vec<u3
         allow_unsupported: false,
         extent: Extent::Full,
         statics: None,
+        traced_for: Vec::new(),
     };
     let request = OutputRequest { key: "0".into(), count: None };
     let result = run(program, &launch, &[request], options, &Progress::default());

@@ -89,8 +89,14 @@ fn instructions_give_what_the_assembler_folds_them_to() {
     let program = Program::from_ptx("vectors", text).unwrap_or_else(|error| panic!("{}", describe(&error)));
     let launch = format!("grid = 1\nblock = 1\nargs = [\"u64[{}]\"]", vectors.len());
     let launch = Launch::parse_file("launch", &launch).unwrap();
-    let options =
-        ExecutionOptions { threads: 1, budget: 100_000, allow_unsupported: false, extent: Extent::Full, statics: None };
+    let options = ExecutionOptions {
+        threads: 1,
+        budget: 100_000,
+        allow_unsupported: false,
+        extent: Extent::Full,
+        statics: None,
+        traced_for: Vec::new(),
+    };
     let request = OutputRequest { key: "0".into(), count: None };
     let result = run(&program, &launch, &[request], options, &Progress::default());
     let result = result.unwrap_or_else(|error| panic!("{}", describe(&error)));

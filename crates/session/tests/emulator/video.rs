@@ -228,6 +228,7 @@ fn video_instructions_do_what_they_are_defined_to() {
         allow_unsupported: false,
         extent: Extent::Full,
         statics: None,
+        traced_for: Vec::new(),
     };
     let request = OutputRequest { key: "0".into(), count: None };
     let result = run(&program, &launch, &[request], options, &Progress::default());

@@ -96,7 +96,7 @@ impl<'a> Sm<'a> {
         let (trace, step) = self.place(slot);
         let mut done = start;
         for access in trace.accesses_at(step, inst.slot) {
-            let arrival = Arrival { at: start, trace, access, warp: 0 };
+            let arrival = Arrival { at: start, trace, access, slot };
             done = done.max(self.memory.shared_operand(&arrival) + f64::from(self.config.shared.operand_latency));
         }
         done
@@ -115,11 +115,10 @@ impl<'a> Sm<'a> {
             return (start + f64::from(self.config.class(inst.class).latency), Stall::ShortScoreboard);
         }
         let (trace, step) = self.place(slot);
-        let warp = self.warp_number(slot);
         let mut done = at;
         let mut long = false;
         for access in trace.accesses_at(step, inst.slot) {
-            let served = self.memory.serve(&Arrival { at, trace, access, warp });
+            let served = self.memory.serve(&Arrival { at, trace, access, slot });
             done = done.max(served.at);
             long |= served.long;
         }
