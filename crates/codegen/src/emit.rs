@@ -113,6 +113,9 @@ impl Selector<'_, '_> {
         let mut atom = Atom::plain(Some(id), node.inst.pc);
         atom.class = class;
         atom.slot = node.slot;
+        if class == MachineClass::Load {
+            atom.amount = node.merged;
+        }
         atom.space = node.address.as_ref().map_or(StateSpace::Generic, |address| address.space);
         if node.takes_shared {
             atom.space = StateSpace::Shared;

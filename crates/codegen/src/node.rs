@@ -88,6 +88,8 @@ pub(crate) struct Address {
     pub(crate) offset: i64,
     /// The variable that the offset counts from, besides the base.
     pub(crate) variable: Option<VariableId>,
+    /// The base is multiplied by this power of two.
+    pub(crate) scale: u32,
     /// Bytes touched by a lane.
     pub(crate) bytes: u32,
 }
@@ -107,6 +109,8 @@ pub(crate) struct Node<'m> {
     pub(crate) slot: u16,
     /// Arithmetic with an operand in shared memory (compute capability 1.x): the slot is that of the load.
     pub(crate) takes_shared: bool,
+    /// Loads that it does the work of: its accesses are that many times as wide as those of its slot.
+    pub(crate) merged: u32,
 }
 
 impl Node<'_> {
@@ -484,6 +488,7 @@ impl BodyReader<'_> {
             base: self.source(&memory.base),
             offset: memory.offset,
             variable: None,
+            scale: 0,
             bytes: inst.ty.bytes() * u32::from(memory.elements),
         });
         let guard = inst.guard.map(|guard| match self.resolve(words_of(self.function, guard.predicate).start) {
@@ -511,7 +516,7 @@ impl BodyReader<'_> {
             _ => Form::AsWritten,
         };
         let slot = NO_SLOT;
-        Some(Node { inst, form, block, sources, address, guard, writes, slot, takes_shared: false })
+        Some(Node { inst, form, block, sources, address, guard, writes, slot, takes_shared: false, merged: 1 })
     }
 }
 

@@ -19,7 +19,7 @@
 //! A mix of several instructions is a chain: the first reads the sources, each next the result before it, the last
 //! writes the destination. Real code overlaps parts of it, so that a chain is the longest that the latency can be.
 
-use warplens_ir::Operand;
+use warplens_ir::{Flow, Operand};
 use warplens_isa::{BarrierKind, Op, Precision, ScalarType, SpecialRegister};
 use warplens_machine::{Key, expansion};
 use warplens_trace::MachineClass as C;
@@ -82,6 +82,7 @@ fn as_written(body: &Body<'_>, node: &Node<'_>, target: &Target) -> Recipe {
         O::Atom | O::Red => one(C::Reduction),
         O::Shfl => one(C::Shuffle),
         O::Vote | O::Match | O::Activemask | O::Redux | O::Elect => one(C::Vote),
+        O::Bra if is_free_jump(body, node) => Recipe::Nothing,
         O::Bra | O::Call | O::SystemCall | O::Bssy | O::Bsync => one(C::Branch),
         O::BrxIdx => Recipe::Chain(vec![(C::Int, 1), (C::Load, 1), (C::Branch, 1)]),
         O::Ret if !body.function.is_kernel() => one(C::Branch),
@@ -110,6 +111,13 @@ fn as_written(body: &Body<'_>, node: &Node<'_>, target: &Target) -> Recipe {
         }
         _ => arithmetic(body, node, target),
     }
+}
+
+/// Jumps to the next block, and blocks that only jump on: who comes there jumps further at once.
+fn is_free_jump(body: &Body<'_>, node: &Node<'_>) -> bool {
+    let Flow::Branch { taken, next: None } = &body.module.blocks[body.block_id(node.block)].flow else { return false };
+    let goes_on = body.function.block_position(*taken) == node.block + 1;
+    goes_on || node.block > 0 && body.blocks[node.block].len() == 1
 }
 
 /// The clock comes with the next instruction; the others from a special register file.

@@ -4,9 +4,11 @@
 //! |---|---|
 //! | [`offsets`] | a constant that is added to an address goes into the memory instruction; sums that differ by a constant are one sum |
 //! | [`common`] | an operation that was done before on the same values is not done again |
+//! | [`wide_loads`] | loads of neighbouring words of shared memory are one load |
 //! | [`products`] | a product or a shift that only goes into sums is one multiply-add or shift-add |
 //! | [`combine`] | sums of three, bitwise functions of three, a comparison with a predicate, a comparison of a bitwise function with zero |
 //! | [`copies`] | a copy into a loop's register is made where the value is computed |
+//! | [`shared_operands`] | compute capability 1.x: arithmetic reads an operand from shared memory |
 //! | [`dead`] | what nobody reads is gone |
 //!
 //! All passes look at registers that one instruction alone writes; what reads a register that several write may move
@@ -19,6 +21,7 @@ mod dead;
 mod offsets;
 mod products;
 mod shared_operands;
+mod wide_loads;
 
 use std::collections::HashMap;
 
@@ -32,6 +35,9 @@ pub(crate) fn simplify(body: &mut Body<'_>, target: &Target) {
     dead::remove(body);
     common::remove(body);
     dead::remove(body);
+    if target.is_from(2, 0) {
+        wide_loads::widen(body);
+    }
     products::fuse(body, target);
     dead::remove(body);
     combine::combine(body, target);

@@ -194,6 +194,7 @@ fn may_overlap(a: Option<&Touched<'_>>, b: Option<&Touched<'_>>) -> bool {
     }
     let same_base = a.address.base == b.address.base
         && a.address.variable == b.address.variable
+        && a.address.scale == b.address.scale
         && a.base_writers == b.base_writers
         && (!a.address.base.is_constant() || a.address.base.immediate().is_some());
     let apart =

@@ -101,6 +101,7 @@ fn scale_addresses(body: &mut Body<'_>, target: &Target) {
             for user in users {
                 if let Some(address) = &mut body.nodes[user].address {
                     address.base = index.clone();
+                    address.scale = amount.map_or(0, |amount| amount as u32);
                 }
             }
         }
