@@ -6,7 +6,7 @@
 //! ```
 //!
 //! *warp cycles* are those that resident warps spent until the line's instructions were issued, by the states that Nsight
-//! Compute samples; *hot* numbers the lines that take half of them together.
+//! Compute samples; *hot* numbers the lines that take most of them together.
 
 mod annotate;
 mod scale;

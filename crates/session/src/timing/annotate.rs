@@ -11,8 +11,8 @@ use crate::Program;
 use crate::error::{Error, Result};
 use crate::listing::source_text;
 
-/// Lines that count as hottest: those with the largest shares, until this much of the time is found.
-const HOTTEST: f64 = 0.5;
+/// Lines that count as hottest: those with the largest shares, until this much of the warp cycles is found.
+const HOTTEST: f64 = 0.8;
 /// At most so many.
 const MOST_HOT: usize = 10;
 
@@ -68,7 +68,7 @@ pub struct AnnotatedText {
     pub text: Vec<(u32, String)>,
     /// What was spent, by line.
     pub lines: BTreeMap<u32, Spent>,
-    /// The lines that take half of the time together, the hottest first.
+    /// The lines that take most of the warp cycles together, the hottest first.
     pub hottest: Vec<u32>,
 }
 
