@@ -7,7 +7,7 @@ use std::process::Command;
 use serde_json::Value;
 
 /// Keys under which programs, papers or users choose the names.
-const FREE: [&str; 15] = [
+const FREE: [&str; 16] = [
     "values",
     "by_class",
     "by_opcode",

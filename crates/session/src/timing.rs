@@ -15,7 +15,7 @@ pub use warplens_trace::{Code, Place};
 use crate::error::Error;
 use crate::machines::Machine;
 use crate::measure::Measurement;
-use crate::predict::Options;
+use crate::predict::{Options, occupancy_of};
 use crate::program::KernelName;
 
 /// Warp cycles of a place: how many, why, and how much of the whole that is.
@@ -141,6 +141,7 @@ pub fn warp_cycles(
 pub fn scale(measurement: &Measurement, machine: &Machine, options: Options) -> Answer<scale::Scale> {
     let result = simulated(measurement, machine, options).and_then(|(prediction, of)| {
         let ctas = traces(measurement, &of)?;
+        let fits = occupancy_of(&measurement.profile.launch, machine, options).map(|occupancy| occupancy.ctas);
         Ok(scale::Scale {
             kernel: measurement.kernel.demangled.clone(),
             gpu: machine.id.clone(),
@@ -148,7 +149,7 @@ pub fn scale(measurement: &Measurement, machine: &Machine, options: Options) -> 
             warps_per_cta: u32::try_from(ctas.first().map_or(0, |cta| cta.warps.len())).expect("warps of a CTA"),
             most_ctas: of.share.resident,
             steps: scale::steps(&of.config, &of.job(&ctas)),
-            assumptions: scale::assumptions(&prediction),
+            assumptions: scale::assumptions(&prediction, of.share.resident, fits),
         })
     });
     answer(measurement, machine, result)

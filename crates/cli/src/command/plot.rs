@@ -289,7 +289,9 @@ fn timeline(flags: &TimelineFlags, threads: Option<u32>, terminal: &Terminal) ->
 
 /// The warps of the one launch on the one GPU.
 pub(super) fn one_timeline(measurements: &[Measurement], question: &Question, window: Window) -> Result<WarpCycles> {
-    let [machine] = question.machines.as_slice() else { return Err(one_gpu(question.machines.len()).into()) };
+    let [machine] = question.machines.as_slice() else {
+        return Err(Error::usage(format!("a timeline shows one GPU, not {}", question.machines.len())).into());
+    };
     let [measurement] = measurements else { return Err(one_launch(measurements.len()).into()) };
     let cycles = timing::warp_cycles(measurement, machine, question.options, window);
     Ok(cycles.result.map_err(|refusal| no_answer(&[(cycles.gpu, refusal)]))?)

@@ -73,14 +73,18 @@ impl Scale {
 const OF_LAUNCH: &[&str] = &["one-sm", "steady-state", "wave-by-wave"];
 
 /// What must hold: what the prediction of the launch says of the machine and its code, and what is special here.
-pub(super) fn assumptions(prediction: &Prediction) -> Vec<String> {
+pub(super) fn assumptions(prediction: &Prediction, resident: u32, fits: Option<u32>) -> Vec<String> {
     let own = [
         "below a whole block its first warps run alone, and barriers wait for those only",
         "the caches and the other SMs are as with all blocks of the launch, whatever the number of warps",
         "every warp has as much work as another, so that n warps do n times the work of one",
     ];
     let others = prediction.assumptions.iter().filter(|said| !OF_LAUNCH.contains(&said.id));
-    own.into_iter().map(str::to_owned).chain(others.map(|said| said.text.clone())).collect()
+    let small = fits.filter(|fits| *fits > resident).map(|fits| {
+        format!("the launch gives an SM {resident} blocks at once though {fits} fit: a larger grid shows more steps")
+    });
+    let own = own.into_iter().map(str::to_owned).chain(small);
+    own.chain(others.map(|said| said.text.clone())).collect()
 }
 
 /// Simulates every step. The job is that of the full SM: its CTAs are taken in order, as many as fit at once.
