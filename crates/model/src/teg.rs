@@ -55,6 +55,11 @@ pub struct Simulated {
 }
 
 impl Simulated {
+    /// Some CTAs on the simulated SM.
+    pub fn job<'a>(&'a self, ctas: &'a [CtaTrace]) -> Job<'a> {
+        Job { code: &self.code, ctas, resident: self.share.resident, surroundings: self.surroundings }
+    }
+
     /// Cycles of the launch.
     pub fn cycles(&self) -> f64 {
         let few = self.cycles_of_few.map(|cycles| cycles as f64);
@@ -155,7 +160,8 @@ impl Model for Teg {
     }
 }
 
-fn traced(profile: &Profile) -> Result<&Traced, Refusal> {
+/// What was recorded of a launch, or why nothing was.
+pub fn traced(profile: &Profile) -> Result<&Traced, Refusal> {
     let refusal = |reason: &str| Refusal { missing: vec!["trace".to_owned()], reason: reason.to_owned() };
     match &profile.recording {
         Recording::Made(traced) => Ok(traced),
