@@ -79,6 +79,7 @@ impl AskFlags {
         let mut execution = self.execution.options(threads)?;
         execution.extent = self.extent.extent()?;
         execution.statics = self.statics.given()?;
+        execution.traced_for = choice.traced(&machines);
         Ok(Question { machines, choice, options, execution })
     }
 

@@ -4,6 +4,7 @@ use warplens_ir::{Function, Module};
 use warplens_isa::{Op, Pc, StateSpace};
 use warplens_trace::{Code, MachineClass, MachineInst, NO_SLOT, RegisterNumber};
 
+use crate::constants::Constants;
 use crate::generate::places;
 use crate::node::{Body, Form, Node, NodeId, Word};
 use crate::number::Numbers;
@@ -37,7 +38,8 @@ pub(crate) struct Selected {
 
 /// Selects machine instructions for all nodes of a function.
 pub(crate) fn select(body: &Body<'_>, target: &Target) -> Selected {
-    let mut selector = Selector { body, target, n_words: body.definitions.len() as u32, out: Vec::new() };
+    let n_words = body.definitions.len() as u32;
+    let mut selector = Selector { body, target, n_words, out: Vec::new(), constants: Constants::default() };
     let mut blocks = Vec::with_capacity(body.blocks.len());
     for (position, ids) in body.blocks.iter().enumerate() {
         if position == 0 && body.function.is_kernel() {
@@ -51,15 +53,16 @@ pub(crate) fn select(body: &Body<'_>, target: &Target) -> Selected {
     Selected { blocks, n_words: selector.n_words }
 }
 
-struct Selector<'a, 'm> {
-    body: &'a Body<'m>,
-    target: &'a Target,
+pub(crate) struct Selector<'a, 'm> {
+    pub(crate) body: &'a Body<'m>,
+    pub(crate) target: &'a Target,
     n_words: u32,
-    out: Vec<Atom>,
+    pub(crate) out: Vec<Atom>,
+    pub(crate) constants: Constants,
 }
 
 impl Selector<'_, '_> {
-    fn fresh(&mut self) -> Word {
+    pub(crate) fn fresh(&mut self) -> Word {
         self.n_words += 1;
         self.n_words - 1
     }
@@ -85,7 +88,10 @@ impl Selector<'_, '_> {
 
     fn node(&mut self, id: NodeId) {
         let node = &self.body.nodes[id];
-        match recipe(self.body, node, self.target) {
+        let recipe = recipe(self.body, node, self.target);
+        let constants = self.constants(id, &recipe);
+        let first = self.out.len();
+        match recipe {
             Recipe::Nothing => {}
             Recipe::Amount(class, amount) => {
                 let atom = self.whole(id, class);
@@ -95,6 +101,10 @@ impl Selector<'_, '_> {
             Recipe::PerWord(class) => self.per_word(id, class, false),
             Recipe::Carry(class) => self.per_word(id, class, true),
         }
+        // What was moved to a register is read by the first of the instructions.
+        if let Some(atom) = self.out.get_mut(first) {
+            constants.into_iter().for_each(|word| push_new(&mut atom.reads, word));
+        }
     }
 
     /// One instruction that does all.
@@ -103,6 +113,9 @@ impl Selector<'_, '_> {
         let mut atom = Atom::plain(Some(id), node.inst.pc);
         atom.class = class;
         atom.slot = node.slot;
+        if class == MachineClass::Load {
+            atom.amount = node.merged;
+        }
         atom.space = node.address.as_ref().map_or(StateSpace::Generic, |address| address.space);
         if node.takes_shared {
             atom.space = StateSpace::Shared;
@@ -111,18 +124,7 @@ impl Selector<'_, '_> {
         atom.writes = node.written().collect();
         atom.addend = addend(node);
         atom.guard = node.guard;
-        if matches!(class, MachineClass::Store) && needs_register(node) {
-            self.constant_for_store(&mut atom);
-        }
         atom
-    }
-
-    /// A constant other than zero is moved to a register before it is stored.
-    fn constant_for_store(&mut self, store: &mut Atom) {
-        let word = self.fresh();
-        let plain = Atom::plain(store.node, store.pc);
-        self.out.push(Atom { class: MachineClass::Move, writes: vec![word], ..plain });
-        store.reads.push(word);
     }
 
     /// Each instruction reads the result of the one before; the guard holds for all.
@@ -183,7 +185,7 @@ impl Selector<'_, '_> {
 }
 
 impl Atom {
-    fn plain(node: Option<NodeId>, pc: Pc) -> Self {
+    pub(crate) fn plain(node: Option<NodeId>, pc: Pc) -> Self {
         Self {
             node,
             class: MachineClass::Nop,
@@ -198,20 +200,15 @@ impl Atom {
         }
     }
 
-    /// An instruction without operands.
-    pub(crate) fn bare(class: MachineClass, pc: Pc) -> Self {
-        Self { class, ..Self::plain(None, pc) }
+    /// True when it has accesses of its own.
+    pub(crate) fn touches_memory(&self) -> bool {
+        self.slot != NO_SLOT
     }
 }
 
 fn is_memory(class: MachineClass) -> bool {
     use MachineClass as C;
     matches!(class, C::Load | C::Store | C::Atomic | C::Reduction | C::AsyncCopy)
-}
-
-/// True for stores of a constant that is not zero: zero is a register that every machine has.
-fn needs_register(node: &Node<'_>) -> bool {
-    node.sources.iter().any(|source| source.is_constant() && source.immediate() != Some(0))
 }
 
 /// The register that a multiply-add adds last.

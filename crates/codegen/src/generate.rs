@@ -60,7 +60,7 @@ pub fn generate(module: &Module, kernel: FunctionId, target: &Target, options: O
     for &id in &functions {
         let function = &module.functions[id];
         check_slots(module, function, &slots)?;
-        let mut body = Body::new(module, function, target, &slots);
+        let mut body = Body::new(module, function, &slots);
         simplify::simplify(&mut body, target);
         let mut blocks = emit::select(&body, target);
         copies::share(&body, &mut blocks, target);

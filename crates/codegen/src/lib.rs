@@ -13,6 +13,7 @@
 //! are not merged); every memory instruction keeps its slot; a schedule keeps all dependences; the same input gives the
 //! same code. This crate does not know about PTX text, values, addresses or time.
 
+mod constants;
 mod copies;
 mod divergence;
 mod emit;

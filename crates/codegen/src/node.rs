@@ -8,7 +8,6 @@ use warplens_isa::{BlockId, Op, Pc, ScalarType, SpecialRegister, StateSpace};
 use warplens_trace::NO_SLOT;
 
 use crate::slots::Slots;
-use crate::target::Target;
 
 /// A word of the function: those of the vector bank first, then the predicates, then words made on the way.
 pub(crate) type Word = u32;
@@ -16,11 +15,22 @@ pub(crate) type Word = u32;
 /// Index of a node in [`Body::nodes`].
 pub(crate) type NodeId = usize;
 
+/// What a constant stands for that is no number yet.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Symbol {
+    /// The address of a variable.
+    Variable(VariableId),
+    /// A word of a constant bank: bytes from the start of the parameters, or of a variable.
+    Bank(Option<VariableId>, i64),
+    /// A size of the launch.
+    Special(SpecialRegister),
+}
+
 /// A value that an operation reads.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Source {
     /// The same for all threads of a launch: an immediate, a parameter, the address of a variable.
-    Constant(Option<u64>, Option<VariableId>),
+    Constant(Option<u64>, Option<Symbol>),
     /// Registers, least significant word first.
     Words(Vec<Word>),
 }
@@ -76,6 +86,10 @@ pub(crate) struct Address {
     pub(crate) base: Source,
     /// Bytes from the base to the first that is touched.
     pub(crate) offset: i64,
+    /// The variable that the offset counts from, besides the base.
+    pub(crate) variable: Option<VariableId>,
+    /// The base is multiplied by this power of two.
+    pub(crate) scale: u32,
     /// Bytes touched by a lane.
     pub(crate) bytes: u32,
 }
@@ -95,6 +109,8 @@ pub(crate) struct Node<'m> {
     pub(crate) slot: u16,
     /// Arithmetic with an operand in shared memory (compute capability 1.x): the slot is that of the load.
     pub(crate) takes_shared: bool,
+    /// Loads that it does the work of: its accesses are that many times as wide as those of its slot.
+    pub(crate) merged: u32,
 }
 
 impl Node<'_> {
@@ -139,16 +155,15 @@ pub(crate) struct Body<'m> {
 enum Alias {
     Own,
     Word(Word),
-    Constant(Option<u64>, Option<VariableId>),
+    Constant(Option<u64>, Option<Symbol>),
 }
 
 impl<'m> Body<'m> {
-    pub(crate) fn new(module: &'m Module, function: &'m Function, target: &Target, slots: &Slots) -> Self {
+    pub(crate) fn new(module: &'m Module, function: &'m Function, slots: &Slots) -> Self {
         let cfg = Cfg::new(module, function);
         let dominators = Dominators::new(&cfg);
         let definitions = definitions(module, function);
         let mut reader = BodyReader {
-            target,
             function,
             aliases: vec![Alias::Own; definitions.len()],
             definitions: &definitions,
@@ -189,7 +204,12 @@ impl<'m> Body<'m> {
     /// True when `above` comes before `below` on every way to it.
     pub(crate) fn dominates(&self, above: NodeId, below: NodeId) -> bool {
         let (a, b) = (self.nodes[above].block, self.nodes[below].block);
-        if a == b { above < below } else { dominates(&self.dominators, self.block_id(a), self.block_id(b)) }
+        if a == b { above < below } else { self.block_dominates(a, b) }
+    }
+
+    /// True when the block at one position is on every way to the other, or is it.
+    pub(crate) fn block_dominates(&self, above: usize, below: usize) -> bool {
+        dominates(&self.dominators, self.block_id(above), self.block_id(below))
     }
 
     pub(crate) fn block_id(&self, position: usize) -> BlockId {
@@ -243,7 +263,6 @@ fn definitions(module: &Module, function: &Function) -> Vec<u32> {
 
 /// Reads the IR of a function.
 struct BodyReader<'a> {
-    target: &'a Target,
     function: &'a Function,
     aliases: Vec<Alias>,
     definitions: &'a [u32],
@@ -268,27 +287,49 @@ impl BodyReader<'_> {
         match inst.op {
             Op::Mov if inst.sources.len() == 1 => match self.constant(&inst.sources[0]) {
                 Some(Source::Constant(value, variable)) => self.set_constant(&written, value, variable),
-                _ if is_not(&inst.sources[0]) => {}
                 _ => self.set_words(&written, &read),
             },
             Op::Cvta => match self.constant(&inst.sources[0]) {
-                Some(Source::Constant(_, variable)) => self.set_constant(&written, None, variable),
+                Some(Source::Constant(value, symbol)) => self.set_constant(&written, value, symbol),
                 _ => self.set_words(&written, &read),
             },
             Op::Pack if inst.ty.bits() / inst.sources.len().max(1) as u32 >= 32 => self.alias_pack(inst, &written),
             Op::Unpack => self.alias_unpack(inst, &read),
             Op::Cvt => self.alias_conversion(inst, &written, &read),
-            Op::Ld if self.is_parameter(inst) => self.set_constant(&written, None, None),
+            Op::Ld => {
+                if let Some((variable, offset)) = self.bank(inst) {
+                    for (position, &word) in written.iter().enumerate() {
+                        let symbol = Symbol::Bank(variable, offset + 4 * position as i64);
+                        self.set_constant(&[word], None, Some(symbol));
+                    }
+                }
+            }
+            // Predicates are complemented, floats negated where they are read.
+            Op::Not if inst.ty == ScalarType::Pred => self.set_words(&written, &read),
             Op::Neg | Op::Abs if inst.ty.is_float() => self.set_words(&written, &read),
             Op::ReadSpecial => self.alias_special(inst, block, written),
             _ => {}
         }
     }
 
-    /// Parameters are constant operands from compute capability 2.0 on, and operands in shared memory before.
-    fn is_parameter(&self, inst: &Inst) -> bool {
-        inst.memory
-            .is_some_and(|memory| memory.space == StateSpace::Param && !matches!(memory.base, Operand::Register(_)))
+    /// The variable and the offset that a load of parameters or constants reads from, if its address is constant and it
+    /// reads whole words: those are operands of other instructions. (Before compute capability 2.0 parameters are
+    /// operands in shared memory.)
+    fn bank(&self, inst: &Inst) -> Option<(Option<VariableId>, i64)> {
+        let memory = inst.memory?;
+        if !matches!(memory.space, StateSpace::Param | StateSpace::Const)
+            || inst.ty.bytes() < 4
+            || inst.modifiers.ordered
+        {
+            return None;
+        }
+        match self.source(&memory.base) {
+            Source::Constant(Some(value), None) => Some((None, value.cast_signed().wrapping_add(memory.offset))),
+            Source::Constant(Some(value), Some(Symbol::Variable(variable))) => {
+                Some((Some(variable), value.cast_signed().wrapping_add(memory.offset)))
+            }
+            _ => None,
+        }
     }
 
     fn alias_pack(&mut self, inst: &Inst, written: &[Word]) {
@@ -354,7 +395,7 @@ impl BodyReader<'_> {
     fn alias_special(&mut self, inst: &Inst, block: BlockId, written: Vec<Word>) {
         let Some(&Operand::Special(register)) = inst.sources.first() else { return };
         if is_launch_constant(register) {
-            self.set_constant(&written, None, None);
+            self.set_constant(&written, None, Some(Symbol::Special(register)));
         } else if is_steady(register) {
             match self.specials.get(&register) {
                 Some((first, words)) if dominates(self.dominators, *first, block) && words.len() == written.len() => {
@@ -374,7 +415,7 @@ impl BodyReader<'_> {
         }
     }
 
-    fn set_constant(&mut self, to: &[Word], value: Option<u64>, variable: Option<VariableId>) {
+    fn set_constant(&mut self, to: &[Word], value: Option<u64>, variable: Option<Symbol>) {
         for (position, &to) in to.iter().enumerate() {
             let value = if position == 0 { value } else { value.map(|_| 0) };
             self.aliases[to as usize] = Alias::Constant(value, variable);
@@ -386,9 +427,10 @@ impl BodyReader<'_> {
         match operand {
             Operand::Immediate(value) => Some(Source::Constant(Some(*value), None)),
             Operand::Variable { variable, offset, .. } => {
-                Some(Source::Constant(Some(offset.cast_unsigned()), Some(*variable)))
+                Some(Source::Constant(Some(offset.cast_unsigned()), Some(Symbol::Variable(*variable))))
             }
-            Operand::Frame(_) | Operand::Function(_) | Operand::Special(_) => Some(Source::Constant(None, None)),
+            Operand::Special(register) => Some(Source::Constant(None, Some(Symbol::Special(*register)))),
+            Operand::Frame(_) | Operand::Function(_) => Some(Source::Constant(None, None)),
             Operand::Register(_) | Operand::NotPredicate(_) => None,
         }
     }
@@ -426,6 +468,11 @@ impl BodyReader<'_> {
         }
     }
 
+    /// The address of an access is in a register.
+    fn reads_register(&self, inst: &Inst) -> bool {
+        inst.memory.is_some_and(|memory| !self.source(&memory.base).is_constant())
+    }
+
     /// The node of an instruction; none when all that it writes stands for something else.
     fn node<'m>(&self, inst: &'m Inst, block: usize) -> Option<Node<'m>> {
         let is_own = |word: &Word| self.aliases[*word as usize] == Alias::Own;
@@ -440,6 +487,8 @@ impl BodyReader<'_> {
             space: memory.space,
             base: self.source(&memory.base),
             offset: memory.offset,
+            variable: None,
+            scale: 0,
             bytes: inst.ty.bytes() * u32::from(memory.elements),
         });
         let guard = inst.guard.map(|guard| match self.resolve(words_of(self.function, guard.predicate).start) {
@@ -450,7 +499,13 @@ impl BodyReader<'_> {
             Op::Mov | Op::Cvta | Op::Unpack => Form::Copy,
             Op::Pack if inst.ty.bits() / inst.sources.len().max(1) as u32 >= 32 => Form::Copy,
             Op::Pack => Form::Permute,
-            Op::Ld if self.is_parameter(inst) => Form::Copy,
+            Op::Ld
+                if inst.memory.is_some_and(|memory| memory.space == StateSpace::Param)
+                    && !self.reads_register(inst) =>
+            {
+                Form::Copy
+            }
+            Op::Ld if self.bank(inst).is_some() => Form::Copy,
             Op::Cvt if is_integer_conversion(inst) => {
                 if inst.ty.bits() > 32 && inst.source_ty.is_signed() {
                     Form::SignExtend
@@ -461,7 +516,7 @@ impl BodyReader<'_> {
             _ => Form::AsWritten,
         };
         let slot = NO_SLOT;
-        Some(Node { inst, form, block, sources, address, guard, writes, slot, takes_shared: false })
+        Some(Node { inst, form, block, sources, address, guard, writes, slot, takes_shared: false, merged: 1 })
     }
 }
 
@@ -499,10 +554,6 @@ fn is_integer_conversion(inst: &Inst) -> bool {
     inst.ty.is_integer() && inst.source_ty.is_integer() && !inst.modifiers.sat
 }
 
-fn is_not(operand: &Operand) -> bool {
-    matches!(operand, Operand::NotPredicate(_))
-}
-
 /// Special registers that are constant operands.
 fn is_launch_constant(register: SpecialRegister) -> bool {
     matches!(
@@ -531,9 +582,4 @@ fn is_steady(register: SpecialRegister) -> bool {
             | S::ClusterCtaid(_)
             | S::ClusterCtarank
     )
-}
-
-/// True for 32- and 64-bit integers and bits.
-pub(crate) fn is_plain_integer(ty: ScalarType) -> bool {
-    ty.is_integer() && matches!(ty.bits(), 16 | 32 | 64)
 }

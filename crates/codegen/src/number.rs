@@ -68,16 +68,23 @@ fn leaders(selected: &Selected) -> Vec<Word> {
     for atom in selected.blocks.iter().flatten() {
         for words in [&atom.reads, &atom.writes] {
             occurrence += 1;
-            let mark =
-                occurrence.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+            let mark = scatter(occurrence);
             for &word in words {
                 let is_special = atom.addend == Some(word) || atom.guard == Some(word);
-                marks[word as usize] = marks[word as usize].wrapping_add(mark ^ u64::from(is_special));
+                marks[word as usize] = marks[word as usize].wrapping_add(if is_special { scatter(mark) } else { mark });
             }
         }
     }
     let mut first: HashMap<u64, Word> = HashMap::new();
     marks.iter().enumerate().map(|(word, &mark)| *first.entry(mark).or_insert(word as Word)).collect()
+}
+
+/// A number far from those of its neighbours (the finaliser of SplitMix64): sums of them tell sets apart.
+fn scatter(number: u64) -> u64 {
+    let mut z = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
 }
 
 /// Where a word lives.

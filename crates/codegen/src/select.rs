@@ -19,7 +19,7 @@
 //! A mix of several instructions is a chain: the first reads the sources, each next the result before it, the last
 //! writes the destination. Real code overlaps parts of it, so that a chain is the longest that the latency can be.
 
-use warplens_ir::Operand;
+use warplens_ir::{Flow, Operand};
 use warplens_isa::{BarrierKind, Op, Precision, ScalarType, SpecialRegister};
 use warplens_machine::{Key, expansion};
 use warplens_trace::MachineClass as C;
@@ -82,6 +82,7 @@ fn as_written(body: &Body<'_>, node: &Node<'_>, target: &Target) -> Recipe {
         O::Atom | O::Red => one(C::Reduction),
         O::Shfl => one(C::Shuffle),
         O::Vote | O::Match | O::Activemask | O::Redux | O::Elect => one(C::Vote),
+        O::Bra if is_free_jump(body, node) => Recipe::Nothing,
         O::Bra | O::Call | O::SystemCall | O::Bssy | O::Bsync => one(C::Branch),
         O::BrxIdx => Recipe::Chain(vec![(C::Int, 1), (C::Load, 1), (C::Branch, 1)]),
         O::Ret if !body.function.is_kernel() => one(C::Branch),
@@ -110,6 +111,13 @@ fn as_written(body: &Body<'_>, node: &Node<'_>, target: &Target) -> Recipe {
         }
         _ => arithmetic(body, node, target),
     }
+}
+
+/// Jumps to the next block, and blocks that only jump on: who comes there jumps further at once.
+fn is_free_jump(body: &Body<'_>, node: &Node<'_>) -> bool {
+    let Flow::Branch { taken, next: None } = &body.module.blocks[body.block_id(node.block)].flow else { return false };
+    let goes_on = body.function.block_position(*taken) == node.block + 1;
+    goes_on || node.block > 0 && body.blocks[node.block].len() == 1
 }
 
 /// The clock comes with the next instruction; the others from a special register file.
@@ -179,6 +187,11 @@ fn expanded(body: &Body<'_>, node: &Node<'_>, target: &Target) -> Option<Recipe>
     if node.inst.modifiers.ftz {
         drop_scaling(key, &mut mix);
     }
+    // Behind a branch the warp may be split, and the way around is a region of its own.
+    if node.block > 0 && target.is_from(7, 0) && mix.last().is_some_and(|&(class, _)| class == C::Branch) {
+        mix.insert(0, (C::Nop, 1));
+        mix.push((C::Branch, 1));
+    }
     Some(Recipe::Chain(mix))
 }
 
@@ -198,7 +211,7 @@ fn drop_scaling(key: Key, mix: &mut Vec<(C, u32)>) {
             *count = (*count).min(keeps);
         }
     }
-    mix.retain(|&(class, count)| count > 0 && class != C::Nop);
+    mix.retain(|&(class, count)| count > 0 && class != C::Branch);
 }
 
 fn special(body: &Body<'_>, node: &Node<'_>, target: &Target) -> Recipe {
@@ -255,7 +268,7 @@ fn arithmetic(body: &Body<'_>, node: &Node<'_>, target: &Target) -> Recipe {
             O::Abs | O::Neg | O::Copysign | O::Selp => one(C::Int),
             _ => one(C::Fp64),
         },
-        ty if matches!(ty, ScalarType::F16 | ScalarType::Bf16 | ScalarType::F16x2 | ScalarType::Bf16x2) => one(C::Fp16),
+        ScalarType::F16 | ScalarType::Bf16 | ScalarType::F16x2 | ScalarType::Bf16x2 => one(C::Fp16),
         _ => integer(node, ty, target),
     }
 }

@@ -82,8 +82,8 @@ fn has_rule_1x(key: Key) -> bool {
     )
 }
 
-/// A machine's mix in the order in which it is issued: special functions first, whose estimates the rest refines; what
-/// only takes an issue slot last.
+/// A machine's mix in the order in which it is issued: special functions first, whose estimates the rest refines; the
+/// branch around the code for operands out of range last.
 fn machine_mix(mix: &[(Key, f64)]) -> Vec<(MachineClass, u32)> {
     let class = |key: Key| match key {
         Key::LanesFp32 => MachineClass::Fp32,
@@ -92,13 +92,14 @@ fn machine_mix(mix: &[(Key, f64)]) -> Vec<(MachineClass, u32)> {
         Key::LanesInt32Add => MachineClass::Int,
         Key::LanesInt32Mul => MachineClass::IntMul,
         Key::LanesSfu => MachineClass::Sfu,
-        _ => MachineClass::Nop,
+        // The way around the code for operands out of range.
+        _ => MachineClass::Branch,
     };
     let mut classes: Vec<(MachineClass, u32)> =
         mix.iter().map(|&(key, count)| (class(key), count.round() as u32)).filter(|&(_, count)| count > 0).collect();
     classes.sort_by_key(|&(class, _)| match class {
         MachineClass::Sfu => 0,
-        MachineClass::Nop => 2,
+        MachineClass::Branch => 2,
         _ => 1,
     });
     classes

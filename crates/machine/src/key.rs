@@ -137,6 +137,8 @@ keys! {
     LanesSfu = "lanes.sfu", PerCycle;
     /// Type conversions per cycle of one SM.
     LanesConversion = "lanes.conversion", PerCycle;
+    /// Threads per cycle of one SM that can arrive at a barrier.
+    LanesBarrier = "lanes.barrier", PerCycle;
     /// Lanes of memory instructions that one SM handles per cycle.
     LanesLdst = "lanes.ldst", PerCycle;
     /// Dense half-precision tensor multiply-adds per cycle of one SM.
@@ -228,6 +230,8 @@ keys! {
     DramAchievedBandwidth = "dram.achieved_bandwidth", BytesPerSecond;
     /// Round trip of one load to device memory on an idle machine.
     DramLatency = "dram.latency", WallCycles;
+    /// Time between two rows of one bank of the device memory.
+    DramRowCycle = "dram.row_cycle", WallCycles;
     /// Channels of the device memory, where addresses are spread over them in order.
     DramChannels = "dram.channels", Count;
     /// Bytes after which addresses go on to the next channel.

@@ -35,7 +35,7 @@ A name is accepted in any case, with `_` or a space for `-`, and as the marketin
 3. A latency beyond the L1 cache is the machine's own, else the nearest sibling's in nanoseconds times the clock.
 4. The constants of the MPD/CPD model hold for every board of the chip that they were fitted on.
 5. A latency or a queue of the SM, in its own cycles, is the nearest sibling's, else that of the nearest older SM design that states one, else of the nearest newer; compute capability 1.x and 2.x, with a clock of their own for the lanes, and later ones do not mix.
-6. A conversion takes as long as a special function and has its lanes, an exchange between lanes and an atomic operation on shared memory as long as a load from it, a further pass of a bank conflict as long as the pass itself; before compute capability 3.0 an integer product and a predicate take as long as an integer addition.
+6. A conversion takes as long as a special function and has its lanes, an atomic operation on shared memory as long as a load from it; before compute capability 3.0 an integer product and a predicate take as long as an integer addition.
 7. The memory unit of the SM takes an instruction in the time that the warp's lanes need on the lanes of memory instructions.
 8. The bandwidth of the L2 cache is that of the nearest sibling per SM and cycle, else what all SMs can take.
 9. The time between two CTAs in the same place is unknown before compute capability 7.0 and taken as 0.

@@ -29,8 +29,11 @@ pub(crate) fn rule(machine: &Machine, key: Key) -> Option<Rule> {
         // Before, a shared atomic is a loop of machine code.
         Key::LatencySharedAtomic if major >= 5 => of_design(machine, key)
             .or_else(|| same_as(key, Key::LatencyShared, "the latency of shared memory, which computes it in place")),
-        Key::SharedPassLatency if major < 2 => of_design(machine, key),
-        Key::SharedPassLatency => same_as(key, Key::SharedPassCycles, "the cycles that the pass takes"),
+        // That of compute capability 1.x was taken with operands of arithmetic, which there are none of on 2.x.
+        Key::SharedPassLatency if major == 2 => same_as(key, Key::SharedPassCycles, "the cycles that the pass takes"),
+        Key::SharedPassLatency => {
+            of_design(machine, key).or_else(|| same_as(key, Key::SharedPassCycles, "the cycles that the pass takes"))
+        }
         Key::LsuSchedulerInterval if major < 3 => interval_of_lanes(key, true),
         Key::LsuSmInterval => interval_of_lanes(key, false),
         Key::CtaTurnaround if major < 7 => Some(Rule {
@@ -38,6 +41,10 @@ pub(crate) fn rule(machine: &Machine, key: Key) -> Option<Rule> {
             apply: Box::new(|_| Ok(0.0)),
         }),
         Key::L2AchievedBandwidth => l2_bandwidth(machine),
+        Key::DramRowCycle => Some(Rule {
+            name: "47 ns, as of HBM2: rows of DRAM have taken 40 to 50 ns for many years".into(),
+            apply: Box::new(|_| Ok(47e-9)),
+        }),
         Key::DramChannels if major < 2 => Some(Rule {
             name: "one channel per 64 bits of the interface, as on GT200".into(),
             apply: Box::new(|reader| Ok((reader.need(Key::DramBusBits)? / 64.0).floor())),

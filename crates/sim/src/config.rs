@@ -41,6 +41,8 @@ pub struct SmConfig {
     pub coalescing: CoalescingRule,
     /// The L1 data cache, where global loads use one.
     pub l1: Option<L1Config>,
+    /// Bytes that shared memory can have where it is one with the L1 cache, least first; none where any number can be.
+    pub shared_divisions: Vec<u64>,
     /// The L2 cache, where there is one for data.
     pub l2: Option<L2Config>,
     /// Device memory.
@@ -104,14 +106,26 @@ pub enum Pipe {
     Uniform,
     /// Memory instructions and exchange between lanes.
     Lsu,
-    /// Branches and barriers.
+    /// Branches.
     Cbu,
+    /// Barriers.
+    Adu,
 }
 
 impl Pipe {
     /// Every pipe.
-    pub const ALL: &[Pipe] =
-        &[Self::Fma, Self::Alu, Self::Fp64, Self::Fp16, Self::Xu, Self::Tensor, Self::Uniform, Self::Lsu, Self::Cbu];
+    pub const ALL: &[Pipe] = &[
+        Self::Fma,
+        Self::Alu,
+        Self::Fp64,
+        Self::Fp16,
+        Self::Xu,
+        Self::Tensor,
+        Self::Uniform,
+        Self::Lsu,
+        Self::Cbu,
+        Self::Adu,
+    ];
 
     /// Name in reports.
     pub const fn name(self) -> &'static str {
@@ -125,6 +139,7 @@ impl Pipe {
             Self::Uniform => "uniform",
             Self::Lsu => "lsu",
             Self::Cbu => "cbu",
+            Self::Adu => "adu",
         }
     }
 }
@@ -196,6 +211,8 @@ pub struct L1Config {
     pub bytes_per_clk: f64,
     /// Cycles of a hit.
     pub latency: u32,
+    /// Local memory is written back when its line goes; otherwise it is written through at once, as global memory is.
+    pub writes_back: bool,
 }
 
 /// The L2 cache.
@@ -224,6 +241,8 @@ pub struct DramConfig {
     pub latency: u32,
     /// Bytes per cycle of the whole chip.
     pub bytes_per_clk: f64,
+    /// Cycles between two rows of one bank, for which requests to a busy memory wait; 0 where that is not modelled.
+    pub row_cycle: f64,
     /// Channels and the bytes after which addresses go on to the next; none where addresses are hashed over them.
     pub channels: Option<(u32, u32)>,
     /// Bytes that may be in flight for one memory pipeline, where that is limited.

@@ -50,13 +50,17 @@ pub struct Surroundings {
     /// Share of the lines that this SM is the first of its own CTAs to touch and that no other SM has fetched before: 1
     /// where SMs share nothing, 1 / n where n SMs read each line.
     pub first_fetch: f64,
+    /// Share of the lines in the L2 cache that have to be written back before others can take their place, when the first
+    /// CTA starts: in the middle of a launch that touches more than the cache holds, lines stored over lines touched.
+    pub dirty_before: f64,
     /// Bytes of shared memory that the resident CTAs take from a cache that is one with it.
     pub shared_bytes: u64,
 }
 
 impl Surroundings {
     /// This SM alone on the chip.
-    pub const ALONE: Self = Self { active_sms: 1, active_in_cluster: 1, first_fetch: 1.0, shared_bytes: 0 };
+    pub const ALONE: Self =
+        Self { active_sms: 1, active_in_cluster: 1, first_fetch: 1.0, dirty_before: 0.0, shared_bytes: 0 };
 }
 
 /// How a job is simulated.

@@ -12,3 +12,4 @@ pub(crate) mod lsu;
 pub(crate) mod port;
 pub(crate) mod scheduler;
 pub(crate) mod scoreboard;
+pub(crate) mod share;

@@ -84,6 +84,8 @@ fn gt200_is_the_papers() {
     assert_eq!(config.class(C::Sfu).interval, 16.0);
     assert_eq!((config.issue_interval, config.schedulers, config.occupies), (2, 1, Occupies::Scheduler));
     assert_eq!((config.policy, config.scoreboard), (Policy::LooseRoundRobin, Scoreboard::AtIssue));
+    let (barriers, _) = read("gtx280", &[C::Barrier]);
+    assert_eq!((barriers.class(C::Barrier).interval, barriers.barrier_latency), (4.0, 20));
     let shared = config.shared;
     assert_eq!((shared.banks, shared.latency, shared.operand_latency), (BankRule::Cc10, 38, 74));
     // Section 3.3.3: 266 cycles where both half-warps have a 16-way conflict, 32 passes in place of 2.
@@ -129,6 +131,16 @@ fn later_designs_issue_one_instruction_per_scheduler_and_cycle() {
 }
 
 #[test]
+fn passes_of_a_bank_conflict() {
+    for (id, cycles, latency) in
+        [("gtx280", 2.0, 6.4), ("gtx480", 2.0, 2.0), ("v100-pcie", 1.0, 2.0), ("l40", 1.0, 2.0), ("b200", 1.0, 1.94)]
+    {
+        let shared = read(id, &[C::Load]).0.shared;
+        assert_eq!((shared.pass_cycles, shared.pass_latency), (cycles, latency), "{id}");
+    }
+}
+
+#[test]
 fn products_take_what_they_become_where_no_lanes_multiply() {
     let (config, readings) = read("gtx1080", &[C::Int, C::IntMul]);
     let (one, product) = (config.class(C::Int), config.class(C::IntMul));
@@ -158,11 +170,12 @@ fn only_what_is_used_is_needed() {
 fn what_is_taken_from_another_design_is_said() {
     let (_, readings) = read("h200", SIMPLE);
     let basis = |key: Key| readings.parameters.iter().find(|read| read.key == key).map(|read| read.basis);
-    assert_eq!(basis(Key::LatencyShared), Some(Basis::Inferred));
+    assert_eq!(basis(Key::LatencyShuffle), Some(Basis::Inferred));
     assert_eq!(basis(Key::LatencyFp32), Some(Basis::Compiler));
     for said in [
-        "latency.shared: the value of sm_86, the nearest design that states one (measured)",
-        "latency.shuffle: latency.shared: the latency of shared memory, whose crossbar it takes",
+        "latency.shuffle: the value of sm_89, the nearest design that states one (measured)",
+        "latency.barrier: the value of sm_100, the nearest design that states one (measured)",
+        "latency.conversion: latency.sfu: a special function's latency, which the same unit computes",
         "cta.turnaround: the value of sm_70, the nearest design that states one (fitted)",
     ] {
         assert!(readings.assumptions.iter().any(|one| one == said), "{said} in {:#?}", readings.assumptions);

@@ -48,8 +48,9 @@ pub struct MachineInst {
     /// State space as written, of memory instructions; [`StateSpace::Generic`] where only the access says.
     pub space: StateSpace,
     /// How much of the class's work one instruction is: multiply-adds of all lanes for [`MachineClass::Tensor`], pending
-    /// groups that may be left for [`MachineClass::AsyncWait`], the barrier's number for [`MachineClass::Barrier`],
-    /// 1 elsewhere.
+    /// groups that may be left for [`MachineClass::AsyncWait`], the barrier's number for [`MachineClass::Barrier`], how many
+    /// times as wide its accesses are as those of its slot for a [`MachineClass::Load`] (one that was made of several
+    /// neighbouring loads; their slots have no instruction), 1 elsewhere.
     pub amount: u32,
     /// Which of its block's memory instructions it is: the slot of its [`WarpAccess`](crate::WarpAccess)es. Arithmetic
     /// with a slot has an operand in shared memory (compute capability 1.x).

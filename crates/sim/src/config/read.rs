@@ -47,6 +47,7 @@ impl SmConfig {
             lsu: sm.lsu()?,
             coalescing: CoalescingRule::of(cc.major.into(), cc.minor.into()),
             l1: sm.l1()?,
+            shared_divisions: sm.divisions()?,
             l2: sm.l2()?,
             dram: sm.dram()?,
             n_sms: sm.count(Key::SmCount)?,
@@ -144,9 +145,16 @@ impl<'r, 'm> Sm<'r, 'm> {
             }
             C::TensorFp64 => self.arithmetic(Pipe::Tensor, Key::LatencyTensorFp64, Key::LanesTensorFp64, 1.0)?,
             C::Shuffle => ClassTiming { latency: self.count(Key::LatencyShuffle)?, ..self.memory()? },
-            C::Atomic => ClassTiming { latency: self.count(Key::LatencySharedAtomic)?, ..self.memory()? },
-            C::Load | C::Store | C::Reduction | C::AsyncCopy | C::AsyncCommit => self.memory()?,
-            C::AsyncWait | C::Barrier | C::BarrierArrive | C::Fence | C::Branch | C::Exit | C::Nop => {
+            // Before, an atomic operation on shared memory is a loop of machine code.
+            C::Atomic if self.major() >= 5 => {
+                ClassTiming { latency: self.count(Key::LatencySharedAtomic)?, ..self.memory()? }
+            }
+            C::Atomic | C::Load | C::Store | C::Reduction | C::AsyncCopy | C::AsyncCommit => self.memory()?,
+            C::Barrier | C::BarrierArrive => {
+                let interval = self.interval(Key::LanesBarrier, LANES)?;
+                ClassTiming { interval, ..self.other(Pipe::Adu, Key::SameWarpFp32, Key::LanesFp32)? }
+            }
+            C::AsyncWait | C::Fence | C::Branch | C::Exit | C::Nop => {
                 self.other(Pipe::Cbu, Key::SameWarpFp32, Key::LanesFp32)?
             }
         };
@@ -257,7 +265,18 @@ impl<'r, 'm> Sm<'r, 'm> {
             tags_per_clk: self.reader.need(Key::L1TagsPerClk)?,
             bytes_per_clk: self.reader.need(Key::L1BytesPerClk)?,
             latency: self.count(Key::LatencyL1)?,
+            // 7.5 writes every sector that is stored to local memory on to the L2 cache, as counters of an RTX 2080 Ti say
+            // (validation/measured/coulomb-rtx2080ti.csv); so does 7.0, whose cache is the same.
+            writes_back: self.major() < 7,
         }))
+    }
+
+    /// From 7.0 on the size of the cache is that of the whole; before, it is what the default division leaves.
+    fn divisions(&mut self) -> Result<Vec<u64>, Missing> {
+        if self.major() < 7 {
+            return Ok(Vec::new());
+        }
+        Ok(self.reader.list(Key::SharedConfigurable)?.iter().map(|&bytes| bytes as u64).collect())
     }
 
     fn l2(&mut self) -> Result<Option<L2Config>, Missing> {
@@ -281,7 +300,8 @@ impl<'r, 'm> Sm<'r, 'm> {
         let bytes_per_clk = bandwidth / self.clock;
         if self.major() > 1 {
             let latency = self.count(Key::DramLatency)?;
-            return Ok(DramConfig { latency, bytes_per_clk, channels: None, in_flight: None });
+            let row_cycle = self.reader.need(Key::DramRowCycle)?;
+            return Ok(DramConfig { latency, bytes_per_clk, row_cycle, channels: None, in_flight: None });
         }
         let latency = self.reader.need(Key::TegMemoryLatency)?;
         let clusters = self.reader.need(Key::SmCount)? / self.reader.need(Key::SmPerCluster)?;
@@ -289,6 +309,7 @@ impl<'r, 'm> Sm<'r, 'm> {
         Ok(DramConfig {
             latency: whole(latency),
             bytes_per_clk,
+            row_cycle: 0.0,
             channels: Some(channels),
             // Little's law at the peak: what a cluster must have in flight to draw its share.
             in_flight: Some(bytes_per_clk * latency / clusters),

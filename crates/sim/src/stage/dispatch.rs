@@ -37,13 +37,6 @@ impl Sm<'_> {
         cta_slot * self.warps_per_cta as usize + warp as usize
     }
 
-    /// A number of the warp in a slot that no other warp of the launch has.
-    pub(crate) fn warp_number(&self, slot: usize) -> u64 {
-        let warp = &self.warps[slot];
-        let cta = &self.job.ctas[self.ctas[warp.cta as usize].cta as usize];
-        u64::from(cta.id.0) * u64::from(self.warps_per_cta) + u64::from(warp.index)
-    }
-
     /// The warp goes on after the instruction that it issued in `cycle`.
     pub(crate) fn retire(&mut self, slot: usize, inst: u32, cycle: u64) {
         let cta_slot = self.warps[slot].cta as usize;

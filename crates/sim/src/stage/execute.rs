@@ -1,7 +1,7 @@
 //! Execute: an instruction reserves its units, and its results get the cycle in which they can be used.
 
 use warplens_isa::StateSpace;
-use warplens_trace::{MachineClass, MachineInst, WarpTrace};
+use warplens_trace::{MachineClass, MachineInst, WarpAccess, WarpTrace};
 
 use crate::memory::Arrival;
 use crate::pipeline::Sm;
@@ -95,7 +95,7 @@ impl<'a> Sm<'a> {
         let (trace, step) = self.place(slot);
         let mut done = start;
         for access in trace.accesses_at(step, inst.slot) {
-            let arrival = Arrival { at: start, trace, access, warp: 0 };
+            let arrival = Arrival { at: start, trace, access, slot };
             done = done.max(self.memory.shared_operand(&arrival) + f64::from(self.config.shared.operand_latency));
         }
         done
@@ -114,11 +114,11 @@ impl<'a> Sm<'a> {
             return (start + f64::from(self.config.class(inst.class).latency), Stall::ShortScoreboard);
         }
         let (trace, step) = self.place(slot);
-        let warp = self.warp_number(slot);
         let mut done = at;
         let mut long = false;
         for access in trace.accesses_at(step, inst.slot) {
-            let served = self.memory.serve(&Arrival { at, trace, access, warp });
+            let wide = widened(inst, access);
+            let served = self.memory.serve(&Arrival { at, trace, access: wide.as_ref().unwrap_or(access), slot });
             done = done.max(served.at);
             long |= served.long;
         }
@@ -135,6 +135,12 @@ impl<'a> Sm<'a> {
         let cta = self.ctas[warp.cta as usize].cta;
         (warp::trace(self.job.ctas, cta, warp.index), warp.step())
     }
+}
+
+/// The access of a load that was made of several neighbouring ones; none where the access is as the trace has it.
+fn widened(inst: &MachineInst, access: &WarpAccess) -> Option<WarpAccess> {
+    let times = u8::try_from(inst.amount).ok().filter(|&times| inst.class == MachineClass::Load && times > 1)?;
+    Some(WarpAccess { elements: access.elements.saturating_mul(times), ..*access })
 }
 
 /// True for accesses that never leave the SM.

@@ -6,6 +6,9 @@
 /// Lines of a set.
 const WAYS: usize = 16;
 
+/// Sectors of a line.
+const SECTORS: u32 = 4;
+
 /// Sectors of one line: bit `i` is sector `i`.
 pub(crate) type Sectors = u32;
 
@@ -22,6 +25,9 @@ pub(crate) struct Cache {
     /// When the last sector of each entry is there.
     filled_at: Vec<f64>,
     uses: u32,
+    /// Share of the lines that were there before which have to be written back, and what of it is due.
+    dirty_before: f64,
+    due: f64,
 }
 
 /// A line with its sectors, in one word: those that are there or on their way, and those that have to be written back.
@@ -64,13 +70,23 @@ enum Place {
 }
 
 impl Cache {
-    /// A cache of so many lines; at least one.
-    pub(crate) fn new(n_lines: u64) -> Self {
+    /// A cache of so many lines; at least one. It holds nothing that will be asked for, but a share `dirty_before` of its
+    /// lines have to be written back before they can be used.
+    pub(crate) fn new(n_lines: u64, dirty_before: f64) -> Self {
         let n_lines = usize::try_from(n_lines.max(1)).expect("a cache fits into memory");
         let ways = n_lines.min(WAYS);
         let n_sets = (n_lines / ways).max(1);
         let n = n_sets * ways;
-        Self { n_sets, ways, entries: vec![Entry(0); n], last_use: vec![0; n], filled_at: vec![0.0; n], uses: 0 }
+        Self {
+            n_sets,
+            ways,
+            entries: vec![Entry(0); n],
+            last_use: vec![0; n],
+            filled_at: vec![0.0; n],
+            uses: 0,
+            dirty_before,
+            due: 0.0,
+        }
     }
 
     /// Where the set of a line begins.
@@ -132,13 +148,26 @@ impl Cache {
             }
             Place::Set(set) => {
                 let index = self.oldest(set);
-                let evicted = self.entries[index].dirty().count_ones();
+                let evicted = match self.entries[index] {
+                    Entry(0) => self.evict_from_before(),
+                    entry => entry.dirty().count_ones(),
+                };
                 self.entries[index] = Entry::new(line, sectors, dirty);
                 self.filled_at[index] = filled_at;
                 self.use_entry(index);
                 evicted
             }
         }
+    }
+
+    /// Sectors that a line from before has to write back: all or none.
+    fn evict_from_before(&mut self) -> u32 {
+        self.due += self.dirty_before;
+        if self.due < 1.0 {
+            return 0;
+        }
+        self.due -= 1.0;
+        SECTORS
     }
 }
 
@@ -158,7 +187,7 @@ mod tests {
 
     #[test]
     fn sectors_of_a_line_come_one_by_one() {
-        let mut cache = Cache::new(64);
+        let mut cache = Cache::new(64, 0.0);
         assert_eq!(cache.look_up(7, 0b1111).present, 0);
         assert_eq!(fill(&mut cache, 7, 0b0011, false, 100.0), 0);
         assert_eq!(found(&mut cache, 7, 0b0110), (0b0010, 100.0));
@@ -169,7 +198,7 @@ mod tests {
 
     #[test]
     fn the_line_not_used_for_longest_goes_first_and_says_what_it_must_write() {
-        let mut cache = Cache::new(2);
+        let mut cache = Cache::new(2, 0.0);
         fill(&mut cache, 1, 0b1, true, 0.0);
         fill(&mut cache, 2, 0b1, false, 0.0);
         cache.look_up(1, 0b1);
@@ -182,7 +211,7 @@ mod tests {
     #[test]
     fn a_working_set_that_fits_stays_and_a_larger_one_goes() {
         let misses = |n_lines: u64| {
-            let mut cache = Cache::new(1024);
+            let mut cache = Cache::new(1024, 0.0);
             let mut misses = 0;
             for round in 0..4 {
                 for line in 0..n_lines {
@@ -195,5 +224,13 @@ mod tests {
         };
         assert!(misses(512) < 0.02, "{}", misses(512));
         assert!(misses(2048) > 0.9, "{}", misses(2048));
+    }
+    #[test]
+    fn lines_from_before_are_written_back_in_their_share() {
+        let mut cache = Cache::new(64, 0.25);
+        let evicted: u32 = (0..64).map(|line| fill(&mut cache, line, 0b1, false, 0.0)).sum();
+        // Sets get no equal numbers of these lines, so that some of those from before stay.
+        assert!((8..=16).contains(&(evicted / SECTORS)), "{evicted}");
+        assert_eq!(evicted % SECTORS, 0);
     }
 }

@@ -8,12 +8,16 @@
 use super::cache::{Cache, Sectors};
 use super::dram::Dram;
 use super::port::Port;
+use super::share::Share;
 use crate::{L2Config, Surroundings, Traffic};
 
 /// Bytes of a line.
 pub(crate) const LINE: u64 = 128;
 /// Bytes of a sector.
 pub(crate) const SECTOR: u32 = 32;
+
+/// Round trips to the cache by which the SMs of a chip go out of step.
+const OUT_OF_STEP: f64 = 2.0;
 
 /// State.
 #[derive(Clone, Debug)]
@@ -23,9 +27,13 @@ pub(crate) struct L2 {
     near: Cache,
     /// The whole cache, where the near part is not all of it.
     whole: Option<Cache>,
+    /// The SM's link in both directions, and its share of what the cache can deliver and take.
     loads: Port,
     stores: Port,
-    cycles_per_byte: f64,
+    link_cycles_per_byte: f64,
+    load_share: Share,
+    store_share: Share,
+    share_cycles_per_byte: f64,
     first_fetch: f64,
     credit: f64,
     always_hits: bool,
@@ -35,12 +43,14 @@ impl L2 {
     pub(crate) fn new(config: &L2Config, surroundings: &Surroundings, always_hits: bool) -> Self {
         let n = f64::from(surroundings.active_sms.max(1));
         let first_fetch = surroundings.first_fetch.clamp(1.0 / n, 1.0);
-        let lines = |bytes: u64| Cache::new((bytes as f64 / n / first_fetch / LINE as f64) as u64);
+        let lines = |bytes: u64, dirty: f64| Cache::new((bytes as f64 / n / first_fetch / LINE as f64) as u64, dirty);
+        let dirty = surroundings.dirty_before.clamp(0.0, 1.0);
         let (near, whole) = match config.far_latency {
-            Some(_) => (lines(config.bytes / 2), Some(lines(config.bytes))),
-            None => (lines(config.bytes), None),
+            Some(_) => (lines(config.bytes / 2, 0.0), Some(lines(config.bytes, dirty))),
+            None => (lines(config.bytes, dirty), None),
         };
-        let bytes_per_clk = config.sm_bytes_per_clk.min(config.bytes_per_clk / n);
+        let per_byte = |bytes_per_clk: f64| if bytes_per_clk.is_finite() { 1.0 / bytes_per_clk } else { 0.0 };
+        let share = Share::new(n, OUT_OF_STEP * f64::from(config.latency));
         Self {
             latency: f64::from(config.latency),
             far_latency: f64::from(config.far_latency.unwrap_or(config.latency)),
@@ -48,7 +58,10 @@ impl L2 {
             whole,
             loads: Port::default(),
             stores: Port::default(),
-            cycles_per_byte: if bytes_per_clk.is_finite() { 1.0 / bytes_per_clk } else { 0.0 },
+            link_cycles_per_byte: per_byte(config.sm_bytes_per_clk),
+            load_share: share,
+            store_share: share,
+            share_cycles_per_byte: per_byte(config.bytes_per_clk / n),
             first_fetch,
             // Half a fetch, so that the first of two SMs that share fetches first.
             credit: 0.5,
@@ -64,7 +77,9 @@ impl L2 {
     /// Loads sectors of a line; returns when they are there.
     pub(crate) fn load(&mut self, at: f64, line: u64, wanted: Sectors, dram: &mut Dram, traffic: &mut Traffic) -> f64 {
         let count = wanted.count_ones();
-        let start = self.loads.reserve(at, f64::from(count * SECTOR) * self.cycles_per_byte);
+        let bytes = f64::from(count * SECTOR);
+        let start = self.loads.reserve(at, bytes * self.link_cycles_per_byte);
+        let start = self.load_share.reserve(start, bytes * self.share_cycles_per_byte);
         traffic.l2_sectors += u64::from(count);
         let near = self.near.look_up(line, wanted);
         let mut done = start + self.latency;
@@ -115,7 +130,9 @@ impl L2 {
         traffic: &mut Traffic,
     ) -> f64 {
         let count = sectors.count_ones();
-        let start = self.stores.reserve(at, f64::from(count * SECTOR) * self.cycles_per_byte);
+        let bytes = f64::from(count * SECTOR);
+        let start = self.stores.reserve(at, bytes * self.link_cycles_per_byte);
+        let start = self.store_share.reserve(start, bytes * self.share_cycles_per_byte);
         traffic.l2_sectors += u64::from(count);
         traffic.l2_hits += u64::from(count);
         if !self.always_hits {
@@ -126,7 +143,7 @@ impl L2 {
 
     /// First time at which a store may be handed on: not before what evicted lines write is about to be taken.
     pub(crate) fn accepts_store(&self, dram: &Dram) -> f64 {
-        self.stores.free_at().max(dram.free_at()) - self.latency
+        self.stores.free_at().max(self.store_share.free_at()).max(dram.free_at()) - self.latency
     }
 
     /// `filled_at` may lie ahead; what has to be written to make room goes now.

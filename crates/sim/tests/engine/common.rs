@@ -52,6 +52,17 @@ impl Program {
         self.accesses.push((slot, AccessKind::Load, StateSpace::Global, Box::new(address)));
     }
 
+    /// A store to the lane's own word of local memory, or a load of it.
+    pub(crate) fn local(&mut self, slot: u16, kind: AccessKind, registers: &[RegisterNumber]) {
+        match kind {
+            AccessKind::Load => self.inst(MachineClass::Load, &[], registers),
+            _ => self.inst(MachineClass::Store, registers, &[]),
+        }
+        let last = self.code.insts.last_mut().expect("just pushed");
+        (last.slot, last.space) = (slot, StateSpace::Local);
+        self.accesses.push((slot, kind, StateSpace::Local, Box::new(|_, _| 0)));
+    }
+
     /// The job of `n_ctas` CTAs of `warps` warps, `resident` at once. Warps are numbered over all CTAs.
     pub(crate) fn job(&mut self, n_ctas: u32, warps: u32, resident: u32) -> Job<'_> {
         let end = u32::try_from(self.code.insts.len()).expect("a short program");
@@ -111,8 +122,15 @@ pub(crate) fn gt200() -> SmConfig {
         lsu: LsuConfig { queue: 1, scheduler_interval: 4.0, sm_interval: 4.0 },
         coalescing: CoalescingRule::Cc12,
         l1: None,
+        shared_divisions: Vec::new(),
         l2: None,
-        dram: DramConfig { latency: 440, bytes_per_clk: 108.0, channels: Some((8, 256)), in_flight: Some(4753.0) },
+        dram: DramConfig {
+            latency: 440,
+            bytes_per_clk: 108.0,
+            row_cycle: 0.0,
+            channels: Some((8, 256)),
+            in_flight: Some(4753.0),
+        },
         n_sms: 30,
         sms_per_cluster: 3,
         cta_turnaround: 0,
@@ -159,7 +177,9 @@ pub(crate) fn modern() -> SmConfig {
             tags_per_clk: 4.0,
             bytes_per_clk: 128.0,
             latency: 33,
+            writes_back: false,
         }),
+        shared_divisions: Vec::new(),
         l2: Some(L2Config {
             bytes: 6 << 20,
             line_bytes: 128,
@@ -169,7 +189,7 @@ pub(crate) fn modern() -> SmConfig {
             bytes_per_clk: 2048.0,
             sm_bytes_per_clk: 64.0,
         }),
-        dram: DramConfig { latency: 437, bytes_per_clk: 16.0, channels: None, in_flight: None },
+        dram: DramConfig { latency: 437, bytes_per_clk: 16.0, row_cycle: 0.0, channels: None, in_flight: None },
         n_sms: 80,
         sms_per_cluster: 1,
         cta_turnaround: 300,

@@ -1,8 +1,8 @@
 //! Micro-benchmarks whose cycles follow from the numbers of the machine.
 
 use crate::common::{Program, gt200, modern};
-use warplens_sim::{Effect, Options, Without, simulate};
-use warplens_trace::MachineClass;
+use warplens_sim::{Effect, L1Config, Options, Without, simulate};
+use warplens_trace::{AccessKind, MachineClass};
 
 const TIMELINE: Options = Options { without: Without::NOTHING, timeline_warps: 1, timeline_cycles: None };
 
@@ -89,4 +89,41 @@ fn every_cycle_of_every_warp_has_one_state() {
     assert_eq!(outcome.executions.iter().sum::<u64>(), outcome.issued);
     let by_instruction: u64 = outcome.stalls.iter().map(|stalls| stalls.total()).sum();
     assert_eq!(by_instruction, outcome.resident_warp_cycles);
+}
+
+#[test]
+fn stores_to_local_memory_go_on_to_the_l2_where_the_l1_writes_through() {
+    let mut program = Program::new();
+    for slot in 0..8 {
+        program.local(slot, AccessKind::Store, &[1]);
+    }
+    program.local(8, AccessKind::Load, &[2]);
+    // Two CTAs after each other in the same place: the second writes over the local memory of the first.
+    let mut sectors = |writes_back: bool| {
+        let mut config = modern();
+        config.l1 = config.l1.map(|l1| L1Config { writes_back, ..l1 });
+        let traffic = simulate(&config, &program.job(2, 1, 1), TIMELINE).traffic;
+        assert_eq!((traffic.l1_sectors, traffic.l1_hits), (8, 8));
+        traffic.l2_sectors
+    };
+    assert_eq!(sectors(true), 0);
+    assert_eq!(sectors(false), 2 * 8 * 4);
+}
+
+#[test]
+fn shared_memory_takes_one_of_its_divisions_from_the_l1() {
+    // 32 lines of 128 bytes, read twice.
+    let mut program = Program::new();
+    for slot in 0..64 {
+        program.load(slot, &[], &[1], move |lane| 4096 + 128 * u64::from(slot % 32) + 4 * lane);
+        program.inst(MachineClass::Fp32, &[1], &[2]);
+    }
+    let mut hits = |divisions: &[u64]| {
+        let mut config = modern();
+        config.l1 = config.l1.map(|l1| L1Config { bytes: 8 << 10, ..l1 });
+        config.shared_divisions = divisions.to_vec();
+        simulate(&config, &program.job(1, 1, 1), TIMELINE).traffic.l1_hits
+    };
+    assert_eq!(hits(&[0, 6 << 10]), 128);
+    assert!(hits(&[6 << 10]) < 64, "{}", hits(&[6 << 10]));
 }

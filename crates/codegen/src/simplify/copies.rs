@@ -1,0 +1,65 @@
+//! Copies into registers that several instructions write: loop counters and the like.
+
+use super::Links;
+use crate::node::{Body, Form, NodeId, Source, Word};
+
+/// Lets a value be computed in the register that it is copied to, where both are never needed at once.
+pub(super) fn coalesce(body: &mut Body<'_>) {
+    let links = Links::new(body);
+    for ids in body.blocks.clone() {
+        for &id in &ids {
+            if body.nodes[id].form == Form::Copy {
+                try_copy(body, &links, &ids, id);
+            }
+        }
+    }
+}
+
+fn try_copy(body: &mut Body<'_>, links: &Links, ids: &[NodeId], copy: NodeId) {
+    let node = &body.nodes[copy];
+    let [Source::Words(from)] = node.sources.as_slice() else { return };
+    let [to] = node.writes.as_slice() else { return };
+    if node.guard.is_some() || from.len() != to.len() || !body.is_single(from) || from == to {
+        return;
+    }
+    let (from, to) = (from.clone(), to.clone());
+    let Some(maker) = links.maker(body, &Source::Words(from.clone())) else { return };
+    let users = links.users(&from);
+    let block = body.nodes[copy].block;
+    let is_here = |id: NodeId| body.nodes[id].block == block;
+    if !is_here(maker) || maker > copy || !users.iter().all(|&user| is_here(user) && user > maker) {
+        return;
+    }
+    let last = users.iter().copied().max().unwrap_or(copy);
+    let touches = |id: NodeId| {
+        let node = &body.nodes[id];
+        let writes = node.written().any(|word| to.contains(&word));
+        // Before the copy nobody may need the old value, behind it nobody may write a new one.
+        let reads = node.reads().any(|word| to.contains(&word));
+        id != copy && !node.is_dead() && (writes || reads && id < copy)
+    };
+    if ids.iter().any(|&id| id > maker && id <= last.max(copy) && touches(id)) {
+        return;
+    }
+    body.nodes[copy].form = Form::Dead;
+    body.nodes[maker].writes = vec![to.clone()];
+    for user in users.into_iter().filter(|&user| user != copy) {
+        rename(body, user, &from, &to);
+    }
+}
+
+fn rename(body: &mut Body<'_>, id: NodeId, from: &[Word], to: &[Word]) {
+    let change = |word: &mut Word| {
+        if let Some(position) = from.iter().position(|it| it == word) {
+            *word = to[position];
+        }
+    };
+    let node = &mut body.nodes[id];
+    let address = node.address.iter_mut().map(|address| &mut address.base);
+    for source in node.sources.iter_mut().chain(address) {
+        if let Source::Words(words) = source {
+            words.iter_mut().for_each(change);
+        }
+    }
+    node.guard.iter_mut().for_each(change);
+}
