@@ -123,14 +123,23 @@ impl<'a> Memory<'a> {
         Done { at: start + f64::from(self.config.shared.latency), long: false }
     }
 
-    /// An operand of arithmetic in shared memory; returns when a result without latency would be there.
-    pub(crate) fn shared_operand(&mut self, arrival: &Arrival<'_>) -> f64 {
+    /// The bank conflicts of an access to shared memory, if it has any: cycles for which it needs the banks, and those by
+    /// which it is later than one without conflicts when nothing else is there.
+    pub(crate) fn conflicts(&mut self, arrival: &Arrival<'_>) -> Option<(f64, f64)> {
         let mut addresses = [0; WARP_SIZE];
         arrival.trace.expand(arrival.access, &mut addresses);
         let access = arrival.access;
         let lane_bytes = u32::from(access.element_bytes) * u32::from(access.elements);
         let request = Request { lane_bytes, mask: access.mask, addresses: &addresses };
-        self.shared_passes(arrival.at, access, &request)
+        let (passes, ideal) = self.passes(access, &request);
+        if passes <= ideal {
+            return None;
+        }
+        let shared = &self.config.shared;
+        let work = passes * shared.pass_cycles;
+        self.traffic.conflict_passes += (passes - ideal) as u64;
+        self.banks.busy += work;
+        Some((work, (passes - ideal) * shared.pass_latency))
     }
 
     /// Occupies the banks; returns when a result without latency would be there.
