@@ -58,7 +58,7 @@ impl Accesses for Atom {
     }
 
     fn writes(&self, visit: &mut dyn FnMut(u32)) {
-        if self.guard.is_none() {
+        if !self.keeps {
             self.writes.iter().copied().for_each(visit);
         }
     }
