@@ -31,7 +31,11 @@ fn forward_copy(body: &mut Body<'_>, links: &Links, copy: NodeId) {
     let node = &body.nodes[copy];
     let [Source::Words(from)] = node.sources.as_slice() else { return };
     let [to] = node.writes.as_slice() else { return };
-    if node.guard.is_some() || from.len() != to.len() || !body.is_single(to) || from == to {
+    if from == to {
+        body.nodes[copy].form = Form::Dead;
+        return;
+    }
+    if node.guard.is_some() || from.len() != to.len() || !body.is_single(to) {
         return;
     }
     let (from, to) = (from.clone(), to.clone());
