@@ -292,8 +292,8 @@ keys! {
     /// Round trip of a load that hits the far part of the L2 cache.
     LatencyL2Far = "latency.l2_far", WallCycles;
 
-    /// Which of the ready warps a scheduler takes: the next in turn, or the last one while it is ready and else the oldest or the youngest.
-    IssuePolicy = "issue.policy", Count [word "loose_round_robin" "greedy_oldest" "greedy_youngest"];
+    /// Which of the ready warps a scheduler takes: the next in turn, the one that has been ready for longest, or the last one while it is ready and else the oldest or the youngest.
+    IssuePolicy = "issue.policy", Count [word "loose_round_robin" "longest_ready" "greedy_oldest" "greedy_youngest"];
     /// Cycles from one choice of a warp scheduler to its next.
     IssueInterval = "issue.interval", Cycles;
     /// Instructions of one warp that a scheduler may issue together.

@@ -137,6 +137,20 @@ assumptions! {
         "global loads pass the L1 by on this generation: the form without a cache";
     X_NO_REUSE = "x-no-reuse", "x-model, where no warp loads anything twice",
         "no warp loads anything twice within reach of the L1, or nobody followed the loads: the form without a cache";
+    ONE_SM = "one-sm", "model teg",
+        "one SM stands for all: the first, which gets every n-th CTA of n SMs, as much as any other, and its part of the L2 cache and of the bandwidth";
+    MACHINE_CODE = "machine-code", "model teg",
+        "machine code is made of the PTX, as an assembler would make it";
+    STEADY = "steady-state", "model teg, more CTAs than are simulated",
+        "further CTAs take as long as those between two numbers that are simulated";
+    WAVE_BY_WAVE = "wave-by-wave", "model teg, CTAs so long that only a wave is simulated",
+        "the waves of CTAs follow each other";
+    CUT = "cut-short", "model teg, CTAs so long that only their start is traced",
+        "the rest of a CTA takes as long per instruction as its start";
+    STAND_INS = "stand-in-ctas", "model teg, CTAs of another number of SMs or another range were traced",
+        "other CTAs of the launch stand in for those of the simulated SM";
+    SHARED_LINES = "shared-sectors", "model teg, SMs that load the same sectors",
+        "an SM finds in the L2 cache what another has loaded, in the share that the looked-at CTAs show";
     X_START = "x-start", "x-model, where several states are stable",
         "all warps compute at first, so that the machine reaches its first stable state";
 }

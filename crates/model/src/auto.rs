@@ -11,12 +11,15 @@ use crate::model::{Input, MODELS, find};
 use crate::{Prediction, Refusal};
 
 /// Models in the order in which `auto` prefers them.
-pub const PREFERENCE: &[&str] = &["analyzer", "hong-kim", "luo-suda", "x-model", "roofline"];
+pub const PREFERENCE: &[&str] = &["analyzer", "teg", "hong-kim", "luo-suda", "x-model", "roofline"];
 
 /// Why a model stands where it does in [`PREFERENCE`].
 pub fn why(model: &str) -> &'static str {
     match model {
         "analyzer" => "it charges transactions by size, repeated and independent loads, bank conflicts and barriers",
+        "teg" => {
+            "it simulates every instruction, cache and barrier of one SM, but needs a run and machine code made here"
+        }
         "hong-kim" => "it charges transactions, bank conflicts and barriers, but takes every load to wait by itself",
         "luo-suda" => "it follows the order of computation and accesses, but leaves out barriers and bank conflicts",
         "x-model" => "it is a steady state: the kernel's order, barriers and bank conflicts are not in it",

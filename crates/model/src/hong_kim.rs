@@ -586,6 +586,7 @@ fn prediction(
         coverage: None,
         x_model: None,
         luo_suda: None,
+        teg: None,
     }
     .checked()
 }

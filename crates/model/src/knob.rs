@@ -6,6 +6,8 @@
 
 use std::collections::BTreeMap;
 
+use warplens_sim::{Effect, Without};
+
 /// A quantity of a model that a question may change.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct KnobSpec {
@@ -45,27 +47,40 @@ impl Change {
     }
 }
 
-/// Changes by the name of the knob.
+/// Changes by the name of the knob, and effects that a simulation leaves out.
 #[derive(Clone, PartialEq, Debug, Default)]
-pub struct Knobs(BTreeMap<&'static str, Change>);
+pub struct Knobs {
+    changes: BTreeMap<&'static str, Change>,
+    without: Without,
+}
 
 impl Knobs {
     /// No change.
-    pub const NONE: &'static Self = &Self(BTreeMap::new());
+    pub const NONE: &'static Self = &Self { changes: BTreeMap::new(), without: Without::NOTHING };
 
     /// Adds a change, in place of an earlier one of the same knob.
     pub fn set(&mut self, knob: &KnobSpec, change: Change) {
-        self.0.insert(knob.name, change);
+        self.changes.insert(knob.name, change);
     }
 
     /// `value`, or what the knob called `name` makes of it.
     pub fn apply(&self, name: &str, value: f64) -> f64 {
-        self.0.get(name).map_or(value, |change| change.of(value))
+        self.changes.get(name).map_or(value, |change| change.of(value))
     }
 
     /// True without any change.
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.changes.is_empty() && self.without.is_empty()
+    }
+
+    /// Leaves an effect out of simulations.
+    pub fn leave_out(&mut self, effect: Effect) {
+        self.without = self.without.and(effect);
+    }
+
+    /// Effects that simulations leave out.
+    pub const fn without(&self) -> Without {
+        self.without
     }
 }
 

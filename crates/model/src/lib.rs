@@ -1,4 +1,4 @@
-//! Analytical performance models: from a profile and a machine to a predicted time that explains itself.
+//! Performance models: from a profile and a machine to a predicted time that explains itself.
 //!
 //! Main types: [`Model`], answered by every entry of [`MODELS`]; [`Prediction`], its one answer, with terms, quantities,
 //! assumptions and the machine parameters read; [`Refusal`], its other answer, which names what is missing;
@@ -6,7 +6,7 @@
 //!
 //! Reading order: [`workload`] (counts per warp), [`compute`] (cycles to issue them), [`residency`] (how many warps an
 //! SM holds), [`mwp_cwp`] (the three cases that two models share), then the models [`hong_kim`], [`analyzer`],
-//! [`luo_suda`], [`roofline`], and [`auto`], which chooses among them.
+//! [`luo_suda`], [`roofline`], the timing simulation [`teg`], and [`auto`], which chooses among them.
 //!
 //! Invariants: a prediction holds finite, non-negative numbers only and its terms make its time; no model reads a
 //! machine parameter except through [`warplens_machine::Reader`], so every value carries its source; a missing value is
@@ -32,6 +32,7 @@ mod prediction;
 pub mod residency;
 pub mod roofline;
 pub mod scenario;
+pub mod teg;
 pub mod workload;
 pub mod x_model;
 
@@ -41,7 +42,7 @@ pub use given::{BadInput, Given, InputField, Origin, check_given, point_name};
 pub use knob::{Change, KnobSpec, Knobs};
 pub use model::{Input, MODELS, Model, Needs, find};
 pub use options::{
-    CacheHits, CountBasis, FermiL1, InWarp, LoadOrder, LuoSudaOptions, Merging, OPTIONS, OptionSpec, Options, Reading,
-    SpecialFunctions, UnknownOption, Waves,
+    CacheHits, CodeOrder, CountBasis, FermiL1, InWarp, LoadOrder, LuoSudaOptions, Merging, OPTIONS, OptionSpec,
+    Options, Reading, SpecialFunctions, UnknownOption, Waves,
 };
 pub use prediction::{Combine, Part, Prediction, Quantity, Refusal, Resource, Term};

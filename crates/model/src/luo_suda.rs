@@ -302,6 +302,7 @@ impl Prepared {
             coverage: None,
             x_model: None,
             luo_suda: Some(Box::new(evaluation.walk)),
+            teg: None,
         }
         .checked()
     }

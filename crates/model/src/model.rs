@@ -4,7 +4,7 @@ use warplens_machine::Machine;
 use warplens_stats::Profile;
 
 use crate::{Given, InputField, KnobSpec, Knobs, Options, Prediction, Refusal};
-use crate::{analyzer::Analyzer, hong_kim::HongKim, luo_suda::LuoSuda, roofline::Roofline, x_model::XModel};
+use crate::{analyzer::Analyzer, hong_kim::HongKim, luo_suda::LuoSuda, roofline::Roofline, teg::Teg, x_model::XModel};
 
 /// A way to turn counts and a machine into a time.
 pub trait Model {
@@ -58,7 +58,7 @@ pub enum Needs {
 }
 
 /// Every model, the simplest first.
-pub const MODELS: &[&(dyn Model + Sync)] = &[&Roofline, &HongKim, &LuoSuda, &XModel, &Analyzer];
+pub const MODELS: &[&(dyn Model + Sync)] = &[&Roofline, &HongKim, &LuoSuda, &XModel, &Analyzer, &Teg];
 
 /// The model called `name`.
 pub fn find(name: &str) -> Option<&'static (dyn Model + Sync)> {

@@ -25,6 +25,8 @@ pub struct Options {
     pub luo_suda: LuoSudaOptions,
     /// Whether loads may hit in the L1 cache.
     pub cache: CacheHits,
+    /// The order of machine instructions in the timing simulation.
+    pub code_order: CodeOrder,
     /// Whether missing machine parameters may be derived.
     pub strictness: Strictness,
 }
@@ -43,6 +45,7 @@ impl Default for Options {
             in_warp: InWarp::Overlapped,
             luo_suda: LuoSudaOptions::default(),
             cache: CacheHits::Modelled,
+            code_order: CodeOrder::Scheduled,
             strictness: Strictness::AllowInferred,
         }
     }
@@ -142,6 +145,15 @@ pub enum CacheHits {
     None,
 }
 
+/// The order of machine instructions inside basic blocks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum CodeOrder {
+    /// As an assembler would order them.
+    Scheduled,
+    /// As the program has them.
+    Program,
+}
+
 /// An option that a user can name.
 #[derive(Clone, Copy, Debug)]
 pub struct OptionSpec {
@@ -213,6 +225,11 @@ pub const OPTIONS: &[OptionSpec] = &[
         name: "no-l1-hits",
         about: "let every transaction go to DRAM, also where the L1 cache would hold the data",
         apply: |options| options.cache = CacheHits::None,
+    },
+    OptionSpec {
+        name: "no-schedule",
+        about: "leave machine instructions in the order of the PTX, where an assembler would reorder them",
+        apply: |options| options.code_order = CodeOrder::Program,
     },
 ];
 

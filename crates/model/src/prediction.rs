@@ -6,6 +6,7 @@ use warplens_stats::Coverage;
 
 use crate::Assumption;
 use crate::luo_suda::walk::Walk;
+use crate::teg::Simulated;
 use crate::x_model::Solved;
 
 /// The answer of a model for one kernel, launch and machine.
@@ -34,6 +35,8 @@ pub struct Prediction {
     pub x_model: Option<Box<Solved>>,
     /// The calculate periods of one wave, where the MPD/CPD model answers.
     pub luo_suda: Option<Box<Walk>>,
+    /// The simulated launch, where the timing simulation answers.
+    pub teg: Option<Box<Simulated>>,
 }
 
 impl Prediction {
@@ -191,6 +194,10 @@ resources! {
     MemoryTransactions "memory transactions";
     /// Round trip to device memory that too few warps hide.
     DramLatency "DRAM latency";
+    /// Bytes per second between an SM and the L2 cache.
+    L2Bandwidth "L2 bandwidth";
+    /// Results of the same warp that too few warps hide.
+    Dependence "dependence latency";
     /// Waiting at barriers.
     Barrier "barriers";
 }

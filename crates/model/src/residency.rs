@@ -54,6 +54,15 @@ impl Residency {
     }
 }
 
+/// Shared memory that an SM is set to for so many resident CTAs: the smallest setting that holds theirs.
+pub fn shared_setting(shared_bytes: u64, resident: u32, reader: &mut Reader<'_>) -> Result<u64, Refusal> {
+    let limits = SmLimits::read(reader)?;
+    let per_cta = (shared_bytes + u64::from(limits.shared_reserved)).next_multiple_of(limits.shared_unit.max(1).into());
+    let needed = per_cta * u64::from(resident);
+    let settings = limits.shared_sizes.iter().map(|&bytes| u64::from(bytes));
+    Ok(settings.filter(|bytes| *bytes >= needed).min().unwrap_or(limits.shared_bytes.into()))
+}
+
 /// CTAs that fit on an SM, at least one.
 pub fn fitting_ctas(threads: u64, registers: u32, shared_bytes: u64, reader: &mut Reader<'_>) -> Result<f64, Refusal> {
     let limits = SmLimits::read(reader)?;

@@ -193,6 +193,7 @@ fn prediction(inputs: &Inputs, readings: Readings, mut assumptions: Vec<Assumpti
         coverage: None,
         x_model: None,
         luo_suda: None,
+        teg: None,
     }
     .checked()
 }

@@ -10,7 +10,7 @@ pub use warplens_model::{
     Assumption, BadInput, Band, Combine, CountBasis, Given, InputField, Model, OPTIONS, Options, Part, Prediction,
     Quantity, Refusal, Resource, Term, band, check_given,
 };
-use warplens_model::{Input, Knobs, MODELS, auto, find, manual, point_name};
+use warplens_model::{Input, Knobs, MODELS, Needs, auto, find, manual, point_name};
 
 use crate::error::{Error, Result};
 use crate::machines::{Machine, Strictness};
@@ -49,6 +49,12 @@ impl Choice {
                 Ok(Self::Named(names))
             }
         }
+    }
+
+    /// The GPUs for whose simulation warps have to be traced: all of them where a model needs that, else none.
+    pub fn traced(&self, machines: &[Machine]) -> Vec<Machine> {
+        let needs_it = self.candidates().iter().any(|model| model.needs() == Needs::Trace);
+        if needs_it { machines.to_vec() } else { Vec::new() }
     }
 
     /// The models that may answer.

@@ -20,6 +20,13 @@ macro_rules! stalls {
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$name => $text,)* }
             }
+
+            /// Nsight Compute's metric of the mean number of warps in the state for each instruction issued.
+            pub const fn metric(self) -> &'static str {
+                match self {
+                    $(Self::$name => concat!("smsp__average_warps_issue_stalled_", $text, "_per_issue_active"),)*
+                }
+            }
         }
     };
 }

@@ -52,6 +52,7 @@ pub(super) fn prediction(
         coverage: None,
         x_model: None,
         luo_suda: None,
+        teg: None,
     }
     .checked()
 }

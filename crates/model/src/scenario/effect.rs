@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use warplens_isa::{OpClass, StateSpace};
 use warplens_machine::Key;
+use warplens_sim::Effect as Simulated;
 use warplens_stats::{CoalescingRule, LineCounts};
 
 use super::edit::{
@@ -23,6 +24,8 @@ pub struct Effect {
     pub saves_time: bool,
     /// Models in which it has no part.
     pub unmodelled: &'static [&'static str],
+    /// What the timing simulation leaves out.
+    simulated: Option<Simulated>,
     remove: fn(&mut Subject) -> Result<(), Impossible>,
 }
 
@@ -34,6 +37,9 @@ impl Effect {
 
     /// Takes the effect away.
     pub fn remove(&self, subject: &mut Subject) -> Result<(), Impossible> {
+        if let Some(effect) = self.simulated {
+            subject.knobs.leave_out(effect);
+        }
         (self.remove)(subject)
     }
 
@@ -52,6 +58,9 @@ impl PartialEq for Effect {
 /// By how much a bandwidth or a parallelism is raised to be no limit.
 const UNLIMITED: f64 = 1e6;
 
+/// Models without a simulation.
+const CLOSED_FORMS: &[&str] = &["roofline", "hong-kim", "luo-suda", "x-model", "analyzer"];
+
 /// Every effect.
 pub const EFFECTS: &[Effect] = &[
     Effect {
@@ -59,6 +68,7 @@ pub const EFFECTS: &[Effect] = &[
         about: "the distinct bytes of each memory request lie side by side, so that it takes the fewest transactions",
         saves_time: false,
         unmodelled: &["luo-suda"],
+        simulated: Some(Simulated::Uncoalesced),
         remove: |subject| {
             edit_memory(&mut subject.profile, |_, counts| coalesce(counts));
             Ok(())
@@ -69,6 +79,7 @@ pub const EFFECTS: &[Effect] = &[
         about: "each shared-memory access takes the wavefronts of one without conflicts",
         saves_time: false,
         unmodelled: &["roofline", "x-model", "luo-suda"],
+        simulated: Some(Simulated::BankConflicts),
         remove: without_bank_conflicts,
     },
     Effect {
@@ -77,6 +88,7 @@ pub const EFFECTS: &[Effect] = &[
                 requests are fewer, their transactions and shared-memory accesses stay",
         saves_time: false,
         unmodelled: &["luo-suda"],
+        simulated: Some(Simulated::Divergence),
         remove: without_divergence,
     },
     Effect {
@@ -84,7 +96,8 @@ pub const EFFECTS: &[Effect] = &[
         about: "each sector of global memory is loaded once, as with perfect reuse in shared memory or registers; the \
                 number of instructions stays",
         saves_time: false,
-        unmodelled: &["roofline", "luo-suda"],
+        unmodelled: &["roofline", "luo-suda", "teg"],
+        simulated: None,
         remove: without_repeated_loads,
     },
     Effect {
@@ -92,7 +105,8 @@ pub const EFFECTS: &[Effect] = &[
         about: "loads of the same data by warps of one CTA do not merge; merging saves transactions, but takes requests \
                 in flight, so that without it a kernel may be slower or faster",
         saves_time: true,
-        unmodelled: &["roofline", "hong-kim", "x-model", "luo-suda"],
+        unmodelled: &["roofline", "hong-kim", "x-model", "luo-suda", "teg"],
+        simulated: None,
         remove: |subject| {
             subject.profile.duplicate_loads = CoalescingRule::ALL.into_iter().map(|rule| (rule, 1.0)).collect();
             Ok(())
@@ -103,6 +117,7 @@ pub const EFFECTS: &[Effect] = &[
         about: "no warp waits at a barrier; the barriers' instructions stay",
         saves_time: false,
         unmodelled: &["roofline", "x-model", "luo-suda"],
+        simulated: Some(Simulated::Synchronisation),
         remove: |subject| {
             subject.profile.barriers = 0;
             Ok(())
@@ -113,6 +128,7 @@ pub const EFFECTS: &[Effect] = &[
         about: "all loads of a warp are independent of each other and in flight together, and no instruction waits for another",
         saves_time: false,
         unmodelled: &["roofline", "hong-kim", "luo-suda"],
+        simulated: Some(Simulated::DependenceLatency),
         remove: without_dependences,
     },
     Effect {
@@ -120,6 +136,7 @@ pub const EFFECTS: &[Effect] = &[
         about: "an access to device memory takes no longer than one transaction needs at full bandwidth",
         saves_time: false,
         unmodelled: &["roofline", "luo-suda"],
+        simulated: Some(Simulated::MemoryLatency),
         remove: without_memory_latency,
     },
     Effect {
@@ -127,7 +144,32 @@ pub const EFFECTS: &[Effect] = &[
         about: "device memory has a million times its bandwidth",
         saves_time: false,
         unmodelled: &[],
+        simulated: Some(Simulated::MemoryBandwidth),
         remove: |subject| raise_bandwidth(subject, UNLIMITED, "without memory-bandwidth"),
+    },
+    Effect {
+        name: "channel-skew",
+        about: "requests spread evenly over the channels of device memory",
+        saves_time: false,
+        unmodelled: CLOSED_FORMS,
+        simulated: Some(Simulated::ChannelSkew),
+        remove: |_| Ok(()),
+    },
+    Effect {
+        name: "issue-occupancy",
+        about: "an instruction occupies its warp, its scheduler and its unit for one cycle",
+        saves_time: false,
+        unmodelled: CLOSED_FORMS,
+        simulated: Some(Simulated::IssueOccupancy),
+        remove: |_| Ok(()),
+    },
+    Effect {
+        name: "cache-misses",
+        about: "every access to global or local memory hits the first cache that the machine has",
+        saves_time: false,
+        unmodelled: CLOSED_FORMS,
+        simulated: Some(Simulated::CacheMisses),
+        remove: |_| Ok(()),
     },
 ];
 

@@ -1,7 +1,7 @@
 //! What a scenario can set, and how a value gets where it belongs.
 
 use warplens_machine::{Key, Scaling};
-use warplens_stats::RegistersBasis;
+use warplens_stats::{Recording, RegistersBasis};
 
 use super::effect::raise_bandwidth;
 use super::{CountSpec, Impossible, Setting, Subject};
@@ -122,7 +122,12 @@ impl Setting {
             },
             Parameter::Alias(alias) => self.suppose(subject, alias.key),
             Parameter::Launch(field) => self.launch(subject, field),
-            Parameter::Count(count) => count.set(&mut subject.profile, self.change),
+            Parameter::Count(count) => {
+                if matches!(subject.profile.recording, Recording::Made(_)) {
+                    subject.profile.recording = Recording::Outdated;
+                }
+                count.set(&mut subject.profile, self.change)
+            }
             Parameter::Knob(knob) => {
                 subject.knobs.set(knob, self.change);
                 Ok(())

@@ -277,6 +277,7 @@ fn without_requests(
         coverage: None,
         x_model: None,
         luo_suda: None,
+        teg: None,
     }
     .checked()
 }
@@ -321,6 +322,7 @@ impl Answer {
             coverage: None,
             x_model: Some(Box::new(Solved { state, units: self.units })),
             luo_suda: None,
+            teg: None,
         }
         .checked()
     }

@@ -31,6 +31,7 @@ impl SmConfig {
         let barrier_latency = if_used(MachineClass::Barrier, Key::LatencyBarrier, &mut sm)?;
         let fence_latency = if_used(MachineClass::Fence, Key::LatencyFence, &mut sm)?;
         let cc = sm.reader.machine().cc;
+        let cta_turnaround = sm.count(Key::CtaTurnaround)?;
         Ok(Self {
             schedulers: whole(sm.subpartitions),
             issue_interval: whole(sm.issue_interval),
@@ -52,7 +53,8 @@ impl SmConfig {
             dram: sm.dram()?,
             n_sms: sm.count(Key::SmCount)?,
             sms_per_cluster: sm.count(Key::SmPerCluster)?,
-            cta_turnaround: sm.count(Key::CtaTurnaround)?,
+            cta_turnaround,
+            cta_start: if cc.major == 1 { cta_turnaround } else { 0 },
             clock: sm.clock,
         })
     }
@@ -98,6 +100,7 @@ impl<'r, 'm> Sm<'r, 'm> {
 
     fn policy(&mut self) -> Result<Policy, Missing> {
         Ok(match self.reader.word(Key::IssuePolicy)? {
+            "longest_ready" => Policy::LongestReady,
             "greedy_oldest" => Policy::GreedyThenOldest,
             "greedy_youngest" => Policy::GreedyThenYoungest,
             _ => Policy::LooseRoundRobin,

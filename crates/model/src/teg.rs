@@ -1,0 +1,227 @@
+//! TEG: the timing simulation of one SM as a model (Lai and Seznec, 2011), carried on from the GT200 to later GPUs.
+//!
+//! The simulation itself is [`warplens_sim`]. Here stands what makes it a prediction: which CTAs one SM gets, what the
+//! other SMs take of caches and bandwidth, how a long launch is carried on from its steady state
+//! ([`launch`](warplens_sim::launch)), and what the cycles are made of.
+//!
+//! The answer needs a recorded launch ([`Recording`]): traces of some CTAs, and machine code. Counts alone are refused.
+//!
+//! Terms: each cycle of a scheduler is either one in which it issues, or one in which the warps wait; the latter go to the
+//! reasons by the warps that wait for each ([`answer`]).
+
+mod answer;
+
+use std::sync::Arc;
+
+use warplens_base::units::{Cycles, Hertz};
+use warplens_machine::{Machine, Reader};
+use warplens_sim::launch::{LaunchShare, Plan};
+use warplens_sim::{Job, Outcome, SmConfig, Surroundings, simulate};
+use warplens_stats::{Listing, Profile, Recording, RegistersBasis, Traced};
+use warplens_trace::{Code, CtaTrace, MachineClass};
+
+use crate::assumption as says;
+use crate::assumption::of_machine;
+use crate::options::CodeOrder;
+use crate::residency::{fitting_ctas, shared_setting};
+use crate::{Assumption, Combine, Given, Input, InputField, Model, Needs, Options, Prediction, Refusal};
+
+/// Bytes of the sectors that a profile counts.
+const SECTOR_BYTES: u64 = 32;
+
+/// The timing simulation.
+#[derive(Clone, Copy, Debug)]
+pub struct Teg;
+
+/// A simulated launch: everything behind the prediction.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Simulated {
+    /// The machine code that was executed.
+    pub code: Arc<Code>,
+    /// The SM.
+    pub config: SmConfig,
+    /// What the simulation of the larger number of CTAs found.
+    pub outcome: Outcome,
+    /// How the launch fills the SMs.
+    pub share: LaunchShare,
+    /// Which numbers of CTAs were simulated.
+    pub plan: Plan,
+    /// Cycles of the smaller number of CTAs, where the launch was carried on from both.
+    pub cycles_of_few: Option<u64>,
+    /// The rest of the chip.
+    pub surroundings: Surroundings,
+    /// Steps of the CTAs over those that were simulated: 1 unless the traces were cut short.
+    pub cut: f64,
+}
+
+impl Simulated {
+    /// Some CTAs on the simulated SM.
+    pub fn job<'a>(&'a self, ctas: &'a [CtaTrace]) -> Job<'a> {
+        Job { code: &self.code, ctas, resident: self.share.resident, surroundings: self.surroundings }
+    }
+
+    /// Cycles of the launch.
+    pub fn cycles(&self) -> f64 {
+        let few = self.cycles_of_few.map(|cycles| cycles as f64);
+        self.plan.cycles(self.outcome.cycles as f64, few) * self.cut
+    }
+}
+
+impl Model for Teg {
+    fn name(&self) -> &'static str {
+        "teg"
+    }
+
+    fn about(&self) -> &'static str {
+        "timing simulation of one SM, driven by what warps executed (TEG, Lai and Seznec, 2011), with caches and later machines"
+    }
+
+    fn needs(&self) -> Needs {
+        Needs::Trace
+    }
+
+    fn options(&self) -> &'static [&'static str] {
+        &["no-schedule"]
+    }
+
+    fn inputs(&self) -> &'static [InputField] {
+        &[]
+    }
+
+    fn predict(&self, input: &Input<'_>, machine: &Machine) -> Result<Prediction, Refusal> {
+        let (profile, options) = (input.profile, &input.options);
+        let traced = traced(profile)?;
+        let mut reader = Reader::new(machine, options.strictness);
+        let listing = listing(traced, machine, options)?;
+        let config = SmConfig::read(&mut reader, &used_classes(&listing.code))?;
+        let launch = &profile.launch;
+        let fits = fitting_ctas(launch.n_threads(), launch.registers, launch.shared_bytes, &mut reader)? as u32;
+        let share = LaunchShare::new(launch.n_ctas(), fits, config.n_sms, config.sms_per_cluster);
+        let n_sms = u64::from(config.n_sms).min(launch.n_ctas()) as u32;
+        let sm = traced.of_sm(config.n_sms, share.resident, share.ctas);
+        if sm.ctas.iter().all(|cta| cta.warps.iter().all(|warp| warp.steps.is_empty())) {
+            return Err(Refusal::impossible("no warp of the traced CTAs executed anything"));
+        }
+        let known = u32::try_from(sm.ctas.len()).unwrap_or(u32::MAX);
+        let plan = share.plan(known, known);
+        let surroundings = Surroundings {
+            active_sms: share.active_sms,
+            active_in_cluster: share.active_in_cluster,
+            first_fetch: traced.footprint.first_fetch(n_sms, plan.many).unwrap_or(1.0),
+            dirty_before: if plan.is_whole() { 0.0 } else { dirty_share(profile, &config) },
+            shared_bytes: shared_setting(launch.shared_bytes, share.resident, &mut reader)?,
+        };
+        let without = input.knobs.without();
+        let run = |n_ctas: u32| {
+            let ctas: &[CtaTrace] = &sm.ctas[..n_ctas as usize];
+            let job = Job { code: &listing.code, ctas, resident: share.resident, surroundings };
+            simulate(&config, &job, warplens_sim::Options { without, ..Default::default() })
+        };
+        let outcome = run(plan.many);
+        let cycles_of_few = plan.few.map(|few| run(few).cycles);
+        let simulated = Simulated {
+            code: listing.code.clone(),
+            config,
+            outcome,
+            share,
+            plan,
+            cycles_of_few,
+            surroundings,
+            cut: sm.cut,
+        };
+        let readings = reader.finish();
+        let mut assumptions = assumptions(profile, listing, &simulated);
+        if sm.stand_ins {
+            assumptions.push(says::STAND_INS.plain());
+        }
+        assumptions.extend(of_machine(&readings.assumptions));
+        Prediction {
+            model: self.name(),
+            time: Cycles(simulated.cycles()),
+            clock: Hertz(simulated.config.clock),
+            terms: answer::terms(&simulated, &readings),
+            combine: Combine::Sum,
+            quantities: answer::quantities(&simulated),
+            assumptions,
+            parameters: readings.parameters,
+            coverage: Some(profile.coverage),
+            x_model: None,
+            luo_suda: None,
+            teg: Some(Box::new(simulated)),
+        }
+        .checked()
+    }
+
+    fn evaluate(&self, _: &Given, _: Option<&Machine>, _: &Options) -> Result<Prediction, Refusal> {
+        Err(Refusal {
+            missing: vec!["trace".to_owned()],
+            reason: "teg simulates what warps executed, and numbers from a file say nothing of that".to_owned(),
+        })
+    }
+}
+
+/// What was recorded of a launch, or why nothing was.
+pub fn traced(profile: &Profile) -> Result<&Traced, Refusal> {
+    let refusal = |reason: &str| Refusal { missing: vec!["trace".to_owned()], reason: reason.to_owned() };
+    match &profile.recording {
+        Recording::Made(traced) => Ok(traced),
+        Recording::Outdated => Err(refusal("a change of counts does not reach the trace that teg simulates")),
+        Recording::None => Err(refusal("teg simulates what warps executed, and nothing was recorded of it")),
+    }
+}
+
+fn listing<'t>(traced: &'t Traced, machine: &Machine, options: &Options) -> Result<&'t Listing, Refusal> {
+    let code = traced
+        .code
+        .get(&machine.id)
+        .ok_or_else(|| Refusal::impossible(format!("no machine code was made for {}", machine.id)))?;
+    let code = code.as_ref().map_err(|reason| Refusal::impossible(format!("there is no machine code: {reason}")))?;
+    Ok(match options.code_order {
+        CodeOrder::Scheduled => &code.scheduled,
+        CodeOrder::Program => &code.program_order,
+    })
+}
+
+/// Share of the lines of a full L2 cache that were stored to, in the middle of the launch; 0 where it holds all that the
+/// launch touches.
+fn dirty_share(profile: &Profile, config: &SmConfig) -> f64 {
+    let (read, written) = (profile.distinct_sectors_read, profile.distinct_sectors_written);
+    let touched = read + written;
+    match &config.l2 {
+        Some(l2) if SECTOR_BYTES * touched > l2.bytes => written as f64 / touched as f64,
+        _ => 0.0,
+    }
+}
+
+fn used_classes(code: &Code) -> Vec<MachineClass> {
+    let mut classes: Vec<MachineClass> = code.insts.iter().map(|inst| inst.class).collect();
+    classes.sort_unstable();
+    classes.dedup();
+    classes
+}
+
+fn assumptions(profile: &Profile, listing: &Listing, simulated: &Simulated) -> Vec<Assumption> {
+    let Simulated { plan, share, surroundings, .. } = simulated;
+    let mut sentences = vec![says::ONE_SM.with(format_args!("{} CTAs, {} at once", share.ctas, share.resident))];
+    let code = listing.assumptions.iter();
+    sentences.extend(code.map(|text| Assumption { id: says::MACHINE_CODE.id, text: text.clone() }));
+    match plan.few {
+        _ if plan.is_whole() => {}
+        Some(few) => sentences.push(says::STEADY.with(format_args!("{few} and {} CTAs of {}", plan.many, plan.ctas))),
+        None => sentences.push(says::WAVE_BY_WAVE.with(format_args!("{} CTAs of {}", plan.many, plan.ctas))),
+    }
+    if simulated.cut > 1.0 {
+        sentences.push(says::CUT.with(format_args!("{:.3} % of it", 100.0 / simulated.cut)));
+    }
+    if surroundings.first_fetch < 1.0 {
+        let share = 100.0 * surroundings.first_fetch;
+        sentences.push(says::SHARED_LINES.with(format_args!("{share:.3} % are fetched by the SM that loads them")));
+    }
+    if profile.launch.registers_basis == RegistersBasis::Estimate {
+        sentences.push(says::REGISTERS.with(format_args!("{} per thread", profile.launch.registers)));
+    }
+    if profile.order_dependent {
+        sentences.push(says::ORDER.plain());
+    }
+    sentences
+}

@@ -1,0 +1,183 @@
+//! What simulated cycles are made of, and the quantities that go with them.
+//!
+//! A scheduler that issues uses its cycle; the share of such cycles is the first term. In the rest of the time warps wait.
+//! It is dealt out to the reasons by the warp cycles spent on each, so that all terms add up to the time.
+
+use warplens_base::units::Cycles;
+use warplens_machine::{Key, Readings};
+use warplens_sim::{Occupies, Outcome, Pipe, Stall, UnitOutcome};
+
+use super::Simulated;
+use crate::{Part, Quantity, Resource, Term};
+
+/// A unit that is busy for this share of the cycles bounds what waits for it, and below it is latency that does; Nsight
+/// Compute draws the same line.
+const BUSY: f64 = 0.6;
+
+/// Reasons to wait that one term holds.
+struct Group {
+    name: &'static str,
+    stalls: &'static [Stall],
+    resource: fn(&Simulated) -> Resource,
+    /// Beginnings of the names of the machine parameters that it depends on.
+    parameters: &'static [&'static str],
+}
+
+const GROUPS: &[Group] = &[
+    Group {
+        name: "waiting for results",
+        stalls: &[Stall::Wait, Stall::BranchResolving],
+        resource: |_| Resource::Dependence,
+        parameters: &["latency."],
+    },
+    Group {
+        name: "waiting for arithmetic units",
+        stalls: &[Stall::MathPipeThrottle],
+        resource: busiest_pipe,
+        parameters: &["lanes."],
+    },
+    Group {
+        name: "waiting for memory",
+        stalls: &[Stall::LongScoreboard, Stall::LgThrottle, Stall::Membar, Stall::Drain],
+        resource: memory,
+        parameters: &["dram.", "l2.", "l1.", "lsu."],
+    },
+    Group {
+        name: "waiting for shared memory and special functions",
+        stalls: &[Stall::ShortScoreboard, Stall::MioThrottle],
+        resource: shared,
+        parameters: &["shared.", "lsu."],
+    },
+    Group {
+        name: "waiting at barriers",
+        stalls: &[Stall::Barrier],
+        resource: |_| Resource::Barrier,
+        parameters: &["latency.barrier"],
+    },
+];
+
+/// The terms; they add up to the cycles of the launch.
+pub(super) fn terms(simulated: &Simulated, readings: &Readings) -> Vec<Term> {
+    let cycles = simulated.cycles();
+    let outcome = &simulated.outcome;
+    let stalls = outcome.stalls();
+    let of = |group: &Group| group.stalls.iter().map(|stall| stalls.of(*stall)).sum::<u64>() as f64;
+    let waited: f64 = GROUPS.iter().map(of).sum();
+    let issuing = if waited > 0.0 { issue_share(simulated) } else { 1.0 };
+    let reads = |prefixes: &[&str]| {
+        let keys = readings.parameters.iter().map(|read| read.key);
+        keys.filter(|key| prefixes.iter().any(|prefix| key.name().starts_with(prefix))).collect::<Vec<Key>>()
+    };
+    let mut terms = vec![Term {
+        name: "issuing",
+        resource: Resource::Issue,
+        cycles: Cycles(cycles * issuing),
+        parameters: reads(&["issue.", "sm.subpartitions"]),
+        parts: Vec::new(),
+    }];
+    let per_warp_cycle = if waited > 0.0 { cycles * (1.0 - issuing) / waited } else { 0.0 };
+    for group in GROUPS.iter().filter(|group| of(group) > 0.0) {
+        let found = group.stalls.iter().map(|stall| (stall.name(), stalls.of(*stall) as f64 * per_warp_cycle));
+        let parts = found.filter(|(_, cycles)| *cycles > 0.0);
+        terms.push(Term {
+            name: group.name,
+            resource: (group.resource)(simulated),
+            cycles: Cycles(of(group) * per_warp_cycle),
+            parameters: reads(group.parameters),
+            parts: parts.map(|(name, cycles)| Part { name: name.to_owned(), cycles: Cycles(cycles) }).collect(),
+        });
+    }
+    terms
+}
+
+/// Share of the cycles in which a scheduler issues, or is kept by what it issued.
+fn issue_share(simulated: &Simulated) -> f64 {
+    let Simulated { code, config, outcome, .. } = simulated;
+    let interval = f64::from(config.issue_interval);
+    let busy: f64 = match config.occupies {
+        Occupies::Unit => outcome.issued as f64 * interval / f64::from(config.issue_width.max(1)),
+        Occupies::Scheduler => {
+            let of_each = code.insts.iter().zip(&outcome.executions);
+            let kept = |amount: u32, timed: f64| (f64::from(amount) * timed).max(interval);
+            of_each.map(|(inst, n)| *n as f64 * kept(inst.amount, config.class(inst.class).interval)).sum()
+        }
+    };
+    let slots = outcome.cycles as f64 * f64::from(config.schedulers.max(1));
+    if slots > 0.0 { (busy / slots).min(1.0) } else { 1.0 }
+}
+
+/// The unit that is busiest among those that are in a list.
+fn busiest<'o>(outcome: &'o Outcome, is_meant: impl Fn(&UnitOutcome) -> bool) -> Option<&'o UnitOutcome> {
+    let meant = outcome.units.iter().filter(|unit| is_meant(unit));
+    meant.max_by(|left, right| left.utilisation(outcome.cycles).total_cmp(&right.utilisation(outcome.cycles)))
+}
+
+fn busiest_pipe(simulated: &Simulated) -> Resource {
+    let arithmetic = |pipe: &&Pipe| !matches!(**pipe, Pipe::Lsu | Pipe::Cbu);
+    let is_meant = |unit: &UnitOutcome| Pipe::ALL.iter().filter(arithmetic).any(|pipe| pipe.name() == unit.name);
+    let unit = busiest(&simulated.outcome, is_meant);
+    let pipe = unit.and_then(|unit| Pipe::ALL.iter().find(|pipe| pipe.name() == unit.name));
+    match pipe {
+        Some(Pipe::Fma) => Resource::Fp32,
+        Some(Pipe::Alu | Pipe::Uniform) => Resource::Int,
+        Some(Pipe::Fp64) => Resource::Fp64,
+        Some(Pipe::Fp16) => Resource::Fp16,
+        Some(Pipe::Xu) => Resource::Sfu,
+        _ => Resource::Compute,
+    }
+}
+
+fn memory(simulated: &Simulated) -> Resource {
+    let outcome = &simulated.outcome;
+    let of_memory = |unit: &UnitOutcome| resource_of_unit(unit.name).is_some();
+    let unit = busiest(outcome, of_memory).filter(|unit| unit.utilisation(outcome.cycles) >= BUSY);
+    unit.and_then(|unit| resource_of_unit(unit.name)).unwrap_or(Resource::DramLatency)
+}
+
+/// What a busy unit on the way to memory means.
+fn resource_of_unit(name: &str) -> Option<Resource> {
+    match name {
+        "DRAM share" => Some(Resource::DramBandwidth),
+        "L2 link" => Some(Resource::L2Bandwidth),
+        "shared memory and L1" | "memory issue" => Some(Resource::LoadStore),
+        _ => None,
+    }
+}
+
+/// Conflicts bound where they add as many passes as there are accesses.
+fn shared(simulated: &Simulated) -> Resource {
+    let Simulated { code, outcome, .. } = simulated;
+    let of_each = code.insts.iter().zip(&outcome.executions);
+    let in_shared = of_each.filter(|(inst, _)| inst.space == warplens_isa::StateSpace::Shared && inst.touches_memory());
+    let accesses: u64 = in_shared.map(|(_, n)| n).sum();
+    let conflicts = outcome.traffic.conflict_passes;
+    if conflicts > 0 && conflicts >= accesses { Resource::SharedMemory } else { Resource::LoadStore }
+}
+
+/// What the simulation found, of the launch where it is a number of the launch.
+pub(super) fn quantities(simulated: &Simulated) -> Vec<Quantity> {
+    let Simulated { outcome, share, plan, cut, surroundings, .. } = simulated;
+    let cycles = outcome.cycles as f64;
+    let per_launch = cut * f64::from(plan.ctas) / f64::from(plan.many) * f64::from(share.active_sms);
+    let traffic = &outcome.traffic;
+    let plain = |name, value| Quantity { name, value, unit: "" };
+    let ratio = |part: u64, whole: u64| if whole == 0 { 0.0 } else { part as f64 / whole as f64 };
+    let mut quantities = vec![
+        plain("CTAs_per_SM", f64::from(plan.ctas)),
+        plain("resident_CTAs", f64::from(share.resident)),
+        plain("simulated_CTAs", f64::from(plan.many)),
+        Quantity { name: "simulated_cycles", value: cycles, unit: "cycles" },
+        plain("warp_instructions", outcome.issued as f64 * per_launch),
+        plain("instructions_per_cycle", if cycles > 0.0 { outcome.issued as f64 / cycles } else { 0.0 }),
+        plain("achieved_warps", outcome.achieved_warps()),
+        plain("first_fetch", surroundings.first_fetch),
+        plain("L1_hit_rate", ratio(traffic.l1_hits, traffic.l1_sectors)),
+        plain("L2_hit_rate", ratio(traffic.l2_hits, traffic.l2_sectors)),
+        Quantity { name: "DRAM_bytes", value: traffic.dram_bytes as f64 * per_launch, unit: "B" },
+        plain("conflict_passes", traffic.conflict_passes as f64 * per_launch),
+    ];
+    let stalls = outcome.stalls();
+    let found = stalls.iter().filter(|(stall, cycles)| *cycles > 0 && *stall != Stall::Selected);
+    quantities.extend(found.map(|(stall, cycles)| plain(stall.metric(), ratio(cycles, outcome.issued))));
+    quantities
+}
