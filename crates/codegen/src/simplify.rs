@@ -110,7 +110,8 @@ impl Links {
             body.definitions[word as usize] <= 1 || {
                 let same = body.nodes[from].block == body.nodes[to].block && from < to;
                 let writers = self.writers.get(&word).map_or(&[][..], Vec::as_slice);
-                same && !writers.iter().any(|&writer| writer > from && writer < to)
+                let next = writers.partition_point(|&writer| writer <= from);
+                same && writers.get(next).is_none_or(|&writer| writer >= to)
             }
         })
     }

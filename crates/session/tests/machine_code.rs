@@ -86,10 +86,14 @@ fn counts(module: &Module, kernel: &str, gpu: &str) -> Counts {
 /// Error of the number of instructions, and sum of the errors by class, both over the number that ptxas makes.
 fn errors(ours: &Counts, theirs: &Counts) -> (f64, f64) {
     let total = |counts: &Counts| counts.values().sum::<u32>();
-    let apart: u32 = ours.keys().chain(theirs.keys().filter(|class| !ours.contains_key(*class))).map(|class| {
-        let of = |counts: &Counts| counts.get(class).copied().unwrap_or(0);
-        of(ours).abs_diff(of(theirs))
-    }).sum();
+    let apart: u32 = ours
+        .keys()
+        .chain(theirs.keys().filter(|class| !ours.contains_key(*class)))
+        .map(|class| {
+            let of = |counts: &Counts| counts.get(class).copied().unwrap_or(0);
+            of(ours).abs_diff(of(theirs))
+        })
+        .sum();
     let (n, reference) = (f64::from(total(ours)), f64::from(total(theirs)));
     ((n - reference) / reference * 100.0, f64::from(apart) / reference * 100.0)
 }
@@ -123,11 +127,8 @@ fn instructions_are_as_many_as_ptxas_makes() {
         let mean = errors.iter().map(|(total, _)| total.abs()).sum::<f64>() / n;
         let worst = errors.iter().map(|(total, _)| total.abs()).fold(0.0, f64::max);
         let by_class = errors.iter().map(|(_, by_class)| by_class).sum::<f64>() / n;
-        let _ = writeln!(
-            summary,
-            "| {set} | sm_{target} | {} | {mean:.1} | {worst:.1} | {by_class:.1} |",
-            errors.len()
-        );
+        let _ =
+            writeln!(summary, "| {set} | sm_{target} | {} | {mean:.1} | {worst:.1} | {by_class:.1} |", errors.len());
         let (.., bounds) = BOUNDS
             .iter()
             .find(|(name, of, _)| name == set && of == target)

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 use warplens_base::{IdMap, Span};
 use warplens_ir::{
-    Block, Flow, Function, FunctionId, FunctionKind, Guard, Inst, LaunchBounds, MemoryReference, Module, Operand, PcInfo,
-    Register, RegisterWords, Width,
+    Block, Flow, Function, FunctionId, FunctionKind, Guard, Inst, LaunchBounds, MemoryReference, Module, Operand,
+    PcInfo, Register, RegisterWords, Width,
 };
 use warplens_isa::{BarrierKind, BlockId, Op, OpClass, Pc, ScalarType, StateSpace};
 use warplens_machine::ComputeCapability;
