@@ -292,8 +292,8 @@ keys! {
     /// Round trip of a load that hits the far part of the L2 cache.
     LatencyL2Far = "latency.l2_far", WallCycles;
 
-    /// Which of the ready warps a scheduler takes: the next in turn, or the last one while it is ready and else the oldest or the youngest.
-    IssuePolicy = "issue.policy", Count [word "loose_round_robin" "greedy_oldest" "greedy_youngest"];
+    /// Which of the ready warps a scheduler takes: the next in turn, the one that has been ready for longest, or the last one while it is ready and else the oldest or the youngest.
+    IssuePolicy = "issue.policy", Count [word "loose_round_robin" "longest_ready" "greedy_oldest" "greedy_youngest"];
     /// Cycles from one choice of a warp scheduler to its next.
     IssueInterval = "issue.interval", Cycles;
     /// Instructions of one warp that a scheduler may issue together.
@@ -310,6 +310,9 @@ keys! {
     SameWarpFp64 = "issue.same_warp_fp64", Cycles;
     /// Cycles before the same warp can issue again after a global load.
     SameWarpLoad = "issue.same_warp_load", Cycles;
+    /// Cycles before the same warp can issue again after a shift, a register copy or the reading of a special register,
+    /// where that is sooner than after arithmetic.
+    SameWarpMove = "issue.same_warp_move", Cycles;
 
     /// Memory instructions of one scheduler that may wait for the memory unit.
     LsuQueue = "lsu.queue", Count;

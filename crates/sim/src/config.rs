@@ -53,6 +53,8 @@ pub struct SmConfig {
     pub sms_per_cluster: u32,
     /// Cycles between the end of a CTA and the first instruction of the one that takes its place.
     pub cta_turnaround: u32,
+    /// Cycles between the starts of the CTAs that are on the SM first.
+    pub cta_start: u32,
     /// The clock whose cycles these are, in hertz.
     pub clock: f64,
 }
@@ -71,6 +73,8 @@ pub enum Occupies {
 pub enum Policy {
     /// The next warp after the one that issued last.
     LooseRoundRobin,
+    /// The one that has been ready for longest.
+    LongestReady,
     /// The warp that issued last while it is ready, else the oldest.
     GreedyThenOldest,
     /// The warp that issued last while it is ready, else the youngest.

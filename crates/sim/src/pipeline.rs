@@ -7,7 +7,7 @@
 //!
 //! Schedulers are served in the order of the cycles in which they issue, so that units see requests in order.
 
-use warplens_trace::MachineClass;
+use warplens_trace::{MachineClass, Operands};
 
 use crate::memory::Memory;
 use crate::unit::barrier::Barriers;
@@ -15,6 +15,7 @@ use crate::unit::lsu::Lsu;
 use crate::unit::port::Port;
 use crate::unit::scheduler::Scheduler;
 use crate::unit::scoreboard::Scoreboard;
+use crate::unit::turns::Turns;
 use crate::warp::Warp;
 use crate::{CtaSpan, Effect, Event, Job, Occupies, Options, Outcome, Pipe, SmConfig, StallCycles, UnitOutcome};
 
@@ -32,6 +33,10 @@ pub(crate) struct Sm<'a> {
     pub(crate) pipes: Vec<[Port; Pipe::ALL.len()]>,
     pub(crate) lsu: Lsu,
     pub(crate) memory: Memory<'a>,
+    /// Accesses to shared memory with conflicts, where they take turns.
+    pub(crate) turns: Turns<InTurn>,
+    /// Scratch space: those that another one delays, with the times told before and now.
+    pub(crate) delayed: Vec<(InTurn, f64, f64)>,
     pub(crate) ctas: Vec<CtaSlot>,
     pub(crate) next_cta: usize,
     pub(crate) next_age: u64,
@@ -40,6 +45,17 @@ pub(crate) struct Sm<'a> {
     pub(crate) outcome: Outcome,
     /// Guard registers are there later than the same predicates are as data.
     pub(crate) guard_extra: u64,
+}
+
+/// A warp's instruction whose access takes turns with others.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct InTurn {
+    /// The warp, by its slot and its age, and what the instruction writes.
+    pub(crate) slot: usize,
+    pub(crate) age: u64,
+    pub(crate) writes: Operands,
+    /// Cycles from the end of its turns to the result.
+    pub(crate) latency: f64,
 }
 
 /// What a scheduler would issue next.
@@ -124,6 +140,8 @@ impl<'a> Sm<'a> {
             scoreboard: Scoreboard::new(n_warps, job.code.n_registers),
             pipes: vec![[Port::default(); Pipe::ALL.len()]; n_schedulers],
             lsu: Lsu::new(config.lsu, config.schedulers.max(1)),
+            turns: Turns::new(config.shared.pass_cycles, config.shared.pass_latency),
+            delayed: Vec::with_capacity(64),
             memory: Memory::new(config, &job.surroundings, options.without),
             ctas: vec![CtaSlot { cta: 0, live: 0, barriers: Barriers::default(), end: 0 }; resident],
             next_cta: 0,
@@ -137,7 +155,7 @@ impl<'a> Sm<'a> {
     /// Runs the job to its end.
     pub(crate) fn run(mut self) -> Outcome {
         for slot in 0..self.ctas.len() {
-            self.dispatch(slot, 0);
+            self.dispatch(slot, slot as u64 * u64::from(self.config.cta_start));
         }
         loop {
             match self.first_to_issue() {
@@ -218,7 +236,8 @@ impl<'a> Sm<'a> {
         if number < self.options.timeline_warps {
             let event = event(cta, warp.index);
             let (from, to) = self.options.timeline_cycles.unwrap_or((0, u64::MAX));
-            if event.issue >= from && event.issue < to {
+            // Waiting that begins inside counts, wherever it ends.
+            if event.issue >= from && event.waits_from < to {
                 self.outcome.timeline.push(event);
             }
         }

@@ -13,3 +13,4 @@ pub(crate) mod port;
 pub(crate) mod scheduler;
 pub(crate) mod scoreboard;
 pub(crate) mod share;
+pub(crate) mod turns;

@@ -106,8 +106,8 @@ impl Traced {
     ///
     /// Of the SMs that were planned for, the one with most to do is taken where all CTAs of an SM run at once, because it
     /// ends last; elsewhere SMs that are done early get more CTAs, and the one is taken whose CTAs have the mean of the
-    /// work. Where nothing was planned, it is the first SM, and other CTAs stand in for those that were not traced until
-    /// the SM is full.
+    /// work. Where nothing was planned, it is the first SM. Where fewer CTAs than planned, or than fill the SM, were
+    /// traced, others that were stand in, each at most once.
     pub fn of_sm(&self, n_sms: u32, resident: u32, most: u32) -> SmTraces {
         let planned = self.planned.get(&(n_sms, resident));
         let of_planned = |sm: &u32| self.chain(*sm, n_sms, planned.map_or(most, |planned| planned.ctas.min(most)));
@@ -118,7 +118,8 @@ impl Traced {
             None => self.chain(0, n_sms, most),
         };
         let n_own = chosen.len();
-        let lacking = (resident.min(most) as usize).saturating_sub(n_own);
+        let enough = planned.map_or(0, |planned| planned.ctas).max(resident).min(most);
+        let lacking = (enough as usize).saturating_sub(n_own);
         let others: Vec<usize> = (0..self.ctas.len()).filter(|index| !chosen.contains(index)).take(lacking).collect();
         chosen.extend(others);
         let of = |number: fn(&TracedCta) -> u64| chosen.iter().map(|&index| number(&self.ctas[index])).sum::<u64>();
@@ -160,6 +161,9 @@ mod tests {
         assert_eq!((ids(&four), four.cut, four.stand_ins), (vec![0, 4, 8], 2.0, false));
         let planned = Traced { planned: [((4, 2), PlannedSms { ctas: 2, sms: vec![0] })].into(), ..traced.clone() };
         assert_eq!(ids(&planned.of_sm(4, 2, 3)), [0, 4]);
+        let enough = Traced { planned: [((6, 2), PlannedSms { ctas: 5, sms: vec![0] })].into(), ..traced.clone() };
+        assert_eq!(ids(&enough.of_sm(6, 2, 8)), [0, 6, 12, 4, 8]);
+        assert_eq!(ids(&enough.of_sm(6, 2, 4)), [0, 6, 12, 4]);
         let six = traced.of_sm(6, 4, 8);
         assert_eq!((ids(&six), six.stand_ins), (vec![0, 6, 12, 4], true));
         assert_eq!(ids(&traced.of_sm(6, 2, 8)), [0, 6, 12]);

@@ -31,6 +31,7 @@ impl SmConfig {
         let barrier_latency = if_used(MachineClass::Barrier, Key::LatencyBarrier, &mut sm)?;
         let fence_latency = if_used(MachineClass::Fence, Key::LatencyFence, &mut sm)?;
         let cc = sm.reader.machine().cc;
+        let cta_turnaround = sm.count(Key::CtaTurnaround)?;
         Ok(Self {
             schedulers: whole(sm.subpartitions),
             issue_interval: whole(sm.issue_interval),
@@ -52,7 +53,8 @@ impl SmConfig {
             dram: sm.dram()?,
             n_sms: sm.count(Key::SmCount)?,
             sms_per_cluster: sm.count(Key::SmPerCluster)?,
-            cta_turnaround: sm.count(Key::CtaTurnaround)?,
+            cta_turnaround,
+            cta_start: if cc.major == 1 { cta_turnaround } else { 0 },
             clock: sm.clock,
         })
     }
@@ -98,6 +100,7 @@ impl<'r, 'm> Sm<'r, 'm> {
 
     fn policy(&mut self) -> Result<Policy, Missing> {
         Ok(match self.reader.word(Key::IssuePolicy)? {
+            "longest_ready" => Policy::LongestReady,
             "greedy_oldest" => Policy::GreedyThenOldest,
             "greedy_youngest" => Policy::GreedyThenYoungest,
             _ => Policy::LooseRoundRobin,
@@ -124,7 +127,11 @@ impl<'r, 'm> Sm<'r, 'm> {
                 let lanes = if self.is_stated(Key::LanesFp32Mul) { Key::LanesFp32Mul } else { Key::LanesFp32 };
                 self.arithmetic(Pipe::Fma, Key::LatencyFp32, lanes, LANES)?
             }
-            C::Int | C::Move | C::Vote => self.integer()?,
+            C::Int | C::Vote => self.integer()?,
+            C::Move if self.is_stated(Key::SameWarpMove) => {
+                ClassTiming { same_warp: self.count(Key::SameWarpMove)?, ..self.integer()? }
+            }
+            C::Move => self.integer()?,
             C::IntMul => self.integer_product()?,
             C::Fp64 => {
                 let same_warp = self.same_warp(Key::SameWarpFp64)?;

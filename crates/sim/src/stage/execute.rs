@@ -4,7 +4,7 @@ use warplens_isa::StateSpace;
 use warplens_trace::{MachineClass, MachineInst, WarpAccess, WarpTrace};
 
 use crate::memory::Arrival;
-use crate::pipeline::Sm;
+use crate::pipeline::{InTurn, Sm};
 use crate::stage::issue::goes_through_lsu;
 use crate::unit::port::whole;
 use crate::unit::scoreboard::Pending;
@@ -48,6 +48,7 @@ impl<'a> Sm<'a> {
         if self.options.timeline_warps > 0
             && let Some(event) = self.outcome.timeline.last_mut()
             && event.issue == cycle
+            && (event.cta, event.warp) == (self.ctas[self.warps[slot].cta as usize].cta, self.warps[slot].index)
         {
             event.done = result.at;
         }
@@ -93,12 +94,50 @@ impl<'a> Sm<'a> {
     /// Arithmetic with an operand in shared memory (compute capability 1.x).
     fn shared_operand(&mut self, slot: usize, inst: &MachineInst, start: f64) -> f64 {
         let (trace, step) = self.place(slot);
+        let latency = f64::from(self.config.shared.operand_latency);
         let mut done = start;
         for access in trace.accesses_at(step, inst.slot) {
             let arrival = Arrival { at: start, trace, access, slot };
-            done = done.max(self.memory.shared_operand(&arrival) + f64::from(self.config.shared.operand_latency));
+            // Operands without conflicts are read while the instruction is issued, which takes as long.
+            done = done.max(self.in_turn(inst, &arrival, latency).unwrap_or(start + latency));
         }
         done
+    }
+
+    /// An access to shared memory that has conflicts and takes turns with others of its kind; returns when its result is
+    /// there, as things are.
+    fn in_turn(&mut self, inst: &MachineInst, arrival: &Arrival<'_>, latency: f64) -> Option<f64> {
+        if self.config.occupies == Occupies::Unit || arrival.access.space != StateSpace::Shared {
+            return None;
+        }
+        let (work, alone) = self.memory.conflicts(arrival)?;
+        let slot = arrival.slot;
+        let owner = InTurn { slot, age: self.warps[slot].age, writes: inst.writes, latency };
+        let mut delayed = std::mem::take(&mut self.delayed);
+        let done =
+            self.turns.arrive(arrival.at, work, alone, owner, |&other, before, now| delayed.push((other, before, now)));
+        for (other, before, now) in delayed.drain(..) {
+            self.delay(other, before + other.latency, now + other.latency);
+        }
+        self.delayed = delayed;
+        Some(done + latency)
+    }
+
+    /// A result comes at another time than was said.
+    fn delay(&mut self, of: InTurn, before: f64, now: f64) {
+        let warp = &mut self.warps[of.slot];
+        if warp.age != of.age || warp.state == State::Empty {
+            return;
+        }
+        warp.drained_at = warp.drained_at.max(now);
+        for &register in self.job.code.registers(of.writes) {
+            let pending = self.scoreboard.pending(of.slot, register);
+            // A register that was written anew since then is left alone.
+            if pending.at == whole(before) {
+                self.scoreboard.write(of.slot, &[register], Pending { at: whole(now), ..pending });
+            }
+        }
+        self.refresh(of.slot);
     }
 
     /// A load, store, atomic or exchange; returns when its result can be used and what waiting for it is called.
@@ -118,7 +157,12 @@ impl<'a> Sm<'a> {
         let mut long = false;
         for access in trace.accesses_at(step, inst.slot) {
             let wide = widened(inst, access);
-            let served = self.memory.serve(&Arrival { at, trace, access: wide.as_ref().unwrap_or(access), slot });
+            let arrival = Arrival { at, trace, access: wide.as_ref().unwrap_or(access), slot };
+            if let Some(there) = self.in_turn(inst, &arrival, f64::from(self.config.shared.latency)) {
+                done = done.max(there);
+                continue;
+            }
+            let served = self.memory.serve(&arrival);
             done = done.max(served.at);
             long |= served.long;
         }

@@ -52,6 +52,10 @@ impl Scheduler {
         let cycle = earliest.max(self.free_at).next_multiple_of(u64::from(interval));
         let ready = |position: &usize| at(*position) <= cycle;
         let taken = match policy {
+            Policy::LongestReady => {
+                let turn = (self.last + 1..self.ready_at.len()).chain(0..self.last + 1);
+                turn.filter(ready).min_by_key(|&position| at(position))
+            }
             Policy::LooseRoundRobin => {
                 let mut turn = (self.last + 1..self.ready_at.len()).chain(0..self.last + 1);
                 turn.find(ready)
@@ -94,6 +98,9 @@ mod tests {
     fn policies_differ_in_whom_they_take() {
         assert_eq!(choose(Policy::LooseRoundRobin, [5, 5, 5]), (5, 2));
         assert_eq!(choose(Policy::LooseRoundRobin, [5, 5, 6]), (5, 0));
+        assert_eq!(choose(Policy::LongestReady, [5, 4, 5]), (5, 1));
+        assert_eq!(choose(Policy::LongestReady, [4, 4, 5]), (5, 0));
+        assert_eq!(choose(Policy::LongestReady, [5, 5, 5]), (5, 2));
         assert_eq!(choose(Policy::GreedyThenOldest, [5, 5, 5]), (5, 1));
         assert_eq!(choose(Policy::GreedyThenOldest, [5, 6, 5]), (5, 0));
         assert_eq!(choose(Policy::GreedyThenYoungest, [5, 6, 5]), (5, 2));

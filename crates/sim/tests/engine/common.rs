@@ -134,6 +134,7 @@ pub(crate) fn gt200() -> SmConfig {
         n_sms: 30,
         sms_per_cluster: 3,
         cta_turnaround: 0,
+        cta_start: 0,
         clock: 1296e6,
     }
 }
