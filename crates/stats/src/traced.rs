@@ -93,14 +93,16 @@ pub struct SmTraces {
 
 impl Traced {
     /// The CTAs of the first of `n_sms` SMs, which gets every `n_sms`-th and has `resident` at once: those that were
-    /// planned for, at most `most`. Where fewer than `resident` were traced, others that were stand in, each at most once.
+    /// planned for, at most `most`. Where fewer of those, or fewer than `resident`, were traced, others that were stand in,
+    /// each at most once.
     pub fn of_sm(&self, n_sms: u32, resident: u32, most: u32) -> SmTraces {
         let find = |id: u32| self.ctas.binary_search_by_key(&CtaId(id), |cta| cta.trace.id).ok();
-        let planned = self.planned.get(&(n_sms, resident)).map_or(most, |planned| most.min(*planned));
+        let enough = self.planned.get(&(n_sms, resident)).copied();
+        let planned = enough.unwrap_or(most).min(most);
         let own = (0..planned).map_while(|turn| find(turn.checked_mul(n_sms.max(1))?));
         let mut chosen: Vec<usize> = own.collect();
         let n_own = chosen.len();
-        let lacking = (resident.min(most) as usize).saturating_sub(n_own);
+        let lacking = (enough.unwrap_or(resident).max(resident).min(most) as usize).saturating_sub(n_own);
         let others = (0..self.ctas.len()).filter(|index| !chosen.contains(index));
         let others: Vec<usize> = others.take(lacking).collect();
         chosen.extend(others);
@@ -127,6 +129,9 @@ mod tests {
         assert_eq!((ids(&four), four.cut, four.stand_ins), (vec![0, 4, 8], 2.0, false));
         let planned = Traced { planned: [((4, 2), 2)].into(), ..traced.clone() };
         assert_eq!(ids(&planned.of_sm(4, 2, 3)), [0, 4]);
+        let enough = Traced { planned: [((6, 2), 5)].into(), ..traced.clone() };
+        assert_eq!(ids(&enough.of_sm(6, 2, 8)), [0, 6, 12, 4, 8]);
+        assert_eq!(ids(&enough.of_sm(6, 2, 4)), [0, 6, 12, 4]);
         let six = traced.of_sm(6, 4, 8);
         assert_eq!((ids(&six), six.stand_ins), (vec![0, 6, 12, 4], true));
         assert_eq!(ids(&traced.of_sm(6, 2, 8)), [0, 6, 12]);
