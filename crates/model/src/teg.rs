@@ -109,7 +109,7 @@ impl Model for Teg {
             active_in_cluster: share.active_in_cluster,
             first_fetch: traced.footprint.first_fetch(n_sms, plan.many).unwrap_or(1.0),
             dirty_before: if plan.is_whole() { 0.0 } else { dirty_share(profile, &config) },
-            shared_bytes: shared_setting(launch.shared_bytes, share.resident, &mut reader)?,
+            shared_bytes: shared_setting(launch.shared_bytes, fits, &mut reader)?,
         };
         let without = input.knobs.without();
         let run = |n_ctas: u32| {
