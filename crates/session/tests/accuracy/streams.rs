@@ -13,7 +13,7 @@ use warplens_session::machines::{self, Machine};
 use warplens_session::profile::Counting;
 use warplens_session::toolchain::Search;
 use warplens_session::{ExecutionOptions, Extent, Measurement, Program, Progress, measure};
-use warplens_stats::{Recording, Traced, TracedCta};
+use warplens_stats::{PlannedSms, Recording, Traced, TracedCta};
 use warplens_trace::{CtaId, CtaTrace, Lanes, WarpTrace};
 
 use crate::{GPUS, KERNELS, Kernel, N, errors, file, hold, launch, mean, measured, worst};
@@ -63,7 +63,7 @@ fn recorded(program: &Program, kernel: &Kernel, threads: u64, machine: &Machine,
         TracedCta { trace: CtaTrace { id: CtaId(id), warps }, ..inner.clone() }
     };
     let ctas: Vec<TracedCta> = (0..SIMULATED).map(place).collect();
-    let planned = [((n_sms, RESIDENT), SIMULATED)].into();
+    let planned = [((n_sms, RESIDENT), PlannedSms { ctas: SIMULATED, sms: vec![0] })].into();
     let traced = Traced { ctas, planned, ..Traced::clone(traced) };
     measurement.profile.recording = Recording::Made(Arc::new(traced));
     measurement
