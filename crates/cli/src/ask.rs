@@ -30,7 +30,7 @@ pub(crate) struct AskFlags {
 }
 
 /// The GPUs and the models that are asked.
-#[derive(Args, Debug)]
+#[derive(Args, Clone, Debug)]
 pub(crate) struct ModelFlags {
     /// GPUs: identifiers, marketing names, sm_XX for all of a target, FILE.toml, ID@MHZ, all
     #[arg(long, value_name = "LIST", default_value = DEFAULT_GPU, help_heading = "Prediction")]
@@ -51,6 +51,8 @@ pub(crate) struct ModelFlags {
 
 const DEFAULT_GPU: &str = "h200";
 const DEFAULT_MODEL: &str = "auto";
+/// The timing simulation.
+const TEG: &str = "teg";
 
 /// What was asked for, checked.
 #[derive(Debug)]
@@ -74,13 +76,33 @@ pub(crate) struct Measured {
 impl AskFlags {
     /// Checks what was asked for.
     pub(crate) fn question(&self, threads: Option<u32>) -> Result<Question> {
-        let machines = machines::select(&self.models.gpu)?;
-        let (choice, options) = self.models.choice()?;
+        self.question_about(&self.models, threads)
+    }
+
+    fn question_about(&self, models: &ModelFlags, threads: Option<u32>) -> Result<Question> {
+        let machines = machines::select(&models.gpu)?;
+        let (choice, options) = models.choice()?;
         let mut execution = self.execution.options(threads)?;
         execution.extent = self.extent.extent()?;
         execution.statics = self.statics.given()?;
         execution.traced_for = choice.traced(&machines);
         Ok(Question { machines, choice, options, execution })
+    }
+
+    /// The same for a verb that only the timing simulation answers.
+    pub(crate) fn question_of_teg(&self, threads: Option<u32>) -> Result<Question> {
+        let teg = Choice::parse(TEG)?;
+        let models = ModelFlags { model: TEG.to_owned(), ..self.models.clone() };
+        if self.models.model != DEFAULT_MODEL && Choice::parse(&self.models.model)? != teg {
+            let message = format!("--model {}: only {TEG} follows warps through time", self.models.model);
+            return Err(Error::usage(message).into());
+        }
+        self.question_about(&models, threads)
+    }
+
+    /// True where the timing simulation alone is asked.
+    pub(crate) fn is_of_teg(&self) -> bool {
+        self.models.model == TEG
     }
 
     /// Loads and measures the input.

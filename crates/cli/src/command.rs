@@ -1,5 +1,6 @@
 //! One file per verb.
 
+pub(crate) mod annotate;
 pub(crate) mod compare;
 pub(crate) mod completions;
 pub(crate) mod dev;
@@ -13,6 +14,7 @@ pub(crate) mod predict;
 pub(crate) mod profile;
 pub(crate) mod report;
 pub(crate) mod run;
+pub(crate) mod scale;
 pub(crate) mod tune;
 pub(crate) mod whatif;
 
@@ -50,6 +52,8 @@ pub(crate) fn run(cli: Cli, terminal: &Terminal) -> Result<Outcome> {
     match cli.verb {
         Verb::Predict(flags) => predict::run(&flags, threads, terminal),
         Verb::Explain(flags) => explain::run(&flags, threads, terminal),
+        Verb::Annotate(flags) => annotate::run(&flags, threads, terminal),
+        Verb::Scale(flags) => scale::run(&flags, threads, terminal),
         Verb::Compare(flags) => compare::run(&flags, threads, terminal),
         Verb::Tune(flags) => tune::run(&flags, threads, terminal),
         Verb::Whatif(flags) => whatif::run(&flags, threads, terminal),

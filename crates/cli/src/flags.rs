@@ -13,7 +13,7 @@ use warplens_session::toolchain::Search;
 use warplens_session::{DEFAULT_BUDGET, Error, ExecutionOptions, Extent, Input, Measurement, Program};
 
 use crate::command::{
-    compare, completions, dev, explain, gpu, model, plot, predict, profile, report, run, tune, whatif,
+    annotate, compare, completions, dev, explain, gpu, model, plot, predict, profile, report, run, scale, tune, whatif,
 };
 use crate::terminal::Terminal;
 
@@ -36,6 +36,10 @@ pub(crate) enum Verb {
     Predict(predict::PredictFlags),
     /// Say what bounds a kernel, and rank what to change about it
     Explain(explain::ExplainFlags),
+    /// List a kernel with what its warps wait for at each line
+    Annotate(annotate::AnnotateFlags),
+    /// Predict the cycles from one warp to a full SM, and what stops the scaling
+    Scale(scale::ScaleFlags),
     /// Ask the models again under other circumstances, or price what costs time
     Whatif(whatif::WhatIfFlags),
     /// Execute a kernel and show what it computed

@@ -7,7 +7,7 @@ use std::process::Command;
 use serde_json::Value;
 
 /// Keys under which programs, papers or users choose the names.
-const FREE: [&str; 15] = [
+const FREE: [&str; 16] = [
     "values",
     "by_class",
     "by_opcode",
@@ -25,6 +25,8 @@ const FREE: [&str; 15] = [
     // A parameter's value may be an object of lane kinds.
     "value",
     "constant",
+    // States of warps, as Nsight Compute names them.
+    "stalls",
 ];
 /// Under these the first level is a rule, and what is below it is described.
 const BY_RULE: [&str; 4] = ["global", "local", "shared", "memory"];
@@ -93,6 +95,9 @@ fn every_key_is_described() {
         ),
         ("warplens.tune/1", with("tune", &["--block", "16x16,32x8", "--shared", "0,300000", "--check"])),
         ("warplens.explain/1", with("explain", &["--gpu", "h200,gtx480", "--model", "all", "--strict"])),
+        ("warplens.predict/1", with("predict", &["--gpu", "a100-80,gtx280", "--model", "teg"])),
+        ("warplens.annotate/1", with("annotate", &["--gpu", "a100-80,gtx280"])),
+        ("warplens.scale/1", with("scale", &["--gpu", "a100-80,gtx280"])),
         ("warplens.profile/1", with("profile", &[])),
         ("warplens.profile/1", vec!["profile", BLACK_SCHOLES[0], "--launch", BLACK_SCHOLES[1], "--static"]),
         ("warplens.run/1", with("run", &["--print", "2:4"])),

@@ -1,8 +1,8 @@
 //! Local arrays that an assembler keeps in registers.
 //!
 //! A register has no address, so PTX puts arrays with an index into local memory. ptxas takes those back into registers
-//! whose index has few values: a load becomes a comparison of the index and a guarded copy for each element that it may
-//! mean, a store likewise.
+//! that are small: a load becomes a comparison of the index and a guarded copy for each place that it may mean, a store
+//! likewise. The places are all those that the width of the access allows, whatever values the index takes.
 //!
 //! Which arrays are taken back was read off the machine code of ptxas 13.5 for compute capability 7.5: those where an
 //! access means at most [`MAX_CHOICES`] places for each element that it moves, while the array fits into the registers.
@@ -31,90 +31,50 @@ pub fn local_arrays_in_registers(module: &Module, functions: &[FunctionId], regi
     changed
 }
 
-/// What is known about a word: nothing yet, or all values of a form.
+/// What is known about the values of a word.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Known {
+    /// Nothing yet.
     Nothing,
-    /// `least + n * step`; for addresses relative to the frame.
-    Values {
-        is_address: bool,
-        least: i64,
-        step: i64,
-    },
+    /// One number, or several.
+    Number(Option<i64>),
+    /// One address of the frame, relative to its beginning, or several.
+    Address(Option<i64>),
     /// An address of the frame or something else.
     Mixed,
 }
 
 impl Known {
-    const ANY: Self = Self::Values { is_address: false, least: 0, step: 1 };
+    const ANY: Self = Self::Number(None);
 
-    const fn constant(value: i64) -> Self {
-        Self::Values { is_address: false, least: value, step: 0 }
+    const fn is_address(self) -> bool {
+        matches!(self, Self::Address(_) | Self::Mixed)
     }
 
-    fn is_address(self) -> bool {
-        matches!(self, Self::Values { is_address: true, .. } | Self::Mixed)
+    /// True for addresses of the frame, and nothing else, which are several.
+    const fn varies(self) -> bool {
+        matches!(self, Self::Address(None))
     }
 
     fn join(self, other: Self) -> Self {
         match (self, other) {
             (Self::Nothing, known) | (known, Self::Nothing) => known,
-            (
-                Self::Values { is_address, least, step },
-                Self::Values { is_address: other_address, least: other_least, step: other_step },
-            ) if is_address == other_address => {
-                let step = gcd(gcd(step, other_step), least.wrapping_sub(other_least));
-                Self::Values { is_address, least: reduced(least, step), step }
-            }
+            (Self::Number(one), Self::Number(other)) => Self::Number(one.filter(|_| one == other)),
+            (Self::Address(one), Self::Address(other)) => Self::Address(one.filter(|_| one == other)),
             _ => Self::Mixed,
         }
     }
 
     fn plus(self, other: Self, sign: i64) -> Self {
+        let sum = |one: Option<i64>, other: Option<i64>| Some(one?.wrapping_add(sign.wrapping_mul(other?)));
         match (self, other) {
             (Self::Nothing, _) | (_, Self::Nothing) => Self::Nothing,
-            (
-                Self::Values { is_address, least, step },
-                Self::Values { is_address: other_address, least: other_least, step: other_step },
-            ) if !(other_address && (is_address || sign < 0)) => {
-                let step = gcd(step, other_step);
-                let least = reduced(least.wrapping_add(sign.wrapping_mul(other_least)), step);
-                Self::Values { is_address: is_address || other_address, least, step }
-            }
+            (Self::Number(one), Self::Number(other)) => Self::Number(sum(one, other)),
+            (Self::Address(one), Self::Number(other)) => Self::Address(sum(one, other)),
+            (Self::Number(one), Self::Address(other)) if sign > 0 => Self::Address(sum(one, other)),
             _ => Self::Mixed,
         }
     }
-
-    fn times(self, factor: Self) -> Self {
-        match (self, factor) {
-            (Self::Nothing, _) | (_, Self::Nothing) => Self::Nothing,
-            (
-                Self::Values { is_address: false, least, step },
-                Self::Values { is_address: false, least: factor, step: 0 },
-            )
-            | (
-                Self::Values { is_address: false, least: factor, step: 0 },
-                Self::Values { is_address: false, least, step },
-            ) => {
-                let step = step.wrapping_mul(factor).wrapping_abs();
-                Self::Values { is_address: false, least: reduced(least.wrapping_mul(factor), step), step }
-            }
-            (one, other) if one.is_address() || other.is_address() => Self::Mixed,
-            _ => Self::ANY,
-        }
-    }
-}
-
-fn gcd(a: i64, b: i64) -> i64 {
-    let (mut a, mut b) = (a.unsigned_abs(), b.unsigned_abs());
-    while b != 0 {
-        (a, b) = (b, a % b);
-    }
-    i64::try_from(a).unwrap_or(1)
-}
-
-fn reduced(value: i64, step: i64) -> i64 {
-    if step > 0 { value.rem_euclid(step) } else { value }
 }
 
 /// The local memory of a function as an array of elements of one size.
@@ -189,7 +149,7 @@ impl LocalArray {
     }
 
     fn is_fixed(&self, inst: &Inst) -> bool {
-        matches!(self.address(inst), Some(Known::Values { step: 0, .. }))
+        self.address(inst).is_some_and(|known| !known.varies())
     }
 
     /// The array and what lives besides it where it is used.
@@ -208,7 +168,7 @@ impl LocalArray {
 
     /// Constants are part of the instructions that use them.
     fn is_needed(&self, word: u32) -> bool {
-        !matches!(self.addresses[word as usize], Known::Values { step: 0, .. })
+        !matches!(self.addresses[word as usize], Known::Number(Some(_)) | Known::Address(Some(_)))
     }
 
     fn known(&self, operand: &Operand) -> Known {
@@ -218,7 +178,7 @@ impl LocalArray {
     /// Address of a memory operation, with its offset.
     fn address(&self, inst: &Inst) -> Option<Known> {
         let memory = inst.memory?;
-        let known = self.known(&memory.base).plus(Known::constant(memory.offset), 1);
+        let known = self.known(&memory.base).plus(Known::Number(Some(memory.offset)), 1);
         known.is_address().then_some(known)
     }
 
@@ -227,7 +187,7 @@ impl LocalArray {
         matches!(inst.op, Op::Ld | Op::St)
             && inst.guard.is_none()
             && inst.memory.is_some_and(|memory| matches!(memory.space, StateSpace::Local | StateSpace::Generic))
-            && matches!(self.address(inst), Some(Known::Values { .. }))
+            && matches!(self.address(inst), Some(Known::Address(_)))
     }
 
     /// True where an address of the array, or something that may be one, goes elsewhere.
@@ -237,22 +197,19 @@ impl LocalArray {
         }
         let reads_address = inst.sources.iter().any(|source| self.known(source).is_address());
         let makes_address = inst.writes().all(|register| {
-            register.bank == Bank::Vector
-                && matches!(self.addresses[register.index as usize], Known::Values { is_address: true, .. })
+            register.bank == Bank::Vector && matches!(self.addresses[register.index as usize], Known::Address(_))
         });
         reads_address && !(makes_address && is_followed(inst.op))
     }
 
     /// Elements at which an access may begin.
     fn choices(&self, inst: &Inst) -> Option<Vec<u32>> {
-        let Some(Known::Values { least, step, .. }) = self.address(inst) else { return None };
-        let element = i64::from(self.element);
-        let end = i64::from(self.n_elements) - i64::from(inst.memory?.elements);
-        let all = (0..=end).filter(|index| match step {
-            0 => index * element == least,
-            step => (index * element - least).rem_euclid(step) == 0,
-        });
-        Some(all.filter_map(|index| u32::try_from(index).ok()).collect())
+        let Some(Known::Address(place)) = self.address(inst) else { return None };
+        let elements = u32::from(inst.memory?.elements);
+        let last = self.n_elements.checked_sub(elements)?;
+        let Some(place) = place else { return Some((0..=last).step_by(elements as usize).collect()) };
+        let index = u32::try_from(place).ok().filter(|place| place % self.element == 0)? / self.element;
+        (index <= last).then(|| vec![index])
     }
 
     /// What a loop that fills the array does, without the loop.
@@ -349,34 +306,19 @@ fn known_operand(words: &[Known], operand: &Operand) -> Known {
         Operand::Register(register) if register.bank == Bank::Vector => {
             words.get(register.index as usize).copied().unwrap_or(Known::ANY)
         }
-        Operand::Immediate(value) => Known::constant(value.cast_signed()),
-        Operand::Frame(offset) => Known::Values { is_address: true, least: offset, step: 0 },
+        Operand::Immediate(value) => Known::Number(Some(value.cast_signed())),
+        Operand::Frame(offset) => Known::Address(Some(offset)),
         _ => Known::ANY,
     }
 }
 
 fn evaluate(words: &[Known], inst: &Inst) -> Known {
     let source = |index: usize| inst.sources.get(index).map_or(Known::ANY, |source| known_operand(words, source));
-    let made = match inst.op {
+    match inst.op {
         Op::Mov | Op::Cvta => source(0),
         Op::Add => source(0).plus(source(1), 1),
         Op::Sub => source(0).plus(source(1), -1),
-        Op::Shl => match source(1) {
-            Known::Values { is_address: false, least: amount @ 0..=31, step: 0 } => {
-                source(0).times(Known::constant(1 << amount))
-            }
-            _ => Known::ANY,
-        },
-        Op::Mul | Op::MulWide => source(0).times(source(1)),
-        Op::Mad | Op::MadWide => source(0).times(source(1)).plus(source(2), 1),
         _ => Known::ANY,
-    };
-    // Sums of 32 bits may wrap; a step that is a power of two is the same modulo 2^32.
-    match made {
-        Known::Values { step, .. } if step > 0 && !step.unsigned_abs().is_power_of_two() => {
-            made.join(made.plus(Known::constant(1 << step.trailing_zeros()), 1))
-        }
-        _ => made,
     }
 }
 
@@ -424,15 +366,17 @@ impl<'a> Rewriter<'a> {
         narrow.modifiers = Default::default();
         narrow.destinations = vec![Some(Register::vector(made.index, Width::Word))];
         let low = |source: &Operand| match (self.array.known(source), *source) {
-            (Known::Values { least, step: 0, .. }, _) => Operand::Immediate(least.cast_unsigned() & 0xffff_ffff),
+            (Known::Number(Some(one)) | Known::Address(Some(one)), _) => {
+                Operand::Immediate(one.cast_unsigned() & 0xffff_ffff)
+            }
             (_, Operand::Register(register)) => Operand::Register(Register::vector(register.index, Width::Word)),
             (_, Operand::Immediate(value)) => Operand::Immediate(value & 0xffff_ffff),
             (_, source) => source,
         };
         narrow.sources = inst.sources.iter().map(low).collect();
-        if let Known::Values { least, step: 0, .. } = self.array.addresses[made.index as usize] {
+        if let Known::Address(Some(place)) = self.array.addresses[made.index as usize] {
             narrow.op = Op::Mov;
-            narrow.sources = vec![Operand::Immediate(least.cast_unsigned() & 0xffff_ffff)];
+            narrow.sources = vec![Operand::Immediate(place.cast_unsigned() & 0xffff_ffff)];
         } else if narrow.op == Op::Add {
             // Nothing is added to the address of the first element.
             let zero = narrow.sources.iter().position(|source| *source == Operand::Immediate(0));

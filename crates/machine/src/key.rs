@@ -310,6 +310,9 @@ keys! {
     SameWarpFp64 = "issue.same_warp_fp64", Cycles;
     /// Cycles before the same warp can issue again after a global load.
     SameWarpLoad = "issue.same_warp_load", Cycles;
+    /// Cycles before the same warp can issue again after a shift, a register copy or the reading of a special register,
+    /// where that is sooner than after arithmetic.
+    SameWarpMove = "issue.same_warp_move", Cycles;
 
     /// Memory instructions of one scheduler that may wait for the memory unit.
     LsuQueue = "lsu.queue", Count;

@@ -138,7 +138,7 @@ assumptions! {
     X_NO_REUSE = "x-no-reuse", "x-model, where no warp loads anything twice",
         "no warp loads anything twice within reach of the L1, or nobody followed the loads: the form without a cache";
     ONE_SM = "one-sm", "model teg",
-        "one SM stands for all: the first, which gets every n-th CTA of n SMs, as much as any other, and its part of the L2 cache and of the bandwidth";
+        "one SM stands for all: it gets every n-th CTA of n SMs, and its part of the L2 cache and of the bandwidth";
     MACHINE_CODE = "machine-code", "model teg",
         "machine code is made of the PTX, as an assembler would make it";
     STEADY = "steady-state", "model teg, more CTAs than are simulated",

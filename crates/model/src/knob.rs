@@ -73,6 +73,11 @@ impl Knobs {
         self.changes.is_empty() && self.without.is_empty()
     }
 
+    /// True where the quantities of models change alike, whatever simulations leave out.
+    pub fn same_changes(&self, other: &Self) -> bool {
+        self.changes == other.changes
+    }
+
     /// Leaves an effect out of simulations.
     pub fn leave_out(&mut self, effect: Effect) {
         self.without = self.without.and(effect);

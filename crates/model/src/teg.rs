@@ -55,6 +55,11 @@ pub struct Simulated {
 }
 
 impl Simulated {
+    /// Some CTAs on the simulated SM.
+    pub fn job<'a>(&'a self, ctas: &'a [CtaTrace]) -> Job<'a> {
+        Job { code: &self.code, ctas, resident: self.share.resident, surroundings: self.surroundings }
+    }
+
     /// Cycles of the launch.
     pub fn cycles(&self) -> f64 {
         let few = self.cycles_of_few.map(|cycles| cycles as f64);
@@ -104,7 +109,7 @@ impl Model for Teg {
             active_in_cluster: share.active_in_cluster,
             first_fetch: traced.footprint.first_fetch(n_sms, plan.many).unwrap_or(1.0),
             dirty_before: if plan.is_whole() { 0.0 } else { dirty_share(profile, &config) },
-            shared_bytes: shared_setting(launch.shared_bytes, share.resident, &mut reader)?,
+            shared_bytes: shared_setting(launch.shared_bytes, fits, &mut reader)?,
         };
         let without = input.knobs.without();
         let run = |n_ctas: u32| {
@@ -155,7 +160,8 @@ impl Model for Teg {
     }
 }
 
-fn traced(profile: &Profile) -> Result<&Traced, Refusal> {
+/// What was recorded of a launch, or why nothing was.
+pub fn traced(profile: &Profile) -> Result<&Traced, Refusal> {
     let refusal = |reason: &str| Refusal { missing: vec!["trace".to_owned()], reason: reason.to_owned() };
     match &profile.recording {
         Recording::Made(traced) => Ok(traced),

@@ -6,9 +6,16 @@ pub mod cycles;
 pub mod scale;
 
 use warplens_base::units::Seconds;
+use warplens_model::teg::{Simulated, Teg};
+use warplens_model::{Input, Knobs, Model as _, Prediction, Refusal};
 pub use warplens_sim::{Outcome, SchedulerOutcome, Stall, StallCycles, Traffic, UnitOutcome};
+use warplens_trace::CtaTrace;
 pub use warplens_trace::{Code, Place};
 
+use crate::error::Error;
+use crate::machines::Machine;
+use crate::measure::Measurement;
+use crate::predict::{Options, occupancy_of};
 use crate::program::KernelName;
 
 /// Warp cycles of a place: how many, why, and how much of the whole that is.
@@ -55,6 +62,119 @@ pub struct Annotated {
     pub outcome: Outcome,
     /// The same by line.
     pub annotation: annotate::Annotation,
+}
+
+/// Which warps are followed, and when.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Window {
+    /// The first warps of the SM, so many.
+    pub warps: u32,
+    /// First cycle, and the one after the last.
+    pub cycles: (u64, u64),
+}
+
+/// Reads `N..M` cycles.
+pub fn parse_cycles(text: &str) -> crate::Result<(u64, u64)> {
+    let cycles = text.split_once("..").and_then(|(first, last)| {
+        let (first, last): (u64, u64) = (first.trim().parse().ok()?, last.trim().parse().ok()?);
+        (first < last).then_some((first, last))
+    });
+    cycles.ok_or_else(|| {
+        Error::usage(format!("--cycles {text}: write N..M with N below M, for example --cycles 1000..3000"))
+    })
+}
+
+/// What a simulation of a launch on a GPU answers, or what is missing.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Answer<T> {
+    /// The kernel.
+    pub kernel: KernelName,
+    /// Identifier of the GPU.
+    pub gpu: String,
+    /// The answer.
+    pub result: Result<T, Refusal>,
+}
+
+/// A launch on a GPU with what its warps spent at the lines of a text.
+pub fn annotated(
+    measurement: &Measurement,
+    machine: &Machine,
+    options: Options,
+    text: &annotate::Text<'_>,
+) -> crate::Result<Answer<Annotated>> {
+    let result = match simulated(measurement, machine, options) {
+        Ok((prediction, simulated)) => Ok(Annotated {
+            kernel: measurement.kernel.clone(),
+            gpu: machine.id.clone(),
+            time: prediction.seconds(),
+            annotation: annotate::of(text, &simulated.code, &simulated.outcome)?,
+            outcome: simulated.outcome,
+        }),
+        Err(refusal) => Err(refusal),
+    };
+    Ok(answer(measurement, machine, result))
+}
+
+/// What a few warps of a launch do, cycle by cycle.
+pub fn warp_cycles(
+    measurement: &Measurement,
+    machine: &Machine,
+    options: Options,
+    window: Window,
+) -> Answer<cycles::WarpCycles> {
+    let result = simulated(measurement, machine, options).and_then(|(_, of)| {
+        let ctas = traces(measurement, &of)?;
+        let job = of.job(&ctas[..of.plan.many as usize]);
+        let followed = warplens_sim::Options {
+            timeline_warps: window.warps,
+            timeline_cycles: Some(window.cycles),
+            ..warplens_sim::Options::default()
+        };
+        let outcome = warplens_sim::simulate(&of.config, &job, followed);
+        let (kernel, gpu) = (measurement.kernel.demangled.clone(), machine.id.clone());
+        Ok(cycles::cycles(kernel, gpu, of.config.clock, window.cycles, &of.code, &outcome))
+    });
+    answer(measurement, machine, result)
+}
+
+/// How a launch scales from one warp to a full SM.
+pub fn scale(measurement: &Measurement, machine: &Machine, options: Options) -> Answer<scale::Scale> {
+    let result = simulated(measurement, machine, options).and_then(|(prediction, of)| {
+        let ctas = traces(measurement, &of)?;
+        let fits = occupancy_of(&measurement.profile.launch, machine, options).map(|occupancy| occupancy.ctas);
+        Ok(scale::Scale {
+            kernel: measurement.kernel.demangled.clone(),
+            gpu: machine.id.clone(),
+            clock_hz: of.config.clock,
+            warps_per_cta: u32::try_from(ctas.first().map_or(0, |cta| cta.warps.len())).expect("warps of a CTA"),
+            most_ctas: of.share.resident,
+            steps: scale::steps(&of.config, &of.job(&ctas)),
+            assumptions: scale::assumptions(&prediction, of.share.resident, fits),
+        })
+    });
+    answer(measurement, machine, result)
+}
+
+/// The simulation behind the prediction of `teg`.
+fn simulated(
+    measurement: &Measurement,
+    machine: &Machine,
+    options: Options,
+) -> Result<(Prediction, Simulated), Refusal> {
+    let input = Input { profile: &measurement.profile, options, knobs: Knobs::NONE };
+    let mut prediction = Teg.predict(&input, machine)?;
+    let simulated = prediction.teg.take().expect("the timing simulation answered");
+    Ok((prediction, *simulated))
+}
+
+/// What the CTAs of the simulated SM executed.
+fn traces(measurement: &Measurement, of: &Simulated) -> Result<Vec<CtaTrace>, Refusal> {
+    let traced = warplens_model::teg::traced(&measurement.profile)?;
+    Ok(traced.of_sm(of.config.n_sms, of.share.resident, of.share.ctas).ctas)
+}
+
+fn answer<T>(measurement: &Measurement, machine: &Machine, result: Result<T, Refusal>) -> Answer<T> {
+    Answer { kernel: measurement.kernel.clone(), gpu: machine.id.clone(), result }
 }
 
 /// What all instructions spent.

@@ -1,7 +1,7 @@
 //! Which CTAs are traced for the timing simulation of which GPUs, and the machine code that goes with the traces.
 //!
-//! A simulated SM executes the CTAs 0, n, 2n, ... of a launch on a GPU with n SMs. One emulation serves all GPUs: it traces
-//! the CTAs that any of them needs. Those of the others that are looked at ([`Need::window`]) tell what SMs share.
+//! A simulated SM executes the CTAs s, s + n, s + 2n, ... of a launch on a GPU with n SMs. One emulation serves all GPUs: it
+//! traces the CTAs that any of them needs, for some SMs s, because the work of CTAs may differ. Those of the others that are looked at ([`Need::window`]) tell what SMs share.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use warplens_machine::{Key, Reader};
 use warplens_model::Options;
 use warplens_sim::launch::LaunchShare;
 use warplens_stats::{
-    Footprint, LaunchShape, Listing, MachineCode, MemoryPlace, Planned, TraceRequest, Traced, Tracer,
+    Footprint, LaunchShape, Listing, MachineCode, MemoryPlace, Planned, PlannedSms, TraceRequest, Traced, Tracer,
 };
 use warplens_trace::CtaId;
 
@@ -27,6 +27,12 @@ const KEPT_FOR_ONE: u64 = 1_500_000;
 const KEPT: u64 = 12_000_000;
 /// Fewest steps and accesses of a warp, however many are followed.
 const FEWEST_KEPT: u64 = 64;
+/// Steps and accesses of the SMs of which one is chosen.
+const COMPARED: u64 = 1_000_000;
+/// Most of these SMs.
+const MOST_COMPARED: u32 = 16;
+/// Warp instructions for each step or access that is kept, about.
+const INSTRUCTIONS_KEPT: u64 = 4;
 /// Thread instructions of the CTAs whose footprints are gathered.
 const LOOKED_AT: u64 = 200_000_000;
 
@@ -77,10 +83,12 @@ impl Need {
         let (mut ctas, mut most, mut window) = (BTreeSet::new(), 1, 0);
         for (n_sms, share) in &self.shares {
             let plan = share.plan(share.ctas, affordable);
-            let own = (0..plan.many).filter_map(|turn| turn.checked_mul(*n_sms));
+            let sms = self.candidates(*n_sms, share, plan.many, cost);
+            let own =
+                sms.iter().flat_map(|sm| (0..plan.many).filter_map(|turn| turn.checked_mul(*n_sms)?.checked_add(*sm)));
             ctas.extend(own.filter(|id| *id < self.n_ctas).map(CtaId));
             most = most.max(u64::from(plan.many));
-            self.planned.insert((*n_sms, share.resident), plan.many);
+            self.planned.insert((*n_sms, share.resident), PlannedSms { ctas: plan.many, sms });
             window = window.max(u64::from(plan.many) * u64::from(*n_sms));
         }
         let per_cta = cost.map_or(LOOKED_AT, |cost| cost.thread_instructions.max(1));
@@ -91,6 +99,16 @@ impl Need {
             per_warp: usize::try_from((kept / self.n_warps).max(FEWEST_KEPT)).unwrap_or(usize::MAX),
             window: u32::try_from(window).expect("no more than the CTAs of the grid"),
         }
+    }
+
+    /// SMs of which one is simulated: the first, and as many others as are cheap to trace, spread over those that get as
+    /// many CTAs as the first. The work of CTAs may differ.
+    fn candidates(&self, n_sms: u32, share: &LaunchShare, many: u32, cost: Option<Cost>) -> Vec<u32> {
+        let Some(cost) = cost else { return vec![0] };
+        let of_one = u64::from(many) * (cost.warp_instructions / INSTRUCTIONS_KEPT).max(1);
+        let busiest = self.n_ctas - (share.ctas - 1).saturating_mul(n_sms).min(self.n_ctas - 1);
+        let count = (COMPARED / of_one).clamp(1, u64::from(busiest.min(MOST_COMPARED)));
+        (0..count).map(|at| (at * u64::from(busiest) / count) as u32).collect()
     }
 
     /// What to trace of the first CTA, whose work tells what to trace of the others.

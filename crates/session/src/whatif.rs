@@ -6,10 +6,10 @@
 mod parse;
 mod price;
 
-use warplens_model::find;
 use warplens_model::scenario::{self, Impossible, Setting, Subject};
 pub use warplens_model::scenario::{ALIASES, COUNTS, EFFECTS, Effect, LAUNCH_FIELDS, Parameter};
 pub use warplens_model::{Change, Knobs};
+use warplens_model::{Needs, find};
 
 use crate::error::{Error, Result};
 use crate::explain::{short, threads};
@@ -20,6 +20,7 @@ use crate::predict::{Choice, GpuAnalysis, Options, Prediction, Refusal, answers,
 use crate::profile::{LaunchShape, Profile};
 
 pub use parse::ExtentChange;
+pub(crate) use price::of_each;
 pub use price::{GpuPrices, Price, Prices, price};
 
 /// What is asked.
@@ -190,7 +191,11 @@ pub(crate) fn why_nothing(effect: &Effect, model: &str, subject: &Subject) -> Op
         return Some(format!("{model} does not model {}", effect.name));
     }
     let mut without = subject.clone();
-    let unchanged = effect.remove(&mut without).is_ok() && without == *subject;
+    let removed = effect.remove(&mut without).is_ok();
+    // Only a simulation leaves out what was recorded; it finds nothing where that costs nothing.
+    let simulates = find(model).is_some_and(|model| model.needs() == Needs::Trace);
+    let unchanged = without.profile == subject.profile && without.machine == subject.machine;
+    let unchanged = removed && !simulates && unchanged && without.knobs.same_changes(&subject.knobs);
     unchanged.then(|| format!("{}: none in these counts", effect.name))
 }
 

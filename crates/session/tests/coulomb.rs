@@ -5,11 +5,14 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use warplens_session::launch::Launch;
+use warplens_session::machines::{self, Machine, Strictness};
+use warplens_session::predict::{self, CountBasis, GpuAnalysis};
 use warplens_session::profile::{CoalescingRule, Counting, OpClass};
 use warplens_session::toolchain::Search;
-use warplens_session::{ExecutionOptions, Extent, Measurement, Program, Progress, measure};
+use warplens_session::{Choice, ExecutionOptions, Extent, Measurement, Program, Progress, measure};
 
 /// Points along each edge of the grid.
 const SIZE: u64 = 256;
@@ -86,13 +89,18 @@ fn launch(row: &Row) -> Launch {
     launch
 }
 
-/// The counts of the whole launch from one CTA: every CTA does the same.
-fn counts(program: &Program, row: &Row) -> Measurement {
+/// The counts of the whole launch from the first of its CTAs, as all do the same; those that are traced are among them.
+fn measurement(program: &Program, row: &Row, ctas: u32, traced_for: &[Machine]) -> Measurement {
     let mut options = ExecutionOptions::new();
-    options.extent = Extent::Ctas(0..1);
+    options.extent = Extent::Ctas(0..ctas);
+    options.traced_for = traced_for.to_vec();
     let measurements =
         measure(program, &[launch(row)], options, Counting::Ptx, &Search::default(), &Progress::default());
     measurements.expect("the kernel runs").remove(0)
+}
+
+fn counts(program: &Program, row: &Row) -> Measurement {
+    measurement(program, row, 1, &[])
 }
 
 /// One row of each kernel.
@@ -146,6 +154,139 @@ fn operations_and_requests_are_those_counted() {
         table.push('\n');
     }
     hold("counts", &table);
+}
+
+/// GPU at the base clock, which the counters say, and at the boost clock.
+const GPUS: [&str; 2] = ["rtx2080ti@1350", "rtx2080ti@1545"];
+const CLOSED_FORMS: &[&str] = &["analyzer", "x-model", "roofline"];
+
+/// Predicted over measured time of each model on each GPU.
+fn ratios(measurement: &Measurement, machines: &[Machine], models: &[&'static str], measured: f64) -> Vec<Vec<f64>> {
+    let choice = Choice::Named(models.to_vec());
+    let options = predict::options(&choice, &[], CountBasis::AsWritten, Strictness::AllowInferred)
+        .expect("no option is asked for");
+    let analysis = predict::predict(measurement.clone(), machines, &choice, options);
+    let of_model = |gpu: &GpuAnalysis, model: &str| {
+        let answer = gpu.answers.iter().find(|answer| answer.model == model).expect("all were asked");
+        answer.result.as_ref().expect("the machine is known").seconds().0 / measured
+    };
+    models.iter().map(|model| analysis.gpus.iter().map(|gpu| of_model(gpu, model)).collect()).collect()
+}
+
+/// Rank correlation; equal values share the mean of their ranks.
+fn spearman(left: &[f64], right: &[f64]) -> f64 {
+    let ranks = |values: &[f64]| -> Vec<f64> {
+        let rank = |value: f64| {
+            let less = values.iter().filter(|other| **other < value).count();
+            let equal = values.iter().filter(|other| **other == value).count();
+            less as f64 + 0.5 * (equal as f64 - 1.0)
+        };
+        values.iter().map(|value| rank(*value)).collect()
+    };
+    let (left, right) = (ranks(left), ranks(right));
+    let mean = (left.len() as f64 - 1.0) / 2.0;
+    let product = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| (a - mean) * (b - mean)).sum::<f64>();
+    product(&left, &right) / (product(&left, &left) * product(&right, &right)).sqrt()
+}
+
+#[test]
+fn ranks_correlate_as_the_definition_says() {
+    assert_eq!(spearman(&[1.0, 2.0, 3.0], &[10.0, 20.0, 90.0]), 1.0);
+    assert_eq!(spearman(&[1.0, 2.0, 3.0], &[3.0, 2.0, 1.0]), -1.0);
+    // 1 - 6 * 2 / (4 * 15)
+    assert!((spearman(&[1.0, 2.0, 3.0, 4.0], &[1.0, 3.0, 2.0, 4.0]) - 0.8).abs() < 1e-12);
+}
+
+/// The error that is farthest from none.
+fn worst(errors: &[f64]) -> f64 {
+    errors.iter().copied().fold(0.0, |worst: f64, error| if error.abs() > worst.abs() { error } else { worst })
+}
+
+/// Errors of a model over all rows: rank correlation, which is returned, then mean and worst error at each clock.
+fn summary(table: &mut String, model: &str, ratios: &[Vec<f64>], measured: &[f64]) -> f64 {
+    let predicted: Vec<f64> = ratios.iter().zip(measured).map(|(ratios, measured)| ratios[0] * measured).collect();
+    let correlation = spearman(&predicted, measured);
+    write!(table, "| {model} | {correlation:.3} |").expect("strings take everything");
+    for clock in 0..GPUS.len() {
+        let errors: Vec<f64> = ratios.iter().map(|ratios| 100.0 * (ratios[clock] - 1.0)).collect();
+        let mean = errors.iter().map(|error| error.abs()).sum::<f64>() / errors.len() as f64;
+        write!(table, " {mean:.1} | {:.1} |", worst(&errors)).expect("strings take everything");
+    }
+    table.push('\n');
+    correlation
+}
+
+const SUMMARY: &str = "| model | rank correlation | mean error at 1350 MHz | worst | at 1545 MHz | worst |\n\
+                       |---|---:|---:|---:|---:|---:|\n";
+
+#[test]
+fn closed_forms_predict_the_times() {
+    let program = program();
+    let rows = measured();
+    let machines: Vec<Machine> = GPUS.iter().map(|gpu| machines::one(gpu).unwrap()).collect();
+    let of_row = |row: &Row| ratios(&counts(&program, row), &machines, CLOSED_FORMS, 1e-6 * row.of("time_us"));
+    let all: Vec<Vec<Vec<f64>>> = rows.iter().map(of_row).collect();
+    let measured: Vec<f64> = rows.iter().map(|row| row.of("time_us")).collect();
+    let mut table = String::from(SUMMARY);
+    for (at, model) in CLOSED_FORMS.iter().enumerate() {
+        let ratios: Vec<Vec<f64>> = all.iter().map(|models| models[at].clone()).collect();
+        summary(&mut table, model, &ratios, &measured);
+    }
+    println!("{table}");
+    hold("closed forms", &table);
+}
+
+/// CTAs of two waves: an SM of compute capability 7.5 holds at most 16 at once.
+const WAVES: u32 = 32;
+
+/// What teg says of every row, with the rows spread over the cores.
+fn simulated(rows: &[Row], machines: &[Machine]) -> Vec<Vec<f64>> {
+    let program = program();
+    let next = AtomicUsize::new(0);
+    let done = Mutex::new(vec![Vec::new(); rows.len()]);
+    let work = || {
+        while let Some((at, row)) = rows.iter().enumerate().nth(next.fetch_add(1, Ordering::Relaxed)) {
+            let measurement = measurement(&program, row, WAVES, &machines[..1]);
+            let of_row = ratios(&measurement, machines, &["teg"], 1e-6 * row.of("time_us")).remove(0);
+            done.lock().expect("no thread panicked")[at] = of_row;
+        }
+    };
+    let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    std::thread::scope(|scope| (0..threads).for_each(|_| drop(scope.spawn(work))));
+    done.into_inner().expect("no thread panicked")
+}
+
+#[test]
+fn teg_predicts_the_times() {
+    let rows = measured();
+    let machines: Vec<Machine> = GPUS.iter().map(|gpu| machines::one(gpu).unwrap()).collect();
+    let ratios = simulated(&rows, &machines);
+    let times: Vec<f64> = rows.iter().map(|row| row.of("time_us")).collect();
+    let mut table = String::from(SUMMARY);
+    let correlation = summary(&mut table, "teg", &ratios, &times);
+    table.push_str("\nBy kernel, over its shapes of CTAs, at 1350 MHz:\n\n");
+    table.push_str(
+        "| kernel | registers | local memory | measured (us) | mean error | worst |\n|---|---:|---:|---:|---:|---:|\n",
+    );
+    for kernel in kernels(&rows) {
+        let of_kernel = |row: &(&Row, &Vec<f64>)| row.0.kernel() == kernel.kernel();
+        let errors: Vec<f64> =
+            rows.iter().zip(&ratios).filter(of_kernel).map(|(_, ratios)| 100.0 * (ratios[0] - 1.0)).collect();
+        let of_rows = rows.iter().filter(|row| row.kernel() == kernel.kernel()).map(|row| row.of("time_us"));
+        let (least, most) = of_rows.fold((f64::MAX, 0.0_f64), |(least, most), time| (least.min(time), most.max(time)));
+        let [registers, local] = ["registers", "local_bytes"].map(|column| kernel.of(column));
+        let name = kernel.kernel();
+        let mean = errors.iter().sum::<f64>() / errors.len() as f64;
+        writeln!(
+            table,
+            "| {name} | {registers} | {local} B | {least:.0} - {most:.0} | {mean:.1} | {:.1} |",
+            worst(&errors)
+        )
+        .unwrap();
+    }
+    println!("{table}");
+    hold("teg", &table);
+    assert!(correlation >= 0.9, "{correlation}");
 }
 
 /// Holds a table of the document, or writes it.

@@ -54,8 +54,8 @@ impl LaunchShare {
     }
 }
 
-/// Waves that show the steady state.
-pub const STEADY_WAVES: u32 = 4;
+/// Waves that show the steady state: with fewer, the bandwidth that SMs share and what waits for it have not settled.
+pub const STEADY_WAVES: u32 = 16;
 
 /// Which numbers of CTAs are simulated.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -121,7 +121,8 @@ mod tests {
     fn long_launches_are_carried_on_in_whole_waves() {
         let share = LaunchShare::new(108 * 1000, 8, 108, 1);
         assert_eq!(share.plan(1000, 1000), Plan { many: 1000, few: None, ctas: 1000 });
-        assert_eq!(share.plan(1000, 400), Plan { many: 32, few: Some(16), ctas: 1000 });
+        assert_eq!(share.plan(1000, 400), Plan { many: 128, few: Some(64), ctas: 1000 });
+        assert_eq!(share.plan(1000, 40), Plan { many: 40, few: Some(16), ctas: 1000 });
         assert_eq!(share.plan(20, 400), Plan { many: 16, few: Some(8), ctas: 1000 });
         assert_eq!(share.plan(9, 400), Plan { many: 8, few: None, ctas: 1000 });
         assert_eq!(share.plan(5, 400), Plan { many: 5, few: None, ctas: 1000 });
@@ -129,7 +130,7 @@ mod tests {
         // 50 cycles of start and end, 10 of each CTA.
         let cycles = |ctas: u32| 50.0 + 10.0 * f64::from(ctas);
         let plan = share.plan(1000, 400);
-        assert!((plan.cycles(cycles(32), Some(cycles(16))) - cycles(1000)).abs() < 1e-9);
+        assert!((plan.cycles(cycles(128), Some(cycles(64))) - cycles(1000)).abs() < 1e-9);
         assert_eq!(share.plan(9, 400).cycles(80.0, None), 10000.0);
     }
 }

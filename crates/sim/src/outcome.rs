@@ -1,6 +1,6 @@
 //! What a simulation of one SM found.
 
-use crate::stall::StallCycles;
+use crate::stall::{Stall, StallCycles};
 
 /// Everything found in one run.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -127,8 +127,8 @@ pub struct Event {
     pub inst: u32,
     /// Cycle from which the warp waited to issue it.
     pub waits_from: u64,
-    /// Why it waited longest.
-    pub stall: crate::stall::Stall,
+    /// Why, one reason after the other with its cycles.
+    pub waits: [(Stall, u64); 4],
     /// Cycle of the issue.
     pub issue: u64,
     /// Cycle in which the result can be used.

@@ -236,7 +236,8 @@ impl<'a> Sm<'a> {
         if number < self.options.timeline_warps {
             let event = event(cta, warp.index);
             let (from, to) = self.options.timeline_cycles.unwrap_or((0, u64::MAX));
-            if event.issue >= from && event.issue < to {
+            // Waiting that begins inside counts, wherever it ends.
+            if event.issue >= from && event.waits_from < to {
                 self.outcome.timeline.push(event);
             }
         }

@@ -41,5 +41,5 @@ pub use profile::{
 pub use program::Program;
 pub use recorder::{CtaRecord, Recorder, Times};
 pub use reuse::{Reuse, ReuseHistogram};
-pub use traced::{Listing, MachineCode, Planned, Recording, SmTraces, Traced, TracedCta};
+pub use traced::{Listing, MachineCode, Planned, PlannedSms, Recording, SmTraces, Traced, TracedCta};
 pub use tracer::{MemoryPlace, TraceRequest, TracedState, Tracer};

@@ -10,7 +10,7 @@ use warplens_session::launch::{Extents, Launch, parse_extents};
 use warplens_session::machines;
 use warplens_session::profile::Counting;
 use warplens_session::source::Source;
-use warplens_session::{Error, Input, Measurement};
+use warplens_session::{Error, ExecutionOptions, Input, Measurement};
 
 use super::{Document, Outcome, picture};
 use crate::ask::{ModelFlags, target};
@@ -110,9 +110,12 @@ pub(crate) fn run(flags: &CompareFlags, threads: Option<u32>, terminal: &Termina
     let names = names(&wanted);
     compare::check_names(&names)?;
     let target = target(&machines);
+    let mut execution = flags.execution.options(threads)?;
+    execution.extent = flags.extent.extent()?;
+    execution.traced_for = choice.traced(&machines);
     let mut variants = Vec::new();
     for (wanted, name) in wanted.iter().zip(&names) {
-        for (block, measurement) in flags.measure(wanted, &blocks, target.as_deref(), threads, terminal)? {
+        for (block, measurement) in flags.measure(wanted, &blocks, target.as_deref(), &execution, terminal)? {
             variants.push((wanted, name.clone(), block, measurement));
         }
     }
@@ -196,17 +199,15 @@ impl CompareFlags {
         wanted: &Wanted,
         blocks: &[Option<Extents>],
         target: Option<&str>,
-        threads: Option<u32>,
+        options: &ExecutionOptions,
         terminal: &Terminal,
     ) -> Result<Vec<(Option<Extents>, Measurement)>> {
-        let mut options = self.execution.options(threads)?;
-        options.extent = self.extent.extent()?;
         let input = Input::read(&wanted.input)?;
         let sources = self.arguments.sources(&input, wanted.launch.as_deref(), self.over(wanted)?, target, terminal)?;
         let mut measured = Vec::new();
         for &block in blocks {
             let sources = sources.iter().map(|source| self.shaped(source, block)).collect::<Result<_>>()?;
-            let measurements = gather(sources, &self.execution, &self.extent, &options, Counting::Ptx, terminal)?;
+            let measurements = gather(sources, &self.execution, &self.extent, options, Counting::Ptx, terminal)?;
             measured.extend(measurements.into_iter().map(|measurement| (block, measurement)));
         }
         Ok(measured)

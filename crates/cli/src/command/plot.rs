@@ -9,12 +9,16 @@ use warplens_report::{Figure, document, render, view};
 use warplens_session::machines::{self, Machine, Strictness};
 use warplens_session::plot;
 use warplens_session::plot::x_graph::Variation;
-use warplens_session::predict::{self, CountBasis, Options};
+use warplens_session::predict::{self, CountBasis, Options, Refusal};
+use warplens_session::timing::annotate::By;
+use warplens_session::timing::cycles::WarpCycles;
+use warplens_session::timing::{self, Window};
 use warplens_session::whatif::Scenario;
 use warplens_session::{Analysis, Choice, Error, Input, Measurement};
 
-use super::Outcome;
-use crate::ask::AskFlags;
+use super::annotate::{self, WindowFlags};
+use super::{Outcome, scale};
+use crate::ask::{AskFlags, Question};
 use crate::flags::{ExecutionFlags, parse_output};
 use crate::terminal::Terminal;
 
@@ -32,8 +36,12 @@ enum Kind {
     Occupancy(KernelFlags),
     /// Time and cycles per instruction by model, with the terms of the time
     Cpi(KernelFlags),
-    /// When the warps of an SM compute and when they wait for memory
-    Timeline(KernelFlags),
+    /// When the warps of an SM compute and when they wait for memory; with --model teg cycle by cycle, and why
+    Timeline(TimelineFlags),
+    /// Why warps do not issue, by scheduler and for the hottest lines
+    Stalls(KernelFlags),
+    /// Speedup and efficiency from one warp to a full SM
+    Scale(KernelFlags),
     /// Demand and supply of memory with every state, before and after a change
     XGraph(XGraphFlags),
     /// What memory supplies for several values of one quantity of the X-model
@@ -49,6 +57,17 @@ enum Kind {
 struct KernelFlags {
     #[command(flatten)]
     ask: AskFlags,
+    #[command(flatten)]
+    output: PictureFlags,
+}
+
+/// A kernel on GPUs, and the part of its timeline that is shown.
+#[derive(Args, Debug)]
+struct TimelineFlags {
+    #[command(flatten)]
+    ask: AskFlags,
+    #[command(flatten)]
+    window: WindowFlags,
     #[command(flatten)]
     output: PictureFlags,
 }
@@ -155,14 +174,17 @@ const FORMATS: [(&str, PictureFormat); 4] = [
 
 pub(crate) fn run(flags: &PlotFlags, threads: Option<u32>, terminal: &Terminal) -> Result<Outcome> {
     match &flags.kind {
-        Kind::Roofline(flags) => draw(flags, "auto", threads, terminal, |analyses, options| {
+        Kind::Roofline(flags) => draw(&flags.ask, &flags.output, "auto", threads, terminal, |analyses, options| {
             Ok(view::figure::roofline(&plot::roofline::rooflines(analyses, options)?))
         }),
-        Kind::Occupancy(flags) => draw(flags, "auto", threads, terminal, occupancy),
+        Kind::Occupancy(flags) => draw(&flags.ask, &flags.output, "auto", threads, terminal, occupancy),
         Kind::Cpi(flags) => {
-            draw(flags, "all", threads, terminal, |analyses, _| Ok(view::figure::cpi(&plot::terms::times(analyses)?)))
+            let cpi = |analyses: &[Analysis], _| Ok(view::figure::cpi(&plot::terms::times(analyses)?));
+            draw(&flags.ask, &flags.output, "all", threads, terminal, cpi)
         }
-        Kind::Timeline(flags) => draw(flags, "analyzer,hong-kim", threads, terminal, timeline),
+        Kind::Timeline(flags) => timeline(flags, threads, terminal),
+        Kind::Stalls(flags) => stalls(flags, threads, terminal),
+        Kind::Scale(flags) => scaling(flags, threads, terminal),
         Kind::XGraph(flags) => x_graph(flags, threads, terminal),
         Kind::FFamily(flags) => f_family(flags, threads, terminal),
         Kind::Architecture(flags) => architecture(flags, terminal),
@@ -172,19 +194,20 @@ pub(crate) fn run(flags: &PlotFlags, threads: Option<u32>, terminal: &Terminal) 
 
 /// Measures, predicts and draws. `suitable` models answer unless others are asked.
 fn draw(
-    flags: &KernelFlags,
+    ask: &AskFlags,
+    output: &PictureFlags,
     suitable: &str,
     threads: Option<u32>,
     terminal: &Terminal,
     figure: impl Fn(&[Analysis], Options) -> warplens_session::Result<Figure>,
 ) -> Result<Outcome> {
-    let format = flags.output.format()?;
-    let question = flags.ask.question(threads)?;
+    let format = output.format()?;
+    let question = ask.question(threads)?;
     let choice = if question.choice == Choice::Auto { Choice::parse(suitable)? } else { question.choice.clone() };
-    let measurements = flags.ask.measure(&question, terminal)?.measurements;
+    let measurements = ask.measure(&question, terminal)?.measurements;
     let predict = |measurement| predict::predict(measurement, &question.machines, &choice, question.options);
     let analyses: Vec<Analysis> = measurements.into_iter().map(predict).collect();
-    write(&figure(&analyses, question.options)?, format, &flags.output, terminal)
+    write(&figure(&analyses, question.options)?, format, output, terminal)
 }
 
 fn x_graph(flags: &XGraphFlags, threads: Option<u32>, terminal: &Terminal) -> Result<Outcome> {
@@ -216,13 +239,17 @@ fn architecture(flags: &ArchitectureFlags, terminal: &Terminal) -> Result<Outcom
 fn one_kernel(ask: &AskFlags, threads: Option<u32>, terminal: &Terminal) -> Result<(Measurement, Machine, Options)> {
     let question = ask.question(threads)?;
     let [machine] = question.machines.as_slice() else {
-        return Err(Error::usage(format!("this picture shows one GPU, not {}", question.machines.len())).into());
+        return Err(one_gpu(question.machines.len()).into());
     };
     let mut measurements = ask.measure(&question, terminal)?.measurements;
     match (measurements.pop(), measurements.len()) {
         (Some(measurement), 0) => Ok((measurement, machine.clone(), question.options)),
         (_, others) => Err(one_launch(others + 1).into()),
     }
+}
+
+fn one_gpu(n: usize) -> Error {
+    Error::usage(format!("this picture shows one GPU, not {n}"))
 }
 
 fn one_launch(n: usize) -> Error {
@@ -239,9 +266,72 @@ fn occupancy(analyses: &[Analysis], options: Options) -> warplens_session::Resul
     Ok(view::figure::occupancy(&all.concat()))
 }
 
-fn timeline(analyses: &[Analysis], _: Options) -> warplens_session::Result<Figure> {
-    let [analysis] = analyses else { return Err(one_launch(analyses.len())) };
-    Ok(view::figure::timeline(&plot::timeline::timeline(analysis)?))
+/// What a timeline shows unless more is asked.
+pub(super) const SHOWN: Window = Window { warps: 8, cycles: (0, 2000) };
+
+fn timeline(flags: &TimelineFlags, threads: Option<u32>, terminal: &Terminal) -> Result<Outcome> {
+    if !flags.ask.is_of_teg() {
+        if let Some(flag) = flags.window.given() {
+            return Err(Error::usage(format!("{flag} is about the timeline of --model teg")).into());
+        }
+        return draw(&flags.ask, &flags.output, "analyzer,hong-kim", threads, terminal, |analyses, _| {
+            let [analysis] = analyses else { return Err(one_launch(analyses.len())) };
+            Ok(view::figure::timeline(&plot::timeline::timeline(analysis)?))
+        });
+    }
+    let format = flags.output.format()?;
+    let window = flags.window.window(SHOWN)?;
+    let question = flags.ask.question_of_teg(threads)?;
+    let measured = flags.ask.measure(&question, terminal)?;
+    let cycles = one_timeline(&measured.measurements, &question, window)?;
+    write(&view::figure::cycles(&cycles), format, &flags.output, terminal)
+}
+
+/// The warps of the one launch on the one GPU.
+pub(super) fn one_timeline(measurements: &[Measurement], question: &Question, window: Window) -> Result<WarpCycles> {
+    let [machine] = question.machines.as_slice() else {
+        return Err(Error::usage(format!("a timeline shows one GPU, not {}", question.machines.len())).into());
+    };
+    let [measurement] = measurements else { return Err(one_launch(measurements.len()).into()) };
+    let cycles = timing::warp_cycles(measurement, machine, question.options, window);
+    Ok(cycles.result.map_err(|refusal| no_answer(&[(cycles.gpu, refusal)]))?)
+}
+
+fn stalls(flags: &KernelFlags, threads: Option<u32>, terminal: &Terminal) -> Result<Outcome> {
+    let format = flags.output.format()?;
+    let question = flags.ask.question_of_teg(threads)?;
+    let [_] = question.machines.as_slice() else { return Err(one_gpu(question.machines.len()).into()) };
+    let measured = flags.ask.measure(&question, terminal)?;
+    let mut answers = annotate::answers(&flags.ask, &measured, &question, By::Auto)?;
+    let (Some(answer), true) = (answers.pop(), answers.is_empty()) else {
+        return Err(one_launch(answers.len() + 1).into());
+    };
+    let annotated = answer.result.map_err(|refusal| no_answer(&[(answer.gpu, refusal)]))?;
+    write(&view::figure::stalls(&plot::stalls::stalls(&annotated)?), format, &flags.output, terminal)
+}
+
+fn scaling(flags: &KernelFlags, threads: Option<u32>, terminal: &Terminal) -> Result<Outcome> {
+    let format = flags.output.format()?;
+    let question = flags.ask.question_of_teg(threads)?;
+    let measured = flags.ask.measure(&question, terminal)?;
+    let (mut scales, mut refused) = (Vec::new(), Vec::new());
+    for answer in scale::answers(&measured, &question) {
+        match answer.result {
+            Ok(scale) => scales.push(scale),
+            Err(refusal) => refused.push((answer.gpu, refusal)),
+        }
+    }
+    if scales.is_empty() {
+        return Err(no_answer(&refused).into());
+    }
+    refused.iter().for_each(|(gpu, refusal)| terminal.message(&format!("{gpu}: {refusal}")));
+    write(&view::figure::scale(&scales), format, &flags.output, terminal)
+}
+
+/// Nothing can be drawn, for these reasons.
+fn no_answer(refused: &[(String, Refusal)]) -> Error {
+    let details = refused.iter().map(|(gpu, refusal)| format!("{gpu}: {refusal}"));
+    details.fold(Error::input("no model could answer"), Error::with_detail)
 }
 
 fn accuracy(flags: &AccuracyFlags, threads: Option<u32>, terminal: &Terminal) -> Result<Outcome> {

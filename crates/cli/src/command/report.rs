@@ -8,6 +8,7 @@ use warplens_report::view::report::{Extras, Origin};
 use warplens_report::{Figure, document, view};
 use warplens_session::predict;
 use warplens_session::profile::{BankRule, CoalescingRule};
+use warplens_session::timing::{self, annotate::By};
 use warplens_session::whatif::Scenario;
 use warplens_session::{Analysis, Choice, explain, listing, plot};
 
@@ -54,6 +55,9 @@ pub(crate) fn run(flags: &ReportFlags, threads: Option<u32>, terminal: &Terminal
     Ok(Outcome::of_models(has_answer, terminal))
 }
 
+/// GPUs whose listing stands on the page with stalls.
+const MOST_SIMULATED: usize = 2;
+
 fn extras(flags: &ReportFlags, measured: &Measured, question: &Question, analysis: &Analysis) -> Extras {
     // The listing follows the rules of the first GPU.
     let (coalescing, bank) = match question.machines.first().map(|machine| machine.cc) {
@@ -68,9 +72,51 @@ fn extras(flags: &ReportFlags, measured: &Measured, question: &Question, analysi
         listings.push(listing::ptx(program, measurement, coalescing, bank));
         listings
     });
+    let annotated = annotated(flags, measured, question, analysis);
     let explanation = explain::explain(analysis.clone(), question.options);
     let changes = view::explain::changes(&explanation);
-    Extras { changes, figures: figures(analysis, question), listings }
+    let mut figures = figures(analysis, question);
+    figures.extend(annotated.iter().flat_map(|of| stall_figures(of, question, analysis)));
+    let stalls = annotated.iter().flat_map(|of| view::timing::annotation(of, true)).collect();
+    Extras { changes, stalls, figures, listings }
+}
+
+/// The launch by line on the GPUs where the timing simulation answers, the first of them.
+fn annotated(
+    flags: &ReportFlags,
+    measured: &Measured,
+    question: &Question,
+    analysis: &Analysis,
+) -> Vec<timing::Annotated> {
+    let text = timing::annotate::Text {
+        program: measured.program.as_deref(),
+        input: Some(flags.ask.launch.input.as_path()),
+        by: By::Auto,
+    };
+    let answers = |gpu: &predict::GpuAnalysis| {
+        let is_teg = |answer: &predict::Answer| answer.model == "teg" && answer.result.is_ok();
+        gpu.answers.iter().any(is_teg)
+    };
+    let gpus = analysis.gpus.iter().filter(|gpu| answers(gpu)).take(MOST_SIMULATED);
+    let annotated = gpus
+        .map(|gpu| timing::annotated(&analysis.measurement, &gpu.machine, question.options, &text).ok()?.result.ok());
+    annotated.flatten().collect()
+}
+
+/// The pictures of a simulated launch.
+fn stall_figures(of: &timing::Annotated, question: &Question, analysis: &Analysis) -> Vec<Figure> {
+    let Some(gpu) = analysis.gpus.iter().find(|gpu| gpu.machine.id == of.gpu) else { return Vec::new() };
+    let (measurement, machine, options) = (&analysis.measurement, &gpu.machine, question.options);
+    let cycles = timing::warp_cycles(measurement, machine, options, super::plot::SHOWN).result.ok();
+    let scale = timing::scale(measurement, machine, options).result.ok();
+    let figures = [
+        plot::stalls::stalls(of).ok().map(|data| view::figure::stalls(&data)),
+        cycles.map(|data| Figure { id: "cycles".to_owned(), ..view::figure::cycles(&data) }),
+        scale.map(|data| view::figure::scale(&[data])),
+    ];
+    let named =
+        figures.into_iter().flatten().map(|figure| Figure { id: format!("{}-{}", figure.id, of.gpu), ..figure });
+    named.filter(|figure| figure.check().is_ok()).collect()
 }
 
 /// The pictures that can be drawn; what a model refuses is said elsewhere on the page.

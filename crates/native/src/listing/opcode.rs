@@ -38,14 +38,14 @@ pub(super) fn find(name: &str) -> Option<Opcode> {
         "FADD" | "FMIN" | "FMAX" | "FSET" | "FCMP" | "RRO" => (C::Fp32, S::Compute),
         "FMUL" => (C::Fp32Mul, S::Compute),
         "FMAD" => (C::Fp32, S::MultiplyAdd),
-        "IADD" | "IADDCARRY" | "ISUB" | "IMIN" | "IMAX" | "ISET" | "ICMP" | "ISAD" | "SHL" | "SHR" | "LOP" | "IMUL"
-        | "R2A" | "A2R" | "ADA" | "R2C" | "C2R" => (C::Int, S::Compute),
+        "IADD" | "IADDCARRY" | "ISUB" | "IMIN" | "IMAX" | "ISET" | "ICMP" | "ISAD" | "LOP" | "IMUL" | "R2A" | "A2R"
+        | "ADA" | "R2C" | "C2R" => (C::Int, S::Compute),
         "IMAD" => (C::Int, S::MultiplyAdd),
         "DADD" | "DMUL" | "DMIN" | "DMAX" | "DSET" => (C::Fp64, S::Compute),
         "DFMA" => (C::Fp64, S::MultiplyAdd),
         "RCP" | "RSQ" | "LG2" | "EX2" | "SIN" | "COS" => (C::Sfu, S::Compute),
         "F2F" | "F2I" | "I2F" | "I2I" => (C::Convert, S::Compute),
-        "MOV" | "MVI" | "MVC" | "S2R" => (C::Move, S::Compute),
+        "MOV" | "MVI" | "MVC" | "S2R" | "SHL" | "SHR" => (C::Move, S::Compute),
         "VOTE" => (C::Vote, S::Compute),
         "GLD" | "LLD" | "G2R" => (C::Load, S::Load),
         "GST" | "LST" | "R2G" => (C::Store, S::Store),

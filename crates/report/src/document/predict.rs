@@ -92,6 +92,9 @@ pub(crate) fn time(prediction: &Prediction) -> Map<String, Json> {
     if let Some(solved) = &prediction.x_model {
         body.insert("x_model".into(), x_model::solved(solved));
     }
+    if let Some(simulated) = &prediction.teg {
+        body.insert("teg".into(), super::timing::simulation(&simulated.outcome));
+    }
     if let Some(walk) = &prediction.luo_suda {
         body.insert("calculate_periods".into(), walk.rows.iter().map(calculate_period).collect());
     }

@@ -3,17 +3,15 @@
 use serde_json::{Map, Value as Json, json};
 use warplens_session::timing::annotate::AnnotatedText;
 use warplens_session::timing::scale::{Scale, Step};
-use warplens_session::timing::{Annotated, Outcome, Spent, StallCycles};
+use warplens_session::timing::{Annotated, Answer, Outcome, Spent, StallCycles};
 
 use super::json::{number, optional};
+use super::predict::refused;
 
 /// The document of the `annotate` verb.
-pub fn annotate(all: &[Annotated]) -> Json {
+pub fn annotate(all: &[Answer<Annotated>]) -> Json {
     let of_one = |of: &Annotated| {
         json!({
-            "kernel": of.kernel.mangled,
-            "kernel_demangled": of.kernel.demangled,
-            "gpu": of.gpu,
             "time_us": number(of.time.microseconds()),
             "whole": spent(&of.annotation.whole),
             "elsewhere": spent(&of.annotation.elsewhere),
@@ -21,7 +19,29 @@ pub fn annotate(all: &[Annotated]) -> Json {
             "teg": simulation(&of.outcome),
         })
     };
-    json!({"schema": "warplens.annotate/1", "annotations": all.iter().map(of_one).collect::<Vec<_>>()})
+    json!({"schema": "warplens.annotate/1", "annotations": answers(all, "time_us", of_one)})
+}
+
+/// Kernel and GPU with an answer; or with null in place of it, and what is missing.
+fn answers<T>(all: &[Answer<T>], key: &str, of_one: impl Fn(&T) -> Json) -> Vec<Json> {
+    let entry = |answer: &Answer<T>| {
+        let mut body = Map::new();
+        body.insert("kernel".into(), answer.kernel.mangled.as_str().into());
+        body.insert("kernel_demangled".into(), answer.kernel.demangled.as_str().into());
+        body.insert("gpu".into(), answer.gpu.as_str().into());
+        match &answer.result {
+            Ok(of) => {
+                let Json::Object(more) = of_one(of) else { unreachable!("an object was made") };
+                body.extend(more);
+            }
+            Err(refusal) => {
+                body.insert(key.into(), Json::Null);
+                body.insert("refused".into(), refused(refusal));
+            }
+        }
+        Json::Object(body)
+    };
+    all.iter().map(entry).collect()
 }
 
 fn text(text: &AnnotatedText) -> Json {
@@ -82,11 +102,9 @@ pub fn simulation(outcome: &Outcome) -> Json {
 }
 
 /// The document of the `scale` verb.
-pub fn scale(all: &[Scale]) -> Json {
+pub fn scale(all: &[Answer<Scale>]) -> Json {
     let of_one = |scale: &Scale| {
         json!({
-            "kernel": scale.kernel,
-            "gpu": scale.gpu,
             "clock_hz": number(scale.clock_hz),
             "warps_per_cta": scale.warps_per_cta,
             "ctas_per_sm": scale.most_ctas,
@@ -94,7 +112,7 @@ pub fn scale(all: &[Scale]) -> Json {
             "assumptions": scale.assumptions,
         })
     };
-    json!({"schema": "warplens.scale/1", "scales": all.iter().map(of_one).collect::<Vec<_>>()})
+    json!({"schema": "warplens.scale/1", "scales": answers(all, "steps", of_one)})
 }
 
 fn step(step: &Step) -> Json {

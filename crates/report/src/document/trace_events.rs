@@ -44,10 +44,10 @@ pub fn document(cycles: &WarpCycles) -> Json {
 fn slices(number: usize, issued: &Issued) -> Vec<Json> {
     let thread = issued.warp + 1;
     let mut events = Vec::new();
-    if issued.waits_from < issued.issue {
+    for (stall, start, end) in issued.spans() {
         events.push(json!({
-            "ph": "X", "cat": "stall", "name": issued.stall.name(), "pid": PROCESS, "tid": thread,
-            "ts": issued.waits_from, "dur": issued.issue - issued.waits_from,
+            "ph": "X", "cat": "stall", "name": stall.name(), "pid": PROCESS, "tid": thread,
+            "ts": start, "dur": end - start,
             "args": {"before": issued.text, "line": issued.line},
         }));
     }

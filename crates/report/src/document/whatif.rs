@@ -113,6 +113,8 @@ fn price(gpu: &str, price: &Price) -> Json {
         "before_us": microseconds(&price.before),
         "after_us": after.ok().map(microseconds),
         "speedup": optional(price.speedup()),
+        "cost_cycles": optional(price.cycles()),
+        "share": optional(price.share()),
         "limiter_after": after.ok().map(|after| after.limiter().name()),
         "note": after.err().or(price.note.as_ref()),
     })

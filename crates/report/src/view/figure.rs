@@ -38,6 +38,8 @@ pub const FIGURES: &[FigureKind] = &[
     FigureKind { name: "occupancy", about: "occupancy against block size, registers and shared memory" },
     FigureKind { name: "cpi", about: "time and cycles per instruction by model, with the terms of the time" },
     FigureKind { name: "timeline", about: "when the warps of an SM compute and when they wait for memory" },
+    FigureKind { name: "stalls", about: "why warps do not issue, by scheduler and for the hottest lines" },
+    FigureKind { name: "scale", about: "speedup and efficiency from one warp to a full SM" },
     FigureKind { name: "x-graph", about: "demand and supply of memory with every state, before and after a change" },
     FigureKind { name: "f-family", about: "what memory supplies for several values of one quantity of the X-model" },
     FigureKind {

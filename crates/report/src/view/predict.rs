@@ -16,6 +16,7 @@ use warplens_session::predict::{
 };
 
 use super::gpu::measure;
+use super::timing::{Size, simulation};
 use super::{explain, profile, x_model};
 use crate::render::show;
 use crate::section::{Block, Cell, Column, Field, Plot, Section, Table, Unit};
@@ -49,6 +50,13 @@ pub fn predictions(
     let answered = || analysis.gpus.iter().filter_map(|gpu| gpu.prediction().map(|prediction| (gpu, prediction)));
     let limit = if detail == Detail::Screen { MOST_BREAKDOWNS } else { usize::MAX };
     sections.extend(answered().take(limit).map(|(gpu, prediction)| cycles(&gpu.machine.id, prediction)));
+    if detail == Detail::Screen {
+        let simulated = |gpu: &GpuAnalysis| {
+            let outcomes = gpu.answers.iter().filter_map(|answer| answer.result.as_ref().ok()?.teg.as_deref());
+            outcomes.flat_map(|of| simulation(&gpu.machine.id, &of.outcome, Size::Brief)).collect::<Vec<_>>()
+        };
+        sections.extend(analysis.gpus.iter().take(MOST_BREAKDOWNS).flat_map(simulated));
+    }
     sections.extend(best.filter(|(_, advice)| !advice.is_empty()).map(|(gpu, advice)| explain::best(gpu, advice)));
     if detail == Detail::Screen {
         sections.extend(analysis.gpus.iter().take(MOST_BREAKDOWNS).filter_map(assumptions_side_by_side));
@@ -223,6 +231,9 @@ pub fn explanation(gpu: Option<&str>, prediction: &Prediction, detail: Detail) -
         sections.push(Section::new("quantities", format!("Quantities of {of}")).with(Block::Fields(quantities)));
     }
     sections.extend(prediction.luo_suda.as_ref().map(|walk| calculate_periods(&of, walk)));
+    if let (Some(gpu), Some(simulated)) = (gpu, &prediction.teg) {
+        sections.extend(simulation(gpu, &simulated.outcome, Size::Whole));
+    }
     let assumptions = prediction.assumptions.iter().map(|said| format!("- {}", said.text));
     let assumptions: Vec<String> = assumptions.collect();
     if !assumptions.is_empty() {

@@ -14,6 +14,8 @@ use crate::section::{Block, Cell, Field, Section};
 pub struct Extras {
     /// Ranked changes and their gains.
     pub changes: Vec<Section>,
+    /// What the warps wait for at each line, where they were followed through time.
+    pub stalls: Vec<Section>,
     /// Pictures.
     pub figures: Vec<Figure>,
     /// The program and the PTX with counts.
@@ -51,6 +53,9 @@ pub fn page(launches: &[(Analysis, Extras)], origin: &Origin) -> Page {
         parts.push(part("answer", "Answer", predict::predictions(analysis, None, Detail::Screen, None), Vec::new()));
         if !extras.changes.is_empty() {
             parts.push(part("changes", "What to change", extras.changes.clone(), Vec::new()));
+        }
+        if !extras.stalls.is_empty() {
+            parts.push(part("stalls", "What warps wait for", extras.stalls.clone(), Vec::new()));
         }
         parts.push(part("pictures", "Pictures", Vec::new(), figures(extras, several.then_some(number))));
         parts.push(Part { folded: true, ..part("models", "Models", models(analysis), Vec::new()) });

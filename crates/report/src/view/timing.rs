@@ -6,12 +6,23 @@
 //! ```
 //!
 //! *warp cycles* are those that resident warps spent until the line's instructions were issued, by the states that Nsight
-//! Compute samples; *hot* numbers the lines that take half of them together.
+//! Compute samples; *hot* numbers the lines that take most of them together.
 
 mod annotate;
 mod scale;
 mod simulation;
 
-pub use annotate::{annotation, rows as annotation_rows};
-pub use scale::{rows as scale_rows, scale};
+pub use annotate::{annotation, annotations, rows as annotation_rows};
+pub use scale::{rows as scale_rows, scale, scales};
 pub use simulation::{Size, simulation};
+
+use warplens_session::KernelName;
+use warplens_session::predict::Refusal;
+
+use crate::section::{Block, Cell, Field, Section};
+
+/// A GPU for which there is no answer.
+fn refused(kernel: &KernelName, gpu: &str, refusal: &Refusal) -> Section {
+    let field = Field::new("refused", Cell::text(&refusal.reason));
+    Section::new("refused", format!("{} on {gpu}", kernel.demangled)).with(Block::Fields(vec![field]))
+}

@@ -204,6 +204,8 @@ fn price_table(gpu: &GpuPrices, model: &str) -> Section {
         ("without", "effect"),
         ("time", "after_us"),
         ("speed-up", "speedup"),
+        ("costs", "cost_cycles"),
+        ("of the time", "share"),
         ("bound by", "limiter"),
         ("", "note"),
     ]);
@@ -215,6 +217,8 @@ fn price_table(gpu: &GpuPrices, model: &str) -> Section {
             Cell::text(name(price)),
             time(after),
             Cell::optional(price.speedup(), Unit::One),
+            Cell::optional(price.cycles(), Unit::Cycles),
+            Cell::optional(price.share(), Unit::Share),
             Cell::text(limiter(after)),
             Cell::text(why.map_or("", String::as_str)),
         ]);
@@ -239,6 +243,8 @@ pub fn price_rows(prices: &[Prices]) -> Section {
         ("before", "before_us"),
         ("after", "after_us"),
         ("speed-up", "speedup"),
+        ("costs", "cost_cycles"),
+        ("of the time", "share"),
         ("bound by", "limiter_after"),
         ("note", "note"),
     ]);
@@ -255,6 +261,8 @@ pub fn price_rows(prices: &[Prices]) -> Section {
                     time(Some(&price.before)),
                     time(after),
                     Cell::optional(price.speedup(), Unit::One),
+                    Cell::optional(price.cycles(), Unit::Cycles),
+                    Cell::optional(price.share(), Unit::Share),
                     after.map_or(Cell::Missing, |after| Cell::text(after.limiter().name())),
                     Cell::text(note.map_or("", String::as_str)),
                 ]);

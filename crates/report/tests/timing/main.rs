@@ -7,7 +7,12 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 use warplens_report::render::{self, Style};
 use warplens_report::{document, view};
-use warplens_session::plot;
+use warplens_session::timing::Answer;
+use warplens_session::{KernelName, plot};
+
+fn answer<T>(result: T) -> Answer<T> {
+    Answer { kernel: KernelName::new("k"), gpu: "a100-80".to_owned(), result: Ok(result) }
+}
 
 #[test]
 fn a_listing_has_the_warp_cycles_beside_its_lines() {
@@ -34,7 +39,7 @@ k.ptx
 
 #[test]
 fn every_state_is_exported() {
-    let csv = render::csv(&[view::timing::annotation_rows(&[outcome::annotated()])]);
+    let csv = render::csv(&[view::timing::annotation_rows(&[answer(outcome::annotated())])]);
     let mut lines = csv.lines().map(|line| line.splitn(22, ',').collect::<Vec<_>>());
     let heading = lines.next().expect("there is a heading");
     let row = lines.nth(1).expect("line 4 is the second");
@@ -42,7 +47,7 @@ fn every_state_is_exported() {
     assert_eq!((named["line"], named["hot"], named["issued"]), ("4", "1", "4"));
     assert_eq!((named["long_scoreboard"], named["wait"], named["selected"]), ("794", "2", "4"));
     assert_eq!(named["machine_instructions"], "2");
-    let json = document::timing::annotate(&[outcome::annotated()]);
+    let json = document::timing::annotate(&[answer(outcome::annotated())]);
     let line = &json["annotations"][0]["texts"][0]["lines"][1];
     assert_eq!((line["line"].as_u64(), line["stalls"]["long_scoreboard"].as_u64()), (Some(4), Some(794)));
     assert_eq!(json["annotations"][0]["teg"]["traffic"]["l1_hit_share"], 0.25);
@@ -112,6 +117,6 @@ fn scaling_is_a_table_with_what_stops_it() {
     assert_eq!(words[..4], ["8", "2", "3300", "5.818"], "{text}");
     assert!(row.contains("math_pipe_throttle +8"), "{text}");
     assert!(text.contains("- every warp does the same"));
-    let json = document::timing::scale(&[outcome::scaling()]);
+    let json = document::timing::scale(&[answer(outcome::scaling())]);
     assert_eq!(json["scales"][0]["steps"][3]["stop"]["stall"], "math_pipe_throttle");
 }

@@ -61,7 +61,7 @@ pub(crate) fn outcome() -> Outcome {
                 warp,
                 inst,
                 waits_from: waits_from + shift,
-                stall,
+                waits: [(stall, issue - waits_from), (Stall::Wait, 0), (Stall::Wait, 0), (Stall::Wait, 0)],
                 issue: issue + shift,
                 done: done + shift,
             });

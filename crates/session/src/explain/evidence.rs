@@ -3,6 +3,7 @@
 use crate::explain::{Context, short};
 use crate::predict::{Combine, Prediction};
 use crate::profile::{CoalescingRule, MemoryCounts, Profile, StateSpace};
+use crate::whatif;
 
 /// A sentence with the numbers behind it.
 #[derive(Clone, PartialEq, Debug)]
@@ -17,8 +18,8 @@ pub struct Evidence {
 
 /// Everything that there is to say, the limiter first.
 pub(super) fn of(context: &Context<'_>) -> Vec<Evidence> {
-    let parts: [fn(&Context<'_>) -> Option<Evidence>; 10] =
-        [limiter, overlap, balance, in_flight, occupancy, transactions, repeats, banks, lanes, barriers];
+    let parts: [fn(&Context<'_>) -> Option<Evidence>; 11] =
+        [limiter, prices, overlap, balance, in_flight, occupancy, transactions, repeats, banks, lanes, barriers];
     parts.iter().filter_map(|part| part(context)).collect()
 }
 
@@ -52,6 +53,24 @@ fn limiter(context: &Context<'_>) -> Option<Evidence> {
         text.push_str(&format!(": {}", listed.join(", ")));
     }
     evidence("limiter", text, &[("share", share)])
+}
+
+/// Effects that cost less of the time are not named.
+const LEAST_PRICE: f64 = 0.01;
+
+/// What the effects cost that a simulation can leave out.
+fn prices(context: &Context<'_>) -> Option<Evidence> {
+    context.prediction.teg.as_ref()?;
+    let prices = whatif::of_each(&context.as_is, context.prediction, context.options);
+    let costs = prices.iter().filter_map(|price| Some((price.effect?.name, price.share()?, price.cycles()?)));
+    let costs: Vec<_> = costs.filter(|(_, share, _)| *share >= LEAST_PRICE).collect();
+    if costs.is_empty() {
+        return evidence("prices", "no single effect costs as much as 1 % of the time".to_owned(), &[]);
+    }
+    let listed = costs.iter().map(|(name, share, cycles)| format!("{name} {} ({cycles:.0} cycles)", percent(*share)));
+    let listed: Vec<String> = listed.collect();
+    let values: Vec<(&'static str, f64)> = costs.iter().map(|(name, share, _)| (*name, *share)).collect();
+    evidence("prices", format!("simulated without it, each of these effects costs: {}", listed.join(", ")), &values)
 }
 
 /// MWP against CWP, or the bound of the X-model.

@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 use crate::execution::{ExecutionOptions, Progress};
 use crate::input::Input;
 use crate::launch::Launch;
-use crate::machines::{self, ComputeCapability};
+use crate::machines::{self, ComputeCapability, Machine};
 use crate::measure::{Measurement, measure};
 use crate::predict::{Choice, on_gpu};
 use crate::profile::Counting;
@@ -153,6 +153,10 @@ pub struct Request {
 pub fn accuracy(name: &str, rows: &[Row], request: &Request, progress: &Progress) -> Result<Accuracy> {
     let mut measured: Vec<(&PathBuf, Option<&PathBuf>, Vec<Measurement>)> = Vec::new();
     let (mut pairs, mut refused) = (Vec::new(), Vec::new());
+    let gpus: Vec<Machine> = rows.iter().filter_map(|row| machines::one(&row.gpu).ok()).collect();
+    let traced_for = request.choice.traced(&gpus);
+    let request =
+        &Request { execution: ExecutionOptions { traced_for, ..request.execution.clone() }, ..request.clone() };
     for row in rows {
         let place = format!("{name}, line {}", row.line);
         let named = row.kernel.clone();

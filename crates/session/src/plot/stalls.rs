@@ -6,9 +6,9 @@ use crate::error::{Error, Result};
 use crate::timing::{Annotated, Spent};
 
 /// Lines that are shown.
-const SHOWN: usize = 8;
+const SHOWN: usize = 6;
 /// Characters of a line's text that stand below its bar.
-const LONGEST: usize = 22;
+const LONGEST: usize = 14;
 
 /// Warp cycles by scheduler and by line.
 #[derive(Clone, PartialEq, Debug)]
@@ -94,11 +94,11 @@ fn lines(of: &Annotated) -> Vec<Column> {
     all.into_iter().map(column).collect()
 }
 
-/// The opcode of a line of PTX, the beginning of any other; tabs are blanks.
+/// The first word behind a guard: the opcode of an instruction, something to recognise a line of a program by.
 fn shortened(text: &str) -> String {
-    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let text = text.split_whitespace().find(|word| !word.starts_with('@')).unwrap_or_default();
     match text.char_indices().nth(LONGEST) {
         Some((at, _)) => format!("{}…", text[..at].trim_end()),
-        None => text,
+        None => text.to_owned(),
     }
 }

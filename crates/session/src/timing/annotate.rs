@@ -8,10 +8,11 @@ use warplens_trace::{Code, Place};
 
 use super::{Spent, whole};
 use crate::Program;
+use crate::error::{Error, Result};
 use crate::listing::source_text;
 
-/// Lines that count as hottest: those with the largest shares, until this much of the time is found.
-const HOTTEST: f64 = 0.5;
+/// Lines that count as hottest: those with the largest shares, until this much of the warp cycles is found.
+const HOTTEST: f64 = 0.8;
 /// At most so many.
 const MOST_HOT: usize = 10;
 
@@ -27,6 +28,37 @@ pub enum By {
     Input,
 }
 
+/// What may stand beside the numbers.
+#[derive(Clone, Copy, Debug)]
+pub struct Text<'a> {
+    /// The program; none where the machine code was read.
+    pub program: Option<&'a Program>,
+    /// The file that was read, in whose folder and the one above files are looked for.
+    pub input: Option<&'a Path>,
+    /// Which lines.
+    pub by: By,
+}
+
+/// The lines of the text that was asked for.
+pub(crate) fn of(text: &Text<'_>, code: &Code, outcome: &Outcome) -> Result<Annotation> {
+    let by_source = || by_source(text.program?, text.input, code, outcome);
+    let by_input = || {
+        let file = text.input.and_then(Path::file_name).map_or_else(String::new, |name| name.to_string_lossy().into());
+        match text.program {
+            Some(program) => by_input(&format!("PTX of {}", program.name), Some(&program.ptx), code, outcome),
+            None => by_input(&file, None, code, outcome),
+        }
+    };
+    match text.by {
+        By::Auto => Ok(by_source().unwrap_or_else(by_input)),
+        By::Input => Ok(by_input()),
+        By::Source => by_source().ok_or_else(|| {
+            let error = Error::usage("--by source: the input names no source file that is found");
+            error.with_help("compile with -lineinfo, and keep the source beside the PTX")
+        }),
+    }
+}
+
 /// A text with what warps spent at its lines.
 #[derive(Clone, PartialEq, Debug)]
 pub struct AnnotatedText {
@@ -36,7 +68,7 @@ pub struct AnnotatedText {
     pub text: Vec<(u32, String)>,
     /// What was spent, by line.
     pub lines: BTreeMap<u32, Spent>,
-    /// The lines that take half of the time together, the hottest first.
+    /// The lines that take most of the warp cycles together, the hottest first.
     pub hottest: Vec<u32>,
 }
 

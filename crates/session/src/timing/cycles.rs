@@ -39,12 +39,22 @@ pub struct Issued {
     pub is_access: bool,
     /// Cycle from which the warp waited to issue it.
     pub waits_from: u64,
-    /// Why it waited longest.
-    pub stall: Stall,
+    /// Why, one reason after the other with its cycles.
+    pub waits: Vec<(Stall, u64)>,
     /// Cycle of the issue.
     pub issue: u64,
     /// Cycle in which the result can be used.
     pub done: u64,
+}
+
+impl Issued {
+    /// Why the warp waited, from which cycle and up to which.
+    pub fn spans(&self) -> impl Iterator<Item = (Stall, u64, u64)> + '_ {
+        self.waits.iter().scan(self.waits_from, |at, &(stall, cycles)| {
+            let start = std::mem::replace(at, *at + cycles);
+            Some((stall, start, *at))
+        })
+    }
 }
 
 /// A piece of a warp's time.
@@ -96,7 +106,7 @@ fn issued(warp: usize, event: &Event, code: &Code) -> Issued {
         class: inst.class.name(),
         is_access: inst.touches_memory(),
         waits_from: event.waits_from,
-        stall: event.stall,
+        waits: event.waits.into_iter().filter(|(_, cycles)| *cycles > 0).collect(),
         issue: event.issue,
         done: event.done,
     }
@@ -111,8 +121,9 @@ impl WarpCycles {
 
     /// When warps waited for this reason, inside of the window; what follows without a gap is one span.
     pub fn waits(&self, stall: Stall) -> Vec<Span> {
-        let waits = self.instructions.iter().filter(|issued| issued.stall == stall);
-        joined(waits.filter_map(|issued| self.clipped(issued.warp, issued.waits_from, issued.issue)))
+        let waits = self.instructions.iter().flat_map(|issued| issued.spans().map(move |span| (issued.warp, span)));
+        let waits = waits.filter(|(_, (reason, _, _))| *reason == stall);
+        joined(waits.filter_map(|(warp, (_, start, end))| self.clipped(warp, start, end)))
     }
 
     /// When at least one memory access of a warp was on its way, inside of the window.
@@ -150,7 +161,8 @@ mod tests {
     use warplens_trace::{MachineClass, MachineInst};
 
     fn event(warp: u32, inst: u32, stall: Stall, [waits_from, issue, done]: [u64; 3]) -> Event {
-        Event { cta: 0, warp, inst, waits_from, stall, issue, done }
+        let waits = [(stall, issue - waits_from), (Stall::Wait, 0), (Stall::Wait, 0), (Stall::Wait, 0)];
+        Event { cta: 0, warp, inst, waits_from, waits, issue, done }
     }
 
     fn shown(window: (u64, u64), timeline: Vec<Event>) -> WarpCycles {

@@ -4,6 +4,7 @@
 //! From there on whole CTAs are added, up to what an SM holds. Every warp does what it does in the launch, so that `n` warps
 //! do `n` times the work of one: speedup is `n T(1) / T(n)` and efficiency the speedup over `n` (Lai and Seznec, 2011).
 
+use warplens_model::Prediction;
 use warplens_sim::{Job, Outcome, SmConfig, Stall};
 use warplens_trace::CtaTrace;
 
@@ -66,6 +67,24 @@ impl Scale {
     pub fn falls_below(&self, efficiency: f64) -> Option<u32> {
         self.steps.iter().find(|step| step.efficiency < efficiency).map(|step| step.warps)
     }
+}
+
+/// Assumptions of a prediction that are about how a launch fills the SMs, which has no part here.
+const OF_LAUNCH: &[&str] = &["one-sm", "steady-state", "wave-by-wave"];
+
+/// What must hold: what the prediction of the launch says of the machine and its code, and what is special here.
+pub(super) fn assumptions(prediction: &Prediction, resident: u32, fits: Option<u32>) -> Vec<String> {
+    let own = [
+        "below a whole block its first warps run alone, and barriers wait for those only",
+        "the caches and the other SMs are as with all blocks of the launch, whatever the number of warps",
+        "every warp has as much work as another, so that n warps do n times the work of one",
+    ];
+    let others = prediction.assumptions.iter().filter(|said| !OF_LAUNCH.contains(&said.id));
+    let small = fits.filter(|fits| *fits > resident).map(|fits| {
+        format!("the launch gives an SM {resident} blocks at once though {fits} fit: a larger grid shows more steps")
+    });
+    let own = own.into_iter().map(str::to_owned).chain(small);
+    own.chain(others.map(|said| said.text.clone())).collect()
 }
 
 /// Simulates every step. The job is that of the full SM: its CTAs are taken in order, as many as fit at once.

@@ -1,6 +1,6 @@
 //! What each effect costs by itself, and all of them together.
 
-use warplens_model::scenario::{EFFECTS, Effect, Scenario};
+use warplens_model::scenario::{EFFECTS, Effect, Scenario, Subject};
 
 use super::{ask, subject, why_nothing};
 use crate::machines::Machine;
@@ -45,6 +45,17 @@ impl Price {
     pub fn speedup(&self) -> Option<f64> {
         super::speedup(&self.before, self.after.as_ref().ok()?)
     }
+
+    /// Share of the time that the effect costs; negative where it saves some.
+    pub fn share(&self) -> Option<f64> {
+        let (before, after) = (self.before.seconds().0, self.after.as_ref().ok()?.seconds().0);
+        (before > 0.0).then(|| 1.0 - after / before)
+    }
+
+    /// Cycles that the effect costs, of the clock of the prediction as things are.
+    pub fn cycles(&self) -> Option<f64> {
+        Some(self.share()? * self.before.time.0)
+    }
 }
 
 /// Prices every effect.
@@ -61,21 +72,37 @@ pub fn price(measurement: Measurement, machines: &[Machine], choice: &Choice, op
 
 fn of_model(measurement: &Measurement, machine: &Machine, before: &Prediction, options: Options) -> Vec<Price> {
     let as_is = subject(&measurement.profile, machine);
-    let of = |scenario: &Scenario, effect: Option<&'static Effect>| {
-        let mut changed = as_is.clone();
-        let after = match scenario.apply(&mut changed) {
-            Ok(()) => ask(before.model, &changed, options).map_err(|refusal| refusal.reason),
-            Err(impossible) => Err(impossible.reason),
-        };
-        let note = effect.and_then(|effect| why_nothing(effect, before.model, &as_is));
-        Price { model: before.model, effect, before: before.clone(), after, note }
-    };
-    let mut prices: Vec<Price> = EFFECTS.iter().map(|effect| of(&Scenario::without(effect), Some(effect))).collect();
+    let mut prices = of_each(&as_is, before, options);
+    let costly = EFFECTS.iter().filter(|effect| !effect.saves_time).collect();
+    prices.push(of(&as_is, before, options, &Scenario { settings: Vec::new(), without: costly }, None));
+    prices
+}
+
+/// The cost of each effect by itself, what costs most first.
+pub(crate) fn of_each(as_is: &Subject, before: &Prediction, options: Options) -> Vec<Price> {
+    let each = EFFECTS.iter().map(|effect| of(as_is, before, options, &Scenario::without(effect), Some(effect)));
+    let mut prices: Vec<Price> = each.collect();
     prices.sort_by(|left, right| {
         let gain = |price: &Price| price.speedup().unwrap_or(0.0);
         gain(right).total_cmp(&gain(left))
     });
-    let costly = EFFECTS.iter().filter(|effect| !effect.saves_time).collect();
-    prices.push(of(&Scenario { settings: Vec::new(), without: costly }, None));
     prices
+}
+
+fn of(
+    as_is: &Subject,
+    before: &Prediction,
+    options: Options,
+    scenario: &Scenario,
+    effect: Option<&'static Effect>,
+) -> Price {
+    let note = effect.and_then(|effect| why_nothing(effect, before.model, as_is));
+    let mut changed = as_is.clone();
+    let after = match scenario.apply(&mut changed) {
+        // What a model does not have costs it nothing.
+        Ok(()) if note.is_some() => Ok(before.clone()),
+        Ok(()) => ask(before.model, &changed, options).map_err(|refusal| refusal.reason),
+        Err(impossible) => Err(impossible.reason),
+    };
+    Price { model: before.model, effect, before: before.clone(), after, note }
 }

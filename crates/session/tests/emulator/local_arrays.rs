@@ -84,7 +84,7 @@ fn the_arrays_of_the_coulomb_kernels_are_those_that_ptxas_takes_back() {
     assert_eq!(seen.len(), 42);
 }
 
-/// A kernel that keeps `%r2` in place `%r1` of an array of eight words, with `more` after it.
+/// A kernel that keeps two words in place `%r1` of an array of eight, with `more` after it.
 fn with_array(more: &str) -> Module {
     module(&format!(
         ".version 8.8 .target sm_75 .address_size 64
@@ -92,11 +92,10 @@ fn with_array(more: &str) -> Module {
              .local .align 8 .b8 array[32];
              .reg .b32 %r<9>; .reg .b64 %rd<9>;
              ld.param.u32 %r1, [index];
-             and.b32 %r1, %r1, 1;
              mov.u64 %rd1, array;
-             mul.wide.u32 %rd2, %r1, 16;
+             mul.wide.u32 %rd2, %r1, 8;
              add.s64 %rd3, %rd1, %rd2;
-             st.local.u32 [%rd3], %r2;
+             st.local.v2.u32 [%rd3], {{%r2, %r4}};
              {more}
              ret;
          }}"
@@ -111,17 +110,20 @@ fn an_array_whose_address_goes_elsewhere_stays_in_memory() {
         local_arrays_in_registers(&module, &[kernel], None).is_some()
     };
     assert!(taken_back(""));
-    assert!(taken_back("ld.local.u32 %r3, [%rd3+4];"));
+    assert!(taken_back("ld.local.u32 %r3, [array+4];"));
     // Read through a generic address, which is one of the array's.
     assert!(taken_back("cvta.local.u64 %rd4, %rd1; ld.u32 %r3, [%rd4];"));
     // Stored, compared, and joined with an address of something else.
     assert!(!taken_back("st.shared.u64 [0], %rd3;"));
     assert!(!taken_back(".reg .pred %p1; setp.eq.u64 %p1, %rd3, %rd2;"));
-    assert!(!taken_back("mov.u64 %rd3, 64; st.local.u32 [%rd3], %r2;"));
+    assert!(!taken_back("mov.u64 %rd3, 64; st.local.v2.u32 [%rd3], {%r2, %r4};"));
     // Elements of two sizes.
     assert!(!taken_back("ld.local.u64 %rd4, [%rd3];"));
-    // An index with eight values.
-    assert!(!taken_back("mul.wide.u32 %rd5, %r2, 4; add.s64 %rd6, %rd1, %rd5; ld.local.u32 %r3, [%rd6];"));
+    // Eight places for one word, where four words at once would have two.
+    assert!(!taken_back("ld.local.u32 %r3, [%rd3];"));
+    assert!(taken_back("ld.local.v4.u32 {%r3, %r5, %r6, %r7}, [%rd3];"));
+    // Beyond the end.
+    assert!(!taken_back("ld.local.u32 %r3, [array+32];"));
 }
 
 #[test]

@@ -127,7 +127,11 @@ impl<'r, 'm> Sm<'r, 'm> {
                 let lanes = if self.is_stated(Key::LanesFp32Mul) { Key::LanesFp32Mul } else { Key::LanesFp32 };
                 self.arithmetic(Pipe::Fma, Key::LatencyFp32, lanes, LANES)?
             }
-            C::Int | C::Move | C::Vote => self.integer()?,
+            C::Int | C::Vote => self.integer()?,
+            C::Move if self.is_stated(Key::SameWarpMove) => {
+                ClassTiming { same_warp: self.count(Key::SameWarpMove)?, ..self.integer()? }
+            }
+            C::Move => self.integer()?,
             C::IntMul => self.integer_product()?,
             C::Fp64 => {
                 let same_warp = self.same_warp(Key::SameWarpFp64)?;

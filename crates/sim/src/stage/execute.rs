@@ -48,6 +48,7 @@ impl<'a> Sm<'a> {
         if self.options.timeline_warps > 0
             && let Some(event) = self.outcome.timeline.last_mut()
             && event.issue == cycle
+            && (event.cta, event.warp) == (self.ctas[self.warps[slot].cta as usize].cta, self.warps[slot].index)
         {
             event.done = result.at;
         }

@@ -163,14 +163,13 @@ impl Sm<'_> {
             self.outcome.stalls[index].add(stall, cycles);
         }
         if self.options.timeline_warps > 0 {
-            let longest = parts[1..].iter().max_by_key(|(_, cycles)| *cycles).map_or(Stall::Wait, |part| part.0);
             let issue = choice.cycle;
             self.note(slot, |cta, warp| Event {
                 cta,
                 warp,
                 inst: number,
                 waits_from: since,
-                stall: longest,
+                waits: [parts[1], parts[2], parts[3], parts[4]],
                 issue,
                 done: issue,
             });

@@ -1,8 +1,9 @@
 //! A text with the warp cycles of its lines.
 
 use warplens_session::timing::annotate::AnnotatedText;
-use warplens_session::timing::{Annotated, Spent, Stall, StallCycles};
+use warplens_session::timing::{Annotated, Answer, Spent, Stall, StallCycles};
 
+use super::refused;
 use super::simulation::{Size, simulation};
 use crate::render::show;
 use crate::section::{Block, Cell, Column, Field, ListedLine, Listing, Section, Table, Unit};
@@ -13,6 +14,15 @@ const CONTEXT: u32 = 3;
 const MOST_REASONS: usize = 2;
 /// States with less than this share of a line are not named.
 const LEAST_REASON: f64 = 0.05;
+
+/// The listings of all answers.
+pub fn annotations(all: &[Answer<Annotated>], verbose: bool) -> Vec<Section> {
+    let of_one = |answer: &Answer<Annotated>| match &answer.result {
+        Ok(of) => annotation(of, verbose),
+        Err(refusal) => vec![refused(&answer.kernel, &answer.gpu, refusal)],
+    };
+    all.iter().flat_map(of_one).collect()
+}
 
 /// The listing with a heading. `verbose` adds the state of the SM.
 pub fn annotation(of: &Annotated, verbose: bool) -> Vec<Section> {
@@ -88,7 +98,7 @@ fn reasons(stalls: &StallCycles, most: usize) -> String {
 }
 
 /// One row per line with every state: for programs.
-pub fn rows(all: &[Annotated]) -> Section {
+pub fn rows(all: &[Answer<Annotated>]) -> Section {
     let mut columns =
         ["kernel", "gpu", "file", "line", "hot", "share", "warp_cycles", "issued", "machine_instructions"]
             .map(|key| Column::new(key, key))
@@ -96,7 +106,7 @@ pub fn rows(all: &[Annotated]) -> Section {
     columns.extend(Stall::ALL.iter().map(|stall| Column::new(stall.name(), stall.name())));
     columns.push(Column::new("text", "text"));
     let mut table = Table { columns, rows: Vec::new() };
-    for of in all {
+    for of in all.iter().filter_map(|answer| answer.result.as_ref().ok()) {
         for text in &of.annotation.texts {
             for (&line, spent) in &text.lines {
                 let mut row = vec![

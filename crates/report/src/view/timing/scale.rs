@@ -1,9 +1,21 @@
 //! Predicted cycles by the number of warps.
 
+use warplens_session::timing::Answer;
 use warplens_session::timing::scale::{Scale, Step};
+
+use super::refused;
 
 use crate::render::show;
 use crate::section::{Block, Cell, Section, Table, Unit};
+
+/// The tables of all answers.
+pub fn scales(all: &[Answer<Scale>]) -> Vec<Section> {
+    let of_one = |answer: &Answer<Scale>| match &answer.result {
+        Ok(of) => scale(of),
+        Err(refusal) => vec![refused(&answer.kernel, &answer.gpu, refusal)],
+    };
+    all.iter().flat_map(of_one).collect()
+}
 
 /// A table with what stops the scaling.
 pub fn scale(scale: &Scale) -> Vec<Section> {
@@ -50,7 +62,7 @@ fn numbers(step: &Step) -> [Cell; 4] {
 }
 
 /// One row per step with every digit: for programs.
-pub fn rows(all: &[Scale]) -> Section {
+pub fn rows(all: &[Answer<Scale>]) -> Section {
     let keys = [
         "kernel",
         "gpu",
@@ -67,7 +79,7 @@ pub fn rows(all: &[Scale]) -> Section {
         "stop_growth_cycles",
     ];
     let mut table = Table::new(&keys.map(|key| (key, key)));
-    for scale in all {
+    for scale in all.iter().filter_map(|answer| answer.result.as_ref().ok()) {
         for step in &scale.steps {
             let mut row = vec![
                 Cell::text(&scale.kernel),

@@ -71,7 +71,7 @@ fn stalls(gpu: &str, outcome: &Outcome) -> Section {
 
 fn units(gpu: &str, outcome: &Outcome) -> Section {
     let mut table = Table::new(&[("unit", "unit"), ("units", "count"), ("busy", "utilisation_share")]);
-    for unit in &outcome.units {
+    for unit in outcome.units.iter().filter(|unit| unit.busy > 0.0) {
         let share = unit.utilisation(outcome.cycles);
         table.push(vec![Cell::text(unit.name), Cell::Count(unit.count.into()), Cell::Number(share, Unit::Share)]);
     }

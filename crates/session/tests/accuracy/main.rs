@@ -1,6 +1,8 @@
 //! Predictions against measured times of real GPUs. The table in `validation/accuracy.md` holds the errors; `UPDATE=1`
 //! rewrites it, and it is read like code: an error that grows is a step back.
 
+mod streams;
+
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -62,8 +64,8 @@ fn measured() -> BTreeMap<(String, String, u32), f64> {
     .collect()
 }
 
-/// The counts of a kernel with CTAs of `threads`, from the first CTAs: all do the same.
-fn counts(program: &Program, kernel: &Kernel, threads: u64) -> Measurement {
+/// A launch of a kernel with CTAs of `threads`.
+fn launch(kernel: &Kernel, threads: u64) -> Launch {
     let mut launch = Launch {
         kernel: Some(kernel.name.to_owned()),
         grid: Some([u32::try_from(N / threads + 1).expect("the measured figures and the kernels are fine"), 1, 1]),
@@ -77,6 +79,12 @@ fn counts(program: &Program, kernel: &Kernel, threads: u64) -> Measurement {
         .chain(scalars)
         .chain([N.to_string()])
         .for_each(|text| launch.add_argument(&text).expect("the measured figures and the kernels are fine"));
+    launch
+}
+
+/// The counts of a kernel with CTAs of `threads`, from the first CTAs: all do the same.
+fn counts(program: &Program, kernel: &Kernel, threads: u64) -> Measurement {
+    let launch = launch(kernel, threads);
     let mut options = ExecutionOptions::new();
     options.extent = Extent::Ctas(1..33);
     let progress = Progress::default();
@@ -84,8 +92,8 @@ fn counts(program: &Program, kernel: &Kernel, threads: u64) -> Measurement {
     measurements.expect("the kernel runs").remove(0)
 }
 
-/// (predicted - measured)/measured of every model.
-fn errors(measurement: &Measurement, machine: &Machine, seconds: f64) -> Vec<f64> {
+/// (predicted - measured)/measured of some models.
+fn errors(measurement: &Measurement, machine: &Machine, models: &[&str], seconds: f64) -> Vec<f64> {
     let options = predict::options(&Choice::All, &[], CountBasis::AsWritten, Strictness::AllowInferred)
         .expect("the measured figures and the kernels are fine");
     let analysis = predict::predict(measurement.clone(), std::slice::from_ref(machine), &Choice::All, options);
@@ -93,7 +101,7 @@ fn errors(measurement: &Measurement, machine: &Machine, seconds: f64) -> Vec<f64
         let answer = analysis.gpus[0].answers.iter().find(|answer| answer.model == *model).expect("all were asked");
         answer.result.as_ref().expect("the machine is known").seconds().0 / seconds - 1.0
     };
-    MODELS.iter().map(of_model).collect()
+    models.iter().map(of_model).collect()
 }
 
 #[test]
@@ -118,7 +126,7 @@ fn streaming_kernels_at_every_occupancy() {
                 measurement.profile.launch.shared_bytes = shared;
                 let bandwidth = measured[&(name.to_owned(), kernel.measured.to_owned(), 2 * warps)];
                 let seconds = 8.0 * N as f64 * kernel.moved / bandwidth;
-                rows.entry((g, k)).or_default().push(errors(&measurement, &machines[g], seconds));
+                rows.entry((g, k)).or_default().push(errors(&measurement, &machines[g], MODELS, seconds));
             }
         }
     }
@@ -126,28 +134,34 @@ fn streaming_kernels_at_every_occupancy() {
         write!(text, "\n| {} | {} |", GPUS[*g].0, KERNELS[*k].name).unwrap();
         for (model, all) in all.iter_mut().enumerate() {
             let of_model: Vec<f64> = errors.iter().map(|errors| errors[model]).collect();
-            let worst = of_model.iter().copied().max_by(|a, b| a.abs().total_cmp(&b.abs())).unwrap();
-            write!(text, " {:.1} | {:.1} |", 100.0 * mean(&of_model), 100.0 * worst).unwrap();
+            write!(text, " {:.1} | {:.1} |", 100.0 * mean(&of_model), 100.0 * worst(&of_model)).unwrap();
             all.extend(of_model);
         }
     }
     text.push_str("\n| all | all |");
     for errors in &all {
-        let worst = errors.iter().copied().max_by(|a, b| a.abs().total_cmp(&b.abs())).unwrap();
-        write!(text, " {:.1} | {:.1} |", 100.0 * mean(errors), 100.0 * worst).unwrap();
+        write!(text, " {:.1} | {:.1} |", 100.0 * mean(errors), 100.0 * worst(errors)).unwrap();
     }
     text.push('\n');
-    println!("{text}");
+    hold("streaming kernels", &text);
+}
+
+/// Compares a table with the document, or puts it there.
+fn hold(section: &str, table: &str) {
     let path = file("validation/accuracy.md");
-    let document = std::fs::read_to_string(&path).unwrap();
-    let (begin, end) = ("<!-- held: streaming kernels -->\n\n", "\n<!-- end: streaming kernels -->");
-    let from = document.find(begin).expect("the table has a begin") + begin.len();
-    let to = document.find(end).expect("the table has an end");
+    let document = std::fs::read_to_string(&path).expect("the document is there");
+    let (begin, end) = (format!("<!-- held: {section} -->\n\n"), format!("\n<!-- end: {section} -->"));
+    let from = document.find(&begin).expect("the table has a begin") + begin.len();
+    let to = document.find(&end).expect("the table has an end");
     if std::env::var_os("UPDATE").is_some() {
-        std::fs::write(&path, format!("{}{text}{}", &document[..from], &document[to..])).unwrap();
+        std::fs::write(&path, format!("{}{table}{}", &document[..from], &document[to..])).expect("it can be written");
     } else {
-        assert_eq!(&document[from..to], text, "the errors changed; `UPDATE=1` accepts it");
+        assert_eq!(&document[from..to], table, "the errors changed; `UPDATE=1` accepts it");
     }
+}
+
+fn worst(errors: &[f64]) -> f64 {
+    errors.iter().copied().max_by(|a, b| a.abs().total_cmp(&b.abs())).expect("there are errors")
 }
 
 fn mean(errors: &[f64]) -> f64 {

@@ -1,0 +1,37 @@
+//! `warplens scale INPUT`: predicted cycles from one warp to a full SM.
+
+use anyhow::Result;
+use clap::Args;
+use warplens_report::{document, view};
+use warplens_session::timing::scale::Scale;
+use warplens_session::timing::{self, Answer};
+
+use super::{Document, Outcome};
+use crate::ask::{AskFlags, Measured, Question};
+use crate::flags::OutputFlags;
+use crate::terminal::Terminal;
+
+#[derive(Args, Debug)]
+pub(crate) struct ScaleFlags {
+    #[command(flatten)]
+    ask: AskFlags,
+    #[command(flatten)]
+    output: OutputFlags,
+}
+
+pub(crate) fn run(flags: &ScaleFlags, threads: Option<u32>, terminal: &Terminal) -> Result<Outcome> {
+    let question = flags.ask.question_of_teg(threads)?;
+    let measured = flags.ask.measure(&question, terminal)?;
+    let answers = answers(&measured, &question);
+    let sections = || view::timing::scales(&answers);
+    let tables = || vec![view::timing::scale_rows(&answers)];
+    let json = || document::timing::scale(&answers);
+    Document { title: "Scaling", sections: &sections, tables: &tables, json: &json }.write(&flags.output, terminal)?;
+    Ok(Outcome::of_models(answers.iter().any(|answer| answer.result.is_ok()), terminal))
+}
+
+/// Every launch on every GPU.
+pub(crate) fn answers(measured: &Measured, question: &Question) -> Vec<Answer<Scale>> {
+    let pairs = measured.measurements.iter().flat_map(|of| question.machines.iter().map(move |machine| (of, machine)));
+    pairs.map(|(measurement, machine)| timing::scale(measurement, machine, question.options)).collect()
+}
