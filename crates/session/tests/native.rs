@@ -18,10 +18,11 @@ fn a_listing_is_simulated_and_annotated() {
     let input = Input::read(file("examples/teg/abt_conflict_free.gt200")).unwrap();
     let machine = machines::one("gtx280").unwrap();
     let simulated = simulate(&input, &request(), &machine).unwrap();
-    // The row of eight warps in validation/teg.md.
-    assert_eq!(simulated.outcome.cycles, 23628);
+    // Measured for eight warps: 23228 (validation/teg.md).
+    let cycles = simulated.outcome.cycles;
+    assert!((cycles as f64 / 23228.0 - 1.0).abs() < 0.05, "{cycles}");
     assert_eq!(simulated.kernel.demangled, "abt_conflict_free");
-    assert!((simulated.time.microseconds() - 23628.0 / 1296.0).abs() < 1e-6);
+    assert!((simulated.time.microseconds() - cycles as f64 / 1296.0).abs() < 1e-6);
     let annotated = &simulated.annotation;
     assert_eq!(annotated.elsewhere.issued, 0);
     assert_eq!(annotated.whole.issued, 8 * (21 + 12 * 43 + 5));
@@ -30,7 +31,7 @@ fn a_listing_is_simulated_and_annotated() {
         input.text().lines().position(|line| line.contains("g[A2+0x7]{tile_a + 4 * (16 * ty + k)}, R15")).unwrap() + 1;
     assert_eq!(annotated.texts[0].lines[&u32::try_from(multiply_add).unwrap()].issued, 8 * 12 * 16);
     let shorter = Request { values: vec![("K".into(), 96)], ..request() };
-    assert!(simulate(&input, &shorter, &machine).unwrap().outcome.cycles < 23628 / 2 + 1000);
+    assert!(simulate(&input, &shorter, &machine).unwrap().outcome.cycles < cycles / 2 + 1000);
 }
 
 #[test]
