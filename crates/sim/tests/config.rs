@@ -101,7 +101,10 @@ fn gt200_is_the_papers() {
     assert!((of_paper / 256.0 - 18.57).abs() < 0.005);
     assert_eq!((config.l1, config.l2), (None, None));
     assert_eq!(config.cta_turnaround, 329);
-    assert!(readings.assumptions.iter().any(|said| said.starts_with("cta.turnaround: as long as on the V100")), "{readings:?}");
+    assert!(
+        readings.assumptions.iter().any(|said| said.starts_with("cta.turnaround: as long as on the V100")),
+        "{readings:?}"
+    );
 }
 
 #[test]
