@@ -12,7 +12,7 @@ use warplens_isa::{Op, SpecialRegister};
 use warplens_trace::MachineClass;
 
 use crate::emit::{Atom, Selected};
-use crate::node::{Body, Form, Node};
+use crate::node::{Body, Form, Node, NodeId};
 use crate::target::Target;
 
 /// Adds the instructions that open and close divergent regions.
@@ -26,7 +26,8 @@ pub(crate) fn mark(body: &Body<'_>, target: &Target, selected: &mut Selected) {
     for (position, ids) in body.blocks.iter().enumerate() {
         let block = &body.module.blocks[body.block_id(position)];
         let splits = matches!(block.flow, Flow::Branch { next: Some(_), .. } | Flow::Indexed { .. });
-        let Some(&last) = ids.last().filter(|_| splits) else { continue };
+        let branches = |id: NodeId| matches!(body.nodes[id].inst.op, Op::Bra | Op::BrxIdx);
+        let Some(&last) = ids.last().filter(|&&last| splits && branches(last)) else { continue };
         let is_uniform = !body.nodes[last].reads().any(|word| differs[word as usize]);
         let Some(point) = points.immediate(body.block_id(position)) else { continue };
         let at = body.function.block_position(point);
@@ -63,7 +64,7 @@ fn insert(body: &Body<'_>, selected: &mut Selected, position: usize, class: Mach
 }
 
 /// By word: its values may differ between the lanes of a warp.
-fn differing(body: &Body<'_>) -> Vec<bool> {
+pub(crate) fn differing(body: &Body<'_>) -> Vec<bool> {
     let mut differs = vec![false; body.definitions.len()];
     for register in &body.function.arguments {
         crate::node::words_of(body.function, *register).for_each(|word| differs[word as usize] = true);

@@ -5,8 +5,9 @@ use warplens_isa::{Op, Pc, StateSpace};
 use warplens_trace::{Code, MachineClass, MachineInst, NO_SLOT, RegisterNumber};
 
 use crate::constants::Constants;
+use crate::divergence;
 use crate::generate::places;
-use crate::node::{Body, Form, Node, NodeId, Word};
+use crate::node::{Address, Body, Form, Node, NodeId, Word};
 use crate::number::Numbers;
 use crate::select::{Recipe, recipe};
 use crate::target::Target;
@@ -24,6 +25,8 @@ pub(crate) struct Atom {
     pub(crate) writes: Vec<Word>,
     pub(crate) addend: Option<Word>,
     pub(crate) guard: Option<Word>,
+    /// Where the guard is off, what it writes keeps a value that another instruction wrote.
+    pub(crate) keeps: bool,
     pub(crate) pc: Pc,
 }
 
@@ -39,7 +42,8 @@ pub(crate) struct Selected {
 /// Selects machine instructions for all nodes of a function.
 pub(crate) fn select(body: &Body<'_>, target: &Target) -> Selected {
     let n_words = body.definitions.len() as u32;
-    let mut selector = Selector { body, target, n_words, out: Vec::new(), constants: Constants::default() };
+    let differs = divergence::differing(body);
+    let mut selector = Selector { body, target, n_words, differs, out: Vec::new(), constants: Constants::default() };
     let mut blocks = Vec::with_capacity(body.blocks.len());
     for (position, ids) in body.blocks.iter().enumerate() {
         if position == 0 && body.function.is_kernel() {
@@ -57,6 +61,8 @@ pub(crate) struct Selector<'a, 'm> {
     pub(crate) body: &'a Body<'m>,
     pub(crate) target: &'a Target,
     n_words: u32,
+    /// By word: it may differ between the lanes of a warp.
+    differs: Vec<bool>,
     pub(crate) out: Vec<Atom>,
     pub(crate) constants: Constants,
 }
@@ -107,6 +113,16 @@ impl Selector<'_, '_> {
         }
     }
 
+    /// Constants at an address that is the same in all lanes come to a uniform register from compute capability 7.5 on.
+    fn is_uniform_load(&self, node: &Node<'_>) -> bool {
+        let same = |address: &Address| !address.base.words().iter().any(|&word| self.differs[word as usize]);
+        self.target.is_from(7, 5) && node.address.as_ref().is_some_and(same)
+    }
+
+    fn keeps(&self, node: &Node<'_>) -> bool {
+        node.guard.is_some() && node.written().any(|word| !self.body.is_single(&[word]))
+    }
+
     /// One instruction that does all.
     fn whole(&mut self, id: NodeId, class: MachineClass) -> Atom {
         let node = &self.body.nodes[id];
@@ -120,10 +136,15 @@ impl Selector<'_, '_> {
         if node.takes_shared {
             atom.space = StateSpace::Shared;
         }
+        if class == MachineClass::Load && atom.space == StateSpace::Const && self.is_uniform_load(node) {
+            atom.class = MachineClass::Uniform;
+            atom.slot = NO_SLOT;
+        }
         node.reads().for_each(|word| push_new(&mut atom.reads, word));
         atom.writes = node.written().collect();
         atom.addend = addend(node);
         atom.guard = node.guard;
+        atom.keeps = self.keeps(node);
         atom
     }
 
@@ -171,6 +192,7 @@ impl Selector<'_, '_> {
                 }
             }
             atom.guard = self.body.nodes[id].guard;
+            atom.keeps = self.keeps(&self.body.nodes[id]);
             atom.guard.iter().for_each(|&guard| push_new(&mut atom.reads, guard));
             atom.writes = vec![word];
             atom.reads.extend(carried.take());
@@ -196,6 +218,7 @@ impl Atom {
             writes: Vec::new(),
             addend: None,
             guard: None,
+            keeps: false,
             pc,
         }
     }

@@ -141,6 +141,7 @@ pub(crate) struct Body<'m> {
     pub(crate) function: &'m Function,
     pub(crate) cfg: Cfg,
     pub(crate) dominators: Dominators,
+    tree: DominatorTree,
     pub(crate) nodes: Vec<Node<'m>>,
     /// Nodes by position of their block, in order.
     pub(crate) blocks: Vec<Vec<NodeId>>,
@@ -162,13 +163,14 @@ impl<'m> Body<'m> {
     pub(crate) fn new(module: &'m Module, function: &'m Function, slots: &Slots) -> Self {
         let cfg = Cfg::new(module, function);
         let dominators = Dominators::new(&cfg);
+        let tree = DominatorTree::new(function, &dominators);
         let definitions = definitions(module, function);
         let mut reader = BodyReader {
             function,
             aliases: vec![Alias::Own; definitions.len()],
             definitions: &definitions,
             specials: HashMap::new(),
-            dominators: &dominators,
+            tree: &tree,
         };
         for block in function.block_ids() {
             for inst in &module.blocks[block].insts {
@@ -188,7 +190,7 @@ impl<'m> Body<'m> {
             blocks.push(ids);
         }
         let n_vector = function.registers.vector;
-        Self { module, function, cfg, dominators, nodes, blocks, definitions, n_vector }
+        Self { module, function, cfg, dominators, tree, nodes, blocks, definitions, n_vector }
     }
 
     /// True when one instruction alone writes each of the words.
@@ -209,7 +211,7 @@ impl<'m> Body<'m> {
 
     /// True when the block at one position is on every way to the other, or is it.
     pub(crate) fn block_dominates(&self, above: usize, below: usize) -> bool {
-        dominates(&self.dominators, self.block_id(above), self.block_id(below))
+        self.tree.contains(above, below)
     }
 
     pub(crate) fn block_id(&self, position: usize) -> BlockId {
@@ -227,15 +229,49 @@ impl<'m> Body<'m> {
     }
 }
 
-fn dominates(dominators: &Dominators, above: BlockId, below: BlockId) -> bool {
-    let mut at = Some(below);
-    while let Some(block) = at {
-        if block == above {
-            return true;
+/// The tree of dominators, with the positions of its blocks numbered so that a block's subtree is a range.
+#[derive(Clone, Debug)]
+struct DominatorTree {
+    /// By position of the block: its number, and the first number behind its subtree. Empty for blocks without a way to
+    /// them.
+    ranges: Vec<(u32, u32)>,
+}
+
+impl DominatorTree {
+    fn new(function: &Function, dominators: &Dominators) -> Self {
+        let n = function.n_blocks as usize;
+        let mut children: Vec<Vec<usize>> = vec![Vec::new(); n];
+        for block in function.block_ids() {
+            if let Some(above) = dominators.immediate(block) {
+                children[function.block_position(above)].push(function.block_position(block));
+            }
         }
-        at = dominators.immediate(block);
+        let mut ranges = vec![(0, 0); n];
+        let mut next = 0;
+        let mut stack = if n > 0 { vec![(0usize, 0usize)] } else { Vec::new() };
+        while let Some((block, child)) = stack.last_mut() {
+            if *child == 0 {
+                ranges[*block].0 = next;
+                next += 1;
+            }
+            match children[*block].get(*child) {
+                Some(&below) => {
+                    *child += 1;
+                    stack.push((below, 0));
+                }
+                None => {
+                    ranges[*block].1 = next;
+                    stack.pop();
+                }
+            }
+        }
+        Self { ranges }
     }
-    false
+
+    fn contains(&self, above: usize, below: usize) -> bool {
+        let (first, end) = self.ranges[above];
+        above == below || (first..end).contains(&self.ranges[below].0) && self.ranges[below].1 > 0
+    }
 }
 
 /// Words of a register; none for banks that PTX does not have.
@@ -268,7 +304,7 @@ struct BodyReader<'a> {
     definitions: &'a [u32],
     /// First read of a special register, with its block.
     specials: HashMap<SpecialRegister, (BlockId, Vec<Word>)>,
-    dominators: &'a Dominators,
+    tree: &'a DominatorTree,
 }
 
 impl BodyReader<'_> {
@@ -398,7 +434,12 @@ impl BodyReader<'_> {
             self.set_constant(&written, None, Some(Symbol::Special(register)));
         } else if is_steady(register) {
             match self.specials.get(&register) {
-                Some((first, words)) if dominates(self.dominators, *first, block) && words.len() == written.len() => {
+                Some((first, words))
+                    if self
+                        .tree
+                        .contains(self.function.block_position(*first), self.function.block_position(block))
+                        && words.len() == written.len() =>
+                {
                     let words = words.clone();
                     self.set_words(&written, &words);
                 }

@@ -110,7 +110,7 @@ fn homes(body: &Body<'_>, selected: &Selected, leaders: &[Word]) -> Vec<Home> {
                 let home = &mut homes[leaders[word as usize] as usize];
                 match *home {
                     // A guarded write keeps an old value that may come from elsewhere.
-                    Home::Nowhere if atom.guard.is_none() => *home = Home::Block(block),
+                    Home::Nowhere if !atom.keeps => *home = Home::Block(block),
                     Home::Block(at) if at == block => {}
                     _ => *home = Home::Shared,
                 }

@@ -11,7 +11,7 @@ mod graph;
 mod pressure;
 
 use std::cmp::Reverse;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, BinaryHeap};
 
 use warplens_base::Id;
 use warplens_ir::{Accesses, Liveness};
@@ -25,7 +25,7 @@ use pressure::{Pressure, Values};
 /// Registers that hold no values of the program: the stack pointer and what alignment of pairs costs.
 const RESERVED: u32 = 4;
 
-/// Blocks with more instructions stay as they are: the search looks at all instructions that are ready.
+/// Blocks with more instructions stay as they are.
 const MOST_INSTRUCTIONS: usize = 20_000;
 
 /// Cycles between two memory instructions of a warp, as far as the order is concerned.
@@ -58,7 +58,7 @@ impl Accesses for Atom {
     }
 
     fn writes(&self, visit: &mut dyn FnMut(u32)) {
-        if self.guard.is_none() {
+        if !self.keeps {
             self.writes.iter().copied().for_each(visit);
         }
     }
@@ -81,34 +81,84 @@ fn order(body: &Body<'_>, atoms: &[Atom], values: &Values, budget: u32) -> Optio
 
 /// A list schedule that holds live words below `cap` where it can.
 fn list(atoms: &[Atom], graph: &Graph, values: &Values, cap: u32) -> Vec<usize> {
-    let mut waiting = graph.n_predecessors.clone();
-    let mut available = vec![0u32; atoms.len()];
-    let mut ready: BTreeSet<usize> = (0..atoms.len()).filter(|&index| waiting[index] == 0).collect();
+    let mut ready = Ready::new(graph);
     let mut pressure = Pressure::new(values);
     let mut order = Vec::with_capacity(atoms.len());
     let mut time = 0;
-    while let Some(&first) = ready.first() {
-        let chosen = if pressure.live() < cap {
-            let earliest = ready.iter().map(|&index| available[index]).min().unwrap_or(0);
-            time = time.max(earliest);
-            let now = ready.iter().copied().filter(|&index| available[index] <= time);
-            now.max_by_key(|&index| (graph.path[index], Reverse(index))).unwrap_or(first)
-        } else {
-            ready.iter().copied().min_by_key(|&index| (pressure.growth(index), index)).unwrap_or(first)
-        };
-        ready.remove(&chosen);
+    loop {
+        let next = if pressure.live() < cap { ready.longest(graph, &mut time) } else { ready.least(&pressure) };
+        let Some(chosen) = next else { return order };
+        ready.take(chosen);
         pressure.execute(chosen);
         order.push(chosen);
-        for &(successor, latency) in &graph.successors[chosen] {
-            waiting[successor] -= 1;
-            available[successor] = available[successor].max(time + latency);
-            if waiting[successor] == 0 {
-                ready.insert(successor);
-            }
-        }
+        ready.release(graph, chosen, time);
         time += if is_memory(atoms[chosen].class) { MEMORY_INTERVAL } else { 1 };
     }
-    order
+}
+
+/// Instructions whose predecessors are all in the order.
+struct Ready {
+    waiting: Vec<u32>,
+    available: Vec<u32>,
+    /// In the order of the text.
+    in_text: BTreeSet<usize>,
+    /// Those whose operands are there, the longest way first. May hold what was taken already.
+    now: BinaryHeap<(u32, Reverse<usize>)>,
+    /// Those whose operands will be there, the earliest first. May hold what was taken already.
+    later: BinaryHeap<Reverse<(u32, usize)>>,
+}
+
+/// Instructions among which the one is looked for that frees most words.
+const MOST_CANDIDATES: usize = 64;
+
+impl Ready {
+    fn new(graph: &Graph) -> Self {
+        let waiting = graph.n_predecessors.clone();
+        let in_text: BTreeSet<usize> = (0..waiting.len()).filter(|&index| waiting[index] == 0).collect();
+        let later = in_text.iter().map(|&index| Reverse((0, index))).collect();
+        Self { available: vec![0; waiting.len()], waiting, in_text, now: BinaryHeap::new(), later }
+    }
+
+    /// The instruction with the longest way to the end among those whose operands are there; time goes on until there
+    /// is one.
+    fn longest(&mut self, graph: &Graph, time: &mut u32) -> Option<usize> {
+        loop {
+            while let Some(&Reverse((at, index))) = self.later.peek().filter(|Reverse((at, _))| at <= time) {
+                self.later.pop();
+                debug_assert!(at <= *time);
+                self.now.push((graph.path[index], Reverse(index)));
+            }
+            while let Some((_, Reverse(index))) = self.now.pop() {
+                if self.in_text.contains(&index) {
+                    return Some(index);
+                }
+            }
+            let Reverse((at, _)) = *self.later.peek()?;
+            *time = at;
+        }
+    }
+
+    /// The instruction that frees most words, or needs fewest more.
+    fn least(&self, pressure: &Pressure<'_>) -> Option<usize> {
+        let candidates = self.in_text.iter().copied().take(MOST_CANDIDATES);
+        candidates.min_by_key(|&index| (pressure.growth(index), index))
+    }
+
+    fn take(&mut self, index: usize) {
+        self.in_text.remove(&index);
+    }
+
+    /// An instruction was put in the order: what waited for it may be ready.
+    fn release(&mut self, graph: &Graph, index: usize, time: u32) {
+        for &(successor, latency) in &graph.successors[index] {
+            self.waiting[successor] -= 1;
+            self.available[successor] = self.available[successor].max(time + latency);
+            if self.waiting[successor] == 0 {
+                self.in_text.insert(successor);
+                self.later.push(Reverse((self.available[successor], successor)));
+            }
+        }
+    }
 }
 
 fn is_memory(class: MachineClass) -> bool {

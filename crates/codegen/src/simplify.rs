@@ -7,8 +7,9 @@
 //! | [`wide_loads`] | loads of neighbouring words of shared memory are one load |
 //! | [`products`] | a product or a shift that only goes into sums is one multiply-add or shift-add |
 //! | [`combine`] | sums of three, bitwise functions of three, a comparison with a predicate, a comparison of a bitwise function with zero |
-//! | [`copies`] | a copy into a loop's register is made where the value is computed |
+//! | [`copies`] | a copy into a loop's register is made where the value is computed; a copy out of one is read in place |
 //! | [`shared_operands`] | compute capability 1.x: arithmetic reads an operand from shared memory |
+//! | [`conditional`] | short code that a branch jumps over is guarded instead |
 //! | [`dead`] | what nobody reads is gone |
 //!
 //! All passes look at registers that one instruction alone writes; what reads a register that several write may move
@@ -16,6 +17,7 @@
 
 mod combine;
 mod common;
+mod conditional;
 mod copies;
 mod dead;
 mod offsets;
@@ -42,10 +44,12 @@ pub(crate) fn simplify(body: &mut Body<'_>, target: &Target) {
     dead::remove(body);
     combine::combine(body, target);
     copies::coalesce(body);
+    copies::forward(body);
     if target.compute_capability.major < 2 {
         shared_operands::fuse(body);
     }
     dead::remove(body);
+    conditional::guard(body);
     for ids in &mut body.blocks {
         ids.retain(|&id| !body.nodes[id].is_dead());
     }
@@ -106,7 +110,8 @@ impl Links {
             body.definitions[word as usize] <= 1 || {
                 let same = body.nodes[from].block == body.nodes[to].block && from < to;
                 let writers = self.writers.get(&word).map_or(&[][..], Vec::as_slice);
-                same && !writers.iter().any(|&writer| writer > from && writer < to)
+                let next = writers.partition_point(|&writer| writer <= from);
+                same && writers.get(next).is_none_or(|&writer| writer >= to)
             }
         })
     }

@@ -41,7 +41,7 @@ impl Values {
             for &word in &atom.writes {
                 // Where the guard is off the old value goes on, in the same register.
                 match current.get(&word) {
-                    Some(&value) if atom.guard.is_some() => {
+                    Some(&value) if atom.keeps => {
                         if !reads.contains(&value) {
                             reads.push(value);
                         }

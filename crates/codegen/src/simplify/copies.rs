@@ -15,6 +15,45 @@ pub(super) fn coalesce(body: &mut Body<'_>) {
     }
 }
 
+/// Lets instructions read the register that a copy reads, where it is not written before they do.
+pub(super) fn forward(body: &mut Body<'_>) {
+    let links = Links::new(body);
+    for ids in body.blocks.clone() {
+        for &id in &ids {
+            if body.nodes[id].form == Form::Copy {
+                forward_copy(body, &links, id);
+            }
+        }
+    }
+}
+
+fn forward_copy(body: &mut Body<'_>, links: &Links, copy: NodeId) {
+    let node = &body.nodes[copy];
+    let [Source::Words(from)] = node.sources.as_slice() else { return };
+    let [to] = node.writes.as_slice() else { return };
+    if from == to {
+        body.nodes[copy].form = Form::Dead;
+        return;
+    }
+    if node.guard.is_some() || from.len() != to.len() || !body.is_single(to) {
+        return;
+    }
+    let (from, to) = (from.clone(), to.clone());
+    let users = links.users(&to);
+    // What it reads may have changed since the links were made, but only to a register that held the same value.
+    let same_block = |&user: &NodeId| body.nodes[user].block == body.nodes[copy].block && user > copy;
+    let untouched = |&user: &NodeId| {
+        body.blocks[body.nodes[copy].block].iter().all(|&other| {
+            let between = other > copy && other < user && !body.nodes[other].is_dead();
+            !between || !body.nodes[other].written().any(|word| from.contains(&word))
+        })
+    };
+    if users.iter().all(same_block) && users.iter().all(untouched) {
+        body.nodes[copy].form = Form::Dead;
+        users.into_iter().for_each(|user| rename(body, user, &to, &from));
+    }
+}
+
 fn try_copy(body: &mut Body<'_>, links: &Links, ids: &[NodeId], copy: NodeId) {
     let node = &body.nodes[copy];
     let [Source::Words(from)] = node.sources.as_slice() else { return };
