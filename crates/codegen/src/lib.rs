@@ -1,17 +1,17 @@
 //! Machine code of a generation, made of the IR as the vendor's assembler would make it: what the timing simulation
 //! issues.
 //!
-//! Main entries: [`generate()`] turns a kernel into [`Code`] for a [`Target`]; [`slots`] numbers the memory instructions
-//! of each block, for the recorder of a trace, independently of the machine.
+//! Main entries: [`generate()`] turns a kernel into [`Code`](warplens_trace::Code) for a [`Target`]; [`slots()`] numbers
+//! the memory instructions of each block, for the recorder of a trace, independently of the machine.
 //!
-//! How it goes: the operations of a function become [nodes](node) whose sources see through copies, constants and
-//! parameters; [simplification](simplify) folds what one machine instruction does on the side; [selection](select) says
-//! what machine instructions a node takes, by operation, type and generation; [scheduling](schedule) orders them within
-//! their blocks; [numbering](number) gives them dense registers.
+//! How it goes: the operations of a function become nodes (`node`) whose sources see through copies, constants and
+//! parameters; simplification (`simplify`) folds what one machine instruction does on the side; selection (`select`) says
+//! what machine instructions a node takes, by operation, type and generation; scheduling (`schedule`) orders them within
+//! their blocks; numbering (`number`) gives them dense registers.
 //!
 //! Invariants: blocks stay as the IR has them, so that one trace serves every generation (loops are not unrolled, blocks
-//! are not merged); every memory instruction keeps its slot; a schedule keeps all dependences; the same input gives the
-//! same code. This crate does not know about PTX text, values, addresses or time.
+//! are not merged); every memory instruction keeps its slot, and a wide load has that of its lowest word; a schedule keeps
+//! all dependences; the same input gives the same code. This crate does not know about PTX text, values, addresses or time.
 
 mod constants;
 mod copies;
@@ -32,6 +32,3 @@ pub use generate::{Error, Generated, Options, generate, reachable};
 pub use print::print;
 pub use slots::{Slots, slots};
 pub use target::Target;
-
-#[cfg(doc)]
-use warplens_trace::Code;

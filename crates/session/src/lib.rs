@@ -17,6 +17,7 @@ pub mod launch;
 pub mod listing;
 pub mod machines;
 mod measure;
+pub mod native;
 pub mod plot;
 pub mod predict;
 mod program;

@@ -1,6 +1,6 @@
 //! Registers per thread: from the user, from ptxas, or estimated from live ranges.
 
-use warplens_ir::{FunctionId, register_estimate};
+use warplens_ir::{FunctionId, Module, local_arrays_in_registers, register_estimate};
 use warplens_stats::RegistersBasis;
 
 use crate::program::Program;
@@ -22,8 +22,15 @@ pub(crate) fn of(program: &Program, kernel: FunctionId, given: Option<u32>, sear
     let allocated = toolchain::registers(&program.ptx, &module.target, search);
     match allocated.and_then(|kernels| kernels.get(&function.name).copied()) {
         Some(registers) => (registers, RegistersBasis::Ptxas),
-        None => (register_estimate(module, function, capability(&module.target)), RegistersBasis::Estimate),
+        None => (estimate(module, kernel), RegistersBasis::Estimate),
     }
+}
+
+/// The estimate, with the local arrays that ptxas keeps in registers.
+fn estimate(module: &Module, kernel: FunctionId) -> u32 {
+    let rewritten = local_arrays_in_registers(module, &[kernel], None);
+    let module = rewritten.as_ref().unwrap_or(module);
+    register_estimate(module, &module.functions[kernel], capability(&module.target))
 }
 
 /// 80 for `sm_80` or `sm_80a, texmode_independent`.
@@ -41,6 +48,18 @@ mod tests {
         let cases = [("sm_80", 80), ("sm_100a", 100), ("sm_13, map_f64_to_f32", 13), ("", USUAL_TARGET)];
         for (target, expected) in cases {
             assert_eq!(capability(target), expected, "{target}");
+        }
+    }
+
+    /// ptxas 13.5 reports these for the kernels of `validation/coulomb`, with arrays of 4, 16 and 32 words in registers.
+    #[test]
+    fn arrays_in_registers_take_registers() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../validation/coulomb/sm_75.ptx");
+        let (module, _) = warplens_ptx::load(&std::fs::read_to_string(path).unwrap());
+        let module = module.unwrap();
+        for (name, ptxas) in [("aos_z4_unroll1", 22), ("aos_z16_unroll4", 40), ("aos_z32_unroll8", 57)] {
+            let estimate = estimate(&module, module.function_named(name).unwrap());
+            assert!(estimate.abs_diff(ptxas) <= 8, "{name}: {estimate} for {ptxas}");
         }
     }
 }

@@ -264,6 +264,12 @@ fn teg_predicts_the_times() {
     let times: Vec<f64> = rows.iter().map(|row| row.of("time_us")).collect();
     let mut table = String::from(SUMMARY);
     let correlation = summary(&mut table, "teg", &ratios, &times);
+    for (name, in_memory) in [("arrays in registers or none", false), ("arrays in local memory", true)] {
+        let all = rows.iter().zip(&ratios).filter(|(row, _)| (row.of("local_bytes") > 0.0) == in_memory);
+        let (times, ratios): (Vec<f64>, Vec<Vec<f64>>) =
+            all.map(|(row, ratios)| (row.of("time_us"), ratios.clone())).unzip();
+        summary(&mut table, &format!("teg, {} rows with {name}", times.len()), &ratios, &times);
+    }
     table.push_str("\nBy kernel, over its shapes of CTAs, at 1350 MHz:\n\n");
     table.push_str(
         "| kernel | registers | local memory | measured (us) | mean error | worst |\n|---|---:|---:|---:|---:|---:|\n",
@@ -279,7 +285,7 @@ fn teg_predicts_the_times() {
         let mean = errors.iter().sum::<f64>() / errors.len() as f64;
         writeln!(
             table,
-            "| {name} | {registers} | {local} B | {least:.0} - {most:.0} | {mean:.1} | {:.1} |",
+            "| {name} | {registers} | {local} B | {least:.0} - {most:.0} | {mean:.0} | {:.0} |",
             worst(&errors)
         )
         .unwrap();

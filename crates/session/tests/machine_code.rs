@@ -2,7 +2,7 @@
 //!
 //! `validation/machine_code/counts.csv` holds the instructions of ptxas by class (`count.py` beside it makes them), with
 //! loops kept rolled as generated code keeps them. The kernels of `examples` were looked at when the rules were made;
-//! those of the other folders only for the guarded code and its limits. `UPDATE=1` rewrites the table of errors in
+//! those of the other folders only for guarded code and local arrays. `UPDATE=1` rewrites the table of errors in
 //! `validation/machine_code.md`, and it is read like code.
 
 use std::collections::BTreeMap;
@@ -21,7 +21,7 @@ const BOUNDS: &[(&str, u32, [f64; 3])] = &[
     ("examples", 75, [7.0, 19.0, 14.5]),
     ("examples", 80, [7.5, 26.0, 16.5]),
     ("examples", 90, [8.5, 30.0, 19.0]),
-    ("coulomb", 75, [7.0, 37.0, 18.5]),
+    ("coulomb", 75, [4.5, 20.0, 17.5]),
     ("stream", 80, [5.5, 10.0, 14.0]),
 ];
 
@@ -163,7 +163,9 @@ fn hold(path: &str, text: &str) {
         std::fs::write(&path, text).expect("the table can be written");
     }
     let held = std::fs::read_to_string(&path).expect("the table is there; UPDATE=1 writes it");
-    assert_eq!(held, text, "the table differs; UPDATE=1 rewrites it");
+    let differs = held.lines().zip(text.lines()).find(|(held, now)| held != now);
+    assert_eq!(differs, None, "the table differs; UPDATE=1 rewrites it");
+    assert!(held == text, "the table has another length; UPDATE=1 rewrites it");
 }
 
 /// A kernel with one instruction between loads and a store, so that nothing but it can be told from the empty one.

@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use clap::{Args, CommandFactory, Subcommand};
-use warplens_session::{Error, Input, coverage, import, machines, predict, stages, whatif};
+use warplens_report::{render, view};
+use warplens_session::{Error, Input, coverage, import, machines, native, predict, stages, whatif};
 
 use super::Outcome;
 use crate::flags::Cli;
@@ -28,6 +29,8 @@ enum Stage {
     Cfg(InputFlag),
     /// The machine code that a GPU runs of a kernel, as the timing simulation sees it
     Code(CodeFlags),
+    /// Machine code that others wrote down, on one SM: a listing of the GT200 era, or a trace in Accel-Sim's format
+    Simulate(SimulateFlags),
     /// The manual's pages that the program writes itself
     Docs {
         /// Which page; all pages are listed without it
@@ -56,6 +59,36 @@ struct CodeFlags {
     no_schedule: bool,
 }
 
+#[derive(Args, Debug)]
+struct SimulateFlags {
+    /// A listing or a trace, or - for standard input
+    input: PathBuf,
+    /// The GPU, such as gtx280 or mine.toml
+    #[arg(long)]
+    gpu: String,
+    /// Threads of a block of a listing
+    #[arg(long)]
+    threads: Option<u32>,
+    /// Blocks of a listing that the SM gets, or the first so many of a trace
+    #[arg(long)]
+    blocks: Option<u32>,
+    /// Blocks that are on the SM at once; as many as fit without it
+    #[arg(long)]
+    resident: Option<u32>,
+    /// SMs of the GPU that are at work; all without it
+    #[arg(long)]
+    sms: Option<u32>,
+    /// Another value for a `.let` name of a listing, such as K=128
+    #[arg(long, value_name = "NAME=VALUE", value_parser = name_and_value)]
+    set: Vec<(String, i64)>,
+}
+
+fn name_and_value(text: &str) -> Result<(String, i64), String> {
+    let (name, value) = text.split_once('=').ok_or("expected NAME=VALUE")?;
+    let value = value.trim().parse().map_err(|_| format!("`{}` is no integer", value.trim()))?;
+    Ok((name.trim().to_owned(), value))
+}
+
 pub(crate) fn run(flags: &DevFlags, terminal: &Terminal) -> Result<Outcome> {
     let (show, flag): (fn(&Input) -> warplens_session::Result<stages::Dump>, _) = match &flags.stage {
         Stage::Tokens(flag) => (stages::tokens, flag),
@@ -63,6 +96,7 @@ pub(crate) fn run(flags: &DevFlags, terminal: &Terminal) -> Result<Outcome> {
         Stage::Ir(flag) => (stages::representation, flag),
         Stage::Cfg(flag) => (stages::control_flow, flag),
         Stage::Code(flags) => return code(flags, terminal),
+        Stage::Simulate(flags) => return simulate(flags, terminal),
         Stage::Docs { page } => return docs(page.as_deref(), terminal),
     };
     let dump = show(&Input::read(&flag.input)?)?;
@@ -77,6 +111,21 @@ fn code(flags: &CodeFlags, terminal: &Terminal) -> Result<Outcome> {
     let dump = stages::machine_code(&input, flags.kernel.as_deref(), &machine, !flags.no_schedule)?;
     terminal.data(None, &dump.text)?;
     terminal.warnings(&dump.findings);
+    Ok(Outcome::Done)
+}
+
+fn simulate(flags: &SimulateFlags, terminal: &Terminal) -> Result<Outcome> {
+    let machine = machines::one(&flags.gpu)?;
+    let request = native::Request {
+        values: flags.set.clone(),
+        threads: flags.threads,
+        ctas: flags.blocks,
+        resident: flags.resident,
+        sms: flags.sms,
+    };
+    let simulated = native::simulate(&Input::read(&flags.input)?, &request, &machine)?;
+    let sections = view::timing::annotation(&simulated, true);
+    terminal.data(None, &render::text(&sections, terminal.style))?;
     Ok(Outcome::Done)
 }
 

@@ -7,7 +7,7 @@ use crate::support::{
 use warplens_isa::OpClass;
 use warplens_machine::{Key, Machine, Strictness, builtin};
 use warplens_model::{
-    CountBasis, Input, MODELS, Options, Prediction, Refusal, Resource, auto, band, check_given, find,
+    CountBasis, Input, MODELS, Needs, Options, Prediction, Refusal, Resource, auto, band, check_given, find,
 };
 use warplens_stats::{Coverage, Profile, RegistersBasis};
 
@@ -90,6 +90,7 @@ fn every_model_answers_on_every_board_or_names_what_is_missing() {
                         let gt200 = ["gtx260", "gtx280", "c1060"].contains(&machine.id.as_str());
                         assert_eq!(refusal.missing, [if gt200 { "periods" } else { "luo_suda.a" }], "{}", machine.id);
                     }
+                    Err(refusal) if model.needs() == Needs::Trace => assert_eq!(refusal.missing, ["trace"]),
                     Err(refusal) => panic!("{} on {}: {refusal}", model.name(), machine.id),
                 }
             }
@@ -117,7 +118,11 @@ fn a_missing_parameter_is_refused_by_name() {
     let no_bandwidth = without("v100-pcie", &[Key::DramAchievedBandwidth]);
     for model in MODELS {
         let refusal = predict(model.name(), &profile, &no_bandwidth).unwrap_err();
-        let missing = if model.name() == "luo-suda" { "luo_suda.a" } else { "dram.achieved_bandwidth_bytes_per_s" };
+        let missing = match model.name() {
+            "luo-suda" => "luo_suda.a",
+            "teg" => "trace",
+            _ => "dram.achieved_bandwidth_bytes_per_s",
+        };
         assert_eq!(refusal.missing, [missing], "{}", model.name());
     }
 }
@@ -163,7 +168,7 @@ fn auto_prefers_the_analyzer_and_falls_back() {
     let selection = answers.selection();
     assert_eq!((selection.model, &*selection.answered), ("roofline", &[][..]));
     let refused: Vec<&str> = selection.refused.iter().map(|(model, _)| *model).collect();
-    assert_eq!(refused, ["analyzer", "hong-kim", "luo-suda", "x-model"]);
+    assert_eq!(refused, ["analyzer", "teg", "hong-kim", "luo-suda", "x-model"]);
     assert_eq!(selection.refused[0].1.missing, ["dram.latency_cycles"]);
     let all = auto::Answers::gather(&input, &machine("h200")).selection();
     assert_eq!((all.model, &*all.answered), ("analyzer", &["hong-kim", "x-model", "roofline"][..]));
@@ -182,8 +187,8 @@ fn the_band_spans_the_answers() {
     let answers = auto::Answers::gather(&input, &machine("a100-80"));
     let predictions: Vec<&Prediction> = answers.answers.iter().filter_map(|(_, answer)| answer.as_ref().ok()).collect();
     let band = band(predictions.iter().copied()).unwrap();
-    // All but luo-suda, which is calibrated for another chip.
-    assert_eq!(band.n_models, MODELS.len() - 1);
+    // All but luo-suda, which is calibrated for another chip, and teg, which needs a trace.
+    assert_eq!(band.n_models, MODELS.len() - 2);
     assert_eq!(band.low, predict("roofline", &profile, &machine("a100-80")).unwrap().seconds());
     assert!(predictions.iter().all(|prediction| prediction.seconds() <= band.high));
 }

@@ -6,7 +6,7 @@ use warplens_machine::{Basis, Key, Shape, Value};
 use warplens_model::scenario::{
     ALIASES, COUNTS, EFFECTS, Effect, LAUNCH_FIELDS, Parameter, Scenario, Setting, Subject,
 };
-use warplens_model::{Change, Knobs, MODELS, Model, Options, Prediction, find};
+use warplens_model::{Change, Knobs, MODELS, Model, Needs, Options, Prediction, find};
 use warplens_stats::{BankRule, CoalescingRule, CostKind, Profile};
 
 use crate::luo_suda;
@@ -312,7 +312,8 @@ fn rich() -> Vec<Profile> {
 fn models_have_the_effects_that_the_table_says() {
     let mut wrong = Vec::new();
     for effect in EFFECTS {
-        for model in MODELS {
+        // What the simulation leaves out, its own tests show: these profiles have no trace.
+        for model in MODELS.iter().filter(|model| model.needs() != Needs::Trace) {
             let mut changed = 0;
             for (profile, gpu) in rich().iter().flat_map(|profile| support::JUDGED.map(|gpu| (profile, gpu))) {
                 let before = subject(profile.clone(), gpu);
