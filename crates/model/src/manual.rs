@@ -24,6 +24,10 @@ pub fn page() -> String {
         for option in OPTIONS.iter().filter(|option| model.options().contains(&option.name)) {
             _ = writeln!(text, "| `{}` | {} |", option.name, option.about);
         }
+        if model.inputs().is_empty() {
+            text.push_str("\nIt takes no input file.\n");
+            continue;
+        }
         text.push_str("\nFields of an input file (`[inputs]`):\n\n");
         text.push_str("| Field | Unit | If it is not given | Meaning |\n|---|---|---|---|\n");
         for field in model.inputs() {

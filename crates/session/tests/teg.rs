@@ -22,7 +22,7 @@ fn gpus(list: &str) -> Vec<Machine> {
 fn measured(name: &str, gpus: &[Machine], threads: usize) -> Vec<Measurement> {
     let folder = example(name);
     let search = Search::default();
-    let input = Input::read(&folder.join("ptx/sm_75.ptx")).expect("the PTX can be read");
+    let input = Input::read(folder.join("ptx/sm_75.ptx")).expect("the PTX can be read");
     let program = Program::load(&input, "sm_75", &search).expect("the PTX can be parsed");
     let file = folder.join("launch.toml").to_string_lossy().into_owned();
     let launches = Launch::load(Some(&file), Launch::default()).expect("the launch file can be read");

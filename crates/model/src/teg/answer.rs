@@ -107,7 +107,7 @@ fn issue_share(simulated: &Simulated) -> f64 {
 }
 
 /// The unit that is busiest among those that are in a list.
-fn busiest<'o>(outcome: &'o Outcome, is_meant: impl Fn(&UnitOutcome) -> bool) -> Option<&'o UnitOutcome> {
+fn busiest(outcome: &Outcome, is_meant: impl Fn(&UnitOutcome) -> bool) -> Option<&UnitOutcome> {
     let meant = outcome.units.iter().filter(|unit| is_meant(unit));
     meant.max_by(|left, right| left.utilisation(outcome.cycles).total_cmp(&right.utilisation(outcome.cycles)))
 }

@@ -31,7 +31,7 @@ k.ptx
      3        0.2 %            2       2  selected 100 %                ld.global.f32 %f1, [%rd1];
      4    1  62.4 %          800       4  long_scoreboard 99 %          mul.f32 %f2, %f1, %f1;
      5        0.6 %            8       2  wait 75 %, selected 25 %      st.global.f32 [%rd1], %f2;
-     6       36.8 %          472       2  drain 100 %                   ret;
+     6    2  36.8 %          472       2  drain 100 %                   ret;
      7                                                              }
 ";
     assert_eq!(render::text(&sections, Style::Plain), expected);
