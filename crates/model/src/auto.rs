@@ -51,13 +51,15 @@ impl Answers {
         Self { answers: MODELS.iter().map(|model| (model.name(), model.predict(input, machine))).collect() }
     }
 
-    /// The answer of the preferred model among those that answered; else the preferred model's refusal.
+    /// The answer of the preferred model among those that answered; else the refusal of the first of the preferred that
+    /// lacks more than a trace.
     pub fn chosen(&self) -> (&'static str, &Result<Prediction, Refusal>) {
         let of = |name: &&&'static str| self.answers.iter().find(|(model, _)| model == *name);
         let mut by_preference = PREFERENCE.iter().filter_map(|name| of(&name));
         let answered = by_preference.clone().find(|(_, answer)| answer.is_ok());
-        let (name, answer) =
-            answered.or_else(|| by_preference.next()).expect("every preferred model is in the list of models");
+        let refused = by_preference.clone().find(|(_, answer)| answer.as_ref().is_err_and(lacks_more_than_a_trace));
+        let chosen = answered.or(refused).or_else(|| by_preference.next());
+        let (name, answer) = chosen.expect("every preferred model is in the list of models");
         (name, answer)
     }
 
@@ -84,15 +86,21 @@ impl Answers {
 
 /// Predicts with the preferred model that answers.
 pub fn predict(input: &Input<'_>, machine: &Machine) -> Result<Prediction, Refusal> {
-    let mut first_refusal = None;
+    let mut refusals = Vec::new();
     for name in PREFERENCE {
         let model = find(name).expect("every preferred model is in the list of models");
         match model.predict(input, machine) {
             Ok(prediction) => return Ok(prediction),
-            Err(refusal) => first_refusal = first_refusal.or(Some(refusal)),
+            Err(refusal) => refusals.push(refusal),
         }
     }
-    Err(first_refusal.expect("the list of preferred models is not empty"))
+    let telling = refusals.iter().position(lacks_more_than_a_trace).unwrap_or(0);
+    Err(refusals.swap_remove(telling))
+}
+
+/// No machine file can supply a trace; another refusal says more about the machine.
+fn lacks_more_than_a_trace(refusal: &Refusal) -> bool {
+    refusal.missing.iter().any(|missing| missing != "trace")
 }
 
 /// The spread of several models' times: how far they disagree, not an error bar.

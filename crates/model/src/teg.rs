@@ -24,7 +24,7 @@ use crate::assumption as says;
 use crate::assumption::of_machine;
 use crate::options::CodeOrder;
 use crate::residency::{fitting_ctas, shared_setting};
-use crate::{Assumption, Combine, Given, Input, InputField, Model, Needs, Options, Prediction, Refusal};
+use crate::{Assumption, Combine, Given, Input, InputField, Model, Needs, Options, Prediction, Refusal, Resource};
 
 /// Bytes of the sectors that a profile counts.
 const SECTOR_BYTES: u64 = 32;
@@ -64,6 +64,18 @@ impl Simulated {
     pub fn cycles(&self) -> f64 {
         let few = self.cycles_of_few.map(|cycles| cycles as f64);
         self.plan.cycles(self.outcome.cycles as f64, few) * self.cut
+    }
+}
+
+impl Simulated {
+    /// The busiest of the schedulers and the arithmetic pipes, with its share of the cycles.
+    pub fn busiest_compute(&self) -> Option<(Resource, f64)> {
+        answer::busiest_compute(self)
+    }
+
+    /// Share of the cycles in which the SM's part of device memory is busy.
+    pub fn memory_share(&self) -> f64 {
+        answer::memory_share(self)
     }
 }
 

@@ -240,11 +240,15 @@ pub(crate) fn answers(input: &Input<'_>, machine: &Machine, choice: &Choice) -> 
     gpu
 }
 
-/// What each resource would take alone, over the predicted time.
+/// What each resource would take alone, over the predicted time; where a simulation answers, how busy it was there.
 fn speed_of_light(prediction: &Prediction, bound: &Prediction) -> Option<SpeedOfLight> {
     let time = prediction.seconds().0;
     if time <= 0.0 {
         return None;
+    }
+    if let Some(simulated) = &prediction.teg {
+        let (compute_resource, compute) = simulated.busiest_compute()?;
+        return Some(SpeedOfLight { compute, compute_resource, memory: simulated.memory_share() });
     }
     let share = |term: &Term| term.cycles.at(bound.clock).0 / time;
     let memory = bound.terms.iter().find(|term| term.resource == Resource::DramBandwidth).map_or(0.0, share);

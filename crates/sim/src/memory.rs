@@ -20,6 +20,8 @@ pub(crate) struct Memory<'a> {
     pub(crate) banks: Port,
     /// Data of the L1 cache, where it is a memory of its own.
     l1_data: Port,
+    /// The constant cache.
+    constants: Port,
     l1: Option<Cache>,
     l2: Option<L2>,
     pub(crate) dram: Dram,
@@ -72,6 +74,7 @@ impl<'a> Memory<'a> {
             without,
             banks: Port::default(),
             l1_data: Port::default(),
+            constants: Port::default(),
             l1: config.l1.as_ref().map(|l1| Cache::new(l1_lines(l1), 0.0)),
             // Where there is an L1 cache, its hits are enough.
             l2: config.l2.as_ref().map(|l2| L2::new(l2, surroundings, hits)),
@@ -154,7 +157,7 @@ impl<'a> Memory<'a> {
     /// Constants come from a cache that takes one word at a time.
     fn constant(&mut self, at: f64, request: &Request<'_>) -> Done {
         let words = f64::from(bank::constant_passes(request).max(1));
-        let start = self.banks.reserve(at, words);
+        let start = self.constants.reserve(at, words);
         Done { at: start + f64::from(self.config.shared.latency) + words - 1.0, long: false }
     }
 

@@ -12,7 +12,7 @@ use warplens_trace::{MachineClass, Operands};
 use crate::memory::Memory;
 use crate::unit::barrier::Barriers;
 use crate::unit::lsu::Lsu;
-use crate::unit::port::Port;
+use crate::unit::port::{Port, whole};
 use crate::unit::scheduler::Scheduler;
 use crate::unit::scoreboard::Scoreboard;
 use crate::unit::turns::Turns;
@@ -207,7 +207,8 @@ impl<'a> Sm<'a> {
     fn finish(mut self) -> Outcome {
         let ends = self.outcome.ctas.iter().map(|cta| cta.end).max().unwrap_or(0);
         let outcome = &mut self.outcome;
-        outcome.cycles = ends;
+        // Accesses that nobody waits for may be delayed after their warps have ended.
+        outcome.cycles = ends.max(whole(self.turns.end()));
         outcome.schedulers = self.schedulers.into_iter().map(|scheduler| scheduler.outcome).collect();
         outcome.issued = outcome.schedulers.iter().map(|scheduler| scheduler.issued).sum();
         outcome.traffic = self.memory.traffic;

@@ -112,10 +112,13 @@ fn busiest(outcome: &Outcome, is_meant: impl Fn(&UnitOutcome) -> bool) -> Option
     meant.max_by(|left, right| left.utilisation(outcome.cycles).total_cmp(&right.utilisation(outcome.cycles)))
 }
 
+fn is_arithmetic(unit: &UnitOutcome) -> bool {
+    let mut pipes = Pipe::ALL.iter().filter(|pipe| !matches!(pipe, Pipe::Lsu | Pipe::Cbu));
+    pipes.any(|pipe| pipe.name() == unit.name)
+}
+
 fn busiest_pipe(simulated: &Simulated) -> Resource {
-    let arithmetic = |pipe: &&Pipe| !matches!(**pipe, Pipe::Lsu | Pipe::Cbu);
-    let is_meant = |unit: &UnitOutcome| Pipe::ALL.iter().filter(arithmetic).any(|pipe| pipe.name() == unit.name);
-    let unit = busiest(&simulated.outcome, is_meant);
+    let unit = busiest(&simulated.outcome, is_arithmetic);
     let pipe = unit.and_then(|unit| Pipe::ALL.iter().find(|pipe| pipe.name() == unit.name));
     match pipe {
         Some(Pipe::Fma) => Resource::Fp32,
@@ -152,6 +155,20 @@ fn shared(simulated: &Simulated) -> Resource {
     let accesses: u64 = in_shared.map(|(_, n)| n).sum();
     let conflicts = outcome.traffic.conflict_passes;
     if conflicts > 0 && conflicts >= accesses { Resource::SharedMemory } else { Resource::LoadStore }
+}
+
+/// The busiest of the schedulers and the arithmetic pipes, with its share of the cycles.
+pub(super) fn busiest_compute(simulated: &Simulated) -> Option<(Resource, f64)> {
+    let outcome = &simulated.outcome;
+    let pipe = busiest(outcome, is_arithmetic)?;
+    let (of_pipe, issuing) = (pipe.utilisation(outcome.cycles), issue_share(simulated));
+    Some(if of_pipe > issuing { (busiest_pipe(simulated), of_pipe) } else { (Resource::Issue, issuing) })
+}
+
+/// Share of the cycles in which the SM's part of device memory is busy.
+pub(super) fn memory_share(simulated: &Simulated) -> f64 {
+    let memory = simulated.outcome.units.iter().find(|unit| unit.name == "DRAM share");
+    memory.map_or(0.0, |unit| unit.utilisation(simulated.outcome.cycles).min(1.0))
 }
 
 /// What the simulation found, of the launch where it is a number of the launch.

@@ -157,7 +157,7 @@ fn double_precision_is_refused_where_there_are_no_lanes() {
 }
 
 #[test]
-fn auto_prefers_the_analyzer_and_falls_back() {
+fn auto_falls_back_where_nothing_was_recorded_or_is_known() {
     let profile = vector_add(1 << 20);
     let input = Input { profile: &profile, options: Options::default(), knobs: warplens_model::Knobs::NONE };
     assert_eq!(auto::predict(&input, &machine("h200")).unwrap().model, "analyzer");
@@ -168,8 +168,9 @@ fn auto_prefers_the_analyzer_and_falls_back() {
     let selection = answers.selection();
     assert_eq!((selection.model, &*selection.answered), ("roofline", &[][..]));
     let refused: Vec<&str> = selection.refused.iter().map(|(model, _)| *model).collect();
-    assert_eq!(refused, ["analyzer", "teg", "hong-kim", "luo-suda", "x-model"]);
-    assert_eq!(selection.refused[0].1.missing, ["dram.latency_cycles"]);
+    assert_eq!(refused, ["teg", "analyzer", "hong-kim", "luo-suda", "x-model"]);
+    assert_eq!(selection.refused[0].1.missing, ["trace"]);
+    assert_eq!(selection.refused[1].1.missing, ["dram.latency_cycles"]);
     let all = auto::Answers::gather(&input, &machine("h200")).selection();
     assert_eq!((all.model, &*all.answered), ("analyzer", &["hong-kim", "x-model", "roofline"][..]));
     assert_eq!(answers.band().unwrap().n_models, 1);

@@ -115,7 +115,8 @@ pub(super) fn explain(base: &Entry, own: &Entry) -> Option<Explanation> {
 fn term_changes(before: &Prediction, after: &Prediction) -> Vec<TermChange> {
     let time = |prediction: &Prediction, name: &str| {
         let terms = prediction.terms.iter().filter(|term| term.name == name);
-        terms.map(|term| term.cycles.at(prediction.clock).microseconds()).sum::<f64>()
+        // Not `sum`, which makes -0 of nothing.
+        terms.map(|term| term.cycles.at(prediction.clock).microseconds()).fold(0.0, |sum, time| sum + time)
     };
     let mut changes: Vec<TermChange> = Vec::new();
     // A term may be bound by something else now: the later resource speaks, unless the term is gone.

@@ -68,6 +68,11 @@ impl<T> Turns<T> {
         newest.done
     }
 
+    /// When all accesses will be done as things are.
+    pub(crate) fn end(&self) -> f64 {
+        self.queue.iter().map(|turn| turn.done).fold(self.now, f64::max)
+    }
+
     /// Serves the accesses up to a time.
     fn advance(&mut self, until: f64) {
         while self.now < until && !self.queue.is_empty() {

@@ -116,9 +116,10 @@ proptest! {
             prop_assert!(cta.start <= cta.end && cta.end <= outcome.cycles);
         }
         for unit in &outcome.units {
-            // Stores of the last warps may still be on their way, in the banks with all their
-            // conflicts for a while, in memory for long.
-            let end = (outcome.cycles + 2048) as f64 * f64::from(unit.count);
+            // Stores of the last warps may still be on their way, in the memory unit for a while, in memory for long. Beside
+            // accesses that take turns for their conflicts those without conflicts are served at once.
+            let turns = if is_gt200 && unit.name == "shared memory and L1" { 2 } else { 1 };
+            let end = ((outcome.cycles + 128) * turns) as f64 * f64::from(unit.count);
             prop_assert!(unit.name == "DRAM share" || unit.busy <= end, "{unit:?} {}", outcome.cycles);
         }
     }
