@@ -7,7 +7,7 @@
 //! The answer needs a recorded launch ([`Recording`]): traces of some CTAs, and machine code. Counts alone are refused.
 //!
 //! Terms: each cycle of a scheduler is either one in which it issues, or one in which the warps wait; the latter go to the
-//! reasons by the warps that wait for each ([`answer`]).
+//! reasons by the warps that wait for each (`teg/answer.rs`).
 
 mod answer;
 
