@@ -225,7 +225,7 @@ fn assumptions(profile: &Profile, listing: &Listing, simulated: &Simulated) -> V
     if simulated.cut > 1.0 {
         sentences.push(says::CUT.with(format_args!("{:.3} % of it", 100.0 / simulated.cut)));
     }
-    if surroundings.first_fetch < 1.0 {
+    if surroundings.first_fetch < 1.0 && simulated.config.l2.is_some() {
         let share = 100.0 * surroundings.first_fetch;
         sentences.push(says::SHARED_LINES.with(format_args!("{share:.3} % are fetched by the SM that loads them")));
     }
