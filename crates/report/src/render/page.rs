@@ -191,8 +191,10 @@ fn listing_html(listing: &Listing) -> String {
 
 fn plot_html(plot: &Plot) -> String {
     const ROW: usize = 22;
-    const LEFT: f64 = 190.0;
     const WIDTH: f64 = 360.0;
+    // Wide enough for the longest name in most fonts of 12 pixels.
+    let longest = plot.bars.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
+    let left = (longest as f64 * 6.8 + 12.0).max(190.0);
     let full = plot.full.unwrap_or_else(|| plot.bars.iter().map(|(_, value)| *value).fold(0.0, f64::max));
     let bars: String = plot
         .bars
@@ -203,21 +205,21 @@ fn plot_html(plot: &Plot) -> String {
             let (y, length) = (at * ROW, share * WIDTH);
             let shown = escaped(&show(&Cell::Number(*value, plot.unit)));
             format!(
-                "<text x=\"{}\" y=\"{}\" text-anchor=\"end\">{}</text><rect x=\"{LEFT}\" y=\"{}\" width=\"{length:.1}\" \
+                "<text x=\"{}\" y=\"{}\" text-anchor=\"end\">{}</text><rect x=\"{left:.0}\" y=\"{}\" width=\"{length:.1}\" \
                  height=\"14\"/><text x=\"{:.1}\" y=\"{}\">{shown}</text>\n",
-                LEFT - 8.0,
+                left - 8.0,
                 y + 15,
                 escaped(name),
                 y + 4,
-                LEFT + length + 6.0,
+                left + length + 6.0,
                 y + 15
             )
         })
         .collect();
     let height = plot.bars.len() * ROW;
-    let title = escaped(&plot.title);
+    let (title, width) = (escaped(&plot.title), left + WIDTH + 110.0);
     format!(
-        "<p>{title}</p>\n<div class=\"scroll\">\n<svg class=\"bars\" width=\"660\" height=\"{height}\" role=\"img\" aria-label=\"{title}\">\n\
+        "<p>{title}</p>\n<div class=\"scroll\">\n<svg class=\"bars\" width=\"{width:.0}\" height=\"{height}\" role=\"img\" aria-label=\"{title}\">\n\
          {bars}</svg>\n</div>\n"
     )
 }
