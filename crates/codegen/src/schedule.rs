@@ -8,19 +8,17 @@
 //! What must stay in order stands in [`graph`].
 
 mod graph;
-mod pressure;
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
 
 use warplens_base::Id;
-use warplens_ir::{Accesses, Liveness};
+use warplens_ir::{Accesses, Liveness, Pressure, Touched, Values, WordSet};
 use warplens_trace::MachineClass;
 
 use crate::emit::{Atom, Selected};
 use crate::node::{Body, Word};
 use graph::Graph;
-use pressure::{Pressure, Values};
 
 /// Registers that hold no values of the program: the stack pointer and what alignment of pairs costs.
 const RESERVED: u32 = 4;
@@ -44,7 +42,7 @@ pub(crate) fn schedule(body: &Body<'_>, selected: &mut Selected, registers: u32)
     let budget = registers.saturating_sub(RESERVED);
     for position in 0..selected.blocks.len() {
         let block = body.block_id(position);
-        let values = Values::new(body, &selected.blocks[position], liveness.live_in(block), liveness.live_out(block));
+        let values = values(body, &selected.blocks[position], liveness.live_in(block), liveness.live_out(block));
         if let Some(order) = order(body, &selected.blocks[position], &values, budget) {
             let atoms = &selected.blocks[position];
             selected.blocks[position] = order.into_iter().map(|index| atoms[index].clone()).collect();
@@ -62,6 +60,12 @@ impl Accesses for Atom {
             self.writes.iter().copied().for_each(visit);
         }
     }
+}
+
+/// The values that the instructions of a block read and make; predicates take no register.
+fn values(body: &Body<'_>, atoms: &[Atom], live_in: &WordSet, live_out: &WordSet) -> Values {
+    let touched = atoms.iter().map(|atom| Touched { reads: &atom.reads, writes: &atom.writes, keeps: atom.keeps });
+    Values::new(touched, |word| !body.is_predicate(word), live_in, live_out)
 }
 
 /// The order of a block's instructions; none where that of the IR is kept.

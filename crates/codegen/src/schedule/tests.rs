@@ -256,7 +256,7 @@ proptest! {
             );
             let of = |(position, atoms): (usize, &Vec<Atom>)| {
                 let block = body.block_id(position);
-                let values = Values::new(&body, atoms, liveness.live_in(block), liveness.live_out(block));
+                let values = values(&body, atoms, liveness.live_in(block), liveness.live_out(block));
                 Pressure::of(&values, 0..atoms.len())
             };
             selected.blocks.iter().enumerate().map(of).max().unwrap_or(0)
