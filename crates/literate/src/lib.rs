@@ -17,13 +17,17 @@
 //! reports to an [`Outcome`]: failures with a line, and snapshots, which are compared in order with the case's
 //! `snapshot` blocks. With `UPDATE=1` in the environment the snapshots are rewritten in place instead.
 //!
+//! [`hold`] compares a table of a document with what a test computes.
+//!
 //! This crate does not know about PTX or any other language of a block. It is a dev-dependency of other crates and
 //! part of no binary.
 
 mod case;
+mod held;
 mod suite;
 
 pub use case::{Block, Case, ParseError, RunLine, parse};
+pub use held::hold;
 pub use suite::{Outcome, check_directory, check_file};
 
 /// Language of the blocks that hold expected output.

@@ -193,15 +193,6 @@ fn a_chain_of_additions_lies_between_two_readings_of_the_clock() {
 
 /// Holds a table of `validation/teg.md` against what is predicted now.
 fn hold(name: &str, text: &str) {
-    let path = format!("{}/../../validation/teg.md", env!("CARGO_MANIFEST_DIR"));
-    let document = std::fs::read_to_string(&path).expect("the document is there");
-    let (begin, end) = (format!("<!-- held: {name} -->\n\n"), format!("\n<!-- end: {name} -->"));
-    let from = document.find(&begin).expect("the table has a begin") + begin.len();
-    let to = document.find(&end).expect("the table has an end");
-    if std::env::var_os("UPDATE").is_some() {
-        let changed = format!("{}{text}{}", &document[..from], &document[to..]);
-        std::fs::write(&path, changed).expect("the document can be written");
-    } else {
-        assert_eq!(&document[from..to], text, "the predictions changed; `UPDATE=1` accepts it");
-    }
+    let document = concat!(env!("CARGO_MANIFEST_DIR"), "/../../validation/teg.md");
+    warplens_literate::hold(document.as_ref(), name, text);
 }

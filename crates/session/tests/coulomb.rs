@@ -297,17 +297,5 @@ fn teg_predicts_the_times() {
 
 /// Holds a table of the document, or writes it.
 fn hold(name: &str, table: &str) {
-    static DOCUMENT: Mutex<()> = Mutex::new(());
-    let _one_at_a_time = DOCUMENT.lock();
-    let path = file("validation/coulomb.md");
-    let document = std::fs::read_to_string(&path).expect("the document is there");
-    let (begin, end) = (format!("<!-- held: {name} -->\n"), format!("<!-- end: {name} -->"));
-    let from = document.find(&begin).expect("the table has a begin") + begin.len();
-    let to = document.find(&end).expect("the table has an end");
-    let table = format!("\n{table}\n");
-    if std::env::var_os("UPDATE").is_some() {
-        std::fs::write(&path, format!("{}{table}{}", &document[..from], &document[to..])).expect("it can be written");
-    } else {
-        assert_eq!(&document[from..to], table, "the table changed; `UPDATE=1` accepts it");
-    }
+    warplens_literate::hold(&file("validation/coulomb.md"), name, table);
 }

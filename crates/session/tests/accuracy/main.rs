@@ -148,16 +148,7 @@ fn streaming_kernels_at_every_occupancy() {
 
 /// Compares a table with the document, or puts it there.
 fn hold(section: &str, table: &str) {
-    let path = file("validation/accuracy.md");
-    let document = std::fs::read_to_string(&path).expect("the document is there");
-    let (begin, end) = (format!("<!-- held: {section} -->\n\n"), format!("\n<!-- end: {section} -->"));
-    let from = document.find(&begin).expect("the table has a begin") + begin.len();
-    let to = document.find(&end).expect("the table has an end");
-    if std::env::var_os("UPDATE").is_some() {
-        std::fs::write(&path, format!("{}{table}{}", &document[..from], &document[to..])).expect("it can be written");
-    } else {
-        assert_eq!(&document[from..to], table, "the errors changed; `UPDATE=1` accepts it");
-    }
+    warplens_literate::hold(&file("validation/accuracy.md"), section, table);
 }
 
 fn worst(errors: &[f64]) -> f64 {

@@ -18,14 +18,5 @@ pub(crate) fn number(field: &str) -> f64 {
 
 /// Compares a table with the document, or puts it there.
 pub(crate) fn hold(section: &str, table: &str) {
-    let path = file("teg-accuracy.md");
-    let document = std::fs::read_to_string(&path).expect("the document is there");
-    let (begin, end) = (format!("<!-- held: {section} -->\n\n"), format!("\n<!-- end: {section} -->"));
-    let from = document.find(&begin).expect("the table has a begin") + begin.len();
-    let to = document.find(&end).expect("the table has an end");
-    if std::env::var_os("UPDATE").is_some() {
-        std::fs::write(&path, format!("{}{table}{}", &document[..from], &document[to..])).expect("it can be written");
-    } else {
-        assert_eq!(&document[from..to], table, "the errors changed; `UPDATE=1` accepts it");
-    }
+    warplens_literate::hold(&file("teg-accuracy.md"), section, table);
 }
