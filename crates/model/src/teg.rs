@@ -65,9 +65,7 @@ impl Simulated {
         let few = self.cycles_of_few.map(|cycles| cycles as f64);
         self.plan.cycles(self.outcome.cycles as f64, few) * self.cut
     }
-}
 
-impl Simulated {
     /// The busiest of the schedulers and the arithmetic pipes, with its share of the cycles.
     pub fn busiest_compute(&self) -> Option<(Resource, f64)> {
         answer::busiest_compute(self)

@@ -43,6 +43,15 @@ pub(crate) struct Arrival<'a> {
     pub(crate) slot: usize,
 }
 
+impl Arrival<'_> {
+    /// The access with the addresses of its lanes.
+    fn request<'a>(&self, addresses: &'a mut [u64; WARP_SIZE]) -> Request<'a> {
+        self.trace.expand(self.access, addresses);
+        let lane_bytes = u32::from(self.access.element_bytes) * u32::from(self.access.elements);
+        Request { lane_bytes, mask: self.access.mask, addresses }
+    }
+}
+
 /// When an access is done.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Done {
@@ -101,10 +110,8 @@ impl<'a> Memory<'a> {
     /// Serves an access.
     pub(crate) fn serve(&mut self, arrival: &Arrival<'_>) -> Done {
         let mut addresses = [0; WARP_SIZE];
-        arrival.trace.expand(arrival.access, &mut addresses);
+        let request = arrival.request(&mut addresses);
         let access = arrival.access;
-        let lane_bytes = u32::from(access.element_bytes) * u32::from(access.elements);
-        let request = Request { lane_bytes, mask: access.mask, addresses: &addresses };
         match access.space {
             StateSpace::Shared => self.shared(arrival, &request),
             StateSpace::Const | StateSpace::Param => self.constant(arrival.at, &request),
@@ -130,11 +137,8 @@ impl<'a> Memory<'a> {
     /// which it is later than one without conflicts when nothing else is there.
     pub(crate) fn conflicts(&mut self, arrival: &Arrival<'_>) -> Option<(f64, f64)> {
         let mut addresses = [0; WARP_SIZE];
-        arrival.trace.expand(arrival.access, &mut addresses);
-        let access = arrival.access;
-        let lane_bytes = u32::from(access.element_bytes) * u32::from(access.elements);
-        let request = Request { lane_bytes, mask: access.mask, addresses: &addresses };
-        let (passes, ideal) = self.passes(access, &request);
+        let request = arrival.request(&mut addresses);
+        let (passes, ideal) = self.passes(arrival.access, &request);
         if passes <= ideal {
             return None;
         }

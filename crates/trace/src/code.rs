@@ -202,6 +202,13 @@ machine_classes! {
     Nop "nop";
 }
 
+impl MachineClass {
+    /// True for the classes that access memory.
+    pub const fn accesses_memory(self) -> bool {
+        matches!(self, Self::Load | Self::Store | Self::Atomic | Self::Reduction | Self::AsyncCopy)
+    }
+}
+
 impl fmt::Display for MachineClass {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())

@@ -10,7 +10,7 @@ use warplens_trace::{Code, CtaId, CtaTrace, MachineClass, MachineInst, Place, WA
 
 use super::{Dim3, SassTrace, TraceHeader, opcode};
 use line::{Inst, Words};
-use operand::{Bases, Operand, has_accesses};
+use operand::{Bases, Operand};
 
 /// Findings after which reading stops.
 const MAX_PROBLEMS: usize = 20;
@@ -234,7 +234,7 @@ impl Reader {
         let cta = self.open.as_mut().expect("an instruction was announced in it");
         let trace = &mut cta.warps[warp];
         trace.push_step(block, inst.mask);
-        if has_accesses(class) {
+        if class.accesses_memory() {
             operand.push_accesses(trace, bases);
         }
         Ok(())
@@ -269,7 +269,7 @@ impl Reader {
         machine.reads = self.code.operands_of(&operand.reads());
         machine.addend = operand.addend();
         machine.amount = operand.amount()?;
-        if has_accesses(class) {
+        if class.accesses_memory() {
             machine.slot = 0;
             machine.space = operand.space();
         }

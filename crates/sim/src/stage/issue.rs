@@ -181,15 +181,7 @@ impl Sm<'_> {
 
 /// True for instructions that take the way of the memory unit.
 pub(crate) fn goes_through_lsu(class: MachineClass) -> bool {
-    matches!(
-        class,
-        MachineClass::Load
-            | MachineClass::Store
-            | MachineClass::Atomic
-            | MachineClass::Reduction
-            | MachineClass::AsyncCopy
-            | MachineClass::Shuffle
-    )
+    class.accesses_memory() || class == MachineClass::Shuffle
 }
 
 /// The name of waiting for the unit.

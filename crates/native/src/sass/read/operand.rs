@@ -13,18 +13,6 @@ const WINDOW: u64 = 1 << 24;
 /// The register that is always zero.
 const ZERO: u16 = 255;
 
-/// True for the classes whose addresses a trace has.
-pub(super) const fn has_accesses(class: MachineClass) -> bool {
-    matches!(
-        class,
-        MachineClass::Load
-            | MachineClass::Store
-            | MachineClass::Atomic
-            | MachineClass::Reduction
-            | MachineClass::AsyncCopy
-    )
-}
-
 /// Where generic addresses reach other spaces.
 #[derive(Clone, Copy)]
 pub(super) struct Bases {
@@ -115,7 +103,7 @@ impl Operand<'_> {
     fn read(&self, index: usize) -> u16 {
         match (self.class, index) {
             // The address comes first.
-            (class, 0) if has_accesses(class) => 1 + u16::from(self.has("E")),
+            (class, 0) if class.accesses_memory() => 1 + u16::from(self.has("E")),
             (MachineClass::Store | MachineClass::Atomic | MachineClass::Reduction, _) => self.data_registers(),
             (MachineClass::Fp64 | MachineClass::TensorFp64, _) => 2,
             (MachineClass::Tensor, 0) if self.has("16816") => 4,
