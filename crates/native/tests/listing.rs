@@ -145,7 +145,7 @@ fn loops_repeats_and_branches_are_executed() {
         EXIT";
     let cta = trace(text, 40);
     assert_eq!(cta.warps.len(), 2);
-    let [first, second] = cta.warps.as_slice() else { panic!("two warps") };
+    let [first, second] = &*cta.warps else { panic!("two warps") };
     // Start, three turns, two sides, the end.
     assert_eq!((first.steps.len(), second.steps.len()), (1 + 3 + 2 + 1, 1 + 4 + 1 + 1));
     let mut addresses = [0; WARP_SIZE];
@@ -279,7 +279,7 @@ proptest! {
                 prop_assert!(block.start < block.end && block.end as usize <= listing.code.insts.len());
             }
             if let Ok(cta) = listing.trace(CtaId(1), threads) {
-                for warp in &cta.warps {
+                for warp in cta.warps.iter() {
                     prop_assert!(warp.steps.iter().all(|step| (step.block as usize) < listing.code.blocks.len()));
                 }
             }

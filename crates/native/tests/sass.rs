@@ -163,7 +163,7 @@ proptest! {
             text.replace_range(start..end, &with);
         }
         if let Ok(trace) = read_sass_trace(&text) {
-            for warp in trace.ctas.iter().flat_map(|cta| &cta.warps) {
+            for warp in trace.ctas.iter().flat_map(|cta| cta.warps.iter()) {
                 prop_assert!(warp.steps.iter().all(|step| (step.block as usize) < trace.code.blocks.len()));
             }
         }

@@ -22,7 +22,7 @@ pub struct TracedCta {
 impl TracedCta {
     /// Leaves out what a warp executed beyond so many steps and accesses.
     pub fn shorten(&mut self, per_warp: usize) {
-        for warp in &mut self.trace.warps {
+        for warp in Arc::make_mut(&mut self.trace.warps) {
             let is_kept = |(index, step): (usize, &Step)| index + step.first_access as usize <= per_warp;
             let kept = warp.steps.iter().enumerate().take_while(|&it| is_kept(it)).count();
             if let Some(next) = warp.steps.get(kept) {
@@ -154,7 +154,7 @@ mod tests {
 
     #[test]
     fn an_sm_gets_every_so_manyth_cta() {
-        let cta = |id: u32| TracedCta { trace: CtaTrace { id: CtaId(id), warps: Vec::new() }, steps: 6, kept: 3 };
+        let cta = |id: u32| TracedCta { trace: CtaTrace { id: CtaId(id), warps: Arc::default() }, steps: 6, kept: 3 };
         let traced = Traced { ctas: [0, 4, 6, 8, 12].map(cta).into(), ..Traced::default() };
         let ids = |sm: &SmTraces| sm.ctas.iter().map(|cta| cta.id.0).collect::<Vec<_>>();
         let four = traced.of_sm(4, 2, 3);
@@ -172,7 +172,8 @@ mod tests {
 
     #[test]
     fn the_sm_that_ends_last_is_taken_in_one_wave_and_a_typical_one_in_several() {
-        let cta = |(id, steps)| TracedCta { trace: CtaTrace { id: CtaId(id), warps: Vec::new() }, steps, kept: steps };
+        let cta =
+            |(id, steps)| TracedCta { trace: CtaTrace { id: CtaId(id), warps: Arc::default() }, steps, kept: steps };
         let sms = PlannedSms { ctas: 2, sms: vec![0, 1, 2] };
         let planned: Planned = [((4, 2), sms.clone()), ((4, 1), sms)].into();
         let work = [(0, 10), (1, 90), (2, 30), (4, 10), (5, 70), (6, 40)];

@@ -3,6 +3,8 @@
 //! A trace is independent of the machine: which instructions a block has is said by the [`Code`](crate::Code) of a
 //! generation, and a memory instruction finds its accesses by the slot, wherever a schedule has put it.
 
+use std::sync::Arc;
+
 use warplens_isa::StateSpace;
 
 use crate::{AccessKind, ActiveMask, CtaId, WARP_SIZE};
@@ -12,8 +14,8 @@ use crate::{AccessKind, ActiveMask, CtaId, WARP_SIZE};
 pub struct CtaTrace {
     /// Which CTA of the grid.
     pub id: CtaId,
-    /// Its warps, by their index.
-    pub warps: Vec<WarpTrace>,
+    /// Its warps, by their index. Shared, because one trace serves many simulations.
+    pub warps: Arc<[WarpTrace]>,
 }
 
 /// What one warp executed.

@@ -160,7 +160,7 @@ impl Reader {
         let Some(id) = cta.id else {
             return Err(Diagnostic::error("N106", span, "the CTA has no `thread block = x,y,z`"));
         };
-        self.ctas.push(CtaTrace { id, warps: cta.warps });
+        self.ctas.push(CtaTrace { id, warps: cta.warps.into() });
         missing.map_or(Ok(()), Err)
     }
 

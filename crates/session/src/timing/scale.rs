@@ -167,7 +167,7 @@ mod tests {
     /// each of its instructions, and 6 saturate it.
     fn machine(job: &Job<'_>) -> Outcome {
         let warps = job.ctas.iter().map(|cta| cta.warps.len() as u64).sum::<u64>();
-        let steps: u64 = job.ctas.iter().flat_map(|cta| &cta.warps).map(|warp| warp.steps.len() as u64).sum();
+        let steps: u64 = job.ctas.iter().flat_map(|cta| cta.warps.iter()).map(|warp| warp.steps.len() as u64).sum();
         let each = (4 * warps).max(24);
         let mut stalls = StallCycles::default();
         stalls.add(Stall::Selected, steps);
@@ -185,7 +185,7 @@ mod tests {
     fn cta(id: u32, warps: usize) -> CtaTrace {
         let mut warp = WarpTrace::default();
         (0..10).for_each(|_| warp.push_step(0, ActiveMask::FULL));
-        CtaTrace { id: CtaId(id), warps: vec![warp; warps] }
+        CtaTrace { id: CtaId(id), warps: vec![warp; warps].into() }
     }
 
     #[test]

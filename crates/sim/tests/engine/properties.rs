@@ -109,7 +109,7 @@ proptest! {
         prop_assert!(outcome.issued <= outcome.cycles * u64::from(config.schedulers * config.issue_width));
         if !without.contains(Effect::Divergence) {
             let of_block = |step: &warplens_trace::Step| code.block(step.block).len() as u64;
-            let steps = ctas.iter().flat_map(|cta| &cta.warps).flat_map(|warp| &warp.steps);
+            let steps = ctas.iter().flat_map(|cta| cta.warps.iter()).flat_map(|warp| &warp.steps);
             prop_assert_eq!(outcome.issued, steps.map(of_block).sum::<u64>());
         }
         for cta in &outcome.ctas {

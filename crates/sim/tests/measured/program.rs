@@ -76,7 +76,8 @@ impl Loop {
         shared_bytes: u64,
         ctas: impl IntoIterator<Item = Vec<WarpTrace>>,
     ) -> Outcome {
-        let ctas: Vec<CtaTrace> = (0..).zip(ctas).map(|(id, warps)| CtaTrace { id: CtaId(id), warps }).collect();
+        let ctas: Vec<CtaTrace> =
+            (0..).zip(ctas).map(|(id, warps)| CtaTrace { id: CtaId(id), warps: warps.into() }).collect();
         let surroundings = Surroundings { shared_bytes, ..Surroundings::ALONE };
         let job = Job { code: &self.code, ctas: &ctas, resident: 1, surroundings };
         simulate(config, &job, Options::default())
