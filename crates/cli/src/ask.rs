@@ -5,7 +5,7 @@ use anyhow::Result;
 use clap::Args;
 use warplens_session::launch::Launch;
 use warplens_session::machines::{self, Machine, Strictness};
-use warplens_session::predict::{self, CountBasis, Options};
+use warplens_session::predict::{self, CountBasis, ModelId, Options};
 use warplens_session::profile::Counting;
 use warplens_session::source::Source;
 use warplens_session::toolchain::Search;
@@ -52,7 +52,7 @@ pub(crate) struct ModelFlags {
 const DEFAULT_GPU: &str = "h200";
 const DEFAULT_MODEL: &str = "auto";
 /// The timing simulation.
-const TEG: &str = "teg";
+const TEG: ModelId = ModelId::Teg;
 
 /// What was asked for, checked.
 #[derive(Debug)]
@@ -91,8 +91,8 @@ impl AskFlags {
 
     /// The same for a verb that only the timing simulation answers.
     pub(crate) fn question_of_teg(&self, threads: Option<u32>) -> Result<Question> {
-        let teg = Choice::parse(TEG)?;
-        let models = ModelFlags { model: TEG.to_owned(), ..self.models.clone() };
+        let teg = Choice::Named(vec![TEG]);
+        let models = ModelFlags { model: TEG.name().to_owned(), ..self.models.clone() };
         if self.models.model != DEFAULT_MODEL && Choice::parse(&self.models.model)? != teg {
             let message = format!("--model {}: only {TEG} follows warps through time", self.models.model);
             return Err(Error::usage(message).into());
@@ -102,7 +102,7 @@ impl AskFlags {
 
     /// True where the timing simulation alone is asked.
     pub(crate) fn is_of_teg(&self) -> bool {
-        self.models.model == TEG
+        self.models.model == TEG.name()
     }
 
     /// Loads and measures the input.

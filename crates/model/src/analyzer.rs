@@ -46,8 +46,11 @@ use crate::compute::{SlowOperations, compute_load};
 use crate::demand::{self, Demand};
 use crate::given::Fields;
 use crate::residency::Residency;
+use crate::scenario::EffectId;
 use crate::workload::{self, Workload};
-use crate::{Assumption, Given, Input, InputField, LoadOrder, Merging, Model, Needs, Options, Prediction, Refusal};
+use crate::{
+    Assumption, Given, Input, InputField, LoadOrder, Merging, Model, ModelId, Needs, Options, Prediction, Refusal,
+};
 
 use answer::prediction;
 use inputs::{INPUTS, merging};
@@ -61,12 +64,30 @@ pub use equations::{
 #[derive(Clone, Copy, Debug)]
 pub struct Analyzer;
 impl Model for Analyzer {
-    fn name(&self) -> &'static str {
-        "analyzer"
+    fn id(&self) -> ModelId {
+        ModelId::Analyzer
     }
 
     fn about(&self) -> &'static str {
         "transaction-based MWP-CWP, with independent and duplicate loads (Dasgupta, CUDA Performance Analyzer, 2011)"
+    }
+
+    fn rank_reason(&self) -> &'static str {
+        "it charges transactions by size, repeated and independent loads, bank conflicts and barriers"
+    }
+
+    fn effects(&self) -> &'static [EffectId] {
+        &[
+            EffectId::Uncoalesced,
+            EffectId::BankConflicts,
+            EffectId::Divergence,
+            EffectId::RepeatedLoads,
+            EffectId::DuplicateMerging,
+            EffectId::Synchronisation,
+            EffectId::DependenceLatency,
+            EffectId::MemoryLatency,
+            EffectId::MemoryBandwidth,
+        ]
     }
 
     fn needs(&self) -> Needs {

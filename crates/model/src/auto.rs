@@ -3,76 +3,64 @@
 //! `auto` takes the first model of [`PREFERENCE`] that answers. The order is from the model that takes most of what was
 //! counted into account to the one that takes least: none is more right than another on every kernel, but a model that
 //! leaves an effect out cannot show it. `teg` comes first because it has half the error of the closed forms or less
-//! wherever there are measurements (`validation/accuracy.md`, `validation/coulomb.md`). [`why`] says what each takes in and leaves out.
+//! wherever there are measurements (`validation/accuracy.md`, `validation/coulomb.md`). [`Model::rank_reason`](crate::Model::rank_reason) says what each takes in and leaves out.
 
 use warplens_base::units::Seconds;
 use warplens_machine::Machine;
 
-use crate::model::{Input, MODELS, find};
+use crate::model::{Input, MODELS, ModelId};
 use crate::{Prediction, Refusal};
 
 /// Models in the order in which `auto` prefers them.
-pub const PREFERENCE: &[&str] = &["teg", "analyzer", "hong-kim", "luo-suda", "x-model", "roofline"];
-
-/// Why a model stands where it does in [`PREFERENCE`].
-pub fn why(model: &str) -> &'static str {
-    match model {
-        "teg" => "it simulates the instructions, caches and barriers of one SM, and is nearest to what was measured",
-        "analyzer" => "it charges transactions by size, repeated and independent loads, bank conflicts and barriers",
-        "hong-kim" => "it charges transactions, bank conflicts and barriers, but takes every load to wait by itself",
-        "luo-suda" => "it follows the order of computation and accesses, but leaves out barriers and bank conflicts",
-        "x-model" => "it is a steady state: the kernel's order, barriers and bank conflicts are not in it",
-        "roofline" => "it is a lower bound: nothing but throughput is in it",
-        _ => "`auto` does not take it",
-    }
-}
+pub const PREFERENCE: &[ModelId] =
+    &[ModelId::Teg, ModelId::Analyzer, ModelId::HongKim, ModelId::LuoSuda, ModelId::XModel, ModelId::Roofline];
 
 /// What `auto` took, and what else there was.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Selection {
     /// The model whose answer was taken.
-    pub model: &'static str,
+    pub model: ModelId,
     /// The other models that answered, in the order of preference.
-    pub answered: Vec<&'static str>,
+    pub answered: Vec<ModelId>,
     /// Models that refused, in the order of preference.
-    pub refused: Vec<(&'static str, Refusal)>,
+    pub refused: Vec<(ModelId, Refusal)>,
 }
 
 /// The answers of all models for one machine.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Answers {
     /// Every model's answer, in the order of [`MODELS`].
-    pub answers: Vec<(&'static str, Result<Prediction, Refusal>)>,
+    pub answers: Vec<(ModelId, Result<Prediction, Refusal>)>,
 }
 
 impl Answers {
     /// Asks every model.
     pub fn gather(input: &Input<'_>, machine: &Machine) -> Self {
-        Self { answers: MODELS.iter().map(|model| (model.name(), model.predict(input, machine))).collect() }
+        Self { answers: MODELS.iter().map(|model| (model.id(), model.predict(input, machine))).collect() }
     }
 
     /// The answer of the preferred model among those that answered; else the refusal of the first of the preferred that
     /// lacks more than a trace.
-    pub fn chosen(&self) -> (&'static str, &Result<Prediction, Refusal>) {
-        let of = |name: &&&'static str| self.answers.iter().find(|(model, _)| model == *name);
-        let mut by_preference = PREFERENCE.iter().filter_map(|name| of(&name));
+    pub fn chosen(&self) -> (ModelId, &Result<Prediction, Refusal>) {
+        let of = |id: &ModelId| self.answers.iter().find(|(model, _)| model == id);
+        let mut by_preference = PREFERENCE.iter().filter_map(of);
         let answered = by_preference.clone().find(|(_, answer)| answer.is_ok());
         let refused = by_preference.clone().find(|(_, answer)| answer.as_ref().is_err_and(lacks_more_than_a_trace));
         let chosen = answered.or(refused).or_else(|| by_preference.next());
-        let (name, answer) = chosen.expect("every preferred model is in the list of models");
-        (name, answer)
+        let (model, answer) = chosen.expect("every preferred model is asked");
+        (*model, answer)
     }
 
     /// Which answer is [chosen](Self::chosen), and which others there are.
     pub fn selection(&self) -> Selection {
         let (model, _) = self.chosen();
         let mut selection = Selection { model, answered: Vec::new(), refused: Vec::new() };
-        let of = |name: &&'static str| self.answers.iter().find(|(model, _)| model == name);
-        for (name, answer) in PREFERENCE.iter().filter_map(of) {
+        let of = |id: &ModelId| self.answers.iter().find(|(model, _)| model == id);
+        for (other, answer) in PREFERENCE.iter().filter_map(of) {
             match answer {
-                Ok(_) if *name != model => selection.answered.push(name),
+                Ok(_) if *other != model => selection.answered.push(*other),
                 Ok(_) => {}
-                Err(refusal) => selection.refused.push((name, refusal.clone())),
+                Err(refusal) => selection.refused.push((*other, refusal.clone())),
             }
         }
         selection
@@ -87,9 +75,8 @@ impl Answers {
 /// Predicts with the preferred model that answers.
 pub fn predict(input: &Input<'_>, machine: &Machine) -> Result<Prediction, Refusal> {
     let mut refusals = Vec::new();
-    for name in PREFERENCE {
-        let model = find(name).expect("every preferred model is in the list of models");
-        match model.predict(input, machine) {
+    for model in PREFERENCE {
+        match model.model().predict(input, machine) {
             Ok(prediction) => return Ok(prediction),
             Err(refusal) => refusals.push(refusal),
         }

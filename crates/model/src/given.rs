@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use warplens_machine::{Key, Machine, Reader, Readings, Strictness};
 
-use crate::{Model, Refusal};
+use crate::{Model, ModelId, Refusal};
 
 /// Given numbers by field name. A point of a measured curve is a number, too: `f(12)` is the value of `f` at 12.
 pub type Given = BTreeMap<String, f64>;
@@ -61,7 +61,7 @@ pub enum BadInput {
     #[error("model {model} has no input `{name}`; it has: {}", .known.join(", "))]
     UnknownField {
         /// The model.
-        model: &'static str,
+        model: ModelId,
         /// The name as written.
         name: String,
         /// The fields that it has.
@@ -88,7 +88,7 @@ pub fn check_given(model: &dyn Model, given: &Given) -> Result<(), BadInput> {
         };
         if !model.inputs().iter().any(is_of) {
             let known = model.inputs().iter().map(|field| field.name).collect();
-            return Err(BadInput::UnknownField { model: model.name(), name: name.clone(), known });
+            return Err(BadInput::UnknownField { model: model.id(), name: name.clone(), known });
         }
         if !value.is_finite() || value < 0.0 {
             return Err(BadInput::Value { name: name.clone(), value });

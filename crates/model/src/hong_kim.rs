@@ -30,9 +30,11 @@ use crate::given::Fields;
 use crate::mwp_cwp::{Execution, Situation, cwp, cwp_full, execute, memory_resource, terms};
 use crate::prediction::Combine;
 use crate::residency::{Residency, THREADS_PER_WARP, fitting_ctas};
+use crate::scenario::EffectId;
 use crate::workload::{self, Workload};
 use crate::{
-    Assumption, Given, Input, InputField, Model, Needs, Options, Origin, Prediction, Quantity, Reading, Refusal, Waves,
+    Assumption, Given, Input, InputField, Model, ModelId, Needs, Options, Origin, Prediction, Quantity, Reading,
+    Refusal, Waves,
 };
 
 /// The model of Hong and Kim.
@@ -437,12 +439,28 @@ const INPUTS: &[InputField] = launch_fields![
 ];
 
 impl Model for HongKim {
-    fn name(&self) -> &'static str {
-        "hong-kim"
+    fn id(&self) -> ModelId {
+        ModelId::HongKim
     }
 
     fn about(&self) -> &'static str {
         "MWP-CWP: memory and computation warp parallelism from coalesced and uncoalesced requests (Hong and Kim, ISCA 2009)"
+    }
+
+    fn rank_reason(&self) -> &'static str {
+        "it charges transactions, bank conflicts and barriers, but takes every load to wait by itself"
+    }
+
+    fn effects(&self) -> &'static [EffectId] {
+        &[
+            EffectId::Uncoalesced,
+            EffectId::BankConflicts,
+            EffectId::Divergence,
+            EffectId::RepeatedLoads,
+            EffectId::Synchronisation,
+            EffectId::MemoryLatency,
+            EffectId::MemoryBandwidth,
+        ]
     }
 
     fn needs(&self) -> Needs {
@@ -575,7 +593,7 @@ fn prediction(
         memory_resource(memory.mwp_peak_bw, memory.mwp_without_bw_full, evaluation.n)
     });
     Prediction {
-        model: HongKim.name(),
+        model: HongKim.id(),
         time: Cycles(execution.total()),
         clock: Hertz(inputs.freq),
         terms: terms(execution, resource, load, &readings),

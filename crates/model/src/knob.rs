@@ -8,9 +8,13 @@ use std::collections::BTreeMap;
 
 use warplens_sim::{Effect, Without};
 
+use crate::ModelId;
+
 /// A quantity of a model that a question may change.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct KnobSpec {
+    /// The model whose quantity it is.
+    pub model: ModelId,
     /// The model's name, a dot and the paper's symbol: `x-model.n`.
     pub name: &'static str,
     /// Its unit, empty for a plain number.
@@ -104,7 +108,7 @@ mod tests {
 
     #[test]
     fn a_knob_changes_its_own_value_only() {
-        let knob = KnobSpec { name: "x-model.n", unit: "warps", about: "warps" };
+        let knob = KnobSpec { model: ModelId::XModel, name: "x-model.n", unit: "warps", about: "warps" };
         let mut knobs = Knobs::default();
         knobs.set(&knob, Change::Factor(0.5));
         assert_eq!((knobs.apply("x-model.n", 48.0), knobs.apply("x-model.Z", 48.0)), (24.0, 48.0));

@@ -37,10 +37,11 @@ use crate::given::{Fields, points_of};
 use crate::hong_kim::require_positive;
 use crate::prediction::{Combine, Resource};
 use crate::residency::{Residency, THREADS_PER_WARP};
+use crate::scenario::EffectId;
 use crate::workload::{self, coalescing_rule};
 use crate::{
-    Assumption, Given, Input, InputField, LuoSudaOptions, Model, Needs, Options, Origin, Prediction, Quantity, Reading,
-    Refusal, Term, Waves,
+    Assumption, Given, Input, InputField, LuoSudaOptions, Model, ModelId, Needs, Options, Origin, Prediction, Quantity,
+    Reading, Refusal, Term, Waves,
 };
 use costs::{Prices, of_computation, of_memory};
 use equations::{Constants, Costs, PeriodType, Situation, cpd, cpd1, cpd2, mpd, n, warp_bwt};
@@ -291,7 +292,7 @@ impl Prepared {
         assumptions.extend(of_machine(&readings.assumptions));
         let terms = terms(&evaluation.walk, inputs.waves, &readings);
         Prediction {
-            model: LuoSuda.name(),
+            model: LuoSuda.id(),
             time: Combine::Sum.apply(&terms).expect("a sum follows from its terms"),
             clock: Hertz(clock),
             terms,
@@ -309,12 +310,20 @@ impl Prepared {
 }
 
 impl Model for LuoSuda {
-    fn name(&self) -> &'static str {
-        "luo-suda"
+    fn id(&self) -> ModelId {
+        ModelId::LuoSuda
     }
 
     fn about(&self) -> &'static str {
         "MPD/CPD: calculate periods of PTX, priced by a table of instruction costs (Luo and Suda, 2011)"
+    }
+
+    fn rank_reason(&self) -> &'static str {
+        "it follows the order of computation and accesses, but leaves out barriers and bank conflicts"
+    }
+
+    fn effects(&self) -> &'static [EffectId] {
+        &[EffectId::MemoryBandwidth]
     }
 
     fn needs(&self) -> Needs {

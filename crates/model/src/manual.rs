@@ -12,7 +12,7 @@ pub fn page() -> String {
         "`auto` takes the first model that answers, in this order, and says which others answered or refused:\n\n",
     );
     for model in auto::PREFERENCE {
-        _ = writeln!(text, "- `{model}`: {}", auto::why(model));
+        _ = writeln!(text, "- `{model}`: {}", model.model().rank_reason());
     }
     text.push('\n');
     text.push_str("The band beside a prediction is the spread of all models that answered, not an error bar.\n");

@@ -1,18 +1,32 @@
 //! The contract that every model keeps, and the list of all models.
 
+use std::fmt;
+
 use warplens_machine::Machine;
 use warplens_stats::Profile;
 
+use crate::scenario::EffectId;
 use crate::{Given, InputField, KnobSpec, Knobs, Options, Prediction, Refusal};
 use crate::{analyzer::Analyzer, hong_kim::HongKim, luo_suda::LuoSuda, roofline::Roofline, teg::Teg, x_model::XModel};
 
 /// A way to turn counts and a machine into a time.
 pub trait Model {
+    /// Which of [`MODELS`] it is.
+    fn id(&self) -> ModelId;
+
     /// Name that users write.
-    fn name(&self) -> &'static str;
+    fn name(&self) -> &'static str {
+        self.id().name()
+    }
 
     /// One sentence on what the model is, with its source.
     fn about(&self) -> &'static str;
+
+    /// What it takes in and leaves out, next to the other models: why `auto` prefers it where it does.
+    fn rank_reason(&self) -> &'static str;
+
+    /// The effects of a kernel or machine that its equations have in them.
+    fn effects(&self) -> &'static [EffectId];
 
     /// What must have been gathered about the execution.
     fn needs(&self) -> Needs;
@@ -57,10 +71,69 @@ pub enum Needs {
     Trace,
 }
 
-/// Every model, the simplest first.
-pub const MODELS: &[&(dyn Model + Sync)] = &[&Roofline, &HongKim, &LuoSuda, &XModel, &Analyzer, &Teg];
+macro_rules! models {
+    ($($(#[$meta:meta])* $id:ident $name:literal;)*) => {
+        /// A model, by name.
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+        pub enum ModelId {
+            $($(#[$meta])* $id,)*
+        }
+
+        impl ModelId {
+            /// Every model, the simplest first.
+            pub const ALL: &[Self] = &[$(Self::$id,)*];
+
+            /// Name that users write.
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$id => $name,)* }
+            }
+
+            /// The model itself.
+            pub const fn model(self) -> &'static (dyn Model + Sync) {
+                match self { $(Self::$id => &$id,)* }
+            }
+        }
+
+        /// Every model, the simplest first.
+        pub const MODELS: &[&(dyn Model + Sync)] = &[$(&$id,)*];
+    };
+}
+
+models! {
+    /// Lower bound of throughput.
+    Roofline "roofline";
+    /// MWP-CWP.
+    HongKim "hong-kim";
+    /// MPD-CPD.
+    LuoSuda "luo-suda";
+    /// X-model.
+    XModel "x-model";
+    /// The transaction-based CUDA Performance Analyzer.
+    Analyzer "analyzer";
+    /// The timing simulation.
+    Teg "teg";
+}
+
+impl ModelId {
+    /// The model called `name`.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|model| model.name() == name)
+    }
+}
 
 /// The model called `name`.
 pub fn find(name: &str) -> Option<&'static (dyn Model + Sync)> {
-    MODELS.iter().copied().find(|model| model.name() == name)
+    ModelId::from_name(name).map(ModelId::model)
+}
+
+impl From<ModelId> for String {
+    fn from(model: ModelId) -> Self {
+        model.name().to_owned()
+    }
+}
+
+impl fmt::Display for ModelId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
 }

@@ -1,5 +1,6 @@
 //! The named variants of the models.
 
+use crate::ModelId;
 use warplens_machine::Strictness;
 
 /// How a prediction is made where there is a choice.
@@ -238,7 +239,7 @@ pub const OPTIONS: &[OptionSpec] = &[
 #[error("model {model} has no option `{name}`; it has: {}", .known.join(", "))]
 pub struct UnknownOption {
     /// The model.
-    pub model: &'static str,
+    pub model: ModelId,
     /// The name as written.
     pub name: String,
     /// The options that it has.
@@ -251,7 +252,7 @@ impl Options {
         let known = model.options();
         let spec = OPTIONS.iter().find(|spec| spec.name == name && known.contains(&spec.name));
         let Some(spec) = spec else {
-            return Err(UnknownOption { model: model.name(), name: name.to_owned(), known: known.to_vec() });
+            return Err(UnknownOption { model: model.id(), name: name.to_owned(), known: known.to_vec() });
         };
         (spec.apply)(self);
         Ok(())

@@ -4,17 +4,17 @@ use warplens_base::units::{Cycles, Hertz, Seconds};
 use warplens_machine::{Key, Missing, ParameterRead};
 use warplens_stats::Coverage;
 
-use crate::Assumption;
 use crate::luo_suda::walk::Walk;
 use crate::teg::Simulated;
 use crate::x_model::Solved;
+use crate::{Assumption, ModelId};
 
 /// The answer of a model for one kernel, launch and machine.
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
 pub struct Prediction {
-    /// Name of the model.
-    pub model: &'static str,
+    /// The model.
+    pub model: ModelId,
     /// Execution time of the launch, without launch overhead.
     pub time: Cycles,
     /// The clock whose cycles these are.

@@ -22,8 +22,11 @@ use crate::demand::{self, Demand};
 use crate::given::Fields;
 use crate::hong_kim::require_positive;
 use crate::prediction::{Combine, Resource};
+use crate::scenario::EffectId;
 use crate::workload::{self, Workload};
-use crate::{Assumption, Given, Input, InputField, Model, Needs, Options, Origin, Prediction, Quantity, Refusal, Term};
+use crate::{
+    Assumption, Given, Input, InputField, Model, ModelId, Needs, Options, Origin, Prediction, Quantity, Refusal, Term,
+};
 
 /// The plain lower bound.
 #[derive(Clone, Copy, Debug)]
@@ -89,12 +92,20 @@ const INPUTS: &[InputField] = &[
 ];
 
 impl Model for Roofline {
-    fn name(&self) -> &'static str {
-        "roofline"
+    fn id(&self) -> ModelId {
+        ModelId::Roofline
     }
 
     fn about(&self) -> &'static str {
         "lower bound: the largest of operations of a class at peak and distinct sectors at full bandwidth"
+    }
+
+    fn rank_reason(&self) -> &'static str {
+        "it is a lower bound: nothing but throughput is in it"
+    }
+
+    fn effects(&self) -> &'static [EffectId] {
+        &[EffectId::Uncoalesced, EffectId::Divergence, EffectId::MemoryBandwidth]
     }
 
     fn needs(&self) -> Needs {
@@ -182,7 +193,7 @@ fn prediction(inputs: &Inputs, readings: Readings, mut assumptions: Vec<Assumpti
         Quantity { name: "memory_cycles", value: memory, unit: "cycles" },
     ];
     Prediction {
-        model: Roofline.name(),
+        model: Roofline.id(),
         time,
         clock: Hertz(inputs.clock),
         terms,

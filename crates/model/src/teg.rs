@@ -24,7 +24,10 @@ use crate::assumption as says;
 use crate::assumption::of_machine;
 use crate::options::CodeOrder;
 use crate::residency::{fitting_ctas, shared_setting};
-use crate::{Assumption, Combine, Given, Input, InputField, Model, Needs, Options, Prediction, Refusal, Resource};
+use crate::scenario::EffectId;
+use crate::{
+    Assumption, Combine, Given, Input, InputField, Model, ModelId, Needs, Options, Prediction, Refusal, Resource,
+};
 
 /// Bytes of the sectors that a profile counts.
 const SECTOR_BYTES: u64 = 32;
@@ -78,12 +81,31 @@ impl Simulated {
 }
 
 impl Model for Teg {
-    fn name(&self) -> &'static str {
-        "teg"
+    fn id(&self) -> ModelId {
+        ModelId::Teg
     }
 
     fn about(&self) -> &'static str {
         "timing simulation of one SM, driven by what warps executed (TEG, Lai and Seznec, 2011), with caches and later machines"
+    }
+
+    fn rank_reason(&self) -> &'static str {
+        "it simulates the instructions, caches and barriers of one SM, and is nearest to what was measured"
+    }
+
+    fn effects(&self) -> &'static [EffectId] {
+        &[
+            EffectId::Uncoalesced,
+            EffectId::BankConflicts,
+            EffectId::Divergence,
+            EffectId::Synchronisation,
+            EffectId::DependenceLatency,
+            EffectId::MemoryLatency,
+            EffectId::MemoryBandwidth,
+            EffectId::ChannelSkew,
+            EffectId::IssueOccupancy,
+            EffectId::CacheMisses,
+        ]
     }
 
     fn needs(&self) -> Needs {
@@ -146,7 +168,7 @@ impl Model for Teg {
         }
         assumptions.extend(of_machine(&readings.assumptions));
         Prediction {
-            model: self.name(),
+            model: self.id(),
             time: Cycles(simulated.cycles()),
             clock: Hertz(simulated.config.clock),
             terms: answer::terms(&simulated, &readings),

@@ -168,7 +168,7 @@ fn a_missing_key_is_a_count_that_models_ask_for_by_name() {
         let analysis = predict(measurement, &machines, &Choice::All, options);
         let answers = analysis.gpus[0].answers.iter();
         answers
-            .map(|answer| (answer.model, answer.result.as_ref().err().map(|refusal| refusal.missing.clone())))
+            .map(|answer| (answer.model.name(), answer.result.as_ref().err().map(|refusal| refusal.missing.clone())))
             .collect()
     };
     let of = |model: &str, refusals: &[(&'static str, Option<Vec<String>>)]| {
@@ -208,7 +208,7 @@ fn what_is_left_out_is_said() {
     );
     let options = options(&Choice::All, &[], CountBasis::AsWritten, Strictness::AllowInferred).unwrap();
     let machines = machines::select("c1060").unwrap();
-    let analysis = predict(measurement, &machines, &Choice::Named(vec!["analyzer"]), options);
+    let analysis = predict(measurement, &machines, &Choice::parse("analyzer").unwrap(), options);
     let said: Vec<&str> = analysis.gpus[0].prediction().unwrap().assumptions.iter().map(|said| said.id).collect();
     assert!(said.contains(&"not-counted") && said.contains(&"one-load"), "{said:?}");
 }

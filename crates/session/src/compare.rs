@@ -15,7 +15,7 @@ use crate::error::{Error, Result};
 use crate::launch::{Extents, Launch};
 use crate::machines::Machine;
 use crate::measure::Measurement;
-use crate::predict::{self, Choice, GpuAnalysis, Options, Prediction};
+use crate::predict::{self, Choice, GpuAnalysis, ModelId, Options, Prediction};
 use crate::profile::{BankRule, Count, Profile};
 use crate::tune::Expression;
 
@@ -84,7 +84,7 @@ pub struct Entry {
     /// Position of the GPU.
     pub gpu: usize,
     /// The model.
-    pub model: &'static str,
+    pub model: ModelId,
     /// Its answer, or why there is none.
     pub result: std::result::Result<Prediction, String>,
     /// Time of the baseline over this time; none where one of them is missing.
@@ -137,8 +137,8 @@ impl Comparison {
     }
 
     /// Models that answer on a GPU, in the order of the entries.
-    pub fn models(&self, gpu: usize) -> Vec<&'static str> {
-        let mut models: Vec<&'static str> = Vec::new();
+    pub fn models(&self, gpu: usize) -> Vec<ModelId> {
+        let mut models: Vec<ModelId> = Vec::new();
         for entry in self.entries.iter().filter(|entry| entry.gpu == gpu) {
             if !models.contains(&entry.model) {
                 models.push(entry.model);
@@ -170,7 +170,7 @@ impl Comparison {
     }
 
     /// The entry of a variant on a GPU by a model.
-    pub fn entry(&self, gpu: usize, model: &str, variant: usize) -> Option<&Entry> {
+    pub fn entry(&self, gpu: usize, model: ModelId, variant: usize) -> Option<&Entry> {
         self.entries.iter().find(|entry| entry.gpu == gpu && entry.model == model && entry.variant == variant)
     }
 }
@@ -273,7 +273,7 @@ pub fn compare(variants: Vec<Variant>, machines: Vec<Machine>, how: &CompareOpti
     Ok(comparison)
 }
 
-fn entry(variant: usize, gpu: usize, model: &'static str, analysis: &GpuAnalysis, counts: Counts) -> Entry {
+fn entry(variant: usize, gpu: usize, model: ModelId, analysis: &GpuAnalysis, counts: Counts) -> Entry {
     let answer = analysis.answers.iter().find(|answer| answer.model == model);
     let occupancy = analysis.occupancy.as_ref();
     let fits = occupancy.is_none_or(|occupancy| occupancy.ctas > 0);
@@ -300,14 +300,14 @@ fn entry(variant: usize, gpu: usize, model: &'static str, analysis: &GpuAnalysis
 
 /// The models whose answers are compared. `auto` takes one model for all variants of a GPU: times of two models differ
 /// for reasons that have nothing to do with the kernels.
-fn models(choice: &Choice, analyses: &[GpuAnalysis]) -> Vec<&'static str> {
+fn models(choice: &Choice, analyses: &[GpuAnalysis]) -> Vec<ModelId> {
     let all = || analyses.first().map(|analysis| analysis.answers.iter().map(|answer| answer.model).collect());
-    let all: Vec<&'static str> = all().unwrap_or_default();
+    let all: Vec<ModelId> = all().unwrap_or_default();
     match choice {
         Choice::All => all,
         Choice::Named(names) => names.clone(),
         Choice::Auto => {
-            let n_answered = |model: &str| {
+            let n_answered = |model: ModelId| {
                 let answers = |analysis: &&GpuAnalysis| {
                     analysis.answers.iter().any(|own| own.model == model && own.result.is_ok())
                 };

@@ -2,13 +2,13 @@
 
 use warplens_base::nearest;
 use warplens_base::units::Seconds;
-pub use warplens_model::auto::{PREFERENCE, Selection, why};
+pub use warplens_model::auto::{PREFERENCE, Selection};
 pub use warplens_model::luo_suda::walk::{Walk, WalkRow};
 use warplens_model::occupancy::{Carveout, CtaDemand, SharedLimit, SmLimits};
 pub use warplens_model::occupancy::{Limiter, Occupancy};
 pub use warplens_model::{
-    Assumption, BadInput, Band, Combine, CountBasis, Given, InputField, Model, OPTIONS, Options, Part, Prediction,
-    Quantity, Refusal, Resource, Term, band, check_given,
+    Assumption, BadInput, Band, Combine, CountBasis, Given, InputField, Model, ModelId, OPTIONS, Options, Part,
+    Prediction, Quantity, Refusal, Resource, Term, band, check_given,
 };
 use warplens_model::{Input, Knobs, MODELS, Needs, auto, find, manual, point_name};
 
@@ -26,7 +26,7 @@ pub enum Choice {
     /// Every model.
     All,
     /// These, in order.
-    Named(Vec<&'static str>),
+    Named(Vec<ModelId>),
 }
 
 impl Choice {
@@ -36,17 +36,17 @@ impl Choice {
             "auto" => Ok(Self::Auto),
             "all" => Ok(Self::All),
             list => {
-                let mut names = Vec::new();
+                let mut models = Vec::new();
                 for name in list.split(',').map(str::trim) {
                     if matches!(name, "auto" | "all") {
                         return Err(Error::usage(format!("--model {list}: `{name}` stands alone")));
                     }
-                    let name = model(name)?.name();
-                    if !names.contains(&name) {
-                        names.push(name);
+                    let id = model(name)?.id();
+                    if !models.contains(&id) {
+                        models.push(id);
                     }
                 }
-                Ok(Self::Named(names))
+                Ok(Self::Named(models))
             }
         }
     }
@@ -61,7 +61,7 @@ impl Choice {
     fn candidates(&self) -> Vec<&'static (dyn Model + Sync)> {
         match self {
             Self::Auto | Self::All => MODELS.to_vec(),
-            Self::Named(names) => names.iter().filter_map(|name| find(name)).collect(),
+            Self::Named(models) => models.iter().map(|id| id.model()).collect(),
         }
     }
 }
@@ -135,7 +135,7 @@ pub struct GpuAnalysis {
 #[derive(Clone, PartialEq, Debug)]
 pub struct Answer {
     /// The model.
-    pub model: &'static str,
+    pub model: ModelId,
     /// A time that explains itself, or what is missing.
     pub result: std::result::Result<Prediction, Refusal>,
 }
@@ -187,15 +187,15 @@ pub fn predict(measurement: Measurement, machines: &[Machine], choice: &Choice, 
 }
 
 /// Position of a model in the order of preference; models that `auto` does not take come last.
-fn rank(model: &str) -> usize {
+fn rank(model: ModelId) -> usize {
     PREFERENCE.iter().position(|preferred| *preferred == model).unwrap_or(PREFERENCE.len())
 }
 
 /// The model with the most answers; of several, the one that comes first in `preference`. None without any answer.
-pub(crate) fn most_answered(preference: &[&'static str], n_answered: impl Fn(&str) -> usize) -> Option<&'static str> {
+pub(crate) fn most_answered(preference: &[ModelId], n_answered: impl Fn(ModelId) -> usize) -> Option<ModelId> {
     // The last of several maxima is taken: the list is walked from its end.
-    let most = preference.iter().rev().copied().max_by_key(|model| n_answered(model));
-    most.filter(|model| n_answered(model) > 0)
+    let most = preference.iter().rev().copied().max_by_key(|model| n_answered(*model));
+    most.filter(|model| n_answered(*model) > 0)
 }
 
 /// Asks models about counts on one GPU.
@@ -207,8 +207,8 @@ pub fn on_gpu(profile: &Profile, machine: &Machine, choice: &Choice, options: Op
 pub(crate) fn answers(input: &Input<'_>, machine: &Machine, choice: &Choice) -> GpuAnalysis {
     let (profile, options) = (input.profile, input.options);
     let all = auto::Answers::gather(input, machine);
-    let answer = |(model, result): &(&'static str, std::result::Result<Prediction, Refusal>)| Answer {
-        model,
+    let answer = |(model, result): &(ModelId, std::result::Result<Prediction, Refusal>)| Answer {
+        model: *model,
         result: result.clone(),
     };
     let answers: Vec<Answer> = match choice {
@@ -221,13 +221,14 @@ pub(crate) fn answers(input: &Input<'_>, machine: &Machine, choice: &Choice) -> 
             answers.sort_by_key(|answer| rank(answer.model));
             answers
         }
-        Choice::Named(names) => {
-            let of = |name: &&'static str| all.answers.iter().find(|(model, _)| model == name).map(answer);
-            names.iter().filter_map(of).collect()
+        Choice::Named(models) => {
+            let of = |id: &ModelId| all.answers.iter().find(|(model, _)| model == id).map(answer);
+            models.iter().filter_map(of).collect()
         }
     };
     let band = all.band();
-    let bound = all.answers.iter().find(|(model, _)| *model == "roofline").and_then(|(_, result)| result.as_ref().ok());
+    let bound =
+        all.answers.iter().find(|(model, _)| *model == ModelId::Roofline).and_then(|(_, result)| result.as_ref().ok());
     let mut gpu = GpuAnalysis {
         machine: machine.clone(),
         answers,

@@ -24,7 +24,7 @@ use crate::error::Result;
 use crate::execution::{ExecutionOptions, Progress};
 use crate::input::Input;
 use crate::machines::Machine;
-use crate::predict::{Choice, Options};
+use crate::predict::{Choice, ModelId, Options};
 use crate::profile::RegistersBasis;
 use crate::program::KernelName;
 use crate::toolchain::Search;
@@ -153,7 +153,7 @@ pub struct OnGpu {
 #[derive(Clone, PartialEq, Debug)]
 pub struct ModelTime {
     /// The model.
-    pub model: &'static str,
+    pub model: ModelId,
     /// Microseconds and what bounds them; or why there is no time.
     pub result: std::result::Result<(f64, &'static str), String>,
 }
@@ -172,7 +172,7 @@ impl Candidate {
     }
 
     /// The answer of a model on the GPU with this position, where the GPU can run the point.
-    pub fn answer(&self, gpu: usize, model: &str) -> Option<(f64, &'static str)> {
+    pub fn answer(&self, gpu: usize, model: ModelId) -> Option<(f64, &'static str)> {
         let on = self.measured()?.gpus.get(gpu).filter(|on| on.impossible.is_none())?;
         on.answers.iter().find(|own| own.model == model)?.result.as_ref().ok().copied()
     }

@@ -9,7 +9,7 @@ mod price;
 use warplens_model::scenario::{self, Impossible, Setting, Subject};
 pub use warplens_model::scenario::{ALIASES, COUNTS, EFFECTS, Effect, LAUNCH_FIELDS, Parameter};
 pub use warplens_model::{Change, Knobs};
-use warplens_model::{Needs, find};
+use warplens_model::{ModelId, Needs};
 
 use crate::error::{Error, Result};
 use crate::explain::{short, threads};
@@ -83,7 +83,7 @@ pub struct GpuWhatIf {
 #[derive(Clone, PartialEq, Debug)]
 pub struct ModelWhatIf {
     /// The model.
-    pub model: &'static str,
+    pub model: ModelId,
     /// As things are.
     pub before: std::result::Result<Prediction, Refusal>,
     /// As they would be; none where the question makes no sense on this GPU.
@@ -140,7 +140,7 @@ fn on_machine(
 ) -> GpuWhatIf {
     let before = on_gpu(profile, machine, choice, options);
     // The same models as before, whatever the preference would be now.
-    let asked: Vec<&'static str> = before.answers.iter().map(|answer| answer.model).collect();
+    let asked: Vec<ModelId> = before.answers.iter().map(|answer| answer.model).collect();
     let unchanged = subject(second, machine);
     let mut changed = unchanged.clone();
     let applied = scenario.edits.apply(&mut changed);
@@ -180,36 +180,35 @@ pub(crate) fn subject(profile: &Profile, machine: &Machine) -> Subject {
 }
 
 /// Asks one model about a changed subject.
-pub(crate) fn ask(model: &str, subject: &Subject, options: Options) -> std::result::Result<Prediction, Refusal> {
-    let model = find(model).expect("a model that answered is in the list of models");
-    model.predict(&subject.input(options), &subject.machine)
+pub(crate) fn ask(model: ModelId, subject: &Subject, options: Options) -> std::result::Result<Prediction, Refusal> {
+    model.model().predict(&subject.input(options), &subject.machine)
 }
 
 /// Why one effect changes nothing; none where it may.
-pub(crate) fn why_nothing(effect: &Effect, model: &str, subject: &Subject) -> Option<String> {
+pub(crate) fn why_nothing(effect: &Effect, model: ModelId, subject: &Subject) -> Option<String> {
     if !effect.is_modelled_by(model) {
-        return Some(format!("{model} does not model {}", effect.name));
+        return Some(format!("{model} does not model {}", effect.name()));
     }
     let mut without = subject.clone();
     let removed = effect.remove(&mut without).is_ok();
     // Only a simulation leaves out what was recorded; it finds nothing where that costs nothing.
-    let simulates = find(model).is_some_and(|model| model.needs() == Needs::Trace);
+    let simulates = model.model().needs() == Needs::Trace;
     let unchanged = without.profile == subject.profile && without.machine == subject.machine;
     let unchanged = removed && !simulates && unchanged && without.knobs.same_changes(&subject.knobs);
-    unchanged.then(|| format!("{}: none in these counts", effect.name))
+    unchanged.then(|| format!("{}: none in these counts", effect.name()))
 }
 
 fn notes(
     scenario: &Scenario,
     subject: &Subject,
-    model: &str,
+    model: ModelId,
     before: &std::result::Result<Prediction, Refusal>,
     after: Option<&std::result::Result<Prediction, Refusal>>,
 ) -> Vec<String> {
     let effects = scenario.edits.without.iter();
     let mut notes: Vec<String> = effects.filter_map(|effect| why_nothing(effect, model, subject)).collect();
     let owner = |setting: &Setting| match setting.parameter {
-        Parameter::Knob(knob) => knob.name.split_once('.').map(|(owner, _)| owner),
+        Parameter::Knob(knob) => Some(knob.model),
         _ => None,
     };
     for setting in &scenario.edits.settings {

@@ -24,7 +24,7 @@ fn prediction(gpu: &str) -> Prediction {
     let measurements =
         measure(&program, &launches, ExecutionOptions::new(), Counting::Ptx, &Search::default(), &progress)
             .expect("the example runs");
-    let choice = Choice::Named(vec!["x-model"]);
+    let choice = Choice::parse("x-model").expect("a model");
     let options = predict::options(&choice, &[], CountBasis::AsWritten, Strictness::AllowInferred)
         .expect("no option is asked for");
     let measurement = measurements.into_iter().next().expect("there is one launch");

@@ -162,12 +162,12 @@ const CLOSED_FORMS: &[&str] = &["analyzer", "x-model", "roofline"];
 
 /// Predicted over measured time of each model on each GPU.
 fn ratios(measurement: &Measurement, machines: &[Machine], models: &[&'static str], measured: f64) -> Vec<Vec<f64>> {
-    let choice = Choice::Named(models.to_vec());
+    let choice = Choice::parse(&models.join(",")).expect("these are models");
     let options = predict::options(&choice, &[], CountBasis::AsWritten, Strictness::AllowInferred)
         .expect("no option is asked for");
     let analysis = predict::predict(measurement.clone(), machines, &choice, options);
     let of_model = |gpu: &GpuAnalysis, model: &str| {
-        let answer = gpu.answers.iter().find(|answer| answer.model == model).expect("all were asked");
+        let answer = gpu.answers.iter().find(|answer| answer.model.name() == model).expect("all were asked");
         answer.result.as_ref().expect("the machine is known").seconds().0 / measured
     };
     models.iter().map(|model| analysis.gpus.iter().map(|gpu| of_model(gpu, model)).collect()).collect()

@@ -47,7 +47,7 @@ fn check_every_model(example: &str, analysis: &Analysis) {
 
 /// Microseconds that a model predicts.
 fn time_of(gpu: &GpuAnalysis, model: &str) -> f64 {
-    let answer = gpu.answers.iter().find(|answer| answer.model == model).expect("every model was asked");
+    let answer = gpu.answers.iter().find(|answer| answer.model.name() == model).expect("every model was asked");
     match &answer.result {
         Ok(prediction) => prediction.seconds().microseconds(),
         Err(refusal) => panic!("{model} refuses {}: {refusal}", gpu.machine.id),

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use warplens_session::launch::Launch;
 use warplens_session::machines::{self, Machine};
-use warplens_session::predict::{self, Choice, Options, Prediction};
+use warplens_session::predict::{self, Choice, ModelId, Options, Prediction};
 use warplens_session::profile::Counting;
 use warplens_session::toolchain::Search;
 use warplens_session::whatif::{self, Effect};
@@ -106,13 +106,13 @@ fn effects_that_are_left_out_cost_nothing() {
     let choice = Choice::parse("teg").expect("teg is a model");
     let prices = whatif::price(measurements[0].clone(), &gpus, &choice, Options::default());
     let of = |name: &str| {
-        let mut found = prices.gpus[0].prices.iter().filter(|price| price.effect.is_some_and(|it| it.name == name));
+        let mut found = prices.gpus[0].prices.iter().filter(|price| price.effect.is_some_and(|it| it.name() == name));
         found.next().and_then(whatif::Price::share).unwrap_or_else(|| panic!("{name} has a price"))
     };
     assert!(of("bank-conflicts") > 0.1, "the kernel has 16-way conflicts: {}", of("bank-conflicts"));
     assert_eq!(of("repeated-loads"), 0.0, "not in the simulation");
-    assert!(Effect::find("channel-skew").is_some_and(|effect| effect.is_modelled_by("teg")));
-    assert!(!Effect::find("channel-skew").is_some_and(|effect| effect.is_modelled_by("analyzer")));
+    assert!(Effect::find("channel-skew").is_some_and(|effect| effect.is_modelled_by(ModelId::Teg)));
+    assert!(!Effect::find("channel-skew").is_some_and(|effect| effect.is_modelled_by(ModelId::Analyzer)));
 }
 
 #[test]

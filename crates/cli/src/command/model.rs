@@ -36,7 +36,7 @@ pub(crate) struct ModelFlags {
 pub(crate) fn run(flags: &ModelFlags, terminal: &Terminal) -> Result<Outcome> {
     let model = predict::model(&flags.name)?;
     let strictness = if flags.strict { Strictness::Strict } else { Strictness::AllowInferred };
-    let choice = Choice::Named(vec![model.name()]);
+    let choice = Choice::Named(vec![model.id()]);
     let options = predict::options(&choice, &flags.options, CountBasis::AsWritten, strictness)?;
     let input = Input::read(&flags.input)?;
     let file = GivenFile::parse(&input.name, &input.text())?;

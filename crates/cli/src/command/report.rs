@@ -6,7 +6,7 @@ use anyhow::Result;
 use clap::Args;
 use warplens_report::view::report::{Extras, Origin};
 use warplens_report::{Figure, document, view};
-use warplens_session::predict;
+use warplens_session::predict::{self, ModelId};
 use warplens_session::profile::{BankRule, CoalescingRule};
 use warplens_session::timing::{self, annotate::By};
 use warplens_session::whatif::Scenario;
@@ -94,7 +94,7 @@ fn annotated(
         by: By::Auto,
     };
     let answers = |gpu: &predict::GpuAnalysis| {
-        let is_teg = |answer: &predict::Answer| answer.model == "teg" && answer.result.is_ok();
+        let is_teg = |answer: &predict::Answer| answer.model == ModelId::Teg && answer.result.is_ok();
         gpu.answers.iter().any(is_teg)
     };
     let gpus = analysis.gpus.iter().filter(|gpu| answers(gpu)).take(MOST_SIMULATED);

@@ -41,7 +41,7 @@ pub(super) fn prediction(
         memory_resource(memory.mwp_peak_bandwidth, memory.mwp_without_bw_full, memory.active_warps_for_mwp)
     });
     Prediction {
-        model: Analyzer.name(),
+        model: Analyzer.id(),
         time: Cycles(execution.total()),
         clock: Hertz(inputs.freq),
         terms: terms(execution, resource, load, &readings),

@@ -11,19 +11,61 @@ use super::edit::{
     Group, coalesce, edit_memory, requests, scale_accesses, scale_instructions, scale_requests, shift_class,
 };
 use super::{Impossible, Subject};
-use crate::{Change, KnobSpec, MODELS};
+use crate::{Change, KnobSpec, MODELS, ModelId};
+
+macro_rules! effects {
+    ($($(#[$meta:meta])* $id:ident $name:literal;)*) => {
+        /// An effect, by name. Each model lists those that are in its equations.
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+        pub enum EffectId {
+            $($(#[$meta])* $id,)*
+        }
+
+        impl EffectId {
+            /// Name that users write.
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$id => $name,)* }
+            }
+        }
+    };
+}
+
+effects! {
+    /// Requests that take more transactions than they need.
+    Uncoalesced "uncoalesced";
+    /// Extra passes of shared memory.
+    BankConflicts "bank-conflicts";
+    /// Lanes of a warp that part.
+    Divergence "divergence";
+    /// Sectors that are loaded again.
+    RepeatedLoads "repeated-loads";
+    /// Loads of the same data that merge.
+    DuplicateMerging "duplicate-merging";
+    /// Waiting at barriers.
+    Synchronisation "synchronisation";
+    /// Waiting for results of the same warp.
+    DependenceLatency "dependence-latency";
+    /// The time of a single access.
+    MemoryLatency "memory-latency";
+    /// The bandwidth of device memory.
+    MemoryBandwidth "memory-bandwidth";
+    /// Channels of device memory that get more than their share.
+    ChannelSkew "channel-skew";
+    /// Cycles that an instruction keeps its unit.
+    IssueOccupancy "issue-occupancy";
+    /// Accesses that a cache does not hold.
+    CacheMisses "cache-misses";
+}
 
 /// An effect that costs time, or saves some.
 #[derive(Clone, Copy, Debug)]
 pub struct Effect {
-    /// Name that users write.
-    pub name: &'static str,
+    /// Which effect it is.
+    pub id: EffectId,
     /// What is supposed when it is taken away.
     pub about: &'static str,
     /// True where it saves time, so that a kernel without it is no faster.
     pub saves_time: bool,
-    /// Models in which it has no part.
-    pub unmodelled: &'static [&'static str],
     /// What the timing simulation leaves out.
     simulated: Option<Simulated>,
     remove: fn(&mut Subject) -> Result<(), Impossible>,
@@ -32,7 +74,12 @@ pub struct Effect {
 impl Effect {
     /// The effect called `name`.
     pub fn find(name: &str) -> Option<&'static Self> {
-        EFFECTS.iter().find(|effect| effect.name == name)
+        EFFECTS.iter().find(|effect| effect.name() == name)
+    }
+
+    /// Name that users write.
+    pub const fn name(&self) -> &'static str {
+        self.id.name()
     }
 
     /// Takes the effect away.
@@ -44,30 +91,26 @@ impl Effect {
     }
 
     /// True where the model's equations have the effect in them.
-    pub fn is_modelled_by(&self, model: &str) -> bool {
-        !self.unmodelled.contains(&model)
+    pub fn is_modelled_by(&self, model: ModelId) -> bool {
+        model.model().effects().contains(&self.id)
     }
 }
 
 impl PartialEq for Effect {
     fn eq(&self, other: &Self) -> bool {
-        self.name == other.name
+        self.id == other.id
     }
 }
 
 /// By how much a bandwidth or a parallelism is raised to be no limit.
 const UNLIMITED: f64 = 1e6;
 
-/// Models without a simulation.
-const CLOSED_FORMS: &[&str] = &["roofline", "hong-kim", "luo-suda", "x-model", "analyzer"];
-
 /// Every effect.
 pub const EFFECTS: &[Effect] = &[
     Effect {
-        name: "uncoalesced",
+        id: EffectId::Uncoalesced,
         about: "the distinct bytes of each memory request lie side by side, so that it takes the fewest transactions",
         saves_time: false,
-        unmodelled: &["luo-suda"],
         simulated: Some(Simulated::Uncoalesced),
         remove: |subject| {
             edit_memory(&mut subject.profile, |_, counts| coalesce(counts));
@@ -75,37 +118,33 @@ pub const EFFECTS: &[Effect] = &[
         },
     },
     Effect {
-        name: "bank-conflicts",
+        id: EffectId::BankConflicts,
         about: "each shared-memory access takes the wavefronts of one without conflicts",
         saves_time: false,
-        unmodelled: &["roofline", "x-model", "luo-suda"],
         simulated: Some(Simulated::BankConflicts),
         remove: without_bank_conflicts,
     },
     Effect {
-        name: "divergence",
+        id: EffectId::Divergence,
         about: "lanes of a warp never part: the work of each instruction is done by warps with all their lanes; memory \
                 requests are fewer, their transactions and shared-memory accesses stay",
         saves_time: false,
-        unmodelled: &["luo-suda"],
         simulated: Some(Simulated::Divergence),
         remove: without_divergence,
     },
     Effect {
-        name: "repeated-loads",
+        id: EffectId::RepeatedLoads,
         about: "each sector of global memory is loaded once, as with perfect reuse in shared memory or registers; the \
                 number of instructions stays",
         saves_time: false,
-        unmodelled: &["roofline", "luo-suda", "teg"],
         simulated: None,
         remove: without_repeated_loads,
     },
     Effect {
-        name: "duplicate-merging",
+        id: EffectId::DuplicateMerging,
         about: "loads of the same data by warps of one CTA do not merge; merging saves transactions, but takes requests \
                 in flight, so that without it a kernel may be slower or faster",
         saves_time: true,
-        unmodelled: &["roofline", "hong-kim", "x-model", "luo-suda", "teg"],
         simulated: None,
         remove: |subject| {
             subject.profile.duplicate_loads = CoalescingRule::ALL.into_iter().map(|rule| (rule, 1.0)).collect();
@@ -113,10 +152,9 @@ pub const EFFECTS: &[Effect] = &[
         },
     },
     Effect {
-        name: "synchronisation",
+        id: EffectId::Synchronisation,
         about: "no warp waits at a barrier; the barriers' instructions stay",
         saves_time: false,
-        unmodelled: &["roofline", "x-model", "luo-suda"],
         simulated: Some(Simulated::Synchronisation),
         remove: |subject| {
             subject.profile.barriers = 0;
@@ -124,50 +162,44 @@ pub const EFFECTS: &[Effect] = &[
         },
     },
     Effect {
-        name: "dependence-latency",
+        id: EffectId::DependenceLatency,
         about: "all loads of a warp are independent of each other and in flight together, and no instruction waits for another",
         saves_time: false,
-        unmodelled: &["roofline", "hong-kim", "luo-suda"],
         simulated: Some(Simulated::DependenceLatency),
         remove: without_dependences,
     },
     Effect {
-        name: "memory-latency",
+        id: EffectId::MemoryLatency,
         about: "an access to device memory takes no longer than one transaction needs at full bandwidth",
         saves_time: false,
-        unmodelled: &["roofline", "luo-suda"],
         simulated: Some(Simulated::MemoryLatency),
         remove: without_memory_latency,
     },
     Effect {
-        name: "memory-bandwidth",
+        id: EffectId::MemoryBandwidth,
         about: "device memory has a million times its bandwidth",
         saves_time: false,
-        unmodelled: &[],
         simulated: Some(Simulated::MemoryBandwidth),
         remove: |subject| raise_bandwidth(subject, UNLIMITED, "without memory-bandwidth"),
     },
     Effect {
-        name: "channel-skew",
+        id: EffectId::ChannelSkew,
         about: "requests spread evenly over the channels of device memory",
         saves_time: false,
-        unmodelled: CLOSED_FORMS,
         simulated: Some(Simulated::ChannelSkew),
         remove: |_| Ok(()),
     },
     Effect {
-        name: "issue-occupancy",
+        id: EffectId::IssueOccupancy,
         about: "an instruction occupies its warp, its scheduler and its unit for one cycle",
         saves_time: false,
-        unmodelled: CLOSED_FORMS,
         simulated: Some(Simulated::IssueOccupancy),
         remove: |_| Ok(()),
     },
     Effect {
-        name: "cache-misses",
+        id: EffectId::CacheMisses,
         about: "every access to global or local memory hits the first cache that the machine has",
         saves_time: false,
-        unmodelled: CLOSED_FORMS,
         simulated: Some(Simulated::CacheMisses),
         remove: |_| Ok(()),
     },

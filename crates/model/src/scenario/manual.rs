@@ -6,7 +6,7 @@ use warplens_machine::{Key, Shape};
 
 use super::effect::knobs;
 use super::{ALIASES, COUNTS, EFFECTS, LAUNCH_FIELDS};
-use crate::MODELS;
+use crate::{MODELS, ModelId};
 
 const OPENING: &str = "\
 # What-if questions
@@ -31,8 +31,9 @@ pub fn page() -> String {
         "\n## Effects\n\n| Effect | What is supposed without it | Models that do not have it |\n|---|---|---|\n",
     );
     for effect in EFFECTS {
-        let without: Vec<String> = effect.unmodelled.iter().map(|model| format!("`{model}`")).collect();
-        _ = writeln!(text, "| `{}` | {} | {} |", effect.name, effect.about, without.join(", "));
+        let unmodelled = ModelId::ALL.iter().filter(|model| !effect.is_modelled_by(**model));
+        let without: Vec<String> = unmodelled.map(|model| format!("`{model}`")).collect();
+        _ = writeln!(text, "| `{}` | {} | {} |", effect.name(), effect.about, without.join(", "));
     }
     text.push_str(
         "\n## Machine parameters\n\nEvery parameter of [machines.md](machines.md) that is one number, by its name:\n",

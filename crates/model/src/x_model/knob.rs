@@ -1,7 +1,7 @@
 //! The ten quantities that the paper's what-if operations change, one at a time (figures 4 and 8).
 
 use super::curve::{Cache, System};
-use crate::{KnobSpec, Knobs};
+use crate::{KnobSpec, Knobs, ModelId};
 
 /// A quantity of the model.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -30,32 +30,66 @@ pub enum Knob {
 
 /// The knobs as the model lists them, in the order of [`Knob::ALL`].
 pub const KNOBS: &[KnobSpec] = &[
-    KnobSpec { name: "x-model.n", unit: "warps", about: "resident warps of an SM: thread throttling, occupancy" },
     KnobSpec {
+        model: ModelId::XModel,
+        name: "x-model.n",
+        unit: "warps",
+        about: "resident warps of an SM: thread throttling, occupancy",
+    },
+    KnobSpec {
+        model: ModelId::XModel,
         name: "x-model.R",
         unit: "requests/cycle",
         about: "requests per cycle that memory sustains for an SM: cache bypassing, wider memory",
     },
-    KnobSpec { name: "x-model.Z", unit: "", about: "instructions per memory request: the algorithm" },
     KnobSpec {
+        model: ModelId::XModel,
+        name: "x-model.Z",
+        unit: "",
+        about: "instructions per memory request: the algorithm",
+    },
+    KnobSpec {
+        model: ModelId::XModel,
         name: "x-model.E",
         unit: "",
         about: "independent instructions of a warp: instruction-level parallelism",
     },
     KnobSpec {
+        model: ModelId::XModel,
         name: "x-model.M",
         unit: "instructions/cycle",
         about: "warp instructions per cycle of the lanes of an SM",
     },
-    KnobSpec { name: "x-model.L", unit: "cycles", about: "latency of a request to memory that does not wait" },
-    KnobSpec { name: "x-model.cache_bytes", unit: "B", about: "size of the cache that the warps of an SM share" },
-    KnobSpec { name: "x-model.cache_latency", unit: "cycles", about: "latency of a request that hits the cache" },
     KnobSpec {
+        model: ModelId::XModel,
+        name: "x-model.L",
+        unit: "cycles",
+        about: "latency of a request to memory that does not wait",
+    },
+    KnobSpec {
+        model: ModelId::XModel,
+        name: "x-model.cache_bytes",
+        unit: "B",
+        about: "size of the cache that the warps of an SM share",
+    },
+    KnobSpec {
+        model: ModelId::XModel,
+        name: "x-model.cache_latency",
+        unit: "cycles",
+        about: "latency of a request that hits the cache",
+    },
+    KnobSpec {
+        model: ModelId::XModel,
         name: "x-model.alpha",
         unit: "",
         about: "locality: how fast the hit rate grows with a warp's share of the cache",
     },
-    KnobSpec { name: "x-model.beta", unit: "B", about: "locality: the scale of a warp's share of the cache" },
+    KnobSpec {
+        model: ModelId::XModel,
+        name: "x-model.beta",
+        unit: "B",
+        about: "locality: the scale of a warp's share of the cache",
+    },
 ];
 
 impl Knob {

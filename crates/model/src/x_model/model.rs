@@ -22,10 +22,11 @@ use crate::assumption::{self as says, of_machine};
 use crate::demand::Demand;
 use crate::prediction::{Combine, Resource};
 use crate::residency::{Residency, THREADS_PER_WARP};
+use crate::scenario::EffectId;
 use crate::workload::{self, Workload};
 use crate::{
-    Assumption, Given, Input, InputField, KnobSpec, LoadOrder, Model, Needs, Options, Prediction, Quantity, Reading,
-    Refusal, Term, Waves,
+    Assumption, Given, Input, InputField, KnobSpec, LoadOrder, Model, ModelId, Needs, Options, Prediction, Quantity,
+    Reading, Refusal, Term, Waves,
 };
 
 /// The X-model.
@@ -33,12 +34,27 @@ use crate::{
 pub struct XModel;
 
 impl Model for XModel {
-    fn name(&self) -> &'static str {
-        "x-model"
+    fn id(&self) -> ModelId {
+        ModelId::XModel
     }
 
     fn about(&self) -> &'static str {
         "X-model: the steady state in which computation asks of memory what memory supplies, caches included (Li et al., IPDPS 2016)"
+    }
+
+    fn rank_reason(&self) -> &'static str {
+        "it is a steady state: the kernel's order, barriers and bank conflicts are not in it"
+    }
+
+    fn effects(&self) -> &'static [EffectId] {
+        &[
+            EffectId::Uncoalesced,
+            EffectId::Divergence,
+            EffectId::RepeatedLoads,
+            EffectId::DependenceLatency,
+            EffectId::MemoryLatency,
+            EffectId::MemoryBandwidth,
+        ]
     }
 
     fn needs(&self) -> Needs {
@@ -266,7 +282,7 @@ fn without_requests(
     quantities.extend(lanes_quantities(computation));
     let cycles = operations / throughput;
     Prediction {
-        model: XModel.name(),
+        model: XModel.id(),
         time: Cycles(cycles),
         clock: Hertz(clock),
         terms: vec![term("computation", Resource::Compute, cycles, &readings)],
@@ -311,7 +327,7 @@ impl Answer {
         let requests = self.operations / state.system.intensity;
         let cycles = requests / state.reached().memory_throughput;
         Prediction {
-            model: XModel.name(),
+            model: XModel.id(),
             time: Cycles(cycles),
             clock: Hertz(self.clock),
             terms: terms(&state, requests, cycles, &readings),

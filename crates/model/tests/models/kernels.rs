@@ -7,7 +7,7 @@ use crate::support::{
 use warplens_isa::OpClass;
 use warplens_machine::{Key, Machine, Strictness, builtin};
 use warplens_model::{
-    CountBasis, Input, MODELS, Needs, Options, Prediction, Refusal, Resource, auto, band, check_given, find,
+    CountBasis, Input, MODELS, ModelId, Needs, Options, Prediction, Refusal, Resource, auto, band, check_given, find,
 };
 use warplens_stats::{Coverage, Profile, RegistersBasis};
 
@@ -160,24 +160,27 @@ fn double_precision_is_refused_where_there_are_no_lanes() {
 fn auto_falls_back_where_nothing_was_recorded_or_is_known() {
     let profile = vector_add(1 << 20);
     let input = Input { profile: &profile, options: Options::default(), knobs: warplens_model::Knobs::NONE };
-    assert_eq!(auto::predict(&input, &machine("h200")).unwrap().model, "analyzer");
+    assert_eq!(auto::predict(&input, &machine("h200")).unwrap().model, ModelId::Analyzer);
     let no_latency = without("v100-pcie", &[Key::DramLatency]);
-    assert_eq!(auto::predict(&input, &no_latency).unwrap().model, "roofline");
+    assert_eq!(auto::predict(&input, &no_latency).unwrap().model, ModelId::Roofline);
     let answers = auto::Answers::gather(&input, &no_latency);
-    assert_eq!(answers.chosen().0, "roofline");
+    assert_eq!(answers.chosen().0, ModelId::Roofline);
     let selection = answers.selection();
-    assert_eq!((selection.model, &*selection.answered), ("roofline", &[][..]));
-    let refused: Vec<&str> = selection.refused.iter().map(|(model, _)| *model).collect();
-    assert_eq!(refused, ["teg", "analyzer", "hong-kim", "luo-suda", "x-model"]);
+    assert_eq!((selection.model, &*selection.answered), (ModelId::Roofline, &[][..]));
+    let refused: Vec<ModelId> = selection.refused.iter().map(|(model, _)| *model).collect();
+    assert_eq!(refused, [ModelId::Teg, ModelId::Analyzer, ModelId::HongKim, ModelId::LuoSuda, ModelId::XModel]);
     assert_eq!(selection.refused[0].1.missing, ["trace"]);
     assert_eq!(selection.refused[1].1.missing, ["dram.latency_cycles"]);
     let all = auto::Answers::gather(&input, &machine("h200")).selection();
-    assert_eq!((all.model, &*all.answered), ("analyzer", &["hong-kim", "x-model", "roofline"][..]));
+    assert_eq!(
+        (all.model, &*all.answered),
+        (ModelId::Analyzer, &[ModelId::HongKim, ModelId::XModel, ModelId::Roofline][..])
+    );
     assert_eq!(answers.band().unwrap().n_models, 1);
     let nothing = without("v100-pcie", &[Key::SmCount]);
     assert_eq!(auto::predict(&input, &nothing).unwrap_err().missing, ["sm.count"]);
     let answers = auto::Answers::gather(&input, &nothing);
-    assert_eq!(answers.chosen().0, "analyzer");
+    assert_eq!(answers.chosen().0, ModelId::Analyzer);
     assert_eq!(answers.band(), None);
 }
 

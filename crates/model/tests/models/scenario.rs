@@ -323,9 +323,9 @@ fn models_have_the_effects_that_the_table_says() {
                     changed += usize::from((before.time.0 / after.time.0 - 1.0).abs() > 1e-6);
                 }
             }
-            let (effect, model) = (effect, model.name());
+            let model = model.id();
             if (changed > 0) != effect.is_modelled_by(model) {
-                wrong.push(format!("{} in {model}: {changed} changes", effect.name));
+                wrong.push(format!("{} in {model}: {changed} changes", effect.name()));
             }
         }
     }
@@ -413,7 +413,7 @@ proptest! {
                     prop_assert!(
                         after.seconds().0 <= before.seconds().0 * (1.0 + 1e-6) + allowed,
                         "{gpu} {} without {}: {:?} -> {:?}",
-                        model.name(), effect.name, before.seconds(), after.seconds()
+                        model.name(), effect.name(), before.seconds(), after.seconds()
                     );
                 }
             }

@@ -50,7 +50,7 @@ fn entry(comparison: &Comparison, entry: &Entry) -> Json {
     put("variant", variant.name.as_str().into());
     put("block", block(variant.block));
     put("gpu", comparison.gpus[entry.gpu].id.as_str().into());
-    put("model", entry.model.into());
+    put("model", entry.model.name().into());
     put("time_us", optional(entry.time_us()));
     put("speedup", optional(entry.speedup));
     put("measured_us", optional(entry.measured_us));
@@ -97,7 +97,7 @@ fn explanation(comparison: &Comparison, explanation: &Explanation) -> Json {
         "variant": variant.name,
         "block": block(variant.block),
         "gpu": comparison.gpus[explanation.gpu].id,
-        "model": explanation.model,
+        "model": explanation.model.name(),
         "before_us": number(explanation.before_us),
         "after_us": number(explanation.after_us),
         "combine": explanation.combine.name(),
@@ -112,7 +112,7 @@ fn signs(comparison: &Comparison, matrix: &SignMatrix) -> Json {
     let names = matrix.variants.iter().map(|&variant| comparison.variants[variant].name.as_str());
     json!({
         "gpu": comparison.gpus[matrix.gpu].id,
-        "model": matrix.model,
+        "model": matrix.model.name(),
         "block": block(matrix.block),
         "variants": names.collect::<Vec<_>>(),
         "predicted": matrix.predicted,

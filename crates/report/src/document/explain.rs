@@ -37,12 +37,12 @@ fn launch(explanation: &Explanation) -> Map<String, Json> {
 fn gpu(analysis: &GpuAnalysis, gpu: &GpuExplanation) -> Json {
     let refusals = analysis.answers.iter().filter_map(|answer| {
         let refusal = answer.result.as_ref().err()?;
-        Some(json!({ "model": answer.model, "refused": refused(refusal) }))
+        Some(json!({ "model": answer.model.name(), "refused": refused(refusal) }))
     });
     json!({
         "gpu": analysis.machine.id,
         "name": analysis.machine.name,
-        "model": analysis.prediction().map(|prediction| prediction.model),
+        "model": analysis.prediction().map(|prediction| prediction.model.name()),
         "prediction": analysis.prediction().map(time),
         "refusals": refusals.collect::<Vec<_>>(),
         "occupancy": analysis.occupancy.as_ref().map(occupancy),

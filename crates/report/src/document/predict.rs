@@ -4,7 +4,7 @@ use serde_json::{Map, Value as Json, json};
 use warplens_session::Analysis;
 use warplens_session::machines::Machine;
 use warplens_session::predict::{
-    Answer, GpuAnalysis, Model, Occupancy, PREFERENCE, Part, Prediction, Refusal, Selection, Term, WalkRow, why,
+    Answer, GpuAnalysis, Model, Occupancy, PREFERENCE, Part, Prediction, Refusal, Selection, Term, WalkRow,
 };
 
 use super::gpu::value;
@@ -47,7 +47,7 @@ fn launch(analysis: &Analysis) -> Map<String, Json> {
 fn entry(analysis: &Analysis, gpu: &GpuAnalysis, answer: &Answer) -> Json {
     let mut body = Map::new();
     body.insert("gpu".into(), gpu.machine.id.as_str().into());
-    body.insert("model".into(), answer.model.into());
+    body.insert("model".into(), answer.model.name().into());
     match &answer.result {
         Ok(prediction) => body.extend(time(prediction)),
         Err(refusal) => {
@@ -120,12 +120,12 @@ fn selection(selection: &Selection) -> Json {
     let refused = selection
         .refused
         .iter()
-        .map(|(model, refusal)| json!({ "model": model, "missing": refusal.missing, "reason": refusal.reason }));
+        .map(|(model, refusal)| json!({ "model": model.name(), "missing": refusal.missing, "reason": refusal.reason }));
     json!({
-        "model": selection.model,
-        "order": PREFERENCE,
-        "why": why(selection.model),
-        "answered": selection.answered,
+        "model": selection.model.name(),
+        "order": PREFERENCE.iter().map(|model| model.name()).collect::<Vec<_>>(),
+        "why": selection.model.model().rank_reason(),
+        "answered": selection.answered.iter().map(|model| model.name()).collect::<Vec<_>>(),
         "refused": refused.collect::<Vec<_>>(),
     })
 }

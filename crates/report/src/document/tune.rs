@@ -1,6 +1,7 @@
 //! `warplens.tune/1`.
 
 use serde_json::{Map, Value as Json, json};
+use warplens_session::predict::ModelId;
 use warplens_session::tune::{Candidate, Method, ModelTime, OnGpu, Ranking, Tuning};
 
 use super::json::number;
@@ -36,7 +37,7 @@ pub fn document(tuning: &Tuning) -> Json {
 }
 
 fn ranking(ranking: &Ranking) -> Json {
-    json!({ "gpu": ranking.gpu, "model": ranking.model, "order": ranking.order, "tied": ranking.tied })
+    json!({ "gpu": ranking.gpu, "model": ranking.model.map(ModelId::name), "order": ranking.order, "tied": ranking.tied })
 }
 
 fn point(tuning: &Tuning, candidate: &Candidate) -> Json {
@@ -76,7 +77,7 @@ fn on_gpu(on: &OnGpu, ranking: &Ranking) -> Json {
 
 fn prediction(answer: &ModelTime) -> Json {
     match &answer.result {
-        Ok((time, limiter)) => json!({ "model": answer.model, "time_us": number(*time), "limiter": limiter }),
-        Err(reason) => json!({ "model": answer.model, "time_us": null, "refused": { "reason": reason } }),
+        Ok((time, limiter)) => json!({ "model": answer.model.name(), "time_us": number(*time), "limiter": limiter }),
+        Err(reason) => json!({ "model": answer.model.name(), "time_us": null, "refused": { "reason": reason } }),
     }
 }

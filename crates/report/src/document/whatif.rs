@@ -58,14 +58,14 @@ fn scenario(answer: &WhatIf) -> Json {
             .map(String::as_str)
             .filter(|text| text.starts_with("grid=") || text.starts_with("block=")),
     );
-    let without: Vec<&str> = edits.without.iter().map(|effect| effect.name).collect();
+    let without: Vec<&str> = edits.without.iter().map(|effect| effect.name()).collect();
     json!({ "set": set, "without": without })
 }
 
 fn entry(gpu: &GpuWhatIf, model: &ModelWhatIf) -> Json {
     json!({
         "gpu": gpu.before.machine.id,
-        "model": model.model,
+        "model": model.model.name(),
         "before": outcome(&model.before),
         "after": model.after.as_ref().map(outcome),
         "speedup": optional(model.speedup()),
@@ -108,8 +108,8 @@ fn price(gpu: &str, price: &Price) -> Json {
     let microseconds = |prediction: &Prediction| number(prediction.seconds().microseconds());
     json!({
         "gpu": gpu,
-        "model": price.model,
-        "effect": price.effect.map(|effect| effect.name),
+        "model": price.model.name(),
+        "effect": price.effect.map(|effect| effect.name()),
         "before_us": microseconds(&price.before),
         "after_us": after.ok().map(microseconds),
         "speedup": optional(price.speedup()),

@@ -51,7 +51,7 @@ pub fn changes(explanation: &Explanation) -> Vec<Section> {
 }
 
 fn on_gpu(analysis: &GpuAnalysis, gpu: &GpuExplanation) -> Vec<Section> {
-    let (id, model) = (&analysis.machine.id, analysis.prediction().map_or("", |prediction| prediction.model));
+    let (id, model) = (&analysis.machine.id, analysis.prediction().map_or("", |prediction| prediction.model.name()));
     let sentences: Vec<String> = gpu.evidence.iter().map(|evidence| format!("- {}", evidence.text)).collect();
     let title = format!("What bounds it on {id} ({model})");
     let mut sections = vec![Section::new("evidence", title).note(sentences.join("\n"))];

@@ -12,7 +12,8 @@ use warplens_base::units::Seconds;
 use warplens_session::Analysis;
 use warplens_session::explain::Advice;
 use warplens_session::predict::{
-    Answer, Band, Combine, GpuAnalysis, Model, PREFERENCE, Prediction, Refusal, Resource, Selection, Walk, WalkRow, why,
+    Answer, Band, Combine, GpuAnalysis, Model, ModelId, PREFERENCE, Prediction, Refusal, Resource, Selection, Walk,
+    WalkRow,
 };
 
 use super::gpu::measure;
@@ -123,7 +124,7 @@ fn row(gpu: &GpuAnalysis, answer: &Answer) -> Vec<Cell> {
         Cell::optional(shares.map(|shares| shares.compute), Unit::Share),
         Cell::optional(shares.map(|shares| shares.memory), Unit::Share),
         Cell::optional(gpu.occupancy.as_ref().map(|occupancy| occupancy.share), Unit::Share),
-        Cell::text(answer.model),
+        Cell::text(answer.model.name()),
     ]
 }
 
@@ -160,7 +161,7 @@ pub fn rows(analyses: &[Analysis]) -> Section {
                 table.push(vec![
                     Cell::text(&analysis.measurement.kernel.mangled),
                     Cell::text(&gpu.machine.id),
-                    Cell::text(answer.model),
+                    Cell::text(answer.model.name()),
                     microseconds(prediction.map(|prediction| prediction.seconds().microseconds())),
                     Cell::optional(prediction.map(|prediction| prediction.time.0), Unit::Cycles),
                     prediction.map_or(Cell::Missing, |prediction| Cell::text(prediction.limiter().name())),
@@ -219,7 +220,7 @@ fn label(name: &str, resource: Resource) -> String {
 pub fn explanation(gpu: Option<&str>, prediction: &Prediction, detail: Detail) -> Vec<Section> {
     let of = match gpu {
         Some(gpu) => format!("{} on {gpu}", prediction.model),
-        None => prediction.model.to_owned(),
+        None => prediction.model.to_string(),
     };
     let mut sections = Vec::new();
     let quantities: Vec<Field> = prediction
@@ -264,7 +265,7 @@ fn assumptions_side_by_side(gpu: &GpuAnalysis) -> Option<Section> {
     if answered().count() < 2 {
         return None;
     }
-    let mut sentences: Vec<(&str, Vec<&str>)> = Vec::new();
+    let mut sentences: Vec<(&str, Vec<ModelId>)> = Vec::new();
     for (model, prediction) in answered() {
         for said in &prediction.assumptions {
             match sentences.iter_mut().find(|(text, _)| *text == said.text) {
@@ -274,7 +275,7 @@ fn assumptions_side_by_side(gpu: &GpuAnalysis) -> Option<Section> {
         }
     }
     let n = answered().count();
-    let line = |(text, models): (&str, Vec<&str>)| match models.len() == n {
+    let line = |(text, models): (&str, Vec<ModelId>)| match models.len() == n {
         true => format!("- all: {text}"),
         false => format!("- {}: {text}", list(&models)),
     };
@@ -332,10 +333,14 @@ fn calculate_periods(of: &str, walk: &Walk) -> Section {
 
 /// Why `auto` took a model.
 fn reasons(gpu: &str, selection: &Selection) -> Section {
-    let chosen = format!("{}, the first that answers; {}", selection.model, why(selection.model));
+    let chosen = format!("{}, the first that answers; {}", selection.model, selection.model.model().rank_reason());
     let mut fields = vec![Field::new("auto takes", Cell::text(chosen))];
-    fields
-        .extend(selection.answered.iter().map(|model| Field::new(format!("{model} answers"), Cell::text(why(model)))));
+    fields.extend(
+        selection
+            .answered
+            .iter()
+            .map(|model| Field::new(format!("{model} answers"), Cell::text(model.model().rank_reason()))),
+    );
     fields.extend(
         selection.refused.iter().map(|(model, refusal)| Field::new(format!("{model} refuses"), reason(refusal))),
     );
@@ -345,16 +350,17 @@ fn reasons(gpu: &str, selection: &Selection) -> Section {
 /// The choice of `auto` in one sentence, for the GPUs on which it is the same.
 fn choices(analysis: &Analysis) -> Vec<String> {
     let mut sentences: Vec<(String, Vec<&str>)> = Vec::new();
+    let preference: Vec<&str> = PREFERENCE.iter().map(|model| model.name()).collect();
     for gpu in &analysis.gpus {
         let Some(selection) = gpu.selection.as_ref().filter(|_| gpu.prediction().is_some()) else { continue };
-        let mut parts = vec![format!("{} is the first that answers of {}", selection.model, PREFERENCE.join(", "))];
-        let all = |models: &[&str], one: &str, many: &str| {
+        let mut parts = vec![format!("{} is the first that answers of {}", selection.model, preference.join(", "))];
+        let all = |models: &[ModelId], one: &str, many: &str| {
             format!("{} {}", list(models), if models.len() == 1 { one } else { many })
         };
         if !selection.answered.is_empty() {
             parts.push(all(&selection.answered, "answers, too", "answer, too"));
         }
-        let refused: Vec<&str> = selection.refused.iter().map(|(model, _)| *model).collect();
+        let refused: Vec<ModelId> = selection.refused.iter().map(|(model, _)| *model).collect();
         if !refused.is_empty() {
             parts.push(all(&refused, "refuses", "refuse"));
         }
@@ -373,8 +379,9 @@ fn choices(analysis: &Analysis) -> Vec<String> {
 }
 
 /// `a`, `a and b`, `a, b and c`.
-fn list(names: &[&str]) -> String {
-    match names {
+fn list(models: &[ModelId]) -> String {
+    let names: Vec<&str> = models.iter().map(|model| model.name()).collect();
+    match names.as_slice() {
         [] => String::new(),
         [one] => (*one).to_owned(),
         [first @ .., last] => format!("{} and {last}", first.join(", ")),

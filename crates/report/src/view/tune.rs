@@ -4,6 +4,7 @@ mod figures;
 
 pub use figures::heat_map;
 
+use warplens_session::predict::ModelId;
 use warplens_session::tune::{Candidate, Check, Method, RESOLUTION, Ranking, Tuning, show_extents};
 
 use super::predict::Detail;
@@ -70,7 +71,7 @@ fn one_gpu(tuning: &Tuning, gpu: usize, ranking: &Ranking, detail: Detail) -> Se
     section.note(verdict(tuning, ranking))
 }
 
-fn answer(candidate: &Candidate, gpu: usize, model: &str, best: Option<f64>) -> Vec<Cell> {
+fn answer(candidate: &Candidate, gpu: usize, model: ModelId, best: Option<f64>) -> Vec<Cell> {
     let (time, limiter) = match candidate.answer(gpu, model) {
         Some((time, limiter)) => (Some(time), Cell::text(limiter)),
         None => (None, Cell::Missing),

@@ -8,7 +8,7 @@
 //! *speed-up* is time before over time after; an arrow shows what changes.
 
 use warplens_session::machines::Machine;
-use warplens_session::predict::{GpuAnalysis, Prediction};
+use warplens_session::predict::{GpuAnalysis, ModelId, Prediction};
 use warplens_session::whatif::{GpuPrices, GpuWhatIf, ModelWhatIf, Price, Prices, WhatIf};
 
 use super::profile;
@@ -186,7 +186,7 @@ pub fn prices(prices: &Prices) -> Vec<Section> {
     sections.extend(profile::unsupported(&prices.measurement.support));
     sections.push(Section::new("question", profile::title(&prices.measurement)));
     for gpu in &prices.gpus {
-        let mut models: Vec<&str> = gpu.prices.iter().map(|price| price.model).collect();
+        let mut models: Vec<ModelId> = gpu.prices.iter().map(|price| price.model).collect();
         models.dedup();
         sections.extend(models.into_iter().map(|model| price_table(gpu, model)));
         for answer in &gpu.before.answers {
@@ -199,7 +199,7 @@ pub fn prices(prices: &Prices) -> Vec<Section> {
     sections
 }
 
-fn price_table(gpu: &GpuPrices, model: &str) -> Section {
+fn price_table(gpu: &GpuPrices, model: ModelId) -> Section {
     let mut table = Table::new(&[
         ("without", "effect"),
         ("time", "after_us"),
@@ -230,7 +230,7 @@ fn price_table(gpu: &GpuPrices, model: &str) -> Section {
 }
 
 fn name(price: &Price) -> &'static str {
-    price.effect.map_or("all that cost time", |effect| effect.name)
+    price.effect.map_or("all that cost time", |effect| effect.name())
 }
 
 /// One row per GPU, model and effect with every digit: for programs.

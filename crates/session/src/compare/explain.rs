@@ -2,7 +2,7 @@
 //! stand behind them.
 
 use crate::machines::{ParameterRead, Unit, Value};
-use crate::predict::{Combine, Prediction, Resource};
+use crate::predict::{Combine, ModelId, Prediction, Resource};
 
 use super::{Counts, Entry};
 
@@ -17,7 +17,7 @@ pub struct Explanation {
     /// Position of the GPU.
     pub gpu: usize,
     /// The model.
-    pub model: &'static str,
+    pub model: ModelId,
     /// Microseconds of the baseline.
     pub before_us: f64,
     /// Microseconds of the entry.

@@ -5,6 +5,7 @@
 
 use super::Comparison;
 use crate::launch::Extents;
+use crate::predict::ModelId;
 
 /// Every variant against every other, on one GPU by one model, at one block.
 #[derive(Clone, PartialEq, Debug)]
@@ -12,7 +13,7 @@ pub struct SignMatrix {
     /// Position of the GPU.
     pub gpu: usize,
     /// The model.
-    pub model: &'static str,
+    pub model: ModelId,
     /// The block, where several are compared.
     pub block: Option<Extents>,
     /// Positions of the variants: rows and columns.
@@ -64,7 +65,7 @@ pub(super) fn matrices(comparison: &Comparison) -> Vec<SignMatrix> {
 fn matrix(
     comparison: &Comparison,
     gpu: usize,
-    model: &'static str,
+    model: ModelId,
     block: Option<Extents>,
     variants: Vec<usize>,
 ) -> SignMatrix {

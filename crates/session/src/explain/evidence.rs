@@ -62,7 +62,7 @@ const LEAST_PRICE: f64 = 0.01;
 fn prices(context: &Context<'_>) -> Option<Evidence> {
     context.prediction.teg.as_ref()?;
     let prices = whatif::of_each(&context.as_is, context.prediction, context.options);
-    let costs = prices.iter().filter_map(|price| Some((price.effect?.name, price.share()?, price.cycles()?)));
+    let costs = prices.iter().filter_map(|price| Some((price.effect?.name(), price.share()?, price.cycles()?)));
     let costs: Vec<_> = costs.filter(|(_, share, _)| *share >= LEAST_PRICE).collect();
     if costs.is_empty() {
         return evidence("prices", "no single effect costs as much as 1 % of the time".to_owned(), &[]);

@@ -3,7 +3,7 @@
 //! Both axes count warp instructions, which every kernel has, whatever it computes with: per 32-byte sector of device
 //! memory to the right, per second upwards.
 
-use warplens_model::{Options, Prediction, Resource};
+use warplens_model::{ModelId, Options, Prediction, Resource};
 
 use crate::error::{Error, Result};
 use crate::predict::{Analysis, Choice, on_gpu};
@@ -51,7 +51,7 @@ pub struct Attained {
     /// Identifier of the GPU.
     pub gpu: String,
     /// The model that predicts its time.
-    pub model: &'static str,
+    pub model: ModelId,
     /// Warp instructions per distinct sector.
     pub intensity: f64,
     /// Billions of warp instructions per second.
@@ -66,7 +66,7 @@ pub fn rooflines(analyses: &[Analysis], options: Options) -> Result<Rooflines> {
     for analysis in analyses {
         let kernel = &analysis.measurement.kernel.demangled;
         for gpu in &analysis.gpus {
-            let bound = Choice::Named(vec!["roofline"]);
+            let bound = Choice::Named(vec![ModelId::Roofline]);
             let bound = on_gpu(&analysis.measurement.profile, &gpu.machine, &bound, options);
             let id = &gpu.machine.id;
             let Some((bound, prediction)) = bound.prediction().zip(gpu.prediction()) else {

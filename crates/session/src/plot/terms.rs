@@ -1,6 +1,6 @@
 //! The time of each model as a sum of parts, and its cycles per instruction.
 
-use warplens_model::{Combine, Prediction};
+use warplens_model::{Combine, ModelId, Prediction};
 
 use crate::error::{Error, Result};
 use crate::predict::Analysis;
@@ -27,7 +27,7 @@ pub struct Bar {
     /// Identifier of the GPU.
     pub gpu: String,
     /// The model.
-    pub model: &'static str,
+    pub model: ModelId,
     /// Microseconds by part; together the time.
     pub parts: Vec<(&'static str, f64)>,
     /// Cycles that an SM takes for one warp instruction.

@@ -6,7 +6,7 @@
 //! computed, but not before the memory system takes the next request: a departure delay after the one before, and
 //! `Mem_L / MWP` where fewer than all warps can be in flight together, so that MWP of them are.
 
-use warplens_model::Prediction;
+use warplens_model::{ModelId, Prediction};
 
 use crate::error::{Error, Result};
 use crate::predict::Analysis;
@@ -24,7 +24,7 @@ pub struct Timeline {
     /// Identifier of the GPU.
     pub gpu: String,
     /// The model.
-    pub model: &'static str,
+    pub model: ModelId,
     /// What it is made of.
     pub periods: Periods,
     /// Warps that are shown; all of `periods.n` run.
@@ -116,7 +116,7 @@ impl Periods {
 }
 
 /// Runs all warps for some periods and keeps the first warps.
-fn run(kernel: String, gpu: String, model: &'static str, periods: Periods) -> Timeline {
+fn run(kernel: String, gpu: String, model: ModelId, periods: Periods) -> Timeline {
     let n = (periods.n.round() as usize).max(1);
     let n_periods = PERIODS.min((periods.mem_insts.ceil() as usize).max(1));
     let warps = n.min(SHOWN);
@@ -157,7 +157,7 @@ mod tests {
 
     #[test]
     fn as_many_warps_are_in_flight_as_mwp_says() {
-        let timeline = |periods| run("k".into(), "g".into(), "analyzer", periods);
+        let timeline = |periods| run("k".into(), "g".into(), ModelId::Analyzer, periods);
         assert_eq!(most_in_flight(&timeline(periods(8.0, 2.0, 1.0))), 2);
         assert_eq!(most_in_flight(&timeline(periods(8.0, 8.0, 1.0))), 8);
         // With long computation periods fewer warps meet in memory.
@@ -166,7 +166,7 @@ mod tests {
 
     #[test]
     fn the_sm_computes_for_one_warp_at_a_time() {
-        let timeline = run("k".into(), "g".into(), "analyzer", periods(6.0, 3.0, 50.0));
+        let timeline = run("k".into(), "g".into(), ModelId::Analyzer, periods(6.0, 3.0, 50.0));
         let mut spans = timeline.computation.clone();
         spans.sort_by(|a, b| a.start.total_cmp(&b.start));
         assert!(spans.windows(2).all(|pair| pair[0].end <= pair[1].start));

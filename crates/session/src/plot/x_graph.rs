@@ -2,7 +2,7 @@
 
 use warplens_model::x_model::{self, Family, Graph, Knob, Solved};
 pub use warplens_model::x_model::{Bound, Sample, Stability, Units, Width};
-use warplens_model::{Change, Options, Refusal};
+use warplens_model::{Change, ModelId, Options, Refusal};
 
 use crate::error::{Error, Result};
 use crate::machines::{Machine, Strictness};
@@ -43,7 +43,7 @@ pub fn x_graph(measurement: Measurement, machine: &Machine, options: Options, sc
         return Err(error);
     }
     let kernel = measurement.kernel.demangled.clone();
-    let choice = Choice::Named(vec!["x-model"]);
+    let choice = Choice::Named(vec![ModelId::XModel]);
     let answer = whatif::run(measurement, None, std::slice::from_ref(machine), &choice, options, scenario);
     let gpu = answer.gpus.into_iter().next().expect("one GPU was asked for");
     let model = gpu.models.into_iter().next().expect("one model was asked");

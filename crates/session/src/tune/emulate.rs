@@ -17,7 +17,7 @@ use crate::host;
 use crate::launch::{self, Extents, Launch, Plan};
 use crate::machines::Machine;
 use crate::measure::{self, Measurement};
-use crate::predict::{self, Choice};
+use crate::predict::{self, Choice, ModelId};
 use crate::profile::{Counting, LaunchShape, Profile};
 use crate::toolchain::Search;
 
@@ -62,7 +62,7 @@ pub(super) struct Tuner<'r> {
     candidates: BTreeMap<Choices, Candidate>,
     n_emulated: usize,
     n_excluded: u64,
-    preference: Vec<&'static str>,
+    preference: Vec<ModelId>,
 }
 
 impl<'r> Tuner<'r> {
@@ -179,7 +179,7 @@ impl<'r> Tuner<'r> {
     /// The time that the search makes small: of the model that ranks.
     fn objective(&self, candidate: &Candidate, gpu: usize) -> Option<f64> {
         let on = candidate.measured()?.gpus.get(gpu).filter(|on| on.impossible.is_none())?;
-        self.preference.iter().find_map(|model| ranking::time_of(&on.answers, model))
+        self.preference.iter().find_map(|model| ranking::time_of(&on.answers, *model))
     }
 
     /// Points to start from: those with the highest occupancy on the first GPU, spread over the space.
@@ -381,7 +381,7 @@ impl<'r> Tuner<'r> {
     }
 
     /// What the models say about counts with this much dynamic shared memory.
-    fn ask(&self, emulated: &Emulated, shared: u64) -> (std::result::Result<Measured, String>, Vec<&'static str>) {
+    fn ask(&self, emulated: &Emulated, shared: u64) -> (std::result::Result<Measured, String>, Vec<ModelId>) {
         let mut profile = emulated.measurement.profile.clone();
         profile.launch.shared_bytes += shared - emulated.shared;
         if let Err(error) = execution::check_shared(profile.launch.shared_bytes) {
@@ -406,7 +406,7 @@ impl<'r> Tuner<'r> {
     }
 
     /// The answers, and the models in the order in which they may rank.
-    fn on_gpu(&self, profile: &Profile, machine: &Machine) -> (OnGpu, Vec<&'static str>) {
+    fn on_gpu(&self, profile: &Profile, machine: &Machine) -> (OnGpu, Vec<ModelId>) {
         let analysis = predict::on_gpu(profile, machine, &Choice::All, self.request.options);
         let occupancy = analysis.occupancy.as_ref();
         let impossible = occupancy.filter(|occupancy| occupancy.ctas == 0).map(|occupancy| {
@@ -469,7 +469,7 @@ struct Group {
     outcomes: Vec<(usize, Outcome, Point)>,
     emulated: Option<Arc<Emulated>>,
     n_emulated: usize,
-    preference: Vec<&'static str>,
+    preference: Vec<ModelId>,
 }
 
 /// An error in one line.

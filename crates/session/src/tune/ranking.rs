@@ -1,7 +1,7 @@
 //! Which points are best, and which cannot be told from the best.
 
 use super::{Candidate, ModelTime};
-use crate::predict::most_answered;
+use crate::predict::{ModelId, most_answered};
 
 /// Times that no model of this kind tells apart: launches of one binary repeat no better.
 pub const RESOLUTION: f64 = 0.02;
@@ -12,7 +12,7 @@ pub struct Ranking {
     /// Identifier of the GPU.
     pub gpu: String,
     /// The model that ranks; none where none answered.
-    pub model: Option<&'static str>,
+    pub model: Option<ModelId>,
     /// Positions in the list of candidates, fastest first; those without a time are left out.
     pub order: Vec<usize>,
     /// Those that cannot be told from the best, the best first. One alone is clearly the best.
@@ -30,10 +30,10 @@ pub struct Compromise {
 
 /// Ranks candidates on the GPU with this position. `band` is how much slower than the best a point may be for another
 /// model's opposite opinion to count.
-pub(super) fn rank(gpu: &str, at: usize, preference: &[&'static str], candidates: &[Candidate], band: f64) -> Ranking {
-    let n_answered = |model: &str| candidates.iter().filter_map(|own| time_of(times(own, at)?, model)).count();
+pub(super) fn rank(gpu: &str, at: usize, preference: &[ModelId], candidates: &[Candidate], band: f64) -> Ranking {
+    let n_answered = |model: ModelId| candidates.iter().filter_map(|own| time_of(times(own, at)?, model)).count();
     let model = most_answered(preference, n_answered);
-    let time = |candidate: usize, model: &str| time_of(times(&candidates[candidate], at)?, model);
+    let time = |candidate: usize, model: ModelId| time_of(times(&candidates[candidate], at)?, model);
     let mut order: Vec<(f64, usize)> = match model {
         Some(model) => (0..candidates.len()).filter_map(|own| Some((time(own, model)?, own))).collect(),
         None => Vec::new(),
@@ -42,7 +42,7 @@ pub(super) fn rank(gpu: &str, at: usize, preference: &[&'static str], candidates
     let tied = match order.first() {
         None => Vec::new(),
         Some(&(best_time, best)) => {
-            let others: Vec<(&str, f64)> = times(&candidates[best], at)
+            let others: Vec<(ModelId, f64)> = times(&candidates[best], at)
                 .unwrap_or_default()
                 .iter()
                 .filter(|own| Some(own.model) != model)
@@ -52,7 +52,7 @@ pub(super) fn rank(gpu: &str, at: usize, preference: &[&'static str], candidates
                 let slower = own_time / best_time - 1.0;
                 // Another model puts it before the best: the order is the model's opinion, not the kernel's property.
                 let overtakes =
-                    |&(model, best_time): &(&str, f64)| time(own, model).is_some_and(|time| time < best_time);
+                    |&(model, best_time): &(ModelId, f64)| time(own, model).is_some_and(|time| time < best_time);
                 slower <= RESOLUTION || slower <= band && others.iter().any(overtakes)
             };
             order.iter().filter(is_tied).map(|(_, own)| *own).collect()
@@ -68,7 +68,7 @@ fn times(candidate: &Candidate, at: usize) -> Option<&[ModelTime]> {
 }
 
 /// The time of a model, in microseconds.
-pub(super) fn time_of(times: &[ModelTime], model: &str) -> Option<f64> {
+pub(super) fn time_of(times: &[ModelTime], model: ModelId) -> Option<f64> {
     times.iter().find(|own| own.model == model)?.time()
 }
 

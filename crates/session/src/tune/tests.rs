@@ -5,6 +5,7 @@ use std::path::Path;
 use super::*;
 use crate::launch::Launch;
 use crate::machines;
+use crate::predict::ModelId;
 
 fn example(name: &str, target: &str) -> Input {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../examples/{name}/ptx/{target}.ptx"));
@@ -189,13 +190,17 @@ fn what_is_wrong_with_every_point_is_an_error() {
     assert!(ptx.message.ends_with("is PTX, which has no macros"), "{ptx}");
 }
 
-fn model_time(model: &'static str, time: f64) -> ModelTime {
+/// Two models; which ones plays no part.
+const FIRST: ModelId = ModelId::Analyzer;
+const SECOND: ModelId = ModelId::Roofline;
+
+fn model_time(model: ModelId, time: f64) -> ModelTime {
     ModelTime { model, result: Ok((time, "compute")) }
 }
 
 /// A point whose two models give these times.
 fn candidate(first: f64, second: f64) -> Candidate {
-    let answers = vec![model_time("first", first), model_time("second", second)];
+    let answers = vec![model_time(FIRST, first), model_time(SECOND, second)];
     let gpus = vec![OnGpu { impossible: None, occupancy: Some(1.0), answers }];
     let measured = Measured {
         registers: 16,
@@ -210,7 +215,7 @@ fn candidate(first: f64, second: f64) -> Candidate {
 
 #[test]
 fn ties_are_what_models_cannot_agree_on() {
-    let rank = |candidates: &[Candidate]| ranking::rank("g", 0, &["first", "second"], candidates, 0.1);
+    let rank = |candidates: &[Candidate]| ranking::rank("g", 0, &[FIRST, SECOND], candidates, 0.1);
     // 1 % slower: no model resolves it. 5 % slower, and the other model has it the other way round: tied. 5 % slower, and
     // both agree: not tied. 20 % slower, whatever the other says: not tied.
     let ranking = rank(&[
@@ -220,7 +225,7 @@ fn ties_are_what_models_cannot_agree_on() {
         candidate(105.0, 49.0),
         candidate(105.0, 50.0),
     ]);
-    assert_eq!((ranking.model, ranking.order.as_slice()), (Some("first"), &[1, 2, 3, 4, 0][..]));
+    assert_eq!((ranking.model, ranking.order.as_slice()), (Some(FIRST), &[1, 2, 3, 4, 0][..]));
     assert_eq!(ranking.tied, [1, 2, 3]);
     assert_eq!(rank(&[]).tied, [] as [usize; 0]);
 }
@@ -231,6 +236,6 @@ fn the_model_that_answers_most_points_ranks() {
     if let Ok(measured) = &mut silent.result {
         measured.gpus[0].answers[0].result = Err("lacks a parameter".to_owned());
     }
-    let ranking = ranking::rank("g", 0, &["first", "second"], &[candidate(1.0, 3.0), silent], 0.1);
-    assert_eq!((ranking.model, ranking.order.as_slice()), (Some("second"), &[1, 0][..]));
+    let ranking = ranking::rank("g", 0, &[FIRST, SECOND], &[candidate(1.0, 3.0), silent], 0.1);
+    assert_eq!((ranking.model, ranking.order.as_slice()), (Some(SECOND), &[1, 0][..]));
 }

@@ -108,7 +108,7 @@ fn unknown(name: &str) -> Error {
 /// The effect called `name`.
 fn effect(name: &str) -> Result<&'static Effect> {
     Effect::find(name).ok_or_else(|| {
-        let names = || EFFECTS.iter().map(|effect| effect.name);
+        let names = || EFFECTS.iter().map(|effect| effect.name());
         let error = Error::usage(format!("--without {name}: there is no such effect"));
         match nearest(name, names()) {
             Some(near) => error.with_help(format!("did you mean `{near}`?")),

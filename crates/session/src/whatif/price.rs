@@ -6,6 +6,7 @@ use super::{ask, subject, why_nothing};
 use crate::machines::Machine;
 use crate::measure::Measurement;
 use crate::predict::{Choice, GpuAnalysis, Options, Prediction, on_gpu};
+use warplens_model::ModelId;
 
 /// The cost of every effect of one launch.
 #[derive(Clone, PartialEq, Debug)]
@@ -29,7 +30,7 @@ pub struct GpuPrices {
 #[derive(Clone, PartialEq, Debug)]
 pub struct Price {
     /// The model.
-    pub model: &'static str,
+    pub model: ModelId,
     /// The effect; none for all of those that cost time together.
     pub effect: Option<&'static Effect>,
     /// The model's answer as things are.

@@ -98,7 +98,8 @@ fn errors(measurement: &Measurement, machine: &Machine, models: &[&str], seconds
         .expect("the measured figures and the kernels are fine");
     let analysis = predict::predict(measurement.clone(), std::slice::from_ref(machine), &Choice::All, options);
     let of_model = |model: &&str| {
-        let answer = analysis.gpus[0].answers.iter().find(|answer| answer.model == *model).expect("all were asked");
+        let answer =
+            analysis.gpus[0].answers.iter().find(|answer| answer.model.name() == *model).expect("all were asked");
         answer.result.as_ref().expect("the machine is known").seconds().0 / seconds - 1.0
     };
     models.iter().map(of_model).collect()

@@ -63,7 +63,7 @@ fn profile(example: &str, launch: &str) -> Profile {
 
 /// Milliseconds of the FMM kernels on the thesis's GPU by its model, with the options called `options`.
 fn predicted(measurements: &[Measurement], options: &[&str]) -> Vec<f64> {
-    let model = Choice::Named(vec!["analyzer"]);
+    let model = Choice::parse("analyzer").expect("analyzer is a model");
     let names: Vec<String> = options.iter().map(|&name| name.to_owned()).collect();
     let options = predict::options(&model, &names, CountBasis::AsWritten, Strictness::AllowInferred)
         .expect("the model has these options");

@@ -11,7 +11,7 @@ pub fn cpi(times: &Times) -> Figure {
     let several = |of: fn(&Bar) -> &str| times.bars.iter().any(|bar| of(bar) != of(&times.bars[0]));
     let (kernels_differ, gpus_differ) = (several(|bar| &bar.kernel), several(|bar| &bar.gpu));
     let name = |bar: &Bar| {
-        let mut parts = vec![bar.model];
+        let mut parts = vec![bar.model.name()];
         if gpus_differ {
             parts.insert(0, &bar.gpu);
         }

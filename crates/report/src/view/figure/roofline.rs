@@ -33,7 +33,7 @@ pub fn roofline(rooflines: &Rooflines) -> Figure {
     }
     let kernels = one_or_many(rooflines.kernels.iter().map(|kernel| kernel.kernel.as_str()).collect(), "launches");
     let gpus = one_or_many(rooflines.roofs.iter().map(|roof| roof.gpu.as_str()).collect(), "GPUs");
-    let mut models: Vec<&str> = rooflines.kernels.iter().map(|kernel| kernel.model).collect();
+    let mut models: Vec<&str> = rooflines.kernels.iter().map(|kernel| kernel.model.name()).collect();
     models.dedup();
     Figure::new("roofline", format!("Roofline of {kernels} on {gpus}"), panel).caption(format!(
         "Roofs: issue slots of all SMs, and each distinct sector moved once at full bandwidth. Times of the points are \

@@ -51,7 +51,7 @@ fn panel(tuning: &Tuning, across: &Dimension, gpu: usize, ranking: &Ranking) -> 
         let label = show(&Cell::optional(own, Unit::Microseconds));
         cells.push(HeatCell { column, row, value, label, framed: Some(at) == best });
     }
-    let model = ranking.model.unwrap_or_default();
+    let model = ranking.model.map_or("", |model| model.name());
     Panel::new(Axis::names(across.name.as_str(), across.values.clone()), Axis::names("", rows))
         .titled(format!("{}, {model}", ranking.gpu))
         // Each panel has colours of its own, and so a legend of its own.
