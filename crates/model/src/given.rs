@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use warplens_machine::{Key, Machine, Reader, Readings, Strictness};
 
-use crate::{Model, ModelId, Refusal};
+use crate::{Model, ModelId, Refusal, Unit};
 
 /// Given numbers by field name. A point of a measured curve is a number, too: `f(12)` is the value of `f` at 12.
 pub type Given = BTreeMap<String, f64>;
@@ -33,7 +33,7 @@ pub struct InputField {
     /// it as points, `f = [[1, 0.05], [2, 0.1]]`.
     pub name: &'static str,
     /// Unit, empty for a plain number.
-    pub unit: &'static str,
+    pub unit: Unit,
     /// Where the number comes from if the file does not give it.
     pub origin: Origin,
     /// One sentence on what it is.

@@ -34,7 +34,7 @@ use crate::scenario::EffectId;
 use crate::workload::{self, Workload};
 use crate::{
     Assumption, Given, Input, InputField, Model, ModelId, Needs, Options, Origin, Prediction, Quantity, Reading,
-    Refusal, Waves,
+    Refusal, Symbol, Unit, Waves,
 };
 
 /// The model of Hong and Kim.
@@ -330,41 +330,41 @@ pub(crate) fn active_blocks_per_sm(fields: &mut Fields<'_, '_>, threads_per_bloc
 macro_rules! launch_fields {
     ($($more:expr,)*) => {
         &[
-            InputField { name: "threads_per_block", unit: "", origin: Origin::Required, about: "threads of a block" },
-            InputField { name: "blocks", unit: "", origin: Origin::Required, about: "blocks of the grid" },
+            InputField { name: "threads_per_block", unit: Unit::One, origin: Origin::Required, about: "threads of a block" },
+            InputField { name: "blocks", unit: Unit::One, origin: Origin::Required, about: "blocks of the grid" },
             InputField {
                 name: "active_blocks_per_sm",
-                unit: "",
+                unit: Unit::One,
                 origin: Origin::Derived("occupancy, from `registers_per_thread` and `shared_bytes_per_block`"),
                 about: "resident blocks of an SM, lowered where the grid is too small to fill them",
             },
             InputField {
                 name: "registers_per_thread",
-                unit: "",
+                unit: Unit::One,
                 origin: Origin::Derived("not needed where `active_blocks_per_sm` is given"),
                 about: "registers of a thread, for the occupancy",
             },
             InputField {
                 name: "shared_bytes_per_block",
-                unit: "B",
+                unit: Unit::Bytes,
                 origin: Origin::Default(0.0),
                 about: "shared memory of a block, for the occupancy",
             },
             InputField {
                 name: "active_sms",
-                unit: "",
+                unit: Unit::One,
                 origin: Origin::Machine("sm.count"),
                 about: "SMs, lowered where the grid has fewer blocks",
             },
             InputField {
                 name: "issue_cycles",
-                unit: "cycles",
+                unit: Unit::Cycles,
                 origin: Origin::Machine("4 before compute capability 2.0; must be given from 2.0 on"),
                 about: "cycles per warp instruction",
             },
             InputField {
                 name: "synch_insts",
-                unit: "",
+                unit: Unit::One,
                 origin: Origin::Default(0.0),
                 about: "barriers per warp; they are among the instructions, too",
             },
@@ -377,62 +377,62 @@ pub(crate) use launch_fields;
 const INPUTS: &[InputField] = launch_fields![
     InputField {
         name: "comp_insts",
-        unit: "",
+        unit: Unit::One,
         origin: Origin::Required,
         about: "instructions per warp that are no global or local memory access",
     },
     InputField {
         name: "uncoal_mem_insts",
-        unit: "",
+        unit: Unit::One,
         origin: Origin::Default(0.0),
         about: "uncoalesced memory instructions per warp",
     },
     InputField {
         name: "coal_mem_insts",
-        unit: "",
+        unit: Unit::One,
         origin: Origin::Default(0.0),
         about: "coalesced memory instructions per warp",
     },
     InputField {
         name: "uncoal_per_mw",
-        unit: "",
+        unit: Unit::One,
         origin: Origin::Default(32.0),
         about: "transactions of an uncoalesced memory instruction",
     },
     InputField {
         name: "coal_per_mw",
-        unit: "",
+        unit: Unit::One,
         origin: Origin::Default(1.0),
         about: "transactions of a coalesced memory instruction",
     },
     InputField {
         name: "load_bytes_per_warp",
-        unit: "B",
+        unit: Unit::Bytes,
         origin: Origin::Default(128.0),
         about: "bytes that a warp asks for per memory instruction",
     },
-    InputField { name: "freq", unit: "Hz", origin: Origin::Machine("clock.default"), about: "clock of the SMs" },
+    InputField { name: "freq", unit: Unit::Hertz, origin: Origin::Machine("clock.default"), about: "clock of the SMs" },
     InputField {
         name: "mem_bandwidth",
-        unit: "B/s",
+        unit: Unit::BytesPerSecond,
         origin: Origin::Machine("dram.peak_bandwidth before compute capability 2.0, then dram.achieved_bandwidth"),
         about: "bandwidth of device memory",
     },
     InputField {
         name: "mem_ld",
-        unit: "cycles",
+        unit: Unit::Cycles,
         origin: Origin::Machine("dram.latency"),
         about: "round trip to device memory",
     },
     InputField {
         name: "departure_del_uncoal",
-        unit: "cycles",
+        unit: Unit::Cycles,
         origin: Origin::Machine("dram.departure_delay_uncoalesced"),
         about: "distance between two uncoalesced transactions",
     },
     InputField {
         name: "departure_del_coal",
-        unit: "cycles",
+        unit: Unit::Cycles,
         origin: Origin::Machine("dram.departure_delay_coalesced"),
         about: "distance between two coalesced transactions",
     },
@@ -610,51 +610,49 @@ fn prediction(
 }
 
 fn quantities(inputs: &Inputs, evaluation: &Evaluation) -> Vec<Quantity> {
-    let number = |name, value| Quantity { name, value, unit: "" };
-    let cycles = |name, value| Quantity { name, value, unit: "cycles" };
     let residency = &evaluation.residency;
     let execution = &evaluation.execution;
     let mut quantities = vec![
-        number("Active_blocks_per_SM", residency.ctas_per_sm),
-        number("Active_SMs", residency.active_sms),
-        number("N", evaluation.n),
-        number("Rep", evaluation.rep),
-        number("Comp_insts", inputs.comp_insts),
-        number("Mem_insts", evaluation.mem_insts),
-        number("Uncoal_Mem_insts", inputs.uncoal_mem_insts),
-        number("Coal_Mem_insts", inputs.coal_mem_insts),
-        number("Synch_insts", inputs.synch_insts),
-        number("Total_insts", evaluation.total_insts),
-        cycles("Issue_cycles", inputs.issue_cycles),
+        Symbol::ActiveBlocksPerSm.of(residency.ctas_per_sm),
+        Symbol::ActiveSms.of(residency.active_sms),
+        Symbol::N.of(evaluation.n),
+        Symbol::Rep.of(evaluation.rep),
+        Symbol::CompInsts.of(inputs.comp_insts),
+        Symbol::MemInsts.of(evaluation.mem_insts),
+        Symbol::UncoalMemInsts.of(inputs.uncoal_mem_insts),
+        Symbol::CoalMemInsts.of(inputs.coal_mem_insts),
+        Symbol::SynchInsts.of(inputs.synch_insts),
+        Symbol::TotalInsts.of(evaluation.total_insts),
+        Symbol::IssueCycles.of(inputs.issue_cycles),
     ];
     if let Some(memory) = &evaluation.memory {
         quantities.extend([
-            number("Uncoal_per_mw", inputs.uncoal_per_mw),
-            number("Coal_per_mw", inputs.coal_per_mw),
-            Quantity { name: "Load_bytes_per_warp", value: inputs.load_bytes_per_warp, unit: "B" },
-            cycles("Mem_L_Uncoal", memory.mem_l_uncoal),
-            cycles("Mem_L_Coal", memory.mem_l_coal),
-            number("Weight_uncoal", memory.weight_uncoal),
-            number("Weight_coal", memory.weight_coal),
-            cycles("Mem_L", memory.mem_l),
-            cycles("Departure_delay", memory.departure_delay),
-            number("MWP_Without_BW_full", memory.mwp_without_bw_full),
-            number("MWP_Without_BW", memory.mwp_without_bw),
-            Quantity { name: "BW_per_warp", value: memory.bw_per_warp, unit: "B/s" },
-            number("MWP_peak_BW", memory.mwp_peak_bw),
+            Symbol::UncoalPerMw.of(inputs.uncoal_per_mw),
+            Symbol::CoalPerMw.of(inputs.coal_per_mw),
+            Symbol::LoadBytesPerWarp.of(inputs.load_bytes_per_warp),
+            Symbol::MemLUncoal.of(memory.mem_l_uncoal),
+            Symbol::MemLCoal.of(memory.mem_l_coal),
+            Symbol::WeightUncoal.of(memory.weight_uncoal),
+            Symbol::WeightCoal.of(memory.weight_coal),
+            Symbol::MemL.of(memory.mem_l),
+            Symbol::DepartureDelay.of(memory.departure_delay),
+            Symbol::MwpWithoutBwFull.of(memory.mwp_without_bw_full),
+            Symbol::MwpWithoutBw.of(memory.mwp_without_bw),
+            Symbol::BwPerWarp.of(memory.bw_per_warp),
+            Symbol::MwpPeakBw.of(memory.mwp_peak_bw),
         ]);
     }
     quantities.extend([
-        number("MWP", evaluation.mwp),
-        cycles("Mem_cycles", evaluation.mem_cycles),
-        cycles("Comp_cycles", evaluation.comp_cycles),
-        number("CWP_full", evaluation.cwp_full),
-        number("CWP", evaluation.cwp),
-        number("Case", f64::from(execution.case.equation())),
-        cycles("Exec_cycles_app", execution.exec()),
-        cycles("Synch_cost", execution.synch),
-        cycles("Exec_with_synch_cost", execution.total()),
-        number("CPI", evaluation.cpi),
+        Symbol::Mwp.of(evaluation.mwp),
+        Symbol::MemCycles.of(evaluation.mem_cycles),
+        Symbol::CompCycles.of(evaluation.comp_cycles),
+        Symbol::CwpFull.of(evaluation.cwp_full),
+        Symbol::Cwp.of(evaluation.cwp),
+        Symbol::Case.of(f64::from(execution.case.equation())),
+        Symbol::ExecCyclesApp.of(execution.exec()),
+        Symbol::SynchCost.of(execution.synch),
+        Symbol::ExecWithSynchCost.of(execution.total()),
+        Symbol::Cpi.of(evaluation.cpi),
     ]);
     quantities
 }

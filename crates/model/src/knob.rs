@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use warplens_sim::{Effect, Without};
 
-use crate::ModelId;
+use crate::{ModelId, Unit};
 
 /// A quantity of a model that a question may change.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -18,7 +18,7 @@ pub struct KnobSpec {
     /// The model's name, a dot and the paper's symbol: `x-model.n`.
     pub name: &'static str,
     /// Its unit, empty for a plain number.
-    pub unit: &'static str,
+    pub unit: Unit,
     /// One sentence on what it is.
     pub about: &'static str,
 }
@@ -108,7 +108,7 @@ mod tests {
 
     #[test]
     fn a_knob_changes_its_own_value_only() {
-        let knob = KnobSpec { model: ModelId::XModel, name: "x-model.n", unit: "warps", about: "warps" };
+        let knob = KnobSpec { model: ModelId::XModel, name: "x-model.n", unit: Unit::Warps, about: "warps" };
         let mut knobs = Knobs::default();
         knobs.set(&knob, Change::Factor(0.5));
         assert_eq!((knobs.apply("x-model.n", 48.0), knobs.apply("x-model.Z", 48.0)), (24.0, 48.0));

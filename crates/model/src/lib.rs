@@ -29,6 +29,7 @@ pub mod mwp_cwp;
 pub mod occupancy;
 mod options;
 mod prediction;
+mod quantity;
 pub mod residency;
 pub mod roofline;
 pub mod scenario;
@@ -45,4 +46,5 @@ pub use options::{
     CacheHits, CodeOrder, CountBasis, FermiL1, InWarp, LoadOrder, LuoSudaOptions, Merging, OPTIONS, OptionSpec,
     Options, Reading, SpecialFunctions, UnknownOption, Waves,
 };
-pub use prediction::{Combine, Part, Prediction, Quantity, Refusal, Resource, Term};
+pub use prediction::{Combine, Part, Prediction, Refusal, Resource, Term};
+pub use quantity::{Quantity, Symbol, Unit};

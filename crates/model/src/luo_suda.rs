@@ -41,7 +41,7 @@ use crate::scenario::EffectId;
 use crate::workload::{self, coalescing_rule};
 use crate::{
     Assumption, Given, Input, InputField, LuoSudaOptions, Model, ModelId, Needs, Options, Origin, Prediction, Quantity,
-    Reading, Refusal, Term, Waves,
+    Reading, Refusal, Symbol, Term, Unit, Waves,
 };
 use costs::{Prices, of_computation, of_memory};
 use equations::{Constants, Costs, PeriodType, Situation, cpd, cpd1, cpd2, mpd, n, warp_bwt};
@@ -159,59 +159,74 @@ impl Inputs {
 }
 
 const INPUTS: &[InputField] = &[
-    InputField { name: "n_act", unit: "", origin: Origin::Required, about: "active warps of an SM" },
-    InputField { name: "n_sm", unit: "", origin: Origin::Machine("sm.count"), about: "SMs" },
+    InputField { name: "n_act", unit: Unit::One, origin: Origin::Required, about: "active warps of an SM" },
+    InputField { name: "n_sm", unit: Unit::One, origin: Origin::Machine("sm.count"), about: "SMs" },
     InputField {
         name: "c_i(i)",
-        unit: "cycles",
+        unit: Unit::Cycles,
         origin: Origin::Required,
         about: "cost of the computation task of period i, as points: `c_i = [[1, 130], [2, 65]]`",
     },
     InputField {
         name: "m_i(i)",
-        unit: "cycles",
+        unit: Unit::Cycles,
         origin: Origin::Default(0.0),
         about: "cost of the memory task of period i",
     },
     InputField {
         name: "repeat",
-        unit: "",
+        unit: Unit::One,
         origin: Origin::Default(1.0),
         about: "how often a warp goes through the periods",
     },
-    InputField { name: "waves", unit: "", origin: Origin::Default(1.0), about: "how often the SMs are filled" },
+    InputField { name: "waves", unit: Unit::One, origin: Origin::Default(1.0), about: "how often the SMs are filled" },
     InputField {
         name: "p",
-        unit: "",
+        unit: Unit::One,
         origin: Origin::Derived("from `c_i` and `m_i`"),
         about: "computation instruction proportion: cost of computation over all costs",
     },
-    InputField { name: "n_thread", unit: "", origin: Origin::Default(THREADS_PER_WARP), about: "threads of a warp" },
-    InputField { name: "d_mem", unit: "B", origin: Origin::Default(4.0), about: "bytes of a thread's memory access" },
+    InputField {
+        name: "n_thread",
+        unit: Unit::One,
+        origin: Origin::Default(THREADS_PER_WARP),
+        about: "threads of a warp",
+    },
+    InputField {
+        name: "d_mem",
+        unit: Unit::Bytes,
+        origin: Origin::Default(4.0),
+        about: "bytes of a thread's memory access",
+    },
     InputField {
         name: "n_trans",
-        unit: "",
+        unit: Unit::One,
         origin: Origin::Default(2.0),
         about: "transactions of a memory instruction; 2 is one for each half-warp",
     },
     InputField {
         name: "t_mem",
-        unit: "cycles",
+        unit: Unit::Cycles,
         origin: Origin::Machine("luo_suda.memory"),
         about: "latency of a memory access",
     },
     InputField {
         name: "gpu_bwt",
-        unit: "B/s",
+        unit: Unit::BytesPerSecond,
         origin: Origin::Machine("dram.peak_bandwidth before compute capability 2.0, then dram.achieved_bandwidth"),
         about: "bandwidth of device memory",
     },
-    InputField { name: "freq", unit: "Hz", origin: Origin::Machine("clock.default"), about: "clock of the SMs" },
-    InputField { name: "a", unit: "", origin: Origin::Machine("luo_suda.a"), about: "fitted constant a" },
-    InputField { name: "b", unit: "", origin: Origin::Machine("luo_suda.b"), about: "fitted constant b" },
-    InputField { name: "c", unit: "", origin: Origin::Machine("luo_suda.c"), about: "fitted constant c" },
-    InputField { name: "d", unit: "", origin: Origin::Machine("luo_suda.d"), about: "fitted constant d" },
-    InputField { name: "m", unit: "", origin: Origin::Machine("limits.max_warps"), about: "most warps of an SM" },
+    InputField { name: "freq", unit: Unit::Hertz, origin: Origin::Machine("clock.default"), about: "clock of the SMs" },
+    InputField { name: "a", unit: Unit::One, origin: Origin::Machine("luo_suda.a"), about: "fitted constant a" },
+    InputField { name: "b", unit: Unit::One, origin: Origin::Machine("luo_suda.b"), about: "fitted constant b" },
+    InputField { name: "c", unit: Unit::One, origin: Origin::Machine("luo_suda.c"), about: "fitted constant c" },
+    InputField { name: "d", unit: Unit::One, origin: Origin::Machine("luo_suda.d"), about: "fitted constant d" },
+    InputField {
+        name: "m",
+        unit: Unit::One,
+        origin: Origin::Machine("limits.max_warps"),
+        about: "most warps of an SM",
+    },
 ];
 
 /// Inputs of a profiled kernel, and what is to be said about them.
@@ -525,41 +540,37 @@ fn terms(walk: &Walk, waves: f64, readings: &Readings) -> Vec<Term> {
 }
 
 fn quantities(inputs: &Inputs, evaluation: &Evaluation, accesses: Accesses) -> Vec<Quantity> {
-    let number = |name, value| Quantity { name, value, unit: "" };
-    let cycles = |name, value| Quantity { name, value, unit: "cycles" };
     let walk = &evaluation.walk;
     let mut quantities = vec![
-        number("N_act", inputs.n_act),
-        number("N_sm", inputs.n_sm),
-        number("N_thread", accesses.n_thread),
-        number("m", inputs.constants.m),
-        number("P", evaluation.p),
+        Symbol::NAct.of(inputs.n_act),
+        Symbol::NSm.of(inputs.n_sm),
+        Symbol::NThread.of(accesses.n_thread),
+        Symbol::MostWarps.of(inputs.constants.m),
+        Symbol::P.of(evaluation.p),
     ];
     let with_memory = || walk.rows.iter().filter(|row| row.costs.m > 0.0);
     if with_memory().next().is_some() {
-        let per_clock = |name, value| Quantity { name, value, unit: "B/cycle" };
         let warp_bwt = warp_bwt(accesses.n_thread, accesses.d_mem, accesses.n_trans, accesses.t_mem);
         let least = with_memory().map(|row| row.costs.mpd).fold(f64::INFINITY, f64::min);
         quantities.extend([
-            Quantity { name: "D_mem", value: accesses.d_mem, unit: "B" },
-            number("N_trans", accesses.n_trans),
-            cycles("t_mem", accesses.t_mem),
-            per_clock("GPU_bwt", inputs.gpu_bwt),
-            per_clock("Warp_bwt", warp_bwt),
-            number("MPD", least),
+            Symbol::DMem.of(accesses.d_mem),
+            Symbol::NTrans.of(accesses.n_trans),
+            Symbol::TMem.of(accesses.t_mem),
+            Symbol::GpuBwt.of(inputs.gpu_bwt),
+            Symbol::WarpBwt.of(warp_bwt),
+            Symbol::Mpd.of(least),
         ]);
     }
-    quantities.push(number("n", n(evaluation.p, &inputs.constants)));
+    quantities.push(Symbol::LuoN.of(n(evaluation.p, &inputs.constants)));
     // Far above b it falls below 0, where it means nothing.
-    quantities.extend((evaluation.cpd1 >= 0.0).then(|| number("CPD1", evaluation.cpd1)));
-    quantities.extend([number("CPD2", evaluation.cpd2), number("CPD", evaluation.cpd)]);
-    let names = ["periods of type 1", "periods of type 2", "periods of type 3", "periods of type 4"];
-    quantities.extend(names.into_iter().zip(PeriodType::ALL).map(|(name, kind)| number(name, walk.executions(kind))));
+    quantities.extend((evaluation.cpd1 >= 0.0).then(|| Symbol::Cpd1.of(evaluation.cpd1)));
+    quantities.extend([Symbol::Cpd2.of(evaluation.cpd2), Symbol::Cpd.of(evaluation.cpd)]);
+    quantities.extend(PeriodType::ALL.into_iter().map(|kind| Symbol::Periods(kind).of(walk.executions(kind))));
     quantities.extend([
-        cycles("T_c", walk.sum(|time| time.t_c)),
-        cycles("T_p", walk.sum(|time| time.t_p)),
-        cycles("T", walk.cycles()),
-        number("waves", inputs.waves),
+        Symbol::TimeComputing.of(walk.sum(|time| time.t_c)),
+        Symbol::TimeWaiting.of(walk.sum(|time| time.t_p)),
+        Symbol::Time.of(walk.cycles()),
+        Symbol::Waves.of(inputs.waves),
     ]);
     quantities
 }

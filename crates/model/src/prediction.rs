@@ -7,7 +7,7 @@ use warplens_stats::Coverage;
 use crate::luo_suda::walk::Walk;
 use crate::teg::Simulated;
 use crate::x_model::Solved;
-use crate::{Assumption, ModelId};
+use crate::{Assumption, ModelId, Quantity, Symbol};
 
 /// The answer of a model for one kernel, launch and machine.
 #[derive(Clone, PartialEq, Debug)]
@@ -47,8 +47,13 @@ impl Prediction {
             let parts = term.parts.iter().map(|part| (part.name.as_str(), part.cycles.0));
             std::iter::once((term.name, term.cycles.0)).chain(parts)
         });
-        let quantities = self.quantities.iter().map(|quantity| (quantity.name, quantity.value));
-        let bad = numbers.chain(terms).chain(quantities).find(|&(_, number)| !number.is_finite() || number < 0.0);
+        let is_bad = |number: f64| !number.is_finite() || number < 0.0;
+        let bad =
+            numbers.chain(terms).find(|&(_, number)| is_bad(number)).map(|(name, number)| (name.to_owned(), number));
+        let bad = bad.or_else(|| {
+            let quantity = self.quantities.iter().find(|quantity| is_bad(quantity.value))?;
+            Some((quantity.symbol.to_string(), quantity.value))
+        });
         if let Some((name, number)) = bad {
             return Err(Refusal::impossible(format!("{name} comes out as {number}")));
         }
@@ -85,9 +90,14 @@ impl Prediction {
         self.largest_term().resource
     }
 
-    /// The quantity called `name`.
-    pub fn quantity(&self, name: &str) -> Option<f64> {
-        self.quantities.iter().find(|quantity| quantity.name == name).map(|quantity| quantity.value)
+    /// A quantity, if the model has it.
+    pub fn quantity(&self, symbol: Symbol) -> Option<f64> {
+        self.quantities.iter().find(|quantity| quantity.symbol == symbol).map(|quantity| quantity.value)
+    }
+
+    /// The quantity that a user calls `name`.
+    pub fn quantity_called(&self, name: &str) -> Option<f64> {
+        self.quantities.iter().find(|quantity| quantity.symbol.to_string() == name).map(|quantity| quantity.value)
     }
 }
 
@@ -200,17 +210,6 @@ resources! {
     Dependence "dependence latency";
     /// Waiting at barriers.
     Barrier "barriers";
-}
-
-/// A number that a model computes or takes, by the name of its paper.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Quantity {
-    /// The paper's name.
-    pub name: &'static str,
-    /// The value.
-    pub value: f64,
-    /// Its unit, empty for a plain number.
-    pub unit: &'static str,
 }
 
 /// Why a model gives no answer.

@@ -25,7 +25,8 @@ use crate::prediction::{Combine, Resource};
 use crate::scenario::EffectId;
 use crate::workload::{self, Workload};
 use crate::{
-    Assumption, Given, Input, InputField, Model, ModelId, Needs, Options, Origin, Prediction, Quantity, Refusal, Term,
+    Assumption, Given, Input, InputField, Model, ModelId, Needs, Options, Origin, Prediction, Refusal, Symbol, Term,
+    Unit,
 };
 
 /// The plain lower bound.
@@ -61,31 +62,41 @@ impl Inputs {
 }
 
 const INPUTS: &[InputField] = &[
-    InputField { name: "warps", unit: "", origin: Origin::Required, about: "warps of the launch" },
-    InputField { name: "slots_per_warp", unit: "", origin: Origin::Required, about: "instructions that a warp issues" },
+    InputField { name: "warps", unit: Unit::One, origin: Origin::Required, about: "warps of the launch" },
+    InputField {
+        name: "slots_per_warp",
+        unit: Unit::One,
+        origin: Origin::Required,
+        about: "instructions that a warp issues",
+    },
     InputField {
         name: "issue_per_clk",
-        unit: "/clk",
+        unit: Unit::PerClk,
         origin: Origin::Machine("sm.issue_per_clk"),
         about: "instructions that an SM issues per cycle",
     },
     InputField {
         name: "sectors_read",
-        unit: "",
+        unit: Unit::One,
         origin: Origin::Default(0.0),
         about: "distinct 32-byte sectors that the launch reads",
     },
     InputField {
         name: "sectors_written",
-        unit: "",
+        unit: Unit::One,
         origin: Origin::Default(0.0),
         about: "distinct 32-byte sectors that the launch writes",
     },
-    InputField { name: "sms", unit: "", origin: Origin::Machine("sm.count"), about: "SMs" },
-    InputField { name: "clock", unit: "Hz", origin: Origin::Machine("clock.default"), about: "clock of the SMs" },
+    InputField { name: "sms", unit: Unit::One, origin: Origin::Machine("sm.count"), about: "SMs" },
+    InputField {
+        name: "clock",
+        unit: Unit::Hertz,
+        origin: Origin::Machine("clock.default"),
+        about: "clock of the SMs",
+    },
     InputField {
         name: "bandwidth",
-        unit: "B/s",
+        unit: Unit::BytesPerSecond,
         origin: Origin::Machine("dram.peak_bandwidth before compute capability 2.0, then dram.achieved_bandwidth"),
         about: "bandwidth of device memory",
     },
@@ -186,11 +197,11 @@ fn prediction(inputs: &Inputs, readings: Readings, mut assumptions: Vec<Assumpti
     let memory = inputs.distinct_bytes / inputs.bandwidth * inputs.clock;
     let compute = terms.iter().filter(|term| term.resource != Resource::DramBandwidth).map(|term| term.cycles.0);
     let quantities = vec![
-        Quantity { name: "warps", value: inputs.warps, unit: "" },
-        Quantity { name: "slots_per_warp", value: inputs.load.slots(), unit: "" },
-        Quantity { name: "distinct_bytes", value: inputs.distinct_bytes, unit: "B" },
-        Quantity { name: "compute_cycles", value: compute.fold(0.0, f64::max), unit: "cycles" },
-        Quantity { name: "memory_cycles", value: memory, unit: "cycles" },
+        Symbol::Warps.of(inputs.warps),
+        Symbol::SlotsPerWarp.of(inputs.load.slots()),
+        Symbol::DistinctBytes.of(inputs.distinct_bytes),
+        Symbol::BoundComputeCycles.of(compute.fold(0.0, f64::max)),
+        Symbol::BoundMemoryCycles.of(memory),
     ];
     Prediction {
         model: Roofline.id(),

@@ -1,5 +1,7 @@
 //! Neutral content of a report. Cells keep numbers and units; only renderers round.
 
+use warplens_session::predict;
+
 /// A part of a report with a title of its own.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Section {
@@ -128,6 +130,29 @@ pub enum Unit {
     Hertz,
     /// Another, by its symbol.
     Named(&'static str),
+}
+
+impl From<predict::Unit> for Unit {
+    fn from(unit: predict::Unit) -> Self {
+        match unit {
+            predict::Unit::One => Self::One,
+            predict::Unit::Cycles => Self::Cycles,
+            predict::Unit::Bytes => Self::Bytes,
+            predict::Unit::BytesPerSecond => Self::BytesPerSecond,
+            predict::Unit::Hertz => Self::Hertz,
+            predict::Unit::BytesPerCycle
+            | predict::Unit::PerCycle
+            | predict::Unit::PerClk
+            | predict::Unit::InstructionsPerCycle
+            | predict::Unit::OperationsPerCycle
+            | predict::Unit::RequestsPerCycle
+            | predict::Unit::Threads
+            | predict::Unit::Warps
+            | predict::Unit::WarpsPerSm
+            | predict::Unit::WarpInstructionsPerCycle
+            | predict::Unit::RequestsPerCyclePerSm => Self::Named(unit.symbol()),
+        }
+    }
 }
 
 impl Cell {

@@ -83,7 +83,7 @@ impl Gate {
             "occupancy" => gpu.occupancy.as_ref().map(|occupancy| occupancy.share),
             "compute_throughput" => gpu.speed_of_light.map(|shares| shares.compute),
             "memory_throughput" => gpu.speed_of_light.map(|shares| shares.memory),
-            name => prediction.quantity(name),
+            name => prediction.quantity_called(name),
         }
     }
 

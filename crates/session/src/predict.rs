@@ -8,7 +8,7 @@ use warplens_model::occupancy::{Carveout, CtaDemand, SharedLimit, SmLimits};
 pub use warplens_model::occupancy::{Limiter, Occupancy};
 pub use warplens_model::{
     Assumption, BadInput, Band, Combine, CountBasis, Given, InputField, Model, ModelId, OPTIONS, Options, Part,
-    Prediction, Quantity, Refusal, Resource, Term, band, check_given,
+    Prediction, Quantity, Refusal, Resource, Symbol, Term, Unit, band, check_given,
 };
 use warplens_model::{Input, Knobs, MODELS, Needs, auto, find, manual, point_name};
 

@@ -9,7 +9,7 @@ mod price;
 use warplens_model::scenario::{self, Impossible, Setting, Subject};
 pub use warplens_model::scenario::{ALIASES, COUNTS, EFFECTS, Effect, LAUNCH_FIELDS, Parameter};
 pub use warplens_model::{Change, Knobs};
-use warplens_model::{ModelId, Needs};
+use warplens_model::{ModelId, Needs, Symbol};
 
 use crate::error::{Error, Result};
 use crate::explain::{short, threads};
@@ -219,7 +219,7 @@ fn notes(
     let same = matches!((before, after), (Ok(before), Some(Ok(after)))
         if before.time == after.time && before.terms == after.terms && before.quantities == after.quantities);
     if let (Ok(before), Some(Ok(after))) = (before, after)
-        && let (Some(old), Some(new)) = (before.quantity("Case"), after.quantity("Case"))
+        && let (Some(old), Some(new)) = (before.quantity(Symbol::Case), after.quantity(Symbol::Case))
         && old != new
         && after.seconds().0 > before.seconds().0
     {

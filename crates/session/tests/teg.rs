@@ -72,7 +72,7 @@ fn every_example_has_an_answer() {
             assert!(prediction.time.0 > 0.0, "{name}");
             // No warp issues more than its schedulers choose, and nobody moves more than memory has.
             let per_cycle = f64::from(simulated.config.schedulers * simulated.config.issue_width);
-            let issued = prediction.quantity("instructions_per_cycle").expect("a quantity of the simulation");
+            let issued = prediction.quantity_called("instructions_per_cycle").expect("a quantity of the simulation");
             assert!(issued > 0.0 && issued <= per_cycle, "{name}: {issued} instructions per cycle");
             assert!(prediction.terms.iter().all(|term| term.cycles.0 >= 0.0), "{name}");
         }

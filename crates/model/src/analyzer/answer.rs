@@ -8,7 +8,7 @@ use crate::assumption::{self as says, of_machine};
 use crate::compute::ComputeLoad;
 use crate::hong_kim::case_assumptions;
 use crate::mwp_cwp::{Case, memory_resource, terms};
-use crate::{Assumption, Combine, Model, Options, Prediction, Quantity, Refusal, Resource};
+use crate::{Assumption, Combine, Model, Options, Prediction, Quantity, Refusal, Resource, Symbol};
 
 pub(super) fn prediction(
     inputs: &Inputs,
@@ -58,50 +58,48 @@ pub(super) fn prediction(
 }
 
 fn quantities(inputs: &Inputs, evaluation: &Evaluation) -> Vec<Quantity> {
-    let number = |name, value| Quantity { name, value, unit: "" };
-    let cycles = |name, value| Quantity { name, value, unit: "cycles" };
     let residency = &evaluation.residency;
     let execution = &evaluation.execution;
     let transactions = &inputs.transactions;
     let mut quantities = vec![
-        number("Active_blocks_per_SM", residency.ctas_per_sm),
-        number("Active_SMs", residency.active_sms),
-        number("Active_warps_per_SM", evaluation.active_warps),
-        number("Rep", evaluation.rep),
-        number("warp_mem", inputs.warp_mem),
-        number("Synch_insts", inputs.synch_insts),
+        Symbol::ActiveBlocksPerSm.of(residency.ctas_per_sm),
+        Symbol::ActiveSms.of(residency.active_sms),
+        Symbol::ActiveWarpsPerSm.of(evaluation.active_warps),
+        Symbol::Rep.of(evaluation.rep),
+        Symbol::WarpMem.of(inputs.warp_mem),
+        Symbol::SynchInsts.of(inputs.synch_insts),
     ];
     if let Some(memory) = &evaluation.memory {
         quantities.extend([
-            number("t32", transactions.t32 + transactions.t32_vector),
-            number("t64", transactions.t64),
-            number("t128", transactions.t128),
-            number("Independent_loads", inputs.independent_loads),
-            number("Duplicate_loads", inputs.duplicate_loads),
-            Quantity { name: "Data_per_request", value: memory.data_per_request, unit: "B" },
-            Quantity { name: "bandwidth_per_warp", value: memory.bandwidth_per_warp, unit: "B/s" },
-            number("MWP_peak_bandwidth", memory.mwp_peak_bandwidth),
-            number("num_trans_per_request", memory.num_trans_per_request),
-            cycles("avg_dep_delay_per_tran", memory.avg_dep_delay_per_tran),
-            cycles("mem_latency_final", memory.mem_latency_final),
-            cycles("dep_delay_per_request", memory.dep_delay_per_request),
-            number("MWP_without_BW_full", memory.mwp_without_bw_full),
-            number("Active_warps_for_MWP", memory.active_warps_for_mwp),
+            Symbol::T32.of(transactions.t32 + transactions.t32_vector),
+            Symbol::T64.of(transactions.t64),
+            Symbol::T128.of(transactions.t128),
+            Symbol::IndependentLoads.of(inputs.independent_loads),
+            Symbol::DuplicateLoads.of(inputs.duplicate_loads),
+            Symbol::DataPerRequest.of(memory.data_per_request),
+            Symbol::BandwidthPerWarp.of(memory.bandwidth_per_warp),
+            Symbol::MwpPeakBandwidth.of(memory.mwp_peak_bandwidth),
+            Symbol::NumTransPerRequest.of(memory.num_trans_per_request),
+            Symbol::AvgDepDelayPerTran.of(memory.avg_dep_delay_per_tran),
+            Symbol::MemLatencyFinal.of(memory.mem_latency_final),
+            Symbol::DepDelayPerRequest.of(memory.dep_delay_per_request),
+            Symbol::MwpWithoutBwFull.of(memory.mwp_without_bw_full),
+            Symbol::ActiveWarpsForMwp.of(memory.active_warps_for_mwp),
         ]);
     }
     if evaluation.hidden_cycles > 0.0 {
-        quantities.push(cycles("Overlapped_cycles", evaluation.hidden_cycles));
+        quantities.push(Symbol::OverlappedCycles.of(evaluation.hidden_cycles));
     }
     quantities.extend([
-        number("MWP", evaluation.mwp),
-        cycles("Memory_cycles", evaluation.memory_cycles),
-        cycles("Compute_cycles", evaluation.compute_cycles),
-        number("CWP_full", evaluation.cwp_full),
-        number("CWP", evaluation.cwp),
-        number("Case", f64::from(execution.case.equation())),
-        cycles("Exec_cycles", execution.exec()),
-        cycles("Synch_cost", execution.synch),
-        cycles("Exec_with_synch_cost", execution.total()),
+        Symbol::Mwp.of(evaluation.mwp),
+        Symbol::MemoryCycles.of(evaluation.memory_cycles),
+        Symbol::ComputeCycles.of(evaluation.compute_cycles),
+        Symbol::CwpFull.of(evaluation.cwp_full),
+        Symbol::Cwp.of(evaluation.cwp),
+        Symbol::Case.of(f64::from(execution.case.equation())),
+        Symbol::ExecCycles.of(execution.exec()),
+        Symbol::SynchCost.of(execution.synch),
+        Symbol::ExecWithSynchCost.of(execution.total()),
     ]);
     quantities
 }

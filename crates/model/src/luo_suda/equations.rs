@@ -90,7 +90,7 @@ pub struct Situation {
 }
 
 /// The four types of calculate periods.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum PeriodType {
     /// No memory task is longer than its computation task.
     One,

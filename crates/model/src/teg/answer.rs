@@ -8,7 +8,7 @@ use warplens_machine::{Key, Readings};
 use warplens_sim::{Occupies, Outcome, Pipe, Stall, UnitOutcome};
 
 use super::Simulated;
-use crate::{Part, Quantity, Resource, Term};
+use crate::{Part, Quantity, Resource, Symbol, Term};
 
 /// A unit that is busy for this share of the cycles bounds what waits for it, and below it is latency that does; Nsight
 /// Compute draws the same line.
@@ -177,24 +177,23 @@ pub(super) fn quantities(simulated: &Simulated) -> Vec<Quantity> {
     let cycles = outcome.cycles as f64;
     let per_launch = cut * f64::from(plan.ctas) / f64::from(plan.many) * f64::from(share.active_sms);
     let traffic = &outcome.traffic;
-    let plain = |name, value| Quantity { name, value, unit: "" };
     let ratio = |part: u64, whole: u64| if whole == 0 { 0.0 } else { part as f64 / whole as f64 };
     let mut quantities = vec![
-        plain("CTAs_per_SM", f64::from(plan.ctas)),
-        plain("resident_CTAs", f64::from(share.resident)),
-        plain("simulated_CTAs", f64::from(plan.many)),
-        Quantity { name: "simulated_cycles", value: cycles, unit: "cycles" },
-        plain("warp_instructions", outcome.issued as f64 * per_launch),
-        plain("instructions_per_cycle", if cycles > 0.0 { outcome.issued as f64 / cycles } else { 0.0 }),
-        plain("achieved_warps", outcome.achieved_warps()),
-        plain("first_fetch", surroundings.first_fetch),
-        plain("L1_hit_rate", ratio(traffic.l1_hits, traffic.l1_sectors)),
-        plain("L2_hit_rate", ratio(traffic.l2_hits, traffic.l2_sectors)),
-        Quantity { name: "DRAM_bytes", value: traffic.dram_bytes as f64 * per_launch, unit: "B" },
-        plain("conflict_passes", traffic.conflict_passes as f64 * per_launch),
+        Symbol::CtasPerSm.of(f64::from(plan.ctas)),
+        Symbol::ResidentCtas.of(f64::from(share.resident)),
+        Symbol::SimulatedCtas.of(f64::from(plan.many)),
+        Symbol::SimulatedCycles.of(cycles),
+        Symbol::WarpInstructions.of(outcome.issued as f64 * per_launch),
+        Symbol::InstructionsPerCycle.of(if cycles > 0.0 { outcome.issued as f64 / cycles } else { 0.0 }),
+        Symbol::AchievedWarps.of(outcome.achieved_warps()),
+        Symbol::FirstFetch.of(surroundings.first_fetch),
+        Symbol::L1HitRate.of(ratio(traffic.l1_hits, traffic.l1_sectors)),
+        Symbol::L2HitRate.of(ratio(traffic.l2_hits, traffic.l2_sectors)),
+        Symbol::DramBytes.of(traffic.dram_bytes as f64 * per_launch),
+        Symbol::ConflictPasses.of(traffic.conflict_passes as f64 * per_launch),
     ];
     let stalls = outcome.stalls();
     let found = stalls.iter().filter(|(stall, cycles)| *cycles > 0 && *stall != Stall::Selected);
-    quantities.extend(found.map(|(stall, cycles)| plain(stall.metric(), ratio(cycles, outcome.issued))));
+    quantities.extend(found.map(|(stall, cycles)| Symbol::Stalled(stall).of(ratio(cycles, outcome.issued))));
     quantities
 }

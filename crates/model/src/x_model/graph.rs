@@ -6,6 +6,7 @@
 use super::curve::{Computation, Supply, System};
 use super::knob::Knob;
 use super::shape::{Landmarks, Principle, Region, State, principles};
+use crate::Unit;
 
 /// Places at which a curve is sampled, besides its landmarks.
 pub const SAMPLES: u32 = 256;
@@ -23,26 +24,30 @@ pub struct Sample {
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Units {
     /// Of n, k and x.
-    pub threads: &'static str,
+    pub threads: Unit,
     /// Of f and d.
-    pub memory: &'static str,
+    pub memory: Unit,
     /// Of g.
-    pub computation: &'static str,
+    pub computation: Unit,
     /// Bytes per second of the whole GPU that one unit of f means, where that is known.
     pub bytes_per_second: Option<f64>,
 }
 
 impl Units {
     /// Of a system that a user gives: threads, requests and operations in units of their choice.
-    pub const GIVEN: Self =
-        Self { threads: "threads", memory: "requests/cycle", computation: "operations/cycle", bytes_per_second: None };
+    pub const GIVEN: Self = Self {
+        threads: Unit::Threads,
+        memory: Unit::RequestsPerCycle,
+        computation: Unit::OperationsPerCycle,
+        bytes_per_second: None,
+    };
 
     /// Of one SM, as predictions count.
     pub const fn of_sm(bytes_per_second: Option<f64>) -> Self {
         Self {
-            threads: "warps per SM",
-            memory: "requests/cycle per SM",
-            computation: "warp instructions/cycle per SM",
+            threads: Unit::WarpsPerSm,
+            memory: Unit::RequestsPerCyclePerSm,
+            computation: Unit::WarpInstructionsPerCycle,
             bytes_per_second,
         }
     }

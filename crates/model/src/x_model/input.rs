@@ -10,94 +10,99 @@ use super::model::Answer;
 use super::points::Points;
 use crate::given::{Fields, points_of};
 use crate::hong_kim::require_positive;
-use crate::{Given, InputField, Options, Origin, Prediction, Refusal};
+use crate::{Given, InputField, Options, Origin, Prediction, Refusal, Unit};
 
 /// Fields of an input file.
 pub(super) const INPUTS: &[InputField] = &[
-    InputField { name: "n", unit: "", origin: Origin::Required, about: "threads (or warps) in the machine" },
-    InputField { name: "Z", unit: "", origin: Origin::Required, about: "operations per memory request" },
-    InputField { name: "E", unit: "", origin: Origin::Default(1.0), about: "independent operations of a thread" },
+    InputField { name: "n", unit: Unit::One, origin: Origin::Required, about: "threads (or warps) in the machine" },
+    InputField { name: "Z", unit: Unit::One, origin: Origin::Required, about: "operations per memory request" },
+    InputField {
+        name: "E",
+        unit: Unit::One,
+        origin: Origin::Default(1.0),
+        about: "independent operations of a thread",
+    },
     InputField {
         name: "M",
-        unit: "/cycle",
+        unit: Unit::PerCycle,
         origin: Origin::Machine("lanes.fp32 / 32, in warp instructions per SM"),
         about: "operations per cycle of all lanes",
     },
     InputField {
         name: "lambda",
-        unit: "cycles",
+        unit: Unit::Cycles,
         origin: Origin::Derived("latency.fp32 of the GPU where M comes from it, else 1 as in the paper"),
         about: "cycles from an operation to one that needs its result",
     },
     InputField {
         name: "L",
-        unit: "cycles",
+        unit: Unit::Cycles,
         origin: Origin::Machine("x_model.delta_fp32 at the achieved bandwidth, else dram.latency"),
         about: "latency of a request that goes to memory and does not wait",
     },
     InputField {
         name: "R",
-        unit: "/cycle",
+        unit: Unit::PerCycle,
         origin: Origin::Machine("dram.achieved_bandwidth over SMs, clock and bytes_per_request"),
         about: "requests per cycle that memory sustains",
     },
     InputField {
         name: "p",
-        unit: "",
+        unit: Unit::One,
         origin: Origin::Derived("no knee: the paper's corner"),
         about: "sharpness of the knee between L and R",
     },
     InputField {
         name: "bytes_per_request",
-        unit: "B",
+        unit: Unit::Bytes,
         origin: Origin::Default(128.0),
         about: "bytes that a request moves, where R comes from the GPU",
     },
     InputField {
         name: "alpha",
-        unit: "",
+        unit: Unit::One,
         origin: Origin::Derived("no cache"),
         about: "locality: how fast the hit rate grows with a thread's share of the cache",
     },
     InputField {
         name: "beta",
-        unit: "B",
+        unit: Unit::Bytes,
         origin: Origin::Derived("no cache"),
         about: "locality: the scale of that share",
     },
     InputField {
         name: "cache_bytes",
-        unit: "B",
+        unit: Unit::Bytes,
         origin: Origin::Machine("l1.size, where alpha and beta are given and loads go through the L1"),
         about: "size of the cache",
     },
     InputField {
         name: "cache_latency",
-        unit: "cycles",
+        unit: Unit::Cycles,
         origin: Origin::Machine("latency.l1, where alpha and beta are given and loads go through the L1"),
         about: "latency of a request that hits the cache",
     },
     InputField {
         name: "f(k)",
-        unit: "/cycle",
+        unit: Unit::PerCycle,
         origin: Origin::Derived("by L, R and the cache"),
         about: "memory throughput as measured, f = [[k, value], ...], in place of L, R and the cache",
     },
     InputField {
         name: "g(x)",
-        unit: "/cycle",
+        unit: Unit::PerCycle,
         origin: Origin::Derived("by M, E and lambda"),
         about: "computation throughput as measured, g = [[x, value], ...], in place of M, E and lambda",
     },
     InputField {
         name: "operations",
-        unit: "",
+        unit: Unit::One,
         origin: Origin::Derived("Z n: one request of every thread"),
         about: "operations to be done, by the threads of one machine (one SM)",
     },
     InputField {
         name: "clock",
-        unit: "Hz",
+        unit: Unit::Hertz,
         origin: Origin::Derived("the GPU's; without one 1 GHz, so that a nanosecond is a cycle"),
         about: "clock",
     },

@@ -1,7 +1,7 @@
 //! The ten quantities that the paper's what-if operations change, one at a time (figures 4 and 8).
 
 use super::curve::{Cache, System};
-use crate::{KnobSpec, Knobs, ModelId};
+use crate::{KnobSpec, Knobs, ModelId, Unit};
 
 /// A quantity of the model.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -33,61 +33,61 @@ pub const KNOBS: &[KnobSpec] = &[
     KnobSpec {
         model: ModelId::XModel,
         name: "x-model.n",
-        unit: "warps",
+        unit: Unit::Warps,
         about: "resident warps of an SM: thread throttling, occupancy",
     },
     KnobSpec {
         model: ModelId::XModel,
         name: "x-model.R",
-        unit: "requests/cycle",
+        unit: Unit::RequestsPerCycle,
         about: "requests per cycle that memory sustains for an SM: cache bypassing, wider memory",
     },
     KnobSpec {
         model: ModelId::XModel,
         name: "x-model.Z",
-        unit: "",
+        unit: Unit::One,
         about: "instructions per memory request: the algorithm",
     },
     KnobSpec {
         model: ModelId::XModel,
         name: "x-model.E",
-        unit: "",
+        unit: Unit::One,
         about: "independent instructions of a warp: instruction-level parallelism",
     },
     KnobSpec {
         model: ModelId::XModel,
         name: "x-model.M",
-        unit: "instructions/cycle",
+        unit: Unit::InstructionsPerCycle,
         about: "warp instructions per cycle of the lanes of an SM",
     },
     KnobSpec {
         model: ModelId::XModel,
         name: "x-model.L",
-        unit: "cycles",
+        unit: Unit::Cycles,
         about: "latency of a request to memory that does not wait",
     },
     KnobSpec {
         model: ModelId::XModel,
         name: "x-model.cache_bytes",
-        unit: "B",
+        unit: Unit::Bytes,
         about: "size of the cache that the warps of an SM share",
     },
     KnobSpec {
         model: ModelId::XModel,
         name: "x-model.cache_latency",
-        unit: "cycles",
+        unit: Unit::Cycles,
         about: "latency of a request that hits the cache",
     },
     KnobSpec {
         model: ModelId::XModel,
         name: "x-model.alpha",
-        unit: "",
+        unit: Unit::One,
         about: "locality: how fast the hit rate grows with a warp's share of the cache",
     },
     KnobSpec {
         model: ModelId::XModel,
         name: "x-model.beta",
-        unit: "B",
+        unit: Unit::Bytes,
         about: "locality: the scale of a warp's share of the cache",
     },
 ];

@@ -26,7 +26,7 @@ use crate::scenario::EffectId;
 use crate::workload::{self, Workload};
 use crate::{
     Assumption, Given, Input, InputField, KnobSpec, LoadOrder, Model, ModelId, Needs, Options, Prediction, Quantity,
-    Reading, Refusal, Term, Waves,
+    Reading, Refusal, Symbol, Term, Waves,
 };
 
 /// The X-model.
@@ -275,9 +275,9 @@ fn without_requests(
 ) -> Result<Prediction, Refusal> {
     let throughput = computation.value(warps);
     let mut quantities = vec![
-        Quantity { name: "n", value: warps, unit: Units::of_sm(None).threads },
-        Quantity { name: "pi", value: computation.pi(), unit: Units::of_sm(None).threads },
-        Quantity { name: "g(n)", value: throughput, unit: Units::of_sm(None).computation },
+        Quantity { unit: Units::of_sm(None).threads, ..Symbol::Threads.of(warps) },
+        Quantity { unit: Units::of_sm(None).threads, ..Symbol::Pi.of(computation.pi()) },
+        Quantity { unit: Units::of_sm(None).computation, ..Symbol::Saturated.of(throughput) },
     ];
     quantities.extend(lanes_quantities(computation));
     let cycles = operations / throughput;
@@ -407,64 +407,58 @@ fn term(name: &'static str, resource: Resource, cycles: f64, readings: &Readings
 fn lanes_quantities(computation: &Computation) -> Vec<Quantity> {
     let Some(lanes) = computation.lanes() else { return Vec::new() };
     vec![
-        Quantity { name: "E", value: lanes.parallelism, unit: "" },
-        Quantity { name: "M", value: lanes.throughput, unit: "/cycle" },
-        Quantity { name: "lambda", value: lanes.latency, unit: "cycles" },
+        Symbol::Parallelism.of(lanes.parallelism),
+        Symbol::Throughput.of(lanes.throughput),
+        Symbol::Lambda.of(lanes.latency),
     ]
 }
 
-/// Names of the places of several intersections; nobody has seen more than five.
-const STATES: [&str; 7] = ["k_1", "k_2", "k_3", "k_4", "k_5", "k_6", "k_7"];
-
 /// The paper's symbols, and what the state comes to.
 fn quantities(state: &State, units: &Units) -> Vec<Quantity> {
-    let number = |name, value| Quantity { name, value, unit: "" };
-    let threads = |name, value| Quantity { name, value, unit: "threads" };
-    let per_cycle = |name, value| Quantity { name, value, unit: "/cycle" };
     let system = &state.system;
     let reached = state.reached();
-    let mut quantities = vec![threads("n", system.threads), number("Z", system.intensity)];
+    let mut quantities = vec![Symbol::Threads.of(system.threads), Symbol::Intensity.of(system.intensity)];
     quantities.extend(lanes_quantities(&system.computation));
     if let Some(memory) = system.supply.memory() {
-        quantities.push(Quantity { name: "L", value: memory.latency, unit: "cycles" });
+        quantities.push(Symbol::Latency.of(memory.latency));
         if memory.throughput.is_finite() {
-            quantities.push(per_cycle("R", memory.throughput));
+            quantities.push(Symbol::Bandwidth.of(memory.throughput));
         }
-        quantities.extend(memory.knee.map(|p| number("p", p)));
+        quantities.extend(memory.knee.map(|p| Symbol::Knee.of(p)));
         if let Some(cache) = memory.cache {
             quantities.extend([
-                Quantity { name: "cache_bytes", value: cache.bytes, unit: "B" },
-                Quantity { name: "cache_latency", value: cache.latency, unit: "cycles" },
-                number("alpha", cache.alpha),
-                Quantity { name: "beta", value: cache.beta, unit: "B" },
-                number("h", memory.hit_rate(reached.k)),
+                Symbol::CacheBytes.of(cache.bytes),
+                Symbol::CacheLatency.of(cache.latency),
+                Symbol::Alpha.of(cache.alpha),
+                Symbol::Beta.of(cache.beta),
+                Symbol::HitRate.of(memory.hit_rate(reached.k)),
             ]);
         }
-        quantities.push(Quantity { name: "L_k", value: memory.latency_at(reached.k), unit: "cycles" });
+        quantities.push(Symbol::LatencyAtK.of(memory.latency_at(reached.k)));
     }
-    quantities.push(threads("pi", state.pi));
+    quantities.push(Symbol::Pi.of(state.pi));
     if state.landmarks.delta.is_finite() {
-        quantities.push(threads("delta", state.landmarks.delta));
+        quantities.push(Symbol::Delta.of(state.landmarks.delta));
     }
     if let Some(psi) = state.landmarks.psi {
-        quantities.extend([threads("psi", psi.k), per_cycle("f(psi)", psi.throughput)]);
+        quantities.extend([Symbol::Psi.of(psi.k), Symbol::ThroughputAtPsi.of(psi.throughput)]);
     }
     if let Some(valley) = state.landmarks.valley {
-        quantities.extend([threads("valley", valley.k), per_cycle("f(valley)", valley.throughput)]);
+        quantities.extend([Symbol::Valley.of(valley.k), Symbol::ThroughputAtValley.of(valley.throughput)]);
     }
     quantities.extend([
-        number("intersections", state.intersections.len() as f64),
-        threads("k", reached.k),
-        threads("x", reached.x),
-        per_cycle("f(k)", reached.memory_throughput),
-        per_cycle("Z f(k)", reached.computation_throughput),
+        Symbol::Intersections.of(state.intersections.len() as f64),
+        Symbol::K.of(reached.k),
+        Symbol::X.of(reached.x),
+        Symbol::ReachedMemory.of(reached.memory_throughput),
+        Symbol::ReachedComputation.of(reached.computation_throughput),
     ]);
     if state.depends_on_start() {
-        let places = STATES.iter().zip(&state.intersections);
-        quantities.extend(places.map(|(name, intersection)| threads(name, intersection.k)));
+        let places = (1..).zip(&state.intersections);
+        quantities.extend(places.map(|(number, intersection)| Symbol::Place(number).of(intersection.k)));
     }
     if let Some(bytes) = units.bytes_per_second {
-        quantities.push(Quantity { name: "MS_throughput", value: reached.memory_throughput * bytes, unit: "B/s" });
+        quantities.push(Symbol::MsThroughput.of(reached.memory_throughput * bytes));
     }
     quantities
 }

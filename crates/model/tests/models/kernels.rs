@@ -275,7 +275,7 @@ fn vector_loads_have_their_own_departure_delay_and_do_not_count_as_scalar() {
     let delay = |opcode| {
         let mut profile = empty("loads", 1000, 256, 10, 0);
         access(&mut profile, opcode, 400, pattern);
-        predict("analyzer", &profile, &machine("c1060")).unwrap().quantity("avg_dep_delay_per_tran").unwrap()
+        predict("analyzer", &profile, &machine("c1060")).unwrap().quantity_called("avg_dep_delay_per_tran").unwrap()
     };
     assert!((delay("ld.global.f32") - 37.0).abs() < 1e-9);
     assert!((delay("ld.global.v4.f32") - 57.0).abs() < 1e-9);
@@ -337,7 +337,7 @@ fn given_numbers_are_checked_and_what_is_missing_is_named() {
     let mut rows = launch.to_vec();
     rows.extend([("instructions", 100.0), ("warp_mem", 3.0), ("t64", 6.0)]);
     let prediction = model.evaluate(&given(&rows), Some(&machine("gtx280")), &Options::default()).unwrap();
-    assert_eq!(prediction.quantity("Active_blocks_per_SM"), Some(4.0));
+    assert_eq!(prediction.quantity_called("Active_blocks_per_SM"), Some(4.0));
     // From 2.0 on there is no such thing as the cost of an instruction.
     let refusal = model.evaluate(&given(&rows), Some(&machine("h200")), &Options::default()).unwrap_err();
     assert_eq!(refusal.missing, ["issue_cycles"]);
@@ -366,9 +366,9 @@ fn sectors_that_are_read_and_written_at_once_move_once() {
     profile.distinct_sectors_written = sectors;
     for id in JUDGED {
         let analyzer = predict("analyzer", &profile, &machine(id)).unwrap();
-        assert_eq!(analyzer.quantity("num_trans_per_request"), Some(32.0), "{id}");
+        assert_eq!(analyzer.quantity_called("num_trans_per_request"), Some(32.0), "{id}");
         let roofline = predict("roofline", &profile, &machine(id)).unwrap();
-        assert_eq!(roofline.quantity("distinct_bytes"), Some(32.0 * sectors as f64), "{id}");
+        assert_eq!(roofline.quantity_called("distinct_bytes"), Some(32.0 * sectors as f64), "{id}");
     }
 }
 

@@ -193,7 +193,7 @@ fn predict(id: &str, periods: Option<Periods>, options: Options) -> Result<Predi
 #[test]
 fn a_kernel_is_priced_by_hand() {
     let prediction = predict("gtx260", Some(periods(100, 2.0)), Options::default()).unwrap();
-    let quantity = |name: &str| prediction.quantity(name).unwrap();
+    let quantity = |name: &str| prediction.quantity_called(name).unwrap();
     let p = 13022.0 / 33022.0;
     close(quantity("P"), p, 1e-12);
     assert_eq!((quantity("N_act"), quantity("MPD"), quantity("waves")), (32.0, 11.0, 2.5));
@@ -234,13 +234,13 @@ fn options_are_the_printed_forms() {
         predict("gtx260", Some(periods(100, 8.0)), options).unwrap()
     };
     let plain = predict("gtx260", Some(periods(100, 8.0)), Options::default()).unwrap();
-    assert_eq!(plain.quantity("MPD"), Some(32.0));
+    assert_eq!(plain.quantity_called("MPD"), Some(32.0));
     // 90.1 / (32 x 24 x 0.08) is 1.47.
-    assert_eq!(with("printed-mpd").quantity("MPD"), Some(1.0));
-    assert_eq!(with("as-printed").quantity("MPD"), Some(1.0));
+    assert_eq!(with("printed-mpd").quantity_called("MPD"), Some(1.0));
+    assert_eq!(with("as-printed").quantity_called("MPD"), Some(1.0));
     assert!(with("printed-mpd").time > plain.time);
     // At 8 transactions of 200 cycles each the accesses are most of the cost.
-    assert!(with("serial-transactions").quantity("P").unwrap() < plain.quantity("P").unwrap());
+    assert!(with("serial-transactions").quantity_called("P").unwrap() < plain.quantity_called("P").unwrap());
     assert!(with("waits-over-cpd").time >= plain.time);
     assert_eq!(with("printed-cpd").time, plain.time);
 }

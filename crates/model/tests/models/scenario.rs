@@ -365,28 +365,30 @@ fn a_factor_of_one_changes_nothing() {
 /// between the requests of a group of warps, and where one of its cases gives way to the next, which do not meet, the
 /// computation of a warp and a memory period. 0 for other models.
 fn charged_for_overlap(before: &Prediction, after: &Prediction) -> f64 {
-    let quantity = |answer: &Prediction, names: [&str; 2]| names.iter().find_map(|name| answer.quantity(name));
+    let quantity = |answer: &Prediction, names: [&str; 2]| names.iter().find_map(|name| answer.quantity_called(name));
     let largest = |names| {
         let both = [before, after].map(|answer| quantity(answer, names).unwrap_or(0.0));
         both[0].max(both[1])
     };
-    if before.quantity("Case").is_none() {
+    if before.quantity_called("Case").is_none() {
         return 0.0;
     }
     let in_flight = |answer: &Prediction| {
         let warps = quantity(answer, ["Active_warps_per_SM", "N"]).unwrap();
-        answer.quantity("MWP").unwrap_or(warps).min(warps)
+        answer.quantity_called("MWP").unwrap_or(warps).min(warps)
     };
     let computation = largest(["Compute_cycles", "Comp_cycles"]);
     let more = (in_flight(after) - in_flight(before)).max(0.0);
     let staggered = computation / largest(["warp_mem", "Mem_insts"]).max(1.0) * more;
-    let same_case = before.quantity("Case") == after.quantity("Case");
+    let same_case = before.quantity_called("Case") == after.quantity_called("Case");
     let jump = if same_case { 0.0 } else { computation + largest(["mem_latency_final", "Mem_L"]) };
-    let barriers = |answer: &Prediction| answer.quantity("Synch_cost").unwrap_or(0.0);
+    let barriers = |answer: &Prediction| answer.quantity_called("Synch_cost").unwrap_or(0.0);
     let barriers = (barriers(after) - barriers(before)).max(0.0);
     // Loads that merge beyond one transaction per request shorten the memory period by distances between transactions
     // that do not exist, which a faster memory gives back.
-    if [before, after].iter().any(|answer| answer.quantity("num_trans_per_request").is_some_and(|number| number < 1.0))
+    if [before, after]
+        .iter()
+        .any(|answer| answer.quantity_called("num_trans_per_request").is_some_and(|number| number < 1.0))
     {
         return f64::INFINITY;
     }

@@ -49,7 +49,7 @@ fn evaluate(file: &Table) -> Prediction {
 fn found(prediction: &Prediction, name: &str) -> f64 {
     match name {
         "time_ms" => prediction.seconds().0 * 1e3,
-        name => prediction.quantity(name).unwrap_or_else(|| panic!("no quantity {name}")),
+        name => prediction.quantity_called(name).unwrap_or_else(|| panic!("no quantity {name}")),
     }
 }
 

@@ -106,7 +106,7 @@ fn threads(advice: &ThreadAdvice) -> Json {
     });
     json!({
         "threads": number(advice.threads),
-        "threads_unit": advice.threads_unit,
+        "threads_unit": advice.threads_unit.symbol(),
         "bound": advice.bound,
         "turns": turns.collect::<Vec<_>>(),
         "fall": fall,

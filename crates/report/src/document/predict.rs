@@ -69,12 +69,12 @@ pub(crate) fn refused(refusal: &Refusal) -> Json {
 
 pub(crate) fn time(prediction: &Prediction) -> Map<String, Json> {
     let quantities: Map<String, Json> =
-        prediction.quantities.iter().map(|quantity| (quantity.name.into(), number(quantity.value))).collect();
+        prediction.quantities.iter().map(|quantity| (quantity.symbol.to_string(), number(quantity.value))).collect();
     let units: Map<String, Json> = prediction
         .quantities
         .iter()
-        .filter(|quantity| !quantity.unit.is_empty())
-        .map(|quantity| (quantity.name.into(), quantity.unit.into()))
+        .filter(|quantity| !quantity.unit.symbol().is_empty())
+        .map(|quantity| (quantity.symbol.to_string(), quantity.unit.symbol().into()))
         .collect();
     let body = json!({
         "time_us": number(prediction.seconds().microseconds()),

@@ -25,13 +25,13 @@ pub(super) fn solved(solved: &Solved) -> Json {
         |region: &Region| json!({ "from": number(region.from), "to": number(region.to), "bound": region.bound.name() });
     let knob = |knob: &Knob| {
         let (spec, value) = (knob.spec(), knob.value(&state.system)?);
-        Some(json!({ "name": spec.name, "value": number(value), "unit": spec.unit }))
+        Some(json!({ "name": spec.name, "value": number(value), "unit": spec.unit.symbol() }))
     };
     json!({
         "units": {
-            "threads": solved.units.threads,
-            "memory": solved.units.memory,
-            "computation": solved.units.computation,
+            "threads": solved.units.threads.symbol(),
+            "memory": solved.units.memory.symbol(),
+            "computation": solved.units.computation.symbol(),
             "bytes_per_second": optional(solved.units.bytes_per_second),
         },
         "bound": state.bound.name(),

@@ -226,7 +226,7 @@ pub fn explanation(gpu: Option<&str>, prediction: &Prediction, detail: Detail) -
     let quantities: Vec<Field> = prediction
         .quantities
         .iter()
-        .map(|quantity| Field::new(quantity.name, Cell::Number(quantity.value, unit(quantity.unit))))
+        .map(|quantity| Field::new(quantity.symbol.to_string(), Cell::Number(quantity.value, quantity.unit.into())))
         .collect();
     if !quantities.is_empty() {
         sections.push(Section::new("quantities", format!("Quantities of {of}")).with(Block::Fields(quantities)));
@@ -388,18 +388,6 @@ fn list(models: &[ModelId]) -> String {
     }
 }
 
-fn unit(symbol: &'static str) -> Unit {
-    match symbol {
-        "" => Unit::One,
-        "cycles" => Unit::Cycles,
-        "B" => Unit::Bytes,
-        "B/s" => Unit::BytesPerSecond,
-        "Hz" => Unit::Hertz,
-        "s" => Unit::Seconds,
-        other => Unit::Named(other),
-    }
-}
-
 fn notes(analysis: &Analysis, detail: Detail, next: Option<&str>) -> Section {
     let mut section = Section::new("notes", "");
     let statics = analysis.measurement.statics.as_ref();
@@ -492,9 +480,9 @@ pub fn quantities(result: &Result<Prediction, Refusal>) -> Section {
         table.push(vec![Cell::text("time_us"), Cell::Number(microseconds, Unit::One), Cell::text("us")]);
         for quantity in &prediction.quantities {
             table.push(vec![
-                Cell::text(quantity.name),
+                Cell::text(quantity.symbol.to_string()),
                 Cell::Number(quantity.value, Unit::One),
-                Cell::text(quantity.unit),
+                Cell::text(quantity.unit.symbol()),
             ]);
         }
     }

@@ -36,7 +36,7 @@ pub fn sections(of: &str, solved: &Solved) -> Vec<Section> {
 
 fn fields(solved: &Solved) -> Vec<Field> {
     let state = &solved.state;
-    let threads = |value: f64| Cell::Number(value, Unit::Named(solved.units.threads));
+    let threads = |value: f64| Cell::Number(value, solved.units.threads.into());
     let marks = &state.landmarks;
     let mut fields = vec![
         Field::new("bound by", Cell::text(state.bound.name())),
@@ -58,7 +58,7 @@ fn fields(solved: &Solved) -> Vec<Field> {
 
 /// What more threads lose.
 fn cliff(found: &Cliff, solved: &Solved) -> Vec<Field> {
-    let threads = |value: f64| Cell::Number(value, Unit::Named(solved.units.threads));
+    let threads = |value: f64| Cell::Number(value, solved.units.threads.into());
     let from_to = |drop: &Drop| {
         let [from, to] = [drop.from, drop.to].map(|value| show(&Cell::Number(value, PER_CYCLE)));
         format!("from {from} to {to}")

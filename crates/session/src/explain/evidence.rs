@@ -4,6 +4,7 @@ use crate::explain::{Context, short};
 use crate::predict::{Combine, Prediction};
 use crate::profile::{CoalescingRule, MemoryCounts, Profile, StateSpace};
 use crate::whatif;
+use warplens_model::Symbol;
 
 /// A sentence with the numbers behind it.
 #[derive(Clone, PartialEq, Debug)]
@@ -76,11 +77,11 @@ fn prices(context: &Context<'_>) -> Option<Evidence> {
 /// MWP against CWP, or the bound of the X-model.
 fn overlap(context: &Context<'_>) -> Option<Evidence> {
     let prediction = context.prediction;
-    let (mwp, cwp) = (prediction.quantity("MWP")?, prediction.quantity("CWP")?);
+    let (mwp, cwp) = (prediction.quantity(Symbol::Mwp)?, prediction.quantity(Symbol::Cwp)?);
     let n = warps(prediction)?;
     let (m, c, all) = (short(mwp), short(cwp), short(n));
     let overlapping = if mwp < n { format!("of {m} of {all} warps") } else { format!("of all {all} warps") };
-    let text = match prediction.quantity("Case")? as u32 {
+    let text = match prediction.quantity(Symbol::Case)? as u32 {
         0 => format!("no access to device memory: the {all} warps of an SM compute one after the other"),
         22 => format!("MWP {m} and CWP {c} reach the {all} warps of an SM: too few to keep memory or lanes busy"),
         23 if mwp <= cwp => {
@@ -108,17 +109,16 @@ fn balance(context: &Context<'_>) -> Option<Evidence> {
 }
 
 fn warps(prediction: &Prediction) -> Option<f64> {
-    prediction.quantity("Active_warps_per_SM").or_else(|| prediction.quantity("N"))
+    prediction.quantity(Symbol::ActiveWarpsPerSm).or_else(|| prediction.quantity(Symbol::N))
 }
 
 /// What limits the requests in flight.
 fn in_flight(context: &Context<'_>) -> Option<Evidence> {
     let prediction = context.prediction;
-    let quantity = |names: [&str; 2]| names.iter().find_map(|name| prediction.quantity(name));
-    let bandwidth = quantity(["MWP_peak_bandwidth", "MWP_peak_BW"])?;
-    let transactions =
-        prediction.quantity("MWP_without_BW_full").or_else(|| prediction.quantity("MWP_Without_BW_full"))?;
-    let warps = prediction.quantity("Active_warps_for_MWP").or_else(|| warps(prediction))?;
+    let quantity = |symbols: [Symbol; 2]| symbols.into_iter().find_map(|symbol| prediction.quantity(symbol));
+    let bandwidth = quantity([Symbol::MwpPeakBandwidth, Symbol::MwpPeakBw])?;
+    let transactions = prediction.quantity(Symbol::MwpWithoutBwFull)?;
+    let warps = prediction.quantity(Symbol::ActiveWarpsForMwp).or_else(|| warps(prediction))?;
     let near = 1.0 + 1e-9;
     let which = if bandwidth <= near * transactions && bandwidth <= near * warps {
         "the bandwidth of device memory"
@@ -134,7 +134,7 @@ fn in_flight(context: &Context<'_>) -> Option<Evidence> {
         short(warps)
     );
     if let (Some(independent), Some(duplicate)) =
-        (prediction.quantity("Independent_loads"), prediction.quantity("Duplicate_loads"))
+        (prediction.quantity(Symbol::IndependentLoads), prediction.quantity(Symbol::DuplicateLoads))
     {
         text.push_str(&format!(
             " (loads of a warp in flight: {}; of the same data: {})",

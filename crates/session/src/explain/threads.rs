@@ -5,12 +5,13 @@ use warplens_model::scenario::Subject;
 use warplens_model::x_model::{advice, cliff};
 
 use crate::predict::{Options, model};
+use warplens_model::Unit;
 
 /// What the X-model says.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ThreadAdvice {
     /// Unit of the number of threads.
-    pub threads_unit: &'static str,
+    pub threads_unit: Unit,
     /// Threads of an SM.
     pub threads: f64,
     /// What bounds the state that is reached.

@@ -3,7 +3,7 @@
 //! Both axes count warp instructions, which every kernel has, whatever it computes with: per 32-byte sector of device
 //! memory to the right, per second upwards.
 
-use warplens_model::{ModelId, Options, Prediction, Resource};
+use warplens_model::{ModelId, Options, Prediction, Resource, Symbol};
 
 use crate::error::{Error, Result};
 use crate::predict::{Analysis, Choice, on_gpu};
@@ -103,8 +103,8 @@ fn place(bound: &Prediction, prediction: &Prediction) -> Option<((f64, f64), f64
         let term = bound.terms.iter().find(|term| term.resource == resource)?;
         Some(term.cycles.at(bound.clock).0).filter(|seconds| *seconds > 0.0)
     };
-    let instructions = bound.quantity("warps")? * bound.quantity("slots_per_warp")?;
-    let sectors = bound.quantity("distinct_bytes")? / SECTOR;
+    let instructions = bound.quantity(Symbol::Warps)? * bound.quantity(Symbol::SlotsPerWarp)?;
+    let sectors = bound.quantity(Symbol::DistinctBytes)? / SECTOR;
     let roof = (instructions / seconds(Resource::Issue)? / GIGA, sectors / seconds(Resource::DramBandwidth)? / GIGA);
     let time = prediction.seconds().0;
     (time > 0.0).then(|| (roof, instructions / sectors, instructions / time / GIGA))

@@ -6,7 +6,7 @@
 //! computed, but not before the memory system takes the next request: a departure delay after the one before, and
 //! `Mem_L / MWP` where fewer than all warps can be in flight together, so that MWP of them are.
 
-use warplens_model::{ModelId, Prediction};
+use warplens_model::{ModelId, Prediction, Symbol};
 
 use crate::error::{Error, Result};
 use crate::predict::Analysis;
@@ -95,17 +95,17 @@ pub fn timeline(analysis: &Analysis) -> Result<Timeline> {
 impl Periods {
     /// Reads the quantities under the names of either model; none without memory instructions.
     pub fn of(prediction: &Prediction) -> Option<Self> {
-        let any = |names: [&str; 2]| names.iter().find_map(|name| prediction.quantity(name));
-        let mem_insts = any(["Mem_insts", "warp_mem"]).filter(|insts| *insts > 0.0)?;
+        let any = |symbols: [Symbol; 2]| symbols.into_iter().find_map(|symbol| prediction.quantity(symbol));
+        let mem_insts = any([Symbol::MemInsts, Symbol::WarpMem]).filter(|insts| *insts > 0.0)?;
         Some(Self {
-            n: any(["N", "Active_warps_per_SM"])?,
-            mwp: prediction.quantity("MWP")?,
-            cwp: prediction.quantity("CWP")?,
-            mem_l: any(["Mem_L", "mem_latency_final"])?,
-            departure_delay: any(["Departure_delay", "dep_delay_per_request"])?,
-            comp_p: any(["Comp_cycles", "Compute_cycles"])? / mem_insts.max(1.0),
+            n: any([Symbol::N, Symbol::ActiveWarpsPerSm])?,
+            mwp: prediction.quantity(Symbol::Mwp)?,
+            cwp: prediction.quantity(Symbol::Cwp)?,
+            mem_l: any([Symbol::MemL, Symbol::MemLatencyFinal])?,
+            departure_delay: any([Symbol::DepartureDelay, Symbol::DepDelayPerRequest])?,
+            comp_p: any([Symbol::CompCycles, Symbol::ComputeCycles])? / mem_insts.max(1.0),
             mem_insts,
-            equation: prediction.quantity("Case")? as u32,
+            equation: prediction.quantity(Symbol::Case)? as u32,
         })
     }
 

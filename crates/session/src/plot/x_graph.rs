@@ -2,7 +2,7 @@
 
 use warplens_model::x_model::{self, Family, Graph, Knob, Solved};
 pub use warplens_model::x_model::{Bound, Sample, Stability, Units, Width};
-use warplens_model::{Change, ModelId, Options, Refusal};
+use warplens_model::{Change, ModelId, Options, Refusal, Unit};
 
 use crate::error::{Error, Result};
 use crate::machines::{Machine, Strictness};
@@ -87,7 +87,7 @@ pub struct Curves {
     /// What the axes count.
     pub units: Units,
     /// Unit of the knob.
-    pub knob_unit: &'static str,
+    pub knob_unit: Unit,
     /// The curves.
     pub family: Family,
 }

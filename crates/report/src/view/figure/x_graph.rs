@@ -7,6 +7,7 @@ use warplens_session::x_model::Graph;
 use crate::figure::{Axis, Dash, Figure, Mark, Marker, Panel, Point, Series};
 use crate::render::show;
 use crate::section::{Cell, Unit};
+use warplens_session::predict;
 
 /// Colours of supply, demand and states.
 const SUPPLY: usize = 0;
@@ -18,11 +19,11 @@ pub fn x_graph(graph: &XGraph) -> Figure {
     let before = &graph.before;
     let units = before.units;
     let mut panel = Panel::new(
-        Axis::new("k, in the memory system", units.threads),
-        Axis::new("memory throughput", units.memory).range(0.0, graph.top),
+        Axis::new("k, in the memory system", units.threads.symbol()),
+        Axis::new("memory throughput", units.memory.symbol()).range(0.0, graph.top),
     );
     if let Some(top) = graph.computation_top {
-        panel = panel.right(Axis::new("computation throughput", units.computation).range(0.0, top));
+        panel = panel.right(Axis::new("computation throughput", units.computation.symbol()).range(0.0, top));
     }
     panel = curves(panel, before, "", Dash::Solid, Dash::Dashed);
     if let Some(after) = &graph.after {
@@ -138,11 +139,13 @@ fn caption(graph: &XGraph) -> String {
 
 /// f(k) for several values of a knob.
 pub fn f_family(curves: &Curves) -> Figure {
-    let mut panel =
-        Panel::new(Axis::new("k, in the memory system", curves.units.threads), Axis::new("f(k)", curves.units.memory));
+    let mut panel = Panel::new(
+        Axis::new("k, in the memory system", curves.units.threads.symbol()),
+        Axis::new("f(k)", curves.units.memory.symbol()),
+    );
     let symbol = curves.family.knob.symbol();
     let value = |value: f64| match curves.knob_unit {
-        "B" => show(&Cell::Number(value, Unit::Bytes)),
+        predict::Unit::Bytes => show(&Cell::Number(value, Unit::Bytes)),
         unit => format!("{} {unit}", show(&Cell::Number(value, Unit::One))).trim_end().to_owned(),
     };
     for (number, curve) in curves.family.curves.iter().enumerate() {
