@@ -1,5 +1,7 @@
 //! Neutral content of a report. Cells keep numbers and units; only renderers round.
 
+pub(crate) mod visible;
+
 /// A part of a report with a title of its own.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Section {
