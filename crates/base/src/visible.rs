@@ -43,7 +43,8 @@ fn is_obeyed(c: char, keep: Keep) -> bool {
 
 /// True for control characters (C0, DEL, C1), for what breaks lines beside them, and for controls of writing direction.
 pub fn is_control(c: char) -> bool {
-    let of_direction = |c| matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let of_direction =
+        |c| matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     c.is_control() || matches!(c, '\u{2028}' | '\u{2029}') || of_direction(c)
 }
 

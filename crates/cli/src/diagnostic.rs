@@ -35,7 +35,9 @@ pub(crate) fn render_error(error: &Error, style: Style) -> String {
     }
     if let Some(help) = &error.help {
         text.push('\n');
-        text.push_str(&renderer(style).render(&[Group::with_title(Level::HELP.primary_title(visible(help, Keep::Lines)))]));
+        text.push_str(
+            &renderer(style).render(&[Group::with_title(Level::HELP.primary_title(visible(help, Keep::Lines)))]),
+        );
     }
     text
 }
@@ -157,7 +159,10 @@ error[P001]: wrong number
         let name = format!("a{bad}.ptx");
         let error = Error::input(bad).with_detail(bad).with_help(bad);
         let shown = [
-            render(&Findings { name: name.clone(), text: text.clone(), diagnostics: vec![diagnostic.clone()] }, Style::Plain),
+            render(
+                &Findings { name: name.clone(), text: text.clone(), diagnostics: vec![diagnostic.clone()] },
+                Style::Plain,
+            ),
             render_error(&error.clone().with_findings(name, &text, vec![diagnostic]), Style::Plain),
             render_error(&error, Style::Plain),
             plain_error(bad, Style::Plain),

@@ -30,7 +30,8 @@ impl TimeLimit {
 
     pub(super) fn seconds(&self) -> Result<u64> {
         let Some(text) = &self.text else { return Ok(USUAL_SECONDS) };
-        let seconds = text.to_str().and_then(|text| text.trim().parse().ok()).filter(|seconds| (1..=86_400).contains(seconds));
+        let seconds =
+            text.to_str().and_then(|text| text.trim().parse().ok()).filter(|seconds| (1..=86_400).contains(seconds));
         seconds.ok_or_else(|| {
             let text = text.to_string_lossy();
             Error::usage(format!("{}={text}: a compiler's seconds are a whole number from 1 to 86400", Self::VARIABLE))

@@ -85,7 +85,11 @@ fn link(folder: &Path, scratch: &Path) -> Result<PathBuf> {
 /// Links are not for everyone to make here: the folder itself.
 #[cfg(not(unix))]
 fn link(folder: &Path, _: &Path) -> Result<PathBuf> {
-    unit::check_path(folder, "the folder of the source", "move the source to where the path has none of these characters")?;
+    unit::check_path(
+        folder,
+        "the folder of the source",
+        "move the source to where the path has none of these characters",
+    )?;
     Ok(folder.to_owned())
 }
 

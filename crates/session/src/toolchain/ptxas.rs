@@ -10,7 +10,9 @@ use crate::error::Result;
 /// `None` where ptxas is missing or does not take the text: an estimate serves then. One that does not end is an error,
 /// as nobody wants to wait for that twice.
 pub fn registers(ptx: &str, target: &str, search: &Search) -> Result<Option<BTreeMap<String, u32>>> {
-    let Some(ptxas) = search.program("ptxas").and_then(|ptxas| std::path::absolute(ptxas).ok()) else { return Ok(None) };
+    let Some(ptxas) = search.program("ptxas").and_then(|ptxas| std::path::absolute(ptxas).ok()) else {
+        return Ok(None);
+    };
     // `.target` may list options of textures and debuggers behind the target.
     let target = target.split(',').next().unwrap_or(target).trim();
     if unit::check_target(target).is_err() {

@@ -94,7 +94,8 @@ fn what_the_compiler_says_is_passed_on() {
 
 /// Names that a shell, nvcc or a line of C++ would read as something else.
 #[cfg(unix)]
-const NAMES: &[&str] = &["a$(touch Y)", "a`touch Y`", "a;touch Y;", "a\"b", "a'b", "a\nb", "-optf=a", "a b", "a\\b", "a&b|c>d"];
+const NAMES: &[&str] =
+    &["a$(touch Y)", "a`touch Y`", "a;touch Y;", "a\"b", "a'b", "a\nb", "-optf=a", "a b", "a\\b", "a&b|c>d"];
 
 #[test]
 #[cfg(unix)]
@@ -180,7 +181,10 @@ fn a_compiler_that_does_not_end_is_ended_with_all_that_it_started() {
     let root = tempfile::tempdir().unwrap();
     let alive = root.path().join("alive");
     // The child would write into the file for a minute.
-    let script = format!("sh -c 'i=0; while [ $i -lt 600 ]; do echo x >> {}; i=$((i+1)); sleep 0.1; done' & wait", alive.display());
+    let script = format!(
+        "sh -c 'i=0; while [ $i -lt 600 ]; do echo x >> {}; i=$((i+1)); sleep 0.1; done' & wait",
+        alive.display()
+    );
     fake_nvcc(root.path(), &script);
     let ptxas = root.path().join("bin/ptxas");
     std::fs::copy(root.path().join("bin/nvcc"), &ptxas).unwrap();
