@@ -1,5 +1,5 @@
-//! Vocabulary shared by every crate: typed ids and dense maps, source spans, diagnostics, units, and the
-//! nearest name for messages.
+//! Vocabulary shared by every crate: typed ids and dense maps, source spans, diagnostics, units, the
+//! nearest name for messages, and the form in which text of others may reach a terminal.
 //!
 //! Main types: [`Span`], [`Diagnostic`], [`IdMap`], the units in [`units`].
 //! This crate does not know about PTX, GPUs, files or terminals.
@@ -9,8 +9,10 @@ mod id;
 mod nearest;
 mod span;
 pub mod units;
+mod visible;
 
 pub use diagnostic::{Diagnostic, Label, Severity};
 pub use id::{Id, IdMap};
 pub use nearest::{nearest, nearest_by};
 pub use span::{LineIndex, Span};
+pub use visible::{Keep, is_control, visible};

@@ -19,6 +19,7 @@ pub(crate) mod tune;
 pub(crate) mod whatif;
 
 use anyhow::Result;
+use warplens_base::is_control;
 use warplens_report::{Section, render};
 
 use crate::flags::{Cli, Format, OutputFlags, Verb};
@@ -90,11 +91,38 @@ impl Document<'_> {
                 let style = if flags.output.is_some() { render::Style::Plain } else { terminal.style };
                 render::text(&(self.sections)(), style)
             }
-            Format::Json => serde_json::to_string_pretty(&(self.json)())? + "\n",
+            Format::Json => json_text(&(self.json)())?,
             Format::Csv => render::csv(&(self.tables)()),
             Format::Md => render::markdown(&(self.sections)()),
             Format::Html => render::html(self.title, &(self.sections)()),
         };
         terminal.data(flags.output.as_ref(), &text)
+    }
+}
+
+/// A document as text. JSON writes control characters as numbers, and may write others so: those that a terminal obeys.
+fn json_text(value: &serde_json::Value) -> Result<String> {
+    let text = serde_json::to_string_pretty(value)? + "\n";
+    if text.chars().all(|c| c == '\n' || !is_control(c)) {
+        return Ok(text);
+    }
+    // Beside line breaks they stand within strings alone.
+    let written = |c: char| match c != '\n' && is_control(c) {
+        true => format!("\\u{:04x}", u32::from(c)),
+        false => c.to_string(),
+    };
+    Ok(text.chars().map(written).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn json_holds_no_character_that_a_terminal_obeys() {
+        let value = serde_json::json!({"a\u{9b}": "\u{1b}[2J\u{202e}\u{7f}\n\u{e9}"});
+        let text = json_text(&value).unwrap();
+        assert_eq!(text, "{\n  \"a\\u009b\": \"\\u001b[2J\\u202e\\u007f\\n\u{e9}\"\n}\n");
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&text).unwrap(), value);
     }
 }

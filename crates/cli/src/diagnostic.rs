@@ -1,9 +1,10 @@
 //! Errors and findings as text, with the place in the source.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use annotate_snippets::{AnnotationKind, Element, Group, Level, Renderer, Snippet};
-use warplens_base::{Diagnostic, Label};
+use warplens_base::{Diagnostic, Keep, Label, is_control, visible};
 use warplens_report::render::Style;
 use warplens_session::{Error, Findings};
 
@@ -19,6 +20,7 @@ fn renderer(style: Style) -> Renderer {
 
 /// An error without a source.
 pub(crate) fn plain_error(message: &str, style: Style) -> String {
+    let message = visible(message, Keep::Lines);
     renderer(style).render(&[Group::with_title(Level::ERROR.primary_title(message))])
 }
 
@@ -29,11 +31,13 @@ pub(crate) fn render_error(error: &Error, style: Style) -> String {
         _ => plain_error(&error.message, style),
     };
     for detail in &error.details {
-        text.push_str(&format!("\n  {detail}"));
+        text.push_str(&format!("\n  {}", visible(detail, Keep::Lines)));
     }
     if let Some(help) = &error.help {
         text.push('\n');
-        text.push_str(&renderer(style).render(&[Group::with_title(Level::HELP.primary_title(help.as_str()))]));
+        text.push_str(
+            &renderer(style).render(&[Group::with_title(Level::HELP.primary_title(visible(help, Keep::Lines)))]),
+        );
     }
     text
 }
@@ -51,12 +55,12 @@ pub(crate) fn render(findings: &Findings, style: Style) -> String {
 
 fn group<'f>(findings: &'f Findings, diagnostic: &'f Diagnostic) -> Group<'f> {
     let level = if diagnostic.is_error() { Level::ERROR } else { Level::WARNING };
-    let title = level.primary_title(diagnostic.message.as_str()).id(diagnostic.code);
+    let title = level.primary_title(visible(&diagnostic.message, Keep::Lines)).id(diagnostic.code);
     let mut elements: Vec<Element<'f>> = vec![snippet(findings, &diagnostic.primary, AnnotationKind::Primary).into()];
     let secondary = diagnostic.secondary.iter();
     elements.extend(secondary.map(|label| Element::from(snippet(findings, label, AnnotationKind::Context))));
     if let Some(help) = &diagnostic.help {
-        elements.push(Level::HELP.message(help.as_str()).into());
+        elements.push(Level::HELP.message(visible(help, Keep::Lines)).into());
     }
     title.elements(elements)
 }
@@ -72,11 +76,27 @@ fn snippet<'f>(
     let lines = lines_of(text, &place);
     let line_start = text[..lines.start].matches('\n').count() + 1;
     let place = place.start - lines.start..place.end.min(lines.end) - lines.start;
-    let words = (!label.text.is_empty()).then_some(label.text.as_str());
-    Snippet::source(&text[lines])
-        .path(findings.name.as_str())
+    let words = (!label.text.is_empty()).then(|| visible(&label.text, Keep::Tabs));
+    Snippet::source(masked(&text[lines]))
+        .path(visible(&findings.name, Keep::Tabs))
         .line_start(line_start)
         .annotation(kind.span(place).label(words))
+}
+
+/// Lines of a source with a sign in place of each character that a terminal would obey: one of as many bytes, so that
+/// places stay where they are.
+fn masked(lines: &str) -> Cow<'_, str> {
+    let is_masked = |c: char| !matches!(c, '\n' | '\t' | '\r') && is_control(c);
+    if !lines.chars().any(is_masked) {
+        return Cow::Borrowed(lines);
+    }
+    let sign = |c: char| match c.len_utf8() {
+        _ if !is_masked(c) => c,
+        1 => '?',
+        2 => '\u{bf}',
+        _ => char::REPLACEMENT_CHARACTER,
+    };
+    Cow::Owned(lines.chars().map(sign).collect())
 }
 
 /// The range moved to where the text has characters.
@@ -125,6 +145,34 @@ error[P001]: wrong number
   |
   = help: count again";
         assert_eq!(render(&findings, Style::Plain), expected);
+    }
+
+    #[test]
+    fn nothing_of_an_input_reaches_the_terminal_as_a_command() {
+        let bad = "\u{1b}[2J\u{9b}1m\u{202e}\u{200f}\u{7f}";
+        let text = format!("a {bad} b\n");
+        let end = text.len() as u32 - 1;
+        let diagnostic = Diagnostic::error("P001", Span::new(end - 1, end), bad)
+            .with_label(bad)
+            .with_secondary(Span::new(0, 1), bad)
+            .with_help(bad);
+        let name = format!("a{bad}.ptx");
+        let error = Error::input(bad).with_detail(bad).with_help(bad);
+        let shown = [
+            render(
+                &Findings { name: name.clone(), text: text.clone(), diagnostics: vec![diagnostic.clone()] },
+                Style::Plain,
+            ),
+            render_error(&error.clone().with_findings(name, &text, vec![diagnostic]), Style::Plain),
+            render_error(&error, Style::Plain),
+            plain_error(bad, Style::Plain),
+        ];
+        for shown in shown {
+            assert!(shown.chars().all(|c| c == '\n' || !is_control(c)), "{shown:?}");
+            assert!(shown.contains("\\u{1b}[2J\\u{9b}1m\\u{202e}"), "{shown}");
+        }
+        // The mark stays under its letter: the signs are as wide as they look.
+        assert_eq!(masked(&text).len(), text.len());
     }
 
     #[test]

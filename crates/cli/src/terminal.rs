@@ -1,10 +1,14 @@
 //! Where data and messages go: stdout is data, stderr is messages.
+//!
+//! Names and lines of inputs leave the program through here, through the renderers of sections and through `diagnostic`.
+//! All of them write characters visibly that a terminal would obey.
 
 use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
+use warplens_base::{Keep, visible};
 use warplens_report::render::Style;
 use warplens_report::view::predict::Detail;
 use warplens_session::{Findings, Progress};
@@ -38,6 +42,11 @@ impl Terminal {
         }
     }
 
+    /// Writes text for people, in which names and lines of inputs stand as they are, to stdout.
+    pub(crate) fn text(&self, text: &str) -> Result<()> {
+        self.data(None, &visible(text, Keep::Lines))
+    }
+
     /// Writes data to a file or to stdout.
     pub(crate) fn data(&self, output: Option<&PathBuf>, text: &str) -> Result<()> {
         self.bytes(output, text.as_bytes())
@@ -58,7 +67,7 @@ impl Terminal {
     /// Writes a message, unless the user wants none.
     pub(crate) fn message(&self, text: &str) {
         if !self.quiet {
-            self.to_stderr(text);
+            self.to_stderr(&visible(text, Keep::Lines));
         }
     }
 

@@ -34,12 +34,12 @@ A name is accepted in any case, with `_` or a space for `-`, and as the marketin
 2. The achieved bandwidth is the machine's own measurement, else its own peak times the achieved share of the nearest sibling.
 3. A latency beyond the L1 cache is the machine's own, else the nearest sibling's in nanoseconds times the clock.
 4. The constants of the MPD/CPD model hold for every board of the chip that they were fitted on.
-5. A latency or a queue of the SM, in its own cycles, is the nearest sibling's, else that of the nearest older SM design that states one, else of the nearest newer; compute capability 1.x and 2.x, with a clock of their own for the lanes, and later ones do not mix.
+5. A latency or a queue of the SM, and what passes between two CTAs in the same place, in its own cycles, is the nearest sibling's, else that of the nearest older SM design that states one, else of the nearest newer; compute capability 1.x and 2.x, with a clock of their own for the lanes, and later ones do not mix.
 6. A conversion takes as long as a special function and has its lanes, an atomic operation on shared memory as long as a load from it; before compute capability 3.0 an integer product and a predicate take as long as an integer addition.
 7. The memory unit of the SM takes an instruction in the time that the warp's lanes need on the lanes of memory instructions.
 8. The bandwidth of the L2 cache is that of the nearest sibling per SM and cycle, else what all SMs can take.
-9. The time between two CTAs in the same place is unknown before compute capability 7.0 and taken as 0.
-10. Device memory of compute capability 1.x has a channel per 64 bits; its latency in the timing simulation is the sibling's, else `dram.latency`.
+9. The time between two rows of a bank of the device memory is the nearest sibling's, else that of the nearest board that states one, older before newer: it is a time of DRAM, which has changed little.
+10. Device memory of compute capability 1.x has as many channels per bit of its interface as the board of that time that states them; its latency in the timing simulation is the sibling's, else `dram.latency`.
 
 Values of another board carry over as ratios, as times, or as cycles of the SM's pipelines, never as they are.
 A file names its siblings, nearest first.

@@ -36,19 +36,10 @@ pub(crate) fn rule(machine: &Machine, key: Key) -> Option<Rule> {
         }
         Key::LsuSchedulerInterval if major < 3 => interval_of_lanes(key, true),
         Key::LsuSmInterval => interval_of_lanes(key, false),
-        Key::CtaTurnaround if major < 7 => Some(Rule {
-            name: "0 cycles: nobody has measured it on this generation".into(),
-            apply: Box::new(|_| Ok(0.0)),
-        }),
         Key::L2AchievedBandwidth => l2_bandwidth(machine),
-        Key::DramRowCycle => Some(Rule {
-            name: "47 ns, as of HBM2: rows of DRAM have taken 40 to 50 ns for many years".into(),
-            apply: Box::new(|_| Ok(47e-9)),
-        }),
-        Key::DramChannels if major < 2 => Some(Rule {
-            name: "one channel per 64 bits of the interface, as on GT200".into(),
-            apply: Box::new(|reader| Ok((reader.need(Key::DramBusBits)? / 64.0).floor())),
-        }),
+        // Rows of DRAM have taken about as long for many years: the time carries over between kinds of memory.
+        Key::DramRowCycle => latency_of_sibling(machine, key).or_else(|| of_board(machine, key)),
+        Key::DramChannels if major < 2 => channels(machine),
         Key::TegMemoryLatency if major < 2 => latency_of_sibling(machine, key).or_else(|| {
             Some(Rule {
                 name: format!("{}", Key::DramLatency),
@@ -110,6 +101,20 @@ fn positive(reader: &mut Reader<'_>, key: Key) -> Result<f64, Missing> {
     if number > 0.0 { Ok(number) } else { Err(reader.missing(key, "it is 0")) }
 }
 
+/// The width of a channel carries over between boards: GT200 has 64 bits each.
+fn channels(machine: &Machine) -> Option<Rule> {
+    const KEYS: [Key; 2] = [Key::DramBusBits, Key::DramChannels];
+    let states = |board: &&Machine| KEYS.iter().all(|&key| board.number(key).is_some());
+    let board =
+        nearest_generation(machine.cc, BOARDS.iter().filter(states).filter(|board| alike(machine.cc, board.cc)))?;
+    let [bits, channels] = KEYS.map(|key| board.number(key));
+    let bits = bits? / channels?;
+    Some(Rule {
+        name: format!("one channel per {bits} bits of the interface, as on {}", board.name),
+        apply: Box::new(move |reader| Ok((reader.need(Key::DramBusBits)? / bits).floor())),
+    })
+}
+
 /// Bytes per cycle and SM carry over between boards; where no sibling was measured, what its SMs can take.
 fn l2_bandwidth(machine: &Machine) -> Option<Rule> {
     const KEYS: [Key; 2] = [Key::L2AchievedBandwidth, Key::SmCount];
@@ -139,15 +144,38 @@ fn alike(one: ComputeCapability, other: ComputeCapability) -> bool {
     (one.major < 3) == (other.major < 3)
 }
 
+static BOARDS: LazyLock<Vec<Machine>> =
+    LazyLock::new(|| builtin::ids().filter_map(|id| builtin::machine(id)?.ok()).collect());
+
+/// The nearest of the machines by generation: the newest that is not newer, else the oldest that is newer.
+fn nearest_generation<'m>(
+    cc: ComputeCapability,
+    machines: impl Iterator<Item = &'m Machine> + Clone,
+) -> Option<&'m Machine> {
+    let older = machines.clone().filter(|other| other.cc <= cc).max_by_key(|other| other.cc);
+    older.or_else(|| machines.filter(|other| other.cc > cc).min_by_key(|other| other.cc))
+}
+
+/// The time that the nearest board states, for what a board has around its SMs.
+fn of_board(machine: &Machine, key: Key) -> Option<Rule> {
+    let boards = BOARDS.iter().filter(|board| board.number(key).is_some());
+    let board = nearest_generation(machine.cc, boards)?;
+    let fact = board.fact(key)?;
+    let seconds = fact.number()?;
+    let (name, basis) = (&board.name, fact.basis);
+    Some(Rule {
+        name: format!("{:.1} ns, as on {name}, the nearest board that states one ({basis})", seconds * 1e9),
+        apply: Box::new(move |_| Ok(seconds)),
+    })
+}
+
 /// The value of the nearest sibling that states one, else of the nearest older SM design, else of the nearest newer one.
 /// Queues of the memory unit are known of so few designs that any will do.
 fn of_design(machine: &Machine, key: Key) -> Option<Rule> {
     let states = |other: &&Machine| other.number(key).is_some();
     let like = |other: &&Machine| key == Key::LsuQueue || alike(machine.cc, other.cc);
-    let designs = || DESIGNS.iter().filter(states).filter(like);
-    let older = || designs().filter(|design| design.cc <= machine.cc).max_by_key(|design| design.cc);
-    let newer = || designs().filter(|design| design.cc > machine.cc).min_by_key(|design| design.cc);
-    let source = machine.siblings.iter().filter(like).find(states).or_else(older).or_else(newer)?;
+    let of_designs = || nearest_generation(machine.cc, DESIGNS.iter().filter(states).filter(like));
+    let source = machine.siblings.iter().filter(like).find(states).or_else(of_designs)?;
     let fact = source.fact(key)?;
     let value = fact.number()?;
     let (design, basis) = (&fact.stated_in, fact.basis);

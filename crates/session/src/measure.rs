@@ -110,7 +110,7 @@ pub fn measure(
         registers::of(program, *kernel, planned.registers, search)
     };
     // Asked for before anything runs: ptxas is slower than many a launch.
-    let registers: Vec<Registers> = (0..execution.launches.len()).map(of_launch).collect();
+    let registers: Vec<Registers> = (0..execution.launches.len()).map(of_launch).collect::<Result<_>>()?;
     let launches = registers.into_iter().enumerate();
     launches.map(|(number, registers)| one(&mut execution, number, counting, registers, progress)).collect()
 }

@@ -36,10 +36,11 @@ pub struct KernelName {
 }
 
 impl KernelName {
-    /// Demangles a name.
+    /// Demangles a name. One that C++ did not mangle stays as it is: `f` would be read as the type that it encodes.
     pub fn new(mangled: &str) -> Self {
-        let demangled = cpp_demangle::Symbol::new(mangled)
-            .ok()
+        let demangled = Some(mangled)
+            .filter(|name| name.starts_with("_Z"))
+            .and_then(|name| cpp_demangle::Symbol::new(name).ok())
             .and_then(|symbol| symbol.demangle_with_options(&cpp_demangle::DemangleOptions::default()).ok())
             .unwrap_or_else(|| mangled.to_owned());
         Self { mangled: mangled.to_owned(), demangled }
@@ -239,6 +240,15 @@ mod tests {
             assert_eq!(chosen(&both, Some(name)), Ok(TEMPLATE.into()), "{name}");
         }
         assert_eq!(chosen(&["k"], None), Ok("k".into()));
+    }
+
+    #[test]
+    fn names_that_were_not_mangled_are_no_codes_of_types() {
+        for name in ["f", "a", "i", "PKc", "St6vector", "scale"] {
+            assert_eq!(KernelName::new(name).demangled, name);
+            assert_eq!(chosen(&[name], Some(name)), Ok(name.into()));
+        }
+        assert_eq!(KernelName::new(ADD).demangled, "add(float const*, float*)");
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use warplens_ir::{FunctionId, Module, local_arrays_in_registers, register_estimate};
 use warplens_stats::RegistersBasis;
 
+use crate::error::Result;
 use crate::program::Program;
 use crate::toolchain::{self, Search};
 
@@ -13,17 +14,17 @@ const USUAL_TARGET: u32 = 80;
 pub(crate) type Registers = (u32, RegistersBasis);
 
 /// The registers of a kernel and where the number comes from.
-pub(crate) fn of(program: &Program, kernel: FunctionId, given: Option<u32>, search: &Search) -> Registers {
+pub(crate) fn of(program: &Program, kernel: FunctionId, given: Option<u32>, search: &Search) -> Result<Registers> {
     if let Some(given) = given {
-        return (given, RegistersBasis::User);
+        return Ok((given, RegistersBasis::User));
     }
     let module = &program.module;
     let function = &module.functions[kernel];
-    let allocated = toolchain::registers(&program.ptx, &module.target, search);
-    match allocated.and_then(|kernels| kernels.get(&function.name).copied()) {
+    let allocated = toolchain::registers(&program.ptx, &module.target, search)?;
+    Ok(match allocated.and_then(|kernels| kernels.get(&function.name).copied()) {
         Some(registers) => (registers, RegistersBasis::Ptxas),
         None => (estimate(module, kernel), RegistersBasis::Estimate),
-    }
+    })
 }
 
 /// The estimate, with the local arrays that ptxas keeps in registers.

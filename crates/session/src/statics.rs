@@ -57,7 +57,7 @@ pub(crate) fn count(
     (0..launches.len())
         .map(|number| {
             let (kernel, planned) = &execution.launches[number];
-            let registers = registers::of(program, *kernel, planned.registers, search);
+            let registers = registers::of(program, *kernel, planned.registers, search)?;
             one(&mut execution, number, given, budget, counting, registers)
         })
         .collect()

@@ -2,14 +2,19 @@
 //!
 //! None of them is needed for PTX inputs. They are looked for in `$CUDA_HOME`, on the `PATH`, then among the packages
 //! of Python, where `pip install nvidia-cuda-nvcc` and its companions put them.
+//!
+//! nvcc passes what it is given on to a shell: see `unit.rs` for how texts and names of users are kept out of that. A
+//! program that takes too long is ended; NVRTC runs inside of this one and is not.
 
+mod limit;
 mod nvcc;
 mod nvrtc;
+mod process;
 mod ptxas;
 mod search;
+mod unit;
 
-use std::path::Path;
-
+pub use limit::TimeLimit;
 pub use ptxas::registers;
 pub use search::Search;
 
@@ -31,19 +36,18 @@ pub struct Compiled {
 const INSTALL: &str = "install a CUDA toolkit, or without one: pip install nvidia-cuda-nvcc nvidia-nvvm nvidia-cuda-crt \
                        nvidia-cuda-runtime nvidia-cuda-cccl";
 
-/// Compiles CUDA C++ for a target such as `sm_80`, with macros defined (`-D NAME=VALUE`).
+/// Compiles CUDA C++ for a target such as `sm_80`, with macros defined.
 pub fn compile(input: &Input, target: &str, macros: &[(String, String)], search: &Search) -> Result<Compiled> {
-    let folder = input.path.as_deref().and_then(Path::parent).unwrap_or(Path::new("."));
     let mut nvcc_error = None;
     if let Some(nvcc) = search.program("nvcc") {
-        match nvcc::compile(&nvcc, input, folder, target, macros) {
+        match nvcc::compile(&nvcc, input, target, macros, &search.limit) {
             Ok(compiled) => return Ok(compiled),
             Err(nvcc::Failure::NoHostCompiler(error)) => nvcc_error = Some(error),
             Err(nvcc::Failure::Other(error)) => return Err(error),
         }
     }
     if let Some(library) = search.nvrtc() {
-        return nvrtc::compile(&library, input, folder, target, macros, &search.include_folders());
+        return nvrtc::compile(&library, input, target, macros, &search.include_folders());
     }
     Err(nvcc_error.unwrap_or_else(|| {
         Error::input(format!("{} is CUDA C++, and no CUDA compiler was found to make PTX of it", input.name))

@@ -183,6 +183,20 @@ fn what_is_taken_from_another_design_is_said() {
     ] {
         assert!(readings.assumptions.iter().any(|one| one == said), "{said} in {:#?}", readings.assumptions);
     }
+    // Neither number stands in for one that nobody knows: each is of a design or a board that states it.
+    for (id, said) in [
+        ("p100", "cta.turnaround: the value of sm_70, the nearest design that states one (fitted)"),
+        ("k40", "cta.turnaround: the value of sm_70, the nearest design that states one (fitted)"),
+        (
+            "gtx1080",
+            "dram.row_cycle: 47.0 ns, as on Tesla P100 SXM2 16GB, the nearest board that states one (simulator)",
+        ),
+        ("a6000", "dram.row_cycle: 47.0 ns, as on A100 SXM4 80GB, the nearest board that states one (simulator)"),
+    ] {
+        let (config, readings) = read(id, SIMPLE);
+        assert!(readings.assumptions.iter().any(|one| one == said), "{said} in {:#?}", readings.assumptions);
+        assert!(config.cta_turnaround > 0, "{id}");
+    }
     let machine = machine("h200");
     let strict = SmConfig::read(&mut Reader::new(&machine, Strictness::Strict), SIMPLE).expect_err("much is inferred");
     assert!(strict.to_string().contains("which strict mode refuses"), "{strict}");

@@ -100,7 +100,7 @@ pub(crate) fn run(flags: &DevFlags, terminal: &Terminal) -> Result<Outcome> {
         Stage::Docs { page } => return docs(page.as_deref(), terminal),
     };
     let dump = show(&Input::read(&flag.input)?)?;
-    terminal.data(None, &dump.text)?;
+    terminal.text(&dump.text)?;
     terminal.warnings(&dump.findings);
     Ok(Outcome::Done)
 }
@@ -109,7 +109,7 @@ fn code(flags: &CodeFlags, terminal: &Terminal) -> Result<Outcome> {
     let machine = machines::one(&flags.gpu)?;
     let input = Input::read(&flags.input)?;
     let dump = stages::machine_code(&input, flags.kernel.as_deref(), &machine, !flags.no_schedule)?;
-    terminal.data(None, &dump.text)?;
+    terminal.text(&dump.text)?;
     terminal.warnings(&dump.findings);
     Ok(Outcome::Done)
 }

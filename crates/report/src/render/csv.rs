@@ -1,10 +1,11 @@
 //! CSV: the tables of a report, with keys as headings and every digit.
 
 use super::number::raw;
-use crate::section::{Block, Section, Table};
+use crate::section::{Block, Section, Table, visible};
 
 /// Renders the tables, a blank line between them (RFC 4180 otherwise). What is no table is left out.
 pub fn csv(sections: &[Section]) -> String {
+    let sections = visible::all(sections);
     let tables = sections.iter().flat_map(|section| &section.blocks).filter_map(|block| match block {
         Block::Table(table) => Some(lines(table)),
         Block::Listing(listing) => Some(lines(&listing.as_table())),

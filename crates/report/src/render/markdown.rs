@@ -1,11 +1,11 @@
 //! Markdown, with tables as GitHub reads them.
 
 use super::number::show;
-use crate::section::{Block, Cell, Field, Plot, Section, Table};
+use crate::section::{Block, Cell, Field, Plot, Section, Table, visible};
 
 /// Renders sections under headings of the second level.
 pub fn markdown(sections: &[Section]) -> String {
-    sections.iter().map(render).collect::<Vec<_>>().join("\n")
+    visible::all(sections).iter().map(render).collect::<Vec<_>>().join("\n")
 }
 
 fn render(section: &Section) -> String {

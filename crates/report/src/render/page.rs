@@ -3,6 +3,8 @@
 //! The page reads without its script, which only switches between light and dark and hides lines without counts. Every
 //! figure carries its data in a table, so that nothing is told by a picture alone.
 
+use warplens_base::{Keep, visible};
+
 use super::number::show;
 use super::svg;
 use crate::figure::Figure;
@@ -232,5 +234,5 @@ fn figure_html(figure: &Figure) -> String {
 }
 
 fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+    visible(text, Keep::Lines).replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }

@@ -122,3 +122,30 @@ fn list_items_keep_their_marks_and_are_indented() {
     assert_eq!((lines.len(), lines[0], lines[3]), (4, "- one", "- three"));
     assert!(lines[1].starts_with("- two word") && lines[2].starts_with("  word"), "{shown}");
 }
+
+#[test]
+fn characters_that_a_terminal_obeys_are_shown_in_every_format() {
+    let bad = "\u{1b}[2J\u{9b}1m\u{202e}\u{200f}\u{7f}\u{d}";
+    let mut table = Table::new(&[(bad, bad)]);
+    table.push(vec![Cell::text(bad)]);
+    let plot = Plot { title: bad.into(), bars: vec![(bad.into(), 1.0)], unit: Unit::One, full: None };
+    let line = ListedLine { number: 1, text: bad.into(), cells: vec![Cell::text(bad)], heat: 0.0 };
+    let listing = Listing { name: bad.into(), columns: vec![Column::new(bad, bad)], lines: vec![line] };
+    let section = Section::new("x", bad)
+        .with(Block::Fields(vec![Field::new(bad, Cell::text(bad)).remark(bad)]))
+        .with(Block::Table(table))
+        .note(bad)
+        .with(Block::Lines(bad.into()))
+        .with(Block::Plot(plot))
+        .with(Block::Listing(listing));
+    let sections = [section];
+    let texts = [text(&sections, Style::Plain), markdown(&sections), csv(&sections), html(bad, &sections)];
+    for shown in texts {
+        assert!(shown.chars().all(|c| c == '\n' || !warplens_base::is_control(c)), "{shown:?}");
+        assert!(shown.contains("\\u{1b}[2J\\u{9b}1m\\u{202e}\\u{200f}\\u{7f}\\u{d}"), "{shown}");
+    }
+    // Colours are ours.
+    let colored = text(&sections, Style::Colored).replace("\u{1b}[1m", "").replace("\u{1b}[2m", "");
+    let colored = colored.replace("\u{1b}[36m", "").replace("\u{1b}[0m", "");
+    assert!(colored.chars().all(|c| c == '\n' || !warplens_base::is_control(c)), "{colored:?}");
+}

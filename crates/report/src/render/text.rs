@@ -1,7 +1,7 @@
 //! Text for a terminal: aligned columns, headings in bold where colour is wanted.
 
 use super::number::show;
-use crate::section::{Block, Cell, Field, Listing, Plot, Section, Table};
+use crate::section::{Block, Cell, Field, Listing, Plot, Section, Table, visible};
 
 /// Looks of the text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -25,6 +25,7 @@ const LINE_WIDTH: usize = 110;
 
 /// Renders sections, one blank line between them.
 pub fn text(sections: &[Section], style: Style) -> String {
+    let sections = visible::all(sections);
     sections.iter().map(|section| render(section, style)).filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n")
 }
 

@@ -1,10 +1,10 @@
-//! Runs nvcc.
+//! Runs nvcc, in a scratch folder of ours and on names of ours.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::Compiled;
-use crate::error::Error;
+use super::{Compiled, TimeLimit, process, unit};
+use crate::error::{Error, Result};
 use crate::input::Input;
 
 /// Why there is no PTX.
@@ -15,46 +15,113 @@ pub(super) enum Failure {
     Other(Error),
 }
 
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Self::Other(error)
+    }
+}
+
+/// The copy of the source.
+const SOURCE: &str = "kernel.cu";
+/// What nvcc writes.
+const OUTPUT: &str = "kernel.ptx";
+/// Leads to the folder of the source, whatever that is called.
+const INCLUDE: &str = "include";
+
 pub(super) fn compile(
     nvcc: &Path,
     input: &Input,
-    folder: &Path,
     target: &str,
     macros: &[(String, String)],
-) -> Result<Compiled, Failure> {
-    let failed = |what: &str, error: std::io::Error| Failure::Other(Error::input(format!("cannot {what}: {error}")));
-    let scratch = tempfile::tempdir().map_err(|error| failed("make a temporary folder", error))?;
-    let source = match &input.path {
-        Some(path) if path.extension().is_some_and(|extension| extension == "cu") => path.clone(),
-        _ => {
-            let copy = scratch.path().join("input.cu");
-            std::fs::write(&copy, &input.bytes).map_err(|error| failed("write a temporary file", error))?;
-            copy
-        }
-    };
-    let output = scratch.path().join("output.ptx");
-    let run = Command::new(nvcc)
-        .args(["-ptx", "-lineinfo", &format!("-arch={target}"), "-I"])
-        .arg(folder)
-        .args(macros.iter().map(|(name, value)| format!("-D{name}={value}")))
-        .arg("-o")
-        .arg(&output)
-        .arg(&source)
-        .output()
-        .map_err(|error| failed(&format!("run {}", nvcc.display()), error))?;
-    let messages = [run.stdout, run.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();
+    limit: &TimeLimit,
+) -> std::result::Result<Compiled, Failure> {
+    let nvcc = std::path::absolute(nvcc).map_err(|error| failed("find nvcc", &error))?;
+    unit::check_path(&nvcc, "nvcc's path", "install the toolkit where the path has none of these characters")?;
+    unit::check_target(target)?;
+    let scratch = tempfile::tempdir().map_err(|error| failed("make a temporary folder", &error))?;
+    // nvcc knows the folder by its real path.
+    let at = scratch.path().canonicalize().map_err(|error| failed("make a temporary folder", &error))?;
+    unit::check_path(&at, "the temporary folder", "name another one, with TMPDIR")?;
+    let folder = unit::folder(input)?;
+    std::fs::write(at.join(SOURCE), unit::text(input, macros)?)
+        .map_err(|error| failed("write a temporary file", &error))?;
+    let include = link(&folder, &at)?;
+    let mut command = Command::new(&nvcc);
+    command.args(["-ptx", "-lineinfo", &format!("-arch={target}"), "-I"]).arg(include).args(["-o", OUTPUT, SOURCE]);
+    // Its own temporary files go the same way as ours.
+    command.current_dir(&at).env("TMPDIR", &at);
+    let run = process::run(&mut command, &nvcc.display().to_string(), limit).map_err(Error::from)?;
+    let names = Names { scratch: at.clone(), folder, own: unit::own_name(input), shown: &input.name };
+    let messages = names.in_messages(&[run.stdout, run.stderr].concat());
     if run.status.success() {
-        let ptx = std::fs::read(&output).map_err(|error| failed("read what nvcc wrote", error))?;
-        let ptx = String::from_utf8_lossy(&ptx).into_owned();
+        let ptx = std::fs::read(at.join(OUTPUT)).map_err(|error| failed("read what nvcc wrote", &error))?;
+        let ptx = names.in_ptx(&String::from_utf8_lossy(&ptx));
         return Ok(Compiled { ptx, compiler: nvcc.display().to_string(), messages });
     }
+    Err(rejected(&nvcc, input, &messages))
+}
+
+fn failed(what: &str, error: &std::io::Error) -> Error {
+    Error::input(format!("cannot {what}: {error}"))
+}
+
+fn rejected(nvcc: &Path, input: &Input, messages: &str) -> Failure {
     let error = Error::input(format!("{} could not compile {}", nvcc.display(), input.name));
     let error = messages.lines().fold(error, Error::with_detail);
     let needs_host = ["host compiler", "gcc: not found", "g++: not found", "execvp", "cl.exe"];
     if needs_host.iter().any(|words| messages.contains(words)) {
-        return Err(Failure::NoHostCompiler(
-            error.with_help("nvcc needs a C++ compiler such as g++; NVRTC does without"),
-        ));
+        return Failure::NoHostCompiler(error.with_help("nvcc needs a C++ compiler such as g++; NVRTC does without"));
     }
-    Err(Failure::Other(error))
+    Failure::Other(error)
+}
+
+/// A name of ours for a folder of the user's.
+#[cfg(unix)]
+fn link(folder: &Path, scratch: &Path) -> Result<PathBuf> {
+    std::os::unix::fs::symlink(folder, scratch.join(INCLUDE)).map_err(|error| failed("link a folder", &error))?;
+    Ok(PathBuf::from(INCLUDE))
+}
+
+/// Links are not for everyone to make here: the folder itself.
+#[cfg(not(unix))]
+fn link(folder: &Path, _: &Path) -> Result<PathBuf> {
+    unit::check_path(
+        folder,
+        "the folder of the source",
+        "move the source to where the path has none of these characters",
+    )?;
+    Ok(folder.to_owned())
+}
+
+/// Names of ours with what they stand for.
+struct Names<'n> {
+    scratch: PathBuf,
+    /// The folder of the source.
+    folder: PathBuf,
+    /// What the text calls itself.
+    own: PathBuf,
+    /// What messages call it.
+    shown: &'n str,
+}
+
+impl Names<'_> {
+    fn in_messages(&self, text: &str) -> String {
+        let include = self.scratch.join(INCLUDE);
+        let text = text.replace(&*include.to_string_lossy(), &self.folder.to_string_lossy());
+        text.replace(&*self.own.to_string_lossy(), self.shown).replace(&format!("\"{SOURCE}\""), self.shown)
+    }
+
+    /// The same in the names of `.file`. Nothing else of a PTX names files, but what a kernel prints.
+    fn in_ptx(&self, ptx: &str) -> String {
+        let include = format!("\"{}/", self.scratch.join(INCLUDE).display());
+        let folder = String::from_utf8_lossy(&unit::literal(self.folder.as_os_str().as_encoded_bytes())).into_owned();
+        let folder = format!("{}/", folder.trim_end_matches('"').trim_end_matches('/'));
+        // A name without a folder, such as that of standard input.
+        let scratch = format!("\"{}/", self.scratch.display());
+        let line = |line: &str| match line.trim_start().starts_with(".file") {
+            true => line.replace(&include, &folder).replace(&scratch, "\""),
+            false => line.to_owned(),
+        };
+        ptx.split_inclusive('\n').map(line).collect()
+    }
 }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use libloading::Library;
 
-use super::Compiled;
+use super::{Compiled, unit};
 use crate::error::{Error, Result};
 use crate::input::Input;
 
@@ -33,18 +33,18 @@ type Get = unsafe extern "C" fn(Handle, *mut c_char) -> Status;
 pub(super) fn compile(
     library: &Path,
     input: &Input,
-    folder: &Path,
     target: &str,
     macros: &[(String, String)],
     includes: &[PathBuf],
 ) -> Result<Compiled> {
+    unit::check_target(target)?;
     let virtual_target = target.replace("sm_", "compute_");
     let mut options = vec![format!("--gpu-architecture={virtual_target}"), "-lineinfo".to_owned()];
-    let folders = std::iter::once(folder).chain(includes.iter().map(PathBuf::as_path));
+    let own = unit::folder(input)?;
+    let folders = std::iter::once(own.as_path()).chain(includes.iter().map(PathBuf::as_path));
     options.extend(folders.map(|folder| format!("-I{}", folder.display())));
-    options.extend(macros.iter().map(|(name, value)| format!("-D{name}={value}")));
     let nul = |_| Error::input(format!("{} holds a zero byte, which no source text does", input.name));
-    let source = CString::new(input.bytes.clone()).map_err(nul)?;
+    let source = CString::new(unit::text(input, macros)?).map_err(nul)?;
     let name = CString::new(input.name.clone()).map_err(nul)?;
     let options: Vec<CString> =
         options.into_iter().map(CString::new).collect::<std::result::Result<_, _>>().map_err(nul)?;

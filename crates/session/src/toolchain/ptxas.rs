@@ -3,22 +3,33 @@
 use std::collections::BTreeMap;
 use std::process::Command;
 
-use super::Search;
+use super::{Search, process, unit};
+use crate::error::Result;
 
 /// Registers per thread of each kernel of a PTX text, as ptxas allocates them for `target`.
-/// `None` where ptxas is missing or does not take the text: an estimate serves then.
-pub fn registers(ptx: &str, target: &str, search: &Search) -> Option<BTreeMap<String, u32>> {
-    let ptxas = search.program("ptxas")?;
-    let scratch = tempfile::tempdir().ok()?;
-    let source = scratch.path().join("kernel.ptx");
-    std::fs::write(&source, ptx).ok()?;
-    let run = Command::new(ptxas)
-        .args(["-v", &format!("-arch={target}"), "-o"])
-        .arg(scratch.path().join("kernel.cubin"))
-        .arg(&source)
-        .output()
-        .ok()?;
-    run.status.success().then(|| parse(&String::from_utf8_lossy(&run.stderr)))
+/// `None` where ptxas is missing or does not take the text: an estimate serves then. One that does not end is an error,
+/// as nobody wants to wait for that twice.
+pub fn registers(ptx: &str, target: &str, search: &Search) -> Result<Option<BTreeMap<String, u32>>> {
+    let Some(ptxas) = search.program("ptxas").and_then(|ptxas| std::path::absolute(ptxas).ok()) else {
+        return Ok(None);
+    };
+    // `.target` may list options of textures and debuggers behind the target.
+    let target = target.split(',').next().unwrap_or(target).trim();
+    if unit::check_target(target).is_err() {
+        return Ok(None);
+    }
+    let Ok(scratch) = tempfile::tempdir() else { return Ok(None) };
+    if std::fs::write(scratch.path().join("kernel.ptx"), ptx).is_err() {
+        return Ok(None);
+    }
+    let mut command = Command::new(&ptxas);
+    command.args(["-v", &format!("-arch={target}"), "-o", "kernel.cubin", "kernel.ptx"]);
+    command.current_dir(scratch.path());
+    match process::run(&mut command, &ptxas.display().to_string(), &search.limit) {
+        Ok(run) => Ok(run.status.success().then(|| parse(&run.stderr))),
+        Err(process::Failure::NotStarted(_)) => Ok(None),
+        Err(process::Failure::Limit(error)) => Err(error),
+    }
 }
 
 /// Reads the report of `ptxas -v`.

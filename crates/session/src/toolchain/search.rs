@@ -4,6 +4,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
+use super::TimeLimit;
+
 /// The places to search, in order.
 #[derive(Clone, Debug, Default)]
 pub struct Search {
@@ -13,6 +15,8 @@ pub struct Search {
     pub path: Vec<PathBuf>,
     /// Folders of Python packages; asked for when nothing was found before.
     pub sites: OnceLock<Vec<PathBuf>>,
+    /// How long a compiler that was found may take.
+    pub limit: TimeLimit,
 }
 
 impl Search {
@@ -20,7 +24,8 @@ impl Search {
     pub fn from_environment() -> Self {
         let homes = ["CUDA_HOME", "CUDA_PATH"].iter().filter_map(std::env::var_os).map(PathBuf::from);
         let path = std::env::var_os("PATH").map(|path| std::env::split_paths(&path).collect()).unwrap_or_default();
-        Self { homes: homes.filter(|home| !home.as_os_str().is_empty()).collect(), path, sites: OnceLock::new() }
+        let homes = homes.filter(|home| !home.as_os_str().is_empty()).collect();
+        Self { homes, path, sites: OnceLock::new(), limit: TimeLimit::from_environment() }
     }
 
     /// A program of the toolkit.

@@ -1,6 +1,6 @@
 //! The search order with a fake nvcc, and the real compilers where there are any.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::*;
 use crate::input::Input;
@@ -34,17 +34,27 @@ fn fake_nvcc(root: &Path, script: &str) -> PathBuf {
 #[cfg(unix)]
 const WRITE_OWN_NAME: &str = r#"while [ "$1" != -o ]; do shift; done; echo "$0" > "$2"; echo careful >&2"#;
 
+/// Its words, then the source. As nvcc does, it lets a shell read the words, and takes a word with a dash for an option.
+#[cfg(unix)]
+const WRITE_WHAT_IT_READS: &str = r#"
+words="$*"
+for word; do case "$word" in -optf=*) words="$words $(cat "${word#-optf=}")";; esac; done
+sh -c "true $words"
+while [ "$1" != -o ]; do shift; done
+{ echo "$words"; cat "$3"; echo; cat include/header.h 2>/dev/null; } > "$2"
+echo "$(pwd -P)/include/header.h(1): warning: careful" >&2
+"#;
+
 #[test]
 #[cfg(unix)]
 fn macros_are_handed_to_the_compiler() {
     let _guard = SCRIPTS.lock();
     let folder = tempfile::tempdir().unwrap();
-    let script = r#"all="$*"; while [ "$1" != -o ]; do shift; done; echo "$all" > "$2""#;
-    fake_nvcc(folder.path(), script);
+    fake_nvcc(folder.path(), WRITE_WHAT_IT_READS);
     let search = Search { homes: vec![folder.path().to_owned()], ..nowhere() };
     let macros = [("TILE".to_owned(), "8".to_owned()), ("TYPE".to_owned(), "unsigned int".to_owned())];
-    let words = compile(&source(), "sm_80", &macros, &search).unwrap().ptx;
-    assert!(words.contains(" -DTILE=8 -DTYPE=unsigned int "), "{words}");
+    let text = compile(&source(), "sm_80", &macros, &search).unwrap().ptx;
+    assert!(text.contains("\n#define TILE 8\n#define TYPE unsigned int\n#line 1 \"twice.cu\"\n"), "{text}");
 }
 
 #[test]
@@ -82,12 +92,134 @@ fn what_the_compiler_says_is_passed_on() {
     assert_eq!(error.details, ["twice.cu(1): error: expected a \";\""]);
 }
 
+/// Names that a shell, nvcc or a line of C++ would read as something else.
+#[cfg(unix)]
+const NAMES: &[&str] =
+    &["a$(touch Y)", "a`touch Y`", "a;touch Y;", "a\"b", "a'b", "a\nb", "-optf=a", "a b", "a\\b", "a&b|c>d"];
+
+#[test]
+#[cfg(unix)]
+fn names_of_files_and_folders_are_no_commands() {
+    let _guard = SCRIPTS.lock();
+    let root = tempfile::tempdir().unwrap();
+    fake_nvcc(root.path(), WRITE_WHAT_IT_READS);
+    let search = Search { homes: vec![root.path().to_owned()], ..nowhere() };
+    for folder in NAMES {
+        let folder = root.path().join(folder);
+        std::fs::create_dir(&folder).unwrap();
+        std::fs::write(folder.join("header.h"), "// a header").unwrap();
+        for name in NAMES {
+            let path = folder.join(format!("{name}.cu"));
+            std::fs::write(&path, SOURCE).unwrap();
+            let compiled = compile(&Input::read(&path).unwrap(), "sm_80", &[], &search).unwrap();
+            let words = compiled.ptx.lines().next().unwrap();
+            assert_eq!(words, "-ptx -lineinfo -arch=sm_80 -I include -o kernel.ptx kernel.cu");
+            assert!(compiled.ptx.contains(SOURCE), "{}", compiled.ptx);
+            assert!(compiled.ptx.contains("// a header"), "{}", compiled.ptx);
+            let header = folder.join("header.h");
+            assert_eq!(compiled.messages, format!("{}(1): warning: careful\n", header.display()));
+        }
+        assert!(!folder.join("Y").exists());
+    }
+    assert!(!Path::new("Y").exists() && !root.path().join("Y").exists());
+}
+
+#[test]
+#[cfg(unix)]
+fn a_script_names_its_input_and_runs_no_command() {
+    let _guard = SCRIPTS.lock();
+    let root = tempfile::tempdir().unwrap();
+    fake_nvcc(root.path(), "touch \"$(dirname \"$0\")/ran\"; sh -c \"true $*\"; exit 1");
+    let search = Search { homes: vec![root.path().to_owned()], ..nowhere() };
+    let name = "a$(touch Y).cu";
+    std::fs::write(root.path().join(name), SOURCE).unwrap();
+    let text = format!("[[launch]]\ninput = '{name}'\ngrid = 1\nblock = 1\n");
+    let script = Input::new("s.toml", Some(root.path().join("s.toml")), text.into_bytes()).unwrap();
+    let request =
+        crate::source::Request { input: &script, launch_file: None, flags: Default::default(), target: "sm_80" };
+    let error = crate::source::load(&request, &search).unwrap_err();
+    assert!(error.message.contains("could not compile"), "{}", error.message);
+    assert!(root.path().join("bin/ran").exists() && !Path::new("Y").exists());
+}
+
+#[test]
+#[cfg(unix)]
+fn values_of_macros_and_targets_are_no_commands() {
+    let _guard = SCRIPTS.lock();
+    let root = tempfile::tempdir().unwrap();
+    fake_nvcc(root.path(), WRITE_WHAT_IT_READS);
+    let search = Search { homes: vec![root.path().to_owned()], ..nowhere() };
+    let mark = root.path().join("Y").display().to_string();
+    let of = |value: String| compile(&source(), "sm_80", &[("TILE".to_owned(), value)], &search);
+    for value in [format!("$(touch {mark})"), format!("`touch {mark}`"), format!("1; touch {mark}"), "\"'".into()] {
+        let text = of(value.clone()).unwrap().ptx;
+        assert!(text.contains(&format!("#define TILE {value}\n")), "{text}");
+    }
+    assert!(of("1\n#include \"/etc/passwd\"".into()).is_err());
+    let target = format!("sm_80;touch {mark};");
+    let error = compile(&source(), &target, &[], &search).unwrap_err();
+    assert!(error.message.ends_with("is no target to compile for; write one such as sm_80"), "{}", error.message);
+    assert!(!Path::new(&mark).exists());
+}
+
+#[test]
+#[cfg(unix)]
+fn a_compiler_in_a_folder_that_a_shell_reads_is_refused() {
+    let _guard = SCRIPTS.lock();
+    let root = tempfile::tempdir().unwrap();
+    let home = root.path().join("a$(touch Y)");
+    fake_nvcc(&home, WRITE_OWN_NAME);
+    let search = Search { homes: vec![home], ..nowhere() };
+    let error = compile(&source(), "sm_80", &[], &search).unwrap_err();
+    assert!(error.message.ends_with("and nvcc hands that to a shell"), "{}", error.message);
+}
+
+#[test]
+#[cfg(unix)]
+fn a_compiler_that_does_not_end_is_ended_with_all_that_it_started() {
+    let _guard = SCRIPTS.lock();
+    let root = tempfile::tempdir().unwrap();
+    let alive = root.path().join("alive");
+    // The child would write into the file for a minute.
+    let script = format!(
+        "sh -c 'i=0; while [ $i -lt 600 ]; do echo x >> {}; i=$((i+1)); sleep 0.1; done' & wait",
+        alive.display()
+    );
+    fake_nvcc(root.path(), &script);
+    let ptxas = root.path().join("bin/ptxas");
+    std::fs::copy(root.path().join("bin/nvcc"), &ptxas).unwrap();
+    let limit = TimeLimit::of_seconds(1);
+    let search = Search { homes: vec![root.path().to_owned()], limit, ..nowhere() };
+    let nvcc = compile(&source(), "sm_80", &[], &search).unwrap_err();
+    assert!(nvcc.message.ends_with("bin/nvcc was ended: it took more than 1 s"), "{}", nvcc.message);
+    assert_eq!(nvcc.help.as_deref(), Some("WARPLENS_COMPILER_SECONDS=SECONDS gives it more time"));
+    let ptxas = registers("", "sm_80", &search).unwrap_err();
+    assert!(ptxas.message.ends_with("bin/ptxas was ended: it took more than 1 s"), "{}", ptxas.message);
+    let size = || std::fs::metadata(&alive).map(|data| data.len()).unwrap_or(0);
+    let before = size();
+    std::thread::sleep(std::time::Duration::from_millis(500));
+    assert!(before > 0 && size() == before, "a process is left");
+}
+
+#[test]
+#[cfg(unix)]
+fn what_a_compiler_says_is_kept_up_to_a_limit() {
+    let _guard = SCRIPTS.lock();
+    let root = tempfile::tempdir().unwrap();
+    fake_nvcc(root.path(), "head -c 3000000 /dev/zero | tr '\\0' x >&2; exit 1");
+    let search = Search { homes: vec![root.path().to_owned()], ..nowhere() };
+    let error = compile(&source(), "sm_80", &[], &search).unwrap_err();
+    let n_bytes: usize = error.details.iter().map(String::len).sum();
+    assert!(n_bytes < 1_100_000, "{n_bytes}");
+    assert_eq!(error.details.last().map(String::as_str), Some("... and 1951424 bytes more"));
+}
+
 #[test]
 fn without_a_compiler_the_error_says_how_to_get_one() {
     let error = compile(&source(), "sm_80", &[], &nowhere()).unwrap_err();
     assert_eq!(error.message, "twice.cu is CUDA C++, and no CUDA compiler was found to make PTX of it");
     assert!(error.help.unwrap().contains("pip install nvidia-cuda-nvcc"));
-    assert_eq!(registers("", "sm_80", &nowhere()), None);
+    assert_eq!(registers("", "sm_80", &nowhere()).unwrap(), None);
 }
 
 #[test]
@@ -100,7 +232,7 @@ fn real_compilers_agree() {
             let compiled = compile(&source(), "sm_80", &[], &search).unwrap();
             assert!(compiled.ptx.contains(".visible .entry twice("), "{}", compiled.ptx);
             assert!(compiled.ptx.contains(".target sm_80"));
-            if let Some(registers) = registers(&compiled.ptx, "sm_80", &search) {
+            if let Some(registers) = registers(&compiled.ptx, "sm_80", &search).unwrap() {
                 assert!(registers["twice"] >= 4, "{registers:?}");
             }
         }
@@ -108,10 +240,10 @@ fn real_compilers_agree() {
     match search.nvrtc() {
         None => println!("skipped: no NVRTC on this machine"),
         Some(library) => {
-            let compiled = nvrtc::compile(&library, &source(), Path::new("."), "sm_80", &[], &[]).unwrap();
+            let compiled = nvrtc::compile(&library, &source(), "sm_80", &[], &[]).unwrap();
             assert!(compiled.ptx.contains(".visible .entry twice("), "{}", compiled.ptx);
             let broken = Input::new("broken.cu", None, b"__global__ void f() { x }".to_vec()).unwrap();
-            let error = nvrtc::compile(&library, &broken, Path::new("."), "sm_80", &[], &[]).unwrap_err();
+            let error = nvrtc::compile(&library, &broken, "sm_80", &[], &[]).unwrap_err();
             assert_eq!(error.message, "NVRTC could not compile broken.cu");
             assert!(error.details.iter().any(|line| line.contains("broken.cu(1): error")), "{:?}", error.details);
         }

@@ -102,7 +102,7 @@ fn load(
 ) -> Result<Source> {
     let program = Program::load_with(input, target, macros, search)?;
     let kernel = program.kernel(kernel)?;
-    let registers = registers::of(&program, kernel, given_registers, search);
+    let registers = registers::of(&program, kernel, given_registers, search)?;
     let name = KernelName::new(&program.module.functions[kernel].name);
     let reads_shared_size = reads_shared_size(&program.module, kernel);
     Ok(Source { identity: 0, program, kernel, name, registers, reads_shared_size })
