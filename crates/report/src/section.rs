@@ -1,6 +1,7 @@
 //! Neutral content of a report. Cells keep numbers and units; only renderers round.
 
 pub(crate) mod visible;
+
 use warplens_session::predict;
 
 /// A part of a report with a title of its own.
