@@ -129,7 +129,7 @@ fn assumptions(target: &Target, options: Options, registers: u32) -> Vec<String>
 pub(crate) fn places(module: &Module) -> Vec<Place> {
     let place = |info: &warplens_ir::PcInfo| Place {
         line: info.line,
-        text: info.opcode.clone(),
+        text: module.spellings[info.spelling].to_string(),
         source: info.location.map(|location| (module.files[location.file as usize].clone(), location.line)),
     };
     module.pcs.iter().map(|(_, info)| place(info)).collect()

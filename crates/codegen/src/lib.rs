@@ -20,13 +20,13 @@ mod emit;
 mod generate;
 mod node;
 mod number;
-mod opcode;
 mod print;
 mod schedule;
 mod select;
 mod simplify;
 mod slots;
 mod target;
+mod unexecuted;
 
 pub use generate::{Error, Generated, Options, generate, reachable};
 pub use print::print;

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use warplens_ir::{Bank, Cfg, Dominators, Function, Inst, Module, Operand, Register, VariableId};
-use warplens_isa::{BlockId, Op, Pc, ScalarType, SpecialRegister, StateSpace};
+use warplens_isa::{BlockId, InstKey, Op, Pc, ScalarType, SpecialRegister, StateSpace};
 use warplens_trace::NO_SLOT;
 
 use crate::slots::Slots;
@@ -223,9 +223,9 @@ impl<'m> Body<'m> {
         self.function.results.iter().flat_map(|&register| words_of(self.function, register)).collect()
     }
 
-    /// Opcode as written.
-    pub(crate) fn opcode(&self, pc: Pc) -> &'m str {
-        &self.module.pcs[pc].opcode
+    /// What a source instruction is.
+    pub(crate) fn key(&self, pc: Pc) -> InstKey {
+        self.module.key(pc)
     }
 }
 

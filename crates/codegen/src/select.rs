@@ -25,8 +25,8 @@ use warplens_machine::{Key, expansion};
 use warplens_trace::MachineClass as C;
 
 use crate::node::{Body, Form, Node, Source};
-use crate::opcode;
 use crate::target::Target;
+use crate::unexecuted;
 
 /// What a node takes.
 #[derive(Clone, PartialEq, Debug)]
@@ -93,7 +93,7 @@ fn as_written(body: &Body<'_>, node: &Node<'_>, target: &Target) -> Recipe {
         O::Fence => one(C::Fence),
         O::Nop => one(C::Nop),
         O::Unsupported => {
-            let (class, amount) = opcode::work(body.opcode(inst.pc));
+            let (class, amount) = unexecuted::work(&body.key(inst.pc)).unwrap_or((C::Int, 1));
             let given = inst.sources.iter().rev().find_map(|source| match source {
                 Operand::Immediate(value) => u32::try_from(*value).ok(),
                 _ => None,
@@ -182,7 +182,7 @@ fn multiply_24(target: &Target) -> Recipe {
 
 /// What the machine's table makes of an operation.
 fn expanded(body: &Body<'_>, node: &Node<'_>, target: &Target) -> Option<Recipe> {
-    let (key, _) = expansion::key(body.opcode(node.inst.pc))?;
+    let (key, _) = expansion::key(&body.key(node.inst.pc))?;
     let mut mix = target.mixes.get(&key)?.clone();
     if node.inst.modifiers.ftz {
         drop_scaling(key, &mut mix);

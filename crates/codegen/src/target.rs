@@ -27,8 +27,7 @@ impl Target {
         let functions = reachable(module, kernel);
         let blocks = functions.iter().flat_map(|&function| module.functions[function].block_ids());
         for inst in blocks.flat_map(|block| &module.blocks[block].insts) {
-            let opcode = &module.pcs[inst.pc].opcode;
-            let key = match expansion::key(opcode) {
+            let key = match expansion::key(&module.key(inst.pc)) {
                 Some((key, _)) => key,
                 None if target.lacks_multiplier() && is_product(inst.op) => Key::ExpansionMulLo32,
                 None => continue,

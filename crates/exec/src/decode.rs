@@ -271,7 +271,8 @@ impl<'a> Decoder<'a> {
     fn inst(&mut self, inst: &Inst) {
         self.begin(inst);
         if let Err(Unbound(op, reason)) = bind::bind(self, inst) {
-            let opcode = self.module.pcs.get(inst.pc).map_or(op.name(), |info| &info.opcode);
+            let info = self.module.pcs.get(inst.pc);
+            let opcode = info.map_or_else(|| op.name().to_owned(), |_| self.module.spelling(inst.pc).to_string());
             self.unsupported.push(Unsupported { pc: inst.pc, reason: format!("`{opcode}`: {reason}") });
             self.other(Kind::Unsupported, [SINK; 2], &[]);
         }

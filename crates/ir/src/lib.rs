@@ -27,7 +27,7 @@ pub use function::{Block, CallTarget, Flow, Function, FunctionKind, LaunchBounds
 pub use inst::{Bank, Guard, Inst, MemoryReference, Operand, Register, Width};
 pub use liveness::{Accesses, Liveness, WordSet, max_live_words};
 pub use local_arrays::local_arrays_in_registers;
-pub use module::{FunctionId, Initializer, Module, PcInfo, SourceLocation, Variable, VariableId};
+pub use module::{FunctionId, Initializer, Module, PcInfo, SourceLocation, SpellingId, Variable, VariableId};
 pub use pressure::{Pressure, Touched, Values};
 pub use print::print;
 pub use register_estimate::register_estimate;

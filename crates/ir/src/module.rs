@@ -1,7 +1,7 @@
 //! Modules: functions, variables and the table of source instructions.
 
 use warplens_base::{IdMap, Span, define_id};
-use warplens_isa::{BlockId, HighLatency, OpClass, Pc, ScalarType, StateSpace};
+use warplens_isa::{BlockId, InstKey, OpClass, Pc, ScalarType, SlowOperation, Spelling, StateSpace};
 
 use crate::{Block, Function};
 
@@ -10,6 +10,8 @@ define_id! {
     pub struct FunctionId("fn");
     /// A variable of a module: global, constant, shared; also those declared inside functions.
     pub struct VariableId("var");
+    /// A text by which instructions of a module are written, see [`Module::spellings`].
+    pub struct SpellingId("spelling");
 }
 
 /// Everything that one source text defines.
@@ -23,6 +25,8 @@ pub struct Module {
     pub blocks: IdMap<BlockId, Block>,
     /// Source instructions of all functions, in text order.
     pub pcs: IdMap<Pc, PcInfo>,
+    /// The distinct texts of the source instructions, each with what it means, in the order in which listings name them.
+    pub spellings: IdMap<SpellingId, Spelling>,
     /// Names of the source files that [`SourceLocation::file`] indexes.
     pub files: Vec<String>,
     /// Width of addresses in bits: 32 or 64.
@@ -36,8 +40,8 @@ pub struct Module {
 pub struct PcInfo {
     /// Function that holds it.
     pub function: FunctionId,
-    /// Opcode with its modifiers, such as `ld.global.f32`.
-    pub opcode: String,
+    /// What it is, and how it is written.
+    pub spelling: SpellingId,
     /// Text in the source.
     pub span: Span,
     /// Line in the source, from 1.
@@ -46,8 +50,8 @@ pub struct PcInfo {
     pub location: Option<SourceLocation>,
     /// Class.
     pub class: OpClass,
-    /// Kind and type, if it is a high-latency operation.
-    pub high_latency: Option<(HighLatency, ScalarType)>,
+    /// What it counts as, if it is a high-latency operation.
+    pub high_latency: Option<SlowOperation>,
 }
 
 /// A line of a program.
@@ -98,6 +102,16 @@ impl Module {
     /// The function called `name`.
     pub fn function_named(&self, name: &str) -> Option<FunctionId> {
         self.functions.iter().find(|(_, function)| function.name == name).map(|(id, _)| id)
+    }
+
+    /// A source instruction as it is written.
+    pub fn spelling(&self, pc: Pc) -> &Spelling {
+        &self.spellings[self.pcs[pc].spelling]
+    }
+
+    /// What a source instruction is.
+    pub fn key(&self, pc: Pc) -> InstKey {
+        self.spelling(pc).key
     }
 
     /// The kernels, in text order.

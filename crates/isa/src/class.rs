@@ -1,6 +1,9 @@
 //! Classes of operations, as timing distinguishes them.
 
+use std::cmp::Ordering;
 use std::fmt;
+
+use crate::ScalarType;
 
 macro_rules! classes {
     ($($(#[$meta:meta])* $name:ident $text:literal;)*) => {
@@ -96,6 +99,21 @@ pub enum HighLatency {
 }
 
 impl HighLatency {
+    /// Every kind.
+    pub const ALL: &[HighLatency] = &[
+        Self::Sqrt,
+        Self::Rsqrt,
+        Self::Rcp,
+        Self::Div,
+        Self::Rem,
+        Self::Sin,
+        Self::Cos,
+        Self::Ex2,
+        Self::Lg2,
+        Self::Tanh,
+        Self::Mul,
+    ];
+
     /// Name in profiles.
     pub const fn name(self) -> &'static str {
         match self {
@@ -111,5 +129,44 @@ impl HighLatency {
             Self::Tanh => "tanh",
             Self::Mul => "mul",
         }
+    }
+}
+
+/// An operation that expands or is slow, with the type of its values: what a profile counts such operations by. The order
+/// is that of the names.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct SlowOperation {
+    /// What it computes.
+    pub kind: HighLatency,
+    /// Of which type.
+    pub ty: ScalarType,
+}
+
+impl SlowOperation {
+    /// The operation that is displayed as `name`.
+    pub fn from_name(name: &str) -> Option<Self> {
+        let (kind, ty) = name.split_once('.')?;
+        let kind = HighLatency::ALL.iter().copied().find(|known| known.name() == kind)?;
+        Some(Self { kind, ty: ScalarType::from_name(ty)? })
+    }
+}
+
+/// `div.f32`.
+impl fmt::Display for SlowOperation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.kind.name(), self.ty)
+    }
+}
+
+impl Ord for SlowOperation {
+    fn cmp(&self, other: &Self) -> Ordering {
+        let names = |operation: &Self| (operation.kind.name(), operation.ty.name());
+        names(self).cmp(&names(other))
+    }
+}
+
+impl PartialOrd for SlowOperation {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
     }
 }

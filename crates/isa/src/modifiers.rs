@@ -3,7 +3,7 @@
 use crate::StateSpace;
 
 /// Rounding direction. The integer forms (`.rni` and so on) round to an integral value.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub enum Rounding {
     /// To nearest, ties to even.
     #[default]
@@ -19,7 +19,7 @@ pub enum Rounding {
 }
 
 /// Accuracy class of division, reciprocal, square root and the like.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub enum Precision {
     /// IEEE 754 correctly rounded.
     #[default]
@@ -31,7 +31,7 @@ pub enum Precision {
 }
 
 /// Comparison of `set`, `setp` and friends. The `u` forms are true when an operand is NaN.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum CompareOp {
     /// Equal.
     Eq,
@@ -83,7 +83,7 @@ pub enum BoolOp {
 }
 
 /// Read-modify-write operation of an atomic or reduction.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum AtomicOp {
     /// Bitwise and.
     And,

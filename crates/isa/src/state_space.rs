@@ -20,6 +20,9 @@ pub enum StateSpace {
 }
 
 impl StateSpace {
+    /// Every space.
+    pub const ALL: &[StateSpace] = &[Self::Generic, Self::Global, Self::Shared, Self::Local, Self::Const, Self::Param];
+
     /// Name as PTX writes it, without the dot.
     pub const fn name(self) -> &'static str {
         match self {

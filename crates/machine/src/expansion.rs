@@ -1,52 +1,69 @@
 //! Which entry of the `expansion` table says what an operation becomes.
 
-use warplens_isa::OpClass;
+use warplens_isa::{Family as F, InstKey, OpClass, Part, Precision, ScalarType as T};
 
 use crate::key::Key;
 
-/// `div.rn.f32` as (`div`, `f32`).
-pub fn kind_and_type(opcode: &str) -> (&str, &str) {
-    let kind = opcode.split('.').next().unwrap_or(opcode);
-    let ty = opcode.rsplit('.').next().unwrap_or(opcode);
-    (kind, ty)
-}
-
 /// True for operations of the special-function class that are one instruction.
-pub fn is_single(opcode: &str) -> bool {
-    let (kind, ty) = kind_and_type(opcode);
-    matches!((kind, ty), ("tanh", _) | ("ex2", "f16" | "f16x2" | "bf16" | "bf16x2"))
-        || (kind == "rcp" && opcode.contains(".approx"))
-        || (kind == "rsqrt" && opcode.contains(".approx.ftz") && ty == "f64")
+pub fn is_single(operation: &InstKey) -> bool {
+    let is_approximate = operation.precision == Precision::Approx;
+    match (operation.family, operation.ty()) {
+        (F::Tanh, _) => true,
+        (F::Ex2, Some(T::F16 | T::F16x2 | T::Bf16 | T::Bf16x2)) => true,
+        (F::Rcp, _) => is_approximate,
+        (F::Rsqrt, Some(T::F64)) => is_approximate && operation.ftz,
+        _ => false,
+    }
 }
 
 /// The expansion of an operation and the class under which it was counted; none where it is one instruction or its
 /// expansion is not tabulated.
-pub fn key(opcode: &str) -> Option<(Key, OpClass)> {
-    let (kind, ty) = kind_and_type(opcode);
-    let is = |modifier: &str| opcode.split('.').any(|word| word == modifier);
-    let key = match (kind, ty) {
-        ("div", "f32") if is("approx") => (Key::ExpansionDivApproxF32, OpClass::Fp32),
-        ("div", "f32") if is("full") => (Key::ExpansionDivFullF32, OpClass::Fp32),
-        ("div", "f32") => (Key::ExpansionDivRnF32, OpClass::Fp32),
-        ("div", "f64") => (Key::ExpansionDivRnF64, OpClass::Fp64),
-        ("div", "u16" | "u32") => (Key::ExpansionDivU32, OpClass::IntMul),
-        ("div", "s16" | "s32") => (Key::ExpansionDivS32, OpClass::IntMul),
-        ("rem", "u16" | "u32") => (Key::ExpansionRemU32, OpClass::IntMul),
-        ("rem", "s16" | "s32") => (Key::ExpansionRemS32, OpClass::IntMul),
-        ("div" | "rem", "u64") => (Key::ExpansionDivU64, OpClass::IntMul),
-        ("div" | "rem", "s64") => (Key::ExpansionDivS64, OpClass::IntMul),
-        ("rcp", "f32") if !is("approx") => (Key::ExpansionRcpRnF32, OpClass::Sfu),
-        ("rcp", "f64") if !is("approx") => (Key::ExpansionRcpRnF64, OpClass::Fp64),
-        ("sqrt", "f32") if is("approx") => (Key::ExpansionSqrtApproxF32, OpClass::Sfu),
-        ("sqrt", "f32") => (Key::ExpansionSqrtRnF32, OpClass::Sfu),
-        ("sqrt", "f64") => (Key::ExpansionSqrtRnF64, OpClass::Fp64),
-        ("rsqrt", "f32") => (Key::ExpansionRsqrtApproxF32, OpClass::Sfu),
-        ("sin" | "cos", "f32") => (Key::ExpansionSinApproxF32, OpClass::Sfu),
-        ("ex2", "f32") => (Key::ExpansionEx2ApproxF32, OpClass::Sfu),
-        ("lg2", "f32") => (Key::ExpansionLg2ApproxF32, OpClass::Sfu),
-        ("mul" | "mad", "u64" | "s64") if is("hi") => (Key::ExpansionMulHi64, OpClass::IntMul),
-        ("mul" | "mad", "u64" | "s64" | "b64") => (Key::ExpansionMulLo64, OpClass::IntMul),
+pub fn key(operation: &InstKey) -> Option<(Key, OpClass)> {
+    let precision = operation.precision;
+    let is_approximate = precision == Precision::Approx;
+    let key = match (operation.family, operation.ty()?) {
+        (F::Div, T::F32) => match precision {
+            Precision::Approx => (Key::ExpansionDivApproxF32, OpClass::Fp32),
+            Precision::Full => (Key::ExpansionDivFullF32, OpClass::Fp32),
+            Precision::Ieee => (Key::ExpansionDivRnF32, OpClass::Fp32),
+        },
+        (F::Div, T::F64) => (Key::ExpansionDivRnF64, OpClass::Fp64),
+        (F::Div, T::U16 | T::U32) => (Key::ExpansionDivU32, OpClass::IntMul),
+        (F::Div, T::S16 | T::S32) => (Key::ExpansionDivS32, OpClass::IntMul),
+        (F::Rem, T::U16 | T::U32) => (Key::ExpansionRemU32, OpClass::IntMul),
+        (F::Rem, T::S16 | T::S32) => (Key::ExpansionRemS32, OpClass::IntMul),
+        (F::Div | F::Rem, T::U64) => (Key::ExpansionDivU64, OpClass::IntMul),
+        (F::Div | F::Rem, T::S64) => (Key::ExpansionDivS64, OpClass::IntMul),
+        (F::Rcp, T::F32) if !is_approximate => (Key::ExpansionRcpRnF32, OpClass::Sfu),
+        (F::Rcp, T::F64) if !is_approximate => (Key::ExpansionRcpRnF64, OpClass::Fp64),
+        (F::Sqrt, T::F32) if is_approximate => (Key::ExpansionSqrtApproxF32, OpClass::Sfu),
+        (F::Sqrt, T::F32) => (Key::ExpansionSqrtRnF32, OpClass::Sfu),
+        (F::Sqrt, T::F64) => (Key::ExpansionSqrtRnF64, OpClass::Fp64),
+        (F::Rsqrt, T::F32) => (Key::ExpansionRsqrtApproxF32, OpClass::Sfu),
+        (F::Sin | F::Cos, T::F32) => (Key::ExpansionSinApproxF32, OpClass::Sfu),
+        (F::Ex2, T::F32) => (Key::ExpansionEx2ApproxF32, OpClass::Sfu),
+        (F::Lg2, T::F32) => (Key::ExpansionLg2ApproxF32, OpClass::Sfu),
+        (F::Mul | F::Mad, T::U64 | T::S64) if operation.part == Part::High => (Key::ExpansionMulHi64, OpClass::IntMul),
+        (F::Mul | F::Mad, T::U64 | T::S64 | T::B64) => (Key::ExpansionMulLo64, OpClass::IntMul),
         _ => return None,
     };
     Some(key)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn operations_expand_by_type_and_precision() {
+        let exact = InstKey::new(F::Div, T::F32);
+        let entry = |operation: &InstKey| key(operation).map(|(key, _)| key);
+        assert_eq!(entry(&exact), Some(Key::ExpansionDivRnF32));
+        assert_eq!(entry(&InstKey { precision: Precision::Approx, ..exact }), Some(Key::ExpansionDivApproxF32));
+        assert_eq!(entry(&InstKey::new(F::Rem, T::S16)), Some(Key::ExpansionRemS32));
+        let reciprocal = InstKey { precision: Precision::Approx, ..InstKey::new(F::Rcp, T::F32) };
+        assert_eq!((entry(&reciprocal), is_single(&reciprocal)), (None, true));
+        assert_eq!(entry(&InstKey::new(F::Mul, T::U32)), None);
+        assert_eq!(entry(&InstKey::UNKNOWN), None);
+    }
 }

@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use warplens_isa::OpClass;
+use warplens_isa::{Family, InstKey, OpClass, ScalarType};
 use warplens_machine::{Key, Reader, expansion};
 
 use crate::assumption as says;
@@ -92,12 +92,12 @@ impl ComputeLoad {
         load
     }
 
-    fn add(&mut self, name: &str, resource: Resource, slots: f64, lane_cycles: f64) {
+    fn add(&mut self, name: impl ToString, resource: Resource, slots: f64, lane_cycles: f64) {
         if slots <= 0.0 && lane_cycles <= 0.0 {
             return;
         }
         let cycles = lane_cycles.max(slots * self.issue_interval);
-        self.parts.push(LoadPart { name: name.to_owned(), resource, slots, lane_cycles, cycles });
+        self.parts.push(LoadPart { name: name.to_string(), resource, slots, lane_cycles, cycles });
     }
 }
 
@@ -145,16 +145,16 @@ fn before_fermi(workload: &Workload, slow: SlowOperations, reader: &mut Reader<'
     let mut flat = workload.total_insts;
     let mut uncharged = Vec::new();
     if slow == SlowOperations::OwnCost {
-        for (opcode, &count) in &workload.high_latency {
-            match slow_cost(opcode, reader)? {
+        for &(ref opcode, count) in &workload.high_latency {
+            match slow_cost(&opcode.key, reader)? {
                 Some(cycles) => {
                     flat -= count;
-                    let special = special_cycles(opcode, cycles, reader)?;
+                    let special = special_cycles(&opcode.key, cycles, reader)?;
                     load.add(opcode, Resource::Sfu, count, count * special);
                     let rest = format!("{opcode}, refined");
-                    load.add(&rest, Resource::Issue, count * (cycles - special) / ISSUE_CYCLES, 0.0);
+                    load.add(rest, Resource::Issue, count * (cycles - special) / ISSUE_CYCLES, 0.0);
                 }
-                None => uncharged.push(opcode.as_str()),
+                None => uncharged.push(opcode.to_string()),
             }
         }
     }
@@ -167,17 +167,18 @@ fn before_fermi(workload: &Workload, slow: SlowOperations, reader: &mut Reader<'
 }
 
 /// Cycles of a slow operation before compute capability 2.0, if they are known.
-pub fn slow_cost(opcode: &str, reader: &mut Reader<'_>) -> Result<Option<f64>, Refusal> {
-    let (kind, ty) = expansion::kind_and_type(opcode);
-    if ty != "f32" {
+pub fn slow_cost(operation: &InstKey, reader: &mut Reader<'_>) -> Result<Option<f64>, Refusal> {
+    if operation.ty() != Some(ScalarType::F32) {
         return Ok(None);
     }
-    let key = match kind {
-        "sqrt" => Key::CostSqrtF32,
-        "rsqrt" => Key::CostRsqrtF32,
-        "rcp" => Key::CostRcpF32,
-        "div" => Key::CostDivF32,
-        "sin" | "cos" | "ex2" | "lg2" => return Ok(Some(THREADS_PER_WARP / lanes(reader, Key::LanesSfu)?)),
+    let key = match operation.family {
+        Family::Sqrt => Key::CostSqrtF32,
+        Family::Rsqrt => Key::CostRsqrtF32,
+        Family::Rcp => Key::CostRcpF32,
+        Family::Div => Key::CostDivF32,
+        Family::Sin | Family::Cos | Family::Ex2 | Family::Lg2 => {
+            return Ok(Some(THREADS_PER_WARP / lanes(reader, Key::LanesSfu)?));
+        }
         _ => return Ok(None),
     };
     // A machine file that states no cost leaves the operation at that of every instruction.
@@ -186,8 +187,8 @@ pub fn slow_cost(opcode: &str, reader: &mut Reader<'_>) -> Result<Option<f64>, R
 
 /// Of the `cycles` of a slow operation, those on the special-function units. A division takes a reciprocal there and
 /// is refined by multiplications; the others are made of special functions alone.
-pub(crate) fn special_cycles(opcode: &str, cycles: f64, reader: &mut Reader<'_>) -> Result<f64, Refusal> {
-    if !opcode.starts_with("div") {
+pub(crate) fn special_cycles(operation: &InstKey, cycles: f64, reader: &mut Reader<'_>) -> Result<f64, Refusal> {
+    if operation.family != Family::Div {
         return Ok(cycles);
     }
     Ok(cycles.min(THREADS_PER_WARP / lanes(reader, Key::LanesSfu)?))
@@ -198,8 +199,8 @@ fn by_class(workload: &Workload, reader: &mut Reader<'_>) -> Result<ComputeLoad,
     let issue = reader.need(Key::SmIssuePerClk)?;
     let mut load = ComputeLoad { issue_interval: 1.0 / issue, ..ComputeLoad::default() };
     let mut plain = workload.by_class.clone();
-    for (opcode, &count) in &workload.high_latency {
-        let Some((key, class)) = expansion::key(opcode) else { continue };
+    for &(ref opcode, count) in &workload.high_latency {
+        let Some((key, class)) = expansion::key(&opcode.key) else { continue };
         let left = plain.entry(class).or_default();
         *left = (*left - count).max(0.0);
         expand(&mut load, opcode, count, key, reader)?;
@@ -211,12 +212,10 @@ fn by_class(workload: &Workload, reader: &mut Reader<'_>) -> Result<ComputeLoad,
     if plain.get(&OpClass::Convert).is_some_and(|&count| count > 0.0) {
         load.assumptions.push(says::CONVERT.plain());
     }
-    let unexpanded: Vec<&str> = workload
-        .high_latency
-        .keys()
-        .map(String::as_str)
-        .filter(|opcode| expansion::key(opcode).is_none() && !expansion::is_single(opcode))
-        .collect();
+    let is_uncharged = |operation: &InstKey| expansion::key(operation).is_none() && !expansion::is_single(operation);
+    let slow = workload.high_latency.iter().map(|(opcode, _)| opcode);
+    let unexpanded: Vec<String> =
+        slow.filter(|opcode| is_uncharged(&opcode.key)).map(|opcode| opcode.to_string()).collect();
     if !unexpanded.is_empty() {
         load.assumptions.push(says::UNCHARGED.with(unexpanded.join(", ")));
     }
@@ -254,18 +253,24 @@ fn add_class(load: &mut ComputeLoad, class: OpClass, count: f64, reader: &mut Re
 }
 
 /// Adds `count` operations that the machine makes of several instructions each.
-fn expand(load: &mut ComputeLoad, name: &str, count: f64, key: Key, reader: &mut Reader<'_>) -> Result<(), Refusal> {
+fn expand(
+    load: &mut ComputeLoad,
+    name: impl ToString,
+    count: f64,
+    key: Key,
+    reader: &mut Reader<'_>,
+) -> Result<(), Refusal> {
     for &(kind, instructions) in reader.mix(key)? {
         let slots = count * instructions;
         if slots == 0.0 {
             continue;
         }
         let Some(resource) = resource_of(kind) else {
-            load.add(name, Resource::Issue, slots, 0.0);
+            load.add(name.to_string(), Resource::Issue, slots, 0.0);
             continue;
         };
         let lane_cycles = slots * THREADS_PER_WARP / lanes(reader, kind)?;
-        load.add(name, resource, slots, lane_cycles);
+        load.add(name.to_string(), resource, slots, lane_cycles);
     }
     Ok(())
 }

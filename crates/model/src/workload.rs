@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use warplens_isa::{OpClass, StateSpace};
+use warplens_isa::{InstKey, OpClass, Spelling, StateSpace};
 use warplens_machine::ComputeCapability;
 use warplens_stats::{BankRule, CoalescingRule, Count, Counted, MemoryCounts, Profile, RegistersBasis, SharedCounts};
 
@@ -18,8 +18,8 @@ pub struct Workload {
     pub total_insts: f64,
     /// Warp instructions by class; together `total_insts`.
     pub by_class: BTreeMap<OpClass, f64>,
-    /// Executions of operations that expand or are slow, by opcode with modifiers.
-    pub high_latency: BTreeMap<String, f64>,
+    /// Executions of operations that expand or are slow, as the program writes them.
+    pub high_latency: Vec<(Spelling, f64)>,
     /// Requests to global and local memory.
     pub mem_insts: f64,
     /// Of those, coalesced.
@@ -193,10 +193,10 @@ fn transactions(
     let mut loads = Transactions::default();
     for line in &profile.lines {
         let Some(counts) = line.memory.get(&rule) else { continue };
-        if !line.opcode.starts_with("ld") || line.space == Some(StateSpace::Local) {
+        if !line.opcode.key.is_load() || line.space == Some(StateSpace::Local) {
             continue;
         }
-        let is_vector = line.opcode.split('.').any(|word| matches!(word, "v2" | "v4" | "v8"));
+        let is_vector = line.opcode.key.is_vector();
         let t32 = counts.t32 as f64;
         loads.t32 += if is_vector { 0.0 } else { t32 };
         loads.t32_vector += if is_vector { t32 } else { 0.0 };
@@ -230,33 +230,20 @@ fn by_class(profile: &Profile, counts: CountBasis, n_warps: f64) -> BTreeMap<OpC
     by_class
 }
 
-/// Operations that expand or are slow, by opcode where opcodes are known, else by `kind.type`.
-fn high_latency(profile: &Profile, n_warps: f64) -> BTreeMap<String, f64> {
-    let mut by_opcode = BTreeMap::new();
-    for (name, &count) in &profile.high_latency {
-        let mut left = count;
-        for (opcode, &executed) in &profile.instructions.by_opcode {
-            if kind_and_type(opcode).is_some_and(|found| found == name.as_str()) {
-                let executed = executed.min(left);
-                left -= executed;
-                *by_opcode.entry(opcode.clone()).or_insert(0.0) += executed as f64 / n_warps;
-            }
-        }
-        if left > 0 {
-            *by_opcode.entry(name.clone()).or_insert(0.0) += left as f64 / n_warps;
-        }
+/// Operations that expand or are slow, as the program writes them where that is known, else by kind and type.
+fn high_latency(profile: &Profile, n_warps: f64) -> Vec<(Spelling, f64)> {
+    let mut left = profile.high_latency.clone();
+    let mut found: Vec<(Spelling, f64)> = Vec::new();
+    for counted in &profile.instructions.by_opcode {
+        let operation = counted.opcode.key.slow_operation();
+        let Some(left) = operation.and_then(|operation| left.get_mut(&operation)) else { continue };
+        let executed = counted.count.min(*left);
+        *left -= executed;
+        found.push((counted.opcode.clone(), executed as f64 / n_warps));
     }
-    by_opcode.retain(|_, count| *count > 0.0);
-    by_opcode
-}
-
-/// `div.rn.f32` as `div.f32`; multiply-adds count as multiplies.
-fn kind_and_type(opcode: &str) -> Option<String> {
-    let (kind, _) = opcode.split_once('.')?;
-    let (_, ty) = opcode.rsplit_once('.')?;
-    let kind = if kind == "mad" { "mul" } else { kind };
-    // A widening multiply names its 32-bit operands.
-    (!opcode.contains(".wide")).then(|| format!("{kind}.{ty}"))
+    found.extend(left.into_iter().map(|(operation, left)| (InstKey::from(operation).into(), left as f64 / n_warps)));
+    found.retain(|(_, count)| *count > 0.0);
+    found
 }
 
 /// Wavefronts beyond those that an access takes anyway: one, on 1.x one for each half-warp.

@@ -1,13 +1,14 @@
 //! PTX: text to syntax tree and back, for the whole language from ISA 1.0 to 9.x, and to the kernel representation.
 //!
-//! Main types: [`syntax::ast::Module`], [`opcodes::Opcode`], [`syntax::ast::Modifier`]. [`load`] goes all the way.
+//! Main types: [`syntax::ast::Module`], [`opcodes::Opcode`], [`syntax::ast::Modifier`]. [`load`] goes all the way; [`spelling`] says what a
+//! single opcode is.
 //! This crate does not know about files, launches or what instructions cost.
 
 pub mod lower;
 pub mod opcodes;
 pub mod syntax;
 
-pub use lower::lower;
+pub use lower::{lower, spelling};
 
 use warplens_base::{Diagnostic, Span};
 

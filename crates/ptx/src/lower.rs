@@ -14,15 +14,19 @@ mod convert;
 mod initializer;
 mod instruction;
 mod integer;
+mod key;
 mod memory;
 mod module;
 mod moves;
 mod operand;
 mod parameter;
 mod scope;
+mod spellings;
 mod types;
 mod video;
 mod warp;
+
+pub use key::spelling;
 
 use warplens_base::Diagnostic;
 use warplens_ir as ir;

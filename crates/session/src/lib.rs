@@ -47,10 +47,10 @@ pub use warplens_model::x_model;
 
 /// The counts of a launch.
 pub mod profile {
-    pub use warplens_isa::{OpClass, StateSpace};
+    pub use warplens_isa::{Family, InstKey, OpClass, OpcodeText, ScalarType, SlowOperation, Spelling, StateSpace};
     pub use warplens_stats::{
         BankRule, CoalescingRule, ConstantCounts, CostKind, Count, Counted, Counting, Coverage, Executed,
-        InstructionCounts, LaunchShape, LineCounts, MemoryCounts, NumberKind, Period, PeriodStream, Periods, Profile,
-        RegistersBasis, Reuse, ReuseHistogram, SharedCounts, StreamPart,
+        InstructionCounts, LaunchShape, LineCounts, MemoryCounts, NumberKind, OpcodeCount, Period, PeriodStream,
+        Periods, Profile, RegistersBasis, Reuse, ReuseHistogram, SharedCounts, StreamPart,
     };
 }

@@ -5,6 +5,7 @@ use std::sync::atomic::Ordering;
 
 use warplens_base::units::Seconds;
 use warplens_exec as exec;
+use warplens_isa::Spelling;
 use warplens_stats::{
     Counting, Executed, FinishOptions, LaunchShape, MemoryPlace, Profile, Recorder, Recording, TraceRequest, Tracer,
 };
@@ -81,8 +82,8 @@ impl Measured {
 pub struct Support {
     /// Instructions in the kernel's call graph.
     pub instructions: u64,
-    /// Those that are not supported: opcode and reason.
-    pub unsupported: Vec<(String, String)>,
+    /// Those that are not supported, with the reason.
+    pub unsupported: Vec<(Spelling, String)>,
 }
 
 impl Support {
@@ -285,7 +286,7 @@ pub(crate) fn support(program: &Program, decoded: &exec::Program, kernel: warple
     let functions = exec::reachable(module, kernel);
     let instructions = module.pcs.iter().filter(|(_, info)| functions.contains(&info.function)).count() as u64;
     let unsupported = decoded.unsupported().iter();
-    let unsupported = unsupported.map(|found| (module.pcs[found.pc].opcode.clone(), found.reason.clone())).collect();
+    let unsupported = unsupported.map(|found| (module.spelling(found.pc).clone(), found.reason.clone())).collect();
     Support { instructions, unsupported }
 }
 

@@ -4,7 +4,7 @@ use std::collections::BinaryHeap;
 
 use warplens_exec as exec;
 use warplens_ir::{FunctionId, Module};
-use warplens_isa::Pc;
+use warplens_isa::{Pc, Spelling};
 use warplens_stats::{Counting, Executed, FinishOptions, LaunchShape, Profile, Program};
 
 use crate::code::Code;
@@ -71,8 +71,8 @@ pub struct Bound {
     pub ptx_line: u32,
     /// File and line of the program, if the PTX says so.
     pub source: Option<(String, u32)>,
-    /// Opcode with modifiers.
-    pub opcode: String,
+    /// What it is, and how the program writes it.
+    pub opcode: Spelling,
 }
 
 /// What was not known.
@@ -251,7 +251,7 @@ fn bounds(module: &Module, notes: &Notes) -> Vec<Bound> {
             pc,
             ptx_line: info.line,
             source: info.location.map(|location| (file(location.file), location.line)),
-            opcode: info.opcode.clone(),
+            opcode: module.spelling(pc).clone(),
         }
     };
     let branches = notes.branches.iter().map(|&pc| bound(BoundKind::Branch, pc));

@@ -400,7 +400,7 @@ fn touch(
 ) -> Option<Touch> {
     let is_read_only = matches!(memory.space, StateSpace::Const | StateSpace::Param)
         || inst.op == Op::Prefetch
-        || module.pcs[inst.pc].opcode.split('.').any(|part| part == "nc");
+        || module.key(inst.pc).reads_constant_data();
     if is_read_only {
         return None;
     }

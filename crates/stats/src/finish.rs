@@ -2,15 +2,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use warplens_isa::{OpClass, StateSpace};
+use warplens_ir::SpellingId;
+use warplens_isa::{OpClass, SlowOperation, StateSpace};
 
 use crate::parallelism::Schedule;
 use crate::program::{PcFacts, Role};
 use crate::recorder::Times;
 use crate::totals::Totals;
 use crate::{
-    BankRule, CoalescingRule, ConstantCounts, Counted, Coverage, InstructionCounts, LineCounts, MemoryCounts, Profile,
-    Recorder, SharedCounts,
+    BankRule, CoalescingRule, ConstantCounts, Counted, Coverage, InstructionCounts, LineCounts, MemoryCounts,
+    OpcodeCount, Profile, Recorder, SharedCounts,
 };
 
 /// Which instructions count.
@@ -148,7 +149,7 @@ impl Recorder {
             pc: self.program.pc_at(at),
             ptx_line: facts.ptx_line,
             source: facts.source.clone(),
-            opcode: facts.opcode.clone(),
+            opcode: self.program.spellings[facts.spelling].clone(),
             space: match facts.role {
                 Role::Memory(space) => Some(resolved_space(space, totals)),
                 _ => None,
@@ -192,12 +193,13 @@ struct CodeCounts {
     branches: u64,
     divergent_branches: u64,
     barriers: u64,
-    high_latency: BTreeMap<String, u64>,
+    high_latency: BTreeMap<SlowOperation, u64>,
 }
 
 impl CodeCounts {
     fn new(recorder: &Recorder, scale: Scale, counting: Counting) -> Self {
         let mut counts = Self::default();
+        let mut by_spelling: BTreeMap<SpellingId, u64> = BTreeMap::new();
         for (at, facts) in recorder.program.pcs.iter().enumerate() {
             let Some(facts) = facts else { continue };
             let block = &recorder.blocks[facts.block];
@@ -208,11 +210,11 @@ impl CodeCounts {
             let lanes = scale.apply(block.lanes);
             counts.instructions.total += executed;
             *counts.instructions.by_class.entry(facts.class).or_insert(0) += executed;
-            *counts.instructions.by_opcode.entry(facts.opcode.clone()).or_insert(0) += executed;
+            *by_spelling.entry(facts.spelling).or_insert(0) += executed;
             counts.threads += lanes;
             counts.threads_pred_on += lanes - scale.apply(recorder.off_lanes(at, facts)).min(lanes);
-            if let Some(kind) = &facts.high_latency {
-                *counts.high_latency.entry(kind.clone()).or_insert(0) += executed;
+            if let Some(operation) = facts.high_latency {
+                *counts.high_latency.entry(operation).or_insert(0) += executed;
             }
             match facts.role {
                 Role::Branch => {
@@ -223,6 +225,9 @@ impl CodeCounts {
                 _ => {}
             }
         }
+        let spellings = &recorder.program.spellings;
+        let counted = |(id, count): (SpellingId, u64)| OpcodeCount { opcode: spellings[id].clone(), count };
+        counts.instructions.by_opcode = by_spelling.into_iter().map(counted).collect();
         counts
     }
 }

@@ -36,7 +36,7 @@ pub use listing::Executed;
 pub use periods::{CostKind, NumberKind, Period, PeriodStream, Periods, StreamPart};
 pub use profile::{
     BankRule, CoalescingRule, ConstantCounts, Count, Counted, Coverage, InstructionCounts, LaunchShape, LineCounts,
-    MemoryCounts, Profile, RegistersBasis, SharedCounts,
+    MemoryCounts, OpcodeCount, Profile, RegistersBasis, SharedCounts,
 };
 pub use program::Program;
 pub use recorder::{CtaRecord, Recorder, Times};

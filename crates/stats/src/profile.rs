@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use warplens_isa::{OpClass, Pc, StateSpace};
+use warplens_isa::{InstKey, OpClass, Pc, SlowOperation, Spelling, StateSpace};
 
 use crate::{Periods, Recording, Reuse};
 
@@ -299,11 +299,46 @@ pub struct InstructionCounts {
     pub total: u64,
     /// By class.
     pub by_class: BTreeMap<OpClass, u64>,
-    /// By opcode with modifiers.
-    pub by_opcode: BTreeMap<String, u64>,
+    /// By opcode with modifiers: once for each way in which the program writes an instruction, in the order of the texts.
+    pub by_opcode: Vec<OpcodeCount>,
+}
+
+/// Instructions of one opcode executed by warps.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct OpcodeCount {
+    /// The instruction.
+    pub opcode: Spelling,
+    /// Warp instructions.
+    pub count: u64,
 }
 
 impl InstructionCounts {
+    /// Instructions of `key`, however they are written.
+    pub fn of_key(&self, key: &InstKey) -> u64 {
+        self.by_opcode.iter().filter(|counted| counted.opcode.key == *key).map(|counted| counted.count).sum()
+    }
+
+    /// Counts each instruction as that which stands for it, where one does.
+    pub fn replace(&mut self, replacement: impl Fn(&InstKey) -> Option<InstKey>) {
+        let old = std::mem::take(&mut self.by_opcode);
+        let mut replaced: BTreeMap<InstKey, usize> = BTreeMap::new();
+        for counted in old {
+            let key = replacement(&counted.opcode.key);
+            let at = match key {
+                Some(key) => self.by_opcode.iter().position(|other| other.opcode.key == key),
+                None => replaced.get(&counted.opcode.key).copied(),
+            };
+            match (at, key) {
+                (Some(at), _) => self.by_opcode[at].count += counted.count,
+                (None, Some(key)) => {
+                    replaced.insert(key, self.by_opcode.len());
+                    self.by_opcode.push(OpcodeCount { opcode: key.into(), count: counted.count });
+                }
+                (None, None) => self.by_opcode.push(counted),
+            }
+        }
+    }
+
     /// Instructions of `class`.
     pub fn of_class(&self, class: OpClass) -> u64 {
         self.by_class.get(&class).copied().unwrap_or(0)
@@ -410,8 +445,8 @@ pub struct LineCounts {
     pub ptx_line: u32,
     /// File and line of the program, if the PTX says so.
     pub source: Option<(String, u32)>,
-    /// Opcode with modifiers.
-    pub opcode: String,
+    /// What it is, and how the program writes it.
+    pub opcode: Spelling,
     /// Space, for memory instructions.
     pub space: Option<StateSpace>,
     /// Executions by a warp.
@@ -454,8 +489,8 @@ pub struct Profile {
     pub divergent_branches: u64,
     /// CTA barriers.
     pub barriers: u64,
-    /// Executions of high-latency operations, by `kind.type`.
-    pub high_latency: BTreeMap<String, u64>,
+    /// Executions of high-latency operations, by kind and type.
+    pub high_latency: BTreeMap<SlowOperation, u64>,
     /// Global memory by rule; atomics included.
     pub global: BTreeMap<CoalescingRule, MemoryCounts>,
     /// Local memory by rule.

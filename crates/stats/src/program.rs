@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use rustc_hash::FxHashSet;
-use warplens_base::Id;
-use warplens_ir::{Block, CallTarget, Flow, FunctionId, FunctionKind, Inst, Module};
-use warplens_isa::{BlockId, Op, OpClass, Pc, StateSpace};
+use warplens_base::{Id, IdMap};
+use warplens_ir::{Block, CallTarget, Flow, FunctionId, FunctionKind, Inst, Module, SpellingId};
+use warplens_isa::{BlockId, Op, OpClass, Pc, SlowOperation, Spelling, StateSpace};
 
 use crate::LaunchShape;
 use crate::dependence::{Loaded, Steps, WordNumbers};
@@ -30,6 +30,8 @@ pub struct Program {
     pub(crate) schedules: Vec<[Schedule; 2]>,
     /// Kinds of instructions by block, and what they access.
     pub(crate) tasks: BlockTasks,
+    /// How the module writes its instructions.
+    pub(crate) spellings: IdMap<SpellingId, Spelling>,
     /// By pc position; `None` for instructions of functions that the kernel does not reach.
     pub(crate) pcs: Vec<Option<PcFacts>>,
     /// By pc position: index of a memory instruction, `NO_SLOT` for others.
@@ -45,10 +47,10 @@ pub(crate) const NO_SLOT: u32 = u32::MAX;
 pub(crate) struct PcFacts {
     /// Position of the block whose executions count as executions of the instruction.
     pub(crate) block: usize,
-    pub(crate) opcode: String,
+    pub(crate) spelling: SpellingId,
     pub(crate) class: OpClass,
-    /// `kind.type` of a high-latency operation.
-    pub(crate) high_latency: Option<String>,
+    /// What it counts as, if it is a high-latency operation.
+    pub(crate) high_latency: Option<SlowOperation>,
     pub(crate) role: Role,
     /// Guarded operations that it lowers to: each reports its guard.
     pub(crate) n_guarded: u32,
@@ -90,6 +92,7 @@ impl Program {
             block_instructions: vec![0; n_blocks],
             schedules: vec![[Schedule::default(); 2]; n_blocks],
             tasks: BlockTasks::new(n_blocks),
+            spellings: module.spellings.clone(),
             pcs: std::iter::repeat_with(|| None).take(n_pcs).collect(),
             slot_of_pc: vec![NO_SLOT; n_pcs],
             slots: Vec::new(),
@@ -207,9 +210,9 @@ impl PcFacts {
         let file = |file: u32| module.files.get(file as usize).cloned().unwrap_or_default();
         Self {
             block,
-            opcode: info.opcode.clone(),
+            spelling: info.spelling,
             class: info.class,
-            high_latency: info.high_latency.map(|(kind, ty)| format!("{}.{ty}", kind.name())),
+            high_latency: info.high_latency,
             role: Role::Other,
             n_guarded: 0,
             ptx_line: info.line,

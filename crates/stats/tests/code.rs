@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use support::{Kernel, W0, guarded, in_cta, p, profile, r};
 use warplens_ir::{Flow, FunctionKind, Guard, Inst};
-use warplens_isa::{BlockId, Op, OpClass, ScalarType, StateSpace};
+use warplens_isa::{BlockId, Family, InstKey, Op, OpClass, ScalarType, SlowOperation, StateSpace};
 use warplens_stats::{Counting, FinishOptions};
 use warplens_trace::{ActiveMask, CtaId, Observer, WarpIndex};
 
@@ -86,14 +86,15 @@ fn instructions_lanes_and_guards() {
         (OpClass::Fp32, 2),
     ];
     assert_eq!(profile.instructions.by_class, BTreeMap::from(classes));
-    assert_eq!(profile.instructions.by_opcode["setp.lt.u32"], 2);
-    assert_eq!(profile.instructions.by_opcode["sqrt.rn.f32"], 1);
-    assert_eq!(profile.instructions.by_opcode.values().sum::<u64>(), 14);
+    assert_eq!(profile.instructions.of_key(&InstKey::new(Family::Setp, ScalarType::U32)), 2);
+    assert_eq!(profile.instructions.of_key(&InstKey::new(Family::Sqrt, ScalarType::F32)), 1);
+    assert_eq!(profile.instructions.by_opcode.iter().map(|counted| counted.count).sum::<u64>(), 14);
     assert_eq!(profile.thread_instructions, 10 * 32 + 4 * 20);
     // Off: 20 lanes of the first branch; 27 and 32 of the additions.
     assert_eq!(profile.thread_instructions_pred_on, 400 - 20 - 27 - 32);
     assert_eq!((profile.branches, profile.divergent_branches, profile.barriers), (2, 1, 1));
-    let high = [("div.u32", 1), ("mul.u64", 1), ("sqrt.f32", 1)].map(|(kind, n)| (kind.to_owned(), n));
+    let high = [("div.u32", 1), ("mul.u64", 1), ("sqrt.f32", 1)];
+    let high = high.map(|(name, n)| (SlowOperation::from_name(name).unwrap(), n));
     assert_eq!(profile.high_latency, BTreeMap::from(high));
     assert!((profile.mean_active_lanes() - 400.0 / 14.0).abs() < 1e-12);
     assert!((profile.instructions.virtual_share() - 2.0 / 14.0).abs() < 1e-12);
@@ -112,7 +113,7 @@ fn machine_counting_leaves_virtual_instructions_out() {
     let machine = recorder.finish(FinishOptions { counting: Counting::Machine, global_bytes: None });
     assert_eq!(machine.instructions.total, 4);
     assert_eq!(machine.instructions.of_class(OpClass::Virtual), 0);
-    assert!(!machine.instructions.by_opcode.contains_key("ld.param.f32"));
+    assert_eq!(machine.instructions.of_key(&InstKey::new(Family::Ld, ScalarType::F32)), 0);
     assert_eq!((machine.thread_instructions, machine.thread_instructions_pred_on), (32, 32));
     let ptx = profile(&recorder);
     assert_eq!((ptx.instructions.total, ptx.thread_instructions), (5, 40));
@@ -155,8 +156,8 @@ fn lines_of_branches_and_barriers() {
         recorder.block(cta, W0, B1, ActiveMask::first(16));
     });
     let lines = profile(&recorder).lines;
-    let texts: Vec<_> = lines.iter().map(|line| (line.opcode.as_str(), line.ptx_line)).collect();
-    assert_eq!(texts, [("bra", 12), ("bar.sync", 16)]);
+    let texts: Vec<_> = lines.iter().map(|line| (line.opcode.to_string(), line.ptx_line)).collect();
+    assert_eq!(texts, [("bra".to_owned(), 12), ("bar.sync".to_owned(), 16)]);
     assert_eq!((lines[0].executed, lines[0].threads, lines[0].divergent), (3, 96, 1));
     assert_eq!(lines[0].source, Some(("k.cu".to_owned(), 102)));
     assert_eq!((lines[1].executed, lines[1].threads, lines[1].divergent), (1, 16, 0));

@@ -89,7 +89,7 @@ fn loads_stores_and_atomics() {
     let lines: Vec<_> = profile.lines.iter().map(|line| line.memory[&CoalescingRule::Cc70].t32).collect();
     assert_eq!(lines, [4, 32, 1]);
     assert_eq!(profile.lines[1].space, Some(StateSpace::Global));
-    assert_eq!((profile.lines[1].opcode.as_str(), profile.lines[1].ptx_line), ("st.global.f32", 11));
+    assert_eq!((profile.lines[1].opcode.to_string().as_str(), profile.lines[1].ptx_line), ("st.global.f32", 11));
 }
 
 #[test]

@@ -179,7 +179,7 @@ fn touched<'a>(body: &'a Body<'_>, atoms: &[Atom]) -> Vec<Option<Touched<'a>>> {
 
 fn is_read_only(body: &Body<'_>, op: Op, atom: &Atom, address: &Address) -> bool {
     let by_space = matches!(address.space, StateSpace::Const | StateSpace::Param);
-    by_space || op == Op::Ld && body.opcode(atom.pc).split('.').any(|word| word == "nc")
+    by_space || op == Op::Ld && body.key(atom.pc).reads_constant_data()
 }
 
 /// True when two accesses may touch the same bytes.

@@ -8,7 +8,7 @@ use warplens_ir::{
     Block, Flow, Function, FunctionId, FunctionKind, Guard, Inst, LaunchBounds, MemoryReference, Module, Operand,
     PcInfo, Register, RegisterWords, Width,
 };
-use warplens_isa::{BarrierKind, BlockId, Op, OpClass, Pc, ScalarType, StateSpace};
+use warplens_isa::{BarrierKind, BlockId, InstKey, Op, OpClass, Pc, ScalarType, Spelling, StateSpace};
 use warplens_machine::ComputeCapability;
 use warplens_trace::MachineClass;
 
@@ -123,9 +123,10 @@ fn module(body: &[Random]) -> Module {
     ] {
         module.blocks.push(Block { label: None, stays_rolled: false, insts, flow });
     }
+    let spelling = module.spellings.push(Spelling::new(InstKey::UNKNOWN, "any"));
     module.pcs = IdMap::from_iter((0..n + 2).map(|line| PcInfo {
         function: FunctionId(0),
-        opcode: "any".into(),
+        spelling,
         span: Span::default(),
         line,
         location: None,

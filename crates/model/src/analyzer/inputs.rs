@@ -1,5 +1,6 @@
 //! What the equations take: from a profile, or from the fields of a file.
 
+use warplens_isa::{Family, InstKey, ScalarType};
 use warplens_machine::{Key, Reader};
 
 use super::{BarrierWarps, DepartureDelays, Inputs, effective_duplicate_loads};
@@ -175,24 +176,25 @@ fn compute_cycles(fields: &mut Fields<'_, '_>) -> (f64, f64) {
     let issue_cycles = fields.machine_by("issue_cycles", flat_issue_cycles);
     let mut plain = instructions;
     let (mut cycles, mut busy, mut slots) = (0.0, 0.0, 0.0);
-    for (count_field, cost_field, opcode) in [
-        ("sqrt_insts", "sqrt_cycles", "sqrt.f32"),
-        ("rsqrt_insts", "rsqrt_cycles", "rsqrt.f32"),
-        ("div_insts", "div_cycles", "div.f32"),
+    for (count_field, cost_field, family) in [
+        ("sqrt_insts", "sqrt_cycles", Family::Sqrt),
+        ("rsqrt_insts", "rsqrt_cycles", Family::Rsqrt),
+        ("div_insts", "div_cycles", Family::Div),
     ] {
+        let operation = InstKey::new(family, ScalarType::F32);
         let count = fields.or(count_field, 0.0);
         if count > 0.0 {
             let cost = fields.machine_by(cost_field, |reader| {
-                let lacking = || Refusal::impossible(format!("{} states no cost of {opcode}", reader.machine().id));
+                let lacking = || Refusal::impossible(format!("{} states no cost of {operation}", reader.machine().id));
                 let refusal = lacking();
-                slow_cost(opcode, reader)?.ok_or(refusal)
+                slow_cost(&operation, reader)?.ok_or(refusal)
             });
             plain -= count;
             cycles += count * cost;
             // Without a GPU nobody knows how much of a division is a special function.
             let special = fields
                 .machine_named()
-                .map(|_| fields.machine_by("special_cycles", |reader| special_cycles(opcode, cost, reader)));
+                .map(|_| fields.machine_by("special_cycles", |reader| special_cycles(&operation, cost, reader)));
             busy += count * special.unwrap_or(0.0);
             slots += count * special.map_or(0.0, |special| special.min(issue_cycles));
         }

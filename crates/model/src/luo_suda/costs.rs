@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use warplens_isa::{Family, StateSpace};
 use warplens_machine::{Key, Reader};
 use warplens_stats::{CostKind, NumberKind};
 
@@ -43,28 +44,29 @@ enum Group {
 /// a division; the other special functions that of a float multiplication; shared memory, whose operands come as fast as
 /// registers on this chip, that of an addition of registers. The table is of 32 bits; other widths take the same row.
 pub fn of_computation(kind: &CostKind) -> Row {
-    let (group, exact) = match kind.opcode.as_str() {
-        "add" | "sub" => (Group::Add, true),
-        "mul" => (Group::Mul, true),
-        "div" => (Group::Div, true),
-        "neg" => (Group::Neg, true),
-        "min" | "max" => (Group::MinMax, true),
-        "and" => (Group::And, true),
-        "or" | "xor" => (Group::Or, true),
-        "not" => (Group::Not, true),
-        "mad" | "fma" | "madc" => (Group::Mul, false),
-        "addc" | "subc" | "sad" | "dp4a" | "dp2a" => (Group::Add, false),
-        "abs" => (Group::Neg, false),
-        "mul24" | "mad24" | "rcp" | "rsqrt" | "sin" | "cos" | "ex2" | "lg2" | "tanh" => {
+    use Family as F;
+    let (group, exact) = match kind.family {
+        F::Add | F::Sub => (Group::Add, true),
+        F::Mul => (Group::Mul, true),
+        F::Div => (Group::Div, true),
+        F::Neg => (Group::Neg, true),
+        F::Min | F::Max => (Group::MinMax, true),
+        F::And => (Group::And, true),
+        F::Or | F::Xor => (Group::Or, true),
+        F::Not => (Group::Not, true),
+        F::Mad | F::Fma | F::Madc => (Group::Mul, false),
+        F::Addc | F::Subc | F::Sad | F::Dp4a | F::Dp2a => (Group::Add, false),
+        F::Abs => (Group::Neg, false),
+        F::Mul24 | F::Mad24 | F::Rcp | F::Rsqrt | F::Sin | F::Cos | F::Ex2 | F::Lg2 | F::Tanh => {
             // A 24-bit multiplication is what the float multiplier does.
             return Row { key: by_operand(kind, Key::LuoSudaMulFloatConst, Key::LuoSudaMulFloatReg), exact: false };
         }
-        "rem" | "sqrt" => (Group::Div, false),
-        "setp" | "set" | "selp" | "slct" | "testp" => (Group::MinMax, false),
-        "shl" | "shr" | "shf" | "bfe" | "bfi" | "brev" | "bfind" | "popc" | "clz" | "prmt" | "lop3" | "cnot"
-        | "fns" | "bmsk" | "szext" => (Group::Or, false),
-        opcode if opcode.ends_with(".shared") => (Group::Operand, false),
-        opcode if opcode.ends_with(".const") => (Group::Constant, false),
+        F::Rem | F::Sqrt => (Group::Div, false),
+        F::Setp | F::Set | F::Selp | F::Slct | F::Testp => (Group::MinMax, false),
+        F::Shl | F::Shr | F::Shf | F::Bfe | F::Bfi | F::Brev | F::Bfind | F::Popc | F::Clz => (Group::Or, false),
+        F::Prmt | F::Lop3 | F::Cnot | F::Fns | F::Bmsk | F::Szext => (Group::Or, false),
+        _ if kind.space == Some(StateSpace::Shared) => (Group::Operand, false),
+        _ if kind.space == Some(StateSpace::Const) => (Group::Constant, false),
         _ => (Group::Plain, false),
     };
     let is_float = kind.number == NumberKind::Float;
@@ -93,7 +95,7 @@ fn by_operand(kind: &CostKind, constant: Key, register: Key) -> Key {
 
 /// The row of a memory instruction: that of loads and stores, also for atomics.
 pub fn of_memory(kind: &CostKind) -> Row {
-    Row { key: Key::LuoSudaMemory, exact: kind.opcode.starts_with("ld") || kind.opcode.starts_with("st") }
+    Row { key: Key::LuoSudaMemory, exact: matches!(kind.family, Family::Ld | Family::Ldu | Family::St) }
 }
 
 /// Costs as they are read from a machine, and what was not priced by its own row.
@@ -102,8 +104,8 @@ pub(super) struct Prices {
     by_key: BTreeMap<Key, f64>,
     /// Cycles of all tasks that were priced, weighted.
     pub(super) total: f64,
-    /// Of those, cycles of kinds outside the table, by opcode.
-    pub(super) outside: BTreeMap<String, (Key, f64)>,
+    /// Of those, cycles of kinds outside the table, by family and space.
+    pub(super) outside: BTreeMap<CostKind, (Key, f64)>,
 }
 
 impl Prices {
@@ -130,7 +132,7 @@ impl Prices {
             sum += cycles;
             self.total += weight * cycles;
             if !exact {
-                self.outside.entry(kind.opcode.clone()).or_insert((key, 0.0)).1 += weight * cycles;
+                self.outside.entry(kind.without_numbers()).or_insert((key, 0.0)).1 += weight * cycles;
             }
         }
         Ok(sum)
@@ -148,7 +150,7 @@ impl Prices {
         let rest = kinds.len().saturating_sub(MOST);
         let name = |key: Key| key.name().trim_start_matches("luo_suda.").to_owned();
         let named: Vec<String> =
-            kinds.iter().take(MOST).map(|(opcode, (key, _))| format!("{opcode} as {}", name(*key))).collect();
+            kinds.iter().take(MOST).map(|(kind, (key, _))| format!("{kind} as {}", name(*key))).collect();
         let more = if rest > 0 { format!(" and {rest} more") } else { String::new() };
         Some(format!("{:.1} % of all costs: {}{more}", 100.0 * sum / self.total, named.join(", ")))
     }

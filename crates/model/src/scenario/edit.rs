@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use warplens_isa::{OpClass, StateSpace};
+use warplens_isa::{InstKey, OpClass, StateSpace};
 use warplens_stats::{CoalescingRule, LineCounts, MemoryCounts, Profile};
 
 /// The instructions that a change of the number of instructions means.
@@ -26,12 +26,12 @@ impl Group {
         }
     }
 
-    /// The group of an opcode.
-    fn of_opcode(opcode: &str) -> Self {
-        match opcode.split('.').next().unwrap_or(opcode) {
-            "ld" | "ldu" | "st" | "atom" | "red" if !opcode.starts_with("ld.param") => Self::Memory,
-            "bar" | "barrier" | "membar" | "fence" => Self::Barrier,
-            _ => Self::Compute,
+    /// The group of an instruction.
+    fn of_key(key: &InstKey) -> Self {
+        match () {
+            () if key.accesses_memory() => Self::Memory,
+            () if key.is_synchronisation() => Self::Barrier,
+            () => Self::Compute,
         }
     }
 }
@@ -57,8 +57,8 @@ pub(crate) fn scale_instructions(profile: &mut Profile, group: Group, factor: f6
     for (_, count) in instructions.by_class.iter_mut().filter(|(class, _)| Group::of(**class) == group) {
         *count = scaled(*count, factor);
     }
-    for (_, count) in instructions.by_opcode.iter_mut().filter(|(opcode, _)| Group::of_opcode(opcode) == group) {
-        *count = scaled(*count, factor);
+    for counted in instructions.by_opcode.iter_mut().filter(|counted| Group::of_key(&counted.opcode.key) == group) {
+        counted.count = scaled(counted.count, factor);
     }
     instructions.total = instructions.by_class.values().sum::<u64>() + unclassed;
     follow_lanes(profile, lanes, on);
@@ -216,7 +216,7 @@ fn by_field(left: &MemoryCounts, right: &MemoryCounts, op: fn(u64, u64) -> u64) 
 pub fn scale_line_requests(profile: &mut Profile, factor: impl Fn(&LineCounts) -> f64) {
     let factors: Vec<f64> = profile.lines.iter().map(|line| factor(line).clamp(0.0, 1.0)).collect();
     let (mut loads, mut fewer_loads) = (0.0, 0.0);
-    for (line, factor) in profile.lines.iter().zip(&factors).filter(|(line, _)| line.opcode.starts_with("ld")) {
+    for (line, factor) in profile.lines.iter().zip(&factors).filter(|(line, _)| line.opcode.key.is_load()) {
         let requests = line.memory.values().map(|counts| counts.requests).max().unwrap_or(0) as f64;
         loads += requests;
         fewer_loads += requests * factor;

@@ -308,7 +308,7 @@ fn without_dependences(subject: &mut Subject) -> Result<(), Impossible> {
 
 /// True for loads that may go to global memory.
 fn is_global_load(line: &LineCounts) -> bool {
-    line.opcode.starts_with("ld") && matches!(line.space, Some(StateSpace::Global | StateSpace::Generic))
+    line.opcode.key.is_load() && matches!(line.space, Some(StateSpace::Global | StateSpace::Generic))
 }
 
 /// The knobs of all models.

@@ -231,7 +231,7 @@ fn slow_operations_have_their_own_cost_on_gt200() {
     instructions(&mut profile, OpClass::Fp32, "div.rn.f32", 7);
     instructions(&mut profile, OpClass::Fp32, "add.f32", 11);
     for (kind, per_warp) in [("sqrt.f32", 3), ("rsqrt.f32", 5), ("div.f32", 7)] {
-        profile.high_latency.insert(kind.to_owned(), per_warp * profile.warps);
+        support::slow(&mut profile, kind, per_warp);
     }
     let cycles = predict("analyzer", &profile, &machine("c1060")).unwrap().time.0;
     assert_eq!(cycles, 3.0 * 32.0 + 5.0 * 16.0 + 7.0 * 36.0 + 11.0 * 4.0);
@@ -245,8 +245,8 @@ fn operations_expand_from_fermi_on() {
     instructions(&mut profile, OpClass::Fp32, "div.rn.f32", 2);
     instructions(&mut profile, OpClass::IntMul, "mul.lo.s64", 3);
     instructions(&mut profile, OpClass::IntMul, "mul.lo.s32", 5);
-    profile.high_latency.insert("div.f32".to_owned(), 2 * profile.warps);
-    profile.high_latency.insert("mul.s64".to_owned(), 3 * profile.warps);
+    support::slow(&mut profile, "div.f32", 2);
+    support::slow(&mut profile, "mul.s64", 3);
     let prediction = predict("analyzer", &profile, &machine("h200")).unwrap();
     // div.rn: five on 128 fp32 lanes, two on 16 special-function lanes, one issue slot; a 64-bit product: three on 64
     // multiply lanes and one addition; a 32-bit product: one.

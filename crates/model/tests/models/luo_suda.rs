@@ -91,7 +91,7 @@ fn accuracy_is_the_smaller_over_the_larger() {
 }
 
 fn kind(opcode: &str, number: NumberKind, bits: u32, constant: bool) -> CostKind {
-    CostKind { opcode: opcode.into(), number, bits, constant }
+    CostKind { number, bits, constant, ..CostKind::parse(opcode) }
 }
 
 /// Table 1, row by row: integer constant, integer register, float constant, float register.

@@ -71,7 +71,7 @@ prop_compose! {
         }
         for ((opcode, kind, class), per_warp) in SLOW.into_iter().zip(slow) {
             support::instructions(&mut profile, class, opcode, per_warp);
-            profile.high_latency.insert(kind.to_owned(), per_warp * profile.warps);
+            support::slow(&mut profile, kind, per_warp);
         }
         let opcode = if is_vector { "ld.global.v2.f32" } else { "ld.global.f32" };
         let [t64, t128] = large;

@@ -1,7 +1,7 @@
 //! Scenarios: what each edit does to counts that can be followed by hand, and what no edit may do to any model.
 
 use proptest::prelude::*;
-use warplens_isa::OpClass;
+use warplens_isa::{Family, OpClass};
 use warplens_machine::{Basis, Key, Shape, Value};
 use warplens_model::scenario::{
     ALIASES, COUNTS, EFFECTS, Effect, LAUNCH_FIELDS, Parameter, Scenario, Setting, Subject,
@@ -140,7 +140,7 @@ fn without_repeated_loads_each_sector_is_loaded_once() {
     let profile = support::naive_product(256);
     let distinct = profile.distinct_sectors_read;
     let stored: u64 =
-        profile.lines.iter().filter(|line| line.opcode.starts_with("st")).map(|l| l.memory[&SECTORS].t32).sum();
+        profile.lines.iter().filter(|line| line.opcode.key.is_store()).map(|l| l.memory[&SECTORS].t32).sum();
     let instructions = profile.instructions.total;
     let after = without("repeated-loads", profile);
     consistent(&after);
@@ -286,8 +286,7 @@ fn rich() -> Vec<Profile> {
     // A negation between two loads: too little computation to hide them.
     let of_loads = |transactions: f64| {
         let mut periods = luo_suda::periods(100, transactions);
-        let negation =
-            periods.kinds[0].computation.keys().next().map(|kind| CostKind { opcode: "neg".into(), ..kind.clone() });
+        let negation = periods.kinds[0].computation.keys().next().map(|kind| CostKind { family: Family::Neg, ..*kind });
         periods.kinds[0].computation = negation.into_iter().map(|kind| (kind, 1)).collect();
         Some(periods)
     };

@@ -3,11 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
-use warplens_isa::{OpClass, Pc, StateSpace};
+use warplens_isa::{OpClass, Pc, SlowOperation, StateSpace};
 use warplens_machine::{Machine, builtin};
+use warplens_ptx::spelling;
 use warplens_stats::{
     BankRule, CoalescingRule, ConstantCounts, Counted, Coverage, InstructionCounts, LaunchShape, LineCounts,
-    MemoryCounts, Profile, RegistersBasis,
+    MemoryCounts, OpcodeCount, Profile, RegistersBasis,
 };
 
 /// The machines that every release is judged on.
@@ -65,12 +66,18 @@ pub(crate) fn empty(kernel: &str, grid: u32, block: u32, registers: u32, shared_
     }
 }
 
+/// Adds slow operations per warp to those that a profile counts, by kind and type.
+pub(crate) fn slow(profile: &mut Profile, name: &str, per_warp: u64) {
+    let operation = SlowOperation::from_name(name).expect("a slow operation");
+    profile.high_latency.insert(operation, per_warp * profile.warps);
+}
+
 /// Adds `count` instructions per warp.
 pub(crate) fn instructions(profile: &mut Profile, class: OpClass, opcode: &str, per_warp: u64) {
     let count = per_warp * profile.warps;
     profile.instructions.total += count;
     *profile.instructions.by_class.entry(class).or_default() += count;
-    *profile.instructions.by_opcode.entry(opcode.to_owned()).or_default() += count;
+    profile.instructions.by_opcode.push(OpcodeCount { opcode: spelling(opcode), count });
 }
 
 /// What one request to global memory makes: (32, 64, 128)-byte transactions and whether it is coalesced, on 1.2 and from
@@ -110,8 +117,8 @@ pub(crate) fn access(profile: &mut Profile, opcode: &str, per_warp: u64, pattern
         };
         let counts = MemoryCounts {
             requests,
-            loads: if opcode.starts_with("ld") { requests } else { 0 },
-            stores: if opcode.starts_with("st") { requests } else { 0 },
+            loads: if spelling(opcode).key.is_load() { requests } else { 0 },
+            stores: if spelling(opcode).key.is_store() { requests } else { 0 },
             atomics: 0,
             t32: t32 * requests,
             t64: t64 * requests,
@@ -134,7 +141,7 @@ pub(crate) fn access(profile: &mut Profile, opcode: &str, per_warp: u64, pattern
         pc: Pc(profile.lines.len() as u32),
         ptx_line: 1,
         source: None,
-        opcode: opcode.to_owned(),
+        opcode: spelling(opcode),
         space: Some(StateSpace::Global),
         executed: requests,
         threads: 32 * requests,

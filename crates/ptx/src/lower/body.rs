@@ -3,7 +3,7 @@
 use warplens_base::{Diagnostic, Span};
 use warplens_ir as ir;
 use warplens_ir::{FunctionId, Guard, Inst, Operand, Register};
-use warplens_isa::{BlockId, Op, OpClass, Pc, ScalarType, StateSpace};
+use warplens_isa::{BlockId, Op, OpClass, Pc, ScalarType, SlowOperation, StateSpace};
 
 use super::control::{End, Labels};
 use super::instruction::Site;
@@ -175,7 +175,8 @@ impl<'m, 'a, 'src> Body<'m, 'a, 'src> {
     /// Copies a parameter whose address is taken to the frame, where the address then points.
     fn spill(&mut self, parameter: &ast::Parameter<'src>, layout: &Layout, registers: &[Register]) -> i64 {
         let start = self.allocate_frame(u64::from(layout.bytes as u32), layout.align);
-        self.begin_instruction("ld.param", parameter.name.span, OpClass::Virtual);
+        let spelling = self.module.spellings.of_text("ld.param");
+        self.begin_instruction(spelling, parameter.name.span, OpClass::Virtual);
         let mut offset = start;
         for &register in registers {
             let bytes = if layout.is_array { 32 } else { layout.ty.bits().max(8) };
@@ -336,7 +337,8 @@ impl<'m, 'a, 'src> Body<'m, 'a, 'src> {
             return;
         }
         let end = self.body.span.end;
-        self.begin_instruction("ret", Span::new(end.saturating_sub(1), end), OpClass::Control);
+        let spelling = self.module.spellings.of_text("ret");
+        self.begin_instruction(spelling, Span::new(end.saturating_sub(1), end), OpClass::Control);
         self.guard = None;
         let ret = self.inst(Op::Ret, ScalarType::Pred);
         self.push(ret);
@@ -364,7 +366,8 @@ impl<'m, 'a, 'src> Body<'m, 'a, 'src> {
     fn instruction(&mut self, instruction: &'a ast::Instruction<'src>) {
         let operands = self.body.operands(instruction);
         let opcode = self.module.text.get(instruction.opcode_span.range()).unwrap_or_default();
-        self.begin_instruction(opcode, instruction.span, OpClass::Other);
+        let spelling = self.module.spellings.of(opcode, instruction);
+        self.begin_instruction(spelling, instruction.span, OpClass::Other);
         let site = Site { instruction, operands };
         self.guard = match &instruction.guard {
             None => None,
@@ -378,10 +381,10 @@ impl<'m, 'a, 'src> Body<'m, 'a, 'src> {
     }
 
     /// Opens the record of a source instruction.
-    fn begin_instruction(&mut self, opcode: &str, span: Span, class: OpClass) {
+    fn begin_instruction(&mut self, spelling: ir::SpellingId, span: Span, class: OpClass) {
         self.pc = self.module.module.pcs.push(ir::PcInfo {
             function: self.id,
-            opcode: opcode.to_owned(),
+            spelling,
             span,
             line: self.module.lines.line(span.start),
             location: self.location,
@@ -410,7 +413,7 @@ impl<'m, 'a, 'src> Body<'m, 'a, 'src> {
         let ty = if inst.op == Op::Set { inst.source_ty } else { inst.ty };
         let info = &mut self.module.module.pcs[self.pc];
         info.class = inst.op.class(ty);
-        info.high_latency = inst.op.high_latency(ty).map(|kind| (kind, ty));
+        info.high_latency = inst.op.high_latency(ty).map(|kind| SlowOperation { kind, ty });
         self.push(inst);
     }
 

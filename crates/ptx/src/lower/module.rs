@@ -9,6 +9,7 @@ use warplens_isa::StateSpace;
 
 use super::body::Body;
 use super::parameter::{Layout, no_layout};
+use super::spellings::Spellings;
 use super::{initializer, types};
 use crate::syntax::ast;
 
@@ -46,6 +47,7 @@ pub(super) struct ModuleLowering<'a, 'src> {
     pub(super) lines: LineIndex,
     pub(super) dialect: Dialect,
     pub(super) module: ir::Module,
+    pub(super) spellings: Spellings<'a>,
     pub(super) names: HashMap<&'src str, Global<'a, 'src>>,
     pub(super) diagnostics: Vec<Diagnostic>,
     /// Position in the list of files by number of `.file`.
@@ -69,6 +71,7 @@ impl<'a, 'src> ModuleLowering<'a, 'src> {
             lines: LineIndex::new(text),
             dialect: Dialect { version, target: number },
             module,
+            spellings: Spellings::default(),
             names: HashMap::new(),
             diagnostics: Vec::new(),
             files: HashMap::new(),
@@ -83,6 +86,7 @@ impl<'a, 'src> ModuleLowering<'a, 'src> {
         for (function, body) in bodies {
             Body::new(&mut self, function, body).lower();
         }
+        self.spellings.place(&mut self.module);
         let failed = self.diagnostics.iter().any(Diagnostic::is_error);
         ((!failed).then_some(self.module), self.diagnostics)
     }

@@ -123,28 +123,30 @@ pub(super) fn memory_space(space: Space) -> Option<StateSpace> {
 
 /// State space that an instruction names; generic when it names none.
 pub(super) fn named_space(instruction: &Instruction<'_>) -> StateSpace {
-    let space = |modifier: &Modifier| {
-        Some(match modifier {
-            Modifier::Global => StateSpace::Global,
-            Modifier::Shared | Modifier::SharedCta | Modifier::SharedCluster => StateSpace::Shared,
-            Modifier::Local => StateSpace::Local,
-            Modifier::Param | Modifier::ParamEntry | Modifier::ParamFunc => StateSpace::Param,
-            Modifier::Const
-            | Modifier::ConstBank0
-            | Modifier::ConstBank1
-            | Modifier::ConstBank2
-            | Modifier::ConstBank3
-            | Modifier::ConstBank4
-            | Modifier::ConstBank5
-            | Modifier::ConstBank6
-            | Modifier::ConstBank7
-            | Modifier::ConstBank8
-            | Modifier::ConstBank9
-            | Modifier::ConstBank10 => StateSpace::Const,
-            _ => return None,
-        })
-    };
-    instruction.modifiers.iter().find_map(space).unwrap_or(StateSpace::Generic)
+    instruction.modifiers.iter().copied().find_map(space_of).unwrap_or(StateSpace::Generic)
+}
+
+/// The state space that a modifier names.
+pub(super) fn space_of(modifier: Modifier) -> Option<StateSpace> {
+    Some(match modifier {
+        Modifier::Global => StateSpace::Global,
+        Modifier::Shared | Modifier::SharedCta | Modifier::SharedCluster => StateSpace::Shared,
+        Modifier::Local => StateSpace::Local,
+        Modifier::Param | Modifier::ParamEntry | Modifier::ParamFunc => StateSpace::Param,
+        Modifier::Const
+        | Modifier::ConstBank0
+        | Modifier::ConstBank1
+        | Modifier::ConstBank2
+        | Modifier::ConstBank3
+        | Modifier::ConstBank4
+        | Modifier::ConstBank5
+        | Modifier::ConstBank6
+        | Modifier::ConstBank7
+        | Modifier::ConstBank8
+        | Modifier::ConstBank9
+        | Modifier::ConstBank10 => StateSpace::Const,
+        _ => return None,
+    })
 }
 
 /// What the modifiers of any arithmetic instruction say. Fields that take their meaning from the opcode are left alone.
@@ -213,20 +215,23 @@ pub(super) fn bool_op(instruction: &Instruction<'_>) -> Option<BoolOp> {
 
 /// The read-modify-write operation that an instruction names.
 pub(super) fn atomic_op(instruction: &Instruction<'_>) -> Option<AtomicOp> {
-    instruction.modifiers.iter().find_map(|modifier| {
-        Some(match modifier {
-            Modifier::And => AtomicOp::And,
-            Modifier::Or => AtomicOp::Or,
-            Modifier::Xor => AtomicOp::Xor,
-            Modifier::Exch => AtomicOp::Exch,
-            Modifier::Cas => AtomicOp::Cas,
-            Modifier::Add => AtomicOp::Add,
-            Modifier::Inc => AtomicOp::Inc,
-            Modifier::Dec => AtomicOp::Dec,
-            Modifier::Min => AtomicOp::Min,
-            Modifier::Max => AtomicOp::Max,
-            _ => return None,
-        })
+    instruction.modifiers.iter().copied().find_map(atomic_of)
+}
+
+/// The read-modify-write operation that a modifier names.
+pub(super) fn atomic_of(modifier: Modifier) -> Option<AtomicOp> {
+    Some(match modifier {
+        Modifier::And => AtomicOp::And,
+        Modifier::Or => AtomicOp::Or,
+        Modifier::Xor => AtomicOp::Xor,
+        Modifier::Exch => AtomicOp::Exch,
+        Modifier::Cas => AtomicOp::Cas,
+        Modifier::Add => AtomicOp::Add,
+        Modifier::Inc => AtomicOp::Inc,
+        Modifier::Dec => AtomicOp::Dec,
+        Modifier::Min => AtomicOp::Min,
+        Modifier::Max => AtomicOp::Max,
+        _ => return None,
     })
 }
 

@@ -79,7 +79,7 @@ fn place(place: &Place) -> Json {
         "ptx_lines": place.ptx_lines,
         "file": place.source.as_ref().map(|(file, _)| file),
         "line": place.source.as_ref().map(|(_, line)| line),
-        "opcodes": place.opcodes,
+        "opcodes": place.opcodes.iter().map(ToString::to_string).collect::<Vec<_>>(),
     })
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value as Json, json};
 use warplens_session::profile::{
     BankRule, CoalescingRule, CostKind, Count, LineCounts, MemoryCounts, Period, PeriodStream, Periods, Profile, Reuse,
-    ReuseHistogram, SharedCounts, StreamPart,
+    ReuseHistogram, SharedCounts, Spelling, StreamPart,
 };
 use warplens_session::statics::{Bound, Line, Statics};
 use warplens_session::{Emulation, Measured, Measurement, Support};
@@ -55,7 +55,7 @@ fn statics(statics: &Statics) -> Json {
             "ptx_line": bound.ptx_line,
             "file": bound.source.as_ref().map(|(file, _)| file),
             "line": bound.source.as_ref().map(|(_, line)| line),
-            "opcode": bound.opcode,
+            "opcode": bound.opcode.to_string(),
         })
     };
     let given = |(line, value): &(Line, f64)| json!({ "line": line.to_string(), "value": number(*value) });
@@ -80,7 +80,7 @@ fn measured(measured: &Measured) -> Json {
 
 /// Supported and unsupported instructions of the kernel.
 pub(crate) fn support(support: &Support) -> Json {
-    let unsupported = |(opcode, reason): &(String, String)| json!({ "opcode": opcode, "reason": reason });
+    let unsupported = |(opcode, reason): &(Spelling, String)| json!({ "opcode": opcode.to_string(), "reason": reason });
     json!({
         "instructions": support.instructions,
         "share": number(support.share()),
@@ -161,8 +161,8 @@ impl<'p> Keys<'p> {
     }
 }
 
-fn named<'c>(counts: impl Iterator<Item = (&'c str, u64)>) -> Json {
-    Json::Object(counts.map(|(name, count)| (name.to_owned(), count.into())).collect())
+fn named(counts: impl Iterator<Item = (impl ToString, u64)>) -> Json {
+    Json::Object(counts.map(|(name, count)| (name.to_string(), count.into())).collect())
 }
 
 /// What the code did, wherever its data lay.
@@ -172,7 +172,7 @@ fn code(profile: &Profile) -> Map<String, Json> {
     counts.put(Count::Instructions, "total", instructions.total);
     let by_class = instructions.by_class.iter().map(|(class, &count)| (class.name(), count));
     counts.put(Count::Classes, "by_class", named(by_class));
-    let by_opcode = instructions.by_opcode.iter().map(|(opcode, &count)| (opcode.as_str(), count));
+    let by_opcode = instructions.by_opcode.iter().map(|counted| (&counted.opcode, counted.count));
     counts.put(Count::Opcodes, "by_opcode", named(by_opcode));
     counts.put(Count::Classes, "virtual_share", number(instructions.virtual_share()));
     let instructions = counts.body;
@@ -188,7 +188,7 @@ fn code(profile: &Profile) -> Map<String, Json> {
     body.put(Count::Branches, "branches", profile.branches);
     body.put(Count::DivergentBranches, "divergent_branches", profile.divergent_branches);
     body.put(Count::Barriers, "barriers", profile.barriers);
-    let high_latency = profile.high_latency.iter().map(|(kind, &count)| (kind.as_str(), count));
+    let high_latency = profile.high_latency.iter().map(|(operation, &count)| (operation, count));
     body.put(Count::HighLatency, "high_latency", named(high_latency));
     body.body
 }
@@ -357,7 +357,7 @@ fn line(line: &LineCounts) -> Json {
         "ptx_line": line.ptx_line,
         "file": line.source.as_ref().map(|(file, _)| file),
         "line": line.source.as_ref().map(|(_, line)| line),
-        "opcode": line.opcode,
+        "opcode": line.opcode.to_string(),
         "space": line.space.map(|space| space.name()),
         "executed": line.executed,
         "threads": line.threads,

@@ -123,7 +123,7 @@ fn places(places: &[Place]) -> Table {
         table.push(vec![
             Cell::Number(place.share, Unit::Share),
             place.source.as_ref().map_or(Cell::Missing, |(file, line)| Cell::text(format!("{file}:{line}"))),
-            Cell::text(place.opcodes.join(", ")),
+            Cell::text(place.opcodes.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")),
             Cell::text(lines(&place.ptx_lines)),
         ]);
     }

@@ -11,7 +11,9 @@
 
 use std::collections::BTreeMap;
 
-use warplens_session::profile::{BankRule, CoalescingRule, Count, Counted, LineCounts, MemoryCounts, Profile};
+use warplens_session::profile::{
+    BankRule, CoalescingRule, Count, Counted, LineCounts, MemoryCounts, Profile, Spelling,
+};
 use warplens_session::statics::{Bound, BoundKind, Statics};
 use warplens_session::{Measurement, Support};
 
@@ -86,11 +88,11 @@ pub(crate) fn unsupported(support: &Support) -> Option<Section> {
     Some(Section::new("support", "Coverage").with(Block::Fields(fields)))
 }
 
-fn opcodes(unsupported: &[(String, String)]) -> String {
-    let mut opcodes: Vec<&str> = unsupported.iter().map(|(opcode, _)| opcode.as_str()).collect();
-    opcodes.sort_unstable();
+fn opcodes(unsupported: &[(Spelling, String)]) -> String {
+    let mut opcodes: Vec<&Spelling> = unsupported.iter().map(|(opcode, _)| opcode).collect();
+    opcodes.sort_by_key(|opcode| opcode.key);
     opcodes.dedup();
-    opcodes.join(", ")
+    opcodes.into_iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }
 
 fn launch(measurement: &Measurement) -> Section {
@@ -327,7 +329,7 @@ pub fn lines(measurement: &Measurement) -> Section {
         table.push(vec![
             Cell::Count(line.ptx_line.into()),
             source(line),
-            Cell::text(&line.opcode),
+            Cell::text(line.opcode.to_string()),
             Cell::Count(line.executed),
             Cell::Number(line.threads as f64 / executed, Unit::One),
             Cell::Count(line.divergent),
@@ -372,7 +374,7 @@ pub fn lines_in_full(measurement: &Measurement) -> Section {
         let mut row = vec![
             Cell::Count(line.ptx_line.into()),
             source(line),
-            Cell::text(&line.opcode),
+            Cell::text(line.opcode.to_string()),
             Cell::Count(line.executed),
             Cell::Count(line.threads),
             Cell::Count(line.divergent),

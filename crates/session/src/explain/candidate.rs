@@ -6,7 +6,10 @@ use super::evidence::{memory, used};
 use super::place::places;
 use super::{Context, Place, short};
 use crate::predict::Limiter;
-use crate::profile::{CoalescingRule, LineCounts, OpClass, Profile, RegistersBasis, StateSpace};
+use crate::profile::{
+    CoalescingRule, Family, InstKey, LineCounts, OpClass, Profile, RegistersBasis, ScalarType, SlowOperation,
+    StateSpace,
+};
 
 /// A change that can be advised.
 #[derive(Clone, Copy)]
@@ -132,7 +135,7 @@ fn bank_conflicts(context: &Context<'_>) -> Vec<Proposal> {
         return Vec::new();
     }
     // Lanes whose atomics meet in one word are served one after the other, wherever the word lies.
-    if places.iter().all(|place| place.opcodes.iter().all(|opcode| is_atomic(opcode))) {
+    if places.iter().all(|place| place.opcodes.iter().all(|opcode| opcode.key.is_atomic())) {
         return one(Proposal {
             title: "Spread atomics in shared memory over more words (at best)".into(),
             how: "combine the lanes of a warp before the atomic, or give each warp words of its own",
@@ -157,10 +160,6 @@ fn bank_conflicts(context: &Context<'_>) -> Vec<Proposal> {
         places,
         side_effects: vec![format!("padding takes shared memory: about {before} B -> {padded} B per block")],
     })
-}
-
-fn is_atomic(opcode: &str) -> bool {
-    opcode.starts_with("atom.") || opcode.starts_with("red.")
 }
 
 fn divergence(context: &Context<'_>) -> Vec<Proposal> {
@@ -207,7 +206,7 @@ fn reuse(context: &Context<'_>) -> Vec<Proposal> {
 }
 
 fn is_global_load(line: &LineCounts) -> bool {
-    line.opcode.starts_with("ld") && matches!(line.space, Some(StateSpace::Global | StateSpace::Generic))
+    line.opcode.key.is_load() && matches!(line.space, Some(StateSpace::Global | StateSpace::Generic))
 }
 
 /// Loads of global memory that a warp executes.
@@ -363,10 +362,13 @@ fn block_size(context: &Context<'_>) -> Vec<Proposal> {
 }
 
 fn barriers(context: &Context<'_>) -> Vec<Proposal> {
-    let is_barrier = |line: &LineCounts| line.opcode.starts_with("bar.") || line.opcode.starts_with("barrier.");
-    let places = places(&context.profile.lines, |line| {
-        if is_barrier(line) && !line.opcode.contains(".warp") { line.executed as f64 } else { 0.0 }
-    });
+    let places =
+        places(
+            &context.profile.lines,
+            |line| {
+                if line.opcode.key.is_cta_barrier() { line.executed as f64 } else { 0.0 }
+            },
+        );
     if context.profile.barriers == 0 {
         return Vec::new();
     }
@@ -380,37 +382,25 @@ fn barriers(context: &Context<'_>) -> Vec<Proposal> {
     })
 }
 
-/// Exact operations and the approximate ones that can stand for them.
-const APPROXIMATE: &[(&str, &str)] = &[
-    ("div.rn.f32", "div.approx.f32"),
-    ("div.rn.ftz.f32", "div.approx.ftz.f32"),
-    ("div.full.f32", "div.approx.f32"),
-    ("sqrt.rn.f32", "sqrt.approx.f32"),
-    ("sqrt.rn.ftz.f32", "sqrt.approx.ftz.f32"),
-    ("rcp.rn.f32", "rcp.approx.f32"),
-    ("rcp.rn.ftz.f32", "rcp.approx.ftz.f32"),
-];
+/// Operations that have approximate forms, in the order in which they are named.
+const APPROXIMATED: [Family; 3] = [Family::Div, Family::Sqrt, Family::Rcp];
 
 fn approximate(context: &Context<'_>) -> Vec<Proposal> {
     let opcodes = &context.profile.instructions.by_opcode;
-    let found: Vec<&(&str, &str)> = APPROXIMATE.iter().filter(|(exact, _)| opcodes.contains_key(*exact)).collect();
+    let mut found: Vec<_> = opcodes.iter().filter(|counted| counted.opcode.key.approximate().is_some()).collect();
+    found.sort_by_key(|counted| APPROXIMATED.iter().position(|&family| family == counted.opcode.key.family));
     if found.is_empty() {
         return Vec::new();
     }
     let listed: Vec<String> = found
         .iter()
-        .map(|(exact, _)| format!("{exact} ({} per warp)", short(context.profile.per_warp(opcodes[*exact]))))
+        .map(|counted| format!("{} ({} per warp)", counted.opcode, short(context.profile.per_warp(counted.count))))
         .collect();
     one(Proposal {
         title: format!("Use approximate operations for {}", listed.join(", ")),
         how: "__fdividef, the compiler's options -prec-div=false and -prec-sqrt=false, or --use_fast_math",
         edit: Box::new(|subject| {
-            let opcodes = &mut subject.profile.instructions.by_opcode;
-            for (exact, approximate) in APPROXIMATE {
-                if let Some(count) = opcodes.remove(*exact) {
-                    *opcodes.entry((*approximate).to_owned()).or_insert(0) += count;
-                }
-            }
+            subject.profile.instructions.replace(InstKey::approximate);
             Ok(())
         }),
         question: Vec::new(),
@@ -435,15 +425,11 @@ fn single_precision(context: &Context<'_>) -> Vec<Proposal> {
             let profile = &mut subject.profile;
             let doubles = profile.instructions.by_class.remove(&OpClass::Fp64).unwrap_or(0);
             *profile.instructions.by_class.entry(OpClass::Fp32).or_insert(0) += doubles;
-            let renamed = |counts: &mut std::collections::BTreeMap<String, u64>| {
-                let old = std::mem::take(counts);
-                for (name, count) in old {
-                    let name = name.strip_suffix(".f64").map_or(name.clone(), |stem| format!("{stem}.f32"));
-                    *counts.entry(name).or_insert(0) += count;
-                }
-            };
-            renamed(&mut profile.instructions.by_opcode);
-            renamed(&mut profile.high_latency);
+            profile.instructions.replace(|key| key.retyped(ScalarType::F64, ScalarType::F32));
+            for (operation, count) in std::mem::take(&mut profile.high_latency) {
+                let ty = if operation.ty == ScalarType::F64 { ScalarType::F32 } else { operation.ty };
+                *profile.high_latency.entry(SlowOperation { ty, ..operation }).or_insert(0) += count;
+            }
             Ok(())
         }),
         question: Vec::new(),
@@ -462,7 +448,7 @@ fn joined(line: &LineCounts, rule: CoalescingRule, warps: u64) -> f64 {
     let Some(counts) = line.memory.get(&rule).filter(|counts| counts.requests > 0 && line.threads > 0) else {
         return 1.0;
     };
-    let is_plain = line.opcode.starts_with("ld") || line.opcode.starts_with("st");
+    let is_plain = line.opcode.key.is_load() || line.opcode.key.is_store();
     let is_global = line.space == Some(StateSpace::Global);
     let per_lane = counts.bytes_requested as f64 / line.threads as f64;
     let executions = line.executed as f64 / warps.max(1) as f64;

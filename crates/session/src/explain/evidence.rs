@@ -233,7 +233,7 @@ pub(super) fn used(context: &Context<'_>) -> Option<(f64, f64)> {
 
 fn of_loads(context: &Context<'_>, bytes: fn(&MemoryCounts) -> u64) -> Option<(f64, f64)> {
     let loads = context.profile.lines.iter().filter(|line| {
-        line.opcode.starts_with("ld") && matches!(line.space, Some(StateSpace::Global | StateSpace::Generic))
+        line.opcode.key.is_load() && matches!(line.space, Some(StateSpace::Global | StateSpace::Generic))
     });
     let sum: u64 = loads.filter_map(|line| line.memory.get(&context.rule)).map(bytes).sum();
     let distinct = 32 * context.profile.distinct_sectors_read;

@@ -1,6 +1,6 @@
 //! The lines that an effect comes from, each with its share.
 
-use crate::profile::LineCounts;
+use crate::profile::{LineCounts, Spelling};
 
 /// A line of the program with its share of an effect; a line of the PTX where the program's is not known.
 #[derive(Clone, PartialEq, Debug)]
@@ -9,8 +9,8 @@ pub struct Place {
     pub source: Option<(String, u32)>,
     /// Lines of its instructions in the PTX, from 1, ascending.
     pub ptx_lines: Vec<u32>,
-    /// Their opcodes with modifiers, each once.
-    pub opcodes: Vec<String>,
+    /// What they are, each once.
+    pub opcodes: Vec<Spelling>,
     /// Share of the effect.
     pub share: f64,
 }

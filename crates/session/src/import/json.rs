@@ -7,10 +7,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use warplens_base::nearest;
 use warplens_base::units::Seconds;
-use warplens_isa::{OpClass, Pc, StateSpace};
+use warplens_isa::{HighLatency, OpClass, Pc, SlowOperation, StateSpace};
 use warplens_stats::{
     BankRule, CoalescingRule, ConstantCounts, Count, Counted, Coverage, InstructionCounts, LaunchShape, LineCounts,
-    MemoryCounts, Profile, RegistersBasis, SharedCounts,
+    MemoryCounts, OpcodeCount, Profile, RegistersBasis, SharedCounts,
 };
 
 use super::node::Node;
@@ -123,7 +123,7 @@ fn support(node: &Node<'_>) -> Result<Support> {
     let unsupported = node.need("unsupported")?.items()?;
     let unsupported = unsupported.iter().map(|entry| {
         entry.keys(&["opcode", "reason"])?;
-        Ok((entry.need("opcode")?.text()?.to_owned(), entry.need("reason")?.text()?.to_owned()))
+        Ok((warplens_ptx::spelling(entry.need("opcode")?.text()?), entry.need("reason")?.text()?.to_owned()))
     });
     let unsupported = unsupported.collect::<Result<Vec<_>>>()?;
     let instructions = node.need("instructions")?.count()?;
@@ -184,7 +184,7 @@ impl Reader {
             branches: self.count(node, "branches", Count::Branches)?,
             divergent_branches: self.count(node, "divergent_branches", Count::DivergentBranches)?,
             barriers: self.count(node, "barriers", Count::Barriers)?,
-            high_latency: self.value(node, "high_latency", Count::HighLatency, named_counts)?,
+            high_latency: self.value(node, "high_latency", Count::HighLatency, slow_operations)?,
             global: self.memory(node, "global", &GLOBAL)?,
             local: self.memory(node, "local", &LOCAL)?,
             shared: self.shared(node)?,
@@ -258,7 +258,7 @@ impl Reader {
         Ok(InstructionCounts {
             total: self.count(&node, "total", Count::Instructions)?,
             by_class: self.value(&node, "by_class", Count::Classes, by_class)?,
-            by_opcode: self.value(&node, "by_opcode", Count::Opcodes, named_counts)?,
+            by_opcode: self.value(&node, "by_opcode", Count::Opcodes, opcode_counts)?,
         })
     }
 
@@ -511,8 +511,20 @@ fn optional<T>(node: &Node<'_>, key: &str, read: impl FnOnce(&Node<'_>) -> Resul
     node.get(key).filter(|node| !node.is_null()).map(|node| read(&node)).transpose()
 }
 
-fn named_counts(node: &Node<'_>) -> Result<BTreeMap<String, u64>> {
-    node.entries()?.into_iter().map(|(name, node)| Ok((name.to_owned(), node.count()?))).collect()
+/// What the program executed, by what PTX calls it.
+fn opcode_counts(node: &Node<'_>) -> Result<Vec<OpcodeCount>> {
+    let counted =
+        |(text, node): (&str, Node<'_>)| Ok(OpcodeCount { opcode: warplens_ptx::spelling(text), count: node.count()? });
+    node.entries()?.into_iter().map(counted).collect()
+}
+
+fn slow_operations(node: &Node<'_>) -> Result<BTreeMap<SlowOperation, u64>> {
+    let counted = |(name, node): (&str, Node<'_>)| {
+        let operation = SlowOperation::from_name(name);
+        let kinds = HighLatency::ALL.iter().map(|kind| kind.name());
+        Ok((operation.ok_or_else(|| unknown(&node, "slow operation", name, kinds))?, node.count()?))
+    };
+    node.entries()?.into_iter().map(counted).collect()
 }
 
 fn extents(node: &Node<'_>) -> Result<[u32; 3]> {
@@ -581,7 +593,7 @@ fn line(node: &Node<'_>) -> Result<LineCounts> {
         pc: Pc(node.get("pc").map_or(Ok(0), |node| node.small_count())?),
         ptx_line: node.need("ptx_line")?.small_count()?,
         source: super::statics::source(node)?,
-        opcode: node.need("opcode")?.text()?.to_owned(),
+        opcode: warplens_ptx::spelling(node.need("opcode")?.text()?),
         space: optional("space").map(space).transpose()?,
         executed: node.need("executed")?.count()?,
         threads: node.need("threads")?.count()?,
@@ -609,7 +621,7 @@ fn check(node: &Node<'_>, profile: &Profile) -> Result<()> {
         within(node, "the sum of instructions.by_class", classes, "instructions.total", instructions.total)?;
     }
     if has(&[Count::Instructions, Count::Opcodes]) {
-        let opcodes = sum(instructions.by_opcode.values().copied());
+        let opcodes = sum(instructions.by_opcode.iter().map(|counted| counted.count));
         within(node, "the sum of instructions.by_opcode", opcodes, "instructions.total", instructions.total)?;
     }
     if has(&[Count::ThreadInstructions, Count::PredicatedOn]) {

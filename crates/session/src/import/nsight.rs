@@ -6,10 +6,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use warplens_base::units::Seconds;
-use warplens_isa::OpClass;
+use warplens_isa::{InstKey, OpClass, Spelling};
 use warplens_stats::{
     BankRule, CoalescingRule, ConstantCounts, Count, Counted, Coverage, InstructionCounts, LaunchShape, MemoryCounts,
-    Profile, RegistersBasis, SharedCounts,
+    OpcodeCount, Profile, RegistersBasis, SharedCounts,
 };
 
 use super::csv;
@@ -409,15 +409,15 @@ impl Reader<'_> {
     fn profile(&mut self, launch: LaunchShape, kernel: &str, capability: Option<(u32, u32)>) -> Result<Profile> {
         // The profiler knows compute capability 6.0 and later, and nothing of the others' rules.
         let rule = capability.map_or(CoalescingRule::Cc70, |(major, minor)| CoalescingRule::of(major, minor));
-        let instructions = self.instructions()?;
+        let by_opcode = self.opcodes()?;
+        let instructions = self.instructions(&by_opcode)?;
         let total = instructions.total;
         let threads = self.threads("smsp__thread_inst_executed", total)?;
         let threads_on = self.threads("smsp__thread_inst_executed_pred_on", total)?;
+        let has_opcodes = !by_opcode.is_empty();
         let by_opcode = |wanted: &[&str]| -> u64 {
-            let opcodes = instructions.by_opcode.iter();
-            opcodes.filter(|(opcode, _)| wanted.contains(&mnemonic(opcode))).map(|(_, &count)| count).sum()
+            by_opcode.iter().filter(|(opcode, _)| wanted.contains(&mnemonic(opcode))).map(|(_, &count)| count).sum()
         };
-        let has_opcodes = !instructions.by_opcode.is_empty();
         let branches = self.first(&["smsp__inst_executed_op_branch.sum", "smsp__sass_inst_executed_op_branch.sum"])?;
         let branches = branches.map(count).or_else(|| has_opcodes.then(|| by_opcode(&["BRA", "BRX"])));
         let divergent = self.number("smsp__sass_branch_targets_threads_divergent.sum")?.map(count);
@@ -461,21 +461,32 @@ impl Reader<'_> {
         })
     }
 
-    fn instructions(&mut self) -> Result<InstructionCounts> {
-        let total = self.first(&["smsp__inst_executed.sum", "sm__inst_executed.sum"])?.map(count);
-        let total = self.or_absent(total, &[Count::Instructions]);
+    /// Executions by opcode of the machine code.
+    fn opcodes(&self) -> Result<BTreeMap<String, u64>> {
         let mut by_opcode = BTreeMap::new();
         if let Some(Metric::Number { instances, .. }) = self.launch.metrics.get("sass__inst_executed_per_opcode") {
             for (opcode, number) in instances {
                 *by_opcode.entry(opcode.clone()).or_default() += count(self.plausible(opcode, *number)?);
             }
         }
+        Ok(by_opcode)
+    }
+
+    fn instructions(&mut self, by_opcode: &BTreeMap<String, u64>) -> Result<InstructionCounts> {
+        let total = self.first(&["smsp__inst_executed.sum", "sm__inst_executed.sum"])?.map(count);
+        let total = self.or_absent(total, &[Count::Instructions]);
         if by_opcode.is_empty() {
             self.absent.insert(Count::Opcodes);
         }
-        let by_class = if by_opcode.is_empty() { self.classes(total)? } else { Some(classes_of(&by_opcode)) };
+        let by_class = if by_opcode.is_empty() { self.classes(total)? } else { Some(classes_of(by_opcode)) };
         // What no class claims is of class `other`; a class too many would be an error of the mapping.
         let by_class = by_class.filter(|by_class| by_class.values().sum::<u64>() <= total);
+        // No key of an instruction is made of machine code yet.
+        let counted = |(opcode, &count): (&String, &u64)| OpcodeCount {
+            opcode: Spelling::new(InstKey::UNKNOWN, opcode.as_str()),
+            count,
+        };
+        let by_opcode = by_opcode.iter().map(counted).collect();
         Ok(InstructionCounts { total, by_class: self.or_absent(by_class, &[Count::Classes]), by_opcode })
     }
 

@@ -31,7 +31,7 @@ fn bound(node: &Node<'_>) -> Result<Bound> {
         pc: Pc(node.get("pc").map_or(Ok(0), |node| node.small_count())?),
         ptx_line: node.need("ptx_line")?.small_count()?,
         source: source(node)?,
-        opcode: node.need("opcode")?.text()?.to_owned(),
+        opcode: warplens_ptx::spelling(node.need("opcode")?.text()?),
     })
 }
 

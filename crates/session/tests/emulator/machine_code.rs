@@ -9,7 +9,9 @@ use warplens_ir::{
     Bank, Block, Flow, Function, FunctionId, FunctionKind, Guard, Inst, LaunchBounds, MemoryReference, Module, Operand,
     Parameter, PcInfo, Register, RegisterWords, Width,
 };
-use warplens_isa::{BlockId, Carry, CompareOp, Op, OpClass, Pc, ScalarType, SpecialRegister, StateSpace};
+use warplens_isa::{
+    BlockId, Carry, CompareOp, InstKey, Op, OpClass, Pc, ScalarType, SpecialRegister, Spelling, StateSpace,
+};
 
 const fn r(index: u32) -> Register {
     Register::vector(index, Width::Word)
@@ -59,9 +61,10 @@ impl Builder {
 
     fn inst(&mut self, op: Op, ty: ScalarType, destination: Option<Register>, sources: &[Operand]) -> &mut Inst {
         let line = self.module.pcs.len() as u32 + 1;
+        let spelling = self.module.spellings.push(Spelling::new(InstKey::UNKNOWN, op.name().to_lowercase()));
         let pc = self.module.pcs.push(PcInfo {
             function: FunctionId(0),
-            opcode: op.name().to_lowercase(),
+            spelling,
             span: Span::default(),
             line,
             location: None,

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use warplens_session::launch::Launch;
-use warplens_session::profile::{BankRule, CoalescingRule, Profile};
+use warplens_session::profile::{BankRule, CoalescingRule, Family, Profile, StateSpace};
 use warplens_session::statics::{Given, Line};
 use warplens_session::{DEFAULT_BUDGET, Measurement, Program};
 
@@ -44,7 +44,7 @@ fn mean_trips(example: &str, run: &Profile) -> Given {
     if !NEED_TRIPS.contains(&example) {
         return Given::default();
     }
-    let branches: Vec<_> = run.lines.iter().filter(|line| line.opcode == "bra").collect();
+    let branches: Vec<_> = run.lines.iter().filter(|line| line.opcode.key.family == Family::Bra).collect();
     let [skip_targets, skip_boxes, skip_sources, sources, boxes, targets] = branches[..] else {
         panic!("{branches:?}");
     };
@@ -159,7 +159,14 @@ fn given_trips_count_the_lists_of_fmm_ulist() {
 fn the_histogram_is_exact_but_for_its_bank_conflicts() {
     let (run, counted) = both("histogram_atomics", "sm_80", &Given::default());
     let statics = counted.statics.as_ref().expect("the counts are static");
-    assert!(statics.bounds.iter().all(|bound| bound.opcode.starts_with("atom.shared")), "{:?}", statics.bounds);
+    assert!(
+        statics
+            .bounds
+            .iter()
+            .all(|bound| bound.opcode.key.family == Family::Atom && bound.opcode.key.space == Some(StateSpace::Shared)),
+        "{:?}",
+        statics.bounds
+    );
     let without = |profile: &Profile| {
         let mut profile = comparable(profile);
         profile.shared.clear();

@@ -3,8 +3,9 @@
 use std::fmt::Write as _;
 
 use toml::{Table, Value};
+use warplens_isa::HighLatency;
 use warplens_session::Measurement;
-use warplens_session::profile::{CoalescingRule, Profile};
+use warplens_session::profile::{CoalescingRule, Family, InstKey, Profile, ScalarType, StateSpace};
 
 use crate::{BOXES, Extent, measured, number, predicted, profile, rows, text};
 
@@ -211,7 +212,10 @@ struct Counts {
 impl Counts {
     fn of(profile: &Profile) -> Self {
         let memory = profile.global[&CoalescingRule::Cc10];
-        let roots = profile.high_latency.iter().filter(|(name, _)| name.contains("sqrt"));
+        let roots = profile
+            .high_latency
+            .iter()
+            .filter(|(operation, _)| matches!(operation.kind, HighLatency::Sqrt | HighLatency::Rsqrt));
         Self {
             instructions: profile.per_warp(profile.instructions.total),
             copies: profile.per_warp(profile.instructions.of_class(warplens_session::profile::OpClass::Virtual)),
@@ -226,9 +230,10 @@ impl Counts {
 /// Computation's share of the cost of the instructions that the paper's table 1 has.
 fn proportion(profile: &Profile) -> f64 {
     let (mut computation, mut memory) = (0.0, 0.0);
-    for (opcode, &count) in &profile.instructions.by_opcode {
-        let cycles = count as f64 * cost(opcode);
-        if opcode.starts_with("ld.global") || opcode.starts_with("st.global") {
+    for counted in &profile.instructions.by_opcode {
+        let key = counted.opcode.key;
+        let cycles = counted.count as f64 * cost(&key);
+        if (key.is_load() || key.is_store()) && key.space == Some(StateSpace::Global) {
             memory += cycles;
         } else {
             computation += cycles;
@@ -238,32 +243,31 @@ fn proportion(profile: &Profile) -> f64 {
 }
 
 /// Cycles on a GTX 260 with operands in registers (table 1); 0 for what it lacks.
-fn cost(opcode: &str) -> f64 {
-    let parts: Vec<&str> = opcode.split('.').collect();
-    let is_float = parts.last().is_some_and(|ty| ty.starts_with('f'));
+fn cost(key: &InstKey) -> f64 {
+    let is_float = key.ty().is_some_and(ScalarType::is_float);
     let (add, mul) = (65.0, if is_float { 65.0 } else { 136.0 });
-    match parts[0] {
-        "add" | "sub" => add,
-        "mul" => mul,
-        "mad" | "fma" => mul + add,
-        "div" => {
+    match key.family {
+        Family::Add | Family::Sub => add,
+        Family::Mul => mul,
+        Family::Mad | Family::Fma => mul + add,
+        Family::Div => {
             if is_float {
                 783.0
             } else {
                 753.0
             }
         }
-        "neg" => {
+        Family::Neg => {
             if is_float {
                 17.0
             } else {
                 22.0
             }
         }
-        "min" | "max" | "or" | "xor" => 62.0,
-        "and" => 64.0,
-        "not" => 22.0,
-        "ld" | "st" if parts[1] == "global" => 200.0,
+        Family::Min | Family::Max | Family::Or | Family::Xor => 62.0,
+        Family::And => 64.0,
+        Family::Not => 22.0,
+        Family::Ld | Family::St if key.space == Some(StateSpace::Global) => 200.0,
         _ => 0.0,
     }
 }

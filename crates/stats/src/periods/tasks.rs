@@ -1,16 +1,19 @@
 //! What kinds of instructions the blocks of a kernel hold, in runs between its memory instructions.
 
+use std::cmp::Ordering;
 use std::fmt;
 
 use rustc_hash::FxHashMap;
 use warplens_ir::{Block, Inst, Module, Operand};
-use warplens_isa::{OpClass, ScalarType, StateSpace};
+use warplens_isa::{Family, OpClass, ScalarType, StateSpace};
 
 /// What a table of instruction costs distinguishes.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct CostKind {
-    /// The opcode without modifiers; of loads and stores with the space, such as `ld.shared`.
-    pub opcode: String,
+    /// What the instruction does.
+    pub family: Family,
+    /// State space of the memory that it names, if it names one.
+    pub space: Option<StateSpace>,
     /// Numbers that it works on.
     pub number: NumberKind,
     /// Bits of one number; 0 without any.
@@ -30,16 +33,35 @@ pub enum NumberKind {
     None,
 }
 
+impl CostKind {
+    /// What documents list kinds by: the names first.
+    fn order(&self) -> impl Ord {
+        (self.family.name(), self.space.map(StateSpace::name), self.number, self.bits, self.constant)
+    }
+}
+
+impl Ord for CostKind {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.order().cmp(&other.order())
+    }
+}
+
+impl PartialOrd for CostKind {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
 /// `add.int32.constant`, `mul.float64.register`, `ld.shared.int32`, `bra`.
 impl fmt::Display for CostKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.opcode)?;
+        f.write_str(&self.name())?;
         match self.number {
             NumberKind::Int => write!(f, ".int{}", self.bits)?,
             NumberKind::Float => write!(f, ".float{}", self.bits)?,
             NumberKind::None => return Ok(()),
         }
-        match (self.opcode.contains('.'), self.constant) {
+        match (self.space.is_some(), self.constant) {
             (true, _) => Ok(()),
             (false, true) => f.write_str(".constant"),
             (false, false) => f.write_str(".register"),
@@ -48,7 +70,21 @@ impl fmt::Display for CostKind {
 }
 
 impl CostKind {
-    /// Reads what is displayed.
+    /// The family, of loads and stores with the space, such as `ld.shared`.
+    pub fn name(&self) -> String {
+        match self.space {
+            None => self.family.name().to_owned(),
+            Some(space) => format!("{}.{space}", self.family),
+        }
+    }
+
+    /// The kind whatever it works on.
+    #[must_use]
+    pub fn without_numbers(&self) -> Self {
+        Self { number: NumberKind::None, bits: 0, constant: false, ..*self }
+    }
+
+    /// Reads what is displayed; a family that no table has is [`Family::Unknown`].
     pub fn parse(text: &str) -> Self {
         let numbers = |text: &str| -> Option<(NumberKind, u32)> {
             let (kind, bits) = match text.strip_prefix("int") {
@@ -61,12 +97,24 @@ impl CostKind {
             Some((front, operand @ ("constant" | "register"))) => (front, Some(operand)),
             _ => (text, None),
         };
-        if let Some((opcode, (number, bits))) =
-            front.rsplit_once('.').and_then(|(opcode, last)| Some((opcode, numbers(last)?)))
+        if let Some((name, (number, bits))) =
+            front.rsplit_once('.').and_then(|(name, last)| Some((name, numbers(last)?)))
         {
-            return Self { opcode: opcode.to_owned(), number, bits, constant: operand == Some("constant") };
+            return Self { number, bits, constant: operand == Some("constant"), ..Self::named(name) };
         }
-        Self { opcode: text.to_owned(), number: NumberKind::None, bits: 0, constant: false }
+        Self::named(text)
+    }
+
+    /// The kind without numbers whose [`name`](Self::name) is given.
+    fn named(name: &str) -> Self {
+        let space_named = |name: &str| StateSpace::ALL.iter().copied().find(|space| space.name() == name);
+        let with_space = || {
+            let (family, space) = name.rsplit_once('.')?;
+            Some((Family::from_name(family)?, Some(space_named(space)?)))
+        };
+        let plain = || Some((Family::from_name(name)?, None));
+        let (family, space) = plain().or_else(with_space).unwrap_or((Family::Unknown, None));
+        Self { family, space, number: NumberKind::None, bits: 0, constant: false }
     }
 }
 
@@ -162,8 +210,8 @@ impl BlockTasks {
             return id;
         }
         let id = self.kinds.len() as u32;
-        self.kinds.push(kind.clone());
-        self.ids.insert(kind.clone(), id);
+        self.kinds.push(*kind);
+        self.ids.insert(*kind, id);
         id
     }
 }
@@ -177,13 +225,8 @@ fn is_off_chip(inst: &Inst) -> bool {
 /// The kind of the source instruction that `insts` belong to.
 fn kind(module: &Module, insts: &[Inst]) -> CostKind {
     let first = &insts[0];
-    let written = &module.pcs[first.pc].opcode;
-    let opcode = written.split('.').next().unwrap_or_default();
     let space = insts.iter().find_map(|inst| inst.memory.map(|memory| memory.space));
-    let opcode = match space {
-        Some(StateSpace::Generic) | None => opcode.to_owned(),
-        Some(space) => format!("{opcode}.{}", space.name()),
-    };
+    let space = space.filter(|&space| space != StateSpace::Generic);
     let types = || insts.iter().flat_map(|inst| [inst.ty, inst.source_ty]);
     let numbers = |is: fn(ScalarType) -> bool| types().filter(move |&ty| is(ty)).map(ScalarType::bits).max();
     let has_operands = insts.iter().any(|inst| !inst.sources.is_empty() || inst.memory.is_some());
@@ -194,6 +237,6 @@ fn kind(module: &Module, insts: &[Inst]) -> CostKind {
     };
     let constant = first.sources.iter().any(|source| matches!(source, Operand::Immediate(_)));
     // Only tables of arithmetic tell operands apart.
-    let constant = constant && number != NumberKind::None && !opcode.contains('.');
-    CostKind { opcode, number, bits, constant }
+    let constant = constant && number != NumberKind::None && space.is_none();
+    CostKind { family: module.key(first.pc).family, space, number, bits, constant }
 }

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use warplens_base::{Id, Span};
 use warplens_ir::{
     Block, Flow, Function, FunctionId, FunctionKind, Guard, Inst, LaunchBounds, MemoryReference, Module, Operand,
-    PcInfo, Register, RegisterWords, SourceLocation, Width,
+    PcInfo, Register, RegisterWords, SourceLocation, SpellingId, Width,
 };
-use warplens_isa::{BlockId, Op, Pc, ScalarType, StateSpace};
+use warplens_isa::{BlockId, Family, InstKey, Op, Pc, ScalarType, SlowOperation, Spelling, StateSpace};
 use warplens_stats::{Counting, CtaRecord, FinishOptions, LaunchShape, Profile, Program, Recorder, RegistersBasis};
 use warplens_trace::{Access, AccessKind, ActiveMask, CtaId, Observer, WarpIndex};
 
@@ -71,15 +71,29 @@ impl Kernel {
     pub fn pc(&mut self, opcode: &str, op: Op, ty: ScalarType) -> Pc {
         let n = self.module.pcs.len() as u32;
         let class = if opcode.starts_with("ld.param") { warplens_isa::OpClass::Virtual } else { op.class(ty) };
+        let spelling = self.spelling(opcode, ty);
         self.module.pcs.push(PcInfo {
             function: FunctionId::from_index(self.module.functions.len() - 1),
-            opcode: opcode.into(),
+            spelling,
             span: Span::default(),
             line: n + 10,
             location: Some(SourceLocation { file: 0, line: n + 100 }),
             class,
-            high_latency: op.high_latency(ty).map(|kind| (kind, ty)),
+            high_latency: op.high_latency(ty).map(|kind| SlowOperation { kind, ty }),
         })
+    }
+
+    /// The spelling of an opcode: its family is the first word, `nc` the only modifier that is understood.
+    fn spelling(&mut self, opcode: &str, ty: ScalarType) -> SpellingId {
+        let known = self.module.spellings.iter().find(|(_, spelling)| spelling.to_string() == opcode);
+        if let Some((id, _)) = known {
+            return id;
+        }
+        let mut words = opcode.split('.');
+        let family = words.next().and_then(Family::from_name).expect("a family");
+        let mut key = InstKey::new(family, ty);
+        key.cache.read_only = words.any(|word| word == "nc");
+        self.module.spellings.push(Spelling::new(key, opcode))
     }
 
     /// An instruction without memory.
