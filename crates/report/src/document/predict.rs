@@ -28,9 +28,7 @@ pub fn document(analyses: &[Analysis]) -> Json {
 
 fn launch(analysis: &Analysis) -> Map<String, Json> {
     let measurement = &analysis.measurement;
-    let mut profile = counts(&measurement.profile);
-    // It stands beside the profile.
-    profile.shift_remove("launch");
+    let profile = counts(&measurement.profile);
     let mut body = Map::new();
     body.insert("kernel".into(), measurement.kernel.mangled.as_str().into());
     body.insert("kernel_demangled".into(), measurement.kernel.demangled.as_str().into());
