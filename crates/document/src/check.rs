@@ -129,7 +129,7 @@ impl<'s> Checker<'s> {
             (Some(Value::Array(kinds)), ..) => kinds.iter().any(is),
             (Some(kind), ..) => is(kind),
             (None, Some(constant), _) => constant == value,
-            (None, None, Some(_)) => value.is_string(),
+            (None, None, Some(words)) => words.as_array().is_some_and(|words| words.contains(value)),
             (None, None, None) => true,
         }
     }

@@ -7,27 +7,19 @@ use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value, json};
 
-use crate::Document;
+use crate::Identified;
 use crate::schema::{id_schema, in_place};
-
-/// What a document says of one launch.
-pub trait OfLaunch {
-    /// Name and version of the document.
-    const ID: &'static str;
-    /// True where the program reads what it writes.
-    const IS_READ: bool = false;
-}
 
 /// A document of launches: the keys of the only one stand at the top; several stand in the list `launches`.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Launches<L>(pub Vec<L>);
 
-impl<L: OfLaunch + JsonSchema> Document for Launches<L> {
+impl<L: Identified> Identified for Launches<L> {
     const ID: &'static str = L::ID;
     const IS_READ: bool = L::IS_READ;
 }
 
-impl<L: OfLaunch + Serialize> Serialize for Launches<L> {
+impl<L: Identified + Serialize> Serialize for Launches<L> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         #[derive(Serialize)]
         struct One<'l, L> {
@@ -47,7 +39,7 @@ impl<L: OfLaunch + Serialize> Serialize for Launches<L> {
     }
 }
 
-impl<'de, L: OfLaunch + DeserializeOwned> Deserialize<'de> for Launches<L> {
+impl<'de, L: Identified + DeserializeOwned> Deserialize<'de> for Launches<L> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let mut document = Map::<String, Value>::deserialize(deserializer)?;
         let schema = document.shift_remove("schema");
@@ -62,7 +54,7 @@ impl<'de, L: OfLaunch + DeserializeOwned> Deserialize<'de> for Launches<L> {
     }
 }
 
-impl<L: OfLaunch + JsonSchema> JsonSchema for Launches<L> {
+impl<L: Identified + JsonSchema> JsonSchema for Launches<L> {
     fn schema_name() -> Cow<'static, str> {
         L::schema_name()
     }

@@ -15,13 +15,26 @@
 #![warn(missing_docs)]
 
 mod check;
+pub mod compare;
+pub mod explain;
+pub mod figure;
+pub mod gpu;
 mod held;
+mod id;
 mod launches;
 mod named;
 mod number;
+pub mod predict;
 pub mod profile;
+pub mod run;
 mod schema;
+pub mod simulation;
+mod table;
+pub mod trace_events;
+pub mod tune;
+pub mod whatif;
 mod words;
+pub mod x_model;
 
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
@@ -29,18 +42,17 @@ use serde_json::Value;
 
 pub use check::{Fault, Place, check};
 pub use held::Held;
-pub use launches::{Launches, OfLaunch};
+pub use id::{Id, Identified};
+pub use launches::Launches;
 pub use named::Named;
 pub use number::{Amount, Element, Factor, Number};
 pub use schema::schema;
+pub use table::{DOCUMENTS, Entry};
 
-/// A document with a name and a version.
-pub trait Document: JsonSchema {
-    /// Name and version: `warplens.profile/1`.
-    const ID: &'static str;
-    /// True where the program reads what it writes.
-    const IS_READ: bool = false;
-}
+/// A document with a name, a version and a schema.
+pub trait Document: Identified + JsonSchema {}
+
+impl<D: Identified + JsonSchema> Document for D {}
 
 /// Why a text is no document of a kind.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -14,7 +14,7 @@ pub use origin::{Bound, BoundKind, Emulation, Given, Measured, Origin, Static, S
 pub use sequences::{Histogram, Part, Period, Periods, Repeated, Reuse, Stream};
 
 use crate::words::words;
-use crate::{Amount, Factor, Held, Launches, Named, Number, OfLaunch};
+use crate::{Amount, Factor, Held, Identified, Launches, Named, Number};
 
 /// The document.
 pub type Document = Launches<Profile>;
@@ -38,7 +38,7 @@ pub struct Profile {
     pub origin: Origin,
 }
 
-impl OfLaunch for Profile {
+impl Identified for Profile {
     const ID: &'static str = "warplens.profile/1";
     const IS_READ: bool = true;
 }

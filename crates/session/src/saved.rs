@@ -10,6 +10,8 @@ mod opcode;
 mod origin;
 mod read;
 mod sequences;
+#[cfg(test)]
+mod tests;
 mod words;
 mod write;
 

@@ -54,8 +54,8 @@ fn entry(analysis: &Analysis, gpu: &GpuAnalysis, answer: &Answer) -> Json {
         }
     }
     if let Some(measured) = analysis.measurement.measured.as_ref().filter(|measured| measured.is_of(&gpu.machine)) {
-        body.insert("measured_us".into(), number(measured.time.microseconds()));
-        let error = answer.result.as_ref().ok().and_then(|prediction| prediction.error(measured.time));
+        body.insert("measured_us".into(), number(measured.time_us));
+        let error = answer.result.as_ref().ok().and_then(|prediction| prediction.error(measured.time()));
         body.insert("error_share".into(), optional(error));
     }
     Json::Object(body)

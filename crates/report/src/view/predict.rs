@@ -424,7 +424,7 @@ fn notes(analysis: &Analysis, detail: Detail, next: Option<&str>) -> Section {
         .filter(|measured| !analysis.gpus.iter().any(|gpu| measured.is_of(&gpu.machine)))
     {
         Some(measured) => {
-            let time = show(&Cell::Number(measured.time.microseconds(), Unit::Microseconds));
+            let time = show(&Cell::Number(measured.time_us, Unit::Microseconds));
             let of = measured.device.as_ref().or(measured.target.as_ref()).map_or("another GPU", String::as_str);
             section.note(format!("{} measured {time} on {of}.", measured.profiler))
         }

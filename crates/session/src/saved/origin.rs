@@ -1,6 +1,5 @@
 //! What is known about a measurement besides its counts.
 
-use warplens_base::units::Seconds;
 use warplens_document::profile::{self as document, Given, Origin, Static, StaticBasis, Unsupported};
 use warplens_document::{Amount, Fault, Number, Place};
 use warplens_isa::Pc;
@@ -23,7 +22,7 @@ pub fn origin(measurement: &Measurement) -> Origin {
 
 fn measured(measured: &Measured) -> document::Measured {
     document::Measured {
-        time_us: Amount(measured.time.microseconds()),
+        time_us: Amount(measured.time_us),
         device: measured.device.clone(),
         target: measured.target.clone(),
         profiler: measured.profiler.clone().into(),
@@ -32,7 +31,7 @@ fn measured(measured: &Measured) -> document::Measured {
 
 pub(super) fn read_measured(measured: document::Measured) -> Measured {
     Measured {
-        time: Seconds(measured.time_us.0 / 1e6),
+        time_us: measured.time_us.0,
         device: measured.device,
         target: measured.target,
         profiler: measured.profiler.0.unwrap_or_else(|| "file".to_owned()),

@@ -93,7 +93,7 @@ pub(super) fn read_periods(periods: document::Periods, place: &Place) -> Result<
     let streams = periods.streams.into_iter().enumerate();
     let streams = streams.map(|(index, stream)| {
         let place = place.key("streams").item(index).key("parts");
-        let (parts, _) = read_parts(stream.parts, kinds.len(), &place)?;
+        let (parts, _) = read_parts(stream.parts, kinds.len(), MOST_NESTED, &place)?;
         Ok(PeriodStream { warps: stream.warps, left_out: stream.left_out, parts })
     });
     let streams = streams.collect::<Result<_>>()?;
@@ -114,8 +114,17 @@ fn read_period(period: document::Period) -> Period {
     }
 }
 
+/// Loops inside each other that are read. Whoever walks a sequence may walk the body of a loop twice, which doubles the
+/// work at every level.
+const MOST_NESTED: usize = 12;
+
 /// Periods by their number, and loops of them; with the number of periods when all loops are turned.
-fn read_parts(parts: Vec<document::Part>, n_kinds: usize, place: &Place) -> Result<(Vec<StreamPart>, u64)> {
+fn read_parts(
+    parts: Vec<document::Part>,
+    n_kinds: usize,
+    nested: usize,
+    place: &Place,
+) -> Result<(Vec<StreamPart>, u64)> {
     let mut length = 0_u64;
     let mut read = Vec::new();
     for (index, part) in parts.into_iter().enumerate() {
@@ -127,7 +136,9 @@ fn read_parts(parts: Vec<document::Part>, n_kinds: usize, place: &Place) -> Resu
                 (StreamPart::Period(kind), Some(1))
             }
             document::Part::Repeated(repeated) => {
-                let (body, once) = read_parts(repeated.body, n_kinds, &place.key("body"))?;
+                let nested = nested.checked_sub(1);
+                let nested = nested.ok_or_else(|| place.fault(format!("more than {MOST_NESTED} loops are nested")))?;
+                let (body, once) = read_parts(repeated.body, n_kinds, nested, &place.key("body"))?;
                 (StreamPart::Loop { times: repeated.times, body }, once.checked_mul(repeated.times))
             }
         };
