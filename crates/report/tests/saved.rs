@@ -140,7 +140,7 @@ fn mistakes_of_an_editor_are_named_with_their_place() {
         (|d| d["independent_loads"] = 0.into(), "p.json: independent_loads: the number must be above 0"),
         (
             |d| d["schema"] = "warplens.profile/2".into(),
-            "p.json: the schema is `warplens.profile/2`; `warplens.profile/1` is needed",
+            "p.json: the schema is `warplens.profile/2`; `warplens.profile/1` is needed; a later warplens wrote it; read it with that one",
         ),
         (|d| d["lines"][0]["executed"] = Json::Null, "p.json: lines[0].executed: a count is needed, not null"),
         (|d| d["kernel"] = Json::Null, "p.json: kernel: a text is needed, not null"),

@@ -241,7 +241,7 @@ pub fn compare(variants: Vec<Variant>, machines: Vec<Machine>, how: &CompareOpti
                 let variant = &variants[at];
                 let profiled = variant.measurement.measured.as_ref().filter(|measured| measured.is_of(machine));
                 let given = how.measured.as_ref().and_then(|times| times.of(variant, &machine.id, machines.len()));
-                let measured_us = given.or(profiled.map(|measured| measured.time.microseconds()));
+                let measured_us = given.or(profiled.map(|measured| measured.time_us));
                 let counts = counts(&variant.measurement.profile, machine, how.options);
                 entries.push(Entry { measured_us, ..entry(at, gpu, model, analysis, counts) });
             }

@@ -22,6 +22,7 @@ pub mod plot;
 pub mod predict;
 mod program;
 mod registers;
+pub mod saved;
 pub mod source;
 mod source_names;
 pub mod stages;

@@ -54,8 +54,8 @@ pub struct Measurement {
 /// What a profiler measured on a GPU.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Measured {
-    /// Execution time of the launch.
-    pub time: Seconds,
+    /// Execution time of the launch in microseconds, as profilers and saved profiles tell it.
+    pub time_us: f64,
     /// The GPU, as the profiler calls it, where it says so.
     pub device: Option<String>,
     /// Its target, such as `sm_80`, where the profiler says so.
@@ -65,6 +65,11 @@ pub struct Measured {
 }
 
 impl Measured {
+    /// Execution time of the launch.
+    pub fn time(&self) -> Seconds {
+        Seconds(self.time_us / 1e6)
+    }
+
     /// True unless the time is that of another GPU than `machine`, as far as the profiler says.
     pub fn is_of(&self, machine: &Machine) -> bool {
         let named = self.device.as_deref().and_then(machines::of_device);

@@ -63,7 +63,7 @@ fn counters_of_one_sm_and_one_tpc_become_those_of_the_launch() {
         !profile.has(Count::Barriers) && !profile.has(Count::SharedWavefronts) && profile.has(Count::LocalRequests)
     );
     let measured = launches[0].measured.as_ref().unwrap();
-    assert_eq!((measured.time.microseconds(), measured.device.as_deref()), (724.3, Some("Tesla C1060")));
+    assert_eq!((measured.time_us, measured.device.as_deref()), (724.3, Some("Tesla C1060")));
 }
 
 #[test]
@@ -121,7 +121,7 @@ fn tables_and_reports_of_nsight_compute_say_the_same() {
     assert_eq!((global.requests, global.loads, global.stores), (14 * warps, 8 * warps, 6 * warps));
     assert_eq!((global.t32, global.bytes_requested), (14 * 32 * warps, 14 * 128 * warps));
     assert_eq!(profile.dram_sectors, Some([32 * warps, 32 * warps]));
-    assert_eq!(report[1].measured.as_ref().unwrap().time.microseconds(), 130.0);
+    assert_eq!(report[1].measured.as_ref().unwrap().time_us, 130.0);
 }
 
 #[test]
@@ -131,7 +131,7 @@ fn the_default_page_of_nsight_compute_is_read_metric_by_metric() {
     assert_eq!((profile.instructions.total, profile.launch.registers), (524_288, 16));
     assert_eq!(profile.dram_sectors, Some([262_144, 131_072]));
     assert!(!profile.has(Count::GlobalRequests));
-    assert_eq!(launch.measured.unwrap().time.microseconds(), 10.5);
+    assert_eq!(launch.measured.unwrap().time_us, 10.5);
 }
 
 #[test]

@@ -9,6 +9,7 @@ use crate::workspace::Workspace;
 const LAYERS: &[(&str, u8)] = &[
     ("warplens-base", 0),
     ("warplens-literate", 0),
+    ("warplens-document", 1),
     ("warplens-isa", 1),
     ("warplens-ir", 2),
     ("warplens-machine", 2),

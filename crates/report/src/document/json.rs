@@ -16,3 +16,8 @@ pub fn number(number: f64) -> Value {
 pub(crate) fn optional(value: Option<f64>) -> Value {
     value.map_or(Value::Null, number)
 }
+
+/// A part of a document as a value.
+pub(crate) fn value(written: &impl serde::Serialize) -> Value {
+    serde_json::to_value(written).expect("documents have texts for keys")
+}

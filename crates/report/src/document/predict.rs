@@ -28,9 +28,7 @@ pub fn document(analyses: &[Analysis]) -> Json {
 
 fn launch(analysis: &Analysis) -> Map<String, Json> {
     let measurement = &analysis.measurement;
-    let mut profile = counts(&measurement.profile);
-    // It stands beside the profile.
-    profile.shift_remove("launch");
+    let profile = counts(&measurement.profile);
     let mut body = Map::new();
     body.insert("kernel".into(), measurement.kernel.mangled.as_str().into());
     body.insert("kernel_demangled".into(), measurement.kernel.demangled.as_str().into());
@@ -56,8 +54,8 @@ fn entry(analysis: &Analysis, gpu: &GpuAnalysis, answer: &Answer) -> Json {
         }
     }
     if let Some(measured) = analysis.measurement.measured.as_ref().filter(|measured| measured.is_of(&gpu.machine)) {
-        body.insert("measured_us".into(), number(measured.time.microseconds()));
-        let error = answer.result.as_ref().ok().and_then(|prediction| prediction.error(measured.time));
+        body.insert("measured_us".into(), number(measured.time_us));
+        let error = answer.result.as_ref().ok().and_then(|prediction| prediction.error(measured.time()));
         body.insert("error_share".into(), optional(error));
     }
     Json::Object(body)

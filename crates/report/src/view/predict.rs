@@ -108,7 +108,7 @@ pub(super) fn table(analysis: &Analysis) -> Table {
 
 /// The time that was measured on this GPU, and by which share of it the answer is off.
 fn comparison(analysis: &Analysis, gpu: &GpuAnalysis, answer: &Answer) -> Option<(Seconds, Option<f64>)> {
-    let time = analysis.measurement.measured.as_ref().filter(|measured| measured.is_of(&gpu.machine))?.time;
+    let time = analysis.measurement.measured.as_ref().filter(|measured| measured.is_of(&gpu.machine))?.time();
     let error = answer.result.as_ref().ok().and_then(|prediction| prediction.error(time));
     Some((time, error))
 }
@@ -419,7 +419,7 @@ fn notes(analysis: &Analysis, detail: Detail, next: Option<&str>) -> Section {
         .filter(|measured| !analysis.gpus.iter().any(|gpu| measured.is_of(&gpu.machine)))
     {
         Some(measured) => {
-            let time = show(&Cell::Number(measured.time.microseconds(), Unit::Microseconds));
+            let time = show(&Cell::Number(measured.time_us, Unit::Microseconds));
             let of = measured.device.as_ref().or(measured.target.as_ref()).map_or("another GPU", String::as_str);
             section.note(format!("{} measured {time} on {of}.", measured.profiler))
         }

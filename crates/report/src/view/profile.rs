@@ -111,7 +111,7 @@ fn launch(measurement: &Measurement) -> Section {
     if let Some(measured) = &measurement.measured {
         let of = measured.device.as_ref().map_or_else(String::new, |device| format!(" on {device}"));
         fields.push(
-            Field::new("measured time", Cell::Number(measured.time.microseconds(), Unit::Microseconds))
+            Field::new("measured time", Cell::Number(measured.time_us, Unit::Microseconds))
                 .remark(format!("{}{of}", measured.profiler)),
         );
     }

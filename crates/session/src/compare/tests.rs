@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use warplens_base::units::Seconds;
 
 use super::*;
 use crate::execution::{ExecutionOptions, Progress};
@@ -81,8 +80,8 @@ fn agreement_with_measured_times_is_counted() {
 fn a_profilers_time_is_of_its_own_gpu() {
     let mut profiled = variant("vector_add");
     let target = Some("sm_90".to_owned());
-    let time = Seconds(1e-5);
-    profiled.measurement.measured = Some(Measured { time, device: None, target, profiler: "a profiler".to_owned() });
+    profiled.measurement.measured =
+        Some(Measured { time_us: 10.0, device: None, target, profiler: "a profiler".to_owned() });
     let comparison = compare(vec![profiled], machines::select("k40,h200").unwrap(), &how("roofline")).unwrap();
     let measured: Vec<Option<f64>> = comparison.entries.iter().map(|entry| entry.measured_us).collect();
     assert_eq!(measured, [None, Some(10.0)]);

@@ -4,14 +4,10 @@
 //! [`Profile::absent`](crate::profile::Profile), never put down as zero. No reader panics, whatever its input.
 
 mod csv;
-mod json;
 mod manual;
-mod node;
 mod nsight;
 mod nsight_csv;
 mod nsight_report;
-mod sequences;
-mod statics;
 mod visual_profiler;
 
 pub(crate) use nsight_csv::is_table as is_nsight_csv;
@@ -42,7 +38,7 @@ pub fn read(input: &Input) -> Result<Vec<Measurement>> {
 pub(crate) fn read_with(input: &Input, shape: &Shape) -> Result<Vec<Measurement>> {
     let name = &input.name;
     match input.kind {
-        InputKind::Profile => json::read(name, &input.text()),
+        InputKind::Profile => crate::saved::read(name, without_mark(&input.text())),
         InputKind::VisualProfilerLog => visual_profiler::read(name, &input.text(), shape),
         InputKind::NsightCsv => nsight::profiles(name, nsight_csv::read(name, &input.text())?),
         InputKind::NsightReport => nsight::profiles(name, nsight_report::read(name, &input.bytes)?),

@@ -5,7 +5,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use warplens_base::units::Seconds;
 use warplens_isa::{InstKey, OpClass, Spelling};
 use warplens_stats::{
     BankRule, CoalescingRule, ConstantCounts, Count, Counted, Coverage, InstructionCounts, LaunchShape, MemoryCounts,
@@ -366,7 +365,7 @@ impl Reader<'_> {
         };
         let nanoseconds = self.number("gpu__time_duration.sum")?;
         Ok(nanoseconds.map(|nanoseconds| Measured {
-            time: Seconds(nanoseconds / 1e9),
+            time_us: nanoseconds / 1e3,
             device,
             target: capability.map(|(major, minor)| format!("sm_{major}{minor}")),
             profiler: "Nsight Compute".to_owned(),

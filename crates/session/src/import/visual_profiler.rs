@@ -9,7 +9,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use warplens_base::units::Seconds;
 use warplens_machine::{Key, Reader, Strictness};
 use warplens_stats::{
     BankRule, CoalescingRule, Count, Coverage, InstructionCounts, LaunchShape, MemoryCounts, RegistersBasis,
@@ -292,8 +291,8 @@ impl Log<'_> {
             support: Support::default(),
             communicates: false,
             statics: None,
-            measured: time.map(|microseconds| Measured {
-                time: Seconds(microseconds / 1e6),
+            measured: time.map(|time_us| Measured {
+                time_us,
                 device: self.device.clone(),
                 target: machine.as_ref().map(|machine| machine.cc.target()),
                 profiler: "CUDA Visual Profiler".to_owned(),

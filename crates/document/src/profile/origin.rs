@@ -1,0 +1,147 @@
+//! Where counts come from.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::words::words;
+use crate::{Amount, Held, Number};
+
+/// What is known about a measurement besides its counts.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub struct Origin {
+    /// CTAs wait for each other, so that all of them were executed.
+    #[serde(default)]
+    pub communicates: bool,
+    /// The time on a GPU, where a profiler measured it.
+    #[serde(default)]
+    pub measured: Option<Measured>,
+    /// How much of the kernel can be executed.
+    #[serde(default, skip_serializing_if = "Held::is_missing")]
+    pub support: Held<Support>,
+    /// Cost of the execution; `null` where nothing was executed.
+    #[serde(default)]
+    pub emulation: Option<Emulation>,
+    /// With `--static`: what the counts stand on.
+    #[serde(default, rename = "static")]
+    pub statics: Option<Static>,
+}
+
+/// What a profiler measured on a GPU.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Measured {
+    /// Execution time of the launch in microseconds. Nsight Compute: `gpu__time_duration.sum`.
+    pub time_us: Amount,
+    /// The GPU, as the profiler calls it, where it says so.
+    #[serde(default)]
+    pub device: Option<String>,
+    /// Its target, such as `sm_80`, where the profiler says so.
+    #[serde(default)]
+    pub target: Option<String>,
+    /// The profiler; `file` where it is not said.
+    #[serde(default, skip_serializing_if = "Held::is_missing")]
+    pub profiler: Held<String>,
+}
+
+/// How much of a kernel can be executed.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Support {
+    /// Instructions of the kernel's call graph.
+    pub instructions: u64,
+    /// Share of them that is supported; not read.
+    #[serde(default, skip_serializing_if = "Held::is_missing")]
+    pub share: Held<Number>,
+    /// Those that are not.
+    pub unsupported: Vec<Unsupported>,
+}
+
+/// An instruction that cannot be executed.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Unsupported {
+    /// Opcode with modifiers.
+    pub opcode: String,
+    /// Why not.
+    pub reason: String,
+}
+
+/// Cost of an execution.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Emulation {
+    /// Thread instructions that were executed.
+    pub thread_instructions: u64,
+    /// Warp instructions that were executed.
+    pub warp_instructions: u64,
+    /// Seconds of the execution alone.
+    pub seconds: Amount,
+}
+
+/// What counts without a run stand on; `docs/counting.md` says how they are made.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Static {
+    /// Says so.
+    #[serde(default, skip_serializing_if = "Held::is_missing")]
+    pub basis: Held<StaticBasis>,
+    /// Places where the counts are an upper bound.
+    pub bounds: Vec<Bound>,
+    /// Trips and probabilities that the user gave and that were used.
+    pub given: Vec<Given>,
+    /// Lines that were given and of no effect, because nothing there depends on data.
+    pub unused: Vec<String>,
+    /// CTAs that were walked; each speaks for all that do the same.
+    pub ctas_walked: u64,
+    /// Warp instructions that were walked.
+    pub warp_instructions_walked: u64,
+}
+
+words! {
+    /// The basis of counts without a run.
+    "basis" StaticBasis {
+        /// They follow from the code, the launch and the arguments.
+        Static = "static",
+    }
+
+    /// Why a count is an upper bound: both sides of a `branch` were counted, or every lane was taken to access an
+    /// `address` of its own.
+    "kind" BoundKind {
+        /// A branch or guard depends on data.
+        Branch = "branch",
+        /// An address depends on data.
+        Address = "address",
+    }
+}
+
+/// A place where the counts are an upper bound.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Bound {
+    /// Why.
+    pub kind: BoundKind,
+    /// Number of the instruction in its module.
+    #[serde(default)]
+    pub pc: u32,
+    /// Its line in the PTX, from 1.
+    pub ptx_line: u32,
+    /// File of the program, where the PTX says so; goes with `line`.
+    #[serde(default)]
+    pub file: Option<String>,
+    /// Line in that file.
+    #[serde(default)]
+    pub line: Option<u32>,
+    /// Opcode with modifiers.
+    pub opcode: String,
+}
+
+/// What the user gave for a line.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Given {
+    /// The line: `12`, `ptx:12` or `source:12`.
+    pub line: String,
+    /// Trips, or a probability.
+    pub value: Amount,
+}

@@ -1,0 +1,20 @@
+//! Saved profiles: the document [`warplens_document::profile`] from measurements, and measurements from it.
+//!
+//! This is the only place that knows both sides. A key that is missing is a count that the profile lacks. Derived numbers
+//! (shares and means) are written but not read: whoever edits counts need not compute them anew. Counts that must agree
+//! are checked when they are read.
+
+mod check;
+mod groups;
+mod opcode;
+mod origin;
+mod read;
+mod sequences;
+#[cfg(test)]
+mod tests;
+mod words;
+mod write;
+
+pub use origin::{emulation, origin, support};
+pub(crate) use read::read;
+pub use write::{counts, document, launch};
