@@ -107,14 +107,14 @@ pub(super) fn table(analysis: &Analysis) -> Table {
 
 /// The time that was measured on this GPU, and by which share of it the answer is off.
 fn comparison(analysis: &Analysis, gpu: &GpuAnalysis, answer: &Answer) -> Option<(Seconds, Option<f64>)> {
-    let time = analysis.measurement.measured.as_ref().filter(|measured| measured.is_of(&gpu.machine))?.time;
+    let time = analysis.measurement.measured.as_ref().filter(|measured| measured.is_of(&gpu.machine))?.time();
     let error = answer.result.as_ref().ok().and_then(|prediction| prediction.error(time));
     Some((time, error))
 }
 
 fn row(gpu: &GpuAnalysis, answer: &Answer) -> Vec<Cell> {
     let prediction = answer.result.as_ref().ok();
-    let shares = gpu.speed_of_light.filter(|_| prediction.is_some() && prediction == gpu.prediction());
+    let shares = gpu.used().filter(|_| prediction.is_some() && prediction == gpu.prediction());
     vec![
         Cell::text(&gpu.machine.id),
         Cell::optional(prediction.map(|prediction| prediction.seconds().microseconds()), Unit::Microseconds),
@@ -154,7 +154,7 @@ pub fn rows(analyses: &[Analysis]) -> Section {
         for gpu in &analysis.gpus {
             for answer in &gpu.answers {
                 let prediction = answer.result.as_ref().ok();
-                let shares = gpu.speed_of_light.filter(|_| prediction.is_some() && prediction == gpu.prediction());
+                let shares = gpu.used().filter(|_| prediction.is_some() && prediction == gpu.prediction());
                 let comparison = comparison(analysis, gpu, answer);
                 let microseconds = |time: Option<f64>| Cell::optional(time, Unit::Microseconds);
                 table.push(vec![
