@@ -1,10 +1,11 @@
-//! Every key of the JSON documents is described in `docs/report-schema.md`.
+//! Every JSON document is described in `docs/report-schema.md`, and as its schema and its type have it.
 
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
 
 use serde_json::Value;
+use warplens_report::document::{DOCUMENTS, Entry, check};
 
 /// Keys under which programs, papers or users choose the names.
 const FREE: [&str; 16] = [
@@ -68,15 +69,11 @@ fn keys(value: &Value, found: &mut BTreeSet<String>) {
     }
 }
 
-#[test]
-fn every_key_is_described() {
-    let description = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/report-schema.md");
-    let description = std::fs::read_to_string(description).expect("the description can be read");
-    let described: BTreeSet<&str> =
-        description.split('`').skip(1).step_by(2).flat_map(|span| span.split(['.', ',', ' '])).collect();
+/// Commands that write every document, and the schema of each.
+fn commands() -> Vec<(&'static str, Vec<&'static str>)> {
     let kernel = ["examples/abt_conflict/ptx/sm_80.ptx", "--launch", "examples/abt_conflict/launch.toml"];
     let with = |verb: &'static str, rest: &[&'static str]| [&[verb], &kernel[..], rest].concat();
-    let documents = [
+    vec![
         ("warplens.predict/1", with("predict", &["--gpu", "h200,gtx480", "--model", "all", "--strict"])),
         (
             "warplens.whatif/1",
@@ -107,13 +104,125 @@ fn every_key_is_described() {
         ("warplens.gpus/1", vec!["gpu", "list"]),
         ("warplens.gpu/1", vec!["gpu", "show", "h200"]),
         ("warplens.gpu-diff/1", vec!["gpu", "diff", "h200", "b200"]),
-    ];
-    for (schema, arguments) in documents {
+        // More than the keys: several launches, a simulation beside closed forms, clocks, what a profiler measured.
+        ("warplens.predict/1", with("predict", &["--gpu", "a100-80,a100-80@1000", "--model", "all"])),
+        (
+            "warplens.predict/1",
+            vec!["predict", "examples/profiles/nsight.ncu-rep", "--gpu", "a100-80", "-k", "vector_add"],
+        ),
+        ("warplens.profile/1", vec!["profile", "examples/profiles/nsight.ncu-rep", "-k", "vector_add"]),
+        ("warplens.profile/1", vec!["profile", "examples/profiles/visual-profiler.csv", "-k", "regex:load"]),
+        ("warplens.figure/1", [&["plot", "roofline"], &kernel[..]].concat()),
+        ("warplens.figure/1", [&["plot", "stalls"], &kernel[..], &["--gpu", "a100-80"]].concat()),
+    ]
+}
+
+#[test]
+fn every_key_is_described() {
+    let description = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/report-schema.md");
+    let description = std::fs::read_to_string(description).expect("the description can be read");
+    let described: BTreeSet<&str> =
+        description.split('`').skip(1).step_by(2).flat_map(|span| span.split(['.', ',', ' '])).collect();
+    for (schema, arguments) in commands() {
         let document = document(&arguments);
         assert_eq!(document["schema"], schema);
         let mut found = BTreeSet::new();
         keys(&document, &mut found);
         let missing: Vec<&String> = found.iter().filter(|key| !described.contains(key.as_str())).collect();
         assert!(missing.is_empty(), "{schema}: docs/report-schema.md does not describe {missing:?}");
+        conforms(&arguments.join(" "), &document);
+    }
+    let all: BTreeSet<&str> = commands().iter().map(|(schema, _)| *schema).collect();
+    let untried = DOCUMENTS.iter().map(|entry| entry.id).filter(|id| !all.contains(id));
+    // It has a test of its own.
+    assert_eq!(untried.collect::<Vec<_>>(), ["warplens.trace-events/1"]);
+}
+
+/// The schema that is shipped for a document.
+fn shipped(document: &Value) -> (&'static Entry, Value) {
+    let id = document["schema"].as_str().or(document["otherData"]["schema"].as_str()).expect("a document has a name");
+    let entry = DOCUMENTS.iter().find(|entry| entry.id == id).unwrap_or_else(|| panic!("there is no document {id}"));
+    let path = format!("../../docs/schema/{}.schema.json", entry.name());
+    let text =
+        std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).expect("the schema is shipped");
+    (entry, serde_json::from_str(&text).expect("a schema is JSON"))
+}
+
+/// Holds a document against its shipped schema and against its type: read into that and written again it is the same.
+fn conforms(what: &str, document: &Value) {
+    let (entry, schema) = shipped(document);
+    let mut checked = document.clone();
+    check(&schema, &mut checked).unwrap_or_else(|fault| panic!("{what}: {}", fault.message));
+    assert_eq!(&checked, document, "{what}: no number changes");
+    let again = (entry.again)(document).unwrap_or_else(|error| panic!("{what}: {error}"));
+    assert_eq!(again.to_string(), document.to_string(), "{what}: its type holds every key, in the same order");
+}
+
+#[test]
+fn goldens_are_as_their_schemas_have_it() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/cli");
+    let mut n_documents = 0;
+    for file in std::fs::read_dir(folder).expect("the goldens are there") {
+        let path = file.expect("the goldens are there").path();
+        let text = std::fs::read_to_string(&path).expect("a golden is text");
+        for block in text.split("--- stdout\n{").skip(1) {
+            let end = block.find("\n--- stderr").into_iter().chain(block.find("\n```")).min().expect("a block ends");
+            // How long the emulation took differs from run to run.
+            let json: Vec<String> = format!("{{{}", &block[..end])
+                .lines()
+                .map(|line| match line.trim_start().starts_with("\"seconds\": ") {
+                    true => "\"seconds\": 0.5".to_owned(),
+                    false => line.to_owned(),
+                })
+                .collect();
+            let document: Value = serde_json::from_str(&json.join("\n"))
+                .unwrap_or_else(|error| panic!("{}: {error} in {}", path.display(), json.join("\n")));
+            if document["schema"].is_string() && document.get("$schema").is_none() {
+                conforms(&path.display().to_string(), &document);
+                n_documents += 1;
+            }
+        }
+    }
+    assert!(n_documents >= 4, "{n_documents}");
+}
+
+#[test]
+fn a_trace_of_events_is_as_its_schema_has_it() {
+    let folder = tempfile::tempdir().expect("a scratch folder can be made");
+    let path = folder.path().join("trace.json");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let kernel = ["examples/vector_add/ptx/sm_80.ptx", "--launch", "examples/vector_add/launch.toml"];
+    let status = Command::new(env!("CARGO_BIN_EXE_warplens"))
+        .arg("annotate")
+        .args(kernel)
+        .args(["--gpu", "a100-80@1000", "--trace"])
+        .arg(&path)
+        .current_dir(root)
+        .env_clear()
+        .output()
+        .expect("the program can be started");
+    assert!(status.status.success(), "{}", String::from_utf8_lossy(&status.stderr));
+    let document: Value = serde_json::from_slice(&std::fs::read(path).expect("it was written")).expect("it is JSON");
+    assert_eq!(document["otherData"]["gpu"], "a100-80@1000");
+    conforms("annotate --trace", &document);
+}
+
+#[test]
+fn the_shipped_schemas_are_those_of_the_program() {
+    for entry in DOCUMENTS {
+        let (_, shipped) = shipped(&serde_json::json!({ "schema": entry.id }));
+        assert_eq!(shipped, (entry.schema)(), "{}: `cargo xtask generate` writes it", entry.name());
+    }
+}
+
+/// What an earlier release wrote: it is read, and nothing of it is lost.
+#[test]
+fn a_profile_of_an_earlier_release_is_read() {
+    for name in ["saved.json", "saved-static.json"] {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name);
+        let saved: Value = serde_json::from_slice(&std::fs::read(&path).expect("it is there")).expect("it is JSON");
+        let again = document(&["profile", path.to_str().expect("a path of ours")]);
+        assert_eq!(again, saved, "{name}");
+        conforms(name, &saved);
     }
 }

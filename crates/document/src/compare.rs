@@ -186,7 +186,7 @@ pub struct Signs {
     /// Names of rows and columns.
     pub variants: Vec<String>,
     /// As predicted.
-    pub predicted: Vec<Vec<i8>>,
+    pub predicted: Vec<Vec<Option<i8>>>,
     /// As measured; `null` where nothing was.
     pub measured: Option<Vec<Vec<Option<i8>>>>,
     /// How many pairs agree.

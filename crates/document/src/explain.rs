@@ -99,7 +99,7 @@ pub struct Advice {
     /// What else changes.
     pub side_effects: Vec<String>,
     /// Flags that ask the same question; empty where none can.
-    pub whatif: String,
+    pub whatif: Vec<String>,
 }
 
 /// Lines of the program.

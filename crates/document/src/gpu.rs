@@ -83,7 +83,7 @@ pub struct Parameter {
     /// How it is known.
     pub basis: Option<String>,
     /// Where it comes from.
-    pub source: Option<String>,
+    pub source: String,
     /// What else is to be said.
     pub note: Option<String>,
 }

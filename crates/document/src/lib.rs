@@ -22,6 +22,7 @@ pub mod gpu;
 mod held;
 mod id;
 mod launches;
+pub mod manual;
 mod named;
 mod number;
 pub mod predict;

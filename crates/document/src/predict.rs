@@ -58,7 +58,7 @@ pub struct Entry {
 
 /// A time that explains itself, or what is missing. Where the model refused, `time_us` is `null`, `refused` is there, and
 /// the rest is not.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Prediction {
     /// Execution time of the launch in microseconds, without launch overhead; `null` when the model refused. Nsight Compute:
@@ -222,8 +222,11 @@ pub struct Gpu {
     pub band: Option<Band>,
     /// Theoretical occupancy; `null` where a limit is not known.
     pub occupancy: Option<Occupancy>,
-    /// Throughput over what the hardware could do in the predicted time; `null` without a time.
-    pub speed_of_light: Option<SpeedOfLight>,
+    /// What each resource would take alone, as `roofline` has it, over the predicted time; the same under every model, and
+    /// `null` without a time.
+    pub speed_of_light: Option<Shares>,
+    /// How busy the simulated SM was, where `teg` speaks for the GPU; else `null`.
+    pub busy: Option<Shares>,
 }
 
 /// What `--model auto` took.
@@ -280,10 +283,10 @@ pub struct Occupancy {
     pub limiters: Vec<String>,
 }
 
-/// Throughput as shares of what the hardware could do in the predicted time.
+/// Shares of what the hardware can do in a time.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct SpeedOfLight {
+pub struct Shares {
     /// Of the busiest of issue slots and lanes.
     pub compute: Number,
     /// Which that is.

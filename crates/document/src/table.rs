@@ -39,8 +39,8 @@ fn again<D: Serialize + DeserializeOwned>(value: &Value) -> serde_json::Result<V
 
 /// Every document that the program writes.
 pub const DOCUMENTS: &[Entry] = &[
-    entry::<predict::Document>("predicted times with what they stand on"),
     entry::<profile::Document>("counts of launches; read, too"),
+    entry::<predict::Document>("predicted times with what they stand on"),
     entry::<whatif::Document>("answers to what-if questions"),
     entry::<explain::Document>("what bounds a kernel, and what to do about it"),
     entry::<simulation::Annotate>("what each line spends"),

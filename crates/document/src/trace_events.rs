@@ -101,7 +101,7 @@ pub struct Event {
 }
 
 /// What else is known of an event.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Args {
     /// Name of the SM or the warp.

@@ -47,7 +47,7 @@ impl fmt::Display for ComputeCapability {
 /// One GPU, or one SM design without a board around it.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Machine {
-    /// The identifier: `h200`.
+    /// The identifier, which no other machine has: `h200`, or `h200@1500` where another clock was asked for.
     pub id: String,
     /// The marketing name.
     pub name: String,
@@ -76,10 +76,17 @@ impl Machine {
         self.fact(key).and_then(Fact::number)
     }
 
-    /// The same machine asked about at `hertz`.
+    /// The same machine asked about at `hertz`: another one, by its identifier.
     pub fn at_clock(mut self, hertz: f64) -> Self {
+        self.id = format!("{}@{}", self.board(), hertz / 1e6);
         self.asked_clock = Some(hertz);
         self
+    }
+
+    /// The identifier without the clock that was asked for.
+    pub fn board(&self) -> &str {
+        let named = self.asked_clock.and_then(|hertz| self.id.strip_suffix(&format!("@{}", hertz / 1e6)));
+        named.unwrap_or(&self.id)
     }
 
     /// The parameter that gives the default clock, if any is known.

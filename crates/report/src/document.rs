@@ -1,10 +1,9 @@
-//! The JSON documents: wire types with a schema name and version, described in `docs/report-schema.md`.
+//! Results as JSON documents: the types are those of [`warplens_document`], described in `docs/report-schema.md`.
 
 pub mod compare;
 pub mod explain;
 pub mod figure;
 pub mod gpu;
-mod json;
 pub mod predict;
 pub mod profile;
 pub mod run;
@@ -14,4 +13,12 @@ pub mod tune;
 pub mod whatif;
 mod x_model;
 
-pub use json::number;
+use serde::Serialize;
+use serde_json::Value;
+
+pub use warplens_document::{DOCUMENTS, Entry, check};
+
+/// A document as JSON.
+pub fn value(document: &impl Serialize) -> Value {
+    serde_json::to_value(document).expect("keys are texts, and numbers that JSON has not are texts, too")
+}

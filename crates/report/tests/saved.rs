@@ -55,7 +55,7 @@ fn predictions_from_a_saved_profile_are_those_from_the_kernel() {
     let machines = machines::select("h200,c1060,gtx480,k40,8800gtx").unwrap();
     let options = options(&Choice::All, &[], CountBasis::AsWritten, Strictness::AllowInferred).unwrap();
     for mut measurements in measured() {
-        let text = serde_json::to_string_pretty(&document::profile::document(&measurements)).unwrap();
+        let text = serde_json::to_string_pretty(&document::value(&document::profile::document(&measurements))).unwrap();
         let saved = read(text).unwrap_or_else(|error| panic!("{}: {error}", measurements[0].kernel.mangled));
         // A listing is no part of a profile.
         measurements.iter_mut().for_each(|measurement| measurement.listing.clear());
@@ -78,7 +78,7 @@ fn counts_without_a_run_are_saved_with_what_they_stand_on() {
     let mut direct = measure(&program, &launches, options, Counting::Ptx, &no_compiler(), &progress).unwrap();
     direct.iter_mut().for_each(|measurement| measurement.listing.clear());
     assert!(direct[0].statics.as_ref().is_some_and(|statics| !statics.bounds.is_empty()), "addresses depend on data");
-    assert_eq!(read(document::profile::document(&direct).to_string()).unwrap(), direct);
+    assert_eq!(read(document::value(&document::profile::document(&direct)).to_string()).unwrap(), direct);
 }
 
 /// The document of a small kernel with every kind of count, to be edited.
@@ -92,7 +92,7 @@ fn sample() -> Json {
     let counting = Counting::Ptx;
     let measured = measure(&program, &launches, ExecutionOptions::new(), counting, &no_compiler(), &progress)
         .expect("the example can be read and runs");
-    document::profile::document(&measured)
+    document::value(&document::profile::document(&measured))
 }
 
 #[test]

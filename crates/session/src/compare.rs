@@ -240,7 +240,7 @@ pub fn compare(variants: Vec<Variant>, machines: Vec<Machine>, how: &CompareOpti
             for (at, analysis) in analyses.iter().enumerate() {
                 let variant = &variants[at];
                 let profiled = variant.measurement.measured.as_ref().filter(|measured| measured.is_of(machine));
-                let given = how.measured.as_ref().and_then(|times| times.of(variant, &machine.id, machines.len()));
+                let given = how.measured.as_ref().and_then(|times| times.of(variant, machine, &machines));
                 let measured_us = given.or(profiled.map(|measured| measured.time_us));
                 let counts = counts(&variant.measurement.profile, machine, how.options);
                 entries.push(Entry { measured_us, ..entry(at, gpu, model, analysis, counts) });

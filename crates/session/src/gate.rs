@@ -81,8 +81,8 @@ impl Gate {
             "band_low_us" => gpu.band.map(|band| band.low.microseconds()),
             "band_high_us" => gpu.band.map(|band| band.high.microseconds()),
             "occupancy" => gpu.occupancy.as_ref().map(|occupancy| occupancy.share),
-            "compute_throughput" => gpu.speed_of_light.map(|shares| shares.compute),
-            "memory_throughput" => gpu.speed_of_light.map(|shares| shares.memory),
+            "compute_throughput" => gpu.used().map(|shares| shares.compute),
+            "memory_throughput" => gpu.used().map(|shares| shares.memory),
             name => prediction.quantity_called(name),
         }
     }

@@ -20,7 +20,7 @@ pub fn select(list: &str) -> Result<Vec<Machine>> {
     for entry in list.split(',') {
         let reference = MachineRef::parse(entry).map_err(|error| Error::usage(format!("--gpu: {error}")))?;
         let found = match &reference.selector {
-            Selector::File(path) => vec![from_file(path)?],
+            Selector::File(path) => vec![with_own_id(from_file(path)?, path, &machines)],
             _ => builtin_machines(&reference)?,
         };
         for machine in found {
@@ -78,6 +78,14 @@ fn unknown(unknown: UnknownMachine) -> Error {
     }
 }
 
+/// A machine file with an identifier that no built-in GPU and no other file of the list has: its path, where its name is
+/// taken.
+fn with_own_id(machine: Machine, path: &str, others: &[Machine]) -> Machine {
+    let is_taken = builtin::text(&machine.id).is_some()
+        || others.iter().any(|other| other.board() == machine.id && other.facts != machine.facts);
+    if is_taken { Machine { id: path.to_owned(), ..machine } } else { machine }
+}
+
 /// A machine file; what it inherits is built in or lies beside it.
 fn from_file(path: &str) -> Result<Machine> {
     let read = |path: &Path| std::fs::read_to_string(path);
@@ -108,6 +116,27 @@ fn load_error(error: LoadError) -> Error {
 mod tests {
     use super::*;
     use crate::error::ErrorKind;
+
+    #[test]
+    fn no_two_gpus_have_one_label() {
+        assert_eq!(
+            ids("rtx2080ti,rtx2080ti@1797,rtx2080ti@1350.5"),
+            Ok(vec!["rtx2080ti".into(), "rtx2080ti@1797".into(), "rtx2080ti@1350.5".into()])
+        );
+        let again = one("rtx2080ti@1797").unwrap();
+        assert_eq!((again.board(), one(&again.id).unwrap()), ("rtx2080ti", again.clone()));
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name).to_string_lossy().into_owned();
+        for (name, clock) in [("h200.toml", 1000), ("a/mine.toml", 1100), ("b/mine.toml", 1200)] {
+            std::fs::create_dir_all(folder.path().join(name).parent().unwrap()).unwrap();
+            let text = format!(
+                "name = \"Mine\"\ninherits = \"h200\"\nbasis = \"measured\"\nsource = \"here\"\n[clock]\ndefault = \"{clock} MHz\"\n"
+            );
+            std::fs::write(folder.path().join(name), text).unwrap();
+        }
+        let list = format!("h200,{0},{1},{2},{1}", path("h200.toml"), path("a/mine.toml"), path("b/mine.toml"));
+        assert_eq!(ids(&list), Ok(vec!["h200".into(), path("h200.toml"), "mine".into(), path("b/mine.toml")]));
+    }
 
     fn ids(list: &str) -> std::result::Result<Vec<String>, String> {
         let machines = select(list).map_err(|error| {

@@ -74,7 +74,7 @@ impl Measured {
     pub fn is_of(&self, machine: &Machine) -> bool {
         let named = self.device.as_deref().and_then(machines::of_device);
         match (named, &self.target) {
-            (Some(named), _) => named.id == machine.id,
+            (Some(named), _) => named.id == machine.board(),
             // A GPU that nobody here knows is not the one asked about.
             (None, _) if self.device.is_some() => false,
             (None, target) => target.as_ref().is_none_or(|target| *target == machine.cc.target()),

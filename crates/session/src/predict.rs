@@ -127,8 +127,10 @@ pub struct GpuAnalysis {
     pub band: Option<Band>,
     /// Residency of one SM; none where a limit of the GPU is not known.
     pub occupancy: Option<Occupancy>,
-    /// Throughput over what the hardware could do in the predicted time; none without a prediction.
-    pub speed_of_light: Option<SpeedOfLight>,
+    /// Throughput over what the hardware could do in the predicted time, whatever the model; none without a prediction.
+    pub speed_of_light: Option<Shares>,
+    /// How busy the simulated SM was, where a simulation speaks for the GPU.
+    pub busy: Option<Shares>,
 }
 
 /// The answer of one model.
@@ -140,9 +142,9 @@ pub struct Answer {
     pub result: std::result::Result<Prediction, Refusal>,
 }
 
-/// Throughput as shares of what the hardware could do in the predicted time.
+/// Shares of what the hardware can do in a time.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct SpeedOfLight {
+pub struct Shares {
     /// Of the busiest of the SM's issue slots and lanes.
     pub compute: f64,
     /// What that is.
@@ -158,6 +160,11 @@ impl GpuAnalysis {
             .iter()
             .filter_map(|answer| answer.result.as_ref().ok())
             .min_by_key(|prediction| rank(prediction.model))
+    }
+
+    /// How much of the GPU is used: as simulated, or else what each resource would take alone over the predicted time.
+    pub fn used(&self) -> Option<Shares> {
+        self.busy.or(self.speed_of_light)
     }
 
     /// The time of [`Self::prediction`].
@@ -236,26 +243,31 @@ pub(crate) fn answers(input: &Input<'_>, machine: &Machine, choice: &Choice) -> 
         band,
         occupancy: occupancy(profile, machine, options),
         speed_of_light: None,
+        busy: None,
     };
     gpu.speed_of_light = gpu.prediction().zip(bound).and_then(|(prediction, bound)| speed_of_light(prediction, bound));
+    gpu.busy = gpu.prediction().and_then(busy);
     gpu
 }
 
-/// What each resource would take alone, over the predicted time; where a simulation answers, how busy it was there.
-fn speed_of_light(prediction: &Prediction, bound: &Prediction) -> Option<SpeedOfLight> {
+/// How busy the SM was that was simulated.
+fn busy(prediction: &Prediction) -> Option<Shares> {
+    let simulated = prediction.teg.as_ref()?;
+    let (compute_resource, compute) = simulated.busiest_compute()?;
+    Some(Shares { compute, compute_resource, memory: simulated.memory_share() })
+}
+
+/// What each resource would take alone, over the predicted time.
+fn speed_of_light(prediction: &Prediction, bound: &Prediction) -> Option<Shares> {
     let time = prediction.seconds().0;
     if time <= 0.0 {
         return None;
-    }
-    if let Some(simulated) = &prediction.teg {
-        let (compute_resource, compute) = simulated.busiest_compute()?;
-        return Some(SpeedOfLight { compute, compute_resource, memory: simulated.memory_share() });
     }
     let share = |term: &Term| term.cycles.at(bound.clock).0 / time;
     let memory = bound.terms.iter().find(|term| term.resource == Resource::DramBandwidth).map_or(0.0, share);
     let compute = bound.terms.iter().filter(|term| term.resource != Resource::DramBandwidth);
     let busiest = compute.max_by(|left, right| left.cycles.0.total_cmp(&right.cycles.0))?;
-    Some(SpeedOfLight { compute: share(busiest), compute_resource: busiest.resource, memory })
+    Some(Shares { compute: share(busiest), compute_resource: busiest.resource, memory })
 }
 
 fn occupancy(profile: &Profile, machine: &Machine, options: Options) -> Option<Occupancy> {

@@ -17,4 +17,4 @@ mod write;
 
 pub use origin::{emulation, origin, support};
 pub(crate) use read::read;
-pub use write::{counts, document, launch};
+pub use write::{counts, document, launch, registers_basis};

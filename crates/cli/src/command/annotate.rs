@@ -84,7 +84,7 @@ pub(crate) fn run(flags: &AnnotateFlags, threads: Option<u32>, terminal: &Termin
     }
     let sections = || view::timing::annotations(&answers, terminal.verbose > 0);
     let tables = || vec![view::timing::annotation_rows(&answers)];
-    let json = || document::timing::annotate(&answers);
+    let json = || document::value(&document::timing::annotate(&answers));
     Document { title: "Stalls by line", sections: &sections, tables: &tables, json: &json }
         .write(&flags.output, terminal)?;
     Ok(Outcome::of_models(answers.iter().any(|answer| answer.result.is_ok()), terminal))
@@ -111,6 +111,6 @@ pub(crate) fn answers(
 /// Writes the trace of the one launch on the one GPU.
 fn trace(path: &Path, measured: &Measured, question: &Question, window: timing::Window) -> Result<()> {
     let cycles = super::plot::one_timeline(&measured.measurements, question, window)?;
-    let text = serde_json::to_string(&document::trace_events::document(&cycles))? + "\n";
+    let text = serde_json::to_string(&document::value(&document::trace_events::document(&cycles)))? + "\n";
     std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
 }

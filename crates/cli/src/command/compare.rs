@@ -134,7 +134,7 @@ pub(crate) fn run(flags: &CompareFlags, threads: Option<u32>, terminal: &Termina
 fn write(flags: &CompareFlags, comparison: &Comparison, terminal: &Terminal) -> Result<()> {
     let sections = || view::compare::comparison(comparison, terminal.detail());
     let tables = || vec![view::compare::rows(comparison)];
-    let json = || document::compare::document(comparison);
+    let json = || document::value(&document::compare::document(comparison));
     let document = Document { title: "Comparison", sections: &sections, tables: &tables, json: &json };
     let (Some(plot), Some(path)) = (flags.plot, flags.output.output.as_deref()) else {
         return document.write(&flags.output, terminal);

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use clap::{Args, CommandFactory, Subcommand};
-use warplens_report::{render, view};
+use warplens_report::{document, render, view};
 use warplens_session::{Error, Input, coverage, import, machines, native, predict, stages, whatif};
 
 use super::Outcome;
@@ -31,6 +31,11 @@ enum Stage {
     Code(CodeFlags),
     /// Machine code that others wrote down, on one SM: a listing of the GT200 era, or a trace in Accel-Sim's format
     Simulate(SimulateFlags),
+    /// The JSON Schema of a document that `--format json` writes
+    Schema {
+        /// Which document, such as profile; all are listed without it
+        document: Option<String>,
+    },
     /// The manual's pages that the program writes itself
     Docs {
         /// Which page; all pages are listed without it
@@ -97,6 +102,7 @@ pub(crate) fn run(flags: &DevFlags, terminal: &Terminal) -> Result<Outcome> {
         Stage::Cfg(flag) => (stages::control_flow, flag),
         Stage::Code(flags) => return code(flags, terminal),
         Stage::Simulate(flags) => return simulate(flags, terminal),
+        Stage::Schema { document } => return schema(document.as_deref(), terminal),
         Stage::Docs { page } => return docs(page.as_deref(), terminal),
     };
     let dump = show(&Input::read(&flag.input)?)?;
@@ -126,6 +132,21 @@ fn simulate(flags: &SimulateFlags, terminal: &Terminal) -> Result<Outcome> {
     let simulated = native::simulate(&Input::read(&flags.input)?, &request, &machine)?;
     let sections = view::timing::annotation(&simulated, true);
     terminal.data(None, &render::text(&sections, terminal.style))?;
+    Ok(Outcome::Done)
+}
+
+fn schema(name: Option<&str>, terminal: &Terminal) -> Result<Outcome> {
+    let text = match name {
+        None => document::DOCUMENTS.iter().map(|entry| format!("{:<20}  {}\n", entry.name(), entry.about)).collect(),
+        Some(name) => match document::DOCUMENTS.iter().find(|entry| entry.name() == name || entry.id == name) {
+            Some(entry) => serde_json::to_string_pretty(&(entry.schema)())? + "\n",
+            None => {
+                let names: Vec<&str> = document::DOCUMENTS.iter().map(document::Entry::name).collect();
+                return Err(Error::usage(format!("no document `{name}`; there are {}", names.join(", "))).into());
+            }
+        },
+    };
+    terminal.data(None, &text)?;
     Ok(Outcome::Done)
 }
 

@@ -32,7 +32,7 @@ pub(crate) fn run(flags: &ExplainFlags, threads: Option<u32>, terminal: &Termina
         explanations.iter().flat_map(|explanation| view::explain::explanation(explanation, &command)).collect()
     };
     let tables = || vec![view::explain::rows(&explanations)];
-    let json = || document::explain::document(&explanations);
+    let json = || document::value(&document::explain::document(&explanations));
     Document { title: "Explanation", sections: &sections, tables: &tables, json: &json }
         .write(&flags.output, terminal)?;
     let answered = explanations.iter().any(|explanation| explanation.analysis.has_answer());

@@ -62,7 +62,7 @@ fn strictness(strict: bool) -> Strictness {
 fn list(output: &OutputFlags, terminal: &Terminal) -> Result<()> {
     let entries: Vec<machines::Entry> = machines::all()?.iter().map(machines::entry).collect();
     let sections = || vec![view::gpu::list(&entries)];
-    let json = || document::gpu::list(&entries);
+    let json = || document::value(&document::gpu::list(&entries));
     Document { title: "GPUs", sections: &sections, tables: &sections, json: &json }.write(output, terminal)
 }
 
@@ -71,7 +71,7 @@ fn show(name: &str, strictness: Strictness, output: &OutputFlags, terminal: &Ter
     let rows = machines::show(&machine, strictness);
     let sections = || view::gpu::show(&machine, &rows);
     let tables = || vec![view::gpu::parameters(&rows)];
-    let json = || document::gpu::show(&machine, &rows);
+    let json = || document::value(&document::gpu::show(&machine, &rows));
     Document { title: &machine.name, sections: &sections, tables: &tables, json: &json }.write(output, terminal)
 }
 
@@ -79,7 +79,7 @@ fn diff(left: &str, right: &str, strictness: Strictness, output: &OutputFlags, t
     let (left, right) = (machines::one(left)?, machines::one(right)?);
     let differences = machines::diff(&left, &right, strictness);
     let sections = || vec![view::gpu::diff(&left, &right, &differences)];
-    let json = || document::gpu::diff(&left, &right, &differences);
+    let json = || document::value(&document::gpu::diff(&left, &right, &differences));
     let title = format!("{} and {}", left.name, right.name);
     Document { title: &title, sections: &sections, tables: &sections, json: &json }.write(output, terminal)
 }

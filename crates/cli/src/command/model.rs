@@ -49,7 +49,7 @@ pub(crate) fn run(flags: &ModelFlags, terminal: &Terminal) -> Result<Outcome> {
     let gpu = machine.as_ref().map(|machine| machine.id.as_str());
     let sections = || view::predict::evaluation(model, file.title.as_deref(), gpu, &result);
     let tables = || vec![view::predict::quantities(&result)];
-    let json = || document::predict::model(model, machine.as_ref(), file.title.as_deref(), &result);
+    let json = || document::value(&document::predict::model(model, machine.as_ref(), file.title.as_deref(), &result));
     let title = format!("Model {}", model.name());
     Document { title: &title, sections: &sections, tables: &tables, json: &json }.write(&flags.output, terminal)?;
     Ok(if result.is_ok() { Outcome::Done } else { Outcome::NoAnswer })

@@ -382,7 +382,9 @@ fn write(figure: &Figure, format: PictureFormat, flags: &PictureFlags, terminal:
         PictureFormat::Svg => render::svg::figure(figure).into_bytes(),
         PictureFormat::Png => render::png::figure(figure),
         PictureFormat::Csv => render::csv(&[view::figure::data(figure)]).into_bytes(),
-        PictureFormat::Json => (serde_json::to_string_pretty(&document::figure::document(figure))? + "\n").into_bytes(),
+        PictureFormat::Json => {
+            (serde_json::to_string_pretty(&document::value(&document::figure::document(figure)))? + "\n").into_bytes()
+        }
     };
     terminal.bytes(flags.output.as_ref(), &bytes)?;
     Ok(Outcome::Done)

@@ -61,7 +61,7 @@ fn write(flags: &PredictFlags, analyses: &[Analysis], options: Options, terminal
     };
     let sections = || -> Vec<Section> { analyses.iter().flat_map(of_one).collect() };
     let tables = || vec![view::predict::rows(analyses)];
-    let json = || document::predict::document(analyses);
+    let json = || document::value(&document::predict::document(analyses));
     Document { title: "Prediction", sections: &sections, tables: &tables, json: &json }.write(&flags.output, terminal)
 }
 

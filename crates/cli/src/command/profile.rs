@@ -66,7 +66,7 @@ pub(crate) fn run(flags: &ProfileFlags, threads: Option<u32>, terminal: &Termina
         measurements.iter().flat_map(of_one).collect()
     };
     let tables = || measurements.iter().map(view::profile::lines_in_full).collect();
-    let json = || document::profile::document(&measurements);
+    let json = || document::value(&document::profile::document(&measurements));
     let title = format!("Profile of {}", flags.launch.input.display());
     Document { title: &title, sections: &sections, tables: &tables, json: &json }.write(&flags.output, terminal)?;
     Ok(Outcome::Done)

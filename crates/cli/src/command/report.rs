@@ -43,7 +43,7 @@ pub(crate) fn run(flags: &ReportFlags, threads: Option<u32>, terminal: &Terminal
         version: env!("CARGO_PKG_VERSION").to_owned(),
         input: program.map_or_else(|| flags.ask.launch.input.display().to_string(), |program| program.name.clone()),
         compiler: program.and_then(|program| program.compiled.as_ref()).map(|(compiler, _)| compiler.clone()),
-        json: serde_json::to_string(&document::predict::document(&analyses))? + "\n",
+        json: serde_json::to_string(&document::value(&document::predict::document(&analyses)))? + "\n",
     };
     let has_answer = analyses.iter().any(Analysis::has_answer);
     let with_extras = analyses.into_iter().map(|analysis| {

@@ -51,7 +51,7 @@ pub(crate) fn run(flags: &RunFlags, threads: Option<u32>, terminal: &Terminal) -
         |key: &str| counts.get(key).map_or(view::run::SHOWN, |&count| usize::try_from(count).unwrap_or(usize::MAX));
     let sections = || view::run::buffers(&result, limit);
     let tables = || vec![view::run::elements(&result)];
-    let json = || document::run::document(&result);
+    let json = || document::value(&document::run::document(&result));
     Document { title: "Results", sections: &sections, tables: &tables, json: &json }.write(&flags.output, terminal)?;
     Ok(Outcome::Done)
 }

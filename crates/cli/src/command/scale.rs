@@ -25,7 +25,7 @@ pub(crate) fn run(flags: &ScaleFlags, threads: Option<u32>, terminal: &Terminal)
     let answers = answers(&measured, &question);
     let sections = || view::timing::scales(&answers);
     let tables = || vec![view::timing::scale_rows(&answers)];
-    let json = || document::timing::scale(&answers);
+    let json = || document::value(&document::timing::scale(&answers));
     Document { title: "Scaling", sections: &sections, tables: &tables, json: &json }.write(&flags.output, terminal)?;
     Ok(Outcome::of_models(answers.iter().any(|answer| answer.result.is_ok()), terminal))
 }

@@ -148,7 +148,7 @@ pub(crate) fn run(flags: &TuneFlags, threads: Option<u32>, terminal: &Terminal) 
 fn write(flags: &TuneFlags, tuning: &Tuning, terminal: &Terminal) -> Result<()> {
     let sections = || view::tune::ranking(tuning, terminal.detail());
     let tables = || vec![view::tune::rows(tuning)];
-    let json = || document::tune::document(tuning);
+    let json = || document::value(&document::tune::document(tuning));
     let document = Document { title: "Tuning", sections: &sections, tables: &tables, json: &json };
     let (Some(Plot::Heat), Some(path)) = (flags.plot, flags.output.output.as_deref()) else {
         return document.write(&flags.output, terminal);

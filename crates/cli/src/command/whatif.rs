@@ -69,7 +69,7 @@ fn answers(
     }
     let sections = || -> Vec<Section> { answers.iter().flat_map(view::whatif::answer).collect() };
     let tables = || vec![view::whatif::rows(&answers)];
-    let json = || document::whatif::document(&answers);
+    let json = || document::value(&document::whatif::document(&answers));
     Document { title: "What if", sections: &sections, tables: &tables, json: &json }.write(&flags.output, terminal)?;
     Ok(Outcome::of_models(answers.iter().any(WhatIf::has_answer), terminal))
 }
@@ -96,7 +96,7 @@ fn prices(flags: &WhatIfFlags, question: &Question, measured: Measured, terminal
         .collect();
     let sections = || -> Vec<Section> { prices.iter().flat_map(view::whatif::prices).collect() };
     let tables = || vec![view::whatif::price_rows(&prices)];
-    let json = || document::whatif::prices(&prices);
+    let json = || document::value(&document::whatif::prices(&prices));
     Document { title: "What if", sections: &sections, tables: &tables, json: &json }.write(&flags.output, terminal)?;
     let answered = prices.iter().flat_map(|prices| &prices.gpus).any(|gpu| !gpu.prices.is_empty());
     Ok(Outcome::of_models(answered, terminal))

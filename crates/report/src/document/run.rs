@@ -1,42 +1,35 @@
-//! `warplens.run/1`.
+//! `warplens.run`.
 
-use serde_json::{Map, Value as Json, json};
-use warplens_session::RunResult;
+use warplens_document::run::{Buffer, Run};
+use warplens_document::{self as document, Id, Number};
 use warplens_session::launch::Element;
-
-use super::json::number;
-use super::profile::{emulation, support};
+use warplens_session::{Output, RunResult, saved};
 
 /// The document of the `run` verb.
-pub fn document(run: &RunResult) -> Json {
-    let buffers: Map<String, Json> = run
-        .outputs
-        .iter()
-        .map(|output| {
-            let values: Vec<Json> = output.elements().map(element).collect();
-            (output.key.clone(), json!({ "type": output.element.name(), "values": values }))
-        })
-        .collect();
-    json!({
-        "schema": "warplens.run/1",
-        "kernels": run.kernels.iter().map(|kernel| kernel.mangled.as_str()).collect::<Vec<_>>(),
-        "buffers": buffers,
-        "printed": run.printed,
-        "support": support(&run.support),
-        "emulation": emulation(&run.emulation),
-    })
+pub fn document(run: &RunResult) -> Run {
+    let buffer = |output: &Output| {
+        let values = output.elements().map(element).collect();
+        (output.key.clone(), Buffer { kind: output.element.name().to_owned(), values })
+    };
+    Run {
+        schema: Id::new(),
+        kernels: run.kernels.iter().map(|kernel| kernel.mangled.clone()).collect(),
+        buffers: run.outputs.iter().map(buffer).collect(),
+        printed: run.printed.clone(),
+        support: saved::support(&run.support),
+        emulation: saved::emulation(&run.emulation),
+    }
 }
 
-fn element(element: Element) -> Json {
+fn element(element: Element) -> document::Element {
     match element {
-        Element::Unsigned(value) => value.into(),
-        Element::Signed(value) => value.into(),
+        Element::Unsigned(value) => document::Element::Unsigned(value),
+        Element::Signed(value) => document::Element::Signed(value),
         // The shortest digits that read back as the same f32; widening to f64 first would print digits of the widening.
-        Element::Single(value) => match value.to_string().parse() {
-            Ok(wide) => number(wide),
-            Err(_) => number(f64::from(value)),
-        },
-        Element::Double(value) => number(value),
+        Element::Single(value) => {
+            document::Element::Float(Number(value.to_string().parse().unwrap_or(f64::from(value))))
+        }
+        Element::Double(value) => document::Element::Float(Number(value)),
     }
 }
 
@@ -46,7 +39,7 @@ mod tests {
 
     #[test]
     fn elements_are_numbers_or_names_of_what_is_no_number() {
-        let shown = |value| element(value).to_string();
+        let shown = |value| crate::document::value(&element(value)).to_string();
         assert_eq!(shown(Element::Unsigned(u64::MAX)), "18446744073709551615");
         assert_eq!(shown(Element::Signed(-1)), "-1");
         assert_eq!(shown(Element::Single(0.1)), "0.1");

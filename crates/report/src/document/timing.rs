@@ -1,130 +1,129 @@
-//! `warplens.annotate/1` and `warplens.scale/1`, and the `teg` object of a prediction.
+//! `warplens.annotate` and `warplens.scale`, and the `teg` object of a prediction.
 
-use serde_json::{Map, Value as Json, json};
+use warplens_document::simulation::{
+    self as document, Annotate, AnnotatedLine, Annotation, Busiest, Scaling, Scheduler, Simulation, Stalls, Stop,
+    Traffic, Unit,
+};
+use warplens_document::{Held, Id, Number};
 use warplens_session::timing::annotate::AnnotatedText;
 use warplens_session::timing::scale::{Scale, Step};
 use warplens_session::timing::{Annotated, Answer, Outcome, Spent, StallCycles};
 
-use super::json::{number, optional};
 use super::predict::refused;
 
 /// The document of the `annotate` verb.
-pub fn annotate(all: &[Answer<Annotated>]) -> Json {
-    let of_one = |of: &Annotated| {
-        json!({
-            "time_us": number(of.time.microseconds()),
-            "whole": spent(&of.annotation.whole),
-            "elsewhere": spent(&of.annotation.elsewhere),
-            "texts": of.annotation.texts.iter().map(text).collect::<Vec<_>>(),
-            "teg": simulation(&of.outcome),
-        })
-    };
-    json!({"schema": "warplens.annotate/1", "annotations": answers(all, "time_us", of_one)})
+pub fn annotate(all: &[Answer<Annotated>]) -> Annotate {
+    Annotate { schema: Id::new(), annotations: all.iter().map(annotation).collect() }
 }
 
-/// Kernel and GPU with an answer; or with null in place of it, and what is missing.
-fn answers<T>(all: &[Answer<T>], key: &str, of_one: impl Fn(&T) -> Json) -> Vec<Json> {
-    let entry = |answer: &Answer<T>| {
-        let mut body = Map::new();
-        body.insert("kernel".into(), answer.kernel.mangled.as_str().into());
-        body.insert("kernel_demangled".into(), answer.kernel.demangled.as_str().into());
-        body.insert("gpu".into(), answer.gpu.as_str().into());
-        match &answer.result {
-            Ok(of) => {
-                let Json::Object(more) = of_one(of) else { unreachable!("an object was made") };
-                body.extend(more);
-            }
-            Err(refusal) => {
-                body.insert(key.into(), Json::Null);
-                body.insert("refused".into(), refused(refusal));
-            }
-        }
-        Json::Object(body)
-    };
-    all.iter().map(entry).collect()
+fn annotation(answer: &Answer<Annotated>) -> Annotation {
+    let of = answer.result.as_ref();
+    let (of, refusal) = (of.ok(), of.err());
+    let texts = |of: &Annotated| of.annotation.texts.iter().map(text).collect();
+    Annotation {
+        kernel: answer.kernel.mangled.clone(),
+        kernel_demangled: answer.kernel.demangled.clone(),
+        gpu: answer.gpu.clone(),
+        time_us: of.map(|of| Number(of.time.microseconds())),
+        refused: Held(refusal.map(refused)),
+        whole: Held(of.map(|of| spent(&of.annotation.whole))),
+        elsewhere: Held(of.map(|of| spent(&of.annotation.elsewhere))),
+        texts: Held(of.map(texts)),
+        teg: Held(of.map(|of| simulation(&of.outcome))),
+    }
 }
 
-fn text(text: &AnnotatedText) -> Json {
-    let line = |(&line, of_line): (&u32, &Spent)| {
-        let Json::Object(mut body) = spent(of_line) else { unreachable!("an object was made") };
-        body.insert("line".into(), line.into());
-        body.insert("text".into(), text.line(line).into());
-        body
-    };
-    json!({"name": text.name, "hottest": text.hottest, "lines": text.lines.iter().map(line).collect::<Vec<_>>()})
+fn text(text: &AnnotatedText) -> document::Text {
+    let lines = text.lines.iter().map(|(&line, of_line)| AnnotatedLine {
+        spent: spent(of_line),
+        line,
+        text: text.line(line).to_owned(),
+    });
+    document::Text { name: text.name.clone(), hottest: text.hottest.clone(), lines: lines.collect() }
 }
 
-fn spent(spent: &Spent) -> Json {
-    json!({
-        "machine_instructions": spent.instructions,
-        "issued": spent.issued,
-        "warp_cycles": spent.stalls.total(),
-        "share": number(spent.share),
-        "stalls": stalls(&spent.stalls),
-    })
+fn spent(spent: &Spent) -> document::Spent {
+    document::Spent {
+        machine_instructions: spent.instructions as u64,
+        issued: spent.issued,
+        warp_cycles: spent.stalls.total(),
+        share: Number(spent.share),
+        stalls: stalls(&spent.stalls),
+    }
 }
 
 /// Warp cycles by state, those that occur.
-fn stalls(stalls: &StallCycles) -> Json {
+fn stalls(stalls: &StallCycles) -> Stalls {
     let present = stalls.iter().filter(|&(_, cycles)| cycles > 0);
-    Json::Object(present.map(|(stall, cycles)| (stall.name().to_owned(), cycles.into())).collect::<Map<_, _>>())
+    present.map(|(stall, cycles)| (stall.name().to_owned(), cycles)).collect()
 }
 
 /// What the simulation of one SM found.
-pub fn simulation(outcome: &Outcome) -> Json {
+pub fn simulation(outcome: &Outcome) -> Simulation {
     let schedulers = outcome.schedulers.iter();
-    let units = outcome.units.iter().map(
-        |unit| json!({"name": unit.name, "count": unit.count, "utilisation": number(unit.utilisation(outcome.cycles))}),
-    );
+    let schedulers =
+        schedulers.map(|scheduler| Scheduler { issued: scheduler.issued, stalls: stalls(&scheduler.stalls) });
+    let units = outcome.units.iter().map(|unit| Unit {
+        name: unit.name.to_string(),
+        count: unit.count as u64,
+        utilisation: Number(unit.utilisation(outcome.cycles)),
+    });
     let traffic = &outcome.traffic;
-    json!({
-        "sm_cycles": outcome.cycles,
-        "sm_ctas": outcome.ctas.len(),
-        "issued": outcome.issued,
-        "ipc": number(outcome.ipc()),
-        "achieved_warps": number(outcome.achieved_warps()),
-        "stalls": stalls(&outcome.stalls()),
-        "schedulers": schedulers
-            .map(|scheduler| json!({"issued": scheduler.issued, "stalls": stalls(&scheduler.stalls)}))
-            .collect::<Vec<_>>(),
-        "units": units.collect::<Vec<_>>(),
-        "traffic": {
-            "l1_sectors": traffic.l1_sectors,
-            "l1_hits": traffic.l1_hits,
-            "l1_hit_share": optional(traffic.l1_hit_share()),
-            "l2_sectors": traffic.l2_sectors,
-            "l2_hits": traffic.l2_hits,
-            "l2_hit_share": optional(traffic.l2_hit_share()),
-            "dram_bytes": traffic.dram_bytes,
-            "conflict_passes": traffic.conflict_passes,
+    Simulation {
+        sm_cycles: outcome.cycles,
+        sm_ctas: outcome.ctas.len() as u64,
+        issued: outcome.issued,
+        ipc: Number(outcome.ipc()),
+        achieved_warps: Number(outcome.achieved_warps()),
+        stalls: stalls(&outcome.stalls()),
+        schedulers: schedulers.collect(),
+        units: units.collect(),
+        traffic: Traffic {
+            l1_sectors: traffic.l1_sectors,
+            l1_hits: traffic.l1_hits,
+            l1_hit_share: traffic.l1_hit_share().map(Number),
+            l2_sectors: traffic.l2_sectors,
+            l2_hits: traffic.l2_hits,
+            l2_hit_share: traffic.l2_hit_share().map(Number),
+            dram_bytes: traffic.dram_bytes,
+            conflict_passes: traffic.conflict_passes,
         },
-    })
+    }
 }
 
 /// The document of the `scale` verb.
-pub fn scale(all: &[Answer<Scale>]) -> Json {
-    let of_one = |scale: &Scale| {
-        json!({
-            "clock_hz": number(scale.clock_hz),
-            "warps_per_cta": scale.warps_per_cta,
-            "ctas_per_sm": scale.most_ctas,
-            "steps": scale.steps.iter().map(step).collect::<Vec<_>>(),
-            "assumptions": scale.assumptions,
-        })
-    };
-    json!({"schema": "warplens.scale/1", "scales": answers(all, "steps", of_one)})
+pub fn scale(all: &[Answer<Scale>]) -> document::Scale {
+    document::Scale { schema: Id::new(), scales: all.iter().map(scaling).collect() }
 }
 
-fn step(step: &Step) -> Json {
-    json!({
-        "warps": step.warps,
-        "ctas": step.ctas,
-        "cycles": step.cycles,
-        "issued": step.issued,
-        "ipc": number(step.ipc),
-        "speedup": number(step.speedup),
-        "efficiency": number(step.efficiency),
-        "stop": step.stop.map(|stop| json!({"stall": stop.stall.name(), "growth_cycles": number(stop.growth)})),
-        "busiest": step.busiest.map(|(name, share)| json!({"name": name, "utilisation": number(share)})),
-    })
+fn scaling(answer: &Answer<Scale>) -> Scaling {
+    let of = answer.result.as_ref();
+    let (of, refusal) = (of.ok(), of.err());
+    Scaling {
+        kernel: answer.kernel.mangled.clone(),
+        kernel_demangled: answer.kernel.demangled.clone(),
+        gpu: answer.gpu.clone(),
+        clock_hz: Held(of.map(|scale| Number(scale.clock_hz))),
+        warps_per_cta: Held(of.map(|scale| scale.warps_per_cta as u64)),
+        ctas_per_sm: Held(of.map(|scale| scale.most_ctas as u64)),
+        steps: of.map(|scale| scale.steps.iter().map(step).collect()),
+        refused: Held(refusal.map(refused)),
+        assumptions: Held(of.map(|scale| scale.assumptions.clone())),
+    }
+}
+
+fn step(step: &Step) -> document::Step {
+    let stop = step.stop.map(|stop| Stop { stall: stop.stall.name().to_owned(), growth_cycles: Number(stop.growth) });
+    let busiest = step.busiest.map(|(name, share)| Busiest { name: name.to_string(), utilisation: Number(share) });
+    document::Step {
+        warps: step.warps as u64,
+        ctas: step.ctas as u64,
+        cycles: step.cycles,
+        issued: step.issued,
+        ipc: Number(step.ipc),
+        speedup: Number(step.speedup),
+        efficiency: Number(step.efficiency),
+        stop,
+        busiest,
+    }
 }

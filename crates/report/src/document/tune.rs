@@ -1,83 +1,100 @@
-//! `warplens.tune/1`.
+//! `warplens.tune`.
 
-use serde_json::{Map, Value as Json, json};
-use warplens_session::predict::ModelId;
-use warplens_session::tune::{Candidate, Method, ModelTime, OnGpu, Ranking, Tuning};
+use warplens_document::profile::Extents;
+use warplens_document::tune::{self as document, Dimension, Point, Reason, Tune};
+use warplens_document::{Held, Id, Number};
+use warplens_session::saved;
+use warplens_session::tune::{Candidate, Check, Method, ModelTime, OnGpu, Ranking, Tuning};
 
-use super::json::number;
 use crate::view::tune::difference;
 
 /// The document of the `tune` verb.
-pub fn document(tuning: &Tuning) -> Json {
-    let (method, n_starts) = match tuning.method {
-        Method::Exhaustive => ("exhaustive", Json::Null),
-        Method::Guided { n_starts } => ("guided", n_starts.into()),
+pub fn document(tuning: &Tuning) -> Tune {
+    let (method, starts) = match tuning.method {
+        Method::Exhaustive => (document::Method::Exhaustive, None),
+        Method::Guided { n_starts } => (document::Method::Guided, Some(n_starts as u64)),
     };
     let dimensions = tuning.dimensions.iter();
-    let dimensions = dimensions.map(|dimension| json!({ "name": dimension.name, "values": dimension.values }));
-    json!({
-        "schema": "warplens.tune/1",
-        "kernel": tuning.kernel.as_ref().map(|kernel| kernel.mangled.as_str()),
-        "kernel_demangled": tuning.kernel.as_ref().map(|kernel| kernel.demangled.as_str()),
-        "dimensions": dimensions.collect::<Vec<_>>(),
-        "method": method,
-        "starts": n_starts,
-        "points_total": tuning.n_points,
-        "points_excluded": tuning.n_excluded,
-        "points_evaluated": tuning.candidates.len(),
-        "launches_emulated": tuning.n_emulated,
-        "programs": tuning.n_programs,
-        "band": number(tuning.band),
-        "rankings": tuning.rankings.iter().map(ranking).collect::<Vec<_>>(),
-        "compromise": tuning.compromise.as_ref().map(|own| {
-            json!({ "point": own.candidate, "slowdown": number(own.slowdown) })
-        }),
-        "points": tuning.candidates.iter().map(|own| point(tuning, own)).collect::<Vec<_>>(),
-    })
+    let dimensions =
+        dimensions.map(|dimension| Dimension { name: dimension.name.clone(), values: dimension.values.clone() });
+    let compromise = tuning.compromise.as_ref();
+    Tune {
+        schema: Id::new(),
+        kernel: tuning.kernel.as_ref().map(|kernel| kernel.mangled.clone()),
+        kernel_demangled: tuning.kernel.as_ref().map(|kernel| kernel.demangled.clone()),
+        dimensions: dimensions.collect(),
+        method,
+        starts,
+        points_total: tuning.n_points as u64,
+        points_excluded: tuning.n_excluded as u64,
+        points_evaluated: tuning.candidates.len() as u64,
+        launches_emulated: tuning.n_emulated as u64,
+        programs: tuning.n_programs as u64,
+        band: Number(tuning.band),
+        rankings: tuning.rankings.iter().map(ranking).collect(),
+        compromise: compromise
+            .map(|own| document::Compromise { point: own.candidate as u64, slowdown: Number(own.slowdown) }),
+        points: tuning.candidates.iter().map(|own| point(tuning, own)).collect(),
+    }
 }
 
-fn ranking(ranking: &Ranking) -> Json {
-    json!({ "gpu": ranking.gpu, "model": ranking.model.map(ModelId::name), "order": ranking.order, "tied": ranking.tied })
+fn ranking(ranking: &Ranking) -> document::Ranking {
+    let positions = |list: &[usize]| list.iter().map(|&position| position as u64).collect();
+    document::Ranking {
+        gpu: ranking.gpu.clone(),
+        model: ranking.model.map(String::from),
+        order: positions(&ranking.order),
+        tied: positions(&ranking.tied),
+    }
 }
 
-fn point(tuning: &Tuning, candidate: &Candidate) -> Json {
-    let choices: Map<String, Json> = tuning
-        .dimensions
-        .iter()
-        .map(|one| (one.name.clone(), one.values[candidate.choices[one.position]].as_str().into()))
-        .collect();
+fn point(tuning: &Tuning, candidate: &Candidate) -> Point {
+    let choices = tuning.dimensions.iter();
+    let choices = choices.map(|one| (one.name.clone(), one.values[candidate.choices[one.position]].clone()));
     let (point, measured) = (candidate.point.as_ref(), candidate.measured());
     let gpus = measured.into_iter().flat_map(|measured| measured.gpus.iter().zip(&tuning.rankings));
-    json!({
-        "choices": choices,
-        "grid": point.map(|point| point.grid),
-        "block": point.map(|point| point.block),
-        "dynamic_shared_bytes": point.map(|point| point.shared),
-        "shared_bytes": measured.map(|measured| measured.shared_bytes),
-        "registers": measured.map(|measured| measured.registers),
-        "registers_basis": measured.map(|measured| measured.registers_basis.name()),
-        "instructions": measured.map(|measured| measured.instructions),
-        "ctas_executed": measured.map(|measured| measured.ctas.0),
-        "ctas_total": measured.map(|measured| measured.ctas.1),
-        "outputs": candidate.check.as_ref().map(|check| check.name()),
-        "outputs_difference": candidate.check.as_ref().map(difference).filter(|text| !text.is_empty()),
-        "impossible": candidate.result.as_ref().err(),
-        "gpus": gpus.map(|(on, ranking)| on_gpu(on, ranking)).collect::<Vec<_>>(),
-    })
+    Point {
+        choices: choices.collect(),
+        grid: point.map(|point| Extents(point.grid)),
+        block: point.map(|point| Extents(point.block)),
+        dynamic_shared_bytes: point.map(|point| point.shared),
+        shared_bytes: measured.map(|measured| measured.shared_bytes),
+        registers: measured.map(|measured| measured.registers),
+        registers_basis: measured.map(|measured| saved::registers_basis(measured.registers_basis)),
+        instructions: measured.map(|measured| measured.instructions),
+        ctas_executed: measured.map(|measured| measured.ctas.0),
+        ctas_total: measured.map(|measured| measured.ctas.1),
+        outputs: candidate.check.as_ref().map(check),
+        outputs_difference: candidate.check.as_ref().map(difference).filter(|text| !text.is_empty()),
+        impossible: candidate.result.as_ref().err().cloned(),
+        gpus: gpus.map(|(on, ranking)| on_gpu(on, ranking)).collect(),
+    }
 }
 
-fn on_gpu(on: &OnGpu, ranking: &Ranking) -> Json {
-    json!({
-        "gpu": ranking.gpu,
-        "impossible": on.impossible,
-        "occupancy_share": on.occupancy.map(number),
-        "predictions": on.answers.iter().map(prediction).collect::<Vec<_>>(),
-    })
+fn check(check: &Check) -> document::Check {
+    match check {
+        Check::Reference => document::Check::Reference,
+        Check::Same => document::Check::Same,
+        Check::Differs { .. } => document::Check::Differs,
+        Check::NotComparable(_) => document::Check::NotComparable,
+    }
 }
 
-fn prediction(answer: &ModelTime) -> Json {
-    match &answer.result {
-        Ok((time, limiter)) => json!({ "model": answer.model.name(), "time_us": number(*time), "limiter": limiter }),
-        Err(reason) => json!({ "model": answer.model.name(), "time_us": null, "refused": { "reason": reason } }),
+fn on_gpu(on: &OnGpu, ranking: &Ranking) -> document::OnGpu {
+    document::OnGpu {
+        gpu: ranking.gpu.clone(),
+        impossible: on.impossible.clone(),
+        occupancy_share: on.occupancy.map(Number),
+        predictions: on.answers.iter().map(prediction).collect(),
+    }
+}
+
+fn prediction(answer: &ModelTime) -> document::ModelTime {
+    let (found, refused) = (answer.result.as_ref().ok(), answer.result.as_ref().err());
+    document::ModelTime {
+        model: answer.model.to_string(),
+        time_us: found.map(|(time, _)| Number(*time)),
+        limiter: Held(found.map(|(_, limiter)| (*limiter).to_owned())),
+        refused: Held(refused.map(|reason| Reason { reason: reason.clone() })),
     }
 }

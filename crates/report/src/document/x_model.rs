@@ -1,92 +1,95 @@
 //! The object `x_model` of a prediction.
 
-use serde_json::{Value as Json, json};
+use warplens_document::Number;
+use warplens_document::x_model::{self as document, Parallelism, Units, XModel};
 use warplens_session::x_model::{Advice, Cliff, Drop, Extremum, Intersection, Knob, Region, Solved};
 
-use super::json::{number, optional};
 use crate::view::x_model::reached_from;
 
 /// A solved system.
-pub(super) fn solved(solved: &Solved) -> Json {
+pub(super) fn solved(solved: &Solved) -> XModel {
     let state = &solved.state;
     let marks = &state.landmarks;
-    let parallelism = state.parallelism();
-    let intersection = |found: &Intersection| {
-        json!({
-            "k": number(found.k),
-            "x": number(found.x),
-            "memory_throughput": number(found.memory_throughput),
-            "computation_throughput": number(found.computation_throughput),
-            "stability": found.stability.name(),
-            "reached_from": reached_from(state, found),
-        })
+    let intersection = |found: &Intersection| document::Intersection {
+        k: Number(found.k),
+        x: Number(found.x),
+        memory_throughput: Number(found.memory_throughput),
+        computation_throughput: Number(found.computation_throughput),
+        stability: found.stability.name().to_owned(),
+        reached_from: reached_from(state, found).to_owned(),
     };
-    let region =
-        |region: &Region| json!({ "from": number(region.from), "to": number(region.to), "bound": region.bound.name() });
+    let region = |region: &Region| document::Region {
+        from: Number(region.from),
+        to: Number(region.to),
+        bound: region.bound.name().to_owned(),
+    };
     let knob = |knob: &Knob| {
         let (spec, value) = (knob.spec(), knob.value(&state.system)?);
-        Some(json!({ "name": spec.name, "value": number(value), "unit": spec.unit.symbol() }))
+        Some(document::Knob { name: spec.name.to_owned(), value: Number(value), unit: spec.unit.to_string() })
     };
-    json!({
-        "units": {
-            "threads": solved.units.threads.symbol(),
-            "memory": solved.units.memory.symbol(),
-            "computation": solved.units.computation.symbol(),
-            "bytes_per_second": optional(solved.units.bytes_per_second),
+    XModel {
+        units: Units {
+            threads: solved.units.threads.to_string(),
+            memory: solved.units.memory.to_string(),
+            computation: solved.units.computation.to_string(),
+            bytes_per_second: solved.units.bytes_per_second.map(Number),
         },
-        "bound": state.bound.name(),
-        "pi": number(state.pi),
-        "delta": number(marks.delta),
-        "plateau": number(marks.plateau),
-        "psi": extremum(marks.psi),
-        "valley": extremum(marks.valley),
-        "second_peak": extremum(marks.second_peak),
-        "intersections": state.intersections.iter().map(intersection).collect::<Vec<_>>(),
-        "regions": state.regions().iter().map(region).collect::<Vec<_>>(),
-        "parallelism": {
-            "tlp_workload": number(parallelism.tlp_workload),
-            "tlp_machine": number(parallelism.tlp_machine),
-            "ilp_workload": optional(parallelism.ilp_workload),
-            "lanes_machine": optional(parallelism.lanes_machine),
-            "mlp_workload": number(parallelism.mlp_workload),
-            "mlp_machine": number(parallelism.mlp_machine),
-            "dlp_workload": number(parallelism.dlp_workload),
-            "dlp_machine": number(parallelism.dlp_machine),
-        },
-        "knobs": Knob::ALL.iter().filter_map(knob).collect::<Vec<_>>(),
-        "advice": solved.advice().iter().map(advice).collect::<Vec<_>>(),
-        "cliff": solved.cliff().as_ref().map(cliff),
-    })
+        bound: state.bound.name().to_owned(),
+        pi: Number(state.pi),
+        delta: Number(marks.delta),
+        plateau: Number(marks.plateau),
+        psi: marks.psi.map(extremum),
+        valley: marks.valley.map(extremum),
+        second_peak: marks.second_peak.map(extremum),
+        intersections: state.intersections.iter().map(intersection).collect(),
+        regions: state.regions().iter().map(region).collect(),
+        parallelism: parallelism(solved),
+        knobs: Knob::ALL.iter().filter_map(knob).collect(),
+        advice: solved.advice().iter().map(advice).collect(),
+        cliff: solved.cliff().as_ref().map(cliff),
+    }
 }
 
-fn extremum(found: Option<Extremum>) -> Json {
-    found.map_or(Json::Null, |found| json!({ "k": number(found.k), "memory_throughput": number(found.throughput) }))
+fn parallelism(solved: &Solved) -> Parallelism {
+    let found = solved.state.parallelism();
+    Parallelism {
+        tlp_workload: Number(found.tlp_workload),
+        tlp_machine: Number(found.tlp_machine),
+        ilp_workload: found.ilp_workload.map(Number),
+        lanes_machine: found.lanes_machine.map(Number),
+        mlp_workload: Number(found.mlp_workload),
+        mlp_machine: Number(found.mlp_machine),
+        dlp_workload: Number(found.dlp_workload),
+        dlp_machine: Number(found.dlp_machine),
+    }
 }
 
-fn advice(found: &Advice) -> Json {
-    json!({
-        "change": found.technique.name(),
-        "knob": found.technique.knob().spec().name,
-        "from": number(found.from),
-        "to": number(found.to),
-        "is_best": found.is_best,
-        "memory_ratio": number(found.memory_ratio),
-        "computation_ratio": number(found.computation_ratio),
-        "bound": number(found.bound),
-        "bounded_by": found.bounded_by,
-        "principles": found.principles.iter().map(|principle| principle.text()).collect::<Vec<_>>(),
-    })
+fn extremum(found: Extremum) -> document::Extremum {
+    document::Extremum { k: Number(found.k), memory_throughput: Number(found.throughput) }
 }
 
-fn cliff(found: &Cliff) -> Json {
-    let drop = |drop: &Option<Drop>| {
-        drop.as_ref()
-            .map(|drop| json!({ "threads": number(drop.threads), "from": number(drop.from), "to": number(drop.to) }))
-    };
-    json!({
-        "best_threads": optional(found.best_threads),
-        "possible": drop(&found.possible),
-        "forced": drop(&found.forced),
-        "largest": optional(found.largest),
-    })
+fn advice(found: &Advice) -> document::Advice {
+    document::Advice {
+        change: found.technique.name().to_owned(),
+        knob: found.technique.knob().spec().name.to_owned(),
+        from: Number(found.from),
+        to: Number(found.to),
+        is_best: found.is_best,
+        memory_ratio: Number(found.memory_ratio),
+        computation_ratio: Number(found.computation_ratio),
+        bound: Number(found.bound),
+        bounded_by: found.bounded_by.to_owned(),
+        principles: found.principles.iter().map(|principle| principle.text().to_owned()).collect(),
+    }
+}
+
+fn cliff(found: &Cliff) -> document::Cliff {
+    let drop =
+        |drop: &Drop| document::Drop { threads: Number(drop.threads), from: Number(drop.from), to: Number(drop.to) };
+    document::Cliff {
+        best_threads: found.best_threads.map(Number),
+        possible: found.possible.as_ref().map(drop),
+        forced: found.forced.as_ref().map(drop),
+        largest: found.largest.map(Number),
+    }
 }

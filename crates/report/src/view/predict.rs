@@ -115,7 +115,7 @@ fn comparison(analysis: &Analysis, gpu: &GpuAnalysis, answer: &Answer) -> Option
 
 fn row(gpu: &GpuAnalysis, answer: &Answer) -> Vec<Cell> {
     let prediction = answer.result.as_ref().ok();
-    let shares = gpu.speed_of_light.filter(|_| prediction.is_some() && prediction == gpu.prediction());
+    let shares = gpu.used().filter(|_| prediction.is_some() && prediction == gpu.prediction());
     vec![
         Cell::text(&gpu.machine.id),
         Cell::optional(prediction.map(|prediction| prediction.seconds().microseconds()), Unit::Microseconds),
@@ -155,7 +155,7 @@ pub fn rows(analyses: &[Analysis]) -> Section {
         for gpu in &analysis.gpus {
             for answer in &gpu.answers {
                 let prediction = answer.result.as_ref().ok();
-                let shares = gpu.speed_of_light.filter(|_| prediction.is_some() && prediction == gpu.prediction());
+                let shares = gpu.used().filter(|_| prediction.is_some() && prediction == gpu.prediction());
                 let comparison = comparison(analysis, gpu, answer);
                 let microseconds = |time: Option<f64>| Cell::optional(time, Unit::Microseconds);
                 table.push(vec![

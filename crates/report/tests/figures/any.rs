@@ -101,7 +101,7 @@ proptest! {
         }
         super::well_formed(&svg);
         render::csv(&[view::figure::data(&figure)]);
-        document::figure::document(&figure).to_string();
+        document::value(&document::figure::document(&figure)).to_string();
         // Whatever has a flaw is refused by name.
         if let Err(flaw) = figure.check() {
             prop_assert!(!flaw.to_string().is_empty());

@@ -75,7 +75,7 @@ fn png_shows_something_and_is_the_same_each_time() {
 fn every_value_is_exported() {
     for figure in samples::all() {
         let n_rows = render::csv(&[view::figure::data(&figure)]).lines().count() - 1;
-        let json = document::figure::document(&figure);
+        let json = document::value(&document::figure::document(&figure));
         let series = |panel: &serde_json::Value| {
             let series = panel["series"].as_array().expect("a panel has series").clone();
             series.iter().map(|series| series["rows"].as_array().expect("a series has rows").len()).sum::<usize>()

@@ -186,7 +186,7 @@ fn profiles(
         let measurements = measure(program, launches, options, counting, &no_compiler(), &Progress::default());
         let measurements = measurements.map_err(|error| error.to_string())?;
         let documents = measurements.iter().map(|measurement| {
-            let mut document = document::profile::document(std::slice::from_ref(measurement));
+            let mut document = document::value(&document::profile::document(std::slice::from_ref(measurement)));
             document["emulation"]["seconds"] = Json::Null;
             document
         });

@@ -27,7 +27,7 @@ pub(crate) fn check(program: &Program, launches: &[Launch], emulated: &[Json]) -
     let counted = measure(program, launches, options, Counting::Ptx, &no_compiler(), &Progress::default());
     let Ok(counted) = counted else { return Ok(()) };
     for (measurement, emulated) in counted.iter().zip(emulated) {
-        let counted = document::profile::document(std::slice::from_ref(measurement));
+        let counted = document::value(&document::profile::document(std::slice::from_ref(measurement)));
         let bounds = counted["static"]["bounds"].as_array().map_or(0, Vec::len);
         let mut emulated = emulated.clone();
         if emulated["duplicate_share"] != 1.0 {

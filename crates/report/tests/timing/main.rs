@@ -47,7 +47,7 @@ fn every_state_is_exported() {
     assert_eq!((named["line"], named["hot"], named["issued"]), ("4", "1", "4"));
     assert_eq!((named["long_scoreboard"], named["wait"], named["selected"]), ("794", "2", "4"));
     assert_eq!(named["machine_instructions"], "2");
-    let json = document::timing::annotate(&[answer(outcome::annotated())]);
+    let json = document::value(&document::timing::annotate(&[answer(outcome::annotated())]));
     let line = &json["annotations"][0]["texts"][0]["lines"][1];
     assert_eq!((line["line"].as_u64(), line["stalls"]["long_scoreboard"].as_u64()), (Some(4), Some(794)));
     assert_eq!(json["annotations"][0]["teg"]["traffic"]["l1_hit_share"], 0.25);
@@ -56,7 +56,7 @@ fn every_state_is_exported() {
 /// The rules of the Chrome trace event format that a viewer depends on.
 #[test]
 fn a_trace_keeps_the_rules_of_its_format() {
-    let trace = document::trace_events::document(&outcome::warps());
+    let trace = document::value(&document::trace_events::document(&outcome::warps()));
     let events = trace["traceEvents"].as_array().expect("a list of events");
     let mut ends: BTreeMap<u64, u64> = BTreeMap::new();
     let mut open: BTreeMap<u64, u64> = BTreeMap::new();
@@ -117,6 +117,6 @@ fn scaling_is_a_table_with_what_stops_it() {
     assert_eq!(words[..4], ["8", "2", "3300", "5.818"], "{text}");
     assert!(row.contains("math_pipe_throttle +8"), "{text}");
     assert!(text.contains("- every warp does the same"));
-    let json = document::timing::scale(&[answer(outcome::scaling())]);
+    let json = document::value(&document::timing::scale(&[answer(outcome::scaling())]));
     assert_eq!(json["scales"][0]["steps"][3]["stop"]["stall"], "math_pipe_throttle");
 }

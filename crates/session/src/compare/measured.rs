@@ -78,12 +78,14 @@ impl MeasuredTimes {
     }
 
     /// The time of a variant on a GPU. A row without a GPU is of the only one.
-    pub(super) fn of(&self, variant: &Variant, gpu: &str, n_gpus: usize) -> Option<f64> {
+    pub(super) fn of(&self, variant: &Variant, machine: &Machine, machines: &[Machine]) -> Option<f64> {
+        // The board means its only clock that is compared.
+        let n_clocks = machines.iter().filter(|other| other.board() == machine.board()).count();
         let is_of = |row: &&Row| {
             row.variant == variant.name
                 && match &row.gpu {
-                    Some(own) => own == gpu,
-                    None => n_gpus == 1,
+                    Some(own) => *own == machine.id || (n_clocks == 1 && own == machine.board()),
+                    None => machines.len() == 1,
                 }
                 && row.block.is_none_or(|block| variant.measurement.profile.launch.block == block)
                 && (row.block.is_some() || variant.block.is_none())
@@ -95,9 +97,7 @@ impl MeasuredTimes {
     pub(super) fn n_ignored(&self, variants: &[&Variant], machines: &[Machine]) -> Result<usize> {
         let is_used = |row: &&Row| {
             let alone = Self { name: String::new(), rows: vec![(*row).clone()] };
-            let on = |machine: &Machine| {
-                variants.iter().any(|variant| alone.of(variant, &machine.id, machines.len()).is_some())
-            };
+            let on = |machine: &Machine| variants.iter().any(|variant| alone.of(variant, machine, machines).is_some());
             machines.iter().any(on)
         };
         let n_used = self.rows.iter().filter(is_used).count();

@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-
 use super::*;
 use crate::execution::{ExecutionOptions, Progress};
 use crate::machines;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use warplens_document::profile::{self as document, Counts, Document, Extents, Line};
 use warplens_document::{Amount, Factor, Held, Launches, Named, Number};
-use warplens_stats::{CoalescingRule, Count, LineCounts, MemoryCounts, Profile};
+use warplens_stats::{CoalescingRule, Count, LineCounts, MemoryCounts, Profile, RegistersBasis};
 
 use super::groups::{self, GLOBAL, LOCAL, MemoryGroups};
 use super::words::Word;
@@ -36,6 +36,11 @@ pub fn launch(profile: &Profile) -> document::Launch {
         registers: held(profile, Count::Registers, launch.registers),
         registers_basis: held(profile, Count::Registers, launch.registers_basis.written()),
     }
+}
+
+/// Where a number of registers comes from.
+pub fn registers_basis(basis: RegistersBasis) -> document::RegistersBasis {
+    basis.written()
 }
 
 /// A value, or nothing where the profile lacks the count.
