@@ -72,6 +72,18 @@ impl Selection<'_> {
         }
     }
 
+    /// The places, in bytes from the start of the selection.
+    #[inline(always)]
+    pub(crate) fn offsets(&self) -> &[u32; 32] {
+        &self.offsets
+    }
+
+    /// What stands at `at` bytes behind a lane's place.
+    pub(crate) fn byte(&self, lane: usize, at: u32) -> u8 {
+        // SAFETY: as in `gather`.
+        unsafe { u8::load(self.inside::<u8>(at as usize).add(self.offsets[lane] as usize)) }
+    }
+
     /// The places as addresses, if `origin` is the address of offset 0.
     #[inline(always)]
     pub(crate) fn addresses(&self, level: Level, origin: u64) -> [u64; 32] {

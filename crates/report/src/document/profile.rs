@@ -8,7 +8,7 @@ use warplens_session::profile::{
     ReuseHistogram, SharedCounts, StreamPart,
 };
 use warplens_session::statics::{Bound, Line, Statics};
-use warplens_session::{Emulation, Measured, Measurement, Support};
+use warplens_session::{Emulation, Measured, Measurement, Race, Support};
 
 use super::json::{number, optional};
 
@@ -39,6 +39,7 @@ fn launch(measurement: &Measurement) -> Map<String, Json> {
 pub(crate) fn origin(measurement: &Measurement) -> Map<String, Json> {
     let mut body = Map::new();
     body.insert("communicates".into(), measurement.communicates.into());
+    body.insert("race".into(), measurement.race.as_ref().map_or(Json::Null, race));
     body.insert("measured".into(), measurement.measured.as_ref().map_or(Json::Null, measured));
     body.insert("support".into(), support(&measurement.support));
     body.insert("emulation".into(), measurement.emulation.as_ref().map_or(Json::Null, emulation));
@@ -66,6 +67,19 @@ fn statics(statics: &Statics) -> Json {
         "unused": statics.unused.iter().map(Line::to_string).collect::<Vec<_>>(),
         "ctas_walked": statics.walked_ctas,
         "warp_instructions_walked": statics.walked_instructions,
+    })
+}
+
+/// Blocks that touch what others write.
+pub(crate) fn race(race: &Race) -> Json {
+    json!({
+        "buffer": race.buffer,
+        "byte": race.byte,
+        "block": race.block,
+        "other_block": race.other_block,
+        "ptx_line": race.ptx_line,
+        "file": race.source.as_ref().map(|(file, _)| file),
+        "line": race.source.as_ref().map(|(_, line)| line),
     })
 }
 

@@ -5,7 +5,7 @@ use warplens_session::RunResult;
 use warplens_session::launch::Element;
 
 use super::json::number;
-use super::profile::{emulation, support};
+use super::profile::{emulation, race, support};
 
 /// The document of the `run` verb.
 pub fn document(run: &RunResult) -> Json {
@@ -21,6 +21,7 @@ pub fn document(run: &RunResult) -> Json {
         "schema": "warplens.run/1",
         "kernels": run.kernels.iter().map(|kernel| kernel.mangled.as_str()).collect::<Vec<_>>(),
         "buffers": buffers,
+        "races": run.races.iter().map(race).collect::<Vec<_>>(),
         "printed": run.printed,
         "support": support(&run.support),
         "emulation": emulation(&run.emulation),

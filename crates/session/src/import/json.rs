@@ -19,6 +19,7 @@ use crate::error::{Error, Result};
 use crate::execution::Emulation;
 use crate::measure::{Measured, Measurement, Support};
 use crate::program::KernelName;
+use crate::race::Race;
 
 const SCHEMA: &str = "warplens.profile/1";
 
@@ -61,6 +62,7 @@ const KEYS: &[&str] = &[
     "periods",
     "order_dependent",
     "communicates",
+    "race",
     "lines",
     "support",
     "emulation",
@@ -105,7 +107,20 @@ fn measurement(node: &Node<'_>) -> Result<Measurement> {
         emulation: node.get("emulation").filter(|node| !node.is_null()).as_ref().map(emulation).transpose()?,
         support: node.get("support").as_ref().map(support).transpose()?.unwrap_or_default(),
         communicates: node.get("communicates").map_or(Ok(false), |node| node.flag())?,
+        race: optional(node, "race", race)?,
         measured: node.get("measured").filter(|node| !node.is_null()).as_ref().map(measured).transpose()?,
+    })
+}
+
+fn race(node: &Node<'_>) -> Result<Race> {
+    node.keys(&["buffer", "byte", "block", "other_block", "ptx_line", "file", "line"])?;
+    Ok(Race {
+        buffer: node.need("buffer")?.text()?.to_owned(),
+        byte: node.need("byte")?.count()?,
+        block: node.need("block")?.small_count()?,
+        other_block: optional(node, "other_block", |node| node.small_count())?,
+        ptx_line: node.need("ptx_line")?.small_count()?,
+        source: super::statics::source(node)?,
     })
 }
 

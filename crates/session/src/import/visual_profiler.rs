@@ -291,6 +291,7 @@ impl Log<'_> {
             emulation: None,
             support: Support::default(),
             communicates: false,
+            race: None,
             statics: None,
             measured: time.map(|microseconds| Measured {
                 time: Seconds(microseconds / 1e6),
