@@ -8,7 +8,7 @@ use crate::error::{AccessError, AccessFault, ExecError};
 use crate::interpret::{Context, Recent, Worker, set_value};
 use crate::memory::{BufferId, page_is_null};
 use crate::grid::Mode;
-use crate::race::{Halt, Kind, Race, Shadow, Touch, cta_of};
+use crate::race::{Halt, Kind, Meeting, Race, Shadow, Touch, cta_of};
 use crate::raw::{Cell, Cells, Lanes, Level, Offsets, Selection};
 use crate::semantics::atomic;
 
@@ -76,7 +76,9 @@ impl<'a, O: Observer> Worker<'a, O> {
         if let Some(shadow) = shadow
             && space == StateSpace::Global
         {
-            self.note((id, shadow), origin - base, &selection, lanes, (operation, kind), pc);
+            if self.note((id, shadow), origin - base, &selection, lanes, (operation, kind), pc) {
+                return Ok(());
+            }
         }
         match kind {
             AccessKind::Load => read(lanes, operation, &selection),
@@ -101,19 +103,18 @@ impl<'a, O: Observer> Worker<'a, O> {
         shadow
     }
 
-    /// Notes who touches what, and stops if CTAs get in each other's way.
+    /// Notes who touches what, and stops if CTAs get in each other's way. True if the access has been made.
     #[inline(never)]
     fn note(
         &mut self,
         (id, shadow): (BufferId, &Shadow),
         start: u64,
         selection: &Selection<'_>,
-        lanes: &Lanes<'_>,
+        lanes: &mut Lanes<'_>,
         (operation, kind): (&MemoryOperation, AccessKind),
         pc: Pc,
-    ) {
-        let Some(ledger) = self.ledger else { return };
-        let buffer = self.shared.device.buffer(id);
+    ) -> bool {
+        let cells = &self.shared.device.buffer(id).cells;
         let touch = Touch {
             tag: self.tag,
             kind: kind_of(kind),
@@ -123,23 +124,42 @@ impl<'a, O: Observer> Worker<'a, O> {
             bytes: operation.bytes(),
         };
         if self.shared.mode != Mode::Turns {
-            if !shadow.touch(&buffer.cells, self.shared.code().level, &touch) {
-                ledger.halt(Halt::Overlap);
+            if !shadow.touch(cells, self.shared.code().level, &touch) {
+                self.ledger.iter().for_each(|ledger| ledger.halt(Halt::Overlap));
                 self.turn_end = 0;
+                shadow.keep(cells, &touch);
             }
-            return;
+            return false;
         }
-        let is_same = |lane, byte| selection.byte(lane, byte) == byte_of(lanes, operation, lane, byte);
+        shadow.keep(cells, &touch);
         if self.summary.race.is_some() {
-            shadow.keep(&buffer.cells, &touch);
-        } else if let Err(meeting) = shadow.touch_exactly(&buffer.cells, &touch, is_same) {
-            self.summary.race = Some(Race {
-                pc,
-                cta: cta_of(self.tag),
-                other: meeting.other.map(cta_of),
-                buffer: buffer.name.clone(),
-                offset: meeting.offset,
-            });
+            return false;
+        }
+        let all = lanes.mask;
+        for lane in ActiveMask(all).lanes() {
+            let own = Touch { lanes: 1 << lane, ..touch };
+            let is_same = |lane, byte| selection.byte(lane, byte) == byte_of(lanes, operation, lane, byte);
+            if let Err(meeting) = shadow.touch_exactly(cells, &own, is_same) {
+                self.summary.race = Some(self.race(id, meeting, pc));
+                break;
+            }
+            if kind == AccessKind::Store {
+                // What one lane stores, the next one finds.
+                lanes.mask = own.lanes;
+                write(lanes, operation, selection);
+            }
+        }
+        lanes.mask = all;
+        kind == AccessKind::Store && self.summary.race.is_none()
+    }
+
+    fn race(&self, id: BufferId, meeting: Meeting, pc: Pc) -> Race {
+        Race {
+            pc,
+            cta: cta_of(self.tag),
+            other: meeting.other.map(cta_of),
+            buffer: self.shared.device.buffer(id).name.clone(),
+            offset: meeting.offset,
         }
     }
 
@@ -321,7 +341,9 @@ impl<'a, O: Observer> Worker<'a, O> {
                 && let Some(shadow) = self.shadow_of(id, operation, kind)
             {
                 let start = address - self.shared.device.buffer(id).base;
-                self.note((id, shadow), start, &selection, lanes, (operation, kind), pc);
+                if self.note((id, shadow), start, &selection, lanes, (operation, kind), pc) {
+                    continue;
+                }
             }
             match kind {
                 AccessKind::Load => read(lanes, operation, &selection),

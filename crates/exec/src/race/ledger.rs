@@ -54,8 +54,8 @@ impl Ledger {
             notes.kinds.fetch_or(kind as u8, Ordering::Relaxed);
         }
         if notes.loads_and_changes() && !notes.is_mixed {
+            // What the access changes is kept all the same, to be undone.
             self.halt(Halt::Mixed);
-            return None;
         }
         let is_noted = kind != Kind::Load || notes.is_mixed;
         is_noted.then(|| notes.shadow.get_or_init(|| Shadow::new(&device.buffer(id).cells)))

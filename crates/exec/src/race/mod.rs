@@ -10,7 +10,7 @@ mod ledger;
 mod shadow;
 
 pub(crate) use ledger::{Halt, Ledger};
-pub(crate) use shadow::{Kind, Shadow, Touch, cta_of, tag_of};
+pub(crate) use shadow::{Kind, Meeting, Shadow, Touch, cta_of, tag_of};
 
 use warplens_isa::Pc;
 use warplens_trace::CtaId;

@@ -19,7 +19,9 @@ const SECTORS: usize = (PAGE / SECTOR) as usize;
 /// Stands for the state of a sector whose bytes have states of their own.
 const SPLIT: u64 = u64::MAX;
 /// CTAs that are told apart. That many are never run.
-const TAGS: u32 = (1 << 29) - 2;
+const TAGS: u32 = (1 << 28) - 2;
+/// A CTA has stored different values to the byte.
+const VARIED: u32 = 8;
 
 /// How a CTA touches memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -42,21 +44,22 @@ pub(crate) fn cta_of(tag: u32) -> CtaId {
     CtaId(tag - 1)
 }
 
-/// What was done to a byte: the tag of a CTA, or 0 for several, above three bits for the kinds of access. 0 for nothing.
+/// What was done to a byte: the tag of a CTA, or 0 for several, above four bits: the kinds of access,
+/// and [`VARIED`]. 0 for nothing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct State(u32);
 
 impl State {
     fn of(tag: u32, kind: Kind) -> Self {
-        Self(tag << 3 | kind as u32)
+        Self(tag << 4 | kind as u32)
     }
 
     fn tag(self) -> u32 {
-        self.0 >> 3
+        self.0 >> 4
     }
 
     fn is_only(self, kind: Kind) -> bool {
-        self.0 & 7 == kind as u32
+        self.0 & 15 == kind as u32
     }
 
     /// The state after another access; `None` if it gets in the way of another CTA's.
@@ -149,7 +152,7 @@ impl Shadow {
         mask == 0 || self.touch_sector(cells, touch, sector, mask)
     }
 
-    /// Notes an access before it takes place, byte by byte; two CTAs that store the same value are in nobody's way.
+    /// Notes an access before it takes place, byte by byte; CTAs that all store the same value are in nobody's way.
     /// `is_same` says of a lane and a byte of it whether the store leaves what stands there. For one host thread only.
     pub(crate) fn touch_exactly(
         &self,
@@ -165,10 +168,14 @@ impl Shadow {
                 let state = State(cell.load(Ordering::Relaxed));
                 let may_agree = touch.kind == Kind::Store && state.is_only(Kind::Store);
                 let agreed = || (may_agree && is_same(lane, byte)).then_some(State::of(0, Kind::Store));
-                let Some(next) = state.after(touch.tag, touch.kind).or_else(agreed) else {
+                let Some(mut next) = state.after(touch.tag, touch.kind).or_else(agreed) else {
                     let other = Some(state.tag()).filter(|&tag| tag != 0);
                     return Err(Meeting { offset: at, other });
                 };
+                let again = touch.kind == Kind::Store && state.0 & Kind::Store as u32 != 0;
+                if again && !is_same(lane, byte) {
+                    next.0 |= VARIED;
+                }
                 cell.store(next.0, Ordering::Relaxed);
             }
         }
@@ -319,4 +326,120 @@ fn unpack(seen: u64) -> (u32, State) {
 #[inline(always)]
 fn ones(count: u64) -> u32 {
     u32::MAX >> (32 - count)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LEVEL: Level = Level::Baseline;
+
+    fn touch(tag: u32, kind: Kind, start: u64, offsets: &[u32; 32], bytes: u32) -> Touch<'_> {
+        Touch { tag, kind, lanes: u32::MAX, start, offsets, bytes }
+    }
+
+    /// Whether accesses by CTAs, each to `bytes` bytes at a place, leave each other alone.
+    fn are_apart(accesses: &[(u32, Kind, u64, u32)]) -> bool {
+        let cells = Cells::new(8192);
+        let shadow = Shadow::new(&cells);
+        accesses.iter().all(|&(tag, kind, start, bytes)| {
+            let touch = Touch { lanes: 1 << 7, ..touch(tag, kind, start, &[0; 32], bytes) };
+            shadow.touch(&cells, LEVEL, &touch)
+        })
+    }
+
+    #[test]
+    fn who_only_reads_is_in_nobodys_way() {
+        use Kind::{Atomic, Load, Store};
+        assert!(are_apart(&[(1, Load, 0, 4), (2, Load, 0, 4), (3, Load, 2, 2), (2, Load, 0, 8)]));
+        assert!(are_apart(&[(1, Atomic, 0, 4), (2, Atomic, 0, 4), (1, Atomic, 0, 4)]));
+        assert!(are_apart(&[(1, Load, 0, 4), (1, Store, 0, 4), (1, Atomic, 0, 8), (1, Load, 2, 1)]));
+        for (first, second) in [(Load, Store), (Store, Load), (Store, Store), (Atomic, Load), (Store, Atomic)] {
+            assert!(!are_apart(&[(1, first, 0, 4), (2, second, 0, 4)]), "{first:?} {second:?}");
+            assert!(!are_apart(&[(1, first, 0, 4), (2, second, 3, 1)]), "{first:?} {second:?}");
+            assert!(!are_apart(&[(1, first, 64, 32), (2, second, 88, 8)]), "{first:?} {second:?}");
+            assert!(are_apart(&[(1, first, 0, 4), (2, second, 4, 4), (1, first, 3, 1)]), "{first:?} {second:?}");
+        }
+        assert!(!are_apart(&[(1, Load, 0, 4), (2, Load, 0, 4), (1, Store, 0, 1)]), "another one reads");
+    }
+
+    #[test]
+    fn what_is_known_of_a_part_of_a_sector_is_not_said_of_the_rest() {
+        use Kind::{Load, Store};
+        assert!(are_apart(&[(1, Load, 0, 8), (1, Store, 0, 4), (2, Load, 4, 4)]));
+        assert!(are_apart(&[(1, Load, 0, 4), (2, Load, 0, 4), (1, Load, 4, 4), (1, Store, 4, 4)]));
+        assert!(are_apart(&[(1, Store, 0, 4), (1, Load, 0, 8), (2, Load, 4, 4)]));
+        assert!(!are_apart(&[(1, Store, 0, 4), (1, Load, 0, 8), (2, Store, 4, 4)]));
+    }
+
+    #[test]
+    fn warps_are_noted_lane_by_lane() {
+        let cells = Cells::new(1 << 14);
+        let shadow = Shadow::new(&cells);
+        let row: [u32; 32] = std::array::from_fn(|lane| 4 * lane as u32);
+        let column: [u32; 32] = std::array::from_fn(|lane| 400 * lane as u32);
+        assert!(shadow.touch(&cells, LEVEL, &touch(1, Kind::Store, 52, &row, 4)));
+        assert!(shadow.touch(&cells, LEVEL, &touch(2, Kind::Store, 52 + 128, &row, 4)));
+        assert!(shadow.touch(&cells, LEVEL, &touch(3, Kind::Store, 308, &column, 4)));
+        assert!(!shadow.touch(&cells, LEVEL, &touch(4, Kind::Store, 52 + 127, &[0; 32], 1)));
+        assert!(!shadow.touch(&cells, LEVEL, &touch(4, Kind::Store, 308 + 31 * 400, &[0; 32], 4)));
+        assert!(shadow.touch(&cells, LEVEL, &touch(4, Kind::Store, 312, &[0; 32], 4)));
+    }
+
+    #[test]
+    fn same_values_are_in_nobodys_way() {
+        let cells = Cells::new(64);
+        let shadow = Shadow::new(&cells);
+        let one = |tag, start| Touch { lanes: 1, ..touch(tag, Kind::Store, start, &[0; 32], 4) };
+        let store = |tag, is_same: bool| shadow.touch_exactly(&cells, &one(tag, 8), |_, _| is_same);
+        assert_eq!(store(1, false), Ok(()));
+        assert_eq!(store(2, true), Ok(()));
+        assert_eq!(store(3, true), Ok(()));
+        assert_eq!(store(1, false), Err(Meeting { offset: 8, other: None }));
+        let elsewhere = |tag, is_same: bool| {
+            shadow.touch_exactly(&cells, &one(tag, 16), |_, _| is_same)
+        };
+        assert_eq!([elsewhere(1, true), elsewhere(1, false)], [Ok(()), Ok(())]);
+        assert_eq!(elsewhere(2, true), Err(Meeting { offset: 16, other: Some(1) }), "the other one had another value");
+        let load = |tag| shadow.touch_exactly(&cells, &touch(tag, Kind::Load, 10, &[0; 32], 2), |_, _| true);
+        assert_eq!(load(1), Err(Meeting { offset: 10, other: None }));
+    }
+
+    #[test]
+    fn what_stood_there_comes_back() {
+        let cells = Cells::new(10_001);
+        let bytes: Vec<u8> = (0..10_001).map(|at| if at < 4096 { 0 } else { (at * 7) as u8 }).collect();
+        cells.write_bytes(0, &bytes);
+        let shadow = Shadow::new(&cells);
+        for start in [0, 4092, 10_000] {
+            let one = Touch { lanes: 1, ..touch(1, Kind::Store, start, &[0; 32], 1) };
+            assert!(shadow.touch(&cells, LEVEL, &one));
+            cells.store::<u8>(start as usize, 255);
+        }
+        shadow.undo(&cells);
+        assert_eq!(cells.read_bytes(0, 10_001), bytes);
+    }
+
+    #[test]
+    fn of_threads_that_meet_one_notices() {
+        let turns = if cfg!(miri) { 2 } else { 200 };
+        for turn in 0..turns {
+            let cells = Cells::new(8192);
+            let shadow = Shadow::new(&cells);
+            // Both touch their own bytes of many sectors, and one byte together.
+            let go = |tag: u32| {
+                (0..64).all(|sector| {
+                    let own = 32 * sector + 4 * u64::from(tag);
+                    let one = |start| Touch { lanes: 1, ..touch(tag, Kind::Store, start, &[0; 32], 4) };
+                    let apart = shadow.touch(&cells, LEVEL, &one(own));
+                    apart && (sector != turn % 64 || shadow.touch(&cells, LEVEL, &one(32 * sector + 24)))
+                })
+            };
+            let apart = std::thread::scope(|scope| {
+                let threads = [scope.spawn(|| go(1)), scope.spawn(|| go(2))];
+                threads.map(|thread| thread.join().expect("no panic"))
+            });
+            assert_eq!(apart.iter().filter(|apart| !**apart).count(), 1, "turn {turn}");
+        }
+    }
 }
