@@ -58,7 +58,8 @@ pub(crate) fn check(workspace: &Workspace, names: &[&str]) -> Result<()> {
             }
             None => {
                 let mut command = std::process::Command::new("cargo");
-                let tests = ["+nightly", "miri", "test", "--locked", "-p", "warplens-exec", "--lib", "--", "raw::", "race::"];
+                let tests =
+                    ["+nightly", "miri", "test", "--locked", "-p", "warplens-exec", "--lib", "--", "raw::", "race::"];
                 command.args(tests).current_dir(&workspace.root).stdin(std::process::Stdio::null());
                 command.env_remove("RUSTUP_TOOLCHAIN").env_remove("CARGO").env_remove("RUSTC");
                 command

@@ -5,9 +5,9 @@ use warplens_trace::{Access, AccessKind, ActiveMask, Observer, WarpIndex};
 
 use crate::code::{Base, Decoded, MemoryOperation, Wide};
 use crate::error::{AccessError, AccessFault, ExecError};
+use crate::grid::Mode;
 use crate::interpret::{Context, Recent, Worker, set_value};
 use crate::memory::{BufferId, page_is_null};
-use crate::grid::Mode;
 use crate::race::{Halt, Kind, Meeting, Race, Shadow, Touch, cta_of};
 use crate::raw::{Cell, Cells, Lanes, Level, Offsets, Selection};
 use crate::semantics::atomic;

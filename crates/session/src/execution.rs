@@ -462,8 +462,7 @@ pub fn run(
         support.instructions += own.instructions;
         support.unsupported.extend(own.unsupported);
         let mut parts = execution.parts(number, &decoded);
-        let ((), summary) =
-            execution.run((number, &decoded), &mut parts, exec::Schedule::Any, ctas, (), progress)?;
+        let ((), summary) = execution.run((number, &decoded), &mut parts, exec::Schedule::Any, ctas, (), progress)?;
         races.extend(summary.race.map(|race| Race::new(program, &race)));
     }
     let outputs = outputs.iter().map(|request| execution.output(request)).collect::<Result<_>>()?;

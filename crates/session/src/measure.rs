@@ -254,7 +254,11 @@ fn all_at_once(
     Ok(observed(observer, per_warp, summary.race))
 }
 
-fn observed((recorder, tracer): (Option<Recorder>, Option<Tracer>), per_warp: usize, race: Option<exec::Race>) -> Observed {
+fn observed(
+    (recorder, tracer): (Option<Recorder>, Option<Tracer>),
+    per_warp: usize,
+    race: Option<exec::Race>,
+) -> Observed {
     let recorder = recorder.expect("it was handed in");
     Observed { recorder, traces: tracer.map(|tracer| (tracer, per_warp)), race }
 }

@@ -396,9 +396,7 @@ mod tests {
         assert_eq!(store(2, true), Ok(()));
         assert_eq!(store(3, true), Ok(()));
         assert_eq!(store(1, false), Err(Meeting { offset: 8, other: None }));
-        let elsewhere = |tag, is_same: bool| {
-            shadow.touch_exactly(&cells, &one(tag, 16), |_, _| is_same)
-        };
+        let elsewhere = |tag, is_same: bool| shadow.touch_exactly(&cells, &one(tag, 16), |_, _| is_same);
         assert_eq!([elsewhere(1, true), elsewhere(1, false)], [Ok(()), Ok(())]);
         assert_eq!(elsewhere(2, true), Err(Meeting { offset: 16, other: Some(1) }), "the other one had another value");
         let load = |tag| shadow.touch_exactly(&cells, &touch(tag, Kind::Load, 10, &[0; 32], 2), |_, _| true);

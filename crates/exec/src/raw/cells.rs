@@ -365,7 +365,10 @@ mod tests {
             cells.store::<u16>(14, 0xccbb);
             assert_eq!(cells.read_bytes(8, 8), [0x11, 0xaa, 0x33, 0x44, 0x55, 0x66, 0xbb, 0xcc]);
             assert_eq!(cells.load::<u64>(8), 0xccbb_6655_4433_aa11);
-            assert_eq!((cells.load::<u8>(9), cells.load::<u16>(14), cells.load::<u32>(12)), (0xaa, 0xccbb, 0xccbb_6655));
+            assert_eq!(
+                (cells.load::<u8>(9), cells.load::<u16>(14), cells.load::<u32>(12)),
+                (0xaa, 0xccbb, 0xccbb_6655)
+            );
             assert_eq!(cells.load::<u64>(0), 0);
         }
     }

@@ -185,8 +185,7 @@ fn differences(table: &Table, outputs: Outputs, printed: String) -> Vec<String> 
     if printed != stdout {
         messages.push(format!("it printed {printed:?}"));
     }
-    let result =
-        RunResult { outputs, printed, ..RunResult::default() };
+    let result = RunResult { outputs, printed, ..RunResult::default() };
     messages.extend(expectations(table).iter().filter_map(|expect| difference(expect, &result)));
     messages
 }

@@ -108,7 +108,8 @@ fn random_kernels_race_and_do_not() {
     let mut racing = 0;
     for _ in 0..40 {
         let choices: Vec<u8> = (0..24).map(|_| next()).collect();
-        let program = Program::from_ptx("random", kernel(&choices)).unwrap_or_else(|error| panic!("{}", describe(&error)));
+        let program =
+            Program::from_ptx("random", kernel(&choices)).unwrap_or_else(|error| panic!("{}", describe(&error)));
         racing += usize::from(answer(&program, 1).4.is_some());
     }
     assert!((5..=35).contains(&racing), "{racing} of 40 race");
