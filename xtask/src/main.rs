@@ -9,6 +9,7 @@
 mod browser;
 mod check;
 mod generate;
+mod sanitize;
 mod tidy;
 mod workspace;
 
@@ -24,6 +25,7 @@ Usage: cargo xtask TASK
 Tasks:
   check [STEP...]      All checks besides the tests, or the named ones
   browser              Report pages of examples opened in a headless Chromium
+  sanitize [NAME...]   Tests of the unsafe code under the sanitizers `address` and `thread`, or `miri`
   generate [--check]   Write the generated documents, or only say which are stale
   help                 This text
 
@@ -46,6 +48,7 @@ fn run(arguments: &[&str]) -> Result<()> {
     match arguments {
         ["check", steps @ ..] => check::run(&Workspace::find()?, steps),
         ["browser"] => browser::check(&Workspace::find()?),
+        ["sanitize", names @ ..] => sanitize::check(&Workspace::find()?, names),
         ["generate"] => generate::write(&Workspace::find()?),
         ["generate", "--check"] => generate::check(&Workspace::find()?),
         [] | ["help" | "-h" | "--help"] => {

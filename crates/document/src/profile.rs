@@ -10,7 +10,9 @@ use serde::{Deserialize, Serialize};
 
 pub use lines::{Line, Space};
 pub use memory::{BankRule, CoalescingRule, Constant, Memory, Shared};
-pub use origin::{Bound, BoundKind, Emulation, Given, Measured, Origin, Static, StaticBasis, Support, Unsupported};
+pub use origin::{
+    Bound, BoundKind, Emulation, Given, Measured, Origin, Race, Static, StaticBasis, Support, Unsupported,
+};
 pub use sequences::{Histogram, Part, Period, Periods, Repeated, Reuse, Stream};
 
 use crate::words::words;

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::profile::{Emulation, Support};
+use crate::profile::{Emulation, Race, Support};
 use crate::{Element, Id, Identified, Named};
 
 /// The document of the `run` verb.
@@ -16,6 +16,9 @@ pub struct Run {
     pub kernels: Vec<String>,
     /// Buffers by the text before `:COUNT` in `--print`.
     pub buffers: Named<String, Buffer>,
+    /// One for each launch whose blocks race.
+    #[serde(default)]
+    pub races: Vec<Race>,
     /// What the kernels printed.
     pub printed: String,
     /// How much of the kernels can be executed.

@@ -5,15 +5,17 @@ use warplens_trace::{Access, AccessKind, ActiveMask, Observer, WarpIndex};
 
 use crate::code::{Base, Decoded, MemoryOperation, Wide};
 use crate::error::{AccessError, AccessFault, ExecError};
-use crate::interpret::{Context, Worker, set_value};
+use crate::grid::Mode;
+use crate::interpret::{Context, Recent, Worker, set_value};
 use crate::memory::{BufferId, page_is_null};
+use crate::race::{Halt, Kind, Meeting, Race, Shadow, Touch, cta_of};
 use crate::raw::{Cell, Cells, Lanes, Level, Offsets, Selection};
 use crate::semantics::atomic;
 
 /// Multiple of every access size.
 const FAR_ALIGN: u64 = 512;
 
-impl<O: Observer> Worker<'_, O> {
+impl<'a, O: Observer> Worker<'a, O> {
     #[inline(always)]
     pub(crate) fn load(
         &mut self,
@@ -70,12 +72,95 @@ impl<O: Observer> Worker<'_, O> {
             let addresses = selection.addresses(self.shared.code().level, origin);
             self.record(context, lanes.mask, operation, pc, kind, space, &addresses);
         }
+        let Recent { base, id, shadow } = self.recent[index as usize];
+        if let Some(shadow) = shadow
+            && space == StateSpace::Global
+        {
+            if self.note((id, shadow), origin - base, &selection, lanes, (operation, kind), pc) {
+                return Ok(());
+            }
+        }
         match kind {
             AccessKind::Load => read(lanes, operation, &selection),
             AccessKind::Store => write(lanes, operation, &selection),
             AccessKind::Atomic => modify(lanes, operation, &selection, space),
         }
         Ok(())
+    }
+
+    /// Where to note what an operation touches of a buffer, if that matters. Ordered loads are a matter of the kernel's
+    /// class.
+    #[inline(never)]
+    fn shadow_of(&mut self, id: BufferId, operation: &MemoryOperation, kind: AccessKind) -> Option<&'a Shadow> {
+        let ledger = self.ledger?;
+        if kind == AccessKind::Load && operation.ordered {
+            return None;
+        }
+        let shadow = ledger.note(self.shared.device, id, kind_of(kind));
+        if ledger.halted().is_some() {
+            self.turn_end = 0;
+        }
+        shadow
+    }
+
+    /// Notes who touches what, and stops if CTAs get in each other's way. True if the access has been made.
+    #[inline(never)]
+    fn note(
+        &mut self,
+        (id, shadow): (BufferId, &Shadow),
+        start: u64,
+        selection: &Selection<'_>,
+        lanes: &mut Lanes<'_>,
+        (operation, kind): (&MemoryOperation, AccessKind),
+        pc: Pc,
+    ) -> bool {
+        let cells = &self.shared.device.buffer(id).cells;
+        let touch = Touch {
+            tag: self.tag,
+            kind: kind_of(kind),
+            lanes: lanes.mask,
+            start,
+            offsets: selection.offsets(),
+            bytes: operation.bytes(),
+        };
+        if self.shared.mode != Mode::Turns {
+            if !shadow.touch(cells, self.shared.code().level, &touch) {
+                self.ledger.iter().for_each(|ledger| ledger.halt(Halt::Overlap));
+                self.turn_end = 0;
+                shadow.keep(cells, &touch);
+            }
+            return false;
+        }
+        shadow.keep(cells, &touch);
+        if self.summary.race.is_some() {
+            return false;
+        }
+        let all = lanes.mask;
+        for lane in ActiveMask(all).lanes() {
+            let own = Touch { lanes: 1 << lane, ..touch };
+            let is_same = |lane, byte| selection.byte(lane, byte) == byte_of(lanes, operation, lane, byte);
+            if let Err(meeting) = shadow.touch_exactly(cells, &own, is_same) {
+                self.summary.race = Some(self.race(id, meeting, pc));
+                break;
+            }
+            if kind == AccessKind::Store {
+                // What one lane stores, the next one finds.
+                lanes.mask = own.lanes;
+                write(lanes, operation, selection);
+            }
+        }
+        lanes.mask = all;
+        kind == AccessKind::Store && self.summary.race.is_none()
+    }
+
+    fn race(&self, id: BufferId, meeting: Meeting, pc: Pc) -> Race {
+        Race {
+            pc,
+            cta: cta_of(self.tag),
+            other: meeting.other.map(cta_of),
+            buffer: self.shared.device.buffer(id).name.clone(),
+            offset: meeting.offset,
+        }
     }
 
     #[inline(always)]
@@ -127,12 +212,12 @@ impl<O: Observer> Worker<'_, O> {
         match space {
             StateSpace::Global | StateSpace::Generic => {
                 let device = self.shared.device;
-                let (mut base, mut id) = self.last_buffer[index as usize];
+                let Recent { mut base, mut id, .. } = self.recent[index as usize];
                 let mut offsets = offsets(level, lanes, operation, context.local.base, base);
                 if !offsets.as_ref().is_some_and(|offsets| offsets.fit(bytes, device.buffer(id).bytes)) {
                     id = device.find(first_address(lanes, operation, context.local.base))?;
                     base = device.buffer(id).base;
-                    self.last_buffer[index as usize] = (base, id);
+                    self.recent[index as usize] = Recent { base, id, shadow: self.shadow_of(id, operation, kind) };
                     offsets = self::offsets(level, lanes, operation, context.local.base, base);
                 }
                 if offsets.is_none() && device.buffer(id).bytes > u64::from(u32::MAX) {
@@ -251,6 +336,15 @@ impl<O: Observer> Worker<'_, O> {
             let Some(selection) = selection.filter(|_| may_access) else {
                 return Err(self.refuse(context, operation, pc, kind, space, address, lane as u32));
             };
+            if matches!(space, StateSpace::Global | StateSpace::Generic)
+                && let Some(id) = self.shared.device.find(address)
+                && let Some(shadow) = self.shadow_of(id, operation, kind)
+            {
+                let start = address - self.shared.device.buffer(id).base;
+                if self.note((id, shadow), start, &selection, lanes, (operation, kind), pc) {
+                    continue;
+                }
+            }
             match kind {
                 AccessKind::Load => read(lanes, operation, &selection),
                 AccessKind::Store => write(lanes, operation, &selection),
@@ -411,6 +505,22 @@ impl<O: Observer> Worker<'_, O> {
             _ => self.shared.launch.parameters.get(own..own + bytes).map(<[u8]>::to_vec),
         }
     }
+}
+
+fn kind_of(kind: AccessKind) -> Kind {
+    match kind {
+        AccessKind::Load => Kind::Load,
+        AccessKind::Store => Kind::Store,
+        AccessKind::Atomic => Kind::Atomic,
+    }
+}
+
+/// A byte of what a lane stores.
+fn byte_of(lanes: &Lanes<'_>, operation: &MemoryOperation, lane: usize, byte: u32) -> u8 {
+    let width = u32::from(operation.element_bytes);
+    let wide = if width == 8 { Wide::Yes } else { Wide::No };
+    let value = value_of(lanes, operation.sources[(byte / width) as usize], wide, lane);
+    (value >> (8 * (byte % width))) as u8
 }
 
 fn own_memory(name: &str, bytes: u64, address: u64) -> crate::error::NearestBuffer {

@@ -223,6 +223,15 @@ pub(crate) fn sharing(module: &Module, functions: &[FunctionId]) -> Sharing {
     }
 }
 
+/// True if the kernel may change memory that its CTAs share.
+pub(crate) fn changes_shared_memory(module: &Module, functions: &[FunctionId]) -> bool {
+    let is_across = |space| matches!(space, StateSpace::Global | StateSpace::Generic);
+    functions.iter().flat_map(|&function| instructions(module, function)).any(|inst| {
+        let changes = matches!(inst.op, Op::St | Op::Atom | Op::Red);
+        changes && inst.memory.as_ref().is_some_and(|memory| is_across(memory.space))
+    })
+}
+
 /// Words that some instruction of a function reads, or that it returns.
 fn read_words(module: &Module, function: FunctionId) -> FxHashSet<(Bank, u32)> {
     let read = instructions(module, function).flat_map(|inst| inst.reads().collect::<Vec<_>>());

@@ -74,7 +74,7 @@ impl Warp {
             nodes: Nodes::default(),
             rows: Vec::new(),
             predicates: Vec::new(),
-            local: Cells::new(0),
+            local: Cells::of_one_thread(0),
             local_stride: 0,
         }
     }
@@ -116,7 +116,7 @@ impl Warp {
             return;
         }
         let stride = bytes.next_power_of_two().max(64);
-        let local = Cells::new(stride as usize * 32);
+        let local = Cells::of_one_thread(stride as usize * 32);
         for lane in 0..32 {
             let old = self.local.read_bytes(lane * self.local_stride as usize, self.local_stride as usize);
             local.write_bytes(lane * stride as usize, &old);
@@ -146,7 +146,7 @@ impl Pool {
                 shared.clear();
                 shared
             }
-            _ => Cells::new(shape.shared_bytes),
+            _ => Cells::of_one_thread(shape.shared_bytes),
         };
         let n_warps = shape.threads.div_ceil(32);
         let mut warps = Vec::with_capacity(n_warps as usize);

@@ -1,4 +1,4 @@
-//! Launching grids: CTAs on all cores, or one after the other where their order matters.
+//! Launching grids: CTAs on all cores, or in a fixed order where it matters.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -11,6 +11,10 @@ use crate::error::ExecError;
 use crate::interpret::{CtaStatus, Worker};
 use crate::memory::Device;
 use crate::program::Program;
+use crate::race::{Halt, Ledger, Race};
+
+/// Threads under way at once where CTAs take turns: about as many as fit a large GPU.
+const RESIDENT_THREADS: u64 = 1 << 18;
 
 /// What to launch.
 #[derive(Clone, Debug)]
@@ -31,10 +35,19 @@ pub struct Launch {
     pub resident_ctas: u64,
     /// Host threads.
     pub threads: usize,
-    /// Run CTAs one after the other on one thread even if they do not communicate.
-    pub deterministic: bool,
+    /// In which order CTAs run.
+    pub schedule: Schedule,
     /// Go on when the kernel has instructions that cannot be executed, and fail when one is reached.
     pub allow_unsupported: bool,
+}
+
+/// In which order CTAs run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Schedule {
+    /// In any order that leaves the same on every run.
+    Any,
+    /// As if they ran at once: in turns of a few instructions, as many at a time as a large GPU holds.
+    Turns,
 }
 
 /// What a launch did.
@@ -46,13 +59,18 @@ pub struct LaunchSummary {
     pub thread_instructions: u64,
     /// What the kernel printed.
     pub output: Vec<u8>,
+    /// CTAs touched what others wrote, so that results and counts depend on the order.
+    pub race: Option<Race>,
 }
 
 /// State that the workers of a launch share.
 pub(crate) struct Shared<'a> {
     pub(crate) program: &'a Program,
     pub(crate) device: &'a Device,
+    /// Where it is noted who touches what, if that matters.
+    pub(crate) ledger: Option<&'a Ledger>,
     pub(crate) launch: &'a Launch,
+    pub(crate) mode: Mode,
     pub(crate) shape: CtaShape,
     /// Position of the next CTA in the order of execution.
     next: AtomicU64,
@@ -90,14 +108,173 @@ pub fn launch<O: Observer + Sync>(
     observer: O,
     progress: &AtomicU64,
 ) -> Result<(O, LaunchSummary), ExecError> {
-    if !launch.allow_unsupported && !program.unsupported().is_empty() {
-        return Err(ExecError::Unsupported(program.unsupported().to_vec()));
+    Parts::new(program, device, launch.grid).run((program, device), launch, observer, progress)
+}
+
+/// A launch whose CTAs are run in one or several parts, and that can be undone.
+pub struct Parts {
+    /// Who touched what; `None` where that does not matter.
+    ledger: Option<Ledger>,
+    earlier: Vec<Launch>,
+}
+
+impl Parts {
+    /// A launch of which nothing has run yet.
+    pub fn new(program: &Program, device: &Device, grid: [u32; 3]) -> Self {
+        let is_alone = grid == [1; 3];
+        let ledger = (program.may_race() && !is_alone).then(|| Ledger::new(device));
+        Self { ledger, earlier: Vec::new() }
     }
+
+    /// True if some buffer was both loaded from and changed, so that it matters which CTAs were run.
+    pub fn exchange_data(&self) -> bool {
+        self.ledger.as_ref().is_some_and(Ledger::is_mixed)
+    }
+
+    /// Puts back what stood in memory before the launch, where its CTAs race; there is no way back otherwise.
+    pub fn undo(&mut self, device: &Device) {
+        if let Some(ledger) = &mut self.ledger {
+            ledger.undo(device);
+        }
+        self.earlier.clear();
+    }
+
+    /// Runs CTAs: in any order if they do not touch each other's memory, together with those that were run before. If
+    /// they may, they run anew in a fixed order.
+    pub fn run<O: Observer + Sync>(
+        &mut self,
+        (program, device): (&Program, &Device),
+        launch: &Launch,
+        observer: O,
+        progress: &AtomicU64,
+    ) -> Result<(O, LaunchSummary), ExecError> {
+        if !launch.allow_unsupported && !program.unsupported().is_empty() {
+            return Err(ExecError::Unsupported(program.unsupported().to_vec()));
+        }
+        let is_alone = launch.ctas.as_ref().is_some_and(|ctas| ctas.len() == 1);
+        let is_parallel = program.is_parallel() && launch.threads > 1 && !is_alone;
+        let settled = |mode, observer| {
+            let results = execute((program, device), None, launch, &observer, progress, mode);
+            collect(results, observer)
+        };
+        let result = match launch.schedule {
+            Schedule::Turns => settled(Mode::Turns, observer),
+            Schedule::Any if self.ledger.is_some() => {
+                self.watched((program, device), launch, observer, progress, is_parallel)
+            }
+            Schedule::Any if is_parallel => settled(Mode::Parallel, observer),
+            Schedule::Any => settled(Mode::InOrder, observer),
+        };
+        self.earlier.push(launch.clone());
+        result
+    }
+
+    fn watched<O: Observer + Sync>(
+        &mut self,
+        on: (&Program, &Device),
+        launch: &Launch,
+        observer: O,
+        progress: &AtomicU64,
+        is_parallel: bool,
+    ) -> Result<(O, LaunchSummary), ExecError> {
+        if is_parallel {
+            let results = self.attempt(on, launch, &observer, progress, (Mode::Parallel, Memory::Current))?;
+            let has_failed = |results: &Vec<WorkerResult<O>>| results.iter().any(|(_, _, error)| error.is_some());
+            if let Some(results) = results.filter(|results| !has_failed(results)) {
+                return collect(results, observer);
+            }
+            // Neither who met whom first nor who failed first may decide: one thread finds the same each time.
+            self.ledger.iter_mut().for_each(|ledger| ledger.reset(on.1));
+        }
+        let memory = if is_parallel { Memory::Initial } else { Memory::Current };
+        if let Some(results) = self.attempt(on, launch, &observer, progress, (Mode::InOrder, memory))? {
+            return collect(results, observer);
+        }
+        let results = self.attempt(on, launch, &observer, progress, (Mode::Turns, Memory::Initial))?;
+        collect(results.expect("CTAs that take turns may meet"), observer)
+    }
+
+    /// Runs CTAs and notes who touches what. `None` if they get in each other's way, or in that of those that were run
+    /// before; then everything is undone.
+    fn attempt<O: Observer + Sync>(
+        &mut self,
+        on: (&Program, &Device),
+        launch: &Launch,
+        observer: &O,
+        progress: &AtomicU64,
+        (mode, mut memory): (Mode, Memory),
+    ) -> Result<Option<Vec<WorkerResult<O>>>, ExecError> {
+        let before = progress.load(Ordering::Relaxed);
+        loop {
+            if memory == Memory::Initial {
+                self.replay(on, mode)?;
+            }
+            let ledger = self.ledger.as_mut().expect("who does not note does not attempt");
+            if ledger.halted().is_none() {
+                let results = execute(on, Some(ledger), launch, observer, progress, mode);
+                if ledger.halted().is_none() {
+                    return Ok(Some(results));
+                }
+            }
+            let why = ledger.halted();
+            ledger.undo(on.1);
+            progress.store(before, Ordering::Relaxed);
+            if why == Some(Halt::Overlap) {
+                return Ok(None);
+            }
+            memory = Memory::Initial;
+        }
+    }
+
+    /// Runs the earlier parts again, for what they leave in memory.
+    fn replay(&self, on: (&Program, &Device), mode: Mode) -> Result<(), ExecError> {
+        let Some(ledger) = &self.ledger else { return Ok(()) };
+        for part in &self.earlier {
+            let results = execute(on, Some(ledger), part, &(), &AtomicU64::new(0), mode);
+            if ledger.halted().is_some() {
+                break;
+            }
+            collect(results, ())?;
+        }
+        Ok(())
+    }
+}
+
+/// How the CTAs of a launch are run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Mode {
+    /// On all host threads.
+    Parallel,
+    /// One after the other; those that wait for others give way to them.
+    InOrder,
+    /// On one host thread, as if they ran at once: each gives way after a few instructions.
+    Turns,
+}
+
+/// What stands in memory before an attempt.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Memory {
+    /// What stood there before the launch.
+    Initial,
+    /// What the earlier parts left.
+    Current,
+}
+
+fn execute<O: Observer + Sync>(
+    (program, device): (&Program, &Device),
+    ledger: Option<&Ledger>,
+    launch: &Launch,
+    observer: &O,
+    progress: &AtomicU64,
+    mode: Mode,
+) -> Vec<WorkerResult<O>> {
     let total: u64 = launch.grid.iter().map(|&extent| u64::from(extent)).product();
     let shared = Shared {
         program,
         device,
+        ledger,
         launch,
+        mode,
         shape: CtaShape {
             grid: launch.grid,
             block: launch.block,
@@ -110,15 +287,21 @@ pub fn launch<O: Observer + Sync>(
         progress,
         heap_used: AtomicU64::new(0),
     };
-    let is_parallel = program.is_parallel() && !launch.deterministic;
-    let n_workers = if is_parallel { launch.threads.max(1).min(shared.n_ctas.max(1) as usize) } else { 1 };
-    collect(run_workers(&shared, &observer, n_workers), observer)
+    let n_workers = match mode {
+        Mode::Parallel => launch.threads.max(1).min(shared.n_ctas.max(1) as usize),
+        Mode::InOrder | Mode::Turns => 1,
+    };
+    run_workers(&shared, observer, n_workers)
 }
 
 type WorkerResult<O> = (O, LaunchSummary, Option<(CtaId, ExecError)>);
 
 fn run_workers<O: Observer + Sync>(shared: &Shared<'_>, observer: &O, n_workers: usize) -> Vec<WorkerResult<O>> {
-    let resident = (shared.launch.resident_ctas / n_workers as u64).max(1) as usize;
+    let resident = match shared.mode {
+        Mode::Parallel | Mode::InOrder => shared.launch.resident_ctas / n_workers as u64,
+        Mode::Turns => shared.launch.resident_ctas.min(RESIDENT_THREADS / u64::from(shared.shape.threads.max(1))),
+    };
+    let resident = resident.max(1) as usize;
     if n_workers == 1 {
         return vec![run_worker(shared, observer.fork(), resident)];
     }
@@ -144,6 +327,7 @@ fn collect<O: Observer>(results: Vec<WorkerResult<O>>, mut observer: O) -> Resul
         summary.warp_instructions += part.warp_instructions;
         summary.thread_instructions += part.thread_instructions;
         summary.output.extend(part.output);
+        summary.race = summary.race.or(part.race);
         if let Some((cta, error)) = error
             && failure.as_ref().is_none_or(|(lowest, _)| cta < *lowest)
         {
@@ -182,6 +366,7 @@ fn run_worker<O: Observer>(shared: &Shared<'_>, observer: O, resident: usize) ->
                 shared.progress.fetch_add(1, Ordering::Relaxed);
             }
             Ok(CtaStatus::Yielded) => waiting.push_back(cta),
+            Ok(CtaStatus::Halted) => break None,
             Err(error) => {
                 shared.failed.store(true, Ordering::Relaxed);
                 break Some((cta.id, error));

@@ -8,14 +8,17 @@ use crate::code::{CodeBlock, CodeCall, CodeFlow, CodeFunction, Decoded, Kind, SI
 use crate::cta::{Blocked, BlockedAt, Cta, Warp};
 use crate::divergence::{Frame, Meeting, NO_NODE, Path};
 use crate::error::{ExecError, SPIN_FACTOR, ThreadCoordinates, WaitingWarp};
-use crate::grid::{LaunchSummary, Shared};
+use crate::grid::{LaunchSummary, Mode, Shared};
 use crate::memory::BufferId;
 use crate::program::Order;
+use crate::race::{Ledger, Shadow, tag_of};
 use crate::raw::{Cells, Lanes, Leveled, Row, Source, call, with_level};
 use crate::waiting::Wait;
 
 /// Instructions after which a warp lets others run, now and then.
 const QUANTUM: u64 = 1 << 22;
+/// The same where CTAs take turns as if all of them ran at once.
+const SHORT_QUANTUM: u64 = 128;
 /// Turns in a loop that may wait for other threads after which a path is taken to wait: it gives way after each turn.
 const WAITING_TURNS: u32 = 64;
 /// Turns after which lanes that wait for such a path to reconverge go on without it.
@@ -27,8 +30,10 @@ const STACK_LIMIT: u64 = 512 << 10;
 pub(crate) enum CtaStatus {
     /// All threads have exited.
     Done,
-    /// Some threads wait for something outside of the CTA.
+    /// Some threads wait for something outside of the CTA, or it is the turn of other CTAs.
     Yielded,
+    /// The launch has to be undone.
+    Halted,
 }
 
 /// How a warp left the interpreter.
@@ -43,15 +48,28 @@ enum WarpStatus {
 pub(crate) struct Worker<'a, O: Observer> {
     pub(crate) shared: &'a Shared<'a>,
     pub(crate) observer: O,
-    summary: LaunchSummary,
-    /// By memory operation: base and id of the buffer that it touched last.
-    pub(crate) last_buffer: Vec<(u64, BufferId)>,
+    pub(crate) summary: LaunchSummary,
+    /// By memory operation: the buffer that it touched last.
+    pub(crate) recent: Vec<Recent<'a>>,
+    /// Where it is noted who touches what, if that matters.
+    pub(crate) ledger: Option<&'a Ledger>,
+    /// What stands for the CTA at work there.
+    pub(crate) tag: u32,
     /// By warp: the three thread indices.
     pub(crate) thread_index: Vec<[Row; 3]>,
     /// Instruction count at which the warp at work lets others run.
-    turn_end: u64,
+    pub(crate) turn_end: u64,
     /// Instruction count at which the clock of the CTA at work stood at zero.
     clock_start: u64,
+}
+
+/// A buffer that an operation touched.
+#[derive(Clone, Copy)]
+pub(crate) struct Recent<'a> {
+    pub(crate) base: u64,
+    pub(crate) id: BufferId,
+    /// Where the bytes that the operation touches are noted, if that matters.
+    pub(crate) shadow: Option<&'a Shadow>,
 }
 
 /// Everything that the operations of a block work on.
@@ -89,12 +107,14 @@ impl<'a, O: Observer> Worker<'a, O> {
                 rows
             })
             .collect();
-        let device_start = (shared.device.buffer(BufferId(0)).base, BufferId(0));
+        let nothing = Recent { base: shared.device.buffer(BufferId(0)).base, id: BufferId(0), shadow: None };
         Self {
             shared,
             observer,
             summary: LaunchSummary::default(),
-            last_buffer: vec![device_start; shared.code().memory.len()],
+            recent: vec![nothing; shared.code().memory.len()],
+            ledger: shared.ledger,
+            tag: 0,
             thread_index,
             turn_end: 0,
             clock_start: 0,
@@ -127,6 +147,7 @@ impl<'a, O: Observer> Worker<'a, O> {
     /// Runs a CTA until it ends or can only wait for others.
     pub(crate) fn run_cta(&mut self, cta: &mut Cta<O::Cta>) -> Result<CtaStatus, ExecError> {
         self.clock_start = self.summary.warp_instructions.wrapping_sub(cta.clock);
+        self.tag = tag_of(cta.id.0);
         let status = self.run_warps(cta);
         cta.clock = self.summary.warp_instructions.wrapping_sub(self.clock_start);
         status
@@ -134,6 +155,9 @@ impl<'a, O: Observer> Worker<'a, O> {
 
     fn run_warps(&mut self, cta: &mut Cta<O::Cta>) -> Result<CtaStatus, ExecError> {
         loop {
+            if self.ledger.is_some_and(|ledger| ledger.halted().is_some()) {
+                return Ok(CtaStatus::Halted);
+            }
             let mut interrupted = false;
             let mut progressed = false;
             for warp in 0..cta.warps.len() {
@@ -147,11 +171,12 @@ impl<'a, O: Observer> Worker<'a, O> {
             if cta.warps.iter().all(Warp::is_done) {
                 return Ok(CtaStatus::Done);
             }
-            if interrupted && !progressed && matches!(self.shared.program.order(), Order::Communicating(_)) {
-                return Ok(CtaStatus::Yielded);
-            }
             if !interrupted && !progressed && !self.release_lanes(cta)? {
                 return Err(self.deadlock(cta));
+            }
+            let waits = interrupted && !progressed && matches!(self.shared.program.order(), Order::Communicating(_));
+            if waits || self.shared.mode == Mode::Turns {
+                return Ok(CtaStatus::Yielded);
             }
         }
     }
@@ -160,7 +185,8 @@ impl<'a, O: Observer> Worker<'a, O> {
     fn run_warp(&mut self, cta: &mut Cta<O::Cta>, warp: usize) -> Result<WarpStatus, ExecError> {
         let start = self.summary.warp_instructions;
         let left = self.shared.launch.budget.saturating_sub(cta.warps[warp].executed);
-        self.turn_end = start.saturating_add(left.min(QUANTUM));
+        let quantum = if self.shared.mode == Mode::Turns { SHORT_QUANTUM } else { QUANTUM };
+        self.turn_end = start.saturating_add(left.min(quantum));
         let mut status = WarpStatus::Parted;
         while let Some(path) = cta.warps[warp].runnable.pop() {
             let yielded = self.run_path(cta, warp, path)?;

@@ -22,6 +22,7 @@ mod interpret;
 mod layout;
 mod memory;
 mod program;
+mod race;
 mod raw;
 pub mod semantics;
 mod synchronize;
@@ -30,6 +31,7 @@ mod waiting;
 
 pub use decode::{Unsupported, reachable};
 pub use error::{AccessError, AccessFault, ExecError, NearestBuffer, ThreadCoordinates, WaitingWarp};
-pub use grid::{Launch, LaunchSummary, launch};
+pub use grid::{Launch, LaunchSummary, Parts, Schedule, launch};
 pub use memory::{Buffer, BufferId, Device};
 pub use program::{Order, Program};
+pub use race::Race;

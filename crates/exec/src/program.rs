@@ -19,6 +19,7 @@ pub struct Program {
     unsupported: Vec<Unsupported>,
     order: Order,
     sharing: Sharing,
+    changes_shared_memory: bool,
 }
 
 /// How far the result of a kernel can depend on the order in which its threads run.
@@ -56,7 +57,8 @@ impl Program {
             Order::Local(_) | Order::Communicating(_) => waiting::find(module, &functions, &foreign),
         };
         let (code, unsupported) = decode::decode(module, kernel, &layout, &waits);
-        Self { code, kernel, layout, unsupported, order, sharing }
+        let changes_shared_memory = communication::changes_shared_memory(module, &functions);
+        Self { code, kernel, layout, unsupported, order, sharing, changes_shared_memory }
     }
 
     /// Instructions of the call graph that cannot be executed.
@@ -87,6 +89,11 @@ impl Program {
     /// True when the CTAs may run at the same time without a trace in the results.
     pub(crate) fn is_parallel(&self) -> bool {
         self.sharing != Sharing::Ordered && !matches!(self.order, Order::Communicating(_))
+    }
+
+    /// True when CTAs may touch what others write, in a way that this class of kernels is not prepared for.
+    pub(crate) fn may_race(&self) -> bool {
+        self.changes_shared_memory && !matches!(self.order, Order::Communicating(_))
     }
 
     /// How far results can depend on the order in which threads run.

@@ -3,7 +3,7 @@
 use std::sync::atomic::AtomicU64;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use warplens_exec::{Device, Launch, Program, launch};
+use warplens_exec::{Device, Launch, Program, Schedule, launch};
 use warplens_ir::Module;
 use warplens_stats::{LaunchShape, Recorder, RegistersBasis};
 use warplens_trace::CtaId;
@@ -60,7 +60,7 @@ fn request(case: &Case, device: &mut Device) -> Launch {
         budget: u64::MAX,
         resident_ctas: 1024,
         threads: 1,
-        deterministic: false,
+        schedule: Schedule::Any,
         allow_unsupported: false,
     }
 }

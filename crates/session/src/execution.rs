@@ -16,6 +16,7 @@ use crate::launch::{self, BufferId, ElementType, Launch, Plan, PlannedBuffer, Pl
 use crate::machines::Machine;
 use crate::measure::{self, Support};
 use crate::program::{KernelName, Program};
+use crate::race::Race;
 use crate::statics::Given;
 
 /// How launches are executed.
@@ -227,11 +228,35 @@ impl<'p> Execution<'p> {
         })
     }
 
+    /// A launch of which nothing has run yet.
+    pub(crate) fn parts(&self, number: usize, decoded: &exec::Program) -> exec::Parts {
+        exec::Parts::new(decoded, &self.device, self.launches[number].1.grid)
+    }
+
+    /// What was executed up to now, and the length of the output.
+    pub(crate) fn emulated(&self) -> (Emulation, usize) {
+        (self.emulation, self.output.len())
+    }
+
+    /// CTAs of a launch per axis.
+    pub(crate) fn grid(&self, number: usize) -> [u32; 3] {
+        self.launches[number].1.grid
+    }
+
+    /// Takes back what a launch left, so that it can be run in another way.
+    pub(crate) fn undo(&mut self, mut parts: exec::Parts, (emulation, output): (Emulation, usize)) {
+        parts.undo(&self.device);
+        // The time was spent all the same.
+        self.emulation = Emulation { seconds: self.emulation.seconds, ..emulation };
+        self.output.truncate(output);
+    }
+
     /// Runs CTAs of a launch, all of them without a list.
     pub(crate) fn run<O: Observer + Sync>(
         &mut self,
-        number: usize,
-        decoded: &exec::Program,
+        (number, decoded): (usize, &exec::Program),
+        parts: &mut exec::Parts,
+        schedule: exec::Schedule,
         ctas: Option<Vec<u32>>,
         observer: O,
         progress: &Progress,
@@ -246,11 +271,11 @@ impl<'p> Execution<'p> {
             budget: self.options.budget,
             resident_ctas: RESIDENT_CTAS,
             threads: self.options.threads,
-            deterministic: false,
+            schedule,
             allow_unsupported: self.options.allow_unsupported,
         };
         let start = Instant::now();
-        let result = exec::launch(decoded, &self.device, &request, observer, &progress.done);
+        let result = parts.run((decoded, &self.device), &request, observer, &progress.done);
         self.emulation.seconds += start.elapsed().as_secs_f64();
         let (observer, summary) = result.map_err(|error| failure::of(self.program, *kernel, &error))?;
         self.emulation.thread_instructions += summary.thread_instructions;
@@ -398,7 +423,7 @@ fn place(device: &mut exec::Device, launches: &[PlannedLaunch], buffer: &Planned
 }
 
 /// A finished run of the `run` verb.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, Default)]
 pub struct RunResult {
     /// Kernels, in the order of their launches.
     pub kernels: Vec<KernelName>,
@@ -406,6 +431,8 @@ pub struct RunResult {
     pub outputs: Vec<Output>,
     /// Instructions of the kernels that are not supported, if the user let them pass.
     pub support: Support,
+    /// Blocks of the launches that touch what others write.
+    pub races: Vec<Race>,
     /// What the kernels printed.
     pub printed: String,
     /// Cost of the execution.
@@ -422,7 +449,7 @@ pub fn run(
 ) -> Result<RunResult> {
     let mut execution = Execution::prepare(program, launches, options)?;
     outputs.iter().try_for_each(|request| execution.check(request))?;
-    let mut support = Support::default();
+    let (mut support, mut races) = (Support::default(), Vec::new());
     for number in 0..execution.launches.len() {
         let ctas = match &execution.options.extent {
             Extent::Ctas(range) => Some(chosen(range, execution.n_ctas(number)?)?),
@@ -434,13 +461,15 @@ pub fn run(
         let own = measure::support(program, &decoded, execution.launches[number].0);
         support.instructions += own.instructions;
         support.unsupported.extend(own.unsupported);
-        execution.run(number, &decoded, ctas, (), progress)?;
+        let mut parts = execution.parts(number, &decoded);
+        let ((), summary) = execution.run((number, &decoded), &mut parts, exec::Schedule::Any, ctas, (), progress)?;
+        races.extend(summary.race.map(|race| Race::new(program, &race)));
     }
     let outputs = outputs.iter().map(|request| execution.output(request)).collect::<Result<_>>()?;
     let name = |(kernel, _): &(FunctionId, _)| KernelName::new(&program.module.functions[*kernel].name);
     let kernels = execution.launches.iter().map(name).collect();
     let printed = String::from_utf8_lossy(&execution.output).into_owned();
-    Ok(RunResult { kernels, outputs, support, printed, emulation: execution.emulation })
+    Ok(RunResult { kernels, outputs, support, races, printed, emulation: execution.emulation })
 }
 
 /// The CTAs of a range that exist; at least one.

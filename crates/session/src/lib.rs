@@ -21,6 +21,7 @@ pub mod native;
 pub mod plot;
 pub mod predict;
 mod program;
+mod race;
 mod registers;
 pub mod saved;
 pub mod source;
@@ -42,6 +43,7 @@ pub use input::{Input, InputKind};
 pub use measure::{FULL_LIMIT, Measured, Measurement, Support, measure};
 pub use predict::{Analysis, Choice};
 pub use program::{KernelName, Program};
+pub use race::Race;
 pub use warplens_base::nearest;
 
 pub use warplens_model::x_model;

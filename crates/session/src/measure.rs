@@ -16,6 +16,7 @@ use crate::execution::{Emulation, Execution, ExecutionOptions, Extent, Progress,
 use crate::launch::Launch;
 use crate::machines::{self, Machine};
 use crate::program::{KernelName, Program};
+use crate::race::Race;
 use crate::registers::{self, Registers};
 use crate::statics::{self, Statics};
 use crate::toolchain::Search;
@@ -45,6 +46,8 @@ pub struct Measurement {
     pub support: Support,
     /// CTAs wait for each other, so that all of them were executed.
     pub communicates: bool,
+    /// CTAs touch what others write, so that all of them were executed, taking turns.
+    pub race: Option<Race>,
     /// What counts without a run stand on; `None` where the launch was executed or measured.
     pub statics: Option<Statics>,
     /// The time on a GPU, where a profiler measured it.
@@ -151,14 +154,16 @@ pub(crate) fn one(
     };
     let communicates = matches!(decoded.order(), exec::Order::Communicating(_));
     let extent = execution.options().extent.clone();
-    let (recorder, tracer) = match extent {
+    let Observed { recorder, traces, race } = match extent {
         Extent::Ctas(range) => some_ctas(execution, number, &decoded, &mut watched, chosen(&range, n_ctas)?, progress)?,
         // CTAs that wait for each other cannot be left out.
-        _ if communicates || n_ctas == 1 => all_at_once(execution, number, &decoded, &mut watched, progress)?,
+        _ if communicates || n_ctas == 1 => {
+            all_at_once(execution, number, &decoded, &mut watched, exec::Schedule::Any, progress)?
+        }
         extent => first_and_others(execution, number, &decoded, &mut watched, extent == Extent::Full, progress)?,
     };
     let traced_for = &execution.options().traced_for;
-    let recording = tracer
+    let recording = traces
         .zip(watched.need.as_ref())
         .map(|(tracer, need)| trace::finish(tracer, need, &program.module, kernel, registers, traced_for));
     let global_bytes = Some(execution.global_bytes());
@@ -166,7 +171,8 @@ pub(crate) fn one(
     let mut profile = recorder.finish(FinishOptions { counting, global_bytes });
     // A lock that nobody had to wait for here may be fought for on a GPU.
     profile.recording = recording.map_or(Recording::None, |traced| Recording::Made(Arc::new(traced)));
-    profile.order_dependent |= matches!(decoded.order(), exec::Order::Local(_) | exec::Order::Communicating(_));
+    profile.order_dependent |=
+        matches!(decoded.order(), exec::Order::Local(_) | exec::Order::Communicating(_)) || race.is_some();
     let emulation = Emulation {
         thread_instructions: execution.emulation.thread_instructions - before.thread_instructions,
         warp_instructions: execution.emulation.warp_instructions - before.warp_instructions,
@@ -181,6 +187,7 @@ pub(crate) fn one(
         emulation: Some(emulation),
         support,
         communicates,
+        race: race.map(|race| Race::new(program, &race)),
         statics: None,
         measured: None,
     })
@@ -197,6 +204,13 @@ struct Watched {
 
 /// A tracer with the steps and accesses of a warp that are to be kept in the end.
 type Traces = Option<(Tracer, usize)>;
+
+/// What the executions of a launch left.
+struct Observed {
+    recorder: Recorder,
+    traces: Traces,
+    race: Option<exec::Race>,
+}
 
 impl Watched {
     fn recorder(&self, ctas: impl ExactSizeIterator<Item = u32>) -> Recorder {
@@ -217,13 +231,15 @@ fn some_ctas(
     watched: &mut Watched,
     ctas: Vec<u32>,
     progress: &Progress,
-) -> Result<(Recorder, Traces)> {
+) -> Result<Observed> {
     progress.total.fetch_add(ctas.len() as u64, Ordering::Relaxed);
     let tracer = watched.tracer(|need| need.among(&ctas));
     let per_warp = tracer.as_ref().map_or(0, Tracer::per_warp);
     let observer = (Some(watched.recorder(ctas.iter().copied())), tracer);
-    let ((recorder, tracer), _) = execution.run(number, decoded, Some(ctas), observer, progress)?;
-    Ok((recorder.expect("it was handed in"), tracer.map(|tracer| (tracer, per_warp))))
+    let mut parts = execution.parts(number, decoded);
+    let any = exec::Schedule::Any;
+    let (observer, summary) = execution.run((number, decoded), &mut parts, any, Some(ctas), observer, progress)?;
+    Ok(observed(observer, per_warp, summary.race))
 }
 
 /// Executes all CTAs of a launch that only runs as a whole.
@@ -232,18 +248,30 @@ fn all_at_once(
     number: usize,
     decoded: &exec::Program,
     watched: &mut Watched,
+    schedule: exec::Schedule,
     progress: &Progress,
-) -> Result<(Recorder, Traces)> {
+) -> Result<Observed> {
     progress.total.fetch_add(watched.n_ctas.into(), Ordering::Relaxed);
     let tracer = watched.tracer(trace::Need::whole);
     let per_warp = tracer.as_ref().map_or(0, Tracer::per_warp);
     let observer = (Some(watched.recorder(0..watched.n_ctas)), tracer);
-    let ((recorder, tracer), _) = execution.run(number, decoded, None, observer, progress)?;
-    Ok((recorder.expect("it was handed in"), tracer.map(|tracer| (tracer, per_warp))))
+    let mut parts = execution.parts(number, decoded);
+    let (observer, summary) = execution.run((number, decoded), &mut parts, schedule, None, observer, progress)?;
+    Ok(observed(observer, per_warp, summary.race))
+}
+
+fn observed(
+    (recorder, tracer): (Option<Recorder>, Option<Tracer>),
+    per_warp: usize,
+    race: Option<exec::Race>,
+) -> Observed {
+    let recorder = recorder.expect("it was handed in");
+    Observed { recorder, traces: tracer.map(|tracer| (tracer, per_warp)), race }
 }
 
 /// Executes the first CTA, which tells how much work the others are, then all others or a part of them, and then those
-/// that only a trace needs. No CTA is executed again: a second time would find what it left behind.
+/// that only a trace needs. No CTA is executed again: a second time would find what it left behind. But if CTAs race, it
+/// is all taken back, and they are executed together.
 fn first_and_others(
     execution: &mut Execution<'_>,
     number: usize,
@@ -251,13 +279,36 @@ fn first_and_others(
     watched: &mut Watched,
     in_full: bool,
     progress: &Progress,
-) -> Result<(Recorder, Traces)> {
+) -> Result<Observed> {
+    let before = execution.emulated();
+    let shown = [&progress.done, &progress.total].map(|count| count.load(Ordering::Relaxed));
+    let mut parts = execution.parts(number, decoded);
+    let observed = in_parts(execution, (number, decoded), &mut parts, watched, in_full, progress)?;
+    let Some(race) = observed.race else { return Ok(observed) };
+    execution.undo(parts, before);
+    progress.done.store(shown[0], Ordering::Relaxed);
+    progress.total.store(shown[1], Ordering::Relaxed);
+    let turns = exec::Schedule::Turns;
+    let observed = all_at_once(execution, number, decoded, watched, turns, progress)?;
+    Ok(Observed { race: Some(race), ..observed })
+}
+
+fn in_parts(
+    execution: &mut Execution<'_>,
+    launch: (usize, &exec::Program),
+    parts: &mut exec::Parts,
+    watched: &mut Watched,
+    in_full: bool,
+    progress: &Progress,
+) -> Result<Observed> {
+    let any = exec::Schedule::Any;
     progress.total.fetch_add(1, Ordering::Relaxed);
     // It is one of many also where only some are looked at closely.
     let among_all = watched.recorder(0..watched.n_ctas);
     let observer = (Some(among_all), watched.tracer(|need| need.first()));
-    let ((first, tracer), cost) = execution.run(number, decoded, Some(vec![0]), observer, progress)?;
+    let ((first, tracer), cost) = execution.run(launch, parts, any, Some(vec![0]), observer, progress)?;
     let part = if in_full { None } else { part_of(watched.n_ctas, cost.thread_instructions) };
+    let is_part = part.is_some();
     let ctas = part.unwrap_or_else(|| (0..watched.n_ctas).collect());
     let request = watched.need.as_mut().map(|need| need.request(Some(cost.into()))).unwrap_or_default();
     let (per_warp, more) = (request.per_warp, trace::lacking(&request, &ctas));
@@ -265,11 +316,28 @@ fn first_and_others(
     let mut all = watched.recorder(ctas.iter().copied());
     all.merge(first.expect("it was handed in"));
     let observer = (Some(all), tracer.map(|tracer| tracer.continued(request)));
-    let ((recorder, mut tracer), _) = execution.run(number, decoded, Some(ctas[1..].to_vec()), observer, progress)?;
-    if !more.is_empty() {
-        tracer = execution.run(number, decoded, Some(more), (None::<Recorder>, tracer), progress)?.0.1;
+    let ((recorder, mut tracer), summary) =
+        execution.run(launch, parts, any, Some(ctas[1..].to_vec()), observer, progress)?;
+    let mut race = summary.race;
+    if race.is_none() && !more.is_empty() {
+        let observer = (None::<Recorder>, tracer);
+        let (observer, summary) = execution.run(launch, parts, any, Some(more.clone()), observer, progress)?;
+        (tracer, race) = (observer.1, summary.race);
     }
-    Ok((recorder.expect("it was handed in"), tracer.map(|tracer| (tracer, per_warp))))
+    if race.is_none() && is_part && parts.exchange_data() {
+        // CTAs that lie apart may have nothing to do with each other where neighbours race.
+        let mut neighbours = neighbours(execution.grid(launch.0));
+        neighbours.retain(|cta| ctas.binary_search(cta).is_err() && more.binary_search(cta).is_err());
+        progress.total.fetch_add(neighbours.len() as u64, Ordering::Relaxed);
+        race = execution.run(launch, parts, any, Some(neighbours), (), progress)?.1.race;
+    }
+    Ok(observed((recorder, tracer), per_warp, race))
+}
+
+/// The neighbours of the first CTA along the axes of the grid.
+fn neighbours([x, y, z]: [u32; 3]) -> Vec<u32> {
+    let along = [(x, Some(1)), (y, Some(x)), (z, x.checked_mul(y))];
+    along.into_iter().filter(|&(extent, _)| extent > 1).filter_map(|(_, cta)| cta).collect()
 }
 
 /// The CTAs to execute when the first takes `thread_instructions`: first, last and evenly spread. `None` for all.
@@ -298,6 +366,13 @@ pub(crate) fn support(program: &Program, decoded: &exec::Program, kernel: warple
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_first_block_has_a_neighbour_along_each_axis() {
+        assert_eq!(neighbours([7, 5, 3]), [1, 7, 35]);
+        assert_eq!(neighbours([1, 5, 1]), [1]);
+        assert!(neighbours([1, 1, 1]).is_empty());
+    }
 
     #[test]
     fn a_part_holds_both_ends_and_is_evenly_spread() {

@@ -15,6 +15,6 @@ mod tests;
 mod words;
 mod write;
 
-pub use origin::{emulation, origin, support};
+pub use origin::{emulation, origin, race, support};
 pub(crate) use read::read;
 pub use write::{counts, document, launch, registers_basis};

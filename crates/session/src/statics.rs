@@ -104,6 +104,7 @@ fn one(
         listing: counts.listing,
         emulation: None,
         support: support(program, &decoded, kernel),
+        race: None,
         communicates: matches!(decoded.order(), exec::Order::Communicating(_)),
         measured: None,
         statics: Some(Statics {

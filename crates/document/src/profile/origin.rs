@@ -13,6 +13,10 @@ pub struct Origin {
     /// CTAs wait for each other, so that all of them were executed.
     #[serde(default)]
     pub communicates: bool,
+    /// Blocks that touch what others write without an order between them, so that the launch ran in a fixed order;
+    /// `null` where there are none, and where nothing was executed.
+    #[serde(default)]
+    pub race: Option<Race>,
     /// The time on a GPU, where a profiler measured it.
     #[serde(default)]
     pub measured: Option<Measured>,
@@ -25,6 +29,29 @@ pub struct Origin {
     /// With `--static`: what the counts stand on.
     #[serde(default, rename = "static")]
     pub statics: Option<Static>,
+}
+
+/// Two blocks that touch the same byte of device memory without an ordered access, at least one of which writes it.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Race {
+    /// The buffer.
+    pub buffer: String,
+    /// The byte in the buffer.
+    pub byte: u64,
+    /// The block that came second, by its number in the grid.
+    pub block: u32,
+    /// The block that came first; `null` if there were several.
+    #[serde(default)]
+    pub other_block: Option<u32>,
+    /// Line of the second access in the PTX, from 1.
+    pub ptx_line: u32,
+    /// File of the program, where the PTX says so; goes with `line`.
+    #[serde(default)]
+    pub file: Option<String>,
+    /// Line in that file.
+    #[serde(default)]
+    pub line: Option<u32>,
 }
 
 /// What a profiler measured on a GPU.

@@ -149,6 +149,11 @@ impl Device {
         }
     }
 
+    /// Number of buffers.
+    pub(crate) fn n_buffers(&self) -> usize {
+        self.buffers.len()
+    }
+
     /// A buffer.
     pub fn buffer(&self, id: BufferId) -> &Buffer {
         &self.buffers[id]

@@ -1,18 +1,30 @@
 //! Memory that several threads may touch at once.
 //!
-//! Kernels race; Rust must not. Every access is a relaxed atomic of its own width, which costs the same as a plain
-//! access on the CPUs that we run on. Accesses of different widths to the same bytes may tear, as they may on a GPU.
+//! Kernels race; Rust must not. Atomic accesses of different widths to the same bytes would be a race too, so memory is
+//! 32-bit atomic words, whatever the width of an access: a narrower one is a part of a word, a wider one is several
+//! words and may tear, as it may on a GPU. Loads and stores are relaxed and cost the same as plain ones on the CPUs that
+//! we run on, but for narrow stores to memory that several threads use: they exchange the word that they are part of.
 
 use std::marker::PhantomData;
-use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::AtomicU32;
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
+use std::sync::{Mutex, PoisonError};
 
 use super::handler::Level;
 use super::offsets::{self, Offsets};
 
 /// A zero-initialised block of bytes.
 pub(crate) struct Cells {
-    words: Box<[AtomicU64]>,
+    words: Box<[AtomicU32]>,
     len: usize,
+    users: Users,
+}
+
+/// Who accesses memory at the same time.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Users {
+    One,
+    Several,
 }
 
 /// One place per lane, inside a block of memory and aligned.
@@ -20,6 +32,7 @@ pub(crate) struct Selection<'c> {
     pointer: *mut u8,
     offsets: [u32; 32],
     bytes: u32,
+    users: Users,
     cells: PhantomData<&'c Cells>,
 }
 
@@ -44,7 +57,7 @@ impl Selection<'_> {
         if mask == u32::MAX {
             for (lane, &offset) in self.offsets.iter().enumerate() {
                 // SAFETY: as in `gather`.
-                unsafe { T::store(start.add(offset as usize), values(lane)) };
+                unsafe { T::store(start.add(offset as usize), values(lane), self.users) };
             }
             return;
         }
@@ -52,24 +65,27 @@ impl Selection<'_> {
         while rest != 0 {
             let lane = rest.trailing_zeros() as usize;
             // SAFETY: as in `gather`.
-            unsafe { T::store(start.add(self.offsets[lane] as usize), values(lane)) };
+            unsafe { T::store(start.add(self.offsets[lane] as usize), values(lane), self.users) };
             rest &= rest - 1;
         }
     }
 
     /// Reads, modifies and writes the value at `at` bytes behind a lane's place in one step; returns the old value.
-    pub(crate) fn update<T: Cell + PartialEq>(&self, at: usize, lane: usize, modify: impl Fn(T) -> T) -> T {
+    pub(crate) fn update<T: Cell>(&self, at: usize, lane: usize, modify: impl Fn(T) -> T) -> T {
         // SAFETY: as in `gather`.
-        let pointer = unsafe { self.inside::<T>(at).add(self.offsets[lane] as usize) };
+        unsafe { T::update(self.inside::<T>(at).add(self.offsets[lane] as usize), modify) }
+    }
+
+    /// The places, in bytes from the start of the selection.
+    #[inline(always)]
+    pub(crate) fn offsets(&self) -> &[u32; 32] {
+        &self.offsets
+    }
+
+    /// What stands at `at` bytes behind a lane's place.
+    pub(crate) fn byte(&self, lane: usize, at: u32) -> u8 {
         // SAFETY: as in `gather`.
-        let mut old = unsafe { T::load(pointer) };
-        loop {
-            // SAFETY: as in `gather`.
-            match unsafe { T::compare_exchange(pointer, old, modify(old)) } {
-                Ok(old) => return old,
-                Err(seen) => old = seen,
-            }
-        }
+        unsafe { u8::load(self.inside::<u8>(at as usize).add(self.offsets[lane] as usize)) }
     }
 
     /// The places as addresses, if `origin` is the address of offset 0.
@@ -93,58 +109,149 @@ impl Selection<'_> {
 }
 
 /// A width that memory is accessed in.
+///
+/// The pointers that the functions take must point into memory made of `AtomicU32`, to a multiple of the width.
 pub(crate) trait Cell: Copy {
     /// Reads at a pointer.
     unsafe fn load(pointer: *mut u8) -> Self;
     /// Writes at a pointer.
-    unsafe fn store(pointer: *mut u8, value: Self);
-    /// Replaces `old` by `new`; `Err` holds what stands there instead.
-    unsafe fn compare_exchange(pointer: *mut u8, old: Self, new: Self) -> Result<Self, Self>;
+    unsafe fn store(pointer: *mut u8, value: Self, users: Users);
+    /// Reads, modifies and writes in one step; returns the old value.
+    unsafe fn update(pointer: *mut u8, modify: impl Fn(Self) -> Self) -> Self;
 }
 
-macro_rules! cells {
-    ($($ty:ty, $atomic:ty;)*) => {$(
+/// The word at a pointer.
+#[inline(always)]
+unsafe fn word<'m>(pointer: *mut u8) -> &'m AtomicU32 {
+    // SAFETY: the caller guarantees that an AtomicU32 lies there.
+    unsafe { AtomicU32::from_ptr(pointer.cast()) }
+}
+
+/// Exchanges a word for what `modify` makes of it; returns the old one. Atomics order memory between CTAs on the device,
+/// hence more than relaxed.
+#[inline(always)]
+fn exchange(word: &AtomicU32, modify: impl Fn(u32) -> u32) -> u32 {
+    let mut old = word.load(Relaxed);
+    loop {
+        match word.compare_exchange_weak(old, modify(old), AcqRel, Acquire) {
+            Ok(old) => return old,
+            Err(seen) => old = seen,
+        }
+    }
+}
+
+impl Cell for u32 {
+    #[inline(always)]
+    unsafe fn load(pointer: *mut u8) -> Self {
+        // SAFETY: see the trait.
+        unsafe { word(pointer) }.load(Relaxed)
+    }
+
+    #[inline(always)]
+    unsafe fn store(pointer: *mut u8, value: Self, _: Users) {
+        // SAFETY: see the trait.
+        unsafe { word(pointer) }.store(value, Relaxed);
+    }
+
+    unsafe fn update(pointer: *mut u8, modify: impl Fn(Self) -> Self) -> Self {
+        // SAFETY: see the trait.
+        exchange(unsafe { word(pointer) }, modify)
+    }
+}
+
+/// Held while a value of two words is modified, by its address.
+static LOCKS: [Mutex<()>; 64] = [const { Mutex::new(()) }; 64];
+
+impl Cell for u64 {
+    #[inline(always)]
+    unsafe fn load(pointer: *mut u8) -> Self {
+        // SAFETY: see the trait; the value lies in two words.
+        let (low, high) = unsafe { (word(pointer), word(pointer.add(4))) };
+        Self::from(low.load(Relaxed)) | Self::from(high.load(Relaxed)) << 32
+    }
+
+    #[inline(always)]
+    unsafe fn store(pointer: *mut u8, value: Self, _: Users) {
+        // SAFETY: as above.
+        let (low, high) = unsafe { (word(pointer), word(pointer.add(4))) };
+        low.store(value as u32, Relaxed);
+        high.store((value >> 32) as u32, Relaxed);
+    }
+
+    unsafe fn update(pointer: *mut u8, modify: impl Fn(Self) -> Self) -> Self {
+        let lock = &LOCKS[pointer.addr() / 8 % LOCKS.len()];
+        let _guard = lock.lock().unwrap_or_else(PoisonError::into_inner);
+        // SAFETY: as above.
+        let old = unsafe { Self::load(pointer) };
+        // SAFETY: as above.
+        unsafe { Self::store(pointer, modify(old), Users::Several) };
+        old
+    }
+}
+
+macro_rules! parts_of_words {
+    ($($ty:ty)*) => {$(
         impl Cell for $ty {
             #[inline(always)]
             unsafe fn load(pointer: *mut u8) -> Self {
-                // SAFETY: the caller guarantees that the pointer is valid and aligned for the width.
-                unsafe { <$atomic>::from_ptr(pointer.cast()) }.load(Relaxed)
+                let (before, shift) = place(pointer);
+                // SAFETY: see the trait; the value is aligned, hence lies in the word that begins `before` bytes before.
+                let word = unsafe { word(pointer.sub(before)) };
+                (word.load(Relaxed) >> shift) as Self
             }
+
             #[inline(always)]
-            unsafe fn store(pointer: *mut u8, value: Self) {
+            unsafe fn store(pointer: *mut u8, value: Self, users: Users) {
+                let (before, shift) = place(pointer);
                 // SAFETY: as above.
-                unsafe { <$atomic>::from_ptr(pointer.cast()) }.store(value, Relaxed);
+                let word = unsafe { word(pointer.sub(before)) };
+                let with = |old: u32| old & !(u32::from(Self::MAX) << shift) | u32::from(value) << shift;
+                match users {
+                    Users::One => word.store(with(word.load(Relaxed)), Relaxed),
+                    // Another thread may write the neighbouring bytes, and both must survive.
+                    Users::Several => {
+                        exchange(word, with);
+                    }
+                }
             }
-            #[inline(always)]
-            unsafe fn compare_exchange(pointer: *mut u8, old: Self, new: Self) -> Result<Self, Self> {
-                // SAFETY: as above. Atomics order memory between CTAs on the device, hence more than relaxed.
-                unsafe { <$atomic>::from_ptr(pointer.cast()) }.compare_exchange(
-                    old,
-                    new,
-                    std::sync::atomic::Ordering::AcqRel,
-                    std::sync::atomic::Ordering::Acquire,
-                )
+
+            unsafe fn update(pointer: *mut u8, modify: impl Fn(Self) -> Self) -> Self {
+                let (before, shift) = place(pointer);
+                // SAFETY: as above.
+                let word = unsafe { word(pointer.sub(before)) };
+                let old = exchange(word, |old| {
+                    let new = modify((old >> shift) as Self);
+                    old & !(u32::from(Self::MAX) << shift) | u32::from(new) << shift
+                });
+                (old >> shift) as Self
             }
         }
     )*};
 }
 
-cells! {
-    u8, AtomicU8;
-    u16, AtomicU16;
-    u32, AtomicU32;
-    u64, AtomicU64;
+parts_of_words! { u8 u16 }
+
+/// Bytes between the start of its word and a pointer, and by how many bits a value there is shifted in the word.
+#[inline(always)]
+fn place(pointer: *mut u8) -> (usize, u32) {
+    let before = pointer.addr() % 4;
+    (before, 8 * before as u32)
 }
 
 impl Cells {
     /// `len` zero bytes. The pages are taken from the system when they are first touched.
     pub(crate) fn new(len: usize) -> Self {
-        let words = bytemuck::zeroed_slice_box::<u64>(len.div_ceil(8));
-        // SAFETY: AtomicU64 has the size and alignment of u64 on every supported target (checked below), and the box
+        let words = bytemuck::zeroed_slice_box::<u32>(len.div_ceil(4));
+        // SAFETY: AtomicU32 has the size and alignment of u32 on every supported target (checked below), and the box
         // is handed over whole.
-        let words = unsafe { Box::from_raw(Box::into_raw(words) as *mut [AtomicU64]) };
-        const { assert!(align_of::<u64>() == align_of::<AtomicU64>()) };
-        Self { words, len }
+        let words = unsafe { Box::from_raw(Box::into_raw(words) as *mut [AtomicU32]) };
+        const { assert!(align_of::<u32>() == align_of::<AtomicU32>()) };
+        Self { words, len, users: Users::Several }
+    }
+
+    /// `len` zero bytes that only one thread at a time has to do with.
+    pub(crate) fn of_one_thread(len: usize) -> Self {
+        Self { users: Users::One, ..Self::new(len) }
     }
 
     /// Size in bytes.
@@ -175,7 +282,7 @@ impl Cells {
     #[inline(always)]
     pub(crate) fn store<T: Cell>(&self, offset: usize, value: T) {
         // SAFETY: `pointer` checked range and alignment.
-        unsafe { T::store(self.pointer(offset, size_of::<T>()), value) }
+        unsafe { T::store(self.pointer(offset, size_of::<T>()), value, self.users) }
     }
 
     /// Chooses `bytes` bytes at `start` plus the offset of each lane, if all of them lie inside and are aligned to
@@ -189,7 +296,7 @@ impl Cells {
         }
         // SAFETY: `start` lies inside the allocation or at its end.
         let pointer = unsafe { self.words.as_ptr().cast::<u8>().cast_mut().add(start) };
-        Some(Selection { pointer, offsets: offsets.values, bytes, cells: PhantomData })
+        Some(Selection { pointer, offsets: offsets.values, bytes, users: self.users, cells: PhantomData })
     }
 
     /// Copies bytes in.
@@ -198,9 +305,9 @@ impl Cells {
         for index in head.chain(tail) {
             self.store::<u8>(offset + index, bytes[index]);
         }
-        for index in body.step_by(8) {
-            let word = bytes[index..index + 8].try_into().expect("a word has 8 bytes");
-            self.store::<u64>(offset + index, u64::from_ne_bytes(word));
+        let first = (offset + body.start) / 4;
+        for (word, bytes) in self.words[first..].iter().zip(bytes[body].chunks_exact(4)) {
+            word.store(u32::from_le_bytes(bytes.try_into().expect("a word has 4 bytes")), Relaxed);
         }
     }
 
@@ -211,8 +318,9 @@ impl Cells {
         for index in head.chain(tail) {
             bytes[index] = self.load::<u8>(offset + index);
         }
-        for index in body.step_by(8) {
-            bytes[index..index + 8].copy_from_slice(&self.load::<u64>(offset + index).to_ne_bytes());
+        let first = (offset + body.start) / 4;
+        for (word, bytes) in self.words[first..].iter().zip(bytes[body].chunks_exact_mut(4)) {
+            bytes.copy_from_slice(&word.load(Relaxed).to_le_bytes());
         }
         bytes
     }
@@ -227,8 +335,8 @@ impl Cells {
 
 /// Splits `0..len` of a block at `offset` into bytes before, whole aligned words, and bytes after.
 fn split(offset: usize, len: usize) -> (std::ops::Range<usize>, std::ops::Range<usize>, std::ops::Range<usize>) {
-    let head = (offset.next_multiple_of(8) - offset).min(len);
-    let body = (len - head) / 8 * 8;
+    let head = (offset.next_multiple_of(4) - offset).min(len);
+    let body = (len - head) / 4 * 4;
     (0..head, head..head + body, head + body..len)
 }
 
@@ -247,6 +355,67 @@ mod tests {
             assert_eq!(cells.read_bytes(0, offset), vec![0; offset]);
             assert_eq!(cells.read_bytes(offset + 40, 24 - offset), vec![0; 24 - offset]);
         }
+    }
+
+    #[test]
+    fn values_lie_in_memory_lowest_byte_first() {
+        for cells in [Cells::new(16), Cells::of_one_thread(16)] {
+            cells.store::<u64>(8, 0x8877_6655_4433_2211);
+            cells.store::<u8>(9, 0xaa);
+            cells.store::<u16>(14, 0xccbb);
+            assert_eq!(cells.read_bytes(8, 8), [0x11, 0xaa, 0x33, 0x44, 0x55, 0x66, 0xbb, 0xcc]);
+            assert_eq!(cells.load::<u64>(8), 0xccbb_6655_4433_aa11);
+            assert_eq!(
+                (cells.load::<u8>(9), cells.load::<u16>(14), cells.load::<u32>(12)),
+                (0xaa, 0xccbb, 0xccbb_6655)
+            );
+            assert_eq!(cells.load::<u64>(0), 0);
+        }
+    }
+
+    #[test]
+    fn threads_that_write_parts_of_a_word_lose_nothing() {
+        const TURNS: u32 = if cfg!(miri) { 20 } else { 20_000 };
+        let cells = Cells::new(8);
+        std::thread::scope(|scope| {
+            for byte in 0..2 {
+                let cells = &cells;
+                scope.spawn(move || {
+                    for turn in 0..TURNS {
+                        cells.store::<u8>(byte, turn as u8);
+                        assert_eq!(cells.load::<u8>(byte), turn as u8, "nobody else writes byte {byte}");
+                    }
+                });
+            }
+            scope.spawn(|| (0..TURNS).for_each(|turn| cells.store::<u16>(2, turn as u16)));
+            // Wider accesses see parts of what others write.
+            (0..TURNS).for_each(|_| assert_eq!(cells.load::<u64>(0) >> 32, 0));
+        });
+        let last = TURNS - 1;
+        assert_eq!(cells.load::<u16>(0), u16::from_le_bytes([last as u8; 2]));
+        assert_eq!(cells.load::<u16>(2), last as u16);
+    }
+
+    #[test]
+    fn updates_of_threads_add_up() {
+        fn sum<T: Cell + std::ops::Add<Output = T> + From<u8> + PartialEq + std::fmt::Debug>(expected: T) {
+            let cells = Cells::new(16);
+            let add = || {
+                let selection = cells.select(8, Offsets::splat(0), size_of::<T>() as u32).expect("inside");
+                (0..100).for_each(|_| {
+                    selection.update::<T>(0, 0, |old| old + T::from(1));
+                });
+            };
+            std::thread::scope(|scope| {
+                scope.spawn(add);
+                scope.spawn(add);
+            });
+            assert_eq!(cells.load::<T>(8), expected);
+        }
+        sum::<u8>(200);
+        sum::<u16>(200);
+        sum::<u32>(200);
+        sum::<u64>(200);
     }
 
     #[test]

@@ -25,9 +25,9 @@ pub(crate) enum Level {
 }
 
 impl Level {
-    /// The best level of this CPU.
+    /// The best level of this CPU. Miri takes the baseline: it knows only some of the others' instructions.
     pub(crate) fn detect() -> Self {
-        #[cfg(target_arch = "x86_64")]
+        #[cfg(all(target_arch = "x86_64", not(miri)))]
         {
             let v3 = is_x86_feature_detected!("avx2")
                 && is_x86_feature_detected!("fma")

@@ -14,5 +14,5 @@ pub(crate) use handler::{
     LaneHandler, Level, Leveled, call, carry, map1, map1_with, map2, map2_with, map3, map3_with, map4, masks,
     with_level,
 };
-pub(crate) use offsets::Offsets;
+pub(crate) use offsets::{Offsets, is_consecutive};
 pub(crate) use rows::{LaneOutput, Lanes, Row, Source};

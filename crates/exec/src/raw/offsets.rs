@@ -106,3 +106,28 @@ pub(super) fn addresses(level: Level, offsets: &[u32], origin: u64, addresses: &
     }
     with_level(level, Work(offsets, origin, addresses));
 }
+
+/// True if each lane's offset is `bytes` more than that of the lane before.
+#[inline(always)]
+pub(crate) fn is_consecutive(level: Level, offsets: &[u32; 32], bytes: u32) -> bool {
+    let ends = offsets[31].wrapping_sub(offsets[0]);
+    ends == 31 * bytes && all_consecutive(level, offsets, bytes)
+}
+
+#[inline(never)]
+fn all_consecutive(level: Level, offsets: &[u32], bytes: u32) -> bool {
+    struct Work<'w>(&'w [u32], u32);
+    impl Leveled for Work<'_> {
+        type Output = bool;
+        #[inline(always)]
+        fn run(self) -> bool {
+            let Self(offsets, bytes) = self;
+            let mut difference = 0;
+            for (lane, &offset) in offsets.iter().enumerate() {
+                difference |= offset ^ offsets[0].wrapping_add(bytes.wrapping_mul(lane as u32));
+            }
+            difference == 0
+        }
+    }
+    with_level(level, Work(offsets, bytes))
+}

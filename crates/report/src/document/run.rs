@@ -15,6 +15,7 @@ pub fn document(run: &RunResult) -> Run {
         schema: Id::new(),
         kernels: run.kernels.iter().map(|kernel| kernel.mangled.clone()).collect(),
         buffers: run.outputs.iter().map(buffer).collect(),
+        races: run.races.iter().map(saved::race).collect(),
         printed: run.printed.clone(),
         support: saved::support(&run.support),
         emulation: saved::emulation(&run.emulation),

@@ -15,7 +15,7 @@ use warplens_session::profile::{
     BankRule, CoalescingRule, Count, Counted, LineCounts, MemoryCounts, Profile, Spelling,
 };
 use warplens_session::statics::{Bound, BoundKind, Statics};
-use warplens_session::{Measurement, Support};
+use warplens_session::{Measurement, Race, Support};
 
 use crate::section::{Block, Cell, Column, Field, Section, Table, Unit};
 
@@ -135,10 +135,18 @@ fn launch(measurement: &Measurement) -> Section {
     } else if measurement.communicates {
         section = section.note("Blocks or threads wait for each other: all blocks were executed.");
     }
+    if let Some(race) = &measurement.race {
+        section = section.note(race_note(race));
+    }
     if profile.order_dependent {
         section = section.note("Some counts depend on the order in which warps ran.");
     }
     section
+}
+
+/// Says that a result is one of several possible ones.
+pub(super) fn race_note(race: &Race) -> String {
+    format!("Blocks race, so that results depend on their order: {race}. They were executed taking turns.")
 }
 
 /// Places that one note lists.

@@ -8,7 +8,7 @@
 use warplens_session::launch::Element;
 use warplens_session::{Output, RunResult};
 
-use super::profile::unsupported;
+use super::profile::{race_note, unsupported};
 use crate::section::{Block, Cell, Field, Section, Table, Unit};
 
 /// Elements shown where the user asked for no number of them.
@@ -52,7 +52,8 @@ fn cost(run: &RunResult) -> Section {
         Field::new("warp instructions", Cell::Count(emulation.warp_instructions)),
         Field::new("emulation", Cell::Number(emulation.seconds, Unit::Seconds)),
     ];
-    Section::new("emulation", format!("Ran {}", kernels.join(", "))).with(Block::Fields(fields))
+    let section = Section::new("emulation", format!("Ran {}", kernels.join(", "))).with(Block::Fields(fields));
+    run.races.iter().map(race_note).fold(section, Section::note)
 }
 
 /// One row per element: for programs.

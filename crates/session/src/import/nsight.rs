@@ -353,6 +353,7 @@ impl Reader<'_> {
             emulation: None,
             support: Support::default(),
             communicates: false,
+            race: None,
             statics: None,
             measured: self.measured(capability)?,
         })

@@ -290,6 +290,7 @@ impl Log<'_> {
             emulation: None,
             support: Support::default(),
             communicates: false,
+            race: None,
             statics: None,
             measured: time.map(|time_us| Measured {
                 time_us,

@@ -8,17 +8,43 @@ use super::opcode;
 use super::words::Word;
 use crate::execution::Emulation;
 use crate::measure::{Measured, Measurement, Support};
+use crate::race::Race;
 use crate::statics::{Bound, Line, Statics};
 
 /// Where the counts of a measurement come from.
 pub fn origin(measurement: &Measurement) -> Origin {
     Origin {
         communicates: measurement.communicates,
+        race: measurement.race.as_ref().map(race),
         measured: measurement.measured.as_ref().map(measured),
         support: support(&measurement.support).into(),
         emulation: measurement.emulation.as_ref().map(emulation),
         statics: measurement.statics.as_ref().map(statics),
     }
+}
+
+/// Blocks that touch what others write.
+pub fn race(race: &Race) -> document::Race {
+    document::Race {
+        buffer: race.buffer.clone(),
+        byte: race.byte,
+        block: race.block,
+        other_block: race.other_block,
+        ptx_line: race.ptx_line,
+        file: race.source.as_ref().map(|(file, _)| file.clone()),
+        line: race.source.as_ref().map(|&(_, line)| line),
+    }
+}
+
+pub(super) fn read_race(race: document::Race, place: &Place) -> Result<Race, Fault> {
+    Ok(Race {
+        buffer: race.buffer,
+        byte: race.byte,
+        block: race.block,
+        other_block: race.other_block,
+        ptx_line: race.ptx_line,
+        source: source(race.file, race.line, place)?,
+    })
 }
 
 fn measured(measured: &Measured) -> document::Measured {

@@ -15,6 +15,7 @@ use super::{document, read};
 use crate::execution::Emulation;
 use crate::measure::{Measured, Measurement, Support};
 use crate::program::KernelName;
+use crate::race::Race;
 use crate::statics::{Bound, BoundKind, Line, Statics};
 
 /// Spellings of instructions, one that nobody knows among them.
@@ -352,6 +353,14 @@ impl Random {
                 unsupported: self.some(|random| (random.opcode(), random.text())),
             },
             communicates: self.flag(),
+            race: self.maybe(|random| Race {
+                buffer: random.text(),
+                byte: random.count(),
+                block: random.small(),
+                other_block: random.maybe(Self::small),
+                ptx_line: random.small(),
+                source: random.maybe(|random| (random.text(), random.small())),
+            }),
             statics: self.maybe(Self::statics),
             measured: self.maybe(|random| Measured {
                 time_us: random.amount(),

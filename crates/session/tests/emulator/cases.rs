@@ -16,6 +16,7 @@
 //! | `error` | how the launch fails, with the lines that tell more |
 //! | `budget` | warp instructions that it may take |
 //! | `order` | `free`, `unordered`, `local` or `communicating` |
+//! | `race` | whether blocks are said to touch what others write; the counts are the same with any number of threads |
 //! | `order_dependent` | whether the counts are said to depend on the order of execution |
 
 use std::path::Path;
@@ -111,11 +112,12 @@ fn check_launch(program: &Program, block: &Block, outcome: &mut Outcome) {
         }
     }
     check_order(program, &launch, &table, block, outcome);
+    check_race(program, &launch, &table, block, outcome);
 }
 
 fn launch_of(table: &Table) -> Launch {
     let mut launch = table.clone();
-    for key in ["stdout", "expect", "out", "error", "budget", "order", "order_dependent"] {
+    for key in ["stdout", "expect", "out", "error", "budget", "order", "order_dependent", "race"] {
         launch.remove(key);
     }
     launch.entry("grid").or_insert(Value::Integer(1));
@@ -183,8 +185,7 @@ fn differences(table: &Table, outputs: Outputs, printed: String) -> Vec<String> 
     if printed != stdout {
         messages.push(format!("it printed {printed:?}"));
     }
-    let result =
-        RunResult { kernels: Vec::new(), outputs, support: Default::default(), printed, emulation: Default::default() };
+    let result = RunResult { outputs, printed, ..RunResult::default() };
     messages.extend(expectations(table).iter().filter_map(|expect| difference(expect, &result)));
     messages
 }
@@ -209,6 +210,32 @@ fn check_order(program: &Program, launch: &Launch, table: &Table, block: &Block,
             Ok(measured) if measured[0].profile.order_dependent == wanted => {}
             Ok(_) => outcome.fail(block.line, "what it says about the order of execution is wrong"),
             Err(error) => outcome.fail(block.line, describe(&error)),
+        }
+    }
+}
+
+/// What the emulator says about blocks that touch each other's memory, and that it counts the same however many host
+/// threads it has.
+fn check_race(program: &Program, launch: &Launch, table: &Table, block: &Block, outcome: &mut Outcome) {
+    let Some(wanted) = table.get("race").map(|wanted| wanted.as_bool().unwrap()) else { return };
+    let launches = std::slice::from_ref(launch);
+    let search = Search { sites: Vec::new().into(), ..Search::default() };
+    let measured = [1, 2, 4].map(|threads| {
+        let options = options(table, threads);
+        measure(program, launches, options, Counting::Ptx, &search, &Progress::default()).map(|mut all| all.remove(0))
+    });
+    let first = &measured[0];
+    for own in &measured {
+        match (own, first) {
+            (Ok(own), Ok(first)) if own.race != first.race || own.profile != first.profile => {
+                outcome.fail(block.line, "the counts depend on the number of host threads")
+            }
+            (Ok(own), Ok(_)) if own.race.is_some() != wanted => {
+                let said = own.race.as_ref().map_or_else(|| "nothing".to_owned(), ToString::to_string);
+                outcome.fail(block.line, format!("it says of races: {said}"));
+            }
+            (Ok(_), Ok(_)) => {}
+            (Err(error), _) | (_, Err(error)) => outcome.fail(block.line, describe(error)),
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::atomic::AtomicU64;
 
-use warplens_exec::{Device, Launch, Program};
+use warplens_exec::{Device, Launch, Program, Schedule};
 use warplens_ir::{FunctionId, Module, local_arrays_in_registers, verify};
 use warplens_isa::StateSpace;
 
@@ -49,7 +49,7 @@ fn potentials(module: &Module, kernel: FunctionId, is_soa: bool) -> Vec<u8> {
         budget: 1_000_000,
         resident_ctas: 1,
         threads: 1,
-        deterministic: false,
+        schedule: Schedule::Any,
         allow_unsupported: false,
     };
     warplens_exec::launch(&program, &device, &launch, (), &AtomicU64::new(0)).unwrap();

@@ -4,7 +4,7 @@
 use std::sync::atomic::AtomicU64;
 
 use warplens_base::Span;
-use warplens_exec::{Device, Launch, Program};
+use warplens_exec::{Device, Launch, Program, Schedule};
 use warplens_ir::{
     Bank, Block, Flow, Function, FunctionId, FunctionKind, Guard, Inst, LaunchBounds, MemoryReference, Module, Operand,
     Parameter, PcInfo, Register, RegisterWords, Width,
@@ -114,7 +114,7 @@ impl Builder {
             budget: 10_000,
             resident_ctas: 1,
             threads: 1,
-            deterministic: false,
+            schedule: Schedule::Any,
             allow_unsupported: false,
         };
         warplens_exec::launch(&program, &device, &launch, (), &AtomicU64::new(0)).unwrap();

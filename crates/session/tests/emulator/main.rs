@@ -6,6 +6,7 @@ mod expectation;
 mod local_arrays;
 mod machine_code;
 mod memory;
+mod races;
 mod random;
 mod vectors;
 mod video;

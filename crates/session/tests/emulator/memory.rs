@@ -2,7 +2,7 @@
 
 use std::sync::atomic::AtomicU64;
 
-use warplens_exec::{BufferId, Device, ExecError, Launch, Program};
+use warplens_exec::{BufferId, Device, ExecError, Launch, Program, Schedule};
 
 const COPY: &str = "
 .version 8.8 .target sm_90 .address_size 64
@@ -41,7 +41,7 @@ fn copy(device: &mut Device, from: u64, stride: u64) -> Result<Vec<u32>, ExecErr
         budget: 1000,
         resident_ctas: 1,
         threads: 1,
-        deterministic: false,
+        schedule: Schedule::Any,
         allow_unsupported: false,
     };
     warplens_exec::launch(&program, device, &launch, (), &AtomicU64::new(0))?;

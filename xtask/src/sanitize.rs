@@ -1,0 +1,71 @@
+//! `cargo xtask sanitize`: the tests of the emulator's crate, which holds the unsafe code, under sanitizers of the
+//! compiler and under Miri.
+//!
+//! A sanitizer is a flag that the stable compiler keeps for itself; `RUSTC_BOOTSTRAP` asks for it all the same. The
+//! standard library is the one that the toolchain comes with, built without the sanitizer: the address sanitizer does
+//! not mind, the thread sanitizer has to be told, and sees what happens in our code and in generic code of the library.
+//! Miri interprets every step and takes hours for whole crates, so it runs the unsafe module and what uses it directly.
+
+use anyhow::{Result, bail};
+
+use crate::workspace::{Workspace, run};
+
+/// A way to look for undefined behaviour.
+struct Check {
+    name: &'static str,
+    about: &'static str,
+    /// What the compiler is told; `None` for Miri.
+    flags: Option<&'static str>,
+}
+
+const CHECKS: &[Check] = &[
+    Check {
+        name: "address",
+        about: "accesses outside of memory (AddressSanitizer)",
+        flags: Some("-Zsanitizer=address"),
+    },
+    Check {
+        name: "thread",
+        about: "data races (ThreadSanitizer)",
+        flags: Some("-Zsanitizer=thread -Cunsafe-allow-abi-mismatch=sanitizer"),
+    },
+    Check {
+        name: "miri",
+        about: "any undefined behaviour (needs `rustup +nightly component add miri rust-src`)",
+        flags: None,
+    },
+];
+
+/// Targets for which the compiler has the sanitizers and their run-time libraries.
+const TARGET: &str = "x86_64-unknown-linux-gnu";
+
+/// Runs the named checks; the sanitizers without a name.
+pub(crate) fn check(workspace: &Workspace, names: &[&str]) -> Result<()> {
+    let names = if names.is_empty() { &["address", "thread"] } else { names };
+    for name in names {
+        let Some(check) = CHECKS.iter().find(|check| check.name == *name) else {
+            let known: Vec<String> = CHECKS.iter().map(|check| format!("{}: {}", check.name, check.about)).collect();
+            bail!("no sanitizer `{name}`; there are\n  {}", known.join("\n  "));
+        };
+        println!("{}: {}", check.name, check.about);
+        let folder = workspace.metadata.target_directory.join("sanitize").join(check.name);
+        let mut command = match check.flags {
+            Some(flags) => {
+                let tests = ["test", "--locked", "-p", "warplens-exec", "--target", TARGET];
+                let mut command = workspace.cargo(&tests);
+                command.env("RUSTC_BOOTSTRAP", "1").env("RUSTFLAGS", flags);
+                command
+            }
+            None => {
+                let mut command = std::process::Command::new("cargo");
+                let tests =
+                    ["+nightly", "miri", "test", "--locked", "-p", "warplens-exec", "--lib", "--", "raw::", "race::"];
+                command.args(tests).current_dir(&workspace.root).stdin(std::process::Stdio::null());
+                command.env_remove("RUSTUP_TOOLCHAIN").env_remove("CARGO").env_remove("RUSTC");
+                command
+            }
+        };
+        run(command.env("CARGO_TARGET_DIR", folder))?;
+    }
+    Ok(())
+}
