@@ -12,6 +12,7 @@ use warplens_trace::Observer;
 
 use crate::error::{Error, Result};
 use crate::failure;
+use crate::generation::Generation;
 use crate::launch::{self, BufferId, ElementType, Launch, Plan, PlannedBuffer, PlannedLaunch};
 use crate::machines::Machine;
 use crate::measure::{self, Support};
@@ -33,6 +34,8 @@ pub struct ExecutionOptions {
     pub statics: Option<Given>,
     /// GPUs for whose timing simulation warps are traced on the way.
     pub traced_for: Vec<Machine>,
+    /// Generations of GPUs that the launches are asked about, the newest first.
+    pub generations: Vec<Generation>,
 }
 
 /// Which CTAs are executed to measure a launch.
@@ -65,6 +68,7 @@ impl ExecutionOptions {
             extent: Extent::Auto,
             statics: None,
             traced_for: Vec::new(),
+            generations: vec![Generation::default()],
         }
     }
 }
@@ -105,6 +109,7 @@ pub(crate) struct Execution<'p> {
     device: exec::Device,
     buffers: IdMap<BufferId, Placed>,
     options: ExecutionOptions,
+    generation: Generation,
 }
 
 /// Finds the kernels of launches and binds their arguments.
@@ -180,7 +185,8 @@ impl<'p> Execution<'p> {
         let buffers = buffers.collect();
         let launches = kernels.into_iter().zip(plan.launches).collect();
         let emulation = Emulation::default();
-        Self { program, launches, emulation, output: Vec::new(), device, buffers, options }
+        let generation = options.generations.first().copied().unwrap_or_default();
+        Self { program, launches, emulation, output: Vec::new(), device, buffers, options, generation }
     }
 
     /// The elements of every buffer, in the order of the plan.
@@ -248,6 +254,7 @@ impl<'p> Execution<'p> {
             threads: self.options.threads,
             deterministic: false,
             allow_unsupported: self.options.allow_unsupported,
+            barriers: self.generation.barriers(),
         };
         let start = Instant::now();
         let result = exec::launch(decoded, &self.device, &request, observer, &progress.done);

@@ -10,6 +10,7 @@ mod execution;
 pub mod explain;
 mod failure;
 mod gate;
+mod generation;
 mod host;
 pub mod import;
 mod input;
@@ -37,6 +38,7 @@ pub use execution::{
     DEFAULT_BUDGET, Emulation, ExecutionOptions, Extent, Output, OutputRequest, Progress, RunResult, run,
 };
 pub use gate::Gate;
+pub use generation::Generation;
 pub use input::{Input, InputKind};
 pub use measure::{FULL_LIMIT, Measured, Measurement, Support, measure};
 pub use predict::{Analysis, Choice};
