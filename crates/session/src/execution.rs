@@ -12,7 +12,7 @@ use warplens_trace::Observer;
 
 use crate::error::{Error, Result};
 use crate::failure;
-use crate::generation::Generation;
+use crate::generation::{Alike, Generation};
 use crate::launch::{self, BufferId, ElementType, Launch, Plan, PlannedBuffer, PlannedLaunch};
 use crate::machines::Machine;
 use crate::measure::{self, Support};
@@ -110,6 +110,8 @@ pub(crate) struct Execution<'p> {
     buffers: IdMap<BufferId, Placed>,
     options: ExecutionOptions,
     generation: Generation,
+    /// Barriers that parts of warps executed.
+    partial_barriers: u64,
 }
 
 /// Finds the kernels of launches and binds their arguments.
@@ -173,6 +175,14 @@ impl<'p> Execution<'p> {
         Ok(Self::of_plan(program, kernels, plan, options))
     }
 
+    /// Runs as a generation. The run of the newest one that is asked for may serve all, the others serve themselves.
+    pub(crate) fn on(mut self, generation: Generation) -> Self {
+        if self.options.generations.first() != Some(&generation) {
+            self.options.traced_for.retain(|machine| Generation::of(machine.cc) == generation);
+        }
+        Self { generation, ..self }
+    }
+
     /// Fills the memory for launches that are bound already.
     pub(crate) fn of_plan(
         program: &'p Program,
@@ -186,13 +196,28 @@ impl<'p> Execution<'p> {
         let launches = kernels.into_iter().zip(plan.launches).collect();
         let emulation = Emulation::default();
         let generation = options.generations.first().copied().unwrap_or_default();
-        Self { program, launches, emulation, output: Vec::new(), device, buffers, options, generation }
+        Self {
+            program,
+            launches,
+            emulation,
+            output: Vec::new(),
+            device,
+            buffers,
+            options,
+            generation,
+            partial_barriers: 0,
+        }
     }
 
     /// The elements of every buffer, in the order of the plan.
     pub(crate) fn contents(&self) -> Vec<(ElementType, Vec<u8>)> {
         let buffers = self.buffers.as_slice().iter();
         buffers.map(|buffer| (buffer.element, self.device.read(buffer.id, 0, buffer.bytes))).collect()
+    }
+
+    /// Whether other generations run in the same way what was run up to now.
+    pub(crate) fn elsewhere(&self) -> Alike {
+        Alike::of(self.partial_barriers)
     }
 
     pub(crate) fn options(&self) -> &ExecutionOptions {
@@ -262,6 +287,7 @@ impl<'p> Execution<'p> {
         let (observer, summary) = result.map_err(|error| failure::of(self.program, *kernel, &error))?;
         self.emulation.thread_instructions += summary.thread_instructions;
         self.emulation.warp_instructions += summary.warp_instructions;
+        self.partial_barriers += summary.partial_barriers;
         self.output.extend_from_slice(&summary.output);
         Ok((observer, summary))
     }

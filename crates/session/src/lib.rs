@@ -38,7 +38,7 @@ pub use execution::{
     DEFAULT_BUDGET, Emulation, ExecutionOptions, Extent, Output, OutputRequest, Progress, RunResult, run,
 };
 pub use gate::Gate;
-pub use generation::Generation;
+pub use generation::{Elsewhere, Generation};
 pub use input::{Input, InputKind};
 pub use measure::{FULL_LIMIT, Measured, Measurement, Support, measure};
 pub use predict::{Analysis, Choice};

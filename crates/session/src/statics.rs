@@ -106,6 +106,7 @@ fn one(
         support: support(program, &decoded, kernel),
         communicates: matches!(decoded.order(), exec::Order::Communicating(_)),
         measured: None,
+        elsewhere: Vec::new(),
         statics: Some(Statics {
             bounds: counts.bounds,
             used: counts.used,

@@ -106,6 +106,7 @@ fn measurement(node: &Node<'_>) -> Result<Measurement> {
         support: node.get("support").as_ref().map(support).transpose()?.unwrap_or_default(),
         communicates: node.get("communicates").map_or(Ok(false), |node| node.flag())?,
         measured: node.get("measured").filter(|node| !node.is_null()).as_ref().map(measured).transpose()?,
+        elsewhere: Vec::new(),
     })
 }
 

@@ -355,6 +355,7 @@ impl Reader<'_> {
             support: Support::default(),
             communicates: false,
             statics: None,
+            elsewhere: Vec::new(),
             measured: self.measured(capability)?,
         })
     }

@@ -292,6 +292,7 @@ impl Log<'_> {
             support: Support::default(),
             communicates: false,
             statics: None,
+            elsewhere: Vec::new(),
             measured: time.map(|microseconds| Measured {
                 time: Seconds(microseconds / 1e6),
                 device: self.device.clone(),
