@@ -9,7 +9,7 @@ use warplens_session::predict::{self, CountBasis, ModelId, Options};
 use warplens_session::profile::Counting;
 use warplens_session::source::Source;
 use warplens_session::toolchain::Search;
-use warplens_session::{Choice, Error, ExecutionOptions, Measurement, Program};
+use warplens_session::{Choice, Error, ExecutionOptions, Generation, Measurement, Program};
 
 use crate::command::profile::CountFlag;
 use crate::flags::{ExecutionFlags, ExtentFlags, LaunchFlags, StaticFlags, gather};
@@ -86,6 +86,7 @@ impl AskFlags {
         execution.extent = self.extent.extent()?;
         execution.statics = self.statics.given()?;
         execution.traced_for = choice.traced(&machines);
+        execution.generations = Generation::of_all(&machines);
         Ok(Question { machines, choice, options, execution })
     }
 

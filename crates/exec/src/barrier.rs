@@ -1,12 +1,26 @@
 //! CTA barriers.
+//!
+//! From compute capability 7.0 on a barrier waits for every thread that has not exited; a warp has come when all of these
+//! have. Before, a warp comes as a whole as soon as some of its threads do, and waits as a whole.
 
 /// Number of barriers of a CTA.
 pub(crate) const N_BARRIERS: u32 = 16;
+
+/// Whom CTA barriers wait for.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+pub enum BarrierRule {
+    /// Warps, of which some thread has to come: before compute capability 7.0.
+    Warps,
+    /// Threads that have not exited: from compute capability 7.0 on.
+    #[default]
+    Threads,
+}
 
 /// The barriers of a CTA.
 pub(crate) struct Barriers {
     barriers: Vec<Barrier>,
     n_warps: usize,
+    rule: BarrierRule,
 }
 
 /// Who has come to a barrier.
@@ -30,8 +44,8 @@ pub(crate) struct Reduction {
 }
 
 impl Barriers {
-    pub(crate) fn new(n_warps: usize) -> Self {
-        Self { barriers: vec![Barrier::default(); N_BARRIERS as usize], n_warps }
+    pub(crate) fn new(n_warps: usize, rule: BarrierRule) -> Self {
+        Self { barriers: vec![Barrier::default(); N_BARRIERS as usize], n_warps, rule }
     }
 
     /// Lanes of a warp come to a barrier.
@@ -47,22 +61,22 @@ impl Barriers {
     }
 
     /// If all that a barrier waits for have come, resets it and returns the reduction. `live` gives the lanes of a warp
-    /// that have not exited; a warp whose live lanes are all there counts with its full 32 threads.
+    /// that have not exited. A warp counts with its full 32 threads, or not at all.
     pub(crate) fn complete(&mut self, barrier: u32, live: impl Fn(usize) -> u32) -> Option<Reduction> {
         let barrier = &mut self.barriers[barrier as usize];
         if barrier.arrived.is_empty() {
             return None;
         }
-        let is_whole = |(warp, &lanes): (usize, &u32)| lanes & live(warp) == live(warp);
+        let is_there = |warp: usize, lanes: u32| match self.rule {
+            BarrierRule::Warps => lanes != 0 || live(warp) == 0,
+            BarrierRule::Threads => lanes & live(warp) == live(warp),
+        };
+        let warps = || barrier.arrived.iter().enumerate();
         let is_complete = match barrier.count {
-            None => barrier.arrived.iter().enumerate().all(is_whole),
+            None => warps().all(|(warp, &lanes)| is_there(warp, lanes)),
             Some(count) => {
-                let threads = |(warp, lanes): (usize, &u32)| match *lanes {
-                    0 => 0,
-                    lanes if is_whole((warp, &lanes)) => 32,
-                    lanes => lanes.count_ones(),
-                };
-                barrier.arrived.iter().enumerate().map(threads).sum::<u32>() >= count.next_multiple_of(32)
+                let n_there = warps().filter(|&(warp, &lanes)| lanes != 0 && is_there(warp, lanes)).count();
+                32 * n_there as u64 >= u64::from(count)
             }
         };
         if !is_complete {

@@ -2,9 +2,13 @@
 
 use warplens_base::{Id, IdMap};
 use warplens_ir::FunctionId;
-use warplens_isa::{AtomicOp, BlockId, Modifiers, Op, Pc, ScalarType, SpecialRegister, StateSpace};
+use warplens_isa::{
+    AtomicOp, BlockId, MatchMode, Modifiers, Op, Pc, ReduxOp, ScalarType, ShuffleMode, SpecialRegister, StateSpace,
+    VoteMode,
+};
 
 use crate::raw::{LaneHandler, Level, Row, Source};
+use crate::semantics::warp::ReduceMods;
 use crate::waiting::Wait;
 
 /// Marks a destination that nobody wants.
@@ -54,22 +58,12 @@ pub(crate) enum Kind {
     FrameAddress(Wide),
     /// Tests the space of a generic address.
     InSpace(StateSpace, Wide),
-    /// Shuffle: value, lane operand, clamp operand, member mask.
-    Shuffle,
-    /// Vote: predicate, member mask.
-    Vote,
-    /// Match: value, member mask.
-    Match(Wide),
+    /// Lanes look at each other, or wait for each other; the index of its [`ExchangeOperation`].
+    Exchange(u32),
     /// Mask of active lanes.
     ActiveMask,
-    /// Warp reduction: value, member mask.
-    Redux(ScalarType),
-    /// Elects a lane: member mask.
-    Elect,
     /// CTA barrier; the index of its [`BarrierOperation`].
     Barrier(u32),
-    /// Barrier among lanes: member mask.
-    BarrierWarp,
     /// Opens a convergence region; the barrier register.
     OpenRegion(u32),
     /// Reserves local memory: bytes, alignment. The address is as wide as the number of bytes.
@@ -157,6 +151,41 @@ impl MemoryOperation {
     }
 }
 
+/// An exchange between lanes of a warp.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ExchangeOperation {
+    /// What the lanes do. Lanes at different instructions take part in one exchange where this is the same.
+    pub(crate) what: Exchange,
+    /// Who takes part.
+    pub(crate) members: Members,
+}
+
+/// What lanes do together.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Exchange {
+    /// Value, lane operand, clamp operand.
+    Shuffle(ShuffleMode),
+    /// Predicate.
+    Vote(VoteMode),
+    /// Value.
+    Match(MatchMode, Wide),
+    /// Value.
+    Redux(ReduxOp, ScalarType, ReduceMods),
+    /// Elects a lane.
+    Elect,
+    /// Lanes wait for each other, no more.
+    Barrier,
+}
+
+/// Which lanes take part in an exchange.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Members {
+    /// Those that execute it together: the forms without a member mask, which wait for nobody.
+    Present,
+    /// Those that the lane's own member mask names.
+    Named(Source),
+}
+
 /// A CTA barrier.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BarrierOperation {
@@ -220,6 +249,10 @@ pub(crate) struct CodeBlock {
     pub(crate) flow: CodeFlow,
     /// Where lanes that part here meet again.
     pub(crate) reconvergence: Option<BlockId>,
+    /// Where lanes meet again that part inside of the block, because some wait for others there.
+    pub(crate) behind: Option<BlockId>,
+    /// A CTA barrier can be reached from the start of the block without a return from its function.
+    pub(crate) reaches_barrier: bool,
     /// The block ends a turn of a loop in which lanes may wait for other threads.
     pub(crate) wait: Option<Wait>,
 }
@@ -257,6 +290,8 @@ pub(crate) struct Code {
     pub(crate) pool: Vec<Row>,
     /// Memory operations.
     pub(crate) memory: Vec<MemoryOperation>,
+    /// Exchanges between lanes.
+    pub(crate) exchanges: Vec<ExchangeOperation>,
     /// Barriers.
     pub(crate) barriers: Vec<BarrierOperation>,
     /// Device runtime services: arguments and their widths.

@@ -3,8 +3,8 @@
 use warplens_ir::FunctionId;
 use warplens_trace::{ActiveMask, CtaId};
 
-use crate::barrier::Barriers;
-use crate::code::Code;
+use crate::barrier::{BarrierRule, Barriers};
+use crate::code::{Code, Exchange};
 use crate::divergence::{NO_NODE, Nodes, Path, Turns};
 use crate::raw::{Cells, Row};
 
@@ -48,13 +48,31 @@ pub(crate) struct Blocked {
     pub(crate) at: BlockedAt,
 }
 
+impl Blocked {
+    /// Those that the path waits for, if it waits for lanes.
+    pub(crate) fn party(&self) -> Option<Party> {
+        match self.at {
+            BlockedAt::Lanes { party, .. } => Some(party),
+            BlockedAt::Barrier { .. } => None,
+        }
+    }
+}
+
 /// What a path waits for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum BlockedAt {
-    /// The other lanes of a member mask, at an operation that takes effect in `lanes`.
-    Lanes { operation: u32, members: u32, lanes: u32 },
+    /// The other lanes of a member mask, to exchange something with them.
+    Lanes { operation: u32, party: Party },
     /// A CTA barrier; the index of its operation in the code.
     Barrier { barrier: u32, operation: u32 },
+}
+
+/// What lanes that take part in one exchange have in common.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Party {
+    pub(crate) what: Exchange,
+    /// The member mask.
+    pub(crate) members: u32,
 }
 
 /// Memory of finished CTAs, to be used again.
@@ -125,6 +143,11 @@ impl Warp {
         self.local_stride = stride;
     }
 
+    /// True when a path waits at a CTA barrier.
+    pub(crate) fn is_at_barrier(&self) -> bool {
+        self.blocked.iter().any(|blocked| matches!(blocked.at, BlockedAt::Barrier { .. }))
+    }
+
     /// True when all lanes have exited.
     pub(crate) fn is_done(&self) -> bool {
         self.live == 0
@@ -155,7 +178,7 @@ impl Pool {
             warp.start(code, kernel, ActiveMask::first(shape.threads - 32 * index).0);
             warps.push(warp);
         }
-        let barriers = Barriers::new(warps.len());
+        let barriers = Barriers::new(warps.len(), shape.barriers);
         Cta { id, coordinates: shape.coordinates(id), shared, warps, barriers, clock: 0, record }
     }
 
@@ -173,6 +196,7 @@ pub(crate) struct CtaShape {
     pub(crate) block: [u32; 3],
     pub(crate) threads: u32,
     pub(crate) shared_bytes: usize,
+    pub(crate) barriers: BarrierRule,
 }
 
 impl CtaShape {

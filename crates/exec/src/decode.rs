@@ -4,17 +4,18 @@
 //! at calls) is kept as words and joined in a temporary around each wide use, so that all other pairs can stay side by
 //! side as the vector units like them.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use warplens_base::IdMap;
 use warplens_ir::{
-    Bank, CallTarget, Flow, Function, FunctionId, Guard, Inst, Module, Operand, Register, Width, reconvergence,
+    Bank, CallTarget, Cfg, Dominators, Flow, Function, FunctionId, Guard, Inst, Module, Operand, Register, Width,
+    reconvergence,
 };
 use warplens_isa::{BlockId, Modifiers, Op, Pc, ScalarType};
 
 use crate::bind;
 use crate::code::{
-    BarrierOperation, Code, CodeBlock, CodeCall, CodeFlow, CodeFunction, Decoded, DecodedGuard, Kind, MemoryOperation,
-    SINK, Shared, Unbound, Wide, function_address,
+    BarrierOperation, Code, CodeBlock, CodeCall, CodeFlow, CodeFunction, Decoded, DecodedGuard, ExchangeOperation,
+    Kind, MemoryOperation, SINK, Shared, Unbound, Wide, function_address,
 };
 use crate::layout::Layout;
 use crate::raw::{LaneHandler, Level, Row, Source};
@@ -45,17 +46,55 @@ pub(crate) fn decode(
         functions: IdMap::filled(module.functions.len(), CodeFunction::default()),
         pool: Vec::new(),
         memory: Vec::new(),
+        exchanges: Vec::new(),
         barriers: Vec::new(),
         system: Vec::new(),
     };
-    let points = reconvergence::points(module);
+    let functions = reachable(module, kernel);
+    let facts = BlockFacts {
+        points: reconvergence::points(module),
+        before_barriers: before_barriers(module, &functions),
+        waits,
+    };
     let mut unsupported = Vec::new();
     let mut pool = FxHashMap::default();
-    for function in reachable(module, kernel) {
+    for function in functions {
         let mut decoder = Decoder::new(module, layout, function, &mut code, &mut pool, &mut unsupported);
-        decoder.function(&points, waits);
+        decoder.function(&facts);
     }
     (code, unsupported)
+}
+
+/// What is known about blocks before they are decoded.
+struct BlockFacts<'a> {
+    points: IdMap<BlockId, Option<BlockId>>,
+    before_barriers: FxHashSet<BlockId>,
+    waits: &'a FxHashMap<BlockId, Wait>,
+}
+
+/// The blocks of `functions` from whose start a CTA barrier can be reached without a return.
+fn before_barriers(module: &Module, functions: &[FunctionId]) -> FxHashSet<BlockId> {
+    let blocks = |function: FunctionId| module.functions[function].block_ids();
+    let holds = |block: &BlockId| module.blocks[*block].insts.iter().any(|inst| inst.op == Op::Bar);
+    let mut before: FxHashSet<BlockId> =
+        functions.iter().flat_map(|&function| blocks(function)).filter(holds).collect();
+    loop {
+        let n_before = before.len();
+        for &function in functions {
+            let cfg = Cfg::new(module, &module.functions[function]);
+            // In postorder most successors come before the block that leads to them.
+            for &block in cfg.postorder() {
+                let calls = |callee: &FunctionId| before.contains(&module.functions[*callee].first_block);
+                let goes_on = cfg.successors(block).iter().any(|next| before.contains(next));
+                if goes_on || called(module, block).iter().any(calls) {
+                    before.insert(block);
+                }
+            }
+        }
+        if before.len() == n_before {
+            return before;
+        }
+    }
 }
 
 /// The kernel and everything that it may call, in order of discovery. An indirect call without a list of candidates may
@@ -77,16 +116,21 @@ pub fn reachable(module: &Module, kernel: FunctionId) -> Vec<FunctionId> {
 fn callees(module: &Module, function: FunctionId) -> Vec<FunctionId> {
     let mut callees = Vec::new();
     for block in module.functions[function].block_ids() {
-        match &module.blocks[block].flow {
-            Flow::Call { target: CallTarget::Direct(callee), .. } => callees.push(*callee),
-            Flow::Call { target: CallTarget::Indirect(_, candidates), .. } if candidates.is_empty() => {
-                callees.extend(module.functions.iter().filter(|(_, function)| !function.is_kernel()).map(|(id, _)| id));
-            }
-            Flow::Call { target: CallTarget::Indirect(_, candidates), .. } => callees.extend(candidates),
-            _ => {}
-        }
+        callees.extend(called(module, block));
     }
     callees
+}
+
+/// The functions that the end of a block may call.
+fn called(module: &Module, block: BlockId) -> Vec<FunctionId> {
+    match &module.blocks[block].flow {
+        Flow::Call { target: CallTarget::Direct(callee), .. } => vec![*callee],
+        Flow::Call { target: CallTarget::Indirect(_, candidates), .. } if candidates.is_empty() => {
+            module.functions.iter().filter(|(_, function)| !function.is_kernel()).map(|(id, _)| id).collect()
+        }
+        Flow::Call { target: CallTarget::Indirect(_, candidates), .. } => candidates.clone(),
+        _ => Vec::new(),
+    }
 }
 
 /// What happens to a temporary after the operation that wrote it.
@@ -166,11 +210,18 @@ impl<'a> Decoder<'a> {
         }
     }
 
-    fn function(&mut self, points: &IdMap<BlockId, Option<BlockId>>, waits: &FxHashMap<BlockId, Wait>) {
+    fn function(&mut self, facts: &BlockFacts<'_>) {
         let body = &self.module.functions[self.function];
+        let post_dominators = Dominators::post(&Cfg::new(self.module, body));
         for block in body.block_ids() {
-            let reconvergence = points[block].filter(|_| !body.explicit_convergence);
-            let decoded = CodeBlock { reconvergence, wait: waits.get(&block).copied(), ..self.block(block) };
+            let if_implicit = |point: Option<BlockId>| point.filter(|_| !body.explicit_convergence);
+            let decoded = CodeBlock {
+                reconvergence: if_implicit(facts.points[block]),
+                behind: if_implicit(post_dominators.immediate(block)),
+                reaches_barrier: facts.before_barriers.contains(&block),
+                wait: facts.waits.get(&block).copied(),
+                ..self.block(block)
+            };
             self.code.blocks[block] = Some(decoded);
         }
         let rows_of = |registers: &[Register]| {
@@ -212,6 +263,8 @@ impl<'a> Decoder<'a> {
             flow_pc: block.insts.last().map_or(Pc(0), |inst| inst.pc),
             flow,
             reconvergence: None,
+            behind: None,
+            reaches_barrier: true,
             wait: None,
         }
     }
@@ -562,6 +615,12 @@ impl<'a> Decoder<'a> {
     pub(crate) fn barrier(&mut self, operation: BarrierOperation) -> u32 {
         self.code.barriers.push(operation);
         self.code.barriers.len() as u32 - 1
+    }
+
+    /// Adds an exchange and returns its index.
+    pub(crate) fn exchange_operation(&mut self, operation: ExchangeOperation) -> u32 {
+        self.code.exchanges.push(operation);
+        self.code.exchanges.len() as u32 - 1
     }
 
     /// Adds the arguments of a device runtime service and returns their index.

@@ -11,7 +11,7 @@ use warplens_isa::BlockId;
 pub(crate) const NO_NODE: u32 = u32::MAX;
 
 /// Where control of a frame goes back to.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Frame {
     /// Block that made the call.
     pub(crate) call_block: BlockId,
@@ -45,6 +45,15 @@ pub(crate) struct Path {
     pub(crate) frames: Vec<Frame>,
     /// How often the lanes went around a loop that may wait for other threads.
     pub(crate) turns: Turns,
+}
+
+impl Path {
+    /// True when the lanes of `other` could go on as one path with these: at the same operation of the same frame, and
+    /// expected at the same node.
+    pub(crate) fn stands_with(&self, other: &Self) -> bool {
+        let place = |path: &Self| (path.block, path.operation, path.rows, path.node);
+        place(self) == place(other) && self.frames == other.frames
+    }
 }
 
 /// Turns that the same lanes made in a loop that may wait for other threads.
@@ -174,6 +183,17 @@ impl Nodes {
             id = node.parent;
         }
         None
+    }
+
+    /// Lets lanes that wait where `may_go` allows it go on without those that they wait for.
+    pub(crate) fn release_where(&mut self, may_go: impl Fn(&Path) -> bool) -> Vec<Path> {
+        let mut released = Vec::new();
+        for node in self.nodes.iter_mut().filter(|node| node.waiting.as_ref().is_some_and(&may_go)) {
+            let mask = std::mem::take(&mut node.arrived);
+            node.expected &= !mask;
+            released.extend(node.waiting.take().map(|path| Path { mask, node: node.parent, ..path }));
+        }
+        released
     }
 
     /// Lanes that wait at some node.

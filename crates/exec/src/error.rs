@@ -185,6 +185,16 @@ pub enum ExecError {
         /// Address or index.
         address: u64,
     },
+    /// A lane takes part in an exchange whose member mask does not name it, which the instruction set leaves undefined.
+    #[error("the member mask {members:#010x} does not name the lane itself, by {thread}")]
+    NotMember {
+        /// The instruction.
+        pc: Pc,
+        /// Thread that executed it.
+        thread: ThreadCoordinates,
+        /// Its member mask.
+        members: u32,
+    },
     /// A barrier number beyond 15 or a thread count of zero.
     #[error("barrier {barrier} with {count} threads is impossible, by {thread}")]
     BadBarrier {
@@ -224,6 +234,7 @@ impl ExecError {
             | Self::Trap { pc, .. }
             | Self::StackOverflow { pc, .. }
             | Self::BadTarget { pc, .. }
+            | Self::NotMember { pc, .. }
             | Self::BadBarrier { pc, .. } => Some(*pc),
         }
     }

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use warplens_trace::{CtaId, Observer};
 
+use crate::barrier::BarrierRule;
 use crate::code::Code;
 use crate::cta::{Cta, CtaShape, Pool};
 use crate::error::ExecError;
@@ -39,6 +40,8 @@ pub struct Launch {
     pub schedule: Schedule,
     /// Go on when the kernel has instructions that cannot be executed, and fail when one is reached.
     pub allow_unsupported: bool,
+    /// Whom CTA barriers wait for.
+    pub barriers: BarrierRule,
 }
 
 /// In which order CTAs run.
@@ -57,6 +60,9 @@ pub struct LaunchSummary {
     pub warp_instructions: u64,
     /// Thread instructions executed: active lanes, whatever their guard.
     pub thread_instructions: u64,
+    /// Executions of CTA barriers by a part of the lanes of a warp that have not exited. Without any, the launch runs in
+    /// the same way under every [`BarrierRule`].
+    pub partial_barriers: u64,
     /// What the kernel printed.
     pub output: Vec<u8>,
     /// CTAs touched what others wrote, so that results and counts depend on the order.
@@ -280,6 +286,7 @@ fn execute<O: Observer + Sync>(
             block: launch.block,
             threads: launch.block.iter().product(),
             shared_bytes: (program.static_shared_bytes() + launch.dynamic_shared) as usize,
+            barriers: launch.barriers,
         },
         next: AtomicU64::new(0),
         n_ctas: launch.ctas.as_ref().map_or(total, |ctas| ctas.len() as u64),
@@ -326,6 +333,7 @@ fn collect<O: Observer>(results: Vec<WorkerResult<O>>, mut observer: O) -> Resul
         observer.merge(fork);
         summary.warp_instructions += part.warp_instructions;
         summary.thread_instructions += part.thread_instructions;
+        summary.partial_barriers += part.partial_barriers;
         summary.output.extend(part.output);
         summary.race = summary.race.or(part.race);
         if let Some((cta, error)) = error

@@ -4,15 +4,18 @@ use warplens_ir::FunctionId;
 use warplens_isa::{BlockId, Pc};
 use warplens_trace::{ActiveMask, Observer, WarpIndex};
 
-use crate::code::{CodeBlock, CodeCall, CodeFlow, CodeFunction, Decoded, Kind, SINK, Wide};
+use crate::barrier::BarrierRule;
+use crate::code::{CodeBlock, CodeCall, CodeFlow, CodeFunction, Kind, SINK, Wide};
 use crate::cta::{Blocked, BlockedAt, Cta, Warp};
 use crate::divergence::{Frame, Meeting, NO_NODE, Path};
 use crate::error::{ExecError, SPIN_FACTOR, ThreadCoordinates, WaitingWarp};
+use crate::exchange::{Attendance, attend};
 use crate::grid::{LaunchSummary, Mode, Shared};
 use crate::memory::BufferId;
 use crate::program::Order;
 use crate::race::{Ledger, Shadow, tag_of};
 use crate::raw::{Cells, Lanes, Leveled, Row, Source, call, with_level};
+use crate::synchronize::Released;
 use crate::waiting::Wait;
 
 /// Instructions after which a warp lets others run, now and then.
@@ -161,7 +164,7 @@ impl<'a, O: Observer> Worker<'a, O> {
             let mut interrupted = false;
             let mut progressed = false;
             for warp in 0..cta.warps.len() {
-                if !cta.warps[warp].runnable.is_empty() {
+                if !cta.warps[warp].runnable.is_empty() && !self.is_stalled(&cta.warps[warp]) {
                     match self.run_warp(cta, warp)? {
                         WarpStatus::Interrupted => interrupted = true,
                         WarpStatus::Parted => progressed = true,
@@ -171,7 +174,10 @@ impl<'a, O: Observer> Worker<'a, O> {
             if cta.warps.iter().all(Warp::is_done) {
                 return Ok(CtaStatus::Done);
             }
-            if !interrupted && !progressed && !self.release_lanes(cta)? {
+            if !progressed && self.release_leaving(cta) == Released::Some {
+                continue;
+            }
+            if !interrupted && !progressed && self.release_lanes(cta) == Released::None {
                 return Err(self.deadlock(cta));
             }
             let waits = interrupted && !progressed && matches!(self.shared.program.order(), Order::Communicating(_));
@@ -197,10 +203,24 @@ impl<'a, O: Observer> Worker<'a, O> {
                 status = WarpStatus::Interrupted;
                 break;
             }
+            if self.is_stalled(&cta.warps[warp]) {
+                break;
+            }
         }
         cta.warps[warp].executed += self.summary.warp_instructions - start;
         self.check_budget(cta, warp)?;
         Ok(status)
+    }
+
+    /// True when a barrier holds up all paths of the warp, as it does where it waits for warps.
+    #[inline(always)]
+    fn is_stalled(&self, warp: &Warp) -> bool {
+        self.shared.shape.barriers == BarrierRule::Warps && warp.is_at_barrier()
+    }
+
+    /// A part of a warp has come to a CTA barrier.
+    pub(crate) fn note_partial_barrier(&mut self) {
+        self.summary.partial_barriers += 1;
     }
 
     /// True when the warp has used up its turn, or was seen to wait.
@@ -240,17 +260,15 @@ impl<'a, O: Observer> Worker<'a, O> {
 
     /// Nothing can run: lanes that wait for members which will never come go on without them, as they do on GPUs
     /// without independent thread scheduling.
-    fn release_lanes(&mut self, cta: &mut Cta<O::Cta>) -> Result<bool, ExecError> {
+    fn release_lanes(&mut self, cta: &mut Cta<O::Cta>) -> Released {
         for warp in 0..cta.warps.len() {
-            let waits_for_lanes = |blocked: &Blocked| matches!(blocked.at, BlockedAt::Lanes { .. });
-            if let Some(index) = cta.warps[warp].blocked.iter().position(waits_for_lanes) {
-                let blocked = cta.warps[warp].blocked.swap_remove(index);
-                self.exchange_together(cta, warp, blocked)?;
+            if let Some(party) = cta.warps[warp].blocked.iter().find_map(Blocked::party) {
+                self.exchange_present(&mut cta.warps[warp], party);
                 self.note_order(cta, None);
-                return Ok(true);
+                return Released::Some;
             }
         }
-        Ok(false)
+        Released::None
     }
 
     fn deadlock(&self, cta: &Cta<O::Cta>) -> ExecError {
@@ -326,7 +344,7 @@ impl<O: Observer> Leveled for RunPath<'_, '_, O> {
 }
 
 /// How the operations of a block ended.
-enum BlockEnd {
+pub(crate) enum BlockEnd {
     /// Control goes on as the block's flow says.
     Through,
     /// The path goes on inside the block, at the operation that it names.
@@ -442,26 +460,24 @@ impl<O: Observer> Worker<'_, O> {
                     let thread = self.thread(*coordinates, warp_index as u32, lanes.mask);
                     return Err(ExecError::ReachedUnsupported { pc: decoded.pc, thread });
                 }
-                Kind::Shuffle | Kind::Vote | Kind::Match(_) | Kind::Redux(_) | Kind::Elect | Kind::BarrierWarp => {
-                    let members = members(&lanes, decoded) & warp.live;
-                    if members & !path.mask == 0 {
-                        crate::exchange::exchange(&mut lanes, decoded);
-                        continue;
+                Kind::Exchange(exchange) => {
+                    let exchange = &code.exchanges[exchange as usize];
+                    match attend(&mut lanes, decoded, exchange, warp.live) {
+                        Attendance::Made => {}
+                        Attendance::Stranger { lane, members } => {
+                            let thread = self.thread(*coordinates, warp_index as u32, 1 << lane);
+                            return Err(ExecError::NotMember { pc: decoded.pc, thread, members });
+                        }
+                        Attendance::Lacking(groups) => {
+                            let operation = first + index as u32;
+                            return Ok(self.wait_for_lanes(cta, warp_index, path, block, &groups, operation));
+                        }
                     }
-                    let operation = first + index as u32;
-                    let at = BlockedAt::Lanes { operation, members, lanes: lanes.mask };
-                    let path = Path { operation: Some(operation), ..path.clone() };
-                    self.wait_for_lanes(cta, warp_index, Blocked { path, at })?;
-                    return Ok(BlockEnd::Blocked);
                 }
-                Kind::Barrier(barrier) => {
+                Kind::Barrier(_) => {
                     let operation = first + index as u32;
                     let lanes_here = lanes.mask;
-                    if self.wait_at_barrier(cta, warp_index, path, lanes_here, barrier, operation)? {
-                        return Ok(BlockEnd::Blocked);
-                    }
-                    path.operation = Some(operation + 1);
-                    return Ok(BlockEnd::Again);
+                    return self.wait_at_barrier(cta, warp_index, path, block, lanes_here, operation);
                 }
             }
         }
@@ -581,7 +597,7 @@ impl<O: Observer> Worker<'_, O> {
             Some(next) if path.mask != 0 => go(warp, path, next),
             _ => None,
         };
-        self.after_exit(cta, warp_index)?;
+        self.after_exit(cta, warp_index);
         Ok(rest)
     }
 
@@ -883,22 +899,27 @@ fn go(warp: &mut Warp, mut path: Path, block: BlockId) -> Option<Path> {
 }
 
 /// Lets a path meet the lanes that it is expected by, as long as it stands where they wait.
-fn meet(warp: &mut Warp, mut path: Path) -> Option<Path> {
+pub(crate) fn meet(warp: &mut Warp, mut path: Path) -> Option<Path> {
     while warp.nodes.is_met(&path) {
         path = warp.nodes.arrive(path)?;
     }
     Some(path)
 }
 
-/// Splits a path. The parts meet again at the block's reconvergence point, if it has one.
-#[inline(never)]
-fn split(warp: &mut Warp, mut path: Path, block: &CodeBlock, parts: &[(BlockId, u32)]) -> Option<Path> {
-    if let Some(point) = block.reconvergence {
+/// Lets the lanes of a path, which are about to part, meet again at a block, if there is one.
+pub(crate) fn open_meeting(warp: &mut Warp, path: &mut Path, point: Option<BlockId>) {
+    if let Some(point) = point {
         let meeting = Meeting::Block(point, path.frames.len());
-        if !warp.nodes.meets_at(&path, meeting) {
+        if !warp.nodes.meets_at(path, meeting) {
             path.node = warp.nodes.open(meeting, path.mask, path.node);
         }
     }
+}
+
+/// Splits a path. The parts meet again at the block's reconvergence point, if it has one.
+#[inline(never)]
+fn split(warp: &mut Warp, mut path: Path, block: &CodeBlock, parts: &[(BlockId, u32)]) -> Option<Path> {
+    open_meeting(warp, &mut path, block.reconvergence);
     for &(target, mask) in parts {
         let part = go(warp, Path { mask, ..path.clone() }, target);
         warp.runnable.extend(part);
@@ -942,14 +963,4 @@ fn broadcast(lanes: &mut Lanes<'_>, shared: crate::code::Shared) {
         }
     }
     lanes.mask = active;
-}
-
-/// Member mask of an operation that lanes execute together: that of its lowest active lane.
-fn members(lanes: &Lanes<'_>, decoded: &Decoded) -> u32 {
-    let source = match decoded.kind {
-        Kind::Shuffle => decoded.sources[3],
-        Kind::Elect | Kind::BarrierWarp => decoded.sources[0],
-        _ => decoded.sources[1],
-    };
-    lanes.words(source)[lanes.mask.trailing_zeros().min(31) as usize]
 }

@@ -29,6 +29,7 @@ mod synchronize;
 mod system;
 mod waiting;
 
+pub use barrier::BarrierRule;
 pub use decode::{Unsupported, reachable};
 pub use error::{AccessError, AccessFault, ExecError, NearestBuffer, ThreadCoordinates, WaitingWarp};
 pub use grid::{Launch, LaunchSummary, Parts, Schedule, launch};

@@ -3,76 +3,78 @@
 use warplens_isa::BarrierKind;
 use warplens_trace::Observer;
 
-use crate::barrier::{N_BARRIERS, Reduction};
-use crate::code::{Code, Kind, SINK};
-use crate::cta::{Blocked, BlockedAt, Cta, Warp};
-use crate::divergence::Path;
+use crate::barrier::{BarrierRule, N_BARRIERS, Reduction};
+use crate::code::{Code, CodeBlock, CodeFlow, Kind, SINK};
+use crate::cta::{Blocked, BlockedAt, Cta, Party, Warp};
+use crate::divergence::{Frame, Path};
 use crate::error::ExecError;
-use crate::exchange;
-use crate::interpret::{Worker, set_value};
+use crate::exchange::{self, Brought, Group};
+use crate::interpret::{BlockEnd, Worker, meet, open_meeting, set_value};
 use crate::raw::Lanes;
 
+/// Whether lanes that waited go on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Released {
+    /// Nobody does.
+    None,
+    /// Some do.
+    Some,
+}
+
 impl<O: Observer> Worker<'_, O> {
-    /// A path has come to an operation whose member mask names lanes of other paths.
+    /// Lanes of a path have come to an exchange in which some of them lack others: those wait, and the rest goes on.
     pub(crate) fn wait_for_lanes(
         &mut self,
         cta: &mut Cta<O::Cta>,
         warp_index: usize,
-        blocked: Blocked,
-    ) -> Result<(), ExecError> {
-        let warp = &mut cta.warps[warp_index];
-        let BlockedAt::Lanes { members, .. } = blocked.at else { return Ok(()) };
+        path: &mut Path,
+        block: &CodeBlock,
+        groups: &[Group],
+        operation: u32,
+    ) -> BlockEnd {
         let code = self.shared.code();
-        let together = |other: &&Blocked| is_same_place(code, other, &blocked);
-        let present = warp.blocked.iter().filter(together).fold(blocked.path.mask, |lanes, b| lanes | b.path.mask);
-        if members & warp.live & !present != 0 {
-            warp.blocked.push(blocked);
-            return Ok(());
-        }
-        self.exchange_together(cta, warp_index, blocked)
-    }
-
-    /// Executes the operation that `blocked` and others at the same place wait at, and lets them all go on.
-    pub(crate) fn exchange_together(
-        &mut self,
-        cta: &mut Cta<O::Cta>,
-        warp_index: usize,
-        blocked: Blocked,
-    ) -> Result<(), ExecError> {
-        let code = self.shared.code();
-        let warp = &mut cta.warps[warp_index];
-        let BlockedAt::Lanes { operation, .. } = blocked.at else { return Ok(()) };
-        let (mut group, rest): (Vec<_>, Vec<_>) =
-            std::mem::take(&mut warp.blocked).into_iter().partition(|other| is_same_place(code, other, &blocked));
-        warp.blocked = rest;
-        group.push(blocked);
-        let lanes = group.iter().fold(0, |all, member| match member.at {
-            BlockedAt::Lanes { lanes, .. } => all | lanes,
-            BlockedAt::Barrier { .. } => all,
-        });
         let decoded = &code.operations[operation as usize];
-        exchange::exchange(&mut frame(warp, &group[0].path, &code.pool, lanes), decoded);
-        for member in group {
-            if let BlockedAt::Lanes { operation, .. } = member.at {
-                warp.runnable.push(Path { operation: Some(operation + 1), ..member.path });
-            }
+        let Kind::Exchange(exchange) = decoded.kind else { return BlockEnd::Through };
+        let what = code.exchanges[exchange as usize].what;
+        let warp = &mut cta.warps[warp_index];
+        let (made, lacking): (Vec<Group>, Vec<Group>) = groups.iter().partition(|group| group.is_complete(warp.live));
+        let waiting = lacking.iter().fold(0, |waiting, group| waiting | group.lanes);
+        if waiting != path.mask || lacking.len() > 1 {
+            open_meeting(warp, path, block.behind);
         }
-        Ok(())
+        for group in made {
+            exchange::make(&mut frame(warp, path, &code.pool, group.lanes), decoded, what);
+        }
+        for Group { members, lanes } in lacking {
+            let party = Party { what, members };
+            let path = Path { mask: lanes, operation: Some(operation), ..path.clone() };
+            warp.blocked.push(Blocked { path, at: BlockedAt::Lanes { operation, party } });
+            exchange_if_complete(code, warp, party);
+        }
+        path.mask &= !waiting;
+        path.operation = Some(operation + 1);
+        if path.mask == 0 { BlockEnd::Blocked } else { BlockEnd::Again }
     }
 
-    /// A path has come to a CTA barrier. Returns whether it must wait.
+    /// Lets the members of a party that are there make their exchange without the others.
+    pub(crate) fn exchange_present(&mut self, warp: &mut Warp, party: Party) {
+        exchange_among(self.shared.code(), warp, party);
+    }
+
+    /// Lanes of a path have come to a CTA barrier.
     pub(crate) fn wait_at_barrier(
         &mut self,
         cta: &mut Cta<O::Cta>,
         warp_index: usize,
-        path: &Path,
+        path: &mut Path,
+        block: &CodeBlock,
         on: u32,
-        index: u32,
         operation: u32,
-    ) -> Result<bool, ExecError> {
+    ) -> Result<BlockEnd, ExecError> {
         let code = self.shared.code();
-        let barrier = &code.barriers[index as usize];
         let decoded = &code.operations[operation as usize];
+        let Kind::Barrier(index) = decoded.kind else { return Ok(BlockEnd::Through) };
+        let barrier = &code.barriers[index as usize];
         let lanes = frame(&mut cta.warps[warp_index], path, &code.pool, on);
         let lowest = on.trailing_zeros().min(31) as usize;
         let number = lanes.words(barrier.barrier)[lowest];
@@ -83,16 +85,27 @@ impl<O: Observer> Worker<'_, O> {
             let count = count.unwrap_or(self.shared.shape.threads);
             return Err(ExecError::BadBarrier { pc: decoded.pc, thread, barrier: number, count });
         }
-        // A warp whose other lanes are off at a guarded barrier arrives with those that are on.
+        if on != cta.warps[warp_index].live {
+            self.note_partial_barrier();
+        }
         cta.barriers.arrive(number, warp_index, on, truths, count);
-        let waits = decoded.modifiers.barrier != Some(BarrierKind::Arrive);
-        if waits {
+        path.operation = Some(operation + 1);
+        let waiting = match (decoded.modifiers.barrier, self.shared.shape.barriers) {
+            (Some(BarrierKind::Arrive), _) => 0,
+            (_, BarrierRule::Threads) => on,
+            (_, BarrierRule::Warps) => path.mask,
+        };
+        if waiting != 0 {
+            let warp = &mut cta.warps[warp_index];
+            if waiting != path.mask {
+                open_meeting(warp, path, block.behind);
+            }
             let at = BlockedAt::Barrier { barrier: number, operation };
-            let path = Path { operation: Some(operation + 1), ..path.clone() };
-            cta.warps[warp_index].blocked.push(Blocked { path, at });
+            warp.blocked.push(Blocked { path: Path { mask: waiting, ..path.clone() }, at });
+            path.mask &= !waiting;
         }
         self.complete_barrier(cta, number);
-        Ok(waits)
+        Ok(if path.mask == 0 { BlockEnd::Blocked } else { BlockEnd::Again })
     }
 
     /// Releases the paths at a barrier if all have come.
@@ -133,7 +146,7 @@ impl<O: Observer> Worker<'_, O> {
     }
 
     /// Lanes have exited: barriers and member masks no longer wait for them.
-    pub(crate) fn after_exit(&mut self, cta: &mut Cta<O::Cta>, warp_index: usize) -> Result<(), ExecError> {
+    pub(crate) fn after_exit(&mut self, cta: &mut Cta<O::Cta>, warp_index: usize) {
         let waiting: Vec<u32> = cta
             .warps
             .iter()
@@ -148,26 +161,78 @@ impl<O: Observer> Worker<'_, O> {
                 self.complete_barrier(cta, number);
             }
         }
-        let for_lanes = |blocked: &Blocked| matches!(blocked.at, BlockedAt::Lanes { .. });
-        let n_waiting = cta.warps[warp_index].blocked.iter().filter(|blocked| for_lanes(blocked)).count();
-        for _ in 0..n_waiting {
-            let warp = &mut cta.warps[warp_index];
-            let Some(position) = warp.blocked.iter().position(for_lanes) else { break };
-            let blocked = warp.blocked.remove(position);
-            self.wait_for_lanes(cta, warp_index, blocked)?;
+        let code = self.shared.code();
+        let warp = &mut cta.warps[warp_index];
+        let parties: Vec<Party> = warp.blocked.iter().filter_map(Blocked::party).collect();
+        parties.into_iter().for_each(|party| exchange_if_complete(code, warp, party));
+    }
+
+    /// Lanes of a warp that wait at a barrier keep it from completing only because lanes wait for them to reconverge.
+    /// Where these can only exit from there, they go on alone: a barrier waits for threads that have not exited. Returns
+    /// whether some do.
+    pub(crate) fn release_leaving(&mut self, cta: &mut Cta<O::Cta>) -> Released {
+        if self.shared.shape.barriers == BarrierRule::Warps {
+            return Released::None;
         }
-        Ok(())
+        let code = self.shared.code();
+        let mut released = Released::None;
+        for warp in cta.warps.iter_mut().filter(|warp| warp.runnable.is_empty() && warp.is_at_barrier()) {
+            for path in warp.nodes.release_where(|path| only_leaves(code, path)) {
+                released = Released::Some;
+                let path = meet(warp, path);
+                warp.runnable.extend(path);
+            }
+        }
+        released
     }
 }
 
-/// True when two paths that wait for lanes wait for each other: at the same operation of one frame, or at barriers of
-/// the warp wherever these stand.
-fn is_same_place(code: &Code, a: &Blocked, b: &Blocked) -> bool {
-    let (BlockedAt::Lanes { operation: first, .. }, BlockedAt::Lanes { operation: second, .. }) = (a.at, b.at) else {
-        return false;
+/// True when no CTA barrier can follow in what a path has still to execute.
+fn only_leaves(code: &Code, path: &Path) -> bool {
+    let returns_to = |frame: &Frame| match &code.block(frame.call_block).flow {
+        CodeFlow::Call(call) => call.next,
+        _ => unreachable!("frames are made by calls"),
     };
-    let is_barrier = |operation: u32| matches!(code.operations[operation as usize].kind, Kind::BarrierWarp);
-    first == second && a.path.rows == b.path.rows || is_barrier(first) && is_barrier(second)
+    let mut blocks = path.frames.iter().map(returns_to).chain([path.block]);
+    blocks.all(|block| !code.block(block).reaches_barrier)
+}
+
+/// Makes the exchange of a party if all of its members that have not exited are there.
+fn exchange_if_complete(code: &Code, warp: &mut Warp, party: Party) {
+    let present = warp.blocked.iter().filter(|blocked| blocked.party() == Some(party));
+    let lanes = present.fold(0, |lanes, blocked| lanes | blocked.path.mask);
+    if lanes != 0 && (Group { members: party.members, lanes }).is_complete(warp.live) {
+        exchange_among(code, warp, party);
+    }
+}
+
+/// Makes the exchange among those of a party that wait, and lets them go on. Lanes at the same place go on together.
+fn exchange_among(code: &Code, warp: &mut Warp, party: Party) {
+    let (there, rest): (Vec<_>, Vec<_>) =
+        std::mem::take(&mut warp.blocked).into_iter().partition(|blocked| blocked.party() == Some(party));
+    warp.blocked = rest;
+    let decoded = |path: &Path| &code.operations[path.operation.expect("it waits at an operation") as usize];
+    let mut brought = Brought::NOTHING;
+    // What a shuffle reads from a lane that takes no part is undefined: it is what the first instruction would read.
+    if let Some(Blocked { path, .. }) = there.first() {
+        brought.add(&frame(warp, path, &code.pool, u32::MAX), decoded(path), party.what);
+    }
+    let mut members = 0;
+    for Blocked { path, .. } in &there {
+        members |= path.mask;
+        brought.add(&frame(warp, path, &code.pool, path.mask), decoded(path), party.what);
+    }
+    let received = brought.exchanged(party.what, members);
+    let mut together: Vec<Path> = Vec::new();
+    for Blocked { mut path, .. } in there {
+        received.write(&mut frame(warp, &path, &code.pool, path.mask), decoded(&path), party.what);
+        path.operation = path.operation.map(|operation| operation + 1);
+        match together.iter_mut().find(|other| other.stands_with(&path)) {
+            Some(other) => other.mask |= path.mask,
+            None => together.push(path),
+        }
+    }
+    warp.runnable.extend(together);
 }
 
 fn frame<'a>(warp: &'a mut Warp, path: &Path, pool: &'a [crate::raw::Row], mask: u32) -> Lanes<'a> {

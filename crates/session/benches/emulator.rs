@@ -3,7 +3,7 @@
 use std::sync::atomic::AtomicU64;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use warplens_exec::{Device, Launch, Program, Schedule, launch};
+use warplens_exec::{BarrierRule, Device, Launch, Program, Schedule, launch};
 use warplens_ir::Module;
 use warplens_stats::{LaunchShape, Recorder, RegistersBasis};
 use warplens_trace::CtaId;
@@ -62,6 +62,7 @@ fn request(case: &Case, device: &mut Device) -> Launch {
         threads: 1,
         schedule: Schedule::Any,
         allow_unsupported: false,
+        barriers: BarrierRule::Threads,
     }
 }
 

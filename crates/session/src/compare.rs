@@ -234,7 +234,7 @@ pub fn compare(variants: Vec<Variant>, machines: Vec<Machine>, how: &CompareOpti
     let baseline = baseline(&variants, &machines, how.baseline.as_deref())?;
     let mut entries = Vec::new();
     for (gpu, machine) in machines.iter().enumerate() {
-        let ask = |variant: &Variant| predict::on_gpu(&variant.measurement.profile, machine, &Choice::All, how.options);
+        let ask = |variant: &Variant| predict::measured_on(&variant.measurement, machine, &Choice::All, how.options);
         let analyses: Vec<GpuAnalysis> = variants.iter().map(ask).collect();
         for model in models(&how.choice, &analyses) {
             for (at, analysis) in analyses.iter().enumerate() {
@@ -242,7 +242,8 @@ pub fn compare(variants: Vec<Variant>, machines: Vec<Machine>, how: &CompareOpti
                 let profiled = variant.measurement.measured.as_ref().filter(|measured| measured.is_of(machine));
                 let given = how.measured.as_ref().and_then(|times| times.of(variant, machine, &machines));
                 let measured_us = given.or(profiled.map(|measured| measured.time_us));
-                let counts = counts(&variant.measurement.profile, machine, how.options);
+                let own = variant.measurement.on(machine).unwrap_or(&variant.measurement);
+                let counts = counts(&own.profile, machine, how.options);
                 entries.push(Entry { measured_us, ..entry(at, gpu, model, analysis, counts) });
             }
         }

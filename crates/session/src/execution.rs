@@ -12,6 +12,7 @@ use warplens_trace::Observer;
 
 use crate::error::{Error, Result};
 use crate::failure;
+use crate::generation::{Alike, Generation};
 use crate::launch::{self, BufferId, ElementType, Launch, Plan, PlannedBuffer, PlannedLaunch};
 use crate::machines::Machine;
 use crate::measure::{self, Support};
@@ -34,6 +35,8 @@ pub struct ExecutionOptions {
     pub statics: Option<Given>,
     /// GPUs for whose timing simulation warps are traced on the way.
     pub traced_for: Vec<Machine>,
+    /// Generations of GPUs that the launches are asked about, the newest first.
+    pub generations: Vec<Generation>,
 }
 
 /// Which CTAs are executed to measure a launch.
@@ -66,6 +69,7 @@ impl ExecutionOptions {
             extent: Extent::Auto,
             statics: None,
             traced_for: Vec::new(),
+            generations: vec![Generation::default()],
         }
     }
 }
@@ -106,6 +110,9 @@ pub(crate) struct Execution<'p> {
     device: exec::Device,
     buffers: IdMap<BufferId, Placed>,
     options: ExecutionOptions,
+    generation: Generation,
+    /// Barriers that parts of warps executed.
+    partial_barriers: u64,
 }
 
 /// Finds the kernels of launches and binds their arguments.
@@ -169,6 +176,14 @@ impl<'p> Execution<'p> {
         Ok(Self::of_plan(program, kernels, plan, options))
     }
 
+    /// Runs as a generation. The run of the newest one that is asked for may serve all, the others serve themselves.
+    pub(crate) fn on(mut self, generation: Generation) -> Self {
+        if self.options.generations.first() != Some(&generation) {
+            self.options.traced_for.retain(|machine| Generation::of(machine.cc) == generation);
+        }
+        Self { generation, ..self }
+    }
+
     /// Fills the memory for launches that are bound already.
     pub(crate) fn of_plan(
         program: &'p Program,
@@ -181,13 +196,29 @@ impl<'p> Execution<'p> {
         let buffers = buffers.collect();
         let launches = kernels.into_iter().zip(plan.launches).collect();
         let emulation = Emulation::default();
-        Self { program, launches, emulation, output: Vec::new(), device, buffers, options }
+        let generation = options.generations.first().copied().unwrap_or_default();
+        Self {
+            program,
+            launches,
+            emulation,
+            output: Vec::new(),
+            device,
+            buffers,
+            options,
+            generation,
+            partial_barriers: 0,
+        }
     }
 
     /// The elements of every buffer, in the order of the plan.
     pub(crate) fn contents(&self) -> Vec<(ElementType, Vec<u8>)> {
         let buffers = self.buffers.as_slice().iter();
         buffers.map(|buffer| (buffer.element, self.device.read(buffer.id, 0, buffer.bytes))).collect()
+    }
+
+    /// Whether other generations run in the same way what was run up to now.
+    pub(crate) fn elsewhere(&self) -> Alike {
+        Alike::of(self.partial_barriers)
     }
 
     pub(crate) fn options(&self) -> &ExecutionOptions {
@@ -273,6 +304,7 @@ impl<'p> Execution<'p> {
             threads: self.options.threads,
             schedule,
             allow_unsupported: self.options.allow_unsupported,
+            barriers: self.generation.barriers(),
         };
         let start = Instant::now();
         let result = parts.run((decoded, &self.device), &request, observer, &progress.done);
@@ -280,6 +312,7 @@ impl<'p> Execution<'p> {
         let (observer, summary) = result.map_err(|error| failure::of(self.program, *kernel, &error))?;
         self.emulation.thread_instructions += summary.thread_instructions;
         self.emulation.warp_instructions += summary.warp_instructions;
+        self.partial_barriers += summary.partial_barriers;
         self.output.extend_from_slice(&summary.output);
         Ok((observer, summary))
     }

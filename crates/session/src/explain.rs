@@ -12,6 +12,7 @@ pub(crate) mod threads;
 use warplens_model::scenario::Subject;
 use warplens_model::workload::coalescing_rule;
 
+use crate::measure::Measurement;
 use crate::predict::{Analysis, GpuAnalysis, Occupancy, Options, Prediction, occupancy_of};
 use crate::profile::{BankRule, CoalescingRule, Profile};
 use crate::whatif::{ask, speedup, subject};
@@ -69,7 +70,11 @@ pub struct Advice {
 
 /// Explains an analysed launch.
 pub fn explain(analysis: Analysis, options: Options) -> Explanation {
-    let gpus = analysis.gpus.iter().map(|gpu| on_gpu(&analysis.measurement.profile, gpu, options)).collect();
+    let gpus = analysis.gpus.iter().map(|gpu| match analysis.measurement.on(&gpu.machine) {
+        Ok(own) => on_gpu(&own.profile, gpu, options),
+        Err(_) => GpuExplanation { evidence: Vec::new(), advice: Vec::new(), threads: None },
+    });
+    let gpus = gpus.collect();
     Explanation { analysis, gpus }
 }
 
@@ -83,8 +88,9 @@ fn on_gpu(profile: &Profile, gpu: &GpuAnalysis, options: Options) -> GpuExplanat
 }
 
 /// What to change, the largest gain first; by the prediction that speaks for the GPU.
-pub fn advice(profile: &Profile, gpu: &GpuAnalysis, options: Options) -> Vec<Advice> {
-    Context::new(profile, gpu, options).as_ref().map_or_else(Vec::new, advice_of)
+pub fn advice(measurement: &Measurement, gpu: &GpuAnalysis, options: Options) -> Vec<Advice> {
+    let Ok(own) = measurement.on(&gpu.machine) else { return Vec::new() };
+    Context::new(&own.profile, gpu, options).as_ref().map_or_else(Vec::new, advice_of)
 }
 
 /// What evidence and candidates look at.

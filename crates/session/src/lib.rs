@@ -10,6 +10,7 @@ mod execution;
 pub mod explain;
 mod failure;
 mod gate;
+mod generation;
 mod host;
 pub mod import;
 mod input;
@@ -39,6 +40,7 @@ pub use execution::{
     DEFAULT_BUDGET, Emulation, ExecutionOptions, Extent, Output, OutputRequest, Progress, RunResult, run,
 };
 pub use gate::Gate;
+pub use generation::{Elsewhere, Generation};
 pub use input::{Input, InputKind};
 pub use measure::{FULL_LIMIT, Measured, Measurement, Support, measure};
 pub use predict::{Analysis, Choice};

@@ -6,13 +6,15 @@ use std::sync::atomic::Ordering;
 use warplens_base::units::Seconds;
 use warplens_exec as exec;
 use warplens_isa::Spelling;
+use warplens_model::Refusal;
 use warplens_stats::{
     Counting, Executed, FinishOptions, LaunchShape, MemoryPlace, Profile, Recorder, Recording, TraceRequest, Tracer,
 };
 use warplens_trace::{CtaId, Observer as _};
 
 use crate::error::Result;
-use crate::execution::{Emulation, Execution, ExecutionOptions, Extent, Progress, chosen};
+use crate::execution::{self, Emulation, Execution, ExecutionOptions, Extent, Progress, chosen};
+use crate::generation::{self, Elsewhere, Generation, Ran};
 use crate::launch::Launch;
 use crate::machines::{self, Machine};
 use crate::program::{KernelName, Program};
@@ -52,6 +54,26 @@ pub struct Measurement {
     pub statics: Option<Statics>,
     /// The time on a GPU, where a profiler measured it.
     pub measured: Option<Measured>,
+    /// How the launch ran on GPUs of other generations, where it may have run differently on some that were asked about.
+    pub elsewhere: Vec<Elsewhere>,
+}
+
+impl Measurement {
+    /// The counts, and those of other generations.
+    pub(crate) fn profiles_mut(&mut self) -> impl Iterator<Item = &mut Profile> {
+        let elsewhere = self.elsewhere.iter_mut().filter_map(|elsewhere| elsewhere.result.as_mut().ok());
+        std::iter::once(&mut self.profile).chain(elsewhere.map(|measurement| &mut measurement.profile))
+    }
+
+    /// The same launch as a GPU runs it; else the reason why it cannot.
+    pub fn on(&self, machine: &Machine) -> std::result::Result<&Self, Refusal> {
+        let generation = Generation::of(machine.cc);
+        match self.elsewhere.iter().find(|elsewhere| elsewhere.generation == generation) {
+            None => Ok(self),
+            Some(Elsewhere { result: Ok(measurement), .. }) => Ok(measurement),
+            Some(Elsewhere { result: Err(reason), .. }) => Err(Refusal { missing: Vec::new(), reason: reason.clone() }),
+        }
+    }
 }
 
 /// What a profiler measured on a GPU.
@@ -113,15 +135,19 @@ pub fn measure(
     if let Some(given) = options.statics.clone() {
         return statics::count(program, launches, &given, options, counting, search);
     }
-    let mut execution = Execution::prepare(program, launches, options)?;
-    let of_launch = |number: usize| {
-        let (kernel, planned) = &execution.launches[number];
-        registers::of(program, *kernel, planned.registers, search)
-    };
+    let (kernels, plan) = execution::bind(program, launches)?;
+    let planned = kernels.iter().zip(&plan.launches);
     // Asked for before anything runs: ptxas is slower than many a launch.
-    let registers: Vec<Registers> = (0..execution.launches.len()).map(of_launch).collect::<Result<_>>()?;
-    let launches = registers.into_iter().enumerate();
-    launches.map(|(number, registers)| one(&mut execution, number, counting, registers, progress)).collect()
+    let registers: Vec<Registers> = planned
+        .map(|(kernel, planned)| registers::of(program, *kernel, planned.registers, search))
+        .collect::<Result<_>>()?;
+    generation::on_each(&options.generations, |generation| {
+        let mut execution = Execution::of_plan(program, kernels.clone(), plan.clone(), options.clone()).on(generation);
+        let launches = registers.iter().enumerate();
+        let measurements = launches.map(|(number, of)| one(&mut execution, number, counting, *of, progress));
+        let measurements = measurements.collect::<Result<_>>()?;
+        Ok(Ran { measurements, elsewhere: execution.elsewhere() })
+    })
 }
 
 /// Executes and counts the launch with this number.
@@ -190,6 +216,7 @@ pub(crate) fn one(
         race: race.map(|race| Race::new(program, &race)),
         statics: None,
         measured: None,
+        elsewhere: Vec::new(),
     })
 }
 

@@ -183,7 +183,7 @@ impl Analysis {
 /// Asks models about a measured launch on GPUs.
 pub fn predict(measurement: Measurement, machines: &[Machine], choice: &Choice, options: Options) -> Analysis {
     let mut gpus: Vec<GpuAnalysis> =
-        machines.iter().map(|machine| on_gpu(&measurement.profile, machine, choice, options)).collect();
+        machines.iter().map(|machine| measured_on(&measurement, machine, choice, options)).collect();
     let said = measurement.statics.as_ref().map(Statics::assumptions).unwrap_or_default();
     for answer in gpus.iter_mut().flat_map(|gpu| &mut gpu.answers) {
         if let Ok(prediction) = &mut answer.result {
@@ -203,6 +203,44 @@ pub(crate) fn most_answered(preference: &[ModelId], n_answered: impl Fn(ModelId)
     // The last of several maxima is taken: the list is walked from its end.
     let most = preference.iter().rev().copied().max_by_key(|model| n_answered(*model));
     most.filter(|model| n_answered(*model) > 0)
+}
+
+/// Asks models about a measured launch on one GPU; they all refuse where it does not run there.
+pub(crate) fn measured_on(
+    measurement: &Measurement,
+    machine: &Machine,
+    choice: &Choice,
+    options: Options,
+) -> GpuAnalysis {
+    match measurement.on(machine) {
+        Ok(own) => on_gpu(&own.profile, machine, choice, options),
+        Err(refusal) => refused(&measurement.profile, machine, choice, options, &refusal),
+    }
+}
+
+/// The answers of models that cannot be asked.
+fn refused(profile: &Profile, machine: &Machine, choice: &Choice, options: Options, refusal: &Refusal) -> GpuAnalysis {
+    let mut models = ModelId::ALL.to_vec();
+    models.sort_by_key(|model| rank(*model));
+    let asked = match choice {
+        Choice::Auto => models[..1].to_vec(),
+        Choice::All => models.clone(),
+        Choice::Named(names) => names.clone(),
+    };
+    let selection = Selection {
+        model: models[0],
+        answered: Vec::new(),
+        refused: PREFERENCE.iter().map(|model| (*model, refusal.clone())).collect(),
+    };
+    GpuAnalysis {
+        machine: machine.clone(),
+        answers: asked.into_iter().map(|model| Answer { model, result: Err(refusal.clone()) }).collect(),
+        selection: (*choice == Choice::Auto).then_some(selection),
+        band: None,
+        occupancy: occupancy(profile, machine, options),
+        speed_of_light: None,
+        busy: None,
+    }
 }
 
 /// Asks models about counts on one GPU.

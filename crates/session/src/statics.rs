@@ -107,6 +107,7 @@ fn one(
         race: None,
         communicates: matches!(decoded.order(), exec::Order::Communicating(_)),
         measured: None,
+        elsewhere: Vec::new(),
         statics: Some(Statics {
             bounds: counts.bounds,
             used: counts.used,

@@ -123,7 +123,7 @@ pub fn warp_cycles(
     window: Window,
 ) -> Answer<cycles::WarpCycles> {
     let result = simulated(measurement, machine, options).and_then(|(_, of)| {
-        let ctas = traces(measurement, &of)?;
+        let ctas = traces(measurement, machine, &of)?;
         let job = of.job(&ctas[..of.plan.many as usize]);
         let followed = warplens_sim::Options {
             timeline_warps: window.warps,
@@ -140,7 +140,7 @@ pub fn warp_cycles(
 /// How a launch scales from one warp to a full SM.
 pub fn scale(measurement: &Measurement, machine: &Machine, options: Options) -> Answer<scale::Scale> {
     let result = simulated(measurement, machine, options).and_then(|(prediction, of)| {
-        let ctas = traces(measurement, &of)?;
+        let ctas = traces(measurement, machine, &of)?;
         let fits = occupancy_of(&measurement.profile.launch, machine, options).map(|occupancy| occupancy.ctas);
         Ok(scale::Scale {
             kernel: measurement.kernel.demangled.clone(),
@@ -161,15 +161,15 @@ fn simulated(
     machine: &Machine,
     options: Options,
 ) -> Result<(Prediction, Simulated), Refusal> {
-    let input = Input { profile: &measurement.profile, options, knobs: Knobs::NONE };
+    let input = Input { profile: &measurement.on(machine)?.profile, options, knobs: Knobs::NONE };
     let mut prediction = Teg.predict(&input, machine)?;
     let simulated = prediction.teg.take().expect("the timing simulation answered");
     Ok((prediction, *simulated))
 }
 
 /// What the CTAs of the simulated SM executed.
-fn traces(measurement: &Measurement, of: &Simulated) -> Result<Vec<CtaTrace>, Refusal> {
-    let traced = warplens_model::teg::traced(&measurement.profile)?;
+fn traces(measurement: &Measurement, machine: &Machine, of: &Simulated) -> Result<Vec<CtaTrace>, Refusal> {
+    let traced = warplens_model::teg::traced(&measurement.on(machine)?.profile)?;
     Ok(traced.of_sm(of.config.n_sms, of.share.resident, of.share.ctas).ctas)
 }
 

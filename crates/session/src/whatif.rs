@@ -16,7 +16,7 @@ use crate::explain::{short, threads};
 use crate::launch::{Extents, Launch};
 use crate::machines::Machine;
 use crate::measure::Measurement;
-use crate::predict::{Choice, GpuAnalysis, Options, Prediction, Refusal, answers, on_gpu};
+use crate::predict::{Choice, GpuAnalysis, Options, Prediction, Refusal, answers, measured_on, on_gpu};
 use crate::profile::{LaunchShape, Profile};
 
 pub use parse::ExtentChange;
@@ -122,9 +122,11 @@ pub fn run(
     options: Options,
     scenario: &Scenario,
 ) -> WhatIf {
-    let after = again.map_or(&measurement.profile, |again| &again.profile);
-    let gpus =
-        machines.iter().map(|machine| on_machine(&measurement.profile, after, machine, choice, options, scenario));
+    let after = again.unwrap_or(&measurement);
+    let gpus = machines.iter().map(|machine| match (measurement.on(machine), after.on(machine)) {
+        (Ok(before), Ok(after)) => on_machine(&before.profile, &after.profile, machine, choice, options, scenario),
+        (_, after) => unanswered(&measurement, machine, choice, options, after.err()),
+    });
     let gpus = gpus.collect();
     let ran_again = again.map(|again| again.profile.launch);
     WhatIf { measurement, scenario: scenario.clone(), ran_again, gpus }
@@ -155,6 +157,28 @@ fn on_machine(
     let models = models.collect();
     let warnings = if after.is_ok() { beyond_the_peak(&unchanged, &changed, options) } else { None };
     GpuWhatIf { models, before, after, warnings: warnings.into_iter().collect() }
+}
+
+/// The answer for a GPU on which the launch does not run, as it is or changed.
+fn unanswered(
+    measurement: &Measurement,
+    machine: &Machine,
+    choice: &Choice,
+    options: Options,
+    after: Option<Refusal>,
+) -> GpuWhatIf {
+    let before = measured_on(measurement, machine, choice, options);
+    let refusals = before.answers.iter().filter_map(|answer| answer.result.as_ref().err());
+    let reason = after.as_ref().or(refusals.clone().next()).map_or_else(String::new, |refusal| refusal.reason.clone());
+    let after = after.map(Err);
+    let models = before.answers.iter().map(|answer| ModelWhatIf {
+        model: answer.model,
+        before: answer.result.clone(),
+        after: after.clone(),
+        notes: Vec::new(),
+    });
+    let models = models.collect();
+    GpuWhatIf { models, before, after: Err(Impossible { reason }), warnings: Vec::new() }
 }
 
 /// Says so where more warps than before lose throughput.

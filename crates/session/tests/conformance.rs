@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use expectation::{describe, difference, integer};
 use warplens_session::launch::Launch;
-use warplens_session::{ExecutionOptions, Extent, OutputRequest, Program, Progress, RunResult, run};
+use warplens_session::{ExecutionOptions, Extent, Generation, OutputRequest, Program, Progress, RunResult, run};
 
 #[path = "emulator/expectation.rs"]
 mod expectation;
@@ -80,6 +80,7 @@ impl Case {
             extent: Extent::Full,
             statics: None,
             traced_for: Vec::new(),
+            generations: vec![Generation::Threads],
         };
         run(&program, &self.launches, &requests, options, &Progress::default()).map_err(|error| describe(&error))
     }

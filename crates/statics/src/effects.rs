@@ -21,6 +21,17 @@ const SCATTERED: u64 = 1 << 45;
 /// Distance of such lanes: of all of them in the same bank.
 const SCATTER_BYTES: u64 = 4096;
 
+/// Who takes part in an exchange between lanes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Among {
+    /// The lanes that execute it together, all with each other.
+    Themselves,
+    /// The lanes that execute it together, in groups.
+    Groups,
+    /// Lanes that are elsewhere, as far as is known.
+    Others,
+}
+
 impl Walker<'_> {
     /// A load, store or atomic in the lanes of `on`.
     pub(crate) fn access(&mut self, path: &Path, inst: &Inst, on: u32, weight: f64) -> Result<(), Stop> {
@@ -130,6 +141,9 @@ impl Walker<'_> {
             Op::Shfl => self.shuffle(path, inst, mask),
             Op::Vote => self.vote(path, inst, mask),
             Op::Activemask => self.write(path, inst, 0, &Value::constant(mask.into()), ScalarType::B32, mask),
+            Op::Elect if self.among(path, inst, 0, mask) != Among::Themselves => {
+                inst.writes().for_each(|register| path.registers.forget(register, mask, self.live));
+            }
             Op::Elect => {
                 let leader = warp::elect(mask) & 31;
                 self.write(path, inst, 0, &Value::constant(leader.into()), ScalarType::B32, mask);
@@ -386,7 +400,7 @@ impl Walker<'_> {
         let (value, lane_operand, clamp) = (source(0, 0), source(1, 0), source(2, 0x1f));
         let decided = lane_operand.known & clamp.known;
         let is_same = lane_operand.dependence.is_none() && clamp.dependence.is_none();
-        if !is_same {
+        if !is_same || self.among(path, inst, 3, mask) == Among::Others {
             self.write(path, inst, 0, &Value::UNKNOWN, ScalarType::B32, mask);
             return self.write_truth(path, inst, 1, Truth::UNKNOWN, mask);
         }
@@ -405,10 +419,28 @@ impl Walker<'_> {
         self.write_truth(path, inst, 1, in_range, mask);
     }
 
+    /// Who takes part in an exchange that the lanes of `mask` execute; its member mask is the source `at`.
+    fn among(&self, path: &Path, inst: &Inst, at: usize, mask: u32) -> Among {
+        let Some(operand) = inst.sources.get(at) else { return Among::Themselves };
+        let members = self.operand(path, operand, ScalarType::B32);
+        if mask & !members.known != 0 || !members.dependence.is_none() {
+            return Among::Others;
+        }
+        let named = |lane: usize| members.lanes[lane] as u32 & self.live;
+        if lanes_of(mask).all(|lane| named(lane) == mask) {
+            Among::Themselves
+        } else if lanes_of(mask).all(|lane| named(lane) & !mask == 0) {
+            Among::Groups
+        } else {
+            Among::Others
+        }
+    }
+
     fn vote(&self, path: &mut Path, inst: &Inst, mask: u32) {
         let truth = inst.sources.first().map_or(Truth::UNKNOWN, |operand| self.truth(path, operand));
         let mode = inst.modifiers.vote.unwrap_or(VoteMode::Ballot);
-        let all_known = mask & !truth.known == 0;
+        let is_whole = self.among(path, inst, 1, mask) == Among::Themselves;
+        let all_known = is_whole && mask & !truth.known == 0;
         if mode == VoteMode::Ballot {
             let mut value = Value::UNKNOWN;
             if all_known {
@@ -418,8 +450,8 @@ impl Walker<'_> {
             return self.write(path, inst, 0, &value, ScalarType::B32, mask);
         }
         let answer = match mode {
-            VoteMode::All if truth.off() & mask != 0 => Some(false),
-            VoteMode::Any if truth.on() & mask != 0 => Some(true),
+            VoteMode::All if is_whole && truth.off() & mask != 0 => Some(false),
+            VoteMode::Any if is_whole && truth.on() & mask != 0 => Some(true),
             _ if !all_known => None,
             VoteMode::All => Some(warp::vote_all(truth.bits, mask)),
             VoteMode::Any => Some(warp::vote_any(truth.bits, mask)),

@@ -10,7 +10,7 @@ use warplens_session::launch::{Extents, Launch, parse_extents};
 use warplens_session::machines;
 use warplens_session::profile::Counting;
 use warplens_session::source::Source;
-use warplens_session::{Error, ExecutionOptions, Input, Measurement};
+use warplens_session::{Error, ExecutionOptions, Generation, Input, Measurement};
 
 use super::{Document, Outcome, picture};
 use crate::ask::{ModelFlags, target};
@@ -113,6 +113,7 @@ pub(crate) fn run(flags: &CompareFlags, threads: Option<u32>, terminal: &Termina
     let mut execution = flags.execution.options(threads)?;
     execution.extent = flags.extent.extent()?;
     execution.traced_for = choice.traced(&machines);
+    execution.generations = Generation::of_all(&machines);
     let mut variants = Vec::new();
     for (wanted, name) in wanted.iter().zip(&names) {
         for (block, measurement) in flags.measure(wanted, &blocks, target.as_deref(), &execution, terminal)? {

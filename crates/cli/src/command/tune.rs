@@ -9,7 +9,7 @@ use warplens_session::launch::Launch;
 use warplens_session::machines;
 use warplens_session::toolchain::Search;
 use warplens_session::tune::{self, GivenShape, LaunchTemplate, Request, Space, SpaceText, Text, Tuning};
-use warplens_session::{Choice, Error, Input};
+use warplens_session::{Choice, Error, Generation, Input};
 
 use super::compare::parse_percent;
 use super::{Document, Outcome, picture};
@@ -104,6 +104,7 @@ pub(crate) fn run(flags: &TuneFlags, threads: Option<u32>, terminal: &Terminal) 
     let mut execution = flags.execution.options(threads)?;
     execution.extent = flags.extent.extent()?;
     // A search is over many programs: they are traced only for a model that was asked for.
+    execution.generations = Generation::of_all(&machines);
     execution.traced_for = if choice == Choice::Auto { Vec::new() } else { choice.traced(&machines) };
     let text = flags.space_text()?;
     let launch = flags.launch()?;

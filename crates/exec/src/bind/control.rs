@@ -1,12 +1,13 @@
 //! Operations that concern the warp or the CTA as a whole. Branches, calls and exits are the flow of their block.
 
 use warplens_ir::{Bank, Inst, Operand};
-use warplens_isa::{BarrierKind, ScalarType, SystemCall};
+use warplens_isa::{BarrierKind, MatchMode, ReduxOp, ScalarType, ShuffleMode, SystemCall, VoteMode};
 
 use super::{Binding, no_such_form};
-use crate::code::{BarrierOperation, Kind, SINK, Unbound, Wide};
+use crate::code::{BarrierOperation, Exchange, ExchangeOperation, Kind, Members, SINK, Unbound, Wide};
 use crate::decode::Decoder;
 use crate::raw::{Source, map1};
+use crate::semantics::warp::ReduceMods;
 
 impl Decoder<'_> {
     fn source_or(&mut self, inst: &Inst, index: usize, ty: ScalarType, default: u64) -> Source {
@@ -23,51 +24,62 @@ impl Decoder<'_> {
     }
 }
 
-const ALL_LANES: u64 = u32::MAX as u64;
+impl Decoder<'_> {
+    /// Emits an exchange among the lanes that the source `index` names, or among those that are there if it is absent.
+    fn exchange(&mut self, inst: &Inst, index: usize, what: Exchange, destinations: [u32; 2], sources: &[Source]) {
+        let members = match inst.sources.get(index) {
+            Some(operand) => Members::Named(self.read(operand, ScalarType::B32)),
+            None => Members::Present,
+        };
+        let exchange = self.exchange_operation(ExchangeOperation { what, members });
+        self.other(Kind::Exchange(exchange), destinations, sources);
+    }
+}
 
 pub(super) fn shfl(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
     let sources = [
         decoder.source_or(inst, 0, ScalarType::B32, 0),
         decoder.source_or(inst, 1, ScalarType::B32, 0),
         decoder.source_or(inst, 2, ScalarType::B32, 0x1f),
-        decoder.source_or(inst, 3, ScalarType::B32, ALL_LANES),
     ];
     let value = decoder.write(inst.destinations.first().copied().flatten(), ScalarType::B32);
     let in_range = decoder.second_predicate(inst);
-    decoder.other(Kind::Shuffle, [value, in_range], &sources);
+    let mode = inst.modifiers.shuffle.unwrap_or(ShuffleMode::Index);
+    decoder.exchange(inst, 3, Exchange::Shuffle(mode), [value, in_range], &sources);
     Ok(())
 }
 
 pub(super) fn vote(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
     let predicate = decoder.source_or(inst, 0, ScalarType::Pred, 0);
-    let members = decoder.source_or(inst, 1, ScalarType::B32, ALL_LANES);
     let destination = decoder.write(inst.destinations.first().copied().flatten(), inst.ty);
-    decoder.other(Kind::Vote, [destination, SINK], &[predicate, members]);
+    let mode = inst.modifiers.vote.unwrap_or(VoteMode::Ballot);
+    decoder.exchange(inst, 1, Exchange::Vote(mode), [destination, SINK], &[predicate]);
     Ok(())
 }
 
 pub(super) fn match_(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
     let value = decoder.source_or(inst, 0, inst.ty, 0);
-    let members = decoder.source_or(inst, 1, ScalarType::B32, ALL_LANES);
     let mask = decoder.write(inst.destinations.first().copied().flatten(), ScalarType::B32);
     let all = decoder.second_predicate(inst);
-    decoder.other(Kind::Match(Wide::of_bits(inst.ty.bits())), [mask, all], &[value, members]);
+    let mode = inst.modifiers.match_mode.unwrap_or(MatchMode::Any);
+    let what = Exchange::Match(mode, Wide::of_bits(inst.ty.bits()));
+    decoder.exchange(inst, 1, what, [mask, all], &[value]);
     Ok(())
 }
 
 pub(super) fn redux(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
     let value = decoder.source_or(inst, 0, inst.ty, 0);
-    let members = decoder.source_or(inst, 1, ScalarType::B32, ALL_LANES);
     let destination = decoder.write(inst.destinations.first().copied().flatten(), inst.ty);
-    decoder.other(Kind::Redux(inst.ty), [destination, SINK], &[value, members]);
+    let mods = ReduceMods { abs: inst.modifiers.alternate, nan: inst.modifiers.nan };
+    let what = Exchange::Redux(inst.modifiers.redux.unwrap_or(ReduxOp::Add), inst.ty, mods);
+    decoder.exchange(inst, 1, what, [destination, SINK], &[value]);
     Ok(())
 }
 
 pub(super) fn elect(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
-    let members = decoder.source_or(inst, 0, ScalarType::B32, ALL_LANES);
     let leader = decoder.write(inst.destinations.first().copied().flatten(), ScalarType::B32);
     let elected = decoder.second_predicate(inst);
-    decoder.other(Kind::Elect, [leader, elected], &[members]);
+    decoder.exchange(inst, 0, Exchange::Elect, [leader, elected], &[]);
     Ok(())
 }
 
@@ -92,8 +104,7 @@ pub(super) fn bar(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
 }
 
 pub(super) fn bar_warp(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
-    let members = decoder.source_or(inst, 0, ScalarType::B32, ALL_LANES);
-    decoder.other(Kind::BarrierWarp, [SINK; 2], &[members]);
+    decoder.exchange(inst, 0, Exchange::Barrier, [SINK; 2], &[]);
     Ok(())
 }
 

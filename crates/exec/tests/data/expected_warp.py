@@ -121,6 +121,14 @@ def cooperative():
     return case
 
 
+def tiles():
+    case = Case("tiles", "Tiles of 16 lanes.")
+    out = case.out("s32", 32)
+    case.values("s32", list(range(32)))
+    case.expect(out, [sum(range(t // 16 * 16, t // 16 * 16 + 16)) for t in range(32)], what="sum of a tile")
+    return case
+
+
 def warp_scan():
     case = Case("warp_scan", "Inclusive prefix sums.", block=128)
     rng = random.Random(94)
@@ -130,4 +138,4 @@ def warp_scan():
     return case
 
 
-CASES = [shuffle, vote, match, redux, cooperative, warp_scan]
+CASES = [shuffle, vote, match, redux, cooperative, tiles, warp_scan]

@@ -10,9 +10,6 @@ use super::{Lowered, Stop};
 use crate::opcodes::Opcode;
 use crate::syntax::ast::{self, Modifier};
 
-/// Member mask of instructions of old modules, which have none: whoever is there takes part, nobody is waited for.
-const NOBODY: Operand = Operand::Immediate(0);
-
 impl<'src> Body<'_, '_, 'src> {
     /// `shfl`, `vote`, `match`, `activemask`, `redux`, `elect`, `bar`, `barrier`, `membar`, `fence`.
     pub(super) fn lower_warp(&mut self, site: &Site<'_, 'src>) -> Lowered<()> {
@@ -68,9 +65,6 @@ impl<'src> Body<'_, '_, 'src> {
         for operand in &site.operands[2..] {
             inst.sources.push(self.source(operand, U32)?);
         }
-        if n == 4 {
-            inst.sources.push(NOBODY);
-        }
         self.push_main(inst);
         Ok(())
     }
@@ -93,10 +87,10 @@ impl<'src> Body<'_, '_, 'src> {
         }
         inst.destinations.push(self.destination(&site.operands[0], ty)?);
         inst.sources.push(self.predicate(&site.operands[1])?);
-        inst.sources.push(match site.operands.get(2) {
-            Some(operand) => self.source(operand, ScalarType::B32)?,
-            None => NOBODY,
-        });
+        // Without a member mask whoever is there takes part, and nobody is waited for.
+        if let Some(operand) = site.operands.get(2) {
+            inst.sources.push(self.source(operand, ScalarType::B32)?);
+        }
         self.push_main(inst);
         Ok(())
     }

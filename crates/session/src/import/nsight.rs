@@ -355,6 +355,7 @@ impl Reader<'_> {
             communicates: false,
             race: None,
             statics: None,
+            elsewhere: Vec::new(),
             measured: self.measured(capability)?,
         })
     }

@@ -292,6 +292,7 @@ impl Log<'_> {
             communicates: false,
             race: None,
             statics: None,
+            elsewhere: Vec::new(),
             measured: time.map(|time_us| Measured {
                 time_us,
                 device: self.device.clone(),

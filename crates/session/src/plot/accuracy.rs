@@ -11,11 +11,12 @@ use warplens_model::Options;
 
 use crate::error::{Error, Result};
 use crate::execution::{ExecutionOptions, Progress};
+use crate::generation::Generation;
 use crate::input::Input;
 use crate::launch::Launch;
 use crate::machines::{self, ComputeCapability, Machine};
 use crate::measure::{Measurement, measure};
-use crate::predict::{Choice, on_gpu};
+use crate::predict::{Choice, measured_on};
 use crate::profile::Counting;
 use crate::program::Program;
 use crate::toolchain::Search;
@@ -155,8 +156,11 @@ pub fn accuracy(name: &str, rows: &[Row], request: &Request, progress: &Progress
     let (mut pairs, mut refused) = (Vec::new(), Vec::new());
     let gpus: Vec<Machine> = rows.iter().filter_map(|row| machines::one(&row.gpu).ok()).collect();
     let traced_for = request.choice.traced(&gpus);
-    let request =
-        &Request { execution: ExecutionOptions { traced_for, ..request.execution.clone() }, ..request.clone() };
+    let generations = Generation::of_all(&gpus);
+    let request = &Request {
+        execution: ExecutionOptions { traced_for, generations, ..request.execution.clone() },
+        ..request.clone()
+    };
     for row in rows {
         let place = format!("{name}, line {}", row.line);
         let named = row.kernel.clone();
@@ -191,7 +195,7 @@ pub fn accuracy(name: &str, rows: &[Row], request: &Request, progress: &Progress
             let error = Error::input(format!("{place}: no launch of kernel `{}`", named.unwrap_or_default()));
             return Err(error.with_help(format!("the launches are of {}", known.join(", "))));
         };
-        let answer = on_gpu(&measurement.profile, &machine, &request.choice, request.options);
+        let answer = measured_on(measurement, &machine, &request.choice, request.options);
         let kernel = named.unwrap_or_else(|| measurement.kernel.demangled.clone());
         match answer.time() {
             Some(time) => {

@@ -6,7 +6,7 @@
 use warplens_model::{ModelId, Options, Prediction, Resource, Symbol};
 
 use crate::error::{Error, Result};
-use crate::predict::{Analysis, Choice, on_gpu};
+use crate::predict::{Analysis, Choice, measured_on};
 
 /// Bytes of a sector.
 const SECTOR: f64 = 32.0;
@@ -67,7 +67,7 @@ pub fn rooflines(analyses: &[Analysis], options: Options) -> Result<Rooflines> {
         let kernel = &analysis.measurement.kernel.demangled;
         for gpu in &analysis.gpus {
             let bound = Choice::Named(vec![ModelId::Roofline]);
-            let bound = on_gpu(&analysis.measurement.profile, &gpu.machine, &bound, options);
+            let bound = measured_on(&analysis.measurement, &gpu.machine, &bound, options);
             let id = &gpu.machine.id;
             let Some((bound, prediction)) = bound.prediction().zip(gpu.prediction()) else {
                 let refusals =

@@ -56,7 +56,8 @@ pub fn times(analyses: &[Analysis]) -> Result<Times> {
                     times.parts.extend(new);
                     let sms = gpu.machine.number(crate::machines::Key::SmCount).unwrap_or(1.0);
                     let active = sms.min(measurement.profile.launch.n_ctas() as f64).max(1.0);
-                    let instructions = measurement.profile.instructions.total.max(1) as f64;
+                    let own = measurement.on(&gpu.machine).unwrap_or(measurement);
+                    let instructions = own.profile.instructions.total.max(1) as f64;
                     let cpi = prediction.time.0 * active / instructions;
                     let (kernel, gpu) = (kernel.clone(), gpu.machine.id.clone());
                     times.bars.push(Bar { kernel, gpu, model: prediction.model, parts, cpi });

@@ -68,6 +68,7 @@ fn measurement(launch: document::Profile, place: &Place) -> Result<Measurement> 
         emulation: of.emulation.as_ref().map(origin::read_emulation),
         support: of.support.0.map(origin::read_support).unwrap_or_default(),
         communicates: of.communicates,
+        elsewhere: Vec::new(),
         race: of.race.map(|race| origin::read_race(race, &place.key("race"))).transpose()?,
         measured: of.measured.map(origin::read_measured),
     })

@@ -353,6 +353,7 @@ impl Random {
                 unsupported: self.some(|random| (random.opcode(), random.text())),
             },
             communicates: self.flag(),
+            elsewhere: Vec::new(),
             race: self.maybe(|random| Race {
                 buffer: random.text(),
                 byte: random.count(),

@@ -13,12 +13,13 @@ use super::{
 };
 use crate::error::{Error, Result};
 use crate::execution::{self, Execution, ExecutionOptions, Extent, Progress};
+use crate::generation::{self, Ran};
 use crate::host;
 use crate::launch::{self, Extents, Launch, Plan};
 use crate::machines::Machine;
 use crate::measure::{self, Measurement};
 use crate::predict::{self, Choice, ModelId};
-use crate::profile::{Counting, LaunchShape, Profile};
+use crate::profile::{Counting, LaunchShape};
 use crate::toolchain::Search;
 
 /// Numbers that are looked at for good starts.
@@ -364,12 +365,22 @@ impl<'r> Tuner<'r> {
         (planned.grid, planned.block, planned.dynamic_shared) = (job.point.grid, job.point.block, job.point.shared);
         let buffers = plan.buffers.clone();
         let options = ExecutionOptions { threads, ..self.execution.clone() };
-        let mut execution = Execution::of_plan(&job.source.program, vec![job.source.kernel], plan, options);
         let quiet = Progress::default();
-        let measurement = measure::one(&mut execution, 0, Counting::Ptx, job.source.registers, &quiet)?;
+        let mut contents = None;
+        let mut measurements = generation::on_each(&options.generations, |generation| {
+            let kernels = vec![job.source.kernel];
+            let execution = Execution::of_plan(&job.source.program, kernels, plan.clone(), options.clone());
+            let mut execution = execution.on(generation);
+            let measurement = measure::one(&mut execution, 0, Counting::Ptx, job.source.registers, &quiet)?;
+            // The results that are compared are those of the measurement at hand: of the first generation that runs.
+            contents.get_or_insert_with(|| execution.contents());
+            Ok(Ran { measurements: vec![measurement], elsewhere: execution.elsewhere() })
+        })?;
+        let measurement = measurements.pop().expect("one launch was measured");
+        let contents = contents.expect("a launch that was measured ran");
         let mut outputs = None;
         let check = self.request.check.map(|tolerance| {
-            let own = Outputs::new(&buffers, execution.contents());
+            let own = Outputs::new(&buffers, contents);
             let check = match &self.reference {
                 Some(reference) => own.check(reference, tolerance),
                 None => Check::Reference,
@@ -382,14 +393,15 @@ impl<'r> Tuner<'r> {
 
     /// What the models say about counts with this much dynamic shared memory.
     fn ask(&self, emulated: &Emulated, shared: u64) -> (std::result::Result<Measured, String>, Vec<ModelId>) {
-        let mut profile = emulated.measurement.profile.clone();
-        profile.launch.shared_bytes += shared - emulated.shared;
+        let mut measurement = emulated.measurement.clone();
+        measurement.profiles_mut().for_each(|profile| profile.launch.shared_bytes += shared - emulated.shared);
+        let profile = &measurement.profile;
         if let Err(error) = execution::check_shared(profile.launch.shared_bytes) {
             return (Err(reason(&error)), Vec::new());
         }
         let mut preference = Vec::new();
         let gpus = self.request.machines.iter().map(|machine| {
-            let (on, own) = self.on_gpu(&profile, machine);
+            let (on, own) = self.on_gpu(&measurement, machine);
             preference = own;
             on
         });
@@ -406,8 +418,8 @@ impl<'r> Tuner<'r> {
     }
 
     /// The answers, and the models in the order in which they may rank.
-    fn on_gpu(&self, profile: &Profile, machine: &Machine) -> (OnGpu, Vec<ModelId>) {
-        let analysis = predict::on_gpu(profile, machine, &Choice::All, self.request.options);
+    fn on_gpu(&self, measurement: &Measurement, machine: &Machine) -> (OnGpu, Vec<ModelId>) {
+        let analysis = predict::measured_on(measurement, machine, &Choice::All, self.request.options);
         let occupancy = analysis.occupancy.as_ref();
         let impossible = occupancy.filter(|occupancy| occupancy.ctas == 0).map(|occupancy| {
             let limiters: Vec<&str> = occupancy.limiters().map(|limiter| limiter.name()).collect();

@@ -5,8 +5,7 @@ use warplens_model::scenario::{EFFECTS, Effect, Scenario, Subject};
 use super::{ask, subject, why_nothing};
 use crate::machines::Machine;
 use crate::measure::Measurement;
-use crate::predict::{Choice, GpuAnalysis, Options, Prediction, on_gpu};
-use warplens_model::ModelId;
+use crate::predict::{Choice, GpuAnalysis, ModelId, Options, Prediction, measured_on};
 
 /// The cost of every effect of one launch.
 #[derive(Clone, PartialEq, Debug)]
@@ -62,9 +61,10 @@ impl Price {
 /// Prices every effect.
 pub fn price(measurement: Measurement, machines: &[Machine], choice: &Choice, options: Options) -> Prices {
     let gpus = machines.iter().map(|machine| {
-        let before = on_gpu(&measurement.profile, machine, choice, options);
+        let before = measured_on(&measurement, machine, choice, options);
         let answered = before.answers.iter().filter_map(|answer| answer.result.as_ref().ok());
-        let prices = answered.flat_map(|prediction| of_model(&measurement, machine, prediction, options)).collect();
+        let own = measurement.on(machine).unwrap_or(&measurement);
+        let prices = answered.flat_map(|prediction| of_model(own, machine, prediction, options)).collect();
         GpuPrices { before, prices }
     });
     let gpus = gpus.collect();

@@ -14,6 +14,7 @@
 //! |---|---|
 //! | `out` | what argument 0 holds: numbers, `VxN` for N times V, `A..B` for a range |
 //! | `error` | how the launch fails, with the lines that tell more |
+//! | `generation` | `warps`: the launch runs as before compute capability 7.0 |
 //! | `budget` | warp instructions that it may take |
 //! | `order` | `free`, `unordered`, `local` or `communicating` |
 //! | `race` | whether blocks are said to touch what others write; the counts are the same with any number of threads |
@@ -26,7 +27,9 @@ use warplens_literate::{Block, Case, Outcome, check_directory};
 use warplens_session::launch::Launch;
 use warplens_session::profile::Counting;
 use warplens_session::toolchain::Search;
-use warplens_session::{ExecutionOptions, Extent, OutputRequest, Program, Progress, RunResult, measure, run};
+use warplens_session::{
+    ExecutionOptions, Extent, Generation, OutputRequest, Program, Progress, RunResult, measure, run,
+};
 
 use crate::expectation::{describe, difference, integer};
 
@@ -117,7 +120,7 @@ fn check_launch(program: &Program, block: &Block, outcome: &mut Outcome) {
 
 fn launch_of(table: &Table) -> Launch {
     let mut launch = table.clone();
-    for key in ["stdout", "expect", "out", "error", "budget", "order", "order_dependent", "race"] {
+    for key in ["stdout", "expect", "out", "error", "budget", "order", "order_dependent", "generation", "race"] {
         launch.remove(key);
     }
     launch.entry("grid").or_insert(Value::Integer(1));
@@ -129,6 +132,11 @@ fn launch_of(table: &Table) -> Launch {
 
 fn options(table: &Table, threads: usize) -> ExecutionOptions {
     let budget = table.get("budget").map_or(BUDGET, |budget| budget.as_integer().unwrap() as u64);
+    let generation = match table.get("generation").map(|generation| generation.as_str().unwrap()) {
+        None => Generation::default(),
+        Some("warps") => Generation::Warps,
+        Some(other) => panic!("there is no generation `{other}`"),
+    };
     ExecutionOptions {
         threads,
         budget,
@@ -136,6 +144,7 @@ fn options(table: &Table, threads: usize) -> ExecutionOptions {
         extent: Extent::Full,
         statics: None,
         traced_for: Vec::new(),
+        generations: vec![generation],
     }
 }
 

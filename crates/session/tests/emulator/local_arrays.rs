@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::atomic::AtomicU64;
 
-use warplens_exec::{Device, Launch, Program, Schedule};
+use warplens_exec::{BarrierRule, Device, Launch, Program, Schedule};
 use warplens_ir::{FunctionId, Module, local_arrays_in_registers, verify};
 use warplens_isa::StateSpace;
 
@@ -51,6 +51,7 @@ fn potentials(module: &Module, kernel: FunctionId, is_soa: bool) -> Vec<u8> {
         threads: 1,
         schedule: Schedule::Any,
         allow_unsupported: false,
+        barriers: BarrierRule::Threads,
     };
     warplens_exec::launch(&program, &device, &launch, (), &AtomicU64::new(0)).unwrap();
     device.read(potential, 0, 4 * SIZE.pow(3))

@@ -4,7 +4,7 @@
 use std::sync::atomic::AtomicU64;
 
 use warplens_base::Span;
-use warplens_exec::{Device, Launch, Program, Schedule};
+use warplens_exec::{BarrierRule, Device, Launch, Program, Schedule};
 use warplens_ir::{
     Bank, Block, Flow, Function, FunctionId, FunctionKind, Guard, Inst, LaunchBounds, MemoryReference, Module, Operand,
     Parameter, PcInfo, Register, RegisterWords, Width,
@@ -116,6 +116,7 @@ impl Builder {
             threads: 1,
             schedule: Schedule::Any,
             allow_unsupported: false,
+            barriers: BarrierRule::Threads,
         };
         warplens_exec::launch(&program, &device, &launch, (), &AtomicU64::new(0)).unwrap();
         let words = device.read(results, 0, 128);

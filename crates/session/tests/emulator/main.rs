@@ -5,6 +5,7 @@ mod cases;
 mod expectation;
 mod local_arrays;
 mod machine_code;
+mod members;
 mod memory;
 mod races;
 mod random;

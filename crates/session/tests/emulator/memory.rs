@@ -2,7 +2,7 @@
 
 use std::sync::atomic::AtomicU64;
 
-use warplens_exec::{BufferId, Device, ExecError, Launch, Program, Schedule};
+use warplens_exec::{BarrierRule, BufferId, Device, ExecError, Launch, Program, Schedule};
 
 const COPY: &str = "
 .version 8.8 .target sm_90 .address_size 64
@@ -43,6 +43,7 @@ fn copy(device: &mut Device, from: u64, stride: u64) -> Result<Vec<u32>, ExecErr
         threads: 1,
         schedule: Schedule::Any,
         allow_unsupported: false,
+        barriers: BarrierRule::Threads,
     };
     warplens_exec::launch(&program, device, &launch, (), &AtomicU64::new(0))?;
     Ok(words(&device.read(to, 0, 128)))

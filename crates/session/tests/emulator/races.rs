@@ -67,10 +67,8 @@ fn answer(program: &Program, threads: usize) -> Answer {
     let options = ExecutionOptions {
         threads,
         budget: 1_000_000,
-        allow_unsupported: false,
         extent: Extent::Full,
-        statics: None,
-        traced_for: Vec::new(),
+        ..ExecutionOptions::new()
     };
     let requests = ["0", "1"].map(|key| OutputRequest { key: key.into(), count: None });
     let progress = Progress::default();

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use proptest::prelude::{ProptestConfig, any, prop_assert_eq, proptest};
 use warplens_session::launch::Launch;
-use warplens_session::{ExecutionOptions, Extent, OutputRequest, Program, Progress, run};
+use warplens_session::{ExecutionOptions, Extent, Generation, OutputRequest, Program, Progress, run};
 
 use crate::expectation::describe;
 
@@ -369,6 +369,7 @@ fn execute(program: &Program, grid: usize, block: usize, off: u32) -> Vec<Vec<u3
         extent: Extent::Full,
         statics: None,
         traced_for: Vec::new(),
+        generations: vec![Generation::Threads],
     };
     let request = OutputRequest { key: "0".into(), count: None };
     let result = run(program, &launch, &[request], options, &Progress::default());

@@ -6,7 +6,7 @@
 use std::fmt::Write as _;
 
 use warplens_session::launch::Launch;
-use warplens_session::{ExecutionOptions, Extent, OutputRequest, Program, Progress, run};
+use warplens_session::{ExecutionOptions, Extent, Generation, OutputRequest, Program, Progress, run};
 
 use crate::expectation::describe;
 
@@ -96,6 +96,7 @@ fn instructions_give_what_the_assembler_folds_them_to() {
         extent: Extent::Full,
         statics: None,
         traced_for: Vec::new(),
+        generations: vec![Generation::Threads],
     };
     let request = OutputRequest { key: "0".into(), count: None };
     let result = run(&program, &launch, &[request], options, &Progress::default());

@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 
 use warplens_session::launch::Launch;
-use warplens_session::{ExecutionOptions, Extent, OutputRequest, Program, Progress, run};
+use warplens_session::{ExecutionOptions, Extent, Generation, OutputRequest, Program, Progress, run};
 
 use crate::expectation::describe;
 
@@ -229,6 +229,7 @@ fn video_instructions_do_what_they_are_defined_to() {
         extent: Extent::Full,
         statics: None,
         traced_for: Vec::new(),
+        generations: vec![Generation::Threads],
     };
     let request = OutputRequest { key: "0".into(), count: None };
     let result = run(&program, &launch, &[request], options, &Progress::default());
