@@ -320,7 +320,7 @@ impl BodyReader<'_> {
         if !is_single(&read) {
             return;
         }
-        match inst.op {
+        match inst.op() {
             Op::Mov if inst.sources.len() == 1 => match self.constant(&inst.sources[0]) {
                 Some(Source::Constant(value, variable)) => self.set_constant(&written, value, variable),
                 _ => self.set_words(&written, &read),
@@ -355,7 +355,7 @@ impl BodyReader<'_> {
         let memory = inst.memory?;
         if !matches!(memory.space, StateSpace::Param | StateSpace::Const)
             || inst.ty.bytes() < 4
-            || inst.modifiers.ordered
+            || inst.operation.is_ordered()
         {
             return None;
         }
@@ -408,7 +408,7 @@ impl BodyReader<'_> {
 
     /// Truncations and zero extensions are free; the upper half of a sign extension is not.
     fn alias_conversion(&mut self, inst: &Inst, written: &[Word], read: &[Word]) {
-        let integers = inst.ty.is_integer() && inst.source_ty.is_integer() && !inst.modifiers.sat;
+        let integers = inst.ty.is_integer() && inst.source_ty.is_integer() && !inst.operation.saturates();
         let widens_sign =
             inst.source_ty.is_signed() && inst.ty.bits() > inst.source_ty.bits() && inst.source_ty.bits() < 32;
         if !integers || widens_sign || inst.sources.len() != 1 {
@@ -536,7 +536,7 @@ impl BodyReader<'_> {
             Alias::Word(word) => word,
             _ => words_of(self.function, guard.predicate).start,
         });
-        let form = match inst.op {
+        let form = match inst.op() {
             Op::Mov | Op::Cvta | Op::Unpack => Form::Copy,
             Op::Pack if inst.ty.bits() / inst.sources.len().max(1) as u32 >= 32 => Form::Copy,
             Op::Pack => Form::Permute,
@@ -563,7 +563,7 @@ impl BodyReader<'_> {
 
 /// True when an instruction does something besides writing registers.
 pub(crate) fn has_effect(inst: &Inst) -> bool {
-    match inst.op {
+    match inst.op() {
         Op::St
         | Op::Atom
         | Op::Red
@@ -583,7 +583,7 @@ pub(crate) fn has_effect(inst: &Inst) -> bool {
         | Op::StackRestore
         | Op::SystemCall
         | Op::Unsupported => true,
-        Op::Ld => inst.modifiers.ordered,
+        Op::Ld => inst.operation.is_ordered(),
         Op::ReadSpecial => {
             !matches!(inst.sources.first(), Some(&Operand::Special(register)) if is_launch_constant(register) || is_steady(register))
         }
@@ -592,7 +592,7 @@ pub(crate) fn has_effect(inst: &Inst) -> bool {
 }
 
 fn is_integer_conversion(inst: &Inst) -> bool {
-    inst.ty.is_integer() && inst.source_ty.is_integer() && !inst.modifiers.sat
+    inst.ty.is_integer() && inst.source_ty.is_integer() && !inst.operation.saturates()
 }
 
 /// Special registers that are constant operands.

@@ -30,7 +30,7 @@ impl Target {
             let opcode = &module.pcs[inst.pc].opcode;
             let key = match expansion::key(opcode) {
                 Some((key, _)) => key,
-                None if target.lacks_multiplier() && is_product(inst.op) => Key::ExpansionMulLo32,
+                None if target.lacks_multiplier() && is_product(inst.op()) => Key::ExpansionMulLo32,
                 None => continue,
             };
             if target.mixes.contains_key(&key) || target.compute_capability.major < 2 && has_rule_1x(key) {

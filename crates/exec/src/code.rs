@@ -2,9 +2,13 @@
 
 use warplens_base::{Id, IdMap};
 use warplens_ir::FunctionId;
-use warplens_isa::{AtomicOp, BlockId, Modifiers, Op, Pc, ScalarType, SpecialRegister, StateSpace};
+use warplens_isa::{
+    AtomicOp, BarrierKind, BlockId, MatchMode, Op, Pc, ReduxOp, ScalarType, ShuffleMode, SpecialRegister, StateSpace,
+    SystemCall, VoteMode,
+};
 
-use crate::raw::{LaneHandler, Level, Row, Source};
+use crate::raw::{LaneFunction, Level, Row, Source};
+use crate::semantics::warp::ReduceMods;
 use crate::waiting::Wait;
 
 /// Marks a destination that nobody wants.
@@ -22,7 +26,7 @@ pub(crate) struct DecodedGuard {
 /// One operation.
 pub(crate) struct Decoded {
     /// Lane function, for `Kind::Lane`.
-    pub(crate) handler: LaneHandler,
+    pub(crate) function: LaneFunction,
     /// Who executes it.
     pub(crate) kind: Kind,
     /// Guard.
@@ -31,8 +35,6 @@ pub(crate) struct Decoded {
     pub(crate) destinations: [u32; 2],
     /// Operands.
     pub(crate) sources: [Source; 4],
-    /// Refinements.
-    pub(crate) modifiers: Modifiers,
     /// Source instruction.
     pub(crate) pc: Pc,
 }
@@ -55,15 +57,15 @@ pub(crate) enum Kind {
     /// Tests the space of a generic address.
     InSpace(StateSpace, Wide),
     /// Shuffle: value, lane operand, clamp operand, member mask.
-    Shuffle,
+    Shuffle(ShuffleMode),
     /// Vote: predicate, member mask.
-    Vote,
+    Vote(VoteMode),
     /// Match: value, member mask.
-    Match(Wide),
+    Match(MatchMode, Wide),
     /// Mask of active lanes.
     ActiveMask,
     /// Warp reduction: value, member mask.
-    Redux(ScalarType),
+    Redux(ReduxOp, ScalarType, ReduceMods),
     /// Elects a lane: member mask.
     Elect,
     /// CTA barrier; the index of its [`BarrierOperation`].
@@ -77,7 +79,7 @@ pub(crate) enum Kind {
     /// Gives all lanes the value of the lowest active one.
     Broadcast(Shared),
     /// Device runtime service; the index of its argument list.
-    System(u32),
+    System(SystemCall, u32),
     /// Cannot be executed; reaching it ends the launch.
     Unsupported,
 }
@@ -160,6 +162,8 @@ impl MemoryOperation {
 /// A CTA barrier.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BarrierOperation {
+    /// Form.
+    pub(crate) kind: BarrierKind,
     /// Number of the barrier.
     pub(crate) barrier: Source,
     /// Threads that must arrive, if given.

@@ -6,7 +6,7 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use warplens_ir::{Bank, CallTarget, Flow, FunctionId, Inst, Module, Operand, Register};
-use warplens_isa::{AtomicOp, Op, Pc, StateSpace, SystemCall};
+use warplens_isa::{AtomicOp, Op, Operation, Pc, ScalarType, StateSpace, SystemCall};
 
 /// Who may have written a value, beyond the thread itself and what ran before the launch.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
@@ -59,11 +59,11 @@ impl<'m> Foreign<'m> {
     /// Who may have written what the instruction brings into the thread: [`Writers::None`] unless it reads memory.
     pub(crate) fn brought_by(&self, inst: &Inst) -> Writers {
         let Some(memory) = &inst.memory else { return Writers::None };
-        let is_exchange = inst.op == Op::Atom || inst.op == Op::Ld && inst.modifiers.ordered;
+        let is_exchange = inst.op() == Op::Atom || inst.op() == Op::Ld && inst.operation.is_ordered();
         match memory.space {
             StateSpace::Global | StateSpace::Generic if is_exchange => Writers::Grid,
             StateSpace::Shared if is_exchange => Writers::Cta,
-            _ if inst.op != Op::Ld => Writers::None,
+            _ if inst.op() != Op::Ld => Writers::None,
             StateSpace::Shared => self.shared,
             StateSpace::Local => self.local,
             StateSpace::Generic => self.shared.max(self.local),
@@ -105,7 +105,7 @@ impl<'m> Foreign<'m> {
         let module = self.module;
         for block in module.functions[function].block_ids().map(|block| &module.blocks[block]) {
             for inst in &block.insts {
-                match inst.op {
+                match inst.op() {
                     // The value does not come from the address, nor from where a call is made.
                     Op::Ld | Op::Atom => {
                         let writers = self.brought_by(inst);
@@ -192,29 +192,28 @@ pub(crate) fn sharing(module: &Module, functions: &[FunctionId]) -> Sharing {
                 let mut words = inst.writes().flat_map(|register| register.words().map(move |w| (register.bank, w)));
                 words.any(|word| read.contains(&word))
             };
-            match inst.op {
+            match inst.operation {
                 // A failed assertion ends the launch, and the lowest block that fails is the one that counts.
-                Op::SystemCall if inst.modifiers.system == Some(SystemCall::AssertFail) => {}
-                Op::SystemCall => return Sharing::Ordered,
-                Op::Ld if is_across && inst.modifiers.ordered => return Sharing::Ordered,
-                Op::Atom if is_across && is_used() => return Sharing::Ordered,
-                Op::Atom | Op::Red if is_across => reductions.push(inst),
+                Operation::SystemCall(SystemCall::AssertFail) => {}
+                Operation::SystemCall(_) => return Sharing::Ordered,
+                Operation::Ld(access) if is_across && access.ordered => return Sharing::Ordered,
+                Operation::Atom(_) if is_across && is_used() => return Sharing::Ordered,
+                Operation::Atom(atomic) | Operation::Red(atomic) if is_across => reductions.push((atomic.op, inst.ty)),
                 _ => {}
             }
         }
     }
     // Different operations on one cell do not commute, and addresses are not known here.
-    let kind = |inst: &Inst| (inst.modifiers.atomic, inst.ty.bits(), inst.ty.is_signed());
-    let Some(first) = reductions.first().map(|inst| kind(inst)) else { return Sharing::None };
-    let sign_matters = matches!(first.0, Some(AtomicOp::Min | AtomicOp::Max));
-    let is_same = |inst: &&Inst| {
-        let (op, bits, signed) = kind(inst);
+    let kind = |&(op, ty): &(AtomicOp, ScalarType)| (op, ty.bits(), ty.is_signed());
+    let Some(first) = reductions.first().map(kind) else { return Sharing::None };
+    let sign_matters = matches!(first.0, AtomicOp::Min | AtomicOp::Max);
+    let is_same = |reduction: &(AtomicOp, ScalarType)| {
+        let (op, bits, signed) = kind(reduction);
         (op, bits) == (first.0, first.1) && (signed == first.2 || !sign_matters)
     };
-    let commutes = |inst: &&Inst| {
+    let commutes = |&(op, ty): &(AtomicOp, ScalarType)| {
         use AtomicOp as A;
-        inst.ty.is_integer()
-            && matches!(inst.modifiers.atomic, Some(A::Add | A::And | A::Or | A::Xor | A::Min | A::Max))
+        ty.is_integer() && matches!(op, A::Add | A::And | A::Or | A::Xor | A::Min | A::Max)
     };
     if reductions.iter().all(is_same) && reductions.iter().all(commutes) {
         Sharing::Commutative

@@ -9,7 +9,7 @@ use warplens_base::IdMap;
 use warplens_ir::{
     Bank, CallTarget, Flow, Function, FunctionId, Guard, Inst, Module, Operand, Register, Width, reconvergence,
 };
-use warplens_isa::{BlockId, Modifiers, Op, Pc, ScalarType};
+use warplens_isa::{BlockId, Op, Pc, ScalarType};
 
 use crate::bind;
 use crate::code::{
@@ -17,7 +17,7 @@ use crate::code::{
     SINK, Shared, Unbound, Wide, function_address,
 };
 use crate::layout::Layout;
-use crate::raw::{LaneHandler, Level, Row, Source};
+use crate::raw::{LaneFunction, Level, Row, Source};
 use crate::raw::{map1, map2};
 use crate::waiting::Wait;
 
@@ -122,7 +122,6 @@ pub(crate) struct Decoder<'a> {
     most_predicates: u32,
     /// The instruction at work.
     pc: Pc,
-    modifiers: Modifiers,
     guard: Option<DecodedGuard>,
     after: Vec<After>,
 }
@@ -138,7 +137,7 @@ impl<'a> Decoder<'a> {
     ) -> Self {
         let body = &module.functions[function];
         let mut register_rows = body.registers.vector + body.registers.uniform;
-        let moves_stack = |inst: &Inst| matches!(inst.op, Op::Alloca | Op::StackSave | Op::StackRestore);
+        let moves_stack = |inst: &Inst| matches!(inst.op(), Op::Alloca | Op::StackSave | Op::StackRestore);
         let has_stack = body.block_ids().any(|block| module.blocks[block].insts.iter().any(moves_stack));
         let stack_row = has_stack.then_some(register_rows);
         register_rows += u32::from(has_stack);
@@ -160,7 +159,6 @@ impl<'a> Decoder<'a> {
             most_rows: 0,
             most_predicates: 0,
             pc: Pc(0),
-            modifiers: Modifiers::default(),
             guard: None,
             after: Vec::new(),
         }
@@ -198,12 +196,12 @@ impl<'a> Decoder<'a> {
                 n_instructions += 1;
                 last_pc = Some(inst.pc);
             }
-            if inst.op.ends_block() {
+            if inst.op().ends_block() {
                 break;
             }
             self.inst(inst);
         }
-        let control = block.insts.last().filter(|inst| inst.op.ends_block());
+        let control = block.insts.last().filter(|inst| inst.op().ends_block());
         let flow = self.flow(&block.flow, block.insts.last());
         CodeBlock {
             operations: first..self.code.operations.len() as u32,
@@ -222,7 +220,9 @@ impl<'a> Decoder<'a> {
         }
         match flow {
             Flow::Fallthrough(next) => match last {
-                Some(inst) if inst.op == Op::Bsync => CodeFlow::Sync { barrier: convergence_index(inst), next: *next },
+                Some(inst) if inst.op() == Op::Bsync => {
+                    CodeFlow::Sync { barrier: convergence_index(inst), next: *next }
+                }
                 _ => CodeFlow::Fallthrough(*next),
             },
             Flow::Branch { taken, next } => CodeFlow::Branch { taken: *taken, next: *next },
@@ -232,7 +232,7 @@ impl<'a> Decoder<'a> {
             }
             Flow::Call { target, next } => self.call(target, last, *next),
             Flow::Return { next } => CodeFlow::Return { next: *next },
-            Flow::Exit { next } => match last.map(|inst| inst.op) {
+            Flow::Exit { next } => match last.map(|inst| inst.op()) {
                 Some(Op::Trap) => CodeFlow::Trap { next: *next },
                 Some(Op::Unsupported) => CodeFlow::Unsupported,
                 _ => CodeFlow::Exit { next: *next },
@@ -280,7 +280,6 @@ impl<'a> Decoder<'a> {
 
     fn begin(&mut self, inst: &Inst) {
         self.pc = inst.pc;
-        self.modifiers = inst.modifiers;
         self.temporary_rows = 0;
         self.temporary_predicates = 0;
         self.guard = None;
@@ -292,7 +291,7 @@ impl<'a> Decoder<'a> {
             self.emit(Kind::Lane, bind::copy_predicate(self.level()), [copy, SINK], &[predicate]);
             predicate = Source::frame(copy);
         }
-        self.guard = Some(DecodedGuard { predicate, is_reported: !inst.op.ends_block() });
+        self.guard = Some(DecodedGuard { predicate, is_reported: !inst.op().ends_block() });
     }
 
     fn finish(&mut self) {
@@ -394,18 +393,10 @@ impl<'a> Decoder<'a> {
     }
 
     /// Appends an operation.
-    pub(crate) fn emit(&mut self, kind: Kind, handler: LaneHandler, destinations: [u32; 2], sources: &[Source]) {
+    pub(crate) fn emit(&mut self, kind: Kind, function: LaneFunction, destinations: [u32; 2], sources: &[Source]) {
         let mut operands = [Source::default(); 4];
         operands[..sources.len()].copy_from_slice(sources);
-        let decoded = Decoded {
-            handler,
-            kind,
-            guard: self.guard,
-            destinations,
-            sources: operands,
-            modifiers: self.modifiers,
-            pc: self.pc,
-        };
+        let decoded = Decoded { function, kind, guard: self.guard, destinations, sources: operands, pc: self.pc };
         if let Some(guard) = &mut self.guard {
             guard.is_reported = false;
         }
@@ -413,14 +404,14 @@ impl<'a> Decoder<'a> {
     }
 
     /// Appends a lane operation.
-    pub(crate) fn lane(&mut self, handler: LaneHandler, destination: u32, sources: &[Source]) {
-        self.emit(Kind::Lane, handler, [destination, SINK], sources);
+    pub(crate) fn lane(&mut self, function: LaneFunction, destination: u32, sources: &[Source]) {
+        self.emit(Kind::Lane, function, [destination, SINK], sources);
     }
 
     /// Appends an operation of another kind.
     pub(crate) fn other(&mut self, kind: Kind, destinations: [u32; 2], sources: &[Source]) {
-        let handler = map1(self.level(), |word: u32| word);
-        self.emit(kind, handler, destinations, sources);
+        let function = map1(self.level(), |word: u32| word);
+        self.emit(kind, function, destinations, sources);
     }
 
     /// A constant in the pool.

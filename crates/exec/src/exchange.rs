@@ -10,18 +10,17 @@ use crate::semantics::warp::{self, ReduceMods};
 /// Executes the operation in the lanes of the mask.
 pub(crate) fn exchange(lanes: &mut Lanes<'_>, decoded: &Decoded) {
     match decoded.kind {
-        Kind::Shuffle => shuffle(lanes, decoded),
-        Kind::Vote => vote(lanes, decoded),
-        Kind::Match(wide) => match_lanes(lanes, decoded, wide),
-        Kind::Redux(ty) => redux(lanes, decoded, ty),
+        Kind::Shuffle(mode) => shuffle(lanes, decoded, mode),
+        Kind::Vote(mode) => vote(lanes, decoded, mode),
+        Kind::Match(mode, wide) => match_lanes(lanes, decoded, mode, wide),
+        Kind::Redux(op, ty, mods) => redux(lanes, decoded, op, ty, mods),
         Kind::Elect => elect(lanes, decoded),
         _ => {}
     }
 }
 
-fn shuffle(lanes: &mut Lanes<'_>, decoded: &Decoded) {
+fn shuffle(lanes: &mut Lanes<'_>, decoded: &Decoded, mode: ShuffleMode) {
     let [value, operand, clamp, _] = decoded.sources.map(|source| lanes.words(source));
-    let mode = decoded.modifiers.shuffle.unwrap_or(ShuffleMode::Index);
     let (received, in_range) = warp::shuffle(mode, value, operand, clamp);
     lanes.set_words(decoded.destinations[0], &received);
     if decoded.destinations[1] != SINK {
@@ -29,10 +28,10 @@ fn shuffle(lanes: &mut Lanes<'_>, decoded: &Decoded) {
     }
 }
 
-fn vote(lanes: &mut Lanes<'_>, decoded: &Decoded) {
+fn vote(lanes: &mut Lanes<'_>, decoded: &Decoded, mode: VoteMode) {
     let members = lanes.mask;
     let truths = lanes.predicate(decoded.sources[0]);
-    let answer = match decoded.modifiers.vote.unwrap_or(VoteMode::Ballot) {
+    let answer = match mode {
         VoteMode::Ballot => {
             let ballot = warp::vote_ballot(truths, members);
             return set_value(lanes, decoded.destinations[0], Wide::No, u64::from(ballot));
@@ -44,9 +43,9 @@ fn vote(lanes: &mut Lanes<'_>, decoded: &Decoded) {
     set_truth(lanes, decoded.destinations[0], answer);
 }
 
-fn match_lanes(lanes: &mut Lanes<'_>, decoded: &Decoded, wide: Wide) {
+fn match_lanes(lanes: &mut Lanes<'_>, decoded: &Decoded, mode: MatchMode, wide: Wide) {
     let (source, members) = (decoded.sources[0], lanes.mask);
-    if decoded.modifiers.match_mode == Some(MatchMode::All) {
+    if mode == MatchMode::All {
         let (mask, all) = match wide {
             Wide::Yes => warp::match_all(lanes.pairs(source), members),
             Wide::No => warp::match_all(lanes.words(source), members),
@@ -61,10 +60,7 @@ fn match_lanes(lanes: &mut Lanes<'_>, decoded: &Decoded, wide: Wide) {
     lanes.set_words(decoded.destinations[0], &masks);
 }
 
-fn redux(lanes: &mut Lanes<'_>, decoded: &Decoded, ty: ScalarType) {
-    let modifiers = &decoded.modifiers;
-    let mods = ReduceMods { abs: modifiers.alternate, nan: modifiers.nan };
-    let op = modifiers.redux.unwrap_or(ReduxOp::Add);
+fn redux(lanes: &mut Lanes<'_>, decoded: &Decoded, op: ReduxOp, ty: ScalarType, mods: ReduceMods) {
     let result = warp::reduce(op, ty, lanes.words(decoded.sources[0]), lanes.mask, mods);
     set_value(lanes, decoded.destinations[0], Wide::No, u64::from(result));
 }

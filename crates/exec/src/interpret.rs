@@ -374,7 +374,7 @@ impl<O: Observer> Worker<'_, O> {
                 }
             }
             match decoded.kind {
-                Kind::Lane => call(decoded.handler, &mut lanes, decoded),
+                Kind::Lane => call(&mut lanes, decoded),
                 Kind::Load(operation) => {
                     let memory = &code.memory[operation as usize];
                     self.load(&mut context, &mut lanes, memory, operation, decoded.pc)?;
@@ -408,15 +408,20 @@ impl<O: Observer> Worker<'_, O> {
                     return Ok(BlockEnd::Again);
                 }
                 Kind::Broadcast(shared) => broadcast(&mut lanes, shared),
-                Kind::System(arguments) => {
+                Kind::System(service, arguments) => {
                     let arguments = &code.system[arguments as usize];
-                    self.system_call(&mut context, &mut lanes, decoded, arguments)?;
+                    self.system_call(&mut context, &mut lanes, decoded, service, arguments)?;
                 }
                 Kind::Unsupported => {
                     let thread = self.thread(*coordinates, warp_index as u32, lanes.mask);
                     return Err(ExecError::ReachedUnsupported { pc: decoded.pc, thread });
                 }
-                Kind::Shuffle | Kind::Vote | Kind::Match(_) | Kind::Redux(_) | Kind::Elect | Kind::BarrierWarp => {
+                Kind::Shuffle(_)
+                | Kind::Vote(_)
+                | Kind::Match(..)
+                | Kind::Redux(..)
+                | Kind::Elect
+                | Kind::BarrierWarp => {
                     let members = members(&lanes, decoded) & warp.live;
                     if members & !path.mask == 0 {
                         crate::exchange::exchange(&mut lanes, decoded);
@@ -921,7 +926,7 @@ fn broadcast(lanes: &mut Lanes<'_>, shared: crate::code::Shared) {
 /// Member mask of an operation that lanes execute together: that of its lowest active lane.
 fn members(lanes: &Lanes<'_>, decoded: &Decoded) -> u32 {
     let source = match decoded.kind {
-        Kind::Shuffle => decoded.sources[3],
+        Kind::Shuffle(_) => decoded.sources[3],
         Kind::Elect | Kind::BarrierWarp => decoded.sources[0],
         _ => decoded.sources[1],
     };

@@ -21,6 +21,7 @@ mod grid;
 mod interpret;
 mod layout;
 mod memory;
+mod mode;
 mod program;
 mod raw;
 pub mod semantics;

@@ -4,7 +4,7 @@ use warplens_isa::BarrierKind;
 use warplens_trace::Observer;
 
 use crate::barrier::{N_BARRIERS, Reduction};
-use crate::code::{Code, Kind, SINK};
+use crate::code::{BarrierOperation, Code, Kind, SINK};
 use crate::cta::{Blocked, BlockedAt, Cta, Warp};
 use crate::divergence::Path;
 use crate::error::ExecError;
@@ -85,7 +85,7 @@ impl<O: Observer> Worker<'_, O> {
         }
         // A warp whose other lanes are off at a guarded barrier arrives with those that are on.
         cta.barriers.arrive(number, warp_index, on, truths, count);
-        let waits = decoded.modifiers.barrier != Some(BarrierKind::Arrive);
+        let waits = barrier.kind != BarrierKind::Arrive;
         if waits {
             let at = BlockedAt::Barrier { barrier: number, operation };
             let path = Path { operation: Some(operation + 1), ..path.clone() };
@@ -116,7 +116,7 @@ impl<O: Observer> Worker<'_, O> {
         let BlockedAt::Barrier { operation, .. } = blocked.at else { return };
         let decoded = &code.operations[operation as usize];
         let Kind::Barrier(index) = decoded.kind else { return };
-        let destination = code.barriers[index as usize].destination;
+        let BarrierOperation { kind, destination, .. } = code.barriers[index as usize];
         if destination == SINK {
             return;
         }
@@ -124,10 +124,12 @@ impl<O: Observer> Worker<'_, O> {
         if let Some(guard) = decoded.guard {
             lanes.mask &= lanes.predicate(guard.predicate);
         }
-        let answer = match decoded.modifiers.barrier {
-            Some(BarrierKind::ReduceAnd) => reduction.truths == reduction.arrived,
-            Some(BarrierKind::ReduceOr) => reduction.truths != 0,
-            _ => return set_value(&mut lanes, destination, crate::code::Wide::No, u64::from(reduction.truths)),
+        let answer = match kind {
+            BarrierKind::ReduceAnd => reduction.truths == reduction.arrived,
+            BarrierKind::ReduceOr => reduction.truths != 0,
+            BarrierKind::ReducePopc | BarrierKind::Sync | BarrierKind::Arrive => {
+                return set_value(&mut lanes, destination, crate::code::Wide::No, u64::from(reduction.truths));
+            }
         };
         lanes.set_predicate(destination, if answer { u32::MAX } else { 0 });
     }

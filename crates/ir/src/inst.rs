@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use warplens_isa::{Modifiers, Op, Pc, ScalarType, SpecialRegister, StateSpace};
+use warplens_isa::{Op, Operation, Pc, ScalarType, SpecialRegister, StateSpace};
 
 use crate::{FunctionId, VariableId};
 
@@ -175,13 +175,11 @@ pub struct Inst {
     /// The source instruction that it belongs to.
     pub pc: Pc,
     /// What it does.
-    pub op: Op,
+    pub operation: Operation,
     /// Type of the operation: of the result, and of the sources unless `source_ty` differs.
     pub ty: ScalarType,
     /// Type of the sources of conversions and comparisons; equal to `ty` elsewhere.
     pub source_ty: ScalarType,
-    /// Refinements.
-    pub modifiers: Modifiers,
     /// Predicate.
     pub guard: Option<Guard>,
     /// Registers written. `None` is a sink.
@@ -194,18 +192,22 @@ pub struct Inst {
 
 impl Inst {
     /// An instruction without guard, memory and operands.
-    pub fn new(pc: Pc, op: Op, ty: ScalarType) -> Self {
+    pub fn new(pc: Pc, operation: Operation, ty: ScalarType) -> Self {
         Self {
             pc,
-            op,
+            operation,
             ty,
             source_ty: ty,
-            modifiers: Modifiers::default(),
             guard: None,
             destinations: Vec::new(),
             sources: Vec::new(),
             memory: None,
         }
+    }
+
+    /// Which operation it is, without what refines it.
+    pub const fn op(&self) -> Op {
+        self.operation.op()
     }
 
     /// Registers read: sources, address and guard.

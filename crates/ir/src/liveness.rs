@@ -209,7 +209,7 @@ pub fn max_live_words(module: &Module, function: &Function) -> u32 {
 #[cfg(test)]
 mod tests {
     use warplens_base::IdMap;
-    use warplens_isa::{Op, Pc, ScalarType};
+    use warplens_isa::{Branch, Operation, Pc, ScalarType, Sum};
 
     use super::*;
     use crate::{Block, FunctionId, FunctionKind, LaunchBounds, Operand, RegisterWords, Width};
@@ -218,8 +218,8 @@ mod tests {
         Register::vector(index, Width::Word)
     }
 
-    fn inst(op: Op, writes: &[Register], reads: &[Register]) -> Inst {
-        let mut inst = Inst::new(Pc(0), op, ScalarType::U32);
+    fn inst(operation: Operation, writes: &[Register], reads: &[Register]) -> Inst {
+        let mut inst = Inst::new(Pc(0), operation, ScalarType::U32);
         inst.destinations = writes.iter().copied().map(Some).collect();
         inst.sources = reads.iter().copied().map(Operand::Register).collect();
         inst
@@ -228,14 +228,20 @@ mod tests {
     /// b0: r0 = .., r1 = ..; b1: r2 = r0 + r1, again if not done; b2: r3 = r2, result r3.
     fn sample() -> Module {
         let mut module = Module::default();
-        let branch = inst(Op::Bra, &[], &[]);
+        let branch = inst(Operation::Bra(Branch::default()), &[], &[]);
         let blocks = [
-            (vec![inst(Op::Mov, &[word(0)], &[]), inst(Op::Mov, &[word(1)], &[])], Flow::Fallthrough(BlockId(1))),
             (
-                vec![inst(Op::Add, &[word(2)], &[word(0), word(1)]), branch],
+                vec![inst(Operation::Mov, &[word(0)], &[]), inst(Operation::Mov, &[word(1)], &[])],
+                Flow::Fallthrough(BlockId(1)),
+            ),
+            (
+                vec![inst(Operation::Add(Sum::default()), &[word(2)], &[word(0), word(1)]), branch],
                 Flow::Branch { taken: BlockId(1), next: Some(BlockId(2)) },
             ),
-            (vec![inst(Op::Mov, &[word(3)], &[word(2)]), inst(Op::Ret, &[], &[])], Flow::Return { next: None }),
+            (
+                vec![inst(Operation::Mov, &[word(3)], &[word(2)]), inst(Operation::Ret, &[], &[])],
+                Flow::Return { next: None },
+            ),
         ];
         for (insts, flow) in blocks {
             module.blocks.push(Block { label: None, stays_rolled: false, insts, flow });
@@ -282,10 +288,10 @@ mod tests {
         let mut module = sample();
         let function = module.functions[FunctionId(0)].clone();
         // A result that nobody reads takes a word for a moment.
-        module.blocks[BlockId(1)].insts.insert(1, inst(Op::Mov, &[word(4)], &[]));
+        module.blocks[BlockId(1)].insts.insert(1, inst(Operation::Mov, &[word(4)], &[]));
         assert_eq!(max_live_words(&module, &function), 4);
         // A guarded write keeps the old value alive before it.
-        let mut guarded = inst(Op::Mov, &[word(3)], &[word(2)]);
+        let mut guarded = inst(Operation::Mov, &[word(3)], &[word(2)]);
         guarded.guard = Some(crate::Guard { predicate: Register::predicate(0), negated: false });
         module.blocks[BlockId(2)].insts[0] = guarded;
         assert!(Liveness::new(&module, &function).live_in(BlockId(0)).contains(3));

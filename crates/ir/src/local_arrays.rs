@@ -11,7 +11,7 @@
 
 use std::collections::BTreeMap;
 
-use warplens_isa::{BlockId, CompareOp, Op, Pc, ScalarType, StateSpace};
+use warplens_isa::{BlockId, CompareOp, Comparison, Op, Operation, Pc, ScalarType, StateSpace, Sum};
 
 use crate::{Bank, Cfg, Flow, Function, FunctionId, Guard, Inst, Liveness, Module, Operand, Register, Width};
 
@@ -135,7 +135,7 @@ impl LocalArray {
     fn filled(&self, module: &Module, cfg: &Cfg, block: BlockId) -> Option<BlockId> {
         let insts = &module.blocks[block].insts;
         let mut stores = insts.iter().filter(|inst| inst.memory.is_some());
-        let store = stores.next().filter(|store| store.op == Op::St && self.touches(store))?;
+        let store = stores.next().filter(|store| store.op() == Op::St && self.touches(store))?;
         let is_kept =
             |source: &Operand| insts.iter().flat_map(Inst::writes).all(|written| source.register() != Some(written));
         let is_short = insts.len() <= MAX_FILL && stores.next().is_none() && store.sources.iter().all(is_kept);
@@ -184,7 +184,7 @@ impl LocalArray {
 
     /// True for loads and stores of the array.
     fn touches(&self, inst: &Inst) -> bool {
-        matches!(inst.op, Op::Ld | Op::St)
+        matches!(inst.op(), Op::Ld | Op::St)
             && inst.guard.is_none()
             && inst.memory.is_some_and(|memory| matches!(memory.space, StateSpace::Local | StateSpace::Generic))
             && matches!(self.address(inst), Some(Known::Address(_)))
@@ -199,7 +199,7 @@ impl LocalArray {
         let makes_address = inst.writes().all(|register| {
             register.bank == Bank::Vector && matches!(self.addresses[register.index as usize], Known::Address(_))
         });
-        reads_address && !(makes_address && is_followed(inst.op))
+        reads_address && !(makes_address && is_followed(inst.op()))
     }
 
     /// Elements at which an access may begin.
@@ -261,7 +261,7 @@ fn read_from_parameters(module: &Module, function: &Function) -> Vec<bool> {
                 Some(register) => register.words().all(|word| read.get(word as usize) == Some(&true)),
                 None => true,
             };
-            let from_parameter = match inst.op {
+            let from_parameter = match inst.op() {
                 Op::Ld => inst.memory.is_some_and(|memory| memory.space == StateSpace::Param),
                 Op::Mov | Op::Cvta => inst.sources.iter().all(source),
                 _ => false,
@@ -314,7 +314,7 @@ fn known_operand(words: &[Known], operand: &Operand) -> Known {
 
 fn evaluate(words: &[Known], inst: &Inst) -> Known {
     let source = |index: usize| inst.sources.get(index).map_or(Known::ANY, |source| known_operand(words, source));
-    match inst.op {
+    match inst.op() {
         Op::Mov | Op::Cvta => source(0),
         Op::Add => source(0).plus(source(1), 1),
         Op::Sub => source(0).plus(source(1), -1),
@@ -362,8 +362,12 @@ impl<'a> Rewriter<'a> {
         let mut narrow = inst.clone();
         narrow.ty = ScalarType::U32;
         narrow.source_ty = ScalarType::U32;
-        narrow.op = if inst.op == Op::Cvta { Op::Mov } else { inst.op };
-        narrow.modifiers = Default::default();
+        narrow.operation = match inst.operation {
+            Operation::Add(_) => Operation::Add(Sum::default()),
+            Operation::Sub(_) => Operation::Sub(Sum::default()),
+            Operation::Cvta(_) => Operation::Mov,
+            operation => operation,
+        };
         narrow.destinations = vec![Some(Register::vector(made.index, Width::Word))];
         let low = |source: &Operand| match (self.array.known(source), *source) {
             (Known::Number(Some(one)) | Known::Address(Some(one)), _) => {
@@ -375,13 +379,13 @@ impl<'a> Rewriter<'a> {
         };
         narrow.sources = inst.sources.iter().map(low).collect();
         if let Known::Address(Some(place)) = self.array.addresses[made.index as usize] {
-            narrow.op = Op::Mov;
+            narrow.operation = Operation::Mov;
             narrow.sources = vec![Operand::Immediate(place.cast_unsigned() & 0xffff_ffff)];
-        } else if narrow.op == Op::Add {
+        } else if narrow.op() == Op::Add {
             // Nothing is added to the address of the first element.
             let zero = narrow.sources.iter().position(|source| *source == Operand::Immediate(0));
             if let Some(zero) = zero {
-                narrow.op = Op::Mov;
+                narrow.operation = Operation::Mov;
                 narrow.sources.remove(zero);
             }
         }
@@ -405,13 +409,13 @@ impl<'a> Rewriter<'a> {
         let words = self.array.element / 4;
         let width = if words == 1 { Width::Word } else { Width::Pair };
         let place = Register::vector(self.first_word + element * words, width);
-        let (to, from) = if inst.op == Op::Ld {
+        let (to, from) = if inst.op() == Op::Ld {
             (inst.destinations[at], Operand::Register(place))
         } else {
             (Some(place), inst.sources[at])
         };
         if to.is_some() {
-            let mut copy = Inst::new(inst.pc, Op::Mov, inst.ty);
+            let mut copy = Inst::new(inst.pc, Operation::Mov, inst.ty);
             copy.guard = guard;
             copy.destinations = vec![to];
             copy.sources = vec![from];
@@ -435,8 +439,8 @@ impl<'a> Rewriter<'a> {
     fn compare(&mut self, pc: Pc, word: u32, value: i64) -> Register {
         let predicate = Register::predicate(self.next_predicate);
         self.next_predicate += 1;
-        let mut compare = Inst::new(pc, Op::Setp, ScalarType::U32);
-        compare.modifiers.compare = Some(CompareOp::Eq);
+        let equal = Operation::Setp(Comparison::new(CompareOp::Eq));
+        let mut compare = Inst::new(pc, equal, ScalarType::U32);
         compare.destinations = vec![Some(predicate)];
         compare.sources = vec![
             Operand::Register(Register::vector(word, Width::Word)),

@@ -1,8 +1,6 @@
 //! Text form of the IR, for dumps and goldens.
 
-use std::fmt::{self, Write};
-
-use warplens_isa::Modifiers;
+use std::fmt::Write;
 
 use crate::{Flow, Function, Inst, Module, Operand, Variable};
 
@@ -68,11 +66,14 @@ fn inst_text(module: &Module, inst: &Inst) -> String {
     if let Some(guard) = inst.guard {
         let _ = write!(text, "@{}{:?} ", if guard.negated { "!" } else { "" }, guard.predicate);
     }
-    let _ = write!(text, "{}.{}", inst.op.name(), inst.ty);
+    let _ = write!(text, "{}.{}", inst.op().name(), inst.ty);
     if inst.source_ty != inst.ty {
         let _ = write!(text, ".{}", inst.source_ty);
     }
-    text.push_str(&modifiers_text(&inst.modifiers));
+    let words = inst.operation.words();
+    if !words.is_empty() {
+        let _ = write!(text, " [{}]", words.join(" "));
+    }
     let destinations = inst.destinations.iter().map(|register| match register {
         Some(register) => format!("{register:?}"),
         None => "_".to_owned(),
@@ -87,56 +88,6 @@ fn inst_text(module: &Module, inst: &Inst) -> String {
         let _ = write!(text, " {}", operands.join(", "));
     }
     text
-}
-
-/// The modifiers that differ from their default, in brackets.
-fn modifiers_text(modifiers: &Modifiers) -> String {
-    let default = Modifiers::default();
-    let mut words = Vec::new();
-    let mut name = |is_set: bool, value: &dyn fmt::Debug| {
-        if is_set {
-            words.push(format!("{value:?}"));
-        }
-    };
-    name(modifiers.rounding != default.rounding, &modifiers.rounding);
-    name(modifiers.precision != default.precision, &modifiers.precision);
-    name(modifiers.shift != default.shift, &modifiers.shift);
-    name(modifiers.prmt != default.prmt, &modifiers.prmt);
-    let options: [Option<&dyn fmt::Debug>; 10] = [
-        modifiers.compare.as_ref().map(|it| it as _),
-        modifiers.bool_op.as_ref().map(|it| it as _),
-        modifiers.atomic.as_ref().map(|it| it as _),
-        modifiers.shuffle.as_ref().map(|it| it as _),
-        modifiers.vote.as_ref().map(|it| it as _),
-        modifiers.match_mode.as_ref().map(|it| it as _),
-        modifiers.redux.as_ref().map(|it| it as _),
-        modifiers.barrier.as_ref().map(|it| it as _),
-        modifiers.test.as_ref().map(|it| it as _),
-        modifiers.system.as_ref().map(|it| it as _),
-    ];
-    for option in options.into_iter().flatten() {
-        name(true, option);
-    }
-    if let Some(space) = modifiers.space {
-        words.push(space.to_string());
-    }
-    let flags = [
-        ("integral", modifiers.integral),
-        ("ftz", modifiers.ftz),
-        ("sat", modifiers.sat),
-        ("satfinite", modifiers.satfinite),
-        ("relu", modifiers.relu),
-        ("oob", modifiers.oob),
-        ("nan", modifiers.nan),
-        ("xorsign_abs", modifiers.xorsign_abs),
-        ("reads_carry", modifiers.carry.reads),
-        ("writes_carry", modifiers.carry.writes),
-        ("alternate", modifiers.alternate),
-        ("ordered", modifiers.ordered),
-        ("uniform", modifiers.uniform),
-    ];
-    words.extend(flags.iter().filter(|(_, is_set)| *is_set).map(|(flag, _)| (*flag).to_owned()));
-    if words.is_empty() { String::new() } else { format!(" [{}]", words.join(" ")) }
 }
 
 fn operand_text(module: &Module, operand: &Operand) -> String {

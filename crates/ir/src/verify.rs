@@ -48,8 +48,8 @@ fn check_block(module: &Module, function: &Function, id: BlockId, violations: &m
     }
     let last = block.insts.len().saturating_sub(1);
     for (index, inst) in block.insts.iter().enumerate() {
-        if inst.op.ends_block() && index != last {
-            report(Some(inst.pc), format!("{} stands before the end of the block", inst.op.name()));
+        if inst.op().ends_block() && index != last {
+            report(Some(inst.pc), format!("{} stands before the end of the block", inst.op().name()));
         }
         if module.pcs.get(inst.pc).is_none() {
             report(None, format!("{} is not in the table of source instructions", inst.pc));
@@ -78,13 +78,13 @@ fn check_registers(function: &Function, inst: &Inst, report: &mut impl FnMut(Opt
     if inst.guard.is_some_and(|guard| !is_predicate(guard.predicate.bank)) {
         report(Some(inst.pc), "the guard is no predicate".into());
     }
-    if inst.op == Op::Ld && inst.memory.is_none() {
+    if inst.op() == Op::Ld && inst.memory.is_none() {
         report(Some(inst.pc), "a load without address".into());
     }
 }
 
 fn flow_mismatch(flow: &Flow, last: Option<&Inst>) -> Option<String> {
-    let op = last.map(|inst| inst.op);
+    let op = last.map(|inst| inst.op());
     let guarded = last.is_some_and(|inst| inst.guard.is_some());
     let (fits, next) = match flow {
         Flow::Fallthrough(_) => (op.is_none_or(|op| !op.ends_block() || op == Op::Bsync), None),

@@ -1,12 +1,15 @@
 //! What an instruction is, independent of the language that it was written in: operations with their classes, scalar
-//! types, state spaces, modifiers, special registers, program counters.
+//! types, state spaces, payloads, special registers, program counters.
 //!
-//! Main types: [`Op`] (one row per operation in [`with_ops!`]), [`ScalarType`], [`OpClass`], [`Modifiers`], [`Pc`].
+//! Main types: [`Op`] (one row per operation in [`with_ops!`]), [`Operation`] (an operation with what refines it),
+//! [`ScalarType`], [`OpClass`], [`Pc`].
 //! This crate does not know about PTX syntax, control flow, latencies or values.
 
 mod class;
 mod modifiers;
+mod operation;
 mod ops;
+mod payload;
 mod pc;
 mod special;
 mod state_space;
@@ -14,10 +17,16 @@ mod types;
 
 pub use class::{HighLatency, OpClass};
 pub use modifiers::{
-    AtomicOp, BarrierKind, BoolOp, Carry, CompareOp, MatchMode, Modifiers, Precision, PrmtMode, ReduxOp, Rounding,
-    ShiftMode, ShuffleMode, SystemCall, TestProperty, VoteMode,
+    AddressDirection, AtomicOp, BarrierKind, BfindAnswer, BoolOp, CompareOp, Dp2aHalf, MatchMode, Precision, PrmtMode,
+    ReduxOp, Rounding, ShiftDirection, ShiftMode, ShuffleMode, SystemCall, TestProperty, VoteMode,
 };
+pub use operation::Operation;
 pub use ops::Op;
+pub use payload::{
+    AccessOrder, Accuracy, AddressConversion, Approximation, Atomic, Branch, Carry, Combination, Comparison,
+    Conversion, Extremum, FunnelShift, FusedMultiplyAdd, HighMultiplyAdd, Payload, Product, Reduction, Saturation,
+    Subnormals, Sum, Words,
+};
 pub use pc::{BlockId, Pc};
 pub use special::{Axis, SpecialRegister};
 pub use state_space::StateSpace;

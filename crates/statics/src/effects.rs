@@ -2,12 +2,15 @@
 
 use warplens_exec::semantics::warp;
 use warplens_ir::{Inst, Operand};
-use warplens_isa::{BoolOp, Op, ScalarType, ShuffleMode, StateSpace, VoteMode};
+use warplens_isa::{
+    AddressConversion, AddressDirection, BoolOp, Comparison, Op, Operation, ScalarType, ShuffleMode, StateSpace,
+    VoteMode,
+};
 use warplens_trace::{Access, AccessKind, ActiveMask, WarpIndex};
 
 use crate::code::Step;
 use crate::follow;
-use crate::operation::Operation;
+use crate::operation::Computation;
 use crate::path::Path;
 use crate::region::Dependence;
 use crate::value::{LANES, Truth, Value, lanes_of};
@@ -25,7 +28,7 @@ impl Walker<'_> {
     /// A load, store or atomic in the lanes of `on`.
     pub(crate) fn access(&mut self, path: &Path, inst: &Inst, on: u32, weight: f64) -> Result<(), Stop> {
         let Some((written, address)) = self.address(path, inst) else { return Ok(()) };
-        let kind = match inst.op {
+        let kind = match inst.op() {
             Op::Ld => AccessKind::Load,
             Op::St => AccessKind::Store,
             _ => AccessKind::Atomic,
@@ -110,27 +113,27 @@ impl Walker<'_> {
 
     /// Computes the results of an instruction in the lanes of `mask`, as far as they can be known.
     pub(crate) fn evaluate(&mut self, path: &mut Path, inst: &Inst, step: &Step, mask: u32) -> Result<(), Stop> {
-        if inst.ty == ScalarType::Pred && matches!(inst.op, Op::Mov | Op::Not | Op::And | Op::Or | Op::Xor) {
+        if inst.ty == ScalarType::Pred && matches!(inst.op(), Op::Mov | Op::Not | Op::And | Op::Or | Op::Xor) {
             self.combine(path, inst, mask);
             return Ok(());
         }
         if let Some(operation) = step.operation {
             return self.compute(path, inst, &operation, mask);
         }
-        match inst.op {
-            Op::ReadSpecial | Op::Mov => self.copy(path, inst, mask),
-            Op::Cvta => self.convert_address(path, inst, mask),
-            Op::Isspacep => self.test_space(path, inst, mask),
-            Op::Setp => self.compare(path, inst, mask),
-            Op::Set => self.set(path, inst, mask),
-            Op::Selp => self.select(path, inst, mask),
-            Op::Pack => self.pack(path, inst, mask),
-            Op::Unpack => self.unpack(path, inst, mask),
-            Op::Ld => self.load_parameter(path, inst, mask),
-            Op::Shfl => self.shuffle(path, inst, mask),
-            Op::Vote => self.vote(path, inst, mask),
-            Op::Activemask => self.write(path, inst, 0, &Value::constant(mask.into()), ScalarType::B32, mask),
-            Op::Elect => {
+        match &inst.operation {
+            Operation::ReadSpecial | Operation::Mov => self.copy(path, inst, mask),
+            Operation::Cvta(conversion) => self.convert_address(path, inst, conversion, mask),
+            Operation::Isspacep(space) => self.test_space(path, inst, space, mask),
+            Operation::Setp(comparison) => self.compare(path, inst, comparison, mask),
+            Operation::Set(comparison) => self.set(path, inst, comparison, mask),
+            Operation::Selp => self.select(path, inst, mask),
+            Operation::Pack => self.pack(path, inst, mask),
+            Operation::Unpack => self.unpack(path, inst, mask),
+            Operation::Ld(_) => self.load_parameter(path, inst, mask),
+            Operation::Shfl(mode) => self.shuffle(path, inst, mode, mask),
+            Operation::Vote(mode) => self.vote(path, inst, mode, mask),
+            Operation::Activemask => self.write(path, inst, 0, &Value::constant(mask.into()), ScalarType::B32, mask),
+            Operation::Elect => {
                 let leader = warp::elect(mask) & 31;
                 self.write(path, inst, 0, &Value::constant(leader.into()), ScalarType::B32, mask);
                 self.write_truth(path, inst, 1, Truth { bits: 1 << leader, known: u32::MAX, opaque: 0 }, mask);
@@ -157,7 +160,7 @@ impl Walker<'_> {
     }
 
     /// Integer operations.
-    fn compute(&mut self, path: &mut Path, inst: &Inst, operation: &Operation, mask: u32) -> Result<(), Stop> {
+    fn compute(&mut self, path: &mut Path, inst: &Inst, operation: &Computation, mask: u32) -> Result<(), Stop> {
         let sources: Vec<Value> = inst
             .sources
             .iter()
@@ -171,7 +174,7 @@ impl Walker<'_> {
             for lane in lanes_of(known) {
                 let mut bits = [0; 4];
                 sources.iter().zip(&mut bits).for_each(|(source, bits)| *bits = source.lanes[lane]);
-                result.lanes[lane] = (operation.function)(bits, &inst.modifiers);
+                result.lanes[lane] = (operation.function)(bits);
             }
             result.known = known;
             result.dependence = follow::result(inst, &sources, &operation.sources, mask, &mut self.region)?;
@@ -179,7 +182,7 @@ impl Walker<'_> {
                 // The word that holds it wraps around elsewhere.
                 result.dependence = Dependence::opaque(result.dependence.axes());
             }
-        } else if inst.op == Op::And || inst.op == Op::Mul {
+        } else if inst.op() == Op::And || inst.op() == Op::Mul {
             // Zero is zero whatever the other operand.
             for value in sources.iter().filter(|value| value.dependence.is_none()) {
                 let zeros = lanes_of(value.known & mask).filter(|&lane| value.lanes[lane] == 0);
@@ -193,7 +196,7 @@ impl Walker<'_> {
     /// Operations on predicates.
     fn combine(&self, path: &mut Path, inst: &Inst, mask: u32) {
         let source = |at: usize| inst.sources.get(at).map_or(Truth::UNKNOWN, |operand| self.truth(path, operand));
-        let truth = match inst.op {
+        let truth = match inst.op() {
             Op::And => source(0).and(source(1)),
             Op::Or => source(0).or(source(1)),
             Op::Xor => source(0).xor(source(1)),
@@ -209,21 +212,23 @@ impl Walker<'_> {
         self.write(path, inst, 0, &value, inst.ty, mask);
     }
 
-    fn convert_address(&self, path: &mut Path, inst: &Inst, mask: u32) {
+    fn convert_address(&self, path: &mut Path, inst: &Inst, conversion: &AddressConversion, mask: u32) {
         let Some(source) = inst.sources.first() else { return };
         let ty = if inst.ty.bits() == 64 { ScalarType::U64 } else { ScalarType::U32 };
-        let window = self.code.program.window(inst.modifiers.space.unwrap_or(StateSpace::Global));
-        let shift = if inst.modifiers.alternate { window.wrapping_neg() } else { window };
+        let window = self.code.program.window(conversion.space);
+        let shift = match conversion.direction {
+            AddressDirection::ToGeneric => window,
+            AddressDirection::FromGeneric => window.wrapping_neg(),
+        };
         let narrow = if ty.bits() == 32 { u64::from(u32::MAX) } else { u64::MAX };
         let value = self.operand(path, source, ty).map(|address| address.wrapping_add(shift) & narrow);
         self.write(path, inst, 0, &value, ty, mask);
     }
 
-    fn test_space(&mut self, path: &mut Path, inst: &Inst, mask: u32) {
+    fn test_space(&mut self, path: &mut Path, inst: &Inst, space: &StateSpace, mask: u32) {
         let Some(source) = inst.sources.first() else { return };
         let address = self.operand(path, source, ScalarType::B64);
-        let space = inst.modifiers.space;
-        let is_there = |lane: usize| Some(self.code.program.space_of(address.lanes[lane])) == space;
+        let is_there = |lane: usize| self.code.program.space_of(address.lanes[lane]) == *space;
         let bits = lanes_of(address.known & mask).fold(0, |bits, lane| bits | u32::from(is_there(lane)) << lane);
         // An address does not move from one window to another between CTAs.
         let truth = Truth { bits, known: address.known, opaque: address.dependence.opaque };
@@ -231,11 +236,11 @@ impl Walker<'_> {
     }
 
     /// The comparison of the first two sources, combined with the third if there is one; and its complement.
-    fn comparison(&mut self, path: &Path, inst: &Inst, mask: u32) -> (Truth, Truth) {
+    fn comparison(&mut self, path: &Path, inst: &Inst, comparison: &Comparison, mask: u32) -> (Truth, Truth) {
         let [a, b, ..] = &inst.sources[..] else { return (Truth::UNKNOWN, Truth::UNKNOWN) };
         let (a, b) = (self.operand(path, a, inst.source_ty), self.operand(path, b, inst.source_ty));
-        let truth = follow::compared(inst, &a, &b, mask, &mut self.region);
-        match (inst.modifiers.bool_op, inst.sources.get(2)) {
+        let truth = follow::compared(inst, comparison, &a, &b, mask, &mut self.region);
+        match (comparison.combination.op, inst.sources.get(2)) {
             (Some(op), Some(operand)) => {
                 let other = self.truth(path, operand);
                 let with = |truth: Truth| match op {
@@ -249,21 +254,21 @@ impl Walker<'_> {
         }
     }
 
-    fn compare(&mut self, path: &mut Path, inst: &Inst, mask: u32) {
+    fn compare(&mut self, path: &mut Path, inst: &Inst, comparison: &Comparison, mask: u32) {
         if inst.source_ty.is_packed() {
             self.write_truth(path, inst, 0, Truth::UNKNOWN, mask);
             self.write_truth(path, inst, 1, Truth::UNKNOWN, mask);
             return;
         }
-        let (truth, complement) = self.comparison(path, inst, mask);
+        let (truth, complement) = self.comparison(path, inst, comparison, mask);
         self.write_truth(path, inst, 0, truth, mask);
         self.write_truth(path, inst, 1, complement, mask);
     }
 
-    fn set(&mut self, path: &mut Path, inst: &Inst, mask: u32) {
+    fn set(&mut self, path: &mut Path, inst: &Inst, comparison: &Comparison, mask: u32) {
         let mut value = Value::UNKNOWN;
         if inst.ty.is_integer() && !inst.source_ty.is_packed() {
-            let (truth, _) = self.comparison(path, inst, mask);
+            let (truth, _) = self.comparison(path, inst, comparison, mask);
             let ones = u64::MAX >> (64 - inst.ty.bits());
             value = Value {
                 lanes: std::array::from_fn(|lane| if truth.bits >> lane & 1 == 1 { ones } else { 0 }),
@@ -378,7 +383,7 @@ impl Walker<'_> {
         }
     }
 
-    fn shuffle(&self, path: &mut Path, inst: &Inst, mask: u32) {
+    fn shuffle(&self, path: &mut Path, inst: &Inst, mode: &ShuffleMode, mask: u32) {
         let source = |at: usize, default: u64| {
             let operand = inst.sources.get(at).copied().unwrap_or(Operand::Immediate(default));
             self.operand(path, &operand, ScalarType::B32)
@@ -390,12 +395,11 @@ impl Walker<'_> {
             self.write(path, inst, 0, &Value::UNKNOWN, ScalarType::B32, mask);
             return self.write_truth(path, inst, 1, Truth::UNKNOWN, mask);
         }
-        let mode = inst.modifiers.shuffle.unwrap_or(ShuffleMode::Index);
         let mut received = Value { dependence: value.dependence, ..Value::UNKNOWN };
         let mut in_range = Truth { known: decided, ..Truth::UNKNOWN };
         for lane in lanes_of(decided & mask) {
             let (b, c) = (lane_operand.lanes[lane] as u32, clamp.lanes[lane] as u32);
-            let (from, is_in_range) = warp::shuffle_source(mode, lane as u32, b, c);
+            let (from, is_in_range) = warp::shuffle_source(*mode, lane as u32, b, c);
             in_range.bits |= u32::from(is_in_range) << lane;
             let from = from as usize % LANES;
             received.lanes[lane] = value.lanes[from];
@@ -405,11 +409,10 @@ impl Walker<'_> {
         self.write_truth(path, inst, 1, in_range, mask);
     }
 
-    fn vote(&self, path: &mut Path, inst: &Inst, mask: u32) {
+    fn vote(&self, path: &mut Path, inst: &Inst, mode: &VoteMode, mask: u32) {
         let truth = inst.sources.first().map_or(Truth::UNKNOWN, |operand| self.truth(path, operand));
-        let mode = inst.modifiers.vote.unwrap_or(VoteMode::Ballot);
         let all_known = mask & !truth.known == 0;
-        if mode == VoteMode::Ballot {
+        if *mode == VoteMode::Ballot {
             let mut value = Value::UNKNOWN;
             if all_known {
                 value = Value::constant(warp::vote_ballot(truth.bits, mask).into());

@@ -368,7 +368,7 @@ fn is_issued(module: &Module, pc: Pc) -> bool {
 
 /// Beyond 64 in a block, loads that may not take place are taken to.
 fn global_load(inst: &Inst, n_sometimes: &mut u32) -> GlobalLoad {
-    let space = inst.memory.map(|memory| memory.space).filter(|_| inst.op == Op::Ld);
+    let space = inst.memory.map(|memory| memory.space).filter(|_| inst.op() == Op::Ld);
     match (space, inst.guard) {
         (Some(StateSpace::Global), None) => GlobalLoad::Always,
         (Some(StateSpace::Global | StateSpace::Generic), _) if *n_sometimes < Loaded::BITS => {
@@ -382,9 +382,9 @@ fn global_load(inst: &Inst, n_sometimes: &mut u32) -> GlobalLoad {
 
 /// True for instructions that no other may cross.
 fn is_barrier(inst: &Inst) -> bool {
-    inst.modifiers.ordered
+    inst.operation.is_ordered()
         || matches!(
-            inst.op,
+            inst.op(),
             Op::Bar | Op::BarWarp | Op::Fence | Op::Atom | Op::Red | Op::Call | Op::SystemCall | Op::Unsupported
         )
 }
@@ -399,7 +399,7 @@ fn touch(
     versions: &FxHashMap<Word, u32>,
 ) -> Option<Touch> {
     let is_read_only = matches!(memory.space, StateSpace::Const | StateSpace::Param)
-        || inst.op == Op::Prefetch
+        || inst.op() == Op::Prefetch
         || module.pcs[inst.pc].opcode.split('.').any(|part| part == "nc");
     if is_read_only {
         return None;
@@ -416,5 +416,5 @@ fn touch(
     };
     let start = memory.offset.wrapping_add(offset);
     let bytes = i64::from(inst.ty.bytes()) * i64::from(memory.elements);
-    Some(Touch { space: memory.space, is_write: inst.op != Op::Ld, base, start, end: start.saturating_add(bytes) })
+    Some(Touch { space: memory.space, is_write: inst.op() != Op::Ld, base, start, end: start.saturating_add(bytes) })
 }

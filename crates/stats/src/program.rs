@@ -220,11 +220,11 @@ impl PcFacts {
 
 /// True for instructions that may report accesses.
 fn touches_memory(inst: &Inst) -> bool {
-    inst.memory.is_some() && !matches!(inst.op, Op::Prefetch)
+    inst.memory.is_some() && !matches!(inst.op(), Op::Prefetch)
 }
 
 fn role(inst: &Inst) -> Role {
-    match (inst.op, inst.memory) {
+    match (inst.op(), inst.memory) {
         (Op::Ld | Op::St | Op::Atom | Op::Red, Some(memory)) if memory.space != StateSpace::Param => {
             Role::Memory(memory.space)
         }

@@ -5,7 +5,7 @@ mod support;
 use proptest::prelude::*;
 use support::{Kernel, W0, access, by_lane, guarded, in_cta, p, profile, r, shape};
 use warplens_ir::{Flow, FunctionId, Inst, MemoryReference, Operand};
-use warplens_isa::{BlockId, Op, Pc, ScalarType, StateSpace};
+use warplens_isa::{Atomic, AtomicOp, BlockId, Operation, Pc, ScalarType, StateSpace};
 use warplens_stats::coalescing::all_transactions;
 use warplens_stats::{BankRule, CoalescingRule, Counting, FinishOptions, MemoryCounts, Program, Recorder, Request};
 use warplens_trace::{Access, AccessKind, ActiveMask, CtaId, Observer, WarpIndex};
@@ -28,7 +28,13 @@ fn load_and_store() -> (Kernel, Vec<Pc>) {
         vec![
             k.load(StateSpace::Global, r(1), r(0), 0),
             k.store(StateSpace::Global, r(2), 0, r(3)),
-            k.inst("red.global.add.u32", Op::Red, ScalarType::U32, &[], &[r(3)]),
+            k.inst(
+                "red.global.add.u32",
+                Operation::Red(Atomic { op: AtomicOp::Add, ordered: false }),
+                ScalarType::U32,
+                &[],
+                &[r(3)],
+            ),
         ]
         .into_iter()
         .map(with_global_memory)

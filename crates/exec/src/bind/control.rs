@@ -1,12 +1,13 @@
 //! Operations that concern the warp or the CTA as a whole. Branches, calls and exits are the flow of their block.
 
 use warplens_ir::{Bank, Inst, Operand};
-use warplens_isa::{BarrierKind, ScalarType, SystemCall};
+use warplens_isa::{BarrierKind, Branch, MatchMode, Reduction, ScalarType, ShuffleMode, SystemCall, VoteMode};
 
 use super::{Binding, no_such_form};
 use crate::code::{BarrierOperation, Kind, SINK, Unbound, Wide};
 use crate::decode::Decoder;
 use crate::raw::{Source, map1};
+use crate::semantics::warp::ReduceMods;
 
 impl Decoder<'_> {
     fn source_or(&mut self, inst: &Inst, index: usize, ty: ScalarType, default: u64) -> Source {
@@ -25,7 +26,7 @@ impl Decoder<'_> {
 
 const ALL_LANES: u64 = u32::MAX as u64;
 
-pub(super) fn shfl(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
+pub(super) fn shfl(decoder: &mut Decoder<'_>, inst: &Inst, mode: &ShuffleMode) -> Binding {
     let sources = [
         decoder.source_or(inst, 0, ScalarType::B32, 0),
         decoder.source_or(inst, 1, ScalarType::B32, 0),
@@ -34,32 +35,33 @@ pub(super) fn shfl(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
     ];
     let value = decoder.write(inst.destinations.first().copied().flatten(), ScalarType::B32);
     let in_range = decoder.second_predicate(inst);
-    decoder.other(Kind::Shuffle, [value, in_range], &sources);
+    decoder.other(Kind::Shuffle(*mode), [value, in_range], &sources);
     Ok(())
 }
 
-pub(super) fn vote(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
+pub(super) fn vote(decoder: &mut Decoder<'_>, inst: &Inst, mode: &VoteMode) -> Binding {
     let predicate = decoder.source_or(inst, 0, ScalarType::Pred, 0);
     let members = decoder.source_or(inst, 1, ScalarType::B32, ALL_LANES);
     let destination = decoder.write(inst.destinations.first().copied().flatten(), inst.ty);
-    decoder.other(Kind::Vote, [destination, SINK], &[predicate, members]);
+    decoder.other(Kind::Vote(*mode), [destination, SINK], &[predicate, members]);
     Ok(())
 }
 
-pub(super) fn match_(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
+pub(super) fn match_(decoder: &mut Decoder<'_>, inst: &Inst, mode: &MatchMode) -> Binding {
     let value = decoder.source_or(inst, 0, inst.ty, 0);
     let members = decoder.source_or(inst, 1, ScalarType::B32, ALL_LANES);
     let mask = decoder.write(inst.destinations.first().copied().flatten(), ScalarType::B32);
     let all = decoder.second_predicate(inst);
-    decoder.other(Kind::Match(Wide::of_bits(inst.ty.bits())), [mask, all], &[value, members]);
+    decoder.other(Kind::Match(*mode, Wide::of_bits(inst.ty.bits())), [mask, all], &[value, members]);
     Ok(())
 }
 
-pub(super) fn redux(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
+pub(super) fn redux(decoder: &mut Decoder<'_>, inst: &Inst, reduction: &Reduction) -> Binding {
     let value = decoder.source_or(inst, 0, inst.ty, 0);
     let members = decoder.source_or(inst, 1, ScalarType::B32, ALL_LANES);
     let destination = decoder.write(inst.destinations.first().copied().flatten(), inst.ty);
-    decoder.other(Kind::Redux(inst.ty), [destination, SINK], &[value, members]);
+    let mods = ReduceMods { abs: reduction.abs, nan: reduction.nan };
+    decoder.other(Kind::Redux(reduction.op, inst.ty, mods), [destination, SINK], &[value, members]);
     Ok(())
 }
 
@@ -77,8 +79,8 @@ pub(super) fn activemask(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
     Ok(())
 }
 
-pub(super) fn bar(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
-    let kind = inst.modifiers.barrier.unwrap_or(BarrierKind::Sync);
+pub(super) fn bar(decoder: &mut Decoder<'_>, inst: &Inst, kind: &BarrierKind) -> Binding {
+    let kind = *kind;
     let reduces = matches!(kind, BarrierKind::ReducePopc | BarrierKind::ReduceAnd | BarrierKind::ReduceOr);
     let barrier = decoder.source_or(inst, 0, ScalarType::U32, 0);
     let n_before_predicate = inst.sources.len() - usize::from(reduces && inst.sources.len() > 1);
@@ -86,7 +88,7 @@ pub(super) fn bar(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
     let predicate = reduces.then(|| decoder.source_or(inst, inst.sources.len() - 1, ScalarType::Pred, 1));
     let ty = if kind == BarrierKind::ReducePopc { ScalarType::U32 } else { ScalarType::Pred };
     let destination = if reduces { decoder.write(inst.destinations.first().copied().flatten(), ty) } else { SINK };
-    let index = decoder.barrier(BarrierOperation { barrier, count, predicate, destination });
+    let index = decoder.barrier(BarrierOperation { kind, barrier, count, predicate, destination });
     decoder.other(Kind::Barrier(index), [SINK; 2], &[]);
     Ok(())
 }
@@ -106,8 +108,7 @@ pub(super) fn nothing(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
     Ok(())
 }
 
-pub(super) fn system_call(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
-    let Some(service) = inst.modifiers.system else { return no_such_form(inst) };
+pub(super) fn system_call(decoder: &mut Decoder<'_>, inst: &Inst, service: &SystemCall) -> Binding {
     let arguments: Vec<(Source, Wide)> = inst
         .sources
         .iter()
@@ -124,12 +125,12 @@ pub(super) fn system_call(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
     };
     let destination = if result.is_some() { decoder.write(result, ty) } else { SINK };
     let index = decoder.system(arguments);
-    decoder.other(Kind::System(index), [destination, SINK], &[]);
+    decoder.other(Kind::System(*service, index), [destination, SINK], &[]);
     Ok(())
 }
 
 pub(super) fn unsupported(_: &mut Decoder<'_>, inst: &Inst) -> Binding {
-    Err(Unbound(inst.op, "not emulated yet"))
+    Err(Unbound(inst.op(), "not emulated yet"))
 }
 
 pub(super) fn alloca(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
@@ -165,17 +166,17 @@ pub(super) fn stack_restore(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
 
 /// Control operations end their block; its flow executes them.
 macro_rules! flows {
-    ($($name:ident;)*) => {$(
-        pub(super) fn $name(_: &mut Decoder<'_>, _: &Inst) -> Binding {
+    ($($name:ident $(($payload:ty))?;)*) => {$(
+        pub(super) fn $name(_: &mut Decoder<'_>, _: &Inst $(, _: &$payload)?) -> Binding {
             Ok(())
         }
     )*};
 }
 
 flows! {
-    branch;
-    branch_indexed;
-    call;
+    branch(Branch);
+    branch_indexed(Branch);
+    call(Branch);
     ret;
     exit;
     trap;

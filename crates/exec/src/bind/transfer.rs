@@ -1,7 +1,7 @@
 //! Loads, stores and atomics.
 
 use warplens_ir::{Inst, Operand, Register, Width};
-use warplens_isa::{AtomicOp, ScalarType};
+use warplens_isa::{AccessOrder, Atomic, AtomicOp, ScalarType};
 
 use super::movement::half_of;
 use super::{Binding, no_such_form};
@@ -9,7 +9,7 @@ use crate::code::{Base, Kind, MemoryOperation, SINK, Unbound, Wide};
 use crate::decode::Decoder;
 use crate::raw::Source;
 
-pub(super) fn ld(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
+pub(super) fn ld(decoder: &mut Decoder<'_>, inst: &Inst, _: &AccessOrder) -> Binding {
     let mut operation = memory_operation(decoder, inst)?;
     for &register in &inst.destinations {
         match register {
@@ -39,7 +39,7 @@ fn loaded_type(ty: ScalarType, register: Option<Register>) -> ScalarType {
     }
 }
 
-pub(super) fn st(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
+pub(super) fn st(decoder: &mut Decoder<'_>, inst: &Inst, _: &AccessOrder) -> Binding {
     let mut operation = memory_operation(decoder, inst)?;
     for operand in &inst.sources {
         match operand {
@@ -62,7 +62,7 @@ fn stored(decoder: &mut Decoder<'_>, operand: &Operand, ty: ScalarType) -> Sourc
 }
 
 fn memory_operation(decoder: &mut Decoder<'_>, inst: &Inst) -> Result<MemoryOperation, Unbound> {
-    let Some(memory) = &inst.memory else { return Err(Unbound(inst.op, "the address is missing")) };
+    let Some(memory) = &inst.memory else { return Err(Unbound(inst.op(), "the address is missing")) };
     let base = match &memory.base {
         Operand::Frame(offset) => return Ok(operation(inst, Base::Frame, memory.offset + offset)),
         Operand::Immediate(address) => Base::Constant(*address),
@@ -91,12 +91,12 @@ fn operation(inst: &Inst, base: Base, offset: i64) -> MemoryOperation {
         destinations: Vec::new(),
         sources: Vec::new(),
         atomic: None,
-        ordered: inst.modifiers.ordered,
+        ordered: inst.operation.is_ordered(),
     }
 }
 
-pub(super) fn atom(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
-    let Some(op) = inst.modifiers.atomic else { return no_such_form(inst) };
+pub(super) fn atom(decoder: &mut Decoder<'_>, inst: &Inst, atomic: &Atomic) -> Binding {
+    let op = atomic.op;
     if inst.ty.bits() > 64 || !crate::semantics::atomic::is_defined(op, inst.ty) {
         return no_such_form(inst);
     }
@@ -119,6 +119,6 @@ pub(super) fn atom(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
     Ok(())
 }
 
-pub(super) fn red(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
-    atom(decoder, inst)
+pub(super) fn red(decoder: &mut Decoder<'_>, inst: &Inst, atomic: &Atomic) -> Binding {
+    atom(decoder, inst, atomic)
 }
