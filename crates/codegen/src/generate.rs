@@ -1,6 +1,7 @@
 //! From a kernel to its machine code.
 
-use warplens_ir::{CallTarget, Flow, Function, FunctionId, Module};
+use warplens_ir::{CallTarget, Flow, Function, FunctionId, Inst, Module};
+use warplens_isa::Op;
 use warplens_trace::{Code, Place};
 
 use crate::emit::{self, Emitter};
@@ -41,6 +42,14 @@ pub enum Error {
     /// A block has more memory instructions than slots.
     #[error("a block of `{0}` has more than 65535 memory instructions")]
     TooManyAccesses(String),
+    /// An operation for which no machine instruction is known.
+    #[error("`{function}` has the operation `{operation}`, of which the machine code is not known")]
+    NoMachineCode {
+        /// The function that has it.
+        function: String,
+        /// Its name.
+        operation: &'static str,
+    },
     /// More registers than a scoreboard has numbers for.
     #[error("`{0}` has more than 65535 registers that are live across blocks")]
     TooManyRegisters(String),
@@ -107,7 +116,11 @@ pub fn reachable(module: &Module, kernel: FunctionId) -> Vec<FunctionId> {
 
 fn check_slots(module: &Module, function: &Function, slots: &Slots) -> Result<(), Error> {
     let insts = function.block_ids().flat_map(|block| &module.blocks[block].insts);
-    let lacks = insts.filter(|inst| inst.memory.is_some()).any(|inst| slots.of(inst.pc).is_none());
+    let lacks = insts.filter(|inst| !inst.memory.is_empty()).any(|inst| slots.of(inst.pc).is_none());
+    let insts = function.block_ids().flat_map(|block| &module.blocks[block].insts);
+    if let Some(copy) = insts.map(Inst::op).find(|&op| op == Op::Copy) {
+        return Err(Error::NoMachineCode { function: function.name.clone(), operation: copy.name() });
+    }
     if lacks { Err(Error::TooManyAccesses(function.name.clone())) } else { Ok(()) }
 }
 

@@ -182,7 +182,7 @@ impl<'m> Body<'m> {
             let mut ids = Vec::new();
             for inst in &module.blocks[block].insts {
                 if let Some(mut node) = reader.node(inst, position) {
-                    node.slot = inst.memory.and_then(|_| slots.of(inst.pc)).map_or(NO_SLOT, |(_, slot)| slot);
+                    node.slot = slots.of(inst.pc).filter(|_| !inst.memory.is_empty()).map_or(NO_SLOT, |(_, slot)| slot);
                     ids.push(nodes.len());
                     nodes.push(node);
                 }
@@ -352,7 +352,7 @@ impl BodyReader<'_> {
     /// reads whole words: those are operands of other instructions. (Before compute capability 2.0 parameters are
     /// operands in shared memory.)
     fn bank(&self, inst: &Inst) -> Option<(Option<VariableId>, i64)> {
-        let memory = inst.memory?;
+        let memory = inst.memory.one()?;
         if !matches!(memory.space, StateSpace::Param | StateSpace::Const)
             || inst.ty.bytes() < 4
             || inst.operation.is_ordered()
@@ -511,7 +511,7 @@ impl BodyReader<'_> {
 
     /// The address of an access is in a register.
     fn reads_register(&self, inst: &Inst) -> bool {
-        inst.memory.is_some_and(|memory| !self.source(&memory.base).is_constant())
+        inst.memory.iter().any(|memory| !self.source(&memory.base).is_constant())
     }
 
     /// The node of an instruction; none when all that it writes stands for something else.
@@ -524,7 +524,7 @@ impl BodyReader<'_> {
             return None;
         }
         let sources: Vec<Source> = inst.sources.iter().map(|operand| self.source(operand)).collect();
-        let address = inst.memory.map(|memory| Address {
+        let address = inst.memory.one().map(|memory| Address {
             space: memory.space,
             base: self.source(&memory.base),
             offset: memory.offset,
@@ -541,7 +541,7 @@ impl BodyReader<'_> {
             Op::Pack if inst.ty.bits() / inst.sources.len().max(1) as u32 >= 32 => Form::Copy,
             Op::Pack => Form::Permute,
             Op::Ld
-                if inst.memory.is_some_and(|memory| memory.space == StateSpace::Param)
+                if inst.memory.one().is_some_and(|memory| memory.space == StateSpace::Param)
                     && !self.reads_register(inst) =>
             {
                 Form::Copy
@@ -567,6 +567,7 @@ pub(crate) fn has_effect(inst: &Inst) -> bool {
         Op::St
         | Op::Atom
         | Op::Red
+        | Op::Copy
         | Op::Prefetch
         | Op::Shfl
         | Op::Vote

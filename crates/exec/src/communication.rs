@@ -58,7 +58,7 @@ impl<'m> Foreign<'m> {
 
     /// Who may have written what the instruction brings into the thread: [`Writers::None`] unless it reads memory.
     pub(crate) fn brought_by(&self, inst: &Inst) -> Writers {
-        let Some(memory) = &inst.memory else { return Writers::None };
+        let Some(memory) = inst.memory.one() else { return Writers::None };
         let is_exchange = inst.op() == Op::Atom || inst.op() == Op::Ld && inst.operation.is_ordered();
         match memory.space {
             StateSpace::Global | StateSpace::Generic if is_exchange => Writers::Grid,
@@ -128,7 +128,7 @@ impl<'m> Foreign<'m> {
 
     fn follow_store(&mut self, function: FunctionId, inst: &Inst) {
         let writers = inst.sources.iter().map(|source| self.of_operand(function, source)).max().unwrap_or_default();
-        let space = inst.memory.as_ref().map(|memory| memory.space);
+        let space = inst.memory.one().map(|memory| memory.space);
         let is_generic = space == Some(StateSpace::Generic);
         if (is_generic || space == Some(StateSpace::Shared)) && self.shared < writers {
             (self.shared, self.changed) = (writers, true);
@@ -184,10 +184,8 @@ pub(crate) fn sharing(module: &Module, functions: &[FunctionId]) -> Sharing {
     for &function in functions {
         let read = read_words(module, function);
         for inst in instructions(module, function) {
-            let is_across = inst
-                .memory
-                .as_ref()
-                .is_some_and(|memory| matches!(memory.space, StateSpace::Global | StateSpace::Generic));
+            let is_across =
+                inst.memory.iter().any(|memory| matches!(memory.space, StateSpace::Global | StateSpace::Generic));
             let is_used = || {
                 let mut words = inst.writes().flat_map(|register| register.words().map(move |w| (register.bank, w)));
                 words.any(|word| read.contains(&word))

@@ -18,7 +18,7 @@ use crate::code::{
 };
 use crate::layout::Layout;
 use crate::raw::{LaneFunction, Level, Row, Source};
-use crate::raw::{map1, map2};
+use crate::raw::{map1, map2, masks};
 use crate::waiting::Wait;
 
 /// Something in the kernel's call graph that cannot be executed.
@@ -538,6 +538,18 @@ impl<'a> Decoder<'a> {
     /// Operations that fetch operands run in all active lanes and do not report the guard.
     fn unguarded(&mut self, emit: impl FnOnce(&mut Self)) {
         let guard = self.guard.take();
+        emit(self);
+        self.guard = guard;
+    }
+
+    /// Operations that take effect where the guard lets them and `predicate` is false.
+    pub(crate) fn unless(&mut self, predicate: Source, emit: impl FnOnce(&mut Self)) {
+        let guard = self.guard;
+        let allowed = guard.map_or(Source::pool(1), |guard| guard.predicate);
+        let both = self.temporary_predicate();
+        let function = masks(self.level(), |allowed, not| allowed & !not);
+        self.unguarded(|decoder| decoder.lane(function, both, &[allowed, predicate]));
+        self.guard = Some(DecodedGuard { predicate: Source::frame(both), is_reported: false });
         emit(self);
         self.guard = guard;
     }

@@ -2,9 +2,9 @@
 
 use std::fmt;
 
-use warplens_isa::{Op, Operation, Pc, ScalarType, SpecialRegister, StateSpace};
+use warplens_isa::{Op, Operation, Pc, ScalarType, SpecialRegister};
 
-use crate::{FunctionId, VariableId};
+use crate::{FunctionId, Memory, VariableId};
 
 /// Register file that a register lives in.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -156,19 +156,6 @@ pub struct Guard {
     pub negated: bool,
 }
 
-/// What a memory operation touches. The type of the instruction is the type of one element.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct MemoryReference {
-    /// State space as written.
-    pub space: StateSpace,
-    /// Address, before the offset.
-    pub base: Operand,
-    /// Bytes added to the base.
-    pub offset: i64,
-    /// Elements per lane: 1, 2, 4 or 8.
-    pub elements: u8,
-}
-
 /// One operation.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Inst {
@@ -187,7 +174,7 @@ pub struct Inst {
     /// Values read, without those of `memory` and `guard`. A load has none, a store its elements, an atomic its operands.
     pub sources: Vec<Operand>,
     /// Memory touched.
-    pub memory: Option<MemoryReference>,
+    pub memory: Memory,
 }
 
 impl Inst {
@@ -201,7 +188,7 @@ impl Inst {
             guard: None,
             destinations: Vec::new(),
             sources: Vec::new(),
-            memory: None,
+            memory: Memory::None,
         }
     }
 

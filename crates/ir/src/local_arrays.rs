@@ -13,7 +13,9 @@ use std::collections::BTreeMap;
 
 use warplens_isa::{BlockId, CompareOp, Comparison, Op, Operation, Pc, ScalarType, StateSpace, Sum};
 
-use crate::{Bank, Cfg, Flow, Function, FunctionId, Guard, Inst, Liveness, Module, Operand, Register, Width};
+use crate::{
+    Bank, Cfg, Flow, Function, FunctionId, Guard, Inst, Liveness, MemoryReference, Module, Operand, Register, Width,
+};
 
 /// Most places that an access may mean for each element that it moves.
 const MAX_CHOICES: u32 = 4;
@@ -119,7 +121,7 @@ impl LocalArray {
         let mut fills = BTreeMap::new();
         for block in function.block_ids() {
             for inst in module.blocks[block].insts.iter().filter(|inst| array.touches(inst)) {
-                let limit = MAX_CHOICES * u32::from(inst.memory?.elements);
+                let limit = MAX_CHOICES * u32::from(inst.memory.one()?.elements);
                 match array.choices(inst)?.len() {
                     0 => return None,
                     choices if choices <= limit as usize => {}
@@ -134,7 +136,7 @@ impl LocalArray {
     /// The block after one that is a loop to fill the array.
     fn filled(&self, module: &Module, cfg: &Cfg, block: BlockId) -> Option<BlockId> {
         let insts = &module.blocks[block].insts;
-        let mut stores = insts.iter().filter(|inst| inst.memory.is_some());
+        let mut stores = insts.iter().filter(|inst| !inst.memory.is_empty());
         let store = stores.next().filter(|store| store.op() == Op::St && self.touches(store))?;
         let is_kept =
             |source: &Operand| insts.iter().flat_map(Inst::writes).all(|written| source.register() != Some(written));
@@ -177,7 +179,10 @@ impl LocalArray {
 
     /// Address of a memory operation, with its offset.
     fn address(&self, inst: &Inst) -> Option<Known> {
-        let memory = inst.memory?;
+        self.address_in(&inst.memory.one()?)
+    }
+
+    fn address_in(&self, memory: &MemoryReference) -> Option<Known> {
         let known = self.known(&memory.base).plus(Known::Number(Some(memory.offset)), 1);
         known.is_address().then_some(known)
     }
@@ -186,13 +191,13 @@ impl LocalArray {
     fn touches(&self, inst: &Inst) -> bool {
         matches!(inst.op(), Op::Ld | Op::St)
             && inst.guard.is_none()
-            && inst.memory.is_some_and(|memory| matches!(memory.space, StateSpace::Local | StateSpace::Generic))
+            && inst.memory.one().is_some_and(|memory| matches!(memory.space, StateSpace::Local | StateSpace::Generic))
             && matches!(self.address(inst), Some(Known::Address(_)))
     }
 
     /// True where an address of the array, or something that may be one, goes elsewhere.
     fn lets_go(&self, inst: &Inst) -> bool {
-        if inst.memory.is_some_and(|memory| memory.space == StateSpace::Local) || self.address(inst).is_some() {
+        if inst.memory.iter().any(|memory| memory.space == StateSpace::Local || self.address_in(memory).is_some()) {
             return true;
         }
         let reads_address = inst.sources.iter().any(|source| self.known(source).is_address());
@@ -205,7 +210,7 @@ impl LocalArray {
     /// Elements at which an access may begin.
     fn choices(&self, inst: &Inst) -> Option<Vec<u32>> {
         let Some(Known::Address(place)) = self.address(inst) else { return None };
-        let elements = u32::from(inst.memory?.elements);
+        let elements = u32::from(inst.memory.one()?.elements);
         let last = self.n_elements.checked_sub(elements)?;
         let Some(place) = place else { return Some((0..=last).step_by(elements as usize).collect()) };
         let index = u32::try_from(place).ok().filter(|place| place % self.element == 0)? / self.element;
@@ -216,7 +221,7 @@ impl LocalArray {
     fn fill(&self, insts: &[Inst], first_word: u32) -> Vec<Inst> {
         let store = insts.iter().find(|inst| self.touches(inst)).expect("the loop has a store");
         let mut rewriter = Rewriter::new(self, first_word, 0);
-        let elements = store.memory.map_or(1, |memory| usize::from(memory.elements));
+        let elements = store.memory.one().map_or(1, |memory| usize::from(memory.elements));
         (0..self.n_elements).for_each(|element| rewriter.copy(store, element as usize % elements, element, None));
         rewriter.insts
     }
@@ -262,7 +267,7 @@ fn read_from_parameters(module: &Module, function: &Function) -> Vec<bool> {
                 None => true,
             };
             let from_parameter = match inst.op() {
-                Op::Ld => inst.memory.is_some_and(|memory| memory.space == StateSpace::Param),
+                Op::Ld => inst.memory.one().is_some_and(|memory| memory.space == StateSpace::Param),
                 Op::Mov | Op::Cvta => inst.sources.iter().all(source),
                 _ => false,
             };
@@ -397,7 +402,7 @@ impl<'a> Rewriter<'a> {
         let fixed = self.array.is_fixed(inst);
         for choice in choices {
             let guard = if fixed { None } else { Some(self.chosen(inst, choice)) };
-            let elements = inst.memory.map_or(0, |memory| u32::from(memory.elements));
+            let elements = inst.memory.one().map_or(0, |memory| u32::from(memory.elements));
             for at in 0..elements {
                 self.copy(inst, at as usize, choice + at, guard);
             }
@@ -425,7 +430,7 @@ impl<'a> Rewriter<'a> {
 
     /// The predicate that an access begins at an element.
     fn chosen(&mut self, inst: &Inst, element: u32) -> Guard {
-        let memory = inst.memory.expect("an access of the array touches memory");
+        let memory = inst.memory.one().expect("an access of the array touches memory");
         let base = memory.base.register().expect("only a register has several values");
         let value = i64::from(element * self.array.element) - memory.offset;
         let known = self.compared.iter().find(|(word, compared, _)| (*word, *compared) == (base.index, value));

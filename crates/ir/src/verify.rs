@@ -78,8 +78,9 @@ fn check_registers(function: &Function, inst: &Inst, report: &mut impl FnMut(Opt
     if inst.guard.is_some_and(|guard| !is_predicate(guard.predicate.bank)) {
         report(Some(inst.pc), "the guard is no predicate".into());
     }
-    if inst.op() == Op::Ld && inst.memory.is_none() {
-        report(Some(inst.pc), "a load without address".into());
+    let (given, needed) = (inst.memory.len(), inst.op().n_memory_references());
+    if given != needed {
+        report(Some(inst.pc), format!("{} touches {needed} places in memory, not {given}", inst.op().name()));
     }
 }
 

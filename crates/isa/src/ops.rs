@@ -34,6 +34,7 @@
 //! | `CvtPack` | `ty` of the parts, `source_ty` from | 32 bits | a, b, 32-bit c if the parts leave room |
 //! | `Ld` | of an element | one per element | none; see below |
 //! | `St` | of an element | none | one per element; wider registers give their low bits |
+//! | `Copy` | of an element | none | none, or the predicate that asks for zeros |
 //! | `Atom`, `Red` | of an element | old value (`Atom`), one per element | operand; of `Cas`: compare, new |
 //! | `Shfl` | 32 bits | value, then predicate | value, lane or delta, clamp, member mask |
 //! | `Vote` | `Pred` or `B32` (ballot) | predicate or mask | predicate, member mask |
@@ -203,6 +204,9 @@ macro_rules! with_ops {
             Atom (atomic: Atomic) => { class: atomic, bind: atom }
             /// Reduction to memory without a result.
             Red (atomic: Atomic) => { class: atomic, bind: red }
+            /// Copies from one memory to another without a register. Where the predicate is true, zeros are written and
+            /// nothing is read.
+            Copy => { class: memory, bind: copy }
             /// Hint to the caches; has no effect on values.
             Prefetch => { class: memory, bind: nothing }
 
@@ -304,6 +308,15 @@ impl Op {
             Self::Mul | Self::MulHi | Self::Mad | Self::MadHi if ty.is_integer() && ty.bits() == 64 => HighLatency::Mul,
             _ => return None,
         })
+    }
+
+    /// Number of places in memory that the operation touches.
+    pub const fn n_memory_references(self) -> usize {
+        match self {
+            Self::Ld | Self::St | Self::Atom | Self::Red | Self::Prefetch => 1,
+            Self::Copy => 2,
+            _ => 0,
+        }
     }
 
     /// True for operations that end a basic block.

@@ -92,8 +92,8 @@ impl<'a> Code<'a> {
 
 /// True for loads, stores and atomics that a profile counts.
 pub(crate) fn is_access(inst: &Inst) -> bool {
-    matches!(inst.op(), Op::Ld | Op::St | Op::Atom | Op::Red)
-        && inst.memory.is_some_and(|memory| memory.space != StateSpace::Param)
+    matches!(inst.op(), Op::Ld | Op::St | Op::Atom | Op::Red | Op::Copy)
+        && inst.memory.iter().any(|memory| memory.space != StateSpace::Param)
 }
 
 /// Registers on which addresses, branches and guards depend, whatever the path.
@@ -131,13 +131,13 @@ impl Relevant {
         if let Some(guard) = inst.guard {
             self.mark(function, body, guard.predicate);
         }
-        if inst.memory.is_some()
-            && matches!(inst.op(), Op::Ld | Op::St | Op::Atom | Op::Red)
-            && let Some(register) = inst.memory.and_then(|memory| memory.base.register())
-        {
-            self.mark(function, body, register);
+        if inst.op() != Op::Prefetch {
+            for register in inst.memory.iter().filter_map(|memory| memory.base.register()) {
+                self.mark(function, body, register);
+            }
         }
-        let is_data = matches!(inst.op(), Op::Ld | Op::St | Op::Atom | Op::Red | Op::Call | Op::Bar | Op::SystemCall);
+        let is_data =
+            matches!(inst.op(), Op::Ld | Op::St | Op::Atom | Op::Red | Op::Copy | Op::Call | Op::Bar | Op::SystemCall);
         let matters =
             inst.op() == Op::BrxIdx || !is_data && inst.writes().any(|register| self.has(function, body, register));
         if matters {

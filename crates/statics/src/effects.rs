@@ -1,7 +1,7 @@
 //! What single instructions do: accesses to memory, and results as far as they can be known.
 
 use warplens_exec::semantics::warp;
-use warplens_ir::{Inst, Operand};
+use warplens_ir::{Inst, Memory, MemoryReference, Operand};
 use warplens_isa::{
     AddressConversion, AddressDirection, BoolOp, Comparison, Op, Operation, ScalarType, ShuffleMode, StateSpace,
     VoteMode,
@@ -27,12 +27,33 @@ const SCATTER_BYTES: u64 = 4096;
 impl Walker<'_> {
     /// A load, store or atomic in the lanes of `on`.
     pub(crate) fn access(&mut self, path: &Path, inst: &Inst, on: u32, weight: f64) -> Result<(), Stop> {
-        let Some((written, address)) = self.address(path, inst) else { return Ok(()) };
         let kind = match inst.op() {
             Op::Ld => AccessKind::Load,
             Op::St => AccessKind::Store,
             _ => AccessKind::Atomic,
         };
+        match &inst.memory {
+            Memory::None => Ok(()),
+            Memory::One(memory) => self.access_at(path, inst, memory, kind, on, weight),
+            Memory::Copy { to, from } => {
+                let zeros = inst.sources.first().map_or(0, |zeros| self.truth(path, zeros).on());
+                self.access_at(path, inst, from, AccessKind::Load, on & !zeros, weight)?;
+                self.access_at(path, inst, to, AccessKind::Store, on, weight)
+            }
+        }
+    }
+
+    /// An access of one kind to one place.
+    fn access_at(
+        &mut self,
+        path: &Path,
+        inst: &Inst,
+        memory: &MemoryReference,
+        kind: AccessKind,
+        on: u32,
+        weight: f64,
+    ) -> Result<(), Stop> {
+        let (written, address) = (memory.space, self.address(path, memory));
         let (known, unknown) = (on & address.known, on & !address.known);
         if known != 0 {
             // What warps load from the same line is counted over all of them: they have to move together.
@@ -62,7 +83,7 @@ impl Walker<'_> {
             let scattered = if rest == known { unknown } else { 0 };
             if space != StateSpace::Param && here | scattered != 0 {
                 let window = if written == StateSpace::Generic { self.code.program.window(space) } else { 0 };
-                self.record(inst, kind, space, &address, window, (here, scattered), weight);
+                self.record((inst, memory), kind, space, &address, window, (here, scattered), weight);
             }
             rest &= !here;
             if rest == 0 {
@@ -74,7 +95,7 @@ impl Walker<'_> {
     #[allow(clippy::too_many_arguments, reason = "the parts of one event")]
     fn record(
         &mut self,
-        inst: &Inst,
+        (inst, memory): (&Inst, &MemoryReference),
         kind: AccessKind,
         space: StateSpace,
         address: &Value,
@@ -82,7 +103,7 @@ impl Walker<'_> {
         (known, scattered): (u32, u32),
         weight: f64,
     ) {
-        let elements = inst.memory.map_or(1, |memory| memory.elements);
+        let elements = memory.elements;
         let element_bytes = inst.ty.bytes() as u8;
         let lane_bytes = u32::from(element_bytes) * u32::from(elements);
         let own = SCATTERED + u64::from(self.warp) * LANES as u64 * SCATTER_BYTES;
@@ -102,13 +123,12 @@ impl Walker<'_> {
         self.tally.access(weight, WarpIndex(self.warp), inst.pc, &access, &self.region, &address.dependence);
     }
 
-    /// The address of a memory instruction and the space as written.
-    fn address(&self, path: &Path, inst: &Inst) -> Option<(StateSpace, Value)> {
-        let memory = inst.memory?;
+    /// The address of a place in memory.
+    fn address(&self, path: &Path, memory: &MemoryReference) -> Value {
         let wide = memory.base.register().is_none_or(|register| register.width.bits() > 32);
         let base = self.operand(path, &memory.base, if wide { ScalarType::B64 } else { ScalarType::B32 });
         let mask = if wide { u64::MAX } else { u64::from(u32::MAX) };
-        Some((memory.space, base.map(|address| address.wrapping_add_signed(memory.offset) & mask)))
+        base.map(|address| address.wrapping_add_signed(memory.offset) & mask)
     }
 
     /// Computes the results of an instruction in the lanes of `mask`, as far as they can be known.
@@ -354,10 +374,9 @@ impl Walker<'_> {
     /// A load: known from the parameter space only.
     fn load_parameter(&self, path: &mut Path, inst: &Inst, mask: u32) {
         let bytes = inst.ty.bytes() as usize;
-        let address = match self.address(path, inst) {
-            Some((StateSpace::Param, address)) if bytes <= 8 && address.dependence.is_none() => address,
-            _ => Value::UNKNOWN,
-        };
+        let parameter = inst.memory.one().filter(|memory| memory.space == StateSpace::Param && bytes <= 8);
+        let address = parameter.map(|memory| self.address(path, &memory));
+        let address = address.filter(|address| address.dependence.is_none()).unwrap_or(Value::UNKNOWN);
         let result_bits = if inst.ty.bits() > 32 { 64 } else { 32 };
         for at in 0..inst.destinations.len() {
             let mut value = Value::UNKNOWN;

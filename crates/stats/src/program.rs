@@ -220,12 +220,13 @@ impl PcFacts {
 
 /// True for instructions that may report accesses.
 fn touches_memory(inst: &Inst) -> bool {
-    inst.memory.is_some() && !matches!(inst.op(), Op::Prefetch)
+    !inst.memory.is_empty() && !matches!(inst.op(), Op::Prefetch)
 }
 
 fn role(inst: &Inst) -> Role {
-    match (inst.op(), inst.memory) {
-        (Op::Ld | Op::St | Op::Atom | Op::Red, Some(memory)) if memory.space != StateSpace::Param => {
+    match (inst.op(), inst.memory.iter().last()) {
+        // A copy counts where it reads.
+        (Op::Ld | Op::St | Op::Atom | Op::Red | Op::Copy, Some(memory)) if memory.space != StateSpace::Param => {
             Role::Memory(memory.space)
         }
         (Op::Bra | Op::BrxIdx, _) => Role::Branch,

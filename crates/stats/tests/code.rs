@@ -20,9 +20,8 @@ const B2: BlockId = BlockId(2);
 fn branching() -> Kernel {
     let mut k = Kernel::new();
     let mut parameter = k.load(StateSpace::Param, r(0), r(1), 0);
-    parameter.memory = parameter
-        .memory
-        .map(|memory| warplens_ir::MemoryReference { base: warplens_ir::Operand::Immediate(0), ..memory });
+    let memory = parameter.memory.one().expect("a load touches memory");
+    parameter.memory = warplens_ir::MemoryReference { base: warplens_ir::Operand::Immediate(0), ..memory }.into();
     let setp =
         k.inst("setp.lt.u32", Operation::Setp(Comparison::new(CompareOp::Lt)), ScalarType::U32, &[p(0)], &[r(0)]);
     let branch = k.branch(Some(p(0)));

@@ -44,7 +44,7 @@ fn load_and_store() -> (Kernel, Vec<Pc>) {
 
 fn with_global_memory(inst: Inst) -> Inst {
     let memory = MemoryReference { space: StateSpace::Global, base: Operand::Register(r(0)), offset: 0, elements: 1 };
-    Inst { memory: Some(inst.memory.unwrap_or(memory)), ..inst }
+    Inst { memory: inst.memory.one().unwrap_or(memory).into(), ..inst }
 }
 
 #[test]
@@ -219,7 +219,8 @@ fn groups_pair_the_same_execution_of_each_warp() {
 fn vector_loads_and_stores_do_not_merge() {
     let (k, pcs) = kernel(|k| {
         let mut load = k.load(StateSpace::Global, r(4), r(0), 0);
-        load.memory = load.memory.map(|memory| MemoryReference { elements: 4, ..memory });
+        load.memory =
+            load.memory.one().map(|memory| MemoryReference { elements: 4, ..memory }.into()).unwrap_or_default();
         vec![load, k.store(StateSpace::Global, r(0), 0, r(1)), k.load(StateSpace::Global, r(1), r(0), 0)]
     });
     let mut recorder = k.recorder(1, 64);

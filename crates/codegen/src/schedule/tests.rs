@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 use warplens_base::{IdMap, Span};
 use warplens_ir::{
-    Block, Flow, Function, FunctionId, FunctionKind, Guard, Inst, LaunchBounds, MemoryReference, Module, Operand,
-    PcInfo, Register, RegisterWords, Width,
+    Block, Flow, Function, FunctionId, FunctionKind, Guard, Inst, LaunchBounds, Memory, MemoryReference, Module,
+    Operand, PcInfo, Register, RegisterWords, Width,
 };
 use warplens_isa::{
     AccessOrder, Atomic, AtomicOp, BarrierKind, BlockId, Branch, Carry, CompareOp, Comparison, FusedMultiplyAdd, Op,
@@ -73,7 +73,7 @@ fn register(index: u32) -> Register {
 fn inst(pc: u32, random: &Random) -> Inst {
     let word = |index: u32| Operand::Register(register(index));
     let memory = |space: StateSpace, base: u32, offset: i64| {
-        Some(MemoryReference { space, base: word(base), offset, elements: 1 })
+        Memory::One(MemoryReference { space, base: word(base), offset, elements: 1 })
     };
     let mut inst = Inst::new(Pc(pc), Operation::Fence, ScalarType::U32);
     match *random {

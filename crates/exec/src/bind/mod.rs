@@ -35,7 +35,7 @@ use convert::{cvt, cvt_pack};
 use movement::{cvta, isspacep, mov, pack, read_special, unpack};
 use predicate::{selp, set, setp, slct};
 use special::{cos, ex2, lg2, rcp, rsqrt, sin, sqrt, tanh};
-use transfer::{atom, ld, red, st};
+use transfer::{atom, copy, ld, red, st};
 
 type Binding = Result<(), Unbound>;
 

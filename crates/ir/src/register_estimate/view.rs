@@ -28,7 +28,7 @@ pub(super) struct Step {
     /// Some lanes keep the old value.
     pub(super) is_guarded: bool,
     /// Bytes touched.
-    pub(super) memory: Option<Place>,
+    pub(super) memory: Vec<Place>,
     /// Cycles until the result can be used, as far as scheduling cares.
     pub(super) latency: u32,
     /// Adds a constant to a word in place: what loops count with.
@@ -110,7 +110,7 @@ impl View {
                     names.insert(word, fresh);
                     writes.push(fresh);
                 }
-                repeated.push(Step { reads, writes, memory: None, ..step.clone() });
+                repeated.push(Step { reads, writes, memory: Vec::new(), ..step.clone() });
             }
         }
         repeated
@@ -192,7 +192,7 @@ impl Folding {
         let sources_stay = inst.sources.iter().filter_map(Operand::register).all(|register| facts.is_single(register));
         let only_address = inst.writes().all(|register| facts.is_address(register));
         match inst.op() {
-            Op::Ld => inst.memory.is_some_and(|memory| {
+            Op::Ld => inst.memory.one().is_some_and(|memory| {
                 memory.space == StateSpace::Param && !matches!(memory.base, Operand::Register(_))
             }),
             Op::Mov if inst.sources.iter().all(|operand| operand.register().is_none()) => true,
@@ -250,11 +250,15 @@ impl Folding {
         for register in inst.reads() {
             self.resolve(register, &mut reads);
         }
-        let memory = inst.memory.map(|memory| Place {
-            base: memory.base,
-            start: memory.offset,
-            end: memory.offset + i64::from(inst.ty.bytes()) * i64::from(memory.elements),
-        });
+        let memory = inst
+            .memory
+            .iter()
+            .map(|memory| Place {
+                base: memory.base,
+                start: memory.offset,
+                end: memory.offset + i64::from(inst.ty.bytes()) * i64::from(memory.elements),
+            })
+            .collect();
         Some(Step {
             kind: kind(inst),
             reads,
@@ -331,11 +335,11 @@ fn is_cheap_integer(op: Op) -> bool {
 }
 
 fn kind(inst: &Inst) -> Kind {
-    let space = inst.memory.map_or(StateSpace::Generic, |memory| memory.space);
+    let space = inst.memory.one().map_or(StateSpace::Generic, |memory| memory.space);
     match inst.op() {
         Op::Ld if inst.operation.is_ordered() => Kind::Store(space),
         Op::Ld => Kind::Load(space),
-        Op::St | Op::Atom | Op::Red => Kind::Store(space),
+        Op::St | Op::Atom | Op::Red | Op::Copy => Kind::Store(space),
         Op::Bar | Op::BarWarp | Op::Fence | Op::Call | Op::SystemCall | Op::Unsupported => Kind::Barrier,
         op if op.ends_block() => Kind::Barrier,
         _ => Kind::Plain,
@@ -355,7 +359,7 @@ fn is_count(inst: &Inst) -> bool {
 /// Cycles to wait for the result. These order operations as ptxas does; they are no measurements.
 fn latency(inst: &Inst) -> u32 {
     match inst.op() {
-        Op::Ld | Op::Atom => match inst.memory.map(|memory| memory.space) {
+        Op::Ld | Op::Atom => match inst.memory.one().map(|memory| memory.space) {
             Some(StateSpace::Shared) => 40,
             Some(StateSpace::Const | StateSpace::Param) => 8,
             _ => 200,

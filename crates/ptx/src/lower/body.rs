@@ -181,7 +181,7 @@ impl<'m, 'a, 'src> Body<'m, 'a, 'src> {
             let bytes = if layout.is_array { 32 } else { layout.ty.bits().max(8) };
             let mut store = self.inst(Operation::St(AccessOrder::default()), types::untyped(bytes));
             store.sources.push(Operand::Register(register));
-            store.memory = Some(ir::MemoryReference {
+            store.memory = ir::Memory::One(ir::MemoryReference {
                 space: StateSpace::Local,
                 base: Operand::Frame(offset),
                 offset: 0,

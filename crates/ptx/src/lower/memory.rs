@@ -57,7 +57,7 @@ impl<'src> Body<'_, '_, 'src> {
         }
         let memory = self.memory(&site.operands[1], space, elements)?;
         let mut inst = self.inst(Operation::Ld(access(site)), ty);
-        inst.memory = Some(memory);
+        inst.memory = memory.into();
         self.push_load(inst, &destinations);
         if space == StateSpace::Param {
             self.classify(OpClass::Virtual);
@@ -141,7 +141,7 @@ impl<'src> Body<'_, '_, 'src> {
                 .report_kind(site.operands[0].span, "an address that can be written: parameters of a kernel cannot"));
         }
         let mut inst = self.inst(Operation::St(access(site)), ty);
-        inst.memory = Some(memory);
+        inst.memory = memory.into();
         inst.sources = sources;
         self.push_main(inst);
         Ok(())
@@ -184,7 +184,7 @@ impl<'src> Body<'_, '_, 'src> {
             let destinations = self.atomic_destinations(&site.operands[0], ty, elements)?;
             inst.destinations = destinations;
         }
-        inst.memory = Some(self.memory(&site.operands[first], types::named_space(site.instruction), elements)?);
+        inst.memory = self.memory(&site.operands[first], types::named_space(site.instruction), elements)?.into();
         for operand in &site.operands[first + 1..first + 1 + n_values] {
             inst.sources.extend(self.element_sources(operand, ty, elements, Check::Exact)?);
         }
@@ -210,7 +210,7 @@ impl<'src> Body<'_, '_, 'src> {
         self.count(site, 1, 1)?;
         let memory = self.memory(&site.operands[0], types::named_space(site.instruction), 1)?;
         let mut inst = self.inst(Operation::Prefetch, ScalarType::B8);
-        inst.memory = Some(memory);
+        inst.memory = memory.into();
         self.push_main(inst);
         Ok(())
     }

@@ -137,7 +137,7 @@ impl Builder {
     /// Puts the address of the lane's result into the words 4 and 5, added up word by word with a carry.
     fn result_address(&mut self) {
         let load = self.inst(Operation::Ld(AccessOrder::default()), ScalarType::B64, Some(upair(2)), &[]);
-        load.memory = Some(MemoryReference { space: StateSpace::Param, base: imm(0), offset: 0, elements: 1 });
+        load.memory = MemoryReference { space: StateSpace::Param, base: imm(0), offset: 0, elements: 1 }.into();
         self.inst(Operation::ReadSpecial, ScalarType::U32, Some(r(0)), &[Operand::Special(SpecialRegister::Laneid)]);
         self.inst(Operation::Shl, ScalarType::B32, Some(r(1)), &[reg(r(0)), imm(2)]);
         let low = self.inst(
@@ -153,7 +153,7 @@ impl Builder {
 
     fn store_and_exit(&mut self, value: Register) {
         let store = self.inst(Operation::St(AccessOrder::default()), ScalarType::B32, None, &[reg(value)]);
-        store.memory = Some(MemoryReference { space: StateSpace::Global, base: reg(pair(4)), offset: 0, elements: 1 });
+        store.memory = MemoryReference { space: StateSpace::Global, base: reg(pair(4)), offset: 0, elements: 1 }.into();
         self.inst(Operation::Exit, ScalarType::Pred, None, &[]);
         self.end_block(Flow::Exit { next: None });
     }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use warplens_base::{Id, Span};
 use warplens_ir::{
-    Block, Flow, Function, FunctionId, FunctionKind, Guard, Inst, LaunchBounds, MemoryReference, Module, Operand,
-    PcInfo, Register, RegisterWords, SourceLocation, Width,
+    Block, Flow, Function, FunctionId, FunctionKind, Guard, Inst, LaunchBounds, Memory, MemoryReference, Module,
+    Operand, PcInfo, Register, RegisterWords, SourceLocation, Width,
 };
 use warplens_isa::{AccessOrder, BarrierKind, BlockId, Branch, Op, Operation, Pc, ScalarType, StateSpace, Sum};
 use warplens_stats::{Counting, CtaRecord, FinishOptions, LaunchShape, Profile, Program, Recorder, RegistersBasis};
@@ -108,7 +108,7 @@ impl Kernel {
     pub fn load(&mut self, space: StateSpace, to: Register, base: Register, offset: i64) -> Inst {
         let mut inst =
             self.inst(&format!("ld.{space}.f32"), Operation::Ld(AccessOrder::default()), ScalarType::F32, &[to], &[]);
-        inst.memory = Some(MemoryReference { space, base: Operand::Register(base), offset, elements: 1 });
+        inst.memory = Memory::One(MemoryReference { space, base: Operand::Register(base), offset, elements: 1 });
         inst
     }
 
@@ -121,7 +121,7 @@ impl Kernel {
             &[],
             &[value],
         );
-        inst.memory = Some(MemoryReference { space, base: Operand::Register(base), offset, elements: 1 });
+        inst.memory = Memory::One(MemoryReference { space, base: Operand::Register(base), offset, elements: 1 });
         inst
     }
 
