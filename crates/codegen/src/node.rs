@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use warplens_ir::{Bank, Cfg, Dominators, Function, Inst, Module, Operand, Register, VariableId};
+use warplens_ir::{Bank, Cfg, Dominators, Function, Inst, Module, Operand, Register, SignedValue, VariableId};
 use warplens_isa::{BlockId, Op, Pc, ScalarType, SpecialRegister, StateSpace};
 use warplens_trace::NO_SLOT;
 
@@ -471,8 +471,11 @@ impl BodyReader<'_> {
                 Some(Source::Constant(Some(offset.cast_unsigned()), Some(Symbol::Variable(*variable))))
             }
             Operand::Special(register) => Some(Source::Constant(None, Some(Symbol::Special(*register)))),
-            Operand::Frame(_) | Operand::Function(_) => Some(Source::Constant(None, None)),
-            Operand::Register(_) | Operand::NotPredicate(_) => None,
+            Operand::Frame(_)
+            | Operand::Function(_)
+            | Operand::Constant(_)
+            | Operand::Signed(_, SignedValue::Constant(_)) => Some(Source::Constant(None, None)),
+            Operand::Register(_) | Operand::NotPredicate(_) | Operand::Signed(_, SignedValue::Register(_)) => None,
         }
     }
 

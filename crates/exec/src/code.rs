@@ -152,6 +152,23 @@ pub(crate) struct MemoryOperation {
 }
 
 impl MemoryOperation {
+    /// A load of a parameter into a row.
+    pub(crate) fn parameter(offset: u32, bytes: u8, row: u32) -> Self {
+        Self {
+            space: StateSpace::Param,
+            base: Base::Constant(offset.into()),
+            offset: 0,
+            element_bytes: bytes,
+            elements: 1,
+            written_bytes: bytes,
+            sign_extend: false,
+            destinations: vec![row],
+            sources: Vec::new(),
+            atomic: None,
+            ordered: false,
+        }
+    }
+
     /// Bytes that each lane accesses.
     #[inline(always)]
     pub(crate) fn bytes(&self) -> u32 {

@@ -7,7 +7,8 @@
 use rustc_hash::FxHashMap;
 use warplens_base::IdMap;
 use warplens_ir::{
-    Bank, CallTarget, Flow, Function, FunctionId, Guard, Inst, Module, Operand, Register, Width, reconvergence,
+    Bank, CallTarget, Constant, Flow, Function, FunctionId, Guard, Inst, Module, Operand, Register, Sign, Width,
+    reconvergence,
 };
 use warplens_isa::{BlockId, Op, Pc, ScalarType};
 
@@ -17,6 +18,7 @@ use crate::code::{
     SINK, Shared, Unbound, Wide, function_address,
 };
 use crate::layout::Layout;
+use crate::operand::{self, Content};
 use crate::raw::{LaneFunction, Level, Row, Source};
 use crate::raw::{map1, map2, masks};
 use crate::waiting::Wait;
@@ -52,7 +54,7 @@ pub(crate) fn decode(
     let mut unsupported = Vec::new();
     let mut pool = FxHashMap::default();
     for function in reachable(module, kernel) {
-        let mut decoder = Decoder::new(module, layout, function, &mut code, &mut pool, &mut unsupported);
+        let mut decoder = Decoder::new(module, layout, (kernel, function), &mut code, &mut pool, &mut unsupported);
         decoder.function(&points, waits);
     }
     (code, unsupported)
@@ -103,6 +105,7 @@ enum After {
 pub(crate) struct Decoder<'a> {
     module: &'a Module,
     layout: &'a Layout,
+    kernel: FunctionId,
     function: FunctionId,
     code: &'a mut Code,
     pool: &'a mut FxHashMap<(u64, bool), u32>,
@@ -130,7 +133,7 @@ impl<'a> Decoder<'a> {
     fn new(
         module: &'a Module,
         layout: &'a Layout,
-        function: FunctionId,
+        (kernel, function): (FunctionId, FunctionId),
         code: &'a mut Code,
         pool: &'a mut FxHashMap<(u64, bool), u32>,
         unsupported: &'a mut Vec<Unsupported>,
@@ -145,6 +148,7 @@ impl<'a> Decoder<'a> {
         Self {
             module,
             layout,
+            kernel,
             function,
             code,
             pool,
@@ -438,6 +442,11 @@ impl<'a> Decoder<'a> {
             Operand::Immediate(value) => self.constant(*value, wide),
             Operand::NotPredicate(register) => Source::frame(self.predicate_index(*register)).negated(),
             Operand::Register(register) => self.read_register(*register, wide),
+            Operand::Signed(sign, value) => {
+                let source = self.read(&value.operand(), ty);
+                self.signed(source, *sign, ty)
+            }
+            Operand::Constant(constant) => self.bank_constant(*constant, ty),
             Operand::Special(register) => {
                 let row = self.temporary();
                 self.unguarded(|decoder| decoder.other(Kind::Special(*register, wide), [row, SINK], &[]));
@@ -454,6 +463,38 @@ impl<'a> Decoder<'a> {
                 Source::frame(row)
             }
             Operand::Function(function) => self.constant(function_address(*function), wide),
+        }
+    }
+
+    /// A value with its sign changed.
+    fn signed(&mut self, source: Source, sign: Sign, ty: ScalarType) -> Source {
+        let Some(function) = operand::sign_change(self.level(), sign, ty) else {
+            let reason = format!("an operand of type {ty} does not change its sign");
+            self.unsupported.push(Unsupported { pc: self.pc, reason });
+            return source;
+        };
+        let row = self.temporary();
+        self.unguarded(|decoder| decoder.lane(function, row, &[source]));
+        Source::frame(row)
+    }
+
+    /// A constant of a bank. Parameters come with the launch: they are loaded.
+    fn bank_constant(&mut self, constant: Constant, ty: ScalarType) -> Source {
+        let bytes = ty.bytes();
+        let Some(bank) = self.module.constant_bank(constant.bank) else {
+            let reason = format!("there is no constant bank {}", constant.bank);
+            self.unsupported.push(Unsupported { pc: self.pc, reason });
+            return self.constant(0, Wide::of_bits(ty.bits()));
+        };
+        let n_parameters = self.module.functions[self.kernel].parameter_bytes();
+        match operand::bank_content(bank, n_parameters, constant.offset, bytes) {
+            Content::Bytes(value) => self.constant(value, Wide::of_bits(ty.bits())),
+            Content::Parameter(offset) => {
+                let row = self.temporary();
+                let index = self.memory(MemoryOperation::parameter(offset, bytes as u8, row));
+                self.unguarded(|decoder| decoder.other(Kind::Load(index), [SINK; 2], &[]));
+                Source::frame(row)
+            }
         }
     }
 

@@ -22,6 +22,7 @@ mod interpret;
 mod layout;
 mod memory;
 mod mode;
+mod operand;
 mod program;
 mod raw;
 pub mod semantics;

@@ -19,6 +19,8 @@ pub struct Module {
     pub functions: IdMap<FunctionId, Function>,
     /// Variables.
     pub variables: IdMap<VariableId, Variable>,
+    /// Constant banks, which operands read. PTX has none: its constants are variables.
+    pub constant_banks: Vec<ConstantBank>,
     /// Blocks of all functions; each function owns a contiguous range.
     pub blocks: IdMap<BlockId, Block>,
     /// Source instructions of all functions, in text order.
@@ -29,6 +31,19 @@ pub struct Module {
     pub address_bits: u32,
     /// Target as written, such as `sm_80`.
     pub target: String,
+}
+
+/// Memory that operands of machine code read at constant offsets.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct ConstantBank {
+    /// Number in operands.
+    pub number: u8,
+    /// Size in bytes.
+    pub bytes: u32,
+    /// First bytes of its content; the rest is zero.
+    pub content: Vec<u8>,
+    /// Where the parameters of a kernel lie in it, if they do: they come with the launch and hide the content.
+    pub parameters: Option<u32>,
 }
 
 /// A source instruction.
@@ -98,6 +113,11 @@ impl Module {
     /// The function called `name`.
     pub fn function_named(&self, name: &str) -> Option<FunctionId> {
         self.functions.iter().find(|(_, function)| function.name == name).map(|(id, _)| id)
+    }
+
+    /// The constant bank of a number.
+    pub fn constant_bank(&self, number: u8) -> Option<&ConstantBank> {
+        self.constant_banks.iter().find(|bank| bank.number == number)
     }
 
     /// The kernels, in text order.

@@ -2,11 +2,14 @@
 
 use std::fmt::Write;
 
-use crate::{Flow, Function, Inst, Module, Operand, Variable};
+use crate::{Constant, ConstantBank, Flow, Function, Inst, Module, Operand, Sign, Variable};
 
 /// The whole module as text.
 pub fn print(module: &Module) -> String {
     let mut text = String::new();
+    for bank in &module.constant_banks {
+        print_bank(bank, &mut text);
+    }
     for (_, variable) in module.variables.iter() {
         print_variable(module, variable, &mut text);
     }
@@ -22,8 +25,7 @@ fn print_variable(module: &Module, variable: &Variable, text: &mut String) {
     let _ = writeln!(text, "variable {name} {space}{dynamic} {bytes} bytes align {align}");
     let content = &variable.initializer;
     if !content.bytes.is_empty() {
-        let hex: String = content.bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-        let _ = writeln!(text, "  bytes {hex}");
+        let _ = writeln!(text, "  bytes {}", hex(&content.bytes));
     }
     for &(at, width, variable, offset, generic) in &content.addresses {
         let address = operand_text(module, &Operand::Variable { variable, offset, generic });
@@ -36,6 +38,19 @@ fn print_variable(module: &Module, variable: &Variable, text: &mut String) {
     for &(at, width, function) in &content.functions {
         let _ = writeln!(text, "  at {at} width {width} &{}", module.functions[function].name);
     }
+}
+
+fn print_bank(bank: &ConstantBank, text: &mut String) {
+    let ConstantBank { number, bytes, content, parameters } = bank;
+    let place = parameters.map(|at| format!(" parameters at {at}")).unwrap_or_default();
+    let _ = writeln!(text, "bank {number} {bytes} bytes{place}");
+    if !content.is_empty() {
+        let _ = writeln!(text, "  bytes {}", hex(content));
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn print_function(module: &Module, function: &Function, text: &mut String) {
@@ -95,6 +110,15 @@ fn operand_text(module: &Module, operand: &Operand) -> String {
         Operand::Register(register) => format!("{register:?}"),
         Operand::NotPredicate(register) => format!("!{register:?}"),
         Operand::Immediate(bits) => format!("{bits:#x}"),
+        Operand::Signed(sign, value) => {
+            let value = operand_text(module, &value.operand());
+            match sign {
+                Sign::Negated => format!("-{value}"),
+                Sign::Absolute => format!("|{value}|"),
+                Sign::NegatedAbsolute => format!("-|{value}|"),
+            }
+        }
+        Operand::Constant(Constant { bank, offset }) => format!("c[{bank:#x}][{offset:#x}]"),
         Operand::Special(register) => format!("{register:?}"),
         Operand::Variable { variable, offset, generic } => {
             let kind = if *generic { "generic " } else { "" };

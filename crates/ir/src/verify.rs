@@ -2,9 +2,9 @@
 
 use std::fmt;
 
-use warplens_isa::{BlockId, Op, Pc};
+use warplens_isa::{BlockId, Op, Operation, Pc, ScalarType};
 
-use crate::{Bank, Flow, Function, Inst, Module, Register};
+use crate::{Bank, Constant, Flow, Function, Inst, Module, Operand, Register, Sign, SignedValue};
 
 /// A broken invariant.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -55,6 +55,7 @@ fn check_block(module: &Module, function: &Function, id: BlockId, violations: &m
             report(None, format!("{} is not in the table of source instructions", inst.pc));
         }
         check_registers(function, inst, &mut report);
+        check_operands(module, inst, &mut report);
     }
     if let Some(message) = flow_mismatch(&block.flow, block.insts.last()) {
         report(None, message);
@@ -81,6 +82,58 @@ fn check_registers(function: &Function, inst: &Inst, report: &mut impl FnMut(Opt
     let (given, needed) = (inst.memory.len(), inst.op().n_memory_references());
     if given != needed {
         report(Some(inst.pc), format!("{} touches {needed} places in memory, not {given}", inst.op().name()));
+    }
+}
+
+/// Constants lie in their bank, signs are changed where operations can.
+fn check_operands(module: &Module, inst: &Inst, report: &mut impl FnMut(Option<Pc>, String)) {
+    let bases = inst.memory.iter().map(|memory| (&memory.base, module.address_bits / 8));
+    let bytes = inst.ty.bytes().max(inst.source_ty.bytes()).min(8);
+    for (operand, bytes) in inst.sources.iter().map(|operand| (operand, bytes)).chain(bases) {
+        let (sign, constant) = match operand {
+            Operand::Constant(constant) => (None, Some(constant)),
+            Operand::Signed(sign, SignedValue::Constant(constant)) => (Some(sign), Some(constant)),
+            Operand::Signed(sign, SignedValue::Register(_)) => (Some(sign), None),
+            _ => continue,
+        };
+        if let Some(Constant { bank, offset }) = constant {
+            match module.constant_bank(*bank) {
+                None => report(Some(inst.pc), format!("there is no constant bank {bank}")),
+                Some(found) if offset.checked_add(bytes).is_none_or(|end| end > found.bytes) => {
+                    report(Some(inst.pc), format!("{offset:#x} lies outside of constant bank {bank}"));
+                }
+                Some(_) => {}
+            }
+        }
+        if sign.is_some_and(|sign| !takes_sign(inst, *sign)) {
+            report(Some(inst.pc), format!("{} does not change the sign of an operand", inst.op().name()));
+        }
+    }
+}
+
+/// True for operations on floats, whose sign is a bit, and for sums of integers, which may add the complement.
+fn takes_sign(inst: &Inst, sign: Sign) -> bool {
+    let ty = inst.source_ty;
+    let is_float = ty.is_float() || matches!(ty, ScalarType::F16x2 | ScalarType::Bf16x2 | ScalarType::F32x2);
+    match inst.operation {
+        Operation::Add(_) | Operation::Sub(_) => is_float || ty.is_integer() && sign == Sign::Negated,
+        Operation::Mul(_)
+        | Operation::Fma(_)
+        | Operation::Min(_)
+        | Operation::Max(_)
+        | Operation::Set(_)
+        | Operation::Setp(_)
+        | Operation::Cvt(_)
+        | Operation::Rcp(_)
+        | Operation::Sqrt(_)
+        | Operation::Rsqrt(_)
+        | Operation::Sin(_)
+        | Operation::Cos(_)
+        | Operation::Ex2(_)
+        | Operation::Lg2(_)
+        | Operation::Tanh(_) => is_float,
+        Operation::FmaMixed(_) => true,
+        _ => false,
     }
 }
 

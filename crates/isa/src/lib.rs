@@ -24,8 +24,8 @@ pub use operation::Operation;
 pub use ops::Op;
 pub use payload::{
     AccessOrder, Accuracy, AddressConversion, Approximation, Atomic, Branch, Carry, Combination, Comparison,
-    Conversion, Extremum, FunnelShift, FusedMultiplyAdd, HighMultiplyAdd, Payload, Product, Reduction, Saturation,
-    Subnormals, Sum, Words,
+    Conversion, Extremum, FunnelShift, FusedMultiplyAdd, HighMultiplyAdd, MixedTypes, Payload, Product, Reduction,
+    Saturation, Subnormals, Sum, Words,
 };
 pub use pc::{BlockId, Pc};
 pub use special::{Axis, SpecialRegister};

@@ -14,6 +14,7 @@
 //! | `Cvta`, `Isspacep` | of the address | address; predicate | address |
 //! | `Add`, `Sub` with carry | of the result | sum, carry if `writes` | a, b, carry if `reads`; a borrow is a set carry |
 //! | `Add`, `Sub`, `Fma` with `source_ty` F16 or Bf16 | F32 | F32 | a (and b of `Fma`) in `source_ty`, the last in F32 |
+//! | `FmaMixed` | F32 or F64 | value | a, b, c in the types of the payload, none wider |
 //! | `Mad`, `MadHi` with carry | of the factors | d, carry if `writes` | a, b, c, carry if `reads` |
 //! | `MulWide`, `MadWide` | of the factors | twice as wide | a, b; the addend is twice as wide |
 //! | `Shl`, `Shr` | of the value | value | value, 32-bit amount |
@@ -105,6 +106,9 @@ macro_rules! with_ops {
             Mad24Hi (saturation: Saturation) => { class: mul, bind: mad24_hi }
             /// Floating-point multiply-add with a single rounding.
             Fma (fused: FusedMultiplyAdd) => { class: by_type, bind: fma }
+            /// Floating-point multiply-add of operands that each have a type of their own: they are widened, which is
+            /// exact, and rounded once.
+            FmaMixed (types: MixedTypes) => { class: by_type, bind: fma_mixed }
             /// Sum of absolute differences.
             Sad => { class: by_type, bind: sad }
             /// Quotient.

@@ -7,7 +7,8 @@ use std::fmt::Debug;
 
 use crate::{
     AddressDirection, AtomicOp, BarrierKind, BfindAnswer, BoolOp, CompareOp, Dp2aHalf, MatchMode, Precision, PrmtMode,
-    ReduxOp, Rounding, ShiftDirection, ShiftMode, ShuffleMode, StateSpace, SystemCall, TestProperty, VoteMode,
+    ReduxOp, Rounding, ScalarType, ShiftDirection, ShiftMode, ShuffleMode, StateSpace, SystemCall, TestProperty,
+    VoteMode,
 };
 
 /// What refines an operation.
@@ -177,6 +178,26 @@ impl Payload for FusedMultiplyAdd {
             .flag("sat", self.sat)
             .flag("relu", self.relu)
             .flag("oob", self.oob)
+    }
+}
+
+/// The types of the operands of a multiply-add, and its rounding. That of the result is the type of the instruction.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct MixedTypes {
+    /// First factor.
+    pub a: ScalarType,
+    /// Second factor.
+    pub b: ScalarType,
+    /// Addend.
+    pub c: ScalarType,
+    /// Rounding.
+    pub rounding: Rounding,
+}
+
+impl Payload for MixedTypes {
+    fn describe(&self, words: Words) -> Words {
+        let types = [self.a, self.b, self.c];
+        types.into_iter().fold(words, |words, ty| words.flag(ty.name(), true)).unless_default(self.rounding)
     }
 }
 

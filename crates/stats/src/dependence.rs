@@ -17,7 +17,7 @@
 //! that a prefetch counts as one. Loads and instructions of class `virtual` are left out.
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use warplens_ir::{CallTarget, Flow, Function, Inst, Memory, MemoryReference, Module, Operand};
+use warplens_ir::{CallTarget, Constant, Flow, Function, Inst, Memory, MemoryReference, Module, Operand};
 use warplens_isa::{BlockId, Op, OpClass, Pc, StateSpace};
 
 /// A register word of the call graph, numbered by [`WordNumbers`].
@@ -143,6 +143,8 @@ enum Base {
     Variable(u32),
     Frame,
     Absolute,
+    /// A constant of a bank.
+    Constant(Constant),
 }
 
 impl Touch {
@@ -417,7 +419,10 @@ fn touch(
         Operand::Variable { variable, offset, .. } => (Base::Variable(variable.0), offset),
         Operand::Frame(offset) => (Base::Frame, offset),
         Operand::Immediate(address) => (Base::Absolute, address as i64),
-        Operand::NotPredicate(_) | Operand::Special(_) | Operand::Function(_) => (Base::Absolute, 0),
+        Operand::Constant(constant) => (Base::Constant(constant), 0),
+        Operand::NotPredicate(_) | Operand::Signed(..) | Operand::Special(_) | Operand::Function(_) => {
+            (Base::Absolute, 0)
+        }
     };
     let start = memory.offset.wrapping_add(offset);
     let bytes = i64::from(inst.ty.bytes()) * i64::from(memory.elements);

@@ -47,7 +47,8 @@ const MOST_CANDIDATES: usize = 8;
 fn key(body: &Body<'_>, id: NodeId) -> Option<Key> {
     let node = &body.nodes[id];
     let inst = node.inst;
-    let is_pure = !node.is_dead() && node.guard.is_none() && node.address.is_none() && !has_effect(inst);
+    let is_pure =
+        !node.is_dead() && !inst.changes_signs() && node.guard.is_none() && node.address.is_none() && !has_effect(inst);
     let is_single = node.writes.len() == 1 && body.is_single(&node.writes[0]);
     let reads: Vec<Word> = node.reads().collect();
     if !is_pure || !is_single || !body.is_single(&reads) || inst.op() == Op::ReadSpecial || node.form == Form::Copy {

@@ -45,7 +45,7 @@ pub(super) fn fold(body: &mut Body<'_>, target: &Target) {
 /// True for a plain sum or difference of two integers.
 pub(super) fn is_sum(node: &Node<'_>) -> bool {
     let inst = node.inst;
-    let plain = !inst.operation.carry().is_used() && !inst.operation.saturates();
+    let plain = !inst.operation.carry().is_used() && !inst.operation.saturates() && !inst.changes_signs();
     let integer = inst.ty.is_integer() && matches!(inst.ty.bits(), 32 | 64);
     let form = matches!(node.form, Form::AsWritten | Form::Sum) && node.writes.len() == 1;
     matches!(inst.op(), Op::Add | Op::Sub) && integer && plain && form && node.guard.is_none()

@@ -2,14 +2,14 @@
 
 use warplens_ir::{Inst, Operand};
 use warplens_isa::{
-    Accuracy, Carry, Dp2aHalf, Extremum, FusedMultiplyAdd, HighMultiplyAdd, Precision, Product, Rounding, Saturation,
-    ScalarType, Subnormals, Sum, TestProperty,
+    Accuracy, Carry, Dp2aHalf, Extremum, FusedMultiplyAdd, HighMultiplyAdd, MixedTypes, Precision, Product, Rounding,
+    Saturation, ScalarType, Subnormals, Sum, TestProperty,
 };
 
 use super::{Binding, for_integer, mode, no_such_form};
 use crate::code::{Kind, SINK};
 use crate::decode::Decoder;
-use crate::raw::{LaneFunction, Level, carry, map1, map1_with, map2, map2_with, map3, map3_with};
+use crate::raw::{LaneFunction, Level, Source, carry, map1, map1_with, map2, map2_with, map3, map3_with};
 use crate::semantics::half::{Bf16, F16, Half, HalfMods};
 use crate::semantics::integer::{self, Int};
 use crate::semantics::{FloatMods, MinMaxMods, float32, float64, half, math};
@@ -285,6 +285,48 @@ fn plain_fma(decoder: &mut Decoder<'_>, inst: &Inst, fused: &FusedMultiplyAdd) -
         _ => return no_such_form(inst),
     };
     decoder.apply(inst, handler, &[inst.ty; 3], inst.ty)
+}
+
+/// The handler that widens a float exactly to f32 or f64; none where nothing is to be widened.
+fn widening(level: Level, from: ScalarType, to: ScalarType) -> Result<Option<LaneFunction>, ()> {
+    Ok(Some(match (from, to) {
+        (from, to) if from == to => return Ok(None),
+        (ScalarType::F16, ScalarType::F32) => map1(level, |a: u16| F16::widen(a)),
+        (ScalarType::Bf16, ScalarType::F32) => map1(level, |a: u16| Bf16::widen(a)),
+        (ScalarType::F16, ScalarType::F64) => map1(level, |a: u16| f64::from(F16::widen(a))),
+        (ScalarType::Bf16, ScalarType::F64) => map1(level, |a: u16| f64::from(Bf16::widen(a))),
+        (ScalarType::F32, ScalarType::F64) => map1(level, |a: f32| f64::from(a)),
+        _ => return Err(()),
+    }))
+}
+
+pub(super) fn fma_mixed(decoder: &mut Decoder<'_>, inst: &Inst, types: &MixedTypes) -> Binding {
+    let level = decoder.level();
+    let mods = FloatMods { rounding: types.rounding, ftz: false, sat: false };
+    let handler = match inst.ty {
+        ScalarType::F32 => map3_with(level, mods, |a: f32, b: f32, c: f32, m| float32::fma(a, b, c, *m)),
+        ScalarType::F64 => map3_with(level, mods, |a: f64, b: f64, c: f64, m| float64::fma(a, b, c, m.rounding)),
+        _ => return no_such_form(inst),
+    };
+    if inst.sources.len() != 3 {
+        return no_such_form(inst);
+    }
+    let mut wide = Vec::with_capacity(3);
+    for (operand, ty) in inst.sources.iter().zip([types.a, types.b, types.c]) {
+        let Ok(widening) = widening(level, ty, inst.ty) else { return no_such_form(inst) };
+        let source = decoder.read(operand, ty);
+        wide.push(match widening {
+            None => source,
+            Some(handler) => {
+                let row = decoder.temporary();
+                decoder.lane(handler, row, &[source]);
+                Source::frame(row)
+            }
+        });
+    }
+    let destination = decoder.write(inst.destinations.first().copied().flatten(), inst.ty);
+    decoder.lane(handler, destination, &wide);
+    Ok(())
 }
 
 fn half_fma<H: Half + 'static>(level: Level, mods: HalfMods) -> LaneFunction {

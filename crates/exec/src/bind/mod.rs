@@ -23,8 +23,8 @@ use crate::decode::Decoder;
 use crate::raw::{LaneFunction, Source};
 
 use arithmetic::{
-    abs, add, copysign, div, dp2a, dp4a, fma, mad, mad_hi, mad_wide, mad24, mad24_hi, max, min, mul, mul_hi, mul_wide,
-    mul24, mul24_hi, neg, rem, sad, sub, testp,
+    abs, add, copysign, div, dp2a, dp4a, fma, fma_mixed, mad, mad_hi, mad_wide, mad24, mad24_hi, max, min, mul, mul_hi,
+    mul_wide, mul24, mul24_hi, neg, rem, sad, sub, testp,
 };
 use bits::{and, bfe, bfi, bfind, bmsk, brev, clz, cnot, fns, lop3, not, or, popc, prmt, shf, shl, shr, szext, xor};
 use control::{
