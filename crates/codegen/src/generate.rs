@@ -1,7 +1,7 @@
 //! From a kernel to its machine code.
 
-use warplens_ir::{CallTarget, Flow, Function, FunctionId, Inst, Module};
-use warplens_isa::Op;
+use warplens_ir::{CallTarget, Flow, Function, FunctionId, FunctionKind, Inst, Module};
+use warplens_isa::{Op, Pc};
 use warplens_trace::{Code, Place};
 
 use crate::emit::{self, Emitter};
@@ -50,6 +50,9 @@ pub enum Error {
         /// Its name.
         operation: &'static str,
     },
+    /// A function that works on the registers of its callers, which the generator does not follow.
+    #[error("`{0}` works on the registers of its callers, of which the machine code is not known")]
+    Subroutine(String),
     /// More registers than a scoreboard has numbers for.
     #[error("`{0}` has more than 65535 registers that are live across blocks")]
     TooManyRegisters(String),
@@ -59,6 +62,10 @@ pub enum Error {
 pub fn generate(module: &Module, kernel: FunctionId, target: &Target, options: Options) -> Result<Generated, Error> {
     let slots = slots(module);
     let functions = reachable(module, kernel);
+    let mut called = functions.iter().map(|&function| &module.functions[function]);
+    if let Some(subroutine) = called.find(|function| function.kind == FunctionKind::Subroutine) {
+        return Err(Error::Subroutine(subroutine.name.clone()));
+    }
     let rewritten = warplens_ir::local_arrays_in_registers(module, &functions, options.registers);
     let takes_arrays = rewritten.is_some();
     let module = rewritten.as_ref().unwrap_or(module);
@@ -140,10 +147,10 @@ fn assumptions(target: &Target, options: Options, registers: u32) -> Vec<String>
 
 /// Where the instructions of a module come from, by program counter.
 pub(crate) fn places(module: &Module) -> Vec<Place> {
-    let place = |info: &warplens_ir::PcInfo| Place {
+    let place = |pc: Pc, info: &warplens_ir::PcInfo| Place {
         line: info.line,
         text: info.opcode.clone(),
-        source: info.location.map(|location| (module.files[location.file as usize].clone(), location.line)),
+        source: module.locations.get(&pc).map(|location| (module.files[location.file as usize].clone(), location.line)),
     };
-    module.pcs.iter().map(|(_, info)| place(info)).collect()
+    module.pcs.iter().map(|(pc, info)| place(pc, info)).collect()
 }

@@ -248,6 +248,8 @@ pub(crate) struct CodeBlock {
 /// Frame of a function.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct CodeFunction {
+    /// It works on the frame of its caller.
+    pub(crate) is_subroutine: bool,
     /// First block.
     pub(crate) entry: Option<BlockId>,
     /// Rows of a frame, temporaries included.

@@ -5,7 +5,8 @@
 //! threads wrote and that plain loads from global memory read; such kernels race.
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use warplens_ir::{Bank, CallTarget, Flow, FunctionId, Inst, Module, Operand, Register};
+use warplens_base::IdMap;
+use warplens_ir::{Bank, CallTarget, Flow, FunctionId, Inst, Module, Operand, Register, register_files};
 use warplens_isa::{AtomicOp, Op, Operation, Pc, ScalarType, StateSpace, SystemCall};
 
 /// Who may have written a value, beyond the thread itself and what ran before the launch.
@@ -24,6 +25,8 @@ pub(crate) enum Writers {
 pub(crate) struct Foreign<'m> {
     module: &'m Module,
     functions: &'m [FunctionId],
+    /// Functions that work on the same registers have the same words.
+    files: IdMap<FunctionId, FunctionId>,
     words: FxHashMap<(FunctionId, Bank, u32), Writers>,
     /// What was stored to shared and to local memory.
     shared: Writers,
@@ -35,7 +38,8 @@ impl<'m> Foreign<'m> {
     /// Follows the values of a kernel that consists of `functions`.
     pub(crate) fn find(module: &'m Module, functions: &'m [FunctionId]) -> Self {
         let (words, none) = (FxHashMap::default(), Writers::None);
-        let mut foreign = Self { module, functions, words, shared: none, local: none, changed: true };
+        let files = register_files(module);
+        let mut foreign = Self { module, functions, files, words, shared: none, local: none, changed: true };
         while std::mem::take(&mut foreign.changed) {
             for &function in functions {
                 foreign.follow(function);
@@ -80,7 +84,7 @@ impl<'m> Foreign<'m> {
     }
 
     fn of_register(&self, function: FunctionId, register: Register) -> Writers {
-        let word = |word| self.words.get(&(function, register.bank, word)).copied().unwrap_or_default();
+        let word = |word| self.words.get(&(self.files[function], register.bank, word)).copied().unwrap_or_default();
         register.words().map(word).max().unwrap_or_default()
     }
 
@@ -93,7 +97,7 @@ impl<'m> Foreign<'m> {
             return;
         }
         for word in register.words() {
-            let known = self.words.entry((function, register.bank, word)).or_default();
+            let known = self.words.entry((self.files[function], register.bank, word)).or_default();
             if *known < writers {
                 *known = writers;
                 self.changed = true;

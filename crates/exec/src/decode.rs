@@ -7,8 +7,8 @@
 use rustc_hash::FxHashMap;
 use warplens_base::IdMap;
 use warplens_ir::{
-    Bank, CallTarget, Constant, Flow, Function, FunctionId, Guard, Inst, Module, Operand, Register, Sign, Width,
-    reconvergence,
+    Bank, CallTarget, Constant, Flow, Function, FunctionId, FunctionKind, Guard, Inst, Module, Operand, Register, Sign,
+    Width, reconvergence, register_files,
 };
 use warplens_isa::{BlockId, Op, Pc, ScalarType};
 
@@ -53,11 +53,28 @@ pub(crate) fn decode(
     let points = reconvergence::points(module);
     let mut unsupported = Vec::new();
     let mut pool = FxHashMap::default();
-    for function in reachable(module, kernel) {
-        let mut decoder = Decoder::new(module, layout, (kernel, function), &mut code, &mut pool, &mut unsupported);
+    let (functions, files) = (reachable(module, kernel), register_files(module));
+    for &function in &functions {
+        let mut decoder =
+            Decoder::new(module, layout, (kernel, function), &files, &mut code, &mut pool, &mut unsupported);
         decoder.function(&points, waits);
     }
+    share_frames(&mut code.functions, &functions, &files);
     (code, unsupported)
+}
+
+/// Functions that share their registers have frames of one size, with room for the temporaries of each.
+fn share_frames(
+    code: &mut IdMap<FunctionId, CodeFunction>,
+    functions: &[FunctionId],
+    files: &IdMap<FunctionId, FunctionId>,
+) {
+    for &function in functions {
+        let same = || functions.iter().filter(|&&other| files[other] == files[function]).map(|&other| &code[other]);
+        let rows = same().map(|other| other.rows).max().unwrap_or(0);
+        let predicates = same().map(|other| other.predicates).max().unwrap_or(0);
+        (code[function].rows, code[function].predicates) = (rows, predicates);
+    }
 }
 
 /// The kernel and everything that it may call, in order of discovery. An indirect call without a list of candidates may
@@ -134,6 +151,7 @@ impl<'a> Decoder<'a> {
         module: &'a Module,
         layout: &'a Layout,
         (kernel, function): (FunctionId, FunctionId),
+        files: &IdMap<FunctionId, FunctionId>,
         code: &'a mut Code,
         pool: &'a mut FxHashMap<(u64, bool), u32>,
         unsupported: &'a mut Vec<Unsupported>,
@@ -141,7 +159,9 @@ impl<'a> Decoder<'a> {
         let body = &module.functions[function];
         let mut register_rows = body.registers.vector + body.registers.uniform;
         let moves_stack = |inst: &Inst| matches!(inst.op(), Op::Alloca | Op::StackSave | Op::StackRestore);
-        let has_stack = body.block_ids().any(|block| module.blocks[block].insts.iter().any(moves_stack));
+        let is_same = |other: &FunctionId| files[*other] == files[function];
+        let same: Vec<FunctionId> = files.iter().map(|(other, _)| other).filter(is_same).collect();
+        let has_stack = instructions(module, &same).any(moves_stack);
         let stack_row = has_stack.then_some(register_rows);
         register_rows += u32::from(has_stack);
         let register_predicates = body.registers.predicate + body.registers.uniform_predicate;
@@ -153,7 +173,7 @@ impl<'a> Decoder<'a> {
             code,
             pool,
             unsupported,
-            is_split: split_words(module, body),
+            is_split: split_words(module, body, &same),
             uniform_rows: body.registers.vector,
             register_rows,
             stack_row,
@@ -179,6 +199,7 @@ impl<'a> Decoder<'a> {
             registers.iter().map(|register| (register.index, Wide::of_bits(register.width.bits()))).collect()
         };
         self.code.functions[self.function] = CodeFunction {
+            is_subroutine: body.kind == FunctionKind::Subroutine,
             entry: Some(body.first_block),
             // Two rows behind the last register let a sink or a pair at the end be addressed like any other.
             rows: self.register_rows + self.most_rows + 2,
@@ -618,9 +639,16 @@ fn convergence_index(inst: &Inst) -> u32 {
     inst.reads().find(|register| register.bank == Bank::Convergence).map_or(0, |register| register.index)
 }
 
+fn instructions<'m>(module: &'m Module, functions: &[FunctionId]) -> impl Iterator<Item = &'m Inst> {
+    let blocks = functions.iter().flat_map(|&function| module.functions[function].block_ids());
+    blocks.flat_map(|block| &module.blocks[block].insts)
+}
+
 /// By row: words that some instruction uses on their own and another as part of a pair, or as parts of different pairs.
 /// Words of one pair share the fate; so do overlapping pairs.
-fn split_words(module: &Module, function: &Function) -> Vec<bool> {
+///
+/// All functions that work on the same registers have to agree: those of `same`, which `function` is one of.
+fn split_words(module: &Module, function: &Function, same: &[FunctionId]) -> Vec<bool> {
     let n_words = (function.registers.vector + function.registers.uniform) as usize;
     // First word of the pair that a word was seen in (itself for a single word).
     let mut seen: Vec<Option<(u32, Width)>> = vec![None; n_words];
@@ -634,9 +662,10 @@ fn split_words(module: &Module, function: &Function) -> Vec<bool> {
             _ => vec![register],
         }
     };
-    let insts = function.block_ids().flat_map(|block| &module.blocks[block].insts);
-    let registers = insts.flat_map(|inst| inst.reads().chain(inst.writes()).collect::<Vec<_>>());
-    let all = registers.chain(function.arguments.iter().copied()).chain(function.results.iter().copied());
+    let registers = instructions(module, same).flat_map(|inst| inst.reads().chain(inst.writes()).collect::<Vec<_>>());
+    let ends = same.iter().map(|&function| &module.functions[function]);
+    let ends = ends.flat_map(|function| function.arguments.iter().chain(&function.results).copied());
+    let all = registers.chain(ends);
     // From here on a register is named by its row.
     let by_row = |register: Register| match register.bank {
         Bank::Vector => Some(register),

@@ -20,6 +20,7 @@ mod pressure;
 mod print;
 pub mod reconvergence;
 mod register_estimate;
+mod register_file;
 mod verify;
 
 pub use cfg::Cfg;
@@ -29,8 +30,11 @@ pub use inst::{Bank, Constant, Guard, Inst, Operand, Register, Sign, SignedValue
 pub use liveness::{Accesses, Liveness, WordSet, max_live_words};
 pub use local_arrays::local_arrays_in_registers;
 pub use memory::{Memory, MemoryReference};
-pub use module::{ConstantBank, FunctionId, Initializer, Module, PcInfo, SourceLocation, Variable, VariableId};
+pub use module::{
+    ConstantBank, ControlCode, FunctionId, Initializer, Module, PcInfo, SourceLocation, Variable, VariableId,
+};
 pub use pressure::{Pressure, Touched, Values};
 pub use print::print;
 pub use register_estimate::register_estimate;
+pub use register_file::{register_files, subroutines};
 pub use verify::{Violation, verify};

@@ -3,7 +3,7 @@
 use warplens_base::Id;
 use warplens_isa::BlockId;
 
-use crate::{Bank, Cfg, Flow, Function, Inst, Module, Register};
+use crate::{Bank, Cfg, Flow, Function, FunctionKind, Inst, Module, Register, register_file};
 
 /// A set of words.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -104,12 +104,20 @@ pub struct Liveness {
 }
 
 impl Liveness {
-    /// Liveness in `function`. Results are live where it returns.
+    /// Liveness in `function`. Results are live where it returns, and where it calls a subroutine what that may read.
     pub fn new(module: &Module, function: &Function) -> Self {
         let cfg = Cfg::new(module, function);
         let results: Vec<u32> = function.results.iter().copied().filter(is_vector).flat_map(Register::words).collect();
-        let at_end = |block| match module.blocks[block].flow {
+        let at_end = |block| match &module.blocks[block].flow {
+            // The caller may read any word after a subroutine.
+            Flow::Return { .. } if function.kind == FunctionKind::Subroutine => {
+                (0..function.registers.vector).collect()
+            }
             Flow::Return { .. } => results.clone(),
+            Flow::Call { target, .. } => {
+                let subroutines = register_file::subroutines(module, target);
+                subroutines.into_iter().flat_map(|callee| register_file::words_read(module, callee)).collect()
+            }
             _ => Vec::new(),
         };
         Self::solve(function, &cfg, function.registers.vector, |block| &module.blocks[block].insts, at_end)
@@ -212,7 +220,7 @@ mod tests {
     use warplens_isa::{Branch, Operation, Pc, ScalarType, Sum};
 
     use super::*;
-    use crate::{Block, FunctionId, FunctionKind, LaunchBounds, Operand, RegisterWords, Width};
+    use crate::{Block, FunctionId, LaunchBounds, Operand, RegisterWords, Width};
 
     fn word(index: u32) -> Register {
         Register::vector(index, Width::Word)

@@ -1,5 +1,7 @@
 //! Modules: functions, variables and the table of source instructions.
 
+use std::collections::BTreeMap;
+
 use warplens_base::{IdMap, Span, define_id};
 use warplens_isa::{BlockId, HighLatency, OpClass, Pc, ScalarType, StateSpace};
 
@@ -25,6 +27,10 @@ pub struct Module {
     pub blocks: IdMap<BlockId, Block>,
     /// Source instructions of all functions, in text order.
     pub pcs: IdMap<Pc, PcInfo>,
+    /// Lines of the program that the source was compiled from, of the instructions that say theirs.
+    pub locations: BTreeMap<Pc, SourceLocation>,
+    /// What the assembler of machine code says about the issue of instructions.
+    pub controls: BTreeMap<Pc, ControlCode>,
     /// Names of the source files that [`SourceLocation::file`] indexes.
     pub files: Vec<String>,
     /// Width of addresses in bits: 32 or 64.
@@ -57,8 +63,6 @@ pub struct PcInfo {
     pub span: Span,
     /// Line in the source, from 1.
     pub line: u32,
-    /// Line of the program that the source was compiled from.
-    pub location: Option<SourceLocation>,
     /// Class.
     pub class: OpClass,
     /// Kind and type, if it is a high-latency operation.
@@ -72,6 +76,37 @@ pub struct SourceLocation {
     pub file: u32,
     /// Line, from 1.
     pub line: u32,
+}
+
+/// How an instruction of machine code is to be issued: what the assembler found out so that the hardware need not.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct ControlCode {
+    /// Cycles before the warp issues its next instruction, 0 to 15.
+    pub stall: u8,
+    /// Another warp had better issue next.
+    pub yields: bool,
+    /// The scoreboard, 0 to 5, that is released when the result is written.
+    pub write_scoreboard: Option<u8>,
+    /// The scoreboard, 0 to 5, that is released when the operands were read.
+    pub read_scoreboard: Option<u8>,
+    /// The scoreboards that have to be released before, one bit each.
+    pub waits: u8,
+    /// The operands that stay in the operand cache, one bit each.
+    pub reuse: u8,
+}
+
+impl ControlCode {
+    /// Number of scoreboards.
+    pub const SCOREBOARDS: u8 = 6;
+
+    /// True when the fields are in the ranges that machine code has for them.
+    pub fn is_valid(&self) -> bool {
+        let exists = |scoreboard: Option<u8>| scoreboard.is_none_or(|scoreboard| scoreboard < Self::SCOREBOARDS);
+        self.stall < 16
+            && self.waits >> Self::SCOREBOARDS == 0
+            && exists(self.write_scoreboard)
+            && exists(self.read_scoreboard)
+    }
 }
 
 /// A variable.

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::{Constant, ConstantBank, Flow, Function, Inst, Module, Operand, Sign, Variable};
+use crate::{Constant, ConstantBank, ControlCode, Flow, Function, FunctionKind, Inst, Module, Operand, Sign, Variable};
 
 /// The whole module as text.
 pub fn print(module: &Module) -> String {
@@ -54,7 +54,11 @@ fn hex(bytes: &[u8]) -> String {
 }
 
 fn print_function(module: &Module, function: &Function, text: &mut String) {
-    let kind = if function.is_kernel() { "kernel" } else { "device" };
+    let kind = match function.kind {
+        FunctionKind::Kernel => "kernel",
+        FunctionKind::Device => "device",
+        FunctionKind::Subroutine => "subroutine",
+    };
     let _ = writeln!(text, "{kind} {} {{", function.name);
     for parameter in &function.parameters {
         let _ = writeln!(
@@ -68,11 +72,29 @@ fn print_function(module: &Module, function: &Function, text: &mut String) {
         let label = body.label.as_deref().map(|label| format!(" ({label})")).unwrap_or_default();
         let _ = writeln!(text, "  {block}{label}:");
         for inst in &body.insts {
-            let _ = writeln!(text, "    {}", inst_text(module, inst));
+            let control = module.controls.get(&inst.pc).map(control_text).unwrap_or_default();
+            let _ = writeln!(text, "    {}{control}", inst_text(module, inst));
         }
         let _ = writeln!(text, "    -> {}", flow_text(module, &body.flow));
     }
     text.push_str("}\n");
+}
+
+/// The control code of an instruction as a comment behind it.
+fn control_text(control: &ControlCode) -> String {
+    let mut text = format!(" // stall {}", control.stall);
+    let scoreboards = [("writes", control.write_scoreboard), ("reads", control.read_scoreboard)];
+    for (name, scoreboard) in scoreboards {
+        if let Some(scoreboard) = scoreboard {
+            let _ = write!(text, " {name} {scoreboard}");
+        }
+    }
+    for (name, bits) in [("waits", control.waits), ("reuse", control.reuse)] {
+        if bits != 0 {
+            let _ = write!(text, " {name} {bits:#b}");
+        }
+    }
+    text + if control.yields { " yields" } else { "" }
 }
 
 /// One instruction as text.

@@ -4,7 +4,7 @@ use std::fmt;
 
 use warplens_isa::{BlockId, Op, Operation, Pc, ScalarType};
 
-use crate::{Bank, Constant, Flow, Function, Inst, Module, Operand, Register, Sign, SignedValue};
+use crate::{Bank, Block, Constant, Flow, Function, Inst, Module, Operand, Register, Sign, SignedValue, subroutines};
 
 /// A broken invariant.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -31,7 +31,23 @@ pub fn verify(module: &Module) -> Vec<Violation> {
             check_block(module, function, block, &mut violations);
         }
     }
+    check_side_tables(module, &mut violations);
     violations
+}
+
+/// Side tables speak of instructions that exist, in words that machine code has.
+fn check_side_tables(module: &Module, violations: &mut Vec<Violation>) {
+    let block = BlockId(0);
+    for &pc in module.locations.keys().chain(module.controls.keys()) {
+        if module.pcs.get(pc).is_none() {
+            let message = format!("a side table speaks of {pc}, which does not exist");
+            violations.push(Violation { block, pc: Some(pc), message });
+        }
+    }
+    for (&pc, control) in module.controls.iter().filter(|(_, control)| !control.is_valid()) {
+        let message = format!("the control code {control:?} is out of range");
+        violations.push(Violation { block, pc: Some(pc), message });
+    }
 }
 
 fn check_block(module: &Module, function: &Function, id: BlockId, violations: &mut Vec<Violation>) {
@@ -56,6 +72,12 @@ fn check_block(module: &Module, function: &Function, id: BlockId, violations: &m
         }
         check_registers(function, inst, &mut report);
         check_operands(module, inst, &mut report);
+    }
+    if let Flow::Call { target, .. } = &block.flow {
+        let calls = subroutines(module, target).into_iter().map(|callee| &module.functions[callee]);
+        calls
+            .filter_map(|callee| subroutine_mismatch(function, callee, block))
+            .for_each(|message| report(None, message));
     }
     if let Some(message) = flow_mismatch(&block.flow, block.insts.last()) {
         report(None, message);
@@ -83,6 +105,17 @@ fn check_registers(function: &Function, inst: &Inst, report: &mut impl FnMut(Opt
     if given != needed {
         report(Some(inst.pc), format!("{} touches {needed} places in memory, not {given}", inst.op().name()));
     }
+}
+
+/// Why a subroutine cannot work on the registers of a caller.
+fn subroutine_mismatch(caller: &Function, callee: &Function, block: &Block) -> Option<String> {
+    let passes = block.insts.last().is_some_and(|call| !call.sources.is_empty() || !call.destinations.is_empty());
+    let takes = !callee.arguments.is_empty() || !callee.results.is_empty();
+    if passes || takes {
+        return Some(format!("{} is a subroutine with arguments or results", callee.name));
+    }
+    let is_same = (caller.registers, caller.local_bytes) == (callee.registers, callee.local_bytes);
+    (!is_same).then(|| format!("{} has other registers or local memory than its caller {}", callee.name, caller.name))
 }
 
 /// Constants lie in their bank, signs are changed where operations can.

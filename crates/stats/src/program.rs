@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashSet;
 use warplens_base::Id;
-use warplens_ir::{Block, CallTarget, Flow, FunctionId, FunctionKind, Inst, Module};
+use warplens_ir::{Block, CallTarget, Flow, FunctionId, Inst, Module};
 use warplens_isa::{BlockId, Op, OpClass, Pc, StateSpace};
 
 use crate::LaunchShape;
@@ -213,7 +213,7 @@ impl PcFacts {
             role: Role::Other,
             n_guarded: 0,
             ptx_line: info.line,
-            source: info.location.map(|location| (file(location.file), location.line)),
+            source: module.locations.get(&pc).map(|location| (file(location.file), location.line)),
         }
     }
 }
@@ -261,7 +261,7 @@ fn callees(module: &Module, target: &CallTarget) -> Vec<FunctionId> {
         CallTarget::Direct(function) => vec![*function],
         CallTarget::Indirect(_, candidates) if !candidates.is_empty() => candidates.clone(),
         CallTarget::Indirect(..) => {
-            let devices = module.functions.iter().filter(|(_, function)| function.kind == FunctionKind::Device);
+            let devices = module.functions.iter().filter(|(_, function)| !function.is_kernel());
             devices.map(|(id, _)| id).collect()
         }
     }

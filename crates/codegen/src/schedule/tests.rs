@@ -139,7 +139,6 @@ fn module(body: &[Random]) -> Module {
         opcode: "any".into(),
         span: Span::default(),
         line,
-        location: None,
         class: OpClass::Other,
         high_latency: None,
     }));

@@ -379,15 +379,18 @@ impl<'m, 'a, 'src> Body<'m, 'a, 'src> {
 
     /// Opens the record of a source instruction.
     fn begin_instruction(&mut self, opcode: &str, span: Span, class: OpClass) {
-        self.pc = self.module.module.pcs.push(ir::PcInfo {
+        let pc = self.module.module.pcs.push(ir::PcInfo {
             function: self.id,
             opcode: opcode.to_owned(),
             span,
             line: self.module.lines.line(span.start),
-            location: self.location,
             class,
             high_latency: None,
         });
+        if let Some(location) = self.location {
+            self.module.module.locations.insert(pc, location);
+        }
+        self.pc = pc;
     }
 
     /// Says what the instruction counts as.

@@ -79,7 +79,6 @@ impl Builder {
             opcode: operation.op().name().to_lowercase(),
             span: Span::default(),
             line,
-            location: None,
             class: OpClass::Other,
             high_latency: None,
         });

@@ -71,15 +71,16 @@ impl Kernel {
     pub fn pc(&mut self, opcode: &str, op: Op, ty: ScalarType) -> Pc {
         let n = self.module.pcs.len() as u32;
         let class = if opcode.starts_with("ld.param") { warplens_isa::OpClass::Virtual } else { op.class(ty) };
-        self.module.pcs.push(PcInfo {
+        let pc = self.module.pcs.push(PcInfo {
             function: FunctionId::from_index(self.module.functions.len() - 1),
             opcode: opcode.into(),
             span: Span::default(),
             line: n + 10,
-            location: Some(SourceLocation { file: 0, line: n + 100 }),
             class,
             high_latency: op.high_latency(ty).map(|kind| (kind, ty)),
-        })
+        });
+        self.module.locations.insert(pc, SourceLocation { file: 0, line: n + 100 });
+        pc
     }
 
     /// An instruction without memory.
