@@ -286,6 +286,28 @@ mod tests {
     }
 
     #[test]
+    fn what_a_subroutine_reads_is_live_where_it_is_called() {
+        let mut module = sample();
+        let subroutine = Function {
+            kind: FunctionKind::Subroutine,
+            results: Vec::new(),
+            first_block: BlockId(3),
+            n_blocks: 1,
+            ..module.functions[FunctionId(0)].clone()
+        };
+        let insts = vec![inst(Operation::Mov, &[word(1)], &[word(4)]), inst(Operation::Ret, &[], &[])];
+        module.blocks.push(Block { label: None, stays_rolled: false, insts, flow: Flow::Return { next: None } });
+        let callee = module.functions.push(subroutine);
+        let call = Flow::Call { target: crate::CallTarget::Direct(callee), next: BlockId(1) };
+        module.blocks[BlockId(0)].insts.push(inst(Operation::Call(Branch::default()), &[], &[]));
+        module.blocks[BlockId(0)].flow = call;
+        let liveness = Liveness::new(&module, &module.functions[FunctionId(0)]);
+        assert_eq!(liveness.live_in(BlockId(0)).iter().collect::<Vec<u32>>(), [4]);
+        let liveness = Liveness::new(&module, &module.functions[callee]);
+        assert_eq!(liveness.live_in(BlockId(3)).iter().collect::<Vec<u32>>(), [0, 2, 3, 4]);
+    }
+
+    #[test]
     fn the_most_live_words_are_in_the_loop() {
         let module = sample();
         assert_eq!(max_live_words(&module, &module.functions[FunctionId(0)]), 3);

@@ -1,6 +1,8 @@
 //! What PTX does not have and machine code does: register pairs that share words with other registers, registers and
 //! predicates that a warp has once, explicit convergence barriers. The functions are written in the IR.
 
+mod forms;
+
 use std::sync::atomic::AtomicU64;
 
 use warplens_base::Span;
@@ -13,6 +15,7 @@ use warplens_isa::{
     AccessOrder, BlockId, Branch, Carry, CompareOp, Comparison, OpClass, Operation, Pc, Rounding, ScalarType,
     SpecialRegister, StateSpace, Sum,
 };
+use warplens_trace::Observer;
 
 const fn r(index: u32) -> Register {
     Register::vector(index, Width::Word)
@@ -96,21 +99,38 @@ impl Builder {
 
     /// Runs the kernel with one warp and returns 32 words.
     fn run(mut self) -> Vec<u32> {
+        let kernel = self.finish(0);
+        self.launch(kernel, ()).0
+    }
+
+    /// Makes functions of the blocks: the kernel, and of the last ones the subroutine that it may call.
+    fn finish(&mut self, n_subroutine: u32) -> FunctionId {
         let out = Parameter { name: "out".into(), ty: ScalarType::U64, offset: 0, bytes: 8, align: 8, is_array: false };
         let registers = RegisterWords { vector: 24, uniform: 8, predicate: 4, uniform_predicate: 2, convergence: 1 };
-        let kernel = self.module.functions.push(Function {
-            name: "kernel".into(),
-            kind: FunctionKind::Kernel,
-            parameters: vec![out],
+        let n_kernel = self.module.blocks.len() as u32 - n_subroutine;
+        let function = |name: &str, kind: FunctionKind, first: u32, n_blocks: u32| Function {
+            name: name.into(),
+            kind,
+            parameters: Vec::new(),
             arguments: Vec::new(),
             results: Vec::new(),
             registers,
             local_bytes: 0,
-            first_block: BlockId(0),
-            n_blocks: self.module.blocks.len() as u32,
+            first_block: BlockId(first),
+            n_blocks,
             bounds: LaunchBounds::default(),
             explicit_convergence: true,
-        });
+        };
+        let kernel = function("kernel", FunctionKind::Kernel, 0, n_kernel);
+        let kernel = self.module.functions.push(Function { parameters: vec![out], ..kernel });
+        if n_subroutine > 0 {
+            self.module.functions.push(function("inner", FunctionKind::Subroutine, n_kernel, n_subroutine));
+        }
+        kernel
+    }
+
+    /// Runs the kernel with one warp and returns 32 words, and the observer.
+    fn launch<O: Observer + Sync>(&self, kernel: FunctionId, observer: O) -> (Vec<u32>, O) {
         assert_eq!(warplens_ir::verify(&self.module), []);
         let mut device = Device::new(&self.module);
         let results = device.allocate("out", 128);
@@ -128,9 +148,10 @@ impl Builder {
             deterministic: false,
             allow_unsupported: false,
         };
-        warplens_exec::launch(&program, &device, &launch, (), &AtomicU64::new(0)).unwrap();
+        let (observer, _) =
+            warplens_exec::launch(&program, &device, &launch, observer, &AtomicU64::new(0)).expect("the kernel ends");
         let words = device.read(results, 0, 128);
-        words.chunks(4).map(|word| u32::from_le_bytes(word.try_into().unwrap())).collect()
+        (words.chunks(4).map(|word| u32::from_le_bytes(word.try_into().unwrap())).collect(), observer)
     }
 
     /// Puts the address of the lane's result into the words 4 and 5, added up word by word with a carry.
