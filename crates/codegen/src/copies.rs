@@ -24,7 +24,7 @@ const fn shares(major: u8) -> Option<(Share, Share)> {
 pub(crate) fn share(body: &Body<'_>, selected: &mut Selected, target: &Target) {
     let Some((guarded, plain)) = shares(target.compute_capability.major) else { return };
     let is_copy = |atom: &Atom| {
-        let of_copy = atom.node.is_some_and(|node| body.nodes[node].inst.op == Op::Mov);
+        let of_copy = atom.node.is_some_and(|node| body.nodes[node].inst.op() == Op::Mov);
         atom.class == MachineClass::Move && of_copy
     };
     let mut seen = [0, 0];

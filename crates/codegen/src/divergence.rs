@@ -26,7 +26,7 @@ pub(crate) fn mark(body: &Body<'_>, target: &Target, selected: &mut Selected) {
     for (position, ids) in body.blocks.iter().enumerate() {
         let block = &body.module.blocks[body.block_id(position)];
         let splits = matches!(block.flow, Flow::Branch { next: Some(_), .. } | Flow::Indexed { .. });
-        let branches = |id: NodeId| matches!(body.nodes[id].inst.op, Op::Bra | Op::BrxIdx);
+        let branches = |id: NodeId| matches!(body.nodes[id].inst.op(), Op::Bra | Op::BrxIdx);
         let Some(&last) = ids.last().filter(|&&last| splits && branches(last)) else { continue };
         let is_uniform = !body.nodes[last].reads().any(|word| differs[word as usize]);
         let Some(point) = points.immediate(body.block_id(position)) else { continue };
@@ -46,7 +46,7 @@ pub(crate) fn mark(body: &Body<'_>, target: &Target, selected: &mut Selected) {
 
 /// True for blocks that only end the thread.
 fn is_end(body: &Body<'_>, position: usize) -> bool {
-    body.blocks[position].iter().all(|&id| matches!(body.nodes[id].inst.op, Op::Ret | Op::Exit))
+    body.blocks[position].iter().all(|&id| matches!(body.nodes[id].inst.op(), Op::Ret | Op::Exit))
 }
 
 /// Adds what closes a region as the first instruction of a block, or what opens one before that which ends the block.
@@ -94,7 +94,7 @@ pub(crate) fn differing(body: &Body<'_>) -> Vec<bool> {
 
 /// True for operations that give each lane a value of its own.
 fn is_source(node: &Node<'_>) -> bool {
-    match node.inst.op {
+    match node.inst.op() {
         Op::ReadSpecial => !matches!(
             node.inst.sources.first(),
             Some(Operand::Special(SpecialRegister::Ctaid(_) | SpecialRegister::Clusterid(_)))

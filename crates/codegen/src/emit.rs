@@ -238,7 +238,7 @@ fn is_memory(class: MachineClass) -> bool {
 fn addend(node: &Node<'_>) -> Option<Word> {
     let adds = match node.form {
         Form::MultiplyAdd => true,
-        Form::AsWritten => matches!(node.inst.op, Op::Fma | Op::Mad | Op::MadWide | Op::MadHi | Op::Mad24 | Op::Dp4a),
+        Form::AsWritten => matches!(node.inst.op(), Op::Fma | Op::Mad | Op::MadWide | Op::MadHi | Op::Mad24 | Op::Dp4a),
         _ => false,
     };
     let last = if adds { node.sources.get(2)? } else { return None };

@@ -1,6 +1,7 @@
 //! From a kernel to its machine code.
 
-use warplens_ir::{CallTarget, Flow, Function, FunctionId, Module};
+use warplens_ir::{CallTarget, Flow, Function, FunctionId, FunctionKind, Inst, Module};
+use warplens_isa::{Op, Pc};
 use warplens_trace::{Code, Place};
 
 use crate::emit::{self, Emitter};
@@ -41,6 +42,17 @@ pub enum Error {
     /// A block has more memory instructions than slots.
     #[error("a block of `{0}` has more than 65535 memory instructions")]
     TooManyAccesses(String),
+    /// An operation for which no machine instruction is known.
+    #[error("`{function}` has the operation `{operation}`, of which the machine code is not known")]
+    NoMachineCode {
+        /// The function that has it.
+        function: String,
+        /// Its name.
+        operation: &'static str,
+    },
+    /// A function that works on the registers of its callers, which the generator does not follow.
+    #[error("`{0}` works on the registers of its callers, of which the machine code is not known")]
+    Subroutine(String),
     /// More registers than a scoreboard has numbers for.
     #[error("`{0}` has more than 65535 registers that are live across blocks")]
     TooManyRegisters(String),
@@ -50,6 +62,10 @@ pub enum Error {
 pub fn generate(module: &Module, kernel: FunctionId, target: &Target, options: Options) -> Result<Generated, Error> {
     let slots = slots(module);
     let functions = reachable(module, kernel);
+    let mut called = functions.iter().map(|&function| &module.functions[function]);
+    if let Some(subroutine) = called.find(|function| function.kind == FunctionKind::Subroutine) {
+        return Err(Error::Subroutine(subroutine.name.clone()));
+    }
     let rewritten = warplens_ir::local_arrays_in_registers(module, &functions, options.registers);
     let takes_arrays = rewritten.is_some();
     let module = rewritten.as_ref().unwrap_or(module);
@@ -107,7 +123,11 @@ pub fn reachable(module: &Module, kernel: FunctionId) -> Vec<FunctionId> {
 
 fn check_slots(module: &Module, function: &Function, slots: &Slots) -> Result<(), Error> {
     let insts = function.block_ids().flat_map(|block| &module.blocks[block].insts);
-    let lacks = insts.filter(|inst| inst.memory.is_some()).any(|inst| slots.of(inst.pc).is_none());
+    let lacks = insts.filter(|inst| !inst.memory.is_empty()).any(|inst| slots.of(inst.pc).is_none());
+    let insts = function.block_ids().flat_map(|block| &module.blocks[block].insts);
+    if let Some(copy) = insts.map(Inst::op).find(|&op| op == Op::Copy) {
+        return Err(Error::NoMachineCode { function: function.name.clone(), operation: copy.name() });
+    }
     if lacks { Err(Error::TooManyAccesses(function.name.clone())) } else { Ok(()) }
 }
 
@@ -127,10 +147,10 @@ fn assumptions(target: &Target, options: Options, registers: u32) -> Vec<String>
 
 /// Where the instructions of a module come from, by program counter.
 pub(crate) fn places(module: &Module) -> Vec<Place> {
-    let place = |info: &warplens_ir::PcInfo| Place {
+    let place = |pc: Pc, info: &warplens_ir::PcInfo| Place {
         line: info.line,
         text: module.spellings[info.spelling].to_string(),
-        source: info.location.map(|location| (module.files[location.file as usize].clone(), location.line)),
+        source: module.locations.get(&pc).map(|location| (module.files[location.file as usize].clone(), location.line)),
     };
-    module.pcs.iter().map(|(_, info)| place(info)).collect()
+    module.pcs.iter().map(|(pc, info)| place(pc, info)).collect()
 }

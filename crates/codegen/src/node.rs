@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use warplens_ir::{Bank, Cfg, Dominators, Function, Inst, Module, Operand, Register, VariableId};
+use warplens_ir::{Bank, Cfg, Dominators, Function, Inst, Module, Operand, Register, SignedValue, VariableId};
 use warplens_isa::{BlockId, InstKey, Op, Pc, ScalarType, SpecialRegister, StateSpace};
 use warplens_trace::NO_SLOT;
 
@@ -182,7 +182,7 @@ impl<'m> Body<'m> {
             let mut ids = Vec::new();
             for inst in &module.blocks[block].insts {
                 if let Some(mut node) = reader.node(inst, position) {
-                    node.slot = inst.memory.and_then(|_| slots.of(inst.pc)).map_or(NO_SLOT, |(_, slot)| slot);
+                    node.slot = slots.of(inst.pc).filter(|_| !inst.memory.is_empty()).map_or(NO_SLOT, |(_, slot)| slot);
                     ids.push(nodes.len());
                     nodes.push(node);
                 }
@@ -320,7 +320,7 @@ impl BodyReader<'_> {
         if !is_single(&read) {
             return;
         }
-        match inst.op {
+        match inst.op() {
             Op::Mov if inst.sources.len() == 1 => match self.constant(&inst.sources[0]) {
                 Some(Source::Constant(value, variable)) => self.set_constant(&written, value, variable),
                 _ => self.set_words(&written, &read),
@@ -352,10 +352,10 @@ impl BodyReader<'_> {
     /// reads whole words: those are operands of other instructions. (Before compute capability 2.0 parameters are
     /// operands in shared memory.)
     fn bank(&self, inst: &Inst) -> Option<(Option<VariableId>, i64)> {
-        let memory = inst.memory?;
+        let memory = inst.memory.one()?;
         if !matches!(memory.space, StateSpace::Param | StateSpace::Const)
             || inst.ty.bytes() < 4
-            || inst.modifiers.ordered
+            || inst.operation.is_ordered()
         {
             return None;
         }
@@ -408,7 +408,7 @@ impl BodyReader<'_> {
 
     /// Truncations and zero extensions are free; the upper half of a sign extension is not.
     fn alias_conversion(&mut self, inst: &Inst, written: &[Word], read: &[Word]) {
-        let integers = inst.ty.is_integer() && inst.source_ty.is_integer() && !inst.modifiers.sat;
+        let integers = inst.ty.is_integer() && inst.source_ty.is_integer() && !inst.operation.saturates();
         let widens_sign =
             inst.source_ty.is_signed() && inst.ty.bits() > inst.source_ty.bits() && inst.source_ty.bits() < 32;
         if !integers || widens_sign || inst.sources.len() != 1 {
@@ -471,8 +471,11 @@ impl BodyReader<'_> {
                 Some(Source::Constant(Some(offset.cast_unsigned()), Some(Symbol::Variable(*variable))))
             }
             Operand::Special(register) => Some(Source::Constant(None, Some(Symbol::Special(*register)))),
-            Operand::Frame(_) | Operand::Function(_) => Some(Source::Constant(None, None)),
-            Operand::Register(_) | Operand::NotPredicate(_) => None,
+            Operand::Frame(_)
+            | Operand::Function(_)
+            | Operand::Constant(_)
+            | Operand::Signed(_, SignedValue::Constant(_)) => Some(Source::Constant(None, None)),
+            Operand::Register(_) | Operand::NotPredicate(_) | Operand::Signed(_, SignedValue::Register(_)) => None,
         }
     }
 
@@ -511,7 +514,7 @@ impl BodyReader<'_> {
 
     /// The address of an access is in a register.
     fn reads_register(&self, inst: &Inst) -> bool {
-        inst.memory.is_some_and(|memory| !self.source(&memory.base).is_constant())
+        inst.memory.iter().any(|memory| !self.source(&memory.base).is_constant())
     }
 
     /// The node of an instruction; none when all that it writes stands for something else.
@@ -524,7 +527,7 @@ impl BodyReader<'_> {
             return None;
         }
         let sources: Vec<Source> = inst.sources.iter().map(|operand| self.source(operand)).collect();
-        let address = inst.memory.map(|memory| Address {
+        let address = inst.memory.one().map(|memory| Address {
             space: memory.space,
             base: self.source(&memory.base),
             offset: memory.offset,
@@ -536,12 +539,12 @@ impl BodyReader<'_> {
             Alias::Word(word) => word,
             _ => words_of(self.function, guard.predicate).start,
         });
-        let form = match inst.op {
+        let form = match inst.op() {
             Op::Mov | Op::Cvta | Op::Unpack => Form::Copy,
             Op::Pack if inst.ty.bits() / inst.sources.len().max(1) as u32 >= 32 => Form::Copy,
             Op::Pack => Form::Permute,
             Op::Ld
-                if inst.memory.is_some_and(|memory| memory.space == StateSpace::Param)
+                if inst.memory.one().is_some_and(|memory| memory.space == StateSpace::Param)
                     && !self.reads_register(inst) =>
             {
                 Form::Copy
@@ -563,10 +566,11 @@ impl BodyReader<'_> {
 
 /// True when an instruction does something besides writing registers.
 pub(crate) fn has_effect(inst: &Inst) -> bool {
-    match inst.op {
+    match inst.op() {
         Op::St
         | Op::Atom
         | Op::Red
+        | Op::Copy
         | Op::Prefetch
         | Op::Shfl
         | Op::Vote
@@ -583,7 +587,7 @@ pub(crate) fn has_effect(inst: &Inst) -> bool {
         | Op::StackRestore
         | Op::SystemCall
         | Op::Unsupported => true,
-        Op::Ld => inst.modifiers.ordered,
+        Op::Ld => inst.operation.is_ordered(),
         Op::ReadSpecial => {
             !matches!(inst.sources.first(), Some(&Operand::Special(register)) if is_launch_constant(register) || is_steady(register))
         }
@@ -592,7 +596,7 @@ pub(crate) fn has_effect(inst: &Inst) -> bool {
 }
 
 fn is_integer_conversion(inst: &Inst) -> bool {
-    inst.ty.is_integer() && inst.source_ty.is_integer() && !inst.modifiers.sat
+    inst.ty.is_integer() && inst.source_ty.is_integer() && !inst.operation.saturates()
 }
 
 /// Special registers that are constant operands.

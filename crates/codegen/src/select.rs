@@ -20,7 +20,7 @@
 //! writes the destination. Real code overlaps parts of it, so that a chain is the longest that the latency can be.
 
 use warplens_ir::{Flow, Operand};
-use warplens_isa::{BarrierKind, Op, Precision, ScalarType, SpecialRegister};
+use warplens_isa::{BarrierKind, Conversion, Op, Operation, ScalarType, SpecialRegister};
 use warplens_machine::{Key, expansion};
 use warplens_trace::MachineClass as C;
 
@@ -75,7 +75,7 @@ fn copy(body: &Body<'_>, node: &Node<'_>) -> Recipe {
 fn as_written(body: &Body<'_>, node: &Node<'_>, target: &Target) -> Recipe {
     use Op as O;
     let inst = node.inst;
-    match inst.op {
+    match inst.op() {
         O::Ld | O::Prefetch => one(C::Load),
         O::St => one(C::Store),
         O::Atom if node.written().next().is_some() => one(C::Atomic),
@@ -130,16 +130,16 @@ fn read_special(node: &Node<'_>) -> Recipe {
 
 fn barrier(node: &Node<'_>) -> Recipe {
     let number = node.sources.first().and_then(Source::immediate).and_then(|number| u32::try_from(number).ok());
-    let kind = node.inst.modifiers.barrier.unwrap_or(BarrierKind::Sync);
-    let class = if kind == BarrierKind::Arrive { C::BarrierArrive } else { C::Barrier };
+    let arrives = node.inst.operation == Operation::Bar(BarrierKind::Arrive);
+    let class = if arrives { C::BarrierArrive } else { C::Barrier };
     Recipe::Amount(class, number.unwrap_or(0))
 }
 
 /// Products of integers, alone or with an addend.
 fn multiply(node: &Node<'_>, target: &Target) -> Recipe {
     let inst = node.inst;
-    let is_wide = matches!(inst.op, Op::MulWide | Op::MadWide | Op::MulHi | Op::MadHi) || node.bits() == 64;
-    let adds_wide = node.form == Form::MultiplyAdd || matches!(inst.op, Op::MadWide);
+    let is_wide = matches!(inst.op(), Op::MulWide | Op::MadWide | Op::MulHi | Op::MadHi) || node.bits() == 64;
+    let adds_wide = node.form == Form::MultiplyAdd || matches!(inst.op(), Op::MadWide);
     let factor_bits = if node.form == Form::MultiplyAdd && node.bits() == 64 { 32 } else { inst.ty.bits() };
     let (major, low) = (target.compute_capability.major, low_product(target));
     if factor_bits <= 16 {
@@ -184,7 +184,7 @@ fn multiply_24(target: &Target) -> Recipe {
 fn expanded(body: &Body<'_>, node: &Node<'_>, target: &Target) -> Option<Recipe> {
     let (key, _) = expansion::key(&body.key(node.inst.pc))?;
     let mut mix = target.mixes.get(&key)?.clone();
-    if node.inst.modifiers.ftz {
+    if node.inst.operation.flushes() {
         drop_scaling(key, &mut mix);
     }
     // Behind a branch the warp may be split, and the way around is a region of its own.
@@ -219,23 +219,24 @@ fn special(body: &Body<'_>, node: &Node<'_>, target: &Target) -> Recipe {
         return recipe;
     }
     let single = node.inst.ty == ScalarType::F32 && target.compute_capability.major < 2;
-    match node.inst.op {
+    match node.inst.op() {
         Op::Div if single => Recipe::Chain(vec![(C::Sfu, 1), (C::Fp32Mul, 1)]),
         Op::Sqrt | Op::Ex2 | Op::Sin | Op::Cos if single => Recipe::Chain(vec![(C::Sfu, 2)]),
         Op::Div | Op::Rem if node.inst.ty.is_integer() => one(C::IntMul),
-        _ if node.inst.ty == ScalarType::F64 && node.inst.modifiers.precision != Precision::Approx => one(C::Fp64),
+        _ if node.inst.ty == ScalarType::F64 && !node.inst.operation.is_approximate() => one(C::Fp64),
         _ => one(C::Sfu),
     }
 }
 
 fn convert(node: &Node<'_>, target: &Target) -> Recipe {
     let (to, from) = (node.inst.ty, node.inst.source_ty);
+    let is_integral = matches!(node.inst.operation, Operation::Cvt(Conversion { integral: true, .. }));
     let is_half = |ty: ScalarType| matches!(ty, ScalarType::F16 | ScalarType::F16x2);
     let is_float = |ty: ScalarType| ty.is_float() || ty.is_packed();
-    if node.inst.op == Op::CvtPack || to.is_integer() && from.is_integer() {
-        return ints(if node.inst.modifiers.sat && node.inst.op == Op::Cvt { 2 } else { 1 });
+    if node.inst.op() == Op::CvtPack || to.is_integer() && from.is_integer() {
+        return ints(if node.inst.operation.saturates() { 2 } else { 1 });
     }
-    if !is_float(to) || !is_float(from) || to.bits().max(from.bits()) == 64 || node.inst.modifiers.integral {
+    if !is_float(to) || !is_float(from) || to.bits().max(from.bits()) == 64 || is_integral {
         return one(C::Convert);
     }
     match (to, from) {
@@ -252,18 +253,18 @@ fn convert(node: &Node<'_>, target: &Target) -> Recipe {
 fn arithmetic(body: &Body<'_>, node: &Node<'_>, target: &Target) -> Recipe {
     use Op as O;
     let inst = node.inst;
-    let ty = if matches!(inst.op, O::Set) { inst.source_ty } else { inst.ty };
+    let ty = if matches!(inst.op(), O::Set) { inst.source_ty } else { inst.ty };
     if ty == ScalarType::Pred || node.written().all(|word| body.is_predicate(word)) && ty.bits() <= 1 {
         return one(C::Int);
     }
     match ty {
-        ScalarType::F32 | ScalarType::Tf32 => match inst.op {
+        ScalarType::F32 | ScalarType::Tf32 => match inst.op() {
             O::Mul => one(C::Fp32Mul),
             O::Min | O::Max if inst.sources.len() == 3 && !target.is_from(10, 0) => Recipe::Chain(vec![(C::Fp32, 2)]),
             _ => one(C::Fp32),
         },
         ScalarType::F32x2 => Recipe::Chain(vec![(C::Fp32, if target.is_from(10, 0) { 1 } else { 2 })]),
-        ScalarType::F64 => match inst.op {
+        ScalarType::F64 => match inst.op() {
             O::Min | O::Max => Recipe::Chain(vec![(C::Fp64, 1), (C::Fp32, 2)]),
             O::Abs | O::Neg | O::Copysign | O::Selp => one(C::Int),
             _ => one(C::Fp64),
@@ -277,7 +278,7 @@ fn integer(node: &Node<'_>, ty: ScalarType, target: &Target) -> Recipe {
     use Op as O;
     let is_wide = ty.bits() == 64;
     let has_volta_logic = target.is_from(7, 0);
-    match node.inst.op {
+    match node.inst.op() {
         O::Add | O::Sub if is_wide => Recipe::Carry(C::Int),
         O::And | O::Or | O::Xor | O::Not | O::Selp if is_wide => Recipe::PerWord(C::Int),
         O::Min | O::Max if is_wide => ints(4),

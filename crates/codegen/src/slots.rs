@@ -31,7 +31,7 @@ pub fn slots(module: &Module) -> Slots {
     let mut slots =
         Slots { by_pc: IdMap::filled(module.pcs.len(), None), counts: IdMap::filled(module.blocks.len(), 0) };
     for (id, block) in module.blocks.iter() {
-        for inst in block.insts.iter().filter(|inst| inst.memory.is_some()) {
+        for inst in block.insts.iter().filter(|inst| !inst.memory.is_empty()) {
             let next = slots.counts[id];
             if slots.by_pc[inst.pc].is_none() && next != NO_SLOT {
                 slots.by_pc[inst.pc] = Some((id, next));

@@ -29,7 +29,7 @@ impl Target {
         for inst in blocks.flat_map(|block| &module.blocks[block].insts) {
             let key = match expansion::key(&module.key(inst.pc)) {
                 Some((key, _)) => key,
-                None if target.lacks_multiplier() && is_product(inst.op) => Key::ExpansionMulLo32,
+                None if target.lacks_multiplier() && is_product(inst.op()) => Key::ExpansionMulLo32,
                 None => continue,
             };
             if target.mixes.contains_key(&key) || target.compute_capability.major < 2 && has_rule_1x(key) {

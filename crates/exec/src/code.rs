@@ -3,11 +3,11 @@
 use warplens_base::{Id, IdMap};
 use warplens_ir::FunctionId;
 use warplens_isa::{
-    AtomicOp, BlockId, MatchMode, Modifiers, Op, Pc, ReduxOp, ScalarType, ShuffleMode, SpecialRegister, StateSpace,
-    VoteMode,
+    AtomicOp, BarrierKind, BlockId, MatchMode, Op, Pc, ReduxOp, ScalarType, ShuffleMode, SpecialRegister, StateSpace,
+    SystemCall, VoteMode,
 };
 
-use crate::raw::{LaneHandler, Level, Row, Source};
+use crate::raw::{LaneFunction, Level, Row, Source};
 use crate::semantics::warp::ReduceMods;
 use crate::waiting::Wait;
 
@@ -26,7 +26,7 @@ pub(crate) struct DecodedGuard {
 /// One operation.
 pub(crate) struct Decoded {
     /// Lane function, for `Kind::Lane`.
-    pub(crate) handler: LaneHandler,
+    pub(crate) function: LaneFunction,
     /// Who executes it.
     pub(crate) kind: Kind,
     /// Guard.
@@ -35,8 +35,6 @@ pub(crate) struct Decoded {
     pub(crate) destinations: [u32; 2],
     /// Operands.
     pub(crate) sources: [Source; 4],
-    /// Refinements.
-    pub(crate) modifiers: Modifiers,
     /// Source instruction.
     pub(crate) pc: Pc,
 }
@@ -71,7 +69,7 @@ pub(crate) enum Kind {
     /// Gives all lanes the value of the lowest active one.
     Broadcast(Shared),
     /// Device runtime service; the index of its argument list.
-    System(u32),
+    System(SystemCall, u32),
     /// Cannot be executed; reaching it ends the launch.
     Unsupported,
 }
@@ -144,6 +142,23 @@ pub(crate) struct MemoryOperation {
 }
 
 impl MemoryOperation {
+    /// A load of a parameter into a row.
+    pub(crate) fn parameter(offset: u32, bytes: u8, row: u32) -> Self {
+        Self {
+            space: StateSpace::Param,
+            base: Base::Constant(offset.into()),
+            offset: 0,
+            element_bytes: bytes,
+            elements: 1,
+            written_bytes: bytes,
+            sign_extend: false,
+            destinations: vec![row],
+            sources: Vec::new(),
+            atomic: None,
+            ordered: false,
+        }
+    }
+
     /// Bytes that each lane accesses.
     #[inline(always)]
     pub(crate) fn bytes(&self) -> u32 {
@@ -189,6 +204,8 @@ pub(crate) enum Members {
 /// A CTA barrier.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BarrierOperation {
+    /// Form.
+    pub(crate) kind: BarrierKind,
     /// Number of the barrier.
     pub(crate) barrier: Source,
     /// Threads that must arrive, if given.
@@ -260,6 +277,8 @@ pub(crate) struct CodeBlock {
 /// Frame of a function.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct CodeFunction {
+    /// It works on the frame of its caller.
+    pub(crate) is_subroutine: bool,
     /// First block.
     pub(crate) entry: Option<BlockId>,
     /// Rows of a frame, temporaries included.

@@ -5,8 +5,9 @@
 //! threads wrote and that plain loads from global memory read; such kernels race.
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use warplens_ir::{Bank, CallTarget, Flow, FunctionId, Inst, Module, Operand, Register};
-use warplens_isa::{AtomicOp, Op, Pc, StateSpace, SystemCall};
+use warplens_base::IdMap;
+use warplens_ir::{Bank, CallTarget, Flow, FunctionId, Inst, Module, Operand, Register, register_files};
+use warplens_isa::{AtomicOp, Op, Operation, Pc, ScalarType, StateSpace, SystemCall};
 
 /// Who may have written a value, beyond the thread itself and what ran before the launch.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
@@ -24,6 +25,8 @@ pub(crate) enum Writers {
 pub(crate) struct Foreign<'m> {
     module: &'m Module,
     functions: &'m [FunctionId],
+    /// Functions that work on the same registers have the same words.
+    files: IdMap<FunctionId, FunctionId>,
     words: FxHashMap<(FunctionId, Bank, u32), Writers>,
     /// What was stored to shared and to local memory.
     shared: Writers,
@@ -35,7 +38,8 @@ impl<'m> Foreign<'m> {
     /// Follows the values of a kernel that consists of `functions`.
     pub(crate) fn find(module: &'m Module, functions: &'m [FunctionId]) -> Self {
         let (words, none) = (FxHashMap::default(), Writers::None);
-        let mut foreign = Self { module, functions, words, shared: none, local: none, changed: true };
+        let files = register_files(module);
+        let mut foreign = Self { module, functions, files, words, shared: none, local: none, changed: true };
         while std::mem::take(&mut foreign.changed) {
             for &function in functions {
                 foreign.follow(function);
@@ -58,12 +62,12 @@ impl<'m> Foreign<'m> {
 
     /// Who may have written what the instruction brings into the thread: [`Writers::None`] unless it reads memory.
     pub(crate) fn brought_by(&self, inst: &Inst) -> Writers {
-        let Some(memory) = &inst.memory else { return Writers::None };
-        let is_exchange = inst.op == Op::Atom || inst.op == Op::Ld && inst.modifiers.ordered;
+        let Some(memory) = inst.memory.one() else { return Writers::None };
+        let is_exchange = inst.op() == Op::Atom || inst.op() == Op::Ld && inst.operation.is_ordered();
         match memory.space {
             StateSpace::Global | StateSpace::Generic if is_exchange => Writers::Grid,
             StateSpace::Shared if is_exchange => Writers::Cta,
-            _ if inst.op != Op::Ld => Writers::None,
+            _ if inst.op() != Op::Ld => Writers::None,
             StateSpace::Shared => self.shared,
             StateSpace::Local => self.local,
             StateSpace::Generic => self.shared.max(self.local),
@@ -80,7 +84,7 @@ impl<'m> Foreign<'m> {
     }
 
     fn of_register(&self, function: FunctionId, register: Register) -> Writers {
-        let word = |word| self.words.get(&(function, register.bank, word)).copied().unwrap_or_default();
+        let word = |word| self.words.get(&(self.files[function], register.bank, word)).copied().unwrap_or_default();
         register.words().map(word).max().unwrap_or_default()
     }
 
@@ -93,7 +97,7 @@ impl<'m> Foreign<'m> {
             return;
         }
         for word in register.words() {
-            let known = self.words.entry((function, register.bank, word)).or_default();
+            let known = self.words.entry((self.files[function], register.bank, word)).or_default();
             if *known < writers {
                 *known = writers;
                 self.changed = true;
@@ -105,7 +109,7 @@ impl<'m> Foreign<'m> {
         let module = self.module;
         for block in module.functions[function].block_ids().map(|block| &module.blocks[block]) {
             for inst in &block.insts {
-                match inst.op {
+                match inst.op() {
                     // The value does not come from the address, nor from where a call is made.
                     Op::Ld | Op::Atom => {
                         let writers = self.brought_by(inst);
@@ -128,7 +132,7 @@ impl<'m> Foreign<'m> {
 
     fn follow_store(&mut self, function: FunctionId, inst: &Inst) {
         let writers = inst.sources.iter().map(|source| self.of_operand(function, source)).max().unwrap_or_default();
-        let space = inst.memory.as_ref().map(|memory| memory.space);
+        let space = inst.memory.one().map(|memory| memory.space);
         let is_generic = space == Some(StateSpace::Generic);
         if (is_generic || space == Some(StateSpace::Shared)) && self.shared < writers {
             (self.shared, self.changed) = (writers, true);
@@ -184,37 +188,34 @@ pub(crate) fn sharing(module: &Module, functions: &[FunctionId]) -> Sharing {
     for &function in functions {
         let read = read_words(module, function);
         for inst in instructions(module, function) {
-            let is_across = inst
-                .memory
-                .as_ref()
-                .is_some_and(|memory| matches!(memory.space, StateSpace::Global | StateSpace::Generic));
+            let is_across =
+                inst.memory.iter().any(|memory| matches!(memory.space, StateSpace::Global | StateSpace::Generic));
             let is_used = || {
                 let mut words = inst.writes().flat_map(|register| register.words().map(move |w| (register.bank, w)));
                 words.any(|word| read.contains(&word))
             };
-            match inst.op {
+            match inst.operation {
                 // A failed assertion ends the launch, and the lowest block that fails is the one that counts.
-                Op::SystemCall if inst.modifiers.system == Some(SystemCall::AssertFail) => {}
-                Op::SystemCall => return Sharing::Ordered,
-                Op::Ld if is_across && inst.modifiers.ordered => return Sharing::Ordered,
-                Op::Atom if is_across && is_used() => return Sharing::Ordered,
-                Op::Atom | Op::Red if is_across => reductions.push(inst),
+                Operation::SystemCall(SystemCall::AssertFail) => {}
+                Operation::SystemCall(_) => return Sharing::Ordered,
+                Operation::Ld(access) if is_across && access.ordered => return Sharing::Ordered,
+                Operation::Atom(_) if is_across && is_used() => return Sharing::Ordered,
+                Operation::Atom(atomic) | Operation::Red(atomic) if is_across => reductions.push((atomic.op, inst.ty)),
                 _ => {}
             }
         }
     }
     // Different operations on one cell do not commute, and addresses are not known here.
-    let kind = |inst: &Inst| (inst.modifiers.atomic, inst.ty.bits(), inst.ty.is_signed());
-    let Some(first) = reductions.first().map(|inst| kind(inst)) else { return Sharing::None };
-    let sign_matters = matches!(first.0, Some(AtomicOp::Min | AtomicOp::Max));
-    let is_same = |inst: &&Inst| {
-        let (op, bits, signed) = kind(inst);
+    let kind = |&(op, ty): &(AtomicOp, ScalarType)| (op, ty.bits(), ty.is_signed());
+    let Some(first) = reductions.first().map(kind) else { return Sharing::None };
+    let sign_matters = matches!(first.0, AtomicOp::Min | AtomicOp::Max);
+    let is_same = |reduction: &(AtomicOp, ScalarType)| {
+        let (op, bits, signed) = kind(reduction);
         (op, bits) == (first.0, first.1) && (signed == first.2 || !sign_matters)
     };
-    let commutes = |inst: &&Inst| {
+    let commutes = |&(op, ty): &(AtomicOp, ScalarType)| {
         use AtomicOp as A;
-        inst.ty.is_integer()
-            && matches!(inst.modifiers.atomic, Some(A::Add | A::And | A::Or | A::Xor | A::Min | A::Max))
+        ty.is_integer() && matches!(op, A::Add | A::And | A::Or | A::Xor | A::Min | A::Max)
     };
     if reductions.iter().all(is_same) && reductions.iter().all(commutes) {
         Sharing::Commutative
@@ -227,8 +228,12 @@ pub(crate) fn sharing(module: &Module, functions: &[FunctionId]) -> Sharing {
 pub(crate) fn changes_shared_memory(module: &Module, functions: &[FunctionId]) -> bool {
     let is_across = |space| matches!(space, StateSpace::Global | StateSpace::Generic);
     functions.iter().flat_map(|&function| instructions(module, function)).any(|inst| {
-        let changes = matches!(inst.op, Op::St | Op::Atom | Op::Red);
-        changes && inst.memory.as_ref().is_some_and(|memory| is_across(memory.space))
+        let changes = match inst.op() {
+            Op::St | Op::Atom | Op::Red => true,
+            // A copy between memories changes the place that it names last.
+            _ => inst.memory.iter().count() > 1,
+        };
+        changes && inst.memory.iter().any(|memory| is_across(memory.space))
     })
 }
 

@@ -7,10 +7,10 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 use warplens_base::IdMap;
 use warplens_ir::{
-    Bank, CallTarget, Cfg, Dominators, Flow, Function, FunctionId, Guard, Inst, Module, Operand, Register, Width,
-    reconvergence,
+    Bank, CallTarget, Cfg, Constant, Dominators, Flow, Function, FunctionId, FunctionKind, Guard, Inst, Module,
+    Operand, Register, Sign, Width, reconvergence, register_files,
 };
-use warplens_isa::{BlockId, Modifiers, Op, Pc, ScalarType};
+use warplens_isa::{BlockId, Op, Pc, ScalarType};
 
 use crate::bind;
 use crate::code::{
@@ -18,8 +18,9 @@ use crate::code::{
     Kind, MemoryOperation, SINK, Shared, Unbound, Wide, function_address,
 };
 use crate::layout::Layout;
-use crate::raw::{LaneHandler, Level, Row, Source};
-use crate::raw::{map1, map2};
+use crate::operand::{self, Content};
+use crate::raw::{LaneFunction, Level, Row, Source};
+use crate::raw::{map1, map2, masks};
 use crate::waiting::Wait;
 
 /// Something in the kernel's call graph that cannot be executed.
@@ -58,10 +59,13 @@ pub(crate) fn decode(
     };
     let mut unsupported = Vec::new();
     let mut pool = FxHashMap::default();
-    for function in functions {
-        let mut decoder = Decoder::new(module, layout, function, &mut code, &mut pool, &mut unsupported);
+    let files = register_files(module);
+    for &function in &functions {
+        let mut decoder =
+            Decoder::new(module, layout, (kernel, function), &files, &mut code, &mut pool, &mut unsupported);
         decoder.function(&facts);
     }
+    share_frames(&mut code.functions, &functions, &files);
     (code, unsupported)
 }
 
@@ -75,7 +79,7 @@ struct BlockFacts<'a> {
 /// The blocks of `functions` from whose start a CTA barrier can be reached without a return.
 fn before_barriers(module: &Module, functions: &[FunctionId]) -> FxHashSet<BlockId> {
     let blocks = |function: FunctionId| module.functions[function].block_ids();
-    let holds = |block: &BlockId| module.blocks[*block].insts.iter().any(|inst| inst.op == Op::Bar);
+    let holds = |block: &BlockId| module.blocks[*block].insts.iter().any(|inst| inst.op() == Op::Bar);
     let mut before: FxHashSet<BlockId> =
         functions.iter().flat_map(|&function| blocks(function)).filter(holds).collect();
     loop {
@@ -94,6 +98,20 @@ fn before_barriers(module: &Module, functions: &[FunctionId]) -> FxHashSet<Block
         if before.len() == n_before {
             return before;
         }
+    }
+}
+
+/// Functions that share their registers have frames of one size, with room for the temporaries of each.
+fn share_frames(
+    code: &mut IdMap<FunctionId, CodeFunction>,
+    functions: &[FunctionId],
+    files: &IdMap<FunctionId, FunctionId>,
+) {
+    for &function in functions {
+        let same = || functions.iter().filter(|&&other| files[other] == files[function]).map(|&other| &code[other]);
+        let rows = same().map(|other| other.rows).max().unwrap_or(0);
+        let predicates = same().map(|other| other.predicates).max().unwrap_or(0);
+        (code[function].rows, code[function].predicates) = (rows, predicates);
     }
 }
 
@@ -147,6 +165,7 @@ enum After {
 pub(crate) struct Decoder<'a> {
     module: &'a Module,
     layout: &'a Layout,
+    kernel: FunctionId,
     function: FunctionId,
     code: &'a mut Code,
     pool: &'a mut FxHashMap<(u64, bool), u32>,
@@ -166,7 +185,6 @@ pub(crate) struct Decoder<'a> {
     most_predicates: u32,
     /// The instruction at work.
     pc: Pc,
-    modifiers: Modifiers,
     guard: Option<DecodedGuard>,
     after: Vec<After>,
 }
@@ -175,26 +193,30 @@ impl<'a> Decoder<'a> {
     fn new(
         module: &'a Module,
         layout: &'a Layout,
-        function: FunctionId,
+        (kernel, function): (FunctionId, FunctionId),
+        files: &IdMap<FunctionId, FunctionId>,
         code: &'a mut Code,
         pool: &'a mut FxHashMap<(u64, bool), u32>,
         unsupported: &'a mut Vec<Unsupported>,
     ) -> Self {
         let body = &module.functions[function];
         let mut register_rows = body.registers.vector + body.registers.uniform;
-        let moves_stack = |inst: &Inst| matches!(inst.op, Op::Alloca | Op::StackSave | Op::StackRestore);
-        let has_stack = body.block_ids().any(|block| module.blocks[block].insts.iter().any(moves_stack));
+        let moves_stack = |inst: &Inst| matches!(inst.op(), Op::Alloca | Op::StackSave | Op::StackRestore);
+        let is_same = |other: &FunctionId| files[*other] == files[function];
+        let same: Vec<FunctionId> = files.iter().map(|(other, _)| other).filter(is_same).collect();
+        let has_stack = instructions(module, &same).any(moves_stack);
         let stack_row = has_stack.then_some(register_rows);
         register_rows += u32::from(has_stack);
         let register_predicates = body.registers.predicate + body.registers.uniform_predicate;
         Self {
             module,
             layout,
+            kernel,
             function,
             code,
             pool,
             unsupported,
-            is_split: split_words(module, body),
+            is_split: split_words(module, body, &same),
             uniform_rows: body.registers.vector,
             register_rows,
             stack_row,
@@ -204,7 +226,6 @@ impl<'a> Decoder<'a> {
             most_rows: 0,
             most_predicates: 0,
             pc: Pc(0),
-            modifiers: Modifiers::default(),
             guard: None,
             after: Vec::new(),
         }
@@ -228,6 +249,7 @@ impl<'a> Decoder<'a> {
             registers.iter().map(|register| (register.index, Wide::of_bits(register.width.bits()))).collect()
         };
         self.code.functions[self.function] = CodeFunction {
+            is_subroutine: body.kind == FunctionKind::Subroutine,
             entry: Some(body.first_block),
             // Two rows behind the last register let a sink or a pair at the end be addressed like any other.
             rows: self.register_rows + self.most_rows + 2,
@@ -249,12 +271,12 @@ impl<'a> Decoder<'a> {
                 n_instructions += 1;
                 last_pc = Some(inst.pc);
             }
-            if inst.op.ends_block() {
+            if inst.op().ends_block() {
                 break;
             }
             self.inst(inst);
         }
-        let control = block.insts.last().filter(|inst| inst.op.ends_block());
+        let control = block.insts.last().filter(|inst| inst.op().ends_block());
         let flow = self.flow(&block.flow, block.insts.last());
         CodeBlock {
             operations: first..self.code.operations.len() as u32,
@@ -275,7 +297,9 @@ impl<'a> Decoder<'a> {
         }
         match flow {
             Flow::Fallthrough(next) => match last {
-                Some(inst) if inst.op == Op::Bsync => CodeFlow::Sync { barrier: convergence_index(inst), next: *next },
+                Some(inst) if inst.op() == Op::Bsync => {
+                    CodeFlow::Sync { barrier: convergence_index(inst), next: *next }
+                }
                 _ => CodeFlow::Fallthrough(*next),
             },
             Flow::Branch { taken, next } => CodeFlow::Branch { taken: *taken, next: *next },
@@ -285,7 +309,7 @@ impl<'a> Decoder<'a> {
             }
             Flow::Call { target, next } => self.call(target, last, *next),
             Flow::Return { next } => CodeFlow::Return { next: *next },
-            Flow::Exit { next } => match last.map(|inst| inst.op) {
+            Flow::Exit { next } => match last.map(|inst| inst.op()) {
                 Some(Op::Trap) => CodeFlow::Trap { next: *next },
                 Some(Op::Unsupported) => CodeFlow::Unsupported,
                 _ => CodeFlow::Exit { next: *next },
@@ -334,7 +358,6 @@ impl<'a> Decoder<'a> {
 
     fn begin(&mut self, inst: &Inst) {
         self.pc = inst.pc;
-        self.modifiers = inst.modifiers;
         self.temporary_rows = 0;
         self.temporary_predicates = 0;
         self.guard = None;
@@ -346,7 +369,7 @@ impl<'a> Decoder<'a> {
             self.emit(Kind::Lane, bind::copy_predicate(self.level()), [copy, SINK], &[predicate]);
             predicate = Source::frame(copy);
         }
-        self.guard = Some(DecodedGuard { predicate, is_reported: !inst.op.ends_block() });
+        self.guard = Some(DecodedGuard { predicate, is_reported: !inst.op().ends_block() });
     }
 
     fn finish(&mut self) {
@@ -448,18 +471,10 @@ impl<'a> Decoder<'a> {
     }
 
     /// Appends an operation.
-    pub(crate) fn emit(&mut self, kind: Kind, handler: LaneHandler, destinations: [u32; 2], sources: &[Source]) {
+    pub(crate) fn emit(&mut self, kind: Kind, function: LaneFunction, destinations: [u32; 2], sources: &[Source]) {
         let mut operands = [Source::default(); 4];
         operands[..sources.len()].copy_from_slice(sources);
-        let decoded = Decoded {
-            handler,
-            kind,
-            guard: self.guard,
-            destinations,
-            sources: operands,
-            modifiers: self.modifiers,
-            pc: self.pc,
-        };
+        let decoded = Decoded { function, kind, guard: self.guard, destinations, sources: operands, pc: self.pc };
         if let Some(guard) = &mut self.guard {
             guard.is_reported = false;
         }
@@ -467,14 +482,14 @@ impl<'a> Decoder<'a> {
     }
 
     /// Appends a lane operation.
-    pub(crate) fn lane(&mut self, handler: LaneHandler, destination: u32, sources: &[Source]) {
-        self.emit(Kind::Lane, handler, [destination, SINK], sources);
+    pub(crate) fn lane(&mut self, function: LaneFunction, destination: u32, sources: &[Source]) {
+        self.emit(Kind::Lane, function, [destination, SINK], sources);
     }
 
     /// Appends an operation of another kind.
     pub(crate) fn other(&mut self, kind: Kind, destinations: [u32; 2], sources: &[Source]) {
-        let handler = map1(self.level(), |word: u32| word);
-        self.emit(kind, handler, destinations, sources);
+        let function = map1(self.level(), |word: u32| word);
+        self.emit(kind, function, destinations, sources);
     }
 
     /// A constant in the pool.
@@ -501,6 +516,11 @@ impl<'a> Decoder<'a> {
             Operand::Immediate(value) => self.constant(*value, wide),
             Operand::NotPredicate(register) => Source::frame(self.predicate_index(*register)).negated(),
             Operand::Register(register) => self.read_register(*register, wide),
+            Operand::Signed(sign, value) => {
+                let source = self.read(&value.operand(), ty);
+                self.signed(source, *sign, ty)
+            }
+            Operand::Constant(constant) => self.bank_constant(*constant, ty),
             Operand::Special(register) => {
                 let row = self.temporary();
                 self.unguarded(|decoder| decoder.other(Kind::Special(*register, wide), [row, SINK], &[]));
@@ -517,6 +537,38 @@ impl<'a> Decoder<'a> {
                 Source::frame(row)
             }
             Operand::Function(function) => self.constant(function_address(*function), wide),
+        }
+    }
+
+    /// A value with its sign changed.
+    fn signed(&mut self, source: Source, sign: Sign, ty: ScalarType) -> Source {
+        let Some(function) = operand::sign_change(self.level(), sign, ty) else {
+            let reason = format!("an operand of type {ty} does not change its sign");
+            self.unsupported.push(Unsupported { pc: self.pc, reason });
+            return source;
+        };
+        let row = self.temporary();
+        self.unguarded(|decoder| decoder.lane(function, row, &[source]));
+        Source::frame(row)
+    }
+
+    /// A constant of a bank. Parameters come with the launch: they are loaded.
+    fn bank_constant(&mut self, constant: Constant, ty: ScalarType) -> Source {
+        let bytes = ty.bytes();
+        let Some(bank) = self.module.constant_bank(constant.bank) else {
+            let reason = format!("there is no constant bank {}", constant.bank);
+            self.unsupported.push(Unsupported { pc: self.pc, reason });
+            return self.constant(0, Wide::of_bits(ty.bits()));
+        };
+        let n_parameters = self.module.functions[self.kernel].parameter_bytes();
+        match operand::bank_content(bank, n_parameters, constant.offset, bytes) {
+            Content::Bytes(value) => self.constant(value, Wide::of_bits(ty.bits())),
+            Content::Parameter(offset) => {
+                let row = self.temporary();
+                let index = self.memory(MemoryOperation::parameter(offset, bytes as u8, row));
+                self.unguarded(|decoder| decoder.other(Kind::Load(index), [SINK; 2], &[]));
+                Source::frame(row)
+            }
         }
     }
 
@@ -605,6 +657,18 @@ impl<'a> Decoder<'a> {
         self.guard = guard;
     }
 
+    /// Operations that take effect where the guard lets them and `predicate` is false.
+    pub(crate) fn unless(&mut self, predicate: Source, emit: impl FnOnce(&mut Self)) {
+        let guard = self.guard;
+        let allowed = guard.map_or(Source::pool(1), |guard| guard.predicate);
+        let both = self.temporary_predicate();
+        let function = masks(self.level(), |allowed, not| allowed & !not);
+        self.unguarded(|decoder| decoder.lane(function, both, &[allowed, predicate]));
+        self.guard = Some(DecodedGuard { predicate: Source::frame(both), is_reported: false });
+        emit(self);
+        self.guard = guard;
+    }
+
     /// Adds a memory operation and returns its index.
     pub(crate) fn memory(&mut self, operation: MemoryOperation) -> u32 {
         self.code.memory.push(operation);
@@ -634,9 +698,16 @@ fn convergence_index(inst: &Inst) -> u32 {
     inst.reads().find(|register| register.bank == Bank::Convergence).map_or(0, |register| register.index)
 }
 
+fn instructions<'m>(module: &'m Module, functions: &[FunctionId]) -> impl Iterator<Item = &'m Inst> {
+    let blocks = functions.iter().flat_map(|&function| module.functions[function].block_ids());
+    blocks.flat_map(|block| &module.blocks[block].insts)
+}
+
 /// By row: words that some instruction uses on their own and another as part of a pair, or as parts of different pairs.
 /// Words of one pair share the fate; so do overlapping pairs.
-fn split_words(module: &Module, function: &Function) -> Vec<bool> {
+///
+/// All functions that work on the same registers have to agree: those of `same`, which `function` is one of.
+fn split_words(module: &Module, function: &Function, same: &[FunctionId]) -> Vec<bool> {
     let n_words = (function.registers.vector + function.registers.uniform) as usize;
     // First word of the pair that a word was seen in (itself for a single word).
     let mut seen: Vec<Option<(u32, Width)>> = vec![None; n_words];
@@ -650,9 +721,10 @@ fn split_words(module: &Module, function: &Function) -> Vec<bool> {
             _ => vec![register],
         }
     };
-    let insts = function.block_ids().flat_map(|block| &module.blocks[block].insts);
-    let registers = insts.flat_map(|inst| inst.reads().chain(inst.writes()).collect::<Vec<_>>());
-    let all = registers.chain(function.arguments.iter().copied()).chain(function.results.iter().copied());
+    let registers = instructions(module, same).flat_map(|inst| inst.reads().chain(inst.writes()).collect::<Vec<_>>());
+    let ends = same.iter().map(|&function| &module.functions[function]);
+    let ends = ends.flat_map(|function| function.arguments.iter().chain(&function.results).copied());
+    let all = registers.chain(ends);
     // From here on a register is named by its row.
     let by_row = |register: Register| match register.bank {
         Bank::Vector => Some(register),

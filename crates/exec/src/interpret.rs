@@ -418,7 +418,7 @@ impl<O: Observer> Worker<'_, O> {
                 }
             }
             match decoded.kind {
-                Kind::Lane => call(decoded.handler, &mut lanes, decoded),
+                Kind::Lane => call(&mut lanes, decoded),
                 Kind::Load(operation) => {
                     let memory = &code.memory[operation as usize];
                     self.load(&mut context, &mut lanes, memory, operation, decoded.pc)?;
@@ -452,9 +452,9 @@ impl<O: Observer> Worker<'_, O> {
                     return Ok(BlockEnd::Again);
                 }
                 Kind::Broadcast(shared) => broadcast(&mut lanes, shared),
-                Kind::System(arguments) => {
+                Kind::System(service, arguments) => {
                     let arguments = &code.system[arguments as usize];
-                    self.system_call(&mut context, &mut lanes, decoded, arguments)?;
+                    self.system_call(&mut context, &mut lanes, decoded, service, arguments)?;
                 }
                 Kind::Unsupported => {
                     let thread = self.thread(*coordinates, warp_index as u32, lanes.mask);
@@ -707,7 +707,10 @@ impl<O: Observer> Worker<'_, O> {
             };
             let fits = |function: &FunctionId| {
                 let callee = &code.functions[*function];
-                callee.arguments.len() == call.arguments.len() && callee.results.len() >= call.results.len()
+                let fits_registers = !callee.is_subroutine || callee.rows == code.functions[path.function].rows;
+                callee.arguments.len() == call.arguments.len()
+                    && callee.results.len() >= call.results.len()
+                    && fits_registers
             };
             let Some(function) = code.function_at(address).filter(fits) else {
                 let thread = self.thread(cta.coordinates, warp_index as u32, 1 << lane);
@@ -733,6 +736,9 @@ impl<O: Observer> Worker<'_, O> {
     ) -> Result<Path, ExecError> {
         let code = self.shared.code();
         let (caller, function) = (&code.functions[path.function], &code.functions[callee]);
+        if function.is_subroutine {
+            return self.enter_subroutine(cta, warp_index, path, block, callee);
+        }
         let rows = path.rows + caller.rows;
         let predicates = path.predicates + caller.predicates;
         let local = frame_top(&cta.warps[warp_index], &path, caller).next_multiple_of(16);
@@ -772,6 +778,32 @@ impl<O: Observer> Worker<'_, O> {
         });
         (path.function, path.rows, path.predicates, path.local) = (callee, rows, predicates, local);
         path.block = function.entry.expect("called functions have bodies");
+        Ok(path)
+    }
+
+    /// Goes on in a subroutine, which works on the frame of its caller.
+    fn enter_subroutine(
+        &self,
+        cta: &Cta<O::Cta>,
+        warp_index: usize,
+        mut path: Path,
+        block: &CodeBlock,
+        callee: FunctionId,
+    ) -> Result<Path, ExecError> {
+        // Nothing but the place to return to is kept, and there is room for that many.
+        if path.frames.len() as u64 * 8 > STACK_LIMIT {
+            let thread = self.thread(cta.coordinates, warp_index as u32, path.mask);
+            return Err(ExecError::StackOverflow { pc: block.flow_pc, thread, limit: STACK_LIMIT });
+        }
+        path.frames.push(Frame {
+            call_block: path.block,
+            function: path.function,
+            rows: path.rows,
+            predicates: path.predicates,
+            local: path.local,
+        });
+        path.function = callee;
+        path.block = self.shared.code().functions[callee].entry.expect("called functions have bodies");
         Ok(path)
     }
 

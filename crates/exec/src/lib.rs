@@ -21,6 +21,8 @@ mod grid;
 mod interpret;
 mod layout;
 mod memory;
+mod mode;
+mod operand;
 mod program;
 mod race;
 mod raw;

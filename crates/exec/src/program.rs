@@ -40,7 +40,7 @@ impl Program {
     pub fn new(module: &Module, kernel: FunctionId, device: &mut Device) -> Self {
         let functions = decode::reachable(module, kernel);
         let insts = || functions.iter().flat_map(|&function| instructions(module, function));
-        if insts().any(|inst| inst.op == Op::SystemCall) {
+        if insts().any(|inst| inst.op() == Op::SystemCall) {
             device.ensure_heap();
         }
         let layout = Layout::new(module, &functions, device);

@@ -4,7 +4,7 @@ use warplens_isa::BarrierKind;
 use warplens_trace::Observer;
 
 use crate::barrier::{BarrierRule, N_BARRIERS, Reduction};
-use crate::code::{Code, CodeBlock, CodeFlow, Kind, SINK};
+use crate::code::{BarrierOperation, Code, CodeBlock, CodeFlow, Kind, SINK};
 use crate::cta::{Blocked, BlockedAt, Cta, Party, Warp};
 use crate::divergence::{Frame, Path};
 use crate::error::ExecError;
@@ -90,8 +90,8 @@ impl<O: Observer> Worker<'_, O> {
         }
         cta.barriers.arrive(number, warp_index, on, truths, count);
         path.operation = Some(operation + 1);
-        let waiting = match (decoded.modifiers.barrier, self.shared.shape.barriers) {
-            (Some(BarrierKind::Arrive), _) => 0,
+        let waiting = match (barrier.kind, self.shared.shape.barriers) {
+            (BarrierKind::Arrive, _) => 0,
             (_, BarrierRule::Threads) => on,
             (_, BarrierRule::Warps) => path.mask,
         };
@@ -129,7 +129,7 @@ impl<O: Observer> Worker<'_, O> {
         let BlockedAt::Barrier { operation, .. } = blocked.at else { return };
         let decoded = &code.operations[operation as usize];
         let Kind::Barrier(index) = decoded.kind else { return };
-        let destination = code.barriers[index as usize].destination;
+        let BarrierOperation { kind, destination, .. } = code.barriers[index as usize];
         if destination == SINK {
             return;
         }
@@ -137,10 +137,12 @@ impl<O: Observer> Worker<'_, O> {
         if let Some(guard) = decoded.guard {
             lanes.mask &= lanes.predicate(guard.predicate);
         }
-        let answer = match decoded.modifiers.barrier {
-            Some(BarrierKind::ReduceAnd) => reduction.truths == reduction.arrived,
-            Some(BarrierKind::ReduceOr) => reduction.truths != 0,
-            _ => return set_value(&mut lanes, destination, crate::code::Wide::No, u64::from(reduction.truths)),
+        let answer = match kind {
+            BarrierKind::ReduceAnd => reduction.truths == reduction.arrived,
+            BarrierKind::ReduceOr => reduction.truths != 0,
+            BarrierKind::ReducePopc | BarrierKind::Sync | BarrierKind::Arrive => {
+                return set_value(&mut lanes, destination, crate::code::Wide::No, u64::from(reduction.truths));
+            }
         };
         lanes.set_predicate(destination, if answer { u32::MAX } else { 0 });
     }

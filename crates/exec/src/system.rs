@@ -81,6 +81,7 @@ impl<O: Observer> Worker<'_, O> {
         context: &mut Context<'_, O::Cta>,
         lanes: &mut Lanes<'_>,
         decoded: &Decoded,
+        service: SystemCall,
         arguments: &[(Source, Wide)],
     ) -> Result<(), ExecError> {
         let mut results = [0u64; 32];
@@ -93,25 +94,23 @@ impl<O: Observer> Worker<'_, O> {
                 })
                 .collect();
             let argument = |index: usize| values.get(index).copied().unwrap_or(0);
-            results[lane] = match decoded.modifiers.system {
-                Some(SystemCall::Vprintf) => self.vprintf(context, lane, argument(0), argument(1)),
-                Some(SystemCall::Malloc) => self.malloc(argument(0)),
-                Some(SystemCall::AssertFail) => {
+            results[lane] = match service {
+                SystemCall::Vprintf => self.vprintf(context, lane, argument(0), argument(1)),
+                SystemCall::Malloc => self.malloc(argument(0)),
+                SystemCall::AssertFail => {
                     let text = |address| String::from_utf8_lossy(&self.string(context, lane, address)).into_owned();
                     let (message, file) = (text(argument(0)), text(argument(1)));
                     let message = format!("assertion `{message}` failed at {file}:{}", argument(2) as u32);
                     let thread = self.thread(context.coordinates, context.warp_index, 1 << lane);
                     return Err(ExecError::Trap { pc: decoded.pc, thread, message });
                 }
-                Some(SystemCall::Free) | None => 0,
+                SystemCall::Free => 0,
             };
         }
         if decoded.destinations[0] == SINK {
             return Ok(());
         }
-        if decoded.modifiers.system == Some(SystemCall::Malloc)
-            && self.shared.device.windows.global > u64::from(u32::MAX)
-        {
+        if service == SystemCall::Malloc && self.shared.device.windows.global > u64::from(u32::MAX) {
             lanes.set_pairs(decoded.destinations[0], &results);
         } else {
             lanes.set_words(decoded.destinations[0], &results.map(|result| result as u32));

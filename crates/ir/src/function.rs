@@ -12,6 +12,9 @@ pub enum FunctionKind {
     Kernel,
     /// Called by kernels and device functions.
     Device,
+    /// Called by kernels and device functions, on whose registers and local memory it works: what it reads and writes is
+    /// theirs, and it has neither arguments nor results.
+    Subroutine,
 }
 
 /// Size of each register bank in words (predicates in bits).

@@ -2,9 +2,9 @@
 
 use std::fmt;
 
-use warplens_isa::{Modifiers, Op, Pc, ScalarType, SpecialRegister, StateSpace};
+use warplens_isa::{Op, Operation, Pc, ScalarType, SpecialRegister};
 
-use crate::{FunctionId, VariableId};
+use crate::{FunctionId, Memory, VariableId};
 
 /// Register file that a register lives in.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -111,6 +111,45 @@ impl fmt::Debug for Register {
     }
 }
 
+/// A word (or several) of a constant bank.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Constant {
+    /// Number of the bank, one of [`Module::constant_banks`](crate::Module::constant_banks).
+    pub bank: u8,
+    /// Bytes from the start of the bank.
+    pub offset: u32,
+}
+
+/// What becomes of the sign of an operand on its way into an operation: that of a float, or of an integer sum.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Sign {
+    /// The value is negated.
+    Negated,
+    /// The absolute value is taken.
+    Absolute,
+    /// The absolute value is taken, then negated.
+    NegatedAbsolute,
+}
+
+/// A value whose sign an operand may change.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum SignedValue {
+    /// A register.
+    Register(Register),
+    /// A constant of a bank.
+    Constant(Constant),
+}
+
+impl SignedValue {
+    /// The operand without a change of its sign.
+    pub const fn operand(self) -> Operand {
+        match self {
+            Self::Register(register) => Operand::Register(register),
+            Self::Constant(constant) => Operand::Constant(constant),
+        }
+    }
+}
+
 /// A source of an instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Operand {
@@ -120,6 +159,10 @@ pub enum Operand {
     NotPredicate(Register),
     /// A constant: the bits of the value in the operation's type, zero-extended.
     Immediate(u64),
+    /// A register or constant whose sign is changed on the way.
+    Signed(Sign, SignedValue),
+    /// A constant of a bank, as wide as the type in which it is read.
+    Constant(Constant),
     /// A special register.
     Special(SpecialRegister),
     /// Address of a variable in its own state space, plus an offset. `generic` asks for the generic address.
@@ -141,7 +184,9 @@ impl Operand {
     /// The register that the operand reads, if it is one.
     pub const fn register(&self) -> Option<Register> {
         match self {
-            Self::Register(register) | Self::NotPredicate(register) => Some(*register),
+            Self::Register(register)
+            | Self::NotPredicate(register)
+            | Self::Signed(_, SignedValue::Register(register)) => Some(*register),
             _ => None,
         }
     }
@@ -156,32 +201,17 @@ pub struct Guard {
     pub negated: bool,
 }
 
-/// What a memory operation touches. The type of the instruction is the type of one element.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct MemoryReference {
-    /// State space as written.
-    pub space: StateSpace,
-    /// Address, before the offset.
-    pub base: Operand,
-    /// Bytes added to the base.
-    pub offset: i64,
-    /// Elements per lane: 1, 2, 4 or 8.
-    pub elements: u8,
-}
-
 /// One operation.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Inst {
     /// The source instruction that it belongs to.
     pub pc: Pc,
     /// What it does.
-    pub op: Op,
+    pub operation: Operation,
     /// Type of the operation: of the result, and of the sources unless `source_ty` differs.
     pub ty: ScalarType,
     /// Type of the sources of conversions and comparisons; equal to `ty` elsewhere.
     pub source_ty: ScalarType,
-    /// Refinements.
-    pub modifiers: Modifiers,
     /// Predicate.
     pub guard: Option<Guard>,
     /// Registers written. `None` is a sink.
@@ -189,23 +219,32 @@ pub struct Inst {
     /// Values read, without those of `memory` and `guard`. A load has none, a store its elements, an atomic its operands.
     pub sources: Vec<Operand>,
     /// Memory touched.
-    pub memory: Option<MemoryReference>,
+    pub memory: Memory,
 }
 
 impl Inst {
     /// An instruction without guard, memory and operands.
-    pub fn new(pc: Pc, op: Op, ty: ScalarType) -> Self {
+    pub fn new(pc: Pc, operation: Operation, ty: ScalarType) -> Self {
         Self {
             pc,
-            op,
+            operation,
             ty,
             source_ty: ty,
-            modifiers: Modifiers::default(),
             guard: None,
             destinations: Vec::new(),
             sources: Vec::new(),
-            memory: None,
+            memory: Memory::None,
         }
+    }
+
+    /// Which operation it is, without what refines it.
+    pub const fn op(&self) -> Op {
+        self.operation.op()
+    }
+
+    /// True when an operand changes its sign on the way.
+    pub fn changes_signs(&self) -> bool {
+        self.sources.iter().any(|operand| matches!(operand, Operand::Signed(..)))
     }
 
     /// Registers read: sources, address and guard.

@@ -14,21 +14,28 @@ mod function;
 mod inst;
 mod liveness;
 mod local_arrays;
+mod memory;
 mod module;
 mod pressure;
 mod print;
 pub mod reconvergence;
 mod register_estimate;
+mod register_file;
 mod verify;
 
 pub use cfg::Cfg;
 pub use dominators::Dominators;
 pub use function::{Block, CallTarget, Flow, Function, FunctionKind, LaunchBounds, Parameter, RegisterWords};
-pub use inst::{Bank, Guard, Inst, MemoryReference, Operand, Register, Width};
+pub use inst::{Bank, Constant, Guard, Inst, Operand, Register, Sign, SignedValue, Width};
 pub use liveness::{Accesses, Liveness, WordSet, max_live_words};
 pub use local_arrays::local_arrays_in_registers;
-pub use module::{FunctionId, Initializer, Module, PcInfo, SourceLocation, SpellingId, Variable, VariableId};
+pub use memory::{Memory, MemoryReference};
+pub use module::{
+    ConstantBank, ControlCode, FunctionId, Initializer, Module, PcInfo, SourceLocation, SpellingId, Variable,
+    VariableId,
+};
 pub use pressure::{Pressure, Touched, Values};
 pub use print::print;
 pub use register_estimate::register_estimate;
+pub use register_file::{register_files, subroutines};
 pub use verify::{Violation, verify};

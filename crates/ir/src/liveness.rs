@@ -3,7 +3,7 @@
 use warplens_base::Id;
 use warplens_isa::BlockId;
 
-use crate::{Bank, Cfg, Flow, Function, Inst, Module, Register};
+use crate::{Bank, Cfg, Flow, Function, FunctionKind, Inst, Module, Register, register_file};
 
 /// A set of words.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -104,12 +104,20 @@ pub struct Liveness {
 }
 
 impl Liveness {
-    /// Liveness in `function`. Results are live where it returns.
+    /// Liveness in `function`. Results are live where it returns, and where it calls a subroutine what that may read.
     pub fn new(module: &Module, function: &Function) -> Self {
         let cfg = Cfg::new(module, function);
         let results: Vec<u32> = function.results.iter().copied().filter(is_vector).flat_map(Register::words).collect();
-        let at_end = |block| match module.blocks[block].flow {
+        let at_end = |block| match &module.blocks[block].flow {
+            // The caller may read any word after a subroutine.
+            Flow::Return { .. } if function.kind == FunctionKind::Subroutine => {
+                (0..function.registers.vector).collect()
+            }
             Flow::Return { .. } => results.clone(),
+            Flow::Call { target, .. } => {
+                let subroutines = register_file::subroutines(module, target);
+                subroutines.into_iter().flat_map(|callee| register_file::words_read(module, callee)).collect()
+            }
             _ => Vec::new(),
         };
         Self::solve(function, &cfg, function.registers.vector, |block| &module.blocks[block].insts, at_end)
@@ -209,17 +217,17 @@ pub fn max_live_words(module: &Module, function: &Function) -> u32 {
 #[cfg(test)]
 mod tests {
     use warplens_base::IdMap;
-    use warplens_isa::{Op, Pc, ScalarType};
+    use warplens_isa::{Branch, Operation, Pc, ScalarType, Sum};
 
     use super::*;
-    use crate::{Block, FunctionId, FunctionKind, LaunchBounds, Operand, RegisterWords, Width};
+    use crate::{Block, FunctionId, LaunchBounds, Operand, RegisterWords, Width};
 
     fn word(index: u32) -> Register {
         Register::vector(index, Width::Word)
     }
 
-    fn inst(op: Op, writes: &[Register], reads: &[Register]) -> Inst {
-        let mut inst = Inst::new(Pc(0), op, ScalarType::U32);
+    fn inst(operation: Operation, writes: &[Register], reads: &[Register]) -> Inst {
+        let mut inst = Inst::new(Pc(0), operation, ScalarType::U32);
         inst.destinations = writes.iter().copied().map(Some).collect();
         inst.sources = reads.iter().copied().map(Operand::Register).collect();
         inst
@@ -228,14 +236,20 @@ mod tests {
     /// b0: r0 = .., r1 = ..; b1: r2 = r0 + r1, again if not done; b2: r3 = r2, result r3.
     fn sample() -> Module {
         let mut module = Module::default();
-        let branch = inst(Op::Bra, &[], &[]);
+        let branch = inst(Operation::Bra(Branch::default()), &[], &[]);
         let blocks = [
-            (vec![inst(Op::Mov, &[word(0)], &[]), inst(Op::Mov, &[word(1)], &[])], Flow::Fallthrough(BlockId(1))),
             (
-                vec![inst(Op::Add, &[word(2)], &[word(0), word(1)]), branch],
+                vec![inst(Operation::Mov, &[word(0)], &[]), inst(Operation::Mov, &[word(1)], &[])],
+                Flow::Fallthrough(BlockId(1)),
+            ),
+            (
+                vec![inst(Operation::Add(Sum::default()), &[word(2)], &[word(0), word(1)]), branch],
                 Flow::Branch { taken: BlockId(1), next: Some(BlockId(2)) },
             ),
-            (vec![inst(Op::Mov, &[word(3)], &[word(2)]), inst(Op::Ret, &[], &[])], Flow::Return { next: None }),
+            (
+                vec![inst(Operation::Mov, &[word(3)], &[word(2)]), inst(Operation::Ret, &[], &[])],
+                Flow::Return { next: None },
+            ),
         ];
         for (insts, flow) in blocks {
             module.blocks.push(Block { label: None, stays_rolled: false, insts, flow });
@@ -272,6 +286,28 @@ mod tests {
     }
 
     #[test]
+    fn what_a_subroutine_reads_is_live_where_it_is_called() {
+        let mut module = sample();
+        let subroutine = Function {
+            kind: FunctionKind::Subroutine,
+            results: Vec::new(),
+            first_block: BlockId(3),
+            n_blocks: 1,
+            ..module.functions[FunctionId(0)].clone()
+        };
+        let insts = vec![inst(Operation::Mov, &[word(1)], &[word(4)]), inst(Operation::Ret, &[], &[])];
+        module.blocks.push(Block { label: None, stays_rolled: false, insts, flow: Flow::Return { next: None } });
+        let callee = module.functions.push(subroutine);
+        let call = Flow::Call { target: crate::CallTarget::Direct(callee), next: BlockId(1) };
+        module.blocks[BlockId(0)].insts.push(inst(Operation::Call(Branch::default()), &[], &[]));
+        module.blocks[BlockId(0)].flow = call;
+        let liveness = Liveness::new(&module, &module.functions[FunctionId(0)]);
+        assert_eq!(liveness.live_in(BlockId(0)).iter().collect::<Vec<u32>>(), [4]);
+        let liveness = Liveness::new(&module, &module.functions[callee]);
+        assert_eq!(liveness.live_in(BlockId(3)).iter().collect::<Vec<u32>>(), [0, 2, 3, 4]);
+    }
+
+    #[test]
     fn the_most_live_words_are_in_the_loop() {
         let module = sample();
         assert_eq!(max_live_words(&module, &module.functions[FunctionId(0)]), 3);
@@ -282,10 +318,10 @@ mod tests {
         let mut module = sample();
         let function = module.functions[FunctionId(0)].clone();
         // A result that nobody reads takes a word for a moment.
-        module.blocks[BlockId(1)].insts.insert(1, inst(Op::Mov, &[word(4)], &[]));
+        module.blocks[BlockId(1)].insts.insert(1, inst(Operation::Mov, &[word(4)], &[]));
         assert_eq!(max_live_words(&module, &function), 4);
         // A guarded write keeps the old value alive before it.
-        let mut guarded = inst(Op::Mov, &[word(3)], &[word(2)]);
+        let mut guarded = inst(Operation::Mov, &[word(3)], &[word(2)]);
         guarded.guard = Some(crate::Guard { predicate: Register::predicate(0), negated: false });
         module.blocks[BlockId(2)].insts[0] = guarded;
         assert!(Liveness::new(&module, &function).live_in(BlockId(0)).contains(3));

@@ -11,9 +11,11 @@
 
 use std::collections::BTreeMap;
 
-use warplens_isa::{BlockId, CompareOp, Op, Pc, ScalarType, StateSpace};
+use warplens_isa::{BlockId, CompareOp, Comparison, Op, Operation, Pc, ScalarType, StateSpace, Sum};
 
-use crate::{Bank, Cfg, Flow, Function, FunctionId, Guard, Inst, Liveness, Module, Operand, Register, Width};
+use crate::{
+    Bank, Cfg, Flow, Function, FunctionId, Guard, Inst, Liveness, MemoryReference, Module, Operand, Register, Width,
+};
 
 /// Most places that an access may mean for each element that it moves.
 const MAX_CHOICES: u32 = 4;
@@ -119,7 +121,7 @@ impl LocalArray {
         let mut fills = BTreeMap::new();
         for block in function.block_ids() {
             for inst in module.blocks[block].insts.iter().filter(|inst| array.touches(inst)) {
-                let limit = MAX_CHOICES * u32::from(inst.memory?.elements);
+                let limit = MAX_CHOICES * u32::from(inst.memory.one()?.elements);
                 match array.choices(inst)?.len() {
                     0 => return None,
                     choices if choices <= limit as usize => {}
@@ -134,8 +136,8 @@ impl LocalArray {
     /// The block after one that is a loop to fill the array.
     fn filled(&self, module: &Module, cfg: &Cfg, block: BlockId) -> Option<BlockId> {
         let insts = &module.blocks[block].insts;
-        let mut stores = insts.iter().filter(|inst| inst.memory.is_some());
-        let store = stores.next().filter(|store| store.op == Op::St && self.touches(store))?;
+        let mut stores = insts.iter().filter(|inst| !inst.memory.is_empty());
+        let store = stores.next().filter(|store| store.op() == Op::St && self.touches(store))?;
         let is_kept =
             |source: &Operand| insts.iter().flat_map(Inst::writes).all(|written| source.register() != Some(written));
         let is_short = insts.len() <= MAX_FILL && stores.next().is_none() && store.sources.iter().all(is_kept);
@@ -177,35 +179,38 @@ impl LocalArray {
 
     /// Address of a memory operation, with its offset.
     fn address(&self, inst: &Inst) -> Option<Known> {
-        let memory = inst.memory?;
+        self.address_in(&inst.memory.one()?)
+    }
+
+    fn address_in(&self, memory: &MemoryReference) -> Option<Known> {
         let known = self.known(&memory.base).plus(Known::Number(Some(memory.offset)), 1);
         known.is_address().then_some(known)
     }
 
     /// True for loads and stores of the array.
     fn touches(&self, inst: &Inst) -> bool {
-        matches!(inst.op, Op::Ld | Op::St)
+        matches!(inst.op(), Op::Ld | Op::St)
             && inst.guard.is_none()
-            && inst.memory.is_some_and(|memory| matches!(memory.space, StateSpace::Local | StateSpace::Generic))
+            && inst.memory.one().is_some_and(|memory| matches!(memory.space, StateSpace::Local | StateSpace::Generic))
             && matches!(self.address(inst), Some(Known::Address(_)))
     }
 
     /// True where an address of the array, or something that may be one, goes elsewhere.
     fn lets_go(&self, inst: &Inst) -> bool {
-        if inst.memory.is_some_and(|memory| memory.space == StateSpace::Local) || self.address(inst).is_some() {
+        if inst.memory.iter().any(|memory| memory.space == StateSpace::Local || self.address_in(memory).is_some()) {
             return true;
         }
         let reads_address = inst.sources.iter().any(|source| self.known(source).is_address());
         let makes_address = inst.writes().all(|register| {
             register.bank == Bank::Vector && matches!(self.addresses[register.index as usize], Known::Address(_))
         });
-        reads_address && !(makes_address && is_followed(inst.op))
+        reads_address && !(makes_address && is_followed(inst.op()))
     }
 
     /// Elements at which an access may begin.
     fn choices(&self, inst: &Inst) -> Option<Vec<u32>> {
         let Some(Known::Address(place)) = self.address(inst) else { return None };
-        let elements = u32::from(inst.memory?.elements);
+        let elements = u32::from(inst.memory.one()?.elements);
         let last = self.n_elements.checked_sub(elements)?;
         let Some(place) = place else { return Some((0..=last).step_by(elements as usize).collect()) };
         let index = u32::try_from(place).ok().filter(|place| place % self.element == 0)? / self.element;
@@ -216,7 +221,7 @@ impl LocalArray {
     fn fill(&self, insts: &[Inst], first_word: u32) -> Vec<Inst> {
         let store = insts.iter().find(|inst| self.touches(inst)).expect("the loop has a store");
         let mut rewriter = Rewriter::new(self, first_word, 0);
-        let elements = store.memory.map_or(1, |memory| usize::from(memory.elements));
+        let elements = store.memory.one().map_or(1, |memory| usize::from(memory.elements));
         (0..self.n_elements).for_each(|element| rewriter.copy(store, element as usize % elements, element, None));
         rewriter.insts
     }
@@ -261,8 +266,8 @@ fn read_from_parameters(module: &Module, function: &Function) -> Vec<bool> {
                 Some(register) => register.words().all(|word| read.get(word as usize) == Some(&true)),
                 None => true,
             };
-            let from_parameter = match inst.op {
-                Op::Ld => inst.memory.is_some_and(|memory| memory.space == StateSpace::Param),
+            let from_parameter = match inst.op() {
+                Op::Ld => inst.memory.one().is_some_and(|memory| memory.space == StateSpace::Param),
                 Op::Mov | Op::Cvta => inst.sources.iter().all(source),
                 _ => false,
             };
@@ -314,7 +319,7 @@ fn known_operand(words: &[Known], operand: &Operand) -> Known {
 
 fn evaluate(words: &[Known], inst: &Inst) -> Known {
     let source = |index: usize| inst.sources.get(index).map_or(Known::ANY, |source| known_operand(words, source));
-    match inst.op {
+    match inst.op() {
         Op::Mov | Op::Cvta => source(0),
         Op::Add => source(0).plus(source(1), 1),
         Op::Sub => source(0).plus(source(1), -1),
@@ -362,8 +367,12 @@ impl<'a> Rewriter<'a> {
         let mut narrow = inst.clone();
         narrow.ty = ScalarType::U32;
         narrow.source_ty = ScalarType::U32;
-        narrow.op = if inst.op == Op::Cvta { Op::Mov } else { inst.op };
-        narrow.modifiers = Default::default();
+        narrow.operation = match inst.operation {
+            Operation::Add(_) => Operation::Add(Sum::default()),
+            Operation::Sub(_) => Operation::Sub(Sum::default()),
+            Operation::Cvta(_) => Operation::Mov,
+            operation => operation,
+        };
         narrow.destinations = vec![Some(Register::vector(made.index, Width::Word))];
         let low = |source: &Operand| match (self.array.known(source), *source) {
             (Known::Number(Some(one)) | Known::Address(Some(one)), _) => {
@@ -375,13 +384,13 @@ impl<'a> Rewriter<'a> {
         };
         narrow.sources = inst.sources.iter().map(low).collect();
         if let Known::Address(Some(place)) = self.array.addresses[made.index as usize] {
-            narrow.op = Op::Mov;
+            narrow.operation = Operation::Mov;
             narrow.sources = vec![Operand::Immediate(place.cast_unsigned() & 0xffff_ffff)];
-        } else if narrow.op == Op::Add {
+        } else if narrow.op() == Op::Add {
             // Nothing is added to the address of the first element.
             let zero = narrow.sources.iter().position(|source| *source == Operand::Immediate(0));
             if let Some(zero) = zero {
-                narrow.op = Op::Mov;
+                narrow.operation = Operation::Mov;
                 narrow.sources.remove(zero);
             }
         }
@@ -393,7 +402,7 @@ impl<'a> Rewriter<'a> {
         let fixed = self.array.is_fixed(inst);
         for choice in choices {
             let guard = if fixed { None } else { Some(self.chosen(inst, choice)) };
-            let elements = inst.memory.map_or(0, |memory| u32::from(memory.elements));
+            let elements = inst.memory.one().map_or(0, |memory| u32::from(memory.elements));
             for at in 0..elements {
                 self.copy(inst, at as usize, choice + at, guard);
             }
@@ -405,13 +414,13 @@ impl<'a> Rewriter<'a> {
         let words = self.array.element / 4;
         let width = if words == 1 { Width::Word } else { Width::Pair };
         let place = Register::vector(self.first_word + element * words, width);
-        let (to, from) = if inst.op == Op::Ld {
+        let (to, from) = if inst.op() == Op::Ld {
             (inst.destinations[at], Operand::Register(place))
         } else {
             (Some(place), inst.sources[at])
         };
         if to.is_some() {
-            let mut copy = Inst::new(inst.pc, Op::Mov, inst.ty);
+            let mut copy = Inst::new(inst.pc, Operation::Mov, inst.ty);
             copy.guard = guard;
             copy.destinations = vec![to];
             copy.sources = vec![from];
@@ -421,7 +430,7 @@ impl<'a> Rewriter<'a> {
 
     /// The predicate that an access begins at an element.
     fn chosen(&mut self, inst: &Inst, element: u32) -> Guard {
-        let memory = inst.memory.expect("an access of the array touches memory");
+        let memory = inst.memory.one().expect("an access of the array touches memory");
         let base = memory.base.register().expect("only a register has several values");
         let value = i64::from(element * self.array.element) - memory.offset;
         let known = self.compared.iter().find(|(word, compared, _)| (*word, *compared) == (base.index, value));
@@ -435,8 +444,8 @@ impl<'a> Rewriter<'a> {
     fn compare(&mut self, pc: Pc, word: u32, value: i64) -> Register {
         let predicate = Register::predicate(self.next_predicate);
         self.next_predicate += 1;
-        let mut compare = Inst::new(pc, Op::Setp, ScalarType::U32);
-        compare.modifiers.compare = Some(CompareOp::Eq);
+        let equal = Operation::Setp(Comparison::new(CompareOp::Eq));
+        let mut compare = Inst::new(pc, equal, ScalarType::U32);
         compare.destinations = vec![Some(predicate)];
         compare.sources = vec![
             Operand::Register(Register::vector(word, Width::Word)),

@@ -1,5 +1,7 @@
 //! Modules: functions, variables and the table of source instructions.
 
+use std::collections::BTreeMap;
+
 use warplens_base::{IdMap, Span, define_id};
 use warplens_isa::{BlockId, InstKey, OpClass, Pc, ScalarType, SlowOperation, Spelling, StateSpace};
 
@@ -21,18 +23,37 @@ pub struct Module {
     pub functions: IdMap<FunctionId, Function>,
     /// Variables.
     pub variables: IdMap<VariableId, Variable>,
+    /// Constant banks, which operands read. PTX has none: its constants are variables.
+    pub constant_banks: Vec<ConstantBank>,
     /// Blocks of all functions; each function owns a contiguous range.
     pub blocks: IdMap<BlockId, Block>,
     /// Source instructions of all functions, in text order.
     pub pcs: IdMap<Pc, PcInfo>,
     /// The distinct texts of the source instructions, each with what it means, in the order in which listings name them.
     pub spellings: IdMap<SpellingId, Spelling>,
+    /// Lines of the program that the source was compiled from, of the instructions that say theirs.
+    pub locations: BTreeMap<Pc, SourceLocation>,
+    /// What the assembler of machine code says about the issue of instructions.
+    pub controls: BTreeMap<Pc, ControlCode>,
     /// Names of the source files that [`SourceLocation::file`] indexes.
     pub files: Vec<String>,
     /// Width of addresses in bits: 32 or 64.
     pub address_bits: u32,
     /// Target as written, such as `sm_80`.
     pub target: String,
+}
+
+/// Memory that operands of machine code read at constant offsets.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct ConstantBank {
+    /// Number in operands.
+    pub number: u8,
+    /// Size in bytes.
+    pub bytes: u32,
+    /// First bytes of its content; the rest is zero.
+    pub content: Vec<u8>,
+    /// Where the parameters of a kernel lie in it, if they do: they come with the launch and hide the content.
+    pub parameters: Option<u32>,
 }
 
 /// A source instruction.
@@ -46,8 +67,6 @@ pub struct PcInfo {
     pub span: Span,
     /// Line in the source, from 1.
     pub line: u32,
-    /// Line of the program that the source was compiled from.
-    pub location: Option<SourceLocation>,
     /// Class.
     pub class: OpClass,
     /// What it counts as, if it is a high-latency operation.
@@ -61,6 +80,37 @@ pub struct SourceLocation {
     pub file: u32,
     /// Line, from 1.
     pub line: u32,
+}
+
+/// How an instruction of machine code is to be issued: what the assembler found out so that the hardware need not.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct ControlCode {
+    /// Cycles before the warp issues its next instruction, 0 to 15.
+    pub stall: u8,
+    /// Another warp had better issue next.
+    pub yields: bool,
+    /// The scoreboard, 0 to 5, that is released when the result is written.
+    pub write_scoreboard: Option<u8>,
+    /// The scoreboard, 0 to 5, that is released when the operands were read.
+    pub read_scoreboard: Option<u8>,
+    /// The scoreboards that have to be released before, one bit each.
+    pub waits: u8,
+    /// The operands that stay in the operand cache, one bit each.
+    pub reuse: u8,
+}
+
+impl ControlCode {
+    /// Number of scoreboards.
+    pub const SCOREBOARDS: u8 = 6;
+
+    /// True when the fields are in the ranges that machine code has for them.
+    pub fn is_valid(&self) -> bool {
+        let exists = |scoreboard: Option<u8>| scoreboard.is_none_or(|scoreboard| scoreboard < Self::SCOREBOARDS);
+        self.stall < 16
+            && self.waits >> Self::SCOREBOARDS == 0
+            && exists(self.write_scoreboard)
+            && exists(self.read_scoreboard)
+    }
 }
 
 /// A variable.
@@ -112,6 +162,11 @@ impl Module {
     /// What a source instruction is.
     pub fn key(&self, pc: Pc) -> InstKey {
         self.spelling(pc).key
+    }
+
+    /// The constant bank of a number.
+    pub fn constant_bank(&self, number: u8) -> Option<&ConstantBank> {
+        self.constant_banks.iter().find(|bank| bank.number == number)
     }
 
     /// The kernels, in text order.

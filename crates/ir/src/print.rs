@@ -1,14 +1,15 @@
 //! Text form of the IR, for dumps and goldens.
 
-use std::fmt::{self, Write};
+use std::fmt::Write;
 
-use warplens_isa::Modifiers;
-
-use crate::{Flow, Function, Inst, Module, Operand, Variable};
+use crate::{Constant, ConstantBank, ControlCode, Flow, Function, FunctionKind, Inst, Module, Operand, Sign, Variable};
 
 /// The whole module as text.
 pub fn print(module: &Module) -> String {
     let mut text = String::new();
+    for bank in &module.constant_banks {
+        print_bank(bank, &mut text);
+    }
     for (_, variable) in module.variables.iter() {
         print_variable(module, variable, &mut text);
     }
@@ -24,8 +25,7 @@ fn print_variable(module: &Module, variable: &Variable, text: &mut String) {
     let _ = writeln!(text, "variable {name} {space}{dynamic} {bytes} bytes align {align}");
     let content = &variable.initializer;
     if !content.bytes.is_empty() {
-        let hex: String = content.bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-        let _ = writeln!(text, "  bytes {hex}");
+        let _ = writeln!(text, "  bytes {}", hex(&content.bytes));
     }
     for &(at, width, variable, offset, generic) in &content.addresses {
         let address = operand_text(module, &Operand::Variable { variable, offset, generic });
@@ -40,8 +40,25 @@ fn print_variable(module: &Module, variable: &Variable, text: &mut String) {
     }
 }
 
+fn print_bank(bank: &ConstantBank, text: &mut String) {
+    let ConstantBank { number, bytes, content, parameters } = bank;
+    let place = parameters.map(|at| format!(" parameters at {at}")).unwrap_or_default();
+    let _ = writeln!(text, "bank {number} {bytes} bytes{place}");
+    if !content.is_empty() {
+        let _ = writeln!(text, "  bytes {}", hex(content));
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
 fn print_function(module: &Module, function: &Function, text: &mut String) {
-    let kind = if function.is_kernel() { "kernel" } else { "device" };
+    let kind = match function.kind {
+        FunctionKind::Kernel => "kernel",
+        FunctionKind::Device => "device",
+        FunctionKind::Subroutine => "subroutine",
+    };
     let _ = writeln!(text, "{kind} {} {{", function.name);
     for parameter in &function.parameters {
         let _ = writeln!(
@@ -55,11 +72,29 @@ fn print_function(module: &Module, function: &Function, text: &mut String) {
         let label = body.label.as_deref().map(|label| format!(" ({label})")).unwrap_or_default();
         let _ = writeln!(text, "  {block}{label}:");
         for inst in &body.insts {
-            let _ = writeln!(text, "    {}", inst_text(module, inst));
+            let control = module.controls.get(&inst.pc).map(control_text).unwrap_or_default();
+            let _ = writeln!(text, "    {}{control}", inst_text(module, inst));
         }
         let _ = writeln!(text, "    -> {}", flow_text(module, &body.flow));
     }
     text.push_str("}\n");
+}
+
+/// The control code of an instruction as a comment behind it.
+fn control_text(control: &ControlCode) -> String {
+    let mut text = format!(" // stall {}", control.stall);
+    let scoreboards = [("writes", control.write_scoreboard), ("reads", control.read_scoreboard)];
+    for (name, scoreboard) in scoreboards {
+        if let Some(scoreboard) = scoreboard {
+            let _ = write!(text, " {name} {scoreboard}");
+        }
+    }
+    for (name, bits) in [("waits", control.waits), ("reuse", control.reuse)] {
+        if bits != 0 {
+            let _ = write!(text, " {name} {bits:#b}");
+        }
+    }
+    text + if control.yields { " yields" } else { "" }
 }
 
 /// One instruction as text.
@@ -68,11 +103,14 @@ fn inst_text(module: &Module, inst: &Inst) -> String {
     if let Some(guard) = inst.guard {
         let _ = write!(text, "@{}{:?} ", if guard.negated { "!" } else { "" }, guard.predicate);
     }
-    let _ = write!(text, "{}.{}", inst.op.name(), inst.ty);
+    let _ = write!(text, "{}.{}", inst.op().name(), inst.ty);
     if inst.source_ty != inst.ty {
         let _ = write!(text, ".{}", inst.source_ty);
     }
-    text.push_str(&modifiers_text(&inst.modifiers));
+    let words = inst.operation.words();
+    if !words.is_empty() {
+        let _ = write!(text, " [{}]", words.join(" "));
+    }
     let destinations = inst.destinations.iter().map(|register| match register {
         Some(register) => format!("{register:?}"),
         None => "_".to_owned(),
@@ -89,61 +127,20 @@ fn inst_text(module: &Module, inst: &Inst) -> String {
     text
 }
 
-/// The modifiers that differ from their default, in brackets.
-fn modifiers_text(modifiers: &Modifiers) -> String {
-    let default = Modifiers::default();
-    let mut words = Vec::new();
-    let mut name = |is_set: bool, value: &dyn fmt::Debug| {
-        if is_set {
-            words.push(format!("{value:?}"));
-        }
-    };
-    name(modifiers.rounding != default.rounding, &modifiers.rounding);
-    name(modifiers.precision != default.precision, &modifiers.precision);
-    name(modifiers.shift != default.shift, &modifiers.shift);
-    name(modifiers.prmt != default.prmt, &modifiers.prmt);
-    let options: [Option<&dyn fmt::Debug>; 10] = [
-        modifiers.compare.as_ref().map(|it| it as _),
-        modifiers.bool_op.as_ref().map(|it| it as _),
-        modifiers.atomic.as_ref().map(|it| it as _),
-        modifiers.shuffle.as_ref().map(|it| it as _),
-        modifiers.vote.as_ref().map(|it| it as _),
-        modifiers.match_mode.as_ref().map(|it| it as _),
-        modifiers.redux.as_ref().map(|it| it as _),
-        modifiers.barrier.as_ref().map(|it| it as _),
-        modifiers.test.as_ref().map(|it| it as _),
-        modifiers.system.as_ref().map(|it| it as _),
-    ];
-    for option in options.into_iter().flatten() {
-        name(true, option);
-    }
-    if let Some(space) = modifiers.space {
-        words.push(space.to_string());
-    }
-    let flags = [
-        ("integral", modifiers.integral),
-        ("ftz", modifiers.ftz),
-        ("sat", modifiers.sat),
-        ("satfinite", modifiers.satfinite),
-        ("relu", modifiers.relu),
-        ("oob", modifiers.oob),
-        ("nan", modifiers.nan),
-        ("xorsign_abs", modifiers.xorsign_abs),
-        ("reads_carry", modifiers.carry.reads),
-        ("writes_carry", modifiers.carry.writes),
-        ("alternate", modifiers.alternate),
-        ("ordered", modifiers.ordered),
-        ("uniform", modifiers.uniform),
-    ];
-    words.extend(flags.iter().filter(|(_, is_set)| *is_set).map(|(flag, _)| (*flag).to_owned()));
-    if words.is_empty() { String::new() } else { format!(" [{}]", words.join(" ")) }
-}
-
 fn operand_text(module: &Module, operand: &Operand) -> String {
     match operand {
         Operand::Register(register) => format!("{register:?}"),
         Operand::NotPredicate(register) => format!("!{register:?}"),
         Operand::Immediate(bits) => format!("{bits:#x}"),
+        Operand::Signed(sign, value) => {
+            let value = operand_text(module, &value.operand());
+            match sign {
+                Sign::Negated => format!("-{value}"),
+                Sign::Absolute => format!("|{value}|"),
+                Sign::NegatedAbsolute => format!("-|{value}|"),
+            }
+        }
+        Operand::Constant(Constant { bank, offset }) => format!("c[{bank:#x}][{offset:#x}]"),
         Operand::Special(register) => format!("{register:?}"),
         Operand::Variable { variable, offset, generic } => {
             let kind = if *generic { "generic " } else { "" };

@@ -122,7 +122,7 @@ fn callees(module: &Module, function: &Function) -> Vec<FunctionId> {
 }
 
 fn calls_services(module: &Module, function: &Function) -> bool {
-    let calls = |block| module.blocks[block].insts.iter().any(|inst| matches!(inst.op, Op::Call | Op::SystemCall));
+    let calls = |block| module.blocks[block].insts.iter().any(|inst| matches!(inst.op(), Op::Call | Op::SystemCall));
     function.block_ids().any(calls)
 }
 

@@ -2,9 +2,9 @@
 
 use std::fmt;
 
-use warplens_isa::{BlockId, Op, Pc};
+use warplens_isa::{BlockId, Op, Operation, Pc, ScalarType};
 
-use crate::{Bank, Flow, Function, Inst, Module, Register};
+use crate::{Bank, Block, Constant, Flow, Function, Inst, Module, Operand, Register, Sign, SignedValue, subroutines};
 
 /// A broken invariant.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -31,7 +31,23 @@ pub fn verify(module: &Module) -> Vec<Violation> {
             check_block(module, function, block, &mut violations);
         }
     }
+    check_side_tables(module, &mut violations);
     violations
+}
+
+/// Side tables speak of instructions that exist, in words that machine code has.
+fn check_side_tables(module: &Module, violations: &mut Vec<Violation>) {
+    let block = BlockId(0);
+    for &pc in module.locations.keys().chain(module.controls.keys()) {
+        if module.pcs.get(pc).is_none() {
+            let message = format!("a side table speaks of {pc}, which does not exist");
+            violations.push(Violation { block, pc: Some(pc), message });
+        }
+    }
+    for (&pc, control) in module.controls.iter().filter(|(_, control)| !control.is_valid()) {
+        let message = format!("the control code {control:?} is out of range");
+        violations.push(Violation { block, pc: Some(pc), message });
+    }
 }
 
 fn check_block(module: &Module, function: &Function, id: BlockId, violations: &mut Vec<Violation>) {
@@ -48,13 +64,20 @@ fn check_block(module: &Module, function: &Function, id: BlockId, violations: &m
     }
     let last = block.insts.len().saturating_sub(1);
     for (index, inst) in block.insts.iter().enumerate() {
-        if inst.op.ends_block() && index != last {
-            report(Some(inst.pc), format!("{} stands before the end of the block", inst.op.name()));
+        if inst.op().ends_block() && index != last {
+            report(Some(inst.pc), format!("{} stands before the end of the block", inst.op().name()));
         }
         if module.pcs.get(inst.pc).is_none() {
             report(None, format!("{} is not in the table of source instructions", inst.pc));
         }
         check_registers(function, inst, &mut report);
+        check_operands(module, inst, &mut report);
+    }
+    if let Flow::Call { target, .. } = &block.flow {
+        let calls = subroutines(module, target).into_iter().map(|callee| &module.functions[callee]);
+        calls
+            .filter_map(|callee| subroutine_mismatch(function, callee, block))
+            .for_each(|message| report(None, message));
     }
     if let Some(message) = flow_mismatch(&block.flow, block.insts.last()) {
         report(None, message);
@@ -78,13 +101,77 @@ fn check_registers(function: &Function, inst: &Inst, report: &mut impl FnMut(Opt
     if inst.guard.is_some_and(|guard| !is_predicate(guard.predicate.bank)) {
         report(Some(inst.pc), "the guard is no predicate".into());
     }
-    if inst.op == Op::Ld && inst.memory.is_none() {
-        report(Some(inst.pc), "a load without address".into());
+    let (given, needed) = (inst.memory.len(), inst.op().n_memory_references());
+    if given != needed {
+        report(Some(inst.pc), format!("{} touches {needed} places in memory, not {given}", inst.op().name()));
+    }
+}
+
+/// Why a subroutine cannot work on the registers of a caller.
+fn subroutine_mismatch(caller: &Function, callee: &Function, block: &Block) -> Option<String> {
+    let passes = block.insts.last().is_some_and(|call| !call.sources.is_empty() || !call.destinations.is_empty());
+    let takes = !callee.arguments.is_empty() || !callee.results.is_empty();
+    if passes || takes {
+        return Some(format!("{} is a subroutine with arguments or results", callee.name));
+    }
+    let is_same = (caller.registers, caller.local_bytes) == (callee.registers, callee.local_bytes);
+    (!is_same).then(|| format!("{} has other registers or local memory than its caller {}", callee.name, caller.name))
+}
+
+/// Constants lie in their bank, signs are changed where operations can.
+fn check_operands(module: &Module, inst: &Inst, report: &mut impl FnMut(Option<Pc>, String)) {
+    let bases = inst.memory.iter().map(|memory| (&memory.base, module.address_bits / 8));
+    let bytes = inst.ty.bytes().max(inst.source_ty.bytes()).min(8);
+    for (operand, bytes) in inst.sources.iter().map(|operand| (operand, bytes)).chain(bases) {
+        let (sign, constant) = match operand {
+            Operand::Constant(constant) => (None, Some(constant)),
+            Operand::Signed(sign, SignedValue::Constant(constant)) => (Some(sign), Some(constant)),
+            Operand::Signed(sign, SignedValue::Register(_)) => (Some(sign), None),
+            _ => continue,
+        };
+        if let Some(Constant { bank, offset }) = constant {
+            match module.constant_bank(*bank) {
+                None => report(Some(inst.pc), format!("there is no constant bank {bank}")),
+                Some(found) if offset.checked_add(bytes).is_none_or(|end| end > found.bytes) => {
+                    report(Some(inst.pc), format!("{offset:#x} lies outside of constant bank {bank}"));
+                }
+                Some(_) => {}
+            }
+        }
+        if sign.is_some_and(|sign| !takes_sign(inst, *sign)) {
+            report(Some(inst.pc), format!("{} does not change the sign of an operand", inst.op().name()));
+        }
+    }
+}
+
+/// True for operations on floats, whose sign is a bit, and for sums of integers, which may add the complement.
+fn takes_sign(inst: &Inst, sign: Sign) -> bool {
+    let ty = inst.source_ty;
+    let is_float = ty.is_float() || matches!(ty, ScalarType::F16x2 | ScalarType::Bf16x2 | ScalarType::F32x2);
+    match inst.operation {
+        Operation::Add(_) | Operation::Sub(_) => is_float || ty.is_integer() && sign == Sign::Negated,
+        Operation::Mul(_)
+        | Operation::Fma(_)
+        | Operation::Min(_)
+        | Operation::Max(_)
+        | Operation::Set(_)
+        | Operation::Setp(_)
+        | Operation::Cvt(_)
+        | Operation::Rcp(_)
+        | Operation::Sqrt(_)
+        | Operation::Rsqrt(_)
+        | Operation::Sin(_)
+        | Operation::Cos(_)
+        | Operation::Ex2(_)
+        | Operation::Lg2(_)
+        | Operation::Tanh(_) => is_float,
+        Operation::FmaMixed(_) => true,
+        _ => false,
     }
 }
 
 fn flow_mismatch(flow: &Flow, last: Option<&Inst>) -> Option<String> {
-    let op = last.map(|inst| inst.op);
+    let op = last.map(|inst| inst.op());
     let guarded = last.is_some_and(|inst| inst.guard.is_some());
     let (fits, next) = match flow {
         Flow::Fallthrough(_) => (op.is_none_or(|op| !op.ends_block() || op == Op::Bsync), None),

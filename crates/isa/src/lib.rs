@@ -1,8 +1,9 @@
 //! What an instruction is, independent of the language that it was written in: operations with their classes, scalar
-//! types, state spaces, modifiers, special registers, program counters.
+//! types, state spaces, payloads, special registers, program counters.
 //!
-//! Main types: [`Op`] (one row per operation in [`with_ops!`]), [`ScalarType`], [`OpClass`], [`Modifiers`], [`Pc`];
-//! [`InstKey`], which says what an instruction of a source is, and [`OpcodeText`], which only shows how it was written.
+//! Main types: [`Op`] (one row per operation in [`with_ops!`]), [`Operation`] (an operation with what refines it),
+//! [`ScalarType`], [`OpClass`], [`Pc`]; [`InstKey`], which says what an instruction of a source is, and [`OpcodeText`],
+//! which only shows how it was written.
 //! This crate does not know about PTX syntax, control flow, latencies or values.
 
 mod class;
@@ -10,7 +11,9 @@ mod family;
 mod key;
 mod modifiers;
 mod opcode_text;
+mod operation;
 mod ops;
+mod payload;
 mod pc;
 mod special;
 mod state_space;
@@ -20,11 +23,17 @@ pub use class::{HighLatency, OpClass, SlowOperation};
 pub use family::Family;
 pub use key::{CacheOperator, CacheUse, InstKey, MatrixShape, MemoryOrder, NamedType, NarrowType, Part, Scope, Types};
 pub use modifiers::{
-    AtomicOp, BarrierKind, BoolOp, Carry, CompareOp, MatchMode, Modifiers, Precision, PrmtMode, ReduxOp, Rounding,
-    ShiftMode, ShuffleMode, SystemCall, TestProperty, VoteMode,
+    AddressDirection, AtomicOp, BarrierKind, BfindAnswer, BoolOp, CompareOp, Dp2aHalf, MatchMode, Precision, PrmtMode,
+    ReduxOp, Rounding, ShiftDirection, ShiftMode, ShuffleMode, SystemCall, TestProperty, VoteMode,
 };
 pub use opcode_text::{OpcodeText, Spelling};
+pub use operation::Operation;
 pub use ops::Op;
+pub use payload::{
+    AccessOrder, Accuracy, AddressConversion, Approximation, Atomic, Branch, Carry, Combination, Comparison,
+    Conversion, Extremum, FunnelShift, FusedMultiplyAdd, HighMultiplyAdd, MixedTypes, Payload, Product, Reduction,
+    Saturation, Subnormals, Sum, Words,
+};
 pub use pc::{BlockId, Pc};
 pub use special::{Axis, SpecialRegister};
 pub use state_space::StateSpace;

@@ -1,6 +1,4 @@
-//! Modifiers of operations: how to round, which comparison, which atomic.
-
-use crate::StateSpace;
+//! What a single word of an operation says: how to round, which comparison, which atomic.
 
 /// Rounding direction. The integer forms (`.rni` and so on) round to an integral value.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
@@ -234,70 +232,38 @@ pub enum SystemCall {
     AssertFail,
 }
 
-/// Part that the carry flag plays in an extended-precision operation.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-pub struct Carry {
-    /// The flag is added in: the last source is the carry predicate.
-    pub reads: bool,
-    /// The flag is written: the last destination is the carry predicate.
-    pub writes: bool,
+/// Which way a funnel shift moves bits.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum ShiftDirection {
+    /// Left: the upper word of the result.
+    Left,
+    /// Right: the lower word of the result.
+    Right,
 }
 
-/// Everything that refines an operation. A field that an operation does not use keeps its default.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-pub struct Modifiers {
-    /// Rounding of the result.
-    pub rounding: Rounding,
-    /// `.rni`, `.rzi`, `.rmi`, `.rpi`: round to an integral value.
-    pub integral: bool,
-    /// Subnormal inputs and results are flushed to zero.
-    pub ftz: bool,
-    /// Saturate: clamp to [0, 1] for floats, to the type's range for integers.
-    pub sat: bool,
-    /// `.satfinite`.
-    pub satfinite: bool,
-    /// Negative results become zero.
-    pub relu: bool,
-    /// `.oob` of a multiply-add: zero if an operand is the mark of an element out of bounds.
-    pub oob: bool,
-    /// Minimum and maximum return NaN if an operand is NaN.
-    pub nan: bool,
-    /// `.xorsign.abs` of minimum and maximum.
-    pub xorsign_abs: bool,
-    /// Accuracy.
-    pub precision: Precision,
-    /// Comparison.
-    pub compare: Option<CompareOp>,
-    /// Combination with a predicate operand.
-    pub bool_op: Option<BoolOp>,
-    /// Atomic operation.
-    pub atomic: Option<AtomicOp>,
-    /// Shuffle mode.
-    pub shuffle: Option<ShuffleMode>,
-    /// Vote mode.
-    pub vote: Option<VoteMode>,
-    /// Match mode.
-    pub match_mode: Option<MatchMode>,
-    /// Warp reduction.
-    pub redux: Option<ReduxOp>,
-    /// Barrier form.
-    pub barrier: Option<BarrierKind>,
-    /// Shift mode.
-    pub shift: ShiftMode,
-    /// Byte permutation mode.
-    pub prmt: PrmtMode,
-    /// Property of `testp`.
-    pub test: Option<TestProperty>,
-    /// Which service `SystemCall` asks for.
-    pub system: Option<SystemCall>,
-    /// Carry flag.
-    pub carry: Carry,
-    /// `bfind.shiftamt`, `dp2a.hi`, `shf.r`, `cvta.to`, `bar.warp`-like second forms: the meaning stands at the operation.
-    pub alternate: bool,
-    /// The memory access is `.volatile`, `.relaxed`, `.acquire`, `.release` or `.mmio`: never merged or reordered.
-    pub ordered: bool,
-    /// The branch is marked `.uni`.
-    pub uniform: bool,
-    /// State space of `Cvta` and `Isspacep`. Memory operations name theirs at the address.
-    pub space: Option<StateSpace>,
+/// What `bfind` answers.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum BfindAnswer {
+    /// The position of the bit.
+    Position,
+    /// How far the value has to be shifted left to bring the bit to the top.
+    ShiftAmount,
+}
+
+/// Which bytes of the second operand `dp2a` takes.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Dp2aHalf {
+    /// The lower two.
+    Low,
+    /// The upper two.
+    High,
+}
+
+/// Which way an address is converted.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum AddressDirection {
+    /// From the state space to a generic address.
+    ToGeneric,
+    /// From a generic address to one of the state space.
+    FromGeneric,
 }

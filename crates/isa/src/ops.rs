@@ -11,9 +11,10 @@
 //! | `ReadSpecial` | of the result | value | `Special` |
 //! | `Pack` | of the wide value | wide | parts, each of an equal share of the bits |
 //! | `Unpack` | of the wide value | parts | wide |
-//! | `Cvta`, `Isspacep` | of the address | address; predicate | address (space: `Modifiers::space`) |
+//! | `Cvta`, `Isspacep` | of the address | address; predicate | address |
 //! | `Add`, `Sub` with carry | of the result | sum, carry if `writes` | a, b, carry if `reads`; a borrow is a set carry |
 //! | `Add`, `Sub`, `Fma` with `source_ty` F16 or Bf16 | F32 | F32 | a (and b of `Fma`) in `source_ty`, the last in F32 |
+//! | `FmaMixed` | F32 or F64 | value | a, b, c in the types of the payload, none wider |
 //! | `Mad`, `MadHi` with carry | of the factors | d, carry if `writes` | a, b, c, carry if `reads` |
 //! | `MulWide`, `MadWide` | of the factors | twice as wide | a, b; the addend is twice as wide |
 //! | `Shl`, `Shr` | of the value | value | value, 32-bit amount |
@@ -21,12 +22,12 @@
 //! | `Popc`, `Clz`, `Bfind` | of the source | 32 bits | a |
 //! | `Bfe` | of the value | value | value, 32-bit position, 32-bit length |
 //! | `Bfi` | of the value | value | bits to insert, base, position, length |
-//! | `Lop3` | `B32` | value, then predicate if `bool_op` | a, b, c, table, then predicate if `bool_op` |
+//! | `Lop3` | `B32` | value, then predicate if combined | a, b, c, table, then predicate if combined |
 //! | `Fns` | `B32` | position | mask, base, offset |
 //! | `Prmt` | `B32` | value | a, b, selector |
 //! | `Dp4a`, `Dp2a` | `ty` of a, `source_ty` of b | 32 bits | a, b, 32-bit c |
-//! | `Set` | `ty` of the result, `source_ty` compared | value | a, b, then predicate if `bool_op` |
-//! | `Setp` | `ty` = `source_ty` compared | p, then q | a, b, then predicate if `bool_op` |
+//! | `Set` | `ty` of the result, `source_ty` compared | value | a, b, then predicate if combined |
+//! | `Setp` | `ty` = `source_ty` compared | p, then q | a, b, then predicate if combined |
 //! | `Testp` | of the source | predicate | a |
 //! | `Selp` | of the value | value | a, b, predicate |
 //! | `Slct` | `ty` of the value, `source_ty` of c | value | a, b, c |
@@ -34,11 +35,12 @@
 //! | `CvtPack` | `ty` of the parts, `source_ty` from | 32 bits | a, b, 32-bit c if the parts leave room |
 //! | `Ld` | of an element | one per element | none; see below |
 //! | `St` | of an element | none | one per element; wider registers give their low bits |
+//! | `Copy` | of an element | none | none, or the predicate that asks for zeros |
 //! | `Atom`, `Red` | of an element | old value (`Atom`), one per element | operand; of `Cas`: compare, new |
 //! | `Shfl` | 32 bits | value, then predicate | value, lane or delta, clamp, member mask |
 //! | `Vote` | `Pred` or `B32` (ballot) | predicate or mask | predicate, member mask |
 //! | `Match` | of the value | mask, then predicate | value, member mask |
-//! | `Redux` | of the value | value | value, member mask; `alternate` is `.abs` |
+//! | `Redux` | of the value | value | value, member mask |
 //! | `Elect` | `B32` | leader's lane, then predicate | member mask |
 //! | `Activemask` | `B32` | mask | none |
 //! | `Bar` | `Pred` or `U32` | result of a reduction | barrier, threads if given, predicate of a reduction |
@@ -53,15 +55,14 @@
 //! A load of a signed type that is narrower than its register extends the sign to the 32 or 64 bits of the register;
 //! other loads extend with zeros. `Ld` from [`StateSpace::Param`](crate::StateSpace::Param) has the byte offset in the
 //! parameter space as its address.
-//! A [`Div`](Op::Div) or [`Sqrt`](Op::Sqrt) says by `Modifiers::precision` how exact it is.
-
-use crate::{HighLatency, Modifiers, OpClass, Precision, ScalarType};
+use crate::{HighLatency, OpClass, ScalarType};
 
 /// Hands the whole operation table to a macro: `with_ops!(consumer)` expands to
-/// `consumer! { /// doc Name => { class: rule, bind: family } ... }`.
+/// `consumer! { /// doc Name (name: Payload) => { class: rule, bind: family } ... }`.
 ///
-/// `class` is a rule of this module that turns the type into an [`OpClass`]; `bind` is the function of the emulator
-/// that picks the lane function for the type and modifiers. An operation without either does not compile.
+/// The payload is what refines the operation, with the name under which `bind` gets it; operations that nothing refines
+/// have none. `class` is a rule of this module that turns the type into an [`OpClass`]; `bind` is the function of the
+/// emulator that picks the lane function for the type and the payload. An operation without either does not compile.
 #[macro_export]
 macro_rules! with_ops {
     ($consumer:ident) => {
@@ -74,25 +75,25 @@ macro_rules! with_ops {
             Pack => { class: virtual_, bind: pack }
             /// Splits a wide register into narrow values, least significant first.
             Unpack => { class: virtual_, bind: unpack }
-            /// Turns an address of a state space into a generic one, or back (`alternate`).
-            Cvta => { class: virtual_, bind: cvta }
+            /// Turns an address of a state space into a generic one, or back.
+            Cvta (conversion: AddressConversion) => { class: virtual_, bind: cvta }
             /// True when a generic address lies in the state space.
-            Isspacep => { class: int, bind: isspacep }
+            Isspacep (space: StateSpace) => { class: int, bind: isspacep }
 
             /// Sum. With a carry it is the extended-precision form.
-            Add => { class: by_type, bind: add }
+            Add (sum: Sum) => { class: by_type, bind: add }
             /// Difference. With a carry it is the extended-precision form.
-            Sub => { class: by_type, bind: sub }
+            Sub (sum: Sum) => { class: by_type, bind: sub }
             /// Product: floating-point, or the low half of an integer product.
-            Mul => { class: mul, bind: mul }
+            Mul (product: Product) => { class: mul, bind: mul }
             /// High half of an integer product.
             MulHi => { class: mul, bind: mul_hi }
             /// Full integer product, twice as wide.
             MulWide => { class: mul, bind: mul_wide }
             /// Low half of an integer product, plus an addend.
-            Mad => { class: mul, bind: mad }
+            Mad (carry: Carry) => { class: mul, bind: mad }
             /// High half of an integer product, plus an addend.
-            MadHi => { class: mul, bind: mad_hi }
+            MadHi (high: HighMultiplyAdd) => { class: mul, bind: mad_hi }
             /// Full integer product plus a wide addend.
             MadWide => { class: mul, bind: mad_wide }
             /// Low 32 bits of a 24-bit product.
@@ -102,43 +103,46 @@ macro_rules! with_ops {
             /// `Mul24` plus an addend.
             Mad24 => { class: mul, bind: mad24 }
             /// `Mul24Hi` plus an addend.
-            Mad24Hi => { class: mul, bind: mad24_hi }
+            Mad24Hi (saturation: Saturation) => { class: mul, bind: mad24_hi }
             /// Floating-point multiply-add with a single rounding.
-            Fma => { class: by_type, bind: fma }
+            Fma (fused: FusedMultiplyAdd) => { class: by_type, bind: fma }
+            /// Floating-point multiply-add of operands that each have a type of their own: they are widened, which is
+            /// exact, and rounded once.
+            FmaMixed (types: MixedTypes) => { class: by_type, bind: fma_mixed }
             /// Sum of absolute differences.
             Sad => { class: by_type, bind: sad }
             /// Quotient.
-            Div => { class: divide, bind: div }
+            Div (accuracy: Accuracy) => { class: divide, bind: div }
             /// Remainder of an integer division.
             Rem => { class: divide, bind: rem }
             /// Absolute value.
-            Abs => { class: by_type, bind: abs }
+            Abs (subnormals: Subnormals) => { class: by_type, bind: abs }
             /// Negation.
-            Neg => { class: by_type, bind: neg }
+            Neg (subnormals: Subnormals) => { class: by_type, bind: neg }
             /// Minimum of two or three values.
-            Min => { class: by_type, bind: min }
+            Min (extremum: Extremum) => { class: by_type, bind: min }
             /// Maximum of two or three values.
-            Max => { class: by_type, bind: max }
+            Max (extremum: Extremum) => { class: by_type, bind: max }
             /// Reciprocal.
-            Rcp => { class: special, bind: rcp }
+            Rcp (accuracy: Accuracy) => { class: special, bind: rcp }
             /// Square root.
-            Sqrt => { class: special, bind: sqrt }
+            Sqrt (accuracy: Accuracy) => { class: special, bind: sqrt }
             /// Reciprocal square root.
-            Rsqrt => { class: special, bind: rsqrt }
+            Rsqrt (approximation: Approximation) => { class: special, bind: rsqrt }
             /// Sine.
-            Sin => { class: special, bind: sin }
+            Sin (approximation: Approximation) => { class: special, bind: sin }
             /// Cosine.
-            Cos => { class: special, bind: cos }
+            Cos (approximation: Approximation) => { class: special, bind: cos }
             /// Power of two.
-            Ex2 => { class: special, bind: ex2 }
+            Ex2 (approximation: Approximation) => { class: special, bind: ex2 }
             /// Binary logarithm.
-            Lg2 => { class: special, bind: lg2 }
+            Lg2 (approximation: Approximation) => { class: special, bind: lg2 }
             /// Hyperbolic tangent.
-            Tanh => { class: special, bind: tanh }
+            Tanh (approximation: Approximation) => { class: special, bind: tanh }
             /// Sign of the first operand on the magnitude of the second.
             Copysign => { class: by_type, bind: copysign }
             /// Tests a property of a floating-point value.
-            Testp => { class: by_type, bind: testp }
+            Testp (property: TestProperty) => { class: by_type, bind: testp }
 
             /// Bitwise and.
             And => { class: int, bind: and }
@@ -151,19 +155,19 @@ macro_rules! with_ops {
             /// Logical complement: 1 for zero, else 0.
             Cnot => { class: int, bind: cnot }
             /// Any bitwise function of three operands; the fourth is its truth table.
-            Lop3 => { class: int, bind: lop3 }
+            Lop3 (combination: Combination) => { class: int, bind: lop3 }
             /// Left shift.
             Shl => { class: int, bind: shl }
             /// Right shift, arithmetic for signed types.
             Shr => { class: int, bind: shr }
-            /// Funnel shift left, or right (`alternate`).
-            Shf => { class: int, bind: shf }
+            /// Funnel shift left or right.
+            Shf (shift: FunnelShift) => { class: int, bind: shf }
             /// Number of ones.
             Popc => { class: int, bind: popc }
             /// Number of leading zeros.
             Clz => { class: int, bind: clz }
-            /// Position of the most significant bit that differs from the sign; `alternate` gives the shift amount.
-            Bfind => { class: int, bind: bfind }
+            /// Position of the most significant bit that differs from the sign, or the shift amount that brings it to the top.
+            Bfind (answer: BfindAnswer) => { class: int, bind: bfind }
             /// Bit reversal.
             Brev => { class: int, bind: brev }
             /// Bit-field extract.
@@ -173,59 +177,62 @@ macro_rules! with_ops {
             /// Position of the n-th set bit.
             Fns => { class: int, bind: fns }
             /// Bit mask from position and width.
-            Bmsk => { class: int, bind: bmsk }
+            Bmsk (mode: ShiftMode) => { class: int, bind: bmsk }
             /// Sign or zero extension from a bit position.
-            Szext => { class: int, bind: szext }
+            Szext (mode: ShiftMode) => { class: int, bind: szext }
             /// Byte permutation.
-            Prmt => { class: int, bind: prmt }
+            Prmt (mode: PrmtMode) => { class: int, bind: prmt }
             /// Four-way byte dot product, accumulated.
             Dp4a => { class: mul, bind: dp4a }
-            /// Two-way dot product of halves with bytes, accumulated; `alternate` takes the high bytes.
-            Dp2a => { class: mul, bind: dp2a }
+            /// Two-way dot product of halves with bytes, accumulated.
+            Dp2a (half: Dp2aHalf) => { class: mul, bind: dp2a }
 
             /// Compares and writes an integer or float truth value.
-            Set => { class: compare, bind: set }
+            Set (comparison: Comparison) => { class: compare, bind: set }
             /// Compares and writes predicates.
-            Setp => { class: compare, bind: setp }
+            Setp (comparison: Comparison) => { class: compare, bind: setp }
             /// Selects by predicate.
             Selp => { class: int, bind: selp }
             /// Selects by the sign of the third operand.
-            Slct => { class: int, bind: slct }
+            Slct (subnormals: Subnormals) => { class: int, bind: slct }
             /// Converts between types.
-            Cvt => { class: convert, bind: cvt }
+            Cvt (conversion: Conversion) => { class: convert, bind: cvt }
             /// Converts two 32-bit integers to narrow ones and packs them.
             CvtPack => { class: convert, bind: cvt_pack }
 
             /// Load.
-            Ld => { class: load, bind: ld }
+            Ld (access: AccessOrder) => { class: load, bind: ld }
             /// Store.
-            St => { class: memory, bind: st }
+            St (access: AccessOrder) => { class: memory, bind: st }
             /// Atomic that returns the old value.
-            Atom => { class: atomic, bind: atom }
+            Atom (atomic: Atomic) => { class: atomic, bind: atom }
             /// Reduction to memory without a result.
-            Red => { class: atomic, bind: red }
+            Red (atomic: Atomic) => { class: atomic, bind: red }
+            /// Copies from one memory to another without a register. Where the predicate is true, zeros are written and
+            /// nothing is read.
+            Copy => { class: memory, bind: copy }
             /// Hint to the caches; has no effect on values.
             Prefetch => { class: memory, bind: nothing }
 
             /// Reads another lane's value.
-            Shfl => { class: warp, bind: shfl }
+            Shfl (mode: ShuffleMode) => { class: warp, bind: shfl }
             /// Asks the lanes of a warp for a predicate.
-            Vote => { class: warp, bind: vote }
+            Vote (mode: VoteMode) => { class: warp, bind: vote }
             /// Finds the lanes with the same value.
-            Match => { class: warp, bind: match_ }
+            Match (mode: MatchMode) => { class: warp, bind: match_ }
             /// Mask of the lanes that execute together.
             Activemask => { class: warp, bind: activemask }
             /// Reduces a value over the lanes of a warp.
-            Redux => { class: warp, bind: redux }
+            Redux (reduction: Reduction) => { class: warp, bind: redux }
             /// Elects one lane.
             Elect => { class: warp, bind: elect }
 
             /// Branch; the targets stand at the block.
-            Bra => { class: control, bind: branch }
+            Bra (hint: Branch) => { class: control, bind: branch }
             /// Branch through a table of targets.
-            BrxIdx => { class: control, bind: branch_indexed }
+            BrxIdx (hint: Branch) => { class: control, bind: branch_indexed }
             /// Call; the target stands at the block.
-            Call => { class: control, bind: call }
+            Call (hint: Branch) => { class: control, bind: call }
             /// Return.
             Ret => { class: control, bind: ret }
             /// Ends the thread.
@@ -240,7 +247,7 @@ macro_rules! with_ops {
             Nop => { class: other, bind: nothing }
 
             /// CTA barrier.
-            Bar => { class: barrier, bind: bar }
+            Bar (kind: BarrierKind) => { class: barrier, bind: bar }
             /// Barrier among lanes of one warp.
             BarWarp => { class: barrier, bind: bar_warp }
             /// Memory fence.
@@ -253,7 +260,7 @@ macro_rules! with_ops {
             /// Writes the stack pointer.
             StackRestore => { class: other, bind: stack_restore }
             /// A system call that the emulator serves, such as `vprintf` or `malloc`.
-            SystemCall => { class: control, bind: system_call }
+            SystemCall (service: SystemCall) => { class: control, bind: system_call }
             /// An instruction that the emulator does not execute yet.
             Unsupported => { class: other, bind: unsupported }
         }
@@ -261,8 +268,9 @@ macro_rules! with_ops {
 }
 
 macro_rules! declare {
-    ($($(#[$meta:meta])* $name:ident => { class: $class:ident, bind: $bind:ident })*) => {
-        /// An operation of the IR. One row of [`with_ops!`](crate::with_ops).
+    ($($(#[$meta:meta])* $name:ident $(($payload:ident: $Payload:ty))? =>
+        { class: $class:ident, bind: $bind:ident })*) => {
+        /// The name of an operation of the IR, without what refines it. One row of [`with_ops!`](crate::with_ops).
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
         pub enum Op {
             $($(#[$meta])* $name,)*
@@ -306,16 +314,18 @@ impl Op {
         })
     }
 
+    /// Number of places in memory that the operation touches.
+    pub const fn n_memory_references(self) -> usize {
+        match self {
+            Self::Ld | Self::St | Self::Atom | Self::Red | Self::Prefetch => 1,
+            Self::Copy => 2,
+            _ => 0,
+        }
+    }
+
     /// True for operations that end a basic block.
     pub const fn ends_block(self) -> bool {
         matches!(self, Self::Bra | Self::BrxIdx | Self::Call | Self::Ret | Self::Exit | Self::Trap | Self::Bsync)
-    }
-
-    /// True when the operation is a single machine instruction in spite of its name: `.approx` forms run on the special
-    /// function unit directly.
-    pub fn is_native_special(self, modifiers: &Modifiers) -> bool {
-        matches!(self, Self::Rcp | Self::Rsqrt | Self::Sin | Self::Cos | Self::Ex2 | Self::Lg2 | Self::Tanh)
-            && modifiers.precision == Precision::Approx
     }
 }
 

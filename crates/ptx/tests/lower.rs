@@ -171,7 +171,7 @@ fn real_modules_need_nothing_unknown() {
     for (name, text) in real_modules() {
         let (Some(module), _) = warplens_ptx::load(&text) else { panic!("{name} does not load") };
         for block in module.blocks.as_slice() {
-            for inst in block.insts.iter().filter(|inst| inst.op == Op::Unsupported) {
+            for inst in block.insts.iter().filter(|inst| inst.op() == Op::Unsupported) {
                 let opcode = module.spelling(inst.pc).to_string();
                 assert!(KNOWN_GAPS.iter().any(|gap| opcode.starts_with(gap)), "{name}: `{opcode}` is not lowered");
             }

@@ -52,7 +52,7 @@ fn try_form(opcode: Opcode, form: &Form, modifiers: &[Modifier]) -> Verdict {
 
 fn try_statement(statement: &str) -> Verdict {
     let (Some(module), _) = warplens_ptx::load(&sample::module_of(statement)) else { return Verdict::Malformed };
-    if instructions(&module).any(|inst| inst.op == Op::Unsupported) {
+    if instructions(&module).any(|inst| inst.op() == Op::Unsupported) {
         return Verdict::Unsupported;
     }
     let kernel = module.functions.iter().find(|(_, function)| function.is_kernel()).map(|(id, _)| id);

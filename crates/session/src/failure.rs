@@ -68,7 +68,7 @@ pub(crate) fn at(program: &Program, kind: ErrorKind, kernel: &str, code: &'stati
 /// The PTX line, and the line of the program where it is known.
 pub(crate) fn place(program: &Program, pc: Pc) -> String {
     let info = &program.module.pcs[pc];
-    let source = info.location.and_then(|location| {
+    let source = program.module.locations.get(&pc).and_then(|location| {
         let file = program.module.files.get(location.file as usize)?;
         Some(format!(" ({file}:{})", location.line))
     });

@@ -27,7 +27,7 @@ pub struct Race {
 impl Race {
     pub(crate) fn new(program: &Program, race: &exec::Race) -> Self {
         let info = &program.module.pcs[race.pc];
-        let source = info.location.and_then(|at| {
+        let source = program.module.locations.get(&race.pc).and_then(|at| {
             let file = program.module.files.get(at.file as usize)?;
             Some((file.clone(), at.line))
         });

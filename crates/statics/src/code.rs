@@ -6,7 +6,7 @@ use warplens_ir::{Bank, CallTarget, Flow, Function, FunctionId, Inst, Module, Op
 use warplens_isa::{BlockId, Op, StateSpace};
 
 use crate::loops::Loops;
-use crate::operation::{self, Operation};
+use crate::operation::{self, Computation};
 
 /// A kernel and everything that it may call.
 pub(crate) struct Code<'a> {
@@ -28,7 +28,7 @@ pub(crate) struct Step {
     /// The values of its results matter.
     pub(crate) evaluates: bool,
     /// How they are computed, for most integer operations.
-    pub(crate) operation: Option<Operation>,
+    pub(crate) operation: Option<Computation>,
 }
 
 impl<'a> Code<'a> {
@@ -60,7 +60,7 @@ impl<'a> Code<'a> {
             if last.replace(inst.pc) != Some(inst.pc) {
                 self.n_instructions[id] += 1;
             }
-            if inst.op.ends_block() {
+            if inst.op().ends_block() {
                 break;
             }
             let evaluates = matters(inst);
@@ -86,14 +86,14 @@ impl<'a> Code<'a> {
 
     /// The instruction that ends a block.
     pub(crate) fn control(&self, block: BlockId) -> Option<&'a Inst> {
-        self.module.blocks[block].insts.last().filter(|inst| inst.op.ends_block())
+        self.module.blocks[block].insts.last().filter(|inst| inst.op().ends_block())
     }
 }
 
 /// True for loads, stores and atomics that a profile counts.
 pub(crate) fn is_access(inst: &Inst) -> bool {
-    matches!(inst.op, Op::Ld | Op::St | Op::Atom | Op::Red)
-        && inst.memory.is_some_and(|memory| memory.space != StateSpace::Param)
+    matches!(inst.op(), Op::Ld | Op::St | Op::Atom | Op::Red | Op::Copy)
+        && inst.memory.iter().any(|memory| memory.space != StateSpace::Param)
 }
 
 /// Registers on which addresses, branches and guards depend, whatever the path.
@@ -131,15 +131,15 @@ impl Relevant {
         if let Some(guard) = inst.guard {
             self.mark(function, body, guard.predicate);
         }
-        if inst.memory.is_some()
-            && matches!(inst.op, Op::Ld | Op::St | Op::Atom | Op::Red)
-            && let Some(register) = inst.memory.and_then(|memory| memory.base.register())
-        {
-            self.mark(function, body, register);
+        if inst.op() != Op::Prefetch {
+            for register in inst.memory.iter().filter_map(|memory| memory.base.register()) {
+                self.mark(function, body, register);
+            }
         }
-        let is_data = matches!(inst.op, Op::Ld | Op::St | Op::Atom | Op::Red | Op::Call | Op::Bar | Op::SystemCall);
+        let is_data =
+            matches!(inst.op(), Op::Ld | Op::St | Op::Atom | Op::Red | Op::Copy | Op::Call | Op::Bar | Op::SystemCall);
         let matters =
-            inst.op == Op::BrxIdx || !is_data && inst.writes().any(|register| self.has(function, body, register));
+            inst.op() == Op::BrxIdx || !is_data && inst.writes().any(|register| self.has(function, body, register));
         if matters {
             for register in inst.sources.iter().filter_map(Operand::register) {
                 self.mark(function, body, register);

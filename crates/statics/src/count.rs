@@ -3,7 +3,7 @@
 use std::collections::BinaryHeap;
 
 use warplens_exec as exec;
-use warplens_ir::{FunctionId, Module};
+use warplens_ir::{FunctionId, FunctionKind, Module};
 use warplens_isa::{Pc, Spelling};
 use warplens_stats::{Counting, Executed, FinishOptions, LaunchShape, Profile, Program};
 
@@ -129,6 +129,9 @@ pub enum Refusal {
     /// The code says itself where lanes meet, which is not followed.
     #[error("explicit convergence barriers are not followed")]
     Convergence,
+    /// A function works on the registers of its callers, which is not followed.
+    #[error("functions that work on the registers of their callers are not followed")]
+    Subroutine,
 }
 
 impl Refusal {
@@ -139,7 +142,7 @@ impl Refusal {
             | Self::Budget { pc, .. }
             | Self::IndirectCall { pc }
             | Self::Recursion { pc } => Some(*pc),
-            Self::Given(_) | Self::Convergence => None,
+            Self::Given(_) | Self::Convergence | Self::Subroutine => None,
         }
     }
 }
@@ -172,6 +175,9 @@ pub fn count(request: &Request<'_>) -> Result<Counts, Refusal> {
     let functions = exec::reachable(module, request.kernel);
     if functions.iter().any(|&function| module.functions[function].explicit_convergence) {
         return Err(Refusal::Convergence);
+    }
+    if functions.iter().any(|&function| module.functions[function].kind == FunctionKind::Subroutine) {
+        return Err(Refusal::Subroutine);
     }
     let code = Code::new(module, request.kernel, request.program);
     let resolved = Resolved::new(module, &functions, &code.loops, request.given)?;
@@ -250,7 +256,7 @@ fn bounds(module: &Module, notes: &Notes) -> Vec<Bound> {
             kind,
             pc,
             ptx_line: info.line,
-            source: info.location.map(|location| (file(location.file), location.line)),
+            source: module.locations.get(&pc).map(|location| (file(location.file), location.line)),
             opcode: module.spelling(pc).clone(),
         }
     };

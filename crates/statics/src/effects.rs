@@ -1,13 +1,16 @@
 //! What single instructions do: accesses to memory, and results as far as they can be known.
 
 use warplens_exec::semantics::warp;
-use warplens_ir::{Inst, Operand};
-use warplens_isa::{BoolOp, Op, ScalarType, ShuffleMode, StateSpace, VoteMode};
+use warplens_ir::{Inst, Memory, MemoryReference, Operand};
+use warplens_isa::{
+    AddressConversion, AddressDirection, BoolOp, Comparison, Op, Operation, ScalarType, ShuffleMode, StateSpace,
+    VoteMode,
+};
 use warplens_trace::{Access, AccessKind, ActiveMask, WarpIndex};
 
 use crate::code::Step;
 use crate::follow;
-use crate::operation::Operation;
+use crate::operation::Computation;
 use crate::path::Path;
 use crate::region::Dependence;
 use crate::value::{LANES, Truth, Value, lanes_of};
@@ -35,12 +38,33 @@ enum Among {
 impl Walker<'_> {
     /// A load, store or atomic in the lanes of `on`.
     pub(crate) fn access(&mut self, path: &Path, inst: &Inst, on: u32, weight: f64) -> Result<(), Stop> {
-        let Some((written, address)) = self.address(path, inst) else { return Ok(()) };
-        let kind = match inst.op {
+        let kind = match inst.op() {
             Op::Ld => AccessKind::Load,
             Op::St => AccessKind::Store,
             _ => AccessKind::Atomic,
         };
+        match &inst.memory {
+            Memory::None => Ok(()),
+            Memory::One(memory) => self.access_at(path, inst, memory, kind, on, weight),
+            Memory::Copy { to, from } => {
+                let zeros = inst.sources.first().map_or(0, |zeros| self.truth(path, zeros).on());
+                self.access_at(path, inst, from, AccessKind::Load, on & !zeros, weight)?;
+                self.access_at(path, inst, to, AccessKind::Store, on, weight)
+            }
+        }
+    }
+
+    /// An access of one kind to one place.
+    fn access_at(
+        &mut self,
+        path: &Path,
+        inst: &Inst,
+        memory: &MemoryReference,
+        kind: AccessKind,
+        on: u32,
+        weight: f64,
+    ) -> Result<(), Stop> {
+        let (written, address) = (memory.space, self.address(path, memory));
         let (known, unknown) = (on & address.known, on & !address.known);
         if known != 0 {
             // What warps load from the same line is counted over all of them: they have to move together.
@@ -70,7 +94,7 @@ impl Walker<'_> {
             let scattered = if rest == known { unknown } else { 0 };
             if space != StateSpace::Param && here | scattered != 0 {
                 let window = if written == StateSpace::Generic { self.code.program.window(space) } else { 0 };
-                self.record(inst, kind, space, &address, window, (here, scattered), weight);
+                self.record((inst, memory), kind, space, &address, window, (here, scattered), weight);
             }
             rest &= !here;
             if rest == 0 {
@@ -82,7 +106,7 @@ impl Walker<'_> {
     #[allow(clippy::too_many_arguments, reason = "the parts of one event")]
     fn record(
         &mut self,
-        inst: &Inst,
+        (inst, memory): (&Inst, &MemoryReference),
         kind: AccessKind,
         space: StateSpace,
         address: &Value,
@@ -90,7 +114,7 @@ impl Walker<'_> {
         (known, scattered): (u32, u32),
         weight: f64,
     ) {
-        let elements = inst.memory.map_or(1, |memory| memory.elements);
+        let elements = memory.elements;
         let element_bytes = inst.ty.bytes() as u8;
         let lane_bytes = u32::from(element_bytes) * u32::from(elements);
         let own = SCATTERED + u64::from(self.warp) * LANES as u64 * SCATTER_BYTES;
@@ -110,41 +134,40 @@ impl Walker<'_> {
         self.tally.access(weight, WarpIndex(self.warp), inst.pc, &access, &self.region, &address.dependence);
     }
 
-    /// The address of a memory instruction and the space as written.
-    fn address(&self, path: &Path, inst: &Inst) -> Option<(StateSpace, Value)> {
-        let memory = inst.memory?;
+    /// The address of a place in memory.
+    fn address(&self, path: &Path, memory: &MemoryReference) -> Value {
         let wide = memory.base.register().is_none_or(|register| register.width.bits() > 32);
         let base = self.operand(path, &memory.base, if wide { ScalarType::B64 } else { ScalarType::B32 });
         let mask = if wide { u64::MAX } else { u64::from(u32::MAX) };
-        Some((memory.space, base.map(|address| address.wrapping_add_signed(memory.offset) & mask)))
+        base.map(|address| address.wrapping_add_signed(memory.offset) & mask)
     }
 
     /// Computes the results of an instruction in the lanes of `mask`, as far as they can be known.
     pub(crate) fn evaluate(&mut self, path: &mut Path, inst: &Inst, step: &Step, mask: u32) -> Result<(), Stop> {
-        if inst.ty == ScalarType::Pred && matches!(inst.op, Op::Mov | Op::Not | Op::And | Op::Or | Op::Xor) {
+        if inst.ty == ScalarType::Pred && matches!(inst.op(), Op::Mov | Op::Not | Op::And | Op::Or | Op::Xor) {
             self.combine(path, inst, mask);
             return Ok(());
         }
         if let Some(operation) = step.operation {
             return self.compute(path, inst, &operation, mask);
         }
-        match inst.op {
-            Op::ReadSpecial | Op::Mov => self.copy(path, inst, mask),
-            Op::Cvta => self.convert_address(path, inst, mask),
-            Op::Isspacep => self.test_space(path, inst, mask),
-            Op::Setp => self.compare(path, inst, mask),
-            Op::Set => self.set(path, inst, mask),
-            Op::Selp => self.select(path, inst, mask),
-            Op::Pack => self.pack(path, inst, mask),
-            Op::Unpack => self.unpack(path, inst, mask),
-            Op::Ld => self.load_parameter(path, inst, mask),
-            Op::Shfl => self.shuffle(path, inst, mask),
-            Op::Vote => self.vote(path, inst, mask),
-            Op::Activemask => self.write(path, inst, 0, &Value::constant(mask.into()), ScalarType::B32, mask),
-            Op::Elect if self.among(path, inst, 0, mask) != Among::Themselves => {
+        match &inst.operation {
+            Operation::ReadSpecial | Operation::Mov => self.copy(path, inst, mask),
+            Operation::Cvta(conversion) => self.convert_address(path, inst, conversion, mask),
+            Operation::Isspacep(space) => self.test_space(path, inst, space, mask),
+            Operation::Setp(comparison) => self.compare(path, inst, comparison, mask),
+            Operation::Set(comparison) => self.set(path, inst, comparison, mask),
+            Operation::Selp => self.select(path, inst, mask),
+            Operation::Pack => self.pack(path, inst, mask),
+            Operation::Unpack => self.unpack(path, inst, mask),
+            Operation::Ld(_) => self.load_parameter(path, inst, mask),
+            Operation::Shfl(mode) => self.shuffle(path, inst, mode, mask),
+            Operation::Vote(mode) => self.vote(path, inst, mode, mask),
+            Operation::Activemask => self.write(path, inst, 0, &Value::constant(mask.into()), ScalarType::B32, mask),
+            Operation::Elect if self.among(path, inst, 0, mask) != Among::Themselves => {
                 inst.writes().for_each(|register| path.registers.forget(register, mask, self.live));
             }
-            Op::Elect => {
+            Operation::Elect => {
                 let leader = warp::elect(mask) & 31;
                 self.write(path, inst, 0, &Value::constant(leader.into()), ScalarType::B32, mask);
                 self.write_truth(path, inst, 1, Truth { bits: 1 << leader, known: u32::MAX, opaque: 0 }, mask);
@@ -171,7 +194,7 @@ impl Walker<'_> {
     }
 
     /// Integer operations.
-    fn compute(&mut self, path: &mut Path, inst: &Inst, operation: &Operation, mask: u32) -> Result<(), Stop> {
+    fn compute(&mut self, path: &mut Path, inst: &Inst, operation: &Computation, mask: u32) -> Result<(), Stop> {
         let sources: Vec<Value> = inst
             .sources
             .iter()
@@ -185,7 +208,7 @@ impl Walker<'_> {
             for lane in lanes_of(known) {
                 let mut bits = [0; 4];
                 sources.iter().zip(&mut bits).for_each(|(source, bits)| *bits = source.lanes[lane]);
-                result.lanes[lane] = (operation.function)(bits, &inst.modifiers);
+                result.lanes[lane] = (operation.function)(bits);
             }
             result.known = known;
             result.dependence = follow::result(inst, &sources, &operation.sources, mask, &mut self.region)?;
@@ -193,7 +216,7 @@ impl Walker<'_> {
                 // The word that holds it wraps around elsewhere.
                 result.dependence = Dependence::opaque(result.dependence.axes());
             }
-        } else if inst.op == Op::And || inst.op == Op::Mul {
+        } else if inst.op() == Op::And || inst.op() == Op::Mul {
             // Zero is zero whatever the other operand.
             for value in sources.iter().filter(|value| value.dependence.is_none()) {
                 let zeros = lanes_of(value.known & mask).filter(|&lane| value.lanes[lane] == 0);
@@ -207,7 +230,7 @@ impl Walker<'_> {
     /// Operations on predicates.
     fn combine(&self, path: &mut Path, inst: &Inst, mask: u32) {
         let source = |at: usize| inst.sources.get(at).map_or(Truth::UNKNOWN, |operand| self.truth(path, operand));
-        let truth = match inst.op {
+        let truth = match inst.op() {
             Op::And => source(0).and(source(1)),
             Op::Or => source(0).or(source(1)),
             Op::Xor => source(0).xor(source(1)),
@@ -223,21 +246,23 @@ impl Walker<'_> {
         self.write(path, inst, 0, &value, inst.ty, mask);
     }
 
-    fn convert_address(&self, path: &mut Path, inst: &Inst, mask: u32) {
+    fn convert_address(&self, path: &mut Path, inst: &Inst, conversion: &AddressConversion, mask: u32) {
         let Some(source) = inst.sources.first() else { return };
         let ty = if inst.ty.bits() == 64 { ScalarType::U64 } else { ScalarType::U32 };
-        let window = self.code.program.window(inst.modifiers.space.unwrap_or(StateSpace::Global));
-        let shift = if inst.modifiers.alternate { window.wrapping_neg() } else { window };
+        let window = self.code.program.window(conversion.space);
+        let shift = match conversion.direction {
+            AddressDirection::ToGeneric => window,
+            AddressDirection::FromGeneric => window.wrapping_neg(),
+        };
         let narrow = if ty.bits() == 32 { u64::from(u32::MAX) } else { u64::MAX };
         let value = self.operand(path, source, ty).map(|address| address.wrapping_add(shift) & narrow);
         self.write(path, inst, 0, &value, ty, mask);
     }
 
-    fn test_space(&mut self, path: &mut Path, inst: &Inst, mask: u32) {
+    fn test_space(&mut self, path: &mut Path, inst: &Inst, space: &StateSpace, mask: u32) {
         let Some(source) = inst.sources.first() else { return };
         let address = self.operand(path, source, ScalarType::B64);
-        let space = inst.modifiers.space;
-        let is_there = |lane: usize| Some(self.code.program.space_of(address.lanes[lane])) == space;
+        let is_there = |lane: usize| self.code.program.space_of(address.lanes[lane]) == *space;
         let bits = lanes_of(address.known & mask).fold(0, |bits, lane| bits | u32::from(is_there(lane)) << lane);
         // An address does not move from one window to another between CTAs.
         let truth = Truth { bits, known: address.known, opaque: address.dependence.opaque };
@@ -245,11 +270,11 @@ impl Walker<'_> {
     }
 
     /// The comparison of the first two sources, combined with the third if there is one; and its complement.
-    fn comparison(&mut self, path: &Path, inst: &Inst, mask: u32) -> (Truth, Truth) {
+    fn comparison(&mut self, path: &Path, inst: &Inst, comparison: &Comparison, mask: u32) -> (Truth, Truth) {
         let [a, b, ..] = &inst.sources[..] else { return (Truth::UNKNOWN, Truth::UNKNOWN) };
         let (a, b) = (self.operand(path, a, inst.source_ty), self.operand(path, b, inst.source_ty));
-        let truth = follow::compared(inst, &a, &b, mask, &mut self.region);
-        match (inst.modifiers.bool_op, inst.sources.get(2)) {
+        let truth = follow::compared(inst, comparison, &a, &b, mask, &mut self.region);
+        match (comparison.combination.op, inst.sources.get(2)) {
             (Some(op), Some(operand)) => {
                 let other = self.truth(path, operand);
                 let with = |truth: Truth| match op {
@@ -263,21 +288,21 @@ impl Walker<'_> {
         }
     }
 
-    fn compare(&mut self, path: &mut Path, inst: &Inst, mask: u32) {
+    fn compare(&mut self, path: &mut Path, inst: &Inst, comparison: &Comparison, mask: u32) {
         if inst.source_ty.is_packed() {
             self.write_truth(path, inst, 0, Truth::UNKNOWN, mask);
             self.write_truth(path, inst, 1, Truth::UNKNOWN, mask);
             return;
         }
-        let (truth, complement) = self.comparison(path, inst, mask);
+        let (truth, complement) = self.comparison(path, inst, comparison, mask);
         self.write_truth(path, inst, 0, truth, mask);
         self.write_truth(path, inst, 1, complement, mask);
     }
 
-    fn set(&mut self, path: &mut Path, inst: &Inst, mask: u32) {
+    fn set(&mut self, path: &mut Path, inst: &Inst, comparison: &Comparison, mask: u32) {
         let mut value = Value::UNKNOWN;
         if inst.ty.is_integer() && !inst.source_ty.is_packed() {
-            let (truth, _) = self.comparison(path, inst, mask);
+            let (truth, _) = self.comparison(path, inst, comparison, mask);
             let ones = u64::MAX >> (64 - inst.ty.bits());
             value = Value {
                 lanes: std::array::from_fn(|lane| if truth.bits >> lane & 1 == 1 { ones } else { 0 }),
@@ -363,10 +388,9 @@ impl Walker<'_> {
     /// A load: known from the parameter space only.
     fn load_parameter(&self, path: &mut Path, inst: &Inst, mask: u32) {
         let bytes = inst.ty.bytes() as usize;
-        let address = match self.address(path, inst) {
-            Some((StateSpace::Param, address)) if bytes <= 8 && address.dependence.is_none() => address,
-            _ => Value::UNKNOWN,
-        };
+        let parameter = inst.memory.one().filter(|memory| memory.space == StateSpace::Param && bytes <= 8);
+        let address = parameter.map(|memory| self.address(path, &memory));
+        let address = address.filter(|address| address.dependence.is_none()).unwrap_or(Value::UNKNOWN);
         let result_bits = if inst.ty.bits() > 32 { 64 } else { 32 };
         for at in 0..inst.destinations.len() {
             let mut value = Value::UNKNOWN;
@@ -392,7 +416,7 @@ impl Walker<'_> {
         }
     }
 
-    fn shuffle(&self, path: &mut Path, inst: &Inst, mask: u32) {
+    fn shuffle(&self, path: &mut Path, inst: &Inst, mode: &ShuffleMode, mask: u32) {
         let source = |at: usize, default: u64| {
             let operand = inst.sources.get(at).copied().unwrap_or(Operand::Immediate(default));
             self.operand(path, &operand, ScalarType::B32)
@@ -404,12 +428,11 @@ impl Walker<'_> {
             self.write(path, inst, 0, &Value::UNKNOWN, ScalarType::B32, mask);
             return self.write_truth(path, inst, 1, Truth::UNKNOWN, mask);
         }
-        let mode = inst.modifiers.shuffle.unwrap_or(ShuffleMode::Index);
         let mut received = Value { dependence: value.dependence, ..Value::UNKNOWN };
         let mut in_range = Truth { known: decided, ..Truth::UNKNOWN };
         for lane in lanes_of(decided & mask) {
             let (b, c) = (lane_operand.lanes[lane] as u32, clamp.lanes[lane] as u32);
-            let (from, is_in_range) = warp::shuffle_source(mode, lane as u32, b, c);
+            let (from, is_in_range) = warp::shuffle_source(*mode, lane as u32, b, c);
             in_range.bits |= u32::from(is_in_range) << lane;
             let from = from as usize % LANES;
             received.lanes[lane] = value.lanes[from];
@@ -436,12 +459,11 @@ impl Walker<'_> {
         }
     }
 
-    fn vote(&self, path: &mut Path, inst: &Inst, mask: u32) {
+    fn vote(&self, path: &mut Path, inst: &Inst, mode: &VoteMode, mask: u32) {
         let truth = inst.sources.first().map_or(Truth::UNKNOWN, |operand| self.truth(path, operand));
-        let mode = inst.modifiers.vote.unwrap_or(VoteMode::Ballot);
         let is_whole = self.among(path, inst, 1, mask) == Among::Themselves;
         let all_known = is_whole && mask & !truth.known == 0;
-        if mode == VoteMode::Ballot {
+        if *mode == VoteMode::Ballot {
             let mut value = Value::UNKNOWN;
             if all_known {
                 value = Value::constant(warp::vote_ballot(truth.bits, mask).into());

@@ -1,7 +1,7 @@
 //! How the result of an operation depends on the CTA, and what its operands must keep for that.
 
 use warplens_ir::Inst;
-use warplens_isa::{CompareOp, Op, ScalarType};
+use warplens_isa::{CompareOp, Comparison, Op, ScalarType};
 
 use crate::operation::{self, limits, number};
 use crate::region::{Dependence, Region};
@@ -26,10 +26,10 @@ pub(crate) fn result(
     }
     let bits = inst.ty.bits();
     let follower = Follower { sources, types, known };
-    let dependence = match inst.op {
+    let dependence = match inst.op() {
         Op::Mov => sources[0].dependence,
-        Op::Add if !inst.modifiers.sat => sources[0].dependence.plus(&sources[1].dependence).in_bits(bits),
-        Op::Sub if !inst.modifiers.sat => sources[0].dependence.minus(&sources[1].dependence).in_bits(bits),
+        Op::Add if !inst.operation.saturates() => sources[0].dependence.plus(&sources[1].dependence).in_bits(bits),
+        Op::Sub if !inst.operation.saturates() => sources[0].dependence.minus(&sources[1].dependence).in_bits(bits),
         Op::Neg => Dependence::NONE.minus(&sources[0].dependence).in_bits(bits),
         Op::Not => Dependence::NONE.minus(&sources[0].dependence).in_bits(bits),
         Op::Mul => follower.product().in_bits(bits),
@@ -54,8 +54,8 @@ pub(crate) fn result(
         },
         Op::And => follower.masked(region)?,
         Op::Or | Op::Xor => follower.joined(region)?,
-        Op::Min | Op::Max => follower.chosen(inst.op == Op::Min, region),
-        Op::Cvt if !inst.modifiers.sat => follower.converted(inst, region),
+        Op::Min | Op::Max => follower.chosen(inst.op() == Op::Min, region),
+        Op::Cvt if !inst.operation.saturates() => follower.converted(inst, region),
         _ => follower.opaque(),
     };
     Ok(dependence)
@@ -295,10 +295,16 @@ fn keep_signs(ty: ScalarType, a: &Value, b: &Value, mask: u32, signs: &[Sign], r
 }
 
 /// Truth of a comparison, the same in all CTAs of the region.
-pub(crate) fn compared(inst: &Inst, a: &Value, b: &Value, mask: u32, region: &mut Region) -> Truth {
-    let (Some(compare), Some(op)) = (operation::comparison(inst), inst.modifiers.compare) else {
-        return Truth::UNKNOWN;
-    };
+pub(crate) fn compared(
+    inst: &Inst,
+    comparison: &Comparison,
+    a: &Value,
+    b: &Value,
+    mask: u32,
+    region: &mut Region,
+) -> Truth {
+    let op = comparison.op;
+    let Some(compare) = operation::comparison(inst.source_ty, op) else { return Truth::UNKNOWN };
     let known = mask & a.known & b.known;
     let bits =
         lanes_of(known).fold(0, |bits, lane| bits | u32::from(compare(op, a.lanes[lane], b.lanes[lane])) << lane);
@@ -307,7 +313,7 @@ pub(crate) fn compared(inst: &Inst, a: &Value, b: &Value, mask: u32, region: &mu
         return Truth { bits, known, opaque: a.dependence.axes() | b.dependence.axes() };
     }
     if known != 0 && !(a.dependence.is_none() && b.dependence.is_none()) {
-        let ty = operation::unsigned_if(inst);
+        let ty = operation::unsigned_if(inst.source_ty, op);
         let follower = Follower { sources: &[a.clone(), b.clone()], types: &[Some(ty), Some(ty), None, None], known };
         follower.keep_in_type(0, region);
         follower.keep_in_type(1, region);

@@ -160,7 +160,7 @@ fn find<T: Copy + PartialEq>(module: &Module, line: Line, places: &[(T, Pc)]) ->
         found
     };
     let ptx = |number: u32| on(&|pc| module.pcs[pc].line == number);
-    let source = |number: u32| on(&|pc| module.pcs[pc].location.is_some_and(|location| location.line == number));
+    let source = |number: u32| on(&|pc| module.locations.get(&pc).is_some_and(|location| location.line == number));
     match line {
         Line::Ptx(number) => Ok(ptx(number)),
         Line::Source(number) => Ok(source(number)),
@@ -175,7 +175,7 @@ fn find<T: Copy + PartialEq>(module: &Module, line: Line, places: &[(T, Pc)]) ->
 fn lines<T>(module: &Module, places: &[(T, Pc)]) -> Vec<(u32, Option<u32>)> {
     let mut lines: Vec<(u32, Option<u32>)> = places
         .iter()
-        .map(|(_, pc)| (module.pcs[*pc].line, module.pcs[*pc].location.map(|location| location.line)))
+        .map(|(_, pc)| (module.pcs[*pc].line, module.locations.get(pc).map(|location| location.line)))
         .collect();
     lines.sort_unstable();
     lines.dedup();

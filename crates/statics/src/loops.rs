@@ -90,7 +90,7 @@ fn naming_instructions(module: &Module, one: &Loop) -> Vec<Pc> {
         let block = &module.blocks[block];
         let leaves = block.flow.successors().iter().any(|next| !one.blocks.contains(next));
         let closes = block.flow.successors().contains(&one.header);
-        let last = block.insts.last().filter(|inst| inst.op.ends_block() && inst.op != Op::Call);
+        let last = block.insts.last().filter(|inst| inst.op().ends_block() && inst.op() != Op::Call);
         if let Some(inst) = last
             && (leaves || closes)
         {

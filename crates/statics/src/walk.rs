@@ -589,7 +589,8 @@ impl Walker<'_> {
             Operand::Frame(offset) => Value::constant(u64::from(path.local).wrapping_add_signed(*offset)),
             // Where a function lies decides nothing here.
             Operand::Function(function) => Value::constant(function.index() as u64 + 1),
-            Operand::NotPredicate(_) => Value::UNKNOWN,
+            // No front end makes them yet: nothing is lost by not following them.
+            Operand::NotPredicate(_) | Operand::Signed(..) | Operand::Constant(_) => Value::UNKNOWN,
         }
     }
 

@@ -17,7 +17,7 @@
 //! that a prefetch counts as one. Loads and instructions of class `virtual` are left out.
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use warplens_ir::{CallTarget, Flow, Function, Inst, MemoryReference, Module, Operand};
+use warplens_ir::{CallTarget, Constant, Flow, Function, Inst, Memory, MemoryReference, Module, Operand};
 use warplens_isa::{BlockId, Op, OpClass, Pc, StateSpace};
 
 /// A register word of the call graph, numbered by [`WordNumbers`].
@@ -101,7 +101,7 @@ pub(crate) struct Step {
     /// The first operation of an instruction that machine code has, too.
     is_issued: bool,
     pub(crate) is_barrier: bool,
-    pub(crate) memory: Option<Touch>,
+    pub(crate) memory: Vec<Touch>,
 }
 
 /// Whether a step loads from global memory.
@@ -143,6 +143,8 @@ enum Base {
     Variable(u32),
     Frame,
     Absolute,
+    /// A constant of a bank.
+    Constant(Constant),
 }
 
 impl Touch {
@@ -291,7 +293,7 @@ impl Levels {
     fn issue(&mut self, step: &Step, is_global_load: bool) {
         let operand = |word: &Word| self.available.get(word).copied().unwrap_or(0);
         let mut level = step.reads.iter().map(operand).fold(self.floor, u32::max);
-        if let Some(touch) = &step.memory {
+        for touch in &step.memory {
             let earlier = self.accesses.iter().filter(|(other, _)| touch.must_follow(other));
             level = earlier.map(|&(_, level)| level).fold(level.max(self.crowd), u32::max);
         }
@@ -299,8 +301,8 @@ impl Levels {
             level = level.max(self.highest);
             self.floor = level;
             self.accesses.clear();
-        } else if let Some(touch) = step.memory {
-            self.remember(touch, level);
+        } else {
+            step.memory.iter().for_each(|touch| self.remember(*touch, level));
         }
         self.highest = self.highest.max(level);
         if is_global_load && let Err(at) = self.load_levels.binary_search(&level) {
@@ -346,7 +348,12 @@ fn step(
 ) -> Step {
     let reads = inst.reads().flat_map(|register| words.of(function, register)).collect();
     let writes: Box<[Word]> = inst.writes().flat_map(|register| words.of(function, register)).collect();
-    let memory = inst.memory.as_ref().and_then(|memory| touch(module, function, inst, memory, words, versions));
+    let is_read = |memory: &MemoryReference| matches!(inst.memory, Memory::Copy { from, .. } if from == *memory);
+    let touched = inst.memory.iter().filter_map(|memory| {
+        let touch = touch(module, function, inst, memory, words, versions)?;
+        Some(if is_read(memory) { Touch { is_write: false, ..touch } } else { touch })
+    });
+    let memory = touched.collect();
     for &word in &writes {
         *versions.entry(word).or_insert(0) += 1;
     }
@@ -368,7 +375,7 @@ fn is_issued(module: &Module, pc: Pc) -> bool {
 
 /// Beyond 64 in a block, loads that may not take place are taken to.
 fn global_load(inst: &Inst, n_sometimes: &mut u32) -> GlobalLoad {
-    let space = inst.memory.map(|memory| memory.space).filter(|_| inst.op == Op::Ld);
+    let space = inst.memory.one().map(|memory| memory.space).filter(|_| inst.op() == Op::Ld);
     match (space, inst.guard) {
         (Some(StateSpace::Global), None) => GlobalLoad::Always,
         (Some(StateSpace::Global | StateSpace::Generic), _) if *n_sometimes < Loaded::BITS => {
@@ -382,9 +389,9 @@ fn global_load(inst: &Inst, n_sometimes: &mut u32) -> GlobalLoad {
 
 /// True for instructions that no other may cross.
 fn is_barrier(inst: &Inst) -> bool {
-    inst.modifiers.ordered
+    inst.operation.is_ordered()
         || matches!(
-            inst.op,
+            inst.op(),
             Op::Bar | Op::BarWarp | Op::Fence | Op::Atom | Op::Red | Op::Call | Op::SystemCall | Op::Unsupported
         )
 }
@@ -399,7 +406,7 @@ fn touch(
     versions: &FxHashMap<Word, u32>,
 ) -> Option<Touch> {
     let is_read_only = matches!(memory.space, StateSpace::Const | StateSpace::Param)
-        || inst.op == Op::Prefetch
+        || inst.op() == Op::Prefetch
         || module.key(inst.pc).reads_constant_data();
     if is_read_only {
         return None;
@@ -412,9 +419,12 @@ fn touch(
         Operand::Variable { variable, offset, .. } => (Base::Variable(variable.0), offset),
         Operand::Frame(offset) => (Base::Frame, offset),
         Operand::Immediate(address) => (Base::Absolute, address as i64),
-        Operand::NotPredicate(_) | Operand::Special(_) | Operand::Function(_) => (Base::Absolute, 0),
+        Operand::Constant(constant) => (Base::Constant(constant), 0),
+        Operand::NotPredicate(_) | Operand::Signed(..) | Operand::Special(_) | Operand::Function(_) => {
+            (Base::Absolute, 0)
+        }
     };
     let start = memory.offset.wrapping_add(offset);
     let bytes = i64::from(inst.ty.bytes()) * i64::from(memory.elements);
-    Some(Touch { space: memory.space, is_write: inst.op != Op::Ld, base, start, end: start.saturating_add(bytes) })
+    Some(Touch { space: memory.space, is_write: inst.op() != Op::Ld, base, start, end: start.saturating_add(bytes) })
 }

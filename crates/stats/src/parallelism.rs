@@ -71,7 +71,7 @@ impl Issue {
         for step in &group.steps {
             let from_others = step.reads.iter().filter(|word| !own.contains(word));
             at = from_others.filter_map(|word| self.available.get(word).copied()).fold(at, u32::max);
-            if let Some(touch) = &step.memory {
+            for touch in &step.memory {
                 let earlier = self.accesses.iter().filter(|(other, _)| touch.must_follow(other));
                 at = earlier.map(|&(_, next)| next).fold(at.max(self.crowd), u32::max);
             }
@@ -89,8 +89,8 @@ impl Issue {
             if step.is_barrier {
                 self.floor = next;
                 self.accesses.clear();
-            } else if let Some(touch) = step.memory {
-                self.remember(touch, next);
+            } else {
+                step.memory.iter().for_each(|touch| self.remember(*touch, next));
             }
         }
         if self.in_order {

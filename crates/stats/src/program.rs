@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashSet;
 use warplens_base::{Id, IdMap};
-use warplens_ir::{Block, CallTarget, Flow, FunctionId, FunctionKind, Inst, Module, SpellingId};
+use warplens_ir::{Block, CallTarget, Flow, FunctionId, Inst, Module, SpellingId};
 use warplens_isa::{BlockId, Op, OpClass, Pc, SlowOperation, Spelling, StateSpace};
 
 use crate::LaunchShape;
@@ -216,19 +216,20 @@ impl PcFacts {
             role: Role::Other,
             n_guarded: 0,
             ptx_line: info.line,
-            source: info.location.map(|location| (file(location.file), location.line)),
+            source: module.locations.get(&pc).map(|location| (file(location.file), location.line)),
         }
     }
 }
 
 /// True for instructions that may report accesses.
 fn touches_memory(inst: &Inst) -> bool {
-    inst.memory.is_some() && !matches!(inst.op, Op::Prefetch)
+    !inst.memory.is_empty() && !matches!(inst.op(), Op::Prefetch)
 }
 
 fn role(inst: &Inst) -> Role {
-    match (inst.op, inst.memory) {
-        (Op::Ld | Op::St | Op::Atom | Op::Red, Some(memory)) if memory.space != StateSpace::Param => {
+    match (inst.op(), inst.memory.iter().last()) {
+        // A copy counts where it reads.
+        (Op::Ld | Op::St | Op::Atom | Op::Red | Op::Copy, Some(memory)) if memory.space != StateSpace::Param => {
             Role::Memory(memory.space)
         }
         (Op::Bra | Op::BrxIdx, _) => Role::Branch,
@@ -263,7 +264,7 @@ fn callees(module: &Module, target: &CallTarget) -> Vec<FunctionId> {
         CallTarget::Direct(function) => vec![*function],
         CallTarget::Indirect(_, candidates) if !candidates.is_empty() => candidates.clone(),
         CallTarget::Indirect(..) => {
-            let devices = module.functions.iter().filter(|(_, function)| function.kind == FunctionKind::Device);
+            let devices = module.functions.iter().filter(|(_, function)| !function.is_kernel());
             devices.map(|(id, _)| id).collect()
         }
     }

@@ -5,7 +5,9 @@ mod support;
 use StateSpace::{Generic, Global, Local, Shared};
 use support::{Kernel, W0, access, guarded, in_cta, p, profile, r};
 use warplens_ir::{CallTarget, Flow, FunctionId, FunctionKind, Inst};
-use warplens_isa::{BlockId, Op, ScalarType, StateSpace};
+use warplens_isa::{
+    AccessOrder, Atomic, AtomicOp, BlockId, Branch, CompareOp, Comparison, Op, Operation, ScalarType, StateSpace,
+};
 use warplens_stats::Profile;
 use warplens_trace::{AccessKind, ActiveMask, Observer, WarpIndex};
 
@@ -133,8 +135,8 @@ fn nothing_moves_across_barriers_fences_atomics_and_ordered_accesses() {
     };
     assert_eq!(around(|k| k.add(r(20), &[r(21)])), (2.0, 1.0), "an addition");
     assert_eq!(around(Kernel::barrier), (1.0, 1.0), "a CTA barrier");
-    assert_eq!(around(|k| k.inst("bar.warp.sync", Op::BarWarp, ScalarType::B32, &[], &[])), (1.0, 1.0));
-    assert_eq!(around(|k| k.inst("membar.gl", Op::Fence, ScalarType::B32, &[], &[])), (1.0, 1.0), "a fence");
+    assert_eq!(around(|k| k.inst("bar.warp.sync", Operation::BarWarp, ScalarType::B32, &[], &[])), (1.0, 1.0));
+    assert_eq!(around(|k| k.inst("membar.gl", Operation::Fence, ScalarType::B32, &[], &[])), (1.0, 1.0), "a fence");
     assert_eq!(around(|k| atomic(k, Shared)), (1.0, 1.0), "an atomic");
     assert_eq!(around(|k| ordered(k.load(Shared, r(20), r(2), 0))), (1.0, 1.0), "a volatile load");
 }
@@ -249,7 +251,13 @@ fn overwritten_values_are_no_longer_waited_for() {
 /// A load, a guarded and a generic one, and a use of all; the latter two take place as told, execution by execution.
 fn of_executions(guard_needs_value: bool, executions: &[(bool, Option<StateSpace>)]) -> (f64, f64) {
     let mut k = Kernel::new();
-    let setp = k.inst("setp.lt.f32", Op::Setp, ScalarType::F32, &[p(0)], &[r(if guard_needs_value { 10 } else { 3 })]);
+    let setp = k.inst(
+        "setp.lt.f32",
+        Operation::Setp(Comparison::new(CompareOp::Lt)),
+        ScalarType::F32,
+        &[p(0)],
+        &[r(if guard_needs_value { 10 } else { 3 })],
+    );
     let first = k.load(Global, r(10), r(A), 0);
     let second = guarded(k.load(Global, r(11), r(B), 0), Some(p(0)));
     let third = k.load(Generic, r(12), r(2), 0);
@@ -312,7 +320,7 @@ fn loads_of_other_spaces_do_not_count() {
 fn calls() {
     let mut k = Kernel::new();
     let load = k.load(Global, r(10), r(A), 0);
-    let call = k.inst("call", Op::Call, ScalarType::Pred, &[r(11)], &[r(2)]);
+    let call = k.inst("call", Operation::Call(Branch::default()), ScalarType::Pred, &[r(11)], &[r(2)]);
     k.block(vec![load, call], Flow::Call { target: CallTarget::Direct(FunctionId(1)), next: BlockId(1) });
     let add = k.add(r(12), &[r(10), r(11)]);
     let exit = k.exit();
@@ -323,7 +331,7 @@ fn calls() {
     // Reads its own r10, which is not the caller's, and loads its result.
     let add = k.add(r(14), &[r(10)]);
     let load = k.load(Global, r(13), r(10), 0);
-    let ret = k.inst("ret", Op::Ret, ScalarType::Pred, &[], &[]);
+    let ret = k.inst("ret", Operation::Ret, ScalarType::Pred, &[], &[]);
     k.block(vec![add, load, ret], Flow::Return { next: None });
     let mut recorder = k.recorder(1, 32);
     in_cta(&mut recorder, 0, |recorder, cta| {
@@ -340,11 +348,24 @@ fn calls() {
 
 fn atomic(k: &mut Kernel, space: StateSpace) -> Inst {
     let memory = k.load(space, r(20), r(2), 0).memory;
-    Inst { memory, ..k.inst("atom.add.u32", Op::Atom, ScalarType::U32, &[r(20)], &[r(21)]) }
+    Inst {
+        memory,
+        ..k.inst(
+            "atom.add.u32",
+            Operation::Atom(Atomic { op: AtomicOp::Add, ordered: false }),
+            ScalarType::U32,
+            &[r(20)],
+            &[r(21)],
+        )
+    }
 }
 
 fn ordered(mut inst: Inst) -> Inst {
-    inst.modifiers.ordered = true;
+    inst.operation = match inst.operation {
+        Operation::Ld(_) => Operation::Ld(AccessOrder { ordered: true }),
+        Operation::St(_) => Operation::St(AccessOrder { ordered: true }),
+        operation => panic!("{operation:?} is neither a load nor a store"),
+    };
     inst
 }
 

@@ -6,7 +6,10 @@ use std::collections::BTreeMap;
 
 use support::{Kernel, W0, guarded, in_cta, p, profile, r};
 use warplens_ir::{Flow, FunctionKind, Guard, Inst};
-use warplens_isa::{BlockId, Family, InstKey, Op, OpClass, ScalarType, SlowOperation, StateSpace};
+use warplens_isa::{
+    Accuracy, BlockId, Branch, CompareOp, Comparison, Family, InstKey, OpClass, Operation, Product, ScalarType,
+    SlowOperation, StateSpace,
+};
 use warplens_stats::{Counting, FinishOptions};
 use warplens_trace::{ActiveMask, CtaId, Observer, WarpIndex};
 
@@ -18,15 +21,15 @@ const B2: BlockId = BlockId(2);
 fn branching() -> Kernel {
     let mut k = Kernel::new();
     let mut parameter = k.load(StateSpace::Param, r(0), r(1), 0);
-    parameter.memory = parameter
-        .memory
-        .map(|memory| warplens_ir::MemoryReference { base: warplens_ir::Operand::Immediate(0), ..memory });
-    let setp = k.inst("setp.lt.u32", Op::Setp, ScalarType::U32, &[p(0)], &[r(0)]);
+    let memory = parameter.memory.one().expect("a load touches memory");
+    parameter.memory = warplens_ir::MemoryReference { base: warplens_ir::Operand::Immediate(0), ..memory }.into();
+    let setp =
+        k.inst("setp.lt.u32", Operation::Setp(Comparison::new(CompareOp::Lt)), ScalarType::U32, &[p(0)], &[r(0)]);
     let branch = k.branch(Some(p(0)));
     k.block(vec![parameter, setp, branch], Flow::Branch { taken: B2, next: Some(B1) });
-    let sqrt = k.inst("sqrt.rn.f32", Op::Sqrt, ScalarType::F32, &[r(2)], &[r(2)]);
-    let divide = k.inst("div.u32", Op::Div, ScalarType::U32, &[r(3)], &[r(3)]);
-    let multiply = k.inst("mul.lo.u64", Op::Mul, ScalarType::U64, &[r(4)], &[r(4)]);
+    let sqrt = k.inst("sqrt.rn.f32", Operation::Sqrt(Accuracy::default()), ScalarType::F32, &[r(2)], &[r(2)]);
+    let divide = k.inst("div.u32", Operation::Div(Accuracy::default()), ScalarType::U32, &[r(3)], &[r(3)]);
+    let multiply = k.inst("mul.lo.u64", Operation::Mul(Product::default()), ScalarType::U64, &[r(4)], &[r(4)]);
     let bar = k.barrier();
     k.block(vec![sqrt, divide, multiply, bar], Flow::Fallthrough(B2));
     let add = k.add(r(5), &[r(5)]);
@@ -167,7 +170,7 @@ fn lines_of_branches_and_barriers() {
 #[test]
 fn indexed_branches_diverge_with_several_targets() {
     let mut k = Kernel::new();
-    let brx = k.inst("brx.idx", Op::BrxIdx, ScalarType::U32, &[], &[r(0)]);
+    let brx = k.inst("brx.idx", Operation::BrxIdx(Branch::default()), ScalarType::U32, &[], &[r(0)]);
     let pc = brx.pc;
     k.block(vec![brx], Flow::Indexed { targets: vec![B1, B1], next: None });
     let exit = k.exit();
@@ -189,17 +192,17 @@ fn indexed_branches_diverge_with_several_targets() {
 #[test]
 fn called_functions_count() {
     let mut k = Kernel::new();
-    let call = k.inst("call.uni", Op::Call, ScalarType::Pred, &[], &[]);
+    let call = k.inst("call.uni", Operation::Call(Branch::default()), ScalarType::Pred, &[], &[]);
     let exit = k.exit();
     k.block(vec![call], Flow::Call { target: warplens_ir::CallTarget::Direct(warplens_ir::FunctionId(2)), next: B1 });
     k.block(vec![exit], Flow::Exit { next: None });
     k.function("unused", FunctionKind::Device);
     let bar = k.barrier();
-    let unused_return = k.inst("ret", Op::Ret, ScalarType::Pred, &[], &[]);
+    let unused_return = k.inst("ret", Operation::Ret, ScalarType::Pred, &[], &[]);
     k.block(vec![bar, unused_return], Flow::Return { next: None });
     k.function("used", FunctionKind::Device);
     let bar = k.barrier();
-    let used_return = k.inst("ret", Op::Ret, ScalarType::Pred, &[], &[]);
+    let used_return = k.inst("ret", Operation::Ret, ScalarType::Pred, &[], &[]);
     k.block(vec![bar, used_return], Flow::Return { next: None });
     let mut recorder = k.recorder(1, 32);
     in_cta(&mut recorder, 0, |recorder, cta| {

@@ -5,7 +5,7 @@ mod support;
 use proptest::prelude::*;
 use support::{Kernel, W0, access, by_lane, guarded, in_cta, p, profile, r, shape};
 use warplens_ir::{Flow, FunctionId, Inst, MemoryReference, Operand};
-use warplens_isa::{BlockId, Op, Pc, ScalarType, StateSpace};
+use warplens_isa::{Atomic, AtomicOp, BlockId, Operation, Pc, ScalarType, StateSpace};
 use warplens_stats::coalescing::all_transactions;
 use warplens_stats::{BankRule, CoalescingRule, Counting, FinishOptions, MemoryCounts, Program, Recorder, Request};
 use warplens_trace::{Access, AccessKind, ActiveMask, CtaId, Observer, WarpIndex};
@@ -28,7 +28,13 @@ fn load_and_store() -> (Kernel, Vec<Pc>) {
         vec![
             k.load(StateSpace::Global, r(1), r(0), 0),
             k.store(StateSpace::Global, r(2), 0, r(3)),
-            k.inst("red.global.add.u32", Op::Red, ScalarType::U32, &[], &[r(3)]),
+            k.inst(
+                "red.global.add.u32",
+                Operation::Red(Atomic { op: AtomicOp::Add, ordered: false }),
+                ScalarType::U32,
+                &[],
+                &[r(3)],
+            ),
         ]
         .into_iter()
         .map(with_global_memory)
@@ -38,7 +44,7 @@ fn load_and_store() -> (Kernel, Vec<Pc>) {
 
 fn with_global_memory(inst: Inst) -> Inst {
     let memory = MemoryReference { space: StateSpace::Global, base: Operand::Register(r(0)), offset: 0, elements: 1 };
-    Inst { memory: Some(inst.memory.unwrap_or(memory)), ..inst }
+    Inst { memory: inst.memory.one().unwrap_or(memory).into(), ..inst }
 }
 
 #[test]
@@ -213,7 +219,8 @@ fn groups_pair_the_same_execution_of_each_warp() {
 fn vector_loads_and_stores_do_not_merge() {
     let (k, pcs) = kernel(|k| {
         let mut load = k.load(StateSpace::Global, r(4), r(0), 0);
-        load.memory = load.memory.map(|memory| MemoryReference { elements: 4, ..memory });
+        load.memory =
+            load.memory.one().map(|memory| MemoryReference { elements: 4, ..memory }.into()).unwrap_or_default();
         vec![load, k.store(StateSpace::Global, r(0), 0, r(1)), k.load(StateSpace::Global, r(1), r(0), 0)]
     });
     let mut recorder = k.recorder(1, 64);

@@ -167,7 +167,7 @@ fn touched<'a>(body: &'a Body<'_>, atoms: &[Atom]) -> Vec<Option<Touched<'a>>> {
             |(node, address)| Touched {
                 address,
                 base_writers: address.base.words().iter().map(|word| writer.get(word).copied()).collect(),
-                never_written: is_read_only(body, node.inst.op, atom, address),
+                never_written: is_read_only(body, node.inst.op(), atom, address),
             },
         ));
         for &word in &atom.writes {
@@ -216,8 +216,8 @@ fn kind(body: &Body<'_>, atoms: &[Atom], index: usize) -> Kind {
         _ => {}
     }
     let Some(inst) = inst else { return if atom.class == C::Nop { Kind::Wall } else { Kind::Plain } };
-    match inst.op {
-        Op::Ld | Op::St | Op::Prefetch if atom.touches_memory() && inst.modifiers.ordered => Kind::Fence,
+    match inst.op() {
+        Op::Ld | Op::St | Op::Prefetch if atom.touches_memory() && inst.operation.is_ordered() => Kind::Fence,
         Op::Ld | Op::Prefetch if atom.touches_memory() => Kind::Load,
         Op::St if atom.touches_memory() => Kind::Store,
         Op::BarWarp | Op::Unsupported | Op::SystemCall | Op::Call | Op::Nop | Op::Alloca | Op::StackRestore => {

@@ -5,10 +5,13 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 use warplens_base::{IdMap, Span};
 use warplens_ir::{
-    Block, Flow, Function, FunctionId, FunctionKind, Guard, Inst, LaunchBounds, MemoryReference, Module, Operand,
-    PcInfo, Register, RegisterWords, Width,
+    Block, Flow, Function, FunctionId, FunctionKind, Guard, Inst, LaunchBounds, Memory, MemoryReference, Module,
+    Operand, PcInfo, Register, RegisterWords, Width,
 };
-use warplens_isa::{BarrierKind, BlockId, InstKey, Op, OpClass, Pc, ScalarType, Spelling, StateSpace};
+use warplens_isa::{
+    AccessOrder, Atomic, AtomicOp, BarrierKind, BlockId, Branch, Carry, CompareOp, Comparison, FusedMultiplyAdd,
+    InstKey, Op, OpClass, Operation, Pc, Product, Rounding, ScalarType, ShuffleMode, Spelling, StateSpace, Sum,
+};
 use warplens_machine::ComputeCapability;
 use warplens_trace::MachineClass;
 
@@ -33,7 +36,16 @@ enum Random {
     Fence,
 }
 
-const OPS: [Op; 5] = [Op::Add, Op::Mul, Op::Fma, Op::Xor, Op::Shl];
+const OPS: [Operation; 5] = [
+    Operation::Add(PLAIN_SUM),
+    Operation::Mul(Product { rounding: Rounding::Nearest, ftz: false, sat: false }),
+    FMA,
+    Operation::Xor,
+    Operation::Shl,
+];
+const PLAIN_SUM: Sum = Sum { rounding: Rounding::Nearest, ftz: false, sat: false, carry: Carry::NONE };
+const FMA: Operation =
+    Operation::Fma(FusedMultiplyAdd { rounding: Rounding::Nearest, ftz: false, sat: false, relu: false, oob: false });
 const SPACES: [StateSpace; 4] = [StateSpace::Global, StateSpace::Shared, StateSpace::Local, StateSpace::Generic];
 
 fn instruction() -> impl Strategy<Value = Random> {
@@ -61,46 +73,45 @@ fn register(index: u32) -> Register {
 fn inst(pc: u32, random: &Random) -> Inst {
     let word = |index: u32| Operand::Register(register(index));
     let memory = |space: StateSpace, base: u32, offset: i64| {
-        Some(MemoryReference { space, base: word(base), offset, elements: 1 })
+        Memory::One(MemoryReference { space, base: word(base), offset, elements: 1 })
     };
-    let mut inst = Inst::new(Pc(pc), Op::Fence, ScalarType::U32);
+    let mut inst = Inst::new(Pc(pc), Operation::Fence, ScalarType::U32);
     match *random {
         Random::Arithmetic { op, to, a, b, guarded } => {
-            inst.op = OPS[op];
-            inst.sources = if inst.op == Op::Fma { vec![word(a), word(b), word(to)] } else { vec![word(a), word(b)] };
-            inst.ty = if inst.op == Op::Fma { ScalarType::F32 } else { ScalarType::U32 };
+            inst.operation = OPS[op];
+            inst.sources = if inst.op() == Op::Fma { vec![word(a), word(b), word(to)] } else { vec![word(a), word(b)] };
+            inst.ty = if inst.op() == Op::Fma { ScalarType::F32 } else { ScalarType::U32 };
             inst.destinations = vec![Some(register(to))];
             inst.guard = guarded.then_some(Guard { predicate: Register::predicate(0), negated: false });
         }
         Random::Compare { to, a, b } => {
-            inst.op = Op::Setp;
+            inst.operation = Operation::Setp(Comparison::new(CompareOp::Eq));
             inst.sources = vec![word(a), word(b)];
             inst.destinations = vec![Some(Register::predicate(to))];
         }
         Random::Load { space, to, base, offset } => {
-            inst.op = Op::Ld;
+            inst.operation = Operation::Ld(AccessOrder::default());
             inst.destinations = vec![Some(register(to))];
             inst.memory = memory(SPACES[space], base, offset);
         }
         Random::Store { space, value, base, offset } => {
-            inst.op = Op::St;
+            inst.operation = Operation::St(AccessOrder::default());
             inst.sources = vec![word(value)];
             inst.memory = memory(SPACES[space], base, offset);
         }
         Random::Atomic { base, value } => {
-            inst.op = Op::Red;
+            inst.operation = Operation::Red(Atomic { op: AtomicOp::Add, ordered: false });
             inst.sources = vec![word(value)];
             inst.memory = memory(StateSpace::Global, base, 0);
         }
         Random::Shuffle { to, a } => {
-            inst.op = Op::Shfl;
+            inst.operation = Operation::Shfl(ShuffleMode::Index);
             inst.sources = vec![word(a), Operand::Immediate(1), Operand::Immediate(31), Operand::Immediate(0)];
             inst.destinations = vec![Some(register(to))];
         }
         Random::Barrier => {
-            inst.op = Op::Bar;
+            inst.operation = Operation::Bar(BarrierKind::Sync);
             inst.sources = vec![Operand::Immediate(0)];
-            inst.modifiers.barrier = Some(BarrierKind::Sync);
         }
         Random::Fence => {}
     }
@@ -112,10 +123,10 @@ fn module(body: &[Random]) -> Module {
     let mut module = Module { address_bits: 32, ..Module::default() };
     let mut insts: Vec<Inst> = body.iter().enumerate().map(|(pc, random)| inst(pc as u32, random)).collect();
     let n = insts.len() as u32;
-    let mut branch = Inst::new(Pc(n), Op::Bra, ScalarType::Pred);
+    let mut branch = Inst::new(Pc(n), Operation::Bra(Branch::default()), ScalarType::Pred);
     branch.guard = Some(Guard { predicate: Register::predicate(1), negated: false });
     insts.push(branch);
-    let end = vec![Inst::new(Pc(n + 1), Op::Ret, ScalarType::Pred)];
+    let end = vec![Inst::new(Pc(n + 1), Operation::Ret, ScalarType::Pred)];
     for (insts, flow) in [
         (Vec::new(), Flow::Fallthrough(BlockId(1))),
         (insts, Flow::Branch { taken: BlockId(1), next: Some(BlockId(2)) }),
@@ -129,7 +140,6 @@ fn module(body: &[Random]) -> Module {
         spelling,
         span: Span::default(),
         line,
-        location: None,
         class: OpClass::Other,
         high_latency: None,
     }));

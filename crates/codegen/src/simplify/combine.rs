@@ -1,6 +1,6 @@
 //! Sums and bitwise functions of three operands; comparisons that do more.
 
-use warplens_isa::{CompareOp, Op, ScalarType};
+use warplens_isa::{CompareOp, Comparison, Op, Operation, ScalarType};
 
 use super::offsets::is_sum;
 use super::{Links, is_free, reads_as_value};
@@ -53,7 +53,7 @@ fn can_absorb(node: &Node<'_>, made: &Node<'_>, target: &Target) -> bool {
     if is_logic(node) && is_logic(made) {
         return has_three && together <= 3;
     }
-    if is_combination(node) && is_free(made) && made.inst.op == Op::Setp {
+    if is_combination(node) && is_free(made) && made.inst.op() == Op::Setp {
         return made.sources.len() == 2;
     }
     is_zero_test(node) && is_logic(made) && target.is_from(7, 0)
@@ -74,23 +74,22 @@ fn operands(node: &Node<'_>, made: &Node<'_>) -> usize {
 
 fn is_logic(node: &Node<'_>) -> bool {
     let written =
-        node.form == Form::Logic || is_free(node) && matches!(node.inst.op, Op::And | Op::Or | Op::Xor | Op::Not);
-    written && node.inst.ty != ScalarType::Pred && node.bits() <= 32 && node.inst.op != Op::Setp
+        node.form == Form::Logic || is_free(node) && matches!(node.inst.op(), Op::And | Op::Or | Op::Xor | Op::Not);
+    written && node.inst.ty != ScalarType::Pred && node.bits() <= 32 && node.inst.op() != Op::Setp
 }
 
 /// A predicate combined with another.
 fn is_combination(node: &Node<'_>) -> bool {
-    is_free(node) && matches!(node.inst.op, Op::And | Op::Or) && node.inst.ty == ScalarType::Pred
+    is_free(node) && matches!(node.inst.op(), Op::And | Op::Or) && node.inst.ty == ScalarType::Pred
 }
 
 /// A comparison of an integer with zero.
 fn is_zero_test(node: &Node<'_>) -> bool {
     let inst = node.inst;
     is_free(node)
-        && inst.op == Op::Setp
+        && matches!(inst.operation, Operation::Setp(Comparison { op: CompareOp::Eq | CompareOp::Ne, .. }))
         && inst.source_ty.is_integer()
         && inst.source_ty.bits() <= 32
-        && matches!(inst.modifiers.compare, Some(CompareOp::Eq | CompareOp::Ne))
         && node.sources.len() == 2
         && node.sources[1].immediate() == Some(0)
 }
@@ -102,10 +101,10 @@ fn absorb(body: &mut Body<'_>, id: NodeId, position: usize, maker: NodeId) {
     node.sources.remove(position);
     if is_sum(&made) {
         node.form = Form::Sum;
-    } else if made.inst.op == Op::Setp {
+    } else if made.inst.op() == Op::Setp {
         node.inst = made.inst;
     } else {
-        if node.inst.op == Op::Setp {
+        if node.inst.op() == Op::Setp {
             node.sources.clear();
         }
         node.form = Form::Logic;

@@ -2,16 +2,15 @@
 
 use std::collections::HashMap;
 
-use warplens_isa::{Modifiers, Op, ScalarType};
+use warplens_isa::{Op, Operation, ScalarType};
 
 use crate::node::{Body, Form, Node, NodeId, Source, Word, has_effect};
 
 #[derive(PartialEq, Eq, Hash)]
 struct Key {
-    op: Op,
+    operation: Operation,
     ty: ScalarType,
     source_ty: ScalarType,
-    modifiers: Modifiers,
     is_sum: bool,
     sources: Vec<Source>,
     words: usize,
@@ -48,10 +47,11 @@ const MOST_CANDIDATES: usize = 8;
 fn key(body: &Body<'_>, id: NodeId) -> Option<Key> {
     let node = &body.nodes[id];
     let inst = node.inst;
-    let is_pure = !node.is_dead() && node.guard.is_none() && node.address.is_none() && !has_effect(inst);
+    let is_pure =
+        !node.is_dead() && !inst.changes_signs() && node.guard.is_none() && node.address.is_none() && !has_effect(inst);
     let is_single = node.writes.len() == 1 && body.is_single(&node.writes[0]);
     let reads: Vec<Word> = node.reads().collect();
-    if !is_pure || !is_single || !body.is_single(&reads) || inst.op == Op::ReadSpecial || node.form == Form::Copy {
+    if !is_pure || !is_single || !body.is_single(&reads) || inst.op() == Op::ReadSpecial || node.form == Form::Copy {
         return None;
     }
     let is_sum = node.form == Form::Sum;
@@ -59,16 +59,15 @@ fn key(body: &Body<'_>, id: NodeId) -> Option<Key> {
     if sources.iter().any(|source| matches!(source, Source::Constant(None, None))) {
         return None;
     }
-    if is_sum || matches!(inst.op, Op::Add | Op::Mul | Op::And | Op::Or | Op::Xor | Op::MulWide) {
+    if is_sum || matches!(inst.op(), Op::Add | Op::Mul | Op::And | Op::Or | Op::Xor | Op::MulWide) {
         sources.sort_by_key(|source| (source.immediate(), source.words().first().copied()));
     }
     let ty = if is_sum { bits_type(inst.ty) } else { inst.ty };
     let words = node.writes[0].len();
     Some(Key {
-        op: inst.op,
+        operation: inst.operation,
         ty,
         source_ty: if is_sum { ty } else { inst.source_ty },
-        modifiers: inst.modifiers,
         is_sum,
         sources,
         words,

@@ -21,7 +21,7 @@ pub(super) fn guard(body: &mut Body<'_>) {
             body.nodes[branch].form = Form::Dead;
             for id in body.blocks[inner].clone() {
                 let node = &mut body.nodes[id];
-                if node.inst.op == Op::Bra {
+                if node.inst.op() == Op::Bra {
                     node.form = Form::Dead;
                 }
                 node.guard = node.guard.or(Some(predicate));
@@ -39,7 +39,7 @@ fn candidate(body: &Body<'_>, position: usize) -> Option<(NodeId, usize, Word)> 
         _ => false,
     };
     let branch = body.blocks[position].iter().copied().rfind(|&id| !body.nodes[id].is_dead())?;
-    let predicate = body.nodes[branch].guard.filter(|_| body.nodes[branch].inst.op == Op::Bra)?;
+    let predicate = body.nodes[branch].guard.filter(|_| body.nodes[branch].inst.op() == Op::Bra)?;
     let inner = body.function.block_position(next);
     let alone = body.cfg.predecessors(next) == [block];
     let ends = is_end(body, body.function.block_position(taken));
@@ -48,16 +48,16 @@ fn candidate(body: &Body<'_>, position: usize) -> Option<(NodeId, usize, Word)> 
 
 /// True for blocks that only end the thread.
 fn is_end(body: &Body<'_>, position: usize) -> bool {
-    body.blocks[position].iter().all(|&id| matches!(body.nodes[id].inst.op, Op::Ret | Op::Exit))
+    body.blocks[position].iter().all(|&id| matches!(body.nodes[id].inst.op(), Op::Ret | Op::Exit))
 }
 
 fn is_short(body: &Body<'_>, position: usize, predicate: Word) -> bool {
     let mut nodes = body.blocks[position].iter().map(|&id| &body.nodes[id]).filter(|node| !node.is_dead());
     let accesses = nodes.clone().filter(|node| node.address.is_some() && node.form == Form::AsWritten).count();
-    let instructions = nodes.clone().filter(|node| node.inst.op != Op::Bra).count();
+    let instructions = nodes.clone().filter(|node| node.inst.op() != Op::Bra).count();
     let fits = (1..=MOST_INSTRUCTIONS).contains(&instructions) && accesses <= MOST_ACCESSES;
     fits && nodes.all(|node| {
-        let can_be_guarded = match node.inst.op {
+        let can_be_guarded = match node.inst.op() {
             Op::Bra => node.guard.is_none(),
             Op::Bar
             | Op::BarWarp

@@ -39,7 +39,7 @@ pub(super) fn remove(body: &mut Body<'_>) {
 /// An atomic whose old value nobody reads does not return it.
 fn trim(body: &mut Body<'_>, id: NodeId, reads: &[u32]) {
     let node = &mut body.nodes[id];
-    if node.inst.op == warplens_isa::Op::Atom && node.written().all(|word| reads[word as usize] == 0) {
+    if node.inst.op() == warplens_isa::Op::Atom && node.written().all(|word| reads[word as usize] == 0) {
         node.writes.clear();
     }
 }

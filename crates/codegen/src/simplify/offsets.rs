@@ -45,10 +45,10 @@ pub(super) fn fold(body: &mut Body<'_>, target: &Target) {
 /// True for a plain sum or difference of two integers.
 pub(super) fn is_sum(node: &Node<'_>) -> bool {
     let inst = node.inst;
-    let plain = !inst.modifiers.carry.reads && !inst.modifiers.carry.writes && !inst.modifiers.sat;
+    let plain = !inst.operation.carry().is_used() && !inst.operation.saturates() && !inst.changes_signs();
     let integer = inst.ty.is_integer() && matches!(inst.ty.bits(), 32 | 64);
     let form = matches!(node.form, Form::AsWritten | Form::Sum) && node.writes.len() == 1;
-    matches!(inst.op, Op::Add | Op::Sub) && integer && plain && form && node.guard.is_none()
+    matches!(inst.op(), Op::Add | Op::Sub) && integer && plain && form && node.guard.is_none()
 }
 
 struct Folding {
@@ -125,7 +125,7 @@ impl Folding {
         let [a, b] = node.sources.as_slice() else { return None };
         let mut sum = self.resolve(body, a, id);
         let mut other = self.resolve(body, b, id);
-        if node.inst.op == Op::Sub {
+        if node.inst.op() == Op::Sub {
             if !other.registers.is_empty() || other.variable.is_some() {
                 return None;
             }

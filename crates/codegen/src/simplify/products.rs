@@ -13,7 +13,7 @@ pub(super) fn fuse(body: &mut Body<'_>, target: &Target) {
     let order: Vec<NodeId> = body.blocks.iter().flatten().copied().collect();
     for id in order {
         let node = &body.nodes[id];
-        if !is_sum(node) || node.inst.op != Op::Add || node.sources.len() != 2 {
+        if !is_sum(node) || node.inst.op() != Op::Add || node.sources.len() != 2 {
             continue;
         }
         let found = [1, 0].into_iter().find_map(|position| {
@@ -43,12 +43,12 @@ fn fused_form(body: &Body<'_>, links: &Links, maker: NodeId, sum: NodeId, target
     let only_sums = || {
         users.iter().all(|&user| {
             let user = &body.nodes[user];
-            is_sum(user) && user.inst.op == Op::Add && user.sources.len() == 2 && user.bits() == node.bits()
+            is_sum(user) && user.inst.op() == Op::Add && user.sources.len() == 2 && user.bits() == node.bits()
                 || matches!(user.form, Form::MultiplyAdd | Form::ShiftAdd)
         })
     };
     let integer = made.inst.ty.is_integer();
-    match made.inst.op {
+    match made.inst.op() {
         Op::Mul if integer && made.bits() == 32 && node.bits() == 32 => (users.len() == 1).then_some(Form::MultiplyAdd),
         Op::MulWide if made.bits() == 32 && node.bits() == 64 && target.is_from(7, 0) => {
             only_sums().then_some(Form::MultiplyAdd)
@@ -68,7 +68,7 @@ fn is_constant_shift(node: &Node<'_>) -> bool {
 
 /// True when a node can do the shift itself: sums, and accesses to shared memory that scale their index.
 fn takes_scaled(node: &Node<'_>, value: &Source, target: &Target) -> bool {
-    let is_add = is_sum(node) && node.inst.op == Op::Add && node.sources.len() == 2
+    let is_add = is_sum(node) && node.inst.op() == Op::Add && node.sources.len() == 2
         || matches!(node.form, Form::MultiplyAdd | Form::ShiftAdd);
     is_add || scales(node, value, target)
 }
@@ -86,7 +86,7 @@ fn scale_addresses(body: &mut Body<'_>, target: &Target) {
     let order: Vec<NodeId> = body.blocks.iter().flatten().copied().collect();
     for id in order {
         let node = &body.nodes[id];
-        let is_shift = is_free(node) && node.inst.op == Op::Shl && node.bits() == 32 && is_constant_shift(node);
+        let is_shift = is_free(node) && node.inst.op() == Op::Shl && node.bits() == 32 && is_constant_shift(node);
         let amount = node.sources.get(1).and_then(Source::immediate);
         if !is_shift || !matches!(amount, Some(2..=4)) || !body.is_single(&node.writes[0]) {
             continue;

@@ -36,13 +36,13 @@ fn can_take(node: &Node<'_>) -> bool {
     let plain = node.form == Form::AsWritten && node.address.is_none() && !node.takes_shared;
     plain
         && node.bits() == 32
-        && matches!(node.inst.op, Op::Add | Op::Sub | Op::Mul | Op::Fma | Op::Mad24 | Op::Mul24)
-        && !(node.inst.op == Op::Mul && node.inst.ty.is_integer())
+        && matches!(node.inst.op(), Op::Add | Op::Sub | Op::Mul | Op::Fma | Op::Mad24 | Op::Mul24)
+        && !(node.inst.op() == Op::Mul && node.inst.ty.is_integer())
 }
 
 fn is_shared_load(node: &Node<'_>) -> bool {
     let at = node.address.as_ref().is_some_and(|address| address.space == StateSpace::Shared && address.bytes == 4);
-    is_free(node) && node.inst.op == Op::Ld && at && !node.inst.modifiers.ordered
+    is_free(node) && node.inst.op() == Op::Ld && at && !node.inst.operation.is_ordered()
 }
 
 /// True when nothing between both can change the value in memory or the address.
@@ -53,7 +53,7 @@ fn may_move(body: &Body<'_>, links: &Links, load: NodeId, to: NodeId) -> bool {
         && body.nodes[load + 1..to].iter().all(|node| {
             node.is_dead()
                 || !matches!(
-                    node.inst.op,
+                    node.inst.op(),
                     Op::St | Op::Atom | Op::Red | Op::Bar | Op::BarWarp | Op::Fence | Op::Unsupported
                 )
         })

@@ -53,8 +53,8 @@ pub(super) fn widen(body: &mut Body<'_>) {
 /// What loads have in common that may become one: base, variable and width of an element.
 fn group(body: &Body<'_>, node: &Node<'_>) -> Option<Group> {
     let address = node.address.as_ref()?;
-    let plain = node.inst.op == Op::Ld && node.form == Form::AsWritten && node.guard.is_none();
-    let shared = address.space == StateSpace::Shared && !node.inst.modifiers.ordered && node.slot != NO_SLOT;
+    let plain = node.inst.op() == Op::Ld && node.form == Form::AsWritten && node.guard.is_none();
+    let shared = address.space == StateSpace::Shared && !node.inst.operation.is_ordered() && node.slot != NO_SLOT;
     let one = matches!(address.bytes, 4 | 8) && node.inst.ty.bytes() == address.bytes && node.writes.len() == 1;
     let whole = node.writes.first().is_some_and(|words| words.len() as u32 * 4 == address.bytes);
     let steady = body.is_single(address.base.words()) && node.writes.iter().all(|words| body.is_single(words));
@@ -65,9 +65,9 @@ fn may_write_shared(node: &Node<'_>) -> bool {
     let elsewhere = node.address.as_ref().is_some_and(|address| {
         matches!(address.space, StateSpace::Global | StateSpace::Local | StateSpace::Const | StateSpace::Param)
     });
-    match node.inst.op {
+    match node.inst.op() {
         Op::St | Op::Atom | Op::Red => !elsewhere,
-        Op::Ld => node.inst.modifiers.ordered,
+        Op::Ld => node.inst.operation.is_ordered(),
         Op::Bar | Op::BarWarp | Op::Fence | Op::Call | Op::SystemCall | Op::Unsupported => true,
         _ => false,
     }
@@ -164,7 +164,7 @@ fn alignment(body: &Body<'_>, links: &Links, places: &Places, value: &Source, st
     let of = |position: usize| {
         node.sources.get(position).map_or(0, |source| alignment(body, links, places, source, steps - 1))
     };
-    match (node.form, node.inst.op) {
+    match (node.form, node.inst.op()) {
         (Form::Sum, _) | (Form::AsWritten, Op::Add | Op::Sub | Op::Or) => {
             (0..node.sources.len()).map(of).min().unwrap_or(0)
         }

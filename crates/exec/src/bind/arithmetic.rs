@@ -1,47 +1,50 @@
 //! Arithmetic: add, multiply, divide, minimum, maximum and their relatives.
 
 use warplens_ir::{Inst, Operand};
-use warplens_isa::{Modifiers, Precision, Rounding, ScalarType, TestProperty};
+use warplens_isa::{
+    Accuracy, Carry, Dp2aHalf, Extremum, FusedMultiplyAdd, HighMultiplyAdd, MixedTypes, Precision, Product, Rounding,
+    Saturation, ScalarType, Subnormals, Sum, TestProperty,
+};
 
 use super::{Binding, for_integer, mode, no_such_form};
 use crate::code::{Kind, SINK};
 use crate::decode::Decoder;
-use crate::raw::{LaneHandler, Level, carry, map1, map1_with, map2, map2_with, map3, map3_with};
-use crate::semantics::half::{Bf16, F16, Half};
+use crate::raw::{LaneFunction, Level, Source, carry, map1, map1_with, map2, map2_with, map3, map3_with};
+use crate::semantics::half::{Bf16, F16, Half, HalfMods};
 use crate::semantics::integer::{self, Int};
 use crate::semantics::{FloatMods, MinMaxMods, float32, float64, half, math};
 
 /// Binds a float operation of two operands: f32 with loops of their own for the common modes, f64, halves and pairs.
 macro_rules! float_binary {
-    ($decoder:expr, $inst:expr, $name:ident, $pair:ident) => {{
-        let (level, inst): (Level, &Inst) = ($decoder.level(), $inst);
-        let modifiers = &inst.modifiers;
-        let handler = match (inst.ty, mode::is_plain(modifiers), modifiers.ftz) {
+    ($decoder:expr, $inst:expr, $mods:expr, $name:ident, $pair:ident) => {{
+        let (level, inst, mods): (Level, &Inst, FloatMods) = ($decoder.level(), $inst, $mods);
+        let half_mods = mode::half(mods);
+        let handler = match (inst.ty, mode::is_plain(mods), mods.ftz) {
             (ScalarType::F32, true, false) => map2(level, |a: f32, b: f32| float32::$name(a, b, FloatMods::RN)),
             (ScalarType::F32, true, true) => map2(level, |a: f32, b: f32| float32::$name(a, b, FloatMods::RN_FTZ)),
-            (ScalarType::F32, ..) => map2_with(level, |a: f32, b: f32, m| float32::$name(a, b, mode::float(m))),
+            (ScalarType::F32, ..) => map2_with(level, mods, |a: f32, b: f32, m| float32::$name(a, b, *m)),
             (ScalarType::F64, true, _) => map2(level, |a: f64, b: f64| float64::$name(a, b, Rounding::Nearest)),
-            (ScalarType::F64, ..) => map2_with(level, |a: f64, b: f64, m| float64::$name(a, b, m.rounding)),
-            (ScalarType::F16, ..) => map2_with(level, |a: u16, b: u16, m| half::$name::<F16>(a, b, mode::half(m))),
-            (ScalarType::Bf16, ..) => map2_with(level, |a: u16, b: u16, m| half::$name::<Bf16>(a, b, mode::half(m))),
-            (ScalarType::F16x2, ..) => map2_with(level, |a: u32, b: u32, m| half::$pair::<F16>(a, b, mode::half(m))),
-            (ScalarType::Bf16x2, ..) => map2_with(level, |a: u32, b: u32, m| half::$pair::<Bf16>(a, b, mode::half(m))),
-            (ScalarType::F32x2, ..) => map2_with(level, |a: u64, b: u64, m| float32::$pair(a, b, mode::float(m))),
+            (ScalarType::F64, ..) => map2_with(level, mods, |a: f64, b: f64, m| float64::$name(a, b, m.rounding)),
+            (ScalarType::F16, ..) => map2_with(level, half_mods, |a: u16, b: u16, m| half::$name::<F16>(a, b, *m)),
+            (ScalarType::Bf16, ..) => map2_with(level, half_mods, |a: u16, b: u16, m| half::$name::<Bf16>(a, b, *m)),
+            (ScalarType::F16x2, ..) => map2_with(level, half_mods, |a: u32, b: u32, m| half::$pair::<F16>(a, b, *m)),
+            (ScalarType::Bf16x2, ..) => map2_with(level, half_mods, |a: u32, b: u32, m| half::$pair::<Bf16>(a, b, *m)),
+            (ScalarType::F32x2, ..) => map2_with(level, mods, |a: u64, b: u64, m| float32::$pair(a, b, *m)),
             _ => return no_such_form(inst),
         };
         $decoder.apply(inst, handler, &[inst.ty, inst.ty], inst.ty)
     }};
 }
 
-pub(super) fn add(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
+pub(super) fn add(decoder: &mut Decoder<'_>, inst: &Inst, sum: &Sum) -> Binding {
     let level = decoder.level();
-    if has_carry(inst) {
+    if sum.carry.is_used() {
         return for_integer!(inst.ty, T => {
             let handler = carry(level, |a: T, b: T, _: T, carry| integer::add_carry(a, b, carry));
-            with_carry(decoder, inst, handler, 2)
+            with_carry(decoder, inst, sum.carry, handler, 2)
         }, else no_such_form(inst));
     }
-    let sat = inst.modifiers.sat;
+    let sat = sum.sat;
     let handler = match inst.ty {
         ScalarType::U16x2 | ScalarType::S16x2 if !sat => map2(level, |a: u32, b: u32| integer::add_x2(a, b)),
         ScalarType::U16x2 => map2(level, |a: u32, b: u32| integer::add_sat_x2::<u16>(a, b)),
@@ -50,21 +53,21 @@ pub(super) fn add(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
             true => map2(level, |a: T, b: T| integer::add_sat(a, b)),
             false => map2(level, |a: T, b: T| integer::add(a, b)),
         }, else {
-            return mixed(decoder, inst, 1, |d, i| float_binary!(d, i, add, add_x2));
+            return mixed(decoder, inst, 1, |d, i| float_binary!(d, i, mode::sum(sum), add, add_x2));
         }),
     };
     decoder.apply(inst, handler, &[inst.ty, inst.ty], inst.ty)
 }
 
-pub(super) fn sub(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
+pub(super) fn sub(decoder: &mut Decoder<'_>, inst: &Inst, sum: &Sum) -> Binding {
     let level = decoder.level();
-    if has_carry(inst) {
+    if sum.carry.is_used() {
         return for_integer!(inst.ty, T => {
             let handler = carry(level, |a: T, b: T, _: T, borrow| integer::sub_borrow(a, b, borrow));
-            with_carry(decoder, inst, handler, 2)
+            with_carry(decoder, inst, sum.carry, handler, 2)
         }, else no_such_form(inst));
     }
-    let sat = inst.modifiers.sat;
+    let sat = sum.sat;
     let handler = match inst.ty {
         ScalarType::U16x2 | ScalarType::S16x2 if !sat => map2(level, |a: u32, b: u32| integer::sub_x2(a, b)),
         ScalarType::U16x2 => map2(level, |a: u32, b: u32| integer::sub_sat_x2::<u16>(a, b)),
@@ -73,18 +76,14 @@ pub(super) fn sub(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
             true => map2(level, |a: T, b: T| integer::sub_sat(a, b)),
             false => map2(level, |a: T, b: T| integer::sub(a, b)),
         }, else {
-            return mixed(decoder, inst, 1, |d, i| float_binary!(d, i, sub, sub_x2));
+            return mixed(decoder, inst, 1, |d, i| float_binary!(d, i, mode::sum(sum), sub, sub_x2));
         }),
     };
     decoder.apply(inst, handler, &[inst.ty, inst.ty], inst.ty)
 }
 
-fn has_carry(inst: &Inst) -> bool {
-    inst.modifiers.carry.reads || inst.modifiers.carry.writes
-}
-
 /// Emits an extended-precision operation of `n` operands.
-fn with_carry(decoder: &mut Decoder<'_>, inst: &Inst, handler: LaneHandler, n: usize) -> Binding {
+fn with_carry(decoder: &mut Decoder<'_>, inst: &Inst, carry: Carry, handler: LaneFunction, n: usize) -> Binding {
     if inst.sources.len() < n {
         return no_such_form(inst);
     }
@@ -92,14 +91,11 @@ fn with_carry(decoder: &mut Decoder<'_>, inst: &Inst, handler: LaneHandler, n: u
     let mut operands: Vec<Operand> = inst.sources[..n].to_vec();
     operands.resize(3, zero);
     let mut sources: Vec<_> = operands.iter().map(|operand| decoder.read(operand, inst.ty)).collect();
-    let carry_in = if inst.modifiers.carry.reads { inst.sources.get(n).copied().unwrap_or(zero) } else { zero };
+    let carry_in = if carry.reads { inst.sources.get(n).copied().unwrap_or(zero) } else { zero };
     sources.push(decoder.read(&carry_in, ScalarType::Pred));
     let result = decoder.write(inst.destinations.first().copied().flatten(), inst.ty);
-    let carry_out = if inst.modifiers.carry.writes {
-        decoder.write(inst.destinations.get(1).copied().flatten(), ScalarType::Pred)
-    } else {
-        SINK
-    };
+    let carry_out =
+        if carry.writes { decoder.write(inst.destinations.get(1).copied().flatten(), ScalarType::Pred) } else { SINK };
     decoder.emit(Kind::Lane, handler, [result, carry_out], &sources);
     Ok(())
 }
@@ -131,10 +127,10 @@ fn mixed(
     bind(decoder, &wide)
 }
 
-pub(super) fn mul(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
+pub(super) fn mul(decoder: &mut Decoder<'_>, inst: &Inst, product: &Product) -> Binding {
     let level = decoder.level();
     let handler = for_integer!(inst.ty, T => map2(level, |a: T, b: T| integer::mul_lo(a, b)), else {
-        return float_binary!(decoder, inst, mul, mul_x2);
+        return float_binary!(decoder, inst, mode::product(product), mul, mul_x2);
     });
     decoder.apply(inst, handler, &[inst.ty, inst.ty], inst.ty)
 }
@@ -190,26 +186,26 @@ pub(super) fn mul_wide(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
     decoder.apply(inst, handler, &[inst.ty, inst.ty], wide)
 }
 
-pub(super) fn mad(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
+pub(super) fn mad(decoder: &mut Decoder<'_>, inst: &Inst, use_of_carry: &Carry) -> Binding {
     let level = decoder.level();
     for_integer!(inst.ty, T => {
-        if has_carry(inst) {
+        if use_of_carry.is_used() {
             let handler = carry(level, |a: T, b: T, c: T, carry| integer::mad_lo_carry(a, b, c, carry));
-            return with_carry(decoder, inst, handler, 3);
+            return with_carry(decoder, inst, *use_of_carry, handler, 3);
         }
         let handler = map3(level, |a: T, b: T, c: T| integer::mad_lo(a, b, c));
         decoder.apply(inst, handler, &[inst.ty; 3], inst.ty)
-    }, else fma(decoder, inst))
+    }, else no_such_form(inst))
 }
 
-pub(super) fn mad_hi(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
+pub(super) fn mad_hi(decoder: &mut Decoder<'_>, inst: &Inst, high: &HighMultiplyAdd) -> Binding {
     let level = decoder.level();
     for_integer!(inst.ty, T => {
-        if has_carry(inst) {
+        if high.carry.is_used() {
             let handler = carry(level, |a: T, b: T, c: T, carry| integer::mad_hi_carry(a, b, c, carry));
-            return with_carry(decoder, inst, handler, 3);
+            return with_carry(decoder, inst, high.carry, handler, 3);
         }
-        let handler = match inst.modifiers.sat {
+        let handler = match high.saturation.sat {
             true => map3(level, |a: T, b: T, c: T| integer::mad_hi_sat(a, b, c)),
             false => map3(level, |a: T, b: T, c: T| integer::mad_hi(a, b, c)),
         };
@@ -259,46 +255,86 @@ pub(super) fn mad24(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
     decoder.apply(inst, handler, &[inst.ty; 3], inst.ty)
 }
 
-pub(super) fn mad24_hi(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
+pub(super) fn mad24_hi(decoder: &mut Decoder<'_>, inst: &Inst, saturation: &Saturation) -> Binding {
     let level = decoder.level();
-    let handler = for_word!(inst, T => match inst.modifiers.sat {
+    let handler = for_word!(inst, T => match saturation.sat {
         true => map3(level, |a: T, b: T, c: T| integer::mad24_hi_sat(a, b, c)),
         false => map3(level, |a: T, b: T, c: T| integer::mad24_hi(a, b, c)),
     });
     decoder.apply(inst, handler, &[inst.ty; 3], inst.ty)
 }
 
-pub(super) fn fma(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
+pub(super) fn fma(decoder: &mut Decoder<'_>, inst: &Inst, fused: &FusedMultiplyAdd) -> Binding {
     // The multiplicands may be halves (fma.rn.f32.f16); the addend never is.
-    mixed(decoder, inst, 2, plain_fma)
+    mixed(decoder, inst, 2, |decoder, inst| plain_fma(decoder, inst, fused))
 }
 
-fn plain_fma(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
-    let (level, modifiers) = (decoder.level(), &inst.modifiers);
-    let handler = match (inst.ty, mode::is_plain(modifiers), modifiers.ftz) {
+fn plain_fma(decoder: &mut Decoder<'_>, inst: &Inst, fused: &FusedMultiplyAdd) -> Binding {
+    let (level, mods, half_mods) = (decoder.level(), mode::fused(fused), mode::fused_half(fused));
+    let handler = match (inst.ty, mode::is_plain(mods) && !fused.relu, mods.ftz) {
         (ScalarType::F32, true, false) => map3(level, |a: f32, b: f32, c: f32| float32::fma(a, b, c, FloatMods::RN)),
         (ScalarType::F32, true, true) => map3(level, |a: f32, b: f32, c: f32| float32::fma(a, b, c, FloatMods::RN_FTZ)),
-        (ScalarType::F32, ..) => map3_with(level, |a: f32, b: f32, c: f32, m| float32::fma(a, b, c, mode::float(m))),
+        (ScalarType::F32, ..) => map3_with(level, mods, |a: f32, b: f32, c: f32, m| float32::fma(a, b, c, *m)),
         (ScalarType::F64, true, _) => map3(level, |a: f64, b: f64, c: f64| float64::fma(a, b, c, Rounding::Nearest)),
-        (ScalarType::F64, ..) => map3_with(level, |a: f64, b: f64, c: f64, m| float64::fma(a, b, c, m.rounding)),
-        (ScalarType::F16, ..) => half_fma::<F16>(level),
-        (ScalarType::Bf16, ..) => half_fma::<Bf16>(level),
-        (ScalarType::F16x2, ..) => pair_fma::<F16>(level),
-        (ScalarType::Bf16x2, ..) => pair_fma::<Bf16>(level),
-        (ScalarType::F32x2, ..) => {
-            map3_with(level, |a: u64, b: u64, c: u64, m| float32::fma_x2(a, b, c, mode::float(m)))
-        }
+        (ScalarType::F64, ..) => map3_with(level, mods, |a: f64, b: f64, c: f64, m| float64::fma(a, b, c, m.rounding)),
+        (ScalarType::F16, ..) => half_fma::<F16>(level, half_mods),
+        (ScalarType::Bf16, ..) => half_fma::<Bf16>(level, half_mods),
+        (ScalarType::F16x2, ..) => pair_fma::<F16>(level, half_mods),
+        (ScalarType::Bf16x2, ..) => pair_fma::<Bf16>(level, half_mods),
+        (ScalarType::F32x2, ..) => map3_with(level, mods, |a: u64, b: u64, c: u64, m| float32::fma_x2(a, b, c, *m)),
         _ => return no_such_form(inst),
     };
     decoder.apply(inst, handler, &[inst.ty; 3], inst.ty)
 }
 
-fn half_fma<H: Half + 'static>(level: Level) -> LaneHandler {
-    map3_with(level, |a: u16, b: u16, c: u16, m| half::fma::<H>(a, b, c, mode::half(m)))
+/// The handler that widens a float exactly to f32 or f64; none where nothing is to be widened.
+fn widening(level: Level, from: ScalarType, to: ScalarType) -> Result<Option<LaneFunction>, ()> {
+    Ok(Some(match (from, to) {
+        (from, to) if from == to => return Ok(None),
+        (ScalarType::F16, ScalarType::F32) => map1(level, |a: u16| F16::widen(a)),
+        (ScalarType::Bf16, ScalarType::F32) => map1(level, |a: u16| Bf16::widen(a)),
+        (ScalarType::F16, ScalarType::F64) => map1(level, |a: u16| f64::from(F16::widen(a))),
+        (ScalarType::Bf16, ScalarType::F64) => map1(level, |a: u16| f64::from(Bf16::widen(a))),
+        (ScalarType::F32, ScalarType::F64) => map1(level, |a: f32| f64::from(a)),
+        _ => return Err(()),
+    }))
 }
 
-fn pair_fma<H: Half + 'static>(level: Level) -> LaneHandler {
-    map3_with(level, |a: u32, b: u32, c: u32, m| half::fma_x2::<H>(a, b, c, mode::half(m)))
+pub(super) fn fma_mixed(decoder: &mut Decoder<'_>, inst: &Inst, types: &MixedTypes) -> Binding {
+    let level = decoder.level();
+    let mods = FloatMods { rounding: types.rounding, ftz: false, sat: false };
+    let handler = match inst.ty {
+        ScalarType::F32 => map3_with(level, mods, |a: f32, b: f32, c: f32, m| float32::fma(a, b, c, *m)),
+        ScalarType::F64 => map3_with(level, mods, |a: f64, b: f64, c: f64, m| float64::fma(a, b, c, m.rounding)),
+        _ => return no_such_form(inst),
+    };
+    if inst.sources.len() != 3 {
+        return no_such_form(inst);
+    }
+    let mut wide = Vec::with_capacity(3);
+    for (operand, ty) in inst.sources.iter().zip([types.a, types.b, types.c]) {
+        let Ok(widening) = widening(level, ty, inst.ty) else { return no_such_form(inst) };
+        let source = decoder.read(operand, ty);
+        wide.push(match widening {
+            None => source,
+            Some(handler) => {
+                let row = decoder.temporary();
+                decoder.lane(handler, row, &[source]);
+                Source::frame(row)
+            }
+        });
+    }
+    let destination = decoder.write(inst.destinations.first().copied().flatten(), inst.ty);
+    decoder.lane(handler, destination, &wide);
+    Ok(())
+}
+
+fn half_fma<H: Half + 'static>(level: Level, mods: HalfMods) -> LaneFunction {
+    map3_with(level, mods, |a: u16, b: u16, c: u16, m| half::fma::<H>(a, b, c, *m))
+}
+
+fn pair_fma<H: Half + 'static>(level: Level, mods: HalfMods) -> LaneFunction {
+    map3_with(level, mods, |a: u32, b: u32, c: u32, m| half::fma_x2::<H>(a, b, c, *m))
 }
 
 pub(super) fn sad(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
@@ -309,13 +345,14 @@ pub(super) fn sad(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
     decoder.apply(inst, handler, &[inst.ty; 3], inst.ty)
 }
 
-pub(super) fn div(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
-    let (level, modifiers) = (decoder.level(), &inst.modifiers);
-    let handler = match (inst.ty, modifiers.precision) {
-        (ScalarType::F32, Precision::Approx) => map2_with(level, |a: f32, b: f32, m| math::div(a, b, m.ftz)),
-        (ScalarType::F32, Precision::Full) => map2_with(level, |a: f32, b: f32, m| math::div_full(a, b, m.ftz)),
-        (ScalarType::F32, Precision::Ieee) => map2_with(level, |a: f32, b: f32, m| float32::div(a, b, mode::float(m))),
-        (ScalarType::F64, _) => map2_with(level, |a: f64, b: f64, m| float64::div(a, b, m.rounding)),
+pub(super) fn div(decoder: &mut Decoder<'_>, inst: &Inst, accuracy: &Accuracy) -> Binding {
+    let (level, &Accuracy { rounding, ftz, .. }) = (decoder.level(), accuracy);
+    let exact = FloatMods { rounding, ftz, sat: false };
+    let handler = match (inst.ty, accuracy.precision) {
+        (ScalarType::F32, Precision::Approx) => map2_with(level, ftz, |a: f32, b: f32, ftz| math::div(a, b, *ftz)),
+        (ScalarType::F32, Precision::Full) => map2_with(level, ftz, |a: f32, b: f32, ftz| math::div_full(a, b, *ftz)),
+        (ScalarType::F32, Precision::Ieee) => map2_with(level, exact, |a: f32, b: f32, m| float32::div(a, b, *m)),
+        (ScalarType::F64, _) => map2_with(level, rounding, |a: f64, b: f64, rounding| float64::div(a, b, *rounding)),
         (ty, _) => for_integer!(ty, T => map2(level, |a: T, b: T| integer::div(a, b)), else return no_such_form(inst)),
     };
     decoder.apply(inst, handler, &[inst.ty; 2], inst.ty)
@@ -329,64 +366,61 @@ pub(super) fn rem(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
     decoder.apply(inst, handler, &[inst.ty; 2], inst.ty)
 }
 
-pub(super) fn abs(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
-    let level = decoder.level();
+pub(super) fn abs(decoder: &mut Decoder<'_>, inst: &Inst, subnormals: &Subnormals) -> Binding {
+    let (level, ftz) = (decoder.level(), subnormals.ftz);
     let handler = match inst.ty {
-        ScalarType::F32 => map1_with(level, |a: f32, m| float32::abs(a, m.ftz)),
+        ScalarType::F32 => map1_with(level, ftz, |a: f32, ftz| float32::abs(a, *ftz)),
         ScalarType::F64 => map1(level, |a: f64| float64::abs(a)),
-        ScalarType::F16 => map1_with(level, |a: u16, m| half::abs::<F16>(a, m.ftz)),
-        ScalarType::Bf16 => map1_with(level, |a: u16, m| half::abs::<Bf16>(a, m.ftz)),
-        ScalarType::F16x2 => map1_with(level, |a: u32, m| half::abs_x2::<F16>(a, m.ftz)),
-        ScalarType::Bf16x2 => map1_with(level, |a: u32, m| half::abs_x2::<Bf16>(a, m.ftz)),
+        ScalarType::F16 => map1_with(level, ftz, |a: u16, ftz| half::abs::<F16>(a, *ftz)),
+        ScalarType::Bf16 => map1_with(level, ftz, |a: u16, ftz| half::abs::<Bf16>(a, *ftz)),
+        ScalarType::F16x2 => map1_with(level, ftz, |a: u32, ftz| half::abs_x2::<F16>(a, *ftz)),
+        ScalarType::Bf16x2 => map1_with(level, ftz, |a: u32, ftz| half::abs_x2::<Bf16>(a, *ftz)),
         ty => for_integer!(ty, T => map1(level, |a: T| integer::abs(a)), else return no_such_form(inst)),
     };
     decoder.apply(inst, handler, &[inst.ty], inst.ty)
 }
 
-pub(super) fn neg(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
-    let level = decoder.level();
+pub(super) fn neg(decoder: &mut Decoder<'_>, inst: &Inst, subnormals: &Subnormals) -> Binding {
+    let (level, ftz) = (decoder.level(), subnormals.ftz);
     let handler = match inst.ty {
-        ScalarType::F32 => map1_with(level, |a: f32, m| float32::neg(a, m.ftz)),
+        ScalarType::F32 => map1_with(level, ftz, |a: f32, ftz| float32::neg(a, *ftz)),
         ScalarType::F64 => map1(level, |a: f64| float64::neg(a)),
-        ScalarType::F16 => map1_with(level, |a: u16, m| half::neg::<F16>(a, m.ftz)),
-        ScalarType::Bf16 => map1_with(level, |a: u16, m| half::neg::<Bf16>(a, m.ftz)),
-        ScalarType::F16x2 => map1_with(level, |a: u32, m| half::neg_x2::<F16>(a, m.ftz)),
-        ScalarType::Bf16x2 => map1_with(level, |a: u32, m| half::neg_x2::<Bf16>(a, m.ftz)),
+        ScalarType::F16 => map1_with(level, ftz, |a: u16, ftz| half::neg::<F16>(a, *ftz)),
+        ScalarType::Bf16 => map1_with(level, ftz, |a: u16, ftz| half::neg::<Bf16>(a, *ftz)),
+        ScalarType::F16x2 => map1_with(level, ftz, |a: u32, ftz| half::neg_x2::<F16>(a, *ftz)),
+        ScalarType::Bf16x2 => map1_with(level, ftz, |a: u32, ftz| half::neg_x2::<Bf16>(a, *ftz)),
         ScalarType::U16x2 | ScalarType::S16x2 => map1(level, |a: u32| integer::neg_x2(a)),
         ty => for_integer!(ty, T => map1(level, |a: T| integer::neg(a)), else return no_such_form(inst)),
     };
     decoder.apply(inst, handler, &[inst.ty], inst.ty)
 }
 
+const PLAIN_EXTREMUM: MinMaxMods = MinMaxMods { ftz: false, nan: false, xorsign_abs: false };
+
 /// Binds minimum or maximum of two or three values.
 macro_rules! extremum {
-    ($decoder:expr, $inst:expr, $two:ident, $three:ident, $pair:ident) => {{
-        let (level, inst): (Level, &Inst) = ($decoder.level(), $inst);
-        let m = &inst.modifiers;
-        let is_plain = !m.nan && !m.xorsign_abs && !m.ftz;
+    ($decoder:expr, $inst:expr, $extremum:expr, $two:ident, $three:ident, $pair:ident) => {{
+        let (level, inst, relu): (Level, &Inst, bool) = ($decoder.level(), $inst, $extremum.relu);
+        let mods = mode::min_max($extremum);
+        let is_plain = mods == PLAIN_EXTREMUM;
         let handler = match inst.ty {
             ScalarType::F32 if inst.sources.len() == 3 => {
-                let handler = map3_with(level, |a: f32, b: f32, c: f32, m| {
-                    float32::$three(a, b, c, mode::min_max(m))
-                });
+                let handler = map3_with(level, mods, |a: f32, b: f32, c: f32, m| float32::$three(a, b, c, *m));
                 return $decoder.apply(inst, handler, &[inst.ty; 3], inst.ty);
             }
-            ScalarType::F32 if is_plain => {
-                const PLAIN: MinMaxMods = MinMaxMods { ftz: false, nan: false, xorsign_abs: false };
-                map2(level, |a: f32, b: f32| float32::$two(a, b, PLAIN))
-            }
-            ScalarType::F32 => map2_with(level, |a: f32, b: f32, m| float32::$two(a, b, mode::min_max(m))),
+            ScalarType::F32 if is_plain => map2(level, |a: f32, b: f32| float32::$two(a, b, PLAIN_EXTREMUM)),
+            ScalarType::F32 => map2_with(level, mods, |a: f32, b: f32, m| float32::$two(a, b, *m)),
             ScalarType::F64 => map2(level, |a: f64, b: f64| float64::$two(a, b)),
-            ScalarType::F16 => map2_with(level, |a: u16, b: u16, m| half::$two::<F16>(a, b, mode::min_max(m))),
-            ScalarType::Bf16 => map2_with(level, |a: u16, b: u16, m| half::$two::<Bf16>(a, b, mode::min_max(m))),
-            ScalarType::F16x2 => map2_with(level, |a: u32, b: u32, m| half::$pair::<F16>(a, b, mode::min_max(m))),
-            ScalarType::Bf16x2 => map2_with(level, |a: u32, b: u32, m| half::$pair::<Bf16>(a, b, mode::min_max(m))),
-            ScalarType::U16x2 => map2_with(level, |a: u32, b: u32, _| integer::$pair::<u16>(a, b)),
-            ScalarType::S16x2 => map2_with(level, |a: u32, b: u32, m| {
+            ScalarType::F16 => map2_with(level, mods, |a: u16, b: u16, m| half::$two::<F16>(a, b, *m)),
+            ScalarType::Bf16 => map2_with(level, mods, |a: u16, b: u16, m| half::$two::<Bf16>(a, b, *m)),
+            ScalarType::F16x2 => map2_with(level, mods, |a: u32, b: u32, m| half::$pair::<F16>(a, b, *m)),
+            ScalarType::Bf16x2 => map2_with(level, mods, |a: u32, b: u32, m| half::$pair::<Bf16>(a, b, *m)),
+            ScalarType::U16x2 => map2(level, |a: u32, b: u32| integer::$pair::<u16>(a, b)),
+            ScalarType::S16x2 => map2_with(level, relu, |a: u32, b: u32, relu| {
                 let value = integer::$pair::<i16>(a, b);
-                if m.relu { integer::relu_x2(value) } else { value }
+                if *relu { integer::relu_x2(value) } else { value }
             }),
-            ty => for_integer!(ty, T => match m.relu {
+            ty => for_integer!(ty, T => match relu {
                 true => map2(level, |a: T, b: T| integer::relu(integer::$two(a, b))),
                 false => map2(level, |a: T, b: T| integer::$two(a, b)),
             }, else return no_such_form(inst)),
@@ -395,12 +429,12 @@ macro_rules! extremum {
     }};
 }
 
-pub(super) fn min(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
-    extremum!(decoder, inst, min, min3, min_x2)
+pub(super) fn min(decoder: &mut Decoder<'_>, inst: &Inst, extremum: &Extremum) -> Binding {
+    extremum!(decoder, inst, extremum, min, min3, min_x2)
 }
 
-pub(super) fn max(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
-    extremum!(decoder, inst, max, max3, max_x2)
+pub(super) fn max(decoder: &mut Decoder<'_>, inst: &Inst, extremum: &Extremum) -> Binding {
+    extremum!(decoder, inst, extremum, max, max3, max_x2)
 }
 
 pub(super) fn copysign(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
@@ -413,15 +447,11 @@ pub(super) fn copysign(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
     decoder.apply(inst, handler, &[inst.ty; 2], inst.ty)
 }
 
-fn property(modifiers: &Modifiers) -> TestProperty {
-    modifiers.test.unwrap_or(TestProperty::Finite)
-}
-
-pub(super) fn testp(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
+pub(super) fn testp(decoder: &mut Decoder<'_>, inst: &Inst, property: &TestProperty) -> Binding {
     let level = decoder.level();
     let handler = match inst.ty {
-        ScalarType::F32 => map1_with(level, |a: f32, m| float32::testp(a, property(m))),
-        ScalarType::F64 => map1_with(level, |a: f64, m| float64::testp(a, property(m))),
+        ScalarType::F32 => map1_with(level, *property, |a: f32, property| float32::testp(a, *property)),
+        ScalarType::F64 => map1_with(level, *property, |a: f64, property| float64::testp(a, *property)),
         _ => return no_such_form(inst),
     };
     decoder.apply(inst, handler, &[inst.ty], ScalarType::Pred)
@@ -429,34 +459,38 @@ pub(super) fn testp(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
 
 /// Binds a dot product for the signedness of its operands: `ty` is that of the first, `source_ty` that of the second.
 macro_rules! dot_product {
-    ($decoder:expr, $inst:expr, |$a:ident, $b:ident, $c:ident, $a_signed:ident, $b_signed:ident, $m:ident| $body:expr) => {{
+    ($decoder:expr, $inst:expr, |$a:ident, $b:ident, $c:ident, $a_signed:ident, $b_signed:ident| $body:expr) => {{
         let level = $decoder.level();
         let handler = match ($inst.ty.is_signed(), $inst.source_ty.is_signed()) {
-            (false, false) => signed_dot!(level, false, false, $a, $b, $c, $a_signed, $b_signed, $m, $body),
-            (false, true) => signed_dot!(level, false, true, $a, $b, $c, $a_signed, $b_signed, $m, $body),
-            (true, false) => signed_dot!(level, true, false, $a, $b, $c, $a_signed, $b_signed, $m, $body),
-            (true, true) => signed_dot!(level, true, true, $a, $b, $c, $a_signed, $b_signed, $m, $body),
+            (false, false) => signed_dot!(level, false, false, $a, $b, $c, $a_signed, $b_signed, $body),
+            (false, true) => signed_dot!(level, false, true, $a, $b, $c, $a_signed, $b_signed, $body),
+            (true, false) => signed_dot!(level, true, false, $a, $b, $c, $a_signed, $b_signed, $body),
+            (true, true) => signed_dot!(level, true, true, $a, $b, $c, $a_signed, $b_signed, $body),
         };
         $decoder.apply($inst, handler, &[ScalarType::U32; 3], ScalarType::U32)
     }};
 }
 
 macro_rules! signed_dot {
-    ($level:expr, $x:literal, $y:literal, $a:ident, $b:ident, $c:ident, $as:ident, $bs:ident, $m:ident, $body:expr) => {
-        map3_with($level, |$a: u32, $b: u32, $c: u32, $m| {
+    ($level:expr, $x:literal, $y:literal, $a:ident, $b:ident, $c:ident, $as:ident, $bs:ident, $body:expr) => {
+        map3($level, |$a: u32, $b: u32, $c: u32| {
             let ($as, $bs) = ($x, $y);
-            let _ = $m;
             $body
         })
     };
 }
 
 pub(super) fn dp4a(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
-    dot_product!(decoder, inst, |a, b, c, a_signed, b_signed, m| integer::dp4a(a, b, c, a_signed, b_signed))
+    dot_product!(decoder, inst, |a, b, c, a_signed, b_signed| integer::dp4a(a, b, c, a_signed, b_signed))
 }
 
-pub(super) fn dp2a(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
-    dot_product!(decoder, inst, |a, b, c, a_signed, b_signed, m| {
-        integer::dp2a(a, b, c, a_signed, b_signed, m.alternate)
-    })
+pub(super) fn dp2a(decoder: &mut Decoder<'_>, inst: &Inst, half: &Dp2aHalf) -> Binding {
+    match half {
+        Dp2aHalf::Low => dot_product!(decoder, inst, |a, b, c, a_signed, b_signed| {
+            integer::dp2a(a, b, c, a_signed, b_signed, false)
+        }),
+        Dp2aHalf::High => dot_product!(decoder, inst, |a, b, c, a_signed, b_signed| {
+            integer::dp2a(a, b, c, a_signed, b_signed, true)
+        }),
+    }
 }

@@ -1,12 +1,12 @@
 //! Logic, shifts, bit fields and bit counts.
 
 use warplens_ir::Inst;
-use warplens_isa::{PrmtMode, ScalarType, ShiftMode};
+use warplens_isa::{BfindAnswer, Combination, FunnelShift, PrmtMode, ScalarType, ShiftDirection, ShiftMode};
 
-use super::predicate::combination;
+use super::predicate::combining;
 use super::{Binding, for_integer, no_such_form};
 use crate::decode::Decoder;
-use crate::raw::{LaneHandler, Level, Source, map1, map2, map3, map3_with, map4, masks};
+use crate::raw::{LaneFunction, Level, Source, map1, map2, map3, map3_with, map4, masks};
 use crate::semantics::integer;
 
 /// Binds a bitwise operation of two operands on words, pairs and predicates.
@@ -45,10 +45,10 @@ pub(super) fn cnot(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
     decoder.apply(inst, handler, &[inst.ty], inst.ty)
 }
 
-pub(super) fn lop3(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
+pub(super) fn lop3(decoder: &mut Decoder<'_>, inst: &Inst, combination: &Combination) -> Binding {
     let level = decoder.level();
     let handler = map4(level, |a: u32, b: u32, c: u32, table: u8| integer::lop3(a, b, c, table));
-    let Some(op) = inst.modifiers.bool_op else {
+    let Some(op) = combination.op else {
         return decoder.apply(inst, handler, &[ScalarType::B32; 4], ScalarType::B32);
     };
     let [a, b, c, table, predicate] = &inst.sources[..] else { return no_such_form(inst) };
@@ -61,7 +61,7 @@ pub(super) fn lop3(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
     let destination = decoder.write(inst.destinations.first().copied().flatten(), ScalarType::B32);
     decoder.lane(map1(level, |value: u32| value), destination, &[Source::frame(value)]);
     let destination = decoder.write(inst.destinations.get(1).copied().flatten(), ScalarType::Pred);
-    decoder.lane(combination(level, op, false), destination, &[Source::frame(truth), predicate]);
+    decoder.lane(combining(level, op, false), destination, &[Source::frame(truth), predicate]);
     Ok(())
 }
 
@@ -81,13 +81,21 @@ pub(super) fn shr(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
     decoder.apply(inst, handler, &[inst.ty, ScalarType::U32], inst.ty)
 }
 
-pub(super) fn shf(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
+pub(super) fn shf(decoder: &mut Decoder<'_>, inst: &Inst, shift: &FunnelShift) -> Binding {
     let level = decoder.level();
-    let handler = match (inst.modifiers.alternate, inst.modifiers.shift) {
-        (false, ShiftMode::Clamp) => map3(level, |low: u32, high: u32, n: u32| integer::shf_l_clamp(low, high, n)),
-        (false, ShiftMode::Wrap) => map3(level, |low: u32, high: u32, n: u32| integer::shf_l_wrap(low, high, n)),
-        (true, ShiftMode::Clamp) => map3(level, |low: u32, high: u32, n: u32| integer::shf_r_clamp(low, high, n)),
-        (true, ShiftMode::Wrap) => map3(level, |low: u32, high: u32, n: u32| integer::shf_r_wrap(low, high, n)),
+    let handler = match (shift.direction, shift.mode) {
+        (ShiftDirection::Left, ShiftMode::Clamp) => {
+            map3(level, |low: u32, high: u32, n: u32| integer::shf_l_clamp(low, high, n))
+        }
+        (ShiftDirection::Left, ShiftMode::Wrap) => {
+            map3(level, |low: u32, high: u32, n: u32| integer::shf_l_wrap(low, high, n))
+        }
+        (ShiftDirection::Right, ShiftMode::Clamp) => {
+            map3(level, |low: u32, high: u32, n: u32| integer::shf_r_clamp(low, high, n))
+        }
+        (ShiftDirection::Right, ShiftMode::Wrap) => {
+            map3(level, |low: u32, high: u32, n: u32| integer::shf_r_wrap(low, high, n))
+        }
     };
     decoder.apply(inst, handler, &[ScalarType::B32; 3], ScalarType::B32)
 }
@@ -110,11 +118,11 @@ counts! {
     clz;
 }
 
-pub(super) fn bfind(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
+pub(super) fn bfind(decoder: &mut Decoder<'_>, inst: &Inst, answer: &BfindAnswer) -> Binding {
     let level = decoder.level();
-    let handler = for_integer!(inst.ty, T => match inst.modifiers.alternate {
-        true => map1(level, |a: T| integer::bfind_shiftamt(a)),
-        false => map1(level, |a: T| integer::bfind(a)),
+    let handler = for_integer!(inst.ty, T => match answer {
+        BfindAnswer::ShiftAmount => map1(level, |a: T| integer::bfind_shiftamt(a)),
+        BfindAnswer::Position => map1(level, |a: T| integer::bfind(a)),
     }, else return no_such_form(inst));
     decoder.apply(inst, handler, &[inst.ty], ScalarType::U32)
 }
@@ -145,18 +153,18 @@ pub(super) fn fns(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
     decoder.apply(inst, handler, &[ScalarType::B32; 3], ScalarType::B32)
 }
 
-pub(super) fn bmsk(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
+pub(super) fn bmsk(decoder: &mut Decoder<'_>, inst: &Inst, mode: &ShiftMode) -> Binding {
     let level = decoder.level();
-    let handler = match inst.modifiers.shift {
+    let handler = match mode {
         ShiftMode::Clamp => map2(level, |at: u32, n: u32| integer::bmsk_clamp(at, n)),
         ShiftMode::Wrap => map2(level, |at: u32, n: u32| integer::bmsk_wrap(at, n)),
     };
     decoder.apply(inst, handler, &[ScalarType::B32; 2], ScalarType::B32)
 }
 
-pub(super) fn szext(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
+pub(super) fn szext(decoder: &mut Decoder<'_>, inst: &Inst, mode: &ShiftMode) -> Binding {
     let level = decoder.level();
-    let handler = match (inst.ty, inst.modifiers.shift) {
+    let handler = match (inst.ty, mode) {
         (ScalarType::S32, ShiftMode::Clamp) => map2(level, |a: i32, n: u32| integer::szext_clamp(a, n)),
         (ScalarType::S32, ShiftMode::Wrap) => map2(level, |a: i32, n: u32| integer::szext_wrap(a, n)),
         (_, ShiftMode::Clamp) => map2(level, |a: u32, n: u32| integer::szext_clamp(a, n)),
@@ -165,14 +173,14 @@ pub(super) fn szext(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
     decoder.apply(inst, handler, &[inst.ty, ScalarType::U32], inst.ty)
 }
 
-pub(super) fn prmt(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
-    let handler = prmt_handler(decoder.level(), inst.modifiers.prmt);
+pub(super) fn prmt(decoder: &mut Decoder<'_>, inst: &Inst, mode: &PrmtMode) -> Binding {
+    let handler = prmt_handler(decoder.level(), *mode);
     decoder.apply(inst, handler, &[ScalarType::B32; 3], ScalarType::B32)
 }
 
-fn prmt_handler(level: Level, mode: PrmtMode) -> LaneHandler {
+fn prmt_handler(level: Level, mode: PrmtMode) -> LaneFunction {
     match mode {
         PrmtMode::Default => map3(level, |a: u32, b: u32, c: u32| integer::prmt(a, b, c, PrmtMode::Default)),
-        _ => map3_with(level, |a: u32, b: u32, c: u32, m| integer::prmt(a, b, c, m.prmt)),
+        _ => map3_with(level, mode, |a: u32, b: u32, c: u32, mode| integer::prmt(a, b, c, *mode)),
     }
 }

@@ -1,7 +1,7 @@
 //! Operations that concern the warp or the CTA as a whole. Branches, calls and exits are the flow of their block.
 
 use warplens_ir::{Bank, Inst, Operand};
-use warplens_isa::{BarrierKind, MatchMode, ReduxOp, ScalarType, ShuffleMode, SystemCall, VoteMode};
+use warplens_isa::{BarrierKind, Branch, MatchMode, Reduction, ScalarType, ShuffleMode, SystemCall, VoteMode};
 
 use super::{Binding, no_such_form};
 use crate::code::{BarrierOperation, Exchange, ExchangeOperation, Kind, Members, SINK, Unbound, Wide};
@@ -36,7 +36,7 @@ impl Decoder<'_> {
     }
 }
 
-pub(super) fn shfl(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
+pub(super) fn shfl(decoder: &mut Decoder<'_>, inst: &Inst, mode: &ShuffleMode) -> Binding {
     let sources = [
         decoder.source_or(inst, 0, ScalarType::B32, 0),
         decoder.source_or(inst, 1, ScalarType::B32, 0),
@@ -44,34 +44,31 @@ pub(super) fn shfl(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
     ];
     let value = decoder.write(inst.destinations.first().copied().flatten(), ScalarType::B32);
     let in_range = decoder.second_predicate(inst);
-    let mode = inst.modifiers.shuffle.unwrap_or(ShuffleMode::Index);
-    decoder.exchange(inst, 3, Exchange::Shuffle(mode), [value, in_range], &sources);
+    decoder.exchange(inst, 3, Exchange::Shuffle(*mode), [value, in_range], &sources);
     Ok(())
 }
 
-pub(super) fn vote(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
+pub(super) fn vote(decoder: &mut Decoder<'_>, inst: &Inst, mode: &VoteMode) -> Binding {
     let predicate = decoder.source_or(inst, 0, ScalarType::Pred, 0);
     let destination = decoder.write(inst.destinations.first().copied().flatten(), inst.ty);
-    let mode = inst.modifiers.vote.unwrap_or(VoteMode::Ballot);
-    decoder.exchange(inst, 1, Exchange::Vote(mode), [destination, SINK], &[predicate]);
+    decoder.exchange(inst, 1, Exchange::Vote(*mode), [destination, SINK], &[predicate]);
     Ok(())
 }
 
-pub(super) fn match_(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
+pub(super) fn match_(decoder: &mut Decoder<'_>, inst: &Inst, mode: &MatchMode) -> Binding {
     let value = decoder.source_or(inst, 0, inst.ty, 0);
     let mask = decoder.write(inst.destinations.first().copied().flatten(), ScalarType::B32);
     let all = decoder.second_predicate(inst);
-    let mode = inst.modifiers.match_mode.unwrap_or(MatchMode::Any);
-    let what = Exchange::Match(mode, Wide::of_bits(inst.ty.bits()));
+    let what = Exchange::Match(*mode, Wide::of_bits(inst.ty.bits()));
     decoder.exchange(inst, 1, what, [mask, all], &[value]);
     Ok(())
 }
 
-pub(super) fn redux(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
+pub(super) fn redux(decoder: &mut Decoder<'_>, inst: &Inst, reduction: &Reduction) -> Binding {
     let value = decoder.source_or(inst, 0, inst.ty, 0);
     let destination = decoder.write(inst.destinations.first().copied().flatten(), inst.ty);
-    let mods = ReduceMods { abs: inst.modifiers.alternate, nan: inst.modifiers.nan };
-    let what = Exchange::Redux(inst.modifiers.redux.unwrap_or(ReduxOp::Add), inst.ty, mods);
+    let mods = ReduceMods { abs: reduction.abs, nan: reduction.nan };
+    let what = Exchange::Redux(reduction.op, inst.ty, mods);
     decoder.exchange(inst, 1, what, [destination, SINK], &[value]);
     Ok(())
 }
@@ -89,8 +86,8 @@ pub(super) fn activemask(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
     Ok(())
 }
 
-pub(super) fn bar(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
-    let kind = inst.modifiers.barrier.unwrap_or(BarrierKind::Sync);
+pub(super) fn bar(decoder: &mut Decoder<'_>, inst: &Inst, kind: &BarrierKind) -> Binding {
+    let kind = *kind;
     let reduces = matches!(kind, BarrierKind::ReducePopc | BarrierKind::ReduceAnd | BarrierKind::ReduceOr);
     let barrier = decoder.source_or(inst, 0, ScalarType::U32, 0);
     let n_before_predicate = inst.sources.len() - usize::from(reduces && inst.sources.len() > 1);
@@ -98,7 +95,7 @@ pub(super) fn bar(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
     let predicate = reduces.then(|| decoder.source_or(inst, inst.sources.len() - 1, ScalarType::Pred, 1));
     let ty = if kind == BarrierKind::ReducePopc { ScalarType::U32 } else { ScalarType::Pred };
     let destination = if reduces { decoder.write(inst.destinations.first().copied().flatten(), ty) } else { SINK };
-    let index = decoder.barrier(BarrierOperation { barrier, count, predicate, destination });
+    let index = decoder.barrier(BarrierOperation { kind, barrier, count, predicate, destination });
     decoder.other(Kind::Barrier(index), [SINK; 2], &[]);
     Ok(())
 }
@@ -117,8 +114,7 @@ pub(super) fn nothing(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
     Ok(())
 }
 
-pub(super) fn system_call(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
-    let Some(service) = inst.modifiers.system else { return no_such_form(inst) };
+pub(super) fn system_call(decoder: &mut Decoder<'_>, inst: &Inst, service: &SystemCall) -> Binding {
     let arguments: Vec<(Source, Wide)> = inst
         .sources
         .iter()
@@ -135,12 +131,12 @@ pub(super) fn system_call(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
     };
     let destination = if result.is_some() { decoder.write(result, ty) } else { SINK };
     let index = decoder.system(arguments);
-    decoder.other(Kind::System(index), [destination, SINK], &[]);
+    decoder.other(Kind::System(*service, index), [destination, SINK], &[]);
     Ok(())
 }
 
 pub(super) fn unsupported(_: &mut Decoder<'_>, inst: &Inst) -> Binding {
-    Err(Unbound(inst.op, "not emulated yet"))
+    Err(Unbound(inst.op(), "not emulated yet"))
 }
 
 pub(super) fn alloca(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
@@ -176,17 +172,17 @@ pub(super) fn stack_restore(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
 
 /// Control operations end their block; its flow executes them.
 macro_rules! flows {
-    ($($name:ident;)*) => {$(
-        pub(super) fn $name(_: &mut Decoder<'_>, _: &Inst) -> Binding {
+    ($($name:ident $(($payload:ty))?;)*) => {$(
+        pub(super) fn $name(_: &mut Decoder<'_>, _: &Inst $(, _: &$payload)?) -> Binding {
             Ok(())
         }
     )*};
 }
 
 flows! {
-    branch;
-    branch_indexed;
-    call;
+    branch(Branch);
+    branch_indexed(Branch);
+    call(Branch);
     ret;
     exit;
     trap;

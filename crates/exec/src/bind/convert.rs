@@ -4,11 +4,11 @@
 //! and operations on narrower registers look at their low bits only.
 
 use warplens_ir::{Inst, Operand};
-use warplens_isa::{Modifiers, Rounding, ScalarType};
+use warplens_isa::{Conversion, Rounding, ScalarType};
 
 use super::{Binding, for_integer, mode, no_such_form};
 use crate::decode::Decoder;
-use crate::raw::{LaneHandler, Level, map1, map1_with, map2_with, map3_with};
+use crate::raw::{LaneFunction, Level, map1, map1_with, map2_with, map3};
 use crate::semantics::FloatMods;
 use crate::semantics::convert::{self, PackType, PackedFormat};
 use crate::semantics::half::{Bf16, F16};
@@ -29,16 +29,16 @@ macro_rules! for_packed {
     };
 }
 
-pub(super) fn cvt(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
+pub(super) fn cvt(decoder: &mut Decoder<'_>, inst: &Inst, conversion: &Conversion) -> Binding {
     if inst.sources.len() >= 2 {
-        return cvt_pair(decoder, inst);
+        return cvt_pair(decoder, inst, *conversion);
     }
     let level = decoder.level();
     let handler = match (inst.ty, inst.source_ty) {
-        (to, from) if to.is_integer() && from.is_integer() => int_to_int(level, inst),
-        (to, from) if to.is_integer() => float_to_int(level, inst, from),
-        (to, from) if from.is_integer() => int_to_float(level, inst, to),
-        _ => float_to_float(level, inst),
+        (to, from) if to.is_integer() && from.is_integer() => int_to_int(level, inst, conversion.sat),
+        (to, _) if to.is_integer() => float_to_int(level, inst, *conversion),
+        (_, from) if from.is_integer() => int_to_float(level, inst, mode::conversion(conversion)),
+        _ => float_to_float(level, inst, *conversion),
     };
     let Some(handler) = handler else { return no_such_form(inst) };
     let result = match inst.ty {
@@ -48,9 +48,9 @@ pub(super) fn cvt(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
     decoder.apply(inst, handler, &[inst.source_ty], result)
 }
 
-fn int_to_int(level: Level, inst: &Inst) -> Option<LaneHandler> {
+fn int_to_int(level: Level, inst: &Inst, sat: bool) -> Option<LaneFunction> {
     for_integer!(inst.ty, D => for_integer!(inst.source_ty, S => {
-        Some(match inst.modifiers.sat {
+        Some(match sat {
             true => map1(level, |a: S| register_form(convert::int_to_int::<S, D>(a, true))),
             false => map1(level, |a: S| register_form(convert::int_to_int::<S, D>(a, false))),
         })
@@ -91,23 +91,23 @@ fn register_form<T: RegisterForm>(value: T) -> T::Register {
     value.register_form()
 }
 
-fn float_to_int(level: Level, inst: &Inst, from: ScalarType) -> Option<LaneHandler> {
+fn float_to_int(level: Level, inst: &Inst, conversion: Conversion) -> Option<LaneFunction> {
     for_integer!(inst.ty, D => {
-        let towards_zero = inst.modifiers.rounding == Rounding::Zero && !inst.modifiers.ftz;
-        match from {
+        let towards_zero = conversion.rounding == Rounding::Zero && !conversion.ftz;
+        match inst.source_ty {
             ScalarType::F32 if towards_zero => {
                 Some(map1(level, |a: f32| register_form(convert::f32_to_int::<D>(a, Rounding::Zero, false))))
             }
-            ScalarType::F32 => Some(map1_with(level, |a: f32, m| {
+            ScalarType::F32 => Some(map1_with(level, conversion, |a: f32, m| {
                 register_form(convert::f32_to_int::<D>(a, m.rounding, m.ftz))
             })),
             ScalarType::F64 => {
-                Some(map1_with(level, |a: f64, m| register_form(convert::f64_to_int::<D>(a, m.rounding))))
+                Some(map1_with(level, conversion, |a: f64, m| register_form(convert::f64_to_int::<D>(a, m.rounding))))
             }
-            ScalarType::F16 => Some(map1_with(level, |a: u16, m| {
+            ScalarType::F16 => Some(map1_with(level, conversion, |a: u16, m| {
                 register_form(convert::half_to_int::<F16, D>(a, m.rounding))
             })),
-            ScalarType::Bf16 => Some(map1_with(level, |a: u16, m| {
+            ScalarType::Bf16 => Some(map1_with(level, conversion, |a: u16, m| {
                 register_form(convert::half_to_int::<Bf16, D>(a, m.rounding))
             })),
             _ => None,
@@ -115,57 +115,65 @@ fn float_to_int(level: Level, inst: &Inst, from: ScalarType) -> Option<LaneHandl
     }, else None)
 }
 
-fn int_to_float(level: Level, inst: &Inst, to: ScalarType) -> Option<LaneHandler> {
-    let is_plain = mode::is_plain(&inst.modifiers);
-    for_integer!(inst.source_ty, S => match to {
+fn int_to_float(level: Level, inst: &Inst, mods: FloatMods) -> Option<LaneFunction> {
+    let is_plain = mode::is_plain(mods);
+    for_integer!(inst.source_ty, S => match inst.ty {
         ScalarType::F32 if is_plain => Some(map1(level, |a: S| convert::int_to_f32(a, FloatMods::RN))),
-        ScalarType::F32 => Some(map1_with(level, |a: S, m| convert::int_to_f32(a, mode::float(m)))),
+        ScalarType::F32 => Some(map1_with(level, mods, |a: S, m| convert::int_to_f32(a, *m))),
         ScalarType::F64 if is_plain => Some(map1(level, |a: S| convert::int_to_f64(a, FloatMods::RN))),
-        ScalarType::F64 => Some(map1_with(level, |a: S, m| convert::int_to_f64(a, mode::float(m)))),
-        ScalarType::F16 => Some(map1_with(level, |a: S, m| convert::int_to_half::<S, F16>(a, mode::float(m)))),
-        ScalarType::Bf16 => Some(map1_with(level, |a: S, m| convert::int_to_half::<S, Bf16>(a, mode::float(m)))),
+        ScalarType::F64 => Some(map1_with(level, mods, |a: S, m| convert::int_to_f64(a, *m))),
+        ScalarType::F16 => Some(map1_with(level, mods, |a: S, m| convert::int_to_half::<S, F16>(a, *m))),
+        ScalarType::Bf16 => Some(map1_with(level, mods, |a: S, m| convert::int_to_half::<S, Bf16>(a, *m))),
         _ => None,
     }, else None)
 }
 
-fn integral(modifiers: &Modifiers) -> Option<Rounding> {
-    modifiers.integral.then_some(modifiers.rounding)
+fn integral(conversion: &Conversion) -> Option<Rounding> {
+    conversion.integral.then_some(conversion.rounding)
 }
 
-fn float_to_float(level: Level, inst: &Inst) -> Option<LaneHandler> {
+fn float_to_float(level: Level, inst: &Inst, conversion: Conversion) -> Option<LaneFunction> {
     use ScalarType as T;
     Some(match (inst.ty, inst.source_ty) {
-        (T::F32, T::F32) => map1_with(level, |a: f32, m| convert::f32_to_f32(a, integral(m), m.ftz, m.sat)),
-        (T::F64, T::F64) => map1_with(level, |a: f64, m| convert::f64_to_f64(a, integral(m), m.sat)),
-        (T::F16, T::F16) => map1_with(level, |a: u16, m| convert::half_to_half::<F16>(a, integral(m), m.sat)),
-        (T::Bf16, T::Bf16) => map1_with(level, |a: u16, m| convert::half_to_half::<Bf16>(a, integral(m), m.sat)),
-        (T::F64, T::F32) => map1_with(level, |a: f32, m| convert::f32_to_f64(a, m.ftz, m.sat)),
-        (T::F32, T::F64) => map1_with(level, |a: f64, m| convert::f64_to_f32(a, mode::float(m))),
-        (T::F32, T::F16) => map1_with(level, |a: u16, m| convert::half_to_f32::<F16>(a, m.ftz, m.sat)),
-        (T::F32, T::Bf16) => map1_with(level, |a: u16, m| convert::half_to_f32::<Bf16>(a, m.ftz, m.sat)),
-        (T::F64, T::F16) => map1_with(level, |a: u16, m| convert::half_to_f64::<F16>(a, m.sat)),
-        (T::F64, T::Bf16) => map1_with(level, |a: u16, m| convert::half_to_f64::<Bf16>(a, m.sat)),
-        (T::F16, T::F32) => map1_with(level, |a: f32, m| convert::f32_to_half::<F16>(a, mode::narrow(m))),
-        (T::Bf16, T::F32) => map1_with(level, |a: f32, m| convert::f32_to_half::<Bf16>(a, mode::narrow(m))),
-        (T::F16, T::F64) => map1_with(level, |a: f64, m| convert::f64_to_half::<F16>(a, mode::narrow(m))),
-        (T::Bf16, T::F64) => map1_with(level, |a: f64, m| convert::f64_to_half::<Bf16>(a, mode::narrow(m))),
-        (T::F16, T::Bf16) => map1_with(level, |a: u16, m| convert::half_to_other_half::<Bf16, F16>(a, mode::narrow(m))),
-        (T::Bf16, T::F16) => map1_with(level, |a: u16, m| convert::half_to_other_half::<F16, Bf16>(a, mode::narrow(m))),
-        (T::Tf32, T::F32) => map1_with(level, |a: f32, m| convert::f32_to_tf32(a, mode::narrow(m))),
+        (T::F32, T::F32) => map1_with(level, conversion, |a: f32, m| convert::f32_to_f32(a, integral(m), m.ftz, m.sat)),
+        (T::F64, T::F64) => map1_with(level, conversion, |a: f64, m| convert::f64_to_f64(a, integral(m), m.sat)),
+        (T::F16, T::F16) => {
+            map1_with(level, conversion, |a: u16, m| convert::half_to_half::<F16>(a, integral(m), m.sat))
+        }
+        (T::Bf16, T::Bf16) => {
+            map1_with(level, conversion, |a: u16, m| convert::half_to_half::<Bf16>(a, integral(m), m.sat))
+        }
+        (T::F64, T::F32) => map1_with(level, conversion, |a: f32, m| convert::f32_to_f64(a, m.ftz, m.sat)),
+        (T::F32, T::F64) => map1_with(level, conversion, |a: f64, m| convert::f64_to_f32(a, mode::conversion(m))),
+        (T::F32, T::F16) => map1_with(level, conversion, |a: u16, m| convert::half_to_f32::<F16>(a, m.ftz, m.sat)),
+        (T::F32, T::Bf16) => map1_with(level, conversion, |a: u16, m| convert::half_to_f32::<Bf16>(a, m.ftz, m.sat)),
+        (T::F64, T::F16) => map1_with(level, conversion, |a: u16, m| convert::half_to_f64::<F16>(a, m.sat)),
+        (T::F64, T::Bf16) => map1_with(level, conversion, |a: u16, m| convert::half_to_f64::<Bf16>(a, m.sat)),
+        (T::F16, T::F32) => map1_with(level, conversion, |a: f32, m| convert::f32_to_half::<F16>(a, mode::narrow(m))),
+        (T::Bf16, T::F32) => map1_with(level, conversion, |a: f32, m| convert::f32_to_half::<Bf16>(a, mode::narrow(m))),
+        (T::F16, T::F64) => map1_with(level, conversion, |a: f64, m| convert::f64_to_half::<F16>(a, mode::narrow(m))),
+        (T::Bf16, T::F64) => map1_with(level, conversion, |a: f64, m| convert::f64_to_half::<Bf16>(a, mode::narrow(m))),
+        (T::F16, T::Bf16) => {
+            map1_with(level, conversion, |a: u16, m| convert::half_to_other_half::<Bf16, F16>(a, mode::narrow(m)))
+        }
+        (T::Bf16, T::F16) => {
+            map1_with(level, conversion, |a: u16, m| convert::half_to_other_half::<F16, Bf16>(a, mode::narrow(m)))
+        }
+        (T::Tf32, T::F32) => map1_with(level, conversion, |a: f32, m| convert::f32_to_tf32(a, mode::narrow(m))),
         (T::Bf16x2, T::Ue8m0x2) => map1(level, |a: u16| convert::ue8m0_x2_to_bf16_x2(a)),
         (T::Ue8m0x2, T::Bf16x2) => {
-            map1_with(level, |a: u32, m| convert::bf16_x2_to_ue8m0_x2(a, m.rounding, m.satfinite))
+            map1_with(level, conversion, |a: u32, m| convert::bf16_x2_to_ue8m0_x2(a, m.rounding, m.satfinite))
         }
-        (T::F16x2, from) => for_packed!(from, FORMAT => map1_with(level, |a: u16, m| {
+        (T::F16x2, from) => for_packed!(from, FORMAT => map1_with(level, conversion, |a: u16, m| {
             convert::packed_to_half_x2::<F16>(a, FORMAT, m.relu)
         }), else return None),
-        (T::Bf16x2, from) => for_packed!(from, FORMAT => map1_with(level, |a: u16, m| {
+        (T::Bf16x2, from) => for_packed!(from, FORMAT => map1_with(level, conversion, |a: u16, m| {
             convert::packed_to_half_x2::<Bf16>(a, FORMAT, m.relu)
         }), else return None),
-        (to, T::F16x2) => for_packed!(to, FORMAT => map1_with(level, |a: u32, m| {
+        (to, T::F16x2) => for_packed!(to, FORMAT => map1_with(level, conversion, |a: u32, m| {
             convert::half_x2_to_packed::<F16>(a, FORMAT, m.relu)
         }), else return None),
-        (to, T::Bf16x2) => for_packed!(to, FORMAT => map1_with(level, |a: u32, m| {
+        (to, T::Bf16x2) => for_packed!(to, FORMAT => map1_with(level, conversion, |a: u32, m| {
             convert::half_x2_to_packed::<Bf16>(a, FORMAT, m.relu)
         }), else return None),
         _ => return None,
@@ -173,20 +181,20 @@ fn float_to_float(level: Level, inst: &Inst) -> Option<LaneHandler> {
 }
 
 /// Two scalars to a packed pair: the first source is the upper half.
-fn cvt_pair(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
+fn cvt_pair(decoder: &mut Decoder<'_>, inst: &Inst, conversion: Conversion) -> Binding {
     use ScalarType as T;
     let level = decoder.level();
     let handler = match (inst.ty, inst.source_ty) {
         (T::F16x2, T::F32) => {
-            map2_with(level, |a: f32, b: f32, m| convert::f32_to_half_x2::<F16>(a, b, mode::narrow(m)))
+            map2_with(level, conversion, |a: f32, b: f32, m| convert::f32_to_half_x2::<F16>(a, b, mode::narrow(m)))
         }
         (T::Bf16x2, T::F32) => {
-            map2_with(level, |a: f32, b: f32, m| convert::f32_to_half_x2::<Bf16>(a, b, mode::narrow(m)))
+            map2_with(level, conversion, |a: f32, b: f32, m| convert::f32_to_half_x2::<Bf16>(a, b, mode::narrow(m)))
         }
         (T::Ue8m0x2, T::F32) => {
-            map2_with(level, |a: f32, b: f32, m| convert::f32_to_ue8m0_x2(a, b, m.rounding, m.satfinite))
+            map2_with(level, conversion, |a: f32, b: f32, m| convert::f32_to_ue8m0_x2(a, b, m.rounding, m.satfinite))
         }
-        (to, T::F32) => for_packed!(to, FORMAT => map2_with(level, |a: f32, b: f32, m| {
+        (to, T::F32) => for_packed!(to, FORMAT => map2_with(level, conversion, |a: f32, b: f32, m| {
             convert::f32_to_packed(a, b, FORMAT, m.relu)
         }), else return no_such_form(inst)),
         _ => return no_such_form(inst),
@@ -197,7 +205,7 @@ fn cvt_pair(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
 /// Binds `cvt.pack` for one destination type.
 macro_rules! pack_to {
     ($level:expr, $source:ty, $bits:literal, $signed:literal) => {
-        map3_with($level, |a: $source, b: $source, c: u32, _| {
+        map3($level, |a: $source, b: $source, c: u32| {
             convert::pack(i64::from(a), i64::from(b), c, PackType { bits: $bits, signed: $signed })
         })
     };

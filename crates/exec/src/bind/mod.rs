@@ -1,4 +1,4 @@
-//! Binding: picks the lane function for an operation, its type and its modifiers.
+//! Binding: picks the lane function for an operation, its type and its payload.
 //!
 //! One function per row of the operation table, named in its `bind` column, so that an operation without one does not
 //! compile. A binding emits one or more decoded operations.
@@ -14,17 +14,17 @@ mod special;
 mod transfer;
 
 use warplens_ir::Inst;
-use warplens_isa::{Op, ScalarType};
+use warplens_isa::{Operation, ScalarType};
 
 pub(crate) use predicate::copy_predicate;
 
 use crate::code::Unbound;
 use crate::decode::Decoder;
-use crate::raw::{LaneHandler, Source};
+use crate::raw::{LaneFunction, Source};
 
 use arithmetic::{
-    abs, add, copysign, div, dp2a, dp4a, fma, mad, mad_hi, mad_wide, mad24, mad24_hi, max, min, mul, mul_hi, mul_wide,
-    mul24, mul24_hi, neg, rem, sad, sub, testp,
+    abs, add, copysign, div, dp2a, dp4a, fma, fma_mixed, mad, mad_hi, mad_wide, mad24, mad24_hi, max, min, mul, mul_hi,
+    mul_wide, mul24, mul24_hi, neg, rem, sad, sub, testp,
 };
 use bits::{and, bfe, bfi, bfind, bmsk, brev, clz, cnot, fns, lop3, not, or, popc, prmt, shf, shl, shr, szext, xor};
 use control::{
@@ -35,31 +35,32 @@ use convert::{cvt, cvt_pack};
 use movement::{cvta, isspacep, mov, pack, read_special, unpack};
 use predicate::{selp, set, setp, slct};
 use special::{cos, ex2, lg2, rcp, rsqrt, sin, sqrt, tanh};
-use transfer::{atom, ld, red, st};
+use transfer::{atom, copy, ld, red, st};
 
 type Binding = Result<(), Unbound>;
 
 macro_rules! dispatch {
-    ($($(#[$meta:meta])* $name:ident => { class: $class:ident, bind: $bind:ident })*) => {
+    ($($(#[$meta:meta])* $name:ident $(($payload:ident: $Payload:ty))? =>
+        { class: $class:ident, bind: $bind:ident })*) => {
         /// Emits the decoded operations of `inst`.
         pub(crate) fn bind(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
-            match inst.op { $(Op::$name => $bind(decoder, inst),)* }
+            match &inst.operation { $(Operation::$name $(($payload))? => $bind(decoder, inst $(, $payload)?),)* }
         }
     };
 }
 
 warplens_isa::with_ops!(dispatch);
 
-/// The operation exists, but not for this type or with these modifiers.
+/// The operation exists, but not for this type or with this payload.
 fn no_such_form(inst: &Inst) -> Binding {
-    Err(Unbound(inst.op, "this form is not emulated yet"))
+    Err(Unbound(inst.op(), "this form is not emulated yet"))
 }
 
 impl Decoder<'_> {
     /// Reads the sources of `inst` as values of the given types, applies `handler`, writes a result of type `result`.
-    fn apply(&mut self, inst: &Inst, handler: LaneHandler, types: &[ScalarType], result: ScalarType) -> Binding {
+    fn apply(&mut self, inst: &Inst, handler: LaneFunction, types: &[ScalarType], result: ScalarType) -> Binding {
         if inst.sources.len() < types.len() {
-            return Err(Unbound(inst.op, "an operand is missing"));
+            return Err(Unbound(inst.op(), "an operand is missing"));
         }
         let sources: Vec<Source> =
             types.iter().zip(&inst.sources).map(|(&ty, operand)| self.read(operand, ty)).collect();

@@ -1,14 +1,14 @@
 //! Moves, packing, special registers and address-space conversions.
 
 use warplens_ir::{Inst, Operand, Register, Width};
-use warplens_isa::{ScalarType, StateSpace};
+use warplens_isa::{AddressConversion, AddressDirection, ScalarType, StateSpace};
 
 use super::{Binding, no_such_form};
 use crate::code::{Kind, SINK, Wide};
 use crate::decode::Decoder;
-use crate::raw::{LaneHandler, Level, map1, map2, map4, masks};
+use crate::raw::{LaneFunction, Level, map1, map2, map4, masks};
 
-fn copy(level: Level, ty: ScalarType) -> LaneHandler {
+fn copy(level: Level, ty: ScalarType) -> LaneFunction {
     match ty.bits() {
         1 => masks(level, |a, _| a),
         64 => map1(level, |a: u64| a),
@@ -115,7 +115,7 @@ pub(super) fn unpack(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
     let copied = decoder.temporary();
     let source = decoder.read(operand, inst.ty);
     decoder.lane(copy(level, inst.ty), copied, &[source]);
-    let (part_ty, handlers): (ScalarType, Vec<LaneHandler>) = match (inst.ty.bits(), inst.destinations.len()) {
+    let (part_ty, handlers): (ScalarType, Vec<LaneFunction>) = match (inst.ty.bits(), inst.destinations.len()) {
         (16, 2) => (ScalarType::B8, vec![map1(level, |a: u16| a as u8), map1(level, |a: u16| (a >> 8) as u8)]),
         (32, 2) => (ScalarType::B16, vec![map1(level, |a: u32| a as u16), map1(level, |a: u32| (a >> 16) as u16)]),
         (32, 4) => (
@@ -148,12 +148,14 @@ pub(super) fn unpack(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
     Ok(())
 }
 
-pub(super) fn cvta(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
+pub(super) fn cvta(decoder: &mut Decoder<'_>, inst: &Inst, conversion: &AddressConversion) -> Binding {
     let Some(operand) = inst.sources.first() else { return no_such_form(inst) };
-    let space = inst.modifiers.space.unwrap_or(StateSpace::Global);
     let ty = if inst.ty.bits() == 64 { ScalarType::U64 } else { ScalarType::U32 };
-    let window = decoder.layout().window(space);
-    let offset = if inst.modifiers.alternate { window.wrapping_neg() } else { window };
+    let window = decoder.layout().window(conversion.space);
+    let offset = match conversion.direction {
+        AddressDirection::ToGeneric => window,
+        AddressDirection::FromGeneric => window.wrapping_neg(),
+    };
     let source = decoder.read(operand, ty);
     let offset = decoder.constant(offset, Wide::of_bits(ty.bits()));
     let level = decoder.level();
@@ -167,10 +169,8 @@ pub(super) fn cvta(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
     Ok(())
 }
 
-pub(super) fn isspacep(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
-    let (Some(operand), Some(space)) = (inst.sources.first(), inst.modifiers.space) else {
-        return no_such_form(inst);
-    };
+pub(super) fn isspacep(decoder: &mut Decoder<'_>, inst: &Inst, space: &StateSpace) -> Binding {
+    let Some(operand) = inst.sources.first() else { return no_such_form(inst) };
     let ty = if operand.register().is_some_and(|register| register.width == Width::Word) {
         ScalarType::U32
     } else {
@@ -178,6 +178,6 @@ pub(super) fn isspacep(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
     };
     let source = decoder.read(operand, ty);
     let destination = decoder.write(inst.destinations.first().copied().flatten(), ScalarType::Pred);
-    decoder.other(Kind::InSpace(space, Wide::of_bits(ty.bits())), [destination, SINK], &[source]);
+    decoder.other(Kind::InSpace(*space, Wide::of_bits(ty.bits())), [destination, SINK], &[source]);
     Ok(())
 }

@@ -1,17 +1,17 @@
 //! Comparisons and selections.
 
 use warplens_ir::Inst;
-use warplens_isa::{BoolOp, CompareOp, Modifiers, ScalarType};
+use warplens_isa::{BoolOp, CompareOp, Comparison, ScalarType, Subnormals};
 
 use super::{Binding, for_integer, no_such_form};
 use crate::code::Wide;
 use crate::decode::Decoder;
-use crate::raw::{LaneHandler, Level, Source, map1, map2, map2_with, map3, map3_with, masks};
+use crate::raw::{LaneFunction, Level, Source, map1, map2, map2_with, map3, map3_with, masks};
 use crate::semantics::compare;
 use crate::semantics::half::{Bf16, F16};
 
 /// The handler that copies a predicate.
-pub(crate) fn copy_predicate(level: Level) -> LaneHandler {
+pub(crate) fn copy_predicate(level: Level) -> LaneFunction {
     masks(level, |a, _| a)
 }
 
@@ -29,8 +29,8 @@ macro_rules! for_comparison {
 }
 
 /// The handler that compares two values of type `source_ty` and writes a predicate.
-fn comparison(level: Level, inst: &Inst, op: CompareOp) -> Option<LaneHandler> {
-    let ftz = inst.modifiers.ftz;
+fn comparing(level: Level, inst: &Inst, comparison: &Comparison) -> Option<LaneFunction> {
+    let &Comparison { op, ftz, .. } = comparison;
     Some(match inst.source_ty {
         ScalarType::F32 => for_comparison!(op, OP => match ftz {
             true => map2(level, |a: f32, b: f32| compare::float32(OP, a, b, true)),
@@ -38,8 +38,8 @@ fn comparison(level: Level, inst: &Inst, op: CompareOp) -> Option<LaneHandler> {
         }, [Eq Ne Lt Le Gt Ge Equ Neu Ltu Leu Gtu Geu Num Nan], else return None),
         ScalarType::F64 => for_comparison!(op, OP => map2(level, |a: f64, b: f64| compare::float64(OP, a, b)),
             [Eq Ne Lt Le Gt Ge Equ Neu Ltu Leu Gtu Geu Num Nan], else return None),
-        ScalarType::F16 => map2_with(level, |a: u16, b: u16, m| compare::half::<F16>(operator(m), a, b, m.ftz)),
-        ScalarType::Bf16 => map2_with(level, |a: u16, b: u16, m| compare::half::<Bf16>(operator(m), a, b, m.ftz)),
+        ScalarType::F16 => map2_with(level, *comparison, |a: u16, b: u16, m| compare::half::<F16>(m.op, a, b, m.ftz)),
+        ScalarType::Bf16 => map2_with(level, *comparison, |a: u16, b: u16, m| compare::half::<Bf16>(m.op, a, b, m.ftz)),
         ty => for_integer!(unsigned_if(ty, op), T => for_comparison!(op,
             OP => map2(level, |a: T, b: T| compare::integer::<T>(OP, a, b)),
             [Eq Ne Lt Le Gt Ge Lo Ls Hi Hs], else return None), else return None),
@@ -56,14 +56,9 @@ fn unsigned_if(ty: ScalarType, op: CompareOp) -> ScalarType {
     }
 }
 
-/// The comparison; operations that compare always have one.
-fn operator(modifiers: &Modifiers) -> CompareOp {
-    modifiers.compare.unwrap_or(CompareOp::Eq)
-}
-
 /// Emits the comparison of the first two sources into a temporary or the given predicate.
-fn compare_into(decoder: &mut Decoder<'_>, inst: &Inst, destination: u32) -> Binding {
-    let handler = inst.modifiers.compare.and_then(|op| comparison(decoder.level(), inst, op));
+fn compare_into(decoder: &mut Decoder<'_>, inst: &Inst, comparison: &Comparison, destination: u32) -> Binding {
+    let handler = comparing(decoder.level(), inst, comparison);
     let (Some(handler), [a, b, ..]) = (handler, &inst.sources[..]) else { return no_such_form(inst) };
     let sources = [decoder.read(a, inst.source_ty), decoder.read(b, inst.source_ty)];
     decoder.lane(handler, destination, &sources);
@@ -71,7 +66,7 @@ fn compare_into(decoder: &mut Decoder<'_>, inst: &Inst, destination: u32) -> Bin
 }
 
 /// The handler that combines a comparison with a predicate, or the complement of the comparison.
-pub(super) fn combination(level: Level, op: BoolOp, complement: bool) -> LaneHandler {
+pub(super) fn combining(level: Level, op: BoolOp, complement: bool) -> LaneFunction {
     match (op, complement) {
         (BoolOp::And, false) => masks(level, |a, b| a & b),
         (BoolOp::Or, false) => masks(level, |a, b| a | b),
@@ -82,31 +77,31 @@ pub(super) fn combination(level: Level, op: BoolOp, complement: bool) -> LaneHan
     }
 }
 
-pub(super) fn setp(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
+pub(super) fn setp(decoder: &mut Decoder<'_>, inst: &Inst, comparison: &Comparison) -> Binding {
     match inst.source_ty {
-        ScalarType::F16x2 | ScalarType::Bf16x2 => return setp_pair(decoder, inst),
+        ScalarType::F16x2 | ScalarType::Bf16x2 => return setp_pair(decoder, inst, comparison),
         _ => {}
     }
     let first = inst.destinations.first().copied().flatten();
     let second = inst.destinations.get(1).copied().flatten();
-    if inst.modifiers.bool_op.is_none() && second.is_none() {
+    if comparison.combination.op.is_none() && second.is_none() {
         let destination = decoder.write(first, ScalarType::Pred);
-        return compare_into(decoder, inst, destination);
+        return compare_into(decoder, inst, comparison, destination);
     }
     // Both results are needed before either register is written: the predicate operand may be one of them.
     let truth = decoder.temporary_predicate();
-    compare_into(decoder, inst, truth)?;
+    compare_into(decoder, inst, comparison, truth)?;
     let level = decoder.level();
-    let (op, operand) = match (inst.modifiers.bool_op, inst.sources.get(2)) {
+    let (op, operand) = match (comparison.combination.op, inst.sources.get(2)) {
         (Some(op), Some(operand)) => (op, decoder.read(operand, ScalarType::Pred)),
         _ => (BoolOp::And, Source::pool(1)),
     };
     let complement = decoder.temporary_predicate();
     if second.is_some() {
-        decoder.lane(combination(level, op, true), complement, &[Source::frame(truth), operand]);
+        decoder.lane(combining(level, op, true), complement, &[Source::frame(truth), operand]);
     }
     let destination = decoder.write(first, ScalarType::Pred);
-    decoder.lane(combination(level, op, false), destination, &[Source::frame(truth), operand]);
+    decoder.lane(combining(level, op, false), destination, &[Source::frame(truth), operand]);
     if second.is_some() {
         let destination = decoder.write(second, ScalarType::Pred);
         decoder.lane(copy_predicate(level), destination, &[Source::frame(complement)]);
@@ -115,22 +110,22 @@ pub(super) fn setp(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
 }
 
 /// Packed comparison: the first predicate gets the answer of the low halves, the second that of the high ones.
-fn setp_pair(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
+fn setp_pair(decoder: &mut Decoder<'_>, inst: &Inst, comparison: &Comparison) -> Binding {
     let level = decoder.level();
     let handlers = if inst.source_ty == ScalarType::F16x2 {
         [
-            map2_with(level, |a: u32, b: u32, m| compare::half_x2::<F16>(operator(m), a, b, m.ftz)[0]),
-            map2_with(level, |a: u32, b: u32, m| compare::half_x2::<F16>(operator(m), a, b, m.ftz)[1]),
+            map2_with(level, *comparison, |a: u32, b: u32, m| compare::half_x2::<F16>(m.op, a, b, m.ftz)[0]),
+            map2_with(level, *comparison, |a: u32, b: u32, m| compare::half_x2::<F16>(m.op, a, b, m.ftz)[1]),
         ]
     } else {
         [
-            map2_with(level, |a: u32, b: u32, m| compare::half_x2::<Bf16>(operator(m), a, b, m.ftz)[0]),
-            map2_with(level, |a: u32, b: u32, m| compare::half_x2::<Bf16>(operator(m), a, b, m.ftz)[1]),
+            map2_with(level, *comparison, |a: u32, b: u32, m| compare::half_x2::<Bf16>(m.op, a, b, m.ftz)[0]),
+            map2_with(level, *comparison, |a: u32, b: u32, m| compare::half_x2::<Bf16>(m.op, a, b, m.ftz)[1]),
         ]
     };
     let [a, b, ..] = &inst.sources[..] else { return no_such_form(inst) };
     let sources = [decoder.read(a, inst.source_ty), decoder.read(b, inst.source_ty)];
-    let operand = match (inst.modifiers.bool_op, inst.sources.get(2)) {
+    let operand = match (comparison.combination.op, inst.sources.get(2)) {
         (Some(op), Some(operand)) => Some((op, decoder.read(operand, ScalarType::Pred))),
         _ => None,
     };
@@ -139,7 +134,7 @@ fn setp_pair(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
         let truth = decoder.temporary_predicate();
         decoder.lane(handler, truth, &sources);
         if let Some((op, operand)) = operand {
-            decoder.lane(combination(level, op, false), truth, &[Source::frame(truth), operand]);
+            decoder.lane(combining(level, op, false), truth, &[Source::frame(truth), operand]);
         }
         results.push(truth);
     }
@@ -150,16 +145,16 @@ fn setp_pair(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
     Ok(())
 }
 
-pub(super) fn set(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
+pub(super) fn set(decoder: &mut Decoder<'_>, inst: &Inst, comparison: &Comparison) -> Binding {
     let level = decoder.level();
     if matches!(inst.source_ty, ScalarType::F16x2 | ScalarType::Bf16x2) {
-        return set_pair(decoder, inst);
+        return set_pair(decoder, inst, comparison);
     }
     let truth = decoder.temporary_predicate();
-    compare_into(decoder, inst, truth)?;
-    if let (Some(op), Some(operand)) = (inst.modifiers.bool_op, inst.sources.get(2)) {
+    compare_into(decoder, inst, comparison, truth)?;
+    if let (Some(op), Some(operand)) = (comparison.combination.op, inst.sources.get(2)) {
         let operand = decoder.read(operand, ScalarType::Pred);
-        decoder.lane(combination(level, op, false), truth, &[Source::frame(truth), operand]);
+        decoder.lane(combining(level, op, false), truth, &[Source::frame(truth), operand]);
     }
     let handler = match inst.ty {
         ScalarType::F32 => map1(level, |truth: bool| compare::set_f32(truth)),
@@ -175,21 +170,23 @@ pub(super) fn set(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
 
 /// Packed comparison into a packed result: 1.0 or 0.0 per half, or all ones or zeros for an integer result. A predicate
 /// operand is combined with the answers of both halves.
-fn set_pair(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
+fn set_pair(decoder: &mut Decoder<'_>, inst: &Inst, comparison: &Comparison) -> Binding {
     let [a, b, ..] = &inst.sources[..] else { return no_such_form(inst) };
     let level = decoder.level();
     let mut sources = vec![decoder.read(a, inst.source_ty), decoder.read(b, inst.source_ty)];
-    if inst.modifiers.bool_op.is_some() {
+    if comparison.combination.op.is_some() {
         let Some(operand) = inst.sources.get(2) else { return no_such_form(inst) };
         sources.push(decoder.read(operand, ScalarType::Pred));
     } else {
         sources.push(Source::pool(0));
     }
     let handler = if inst.source_ty == ScalarType::F16x2 {
-        map3_with(level, |a: u32, b: u32, c: bool, m| combined(m, compare::half_x2::<F16>(operator(m), a, b, m.ftz), c))
+        map3_with(level, *comparison, |a: u32, b: u32, c: bool, m| {
+            combined(m, compare::half_x2::<F16>(m.op, a, b, m.ftz), c)
+        })
     } else {
-        map3_with(level, |a: u32, b: u32, c: bool, m| {
-            combined(m, compare::half_x2::<Bf16>(operator(m), a, b, m.ftz), c)
+        map3_with(level, *comparison, |a: u32, b: u32, c: bool, m| {
+            combined(m, compare::half_x2::<Bf16>(m.op, a, b, m.ftz), c)
         })
     };
     let truths = decoder.temporary();
@@ -206,9 +203,9 @@ fn set_pair(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
 }
 
 /// The answers of both halves as masks of 16 bits, after the combination with a predicate.
-fn combined(modifiers: &Modifiers, answers: [bool; 2], predicate: bool) -> u32 {
+fn combined(comparison: &Comparison, answers: [bool; 2], predicate: bool) -> u32 {
     let half = |answer: bool| {
-        let truth = match modifiers.bool_op {
+        let truth = match comparison.combination.op {
             None => answer,
             Some(BoolOp::And) => answer & predicate,
             Some(BoolOp::Or) => answer | predicate,
@@ -229,12 +226,12 @@ pub(super) fn selp(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
     decoder.apply(inst, handler, &[inst.ty, inst.ty, ScalarType::Pred], inst.ty)
 }
 
-pub(super) fn slct(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
-    let level = decoder.level();
+pub(super) fn slct(decoder: &mut Decoder<'_>, inst: &Inst, subnormals: &Subnormals) -> Binding {
+    let (level, ftz) = (decoder.level(), subnormals.ftz);
     let handler = match (inst.ty.bits(), inst.source_ty) {
-        (64, ScalarType::F32) => map3_with(level, |a: u64, b: u64, c: f32, m| compare::slct_f32(a, b, c, m.ftz)),
+        (64, ScalarType::F32) => map3_with(level, ftz, |a: u64, b: u64, c: f32, ftz| compare::slct_f32(a, b, c, *ftz)),
         (64, _) => map3(level, |a: u64, b: u64, c: i32| compare::slct_s32(a, b, c)),
-        (_, ScalarType::F32) => map3_with(level, |a: u32, b: u32, c: f32, m| compare::slct_f32(a, b, c, m.ftz)),
+        (_, ScalarType::F32) => map3_with(level, ftz, |a: u32, b: u32, c: f32, ftz| compare::slct_f32(a, b, c, *ftz)),
         _ => map3(level, |a: u32, b: u32, c: i32| compare::slct_s32(a, b, c)),
     };
     decoder.apply(inst, handler, &[inst.ty, inst.ty, inst.source_ty], inst.ty)

@@ -1,51 +1,53 @@
 //! Reciprocals, roots and the transcendental functions of the special function unit.
 
 use warplens_ir::Inst;
-use warplens_isa::{Precision, ScalarType};
+use warplens_isa::{Accuracy, Approximation, Precision, ScalarType};
 
-use super::{Binding, mode, no_such_form};
+use super::{Binding, no_such_form};
 use crate::decode::Decoder;
 use crate::raw::{map1, map1_with};
 use crate::semantics::half::{Bf16, F16};
-use crate::semantics::{float32, float64, math};
+use crate::semantics::{FloatMods, float32, float64, math};
 
 /// Binds an approximate f32 function whose loops are compiled with and without `.ftz`.
 macro_rules! approximate {
-    ($level:expr, $inst:expr, $function:path) => {
-        match $inst.modifiers.ftz {
+    ($level:expr, $ftz:expr, $function:path) => {
+        match $ftz {
             true => map1($level, |a: f32| $function(a, true)),
             false => map1($level, |a: f32| $function(a, false)),
         }
     };
 }
 
-pub(super) fn rcp(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
-    let level = decoder.level();
-    let handler = match (inst.ty, inst.modifiers.precision) {
-        (ScalarType::F32, Precision::Ieee) => map1_with(level, |a: f32, m| float32::rcp(a, mode::float(m))),
-        (ScalarType::F32, _) => approximate!(level, inst, math::rcp),
-        (ScalarType::F64, Precision::Ieee) => map1_with(level, |a: f64, m| float64::rcp(a, m.rounding)),
+pub(super) fn rcp(decoder: &mut Decoder<'_>, inst: &Inst, accuracy: &Accuracy) -> Binding {
+    let (level, &Accuracy { rounding, ftz, .. }) = (decoder.level(), accuracy);
+    let exact = FloatMods { rounding, ftz, sat: false };
+    let handler = match (inst.ty, accuracy.precision) {
+        (ScalarType::F32, Precision::Ieee) => map1_with(level, exact, |a: f32, m| float32::rcp(a, *m)),
+        (ScalarType::F32, _) => approximate!(level, ftz, math::rcp),
+        (ScalarType::F64, Precision::Ieee) => map1_with(level, rounding, |a: f64, rounding| float64::rcp(a, *rounding)),
         (ScalarType::F64, _) => map1(level, |a: f64| float64::rcp_approx(a)),
         _ => return no_such_form(inst),
     };
     decoder.apply(inst, handler, &[inst.ty], inst.ty)
 }
 
-pub(super) fn sqrt(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
-    let level = decoder.level();
-    let handler = match (inst.ty, inst.modifiers.precision) {
-        (ScalarType::F32, Precision::Ieee) => map1_with(level, |a: f32, m| float32::sqrt(a, mode::float(m))),
-        (ScalarType::F32, _) => approximate!(level, inst, math::sqrt),
-        (ScalarType::F64, _) => map1_with(level, |a: f64, m| float64::sqrt(a, m.rounding)),
+pub(super) fn sqrt(decoder: &mut Decoder<'_>, inst: &Inst, accuracy: &Accuracy) -> Binding {
+    let (level, &Accuracy { rounding, ftz, .. }) = (decoder.level(), accuracy);
+    let exact = FloatMods { rounding, ftz, sat: false };
+    let handler = match (inst.ty, accuracy.precision) {
+        (ScalarType::F32, Precision::Ieee) => map1_with(level, exact, |a: f32, m| float32::sqrt(a, *m)),
+        (ScalarType::F32, _) => approximate!(level, ftz, math::sqrt),
+        (ScalarType::F64, _) => map1_with(level, rounding, |a: f64, rounding| float64::sqrt(a, *rounding)),
         _ => return no_such_form(inst),
     };
     decoder.apply(inst, handler, &[inst.ty], inst.ty)
 }
 
-pub(super) fn rsqrt(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
+pub(super) fn rsqrt(decoder: &mut Decoder<'_>, inst: &Inst, approximation: &Approximation) -> Binding {
     let level = decoder.level();
-    let handler = match (inst.ty, inst.modifiers.ftz) {
-        (ScalarType::F32, _) => approximate!(level, inst, math::rsqrt),
+    let handler = match (inst.ty, approximation.ftz) {
+        (ScalarType::F32, _) => approximate!(level, approximation.ftz, math::rsqrt),
         (ScalarType::F64, true) => map1(level, |a: f64| float64::rsqrt_approx_ftz(a)),
         (ScalarType::F64, false) => map1(level, |a: f64| float64::rsqrt_approx(a)),
         _ => return no_such_form(inst),
@@ -56,11 +58,11 @@ pub(super) fn rsqrt(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
 /// Binds a function that exists for f32 only.
 macro_rules! single_only {
     ($($name:ident;)*) => {$(
-        pub(super) fn $name(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
+        pub(super) fn $name(decoder: &mut Decoder<'_>, inst: &Inst, approximation: &Approximation) -> Binding {
             if inst.ty != ScalarType::F32 {
                 return no_such_form(inst);
             }
-            let handler = approximate!(decoder.level(), inst, math::$name);
+            let handler = approximate!(decoder.level(), approximation.ftz, math::$name);
             decoder.apply(inst, handler, &[inst.ty], inst.ty)
         }
     )*};
@@ -72,20 +74,20 @@ single_only! {
     lg2;
 }
 
-pub(super) fn ex2(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
-    let level = decoder.level();
+pub(super) fn ex2(decoder: &mut Decoder<'_>, inst: &Inst, approximation: &Approximation) -> Binding {
+    let (level, ftz) = (decoder.level(), approximation.ftz);
     let handler = match inst.ty {
-        ScalarType::F32 => approximate!(level, inst, math::ex2),
-        ScalarType::F16 => map1_with(level, |a: u16, m| math::ex2_half::<F16>(a, m.ftz)),
-        ScalarType::Bf16 => map1_with(level, |a: u16, m| math::ex2_half::<Bf16>(a, m.ftz)),
-        ScalarType::F16x2 => map1_with(level, |a: u32, m| math::ex2_half_x2::<F16>(a, m.ftz)),
-        ScalarType::Bf16x2 => map1_with(level, |a: u32, m| math::ex2_half_x2::<Bf16>(a, m.ftz)),
+        ScalarType::F32 => approximate!(level, ftz, math::ex2),
+        ScalarType::F16 => map1_with(level, ftz, |a: u16, ftz| math::ex2_half::<F16>(a, *ftz)),
+        ScalarType::Bf16 => map1_with(level, ftz, |a: u16, ftz| math::ex2_half::<Bf16>(a, *ftz)),
+        ScalarType::F16x2 => map1_with(level, ftz, |a: u32, ftz| math::ex2_half_x2::<F16>(a, *ftz)),
+        ScalarType::Bf16x2 => map1_with(level, ftz, |a: u32, ftz| math::ex2_half_x2::<Bf16>(a, *ftz)),
         _ => return no_such_form(inst),
     };
     decoder.apply(inst, handler, &[inst.ty], inst.ty)
 }
 
-pub(super) fn tanh(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
+pub(super) fn tanh(decoder: &mut Decoder<'_>, inst: &Inst, _: &Approximation) -> Binding {
     let level = decoder.level();
     let handler = match inst.ty {
         ScalarType::F32 => map1(level, |a: f32| math::tanh(a)),

@@ -1,15 +1,15 @@
 //! Loads, stores and atomics.
 
-use warplens_ir::{Inst, Operand, Register, Width};
-use warplens_isa::{AtomicOp, ScalarType};
+use warplens_ir::{Inst, Memory, MemoryReference, Operand, Register, Width};
+use warplens_isa::{AccessOrder, Atomic, AtomicOp, ScalarType};
 
 use super::movement::half_of;
 use super::{Binding, no_such_form};
 use crate::code::{Base, Kind, MemoryOperation, SINK, Unbound, Wide};
 use crate::decode::Decoder;
-use crate::raw::Source;
+use crate::raw::{Source, map1};
 
-pub(super) fn ld(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
+pub(super) fn ld(decoder: &mut Decoder<'_>, inst: &Inst, _: &AccessOrder) -> Binding {
     let mut operation = memory_operation(decoder, inst)?;
     for &register in &inst.destinations {
         match register {
@@ -39,7 +39,7 @@ fn loaded_type(ty: ScalarType, register: Option<Register>) -> ScalarType {
     }
 }
 
-pub(super) fn st(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
+pub(super) fn st(decoder: &mut Decoder<'_>, inst: &Inst, _: &AccessOrder) -> Binding {
     let mut operation = memory_operation(decoder, inst)?;
     for operand in &inst.sources {
         match operand {
@@ -62,9 +62,14 @@ fn stored(decoder: &mut Decoder<'_>, operand: &Operand, ty: ScalarType) -> Sourc
 }
 
 fn memory_operation(decoder: &mut Decoder<'_>, inst: &Inst) -> Result<MemoryOperation, Unbound> {
-    let Some(memory) = &inst.memory else { return Err(Unbound(inst.op, "the address is missing")) };
+    let Some(memory) = inst.memory.one() else { return Err(Unbound(inst.op(), "the address is missing")) };
+    operation_at(decoder, inst, &memory)
+}
+
+/// An access without values to the place of a reference.
+fn operation_at(decoder: &mut Decoder<'_>, inst: &Inst, memory: &MemoryReference) -> Result<MemoryOperation, Unbound> {
     let base = match &memory.base {
-        Operand::Frame(offset) => return Ok(operation(inst, Base::Frame, memory.offset + offset)),
+        Operand::Frame(offset) => return Ok(operation(inst, memory, Base::Frame, memory.offset + offset)),
         Operand::Immediate(address) => Base::Constant(*address),
         Operand::Variable { variable, offset, generic } => {
             Base::Constant(decoder.layout().variable_address(*variable, *generic).wrapping_add_signed(*offset))
@@ -74,11 +79,10 @@ fn memory_operation(decoder: &mut Decoder<'_>, inst: &Inst) -> Result<MemoryOper
         }
         operand => Base::Pair(decoder.read(operand, ScalarType::U64)),
     };
-    Ok(operation(inst, base, memory.offset))
+    Ok(operation(inst, memory, base, memory.offset))
 }
 
-fn operation(inst: &Inst, base: Base, offset: i64) -> MemoryOperation {
-    let memory = inst.memory.as_ref().expect("the caller found an address");
+fn operation(inst: &Inst, memory: &MemoryReference, base: Base, offset: i64) -> MemoryOperation {
     let written_bytes = inst.ty.bytes() as u8;
     MemoryOperation {
         space: memory.space,
@@ -91,12 +95,41 @@ fn operation(inst: &Inst, base: Base, offset: i64) -> MemoryOperation {
         destinations: Vec::new(),
         sources: Vec::new(),
         atomic: None,
-        ordered: inst.modifiers.ordered,
+        ordered: inst.operation.is_ordered(),
     }
 }
 
-pub(super) fn atom(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
-    let Some(op) = inst.modifiers.atomic else { return no_such_form(inst) };
+/// A copy is a load into temporaries and a store of them, each with its event. Lanes that ask for zeros load nothing.
+pub(super) fn copy(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
+    let Memory::Copy { to, from } = &inst.memory else {
+        return Err(Unbound(inst.op(), "the two addresses are missing"));
+    };
+    if inst.ty.bits() != 32 || to.elements != from.elements {
+        return no_such_form(inst);
+    }
+    let level = decoder.level();
+    let (mut load, mut store) = (operation_at(decoder, inst, from)?, operation_at(decoder, inst, to)?);
+    let zero = decoder.constant(0, Wide::No);
+    for _ in 0..from.elements {
+        let word = decoder.temporary();
+        decoder.lane(map1(level, |word: u32| word), word, &[zero]);
+        load.destinations.push(word);
+        store.sources.push(Source::frame(word));
+    }
+    let (load, store) = (decoder.memory(load), decoder.memory(store));
+    match inst.sources.first() {
+        Some(zeros) => {
+            let zeros = decoder.read(zeros, ScalarType::Pred);
+            decoder.unless(zeros, |decoder| decoder.other(Kind::Load(load), [SINK; 2], &[]));
+        }
+        None => decoder.other(Kind::Load(load), [SINK; 2], &[]),
+    }
+    decoder.other(Kind::Store(store), [SINK; 2], &[]);
+    Ok(())
+}
+
+pub(super) fn atom(decoder: &mut Decoder<'_>, inst: &Inst, atomic: &Atomic) -> Binding {
+    let op = atomic.op;
     if inst.ty.bits() > 64 || !crate::semantics::atomic::is_defined(op, inst.ty) {
         return no_such_form(inst);
     }
@@ -119,6 +152,6 @@ pub(super) fn atom(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
     Ok(())
 }
 
-pub(super) fn red(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
-    atom(decoder, inst)
+pub(super) fn red(decoder: &mut Decoder<'_>, inst: &Inst, atomic: &Atomic) -> Binding {
+    atom(decoder, inst, atomic)
 }

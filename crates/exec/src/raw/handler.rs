@@ -6,13 +6,19 @@
 
 use std::marker::PhantomData;
 
-use warplens_isa::Modifiers;
-
 use super::rows::{LaneInput, LaneOutput, Lanes};
 use crate::code::{Decoded, SINK};
+use crate::mode::{LaneMode, Mode};
 
 /// Executes one operation in all active lanes. Unsafe to call on a CPU without the features that it was compiled for.
-pub(crate) type LaneHandler = unsafe fn(&mut Lanes<'_>, &Decoded);
+type LaneHandler = unsafe fn(&mut Lanes<'_>, &Decoded);
+
+/// A lane function with what it is told.
+#[derive(Clone, Copy)]
+pub(crate) struct LaneFunction {
+    handler: LaneHandler,
+    mode: Mode,
+}
 
 /// Vector features that the CPU has.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -44,11 +50,11 @@ impl Level {
     }
 }
 
-/// Calls a handler.
+/// Calls the lane function of an operation.
 #[inline(always)]
-pub(crate) fn call(handler: LaneHandler, lanes: &mut Lanes<'_>, decoded: &Decoded) {
+pub(crate) fn call(lanes: &mut Lanes<'_>, decoded: &Decoded) {
     // SAFETY: handlers come from `select`, which is given the level that `Level::detect` found on this CPU.
-    unsafe { handler(lanes, decoded) }
+    unsafe { (decoded.function.handler)(lanes, decoded) }
 }
 
 /// Work that is worth compiling once per level. `run` must be `#[inline(always)]` to take part.
@@ -91,12 +97,13 @@ fn v3<K: Kernel>(lanes: &mut Lanes<'_>, decoded: &Decoded) {
     K::run(lanes, decoded);
 }
 
-fn select<K: Kernel>(level: Level) -> LaneHandler {
-    match level {
+fn select<K: Kernel>(level: Level, mode: Mode) -> LaneFunction {
+    let handler: LaneHandler = match level {
         Level::Baseline => baseline::<K>,
         #[cfg(target_arch = "x86_64")]
         Level::V3 => v3::<K>,
-    }
+    };
+    LaneFunction { handler, mode }
 }
 
 /// Makes the value of a closure type without captures.
@@ -109,23 +116,24 @@ fn conjure<F: Copy>() -> F {
 }
 
 macro_rules! maps {
-    ($($map:ident $kernel:ident ($($arg:ident $index:literal),*) $(with $modifiers:ident)?;)*) => {$(
-        struct $kernel<$($arg,)* R, F>(PhantomData<($($arg,)* R, F)>);
+    ($($map:ident $kernel:ident ($($arg:ident $index:literal),*) $(with $M:ident)?;)*) => {$(
+        struct $kernel<$($arg,)* $($M,)? R, F>(PhantomData<($($arg,)* $($M,)? R, F)>);
 
-        impl<$($arg: LaneInput,)* R: LaneOutput, F: Fn($($arg,)* $(&$modifiers)?) -> R + Copy> Kernel
-            for $kernel<$($arg,)* R, F>
+        impl<$($arg: LaneInput,)* $($M: LaneMode,)? R: LaneOutput, F: Fn($($arg,)* $(&$M)?) -> R + Copy> Kernel
+            for $kernel<$($arg,)* $($M,)? R, F>
         {
             #[inline(always)]
             #[allow(non_snake_case, reason = "an operand is named after its type parameter")]
             fn run(lanes: &mut Lanes<'_>, decoded: &Decoded) {
                 let function = conjure::<F>();
+                $(let mode = $M::of(&decoded.function.mode);)?
                 let mut results = R::buffer();
                 {
                     $(let $arg = $arg::view(lanes, decoded.sources[$index]);)*
                     for lane in 0..32 {
                         let value = function($($arg::lane(&$arg, lane),)* $({
-                            let modifiers: &$modifiers = &decoded.modifiers;
-                            modifiers
+                            let mode: &$M = &mode;
+                            mode
                         })?);
                         R::set(&mut results, lane, value);
                     }
@@ -135,11 +143,15 @@ macro_rules! maps {
         }
 
         /// The handler that applies a lane function to the sources and writes the first destination.
-        pub(crate) fn $map<$($arg: LaneInput,)* R: LaneOutput, F: Fn($($arg,)* $(&$modifiers)?) -> R + Copy>(
+        pub(crate) fn $map<
+            $($arg: LaneInput,)* $($M: LaneMode,)? R: LaneOutput, F: Fn($($arg,)* $(&$M)?) -> R + Copy,
+        >(
             level: Level,
+            $(mode: $M,)?
             _: F,
-        ) -> LaneHandler {
-            select::<$kernel<$($arg,)* R, F>>(level)
+        ) -> LaneFunction {
+            let told = None::<Mode>$(.or(Some(<$M as LaneMode>::into_mode(mode))))?;
+            select::<$kernel<$($arg,)* $($M,)? R, F>>(level, told.unwrap_or(Mode::Nothing))
         }
     )*};
 }
@@ -149,9 +161,9 @@ maps! {
     map2 Map2 (A 0, B 1);
     map3 Map3 (A 0, B 1, C 2);
     map4 Map4 (A 0, B 1, C 2, D 3);
-    map1_with Map1With (A 0) with Modifiers;
-    map2_with Map2With (A 0, B 1) with Modifiers;
-    map3_with Map3With (A 0, B 1, C 2) with Modifiers;
+    map1_with Map1With (A 0) with M;
+    map2_with Map2With (A 0, B 1) with M;
+    map3_with Map3With (A 0, B 1, C 2) with M;
 }
 
 struct Carry<T, F>(PhantomData<(T, F)>);
@@ -184,8 +196,8 @@ impl<T: LaneInput + LaneOutput, F: Fn(T, T, T, bool) -> (T, bool) + Copy> Kernel
 pub(crate) fn carry<T: LaneInput + LaneOutput, F: Fn(T, T, T, bool) -> (T, bool) + Copy>(
     level: Level,
     _: F,
-) -> LaneHandler {
-    select::<Carry<T, F>>(level)
+) -> LaneFunction {
+    select::<Carry<T, F>>(level, Mode::Nothing)
 }
 
 struct Masks<F>(PhantomData<F>);
@@ -200,6 +212,6 @@ impl<F: Fn(u32, u32) -> u32 + Copy> Kernel for Masks<F> {
 }
 
 /// The handler of an operation on two predicates, as bit masks of the lanes.
-pub(crate) fn masks<F: Fn(u32, u32) -> u32 + Copy>(level: Level, _: F) -> LaneHandler {
-    select::<Masks<F>>(level)
+pub(crate) fn masks<F: Fn(u32, u32) -> u32 + Copy>(level: Level, _: F) -> LaneFunction {
+    select::<Masks<F>>(level, Mode::Nothing)
 }

@@ -11,7 +11,7 @@ mod rows;
 
 pub(crate) use cells::{Cell, Cells, Selection};
 pub(crate) use handler::{
-    LaneHandler, Level, Leveled, call, carry, map1, map1_with, map2, map2_with, map3, map3_with, map4, masks,
+    LaneFunction, Level, Leveled, call, carry, map1, map1_with, map2, map2_with, map3, map3_with, map4, masks,
     with_level,
 };
 pub(crate) use offsets::{Offsets, is_consecutive};

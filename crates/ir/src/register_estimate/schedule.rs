@@ -124,13 +124,13 @@ fn conflict(a: &Step, b: &Step) -> bool {
         _ => return true,
     };
     let same_space = space_a == space_b || space_a == StateSpace::Generic || space_b == StateSpace::Generic;
-    same_space && !are_disjoint(a.memory, b.memory)
+    same_space && !are_disjoint(&a.memory, &b.memory)
 }
 
 /// True when both count from the same address and their bytes do not overlap.
-fn are_disjoint(a: Option<Place>, b: Option<Place>) -> bool {
+fn are_disjoint(a: &[Place], b: &[Place]) -> bool {
     match (a, b) {
-        (Some(a), Some(b)) if a.base == b.base => a.end <= b.start || b.end <= a.start,
+        ([a], [b]) if a.base == b.base => a.end <= b.start || b.end <= a.start,
         _ => false,
     }
 }

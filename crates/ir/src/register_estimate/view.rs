@@ -28,7 +28,7 @@ pub(super) struct Step {
     /// Some lanes keep the old value.
     pub(super) is_guarded: bool,
     /// Bytes touched.
-    pub(super) memory: Option<Place>,
+    pub(super) memory: Vec<Place>,
     /// Cycles until the result can be used, as far as scheduling cares.
     pub(super) latency: u32,
     /// Adds a constant to a word in place: what loops count with.
@@ -110,7 +110,7 @@ impl View {
                     names.insert(word, fresh);
                     writes.push(fresh);
                 }
-                repeated.push(Step { reads, writes, memory: None, ..step.clone() });
+                repeated.push(Step { reads, writes, memory: Vec::new(), ..step.clone() });
             }
         }
         repeated
@@ -140,7 +140,7 @@ impl Facts {
             for word in inst.writes().flat_map(|register| words(n_vector, register)) {
                 facts.definitions[word as usize] += 1;
             }
-            if inst.op == Op::Add && inst.ty.bits() == 64 && inst.ty.is_integer() {
+            if inst.op() == Op::Add && inst.ty.bits() == 64 && inst.ty.is_integer() {
                 continue;
             }
             for word in inst.sources.iter().filter_map(Operand::register).flat_map(|it| words(n_vector, it)) {
@@ -191,8 +191,8 @@ impl Folding {
     fn folds(&self, inst: &Inst, facts: &Facts, has_uniform: bool) -> bool {
         let sources_stay = inst.sources.iter().filter_map(Operand::register).all(|register| facts.is_single(register));
         let only_address = inst.writes().all(|register| facts.is_address(register));
-        match inst.op {
-            Op::Ld => inst.memory.is_some_and(|memory| {
+        match inst.op() {
+            Op::Ld => inst.memory.one().is_some_and(|memory| {
                 memory.space == StateSpace::Param && !matches!(memory.base, Operand::Register(_))
             }),
             Op::Mov if inst.sources.iter().all(|operand| operand.register().is_none()) => true,
@@ -250,11 +250,15 @@ impl Folding {
         for register in inst.reads() {
             self.resolve(register, &mut reads);
         }
-        let memory = inst.memory.map(|memory| Place {
-            base: memory.base,
-            start: memory.offset,
-            end: memory.offset + i64::from(inst.ty.bytes()) * i64::from(memory.elements),
-        });
+        let memory = inst
+            .memory
+            .iter()
+            .map(|memory| Place {
+                base: memory.base,
+                start: memory.offset,
+                end: memory.offset + i64::from(inst.ty.bytes()) * i64::from(memory.elements),
+            })
+            .collect();
         Some(Step {
             kind: kind(inst),
             reads,
@@ -287,7 +291,7 @@ fn push_new(words: &mut Vec<u32>, word: u32) {
 
 /// True for widening conversions and scalings of an index.
 fn is_wide(inst: &Inst) -> bool {
-    match inst.op {
+    match inst.op() {
         Op::MulWide => inst.sources.iter().any(|operand| operand.register().is_none()),
         Op::Cvt => inst.ty.bits() == 64 && inst.ty.is_integer() && inst.source_ty.is_integer(),
         _ => inst.ty.bits() == 64,
@@ -331,11 +335,11 @@ fn is_cheap_integer(op: Op) -> bool {
 }
 
 fn kind(inst: &Inst) -> Kind {
-    let space = inst.memory.map_or(StateSpace::Generic, |memory| memory.space);
-    match inst.op {
-        Op::Ld if inst.modifiers.ordered => Kind::Store(space),
+    let space = inst.memory.one().map_or(StateSpace::Generic, |memory| memory.space);
+    match inst.op() {
+        Op::Ld if inst.operation.is_ordered() => Kind::Store(space),
         Op::Ld => Kind::Load(space),
-        Op::St | Op::Atom | Op::Red => Kind::Store(space),
+        Op::St | Op::Atom | Op::Red | Op::Copy => Kind::Store(space),
         Op::Bar | Op::BarWarp | Op::Fence | Op::Call | Op::SystemCall | Op::Unsupported => Kind::Barrier,
         op if op.ends_block() => Kind::Barrier,
         _ => Kind::Plain,
@@ -346,7 +350,7 @@ fn kind(inst: &Inst) -> Kind {
 fn is_count(inst: &Inst) -> bool {
     let same =
         |operand: &Operand| operand.register().is_some_and(|register| inst.destinations.contains(&Some(register)));
-    matches!(inst.op, Op::Add | Op::Sub)
+    matches!(inst.op(), Op::Add | Op::Sub)
         && inst.ty.is_integer()
         && inst.sources.iter().any(same)
         && inst.sources.iter().any(|operand| matches!(operand, Operand::Immediate(_)))
@@ -354,8 +358,8 @@ fn is_count(inst: &Inst) -> bool {
 
 /// Cycles to wait for the result. These order operations as ptxas does; they are no measurements.
 fn latency(inst: &Inst) -> u32 {
-    match inst.op {
-        Op::Ld | Op::Atom => match inst.memory.map(|memory| memory.space) {
+    match inst.op() {
+        Op::Ld | Op::Atom => match inst.memory.one().map(|memory| memory.space) {
             Some(StateSpace::Shared) => 40,
             Some(StateSpace::Const | StateSpace::Param) => 8,
             _ => 200,

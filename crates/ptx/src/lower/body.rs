@@ -3,7 +3,7 @@
 use warplens_base::{Diagnostic, Span};
 use warplens_ir as ir;
 use warplens_ir::{FunctionId, Guard, Inst, Operand, Register};
-use warplens_isa::{BlockId, Op, OpClass, Pc, ScalarType, SlowOperation, StateSpace};
+use warplens_isa::{AccessOrder, BlockId, Op, OpClass, Operation, Pc, ScalarType, SlowOperation, StateSpace};
 
 use super::control::{End, Labels};
 use super::instruction::Site;
@@ -180,9 +180,9 @@ impl<'m, 'a, 'src> Body<'m, 'a, 'src> {
         let mut offset = start;
         for &register in registers {
             let bytes = if layout.is_array { 32 } else { layout.ty.bits().max(8) };
-            let mut store = self.inst(Op::St, types::untyped(bytes));
+            let mut store = self.inst(Operation::St(AccessOrder::default()), types::untyped(bytes));
             store.sources.push(Operand::Register(register));
-            store.memory = Some(ir::MemoryReference {
+            store.memory = ir::Memory::One(ir::MemoryReference {
                 space: StateSpace::Local,
                 base: Operand::Frame(offset),
                 offset: 0,
@@ -340,7 +340,7 @@ impl<'m, 'a, 'src> Body<'m, 'a, 'src> {
         let spelling = self.module.spellings.of_text("ret");
         self.begin_instruction(spelling, Span::new(end.saturating_sub(1), end), OpClass::Control);
         self.guard = None;
-        let ret = self.inst(Op::Ret, ScalarType::Pred);
+        let ret = self.inst(Operation::Ret, ScalarType::Pred);
         self.push(ret);
         self.end_block(End::Return);
     }
@@ -382,15 +382,18 @@ impl<'m, 'a, 'src> Body<'m, 'a, 'src> {
 
     /// Opens the record of a source instruction.
     fn begin_instruction(&mut self, spelling: ir::SpellingId, span: Span, class: OpClass) {
-        self.pc = self.module.module.pcs.push(ir::PcInfo {
+        let pc = self.module.module.pcs.push(ir::PcInfo {
             function: self.id,
             spelling,
             span,
             line: self.module.lines.line(span.start),
-            location: self.location,
             class,
             high_latency: None,
         });
+        if let Some(location) = self.location {
+            self.module.module.locations.insert(pc, location);
+        }
+        self.pc = pc;
     }
 
     /// Says what the instruction counts as.
@@ -399,8 +402,8 @@ impl<'m, 'a, 'src> Body<'m, 'a, 'src> {
     }
 
     /// An empty operation of the current instruction.
-    pub(super) fn inst(&self, op: Op, ty: ScalarType) -> Inst {
-        Inst { guard: self.guard, ..Inst::new(self.pc, op, ty) }
+    pub(super) fn inst(&self, operation: Operation, ty: ScalarType) -> Inst {
+        Inst { guard: self.guard, ..Inst::new(self.pc, operation, ty) }
     }
 
     /// Appends an operation.
@@ -410,16 +413,22 @@ impl<'m, 'a, 'src> Body<'m, 'a, 'src> {
 
     /// Appends the operation that gives the instruction its class.
     pub(super) fn push_main(&mut self, inst: Inst) {
-        let ty = if inst.op == Op::Set { inst.source_ty } else { inst.ty };
+        let ty = if inst.op() == Op::Set { inst.source_ty } else { inst.ty };
         let info = &mut self.module.module.pcs[self.pc];
-        info.class = inst.op.class(ty);
-        info.high_latency = inst.op.high_latency(ty).map(|kind| SlowOperation { kind, ty });
+        info.class = inst.op().class(ty);
+        info.high_latency = inst.op().high_latency(ty).map(|kind| SlowOperation { kind, ty });
         self.push(inst);
     }
 
     /// Appends an operation on registers.
-    pub(super) fn emit(&mut self, op: Op, ty: ScalarType, destinations: Vec<Register>, sources: Vec<Operand>) {
-        let mut inst = self.inst(op, ty);
+    pub(super) fn emit(
+        &mut self,
+        operation: Operation,
+        ty: ScalarType,
+        destinations: Vec<Register>,
+        sources: Vec<Operand>,
+    ) {
+        let mut inst = self.inst(operation, ty);
         inst.destinations = destinations.into_iter().map(Some).collect();
         inst.sources = sources;
         self.push(inst);

@@ -2,7 +2,7 @@
 
 use warplens_base::{Diagnostic, Span};
 use warplens_ir::{CallTarget, FunctionId, Operand, Register, Width};
-use warplens_isa::{Op, OpClass, ScalarType, SystemCall};
+use warplens_isa::{Branch, OpClass, Operation, ScalarType, SystemCall};
 
 use super::body::Body;
 use super::control::End;
@@ -47,18 +47,14 @@ impl<'a, 'src> Body<'_, 'a, 'src> {
         };
         let (callee, signature) = self.callee(&parts)?;
         let (destinations, sources) = self.call_registers(&parts, signature, site.instruction.span)?;
-        let op = match callee {
-            Callee::System(_) => Op::SystemCall,
-            Callee::Elsewhere => Op::Unsupported,
-            Callee::Function(_) | Callee::Indirect(..) => Op::Call,
+        let operation = match callee {
+            Callee::System(service) => Operation::SystemCall(service),
+            Callee::Elsewhere => Operation::Unsupported,
+            Callee::Function(_) | Callee::Indirect(..) => Operation::Call(Branch { uniform: site.has(Modifier::Uni) }),
         };
-        let mut inst = self.inst(op, ScalarType::B32);
+        let mut inst = self.inst(operation, ScalarType::B32);
         inst.destinations = destinations;
         inst.sources = sources;
-        inst.modifiers.uniform = site.has(Modifier::Uni);
-        if let Callee::System(system) = callee {
-            inst.modifiers.system = Some(system);
-        }
         self.push_main(inst);
         self.classify(OpClass::Control);
         match callee {

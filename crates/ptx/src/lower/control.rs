@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use warplens_base::{Diagnostic, Span};
 use warplens_ir::{CallTarget, Flow};
-use warplens_isa::{BlockId, Op, ScalarType};
+use warplens_isa::{BlockId, Branch, Operation, ScalarType};
 
 use super::body::Body;
 use super::instruction::Site;
@@ -162,16 +162,16 @@ impl<'src> Body<'_, '_, 'src> {
         match site.instruction.opcode {
             Opcode::Bra => self.lower_branch(site),
             Opcode::Brx => self.lower_indexed_branch(site),
-            Opcode::Ret => self.lower_end(site, Op::Ret, End::Return),
-            Opcode::Exit => self.lower_end(site, Op::Exit, End::Exit),
-            Opcode::Trap => self.lower_end(site, Op::Trap, End::Exit),
+            Opcode::Ret => self.lower_end(site, Operation::Ret, End::Return),
+            Opcode::Exit => self.lower_end(site, Operation::Exit, End::Exit),
+            Opcode::Trap => self.lower_end(site, Operation::Trap, End::Exit),
             _ => Err(Stop::Unsupported),
         }
     }
 
-    fn lower_end(&mut self, site: &Site<'_, 'src>, op: Op, end: End) -> Lowered<()> {
+    fn lower_end(&mut self, site: &Site<'_, 'src>, operation: Operation, end: End) -> Lowered<()> {
         self.count(site, 0, 0)?;
-        let inst = self.inst(op, ScalarType::Pred);
+        let inst = self.inst(operation, ScalarType::Pred);
         self.push_main(inst);
         self.end_block(end);
         Ok(())
@@ -180,8 +180,8 @@ impl<'src> Body<'_, '_, 'src> {
     fn lower_branch(&mut self, site: &Site<'_, 'src>) -> Lowered<()> {
         self.count(site, 1, 1)?;
         let label = self.label_operand(&site.operands[0])?;
-        let mut inst = self.inst(Op::Bra, ScalarType::Pred);
-        inst.modifiers.uniform = site.instruction.has(Modifier::Uni);
+        let branch = Branch { uniform: site.instruction.has(Modifier::Uni) };
+        let inst = self.inst(Operation::Bra(branch), ScalarType::Pred);
         self.push_main(inst);
         self.end_block(End::Branch(label));
         Ok(())
@@ -218,8 +218,8 @@ impl<'src> Body<'_, '_, 'src> {
         };
         let labels = targets.targets.iter().map(|target| self.label_named(target.text, target.span));
         let labels: Vec<usize> = labels.collect::<Lowered<_>>()?;
-        let mut inst = self.inst(Op::BrxIdx, ScalarType::U32);
-        inst.modifiers.uniform = site.instruction.has(Modifier::Uni);
+        let branch = Branch { uniform: site.instruction.has(Modifier::Uni) };
+        let mut inst = self.inst(Operation::BrxIdx(branch), ScalarType::U32);
         inst.sources.push(index);
         self.push_main(inst);
         self.end_block(End::Indexed(labels));

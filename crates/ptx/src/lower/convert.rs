@@ -1,7 +1,7 @@
 //! Conversions, comparisons and selections.
 
 use warplens_ir::{Operand, Width};
-use warplens_isa::{Op, Rounding, ScalarType};
+use warplens_isa::{Comparison, Operation, Rounding, ScalarType};
 
 use super::body::Body;
 use super::instruction::Site;
@@ -21,21 +21,21 @@ impl<'src> Body<'_, '_, 'src> {
         if to == ScalarType::Pred || from == ScalarType::Pred || site.instruction.types().count() > 2 {
             return Err(Stop::Unsupported);
         }
-        let mut modifiers = self.modifiers(site, to)?;
-        modifiers.ftz |= from == ScalarType::F32 && self.module.dialect.always_flushes();
+        let mut written = self.written(site, to)?;
+        written.ftz |= from == ScalarType::F32 && self.module.dialect.always_flushes();
         if from.is_float() && to.is_integer() {
             // Without a rounding, which only old modules leave out, the fraction is cut off.
             if site.instruction.rounding().is_none() {
-                modifiers.rounding = Rounding::Zero;
+                written.rounding = Rounding::Zero;
             }
-            modifiers.integral = true;
+            written.integral = true;
         }
         let packs = to.is_packed() && !from.is_packed();
         let n = if packs { 2 } else { 1 };
         self.count(site, n + 1, n + 1)?;
         let destination = self.checked_destination(&site.operands[0], to, Check::Relaxed)?;
-        let mut inst = self.inst(Op::Cvt, to);
-        (inst.source_ty, inst.modifiers) = (from, modifiers);
+        let mut inst = self.inst(Operation::Cvt(written.conversion()), to);
+        inst.source_ty = from;
         inst.destinations.push(destination.map(|destination| destination.register));
         for operand in &site.operands[1..] {
             inst.sources.push(self.checked_source(operand, from, Check::Relaxed)?);
@@ -70,9 +70,8 @@ impl<'src> Body<'_, '_, 'src> {
         let accumulates = site.written_type(2).is_some();
         let n = if accumulates { 4 } else { 3 };
         self.count(site, n, n)?;
-        let mut inst = self.inst(Op::CvtPack, to);
+        let mut inst = self.inst(Operation::CvtPack, to);
         inst.source_ty = from;
-        inst.modifiers.sat = site.has(Modifier::Sat);
         inst.destinations.push(self.destination(&site.operands[0], ScalarType::B32)?);
         for operand in &site.operands[1..3] {
             inst.sources.push(self.source(operand, from)?);
@@ -91,22 +90,24 @@ impl<'src> Body<'_, '_, 'src> {
             Opcode::Setp => self.lower_setp(site),
             Opcode::Selp => {
                 let ty = self.ty(site, 0)?;
-                let inst = self.typed(site, Op::Selp, ty, ty, &[ty, ty, ScalarType::Pred])?;
+                let inst = self.typed(site, Operation::Selp, ty, ty, &[ty, ty, ScalarType::Pred])?;
                 self.push_main(inst);
                 Ok(())
             }
             Opcode::Slct => {
                 let (ty, selector) = (self.ty(site, 0)?, self.ty(site, 1)?);
-                let mut inst = self.typed(site, Op::Slct, ty, ty, &[ty, ty, selector])?;
-                inst.modifiers = self.modifiers(site, selector)?;
+                let operation = Operation::Slct(self.written(site, selector)?.subnormals());
+                let mut inst = self.typed(site, operation, ty, ty, &[ty, ty, selector])?;
                 inst.source_ty = selector;
                 self.push_main(inst);
                 Ok(())
             }
             Opcode::Testp => {
                 let ty = self.ty(site, 0)?;
-                let mut inst = self.typed(site, Op::Testp, ty, ScalarType::Pred, &[ty])?;
-                inst.modifiers.test = types::test_property(site.instruction);
+                let Some(property) = types::test_property(site.instruction) else {
+                    return Err(self.report_kind(site.instruction.opcode_span, "a property such as `.finite`"));
+                };
+                let inst = self.typed(site, Operation::Testp(property), ty, ScalarType::Pred, &[ty])?;
                 self.push_main(inst);
                 Ok(())
             }
@@ -116,10 +117,10 @@ impl<'src> Body<'_, '_, 'src> {
 
     fn lower_set(&mut self, site: &Site<'_, 'src>) -> Lowered<()> {
         let (ty, compared) = (self.ty(site, 0)?, self.ty(site, 1)?);
-        let mut inst = self.inst(Op::Set, ty);
-        inst.modifiers = self.modifiers(site, compared)?;
-        inst.source_ty = compared;
         self.count_comparison(site)?;
+        let comparison = self.comparison(site, compared)?;
+        let mut inst = self.inst(Operation::Set(comparison), ty);
+        inst.source_ty = compared;
         inst.destinations.push(self.destination(&site.operands[0], ty)?);
         self.compared_sources(site, compared, &mut inst)?;
         self.push_main(inst);
@@ -128,9 +129,9 @@ impl<'src> Body<'_, '_, 'src> {
 
     fn lower_setp(&mut self, site: &Site<'_, 'src>) -> Lowered<()> {
         let ty = self.ty(site, 0)?;
-        let mut inst = self.inst(Op::Setp, ty);
-        inst.modifiers = self.modifiers(site, ty)?;
         self.count_comparison(site)?;
+        let comparison = self.comparison(site, ty)?;
+        let mut inst = self.inst(Operation::Setp(comparison), ty);
         let (p, q) = pair(&site.operands[0]);
         inst.destinations.push(self.destination(p, ScalarType::Pred)?);
         if let Some(q) = q {
@@ -142,11 +143,20 @@ impl<'src> Body<'_, '_, 'src> {
     }
 
     fn count_comparison(&mut self, site: &Site<'_, 'src>) -> Lowered<()> {
-        let n = if types::bool_op(site.instruction).is_some() { 4 } else { 3 };
+        let n = if types::combination(site.instruction).op.is_some() { 4 } else { 3 };
         self.count(site, n, n)
     }
 
-    /// The two values that are compared, the predicate that is combined, the comparison itself.
+    /// What is asked of values of type `compared`.
+    fn comparison(&mut self, site: &Site<'_, 'src>, compared: ScalarType) -> Lowered<Comparison> {
+        let written = self.written(site, compared)?;
+        match site.instruction.comparison().and_then(types::comparison) {
+            Some(op) => Ok(written.comparison(op, types::combination(site.instruction))),
+            None => Err(self.report_kind(site.instruction.opcode_span, "a comparison such as `.eq`")),
+        }
+    }
+
+    /// The two values that are compared and the predicate that is combined.
     fn compared_sources(&mut self, site: &Site<'_, 'src>, ty: ScalarType, inst: &mut warplens_ir::Inst) -> Lowered<()> {
         let operands: &[ast::Operand<'src>] = &site.operands[1..];
         for operand in &operands[..2] {
@@ -154,11 +164,6 @@ impl<'src> Body<'_, '_, 'src> {
         }
         if let Some(operand) = operands.get(2) {
             inst.sources.push(self.predicate(operand)?);
-        }
-        inst.modifiers.bool_op = types::bool_op(site.instruction);
-        inst.modifiers.compare = site.instruction.comparison().and_then(types::comparison);
-        if inst.modifiers.compare.is_none() {
-            return Err(self.report_kind(site.instruction.opcode_span, "a comparison such as `.eq`"));
         }
         Ok(())
     }

@@ -2,9 +2,10 @@
 
 use warplens_base::Diagnostic;
 use warplens_ir::{Inst, Operand};
-use warplens_isa::{Carry, Modifiers, Op, OpClass, Precision, Rounding, ScalarType};
+use warplens_isa::{Carry, HighMultiplyAdd, OpClass, Operation, Precision, Rounding, ScalarType};
 
 use super::body::Body;
+use super::types::Written;
 use super::{Lowered, Stop, types};
 use crate::opcodes::Opcode;
 use crate::syntax::ast::{self, Modifier, OperandKind, Type};
@@ -42,34 +43,36 @@ impl<'a, 'src> Body<'_, 'a, 'src> {
         use Opcode as O;
         self.check_types(site)?;
         match site.instruction.opcode {
-            O::Add | O::Addc => self.lower_sum(site, Op::Add),
-            O::Sub | O::Subc => self.lower_sum(site, Op::Sub),
+            O::Add | O::Addc => self.lower_sum(site, |written, carry| Operation::Add(written.sum(carry))),
+            O::Sub | O::Subc => self.lower_sum(site, |written, carry| Operation::Sub(written.sum(carry))),
             O::Mul => self.lower_product(site),
             O::Mad | O::Madc => self.lower_multiply_add(site),
             O::Fma => self.lower_fma(site),
-            O::Mul24 => self.lower_values(site, if site.has(Modifier::Hi) { Op::Mul24Hi } else { Op::Mul24 }, 2),
-            O::Mad24 => self.lower_values(site, if site.has(Modifier::Hi) { Op::Mad24Hi } else { Op::Mad24 }, 3),
-            O::Div => self.lower_function(site, Op::Div, 2),
-            O::Rcp => self.lower_function(site, Op::Rcp, 1),
-            O::Sqrt => self.lower_function(site, Op::Sqrt, 1),
-            O::Rsqrt => self.lower_function(site, Op::Rsqrt, 1),
-            O::Sin => self.lower_function(site, Op::Sin, 1),
-            O::Cos => self.lower_function(site, Op::Cos, 1),
-            O::Ex2 => self.lower_function(site, Op::Ex2, 1),
-            O::Lg2 => self.lower_function(site, Op::Lg2, 1),
-            O::Tanh => self.lower_function(site, Op::Tanh, 1),
-            O::Rem => self.lower_values(site, Op::Rem, 2),
-            O::Sad => self.lower_values(site, Op::Sad, 3),
-            O::Abs => self.lower_values(site, Op::Abs, 1),
-            O::Neg => self.lower_values(site, Op::Neg, 1),
-            O::Min => self.lower_extremum(site, Op::Min),
-            O::Max => self.lower_extremum(site, Op::Max),
-            O::Copysign => self.lower_values(site, Op::Copysign, 2),
-            O::And => self.lower_values(site, Op::And, 2),
-            O::Or => self.lower_values(site, Op::Or, 2),
-            O::Xor => self.lower_values(site, Op::Xor, 2),
-            O::Not => self.lower_values(site, Op::Not, 1),
-            O::Cnot => self.lower_values(site, Op::Cnot, 1),
+            O::Mul24 if site.has(Modifier::Hi) => self.lower_values(site, |_| Operation::Mul24Hi, 2),
+            O::Mul24 => self.lower_values(site, |_| Operation::Mul24, 2),
+            O::Mad24 if site.has(Modifier::Hi) => self.lower_values(site, |it| Operation::Mad24Hi(it.saturation()), 3),
+            O::Mad24 => self.lower_values(site, |_| Operation::Mad24, 3),
+            O::Div => self.lower_function(site, |it| Operation::Div(it.accuracy()), 2),
+            O::Rcp => self.lower_function(site, |it| Operation::Rcp(it.accuracy()), 1),
+            O::Sqrt => self.lower_function(site, |it| Operation::Sqrt(it.accuracy()), 1),
+            O::Rsqrt => self.lower_function(site, |it| Operation::Rsqrt(it.approximation()), 1),
+            O::Sin => self.lower_function(site, |it| Operation::Sin(it.approximation()), 1),
+            O::Cos => self.lower_function(site, |it| Operation::Cos(it.approximation()), 1),
+            O::Ex2 => self.lower_function(site, |it| Operation::Ex2(it.approximation()), 1),
+            O::Lg2 => self.lower_function(site, |it| Operation::Lg2(it.approximation()), 1),
+            O::Tanh => self.lower_function(site, |it| Operation::Tanh(it.approximation()), 1),
+            O::Rem => self.lower_values(site, |_| Operation::Rem, 2),
+            O::Sad => self.lower_values(site, |_| Operation::Sad, 3),
+            O::Abs => self.lower_values(site, |it| Operation::Abs(it.subnormals()), 1),
+            O::Neg => self.lower_values(site, |it| Operation::Neg(it.subnormals()), 1),
+            O::Min => self.lower_extremum(site, |it| Operation::Min(it.extremum())),
+            O::Max => self.lower_extremum(site, |it| Operation::Max(it.extremum())),
+            O::Copysign => self.lower_values(site, |_| Operation::Copysign, 2),
+            O::And => self.lower_values(site, |_| Operation::And, 2),
+            O::Or => self.lower_values(site, |_| Operation::Or, 2),
+            O::Xor => self.lower_values(site, |_| Operation::Xor, 2),
+            O::Not => self.lower_values(site, |_| Operation::Not, 1),
+            O::Cnot => self.lower_values(site, |_| Operation::Cnot, 1),
             O::Bra | O::Brx | O::Ret | O::Exit | O::Trap => self.lower_control(site),
             O::Call => self.lower_call(site),
             O::Ld | O::Ldu | O::St | O::Atom | O::Red | O::Prefetch | O::Prefetchu => self.lower_memory(site),
@@ -134,7 +137,7 @@ impl<'a, 'src> Body<'_, 'a, 'src> {
             | O::Applypriority
             | O::Griddepcontrol
             | O::Setmaxnreg => {
-                let inst = self.inst(Op::Nop, ScalarType::B32);
+                let inst = self.inst(Operation::Nop, ScalarType::B32);
                 self.push_main(inst);
                 Ok(())
             }
@@ -190,39 +193,49 @@ impl<'a, 'src> Body<'_, 'a, 'src> {
     }
 
     /// What the modifiers say, with what an old target implies.
-    pub(super) fn modifiers(&self, site: &Site<'_, 'src>, ty: ScalarType) -> Lowered<Modifiers> {
+    pub(super) fn written(&self, site: &Site<'_, 'src>, ty: ScalarType) -> Lowered<Written> {
         if site.has(Modifier::Rs) {
             return Err(Stop::Unsupported);
         }
-        let mut modifiers = types::arithmetic_modifiers(site.instruction);
-        modifiers.ftz |= ty == ScalarType::F32 && self.module.dialect.always_flushes();
-        Ok(modifiers)
+        let mut written = Written::of(site.instruction);
+        written.ftz |= ty == ScalarType::F32 && self.module.dialect.always_flushes();
+        Ok(written)
     }
 
     /// An operation with one destination and `n` sources, all of one type.
-    fn lower_values(&mut self, site: &Site<'_, 'src>, op: Op, n: usize) -> Lowered<()> {
+    fn lower_values(
+        &mut self,
+        site: &Site<'_, 'src>,
+        operation: impl FnOnce(Written) -> Operation,
+        n: usize,
+    ) -> Lowered<()> {
         let ty = self.ty(site, 0)?;
-        let modifiers = self.modifiers(site, ty)?;
-        let mut inst = self.values(site, op, ty, n)?;
-        inst.modifiers = modifiers;
+        let operation = operation(self.written(site, ty)?);
+        let inst = self.values(site, operation, ty, n)?;
         self.push_main(inst);
         Ok(())
     }
 
     /// The operands of an operation with one destination and `n` sources, all of one type.
-    pub(super) fn values(&mut self, site: &Site<'_, 'src>, op: Op, ty: ScalarType, n: usize) -> Lowered<Inst> {
+    pub(super) fn values(
+        &mut self,
+        site: &Site<'_, 'src>,
+        operation: Operation,
+        ty: ScalarType,
+        n: usize,
+    ) -> Lowered<Inst> {
         self.count(site, n + 1, n + 1)?;
         let destination = self.destination(&site.operands[0], ty)?;
         let mut sources = Vec::with_capacity(n);
         for operand in &site.operands[1..] {
             sources.push(self.source(operand, ty)?);
         }
-        Ok(Inst { destinations: vec![destination], sources, ..self.inst(op, ty) })
+        Ok(Inst { destinations: vec![destination], sources, ..self.inst(operation, ty) })
     }
 
     /// Minimum and maximum, of two values or three.
-    fn lower_extremum(&mut self, site: &Site<'_, 'src>, op: Op) -> Lowered<()> {
-        self.lower_values(site, op, if site.operands.len() == 4 { 3 } else { 2 })
+    fn lower_extremum(&mut self, site: &Site<'_, 'src>, operation: impl FnOnce(Written) -> Operation) -> Lowered<()> {
+        self.lower_values(site, operation, if site.operands.len() == 4 { 3 } else { 2 })
     }
 
     /// What an extended-precision instruction does with the carry flag.
@@ -231,9 +244,9 @@ impl<'a, 'src> Body<'_, 'a, 'src> {
         Carry { reads, writes: site.has(Modifier::Cc) }
     }
 
-    fn add_carry(&mut self, site: &Site<'_, 'src>, inst: &mut Inst) {
-        let carry = self.carry_use(site);
-        inst.modifiers.carry = carry;
+    /// The operands of the carry flag that the operation asks for.
+    fn add_carry(&mut self, inst: &mut Inst) {
+        let carry = inst.operation.carry();
         if carry.reads {
             inst.sources.push(Operand::Register(self.carry()));
         }
@@ -242,13 +255,12 @@ impl<'a, 'src> Body<'_, 'a, 'src> {
         }
     }
 
-    fn lower_sum(&mut self, site: &Site<'_, 'src>, op: Op) -> Lowered<()> {
+    fn lower_sum(&mut self, site: &Site<'_, 'src>, operation: impl FnOnce(Written, Carry) -> Operation) -> Lowered<()> {
         let ty = self.ty(site, 0)?;
-        let modifiers = self.modifiers(site, ty)?;
+        let operation = operation(self.written(site, ty)?, self.carry_use(site));
         let narrow = if site.written_type(1).is_some() { self.ty(site, 1)? } else { ty };
-        let mut inst = self.mixed_values(site, op, ty, narrow, 2)?;
-        inst.modifiers = modifiers;
-        self.add_carry(site, &mut inst);
+        let mut inst = self.mixed_values(site, operation, ty, narrow, 2)?;
+        self.add_carry(&mut inst);
         self.push_main(inst);
         Ok(())
     }
@@ -257,13 +269,13 @@ impl<'a, 'src> Body<'_, 'a, 'src> {
     fn mixed_values(
         &mut self,
         site: &Site<'_, 'src>,
-        op: Op,
+        operation: Operation,
         ty: ScalarType,
         narrow: ScalarType,
         n: usize,
     ) -> Lowered<Inst> {
         self.count(site, n + 1, n + 1)?;
-        let mut inst = self.inst(op, ty);
+        let mut inst = self.inst(operation, ty);
         inst.source_ty = narrow;
         inst.destinations.push(self.destination(&site.operands[0], ty)?);
         for (position, operand) in site.operands[1..].iter().enumerate() {
@@ -275,26 +287,25 @@ impl<'a, 'src> Body<'_, 'a, 'src> {
 
     fn lower_product(&mut self, site: &Site<'_, 'src>) -> Lowered<()> {
         let ty = self.ty(site, 0)?;
-        let modifiers = self.modifiers(site, ty)?;
-        let op = match () {
-            () if site.has(Modifier::Wide) => Op::MulWide,
-            () if site.has(Modifier::Hi) => Op::MulHi,
-            () => Op::Mul,
+        let written = self.written(site, ty)?;
+        let operation = match () {
+            () if site.has(Modifier::Wide) => Operation::MulWide,
+            () if site.has(Modifier::Hi) => Operation::MulHi,
+            () => Operation::Mul(written.product()),
         };
-        let mut inst = self.wide_values(site, op, ty, 2)?;
-        inst.modifiers = modifiers;
+        let inst = self.wide_values(site, operation, ty, 2)?;
         self.push_main(inst);
         Ok(())
     }
 
     /// Like [`Self::values`]; of a wide operation the result and the third source are twice as wide.
-    fn wide_values(&mut self, site: &Site<'_, 'src>, op: Op, ty: ScalarType, n: usize) -> Lowered<Inst> {
-        if !matches!(op, Op::MulWide | Op::MadWide) {
-            return self.values(site, op, ty, n);
+    fn wide_values(&mut self, site: &Site<'_, 'src>, operation: Operation, ty: ScalarType, n: usize) -> Lowered<Inst> {
+        if !matches!(operation, Operation::MulWide | Operation::MadWide) {
+            return self.values(site, operation, ty, n);
         }
         self.count(site, n + 1, n + 1)?;
         let wide = types::integer(2 * ty.bits(), ty.is_signed());
-        let mut inst = self.inst(op, ty);
+        let mut inst = self.inst(operation, ty);
         inst.destinations.push(self.destination(&site.operands[0], wide)?);
         for (position, operand) in site.operands[1..].iter().enumerate() {
             inst.sources.push(self.source(operand, if position == 2 { wide } else { ty })?);
@@ -307,72 +318,74 @@ impl<'a, 'src> Body<'_, 'a, 'src> {
         if ty.is_float() {
             return self.lower_float_mad(site, ty);
         }
-        let modifiers = self.modifiers(site, ty)?;
-        let op = match () {
-            () if site.has(Modifier::Wide) => Op::MadWide,
-            () if site.has(Modifier::Hi) => Op::MadHi,
-            () => Op::Mad,
+        let (written, carry) = (self.written(site, ty)?, self.carry_use(site));
+        let operation = match () {
+            () if site.has(Modifier::Wide) => Operation::MadWide,
+            () if site.has(Modifier::Hi) => {
+                Operation::MadHi(HighMultiplyAdd { saturation: written.saturation(), carry })
+            }
+            () => Operation::Mad(carry),
         };
-        let mut inst = self.wide_values(site, op, ty, 3)?;
-        inst.modifiers = modifiers;
-        self.add_carry(site, &mut inst);
+        let mut inst = self.wide_values(site, operation, ty, 3)?;
+        self.add_carry(&mut inst);
         self.push_main(inst);
         Ok(())
     }
 
     /// `mad` of floats is a fused multiply-add, but for single precision before `sm_20`: that truncates the product.
     fn lower_float_mad(&mut self, site: &Site<'_, 'src>, ty: ScalarType) -> Lowered<()> {
-        let modifiers = self.modifiers(site, ty)?;
+        let written = self.written(site, ty)?;
+        let inst = self.values(site, Operation::Fma(written.fused()), ty, 3)?;
         if ty != ScalarType::F32 || self.module.dialect.target >= 20 {
-            let mut inst = self.values(site, Op::Fma, ty, 3)?;
-            inst.modifiers = modifiers;
             self.push_main(inst);
             return Ok(());
         }
-        let inst = self.values(site, Op::Fma, ty, 3)?;
         let product = self.scopes.fresh(warplens_ir::Width::Word);
-        let mut multiply = self.inst(Op::Mul, ty);
+        let truncated = Written { rounding: Rounding::Zero, sat: false, ..written };
+        let mut multiply = self.inst(Operation::Mul(truncated.product()), ty);
         multiply.destinations.push(Some(product));
         multiply.sources = inst.sources[..2].to_vec();
-        multiply.modifiers = Modifiers { rounding: Rounding::Zero, sat: false, ..modifiers };
         self.push(multiply);
-        let mut add = self.inst(Op::Add, ty);
+        let mut add = self.inst(Operation::Add(written.sum(Carry::NONE)), ty);
         add.destinations = inst.destinations;
         add.sources = vec![Operand::Register(product), inst.sources[2]];
-        add.modifiers = modifiers;
         self.push_main(add);
         Ok(())
     }
 
     fn lower_fma(&mut self, site: &Site<'_, 'src>) -> Lowered<()> {
         let ty = self.ty(site, 0)?;
-        let modifiers = self.modifiers(site, ty)?;
+        let written = self.written(site, ty)?;
         let narrow = if site.written_type(1).is_some() { self.ty(site, 1)? } else { ty };
-        let mut inst = self.mixed_values(site, Op::Fma, ty, narrow, 3)?;
-        inst.modifiers = modifiers;
+        let inst = self.mixed_values(site, Operation::Fma(written.fused()), ty, narrow, 3)?;
         self.push_main(inst);
         Ok(())
     }
 
     /// Division, roots and the approximate functions. Old modules leave the accuracy out.
-    fn lower_function(&mut self, site: &Site<'_, 'src>, op: Op, n: usize) -> Lowered<()> {
+    fn lower_function(
+        &mut self,
+        site: &Site<'_, 'src>,
+        operation: impl Fn(Written) -> Operation,
+        n: usize,
+    ) -> Lowered<()> {
         let ty = self.ty(site, 0)?;
-        let mut modifiers = self.modifiers(site, ty)?;
-        let says = site.instruction.rounding().is_some() || modifiers.precision != Precision::Ieee;
-        let only_approximate = !matches!(op, Op::Div | Op::Rcp | Op::Sqrt);
+        let mut written = self.written(site, ty)?;
+        let says = site.instruction.rounding().is_some() || written.precision != Precision::Ieee;
+        let only_approximate =
+            !matches!(operation(written), Operation::Div(_) | Operation::Rcp(_) | Operation::Sqrt(_));
         if !ty.is_integer() && !says && (only_approximate || ty == ScalarType::F32) {
-            modifiers.precision = Precision::Approx;
-            modifiers.ftz |= ty == ScalarType::F32 && self.module.dialect.version < 14;
+            written.precision = Precision::Approx;
+            written.ftz |= ty == ScalarType::F32 && self.module.dialect.version < 14;
         }
-        let mut inst = self.values(site, op, ty, n)?;
-        inst.modifiers = modifiers;
+        let inst = self.values(site, operation(written), ty, n)?;
         self.push_main(inst);
         Ok(())
     }
 
     /// An instruction that the emulator lacks: it keeps its registers, so that analyses see them.
     fn lower_unsupported(&mut self, site: &Site<'_, 'src>) {
-        let mut inst = self.inst(Op::Unsupported, ScalarType::B32);
+        let mut inst = self.inst(Operation::Unsupported, ScalarType::B32);
         let writes = !matches!(site.operands.first().map(|operand| &operand.kind), Some(OperandKind::Address(_)));
         for (position, operand) in site.operands.iter().enumerate() {
             for register in self.mentioned(operand) {

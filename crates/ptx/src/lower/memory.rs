@@ -1,7 +1,7 @@
 //! Loads, stores, atomics, prefetches.
 
 use warplens_ir::{Inst, MemoryReference, Operand, Width};
-use warplens_isa::{AtomicOp, Op, OpClass, ScalarType, StateSpace};
+use warplens_isa::{AccessOrder, Atomic, AtomicOp, OpClass, Operation, ScalarType, StateSpace};
 
 use super::body::Body;
 use super::instruction::Site;
@@ -20,8 +20,8 @@ impl<'src> Body<'_, '_, 'src> {
         match site.instruction.opcode {
             Opcode::Ld | Opcode::Ldu => self.lower_load(site),
             Opcode::St => self.lower_store(site),
-            Opcode::Atom => self.lower_atomic(site, Op::Atom),
-            Opcode::Red => self.lower_atomic(site, Op::Red),
+            Opcode::Atom => self.lower_atomic(site, Operation::Atom),
+            Opcode::Red => self.lower_atomic(site, Operation::Red),
             Opcode::Prefetch | Opcode::Prefetchu => self.lower_prefetch(site),
             _ => Err(Stop::Unsupported),
         }
@@ -56,9 +56,8 @@ impl<'src> Body<'_, '_, 'src> {
             return Ok(());
         }
         let memory = self.memory(&site.operands[1], space, elements)?;
-        let mut inst = self.inst(Op::Ld, ty);
-        inst.modifiers.ordered = site.instruction.has_any(ORDERED);
-        inst.memory = Some(memory);
+        let mut inst = self.inst(Operation::Ld(access(site)), ty);
+        inst.memory = memory.into();
         self.push_load(inst, &destinations);
         if space == StateSpace::Param {
             self.classify(OpClass::Virtual);
@@ -141,9 +140,8 @@ impl<'src> Body<'_, '_, 'src> {
             return Err(self
                 .report_kind(site.operands[0].span, "an address that can be written: parameters of a kernel cannot"));
         }
-        let mut inst = self.inst(Op::St, ty);
-        inst.modifiers.ordered = site.instruction.has_any(ORDERED);
-        inst.memory = Some(memory);
+        let mut inst = self.inst(Operation::St(access(site)), ty);
+        inst.memory = memory.into();
         inst.sources = sources;
         self.push_main(inst);
         Ok(())
@@ -168,25 +166,25 @@ impl<'src> Body<'_, '_, 'src> {
     }
 
     /// `atom d, [a], b{, c}` and `red [a], b`.
-    fn lower_atomic(&mut self, site: &Site<'_, 'src>, op: Op) -> Lowered<()> {
+    fn lower_atomic(&mut self, site: &Site<'_, 'src>, operation: fn(Atomic) -> Operation) -> Lowered<()> {
         if site.has(Modifier::Async) || site.has(Modifier::Bulk) {
             return Err(Stop::Unsupported);
         }
         let (ty, elements) = self.element(site)?;
-        let Some(atomic) = types::atomic_op(site.instruction) else {
+        let Some(op) = types::atomic_op(site.instruction) else {
             return Err(self.report_kind(site.instruction.opcode_span, "an operation such as `.add`"));
         };
-        let n_values = if atomic == AtomicOp::Cas { 2 } else { 1 };
-        let first = usize::from(op == Op::Atom);
+        let n_values = if op == AtomicOp::Cas { 2 } else { 1 };
+        let operation = operation(Atomic { op, ordered: site.instruction.has_any(ORDERED) });
+        let returns = matches!(operation, Operation::Atom(_));
+        let first = usize::from(returns);
         self.count_access(site, first + 1 + n_values)?;
-        let mut inst = self.inst(op, ty);
-        inst.modifiers.atomic = Some(atomic);
-        inst.modifiers.ordered = site.instruction.has_any(ORDERED);
-        if op == Op::Atom {
+        let mut inst = self.inst(operation, ty);
+        if returns {
             let destinations = self.atomic_destinations(&site.operands[0], ty, elements)?;
             inst.destinations = destinations;
         }
-        inst.memory = Some(self.memory(&site.operands[first], types::named_space(site.instruction), elements)?);
+        inst.memory = self.memory(&site.operands[first], types::named_space(site.instruction), elements)?.into();
         for operand in &site.operands[first + 1..first + 1 + n_values] {
             inst.sources.extend(self.element_sources(operand, ty, elements, Check::Exact)?);
         }
@@ -211,9 +209,13 @@ impl<'src> Body<'_, '_, 'src> {
     fn lower_prefetch(&mut self, site: &Site<'_, 'src>) -> Lowered<()> {
         self.count(site, 1, 1)?;
         let memory = self.memory(&site.operands[0], types::named_space(site.instruction), 1)?;
-        let mut inst = self.inst(Op::Prefetch, ScalarType::B8);
-        inst.memory = Some(memory);
+        let mut inst = self.inst(Operation::Prefetch, ScalarType::B8);
+        inst.memory = memory.into();
         self.push_main(inst);
         Ok(())
     }
+}
+
+fn access(site: &Site<'_, '_>) -> AccessOrder {
+    AccessOrder { ordered: site.instruction.has_any(ORDERED) }
 }

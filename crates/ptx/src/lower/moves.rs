@@ -1,7 +1,7 @@
 //! Moves, packing, address conversions and the stack.
 
 use warplens_ir::{Operand, Width};
-use warplens_isa::{Op, ScalarType, StateSpace};
+use warplens_isa::{AddressConversion, AddressDirection, Operation, ScalarType, StateSpace};
 
 use super::body::Body;
 use super::instruction::Site;
@@ -19,14 +19,14 @@ impl<'src> Body<'_, '_, 'src> {
             Opcode::Alloca => self.lower_alloca(site),
             Opcode::Stacksave => {
                 let ty = self.ty(site, 0)?;
-                let inst = self.typed(site, Op::StackSave, ty, ty, &[])?;
+                let inst = self.typed(site, Operation::StackSave, ty, ty, &[])?;
                 self.push_main(inst);
                 Ok(())
             }
             Opcode::Stackrestore => {
                 let ty = self.ty(site, 0)?;
                 self.count(site, 1, 1)?;
-                let mut inst = self.inst(Op::StackRestore, ty);
+                let mut inst = self.inst(Operation::StackRestore, ty);
                 inst.sources.push(self.source(&site.operands[0], ty)?);
                 self.push_main(inst);
                 Ok(())
@@ -35,7 +35,7 @@ impl<'src> Body<'_, '_, 'src> {
             Opcode::Createpolicy => {
                 let Some(operand) = site.operands.first() else { return self.count(site, 1, 1) };
                 let destination = self.destination(operand, ScalarType::B64)?;
-                let mut inst = self.inst(Op::Mov, ScalarType::B64);
+                let mut inst = self.inst(Operation::Mov, ScalarType::B64);
                 inst.destinations.push(destination);
                 inst.sources.push(Operand::Immediate(0));
                 self.push_main(inst);
@@ -67,15 +67,15 @@ impl<'src> Body<'_, '_, 'src> {
         let destination = self.destination(destination, ty)?;
         let is_name = matches!(source.kind, OperandKind::Name(_) | OperandKind::Selected(..));
         let special = if is_name { self.special_source(source)? } else { None };
-        let (op, source) = match special {
-            Some(Some(special)) => (Op::ReadSpecial, Operand::Special(special)),
-            Some(None) => (Op::Mov, Operand::Immediate(0)),
+        let (operation, source) = match special {
+            Some(Some(special)) => (Operation::ReadSpecial, Operand::Special(special)),
+            Some(None) => (Operation::Mov, Operand::Immediate(0)),
             None => match self.address_value(source)? {
-                Some(address) => (Op::Mov, address),
-                None => (Op::Mov, self.source(source, ty)?),
+                Some(address) => (Operation::Mov, address),
+                None => (Operation::Mov, self.source(source, ty)?),
             },
         };
-        let mut inst = self.inst(op, ty);
+        let mut inst = self.inst(operation, ty);
         inst.destinations.push(destination);
         inst.sources.push(source);
         self.push_main(inst);
@@ -100,7 +100,7 @@ impl<'src> Body<'_, '_, 'src> {
     /// `mov.b64 d, {lo, hi}`.
     fn pack(&mut self, ty: ScalarType, destination: &ast::Operand<'src>, parts: &[ast::Operand<'src>]) -> Lowered<()> {
         let part = self.part_type(ty, parts, destination)?;
-        let mut inst = self.inst(Op::Pack, ty);
+        let mut inst = self.inst(Operation::Pack, ty);
         inst.destinations.push(self.destination(destination, ty)?);
         for operand in parts {
             inst.sources.push(self.source(operand, part)?);
@@ -112,7 +112,7 @@ impl<'src> Body<'_, '_, 'src> {
     /// `mov.b64 {lo, hi}, a`.
     fn unpack(&mut self, ty: ScalarType, parts: &[ast::Operand<'src>], source: &ast::Operand<'src>) -> Lowered<()> {
         let part = self.part_type(ty, parts, source)?;
-        let mut inst = self.inst(Op::Unpack, ty);
+        let mut inst = self.inst(Operation::Unpack, ty);
         for operand in parts {
             inst.destinations.push(self.destination(operand, part)?);
         }
@@ -154,7 +154,7 @@ impl<'src> Body<'_, '_, 'src> {
             values.push(Operand::Register(copy));
         }
         for (operand, value) in to.iter().zip(values) {
-            let mut inst = self.inst(Op::Mov, ty);
+            let mut inst = self.inst(Operation::Mov, ty);
             inst.destinations.push(self.destination(operand, ty)?);
             inst.sources.push(value);
             self.push_main(inst);
@@ -169,12 +169,12 @@ impl<'src> Body<'_, '_, 'src> {
         };
         let sources = self.whole_vector(&site.operands[1]);
         for (index, (register, _)) in destinations.into_iter().enumerate() {
-            let (op, source) = match &sources {
-                Some(sources) if index < sources.len() => (Op::Mov, Operand::Register(sources[index].0)),
+            let (operation, source) = match &sources {
+                Some(sources) if index < sources.len() => (Operation::Mov, Operand::Register(sources[index].0)),
                 Some(_) => return Err(self.report_kind(site.operands[1].span, "a vector of the same size")),
                 None => self.special_component(&site.operands[1], index)?,
             };
-            let mut inst = self.inst(op, ty);
+            let mut inst = self.inst(operation, ty);
             inst.destinations.push(Some(register));
             inst.sources.push(source);
             self.push_main(inst);
@@ -182,15 +182,15 @@ impl<'src> Body<'_, '_, 'src> {
         Ok(())
     }
 
-    fn special_component(&mut self, operand: &ast::Operand<'src>, index: usize) -> Lowered<(Op, Operand)> {
+    fn special_component(&mut self, operand: &ast::Operand<'src>, index: usize) -> Lowered<(Operation, Operand)> {
         let OperandKind::Name(name) = operand.kind else {
             return Err(self.report_kind(operand.span, "a vector"));
         };
         let selector = ast::Selector::Component { index: index as u8, colour: false };
         let component = ast::Operand { kind: OperandKind::Selected(name, selector), span: operand.span };
         Ok(match self.special(&component)? {
-            Some(Some(special)) => (Op::ReadSpecial, Operand::Special(special)),
-            _ => (Op::Mov, Operand::Immediate(0)),
+            Some(Some(special)) => (Operation::ReadSpecial, Operand::Special(special)),
+            _ => (Operation::Mov, Operand::Immediate(0)),
         })
     }
 
@@ -202,9 +202,12 @@ impl<'src> Body<'_, '_, 'src> {
             Some(address) => address,
             None => self.source(&site.operands[1], ty)?,
         };
-        let mut inst = self.inst(Op::Cvta, ty);
-        inst.modifiers.space = Some(self.own_space(site)?);
-        inst.modifiers.alternate = site.has(Modifier::To);
+        let direction = match site.has(Modifier::To) {
+            true => AddressDirection::FromGeneric,
+            false => AddressDirection::ToGeneric,
+        };
+        let space = self.own_space(site)?;
+        let mut inst = self.inst(Operation::Cvta(AddressConversion { space, direction }), ty);
         inst.destinations.push(destination);
         inst.sources.push(source);
         self.push_main(inst);
@@ -227,8 +230,8 @@ impl<'src> Body<'_, '_, 'src> {
         let ty = types::integer(self.module.module.address_bits, false);
         let destination = self.destination(&site.operands[0], ScalarType::Pred)?;
         let source = self.source(&site.operands[1], ty)?;
-        let mut inst = self.inst(Op::Isspacep, ty);
-        inst.modifiers.space = Some(self.own_space(site)?);
+        let space = self.own_space(site)?;
+        let mut inst = self.inst(Operation::Isspacep(space), ty);
         inst.destinations.push(destination);
         inst.sources.push(source);
         self.push_main(inst);
@@ -238,7 +241,7 @@ impl<'src> Body<'_, '_, 'src> {
     fn lower_alloca(&mut self, site: &Site<'_, 'src>) -> Lowered<()> {
         self.count(site, 2, 3)?;
         let ty = self.ty(site, 0)?;
-        let mut inst = self.inst(Op::Alloca, ty);
+        let mut inst = self.inst(Operation::Alloca, ty);
         inst.destinations.push(self.destination(&site.operands[0], ty)?);
         inst.sources.push(self.source(&site.operands[1], ty)?);
         inst.sources.push(match site.operands.get(2) {

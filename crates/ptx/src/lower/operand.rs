@@ -2,7 +2,7 @@
 
 use warplens_base::{Diagnostic, Span};
 use warplens_ir::{FunctionId, Guard, Operand, Register, VariableId, Width};
-use warplens_isa::{Op, ScalarType, SpecialRegister, StateSpace};
+use warplens_isa::{Operation, ScalarType, SpecialRegister, StateSpace};
 
 use super::body::Body;
 use super::module::Global;
@@ -257,7 +257,7 @@ impl<'a, 'src> Body<'_, 'a, 'src> {
                 Some(Some(special)) => {
                     let register = self.scopes.fresh(Width::of_bits(ty.bits()));
                     let read = types::untyped(ty.bits());
-                    self.emit(Op::ReadSpecial, read, vec![register], vec![Operand::Special(special)]);
+                    self.emit(Operation::ReadSpecial, read, vec![register], vec![Operand::Special(special)]);
                     Ok(Operand::Register(register))
                 }
                 Some(None) => Ok(Operand::Immediate(0)),

@@ -3,7 +3,7 @@
 use warplens_base::{Diagnostic, Span};
 use warplens_ir as ir;
 use warplens_ir::{Operand, Register, Width};
-use warplens_isa::{Op, ScalarType};
+use warplens_isa::{Conversion, Operation, ScalarType};
 
 use super::body::Body;
 use super::operand::Destination;
@@ -183,9 +183,9 @@ impl<'src> Body<'_, '_, 'src> {
         let narrow = types::integer(ty.bits(), ty.is_signed());
         let piece = if declared_bits > 32 { self.scopes.fresh(Width::Word) } else { register };
         if ty.is_signed() && declared_bits == 32 {
-            return self.emit(Op::Bfe, ScalarType::S32, vec![piece], vec![word, position, length]);
+            return self.emit(Operation::Bfe, ScalarType::S32, vec![piece], vec![word, position, length]);
         }
-        self.emit(Op::Bfe, ScalarType::U32, vec![piece], vec![word, position, length]);
+        self.emit(Operation::Bfe, ScalarType::U32, vec![piece], vec![word, position, length]);
         if ty.is_signed() || declared_bits > 32 {
             let wide = types::integer(declared_bits, ty.is_signed());
             self.convert(register, Operand::Register(piece), wide, narrow);
@@ -199,7 +199,7 @@ impl<'src> Body<'_, '_, 'src> {
             return self.move_bits(ty, register, Operand::Register(Register::vector(index, Width::of_bits(bits))));
         }
         let parts = (index..index + bits / 32).map(|word| Operand::Register(Register::vector(word, Width::Word)));
-        self.emit(Op::Pack, ty, vec![register], parts.collect());
+        self.emit(Operation::Pack, ty, vec![register], parts.collect());
     }
 
     /// Copies values into a parameter from `offset` on: `st.param` of a register parameter.
@@ -228,7 +228,7 @@ impl<'src> Body<'_, '_, 'src> {
                 return self.move_bits(types::untyped(bits), register, source);
             }
             let parts = (index..index + bits / 32).map(|word| Register::vector(word, Width::Word)).collect();
-            return self.emit(Op::Unpack, types::untyped(bits), parts, vec![source]);
+            return self.emit(Operation::Unpack, types::untyped(bits), parts, vec![source]);
         }
         // The relaxed rules let a wider register stand here: its first word holds the value.
         let source = low_word(source);
@@ -236,17 +236,17 @@ impl<'src> Body<'_, '_, 'src> {
             return self.move_bits(types::untyped(bits), word, source);
         }
         let (position, length) = (Operand::Immediate(u64::from(offset % 4 * 8)), Operand::Immediate(u64::from(bits)));
-        self.emit(Op::Bfi, ScalarType::B32, vec![word], vec![source, Operand::Register(word), position, length]);
+        self.emit(Operation::Bfi, ScalarType::B32, vec![word], vec![source, Operand::Register(word), position, length]);
     }
 
     /// Copies a value without looking at it.
     pub(super) fn move_bits(&mut self, ty: ScalarType, register: Register, source: Operand) {
-        self.emit(Op::Mov, ty, vec![register], vec![source]);
+        self.emit(Operation::Mov, ty, vec![register], vec![source]);
     }
 
     /// Converts between integers.
     pub(super) fn convert(&mut self, register: Register, source: Operand, to: ScalarType, from: ScalarType) {
-        let mut inst = self.inst(Op::Cvt, to);
+        let mut inst = self.inst(Operation::Cvt(Conversion::default()), to);
         inst.source_ty = from;
         inst.destinations.push(Some(register));
         inst.sources.push(source);

@@ -1,7 +1,9 @@
 //! Types and modifiers of the syntax tree in the vocabulary of the IR.
 
 use warplens_isa::{
-    AtomicOp, BoolOp, CompareOp, Modifiers, Precision, PrmtMode, Rounding, ScalarType, StateSpace, TestProperty,
+    Accuracy, Approximation, AtomicOp, BoolOp, Carry, Combination, CompareOp, Comparison, Conversion, Extremum,
+    FusedMultiplyAdd, Precision, PrmtMode, Product, Reduction, ReduxOp, Rounding, Saturation, ScalarType, StateSpace,
+    Subnormals, Sum, TestProperty,
 };
 
 use crate::syntax::ast::{Instruction, Modifier, Space, Type};
@@ -149,33 +151,94 @@ pub(super) fn space_of(modifier: Modifier) -> Option<StateSpace> {
     })
 }
 
-/// What the modifiers of any arithmetic instruction say. Fields that take their meaning from the opcode are left alone.
-pub(super) fn arithmetic_modifiers(instruction: &Instruction<'_>) -> Modifiers {
-    let mut modifiers = Modifiers::default();
-    for modifier in instruction.modifiers.iter() {
-        match modifier {
-            Modifier::Rn => modifiers.rounding = Rounding::Nearest,
-            Modifier::Rna => modifiers.rounding = Rounding::NearestAway,
-            Modifier::Rz => modifiers.rounding = Rounding::Zero,
-            Modifier::Rm => modifiers.rounding = Rounding::Down,
-            Modifier::Rp => modifiers.rounding = Rounding::Up,
-            Modifier::Rni => (modifiers.rounding, modifiers.integral) = (Rounding::Nearest, true),
-            Modifier::Rzi => (modifiers.rounding, modifiers.integral) = (Rounding::Zero, true),
-            Modifier::Rmi => (modifiers.rounding, modifiers.integral) = (Rounding::Down, true),
-            Modifier::Rpi => (modifiers.rounding, modifiers.integral) = (Rounding::Up, true),
-            Modifier::Ftz => modifiers.ftz = true,
-            Modifier::Sat => modifiers.sat = true,
-            Modifier::Satfinite => modifiers.satfinite = true,
-            Modifier::Relu => modifiers.relu = true,
-            Modifier::Oob => modifiers.oob = true,
-            Modifier::PropagateNan => modifiers.nan = true,
-            Modifier::Xorsign => modifiers.xorsign_abs = true,
-            Modifier::Approx => modifiers.precision = Precision::Approx,
-            Modifier::Full => modifiers.precision = Precision::Full,
-            _ => {}
+/// What the modifiers of an arithmetic instruction say, before it is known which of it the operation has.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Written {
+    pub(super) rounding: Rounding,
+    pub(super) integral: bool,
+    pub(super) ftz: bool,
+    pub(super) sat: bool,
+    pub(super) satfinite: bool,
+    pub(super) relu: bool,
+    pub(super) oob: bool,
+    pub(super) nan: bool,
+    pub(super) xorsign_abs: bool,
+    pub(super) precision: Precision,
+}
+
+impl Written {
+    pub(super) fn of(instruction: &Instruction<'_>) -> Self {
+        let mut written = Self::default();
+        for modifier in instruction.modifiers.iter() {
+            match modifier {
+                Modifier::Rn => written.rounding = Rounding::Nearest,
+                Modifier::Rna => written.rounding = Rounding::NearestAway,
+                Modifier::Rz => written.rounding = Rounding::Zero,
+                Modifier::Rm => written.rounding = Rounding::Down,
+                Modifier::Rp => written.rounding = Rounding::Up,
+                Modifier::Rni => (written.rounding, written.integral) = (Rounding::Nearest, true),
+                Modifier::Rzi => (written.rounding, written.integral) = (Rounding::Zero, true),
+                Modifier::Rmi => (written.rounding, written.integral) = (Rounding::Down, true),
+                Modifier::Rpi => (written.rounding, written.integral) = (Rounding::Up, true),
+                Modifier::Ftz => written.ftz = true,
+                Modifier::Sat => written.sat = true,
+                Modifier::Satfinite => written.satfinite = true,
+                Modifier::Relu => written.relu = true,
+                Modifier::Oob => written.oob = true,
+                Modifier::PropagateNan => written.nan = true,
+                Modifier::Xorsign => written.xorsign_abs = true,
+                Modifier::Approx => written.precision = Precision::Approx,
+                Modifier::Full => written.precision = Precision::Full,
+                _ => {}
+            }
         }
+        written
     }
-    modifiers
+
+    pub(super) fn sum(self, carry: Carry) -> Sum {
+        Sum { rounding: self.rounding, ftz: self.ftz, sat: self.sat, carry }
+    }
+
+    pub(super) fn product(self) -> Product {
+        Product { rounding: self.rounding, ftz: self.ftz, sat: self.sat }
+    }
+
+    pub(super) fn fused(self) -> FusedMultiplyAdd {
+        FusedMultiplyAdd { rounding: self.rounding, ftz: self.ftz, sat: self.sat, relu: self.relu, oob: self.oob }
+    }
+
+    pub(super) fn saturation(self) -> Saturation {
+        Saturation { sat: self.sat }
+    }
+
+    pub(super) fn accuracy(self) -> Accuracy {
+        Accuracy { rounding: self.rounding, precision: self.precision, ftz: self.ftz }
+    }
+
+    pub(super) fn approximation(self) -> Approximation {
+        Approximation { ftz: self.ftz }
+    }
+
+    pub(super) fn subnormals(self) -> Subnormals {
+        Subnormals { ftz: self.ftz }
+    }
+
+    pub(super) fn extremum(self) -> Extremum {
+        Extremum { ftz: self.ftz, relu: self.relu, nan: self.nan, xorsign_abs: self.xorsign_abs }
+    }
+
+    pub(super) fn conversion(self) -> Conversion {
+        let Self { rounding, integral, ftz, sat, satfinite, relu, .. } = self;
+        Conversion { rounding, integral, ftz, sat, satfinite, relu }
+    }
+
+    pub(super) fn comparison(self, op: CompareOp, combination: Combination) -> Comparison {
+        Comparison { op, combination, ftz: self.ftz }
+    }
+
+    pub(super) fn reduction(self, op: ReduxOp, abs: bool) -> Reduction {
+        Reduction { op, abs, nan: self.nan }
+    }
 }
 
 /// The comparison that a modifier names.
@@ -204,13 +267,14 @@ pub(super) fn comparison(modifier: Modifier) -> Option<CompareOp> {
 }
 
 /// The combination with a predicate that an instruction names.
-pub(super) fn bool_op(instruction: &Instruction<'_>) -> Option<BoolOp> {
-    instruction.modifiers.iter().find_map(|modifier| match modifier {
+pub(super) fn combination(instruction: &Instruction<'_>) -> Combination {
+    let op = instruction.modifiers.iter().find_map(|modifier| match modifier {
         Modifier::And => Some(BoolOp::And),
         Modifier::Or => Some(BoolOp::Or),
         Modifier::Xor => Some(BoolOp::Xor),
         _ => None,
-    })
+    });
+    Combination { op }
 }
 
 /// The read-modify-write operation that an instruction names.

@@ -4,7 +4,7 @@
 //! that nothing overflows before saturation; the SIMD forms work on each byte or half, for which 32 bits are enough.
 
 use warplens_ir::{Operand, Register, Width};
-use warplens_isa::{Op, OpClass, ScalarType, ShiftMode};
+use warplens_isa::{Carry, Comparison, Extremum, OpClass, Operation, Product, Rounding, ScalarType, Subnormals, Sum};
 
 use super::body::Body;
 use super::instruction::Site;
@@ -19,15 +19,24 @@ struct Part {
     bits: u32,
 }
 
+// Integer operations without anything that refines them.
+const ADD: Operation = Operation::Add(PLAIN_SUM);
+const SUB: Operation = Operation::Sub(PLAIN_SUM);
+const MUL: Operation = Operation::Mul(Product { rounding: Rounding::Nearest, ftz: false, sat: false });
+const MIN: Operation = Operation::Min(PLAIN_EXTREMUM);
+const MAX: Operation = Operation::Max(PLAIN_EXTREMUM);
+const PLAIN_SUM: Sum = Sum { rounding: Rounding::Nearest, ftz: false, sat: false, carry: Carry::NONE };
+const PLAIN_EXTREMUM: Extremum = Extremum { ftz: false, relu: false, nan: false, xorsign_abs: false };
+
 const WORD: Part = Part { position: 0, bits: 32 };
 
 /// What is computed from two values.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Primary {
-    Plain(Op),
+    Plain(Operation),
     AbsoluteDifference,
     Average,
-    Shift(Op),
+    Shift(Operation),
     Set,
 }
 
@@ -36,30 +45,30 @@ impl<'src> Body<'_, '_, 'src> {
     pub(super) fn lower_video(&mut self, site: &Site<'_, 'src>) -> Lowered<()> {
         use Opcode as O;
         let (primary, lanes) = match site.instruction.opcode {
-            O::Vadd => (Primary::Plain(Op::Add), 1),
-            O::Vsub => (Primary::Plain(Op::Sub), 1),
-            O::Vmin => (Primary::Plain(Op::Min), 1),
-            O::Vmax => (Primary::Plain(Op::Max), 1),
+            O::Vadd => (Primary::Plain(ADD), 1),
+            O::Vsub => (Primary::Plain(SUB), 1),
+            O::Vmin => (Primary::Plain(MIN), 1),
+            O::Vmax => (Primary::Plain(MAX), 1),
             O::Vabsdiff => (Primary::AbsoluteDifference, 1),
-            O::Vshl => (Primary::Shift(Op::Shl), 1),
-            O::Vshr => (Primary::Shift(Op::Shr), 1),
+            O::Vshl => (Primary::Shift(Operation::Shl), 1),
+            O::Vshr => (Primary::Shift(Operation::Shr), 1),
             O::Vset => (Primary::Set, 1),
             O::Vmad => {
                 self.lower_vmad(site)?;
                 self.classify(OpClass::Int);
                 return Ok(());
             }
-            O::Vadd2 => (Primary::Plain(Op::Add), 2),
-            O::Vsub2 => (Primary::Plain(Op::Sub), 2),
-            O::Vmin2 => (Primary::Plain(Op::Min), 2),
-            O::Vmax2 => (Primary::Plain(Op::Max), 2),
+            O::Vadd2 => (Primary::Plain(ADD), 2),
+            O::Vsub2 => (Primary::Plain(SUB), 2),
+            O::Vmin2 => (Primary::Plain(MIN), 2),
+            O::Vmax2 => (Primary::Plain(MAX), 2),
             O::Vabsdiff2 => (Primary::AbsoluteDifference, 2),
             O::Vavrg2 => (Primary::Average, 2),
             O::Vset2 => (Primary::Set, 2),
-            O::Vadd4 => (Primary::Plain(Op::Add), 4),
-            O::Vsub4 => (Primary::Plain(Op::Sub), 4),
-            O::Vmin4 => (Primary::Plain(Op::Min), 4),
-            O::Vmax4 => (Primary::Plain(Op::Max), 4),
+            O::Vadd4 => (Primary::Plain(ADD), 4),
+            O::Vsub4 => (Primary::Plain(SUB), 4),
+            O::Vmin4 => (Primary::Plain(MIN), 4),
+            O::Vmax4 => (Primary::Plain(MAX), 4),
             O::Vabsdiff4 => (Primary::AbsoluteDifference, 4),
             O::Vavrg4 => (Primary::Average, 4),
             O::Vset4 => (Primary::Set, 4),
@@ -90,7 +99,7 @@ impl<'src> Body<'_, '_, 'src> {
         let b = self.video_source(&site.operands[2], signed_b, ScalarType::S64)?;
         let value = self.video_primary(site, primary, a, b, ScalarType::S64)?;
         // An unsigned word shifted left by 32 takes all 64 bits.
-        let is_large = primary == Primary::Shift(Op::Shl) && !signed_a;
+        let is_large = primary == Primary::Shift(Operation::Shl) && !signed_a;
         let wide = if is_large { ScalarType::U64 } else { ScalarType::S64 };
         let value = if site.has(Modifier::Sat) { self.saturate(value, part.bits, signed, wide) } else { value };
         let low = self.scopes.fresh(Width::Word);
@@ -113,11 +122,11 @@ impl<'src> Body<'_, '_, 'src> {
     }
 
     /// The operation that combines the result with the last operand.
-    fn secondary(&self, site: &Site<'_, 'src>) -> Option<Op> {
+    fn secondary(&self, site: &Site<'_, 'src>) -> Option<Operation> {
         site.instruction.modifiers.iter().rev().find_map(|modifier| match modifier {
-            Modifier::Add => Some(Op::Add),
-            Modifier::Min => Some(Op::Min),
-            Modifier::Max => Some(Op::Max),
+            Modifier::Add => Some(ADD),
+            Modifier::Min => Some(MIN),
+            Modifier::Max => Some(MAX),
             _ => None,
         })
     }
@@ -125,7 +134,7 @@ impl<'src> Body<'_, '_, 'src> {
     fn insert(&mut self, destination: Register, value: Operand, base: Operand, part: Part) {
         let position = Operand::Immediate(u64::from(part.position));
         let bits = Operand::Immediate(u64::from(part.bits));
-        self.emit(Op::Bfi, ScalarType::B32, vec![destination], vec![value, base, position, bits]);
+        self.emit(Operation::Bfi, ScalarType::B32, vec![destination], vec![value, base, position, bits]);
     }
 
     /// The register that is written and the part of it.
@@ -168,7 +177,7 @@ impl<'src> Body<'_, '_, 'src> {
             let register = self.scopes.fresh(Width::Word);
             let position = Operand::Immediate(u64::from(part.position));
             let bits = Operand::Immediate(u64::from(part.bits));
-            self.emit(Op::Bfe, types::integer(32, signed), vec![register], vec![word, position, bits]);
+            self.emit(Operation::Bfe, types::integer(32, signed), vec![register], vec![word, position, bits]);
             value = Operand::Register(register);
         }
         if ty.bits() == 32 {
@@ -179,9 +188,9 @@ impl<'src> Body<'_, '_, 'src> {
         Operand::Register(wide)
     }
 
-    fn compute(&mut self, op: Op, ty: ScalarType, sources: Vec<Operand>) -> Operand {
+    fn compute(&mut self, operation: Operation, ty: ScalarType, sources: Vec<Operand>) -> Operand {
         let register = self.scopes.fresh(Width::of_bits(ty.bits()));
-        self.emit(op, ty, vec![register], sources);
+        self.emit(operation, ty, vec![register], sources);
         Operand::Register(register)
     }
 
@@ -196,31 +205,28 @@ impl<'src> Body<'_, '_, 'src> {
         Ok(match primary {
             Primary::Plain(op) => self.compute(op, ty, vec![a, b]),
             Primary::AbsoluteDifference => {
-                let difference = self.compute(Op::Sub, ty, vec![a, b]);
-                self.compute(Op::Abs, ty, vec![difference])
+                let difference = self.compute(SUB, ty, vec![a, b]);
+                self.compute(Operation::Abs(Subnormals { ftz: false }), ty, vec![difference])
             }
             Primary::Average => {
                 // Halves are rounded away from zero.
-                let sum = self.compute(Op::Add, ty, vec![a, b]);
-                let complement = self.compute(Op::Not, types::untyped(ty.bits()), vec![sum]);
+                let sum = self.compute(ADD, ty, vec![a, b]);
+                let complement = self.compute(Operation::Not, types::untyped(ty.bits()), vec![sum]);
                 let shift = Operand::Immediate(u64::from(ty.bits() - 1));
-                let is_positive = self.compute(Op::Shr, types::integer(ty.bits(), false), vec![complement, shift]);
-                let rounded = self.compute(Op::Add, ty, vec![sum, is_positive]);
-                self.compute(Op::Shr, ty, vec![rounded, Operand::Immediate(1)])
+                let is_positive =
+                    self.compute(Operation::Shr, types::integer(ty.bits(), false), vec![complement, shift]);
+                let rounded = self.compute(ADD, ty, vec![sum, is_positive]);
+                self.compute(Operation::Shr, ty, vec![rounded, Operand::Immediate(1)])
             }
             Primary::Shift(op) => {
                 let wraps = site.has(Modifier::Wrap);
-                let (limit, bound) = if wraps { (Op::And, 31) } else { (Op::Min, 32) };
+                let (limit, bound) = if wraps { (Operation::And, 31) } else { (MIN, 32) };
                 let limited =
                     self.compute(limit, if wraps { ScalarType::B64 } else { ty }, vec![b, Operand::Immediate(bound)]);
                 let amount = self.scopes.fresh(Width::Word);
                 self.convert(amount, limited, ScalarType::U32, ScalarType::U64);
-                let mut inst = self.inst(op, ty);
-                inst.modifiers.shift = ShiftMode::Clamp;
                 let register = self.scopes.fresh(Width::Pair);
-                inst.destinations.push(Some(register));
-                inst.sources = vec![a, Operand::Register(amount)];
-                self.push(inst);
+                self.emit(op, ty, vec![register], vec![a, Operand::Register(amount)]);
                 Operand::Register(register)
             }
             Primary::Set => {
@@ -229,13 +235,9 @@ impl<'src> Body<'_, '_, 'src> {
                     return Err(self.report_kind(site.instruction.opcode_span, "a comparison such as `.eq`"));
                 };
                 let predicate = self.scopes.fresh(Width::One);
-                let mut inst = self.inst(Op::Setp, ty);
-                inst.modifiers.compare = Some(compare);
-                inst.destinations.push(Some(predicate));
-                inst.sources = vec![a, b];
-                self.push(inst);
+                self.emit(Operation::Setp(Comparison::new(compare)), ty, vec![predicate], vec![a, b]);
                 let sources = vec![Operand::Immediate(1), Operand::Immediate(0), Operand::Register(predicate)];
-                self.compute(Op::Selp, ty, sources)
+                self.compute(Operation::Selp, ty, sources)
             }
         })
     }
@@ -247,14 +249,14 @@ impl<'src> Body<'_, '_, 'src> {
         let constant =
             |value: i64| Operand::Immediate(if ty.bits() == 32 { u64::from(value as u32) } else { value as u64 });
         // An unsigned value is not below the range, whatever the sign of the result.
-        let raised = if ty.is_signed() { self.compute(Op::Max, ty, vec![value, constant(low)]) } else { value };
-        self.compute(Op::Min, ty, vec![raised, constant(high)])
+        let raised = if ty.is_signed() { self.compute(MAX, ty, vec![value, constant(low)]) } else { value };
+        self.compute(MIN, ty, vec![raised, constant(high)])
     }
 
     /// `vmad d, {-}a, {-}b, {-}c`: the product plus an addend, perhaps one more, shifted right.
     fn lower_vmad(&mut self, site: &Site<'_, 'src>) -> Lowered<()> {
         self.count(site, 4, 4)?;
-        let [_, signed_a, signed_b] = self.video_signs(site, Primary::Plain(Op::Mad))?;
+        let [_, signed_a, signed_b] = self.video_signs(site, Primary::Plain(ADD))?;
         let is_negated = |position: usize| matches!(site.operands[position].kind, OperandKind::Negated(..));
         let negates_product = is_negated(1) != is_negated(2);
         let negates = negates_product || is_negated(3);
@@ -273,22 +275,22 @@ impl<'src> Body<'_, '_, 'src> {
         let b = self.video_source(&site.operands[2], signed_b, ScalarType::S64)?;
         let c = self.video_source(&site.operands[3], signed, ScalarType::S64)?;
         let ty = types::integer(64, signed);
-        let mut sum = self.compute(Op::Mul, ty, vec![a, b]);
+        let mut sum = self.compute(MUL, ty, vec![a, b]);
         if negates_product {
-            sum = self.compute(Op::Neg, ScalarType::S64, vec![sum]);
+            sum = self.compute(Operation::Neg(Subnormals { ftz: false }), ScalarType::S64, vec![sum]);
         }
-        sum = self.compute(if is_negated(3) { Op::Sub } else { Op::Add }, ty, vec![sum, c]);
+        sum = self.compute(if is_negated(3) { SUB } else { ADD }, ty, vec![sum, c]);
         if site.has(Modifier::Po) {
-            sum = self.compute(Op::Add, ty, vec![sum, Operand::Immediate(1)]);
+            sum = self.compute(ADD, ty, vec![sum, Operand::Immediate(1)]);
         }
         if shift > 0 {
-            sum = self.compute(Op::Shr, ty, vec![sum, Operand::Immediate(shift)]);
+            sum = self.compute(Operation::Shr, ty, vec![sum, Operand::Immediate(shift)]);
         }
         if site.has(Modifier::Sat) {
             sum = if signed {
                 self.saturate(sum, 32, true, ty)
             } else {
-                self.compute(Op::Min, ty, vec![sum, Operand::Immediate(0xffff_ffff)])
+                self.compute(MIN, ty, vec![sum, Operand::Immediate(0xffff_ffff)])
             };
         }
         self.convert(destination, sum, ScalarType::U32, ScalarType::U64);
@@ -329,7 +331,7 @@ impl<'src> Body<'_, '_, 'src> {
             }
             let next = self.scopes.fresh(Width::Word);
             if accumulates {
-                self.emit(Op::Add, ScalarType::U32, vec![next], vec![result, value]);
+                self.emit(ADD, ScalarType::U32, vec![next], vec![result, value]);
             } else {
                 self.insert(next, value, result, Part { position: lane * bits, bits });
             }

@@ -1,7 +1,7 @@
 //! Exchange between the lanes of a warp, barriers and fences.
 
 use warplens_ir::{Inst, Operand};
-use warplens_isa::{BarrierKind, MatchMode, Op, ReduxOp, ScalarType, ShuffleMode, VoteMode};
+use warplens_isa::{BarrierKind, MatchMode, Operation, ReduxOp, ScalarType, ShuffleMode, VoteMode};
 
 use super::body::Body;
 use super::instruction::Site;
@@ -18,7 +18,7 @@ impl<'src> Body<'_, '_, 'src> {
             Opcode::Vote => self.lower_vote(site),
             Opcode::Match => self.lower_match(site),
             Opcode::Activemask => {
-                let inst = self.typed(site, Op::Activemask, ScalarType::B32, ScalarType::B32, &[])?;
+                let inst = self.typed(site, Operation::Activemask, ScalarType::B32, ScalarType::B32, &[])?;
                 self.push_main(inst);
                 Ok(())
             }
@@ -26,7 +26,7 @@ impl<'src> Body<'_, '_, 'src> {
             Opcode::Elect => self.lower_elect(site),
             Opcode::Bar | Opcode::Barrier => self.lower_barrier(site),
             Opcode::Membar | Opcode::Fence => {
-                let inst = self.inst(Op::Fence, ScalarType::B32);
+                let inst = self.inst(Operation::Fence, ScalarType::B32);
                 self.push_main(inst);
                 Ok(())
             }
@@ -55,11 +55,10 @@ impl<'src> Body<'_, '_, 'src> {
         });
         let n = if site.has(Modifier::Sync) { 5 } else { 4 };
         self.count(site, n, n)?;
-        let mut inst = self.inst(Op::Shfl, B32);
-        inst.modifiers.shuffle = mode;
-        if mode.is_none() {
+        let Some(mode) = mode else {
             return Err(self.report_kind(site.instruction.opcode_span, "a mode such as `.down`"));
-        }
+        };
+        let mut inst = self.inst(Operation::Shfl(mode), B32);
         self.value_and_predicate(&site.operands[0], B32, &mut inst)?;
         inst.sources.push(self.source(&site.operands[1], B32)?);
         for operand in &site.operands[2..] {
@@ -79,12 +78,11 @@ impl<'src> Body<'_, '_, 'src> {
         });
         let n = if site.has(Modifier::Sync) { 3 } else { 2 };
         self.count(site, n, n)?;
-        let ty = if mode == Some(VoteMode::Ballot) { ScalarType::B32 } else { ScalarType::Pred };
-        let mut inst = self.inst(Op::Vote, ty);
-        inst.modifiers.vote = mode;
-        if mode.is_none() {
+        let Some(mode) = mode else {
             return Err(self.report_kind(site.instruction.opcode_span, "a mode such as `.ballot`"));
-        }
+        };
+        let ty = if mode == VoteMode::Ballot { ScalarType::B32 } else { ScalarType::Pred };
+        let mut inst = self.inst(Operation::Vote(mode), ty);
         inst.destinations.push(self.destination(&site.operands[0], ty)?);
         inst.sources.push(self.predicate(&site.operands[1])?);
         // Without a member mask whoever is there takes part, and nobody is waited for.
@@ -98,8 +96,8 @@ impl<'src> Body<'_, '_, 'src> {
     fn lower_match(&mut self, site: &Site<'_, 'src>) -> Lowered<()> {
         self.count(site, 3, 3)?;
         let ty = self.ty(site, 0)?;
-        let mut inst = self.inst(Op::Match, ty);
-        inst.modifiers.match_mode = Some(if site.has(Modifier::All) { MatchMode::All } else { MatchMode::Any });
+        let mode = if site.has(Modifier::All) { MatchMode::All } else { MatchMode::Any };
+        let mut inst = self.inst(Operation::Match(mode), ty);
         self.value_and_predicate(&site.operands[0], ScalarType::B32, &mut inst)?;
         inst.sources.push(self.source(&site.operands[1], ty)?);
         inst.sources.push(self.source(&site.operands[2], ScalarType::B32)?);
@@ -109,7 +107,7 @@ impl<'src> Body<'_, '_, 'src> {
 
     fn lower_redux(&mut self, site: &Site<'_, 'src>) -> Lowered<()> {
         let ty = self.ty(site, 0)?;
-        let operation = site.instruction.modifiers.iter().find_map(|modifier| match modifier {
+        let op = site.instruction.modifiers.iter().find_map(|modifier| match modifier {
             Modifier::Add => Some(ReduxOp::Add),
             Modifier::Min => Some(ReduxOp::Min),
             Modifier::Max => Some(ReduxOp::Max),
@@ -118,20 +116,18 @@ impl<'src> Body<'_, '_, 'src> {
             Modifier::Xor => Some(ReduxOp::Xor),
             _ => None,
         });
-        let mut inst = self.typed(site, Op::Redux, ty, ty, &[ty, ScalarType::B32])?;
-        inst.modifiers = self.modifiers(site, ty)?;
-        inst.modifiers.redux = operation;
-        inst.modifiers.alternate = site.has(Modifier::Abs);
-        if operation.is_none() {
+        let Some(op) = op else {
             return Err(self.report_kind(site.instruction.opcode_span, "an operation such as `.add`"));
-        }
+        };
+        let reduction = self.written(site, ty)?.reduction(op, site.has(Modifier::Abs));
+        let inst = self.typed(site, Operation::Redux(reduction), ty, ty, &[ty, ScalarType::B32])?;
         self.push_main(inst);
         Ok(())
     }
 
     fn lower_elect(&mut self, site: &Site<'_, 'src>) -> Lowered<()> {
         self.count(site, 2, 2)?;
-        let mut inst = self.inst(Op::Elect, ScalarType::B32);
+        let mut inst = self.inst(Operation::Elect, ScalarType::B32);
         self.value_and_predicate(&site.operands[0], ScalarType::B32, &mut inst)?;
         inst.sources.push(self.source(&site.operands[1], ScalarType::B32)?);
         self.push_main(inst);
@@ -145,7 +141,7 @@ impl<'src> Body<'_, '_, 'src> {
         }
         if site.has(Modifier::Warp) {
             self.count(site, 1, 1)?;
-            let mut inst = self.inst(Op::BarWarp, ScalarType::B32);
+            let mut inst = self.inst(Operation::BarWarp, ScalarType::B32);
             inst.sources.push(self.source(&site.operands[0], ScalarType::B32)?);
             self.push_main(inst);
             return Ok(());
@@ -159,8 +155,7 @@ impl<'src> Body<'_, '_, 'src> {
         };
         let reduces = site.has(Modifier::Red);
         let ty = if kind == BarrierKind::ReducePopc { ScalarType::U32 } else { ScalarType::Pred };
-        let mut inst = self.inst(Op::Bar, ty);
-        inst.modifiers.barrier = Some(kind);
+        let mut inst = self.inst(Operation::Bar(kind), ty);
         let (mut operands, last): (&[ast::Operand<'src>], _) = (site.operands, site.operands.last());
         if reduces {
             self.count(site, 3, 4)?;

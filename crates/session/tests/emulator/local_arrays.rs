@@ -18,7 +18,7 @@ fn text(path: &str) -> String {
 /// Loads and stores of local memory in a kernel.
 fn local_accesses(module: &Module, kernel: FunctionId) -> usize {
     let insts = module.functions[kernel].block_ids().flat_map(|block| &module.blocks[block].insts);
-    insts.filter(|inst| inst.memory.is_some_and(|memory| memory.space == StateSpace::Local)).count()
+    insts.filter(|inst| inst.memory.iter().any(|memory| memory.space == StateSpace::Local)).count()
 }
 
 /// The potentials that a Coulomb kernel computes on a small grid.

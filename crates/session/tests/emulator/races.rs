@@ -64,12 +64,7 @@ fn answer(program: &Program, threads: usize) -> Answer {
     let words = BYTES / 4;
     let launch = format!("grid = 12\nblock = 40\nargs = [\"u32[{words}]:iota\", \"u32[{words}]\"]");
     let launch = Launch::parse_file("launch", &launch).unwrap();
-    let options = ExecutionOptions {
-        threads,
-        budget: 1_000_000,
-        extent: Extent::Full,
-        ..ExecutionOptions::new()
-    };
+    let options = ExecutionOptions { threads, budget: 1_000_000, extent: Extent::Full, ..ExecutionOptions::new() };
     let requests = ["0", "1"].map(|key| OutputRequest { key: key.into(), count: None });
     let progress = Progress::default();
     let ran = run(program, &launch, &requests, options.clone(), &progress)

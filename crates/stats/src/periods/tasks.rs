@@ -218,18 +218,19 @@ impl BlockTasks {
 
 /// True for accesses that may leave the SM.
 fn is_off_chip(inst: &Inst) -> bool {
-    let space = inst.memory.map(|memory| memory.space);
-    matches!(space, Some(StateSpace::Global | StateSpace::Local | StateSpace::Generic))
+    inst.memory
+        .iter()
+        .any(|memory| matches!(memory.space, StateSpace::Global | StateSpace::Local | StateSpace::Generic))
 }
 
 /// The kind of the source instruction that `insts` belong to.
 fn kind(module: &Module, insts: &[Inst]) -> CostKind {
     let first = &insts[0];
-    let space = insts.iter().find_map(|inst| inst.memory.map(|memory| memory.space));
+    let space = insts.iter().flat_map(|inst| inst.memory.iter()).map(|memory| memory.space).next();
     let space = space.filter(|&space| space != StateSpace::Generic);
     let types = || insts.iter().flat_map(|inst| [inst.ty, inst.source_ty]);
     let numbers = |is: fn(ScalarType) -> bool| types().filter(move |&ty| is(ty)).map(ScalarType::bits).max();
-    let has_operands = insts.iter().any(|inst| !inst.sources.is_empty() || inst.memory.is_some());
+    let has_operands = insts.iter().any(|inst| !inst.sources.is_empty() || !inst.memory.is_empty());
     let (number, bits) = match (numbers(ScalarType::is_float), numbers(ScalarType::is_integer)) {
         (Some(bits), _) => (NumberKind::Float, bits),
         (None, Some(bits)) if has_operands => (NumberKind::Int, bits),

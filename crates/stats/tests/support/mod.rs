@@ -5,10 +5,13 @@ use std::sync::Arc;
 
 use warplens_base::{Id, Span};
 use warplens_ir::{
-    Block, Flow, Function, FunctionId, FunctionKind, Guard, Inst, LaunchBounds, MemoryReference, Module, Operand,
-    PcInfo, Register, RegisterWords, SourceLocation, SpellingId, Width,
+    Block, Flow, Function, FunctionId, FunctionKind, Guard, Inst, LaunchBounds, Memory, MemoryReference, Module,
+    Operand, PcInfo, Register, RegisterWords, SourceLocation, SpellingId, Width,
 };
-use warplens_isa::{BlockId, Family, InstKey, Op, Pc, ScalarType, SlowOperation, Spelling, StateSpace};
+use warplens_isa::{
+    AccessOrder, BarrierKind, BlockId, Branch, Family, InstKey, Op, Operation, Pc, ScalarType, SlowOperation, Spelling,
+    StateSpace, Sum,
+};
 use warplens_stats::{Counting, CtaRecord, FinishOptions, LaunchShape, Profile, Program, Recorder, RegistersBasis};
 use warplens_trace::{Access, AccessKind, ActiveMask, CtaId, Observer, WarpIndex};
 
@@ -72,15 +75,16 @@ impl Kernel {
         let n = self.module.pcs.len() as u32;
         let class = if opcode.starts_with("ld.param") { warplens_isa::OpClass::Virtual } else { op.class(ty) };
         let spelling = self.spelling(opcode, ty);
-        self.module.pcs.push(PcInfo {
+        let pc = self.module.pcs.push(PcInfo {
             function: FunctionId::from_index(self.module.functions.len() - 1),
             spelling,
             span: Span::default(),
             line: n + 10,
-            location: Some(SourceLocation { file: 0, line: n + 100 }),
             class,
             high_latency: op.high_latency(ty).map(|kind| SlowOperation { kind, ty }),
-        })
+        });
+        self.module.locations.insert(pc, SourceLocation { file: 0, line: n + 100 });
+        pc
     }
 
     /// The spelling of an opcode: its family is the first word, `nc` the only modifier that is understood.
@@ -97,48 +101,62 @@ impl Kernel {
     }
 
     /// An instruction without memory.
-    pub fn inst(&mut self, opcode: &str, op: Op, ty: ScalarType, writes: &[Register], reads: &[Register]) -> Inst {
-        let pc = self.pc(opcode, op, ty);
+    pub fn inst(
+        &mut self,
+        opcode: &str,
+        operation: Operation,
+        ty: ScalarType,
+        writes: &[Register],
+        reads: &[Register],
+    ) -> Inst {
+        let pc = self.pc(opcode, operation.op(), ty);
         Inst {
             destinations: writes.iter().copied().map(Some).collect(),
             sources: reads.iter().copied().map(Operand::Register).collect(),
-            ..Inst::new(pc, op, ty)
+            ..Inst::new(pc, operation, ty)
         }
     }
 
     /// `add.f32`.
     pub fn add(&mut self, to: Register, reads: &[Register]) -> Inst {
-        self.inst("add.f32", Op::Add, ScalarType::F32, &[to], reads)
+        self.inst("add.f32", Operation::Add(Sum::default()), ScalarType::F32, &[to], reads)
     }
 
     /// A scalar load of 32 bits.
     pub fn load(&mut self, space: StateSpace, to: Register, base: Register, offset: i64) -> Inst {
-        let mut inst = self.inst(&format!("ld.{space}.f32"), Op::Ld, ScalarType::F32, &[to], &[]);
-        inst.memory = Some(MemoryReference { space, base: Operand::Register(base), offset, elements: 1 });
+        let mut inst =
+            self.inst(&format!("ld.{space}.f32"), Operation::Ld(AccessOrder::default()), ScalarType::F32, &[to], &[]);
+        inst.memory = Memory::One(MemoryReference { space, base: Operand::Register(base), offset, elements: 1 });
         inst
     }
 
     /// A scalar store of 32 bits.
     pub fn store(&mut self, space: StateSpace, base: Register, offset: i64, value: Register) -> Inst {
-        let mut inst = self.inst(&format!("st.{space}.f32"), Op::St, ScalarType::F32, &[], &[value]);
-        inst.memory = Some(MemoryReference { space, base: Operand::Register(base), offset, elements: 1 });
+        let mut inst = self.inst(
+            &format!("st.{space}.f32"),
+            Operation::St(AccessOrder::default()),
+            ScalarType::F32,
+            &[],
+            &[value],
+        );
+        inst.memory = Memory::One(MemoryReference { space, base: Operand::Register(base), offset, elements: 1 });
         inst
     }
 
     /// `bar.sync`.
     pub fn barrier(&mut self) -> Inst {
-        self.inst("bar.sync", Op::Bar, ScalarType::B32, &[], &[])
+        self.inst("bar.sync", Operation::Bar(BarrierKind::Sync), ScalarType::B32, &[], &[])
     }
 
     /// `bra`, guarded by a predicate if one is given.
     pub fn branch(&mut self, guard: Option<Register>) -> Inst {
-        let inst = self.inst("bra", Op::Bra, ScalarType::Pred, &[], &[]);
+        let inst = self.inst("bra", Operation::Bra(Branch::default()), ScalarType::Pred, &[], &[]);
         guarded(inst, guard)
     }
 
     /// `exit`.
     pub fn exit(&mut self) -> Inst {
-        self.inst("exit", Op::Exit, ScalarType::Pred, &[], &[])
+        self.inst("exit", Operation::Exit, ScalarType::Pred, &[], &[])
     }
 
     /// The facts of the kernel launched on `grid` CTAs of `block` threads.
