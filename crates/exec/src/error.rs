@@ -6,6 +6,7 @@ use thiserror::Error;
 use warplens_isa::{Pc, StateSpace};
 
 use crate::decode::Unsupported;
+use crate::memory::BadFree;
 
 /// A thread of a launch.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -185,6 +186,18 @@ pub enum ExecError {
         /// Address or index.
         address: u64,
     },
+    /// A device-side `free` of something that cannot be freed.
+    #[error("free of {address:#x}, {reason}, by {thread}")]
+    BadFree {
+        /// The call.
+        pc: Pc,
+        /// Thread that made it.
+        thread: ThreadCoordinates,
+        /// Address.
+        address: u64,
+        /// Why it cannot be freed.
+        reason: BadFree,
+    },
     /// A barrier number beyond 15 or a thread count of zero.
     #[error("barrier {barrier} with {count} threads is impossible, by {thread}")]
     BadBarrier {
@@ -224,6 +237,7 @@ impl ExecError {
             | Self::Trap { pc, .. }
             | Self::StackOverflow { pc, .. }
             | Self::BadTarget { pc, .. }
+            | Self::BadFree { pc, .. }
             | Self::BadBarrier { pc, .. } => Some(*pc),
         }
     }

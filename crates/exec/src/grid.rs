@@ -60,8 +60,6 @@ pub(crate) struct Shared<'a> {
     failed: AtomicBool,
     /// CTAs finished, for whoever shows progress.
     progress: &'a AtomicU64,
-    /// Bytes of the device heap handed out.
-    pub(crate) heap_used: AtomicU64,
 }
 
 impl Shared<'_> {
@@ -108,7 +106,6 @@ pub fn launch<O: Observer + Sync>(
         n_ctas: launch.ctas.as_ref().map_or(total, |ctas| ctas.len() as u64),
         failed: AtomicBool::new(false),
         progress,
-        heap_used: AtomicU64::new(0),
     };
     let is_parallel = program.is_parallel() && !launch.deterministic;
     let n_workers = if is_parallel { launch.threads.max(1).min(shared.n_ctas.max(1) as usize) } else { 1 };

@@ -5,6 +5,7 @@ use warplens_ir::{Module, Variable, VariableId};
 use warplens_isa::StateSpace;
 
 use super::Windows;
+use super::heap::{BadFree, Heap};
 use crate::code::function_address;
 use crate::error::NearestBuffer;
 use crate::raw::Cells;
@@ -43,7 +44,8 @@ pub struct Device {
     /// Address of each variable in its own space; shared variables are placed per kernel.
     pub(crate) variables: IdMap<VariableId, u64>,
     global_variables: Vec<(VariableId, BufferId)>,
-    pub(crate) heap: Option<BufferId>,
+    /// The heap of device-side `malloc`, made for the first kernel that may call it.
+    heap: Option<(BufferId, Heap)>,
 }
 
 impl Device {
@@ -145,7 +147,25 @@ impl Device {
     /// Makes sure that device-side `malloc` has a heap.
     pub(crate) fn ensure_heap(&mut self) {
         if self.heap.is_none() {
-            self.heap = Some(self.allocate("device heap", HEAP_BYTES));
+            self.heap = Some((self.allocate("device heap", HEAP_BYTES), Heap::new(HEAP_BYTES)));
+        }
+    }
+
+    /// Device-side `malloc`: the address of a block, 0 when the heap has no place for it.
+    pub(crate) fn malloc(&self, bytes: u64) -> u64 {
+        let block = self.heap.as_ref().and_then(|(buffer, heap)| Some(self.buffers[*buffer].base + heap.allocate(bytes)?));
+        block.unwrap_or(0)
+    }
+
+    /// Device-side `free`; the null pointer is nothing to be freed.
+    pub(crate) fn free(&self, address: u64) -> Result<(), BadFree> {
+        match &self.heap {
+            _ if address == 0 => Ok(()),
+            Some((buffer, heap)) => {
+                let offset = address.checked_sub(self.buffers[*buffer].base);
+                offset.map_or(Err(BadFree::NoBlock), |offset| heap.free(offset))
+            }
+            None => Err(BadFree::NoBlock),
         }
     }
 

@@ -3,6 +3,7 @@
 
 mod cases;
 mod expectation;
+mod heap;
 mod local_arrays;
 mod machine_code;
 mod memory;
