@@ -243,6 +243,13 @@ pub(crate) struct CodeFunction {
     pub(crate) results: Vec<(u32, Wide)>,
 }
 
+impl CodeFunction {
+    /// Bytes that a frame takes of each thread.
+    pub(crate) fn bytes(&self) -> u64 {
+        u64::from(self.local_bytes) + 4 * u64::from(self.rows)
+    }
+}
+
 /// A decoded kernel with everything that it calls.
 pub(crate) struct Code {
     /// CPU features that the handlers were chosen for.

@@ -164,6 +164,14 @@ pub enum ExecError {
         /// What happened.
         message: String,
     },
+    /// The kernel's own frame is larger than a thread may have.
+    #[error("a thread takes {bytes} bytes of local memory and registers, and has at most {limit}")]
+    Frame {
+        /// Bytes of the frame.
+        bytes: u64,
+        /// Limit in bytes per thread.
+        limit: u64,
+    },
     /// The call stack grew beyond its limit.
     #[error("stack overflow: more than {limit} bytes of frames in {thread}")]
     StackOverflow {
@@ -230,6 +238,7 @@ impl ExecError {
     pub fn pc(&self) -> Option<Pc> {
         match self {
             Self::Unsupported(list) => list.first().map(|unsupported| unsupported.pc),
+            Self::Frame { .. } => None,
             Self::Access(error) => Some(error.pc),
             Self::Deadlock(warps) => warps.iter().find_map(|warp| warp.at),
             Self::ReachedUnsupported { pc, .. }

@@ -8,9 +8,12 @@ use warplens_trace::{CtaId, Observer};
 use crate::code::Code;
 use crate::cta::{Cta, CtaShape, Pool};
 use crate::error::ExecError;
-use crate::interpret::{CtaStatus, Worker};
+use crate::interpret::{CtaStatus, STACK_LIMIT, Worker};
 use crate::memory::Device;
 use crate::program::Program;
+
+/// Memory that CTAs which are under way at once may take together: all that a large GPU can hold take less.
+const RESIDENT_BYTES: u64 = 16 << 30;
 
 /// What to launch.
 #[derive(Clone, Debug)]
@@ -91,6 +94,10 @@ pub fn launch<O: Observer + Sync>(
     if !launch.allow_unsupported && !program.unsupported().is_empty() {
         return Err(ExecError::Unsupported(program.unsupported().to_vec()));
     }
+    let frame = program.code.functions[program.kernel].bytes();
+    if frame > STACK_LIMIT {
+        return Err(ExecError::Frame { bytes: frame, limit: STACK_LIMIT });
+    }
     let total: u64 = launch.grid.iter().map(|&extent| u64::from(extent)).product();
     let shared = Shared {
         program,
@@ -100,7 +107,7 @@ pub fn launch<O: Observer + Sync>(
             grid: launch.grid,
             block: launch.block,
             threads: launch.block.iter().product(),
-            shared_bytes: (program.static_shared_bytes() + launch.dynamic_shared) as usize,
+            shared_bytes: program.static_shared_bytes().saturating_add(launch.dynamic_shared) as usize,
         },
         next: AtomicU64::new(0),
         n_ctas: launch.ctas.as_ref().map_or(total, |ctas| ctas.len() as u64),
@@ -115,7 +122,10 @@ pub fn launch<O: Observer + Sync>(
 type WorkerResult<O> = (O, LaunchSummary, Option<(CtaId, ExecError)>);
 
 fn run_workers<O: Observer + Sync>(shared: &Shared<'_>, observer: &O, n_workers: usize) -> Vec<WorkerResult<O>> {
-    let resident = (shared.launch.resident_ctas / n_workers as u64).max(1) as usize;
+    let cta_bytes = shared.code().functions[shared.program.kernel].bytes() * u64::from(shared.shape.threads)
+        + shared.shape.shared_bytes as u64;
+    let resident = shared.launch.resident_ctas.min(RESIDENT_BYTES / cta_bytes.max(1));
+    let resident = (resident / n_workers as u64).max(1) as usize;
     if n_workers == 1 {
         return vec![run_worker(shared, observer.fork(), resident)];
     }

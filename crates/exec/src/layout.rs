@@ -14,6 +14,8 @@ pub(crate) struct Layout {
     windows: Windows,
     /// Bytes of static shared memory; dynamic shared memory starts there.
     pub(crate) static_shared: u64,
+    /// The variable that takes most of it.
+    pub(crate) largest_shared: Option<VariableId>,
 }
 
 impl Layout {
@@ -24,25 +26,28 @@ impl Layout {
         let mut static_shared = 0u64;
         for &id in used.iter().filter(|&&id| !module.variables[id].is_dynamic) {
             let variable = &module.variables[id];
-            static_shared = static_shared.next_multiple_of(variable.align.max(1));
+            let align = variable.align.max(1);
+            // What runs over is far more than any launch is given, and refused there.
+            static_shared = static_shared.checked_next_multiple_of(align).unwrap_or(u64::MAX);
             addresses[id] = static_shared;
-            static_shared += variable.bytes;
+            static_shared = static_shared.saturating_add(variable.bytes);
         }
         let dynamic = used.iter().filter(|&&id| module.variables[id].is_dynamic);
         let align = dynamic.clone().map(|&id| module.variables[id].align).max().unwrap_or(1).max(1);
-        let end = static_shared.next_multiple_of(align);
+        let end = static_shared.checked_next_multiple_of(align).unwrap_or(u64::MAX);
         for &id in dynamic {
             addresses[id] = end;
             static_shared = end;
         }
         let spaces = module.variables.iter().map(|(_, variable)| variable.space).collect();
-        Self { addresses, spaces, windows: device.windows, static_shared }
+        let largest_shared = used.iter().copied().max_by_key(|&id| module.variables[id].bytes);
+        Self { addresses, spaces, windows: device.windows, static_shared, largest_shared }
     }
 
     /// Address of a variable in its own space, or its generic address.
     pub(crate) fn variable_address(&self, variable: VariableId, generic: bool) -> u64 {
         let base = if generic { self.windows.base(self.spaces[variable]) } else { 0 };
-        base + self.addresses[variable]
+        base.wrapping_add(self.addresses[variable])
     }
 
     /// The space that a generic address belongs to.

@@ -8,7 +8,7 @@ use crate::code::Code;
 use crate::communication::{self, Foreign, Sharing, Writers};
 use crate::decode::{self, Unsupported};
 use crate::layout::Layout;
-use crate::memory::Device;
+use crate::memory::{Device, MemoryError};
 use crate::waiting;
 
 /// A decoded kernel, bound to the addresses of a device.
@@ -36,11 +36,11 @@ pub enum Order {
 
 impl Program {
     /// Decodes `kernel` for `device`.
-    pub fn new(module: &Module, kernel: FunctionId, device: &mut Device) -> Self {
+    pub fn new(module: &Module, kernel: FunctionId, device: &mut Device) -> Result<Self, MemoryError> {
         let functions = decode::reachable(module, kernel);
         let insts = || functions.iter().flat_map(|&function| instructions(module, function));
         if insts().any(|inst| inst.op == Op::SystemCall) {
-            device.ensure_heap();
+            device.ensure_heap()?;
         }
         let layout = Layout::new(module, &functions, device);
         let foreign = Foreign::find(module, &functions);
@@ -56,7 +56,7 @@ impl Program {
             Order::Local(_) | Order::Communicating(_) => waiting::find(module, &functions, &foreign),
         };
         let (code, unsupported) = decode::decode(module, kernel, &layout, &waits);
-        Self { code, kernel, layout, unsupported, order, sharing }
+        Ok(Self { code, kernel, layout, unsupported, order, sharing })
     }
 
     /// Instructions of the call graph that cannot be executed.
@@ -67,6 +67,11 @@ impl Program {
     /// Bytes of static shared memory per CTA.
     pub fn static_shared_bytes(&self) -> u64 {
         self.layout.static_shared
+    }
+
+    /// The largest variable of static shared memory.
+    pub fn largest_shared(&self) -> Option<VariableId> {
+        self.layout.largest_shared
     }
 
     /// Address of a variable in its own space, or its generic address.

@@ -23,7 +23,9 @@ mod verify;
 
 pub use cfg::Cfg;
 pub use dominators::Dominators;
-pub use function::{Block, CallTarget, Flow, Function, FunctionKind, LaunchBounds, Parameter, RegisterWords};
+pub use function::{
+    Block, CallTarget, Flow, Function, FunctionKind, LaunchBounds, Parameter, RegisterWords, RequiredCluster,
+};
 pub use inst::{Bank, Guard, Inst, MemoryReference, Operand, Register, Width};
 pub use liveness::{Accesses, Liveness, WordSet, max_live_words};
 pub use local_arrays::local_arrays_in_registers;

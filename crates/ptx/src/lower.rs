@@ -14,6 +14,7 @@ mod convert;
 mod initializer;
 mod instruction;
 mod integer;
+mod limit;
 mod memory;
 mod module;
 mod moves;

@@ -50,6 +50,9 @@ fn try_form(opcode: Opcode, form: &Form, modifiers: &[Modifier]) -> Verdict {
     best
 }
 
+/// Device memory that is enough for a sample and for the heap.
+const SAMPLE_BYTES: u64 = 16 << 20;
+
 fn try_statement(statement: &str) -> Verdict {
     let (Some(module), _) = warplens_ptx::load(&sample::module_of(statement)) else { return Verdict::Malformed };
     if instructions(&module).any(|inst| inst.op == Op::Unsupported) {
@@ -57,8 +60,8 @@ fn try_statement(statement: &str) -> Verdict {
     }
     let kernel = module.functions.iter().find(|(_, function)| function.is_kernel()).map(|(id, _)| id);
     let kernel = kernel.expect("the sample module has a kernel");
-    let mut device = exec::Device::new(&module);
-    let program = exec::Program::new(&module, kernel, &mut device);
+    let mut device = exec::Device::new(&module, SAMPLE_BYTES).expect("the sample module is small");
+    let program = exec::Program::new(&module, kernel, &mut device).expect("the device has place for a heap");
     if program.unsupported().is_empty() { Verdict::Executed } else { Verdict::Undecodable }
 }
 

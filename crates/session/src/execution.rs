@@ -7,16 +7,16 @@ use warplens_base::nearest;
 
 use warplens_base::IdMap;
 use warplens_exec as exec;
-use warplens_ir::FunctionId;
+use warplens_ir::{FunctionId, Module, Variable};
 use warplens_trace::Observer;
 
 use crate::error::{Error, Result};
-use crate::failure;
 use crate::launch::{self, BufferId, ElementType, Launch, Plan, PlannedBuffer, PlannedLaunch};
 use crate::machines::Machine;
 use crate::measure::{self, Support};
 use crate::program::{KernelName, Program};
 use crate::statics::Given;
+use crate::{failure, host};
 
 /// How launches are executed.
 #[derive(Clone, Debug)]
@@ -117,7 +117,7 @@ pub(crate) fn bind(program: &Program, launches: &[Launch]) -> Result<(Vec<Functi
         bound.push((launch.clone(), program.interface(kernel)));
     }
     let read = |path: &str| std::fs::read(path).map_err(|error| format!("cannot read {path}: {error}"));
-    let plan = Plan::bind(&bound, crate::host::memory_for_buffers(), &read)?;
+    let plan = Plan::bind(&bound, host::memory_for_buffers(), &read)?;
     Ok((kernels, plan))
 }
 
@@ -128,6 +128,17 @@ pub(crate) fn check_shared(bytes: u64) -> Result<()> {
     }
     Err(Error::usage(format!(
         "impossible launch: {bytes} bytes of shared memory per block, and no GPU has more than {MAX_SHARED_BYTES}"
+    )))
+}
+
+/// Refuses a kernel whose variables alone are more, by the name of the largest.
+fn check_static(module: &Module, decoded: &exec::Program) -> Result<()> {
+    let bytes = decoded.static_shared_bytes();
+    let Some(largest) = decoded.largest_shared().filter(|_| bytes > MAX_SHARED_BYTES) else { return Ok(()) };
+    let Variable { name, bytes: own, .. } = &module.variables[largest];
+    Err(Error::input(format!(
+        "variable `{name}` takes {own} of {bytes} bytes of shared memory per block, and no GPU has more than \
+         {MAX_SHARED_BYTES}"
     )))
 }
 
@@ -165,7 +176,7 @@ impl<'p> Execution<'p> {
     /// Binds launches and fills the memory.
     pub(crate) fn prepare(program: &'p Program, launches: &[Launch], options: ExecutionOptions) -> Result<Self> {
         let (kernels, plan) = bind(program, launches)?;
-        Ok(Self::of_plan(program, kernels, plan, options))
+        Self::of_plan(program, kernels, plan, options)
     }
 
     /// Fills the memory for launches that are bound already.
@@ -174,13 +185,17 @@ impl<'p> Execution<'p> {
         kernels: Vec<FunctionId>,
         plan: Plan,
         options: ExecutionOptions,
-    ) -> Self {
-        let mut device = exec::Device::new(&program.module);
+    ) -> Result<Self> {
+        // The buffers have been counted when they were planned; what is still free is for the variables.
+        let planned: u64 = plan.buffers.as_slice().iter().map(|buffer| buffer.bytes.len() as u64).sum();
+        let limit = host::memory_for_buffers().saturating_add(planned).saturating_add(exec::HEAP_BYTES);
+        let no_memory = |error| failure::of_memory(program, &error);
+        let mut device = exec::Device::new(&program.module, limit).map_err(no_memory)?;
         let buffers = plan.buffers.as_slice().iter().map(|buffer| place(&mut device, &plan.launches, buffer));
-        let buffers = buffers.collect();
+        let buffers = buffers.collect::<std::result::Result<_, _>>().map_err(no_memory)?;
         let launches = kernels.into_iter().zip(plan.launches).collect();
         let emulation = Emulation::default();
-        Self { program, launches, emulation, output: Vec::new(), device, buffers, options }
+        Ok(Self { program, launches, emulation, output: Vec::new(), device, buffers, options })
     }
 
     /// The elements of every buffer, in the order of the plan.
@@ -206,6 +221,7 @@ impl<'p> Execution<'p> {
             self.device.set_variable(module, id, &symbol.content.resolved(|buffer| self.address(buffer)));
         }
         let decoded = exec::Program::new(module, *kernel, &mut self.device);
+        let decoded = decoded.map_err(|error| failure::of_memory(self.program, &error))?;
         if !self.options.allow_unsupported && !decoded.unsupported().is_empty() {
             return Err(failure::of(
                 self.program,
@@ -213,7 +229,8 @@ impl<'p> Execution<'p> {
                 &exec::ExecError::Unsupported(decoded.unsupported().to_vec()),
             ));
         }
-        check_shared(decoded.static_shared_bytes() + planned.dynamic_shared)?;
+        check_static(module, &decoded)?;
+        check_shared(decoded.static_shared_bytes().saturating_add(planned.dynamic_shared))?;
         Ok(decoded)
     }
 
@@ -384,17 +401,21 @@ impl OutputRequest {
     }
 }
 
-fn place(device: &mut exec::Device, launches: &[PlannedLaunch], buffer: &PlannedBuffer) -> Placed {
+fn place(
+    device: &mut exec::Device,
+    launches: &[PlannedLaunch],
+    buffer: &PlannedBuffer,
+) -> std::result::Result<Placed, exec::MemoryError> {
     let names = &launches[buffer.launch].parameter_names[buffer.argument];
     // The last name is the one of the C++ source, where there is one.
     let name = names.last().unwrap_or(&buffer.name);
     let bytes = buffer.bytes.len() as u64;
-    let id = device.allocate(name, bytes);
+    let id = device.allocate(name, bytes)?;
     // Memory is zero at the start.
     if !buffer.is_zero {
         device.write(id, 0, &buffer.bytes);
     }
-    Placed { id, element: buffer.element, bytes }
+    Ok(Placed { id, element: buffer.element, bytes })
 }
 
 /// A finished run of the `run` verb.

@@ -4,8 +4,9 @@ use warplens_base::{IdMap, define_id};
 use warplens_ir::{Module, Variable, VariableId};
 use warplens_isa::StateSpace;
 
-use super::Windows;
+use super::budget::{Budget, MemoryError};
 use super::heap::{BadFree, Heap};
+use super::window::Windows;
 use crate::code::function_address;
 use crate::error::NearestBuffer;
 use crate::raw::Cells;
@@ -21,8 +22,10 @@ const GAP: u64 = 4096;
 const ALIGN: u64 = 512;
 /// Largest distance of an address from a buffer that messages name.
 const NEAR: u64 = 1 << 30;
+/// Alignments of constant variables beyond this one, which no program needs, would make holes of any size.
+const MAX_CONSTANT_ALIGN: u64 = 4096;
 /// Size of the heap that device-side `malloc` serves, that of the CUDA runtime's default.
-const HEAP_BYTES: u64 = 8 << 20;
+pub const HEAP_BYTES: u64 = 8 << 20;
 
 /// A buffer in device memory.
 pub struct Buffer {
@@ -39,6 +42,7 @@ pub struct Buffer {
 pub struct Device {
     buffers: IdMap<BufferId, Buffer>,
     next: u64,
+    budget: Budget,
     pub(crate) windows: Windows,
     pub(crate) constants: Cells,
     /// Address of each variable in its own space; shared variables are placed per kernel.
@@ -49,12 +53,13 @@ pub struct Device {
 }
 
 impl Device {
-    /// A device with the module's variables at their initial values.
-    pub fn new(module: &Module) -> Self {
+    /// A device of `limit` bytes with the module's variables at their initial values.
+    pub fn new(module: &Module, limit: u64) -> Result<Self, MemoryError> {
         let windows = Windows::new(module.address_bits);
         let mut device = Self {
             buffers: IdMap::new(),
             next: windows.global,
+            budget: Budget::new(limit),
             windows,
             constants: Cells::new(0),
             variables: IdMap::filled(module.variables.len(), 0),
@@ -62,33 +67,38 @@ impl Device {
             heap: None,
         };
         // There is always a buffer, so that "the buffer touched last" needs no special case; nothing fits an empty one.
-        device.allocate("nothing", 0);
-        let constant_bytes = device.place_variables(module);
+        device.place("buffer", "nothing", 0)?;
+        let constant_bytes = device.place_variables(module)?;
         device.constants = Cells::new(constant_bytes as usize);
         for (id, variable) in module.variables.iter() {
             device.initialize(module, id, variable);
         }
-        device
+        Ok(device)
     }
 
-    fn place_variables(&mut self, module: &Module) -> u64 {
+    fn place_variables(&mut self, module: &Module) -> Result<u64, MemoryError> {
         let mut constant_bytes = 0u64;
         for (id, variable) in module.variables.iter() {
             match variable.space {
                 StateSpace::Const => {
-                    constant_bytes = constant_bytes.next_multiple_of(variable.align.max(1));
-                    self.variables[id] = constant_bytes;
-                    constant_bytes += variable.bytes;
+                    let start = constant_bytes.next_multiple_of(variable.align.clamp(1, MAX_CONSTANT_ALIGN));
+                    self.budget.take(
+                        "variable",
+                        &variable.name,
+                        (start - constant_bytes).saturating_add(variable.bytes),
+                    )?;
+                    self.variables[id] = start;
+                    constant_bytes = start + variable.bytes;
                 }
                 StateSpace::Global => {
-                    let buffer = self.allocate(&variable.name, variable.bytes);
+                    let buffer = self.place("variable", &variable.name, variable.bytes)?;
                     self.variables[id] = self.buffers[buffer].base;
                     self.global_variables.push((id, buffer));
                 }
                 _ => {}
             }
         }
-        constant_bytes
+        Ok(constant_bytes)
     }
 
     fn initialize(&mut self, module: &Module, id: VariableId, variable: &Variable) {
@@ -138,22 +148,32 @@ impl Device {
     }
 
     /// Allocates a zeroed buffer.
-    pub fn allocate(&mut self, name: &str, bytes: u64) -> BufferId {
+    pub fn allocate(&mut self, name: &str, bytes: u64) -> Result<BufferId, MemoryError> {
+        self.place("buffer", name, bytes)
+    }
+
+    fn place(&mut self, what: &'static str, name: &str, bytes: u64) -> Result<BufferId, MemoryError> {
         let base = self.next;
-        self.next = (base + bytes + GAP).next_multiple_of(ALIGN);
-        self.buffers.push(Buffer { name: name.to_owned(), base, bytes, cells: Cells::new(bytes as usize) })
+        let end = base.checked_add(bytes).filter(|&end| end <= self.windows.last);
+        let bits = self.windows.bits();
+        let end = end.ok_or_else(|| MemoryError::Unreachable { what, name: name.to_owned(), bytes, bits })?;
+        self.budget.take(what, name, bytes)?;
+        self.next = (end + GAP).next_multiple_of(ALIGN);
+        Ok(self.buffers.push(Buffer { name: name.to_owned(), base, bytes, cells: Cells::new(bytes as usize) }))
     }
 
     /// Makes sure that device-side `malloc` has a heap.
-    pub(crate) fn ensure_heap(&mut self) {
+    pub(crate) fn ensure_heap(&mut self) -> Result<(), MemoryError> {
         if self.heap.is_none() {
-            self.heap = Some((self.allocate("device heap", HEAP_BYTES), Heap::new(HEAP_BYTES)));
+            self.heap = Some((self.allocate("device heap", HEAP_BYTES)?, Heap::new(HEAP_BYTES)));
         }
+        Ok(())
     }
 
     /// Device-side `malloc`: the address of a block, 0 when the heap has no place for it.
     pub(crate) fn malloc(&self, bytes: u64) -> u64 {
-        let block = self.heap.as_ref().and_then(|(buffer, heap)| Some(self.buffers[*buffer].base + heap.allocate(bytes)?));
+        let block =
+            self.heap.as_ref().and_then(|(buffer, heap)| Some(self.buffers[*buffer].base + heap.allocate(bytes)?));
         block.unwrap_or(0)
     }
 

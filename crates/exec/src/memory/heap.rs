@@ -49,8 +49,7 @@ struct Blocks {
 impl Heap {
     /// An empty heap of this many bytes.
     pub(crate) fn new(bytes: u64) -> Self {
-        let blocks =
-            Blocks { free: BTreeMap::from([(0, bytes)]), used: BTreeMap::new(), freed: FxHashSet::default() };
+        let blocks = Blocks { free: BTreeMap::from([(0, bytes)]), used: BTreeMap::new(), freed: FxHashSet::default() };
         Self { blocks: Mutex::new(blocks) }
     }
 

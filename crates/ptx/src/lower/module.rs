@@ -8,6 +8,7 @@ use warplens_ir::{FunctionId, VariableId};
 use warplens_isa::StateSpace;
 
 use super::body::Body;
+use super::limit::{self, Banks, Declared};
 use super::parameter::{Layout, no_layout};
 use super::{initializer, types};
 use crate::syntax::ast;
@@ -48,6 +49,9 @@ pub(super) struct ModuleLowering<'a, 'src> {
     pub(super) module: ir::Module,
     pub(super) names: HashMap<&'src str, Global<'a, 'src>>,
     pub(super) diagnostics: Vec<Diagnostic>,
+    banks: Banks,
+    /// Bytes that initial values may still describe.
+    initial_bytes: u64,
     /// Position in the list of files by number of `.file`.
     files: HashMap<u32, u32>,
 }
@@ -71,6 +75,8 @@ impl<'a, 'src> ModuleLowering<'a, 'src> {
             module,
             names: HashMap::new(),
             diagnostics: Vec::new(),
+            banks: Banks::default(),
+            initial_bytes: limit::INITIAL_BYTES,
             files: HashMap::new(),
         }
     }
@@ -190,6 +196,10 @@ impl<'a, 'src> ModuleLowering<'a, 'src> {
             self.diagnostics.push(no_layout(declarator.name.span, declarator.name.text));
             return None;
         };
+        if space == StateSpace::Const && variable.linkage != ast::Linkage::Extern {
+            let declared = Declared { name: declarator.name, bytes: layout.bytes };
+            self.diagnostics.extend(self.banks.add(variable.space, declared));
+        }
         Some(ir::Variable {
             name: declarator.name.text.to_owned(),
             space,
@@ -251,7 +261,7 @@ impl<'a, 'src> ModuleLowering<'a, 'src> {
             },
         };
         let ty = self.module.variables[id].ty;
-        match initializer::evaluate(ty, variable.vector, declarator, value, find) {
+        match initializer::evaluate(ty, variable.vector, declarator, value, &mut self.initial_bytes, find) {
             Ok(content) => self.module.variables[id].initializer = content,
             Err(message) => self.diagnostics.push(
                 Diagnostic::error("S013", declarator.name.span, message)

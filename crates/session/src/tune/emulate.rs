@@ -364,7 +364,7 @@ impl<'r> Tuner<'r> {
         (planned.grid, planned.block, planned.dynamic_shared) = (job.point.grid, job.point.block, job.point.shared);
         let buffers = plan.buffers.clone();
         let options = ExecutionOptions { threads, ..self.execution.clone() };
-        let mut execution = Execution::of_plan(&job.source.program, vec![job.source.kernel], plan, options);
+        let mut execution = Execution::of_plan(&job.source.program, vec![job.source.kernel], plan, options)?;
         let quiet = Progress::default();
         let measurement = measure::one(&mut execution, 0, Counting::Ptx, job.source.registers, &quiet)?;
         let mut outputs = None;

@@ -195,8 +195,9 @@ fn check_order(program: &Program, launch: &Launch, table: &Table, block: &Block,
         let (module, _) = warplens_ptx::load(&program.ptx);
         let module = module.unwrap();
         let (kernel, _) = module.kernels().next().unwrap();
-        let mut device = warplens_exec::Device::new(&module);
-        let order = format!("{:?}", warplens_exec::Program::new(&module, kernel, &mut device).order()).to_lowercase();
+        let mut device = warplens_exec::Device::new(&module, u64::MAX).unwrap();
+        let order =
+            format!("{:?}", warplens_exec::Program::new(&module, kernel, &mut device).unwrap().order()).to_lowercase();
         if order.split('(').next() != Some(wanted) {
             outcome.fail(block.line, format!("the order is {order}"));
         }

@@ -98,9 +98,9 @@ impl Builder {
             explicit_convergence: true,
         });
         assert_eq!(warplens_ir::verify(&self.module), []);
-        let mut device = Device::new(&self.module);
-        let results = device.allocate("out", 128);
-        let program = Program::new(&self.module, kernel, &mut device);
+        let mut device = Device::new(&self.module, u64::MAX).unwrap();
+        let results = device.allocate("out", 128).unwrap();
+        let program = Program::new(&self.module, kernel, &mut device).unwrap();
         assert_eq!(program.unsupported(), []);
         let launch = Launch {
             grid: [1; 3],

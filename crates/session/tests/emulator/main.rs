@@ -4,6 +4,7 @@
 mod cases;
 mod expectation;
 mod heap;
+mod limits;
 mod local_arrays;
 mod machine_code;
 mod memory;
