@@ -12,6 +12,7 @@ mod cfg;
 mod dominators;
 mod function;
 mod inst;
+pub mod link;
 mod liveness;
 mod local_arrays;
 mod module;

@@ -3,6 +3,7 @@
 use warplens_base::{IdMap, Span, define_id};
 use warplens_isa::{BlockId, HighLatency, OpClass, Pc, ScalarType, StateSpace};
 
+use crate::link::Interface;
 use crate::{Block, Function};
 
 define_id! {
@@ -29,6 +30,8 @@ pub struct Module {
     pub address_bits: u32,
     /// Target as written, such as `sm_80`.
     pub target: String,
+    /// Names by which other modules find what this one defines, and it what they define.
+    pub interface: Interface,
 }
 
 /// A source instruction.

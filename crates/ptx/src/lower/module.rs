@@ -10,7 +10,7 @@ use warplens_isa::StateSpace;
 use super::body::Body;
 use super::limit::{self, Banks, Declared};
 use super::parameter::{Layout, no_layout};
-use super::{initializer, types};
+use super::{Scope, initializer, types};
 use crate::syntax::ast;
 
 /// What a name at module scope stands for.
@@ -42,7 +42,8 @@ impl Dialect {
 
 /// Lowering of a module.
 pub(super) struct ModuleLowering<'a, 'src> {
-    ast: &'a ast::Module<'src>,
+    pub(super) ast: &'a ast::Module<'src>,
+    pub(super) scope: Scope,
     pub(super) text: &'a str,
     pub(super) lines: LineIndex,
     pub(super) dialect: Dialect,
@@ -57,7 +58,7 @@ pub(super) struct ModuleLowering<'a, 'src> {
 }
 
 impl<'a, 'src> ModuleLowering<'a, 'src> {
-    pub(super) fn new(ast: &'a ast::Module<'src>, text: &'a str) -> Self {
+    pub(super) fn new(ast: &'a ast::Module<'src>, text: &'a str, scope: Scope) -> Self {
         let target = ast.targets.iter().map(|name| name.text).find(|name| target_number(name).is_some());
         let version = ast.version.map_or(10, |version| 10 * u32::from(version.major) + u32::from(version.minor));
         let number = target.and_then(target_number).unwrap_or(10);
@@ -69,6 +70,7 @@ impl<'a, 'src> ModuleLowering<'a, 'src> {
         };
         Self {
             ast,
+            scope,
             text,
             lines: LineIndex::new(text),
             dialect: Dialect { version, target: number },
@@ -85,6 +87,10 @@ impl<'a, 'src> ModuleLowering<'a, 'src> {
         let bodies = self.collect_functions();
         self.collect_variables();
         self.collect_aliases();
+        if self.scope == Scope::Part {
+            self.collect_external_functions(bodies.len());
+        }
+        self.collect_interface();
         self.initialize_variables();
         for (function, body) in bodies {
             Body::new(&mut self, function, body).lower();
