@@ -14,7 +14,7 @@ use warplens_isa::{BlockId, Modifiers, Op, Pc, ScalarType};
 use crate::bind;
 use crate::code::{
     BarrierOperation, Code, CodeBlock, CodeCall, CodeFlow, CodeFunction, Decoded, DecodedGuard, Kind, MemoryOperation,
-    SINK, Shared, Unbound, Wide, function_address,
+    SINK, Shared, Unbound, Wide,
 };
 use crate::layout::Layout;
 use crate::raw::{LaneHandler, Level, Row, Source};
@@ -42,6 +42,7 @@ pub(crate) fn decode(
         level,
         operations: Vec::new(),
         blocks: module.blocks.iter().map(|_| None).collect(),
+        first_function: layout.first_function,
         functions: IdMap::filled(module.functions.len(), CodeFunction::default()),
         pool: Vec::new(),
         memory: Vec::new(),
@@ -462,7 +463,7 @@ impl<'a> Decoder<'a> {
                 self.unguarded(|decoder| decoder.other(Kind::FrameAddress(wide), [row, SINK], &[offset]));
                 Source::frame(row)
             }
-            Operand::Function(function) => self.constant(function_address(*function), wide),
+            Operand::Function(function) => self.constant(self.layout.function_address(*function), wide),
         }
     }
 

@@ -30,6 +30,8 @@ impl fmt::Display for ThreadCoordinates {
 pub enum AccessFault {
     /// The address belongs to no buffer, or runs over the end of one.
     OutOfBounds,
+    /// The address belongs to a buffer that was freed.
+    Freed,
     /// The address is not a multiple of the access size.
     Misaligned,
     /// The address lies in the first page, which is never mapped.
@@ -72,6 +74,8 @@ pub struct NearestBuffer {
     pub bytes: u64,
     /// Position of the access relative to the buffer's first byte.
     pub offset: i128,
+    /// It has been freed.
+    pub is_freed: bool,
 }
 
 impl fmt::Display for NearestBuffer {
@@ -83,7 +87,8 @@ impl fmt::Display for NearestBuffer {
         } else if *offset >= size {
             write!(f, "{} bytes after the end of `{name}`, which has {bytes} bytes", offset - size)
         } else {
-            write!(f, "at byte {offset} of `{name}`, which has {bytes} bytes")
+            let has = if self.is_freed { "was freed and had" } else { "has" };
+            write!(f, "at byte {offset} of `{name}`, which {has} {bytes} bytes")
         }
     }
 }
@@ -92,6 +97,7 @@ impl fmt::Display for AccessError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let what = match self.fault {
             AccessFault::OutOfBounds => "out-of-bounds".to_owned(),
+            AccessFault::Freed => "use-after-free".to_owned(),
             AccessFault::Misaligned => "misaligned".to_owned(),
             AccessFault::Null => "null-pointer".to_owned(),
             AccessFault::OtherSpace(space) => format!("wrong-space ({space} address)"),
@@ -164,6 +170,9 @@ pub enum ExecError {
         /// What happened.
         message: String,
     },
+    /// The module of the kernel was unloaded.
+    #[error("the module of the kernel has been unloaded")]
+    Unloaded,
     /// The kernel's own frame is larger than a thread may have.
     #[error("a thread takes {bytes} bytes of local memory and registers, and has at most {limit}")]
     Frame {
@@ -238,7 +247,7 @@ impl ExecError {
     pub fn pc(&self) -> Option<Pc> {
         match self {
             Self::Unsupported(list) => list.first().map(|unsupported| unsupported.pc),
-            Self::Frame { .. } => None,
+            Self::Frame { .. } | Self::Unloaded => None,
             Self::Access(error) => Some(error.pc),
             Self::Deadlock(warps) => warps.iter().find_map(|warp| warp.at),
             Self::ReachedUnsupported { pc, .. }

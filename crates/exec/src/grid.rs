@@ -9,7 +9,7 @@ use crate::code::Code;
 use crate::cta::{Cta, CtaShape, Pool};
 use crate::error::ExecError;
 use crate::interpret::{CtaStatus, STACK_LIMIT, Worker};
-use crate::memory::Device;
+use crate::memory::{Constants, Device};
 use crate::program::Program;
 
 /// Memory that CTAs which are under way at once may take together: all that a large GPU can hold take less.
@@ -55,6 +55,7 @@ pub struct LaunchSummary {
 pub(crate) struct Shared<'a> {
     pub(crate) program: &'a Program,
     pub(crate) device: &'a Device,
+    pub(crate) constants: &'a Constants,
     pub(crate) launch: &'a Launch,
     pub(crate) shape: CtaShape,
     /// Position of the next CTA in the order of execution.
@@ -94,6 +95,7 @@ pub fn launch<O: Observer + Sync>(
     if !launch.allow_unsupported && !program.unsupported().is_empty() {
         return Err(ExecError::Unsupported(program.unsupported().to_vec()));
     }
+    let image = device.image(program.image).ok_or(ExecError::Unloaded)?;
     let frame = program.code.functions[program.kernel].bytes();
     if frame > STACK_LIMIT {
         return Err(ExecError::Frame { bytes: frame, limit: STACK_LIMIT });
@@ -102,6 +104,7 @@ pub fn launch<O: Observer + Sync>(
     let shared = Shared {
         program,
         device,
+        constants: &image.constants,
         launch,
         shape: CtaShape {
             grid: launch.grid,

@@ -31,5 +31,5 @@ mod waiting;
 pub use decode::{Unsupported, reachable};
 pub use error::{AccessError, AccessFault, ExecError, NearestBuffer, ThreadCoordinates, WaitingWarp};
 pub use grid::{Launch, LaunchSummary, launch};
-pub use memory::{BadFree, Buffer, BufferId, Device, HEAP_BYTES, MemoryError};
+pub use memory::{BadFree, Buffer, BufferId, Device, HEAP_BYTES, ImageId, MemoryError, Place};
 pub use program::{Order, Program};

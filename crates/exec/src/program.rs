@@ -8,13 +8,15 @@ use crate::code::Code;
 use crate::communication::{self, Foreign, Sharing, Writers};
 use crate::decode::{self, Unsupported};
 use crate::layout::Layout;
-use crate::memory::{Device, MemoryError};
+use crate::memory::{Device, ImageId, MemoryError};
 use crate::waiting;
 
 /// A decoded kernel, bound to the addresses of a device.
 pub struct Program {
     pub(crate) code: Code,
     pub(crate) kernel: FunctionId,
+    /// The module in memory.
+    pub(crate) image: ImageId,
     layout: Layout,
     unsupported: Vec<Unsupported>,
     order: Order,
@@ -35,14 +37,15 @@ pub enum Order {
 }
 
 impl Program {
-    /// Decodes `kernel` for `device`.
-    pub fn new(module: &Module, kernel: FunctionId, device: &mut Device) -> Result<Self, MemoryError> {
+    /// Decodes `kernel` of a module that is loaded on `device` as `image`.
+    pub fn new(module: &Module, image: ImageId, kernel: FunctionId, device: &mut Device) -> Result<Self, MemoryError> {
         let functions = decode::reachable(module, kernel);
         let insts = || functions.iter().flat_map(|&function| instructions(module, function));
         if insts().any(|inst| inst.op == Op::SystemCall) {
             device.ensure_heap()?;
         }
-        let layout = Layout::new(module, &functions, device);
+        let place = device.image(image).expect("kernels are decoded of modules that are loaded");
+        let layout = Layout::new(module, place, &functions, device.windows);
         let foreign = Foreign::find(module, &functions);
         let sharing = communication::sharing(module, &functions);
         let across = foreign.deciding_instruction(Writers::Grid).map(Order::Communicating);
@@ -56,7 +59,7 @@ impl Program {
             Order::Local(_) | Order::Communicating(_) => waiting::find(module, &functions, &foreign),
         };
         let (code, unsupported) = decode::decode(module, kernel, &layout, &waits);
-        Ok(Self { code, kernel, layout, unsupported, order, sharing })
+        Ok(Self { code, kernel, image, layout, unsupported, order, sharing })
     }
 
     /// Instructions of the call graph that cannot be executed.

@@ -91,8 +91,8 @@ impl<O: Observer> Worker<'_, O> {
             let argument = |index: usize| values.get(index).copied().unwrap_or(0);
             results[lane] = match decoded.modifiers.system {
                 Some(SystemCall::Vprintf) => self.vprintf(context, lane, argument(0), argument(1)),
-                Some(SystemCall::Malloc) => self.shared.device.malloc(argument(0)),
-                Some(SystemCall::Free) => match self.shared.device.free(argument(0)) {
+                Some(SystemCall::Malloc) => self.shared.device.heap_allocate(argument(0)),
+                Some(SystemCall::Free) => match self.shared.device.heap_free(argument(0)) {
                     Ok(()) => 0,
                     Err(reason) => {
                         let thread = self.thread(context.coordinates, context.warp_index, 1 << lane);

@@ -70,9 +70,10 @@ fn emulate(criterion: &mut Criterion) {
     group.sample_size(10);
     for case in &CASES {
         let module = load(case);
-        let mut device = Device::new(&module, u64::MAX).unwrap();
+        let mut device = Device::new(module.address_bits, u64::MAX);
+        let image = device.load(&module).unwrap();
         let (kernel, _) = module.kernels().next().expect("the example has a kernel");
-        let program = Program::new(&module, kernel, &mut device).unwrap();
+        let program = Program::new(&module, image, kernel, &mut device).unwrap();
         let request = request(case, &mut device);
         let progress = AtomicU64::new(0);
         let ((), summary) = launch(&program, &device, &request, (), &progress).expect("the example runs");

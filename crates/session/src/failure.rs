@@ -1,7 +1,7 @@
 //! What went wrong in an execution, said with the place in the PTX and in the program that it was compiled from.
 
 use warplens_base::Diagnostic;
-use warplens_exec::{AccessFault, ExecError, MemoryError, WaitingWarp};
+use warplens_exec::{AccessFault, ExecError, WaitingWarp};
 use warplens_ir::FunctionId;
 use warplens_isa::Pc;
 
@@ -48,8 +48,8 @@ pub(crate) fn of(program: &Program, kernel: FunctionId, error: &ExecError) -> Er
     }
 }
 
-/// The error of a device that does not have the memory which a program or a launch asks for.
-pub(crate) fn of_memory(program: &Program, error: &MemoryError) -> Error {
+/// The error of a device that cannot hold what a program or a launch asks for.
+pub(crate) fn of_device(program: &Program, error: &warplens_device::Error) -> Error {
     Error::input(format!("{}: {error}", program.name))
 }
 

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use warplens_base::units::Seconds;
+use warplens_device::Kernel;
 use warplens_exec as exec;
 use warplens_stats::{
     Counting, Executed, FinishOptions, LaunchShape, MemoryPlace, Profile, Recorder, Recording, TraceRequest, Tracer,
@@ -11,7 +12,7 @@ use warplens_stats::{
 use warplens_trace::{CtaId, Observer as _};
 
 use crate::error::Result;
-use crate::execution::{Emulation, Execution, ExecutionOptions, Extent, Progress, chosen};
+use crate::execution::{Emulation, Execution, ExecutionOptions, Extent, Progress, check_listed, chosen};
 use crate::launch::Launch;
 use crate::machines::{self, Machine};
 use crate::program::{KernelName, Program};
@@ -124,7 +125,8 @@ pub(crate) fn one(
     progress: &Progress,
 ) -> Result<Measurement> {
     let program = execution.program;
-    let decoded = execution.decode(number)?;
+    let prepared = execution.decode(number)?;
+    let decoded = prepared.program();
     let (kernel, planned) = &execution.launches[number];
     let kernel = *kernel;
     let shape = LaunchShape {
@@ -146,10 +148,12 @@ pub(crate) fn one(
     let communicates = matches!(decoded.order(), exec::Order::Communicating(_));
     let extent = execution.options().extent.clone();
     let (recorder, tracer) = match extent {
-        Extent::Ctas(range) => some_ctas(execution, number, &decoded, &mut watched, chosen(&range, n_ctas)?, progress)?,
+        Extent::Ctas(range) => {
+            some_ctas(execution, number, &prepared, &mut watched, chosen(&range, n_ctas)?, progress)?
+        }
         // CTAs that wait for each other cannot be left out.
-        _ if communicates || n_ctas == 1 => all_at_once(execution, number, &decoded, &mut watched, progress)?,
-        extent => first_and_others(execution, number, &decoded, &mut watched, extent == Extent::Full, progress)?,
+        _ if communicates || n_ctas == 1 => all_at_once(execution, number, &prepared, &mut watched, progress)?,
+        extent => first_and_others(execution, number, &prepared, &mut watched, extent == Extent::Full, progress)?,
     };
     let traced_for = &execution.options().traced_for;
     let recording = tracer
@@ -166,7 +170,7 @@ pub(crate) fn one(
         warp_instructions: execution.emulation.warp_instructions - before.warp_instructions,
         seconds: execution.emulation.seconds - before.seconds,
     };
-    let support = support(program, &decoded, kernel);
+    let support = support(program, decoded, kernel);
     let kernel = KernelName::new(&program.module.functions[kernel].name);
     Ok(Measurement {
         kernel,
@@ -207,7 +211,7 @@ impl Watched {
 fn some_ctas(
     execution: &mut Execution<'_>,
     number: usize,
-    decoded: &exec::Program,
+    prepared: &Kernel,
     watched: &mut Watched,
     ctas: Vec<u32>,
     progress: &Progress,
@@ -216,7 +220,7 @@ fn some_ctas(
     let tracer = watched.tracer(|need| need.among(&ctas));
     let per_warp = tracer.as_ref().map_or(0, Tracer::per_warp);
     let observer = (Some(watched.recorder(ctas.iter().copied())), tracer);
-    let ((recorder, tracer), _) = execution.run(number, decoded, Some(ctas), observer, progress)?;
+    let ((recorder, tracer), _) = execution.run(number, prepared, Some(ctas), observer, progress)?;
     Ok((recorder.expect("it was handed in"), tracer.map(|tracer| (tracer, per_warp))))
 }
 
@@ -224,7 +228,7 @@ fn some_ctas(
 fn all_at_once(
     execution: &mut Execution<'_>,
     number: usize,
-    decoded: &exec::Program,
+    prepared: &Kernel,
     watched: &mut Watched,
     progress: &Progress,
 ) -> Result<(Recorder, Traces)> {
@@ -232,7 +236,7 @@ fn all_at_once(
     let tracer = watched.tracer(trace::Need::whole);
     let per_warp = tracer.as_ref().map_or(0, Tracer::per_warp);
     let observer = (Some(watched.recorder(0..watched.n_ctas)), tracer);
-    let ((recorder, tracer), _) = execution.run(number, decoded, None, observer, progress)?;
+    let ((recorder, tracer), _) = execution.run(number, prepared, None, observer, progress)?;
     Ok((recorder.expect("it was handed in"), tracer.map(|tracer| (tracer, per_warp))))
 }
 
@@ -241,16 +245,19 @@ fn all_at_once(
 fn first_and_others(
     execution: &mut Execution<'_>,
     number: usize,
-    decoded: &exec::Program,
+    prepared: &Kernel,
     watched: &mut Watched,
     in_full: bool,
     progress: &Progress,
 ) -> Result<(Recorder, Traces)> {
+    if in_full {
+        check_listed(watched.n_ctas.into())?;
+    }
     progress.total.fetch_add(1, Ordering::Relaxed);
     // It is one of many also where only some are looked at closely.
     let among_all = watched.recorder(0..watched.n_ctas);
     let observer = (Some(among_all), watched.tracer(|need| need.first()));
-    let ((first, tracer), cost) = execution.run(number, decoded, Some(vec![0]), observer, progress)?;
+    let ((first, tracer), cost) = execution.run(number, prepared, Some(vec![0]), observer, progress)?;
     let part = if in_full { None } else { part_of(watched.n_ctas, cost.thread_instructions) };
     let ctas = part.unwrap_or_else(|| (0..watched.n_ctas).collect());
     let request = watched.need.as_mut().map(|need| need.request(Some(cost.into()))).unwrap_or_default();
@@ -259,9 +266,9 @@ fn first_and_others(
     let mut all = watched.recorder(ctas.iter().copied());
     all.merge(first.expect("it was handed in"));
     let observer = (Some(all), tracer.map(|tracer| tracer.continued(request)));
-    let ((recorder, mut tracer), _) = execution.run(number, decoded, Some(ctas[1..].to_vec()), observer, progress)?;
+    let ((recorder, mut tracer), _) = execution.run(number, prepared, Some(ctas[1..].to_vec()), observer, progress)?;
     if !more.is_empty() {
-        tracer = execution.run(number, decoded, Some(more), (None::<Recorder>, tracer), progress)?.0.1;
+        tracer = execution.run(number, prepared, Some(more), (None::<Recorder>, tracer), progress)?.0.1;
     }
     Ok((recorder.expect("it was handed in"), tracer.map(|tracer| (tracer, per_warp))))
 }

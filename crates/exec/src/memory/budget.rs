@@ -23,6 +23,14 @@ pub enum MemoryError {
         /// Bytes that the device has.
         limit: u64,
     },
+    /// The module's addresses are not those of the device.
+    #[error("the module has addresses of {module} bits, and the device of {device}")]
+    AddressBits {
+        /// Bits of the module's addresses.
+        module: u32,
+        /// Bits of the device's addresses.
+        device: u32,
+    },
     /// Addresses of the module's width do not reach it.
     #[error("{what} `{name}` takes {bytes} bytes, which addresses of {bits} bits do not reach")]
     Unreachable {
@@ -59,6 +67,11 @@ impl Budget {
         Vec::<u8>::new().try_reserve_exact(n_bytes).map_err(|_| full())?;
         self.left = rest;
         Ok(())
+    }
+
+    /// Counts bytes as free again.
+    pub(crate) fn give_back(&mut self, bytes: u64) {
+        self.left += bytes;
     }
 }
 

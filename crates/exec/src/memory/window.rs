@@ -36,6 +36,11 @@ impl Windows {
         }
     }
 
+    /// Bytes of a window.
+    pub(crate) const fn size(self) -> u64 {
+        self.local - self.shared
+    }
+
     /// Bits of an address.
     pub(crate) const fn bits(self) -> u32 {
         if self.last > 1 << 32 { 64 } else { 32 }

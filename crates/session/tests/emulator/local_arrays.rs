@@ -25,7 +25,8 @@ fn local_accesses(module: &Module, kernel: FunctionId) -> usize {
 fn potentials(module: &Module, kernel: FunctionId, is_soa: bool) -> Vec<u8> {
     const CHARGES: usize = 3;
     const SIZE: u64 = 32;
-    let mut device = Device::new(module, u64::MAX).unwrap();
+    let mut device = Device::new(module.address_bits, u64::MAX);
+    let image = device.load(module).unwrap();
     let charges: Vec<u8> = (0..4 * CHARGES).flat_map(|at| (at as f32 * 1.37).to_le_bytes()).collect();
     let mut parameters = Vec::new();
     for part in charges.chunks(if is_soa { 4 * CHARGES } else { 16 * CHARGES }) {
@@ -39,7 +40,7 @@ fn potentials(module: &Module, kernel: FunctionId, is_soa: bool) -> Vec<u8> {
     parameters.extend((SIZE as u32).to_le_bytes());
     parameters.resize(parameters.len().next_multiple_of(8), 0);
     parameters.extend(device.buffer(potential).base.to_le_bytes());
-    let program = Program::new(module, kernel, &mut device).unwrap();
+    let program = Program::new(module, image, kernel, &mut device).unwrap();
     let launch = Launch {
         grid: [1; 3],
         block: [32, 2, 1],

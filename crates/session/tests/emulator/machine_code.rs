@@ -98,9 +98,10 @@ impl Builder {
             explicit_convergence: true,
         });
         assert_eq!(warplens_ir::verify(&self.module), []);
-        let mut device = Device::new(&self.module, u64::MAX).unwrap();
+        let mut device = Device::new(self.module.address_bits, u64::MAX);
+        let image = device.load(&self.module).unwrap();
         let results = device.allocate("out", 128).unwrap();
-        let program = Program::new(&self.module, kernel, &mut device).unwrap();
+        let program = Program::new(&self.module, image, kernel, &mut device).unwrap();
         assert_eq!(program.unsupported(), []);
         let launch = Launch {
             grid: [1; 3],

@@ -30,7 +30,8 @@ fn copy(device: &mut Device, from: u64, stride: u64) -> Result<Vec<u32>, ExecErr
     let module = module.unwrap();
     let (kernel, _) = module.kernels().next().unwrap();
     let to = device.allocate("to", 128).unwrap();
-    let program = Program::new(&module, kernel, device).unwrap();
+    let image = device.load(&module).unwrap();
+    let program = Program::new(&module, image, kernel, device).unwrap();
     let parameters = [from, device.buffer(to).base, stride].iter().flat_map(|word| word.to_le_bytes()).collect();
     let launch = Launch {
         grid: [1; 3],
@@ -53,7 +54,7 @@ fn words(bytes: &[u8]) -> Vec<u32> {
 }
 
 fn device() -> Device {
-    Device::new(&warplens_ptx::load(COPY).0.unwrap(), u64::MAX).unwrap()
+    Device::new(64, u64::MAX)
 }
 
 fn word(device: &Device, buffer: BufferId, offset: u64) -> u32 {
