@@ -53,7 +53,10 @@ impl Device {
             self.release(&image);
             return Err(error);
         }
-        self.next_constant += (image.constants.cells.len() as u64 + CONSTANT_GAP).next_multiple_of(CONSTANT_GAP);
+        let constant_bytes = image.constants.cells.len() as u64;
+        if constant_bytes > 0 {
+            self.next_constant += (constant_bytes + CONSTANT_GAP).next_multiple_of(CONSTANT_GAP);
+        }
         self.next_function += FUNCTION_STRIDE * module.functions.len() as u64;
         for (id, variable) in module.variables.iter() {
             let bytes = self.initial_bytes(module, &image, variable);
