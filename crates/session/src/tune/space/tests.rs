@@ -29,7 +29,7 @@ fn launches(space: &Space) -> Vec<(Extents, Extents, u64)> {
 #[test]
 fn deep_space_files_are_findings() {
     for text in [format!("let = {}", "[".repeat(100_000)), format!("{} = 1", ["let"; 100_000].join("."))] {
-        let error = crate::tune::space_file::parse("deep.toml", &text).map(|_| ()).unwrap_err();
+        let error = space_file::parse("deep.toml", &text).map(|_| ()).unwrap_err();
         assert!(error.message.contains("recurs"), "{}", error.message);
     }
 }
