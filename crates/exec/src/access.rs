@@ -231,8 +231,9 @@ impl<'a, O: Observer> Worker<'a, O> {
                 Some((space, 0, context.shared.select(0, offsets, bytes)?))
             }
             StateSpace::Const if kind == AccessKind::Load => {
-                let offsets = offsets(level, lanes, operation, context.local.base, window)?;
-                Some((space, 0, self.shared.device.constants.select(0, offsets, bytes)?))
+                let constants = self.shared.constants;
+                let offsets = offsets(level, lanes, operation, context.local.base, window + constants.base)?;
+                Some((space, constants.base, constants.cells.select(0, offsets, bytes)?))
             }
             // Local memory is laid out lane after lane, so its addresses are not offsets.
             StateSpace::Local | StateSpace::Const | StateSpace::Param => None,
@@ -374,7 +375,7 @@ impl<'a, O: Observer> Worker<'a, O> {
                 (&buffer.cells, address - buffer.base)
             }
             StateSpace::Shared => (context.shared, address),
-            StateSpace::Const => (&device.constants, address),
+            StateSpace::Const => (&self.shared.constants.cells, address.checked_sub(self.shared.constants.base)?),
             StateSpace::Local if address.checked_add(u64::from(bytes))? <= u64::from(context.local.top) => {
                 (context.local.cells, lane as u64 * u64::from(context.local.stride) + address)
             }
@@ -404,6 +405,8 @@ impl<'a, O: Observer> Worker<'a, O> {
             AccessFault::Null
         } else if is_global && window != StateSpace::Global {
             AccessFault::OtherSpace(window)
+        } else if is_global && device.find_freed(address).is_some() {
+            AccessFault::Freed
         } else if !is_global && device.find(address).is_some() {
             AccessFault::OtherSpace(StateSpace::Global)
         } else if matches!(space, StateSpace::Const | StateSpace::Param) && kind != AccessKind::Load {
@@ -416,7 +419,10 @@ impl<'a, O: Observer> Worker<'a, O> {
             _ if matches!(fault, AccessFault::Null | AccessFault::OtherSpace(_)) => None,
             StateSpace::Shared => Some(own_memory("shared memory of the block", context.shared.len() as u64, address)),
             StateSpace::Local => Some(own_memory("local memory of the thread", u64::from(context.local.top), address)),
-            StateSpace::Const => Some(own_memory("constant memory", device.constants.len() as u64, address)),
+            StateSpace::Const => {
+                let constants = self.shared.constants;
+                Some(own_memory("constant memory", constants.cells.len() as u64, address.wrapping_sub(constants.base)))
+            }
             StateSpace::Param => {
                 Some(own_memory("kernel parameters", self.shared.launch.parameters.len() as u64, address))
             }
@@ -497,7 +503,11 @@ impl<'a, O: Observer> Worker<'a, O> {
                 (offset + bytes as u64 <= buffer.bytes).then(|| buffer.cells.read_bytes(offset as usize, bytes))
             }
             StateSpace::Shared => inside(context.shared).then(|| context.shared.read_bytes(own, bytes)),
-            StateSpace::Const => inside(&device.constants).then(|| device.constants.read_bytes(own, bytes)),
+            StateSpace::Const => {
+                let (cells, offset) = device.constant_at(address)?;
+                let fits = offset + bytes as u64 <= cells.len() as u64;
+                fits.then(|| cells.read_bytes(offset as usize, bytes))
+            }
             StateSpace::Local => {
                 let start = lane * context.local.stride as usize + own;
                 (own + bytes <= context.local.stride as usize).then(|| context.local.cells.read_bytes(start, bytes))
@@ -524,7 +534,7 @@ fn byte_of(lanes: &Lanes<'_>, operation: &MemoryOperation, lane: usize, byte: u3
 }
 
 fn own_memory(name: &str, bytes: u64, address: u64) -> crate::error::NearestBuffer {
-    crate::error::NearestBuffer { name: name.to_owned(), base: 0, bytes, offset: i128::from(address) }
+    crate::error::NearestBuffer { name: name.to_owned(), base: 0, bytes, offset: i128::from(address), is_freed: false }
 }
 
 /// Address of the lowest lane that takes part.

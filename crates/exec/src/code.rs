@@ -295,6 +295,13 @@ pub(crate) struct CodeFunction {
     pub(crate) results: Vec<(u32, Wide)>,
 }
 
+impl CodeFunction {
+    /// Bytes that a frame takes of each thread.
+    pub(crate) fn bytes(&self) -> u64 {
+        u64::from(self.local_bytes) + 4 * u64::from(self.rows)
+    }
+}
+
 /// A decoded kernel with everything that it calls.
 pub(crate) struct Code {
     /// CPU features that the handlers were chosen for.
@@ -303,6 +310,8 @@ pub(crate) struct Code {
     pub(crate) operations: Vec<Decoded>,
     /// By block of the module; `None` for functions that the kernel cannot reach.
     pub(crate) blocks: IdMap<BlockId, Option<CodeBlock>>,
+    /// Address of the module's first function.
+    pub(crate) first_function: u64,
     /// By function of the module.
     pub(crate) functions: IdMap<FunctionId, CodeFunction>,
     /// Constant rows.
@@ -326,20 +335,21 @@ impl Code {
 
     /// The function at an address that `mov` of a function name gave.
     pub(crate) fn function_at(&self, address: u64) -> Option<FunctionId> {
-        let index = address.checked_sub(FUNCTION_BASE)? / FUNCTION_STRIDE;
+        let offset = address.checked_sub(self.first_function)?;
+        let index = offset / FUNCTION_STRIDE;
         let id = FunctionId::from_index(usize::try_from(index).ok()?);
-        let is_exact = (address - FUNCTION_BASE).is_multiple_of(FUNCTION_STRIDE);
+        let is_exact = offset.is_multiple_of(FUNCTION_STRIDE);
         (is_exact && self.functions.get(id).is_some_and(|function| function.entry.is_some())).then_some(id)
     }
 }
 
 /// Address of the first function: not zero, so that a null pointer is no function.
-const FUNCTION_BASE: u64 = 0x100;
-const FUNCTION_STRIDE: u64 = 0x10;
+pub(crate) const FUNCTION_BASE: u64 = 0x100;
+pub(crate) const FUNCTION_STRIDE: u64 = 0x10;
 
-/// The address that stands for a function.
-pub(crate) fn function_address(function: FunctionId) -> u64 {
-    FUNCTION_BASE + FUNCTION_STRIDE * u64::from(function.0)
+/// The address that stands for a function of the module whose first function has the address `first`.
+pub(crate) fn function_address(first: u64, function: FunctionId) -> u64 {
+    first + FUNCTION_STRIDE * u64::from(function.0)
 }
 
 /// An operation that the emulator does not execute, with the reason.

@@ -15,7 +15,7 @@ use warplens_isa::{BlockId, Op, Pc, ScalarType};
 use crate::bind;
 use crate::code::{
     BarrierOperation, Code, CodeBlock, CodeCall, CodeFlow, CodeFunction, Decoded, DecodedGuard, ExchangeOperation,
-    Kind, MemoryOperation, SINK, Shared, Unbound, Wide, function_address,
+    Kind, MemoryOperation, SINK, Shared, Unbound, Wide,
 };
 use crate::layout::Layout;
 use crate::operand::{self, Content};
@@ -44,6 +44,7 @@ pub(crate) fn decode(
         level,
         operations: Vec::new(),
         blocks: module.blocks.iter().map(|_| None).collect(),
+        first_function: layout.first_function,
         functions: IdMap::filled(module.functions.len(), CodeFunction::default()),
         pool: Vec::new(),
         memory: Vec::new(),
@@ -536,7 +537,7 @@ impl<'a> Decoder<'a> {
                 self.unguarded(|decoder| decoder.other(Kind::FrameAddress(wide), [row, SINK], &[offset]));
                 Source::frame(row)
             }
-            Operand::Function(function) => self.constant(function_address(*function), wide),
+            Operand::Function(function) => self.constant(self.layout.function_address(*function), wide),
         }
     }
 

@@ -6,6 +6,7 @@ use thiserror::Error;
 use warplens_isa::{Pc, StateSpace};
 
 use crate::decode::Unsupported;
+use crate::memory::BadFree;
 
 /// A thread of a launch.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -29,6 +30,8 @@ impl fmt::Display for ThreadCoordinates {
 pub enum AccessFault {
     /// The address belongs to no buffer, or runs over the end of one.
     OutOfBounds,
+    /// The address belongs to a buffer that was freed.
+    Freed,
     /// The address is not a multiple of the access size.
     Misaligned,
     /// The address lies in the first page, which is never mapped.
@@ -71,6 +74,8 @@ pub struct NearestBuffer {
     pub bytes: u64,
     /// Position of the access relative to the buffer's first byte.
     pub offset: i128,
+    /// It has been freed.
+    pub is_freed: bool,
 }
 
 impl fmt::Display for NearestBuffer {
@@ -82,7 +87,8 @@ impl fmt::Display for NearestBuffer {
         } else if *offset >= size {
             write!(f, "{} bytes after the end of `{name}`, which has {bytes} bytes", offset - size)
         } else {
-            write!(f, "at byte {offset} of `{name}`, which has {bytes} bytes")
+            let has = if self.is_freed { "was freed and had" } else { "has" };
+            write!(f, "at byte {offset} of `{name}`, which {has} {bytes} bytes")
         }
     }
 }
@@ -91,6 +97,7 @@ impl fmt::Display for AccessError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let what = match self.fault {
             AccessFault::OutOfBounds => "out-of-bounds".to_owned(),
+            AccessFault::Freed => "use-after-free".to_owned(),
             AccessFault::Misaligned => "misaligned".to_owned(),
             AccessFault::Null => "null-pointer".to_owned(),
             AccessFault::OtherSpace(space) => format!("wrong-space ({space} address)"),
@@ -163,6 +170,17 @@ pub enum ExecError {
         /// What happened.
         message: String,
     },
+    /// The module of the kernel was unloaded.
+    #[error("the module of the kernel has been unloaded")]
+    Unloaded,
+    /// The kernel's own frame is larger than a thread may have.
+    #[error("a thread takes {bytes} bytes of local memory and registers, and has at most {limit}")]
+    Frame {
+        /// Bytes of the frame.
+        bytes: u64,
+        /// Limit in bytes per thread.
+        limit: u64,
+    },
     /// The call stack grew beyond its limit.
     #[error("stack overflow: more than {limit} bytes of frames in {thread}")]
     StackOverflow {
@@ -194,6 +212,18 @@ pub enum ExecError {
         thread: ThreadCoordinates,
         /// Its member mask.
         members: u32,
+    },
+    /// A device-side `free` of something that cannot be freed.
+    #[error("free of {address:#x}, {reason}, by {thread}")]
+    BadFree {
+        /// The call.
+        pc: Pc,
+        /// Thread that made it.
+        thread: ThreadCoordinates,
+        /// Address.
+        address: u64,
+        /// Why it cannot be freed.
+        reason: BadFree,
     },
     /// A barrier number beyond 15 or a thread count of zero.
     #[error("barrier {barrier} with {count} threads is impossible, by {thread}")]
@@ -227,6 +257,7 @@ impl ExecError {
     pub fn pc(&self) -> Option<Pc> {
         match self {
             Self::Unsupported(list) => list.first().map(|unsupported| unsupported.pc),
+            Self::Frame { .. } | Self::Unloaded => None,
             Self::Access(error) => Some(error.pc),
             Self::Deadlock(warps) => warps.iter().find_map(|warp| warp.at),
             Self::ReachedUnsupported { pc, .. }
@@ -235,6 +266,7 @@ impl ExecError {
             | Self::StackOverflow { pc, .. }
             | Self::BadTarget { pc, .. }
             | Self::NotMember { pc, .. }
+            | Self::BadFree { pc, .. }
             | Self::BadBarrier { pc, .. } => Some(*pc),
         }
     }

@@ -9,13 +9,16 @@ use crate::barrier::BarrierRule;
 use crate::code::Code;
 use crate::cta::{Cta, CtaShape, Pool};
 use crate::error::ExecError;
-use crate::interpret::{CtaStatus, Worker};
-use crate::memory::Device;
+use crate::interpret::{CtaStatus, STACK_LIMIT, Worker};
+use crate::memory::{Constants, Device};
 use crate::program::Program;
 use crate::race::{Halt, Ledger, Race};
 
 /// Threads under way at once where CTAs take turns: about as many as fit a large GPU.
 const RESIDENT_THREADS: u64 = 1 << 18;
+
+/// Memory that CTAs which are under way at once may take together: all that a large GPU can hold take less.
+const RESIDENT_BYTES: u64 = 16 << 30;
 
 /// What to launch.
 #[derive(Clone, Debug)]
@@ -75,6 +78,7 @@ pub(crate) struct Shared<'a> {
     pub(crate) device: &'a Device,
     /// Where it is noted who touches what, if that matters.
     pub(crate) ledger: Option<&'a Ledger>,
+    pub(crate) constants: &'a Constants,
     pub(crate) launch: &'a Launch,
     pub(crate) mode: Mode,
     pub(crate) shape: CtaShape,
@@ -84,8 +88,6 @@ pub(crate) struct Shared<'a> {
     failed: AtomicBool,
     /// CTAs finished, for whoever shows progress.
     progress: &'a AtomicU64,
-    /// Bytes of the device heap handed out.
-    pub(crate) heap_used: AtomicU64,
 }
 
 impl Shared<'_> {
@@ -156,6 +158,11 @@ impl Parts {
     ) -> Result<(O, LaunchSummary), ExecError> {
         if !launch.allow_unsupported && !program.unsupported().is_empty() {
             return Err(ExecError::Unsupported(program.unsupported().to_vec()));
+        }
+        device.image(program.image).ok_or(ExecError::Unloaded)?;
+        let frame = program.code.functions[program.kernel].bytes();
+        if frame > STACK_LIMIT {
+            return Err(ExecError::Frame { bytes: frame, limit: STACK_LIMIT });
         }
         let is_alone = launch.ctas.as_ref().is_some_and(|ctas| ctas.len() == 1);
         let is_parallel = program.is_parallel() && launch.threads > 1 && !is_alone;
@@ -279,20 +286,20 @@ fn execute<O: Observer + Sync>(
         program,
         device,
         ledger,
+        constants: &device.image(program.image).expect("a launch begins with a loaded module").constants,
         launch,
         mode,
         shape: CtaShape {
             grid: launch.grid,
             block: launch.block,
             threads: launch.block.iter().product(),
-            shared_bytes: (program.static_shared_bytes() + launch.dynamic_shared) as usize,
+            shared_bytes: program.static_shared_bytes().saturating_add(launch.dynamic_shared) as usize,
             barriers: launch.barriers,
         },
         next: AtomicU64::new(0),
         n_ctas: launch.ctas.as_ref().map_or(total, |ctas| ctas.len() as u64),
         failed: AtomicBool::new(false),
         progress,
-        heap_used: AtomicU64::new(0),
     };
     let n_workers = match mode {
         Mode::Parallel => launch.threads.max(1).min(shared.n_ctas.max(1) as usize),
@@ -304,9 +311,12 @@ fn execute<O: Observer + Sync>(
 type WorkerResult<O> = (O, LaunchSummary, Option<(CtaId, ExecError)>);
 
 fn run_workers<O: Observer + Sync>(shared: &Shared<'_>, observer: &O, n_workers: usize) -> Vec<WorkerResult<O>> {
+    let cta_bytes = shared.code().functions[shared.program.kernel].bytes() * u64::from(shared.shape.threads)
+        + shared.shape.shared_bytes as u64;
+    let fitting = shared.launch.resident_ctas.min(RESIDENT_BYTES / cta_bytes.max(1));
     let resident = match shared.mode {
-        Mode::Parallel | Mode::InOrder => shared.launch.resident_ctas / n_workers as u64,
-        Mode::Turns => shared.launch.resident_ctas.min(RESIDENT_THREADS / u64::from(shared.shape.threads.max(1))),
+        Mode::Parallel | Mode::InOrder => fitting / n_workers as u64,
+        Mode::Turns => fitting.min(RESIDENT_THREADS / u64::from(shared.shape.threads.max(1))),
     };
     let resident = resident.max(1) as usize;
     if n_workers == 1 {

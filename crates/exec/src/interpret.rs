@@ -27,7 +27,7 @@ const WAITING_TURNS: u32 = 64;
 /// Turns after which lanes that wait for such a path to reconverge go on without it.
 const RELEASE_TURNS: u32 = 128;
 /// Stack of a thread: frames of local memory and registers together.
-const STACK_LIMIT: u64 = 512 << 10;
+pub(crate) const STACK_LIMIT: u64 = 512 << 10;
 
 /// How a CTA left the interpreter.
 pub(crate) enum CtaStatus {
@@ -742,7 +742,7 @@ impl<O: Observer> Worker<'_, O> {
         let rows = path.rows + caller.rows;
         let predicates = path.predicates + caller.predicates;
         let local = frame_top(&cta.warps[warp_index], &path, caller).next_multiple_of(16);
-        let stack = u64::from(local + function.local_bytes) + 4 * u64::from(rows + function.rows);
+        let stack = u64::from(local) + u64::from(function.local_bytes) + 4 * u64::from(rows + function.rows);
         if stack > STACK_LIMIT {
             let thread = self.thread(cta.coordinates, warp_index as u32, path.mask);
             return Err(ExecError::StackOverflow { pc: block.flow_pc, thread, limit: STACK_LIMIT });

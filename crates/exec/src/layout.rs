@@ -4,7 +4,8 @@ use warplens_base::IdMap;
 use warplens_ir::{FunctionId, Module, Operand, VariableId};
 use warplens_isa::StateSpace;
 
-use crate::memory::{Device, Windows};
+use crate::code::function_address;
+use crate::memory::{Image, Windows};
 
 /// Addresses of the module's variables for one kernel, and its static shared memory.
 #[derive(Clone, Debug)]
@@ -12,37 +13,49 @@ pub(crate) struct Layout {
     addresses: IdMap<VariableId, u64>,
     spaces: IdMap<VariableId, StateSpace>,
     windows: Windows,
+    /// Address of the module's first function.
+    pub(crate) first_function: u64,
     /// Bytes of static shared memory; dynamic shared memory starts there.
     pub(crate) static_shared: u64,
+    /// The variable that takes most of it.
+    pub(crate) largest_shared: Option<VariableId>,
 }
 
 impl Layout {
     /// Places the shared variables that `functions` use, one after the other; dynamic ones share the end.
-    pub(crate) fn new(module: &Module, functions: &[FunctionId], device: &Device) -> Self {
-        let mut addresses = device.variables.clone();
+    pub(crate) fn new(module: &Module, image: &Image, functions: &[FunctionId], windows: Windows) -> Self {
+        let mut addresses = image.variables.clone();
         let used = shared_variables(module, functions);
         let mut static_shared = 0u64;
         for &id in used.iter().filter(|&&id| !module.variables[id].is_dynamic) {
             let variable = &module.variables[id];
-            static_shared = static_shared.next_multiple_of(variable.align.max(1));
+            let align = variable.align.max(1);
+            // What runs over is far more than any launch is given, and refused there.
+            static_shared = static_shared.checked_next_multiple_of(align).unwrap_or(u64::MAX);
             addresses[id] = static_shared;
-            static_shared += variable.bytes;
+            static_shared = static_shared.saturating_add(variable.bytes);
         }
         let dynamic = used.iter().filter(|&&id| module.variables[id].is_dynamic);
         let align = dynamic.clone().map(|&id| module.variables[id].align).max().unwrap_or(1).max(1);
-        let end = static_shared.next_multiple_of(align);
+        let end = static_shared.checked_next_multiple_of(align).unwrap_or(u64::MAX);
         for &id in dynamic {
             addresses[id] = end;
             static_shared = end;
         }
         let spaces = module.variables.iter().map(|(_, variable)| variable.space).collect();
-        Self { addresses, spaces, windows: device.windows, static_shared }
+        let largest_shared = used.iter().copied().max_by_key(|&id| module.variables[id].bytes);
+        Self { addresses, spaces, windows, first_function: image.functions, static_shared, largest_shared }
     }
 
     /// Address of a variable in its own space, or its generic address.
     pub(crate) fn variable_address(&self, variable: VariableId, generic: bool) -> u64 {
         let base = if generic { self.windows.base(self.spaces[variable]) } else { 0 };
-        base + self.addresses[variable]
+        base.wrapping_add(self.addresses[variable])
+    }
+
+    /// The address that stands for a function.
+    pub(crate) fn function_address(&self, function: FunctionId) -> u64 {
+        function_address(self.first_function, function)
     }
 
     /// The space that a generic address belongs to.

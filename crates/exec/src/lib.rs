@@ -35,6 +35,6 @@ pub use barrier::BarrierRule;
 pub use decode::{Unsupported, reachable};
 pub use error::{AccessError, AccessFault, ExecError, NearestBuffer, ThreadCoordinates, WaitingWarp};
 pub use grid::{Launch, LaunchSummary, Parts, Schedule, launch};
-pub use memory::{Buffer, BufferId, Device};
+pub use memory::{BadFree, Buffer, BufferId, Device, HEAP_BYTES, ImageId, MemoryError, Place};
 pub use program::{Order, Program};
 pub use race::Race;

@@ -8,13 +8,15 @@ use crate::code::Code;
 use crate::communication::{self, Foreign, Sharing, Writers};
 use crate::decode::{self, Unsupported};
 use crate::layout::Layout;
-use crate::memory::Device;
+use crate::memory::{Device, ImageId, MemoryError};
 use crate::waiting;
 
 /// A decoded kernel, bound to the addresses of a device.
 pub struct Program {
     pub(crate) code: Code,
     pub(crate) kernel: FunctionId,
+    /// The module in memory.
+    pub(crate) image: ImageId,
     layout: Layout,
     unsupported: Vec<Unsupported>,
     order: Order,
@@ -36,14 +38,15 @@ pub enum Order {
 }
 
 impl Program {
-    /// Decodes `kernel` for `device`.
-    pub fn new(module: &Module, kernel: FunctionId, device: &mut Device) -> Self {
+    /// Decodes `kernel` of a module that is loaded on `device` as `image`.
+    pub fn new(module: &Module, image: ImageId, kernel: FunctionId, device: &mut Device) -> Result<Self, MemoryError> {
         let functions = decode::reachable(module, kernel);
         let insts = || functions.iter().flat_map(|&function| instructions(module, function));
         if insts().any(|inst| inst.op() == Op::SystemCall) {
-            device.ensure_heap();
+            device.ensure_heap()?;
         }
-        let layout = Layout::new(module, &functions, device);
+        let place = device.image(image).expect("kernels are decoded of modules that are loaded");
+        let layout = Layout::new(module, place, &functions, device.windows);
         let foreign = Foreign::find(module, &functions);
         let sharing = communication::sharing(module, &functions);
         let across = foreign.deciding_instruction(Writers::Grid).map(Order::Communicating);
@@ -58,7 +61,7 @@ impl Program {
         };
         let (code, unsupported) = decode::decode(module, kernel, &layout, &waits);
         let changes_shared_memory = communication::changes_shared_memory(module, &functions);
-        Self { code, kernel, layout, unsupported, order, sharing, changes_shared_memory }
+        Ok(Self { code, kernel, image, layout, unsupported, order, sharing, changes_shared_memory })
     }
 
     /// Instructions of the call graph that cannot be executed.
@@ -69,6 +72,11 @@ impl Program {
     /// Bytes of static shared memory per CTA.
     pub fn static_shared_bytes(&self) -> u64 {
         self.layout.static_shared
+    }
+
+    /// The largest variable of static shared memory.
+    pub fn largest_shared(&self) -> Option<VariableId> {
+        self.layout.largest_shared
     }
 
     /// Address of a variable in its own space, or its generic address.

@@ -1,7 +1,5 @@
 //! Special registers and the services of the CUDA device runtime.
 
-use std::sync::atomic::Ordering;
-
 use warplens_isa::{Axis, SpecialRegister, SystemCall};
 use warplens_trace::{ActiveMask, Observer};
 
@@ -13,8 +11,6 @@ use crate::raw::{Lanes, Source};
 
 /// Longest string that a service reads from device memory.
 const STRING_LIMIT: usize = 4096;
-/// Alignment of what device-side `malloc` returns.
-const HEAP_ALIGN: u64 = 16;
 
 impl<O: Observer> Worker<'_, O> {
     #[inline(never)]
@@ -96,7 +92,14 @@ impl<O: Observer> Worker<'_, O> {
             let argument = |index: usize| values.get(index).copied().unwrap_or(0);
             results[lane] = match service {
                 SystemCall::Vprintf => self.vprintf(context, lane, argument(0), argument(1)),
-                SystemCall::Malloc => self.malloc(argument(0)),
+                SystemCall::Malloc => self.shared.device.heap_allocate(argument(0)),
+                SystemCall::Free => match self.shared.device.heap_free(argument(0)) {
+                    Ok(()) => 0,
+                    Err(reason) => {
+                        let thread = self.thread(context.coordinates, context.warp_index, 1 << lane);
+                        return Err(ExecError::BadFree { pc: decoded.pc, thread, address: argument(0), reason });
+                    }
+                },
                 SystemCall::AssertFail => {
                     let text = |address| String::from_utf8_lossy(&self.string(context, lane, address)).into_owned();
                     let (message, file) = (text(argument(0)), text(argument(1)));
@@ -104,7 +107,6 @@ impl<O: Observer> Worker<'_, O> {
                     let thread = self.thread(context.coordinates, context.warp_index, 1 << lane);
                     return Err(ExecError::Trap { pc: decoded.pc, thread, message });
                 }
-                SystemCall::Free => 0,
             };
         }
         if decoded.destinations[0] == SINK {
@@ -116,18 +118,6 @@ impl<O: Observer> Worker<'_, O> {
             lanes.set_words(decoded.destinations[0], &results.map(|result| result as u32));
         }
         Ok(())
-    }
-
-    /// Hands out the heap from its start; nothing is ever reused. 0 when it is used up.
-    fn malloc(&self, bytes: u64) -> u64 {
-        let Some(heap) = self.shared.device.heap else { return 0 };
-        let heap = self.shared.device.buffer(heap);
-        let size = bytes.max(1).checked_next_multiple_of(HEAP_ALIGN).unwrap_or(u64::MAX);
-        let take = |used: u64| used.checked_add(size).filter(|&end| end <= heap.bytes);
-        match self.shared.heap_used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take) {
-            Ok(offset) => heap.base + offset,
-            Err(_) => 0,
-        }
     }
 
     /// A string in device memory, without its final zero.

@@ -60,6 +60,17 @@ pub struct LaunchBounds {
     pub min_ctas_per_sm: Option<u32>,
     /// `.maxnreg`.
     pub max_registers: Option<u32>,
+    /// `.reqnctapercluster` or `.explicitcluster`.
+    pub cluster: Option<RequiredCluster>,
+}
+
+/// A kernel's demand that its CTAs run in clusters.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct RequiredCluster {
+    /// CTAs of a cluster, per axis; `None` leaves them to the launch.
+    pub ctas: Option<[u32; 3]>,
+    /// Line in the source that says so, from 1.
+    pub line: u32,
 }
 
 /// A kernel or device function.

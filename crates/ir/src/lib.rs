@@ -12,6 +12,7 @@ mod cfg;
 mod dominators;
 mod function;
 mod inst;
+pub mod link;
 mod liveness;
 mod local_arrays;
 mod memory;
@@ -25,7 +26,9 @@ mod verify;
 
 pub use cfg::Cfg;
 pub use dominators::Dominators;
-pub use function::{Block, CallTarget, Flow, Function, FunctionKind, LaunchBounds, Parameter, RegisterWords};
+pub use function::{
+    Block, CallTarget, Flow, Function, FunctionKind, LaunchBounds, Parameter, RegisterWords, RequiredCluster,
+};
 pub use inst::{Bank, Constant, Guard, Inst, Operand, Register, Sign, SignedValue, Width};
 pub use liveness::{Accesses, Liveness, WordSet, max_live_words};
 pub use local_arrays::local_arrays_in_registers;

@@ -45,6 +45,16 @@ impl Memory {
         first.into_iter().chain(second)
     }
 
+    /// The places, to be changed.
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut MemoryReference> {
+        let (first, second) = match self {
+            Self::None => (None, None),
+            Self::One(reference) => (Some(reference), None),
+            Self::Copy { to, from } => (Some(to), Some(from)),
+        };
+        first.into_iter().chain(second)
+    }
+
     /// The place that a load, a store or an atomic touches; those of a copy are two.
     pub const fn one(&self) -> Option<MemoryReference> {
         match self {

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use warplens_base::{IdMap, Span, define_id};
 use warplens_isa::{BlockId, InstKey, OpClass, Pc, ScalarType, SlowOperation, Spelling, StateSpace};
 
+use crate::link::Interface;
 use crate::{Block, Function};
 
 define_id! {
@@ -41,6 +42,8 @@ pub struct Module {
     pub address_bits: u32,
     /// Target as written, such as `sm_80`.
     pub target: String,
+    /// Names by which other modules find what this one defines, and it what they define.
+    pub interface: Interface,
 }
 
 /// Memory that operands of machine code read at constant offsets.

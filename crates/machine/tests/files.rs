@@ -35,6 +35,19 @@ fn complaints(text: &str) -> Vec<String> {
 }
 
 #[test]
+fn deep_files_are_findings() {
+    let deep = [
+        format!("cc = {}", "[".repeat(100_000)),
+        format!("{} = 1", ["sm"; 100_000].join(".")),
+        format!("[{}]", ["sm"; 100_000].join(".")),
+    ];
+    for text in deep {
+        let found = complaints(&text);
+        assert!(found.len() == 1 && found[0].contains("recurs"), "{found:?}");
+    }
+}
+
+#[test]
 fn a_file_inherits_and_overrides() {
     let text = "
 inherits = \"h200\"

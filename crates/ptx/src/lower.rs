@@ -14,7 +14,9 @@ mod convert;
 mod initializer;
 mod instruction;
 mod integer;
+mod interface;
 mod key;
+mod limit;
 mod memory;
 mod module;
 mod moves;
@@ -33,9 +35,18 @@ use warplens_ir as ir;
 
 use crate::syntax::ast;
 
+/// Whether a module is all that there is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Scope {
+    /// What it uses must be defined in it. Calls of functions that it only declares cannot be executed.
+    Whole,
+    /// Others that it will be linked with may define what it uses.
+    Part,
+}
+
 /// Lowers a module. The result is missing when a diagnostic is an error.
-pub fn lower(ast: &ast::Module<'_>, text: &str) -> (Option<ir::Module>, Vec<Diagnostic>) {
-    module::ModuleLowering::new(ast, text).lower()
+pub fn lower(ast: &ast::Module<'_>, text: &str, scope: Scope) -> (Option<ir::Module>, Vec<Diagnostic>) {
+    module::ModuleLowering::new(ast, text, scope).lower()
 }
 
 /// Why the lowering of an instruction stopped.

@@ -45,7 +45,7 @@ fn load(case: &Case) -> Module {
 fn request(case: &Case, device: &mut Device) -> Launch {
     let mut parameters = Vec::new();
     for (index, bytes) in case.buffers.iter().enumerate() {
-        let buffer = device.allocate(&format!("argument {index}"), *bytes);
+        let buffer = device.allocate(&format!("argument {index}"), *bytes).expect("the host has the memory");
         let values: Vec<u8> = (0..bytes / 4).flat_map(|i| (i as f32).to_le_bytes()).collect();
         device.write(buffer, 0, &values);
         parameters.extend(device.buffer(buffer).base.to_le_bytes());
@@ -71,9 +71,10 @@ fn emulate(criterion: &mut Criterion) {
     group.sample_size(10);
     for case in &CASES {
         let module = load(case);
-        let mut device = Device::new(&module);
+        let mut device = Device::new(module.address_bits, u64::MAX);
+        let image = device.load(&module).expect("the example is small");
         let (kernel, _) = module.kernels().next().expect("the example has a kernel");
-        let program = Program::new(&module, kernel, &mut device);
+        let program = Program::new(&module, image, kernel, &mut device).expect("the device has place for a heap");
         let request = request(case, &mut device);
         let progress = AtomicU64::new(0);
         let ((), summary) = launch(&program, &device, &request, (), &progress).expect("the example runs");

@@ -5,7 +5,9 @@
 
 mod sample;
 
-use warplens_exec as exec;
+use std::sync::Arc;
+
+use warplens_device::Context;
 use warplens_ir::{Inst, Module};
 use warplens_isa::Op;
 use warplens_ptx::opcodes::Opcode;
@@ -50,6 +52,9 @@ fn try_form(opcode: Opcode, form: &Form, modifiers: &[Modifier]) -> Verdict {
     best
 }
 
+/// Device memory that is enough for a sample and for the heap.
+const SAMPLE_BYTES: u64 = 16 << 20;
+
 fn try_statement(statement: &str) -> Verdict {
     let (Some(module), _) = warplens_ptx::load(&sample::module_of(statement)) else { return Verdict::Malformed };
     if instructions(&module).any(|inst| inst.op() == Op::Unsupported) {
@@ -57,9 +62,13 @@ fn try_statement(statement: &str) -> Verdict {
     }
     let kernel = module.functions.iter().find(|(_, function)| function.is_kernel()).map(|(id, _)| id);
     let kernel = kernel.expect("the sample module has a kernel");
-    let mut device = exec::Device::new(&module);
-    let program = exec::Program::new(&module, kernel, &mut device);
-    if program.unsupported().is_empty() { Verdict::Executed } else { Verdict::Undecodable }
+    let mut context = Context::new(module.address_bits, SAMPLE_BYTES);
+    let prepared = context.load(Arc::new(module)).and_then(|module| {
+        let kernel = context.kernel_of(module, kernel)?;
+        context.prepare(kernel)
+    });
+    let prepared = prepared.expect("the sample module is small, and the device has place for a heap");
+    if prepared.program().unsupported().is_empty() { Verdict::Executed } else { Verdict::Undecodable }
 }
 
 fn instructions(module: &Module) -> impl Iterator<Item = &Inst> {

@@ -1,17 +1,18 @@
 //! Launches on the emulator: memory is filled, kernels run, results are read back.
 
 use std::ops::Range;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 use warplens_base::nearest;
 
 use warplens_base::IdMap;
+use warplens_device::{Context, Kernel, MAX_SHARED_BYTES, ModuleHandle};
 use warplens_exec as exec;
-use warplens_ir::FunctionId;
+use warplens_ir::{FunctionId, Module, Variable};
 use warplens_trace::Observer;
 
 use crate::error::{Error, Result};
-use crate::failure;
 use crate::generation::{Alike, Generation};
 use crate::launch::{self, BufferId, ElementType, Launch, Plan, PlannedBuffer, PlannedLaunch};
 use crate::machines::Machine;
@@ -19,6 +20,7 @@ use crate::measure::{self, Support};
 use crate::program::{KernelName, Program};
 use crate::race::Race;
 use crate::statics::Given;
+use crate::{failure, host};
 
 /// How launches are executed.
 #[derive(Clone, Debug)]
@@ -55,9 +57,6 @@ pub const DEFAULT_BUDGET: u64 = 100_000_000;
 
 /// CTAs of a kernel that waits for other CTAs which are under way at once: about as many as fit a large GPU.
 const RESIDENT_CTAS: u64 = 1024;
-
-/// Largest dynamic plus static shared memory of any GPU (cc 9.0 and later: 227 KB).
-const MAX_SHARED_BYTES: u64 = 227 * 1024;
 
 impl ExecutionOptions {
     /// All CTAs where that is affordable, on all cores.
@@ -107,7 +106,8 @@ pub(crate) struct Execution<'p> {
     pub(crate) emulation: Emulation,
     /// What the kernels printed.
     pub(crate) output: Vec<u8>,
-    device: exec::Device,
+    context: Context,
+    module: ModuleHandle,
     buffers: IdMap<BufferId, Placed>,
     options: ExecutionOptions,
     generation: Generation,
@@ -125,7 +125,7 @@ pub(crate) fn bind(program: &Program, launches: &[Launch]) -> Result<(Vec<Functi
         bound.push((launch.clone(), program.interface(kernel)));
     }
     let read = |path: &str| std::fs::read(path).map_err(|error| format!("cannot read {path}: {error}"));
-    let plan = Plan::bind(&bound, crate::host::memory_for_buffers(), &read)?;
+    let plan = Plan::bind(&bound, host::memory_for_buffers(), &read)?;
     Ok((kernels, plan))
 }
 
@@ -139,9 +139,20 @@ pub(crate) fn check_shared(bytes: u64) -> Result<()> {
     )))
 }
 
+/// Refuses a kernel whose variables alone are more, by the name of the largest.
+fn check_static(module: &Module, decoded: &exec::Program) -> Result<()> {
+    let bytes = decoded.static_shared_bytes();
+    let Some(largest) = decoded.largest_shared().filter(|_| bytes > MAX_SHARED_BYTES) else { return Ok(()) };
+    let Variable { name, bytes: own, .. } = &module.variables[largest];
+    Err(Error::input(format!(
+        "variable `{name}` takes {own} of {bytes} bytes of shared memory per block, and no GPU has more than \
+         {MAX_SHARED_BYTES}"
+    )))
+}
+
 /// A buffer in device memory.
 struct Placed {
-    id: exec::BufferId,
+    address: u64,
     element: ElementType,
     bytes: u64,
 }
@@ -173,7 +184,7 @@ impl<'p> Execution<'p> {
     /// Binds launches and fills the memory.
     pub(crate) fn prepare(program: &'p Program, launches: &[Launch], options: ExecutionOptions) -> Result<Self> {
         let (kernels, plan) = bind(program, launches)?;
-        Ok(Self::of_plan(program, kernels, plan, options))
+        Self::of_plan(program, kernels, plan, options)
     }
 
     /// Runs as a generation. The run of the newest one that is asked for may serve all, the others serve themselves.
@@ -190,30 +201,36 @@ impl<'p> Execution<'p> {
         kernels: Vec<FunctionId>,
         plan: Plan,
         options: ExecutionOptions,
-    ) -> Self {
-        let mut device = exec::Device::new(&program.module);
-        let buffers = plan.buffers.as_slice().iter().map(|buffer| place(&mut device, &plan.launches, buffer));
-        let buffers = buffers.collect();
+    ) -> Result<Self> {
+        // The buffers have been counted when they were planned; what is still free is for the variables.
+        let planned: u64 = plan.buffers.as_slice().iter().map(|buffer| buffer.bytes.len() as u64).sum();
+        let limit = host::memory_for_buffers().saturating_add(planned).saturating_add(exec::HEAP_BYTES);
+        let no_memory = |error| failure::of_device(program, &error);
+        let mut context = Context::new(program.module.address_bits, limit);
+        let module = context.load(Arc::clone(&program.module)).map_err(no_memory)?;
+        let buffers = plan.buffers.as_slice().iter().map(|buffer| place(&mut context, &plan.launches, buffer));
+        let buffers = buffers.collect::<std::result::Result<_, _>>().map_err(no_memory)?;
         let launches = kernels.into_iter().zip(plan.launches).collect();
         let emulation = Emulation::default();
         let generation = options.generations.first().copied().unwrap_or_default();
-        Self {
+        Ok(Self {
             program,
             launches,
             emulation,
             output: Vec::new(),
-            device,
+            context,
+            module,
             buffers,
             options,
             generation,
             partial_barriers: 0,
-        }
+        })
     }
 
     /// The elements of every buffer, in the order of the plan.
     pub(crate) fn contents(&self) -> Vec<(ElementType, Vec<u8>)> {
         let buffers = self.buffers.as_slice().iter();
-        buffers.map(|buffer| (buffer.element, self.device.read(buffer.id, 0, buffer.bytes))).collect()
+        buffers.map(|buffer| (buffer.element, self.read(buffer.address, buffer.bytes))).collect()
     }
 
     /// Whether other generations run in the same way what was run up to now.
@@ -226,27 +243,24 @@ impl<'p> Execution<'p> {
     }
 
     /// Writes the variables of a launch and decodes its kernel.
-    pub(crate) fn decode(&mut self, number: usize) -> Result<exec::Program> {
+    pub(crate) fn decode(&mut self, number: usize) -> Result<Kernel> {
         let (kernel, planned) = &self.launches[number];
         let module = &self.program.module;
         for symbol in &planned.symbols {
-            let (id, _) = module
-                .variables
-                .iter()
-                .find(|(_, variable)| variable.name == symbol.name && variable.function.is_none())
-                .expect("symbols are bound to variables of the module");
-            self.device.set_variable(module, id, &symbol.content.resolved(|buffer| self.address(buffer)));
+            let place = self.context.symbol(self.module, &symbol.name).expect("symbols are bound to variables");
+            let content = symbol.content.resolved(|buffer| self.address(buffer));
+            self.context.write(place.address, &content).expect("symbols are bound to what their variables can hold");
         }
-        let decoded = exec::Program::new(module, *kernel, &mut self.device);
+        let handle = self.context.kernel_of(self.module, *kernel).expect("launches are bound to kernels of the module");
+        let prepared = self.context.prepare(handle).map_err(|error| failure::of_device(self.program, &error))?;
+        let decoded = prepared.program();
         if !self.options.allow_unsupported && !decoded.unsupported().is_empty() {
-            return Err(failure::of(
-                self.program,
-                *kernel,
-                &exec::ExecError::Unsupported(decoded.unsupported().to_vec()),
-            ));
+            let error = exec::ExecError::Unsupported(decoded.unsupported().to_vec());
+            return Err(failure::of(self.program, *kernel, &error));
         }
-        check_shared(decoded.static_shared_bytes() + planned.dynamic_shared)?;
-        Ok(decoded)
+        check_static(module, decoded)?;
+        check_shared(decoded.static_shared_bytes().saturating_add(planned.dynamic_shared))?;
+        Ok(prepared)
     }
 
     /// CTAs of a launch.
@@ -260,8 +274,8 @@ impl<'p> Execution<'p> {
     }
 
     /// A launch of which nothing has run yet.
-    pub(crate) fn parts(&self, number: usize, decoded: &exec::Program) -> exec::Parts {
-        exec::Parts::new(decoded, &self.device, self.launches[number].1.grid)
+    pub(crate) fn parts(&self, number: usize, prepared: &Kernel) -> exec::Parts {
+        self.context.parts(prepared, self.launches[number].1.grid)
     }
 
     /// What was executed up to now, and the length of the output.
@@ -276,7 +290,7 @@ impl<'p> Execution<'p> {
 
     /// Takes back what a launch left, so that it can be run in another way.
     pub(crate) fn undo(&mut self, mut parts: exec::Parts, (emulation, output): (Emulation, usize)) {
-        parts.undo(&self.device);
+        self.context.undo(&mut parts);
         // The time was spent all the same.
         self.emulation = Emulation { seconds: self.emulation.seconds, ..emulation };
         self.output.truncate(output);
@@ -285,7 +299,7 @@ impl<'p> Execution<'p> {
     /// Runs CTAs of a launch, all of them without a list.
     pub(crate) fn run<O: Observer + Sync>(
         &mut self,
-        (number, decoded): (usize, &exec::Program),
+        (number, prepared): (usize, &Kernel),
         parts: &mut exec::Parts,
         schedule: exec::Schedule,
         ctas: Option<Vec<u32>>,
@@ -307,9 +321,12 @@ impl<'p> Execution<'p> {
             barriers: self.generation.barriers(),
         };
         let start = Instant::now();
-        let result = parts.run((decoded, &self.device), &request, observer, &progress.done);
+        let result = self.context.run_part(prepared, parts, &request, observer, &progress.done);
         self.emulation.seconds += start.elapsed().as_secs_f64();
-        let (observer, summary) = result.map_err(|error| failure::of(self.program, *kernel, &error))?;
+        let (observer, summary) = result.map_err(|error| match error {
+            warplens_device::Error::Launch(error) => failure::of(self.program, *kernel, &error),
+            error => failure::of_device(self.program, &error),
+        })?;
         self.emulation.thread_instructions += summary.thread_instructions;
         self.emulation.warp_instructions += summary.warp_instructions;
         self.partial_barriers += summary.partial_barriers;
@@ -333,36 +350,33 @@ impl<'p> Execution<'p> {
     }
 
     fn address(&self, buffer: BufferId) -> u64 {
-        self.device.buffer(self.buffers[buffer].id).base
+        self.buffers[buffer].address
+    }
+
+    /// Bytes of a buffer or a variable.
+    fn read(&self, address: u64, bytes: u64) -> Vec<u8> {
+        self.context.read(address, bytes).expect("buffers and variables stay where they are")
     }
 
     /// Reads back what the user called `name`: an argument by name or position, or a variable.
     pub(crate) fn output(&self, request: &OutputRequest) -> Result<Output> {
-        let (element, id, bytes) = match self.find(&request.key)? {
+        let (element, address, bytes) = match self.find(&request.key)? {
             Found::Buffer(buffer) => {
                 let placed = &self.buffers[buffer];
-                (placed.element, Some(placed.id), placed.bytes)
+                (placed.element, placed.address, placed.bytes)
             }
             Found::Variable(name) => return self.variable(&name, request),
         };
         let wanted = request.count.map_or(bytes, |count| count.saturating_mul(element.bytes() as u64).min(bytes));
-        let bytes = id.map(|id| self.device.read(id, 0, wanted)).unwrap_or_default();
-        Ok(Output { key: request.key.clone(), element, bytes })
+        Ok(Output { key: request.key.clone(), element, bytes: self.read(address, wanted) })
     }
 
     fn variable(&self, name: &str, request: &OutputRequest) -> Result<Output> {
-        let module = &self.program.module;
-        let (id, variable) = module
-            .variables
-            .iter()
-            .find(|(_, variable)| variable.name == name && variable.function.is_none())
-            .expect("the name was found among the variables");
-        let element = launch::element_of(variable.ty).unwrap_or(ElementType::U8);
-        let mut bytes = self.device.variable(module, id);
-        if let Some(count) = request.count {
-            bytes.truncate(usize::try_from(count).unwrap_or(usize::MAX).saturating_mul(element.bytes()));
-        }
-        Ok(Output { key: request.key.clone(), element, bytes })
+        let symbol = self.context.symbol(self.module, name).expect("the name was found among the variables");
+        let element = launch::element_of(symbol.ty).unwrap_or(ElementType::U8);
+        let width = element.bytes() as u64;
+        let wanted = request.count.map_or(symbol.bytes, |count| count.saturating_mul(width).min(symbol.bytes));
+        Ok(Output { key: request.key.clone(), element, bytes: self.read(symbol.address, wanted) })
     }
 
     /// Checks a request before anything runs.
@@ -442,17 +456,22 @@ impl OutputRequest {
     }
 }
 
-fn place(device: &mut exec::Device, launches: &[PlannedLaunch], buffer: &PlannedBuffer) -> Placed {
+fn place(
+    context: &mut Context,
+    launches: &[PlannedLaunch],
+    buffer: &PlannedBuffer,
+) -> std::result::Result<Placed, warplens_device::Error> {
     let names = &launches[buffer.launch].parameter_names[buffer.argument];
     // The last name is the one of the C++ source, where there is one.
     let name = names.last().unwrap_or(&buffer.name);
     let bytes = buffer.bytes.len() as u64;
-    let id = device.allocate(name, bytes);
+    let allocation = context.allocate(name, bytes)?;
+    let (address, _) = context.extent(allocation)?;
     // Memory is zero at the start.
     if !buffer.is_zero {
-        device.write(id, 0, &buffer.bytes);
+        context.write(address, &buffer.bytes)?;
     }
-    Placed { id, element: buffer.element, bytes }
+    Ok(Placed { address, element: buffer.element, bytes })
 }
 
 /// A finished run of the `run` verb.
@@ -490,12 +509,12 @@ pub fn run(
         };
         let total = ctas.as_ref().map_or(u64::from(execution.n_ctas(number)?), |ctas| ctas.len() as u64);
         progress.total.fetch_add(total, Ordering::Relaxed);
-        let decoded = execution.decode(number)?;
-        let own = measure::support(program, &decoded, execution.launches[number].0);
+        let prepared = execution.decode(number)?;
+        let own = measure::support(program, prepared.program(), execution.launches[number].0);
         support.instructions += own.instructions;
         support.unsupported.extend(own.unsupported);
-        let mut parts = execution.parts(number, &decoded);
-        let ((), summary) = execution.run((number, &decoded), &mut parts, exec::Schedule::Any, ctas, (), progress)?;
+        let mut parts = execution.parts(number, &prepared);
+        let ((), summary) = execution.run((number, &prepared), &mut parts, exec::Schedule::Any, ctas, (), progress)?;
         races.extend(summary.race.map(|race| Race::new(program, &race)));
     }
     let outputs = outputs.iter().map(|request| execution.output(request)).collect::<Result<_>>()?;
@@ -505,9 +524,23 @@ pub fn run(
     Ok(RunResult { kernels, outputs, support, races, printed, emulation: execution.emulation })
 }
 
+/// CTAs that are executed by a list of them: a gigabyte of numbers.
+const MOST_LISTED: u64 = 1 << 28;
+
+/// Refuses to list more CTAs than there is memory for.
+pub(crate) fn check_listed(n_ctas: u64) -> Result<()> {
+    if n_ctas <= MOST_LISTED {
+        return Ok(());
+    }
+    Err(Error::usage(format!("{n_ctas} blocks are more than the {MOST_LISTED} that can be counted one by one"))
+        .with_help("without --full a part of the grid is executed; --cta FROM..TO chooses it"))
+}
+
 /// The CTAs of a range that exist; at least one.
 pub(crate) fn chosen(range: &Range<u32>, n_ctas: u32) -> Result<Vec<u32>> {
-    let ctas: Vec<u32> = (range.start..range.end.min(n_ctas)).collect();
+    let ctas = range.start..range.end.min(n_ctas);
+    check_listed(ctas.len() as u64)?;
+    let ctas: Vec<u32> = ctas.collect();
     if ctas.is_empty() {
         let Range { start, end } = range;
         return Err(Error::usage(format!("--cta {start}..{end}: the grid has {n_ctas} blocks, numbered from 0")));

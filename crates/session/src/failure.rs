@@ -48,6 +48,11 @@ pub(crate) fn of(program: &Program, kernel: FunctionId, error: &ExecError) -> Er
     }
 }
 
+/// The error of a device that cannot hold what a program or a launch asks for.
+pub(crate) fn of_device(program: &Program, error: &warplens_device::Error) -> Error {
+    Error::input(format!("{}: {error}", program.name))
+}
+
 /// Waiting warps that are listed.
 const MAX_WARPS: usize = 8;
 

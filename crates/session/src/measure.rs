@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use warplens_base::units::Seconds;
+use warplens_device::Kernel;
 use warplens_exec as exec;
 use warplens_isa::Spelling;
 use warplens_model::Refusal;
@@ -13,7 +14,7 @@ use warplens_stats::{
 use warplens_trace::{CtaId, Observer as _};
 
 use crate::error::Result;
-use crate::execution::{self, Emulation, Execution, ExecutionOptions, Extent, Progress, chosen};
+use crate::execution::{self, Emulation, Execution, ExecutionOptions, Extent, Progress, check_listed, chosen};
 use crate::generation::{self, Elsewhere, Generation, Ran};
 use crate::launch::Launch;
 use crate::machines::{self, Machine};
@@ -142,7 +143,8 @@ pub fn measure(
         .map(|(kernel, planned)| registers::of(program, *kernel, planned.registers, search))
         .collect::<Result<_>>()?;
     generation::on_each(&options.generations, |generation| {
-        let mut execution = Execution::of_plan(program, kernels.clone(), plan.clone(), options.clone()).on(generation);
+        let execution = Execution::of_plan(program, kernels.clone(), plan.clone(), options.clone())?;
+        let mut execution = execution.on(generation);
         let launches = registers.iter().enumerate();
         let measurements = launches.map(|(number, of)| one(&mut execution, number, counting, *of, progress));
         let measurements = measurements.collect::<Result<_>>()?;
@@ -159,7 +161,8 @@ pub(crate) fn one(
     progress: &Progress,
 ) -> Result<Measurement> {
     let program = execution.program;
-    let decoded = execution.decode(number)?;
+    let prepared = execution.decode(number)?;
+    let decoded = prepared.program();
     let (kernel, planned) = &execution.launches[number];
     let kernel = *kernel;
     let shape = LaunchShape {
@@ -181,12 +184,14 @@ pub(crate) fn one(
     let communicates = matches!(decoded.order(), exec::Order::Communicating(_));
     let extent = execution.options().extent.clone();
     let Observed { recorder, traces, race } = match extent {
-        Extent::Ctas(range) => some_ctas(execution, number, &decoded, &mut watched, chosen(&range, n_ctas)?, progress)?,
+        Extent::Ctas(range) => {
+            some_ctas(execution, number, &prepared, &mut watched, chosen(&range, n_ctas)?, progress)?
+        }
         // CTAs that wait for each other cannot be left out.
         _ if communicates || n_ctas == 1 => {
-            all_at_once(execution, number, &decoded, &mut watched, exec::Schedule::Any, progress)?
+            all_at_once(execution, number, &prepared, &mut watched, exec::Schedule::Any, progress)?
         }
-        extent => first_and_others(execution, number, &decoded, &mut watched, extent == Extent::Full, progress)?,
+        extent => first_and_others(execution, number, &prepared, &mut watched, extent == Extent::Full, progress)?,
     };
     let traced_for = &execution.options().traced_for;
     let recording = traces
@@ -204,7 +209,7 @@ pub(crate) fn one(
         warp_instructions: execution.emulation.warp_instructions - before.warp_instructions,
         seconds: execution.emulation.seconds - before.seconds,
     };
-    let support = support(program, &decoded, kernel);
+    let support = support(program, decoded, kernel);
     let kernel = KernelName::new(&program.module.functions[kernel].name);
     Ok(Measurement {
         kernel,
@@ -254,7 +259,7 @@ impl Watched {
 fn some_ctas(
     execution: &mut Execution<'_>,
     number: usize,
-    decoded: &exec::Program,
+    prepared: &Kernel,
     watched: &mut Watched,
     ctas: Vec<u32>,
     progress: &Progress,
@@ -263,9 +268,9 @@ fn some_ctas(
     let tracer = watched.tracer(|need| need.among(&ctas));
     let per_warp = tracer.as_ref().map_or(0, Tracer::per_warp);
     let observer = (Some(watched.recorder(ctas.iter().copied())), tracer);
-    let mut parts = execution.parts(number, decoded);
+    let mut parts = execution.parts(number, prepared);
     let any = exec::Schedule::Any;
-    let (observer, summary) = execution.run((number, decoded), &mut parts, any, Some(ctas), observer, progress)?;
+    let (observer, summary) = execution.run((number, prepared), &mut parts, any, Some(ctas), observer, progress)?;
     Ok(observed(observer, per_warp, summary.race))
 }
 
@@ -273,7 +278,7 @@ fn some_ctas(
 fn all_at_once(
     execution: &mut Execution<'_>,
     number: usize,
-    decoded: &exec::Program,
+    prepared: &Kernel,
     watched: &mut Watched,
     schedule: exec::Schedule,
     progress: &Progress,
@@ -282,8 +287,8 @@ fn all_at_once(
     let tracer = watched.tracer(trace::Need::whole);
     let per_warp = tracer.as_ref().map_or(0, Tracer::per_warp);
     let observer = (Some(watched.recorder(0..watched.n_ctas)), tracer);
-    let mut parts = execution.parts(number, decoded);
-    let (observer, summary) = execution.run((number, decoded), &mut parts, schedule, None, observer, progress)?;
+    let mut parts = execution.parts(number, prepared);
+    let (observer, summary) = execution.run((number, prepared), &mut parts, schedule, None, observer, progress)?;
     Ok(observed(observer, per_warp, summary.race))
 }
 
@@ -302,27 +307,30 @@ fn observed(
 fn first_and_others(
     execution: &mut Execution<'_>,
     number: usize,
-    decoded: &exec::Program,
+    prepared: &Kernel,
     watched: &mut Watched,
     in_full: bool,
     progress: &Progress,
 ) -> Result<Observed> {
+    if in_full {
+        check_listed(watched.n_ctas.into())?;
+    }
     let before = execution.emulated();
     let shown = [&progress.done, &progress.total].map(|count| count.load(Ordering::Relaxed));
-    let mut parts = execution.parts(number, decoded);
-    let observed = in_parts(execution, (number, decoded), &mut parts, watched, in_full, progress)?;
+    let mut parts = execution.parts(number, prepared);
+    let observed = in_parts(execution, (number, prepared), &mut parts, watched, in_full, progress)?;
     let Some(race) = observed.race else { return Ok(observed) };
     execution.undo(parts, before);
     progress.done.store(shown[0], Ordering::Relaxed);
     progress.total.store(shown[1], Ordering::Relaxed);
     let turns = exec::Schedule::Turns;
-    let observed = all_at_once(execution, number, decoded, watched, turns, progress)?;
+    let observed = all_at_once(execution, number, prepared, watched, turns, progress)?;
     Ok(Observed { race: Some(race), ..observed })
 }
 
 fn in_parts(
     execution: &mut Execution<'_>,
-    launch: (usize, &exec::Program),
+    launch: (usize, &Kernel),
     parts: &mut exec::Parts,
     watched: &mut Watched,
     in_full: bool,

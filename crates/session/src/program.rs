@@ -1,5 +1,7 @@
 //! An input made ready: PTX read, checked and lowered; its kernels found by name.
 
+use std::sync::Arc;
+
 use warplens_base::Diagnostic;
 use warplens_base::nearest;
 use warplens_ir::{FunctionId, Module};
@@ -21,7 +23,7 @@ pub struct Program {
     pub warnings: Findings,
     /// The compiler that made the PTX and what it said, for CUDA C++.
     pub compiled: Option<(String, String)>,
-    pub(crate) module: Module,
+    pub(crate) module: Arc<Module>,
     /// CUDA C++.
     source: Option<String>,
 }
@@ -134,7 +136,7 @@ impl Program {
             text: if warnings.is_empty() { String::new() } else { ptx.clone() },
             diagnostics: warnings,
         };
-        Ok(Self { name: name.to_owned(), ptx, warnings, compiled: None, module, source: None })
+        Ok(Self { name: name.to_owned(), ptx, warnings, compiled: None, module: Arc::new(module), source: None })
     }
 
     /// The CUDA C++ that the PTX was made from, if that was the input.

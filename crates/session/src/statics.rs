@@ -72,7 +72,8 @@ fn one(
     (registers, registers_basis): Registers,
 ) -> Result<Measurement> {
     let program = execution.program;
-    let decoded = execution.decode(number)?;
+    let prepared = execution.decode(number)?;
+    let decoded = prepared.program();
     execution.n_ctas(number)?;
     let (kernel, planned) = &execution.launches[number];
     let kernel = *kernel;
@@ -86,7 +87,7 @@ fn one(
     let request = Request {
         module: &program.module,
         kernel,
-        program: &decoded,
+        program: decoded,
         shape,
         parameters: &execution.parameters(number),
         dynamic_shared: planned.dynamic_shared,
@@ -103,7 +104,7 @@ fn one(
         profile,
         listing: counts.listing,
         emulation: None,
-        support: support(program, &decoded, kernel),
+        support: support(program, decoded, kernel),
         race: None,
         communicates: matches!(decoded.order(), exec::Order::Communicating(_)),
         measured: None,

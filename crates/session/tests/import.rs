@@ -34,6 +34,15 @@ fn message(name: &str, from: &str, to: &str) -> String {
 }
 
 #[test]
+fn deep_documents_are_findings() {
+    for (open, what) in [("[", "a list"), ("{\"a\":", "an object")] {
+        let text = format!("{{\"schema\": \"warplens.profile/1\", \"deep\": {}", open.repeat(100_000));
+        let error = read("deep.json", text.into_bytes()).expect_err(what);
+        assert!(error.message.contains("recursion limit"), "{what}: {}", error.message);
+    }
+}
+
+#[test]
 fn kinds_are_told_from_content() {
     let kind = |name: &str, file: &str| Input::new(file, None, sample(name)).unwrap().kind;
     assert_eq!(kind("visual-profiler.csv", "a"), InputKind::VisualProfilerLog);

@@ -1,11 +1,15 @@
 //! Buffers in device memory.
+//!
+//! An address is never used twice: what was freed is remembered, so that an access to it can be called by its name.
 
 use warplens_base::{IdMap, define_id};
-use warplens_ir::{Module, Variable, VariableId};
 use warplens_isa::StateSpace;
 
-use super::Windows;
-use crate::code::function_address;
+use super::budget::{Budget, MemoryError};
+use super::heap::{BadFree, Heap};
+use super::image::{Image, ImageId};
+use super::window::Windows;
+use crate::code::FUNCTION_BASE;
 use crate::error::NearestBuffer;
 use crate::raw::Cells;
 
@@ -21,7 +25,7 @@ const ALIGN: u64 = 512;
 /// Largest distance of an address from a buffer that messages name.
 const NEAR: u64 = 1 << 30;
 /// Size of the heap that device-side `malloc` serves, that of the CUDA runtime's default.
-const HEAP_BYTES: u64 = 8 << 20;
+pub const HEAP_BYTES: u64 = 8 << 20;
 
 /// A buffer in device memory.
 pub struct Buffer {
@@ -29,123 +33,122 @@ pub struct Buffer {
     pub name: String,
     /// First address.
     pub base: u64,
-    /// Size in bytes.
+    /// Size in bytes; 0 once it has been freed.
     pub bytes: u64,
+    /// Size that it had, if it has been freed.
+    pub freed: Option<u64>,
     pub(crate) cells: Cells,
 }
 
-/// Memory of the emulated device: buffers, the module's variables, constant memory.
+impl Buffer {
+    /// Bytes from its first address on that are or were its own.
+    fn extent(&self) -> u64 {
+        self.freed.unwrap_or(self.bytes)
+    }
+}
+
+/// Memory of the emulated device: buffers, and the modules with their variables and constant memory.
 pub struct Device {
     buffers: IdMap<BufferId, Buffer>,
     next: u64,
+    pub(super) budget: Budget,
     pub(crate) windows: Windows,
-    pub(crate) constants: Cells,
-    /// Address of each variable in its own space; shared variables are placed per kernel.
-    pub(crate) variables: IdMap<VariableId, u64>,
-    global_variables: Vec<(VariableId, BufferId)>,
-    pub(crate) heap: Option<BufferId>,
+    pub(super) images: IdMap<ImageId, Option<Image>>,
+    pub(super) next_constant: u64,
+    pub(super) next_function: u64,
+    /// The heap of device-side `malloc`, made for the first kernel that may call it.
+    heap: Option<(BufferId, Heap)>,
+}
+
+/// What a host address names.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Place {
+    /// A byte of a buffer.
+    Buffer(BufferId, u64),
+    /// A byte of a module's constant memory.
+    Constant {
+        /// Bytes from its start.
+        offset: u64,
+        /// Its size.
+        bytes: u64,
+    },
 }
 
 impl Device {
-    /// A device with the module's variables at their initial values.
-    pub fn new(module: &Module) -> Self {
-        let windows = Windows::new(module.address_bits);
-        let mut device = Self {
-            buffers: IdMap::new(),
-            next: windows.global,
-            windows,
-            constants: Cells::new(0),
-            variables: IdMap::filled(module.variables.len(), 0),
-            global_variables: Vec::new(),
-            heap: None,
-        };
+    /// An empty device of `limit` bytes, with addresses of 32 or 64 bits.
+    pub fn new(address_bits: u32, limit: u64) -> Self {
+        let windows = Windows::new(address_bits);
         // There is always a buffer, so that "the buffer touched last" needs no special case; nothing fits an empty one.
-        device.allocate("nothing", 0);
-        let constant_bytes = device.place_variables(module);
-        device.constants = Cells::new(constant_bytes as usize);
-        for (id, variable) in module.variables.iter() {
-            device.initialize(module, id, variable);
+        let nothing =
+            Buffer { name: "nothing".to_owned(), base: windows.global, bytes: 0, freed: None, cells: Cells::new(0) };
+        Self {
+            next: (windows.global + GAP).next_multiple_of(ALIGN),
+            buffers: std::iter::once(nothing).collect(),
+            budget: Budget::new(limit),
+            windows,
+            images: IdMap::new(),
+            next_constant: 0,
+            next_function: FUNCTION_BASE,
+            heap: None,
         }
-        device
-    }
-
-    fn place_variables(&mut self, module: &Module) -> u64 {
-        let mut constant_bytes = 0u64;
-        for (id, variable) in module.variables.iter() {
-            match variable.space {
-                StateSpace::Const => {
-                    constant_bytes = constant_bytes.next_multiple_of(variable.align.max(1));
-                    self.variables[id] = constant_bytes;
-                    constant_bytes += variable.bytes;
-                }
-                StateSpace::Global => {
-                    let buffer = self.allocate(&variable.name, variable.bytes);
-                    self.variables[id] = self.buffers[buffer].base;
-                    self.global_variables.push((id, buffer));
-                }
-                _ => {}
-            }
-        }
-        constant_bytes
-    }
-
-    fn initialize(&mut self, module: &Module, id: VariableId, variable: &Variable) {
-        let initializer = &variable.initializer;
-        let mut bytes = initializer.bytes.clone();
-        let mut put = |at: u64, width: u32, value: u64| {
-            let (start, width) = (at as usize, width as usize);
-            if bytes.len() < start + width {
-                bytes.resize(start + width, 0);
-            }
-            bytes[start..start + width].copy_from_slice(&value.to_le_bytes()[..width]);
-        };
-        let address = |target: VariableId, offset: i64, generic: bool| {
-            let base = if generic { self.windows.base(module.variables[target].space) } else { 0 };
-            (self.variables[target] + base).wrapping_add_signed(offset)
-        };
-        for &(at, width, target, offset, generic) in &initializer.addresses {
-            put(at, width, address(target, offset, generic));
-        }
-        for &(at, byte, target, offset, generic) in &initializer.address_bytes {
-            put(at, 1, address(target, offset, generic) >> (8 * byte));
-        }
-        for &(at, width, function) in &initializer.functions {
-            put(at, width, function_address(function));
-        }
-        bytes.truncate(variable.bytes as usize);
-        if !bytes.is_empty() {
-            self.write_variable(id, variable.space, &bytes);
-        }
-    }
-
-    fn write_variable(&self, id: VariableId, space: StateSpace, bytes: &[u8]) {
-        match space {
-            StateSpace::Const => self.constants.write_bytes(self.variables[id] as usize, bytes),
-            StateSpace::Global => {
-                if let Some(buffer) = self.buffer_of(id) {
-                    self.buffers[buffer].cells.write_bytes(0, bytes);
-                }
-            }
-            _ => {}
-        }
-    }
-
-    /// The buffer of a global variable.
-    pub fn buffer_of(&self, variable: VariableId) -> Option<BufferId> {
-        self.global_variables.iter().find(|(id, _)| *id == variable).map(|&(_, buffer)| buffer)
     }
 
     /// Allocates a zeroed buffer.
-    pub fn allocate(&mut self, name: &str, bytes: u64) -> BufferId {
+    pub fn allocate(&mut self, name: &str, bytes: u64) -> Result<BufferId, MemoryError> {
+        self.place("buffer", name, bytes)
+    }
+
+    pub(super) fn place(&mut self, what: &'static str, name: &str, bytes: u64) -> Result<BufferId, MemoryError> {
         let base = self.next;
-        self.next = (base + bytes + GAP).next_multiple_of(ALIGN);
-        self.buffers.push(Buffer { name: name.to_owned(), base, bytes, cells: Cells::new(bytes as usize) })
+        let end = base.checked_add(bytes).filter(|&end| end <= self.windows.last);
+        let end = end.ok_or_else(|| self.unreachable(what, name, bytes))?;
+        self.budget.take(what, name, bytes)?;
+        self.next = (end + GAP).next_multiple_of(ALIGN);
+        let cells = Cells::new(bytes as usize);
+        Ok(self.buffers.push(Buffer { name: name.to_owned(), base, bytes, freed: None, cells }))
+    }
+
+    pub(super) fn unreachable(&self, what: &'static str, name: &str, bytes: u64) -> MemoryError {
+        MemoryError::Unreachable { what, name: name.to_owned(), bytes, bits: self.windows.bits() }
+    }
+
+    /// Frees a buffer. Returns false when that has been done before.
+    pub fn free(&mut self, id: BufferId) -> bool {
+        let buffer = &mut self.buffers[id];
+        if buffer.freed.is_some() {
+            return false;
+        }
+        let bytes = std::mem::take(&mut buffer.bytes);
+        buffer.freed = Some(bytes);
+        buffer.cells = Cells::new(0);
+        self.budget.give_back(bytes);
+        true
     }
 
     /// Makes sure that device-side `malloc` has a heap.
-    pub(crate) fn ensure_heap(&mut self) {
+    pub(crate) fn ensure_heap(&mut self) -> Result<(), MemoryError> {
         if self.heap.is_none() {
-            self.heap = Some(self.allocate("device heap", HEAP_BYTES));
+            self.heap = Some((self.allocate("device heap", HEAP_BYTES)?, Heap::new(HEAP_BYTES)));
+        }
+        Ok(())
+    }
+
+    /// Device-side `malloc`: the address of a block, 0 when the heap has no place for it.
+    pub(crate) fn heap_allocate(&self, bytes: u64) -> u64 {
+        let block =
+            self.heap.as_ref().and_then(|(buffer, heap)| Some(self.buffers[*buffer].base + heap.allocate(bytes)?));
+        block.unwrap_or(0)
+    }
+
+    /// Device-side `free`; the null pointer is nothing to be freed.
+    pub(crate) fn heap_free(&self, address: u64) -> Result<(), BadFree> {
+        match &self.heap {
+            _ if address == 0 => Ok(()),
+            Some((buffer, heap)) => {
+                let offset = address.checked_sub(self.buffers[*buffer].base);
+                offset.map_or(Err(BadFree::NoBlock), |offset| heap.free(offset))
+            }
+            None => Err(BadFree::NoBlock),
         }
     }
 
@@ -169,44 +172,89 @@ impl Device {
         self.buffers[id].cells.read_bytes(offset as usize, len as usize)
     }
 
-    /// Writes the content of a global or constant variable from its first byte on.
-    pub fn set_variable(&self, module: &Module, id: VariableId, bytes: &[u8]) {
-        self.write_variable(id, module.variables[id].space, bytes);
+    /// The memory at `len` bytes from a generic address on, if all of them belong to one buffer or constant memory.
+    fn cells_at(&self, address: u64, len: u64) -> Option<(&Cells, usize)> {
+        let (cells, offset) = match self.constant_at(address) {
+            Some(found) => found,
+            None => {
+                let buffer = &self.buffers[self.find(address)?];
+                (&buffer.cells, address - buffer.base)
+            }
+        };
+        let fits = offset.checked_add(len).is_some_and(|end| end <= cells.len() as u64);
+        fits.then_some((cells, offset as usize))
     }
 
-    /// Reads a global or constant variable.
-    pub fn variable(&self, module: &Module, id: VariableId) -> Vec<u8> {
-        let variable = &module.variables[id];
-        match (variable.space, self.buffer_of(id)) {
-            (StateSpace::Const, _) => self.constants.read_bytes(self.variables[id] as usize, variable.bytes as usize),
-            (_, Some(buffer)) => self.read(buffer, 0, variable.bytes),
-            _ => Vec::new(),
+    /// Reads bytes at a generic address, if all of them belong to one buffer or constant memory.
+    pub fn read_at(&self, address: u64, len: u64) -> Option<Vec<u8>> {
+        let (cells, offset) = self.cells_at(address, len)?;
+        Some(cells.read_bytes(offset, usize::try_from(len).ok()?))
+    }
+
+    /// Writes bytes at a generic address, if all of them belong to one buffer or constant memory.
+    pub fn write_at(&self, address: u64, bytes: &[u8]) -> Option<()> {
+        let (cells, offset) = self.cells_at(address, bytes.len() as u64)?;
+        cells.write_bytes(offset, bytes);
+        Some(())
+    }
+
+    /// What lies at a generic address.
+    pub fn locate(&self, address: u64) -> Option<Place> {
+        if let Some((cells, offset)) = self.constant_at(address) {
+            return Some(Place::Constant { offset, bytes: cells.len() as u64 });
         }
+        let id = self.find(address)?;
+        Some(Place::Buffer(id, address - self.buffers[id].base))
+    }
+
+    /// True when `len` bytes from a generic address on belong to one buffer or constant memory.
+    pub fn holds(&self, address: u64, len: u64) -> bool {
+        self.cells_at(address, len).is_some()
     }
 
     /// The buffer that holds `address`, if there is one.
     pub(crate) fn find(&self, address: u64) -> Option<BufferId> {
-        let buffers = self.buffers.as_slice();
-        let index = buffers.partition_point(|buffer| buffer.base <= address).checked_sub(1)?;
-        let buffer = &buffers[index];
-        (address - buffer.base < buffer.bytes).then_some(BufferId(index as u32))
+        self.before(address).filter(|&id| address - self.buffers[id].base < self.buffers[id].bytes)
+    }
+
+    /// The buffer that held `address` before it was freed.
+    pub(crate) fn find_freed(&self, address: u64) -> Option<BufferId> {
+        let was_inside = |buffer: &Buffer| buffer.freed.is_some_and(|bytes| address - buffer.base < bytes);
+        self.before(address).filter(|&id| was_inside(&self.buffers[id]))
+    }
+
+    /// The last buffer that does not start behind an address: addresses grow with the ids.
+    fn before(&self, address: u64) -> Option<BufferId> {
+        let index = self.buffers.as_slice().partition_point(|buffer| buffer.base <= address).checked_sub(1)?;
+        Some(BufferId(index as u32))
     }
 
     /// The buffer nearest to an address, for messages; `None` if none is near.
-    pub(crate) fn nearest(&self, address: u64) -> Option<NearestBuffer> {
+    pub fn nearest(&self, address: u64) -> Option<NearestBuffer> {
         let distance = |buffer: &&Buffer| {
-            let end = buffer.base + buffer.bytes;
+            let end = buffer.base + buffer.extent();
             if address < buffer.base { buffer.base - address } else { address.saturating_sub(end) }
         };
-        let buffer = self.buffers.as_slice().iter().filter(|buffer| buffer.bytes > 0).min_by_key(distance)?;
+        // What was freed is near only to addresses inside: elsewhere nobody means it.
+        let is_meant = |buffer: &&Buffer| match buffer.freed {
+            None => buffer.bytes > 0,
+            Some(bytes) => address.checked_sub(buffer.base).is_some_and(|offset| offset < bytes),
+        };
+        let buffer = self.buffers.as_slice().iter().filter(is_meant).min_by_key(distance)?;
         if distance(&buffer) > NEAR {
             return None;
         }
         Some(NearestBuffer {
             name: buffer.name.clone(),
             base: buffer.base,
-            bytes: buffer.bytes,
+            bytes: buffer.extent(),
             offset: i128::from(address) - i128::from(buffer.base),
+            is_freed: buffer.freed.is_some(),
         })
+    }
+
+    /// The space that a generic address belongs to.
+    pub fn space_of(&self, address: u64) -> StateSpace {
+        self.windows.space_of(address)
     }
 }

@@ -1,7 +1,14 @@
-//! Device memory: buffers, module variables, and the windows of the generic address space.
+//! Device memory: buffers, modules with their variables, and the windows of the generic address space.
 
+mod budget;
 mod device;
+mod heap;
+mod image;
 mod window;
 
-pub use device::{Buffer, BufferId, Device};
+pub use budget::MemoryError;
+pub use device::{Buffer, BufferId, Device, HEAP_BYTES, Place};
+pub use heap::BadFree;
+pub use image::ImageId;
+pub(crate) use image::{Constants, Image};
 pub(crate) use window::{Windows, page_is_null};

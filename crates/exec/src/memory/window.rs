@@ -11,6 +11,8 @@ pub(crate) struct Windows {
     param: u64,
     end: u64,
     pub(crate) global: u64,
+    /// Behind the last address of global memory.
+    pub(crate) last: u64,
 }
 
 impl Windows {
@@ -18,7 +20,7 @@ impl Windows {
     pub(crate) const fn new(address_bits: u32) -> Self {
         if address_bits == 32 {
             let (shared, local, constant, param) = (0x0100_0000, 0x0200_0000, 0x0300_0000, 0x0400_0000);
-            Self { shared, local, constant, param, end: 0x0500_0000, global: 0x1000_0000 }
+            Self { shared, local, constant, param, end: 0x0500_0000, global: 0x1000_0000, last: 1 << 32 }
         } else {
             let base = 0x7e00_0000_0000;
             let size = 1 << 32;
@@ -29,8 +31,19 @@ impl Windows {
                 param: base + 3 * size,
                 end: base + 4 * size,
                 global: 0x7f00_0000_0000,
+                last: 1 << 62,
             }
         }
+    }
+
+    /// Bytes of a window.
+    pub(crate) const fn size(self) -> u64 {
+        self.local - self.shared
+    }
+
+    /// Bits of an address.
+    pub(crate) const fn bits(self) -> u32 {
+        if self.last > 1 << 32 { 64 } else { 32 }
     }
 
     /// Generic address of the first byte of a space; 0 for global memory.

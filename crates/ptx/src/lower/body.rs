@@ -1,5 +1,7 @@
 //! The body of a function: declarations, blocks and the instructions' place in them.
 
+use std::collections::HashSet;
+
 use warplens_base::{Diagnostic, Span};
 use warplens_ir as ir;
 use warplens_ir::{FunctionId, Guard, Inst, Operand, Register};
@@ -7,6 +9,7 @@ use warplens_isa::{AccessOrder, BlockId, Op, OpClass, Operation, Pc, ScalarType,
 
 use super::control::{End, Labels};
 use super::instruction::Site;
+use super::limit::{self, Declared};
 use super::module::{Global, ModuleLowering};
 use super::parameter::{self, Layout, Words, no_layout};
 use super::scope::{Found, Scopes, Symbol};
@@ -83,6 +86,7 @@ impl<'m, 'a, 'src> Body<'m, 'a, 'src> {
         let first_block = BlockId(self.module.module.blocks.len() as u32);
         let n_blocks = self.done.len() as u32;
         self.place_blocks(first_block);
+        let bounds = self.launch_bounds();
         let function = ir::Function {
             name: self.function.name.text.to_owned(),
             kind: match self.function.kind {
@@ -96,7 +100,7 @@ impl<'m, 'a, 'src> Body<'m, 'a, 'src> {
             local_bytes: self.frame_bytes.next_multiple_of(8) as u32,
             first_block,
             n_blocks,
-            bounds: launch_bounds(&self.function.directives),
+            bounds,
             explicit_convergence: false,
         };
         self.module.module.functions.push(function);
@@ -110,27 +114,32 @@ impl<'m, 'a, 'src> Body<'m, 'a, 'src> {
     fn declare_parameters(&mut self) -> Vec<ir::Parameter> {
         let function = self.function;
         if self.is_kernel() {
-            let parameters = parameter::kernel_parameters(&function.parameters, &mut self.module.diagnostics);
+            let dialect = self.module.dialect;
+            let parameters = parameter::kernel_parameters(&function.parameters, dialect, &mut self.module.diagnostics);
+            // In the same order, without those that have no layout.
+            let mut named = function.parameters.iter();
             for laid_out in &parameters {
-                let named = function.parameters.iter().find(|parameter| parameter.name.text == laid_out.name);
+                let named = named.find(|parameter| parameter.name.text == laid_out.name);
                 let name = named.expect("laid out from these parameters").name;
                 self.declare(name, Symbol::KernelParameter(laid_out.offset));
             }
             return parameters;
         }
+        let addressed = self.names_in_operands();
         for parameter in &function.returns {
             let registers = self.declare_device_parameter(parameter, false);
             self.results.extend(registers);
         }
         for parameter in &function.parameters {
-            let registers = self.declare_device_parameter(parameter, true);
+            let takes_address = addressed.contains(parameter.name.text);
+            let registers = self.declare_device_parameter(parameter, takes_address);
             self.arguments.extend(registers);
         }
         Vec::new()
     }
 
-    /// Declares a parameter of a device function; the registers in which it is passed.
-    fn declare_device_parameter(&mut self, parameter: &ast::Parameter<'src>, is_input: bool) -> Vec<Register> {
+    /// Declares a parameter of a device function, in memory if its address is taken; the registers in which it is passed.
+    fn declare_device_parameter(&mut self, parameter: &ast::Parameter<'src>, takes_address: bool) -> Vec<Register> {
         if let (ast::Space::Reg, Some(ty)) = (parameter.space, types::scalar(parameter.ty)) {
             self.scopes.declare_registers(parameter.name.text, ty, 1, None);
             return self.register_named(parameter.name.text).into_iter().collect();
@@ -139,9 +148,9 @@ impl<'m, 'a, 'src> Body<'m, 'a, 'src> {
             self.report(no_layout(parameter.name.span, parameter.name.text));
             return Vec::new();
         };
-        let words = self.declare_words(&layout);
+        let words = self.declare_words(parameter.name, &layout);
         let registers = words.registers(&layout.widths()).expect("the registers of the same layout");
-        if is_input && self.takes_address(parameter.name.text) {
+        if takes_address {
             let offset = self.spill(parameter, &layout, &registers);
             self.declare(parameter.name, Symbol::Frame(offset));
         } else {
@@ -159,17 +168,26 @@ impl<'m, 'a, 'src> Body<'m, 'a, 'src> {
     }
 
     /// Registers for a parameter.
-    fn declare_words(&mut self, layout: &Layout) -> Words {
+    fn declare_words(&mut self, name: ast::Name<'_>, layout: &Layout) -> Words {
         let n_words = layout.bytes.div_ceil(4).max(1) as u32;
-        layout.words(self.scopes.fresh_words(n_words))
+        let before = self.scopes.used.vector;
+        if before > limit::PARAMETER_WORDS {
+            // Has been reported, and goes no further than this.
+            return layout.words(0);
+        }
+        let words = layout.words(self.scopes.fresh_words(n_words));
+        let declared = Declared { name, bytes: layout.bytes };
+        self.module.diagnostics.extend(limit::of_words(declared, before, self.scopes.used.vector));
+        words
     }
 
-    /// True when an instruction moves the address of the parameter into a register.
-    fn takes_address(&self, name: &str) -> bool {
-        self.body.operand_pool.iter().any(|operand| match operand.kind {
-            ast::OperandKind::Name(other) | ast::OperandKind::Offset(other, _) => other == name,
-            _ => false,
-        })
+    /// Names that stand for themselves in some instruction: parameters among them have their address taken.
+    fn names_in_operands(&self) -> HashSet<&'src str> {
+        let name = |operand: &ast::Operand<'src>| match operand.kind {
+            ast::OperandKind::Name(name) | ast::OperandKind::Offset(name, _) => Some(name),
+            _ => None,
+        };
+        self.body.operand_pool.iter().filter_map(name).collect()
     }
 
     /// Copies a parameter whose address is taken to the frame, where the address then points.
@@ -196,8 +214,8 @@ impl<'m, 'a, 'src> Body<'m, 'a, 'src> {
 
     /// Byte offset of a new place in the frame.
     fn allocate_frame(&mut self, bytes: u64, align: u64) -> i64 {
-        let offset = self.frame_bytes.next_multiple_of(align);
-        self.frame_bytes = offset + bytes;
+        let offset = self.frame_bytes.checked_next_multiple_of(align).unwrap_or(u64::MAX);
+        self.frame_bytes = offset.saturating_add(bytes);
         offset as i64
     }
 
@@ -257,14 +275,18 @@ impl<'m, 'a, 'src> Body<'m, 'a, 'src> {
             ast::Space::Reg | ast::Space::Sreg => self.declare_registers(variable, declarator),
             ast::Space::Local | ast::Space::Param => {
                 let layout = Layout::new(variable.ty, variable.vector, &declarator.dimensions, variable.align, 0);
-                let limit = if variable.space == ast::Space::Local { 1 << 30 } else { parameter::MAX_BYTES };
-                let Some(layout) = layout.filter(|layout| layout.bytes <= limit) else {
+                let is_local = variable.space == ast::Space::Local;
+                let Some(layout) = layout.filter(|layout| is_local || layout.bytes <= parameter::MAX_BYTES) else {
                     return self.report(no_layout(name.span, name.text));
                 };
-                let symbol = if variable.space == ast::Space::Local {
-                    Symbol::Frame(self.allocate_frame(layout.bytes, layout.align))
+                let symbol = if is_local {
+                    let before = self.frame_bytes;
+                    let offset = self.allocate_frame(layout.bytes, layout.align);
+                    let declared = Declared { name, bytes: layout.bytes };
+                    self.module.diagnostics.extend(limit::of_frame(declared, before, self.frame_bytes));
+                    Symbol::Frame(offset)
                 } else {
-                    Symbol::Words(self.declare_words(&layout))
+                    Symbol::Words(self.declare_words(name, &layout))
                 };
                 self.declare(name, symbol);
             }
@@ -460,19 +482,41 @@ impl<'m, 'a, 'src> Body<'m, 'a, 'src> {
     pub(super) fn global(&self, name: &str) -> Option<Global<'a, 'src>> {
         self.module.names.get(name).copied()
     }
-}
 
-fn launch_bounds(directives: &[ast::FunctionDirective<'_>]) -> ir::LaunchBounds {
-    let mut bounds = ir::LaunchBounds::default();
-    let product = |extents: &[u32; 3]| extents.iter().fold(1u32, |threads, &extent| threads.saturating_mul(extent));
-    for directive in directives {
-        match directive {
-            ast::FunctionDirective::MaxNTid(extents) => bounds.max_threads = Some(product(extents)),
-            ast::FunctionDirective::ReqNTid(extents) => bounds.required_threads = Some(*extents),
-            ast::FunctionDirective::MinNCtaPerSm(ctas) => bounds.min_ctas_per_sm = Some(*ctas),
-            ast::FunctionDirective::MaxNReg(registers) => bounds.max_registers = Some(*registers),
-            _ => {}
+    /// What the directives of the kernel demand of its launch.
+    fn launch_bounds(&self) -> ir::LaunchBounds {
+        use ast::FunctionDirective as D;
+        let mut bounds = ir::LaunchBounds::default();
+        let product = |extents: &[u32; 3]| extents.iter().fold(1u32, |threads, &extent| threads.saturating_mul(extent));
+        for directive in &self.function.directives {
+            match directive {
+                D::MaxNTid(extents) => bounds.max_threads = Some(product(extents)),
+                D::ReqNTid(extents) => bounds.required_threads = Some(*extents),
+                D::MinNCtaPerSm(ctas) => bounds.min_ctas_per_sm = Some(*ctas),
+                D::MaxNReg(registers) => bounds.max_registers = Some(*registers),
+                // The number of CTAs in a cluster says more than that there is one.
+                D::ReqNCtaPerCluster(extents, span) => {
+                    bounds.cluster = Some(self.required_cluster(Some(*extents), *span));
+                }
+                D::ExplicitCluster(span) if bounds.cluster.is_none() => {
+                    bounds.cluster = Some(self.required_cluster(None, *span));
+                }
+                // The largest cluster that a launch may ask for; none asks for one.
+                D::MaxClusterRank(_) => {}
+                // Says in which unit the grid of a kernel with a required cluster is given.
+                D::BlocksAreClusters => {}
+                D::ExplicitCluster(_)
+                | D::MaxNCtaPerSm(_)
+                | D::NoReturn
+                | D::AbiPreserve(_)
+                | D::AbiPreserveControl(_)
+                | D::Pragma(_) => {}
+            }
         }
+        bounds
     }
-    bounds
+
+    fn required_cluster(&self, ctas: Option<[u32; 3]>, span: Span) -> ir::RequiredCluster {
+        ir::RequiredCluster { ctas, line: self.module.lines.line(span.start) }
+    }
 }

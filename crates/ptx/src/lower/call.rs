@@ -186,7 +186,7 @@ impl<'a, 'src> Body<'_, 'a, 'src> {
 }
 
 /// Type, size and widths of the registers of a formal parameter.
-fn shape(formal: &ast::Parameter<'_>) -> Option<(ScalarType, u64, Vec<Width>)> {
+pub(super) fn shape(formal: &ast::Parameter<'_>) -> Option<(ScalarType, u64, Vec<Width>)> {
     if formal.space == ast::Space::Reg {
         let ty = types::scalar(formal.ty)?;
         return Some((ty, u64::from(ty.bytes()), vec![Width::of_bits(ty.bits())]));
@@ -209,7 +209,7 @@ fn split<'o, 'src>(operands: &'o [ast::Operand<'src>]) -> Option<Parts<'o, 'src>
 }
 
 /// Functions of the device runtime that the emulator provides.
-fn system_call(name: &str) -> Option<SystemCall> {
+pub(super) fn system_call(name: &str) -> Option<SystemCall> {
     Some(match name {
         "vprintf" => SystemCall::Vprintf,
         "malloc" => SystemCall::Malloc,

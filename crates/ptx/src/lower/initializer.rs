@@ -3,6 +3,7 @@
 use warplens_ir::{FunctionId, Initializer, VariableId};
 use warplens_isa::ScalarType;
 
+use super::limit::INITIAL_BYTES;
 use super::operand::immediate_bits;
 use crate::syntax::ast;
 
@@ -23,12 +24,14 @@ pub(super) fn outer_length(value: &ast::Initializer<'_>) -> u64 {
     }
 }
 
-/// The content that an initial value describes, or what is wrong with it.
+/// The content that an initial value describes, or what is wrong with it. `left` is how many bytes values may still
+/// describe: a few braces can reach any place of a variable.
 pub(super) fn evaluate(
     ty: ScalarType,
     vector: u8,
     declarator: &ast::Declarator<'_>,
     value: &ast::Initializer<'_>,
+    left: &mut u64,
     find: impl Fn(&str) -> Option<Target>,
 ) -> Result<Initializer, String> {
     let mut dimensions: Vec<u64> =
@@ -36,47 +39,67 @@ pub(super) fn evaluate(
     if vector > 1 {
         dimensions.push(u64::from(vector));
     }
-    let mut writer = Writer { ty, content: Initializer::default(), find };
+    let mut writer = Writer { ty, content: Initializer::default(), end: 0, left, find };
     writer.write(value, 0, &dimensions)?;
     Ok(writer.content)
 }
 
-struct Writer<F> {
+struct Writer<'l, F> {
     ty: ScalarType,
     content: Initializer,
+    /// Where the content ends.
+    end: u64,
+    left: &'l mut u64,
     find: F,
 }
 
-impl<F: Fn(&str) -> Option<Target>> Writer<F> {
+impl<F: Fn(&str) -> Option<Target>> Writer<'_, F> {
     /// Writes a value of the given dimensions at byte `at`. A list may also hold the elements without inner braces.
     fn write(&mut self, value: &ast::Initializer<'_>, at: u64, dimensions: &[u64]) -> Result<(), String> {
         let bytes = u64::from(self.ty.bytes());
         match value {
             ast::Initializer::List(items) => {
                 let inner = dimensions.get(1..).unwrap_or_default();
-                let nested: u64 = inner.iter().product::<u64>() * bytes;
-                let total = dimensions.iter().product::<u64>() * bytes;
+                let size =
+                    |dimensions: &[u64]| dimensions.iter().fold(bytes, |size, &length| size.saturating_mul(length));
+                let (nested, total) = (size(inner), size(dimensions));
                 let mut end = at;
                 for item in items {
-                    if end >= at + total {
+                    if end >= at.saturating_add(total) {
                         return Err(format!("more than the {} elements that the variable has", total / bytes));
                     }
                     let step = if matches!(item, ast::Initializer::List(_)) { nested } else { bytes };
                     self.write(item, end, inner)?;
-                    end += step;
+                    end = end.saturating_add(step);
                 }
                 Ok(())
             }
             ast::Initializer::Value(number) => {
                 let bits = immediate_bits(*number, self.ty)
                     .ok_or_else(|| format!("a value that does not fit the type .{}", self.ty))?;
+                self.reach(at.saturating_add(bytes))?;
                 self.put(at, bits);
                 Ok(())
             }
-            ast::Initializer::Symbol(symbol) => self.write_symbol(symbol, at),
+            ast::Initializer::Symbol(symbol) => {
+                self.reach(at.saturating_add(bytes))?;
+                self.write_symbol(symbol, at)
+            }
             // Samplers and textures are handles; their fields have no place in memory.
             ast::Initializer::Fields(_) => Ok(()),
         }
+    }
+
+    /// Counts the bytes up to `end`.
+    fn reach(&mut self, end: u64) -> Result<(), String> {
+        let more = end.saturating_sub(self.end);
+        *self.left = self.left.checked_sub(more).ok_or_else(|| {
+            format!(
+                "a value that ends at byte {end}: initial values of a module describe at most {INITIAL_BYTES} bytes"
+            )
+        })?;
+        self.end += more;
+        Ok(())
     }
 
     fn put(&mut self, at: u64, bits: u64) {

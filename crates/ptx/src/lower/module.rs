@@ -8,9 +8,10 @@ use warplens_ir::{FunctionId, VariableId};
 use warplens_isa::StateSpace;
 
 use super::body::Body;
+use super::limit::{self, Banks, Declared};
 use super::parameter::{Layout, no_layout};
 use super::spellings::Spellings;
-use super::{initializer, types};
+use super::{Scope, initializer, types};
 use crate::syntax::ast;
 
 /// What a name at module scope stands for.
@@ -42,7 +43,8 @@ impl Dialect {
 
 /// Lowering of a module.
 pub(super) struct ModuleLowering<'a, 'src> {
-    ast: &'a ast::Module<'src>,
+    pub(super) ast: &'a ast::Module<'src>,
+    pub(super) scope: Scope,
     pub(super) text: &'a str,
     pub(super) lines: LineIndex,
     pub(super) dialect: Dialect,
@@ -50,12 +52,15 @@ pub(super) struct ModuleLowering<'a, 'src> {
     pub(super) spellings: Spellings<'a>,
     pub(super) names: HashMap<&'src str, Global<'a, 'src>>,
     pub(super) diagnostics: Vec<Diagnostic>,
+    banks: Banks,
+    /// Bytes that initial values may still describe.
+    initial_bytes: u64,
     /// Position in the list of files by number of `.file`.
     files: HashMap<u32, u32>,
 }
 
 impl<'a, 'src> ModuleLowering<'a, 'src> {
-    pub(super) fn new(ast: &'a ast::Module<'src>, text: &'a str) -> Self {
+    pub(super) fn new(ast: &'a ast::Module<'src>, text: &'a str, scope: Scope) -> Self {
         let target = ast.targets.iter().map(|name| name.text).find(|name| target_number(name).is_some());
         let version = ast.version.map_or(10, |version| 10 * u32::from(version.major) + u32::from(version.minor));
         let number = target.and_then(target_number).unwrap_or(10);
@@ -67,6 +72,7 @@ impl<'a, 'src> ModuleLowering<'a, 'src> {
         };
         Self {
             ast,
+            scope,
             text,
             lines: LineIndex::new(text),
             dialect: Dialect { version, target: number },
@@ -74,6 +80,8 @@ impl<'a, 'src> ModuleLowering<'a, 'src> {
             spellings: Spellings::default(),
             names: HashMap::new(),
             diagnostics: Vec::new(),
+            banks: Banks::default(),
+            initial_bytes: limit::INITIAL_BYTES,
             files: HashMap::new(),
         }
     }
@@ -82,6 +90,10 @@ impl<'a, 'src> ModuleLowering<'a, 'src> {
         let bodies = self.collect_functions();
         self.collect_variables();
         self.collect_aliases();
+        if self.scope == Scope::Part {
+            self.collect_external_functions(bodies.len());
+        }
+        self.collect_interface();
         self.initialize_variables();
         for (function, body) in bodies {
             Body::new(&mut self, function, body).lower();
@@ -194,6 +206,10 @@ impl<'a, 'src> ModuleLowering<'a, 'src> {
             self.diagnostics.push(no_layout(declarator.name.span, declarator.name.text));
             return None;
         };
+        if space == StateSpace::Const && variable.linkage != ast::Linkage::Extern {
+            let declared = Declared { name: declarator.name, bytes: layout.bytes };
+            self.diagnostics.extend(self.banks.add(variable.space, declared));
+        }
         Some(ir::Variable {
             name: declarator.name.text.to_owned(),
             space,
@@ -255,7 +271,7 @@ impl<'a, 'src> ModuleLowering<'a, 'src> {
             },
         };
         let ty = self.module.variables[id].ty;
-        match initializer::evaluate(ty, variable.vector, declarator, value, find) {
+        match initializer::evaluate(ty, variable.vector, declarator, value, &mut self.initial_bytes, find) {
             Ok(content) => self.module.variables[id].initializer = content,
             Err(message) => self.diagnostics.push(
                 Diagnostic::error("S013", declarator.name.span, message)

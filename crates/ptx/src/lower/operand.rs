@@ -8,7 +8,7 @@ use super::body::Body;
 use super::module::Global;
 use super::parameter::Words;
 use super::scope::{Found, Symbol};
-use super::{Lowered, Stop, types};
+use super::{Lowered, Scope, Stop, types};
 use crate::syntax::ast::{self, Immediate, OperandKind, Selector};
 
 /// A register that is written, and the type that it was declared with.
@@ -376,7 +376,9 @@ impl<'a, 'src> Body<'_, 'a, 'src> {
     /// Reports a variable that another module would have to define.
     fn check_resolved(&mut self, name: &str, span: Span) -> Lowered<()> {
         match self.global(name) {
-            Some(Global::Variable(_, false)) if self.scopes.find(name).is_none() => {
+            Some(Global::Variable(_, false))
+                if self.module.scope == Scope::Whole && self.scopes.find(name).is_none() =>
+            {
                 self.report(
                     Diagnostic::error("S009", span, format!("`{name}` is declared but defined nowhere"))
                         .with_label("used here")

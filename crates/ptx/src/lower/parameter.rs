@@ -6,6 +6,8 @@ use warplens_ir::{Operand, Register, Width};
 use warplens_isa::{Conversion, Operation, ScalarType};
 
 use super::body::Body;
+use super::limit::{self, Declared, VARIABLE_BYTES};
+use super::module::Dialect;
 use super::operand::Destination;
 use super::{Lowered, Stop, types};
 use crate::syntax::ast;
@@ -48,6 +50,9 @@ impl Layout {
         let element = u64::from(ty.bytes()) * u64::from(vector);
         let bytes =
             dimensions.iter().try_fold(element, |size, dimension| size.checked_mul(dimension.unwrap_or(open)))?;
+        if bytes > VARIABLE_BYTES {
+            return None;
+        }
         let align = align.map_or(element.next_power_of_two(), u64::from).max(1);
         Some(Self { ty, bytes, align, is_array: !dimensions.is_empty() || vector > 1 })
     }
@@ -88,9 +93,10 @@ impl Words {
     }
 }
 
-/// Lays out the parameters of a kernel: each at its natural alignment.
+/// Lays out the parameters of a kernel: each at its natural alignment. What ends beyond the parameter space is reported.
 pub(super) fn kernel_parameters(
     parameters: &[ast::Parameter<'_>],
+    dialect: Dialect,
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Vec<ir::Parameter> {
     let mut end = 0u64;
@@ -101,6 +107,8 @@ pub(super) fn kernel_parameters(
             continue;
         };
         let offset = end.next_multiple_of(layout.align);
+        let declared = Declared { name: parameter.name, bytes: layout.bytes };
+        diagnostics.extend(limit::of_parameters(declared, end, offset + layout.bytes, dialect));
         end = offset + layout.bytes;
         laid_out.push(ir::Parameter {
             name: parameter.name.text.to_owned(),

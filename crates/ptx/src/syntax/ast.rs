@@ -183,11 +183,11 @@ pub enum FunctionDirective<'src> {
     /// `.maxnctapersm n` (deprecated)
     MaxNCtaPerSm(u32),
     /// `.reqnctapercluster x, y, z`
-    ReqNCtaPerCluster([u32; 3]),
+    ReqNCtaPerCluster([u32; 3], Span),
     /// `.maxclusterrank n`
     MaxClusterRank(u32),
     /// `.explicitcluster`
-    ExplicitCluster,
+    ExplicitCluster(Span),
     /// `.blocksareclusters`
     BlocksAreClusters,
     /// `.noreturn`

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use warplens_base::{LineIndex, Span};
 
-use super::ast::{Body, Instruction, Item, Module, Statement};
+use super::ast::{Body, FunctionDirective, Instruction, Item, Module, Statement};
 use super::lexer::{Lexer, TokenKind};
 use super::printer::print_instruction;
 
@@ -78,7 +78,15 @@ impl Dump {
                         }
                     }
                     for directive in &function.directives {
-                        self.line(1, None, format_args!("{directive:?}"));
+                        match directive {
+                            FunctionDirective::ReqNCtaPerCluster(extent, span) => {
+                                self.line(1, Some(*span), format_args!("ReqNCtaPerCluster({extent:?})"));
+                            }
+                            FunctionDirective::ExplicitCluster(span) => {
+                                self.line(1, Some(*span), format_args!("ExplicitCluster"));
+                            }
+                            directive => self.line(1, None, format_args!("{directive:?}")),
+                        }
                     }
                     if let Some(body) = &function.body {
                         self.line(1, Some(body.span), "body");

@@ -201,13 +201,13 @@ impl Display for FunctionDirective<'_> {
             FunctionDirective::MaxClusterRank(count) => return write!(f, ".maxclusterrank {count}"),
             FunctionDirective::AbiPreserve(count) => return write!(f, ".abi_preserve {count}"),
             FunctionDirective::AbiPreserveControl(count) => return write!(f, ".abi_preserve_control {count}"),
-            FunctionDirective::ExplicitCluster => return f.write_str(".explicitcluster"),
+            FunctionDirective::ExplicitCluster(_) => return f.write_str(".explicitcluster"),
             FunctionDirective::BlocksAreClusters => return f.write_str(".blocksareclusters"),
             FunctionDirective::NoReturn => return f.write_str(".noreturn"),
             FunctionDirective::Pragma(strings) => return write_pragma(f, strings),
             FunctionDirective::MaxNTid(extent) => (".maxntid", extent),
             FunctionDirective::ReqNTid(extent) => (".reqntid", extent),
-            FunctionDirective::ReqNCtaPerCluster(extent) => (".reqnctapercluster", extent),
+            FunctionDirective::ReqNCtaPerCluster(extent, _) => (".reqnctapercluster", extent),
         };
         let [x, y, z] = extent;
         write!(f, "{name} {x}, {y}, {z}")

@@ -28,7 +28,9 @@ pub(crate) fn make(
 ) -> Result<Vec<u8>, String> {
     let element = buffer.element;
     if let Content::File(path) = &buffer.content {
-        return from_file(buffer, path, &read(path)?);
+        let bytes = from_file(buffer, path, &read(path)?)?;
+        let fits = bytes.len() as u64 <= limit;
+        return if fits { Ok(bytes) } else { Err(format!("{path} takes more memory than is free")) };
     }
     let listed = match &buffer.content {
         Content::Values(values) => Some(values.len() as u64),
@@ -164,6 +166,13 @@ mod tests {
         let drawn = bytes("u8[4096]:uniform(3,5,1)").expect("in range");
         assert_eq!((drawn.iter().min(), drawn.iter().max()), (Some(&3), Some(&5)));
         assert_eq!(bytes("u8[4]:uniform(7,7)"), Ok(vec![7; 4]));
+    }
+
+    #[test]
+    fn a_file_counts_like_everything_else() {
+        let Ok(Argument { value: Value::Buffer(buffer), .. }) = Argument::parse("u8[]:file(a.bin)") else { panic!() };
+        let made = |limit| make(&buffer, limit, &|_| Ok(vec![1; 8]));
+        assert_eq!((made(8), made(7)), (Ok(vec![1; 8]), Err("a.bin takes more memory than is free".into())));
     }
 
     #[test]

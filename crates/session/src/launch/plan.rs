@@ -1,10 +1,9 @@
 //! Binds launches to kernels: every argument becomes bytes, buffers and pointers into them.
 
-use std::collections::BTreeMap;
-use warplens_base::nearest;
+use std::collections::{BTreeMap, HashMap};
 
-use warplens_base::{IdMap, define_id};
-use warplens_ir::{LaunchBounds, Parameter};
+use warplens_base::{IdMap, define_id, nearest};
+use warplens_ir::{LaunchBounds, Parameter, RequiredCluster};
 use warplens_isa::ScalarType;
 
 use super::content;
@@ -12,7 +11,7 @@ use super::element::{ElementType, Number};
 use super::shape::{self, Extents};
 use super::value::{Buffer, Content, Member, Reference, Target, Value};
 use super::{Launch, LaunchArgument, LaunchSymbol};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 
 define_id! {
     /// A buffer of a plan.
@@ -135,11 +134,12 @@ impl Plan {
 /// The argument of each parameter.
 fn assign<'l>(launch: &'l Launch, kernel: &KernelInterface<'_>) -> Result<Vec<&'l LaunchArgument>> {
     let mut slots: Vec<Option<&LaunchArgument>> = vec![None; kernel.parameters.len()];
+    let positions = kernel.positions();
     for layer in [&launch.arguments, &launch.overrides] {
         let mut own: Vec<Option<&LaunchArgument>> = vec![None; slots.len()];
         for argument in layer {
             if let Some(target) = &argument.argument.target {
-                let index = kernel.index_of(target, argument)?;
+                let index = kernel.index_of(target, argument, &positions)?;
                 if own[index].replace(argument).is_some() {
                     let name = &kernel.parameters[index].name;
                     return Err(Error::usage(format!(
@@ -206,7 +206,23 @@ impl KernelInterface<'_> {
         names
     }
 
-    fn index_of(&self, target: &Target, argument: &LaunchArgument) -> Result<usize> {
+    /// The first parameter that goes by each name.
+    fn positions(&self) -> HashMap<String, usize> {
+        let mut positions = HashMap::default();
+        for index in 0..self.parameters.len() {
+            for name in self.names_of(index) {
+                positions.entry(name).or_insert(index);
+            }
+        }
+        positions
+    }
+
+    fn index_of(
+        &self,
+        target: &Target,
+        argument: &LaunchArgument,
+        positions: &HashMap<String, usize>,
+    ) -> Result<usize> {
         let n_parameters = self.parameters.len();
         match target {
             Target::Index(index) if *index < n_parameters => Ok(*index),
@@ -216,18 +232,16 @@ impl KernelInterface<'_> {
                 self.name,
                 parameters(n_parameters)
             ))),
-            Target::Name(name) => {
-                (0..n_parameters).find(|&index| self.names_of(index).contains(name)).ok_or_else(|| {
-                    let shortest = |index| self.names_of(index).into_iter().min_by_key(String::len).unwrap_or_default();
-                    let names: Vec<String> = (0..n_parameters).map(shortest).collect();
-                    let help = match nearest(name, names.iter().map(String::as_str)) {
-                        Some(near) => format!("did you mean `{near}`?"),
-                        None => format!("its parameters are {}", names.join(", ")),
-                    };
-                    let place = &argument.place;
-                    Error::usage(format!("{place}: kernel `{}` has no parameter `{name}`", self.name)).with_help(help)
-                })
-            }
+            Target::Name(name) => positions.get(name).copied().ok_or_else(|| {
+                let shortest = |index| self.names_of(index).into_iter().min_by_key(String::len).unwrap_or_default();
+                let names: Vec<String> = (0..n_parameters).map(shortest).collect();
+                let help = match nearest(name, names.iter().map(String::as_str)) {
+                    Some(near) => format!("did you mean `{near}`?"),
+                    None => format!("its parameters are {}", names.join(", ")),
+                };
+                let place = &argument.place;
+                Error::usage(format!("{place}: kernel `{}` has no parameter `{name}`", self.name)).with_help(help)
+            }),
         }
     }
 
@@ -331,7 +345,7 @@ impl Binder<'_, '_> {
                 debug_assert!(element_bytes > 0);
                 (self.buffer_of(launch, index, buffer)?, 0)
             }
-            Value::Reference(reference) => self.referenced(launch, index, *reference, 0)?,
+            Value::Reference(reference) => self.referenced(launch, index, *reference)?,
             _ => return Ok(Words::from(vec![0; width])),
         };
         let pointer = Pointer { at: 0, bytes: width, buffer, offset };
@@ -358,30 +372,33 @@ impl Binder<'_, '_> {
     }
 
     /// Follows a reference to a buffer and an offset in it.
-    fn referenced(
-        &mut self,
-        launch: usize,
-        index: usize,
-        reference: Reference,
-        depth: usize,
-    ) -> Result<(BufferId, u64)> {
-        let argument = self.slots[launch][index];
-        let fail = |message: String| Error::usage(format!("{} (`{}`): {message}", argument.place, argument.text));
-        let Some(&target) = self.slots.get(reference.launch).and_then(|slots| slots.get(reference.index)) else {
-            return Err(fail(format!("there is no argument {} in launch {}", reference.index, reference.launch)));
-        };
-        let (buffer, base) = match &target.argument.value {
-            Value::Buffer(buffer) => (self.buffer_of(reference.launch, reference.index, buffer)?, 0),
-            Value::Reference(_) if depth > self.slots.len() * 64 => {
-                return Err(fail("the references go in a circle".to_owned()));
+    fn referenced(&mut self, launch: usize, index: usize, mut reference: Reference) -> Result<(BufferId, u64)> {
+        // In a loop: launch files may chain as many references as they have arguments.
+        let mut left: usize = self.slots.iter().map(Vec::len).sum();
+        let mut offset = Some(0u64);
+        let mut argument = self.slots[launch][index];
+        loop {
+            let fail = |message: String| Error::usage(format!("{} (`{}`): {message}", argument.place, argument.text));
+            let Some(&target) = self.slots.get(reference.launch).and_then(|slots| slots.get(reference.index)) else {
+                return Err(fail(format!("there is no argument {} in launch {}", reference.index, reference.launch)));
+            };
+            offset = offset.and_then(|offset| offset.checked_add(reference.offset));
+            match &target.argument.value {
+                Value::Buffer(buffer) => {
+                    let buffer = self.buffer_of(reference.launch, reference.index, buffer)?;
+                    let size = self.plan.buffers[buffer].bytes.len() as u64;
+                    let offset = offset.filter(|&offset| offset <= size);
+                    let outside = || fail(format!("the offset lies outside the buffer of {size} bytes"));
+                    return Ok((buffer, offset.ok_or_else(outside)?));
+                }
+                Value::Reference(_) if left == 0 => return Err(fail("the references go in a circle".to_owned())),
+                Value::Reference(next) => {
+                    (argument, reference) = (target, *next);
+                    left -= 1;
+                }
+                _ => return Err(fail(format!("argument {} is no buffer (`{}`)", reference.index, target.text))),
             }
-            Value::Reference(next) => self.referenced(reference.launch, reference.index, *next, depth + 1)?,
-            _ => return Err(fail(format!("argument {} is no buffer (`{}`)", reference.index, target.text))),
-        };
-        let size = self.plan.buffers[buffer].bytes.len() as u64;
-        let offset = base.checked_add(reference.offset).filter(|&offset| offset <= size);
-        let offset = offset.ok_or_else(|| fail(format!("the offset lies outside the buffer of {size} bytes")))?;
-        Ok((buffer, offset))
+        }
     }
 
     fn structure(&mut self, launch: usize, index: usize, members: &[Member]) -> Result<Words> {
@@ -443,6 +460,7 @@ impl Binder<'_, '_> {
         if content.bytes.len() as u64 > size {
             return Err(fail(format!("{} bytes are given, the variable has {size}", content.bytes.len())));
         }
+        self.left = self.left.saturating_sub(content.bytes.len() as u64);
         Ok(PlannedSymbol { name: symbol.name.clone(), content })
     }
 }
@@ -457,6 +475,7 @@ pub(crate) fn extents(launch: &Launch, kernel: &KernelInterface<'_>) -> Result<(
     };
     let (grid, block) = (need("grid", launch.grid)?, need("block", launch.block)?);
     shape::check(grid, block)?;
+    check_cluster(kernel)?;
     let n_threads: u32 = block.iter().product();
     if let Some(required) = kernel.bounds.required_threads.filter(|&required| required != block) {
         return Err(Error::usage(format!(
@@ -474,6 +493,20 @@ pub(crate) fn extents(launch: &Launch, kernel: &KernelInterface<'_>) -> Result<(
         )));
     }
     Ok((grid, block))
+}
+
+/// Refuses a kernel that runs in clusters only, which the emulator does not execute.
+fn check_cluster(kernel: &KernelInterface<'_>) -> Result<()> {
+    let Some(RequiredCluster { ctas, line }) = kernel.bounds.cluster.filter(|cluster| cluster.ctas != Some([1; 3]))
+    else {
+        return Ok(());
+    };
+    let what = match ctas {
+        Some(ctas) => format!("clusters of {} blocks", shape::show(ctas)),
+        None => "clusters of blocks".to_owned(),
+    };
+    let message = format!("kernel `{}`, PTX line {line}: it requires {what}, which are not supported", kernel.name);
+    Err(Error::new(ErrorKind::Unsupported, message))
 }
 
 /// A number in the type of a parameter. Integer parameters take both signs, untyped ones also floats.

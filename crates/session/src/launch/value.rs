@@ -327,12 +327,14 @@ fn member(scanner: &mut Scanner<'_>) -> Scanned<Member> {
         *scanner = ahead;
         return Ok(Member { ty: Some(ty), value: Value::Number(scanner.number()?) });
     }
-    let start = scanner.at();
-    let value = value(scanner)?;
-    if matches!(value, Value::Struct(_) | Value::Bytes(_)) {
-        return Err(scanner.error_since(start, "a member is a number, a buffer, a reference or none"));
+    let mut ahead = scanner.clone();
+    if matches!(ahead.word(), "struct" | "bytes") {
+        // Said before it is read: structures in structures could go deeper than the stack.
+        let mut start = scanner.clone();
+        start.take("");
+        return Err(ahead.error_since(start.at(), "a member is a number, a buffer, a reference or none"));
     }
-    Ok(Member { ty: None, value })
+    Ok(Member { ty: None, value: value(scanner)? })
 }
 
 fn bytes(scanner: &mut Scanner<'_>) -> Scanned<Vec<u8>> {
@@ -467,6 +469,7 @@ mod tests {
             ("f32[4]:values(1;2)", 15, "expected `,` or `)`, found `;`"),
             ("bytes(0ff)", 6, "bytes are written with two hexadecimal digits each"),
             ("struct(struct(1))", 7, "a member is a number, a buffer, a reference or none"),
+            ("struct(1, bytes(00))", 10, "a member is a number, a buffer, a reference or none"),
             ("&x", 1, "expected the index of an argument, found `x`"),
             ("f32", 0, "`f32` is not a value"),
             ("", 0, "expected a number, but the value ends"),
@@ -475,6 +478,15 @@ mod tests {
             let error = Argument::parse(text).expect_err(text);
             assert_eq!((error.span.start, error.message.as_str()), (at, message), "{text}");
         }
+    }
+
+    #[test]
+    fn nesting_is_no_way_to_use_the_stack_up() {
+        let error = Argument::parse(&"struct(".repeat(1_000_000)).unwrap_err();
+        assert_eq!(
+            (error.span, error.message.as_str()),
+            (Span::new(7, 13), "a member is a number, a buffer, a reference or none")
+        );
     }
 
     proptest::proptest! {

@@ -369,7 +369,7 @@ impl<'r> Tuner<'r> {
         let mut contents = None;
         let mut measurements = generation::on_each(&options.generations, |generation| {
             let kernels = vec![job.source.kernel];
-            let execution = Execution::of_plan(&job.source.program, kernels, plan.clone(), options.clone());
+            let execution = Execution::of_plan(&job.source.program, kernels, plan.clone(), options.clone())?;
             let mut execution = execution.on(generation);
             let measurement = measure::one(&mut execution, 0, Counting::Ptx, job.source.registers, &quiet)?;
             // The results that are compared are those of the measurement at hand: of the first generation that runs.

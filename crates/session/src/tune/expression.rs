@@ -481,6 +481,14 @@ mod tests {
         assert_eq!(typo.help.as_deref(), Some("did you mean `block.x`?"));
     }
 
+    #[test]
+    fn a_long_chain_is_no_way_to_use_the_stack_up() {
+        let error = Expression::parse(&format!("{}1", "1+".repeat(1_000_000))).unwrap_err();
+        assert_eq!(error.message, "the expression is longer than 2048 bytes");
+        let longest = Expression::parse(&format!("{}1", "1+".repeat(1023))).unwrap();
+        assert_eq!(longest.evaluate(&|_| None), Ok(1024.0));
+    }
+
     proptest! {
         #[test]
         fn no_text_makes_it_panic(text in "\\PC*") {

@@ -21,6 +21,7 @@
 //! | `order_dependent` | whether the counts are said to depend on the order of execution |
 
 use std::path::Path;
+use std::sync::Arc;
 
 use toml::{Table, Value};
 use warplens_literate::{Block, Case, Outcome, check_directory};
@@ -205,8 +206,10 @@ fn check_order(program: &Program, launch: &Launch, table: &Table, block: &Block,
         let (module, _) = warplens_ptx::load(&program.ptx);
         let module = module.unwrap();
         let (kernel, _) = module.kernels().next().unwrap();
-        let mut device = warplens_exec::Device::new(&module);
-        let order = format!("{:?}", warplens_exec::Program::new(&module, kernel, &mut device).order()).to_lowercase();
+        let mut context = warplens_device::Context::new(module.address_bits, u64::MAX);
+        let loaded = context.load(Arc::new(module)).unwrap();
+        let kernel = context.kernel_of(loaded, kernel).unwrap();
+        let order = format!("{:?}", context.prepare(kernel).unwrap().program().order()).to_lowercase();
         if order.split('(').next() != Some(wanted) {
             outcome.fail(block.line, format!("the order is {order}"));
         }

@@ -25,21 +25,22 @@ fn local_accesses(module: &Module, kernel: FunctionId) -> usize {
 fn potentials(module: &Module, kernel: FunctionId, is_soa: bool) -> Vec<u8> {
     const CHARGES: usize = 3;
     const SIZE: u64 = 32;
-    let mut device = Device::new(module);
+    let mut device = Device::new(module.address_bits, u64::MAX);
+    let image = device.load(module).unwrap();
     let charges: Vec<u8> = (0..4 * CHARGES).flat_map(|at| (at as f32 * 1.37).to_le_bytes()).collect();
     let mut parameters = Vec::new();
     for part in charges.chunks(if is_soa { 4 * CHARGES } else { 16 * CHARGES }) {
-        let buffer = device.allocate("charges", part.len() as u64);
+        let buffer = device.allocate("charges", part.len() as u64).unwrap();
         device.write(buffer, 0, part);
         parameters.extend(device.buffer(buffer).base.to_le_bytes());
     }
-    let potential = device.allocate("potential", 4 * SIZE.pow(3));
+    let potential = device.allocate("potential", 4 * SIZE.pow(3)).unwrap();
     parameters.extend((CHARGES as u32).to_le_bytes());
     parameters.extend(0.5f32.to_le_bytes());
     parameters.extend((SIZE as u32).to_le_bytes());
     parameters.resize(parameters.len().next_multiple_of(8), 0);
     parameters.extend(device.buffer(potential).base.to_le_bytes());
-    let program = Program::new(module, kernel, &mut device);
+    let program = Program::new(module, image, kernel, &mut device).unwrap();
     let launch = Launch {
         grid: [1; 3],
         block: [32, 2, 1],

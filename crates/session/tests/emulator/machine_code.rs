@@ -134,9 +134,10 @@ impl Builder {
     /// Runs the kernel with one warp and returns 32 words, and the observer.
     fn launch<O: Observer + Sync>(&self, kernel: FunctionId, observer: O) -> (Vec<u32>, O) {
         assert_eq!(warplens_ir::verify(&self.module), []);
-        let mut device = Device::new(&self.module);
-        let results = device.allocate("out", 128);
-        let program = Program::new(&self.module, kernel, &mut device);
+        let mut device = Device::new(self.module.address_bits, u64::MAX);
+        let image = device.load(&self.module).unwrap();
+        let results = device.allocate("out", 128).unwrap();
+        let program = Program::new(&self.module, image, kernel, &mut device).unwrap();
         assert_eq!(program.unsupported(), []);
         let launch = Launch {
             grid: [1; 3],

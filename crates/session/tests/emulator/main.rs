@@ -3,6 +3,8 @@
 
 mod cases;
 mod expectation;
+mod heap;
+mod limits;
 mod local_arrays;
 mod machine_code;
 mod members;

@@ -29,8 +29,9 @@ fn copy(device: &mut Device, from: u64, stride: u64) -> Result<Vec<u32>, ExecErr
     let (module, _) = warplens_ptx::load(COPY);
     let module = module.unwrap();
     let (kernel, _) = module.kernels().next().unwrap();
-    let to = device.allocate("to", 128);
-    let program = Program::new(&module, kernel, device);
+    let to = device.allocate("to", 128).unwrap();
+    let image = device.load(&module).unwrap();
+    let program = Program::new(&module, image, kernel, device).unwrap();
     let parameters = [from, device.buffer(to).base, stride].iter().flat_map(|word| word.to_le_bytes()).collect();
     let launch = Launch {
         grid: [1; 3],
@@ -54,7 +55,7 @@ fn words(bytes: &[u8]) -> Vec<u32> {
 }
 
 fn device() -> Device {
-    Device::new(&warplens_ptx::load(COPY).0.unwrap())
+    Device::new(64, u64::MAX)
 }
 
 fn word(device: &Device, buffer: BufferId, offset: u64) -> u32 {
@@ -66,7 +67,7 @@ fn offsets_have_more_than_32_bits() {
     const SIZE: u64 = (4 << 30) + (600 << 20);
     let mut device = device();
     // Only the pages that are touched take memory.
-    let large = device.allocate("large", SIZE);
+    let large = device.allocate("large", SIZE).unwrap();
     let base = device.buffer(large).base;
     for (start, stride) in [
         (0, 0x900_0000),
@@ -102,9 +103,9 @@ fn offsets_have_more_than_32_bits() {
 #[test]
 fn buffers_may_be_empty() {
     let mut device = device();
-    let before = device.allocate("before", 64);
-    let empty = device.allocate("empty", 0);
-    let after = device.allocate("after", 64);
+    let before = device.allocate("before", 64).unwrap();
+    let empty = device.allocate("empty", 0).unwrap();
+    let after = device.allocate("after", 64).unwrap();
     let bases = [before, empty, after].map(|buffer| device.buffer(buffer).base);
     assert!(bases[0] + 64 <= bases[1] && bases[1] < bases[2], "{bases:x?}");
     assert!(device.read(empty, 0, 0).is_empty());
@@ -118,7 +119,7 @@ fn buffers_may_be_empty() {
 #[test]
 fn lanes_may_touch_several_buffers() {
     let mut device = device();
-    let buffers: Vec<BufferId> = (0..32).map(|index| device.allocate(&format!("b{index}"), 4)).collect();
+    let buffers: Vec<BufferId> = (0..32).map(|index| device.allocate(&format!("b{index}"), 4).unwrap()).collect();
     let stride = device.buffer(buffers[1]).base - device.buffer(buffers[0]).base;
     let base = device.buffer(buffers[0]).base;
     for (index, &buffer) in buffers.iter().enumerate() {

@@ -82,11 +82,14 @@ impl<'src> Parser<'src> {
         let one: fn(u32) -> FunctionDirective<'src> = match self.text(token) {
             ".pragma" => return Ok(FunctionDirective::Pragma(self.pragma()?.strings)),
             ".noreturn" => return Ok(self.flag(FunctionDirective::NoReturn)),
-            ".explicitcluster" => return Ok(self.flag(FunctionDirective::ExplicitCluster)),
+            ".explicitcluster" => return Ok(self.flag(FunctionDirective::ExplicitCluster(token.span()))),
             ".blocksareclusters" => return Ok(self.flag(FunctionDirective::BlocksAreClusters)),
             ".maxntid" => return self.extent().map(FunctionDirective::MaxNTid),
             ".reqntid" => return self.extent().map(FunctionDirective::ReqNTid),
-            ".reqnctapercluster" => return self.extent().map(FunctionDirective::ReqNCtaPerCluster),
+            ".reqnctapercluster" => {
+                let extent = self.extent()?;
+                return Ok(FunctionDirective::ReqNCtaPerCluster(extent, self.span_from(token.start)));
+            }
             ".maxnreg" => FunctionDirective::MaxNReg,
             ".minnctapersm" => FunctionDirective::MinNCtaPerSm,
             ".maxnctapersm" => FunctionDirective::MaxNCtaPerSm,

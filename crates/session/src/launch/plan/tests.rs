@@ -1,7 +1,6 @@
 //! Binding of arguments to a kernel `k(a: .u64, b: .u64, n: .u32, x: .f32, s: .b8[16])`.
 
 use super::*;
-use crate::error::ErrorKind;
 
 fn parameter(name: &str, ty: ScalarType, offset: u32, bytes: u32) -> Parameter {
     let is_array = bytes != ty.bytes();
@@ -127,6 +126,17 @@ fn the_block_must_suit_the_kernel() {
     assert_eq!(message(most), "impossible block 32 x 1 x 1: kernel `k` was compiled for at most 16 threads");
     let required = LaunchBounds { required_threads: Some([64, 1, 1]), ..LaunchBounds::default() };
     assert_eq!(message(required), "impossible block 32 x 1 x 1: kernel `k` requires 64 x 1 x 1");
+    let cluster = |ctas| LaunchBounds { cluster: Some(RequiredCluster { ctas, line: 7 }), ..LaunchBounds::default() };
+    let error = bound(cluster(Some([2, 1, 1]))).unwrap_err();
+    assert_eq!(
+        (error.kind, error.message.as_str()),
+        (
+            ErrorKind::Unsupported,
+            "kernel `k`, PTX line 7: it requires clusters of 2 x 1 x 1 blocks, which are not supported"
+        )
+    );
+    assert!(message(cluster(None)).ends_with("it requires clusters of blocks, which are not supported"));
+    assert!(bound(cluster(Some([1; 3]))).is_ok());
     let mut no_grid = launch(&["none", "none", "1", "1", "struct(1,1,1,1)"]);
     no_grid.grid = None;
     let error = bind_with(&[no_grid], LaunchBounds::default()).unwrap_err();

@@ -27,6 +27,14 @@ fn launches(space: &Space) -> Vec<(Extents, Extents, u64)> {
 }
 
 #[test]
+fn deep_space_files_are_findings() {
+    for text in [format!("let = {}", "[".repeat(100_000)), format!("{} = 1", ["let"; 100_000].join("."))] {
+        let error = space_file::parse("deep.toml", &text).map(|_| ()).unwrap_err();
+        assert!(error.message.contains("recurs"), "{}", error.message);
+    }
+}
+
+#[test]
 fn grids_follow_from_sizes_and_blocks() {
     let space = space("n=1000", "", "64..256*2", "ceil(n/block.x)").unwrap();
     let expected = [([16, 1, 1], [64, 1, 1], 0), ([8, 1, 1], [128, 1, 1], 0), ([4, 1, 1], [256, 1, 1], 0)];
