@@ -1,13 +1,14 @@
 //! From a kernel to its machine code.
 
-use warplens_ir::{CallTarget, Flow, Function, FunctionId, Module};
+use warplens_ir::{CallTarget, Flow, Function, FunctionId, Inst, Module};
+use warplens_isa::{Op, Pc, Spelling};
 use warplens_trace::{Code, Place};
 
 use crate::emit::{self, Emitter};
 use crate::node::Body;
 use crate::slots::{Slots, slots};
 use crate::target::Target;
-use crate::{copies, divergence, number, schedule, simplify};
+use crate::{copies, divergence, number, schedule, simplify, unexecuted};
 
 /// How code is generated.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -41,6 +42,16 @@ pub enum Error {
     /// A block has more memory instructions than slots.
     #[error("a block of `{0}` has more than 65535 memory instructions")]
     TooManyAccesses(String),
+    /// An instruction of which nobody said what it becomes.
+    #[error("it is not known what `{opcode}` on line {line} becomes")]
+    NoMachineCode {
+        /// The instruction.
+        pc: Pc,
+        /// What it is, and how the input writes it.
+        opcode: Spelling,
+        /// Its line in the input, from 1.
+        line: u32,
+    },
     /// More registers than a scoreboard has numbers for.
     #[error("`{0}` has more than 65535 registers that are live across blocks")]
     TooManyRegisters(String),
@@ -50,6 +61,7 @@ pub enum Error {
 pub fn generate(module: &Module, kernel: FunctionId, target: &Target, options: Options) -> Result<Generated, Error> {
     let slots = slots(module);
     let functions = reachable(module, kernel);
+    check_instructions(module, &functions)?;
     let rewritten = warplens_ir::local_arrays_in_registers(module, &functions, options.registers);
     let takes_arrays = rewritten.is_some();
     let module = rewritten.as_ref().unwrap_or(module);
@@ -103,6 +115,19 @@ pub fn reachable(module: &Module, kernel: FunctionId) -> Vec<FunctionId> {
         next += 1;
     }
     found
+}
+
+/// Refuses instructions that no table says machine code of.
+fn check_instructions(module: &Module, functions: &[FunctionId]) -> Result<(), Error> {
+    let blocks = functions.iter().flat_map(|&function| module.functions[function].block_ids());
+    let mut insts = blocks.flat_map(|block| &module.blocks[block].insts);
+    let lacks = |inst: &&Inst| inst.op == Op::Unsupported && unexecuted::work(&module.key(inst.pc)).is_none();
+    match insts.find(lacks) {
+        None => Ok(()),
+        Some(&Inst { pc, .. }) => {
+            Err(Error::NoMachineCode { pc, opcode: module.spelling(pc).clone(), line: module.pcs[pc].line })
+        }
+    }
 }
 
 fn check_slots(module: &Module, function: &Function, slots: &Slots) -> Result<(), Error> {
