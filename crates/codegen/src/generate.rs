@@ -1,14 +1,14 @@
 //! From a kernel to its machine code.
 
 use warplens_ir::{CallTarget, Flow, Function, FunctionId, FunctionKind, Inst, Module};
-use warplens_isa::{Op, Pc};
+use warplens_isa::{Op, Pc, Spelling};
 use warplens_trace::{Code, Place};
 
 use crate::emit::{self, Emitter};
 use crate::node::Body;
 use crate::slots::{Slots, slots};
 use crate::target::Target;
-use crate::{copies, divergence, number, schedule, simplify};
+use crate::{copies, divergence, number, schedule, simplify, unexecuted};
 
 /// How code is generated.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -42,13 +42,15 @@ pub enum Error {
     /// A block has more memory instructions than slots.
     #[error("a block of `{0}` has more than 65535 memory instructions")]
     TooManyAccesses(String),
-    /// An operation for which no machine instruction is known.
-    #[error("`{function}` has the operation `{operation}`, of which the machine code is not known")]
+    /// An instruction of which nobody said what it becomes.
+    #[error("it is not known what `{opcode}` on line {line} becomes")]
     NoMachineCode {
-        /// The function that has it.
-        function: String,
-        /// Its name.
-        operation: &'static str,
+        /// The instruction.
+        pc: Pc,
+        /// What it is, and how the input writes it.
+        opcode: Spelling,
+        /// Its line in the input, from 1.
+        line: u32,
     },
     /// A function that works on the registers of its callers, which the generator does not follow.
     #[error("`{0}` works on the registers of its callers, of which the machine code is not known")]
@@ -66,6 +68,7 @@ pub fn generate(module: &Module, kernel: FunctionId, target: &Target, options: O
     if let Some(subroutine) = called.find(|function| function.kind == FunctionKind::Subroutine) {
         return Err(Error::Subroutine(subroutine.name.clone()));
     }
+    check_instructions(module, &functions)?;
     let rewritten = warplens_ir::local_arrays_in_registers(module, &functions, options.registers);
     let takes_arrays = rewritten.is_some();
     let module = rewritten.as_ref().unwrap_or(module);
@@ -121,13 +124,26 @@ pub fn reachable(module: &Module, kernel: FunctionId) -> Vec<FunctionId> {
     found
 }
 
+/// Refuses instructions that no table says machine code of.
+fn check_instructions(module: &Module, functions: &[FunctionId]) -> Result<(), Error> {
+    let blocks = functions.iter().flat_map(|&function| module.functions[function].block_ids());
+    let mut insts = blocks.flat_map(|block| &module.blocks[block].insts);
+    let lacks = |inst: &&Inst| match inst.op() {
+        Op::Unsupported => unexecuted::work(&module.key(inst.pc)).is_none(),
+        // No front end makes one yet.
+        op => op == Op::Copy,
+    };
+    match insts.find(lacks) {
+        None => Ok(()),
+        Some(&Inst { pc, .. }) => {
+            Err(Error::NoMachineCode { pc, opcode: module.spelling(pc).clone(), line: module.pcs[pc].line })
+        }
+    }
+}
+
 fn check_slots(module: &Module, function: &Function, slots: &Slots) -> Result<(), Error> {
     let insts = function.block_ids().flat_map(|block| &module.blocks[block].insts);
     let lacks = insts.filter(|inst| !inst.memory.is_empty()).any(|inst| slots.of(inst.pc).is_none());
-    let insts = function.block_ids().flat_map(|block| &module.blocks[block].insts);
-    if let Some(copy) = insts.map(Inst::op).find(|&op| op == Op::Copy) {
-        return Err(Error::NoMachineCode { function: function.name.clone(), operation: copy.name() });
-    }
     if lacks { Err(Error::TooManyAccesses(function.name.clone())) } else { Ok(()) }
 }
 

@@ -93,7 +93,8 @@ fn as_written(body: &Body<'_>, node: &Node<'_>, target: &Target) -> Recipe {
         O::Fence => one(C::Fence),
         O::Nop => one(C::Nop),
         O::Unsupported => {
-            let (class, amount) = unexecuted::work(&body.key(inst.pc)).unwrap_or((C::Int, 1));
+            let known = unexecuted::work(&body.key(inst.pc));
+            let (class, amount) = known.expect("kernels with other instructions are refused before");
             let given = inst.sources.iter().rev().find_map(|source| match source {
                 Operand::Immediate(value) => u32::try_from(*value).ok(),
                 _ => None,

@@ -5,7 +5,7 @@ use warplens_ir::{Cfg, Dominators};
 use warplens_machine::{Machine, Reader, Strictness};
 use warplens_ptx::syntax;
 
-use crate::error::{Error, Findings, Result};
+use crate::error::{Error, ErrorKind, Findings, Result};
 use crate::input::{Input, InputKind};
 use crate::program::Program;
 
@@ -82,7 +82,7 @@ pub fn machine_code(input: &Input, kernel: Option<&str>, machine: &Machine, sche
         let mut reader = Reader::new(machine, Strictness::AllowInferred);
         let target = Target::read(module, kernel, &mut reader).map_err(|missing| Error::input(missing.to_string()))?;
         let options = CodeOptions { schedule, ..CodeOptions::default() };
-        let generated = generate(module, kernel, &target, options).map_err(|error| Error::input(error.to_string()))?;
+        let generated = generate(module, kernel, &target, options).map_err(|error| no_code(&program, &error))?;
         text.push_str(&format!("{} on {}\n", module.functions[kernel].name, machine.id));
         for sentence in generated.assumptions.iter().chain(&reader.finish().assumptions) {
             text.push_str(&format!("# {sentence}\n"));
@@ -90,6 +90,16 @@ pub fn machine_code(input: &Input, kernel: Option<&str>, machine: &Machine, sche
         text.push_str(&warplens_codegen::print(module, &generated.code));
     }
     Ok(Dump { text, findings: program.warnings })
+}
+
+/// Why there is no machine code, with the place in the text where an instruction is at fault.
+fn no_code(program: &Program, error: &warplens_codegen::Error) -> Error {
+    let warplens_codegen::Error::NoMachineCode { pc, opcode, .. } = error else {
+        return Error::input(error.to_string());
+    };
+    let span = program.module.pcs[*pc].span;
+    let diagnostic = warplens_base::Diagnostic::error("X001", span, format!("no machine code is known for `{opcode}`"));
+    Error::new(ErrorKind::Unsupported, error.to_string()).with_findings(&program.name, &program.ptx, vec![diagnostic])
 }
 
 fn program(input: &Input) -> Result<Program> {

@@ -376,12 +376,12 @@ fn period(tasks: &BlockTasks, counting: Counting, (key, executions): &(PeriodKey
         let (what, times) = (entry[0] as usize, entry[1]);
         if at >= n_runs {
             let kind = &tasks.kinds[tasks.kind_of_slot[what] as usize];
-            *memory.entry(kind.clone()).or_insert(0) += times;
+            *memory.entry(*kind).or_insert(0) += times;
             continue;
         }
         for count in &tasks.runs[what] {
             if count.count > 0 && !(counting == Counting::Machine && count.is_virtual) {
-                *computation.entry(tasks.kinds[count.kind as usize].clone()).or_insert(0) += times * count.count;
+                *computation.entry(tasks.kinds[count.kind as usize]).or_insert(0) += times * count.count;
             }
         }
     }

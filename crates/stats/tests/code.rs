@@ -8,9 +8,9 @@ use support::{Kernel, W0, guarded, in_cta, p, profile, r};
 use warplens_ir::{Flow, FunctionKind, Guard, Inst};
 use warplens_isa::{
     Accuracy, BlockId, Branch, CompareOp, Comparison, Family, InstKey, OpClass, Operation, Product, ScalarType,
-    SlowOperation, StateSpace,
+    SlowOperation, Spelling, StateSpace,
 };
-use warplens_stats::{Counting, FinishOptions};
+use warplens_stats::{Counting, FinishOptions, InstructionCounts, OpcodeCount};
 use warplens_trace::{ActiveMask, CtaId, Observer, WarpIndex};
 
 const B0: BlockId = BlockId(0);
@@ -239,4 +239,28 @@ fn a_part_of_the_grid_is_scaled() {
     assert_eq!(profile.thread_instructions, 10 * 32 * 5 + 107 * 4);
     assert_eq!((profile.warps, profile.barriers, profile.branches), (10, 3, 10));
     assert_eq!(profile.duplicate_share, 0.3);
+}
+
+#[test]
+fn replaced_instructions_join_those_that_they_become() {
+    let product = InstKey::new(Family::Mul, ScalarType::F64);
+    let single = InstKey::new(Family::Mul, ScalarType::F32);
+    let other = InstKey::new(Family::Add, ScalarType::F64);
+    let counted = |key: InstKey, text: &str, count| OpcodeCount { opcode: Spelling::new(key, text), count };
+    let mut counts = InstructionCounts {
+        by_opcode: vec![
+            counted(other, "add.f64", 3),
+            counted(product, "mul.f64", 5),
+            // Written in two ways, both of which are what the product becomes.
+            counted(single, "mul.f32", 7),
+            counted(single, "mul.same.f32", 2),
+        ],
+        ..InstructionCounts::default()
+    };
+    counts.replace(|key| (*key == product).then_some(single));
+    assert_eq!(
+        format!("{:?}", counts.by_opcode.iter().map(|it| (&it.opcode, it.count)).collect::<Vec<_>>()),
+        r#"[("add.f64", 3), ("mul.f32", 14)]"#
+    );
+    assert_eq!((counts.of_key(&single), counts.of_key(&product)), (14, 0));
 }

@@ -1,7 +1,7 @@
 //! Hand-made modules: ids move behind those of the modules before, and names find their definitions.
 
 use warplens_base::Span;
-use warplens_isa::{BlockId, Op, OpClass, Pc, ScalarType};
+use warplens_isa::{BlockId, Branch, InstKey, OpClass, Operation, Pc, ScalarType, Spelling};
 
 use super::*;
 use crate::{
@@ -12,25 +12,26 @@ use crate::{
 fn module(name: &str, callee: FunctionId) -> Module {
     let mut module = Module { address_bits: 64, files: vec![format!("{name}.cu")], ..Module::default() };
     for (opcode, line) in [("call", 1), ("ret", 2)] {
-        module.pcs.push(PcInfo {
+        let spelling = module.spellings.push(Spelling::new(InstKey::UNKNOWN, opcode));
+        let pc = module.pcs.push(PcInfo {
             function: FunctionId(0),
-            opcode: opcode.to_owned(),
+            spelling,
             span: Span::new(line, line + 1),
             line,
-            location: Some(SourceLocation { file: 0, line }),
             class: OpClass::Control,
             high_latency: None,
         });
+        module.locations.insert(pc, SourceLocation { file: 0, line });
     }
     let flow = Flow::Call { target: CallTarget::Direct(callee), next: BlockId(1) };
-    let block = |op, pc, flow| Block {
+    let block = |operation, pc, flow| Block {
         label: None,
         stays_rolled: false,
-        insts: vec![Inst::new(Pc(pc), op, ScalarType::B32)],
+        insts: vec![Inst::new(Pc(pc), operation, ScalarType::B32)],
         flow,
     };
-    module.blocks.push(block(Op::Call, 0, flow));
-    module.blocks.push(block(Op::Ret, 1, Flow::Return { next: None }));
+    module.blocks.push(block(Operation::Call(Branch::default()), 0, flow));
+    module.blocks.push(block(Operation::Ret, 1, Flow::Return { next: None }));
     module.functions.push(Function {
         name: name.to_owned(),
         kind: FunctionKind::Device,
@@ -66,7 +67,11 @@ fn ids_move_behind_those_of_the_modules_before() {
     assert_eq!(callees, [call(2, 1), call(1, 3), call(0, 5)]);
     assert_eq!(linked.module.files, ["a.cu", "b.cu", "c.cu"]);
     let info = &linked.module.pcs[Pc(4)];
-    assert_eq!((info.function, info.location.map(|it| it.file), info.span), (FunctionId(2), Some(2), Span::new(1, 2)));
+    let file = linked.module.locations.get(&Pc(4)).map(|it| it.file);
+    assert_eq!((info.function, file, info.span), (FunctionId(2), Some(2), Span::new(1, 2)));
+    // Each text once, though every module has it.
+    assert_eq!(linked.module.spellings.as_slice().iter().map(ToString::to_string).collect::<Vec<_>>(), ["call", "ret"]);
+    assert_eq!(linked.module.spelling(Pc(5)).to_string(), "ret");
     assert_eq!([Pc(0), Pc(3), Pc(4)].map(|pc| linked.origin(pc)), [(0, Pc(0)), (1, Pc(1)), (2, Pc(0))]);
     let parts: Vec<_> = linked.parts.iter().map(|part| part.functions.clone()).collect();
     assert_eq!(parts, [0..1, 1..2, 2..3]);
