@@ -74,12 +74,12 @@ fn commands() -> Vec<(&'static str, Vec<&'static str>)> {
     let kernel = ["examples/abt_conflict/ptx/sm_80.ptx", "--launch", "examples/abt_conflict/launch.toml"];
     let with = |verb: &'static str, rest: &[&'static str]| [&[verb], &kernel[..], rest].concat();
     vec![
-        ("warplens.predict/1", with("predict", &["--gpu", "h200,gtx480", "--model", "all", "--strict"])),
+        ("warplens.predict/2", with("predict", &["--gpu", "h200,gtx480", "--model", "all", "--strict"])),
         (
-            "warplens.whatif/1",
+            "warplens.whatif/2",
             with("whatif", &["--without", "bank-conflicts", "--set", "block=16,8", "--set", "grid=8"]),
         ),
-        ("warplens.whatif/1", with("whatif", &["--each", "--gpu", "h200,gtx280"])),
+        ("warplens.whatif/2", with("whatif", &["--each", "--gpu", "h200,gtx280"])),
         (
             "warplens.compare/1",
             vec![
@@ -91,23 +91,23 @@ fn commands() -> Vec<(&'static str, Vec<&'static str>)> {
             ],
         ),
         ("warplens.tune/1", with("tune", &["--block", "16x16,32x8", "--shared", "0,300000", "--check"])),
-        ("warplens.explain/1", with("explain", &["--gpu", "h200,gtx480", "--model", "all", "--strict"])),
-        ("warplens.predict/1", with("predict", &["--gpu", "a100-80,gtx280", "--model", "teg"])),
+        ("warplens.explain/2", with("explain", &["--gpu", "h200,gtx480", "--model", "all", "--strict"])),
+        ("warplens.predict/2", with("predict", &["--gpu", "a100-80,gtx280", "--model", "teg"])),
         ("warplens.annotate/1", with("annotate", &["--gpu", "a100-80,gtx280"])),
         ("warplens.scale/1", with("scale", &["--gpu", "a100-80,gtx280"])),
         ("warplens.profile/1", with("profile", &[])),
         ("warplens.profile/1", vec!["profile", BLACK_SCHOLES[0], "--launch", BLACK_SCHOLES[1], "--static"]),
         ("warplens.run/1", with("run", &["--print", "2:4"])),
-        ("warplens.model/1", vec!["model", "hong-kim", "--input", "examples/models/hong-kim-figure-12.toml"]),
+        ("warplens.model/2", vec!["model", "hong-kim", "--input", "examples/models/hong-kim-figure-12.toml"]),
         ("warplens.figure/1", [&["plot", "occupancy"], &kernel[..]].concat()),
-        ("warplens.model/1", vec!["model", "x-model", "--input", "examples/models/x-model-five-intersections.toml"]),
+        ("warplens.model/2", vec!["model", "x-model", "--input", "examples/models/x-model-five-intersections.toml"]),
         ("warplens.gpus/1", vec!["gpu", "list"]),
         ("warplens.gpu/1", vec!["gpu", "show", "h200"]),
         ("warplens.gpu-diff/1", vec!["gpu", "diff", "h200", "b200"]),
         // More than the keys: several launches, a simulation beside closed forms, clocks, what a profiler measured.
-        ("warplens.predict/1", with("predict", &["--gpu", "a100-80,a100-80@1000", "--model", "all"])),
+        ("warplens.predict/2", with("predict", &["--gpu", "a100-80,a100-80@1000", "--model", "all"])),
         (
-            "warplens.predict/1",
+            "warplens.predict/2",
             vec!["predict", "examples/profiles/nsight.ncu-rep", "--gpu", "a100-80", "-k", "vector_add"],
         ),
         ("warplens.profile/1", vec!["profile", "examples/profiles/nsight.ncu-rep", "-k", "vector_add"]),

@@ -248,6 +248,7 @@ fn whole(number: &Number, place: &Place) -> Result<Number> {
         Some(float) if float.fract() == 0.0 && float.abs() <= LARGEST_EXACT_FLOAT => {
             Ok(if float < 0.0 { Number::from(float as i64) } else { Number::from(float as u64) })
         }
+        Some(float) if float.fract() == 0.0 => Err(place.fault(format!("{number} is more than a count can be"))),
         Some(float) => Err(place.fault(format!("a count is a whole number, not {float}"))),
         None => Err(place.fault(format!("a count is a whole number, not {number}"))),
     }
@@ -282,4 +283,127 @@ fn unlike(place: &Place, wanted: &str, value: &Value) -> Fault {
         Value::Object(_) => "an object".to_owned(),
     };
     place.fault(format!("{wanted} is needed, not {found}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::{DOCUMENTS, Named, Number, profile, read, schema};
+
+    fn fault(schema: &Value, mut value: Value) -> Option<String> {
+        check(schema, &mut value).err().map(|fault| match fault.help {
+            Some(help) => format!("{}; {help}", fault.message),
+            None => fault.message,
+        })
+    }
+
+    #[test]
+    fn alternatives_are_told_apart_by_their_kind() {
+        let schema = json!({
+            "anyOf": [
+                {"$ref": "#/$defs/Number"},
+                {"type": "array", "items": {"$ref": "#/$defs/Number"}},
+                {"type": "null"},
+            ],
+            "$defs": {"Number": {"anyOf": [{"type": "number"}, {"enum": ["nan"]}]}},
+        });
+        for good in [json!(1.5), json!("nan"), json!([1, "nan"]), json!(null)] {
+            assert_eq!(fault(&schema, good.clone()), None, "{good}");
+        }
+        assert_eq!(fault(&schema, json!([1, true])).as_deref(), Some("[1]: a number is needed, not true or false"));
+        assert_eq!(fault(&schema, json!("one")).as_deref(), Some("a number is needed, not the text \"one\""));
+    }
+
+    #[test]
+    fn whole_floats_are_integers_where_integers_are_meant() {
+        let schema = json!({"type": "array", "items": {"type": "integer", "format": "uint32", "minimum": 0}});
+        let mut value = json!([3.0, 4, 1e9]);
+        assert_eq!(check(&schema, &mut value), Ok(()));
+        assert_eq!(value, json!([3, 4, 1_000_000_000]));
+        assert_eq!(
+            fault(&schema, json!([4_294_967_296_u64])).as_deref(),
+            Some("[0]: 4294967296 is more than 4294967295")
+        );
+        assert_eq!(fault(&schema, json!([2.5])).as_deref(), Some("[0]: a count is a whole number, not 2.5"));
+    }
+
+    #[test]
+    fn floats_beyond_every_count_are_refused() {
+        let message = fault(&json!({"type": "integer", "minimum": 0}), json!(1e300));
+        assert!(message.as_ref().is_some_and(|text| text.ends_with("is more than a count can be")), "{message:?}");
+    }
+
+    #[test]
+    fn other_documents_and_versions_are_refused_by_name() {
+        let message = |id: &str| match read::<profile::Document>(&json!({ "schema": id }).to_string()) {
+            Err(crate::ReadError::Fault(fault)) => (fault.message, fault.help),
+            other => panic!("{other:?}"),
+        };
+        let (found, help) = message("warplens.profile/0");
+        assert_eq!(found, "the schema is `warplens.profile/0`; `warplens.profile/1` is needed");
+        assert!(help.is_some_and(|help| help.starts_with("an earlier warplens")));
+        assert!(message("warplens.profile/9").1.is_some_and(|help| help.starts_with("a later warplens")));
+        assert_eq!(message("warplens.run/1").1, None);
+    }
+
+    /// Words that the checker does not know would be taken for granted.
+    #[test]
+    fn schemas_use_only_what_is_checked() {
+        const CHECKED: [&str; 18] = [
+            "type",
+            "properties",
+            "required",
+            "additionalProperties",
+            "propertyNames",
+            "items",
+            "minItems",
+            "maxItems",
+            "enum",
+            "const",
+            "anyOf",
+            "oneOf",
+            "minimum",
+            "maximum",
+            "exclusiveMinimum",
+            "format",
+            "$ref",
+            "$defs",
+        ];
+        const SAID: [&str; 5] = ["$schema", "$id", "title", "description", "default"];
+        fn visit(schema: &Value, id: &str) {
+            for (word, value) in schema.as_object().into_iter().flatten() {
+                assert!(CHECKED.contains(&word.as_str()) || SAID.contains(&word.as_str()), "{id}: {word}");
+                match (word.as_str(), value) {
+                    ("properties" | "$defs", Value::Object(all)) => all.values().for_each(|one| visit(one, id)),
+                    ("anyOf" | "oneOf", Value::Array(all)) => all.iter().for_each(|one| visit(one, id)),
+                    ("items" | "additionalProperties" | "propertyNames", one) => visit(one, id),
+                    _ => {}
+                }
+            }
+        }
+        DOCUMENTS.iter().for_each(|entry| visit(&(entry.schema)(), entry.id));
+    }
+
+    #[test]
+    fn every_object_is_closed_and_every_key_described() {
+        fn visit(value: &Value, id: &str, place: &Place) {
+            if let Some(properties) = value.get("properties").and_then(Value::as_object) {
+                assert_eq!(value.get("additionalProperties"), Some(&Value::Bool(false)), "{id}: {place:?}");
+                for (key, schema) in properties {
+                    let described = schema.get("description").is_some() || schema.get("$ref").is_some();
+                    assert!(described, "{id}: {:?}", place.key(key));
+                }
+            }
+            match value {
+                Value::Object(all) => all.iter().for_each(|(key, one)| visit(one, id, &place.key(key))),
+                Value::Array(all) => all.iter().for_each(|one| visit(one, id, place)),
+                Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+            }
+        }
+        DOCUMENTS.iter().for_each(|entry| visit(&(entry.schema)(), entry.id, &Place::default()));
+        let _: Named<String, Number> = Named::default();
+        assert_eq!(schema::<profile::Document>()["$id"], "warplens.profile/1");
+    }
 }

@@ -1,4 +1,4 @@
-//! `warplens.explain/1`: what bounds a kernel, and what to do about it.
+//! `warplens.explain`: what bounds a kernel, and what to do about it.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -27,7 +27,7 @@ pub struct Explain {
 }
 
 impl Identified for Explain {
-    const ID: &'static str = "warplens.explain/1";
+    const ID: &'static str = "warplens.explain/2";
 }
 
 /// The explanation on one GPU.

@@ -73,7 +73,7 @@ impl<L: Identified + JsonSchema> JsonSchema for Launches<L> {
             "type": "object",
             "properties": {
                 "schema": id_schema(L::ID),
-                "launches": { "type": "array", "items": launch },
+                "launches": { "description": "One entry per launch.", "type": "array", "items": launch },
             },
             "additionalProperties": false,
             "required": ["schema", "launches"],

@@ -14,6 +14,7 @@
 
 #![warn(missing_docs)]
 
+mod assumption;
 mod check;
 pub mod compare;
 pub mod explain;
@@ -41,6 +42,7 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+pub use assumption::{ASSUMPTION_IDS, Assumption, AssumptionId};
 pub use check::{Fault, Place, check};
 pub use held::Held;
 pub use id::{Id, Identified};

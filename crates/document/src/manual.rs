@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::{DOCUMENTS, Entry};
 
-const HEAD: &str = include_str!("manual.md");
+const HEAD: &str = include_str!("manual.txt");
 
 /// The page.
 pub fn page() -> String {

@@ -1,4 +1,4 @@
-//! `warplens.predict/1` and `warplens.model/1`: what models answer.
+//! `warplens.predict` and `warplens.model`: what models answer.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -7,7 +7,7 @@ use crate::profile::{Counts, Launch, Origin};
 use crate::simulation::Simulation;
 use crate::words::words;
 use crate::x_model::XModel;
-use crate::{Held, Id, Identified, Launches, Named, Number};
+use crate::{Assumption, Held, Id, Identified, Launches, Named, Number};
 
 /// The document of the `predict` verb.
 pub type Document = Launches<Predict>;
@@ -34,7 +34,7 @@ pub struct Predict {
 }
 
 impl Identified for Predict {
-    const ID: &'static str = "warplens.predict/1";
+    const ID: &'static str = "warplens.predict/2";
 }
 
 /// The answer of one model for one GPU.
@@ -88,9 +88,9 @@ pub struct Prediction {
     /// Parts of the time.
     #[serde(default, skip_serializing_if = "Held::is_missing")]
     pub terms: Held<Vec<Term>>,
-    /// Sentences that must hold.
+    /// What must hold for the prediction to mean anything.
     #[serde(default, skip_serializing_if = "Held::is_missing")]
-    pub assumptions: Held<Vec<String>>,
+    pub assumptions: Held<Vec<Assumption>>,
     /// Machine parameters that were read.
     #[serde(default, skip_serializing_if = "Held::is_missing")]
     pub parameters: Held<Vec<Parameter>>,
@@ -313,5 +313,5 @@ pub struct Model {
 }
 
 impl Identified for Model {
-    const ID: &'static str = "warplens.model/1";
+    const ID: &'static str = "warplens.model/2";
 }

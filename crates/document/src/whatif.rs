@@ -1,4 +1,4 @@
-//! `warplens.whatif/1`: answers to what-if questions.
+//! `warplens.whatif`: answers to what-if questions.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -41,7 +41,7 @@ pub struct WhatIf {
 }
 
 impl Identified for WhatIf {
-    const ID: &'static str = "warplens.whatif/1";
+    const ID: &'static str = "warplens.whatif/2";
 }
 
 /// A second run.

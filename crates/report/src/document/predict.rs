@@ -4,7 +4,7 @@ use warplens_document::predict::{
     self as document, CalculatePeriod, Combine, Document, Entry, Gpu, Model as ModelDocument, ModelRefused, Parameter,
     Predict, Refused, Selection, TermPart,
 };
-use warplens_document::{Held, Id, Launches, Number};
+use warplens_document::{Assumption, AssumptionId, Held, Id, Launches, Number};
 use warplens_session::machines::Machine;
 use warplens_session::predict::{
     Answer, GpuAnalysis, Model, Occupancy, PREFERENCE, Prediction, Refusal, Shares, Term, WalkRow,
@@ -73,7 +73,7 @@ pub(super) fn time(prediction: &Prediction) -> document::Prediction {
         quantities: values.collect::<warplens_document::Named<_, _>>().into(),
         quantity_units: units.collect::<warplens_document::Named<_, _>>().into(),
         terms: prediction.terms.iter().map(term).collect::<Vec<_>>().into(),
-        assumptions: prediction.assumptions.iter().map(|said| said.text.clone()).collect::<Vec<_>>().into(),
+        assumptions: prediction.assumptions.iter().map(assumption).collect::<Vec<_>>().into(),
         parameters: parameters(prediction).into(),
         x_model: Held(prediction.x_model.as_ref().map(|solved| x_model::solved(solved))),
         teg: Held(prediction.teg.as_ref().map(|simulated| timing::simulation(&simulated.outcome))),
@@ -81,6 +81,10 @@ pub(super) fn time(prediction: &Prediction) -> document::Prediction {
             prediction.luo_suda.as_ref().map(|walk| walk.rows.iter().map(calculate_period).collect()),
         ),
     }
+}
+
+fn assumption(said: &warplens_session::predict::Assumption) -> Assumption {
+    Assumption { id: AssumptionId(said.id.to_owned()), text: said.text.clone() }
 }
 
 pub(super) fn combine(combine: warplens_session::predict::Combine) -> Combine {

@@ -58,6 +58,12 @@ same! {
 #[cfg(test)]
 mod tests {
     #[test]
+    fn the_schema_lists_the_assumptions_of_the_models() {
+        let ids: Vec<&str> = warplens_model::ASSUMPTIONS.iter().map(|assumption| assumption.id).collect();
+        assert_eq!(warplens_document::ASSUMPTION_IDS, ids);
+    }
+
+    #[test]
     fn words_are_written_as_the_engines_call_them() {
         for (core, written) in super::texts() {
             assert_eq!(core, written);
