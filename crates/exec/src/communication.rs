@@ -5,7 +5,7 @@
 //! threads wrote and that plain loads from global memory read; such kernels race.
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use warplens_ir::{Bank, CallTarget, Flow, FunctionId, Inst, Module, Operand, Register};
+use warplens_ir::{Bank, CallGraph, CallTarget, Flow, FunctionId, Inst, Module, Operand, Register};
 use warplens_isa::{AtomicOp, Op, Pc, StateSpace, SystemCall};
 
 /// Who may have written a value, beyond the thread itself and what ran before the launch.
@@ -24,6 +24,7 @@ pub(crate) enum Writers {
 pub(crate) struct Foreign<'m> {
     module: &'m Module,
     functions: &'m [FunctionId],
+    calls: CallGraph,
     words: FxHashMap<(FunctionId, Bank, u32), Writers>,
     /// What was stored to shared and to local memory.
     shared: Writers,
@@ -34,8 +35,8 @@ pub(crate) struct Foreign<'m> {
 impl<'m> Foreign<'m> {
     /// Follows the values of a kernel that consists of `functions`.
     pub(crate) fn find(module: &'m Module, functions: &'m [FunctionId]) -> Self {
-        let (words, none) = (FxHashMap::default(), Writers::None);
-        let mut foreign = Self { module, functions, words, shared: none, local: none, changed: true };
+        let (calls, words, none) = (CallGraph::new(module), FxHashMap::default(), Writers::None);
+        let mut foreign = Self { module, functions, calls, words, shared: none, local: none, changed: true };
         while std::mem::take(&mut foreign.changed) {
             for &function in functions {
                 foreign.follow(function);
@@ -156,14 +157,7 @@ impl<'m> Foreign<'m> {
     }
 
     fn callees(&self, target: &CallTarget) -> Vec<FunctionId> {
-        match target {
-            CallTarget::Direct(callee) => vec![*callee],
-            CallTarget::Indirect(_, candidates) if candidates.is_empty() => {
-                let is_device = |id: &FunctionId| !self.module.functions[*id].is_kernel();
-                self.functions.iter().copied().filter(is_device).collect()
-            }
-            CallTarget::Indirect(_, candidates) => candidates.clone(),
-        }
+        self.calls.targets(target).to_vec()
     }
 }
 

@@ -7,7 +7,8 @@
 use rustc_hash::FxHashMap;
 use warplens_base::IdMap;
 use warplens_ir::{
-    Bank, CallTarget, Flow, Function, FunctionId, Guard, Inst, Module, Operand, Register, Width, reconvergence,
+    Bank, CallTarget, Flow, Function, FunctionId, Guard, Inst, Module, Operand, Register, Width, call_graph,
+    reconvergence,
 };
 use warplens_isa::{BlockId, Modifiers, Op, Pc, ScalarType};
 
@@ -51,42 +52,11 @@ pub(crate) fn decode(
     let points = reconvergence::points(module);
     let mut unsupported = Vec::new();
     let mut pool = FxHashMap::default();
-    for function in reachable(module, kernel) {
+    for function in call_graph::reachable(module, kernel) {
         let mut decoder = Decoder::new(module, layout, function, &mut code, &mut pool, &mut unsupported);
         decoder.function(&points, waits);
     }
     (code, unsupported)
-}
-
-/// The kernel and everything that it may call, in order of discovery. An indirect call without a list of candidates may
-/// reach every function whose address is taken.
-pub fn reachable(module: &Module, kernel: FunctionId) -> Vec<FunctionId> {
-    let mut found = vec![kernel];
-    let mut next = 0;
-    while let Some(&function) = found.get(next) {
-        next += 1;
-        for callee in callees(module, function) {
-            if !found.contains(&callee) {
-                found.push(callee);
-            }
-        }
-    }
-    found
-}
-
-fn callees(module: &Module, function: FunctionId) -> Vec<FunctionId> {
-    let mut callees = Vec::new();
-    for block in module.functions[function].block_ids() {
-        match &module.blocks[block].flow {
-            Flow::Call { target: CallTarget::Direct(callee), .. } => callees.push(*callee),
-            Flow::Call { target: CallTarget::Indirect(_, candidates), .. } if candidates.is_empty() => {
-                callees.extend(module.functions.iter().filter(|(_, function)| !function.is_kernel()).map(|(id, _)| id));
-            }
-            Flow::Call { target: CallTarget::Indirect(_, candidates), .. } => callees.extend(candidates),
-            _ => {}
-        }
-    }
-    callees
 }
 
 /// What happens to a temporary after the operation that wrote it.

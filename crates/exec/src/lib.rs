@@ -28,7 +28,7 @@ mod synchronize;
 mod system;
 mod waiting;
 
-pub use decode::{Unsupported, reachable};
+pub use decode::Unsupported;
 pub use error::{AccessError, AccessFault, ExecError, NearestBuffer, ThreadCoordinates, WaitingWarp};
 pub use grid::{Launch, LaunchSummary, launch};
 pub use memory::{Buffer, BufferId, Device};

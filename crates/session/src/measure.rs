@@ -282,7 +282,7 @@ fn part_of(n_ctas: u32, thread_instructions: u64) -> Option<Vec<u32>> {
 
 pub(crate) fn support(program: &Program, decoded: &exec::Program, kernel: warplens_ir::FunctionId) -> Support {
     let module = &program.module;
-    let functions = exec::reachable(module, kernel);
+    let functions = warplens_ir::call_graph::reachable(module, kernel);
     let instructions = module.pcs.iter().filter(|(_, info)| functions.contains(&info.function)).count() as u64;
     let unsupported = decoded.unsupported().iter();
     let unsupported = unsupported.map(|found| (module.pcs[found.pc].opcode.clone(), found.reason.clone())).collect();

@@ -469,10 +469,9 @@ impl Walker<'_> {
     }
 
     fn call(&mut self, mut path: Path, inst: &Inst, target: &CallTarget, next: BlockId) -> Result<Option<Path>, Stop> {
-        let callee = match target {
-            CallTarget::Direct(callee) => *callee,
-            CallTarget::Indirect(_, candidates) if candidates.len() == 1 => candidates[0],
-            CallTarget::Indirect(..) => return Err(self.refuse(Refusal::IndirectCall { pc: inst.pc })),
+        let code = self.code;
+        let &[callee] = code.calls.targets(target) else {
+            return Err(self.refuse(Refusal::IndirectCall { pc: inst.pc }));
         };
         if path.frames.len() >= MAX_FRAMES {
             return Err(self.refuse(Refusal::Recursion { pc: inst.pc }));

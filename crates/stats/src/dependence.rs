@@ -17,7 +17,7 @@
 //! that a prefetch counts as one. Loads and instructions of class `virtual` are left out.
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use warplens_ir::{CallTarget, Flow, Function, Inst, MemoryReference, Module, Operand};
+use warplens_ir::{CallGraph, Flow, Function, Inst, MemoryReference, Module, Operand, Register};
 use warplens_isa::{BlockId, Op, OpClass, Pc, StateSpace};
 
 /// A register word of the call graph, numbered by [`WordNumbers`].
@@ -47,7 +47,7 @@ impl WordNumbers {
         Self { first }
     }
 
-    fn of(&self, function: &Function, register: warplens_ir::Register) -> impl Iterator<Item = Word> + use<> {
+    fn of(&self, function: &Function, register: Register) -> impl Iterator<Item = Word> + use<> {
         let first = self.first.get(&function.first_block.0).map_or(0, |banks| banks[register.bank as usize]);
         register.words().map(move |word| first + word)
     }
@@ -164,7 +164,13 @@ impl Touch {
 
 impl Steps {
     /// The steps of `block` of `function`.
-    pub(crate) fn new(module: &Module, function: &Function, block: BlockId, words: &WordNumbers) -> Self {
+    pub(crate) fn new(
+        module: &Module,
+        calls: &CallGraph,
+        function: &Function,
+        block: BlockId,
+        words: &WordNumbers,
+    ) -> Self {
         let body = &module.blocks[block];
         let mut versions = FxHashMap::default();
         let mut n_sometimes = 0;
@@ -178,21 +184,17 @@ impl Steps {
             })
             .collect();
         if let Some(last) = steps.last_mut() {
-            let extra = match &body.flow {
-                // The caller's copies of the results are made here.
-                Flow::Return { .. } if !function.is_kernel() => Some((&function.results, function, false)),
-                // The callee's arguments are written here, whatever an earlier call left in them.
-                Flow::Call { target: CallTarget::Direct(callee), .. } => {
-                    let callee = &module.functions[*callee];
-                    Some((&callee.arguments, callee, true))
-                }
-                _ => None,
+            let of = |owner: &Function, registers: &[Register]| -> Vec<Word> {
+                registers.iter().flat_map(|&register| words.of(owner, register)).collect()
             };
-            if let Some((registers, owner, writes)) = extra {
-                let list = if writes { &mut last.writes } else { &mut last.reads };
-                let more = registers.iter().flat_map(|&register| words.of(owner, register));
-                *list = list.iter().copied().chain(more).collect();
+            // The caller's copies of the results are made at a return.
+            if matches!(body.flow, Flow::Return { .. }) && !function.is_kernel() {
+                last.reads = last.reads.iter().copied().chain(of(function, &function.results)).collect();
             }
+            // The arguments of the functions that a call may enter are written here, whatever an earlier call left in them.
+            let callees = calls.called_by(body).iter().map(|&callee| &module.functions[callee]);
+            let arguments = callees.flat_map(|callee| of(callee, &callee.arguments));
+            last.writes = last.writes.iter().copied().chain(arguments).collect();
         }
         Self { steps }
     }
