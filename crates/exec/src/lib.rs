@@ -20,6 +20,7 @@ mod format;
 mod grid;
 mod interpret;
 mod layout;
+pub mod meeting;
 mod memory;
 mod program;
 mod raw;
