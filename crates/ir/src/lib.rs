@@ -8,6 +8,7 @@
 //! operation that changes control, and its [`Flow`] says where to.
 //! This crate does not know about PTX text, values, addresses or time.
 
+pub mod alias;
 pub mod call_graph;
 mod cfg;
 mod dominators;

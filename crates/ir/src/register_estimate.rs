@@ -121,7 +121,7 @@ fn steps(
 ) -> Vec<Step> {
     let mut steps: Vec<Step> = view.blocks[function.block_position(block)].clone();
     let body = &steps[..steps.len().saturating_sub(1)];
-    let is_plain = body.iter().all(|step| matches!(step.kind, Kind::Plain | Kind::Load(_)));
+    let is_plain = body.iter().all(|step| matches!(step.kind, Kind::Plain | Kind::Load));
     let is_kept_rolled = module.blocks[block].stays_rolled;
     let is_counted = cfg.successors(block).contains(&block) && body.iter().any(|step| step.is_count);
     if !is_counted || is_kept_rolled || !is_plain || body.len() * UNROLL > UNROLL_LIMIT {

@@ -17,7 +17,8 @@
 //! that a prefetch counts as one. Loads and instructions of class `virtual` are left out.
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use warplens_ir::{CallGraph, Flow, Function, Inst, MemoryReference, Module, Operand, Register};
+use warplens_ir::alias::{self, Writes};
+use warplens_ir::{CallGraph, Flow, Function, Inst, Module, Register};
 use warplens_isa::{BlockId, Op, OpClass, Pc, StateSpace};
 
 /// A register word of the call graph, numbered by [`WordNumbers`].
@@ -126,41 +127,9 @@ impl Step {
     }
 }
 
-/// The bytes that a memory instruction touches.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Touch {
-    space: StateSpace,
-    is_write: bool,
-    base: Base,
-    start: i64,
-    end: i64,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Base {
-    /// A register that was written this many times before in the block.
-    Register(Word, u32),
-    Variable(u32),
-    Frame,
-    Absolute,
-}
-
-impl Touch {
-    fn may_alias(&self, other: &Self) -> bool {
-        if self.space != other.space {
-            let reaches = |space| matches!(space, StateSpace::Global | StateSpace::Shared | StateSpace::Local);
-            return match (self.space, other.space) {
-                (StateSpace::Generic, space) | (space, StateSpace::Generic) => reaches(space),
-                _ => false,
-            };
-        }
-        match (self.base, other.base) {
-            (Base::Variable(a), Base::Variable(b)) if a != b => false,
-            (a, b) if a == b => self.start < other.end && other.start < self.end,
-            _ => true,
-        }
-    }
-}
+/// The bytes that a memory instruction touches; values of registers are told apart by their first word and the writes
+/// before.
+pub(crate) type Touch = alias::Touch<(Word, u32)>;
 
 impl Steps {
     /// The steps of `block` of `function`.
@@ -172,7 +141,7 @@ impl Steps {
         words: &WordNumbers,
     ) -> Self {
         let body = &module.blocks[block];
-        let mut versions = FxHashMap::default();
+        let mut versions = Writes::default();
         let mut n_sometimes = 0;
         let mut pcs_seen = FxHashSet::default();
         let mut steps: Vec<Step> = body
@@ -320,21 +289,11 @@ impl Levels {
         if self.accesses.len() == MAX_ACCESSES {
             self.crowd = self.accesses.drain(..).map(|(_, level)| level).fold(self.crowd, u32::max);
         }
-        let same = self.accesses.iter_mut().find(|(other, _)| {
-            (other.space, other.base, other.start, other.end, other.is_write)
-                == (touch.space, touch.base, touch.start, touch.end, touch.is_write)
-        });
+        let same = self.accesses.iter_mut().find(|(other, _)| *other == touch);
         match same {
             Some((_, known)) => *known = level.max(*known),
             None => self.accesses.push((touch, level)),
         }
-    }
-}
-
-impl Touch {
-    /// True when an access must stay behind an earlier one.
-    pub(crate) fn must_follow(&self, earlier: &Self) -> bool {
-        (self.is_write || earlier.is_write) && self.may_alias(earlier)
     }
 }
 
@@ -343,15 +302,17 @@ fn step(
     function: &Function,
     inst: &Inst,
     words: &WordNumbers,
-    versions: &mut FxHashMap<Word, u32>,
+    versions: &mut Writes<Word>,
     n_sometimes: &mut u32,
 ) -> Step {
     let reads = inst.reads().flat_map(|register| words.of(function, register)).collect();
     let writes: Box<[Word]> = inst.writes().flat_map(|register| words.of(function, register)).collect();
-    let memory = inst.memory.as_ref().and_then(|memory| touch(module, function, inst, memory, words, versions));
-    for &word in &writes {
-        *versions.entry(word).or_insert(0) += 1;
-    }
+    let value = |register: Register| {
+        let first = words.of(function, register).next().unwrap_or(0);
+        (first, versions.before(words.of(function, register)))
+    };
+    let memory = inst.memory.as_ref().and_then(|memory| Touch::of(module, inst, memory, value));
+    writes.iter().for_each(|&word| versions.add(word));
     Step {
         reads,
         writes,
@@ -389,34 +350,4 @@ fn is_barrier(inst: &Inst) -> bool {
             inst.op,
             Op::Bar | Op::BarWarp | Op::Fence | Op::Atom | Op::Red | Op::Call | Op::SystemCall | Op::Unsupported
         )
-}
-
-/// What a load or store touches; `None` for memory that no store changes.
-fn touch(
-    module: &Module,
-    function: &Function,
-    inst: &Inst,
-    memory: &MemoryReference,
-    words: &WordNumbers,
-    versions: &FxHashMap<Word, u32>,
-) -> Option<Touch> {
-    let is_read_only = matches!(memory.space, StateSpace::Const | StateSpace::Param)
-        || inst.op == Op::Prefetch
-        || module.pcs[inst.pc].opcode.split('.').any(|part| part == "nc");
-    if is_read_only {
-        return None;
-    }
-    let (base, offset) = match memory.base {
-        Operand::Register(register) => {
-            let word = words.of(function, register).next().unwrap_or(0);
-            (Base::Register(word, versions.get(&word).copied().unwrap_or(0)), 0)
-        }
-        Operand::Variable { variable, offset, .. } => (Base::Variable(variable.0), offset),
-        Operand::Frame(offset) => (Base::Frame, offset),
-        Operand::Immediate(address) => (Base::Absolute, address as i64),
-        Operand::NotPredicate(_) | Operand::Special(_) | Operand::Function(_) => (Base::Absolute, 0),
-    };
-    let start = memory.offset.wrapping_add(offset);
-    let bytes = i64::from(inst.ty.bytes()) * i64::from(memory.elements);
-    Some(Touch { space: memory.space, is_write: inst.op != Op::Ld, base, start, end: start.saturating_add(bytes) })
 }
