@@ -53,9 +53,8 @@ pub fn generate(module: &Module, kernel: FunctionId, target: &Target, options: O
     let rewritten = warplens_ir::local_arrays_in_registers(module, &functions, options.registers);
     let takes_arrays = rewritten.is_some();
     let module = rewritten.as_ref().unwrap_or(module);
-    let registers = options
-        .registers
-        .unwrap_or_else(|| warplens_ir::register_estimate(module, kernel, target.number()));
+    let registers =
+        options.registers.unwrap_or_else(|| warplens_ir::register_estimate(module, kernel, target.number()));
     let mut emitter = Emitter::new(module);
     for &id in &functions {
         let function = &module.functions[id];

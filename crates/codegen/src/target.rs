@@ -7,7 +7,6 @@ use warplens_isa::Op;
 use warplens_machine::{ComputeCapability, Key, Missing, Reader, expansion};
 use warplens_trace::MachineClass;
 
-
 /// A generation, and what it makes of the operations that it has no instruction for.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Target {

@@ -293,7 +293,9 @@ mod tests {
                 fill(&mut cache, line << 20, 1, false, 0.0);
             }
             assert!((0..1000).all(|line| cache.look_up(line << 20, 1).present == 1), "{n_lines} lines");
-            (1000..100_000).for_each(|line| { cache.look_up(line << 20, 1); });
+            (1000..100_000).for_each(|line| {
+                cache.look_up(line << 20, 1);
+            });
             assert!(cache.entries.len() <= 1000 * WAYS, "{} entries of {n_lines}", cache.entries.len());
         }
     }
