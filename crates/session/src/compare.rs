@@ -234,7 +234,8 @@ pub fn compare(variants: Vec<Variant>, machines: Vec<Machine>, how: &CompareOpti
     let baseline = baseline(&variants, &machines, how.baseline.as_deref())?;
     let mut entries = Vec::new();
     for (gpu, machine) in machines.iter().enumerate() {
-        let ask = |variant: &Variant| predict::on_gpu(&variant.measurement.profile, machine, &Choice::All, how.options);
+        let ask =
+            |variant: &Variant| predict::on_gpu(variant.measurement.recording(), machine, &Choice::All, how.options);
         let analyses: Vec<GpuAnalysis> = variants.iter().map(ask).collect();
         for model in models(&how.choice, &analyses) {
             for (at, analysis) in analyses.iter().enumerate() {

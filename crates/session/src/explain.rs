@@ -12,7 +12,7 @@ pub(crate) mod threads;
 use warplens_model::scenario::Subject;
 use warplens_model::workload::coalescing_rule;
 
-use crate::predict::{Analysis, GpuAnalysis, Occupancy, Options, Prediction, occupancy_of};
+use crate::predict::{Analysis, GpuAnalysis, Occupancy, Options, Prediction, Recording, occupancy_of};
 use crate::profile::{BankRule, CoalescingRule, Profile};
 use crate::whatif::{ask, speedup, subject};
 
@@ -69,22 +69,22 @@ pub struct Advice {
 
 /// Explains an analysed launch.
 pub fn explain(analysis: Analysis, options: Options) -> Explanation {
-    let gpus = analysis.gpus.iter().map(|gpu| on_gpu(&analysis.measurement.profile, gpu, options)).collect();
+    let gpus = analysis.gpus.iter().map(|gpu| on_gpu(analysis.measurement.recording(), gpu, options)).collect();
     Explanation { analysis, gpus }
 }
 
-fn on_gpu(profile: &Profile, gpu: &GpuAnalysis, options: Options) -> GpuExplanation {
-    let context = Context::new(profile, gpu, options);
+fn on_gpu(recording: Recording<'_>, gpu: &GpuAnalysis, options: Options) -> GpuExplanation {
+    let context = Context::new(recording, gpu, options);
     GpuExplanation {
         evidence: context.as_ref().map_or_else(Vec::new, evidence::of),
         advice: context.as_ref().map_or_else(Vec::new, advice_of),
-        threads: threads::of(&subject(profile, &gpu.machine), options),
+        threads: threads::of(&subject(recording, &gpu.machine), options),
     }
 }
 
 /// What to change, the largest gain first; by the prediction that speaks for the GPU.
-pub fn advice(profile: &Profile, gpu: &GpuAnalysis, options: Options) -> Vec<Advice> {
-    Context::new(profile, gpu, options).as_ref().map_or_else(Vec::new, advice_of)
+pub fn advice(recording: Recording<'_>, gpu: &GpuAnalysis, options: Options) -> Vec<Advice> {
+    Context::new(recording, gpu, options).as_ref().map_or_else(Vec::new, advice_of)
 }
 
 /// What evidence and candidates look at.
@@ -100,11 +100,11 @@ struct Context<'a> {
 }
 
 impl<'a> Context<'a> {
-    fn new(profile: &'a Profile, gpu: &'a GpuAnalysis, options: Options) -> Option<Self> {
+    fn new(recording: Recording<'a>, gpu: &'a GpuAnalysis, options: Options) -> Option<Self> {
         let cc = gpu.machine.cc;
         Some(Self {
-            profile,
-            as_is: subject(profile, &gpu.machine),
+            profile: recording.profile,
+            as_is: subject(recording, &gpu.machine),
             prediction: gpu.prediction()?,
             occupancy: gpu.occupancy.as_ref(),
             rule: coalescing_rule(cc, options.fermi_l1),

@@ -5,8 +5,10 @@ use std::sync::atomic::Ordering;
 
 use warplens_base::units::Seconds;
 use warplens_exec as exec;
+use warplens_model::Recording;
+use warplens_sim::traces::Traces;
 use warplens_stats::{
-    Counting, Executed, FinishOptions, LaunchShape, MemoryPlace, Profile, Recorder, Recording, TraceRequest, Tracer,
+    Counting, Executed, FinishOptions, LaunchShape, MemoryPlace, Profile, Recorder, TraceRequest, Tracer,
 };
 use warplens_trace::{CtaId, Observer as _};
 
@@ -36,6 +38,8 @@ pub struct Measurement {
     pub kernel: KernelName,
     /// Everything counted.
     pub profile: Profile,
+    /// What some CTAs executed, where a model asked for it.
+    pub traces: Traces,
     /// Executions of every instruction, for a listing; empty where nothing was executed.
     pub listing: Vec<Executed>,
     /// Cost of the execution; none where nothing was executed, because the counts come from a file.
@@ -48,6 +52,13 @@ pub struct Measurement {
     pub statics: Option<Statics>,
     /// The time on a GPU, where a profiler measured it.
     pub measured: Option<Measured>,
+}
+
+impl Measurement {
+    /// What models are asked about.
+    pub fn recording(&self) -> Recording<'_> {
+        Recording { profile: &self.profile, traces: &self.traces }
+    }
 }
 
 /// What a profiler measured on a GPU.
@@ -152,14 +163,13 @@ pub(crate) fn one(
         extent => first_and_others(execution, number, &decoded, &mut watched, extent == Extent::Full, progress)?,
     };
     let traced_for = &execution.options().traced_for;
-    let recording = tracer
+    let traced = tracer
         .zip(watched.need.as_ref())
         .map(|(tracer, need)| trace::finish(tracer, need, &program.module, kernel, registers, traced_for));
     let global_bytes = Some(execution.global_bytes());
     let listing = recorder.listing(counting);
     let mut profile = recorder.finish(FinishOptions { counting, global_bytes });
     // A lock that nobody had to wait for here may be fought for on a GPU.
-    profile.recording = recording.map_or(Recording::None, |traced| Recording::Made(Arc::new(traced)));
     profile.order_dependent |= matches!(decoded.order(), exec::Order::Local(_) | exec::Order::Communicating(_));
     let emulation = Emulation {
         thread_instructions: execution.emulation.thread_instructions - before.thread_instructions,
@@ -171,6 +181,7 @@ pub(crate) fn one(
     Ok(Measurement {
         kernel,
         profile,
+        traces: traced.map_or(Traces::None, |traced| Traces::Made(Arc::new(traced))),
         listing,
         emulation: Some(emulation),
         support,
@@ -190,7 +201,7 @@ struct Watched {
 }
 
 /// A tracer with the steps and accesses of a warp that are to be kept in the end.
-type Traces = Option<(Tracer, usize)>;
+type Tracing = Option<(Tracer, usize)>;
 
 impl Watched {
     fn recorder(&self, ctas: impl ExactSizeIterator<Item = u32>) -> Recorder {
@@ -211,7 +222,7 @@ fn some_ctas(
     watched: &mut Watched,
     ctas: Vec<u32>,
     progress: &Progress,
-) -> Result<(Recorder, Traces)> {
+) -> Result<(Recorder, Tracing)> {
     progress.total.fetch_add(ctas.len() as u64, Ordering::Relaxed);
     let tracer = watched.tracer(|need| need.among(&ctas));
     let per_warp = tracer.as_ref().map_or(0, Tracer::per_warp);
@@ -227,7 +238,7 @@ fn all_at_once(
     decoded: &exec::Program,
     watched: &mut Watched,
     progress: &Progress,
-) -> Result<(Recorder, Traces)> {
+) -> Result<(Recorder, Tracing)> {
     progress.total.fetch_add(watched.n_ctas.into(), Ordering::Relaxed);
     let tracer = watched.tracer(trace::Need::whole);
     let per_warp = tracer.as_ref().map_or(0, Tracer::per_warp);
@@ -245,7 +256,7 @@ fn first_and_others(
     watched: &mut Watched,
     in_full: bool,
     progress: &Progress,
-) -> Result<(Recorder, Traces)> {
+) -> Result<(Recorder, Tracing)> {
     progress.total.fetch_add(1, Ordering::Relaxed);
     // It is one of many also where only some are looked at closely.
     let among_all = watched.recorder(0..watched.n_ctas);

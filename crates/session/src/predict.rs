@@ -8,7 +8,7 @@ use warplens_model::occupancy::{Carveout, CtaDemand, SharedLimit, SmLimits};
 pub use warplens_model::occupancy::{Limiter, Occupancy};
 pub use warplens_model::{
     Assumption, BadInput, Band, Combine, CountBasis, Given, InputField, Model, OPTIONS, Options, Part, Prediction,
-    Quantity, Refusal, Resource, Term, band, check_given,
+    Quantity, Recording, Refusal, Resource, Term, band, check_given,
 };
 use warplens_model::{Input, Knobs, MODELS, Needs, auto, find, manual, point_name};
 
@@ -176,7 +176,7 @@ impl Analysis {
 /// Asks models about a measured launch on GPUs.
 pub fn predict(measurement: Measurement, machines: &[Machine], choice: &Choice, options: Options) -> Analysis {
     let mut gpus: Vec<GpuAnalysis> =
-        machines.iter().map(|machine| on_gpu(&measurement.profile, machine, choice, options)).collect();
+        machines.iter().map(|machine| on_gpu(measurement.recording(), machine, choice, options)).collect();
     let said = measurement.statics.as_ref().map(Statics::assumptions).unwrap_or_default();
     for answer in gpus.iter_mut().flat_map(|gpu| &mut gpu.answers) {
         if let Ok(prediction) = &mut answer.result {
@@ -199,8 +199,9 @@ pub(crate) fn most_answered(preference: &[&'static str], n_answered: impl Fn(&st
 }
 
 /// Asks models about counts on one GPU.
-pub fn on_gpu(profile: &Profile, machine: &Machine, choice: &Choice, options: Options) -> GpuAnalysis {
-    answers(&Input { profile, options, knobs: Knobs::NONE }, machine, choice)
+pub fn on_gpu(recording: Recording<'_>, machine: &Machine, choice: &Choice, options: Options) -> GpuAnalysis {
+    let Recording { profile, traces } = recording;
+    answers(&Input { profile, traces, options, knobs: Knobs::NONE }, machine, choice)
 }
 
 /// Asks models on one GPU.

@@ -161,7 +161,7 @@ fn simulated(
     machine: &Machine,
     options: Options,
 ) -> Result<(Prediction, Simulated), Refusal> {
-    let input = Input { profile: &measurement.profile, options, knobs: Knobs::NONE };
+    let input = Input { profile: &measurement.profile, traces: &measurement.traces, options, knobs: Knobs::NONE };
     let mut prediction = Teg.predict(&input, machine)?;
     let simulated = prediction.teg.take().expect("the timing simulation answered");
     Ok((prediction, *simulated))
@@ -169,7 +169,7 @@ fn simulated(
 
 /// What the CTAs of the simulated SM executed.
 fn traces(measurement: &Measurement, of: &Simulated) -> Result<Vec<CtaTrace>, Refusal> {
-    let traced = warplens_model::teg::traced(&measurement.profile)?;
+    let traced = warplens_model::teg::traced(&measurement.traces)?;
     Ok(traced.of_sm(of.config.n_sms, of.share.resident, of.share.ctas).ctas)
 }
 

@@ -16,8 +16,8 @@ use crate::explain::{short, threads};
 use crate::launch::{Extents, Launch};
 use crate::machines::Machine;
 use crate::measure::Measurement;
-use crate::predict::{Choice, GpuAnalysis, Options, Prediction, Refusal, answers, on_gpu};
-use crate::profile::{LaunchShape, Profile};
+use crate::predict::{Choice, GpuAnalysis, Options, Prediction, Recording, Refusal, answers, on_gpu};
+use crate::profile::LaunchShape;
 
 pub use parse::ExtentChange;
 pub(crate) use price::of_each;
@@ -122,23 +122,22 @@ pub fn run(
     options: Options,
     scenario: &Scenario,
 ) -> WhatIf {
-    let after = again.map_or(&measurement.profile, |again| &again.profile);
-    let gpus =
-        machines.iter().map(|machine| on_machine(&measurement.profile, after, machine, choice, options, scenario));
+    let (before, after) = (measurement.recording(), again.map_or(measurement.recording(), Measurement::recording));
+    let gpus = machines.iter().map(|machine| on_machine(before, after, machine, choice, options, scenario));
     let gpus = gpus.collect();
     let ran_again = again.map(|again| again.profile.launch);
     WhatIf { measurement, scenario: scenario.clone(), ran_again, gpus }
 }
 
 fn on_machine(
-    profile: &Profile,
-    second: &Profile,
+    recording: Recording<'_>,
+    second: Recording<'_>,
     machine: &Machine,
     choice: &Choice,
     options: Options,
     scenario: &Scenario,
 ) -> GpuWhatIf {
-    let before = on_gpu(profile, machine, choice, options);
+    let before = on_gpu(recording, machine, choice, options);
     // The same models as before, whatever the preference would be now.
     let asked: Vec<&'static str> = before.answers.iter().map(|answer| answer.model).collect();
     let unchanged = subject(second, machine);
@@ -175,8 +174,9 @@ fn beyond_the_peak(before: &Subject, after: &Subject, options: Options) -> Optio
     Some(format!("x-model: {added} are past the cache peak, which {} would use best", short(best)))
 }
 
-pub(crate) fn subject(profile: &Profile, machine: &Machine) -> Subject {
-    Subject { profile: profile.clone(), machine: machine.clone(), knobs: Knobs::default() }
+pub(crate) fn subject(recording: Recording<'_>, machine: &Machine) -> Subject {
+    let Recording { profile, traces } = recording;
+    Subject { profile: profile.clone(), traces: traces.clone(), machine: machine.clone(), knobs: Knobs::default() }
 }
 
 /// Asks one model about a changed subject.

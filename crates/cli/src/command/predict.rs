@@ -55,7 +55,7 @@ fn write(flags: &PredictFlags, analyses: &[Analysis], options: Options, terminal
     let of_one = |analysis: &Analysis| {
         // One screen holds the changes of one GPU: the first that was named and has an answer.
         let gpu = analysis.gpus.iter().find(|gpu| gpu.prediction().is_some());
-        let advice = gpu.map_or_else(Vec::new, |gpu| explain::advice(&analysis.measurement.profile, gpu, options));
+        let advice = gpu.map_or_else(Vec::new, |gpu| explain::advice(analysis.measurement.recording(), gpu, options));
         let best = gpu.map(|gpu| (gpu.machine.id.as_str(), &advice[..advice.len().min(MOST_CHANGES)]));
         view::predict::predictions(analysis, best, detail, Some(&next))
     };

@@ -99,6 +99,7 @@ fn measurement(node: &Node<'_>) -> Result<Measurement> {
     let profile = reader.profile(node, &kernel.mangled)?;
     Ok(Measurement {
         kernel,
+        traces: warplens_sim::traces::Traces::None,
         profile,
         listing: Vec::new(),
         statics: optional(node, "static", super::statics::statics)?,
@@ -214,7 +215,6 @@ impl Reader {
                 .flatten(),
             reuse: optional(node, "reuse", sequences::reuse)?,
             periods: optional(node, "periods", sequences::periods)?,
-            recording: warplens_stats::Recording::None,
             order_dependent: node.get("order_dependent").map_or(Ok(false), |node| node.flag())?,
             lines: self
                 .value(node, "lines", Count::Lines, |node| node.items()?.iter().map(line).collect::<Result<_>>())?,

@@ -191,7 +191,7 @@ pub fn accuracy(name: &str, rows: &[Row], request: &Request, progress: &Progress
             let error = Error::input(format!("{place}: no launch of kernel `{}`", named.unwrap_or_default()));
             return Err(error.with_help(format!("the launches are of {}", known.join(", "))));
         };
-        let answer = on_gpu(&measurement.profile, &machine, &request.choice, request.options);
+        let answer = on_gpu(measurement.recording(), &machine, &request.choice, request.options);
         let kernel = named.unwrap_or_else(|| measurement.kernel.demangled.clone());
         match answer.time() {
             Some(time) => {

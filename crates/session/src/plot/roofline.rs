@@ -67,7 +67,7 @@ pub fn rooflines(analyses: &[Analysis], options: Options) -> Result<Rooflines> {
         let kernel = &analysis.measurement.kernel.demangled;
         for gpu in &analysis.gpus {
             let bound = Choice::Named(vec!["roofline"]);
-            let bound = on_gpu(&analysis.measurement.profile, &gpu.machine, &bound, options);
+            let bound = on_gpu(analysis.measurement.recording(), &gpu.machine, &bound, options);
             let id = &gpu.machine.id;
             let Some((bound, prediction)) = bound.prediction().zip(gpu.prediction()) else {
                 let refusals =

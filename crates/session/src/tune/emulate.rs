@@ -17,8 +17,8 @@ use crate::host;
 use crate::launch::{self, Extents, Launch, Plan};
 use crate::machines::Machine;
 use crate::measure::{self, Measurement};
-use crate::predict::{self, Choice};
-use crate::profile::{Counting, LaunchShape, Profile};
+use crate::predict::{self, Choice, Recording};
+use crate::profile::{Counting, LaunchShape};
 use crate::toolchain::Search;
 
 /// Numbers that are looked at for good starts.
@@ -389,7 +389,7 @@ impl<'r> Tuner<'r> {
         }
         let mut preference = Vec::new();
         let gpus = self.request.machines.iter().map(|machine| {
-            let (on, own) = self.on_gpu(&profile, machine);
+            let (on, own) = self.on_gpu(Recording { profile: &profile, traces: &emulated.measurement.traces }, machine);
             preference = own;
             on
         });
@@ -406,8 +406,8 @@ impl<'r> Tuner<'r> {
     }
 
     /// The answers, and the models in the order in which they may rank.
-    fn on_gpu(&self, profile: &Profile, machine: &Machine) -> (OnGpu, Vec<&'static str>) {
-        let analysis = predict::on_gpu(profile, machine, &Choice::All, self.request.options);
+    fn on_gpu(&self, recording: Recording<'_>, machine: &Machine) -> (OnGpu, Vec<&'static str>) {
+        let analysis = predict::on_gpu(recording, machine, &Choice::All, self.request.options);
         let occupancy = analysis.occupancy.as_ref();
         let impossible = occupancy.filter(|occupancy| occupancy.ctas == 0).map(|occupancy| {
             let limiters: Vec<&str> = occupancy.limiters().map(|limiter| limiter.name()).collect();

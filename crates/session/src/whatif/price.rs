@@ -61,7 +61,7 @@ impl Price {
 /// Prices every effect.
 pub fn price(measurement: Measurement, machines: &[Machine], choice: &Choice, options: Options) -> Prices {
     let gpus = machines.iter().map(|machine| {
-        let before = on_gpu(&measurement.profile, machine, choice, options);
+        let before = on_gpu(measurement.recording(), machine, choice, options);
         let answered = before.answers.iter().filter_map(|answer| answer.result.as_ref().ok());
         let prices = answered.flat_map(|prediction| of_model(&measurement, machine, prediction, options)).collect();
         GpuPrices { before, prices }
@@ -71,7 +71,7 @@ pub fn price(measurement: Measurement, machines: &[Machine], choice: &Choice, op
 }
 
 fn of_model(measurement: &Measurement, machine: &Machine, before: &Prediction, options: Options) -> Vec<Price> {
-    let as_is = subject(&measurement.profile, machine);
+    let as_is = subject(measurement.recording(), machine);
     let mut prices = of_each(&as_is, before, options);
     let costly = EFFECTS.iter().filter(|effect| !effect.saves_time).collect();
     prices.push(of(&as_is, before, options, &Scenario { settings: Vec::new(), without: costly }, None));
