@@ -67,7 +67,8 @@ const fn of_unit(unit: Unit) -> (f64, f64) {
         Unit::Hertz => (1e3, HIGHEST_CLOCK),
         Unit::Bytes => (1.0, TIB),
         Unit::Bits => (1.0, 1e9),
-        Unit::BytesPerSecond | Unit::TransfersPerSecond => (1e3, 1e18),
+        // Nothing is sized by a bandwidth, and a question may take it to be endless.
+        Unit::BytesPerSecond | Unit::TransfersPerSecond => (1e3, 1e24),
         Unit::Seconds => (1e-15, 1.0),
     }
 }
