@@ -1,6 +1,6 @@
 //! From a kernel to its machine code.
 
-use warplens_ir::{CallTarget, Flow, Function, FunctionId, FunctionKind, Inst, Module};
+use warplens_ir::{Function, FunctionId, FunctionKind, Inst, Module, call_graph};
 use warplens_isa::{Op, Pc, Spelling};
 use warplens_trace::{Code, Place};
 
@@ -63,7 +63,7 @@ pub enum Error {
 /// Makes the code of `kernel` and what it calls.
 pub fn generate(module: &Module, kernel: FunctionId, target: &Target, options: Options) -> Result<Generated, Error> {
     let slots = slots(module);
-    let functions = reachable(module, kernel);
+    let functions = call_graph::reachable(module, kernel);
     let mut called = functions.iter().map(|&function| &module.functions[function]);
     if let Some(subroutine) = called.find(|function| function.kind == FunctionKind::Subroutine) {
         return Err(Error::Subroutine(subroutine.name.clone()));
@@ -72,9 +72,8 @@ pub fn generate(module: &Module, kernel: FunctionId, target: &Target, options: O
     let rewritten = warplens_ir::local_arrays_in_registers(module, &functions, options.registers);
     let takes_arrays = rewritten.is_some();
     let module = rewritten.as_ref().unwrap_or(module);
-    let registers = options
-        .registers
-        .unwrap_or_else(|| warplens_ir::register_estimate(module, &module.functions[kernel], target.number()));
+    let registers =
+        options.registers.unwrap_or_else(|| warplens_ir::register_estimate(module, kernel, target.number()));
     let mut emitter = Emitter::new(module);
     for &id in &functions {
         let function = &module.functions[id];
@@ -100,28 +99,6 @@ pub fn generate(module: &Module, kernel: FunctionId, target: &Target, options: O
         );
     }
     Ok(Generated { code: emitter.finish(), registers, assumptions })
-}
-
-/// The kernel and the functions that it may call, directly or not; the kernel first.
-pub fn reachable(module: &Module, kernel: FunctionId) -> Vec<FunctionId> {
-    let mut found = vec![kernel];
-    let mut next = 0;
-    while let Some(&id) = found.get(next) {
-        for block in module.functions[id].block_ids() {
-            let callees = match &module.blocks[block].flow {
-                Flow::Call { target: CallTarget::Direct(callee), .. } => std::slice::from_ref(callee),
-                Flow::Call { target: CallTarget::Indirect(_, candidates), .. } => candidates,
-                _ => continue,
-            };
-            for &callee in callees {
-                if !found.contains(&callee) {
-                    found.push(callee);
-                }
-            }
-        }
-        next += 1;
-    }
-    found
 }
 
 /// Refuses instructions that no table says machine code of.

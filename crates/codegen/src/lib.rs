@@ -28,7 +28,7 @@ mod slots;
 mod target;
 mod unexecuted;
 
-pub use generate::{Error, Generated, Options, generate, reachable};
+pub use generate::{Error, Generated, Options, generate};
 pub use print::print;
 pub use slots::{Slots, slots};
 pub use target::Target;

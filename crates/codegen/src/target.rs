@@ -2,12 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use warplens_ir::{FunctionId, Module};
+use warplens_ir::{FunctionId, Module, call_graph};
 use warplens_isa::Op;
 use warplens_machine::{ComputeCapability, Key, Missing, Reader, expansion};
 use warplens_trace::MachineClass;
-
-use crate::generate::reachable;
 
 /// A generation, and what it makes of the operations that it has no instruction for.
 #[derive(Clone, PartialEq, Debug)]
@@ -24,7 +22,7 @@ impl Target {
     /// double-precision division and double-precision roots are missing.
     pub fn read(module: &Module, kernel: FunctionId, reader: &mut Reader<'_>) -> Result<Self, Missing> {
         let mut target = Self::plain(reader.machine().cc);
-        let functions = reachable(module, kernel);
+        let functions = call_graph::reachable(module, kernel);
         let blocks = functions.iter().flat_map(|&function| module.functions[function].block_ids());
         for inst in blocks.flat_map(|block| &module.blocks[block].insts) {
             let key = match expansion::key(&module.key(inst.pc)) {

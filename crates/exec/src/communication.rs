@@ -6,7 +6,7 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use warplens_base::IdMap;
-use warplens_ir::{Bank, CallTarget, Flow, FunctionId, Inst, Module, Operand, Register, register_files};
+use warplens_ir::{Bank, CallGraph, CallTarget, Flow, FunctionId, Inst, Module, Operand, Register, register_files};
 use warplens_isa::{AtomicOp, Op, Operation, Pc, ScalarType, StateSpace, SystemCall};
 
 /// Who may have written a value, beyond the thread itself and what ran before the launch.
@@ -27,6 +27,7 @@ pub(crate) struct Foreign<'m> {
     functions: &'m [FunctionId],
     /// Functions that work on the same registers have the same words.
     files: IdMap<FunctionId, FunctionId>,
+    calls: CallGraph,
     words: FxHashMap<(FunctionId, Bank, u32), Writers>,
     /// What was stored to shared and to local memory.
     shared: Writers,
@@ -37,9 +38,9 @@ pub(crate) struct Foreign<'m> {
 impl<'m> Foreign<'m> {
     /// Follows the values of a kernel that consists of `functions`.
     pub(crate) fn find(module: &'m Module, functions: &'m [FunctionId]) -> Self {
-        let (words, none) = (FxHashMap::default(), Writers::None);
+        let (calls, words, none) = (CallGraph::new(module), FxHashMap::default(), Writers::None);
         let files = register_files(module);
-        let mut foreign = Self { module, functions, files, words, shared: none, local: none, changed: true };
+        let mut foreign = Self { module, functions, files, calls, words, shared: none, local: none, changed: true };
         while std::mem::take(&mut foreign.changed) {
             for &function in functions {
                 foreign.follow(function);
@@ -160,14 +161,7 @@ impl<'m> Foreign<'m> {
     }
 
     fn callees(&self, target: &CallTarget) -> Vec<FunctionId> {
-        match target {
-            CallTarget::Direct(callee) => vec![*callee],
-            CallTarget::Indirect(_, candidates) if candidates.is_empty() => {
-                let is_device = |id: &FunctionId| !self.module.functions[*id].is_kernel();
-                self.functions.iter().copied().filter(is_device).collect()
-            }
-            CallTarget::Indirect(_, candidates) => candidates.clone(),
-        }
+        self.calls.targets(target).to_vec()
     }
 }
 

@@ -5,7 +5,8 @@ use warplens_trace::{ActiveMask, CtaId};
 
 use crate::barrier::{BarrierRule, Barriers};
 use crate::code::{Code, Exchange};
-use crate::divergence::{NO_NODE, Nodes, Path, Turns};
+use crate::divergence::{Path, Turns};
+use crate::meeting::{NO_NODE, Nodes};
 use crate::raw::{Cells, Row};
 
 /// A CTA with its warps and shared memory.
@@ -31,7 +32,7 @@ pub(crate) struct Warp {
     pub(crate) runnable: Vec<Path>,
     /// Paths that wait at a barrier.
     pub(crate) blocked: Vec<Blocked>,
-    pub(crate) nodes: Nodes,
+    pub(crate) nodes: Nodes<Path>,
     /// Register rows of all frames.
     pub(crate) rows: Vec<Row>,
     /// Predicates of all frames.

@@ -7,8 +7,8 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 use warplens_base::IdMap;
 use warplens_ir::{
-    Bank, CallTarget, Cfg, Constant, Dominators, Flow, Function, FunctionId, FunctionKind, Guard, Inst, Module,
-    Operand, Register, Sign, Width, reconvergence, register_files,
+    Bank, CallGraph, CallTarget, Cfg, Constant, Dominators, Flow, Function, FunctionId, FunctionKind, Guard, Inst,
+    Module, Operand, Register, Sign, Width, reconvergence, register_files,
 };
 use warplens_isa::{BlockId, Op, Pc, ScalarType};
 
@@ -52,10 +52,11 @@ pub(crate) fn decode(
         barriers: Vec::new(),
         system: Vec::new(),
     };
-    let functions = reachable(module, kernel);
+    let calls = CallGraph::new(module);
+    let functions = calls.reachable(kernel);
     let facts = BlockFacts {
         points: reconvergence::points(module),
-        before_barriers: before_barriers(module, &functions),
+        before_barriers: before_barriers(module, &calls, &functions),
         waits,
     };
     let mut unsupported = Vec::new();
@@ -78,7 +79,7 @@ struct BlockFacts<'a> {
 }
 
 /// The blocks of `functions` from whose start a CTA barrier can be reached without a return.
-fn before_barriers(module: &Module, functions: &[FunctionId]) -> FxHashSet<BlockId> {
+fn before_barriers(module: &Module, calls: &CallGraph, functions: &[FunctionId]) -> FxHashSet<BlockId> {
     let blocks = |function: FunctionId| module.functions[function].block_ids();
     let holds = |block: &BlockId| module.blocks[*block].insts.iter().any(|inst| inst.op() == Op::Bar);
     let mut before: FxHashSet<BlockId> =
@@ -89,9 +90,9 @@ fn before_barriers(module: &Module, functions: &[FunctionId]) -> FxHashSet<Block
             let cfg = Cfg::new(module, &module.functions[function]);
             // In postorder most successors come before the block that leads to them.
             for &block in cfg.postorder() {
-                let calls = |callee: &FunctionId| before.contains(&module.functions[*callee].first_block);
+                let enters = |callee: &FunctionId| before.contains(&module.functions[*callee].first_block);
                 let goes_on = cfg.successors(block).iter().any(|next| before.contains(next));
-                if goes_on || called(module, block).iter().any(calls) {
+                if goes_on || calls.called_by(&module.blocks[block]).iter().any(enters) {
                     before.insert(block);
                 }
             }
@@ -113,42 +114,6 @@ fn share_frames(
         let rows = same().map(|other| other.rows).max().unwrap_or(0);
         let predicates = same().map(|other| other.predicates).max().unwrap_or(0);
         (code[function].rows, code[function].predicates) = (rows, predicates);
-    }
-}
-
-/// The kernel and everything that it may call, in order of discovery. An indirect call without a list of candidates may
-/// reach every function whose address is taken.
-pub fn reachable(module: &Module, kernel: FunctionId) -> Vec<FunctionId> {
-    let mut found = vec![kernel];
-    let mut next = 0;
-    while let Some(&function) = found.get(next) {
-        next += 1;
-        for callee in callees(module, function) {
-            if !found.contains(&callee) {
-                found.push(callee);
-            }
-        }
-    }
-    found
-}
-
-fn callees(module: &Module, function: FunctionId) -> Vec<FunctionId> {
-    let mut callees = Vec::new();
-    for block in module.functions[function].block_ids() {
-        callees.extend(called(module, block));
-    }
-    callees
-}
-
-/// The functions that the end of a block may call.
-fn called(module: &Module, block: BlockId) -> Vec<FunctionId> {
-    match &module.blocks[block].flow {
-        Flow::Call { target: CallTarget::Direct(callee), .. } => vec![*callee],
-        Flow::Call { target: CallTarget::Indirect(_, candidates), .. } if candidates.is_empty() => {
-            module.functions.iter().filter(|(_, function)| !function.is_kernel()).map(|(id, _)| id).collect()
-        }
-        Flow::Call { target: CallTarget::Indirect(_, candidates), .. } => candidates.clone(),
-        _ => Vec::new(),
     }
 }
 

@@ -1,14 +1,12 @@
-//! Paths of a warp and the nodes at which they meet again.
+//! Paths of a warp in the emulator.
 //!
-//! A warp is a set of paths, each with a place in the code and the lanes that follow it. A divergent branch splits a
-//! path and opens a node: the lanes that wait for each other at the reconvergence point. Paths are scheduled one by one
-//! and may be switched at any time, so a lane can wait for another one of its warp (independent thread scheduling).
+//! A warp is a set of paths, which part and meet as [`meeting`](crate::meeting) says. Paths are scheduled one by one and
+//! may be switched at any time, so a lane can wait for another one of its warp (independent thread scheduling).
 
 use warplens_ir::FunctionId;
 use warplens_isa::BlockId;
 
-/// No node.
-pub(crate) const NO_NODE: u32 = u32::MAX;
+use crate::meeting::{NO_NODE, NodeId, Nodes, Travels};
 
 /// Where control of a frame goes back to.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -40,7 +38,7 @@ pub(crate) struct Path {
     /// First byte of the frame in local memory.
     pub(crate) local: u32,
     /// Innermost node that the lanes are expected at.
-    pub(crate) node: u32,
+    pub(crate) node: NodeId,
     /// Callers, outermost first.
     pub(crate) frames: Vec<Frame>,
     /// How often the lanes went around a loop that may wait for other threads.
@@ -81,103 +79,77 @@ impl Turns {
     }
 }
 
-/// What a node waits at.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Meeting {
-    /// A block, in the frame with this number of callers.
-    Block(BlockId, usize),
-    /// The `Bsync` on a convergence barrier.
-    Barrier(u32),
-}
-
-/// Lanes that wait for each other.
-#[derive(Clone, Debug)]
-struct Node {
-    meeting: Meeting,
+/// Lanes that a node waits for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Awaited {
     /// Lanes that will come, or have come.
     expected: u32,
     /// Lanes that have come.
     arrived: u32,
-    parent: u32,
-    /// A path that has come: the frame in which the lanes go on.
-    waiting: Option<Path>,
 }
 
-/// The nodes of a warp.
-#[derive(Default)]
-pub(crate) struct Nodes {
-    nodes: Vec<Node>,
-    free: Vec<u32>,
-}
+impl Travels for Path {
+    type Awaited = Awaited;
+    /// Lanes that have exited.
+    type Ended = u32;
 
-impl Nodes {
-    /// Opens a node for the lanes of a path, inside its present one.
-    pub(crate) fn open(&mut self, meeting: Meeting, expected: u32, parent: u32) -> u32 {
-        let node = Node { meeting, expected, arrived: 0, parent, waiting: None };
-        match self.free.pop() {
-            Some(id) => {
-                self.nodes[id as usize] = node;
-                id
-            }
-            None => {
-                self.nodes.push(node);
-                self.nodes.len() as u32 - 1
-            }
-        }
-    }
+    const COUNTS_LANES: bool = true;
 
-    /// True when the lanes of `path` are expected at the place where it stands.
     #[inline(always)]
-    pub(crate) fn is_met(&self, path: &Path) -> bool {
-        path.node != NO_NODE && self.nodes[path.node as usize].meeting == Meeting::Block(path.block, path.frames.len())
+    fn place(&self) -> (BlockId, usize) {
+        (self.block, self.frames.len())
     }
 
-    /// True when the innermost node of `path` waits at `meeting`.
-    pub(crate) fn meets_at(&self, path: &Path, meeting: Meeting) -> bool {
-        path.node != NO_NODE && self.nodes[path.node as usize].meeting == meeting
+    #[inline(always)]
+    fn move_to(&mut self, block: BlockId) {
+        self.block = block;
+        self.operation = None;
     }
 
-    /// A path has come to where its innermost node waits. Returns the path that goes on, if all lanes are there.
-    pub(crate) fn arrive(&mut self, path: Path) -> Option<Path> {
-        let id = path.node;
-        let node = &mut self.nodes[id as usize];
-        node.arrived |= path.mask;
-        node.waiting.get_or_insert(path);
-        self.close_if_complete(id)
+    #[inline(always)]
+    fn node(&self) -> NodeId {
+        self.node
     }
 
-    fn close_if_complete(&mut self, id: u32) -> Option<Path> {
-        let node = &mut self.nodes[id as usize];
-        if node.arrived != node.expected {
-            return None;
-        }
-        let waiting = node.waiting.take();
-        let (mask, parent) = (node.arrived, node.parent);
-        self.free.push(id);
-        waiting.filter(|_| mask != 0).map(|path| Path { mask, node: parent, ..path })
+    fn set_node(&mut self, node: NodeId) {
+        self.node = node;
     }
 
-    /// Lanes have exited: nobody waits for them any more. Returns the paths that can go on for that.
-    pub(crate) fn forget(&mut self, mut node: u32, lanes: u32) -> Vec<Path> {
-        let mut released = Vec::new();
-        while node != NO_NODE {
-            let entry = &mut self.nodes[node as usize];
-            entry.expected &= !lanes;
-            let parent = entry.parent;
-            released.extend(self.close_if_complete(node));
-            node = parent;
-        }
-        released
+    fn awaited(&self, _: usize) -> Awaited {
+        Awaited { expected: self.mask, arrived: 0 }
     }
 
+    /// The lanes stay the same.
+    fn await_more(_: &mut Awaited, _: usize) {}
+
+    /// The lanes go on in the frame of the first path that has come.
+    fn arrive(self, awaited: &mut Awaited, waiting: &mut Option<Self>) {
+        awaited.arrived |= self.mask;
+        waiting.get_or_insert(self);
+    }
+
+    fn forget(awaited: &mut Awaited, exited: &u32) {
+        awaited.expected &= !exited;
+    }
+
+    fn is_complete(awaited: &Awaited) -> bool {
+        awaited.arrived == awaited.expected
+    }
+
+    fn go_on(waiting: Option<Self>, awaited: &Awaited) -> Option<Self> {
+        waiting.filter(|_| awaited.arrived != 0).map(|path| Self { mask: awaited.arrived, ..path })
+    }
+}
+
+impl Nodes<Path> {
     /// Lets the lanes that wait for `path` at its innermost occupied node go on without it.
     pub(crate) fn release_waiting(&mut self, path: &mut Path) -> Option<Path> {
         let mut id = path.node;
         while id != NO_NODE {
             let node = &mut self.nodes[id as usize];
             if let Some(waiting) = node.waiting.take() {
-                let mask = std::mem::take(&mut node.arrived);
-                node.expected &= !mask;
+                let mask = std::mem::take(&mut node.awaited.arrived);
+                node.awaited.expected &= !mask;
                 return Some(Path { mask, node: node.parent, ..waiting });
             }
             id = node.parent;
@@ -189,8 +161,8 @@ impl Nodes {
     pub(crate) fn release_where(&mut self, may_go: impl Fn(&Path) -> bool) -> Vec<Path> {
         let mut released = Vec::new();
         for node in self.nodes.iter_mut().filter(|node| node.waiting.as_ref().is_some_and(&may_go)) {
-            let mask = std::mem::take(&mut node.arrived);
-            node.expected &= !mask;
+            let mask = std::mem::take(&mut node.awaited.arrived);
+            node.awaited.expected &= !mask;
             released.extend(node.waiting.take().map(|path| Path { mask, node: node.parent, ..path }));
         }
         released
@@ -198,12 +170,6 @@ impl Nodes {
 
     /// Lanes that wait at some node.
     pub(crate) fn waiting_lanes(&self) -> u32 {
-        self.nodes.iter().filter(|node| node.waiting.is_some()).fold(0, |lanes, node| lanes | node.arrived)
-    }
-
-    /// Forgets everything, for the next CTA.
-    pub(crate) fn clear(&mut self) {
-        self.nodes.clear();
-        self.free.clear();
+        self.nodes.iter().filter(|node| node.waiting.is_some()).fold(0, |lanes, node| lanes | node.awaited.arrived)
     }
 }

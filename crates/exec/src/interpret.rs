@@ -7,10 +7,11 @@ use warplens_trace::{ActiveMask, Observer, WarpIndex};
 use crate::barrier::BarrierRule;
 use crate::code::{CodeBlock, CodeCall, CodeFlow, CodeFunction, Kind, SINK, Wide};
 use crate::cta::{Blocked, BlockedAt, Cta, Warp};
-use crate::divergence::{Frame, Meeting, NO_NODE, Path};
+use crate::divergence::{Frame, Path};
 use crate::error::{ExecError, SPIN_FACTOR, ThreadCoordinates, WaitingWarp};
 use crate::exchange::{Attendance, attend};
 use crate::grid::{LaunchSummary, Mode, Shared};
+use crate::meeting::Meeting;
 use crate::memory::BufferId;
 use crate::program::Order;
 use crate::race::{Ledger, Shadow, tag_of};
@@ -442,7 +443,7 @@ impl<O: Observer> Worker<'_, O> {
                     set_value(&mut lanes, decoded.destinations[0], Wide::No, u64::from(mask));
                 }
                 Kind::OpenRegion(barrier) => {
-                    path.node = warp.nodes.open(Meeting::Barrier(barrier), path.mask, path.node);
+                    warp.nodes.open(path, Meeting::Barrier(barrier), 1);
                 }
                 Kind::Alloca(wide) => {
                     let operation = first + index as u32;
@@ -519,7 +520,7 @@ impl<O: Observer> Worker<'_, O> {
             CodeFlow::Sync { barrier, next } => {
                 path.block = *next;
                 if warp.nodes.meets_at(&path, Meeting::Barrier(*barrier)) {
-                    return Ok(warp.nodes.arrive(path).and_then(|path| meet(warp, path)));
+                    return Ok(warp.nodes.arrive(path).and_then(|path| warp.nodes.meet(path)));
                 }
                 Ok(Some(path))
             }
@@ -588,11 +589,7 @@ impl<O: Observer> Worker<'_, O> {
             return Ok(next.and_then(|next| go(warp, path, next)));
         }
         warp.live &= !on;
-        for released in warp.nodes.forget(path.node, on) {
-            if let Some(path) = meet(warp, released) {
-                warp.runnable.push(path);
-            }
-        }
+        warp.nodes.end(&mut warp.runnable, path.node, &on);
         let rest = match next {
             Some(next) if path.mask != 0 => go(warp, path, next),
             _ => None,
@@ -661,13 +658,9 @@ impl<O: Observer> Worker<'_, O> {
         if on == 0 {
             return Ok(go(warp, path, call.next));
         }
-        // All lanes meet again behind the call, whenever they return from it.
-        path.node = warp.nodes.open(Meeting::Block(call.next, path.frames.len()), path.mask, path.node);
-        if on != path.mask {
-            let off = Path { block: call.next, mask: path.mask & !on, ..path.clone() };
-            warp.nodes.arrive(off);
-            path.mask = on;
-        }
+        let off = (on != path.mask).then(|| Path { mask: path.mask & !on, ..path.clone() });
+        warp.nodes.call(&mut path, call.next, off);
+        path.mask = on;
         let mut entered = Vec::new();
         for (callee, lanes) in self.callees(cta, warp_index, &path, block, call)? {
             let part = Path { mask: lanes, ..path.clone() };
@@ -865,8 +858,7 @@ impl<O: Observer> Worker<'_, O> {
         if let Some(next) = next
             && off != 0
         {
-            let rest = go(warp, Path { mask: off, ..path.clone() }, next);
-            warp.runnable.extend(rest);
+            warp.nodes.stay(&mut warp.runnable, Path { mask: off, ..path.clone() }, next, on != 0);
         }
         if on == 0 {
             return warp.runnable.pop();
@@ -924,18 +916,8 @@ fn frame_top(warp: &Warp, path: &Path, function: &CodeFunction) -> u32 {
 
 /// Moves a path to a block; `None` if it now waits for other lanes there.
 #[inline(always)]
-fn go(warp: &mut Warp, mut path: Path, block: BlockId) -> Option<Path> {
-    path.block = block;
-    path.operation = None;
-    if path.node == NO_NODE { Some(path) } else { meet(warp, path) }
-}
-
-/// Lets a path meet the lanes that it is expected by, as long as it stands where they wait.
-pub(crate) fn meet(warp: &mut Warp, mut path: Path) -> Option<Path> {
-    while warp.nodes.is_met(&path) {
-        path = warp.nodes.arrive(path)?;
-    }
-    Some(path)
+fn go(warp: &mut Warp, path: Path, block: BlockId) -> Option<Path> {
+    warp.nodes.go(path, block)
 }
 
 /// Lets the lanes of a path, which are about to part, meet again at a block, if there is one.
@@ -943,20 +925,17 @@ pub(crate) fn open_meeting(warp: &mut Warp, path: &mut Path, point: Option<Block
     if let Some(point) = point {
         let meeting = Meeting::Block(point, path.frames.len());
         if !warp.nodes.meets_at(path, meeting) {
-            path.node = warp.nodes.open(meeting, path.mask, path.node);
+            warp.nodes.open(path, meeting, 1);
         }
     }
 }
 
 /// Splits a path. The parts meet again at the block's reconvergence point, if it has one.
 #[inline(never)]
-fn split(warp: &mut Warp, mut path: Path, block: &CodeBlock, parts: &[(BlockId, u32)]) -> Option<Path> {
-    open_meeting(warp, &mut path, block.reconvergence);
-    for &(target, mask) in parts {
-        let part = go(warp, Path { mask, ..path.clone() }, target);
-        warp.runnable.extend(part);
-    }
-    warp.runnable.pop()
+fn split(warp: &mut Warp, path: Path, block: &CodeBlock, parts: &[(BlockId, u32)]) -> Option<Path> {
+    warp.nodes.split(&mut warp.runnable, path, block.reconvergence, parts.len(), |path, go| {
+        parts.iter().for_each(|&(target, mask)| go(Path { mask, ..path.clone() }, target));
+    })
 }
 
 /// Copies an operand into a row of the same file.

@@ -20,6 +20,7 @@ mod format;
 mod grid;
 mod interpret;
 mod layout;
+pub mod meeting;
 mod memory;
 mod mode;
 mod operand;
@@ -32,7 +33,7 @@ mod system;
 mod waiting;
 
 pub use barrier::BarrierRule;
-pub use decode::{Unsupported, reachable};
+pub use decode::Unsupported;
 pub use error::{AccessError, AccessFault, ExecError, NearestBuffer, ThreadCoordinates, WaitingWarp};
 pub use grid::{Launch, LaunchSummary, Parts, Schedule, launch};
 pub use memory::{BadFree, Buffer, BufferId, Device, HEAP_BYTES, ImageId, MemoryError, Place};

@@ -1,7 +1,7 @@
 //! A kernel made ready to run.
 
 use rustc_hash::FxHashMap;
-use warplens_ir::{FunctionId, Inst, Module, VariableId};
+use warplens_ir::{FunctionId, Inst, Module, VariableId, call_graph};
 use warplens_isa::{Op, Pc, StateSpace};
 
 use crate::code::Code;
@@ -40,7 +40,7 @@ pub enum Order {
 impl Program {
     /// Decodes `kernel` of a module that is loaded on `device` as `image`.
     pub fn new(module: &Module, image: ImageId, kernel: FunctionId, device: &mut Device) -> Result<Self, MemoryError> {
-        let functions = decode::reachable(module, kernel);
+        let functions = call_graph::reachable(module, kernel);
         let insts = || functions.iter().flat_map(|&function| instructions(module, function));
         if insts().any(|inst| inst.op() == Op::SystemCall) {
             device.ensure_heap()?;

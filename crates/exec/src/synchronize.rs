@@ -9,7 +9,7 @@ use crate::cta::{Blocked, BlockedAt, Cta, Party, Warp};
 use crate::divergence::{Frame, Path};
 use crate::error::ExecError;
 use crate::exchange::{self, Brought, Group};
-use crate::interpret::{BlockEnd, Worker, meet, open_meeting, set_value};
+use crate::interpret::{BlockEnd, Worker, open_meeting, set_value};
 use crate::raw::Lanes;
 
 /// Whether lanes that waited go on.
@@ -181,7 +181,7 @@ impl<O: Observer> Worker<'_, O> {
         for warp in cta.warps.iter_mut().filter(|warp| warp.runnable.is_empty() && warp.is_at_barrier()) {
             for path in warp.nodes.release_where(|path| only_leaves(code, path)) {
                 released = Released::Some;
-                let path = meet(warp, path);
+                let path = warp.nodes.meet(path);
                 warp.runnable.extend(path);
             }
         }

@@ -1,13 +1,15 @@
 //! The kernel representation that emulator and analyses work on. PTX is lowered to it; machine code will be.
 //!
-//! Main types: [`Module`], [`Function`], [`Block`], [`Inst`], [`Operand`]. Analyses: [`Cfg`], [`Dominators`],
-//! [`reconvergence`]. [`verify`] checks the invariants after every lowering.
+//! Main types: [`Module`], [`Function`], [`Block`], [`Inst`], [`Operand`]. Analyses: [`CallGraph`], [`Cfg`],
+//! [`Dominators`], [`reconvergence`]. [`verify`] checks the invariants after every lowering.
 //!
 //! Invariants: types belong to operations, not to registers; a register is a bank, a word index and a width, and wide
 //! registers may share words; blocks and program counters are unique in the module; a block ends with at most one
 //! operation that changes control, and its [`Flow`] says where to.
 //! This crate does not know about PTX text, values, addresses or time.
 
+pub mod alias;
+pub mod call_graph;
 mod cfg;
 mod dominators;
 mod function;
@@ -24,6 +26,7 @@ mod register_estimate;
 mod register_file;
 mod verify;
 
+pub use call_graph::CallGraph;
 pub use cfg::Cfg;
 pub use dominators::Dominators;
 pub use function::{

@@ -16,7 +16,7 @@ mod view;
 
 use warplens_isa::{BlockId, Op};
 
-use crate::{CallTarget, Cfg, Flow, Function, FunctionId, LaunchBounds, Liveness, Module};
+use crate::{CallGraph, Cfg, Function, FunctionId, LaunchBounds, Liveness, Module};
 use schedule::schedule;
 use view::{Kind, Step, View};
 
@@ -41,14 +41,14 @@ const MOST: u32 = 255;
 /// Registers of an SM.
 const REGISTER_FILE: u32 = 65536;
 
-/// Estimate of the registers per thread that ptxas gives `function`, and what it calls, on a target of compute capability
+/// Estimate of the registers per thread that ptxas gives `kernel`, and what it calls, on a target of compute capability
 /// `target` (80 for `sm_80`).
-pub fn register_estimate(module: &Module, function: &Function, target: u32) -> u32 {
-    let callees = callees(module, function);
-    let own = estimate_body(module, function, target);
-    let called = callees.iter().map(|&callee| estimate_body(module, &module.functions[callee], target));
-    let most = called.fold(own, u32::max);
-    let has_calls = !callees.is_empty() || calls_services(module, function);
+pub fn register_estimate(module: &Module, kernel: FunctionId, target: u32) -> u32 {
+    let calls = CallGraph::new(module);
+    let functions = calls.reachable(kernel).into_iter().map(|id| &module.functions[id]);
+    let most = functions.map(|function| estimate_body(module, function, target)).max().unwrap_or(0);
+    let function = &module.functions[kernel];
+    let has_calls = !calls.callees(kernel).is_empty() || calls_services(module, function);
     let least = if has_calls { LEAST_WITH_CALLS } else { LEAST };
     most.max(least).min(bound(&function.bounds))
 }
@@ -95,32 +95,6 @@ fn bound(bounds: &LaunchBounds) -> u32 {
     by_threads.unwrap_or(MOST).min(bounds.max_registers.unwrap_or(MOST)).min(MOST)
 }
 
-/// Functions that `function` may call, directly or not.
-fn callees(module: &Module, function: &Function) -> Vec<FunctionId> {
-    let mut found: Vec<FunctionId> = Vec::new();
-    let add = |function: &Function, found: &mut Vec<FunctionId>| {
-        for block in function.block_ids() {
-            let candidates = match &module.blocks[block].flow {
-                Flow::Call { target: CallTarget::Direct(callee), .. } => std::slice::from_ref(callee),
-                Flow::Call { target: CallTarget::Indirect(_, candidates), .. } => candidates,
-                _ => continue,
-            };
-            for &candidate in candidates {
-                if !found.contains(&candidate) {
-                    found.push(candidate);
-                }
-            }
-        }
-    };
-    add(function, &mut found);
-    let mut next = 0;
-    while let Some(&callee) = found.get(next) {
-        add(&module.functions[callee], &mut found);
-        next += 1;
-    }
-    found
-}
-
 fn calls_services(module: &Module, function: &Function) -> bool {
     let calls = |block| module.blocks[block].insts.iter().any(|inst| matches!(inst.op(), Op::Call | Op::SystemCall));
     function.block_ids().any(calls)
@@ -147,7 +121,7 @@ fn steps(
 ) -> Vec<Step> {
     let mut steps: Vec<Step> = view.blocks[function.block_position(block)].clone();
     let body = &steps[..steps.len().saturating_sub(1)];
-    let is_plain = body.iter().all(|step| matches!(step.kind, Kind::Plain | Kind::Load(_)));
+    let is_plain = body.iter().all(|step| matches!(step.kind, Kind::Plain | Kind::Load));
     let is_kept_rolled = module.blocks[block].stays_rolled;
     let is_counted = cfg.successors(block).contains(&block) && body.iter().any(|step| step.is_count);
     if !is_counted || is_kept_rolled || !is_plain || body.len() * UNROLL > UNROLL_LIMIT {

@@ -2,6 +2,7 @@
 
 use crate::key::Key;
 use crate::machine::Machine;
+use crate::plausible;
 use crate::value::Value;
 
 /// By how much a data sheet's rounded bandwidth may differ from bus width times transfer rate.
@@ -73,7 +74,7 @@ pub(crate) fn value(key: Key, number: f64) -> Result<(), String> {
     if POSITIVE.contains(&key) && number == 0.0 {
         return Err(format!("`{key}` cannot be 0"));
     }
-    Ok(())
+    plausible::check(key, number)
 }
 
 /// True for counts of things.
@@ -126,7 +127,15 @@ const WHOLE: &[Key] = &[
     Key::SharedBanks,
     Key::SharedBankWidth,
     Key::L1Size,
+    Key::L1LineBytes,
+    Key::L1SectorBytes,
     Key::L2Size,
+    Key::L2LineBytes,
+    Key::L2SectorBytes,
+    Key::DramChannels,
+    Key::DramInterleave,
+    Key::IssueWidth,
+    Key::LsuQueue,
 ];
 
 /// Values that divide others.
@@ -150,4 +159,23 @@ const POSITIVE: &[Key] = &[
     Key::LimitsRegAllocUnit,
     Key::LimitsWarpAllocGranularity,
     Key::SharedAllocGranularity,
+    Key::SharedBankWidth,
+    Key::SharedBanks,
+    Key::L1TagsPerClk,
+    Key::L1BytesPerClk,
+    Key::L1AchievedBytesPerClk,
+    Key::L2AchievedBandwidth,
+    Key::L2SmBytesPerClk,
+    Key::DramBusBits,
+    Key::DramTransferRate,
+    Key::XModelBandwidthFp64,
+    Key::L1LineBytes,
+    Key::L1SectorBytes,
+    Key::L2LineBytes,
+    Key::L2SectorBytes,
+    Key::DramChannels,
+    Key::DramInterleave,
+    Key::IssueInterval,
+    Key::IssueWidth,
+    Key::LsuQueue,
 ];

@@ -19,6 +19,7 @@ mod machine;
 pub mod manual;
 mod name;
 mod pipeline;
+mod plausible;
 mod reader;
 mod suppose;
 pub mod table;

@@ -26,6 +26,7 @@ use warplens_base::{Diagnostic, Span};
 use crate::check;
 use crate::key::{Key, Scaling, Shape};
 use crate::machine::{ComputeCapability, Machine};
+use crate::plausible;
 use crate::unit::Unit;
 use crate::value::{Basis, Fact, Value};
 
@@ -312,7 +313,7 @@ impl<'t> File<'t> {
             Shape::Number => {
                 let number = self.expect(raw, "a number, 0 or above", number(raw))?;
                 let factor = self.factor(key, raw, unit, clock)?;
-                Some(Value::Number(number * factor))
+                self.plausible(key, raw, number * factor).map(Value::Number)
             }
             Shape::List => {
                 let numbers =
@@ -320,34 +321,42 @@ impl<'t> File<'t> {
                 let ascending = numbers.filter(|list| list.is_sorted() && !list.is_empty());
                 let list = self.expect(raw, "a list of numbers in ascending order", ascending)?;
                 let factor = self.factor(key, raw, unit, clock)?;
-                Some(Value::List(list.into_iter().map(|number| number * factor).collect()))
+                let plausible = list.into_iter().map(|number| self.plausible(key, raw, number * factor));
+                plausible.collect::<Option<_>>().map(Value::List)
             }
             Shape::Word(words) => {
                 let word = raw.get_ref().as_str().filter(|word| words.contains(word)).map(str::to_owned);
                 self.expect(raw, &format!("one of {}", words.join(", ")), word).map(Value::Word)
             }
-            Shape::Mix => self.mix(raw),
+            Shape::Mix => self.mix(key, raw),
         }
     }
 
-    fn mix(&mut self, raw: &'t Spanned<DeValue<'t>>) -> Option<Value> {
+    /// The number, unless no GPU could have it.
+    fn plausible(&mut self, key: Key, value: &Spanned<DeValue<'_>>, number: f64) -> Option<f64> {
+        let checked = plausible::check(key, number);
+        checked.map_err(|message| self.error("M010", at(value), message)).ok().map(|()| number)
+    }
+
+    fn mix(&mut self, key: Key, raw: &'t Spanned<DeValue<'t>>) -> Option<Value> {
         let table = raw.get_ref().as_table();
         let table = self.expect(raw, "a table of instructions per lane kind", table)?;
         let mut mix = Vec::new();
         for (kind, count) in table {
             let name: &str = kind.get_ref();
-            let key = match name {
+            let lanes = match name {
                 "issue" => Some(Key::SmIssuePerClk),
                 name => Key::from_name(&format!("lanes.{name}")),
             };
-            let Some(key) = key else {
+            let Some(lanes) = lanes else {
                 let mut kinds: Vec<&str> =
                     Key::ALL.iter().filter(|key| key.group() == "lanes").map(|key| key.field()).collect();
                 kinds.push("issue");
                 self.unknown(span(kind.span()), "lane kind", name, &kinds);
                 return None;
             };
-            mix.push((key, self.expect(count, "a number, 0 or above", number(count))?));
+            let number = self.expect(count, "a number, 0 or above", number(count))?;
+            mix.push((lanes, self.plausible(key, count, number)?));
         }
         mix.sort_by_key(|&(key, _)| key);
         Some(Value::Mix(mix))

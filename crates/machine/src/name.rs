@@ -1,6 +1,7 @@
 //! Names of machines as users write them.
 
 use crate::machine::ComputeCapability;
+use crate::plausible::HIGHEST_CLOCK;
 
 /// What a user asks for with `--gpu`: one entry of its comma list.
 #[derive(Clone, PartialEq, Debug)]
@@ -67,14 +68,11 @@ fn target(digits: &str) -> Option<ComputeCapability> {
     ComputeCapability::parse(digits.strip_suffix(['a', 'f']).unwrap_or(digits))
 }
 
-/// Beyond any GPU's clock: rather a number in another unit.
-const HIGHEST_MHZ: f64 = 20_000.0;
-
 fn parse_clock(text: &str) -> Result<f64, NameError> {
     let digits = text.trim();
     let number = digits.strip_suffix("MHz").or(digits.strip_suffix("mhz")).unwrap_or(digits).trim();
     match number.parse::<f64>() {
-        Ok(mhz) if mhz > 0.0 && mhz <= HIGHEST_MHZ => Ok(mhz * 1e6),
+        Ok(mhz) if mhz > 0.0 && mhz * 1e6 <= HIGHEST_CLOCK => Ok(mhz * 1e6),
         _ => Err(NameError::Clock { clock: text.to_owned() }),
     }
 }

@@ -172,6 +172,26 @@ fn errors_point_at_the_place() {
             "inherits = \"h200\"\n[shared]\nbasis = \"vendor\"\nsource = \"x\"\nconfigurable = { value = [1, 2], unit = \"KiB\" }\n",
             "5:16 M010 the largest of `shared.configurable` is not `shared.bytes`",
         ),
+        (
+            "inherits = \"h200\"\n[l2]\nbasis = \"vendor\"\nsource = \"x\"\nsize = { value = 1000000000000, unit = \"KiB\" }\n",
+            "5:18 M010 `l2.size` is at most 1099511627776 B, not 1024000000000000 B",
+        ),
+        (
+            "inherits = \"h200\"\n[sm]\nbasis = \"vendor\"\nsource = \"x\"\ncount = 1000000\n",
+            "5:9 M010 `sm.count` is at most 65536, not 1000000",
+        ),
+        (
+            "inherits = \"h200\"\n[expansion]\nbasis = \"vendor\"\nsource = \"x\"\ndiv_u32 = { int32_add = 1e9 }\n",
+            "5:25 M010 `expansion.div_u32` is at most 4096, not 1000000000",
+        ),
+        (
+            "inherits = \"h200\"\n[shared]\nbasis = \"vendor\"\nsource = \"x\"\nconfigurable = { value = [1, 2e9], unit = \"KiB\" }\n",
+            "5:26 M010 `shared.configurable` is at most 67108864 B, not 2048000000000 B",
+        ),
+        (
+            "inherits = \"h200\"\n[dram]\nbasis = \"vendor\"\nsource = \"x\"\nlatency = { value = 1e-18, unit = \"s\" }\n",
+            "5:21 M010 `dram.latency` is at least 0.000000000000001 s, not 0.000000000000000001 s",
+        ),
     ] {
         if !complaints(text).contains(&expected.to_owned()) {
             wrong.push(format!("{text}expected {expected}\nfound {:#?}", complaints(text)));

@@ -41,7 +41,7 @@ pub use assumption::{ASSUMPTIONS, Assumption, AssumptionSpec, of_static_counts};
 pub use auto::{Band, band};
 pub use given::{BadInput, Given, InputField, Origin, check_given, point_name};
 pub use knob::{Change, KnobSpec, Knobs};
-pub use model::{Input, MODELS, Model, ModelId, Needs, find};
+pub use model::{Input, MODELS, Model, ModelId, Needs, Recording, find};
 pub use options::{
     CacheHits, CodeOrder, CountBasis, FermiL1, InWarp, LoadOrder, LuoSudaOptions, Merging, OPTIONS, OptionSpec,
     Options, Reading, SpecialFunctions, UnknownOption, Waves,

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use warplens_machine::Machine;
+use warplens_sim::traces::Traces;
 use warplens_stats::Profile;
 
 use crate::scenario::EffectId;
@@ -49,11 +50,22 @@ pub trait Model {
     fn evaluate(&self, given: &Given, machine: Option<&Machine>, options: &Options) -> Result<Prediction, Refusal>;
 }
 
+/// What was recorded of a launch: its counts, and what some CTAs executed.
+#[derive(Clone, Copy, Debug)]
+pub struct Recording<'a> {
+    /// Everything counted.
+    pub profile: &'a Profile,
+    /// The traces with the machine code of each GPU.
+    pub traces: &'a Traces,
+}
+
 /// What a model predicts from.
 #[derive(Clone, Copy, Debug)]
 pub struct Input<'a> {
     /// Everything counted.
     pub profile: &'a Profile,
+    /// What some CTAs executed.
+    pub traces: &'a Traces,
     /// Variants asked for.
     pub options: Options,
     /// Changes of the model's own quantities.

@@ -12,6 +12,7 @@ pub mod manual;
 mod parameter;
 
 use warplens_machine::Machine;
+use warplens_sim::traces::Traces;
 use warplens_stats::Profile;
 
 use crate::{Change, Input, Knobs, Options};
@@ -26,6 +27,8 @@ pub use parameter::{ALIASES, AliasSpec, LAUNCH_FIELDS, LaunchField, Parameter};
 pub struct Subject {
     /// The counts.
     pub profile: Profile,
+    /// What some CTAs executed.
+    pub traces: Traces,
     /// The GPU.
     pub machine: Machine,
     /// Changes of quantities that only one model knows.
@@ -91,6 +94,6 @@ impl Scenario {
 impl Subject {
     /// What a model is handed.
     pub fn input(&self, options: Options) -> Input<'_> {
-        Input { profile: &self.profile, options, knobs: &self.knobs }
+        Input { profile: &self.profile, traces: &self.traces, options, knobs: &self.knobs }
     }
 }

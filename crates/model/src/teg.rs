@@ -16,8 +16,9 @@ use std::sync::Arc;
 use warplens_base::units::{Cycles, Hertz};
 use warplens_machine::{Machine, Reader};
 use warplens_sim::launch::{LaunchShare, Plan};
+use warplens_sim::traces::{Listing, Traced, Traces};
 use warplens_sim::{Job, Outcome, SmConfig, Surroundings, simulate};
-use warplens_stats::{Listing, Profile, Recording, RegistersBasis, Traced};
+use warplens_stats::{Profile, RegistersBasis};
 use warplens_trace::{Code, CtaTrace, MachineClass};
 
 use crate::assumption as says;
@@ -122,7 +123,7 @@ impl Model for Teg {
 
     fn predict(&self, input: &Input<'_>, machine: &Machine) -> Result<Prediction, Refusal> {
         let (profile, options) = (input.profile, &input.options);
-        let traced = traced(profile)?;
+        let traced = traced(input.traces)?;
         let mut reader = Reader::new(machine, options.strictness);
         let listing = listing(traced, machine, options)?;
         let config = SmConfig::read(&mut reader, &used_classes(&listing.code))?;
@@ -193,12 +194,12 @@ impl Model for Teg {
 }
 
 /// What was recorded of a launch, or why nothing was.
-pub fn traced(profile: &Profile) -> Result<&Traced, Refusal> {
+pub fn traced(traces: &Traces) -> Result<&Traced, Refusal> {
     let refusal = |reason: &str| Refusal { missing: vec!["trace".to_owned()], reason: reason.to_owned() };
-    match &profile.recording {
-        Recording::Made(traced) => Ok(traced),
-        Recording::Outdated => Err(refusal("a change of counts does not reach the trace that teg simulates")),
-        Recording::None => Err(refusal("teg simulates what warps executed, and nothing was recorded of it")),
+    match traces {
+        Traces::Made(traced) => Ok(traced),
+        Traces::Outdated => Err(refusal("a change of counts does not reach the trace that teg simulates")),
+        Traces::None => Err(refusal("teg simulates what warps executed, and nothing was recorded of it")),
     }
 }
 

@@ -43,7 +43,7 @@ fn mean_error(rows: &[Row]) -> (f64, String) {
     for row in rows {
         let (module, _) = warplens_ptx::load(&fs::read_to_string(&row.ptx).unwrap());
         let module: Module = module.unwrap();
-        let kernel = &module.functions[module.function_named(&row.kernel).unwrap()];
+        let kernel = module.function_named(&row.kernel).unwrap();
         let estimate = register_estimate(&module, kernel, row.target);
         let error = (f64::from(estimate) - row.registers).abs() / row.registers;
         table += &format!("{} sm_{}: {} estimated {estimate}\n", row.kernel, row.target, row.registers);
@@ -83,7 +83,7 @@ fn launch_bounds_limit_the_estimate() {
         let (name, body) = text.split_once("\n)\n").unwrap();
         let (module, findings) = warplens_ptx::load(&format!("{name}\n)\n{directive}\n{body}"));
         let module = module.unwrap_or_else(|| panic!("{findings:?}"));
-        let (_, kernel) = module.kernels().next().unwrap();
+        let (kernel, _) = module.kernels().next().unwrap();
         register_estimate(&module, kernel, 80)
     };
     assert!(estimate("") > 80);
@@ -109,6 +109,6 @@ fn calls_set_registers_aside() {
 ";
     let (module, _) = warplens_ptx::load(text);
     let module = module.unwrap();
-    let estimates: Vec<u32> = module.kernels().map(|(_, kernel)| register_estimate(&module, kernel, 80)).collect();
+    let estimates: Vec<u32> = module.kernels().map(|(kernel, _)| register_estimate(&module, kernel, 80)).collect();
     assert_eq!(estimates, [8, 24]);
 }

@@ -13,7 +13,7 @@ use warplens_model::scenario::Subject;
 use warplens_model::workload::coalescing_rule;
 
 use crate::measure::Measurement;
-use crate::predict::{Analysis, GpuAnalysis, Occupancy, Options, Prediction, occupancy_of};
+use crate::predict::{Analysis, GpuAnalysis, Occupancy, Options, Prediction, Recording, occupancy_of};
 use crate::profile::{BankRule, CoalescingRule, Profile};
 use crate::whatif::{ask, speedup, subject};
 
@@ -71,26 +71,26 @@ pub struct Advice {
 /// Explains an analysed launch.
 pub fn explain(analysis: Analysis, options: Options) -> Explanation {
     let gpus = analysis.gpus.iter().map(|gpu| match analysis.measurement.on(&gpu.machine) {
-        Ok(own) => on_gpu(&own.profile, gpu, options),
+        Ok(own) => on_gpu(own.recording(), gpu, options),
         Err(_) => GpuExplanation { evidence: Vec::new(), advice: Vec::new(), threads: None },
     });
     let gpus = gpus.collect();
     Explanation { analysis, gpus }
 }
 
-fn on_gpu(profile: &Profile, gpu: &GpuAnalysis, options: Options) -> GpuExplanation {
-    let context = Context::new(profile, gpu, options);
+fn on_gpu(recording: Recording<'_>, gpu: &GpuAnalysis, options: Options) -> GpuExplanation {
+    let context = Context::new(recording, gpu, options);
     GpuExplanation {
         evidence: context.as_ref().map_or_else(Vec::new, evidence::of),
         advice: context.as_ref().map_or_else(Vec::new, advice_of),
-        threads: threads::of(&subject(profile, &gpu.machine), options),
+        threads: threads::of(&subject(recording, &gpu.machine), options),
     }
 }
 
 /// What to change, the largest gain first; by the prediction that speaks for the GPU.
 pub fn advice(measurement: &Measurement, gpu: &GpuAnalysis, options: Options) -> Vec<Advice> {
     let Ok(own) = measurement.on(&gpu.machine) else { return Vec::new() };
-    Context::new(&own.profile, gpu, options).as_ref().map_or_else(Vec::new, advice_of)
+    Context::new(own.recording(), gpu, options).as_ref().map_or_else(Vec::new, advice_of)
 }
 
 /// What evidence and candidates look at.
@@ -106,11 +106,11 @@ struct Context<'a> {
 }
 
 impl<'a> Context<'a> {
-    fn new(profile: &'a Profile, gpu: &'a GpuAnalysis, options: Options) -> Option<Self> {
+    fn new(recording: Recording<'a>, gpu: &'a GpuAnalysis, options: Options) -> Option<Self> {
         let cc = gpu.machine.cc;
         Some(Self {
-            profile,
-            as_is: subject(profile, &gpu.machine),
+            profile: recording.profile,
+            as_is: subject(recording, &gpu.machine),
             prediction: gpu.prediction()?,
             occupancy: gpu.occupancy.as_ref(),
             rule: coalescing_rule(cc, options.fermi_l1),

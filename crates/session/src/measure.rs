@@ -7,9 +7,10 @@ use warplens_base::units::Seconds;
 use warplens_device::Kernel;
 use warplens_exec as exec;
 use warplens_isa::Spelling;
-use warplens_model::Refusal;
+use warplens_model::{Recording, Refusal};
+use warplens_sim::traces::Traces;
 use warplens_stats::{
-    Counting, Executed, FinishOptions, LaunchShape, MemoryPlace, Profile, Recorder, Recording, TraceRequest, Tracer,
+    Counting, Executed, FinishOptions, LaunchShape, MemoryPlace, Profile, Recorder, TraceRequest, Tracer,
 };
 use warplens_trace::{CtaId, Observer as _};
 
@@ -41,6 +42,8 @@ pub struct Measurement {
     pub kernel: KernelName,
     /// Everything counted.
     pub profile: Profile,
+    /// What some CTAs executed, where a model asked for it.
+    pub traces: Traces,
     /// Executions of every instruction, for a listing; empty where nothing was executed.
     pub listing: Vec<Executed>,
     /// Cost of the execution; none where nothing was executed, because the counts come from a file.
@@ -74,6 +77,13 @@ impl Measurement {
             Some(Elsewhere { result: Ok(measurement), .. }) => Ok(measurement),
             Some(Elsewhere { result: Err(reason), .. }) => Err(Refusal { missing: Vec::new(), reason: reason.clone() }),
         }
+    }
+}
+
+impl Measurement {
+    /// What models are asked about.
+    pub fn recording(&self) -> Recording<'_> {
+        Recording { profile: &self.profile, traces: &self.traces }
     }
 }
 
@@ -183,7 +193,7 @@ pub(crate) fn one(
     };
     let communicates = matches!(decoded.order(), exec::Order::Communicating(_));
     let extent = execution.options().extent.clone();
-    let Observed { recorder, traces, race } = match extent {
+    let Observed { recorder, tracing, race } = match extent {
         Extent::Ctas(range) => {
             some_ctas(execution, number, &prepared, &mut watched, chosen(&range, n_ctas)?, progress)?
         }
@@ -194,14 +204,13 @@ pub(crate) fn one(
         extent => first_and_others(execution, number, &prepared, &mut watched, extent == Extent::Full, progress)?,
     };
     let traced_for = &execution.options().traced_for;
-    let recording = traces
+    let traced = tracing
         .zip(watched.need.as_ref())
         .map(|(tracer, need)| trace::finish(tracer, need, &program.module, kernel, registers, traced_for));
     let global_bytes = Some(execution.global_bytes());
     let listing = recorder.listing(counting);
     let mut profile = recorder.finish(FinishOptions { counting, global_bytes });
     // A lock that nobody had to wait for here may be fought for on a GPU.
-    profile.recording = recording.map_or(Recording::None, |traced| Recording::Made(Arc::new(traced)));
     profile.order_dependent |=
         matches!(decoded.order(), exec::Order::Local(_) | exec::Order::Communicating(_)) || race.is_some();
     let emulation = Emulation {
@@ -214,6 +223,7 @@ pub(crate) fn one(
     Ok(Measurement {
         kernel,
         profile,
+        traces: traced.map_or(Traces::None, |traced| Traces::Made(Arc::new(traced))),
         listing,
         emulation: Some(emulation),
         support,
@@ -235,12 +245,12 @@ struct Watched {
 }
 
 /// A tracer with the steps and accesses of a warp that are to be kept in the end.
-type Traces = Option<(Tracer, usize)>;
+type Tracing = Option<(Tracer, usize)>;
 
 /// What the executions of a launch left.
 struct Observed {
     recorder: Recorder,
-    traces: Traces,
+    tracing: Tracing,
     race: Option<exec::Race>,
 }
 
@@ -298,7 +308,7 @@ fn observed(
     race: Option<exec::Race>,
 ) -> Observed {
     let recorder = recorder.expect("it was handed in");
-    Observed { recorder, traces: tracer.map(|tracer| (tracer, per_warp)), race }
+    Observed { recorder, tracing: tracer.map(|tracer| (tracer, per_warp)), race }
 }
 
 /// Executes the first CTA, which tells how much work the others are, then all others or a part of them, and then those
@@ -391,7 +401,7 @@ fn part_of(n_ctas: u32, thread_instructions: u64) -> Option<Vec<u32>> {
 
 pub(crate) fn support(program: &Program, decoded: &exec::Program, kernel: warplens_ir::FunctionId) -> Support {
     let module = &program.module;
-    let functions = exec::reachable(module, kernel);
+    let functions = warplens_ir::call_graph::reachable(module, kernel);
     let instructions = module.pcs.iter().filter(|(_, info)| functions.contains(&info.function)).count() as u64;
     let unsupported = decoded.unsupported().iter();
     let unsupported = unsupported.map(|found| (module.spelling(found.pc).clone(), found.reason.clone())).collect();

@@ -8,7 +8,7 @@ use warplens_model::occupancy::{Carveout, CtaDemand, SharedLimit, SmLimits};
 pub use warplens_model::occupancy::{Limiter, Occupancy};
 pub use warplens_model::{
     Assumption, BadInput, Band, Combine, CountBasis, Given, InputField, Model, ModelId, OPTIONS, Options, Part,
-    Prediction, Quantity, Refusal, Resource, Symbol, Term, Unit, band, check_given,
+    Prediction, Quantity, Recording, Refusal, Resource, Symbol, Term, Unit, band, check_given,
 };
 use warplens_model::{Input, Knobs, MODELS, Needs, auto, find, manual, point_name};
 
@@ -213,7 +213,7 @@ pub(crate) fn measured_on(
     options: Options,
 ) -> GpuAnalysis {
     match measurement.on(machine) {
-        Ok(own) => on_gpu(&own.profile, machine, choice, options),
+        Ok(own) => on_gpu(own.recording(), machine, choice, options),
         Err(refusal) => refused(&measurement.profile, machine, choice, options, &refusal),
     }
 }
@@ -244,8 +244,9 @@ fn refused(profile: &Profile, machine: &Machine, choice: &Choice, options: Optio
 }
 
 /// Asks models about counts on one GPU.
-pub fn on_gpu(profile: &Profile, machine: &Machine, choice: &Choice, options: Options) -> GpuAnalysis {
-    answers(&Input { profile, options, knobs: Knobs::NONE }, machine, choice)
+pub fn on_gpu(recording: Recording<'_>, machine: &Machine, choice: &Choice, options: Options) -> GpuAnalysis {
+    let Recording { profile, traces } = recording;
+    answers(&Input { profile, traces, options, knobs: Knobs::NONE }, machine, choice)
 }
 
 /// Asks models on one GPU.

@@ -31,7 +31,7 @@ pub(crate) fn of(program: &Program, kernel: FunctionId, given: Option<u32>, sear
 fn estimate(module: &Module, kernel: FunctionId) -> u32 {
     let rewritten = local_arrays_in_registers(module, &[kernel], None);
     let module = rewritten.as_ref().unwrap_or(module);
-    register_estimate(module, &module.functions[kernel], capability(&module.target))
+    register_estimate(module, kernel, capability(&module.target))
 }
 
 /// 80 for `sm_80` or `sm_80a, texmode_independent`.

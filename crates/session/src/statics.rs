@@ -101,6 +101,7 @@ fn one(
     profile.order_dependent |= matches!(decoded.order(), exec::Order::Local(_) | exec::Order::Communicating(_));
     Ok(Measurement {
         kernel: KernelName::new(&program.module.functions[kernel].name),
+        traces: warplens_sim::traces::Traces::None,
         profile,
         listing: counts.listing,
         emulation: None,

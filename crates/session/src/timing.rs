@@ -161,7 +161,8 @@ fn simulated(
     machine: &Machine,
     options: Options,
 ) -> Result<(Prediction, Simulated), Refusal> {
-    let input = Input { profile: &measurement.on(machine)?.profile, options, knobs: Knobs::NONE };
+    let own = measurement.on(machine)?;
+    let input = Input { profile: &own.profile, traces: &own.traces, options, knobs: Knobs::NONE };
     let mut prediction = Teg.predict(&input, machine)?;
     let simulated = prediction.teg.take().expect("the timing simulation answered");
     Ok((prediction, *simulated))
@@ -169,7 +170,7 @@ fn simulated(
 
 /// What the CTAs of the simulated SM executed.
 fn traces(measurement: &Measurement, machine: &Machine, of: &Simulated) -> Result<Vec<CtaTrace>, Refusal> {
-    let traced = warplens_model::teg::traced(&measurement.on(machine)?.profile)?;
+    let traced = warplens_model::teg::traced(&measurement.on(machine)?.traces)?;
     Ok(traced.of_sm(of.config.n_sms, of.share.resident, of.share.ctas).ctas)
 }
 

@@ -1,7 +1,7 @@
 //! Which CTAs are traced for the timing simulation of which GPUs, and the machine code that goes with the traces.
 //!
-//! A simulated SM executes the CTAs s, s + n, s + 2n, ... of a launch on a GPU with n SMs. One emulation serves all GPUs: it
-//! traces the CTAs that any of them needs, for some SMs s, because the work of CTAs may differ. Those of the others that are looked at ([`Need::window`]) tell what SMs share.
+//! A simulated SM executes the CTAs that are dealt to it ([`Dealing`]). One emulation serves all GPUs: it traces the CTAs
+//! that any of them needs, for some SMs s, because the work of CTAs may differ. Those of the others that are looked at ([`Need::window`]) tell what SMs share.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -11,10 +11,9 @@ use warplens_ir::{FunctionId, Module};
 use warplens_machine::{Key, Reader};
 use warplens_model::Options;
 use warplens_sim::launch::LaunchShare;
-use warplens_stats::{
-    Footprint, LaunchShape, Listing, MachineCode, MemoryPlace, Planned, PlannedSms, TraceRequest, Traced, Tracer,
-};
-use warplens_trace::CtaId;
+use warplens_sim::traces::{Listing, MachineCode, Planned, PlannedSms, Traced};
+use warplens_stats::{Footprint, LaunchShape, MemoryPlace, TraceRequest, Tracer};
+use warplens_trace::{CtaId, Dealing};
 
 use crate::machines::Machine;
 use crate::predict::residency;
@@ -83,10 +82,10 @@ impl Need {
         let (mut ctas, mut most, mut window) = (BTreeSet::new(), 1, 0);
         for (n_sms, share) in &self.shares {
             let plan = share.plan(share.ctas, affordable);
-            let sms = self.candidates(*n_sms, share, plan.many, cost);
-            let own =
-                sms.iter().flat_map(|sm| (0..plan.many).filter_map(|turn| turn.checked_mul(*n_sms)?.checked_add(*sm)));
-            ctas.extend(own.filter(|id| *id < self.n_ctas).map(CtaId));
+            let sms = self.candidates(*n_sms, plan.many, cost);
+            let dealing = Dealing::new(*n_sms);
+            let own = sms.iter().flat_map(|sm| (0..plan.many).filter_map(|turn| dealing.cta(*sm, turn)));
+            ctas.extend(own.filter(|id| id.0 < self.n_ctas));
             most = most.max(u64::from(plan.many));
             self.planned.insert((*n_sms, share.resident), PlannedSms { ctas: plan.many, sms });
             window = window.max(u64::from(plan.many) * u64::from(*n_sms));
@@ -103,10 +102,10 @@ impl Need {
 
     /// SMs of which one is simulated: the first, and as many others as are cheap to trace, spread over those that get as
     /// many CTAs as the first. The work of CTAs may differ.
-    fn candidates(&self, n_sms: u32, share: &LaunchShare, many: u32, cost: Option<Cost>) -> Vec<u32> {
+    fn candidates(&self, n_sms: u32, many: u32, cost: Option<Cost>) -> Vec<u32> {
         let Some(cost) = cost else { return vec![0] };
         let of_one = u64::from(many) * (cost.warp_instructions / INSTRUCTIONS_KEPT).max(1);
-        let busiest = self.n_ctas - (share.ctas - 1).saturating_mul(n_sms).min(self.n_ctas - 1);
+        let busiest = Dealing::new(n_sms).n_busiest(self.n_ctas);
         let count = (COMPARED / of_one).clamp(1, u64::from(busiest.min(MOST_COMPARED)));
         (0..count).map(|at| (at * u64::from(busiest) / count) as u32).collect()
     }

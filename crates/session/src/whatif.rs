@@ -16,8 +16,8 @@ use crate::explain::{short, threads};
 use crate::launch::{Extents, Launch};
 use crate::machines::Machine;
 use crate::measure::Measurement;
-use crate::predict::{Choice, GpuAnalysis, Options, Prediction, Refusal, answers, measured_on, on_gpu};
-use crate::profile::{LaunchShape, Profile};
+use crate::predict::{Choice, GpuAnalysis, Options, Prediction, Recording, Refusal, answers, measured_on, on_gpu};
+use crate::profile::LaunchShape;
 
 pub use parse::ExtentChange;
 pub(crate) use price::of_each;
@@ -124,7 +124,9 @@ pub fn run(
 ) -> WhatIf {
     let after = again.unwrap_or(&measurement);
     let gpus = machines.iter().map(|machine| match (measurement.on(machine), after.on(machine)) {
-        (Ok(before), Ok(after)) => on_machine(&before.profile, &after.profile, machine, choice, options, scenario),
+        (Ok(before), Ok(after)) => {
+            on_machine(before.recording(), after.recording(), machine, choice, options, scenario)
+        }
         (_, after) => unanswered(&measurement, machine, choice, options, after.err()),
     });
     let gpus = gpus.collect();
@@ -133,14 +135,14 @@ pub fn run(
 }
 
 fn on_machine(
-    profile: &Profile,
-    second: &Profile,
+    recording: Recording<'_>,
+    second: Recording<'_>,
     machine: &Machine,
     choice: &Choice,
     options: Options,
     scenario: &Scenario,
 ) -> GpuWhatIf {
-    let before = on_gpu(profile, machine, choice, options);
+    let before = on_gpu(recording, machine, choice, options);
     // The same models as before, whatever the preference would be now.
     let asked: Vec<ModelId> = before.answers.iter().map(|answer| answer.model).collect();
     let unchanged = subject(second, machine);
@@ -199,8 +201,9 @@ fn beyond_the_peak(before: &Subject, after: &Subject, options: Options) -> Optio
     Some(format!("x-model: {added} are past the cache peak, which {} would use best", short(best)))
 }
 
-pub(crate) fn subject(profile: &Profile, machine: &Machine) -> Subject {
-    Subject { profile: profile.clone(), machine: machine.clone(), knobs: Knobs::default() }
+pub(crate) fn subject(recording: Recording<'_>, machine: &Machine) -> Subject {
+    let Recording { profile, traces } = recording;
+    Subject { profile: profile.clone(), traces: traces.clone(), machine: machine.clone(), knobs: Knobs::default() }
 }
 
 /// Asks one model about a changed subject.

@@ -31,6 +31,62 @@ fn measured(name: &str, gpus: &[Machine], threads: usize) -> Vec<Measurement> {
         .unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
+/// A kernel whose threads call a function with a loop of 4000 multiply-adds, by its name or by its address in a table.
+fn caller(call: &str) -> String {
+    format!(
+        "\
+.version 8.0
+.target sm_80
+.address_size 64
+.global .align 8 .u64 table[1] = {{heavy}};
+.func (.param .b32 result) heavy(.param .b32 value)
+{{
+    .reg .f32 %f;
+    .reg .b32 %r;
+    .reg .pred %p;
+    ld.param.f32 %f, [value];
+    mov.u32 %r, 0;
+AGAIN:
+    fma.rn.f32 %f, %f, %f, %f;
+    fma.rn.f32 %f, %f, %f, %f;
+    fma.rn.f32 %f, %f, %f, %f;
+    fma.rn.f32 %f, %f, %f, %f;
+    add.u32 %r, %r, 1;
+    setp.lt.u32 %p, %r, 1000;
+    @%p bra AGAIN;
+    st.param.f32 [result], %f;
+    ret;
+}}
+.visible .entry kernel(.param .u64 out)
+{{
+    .reg .b64 %rd<3>;
+    .reg .f32 %f;
+    ld.param.u64 %rd1, [out];
+    ld.global.u64 %rd2, [table];
+    mov.f32 %f, 0f3f000000;
+    {{
+        .param .b32 a;
+        .param .b32 b;
+        st.param.f32 [a], %f;
+        {call}
+        ld.param.f32 %f, [b];
+    }}
+    st.global.f32 [%rd1], %f;
+    ret;
+}}
+"
+    )
+}
+
+/// The launches of a text, traced for these GPUs.
+fn measured_text(ptx: String, launch: &str, gpus: &[Machine]) -> Vec<Measurement> {
+    let program = Program::from_ptx("text", ptx).expect("the PTX can be parsed");
+    let launches = Launch::parse_file("launch", launch).expect("the launch can be read");
+    let options = ExecutionOptions { threads: 1, traced_for: gpus.to_vec(), ..ExecutionOptions::new() };
+    measure(&program, &launches, options, Counting::Ptx, &Search::default(), &Progress::default())
+        .unwrap_or_else(|error| panic!("{error}"))
+}
+
 /// What the simulation says of each launch and GPU.
 fn answers(name: &str, measurements: &[Measurement], gpus: &[Machine]) -> Vec<Prediction> {
     let choice = Choice::parse("teg").expect("teg is a model");
@@ -113,6 +169,23 @@ fn effects_that_are_left_out_cost_nothing() {
     assert_eq!(of("repeated-loads"), 0.0, "not in the simulation");
     assert!(Effect::find("channel-skew").is_some_and(|effect| effect.is_modelled_by(ModelId::Teg)));
     assert!(!Effect::find("channel-skew").is_some_and(|effect| effect.is_modelled_by(ModelId::Analyzer)));
+}
+
+#[test]
+fn a_function_called_by_its_address_is_simulated() {
+    let gpus = gpus("gtx280,a100-80");
+    let times = |call: &str| -> Vec<f64> {
+        let launch = "grid = 108\nblock = 128\nargs = [\"f32[128]\"]";
+        let measurements = measured_text(caller(call), launch, &gpus);
+        answers(call, &measurements, &gpus).iter().map(|answer| answer.time.0).collect()
+    };
+    let direct = times("call (b), heavy, (a);");
+    let indirect = times("proto: .callprototype (.param .b32 _) _ (.param .b32 _);\ncall (b), %rd2, (a), proto;");
+    for (direct, indirect) in direct.iter().zip(&indirect) {
+        // Each of the multiply-adds waits for the one before.
+        assert!(*direct > 4.0 * 4000.0, "{direct} cycles");
+        assert!((indirect / direct - 1.0).abs() < 0.02, "{indirect} cycles by address, {direct} by name");
+    }
 }
 
 #[test]

@@ -8,6 +8,8 @@
 //! between them is the time of further CTAs: `T(n) = T(many) + (n - many) (T(many) - T(few)) / (many - few)`. The start and
 //! the end of a launch are in both, and so count once.
 
+use warplens_trace::Dealing;
+
 /// How a launch fills the SMs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LaunchShare {
@@ -25,8 +27,8 @@ impl LaunchShare {
     /// A launch of `n_ctas` CTAs on `n_sms` SMs, of which `sms_per_cluster` share a memory pipeline; `fits` CTAs fit on an
     /// SM.
     pub fn new(n_ctas: u64, fits: u32, n_sms: u32, sms_per_cluster: u32) -> Self {
-        let n_sms = n_sms.max(1);
-        let ctas = u32::try_from(n_ctas.div_ceil(n_sms.into())).unwrap_or(u32::MAX).max(1);
+        let dealing = Dealing::new(n_sms);
+        let (n_sms, ctas) = (dealing.n_sms(), dealing.most(n_ctas));
         let worth = n_ctas.div_ceil(ctas.into()).clamp(1, n_sms.into());
         let clusters = n_sms.div_ceil(sms_per_cluster.max(1));
         // The SMs of different clusters are filled before those of one.

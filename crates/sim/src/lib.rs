@@ -15,6 +15,7 @@ mod outcome;
 mod pipeline;
 mod stage;
 mod stall;
+pub mod traces;
 mod unit;
 mod warp;
 

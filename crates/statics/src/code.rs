@@ -2,7 +2,7 @@
 
 use warplens_base::IdMap;
 use warplens_exec as exec;
-use warplens_ir::{Bank, CallTarget, Flow, Function, FunctionId, Inst, Module, Operand, Register, reconvergence};
+use warplens_ir::{Bank, CallGraph, Function, FunctionId, Inst, Module, Operand, Register, reconvergence};
 use warplens_isa::{BlockId, Op, StateSpace};
 
 use crate::loops::Loops;
@@ -12,6 +12,7 @@ use crate::operation::{self, Computation};
 pub(crate) struct Code<'a> {
     pub(crate) module: &'a Module,
     pub(crate) kernel: FunctionId,
+    pub(crate) calls: CallGraph,
     /// Addresses of variables and windows.
     pub(crate) program: &'a exec::Program,
     pub(crate) loops: Loops,
@@ -33,11 +34,13 @@ pub(crate) struct Step {
 
 impl<'a> Code<'a> {
     pub(crate) fn new(module: &'a Module, kernel: FunctionId, program: &'a exec::Program) -> Self {
-        let functions = exec::reachable(module, kernel);
-        let relevant = Relevant::new(module, &functions);
+        let calls = CallGraph::new(module);
+        let functions = calls.reachable(kernel);
+        let relevant = Relevant::new(module, &calls, &functions);
         let mut code = Self {
             module,
             kernel,
+            calls,
             program,
             loops: Loops::default(),
             blocks: module.blocks.iter().map(|_| Vec::new()).collect(),
@@ -103,7 +106,7 @@ struct Relevant {
 }
 
 impl Relevant {
-    fn new(module: &Module, functions: &[FunctionId]) -> Self {
+    fn new(module: &Module, calls: &CallGraph, functions: &[FunctionId]) -> Self {
         let n_registers = |function: &Function| {
             let words = &function.registers;
             (words.vector + words.uniform + words.predicate + words.uniform_predicate) as usize + 4
@@ -117,8 +120,8 @@ impl Relevant {
                     for inst in module.blocks[block].insts.iter().rev() {
                         relevant.visit(module, function, inst);
                     }
-                    if let Flow::Call { target: CallTarget::Direct(callee), .. } = &module.blocks[block].flow {
-                        relevant.visit_call(module, function, block, *callee);
+                    for &callee in calls.called_by(&module.blocks[block]) {
+                        relevant.visit_call(module, function, block, callee);
                     }
                 }
             }

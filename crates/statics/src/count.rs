@@ -172,7 +172,7 @@ impl PartialOrd for Waiting {
 /// Counts a launch without running it.
 pub fn count(request: &Request<'_>) -> Result<Counts, Refusal> {
     let module = request.module;
-    let functions = exec::reachable(module, request.kernel);
+    let functions = warplens_ir::call_graph::reachable(module, request.kernel);
     if functions.iter().any(|&function| module.functions[function].explicit_convergence) {
         return Err(Refusal::Convergence);
     }

@@ -1,9 +1,9 @@
-//! Paths of a warp and the nodes at which they meet again.
+//! Paths of a warp that is walked.
 //!
-//! As in the emulator a divergent branch splits a path and opens a node at the reconvergence point. Here a lane may be
-//! on two paths at once, where nothing says which way it goes; each path has registers of its own, and what the paths
-//! disagree on is unknown where they meet.
+//! They part and meet by the rules of the emulator. Here a lane may be on two paths at once, where nothing says which way
+//! it goes; each path has registers of its own, and what the paths disagree on is unknown where they meet.
 
+use warplens_exec::meeting::{NodeId, Travels};
 use warplens_ir::FunctionId;
 use warplens_isa::{BlockId, Pc};
 
@@ -44,7 +44,7 @@ pub(crate) struct Path {
     /// First byte of the frame in local memory.
     pub(crate) local: u32,
     /// Innermost node that the path is expected at.
-    pub(crate) node: Option<usize>,
+    pub(crate) node: NodeId,
     pub(crate) frames: Vec<Frame>,
     /// Loops of the frame that the path is in, the innermost last.
     pub(crate) turns: Vec<Turn>,
@@ -65,124 +65,73 @@ impl Path {
     }
 }
 
-/// Where paths wait for each other.
-#[derive(Clone, Debug)]
-struct Node {
-    block: BlockId,
-    /// Number of callers of the frame.
-    depth: usize,
+/// Paths that a node waits for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Awaited {
     /// Paths that are still expected.
     expected: usize,
     /// Share of the cases before the paths parted.
     weight: f64,
-    parent: Option<usize>,
-    /// The paths that have come, joined; their weights summed.
-    waiting: Option<Path>,
 }
 
-/// The nodes of a warp.
-#[derive(Debug, Default)]
-pub(crate) struct Nodes {
-    nodes: Vec<Node>,
-    free: Vec<usize>,
-}
+/// One path.
+pub(crate) struct One;
 
-impl Nodes {
-    /// Sends a path to a node of its own at `block`, unless that is where it is expected already. `parts` paths will
-    /// come.
-    pub(crate) fn expect(&mut self, path: &mut Path, block: BlockId, parts: usize) {
-        let depth = path.frames.len();
-        if let Some(node) = path.node.map(|id| &mut self.nodes[id])
-            && (node.block, node.depth) == (block, depth)
-        {
-            node.expected += parts - 1;
-            return;
-        }
-        self.open(path, block, parts);
+impl Travels for Path {
+    type Awaited = Awaited;
+    type Ended = One;
+
+    const COUNTS_LANES: bool = false;
+
+    fn place(&self) -> (BlockId, usize) {
+        (self.block, self.frames.len())
     }
 
-    /// Opens a node inside the present one.
-    pub(crate) fn open(&mut self, path: &mut Path, block: BlockId, parts: usize) {
-        let node = Node {
-            block,
-            depth: path.frames.len(),
-            expected: parts,
-            weight: path.weight,
-            parent: path.node,
-            waiting: None,
-        };
-        path.node = Some(match self.free.pop() {
-            Some(id) => {
-                self.nodes[id] = node;
-                id
-            }
-            None => {
-                self.nodes.push(node);
-                self.nodes.len() - 1
-            }
-        });
+    fn move_to(&mut self, block: BlockId) {
+        self.block = block;
     }
 
-    /// More paths are expected where `path` is, and no node was opened for them.
-    pub(crate) fn expect_more(&mut self, path: &Path, more: usize) {
-        if let Some(id) = path.node {
-            self.nodes[id].expected += more;
-        }
+    fn node(&self) -> NodeId {
+        self.node
     }
 
-    /// Lets a path meet those that it is expected by, as long as it stands where they wait. Returns what goes on.
-    pub(crate) fn meet(&mut self, mut path: Path) -> Option<Path> {
-        while let Some(id) = path.node {
-            let node = &self.nodes[id];
-            if (node.block, node.depth) != (path.block, path.frames.len()) {
-                break;
-            }
-            path = self.arrive(id, path)?;
-        }
-        Some(path)
+    fn set_node(&mut self, node: NodeId) {
+        self.node = node;
     }
 
-    /// A path has come to its innermost node.
-    pub(crate) fn arrive(&mut self, id: usize, path: Path) -> Option<Path> {
-        let node = &mut self.nodes[id];
-        node.expected -= 1;
-        match &mut node.waiting {
+    fn awaited(&self, parts: usize) -> Awaited {
+        Awaited { expected: parts, weight: self.weight }
+    }
+
+    fn await_more(awaited: &mut Awaited, more: usize) {
+        awaited.expected += more;
+    }
+
+    fn arrive(self, awaited: &mut Awaited, waiting: &mut Option<Self>) {
+        awaited.expected -= 1;
+        match waiting {
             Some(waiting) => {
-                waiting.weight += path.weight;
-                waiting.join(&path);
+                waiting.weight += self.weight;
+                waiting.join(&self);
             }
-            None => node.waiting = Some(path),
+            None => *waiting = Some(self),
         }
-        self.close(id)
     }
 
-    fn close(&mut self, id: usize) -> Option<Path> {
-        let node = &mut self.nodes[id];
-        if node.expected > 0 {
-            return None;
+    fn forget(awaited: &mut Awaited, _: &One) {
+        awaited.expected -= 1;
+    }
+
+    fn is_complete(awaited: &Awaited) -> bool {
+        awaited.expected == 0
+    }
+
+    /// Alternatives add up to the whole; paths that are both taken are no more than it.
+    fn go_on(waiting: Option<Self>, awaited: &Awaited) -> Option<Self> {
+        let mut path = waiting?;
+        if path.weight > awaited.weight * (1.0 - 1e-9) {
+            path.weight = awaited.weight;
         }
-        self.free.push(id);
-        let mut path = node.waiting.take()?;
-        // Alternatives add up to the whole; paths that are both taken are no more than it.
-        if path.weight > node.weight * (1.0 - 1e-9) {
-            path.weight = node.weight;
-        }
-        path.node = node.parent;
         Some(path)
-    }
-
-    /// A path has ended: nobody waits for it any more. Returns the path that can go on for that.
-    pub(crate) fn leave(&mut self, mut node: Option<usize>) -> Option<Path> {
-        while let Some(id) = node {
-            self.nodes[id].expected -= 1;
-            if self.nodes[id].expected > 0 {
-                return None;
-            }
-            node = self.nodes[id].parent;
-            if let Some(path) = self.close(id) {
-                return Some(path);
-            }
-        }
-        None
     }
 }

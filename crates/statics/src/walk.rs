@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashSet;
 use warplens_base::Id as _;
+use warplens_exec::meeting::{NO_NODE, Nodes};
 use warplens_ir::{CallTarget, Flow, FunctionId, Guard, Inst, Operand};
 use warplens_isa::{BlockId, Pc, ScalarType, SpecialRegister};
 use warplens_stats::{LaunchShape, Program};
@@ -17,7 +18,7 @@ use crate::Refusal;
 use crate::code::{Code, Step, is_access};
 use crate::footprint::Footprint;
 use crate::given::Resolved;
-use crate::path::{Frame, Nodes, Path, Turn};
+use crate::path::{Frame, One, Path, Turn};
 use crate::region::{Lattice, Region};
 use crate::registers::Registers;
 use crate::tally::Tally;
@@ -108,7 +109,7 @@ pub(crate) struct Walker<'a> {
     /// Instructions of the warp.
     executed: u64,
     instructions: u64,
-    nodes: Nodes,
+    nodes: Nodes<Path>,
     /// Paths that can go on; the last one does.
     runnable: Vec<Path>,
 }
@@ -132,7 +133,7 @@ impl Walker<'_> {
             function: kernel,
             registers: Registers::new(function),
             local: 0,
-            node: None,
+            node: NO_NODE,
             frames: Vec::new(),
             turns: Vec::new(),
         });
@@ -286,18 +287,13 @@ impl Walker<'_> {
     }
 
     /// Moves a path to a block; `None` if it waits for others there.
-    fn go(&mut self, mut path: Path, block: BlockId) -> Option<Path> {
-        path.block = block;
-        self.nodes.meet(path)
+    fn go(&mut self, path: Path, block: BlockId) -> Option<Path> {
+        self.nodes.go(path, block)
     }
 
     /// Ends a path.
     fn end(&mut self, path: Path) -> Option<Path> {
-        if let Some(released) = self.nodes.leave(path.node)
-            && let Some(path) = self.nodes.meet(released)
-        {
-            self.runnable.push(path);
-        }
+        self.nodes.end(&mut self.runnable, path.node, &One);
         None
     }
 
@@ -411,16 +407,10 @@ impl Walker<'_> {
             }
             _ => {}
         }
-        match self.code.points[path.block] {
-            Some(point) => self.nodes.expect(&mut path, point, parts.len()),
-            None => self.nodes.expect_more(&path, parts.len() - 1),
-        }
-        for &(block, mask, weight) in &parts {
-            let part = Path { mask, weight, ..path.clone() };
-            let part = self.go(part, block);
-            self.runnable.extend(part);
-        }
-        self.runnable.pop()
+        let point = self.code.points[path.block];
+        self.nodes.split(&mut self.runnable, path, point, parts.len(), |path, go| {
+            parts.iter().for_each(|&(block, mask, weight)| go(Path { mask, weight, ..path.clone() }, block));
+        })
     }
 
     fn branch_indexed(
@@ -469,10 +459,9 @@ impl Walker<'_> {
     }
 
     fn call(&mut self, mut path: Path, inst: &Inst, target: &CallTarget, next: BlockId) -> Result<Option<Path>, Stop> {
-        let callee = match target {
-            CallTarget::Direct(callee) => *callee,
-            CallTarget::Indirect(_, candidates) if candidates.len() == 1 => candidates[0],
-            CallTarget::Indirect(..) => return Err(self.refuse(Refusal::IndirectCall { pc: inst.pc })),
+        let code = self.code;
+        let &[callee] = code.calls.targets(target) else {
+            return Err(self.refuse(Refusal::IndirectCall { pc: inst.pc }));
         };
         if path.frames.len() >= MAX_FRAMES {
             return Err(self.refuse(Refusal::Recursion { pc: inst.pc }));
@@ -493,14 +482,9 @@ impl Walker<'_> {
         if on == 0 {
             return Ok(self.go(path, next));
         }
-        self.nodes.open(&mut path, next, 1 + usize::from(off != 0));
-        if off != 0
-            && let Some(node) = path.node
-        {
-            let waiting = Path { block: next, mask: off, ..path.clone() };
-            self.nodes.arrive(node, waiting);
-            path.mask = on;
-        }
+        let others = (off != 0).then(|| Path { mask: off, ..path.clone() });
+        self.nodes.call(&mut path, next, others);
+        path.mask = on;
         Ok(Some(self.enter(path, inst, callee)))
     }
 
@@ -542,11 +526,7 @@ impl Walker<'_> {
         if let Some(next) = next
             && off != 0
         {
-            if on != 0 {
-                self.nodes.expect_more(&path, 1);
-            }
-            let rest = self.go(Path { mask: off, ..path.clone() }, next);
-            self.runnable.extend(rest);
+            self.nodes.stay(&mut self.runnable, Path { mask: off, ..path.clone() }, next, on != 0);
         }
         if on == 0 {
             return Ok(self.runnable.pop());

@@ -17,7 +17,8 @@
 //! that a prefetch counts as one. Loads and instructions of class `virtual` are left out.
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use warplens_ir::{CallTarget, Constant, Flow, Function, Inst, Memory, MemoryReference, Module, Operand};
+use warplens_ir::alias::{self, Writes};
+use warplens_ir::{CallGraph, Flow, Function, Inst, Module, Register};
 use warplens_isa::{BlockId, Op, OpClass, Pc, StateSpace};
 
 /// A register word of the call graph, numbered by [`WordNumbers`].
@@ -47,7 +48,7 @@ impl WordNumbers {
         Self { first }
     }
 
-    fn of(&self, function: &Function, register: warplens_ir::Register) -> impl Iterator<Item = Word> + use<> {
+    fn of(&self, function: &Function, register: Register) -> impl Iterator<Item = Word> + use<> {
         let first = self.first.get(&function.first_block.0).map_or(0, |banks| banks[register.bank as usize]);
         register.words().map(move |word| first + word)
     }
@@ -126,49 +127,21 @@ impl Step {
     }
 }
 
-/// The bytes that a memory instruction touches.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Touch {
-    space: StateSpace,
-    is_write: bool,
-    base: Base,
-    start: i64,
-    end: i64,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Base {
-    /// A register that was written this many times before in the block.
-    Register(Word, u32),
-    Variable(u32),
-    Frame,
-    Absolute,
-    /// A constant of a bank.
-    Constant(Constant),
-}
-
-impl Touch {
-    fn may_alias(&self, other: &Self) -> bool {
-        if self.space != other.space {
-            let reaches = |space| matches!(space, StateSpace::Global | StateSpace::Shared | StateSpace::Local);
-            return match (self.space, other.space) {
-                (StateSpace::Generic, space) | (space, StateSpace::Generic) => reaches(space),
-                _ => false,
-            };
-        }
-        match (self.base, other.base) {
-            (Base::Variable(a), Base::Variable(b)) if a != b => false,
-            (a, b) if a == b => self.start < other.end && other.start < self.end,
-            _ => true,
-        }
-    }
-}
+/// The bytes that a memory instruction touches; values of registers are told apart by their first word and the writes
+/// before.
+pub(crate) type Touch = alias::Touch<(Word, u32)>;
 
 impl Steps {
     /// The steps of `block` of `function`.
-    pub(crate) fn new(module: &Module, function: &Function, block: BlockId, words: &WordNumbers) -> Self {
+    pub(crate) fn new(
+        module: &Module,
+        calls: &CallGraph,
+        function: &Function,
+        block: BlockId,
+        words: &WordNumbers,
+    ) -> Self {
         let body = &module.blocks[block];
-        let mut versions = FxHashMap::default();
+        let mut versions = Writes::default();
         let mut n_sometimes = 0;
         let mut pcs_seen = FxHashSet::default();
         let mut steps: Vec<Step> = body
@@ -180,21 +153,17 @@ impl Steps {
             })
             .collect();
         if let Some(last) = steps.last_mut() {
-            let extra = match &body.flow {
-                // The caller's copies of the results are made here.
-                Flow::Return { .. } if !function.is_kernel() => Some((&function.results, function, false)),
-                // The callee's arguments are written here, whatever an earlier call left in them.
-                Flow::Call { target: CallTarget::Direct(callee), .. } => {
-                    let callee = &module.functions[*callee];
-                    Some((&callee.arguments, callee, true))
-                }
-                _ => None,
+            let of = |owner: &Function, registers: &[Register]| -> Vec<Word> {
+                registers.iter().flat_map(|&register| words.of(owner, register)).collect()
             };
-            if let Some((registers, owner, writes)) = extra {
-                let list = if writes { &mut last.writes } else { &mut last.reads };
-                let more = registers.iter().flat_map(|&register| words.of(owner, register));
-                *list = list.iter().copied().chain(more).collect();
+            // The caller's copies of the results are made at a return.
+            if matches!(body.flow, Flow::Return { .. }) && !function.is_kernel() {
+                last.reads = last.reads.iter().copied().chain(of(function, &function.results)).collect();
             }
+            // The arguments of the functions that a call may enter are written here, whatever an earlier call left in them.
+            let callees = calls.called_by(body).iter().map(|&callee| &module.functions[callee]);
+            let arguments = callees.flat_map(|callee| of(callee, &callee.arguments));
+            last.writes = last.writes.iter().copied().chain(arguments).collect();
         }
         Self { steps }
     }
@@ -320,21 +289,11 @@ impl Levels {
         if self.accesses.len() == MAX_ACCESSES {
             self.crowd = self.accesses.drain(..).map(|(_, level)| level).fold(self.crowd, u32::max);
         }
-        let same = self.accesses.iter_mut().find(|(other, _)| {
-            (other.space, other.base, other.start, other.end, other.is_write)
-                == (touch.space, touch.base, touch.start, touch.end, touch.is_write)
-        });
+        let same = self.accesses.iter_mut().find(|(other, _)| *other == touch);
         match same {
             Some((_, known)) => *known = level.max(*known),
             None => self.accesses.push((touch, level)),
         }
-    }
-}
-
-impl Touch {
-    /// True when an access must stay behind an earlier one.
-    pub(crate) fn must_follow(&self, earlier: &Self) -> bool {
-        (self.is_write || earlier.is_write) && self.may_alias(earlier)
     }
 }
 
@@ -343,20 +302,17 @@ fn step(
     function: &Function,
     inst: &Inst,
     words: &WordNumbers,
-    versions: &mut FxHashMap<Word, u32>,
+    versions: &mut Writes<Word>,
     n_sometimes: &mut u32,
 ) -> Step {
     let reads = inst.reads().flat_map(|register| words.of(function, register)).collect();
     let writes: Box<[Word]> = inst.writes().flat_map(|register| words.of(function, register)).collect();
-    let is_read = |memory: &MemoryReference| matches!(inst.memory, Memory::Copy { from, .. } if from == *memory);
-    let touched = inst.memory.iter().filter_map(|memory| {
-        let touch = touch(module, function, inst, memory, words, versions)?;
-        Some(if is_read(memory) { Touch { is_write: false, ..touch } } else { touch })
-    });
-    let memory = touched.collect();
-    for &word in &writes {
-        *versions.entry(word).or_insert(0) += 1;
-    }
+    let value = |register: Register| {
+        let first = words.of(function, register).next().unwrap_or(0);
+        (first, versions.before(words.of(function, register)))
+    };
+    let memory = Touch::all(module, inst, value);
+    writes.iter().for_each(|&word| versions.add(word));
     Step {
         reads,
         writes,
@@ -394,37 +350,4 @@ fn is_barrier(inst: &Inst) -> bool {
             inst.op(),
             Op::Bar | Op::BarWarp | Op::Fence | Op::Atom | Op::Red | Op::Call | Op::SystemCall | Op::Unsupported
         )
-}
-
-/// What a load or store touches; `None` for memory that no store changes.
-fn touch(
-    module: &Module,
-    function: &Function,
-    inst: &Inst,
-    memory: &MemoryReference,
-    words: &WordNumbers,
-    versions: &FxHashMap<Word, u32>,
-) -> Option<Touch> {
-    let is_read_only = matches!(memory.space, StateSpace::Const | StateSpace::Param)
-        || inst.op() == Op::Prefetch
-        || module.key(inst.pc).reads_constant_data();
-    if is_read_only {
-        return None;
-    }
-    let (base, offset) = match memory.base {
-        Operand::Register(register) => {
-            let word = words.of(function, register).next().unwrap_or(0);
-            (Base::Register(word, versions.get(&word).copied().unwrap_or(0)), 0)
-        }
-        Operand::Variable { variable, offset, .. } => (Base::Variable(variable.0), offset),
-        Operand::Frame(offset) => (Base::Frame, offset),
-        Operand::Immediate(address) => (Base::Absolute, address as i64),
-        Operand::Constant(constant) => (Base::Constant(constant), 0),
-        Operand::NotPredicate(_) | Operand::Signed(..) | Operand::Special(_) | Operand::Function(_) => {
-            (Base::Absolute, 0)
-        }
-    };
-    let start = memory.offset.wrapping_add(offset);
-    let bytes = i64::from(inst.ty.bytes()) * i64::from(memory.elements);
-    Some(Touch { space: memory.space, is_write: inst.op() != Op::Ld, base, start, end: start.saturating_add(bytes) })
 }

@@ -91,7 +91,6 @@ impl Recorder {
                 .parallelism(options.counting, |schedule| schedule.cycles_program_order),
             reuse: Some(self.streams.reuse.clone()),
             periods: Some(self.streams.periods.finish(&self.program.tasks, options.counting)),
-            recording: crate::Recording::None,
             duplicate_share: if scale.total == 0 { 0.0 } else { self.ctas.n_sampled as f64 / scale.total as f64 },
             order_dependent: self.order_dependent,
             lines: self.lines(scale, &by_slot),

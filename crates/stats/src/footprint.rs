@@ -1,7 +1,7 @@
 //! Which sectors of global memory CTAs load, and how many of them several SMs share.
 
 use rustc_hash::FxHashMap;
-use warplens_trace::{Access, CtaId};
+use warplens_trace::{Access, CtaId, Dealing};
 
 /// Bytes of a sector: what GPUs with caches fetch at once.
 const SECTOR_BYTES: u64 = 32;
@@ -106,7 +106,7 @@ impl Footprint {
     /// Where fewer CTAs than SMs were looked at, the distinct sectors of all grow with the number of SMs by the power that
     /// the last doubling shows.
     pub fn first_fetch(&self, n_sms: u32, per_sm: u32) -> Option<f64> {
-        let n_sms = (n_sms as usize).max(1);
+        let n_sms = n_sms.max(1) as usize;
         let rows = (self.ctas.len() / n_sms).min(per_sm as usize);
         if rows > 0 {
             let (distinct, sum) = self.sectors(n_sms, rows);
@@ -130,8 +130,9 @@ impl Footprint {
     /// Distinct sectors of the first `n_sms` SMs together, and the sum of those of each.
     fn sectors(&self, n_sms: usize, rows: usize) -> (u64, u64) {
         let (mut all, mut sum) = (Vec::new(), 0);
-        for sm in 0..n_sms {
-            let ctas = (0..rows).filter_map(|row| self.ctas.get(row * n_sms + sm));
+        let dealing = Dealing::new(n_sms as u32);
+        for sm in 0..n_sms as u32 {
+            let ctas = (0..rows as u32).filter_map(|turn| self.ctas.get(dealing.cta(sm, turn)?.0 as usize));
             let own = united(ctas.flat_map(|lines| lines.0.iter().copied()).collect());
             sum += length(&own);
             all.extend(own);

@@ -1,7 +1,7 @@
 //! Folds the events of an execution into a [`Profile`].
 //!
 //! Main types: [`Program`], the static facts of a kernel; [`Recorder`], the observer that counts; [`Profile`], the result;
-//! [`Tracer`], the observer that keeps what warps executed, and [`Traced`], its result.
+//! [`Tracer`], the observer that keeps what warps executed, and [`TracedCta`], its result.
 //! The rules of the hardware are plain functions: [`coalescing`] and [`bank`].
 //!
 //! Invariants: counts are integers and do not depend on the order of CTAs or the number of host threads; every rule is
@@ -26,7 +26,6 @@ mod reuse;
 mod sample;
 mod sectors;
 mod totals;
-mod traced;
 mod tracer;
 
 pub use coalescing::{Request, Segment, Sizes, Transactions};
@@ -41,5 +40,4 @@ pub use profile::{
 pub use program::Program;
 pub use recorder::{CtaRecord, Recorder, Times};
 pub use reuse::{Reuse, ReuseHistogram};
-pub use traced::{Listing, MachineCode, Planned, PlannedSms, Recording, SmTraces, Traced, TracedCta};
-pub use tracer::{MemoryPlace, TraceRequest, TracedState, Tracer};
+pub use tracer::{MemoryPlace, TraceRequest, TracedCta, TracedState, Tracer};

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use warplens_isa::{InstKey, OpClass, Pc, SlowOperation, Spelling, StateSpace};
 
-use crate::{Periods, Recording, Reuse};
+use crate::{Periods, Reuse};
 
 /// Coalescing rule set, named after the compute capability that introduced it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -527,8 +527,6 @@ pub struct Profile {
     pub reuse: Option<Reuse>,
     /// Calculate periods of some warps; `None` where only counts are known.
     pub periods: Option<Periods>,
-    /// What some CTAs executed, for models that follow time.
-    pub recording: Recording,
     /// Counts may depend on the order in which warps run: control depends on what other threads wrote, or lanes had to
     /// be released out of turn.
     pub order_dependent: bool,

@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use rustc_hash::FxHashSet;
-use warplens_base::{Id, IdMap};
-use warplens_ir::{Block, CallTarget, Flow, FunctionId, Inst, Module, SpellingId};
+use warplens_base::IdMap;
+use warplens_ir::{Block, CallGraph, FunctionId, Inst, Module, SpellingId};
 use warplens_isa::{BlockId, Op, OpClass, Pc, SlowOperation, Spelling, StateSpace};
 
 use crate::LaunchShape;
@@ -71,7 +70,9 @@ pub(crate) enum Role {
 impl Program {
     /// The facts of `kernel` when launched as `launch`.
     pub fn new(module: &Module, kernel: FunctionId, launch: LaunchShape) -> Arc<Self> {
-        let functions = reachable(module, kernel);
+        let calls = CallGraph::new(module);
+        let mut functions = calls.reachable(kernel);
+        functions.sort_unstable();
         let words = WordNumbers::new(functions.iter().map(|&id| &module.functions[id]));
         let ranges = || functions.iter().map(|&id| &module.functions[id]);
         let first_block = ranges().map(|function| function.first_block.0).min().unwrap_or(0);
@@ -100,7 +101,7 @@ impl Program {
         for function in ranges() {
             for id in function.block_ids() {
                 let position = program.block_position(id);
-                program.steps[position] = Steps::new(module, function, id, &words);
+                program.steps[position] = Steps::new(module, &calls, function, id, &words);
                 program.add_block(module, position, &module.blocks[id]);
                 program.add_sometimes(position, &module.blocks[id]);
                 program.add_schedules(position, &module.blocks[id]);
@@ -236,36 +237,5 @@ fn role(inst: &Inst) -> Role {
         (Op::Bar, _) => Role::CtaBarrier,
         (Op::BarWarp, _) => Role::WarpBarrier,
         _ => Role::Other,
-    }
-}
-
-/// `kernel` and the functions that it may call, in module order.
-fn reachable(module: &Module, kernel: FunctionId) -> Vec<FunctionId> {
-    let mut found = FxHashSet::from_iter([kernel]);
-    let mut waiting = vec![kernel];
-    while let Some(id) = waiting.pop() {
-        for block in module.functions[id].block_ids() {
-            let Flow::Call { target, .. } = &module.blocks[block].flow else { continue };
-            for callee in callees(module, target) {
-                if found.insert(callee) {
-                    waiting.push(callee);
-                }
-            }
-        }
-    }
-    let mut functions: Vec<FunctionId> = found.into_iter().collect();
-    functions.sort_unstable_by_key(|id| id.index());
-    functions
-}
-
-/// Functions that a call may enter; an indirect call without candidates may enter any.
-fn callees(module: &Module, target: &CallTarget) -> Vec<FunctionId> {
-    match target {
-        CallTarget::Direct(function) => vec![*function],
-        CallTarget::Indirect(_, candidates) if !candidates.is_empty() => candidates.clone(),
-        CallTarget::Indirect(..) => {
-            let devices = module.functions.iter().filter(|(_, function)| !function.is_kernel());
-            devices.map(|(id, _)| id).collect()
-        }
     }
 }

@@ -4,10 +4,9 @@ use std::sync::Arc;
 
 use warplens_base::Id;
 use warplens_isa::{BlockId, Pc, StateSpace};
-use warplens_trace::{Access, AccessKind, ActiveMask, CtaId, CtaTrace, Observer, WarpIndex, WarpTrace};
+use warplens_trace::{Access, AccessKind, ActiveMask, CtaId, CtaTrace, Observer, Step, WarpIndex, WarpTrace};
 
 use crate::footprint::{Lines, LinesOpen};
-use crate::traced::TracedCta;
 
 /// What a [`Tracer`] is to record.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -18,6 +17,32 @@ pub struct TraceRequest {
     pub per_warp: usize,
     /// The lines are kept that CTAs with smaller numbers load.
     pub window: u32,
+}
+
+/// A traced CTA.
+#[derive(Clone, PartialEq, Debug)]
+pub struct TracedCta {
+    /// What its warps executed, as far as it was kept.
+    pub trace: CtaTrace,
+    /// Steps of all its warps.
+    pub steps: u64,
+    /// Of these, kept.
+    pub kept: u64,
+}
+
+impl TracedCta {
+    /// Leaves out what a warp executed beyond so many steps and accesses.
+    pub fn shorten(&mut self, per_warp: usize) {
+        for warp in Arc::make_mut(&mut self.trace.warps) {
+            let is_kept = |(index, step): (usize, &Step)| index + step.first_access as usize <= per_warp;
+            let kept = warp.steps.iter().enumerate().take_while(|&it| is_kept(it)).count();
+            if let Some(next) = warp.steps.get(kept) {
+                warp.accesses.truncate(next.first_access as usize);
+                warp.steps.truncate(kept);
+            }
+        }
+        self.kept = self.trace.warps.iter().map(|warp| warp.steps.len() as u64).sum();
+    }
 }
 
 /// Records traces of chosen CTAs.

@@ -9,12 +9,14 @@
 
 mod access;
 mod code;
+mod dealing;
 mod mask;
 mod observer;
 mod warp_trace;
 
 pub use access::{Access, AccessKind};
 pub use code::{Code, MachineClass, MachineInst, NO_SLOT, Operands, Place, RegisterNumber};
+pub use dealing::Dealing;
 pub use mask::ActiveMask;
 pub use observer::{CtaId, Observer, WarpIndex};
 pub use warp_trace::{CtaTrace, Lanes, Step, WarpAccess, WarpTrace};

@@ -2,9 +2,8 @@
 //!
 //! - An instruction that reads a register comes behind the one that wrote it, one that writes it behind those that read
 //!   or wrote it before.
-//! - Two accesses to memory stay in order unless both load, or their state spaces differ, or they count from the same
-//!   value of the same register and do not overlap, or one is a load that the PTX marks as coherent with nothing (`.nc`).
-//!   A generic access may be in any space but the constant one.
+//! - Two accesses to memory stay in order unless both load, or they cannot touch the same bytes
+//!   ([`alias`](warplens_ir::alias)).
 //! - No access moves across a barrier, a fence, an atomic, a volatile or ordered access, a call or an instruction that is
 //!   not known; arithmetic does.
 //! - Exchanges between lanes stay in order among themselves and with barriers.
@@ -13,12 +12,13 @@
 
 use std::collections::HashMap;
 
-use warplens_ir::Operand;
+use warplens_ir::alias::{self, Origin, Touch, Writes};
+use warplens_ir::{Inst, Operand, VariableId};
 use warplens_isa::{Op, SpecialRegister, StateSpace};
 use warplens_trace::MachineClass;
 
 use crate::emit::Atom;
-use crate::node::{Address, Body, Word};
+use crate::node::{Address, Body, Source, Symbol, Word};
 
 /// The dependences of a block.
 pub(super) struct Graph {
@@ -45,12 +45,24 @@ enum Kind {
     Wall,
 }
 
-/// Bytes that an instruction touches.
-struct Touched<'a> {
-    address: &'a Address,
-    /// The instructions of the block that wrote the base, if any.
-    base_writers: Vec<Option<usize>>,
-    never_written: bool,
+/// What an instruction touches in memory.
+enum Reach {
+    /// Nothing that anything writes.
+    Nothing,
+    /// These bytes.
+    Bytes(Touch<Base>),
+    /// That is not known.
+    Anything,
+}
+
+/// The value from which an address counts: words with the writes to them before, what they are multiplied by, and the
+/// variable that they are added to.
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct Base {
+    words: Vec<Word>,
+    writes: u32,
+    scale: u32,
+    variable: Option<VariableId>,
 }
 
 impl Graph {
@@ -97,7 +109,7 @@ impl Graph {
     }
 
     fn memory(&mut self, body: &Body<'_>, atoms: &[Atom], kinds: &[Kind]) {
-        let touched = touched(body, atoms);
+        let reach = reach(body, atoms);
         let (mut since_fence, mut stores): (Vec<usize>, Vec<usize>) = (Vec::new(), Vec::new());
         let (mut fence, mut exchange) = (None, None);
         for (index, &kind) in kinds.iter().enumerate() {
@@ -125,7 +137,7 @@ impl Graph {
                     let conflicts: Vec<usize> = others
                         .iter()
                         .copied()
-                        .filter(|&other| may_overlap(touched[other].as_ref(), touched[index].as_ref()))
+                        .filter(|&other| may_overlap(&reach[other], &reach[index]))
                         .filter(|&other| kinds[other] != Kind::Exchange)
                         .collect();
                     conflicts.into_iter().for_each(|other| self.edge(other, index, 1));
@@ -158,48 +170,47 @@ impl Graph {
 }
 
 /// What the instructions touch, with the values of their bases told apart.
-fn touched<'a>(body: &'a Body<'_>, atoms: &[Atom]) -> Vec<Option<Touched<'a>>> {
-    let mut writer: HashMap<Word, usize> = HashMap::new();
-    let mut touched = Vec::with_capacity(atoms.len());
-    for (index, atom) in atoms.iter().enumerate() {
+fn reach(body: &Body<'_>, atoms: &[Atom]) -> Vec<Reach> {
+    let mut writes = Writes::default();
+    let mut reach = Vec::with_capacity(atoms.len());
+    for atom in atoms {
         let node = atom.node.map(|id| &body.nodes[id]).filter(|_| atom.touches_memory());
-        touched.push(node.and_then(|node| node.address.as_ref().map(|address| (node, address))).map(
-            |(node, address)| Touched {
-                address,
-                base_writers: address.base.words().iter().map(|word| writer.get(word).copied()).collect(),
-                never_written: is_read_only(body, node.inst.op(), atom, address),
-            },
-        ));
-        for &word in &atom.writes {
-            writer.insert(word, index);
+        let address = node.and_then(|node| node.address.as_ref().map(|address| (node.inst, address)));
+        reach.push(address.map_or(Reach::Anything, |(inst, address)| of_address(body, inst, address, &writes)));
+        atom.writes.iter().for_each(|&word| writes.add(word));
+    }
+    reach
+}
+
+fn of_address(body: &Body<'_>, inst: &Inst, address: &Address, writes: &Writes<Word>) -> Reach {
+    if alias::is_read_only(body.module, inst, address.space) {
+        return Reach::Nothing;
+    }
+    let (origin, offset) = match (&address.base, &address.variable) {
+        (Source::Words(words), variable) => {
+            let before = writes.before(words.iter().copied());
+            let base = Base { words: words.clone(), writes: before, scale: address.scale, variable: *variable };
+            (Some(Origin::Value(base)), 0)
         }
-    }
-    touched
+        (Source::Constant(Some(value), None), None) => (Some(Origin::Zero), value.cast_signed() << address.scale),
+        (Source::Constant(Some(value), Some(Symbol::Variable(variable))), None)
+        | (Source::Constant(Some(value), None), Some(variable)) => {
+            (Some(Origin::of_variable(body.module, *variable)), value.cast_signed() << address.scale)
+        }
+        (Source::Constant(..), _) => (None, 0),
+    };
+    let start = address.offset.wrapping_add(offset);
+    let end = start.saturating_add(i64::from(address.bytes));
+    Reach::Bytes(Touch { space: address.space, is_write: true, origin, start, end })
 }
 
-fn is_read_only(body: &Body<'_>, op: Op, atom: &Atom, address: &Address) -> bool {
-    let by_space = matches!(address.space, StateSpace::Const | StateSpace::Param);
-    by_space || op == Op::Ld && body.key(atom.pc).reads_constant_data()
-}
-
-/// True when two accesses may touch the same bytes.
-fn may_overlap(a: Option<&Touched<'_>>, b: Option<&Touched<'_>>) -> bool {
-    let (Some(a), Some(b)) = (a, b) else { return true };
-    if a.never_written || b.never_written {
-        return false;
+/// True when two accesses may touch the same bytes, whichever of them writes.
+fn may_overlap(a: &Reach, b: &Reach) -> bool {
+    match (a, b) {
+        (Reach::Nothing, _) | (_, Reach::Nothing) => false,
+        (Reach::Bytes(a), Reach::Bytes(b)) => a.may_alias(b),
+        (Reach::Anything, _) | (_, Reach::Anything) => true,
     }
-    let generic = a.address.space == StateSpace::Generic || b.address.space == StateSpace::Generic;
-    if a.address.space != b.address.space && !generic {
-        return false;
-    }
-    let same_base = a.address.base == b.address.base
-        && a.address.variable == b.address.variable
-        && a.address.scale == b.address.scale
-        && a.base_writers == b.base_writers
-        && (!a.address.base.is_constant() || a.address.base.immediate().is_some());
-    let apart =
-        |first: &Address, second: &Address| first.offset.saturating_add(i64::from(first.bytes)) <= second.offset;
-    !(same_base && (apart(a.address, b.address) || apart(b.address, a.address)))
 }
 
 fn kind(body: &Body<'_>, atoms: &[Atom], index: usize) -> Kind {

@@ -3,9 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
-use warplens_isa::StateSpace;
-
-use super::view::{Kind, Place, Step, View};
+use super::view::{Kind, Step, View};
 use crate::{Pressure, Touched, Values, WordSet};
 
 /// Cycles between two accesses to memory.
@@ -98,7 +96,7 @@ impl Graph {
                     barrier = Some(index);
                     memory.clear();
                 }
-                _ => {
+                Kind::Load | Kind::Store => {
                     for &before in &memory {
                         if conflict(&steps[before], step) {
                             self.edge(before, index, 1);
@@ -116,21 +114,7 @@ impl Graph {
     }
 }
 
-/// True when two accesses must stay in order.
-fn conflict(a: &Step, b: &Step) -> bool {
-    let (space_a, space_b) = match (a.kind, b.kind) {
-        (Kind::Load(_), Kind::Load(_)) => return false,
-        (Kind::Load(a) | Kind::Store(a), Kind::Load(b) | Kind::Store(b)) => (a, b),
-        _ => return true,
-    };
-    let same_space = space_a == space_b || space_a == StateSpace::Generic || space_b == StateSpace::Generic;
-    same_space && !are_disjoint(&a.memory, &b.memory)
-}
-
-/// True when both count from the same address and their bytes do not overlap.
-fn are_disjoint(a: &[Place], b: &[Place]) -> bool {
-    match (a, b) {
-        ([a], [b]) if a.base == b.base => a.end <= b.start || b.end <= a.start,
-        _ => false,
-    }
+/// True when an access must stay behind an earlier one.
+fn conflict(earlier: &Step, later: &Step) -> bool {
+    later.memory.iter().any(|later| earlier.memory.iter().any(|earlier| later.must_follow(earlier)))
 }

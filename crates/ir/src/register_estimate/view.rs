@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use warplens_isa::{Op, ScalarType, SpecialRegister, StateSpace};
 
+use crate::alias::{Touch, Writes};
 use crate::{Accesses, Bank, Function, Inst, Module, Operand, Register, WordSet};
 
 /// How a step may move.
@@ -11,10 +12,10 @@ use crate::{Accesses, Bank, Function, Inst, Module, Operand, Register, WordSet};
 pub(super) enum Kind {
     /// Freely.
     Plain,
-    /// Not across a store to the space.
-    Load(StateSpace),
-    /// Not across anything that touches the space.
-    Store(StateSpace),
+    /// Not across a store that may touch the same bytes.
+    Load,
+    /// Not across anything that may touch the same bytes.
+    Store,
     /// Nothing moves across it.
     Barrier,
 }
@@ -27,7 +28,7 @@ pub(super) struct Step {
     pub(super) writes: Vec<u32>,
     /// Some lanes keep the old value.
     pub(super) is_guarded: bool,
-    /// Bytes touched.
+    /// Bytes touched that something may write.
     pub(super) memory: Vec<Place>,
     /// Cycles until the result can be used, as far as scheduling cares.
     pub(super) latency: u32,
@@ -35,13 +36,8 @@ pub(super) struct Step {
     pub(super) is_count: bool,
 }
 
-/// Bytes that an access touches, counted from a base.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Place {
-    pub(super) base: Operand,
-    pub(super) start: i64,
-    pub(super) end: i64,
-}
+/// Bytes that an access touches; values of registers are told apart by the writes before.
+pub(super) type Place = Touch<(Register, u32)>;
 
 impl Accesses for Step {
     fn reads(&self, visit: &mut dyn FnMut(u32)) {
@@ -80,8 +76,13 @@ impl View {
         let vector = function.registers.vector;
         let counts = (0..vector + function.registers.predicate).map(|word| word < vector).collect();
         let blocks = function.block_ids().map(|block| {
-            let insts = &module.blocks[block].insts;
-            insts.iter().filter_map(|inst| folding.step(inst)).collect()
+            let mut writes = Writes::default();
+            let mut steps = Vec::new();
+            for inst in &module.blocks[block].insts {
+                steps.extend(folding.step(module, inst, &writes));
+                inst.writes().flat_map(|register| folding.words(register)).for_each(|word| writes.add(word));
+            }
+            steps
         });
         Self { blocks: blocks.collect(), counts }
     }
@@ -110,7 +111,9 @@ impl View {
                     names.insert(word, fresh);
                     writes.push(fresh);
                 }
-                repeated.push(Step { reads, writes, memory: Vec::new(), ..step.clone() });
+                // Copies count from values that nothing here tells apart.
+                let memory = step.memory.iter().map(|memory| Place { origin: None, ..*memory }).collect();
+                repeated.push(Step { reads, writes, memory, ..step.clone() });
             }
         }
         repeated
@@ -240,7 +243,7 @@ impl Folding {
     }
 
     /// The step of an operation; none when it is folded.
-    fn step(&self, inst: &Inst) -> Option<Step> {
+    fn step(&self, module: &Module, inst: &Inst, before: &Writes<u32>) -> Option<Step> {
         let writes: Vec<u32> = inst.writes().flat_map(|register| self.words(register)).collect();
         let is_folded = |&word: &u32| self.meanings[word as usize] != Meaning::Own;
         if !writes.is_empty() && writes.iter().all(is_folded) {
@@ -250,15 +253,8 @@ impl Folding {
         for register in inst.reads() {
             self.resolve(register, &mut reads);
         }
-        let memory = inst
-            .memory
-            .iter()
-            .map(|memory| Place {
-                base: memory.base,
-                start: memory.offset,
-                end: memory.offset + i64::from(inst.ty.bytes()) * i64::from(memory.elements),
-            })
-            .collect();
+        let value = |register: Register| (register, before.before(self.words(register)));
+        let memory = Touch::all(module, inst, value);
         Some(Step {
             kind: kind(inst),
             reads,
@@ -335,11 +331,9 @@ fn is_cheap_integer(op: Op) -> bool {
 }
 
 fn kind(inst: &Inst) -> Kind {
-    let space = inst.memory.one().map_or(StateSpace::Generic, |memory| memory.space);
     match inst.op() {
-        Op::Ld if inst.operation.is_ordered() => Kind::Store(space),
-        Op::Ld => Kind::Load(space),
-        Op::St | Op::Atom | Op::Red | Op::Copy => Kind::Store(space),
+        Op::Ld if !inst.operation.is_ordered() => Kind::Load,
+        Op::Ld | Op::St | Op::Atom | Op::Red | Op::Copy => Kind::Store,
         Op::Bar | Op::BarWarp | Op::Fence | Op::Call | Op::SystemCall | Op::Unsupported => Kind::Barrier,
         op if op.ends_block() => Kind::Barrier,
         _ => Kind::Plain,

@@ -1,7 +1,8 @@
 //! What a scenario can set, and how a value gets where it belongs.
 
 use warplens_machine::{Key, Scaling};
-use warplens_stats::{Recording, RegistersBasis};
+use warplens_sim::traces::Traces;
+use warplens_stats::RegistersBasis;
 
 use super::effect::raise_bandwidth;
 use super::{CountSpec, Impossible, Setting, Subject};
@@ -123,8 +124,8 @@ impl Setting {
             Parameter::Alias(alias) => self.suppose(subject, alias.key),
             Parameter::Launch(field) => self.launch(subject, field),
             Parameter::Count(count) => {
-                if matches!(subject.profile.recording, Recording::Made(_)) {
-                    subject.profile.recording = Recording::Outdated;
+                if matches!(subject.traces, Traces::Made(_)) {
+                    subject.traces = Traces::Outdated;
                 }
                 count.set(&mut subject.profile, self.change)
             }

@@ -190,7 +190,7 @@ fn system(
 
 /// M, E and lambda.
 fn lanes(input: &Input<'_>, reader: &mut Reader<'_>) -> Result<Lanes, Refusal> {
-    let Input { profile, options, knobs } = input;
+    let Input { profile, options, knobs, .. } = input;
     let counted = match options.loads {
         LoadOrder::Reordered => profile.instruction_parallelism,
         LoadOrder::Program => profile.instruction_parallelism_program_order,

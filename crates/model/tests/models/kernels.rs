@@ -12,9 +12,15 @@ use warplens_model::{
 use warplens_stats::{Coverage, Profile, RegistersBasis};
 
 fn predict(model: &str, profile: &Profile, machine: &Machine) -> Result<Prediction, Refusal> {
-    find(model)
-        .unwrap()
-        .predict(&Input { profile, options: Options::default(), knobs: warplens_model::Knobs::NONE }, machine)
+    find(model).unwrap().predict(
+        &Input {
+            profile,
+            traces: &warplens_sim::traces::Traces::None,
+            options: Options::default(),
+            knobs: warplens_model::Knobs::NONE,
+        },
+        machine,
+    )
 }
 
 fn analyzer_us(profile: &Profile, id: &str) -> f64 {
@@ -77,8 +83,12 @@ fn every_model_answers_on_every_board_or_names_what_is_missing() {
     for profile in [vector_add(1 << 20), tiled_product(512, [16, 8, 4]), naive_product(512)] {
         for machine in builtin::all().unwrap() {
             for model in MODELS {
-                let input =
-                    Input { profile: &profile, options: Options::default(), knobs: warplens_model::Knobs::NONE };
+                let input = Input {
+                    profile: &profile,
+                    traces: &warplens_sim::traces::Traces::None,
+                    options: Options::default(),
+                    knobs: warplens_model::Knobs::NONE,
+                };
                 match model.predict(&input, &machine) {
                     Ok(prediction) => {
                         assert!(prediction.time.0 > 0.0);
@@ -131,7 +141,12 @@ fn a_missing_parameter_is_refused_by_name() {
 fn strict_mode_refuses_derived_parameters() {
     let profile = vector_add(1 << 20);
     let options = Options { strictness: Strictness::Strict, ..Options::default() };
-    let input = Input { profile: &profile, options, knobs: warplens_model::Knobs::NONE };
+    let input = Input {
+        profile: &profile,
+        traces: &warplens_sim::traces::Traces::None,
+        options,
+        knobs: warplens_model::Knobs::NONE,
+    };
     let refusal = find("analyzer").unwrap().predict(&input, &machine("h200")).unwrap_err();
     assert_eq!(refusal.missing, ["dram.latency_cycles"]);
     // Every value that the model needs on a C1060 is stated.
@@ -159,7 +174,12 @@ fn double_precision_is_refused_where_there_are_no_lanes() {
 #[test]
 fn auto_falls_back_where_nothing_was_recorded_or_is_known() {
     let profile = vector_add(1 << 20);
-    let input = Input { profile: &profile, options: Options::default(), knobs: warplens_model::Knobs::NONE };
+    let input = Input {
+        profile: &profile,
+        traces: &warplens_sim::traces::Traces::None,
+        options: Options::default(),
+        knobs: warplens_model::Knobs::NONE,
+    };
     assert_eq!(auto::predict(&input, &machine("h200")).unwrap().model, ModelId::Analyzer);
     let no_latency = without("v100-pcie", &[Key::DramLatency]);
     assert_eq!(auto::predict(&input, &no_latency).unwrap().model, ModelId::Roofline);
@@ -187,7 +207,12 @@ fn auto_falls_back_where_nothing_was_recorded_or_is_known() {
 #[test]
 fn the_band_spans_the_answers() {
     let profile = vector_add(1 << 24);
-    let input = Input { profile: &profile, options: Options::default(), knobs: warplens_model::Knobs::NONE };
+    let input = Input {
+        profile: &profile,
+        traces: &warplens_sim::traces::Traces::None,
+        options: Options::default(),
+        knobs: warplens_model::Knobs::NONE,
+    };
     let answers = auto::Answers::gather(&input, &machine("a100-80"));
     let predictions: Vec<&Prediction> = answers.answers.iter().filter_map(|(_, answer)| answer.as_ref().ok()).collect();
     let band = band(predictions.iter().copied()).unwrap();
@@ -216,6 +241,7 @@ fn leaving_virtual_instructions_out_speeds_computation_up() {
     instructions(&mut profile, OpClass::Fp32, "fma.rn.f32", 50);
     let input = |counts| Input {
         profile: &profile,
+        traces: &warplens_sim::traces::Traces::None,
         options: Options { counts, ..Options::default() },
         knobs: warplens_model::Knobs::NONE,
     };

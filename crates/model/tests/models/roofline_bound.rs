@@ -95,7 +95,7 @@ proptest! {
     #[test]
     fn roofline_never_exceeds_the_analyzer(profile in any_profile(), whole in any::<bool>()) {
         let waves = if whole { Waves::Whole } else { Waves::Real };
-        let input = Input { profile: &profile, options: Options { waves, ..Options::default() }, knobs: warplens_model::Knobs::NONE };
+        let input = Input { profile: &profile, traces: &warplens_sim::traces::Traces::None, options: Options { waves, ..Options::default() }, knobs: warplens_model::Knobs::NONE };
         for id in support::JUDGED.into_iter().chain(["gtx570", "gtx1080", "rtx4090", "b200"]) {
             let machine = support::machine(id);
             let bound = find("roofline").unwrap().predict(&input, &machine).unwrap();
@@ -111,7 +111,7 @@ proptest! {
     #[test]
     fn every_answer_is_finite_as_printed_too(profile in any_profile()) {
         let options = Options { reading: Reading::AsPrinted, ..Options::default() };
-        let input = Input { profile: &profile, options, knobs: warplens_model::Knobs::NONE };
+        let input = Input { profile: &profile, traces: &warplens_sim::traces::Traces::None, options, knobs: warplens_model::Knobs::NONE };
         for id in support::JUDGED {
             for model in ["hong-kim", "analyzer"] {
                 let prediction = find(model).unwrap().predict(&input, &support::machine(id));
@@ -132,7 +132,7 @@ proptest! {
         let shared =
             SharedCounts { requests, passes: requests, wavefronts, ideal_wavefronts: wavefronts, ..SharedCounts::default() };
         profile.shared = BTreeMap::from(BankRule::ALL.map(|rule| (rule, shared)));
-        let input = Input { profile: &profile, options: Options::default(), knobs: warplens_model::Knobs::NONE };
+        let input = Input { profile: &profile, traces: &warplens_sim::traces::Traces::None, options: Options::default(), knobs: warplens_model::Knobs::NONE };
         for id in support::JUDGED {
             // The MPD/CPD model takes periods and the simulation traces, not counts.
             let takes_counts = |model: &&&(dyn Model + Sync)| !["luo-suda", "teg"].contains(&model.name());

@@ -7,6 +7,7 @@ use warplens_model::scenario::{
     ALIASES, COUNTS, EFFECTS, Effect, LAUNCH_FIELDS, Parameter, Scenario, Setting, Subject,
 };
 use warplens_model::{Change, Knobs, MODELS, Model, Needs, Options, Prediction, find};
+use warplens_sim::traces::Traces;
 use warplens_stats::{BankRule, CoalescingRule, CostKind, Profile};
 
 use crate::luo_suda;
@@ -16,7 +17,7 @@ use crate::support;
 const SECTORS: CoalescingRule = CoalescingRule::Cc70;
 
 fn subject(profile: Profile, gpu: &str) -> Subject {
-    Subject { profile, machine: support::machine(gpu), knobs: Knobs::default() }
+    Subject { profile, traces: Traces::None, machine: support::machine(gpu), knobs: Knobs::default() }
 }
 
 fn without(name: &str, profile: Profile) -> Profile {

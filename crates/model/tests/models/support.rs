@@ -60,7 +60,6 @@ pub(crate) fn empty(kernel: &str, grid: u32, block: u32, registers: u32, shared_
         instruction_parallelism_program_order: Some(1.3),
         reuse: None,
         periods: None,
-        recording: warplens_stats::Recording::None,
         order_dependent: false,
         lines: Vec::new(),
     }

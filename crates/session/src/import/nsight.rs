@@ -348,6 +348,7 @@ impl Reader<'_> {
         let profile = self.profile(launch, &kernel.mangled, capability)?;
         Ok(Measurement {
             kernel,
+            traces: warplens_sim::traces::Traces::None,
             profile,
             listing: Vec::new(),
             emulation: None,
@@ -639,7 +640,6 @@ pub(super) fn blank(kernel: &str, launch: LaunchShape, coverage: Coverage) -> Pr
         instruction_parallelism_program_order: None,
         reuse: None,
         periods: None,
-        recording: warplens_stats::Recording::None,
         order_dependent: false,
         lines: Vec::new(),
     }

@@ -285,6 +285,7 @@ impl Log<'_> {
         let time = call.number("gputime")?;
         Ok(Measurement {
             kernel,
+            traces: warplens_sim::traces::Traces::None,
             profile,
             listing: Vec::new(),
             emulation: None,

@@ -5,9 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use warplens_document::profile::{self as document, Counts, Document};
 use warplens_document::{Fault, Held, Named, Place, ReadError};
 use warplens_isa::Pc;
+use warplens_sim::traces::Traces;
 use warplens_stats::{
     BankRule, CoalescingRule, ConstantCounts, Count, Counted, Coverage, InstructionCounts, LaunchShape, LineCounts,
-    MemoryCounts, Profile, Recording, RegistersBasis, SharedCounts,
+    MemoryCounts, Profile, RegistersBasis, SharedCounts,
 };
 
 use super::check::{self, Known, agree, within};
@@ -63,6 +64,7 @@ fn measurement(launch: document::Profile, place: &Place) -> Result<Measurement> 
     Ok(Measurement {
         kernel,
         profile,
+        traces: Traces::None,
         listing: Vec::new(),
         statics: of.statics.map(|statics| origin::read_statics(statics, &place.key("static"))).transpose()?,
         emulation: of.emulation.as_ref().map(origin::read_emulation),
@@ -129,7 +131,6 @@ impl Reader {
             instruction_parallelism_program_order: counts.instruction_parallelism_program_order.map(|mean| mean.0),
             reuse: counts.reuse.map(|reuse| sequences::read_reuse(reuse, &place.key("reuse"))).transpose()?,
             periods: counts.periods.map(|periods| sequences::read_periods(periods, &periods_place)).transpose()?,
-            recording: Recording::None,
             order_dependent: counts.order_dependent,
             lines: self.lines(counts.lines, &place.key("lines"))?,
             absent: std::mem::take(&mut self.absent),

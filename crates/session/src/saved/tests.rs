@@ -5,10 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use warplens_isa::{Family, HighLatency, OpClass, Pc, ScalarType, SlowOperation, Spelling, StateSpace};
+use warplens_sim::traces::Traces;
 use warplens_stats::{
     BankRule, CoalescingRule, ConstantCounts, CostKind, Count, Counted, Coverage, InstructionCounts, LaunchShape,
-    LineCounts, MemoryCounts, NumberKind, OpcodeCount, Period, PeriodStream, Periods, Profile, Recording,
-    RegistersBasis, Reuse, ReuseHistogram, SharedCounts, StreamPart,
+    LineCounts, MemoryCounts, NumberKind, OpcodeCount, Period, PeriodStream, Periods, Profile, RegistersBasis, Reuse,
+    ReuseHistogram, SharedCounts, StreamPart,
 };
 
 use super::{document, read};
@@ -306,7 +307,6 @@ impl Random {
                 sectors: random.histogram(),
             }),
             periods: self.maybe(Self::periods),
-            recording: Recording::None,
             order_dependent: self.flag(),
             lines: self.some(Self::line),
             absent,
@@ -354,6 +354,7 @@ impl Random {
             },
             communicates: self.flag(),
             elsewhere: Vec::new(),
+            traces: Traces::None,
             race: self.maybe(|random| Race {
                 buffer: random.text(),
                 byte: random.count(),

@@ -113,7 +113,7 @@ fn reads_shared_size(module: &Module, kernel: FunctionId) -> bool {
     use SpecialRegister::{AggrSmemSize, DynamicSmemSize, TotalSmemSize};
     let is_size =
         |operand: &Operand| matches!(operand, Operand::Special(AggrSmemSize | DynamicSmemSize | TotalSmemSize));
-    let functions = warplens_exec::reachable(module, kernel);
+    let functions = warplens_ir::call_graph::reachable(module, kernel);
     let mut blocks = functions.iter().flat_map(|function| module.functions[*function].block_ids());
     blocks.any(|block| module.blocks[block].insts.iter().any(|inst| inst.sources.iter().any(is_size)))
 }

@@ -72,7 +72,7 @@ pub fn price(measurement: Measurement, machines: &[Machine], choice: &Choice, op
 }
 
 fn of_model(measurement: &Measurement, machine: &Machine, before: &Prediction, options: Options) -> Vec<Price> {
-    let as_is = subject(&measurement.profile, machine);
+    let as_is = subject(measurement.recording(), machine);
     let mut prices = of_each(&as_is, before, options);
     let costly = EFFECTS.iter().filter(|effect| !effect.saves_time).collect();
     prices.push(of(&as_is, before, options, &Scenario { settings: Vec::new(), without: costly }, None));

@@ -13,7 +13,8 @@ use warplens_session::machines::{self, Machine};
 use warplens_session::profile::Counting;
 use warplens_session::toolchain::Search;
 use warplens_session::{ExecutionOptions, Extent, Measurement, Program, Progress, measure};
-use warplens_stats::{PlannedSms, Recording, Traced, TracedCta};
+use warplens_sim::traces::{PlannedSms, Traced, Traces};
+use warplens_stats::TracedCta;
 use warplens_trace::{CtaId, CtaTrace, Lanes, WarpTrace};
 
 use crate::{GPUS, KERNELS, Kernel, N, errors, file, hold, launch, mean, measured, worst};
@@ -53,7 +54,7 @@ fn recorded(program: &Program, kernel: &Kernel, threads: u64, machine: &Machine,
     launch.shared = Some(shared);
     let measurements = measure(program, &[launch], options, Counting::Ptx, &Search::default(), &Progress::default());
     let mut measurement = measurements.expect("the kernel runs").remove(0);
-    let Recording::Made(traced) = &measurement.profile.recording else { panic!("it was asked for") };
+    let Traces::Made(traced) = &measurement.traces else { panic!("it was asked for") };
     let inner = traced.ctas.iter().find(|cta| cta.trace.id == CtaId(INNER)).expect("it was executed");
     let n_sms = machine.number(Key::SmCount).expect("stated") as u32;
     let place = |turn: u32| {
@@ -65,7 +66,7 @@ fn recorded(program: &Program, kernel: &Kernel, threads: u64, machine: &Machine,
     let ctas: Vec<TracedCta> = (0..SIMULATED).map(place).collect();
     let planned = [((n_sms, RESIDENT), PlannedSms { ctas: SIMULATED, sms: vec![0] })].into();
     let traced = Traced { ctas, planned, ..Traced::clone(traced) };
-    measurement.profile.recording = Recording::Made(Arc::new(traced));
+    measurement.traces = Traces::Made(Arc::new(traced));
     measurement
 }
 

@@ -1,5 +1,5 @@
-//! Random integer code on thread and block indices: whatever it computes, what is counted without a run is what the
-//! emulator counts, block for block.
+//! Random integer code on thread and block indices, with branches, loops, calls and exits: whatever it computes, what is
+//! counted without a run is what the emulator counts, block for block.
 
 use std::fmt::Write as _;
 
@@ -11,7 +11,7 @@ use warplens_session::{DEFAULT_BUDGET, Program};
 
 use crate::{comparable, counted, emulated};
 
-const CASES: u32 = 200;
+const CASES: u32 = 300;
 /// Registers %r0 to %r9 hold values; the first are indices and their like.
 const REGISTERS: usize = 10;
 
@@ -25,7 +25,7 @@ struct Operation {
 }
 
 fn operation() -> impl Strategy<Value = Operation> {
-    (0usize..24, 4..REGISTERS, [0..REGISTERS, 0..REGISTERS], 1u32..100).prop_map(|(kind, to, from, number)| Operation {
+    (0usize..33, 4..REGISTERS, [0..REGISTERS, 0..REGISTERS], 1u32..100).prop_map(|(kind, to, from, number)| Operation {
         kind,
         to,
         from,
@@ -61,6 +61,21 @@ impl Operation {
             20 => format!("setp.lt.s32 %p1, %r{a}, {number};\nselp.b32 %r{to}, %r{a}, %r{b}, %p1;"),
             21 => format!("setp.hi.u32 %p1, %r{a}, %r{b};\n@%p1 add.s32 %r{to}, %r{to}, {number};"),
             22 => format!("setp.ne.s32 %p1, %r{a}, %r{b};\n@%p1 bra L{at};\nadd.s32 %r{to}, %r{a}, {number};\nL{at}:"),
+            24 => format!("call (%r{to}), early, (%r{a}, %r{b});"),
+            25 => format!("setp.gt.s32 %p1, %r{a}, {number};\n@%p1 call (%r{to}), early, (%r{b}, %r{a});"),
+            26 => format!("mov.u64 %rd5, early;\ncall (%r{to}), %rd5, (%r{b}, %r{to}), proto;"),
+            27 => format!("setp.eq.s32 %p1, %r{a}, {number};\n@%p1 exit;"),
+            28 => format!("setp.lt.s32 %p1, %r{a}, {small};\n@%p1 ret;"),
+            29 => format!(
+                "and.b32 %r10, %r{a}, 1;\nC{at}: .branchtargets A{at}, B{at};\nbrx.idx %r10, C{at};\n\
+                 A{at}:\nadd.s32 %r{to}, %r{b}, {number};\nB{at}:"
+            ),
+            30 => format!("setp.gt.s32 %p1, %r{a}, %r{b};\n@%p1 call (%r{to}), loops, (%r{a});"),
+            31 => format!(
+                "setp.ne.s32 %p1, %r{a}, {small};\n@%p1 bra E{at};\nsetp.lt.s32 %p2, %r{b}, {number};\n\
+                 @%p2 bra F{at};\nadd.s32 %r{to}, %r{b}, 1;\nbra G{at};\nE{at}:\ncall (%r{to}), early, (%r{b}, %r{a});\n\
+                 bra G{at};\nF{at}:\nsetp.eq.s32 %p1, %r{b}, 2;\n@%p1 exit;\nG{at}:"
+            ),
             _ => format!(
                 "and.b32 %r10, %r{a}, 3;\nT{at}:\nadd.s32 %r{to}, %r{to}, {number};\nsub.s32 %r10, %r10, 1;\n\
                  setp.ge.s32 %p1, %r10, 0;\n@%p1 bra T{at};"
@@ -70,10 +85,46 @@ impl Operation {
     }
 }
 
+/// Functions whose lanes return at different times; one calls the other from inside of a loop.
+const FUNCTIONS: &str = "\
+.func (.reg .u32 %result) early(.reg .u32 %x, .reg .u32 %y)
+{
+    .reg .pred %p;
+    .reg .u32 %n;
+    setp.lt.s32 %p, %x, 5;
+    mov.u32 %result, %y;
+    @%p ret;
+    and.b32 %n, %y, 3;
+AGAIN:
+    add.s32 %result, %result, %x;
+    setp.eq.s32 %p, %n, 0;
+    @%p ret;
+    sub.s32 %n, %n, 1;
+    bra AGAIN;
+}
+.func (.reg .u32 %result) loops(.reg .u32 %x)
+{
+    .reg .pred %p;
+    .reg .u32 %n;
+    and.b32 %n, %x, 3;
+    mov.u32 %result, %x;
+TURN:
+    setp.gt.s32 %p, %n, 1;
+    @%p call (%result), early, (%n, %x);
+    setp.eq.s32 %p, %result, 17;
+    @%p exit;
+    sub.s32 %n, %n, 1;
+    setp.ge.s32 %p, %n, 0;
+    @%p bra TURN;
+    ret;
+}
+";
+
 fn kernel(operations: &[Operation], loaded: usize, stored: usize) -> String {
-    let mut text = String::from(
-        ".version 7.8\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 a)\n{\n\
-         .reg .pred %p<4>;\n.reg .u32 %r<16>;\n.reg .u64 %rd<8>;\n\
+    let mut text = format!(".version 7.8\n.target sm_80\n.address_size 64\n{FUNCTIONS}");
+    text.push_str(
+        ".visible .entry k(.param .u64 a)\n{\n\
+         proto: .callprototype (.reg .u32 _) _ (.reg .u32 _, .reg .u32 _);\n.reg .pred %p<4>;\n.reg .u32 %r<16>;\n.reg .u64 %rd<8>;\n\
          mov.u32 %r0, %tid.x;\nmov.u32 %r1, %ctaid.x;\nmov.u32 %r2, %ctaid.y;\nmov.u32 %r3, %ntid.x;\n\
          mad.lo.s32 %r4, %r1, %r3, %r0;\nmad.lo.s32 %r5, %r2, 100, %r4;\nmov.u32 %r6, 7;\nmov.u32 %r7, %r1;\n\
          mov.u32 %r8, %r0;\nmov.u32 %r9, 1000;\nld.param.u64 %rd1, [a];\n",

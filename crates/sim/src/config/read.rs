@@ -34,7 +34,7 @@ impl SmConfig {
         let cta_turnaround = sm.count(Key::CtaTurnaround)?;
         Ok(Self {
             schedulers: whole(sm.subpartitions),
-            issue_interval: whole(sm.issue_interval),
+            issue_interval: whole(sm.issue_interval).max(1),
             issue_width: sm.count(Key::IssueWidth)?,
             occupies: sm.occupies,
             policy: sm.policy()?,

@@ -2,6 +2,11 @@
 //!
 //! Lines are hashed over the sets, as on every NVIDIA chip whose sets were measured, so that power-of-two strides do not
 //! fall into one set.
+//!
+//! A set takes memory from its first line on: what a simulation needs depends on what is accessed, not on how large the
+//! cache is.
+
+use rustc_hash::FxHashMap;
 
 /// Lines of a set.
 const WAYS: usize = 16;
@@ -12,13 +17,17 @@ const SECTORS: u32 = 4;
 /// Sectors of one line: bit `i` is sector `i`.
 pub(crate) type Sectors = u32;
 
+/// Sets that a table of places is made for: those of 128 MiB.
+const TABLE: u64 = 1 << 16;
+
 /// State. What one search looks at lies side by side.
 #[derive(Clone, Debug)]
 pub(crate) struct Cache {
-    n_sets: usize,
+    n_sets: u64,
     /// Lines of a set; fewer than `WAYS` in a cache of a few lines.
     ways: usize,
-    /// By set and way.
+    places: Places,
+    /// Of the sets that have a place, by place and way.
     entries: Vec<Entry>,
     /// When each entry was used last.
     last_use: Vec<u32>,
@@ -28,6 +37,38 @@ pub(crate) struct Cache {
     /// Share of the lines that were there before which have to be written back, and what of it is due.
     dirty_before: f64,
     due: f64,
+}
+
+/// Where sets begin in the arrays, for those that have held a line.
+#[derive(Clone, Debug)]
+enum Places {
+    /// By set, [`NO_PLACE`] for the others.
+    Table(Vec<u32>),
+    Map(FxHashMap<u64, u32>),
+}
+
+const NO_PLACE: u32 = u32::MAX;
+
+impl Places {
+    fn new(n_sets: u64) -> Self {
+        if n_sets <= TABLE { Self::Table(vec![NO_PLACE; n_sets as usize]) } else { Self::Map(FxHashMap::default()) }
+    }
+
+    fn of(&self, set: u64) -> Option<usize> {
+        let place = match self {
+            Self::Table(places) => places[set as usize],
+            Self::Map(places) => places.get(&set).copied().unwrap_or(NO_PLACE),
+        };
+        (place != NO_PLACE).then_some(place as usize)
+    }
+
+    fn insert(&mut self, set: u64, place: usize) {
+        let place = u32::try_from(place).expect("fewer than 2^32 lines are touched");
+        match self {
+            Self::Table(places) => places[set as usize] = place,
+            Self::Map(places) => drop(places.insert(set, place)),
+        }
+    }
 }
 
 /// A line with its sectors, in one word: those that are there or on their way, and those that have to be written back.
@@ -67,33 +108,48 @@ pub(crate) struct Found {
 enum Place {
     Entry(usize),
     Set(usize),
+    /// A set that has held no line.
+    New(u64),
 }
 
 impl Cache {
     /// A cache of so many lines; at least one. It holds nothing that will be asked for, but a share `dirty_before` of its
     /// lines have to be written back before they can be used.
     pub(crate) fn new(n_lines: u64, dirty_before: f64) -> Self {
-        let n_lines = usize::try_from(n_lines.max(1)).expect("a cache fits into memory");
-        let ways = n_lines.min(WAYS);
+        let n_lines = n_lines.max(1);
+        let ways = n_lines.min(WAYS as u64);
         let n_sets = (n_lines / ways).max(1);
-        let n = n_sets * ways;
         Self {
             n_sets,
-            ways,
-            entries: vec![Entry(0); n],
-            last_use: vec![0; n],
-            filled_at: vec![0.0; n],
+            ways: ways as usize,
+            places: Places::new(n_sets),
+            entries: Vec::new(),
+            last_use: Vec::new(),
+            filled_at: Vec::new(),
             uses: 0,
             dirty_before,
             due: 0.0,
         }
     }
 
-    /// Where the set of a line begins.
-    fn set(&self, line: u64) -> usize {
+    /// The set of a line.
+    fn set(&self, line: u64) -> u64 {
         let hash = (line ^ line >> 17).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        let set = ((u128::from(hash) * self.n_sets as u128) >> 64) as usize;
-        set * self.ways
+        ((u128::from(hash) * u128::from(self.n_sets)) >> 64) as u64
+    }
+
+    /// Makes a place for a set; returns where it begins.
+    fn place(&mut self, set: u64) -> usize {
+        if let Some(begin) = self.places.of(set) {
+            return begin;
+        }
+        let begin = self.entries.len();
+        let end = begin + self.ways;
+        self.entries.resize(end, Entry(0));
+        self.last_use.resize(end, 0);
+        self.filled_at.resize(end, 0.0);
+        self.places.insert(set, begin);
+        begin
     }
 
     /// The entry of a line in its set. Looks at all of them, which is faster than stopping at the right one.
@@ -124,13 +180,16 @@ impl Cache {
     /// Looks for sectors of a line, and marks the line as used.
     pub(crate) fn look_up(&mut self, line: u64, wanted: Sectors) -> Found {
         let set = self.set(line);
-        match self.find(set, line) {
+        let Some(begin) = self.places.of(set) else {
+            return Found { present: 0, filled_at: 0.0, place: Place::New(set) };
+        };
+        match self.find(begin, line) {
             Some(index) => {
                 self.use_entry(index);
                 let present = self.entries[index].present() & wanted;
                 Found { present, filled_at: self.filled_at[index], place: Place::Entry(index) }
             }
-            None => Found { present: 0, filled_at: 0.0, place: Place::Set(set) },
+            None => Found { present: 0, filled_at: 0.0, place: Place::Set(begin) },
         }
     }
 
@@ -138,26 +197,26 @@ impl Cache {
     /// of dirty sectors of the line that had to go.
     pub(crate) fn fill(&mut self, found: Found, line: u64, sectors: Sectors, dirty: bool, filled_at: f64) -> u32 {
         let dirty = if dirty { sectors } else { 0 };
-        match found.place {
+        let begin = match found.place {
             Place::Entry(index) => {
                 let entry = self.entries[index];
                 debug_assert!(entry.is(line), "nothing came between the search and the filling");
                 self.entries[index] = Entry::new(line, entry.present() | sectors, entry.dirty() | dirty);
                 self.filled_at[index] = self.filled_at[index].max(filled_at);
-                0
+                return 0;
             }
-            Place::Set(set) => {
-                let index = self.oldest(set);
-                let evicted = match self.entries[index] {
-                    Entry(0) => self.evict_from_before(),
-                    entry => entry.dirty().count_ones(),
-                };
-                self.entries[index] = Entry::new(line, sectors, dirty);
-                self.filled_at[index] = filled_at;
-                self.use_entry(index);
-                evicted
-            }
-        }
+            Place::Set(begin) => begin,
+            Place::New(set) => self.place(set),
+        };
+        let index = self.oldest(begin);
+        let evicted = match self.entries[index] {
+            Entry(0) => self.evict_from_before(),
+            entry => entry.dirty().count_ones(),
+        };
+        self.entries[index] = Entry::new(line, sectors, dirty);
+        self.filled_at[index] = filled_at;
+        self.use_entry(index);
+        evicted
     }
 
     /// Sectors that a line from before has to write back: all or none.
@@ -225,6 +284,22 @@ mod tests {
         assert!(misses(512) < 0.02, "{}", misses(512));
         assert!(misses(2048) > 0.9, "{}", misses(2048));
     }
+
+    #[test]
+    fn memory_goes_with_what_is_touched() {
+        for n_lines in [1 << 20, 1 << 21, 1 << 40, u64::MAX] {
+            let mut cache = Cache::new(n_lines, 0.0);
+            for line in 0..1000 {
+                fill(&mut cache, line << 20, 1, false, 0.0);
+            }
+            assert!((0..1000).all(|line| cache.look_up(line << 20, 1).present == 1), "{n_lines} lines");
+            (1000..100_000).for_each(|line| {
+                cache.look_up(line << 20, 1);
+            });
+            assert!(cache.entries.len() <= 1000 * WAYS, "{} entries of {n_lines}", cache.entries.len());
+        }
+    }
+
     #[test]
     fn lines_from_before_are_written_back_in_their_share() {
         let mut cache = Cache::new(64, 0.25);

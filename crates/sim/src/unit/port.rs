@@ -26,7 +26,7 @@ impl Port {
 /// The first whole cycle that is not before `time`. (`f64::ceil` is a call on targets without an instruction for it.)
 pub(crate) fn whole(time: f64) -> u64 {
     let cycle = time as u64;
-    cycle + u64::from((cycle as f64) < time)
+    cycle.saturating_add(u64::from((cycle as f64) < time))
 }
 
 #[cfg(test)]

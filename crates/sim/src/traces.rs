@@ -1,38 +1,11 @@
-//! What some CTAs executed, kept with the profile for models that follow time: the traces, the machine code of the kernel,
-//! and what CTAs share.
+//! What some CTAs executed, kept beside the counts for models that follow time: the traces, the machine code of the
+//! kernel, and what CTAs share.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use warplens_trace::{Code, CtaId, CtaTrace, Step};
-
-use crate::Footprint;
-
-/// A traced CTA.
-#[derive(Clone, PartialEq, Debug)]
-pub struct TracedCta {
-    /// What its warps executed, as far as it was kept.
-    pub trace: CtaTrace,
-    /// Steps of all its warps.
-    pub steps: u64,
-    /// Of these, kept.
-    pub kept: u64,
-}
-
-impl TracedCta {
-    /// Leaves out what a warp executed beyond so many steps and accesses.
-    pub fn shorten(&mut self, per_warp: usize) {
-        for warp in Arc::make_mut(&mut self.trace.warps) {
-            let is_kept = |(index, step): (usize, &Step)| index + step.first_access as usize <= per_warp;
-            let kept = warp.steps.iter().enumerate().take_while(|&it| is_kept(it)).count();
-            if let Some(next) = warp.steps.get(kept) {
-                warp.accesses.truncate(next.first_access as usize);
-                warp.steps.truncate(kept);
-            }
-        }
-        self.kept = self.trace.warps.iter().map(|warp| warp.steps.len() as u64).sum();
-    }
-}
+use warplens_stats::{Footprint, TracedCta};
+use warplens_trace::{Code, CtaTrace, Dealing};
 
 /// The machine code of a kernel on one GPU.
 #[derive(Clone, PartialEq, Debug)]
@@ -77,9 +50,9 @@ pub struct Traced {
     pub code: BTreeMap<String, Result<MachineCode, String>>,
 }
 
-/// The recording that a profile has.
+/// The traces that go with the counts of a launch.
 #[derive(Clone, PartialEq, Debug, Default)]
-pub enum Recording {
+pub enum Traces {
     /// Nothing was recorded: no model that needs it was asked, or nothing was executed.
     #[default]
     None,
@@ -133,8 +106,8 @@ impl Traced {
 
     /// The traced CTAs of an SM up to the first that was not traced.
     fn chain(&self, sm: u32, n_sms: u32, most: u32) -> Vec<usize> {
-        let id = |turn: u32| turn.checked_mul(n_sms.max(1))?.checked_add(sm);
-        let find = |turn| self.ctas.binary_search_by_key(&CtaId(id(turn)?), |cta| cta.trace.id).ok();
+        let dealing = Dealing::new(n_sms);
+        let find = |turn| self.ctas.binary_search_by_key(&dealing.cta(sm, turn)?, |cta| cta.trace.id).ok();
         (0..most).map_while(find).collect()
     }
 
@@ -150,6 +123,8 @@ impl Traced {
 
 #[cfg(test)]
 mod tests {
+    use warplens_trace::CtaId;
+
     use super::*;
 
     #[test]
