@@ -226,3 +226,17 @@ fn a_profile_of_an_earlier_release_is_read() {
         conforms(name, &saved);
     }
 }
+
+/// Machine code does not depend on the clock, and neither clock is taken for the other.
+#[test]
+fn one_simulation_serves_several_clocks_of_a_gpu() {
+    let kernel = ["examples/vector_add/ptx/sm_80.ptx", "--launch", "examples/vector_add/launch.toml"];
+    let ask = |verb: &[&str], gpu: &str| document(&[verb, &kernel, &["--model", "teg", "--gpu", gpu]].concat());
+    let both = ask(&["predict"], "a100-80,a100-80@1000");
+    let times: Vec<&Value> =
+        both["predictions"].as_array().expect("there are two").iter().map(|entry| &entry["time_us"]).collect();
+    assert_eq!(times[1], &ask(&["predict"], "a100-80@1000")["predictions"][0]["time_us"]);
+    assert!(times[0].as_f64().expect("a time") < times[1].as_f64().expect("a time"), "{times:?}");
+    let supposed = ask(&["whatif", "--set", "clock=1200MHz"], "a100-80@1000");
+    assert!(supposed["answers"][0]["after"]["time_us"].is_number(), "{supposed:#}");
+}

@@ -116,14 +116,16 @@ impl<'s> Checker<'s> {
         if let Some(alternatives) = schema.get("anyOf").and_then(Value::as_array) {
             return alternatives.iter().any(|alternative| self.has_kind(self.resolved(alternative), value));
         }
-        let is = |kind: &Value| match (kind.as_str(), value) {
-            (Some("null"), Value::Null)
-            | (Some("boolean"), Value::Bool(_))
-            | (Some("number" | "integer"), Value::Number(_))
-            | (Some("string"), Value::String(_))
-            | (Some("array"), Value::Array(_))
-            | (Some("object"), Value::Object(_)) => true,
-            _ => false,
+        let is = |kind: &Value| {
+            matches!(
+                (kind.as_str(), value),
+                (Some("null"), Value::Null)
+                    | (Some("boolean"), Value::Bool(_))
+                    | (Some("number" | "integer"), Value::Number(_))
+                    | (Some("string"), Value::String(_))
+                    | (Some("array"), Value::Array(_))
+                    | (Some("object"), Value::Object(_))
+            )
         };
         match (schema.get("type"), schema.get("const"), schema.get("enum")) {
             (Some(Value::Array(kinds)), ..) => kinds.iter().any(is),

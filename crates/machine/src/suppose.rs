@@ -48,6 +48,7 @@ impl Machine {
         let before = self.delay_per_byte();
         self.state(key, number, source);
         if key == Key::ClockDefault {
+            self.id = self.board().to_owned();
             self.asked_clock = None;
             // A clock that was fitted with other parameters is a reading of the same clock.
             if self.number(Key::AnalyzerClock).is_some() {

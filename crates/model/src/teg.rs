@@ -206,7 +206,7 @@ pub fn traced(traces: &Traces) -> Result<&Traced, Refusal> {
 fn listing<'t>(traced: &'t Traced, machine: &Machine, options: &Options) -> Result<&'t Listing, Refusal> {
     let code = traced
         .code
-        .get(&machine.id)
+        .get(machine.board())
         .ok_or_else(|| Refusal::impossible(format!("no machine code was made for {}", machine.id)))?;
     let code = code.as_ref().map_err(|reason| Refusal::impossible(format!("there is no machine code: {reason}")))?;
     Ok(match options.code_order {

@@ -156,7 +156,8 @@ pub(crate) fn finish(
     let (mut ctas, lines) = tracer.finish();
     // The first CTA was traced before anybody knew how much may be kept.
     ctas.iter_mut().for_each(|cta| cta.shorten(per_warp));
-    let code = machines.iter().map(|machine| (machine.id.clone(), machine_code(module, kernel, registers, machine)));
+    let code =
+        machines.iter().map(|machine| (machine.board().to_owned(), machine_code(module, kernel, registers, machine)));
     Traced { ctas, planned: need.planned.clone(), footprint: Footprint::new(lines), code: code.collect() }
 }
 

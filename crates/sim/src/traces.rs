@@ -46,7 +46,7 @@ pub struct Traced {
     pub planned: Planned,
     /// What the first CTAs of the launch load.
     pub footprint: Footprint,
-    /// Machine code by the identifier of the GPU; or why there is none.
+    /// Machine code by the identifier of the board, as it does not depend on the clock; or why there is none.
     pub code: BTreeMap<String, Result<MachineCode, String>>,
 }
 
