@@ -11,10 +11,11 @@ use super::soft;
 /// The NaN that f64 instructions produce here: the one that CUDA's headers name `CUDART_NAN`.
 pub const NAN_F64: u64 = 0xfff8_0000_0000_0000;
 
-/// Replaces any NaN by [`NAN_F64`].
+/// Replaces any NaN by [`NAN_F64`], by its bits for the reason of [`super::round::canonical_f32`].
 #[inline(always)]
 pub fn canonical(x: f64) -> f64 {
-    if x.is_nan() { f64::from_bits(NAN_F64) } else { x }
+    let bits = x.to_bits();
+    f64::from_bits(if bits & (u64::MAX >> 1) > f64::INFINITY.to_bits() { NAN_F64 } else { bits })
 }
 
 /// a + b

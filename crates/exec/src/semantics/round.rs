@@ -14,9 +14,13 @@ pub const NAN_F32: u32 = 0x7fff_ffff;
 pub const NAN_F16: u16 = 0x7fff;
 
 /// Replaces any NaN by the one NaN that f32 instructions produce.
+///
+/// It looks at the bits, as the compiler may not: of a choice between two NaNs as numbers, such as that after a square
+/// root, it leaves the one that the host's instruction gives.
 #[inline(always)]
 pub fn canonical_f32(x: f32) -> f32 {
-    if x.is_nan() { f32::from_bits(NAN_F32) } else { x }
+    let bits = x.to_bits();
+    f32::from_bits(if bits & 0x7fff_ffff > f32::INFINITY.to_bits() { NAN_F32 } else { bits })
 }
 
 /// A subnormal becomes a zero of the same sign.

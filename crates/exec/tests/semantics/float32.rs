@@ -1,9 +1,12 @@
 //! `semantics::float32` against independent arithmetic.
 
+use std::hint::black_box;
+
 use rustc_apfloat::ieee::{Quad, Single};
 use rustc_apfloat::{Float, FloatConvert, Round};
-use warplens_exec::semantics::float32;
+use warplens_exec::semantics::round::NAN_F32;
 use warplens_exec::semantics::{FloatMods, MinMaxMods};
+use warplens_exec::semantics::{float32, math};
 use warplens_isa::{Rounding, TestProperty};
 
 use crate::inputs::{SPECIAL_F32, pairs_f32, tuples_f32};
@@ -159,6 +162,26 @@ fn square_roots() {
     }
     assert_eq!(float32::sqrt(f32::from_bits(1), FloatMods::RN_FTZ), 0.0);
     assert_eq!(float32::sqrt(f32::from_bits(0x8000_0001), FloatMods::RN_FTZ).to_bits(), 0x8000_0000);
+}
+
+/// A function of one operation, which the compiler may fit to the host's instruction as a whole.
+#[inline(never)]
+fn root_to_nearest(x: f32) -> f32 {
+    float32::sqrt(x, FloatMods::RN)
+}
+
+#[inline(never)]
+fn approximate_root(x: f32) -> f32 {
+    math::sqrt(x, false)
+}
+
+#[test]
+fn the_nan_of_a_square_root_is_not_the_hosts() {
+    for bits in [0xff80_0000, 0xbf80_0000, 0x7fc0_0000, 0x7f80_0001, 0xffc1_2345] {
+        let x = black_box(f32::from_bits(bits));
+        assert_eq!(root_to_nearest(x).to_bits(), NAN_F32, "sqrt.rn {bits:08x}");
+        assert_eq!(approximate_root(x).to_bits(), NAN_F32, "sqrt.approx {bits:08x}");
+    }
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! `semantics::float64` against independent arithmetic.
 
+use std::hint::black_box;
+
 use rustc_apfloat::Float;
 use rustc_apfloat::ieee::Double;
 use warplens_exec::semantics::float64::{self, NAN_F64};
@@ -76,6 +78,20 @@ fn square_roots() {
     for rounding in ROUNDINGS {
         assert_eq!(float64::sqrt(1.5 * 1.5, rounding), 1.5);
         assert_eq!(float64::sqrt(f64::from_bits(4), rounding), f64::powi(2.0, -536));
+    }
+}
+
+/// A function of one operation, which the compiler may fit to the host's instruction as a whole.
+#[inline(never)]
+fn root_to_nearest(x: f64) -> f64 {
+    float64::sqrt(x, Rounding::Nearest)
+}
+
+#[test]
+fn the_nan_of_a_square_root_is_not_the_hosts() {
+    for bits in [0xfff0_0000_0000_0000, 0xbff0_0000_0000_0000, 0x7ff8_0000_0000_0000, 0xfff8_0000_2000_0000] {
+        let x = black_box(f64::from_bits(bits));
+        assert_eq!(root_to_nearest(x).to_bits(), NAN_F64, "sqrt.rn {bits:016x}");
     }
 }
 
