@@ -129,9 +129,9 @@ mod tests {
         let path = |name: &str| folder.path().join(name).to_string_lossy().into_owned();
         for (name, clock) in [("h200.toml", 1000), ("a/mine.toml", 1100), ("b/mine.toml", 1200)] {
             std::fs::create_dir_all(folder.path().join(name).parent().unwrap()).unwrap();
-            let text = format!(
-                "name = \"Mine\"\ninherits = \"h200\"\nbasis = \"measured\"\nsource = \"here\"\n[clock]\ndefault = \"{clock} MHz\"\n"
-            );
+            let clock =
+                format!("default = {{ value = {clock}, unit = \"MHz\", basis = \"measured\", source = \"here\" }}");
+            let text = format!("name = \"Mine\"\ninherits = \"rtx2080ti\"\n[clock]\n{clock}\n");
             std::fs::write(folder.path().join(name), text).unwrap();
         }
         let list = format!("h200,{0},{1},{2},{1}", path("h200.toml"), path("a/mine.toml"), path("b/mine.toml"));
