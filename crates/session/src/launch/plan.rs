@@ -1,6 +1,7 @@
 //! Binds launches to kernels: every argument becomes bytes, buffers and pointers into them.
 
 use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 
 use warplens_base::{IdMap, define_id, nearest};
 use warplens_ir::{LaunchBounds, Parameter, RequiredCluster};
@@ -55,8 +56,8 @@ pub struct PlannedBuffer {
     pub argument: usize,
     /// Type of its elements.
     pub element: ElementType,
-    /// Content.
-    pub bytes: Vec<u8>,
+    /// Content, which every run of the plan shares.
+    pub bytes: Arc<Vec<u8>>,
     /// All of it is zero by its description: it need not be looked at, which takes a second for each GB.
     pub is_zero: bool,
 }
@@ -364,7 +365,14 @@ impl Binder<'_, '_> {
         self.left -= bytes.len() as u64;
         let name = self.launches[launch].1.parameters[index].name.clone();
         let (element, is_zero) = (buffer.element, buffer.content == Content::Zeros);
-        let id = self.plan.buffers.push(PlannedBuffer { name, launch, argument: index, element, bytes, is_zero });
+        let id = self.plan.buffers.push(PlannedBuffer {
+            name,
+            launch,
+            argument: index,
+            element,
+            bytes: Arc::new(bytes),
+            is_zero,
+        });
         if whole {
             self.made.insert((launch, index), id);
         }
