@@ -75,10 +75,9 @@ impl<'a, O: Observer> Worker<'a, O> {
         let Recent { base, id, shadow } = self.recent[index as usize];
         if let Some(shadow) = shadow
             && space == StateSpace::Global
+            && self.note((id, shadow), origin - base, &selection, lanes, (operation, kind), pc)
         {
-            if self.note((id, shadow), origin - base, &selection, lanes, (operation, kind), pc) {
-                return Ok(());
-            }
+            return Ok(());
         }
         match kind {
             AccessKind::Load => read(lanes, operation, &selection),

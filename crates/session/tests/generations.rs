@@ -70,12 +70,13 @@ const OLD: &str = "gtx1080";
 const NEW: &str = "h200";
 
 fn gpus(names: &str) -> Vec<Machine> {
-    machines::select(names).unwrap()
+    machines::select(names).expect("the GPUs are built in")
 }
 
 fn measured(body: &str, machines: &[Machine]) -> Result<Measurement, Error> {
-    let program = Program::from_ptx("kernel", format!("{HEADER}{body}")).unwrap();
-    let launches = Launch::parse_file("launch", "grid = 8\nblock = 64\nargs = [\"u32[64]\"]").unwrap();
+    let program = Program::from_ptx("kernel", format!("{HEADER}{body}")).expect("the PTX is fine");
+    let launches =
+        Launch::parse_file("launch", "grid = 8\nblock = 64\nargs = [\"u32[64]\"]").expect("the launch is fine");
     let options = ExecutionOptions {
         generations: Generation::of_all(machines),
         traced_for: machines.to_vec(),
@@ -83,12 +84,12 @@ fn measured(body: &str, machines: &[Machine]) -> Result<Measurement, Error> {
     };
     let search = Search { sites: Vec::new().into(), ..Search::default() };
     let measured = measure(&program, &launches, options, Counting::Ptx, &search, &Progress::default());
-    measured.map(|measured| measured.into_iter().next().unwrap())
+    measured.map(|measured| measured.into_iter().next().expect("there is one launch"))
 }
 
 fn analysed(body: &str, names: &str) -> Analysis {
     let machines = gpus(names);
-    predict(measured(body, &machines).unwrap(), &machines, &Choice::All, Options::default())
+    predict(measured(body, &machines).expect("the kernel runs"), &machines, &Choice::All, Options::default())
 }
 
 #[test]
@@ -143,7 +144,8 @@ fn answers_do_not_depend_on_the_company() {
 
 /// The reason why all models refuse on a GPU.
 fn refusal(analysis: &Analysis, at: usize) -> String {
-    let reasons = analysis.gpus[at].answers.iter().map(|answer| answer.result.clone().unwrap_err().reason);
+    let reasons =
+        analysis.gpus[at].answers.iter().map(|answer| answer.result.clone().expect_err("all models refuse").reason);
     let mut reasons: Vec<String> = reasons.collect();
     reasons.dedup();
     assert_eq!(reasons.len(), 1, "{reasons:?}");

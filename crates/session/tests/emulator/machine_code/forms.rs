@@ -122,7 +122,7 @@ fn four_types_two_places_and_a_constant_bank() {
     }
 
     let (words, seen) = code.launch(kernel, Seen::default());
-    let value = |lane: u32| if lane % 2 == 0 { 7.5 - lane as f32 } else { 7.5 };
+    let value = |lane: u32| if lane.is_multiple_of(2) { 7.5 - lane as f32 } else { 7.5 };
     assert_eq!(
         words.iter().map(|&bits| f32::from_bits(bits)).collect::<Vec<_>>(),
         (0..32).map(value).collect::<Vec<_>>()
