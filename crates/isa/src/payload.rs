@@ -1,7 +1,7 @@
 //! What refines an operation: for each family a struct with exactly the fields that it has.
 //!
 //! An operation that a single word refines has that word itself as its payload, such as a
-//! [`ShuffleMode`](crate::ShuffleMode). The default of a struct is the plain form of the operation.
+//! [`ShuffleMode`]. The default of a struct is the plain form of the operation.
 
 use std::fmt::Debug;
 

@@ -4,7 +4,7 @@
 //! other SMs take of caches and bandwidth, how a long launch is carried on from its steady state
 //! ([`launch`](warplens_sim::launch)), and what the cycles are made of.
 //!
-//! The answer needs a recorded launch ([`Recording`]): traces of some CTAs, and machine code. Counts alone are refused.
+//! The answer needs a recorded launch ([`Recording`](crate::Recording)): traces of some CTAs, and machine code. Counts alone are refused.
 //!
 //! Terms: each cycle of a scheduler is either one in which it issues, or one in which the warps wait; the latter go to the
 //! reasons by the warps that wait for each (`teg/answer.rs`).

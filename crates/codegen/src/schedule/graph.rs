@@ -3,7 +3,7 @@
 //! - An instruction that reads a register comes behind the one that wrote it, one that writes it behind those that read
 //!   or wrote it before.
 //! - Two accesses to memory stay in order unless both load, or they cannot touch the same bytes
-//!   ([`alias`](warplens_ir::alias)).
+//!   ([`alias`]).
 //! - No access moves across a barrier, a fence, an atomic, a volatile or ordered access, a call or an instruction that is
 //!   not known; arithmetic does.
 //! - Exchanges between lanes stay in order among themselves and with barriers.
