@@ -189,9 +189,9 @@ fn what_is_taken_from_another_design_is_said() {
         ("k40", "cta.turnaround: the value of sm_70, the nearest design that states one (fitted)"),
         (
             "gtx1080",
-            "dram.row_cycle: 47.0 ns, as on Tesla P100 SXM2 16GB, the nearest board that states one (simulator)",
+            "dram.row_cycle: 47.0 ns, as on Tesla P100 SXM2 16GB, the nearest board that states one (recalled)",
         ),
-        ("a6000", "dram.row_cycle: 47.0 ns, as on A100 SXM4 80GB, the nearest board that states one (simulator)"),
+        ("a6000", "dram.row_cycle: 47.0 ns, as on A100 SXM4 80GB, the nearest board that states one (recalled)"),
     ] {
         let (config, readings) = read(id, SIMPLE);
         assert!(readings.assumptions.iter().any(|one| one == said), "{said} in {:#?}", readings.assumptions);

@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use warplens_session::launch::Launch;
+use warplens_session::profile::Profile;
 use warplens_session::statics::Given;
 use warplens_session::{DEFAULT_BUDGET, Program};
 
@@ -163,7 +164,9 @@ fn random_index_arithmetic_is_counted_as_it_runs() {
         let counted = counted(&program, &launches, &Given::default(), DEFAULT_BUDGET).expect("nothing is unknown");
         let statics = counted.statics.as_ref().expect("the counts are static");
         prop_assert!(statics.bounds.is_empty(), "{:?}", statics.bounds);
-        prop_assert_eq!(comparable(&counted.profile), comparable(&run), "{}\n{}", launch, ptx);
+        // Random CTAs may store to the same words, which a run finds and a count without one does not look for.
+        let counted = Profile { order_dependent: run.order_dependent, ..counted.profile };
+        prop_assert_eq!(comparable(&counted), comparable(&run), "{}\n{}", launch, ptx);
         Ok(())
     });
     if let Err(error) = result {
