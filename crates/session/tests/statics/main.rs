@@ -24,9 +24,13 @@ fn no_compiler() -> Search {
 
 /// All blocks executed.
 fn emulated(program: &Program, launches: &[Launch], budget: u64) -> Result<Profile, Error> {
+    Ok(run(program, launches, budget)?.profile)
+}
+
+fn run(program: &Program, launches: &[Launch], budget: u64) -> Result<Measurement, Error> {
     let options = ExecutionOptions { extent: Extent::Full, budget, ..ExecutionOptions::new() };
     let measured = measure(program, launches, options, Counting::Ptx, &no_compiler(), &Progress::default())?;
-    Ok(measured.into_iter().next().expect("there is a launch").profile)
+    Ok(measured.into_iter().next().expect("there is a launch"))
 }
 
 fn counted(program: &Program, launches: &[Launch], given: &Given, budget: u64) -> Result<Measurement, Error> {
