@@ -11,6 +11,7 @@ mod terminal;
 use std::process::ExitCode;
 
 use clap::Parser;
+use warplens_base::{Keep, visible};
 
 use crate::command::Outcome;
 use crate::flags::Cli;
@@ -27,7 +28,10 @@ const UNSUPPORTED: u8 = 4;
 
 fn main() -> ExitCode {
     panic_report::install();
-    let cli = Cli::parse();
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => usage_error(&error),
+    };
     let terminal = Terminal::new(&cli.global);
     match command::run(cli, &terminal) {
         Ok(Outcome::Done) => ExitCode::SUCCESS,
@@ -38,6 +42,19 @@ fn main() -> ExitCode {
             terminal.error(&error);
             ExitCode::from(exit_code(&error))
         }
+    }
+}
+
+/// What clap says of the command line: the help, the version, or what is wrong.
+///
+/// clap repeats the words of the command line as they are, and a word may hold what a terminal obeys. So it is asked
+/// again, about words that show it.
+fn usage_error(error: &clap::Error) -> ! {
+    let words = std::env::args_os().map(|word| visible(&word.to_string_lossy(), Keep::Tabs).into_owned());
+    match Cli::try_parse_from(words) {
+        Err(shown) => shown.exit(),
+        // A path that is no text may have been all that was wrong.
+        Ok(_) => error.exit(),
     }
 }
 
