@@ -11,13 +11,13 @@ pub use sign::{Agreement, SignMatrix, sign};
 use warplens_base::nearest;
 use warplens_model::workload::coalescing_rule;
 
-use crate::error::{Error, Result};
-use crate::launch::{Extents, Launch};
 use crate::machines::Machine;
 use crate::measure::Measurement;
 use crate::predict::{self, Choice, GpuAnalysis, ModelId, Options, Prediction};
 use crate::profile::{BankRule, Count, Profile};
 use crate::tune::Expression;
+use warplens_base::error::{Error, Result};
+use warplens_launch::{Extents, Launch};
 
 /// What is compared: a kernel with its launch, executed.
 #[derive(Clone, PartialEq, Debug)]

@@ -12,15 +12,17 @@ use warplens_exec as exec;
 use warplens_ir::{FunctionId, Module, Variable};
 use warplens_trace::Observer;
 
-use crate::error::{Error, Result};
 use crate::generation::{Alike, Generation};
-use crate::launch::{self, BufferId, ElementType, Launch, Plan, PlannedBuffer, PlannedLaunch};
 use crate::machines::Machine;
 use crate::measure::{self, Support};
-use crate::program::{KernelName, Program};
+use crate::program::Program;
 use crate::race::Race;
 use crate::statics::Given;
 use crate::{failure, host};
+use warplens_base::error::{Error, Result};
+use warplens_launch::{
+    BufferId, Element, ElementType, KernelName, Launch, Plan, PlannedBuffer, PlannedLaunch, element_of, npy,
+};
 
 /// How launches are executed.
 #[derive(Clone, Debug)]
@@ -170,13 +172,13 @@ pub struct Output {
 
 impl Output {
     /// The elements.
-    pub fn elements(&self) -> impl ExactSizeIterator<Item = launch::Element> {
+    pub fn elements(&self) -> impl ExactSizeIterator<Item = Element> {
         self.bytes.chunks_exact(self.element.bytes()).map(|bytes| self.element.decode(bytes))
     }
 
     /// The elements as a NumPy array file.
     pub fn to_npy(&self) -> Vec<u8> {
-        launch::npy::write(self.element, &self.bytes)
+        npy::write(self.element, &self.bytes)
     }
 }
 
@@ -373,7 +375,7 @@ impl<'p> Execution<'p> {
 
     fn variable(&self, name: &str, request: &OutputRequest) -> Result<Output> {
         let symbol = self.context.symbol(self.module, name).expect("the name was found among the variables");
-        let element = launch::element_of(symbol.ty).unwrap_or(ElementType::U8);
+        let element = element_of(symbol.ty).unwrap_or(ElementType::U8);
         let width = element.bytes() as u64;
         let wanted = request.count.map_or(symbol.bytes, |count| count.saturating_mul(width).min(symbol.bytes));
         Ok(Output { key: request.key.clone(), element, bytes: self.read(symbol.address, wanted) })

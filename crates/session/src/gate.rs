@@ -1,7 +1,7 @@
 //! Gates: `time_us>100` breaches when a prediction is like that.
 
-use crate::error::{Error, Result};
 use crate::predict::{Analysis, GpuAnalysis};
+use warplens_base::error::{Error, Result};
 use warplens_base::nearest;
 
 /// A comparison with a number.

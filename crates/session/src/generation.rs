@@ -5,9 +5,9 @@
 
 use warplens_exec::BarrierRule;
 
-use crate::error::{Error, Result};
 use crate::machines::{ComputeCapability, Machine};
 use crate::measure::Measurement;
+use warplens_base::error::{Error, Result};
 
 /// GPUs on which launches run in the same way, the older ones first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]

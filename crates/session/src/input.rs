@@ -3,7 +3,7 @@
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use crate::error::{Error, Result};
+use warplens_base::error::{Error, Result};
 
 /// What an input is.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]

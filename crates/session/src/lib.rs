@@ -1,11 +1,10 @@
 //! The facade: load an input, lower it, run it, measure it, predict. With `report` it is all that a client needs.
 //!
-//! Main types: [`launch::Launch`], what is to be run; [`Error`], grouped by who has to act.
+//! Main types: [`Program`], what can be run; [`Measurement`], what was counted; [`Analysis`], what models said; [`Error`], grouped by who has to act.
 //! This crate reads files and runs compilers; it does not know about terminals, formats or flags.
 
 pub mod compare;
 pub mod coverage;
-mod error;
 mod execution;
 pub mod explain;
 mod failure;
@@ -14,7 +13,6 @@ mod generation;
 mod host;
 pub mod import;
 mod input;
-pub mod launch;
 pub mod listing;
 pub mod machines;
 mod measure;
@@ -35,7 +33,6 @@ mod trace;
 pub mod tune;
 pub mod whatif;
 
-pub use error::{Error, ErrorKind, Findings, Result};
 pub use execution::{
     DEFAULT_BUDGET, Emulation, ExecutionOptions, Extent, Output, OutputRequest, Progress, RunResult, run,
 };
@@ -44,8 +41,9 @@ pub use generation::{Elsewhere, Generation};
 pub use input::{Input, InputKind};
 pub use measure::{FULL_LIMIT, Measured, Measurement, Support, measure};
 pub use predict::{Analysis, Choice};
-pub use program::{KernelName, Program};
+pub use program::Program;
 pub use race::Race;
+pub use warplens_base::error::{Error, ErrorKind, Findings, Result};
 pub use warplens_base::nearest;
 
 pub use warplens_model::x_model;

@@ -7,7 +7,7 @@ pub use warplens_machine::table::{Difference, Entry, Row, diff, entry, show};
 pub use warplens_machine::{Basis, ComputeCapability, Key, Machine, ParameterRead, Readings, Strictness, Unit, Value};
 use warplens_machine::{LoadError, MachineRef, Selector, builtin, load};
 
-use crate::error::{Error, Result};
+use warplens_base::error::{Error, Result};
 
 /// Every built-in GPU, oldest first.
 pub fn all() -> Result<Vec<Machine>> {
@@ -115,7 +115,7 @@ fn load_error(error: LoadError) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::ErrorKind;
+    use warplens_base::error::ErrorKind;
 
     #[test]
     fn no_two_gpus_have_one_label() {

@@ -14,17 +14,18 @@ use warplens_stats::{
 };
 use warplens_trace::{CtaId, Observer as _};
 
-use crate::error::Result;
 use crate::execution::{self, Emulation, Execution, ExecutionOptions, Extent, Progress, check_listed, chosen};
 use crate::generation::{self, Elsewhere, Generation, Ran};
-use crate::launch::Launch;
 use crate::machines::{self, Machine};
-use crate::program::{KernelName, Program};
+use crate::program::Program;
 use crate::race::Race;
 use crate::registers::{self, Registers};
 use crate::statics::{self, Statics};
 use crate::toolchain::Search;
 use crate::trace;
+use warplens_base::error::Result;
+use warplens_launch::KernelName;
+use warplens_launch::Launch;
 
 /// Estimated thread instructions above which a part of the CTAs is executed.
 pub const FULL_LIMIT: u64 = 2_000_000_000;

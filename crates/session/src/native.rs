@@ -10,9 +10,9 @@ use warplens_sim::{Job, Options, SmConfig, Surroundings, simulate as run};
 use warplens_trace::{Code, CtaId, CtaTrace, MachineClass};
 
 use crate::Input;
-use crate::error::{Error, Result};
-use crate::program::KernelName;
 use crate::timing::{Annotated, annotate};
+use warplens_base::error::{Error, Result};
+use warplens_launch::KernelName;
 
 /// CTAs of a listing that one SM may get.
 const MAX_CTAS: u32 = 4096;

@@ -12,11 +12,11 @@ pub use warplens_model::{
 };
 use warplens_model::{Input, Knobs, MODELS, Needs, auto, find, manual, point_name};
 
-use crate::error::{Error, Result};
 use crate::machines::{Machine, Strictness};
 use crate::measure::Measurement;
 use crate::profile::{Count, LaunchShape, Profile};
 use crate::statics::Statics;
+use warplens_base::error::{Error, Result};
 
 /// Which models answer.
 #[derive(Clone, PartialEq, Eq, Debug)]

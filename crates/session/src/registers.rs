@@ -3,9 +3,9 @@
 use warplens_ir::{FunctionId, Module, local_arrays_in_registers, register_estimate};
 use warplens_stats::RegistersBasis;
 
-use crate::error::Result;
 use crate::program::Program;
 use crate::toolchain::{self, Search};
+use warplens_base::error::Result;
 
 /// Target that the estimate takes for modules that name none that it can read.
 const USUAL_TARGET: u32 = 80;

@@ -7,14 +7,14 @@ use std::path::Path;
 
 use warplens_stats::{Count, Counting, RegistersBasis};
 
-use crate::error::{Error, Result};
 use crate::execution::{ExecutionOptions, Progress};
 use crate::import;
 use crate::input::{Input, InputKind};
-use crate::launch::{Launch, Script};
 use crate::measure::{Measurement, measure};
 use crate::program::Program;
 use crate::toolchain::Search;
+use warplens_base::error::{Error, Result};
+use warplens_launch::{Launch, Script};
 
 /// One input with what is to be known about it.
 #[derive(Clone, Debug)]
@@ -60,8 +60,18 @@ pub fn load(request: &Request<'_>, search: &Search) -> Result<Vec<Source>> {
         return Ok(vec![Source::Counted(counted(input, &request.flags)?)]);
     }
     let program = Program::load(input, request.target, search)?;
-    let launches = Launch::load(request.launch_file, request.flags.clone())?;
+    let launches = launches(request.launch_file, request.flags.clone())?;
     Ok(vec![Source::Program { program: Box::new(program), launches }])
+}
+
+/// The launches of a file, if one is given, with what the flags say put over them.
+pub fn launches(file: Option<&str>, flags: Launch) -> Result<Vec<Launch>> {
+    let Some(path) = file else { return Ok(vec![flags]) };
+    let text = std::fs::read_to_string(path).map_err(|error| match error.kind() {
+        std::io::ErrorKind::NotFound => Error::input(format!("{path}: no such launch file")),
+        _ => Error::input(format!("cannot read {path}: {error}")),
+    })?;
+    Launch::parse_file_with(path, &text, flags)
 }
 
 /// Executes and counts what was not counted before. The order is that of the sources.

@@ -5,9 +5,9 @@ use warplens_ir::{Cfg, Dominators};
 use warplens_machine::{Machine, Reader, Strictness};
 use warplens_ptx::syntax;
 
-use crate::error::{Error, ErrorKind, Findings, Result};
 use crate::input::{Input, InputKind};
 use crate::program::Program;
+use warplens_base::error::{Error, ErrorKind, Findings, Result};
 
 /// A stage's result, and what the stage had to say about the input.
 #[derive(Clone, PartialEq, Eq, Debug)]

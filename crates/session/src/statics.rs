@@ -8,14 +8,15 @@ use warplens_stats::{Counting, LaunchShape};
 
 pub use warplens_statics::{Bound, BoundKind, Given, Line};
 
-use crate::error::{Error, ErrorKind, Result};
 use crate::execution::{Execution, ExecutionOptions};
 use crate::failure;
-use crate::launch::Launch;
 use crate::measure::{Measurement, support};
-use crate::program::{KernelName, Program};
+use crate::program::Program;
 use crate::registers::{self, Registers};
 use crate::toolchain::Search;
+use warplens_base::error::{Error, ErrorKind, Result};
+use warplens_launch::KernelName;
+use warplens_launch::Launch;
 
 /// What counts without a run stand on.
 #[derive(Clone, PartialEq, Debug)]

@@ -12,11 +12,11 @@ pub use warplens_sim::{Outcome, SchedulerOutcome, Stall, StallCycles, Traffic, U
 use warplens_trace::CtaTrace;
 pub use warplens_trace::{Code, Place};
 
-use crate::error::Error;
 use crate::machines::Machine;
 use crate::measure::Measurement;
 use crate::predict::{Options, occupancy_of};
-use crate::program::KernelName;
+use warplens_base::error::Error;
+use warplens_launch::KernelName;
 
 /// Warp cycles of a place: how many, why, and how much of the whole that is.
 #[derive(Clone, PartialEq, Debug, Default)]

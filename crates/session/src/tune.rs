@@ -20,14 +20,14 @@ pub use outputs::Check;
 pub use ranking::{Compromise, RESOLUTION, Ranking};
 pub use space::{Choices, Dimension, GivenShape, Point, Resolved, Space, SpaceText, Text, show_extents};
 
-use crate::error::Result;
 use crate::execution::{ExecutionOptions, Progress};
 use crate::input::Input;
 use crate::machines::Machine;
 use crate::predict::{Choice, ModelId, Options};
 use crate::profile::RegistersBasis;
-use crate::program::KernelName;
 use crate::toolchain::Search;
+use warplens_base::error::Result;
+use warplens_launch::KernelName;
 
 /// Points beyond which a search is guided.
 pub const EXHAUSTIVE_LIMIT: u64 = 10_000;

@@ -11,13 +11,13 @@ pub use warplens_model::scenario::{ALIASES, COUNTS, EFFECTS, Effect, LAUNCH_FIEL
 pub use warplens_model::{Change, Knobs};
 use warplens_model::{ModelId, Needs, Symbol};
 
-use crate::error::{Error, Result};
 use crate::explain::{short, threads};
-use crate::launch::{Extents, Launch};
 use crate::machines::Machine;
 use crate::measure::Measurement;
 use crate::predict::{Choice, GpuAnalysis, Options, Prediction, Recording, Refusal, answers, measured_on, on_gpu};
 use crate::profile::LaunchShape;
+use warplens_base::error::Result;
+use warplens_launch::{Extents, Launch};
 
 pub use parse::ExtentChange;
 pub(crate) use price::of_each;
@@ -258,12 +258,6 @@ fn notes(
         notes.push(format!("nothing that {model} computes with changes"));
     }
     notes
-}
-
-impl From<Impossible> for Error {
-    fn from(why: Impossible) -> Self {
-        Self::usage(why.reason)
-    }
 }
 
 /// The manual's page on what-if questions.

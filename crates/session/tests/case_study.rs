@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use warplens_session::launch::Launch;
+use warplens_launch::Launch;
 use warplens_session::machines::{self, Strictness};
 use warplens_session::predict::{self, CountBasis, Prediction};
 use warplens_session::profile::Counting;
@@ -19,7 +19,8 @@ fn prediction(gpu: &str) -> Prediction {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/gesummv");
     let text = std::fs::read_to_string(folder.join("ptx/sm_80.ptx")).expect("the PTX can be read");
     let program = Program::from_ptx("gesummv", text).expect("the PTX is fine");
-    let launches = Launch::load(folder.join("launch.toml").to_str(), Launch::default()).expect("the file is fine");
+    let launches = warplens_session::source::launches(folder.join("launch.toml").to_str(), Launch::default())
+        .expect("the file is fine");
     let progress = Progress::default();
     let measurements =
         measure(&program, &launches, ExecutionOptions::new(), Counting::Ptx, &Search::default(), &progress)

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use warplens_session::launch::Launch;
+use warplens_launch::Launch;
 use warplens_session::machines::{self, Machine};
 use warplens_session::predict::{self, Choice, ModelId, Options, Prediction};
 use warplens_session::profile::Counting;
@@ -25,7 +25,8 @@ fn measured(name: &str, gpus: &[Machine], threads: usize) -> Vec<Measurement> {
     let input = Input::read(folder.join("ptx/sm_75.ptx")).expect("the PTX can be read");
     let program = Program::load(&input, "sm_75", &search).expect("the PTX can be parsed");
     let file = folder.join("launch.toml").to_string_lossy().into_owned();
-    let launches = Launch::load(Some(&file), Launch::default()).expect("the launch file can be read");
+    let launches =
+        warplens_session::source::launches(Some(&file), Launch::default()).expect("the launch file can be read");
     let options = ExecutionOptions { threads, traced_for: gpus.to_vec(), ..ExecutionOptions::new() };
     measure(&program, &launches, options, Counting::Ptx, &search, &Progress::default())
         .unwrap_or_else(|error| panic!("{name}: {error}"))

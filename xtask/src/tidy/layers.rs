@@ -17,6 +17,7 @@ const LAYERS: &[(&str, u8)] = &[
     ("warplens-ptx", 3),
     ("warplens-exec", 3),
     ("warplens-codegen", 3),
+    ("warplens-launch", 3),
     ("warplens-native", 3),
     ("warplens-stats", 3),
     ("warplens-device", 4),

@@ -3,9 +3,9 @@
 use warplens_base::nearest;
 
 use super::Variant;
-use crate::error::{Error, Result};
-use crate::launch::{Extents, parse_extents};
 use crate::machines::Machine;
+use warplens_base::error::{Error, Result};
+use warplens_launch::{Extents, parse_extents};
 
 /// Measured times by variant, GPU and block.
 #[derive(Clone, PartialEq, Debug, Default)]

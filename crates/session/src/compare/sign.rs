@@ -4,8 +4,8 @@
 //! within it. The band is taken of the shorter time, so that the matrix is antisymmetric.
 
 use super::Comparison;
-use crate::launch::Extents;
 use crate::predict::ModelId;
+use warplens_launch::Extents;
 
 /// Every variant against every other, on one GPU by one model, at one block.
 #[derive(Clone, PartialEq, Debug)]

@@ -14,7 +14,7 @@ use crate::toolchain::Search;
 fn variant(name: &str) -> Variant {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples").join(name);
     let ptx = std::fs::read_to_string(folder.join("ptx/sm_80.ptx")).unwrap();
-    let launches = Launch::load(folder.join("launch.toml").to_str(), Launch::default()).unwrap();
+    let launches = crate::source::launches(folder.join("launch.toml").to_str(), Launch::default()).unwrap();
     let program = Program::from_ptx(name, ptx).unwrap();
     let (options, counting) = (ExecutionOptions::new(), Counting::Ptx);
     let measured =

@@ -15,10 +15,10 @@ pub(crate) use visual_profiler::is_log as is_visual_profiler_log;
 
 pub use manual::page;
 
-use crate::error::{Error, Result};
 use crate::input::{Input, InputKind};
-use crate::launch::Extents;
 use crate::measure::Measurement;
+use warplens_base::error::{Error, Result};
+use warplens_launch::Extents;
 
 /// What a user says about launches, for sources that do not.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

@@ -12,10 +12,10 @@ use warplens_stats::{
 };
 
 use super::csv;
-use crate::error::{Error, Result};
-use crate::launch::check_extents;
 use crate::measure::{Measured, Measurement, Support};
-use crate::program::KernelName;
+use warplens_base::error::{Error, Result};
+use warplens_launch::KernelName;
+use warplens_launch::check_extents;
 
 /// One launch with its metrics by name.
 #[derive(Clone, PartialEq, Debug)]

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use super::csv::{self, Record};
 use super::nsight::{KernelMetrics, Metric};
 use super::without_mark;
-use crate::error::{Error, Result};
+use warplens_base::error::{Error, Result};
 use warplens_base::nearest;
 
 /// Columns that both tables begin with.

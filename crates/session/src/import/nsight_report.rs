@@ -11,7 +11,7 @@
 use std::collections::BTreeMap;
 
 use super::nsight::{KernelMetrics, Metric};
-use crate::error::{Error, Result};
+use warplens_base::error::{Error, Result};
 
 const MAGIC: &[u8] = b"NVR\0";
 

@@ -18,11 +18,11 @@ use warplens_stats::{
 use super::csv;
 use super::nsight::blank;
 use super::{Shape, without_mark};
-use crate::error::{Error, Result};
-use crate::launch::check_extents;
 use crate::machines::{self, Machine};
 use crate::measure::{Measured, Measurement, Support};
-use crate::program::KernelName;
+use warplens_base::error::{Error, Result};
+use warplens_launch::KernelName;
+use warplens_launch::check_extents;
 
 /// Where a counter sits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -9,17 +9,17 @@ use std::path::{Path, PathBuf};
 use warplens_base::nearest;
 use warplens_model::Options;
 
-use crate::error::{Error, Result};
 use crate::execution::{ExecutionOptions, Progress};
 use crate::generation::Generation;
 use crate::input::Input;
-use crate::launch::Launch;
 use crate::machines::{self, ComputeCapability, Machine};
 use crate::measure::{Measurement, measure};
 use crate::predict::{Choice, measured_on};
 use crate::profile::Counting;
 use crate::program::Program;
 use crate::toolchain::Search;
+use warplens_base::error::{Error, Result};
+use warplens_launch::Launch;
 
 /// Columns that are understood.
 const COLUMNS: [&str; 6] = ["kernel", "gpu", "measured_us", "predicted_us", "input", "launch"];
@@ -221,7 +221,7 @@ fn run(
     let search = Search::from_environment();
     let program = Program::load(&Input::read(input)?, target, &search)?;
     let file = launch.map(|path| path.to_string_lossy().into_owned());
-    let launches = Launch::load(file.as_deref(), Launch::default())?;
+    let launches = crate::source::launches(file.as_deref(), Launch::default())?;
     measure(&program, &launches, request.execution.clone(), Counting::Ptx, &search, progress)
 }
 

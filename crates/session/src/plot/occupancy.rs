@@ -3,10 +3,10 @@
 use warplens_model::Options;
 use warplens_model::occupancy::{CtaDemand, Limiter, Occupancy, SharedLimit, SmLimits};
 
-use crate::error::{Error, Result};
 use crate::machines::Machine;
 use crate::measure::Measurement;
 use crate::predict::residency;
+use warplens_base::error::{Error, Result};
 
 const KIB: f64 = 1024.0;
 const WARP: u32 = 32;

@@ -5,8 +5,8 @@
 
 use warplens_model::{ModelId, Options, Prediction, Resource, Symbol};
 
-use crate::error::{Error, Result};
 use crate::predict::{Analysis, Choice, measured_on};
+use warplens_base::error::{Error, Result};
 
 /// Bytes of a sector.
 const SECTOR: f64 = 32.0;

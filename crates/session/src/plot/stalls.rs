@@ -2,8 +2,8 @@
 
 use warplens_sim::{Stall, StallCycles};
 
-use crate::error::{Error, Result};
 use crate::timing::{Annotated, Spent};
+use warplens_base::error::{Error, Result};
 
 /// Lines that are shown.
 const SHOWN: usize = 6;

@@ -2,8 +2,8 @@
 
 use warplens_model::{Combine, ModelId, Prediction};
 
-use crate::error::{Error, Result};
 use crate::predict::Analysis;
+use warplens_base::error::{Error, Result};
 
 /// Name of what overlaps with nothing and is no single term.
 const REST: &str = "terms that overlap in part";

@@ -8,8 +8,8 @@
 
 use warplens_model::{ModelId, Prediction, Symbol};
 
-use crate::error::{Error, Result};
 use crate::predict::Analysis;
+use warplens_base::error::{Error, Result};
 
 /// Warps that are shown.
 const SHOWN: usize = 12;

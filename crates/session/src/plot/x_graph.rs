@@ -4,11 +4,11 @@ use warplens_model::x_model::{self, Family, Graph, Knob, Solved};
 pub use warplens_model::x_model::{Bound, Sample, Stability, Units, Width};
 use warplens_model::{Change, ModelId, Options, Refusal, Unit};
 
-use crate::error::{Error, Result};
 use crate::machines::{Machine, Strictness};
 use crate::measure::Measurement;
 use crate::predict::{Choice, Prediction};
 use crate::whatif::{self, Scenario};
+use warplens_base::error::{Error, Result};
 use warplens_base::nearest;
 
 /// Room above the highest place of the curves.
@@ -50,7 +50,7 @@ pub fn x_graph(measurement: Measurement, machine: &Machine, options: Options, sc
     let before = solved(model.before, &kernel, machine)?.graph();
     let after = match (&gpu.after, model.after) {
         _ if scenario.texts.is_empty() => None,
-        (Err(why), _) => return Err(Error::from(why.clone())),
+        (Err(why), _) => return Err(Error::usage(why.reason.clone())),
         (Ok(_), Some(after)) => Some(solved(after, &kernel, machine)?.graph()),
         (Ok(_), None) => None,
     };

@@ -15,9 +15,9 @@ use warplens_stats::{
 use super::{document, read};
 use crate::execution::Emulation;
 use crate::measure::{Measured, Measurement, Support};
-use crate::program::KernelName;
 use crate::race::Race;
 use crate::statics::{Bound, BoundKind, Line, Statics};
+use warplens_launch::KernelName;
 
 /// Spellings of instructions, one that nobody knows among them.
 const OPCODES: [&str; 6] =

@@ -8,8 +8,8 @@ use warplens_trace::{Code, Place};
 
 use super::{Spent, whole};
 use crate::Program;
-use crate::error::{Error, Result};
 use crate::listing::source_text;
+use warplens_base::error::{Error, Result};
 
 /// Lines that count as hottest: those with the largest shares, until this much of the warp cycles is found.
 const HOTTEST: f64 = 0.8;

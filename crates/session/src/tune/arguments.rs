@@ -2,8 +2,8 @@
 
 use super::expression::Expression;
 use super::space::Point;
-use crate::error::{Error, Result};
-use crate::launch::{Launch, LaunchArgument};
+use warplens_base::error::{Error, Result};
+use warplens_launch::{Launch, LaunchArgument};
 
 /// A launch whose arguments may hold expressions in braces.
 #[derive(Clone, PartialEq, Debug)]

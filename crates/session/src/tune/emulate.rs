@@ -11,16 +11,16 @@ use super::{
     Candidate, Check, Choices, EXHAUSTIVE_LIMIT, GUIDED_POINTS, Measured, Method, ModelTime, OnGpu, Point, Request,
     Resolved, Tuning, parallel, ranking,
 };
-use crate::error::{Error, Result};
 use crate::execution::{self, Execution, ExecutionOptions, Extent, Progress};
 use crate::generation::{self, Ran};
 use crate::host;
-use crate::launch::{self, Extents, Launch, Plan};
 use crate::machines::Machine;
 use crate::measure::{self, Measurement};
 use crate::predict::{self, Choice, ModelId};
 use crate::profile::{Counting, LaunchShape};
 use crate::toolchain::Search;
+use warplens_base::error::{Error, Result};
+use warplens_launch::{Extents, Launch, Plan};
 
 /// Numbers that are looked at for good starts.
 const STARTS_LOOKED_AT: usize = 4096;
@@ -249,7 +249,7 @@ impl<'r> Tuner<'r> {
         let source = self.sources.get(&key).as_ref().map_err(reason)?.clone();
         let texts = self.request.launch.texts(point)?;
         let launch = self.request.launch.at(point, &texts).map_err(|error| reason(&error))?;
-        launch::extents(&launch, &source.program.interface(source.kernel)).map_err(|error| reason(&error))?;
+        warplens_launch::extents(&launch, &source.program.interface(source.kernel)).map_err(|error| reason(&error))?;
         execution::check_shared(point.shared).map_err(|error| reason(&error))?;
         Ok(Job { at, source, point: point.clone(), texts })
     }

@@ -5,7 +5,7 @@
 
 use warplens_base::{Span, nearest};
 
-use crate::error::{Error, ErrorKind};
+use warplens_base::error::{Error, ErrorKind};
 
 /// An expression that was read.
 #[derive(Clone, PartialEq, Debug)]

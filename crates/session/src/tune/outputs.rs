@@ -2,7 +2,7 @@
 
 use warplens_base::IdMap;
 
-use crate::launch::{BufferId, Element, ElementType, PlannedBuffer};
+use warplens_launch::{BufferId, Element, ElementType, PlannedBuffer};
 
 /// What a comparison of outputs found.
 #[derive(Clone, PartialEq, Debug)]

@@ -8,11 +8,12 @@ use warplens_ir::{FunctionId, Module, Operand};
 use warplens_isa::SpecialRegister;
 
 use super::parallel;
-use crate::error::{Error, Result};
 use crate::input::{Input, InputKind};
-use crate::program::{KernelName, Program};
+use crate::program::Program;
 use crate::registers::{self, Registers};
 use crate::toolchain::Search;
+use warplens_base::error::{Error, Result};
+use warplens_launch::KernelName;
 
 /// A variant with macros: its position and their values.
 pub(super) type SourceKey = (usize, Vec<(String, String)>);

@@ -6,8 +6,8 @@
 
 use super::expression::Expression;
 use super::space_file;
-use crate::error::{Error, Result};
-use crate::launch::Extents;
+use warplens_base::error::{Error, Result};
+use warplens_launch::Extents;
 
 /// What a search varies, as users write it. Each text has a place: what messages call it.
 #[derive(Clone, PartialEq, Debug, Default)]

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use warplens_base::{Diagnostic, LineIndex, Span};
 
 use super::space::{SpaceText, Text};
-use crate::error::{Error, Result};
+use warplens_base::error::{Error, Result};
 
 #[derive(Deserialize)]
 #[serde(untagged, expecting = "expected a number, a string or a list of them")]

@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use super::*;
-use crate::launch::Launch;
 use crate::machines;
 use crate::predict::ModelId;
+use warplens_launch::Launch;
 
 fn example(name: &str, target: &str) -> Input {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../examples/{name}/ptx/{target}.ptx"));

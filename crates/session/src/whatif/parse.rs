@@ -5,9 +5,9 @@ use warplens_model::scenario::{ALIASES, COUNTS, EFFECTS, Effect, LAUNCH_FIELDS, 
 use warplens_model::{Change, KnobSpec, MODELS};
 
 use super::Scenario;
-use crate::error::{Error, Result};
-use crate::launch::{Extents, parse_extents};
 use crate::nearest;
+use warplens_base::error::{Error, Result};
+use warplens_launch::{Extents, parse_extents};
 
 /// A change of a grid or a block.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -167,7 +167,7 @@ fn example(key: Key) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::ErrorKind;
+    use warplens_base::error::ErrorKind;
 
     fn message(settings: &[&str], without: &[&str]) -> (String, String) {
         let own = |texts: &[&str]| texts.iter().map(|&text| text.to_owned()).collect::<Vec<_>>();

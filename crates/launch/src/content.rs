@@ -1,8 +1,8 @@
 //! Makes the bytes of a buffer from its description.
 
-use super::element::{ElementType, Number};
-use super::npy;
-use super::value::{Buffer, Content};
+use crate::element::{ElementType, Number};
+use crate::npy;
+use crate::value::{Buffer, Content};
 
 /// SplitMix64: a published generator of one 64-bit word of state, the same on every machine.
 struct SplitMix64(u64);
@@ -122,8 +122,8 @@ fn from_file(buffer: &Buffer, path: &str, file: &[u8]) -> Result<Vec<u8>, String
 
 #[cfg(test)]
 mod tests {
-    use super::super::value::{Argument, Value};
     use super::*;
+    use crate::value::{Argument, Value};
 
     const LIMIT: u64 = 1 << 30;
 

@@ -14,8 +14,8 @@ use std::path::Path;
 
 use warplens_base::Span;
 
-use super::element::{ElementType, Number};
-use super::scanner::{Scanned, Scanner, ValueError};
+use crate::element::{ElementType, Number};
+use crate::scanner::{Scanned, Scanner, ValueError};
 
 /// Which parameter or variable a value is for.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]

@@ -7,9 +7,9 @@ use serde::Deserialize;
 use toml::Spanned;
 use warplens_base::{Diagnostic, Span};
 
-use super::shape;
-use super::{Launch, LaunchArgument};
-use crate::error::{Error, ErrorKind, Result};
+use crate::launch::{Launch, LaunchArgument};
+use crate::shape;
+use warplens_base::error::{Error, ErrorKind, Result};
 
 #[derive(Deserialize)]
 #[serde(untagged, expecting = "expected a whole number or a list of up to three, such as [16, 16]")]
@@ -73,13 +73,13 @@ struct Sequence {
 
 /// A launch file whose launches name their inputs.
 #[derive(Clone, PartialEq, Debug)]
-pub(crate) struct Script {
+pub struct Script {
     launches: Vec<(String, Launch)>,
 }
 
 impl Script {
     /// Reads the text of a script that is called `name` in messages.
-    pub(crate) fn parse(name: &str, text: &str) -> Result<Self> {
+    pub fn parse(name: &str, text: &str) -> Result<Self> {
         let mut launches = Vec::new();
         for (number, (input, launch)) in tables(name, text)?.into_iter().enumerate() {
             let input = input.ok_or_else(|| {
@@ -93,7 +93,7 @@ impl Script {
 
     /// Inputs in the order of their first launch, each with its launches. Launches of one input are numbered among
     /// themselves; those of different inputs have no buffer in common.
-    pub(crate) fn by_input(self) -> Vec<(String, Vec<Launch>)> {
+    pub fn by_input(self) -> Vec<(String, Vec<Launch>)> {
         let mut groups: Vec<(String, Vec<Launch>)> = Vec::new();
         for (input, launch) in self.launches {
             match groups.iter_mut().find(|(name, _)| *name == input) {
@@ -105,14 +105,30 @@ impl Script {
     }
 }
 
-/// Reads the text of a launch file that is called `name` in messages. Returns at least one launch.
-pub(crate) fn parse(name: &str, text: &str) -> Result<Vec<Launch>> {
-    let launches = tables(name, text)?;
-    if let Some(number) = launches.iter().position(|(input, _)| input.is_some()) {
-        return Err(Error::usage(format!("{name}, launch {number}: the input is given on the command line"))
-            .with_help(format!("a file that names inputs is given in their place: warplens predict {name}")));
+impl Launch {
+    /// Reads a launch file: one launch or a sequence. `name` is what messages call the text.
+    pub fn parse_file(name: &str, text: &str) -> Result<Vec<Self>> {
+        let launches = tables(name, text)?;
+        if let Some(number) = launches.iter().position(|(input, _)| input.is_some()) {
+            return Err(Error::usage(format!("{name}, launch {number}: the input is given on the command line"))
+                .with_help(format!("a file that names inputs is given in their place: warplens predict {name}")));
+        }
+        Ok(launches.into_iter().map(|(_, launch)| launch).collect())
     }
-    Ok(launches.into_iter().map(|(_, launch)| launch).collect())
+
+    /// The launches of a file with what the flags say put over them.
+    pub fn parse_file_with(name: &str, text: &str, flags: Self) -> Result<Vec<Self>> {
+        let mut launches = Self::parse_file(name, text)?;
+        if let [launch] = launches.as_mut_slice() {
+            *launch = std::mem::take(launch).overridden_by(flags);
+        } else if !flags.is_empty() {
+            return Err(Error::usage(format!(
+                "{name} holds {} launches; flags can change a single one only",
+                launches.len()
+            )));
+        }
+        Ok(launches)
+    }
 }
 
 fn tables(name: &str, text: &str) -> Result<Vec<(Option<String>, Launch)>> {
@@ -187,14 +203,25 @@ fn span_of(range: std::ops::Range<usize>) -> Span {
 
 #[cfg(test)]
 mod tests {
-    use super::super::value::{Content, Target, Value};
     use super::*;
+    use crate::value::{Content, Target, Value};
+
+    #[test]
+    fn flags_go_over_the_file() {
+        let [file] =
+            Launch::parse_file("l", "grid = 1\nblock = 2\nargs = [\"1\", \"n=2\"]").unwrap().try_into().unwrap();
+        let mut flags = Launch { grid: Some([8, 1, 1]), ..Launch::default() };
+        flags.add_argument("n=5").unwrap();
+        let both = file.overridden_by(flags);
+        assert_eq!((both.grid, both.block), (Some([8, 1, 1]), Some([2, 1, 1])));
+        assert_eq!((both.arguments.len(), both.overrides.len()), (2, 1));
+    }
 
     #[test]
     fn one_launch() {
         let text = "kernel = \"add\"\ngrid = [4, 2]\nblock = 256\nshared = 64\nregisters = 12\n\
                     args = [\"a=f32[4]\", 7, 0.5, \"n=1<<4\"]\nsymbols = [\"k=zeros\"]\n";
-        let [launch] = parse("l.toml", text).unwrap().try_into().unwrap();
+        let [launch] = Launch::parse_file("l.toml", text).unwrap().try_into().unwrap();
         assert_eq!(
             (launch.kernel.as_deref(), launch.grid, launch.block),
             (Some("add"), Some([4, 2, 1]), Some([256, 1, 1]))
@@ -208,7 +235,7 @@ mod tests {
     #[test]
     fn symbols_may_be_a_table() {
         let symbols = |text| {
-            let launches = parse("l.toml", text).unwrap();
+            let launches = Launch::parse_file("l.toml", text).unwrap();
             launches[0].symbols.iter().map(|symbol| symbol.text.clone()).collect::<Vec<_>>()
         };
         assert_eq!(symbols("[symbols]\nscale = 2.5\ntable = \"f32[2]:iota\"\n"), ["scale=2.5", "table=f32[2]:iota"]);
@@ -217,13 +244,14 @@ mod tests {
 
     #[test]
     fn a_sequence() {
-        let launches = parse("l.toml", "[[launch]]\ngrid = 1\n[[launch]]\ngrid = 2\nargs = [\"&0\"]\n").unwrap();
+        let launches =
+            Launch::parse_file("l.toml", "[[launch]]\ngrid = 1\n[[launch]]\ngrid = 2\nargs = [\"&0\"]\n").unwrap();
         assert_eq!(launches.iter().map(|launch| launch.grid).collect::<Vec<_>>(), [Some([1, 1, 1]), Some([2, 1, 1])]);
     }
 
     #[test]
     fn errors_name_the_place() {
-        let message = |text| parse("l.toml", text).unwrap_err().message;
+        let message = |text| Launch::parse_file("l.toml", text).unwrap_err().message;
         assert_eq!(
             message("grd = 1\n"),
             "l.toml, line 1: unknown field `grd`, expected one of `input`, `kernel`, `grid`, `block`, `shared`, `registers`, `args`, `symbols`"

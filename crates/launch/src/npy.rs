@@ -1,19 +1,19 @@
 //! NumPy array files: versions 1 to 3 of the header, C order, little endian.
 
-use super::element::ElementType;
+use crate::element::ElementType;
 
 const MAGIC: &[u8] = b"\x93NUMPY";
 
 /// A file's elements, in C order.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Array<'b> {
-    pub(crate) element: ElementType,
-    pub(crate) count: u64,
-    pub(crate) bytes: &'b [u8],
+pub struct Array<'b> {
+    pub element: ElementType,
+    pub count: u64,
+    pub bytes: &'b [u8],
 }
 
 /// Reads a `.npy` file. The error is a clause about the file.
-pub(crate) fn read(file: &[u8]) -> Result<Array<'_>, String> {
+pub fn read(file: &[u8]) -> Result<Array<'_>, String> {
     let (header, data) = split_header(file).ok_or("is not a NumPy array file")?;
     let descr = string_after(header, "descr").ok_or("has a NumPy header without a plain element type")?;
     if header_value(header, "fortran_order").is_some_and(|value| value.starts_with("True")) {
@@ -33,7 +33,7 @@ pub(crate) fn read(file: &[u8]) -> Result<Array<'_>, String> {
 }
 
 /// Writes a one-dimensional `.npy` file. NumPy has no bf16: such elements are widened to f32, which loses nothing.
-pub(crate) fn write(element: ElementType, bytes: &[u8]) -> Vec<u8> {
+pub fn write(element: ElementType, bytes: &[u8]) -> Vec<u8> {
     let count = bytes.len() / element.bytes();
     let header = format!("{{'descr': '{}', 'fortran_order': False, 'shape': ({count},), }}", descr_of(element));
     // Magic, version and length take 10 bytes; the data start at a multiple of 64, after a newline.

@@ -7,12 +7,12 @@ use warplens_base::{IdMap, define_id, nearest};
 use warplens_ir::{LaunchBounds, Parameter, RequiredCluster};
 use warplens_isa::ScalarType;
 
-use super::content;
-use super::element::{ElementType, Number};
-use super::shape::{self, Extents};
-use super::value::{Buffer, Content, Member, Reference, Target, Value};
-use super::{Launch, LaunchArgument, LaunchSymbol};
-use crate::error::{Error, ErrorKind, Result};
+use crate::content;
+use crate::element::{ElementType, Number};
+use crate::launch::{Launch, LaunchArgument, LaunchSymbol};
+use crate::shape::{self, Extents};
+use crate::value::{Buffer, Content, Member, Reference, Target, Value};
+use warplens_base::error::{Error, ErrorKind, Result};
 
 define_id! {
     /// A buffer of a plan.
@@ -474,7 +474,7 @@ impl Binder<'_, '_> {
 }
 
 /// The shape of a launch, refused where no GPU or not this kernel can have it.
-pub(crate) fn extents(launch: &Launch, kernel: &KernelInterface<'_>) -> Result<(Extents, Extents)> {
+pub fn extents(launch: &Launch, kernel: &KernelInterface<'_>) -> Result<(Extents, Extents)> {
     let need = |what: &str, value: Option<Extents>| {
         value.ok_or_else(|| {
             Error::usage(format!("no {what} is given for kernel `{}`", kernel.name))
@@ -561,7 +561,7 @@ fn plain_type(number: Number) -> ElementType {
 }
 
 /// The element type of a variable; untyped bits read as unsigned.
-pub(crate) fn element_of(ty: ScalarType) -> Option<ElementType> {
+pub fn element_of(ty: ScalarType) -> Option<ElementType> {
     match ty {
         ScalarType::B8 => Some(ElementType::U8),
         ScalarType::B16 => Some(ElementType::U16),

@@ -2,7 +2,7 @@
 
 use warplens_base::Span;
 
-use super::element::Number;
+use crate::element::Number;
 
 /// Why a value cannot be read, and where in its text.
 #[derive(Clone, PartialEq, Eq, Debug)]

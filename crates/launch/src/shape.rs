@@ -1,6 +1,6 @@
 //! Grids and blocks.
 
-use crate::error::{Error, Result};
+use warplens_base::error::{Error, Result};
 
 /// CTAs of a grid or threads of a block, per axis.
 pub type Extents = [u32; 3];
@@ -48,7 +48,7 @@ pub(crate) fn extents(what: &str, numbers: &[u64]) -> Result<Extents> {
 }
 
 /// Refuses what no GPU can launch.
-pub(crate) fn check(grid: Extents, block: Extents) -> Result<()> {
+pub fn check(grid: Extents, block: Extents) -> Result<()> {
     check_axes("grid", grid, MAX_GRID)?;
     check_axes("block", block, MAX_BLOCK)?;
     let n_threads: u64 = block.iter().map(|&extent| u64::from(extent)).product();

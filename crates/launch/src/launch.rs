@@ -1,27 +1,10 @@
-//! What is launched: kernel, grid, arguments; as users write it, and bound to a kernel's parameters.
-//!
-//! A [`Launch`] is what was written, on the command line or in a file. [`Plan`] is the same with every argument turned
-//! into bytes and buffers, checked against the kernel.
+//! One launch as users write it, on the command line or in a file.
 
-mod content;
-mod element;
-mod file;
-pub(crate) mod npy;
-mod plan;
-mod scanner;
-mod shape;
-mod value;
+use warplens_base::error::{Error, ErrorKind, Result};
 
-pub(crate) use file::Script;
-pub(crate) use plan::{element_of, extents};
-
-pub use element::{Element, ElementType, Number};
-pub use plan::{BufferId, KernelInterface, Plan, PlannedBuffer, PlannedLaunch, PlannedSymbol, Pointer, Words};
-pub(crate) use shape::check as check_extents;
-pub use shape::{Extents, parse_extents};
-pub use value::{Argument, Buffer, Content, Member, Reference, Target, Value};
-
-use crate::error::{Error, ErrorKind, Result};
+use crate::scanner;
+use crate::shape::Extents;
+use crate::value::{Argument, Value};
 
 /// One launch as users write it; what is not said is `None`.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -79,7 +62,7 @@ impl LaunchArgument {
 impl Launch {
     /// The launch with buffers of the same sizes that hold zeros, for those to whom contents do not matter. A buffer
     /// whose content says its size keeps it.
-    pub(crate) fn without_contents(&self) -> Self {
+    pub fn without_contents(&self) -> Self {
         let mut launch = self.clone();
         for argument in launch.arguments.iter_mut().chain(&mut launch.overrides) {
             argument.argument.value.clear();
@@ -99,30 +82,6 @@ impl Launch {
         let (name, value) = Argument::parse_symbol(text).map_err(|error| value_error(place, text, error))?;
         self.symbols.push(LaunchSymbol { place: place.to_owned(), text: text.to_owned(), name, value });
         Ok(())
-    }
-
-    /// Reads a launch file: one launch or a sequence. `name` is what messages call the text.
-    pub fn parse_file(name: &str, text: &str) -> Result<Vec<Self>> {
-        file::parse(name, text)
-    }
-
-    /// The launches of a file, if one is given, with what the flags say put over them.
-    pub fn load(file: Option<&str>, flags: Self) -> Result<Vec<Self>> {
-        let Some(path) = file else { return Ok(vec![flags]) };
-        let text = std::fs::read_to_string(path).map_err(|error| match error.kind() {
-            std::io::ErrorKind::NotFound => Error::input(format!("{path}: no such launch file")),
-            _ => Error::input(format!("cannot read {path}: {error}")),
-        })?;
-        let mut launches = Self::parse_file(path, &text)?;
-        if let [launch] = launches.as_mut_slice() {
-            *launch = std::mem::take(launch).overridden_by(flags);
-        } else if !flags.is_empty() {
-            return Err(Error::usage(format!(
-                "{path} holds {} launches; flags can change a single one only",
-                launches.len()
-            )));
-        }
-        Ok(launches)
     }
 
     /// True when nothing was said.
@@ -155,17 +114,6 @@ fn value_error(place: &str, text: &str, error: scanner::ValueError) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn flags_go_over_the_file() {
-        let [file] =
-            Launch::parse_file("l", "grid = 1\nblock = 2\nargs = [\"1\", \"n=2\"]").unwrap().try_into().unwrap();
-        let mut flags = Launch { grid: Some([8, 1, 1]), ..Launch::default() };
-        flags.add_argument("n=5").unwrap();
-        let both = file.overridden_by(flags);
-        assert_eq!((both.grid, both.block), (Some([8, 1, 1]), Some([2, 1, 1])));
-        assert_eq!((both.arguments.len(), both.overrides.len()), (2, 1));
-    }
 
     #[test]
     fn errors_name_argument_and_column() {

@@ -1,8 +1,8 @@
 //! What can go wrong, grouped by what the user has to change.
 
-use warplens_base::{Diagnostic, Span};
+use crate::{Diagnostic, Span};
 
-/// Result of the session.
+/// Result of what a user asked for.
 pub type Result<T> = std::result::Result<T, Error>;
 
 /// Who has to act. Clients map it to exit codes or exceptions.
@@ -79,7 +79,7 @@ impl Error {
     }
 
     /// An error at one place of a text that is called `name`.
-    pub(crate) fn at(
+    pub fn at(
         kind: ErrorKind,
         name: impl Into<String>,
         text: &str,
