@@ -172,9 +172,9 @@ fn detect(path: Option<&Path>, bytes: &[u8]) -> InputKind {
         InputKind::Profile
     } else if names_schema(b"\"warplens.trace/") {
         InputKind::Trace
-    } else if crate::import::is_visual_profiler_log(&text) {
+    } else if warplens_import::is_visual_profiler_log(&text) {
         InputKind::VisualProfilerLog
-    } else if crate::import::is_nsight_csv(&text) {
+    } else if warplens_import::is_nsight_csv(&text) {
         InputKind::NsightCsv
     } else if is_named(&["toml"]) && has_directive("[[launch]]") {
         InputKind::Script

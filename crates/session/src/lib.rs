@@ -39,12 +39,13 @@ pub use execution::{
 pub use gate::Gate;
 pub use generation::{Elsewhere, Generation};
 pub use input::{Input, InputKind};
-pub use measure::{FULL_LIMIT, Measured, Measurement, Support, measure};
+pub use measure::{FULL_LIMIT, Measurement, Support, measure};
 pub use predict::{Analysis, Choice};
 pub use program::Program;
 pub use race::Race;
 pub use warplens_base::error::{Error, ErrorKind, Findings, Result};
 pub use warplens_base::nearest;
+pub use warplens_import::Measured;
 
 pub use warplens_model::x_model;
 

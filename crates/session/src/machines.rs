@@ -46,19 +46,6 @@ pub fn one(name: &str) -> Result<Machine> {
     Ok(machines.remove(0))
 }
 
-/// The built-in GPU that a driver or profiler calls `name`.
-pub fn of_device(name: &str) -> Option<Machine> {
-    // A device's name is no list, file or clock.
-    if name.contains([',', '@'])
-        || name.ends_with(".toml")
-        || name.starts_with("sm_")
-        || name.eq_ignore_ascii_case("all")
-    {
-        return None;
-    }
-    one(name).ok()
-}
-
 /// Code of the finding that nothing says where a value comes from.
 const NO_ORIGIN: &str = "M006";
 const ORIGIN_HELP: &str =

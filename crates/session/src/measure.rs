@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use warplens_base::units::Seconds;
 use warplens_device::Kernel;
 use warplens_exec as exec;
 use warplens_isa::Spelling;
@@ -16,7 +15,7 @@ use warplens_trace::{CtaId, Observer as _};
 
 use crate::execution::{self, Emulation, Execution, ExecutionOptions, Extent, Progress, check_listed, chosen};
 use crate::generation::{self, Elsewhere, Generation, Ran};
-use crate::machines::{self, Machine};
+use crate::machines::Machine;
 use crate::program::Program;
 use crate::race::Race;
 use crate::registers::{self, Registers};
@@ -24,6 +23,7 @@ use crate::statics::{self, Statics};
 use crate::toolchain::Search;
 use crate::trace;
 use warplens_base::error::Result;
+use warplens_import::Measured;
 use warplens_launch::KernelName;
 use warplens_launch::Launch;
 
@@ -82,40 +82,26 @@ impl Measurement {
 }
 
 impl Measurement {
+    /// Counts that come from a file, so that nothing was executed.
+    pub(crate) fn counted(kernel: KernelName, profile: Profile, measured: Option<Measured>) -> Self {
+        Self {
+            kernel,
+            profile,
+            traces: Traces::None,
+            listing: Vec::new(),
+            emulation: None,
+            support: Support::default(),
+            communicates: false,
+            race: None,
+            statics: None,
+            measured,
+            elsewhere: Vec::new(),
+        }
+    }
+
     /// What models are asked about.
     pub fn recording(&self) -> Recording<'_> {
         Recording { profile: &self.profile, traces: &self.traces }
-    }
-}
-
-/// What a profiler measured on a GPU.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Measured {
-    /// Execution time of the launch in microseconds, as profilers and saved profiles tell it.
-    pub time_us: f64,
-    /// The GPU, as the profiler calls it, where it says so.
-    pub device: Option<String>,
-    /// Its target, such as `sm_80`, where the profiler says so.
-    pub target: Option<String>,
-    /// The profiler.
-    pub profiler: String,
-}
-
-impl Measured {
-    /// Execution time of the launch.
-    pub fn time(&self) -> Seconds {
-        Seconds(self.time_us / 1e6)
-    }
-
-    /// True unless the time is that of another GPU than `machine`, as far as the profiler says.
-    pub fn is_of(&self, machine: &Machine) -> bool {
-        let named = self.device.as_deref().and_then(machines::of_device);
-        match (named, &self.target) {
-            (Some(named), _) => named.id == machine.board(),
-            // A GPU that nobody here knows is not the one asked about.
-            (None, _) if self.device.is_some() => false,
-            (None, target) => target.as_ref().is_none_or(|target| *target == machine.cc.target()),
-        }
     }
 }
 

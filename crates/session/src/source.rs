@@ -14,6 +14,7 @@ use crate::measure::{Measurement, measure};
 use crate::program::Program;
 use crate::toolchain::Search;
 use warplens_base::error::{Error, Result};
+use warplens_import::Shape;
 use warplens_launch::{Launch, Script};
 
 /// One input with what is to be known about it.
@@ -137,7 +138,7 @@ fn counted(input: &Input, flags: &Launch) -> Result<Vec<Measurement>> {
     if !flags.symbols.is_empty() {
         return Err(fixed("--symbol"));
     }
-    let shape = import::Shape { grid: flags.grid, block: flags.block };
+    let shape = Shape { grid: flags.grid, block: flags.block };
     let measurements = import::read_with(input, &shape)?;
     let mut chosen = choose(input, measurements, flags.kernel.as_deref())?;
     for measurement in &mut chosen {

@@ -5,11 +5,11 @@ use std::path::Path;
 use super::*;
 use crate::execution::{ExecutionOptions, Progress};
 use crate::machines;
-use crate::measure::Measured;
 use crate::predict::Resource;
 use crate::profile::Counting;
 use crate::program::Program;
 use crate::toolchain::Search;
+use warplens_import::Measured;
 
 fn variant(name: &str) -> Variant {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples").join(name);

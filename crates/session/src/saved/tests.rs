@@ -14,9 +14,10 @@ use warplens_stats::{
 
 use super::{document, read};
 use crate::execution::Emulation;
-use crate::measure::{Measured, Measurement, Support};
+use crate::measure::{Measurement, Support};
 use crate::race::Race;
 use crate::statics::{Bound, BoundKind, Line, Statics};
+use warplens_import::Measured;
 use warplens_launch::KernelName;
 
 /// Spellings of instructions, one that nobody knows among them.

@@ -10,7 +10,8 @@
 
 use std::collections::BTreeMap;
 
-use super::nsight::{KernelMetrics, Metric};
+use crate::imported::Imported;
+use crate::nsight::{KernelMetrics, Metric, profiles};
 use warplens_base::error::{Error, Result};
 
 const MAGIC: &[u8] = b"NVR\0";
@@ -54,8 +55,13 @@ mod value {
     pub(super) const UINT64: u64 = 5;
 }
 
+/// Reads the launches of a report that messages call `name`.
+pub fn launches(name: &str, bytes: &[u8]) -> Result<Vec<Imported>> {
+    profiles(name, read(name, bytes)?)
+}
+
 /// Reads a report that messages call `name`.
-pub(super) fn read(name: &str, bytes: &[u8]) -> Result<Vec<KernelMetrics>> {
+fn read(name: &str, bytes: &[u8]) -> Result<Vec<KernelMetrics>> {
     let cut = |at: usize| {
         Error::input(format!("{name}: the report ends or is damaged behind byte {at}"))
             .with_help("a report that is still being written is not whole; write it again")

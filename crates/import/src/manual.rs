@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 
 use warplens_stats::Count;
 
-use super::nsight::{KINDS, METRICS, OPCODES, PIPES};
-use super::visual_profiler::{COUNTERS, Scope};
+use crate::nsight::{KINDS, METRICS, OPCODES, PIPES};
+use crate::visual_profiler::{COUNTERS, Scope};
 
 const HEAD: &str = "\
 # Profiles from elsewhere

@@ -9,17 +9,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use warplens_machine::{Key, Reader, Strictness};
+use warplens_machine::{Key, Machine, Reader, Strictness, builtin};
 use warplens_stats::{
     BankRule, CoalescingRule, Count, Coverage, InstructionCounts, LaunchShape, MemoryCounts, RegistersBasis,
     SharedCounts,
 };
 
-use super::csv;
-use super::nsight::blank;
-use super::{Shape, without_mark};
-use crate::machines::{self, Machine};
-use crate::measure::{Measured, Measurement, Support};
+use crate::csv;
+use crate::csv::without_mark;
+use crate::imported::{Imported, Measured, Shape};
+use crate::nsight::blank;
 use warplens_base::error::{Error, Result};
 use warplens_launch::KernelName;
 use warplens_launch::check_extents;
@@ -109,7 +108,7 @@ pub(super) const COUNTERS: &[CounterSpec] = &[
 ];
 
 /// True for the text of a log.
-pub(crate) fn is_log(text: &str) -> bool {
+pub fn is_log(text: &str) -> bool {
     let text = without_mark(text);
     let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
     lines.next().is_some_and(|line| {
@@ -125,10 +124,10 @@ fn is_header(line: &str) -> bool {
 }
 
 /// Reads a log that messages call `name`. `shape` is taken where the log does not tell the launches.
-pub(super) fn read(name: &str, text: &str, shape: &Shape) -> Result<Vec<Measurement>> {
+pub fn read(name: &str, text: &str, shape: &Shape) -> Result<Vec<Imported>> {
     let text = without_mark(text);
     let mut log = Log { name, shape, device: None, columns: Vec::new() };
-    let mut measurements = Vec::new();
+    let mut launches = Vec::new();
     let mut n_calls = 0;
     let n_lines = text.lines().count();
     for (index, line) in text.lines().enumerate() {
@@ -143,18 +142,18 @@ pub(super) fn read(name: &str, text: &str, shape: &Shape) -> Result<Vec<Measurem
             let call = log.call(number, line, is_last)?;
             n_calls += 1;
             if !call.is_copy() {
-                measurements.push(log.measurement(&call)?);
+                launches.push(log.imported(&call)?);
             }
         }
     }
-    if measurements.is_empty() {
+    if launches.is_empty() {
         let error = Error::input(format!("{name} holds no kernel"));
         return Err(match n_calls {
             0 => error.with_help("the log has no line of a call; did the program end by itself?"),
             _ => error.with_help("there are copies of memory only"),
         });
     }
-    Ok(measurements)
+    Ok(launches)
 }
 
 /// Lower case, with underscores.
@@ -273,27 +272,19 @@ impl Log<'_> {
         Ok(Call { values: values.collect(), place })
     }
 
-    fn measurement(&self, call: &Call) -> Result<Measurement> {
+    fn imported(&self, call: &Call) -> Result<Imported> {
         if call.method().is_empty() {
             return Err(call.fail("no method is named"));
         }
         let kernel = KernelName::new(call.method());
-        let machine = self.device.as_deref().and_then(machines::of_device);
+        let machine = self.device.as_deref().and_then(builtin::of_device);
         let mut reader = Counters { call, machine: machine.as_ref(), absent: BTreeSet::new() };
         let launch = reader.launch(self.shape)?;
         let profile = reader.profile(launch, &kernel.mangled)?;
         let time = call.number("gputime")?;
-        Ok(Measurement {
+        Ok(Imported {
             kernel,
-            traces: warplens_sim::traces::Traces::None,
             profile,
-            listing: Vec::new(),
-            emulation: None,
-            support: Support::default(),
-            communicates: false,
-            race: None,
-            statics: None,
-            elsewhere: Vec::new(),
             measured: time.map(|time_us| Measured {
                 time_us,
                 device: self.device.clone(),

@@ -3,9 +3,10 @@
 
 use std::collections::BTreeMap;
 
-use super::csv::{self, Record};
-use super::nsight::{KernelMetrics, Metric};
-use super::without_mark;
+use crate::csv::without_mark;
+use crate::csv::{self, Record};
+use crate::imported::Imported;
+use crate::nsight::{KernelMetrics, Metric, profiles};
 use warplens_base::error::{Error, Result};
 use warplens_base::nearest;
 
@@ -23,7 +24,7 @@ const LABELS: [(&str, &str); 5] = [
 ];
 
 /// True for the text of such a table, messages of the profiler in front of it or not.
-pub(crate) fn is_table(text: &str) -> bool {
+pub fn is_table(text: &str) -> bool {
     header_at(without_mark(text)).is_some()
 }
 
@@ -40,8 +41,13 @@ fn header_at(text: &str) -> Option<usize> {
     None
 }
 
+/// Reads the launches of a table that messages call `name`.
+pub fn launches(name: &str, text: &str) -> Result<Vec<Imported>> {
+    profiles(name, read(name, text)?)
+}
+
 /// Reads a table that messages call `name`.
-pub(super) fn read(name: &str, text: &str) -> Result<Vec<KernelMetrics>> {
+fn read(name: &str, text: &str) -> Result<Vec<KernelMetrics>> {
     let text = without_mark(text);
     let at =
         header_at(text).ok_or_else(|| Error::input(format!("{name} has no row of column names with `{KERNEL}`")))?;

@@ -64,6 +64,11 @@ pub(super) fn number(text: &str) -> Option<f64> {
     number.is_finite().then_some(number)
 }
 
+/// The text without the mark that some editors put in front of it.
+pub fn without_mark(text: &str) -> &str {
+    text.trim_start_matches('\u{feff}')
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

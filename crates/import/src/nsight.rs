@@ -11,8 +11,8 @@ use warplens_stats::{
     OpcodeCount, Profile, RegistersBasis, SharedCounts,
 };
 
-use super::csv;
-use crate::measure::{Measured, Measurement, Support};
+use crate::csv;
+use crate::imported::{Imported, Measured};
 use warplens_base::error::{Error, Result};
 use warplens_launch::KernelName;
 use warplens_launch::check_extents;
@@ -241,12 +241,12 @@ pub(super) fn class_of(opcode: &str) -> OpClass {
 }
 
 /// The profiles of launches; `name` is what messages call their source.
-pub(super) fn profiles(name: &str, launches: Vec<KernelMetrics>) -> Result<Vec<Measurement>> {
+pub(super) fn profiles(name: &str, launches: Vec<KernelMetrics>) -> Result<Vec<Imported>> {
     if launches.is_empty() {
         return Err(Error::input(format!("{name} holds no kernel"))
             .with_help("the profiler writes one entry per launch that it profiled; none matched its filters"));
     }
-    launches.iter().map(|launch| Reader { launch, absent: BTreeSet::new() }.measurement()).collect()
+    launches.iter().map(|launch| Reader { launch, absent: BTreeSet::new() }.imported()).collect()
 }
 
 struct Reader<'l> {
@@ -335,7 +335,7 @@ impl Reader<'_> {
         found.unwrap_or_default()
     }
 
-    fn measurement(mut self) -> Result<Measurement> {
+    fn imported(mut self) -> Result<Imported> {
         let launch = self.launch_shape()?;
         let kernel = match &self.launch.mangled {
             Some(mangled) => KernelName { mangled: mangled.clone(), demangled: self.launch.kernel.clone() },
@@ -346,19 +346,7 @@ impl Reader<'_> {
         }
         let capability = self.capability()?;
         let profile = self.profile(launch, &kernel.mangled, capability)?;
-        Ok(Measurement {
-            kernel,
-            traces: warplens_sim::traces::Traces::None,
-            profile,
-            listing: Vec::new(),
-            emulation: None,
-            support: Support::default(),
-            communicates: false,
-            race: None,
-            statics: None,
-            elsewhere: Vec::new(),
-            measured: self.measured(capability)?,
-        })
+        Ok(Imported { kernel, profile, measured: self.measured(capability)? })
     }
 
     fn measured(&self, capability: Option<(u32, u32)>) -> Result<Option<Measured>> {
