@@ -12,7 +12,7 @@ use warplens_base::nearest;
 use warplens_model::workload::coalescing_rule;
 
 use crate::machines::Machine;
-use crate::measure::Measurement;
+use crate::measurement::Measurement;
 use crate::predict::{self, Choice, GpuAnalysis, ModelId, Options, Prediction};
 use crate::profile::{BankRule, Count, Profile};
 use crate::tune::Expression;

@@ -14,10 +14,10 @@ use warplens_trace::Observer;
 
 use crate::generation::{Alike, Generation};
 use crate::machines::Machine;
-use crate::measure::{self, Support};
+use crate::measurement::Given;
+use crate::measurement::{Emulation, Support};
 use crate::program::Program;
 use crate::race::Race;
-use crate::statics::Given;
 use crate::{failure, host};
 use warplens_base::error::{Error, Result};
 use warplens_launch::{
@@ -88,17 +88,6 @@ pub struct Progress {
     pub done: AtomicU64,
     /// CTAs in all; 0 until known.
     pub total: AtomicU64,
-}
-
-/// Cost of an execution.
-#[derive(Clone, Copy, PartialEq, Debug, Default)]
-pub struct Emulation {
-    /// Thread instructions executed.
-    pub thread_instructions: u64,
-    /// Warp instructions executed.
-    pub warp_instructions: u64,
-    /// Seconds that the execution took, without reading, lowering and filling buffers.
-    pub seconds: f64,
 }
 
 /// Launches with their memory.
@@ -512,7 +501,7 @@ pub fn run(
         let total = ctas.as_ref().map_or(u64::from(execution.n_ctas(number)?), |ctas| ctas.len() as u64);
         progress.total.fetch_add(total, Ordering::Relaxed);
         let prepared = execution.decode(number)?;
-        let own = measure::support(program, prepared.program(), execution.launches[number].0);
+        let own = Support::of(program, prepared.program(), execution.launches[number].0);
         support.instructions += own.instructions;
         support.unsupported.extend(own.unsupported);
         let mut parts = execution.parts(number, &prepared);

@@ -12,7 +12,7 @@ pub(crate) mod threads;
 use warplens_model::scenario::Subject;
 use warplens_model::workload::coalescing_rule;
 
-use crate::measure::Measurement;
+use crate::measurement::Measurement;
 use crate::predict::{Analysis, GpuAnalysis, Occupancy, Options, Prediction, Recording, occupancy_of};
 use crate::profile::{BankRule, CoalescingRule, Profile};
 use crate::whatif::{ask, speedup, subject};

@@ -6,7 +6,7 @@ use warplens_import::{Imported, Shape, nsight_csv, nsight_report, visual_profile
 pub use warplens_import::page;
 
 use crate::input::{Input, InputKind};
-use crate::measure::Measurement;
+use crate::measurement::Measurement;
 use crate::saved;
 
 /// Reads the profiles of an input.

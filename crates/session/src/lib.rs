@@ -16,12 +16,14 @@ mod input;
 pub mod listing;
 pub mod machines;
 mod measure;
+mod measurement;
 pub mod native;
 pub mod plot;
 pub mod predict;
 mod program;
 mod race;
 mod registers;
+mod runs;
 pub mod saved;
 pub mod source;
 mod source_names;
@@ -33,19 +35,17 @@ mod trace;
 pub mod tune;
 pub mod whatif;
 
-pub use execution::{
-    DEFAULT_BUDGET, Emulation, ExecutionOptions, Extent, Output, OutputRequest, Progress, RunResult, run,
-};
+pub use execution::{DEFAULT_BUDGET, ExecutionOptions, Extent, Output, OutputRequest, Progress, RunResult, run};
 pub use gate::Gate;
-pub use generation::{Elsewhere, Generation};
+pub use generation::Generation;
 pub use input::{Input, InputKind};
-pub use measure::{FULL_LIMIT, Measurement, Support, measure};
+pub use measure::{FULL_LIMIT, measure};
+pub use measurement::{Elsewhere, Emulation, Measured, Measurement, Support};
 pub use predict::{Analysis, Choice};
 pub use program::Program;
 pub use race::Race;
 pub use warplens_base::error::{Error, ErrorKind, Findings, Result};
 pub use warplens_base::nearest;
-pub use warplens_import::Measured;
 
 pub use warplens_model::x_model;
 

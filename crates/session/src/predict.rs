@@ -13,10 +13,10 @@ pub use warplens_model::{
 use warplens_model::{Input, Knobs, MODELS, Needs, auto, find, manual, point_name};
 
 use crate::machines::{Machine, Strictness};
-use crate::measure::Measurement;
-use crate::profile::{Count, LaunchShape, Profile};
-use crate::statics::Statics;
+use crate::measurement::Measurement;
+use crate::measurement::Statics;
 use warplens_base::error::{Error, Result};
+use warplens_stats::{Count, LaunchShape, Profile};
 
 /// Which models answer.
 #[derive(Clone, PartialEq, Eq, Debug)]

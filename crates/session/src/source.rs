@@ -10,7 +10,8 @@ use warplens_stats::{Count, Counting, RegistersBasis};
 use crate::execution::{ExecutionOptions, Progress};
 use crate::import;
 use crate::input::{Input, InputKind};
-use crate::measure::{Measurement, measure};
+use crate::measure::measure;
+use crate::measurement::Measurement;
 use crate::program::Program;
 use crate::toolchain::Search;
 use warplens_base::error::{Error, Result};
@@ -192,4 +193,26 @@ fn choose(input: &Input, measurements: Vec<Measurement>, wanted: Option<&str>) -
         return Err(kernels.iter().fold(error, Error::with_detail));
     }
     Ok(chosen)
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+    use crate::toolchain::tests::{SCRIPTS, SOURCE, fake_nvcc, nowhere};
+
+    #[test]
+    fn a_script_names_its_input_and_runs_no_command() {
+        let _guard = SCRIPTS.lock();
+        let root = tempfile::tempdir().unwrap();
+        fake_nvcc(root.path(), "touch \"$(dirname \"$0\")/ran\"; sh -c \"true $*\"; exit 1");
+        let search = Search { homes: vec![root.path().to_owned()], ..nowhere() };
+        let name = "a$(touch Y).cu";
+        std::fs::write(root.path().join(name), SOURCE).unwrap();
+        let text = format!("[[launch]]\ninput = '{name}'\ngrid = 1\nblock = 1\n");
+        let script = Input::new("s.toml", Some(root.path().join("s.toml")), text.into_bytes()).unwrap();
+        let request = Request { input: &script, launch_file: None, flags: Default::default(), target: "sm_80" };
+        let error = load(&request, &search).unwrap_err();
+        assert!(error.message.contains("could not compile"), "{}", error.message);
+        assert!(root.path().join("bin/ran").exists() && !Path::new("Y").exists());
+    }
 }

@@ -13,7 +13,7 @@ use warplens_trace::CtaTrace;
 pub use warplens_trace::{Code, Place};
 
 use crate::machines::Machine;
-use crate::measure::Measurement;
+use crate::measurement::Measurement;
 use crate::predict::{Options, occupancy_of};
 use warplens_base::error::Error;
 use warplens_launch::KernelName;

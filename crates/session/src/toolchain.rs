@@ -59,4 +59,4 @@ pub fn compile(input: &Input, target: &str, macros: &[(String, String)], search:
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -13,7 +13,7 @@ use warplens_model::{ModelId, Needs, Symbol};
 
 use crate::explain::{short, threads};
 use crate::machines::Machine;
-use crate::measure::Measurement;
+use crate::measurement::Measurement;
 use crate::predict::{Choice, GpuAnalysis, Options, Prediction, Recording, Refusal, answers, measured_on, on_gpu};
 use crate::profile::LaunchShape;
 use warplens_base::error::Result;

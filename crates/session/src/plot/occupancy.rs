@@ -4,7 +4,7 @@ use warplens_model::Options;
 use warplens_model::occupancy::{CtaDemand, Limiter, Occupancy, SharedLimit, SmLimits};
 
 use crate::machines::Machine;
-use crate::measure::Measurement;
+use crate::measurement::Measurement;
 use crate::predict::residency;
 use warplens_base::error::{Error, Result};
 

@@ -5,7 +5,7 @@ pub use warplens_model::x_model::{Bound, Sample, Stability, Units, Width};
 use warplens_model::{Change, ModelId, Options, Refusal, Unit};
 
 use crate::machines::{Machine, Strictness};
-use crate::measure::Measurement;
+use crate::measurement::Measurement;
 use crate::predict::{Choice, Prediction};
 use crate::whatif::{self, Scenario};
 use warplens_base::error::{Error, Result};

@@ -15,7 +15,7 @@ use super::check::{self, Known, agree, within};
 use super::groups::{GLOBAL, LOCAL, MemoryGroups, SHARED};
 use super::words::Word;
 use super::{opcode, origin, sequences};
-use crate::measure::Measurement;
+use crate::measurement::Measurement;
 use warplens_base::error::Error;
 use warplens_launch::KernelName;
 

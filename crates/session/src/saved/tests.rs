@@ -13,10 +13,10 @@ use warplens_stats::{
 };
 
 use super::{document, read};
-use crate::execution::Emulation;
-use crate::measure::{Measurement, Support};
+use crate::measurement::Emulation;
+use crate::measurement::{Bound, BoundKind, Line, Statics};
+use crate::measurement::{Measurement, Support};
 use crate::race::Race;
-use crate::statics::{Bound, BoundKind, Line, Statics};
 use warplens_import::Measured;
 use warplens_launch::KernelName;
 

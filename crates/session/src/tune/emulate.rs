@@ -12,12 +12,13 @@ use super::{
     Resolved, Tuning, parallel, ranking,
 };
 use crate::execution::{self, Execution, ExecutionOptions, Extent, Progress};
-use crate::generation::{self, Ran};
 use crate::host;
 use crate::machines::Machine;
-use crate::measure::{self, Measurement};
+use crate::measure;
+use crate::measurement::Measurement;
 use crate::predict::{self, Choice, ModelId};
 use crate::profile::{Counting, LaunchShape};
+use crate::runs::{self, Ran};
 use crate::toolchain::Search;
 use warplens_base::error::{Error, Result};
 use warplens_launch::{Extents, Launch, Plan};
@@ -367,7 +368,7 @@ impl<'r> Tuner<'r> {
         let options = ExecutionOptions { threads, ..self.execution.clone() };
         let quiet = Progress::default();
         let mut contents = None;
-        let mut measurements = generation::on_each(&options.generations, |generation| {
+        let mut measurements = runs::on_each(&options.generations, |generation| {
             let kernels = vec![job.source.kernel];
             let execution = Execution::of_plan(&job.source.program, kernels, plan.clone(), options.clone())?;
             let mut execution = execution.on(generation);

@@ -4,7 +4,7 @@ use warplens_model::scenario::{EFFECTS, Effect, Scenario, Subject};
 
 use super::{ask, subject, why_nothing};
 use crate::machines::Machine;
-use crate::measure::Measurement;
+use crate::measurement::Measurement;
 use crate::predict::{Choice, GpuAnalysis, ModelId, Options, Prediction, measured_on};
 
 /// The cost of every effect of one launch.
