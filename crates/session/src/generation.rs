@@ -44,7 +44,7 @@ impl Generation {
     }
 
     /// Whom its CTA barriers wait for.
-    pub(crate) fn barriers(self) -> BarrierRule {
+    pub fn barriers(self) -> BarrierRule {
         match self {
             Self::Warps => BarrierRule::Warps,
             Self::Threads => BarrierRule::Threads,
@@ -54,14 +54,14 @@ impl Generation {
 
 /// Whether generations run launches in the same way.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Alike {
+pub enum Alike {
     Yes,
     Maybe,
 }
 
 impl Alike {
     /// What the number of barriers that parts of warps executed tells.
-    pub(crate) fn of(partial_barriers: u64) -> Self {
+    pub fn of(partial_barriers: u64) -> Self {
         if partial_barriers == 0 { Self::Yes } else { Self::Maybe }
     }
 }

@@ -106,7 +106,7 @@ impl Input {
     }
 
     /// The error for an input that cannot be taken where PTX is wanted.
-    pub(crate) fn unusable(&self) -> Error {
+    pub fn unusable(&self) -> Error {
         let error = Error::input(format!("{} is {}; PTX or CUDA C++ is needed", self.name, self.kind.name()));
         match self.kind {
             InputKind::Cubin => error.with_help("a cubin holds no PTX; compile with `nvcc -ptx` to get it"),

@@ -3,40 +3,28 @@
 //! Main types: [`Program`], what can be run; [`Measurement`], what was counted; [`Analysis`], what models said; [`Error`], grouped by who has to act.
 //! This crate reads files and runs compilers; it does not know about terminals, formats or flags.
 
-pub mod compare;
-pub mod coverage;
-mod execution;
-pub mod explain;
+pub mod execution;
 mod failure;
-mod gate;
-mod generation;
-mod host;
+pub mod generation;
+pub mod host;
 pub mod import;
 mod input;
-pub mod listing;
 pub mod machines;
-mod measure;
+pub mod measure;
 mod measurement;
-pub mod native;
-pub mod plot;
 pub mod predict;
 mod program;
 mod race;
-mod registers;
-mod runs;
+pub mod registers;
+pub mod runs;
 pub mod saved;
 pub mod source;
 mod source_names;
-pub mod stages;
 pub mod statics;
-pub mod timing;
 pub mod toolchain;
 mod trace;
-pub mod tune;
-pub mod whatif;
 
 pub use execution::{DEFAULT_BUDGET, ExecutionOptions, Extent, Output, OutputRequest, Progress, RunResult, run};
-pub use gate::Gate;
 pub use generation::Generation;
 pub use input::{Input, InputKind};
 pub use measure::{FULL_LIMIT, measure};
@@ -46,8 +34,6 @@ pub use program::Program;
 pub use race::Race;
 pub use warplens_base::error::{Error, ErrorKind, Findings, Result};
 pub use warplens_base::nearest;
-
-pub use warplens_model::x_model;
 
 /// The counts of a launch.
 pub mod profile {

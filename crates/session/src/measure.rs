@@ -60,7 +60,7 @@ pub fn measure(
 }
 
 /// Executes and counts the launch with this number.
-pub(crate) fn one(
+pub fn one(
     execution: &mut Execution<'_>,
     number: usize,
     counting: Counting,

@@ -45,7 +45,7 @@ pub struct Measurement {
 
 impl Measurement {
     /// The counts, and those of other generations.
-    pub(crate) fn profiles_mut(&mut self) -> impl Iterator<Item = &mut Profile> {
+    pub fn profiles_mut(&mut self) -> impl Iterator<Item = &mut Profile> {
         let elsewhere = self.elsewhere.iter_mut().filter_map(|elsewhere| elsewhere.result.as_mut().ok());
         std::iter::once(&mut self.profile).chain(elsewhere.map(|measurement| &mut measurement.profile))
     }

@@ -75,13 +75,18 @@ impl Program {
         self.source.as_deref()
     }
 
+    /// The PTX lowered.
+    pub fn module(&self) -> &Module {
+        &self.module
+    }
+
     /// The kernels, in text order.
     pub fn kernels(&self) -> Vec<KernelName> {
         self.module.kernels().map(|(_, kernel)| KernelName::new(&kernel.name)).collect()
     }
 
     /// The kernel that `wanted` means: a mangled or demangled name, or `regex:RE`. Without a name there must be one.
-    pub(crate) fn kernel(&self, wanted: Option<&str>) -> Result<FunctionId> {
+    pub fn kernel(&self, wanted: Option<&str>) -> Result<FunctionId> {
         let kernels: Vec<(FunctionId, KernelName)> =
             self.module.kernels().map(|(id, kernel)| (id, KernelName::new(&kernel.name))).collect();
         let mut found = Vec::new();
@@ -119,7 +124,7 @@ impl Program {
     }
 
     /// What a launch has to know about a kernel.
-    pub(crate) fn interface(&self, kernel: FunctionId) -> KernelInterface<'_> {
+    pub fn interface(&self, kernel: FunctionId) -> KernelInterface<'_> {
         let function = &self.module.functions[kernel];
         let name = KernelName::new(&function.name);
         let n_parameters = function.parameters.len();

@@ -11,10 +11,10 @@ use warplens_base::error::Result;
 const USUAL_TARGET: u32 = 80;
 
 /// Registers per thread and where the number comes from.
-pub(crate) type Registers = (u32, RegistersBasis);
+pub type Registers = (u32, RegistersBasis);
 
 /// The registers of a kernel and where the number comes from.
-pub(crate) fn of(program: &Program, kernel: FunctionId, given: Option<u32>, search: &Search) -> Result<Registers> {
+pub fn of(program: &Program, kernel: FunctionId, given: Option<u32>, search: &Search) -> Result<Registers> {
     if let Some(given) = given {
         return Ok((given, RegistersBasis::User));
     }

@@ -6,18 +6,15 @@ use crate::generation::{Alike, Generation};
 use crate::measurement::{Elsewhere, Measurement};
 
 /// What one generation's run of some launches gave.
-pub(crate) struct Ran {
-    pub(crate) measurements: Vec<Measurement>,
+pub struct Ran {
+    pub measurements: Vec<Measurement>,
     /// Whether other generations run them in the same way.
-    pub(crate) elsewhere: Alike,
+    pub elsewhere: Alike,
 }
 
 /// Runs launches as the newest of some generations, and as the others too where that may make a difference. The first
 /// generation on which they run is the one that the measurements are of.
-pub(crate) fn on_each(
-    generations: &[Generation],
-    mut run: impl FnMut(Generation) -> Result<Ran>,
-) -> Result<Vec<Measurement>> {
+pub fn on_each(generations: &[Generation], mut run: impl FnMut(Generation) -> Result<Ran>) -> Result<Vec<Measurement>> {
     let newest = generations.first().copied().unwrap_or_default();
     let others = generations.get(1..).unwrap_or_default();
     let first = run(newest);

@@ -26,9 +26,10 @@ const LAYERS: &[(&str, u8)] = &[
     ("warplens-statics", 4),
     ("warplens-model", 5),
     ("warplens-session", 6),
-    ("warplens-report", 7),
-    ("warplens-cli", 8),
-    ("xtask", 9),
+    ("warplens-question", 7),
+    ("warplens-report", 8),
+    ("warplens-cli", 9),
+    ("xtask", 10),
 ];
 
 /// Serves tests and must not end up in the program.

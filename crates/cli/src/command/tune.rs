@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use anyhow::{Context, Result};
 use clap::{Args, ValueEnum};
 use warplens_launch::Launch;
+use warplens_question::tune::{self, GivenShape, LaunchTemplate, Request, Space, SpaceText, Text, Tuning};
 use warplens_report::{document, view};
 use warplens_session::machines;
 use warplens_session::toolchain::Search;
-use warplens_session::tune::{self, GivenShape, LaunchTemplate, Request, Space, SpaceText, Text, Tuning};
 use warplens_session::{Choice, Error, Generation, Input};
 
 use super::compare::parse_percent;

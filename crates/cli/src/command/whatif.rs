@@ -3,8 +3,8 @@
 use anyhow::Result;
 use clap::Args;
 use warplens_launch::Launch;
+use warplens_question::whatif::{self, Prices, Scenario, WhatIf};
 use warplens_report::{Section, document, view};
-use warplens_session::whatif::{self, Prices, Scenario, WhatIf};
 use warplens_session::{Error, Measurement};
 
 use super::{Document, Outcome};

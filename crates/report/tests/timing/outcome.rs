@@ -2,7 +2,7 @@
 
 use warplens_base::units::Seconds;
 use warplens_launch::KernelName;
-use warplens_session::timing::{Annotated, annotate, cycles, scale};
+use warplens_question::timing::{Annotated, annotate, cycles, scale};
 use warplens_sim::{CtaSpan, Event, Outcome, SchedulerOutcome, Stall, StallCycles, Traffic, UnitOutcome};
 use warplens_trace::{Code, MachineClass, MachineInst, Place};
 
