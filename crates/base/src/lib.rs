@@ -5,6 +5,7 @@
 //! This crate does not know about PTX, GPUs, files or terminals.
 
 mod diagnostic;
+pub mod error;
 mod id;
 mod nearest;
 mod span;

@@ -3,7 +3,7 @@
 
 use anyhow::Result;
 use clap::Args;
-use warplens_session::launch::Launch;
+use warplens_launch::Launch;
 use warplens_session::machines::{self, Machine, Strictness};
 use warplens_session::predict::{self, CountBasis, ModelId, Options};
 use warplens_session::profile::Counting;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use anyhow::Result;
-use warplens_session::launch::{Launch, parse_extents};
+use warplens_launch::{Launch, parse_extents};
 use warplens_session::profile::Counting;
 use warplens_session::source::{self, Source};
 use warplens_session::statics::{Given, parse_given};
@@ -209,7 +209,7 @@ impl LaunchFlags {
 
     /// The launches of the file and the flags.
     pub(crate) fn launches(&self) -> Result<Vec<Launch>> {
-        Ok(Launch::load(self.launch.as_deref(), self.over()?)?)
+        Ok(source::launches(self.launch.as_deref(), self.over()?)?)
     }
 
     /// What the flags say.

@@ -81,6 +81,16 @@ pub fn find(name: &str) -> Result<&'static str, UnknownMachine> {
     })
 }
 
+/// The board that a driver or profiler calls `name`.
+pub fn of_device(name: &str) -> Option<Machine> {
+    let reference = MachineRef::parse(name).ok()?;
+    // A device's name is no list, file, target or clock.
+    if !matches!(reference.selector, Selector::Name(_)) || reference.clock.is_some() || name.contains(',') {
+        return None;
+    }
+    machine(find(name).ok()?)?.ok()
+}
+
 /// The identifiers that a reference selects among the boards, at least one. A file selects none here: its text is not
 /// this crate's to read.
 pub fn select(reference: &MachineRef) -> Result<Vec<&'static str>, UnknownMachine> {

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use serde_json::Value as Json;
+use warplens_launch::Launch;
 use warplens_report::document;
-use warplens_session::launch::Launch;
 use warplens_session::machines::{self, Strictness};
 use warplens_session::predict::{CountBasis, options, predict};
 use warplens_session::profile::Counting;
@@ -33,8 +33,8 @@ fn measured() -> Vec<Vec<Measurement>> {
         let input = Input::read(folder.join("ptx/sm_80.ptx")).expect("the example can be read and runs");
         let program = Program::load(&input, "sm_80", &no_compiler()).expect("the example can be read and runs");
         let launch = folder.join("launch.toml");
-        let launches =
-            Launch::load(Some(&launch.to_string_lossy()), Launch::default()).expect("the example can be read and runs");
+        let launches = warplens_session::source::launches(Some(&launch.to_string_lossy()), Launch::default())
+            .expect("the example can be read and runs");
         let options = ExecutionOptions::new();
         let progress = Progress::default();
         all.push(
@@ -74,7 +74,9 @@ fn counts_without_a_run_are_saved_with_what_they_stand_on() {
     let folder = examples().join("histogram_atomics");
     let input = Input::read(folder.join("ptx/sm_80.ptx")).unwrap();
     let program = Program::load(&input, "sm_80", &no_compiler()).unwrap();
-    let launches = Launch::load(Some(&folder.join("launch.toml").to_string_lossy()), Launch::default()).unwrap();
+    let launches =
+        warplens_session::source::launches(Some(&folder.join("launch.toml").to_string_lossy()), Launch::default())
+            .unwrap();
     let options = ExecutionOptions { statics: Some(Default::default()), ..ExecutionOptions::new() };
     let progress = Progress::default();
     let mut direct = measure(&program, &launches, options, Counting::Ptx, &no_compiler(), &progress).unwrap();
@@ -88,8 +90,8 @@ fn sample() -> Json {
     let input = Input::read(examples().join("abt_conflict/ptx/sm_80.ptx")).expect("the example can be read and runs");
     let program = Program::load(&input, "sm_80", &no_compiler()).expect("the example can be read and runs");
     let launch = examples().join("abt_conflict/launch.toml");
-    let launches =
-        Launch::load(Some(&launch.to_string_lossy()), Launch::default()).expect("the example can be read and runs");
+    let launches = warplens_session::source::launches(Some(&launch.to_string_lossy()), Launch::default())
+        .expect("the example can be read and runs");
     let progress = Progress::default();
     let counting = Counting::Ptx;
     let measured = measure(&program, &launches, ExecutionOptions::new(), counting, &no_compiler(), &progress)

@@ -12,15 +12,17 @@ use warplens_exec as exec;
 use warplens_ir::{FunctionId, Module, Variable};
 use warplens_trace::Observer;
 
-use crate::error::{Error, Result};
 use crate::generation::{Alike, Generation};
-use crate::launch::{self, BufferId, ElementType, Launch, Plan, PlannedBuffer, PlannedLaunch};
 use crate::machines::Machine;
-use crate::measure::{self, Support};
-use crate::program::{KernelName, Program};
+use crate::measurement::Given;
+use crate::measurement::{Emulation, Support};
+use crate::program::Program;
 use crate::race::Race;
-use crate::statics::Given;
 use crate::{failure, host};
+use warplens_base::error::{Error, Result};
+use warplens_launch::{
+    BufferId, Element, ElementType, KernelName, Launch, Plan, PlannedBuffer, PlannedLaunch, element_of, npy,
+};
 
 /// How launches are executed.
 #[derive(Clone, Debug)]
@@ -88,24 +90,13 @@ pub struct Progress {
     pub total: AtomicU64,
 }
 
-/// Cost of an execution.
-#[derive(Clone, Copy, PartialEq, Debug, Default)]
-pub struct Emulation {
-    /// Thread instructions executed.
-    pub thread_instructions: u64,
-    /// Warp instructions executed.
-    pub warp_instructions: u64,
-    /// Seconds that the execution took, without reading, lowering and filling buffers.
-    pub seconds: f64,
-}
-
 /// Launches with their memory.
-pub(crate) struct Execution<'p> {
-    pub(crate) program: &'p Program,
-    pub(crate) launches: Vec<(FunctionId, PlannedLaunch)>,
-    pub(crate) emulation: Emulation,
+pub struct Execution<'p> {
+    pub program: &'p Program,
+    pub launches: Vec<(FunctionId, PlannedLaunch)>,
+    pub emulation: Emulation,
     /// What the kernels printed.
-    pub(crate) output: Vec<u8>,
+    pub output: Vec<u8>,
     context: Context,
     module: ModuleHandle,
     buffers: IdMap<BufferId, Placed>,
@@ -116,7 +107,7 @@ pub(crate) struct Execution<'p> {
 }
 
 /// Finds the kernels of launches and binds their arguments.
-pub(crate) fn bind(program: &Program, launches: &[Launch]) -> Result<(Vec<FunctionId>, Plan)> {
+pub fn bind(program: &Program, launches: &[Launch]) -> Result<(Vec<FunctionId>, Plan)> {
     let mut bound = Vec::new();
     let mut kernels = Vec::new();
     for launch in launches {
@@ -130,7 +121,7 @@ pub(crate) fn bind(program: &Program, launches: &[Launch]) -> Result<(Vec<Functi
 }
 
 /// Refuses more shared memory per CTA than any GPU has.
-pub(crate) fn check_shared(bytes: u64) -> Result<()> {
+pub fn check_shared(bytes: u64) -> Result<()> {
     if bytes <= MAX_SHARED_BYTES {
         return Ok(());
     }
@@ -170,25 +161,25 @@ pub struct Output {
 
 impl Output {
     /// The elements.
-    pub fn elements(&self) -> impl ExactSizeIterator<Item = launch::Element> {
+    pub fn elements(&self) -> impl ExactSizeIterator<Item = Element> {
         self.bytes.chunks_exact(self.element.bytes()).map(|bytes| self.element.decode(bytes))
     }
 
     /// The elements as a NumPy array file.
     pub fn to_npy(&self) -> Vec<u8> {
-        launch::npy::write(self.element, &self.bytes)
+        npy::write(self.element, &self.bytes)
     }
 }
 
 impl<'p> Execution<'p> {
     /// Binds launches and fills the memory.
-    pub(crate) fn prepare(program: &'p Program, launches: &[Launch], options: ExecutionOptions) -> Result<Self> {
+    pub fn prepare(program: &'p Program, launches: &[Launch], options: ExecutionOptions) -> Result<Self> {
         let (kernels, plan) = bind(program, launches)?;
         Self::of_plan(program, kernels, plan, options)
     }
 
     /// Runs as a generation. The run of the newest one that is asked for may serve all, the others serve themselves.
-    pub(crate) fn on(mut self, generation: Generation) -> Self {
+    pub fn on(mut self, generation: Generation) -> Self {
         if self.options.generations.first() != Some(&generation) {
             self.options.traced_for.retain(|machine| Generation::of(machine.cc) == generation);
         }
@@ -196,7 +187,7 @@ impl<'p> Execution<'p> {
     }
 
     /// Fills the memory for launches that are bound already.
-    pub(crate) fn of_plan(
+    pub fn of_plan(
         program: &'p Program,
         kernels: Vec<FunctionId>,
         plan: Plan,
@@ -228,22 +219,22 @@ impl<'p> Execution<'p> {
     }
 
     /// The elements of every buffer, in the order of the plan.
-    pub(crate) fn contents(&self) -> Vec<(ElementType, Vec<u8>)> {
+    pub fn contents(&self) -> Vec<(ElementType, Vec<u8>)> {
         let buffers = self.buffers.as_slice().iter();
         buffers.map(|buffer| (buffer.element, self.read(buffer.address, buffer.bytes))).collect()
     }
 
     /// Whether other generations run in the same way what was run up to now.
-    pub(crate) fn elsewhere(&self) -> Alike {
+    pub fn elsewhere(&self) -> Alike {
         Alike::of(self.partial_barriers)
     }
 
-    pub(crate) fn options(&self) -> &ExecutionOptions {
+    pub fn options(&self) -> &ExecutionOptions {
         &self.options
     }
 
     /// Writes the variables of a launch and decodes its kernel.
-    pub(crate) fn decode(&mut self, number: usize) -> Result<Kernel> {
+    pub fn decode(&mut self, number: usize) -> Result<Kernel> {
         let (kernel, planned) = &self.launches[number];
         let module = &self.program.module;
         for symbol in &planned.symbols {
@@ -264,7 +255,7 @@ impl<'p> Execution<'p> {
     }
 
     /// CTAs of a launch.
-    pub(crate) fn n_ctas(&self, number: usize) -> Result<u32> {
+    pub fn n_ctas(&self, number: usize) -> Result<u32> {
         let grid = self.launches[number].1.grid;
         let count: u64 = grid.iter().map(|&extent| u64::from(extent)).product();
         u32::try_from(count).map_err(|_| {
@@ -274,22 +265,22 @@ impl<'p> Execution<'p> {
     }
 
     /// A launch of which nothing has run yet.
-    pub(crate) fn parts(&self, number: usize, prepared: &Kernel) -> exec::Parts {
+    pub fn parts(&self, number: usize, prepared: &Kernel) -> exec::Parts {
         self.context.parts(prepared, self.launches[number].1.grid)
     }
 
     /// What was executed up to now, and the length of the output.
-    pub(crate) fn emulated(&self) -> (Emulation, usize) {
+    pub fn emulated(&self) -> (Emulation, usize) {
         (self.emulation, self.output.len())
     }
 
     /// CTAs of a launch per axis.
-    pub(crate) fn grid(&self, number: usize) -> [u32; 3] {
+    pub fn grid(&self, number: usize) -> [u32; 3] {
         self.launches[number].1.grid
     }
 
     /// Takes back what a launch left, so that it can be run in another way.
-    pub(crate) fn undo(&mut self, mut parts: exec::Parts, (emulation, output): (Emulation, usize)) {
+    pub fn undo(&mut self, mut parts: exec::Parts, (emulation, output): (Emulation, usize)) {
         self.context.undo(&mut parts);
         // The time was spent all the same.
         self.emulation = Emulation { seconds: self.emulation.seconds, ..emulation };
@@ -297,7 +288,7 @@ impl<'p> Execution<'p> {
     }
 
     /// Runs CTAs of a launch, all of them without a list.
-    pub(crate) fn run<O: Observer + Sync>(
+    pub fn run<O: Observer + Sync>(
         &mut self,
         (number, prepared): (usize, &Kernel),
         parts: &mut exec::Parts,
@@ -335,12 +326,12 @@ impl<'p> Execution<'p> {
     }
 
     /// The parameter space of a launch, with the addresses of its buffers.
-    pub(crate) fn parameters(&self, number: usize) -> Vec<u8> {
+    pub fn parameters(&self, number: usize) -> Vec<u8> {
         self.launches[number].1.parameters.resolved(|buffer| self.address(buffer))
     }
 
     /// Bytes of global memory that the launches can touch.
-    pub(crate) fn global_bytes(&self) -> u64 {
+    pub fn global_bytes(&self) -> u64 {
         let variables =
             self.program.module.variables.iter().filter(|(_, variable)| {
                 variable.space == warplens_isa::StateSpace::Global && variable.function.is_none()
@@ -359,7 +350,7 @@ impl<'p> Execution<'p> {
     }
 
     /// Reads back what the user called `name`: an argument by name or position, or a variable.
-    pub(crate) fn output(&self, request: &OutputRequest) -> Result<Output> {
+    pub fn output(&self, request: &OutputRequest) -> Result<Output> {
         let (element, address, bytes) = match self.find(&request.key)? {
             Found::Buffer(buffer) => {
                 let placed = &self.buffers[buffer];
@@ -373,14 +364,14 @@ impl<'p> Execution<'p> {
 
     fn variable(&self, name: &str, request: &OutputRequest) -> Result<Output> {
         let symbol = self.context.symbol(self.module, name).expect("the name was found among the variables");
-        let element = launch::element_of(symbol.ty).unwrap_or(ElementType::U8);
+        let element = element_of(symbol.ty).unwrap_or(ElementType::U8);
         let width = element.bytes() as u64;
         let wanted = request.count.map_or(symbol.bytes, |count| count.saturating_mul(width).min(symbol.bytes));
         Ok(Output { key: request.key.clone(), element, bytes: self.read(symbol.address, wanted) })
     }
 
     /// Checks a request before anything runs.
-    pub(crate) fn check(&self, request: &OutputRequest) -> Result<()> {
+    pub fn check(&self, request: &OutputRequest) -> Result<()> {
         self.find(&request.key).map(|_| ())
     }
 
@@ -510,7 +501,7 @@ pub fn run(
         let total = ctas.as_ref().map_or(u64::from(execution.n_ctas(number)?), |ctas| ctas.len() as u64);
         progress.total.fetch_add(total, Ordering::Relaxed);
         let prepared = execution.decode(number)?;
-        let own = measure::support(program, prepared.program(), execution.launches[number].0);
+        let own = Support::of(program, prepared.program(), execution.launches[number].0);
         support.instructions += own.instructions;
         support.unsupported.extend(own.unsupported);
         let mut parts = execution.parts(number, &prepared);
@@ -528,7 +519,7 @@ pub fn run(
 const MOST_LISTED: u64 = 1 << 28;
 
 /// Refuses to list more CTAs than there is memory for.
-pub(crate) fn check_listed(n_ctas: u64) -> Result<()> {
+pub fn check_listed(n_ctas: u64) -> Result<()> {
     if n_ctas <= MOST_LISTED {
         return Ok(());
     }
@@ -537,7 +528,7 @@ pub(crate) fn check_listed(n_ctas: u64) -> Result<()> {
 }
 
 /// The CTAs of a range that exist; at least one.
-pub(crate) fn chosen(range: &Range<u32>, n_ctas: u32) -> Result<Vec<u32>> {
+pub fn chosen(range: &Range<u32>, n_ctas: u32) -> Result<Vec<u32>> {
     let ctas = range.start..range.end.min(n_ctas);
     check_listed(ctas.len() as u64)?;
     let ctas: Vec<u32> = ctas.collect();

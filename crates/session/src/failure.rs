@@ -5,8 +5,8 @@ use warplens_exec::{AccessFault, ExecError, WaitingWarp};
 use warplens_ir::FunctionId;
 use warplens_isa::Pc;
 
-use crate::error::{Error, ErrorKind};
 use crate::program::Program;
+use warplens_base::error::{Error, ErrorKind};
 
 /// The error of a launch of `kernel`.
 pub(crate) fn of(program: &Program, kernel: FunctionId, error: &ExecError) -> Error {

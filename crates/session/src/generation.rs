@@ -5,9 +5,7 @@
 
 use warplens_exec::BarrierRule;
 
-use crate::error::{Error, Result};
 use crate::machines::{ComputeCapability, Machine};
-use crate::measure::Measurement;
 
 /// GPUs on which launches run in the same way, the older ones first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
@@ -46,7 +44,7 @@ impl Generation {
     }
 
     /// Whom its CTA barriers wait for.
-    pub(crate) fn barriers(self) -> BarrierRule {
+    pub fn barriers(self) -> BarrierRule {
         match self {
             Self::Warps => BarrierRule::Warps,
             Self::Threads => BarrierRule::Threads,
@@ -54,77 +52,16 @@ impl Generation {
     }
 }
 
-/// How a launch ran on GPUs of another generation.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Elsewhere {
-    /// The generation.
-    pub generation: Generation,
-    /// What was counted there, or why it does not run.
-    pub result: std::result::Result<Box<Measurement>, String>,
-}
-
-/// What one generation's run of some launches gave.
-pub(crate) struct Ran {
-    pub(crate) measurements: Vec<Measurement>,
-    /// Whether other generations run them in the same way.
-    pub(crate) elsewhere: Alike,
-}
-
 /// Whether generations run launches in the same way.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Alike {
+pub enum Alike {
     Yes,
     Maybe,
 }
 
 impl Alike {
     /// What the number of barriers that parts of warps executed tells.
-    pub(crate) fn of(partial_barriers: u64) -> Self {
+    pub fn of(partial_barriers: u64) -> Self {
         if partial_barriers == 0 { Self::Yes } else { Self::Maybe }
     }
-}
-
-/// Runs launches as the newest of some generations, and as the others too where that may make a difference. The first
-/// generation on which they run is the one that the measurements are of.
-pub(crate) fn on_each(
-    generations: &[Generation],
-    mut run: impl FnMut(Generation) -> Result<Ran>,
-) -> Result<Vec<Measurement>> {
-    let newest = generations.first().copied().unwrap_or_default();
-    let others = generations.get(1..).unwrap_or_default();
-    let first = run(newest);
-    if others.is_empty() || first.as_ref().is_ok_and(|ran| ran.elsewhere == Alike::Yes) {
-        return first.map(|ran| ran.measurements);
-    }
-    let rest = others.iter().map(|&generation| (generation, run(generation)));
-    let runs: Vec<(Generation, Result<Ran>)> =
-        std::iter::once((newest, first)).chain(rest.collect::<Vec<_>>()).collect();
-    together(runs)
-}
-
-/// The measurements of the first run that succeeded, with what the others gave.
-fn together(runs: Vec<(Generation, Result<Ran>)>) -> Result<Vec<Measurement>> {
-    let main = runs.iter().position(|(_, run)| run.is_ok()).unwrap_or(0);
-    let mut measurements = Vec::new();
-    let mut others = Vec::new();
-    for (at, (generation, run)) in runs.into_iter().enumerate() {
-        if at == main {
-            measurements = run?.measurements;
-        } else {
-            others.push((generation, run.map(|ran| ran.measurements).map_err(|error| reason(generation, &error))));
-        }
-    }
-    for (generation, other) in others {
-        for (at, measurement) in measurements.iter_mut().enumerate() {
-            let result = other.as_ref().map(|of| Box::new(of[at].clone())).map_err(Clone::clone);
-            measurement.elsewhere.push(Elsewhere { generation, result });
-        }
-    }
-    Ok(measurements)
-}
-
-/// Why the launches of a run have no counts, as a clause.
-fn reason(generation: Generation, error: &Error) -> String {
-    let words: Vec<&str> = std::iter::once(&error.message).chain(&error.details).map(|line| line.trim()).collect();
-    format!("the launch fails on GPUs {}: {}", generation.name(), words.join("; "))
 }

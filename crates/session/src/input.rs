@@ -3,7 +3,7 @@
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use crate::error::{Error, Result};
+use warplens_base::error::{Error, Result};
 
 /// What an input is.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -106,7 +106,7 @@ impl Input {
     }
 
     /// The error for an input that cannot be taken where PTX is wanted.
-    pub(crate) fn unusable(&self) -> Error {
+    pub fn unusable(&self) -> Error {
         let error = Error::input(format!("{} is {}; PTX or CUDA C++ is needed", self.name, self.kind.name()));
         match self.kind {
             InputKind::Cubin => error.with_help("a cubin holds no PTX; compile with `nvcc -ptx` to get it"),
@@ -172,9 +172,9 @@ fn detect(path: Option<&Path>, bytes: &[u8]) -> InputKind {
         InputKind::Profile
     } else if names_schema(b"\"warplens.trace/") {
         InputKind::Trace
-    } else if crate::import::is_visual_profiler_log(&text) {
+    } else if warplens_import::is_visual_profiler_log(&text) {
         InputKind::VisualProfilerLog
-    } else if crate::import::is_nsight_csv(&text) {
+    } else if warplens_import::is_nsight_csv(&text) {
         InputKind::NsightCsv
     } else if is_named(&["toml"]) && has_directive("[[launch]]") {
         InputKind::Script

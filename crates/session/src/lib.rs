@@ -1,54 +1,39 @@
 //! The facade: load an input, lower it, run it, measure it, predict. With `report` it is all that a client needs.
 //!
-//! Main types: [`launch::Launch`], what is to be run; [`Error`], grouped by who has to act.
+//! Main types: [`Program`], what can be run; [`Measurement`], what was counted; [`Analysis`], what models said; [`Error`], grouped by who has to act.
 //! This crate reads files and runs compilers; it does not know about terminals, formats or flags.
 
-pub mod compare;
-pub mod coverage;
-mod error;
-mod execution;
-pub mod explain;
+pub mod execution;
 mod failure;
-mod gate;
-mod generation;
-mod host;
+pub mod generation;
+pub mod host;
 pub mod import;
 mod input;
-pub mod launch;
-pub mod listing;
 pub mod machines;
-mod measure;
-pub mod native;
-pub mod plot;
+pub mod measure;
+mod measurement;
 pub mod predict;
 mod program;
 mod race;
-mod registers;
+pub mod registers;
+pub mod runs;
 pub mod saved;
 pub mod source;
 mod source_names;
-pub mod stages;
 pub mod statics;
-pub mod timing;
 pub mod toolchain;
 mod trace;
-pub mod tune;
-pub mod whatif;
 
-pub use error::{Error, ErrorKind, Findings, Result};
-pub use execution::{
-    DEFAULT_BUDGET, Emulation, ExecutionOptions, Extent, Output, OutputRequest, Progress, RunResult, run,
-};
-pub use gate::Gate;
-pub use generation::{Elsewhere, Generation};
+pub use execution::{DEFAULT_BUDGET, ExecutionOptions, Extent, Output, OutputRequest, Progress, RunResult, run};
+pub use generation::Generation;
 pub use input::{Input, InputKind};
-pub use measure::{FULL_LIMIT, Measured, Measurement, Support, measure};
+pub use measure::{FULL_LIMIT, measure};
+pub use measurement::{Elsewhere, Emulation, Measured, Measurement, Support};
 pub use predict::{Analysis, Choice};
-pub use program::{KernelName, Program};
+pub use program::Program;
 pub use race::Race;
+pub use warplens_base::error::{Error, ErrorKind, Findings, Result};
 pub use warplens_base::nearest;
-
-pub use warplens_model::x_model;
 
 /// The counts of a launch.
 pub mod profile {

@@ -7,7 +7,7 @@ pub use warplens_machine::table::{Difference, Entry, Row, diff, entry, show};
 pub use warplens_machine::{Basis, ComputeCapability, Key, Machine, ParameterRead, Readings, Strictness, Unit, Value};
 use warplens_machine::{LoadError, MachineRef, Selector, builtin, load};
 
-use crate::error::{Error, Result};
+use warplens_base::error::{Error, Result};
 
 /// Every built-in GPU, oldest first.
 pub fn all() -> Result<Vec<Machine>> {
@@ -44,19 +44,6 @@ pub fn one(name: &str) -> Result<Machine> {
         return Err(Error::usage(format!("`{name}` means several GPUs: {}", ids.join(", "))));
     }
     Ok(machines.remove(0))
-}
-
-/// The built-in GPU that a driver or profiler calls `name`.
-pub fn of_device(name: &str) -> Option<Machine> {
-    // A device's name is no list, file or clock.
-    if name.contains([',', '@'])
-        || name.ends_with(".toml")
-        || name.starts_with("sm_")
-        || name.eq_ignore_ascii_case("all")
-    {
-        return None;
-    }
-    one(name).ok()
 }
 
 /// Code of the finding that nothing says where a value comes from.
@@ -115,7 +102,7 @@ fn load_error(error: LoadError) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::ErrorKind;
+    use warplens_base::error::ErrorKind;
 
     #[test]
     fn no_two_gpus_have_one_label() {

@@ -3,28 +3,24 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use warplens_base::units::Seconds;
 use warplens_device::Kernel;
 use warplens_exec as exec;
-use warplens_isa::Spelling;
-use warplens_model::{Recording, Refusal};
 use warplens_sim::traces::Traces;
-use warplens_stats::{
-    Counting, Executed, FinishOptions, LaunchShape, MemoryPlace, Profile, Recorder, TraceRequest, Tracer,
-};
+use warplens_stats::{Counting, FinishOptions, LaunchShape, MemoryPlace, Recorder, TraceRequest, Tracer};
 use warplens_trace::{CtaId, Observer as _};
 
-use crate::error::Result;
-use crate::execution::{self, Emulation, Execution, ExecutionOptions, Extent, Progress, check_listed, chosen};
-use crate::generation::{self, Elsewhere, Generation, Ran};
-use crate::launch::Launch;
-use crate::machines::{self, Machine};
-use crate::program::{KernelName, Program};
+use crate::execution::{self, Execution, ExecutionOptions, Extent, Progress, check_listed, chosen};
+use crate::measurement::{Emulation, Measurement, Support};
+use crate::program::Program;
 use crate::race::Race;
 use crate::registers::{self, Registers};
-use crate::statics::{self, Statics};
+use crate::runs::{self, Ran};
+use crate::statics;
 use crate::toolchain::Search;
 use crate::trace;
+use warplens_base::error::Result;
+use warplens_launch::KernelName;
+use warplens_launch::Launch;
 
 /// Estimated thread instructions above which a part of the CTAs is executed.
 pub const FULL_LIMIT: u64 = 2_000_000_000;
@@ -34,105 +30,6 @@ const PART_TARGET: u64 = 500_000_000;
 const FEWEST_CTAS: u64 = 16;
 /// Thread instructions that take as long as starting a CTA: grids of millions of tiny CTAs are large too.
 const CTA_COST: u64 = 500;
-
-/// The counts of one launch.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Measurement {
-    /// The kernel.
-    pub kernel: KernelName,
-    /// Everything counted.
-    pub profile: Profile,
-    /// What some CTAs executed, where a model asked for it.
-    pub traces: Traces,
-    /// Executions of every instruction, for a listing; empty where nothing was executed.
-    pub listing: Vec<Executed>,
-    /// Cost of the execution; none where nothing was executed, because the counts come from a file.
-    pub emulation: Option<Emulation>,
-    /// Instructions of the kernel that are not supported, if the user let them pass.
-    pub support: Support,
-    /// CTAs wait for each other, so that all of them were executed.
-    pub communicates: bool,
-    /// CTAs touch what others write, so that all of them were executed, taking turns.
-    pub race: Option<Race>,
-    /// What counts without a run stand on; `None` where the launch was executed or measured.
-    pub statics: Option<Statics>,
-    /// The time on a GPU, where a profiler measured it.
-    pub measured: Option<Measured>,
-    /// How the launch ran on GPUs of other generations, where it may have run differently on some that were asked about.
-    pub elsewhere: Vec<Elsewhere>,
-}
-
-impl Measurement {
-    /// The counts, and those of other generations.
-    pub(crate) fn profiles_mut(&mut self) -> impl Iterator<Item = &mut Profile> {
-        let elsewhere = self.elsewhere.iter_mut().filter_map(|elsewhere| elsewhere.result.as_mut().ok());
-        std::iter::once(&mut self.profile).chain(elsewhere.map(|measurement| &mut measurement.profile))
-    }
-
-    /// The same launch as a GPU runs it; else the reason why it cannot.
-    pub fn on(&self, machine: &Machine) -> std::result::Result<&Self, Refusal> {
-        let generation = Generation::of(machine.cc);
-        match self.elsewhere.iter().find(|elsewhere| elsewhere.generation == generation) {
-            None => Ok(self),
-            Some(Elsewhere { result: Ok(measurement), .. }) => Ok(measurement),
-            Some(Elsewhere { result: Err(reason), .. }) => Err(Refusal { missing: Vec::new(), reason: reason.clone() }),
-        }
-    }
-}
-
-impl Measurement {
-    /// What models are asked about.
-    pub fn recording(&self) -> Recording<'_> {
-        Recording { profile: &self.profile, traces: &self.traces }
-    }
-}
-
-/// What a profiler measured on a GPU.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Measured {
-    /// Execution time of the launch in microseconds, as profilers and saved profiles tell it.
-    pub time_us: f64,
-    /// The GPU, as the profiler calls it, where it says so.
-    pub device: Option<String>,
-    /// Its target, such as `sm_80`, where the profiler says so.
-    pub target: Option<String>,
-    /// The profiler.
-    pub profiler: String,
-}
-
-impl Measured {
-    /// Execution time of the launch.
-    pub fn time(&self) -> Seconds {
-        Seconds(self.time_us / 1e6)
-    }
-
-    /// True unless the time is that of another GPU than `machine`, as far as the profiler says.
-    pub fn is_of(&self, machine: &Machine) -> bool {
-        let named = self.device.as_deref().and_then(machines::of_device);
-        match (named, &self.target) {
-            (Some(named), _) => named.id == machine.board(),
-            // A GPU that nobody here knows is not the one asked about.
-            (None, _) if self.device.is_some() => false,
-            (None, target) => target.as_ref().is_none_or(|target| *target == machine.cc.target()),
-        }
-    }
-}
-
-/// How much of the kernel the emulator can execute.
-#[derive(Clone, PartialEq, Debug, Default)]
-pub struct Support {
-    /// Instructions in the kernel's call graph.
-    pub instructions: u64,
-    /// Those that are not supported, with the reason.
-    pub unsupported: Vec<(Spelling, String)>,
-}
-
-impl Support {
-    /// Share of the instructions that is supported.
-    pub fn share(&self) -> f64 {
-        if self.instructions == 0 { 1.0 } else { 1.0 - self.unsupported.len() as f64 / self.instructions as f64 }
-    }
-}
 
 /// Executes and counts launches, one after the other; or counts them without a run, if the options say so.
 pub fn measure(
@@ -152,7 +49,7 @@ pub fn measure(
     let registers: Vec<Registers> = planned
         .map(|(kernel, planned)| registers::of(program, *kernel, planned.registers, search))
         .collect::<Result<_>>()?;
-    generation::on_each(&options.generations, |generation| {
+    runs::on_each(&options.generations, |generation| {
         let execution = Execution::of_plan(program, kernels.clone(), plan.clone(), options.clone())?;
         let mut execution = execution.on(generation);
         let launches = registers.iter().enumerate();
@@ -163,7 +60,7 @@ pub fn measure(
 }
 
 /// Executes and counts the launch with this number.
-pub(crate) fn one(
+pub fn one(
     execution: &mut Execution<'_>,
     number: usize,
     counting: Counting,
@@ -218,7 +115,7 @@ pub(crate) fn one(
         warp_instructions: execution.emulation.warp_instructions - before.warp_instructions,
         seconds: execution.emulation.seconds - before.seconds,
     };
-    let support = support(program, decoded, kernel);
+    let support = Support::of(program, decoded, kernel);
     let kernel = KernelName::new(&program.module.functions[kernel].name);
     Ok(Measurement {
         kernel,
@@ -397,15 +294,6 @@ fn part_of(n_ctas: u32, thread_instructions: u64) -> Option<Vec<u32>> {
     // At least two, as one CTA is never left in part.
     let cta = |index: u64| u32::try_from(index * last / (count - 1)).expect("not beyond the last CTA");
     Some((0..count).map(cta).collect())
-}
-
-pub(crate) fn support(program: &Program, decoded: &exec::Program, kernel: warplens_ir::FunctionId) -> Support {
-    let module = &program.module;
-    let functions = warplens_ir::call_graph::reachable(module, kernel);
-    let instructions = module.pcs.iter().filter(|(_, info)| functions.contains(&info.function)).count() as u64;
-    let unsupported = decoded.unsupported().iter();
-    let unsupported = unsupported.map(|found| (module.spelling(found.pc).clone(), found.reason.clone())).collect();
-    Support { instructions, unsupported }
 }
 
 #[cfg(test)]

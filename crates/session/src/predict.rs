@@ -12,11 +12,11 @@ pub use warplens_model::{
 };
 use warplens_model::{Input, Knobs, MODELS, Needs, auto, find, manual, point_name};
 
-use crate::error::{Error, Result};
 use crate::machines::{Machine, Strictness};
-use crate::measure::Measurement;
-use crate::profile::{Count, LaunchShape, Profile};
-use crate::statics::Statics;
+use crate::measurement::Measurement;
+use crate::measurement::Statics;
+use warplens_base::error::{Error, Result};
+use warplens_stats::{Count, LaunchShape, Profile};
 
 /// Which models answer.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -199,19 +199,14 @@ fn rank(model: ModelId) -> usize {
 }
 
 /// The model with the most answers; of several, the one that comes first in `preference`. None without any answer.
-pub(crate) fn most_answered(preference: &[ModelId], n_answered: impl Fn(ModelId) -> usize) -> Option<ModelId> {
+pub fn most_answered(preference: &[ModelId], n_answered: impl Fn(ModelId) -> usize) -> Option<ModelId> {
     // The last of several maxima is taken: the list is walked from its end.
     let most = preference.iter().rev().copied().max_by_key(|model| n_answered(*model));
     most.filter(|model| n_answered(*model) > 0)
 }
 
 /// Asks models about a measured launch on one GPU; they all refuse where it does not run there.
-pub(crate) fn measured_on(
-    measurement: &Measurement,
-    machine: &Machine,
-    choice: &Choice,
-    options: Options,
-) -> GpuAnalysis {
+pub fn measured_on(measurement: &Measurement, machine: &Machine, choice: &Choice, options: Options) -> GpuAnalysis {
     match measurement.on(machine) {
         Ok(own) => on_gpu(own.recording(), machine, choice, options),
         Err(refusal) => refused(&measurement.profile, machine, choice, options, &refusal),
@@ -250,7 +245,7 @@ pub fn on_gpu(recording: Recording<'_>, machine: &Machine, choice: &Choice, opti
 }
 
 /// Asks models on one GPU.
-pub(crate) fn answers(input: &Input<'_>, machine: &Machine, choice: &Choice) -> GpuAnalysis {
+pub fn answers(input: &Input<'_>, machine: &Machine, choice: &Choice) -> GpuAnalysis {
     let (profile, options) = (input.profile, input.options);
     let all = auto::Answers::gather(input, machine);
     let answer = |(model, result): &(ModelId, std::result::Result<Prediction, Refusal>)| Answer {
@@ -323,7 +318,7 @@ pub fn occupancy_of(launch: &LaunchShape, machine: &Machine, options: Options) -
 }
 
 /// What the SMs of a GPU hold and what a CTA of a launch asks for; else the reason why that is not known.
-pub(crate) fn residency(
+pub fn residency(
     launch: &LaunchShape,
     machine: &Machine,
     options: Options,

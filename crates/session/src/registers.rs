@@ -3,18 +3,18 @@
 use warplens_ir::{FunctionId, Module, local_arrays_in_registers, register_estimate};
 use warplens_stats::RegistersBasis;
 
-use crate::error::Result;
 use crate::program::Program;
 use crate::toolchain::{self, Search};
+use warplens_base::error::Result;
 
 /// Target that the estimate takes for modules that name none that it can read.
 const USUAL_TARGET: u32 = 80;
 
 /// Registers per thread and where the number comes from.
-pub(crate) type Registers = (u32, RegistersBasis);
+pub type Registers = (u32, RegistersBasis);
 
 /// The registers of a kernel and where the number comes from.
-pub(crate) fn of(program: &Program, kernel: FunctionId, given: Option<u32>, search: &Search) -> Result<Registers> {
+pub fn of(program: &Program, kernel: FunctionId, given: Option<u32>, search: &Search) -> Result<Registers> {
     if let Some(given) = given {
         return Ok((given, RegistersBasis::User));
     }

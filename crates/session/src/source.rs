@@ -7,14 +7,16 @@ use std::path::Path;
 
 use warplens_stats::{Count, Counting, RegistersBasis};
 
-use crate::error::{Error, Result};
 use crate::execution::{ExecutionOptions, Progress};
 use crate::import;
 use crate::input::{Input, InputKind};
-use crate::launch::{Launch, Script};
-use crate::measure::{Measurement, measure};
+use crate::measure::measure;
+use crate::measurement::Measurement;
 use crate::program::Program;
 use crate::toolchain::Search;
+use warplens_base::error::{Error, Result};
+use warplens_import::Shape;
+use warplens_launch::{Launch, Script};
 
 /// One input with what is to be known about it.
 #[derive(Clone, Debug)]
@@ -60,8 +62,18 @@ pub fn load(request: &Request<'_>, search: &Search) -> Result<Vec<Source>> {
         return Ok(vec![Source::Counted(counted(input, &request.flags)?)]);
     }
     let program = Program::load(input, request.target, search)?;
-    let launches = Launch::load(request.launch_file, request.flags.clone())?;
+    let launches = launches(request.launch_file, request.flags.clone())?;
     Ok(vec![Source::Program { program: Box::new(program), launches }])
+}
+
+/// The launches of a file, if one is given, with what the flags say put over them.
+pub fn launches(file: Option<&str>, flags: Launch) -> Result<Vec<Launch>> {
+    let Some(path) = file else { return Ok(vec![flags]) };
+    let text = std::fs::read_to_string(path).map_err(|error| match error.kind() {
+        std::io::ErrorKind::NotFound => Error::input(format!("{path}: no such launch file")),
+        _ => Error::input(format!("cannot read {path}: {error}")),
+    })?;
+    Launch::parse_file_with(path, &text, flags)
 }
 
 /// Executes and counts what was not counted before. The order is that of the sources.
@@ -127,7 +139,7 @@ fn counted(input: &Input, flags: &Launch) -> Result<Vec<Measurement>> {
     if !flags.symbols.is_empty() {
         return Err(fixed("--symbol"));
     }
-    let shape = import::Shape { grid: flags.grid, block: flags.block };
+    let shape = Shape { grid: flags.grid, block: flags.block };
     let measurements = import::read_with(input, &shape)?;
     let mut chosen = choose(input, measurements, flags.kernel.as_deref())?;
     for measurement in &mut chosen {
@@ -181,4 +193,26 @@ fn choose(input: &Input, measurements: Vec<Measurement>, wanted: Option<&str>) -
         return Err(kernels.iter().fold(error, Error::with_detail));
     }
     Ok(chosen)
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+    use crate::toolchain::tests::{SCRIPTS, SOURCE, fake_nvcc, nowhere};
+
+    #[test]
+    fn a_script_names_its_input_and_runs_no_command() {
+        let _guard = SCRIPTS.lock();
+        let root = tempfile::tempdir().unwrap();
+        fake_nvcc(root.path(), "touch \"$(dirname \"$0\")/ran\"; sh -c \"true $*\"; exit 1");
+        let search = Search { homes: vec![root.path().to_owned()], ..nowhere() };
+        let name = "a$(touch Y).cu";
+        std::fs::write(root.path().join(name), SOURCE).unwrap();
+        let text = format!("[[launch]]\ninput = '{name}'\ngrid = 1\nblock = 1\n");
+        let script = Input::new("s.toml", Some(root.path().join("s.toml")), text.into_bytes()).unwrap();
+        let request = Request { input: &script, launch_file: None, flags: Default::default(), target: "sm_80" };
+        let error = load(&request, &search).unwrap_err();
+        assert!(error.message.contains("could not compile"), "{}", error.message);
+        assert!(root.path().join("bin/ran").exists() && !Path::new("Y").exists());
+    }
 }

@@ -2,42 +2,19 @@
 
 use warplens_exec as exec;
 use warplens_ir::FunctionId;
-use warplens_model::Assumption;
 use warplens_statics::{BadLine, Refusal, Request};
 use warplens_stats::{Counting, LaunchShape};
 
-pub use warplens_statics::{Bound, BoundKind, Given, Line};
-
-use crate::error::{Error, ErrorKind, Result};
 use crate::execution::{Execution, ExecutionOptions};
 use crate::failure;
-use crate::launch::Launch;
-use crate::measure::{Measurement, support};
-use crate::program::{KernelName, Program};
+pub use crate::measurement::{Bound, BoundKind, Given, Line, Statics};
+use crate::measurement::{Measurement, Support};
+use crate::program::Program;
 use crate::registers::{self, Registers};
 use crate::toolchain::Search;
-
-/// What counts without a run stand on.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Statics {
-    /// Where the counts are upper bounds.
-    pub bounds: Vec<Bound>,
-    /// Trips and probabilities that the user gave and that were used.
-    pub used: Vec<(Line, f64)>,
-    /// Given lines that nothing depended on.
-    pub unused: Vec<Line>,
-    /// CTAs that were walked; each speaks for all that do the same.
-    pub walked_ctas: u64,
-    /// Warp instructions that were walked.
-    pub walked_instructions: u64,
-}
-
-impl Statics {
-    /// What a prediction from the counts assumes.
-    pub(crate) fn assumptions(&self) -> Vec<Assumption> {
-        warplens_model::of_static_counts(self.bounds.len(), self.used.len())
-    }
-}
+use warplens_base::error::{Error, ErrorKind, Result};
+use warplens_launch::KernelName;
+use warplens_launch::Launch;
 
 /// Lines that a message lists.
 const MAX_LINES: usize = 8;
@@ -105,7 +82,7 @@ fn one(
         profile,
         listing: counts.listing,
         emulation: None,
-        support: support(program, decoded, kernel),
+        support: Support::of(program, decoded, kernel),
         race: None,
         communicates: matches!(decoded.order(), exec::Order::Communicating(_)),
         measured: None,

@@ -18,8 +18,8 @@ pub use limit::TimeLimit;
 pub use ptxas::registers;
 pub use search::Search;
 
-use crate::error::{Error, Result};
 use crate::input::Input;
+use warplens_base::error::{Error, Result};
 
 /// What a compiler made of CUDA C++.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -59,4 +59,4 @@ pub fn compile(input: &Input, target: &str, macros: &[(String, String)], search:
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

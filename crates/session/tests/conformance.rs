@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 
 use expectation::{describe, difference, integer};
-use warplens_session::launch::Launch;
+use warplens_launch::Launch;
 use warplens_session::{ExecutionOptions, Extent, Generation, OutputRequest, Program, Progress, RunResult, run};
 
 #[path = "emulator/expectation.rs"]

@@ -6,8 +6,8 @@ use std::sync::OnceLock;
 
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
+use warplens_launch::Launch;
 use warplens_machine::{Key, Machine, Scaling, Shape, Unit, builtin, load};
-use warplens_session::launch::Launch;
 use warplens_session::predict::{self, Choice, Options};
 use warplens_session::profile::Counting;
 use warplens_session::toolchain::Search;

@@ -1,7 +1,7 @@
 //! Launches that GPUs of different generations run differently: each GPU gets the counts of its own generation, whatever
 //! other GPUs are asked about.
 
-use warplens_session::launch::Launch;
+use warplens_launch::Launch;
 use warplens_session::machines::{self, Machine};
 use warplens_session::predict::{Options, predict};
 use warplens_session::profile::Counting;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use warplens_session::launch::Launch;
+use warplens_launch::Launch;
 use warplens_session::machines::{self, Strictness};
 use warplens_session::predict::{self, CountBasis, GpuAnalysis};
 use warplens_session::profile::Counting;
@@ -17,7 +17,8 @@ fn answers(example: &str, launch: &str) -> Analysis {
     let text = std::fs::read_to_string(folder.join("ptx/sm_80.ptx")).expect("the PTX can be read");
     let program = Program::from_ptx(example, text).expect("the PTX is fine");
     let launch = folder.join(launch);
-    let launches = Launch::load(launch.to_str(), Launch::default()).expect("the launch file is fine");
+    let launches =
+        warplens_session::source::launches(launch.to_str(), Launch::default()).expect("the launch file is fine");
     let progress = Progress::default();
     let measurements =
         measure(&program, &launches, ExecutionOptions::new(), Counting::Ptx, &Search::default(), &progress)

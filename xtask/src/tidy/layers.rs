@@ -17,16 +17,19 @@ const LAYERS: &[(&str, u8)] = &[
     ("warplens-ptx", 3),
     ("warplens-exec", 3),
     ("warplens-codegen", 3),
+    ("warplens-launch", 3),
     ("warplens-native", 3),
     ("warplens-stats", 3),
     ("warplens-device", 4),
+    ("warplens-import", 4),
     ("warplens-sim", 4),
     ("warplens-statics", 4),
     ("warplens-model", 5),
     ("warplens-session", 6),
-    ("warplens-report", 7),
-    ("warplens-cli", 8),
-    ("xtask", 9),
+    ("warplens-question", 7),
+    ("warplens-report", 8),
+    ("warplens-cli", 9),
+    ("xtask", 10),
 ];
 
 /// Serves tests and must not end up in the program.

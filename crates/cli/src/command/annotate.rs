@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use clap::{Args, ValueEnum};
+use warplens_question::timing::annotate::By;
+use warplens_question::timing::{self, Annotated, Answer};
 use warplens_report::{document, view};
-use warplens_session::timing::annotate::By;
-use warplens_session::timing::{self, Annotated, Answer};
 
 use super::{Document, Outcome};
 use crate::ask::{AskFlags, Measured, Question};

@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use clap::{Args, ValueEnum};
+use warplens_launch::{Extents, Launch, parse_extents};
+use warplens_question::compare::{self, CompareOptions, Comparison, MeasuredTimes, Variant};
 use warplens_report::{document, view};
-use warplens_session::compare::{self, CompareOptions, Comparison, MeasuredTimes, Variant};
-use warplens_session::launch::{Extents, Launch, parse_extents};
 use warplens_session::machines;
 use warplens_session::profile::Counting;
 use warplens_session::source::Source;

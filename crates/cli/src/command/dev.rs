@@ -4,8 +4,9 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use clap::{Args, CommandFactory, Subcommand};
+use warplens_question::{coverage, native, stages, whatif};
 use warplens_report::{document, render, view};
-use warplens_session::{Error, Input, coverage, import, machines, native, predict, stages, whatif};
+use warplens_session::{Error, Input, import, machines, predict};
 
 use super::Outcome;
 use crate::flags::Cli;

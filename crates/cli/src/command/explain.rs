@@ -2,8 +2,8 @@
 
 use anyhow::Result;
 use clap::Args;
+use warplens_question::explain::{self, Explanation};
 use warplens_report::{Section, document, view};
-use warplens_session::explain::{self, Explanation};
 use warplens_session::predict;
 
 use super::{Document, Outcome};

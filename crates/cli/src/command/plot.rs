@@ -5,15 +5,15 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use clap::{Args, Subcommand, ValueEnum};
+use warplens_question::plot;
+use warplens_question::plot::x_graph::Variation;
+use warplens_question::timing::annotate::By;
+use warplens_question::timing::cycles::WarpCycles;
+use warplens_question::timing::{self, Window};
+use warplens_question::whatif::Scenario;
 use warplens_report::{Figure, document, render, view};
 use warplens_session::machines::{self, Machine, Strictness};
-use warplens_session::plot;
-use warplens_session::plot::x_graph::Variation;
 use warplens_session::predict::{self, CountBasis, Options, Refusal};
-use warplens_session::timing::annotate::By;
-use warplens_session::timing::cycles::WarpCycles;
-use warplens_session::timing::{self, Window};
-use warplens_session::whatif::Scenario;
 use warplens_session::{Analysis, Choice, Error, Input, Measurement};
 
 use super::annotate::{self, WindowFlags};

@@ -2,9 +2,10 @@
 
 use anyhow::Result;
 use clap::Args;
+use warplens_question::{Gate, explain};
 use warplens_report::{Section, document, view};
+use warplens_session::Analysis;
 use warplens_session::predict::{self, Options};
-use warplens_session::{Analysis, Gate, explain};
 
 use super::{Document, Outcome};
 use crate::ask::AskFlags;

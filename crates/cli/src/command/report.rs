@@ -4,13 +4,14 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use clap::Args;
+use warplens_question::timing::{self, annotate::By};
+use warplens_question::whatif::Scenario;
+use warplens_question::{explain, listing, plot};
 use warplens_report::view::report::{Extras, Origin};
 use warplens_report::{Figure, document, view};
 use warplens_session::predict::{self, ModelId};
 use warplens_session::profile::{BankRule, CoalescingRule};
-use warplens_session::timing::{self, annotate::By};
-use warplens_session::whatif::Scenario;
-use warplens_session::{Analysis, Choice, explain, listing, plot};
+use warplens_session::{Analysis, Choice};
 
 use super::Outcome;
 use crate::ask::{AskFlags, Measured, Question};

@@ -2,9 +2,9 @@
 
 use anyhow::Result;
 use clap::Args;
+use warplens_question::timing::scale::Scale;
+use warplens_question::timing::{self, Answer};
 use warplens_report::{document, view};
-use warplens_session::timing::scale::Scale;
-use warplens_session::timing::{self, Answer};
 
 use super::{Document, Outcome};
 use crate::ask::{AskFlags, Measured, Question};

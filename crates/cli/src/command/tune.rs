@@ -4,11 +4,11 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 use clap::{Args, ValueEnum};
+use warplens_launch::Launch;
+use warplens_question::tune::{self, GivenShape, LaunchTemplate, Request, Space, SpaceText, Text, Tuning};
 use warplens_report::{document, view};
-use warplens_session::launch::Launch;
 use warplens_session::machines;
 use warplens_session::toolchain::Search;
-use warplens_session::tune::{self, GivenShape, LaunchTemplate, Request, Space, SpaceText, Text, Tuning};
 use warplens_session::{Choice, Error, Generation, Input};
 
 use super::compare::parse_percent;
@@ -205,7 +205,7 @@ impl TuneFlags {
     fn launch(&self) -> Result<Launch> {
         let mut flags = Launch { kernel: self.kernels.first().cloned(), ..Launch::default() };
         self.arguments.fill(&mut flags)?;
-        let mut launches = Launch::load(self.launch.as_deref(), flags)?;
+        let mut launches = warplens_session::source::launches(self.launch.as_deref(), flags)?;
         let launch = launches.pop().context("a launch file holds a launch")?;
         if !launches.is_empty() {
             let message = format!("a search is of one launch, and the file holds {}", launches.len() + 1);

@@ -2,9 +2,9 @@
 
 use anyhow::Result;
 use clap::Args;
+use warplens_launch::Launch;
+use warplens_question::whatif::{self, Prices, Scenario, WhatIf};
 use warplens_report::{Section, document, view};
-use warplens_session::launch::Launch;
-use warplens_session::whatif::{self, Prices, Scenario, WhatIf};
 use warplens_session::{Error, Measurement};
 
 use super::{Document, Outcome};
@@ -65,7 +65,7 @@ fn answers(
     if let Some(Err(why)) = gpus().map(|gpu| &gpu.after).next()
         && gpus().all(|gpu| gpu.after.is_err())
     {
-        return Err(Error::from(why.clone()).into());
+        return Err(Error::usage(why.reason.clone()).into());
     }
     let sections = || -> Vec<Section> { answers.iter().flat_map(view::whatif::answer).collect() };
     let tables = || vec![view::whatif::rows(&answers)];

@@ -3,7 +3,7 @@
 use warplens_document::compare::{self as document, Compare, CountChange, ParameterChange, Signs, TermChange};
 use warplens_document::profile::Extents;
 use warplens_document::{Id, Number};
-use warplens_session::compare::{Baseline, Comparison, Entry, Explanation, SignMatrix, Variant};
+use warplens_question::compare::{Baseline, Comparison, Entry, Explanation, SignMatrix, Variant};
 use warplens_session::saved;
 
 use super::predict::{combine, term};

@@ -2,7 +2,7 @@
 
 use warplens_document::explain::{self as document, Document, Explain, Refusal};
 use warplens_document::{Launches, Number};
-use warplens_session::explain::{Advice, Evidence, Explanation, GpuExplanation, Place, ThreadAdvice};
+use warplens_question::explain::{Advice, Evidence, Explanation, GpuExplanation, Place, ThreadAdvice};
 use warplens_session::predict::GpuAnalysis;
 use warplens_session::saved;
 

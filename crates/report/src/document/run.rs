@@ -2,7 +2,7 @@
 
 use warplens_document::run::{Buffer, Run};
 use warplens_document::{self as document, Id, Number};
-use warplens_session::launch::Element;
+use warplens_launch::Element;
 use warplens_session::{Output, RunResult, saved};
 
 /// The document of the `run` verb.

@@ -5,9 +5,9 @@ use warplens_document::simulation::{
     Traffic, Unit,
 };
 use warplens_document::{Held, Id, Number};
-use warplens_session::timing::annotate::AnnotatedText;
-use warplens_session::timing::scale::{Scale, Step};
-use warplens_session::timing::{Annotated, Answer, Outcome, Spent, StallCycles};
+use warplens_question::timing::annotate::AnnotatedText;
+use warplens_question::timing::scale::{Scale, Step};
+use warplens_question::timing::{Annotated, Answer, Outcome, Spent, StallCycles};
 
 use super::predict::refused;
 

@@ -6,7 +6,7 @@
 
 use warplens_document::trace_events::{Args, Category, Event, OtherData, Phase, TraceEvents};
 use warplens_document::{Held, Id};
-use warplens_session::timing::cycles::{Issued, WarpCycles};
+use warplens_question::timing::cycles::{Issued, WarpCycles};
 
 /// The simulated SM.
 const PROCESS: u64 = 0;

@@ -3,8 +3,8 @@
 use warplens_document::profile::Extents;
 use warplens_document::tune::{self as document, Dimension, Point, Reason, Tune};
 use warplens_document::{Held, Id, Number};
+use warplens_question::tune::{Candidate, Check, Method, ModelTime, OnGpu, Ranking, Tuning};
 use warplens_session::saved;
-use warplens_session::tune::{Candidate, Check, Method, ModelTime, OnGpu, Ranking, Tuning};
 
 use crate::view::tune::difference;
 

@@ -3,8 +3,8 @@
 use warplens_document::profile::Extents;
 use warplens_document::whatif::{self as document, Answer, Document, RanAgain, Scenario};
 use warplens_document::{Held, Launches, Number};
+use warplens_question::whatif::{GpuWhatIf, ModelWhatIf, Price, Prices, WhatIf};
 use warplens_session::predict::Prediction;
-use warplens_session::whatif::{GpuWhatIf, ModelWhatIf, Price, Prices, WhatIf};
 use warplens_session::{Measurement, saved};
 
 use super::predict::{occupancy, outcome};

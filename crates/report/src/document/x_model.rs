@@ -2,7 +2,7 @@
 
 use warplens_document::Number;
 use warplens_document::x_model::{self as document, Parallelism, Units, XModel};
-use warplens_session::x_model::{Advice, Cliff, Drop, Extremum, Intersection, Knob, Region, Solved};
+use warplens_question::x_model::{Advice, Cliff, Drop, Extremum, Intersection, Knob, Region, Solved};
 
 use crate::view::x_model::reached_from;
 

@@ -4,8 +4,8 @@ mod figures;
 
 pub use figures::{PLOTS, PlotKind, figure};
 
-use warplens_session::compare::{Baseline, Comparison, Entry, Explanation, SignMatrix, TermChange};
-use warplens_session::tune::show_extents;
+use warplens_question::compare::{Baseline, Comparison, Entry, Explanation, SignMatrix, TermChange};
+use warplens_question::tune::show_extents;
 
 use super::predict::Detail;
 use crate::render::show;

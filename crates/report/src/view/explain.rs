@@ -9,7 +9,7 @@
 //! *gains* is time before over time after of the what-if question that bounds the change.
 
 use warplens_base::units::Seconds;
-use warplens_session::explain::{Advice, Explanation, GpuExplanation, Place, ThreadAdvice};
+use warplens_question::explain::{Advice, Explanation, GpuExplanation, Place, ThreadAdvice};
 use warplens_session::predict::GpuAnalysis;
 
 use super::{predict, profile};

@@ -8,7 +8,7 @@
 //!
 //! *executed* counts warps; *threads/exec* is the mean number of threads for which the guard was true.
 
-use warplens_session::listing::{CountedText, LineSum};
+use warplens_question::listing::{CountedText, LineSum};
 
 use crate::section::{Block, Cell, Column, ListedLine, Listing, Section, Unit};
 

@@ -9,8 +9,8 @@
 //! shares of what the hardware could do in the predicted time (Nsight Compute: speed of light).
 
 use warplens_base::units::Seconds;
+use warplens_question::explain::Advice;
 use warplens_session::Analysis;
-use warplens_session::explain::Advice;
 use warplens_session::predict::{
     Answer, Band, Combine, GpuAnalysis, Model, ModelId, PREFERENCE, Prediction, Refusal, Resource, Selection, Walk,
     WalkRow,

@@ -1,7 +1,7 @@
 //! The report: one page with the answer, the pictures, the counts, the listing, and what it takes to get them again.
 
+use warplens_question::listing::CountedText;
 use warplens_session::Analysis;
-use warplens_session::listing::CountedText;
 
 use super::predict::Detail;
 use super::{listing, predict, profile};

@@ -5,7 +5,7 @@
 //!   [0]  0.25  -0.125  1.5  ...
 //! ```
 
-use warplens_session::launch::Element;
+use warplens_launch::Element;
 use warplens_session::{Output, RunResult};
 
 use super::profile::{race_note, unsupported};

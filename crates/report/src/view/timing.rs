@@ -16,7 +16,7 @@ pub use annotate::{annotation, annotations, rows as annotation_rows};
 pub use scale::{rows as scale_rows, scale, scales};
 pub use simulation::{Size, simulation};
 
-use warplens_session::KernelName;
+use warplens_launch::KernelName;
 use warplens_session::predict::Refusal;
 
 use crate::section::{Block, Cell, Field, Section};

@@ -4,8 +4,8 @@ mod figures;
 
 pub use figures::heat_map;
 
+use warplens_question::tune::{Candidate, Check, Method, RESOLUTION, Ranking, Tuning, show_extents};
 use warplens_session::predict::ModelId;
-use warplens_session::tune::{Candidate, Check, Method, RESOLUTION, Ranking, Tuning, show_extents};
 
 use super::predict::Detail;
 use crate::render::show;

@@ -7,9 +7,9 @@
 //!
 //! *speed-up* is time before over time after; an arrow shows what changes.
 
+use warplens_question::whatif::{GpuPrices, GpuWhatIf, ModelWhatIf, Price, Prices, WhatIf};
 use warplens_session::machines::Machine;
 use warplens_session::predict::{GpuAnalysis, ModelId, Prediction};
-use warplens_session::whatif::{GpuPrices, GpuWhatIf, ModelWhatIf, Price, Prices, WhatIf};
 
 use super::profile;
 use crate::render::show;

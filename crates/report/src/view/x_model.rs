@@ -10,7 +10,7 @@
 //! and *Z f(k)* that of computation. Of several stable states the machine comes to rest in the one that its start is
 //! nearer to. A change is advised where it raises throughput; its *bound* is what it cannot exceed.
 
-use warplens_session::x_model::{Advice, Cliff, Drop, Extremum, Intersection, Solved, State};
+use warplens_question::x_model::{Advice, Cliff, Drop, Extremum, Intersection, Solved, State};
 
 use crate::render::show;
 use crate::section::{Block, Cell, Field, Section, Table, Unit};

@@ -22,9 +22,9 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use serde_json::Value as Json;
+use warplens_launch::Launch;
 use warplens_literate::{Block, Case, Outcome, check_directory};
 use warplens_report::document;
-use warplens_session::launch::Launch;
 use warplens_session::profile::Counting;
 use warplens_session::toolchain::Search;
 use warplens_session::{ExecutionOptions, Extent, Program, Progress, measure};
@@ -162,7 +162,7 @@ impl Subject {
         let read = |path: PathBuf| std::fs::read_to_string(path).expect("the example can be read");
         let ptx = read(folder.join(format!("ptx/{target}.ptx")));
         let program = Program::from_ptx(target, ptx).expect("the example is PTX");
-        let launches = Launch::load(folder.join("launch.toml").to_str(), Launch::default());
+        let launches = warplens_session::source::launches(folder.join("launch.toml").to_str(), Launch::default());
         let launches = launches.expect("the example has a launch");
         let [launch] = launches.try_into().expect("the example has one launch");
         Self { program, launch }

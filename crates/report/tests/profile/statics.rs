@@ -1,8 +1,8 @@
 //! Counts without a run beside those of the emulator: the same where nothing depends on data, else not below them.
 
 use serde_json::Value as Json;
+use warplens_launch::Launch;
 use warplens_report::document;
-use warplens_session::launch::Launch;
 use warplens_session::profile::Counting;
 use warplens_session::statics::Given;
 use warplens_session::{ExecutionOptions, Program, Progress, measure};

@@ -5,10 +5,11 @@ mod outcome;
 use std::collections::BTreeMap;
 
 use serde_json::Value;
+use warplens_launch::KernelName;
+use warplens_question::plot;
+use warplens_question::timing::Answer;
 use warplens_report::render::{self, Style};
 use warplens_report::{document, view};
-use warplens_session::timing::Answer;
-use warplens_session::{KernelName, plot};
 
 fn answer<T>(result: T) -> Answer<T> {
     Answer { kernel: KernelName::new("k"), gpu: "a100-80".to_owned(), result: Ok(result) }

@@ -1,8 +1,8 @@
 //! A made-up simulation: two warps of a block load, multiply and store.
 
 use warplens_base::units::Seconds;
-use warplens_session::KernelName;
-use warplens_session::timing::{Annotated, annotate, cycles, scale};
+use warplens_launch::KernelName;
+use warplens_question::timing::{Annotated, annotate, cycles, scale};
 use warplens_sim::{CtaSpan, Event, Outcome, SchedulerOutcome, Stall, StallCycles, Traffic, UnitOutcome};
 use warplens_trace::{Code, MachineClass, MachineInst, Place};
 

@@ -6,10 +6,11 @@ use warplens_isa::Pc;
 
 use super::opcode;
 use super::words::Word;
-use crate::execution::Emulation;
-use crate::measure::{Measured, Measurement, Support};
+use crate::measurement::Emulation;
+use crate::measurement::{Bound, Line, Statics};
+use crate::measurement::{Measurement, Support};
 use crate::race::Race;
-use crate::statics::{Bound, Line, Statics};
+use warplens_import::Measured;
 
 /// Where the counts of a measurement come from.
 pub fn origin(measurement: &Measurement) -> Origin {

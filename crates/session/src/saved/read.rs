@@ -15,14 +15,14 @@ use super::check::{self, Known, agree, within};
 use super::groups::{GLOBAL, LOCAL, MemoryGroups, SHARED};
 use super::words::Word;
 use super::{opcode, origin, sequences};
-use crate::error::Error;
-use crate::measure::Measurement;
-use crate::program::KernelName;
+use crate::measurement::Measurement;
+use warplens_base::error::Error;
+use warplens_launch::KernelName;
 
 type Result<T> = std::result::Result<T, Fault>;
 
 /// Reads a document. `name` is what messages call it.
-pub(crate) fn read(name: &str, text: &str) -> crate::error::Result<Vec<Measurement>> {
+pub(crate) fn read(name: &str, text: &str) -> warplens_base::error::Result<Vec<Measurement>> {
     let wrong = |fault: Fault| {
         let error = Error::input(format!("{name}: {}", fault.message));
         match fault.help {
@@ -141,7 +141,7 @@ impl Reader {
 
     fn launch(&mut self, launch: &document::Launch, place: &Place) -> Result<LaunchShape> {
         let (grid, block) = (launch.grid.0, launch.block.0);
-        crate::launch::check_extents(grid, block).map_err(|error| place.fault(error.message))?;
+        warplens_launch::check_extents(grid, block).map_err(|error| place.fault(error.message))?;
         Ok(LaunchShape {
             grid,
             block,

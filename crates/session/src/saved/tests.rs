@@ -13,11 +13,12 @@ use warplens_stats::{
 };
 
 use super::{document, read};
-use crate::execution::Emulation;
-use crate::measure::{Measured, Measurement, Support};
-use crate::program::KernelName;
+use crate::measurement::Emulation;
+use crate::measurement::{Bound, BoundKind, Line, Statics};
+use crate::measurement::{Measurement, Support};
 use crate::race::Race;
-use crate::statics::{Bound, BoundKind, Line, Statics};
+use warplens_import::Measured;
+use warplens_launch::KernelName;
 
 /// Spellings of instructions, one that nobody knows among them.
 const OPCODES: [&str; 6] =

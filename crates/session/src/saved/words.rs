@@ -4,7 +4,7 @@ use warplens_document::profile::{self as document};
 use warplens_isa::{OpClass, StateSpace};
 use warplens_stats::{BankRule, CoalescingRule, Counted, RegistersBasis};
 
-use crate::statics::BoundKind;
+use crate::measurement::BoundKind;
 
 /// A word that the document has, too.
 pub(super) trait Word: Copy {

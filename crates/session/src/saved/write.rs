@@ -9,7 +9,7 @@ use warplens_stats::{CoalescingRule, Count, LineCounts, MemoryCounts, Profile, R
 use super::groups::{self, GLOBAL, LOCAL, MemoryGroups};
 use super::words::Word;
 use super::{opcode, sequences};
-use crate::measure::Measurement;
+use crate::measurement::Measurement;
 
 /// The document of the `profile` verb.
 pub fn document(measurements: &[Measurement]) -> Document {

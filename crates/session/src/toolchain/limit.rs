@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use crate::error::{Error, Result};
+use warplens_base::error::{Error, Result};
 
 /// Seconds that a compiler may take where nothing else is said.
 const USUAL_SECONDS: u64 = 300;

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::{Compiled, TimeLimit, process, unit};
-use crate::error::{Error, Result};
 use crate::input::Input;
+use warplens_base::error::{Error, Result};
 
 /// Why there is no PTX.
 pub(super) enum Failure {

@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 use libloading::Library;
 
 use super::{Compiled, unit};
-use crate::error::{Error, Result};
 use crate::input::Input;
+use warplens_base::error::{Error, Result};
 
 /// `nvrtcResult`; 0 is success.
 type Status = c_int;

@@ -10,7 +10,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use super::limit::TimeLimit;
-use crate::error::Error;
+use warplens_base::error::Error;
 
 /// Bytes that are kept of each stream.
 const KEPT: usize = 1 << 20;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::process::Command;
 
 use super::{Search, process, unit};
-use crate::error::Result;
+use warplens_base::error::Result;
 
 /// Registers per thread of each kernel of a PTX text, as ptxas allocates them for `target`.
 /// `None` where ptxas is missing or does not take the text: an estimate serves then. One that does not end is an error,

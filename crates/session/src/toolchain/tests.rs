@@ -5,16 +5,16 @@ use std::path::{Path, PathBuf};
 use super::*;
 use crate::input::Input;
 
-const SOURCE: &str = "extern \"C\" __global__ void twice(float *x) { x[threadIdx.x] *= 2.0f; }\n";
+pub(crate) const SOURCE: &str = "extern \"C\" __global__ void twice(float *x) { x[threadIdx.x] *= 2.0f; }\n";
 
 /// A script that is still open for writing when another thread forks cannot be run: one test at a time.
-static SCRIPTS: std::sync::Mutex<()> = std::sync::Mutex::new(());
+pub(crate) static SCRIPTS: std::sync::Mutex<()> = std::sync::Mutex::new(());
 
 fn source() -> Input {
     Input::new("twice.cu", None, SOURCE.as_bytes().to_vec()).unwrap()
 }
 
-fn nowhere() -> Search {
+pub(crate) fn nowhere() -> Search {
     let search = Search::default();
     search.sites.set(Vec::new()).expect("not asked for yet");
     search
@@ -22,7 +22,7 @@ fn nowhere() -> Search {
 
 /// A folder `bin` under `root` with an nvcc that writes its own name as PTX.
 #[cfg(unix)]
-fn fake_nvcc(root: &Path, script: &str) -> PathBuf {
+pub(crate) fn fake_nvcc(root: &Path, script: &str) -> PathBuf {
     use std::os::unix::fs::PermissionsExt;
     let nvcc = root.join("bin/nvcc");
     std::fs::create_dir_all(root.join("bin")).unwrap();
@@ -122,24 +122,6 @@ fn names_of_files_and_folders_are_no_commands() {
         assert!(!folder.join("Y").exists());
     }
     assert!(!Path::new("Y").exists() && !root.path().join("Y").exists());
-}
-
-#[test]
-#[cfg(unix)]
-fn a_script_names_its_input_and_runs_no_command() {
-    let _guard = SCRIPTS.lock();
-    let root = tempfile::tempdir().unwrap();
-    fake_nvcc(root.path(), "touch \"$(dirname \"$0\")/ran\"; sh -c \"true $*\"; exit 1");
-    let search = Search { homes: vec![root.path().to_owned()], ..nowhere() };
-    let name = "a$(touch Y).cu";
-    std::fs::write(root.path().join(name), SOURCE).unwrap();
-    let text = format!("[[launch]]\ninput = '{name}'\ngrid = 1\nblock = 1\n");
-    let script = Input::new("s.toml", Some(root.path().join("s.toml")), text.into_bytes()).unwrap();
-    let request =
-        crate::source::Request { input: &script, launch_file: None, flags: Default::default(), target: "sm_80" };
-    let error = crate::source::load(&request, &search).unwrap_err();
-    assert!(error.message.contains("could not compile"), "{}", error.message);
-    assert!(root.path().join("bin/ran").exists() && !Path::new("Y").exists());
 }
 
 #[test]

@@ -6,8 +6,8 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::error::{Error, Result};
 use crate::input::Input;
+use warplens_base::error::{Error, Result};
 
 /// The text of an input as a compiler reads it: macros, then the lines under their own name and numbers.
 pub(super) fn text(input: &Input, macros: &[(String, String)]) -> Result<Vec<u8>> {

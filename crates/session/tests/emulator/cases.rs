@@ -24,8 +24,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use toml::{Table, Value};
+use warplens_launch::Launch;
 use warplens_literate::{Block, Case, Outcome, check_directory};
-use warplens_session::launch::Launch;
 use warplens_session::profile::Counting;
 use warplens_session::toolchain::Search;
 use warplens_session::{

@@ -1,6 +1,6 @@
 //! What buffers must hold after a launch, as tests write it, and the comparison.
 
-use warplens_session::launch::{Element, ElementType};
+use warplens_launch::{Element, ElementType};
 use warplens_session::{Output, RunResult};
 
 /// An error with everything that it says.

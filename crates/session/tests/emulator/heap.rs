@@ -1,6 +1,6 @@
 //! The heap of the device: what one launch allocates is there for the next, and only a block can be freed, once.
 
-use warplens_session::launch::Launch;
+use warplens_launch::Launch;
 use warplens_session::{ExecutionOptions, OutputRequest, Program, Progress, run};
 
 use crate::expectation::describe;

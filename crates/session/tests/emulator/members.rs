@@ -4,7 +4,7 @@
 //! same exchanges, or leaves before. Groups and arms have nothing to do with each other.
 
 use proptest::prelude::{ProptestConfig, Strategy, any, prop_assert_eq, proptest};
-use warplens_session::launch::Launch;
+use warplens_launch::Launch;
 use warplens_session::{ExecutionOptions, OutputRequest, Program, Progress, run};
 
 use crate::expectation::describe;

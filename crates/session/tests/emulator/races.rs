@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use proptest::prelude::{ProptestConfig, any, prop_assert_eq, proptest};
-use warplens_session::launch::Launch;
+use warplens_launch::Launch;
 use warplens_session::profile::{Counting, Profile};
 use warplens_session::toolchain::Search;
 use warplens_session::{ExecutionOptions, Extent, OutputRequest, Program, Progress, Race, measure, run};

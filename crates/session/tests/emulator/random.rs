@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 
 use proptest::prelude::{ProptestConfig, any, prop_assert_eq, proptest};
-use warplens_session::launch::Launch;
+use warplens_launch::Launch;
 use warplens_session::{ExecutionOptions, Extent, Generation, OutputRequest, Program, Progress, run};
 
 use crate::expectation::describe;

@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use warplens_session::launch::Launch;
+use warplens_launch::Launch;
 use warplens_session::{ExecutionOptions, Extent, Generation, OutputRequest, Program, Progress, run};
 
 use crate::expectation::describe;

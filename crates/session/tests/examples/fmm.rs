@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use warplens_session::launch::{Element, Launch};
+use warplens_launch::{Element, Launch};
 use warplens_session::{ExecutionOptions, OutputRequest, Program, Progress, run};
 
 use crate::reference::{POTENTIAL, SplitMix64, uniform};
@@ -134,7 +134,8 @@ fn check_variant(program: &Program, folder: &Path, kernel: &str, threads: u32, [
         shared: Some(if kernel.contains("shmem") { u64::from(16 * threads) } else { 0 }),
         ..Launch::default()
     };
-    let launches = Launch::load(folder.join("launch.toml").to_str(), flags).expect("the launch file is fine");
+    let launches = warplens_session::source::launches(folder.join("launch.toml").to_str(), flags)
+        .expect("the launch file is fine");
     let request = [OutputRequest { key: "6".to_owned(), count: None }];
     let result = run(program, &launches, &request, ExecutionOptions::new(), &Progress::default());
     let result = result.unwrap_or_else(|error| panic!("{kernel}, {threads} threads: {error}"));

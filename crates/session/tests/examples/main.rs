@@ -6,7 +6,7 @@ mod reference;
 use std::path::{Path, PathBuf};
 
 use reference::{CHECKS, Check, Field, Tolerance, View, uniform, uniform_u8};
-use warplens_session::launch::{Element, Launch};
+use warplens_launch::{Element, Launch};
 use warplens_session::{ExecutionOptions, OutputRequest, Program, Progress, run};
 
 /// The expected content of an argument, for the sizes of `launch.toml`.
@@ -128,7 +128,8 @@ fn check_launch(example: &str, launch: &str) {
     let of_launch = |check: &&Check| check.example == example && check.launch == launch;
     let checks: Vec<_> = CHECKS.iter().filter(of_launch).collect();
     let launch = folder(example).join(launch);
-    let launches = Launch::load(launch.to_str(), Launch::default()).expect("the launch file is fine");
+    let launches =
+        warplens_session::source::launches(launch.to_str(), Launch::default()).expect("the launch file is fine");
     let requests: Vec<OutputRequest> =
         checks.iter().map(|check| OutputRequest { key: check.argument.to_string(), count: None }).collect();
     let expected: Vec<Expected> = checks.iter().map(|check| expected(example, check.argument)).collect();

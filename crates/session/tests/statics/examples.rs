@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
-use warplens_session::launch::Launch;
+use warplens_launch::Launch;
 use warplens_session::profile::{BankRule, CoalescingRule, Family, Profile, StateSpace};
 use warplens_session::statics::{Given, Line};
 use warplens_session::{DEFAULT_BUDGET, Measurement, Program};
@@ -32,7 +32,7 @@ fn program(example: &str, target: &str) -> Program {
 
 fn launches(example: &str) -> Vec<Launch> {
     let path = root().join("examples").join(example).join("launch.toml");
-    Launch::load(path.to_str(), Launch::default()).expect("the launch file is fine")
+    warplens_session::source::launches(path.to_str(), Launch::default()).expect("the launch file is fine")
 }
 
 /// Examples with loops that end by data: nothing is counted of them without a number.

@@ -7,8 +7,8 @@
 
 use std::fmt::Write as _;
 
+use warplens_launch::Launch;
 use warplens_literate::{Case, Outcome, check_directory};
-use warplens_session::launch::Launch;
 use warplens_session::profile::{BankRule, CoalescingRule, Profile};
 use warplens_session::statics::{Given, parse_given};
 use warplens_session::{DEFAULT_BUDGET, Measurement, Program};

@@ -7,7 +7,7 @@ mod random;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use warplens_session::launch::Launch;
+use warplens_launch::Launch;
 use warplens_session::profile::{Counting, Profile};
 use warplens_session::statics::Given;
 use warplens_session::toolchain::Search;

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
-use warplens_session::launch::Launch;
+use warplens_launch::Launch;
 use warplens_session::profile::Profile;
 use warplens_session::statics::Given;
 use warplens_session::{DEFAULT_BUDGET, Program};

@@ -7,7 +7,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use toml::{Table, Value};
-use warplens_session::launch::Launch;
+use warplens_launch::Launch;
 use warplens_session::machines::{self, Strictness};
 use warplens_session::predict::{self, CountBasis};
 use warplens_session::profile::{Counting, Profile};
@@ -48,7 +48,8 @@ fn measured(example: &str, launch: &str, kernel: Option<(&str, u32)>, extent: Ex
         shared: kernel.is_some_and(|(name, _)| name.contains("shmem")).then_some(1024),
         ..Launch::default()
     };
-    let launches = Launch::load(folder.join(launch).to_str(), flags).expect("the launch file is fine");
+    let launches =
+        warplens_session::source::launches(folder.join(launch).to_str(), flags).expect("the launch file is fine");
     let options = ExecutionOptions { extent, ..ExecutionOptions::new() };
     let measurements = measure(&program, &launches, options, Counting::Ptx, &Search::default(), &Progress::default());
     let measurements = measurements.unwrap_or_else(|error| panic!("{example}: {error}"));

@@ -1,7 +1,7 @@
 //! Pictures of a comparison: the sign plot, the heat map, performance beside a count.
 
-use warplens_session::compare::{Comparison, Counts, SignMatrix};
-use warplens_session::tune::show_extents;
+use warplens_question::compare::{Comparison, Counts, SignMatrix};
+use warplens_question::tune::show_extents;
 
 use crate::figure::{Axis, Figure, HeatCell, Panel, Point, Series};
 use crate::render::show;

@@ -1,7 +1,7 @@
 //! Predictions against measured times, both axes logarithmic and of one scale: above the line the prediction is too long,
 //! below it too short; the band is a tenth on either side.
 
-use warplens_session::plot::accuracy::Accuracy;
+use warplens_question::plot::accuracy::Accuracy;
 
 use crate::figure::{Axis, Figure, Mark, Panel, Point, Scale, Series};
 use crate::render::show;
@@ -24,7 +24,7 @@ pub fn accuracy(accuracy: &Accuracy) -> Figure {
     }
     for gpu in gpus {
         let here = accuracy.pairs.iter().filter(|pair| pair.gpu == gpu);
-        let point = |pair: &warplens_session::plot::accuracy::Pair| {
+        let point = |pair: &warplens_question::plot::accuracy::Pair| {
             let label = if accuracy.pairs.len() <= NAMED { pair.kernel.as_str() } else { "" };
             Point::new(pair.measured_us, pair.predicted_us).labeled(label)
         };

@@ -1,7 +1,7 @@
 //! Time and cycles per instruction by GPU and model. The bars of time are stacked of the model's terms where they add up;
 //! a model whose terms overlap shows the largest one.
 
-use warplens_session::plot::terms::{Bar, Times};
+use warplens_question::plot::terms::{Bar, Times};
 
 use super::one_or_many;
 use crate::figure::{Axis, Figure, Hatch, Panel, Series};

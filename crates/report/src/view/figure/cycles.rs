@@ -1,7 +1,7 @@
 //! What a few warps of the simulated SM do, cycle by cycle: a lane with the reasons why a warp waits and the cycles in
 //! which it issues, and below it one with its memory accesses.
 
-use warplens_session::timing::cycles::{Span, WarpCycles};
+use warplens_question::timing::cycles::{Span, WarpCycles};
 
 use super::stalls::look;
 use crate::figure::{Axis, Figure, Hatch, Panel, Segment, Series};

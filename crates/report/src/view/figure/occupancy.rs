@@ -1,7 +1,7 @@
 //! Occupancy against block size, registers and shared memory, one changed at a time. For one GPU the shaded ranges name
 //! the resource that decides; the point is the kernel as it is launched.
 
-use warplens_session::plot::occupancy::{Curve, Curves, Range};
+use warplens_question::plot::occupancy::{Curve, Curves, Range};
 use warplens_session::predict::Limiter;
 
 use super::one_or_many;

@@ -1,7 +1,7 @@
 //! Kernels under the roofs of GPUs, both axes logarithmic. A point on its roof does all that the busier of issue slots and
 //! memory allows; the distance below it is what latency, conflicts and waiting cost.
 
-use warplens_session::plot::roofline::Rooflines;
+use warplens_question::plot::roofline::Rooflines;
 
 use super::one_or_many;
 use crate::figure::{Axis, Dash, Figure, Marker, Panel, Point, Scale, Series};
@@ -21,7 +21,7 @@ pub fn roofline(rooflines: &Rooflines) -> Figure {
         panel =
             panel.series(Series::line(format!("roof of {}", roof.gpu), roof.line.clone()).colored(number).dashed(dash));
         let here = rooflines.kernels.iter().filter(|kernel| kernel.gpu == roof.gpu);
-        let point = |kernel: &warplens_session::plot::roofline::Attained| {
+        let point = |kernel: &warplens_question::plot::roofline::Attained| {
             Point::new(kernel.intensity, kernel.throughput).labeled(if several { kernel.kernel.as_str() } else { "" })
         };
         let name = if several {

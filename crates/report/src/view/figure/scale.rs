@@ -1,6 +1,6 @@
 //! Speedup and efficiency against the number of warps, each beside what a warp alone would give.
 
-use warplens_session::timing::scale::{Scale, Step};
+use warplens_question::timing::scale::{Scale, Step};
 
 use super::one_or_many;
 use crate::figure::{Axis, Dash, Figure, Marker, Panel, Point, Scale as Axes, Series};

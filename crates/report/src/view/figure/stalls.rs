@@ -1,7 +1,7 @@
 //! Why warps do not issue: for the whole SM by scheduler, and for the hottest lines.
 
-use warplens_session::plot::stalls::{Column, Stalls};
-use warplens_session::timing::{Stall, StallCycles};
+use warplens_question::plot::stalls::{Column, Stalls};
+use warplens_question::timing::{Stall, StallCycles};
 
 use crate::figure::{Axis, Figure, Hatch, Panel, Scale, Series};
 

@@ -1,7 +1,7 @@
 //! The computation and memory periods of a few warps of one SM, as the MWP-CWP models see them: memory periods that lie
 //! above each other are served together, and a gap is a warp that waits for the SM or for its request to depart.
 
-use warplens_session::plot::timeline::{Period, Timeline};
+use warplens_question::plot::timeline::{Period, Timeline};
 
 use crate::figure::{Axis, Figure, Hatch, Mark, Panel, Segment, Series};
 use crate::render::show;

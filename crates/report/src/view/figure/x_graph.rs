@@ -1,8 +1,8 @@
 //! X-graphs: demand and supply of one workload on one machine, with every place where they meet. The axis below counts
 //! the warps in the memory system from the left; those that compute are the rest of n, counted from the right.
 
-use warplens_session::plot::x_graph::{Architecture, Bound, Curves, Sample, Stability, XGraph};
-use warplens_session::x_model::Graph;
+use warplens_question::plot::x_graph::{Architecture, Bound, Curves, Sample, Stability, XGraph};
+use warplens_question::x_model::Graph;
 
 use crate::figure::{Axis, Dash, Figure, Mark, Marker, Panel, Point, Series};
 use crate::render::show;
@@ -96,7 +96,7 @@ const fn bound(bound: Bound) -> &'static str {
 fn states(graph: &Graph, name: &str, reached: &'static str, marker: Marker) -> Series {
     let state = &graph.state;
     let several = state.intersections.len() > 1;
-    let point = |(number, intersection): (usize, &warplens_session::x_model::Intersection)| {
+    let point = |(number, intersection): (usize, &warplens_question::x_model::Intersection)| {
         let label = match intersection.stability {
             _ if number == 0 => reached,
             Stability::Stable if several && number + 1 == state.intersections.len() => "stable, reached from memory",

@@ -1,7 +1,7 @@
 //! A text with the warp cycles of its lines.
 
-use warplens_session::timing::annotate::AnnotatedText;
-use warplens_session::timing::{Annotated, Answer, Spent, Stall, StallCycles};
+use warplens_question::timing::annotate::AnnotatedText;
+use warplens_question::timing::{Annotated, Answer, Spent, Stall, StallCycles};
 
 use super::refused;
 use super::simulation::{Size, simulation};

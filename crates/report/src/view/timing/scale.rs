@@ -1,7 +1,7 @@
 //! Predicted cycles by the number of warps.
 
-use warplens_session::timing::Answer;
-use warplens_session::timing::scale::{Scale, Step};
+use warplens_question::timing::Answer;
+use warplens_question::timing::scale::{Scale, Step};
 
 use super::refused;
 

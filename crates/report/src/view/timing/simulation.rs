@@ -1,6 +1,6 @@
 //! The state of the simulated SM: why warps wait, how busy units are, where data was found.
 
-use warplens_session::timing::Outcome;
+use warplens_question::timing::Outcome;
 
 use crate::section::{Block, Cell, Column, Field, Plot, Section, Table, Unit};
 

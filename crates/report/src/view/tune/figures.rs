@@ -1,6 +1,6 @@
 //! The times of a search as a heat map: block sizes to the right, everything else downwards.
 
-use warplens_session::tune::{Candidate, Dimension, Ranking, Tuning};
+use warplens_question::tune::{Candidate, Dimension, Ranking, Tuning};
 
 use crate::figure::{Axis, Figure, HeatCell, Panel, Series};
 use crate::render::show;

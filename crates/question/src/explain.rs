@@ -1,0 +1,170 @@
+//! What bounds a kernel, in words, and what to change about it.
+//!
+//! Nothing is advised that the counts do not support: a change is a row of [`CANDIDATES`], which looks at the counts and
+//! proposes what-if questions or nothing, and it is listed when the model's answer to its question is at least
+//! [`LEAST_GAIN`] faster.
+
+mod candidate;
+mod evidence;
+mod place;
+
+use warplens_model::scenario::Subject;
+use warplens_model::workload::coalescing_rule;
+
+use crate::whatif::{ask, speedup, subject};
+use warplens_session::Measurement;
+use warplens_session::predict::{Analysis, GpuAnalysis, Occupancy, Options, Prediction, Recording, occupancy_of};
+use warplens_session::profile::{BankRule, CoalescingRule, Profile};
+
+use crate::threads;
+pub use crate::threads::{Fall, ThreadAdvice, Turn};
+pub use candidate::CANDIDATES;
+pub use evidence::Evidence;
+pub use place::Place;
+
+/// Changes that gain less are not listed: time before over time after.
+pub const LEAST_GAIN: f64 = 1.01;
+
+/// One launch explained.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Explanation {
+    /// The counts and the predictions.
+    pub analysis: Analysis,
+    /// By GPU, in the order of the predictions.
+    pub gpus: Vec<GpuExplanation>,
+}
+
+/// One launch explained on one GPU.
+#[derive(Clone, PartialEq, Debug)]
+pub struct GpuExplanation {
+    /// What bounds the kernel, by the prediction that speaks for the GPU; empty without one.
+    pub evidence: Vec<Evidence>,
+    /// What to change, the largest gain first.
+    pub advice: Vec<Advice>,
+    /// What the X-model says about the number of warps and its other quantities; none where it has no answer.
+    pub threads: Option<ThreadAdvice>,
+}
+
+/// A change with what it gains.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Advice {
+    /// Which of [`CANDIDATES`] it is.
+    pub id: &'static str,
+    /// What to do, as a request.
+    pub title: String,
+    /// How that is done.
+    pub how: &'static str,
+    /// The model's answer as things are.
+    pub before: Prediction,
+    /// Its answer after the change.
+    pub after: Prediction,
+    /// Time before over time after.
+    pub speedup: f64,
+    /// Instructions that it concerns, the largest share first.
+    pub places: Vec<Place>,
+    /// What else changes.
+    pub side_effects: Vec<String>,
+    /// Flags of `whatif` that ask the same question; empty where none can.
+    pub question: Vec<String>,
+}
+
+/// Explains an analysed launch.
+pub fn explain(analysis: Analysis, options: Options) -> Explanation {
+    let gpus = analysis.gpus.iter().map(|gpu| match analysis.measurement.on(&gpu.machine) {
+        Ok(own) => on_gpu(own.recording(), gpu, options),
+        Err(_) => GpuExplanation { evidence: Vec::new(), advice: Vec::new(), threads: None },
+    });
+    let gpus = gpus.collect();
+    Explanation { analysis, gpus }
+}
+
+fn on_gpu(recording: Recording<'_>, gpu: &GpuAnalysis, options: Options) -> GpuExplanation {
+    let context = Context::new(recording, gpu, options);
+    GpuExplanation {
+        evidence: context.as_ref().map_or_else(Vec::new, evidence::of),
+        advice: context.as_ref().map_or_else(Vec::new, advice_of),
+        threads: threads::of(&subject(recording, &gpu.machine), options),
+    }
+}
+
+/// What to change, the largest gain first; by the prediction that speaks for the GPU.
+pub fn advice(measurement: &Measurement, gpu: &GpuAnalysis, options: Options) -> Vec<Advice> {
+    let Ok(own) = measurement.on(&gpu.machine) else { return Vec::new() };
+    Context::new(own.recording(), gpu, options).as_ref().map_or_else(Vec::new, advice_of)
+}
+
+/// What evidence and candidates look at.
+struct Context<'a> {
+    profile: &'a Profile,
+    /// The subject without any change.
+    as_is: Subject,
+    prediction: &'a Prediction,
+    occupancy: Option<&'a Occupancy>,
+    rule: CoalescingRule,
+    banks: BankRule,
+    options: Options,
+}
+
+impl<'a> Context<'a> {
+    fn new(recording: Recording<'a>, gpu: &'a GpuAnalysis, options: Options) -> Option<Self> {
+        let cc = gpu.machine.cc;
+        Some(Self {
+            profile: recording.profile,
+            as_is: subject(recording, &gpu.machine),
+            prediction: gpu.prediction()?,
+            occupancy: gpu.occupancy.as_ref(),
+            rule: coalescing_rule(cc, options.fermi_l1),
+            banks: BankRule::of(u32::from(cc.major)),
+            options,
+        })
+    }
+
+    /// The occupancy of a changed launch.
+    fn occupancy_of(&self, subject: &Subject) -> Option<Occupancy> {
+        occupancy_of(&subject.profile.launch, &subject.machine, self.options)
+    }
+}
+
+/// A proposal that gains this share of what the best one of its kind does is as good.
+const AS_GOOD: f64 = 0.98;
+
+/// Every candidate's best proposal that gains enough; of those that are as good, the first, which changes least.
+fn advice_of(context: &Context<'_>) -> Vec<Advice> {
+    let mut advice: Vec<Advice> = Vec::new();
+    for candidate in CANDIDATES {
+        let proposals = (candidate.propose)(context).into_iter();
+        let priced: Vec<Advice> = proposals.filter_map(|proposal| price(context, candidate.id, proposal)).collect();
+        let best = priced.iter().map(|advice| advice.speedup).fold(0.0, f64::max);
+        let chosen = priced.into_iter().find(|advice| advice.speedup >= (AS_GOOD * best).max(LEAST_GAIN));
+        advice.extend(chosen);
+    }
+    advice.sort_by(|left, right| right.speedup.total_cmp(&left.speedup));
+    advice
+}
+
+/// Asks the model about a proposal.
+fn price(context: &Context<'_>, id: &'static str, proposal: candidate::Proposal) -> Option<Advice> {
+    let mut changed = context.as_is.clone();
+    (proposal.edit)(&mut changed).ok()?;
+    let before = context.prediction;
+    let after = ask(before.model, &changed, context.options).ok()?;
+    let speedup = speedup(before, &after)?;
+    let mut side_effects = proposal.side_effects;
+    let (old, new) = (context.occupancy.map(|now| now.share), context.occupancy_of(&changed).map(|then| then.share));
+    if let (Some(old), Some(new)) = (old, new)
+        && old != new
+    {
+        side_effects.push(format!("occupancy {:.1} % -> {:.1} % (in the estimate)", 100.0 * old, 100.0 * new));
+    }
+    Some(Advice {
+        id,
+        title: proposal.title,
+        how: proposal.how,
+        before: before.clone(),
+        after,
+        speedup,
+        places: proposal.places,
+        side_effects,
+        question: proposal.question,
+    })
+}

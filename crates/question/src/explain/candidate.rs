@@ -1,0 +1,486 @@
+//! The changes that can be advised: one row each. A row looks at the counts and proposes what they support, or nothing.
+
+use warplens_model::scenario::{Effect, Impossible, Subject, scale_line_requests};
+
+use super::evidence::{memory, used};
+use super::place::places;
+use super::{Context, Place};
+use crate::digits::short;
+use warplens_session::predict::Limiter;
+use warplens_session::profile::{
+    CoalescingRule, Family, InstKey, LineCounts, OpClass, Profile, RegistersBasis, ScalarType, SlowOperation,
+    StateSpace,
+};
+
+/// A change that can be advised.
+#[derive(Clone, Copy)]
+pub struct Candidate {
+    /// Stable name.
+    pub id: &'static str,
+    /// What it is, in a sentence.
+    pub about: &'static str,
+    /// Proposals that the counts support.
+    pub(super) propose: fn(&Context<'_>) -> Vec<Proposal>,
+}
+
+impl std::fmt::Debug for Candidate {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.id)
+    }
+}
+
+/// A change of this kernel, not yet priced.
+pub(super) struct Proposal {
+    /// What to do, as a request.
+    pub(super) title: String,
+    /// How that is done.
+    pub(super) how: &'static str,
+    /// The what-if question that bounds what it gains.
+    pub(super) edit: Edit,
+    /// The same as flags of `whatif`, where it has them.
+    pub(super) question: Vec<String>,
+    /// Instructions that it concerns.
+    pub(super) places: Vec<Place>,
+    /// What else changes.
+    pub(super) side_effects: Vec<String>,
+}
+
+type Edit = Box<dyn Fn(&mut Subject) -> Result<(), Impossible>>;
+
+/// Every candidate.
+pub const CANDIDATES: &[Candidate] = &[
+    Candidate {
+        id: "coalesce",
+        about: "lay data out so that the lanes of a warp read and write bytes that lie side by side",
+        propose: coalesce,
+    },
+    Candidate {
+        id: "bank-conflicts",
+        about: "pad or swizzle arrays in shared memory so that lanes use different banks",
+        propose: bank_conflicts,
+    },
+    Candidate { id: "divergence", about: "let the lanes of a warp take the same way", propose: divergence },
+    Candidate { id: "reuse", about: "load each value once and keep it in shared memory or registers", propose: reuse },
+    Candidate {
+        id: "loads-in-flight",
+        about: "issue more independent loads before the first is needed",
+        propose: loads,
+    },
+    Candidate { id: "registers", about: "use fewer registers, so that more blocks fit on an SM", propose: registers },
+    Candidate {
+        id: "shared-memory",
+        about: "use less shared memory, so that more blocks fit on an SM",
+        propose: shared,
+    },
+    Candidate { id: "block-size", about: "launch the same threads in blocks of another size", propose: block_size },
+    Candidate { id: "barriers", about: "wait at fewer barriers", propose: barriers },
+    Candidate {
+        id: "approximate",
+        about: "use approximate division, square root and reciprocal",
+        propose: approximate,
+    },
+    Candidate { id: "single-precision", about: "compute in single precision", propose: single_precision },
+    Candidate { id: "vector-accesses", about: "load and store vectors", propose: vectors },
+];
+
+fn without(name: &'static str) -> Edit {
+    let effect = Effect::find(name).expect("the table of effects has it");
+    Box::new(move |subject| effect.remove(subject))
+}
+
+fn flags(name: &str, values: &[String]) -> Vec<String> {
+    values.iter().flat_map(|value| [name.to_owned(), value.clone()]).collect()
+}
+
+fn one(proposal: Proposal) -> Vec<Proposal> {
+    vec![proposal]
+}
+
+/// Bytes that a line moves beyond those that its distinct bytes need.
+fn wasted(line: &LineCounts, rule: CoalescingRule) -> f64 {
+    let Some(counts) = line.memory.get(&rule).filter(|counts| counts.ideal_transactions().is_some()) else {
+        return 0.0;
+    };
+    let ideal = 32 * counts.ideal_t32 + 64 * counts.ideal_t64 + 128 * counts.ideal_t128;
+    // On 1.x more transactions may carry the same bytes.
+    let more = counts.transactions().saturating_sub(counts.ideal_transactions().unwrap_or(0));
+    counts.bytes_moved.saturating_sub(ideal).max(more) as f64
+}
+
+fn coalesce(context: &Context<'_>) -> Vec<Proposal> {
+    let rule = context.rule;
+    let places = places(&context.profile.lines, |line| wasted(line, rule));
+    let counts = memory(context.profile, rule);
+    if counts.uncoalesced == 0 && places.is_empty() {
+        return Vec::new();
+    }
+    one(Proposal {
+        title: "Coalesce memory accesses".into(),
+        how: "let the lanes of a warp use bytes that lie side by side, for example by arrays in place of structures, or by a \
+              transposed copy",
+        edit: without("uncoalesced"),
+        question: flags("--without", &["uncoalesced".into()]),
+        places,
+        side_effects: vec!["the layout of the data changes for everything that uses it".into()],
+    })
+}
+
+fn bank_conflicts(context: &Context<'_>) -> Vec<Proposal> {
+    let rule = context.banks;
+    let extra = |line: &LineCounts| {
+        let counts = line.shared.get(&rule).copied().unwrap_or_default();
+        counts.wavefronts.saturating_sub(counts.ideal_wavefronts) as f64
+    };
+    let places = places(&context.profile.lines, extra);
+    if places.is_empty() {
+        return Vec::new();
+    }
+    // Lanes whose atomics meet in one word are served one after the other, wherever the word lies.
+    if places.iter().all(|place| place.opcodes.iter().all(|opcode| opcode.key.is_atomic())) {
+        return one(Proposal {
+            title: "Spread atomics in shared memory over more words (at best)".into(),
+            how: "combine the lanes of a warp before the atomic, or give each warp words of its own",
+            edit: without("bank-conflicts"),
+            question: flags("--without", &["bank-conflicts".into()]),
+            places,
+            side_effects: vec!["copies of the words take shared memory, and are added up in the end".into()],
+        });
+    }
+    let before = context.profile.launch.shared_bytes;
+    // One word more per row of as many words as there are banks.
+    let padded = before + before.div_ceil(32);
+    let remove = without("bank-conflicts");
+    one(Proposal {
+        title: "Remove bank conflicts".into(),
+        how: "pad the rows of the array in shared memory by a word, or swizzle its columns",
+        edit: Box::new(move |subject| {
+            subject.profile.launch.shared_bytes = padded;
+            remove(subject)
+        }),
+        question: flags("--without", &["bank-conflicts".into()]),
+        places,
+        side_effects: vec![format!("padding takes shared memory: about {before} B -> {padded} B per block")],
+    })
+}
+
+fn divergence(context: &Context<'_>) -> Vec<Proposal> {
+    let places = places(&context.profile.lines, |line| line.divergent as f64);
+    let Some(first) = places.first() else { return Vec::new() };
+    let at = match &first.source {
+        Some((file, line)) => format!("{file}:{line}"),
+        None => format!("PTX line {}", first.ptx_lines[0]),
+    };
+    one(Proposal {
+        title: format!("Avoid divergence, most of all at {at}"),
+        how: "give the lanes of a warp the same way and equal work, for example by sorting or regrouping it",
+        edit: without("divergence"),
+        question: flags("--without", &["divergence".into()]),
+        places,
+        side_effects: vec!["regrouping work takes instructions of its own, and may scatter memory accesses".into()],
+    })
+}
+
+/// Loads that move this many times the distinct bytes are worth keeping.
+const LEAST_REUSE: f64 = 1.5;
+
+fn reuse(context: &Context<'_>) -> Vec<Proposal> {
+    // Sectors that are loaded again because accesses leave a part of them are a matter of coalescing.
+    let Some((moved, distinct)) = used(context).filter(|(used, distinct)| *used >= LEAST_REUSE * distinct) else {
+        return Vec::new();
+    };
+    let rule = context.rule;
+    let moved_by = |line: &LineCounts| match line.memory.get(&rule) {
+        Some(counts) if is_global_load(line) => counts.bytes_moved as f64,
+        _ => 0.0,
+    };
+    one(Proposal {
+        title: format!("Load each value once instead of {} times (at best)", short(moved / distinct)),
+        how: "keep a tile in shared memory or in registers while it is needed",
+        edit: without("repeated-loads"),
+        question: flags("--without", &["repeated-loads".into()]),
+        places: places(&context.profile.lines, moved_by),
+        side_effects: vec![
+            "a tile takes shared memory or registers, and barriers where warps share it".into(),
+            "no tile is as large as the data: less is gained".into(),
+        ],
+    })
+}
+
+fn is_global_load(line: &LineCounts) -> bool {
+    line.opcode.key.is_load() && matches!(line.space, Some(StateSpace::Global | StateSpace::Generic))
+}
+
+/// Loads of global memory that a warp executes.
+fn loads_per_warp(profile: &Profile) -> f64 {
+    profile.per_warp(profile.lines.iter().filter(|line| is_global_load(line)).map(|line| line.executed).sum())
+}
+
+fn loads(context: &Context<'_>) -> Vec<Proposal> {
+    let profile = context.profile;
+    let Some(now) = profile.independent_loads else { return Vec::new() };
+    let most = loads_per_warp(profile);
+    let words = words_per_load(profile);
+    let more = [2.0, 4.0, 8.0].map(|factor| factor * now);
+    let proposals = more.into_iter().filter(|wanted| *wanted <= most).map(|wanted| {
+        // Every load in flight needs a place for its value.
+        let registers = profile.launch.registers + ((wanted - now) * words).ceil() as u32;
+        Proposal {
+            title: format!("Have {} independent loads in flight instead of {}", short(wanted), short(now)),
+            how: "unroll the loop, and load values before they are needed",
+            edit: Box::new(move |subject| {
+                let Profile { independent_loads, independent_loads_program_order, launch, .. } = &mut subject.profile;
+                for loads in [independent_loads, independent_loads_program_order].into_iter().flatten() {
+                    *loads = loads.max(wanted);
+                }
+                launch.registers = registers;
+                launch.registers_basis = RegistersBasis::User;
+                Ok(())
+            }),
+            question: flags("--set", &[format!("independent_loads={wanted}"), format!("registers={registers}")]),
+            places: places(&profile.lines, |line| if is_global_load(line) { line.executed as f64 } else { 0.0 }),
+            side_effects: vec![format!("registers {} -> about {registers} per thread", profile.launch.registers)],
+        }
+    });
+    proposals.filter(|_| most > now).collect()
+}
+
+/// 32-bit registers that the value of a load takes, on the average.
+fn words_per_load(profile: &Profile) -> f64 {
+    let loads = || profile.lines.iter().filter(|line| is_global_load(line));
+    let bytes: u64 = loads().filter_map(|line| line.memory.get(&CoalescingRule::Cc70)).map(|c| c.bytes_requested).sum();
+    let threads: u64 = loads().map(|line| line.threads).sum();
+    if threads == 0 { 1.0 } else { (bytes as f64 / threads as f64 / 4.0).max(1.0) }
+}
+
+/// A kernel can do with this share of what it uses, perhaps.
+const LEAST_SHARE_KEPT: f64 = 0.5;
+
+/// The largest values below `now` with which more CTAs fit, one for each number of CTAs.
+fn steps(context: &Context<'_>, now: u64, set: impl Fn(&mut Profile, u64)) -> Vec<u64> {
+    let Some(mut resident) = context.occupancy.map(|occupancy| occupancy.ctas) else { return Vec::new() };
+    let least = (now as f64 * LEAST_SHARE_KEPT).ceil() as u64;
+    let stride = (now / 512).max(1);
+    let mut subject = context.as_is.clone();
+    let mut found = Vec::new();
+    let mut value = now;
+    while value >= least + stride {
+        value -= stride;
+        set(&mut subject.profile, value);
+        let Some(occupancy) = context.occupancy_of(&subject) else { break };
+        if occupancy.ctas > resident {
+            resident = occupancy.ctas;
+            found.push(value);
+        }
+    }
+    found
+}
+
+fn limited_by(context: &Context<'_>, limiter: Limiter) -> bool {
+    context.occupancy.is_some_and(|occupancy| occupancy.limiters().any(|other| other == limiter))
+}
+
+fn registers(context: &Context<'_>) -> Vec<Proposal> {
+    let now = context.profile.launch.registers;
+    if !limited_by(context, Limiter::Registers) {
+        return Vec::new();
+    }
+    let fewer = steps(context, u64::from(now), |profile, registers| profile.launch.registers = registers as u32);
+    let proposal = |registers: u64| Proposal {
+        title: format!("Use {registers} registers per thread instead of {now}"),
+        how: "for example by __launch_bounds__ or -maxrregcount",
+        edit: Box::new(move |subject| {
+            subject.profile.launch.registers = registers as u32;
+            subject.profile.launch.registers_basis = RegistersBasis::User;
+            Ok(())
+        }),
+        question: flags("--set", &[format!("registers={registers}")]),
+        places: Vec::new(),
+        side_effects: vec!["values that find no register are spilled to local memory".into()],
+    };
+    fewer.into_iter().map(proposal).collect()
+}
+
+fn shared(context: &Context<'_>) -> Vec<Proposal> {
+    let now = context.profile.launch.shared_bytes;
+    if !limited_by(context, Limiter::SharedMemory) {
+        return Vec::new();
+    }
+    let fewer = steps(context, now, |profile, bytes| profile.launch.shared_bytes = bytes);
+    let proposal = |bytes: u64| Proposal {
+        title: format!("Use {bytes} B of shared memory per block instead of {now} B"),
+        how: "smaller tiles or narrower types",
+        edit: Box::new(move |subject| {
+            subject.profile.launch.shared_bytes = bytes;
+            Ok(())
+        }),
+        question: flags("--set", &[format!("shared_bytes={bytes}")]),
+        places: Vec::new(),
+        side_effects: vec!["a smaller tile is loaded more often".into()],
+    };
+    fewer.into_iter().map(proposal).collect()
+}
+
+fn block_size(context: &Context<'_>) -> Vec<Proposal> {
+    let profile = context.profile;
+    let launch = profile.launch;
+    let (threads, ctas) = (launch.n_threads(), launch.n_ctas());
+    let merges = profile.duplicate_loads.get(&context.rule).is_some_and(|factor| *factor > 1.01);
+    // Threads that work together in a block, or share its loads, would do other things in another one.
+    if profile.barriers > 0 || launch.shared_bytes > 0 || merges || !threads.is_multiple_of(32) {
+        return Vec::new();
+    }
+    let sizes = [64u32, 128, 192, 256, 384, 512, 768, 1024];
+    let others = sizes.into_iter().filter(|&size| {
+        u64::from(size) != threads
+            && (threads * ctas).is_multiple_of(u64::from(size))
+            && threads * ctas / u64::from(size) <= i32::MAX as u64
+    });
+    let is_line = launch.block[1..] == [1, 1] && launch.grid[1..] == [1, 1];
+    let occupancy = context.occupancy.map_or(0.0, |occupancy| occupancy.share);
+    let others = others.filter(|&size| {
+        let mut subject = context.as_is.clone();
+        subject.profile.launch.block = [size, 1, 1];
+        context.occupancy_of(&subject).is_some_and(|then| then.share >= occupancy)
+    });
+    let proposal = |size: u32| {
+        let blocks = (threads * ctas / u64::from(size)) as u32;
+        let question =
+            if is_line { flags("--set", &[format!("block={size}"), format!("grid={blocks}")]) } else { Vec::new() };
+        Proposal {
+            title: format!("Launch {blocks} blocks of {size} threads instead of {ctas} of {threads}"),
+            how: "blocks of another size fill the SMs more evenly",
+            edit: Box::new(move |subject| {
+                subject.profile.launch.block = [size, 1, 1];
+                subject.profile.launch.grid = [blocks, 1, 1];
+                Ok(())
+            }),
+            question,
+            places: Vec::new(),
+            side_effects: vec!["the kernel must not depend on the size of its blocks".into()],
+        }
+    };
+    others.map(proposal).collect()
+}
+
+fn barriers(context: &Context<'_>) -> Vec<Proposal> {
+    let places =
+        places(
+            &context.profile.lines,
+            |line| {
+                if line.opcode.key.is_cta_barrier() { line.executed as f64 } else { 0.0 }
+            },
+        );
+    if context.profile.barriers == 0 {
+        return Vec::new();
+    }
+    one(Proposal {
+        title: "Wait at fewer barriers (at best)".into(),
+        how: "larger steps between barriers, double buffers, or exchange inside of warps",
+        edit: without("synchronisation"),
+        question: flags("--without", &["synchronisation".into()]),
+        places,
+        side_effects: vec!["a double buffer takes twice the shared memory".into()],
+    })
+}
+
+/// Operations that have approximate forms, in the order in which they are named.
+const APPROXIMATED: [Family; 3] = [Family::Div, Family::Sqrt, Family::Rcp];
+
+fn approximate(context: &Context<'_>) -> Vec<Proposal> {
+    let opcodes = &context.profile.instructions.by_opcode;
+    let mut found: Vec<_> = opcodes.iter().filter(|counted| counted.opcode.key.approximate().is_some()).collect();
+    found.sort_by_key(|counted| APPROXIMATED.iter().position(|&family| family == counted.opcode.key.family));
+    if found.is_empty() {
+        return Vec::new();
+    }
+    let listed: Vec<String> = found
+        .iter()
+        .map(|counted| format!("{} ({} per warp)", counted.opcode, short(context.profile.per_warp(counted.count))))
+        .collect();
+    one(Proposal {
+        title: format!("Use approximate operations for {}", listed.join(", ")),
+        how: "__fdividef, the compiler's options -prec-div=false and -prec-sqrt=false, or --use_fast_math",
+        edit: Box::new(|subject| {
+            subject.profile.instructions.replace(InstKey::approximate);
+            Ok(())
+        }),
+        question: Vec::new(),
+        places: Vec::new(),
+        side_effects: vec!["results lose their last bits".into()],
+    })
+}
+
+/// Below this share of double-precision instructions the type is not what a kernel is about.
+const LEAST_DOUBLE_SHARE: f64 = 0.1;
+
+fn single_precision(context: &Context<'_>) -> Vec<Proposal> {
+    let instructions = &context.profile.instructions;
+    let share = instructions.of_class(OpClass::Fp64) as f64 / instructions.total.max(1) as f64;
+    if share < LEAST_DOUBLE_SHARE {
+        return Vec::new();
+    }
+    one(Proposal {
+        title: format!("Compute in single precision: {:.1} % of the instructions are double", 100.0 * share),
+        how: "if 24 bits are enough",
+        edit: Box::new(|subject| {
+            let profile = &mut subject.profile;
+            let doubles = profile.instructions.by_class.remove(&OpClass::Fp64).unwrap_or(0);
+            *profile.instructions.by_class.entry(OpClass::Fp32).or_insert(0) += doubles;
+            profile.instructions.replace(|key| key.retyped(ScalarType::F64, ScalarType::F32));
+            for (operation, count) in std::mem::take(&mut profile.high_latency) {
+                let ty = if operation.ty == ScalarType::F64 { ScalarType::F32 } else { operation.ty };
+                *profile.high_latency.entry(SlowOperation { ty, ..operation }).or_insert(0) += count;
+            }
+            Ok(())
+        }),
+        question: Vec::new(),
+        places: Vec::new(),
+        side_effects: vec!["results have 24 bits in place of 53; memory traffic is estimated as it is".into()],
+    })
+}
+
+/// Bytes of the widest access of a lane.
+const WIDEST: f64 = 16.0;
+/// Accesses of one instruction by a warp from which on neighbours may be joined.
+const LEAST_EXECUTIONS: f64 = 2.0;
+
+/// How many accesses of a line one access of vectors could stand for; 1 where the counts do not support it.
+fn joined(line: &LineCounts, rule: CoalescingRule, warps: u64) -> f64 {
+    let Some(counts) = line.memory.get(&rule).filter(|counts| counts.requests > 0 && line.threads > 0) else {
+        return 1.0;
+    };
+    let is_plain = line.opcode.key.is_load() || line.opcode.key.is_store();
+    let is_global = line.space == Some(StateSpace::Global);
+    let per_lane = counts.bytes_requested as f64 / line.threads as f64;
+    let executions = line.executed as f64 / warps.max(1) as f64;
+    let in_order = counts.ideal_transactions().is_some_and(|ideal| ideal == counts.transactions());
+    // Lanes that share bytes have no neighbours of their own to read.
+    let distinct = counts.bytes_moved >= counts.bytes_requested;
+    if !is_plain || !is_global || !in_order || !distinct || executions < LEAST_EXECUTIONS {
+        return 1.0;
+    }
+    (WIDEST / per_lane).floor().min(executions.floor()).max(1.0)
+}
+
+fn vectors(context: &Context<'_>) -> Vec<Proposal> {
+    let (rule, warps) = (context.rule, context.profile.warps);
+    let saved = move |line: &LineCounts| {
+        let requests = line.memory.get(&rule).map_or(0, |counts| counts.requests);
+        requests as f64 * (1.0 - 1.0 / joined(line, rule, warps))
+    };
+    let places = places(&context.profile.lines, saved);
+    if places.is_empty() {
+        return Vec::new();
+    }
+    one(Proposal {
+        title: "Load and store vectors".into(),
+        how: "access neighbouring elements together, as float4 does: 16 bytes per lane",
+        edit: Box::new(move |subject| {
+            scale_line_requests(&mut subject.profile, |line| 1.0 / joined(line, rule, warps));
+            Ok(())
+        }),
+        question: Vec::new(),
+        places,
+        side_effects: vec!["a thread handles neighbouring elements, whose addresses are aligned to 16 bytes".into()],
+    })
+}

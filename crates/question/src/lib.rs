@@ -1,0 +1,23 @@
+//! The questions that one can ask about a kernel: why it takes as long (explain), what if something were different
+//! (what-if), which of several is faster (compare), which variant is the best (tune), where its time goes (timing,
+//! listing), what a picture shows (plot).
+//!
+//! Each question is a module: a function from what the session measured and predicted to an answer as plain data.
+//! This crate does not know about terminals, formats or flags.
+
+pub mod compare;
+pub mod coverage;
+mod digits;
+pub mod explain;
+mod gate;
+pub mod listing;
+pub mod native;
+pub mod plot;
+pub mod stages;
+mod threads;
+pub mod timing;
+pub mod tune;
+pub mod whatif;
+
+pub use gate::Gate;
+pub use warplens_model::x_model;

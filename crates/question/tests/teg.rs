@@ -1,0 +1,214 @@
+//! The timing simulation answers for every example, the same whatever the number of threads and of GPUs asked together.
+
+use std::path::{Path, PathBuf};
+
+use warplens_launch::Launch;
+use warplens_question::whatif::{self, Effect};
+use warplens_session::machines::{self, Machine};
+use warplens_session::predict::{self, Choice, ModelId, Options, Prediction};
+use warplens_session::profile::Counting;
+use warplens_session::toolchain::Search;
+use warplens_session::{ExecutionOptions, Input, Measurement, Program, Progress, measure};
+
+fn example(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples").join(name)
+}
+
+fn gpus(list: &str) -> Vec<Machine> {
+    machines::select(list).expect("the GPUs are built in")
+}
+
+/// The launches of an example, traced for these GPUs.
+fn measured(name: &str, gpus: &[Machine], threads: usize) -> Vec<Measurement> {
+    let folder = example(name);
+    let search = Search::default();
+    let input = Input::read(folder.join("ptx/sm_75.ptx")).expect("the PTX can be read");
+    let program = Program::load(&input, "sm_75", &search).expect("the PTX can be parsed");
+    let file = folder.join("launch.toml").to_string_lossy().into_owned();
+    let launches =
+        warplens_session::source::launches(Some(&file), Launch::default()).expect("the launch file can be read");
+    let options = ExecutionOptions { threads, traced_for: gpus.to_vec(), ..ExecutionOptions::new() };
+    measure(&program, &launches, options, Counting::Ptx, &search, &Progress::default())
+        .unwrap_or_else(|error| panic!("{name}: {error}"))
+}
+
+/// A kernel whose threads call a function with a loop of 4000 multiply-adds, by its name or by its address in a table.
+fn caller(call: &str) -> String {
+    format!(
+        "\
+.version 8.0
+.target sm_80
+.address_size 64
+.global .align 8 .u64 table[1] = {{heavy}};
+.func (.param .b32 result) heavy(.param .b32 value)
+{{
+    .reg .f32 %f;
+    .reg .b32 %r;
+    .reg .pred %p;
+    ld.param.f32 %f, [value];
+    mov.u32 %r, 0;
+AGAIN:
+    fma.rn.f32 %f, %f, %f, %f;
+    fma.rn.f32 %f, %f, %f, %f;
+    fma.rn.f32 %f, %f, %f, %f;
+    fma.rn.f32 %f, %f, %f, %f;
+    add.u32 %r, %r, 1;
+    setp.lt.u32 %p, %r, 1000;
+    @%p bra AGAIN;
+    st.param.f32 [result], %f;
+    ret;
+}}
+.visible .entry kernel(.param .u64 out)
+{{
+    .reg .b64 %rd<3>;
+    .reg .f32 %f;
+    ld.param.u64 %rd1, [out];
+    ld.global.u64 %rd2, [table];
+    mov.f32 %f, 0f3f000000;
+    {{
+        .param .b32 a;
+        .param .b32 b;
+        st.param.f32 [a], %f;
+        {call}
+        ld.param.f32 %f, [b];
+    }}
+    st.global.f32 [%rd1], %f;
+    ret;
+}}
+"
+    )
+}
+
+/// The launches of a text, traced for these GPUs.
+fn measured_text(ptx: String, launch: &str, gpus: &[Machine]) -> Vec<Measurement> {
+    let program = Program::from_ptx("text", ptx).expect("the PTX can be parsed");
+    let launches = Launch::parse_file("launch", launch).expect("the launch can be read");
+    let options = ExecutionOptions { threads: 1, traced_for: gpus.to_vec(), ..ExecutionOptions::new() };
+    measure(&program, &launches, options, Counting::Ptx, &Search::default(), &Progress::default())
+        .unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// What the simulation says of each launch and GPU.
+fn answers(name: &str, measurements: &[Measurement], gpus: &[Machine]) -> Vec<Prediction> {
+    let choice = Choice::parse("teg").expect("teg is a model");
+    let mut found = Vec::new();
+    for measurement in measurements {
+        for gpu in predict::predict(measurement.clone(), gpus, &choice, Options::default()).gpus {
+            let answer = gpu.answers.into_iter().next().expect("one model was asked");
+            found.push(answer.result.unwrap_or_else(|refusal| panic!("{name} on {}: {refusal}", gpu.machine.id)));
+        }
+    }
+    found
+}
+
+const EXAMPLES: &[&str] = &[
+    "abt_conflict",
+    "abt_conflict_free",
+    "black_scholes",
+    "fmm_ulist",
+    "gesummv",
+    "histogram_atomics",
+    "layout_aos",
+    "layout_soa",
+    "linear",
+    "mandelbrot",
+    "matmul_naive",
+    "matmul_tiled",
+    "reduction_shuffle",
+    "sepia",
+    "svm",
+    "vector_add",
+];
+
+#[test]
+fn every_example_has_an_answer() {
+    let gpus = gpus("v100-pcie,a100-80,h200");
+    for name in EXAMPLES {
+        for prediction in answers(name, &measured(name, &gpus, 2), &gpus) {
+            let simulated = prediction.teg.as_ref().expect("the simulation is kept");
+            assert!(prediction.time.0 > 0.0, "{name}");
+            // No warp issues more than its schedulers choose, and nobody moves more than memory has.
+            let per_cycle = f64::from(simulated.config.schedulers * simulated.config.issue_width);
+            let issued = prediction.quantity_called("instructions_per_cycle").expect("a quantity of the simulation");
+            assert!(issued > 0.0 && issued <= per_cycle, "{name}: {issued} instructions per cycle");
+            assert!(prediction.terms.iter().all(|term| term.cycles.0 >= 0.0), "{name}");
+        }
+    }
+}
+
+#[test]
+fn the_gt200_has_an_answer() {
+    let gpus = gpus("gtx280");
+    for name in ["abt_conflict", "layout_aos", "matmul_tiled", "vector_add"] {
+        let answers = answers(name, &measured(name, &gpus, 2), &gpus);
+        assert!(answers.iter().all(|answer| answer.time.0 > 0.0), "{name}");
+    }
+}
+
+#[test]
+fn the_answer_is_that_of_the_launch_alone() {
+    for name in ["matmul_tiled", "reduction_shuffle", "mandelbrot"] {
+        let (one, several) = (gpus("a100-80"), gpus("v100-pcie,a100-80,h200"));
+        let alone = answers(name, &measured(name, &one, 1), &one);
+        assert_eq!(alone, answers(name, &measured(name, &one, 8), &one), "{name}: 1 and 8 threads");
+        let among = measured(name, &several, 2);
+        assert_eq!(alone, answers(name, &among, &one), "{name}: one GPU and several");
+    }
+}
+
+#[test]
+fn effects_that_are_left_out_cost_nothing() {
+    let gpus = gpus("a100-80");
+    let measurements = measured("abt_conflict", &gpus, 2);
+    let choice = Choice::parse("teg").expect("teg is a model");
+    let prices = whatif::price(measurements[0].clone(), &gpus, &choice, Options::default());
+    let of = |name: &str| {
+        let mut found = prices.gpus[0].prices.iter().filter(|price| price.effect.is_some_and(|it| it.name() == name));
+        found.next().and_then(whatif::Price::share).unwrap_or_else(|| panic!("{name} has a price"))
+    };
+    assert!(of("bank-conflicts") > 0.1, "the kernel has 16-way conflicts: {}", of("bank-conflicts"));
+    assert_eq!(of("repeated-loads"), 0.0, "not in the simulation");
+    assert!(Effect::find("channel-skew").is_some_and(|effect| effect.is_modelled_by(ModelId::Teg)));
+    assert!(!Effect::find("channel-skew").is_some_and(|effect| effect.is_modelled_by(ModelId::Analyzer)));
+}
+
+#[test]
+fn a_function_called_by_its_address_is_simulated() {
+    let gpus = gpus("gtx280,a100-80");
+    let times = |call: &str| -> Vec<f64> {
+        let launch = "grid = 108\nblock = 128\nargs = [\"f32[128]\"]";
+        let measurements = measured_text(caller(call), launch, &gpus);
+        answers(call, &measurements, &gpus).iter().map(|answer| answer.time.0).collect()
+    };
+    let direct = times("call (b), heavy, (a);");
+    let indirect = times("proto: .callprototype (.param .b32 _) _ (.param .b32 _);\ncall (b), %rd2, (a), proto;");
+    for (direct, indirect) in direct.iter().zip(&indirect) {
+        // Each of the multiply-adds waits for the one before.
+        assert!(*direct > 4.0 * 4000.0, "{direct} cycles");
+        assert!((indirect / direct - 1.0).abs() < 0.02, "{indirect} cycles by address, {direct} by name");
+    }
+}
+
+#[test]
+fn counts_do_not_reach_a_trace_and_the_machine_does() {
+    let gpus = gpus("a100-80");
+    let measurements = measured("vector_add", &gpus, 2);
+    let choice = Choice::parse("teg").expect("teg is a model");
+    let ask = |setting: &str| {
+        let scenario = whatif::Scenario::parse(&[setting.to_owned()], &[]).expect("a question");
+        let answer = whatif::run(measurements[0].clone(), None, &gpus, &choice, Options::default(), &scenario);
+        answer.gpus[0].models[0].clone()
+    };
+    let refused = ask("instructions.fp32=2x").after.expect("the question makes sense").expect_err("a trace stays");
+    assert_eq!(refused.reason, "a change of counts does not reach the trace that teg simulates");
+    assert!(ask("dram.bandwidth=0.25x").speedup().is_some_and(|speedup| speedup < 0.9));
+}
+
+#[test]
+fn without_a_trace_there_is_no_answer() {
+    let measurements = measured("vector_add", &[], 1);
+    let choice = Choice::parse("teg").expect("teg is a model");
+    let analysis = predict::predict(measurements[0].clone(), &gpus("a100-80"), &choice, Options::default());
+    let refusal = analysis.gpus[0].answers[0].result.as_ref().expect_err("nothing was recorded");
+    assert_eq!(refusal.missing, ["trace"]);
+}
