@@ -7,6 +7,7 @@
 //!
 //! Schedulers are served in the order of the cycles in which they issue, so that units see requests in order.
 
+use warplens_machine::words::IssueOccupies;
 use warplens_trace::{MachineClass, Operands};
 
 use crate::memory::Memory;
@@ -17,7 +18,7 @@ use crate::unit::scheduler::Scheduler;
 use crate::unit::scoreboard::Scoreboard;
 use crate::unit::turns::Turns;
 use crate::warp::Warp;
-use crate::{CtaSpan, Effect, Event, Job, Occupies, Options, Outcome, Pipe, SmConfig, StallCycles, UnitOutcome};
+use crate::{CtaSpan, Effect, Event, Job, Options, Outcome, Pipe, SmConfig, StallCycles, UnitOutcome};
 
 /// Everything that changes while a job runs.
 pub(crate) struct Sm<'a> {
@@ -194,7 +195,7 @@ impl<'a> Sm<'a> {
             }
             let inst = self.issue(scheduler, choice, slot, n > 0);
             let occupied = self.execute(scheduler, slot, inst, choice.cycle);
-            if self.config.occupies == Occupies::Scheduler {
+            if self.config.occupies == IssueOccupies::Scheduler {
                 blocked = blocked.max(occupied);
             }
             self.retire(slot, inst, choice.cycle);

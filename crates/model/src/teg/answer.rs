@@ -4,8 +4,9 @@
 //! It is dealt out to the reasons by the warp cycles spent on each, so that all terms add up to the time.
 
 use warplens_base::units::Cycles;
+use warplens_machine::words::IssueOccupies;
 use warplens_machine::{Key, Readings};
-use warplens_sim::{Occupies, Outcome, Pipe, Stall, UnitOutcome};
+use warplens_sim::{Outcome, Pipe, Stall, UnitOutcome};
 
 use super::Simulated;
 use crate::{Part, Quantity, Resource, Symbol, Term};
@@ -95,8 +96,8 @@ fn issue_share(simulated: &Simulated) -> f64 {
     let Simulated { code, config, outcome, .. } = simulated;
     let interval = f64::from(config.issue_interval);
     let busy: f64 = match config.occupies {
-        Occupies::Unit => outcome.issued as f64 * interval / f64::from(config.issue_width.max(1)),
-        Occupies::Scheduler => {
+        IssueOccupies::Unit => outcome.issued as f64 * interval / f64::from(config.issue_width.max(1)),
+        IssueOccupies::Scheduler => {
             let of_each = code.insts.iter().zip(&outcome.executions);
             let kept = |amount: u32, timed: f64| (f64::from(amount) * timed).max(interval);
             of_each.map(|(inst, n)| *n as f64 * kept(inst.amount, config.class(inst.class).interval)).sum()
