@@ -60,61 +60,47 @@ pub struct SmConfig {
     pub clock: f64,
 }
 
-/// Pipes of a scheduler, under the names of Nsight Compute.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Pipe {
-    /// Single precision, and integer multiplication.
-    Fma,
-    /// Integer.
-    Alu,
-    /// Double precision.
-    Fp64,
-    /// Half precision.
-    Fp16,
-    /// Special functions and conversions.
-    Xu,
-    /// Matrix multiply-accumulate.
-    Tensor,
-    /// Values that are the same in all lanes.
-    Uniform,
-    /// Memory instructions and exchange between lanes.
-    Lsu,
-    /// Branches.
-    Cbu,
-    /// Barriers.
-    Adu,
+macro_rules! pipes {
+    ($($(#[$meta:meta])* $name:ident $text:literal;)*) => {
+        /// Pipes of a scheduler, under the names of Nsight Compute.
+        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+        pub enum Pipe {
+            $($(#[$meta])* $name,)*
+        }
+
+        impl Pipe {
+            /// Every pipe.
+            pub const ALL: &[Pipe] = &[$(Self::$name,)*];
+
+            /// Name in reports.
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$name => $text,)* }
+            }
+        }
+    };
 }
 
-impl Pipe {
-    /// Every pipe.
-    pub const ALL: &[Pipe] = &[
-        Self::Fma,
-        Self::Alu,
-        Self::Fp64,
-        Self::Fp16,
-        Self::Xu,
-        Self::Tensor,
-        Self::Uniform,
-        Self::Lsu,
-        Self::Cbu,
-        Self::Adu,
-    ];
-
-    /// Name in reports.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Fma => "fma",
-            Self::Alu => "alu",
-            Self::Fp64 => "fp64",
-            Self::Fp16 => "fp16",
-            Self::Xu => "xu",
-            Self::Tensor => "tensor",
-            Self::Uniform => "uniform",
-            Self::Lsu => "lsu",
-            Self::Cbu => "cbu",
-            Self::Adu => "adu",
-        }
-    }
+pipes! {
+    /// Single precision, and integer multiplication.
+    Fma "fma";
+    /// Integer.
+    Alu "alu";
+    /// Double precision.
+    Fp64 "fp64";
+    /// Half precision.
+    Fp16 "fp16";
+    /// Special functions and conversions.
+    Xu "xu";
+    /// Matrix multiply-accumulate.
+    Tensor "tensor";
+    /// Values that are the same in all lanes.
+    Uniform "uniform";
+    /// Memory instructions and exchange between lanes.
+    Lsu "lsu";
+    /// Branches.
+    Cbu "cbu";
+    /// Barriers.
+    Adu "adu";
 }
 
 /// Timing of one class.

@@ -23,6 +23,7 @@ pub use config::{ClassTiming, DramConfig, L1Config, L2Config, LsuConfig, Pipe, S
 pub use effect::{Effect, Without};
 pub use outcome::{CtaSpan, Event, Outcome, SchedulerOutcome, Traffic, UnitOutcome};
 pub use stall::{Stall, StallCycles};
+pub use unit::{Bound, UnitKind};
 
 use warplens_trace::{Code, CtaTrace};
 

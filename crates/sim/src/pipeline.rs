@@ -11,6 +11,7 @@ use warplens_machine::words::IssueOccupies;
 use warplens_trace::{MachineClass, Operands};
 
 use crate::memory::Memory;
+use crate::unit::UnitKind;
 use crate::unit::barrier::Barriers;
 use crate::unit::lsu::Lsu;
 use crate::unit::port::{Port, whole};
@@ -216,17 +217,15 @@ impl<'a> Sm<'a> {
         outcome.traffic.dram_bytes = self.memory.dram.bytes;
         let n = self.config.schedulers.max(1);
         let pipes = Pipe::ALL.iter().enumerate().map(|(index, pipe)| UnitOutcome {
-            name: pipe.name(),
+            kind: UnitKind::Pipe(*pipe),
             count: n,
             busy: self.pipes.iter().map(|pipes| pipes[index].busy).sum(),
         });
-        let one = |name, busy| UnitOutcome { name, count: 1, busy };
+        let one = |(kind, busy)| UnitOutcome { kind, count: 1, busy };
         outcome.units = pipes.collect();
-        outcome.units.push(UnitOutcome { name: "issue", count: n, busy: outcome.issued as f64 });
-        outcome.units.push(one("memory issue", self.lsu.busy()));
-        outcome.units.push(one("shared memory and L1", self.memory.banks.busy));
-        outcome.units.extend(self.memory.l2_busy().map(|busy| one("L2 link", busy)));
-        outcome.units.push(one("DRAM share", self.memory.dram.busy()));
+        outcome.units.push(UnitOutcome { kind: UnitKind::Issue, count: n, busy: outcome.issued as f64 });
+        outcome.units.push(one((UnitKind::MemoryIssue, self.lsu.busy())));
+        outcome.units.extend(self.memory.busy().map(one));
         self.outcome
     }
 

@@ -64,7 +64,7 @@ pub fn simulation(outcome: &Outcome) -> Simulation {
     let schedulers =
         schedulers.map(|scheduler| Scheduler { issued: scheduler.issued, stalls: stalls(&scheduler.stalls) });
     let units = outcome.units.iter().map(|unit| Unit {
-        name: unit.name.to_string(),
+        name: unit.kind.to_string(),
         count: unit.count as u64,
         utilisation: Number(unit.utilisation(outcome.cycles)),
     });

@@ -128,7 +128,7 @@ fn step(warps: u32, ctas: u32, alone: u64, before: Option<&Outcome>, outcome: &O
     let n = f64::from(warps);
     let per = |over: u64, under: u64| if under == 0 { 0.0 } else { over as f64 / under as f64 };
     let efficiency = per(alone, outcome.cycles);
-    let busy = outcome.units.iter().map(|unit| (unit.name, unit.utilisation(outcome.cycles)));
+    let busy = outcome.units.iter().map(|unit| (unit.kind.name(), unit.utilisation(outcome.cycles)));
     Step {
         warps,
         ctas,
