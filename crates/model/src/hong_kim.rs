@@ -602,9 +602,7 @@ fn prediction(
         assumptions,
         parameters: readings.parameters,
         coverage: None,
-        x_model: None,
-        luo_suda: None,
-        teg: None,
+        detail: None,
     }
     .checked()
 }

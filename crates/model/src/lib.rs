@@ -46,5 +46,5 @@ pub use options::{
     CacheHits, CodeOrder, CountBasis, FermiL1, InWarp, LoadOrder, LuoSudaOptions, Merging, OPTIONS, OptionSpec,
     Options, Reading, SpecialFunctions, UnknownOption, Waves,
 };
-pub use prediction::{Combine, Part, Prediction, Refusal, Resource, Term};
+pub use prediction::{Combine, Detail, Part, Prediction, Refusal, Resource, Term};
 pub use quantity::{Quantity, Symbol, Unit};

@@ -40,8 +40,8 @@ use crate::residency::{Residency, THREADS_PER_WARP};
 use crate::scenario::EffectId;
 use crate::workload::{self, coalescing_rule};
 use crate::{
-    Assumption, Given, Input, InputField, LuoSudaOptions, Model, ModelId, Needs, Options, Origin, Prediction, Quantity,
-    Reading, Refusal, Symbol, Term, Unit, Waves,
+    Assumption, Detail, Given, Input, InputField, LuoSudaOptions, Model, ModelId, Needs, Options, Origin, Prediction,
+    Quantity, Reading, Refusal, Symbol, Term, Unit, Waves,
 };
 use costs::{Prices, of_computation, of_memory};
 use equations::{Constants, Costs, PeriodType, Situation, cpd, cpd1, cpd2, mpd, n, warp_bwt};
@@ -316,9 +316,7 @@ impl Prepared {
             assumptions,
             parameters: readings.parameters,
             coverage: None,
-            x_model: None,
-            luo_suda: Some(Box::new(evaluation.walk)),
-            teg: None,
+            detail: Some(Detail::LuoSuda(Box::new(evaluation.walk))),
         }
         .checked()
     }

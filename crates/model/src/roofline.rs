@@ -213,9 +213,7 @@ fn prediction(inputs: &Inputs, readings: Readings, mut assumptions: Vec<Assumpti
         assumptions,
         parameters: readings.parameters,
         coverage: None,
-        x_model: None,
-        luo_suda: None,
-        teg: None,
+        detail: None,
     }
     .checked()
 }

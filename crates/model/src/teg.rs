@@ -27,7 +27,8 @@ use crate::options::CodeOrder;
 use crate::residency::{fitting_ctas, shared_setting};
 use crate::scenario::EffectId;
 use crate::{
-    Assumption, Combine, Given, Input, InputField, Model, ModelId, Needs, Options, Prediction, Refusal, Resource,
+    Assumption, Combine, Detail, Given, Input, InputField, Model, ModelId, Needs, Options, Prediction, Refusal,
+    Resource,
 };
 
 /// Bytes of the sectors that a profile counts.
@@ -178,9 +179,7 @@ impl Model for Teg {
             assumptions,
             parameters: readings.parameters,
             coverage: Some(profile.coverage),
-            x_model: None,
-            luo_suda: None,
-            teg: Some(Box::new(simulated)),
+            detail: Some(Detail::Teg(Box::new(simulated))),
         }
         .checked()
     }

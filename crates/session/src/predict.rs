@@ -291,7 +291,7 @@ pub(crate) fn answers(input: &Input<'_>, machine: &Machine, choice: &Choice) -> 
 
 /// How busy the SM was that was simulated.
 fn busy(prediction: &Prediction) -> Option<Shares> {
-    let simulated = prediction.teg.as_ref()?;
+    let simulated = prediction.teg()?;
     let (compute_resource, compute) = simulated.busiest_compute()?;
     Some(Shares { compute, compute_resource, memory: simulated.memory_share() })
 }

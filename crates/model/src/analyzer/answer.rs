@@ -50,9 +50,7 @@ pub(super) fn prediction(
         assumptions,
         parameters: readings.parameters,
         coverage: None,
-        x_model: None,
-        luo_suda: None,
-        teg: None,
+        detail: None,
     }
     .checked()
 }

@@ -25,8 +25,8 @@ use crate::residency::{Residency, THREADS_PER_WARP};
 use crate::scenario::EffectId;
 use crate::workload::{self, Workload};
 use crate::{
-    Assumption, Given, Input, InputField, KnobSpec, LoadOrder, Model, ModelId, Needs, Options, Prediction, Quantity,
-    Reading, Refusal, Symbol, Term, Waves,
+    Assumption, Detail, Given, Input, InputField, KnobSpec, LoadOrder, Model, ModelId, Needs, Options, Prediction,
+    Quantity, Reading, Refusal, Symbol, Term, Waves,
 };
 
 /// The X-model.
@@ -291,9 +291,7 @@ fn without_requests(
         assumptions: of_machine(&readings.assumptions).collect(),
         parameters: readings.parameters,
         coverage: None,
-        x_model: None,
-        luo_suda: None,
-        teg: None,
+        detail: None,
     }
     .checked()
 }
@@ -336,9 +334,7 @@ impl Answer {
             assumptions,
             parameters: readings.parameters,
             coverage: None,
-            x_model: Some(Box::new(Solved { state, units: self.units })),
-            luo_suda: None,
-            teg: None,
+            detail: Some(Detail::XModel(Box::new(Solved { state, units: self.units }))),
         }
         .checked()
     }

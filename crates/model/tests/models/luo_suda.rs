@@ -204,7 +204,7 @@ fn a_kernel_is_priced_by_hand() {
         ["periods of type 1", "periods of type 2", "periods of type 3", "periods of type 4"].map(quantity),
         [0.0, 1.0, 1.0, 99.0]
     );
-    let walk = prediction.luo_suda.as_ref().unwrap();
+    let walk = prediction.luo_suda().unwrap();
     assert_eq!(
         walk.rows.iter().map(|row| (row.period, row.executions)).collect::<Vec<_>>(),
         [(0, 1.0), (0, 99.0), (1, 1.0)]

@@ -114,7 +114,7 @@ fn scaling(answer: &Answer<Scale>) -> Scaling {
 
 fn step(step: &Step) -> document::Step {
     let stop = step.stop.map(|stop| Stop { stall: stop.stall.name().to_owned(), growth_cycles: Number(stop.growth) });
-    let busiest = step.busiest.map(|(name, share)| Busiest { name: name.to_string(), utilisation: Number(share) });
+    let busiest = step.busiest.map(|(unit, share)| Busiest { name: unit.to_string(), utilisation: Number(share) });
     document::Step {
         warps: step.warps as u64,
         ctas: step.ctas as u64,

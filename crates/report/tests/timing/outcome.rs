@@ -109,7 +109,7 @@ pub(crate) fn scaling() -> scale::Scale {
         speedup: f64::from(warps) * 2400.0 / cycles as f64,
         efficiency: 2400.0 / cycles as f64,
         stop: stall.map(|stall| scale::Stop { stall, growth: 8.0 }),
-        busiest: Some(("fma", (400.0 * f64::from(warps) / cycles as f64).min(1.0))),
+        busiest: Some((UnitKind::Pipe(Pipe::Fma), (400.0 * f64::from(warps) / cycles as f64).min(1.0))),
     };
     scale::Scale {
         kernel: "k".into(),
