@@ -82,7 +82,7 @@ pub(super) fn time(prediction: &Prediction) -> document::Prediction {
 }
 
 fn assumption(said: &warplens_session::predict::Assumption) -> Assumption {
-    Assumption { id: AssumptionId(said.id.to_owned()), text: said.text.clone() }
+    Assumption { id: AssumptionId(said.id.name().to_owned()), text: said.text.clone() }
 }
 
 pub(super) fn combine(combine: warplens_session::predict::Combine) -> Combine {

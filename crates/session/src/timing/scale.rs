@@ -4,7 +4,7 @@
 //! From there on whole CTAs are added, up to what an SM holds. Every warp does what it does in the launch, so that `n` warps
 //! do `n` times the work of one: speedup is `n T(1) / T(n)` and efficiency the speedup over `n` (Lai and Seznec, 2011).
 
-use warplens_model::Prediction;
+use warplens_model::{AssumptionId, Prediction};
 use warplens_sim::{Job, Outcome, SmConfig, Stall, UnitKind};
 use warplens_trace::CtaTrace;
 
@@ -70,7 +70,7 @@ impl Scale {
 }
 
 /// Assumptions of a prediction that are about how a launch fills the SMs, which has no part here.
-const OF_LAUNCH: &[&str] = &["one-sm", "steady-state", "wave-by-wave"];
+const OF_LAUNCH: &[AssumptionId] = &[AssumptionId::OneSm, AssumptionId::SteadyState, AssumptionId::WaveByWave];
 
 /// What must hold: what the prediction of the launch says of the machine and its code, and what is special here.
 pub(super) fn assumptions(prediction: &Prediction, resident: u32, fits: Option<u32>) -> Vec<String> {
