@@ -4,6 +4,7 @@
 //! added by adding a row.
 
 use crate::unit::Unit;
+use crate::word::Words;
 
 /// What a parameter's value looks like.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -37,9 +38,30 @@ macro_rules! shape {
     (mix) => {
         Shape::Mix
     };
-    (word $($word:literal)+) => {
-        Shape::Word(&[$($word),+])
+    (word $($(#[doc = $doc:literal])+ $word:ident = $name:literal),+) => {
+        Shape::Word(&[$($name),+])
     };
+}
+
+/// The enum of a row that lists words; nothing for other rows.
+macro_rules! words {
+    ($(#[doc = $doc:literal])+ $key:ident word $($(#[doc = $about:literal])+ $word:ident = $name:literal),+) => {
+        $(#[doc = $doc])+
+        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+        pub enum $key {
+            $($(#[doc = $about])+ $word,)+
+        }
+
+        impl Words for $key {
+            const KEY: Key = Key::$key;
+            const ALL: &'static [Self] = &[$(Self::$word),+];
+
+            fn name(self) -> &'static str {
+                match self { $(Self::$word => $name,)+ }
+            }
+        }
+    };
+    ($(#[$doc:meta])+ $key:ident $($other:tt)*) => {};
 }
 
 macro_rules! scaling {
@@ -62,6 +84,13 @@ macro_rules! unit {
 
 macro_rules! keys {
     ($($(#[doc = $doc:literal])+ $key:ident = $name:literal, $unit:ident $([$($shape:tt)+])?;)*) => {
+        /// The words of the parameters whose value is a word, each an enum of the name of its key.
+        pub mod words {
+            use super::{Key, Words};
+
+            $(words! { $(#[doc = $doc])+ $key $($($shape)+)? })*
+        }
+
         /// A machine parameter.
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
         pub enum Key {
@@ -163,7 +192,12 @@ keys! {
     /// Registers are handed out in multiples of this number.
     LimitsRegAllocUnit = "limits.reg_alloc_unit", Count;
     /// Whether registers are handed out per warp or per CTA.
-    LimitsRegAllocScope = "limits.reg_alloc_scope", Count [word "warp" "block"];
+    LimitsRegAllocScope = "limits.reg_alloc_scope", Count [word
+        /// Per warp.
+        Warp = "warp",
+        /// Per CTA.
+        Block = "block"
+    ];
     /// Warps of a CTA are rounded up to a multiple of this number when registers are handed out.
     LimitsWarpAllocGranularity = "limits.warp_alloc_granularity", Count;
     /// Threads that one CTA may have.
@@ -193,7 +227,12 @@ keys! {
     /// Size of the L1 data cache of one SM (with the shared memory where the two are one); 0 where there is none.
     L1Size = "l1.size", Bytes;
     /// Whether the L1 cache and shared memory are one memory.
-    L1UnifiedWithShared = "l1.unified_with_shared", Count [word "yes" "no"];
+    L1UnifiedWithShared = "l1.unified_with_shared", Count [word
+        /// One memory.
+        Yes = "yes",
+        /// Two.
+        No = "no"
+    ];
     /// Line of the L1 cache.
     L1LineBytes = "l1.line_bytes", Bytes;
     /// The part of an L1 line that is fetched at once.
@@ -205,7 +244,12 @@ keys! {
     /// Bytes per cycle that a benchmark drew from the L1 cache of one SM.
     L1AchievedBytesPerClk = "l1.achieved_bytes_per_clk", BytesPerCycle;
     /// Whether global loads are kept in the L1 cache.
-    L1GlobalLoads = "l1.global_loads", Count [word "yes" "no"];
+    L1GlobalLoads = "l1.global_loads", Count [word
+        /// They are.
+        Yes = "yes",
+        /// They pass it by.
+        No = "no"
+    ];
 
     /// Size of the L2 cache; 0 where there is none for data.
     L2Size = "l2.size", Bytes;
@@ -219,7 +263,28 @@ keys! {
     L2SmBytesPerClk = "l2.sm_bytes_per_clk", BytesPerCycle;
 
     /// Kind of device memory.
-    DramType = "dram.type", Count [word "GDDR3" "GDDR5" "GDDR5X" "GDDR6" "GDDR6X" "GDDR7" "HBM2" "HBM2e" "HBM3" "HBM3e"];
+    DramType = "dram.type", Count [word
+        /// GDDR3.
+        Gddr3 = "GDDR3",
+        /// GDDR5.
+        Gddr5 = "GDDR5",
+        /// GDDR5X.
+        Gddr5x = "GDDR5X",
+        /// GDDR6.
+        Gddr6 = "GDDR6",
+        /// GDDR6X.
+        Gddr6x = "GDDR6X",
+        /// GDDR7.
+        Gddr7 = "GDDR7",
+        /// HBM2.
+        Hbm2 = "HBM2",
+        /// HBM2e.
+        Hbm2e = "HBM2e",
+        /// HBM3.
+        Hbm3 = "HBM3",
+        /// HBM3e.
+        Hbm3e = "HBM3e"
+    ];
     /// Width of the device-memory interface.
     DramBusBits = "dram.bus_bits", Bits;
     /// Transfers per second and wire of the device memory.
@@ -293,17 +358,42 @@ keys! {
     LatencyL2Far = "latency.l2_far", WallCycles;
 
     /// Which of the ready warps a scheduler takes: the next in turn, the one that has been ready for longest, or the last one while it is ready and else the oldest or the youngest.
-    IssuePolicy = "issue.policy", Count [word "loose_round_robin" "longest_ready" "greedy_oldest" "greedy_youngest"];
+    IssuePolicy = "issue.policy", Count [word
+        /// The next warp after the one that issued last.
+        LooseRoundRobin = "loose_round_robin",
+        /// The one that has been ready for longest.
+        LongestReady = "longest_ready",
+        /// The warp that issued last while it is ready, else the oldest.
+        GreedyThenOldest = "greedy_oldest",
+        /// The warp that issued last while it is ready, else the youngest.
+        GreedyThenYoungest = "greedy_youngest"
+    ];
     /// Cycles from one choice of a warp scheduler to its next.
     IssueInterval = "issue.interval", Cycles;
     /// Instructions of one warp that a scheduler may issue together.
     IssueWidth = "issue.width", Count;
     /// What an instruction occupies for its issue latency: the scheduler, or only its unit.
-    IssueOccupies = "issue.occupies", Count [word "scheduler" "unit"];
+    IssueOccupies = "issue.occupies", Count [word
+        /// The scheduler: nothing else is issued meanwhile (compute capability 1.x).
+        Scheduler = "scheduler",
+        /// Its unit only.
+        Unit = "unit"
+    ];
     /// When operands must be there: all at issue, or the addend of a multiply-add with a shared operand later.
-    IssueScoreboard = "issue.scoreboard", Count [word "at_issue" "late_addend"];
+    IssueScoreboard = "issue.scoreboard", Count [word
+        /// All of them when it is issued.
+        AtIssue = "at_issue",
+        /// The addend of a multiply-add whose other operand comes from shared memory when the product is made, the others
+        /// when it is issued.
+        LateAddend = "late_addend"
+    ];
     /// Whether integer additions have lanes of their own or those of single precision.
-    PipeInt = "pipe.int", Count [word "own" "fp32"];
+    PipeInt = "pipe.int", Count [word
+        /// Lanes of their own.
+        Own = "own",
+        /// Those of single precision.
+        Fp32 = "fp32"
+    ];
     /// Cycles before the same warp can issue again after a single-precision or integer operation.
     SameWarpFp32 = "issue.same_warp_fp32", Cycles;
     /// Cycles before the same warp can issue again after a double-precision operation.

@@ -25,8 +25,9 @@ mod suppose;
 pub mod table;
 mod unit;
 mod value;
+mod word;
 
-pub use key::{Key, Scaling, Shape};
+pub use key::{Key, Scaling, Shape, words};
 pub use load::{LoadError, Resolver, load};
 pub use machine::{ComputeCapability, Machine};
 pub use name::{MachineRef, NameError, Selector};
@@ -34,3 +35,4 @@ pub use reader::{Missing, ParameterRead, Reader, Readings, Strictness};
 pub use suppose::Impossible;
 pub use unit::Unit;
 pub use value::{Basis, Fact, Value};
+pub use word::{Word, Words};

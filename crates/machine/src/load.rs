@@ -29,6 +29,7 @@ use crate::machine::{ComputeCapability, Machine};
 use crate::plausible;
 use crate::unit::Unit;
 use crate::value::{Basis, Fact, Value};
+use crate::word::Word;
 
 /// Gives the text of the machine file of a name.
 pub type Resolver<'r> = &'r dyn Fn(&str) -> Option<String>;
@@ -325,7 +326,7 @@ impl<'t> File<'t> {
                 plausible.collect::<Option<_>>().map(Value::List)
             }
             Shape::Word(words) => {
-                let word = raw.get_ref().as_str().filter(|word| words.contains(word)).map(str::to_owned);
+                let word = raw.get_ref().as_str().and_then(|text| Word::parse(key, text));
                 self.expect(raw, &format!("one of {}", words.join(", ")), word).map(Value::Word)
             }
             Shape::Mix => self.mix(key, raw),

@@ -6,6 +6,7 @@ use crate::key::{Key, Scaling};
 use crate::machine::Machine;
 use crate::unit::Unit;
 use crate::value::{Basis, Fact, Value};
+use crate::word::Words;
 
 /// What to do where a value is missing and a rule could derive it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -95,10 +96,10 @@ impl<'m> Reader<'m> {
         self.need(key).ok()
     }
 
-    /// The word of `key`.
-    pub fn word(&mut self, key: Key) -> Result<&'m str, Missing> {
-        self.stated_as(key, |value| match value {
-            Value::Word(word) => Some(word.as_str()),
+    /// The word of the parameter whose words are `W`.
+    pub fn word<W: Words>(&mut self) -> Result<W, Missing> {
+        self.stated_as(W::KEY, |value| match value {
+            Value::Word(word) => word.of(),
             _ => None,
         })
     }

@@ -1,6 +1,7 @@
 //! A value with where it comes from.
 
 use crate::key::Key;
+use crate::word::Word;
 
 /// How a value came about.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -76,7 +77,7 @@ pub enum Value {
     /// Numbers in ascending order.
     List(Vec<f64>),
     /// A word.
-    Word(String),
+    Word(Word),
     /// Instructions per lane kind, in the order of the parameter table.
     Mix(Vec<(Key, f64)>),
 }

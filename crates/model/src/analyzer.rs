@@ -41,7 +41,7 @@ mod inputs;
 use warplens_machine::{Key, Machine, Reader};
 use warplens_stats::{Count, Profile};
 
-use crate::assumption as says;
+use crate::assumption::AssumptionId;
 use crate::compute::{SlowOperations, compute_load};
 use crate::demand::{self, Demand};
 use crate::given::Fields;
@@ -49,7 +49,8 @@ use crate::residency::Residency;
 use crate::scenario::EffectId;
 use crate::workload::{self, Workload};
 use crate::{
-    Assumption, Given, Input, InputField, LoadOrder, Merging, Model, ModelId, Needs, Options, Prediction, Refusal,
+    Assumption, Given, Input, InputField, LoadOrder, Merging, Model, ModelId, Needs, OptionId, Options, Prediction,
+    Refusal,
 };
 
 use answer::prediction;
@@ -94,16 +95,16 @@ impl Model for Analyzer {
         Needs::Addresses
     }
 
-    fn options(&self) -> &'static [&'static str] {
+    fn options(&self) -> &'static [OptionId] {
         &[
-            "as-printed",
-            "whole-waves",
-            "program-order",
-            "l1-off",
-            "full-merging",
-            "no-sfu-overlap",
-            "no-in-warp-overlap",
-            "no-l1-hits",
+            OptionId::AsPrinted,
+            OptionId::WholeWaves,
+            OptionId::ProgramOrder,
+            OptionId::L1Off,
+            OptionId::FullMerging,
+            OptionId::NoSfuOverlap,
+            OptionId::NoInWarpOverlap,
+            OptionId::NoL1Hits,
         ]
     }
 
@@ -201,21 +202,22 @@ fn memory_assumptions(workload: &Workload, ideal: f64, duplicate_share: f64, mac
         return sentences;
     }
     if machine.cc.major >= 2 && workload.hits == 0.0 {
-        sentences.push(says::DRAM_ONLY.plain());
+        sentences.push(AssumptionId::DramOnly.plain());
     }
     if ideal > 1.0 {
         let factor = workload.duplicate_loads;
         sentences.push(if factor < ideal {
-            says::DUPLICATES_ADAPTIVE.with(format!("factor {factor:.3} of {ideal:.3}"))
+            AssumptionId::AdaptiveDuplicates.with(format!("factor {factor:.3} of {ideal:.3}"))
         } else {
-            says::DUPLICATES.with(format!("factor {factor:.3}"))
+            AssumptionId::DuplicateLoads.with(format!("factor {factor:.3}"))
         });
         if duplicate_share < 1.0 {
-            sentences.push(says::DUPLICATES_SAMPLED.with(format!("{:.2} % of the CTAs", 100.0 * duplicate_share)));
+            sentences
+                .push(AssumptionId::DuplicatesSampled.with(format!("{:.2} % of the CTAs", 100.0 * duplicate_share)));
         }
     }
     if workload.merged().1 {
-        sentences.push(says::MERGED_FLOOR.plain());
+        sentences.push(AssumptionId::MergedFloor.plain());
     }
     sentences
 }

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use warplens_isa::{Family, InstKey, OpClass, ScalarType};
 use warplens_machine::{Key, Reader, expansion};
 
-use crate::assumption as says;
+use crate::assumption::AssumptionId;
 use crate::prediction::Resource;
 use crate::residency::THREADS_PER_WARP;
 use crate::workload::Workload;
@@ -117,7 +117,7 @@ pub fn compute_load(
         if reader.machine().cc.major < 2 { before_fermi(workload, slow, reader)? } else { by_class(workload, reader)? };
     if workload.extra_passes > 0.0 {
         load.conflict_cycles = workload.extra_passes * pass_interval(reader)?;
-        load.assumptions.push(says::BANK.plain());
+        load.assumptions.push(AssumptionId::BankConflicts.plain());
     }
     Ok(load)
 }
@@ -159,9 +159,9 @@ fn before_fermi(workload: &Workload, slow: SlowOperations, reader: &mut Reader<'
         }
     }
     load.add("instructions", Resource::Issue, flat.max(0.0), 0.0);
-    load.assumptions.push(says::FLAT_ISSUE.plain());
+    load.assumptions.push(AssumptionId::FlatIssue.plain());
     if !uncharged.is_empty() {
-        load.assumptions.push(says::UNCHARGED.with(uncharged.join(", ")));
+        load.assumptions.push(AssumptionId::NoExpansion.with(uncharged.join(", ")));
     }
     Ok(load)
 }
@@ -208,16 +208,16 @@ fn by_class(workload: &Workload, reader: &mut Reader<'_>) -> Result<ComputeLoad,
     for (&class, &count) in plain.iter().filter(|(_, count)| **count > 0.0) {
         add_class(&mut load, class, count, reader)?;
     }
-    load.assumptions.push(says::CLASS_ISSUE.plain());
+    load.assumptions.push(AssumptionId::ClassIssue.plain());
     if plain.get(&OpClass::Convert).is_some_and(|&count| count > 0.0) {
-        load.assumptions.push(says::CONVERT.plain());
+        load.assumptions.push(AssumptionId::ConvertLanes.plain());
     }
     let is_uncharged = |operation: &InstKey| expansion::key(operation).is_none() && !expansion::is_single(operation);
     let slow = workload.high_latency.iter().map(|(opcode, _)| opcode);
     let unexpanded: Vec<String> =
         slow.filter(|opcode| is_uncharged(&opcode.key)).map(|opcode| opcode.to_string()).collect();
     if !unexpanded.is_empty() {
-        load.assumptions.push(says::UNCHARGED.with(unexpanded.join(", ")));
+        load.assumptions.push(AssumptionId::NoExpansion.with(unexpanded.join(", ")));
     }
     Ok(load)
 }

@@ -3,7 +3,7 @@
 use warplens_machine::{Machine, Strictness};
 use warplens_stats::{BankRule, Count, Profile};
 
-use crate::assumption as says;
+use crate::assumption::AssumptionId;
 use crate::workload::coalescing_rule;
 use crate::{Assumption, Options, Refusal};
 
@@ -87,13 +87,15 @@ fn sentences(left_out: &[Count]) -> Vec<Assumption> {
     let mut names = Vec::new();
     for count in left_out {
         match count {
-            Count::IndependentLoads | Count::IndependentLoadsProgramOrder => sentences.push(says::ONE_LOAD.plain()),
-            Count::DuplicateLoads => sentences.push(says::NO_MERGING.plain()),
+            Count::IndependentLoads | Count::IndependentLoadsProgramOrder => {
+                sentences.push(AssumptionId::OneLoad.plain())
+            }
+            Count::DuplicateLoads => sentences.push(AssumptionId::NoMerging.plain()),
             count => names.push(count.name()),
         }
     }
     if !names.is_empty() {
-        sentences.insert(0, says::NOT_COUNTED.with(names.join(", ")));
+        sentences.insert(0, AssumptionId::NotCounted.with(names.join(", ")));
     }
     sentences
 }

@@ -1,6 +1,7 @@
 //! Numbers that a user gives in place of a profile, by the names of a model's input fields.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use warplens_machine::{Key, Machine, Reader, Readings, Strictness};
 
@@ -47,10 +48,33 @@ pub enum Origin {
     Required,
     /// This value.
     Default(f64),
-    /// The machine; a given value takes its place.
-    Machine(&'static str),
+    /// This parameter of the machine; a given value takes its place.
+    Machine(Key),
+    /// These parameters of the machine; `{}` stands for each of them, in their order.
+    MachineBy(&'static [Key], &'static str),
     /// Other fields; said in words.
     Derived(&'static str),
+}
+
+/// The bandwidth as [`Reader::memory_bandwidth`] reads it.
+pub(crate) const MEMORY_BANDWIDTH: Origin = Origin::MachineBy(
+    &[Key::DramPeakBandwidth, Key::DramAchievedBandwidth],
+    "{} before compute capability 2.0, then {}",
+);
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Required => f.write_str("an error"),
+            Self::Default(value) => write!(f, "{value}"),
+            Self::Machine(key) => write!(f, "from the GPU: {key}"),
+            Self::MachineBy(keys, how) => {
+                let said = keys.iter().fold((*how).to_owned(), |said, key| said.replacen("{}", key.name(), 1));
+                write!(f, "from the GPU: {said}")
+            }
+            Self::Derived(how) => f.write_str(how),
+        }
+    }
 }
 
 /// A given number that is wrong in itself.

@@ -23,18 +23,18 @@ use warplens_base::units::{Cycles, Hertz};
 use warplens_machine::{Key, Machine, Reader, Readings};
 use warplens_stats::Count;
 
-use crate::assumption::{self as says, of_machine};
+use crate::assumption::{AssumptionId, of_machine};
 use crate::compute::{ComputeLoad, SlowOperations, compute_load, flat_issue_cycles};
 use crate::demand::{self, Demand};
-use crate::given::Fields;
+use crate::given::{Fields, MEMORY_BANDWIDTH};
 use crate::mwp_cwp::{Execution, Situation, cwp, cwp_full, execute, memory_resource, terms};
 use crate::prediction::Combine;
 use crate::residency::{Residency, THREADS_PER_WARP, fitting_ctas};
 use crate::scenario::EffectId;
 use crate::workload::{self, Workload};
 use crate::{
-    Assumption, Given, Input, InputField, Model, ModelId, Needs, Options, Origin, Prediction, Quantity, Reading,
-    Refusal, Symbol, Unit, Waves,
+    Assumption, Given, Input, InputField, Model, ModelId, Needs, OptionId, Options, Origin, Prediction, Quantity,
+    Reading, Refusal, Symbol, Unit, Waves,
 };
 
 /// The model of Hong and Kim.
@@ -353,13 +353,13 @@ macro_rules! launch_fields {
             InputField {
                 name: "active_sms",
                 unit: Unit::One,
-                origin: Origin::Machine("sm.count"),
+                origin: Origin::Machine(Key::SmCount),
                 about: "SMs, lowered where the grid has fewer blocks",
             },
             InputField {
                 name: "issue_cycles",
                 unit: Unit::Cycles,
-                origin: Origin::Machine("4 before compute capability 2.0; must be given from 2.0 on"),
+                origin: Origin::MachineBy(&[], "4 before compute capability 2.0; must be given from 2.0 on"),
                 about: "cycles per warp instruction",
             },
             InputField {
@@ -411,29 +411,34 @@ const INPUTS: &[InputField] = launch_fields![
         origin: Origin::Default(128.0),
         about: "bytes that a warp asks for per memory instruction",
     },
-    InputField { name: "freq", unit: Unit::Hertz, origin: Origin::Machine("clock.default"), about: "clock of the SMs" },
+    InputField {
+        name: "freq",
+        unit: Unit::Hertz,
+        origin: Origin::Machine(Key::ClockDefault),
+        about: "clock of the SMs"
+    },
     InputField {
         name: "mem_bandwidth",
         unit: Unit::BytesPerSecond,
-        origin: Origin::Machine("dram.peak_bandwidth before compute capability 2.0, then dram.achieved_bandwidth"),
+        origin: MEMORY_BANDWIDTH,
         about: "bandwidth of device memory",
     },
     InputField {
         name: "mem_ld",
         unit: Unit::Cycles,
-        origin: Origin::Machine("dram.latency"),
+        origin: Origin::Machine(Key::DramLatency),
         about: "round trip to device memory",
     },
     InputField {
         name: "departure_del_uncoal",
         unit: Unit::Cycles,
-        origin: Origin::Machine("dram.departure_delay_uncoalesced"),
+        origin: Origin::Machine(Key::DramDepartureDelayUncoalesced),
         about: "distance between two uncoalesced transactions",
     },
     InputField {
         name: "departure_del_coal",
         unit: Unit::Cycles,
-        origin: Origin::Machine("dram.departure_delay_coalesced"),
+        origin: Origin::Machine(Key::DramDepartureDelayCoalesced),
         about: "distance between two coalesced transactions",
     },
 ];
@@ -467,8 +472,8 @@ impl Model for HongKim {
         Needs::Addresses
     }
 
-    fn options(&self) -> &'static [&'static str] {
-        &["as-printed", "whole-waves", "l1-off"]
+    fn options(&self) -> &'static [OptionId] {
+        &[OptionId::AsPrinted, OptionId::WholeWaves, OptionId::L1Off]
     }
 
     fn inputs(&self) -> &'static [InputField] {
@@ -551,12 +556,12 @@ fn memory_assumptions(machine: &Machine) -> Vec<Assumption> {
     let cc = machine.cc;
     let mut sentences = Vec::new();
     if cc.major >= 2 {
-        sentences.push(says::DRAM_ONLY.plain());
+        sentences.push(AssumptionId::DramOnly.plain());
     } else {
-        sentences.push(says::COAL_ONE.plain());
+        sentences.push(AssumptionId::CoalescedOne.plain());
     }
     if (cc.major, cc.minor) < (1, 2) {
-        sentences.push(says::UNCOAL_32.plain());
+        sentences.push(AssumptionId::Uncoalesced32.plain());
     }
     sentences
 }
@@ -565,15 +570,15 @@ fn memory_assumptions(machine: &Machine) -> Vec<Assumption> {
 pub(crate) fn case_assumptions(execution: &Execution, rep: f64, options: &Options) -> Vec<Assumption> {
     let mut sentences = Vec::new();
     if options.reading == Reading::AsPrinted {
-        sentences.push(says::AS_PRINTED.plain());
+        sentences.push(AssumptionId::AsPrinted.plain());
     }
     match options.waves {
-        Waves::Whole => sentences.push(says::WHOLE_WAVES.plain()),
-        Waves::Real if rep > 1.0 => sentences.push(says::REAL_WAVES.with(format!("{rep:.2} waves"))),
+        Waves::Whole => sentences.push(AssumptionId::WholeWaves.plain()),
+        Waves::Real if rep > 1.0 => sentences.push(AssumptionId::RealWaves.with(format!("{rep:.2} waves"))),
         Waves::Real => {}
     }
     if execution.on_floor {
-        sentences.push(says::ISSUE_FLOOR.plain());
+        sentences.push(AssumptionId::IssueFloor.plain());
     }
     sentences
 }
@@ -602,9 +607,7 @@ fn prediction(
         assumptions,
         parameters: readings.parameters,
         coverage: None,
-        x_model: None,
-        luo_suda: None,
-        teg: None,
+        detail: None,
     }
     .checked()
 }

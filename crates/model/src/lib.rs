@@ -37,14 +37,14 @@ pub mod teg;
 pub mod workload;
 pub mod x_model;
 
-pub use assumption::{ASSUMPTIONS, Assumption, AssumptionSpec, of_static_counts};
+pub use assumption::{Assumption, AssumptionId, of_static_counts};
 pub use auto::{Band, band};
 pub use given::{BadInput, Given, InputField, Origin, check_given, point_name};
 pub use knob::{Change, KnobSpec, Knobs};
 pub use model::{Input, MODELS, Model, ModelId, Needs, Recording, find};
 pub use options::{
-    CacheHits, CodeOrder, CountBasis, FermiL1, InWarp, LoadOrder, LuoSudaOptions, Merging, OPTIONS, OptionSpec,
-    Options, Reading, SpecialFunctions, UnknownOption, Waves,
+    CacheHits, CodeOrder, CountBasis, FermiL1, InWarp, LoadOrder, LuoSudaOptions, Merging, OptionId, Options, Reading,
+    SpecialFunctions, UnknownOption, Waves,
 };
-pub use prediction::{Combine, Part, Prediction, Refusal, Resource, Term};
+pub use prediction::{Combine, Detail, Part, Prediction, Refusal, Resource, Term};
 pub use quantity::{Quantity, Symbol, Unit};

@@ -32,16 +32,16 @@ use warplens_base::units::{Cycles, Hertz};
 use warplens_machine::{Key, Machine, Reader, Readings};
 use warplens_stats::{CoalescingRule, CostKind, Period, Periods, StreamPart};
 
-use crate::assumption::{self as says, of_machine};
-use crate::given::{Fields, points_of};
+use crate::assumption::{AssumptionId, of_machine};
+use crate::given::{Fields, MEMORY_BANDWIDTH, points_of};
 use crate::hong_kim::require_positive;
 use crate::prediction::{Combine, Resource};
 use crate::residency::{Residency, THREADS_PER_WARP};
 use crate::scenario::EffectId;
 use crate::workload::{self, coalescing_rule};
 use crate::{
-    Assumption, Given, Input, InputField, LuoSudaOptions, Model, ModelId, Needs, Options, Origin, Prediction, Quantity,
-    Reading, Refusal, Symbol, Term, Unit, Waves,
+    Assumption, Detail, Given, Input, InputField, LuoSudaOptions, Model, ModelId, Needs, OptionId, Options, Origin,
+    Prediction, Quantity, Reading, Refusal, Symbol, Term, Unit, Waves,
 };
 use costs::{Prices, of_computation, of_memory};
 use equations::{Constants, Costs, PeriodType, Situation, cpd, cpd1, cpd2, mpd, n, warp_bwt};
@@ -160,7 +160,7 @@ impl Inputs {
 
 const INPUTS: &[InputField] = &[
     InputField { name: "n_act", unit: Unit::One, origin: Origin::Required, about: "active warps of an SM" },
-    InputField { name: "n_sm", unit: Unit::One, origin: Origin::Machine("sm.count"), about: "SMs" },
+    InputField { name: "n_sm", unit: Unit::One, origin: Origin::Machine(Key::SmCount), about: "SMs" },
     InputField {
         name: "c_i(i)",
         unit: Unit::Cycles,
@@ -207,24 +207,29 @@ const INPUTS: &[InputField] = &[
     InputField {
         name: "t_mem",
         unit: Unit::Cycles,
-        origin: Origin::Machine("luo_suda.memory"),
+        origin: Origin::Machine(Key::LuoSudaMemory),
         about: "latency of a memory access",
     },
     InputField {
         name: "gpu_bwt",
         unit: Unit::BytesPerSecond,
-        origin: Origin::Machine("dram.peak_bandwidth before compute capability 2.0, then dram.achieved_bandwidth"),
+        origin: MEMORY_BANDWIDTH,
         about: "bandwidth of device memory",
     },
-    InputField { name: "freq", unit: Unit::Hertz, origin: Origin::Machine("clock.default"), about: "clock of the SMs" },
-    InputField { name: "a", unit: Unit::One, origin: Origin::Machine("luo_suda.a"), about: "fitted constant a" },
-    InputField { name: "b", unit: Unit::One, origin: Origin::Machine("luo_suda.b"), about: "fitted constant b" },
-    InputField { name: "c", unit: Unit::One, origin: Origin::Machine("luo_suda.c"), about: "fitted constant c" },
-    InputField { name: "d", unit: Unit::One, origin: Origin::Machine("luo_suda.d"), about: "fitted constant d" },
+    InputField {
+        name: "freq",
+        unit: Unit::Hertz,
+        origin: Origin::Machine(Key::ClockDefault),
+        about: "clock of the SMs",
+    },
+    InputField { name: "a", unit: Unit::One, origin: Origin::Machine(Key::LuoSudaA), about: "fitted constant a" },
+    InputField { name: "b", unit: Unit::One, origin: Origin::Machine(Key::LuoSudaB), about: "fitted constant b" },
+    InputField { name: "c", unit: Unit::One, origin: Origin::Machine(Key::LuoSudaC), about: "fitted constant c" },
+    InputField { name: "d", unit: Unit::One, origin: Origin::Machine(Key::LuoSudaD), about: "fitted constant d" },
     InputField {
         name: "m",
         unit: Unit::One,
-        origin: Origin::Machine("limits.max_warps"),
+        origin: Origin::Machine(Key::LimitsMaxWarps),
         about: "most warps of an SM",
     },
 ];
@@ -294,16 +299,16 @@ impl Prepared {
         let forms = Forms::of(options);
         let evaluation = inputs.evaluate_at(inputs.n_act, forms)?;
         if forms.printed_cpd || forms.printed_mpd {
-            assumptions.push(says::AS_PRINTED.plain());
+            assumptions.push(AssumptionId::AsPrinted.plain());
         }
         if inputs.waves > 1.0 {
-            assumptions.push(says::LUO_WAVES.plain());
+            assumptions.push(AssumptionId::WavesInTurn.plain());
             assumptions.push(match options.waves {
-                Waves::Real => says::REAL_WAVES.plain(),
-                Waves::Whole => says::WHOLE_WAVES.plain(),
+                Waves::Real => AssumptionId::RealWaves.plain(),
+                Waves::Whole => AssumptionId::WholeWaves.plain(),
             });
         }
-        assumptions.push(says::LUO_FREE.plain());
+        assumptions.push(AssumptionId::FreeConflicts.plain());
         assumptions.extend(of_machine(&readings.assumptions));
         let terms = terms(&evaluation.walk, inputs.waves, &readings);
         Prediction {
@@ -316,9 +321,7 @@ impl Prepared {
             assumptions,
             parameters: readings.parameters,
             coverage: None,
-            x_model: None,
-            luo_suda: Some(Box::new(evaluation.walk)),
-            teg: None,
+            detail: Some(Detail::LuoSuda(Box::new(evaluation.walk))),
         }
         .checked()
     }
@@ -345,8 +348,16 @@ impl Model for LuoSuda {
         Needs::Trace
     }
 
-    fn options(&self) -> &'static [&'static str] {
-        &["as-printed", "printed-mpd", "printed-cpd", "waits-over-cpd", "serial-transactions", "whole-waves", "l1-off"]
+    fn options(&self) -> &'static [OptionId] {
+        &[
+            OptionId::AsPrinted,
+            OptionId::PrintedMpd,
+            OptionId::PrintedCpd,
+            OptionId::WaitsOverCpd,
+            OptionId::SerialTransactions,
+            OptionId::WholeWaves,
+            OptionId::L1Off,
+        ]
     }
 
     fn inputs(&self) -> &'static [InputField] {
@@ -480,9 +491,13 @@ impl Tasks {
 
     fn assumptions(&self) -> Vec<Assumption> {
         let mut sentences = Vec::new();
-        sentences.extend(self.prices.outside().map(|outside| says::LUO_TABLE.with(outside)));
+        sentences.extend(self.prices.outside().map(|outside| AssumptionId::NearestCost.with(outside)));
         if self.instructions > 0.0 {
-            sentences.push(if self.serial { says::LUO_SERIAL.plain() } else { says::LUO_LATENCY.plain() });
+            sentences.push(if self.serial {
+                AssumptionId::SerialTransactions.plain()
+            } else {
+                AssumptionId::LatencyOnce.plain()
+            });
         }
         sentences
     }
@@ -505,7 +520,7 @@ fn streams(periods: &Periods) -> Vec<Stream> {
 fn stream_assumptions(periods: &Periods, warps: u64) -> Vec<Assumption> {
     let mut sentences = Vec::new();
     if periods.warps < warps {
-        sentences.push(says::LUO_SAMPLE.with(format!("{} of {warps} warps", periods.warps)));
+        sentences.push(AssumptionId::SampledPeriods.with(format!("{} of {warps} warps", periods.warps)));
     }
     let sum = |of: fn(&warplens_stats::PeriodStream) -> u64| -> f64 {
         periods.streams.iter().map(|stream| stream.warps as f64 * of(stream) as f64).sum()
@@ -513,7 +528,7 @@ fn stream_assumptions(periods: &Periods, warps: u64) -> Vec<Assumption> {
     let left_out = sum(|stream| stream.left_out);
     if left_out > 0.0 {
         let share = 100.0 * left_out / (left_out + sum(warplens_stats::PeriodStream::len));
-        sentences.push(says::LUO_LEFT_OUT.with(format!("{share:.1} % of the periods")));
+        sentences.push(AssumptionId::LongSequences.with(format!("{share:.1} % of the periods")));
     }
     sentences
 }

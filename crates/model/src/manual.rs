@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::{ASSUMPTIONS, InputField, MODELS, OPTIONS, Origin, Resource, auto};
+use crate::{AssumptionId, MODELS, OptionId, Resource, auto};
 
 /// The page: models, their options and input fields, what a kernel can be bound by, and every assumption.
 pub fn page() -> String {
@@ -21,8 +21,8 @@ pub fn page() -> String {
         if !model.options().is_empty() {
             text.push_str("\n| Option | Effect |\n|---|---|\n");
         }
-        for option in OPTIONS.iter().filter(|option| model.options().contains(&option.name)) {
-            _ = writeln!(text, "| `{}` | {} |", option.name, option.about);
+        for option in OptionId::ALL.iter().filter(|option| model.options().contains(option)) {
+            _ = writeln!(text, "| `{option}` | {} |", option.about());
         }
         if model.inputs().is_empty() {
             text.push_str("\nIt takes no input file.\n");
@@ -31,7 +31,7 @@ pub fn page() -> String {
         text.push_str("\nFields of an input file (`[inputs]`):\n\n");
         text.push_str("| Field | Unit | If it is not given | Meaning |\n|---|---|---|---|\n");
         for field in model.inputs() {
-            _ = writeln!(text, "| `{}` | {} | {} | {} |", field.name, field.unit, fallback(field), field.about);
+            _ = writeln!(text, "| `{}` | {} | {} | {} |", field.name, field.unit, field.origin, field.about);
         }
     }
     text.push_str("\n## Limiters\n\n");
@@ -40,8 +40,8 @@ pub fn page() -> String {
         _ = writeln!(text, "- {}", resource.name());
     }
     text.push_str("\n## Assumptions\n\n| Identifier | Made when | Assumption |\n|---|---|---|\n");
-    for assumption in ASSUMPTIONS {
-        _ = writeln!(text, "| `{}` | {} | {} |", assumption.id, assumption.when, assumption.text);
+    for assumption in AssumptionId::ALL {
+        _ = writeln!(text, "| `{assumption}` | {} | {} |", assumption.when(), assumption.text());
     }
     text
 }
@@ -49,13 +49,4 @@ pub fn page() -> String {
 fn sentence(about: &str) -> String {
     let mut letters = about.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
-}
-
-fn fallback(field: &InputField) -> String {
-    match field.origin {
-        Origin::Required => "an error".to_owned(),
-        Origin::Default(value) => value.to_string(),
-        Origin::Machine(parameter) => format!("from the GPU: {parameter}"),
-        Origin::Derived(how) => how.to_owned(),
-    }
 }

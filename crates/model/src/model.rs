@@ -7,7 +7,7 @@ use warplens_sim::traces::Traces;
 use warplens_stats::Profile;
 
 use crate::scenario::EffectId;
-use crate::{Given, InputField, KnobSpec, Knobs, Options, Prediction, Refusal};
+use crate::{Given, InputField, KnobSpec, Knobs, OptionId, Options, Prediction, Refusal};
 use crate::{analyzer::Analyzer, hong_kim::HongKim, luo_suda::LuoSuda, roofline::Roofline, teg::Teg, x_model::XModel};
 
 /// A way to turn counts and a machine into a time.
@@ -32,8 +32,8 @@ pub trait Model {
     /// What must have been gathered about the execution.
     fn needs(&self) -> Needs;
 
-    /// Names of the options that it knows, of [`OPTIONS`](crate::OPTIONS).
-    fn options(&self) -> &'static [&'static str];
+    /// The options that it knows.
+    fn options(&self) -> &'static [OptionId];
 
     /// The numbers that it takes from an input file.
     fn inputs(&self) -> &'static [InputField];

@@ -11,6 +11,7 @@
 //!
 //! The rules are those of NVIDIA's `cuda_occupancy.h` since 3.0, and of the CUDA occupancy calculator before.
 
+use warplens_machine::words::LimitsRegAllocScope;
 use warplens_machine::{ComputeCapability, Key, Missing, Reader};
 
 const WARP: u32 = 32;
@@ -37,7 +38,7 @@ pub struct SmLimits {
     /// Portion in which registers are handed out.
     pub register_unit: u32,
     /// To whom registers are handed out.
-    pub register_scope: RegisterScope,
+    pub register_scope: LimitsRegAllocScope,
     /// Warps of a CTA are rounded up to a multiple of this in the check of its registers.
     pub warp_granularity: u32,
     /// Sub-partitions, each with its share of the registers.
@@ -54,15 +55,6 @@ pub struct SmLimits {
     pub shared_unit: u32,
     /// Shared memory that the system takes from each CTA, in bytes.
     pub shared_reserved: u32,
-}
-
-/// To whom registers are handed out.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum RegisterScope {
-    /// To a CTA as a whole.
-    Cta,
-    /// To each warp.
-    Warp,
 }
 
 /// What one CTA of a kernel asks for.
@@ -181,10 +173,7 @@ impl SmLimits {
             // A machine that states no number of barriers is one where they are no limit.
             max_barriers: reader.optional(Key::LimitsMaxBarriers).map(|number| number as u32),
             shared_sizes: reader.list(Key::SharedConfigurable)?.iter().map(|&bytes| bytes as u32).collect(),
-            register_scope: match reader.word(Key::LimitsRegAllocScope)? {
-                "block" => RegisterScope::Cta,
-                _ => RegisterScope::Warp,
-            },
+            register_scope: reader.word()?,
             cc: reader.machine().cc,
         })
     }
@@ -212,13 +201,13 @@ impl SmLimits {
     /// Registers that a CTA takes, and the CTAs that fit.
     fn by_registers(&self, per_thread: u32, warps: u32) -> (u32, Option<u32>) {
         match self.register_scope {
-            RegisterScope::Cta => {
+            LimitsRegAllocScope::Block => {
                 let portion = warps.next_multiple_of(self.warp_granularity) * WARP * per_thread;
                 let per_cta = portion.next_multiple_of(self.register_unit);
                 let fits = per_thread <= self.max_registers_per_thread;
                 (per_cta, if fits { self.registers.checked_div(per_cta) } else { Some(0) })
             }
-            RegisterScope::Warp => {
+            LimitsRegAllocScope::Warp => {
                 let per_warp = (per_thread * WARP).next_multiple_of(self.register_unit);
                 // The check at launch takes the warps to be spread over all sub-partitions.
                 let checked = per_warp * warps.next_multiple_of(self.checked_granularity());

@@ -1,5 +1,7 @@
 //! The named variants of the models.
 
+use std::fmt;
+
 use crate::ModelId;
 use warplens_machine::Strictness;
 
@@ -155,106 +157,107 @@ pub enum CodeOrder {
     Program,
 }
 
-/// An option that a user can name.
-#[derive(Clone, Copy, Debug)]
-pub struct OptionSpec {
-    /// The name.
-    pub name: &'static str,
-    /// One sentence on what it does.
-    pub about: &'static str,
-    apply: fn(&mut Options),
+macro_rules! options {
+    ($($name:ident $text:literal $about:literal $option:ident => $change:expr;)*) => {
+        /// An option that a user can name; each model lists those that it knows.
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+        pub enum OptionId {
+            $(#[doc = concat!("`", $text, "`: ", $about, ".")] $name,)*
+        }
+
+        impl OptionId {
+            /// Every option.
+            pub const ALL: &[Self] = &[$(Self::$name,)*];
+
+            /// Name that users write.
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$name => $text,)* }
+            }
+
+            /// One sentence on what it does.
+            pub const fn about(self) -> &'static str {
+                match self { $(Self::$name => $about,)* }
+            }
+
+            fn apply(self, options: &mut Options) {
+                match self { $(Self::$name => { let $option = options; $change; })* }
+            }
+        }
+    };
 }
 
-/// Options by name; each model lists those that it knows.
-pub const OPTIONS: &[OptionSpec] = &[
-    OptionSpec {
-        name: "as-printed",
-        about: "use the equations as the paper prints them, misprints included",
-        apply: |options| options.reading = Reading::AsPrinted,
-    },
-    OptionSpec {
-        name: "whole-waves",
-        about: "round the number of waves of CTAs up to a whole number",
-        apply: |options| options.waves = Waves::Whole,
-    },
-    OptionSpec {
-        name: "program-order",
-        about: "take loads as independent only in the order in which the program issues them",
-        apply: |options| options.loads = LoadOrder::Program,
-    },
-    OptionSpec {
-        name: "l1-off",
-        about: "count 32-byte segments instead of 128-byte lines on compute capability 2.x",
-        apply: |options| options.fermi_l1 = FermiL1::Off,
-    },
-    OptionSpec {
-        name: "full-merging",
-        about: "let loads of the same data merge completely, whatever the occupancy",
-        apply: |options| options.merging = Merging::Full,
-    },
-    OptionSpec {
-        name: "no-sfu-overlap",
-        about: "let special functions and other instructions follow each other",
-        apply: |options| options.special_functions = SpecialFunctions::InLine,
-    },
-    OptionSpec {
-        name: "no-in-warp-overlap",
-        about: "let a warp that waits for memory compute nothing, whatever stands between a load and its use",
-        apply: |options| options.in_warp = InWarp::Separate,
-    },
-    OptionSpec {
-        name: "printed-mpd",
-        about: "divide by the active warps in equation (2) of the MPD/CPD model, as printed",
-        apply: |options| options.luo_suda.printed_mpd = true,
-    },
-    OptionSpec {
-        name: "printed-cpd",
-        about: "take the smaller of CPD1 and CPD2 of the MPD/CPD model at any proportion of computation, as printed",
-        apply: |options| options.luo_suda.printed_cpd = true,
-    },
-    OptionSpec {
-        name: "waits-over-cpd",
-        about: "divide what other warps compute during a wait by CPD, as equation (6) of the MPD/CPD model does",
-        apply: |options| options.luo_suda.waits_over_cpd = true,
-    },
-    OptionSpec {
-        name: "serial-transactions",
-        about: "charge the latency of a memory instruction once for each of its transactions in the MPD/CPD model",
-        apply: |options| options.luo_suda.serial_transactions = true,
-    },
-    OptionSpec {
-        name: "no-l1-hits",
-        about: "let every transaction go to DRAM, also where the L1 cache would hold the data",
-        apply: |options| options.cache = CacheHits::None,
-    },
-    OptionSpec {
-        name: "no-schedule",
-        about: "leave machine instructions in the order of the PTX, where an assembler would reorder them",
-        apply: |options| options.code_order = CodeOrder::Program,
-    },
-];
+options! {
+    AsPrinted "as-printed"
+        "use the equations as the paper prints them, misprints included"
+        options => options.reading = Reading::AsPrinted;
+    WholeWaves "whole-waves"
+        "round the number of waves of CTAs up to a whole number"
+        options => options.waves = Waves::Whole;
+    ProgramOrder "program-order"
+        "take loads as independent only in the order in which the program issues them"
+        options => options.loads = LoadOrder::Program;
+    L1Off "l1-off"
+        "count 32-byte segments instead of 128-byte lines on compute capability 2.x"
+        options => options.fermi_l1 = FermiL1::Off;
+    FullMerging "full-merging"
+        "let loads of the same data merge completely, whatever the occupancy"
+        options => options.merging = Merging::Full;
+    NoSfuOverlap "no-sfu-overlap"
+        "let special functions and other instructions follow each other"
+        options => options.special_functions = SpecialFunctions::InLine;
+    NoInWarpOverlap "no-in-warp-overlap"
+        "let a warp that waits for memory compute nothing, whatever stands between a load and its use"
+        options => options.in_warp = InWarp::Separate;
+    PrintedMpd "printed-mpd"
+        "divide by the active warps in equation (2) of the MPD/CPD model, as printed"
+        options => options.luo_suda.printed_mpd = true;
+    PrintedCpd "printed-cpd"
+        "take the smaller of CPD1 and CPD2 of the MPD/CPD model at any proportion of computation, as printed"
+        options => options.luo_suda.printed_cpd = true;
+    WaitsOverCpd "waits-over-cpd"
+        "divide what other warps compute during a wait by CPD, as equation (6) of the MPD/CPD model does"
+        options => options.luo_suda.waits_over_cpd = true;
+    SerialTransactions "serial-transactions"
+        "charge the latency of a memory instruction once for each of its transactions in the MPD/CPD model"
+        options => options.luo_suda.serial_transactions = true;
+    NoL1Hits "no-l1-hits"
+        "let every transaction go to DRAM, also where the L1 cache would hold the data"
+        options => options.cache = CacheHits::None;
+    NoSchedule "no-schedule"
+        "leave machine instructions in the order of the PTX, where an assembler would reorder them"
+        options => options.code_order = CodeOrder::Program;
+}
+
+impl fmt::Display for OptionId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
 
 /// An option that the model does not have.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("model {model} has no option `{name}`; it has: {}", .known.join(", "))]
+#[error("model {model} has no option `{name}`; it has: {}", named(.known))]
 pub struct UnknownOption {
     /// The model.
     pub model: ModelId,
     /// The name as written.
     pub name: String,
     /// The options that it has.
-    pub known: Vec<&'static str>,
+    pub known: &'static [OptionId],
+}
+
+fn named(options: &[OptionId]) -> String {
+    options.iter().map(|option| option.name()).collect::<Vec<_>>().join(", ")
 }
 
 impl Options {
     /// Switches the option called `name` on, if `model` has it.
     pub fn set(&mut self, model: &dyn crate::Model, name: &str) -> Result<(), UnknownOption> {
         let known = model.options();
-        let spec = OPTIONS.iter().find(|spec| spec.name == name && known.contains(&spec.name));
-        let Some(spec) = spec else {
-            return Err(UnknownOption { model: model.id(), name: name.to_owned(), known: known.to_vec() });
+        let Some(option) = known.iter().find(|option| option.name() == name) else {
+            return Err(UnknownOption { model: model.id(), name: name.to_owned(), known });
         };
-        (spec.apply)(self);
+        option.apply(self);
         Ok(())
     }
 }

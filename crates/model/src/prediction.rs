@@ -31,12 +31,19 @@ pub struct Prediction {
     pub parameters: Vec<ParameterRead>,
     /// Which CTAs the counts come from; none where the numbers were given.
     pub coverage: Option<Coverage>,
-    /// The machine's state, where the X-model answers.
-    pub x_model: Option<Box<Solved>>,
-    /// The calculate periods of one wave, where the MPD/CPD model answers.
-    pub luo_suda: Option<Box<Walk>>,
-    /// The simulated launch, where the timing simulation answers.
-    pub teg: Option<Box<Simulated>>,
+    /// What only this model answers, if there is such a thing.
+    pub detail: Option<Detail>,
+}
+
+/// What one model alone answers.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Detail {
+    /// The X-model: the machine's state.
+    XModel(Box<Solved>),
+    /// The MPD/CPD model: the calculate periods of one wave.
+    LuoSuda(Box<Walk>),
+    /// The timing simulation: the simulated launch.
+    Teg(Box<Simulated>),
 }
 
 impl Prediction {
@@ -76,6 +83,30 @@ impl Prediction {
     /// By which share of a measured time the prediction is off: positive where it is longer. None for a time of 0.
     pub fn error(&self, measured: Seconds) -> Option<f64> {
         (measured.0 > 0.0).then(|| self.seconds().0 / measured.0 - 1.0)
+    }
+
+    /// The machine's state, where the X-model answers.
+    pub fn x_model(&self) -> Option<&Solved> {
+        match self.detail.as_ref()? {
+            Detail::XModel(solved) => Some(solved),
+            Detail::LuoSuda(_) | Detail::Teg(_) => None,
+        }
+    }
+
+    /// The calculate periods of one wave, where the MPD/CPD model answers.
+    pub fn luo_suda(&self) -> Option<&Walk> {
+        match self.detail.as_ref()? {
+            Detail::LuoSuda(walk) => Some(walk),
+            Detail::XModel(_) | Detail::Teg(_) => None,
+        }
+    }
+
+    /// The simulated launch, where the timing simulation answers.
+    pub fn teg(&self) -> Option<&Simulated> {
+        match self.detail.as_ref()? {
+            Detail::Teg(simulated) => Some(simulated),
+            Detail::XModel(_) | Detail::LuoSuda(_) => None,
+        }
     }
 
     /// The largest term.

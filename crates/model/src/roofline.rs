@@ -16,17 +16,17 @@ use warplens_base::units::{Cycles, Hertz};
 use warplens_machine::{Key, Machine, Reader, Readings};
 use warplens_stats::Count;
 
-use crate::assumption::{self as says, of_machine};
+use crate::assumption::{AssumptionId, of_machine};
 use crate::compute::{ComputeLoad, SlowOperations, compute_load};
 use crate::demand::{self, Demand};
-use crate::given::Fields;
+use crate::given::{Fields, MEMORY_BANDWIDTH};
 use crate::hong_kim::require_positive;
 use crate::prediction::{Combine, Resource};
 use crate::scenario::EffectId;
 use crate::workload::{self, Workload};
 use crate::{
-    Assumption, Given, Input, InputField, Model, ModelId, Needs, Options, Origin, Prediction, Refusal, Symbol, Term,
-    Unit,
+    Assumption, Given, Input, InputField, Model, ModelId, Needs, OptionId, Options, Origin, Prediction, Refusal,
+    Symbol, Term, Unit,
 };
 
 /// The plain lower bound.
@@ -72,7 +72,7 @@ const INPUTS: &[InputField] = &[
     InputField {
         name: "issue_per_clk",
         unit: Unit::PerClk,
-        origin: Origin::Machine("sm.issue_per_clk"),
+        origin: Origin::Machine(Key::SmIssuePerClk),
         about: "instructions that an SM issues per cycle",
     },
     InputField {
@@ -87,17 +87,17 @@ const INPUTS: &[InputField] = &[
         origin: Origin::Default(0.0),
         about: "distinct 32-byte sectors that the launch writes",
     },
-    InputField { name: "sms", unit: Unit::One, origin: Origin::Machine("sm.count"), about: "SMs" },
+    InputField { name: "sms", unit: Unit::One, origin: Origin::Machine(Key::SmCount), about: "SMs" },
     InputField {
         name: "clock",
         unit: Unit::Hertz,
-        origin: Origin::Machine("clock.default"),
+        origin: Origin::Machine(Key::ClockDefault),
         about: "clock of the SMs",
     },
     InputField {
         name: "bandwidth",
         unit: Unit::BytesPerSecond,
-        origin: Origin::Machine("dram.peak_bandwidth before compute capability 2.0, then dram.achieved_bandwidth"),
+        origin: MEMORY_BANDWIDTH,
         about: "bandwidth of device memory",
     },
 ];
@@ -123,7 +123,7 @@ impl Model for Roofline {
         Needs::Addresses
     }
 
-    fn options(&self) -> &'static [&'static str] {
+    fn options(&self) -> &'static [OptionId] {
         &[]
     }
 
@@ -144,7 +144,7 @@ impl Model for Roofline {
         let mut load = compute_load(&workload, SlowOperations::OwnCost, &mut reader)?;
         // Conflicts are no part of a bound that loses nothing, and neither is what is said about them.
         load.conflict_cycles = 0.0;
-        load.assumptions.retain(|assumption| assumption.id != says::BANK.id);
+        load.assumptions.retain(|assumption| assumption.id != AssumptionId::BankConflicts);
         let inputs = Inputs {
             warps: workload.n_warps,
             distinct_bytes: workload.distinct_bytes * workload.n_warps,
@@ -156,9 +156,9 @@ impl Model for Roofline {
         let mut assumptions = workload::assumptions(profile, options);
         assumptions.extend(left_out);
         if !profile.has(Count::DistinctSectors) {
-            assumptions.push(says::DRAM_MEASURED.plain());
+            assumptions.push(AssumptionId::DramMeasured.plain());
         }
-        assumptions.extend(inputs.load.assumptions.iter().filter(|said| said.id != says::CLASS_ISSUE.id).cloned());
+        assumptions.extend(inputs.load.assumptions.iter().filter(|said| said.id != AssumptionId::ClassIssue).cloned());
         let mut prediction = prediction(&inputs, reader.finish(), assumptions)?;
         prediction.coverage = Some(profile.coverage);
         Ok(prediction)
@@ -189,7 +189,7 @@ impl Model for Roofline {
 }
 
 fn prediction(inputs: &Inputs, readings: Readings, mut assumptions: Vec<Assumption>) -> Result<Prediction, Refusal> {
-    assumptions.extend([says::OVERLAP.plain(), says::ONCE.plain()]);
+    assumptions.extend([AssumptionId::PerfectOverlap.plain(), AssumptionId::SectorsOnce.plain()]);
     assumptions.extend(of_machine(&readings.assumptions));
     let terms: Vec<Term> =
         inputs.bounds().into_iter().map(|(resource, cycles)| term(resource, cycles, &readings)).collect();
@@ -213,9 +213,7 @@ fn prediction(inputs: &Inputs, readings: Readings, mut assumptions: Vec<Assumpti
         assumptions,
         parameters: readings.parameters,
         coverage: None,
-        x_model: None,
-        luo_suda: None,
-        teg: None,
+        detail: None,
     }
     .checked()
 }

@@ -21,13 +21,13 @@ use warplens_sim::{Job, Outcome, SmConfig, Surroundings, simulate};
 use warplens_stats::{Profile, RegistersBasis};
 use warplens_trace::{Code, CtaTrace, MachineClass};
 
-use crate::assumption as says;
-use crate::assumption::of_machine;
+use crate::assumption::{AssumptionId, of_machine};
 use crate::options::CodeOrder;
 use crate::residency::{fitting_ctas, shared_setting};
 use crate::scenario::EffectId;
 use crate::{
-    Assumption, Combine, Given, Input, InputField, Model, ModelId, Needs, Options, Prediction, Refusal, Resource,
+    Assumption, Combine, Detail, Given, Input, InputField, Model, ModelId, Needs, OptionId, Options, Prediction,
+    Refusal, Resource,
 };
 
 /// Bytes of the sectors that a profile counts.
@@ -113,8 +113,8 @@ impl Model for Teg {
         Needs::Trace
     }
 
-    fn options(&self) -> &'static [&'static str] {
-        &["no-schedule"]
+    fn options(&self) -> &'static [OptionId] {
+        &[OptionId::NoSchedule]
     }
 
     fn inputs(&self) -> &'static [InputField] {
@@ -165,7 +165,7 @@ impl Model for Teg {
         let readings = reader.finish();
         let mut assumptions = assumptions(profile, listing, &simulated);
         if sm.stand_ins {
-            assumptions.push(says::STAND_INS.plain());
+            assumptions.push(AssumptionId::StandInCtas.plain());
         }
         assumptions.extend(of_machine(&readings.assumptions));
         Prediction {
@@ -178,9 +178,7 @@ impl Model for Teg {
             assumptions,
             parameters: readings.parameters,
             coverage: Some(profile.coverage),
-            x_model: None,
-            luo_suda: None,
-            teg: Some(Box::new(simulated)),
+            detail: Some(Detail::Teg(Box::new(simulated))),
         }
         .checked()
     }
@@ -235,26 +233,28 @@ fn used_classes(code: &Code) -> Vec<MachineClass> {
 
 fn assumptions(profile: &Profile, listing: &Listing, simulated: &Simulated) -> Vec<Assumption> {
     let Simulated { plan, share, surroundings, .. } = simulated;
-    let mut sentences = vec![says::ONE_SM.with(format_args!("{} CTAs, {} at once", share.ctas, share.resident))];
+    let mut sentences = vec![AssumptionId::OneSm.with(format_args!("{} CTAs, {} at once", share.ctas, share.resident))];
     let code = listing.assumptions.iter();
-    sentences.extend(code.map(|text| Assumption { id: says::MACHINE_CODE.id, text: text.clone() }));
+    sentences.extend(code.map(|text| Assumption { id: AssumptionId::MachineCode, text: text.clone() }));
     match plan.few {
         _ if plan.is_whole() => {}
-        Some(few) => sentences.push(says::STEADY.with(format_args!("{few} and {} CTAs of {}", plan.many, plan.ctas))),
-        None => sentences.push(says::WAVE_BY_WAVE.with(format_args!("{} CTAs of {}", plan.many, plan.ctas))),
+        Some(few) => sentences
+            .push(AssumptionId::SteadyState.with(format_args!("{few} and {} CTAs of {}", plan.many, plan.ctas))),
+        None => sentences.push(AssumptionId::WaveByWave.with(format_args!("{} CTAs of {}", plan.many, plan.ctas))),
     }
     if simulated.cut > 1.0 {
-        sentences.push(says::CUT.with(format_args!("{:.3} % of it", 100.0 / simulated.cut)));
+        sentences.push(AssumptionId::CutShort.with(format_args!("{:.3} % of it", 100.0 / simulated.cut)));
     }
     if surroundings.first_fetch < 1.0 && simulated.config.l2.is_some() {
         let share = 100.0 * surroundings.first_fetch;
-        sentences.push(says::SHARED_LINES.with(format_args!("{share:.3} % are fetched by the SM that loads them")));
+        sentences
+            .push(AssumptionId::SharedSectors.with(format_args!("{share:.3} % are fetched by the SM that loads them")));
     }
     if profile.launch.registers_basis == RegistersBasis::Estimate {
-        sentences.push(says::REGISTERS.with(format_args!("{} per thread", profile.launch.registers)));
+        sentences.push(AssumptionId::RegistersEstimated.with(format_args!("{} per thread", profile.launch.registers)));
     }
     if profile.order_dependent {
-        sentences.push(says::ORDER.plain());
+        sentences.push(AssumptionId::OrderDependent.plain());
     }
     sentences
 }

@@ -6,7 +6,7 @@ use warplens_isa::{InstKey, OpClass, Spelling, StateSpace};
 use warplens_machine::ComputeCapability;
 use warplens_stats::{BankRule, CoalescingRule, Count, Counted, MemoryCounts, Profile, RegistersBasis, SharedCounts};
 
-use crate::assumption as says;
+use crate::assumption::AssumptionId;
 use crate::{Assumption, CountBasis, FermiL1, LoadOrder, Options};
 
 /// Mean counts of one launched warp. All are real numbers: divergent kernels average over warps.
@@ -256,15 +256,15 @@ fn extra_passes(shared: &SharedCounts, cc: ComputeCapability) -> u64 {
 pub(crate) fn assumptions(profile: &Profile, options: &Options) -> Vec<Assumption> {
     let share = profile.instructions.virtual_share();
     let mut sentences = vec![match options.counts {
-        _ if profile.counted == Counted::Machine => says::SASS_COUNTS.plain(),
-        _ if profile.counted == Counted::Reduced => says::MACHINE_COUNTS.plain(),
-        CountBasis::AsWritten => says::PTX_COUNTS
+        _ if profile.counted == Counted::Machine => AssumptionId::ProfiledCounts.plain(),
+        _ if profile.counted == Counted::Reduced => AssumptionId::MachineCounts.plain(),
+        CountBasis::AsWritten => AssumptionId::PtxCounts
             .with(format!("{:.1} % are register copies, address conversions and parameter loads", 100.0 * share)),
-        CountBasis::Machine => says::MACHINE_COUNTS.plain(),
+        CountBasis::Machine => AssumptionId::MachineCounts.plain(),
     }];
     let coverage = &profile.coverage;
     if coverage.ctas_executed < coverage.ctas_total {
-        sentences.push(says::SAMPLED.with(format!(
+        sentences.push(AssumptionId::Sampled.with(format!(
             "{} of {} CTAs, {}",
             coverage.ctas_executed,
             coverage.ctas_total,
@@ -272,13 +272,13 @@ pub(crate) fn assumptions(profile: &Profile, options: &Options) -> Vec<Assumptio
         )));
     }
     if profile.launch.registers_basis == RegistersBasis::Estimate {
-        sentences.push(says::REGISTERS.with(format!("{} per thread", profile.launch.registers)));
+        sentences.push(AssumptionId::RegistersEstimated.with(format!("{} per thread", profile.launch.registers)));
     }
     if profile.order_dependent {
-        sentences.push(says::ORDER.plain());
+        sentences.push(AssumptionId::OrderDependent.plain());
     }
     if profile.constant.requests > 0 {
-        sentences.push(says::HITS.plain());
+        sentences.push(AssumptionId::ConstantHits.plain());
     }
     sentences
 }

@@ -3,9 +3,10 @@
 
 use std::fmt::Write as _;
 
+use warplens_machine::words::{IssuePolicy, IssueScoreboard};
 use warplens_machine::{Reader, Strictness, builtin};
 use warplens_native::{Listing, read_listing_with};
-use warplens_sim::{Effect, Job, Options, Outcome, Policy, Scoreboard, SmConfig, Surroundings, Without, simulate};
+use warplens_sim::{Effect, Job, Options, Outcome, SmConfig, Surroundings, Without, simulate};
 use warplens_trace::{CtaId, MachineClass};
 
 /// Warps of tables 2 and 3.
@@ -111,9 +112,9 @@ fn what_each_inference_is_worth() {
         String::from("| | 1 warp | 2 | 4 | 8 | 16 | mean | worst |\n|---|---:|---:|---:|---:|---:|---:|---:|\n");
     let edits: [(&str, Edit); 5] = [
         ("as it is", |_| ()),
-        ("the sum is waited for", |config| config.scoreboard = Scoreboard::AtIssue),
-        ("warps in turn", |config| config.policy = Policy::LooseRoundRobin),
-        ("the oldest warp first", |config| config.policy = Policy::GreedyThenOldest),
+        ("the sum is waited for", |config| config.scoreboard = IssueScoreboard::AtIssue),
+        ("warps in turn", |config| config.policy = IssuePolicy::LooseRoundRobin),
+        ("the oldest warp first", |config| config.policy = IssuePolicy::GreedyThenOldest),
         ("both CTAs start at once", |config| config.cta_start = 0),
     ];
     for (table, name, measured, ..) in TABLES {

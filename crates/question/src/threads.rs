@@ -56,7 +56,7 @@ pub struct Fall {
 
 pub(crate) fn of(subject: &Subject, options: Options) -> Option<ThreadAdvice> {
     let prediction = model("x-model").ok()?.predict(&subject.input(options), &subject.machine).ok()?;
-    let solved = prediction.x_model?;
+    let solved = prediction.x_model()?;
     let state = &solved.state;
     let turns = advice(state).into_iter().map(|advice| Turn {
         technique: advice.technique.name(),

@@ -7,8 +7,8 @@ pub mod scale;
 
 use warplens_base::units::Seconds;
 use warplens_model::teg::{Simulated, Teg};
-use warplens_model::{Input, Knobs, Model as _, Prediction, Refusal};
-pub use warplens_sim::{Outcome, SchedulerOutcome, Stall, StallCycles, Traffic, UnitOutcome};
+use warplens_model::{Detail, Input, Knobs, Model as _, Prediction, Refusal};
+pub use warplens_sim::{Outcome, SchedulerOutcome, Stall, StallCycles, Traffic, UnitKind, UnitOutcome};
 use warplens_trace::CtaTrace;
 pub use warplens_trace::{Code, Place};
 
@@ -164,7 +164,9 @@ fn simulated(
     let own = measurement.on(machine)?;
     let input = Input { profile: &own.profile, traces: &own.traces, options, knobs: Knobs::NONE };
     let mut prediction = Teg.predict(&input, machine)?;
-    let simulated = prediction.teg.take().expect("the timing simulation answered");
+    let Some(Detail::Teg(simulated)) = prediction.detail.take() else {
+        unreachable!("the timing simulation answers with what it simulated");
+    };
     Ok((prediction, *simulated))
 }
 

@@ -36,7 +36,7 @@ fn prediction(gpu: &str) -> Prediction {
 
 /// The state with 16 KB of L1, as the launch has it.
 fn state() -> State {
-    prediction("gtx570").x_model.expect("it is the X-model's").state
+    prediction("gtx570").x_model().expect("it is the X-model's").state.clone()
 }
 
 fn changed(state: &State, knob: Knob, factor: f64) -> State {

@@ -125,7 +125,7 @@ fn every_example_has_an_answer() {
     let gpus = gpus("v100-pcie,a100-80,h200");
     for name in EXAMPLES {
         for prediction in answers(name, &measured(name, &gpus, 2), &gpus) {
-            let simulated = prediction.teg.as_ref().expect("the simulation is kept");
+            let simulated = prediction.teg().expect("the simulation is kept");
             assert!(prediction.time.0 > 0.0, "{name}");
             // No warp issues more than its schedulers choose, and nobody moves more than memory has.
             let per_cycle = f64::from(simulated.config.schedulers * simulated.config.issue_width);

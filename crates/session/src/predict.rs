@@ -7,7 +7,7 @@ pub use warplens_model::luo_suda::walk::{Walk, WalkRow};
 use warplens_model::occupancy::{Carveout, CtaDemand, SharedLimit, SmLimits};
 pub use warplens_model::occupancy::{Limiter, Occupancy};
 pub use warplens_model::{
-    Assumption, BadInput, Band, Combine, CountBasis, Given, InputField, Model, ModelId, OPTIONS, Options, Part,
+    Assumption, BadInput, Band, Combine, CountBasis, Given, InputField, Model, ModelId, OptionId, Options, Part,
     Prediction, Quantity, Recording, Refusal, Resource, Symbol, Term, Unit, band, check_given,
 };
 use warplens_model::{Input, Knobs, MODELS, Needs, auto, find, manual, point_name};
@@ -98,7 +98,7 @@ fn unknown_option(name: &str) -> Error {
     if !others.is_empty() {
         return error.with_help(format!("models with this option: {}", others.join(", ")));
     }
-    let known: Vec<&str> = OPTIONS.iter().map(|spec| spec.name).collect();
+    let known: Vec<&str> = OptionId::ALL.iter().map(|option| option.name()).collect();
     match nearest(name, known.iter().copied()) {
         Some(near) => error.with_help(format!("did you mean `{near}`?")),
         None => error.with_help(format!("the options are {}", known.join(", "))),
@@ -286,7 +286,7 @@ pub fn answers(input: &Input<'_>, machine: &Machine, choice: &Choice) -> GpuAnal
 
 /// How busy the SM was that was simulated.
 fn busy(prediction: &Prediction) -> Option<Shares> {
-    let simulated = prediction.teg.as_ref()?;
+    let simulated = prediction.teg()?;
     let (compute_resource, compute) = simulated.busiest_compute()?;
     Some(Shares { compute, compute_resource, memory: simulated.memory_share() })
 }

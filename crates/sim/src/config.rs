@@ -2,6 +2,7 @@
 
 mod read;
 
+use warplens_machine::words::{IssueOccupies, IssuePolicy, IssueScoreboard};
 use warplens_stats::{BankRule, CoalescingRule};
 use warplens_trace::MachineClass;
 
@@ -18,11 +19,11 @@ pub struct SmConfig {
     /// Instructions of one warp that one choice may issue.
     pub issue_width: u32,
     /// What an instruction occupies while it is issued.
-    pub occupies: Occupies,
+    pub occupies: IssueOccupies,
     /// Which of the ready warps is taken.
-    pub policy: Policy,
+    pub policy: IssuePolicy,
     /// When an instruction's operands must be there.
-    pub scoreboard: Scoreboard,
+    pub scoreboard: IssueScoreboard,
     /// By class, [`ClassTiming::UNUSED`] for those that the kernel does not use.
     pub classes: [ClassTiming; N_CLASSES],
     /// Cycles from the write of a predicate to an instruction that it guards.
@@ -59,93 +60,47 @@ pub struct SmConfig {
     pub clock: f64,
 }
 
-/// What an instruction occupies for its issue latency.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Occupies {
-    /// The scheduler: nothing else is issued meanwhile (compute capability 1.x).
-    Scheduler,
-    /// Its unit only.
-    Unit,
-}
-
-/// The order in which ready warps are taken.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Policy {
-    /// The next warp after the one that issued last.
-    LooseRoundRobin,
-    /// The one that has been ready for longest.
-    LongestReady,
-    /// The warp that issued last while it is ready, else the oldest.
-    GreedyThenOldest,
-    /// The warp that issued last while it is ready, else the youngest.
-    GreedyThenYoungest,
-}
-
-/// When the operands of an instruction must be there.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Scoreboard {
-    /// All of them when it is issued.
-    AtIssue,
-    /// The addend of a multiply-add whose other operand comes from shared memory when the product is made, the others
-    /// when it is issued.
-    LateAddend,
-}
-
-/// Pipes of a scheduler, under the names of Nsight Compute.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Pipe {
-    /// Single precision, and integer multiplication.
-    Fma,
-    /// Integer.
-    Alu,
-    /// Double precision.
-    Fp64,
-    /// Half precision.
-    Fp16,
-    /// Special functions and conversions.
-    Xu,
-    /// Matrix multiply-accumulate.
-    Tensor,
-    /// Values that are the same in all lanes.
-    Uniform,
-    /// Memory instructions and exchange between lanes.
-    Lsu,
-    /// Branches.
-    Cbu,
-    /// Barriers.
-    Adu,
-}
-
-impl Pipe {
-    /// Every pipe.
-    pub const ALL: &[Pipe] = &[
-        Self::Fma,
-        Self::Alu,
-        Self::Fp64,
-        Self::Fp16,
-        Self::Xu,
-        Self::Tensor,
-        Self::Uniform,
-        Self::Lsu,
-        Self::Cbu,
-        Self::Adu,
-    ];
-
-    /// Name in reports.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Fma => "fma",
-            Self::Alu => "alu",
-            Self::Fp64 => "fp64",
-            Self::Fp16 => "fp16",
-            Self::Xu => "xu",
-            Self::Tensor => "tensor",
-            Self::Uniform => "uniform",
-            Self::Lsu => "lsu",
-            Self::Cbu => "cbu",
-            Self::Adu => "adu",
+macro_rules! pipes {
+    ($($(#[$meta:meta])* $name:ident $text:literal;)*) => {
+        /// Pipes of a scheduler, under the names of Nsight Compute.
+        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+        pub enum Pipe {
+            $($(#[$meta])* $name,)*
         }
-    }
+
+        impl Pipe {
+            /// Every pipe.
+            pub const ALL: &[Pipe] = &[$(Self::$name,)*];
+
+            /// Name in reports.
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$name => $text,)* }
+            }
+        }
+    };
+}
+
+pipes! {
+    /// Single precision, and integer multiplication.
+    Fma "fma";
+    /// Integer.
+    Alu "alu";
+    /// Double precision.
+    Fp64 "fp64";
+    /// Half precision.
+    Fp16 "fp16";
+    /// Special functions and conversions.
+    Xu "xu";
+    /// Matrix multiply-accumulate.
+    Tensor "tensor";
+    /// Values that are the same in all lanes.
+    Uniform "uniform";
+    /// Memory instructions and exchange between lanes.
+    Lsu "lsu";
+    /// Branches.
+    Cbu "cbu";
+    /// Barriers.
+    Adu "adu";
 }
 
 /// Timing of one class.

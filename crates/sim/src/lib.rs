@@ -19,12 +19,11 @@ pub mod traces;
 mod unit;
 mod warp;
 
-pub use config::{
-    ClassTiming, DramConfig, L1Config, L2Config, LsuConfig, Occupies, Pipe, Policy, Scoreboard, SharedConfig, SmConfig,
-};
+pub use config::{ClassTiming, DramConfig, L1Config, L2Config, LsuConfig, Pipe, SharedConfig, SmConfig};
 pub use effect::{Effect, Without};
 pub use outcome::{CtaSpan, Event, Outcome, SchedulerOutcome, Traffic, UnitOutcome};
 pub use stall::{Stall, StallCycles};
+pub use unit::{Bound, UnitKind};
 
 use warplens_trace::{Code, CtaTrace};
 

@@ -5,6 +5,7 @@ use warplens_stats::coalescing::{segments, transactions};
 use warplens_stats::{BankRule, CoalescingRule, Request, bank};
 use warplens_trace::{AccessKind, ActiveMask, Lanes, WARP_SIZE, WarpAccess, WarpTrace};
 
+use crate::unit::UnitKind;
 use crate::unit::banks::BankPasses;
 use crate::unit::cache::{Cache, Found, Sectors};
 use crate::unit::dram::Dram;
@@ -94,9 +95,11 @@ impl<'a> Memory<'a> {
         }
     }
 
-    /// Cycles in which the link to the L2 cache was busy, where there is one.
-    pub(crate) fn l2_busy(&self) -> Option<f64> {
-        self.l2.as_ref().map(L2::busy)
+    /// Cycles in which each unit was busy.
+    pub(crate) fn busy(&self) -> impl Iterator<Item = (UnitKind, f64)> {
+        let l2 = self.l2.as_ref().map(|l2| (UnitKind::L2Link, l2.busy()));
+        let banks = (UnitKind::SharedAndL1, self.banks.busy);
+        std::iter::once(banks).chain(l2).chain([(UnitKind::DramShare, self.dram.busy())])
     }
 
     /// First time at which another store to device memory may leave the SM: it waits where very much is under way.

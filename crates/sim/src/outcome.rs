@@ -1,6 +1,7 @@
 //! What a simulation of one SM found.
 
 use crate::stall::{Stall, StallCycles};
+use crate::unit::UnitKind;
 
 /// Everything found in one run.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -73,7 +74,7 @@ pub struct SchedulerOutcome {
 #[derive(Clone, PartialEq, Debug)]
 pub struct UnitOutcome {
     /// The unit.
-    pub name: &'static str,
+    pub kind: UnitKind,
     /// Units of the kind in the SM.
     pub count: u32,
     /// Cycles in which they were busy, all together.

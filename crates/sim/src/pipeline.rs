@@ -7,9 +7,11 @@
 //!
 //! Schedulers are served in the order of the cycles in which they issue, so that units see requests in order.
 
+use warplens_machine::words::IssueOccupies;
 use warplens_trace::{MachineClass, Operands};
 
 use crate::memory::Memory;
+use crate::unit::UnitKind;
 use crate::unit::barrier::Barriers;
 use crate::unit::lsu::Lsu;
 use crate::unit::port::{Port, whole};
@@ -17,7 +19,7 @@ use crate::unit::scheduler::Scheduler;
 use crate::unit::scoreboard::Scoreboard;
 use crate::unit::turns::Turns;
 use crate::warp::Warp;
-use crate::{CtaSpan, Effect, Event, Job, Occupies, Options, Outcome, Pipe, SmConfig, StallCycles, UnitOutcome};
+use crate::{CtaSpan, Effect, Event, Job, Options, Outcome, Pipe, SmConfig, StallCycles, UnitOutcome};
 
 /// Everything that changes while a job runs.
 pub(crate) struct Sm<'a> {
@@ -194,7 +196,7 @@ impl<'a> Sm<'a> {
             }
             let inst = self.issue(scheduler, choice, slot, n > 0);
             let occupied = self.execute(scheduler, slot, inst, choice.cycle);
-            if self.config.occupies == Occupies::Scheduler {
+            if self.config.occupies == IssueOccupies::Scheduler {
                 blocked = blocked.max(occupied);
             }
             self.retire(slot, inst, choice.cycle);
@@ -215,17 +217,15 @@ impl<'a> Sm<'a> {
         outcome.traffic.dram_bytes = self.memory.dram.bytes;
         let n = self.config.schedulers.max(1);
         let pipes = Pipe::ALL.iter().enumerate().map(|(index, pipe)| UnitOutcome {
-            name: pipe.name(),
+            kind: UnitKind::Pipe(*pipe),
             count: n,
             busy: self.pipes.iter().map(|pipes| pipes[index].busy).sum(),
         });
-        let one = |name, busy| UnitOutcome { name, count: 1, busy };
+        let one = |(kind, busy)| UnitOutcome { kind, count: 1, busy };
         outcome.units = pipes.collect();
-        outcome.units.push(UnitOutcome { name: "issue", count: n, busy: outcome.issued as f64 });
-        outcome.units.push(one("memory issue", self.lsu.busy()));
-        outcome.units.push(one("shared memory and L1", self.memory.banks.busy));
-        outcome.units.extend(self.memory.l2_busy().map(|busy| one("L2 link", busy)));
-        outcome.units.push(one("DRAM share", self.memory.dram.busy()));
+        outcome.units.push(UnitOutcome { kind: UnitKind::Issue, count: n, busy: outcome.issued as f64 });
+        outcome.units.push(one((UnitKind::MemoryIssue, self.lsu.busy())));
+        outcome.units.extend(self.memory.busy().map(one));
         self.outcome
     }
 

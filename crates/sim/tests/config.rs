@@ -1,7 +1,8 @@
 //! What the simulation reads from the machines.
 
+use warplens_machine::words::{IssueOccupies, IssuePolicy, IssueScoreboard};
 use warplens_machine::{Basis, Key, Machine, Reader, Readings, Strictness, builtin};
-use warplens_sim::{Occupies, Pipe, Policy, Scoreboard, SmConfig};
+use warplens_sim::{Pipe, SmConfig};
 use warplens_stats::{BankRule, CoalescingRule};
 use warplens_trace::MachineClass as C;
 
@@ -82,8 +83,8 @@ fn gt200_is_the_papers() {
     }
     assert_eq!((config.class(C::Load).interval, config.class(C::Load).same_warp), (4.0, 60));
     assert_eq!(config.class(C::Sfu).interval, 16.0);
-    assert_eq!((config.issue_interval, config.schedulers, config.occupies), (2, 1, Occupies::Scheduler));
-    assert_eq!((config.policy, config.scoreboard), (Policy::LongestReady, Scoreboard::LateAddend));
+    assert_eq!((config.issue_interval, config.schedulers, config.occupies), (2, 1, IssueOccupies::Scheduler));
+    assert_eq!((config.policy, config.scoreboard), (IssuePolicy::LongestReady, IssueScoreboard::LateAddend));
     let (barriers, _) = read("gtx280", &[C::Barrier]);
     assert_eq!((barriers.class(C::Barrier).interval, barriers.barrier_latency), (4.0, 20));
     let shared = config.shared;
@@ -110,18 +111,18 @@ fn gt200_is_the_papers() {
 #[test]
 fn later_designs_issue_one_instruction_per_scheduler_and_cycle() {
     for (id, schedulers, fp32, sfu, policy) in [
-        ("v100-pcie", 4, 2.0, 8.0, Policy::GreedyThenYoungest),
-        ("a100-80", 4, 2.0, 8.0, Policy::GreedyThenYoungest),
-        ("h200", 4, 1.0, 8.0, Policy::GreedyThenYoungest),
-        ("rtx2080ti", 4, 2.0, 8.0, Policy::GreedyThenYoungest),
-        ("a6000", 4, 1.0, 8.0, Policy::GreedyThenYoungest),
-        ("p100", 2, 1.0, 4.0, Policy::GreedyThenOldest),
-        ("gtx1080", 4, 1.0, 4.0, Policy::GreedyThenOldest),
+        ("v100-pcie", 4, 2.0, 8.0, IssuePolicy::GreedyThenYoungest),
+        ("a100-80", 4, 2.0, 8.0, IssuePolicy::GreedyThenYoungest),
+        ("h200", 4, 1.0, 8.0, IssuePolicy::GreedyThenYoungest),
+        ("rtx2080ti", 4, 2.0, 8.0, IssuePolicy::GreedyThenYoungest),
+        ("a6000", 4, 1.0, 8.0, IssuePolicy::GreedyThenYoungest),
+        ("p100", 2, 1.0, 4.0, IssuePolicy::GreedyThenOldest),
+        ("gtx1080", 4, 1.0, 4.0, IssuePolicy::GreedyThenOldest),
     ] {
         let (config, _) = read(id, SIMPLE);
         assert_eq!(
             (config.schedulers, config.issue_interval, config.occupies),
-            (schedulers, 1, Occupies::Unit),
+            (schedulers, 1, IssueOccupies::Unit),
             "{id}"
         );
         assert_eq!((config.class(C::Fp32).interval, config.class(C::Sfu).interval), (fp32, sfu), "{id}");

@@ -4,7 +4,7 @@ use warplens_base::units::{Cycles, Hertz};
 use warplens_machine::Readings;
 
 use super::{Analyzer, Evaluation, Inputs};
-use crate::assumption::{self as says, of_machine};
+use crate::assumption::{AssumptionId, of_machine};
 use crate::compute::ComputeLoad;
 use crate::hong_kim::case_assumptions;
 use crate::mwp_cwp::{Case, memory_resource, terms};
@@ -22,19 +22,20 @@ pub(super) fn prediction(
     assumptions.extend(case_assumptions(execution, evaluation.rep, options));
     if evaluation.memory.is_some() && execution.mwp_used < evaluation.mwp {
         let (used, all) = (execution.mwp_used, execution.total_at_mwp);
-        assumptions.push(says::FEWER_LOADS.with(format!("MWP {used:.3} in use; all of it: {all:.0} cycles")));
+        assumptions.push(AssumptionId::FewerLoads.with(format!("MWP {used:.3} in use; all of it: {all:.0} cycles")));
     }
     let shared = inputs.compute_cycles - evaluation.compute_cycles;
     if shared > 0.0 {
         let all = inputs.compute_cycles;
-        assumptions.push(says::SFU_OVERLAP.with(format!("saves {shared:.0} of {all:.0} cycles per warp")));
+        assumptions.push(AssumptionId::SfuOverlap.with(format!("saves {shared:.0} of {all:.0} cycles per warp")));
     }
     if evaluation.hidden_cycles > 0.0 && matches!(execution.case, Case::FewWarps | Case::MemoryBound) {
-        assumptions.push(says::IN_WARP_OVERLAP.with(format!("{:.0} cycles per warp", evaluation.hidden_cycles)));
+        assumptions.push(AssumptionId::InWarpOverlap.with(format!("{:.0} cycles per warp", evaluation.hidden_cycles)));
     }
     if execution.synch < execution.synch_unlimited {
         let (limited, printed) = (execution.synch, execution.synch_unlimited);
-        assumptions.push(says::BLOCK_BARRIER.with(format!("{limited:.0} cycles; (26) as printed: {printed:.0}")));
+        assumptions
+            .push(AssumptionId::BlockBarrier.with(format!("{limited:.0} cycles; (26) as printed: {printed:.0}")));
     }
     assumptions.extend(of_machine(&readings.assumptions));
     let resource = evaluation.memory.map_or(Resource::DramLatency, |memory| {
@@ -50,9 +51,7 @@ pub(super) fn prediction(
         assumptions,
         parameters: readings.parameters,
         coverage: None,
-        x_model: None,
-        luo_suda: None,
-        teg: None,
+        detail: None,
     }
     .checked()
 }

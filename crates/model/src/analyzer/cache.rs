@@ -7,7 +7,7 @@
 use warplens_machine::{Key, Reader};
 use warplens_stats::Profile;
 
-use crate::assumption as says;
+use crate::assumption::AssumptionId;
 use crate::residency::Residency;
 use crate::workload::Workload;
 use crate::x_model::machine::{cache_bytes, l1_distances, loads_pass_l1};
@@ -61,7 +61,7 @@ impl Hits {
     }
 
     pub(super) fn assumption(&self) -> Assumption {
-        says::L1_HITS.with(format!("{:.1} % in {:.0} B per warp", 100.0 * self.hits, self.share_bytes))
+        AssumptionId::L1Hits.with(format!("{:.1} % in {:.0} B per warp", 100.0 * self.hits, self.share_bytes))
     }
 }
 

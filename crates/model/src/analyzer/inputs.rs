@@ -5,7 +5,7 @@ use warplens_machine::{Key, Reader};
 
 use super::{BarrierWarps, DepartureDelays, Inputs, effective_duplicate_loads};
 use crate::compute::{ComputeLoad, flat_issue_cycles, overlap_of, slow_cost, special_cycles};
-use crate::given::Fields;
+use crate::given::{Fields, MEMORY_BANDWIDTH};
 use crate::hong_kim::{active_blocks_per_sm, launch_fields, require_positive};
 use crate::residency::{Residency, THREADS_PER_WARP};
 use crate::workload::{Transactions, Workload};
@@ -232,19 +232,19 @@ pub(super) const INPUTS: &[InputField] = launch_fields![
     InputField {
         name: "sqrt_cycles",
         unit: Unit::Cycles,
-        origin: Origin::Machine("cost.sqrt_f32"),
+        origin: Origin::Machine(Key::CostSqrtF32),
         about: "cycles of a square root",
     },
     InputField {
         name: "rsqrt_cycles",
         unit: Unit::Cycles,
-        origin: Origin::Machine("cost.rsqrt_f32"),
+        origin: Origin::Machine(Key::CostRsqrtF32),
         about: "cycles of a reciprocal square root",
     },
     InputField {
         name: "div_cycles",
         unit: Unit::Cycles,
-        origin: Origin::Machine("cost.div_f32"),
+        origin: Origin::Machine(Key::CostDivF32),
         about: "cycles of a float division",
     },
     InputField {
@@ -295,7 +295,7 @@ pub(super) const INPUTS: &[InputField] = launch_fields![
     InputField {
         name: "max_warps_per_sm",
         unit: Unit::One,
-        origin: Origin::Machine("limits.max_warps"),
+        origin: Origin::Machine(Key::LimitsMaxWarps),
         about: "warps that an SM can hold, for the occupancy; needed with `ideal_duplicate_loads`",
     },
     InputField {
@@ -307,43 +307,43 @@ pub(super) const INPUTS: &[InputField] = launch_fields![
     InputField {
         name: "freq",
         unit: Unit::Hertz,
-        origin: Origin::Machine("analyzer.clock where stated, else clock.default"),
+        origin: Origin::MachineBy(&[Key::AnalyzerClock, Key::ClockDefault], "{} where stated, else {}"),
         about: "clock of the SMs",
     },
     InputField {
         name: "total_mem_bandwidth",
         unit: Unit::BytesPerSecond,
-        origin: Origin::Machine("dram.peak_bandwidth before compute capability 2.0, then dram.achieved_bandwidth"),
+        origin: MEMORY_BANDWIDTH,
         about: "bandwidth of device memory",
     },
     InputField {
         name: "base_mem_latency",
         unit: Unit::Cycles,
-        origin: Origin::Machine("dram.latency"),
+        origin: Origin::Machine(Key::DramLatency),
         about: "round trip to device memory",
     },
     InputField {
         name: "dep_delay_32",
         unit: Unit::Cycles,
-        origin: Origin::Machine("dram.departure_delay_32"),
+        origin: Origin::Machine(Key::DramDepartureDelay32),
         about: "distance between two 32-byte transactions",
     },
     InputField {
         name: "dep_delay_64",
         unit: Unit::Cycles,
-        origin: Origin::Machine("dram.departure_delay_64"),
+        origin: Origin::Machine(Key::DramDepartureDelay64),
         about: "distance between two 64-byte transactions",
     },
     InputField {
         name: "dep_delay_128",
         unit: Unit::Cycles,
-        origin: Origin::Machine("dram.departure_delay_128"),
+        origin: Origin::Machine(Key::DramDepartureDelay128),
         about: "distance between two 128-byte transactions",
     },
     InputField {
         name: "dep_delay_vector",
         unit: Unit::Cycles,
-        origin: Origin::Machine("dram.departure_delay_vector"),
+        origin: Origin::Machine(Key::DramDepartureDelayVector),
         about: "distance between two 32-byte transactions of vector loads",
     },
 ];

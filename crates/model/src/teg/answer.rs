@@ -4,8 +4,9 @@
 //! It is dealt out to the reasons by the warp cycles spent on each, so that all terms add up to the time.
 
 use warplens_base::units::Cycles;
+use warplens_machine::words::IssueOccupies;
 use warplens_machine::{Key, Readings};
-use warplens_sim::{Occupies, Outcome, Pipe, Stall, UnitOutcome};
+use warplens_sim::{Bound, Outcome, Pipe, Stall, UnitKind, UnitOutcome};
 
 use super::Simulated;
 use crate::{Part, Quantity, Resource, Symbol, Term};
@@ -56,6 +57,27 @@ const GROUPS: &[Group] = &[
     },
 ];
 
+/// Every state in which a warp is kept waiting belongs to one group; one that issues, or could, waits for nothing.
+const _: () = {
+    let mut of_group = [0; Stall::COUNT];
+    let mut group = 0;
+    while group < GROUPS.len() {
+        let stalls = GROUPS[group].stalls;
+        let mut stall = 0;
+        while stall < stalls.len() {
+            of_group[stalls[stall] as usize] += 1;
+            stall += 1;
+        }
+        group += 1;
+    }
+    let mut stall = 0;
+    while stall < Stall::COUNT {
+        let waits = !matches!(Stall::ALL[stall], Stall::Selected | Stall::NotSelected);
+        assert!(of_group[stall] == waits as u8, "a state belongs to no group, or to two");
+        stall += 1;
+    }
+};
+
 /// The terms; they add up to the cycles of the launch.
 pub(super) fn terms(simulated: &Simulated, readings: &Readings) -> Vec<Term> {
     let cycles = simulated.cycles();
@@ -95,8 +117,8 @@ fn issue_share(simulated: &Simulated) -> f64 {
     let Simulated { code, config, outcome, .. } = simulated;
     let interval = f64::from(config.issue_interval);
     let busy: f64 = match config.occupies {
-        Occupies::Unit => outcome.issued as f64 * interval / f64::from(config.issue_width.max(1)),
-        Occupies::Scheduler => {
+        IssueOccupies::Unit => outcome.issued as f64 * interval / f64::from(config.issue_width.max(1)),
+        IssueOccupies::Scheduler => {
             let of_each = code.insts.iter().zip(&outcome.executions);
             let kept = |amount: u32, timed: f64| (f64::from(amount) * timed).max(interval);
             of_each.map(|(inst, n)| *n as f64 * kept(inst.amount, config.class(inst.class).interval)).sum()
@@ -106,45 +128,52 @@ fn issue_share(simulated: &Simulated) -> f64 {
     if slots > 0.0 { (busy / slots).min(1.0) } else { 1.0 }
 }
 
-/// The unit that is busiest among those that are in a list.
-fn busiest(outcome: &Outcome, is_meant: impl Fn(&UnitOutcome) -> bool) -> Option<&UnitOutcome> {
-    let meant = outcome.units.iter().filter(|unit| is_meant(unit));
-    meant.max_by(|left, right| left.utilisation(outcome.cycles).total_cmp(&right.utilisation(outcome.cycles)))
+/// What the unit means that is busiest among those that `meaning` has an answer for, with its share of the cycles.
+fn busiest(simulated: &Simulated, meaning: fn(&UnitOutcome) -> Option<Resource>) -> Option<(Resource, f64)> {
+    let Outcome { units, cycles, .. } = &simulated.outcome;
+    let meant = units.iter().filter_map(|unit| Some((meaning(unit)?, unit.utilisation(*cycles))));
+    meant.max_by(|left, right| left.1.total_cmp(&right.1))
 }
 
-fn is_arithmetic(unit: &UnitOutcome) -> bool {
-    let mut pipes = Pipe::ALL.iter().filter(|pipe| !matches!(pipe, Pipe::Lsu | Pipe::Cbu));
-    pipes.any(|pipe| pipe.name() == unit.name)
-}
-
-fn busiest_pipe(simulated: &Simulated) -> Resource {
-    let unit = busiest(&simulated.outcome, is_arithmetic);
-    let pipe = unit.and_then(|unit| Pipe::ALL.iter().find(|pipe| pipe.name() == unit.name));
+/// The resource of a pipe that computes; none of a pipe that only hands on.
+fn resource_of_pipe(pipe: Pipe) -> Option<Resource> {
     match pipe {
-        Some(Pipe::Fma) => Resource::Fp32,
-        Some(Pipe::Alu | Pipe::Uniform) => Resource::Int,
-        Some(Pipe::Fp64) => Resource::Fp64,
-        Some(Pipe::Fp16) => Resource::Fp16,
-        Some(Pipe::Xu) => Resource::Sfu,
-        _ => Resource::Compute,
+        Pipe::Fma => Some(Resource::Fp32),
+        Pipe::Alu | Pipe::Uniform => Some(Resource::Int),
+        Pipe::Fp64 => Some(Resource::Fp64),
+        Pipe::Fp16 => Some(Resource::Fp16),
+        Pipe::Xu => Some(Resource::Sfu),
+        Pipe::Tensor | Pipe::Adu => Some(Resource::Compute),
+        Pipe::Lsu | Pipe::Cbu => None,
     }
 }
 
-fn memory(simulated: &Simulated) -> Resource {
-    let outcome = &simulated.outcome;
-    let of_memory = |unit: &UnitOutcome| resource_of_unit(unit.name).is_some();
-    let unit = busiest(outcome, of_memory).filter(|unit| unit.utilisation(outcome.cycles) >= BUSY);
-    unit.and_then(|unit| resource_of_unit(unit.name)).unwrap_or(Resource::DramLatency)
+/// What a busy unit that computes means.
+fn of_arithmetic(unit: &UnitOutcome) -> Option<Resource> {
+    match unit.kind.bound() {
+        Bound::Pipe(pipe) => resource_of_pipe(pipe),
+        Bound::Issue | Bound::LoadStore | Bound::L2Bandwidth | Bound::DramBandwidth => None,
+    }
 }
 
 /// What a busy unit on the way to memory means.
-fn resource_of_unit(name: &str) -> Option<Resource> {
-    match name {
-        "DRAM share" => Some(Resource::DramBandwidth),
-        "L2 link" => Some(Resource::L2Bandwidth),
-        "shared memory and L1" | "memory issue" => Some(Resource::LoadStore),
-        _ => None,
+fn of_memory(unit: &UnitOutcome) -> Option<Resource> {
+    match unit.kind.bound() {
+        Bound::Issue | Bound::Pipe(_) => None,
+        Bound::LoadStore => Some(Resource::LoadStore),
+        Bound::L2Bandwidth => Some(Resource::L2Bandwidth),
+        Bound::DramBandwidth => Some(Resource::DramBandwidth),
     }
+}
+
+fn busiest_pipe(simulated: &Simulated) -> Resource {
+    busiest(simulated, of_arithmetic).map_or(Resource::Compute, |(resource, _)| resource)
+}
+
+fn memory(simulated: &Simulated) -> Resource {
+    busiest(simulated, of_memory)
+        .filter(|&(_, share)| share >= BUSY)
+        .map_or(Resource::DramLatency, |(resource, _)| resource)
 }
 
 /// Conflicts bound where they add as many passes as there are accesses.
@@ -159,15 +188,14 @@ fn shared(simulated: &Simulated) -> Resource {
 
 /// The busiest of the schedulers and the arithmetic pipes, with its share of the cycles.
 pub(super) fn busiest_compute(simulated: &Simulated) -> Option<(Resource, f64)> {
-    let outcome = &simulated.outcome;
-    let pipe = busiest(outcome, is_arithmetic)?;
-    let (of_pipe, issuing) = (pipe.utilisation(outcome.cycles), issue_share(simulated));
-    Some(if of_pipe > issuing { (busiest_pipe(simulated), of_pipe) } else { (Resource::Issue, issuing) })
+    let (pipe, busy) = busiest(simulated, of_arithmetic)?;
+    let issuing = issue_share(simulated);
+    Some(if busy > issuing { (pipe, busy) } else { (Resource::Issue, issuing) })
 }
 
 /// Share of the cycles in which the SM's part of device memory is busy.
 pub(super) fn memory_share(simulated: &Simulated) -> f64 {
-    let memory = simulated.outcome.units.iter().find(|unit| unit.name == "DRAM share");
+    let memory = simulated.outcome.units.iter().find(|unit| unit.kind == UnitKind::DramShare);
     memory.map_or(0.0, |unit| unit.utilisation(simulated.outcome.cycles).min(1.0))
 }
 

@@ -25,7 +25,7 @@ pub(super) const INPUTS: &[InputField] = &[
     InputField {
         name: "M",
         unit: Unit::PerCycle,
-        origin: Origin::Machine("lanes.fp32 / 32, in warp instructions per SM"),
+        origin: Origin::MachineBy(&[Key::LanesFp32], "{} / 32, in warp instructions per SM"),
         about: "operations per cycle of all lanes",
     },
     InputField {
@@ -37,13 +37,13 @@ pub(super) const INPUTS: &[InputField] = &[
     InputField {
         name: "L",
         unit: Unit::Cycles,
-        origin: Origin::Machine("x_model.delta_fp32 at the achieved bandwidth, else dram.latency"),
+        origin: Origin::MachineBy(&[Key::XModelDeltaFp32, Key::DramLatency], "{} at the achieved bandwidth, else {}"),
         about: "latency of a request that goes to memory and does not wait",
     },
     InputField {
         name: "R",
         unit: Unit::PerCycle,
-        origin: Origin::Machine("dram.achieved_bandwidth over SMs, clock and bytes_per_request"),
+        origin: Origin::MachineBy(&[Key::DramAchievedBandwidth], "{} over SMs, clock and bytes_per_request"),
         about: "requests per cycle that memory sustains",
     },
     InputField {
@@ -73,13 +73,13 @@ pub(super) const INPUTS: &[InputField] = &[
     InputField {
         name: "cache_bytes",
         unit: Unit::Bytes,
-        origin: Origin::Machine("l1.size, where alpha and beta are given and loads go through the L1"),
+        origin: Origin::MachineBy(&[Key::L1Size], "{}, where alpha and beta are given and loads go through the L1"),
         about: "size of the cache",
     },
     InputField {
         name: "cache_latency",
         unit: Unit::Cycles,
-        origin: Origin::Machine("latency.l1, where alpha and beta are given and loads go through the L1"),
+        origin: Origin::MachineBy(&[Key::LatencyL1], "{}, where alpha and beta are given and loads go through the L1"),
         about: "latency of a request that hits the cache",
     },
     InputField {

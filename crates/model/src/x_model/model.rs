@@ -18,15 +18,15 @@ use super::knob::{self, KNOBS, Knob};
 use super::machine::{Width, bytes_per_second, cache_bytes, l1_distances, lanes_throughput, loads_pass_l1, memory};
 use super::shape::{Bound, State};
 use super::{Solved, Supply};
-use crate::assumption::{self as says, of_machine};
+use crate::assumption::{AssumptionId, of_machine};
 use crate::demand::Demand;
 use crate::prediction::{Combine, Resource};
 use crate::residency::{Residency, THREADS_PER_WARP};
 use crate::scenario::EffectId;
 use crate::workload::{self, Workload};
 use crate::{
-    Assumption, Given, Input, InputField, KnobSpec, LoadOrder, Model, ModelId, Needs, Options, Prediction, Quantity,
-    Reading, Refusal, Symbol, Term, Waves,
+    Assumption, Detail, Given, Input, InputField, KnobSpec, LoadOrder, Model, ModelId, Needs, OptionId, Options,
+    Prediction, Quantity, Reading, Refusal, Symbol, Term, Waves,
 };
 
 /// The X-model.
@@ -61,8 +61,8 @@ impl Model for XModel {
         Needs::Addresses
     }
 
-    fn options(&self) -> &'static [&'static str] {
-        &["as-printed", "whole-waves", "program-order", "l1-off"]
+    fn options(&self) -> &'static [OptionId] {
+        &[OptionId::AsPrinted, OptionId::WholeWaves, OptionId::ProgramOrder, OptionId::L1Off]
     }
 
     fn inputs(&self) -> &'static [InputField] {
@@ -134,8 +134,8 @@ struct LaunchLoad {
 impl LaunchLoad {
     fn assumptions(&self, options: &Options) -> Option<Assumption> {
         match options.waves {
-            Waves::Whole => Some(says::WHOLE_WAVES.plain()),
-            Waves::Real if self.waves > 1.0 => Some(says::REAL_WAVES.with(format!("{:.2} waves", self.waves))),
+            Waves::Whole => Some(AssumptionId::WholeWaves.plain()),
+            Waves::Real if self.waves > 1.0 => Some(AssumptionId::RealWaves.with(format!("{:.2} waves", self.waves))),
             Waves::Real => None,
         }
     }
@@ -161,7 +161,7 @@ fn system(
     reader: &mut Reader<'_>,
 ) -> Result<(Option<System>, Vec<Assumption>), Refusal> {
     let (profile, options) = (input.profile, &input.options);
-    let mut assumptions = vec![says::X_STEADY.plain(), says::X_LANES.plain()];
+    let mut assumptions = vec![AssumptionId::XSteadyState.plain(), AssumptionId::XLanes.plain()];
     if workload.mem_insts == 0.0 {
         return Ok((None, assumptions));
     }
@@ -169,15 +169,15 @@ fn system(
     let mut memory = memory(reader, width(workload), bytes)?;
     let transactions = (workload.loads.count() + workload.others.count()) / workload.mem_insts;
     assumptions.push(match options.reading {
-        Reading::AsPrinted => says::X_COALESCED.plain(),
-        Reading::Documented => says::X_TRANSACTIONS.with(format!("{transactions:.1} per request, {bytes:.0} B")),
+        Reading::AsPrinted => AssumptionId::XCoalesced.plain(),
+        Reading::Documented => AssumptionId::XCoalescing.with(format!("{transactions:.1} per request, {bytes:.0} B")),
     });
     if loads_pass_l1(reader.machine().cc, options.fermi_l1) {
         let (cache, said) = cache(profile, workload, warps, reader)?;
         memory.cache = cache;
         assumptions.push(said);
     } else {
-        assumptions.push(says::X_NO_CACHE.plain());
+        assumptions.push(AssumptionId::XNoCache.plain());
     }
     let system = System {
         threads: warps,
@@ -235,7 +235,7 @@ fn cache(
     reader: &mut Reader<'_>,
 ) -> Result<(Option<Cache>, Assumption), Refusal> {
     let Some(reuse) = &profile.reuse else {
-        return Ok((None, says::X_NO_REUSE.plain()));
+        return Ok((None, AssumptionId::XNoReuse.plain()));
     };
     let ctas = warps / profile.launch.n_warps().max(1) as f64;
     let bytes = cache_bytes(reader, ctas * profile.launch.shared_bytes as f64)?;
@@ -248,12 +248,12 @@ fn cache(
     let locality = points.as_deref().and_then(fit_locality);
     match locality {
         Some(Locality { alpha, beta, error }) if alpha > 1.0 && bytes > 0.0 => {
-            let said = says::X_CACHE.with(format!(
+            let said = AssumptionId::XCache.with(format!(
                 "L1 of {bytes:.0} B; alpha {alpha:.3}, beta {beta:.4}, off by {error:.3} on the average"
             ));
             Ok((Some(Cache { bytes, latency: reader.need(Key::LatencyL1)?, alpha, beta }), said))
         }
-        _ => Ok((None, says::X_NO_REUSE.plain())),
+        _ => Ok((None, AssumptionId::XNoReuse.plain())),
     }
 }
 
@@ -291,9 +291,7 @@ fn without_requests(
         assumptions: of_machine(&readings.assumptions).collect(),
         parameters: readings.parameters,
         coverage: None,
-        x_model: None,
-        luo_suda: None,
-        teg: None,
+        detail: None,
     }
     .checked()
 }
@@ -317,7 +315,7 @@ impl Answer {
         let mut assumptions = Vec::new();
         if state.depends_on_start() {
             let (reached, other) = (state.reached(), state.reached_from_memory());
-            assumptions.push(says::X_START.with(format!(
+            assumptions.push(AssumptionId::XStart.with(format!(
                 "{} intersections; where all threads wait for memory at first, the throughput is {:.1} % of this one",
                 state.intersections.len(),
                 100.0 * other.memory_throughput / reached.memory_throughput
@@ -336,9 +334,7 @@ impl Answer {
             assumptions,
             parameters: readings.parameters,
             coverage: None,
-            x_model: Some(Box::new(Solved { state, units: self.units })),
-            luo_suda: None,
-            teg: None,
+            detail: Some(Detail::XModel(Box::new(Solved { state, units: self.units }))),
         }
         .checked()
     }

@@ -7,7 +7,8 @@ use crate::support::{
 use warplens_isa::OpClass;
 use warplens_machine::{Key, Machine, Strictness, builtin};
 use warplens_model::{
-    CountBasis, Input, MODELS, ModelId, Needs, Options, Prediction, Refusal, Resource, auto, band, check_given, find,
+    AssumptionId, CountBasis, Input, MODELS, ModelId, Needs, Options, Origin, Prediction, Refusal, Resource, auto,
+    band, check_given, find,
 };
 use warplens_stats::{Coverage, Profile, RegistersBasis};
 
@@ -312,7 +313,7 @@ fn merging_keeps_every_distinct_sector() {
     let mut profile = naive_product(512);
     profile.duplicate_loads.values_mut().for_each(|factor| *factor = 1e6);
     let prediction = predict("analyzer", &profile, &machine("h200")).unwrap();
-    assert!(prediction.assumptions.iter().any(|assumption| assumption.id == "merged-floor"));
+    assert!(prediction.assumptions.iter().any(|assumption| assumption.id.name() == "merged-floor"));
     let roofline = predict("roofline", &profile, &machine("h200")).unwrap();
     assert!(prediction.seconds() >= roofline.seconds());
 }
@@ -325,13 +326,17 @@ fn a_predictions_assumptions_say_how_the_counts_came_about() {
     profile.order_dependent = true;
     let prediction = predict("analyzer", &profile, &machine("h200")).unwrap();
     let text = |id: &str| {
-        prediction.assumptions.iter().find(|assumption| assumption.id == id).map(|assumption| assumption.text.as_str())
+        prediction
+            .assumptions
+            .iter()
+            .find(|assumption| assumption.id.name() == id)
+            .map(|assumption| assumption.text.as_str())
     };
     assert!(text("ptx-counts").unwrap().contains("45.5 %"), "{:?}", text("ptx-counts"));
     assert!(text("sampled").unwrap().contains("64 of 4096 CTAs"));
     assert!(text("registers-estimated").unwrap().contains("10 per thread"));
     assert!(text("order-dependent").is_some() && text("dram-only").is_some() && text("class-issue").is_some());
-    assert!(prediction.assumptions.iter().any(|a| a.id == "machine" && a.text.contains("departure delay")));
+    assert!(prediction.assumptions.iter().any(|a| a.id == AssumptionId::Machine && a.text.contains("departure delay")));
 }
 
 #[test]
@@ -412,16 +417,25 @@ fn the_manual_lists_everything_that_the_models_know() {
     let page = warplens_model::manual::page();
     for model in MODELS {
         assert!(page.contains(&format!("## `{}`", model.name())));
-        for name in model.options().iter().copied().chain(model.inputs().iter().map(|field| field.name)) {
+        for name in
+            model.options().iter().map(|option| option.name()).chain(model.inputs().iter().map(|field| field.name))
+        {
             assert!(page.contains(&format!("| `{name}` |")), "{name}");
         }
-        for name in model.options() {
-            Options::default().set(*model, name).unwrap();
+        for field in model.inputs() {
+            let said = field.origin.to_string();
+            assert!(page.contains(&format!("| {said} |")) && !said.contains("{}"), "{}: {said}", field.name);
+            if let Origin::MachineBy(keys, how) = field.origin {
+                assert_eq!(how.matches("{}").count(), keys.len(), "{}: {how}", field.name);
+            }
+        }
+        for option in model.options() {
+            Options::default().set(*model, option.name()).unwrap();
         }
     }
-    let mut ids: Vec<&str> = warplens_model::ASSUMPTIONS.iter().map(|assumption| assumption.id).collect();
+    let mut ids: Vec<&str> = AssumptionId::ALL.iter().map(|assumption| assumption.name()).collect();
     assert!(ids.iter().all(|id| page.contains(&format!("| `{id}` |"))));
     ids.sort_unstable();
     ids.dedup();
-    assert_eq!(ids.len(), warplens_model::ASSUMPTIONS.len(), "identifiers are unique");
+    assert_eq!(ids.len(), AssumptionId::ALL.len(), "identifiers are unique");
 }

@@ -62,7 +62,7 @@ const LEAST_PRICE: f64 = 0.01;
 
 /// What the effects cost that a simulation can leave out.
 fn prices(context: &Context<'_>) -> Option<Evidence> {
-    context.prediction.teg.as_ref()?;
+    context.prediction.teg()?;
     let prices = whatif::of_each(&context.as_is, context.prediction, context.options);
     let costs = prices.iter().filter_map(|price| Some((price.effect?.name(), price.share()?, price.cycles()?)));
     let costs: Vec<_> = costs.filter(|(_, share, _)| *share >= LEAST_PRICE).collect();
@@ -96,7 +96,7 @@ fn overlap(context: &Context<'_>) -> Option<Evidence> {
 
 /// Where the X-model's machine rests.
 fn balance(context: &Context<'_>) -> Option<Evidence> {
-    let solved = context.prediction.x_model.as_ref()?;
+    let solved = context.prediction.x_model()?;
     let (state, unit) = (&solved.state, solved.units.threads);
     let (n, reached) = (state.system.threads, state.reached());
     let text = format!(

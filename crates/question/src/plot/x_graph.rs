@@ -2,7 +2,7 @@
 
 use warplens_model::x_model::{self, Family, Graph, Knob, Solved};
 pub use warplens_model::x_model::{Bound, Sample, Stability, Units, Width};
-use warplens_model::{Change, ModelId, Options, Refusal, Unit};
+use warplens_model::{Change, Detail, ModelId, Options, Refusal, Unit};
 
 use crate::whatif::{self, Scenario};
 use warplens_base::error::{Error, Result};
@@ -69,9 +69,11 @@ pub fn x_graph(measurement: Measurement, machine: &Machine, options: Options, sc
 fn solved(result: std::result::Result<Prediction, Refusal>, kernel: &str, machine: &Machine) -> Result<Solved> {
     let place = format!("{kernel} on {}", machine.id);
     match result {
-        Ok(prediction) => match prediction.x_model {
-            Some(solved) => Ok(*solved),
-            None => Err(Error::input(format!("{place} asks nothing of memory, so that there is no X-graph"))),
+        Ok(prediction) => match prediction.detail {
+            Some(Detail::XModel(solved)) => Ok(*solved),
+            Some(Detail::LuoSuda(_) | Detail::Teg(_)) | None => {
+                Err(Error::input(format!("{place} asks nothing of memory, so that there is no X-graph")))
+            }
         },
         Err(refusal) => Err(Error::input(format!("x-model refuses {place}: {}", refusal.reason))),
     }

@@ -4,8 +4,8 @@
 //! From there on whole CTAs are added, up to what an SM holds. Every warp does what it does in the launch, so that `n` warps
 //! do `n` times the work of one: speedup is `n T(1) / T(n)` and efficiency the speedup over `n` (Lai and Seznec, 2011).
 
-use warplens_model::Prediction;
-use warplens_sim::{Job, Outcome, SmConfig, Stall};
+use warplens_model::{AssumptionId, Prediction};
+use warplens_sim::{Job, Outcome, SmConfig, Stall, UnitKind};
 use warplens_trace::CtaTrace;
 
 /// Growth of the warp cycles per instruction, as a share of those before, below which nothing stops the scaling.
@@ -50,7 +50,7 @@ pub struct Step {
     /// What the warps wait for that grew most since the step before; none where nothing grew.
     pub stop: Option<Stop>,
     /// The unit with the largest share of busy cycles.
-    pub busiest: Option<(&'static str, f64)>,
+    pub busiest: Option<(UnitKind, f64)>,
 }
 
 /// What keeps more warps from being as much faster.
@@ -70,7 +70,7 @@ impl Scale {
 }
 
 /// Assumptions of a prediction that are about how a launch fills the SMs, which has no part here.
-const OF_LAUNCH: &[&str] = &["one-sm", "steady-state", "wave-by-wave"];
+const OF_LAUNCH: &[AssumptionId] = &[AssumptionId::OneSm, AssumptionId::SteadyState, AssumptionId::WaveByWave];
 
 /// What must hold: what the prediction of the launch says of the machine and its code, and what is special here.
 pub(super) fn assumptions(prediction: &Prediction, resident: u32, fits: Option<u32>) -> Vec<String> {
@@ -128,7 +128,7 @@ fn step(warps: u32, ctas: u32, alone: u64, before: Option<&Outcome>, outcome: &O
     let n = f64::from(warps);
     let per = |over: u64, under: u64| if under == 0 { 0.0 } else { over as f64 / under as f64 };
     let efficiency = per(alone, outcome.cycles);
-    let busy = outcome.units.iter().map(|unit| (unit.name, unit.utilisation(outcome.cycles)));
+    let busy = outcome.units.iter().map(|unit| (unit.kind, unit.utilisation(outcome.cycles)));
     Step {
         warps,
         ctas,
@@ -160,7 +160,7 @@ fn stop(before: &Outcome, after: &Outcome) -> Option<Stop> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use warplens_sim::{SchedulerOutcome, StallCycles, Surroundings, UnitOutcome};
+    use warplens_sim::{Pipe, SchedulerOutcome, StallCycles, Surroundings, UnitOutcome};
     use warplens_trace::{ActiveMask, Code, CtaId, WarpTrace};
 
     /// A machine that issues an instruction every 4 cycles and has a latency of 24: one warp alone takes 24 cycles for
@@ -177,7 +177,7 @@ mod tests {
             cycles: each * steps / warps,
             issued: steps,
             schedulers: vec![SchedulerOutcome { issued: steps, stalls }],
-            units: vec![UnitOutcome { name: "fma", count: 1, busy: 4.0 * steps as f64 }],
+            units: vec![UnitOutcome { kind: UnitKind::Pipe(Pipe::Fma), count: 1, busy: 4.0 * steps as f64 }],
             ..Outcome::default()
         }
     }
@@ -208,6 +208,6 @@ mod tests {
         let last = &steps[3];
         assert!((last.speedup - 6.0).abs() < 1e-12 && (last.efficiency - 0.75).abs() < 1e-12);
         assert_eq!(last.stop, Some(Stop { stall: Stall::MathPipeThrottle, growth: 8.0 }));
-        assert_eq!(last.busiest, Some(("fma", 1.0)));
+        assert_eq!(last.busiest, Some((UnitKind::Pipe(Pipe::Fma), 1.0)));
     }
 }

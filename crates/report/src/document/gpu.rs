@@ -68,7 +68,7 @@ pub(super) fn value(value: &Value) -> Option<predict::Value> {
         Value::Unknown => None,
         Value::Number(value) => Some(predict::Value::Number(Number(*value))),
         Value::List(list) => Some(predict::Value::List(list.iter().copied().map(Number).collect())),
-        Value::Word(word) => Some(predict::Value::Word(word.clone())),
+        Value::Word(word) => Some(predict::Value::Word(word.name().to_owned())),
         Value::Mix(mix) => {
             Some(predict::Value::Mix(mix.iter().map(|&(key, count)| (key.name().to_owned(), Number(count))).collect()))
         }

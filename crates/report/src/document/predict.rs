@@ -75,16 +75,14 @@ pub(super) fn time(prediction: &Prediction) -> document::Prediction {
         terms: prediction.terms.iter().map(term).collect::<Vec<_>>().into(),
         assumptions: prediction.assumptions.iter().map(assumption).collect::<Vec<_>>().into(),
         parameters: parameters(prediction).into(),
-        x_model: Held(prediction.x_model.as_ref().map(|solved| x_model::solved(solved))),
-        teg: Held(prediction.teg.as_ref().map(|simulated| timing::simulation(&simulated.outcome))),
-        calculate_periods: Held(
-            prediction.luo_suda.as_ref().map(|walk| walk.rows.iter().map(calculate_period).collect()),
-        ),
+        x_model: Held(prediction.x_model().map(x_model::solved)),
+        teg: Held(prediction.teg().map(|simulated| timing::simulation(&simulated.outcome))),
+        calculate_periods: Held(prediction.luo_suda().map(|walk| walk.rows.iter().map(calculate_period).collect())),
     }
 }
 
 fn assumption(said: &warplens_session::predict::Assumption) -> Assumption {
-    Assumption { id: AssumptionId(said.id.to_owned()), text: said.text.clone() }
+    Assumption { id: AssumptionId(said.id.name().to_owned()), text: said.text.clone() }
 }
 
 pub(super) fn combine(combine: warplens_session::predict::Combine) -> Combine {

@@ -64,7 +64,7 @@ pub fn simulation(outcome: &Outcome) -> Simulation {
     let schedulers =
         schedulers.map(|scheduler| Scheduler { issued: scheduler.issued, stalls: stalls(&scheduler.stalls) });
     let units = outcome.units.iter().map(|unit| Unit {
-        name: unit.name.to_string(),
+        name: unit.kind.to_string(),
         count: unit.count as u64,
         utilisation: Number(unit.utilisation(outcome.cycles)),
     });
@@ -114,7 +114,7 @@ fn scaling(answer: &Answer<Scale>) -> Scaling {
 
 fn step(step: &Step) -> document::Step {
     let stop = step.stop.map(|stop| Stop { stall: stop.stall.name().to_owned(), growth_cycles: Number(stop.growth) });
-    let busiest = step.busiest.map(|(name, share)| Busiest { name: name.to_string(), utilisation: Number(share) });
+    let busiest = step.busiest.map(|(unit, share)| Busiest { name: unit.to_string(), utilisation: Number(share) });
     document::Step {
         warps: step.warps as u64,
         ctas: step.ctas as u64,

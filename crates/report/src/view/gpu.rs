@@ -127,7 +127,7 @@ fn cell(value: &Value, unit: Unit) -> Cell {
         Value::Unknown => Cell::Missing,
         Value::Number(number) => Cell::Number(*number, unit),
         Value::List(list) => Cell::text(list.iter().map(f64::to_string).collect::<Vec<_>>().join(" ")),
-        Value::Word(word) => Cell::text(word),
+        Value::Word(word) => Cell::text(word.name()),
         Value::Mix(mix) => {
             Cell::text(mix.iter().map(|(key, count)| format!("{} {count}", key.name())).collect::<Vec<_>>().join(", "))
         }

@@ -53,7 +53,7 @@ pub fn predictions(
     sections.extend(answered().take(limit).map(|(gpu, prediction)| cycles(&gpu.machine.id, prediction)));
     if detail == Detail::Screen {
         let simulated = |gpu: &GpuAnalysis| {
-            let outcomes = gpu.answers.iter().filter_map(|answer| answer.result.as_ref().ok()?.teg.as_deref());
+            let outcomes = gpu.answers.iter().filter_map(|answer| answer.result.as_ref().ok()?.teg());
             outcomes.flat_map(|of| simulation(&gpu.machine.id, &of.outcome, Size::Brief)).collect::<Vec<_>>()
         };
         sections.extend(analysis.gpus.iter().take(MOST_BREAKDOWNS).flat_map(simulated));
@@ -231,8 +231,8 @@ pub fn explanation(gpu: Option<&str>, prediction: &Prediction, detail: Detail) -
     if !quantities.is_empty() {
         sections.push(Section::new("quantities", format!("Quantities of {of}")).with(Block::Fields(quantities)));
     }
-    sections.extend(prediction.luo_suda.as_ref().map(|walk| calculate_periods(&of, walk)));
-    if let (Some(gpu), Some(simulated)) = (gpu, &prediction.teg) {
+    sections.extend(prediction.luo_suda().map(|walk| calculate_periods(&of, walk)));
+    if let (Some(gpu), Some(simulated)) = (gpu, prediction.teg()) {
         sections.extend(simulation(gpu, &simulated.outcome, Size::Whole));
     }
     let assumptions = prediction.assumptions.iter().map(|said| format!("- {}", said.text));
@@ -240,7 +240,7 @@ pub fn explanation(gpu: Option<&str>, prediction: &Prediction, detail: Detail) -
     if !assumptions.is_empty() {
         sections.push(Section::new("assumptions", format!("Assumptions of {of}")).note(assumptions.join("\n")));
     }
-    if let Some(solved) = &prediction.x_model {
+    if let Some(solved) = prediction.x_model() {
         sections.extend(x_model::sections(&of, solved));
     }
     if detail >= Detail::Parameters {

@@ -3,7 +3,9 @@
 use warplens_base::units::Seconds;
 use warplens_launch::KernelName;
 use warplens_question::timing::{Annotated, annotate, cycles, scale};
-use warplens_sim::{CtaSpan, Event, Outcome, SchedulerOutcome, Stall, StallCycles, Traffic, UnitOutcome};
+use warplens_sim::{
+    CtaSpan, Event, Outcome, Pipe, SchedulerOutcome, Stall, StallCycles, Traffic, UnitKind, UnitOutcome,
+};
 use warplens_trace::{Code, MachineClass, MachineInst, Place};
 
 /// The text that the instructions come from.
@@ -70,8 +72,10 @@ pub(crate) fn outcome() -> Outcome {
     outcome.schedulers = schedulers;
     outcome.ctas = vec![CtaSpan { start: 0, end: 650 }];
     outcome.resident_warp_cycles = 1290;
-    outcome.units =
-        vec![UnitOutcome { name: "fma", count: 2, busy: 4.0 }, UnitOutcome { name: "dram", count: 1, busy: 325.0 }];
+    outcome.units = vec![
+        UnitOutcome { kind: UnitKind::Pipe(Pipe::Fma), count: 2, busy: 4.0 },
+        UnitOutcome { kind: UnitKind::DramShare, count: 1, busy: 325.0 },
+    ];
     outcome.traffic =
         Traffic { l1_sectors: 8, l1_hits: 2, l2_sectors: 14, l2_hits: 0, dram_bytes: 448, conflict_passes: 0 };
     outcome
@@ -105,7 +109,7 @@ pub(crate) fn scaling() -> scale::Scale {
         speedup: f64::from(warps) * 2400.0 / cycles as f64,
         efficiency: 2400.0 / cycles as f64,
         stop: stall.map(|stall| scale::Stop { stall, growth: 8.0 }),
-        busiest: Some(("fma", (400.0 * f64::from(warps) / cycles as f64).min(1.0))),
+        busiest: Some((UnitKind::Pipe(Pipe::Fma), (400.0 * f64::from(warps) / cycles as f64).min(1.0))),
     };
     scale::Scale {
         kernel: "k".into(),

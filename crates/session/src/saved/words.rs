@@ -59,7 +59,7 @@ same! {
 mod tests {
     #[test]
     fn the_schema_lists_the_assumptions_of_the_models() {
-        let ids: Vec<&str> = warplens_model::ASSUMPTIONS.iter().map(|assumption| assumption.id).collect();
+        let ids: Vec<&str> = warplens_model::AssumptionId::ALL.iter().map(|assumption| assumption.name()).collect();
         assert_eq!(warplens_document::ASSUMPTION_IDS, ids);
     }
 

@@ -3,14 +3,14 @@
 //! A class's interval is the time that a warp takes on its scheduler's share of the lanes: 32 x subpartitions / lanes.
 //! Only what the used classes need is read, so that a value that nobody knows refuses only where it counts.
 
+#![deny(clippy::wildcard_enum_match_arm)]
+
+use warplens_machine::words::{IssueOccupies, IssueScoreboard, L1GlobalLoads, L1UnifiedWithShared, PipeInt};
 use warplens_machine::{Key, Missing, Reader};
 use warplens_stats::{BankRule, CoalescingRule};
 use warplens_trace::MachineClass;
 
-use super::{
-    ClassTiming, DramConfig, L1Config, L2Config, LsuConfig, N_CLASSES, Occupies, Pipe, Policy, Scoreboard,
-    SharedConfig, SmConfig,
-};
+use super::{ClassTiming, DramConfig, L1Config, L2Config, LsuConfig, N_CLASSES, Pipe, SharedConfig, SmConfig};
 
 /// Lanes of a warp.
 const LANES: f64 = 32.0;
@@ -37,7 +37,7 @@ impl SmConfig {
             issue_interval: whole(sm.issue_interval).max(1),
             issue_width: sm.count(Key::IssueWidth)?,
             occupies: sm.occupies,
-            policy: sm.policy()?,
+            policy: sm.reader.word()?,
             scoreboard: sm.scoreboard()?,
             classes,
             predicate_latency: sm.count(Key::LatencyPredicate)?,
@@ -65,7 +65,7 @@ struct Sm<'r, 'm> {
     reader: &'r mut Reader<'m>,
     subpartitions: f64,
     issue_interval: f64,
-    occupies: Occupies,
+    occupies: IssueOccupies,
     clock: f64,
 }
 
@@ -74,10 +74,7 @@ impl<'r, 'm> Sm<'r, 'm> {
         let clock = reader.clock()?;
         let subpartitions = reader.need(Key::SmSubpartitions)?;
         let issue_interval = reader.need(Key::IssueInterval)?;
-        let occupies = match reader.word(Key::IssueOccupies)? {
-            "scheduler" => Occupies::Scheduler,
-            _ => Occupies::Unit,
-        };
+        let occupies = reader.word()?;
         Ok(Self { reader, subpartitions, issue_interval, occupies, clock })
     }
 
@@ -98,24 +95,12 @@ impl<'r, 'm> Sm<'r, 'm> {
         Ok(whole(self.reader.need(key)?))
     }
 
-    fn policy(&mut self) -> Result<Policy, Missing> {
-        Ok(match self.reader.word(Key::IssuePolicy)? {
-            "longest_ready" => Policy::LongestReady,
-            "greedy_oldest" => Policy::GreedyThenOldest,
-            "greedy_youngest" => Policy::GreedyThenYoungest,
-            _ => Policy::LooseRoundRobin,
-        })
-    }
-
     /// Only compute capability 1.x has arithmetic with operands in shared memory, which alone tells the two apart.
-    fn scoreboard(&mut self) -> Result<Scoreboard, Missing> {
+    fn scoreboard(&mut self) -> Result<IssueScoreboard, Missing> {
         if self.major() > 1 && !self.is_stated(Key::IssueScoreboard) {
-            return Ok(Scoreboard::AtIssue);
+            return Ok(IssueScoreboard::AtIssue);
         }
-        Ok(match self.reader.word(Key::IssueScoreboard)? {
-            "late_addend" => Scoreboard::LateAddend,
-            _ => Scoreboard::AtIssue,
-        })
+        self.reader.word()
     }
 
     /// Timing of a class.
@@ -184,7 +169,10 @@ impl<'r, 'm> Sm<'r, 'm> {
     }
 
     fn integer_pipe(&mut self) -> Result<Pipe, Missing> {
-        Ok(if self.reader.word(Key::PipeInt)? == "fp32" { Pipe::Fma } else { Pipe::Alu })
+        Ok(match self.reader.word()? {
+            PipeInt::Fp32 => Pipe::Fma,
+            PipeInt::Own => Pipe::Alu,
+        })
     }
 
     fn integer(&mut self) -> Result<ClassTiming, Missing> {
@@ -224,15 +212,15 @@ impl<'r, 'm> Sm<'r, 'm> {
     /// machine is like that.
     fn other(&mut self, pipe: Pipe, same_warp: Key, lanes: Key) -> Result<ClassTiming, Missing> {
         let interval = match self.occupies {
-            Occupies::Scheduler => self.interval(lanes, LANES)?,
-            Occupies::Unit => self.issue_interval,
+            IssueOccupies::Scheduler => self.interval(lanes, LANES)?,
+            IssueOccupies::Unit => self.issue_interval,
         };
         Ok(ClassTiming { pipe, latency: 0, interval, same_warp: self.same_warp(same_warp)?, variable: false })
     }
 
     /// Where an instruction occupies only its unit, a warp may issue again at the scheduler's next choice.
     fn same_warp(&mut self, key: Key) -> Result<u32, Missing> {
-        match self.occupies == Occupies::Scheduler || self.is_stated(key) {
+        match self.occupies == IssueOccupies::Scheduler || self.is_stated(key) {
             true => self.count(key),
             false => Ok(whole(self.issue_interval)),
         }
@@ -261,12 +249,19 @@ impl<'r, 'm> Sm<'r, 'm> {
 
     fn l1(&mut self) -> Result<Option<L1Config>, Missing> {
         let bytes = self.reader.need(Key::L1Size)?;
-        if bytes == 0.0 || self.reader.word(Key::L1GlobalLoads)? == "no" {
+        if bytes == 0.0 {
             return Ok(None);
+        }
+        match self.reader.word()? {
+            L1GlobalLoads::Yes => {}
+            L1GlobalLoads::No => return Ok(None),
         }
         Ok(Some(L1Config {
             bytes: bytes as u64,
-            unified: self.reader.word(Key::L1UnifiedWithShared)? == "yes",
+            unified: match self.reader.word()? {
+                L1UnifiedWithShared::Yes => true,
+                L1UnifiedWithShared::No => false,
+            },
             line_bytes: self.count(Key::L1LineBytes)?,
             sector_bytes: self.count(Key::L1SectorBytes)?,
             tags_per_clk: self.reader.need(Key::L1TagsPerClk)?,
@@ -332,7 +327,25 @@ fn is_variable(class: MachineClass, major: u8) -> bool {
         MachineClass::Fp64 => (5..=8).contains(&major) || major > 10,
         MachineClass::Fp16 => (5..=6).contains(&major),
         MachineClass::Tensor => major == 7,
-        _ => false,
+        MachineClass::Fp32
+        | MachineClass::Fp32Mul
+        | MachineClass::Int
+        | MachineClass::IntMul
+        | MachineClass::Move
+        | MachineClass::Uniform
+        | MachineClass::Vote
+        | MachineClass::Load
+        | MachineClass::Store
+        | MachineClass::Reduction
+        | MachineClass::AsyncCopy
+        | MachineClass::AsyncCommit
+        | MachineClass::AsyncWait
+        | MachineClass::Barrier
+        | MachineClass::BarrierArrive
+        | MachineClass::Fence
+        | MachineClass::Branch
+        | MachineClass::Exit
+        | MachineClass::Nop => false,
     }
 }
 

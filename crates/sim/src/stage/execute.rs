@@ -1,6 +1,7 @@
 //! Execute: an instruction reserves its units, and its results get the cycle in which they can be used.
 
 use warplens_isa::StateSpace;
+use warplens_machine::words::IssueOccupies;
 use warplens_trace::{MachineClass, MachineInst, WarpAccess, WarpTrace};
 
 use crate::memory::Arrival;
@@ -9,7 +10,7 @@ use crate::stage::issue::goes_through_lsu;
 use crate::unit::port::whole;
 use crate::unit::scoreboard::Pending;
 use crate::warp::{self, State};
-use crate::{Effect, Occupies, Stall};
+use crate::{Effect, Stall};
 
 impl<'a> Sm<'a> {
     /// Executes an instruction issued in `cycle`; returns the cycles for which it occupies what issued it.
@@ -27,7 +28,7 @@ impl<'a> Sm<'a> {
         let mut same_warp = timing.same_warp;
         let through_lsu = goes_through_lsu(inst.class);
         let mut start = cycle as f64;
-        if self.config.occupies == Occupies::Unit && !through_lsu {
+        if self.config.occupies == IssueOccupies::Unit && !through_lsu {
             start = self.pipes[scheduler][timing.pipe as usize].reserve(start, interval);
         }
         let mut stall = if timing.variable { Stall::ShortScoreboard } else { Stall::Wait };
@@ -107,7 +108,7 @@ impl<'a> Sm<'a> {
     /// An access to shared memory that has conflicts and takes turns with others of its kind; returns when its result is
     /// there, as things are.
     fn in_turn(&mut self, inst: &MachineInst, arrival: &Arrival<'_>, latency: f64) -> Option<f64> {
-        if self.config.occupies == Occupies::Unit || arrival.access.space != StateSpace::Shared {
+        if self.config.occupies == IssueOccupies::Unit || arrival.access.space != StateSpace::Shared {
             return None;
         }
         let (work, alone) = self.memory.conflicts(arrival)?;
@@ -145,8 +146,8 @@ impl<'a> Sm<'a> {
         let writes_out = matches!(inst.class, MachineClass::Store | MachineClass::Reduction) && !on_chip(inst);
         let not_before = if writes_out { self.memory.accepts_store() } else { 0.0 };
         let at = match self.config.occupies {
-            Occupies::Scheduler => (cycle as f64).max(not_before),
-            Occupies::Unit => self.lsu.enter(scheduler, cycle as f64, not_before),
+            IssueOccupies::Scheduler => (cycle as f64).max(not_before),
+            IssueOccupies::Unit => self.lsu.enter(scheduler, cycle as f64, not_before),
         };
         if inst.class == MachineClass::Shuffle {
             let start = self.memory.banks.reserve(at, 1.0);

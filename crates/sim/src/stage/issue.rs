@@ -1,5 +1,6 @@
 //! Issue: which warp goes next, and what the others waited for.
 
+use warplens_machine::words::{IssueOccupies, IssueScoreboard};
 use warplens_trace::{MachineClass, MachineInst};
 
 use crate::pipeline::{Choice, Sm};
@@ -7,7 +8,7 @@ use crate::unit::port::whole;
 use crate::unit::scheduler::NEVER;
 use crate::unit::scoreboard::Pending;
 use crate::warp::State;
-use crate::{Effect, Event, Occupies, Pipe, Scoreboard, Stall};
+use crate::{Effect, Event, Pipe, Stall};
 
 /// Units among which a scheduler's instructions choose: its pipes, and the way to the memory unit.
 const N_UNITS: usize = Pipe::ALL.len() + 1;
@@ -16,7 +17,7 @@ impl Sm<'_> {
     /// What the scheduler would issue next.
     pub(crate) fn choose(&self, scheduler: usize) -> Option<Choice> {
         let mut unit_free = [0; N_UNITS];
-        if self.config.occupies == Occupies::Unit {
+        if self.config.occupies == IssueOccupies::Unit {
             for (free, pipe) in unit_free.iter_mut().zip(&self.pipes[scheduler]) {
                 *free = whole(pipe.free_at());
             }
@@ -54,7 +55,7 @@ impl Sm<'_> {
 
     /// When the unit that the warp's next instruction needs takes it.
     fn unit_free(&self, scheduler: usize, slot: usize) -> u64 {
-        if self.config.occupies == Occupies::Scheduler {
+        if self.config.occupies == IssueOccupies::Scheduler {
             return 0;
         }
         let inst = self.next_inst(slot);
@@ -74,7 +75,8 @@ impl Sm<'_> {
         }
         let inst = self.next_inst(slot);
         let registers = self.job.code.registers(inst.reads);
-        let late = (self.config.scoreboard == Scoreboard::LateAddend && inst.touches_memory()).then_some(inst.addend);
+        let late =
+            (self.config.scoreboard == IssueScoreboard::LateAddend && inst.touches_memory()).then_some(inst.addend);
         let latest = match late.flatten() {
             None => self.scoreboard.all(slot, registers),
             Some(addend) => {
@@ -185,9 +187,9 @@ pub(crate) fn goes_through_lsu(class: MachineClass) -> bool {
 }
 
 /// The name of waiting for the unit.
-fn throttle(inst: &MachineInst, occupies: Occupies) -> Stall {
+fn throttle(inst: &MachineInst, occupies: IssueOccupies) -> Stall {
     use warplens_isa::StateSpace;
-    if occupies == Occupies::Scheduler {
+    if occupies == IssueOccupies::Scheduler {
         return Stall::NotSelected;
     }
     match (goes_through_lsu(inst.class), inst.space) {

@@ -1,6 +1,8 @@
 //! A warp scheduler: which of its ready warps it takes.
 
-use crate::{Policy, SchedulerOutcome};
+use warplens_machine::words::IssuePolicy;
+
+use crate::SchedulerOutcome;
 
 /// State of one scheduler. Its warps are named by their position.
 #[derive(Clone, Debug)]
@@ -39,7 +41,7 @@ impl Scheduler {
     /// unit takes an instruction; `interval` is the distance of the cycles in which the scheduler chooses.
     pub(crate) fn choose<const N: usize>(
         &self,
-        policy: Policy,
+        policy: IssuePolicy,
         interval: u32,
         unit_free: &[u64; N],
     ) -> Option<(u64, usize)> {
@@ -52,17 +54,17 @@ impl Scheduler {
         let cycle = earliest.max(self.free_at).next_multiple_of(u64::from(interval));
         let ready = |position: &usize| at(*position) <= cycle;
         let taken = match policy {
-            Policy::LongestReady => {
+            IssuePolicy::LongestReady => {
                 let turn = (self.last + 1..self.ready_at.len()).chain(0..self.last + 1);
                 turn.filter(ready).min_by_key(|&position| at(position))
             }
-            Policy::LooseRoundRobin => {
+            IssuePolicy::LooseRoundRobin => {
                 let mut turn = (self.last + 1..self.ready_at.len()).chain(0..self.last + 1);
                 turn.find(ready)
             }
-            Policy::GreedyThenOldest | Policy::GreedyThenYoungest if ready(&self.last) => Some(self.last),
-            Policy::GreedyThenOldest => positions.filter(ready).min_by_key(|&position| self.age[position]),
-            Policy::GreedyThenYoungest => positions.filter(ready).max_by_key(|&position| self.age[position]),
+            IssuePolicy::GreedyThenOldest | IssuePolicy::GreedyThenYoungest if ready(&self.last) => Some(self.last),
+            IssuePolicy::GreedyThenOldest => positions.filter(ready).min_by_key(|&position| self.age[position]),
+            IssuePolicy::GreedyThenYoungest => positions.filter(ready).max_by_key(|&position| self.age[position]),
         };
         taken.map(|position| (cycle, position))
     }
@@ -87,7 +89,7 @@ mod tests {
         scheduler
     }
 
-    fn choose(policy: Policy, ready_at: [u64; 3]) -> (u64, usize) {
+    fn choose(policy: IssuePolicy, ready_at: [u64; 3]) -> (u64, usize) {
         let mut scheduler = scheduler(&ready_at);
         scheduler.took(1);
         scheduler.free_at = 5;
@@ -96,21 +98,21 @@ mod tests {
 
     #[test]
     fn policies_differ_in_whom_they_take() {
-        assert_eq!(choose(Policy::LooseRoundRobin, [5, 5, 5]), (5, 2));
-        assert_eq!(choose(Policy::LooseRoundRobin, [5, 5, 6]), (5, 0));
-        assert_eq!(choose(Policy::LongestReady, [5, 4, 5]), (5, 1));
-        assert_eq!(choose(Policy::LongestReady, [4, 4, 5]), (5, 0));
-        assert_eq!(choose(Policy::LongestReady, [5, 5, 5]), (5, 2));
-        assert_eq!(choose(Policy::GreedyThenOldest, [5, 5, 5]), (5, 1));
-        assert_eq!(choose(Policy::GreedyThenOldest, [5, 6, 5]), (5, 0));
-        assert_eq!(choose(Policy::GreedyThenYoungest, [5, 6, 5]), (5, 2));
-        assert_eq!(choose(Policy::GreedyThenYoungest, [4, 6, 9]), (5, 0));
-        assert_eq!(choose(Policy::GreedyThenYoungest, [8, 7, 9]), (7, 1));
+        assert_eq!(choose(IssuePolicy::LooseRoundRobin, [5, 5, 5]), (5, 2));
+        assert_eq!(choose(IssuePolicy::LooseRoundRobin, [5, 5, 6]), (5, 0));
+        assert_eq!(choose(IssuePolicy::LongestReady, [5, 4, 5]), (5, 1));
+        assert_eq!(choose(IssuePolicy::LongestReady, [4, 4, 5]), (5, 0));
+        assert_eq!(choose(IssuePolicy::LongestReady, [5, 5, 5]), (5, 2));
+        assert_eq!(choose(IssuePolicy::GreedyThenOldest, [5, 5, 5]), (5, 1));
+        assert_eq!(choose(IssuePolicy::GreedyThenOldest, [5, 6, 5]), (5, 0));
+        assert_eq!(choose(IssuePolicy::GreedyThenYoungest, [5, 6, 5]), (5, 2));
+        assert_eq!(choose(IssuePolicy::GreedyThenYoungest, [4, 6, 9]), (5, 0));
+        assert_eq!(choose(IssuePolicy::GreedyThenYoungest, [8, 7, 9]), (7, 1));
     }
 
     #[test]
     fn it_chooses_in_its_cycles_only() {
-        let at = |cycle| scheduler(&[cycle]).choose(Policy::LooseRoundRobin, 2, &[0]);
+        let at = |cycle| scheduler(&[cycle]).choose(IssuePolicy::LooseRoundRobin, 2, &[0]);
         assert_eq!(at(7), Some((8, 0)));
         assert_eq!(at(8), Some((8, 0)));
         assert_eq!(at(NEVER), None);
@@ -120,7 +122,7 @@ mod tests {
     fn a_warp_waits_for_its_unit_and_no_other() {
         let mut scheduler = scheduler(&[3, 4]);
         scheduler.unit = vec![1, 0];
-        assert_eq!(scheduler.choose(Policy::GreedyThenOldest, 1, &[0, 9]), Some((4, 1)));
-        assert_eq!(scheduler.choose(Policy::GreedyThenOldest, 1, &[10, 9]), Some((9, 0)));
+        assert_eq!(scheduler.choose(IssuePolicy::GreedyThenOldest, 1, &[0, 9]), Some((4, 1)));
+        assert_eq!(scheduler.choose(IssuePolicy::GreedyThenOldest, 1, &[10, 9]), Some((9, 0)));
     }
 }

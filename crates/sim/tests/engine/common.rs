@@ -1,9 +1,9 @@
 //! Programs and machines of the tests.
 
 use warplens_isa::StateSpace;
+use warplens_machine::words::{IssueOccupies, IssuePolicy, IssueScoreboard};
 use warplens_sim::{
-    ClassTiming, DramConfig, Job, L1Config, L2Config, LsuConfig, Occupies, Pipe, Policy, Scoreboard, SharedConfig,
-    SmConfig, Surroundings,
+    ClassTiming, DramConfig, Job, L1Config, L2Config, LsuConfig, Pipe, SharedConfig, SmConfig, Surroundings,
 };
 use warplens_stats::{BankRule, CoalescingRule};
 use warplens_trace::{
@@ -103,9 +103,9 @@ pub(crate) fn gt200() -> SmConfig {
         schedulers: 1,
         issue_interval: 2,
         issue_width: 1,
-        occupies: Occupies::Scheduler,
-        policy: Policy::LooseRoundRobin,
-        scoreboard: Scoreboard::AtIssue,
+        occupies: IssueOccupies::Scheduler,
+        policy: IssuePolicy::LooseRoundRobin,
+        scoreboard: IssueScoreboard::AtIssue,
         classes: classes(timing),
         predicate_latency: 24,
         branch_latency: 8,
@@ -153,8 +153,8 @@ pub(crate) fn modern() -> SmConfig {
     SmConfig {
         schedulers: 4,
         issue_interval: 1,
-        occupies: Occupies::Unit,
-        policy: Policy::GreedyThenYoungest,
+        occupies: IssueOccupies::Unit,
+        policy: IssuePolicy::GreedyThenYoungest,
         classes: classes(timing),
         predicate_latency: 12,
         branch_latency: 8,

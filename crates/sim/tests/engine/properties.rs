@@ -3,7 +3,7 @@
 use crate::common::{gt200, modern};
 use proptest::prelude::*;
 use warplens_isa::StateSpace;
-use warplens_sim::{Effect, Job, Options, Surroundings, Without, simulate};
+use warplens_sim::{Effect, Job, Options, Surroundings, UnitKind, Without, simulate};
 use warplens_trace::{AccessKind, ActiveMask, Code, CtaId, CtaTrace, MachineClass, MachineInst, WARP_SIZE, WarpTrace};
 
 const CLASSES: [MachineClass; 13] = [
@@ -118,9 +118,9 @@ proptest! {
         for unit in &outcome.units {
             // Stores of the last warps may still be on their way, in the memory unit for a while, in memory for long. Beside
             // accesses that take turns for their conflicts those without conflicts are served at once.
-            let turns = if is_gt200 && unit.name == "shared memory and L1" { 2 } else { 1 };
+            let turns = if is_gt200 && unit.kind == UnitKind::SharedAndL1 { 2 } else { 1 };
             let end = ((outcome.cycles + 128) * turns) as f64 * f64::from(unit.count);
-            prop_assert!(unit.name == "DRAM share" || unit.busy <= end, "{unit:?} {}", outcome.cycles);
+            prop_assert!(unit.kind == UnitKind::DramShare || unit.busy <= end, "{unit:?} {}", outcome.cycles);
         }
     }
 }

@@ -32,8 +32,8 @@ pub fn scale(scale: &Scale) -> Vec<Section> {
     for step in &scale.steps {
         let mut row = vec![Cell::Count(step.warps.into()), Cell::Count(step.ctas.into())];
         row.extend(numbers(step));
-        row.push(step.busiest.map_or(Cell::Missing, |(name, share)| {
-            Cell::text(format!("{name} {}", show(&Cell::Number(share, Unit::Share))))
+        row.push(step.busiest.map_or(Cell::Missing, |(unit, share)| {
+            Cell::text(format!("{unit} {}", show(&Cell::Number(share, Unit::Share))))
         }));
         row.push(step.stop.map_or(Cell::Missing, |stop| {
             Cell::text(format!("{} +{}", stop.stall, show(&Cell::Number(stop.growth, Unit::One))))
@@ -89,7 +89,7 @@ pub fn rows(all: &[Answer<Scale>]) -> Section {
             ];
             row.extend(numbers(step));
             row.push(Cell::Count(step.issued));
-            row.push(step.busiest.map_or(Cell::Missing, |(name, _)| Cell::text(name)));
+            row.push(step.busiest.map_or(Cell::Missing, |(unit, _)| Cell::text(unit.name())));
             row.push(Cell::optional(step.busiest.map(|(_, share)| share), Unit::Share));
             row.push(step.stop.map_or(Cell::Missing, |stop| Cell::text(stop.stall.name())));
             row.push(Cell::optional(step.stop.map(|stop| stop.growth), Unit::Cycles));

@@ -43,7 +43,8 @@ fn stalls_in_brief(gpu: &str, outcome: &Outcome) -> Section {
 
 /// Units by their share of busy cycles, the busiest first.
 fn busiest(outcome: &Outcome) -> Vec<(&'static str, f64)> {
-    let mut units: Vec<_> = outcome.units.iter().map(|unit| (unit.name, unit.utilisation(outcome.cycles))).collect();
+    let mut units: Vec<_> =
+        outcome.units.iter().map(|unit| (unit.kind.name(), unit.utilisation(outcome.cycles))).collect();
     units.retain(|unit| unit.1 > 0.0);
     units.sort_by(|left, right| right.1.total_cmp(&left.1));
     units
@@ -73,7 +74,11 @@ fn units(gpu: &str, outcome: &Outcome) -> Section {
     let mut table = Table::new(&[("unit", "unit"), ("units", "count"), ("busy", "utilisation_share")]);
     for unit in outcome.units.iter().filter(|unit| unit.busy > 0.0) {
         let share = unit.utilisation(outcome.cycles);
-        table.push(vec![Cell::text(unit.name), Cell::Count(unit.count.into()), Cell::Number(share, Unit::Share)]);
+        table.push(vec![
+            Cell::text(unit.kind.name()),
+            Cell::Count(unit.count.into()),
+            Cell::Number(share, Unit::Share),
+        ]);
     }
     Section::new("units", format!("Utilisation of the units on {gpu} (teg)")).with(Block::Table(table))
 }
