@@ -4,6 +4,7 @@ mod lines;
 mod memory;
 mod origin;
 mod sequences;
+pub mod statistics;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -14,6 +15,7 @@ pub use origin::{
     Bound, BoundKind, Emulation, Given, Measured, Origin, Race, Static, StaticBasis, Support, Unsupported,
 };
 pub use sequences::{Histogram, Part, Period, Periods, Repeated, Reuse, Stream};
+use statistics::Statistics;
 
 use crate::words::words;
 use crate::{Amount, Factor, Held, Identified, Launches, Named, Number};
@@ -220,13 +222,9 @@ pub struct Counts {
     /// The same in program order.
     #[serde(default)]
     pub instruction_parallelism_program_order: Option<Factor>,
-    /// Reuse distances of the global loads of some warps, each warp by itself; not scaled. `null` where only counts are
-    /// known.
-    #[serde(default)]
-    pub reuse: Option<Reuse>,
-    /// Calculate periods of some warps; not scaled. `null` where only counts are known.
-    #[serde(default)]
-    pub periods: Option<Periods>,
+    /// What statistics counted.
+    #[serde(flatten)]
+    pub statistics: Statistics,
     /// Counts may depend on the order in which warps run.
     #[serde(default)]
     pub order_dependent: bool,

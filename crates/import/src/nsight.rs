@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use warplens_isa::{InstKey, OpClass, Spelling};
 use warplens_stats::{
     BankRule, CoalescingRule, ConstantCounts, Count, Counted, Coverage, InstructionCounts, LaunchShape, MemoryCounts,
-    OpcodeCount, Profile, RegistersBasis, SharedCounts,
+    OpcodeCount, Profile, RegistersBasis, SharedCounts, Statistics,
 };
 
 use crate::csv;
@@ -626,8 +626,7 @@ pub(super) fn blank(kernel: &str, launch: LaunchShape, coverage: Coverage) -> Pr
         duplicate_share: 1.0,
         instruction_parallelism: None,
         instruction_parallelism_program_order: None,
-        reuse: None,
-        periods: None,
+        statistics: Statistics::default(),
         order_dependent: false,
         lines: Vec::new(),
     }

@@ -267,7 +267,7 @@ impl Prepared {
         let constants = constants(&mut reader)?;
         let t_mem = reader.need(Key::LuoSudaMemory)?;
         let residency = Residency::of_launch(&profile.launch, &mut reader)?;
-        let Some(periods) = profile.periods.as_ref().filter(|periods| !periods.streams.is_empty()) else {
+        let Some(periods) = profile.statistics.periods.as_ref().filter(|periods| !periods.streams.is_empty()) else {
             return Err(Refusal {
                 missing: vec!["periods".into()],
                 reason: "the profile has no calculate periods; an emulated run finds them, counts alone do not".into(),

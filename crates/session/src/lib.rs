@@ -41,6 +41,6 @@ pub mod profile {
     pub use warplens_stats::{
         BankRule, CoalescingRule, ConstantCounts, CostKind, Count, Counted, Counting, Coverage, Executed,
         InstructionCounts, LaunchShape, LineCounts, MemoryCounts, NumberKind, OpcodeCount, Period, PeriodStream,
-        Periods, Profile, RegistersBasis, Reuse, ReuseHistogram, SharedCounts, StreamPart,
+        Periods, Profile, RegistersBasis, Reuse, ReuseHistogram, SharedCounts, Statistics, StreamPart, statistics,
     };
 }

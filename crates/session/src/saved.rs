@@ -10,6 +10,7 @@ mod opcode;
 mod origin;
 mod read;
 mod sequences;
+mod statistics;
 #[cfg(test)]
 mod tests;
 mod words;

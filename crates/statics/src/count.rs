@@ -231,11 +231,7 @@ pub fn count(request: &Request<'_>) -> Result<Counts, Refusal> {
     profile.distinct_sectors_written = distinct(sectors.written.n_sectors(), sectors.more_written);
     let bounds = bounds(module, &notes);
     let (used, unused) = said(&resolved, &notes);
-    if !bounds.is_empty() || !used.is_empty() {
-        // What a single warp does one after the other is not known.
-        profile.reuse = None;
-        profile.periods = None;
-    }
+    profile.statistics.without_run(bounds.is_empty() && used.is_empty());
     Ok(Counts { profile, listing, bounds, unused, used, walked_ctas, walked_instructions })
 }
 

@@ -8,6 +8,7 @@ use warplens_isa::{OpClass, SlowOperation, StateSpace};
 use crate::parallelism::Schedule;
 use crate::program::{PcFacts, Role};
 use crate::recorder::Times;
+use crate::statistics::Finish;
 use crate::totals::Totals;
 use crate::{
     BankRule, CoalescingRule, ConstantCounts, Counted, Coverage, InstructionCounts, LineCounts, MemoryCounts,
@@ -44,7 +45,7 @@ impl Recorder {
     /// The profile of what was recorded.
     pub fn finish(&self, options: FinishOptions) -> Profile {
         let launch = self.program.launch;
-        let scale = Scale { executed: self.ctas.n, total: launch.n_ctas() };
+        let scale = self.scale();
         let by_slot = self.accesses.totals();
         let mut totals = Totals::default();
         for slot in &by_slot {
@@ -89,12 +90,16 @@ impl Recorder {
             instruction_parallelism: self.parallelism(options.counting, |schedule| schedule.cycles),
             instruction_parallelism_program_order: self
                 .parallelism(options.counting, |schedule| schedule.cycles_program_order),
-            reuse: Some(self.streams.reuse.clone()),
-            periods: Some(self.streams.periods.finish(&self.program.tasks, options.counting)),
+            statistics: self.statistics.finish(&Finish { recorder: self, counting: options.counting }),
             duplicate_share: if scale.total == 0 { 0.0 } else { self.ctas.n_sampled as f64 / scale.total as f64 },
             order_dependent: self.order_dependent,
             lines: self.lines(scale, &by_slot),
         }
+    }
+
+    /// From the executed CTAs to the grid.
+    pub(crate) fn scale(&self) -> Scale {
+        Scale { executed: self.ctas.n, total: self.program.launch.n_ctas() }
     }
 
     /// Instructions over the cycles of their schedules.

@@ -18,13 +18,12 @@ mod finish;
 mod footprint;
 mod listing;
 mod parallelism;
-mod periods;
 mod profile;
 mod program;
 mod recorder;
-mod reuse;
 mod sample;
 mod sectors;
+pub mod statistics;
 mod totals;
 mod tracer;
 
@@ -32,12 +31,13 @@ pub use coalescing::{Request, Segment, Sizes, Transactions};
 pub use finish::{Counting, FinishOptions};
 pub use footprint::{Footprint, Lines};
 pub use listing::Executed;
-pub use periods::{CostKind, NumberKind, Period, PeriodStream, Periods, StreamPart};
 pub use profile::{
     BankRule, CoalescingRule, ConstantCounts, Count, Counted, Coverage, InstructionCounts, LaunchShape, LineCounts,
     MemoryCounts, OpcodeCount, Profile, RegistersBasis, SharedCounts,
 };
 pub use program::Program;
 pub use recorder::{CtaRecord, Recorder, Times};
-pub use reuse::{Reuse, ReuseHistogram};
+pub use statistics::{
+    CostKind, NumberKind, Period, PeriodStream, Periods, Reuse, ReuseHistogram, Statistics, StreamPart,
+};
 pub use tracer::{MemoryPlace, TraceRequest, TracedCta, TracedState, Tracer};

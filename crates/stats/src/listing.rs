@@ -3,7 +3,6 @@
 //! They follow from the executions of blocks. They are no part of a profile, whose lines are the instructions that can
 //! cost more than their issue.
 
-use crate::finish::Scale;
 use crate::{Counting, Recorder};
 
 /// Executions of an instruction.
@@ -22,7 +21,7 @@ pub struct Executed {
 impl Recorder {
     /// Executions of every instruction of the kernel and the functions that it may call, in the order of the program.
     pub fn listing(&self, counting: Counting) -> Vec<Executed> {
-        let scale = Scale { executed: self.ctas.n, total: self.program.launch.n_ctas() };
+        let scale = self.scale();
         let facts =
             self.program.pcs.iter().enumerate().filter_map(|(at, facts)| facts.as_ref().map(|facts| (at, facts)));
         let executed = facts.filter(|(_, facts)| counting.includes(facts.class)).map(|(at, facts)| {

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use warplens_isa::{InstKey, OpClass, Pc, SlowOperation, Spelling, StateSpace};
 
-use crate::{Periods, Reuse};
+use crate::Statistics;
 
 /// Coalescing rule set, named after the compute capability that introduced it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -523,10 +523,8 @@ pub struct Profile {
     pub instruction_parallelism: Option<f64>,
     /// The same in program order.
     pub instruction_parallelism_program_order: Option<f64>,
-    /// Reuse distances of the global loads of some warps; `None` where only counts are known.
-    pub reuse: Option<Reuse>,
-    /// Calculate periods of some warps; `None` where only counts are known.
-    pub periods: Option<Periods>,
+    /// What the statistics counted, each of which may be missing.
+    pub statistics: Statistics,
     /// Counts may depend on the order in which warps run: control depends on what other threads wrote, or lanes had to
     /// be released out of turn.
     pub order_dependent: bool,

@@ -9,7 +9,7 @@ use warplens_isa::{BlockId, Op, OpClass, Pc, SlowOperation, Spelling, StateSpace
 use crate::LaunchShape;
 use crate::dependence::{Loaded, Steps, WordNumbers};
 use crate::parallelism::{Group, Schedule};
-use crate::periods::BlockTasks;
+use crate::statistics::BlockTasks;
 
 /// Static facts of one kernel and everything that it may call, and the launch. Computed once, shared by all observers.
 pub struct Program {

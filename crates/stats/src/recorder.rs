@@ -11,7 +11,8 @@ use crate::batches::{BatchCounter, StateId};
 use crate::dependence::Loaded;
 use crate::duplicates::{DuplicateCounter, DuplicateTracker, MAX_CTAS};
 use crate::program::NO_SLOT;
-use crate::sample::{self, CtaSample, Streams};
+use crate::sample;
+use crate::statistics::{Event, Folds, Followed, Start};
 
 /// Counts the events of an execution; [`Recorder::finish`] turns them into a [`Profile`](crate::Profile).
 ///
@@ -29,7 +30,7 @@ pub struct Recorder {
     pub(crate) accesses: AccessCounter,
     pub(crate) batches: BatchCounter,
     pub(crate) duplicates: DuplicateCounter,
-    pub(crate) streams: Streams,
+    pub(crate) statistics: Folds,
     pub(crate) ctas: CtaCounts,
     pub(crate) order_dependent: bool,
     /// Arrays of CTAs that have ended.
@@ -96,7 +97,7 @@ pub struct CtaRecord {
 #[derive(Debug)]
 struct Sample {
     duplicates: Option<DuplicateTracker>,
-    warps: Option<CtaSample>,
+    statistics: Option<Followed>,
 }
 
 /// Load batches of a warp.
@@ -147,7 +148,7 @@ impl Recorder {
             accesses: AccessCounter::new(program.slots.len()),
             batches: BatchCounter::new(program.clone()),
             duplicates: DuplicateCounter::default(),
-            streams: Streams::default(),
+            statistics: Folds::new(),
             ctas: CtaCounts {
                 n: 0,
                 n_sampled: 0,
@@ -175,7 +176,7 @@ impl Recorder {
         self.accesses.merge(other.accesses, times);
         self.batches.counts.add(&other.batches.counts, times);
         self.duplicates.merge(&other.duplicates, times);
-        self.streams.merge(&other.streams, times);
+        self.statistics.merge(&other.statistics, times);
         if let Times::Exactly(n) = times {
             self.ctas.merge(&other.ctas, n);
         }
@@ -188,9 +189,9 @@ impl Recorder {
         if let Some(sample) = &mut cta.sample
             && slot != NO_SLOT
             && access.kind != AccessKind::Load
-            && let Some(warps) = &mut sample.warps
+            && let Some(followed) = &mut sample.statistics
         {
-            warps.access(&mut self.streams, (warp, slot), access, None);
+            self.statistics.follow(followed, &Event { warp, slot, access, pattern: None });
         }
     }
 
@@ -229,21 +230,16 @@ impl Recorder {
     /// An access of a CTA that is looked at closely.
     #[cold]
     #[inline(never)]
-    fn follow_access(
-        &mut self,
-        sample: &mut Sample,
-        place: (WarpIndex, u32),
-        access: &Access<'_>,
-        pattern: Option<u32>,
-    ) {
+    fn follow_access(&mut self, sample: &mut Sample, event: &Event<'_>) {
+        let Event { warp, slot, access, pattern } = *event;
         if access.space == StateSpace::Global
             && access.kind == AccessKind::Load
             && let Some(duplicates) = &mut sample.duplicates
         {
-            duplicates.load(&mut self.duplicates, &self.accesses, place, access, pattern);
+            duplicates.load(&mut self.duplicates, &self.accesses, (warp, slot), access, pattern);
         }
-        if let Some(warps) = &mut sample.warps {
-            warps.access(&mut self.streams, place, access, pattern);
+        if let Some(followed) = &mut sample.statistics {
+            self.statistics.follow(followed, event);
         }
     }
 }
@@ -268,10 +264,10 @@ impl Observer for Recorder {
         warps.resize(n_warps, WarpRecord::START);
         let is_sampled = self.sampled.binary_search(&id).is_ok();
         let duplicates = is_sampled.then(|| DuplicateTracker::new(n_warps, self.program.slots.len()));
-        let stream = self.with_streams.binary_search(&id).ok();
-        let followed = stream.map(|at| CtaSample::new(n_warps, at, self.with_streams.len()));
-        let sample =
-            (duplicates.is_some() || followed.is_some()).then(|| Box::new(Sample { duplicates, warps: followed }));
+        let stream = self.with_streams.binary_search(&id).ok().map(|at| (at, self.with_streams.len()));
+        let statistics = self.statistics.begin_cta(&Start { program: &self.program, stream });
+        let is_sampled = duplicates.is_some() || statistics.is_some();
+        let sample = is_sampled.then(|| Box::new(Sample { duplicates, statistics }));
         CtaRecord { instructions: 0, warps, sample }
     }
 
@@ -285,8 +281,8 @@ impl Observer for Recorder {
                 duplicates.close(&mut self.duplicates, &self.accesses);
                 self.ctas.n_sampled += 1;
             }
-            if let Some(warps) = sample.warps {
-                warps.end(&self.program.tasks, &mut self.streams);
+            if let Some(followed) = sample.statistics {
+                self.statistics.end_cta(followed, &self.program);
             }
         }
         self.spare.push(cta.warps);
@@ -300,9 +296,9 @@ impl Observer for Recorder {
         count.lanes += u64::from(mask.count());
         cta.instructions += u64::from(count.instructions);
         if let Some(sample) = &mut cta.sample
-            && let Some(warps) = &mut sample.warps
+            && let Some(followed) = &mut sample.statistics
         {
-            warps.enter(&self.program.tasks, warp, position);
+            self.statistics.enter(followed, &self.program, warp, position);
         }
         let warp = &mut cta.warps[warp.0 as usize];
         if warp.block != NO_BLOCK {
@@ -352,8 +348,11 @@ impl Observer for Recorder {
         if access.space == StateSpace::Global && access.kind == AccessKind::Load && record.block != NO_BLOCK {
             self.follow_load(record, slot);
         }
+        if Folds::listen(access) {
+            self.statistics.count(&Event { warp, slot, access, pattern });
+        }
         if let Some(sample) = &mut cta.sample {
-            self.follow_access(sample, (warp, slot), access, pattern);
+            self.follow_access(sample, &Event { warp, slot, access, pattern });
         }
     }
 

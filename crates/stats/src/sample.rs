@@ -4,13 +4,9 @@
 //! part to part, so that the CTAs are not all of one column of a grid. Each gives as many warps as make 64 together, but
 //! at least one; they are evenly spaced in the CTA, and which is the first goes around from CTA to CTA.
 
-use warplens_isa::StateSpace;
-use warplens_trace::{Access, AccessKind, WarpIndex};
+use warplens_trace::WarpIndex;
 
-use crate::access::PatternId;
-use crate::periods::{BlockTasks, PeriodCounter, PeriodTracker};
-use crate::recorder::Times;
-use crate::reuse::{Reuse, ReuseTracker};
+use crate::statistics::Start;
 
 /// Warps that are looked at when there are enough.
 const WARPS: usize = 64;
@@ -23,76 +19,36 @@ pub(crate) fn place(index: u64, n: u64, n_parts: u64) -> u64 {
     start + ((u128::from(end - start) * u128::from(fraction)) >> 32) as u64
 }
 
-/// What was learnt from the warps that have ended.
-#[derive(Debug, Default)]
-pub(crate) struct Streams {
-    pub(crate) reuse: Reuse,
-    pub(crate) periods: PeriodCounter,
-}
-
-impl Streams {
-    pub(crate) fn merge(&mut self, other: &Self, times: Times) {
-        self.reuse.merge(&other.reuse, times);
-        self.periods.merge(&other.periods, times);
-    }
-}
-
-/// The warps of a running CTA that are looked at.
+/// What is kept for the warps of a running CTA that are looked at.
 #[derive(Debug)]
-pub(crate) struct CtaSample {
+pub(crate) struct Warps<T> {
     /// By warp of the CTA.
-    warps: Vec<Option<WarpTracker>>,
+    warps: Vec<Option<T>>,
 }
 
-#[derive(Debug, Default)]
-struct WarpTracker {
-    reuse: ReuseTracker,
-    periods: PeriodTracker,
-}
-
-impl CtaSample {
-    /// The sample of the CTA that is number `at` of `n_ctas` that are looked at.
-    pub(crate) fn new(n_warps: usize, at: usize, n_ctas: usize) -> Self {
-        let mut warps: Vec<Option<WarpTracker>> = std::iter::repeat_with(|| None).take(n_warps).collect();
+impl<T: Default> Warps<T> {
+    /// The warps of a CTA that starts; none where it is not looked at.
+    pub(crate) fn new(start: &Start<'_>) -> Option<Self> {
+        let (at, n_ctas) = start.stream?;
+        let n_warps = start.program.n_warps();
+        let mut warps: Vec<Option<T>> = std::iter::repeat_with(|| None).take(n_warps).collect();
         let n = (WARPS / n_ctas.max(1)).clamp(1, n_warps.max(1));
         for index in 0..n {
             if let Some(warp) = warps.get_mut((index * n_warps / n + at) % n_warps.max(1)) {
-                *warp = Some(WarpTracker::default());
+                *warp = Some(T::default());
             }
         }
-        Self { warps }
+        Some(Self { warps })
     }
 
-    /// A warp enters the block at `position`.
-    #[cold]
-    #[inline(never)]
-    pub(crate) fn enter(&mut self, tasks: &BlockTasks, warp: WarpIndex, position: usize) {
-        if let Some(warp) = &mut self.warps[warp.0 as usize] {
-            warp.periods.enter(tasks, position);
-        }
+    /// What is kept for a warp, if it is looked at.
+    pub(crate) fn get(&mut self, warp: WarpIndex) -> Option<&mut T> {
+        self.warps[warp.0 as usize].as_mut()
     }
 
-    /// A warp accesses memory.
-    pub(crate) fn access(
-        &mut self,
-        streams: &mut Streams,
-        (warp, slot): (WarpIndex, u32),
-        access: &Access<'_>,
-        pattern: Option<PatternId>,
-    ) {
-        let Some(warp) = &mut self.warps[warp.0 as usize] else { return };
-        warp.periods.access(&mut streams.periods, slot, access, pattern);
-        if access.space == StateSpace::Global && access.kind == AccessKind::Load {
-            warp.reuse.load(&mut streams.reuse, access);
-        }
-    }
-
-    /// The CTA has ended.
-    pub(crate) fn end(self, tasks: &BlockTasks, streams: &mut Streams) {
-        for warp in self.warps.into_iter().flatten() {
-            warp.reuse.end(&mut streams.reuse);
-            warp.periods.end(tasks, &mut streams.periods);
-        }
+    /// All of them.
+    pub(crate) fn into_all(self) -> impl Iterator<Item = T> {
+        self.warps.into_iter().flatten()
     }
 }
 

@@ -35,7 +35,9 @@ pub(super) fn hits(
     let cc = reader.machine().cc;
     let wanted = options.reading == Reading::Documented && options.cache == CacheHits::Modelled;
     let known = reader.machine().number(Key::LatencyL1).is_some() && reader.machine().number(Key::L1Size).is_some();
-    let Some(reuse) = profile.reuse.as_ref().filter(|_| wanted && known && loads_pass_l1(cc, options.fermi_l1)) else {
+    let Some(reuse) =
+        profile.statistics.reuse.as_ref().filter(|_| wanted && known && loads_pass_l1(cc, options.fermi_l1))
+    else {
         return Ok(None);
     };
     if workload.loads.count() == 0.0 {

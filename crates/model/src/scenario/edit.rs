@@ -135,7 +135,7 @@ pub(crate) fn edit_memory(profile: &mut Profile, edit: impl Fn(Place<'_>, &mut M
             *sum = by_field(sum, &counts, u64::saturating_add);
         }
     }
-    let Some(periods) = &mut profile.periods else { return };
+    let Some(periods) = &mut profile.statistics.periods else { return };
     for (rule, before) in before {
         let factor = ratio(profile.global.get(&rule).map_or(0, MemoryCounts::transactions), before);
         for transactions in periods.kinds.iter_mut().filter_map(|period| period.transactions.get_mut(&rule)) {

@@ -234,7 +234,7 @@ fn cache(
     warps: f64,
     reader: &mut Reader<'_>,
 ) -> Result<(Option<Cache>, Assumption), Refusal> {
-    let Some(reuse) = &profile.reuse else {
+    let Some(reuse) = &profile.statistics.reuse else {
         return Ok((None, AssumptionId::XNoReuse.plain()));
     };
     let ctas = warps / profile.launch.n_warps().max(1) as f64;

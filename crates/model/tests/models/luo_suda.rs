@@ -183,7 +183,7 @@ pub(crate) fn periods(times: u64, transactions: f64) -> Periods {
 
 fn predict(id: &str, periods: Option<Periods>, options: Options) -> Result<Prediction, Refusal> {
     let mut profile = empty("k", 240, 256, 16, 0);
-    profile.periods = periods;
+    profile.statistics.periods = periods;
     let input = Input { profile: &profile, traces: &warplens_sim::traces::Traces::None, options, knobs: Knobs::NONE };
     find("luo-suda").unwrap().predict(&input, &machine(id))
 }

@@ -291,11 +291,12 @@ fn rich() -> Vec<Profile> {
         periods.kinds[0].computation = negation.into_iter().map(|kind| (kind, 1)).collect();
         Some(periods)
     };
-    divergent.periods = of_loads(32.0);
+    divergent.statistics.periods = of_loads(32.0);
     // Every sector that is touched is another one, an eighth of it used.
     let mut scattered = support::sum_of_fields(1 << 20, true);
     scattered.distinct_sectors_read = 64 * scattered.warps;
-    let coalesced = Profile { periods: of_loads(1.0), ..support::vector_add(1 << 20) };
+    let mut coalesced = support::vector_add(1 << 20);
+    coalesced.statistics.periods = of_loads(1.0);
     vec![
         coalesced,
         scattered,

@@ -8,7 +8,7 @@ use warplens_machine::{Machine, builtin};
 use warplens_ptx::spelling;
 use warplens_stats::{
     BankRule, CoalescingRule, ConstantCounts, Counted, Coverage, InstructionCounts, LaunchShape, LineCounts,
-    MemoryCounts, OpcodeCount, Profile, RegistersBasis,
+    MemoryCounts, OpcodeCount, Profile, RegistersBasis, Statistics,
 };
 
 /// The machines that every release is judged on.
@@ -58,8 +58,7 @@ pub(crate) fn empty(kernel: &str, grid: u32, block: u32, registers: u32, shared_
         duplicate_share: 1.0,
         instruction_parallelism: Some(1.6),
         instruction_parallelism_program_order: Some(1.3),
-        reuse: None,
-        periods: None,
+        statistics: Statistics::default(),
         order_dependent: false,
         lines: Vec::new(),
     }

@@ -12,7 +12,7 @@
 use std::collections::BTreeMap;
 
 use warplens_session::profile::{
-    BankRule, CoalescingRule, Count, Counted, LineCounts, MemoryCounts, Profile, Spelling,
+    BankRule, CoalescingRule, Count, Counted, LineCounts, MemoryCounts, Profile, Spelling, Statistics,
 };
 use warplens_session::statics::{Bound, BoundKind, Statics};
 use warplens_session::{Measurement, Race, Support};
@@ -52,8 +52,16 @@ pub fn summary(measurement: &Measurement) -> Vec<Section> {
     if profile.shared.values().any(|counts| counts.requests > 0) {
         sections.push(shared(profile));
     }
+    sections.extend(statistics(profile));
     sections.extend(absent(profile));
     sections
+}
+
+/// What statistics counted.
+fn statistics(profile: &Profile) -> Vec<Section> {
+    // These are for models only.
+    let Statistics { reuse: _, periods: _ } = &profile.statistics;
+    Vec::new()
 }
 
 /// What the profile does not hold.

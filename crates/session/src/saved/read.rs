@@ -14,7 +14,7 @@ use warplens_stats::{
 use super::check::{self, Known, agree, within};
 use super::groups::{GLOBAL, LOCAL, MemoryGroups, SHARED};
 use super::words::Word;
-use super::{opcode, origin, sequences};
+use super::{opcode, origin, statistics};
 use crate::measurement::Measurement;
 use warplens_base::error::Error;
 use warplens_launch::KernelName;
@@ -98,7 +98,6 @@ impl Reader {
         let high_latency = self.value(counts.high_latency, Count::HighLatency);
         let constant = counts.constant.0.map(|of| ConstantCounts { requests: of.requests, passes: of.passes });
         let program_order = Count::IndependentLoadsProgramOrder;
-        let periods_place = place.key("periods");
         let profile = Profile {
             kernel: kernel.to_owned(),
             launch,
@@ -129,8 +128,7 @@ impl Reader {
             duplicate_share: counts.duplicate_share.0.map_or(1.0, |share| share.0),
             instruction_parallelism: counts.instruction_parallelism.map(|mean| mean.0),
             instruction_parallelism_program_order: counts.instruction_parallelism_program_order.map(|mean| mean.0),
-            reuse: counts.reuse.map(|reuse| sequences::read_reuse(reuse, &place.key("reuse"))).transpose()?,
-            periods: counts.periods.map(|periods| sequences::read_periods(periods, &periods_place)).transpose()?,
+            statistics: statistics::read(counts.statistics, place)?,
             order_dependent: counts.order_dependent,
             lines: self.lines(counts.lines, &place.key("lines"))?,
             absent: std::mem::take(&mut self.absent),

@@ -9,7 +9,7 @@ use warplens_sim::traces::Traces;
 use warplens_stats::{
     BankRule, CoalescingRule, ConstantCounts, CostKind, Count, Counted, Coverage, InstructionCounts, LaunchShape,
     LineCounts, MemoryCounts, NumberKind, OpcodeCount, Period, PeriodStream, Periods, Profile, RegistersBasis, Reuse,
-    ReuseHistogram, SharedCounts, StreamPart,
+    ReuseHistogram, SharedCounts, Statistics, StreamPart,
 };
 
 use super::{document, read};
@@ -300,14 +300,16 @@ impl Random {
             duplicate_share: self.one(&[0.0, 0.1, 1.0]),
             instruction_parallelism: self.maybe(Self::factor),
             instruction_parallelism_program_order: self.maybe(Self::factor),
-            reuse: self.maybe(|random| Reuse {
-                warps: random.count(),
-                requests: random.count(),
-                requests_left_out: random.count(),
-                lines: random.histogram(),
-                sectors: random.histogram(),
-            }),
-            periods: self.maybe(Self::periods),
+            statistics: Statistics {
+                reuse: self.maybe(|random| Reuse {
+                    warps: random.count(),
+                    requests: random.count(),
+                    requests_left_out: random.count(),
+                    lines: random.histogram(),
+                    sectors: random.histogram(),
+                }),
+                periods: self.maybe(Self::periods),
+            },
             order_dependent: self.flag(),
             lines: self.some(Self::line),
             absent,

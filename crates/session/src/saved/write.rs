@@ -8,7 +8,7 @@ use warplens_stats::{CoalescingRule, Count, LineCounts, MemoryCounts, Profile, R
 
 use super::groups::{self, GLOBAL, LOCAL, MemoryGroups};
 use super::words::Word;
-use super::{opcode, sequences};
+use super::{opcode, statistics};
 use crate::measurement::Measurement;
 
 /// The document of the `profile` verb.
@@ -94,8 +94,7 @@ pub fn counts(profile: &Profile) -> Counts {
         duplicate_share: held(profile, Count::DuplicateLoads, Amount(profile.duplicate_share)),
         instruction_parallelism: profile.instruction_parallelism.map(Factor),
         instruction_parallelism_program_order: profile.instruction_parallelism_program_order.map(Factor),
-        reuse: profile.reuse.as_ref().map(sequences::write_reuse),
-        periods: profile.periods.as_ref().map(sequences::write_periods),
+        statistics: statistics::written(&profile.statistics),
         order_dependent: profile.order_dependent,
         lines: held(profile, Count::Lines, profile.lines.iter().map(line).collect()),
     }

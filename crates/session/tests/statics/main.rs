@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use warplens_launch::Launch;
-use warplens_session::profile::{Counting, Profile};
+use warplens_session::profile::{Counting, Profile, Statistics};
 use warplens_session::statics::Given;
 use warplens_session::toolchain::Search;
 use warplens_session::{Error, ExecutionOptions, Extent, Measurement, Program, Progress, measure};
@@ -44,7 +44,7 @@ const ALL_LOOKED_AT: u64 = 64;
 
 /// Without what the emulator takes from a sample of the warps or CTAs.
 fn comparable(profile: &Profile) -> Profile {
-    let mut profile = Profile { reuse: None, periods: None, duplicate_share: 0.0, ..profile.clone() };
+    let mut profile = Profile { statistics: Statistics::default(), duplicate_share: 0.0, ..profile.clone() };
     if profile.launch.n_ctas() > ALL_LOOKED_AT {
         profile.duplicate_loads.clear();
     }

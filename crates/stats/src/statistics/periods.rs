@@ -15,16 +15,18 @@ use std::collections::BTreeMap;
 
 use rustc_hash::FxHashMap;
 
+use super::{Event, Finish, Start, Statistic};
 use crate::access::{AccessCounter, PatternId};
 use crate::recorder::Times;
+use crate::sample::Warps;
 use crate::totals::{N_COALESCING, Totals};
-use crate::{CoalescingRule, Counting};
+use crate::{CoalescingRule, Counting, Program};
 use compress::{Folded, Folder};
 pub(crate) use tasks::BlockTasks;
 use tasks::Item;
 pub use tasks::{CostKind, NumberKind};
 use warplens_isa::StateSpace;
-use warplens_trace::Access;
+use warplens_trace::{Access, WarpIndex};
 
 /// Different periods that a warp may have, and parts of its folded sequence; what comes later is only counted.
 const MAX_PERIODS: usize = 64;
@@ -183,19 +185,13 @@ pub(crate) struct PeriodTracker {
 
 impl PeriodTracker {
     /// The warp enters the block at `position`.
-    pub(crate) fn enter(&mut self, tasks: &BlockTasks, position: usize) {
+    fn enter(&mut self, tasks: &BlockTasks, position: usize) {
         self.leave(tasks);
         self.block = Some(position as u32);
     }
 
     /// The warp accesses global or local memory.
-    pub(crate) fn access(
-        &mut self,
-        counter: &mut PeriodCounter,
-        slot: u32,
-        access: &Access<'_>,
-        pattern: Option<PatternId>,
-    ) {
+    fn access(&mut self, counter: &mut PeriodCounter, slot: u32, access: &Access<'_>, pattern: Option<PatternId>) {
         if !matches!(access.space, StateSpace::Global | StateSpace::Local) {
             return;
         }
@@ -261,7 +257,7 @@ impl PeriodTracker {
     }
 
     /// The warp has ended.
-    pub(crate) fn end(mut self, tasks: &BlockTasks, counter: &mut PeriodCounter) {
+    fn end(mut self, tasks: &BlockTasks, counter: &mut PeriodCounter) {
         self.leave(tasks);
         if !self.runs.is_empty() || !self.accesses.is_empty() {
             self.close();
@@ -289,6 +285,59 @@ fn renumber(parts: &[Folded], ids: &[u32]) -> Vec<Folded> {
     parts.iter().map(one).collect()
 }
 
+impl Statistic for PeriodCounter {
+    type Cta = Warps<PeriodTracker>;
+    type Counts = Periods;
+
+    fn new() -> Self {
+        Self::default()
+    }
+
+    fn begin_cta(&self, start: &Start<'_>) -> Option<Self::Cta> {
+        Warps::new(start)
+    }
+
+    fn enter(&mut self, cta: &mut Self::Cta, program: &Program, warp: WarpIndex, position: usize) {
+        if let Some(warp) = cta.get(warp) {
+            warp.enter(&program.tasks, position);
+        }
+    }
+
+    fn follow(&mut self, cta: &mut Self::Cta, event: &Event<'_>) {
+        if let Some(warp) = cta.get(event.warp) {
+            warp.access(self, event.slot, event.access, event.pattern);
+        }
+    }
+
+    fn end_cta(&mut self, cta: Self::Cta, program: &Program) {
+        cta.into_all().for_each(|warp| warp.end(&program.tasks, self));
+    }
+
+    /// What happens only in a share of the cases is no stream of its own.
+    fn merge(&mut self, other: &Self, times: Times) {
+        if matches!(times, Times::Share(_)) {
+            return;
+        }
+        self.warps += times.of(other.warps);
+        let ids: Vec<u32> =
+            other.list.iter().map(|(key, executions)| self.add(key.clone(), &executions.times(times))).collect();
+        for ((parts, left_out), &warps) in &other.streams {
+            *self.streams.entry((renumber(parts, &ids), *left_out)).or_insert(0) += times.of(warps);
+        }
+    }
+
+    /// Not scaled: it is about single warps. Its order follows from its content: streams by weight, then by their runs;
+    /// periods as they appear.
+    fn finish(&self, finish: &Finish<'_>) -> Periods {
+        self.periods(&finish.recorder.program.tasks, finish.counting)
+    }
+
+    /// What a single warp does one after the other is not known where something had to be guessed.
+    fn without_run(counts: &mut Option<Periods>, is_exact: bool) {
+        counts.take_if(|_| !is_exact);
+    }
+}
+
 impl PeriodCounter {
     fn add(&mut self, key: PeriodKey, executions: &Executions) -> u32 {
         if let Some(&id) = self.ids.get(&key) {
@@ -299,19 +348,6 @@ impl PeriodCounter {
         self.ids.insert(key.clone(), id);
         self.list.push((key, *executions));
         id
-    }
-
-    /// Adds what other warps did, so many times. What happens only in a share of the cases is no stream of its own.
-    pub(crate) fn merge(&mut self, other: &Self, times: Times) {
-        if matches!(times, Times::Share(_)) {
-            return;
-        }
-        self.warps += times.of(other.warps);
-        let ids: Vec<u32> =
-            other.list.iter().map(|(key, executions)| self.add(key.clone(), &executions.times(times))).collect();
-        for ((parts, left_out), &warps) in &other.streams {
-            *self.streams.entry((renumber(parts, &ids), *left_out)).or_insert(0) += times.of(warps);
-        }
     }
 
     fn traffic(&mut self, access: &Access<'_>, pattern: Option<PatternId>) -> Traffic {
@@ -329,8 +365,7 @@ impl PeriodCounter {
         traffic
     }
 
-    /// The result. Its order follows from its content: streams by weight, then by their runs; periods as they appear.
-    pub(crate) fn finish(&self, tasks: &BlockTasks, counting: Counting) -> Periods {
+    fn periods(&self, tasks: &BlockTasks, counting: Counting) -> Periods {
         let mut by_key: Vec<usize> = (0..self.list.len()).collect();
         by_key.sort_unstable_by(|&left, &right| self.list[left].0.cmp(&self.list[right].0));
         let mut ranks = vec![0; by_key.len()];

@@ -7,9 +7,13 @@
 use std::collections::BTreeMap;
 
 use rustc_hash::FxHashMap;
-use warplens_trace::Access;
+use warplens_isa::StateSpace;
+use warplens_trace::{Access, AccessKind};
 
+use super::{Event, Finish, Start, Statistic};
+use crate::Program;
 use crate::recorder::Times;
+use crate::sample::Warps;
 
 /// Sectors that a warp may load, repeated or not, until its loads are no longer followed.
 pub(crate) const MAX_SECTORS: u64 = 1 << 16;
@@ -41,13 +45,48 @@ pub struct ReuseHistogram {
     pub distances: BTreeMap<u64, u64>,
 }
 
-impl Reuse {
-    pub(crate) fn merge(&mut self, other: &Self, times: Times) {
+impl Statistic for Reuse {
+    type Cta = Warps<ReuseTracker>;
+    type Counts = Self;
+
+    fn new() -> Self {
+        Self::default()
+    }
+
+    fn begin_cta(&self, start: &Start<'_>) -> Option<Self::Cta> {
+        Warps::new(start)
+    }
+
+    fn follow(&mut self, cta: &mut Self::Cta, event: &Event<'_>) {
+        let access = event.access;
+        if access.space == StateSpace::Global
+            && access.kind == AccessKind::Load
+            && let Some(warp) = cta.get(event.warp)
+        {
+            warp.load(self, access);
+        }
+    }
+
+    fn end_cta(&mut self, cta: Self::Cta, _: &Program) {
+        self.warps += cta.into_all().count() as u64;
+    }
+
+    fn merge(&mut self, other: &Self, times: Times) {
         self.warps += times.of(other.warps);
         self.requests += times.of(other.requests);
         self.requests_left_out += times.of(other.requests_left_out);
         self.lines.merge(&other.lines, times);
         self.sectors.merge(&other.sectors, times);
+    }
+
+    /// Not scaled: it is about single warps.
+    fn finish(&self, _: &Finish<'_>) -> Self {
+        self.clone()
+    }
+
+    /// What a single warp does one after the other is not known where something had to be guessed.
+    fn without_run(counts: &mut Option<Self>, is_exact: bool) {
+        counts.take_if(|_| !is_exact);
     }
 }
 
@@ -121,11 +160,6 @@ impl ReuseTracker {
         for &line in &self.scratch {
             reuse.lines.add(self.lines.load(line).map(|units| 128 * units));
         }
-    }
-
-    /// The warp has ended.
-    pub(crate) fn end(self, reuse: &mut Reuse) {
-        reuse.warps += 1;
     }
 }
 
