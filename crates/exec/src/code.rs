@@ -2,13 +2,10 @@
 
 use warplens_base::{Id, IdMap};
 use warplens_ir::FunctionId;
-use warplens_isa::{
-    AtomicOp, BarrierKind, BlockId, MatchMode, Op, Pc, ReduxOp, ScalarType, ShuffleMode, SpecialRegister, StateSpace,
-    SystemCall, VoteMode,
-};
+use warplens_isa::{AtomicOp, BarrierKind, BlockId, Op, Pc, ScalarType, SpecialRegister, StateSpace, SystemCall};
 
 use crate::raw::{LaneFunction, Level, Row, Source};
-use crate::semantics::warp::ReduceMods;
+use crate::semantics::warp::Exchange;
 use crate::waiting::Wait;
 
 /// Marks a destination that nobody wants.
@@ -173,23 +170,6 @@ pub(crate) struct ExchangeOperation {
     pub(crate) what: Exchange,
     /// Who takes part.
     pub(crate) members: Members,
-}
-
-/// What lanes do together.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Exchange {
-    /// Value, lane operand, clamp operand.
-    Shuffle(ShuffleMode),
-    /// Predicate.
-    Vote(VoteMode),
-    /// Value.
-    Match(MatchMode, Wide),
-    /// Value.
-    Redux(ReduxOp, ScalarType, ReduceMods),
-    /// Elects a lane.
-    Elect,
-    /// Lanes wait for each other, no more.
-    Barrier,
 }
 
 /// Which lanes take part in an exchange.

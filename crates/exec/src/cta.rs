@@ -4,10 +4,11 @@ use warplens_ir::FunctionId;
 use warplens_trace::{ActiveMask, CtaId};
 
 use crate::barrier::{BarrierRule, Barriers};
-use crate::code::{Code, Exchange};
+use crate::code::Code;
 use crate::divergence::{Path, Turns};
 use crate::meeting::{NO_NODE, Nodes};
 use crate::raw::{Cells, Row};
+use crate::semantics::warp::Exchange;
 
 /// A CTA with its warps and shared memory.
 pub(crate) struct Cta<R> {

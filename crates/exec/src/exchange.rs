@@ -4,26 +4,25 @@
 //! compute capability 7.0 on, lanes at different instructions take part in one exchange if these do the same and name the
 //! same lanes; before, that is undefined.
 
-use warplens_isa::{MatchMode, VoteMode};
-
-use crate::code::{Decoded, Exchange, ExchangeOperation, Members, SINK, Wide};
+use crate::code::{Decoded, ExchangeOperation, Members, SINK};
 use crate::raw::Lanes;
-use crate::semantics::warp;
+use crate::semantics::warp::{Bring, Exchange, Gives, Received, Sort};
 
-/// Values that lanes bring to an exchange, by lane.
+/// Most values that a lane brings to an exchange.
+const MOST_OPERANDS: usize = 3;
+
+/// Values that lanes bring to an exchange from different places, by lane.
 #[derive(Clone)]
 pub(crate) struct Brought {
-    words: [u32; 32],
-    pairs: [u64; 32],
-    truths: u32,
-    operand: [u32; 32],
-    clamp: [u32; 32],
+    words: [[u32; 32]; MOST_OPERANDS],
+    pairs: [[u64; 32]; MOST_OPERANDS],
+    truths: [u32; MOST_OPERANDS],
 }
 
-/// What lanes receive, by lane.
-pub(crate) struct Received {
-    words: [u32; 32],
-    truths: u32,
+/// Values that lanes bring which are at one place.
+struct Here<'a, 'l> {
+    lanes: &'a Lanes<'l>,
+    decoded: &'a Decoded,
 }
 
 /// How far an exchange can take place among lanes that are together.
@@ -100,114 +99,75 @@ fn attend_apart(lanes: &mut Lanes<'_>, decoded: &Decoded, what: Exchange, live: 
 /// Makes an exchange among the lanes of the mask.
 #[inline(always)]
 pub(crate) fn make(lanes: &mut Lanes<'_>, decoded: &Decoded, what: Exchange) {
-    let members = lanes.mask;
-    let [first, second, third, _] = decoded.sources;
-    let received = match what {
-        Exchange::Shuffle(mode) => {
-            let (words, truths) = warp::shuffle(mode, lanes.words(first), lanes.words(second), lanes.words(third));
-            Received { words, truths }
-        }
-        Exchange::Vote(mode) => Received::of_vote(mode, lanes.predicate(first), members),
-        Exchange::Match(mode, Wide::Yes) => Received::of_match(mode, lanes.pairs(first), members),
-        Exchange::Match(mode, Wide::No) => Received::of_match(mode, lanes.words(first), members),
-        Exchange::Redux(op, ty, mods) => Received::same(warp::reduce(op, ty, lanes.words(first), members, mods)),
-        Exchange::Elect => Received::of_election(members),
-        Exchange::Barrier => return,
+    if what.gives() == Gives::Nothing {
+        return;
+    }
+    let received = what.exchanged(&Here { lanes, decoded }, lanes.mask);
+    receive(&received, lanes, decoded, what);
+}
+
+/// Writes to the destinations, in the lanes of the mask.
+#[inline(always)]
+pub(crate) fn receive(received: &Received, lanes: &mut Lanes<'_>, decoded: &Decoded, what: Exchange) {
+    let [first, second] = decoded.destinations;
+    let (word, predicate) = match what.gives() {
+        Gives::Nothing => return,
+        Gives::Word => (first, SINK),
+        Gives::Truth => (SINK, first),
+        Gives::WordAndTruth => (first, second),
     };
-    received.write(lanes, decoded, what);
+    if word != SINK {
+        lanes.set_words(word, &received.words);
+    }
+    if predicate != SINK {
+        lanes.set_predicate(predicate, received.truths);
+    }
+}
+
+impl Bring for Here<'_, '_> {
+    #[inline(always)]
+    fn words(&self, at: usize) -> &[u32; 32] {
+        self.lanes.words(self.decoded.sources[at])
+    }
+
+    #[inline(always)]
+    fn pairs(&self, at: usize) -> &[u64; 32] {
+        self.lanes.pairs(self.decoded.sources[at])
+    }
+
+    #[inline(always)]
+    fn truths(&self, at: usize) -> u32 {
+        self.lanes.predicate(self.decoded.sources[at])
+    }
+}
+
+impl Bring for Brought {
+    fn words(&self, at: usize) -> &[u32; 32] {
+        &self.words[at]
+    }
+
+    fn pairs(&self, at: usize) -> &[u64; 32] {
+        &self.pairs[at]
+    }
+
+    fn truths(&self, at: usize) -> u32 {
+        self.truths[at]
+    }
 }
 
 impl Brought {
     pub(crate) const NOTHING: Self =
-        Self { words: [0; 32], pairs: [0; 32], truths: 0, operand: [0; 32], clamp: [0; 32] };
+        Self { words: [[0; 32]; MOST_OPERANDS], pairs: [[0; 32]; MOST_OPERANDS], truths: [0; MOST_OPERANDS] };
 
     /// Adds what the lanes of the mask bring.
     pub(crate) fn add(&mut self, lanes: &Lanes<'_>, decoded: &Decoded, what: Exchange) {
-        let here = lanes.mask;
-        let take = |target: &mut [u32; 32], source| pick(target, lanes.words(source), here);
-        let [first, second, third, _] = decoded.sources;
-        match what {
-            Exchange::Shuffle(_) => {
-                take(&mut self.words, first);
-                take(&mut self.operand, second);
-                take(&mut self.clamp, third);
+        let (mask, here) = (lanes.mask, Here { lanes, decoded });
+        for (at, sort) in what.brings().iter().enumerate() {
+            match sort {
+                Sort::Word => pick(&mut self.words[at], here.words(at), mask),
+                Sort::Pair => pick(&mut self.pairs[at], here.pairs(at), mask),
+                Sort::Truth => self.truths[at] = self.truths[at] & !mask | here.truths(at) & mask,
             }
-            Exchange::Vote(_) => self.truths = self.truths & !here | lanes.predicate(first) & here,
-            Exchange::Match(_, Wide::Yes) => pick(&mut self.pairs, lanes.pairs(first), here),
-            Exchange::Match(_, Wide::No) | Exchange::Redux(..) => take(&mut self.words, first),
-            Exchange::Elect | Exchange::Barrier => {}
-        }
-    }
-
-    /// What `members` receive when they bring this.
-    pub(crate) fn exchanged(&self, what: Exchange, members: u32) -> Received {
-        match what {
-            Exchange::Shuffle(mode) => {
-                let (words, truths) = warp::shuffle(mode, &self.words, &self.operand, &self.clamp);
-                Received { words, truths }
-            }
-            Exchange::Vote(mode) => Received::of_vote(mode, self.truths, members),
-            Exchange::Match(mode, Wide::Yes) => Received::of_match(mode, &self.pairs, members),
-            Exchange::Match(mode, Wide::No) => Received::of_match(mode, &self.words, members),
-            Exchange::Redux(op, ty, mods) => Received::same(warp::reduce(op, ty, &self.words, members, mods)),
-            Exchange::Elect => Received::of_election(members),
-            Exchange::Barrier => Received::same(0),
-        }
-    }
-}
-
-impl Received {
-    /// The same word in all lanes.
-    fn same(word: u32) -> Self {
-        Self { words: [word; 32], truths: 0 }
-    }
-
-    /// The same truth in all lanes.
-    fn truth(truth: bool) -> Self {
-        Self { words: [0; 32], truths: if truth { u32::MAX } else { 0 } }
-    }
-
-    fn of_vote(mode: VoteMode, truths: u32, members: u32) -> Self {
-        match mode {
-            VoteMode::Ballot => Self::same(warp::vote_ballot(truths, members)),
-            VoteMode::All => Self::truth(warp::vote_all(truths, members)),
-            VoteMode::Any => Self::truth(warp::vote_any(truths, members)),
-            VoteMode::Uniform => Self::truth(warp::vote_uni(truths, members)),
-        }
-    }
-
-    fn of_match<T: PartialEq>(mode: MatchMode, values: &[T; 32], members: u32) -> Self {
-        match mode {
-            MatchMode::Any => Self { words: warp::match_any(values, members), truths: 0 },
-            MatchMode::All => {
-                let (mask, all) = warp::match_all(values, members);
-                Self { words: [mask; 32], ..Self::truth(all) }
-            }
-        }
-    }
-
-    fn of_election(members: u32) -> Self {
-        let leader = warp::elect(members) & 31;
-        Self { words: [leader; 32], truths: 1 << leader }
-    }
-
-    /// Writes to the destinations, in the lanes of the mask.
-    #[inline(always)]
-    pub(crate) fn write(&self, lanes: &mut Lanes<'_>, decoded: &Decoded, what: Exchange) {
-        let (word, predicate) = match what {
-            Exchange::Barrier => return,
-            Exchange::Vote(VoteMode::All | VoteMode::Any | VoteMode::Uniform) => (SINK, decoded.destinations[0]),
-            Exchange::Vote(VoteMode::Ballot)
-            | Exchange::Shuffle(_)
-            | Exchange::Match(..)
-            | Exchange::Redux(..)
-            | Exchange::Elect => (decoded.destinations[0], decoded.destinations[1]),
-        };
-        if word != SINK {
-            lanes.set_words(word, &self.words);
-        }
-        if predicate != SINK {
-            lanes.set_predicate(predicate, self.truths);
         }
     }
 }

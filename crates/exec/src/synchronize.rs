@@ -224,10 +224,11 @@ fn exchange_among(code: &Code, warp: &mut Warp, party: Party) {
         members |= path.mask;
         brought.add(&frame(warp, path, &code.pool, path.mask), decoded(path), party.what);
     }
-    let received = brought.exchanged(party.what, members);
+    let received = party.what.exchanged(&brought, members);
     let mut together: Vec<Path> = Vec::new();
     for Blocked { mut path, .. } in there {
-        received.write(&mut frame(warp, &path, &code.pool, path.mask), decoded(&path), party.what);
+        let mut lanes = frame(warp, &path, &code.pool, path.mask);
+        exchange::receive(&received, &mut lanes, decoded(&path), party.what);
         path.operation = path.operation.map(|operation| operation + 1);
         match together.iter_mut().find(|other| other.stands_with(&path)) {
             Some(other) => other.mask |= path.mask,

@@ -58,218 +58,220 @@
 use crate::{HighLatency, OpClass, ScalarType};
 
 /// Hands the whole operation table to a macro: `with_ops!(consumer)` expands to
-/// `consumer! { /// doc Name (name: Payload) => { class: rule, bind: family } ... }`.
+/// `consumer! { /// doc Name (name: Payload) => { class: rule, bind: module::function } ... }`.
 ///
 /// The payload is what refines the operation, with the name under which `bind` gets it; operations that nothing refines
 /// have none. `class` is a rule of this module that turns the type into an [`OpClass`]; `bind` is the function of the
-/// emulator that picks the lane function for the type and the payload. An operation without either does not compile.
+/// emulator that picks the lane function for the type and the payload, with the module that it stands in; for operations
+/// in which the lanes of a warp work together it is `exchange::` with the constructor that says how. An operation
+/// without either does not compile.
 #[macro_export]
 macro_rules! with_ops {
     ($consumer:ident) => {
         $consumer! {
             /// Copies a value.
-            Mov => { class: virtual_, bind: mov }
+            Mov => { class: virtual_, bind: movement::mov }
             /// Reads a special register.
-            ReadSpecial => { class: int, bind: read_special }
+            ReadSpecial => { class: int, bind: movement::read_special }
             /// Concatenates narrow values into a wide register, least significant first.
-            Pack => { class: virtual_, bind: pack }
+            Pack => { class: virtual_, bind: movement::pack }
             /// Splits a wide register into narrow values, least significant first.
-            Unpack => { class: virtual_, bind: unpack }
+            Unpack => { class: virtual_, bind: movement::unpack }
             /// Turns an address of a state space into a generic one, or back.
-            Cvta (conversion: AddressConversion) => { class: virtual_, bind: cvta }
+            Cvta (conversion: AddressConversion) => { class: virtual_, bind: movement::cvta }
             /// True when a generic address lies in the state space.
-            Isspacep (space: StateSpace) => { class: int, bind: isspacep }
+            Isspacep (space: StateSpace) => { class: int, bind: movement::isspacep }
 
             /// Sum. With a carry it is the extended-precision form.
-            Add (sum: Sum) => { class: by_type, bind: add }
+            Add (sum: Sum) => { class: by_type, bind: arithmetic::add }
             /// Difference. With a carry it is the extended-precision form.
-            Sub (sum: Sum) => { class: by_type, bind: sub }
+            Sub (sum: Sum) => { class: by_type, bind: arithmetic::sub }
             /// Product: floating-point, or the low half of an integer product.
-            Mul (product: Product) => { class: mul, bind: mul }
+            Mul (product: Product) => { class: mul, bind: arithmetic::mul }
             /// High half of an integer product.
-            MulHi => { class: mul, bind: mul_hi }
+            MulHi => { class: mul, bind: arithmetic::mul_hi }
             /// Full integer product, twice as wide.
-            MulWide => { class: mul, bind: mul_wide }
+            MulWide => { class: mul, bind: arithmetic::mul_wide }
             /// Low half of an integer product, plus an addend.
-            Mad (carry: Carry) => { class: mul, bind: mad }
+            Mad (carry: Carry) => { class: mul, bind: arithmetic::mad }
             /// High half of an integer product, plus an addend.
-            MadHi (high: HighMultiplyAdd) => { class: mul, bind: mad_hi }
+            MadHi (high: HighMultiplyAdd) => { class: mul, bind: arithmetic::mad_hi }
             /// Full integer product plus a wide addend.
-            MadWide => { class: mul, bind: mad_wide }
+            MadWide => { class: mul, bind: arithmetic::mad_wide }
             /// Low 32 bits of a 24-bit product.
-            Mul24 => { class: mul, bind: mul24 }
+            Mul24 => { class: mul, bind: arithmetic::mul24 }
             /// Bits 47 to 16 of a 24-bit product.
-            Mul24Hi => { class: mul, bind: mul24_hi }
+            Mul24Hi => { class: mul, bind: arithmetic::mul24_hi }
             /// `Mul24` plus an addend.
-            Mad24 => { class: mul, bind: mad24 }
+            Mad24 => { class: mul, bind: arithmetic::mad24 }
             /// `Mul24Hi` plus an addend.
-            Mad24Hi (saturation: Saturation) => { class: mul, bind: mad24_hi }
+            Mad24Hi (saturation: Saturation) => { class: mul, bind: arithmetic::mad24_hi }
             /// Floating-point multiply-add with a single rounding.
-            Fma (fused: FusedMultiplyAdd) => { class: by_type, bind: fma }
+            Fma (fused: FusedMultiplyAdd) => { class: by_type, bind: arithmetic::fma }
             /// Floating-point multiply-add of operands that each have a type of their own: they are widened, which is
             /// exact, and rounded once.
-            FmaMixed (types: MixedTypes) => { class: by_type, bind: fma_mixed }
+            FmaMixed (types: MixedTypes) => { class: by_type, bind: arithmetic::fma_mixed }
             /// Sum of absolute differences.
-            Sad => { class: by_type, bind: sad }
+            Sad => { class: by_type, bind: arithmetic::sad }
             /// Quotient.
-            Div (accuracy: Accuracy) => { class: divide, bind: div }
+            Div (accuracy: Accuracy) => { class: divide, bind: arithmetic::div }
             /// Remainder of an integer division.
-            Rem => { class: divide, bind: rem }
+            Rem => { class: divide, bind: arithmetic::rem }
             /// Absolute value.
-            Abs (subnormals: Subnormals) => { class: by_type, bind: abs }
+            Abs (subnormals: Subnormals) => { class: by_type, bind: arithmetic::abs }
             /// Negation.
-            Neg (subnormals: Subnormals) => { class: by_type, bind: neg }
+            Neg (subnormals: Subnormals) => { class: by_type, bind: arithmetic::neg }
             /// Minimum of two or three values.
-            Min (extremum: Extremum) => { class: by_type, bind: min }
+            Min (extremum: Extremum) => { class: by_type, bind: arithmetic::min }
             /// Maximum of two or three values.
-            Max (extremum: Extremum) => { class: by_type, bind: max }
+            Max (extremum: Extremum) => { class: by_type, bind: arithmetic::max }
             /// Reciprocal.
-            Rcp (accuracy: Accuracy) => { class: special, bind: rcp }
+            Rcp (accuracy: Accuracy) => { class: special, bind: special::rcp }
             /// Square root.
-            Sqrt (accuracy: Accuracy) => { class: special, bind: sqrt }
+            Sqrt (accuracy: Accuracy) => { class: special, bind: special::sqrt }
             /// Reciprocal square root.
-            Rsqrt (approximation: Approximation) => { class: special, bind: rsqrt }
+            Rsqrt (approximation: Approximation) => { class: special, bind: special::rsqrt }
             /// Sine.
-            Sin (approximation: Approximation) => { class: special, bind: sin }
+            Sin (approximation: Approximation) => { class: special, bind: special::sin }
             /// Cosine.
-            Cos (approximation: Approximation) => { class: special, bind: cos }
+            Cos (approximation: Approximation) => { class: special, bind: special::cos }
             /// Power of two.
-            Ex2 (approximation: Approximation) => { class: special, bind: ex2 }
+            Ex2 (approximation: Approximation) => { class: special, bind: special::ex2 }
             /// Binary logarithm.
-            Lg2 (approximation: Approximation) => { class: special, bind: lg2 }
+            Lg2 (approximation: Approximation) => { class: special, bind: special::lg2 }
             /// Hyperbolic tangent.
-            Tanh (approximation: Approximation) => { class: special, bind: tanh }
+            Tanh (approximation: Approximation) => { class: special, bind: special::tanh }
             /// Sign of the first operand on the magnitude of the second.
-            Copysign => { class: by_type, bind: copysign }
+            Copysign => { class: by_type, bind: arithmetic::copysign }
             /// Tests a property of a floating-point value.
-            Testp (property: TestProperty) => { class: by_type, bind: testp }
+            Testp (property: TestProperty) => { class: by_type, bind: arithmetic::testp }
 
             /// Bitwise and.
-            And => { class: int, bind: and }
+            And => { class: int, bind: bits::and }
             /// Bitwise or.
-            Or => { class: int, bind: or }
+            Or => { class: int, bind: bits::or }
             /// Bitwise exclusive or.
-            Xor => { class: int, bind: xor }
+            Xor => { class: int, bind: bits::xor }
             /// Bitwise complement.
-            Not => { class: int, bind: not }
+            Not => { class: int, bind: bits::not }
             /// Logical complement: 1 for zero, else 0.
-            Cnot => { class: int, bind: cnot }
+            Cnot => { class: int, bind: bits::cnot }
             /// Any bitwise function of three operands; the fourth is its truth table.
-            Lop3 (combination: Combination) => { class: int, bind: lop3 }
+            Lop3 (combination: Combination) => { class: int, bind: bits::lop3 }
             /// Left shift.
-            Shl => { class: int, bind: shl }
+            Shl => { class: int, bind: bits::shl }
             /// Right shift, arithmetic for signed types.
-            Shr => { class: int, bind: shr }
+            Shr => { class: int, bind: bits::shr }
             /// Funnel shift left or right.
-            Shf (shift: FunnelShift) => { class: int, bind: shf }
+            Shf (shift: FunnelShift) => { class: int, bind: bits::shf }
             /// Number of ones.
-            Popc => { class: int, bind: popc }
+            Popc => { class: int, bind: bits::popc }
             /// Number of leading zeros.
-            Clz => { class: int, bind: clz }
+            Clz => { class: int, bind: bits::clz }
             /// Position of the most significant bit that differs from the sign, or the shift amount that brings it to the top.
-            Bfind (answer: BfindAnswer) => { class: int, bind: bfind }
+            Bfind (answer: BfindAnswer) => { class: int, bind: bits::bfind }
             /// Bit reversal.
-            Brev => { class: int, bind: brev }
+            Brev => { class: int, bind: bits::brev }
             /// Bit-field extract.
-            Bfe => { class: int, bind: bfe }
+            Bfe => { class: int, bind: bits::bfe }
             /// Bit-field insert.
-            Bfi => { class: int, bind: bfi }
+            Bfi => { class: int, bind: bits::bfi }
             /// Position of the n-th set bit.
-            Fns => { class: int, bind: fns }
+            Fns => { class: int, bind: bits::fns }
             /// Bit mask from position and width.
-            Bmsk (mode: ShiftMode) => { class: int, bind: bmsk }
+            Bmsk (mode: ShiftMode) => { class: int, bind: bits::bmsk }
             /// Sign or zero extension from a bit position.
-            Szext (mode: ShiftMode) => { class: int, bind: szext }
+            Szext (mode: ShiftMode) => { class: int, bind: bits::szext }
             /// Byte permutation.
-            Prmt (mode: PrmtMode) => { class: int, bind: prmt }
+            Prmt (mode: PrmtMode) => { class: int, bind: bits::prmt }
             /// Four-way byte dot product, accumulated.
-            Dp4a => { class: mul, bind: dp4a }
+            Dp4a => { class: mul, bind: arithmetic::dp4a }
             /// Two-way dot product of halves with bytes, accumulated.
-            Dp2a (half: Dp2aHalf) => { class: mul, bind: dp2a }
+            Dp2a (half: Dp2aHalf) => { class: mul, bind: arithmetic::dp2a }
 
             /// Compares and writes an integer or float truth value.
-            Set (comparison: Comparison) => { class: compare, bind: set }
+            Set (comparison: Comparison) => { class: compare, bind: predicate::set }
             /// Compares and writes predicates.
-            Setp (comparison: Comparison) => { class: compare, bind: setp }
+            Setp (comparison: Comparison) => { class: compare, bind: predicate::setp }
             /// Selects by predicate.
-            Selp => { class: int, bind: selp }
+            Selp => { class: int, bind: predicate::selp }
             /// Selects by the sign of the third operand.
-            Slct (subnormals: Subnormals) => { class: int, bind: slct }
+            Slct (subnormals: Subnormals) => { class: int, bind: predicate::slct }
             /// Converts between types.
-            Cvt (conversion: Conversion) => { class: convert, bind: cvt }
+            Cvt (conversion: Conversion) => { class: convert, bind: convert::cvt }
             /// Converts two 32-bit integers to narrow ones and packs them.
-            CvtPack => { class: convert, bind: cvt_pack }
+            CvtPack => { class: convert, bind: convert::cvt_pack }
 
             /// Load.
-            Ld (access: AccessOrder) => { class: load, bind: ld }
+            Ld (access: AccessOrder) => { class: load, bind: transfer::ld }
             /// Store.
-            St (access: AccessOrder) => { class: memory, bind: st }
+            St (access: AccessOrder) => { class: memory, bind: transfer::st }
             /// Atomic that returns the old value.
-            Atom (atomic: Atomic) => { class: atomic, bind: atom }
+            Atom (atomic: Atomic) => { class: atomic, bind: transfer::atom }
             /// Reduction to memory without a result.
-            Red (atomic: Atomic) => { class: atomic, bind: red }
+            Red (atomic: Atomic) => { class: atomic, bind: transfer::red }
             /// Copies from one memory to another without a register. Where the predicate is true, zeros are written and
             /// nothing is read.
-            Copy => { class: memory, bind: copy }
+            Copy => { class: memory, bind: transfer::copy }
             /// Hint to the caches; has no effect on values.
-            Prefetch => { class: memory, bind: nothing }
+            Prefetch => { class: memory, bind: control::nothing }
 
             /// Reads another lane's value.
-            Shfl (mode: ShuffleMode) => { class: warp, bind: shfl }
+            Shfl (mode: ShuffleMode) => { class: warp, bind: exchange::shfl }
             /// Asks the lanes of a warp for a predicate.
-            Vote (mode: VoteMode) => { class: warp, bind: vote }
+            Vote (mode: VoteMode) => { class: warp, bind: exchange::vote }
             /// Finds the lanes with the same value.
-            Match (mode: MatchMode) => { class: warp, bind: match_ }
+            Match (mode: MatchMode) => { class: warp, bind: exchange::match_ }
             /// Mask of the lanes that execute together.
-            Activemask => { class: warp, bind: activemask }
+            Activemask => { class: warp, bind: control::activemask }
             /// Reduces a value over the lanes of a warp.
-            Redux (reduction: Reduction) => { class: warp, bind: redux }
+            Redux (reduction: Reduction) => { class: warp, bind: exchange::redux }
             /// Elects one lane.
-            Elect => { class: warp, bind: elect }
+            Elect => { class: warp, bind: exchange::elect }
 
             /// Branch; the targets stand at the block.
-            Bra (hint: Branch) => { class: control, bind: branch }
+            Bra (hint: Branch) => { class: control, bind: control::branch }
             /// Branch through a table of targets.
-            BrxIdx (hint: Branch) => { class: control, bind: branch_indexed }
+            BrxIdx (hint: Branch) => { class: control, bind: control::branch_indexed }
             /// Call; the target stands at the block.
-            Call (hint: Branch) => { class: control, bind: call }
+            Call (hint: Branch) => { class: control, bind: control::call }
             /// Return.
-            Ret => { class: control, bind: ret }
+            Ret => { class: control, bind: control::ret }
             /// Ends the thread.
-            Exit => { class: control, bind: exit }
+            Exit => { class: control, bind: control::exit }
             /// Aborts the launch.
-            Trap => { class: control, bind: trap }
+            Trap => { class: control, bind: control::trap }
             /// Opens a region: the lanes of the convergence barrier (last destination) will wait at its `Bsync`.
-            Bssy => { class: control, bind: nothing }
+            Bssy => { class: control, bind: control::nothing }
             /// Waits for the lanes of the convergence barrier.
-            Bsync => { class: control, bind: nothing }
+            Bsync => { class: control, bind: control::nothing }
             /// Does nothing that a thread can see: `nanosleep`, `pmevent`, `brkpt`, `discard` and the like.
-            Nop => { class: other, bind: nothing }
+            Nop => { class: other, bind: control::nothing }
 
             /// CTA barrier.
-            Bar (kind: BarrierKind) => { class: barrier, bind: bar }
+            Bar (kind: BarrierKind) => { class: barrier, bind: control::bar }
             /// Barrier among lanes of one warp.
-            BarWarp => { class: barrier, bind: bar_warp }
+            BarWarp => { class: barrier, bind: exchange::bar_warp }
             /// Memory fence.
-            Fence => { class: barrier, bind: nothing }
+            Fence => { class: barrier, bind: control::nothing }
 
             /// Reserves stack space of the thread.
-            Alloca => { class: other, bind: alloca }
+            Alloca => { class: other, bind: control::alloca }
             /// Reads the stack pointer.
-            StackSave => { class: other, bind: stack_save }
+            StackSave => { class: other, bind: control::stack_save }
             /// Writes the stack pointer.
-            StackRestore => { class: other, bind: stack_restore }
+            StackRestore => { class: other, bind: control::stack_restore }
             /// A system call that the emulator serves, such as `vprintf` or `malloc`.
-            SystemCall (service: SystemCall) => { class: control, bind: system_call }
+            SystemCall (service: SystemCall) => { class: control, bind: control::system_call }
             /// An instruction that the emulator does not execute yet.
-            Unsupported => { class: other, bind: unsupported }
+            Unsupported => { class: other, bind: control::unsupported }
         }
     };
 }
 
 macro_rules! declare {
     ($($(#[$meta:meta])* $name:ident $(($payload:ident: $Payload:ty))? =>
-        { class: $class:ident, bind: $bind:ident })*) => {
+        { class: $class:ident, bind: $module:ident::$bind:ident })*) => {
         /// The name of an operation of the IR, without what refines it. One row of [`with_ops!`](crate::with_ops).
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
         pub enum Op {

@@ -1,83 +1,18 @@
 //! Operations that concern the warp or the CTA as a whole. Branches, calls and exits are the flow of their block.
 
 use warplens_ir::{Bank, Inst, Operand};
-use warplens_isa::{BarrierKind, Branch, MatchMode, Reduction, ScalarType, ShuffleMode, SystemCall, VoteMode};
+use warplens_isa::{BarrierKind, Branch, ScalarType, SystemCall};
 
 use super::{Binding, no_such_form};
-use crate::code::{BarrierOperation, Exchange, ExchangeOperation, Kind, Members, SINK, Unbound, Wide};
+use crate::code::{BarrierOperation, Kind, SINK, Unbound, Wide};
 use crate::decode::Decoder;
 use crate::raw::{Source, map1};
-use crate::semantics::warp::ReduceMods;
 
 impl Decoder<'_> {
     fn source_or(&mut self, inst: &Inst, index: usize, ty: ScalarType, default: u64) -> Source {
         let operand = inst.sources.get(index).copied().unwrap_or(Operand::Immediate(default));
         self.read(&operand, ty)
     }
-
-    /// The second destination, a predicate, if the instruction has one.
-    fn second_predicate(&mut self, inst: &Inst) -> u32 {
-        match inst.destinations.get(1) {
-            Some(Some(register)) => self.write(Some(*register), ScalarType::Pred),
-            _ => SINK,
-        }
-    }
-}
-
-impl Decoder<'_> {
-    /// Emits an exchange among the lanes that the source `index` names, or among those that are there if it is absent.
-    fn exchange(&mut self, inst: &Inst, index: usize, what: Exchange, destinations: [u32; 2], sources: &[Source]) {
-        let members = match inst.sources.get(index) {
-            Some(operand) => Members::Named(self.read(operand, ScalarType::B32)),
-            None => Members::Present,
-        };
-        let exchange = self.exchange_operation(ExchangeOperation { what, members });
-        self.other(Kind::Exchange(exchange), destinations, sources);
-    }
-}
-
-pub(super) fn shfl(decoder: &mut Decoder<'_>, inst: &Inst, mode: &ShuffleMode) -> Binding {
-    let sources = [
-        decoder.source_or(inst, 0, ScalarType::B32, 0),
-        decoder.source_or(inst, 1, ScalarType::B32, 0),
-        decoder.source_or(inst, 2, ScalarType::B32, 0x1f),
-    ];
-    let value = decoder.write(inst.destinations.first().copied().flatten(), ScalarType::B32);
-    let in_range = decoder.second_predicate(inst);
-    decoder.exchange(inst, 3, Exchange::Shuffle(*mode), [value, in_range], &sources);
-    Ok(())
-}
-
-pub(super) fn vote(decoder: &mut Decoder<'_>, inst: &Inst, mode: &VoteMode) -> Binding {
-    let predicate = decoder.source_or(inst, 0, ScalarType::Pred, 0);
-    let destination = decoder.write(inst.destinations.first().copied().flatten(), inst.ty);
-    decoder.exchange(inst, 1, Exchange::Vote(*mode), [destination, SINK], &[predicate]);
-    Ok(())
-}
-
-pub(super) fn match_(decoder: &mut Decoder<'_>, inst: &Inst, mode: &MatchMode) -> Binding {
-    let value = decoder.source_or(inst, 0, inst.ty, 0);
-    let mask = decoder.write(inst.destinations.first().copied().flatten(), ScalarType::B32);
-    let all = decoder.second_predicate(inst);
-    let what = Exchange::Match(*mode, Wide::of_bits(inst.ty.bits()));
-    decoder.exchange(inst, 1, what, [mask, all], &[value]);
-    Ok(())
-}
-
-pub(super) fn redux(decoder: &mut Decoder<'_>, inst: &Inst, reduction: &Reduction) -> Binding {
-    let value = decoder.source_or(inst, 0, inst.ty, 0);
-    let destination = decoder.write(inst.destinations.first().copied().flatten(), inst.ty);
-    let mods = ReduceMods { abs: reduction.abs, nan: reduction.nan };
-    let what = Exchange::Redux(reduction.op, inst.ty, mods);
-    decoder.exchange(inst, 1, what, [destination, SINK], &[value]);
-    Ok(())
-}
-
-pub(super) fn elect(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
-    let leader = decoder.write(inst.destinations.first().copied().flatten(), ScalarType::B32);
-    let elected = decoder.second_predicate(inst);
-    decoder.exchange(inst, 0, Exchange::Elect, [leader, elected], &[]);
-    Ok(())
 }
 
 pub(super) fn activemask(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
@@ -97,11 +32,6 @@ pub(super) fn bar(decoder: &mut Decoder<'_>, inst: &Inst, kind: &BarrierKind) ->
     let destination = if reduces { decoder.write(inst.destinations.first().copied().flatten(), ty) } else { SINK };
     let index = decoder.barrier(BarrierOperation { kind, barrier, count, predicate, destination });
     decoder.other(Kind::Barrier(index), [SINK; 2], &[]);
-    Ok(())
-}
-
-pub(super) fn bar_warp(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
-    decoder.exchange(inst, 0, Exchange::Barrier, [SINK; 2], &[]);
     Ok(())
 }
 

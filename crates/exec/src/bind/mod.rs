@@ -7,6 +7,7 @@ mod arithmetic;
 mod bits;
 mod control;
 mod convert;
+mod exchange;
 mod mode;
 mod movement;
 mod predicate;
@@ -21,31 +22,29 @@ pub(crate) use predicate::copy_predicate;
 use crate::code::Unbound;
 use crate::decode::Decoder;
 use crate::raw::{LaneFunction, Source};
-
-use arithmetic::{
-    abs, add, copysign, div, dp2a, dp4a, fma, fma_mixed, mad, mad_hi, mad_wide, mad24, mad24_hi, max, min, mul, mul_hi,
-    mul_wide, mul24, mul24_hi, neg, rem, sad, sub, testp,
-};
-use bits::{and, bfe, bfi, bfind, bmsk, brev, clz, cnot, fns, lop3, not, or, popc, prmt, shf, shl, shr, szext, xor};
-use control::{
-    activemask, alloca, bar, bar_warp, branch, branch_indexed, call, elect, exit, match_, nothing, redux, ret, shfl,
-    stack_restore, stack_save, system_call, trap, unsupported, vote,
-};
-use convert::{cvt, cvt_pack};
-use movement::{cvta, isspacep, mov, pack, read_special, unpack};
-use predicate::{selp, set, setp, slct};
-use special::{cos, ex2, lg2, rcp, rsqrt, sin, sqrt, tanh};
-use transfer::{atom, copy, ld, red, st};
+use crate::semantics::warp::Exchange;
 
 type Binding = Result<(), Unbound>;
 
 macro_rules! dispatch {
     ($($(#[$meta:meta])* $name:ident $(($payload:ident: $Payload:ty))? =>
-        { class: $class:ident, bind: $bind:ident })*) => {
+        { class: $class:ident, bind: $module:ident::$bind:ident })*) => {
         /// Emits the decoded operations of `inst`.
         pub(crate) fn bind(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
-            match &inst.operation { $(Operation::$name $(($payload))? => $bind(decoder, inst $(, $payload)?),)* }
+            match &inst.operation {
+                $(Operation::$name $(($payload))? => bound!($module $bind, decoder, inst $(, $payload)?),)*
+            }
         }
+    };
+}
+
+/// Calls the function of a row, or emits the exchange that its constructor makes.
+macro_rules! bound {
+    (exchange $constructor:ident, $decoder:ident, $inst:ident $(, $payload:ident)?) => {
+        exchange::bind($decoder, $inst, Exchange::$constructor($inst.ty $(, $payload)?))
+    };
+    ($module:ident $function:ident, $decoder:ident, $inst:ident $(, $payload:ident)?) => {
+        $module::$function($decoder, $inst $(, $payload)?)
     };
 }
 

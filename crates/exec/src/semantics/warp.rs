@@ -1,15 +1,200 @@
 //! Exchanges between the lanes of a warp: `shfl vote match redux elect`.
 //!
+//! [`Exchange`] is all that the emulator knows about them: what each lane brings, what it receives, and who takes part
+//! where no lanes are named. The operation table names a constructor of it for each operation that is one.
+//!
 //! Lanes are bits of a `u32`; values are arrays with one element per lane. Elements of lanes outside the member mask are
 //! never looked at, except as the source of a shuffle, which the instruction set leaves undefined.
 
-use warplens_isa::{ReduxOp, ScalarType, ShuffleMode};
+use warplens_isa::{MatchMode, Reduction, ReduxOp, ScalarType, ShuffleMode, VoteMode};
 
 use super::MinMaxMods;
 use super::float32;
 
 /// The lanes of a warp.
 pub const LANES: usize = 32;
+
+/// What lanes do together.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Exchange {
+    /// Value, lane operand, clamp operand.
+    Shuffle(ShuffleMode),
+    /// Predicate.
+    Vote(VoteMode),
+    /// Value, 64 bits wide if so marked.
+    Match(MatchMode, Sort),
+    /// Value.
+    Redux(ReduxOp, ScalarType, ReduceMods),
+    /// Elects a lane.
+    Elect,
+    /// Lanes wait for each other, no more.
+    Barrier,
+}
+
+/// A sort of values that lanes have.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Sort {
+    /// 32 bits.
+    Word,
+    /// 64 bits.
+    Pair,
+    /// A predicate.
+    Truth,
+}
+
+/// Where lanes receive what: a register, a predicate, or both.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Gives {
+    /// Nothing is received.
+    Nothing,
+    /// A word.
+    Word,
+    /// A predicate.
+    Truth,
+    /// A word, then a predicate.
+    WordAndTruth,
+}
+
+/// Who takes part in an exchange that names no lanes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Unnamed {
+    /// Those that execute it together; they wait for nobody.
+    Present,
+    /// All lanes of the warp that have not exited: the others are waited for.
+    All,
+}
+
+/// Values that lanes bring, by the position of the operand.
+pub trait Bring {
+    /// Words.
+    fn words(&self, at: usize) -> &[u32; LANES];
+    /// Pairs of words.
+    fn pairs(&self, at: usize) -> &[u64; LANES];
+    /// Predicates, one bit for each lane.
+    fn truths(&self, at: usize) -> u32;
+}
+
+/// What lanes receive, by lane.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Received {
+    /// Words.
+    pub words: [u32; LANES],
+    /// Predicates.
+    pub truths: u32,
+}
+
+/// Constructors, in the names of the operation table: of the type and the payload of an operation.
+impl Exchange {
+    pub(crate) fn shfl(_: ScalarType, mode: &ShuffleMode) -> Self {
+        Self::Shuffle(*mode)
+    }
+
+    pub(crate) fn vote(_: ScalarType, mode: &VoteMode) -> Self {
+        Self::Vote(*mode)
+    }
+
+    pub(crate) fn match_(ty: ScalarType, mode: &MatchMode) -> Self {
+        Self::Match(*mode, if ty.bits() > 32 { Sort::Pair } else { Sort::Word })
+    }
+
+    pub(crate) fn redux(ty: ScalarType, reduction: &Reduction) -> Self {
+        Self::Redux(reduction.op, ty, ReduceMods { abs: reduction.abs, nan: reduction.nan })
+    }
+
+    pub(crate) fn elect(_: ScalarType) -> Self {
+        Self::Elect
+    }
+
+    pub(crate) fn bar_warp(_: ScalarType) -> Self {
+        Self::Barrier
+    }
+}
+
+impl Exchange {
+    /// What each lane brings: the operands in front of the member mask.
+    pub const fn brings(self) -> &'static [Sort] {
+        match self {
+            Self::Shuffle(_) => &[Sort::Word, Sort::Word, Sort::Word],
+            Self::Vote(_) => &[Sort::Truth],
+            Self::Match(_, Sort::Pair) => &[Sort::Pair],
+            Self::Match(_, Sort::Word | Sort::Truth) | Self::Redux(..) => &[Sort::Word],
+            Self::Elect | Self::Barrier => &[],
+        }
+    }
+
+    /// What each lane receives.
+    #[inline(always)]
+    pub const fn gives(self) -> Gives {
+        match self {
+            Self::Barrier => Gives::Nothing,
+            Self::Vote(VoteMode::All | VoteMode::Any | VoteMode::Uniform) => Gives::Truth,
+            Self::Vote(VoteMode::Ballot) | Self::Redux(..) => Gives::Word,
+            Self::Shuffle(_) | Self::Match(..) | Self::Elect => Gives::WordAndTruth,
+        }
+    }
+
+    /// Who takes part where no lanes are named.
+    pub const fn unnamed(self) -> Unnamed {
+        match self {
+            // PTX had these without a member mask before 6.0.
+            Self::Shuffle(_) | Self::Vote(_) => Unnamed::Present,
+            Self::Match(..) | Self::Redux(..) | Self::Elect | Self::Barrier => Unnamed::All,
+        }
+    }
+
+    /// What `members` receive when they bring this.
+    #[inline(always)]
+    pub fn exchanged(self, brought: &impl Bring, members: u32) -> Received {
+        match self {
+            Self::Shuffle(mode) => {
+                let (words, truths) = shuffle(mode, brought.words(0), brought.words(1), brought.words(2));
+                Received { words, truths }
+            }
+            Self::Vote(mode) => Received::of_vote(mode, brought.truths(0), members),
+            Self::Match(mode, Sort::Pair) => Received::of_match(mode, brought.pairs(0), members),
+            Self::Match(mode, Sort::Word | Sort::Truth) => Received::of_match(mode, brought.words(0), members),
+            Self::Redux(op, ty, mods) => Received::same(reduce(op, ty, brought.words(0), members, mods)),
+            Self::Elect => Received::of_election(members),
+            Self::Barrier => Received::same(0),
+        }
+    }
+}
+
+impl Received {
+    /// The same word in all lanes.
+    fn same(word: u32) -> Self {
+        Self { words: [word; LANES], truths: 0 }
+    }
+
+    /// The same truth in all lanes.
+    fn truth(truth: bool) -> Self {
+        Self { words: [0; LANES], truths: if truth { u32::MAX } else { 0 } }
+    }
+
+    fn of_vote(mode: VoteMode, truths: u32, members: u32) -> Self {
+        match mode {
+            VoteMode::Ballot => Self::same(vote_ballot(truths, members)),
+            VoteMode::All => Self::truth(vote_all(truths, members)),
+            VoteMode::Any => Self::truth(vote_any(truths, members)),
+            VoteMode::Uniform => Self::truth(vote_uni(truths, members)),
+        }
+    }
+
+    fn of_match<T: PartialEq>(mode: MatchMode, values: &[T; LANES], members: u32) -> Self {
+        match mode {
+            MatchMode::Any => Self { words: match_any(values, members), truths: 0 },
+            MatchMode::All => {
+                let (mask, all) = match_all(values, members);
+                Self { words: [mask; LANES], ..Self::truth(all) }
+            }
+        }
+    }
+
+    fn of_election(members: u32) -> Self {
+        let leader = elect(members) & 31;
+        Self { words: [leader; LANES], truths: 1 << leader }
+    }
+}
 
 /// The lane that `lane` reads from, and whether that lane is within the segment: if not, a lane reads from itself. `b` is
 /// the distance, lane mask or lane number; `c` holds the clamp value in bits 4..0 and the segment mask in bits 12..8.
