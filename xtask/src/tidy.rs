@@ -5,6 +5,7 @@
 mod glossary;
 pub(crate) mod layers;
 mod markdown;
+mod modules;
 mod source;
 
 use anyhow::{Result, bail};
@@ -40,6 +41,7 @@ pub(crate) fn run(workspace: &Workspace) -> Result<()> {
     let files = workspace.files()?;
     let mut findings = layers::check(workspace);
     findings.extend(glossary::check(workspace, &files)?);
+    findings.extend(modules::check(workspace, &files)?);
     for path in &files {
         // Binary data has no lines to look at.
         let Ok(text) = std::fs::read_to_string(workspace.root.join(path)) else { continue };
