@@ -55,223 +55,224 @@
 //! A load of a signed type that is narrower than its register extends the sign to the 32 or 64 bits of the register;
 //! other loads extend with zeros. `Ld` from [`StateSpace::Param`](crate::StateSpace::Param) has the byte offset in the
 //! parameter space as its address.
-use crate::{HighLatency, OpClass, ScalarType};
+use crate::{Effect, HighLatency, OpClass, ScalarType};
 
 /// Hands the whole operation table to a macro: `with_ops!(consumer)` expands to
-/// `consumer! { /// doc Name (name: Payload) => { class: rule, bind: module::function } ... }`.
+/// `consumer! { /// doc Name (name: Payload) => { class: rule, effect: name, bind: module::function } ... }`.
 ///
 /// The payload is what refines the operation, with the name under which `bind` gets it; operations that nothing refines
-/// have none. `class` is a rule of this module that turns the type into an [`OpClass`]; `bind` is the function of the
+/// have none. `class` is a rule of this module that turns the type into an [`OpClass`]; `effect` is an
+/// [`Effect`]; `bind` is the function of the
 /// emulator that picks the lane function for the type and the payload, with the module that it stands in; for operations
 /// in which the lanes of a warp work together it is `exchange::` with the constructor that says how. An operation
-/// without either does not compile.
+/// without one of them does not compile.
 #[macro_export]
 macro_rules! with_ops {
     ($consumer:ident) => {
         $consumer! {
             /// Copies a value.
-            Mov => { class: virtual_, bind: movement::mov }
+            Mov => { class: virtual_, effect: None, bind: movement::mov }
             /// Reads a special register.
-            ReadSpecial => { class: int, bind: movement::read_special }
+            ReadSpecial => { class: int, effect: Special, bind: movement::read_special }
             /// Concatenates narrow values into a wide register, least significant first.
-            Pack => { class: virtual_, bind: movement::pack }
+            Pack => { class: virtual_, effect: None, bind: movement::pack }
             /// Splits a wide register into narrow values, least significant first.
-            Unpack => { class: virtual_, bind: movement::unpack }
+            Unpack => { class: virtual_, effect: None, bind: movement::unpack }
             /// Turns an address of a state space into a generic one, or back.
-            Cvta (conversion: AddressConversion) => { class: virtual_, bind: movement::cvta }
+            Cvta (conversion: AddressConversion) => { class: virtual_, effect: None, bind: movement::cvta }
             /// True when a generic address lies in the state space.
-            Isspacep (space: StateSpace) => { class: int, bind: movement::isspacep }
+            Isspacep (space: StateSpace) => { class: int, effect: None, bind: movement::isspacep }
 
             /// Sum. With a carry it is the extended-precision form.
-            Add (sum: Sum) => { class: by_type, bind: arithmetic::add }
+            Add (sum: Sum) => { class: by_type, effect: None, bind: arithmetic::add }
             /// Difference. With a carry it is the extended-precision form.
-            Sub (sum: Sum) => { class: by_type, bind: arithmetic::sub }
+            Sub (sum: Sum) => { class: by_type, effect: None, bind: arithmetic::sub }
             /// Product: floating-point, or the low half of an integer product.
-            Mul (product: Product) => { class: mul, bind: arithmetic::mul }
+            Mul (product: Product) => { class: mul, effect: None, bind: arithmetic::mul }
             /// High half of an integer product.
-            MulHi => { class: mul, bind: arithmetic::mul_hi }
+            MulHi => { class: mul, effect: None, bind: arithmetic::mul_hi }
             /// Full integer product, twice as wide.
-            MulWide => { class: mul, bind: arithmetic::mul_wide }
+            MulWide => { class: mul, effect: None, bind: arithmetic::mul_wide }
             /// Low half of an integer product, plus an addend.
-            Mad (carry: Carry) => { class: mul, bind: arithmetic::mad }
+            Mad (carry: Carry) => { class: mul, effect: None, bind: arithmetic::mad }
             /// High half of an integer product, plus an addend.
-            MadHi (high: HighMultiplyAdd) => { class: mul, bind: arithmetic::mad_hi }
+            MadHi (high: HighMultiplyAdd) => { class: mul, effect: None, bind: arithmetic::mad_hi }
             /// Full integer product plus a wide addend.
-            MadWide => { class: mul, bind: arithmetic::mad_wide }
+            MadWide => { class: mul, effect: None, bind: arithmetic::mad_wide }
             /// Low 32 bits of a 24-bit product.
-            Mul24 => { class: mul, bind: arithmetic::mul24 }
+            Mul24 => { class: mul, effect: None, bind: arithmetic::mul24 }
             /// Bits 47 to 16 of a 24-bit product.
-            Mul24Hi => { class: mul, bind: arithmetic::mul24_hi }
+            Mul24Hi => { class: mul, effect: None, bind: arithmetic::mul24_hi }
             /// `Mul24` plus an addend.
-            Mad24 => { class: mul, bind: arithmetic::mad24 }
+            Mad24 => { class: mul, effect: None, bind: arithmetic::mad24 }
             /// `Mul24Hi` plus an addend.
-            Mad24Hi (saturation: Saturation) => { class: mul, bind: arithmetic::mad24_hi }
+            Mad24Hi (saturation: Saturation) => { class: mul, effect: None, bind: arithmetic::mad24_hi }
             /// Floating-point multiply-add with a single rounding.
-            Fma (fused: FusedMultiplyAdd) => { class: by_type, bind: arithmetic::fma }
+            Fma (fused: FusedMultiplyAdd) => { class: by_type, effect: None, bind: arithmetic::fma }
             /// Floating-point multiply-add of operands that each have a type of their own: they are widened, which is
             /// exact, and rounded once.
-            FmaMixed (types: MixedTypes) => { class: by_type, bind: arithmetic::fma_mixed }
+            FmaMixed (types: MixedTypes) => { class: by_type, effect: None, bind: arithmetic::fma_mixed }
             /// Sum of absolute differences.
-            Sad => { class: by_type, bind: arithmetic::sad }
+            Sad => { class: by_type, effect: None, bind: arithmetic::sad }
             /// Quotient.
-            Div (accuracy: Accuracy) => { class: divide, bind: arithmetic::div }
+            Div (accuracy: Accuracy) => { class: divide, effect: None, bind: arithmetic::div }
             /// Remainder of an integer division.
-            Rem => { class: divide, bind: arithmetic::rem }
+            Rem => { class: divide, effect: None, bind: arithmetic::rem }
             /// Absolute value.
-            Abs (subnormals: Subnormals) => { class: by_type, bind: arithmetic::abs }
+            Abs (subnormals: Subnormals) => { class: by_type, effect: None, bind: arithmetic::abs }
             /// Negation.
-            Neg (subnormals: Subnormals) => { class: by_type, bind: arithmetic::neg }
+            Neg (subnormals: Subnormals) => { class: by_type, effect: None, bind: arithmetic::neg }
             /// Minimum of two or three values.
-            Min (extremum: Extremum) => { class: by_type, bind: arithmetic::min }
+            Min (extremum: Extremum) => { class: by_type, effect: None, bind: arithmetic::min }
             /// Maximum of two or three values.
-            Max (extremum: Extremum) => { class: by_type, bind: arithmetic::max }
+            Max (extremum: Extremum) => { class: by_type, effect: None, bind: arithmetic::max }
             /// Reciprocal.
-            Rcp (accuracy: Accuracy) => { class: special, bind: special::rcp }
+            Rcp (accuracy: Accuracy) => { class: special, effect: None, bind: special::rcp }
             /// Square root.
-            Sqrt (accuracy: Accuracy) => { class: special, bind: special::sqrt }
+            Sqrt (accuracy: Accuracy) => { class: special, effect: None, bind: special::sqrt }
             /// Reciprocal square root.
-            Rsqrt (approximation: Approximation) => { class: special, bind: special::rsqrt }
+            Rsqrt (approximation: Approximation) => { class: special, effect: None, bind: special::rsqrt }
             /// Sine.
-            Sin (approximation: Approximation) => { class: special, bind: special::sin }
+            Sin (approximation: Approximation) => { class: special, effect: None, bind: special::sin }
             /// Cosine.
-            Cos (approximation: Approximation) => { class: special, bind: special::cos }
+            Cos (approximation: Approximation) => { class: special, effect: None, bind: special::cos }
             /// Power of two.
-            Ex2 (approximation: Approximation) => { class: special, bind: special::ex2 }
+            Ex2 (approximation: Approximation) => { class: special, effect: None, bind: special::ex2 }
             /// Binary logarithm.
-            Lg2 (approximation: Approximation) => { class: special, bind: special::lg2 }
+            Lg2 (approximation: Approximation) => { class: special, effect: None, bind: special::lg2 }
             /// Hyperbolic tangent.
-            Tanh (approximation: Approximation) => { class: special, bind: special::tanh }
+            Tanh (approximation: Approximation) => { class: special, effect: None, bind: special::tanh }
             /// Sign of the first operand on the magnitude of the second.
-            Copysign => { class: by_type, bind: arithmetic::copysign }
+            Copysign => { class: by_type, effect: None, bind: arithmetic::copysign }
             /// Tests a property of a floating-point value.
-            Testp (property: TestProperty) => { class: by_type, bind: arithmetic::testp }
+            Testp (property: TestProperty) => { class: by_type, effect: None, bind: arithmetic::testp }
 
             /// Bitwise and.
-            And => { class: int, bind: bits::and }
+            And => { class: int, effect: None, bind: bits::and }
             /// Bitwise or.
-            Or => { class: int, bind: bits::or }
+            Or => { class: int, effect: None, bind: bits::or }
             /// Bitwise exclusive or.
-            Xor => { class: int, bind: bits::xor }
+            Xor => { class: int, effect: None, bind: bits::xor }
             /// Bitwise complement.
-            Not => { class: int, bind: bits::not }
+            Not => { class: int, effect: None, bind: bits::not }
             /// Logical complement: 1 for zero, else 0.
-            Cnot => { class: int, bind: bits::cnot }
+            Cnot => { class: int, effect: None, bind: bits::cnot }
             /// Any bitwise function of three operands; the fourth is its truth table.
-            Lop3 (combination: Combination) => { class: int, bind: bits::lop3 }
+            Lop3 (combination: Combination) => { class: int, effect: None, bind: bits::lop3 }
             /// Left shift.
-            Shl => { class: int, bind: bits::shl }
+            Shl => { class: int, effect: None, bind: bits::shl }
             /// Right shift, arithmetic for signed types.
-            Shr => { class: int, bind: bits::shr }
+            Shr => { class: int, effect: None, bind: bits::shr }
             /// Funnel shift left or right.
-            Shf (shift: FunnelShift) => { class: int, bind: bits::shf }
+            Shf (shift: FunnelShift) => { class: int, effect: None, bind: bits::shf }
             /// Number of ones.
-            Popc => { class: int, bind: bits::popc }
+            Popc => { class: int, effect: None, bind: bits::popc }
             /// Number of leading zeros.
-            Clz => { class: int, bind: bits::clz }
+            Clz => { class: int, effect: None, bind: bits::clz }
             /// Position of the most significant bit that differs from the sign, or the shift amount that brings it to the top.
-            Bfind (answer: BfindAnswer) => { class: int, bind: bits::bfind }
+            Bfind (answer: BfindAnswer) => { class: int, effect: None, bind: bits::bfind }
             /// Bit reversal.
-            Brev => { class: int, bind: bits::brev }
+            Brev => { class: int, effect: None, bind: bits::brev }
             /// Bit-field extract.
-            Bfe => { class: int, bind: bits::bfe }
+            Bfe => { class: int, effect: None, bind: bits::bfe }
             /// Bit-field insert.
-            Bfi => { class: int, bind: bits::bfi }
+            Bfi => { class: int, effect: None, bind: bits::bfi }
             /// Position of the n-th set bit.
-            Fns => { class: int, bind: bits::fns }
+            Fns => { class: int, effect: None, bind: bits::fns }
             /// Bit mask from position and width.
-            Bmsk (mode: ShiftMode) => { class: int, bind: bits::bmsk }
+            Bmsk (mode: ShiftMode) => { class: int, effect: None, bind: bits::bmsk }
             /// Sign or zero extension from a bit position.
-            Szext (mode: ShiftMode) => { class: int, bind: bits::szext }
+            Szext (mode: ShiftMode) => { class: int, effect: None, bind: bits::szext }
             /// Byte permutation.
-            Prmt (mode: PrmtMode) => { class: int, bind: bits::prmt }
+            Prmt (mode: PrmtMode) => { class: int, effect: None, bind: bits::prmt }
             /// Four-way byte dot product, accumulated.
-            Dp4a => { class: mul, bind: arithmetic::dp4a }
+            Dp4a => { class: mul, effect: None, bind: arithmetic::dp4a }
             /// Two-way dot product of halves with bytes, accumulated.
-            Dp2a (half: Dp2aHalf) => { class: mul, bind: arithmetic::dp2a }
+            Dp2a (half: Dp2aHalf) => { class: mul, effect: None, bind: arithmetic::dp2a }
 
             /// Compares and writes an integer or float truth value.
-            Set (comparison: Comparison) => { class: compare, bind: predicate::set }
+            Set (comparison: Comparison) => { class: compare, effect: None, bind: predicate::set }
             /// Compares and writes predicates.
-            Setp (comparison: Comparison) => { class: compare, bind: predicate::setp }
+            Setp (comparison: Comparison) => { class: compare, effect: None, bind: predicate::setp }
             /// Selects by predicate.
-            Selp => { class: int, bind: predicate::selp }
+            Selp => { class: int, effect: None, bind: predicate::selp }
             /// Selects by the sign of the third operand.
-            Slct (subnormals: Subnormals) => { class: int, bind: predicate::slct }
+            Slct (subnormals: Subnormals) => { class: int, effect: None, bind: predicate::slct }
             /// Converts between types.
-            Cvt (conversion: Conversion) => { class: convert, bind: convert::cvt }
+            Cvt (conversion: Conversion) => { class: convert, effect: None, bind: convert::cvt }
             /// Converts two 32-bit integers to narrow ones and packs them.
-            CvtPack => { class: convert, bind: convert::cvt_pack }
+            CvtPack => { class: convert, effect: None, bind: convert::cvt_pack }
 
             /// Load.
-            Ld (access: AccessOrder) => { class: load, bind: transfer::ld }
+            Ld (access: AccessOrder) => { class: load, effect: Load, bind: transfer::ld }
             /// Store.
-            St (access: AccessOrder) => { class: memory, bind: transfer::st }
+            St (access: AccessOrder) => { class: memory, effect: Store, bind: transfer::st }
             /// Atomic that returns the old value.
-            Atom (atomic: Atomic) => { class: atomic, bind: transfer::atom }
+            Atom (atomic: Atomic) => { class: atomic, effect: Atomic, bind: transfer::atom }
             /// Reduction to memory without a result.
-            Red (atomic: Atomic) => { class: atomic, bind: transfer::red }
+            Red (atomic: Atomic) => { class: atomic, effect: Atomic, bind: transfer::red }
             /// Copies from one memory to another without a register. Where the predicate is true, zeros are written and
             /// nothing is read.
-            Copy => { class: memory, bind: transfer::copy }
+            Copy => { class: memory, effect: Store, bind: transfer::copy }
             /// Hint to the caches; has no effect on values.
-            Prefetch => { class: memory, bind: control::nothing }
+            Prefetch => { class: memory, effect: Load, bind: control::nothing }
 
             /// Reads another lane's value.
-            Shfl (mode: ShuffleMode) => { class: warp, bind: exchange::shfl }
+            Shfl (mode: ShuffleMode) => { class: warp, effect: Exchange, bind: exchange::shfl }
             /// Asks the lanes of a warp for a predicate.
-            Vote (mode: VoteMode) => { class: warp, bind: exchange::vote }
+            Vote (mode: VoteMode) => { class: warp, effect: Vote, bind: exchange::vote }
             /// Finds the lanes with the same value.
-            Match (mode: MatchMode) => { class: warp, bind: exchange::match_ }
+            Match (mode: MatchMode) => { class: warp, effect: Vote, bind: exchange::match_ }
             /// Mask of the lanes that execute together.
-            Activemask => { class: warp, bind: control::activemask }
+            Activemask => { class: warp, effect: Vote, bind: control::activemask }
             /// Reduces a value over the lanes of a warp.
-            Redux (reduction: Reduction) => { class: warp, bind: exchange::redux }
+            Redux (reduction: Reduction) => { class: warp, effect: Vote, bind: exchange::redux }
             /// Elects one lane.
-            Elect => { class: warp, bind: exchange::elect }
+            Elect => { class: warp, effect: Exchange, bind: exchange::elect }
 
             /// Branch; the targets stand at the block.
-            Bra (hint: Branch) => { class: control, bind: control::branch }
+            Bra (hint: Branch) => { class: control, effect: End, bind: control::branch }
             /// Branch through a table of targets.
-            BrxIdx (hint: Branch) => { class: control, bind: control::branch_indexed }
+            BrxIdx (hint: Branch) => { class: control, effect: End, bind: control::branch_indexed }
             /// Call; the target stands at the block.
-            Call (hint: Branch) => { class: control, bind: control::call }
+            Call (hint: Branch) => { class: control, effect: End, bind: control::call }
             /// Return.
-            Ret => { class: control, bind: control::ret }
+            Ret => { class: control, effect: End, bind: control::ret }
             /// Ends the thread.
-            Exit => { class: control, bind: control::exit }
+            Exit => { class: control, effect: End, bind: control::exit }
             /// Aborts the launch.
-            Trap => { class: control, bind: control::trap }
+            Trap => { class: control, effect: End, bind: control::trap }
             /// Opens a region: the lanes of the convergence barrier (last destination) will wait at its `Bsync`.
-            Bssy => { class: control, bind: control::nothing }
+            Bssy => { class: control, effect: Fence, bind: control::nothing }
             /// Waits for the lanes of the convergence barrier.
-            Bsync => { class: control, bind: control::nothing }
+            Bsync => { class: control, effect: End, bind: control::nothing }
             /// Does nothing that a thread can see: `nanosleep`, `pmevent`, `brkpt`, `discard` and the like.
-            Nop => { class: other, bind: control::nothing }
+            Nop => { class: other, effect: Fence, bind: control::nothing }
 
             /// CTA barrier.
-            Bar (kind: BarrierKind) => { class: barrier, bind: control::bar }
+            Bar (kind: BarrierKind) => { class: barrier, effect: Fence, bind: control::bar }
             /// Barrier among lanes of one warp.
-            BarWarp => { class: barrier, bind: exchange::bar_warp }
+            BarWarp => { class: barrier, effect: Fence, bind: exchange::bar_warp }
             /// Memory fence.
-            Fence => { class: barrier, bind: control::nothing }
+            Fence => { class: barrier, effect: Fence, bind: control::nothing }
 
             /// Reserves stack space of the thread.
-            Alloca => { class: other, bind: control::alloca }
+            Alloca => { class: other, effect: Fence, bind: control::alloca }
             /// Reads the stack pointer.
-            StackSave => { class: other, bind: control::stack_save }
+            StackSave => { class: other, effect: Special, bind: control::stack_save }
             /// Writes the stack pointer.
-            StackRestore => { class: other, bind: control::stack_restore }
+            StackRestore => { class: other, effect: Fence, bind: control::stack_restore }
             /// A system call that the emulator serves, such as `vprintf` or `malloc`.
-            SystemCall (service: SystemCall) => { class: control, bind: control::system_call }
+            SystemCall (service: SystemCall) => { class: control, effect: Call, bind: control::system_call }
             /// An instruction that the emulator does not execute yet.
-            Unsupported => { class: other, bind: control::unsupported }
+            Unsupported => { class: other, effect: Call, bind: control::unsupported }
         }
     };
 }
 
 macro_rules! declare {
     ($($(#[$meta:meta])* $name:ident $(($payload:ident: $Payload:ty))? =>
-        { class: $class:ident, bind: $module:ident::$bind:ident })*) => {
+        { class: $class:ident, effect: $effect:ident, bind: $module:ident::$bind:ident })*) => {
         /// The name of an operation of the IR, without what refines it. One row of [`with_ops!`](crate::with_ops).
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
         pub enum Op {
@@ -290,6 +291,11 @@ macro_rules! declare {
             /// Class of the operation on values of type `ty`.
             pub fn class(self, ty: ScalarType) -> OpClass {
                 match self { $(Self::$name => class_rule::$class(ty),)* }
+            }
+
+            /// What the operation does besides computing its results.
+            pub const fn effect(self) -> Effect {
+                match self { $(Self::$name => Effect::$effect,)* }
             }
         }
     };
@@ -318,16 +324,22 @@ impl Op {
 
     /// Number of places in memory that the operation touches.
     pub const fn n_memory_references(self) -> usize {
-        match self {
-            Self::Ld | Self::St | Self::Atom | Self::Red | Self::Prefetch => 1,
-            Self::Copy => 2,
-            _ => 0,
+        match self.effect() {
+            Effect::Store if matches!(self, Self::Copy) => 2,
+            Effect::Load | Effect::Store | Effect::Atomic => 1,
+            Effect::None
+            | Effect::Special
+            | Effect::Vote
+            | Effect::Exchange
+            | Effect::Fence
+            | Effect::Call
+            | Effect::End => 0,
         }
     }
 
     /// True for operations that end a basic block.
     pub const fn ends_block(self) -> bool {
-        matches!(self, Self::Bra | Self::BrxIdx | Self::Call | Self::Ret | Self::Exit | Self::Trap | Self::Bsync)
+        matches!(self.effect(), Effect::End)
     }
 }
 
@@ -340,7 +352,28 @@ mod class_rule {
             ScalarType::F32 | ScalarType::Tf32 | ScalarType::F32x2 => OpClass::Fp32,
             ScalarType::F64 => OpClass::Fp64,
             ScalarType::F16 | ScalarType::Bf16 | ScalarType::F16x2 | ScalarType::Bf16x2 => OpClass::Fp16,
-            _ => OpClass::Int,
+            ScalarType::Pred
+            | ScalarType::B8
+            | ScalarType::B16
+            | ScalarType::B32
+            | ScalarType::B64
+            | ScalarType::B128
+            | ScalarType::U8
+            | ScalarType::U16
+            | ScalarType::U32
+            | ScalarType::U64
+            | ScalarType::S8
+            | ScalarType::S16
+            | ScalarType::S32
+            | ScalarType::S64
+            | ScalarType::U16x2
+            | ScalarType::S16x2
+            | ScalarType::E4m3x2
+            | ScalarType::E5m2x2
+            | ScalarType::E3m2x2
+            | ScalarType::E2m3x2
+            | ScalarType::E2m1x2
+            | ScalarType::Ue8m0x2 => OpClass::Int,
         }
     }
 
