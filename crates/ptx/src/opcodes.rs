@@ -79,7 +79,8 @@ opcodes! {
         (10, "", "cta sync arrive", "", "s s?"),
     ]
     Barrier "barrier" [
-        (78, "cluster", "arrive wait acquire release relaxed aligned", "", ""),
+        (78, "cluster arrive", "acquire release relaxed aligned", "", ""),
+        (78, "cluster wait", "acquire release relaxed aligned", "", ""),
         (60, "red", "cta aligned popc and or", "pred u32", "d s p | d s s p"),
         (60, "", "cta sync arrive aligned", "", "s s?"),
     ]
