@@ -18,6 +18,7 @@ mod payload;
 mod pc;
 mod special;
 mod state_space;
+mod table;
 mod types;
 
 pub use class::{HighLatency, OpClass, SlowOperation};
