@@ -8,7 +8,7 @@
 //! also what is loaded from an address that is.
 
 use warplens_ir::{Dominators, Flow, Operand};
-use warplens_isa::{Op, SpecialRegister};
+use warplens_isa::{Effect, Op, SpecialRegister};
 use warplens_trace::MachineClass;
 
 use crate::emit::{Atom, Selected};
@@ -94,12 +94,14 @@ pub(crate) fn differing(body: &Body<'_>) -> Vec<bool> {
 
 /// True for operations that give each lane a value of its own.
 fn is_source(node: &Node<'_>) -> bool {
-    match node.inst.op() {
-        Op::ReadSpecial => !matches!(
+    match node.inst.op().effect() {
+        Effect::Special => !matches!(
             node.inst.sources.first(),
             Some(Operand::Special(SpecialRegister::Ctaid(_) | SpecialRegister::Clusterid(_)))
         ),
-        Op::Atom | Op::Shfl | Op::Elect | Op::Call | Op::SystemCall | Op::Unsupported => true,
-        _ => false,
+        Effect::Atomic | Effect::Exchange | Effect::Call => true,
+        // What a call gives back comes from code of its own.
+        Effect::End => node.inst.op() == Op::Call,
+        Effect::None | Effect::Load | Effect::Store | Effect::Vote | Effect::Fence => false,
     }
 }

@@ -8,7 +8,7 @@ use crate::emit::{self, Emitter};
 use crate::node::Body;
 use crate::slots::{Slots, slots};
 use crate::target::Target;
-use crate::{copies, divergence, number, schedule, simplify, unexecuted};
+use crate::{copies, divergence, number, schedule, select, simplify};
 
 /// How code is generated.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -106,7 +106,7 @@ fn check_instructions(module: &Module, functions: &[FunctionId]) -> Result<(), E
     let blocks = functions.iter().flat_map(|&function| module.functions[function].block_ids());
     let mut insts = blocks.flat_map(|block| &module.blocks[block].insts);
     let lacks = |inst: &&Inst| match inst.op() {
-        Op::Unsupported => unexecuted::work(&module.key(inst.pc)).is_none(),
+        Op::Unsupported => select::work(&module.key(inst.pc)).is_none(),
         // No front end makes one yet.
         op => op == Op::Copy,
     };

@@ -26,7 +26,6 @@ mod select;
 mod simplify;
 mod slots;
 mod target;
-mod unexecuted;
 
 pub use generate::{Error, Generated, Options, generate};
 pub use print::print;

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use warplens_ir::{Bank, Cfg, Dominators, Function, Inst, Module, Operand, Register, SignedValue, VariableId};
-use warplens_isa::{BlockId, InstKey, Op, Pc, ScalarType, SpecialRegister, StateSpace};
+use warplens_isa::{BlockId, Effect, InstKey, Op, Pc, ScalarType, SpecialRegister, StateSpace};
 use warplens_trace::NO_SLOT;
 
 use crate::slots::Slots;
@@ -566,32 +566,19 @@ impl BodyReader<'_> {
 
 /// True when an instruction does something besides writing registers.
 pub(crate) fn has_effect(inst: &Inst) -> bool {
-    match inst.op() {
-        Op::St
-        | Op::Atom
-        | Op::Red
-        | Op::Copy
-        | Op::Prefetch
-        | Op::Shfl
-        | Op::Vote
-        | Op::Match
-        | Op::Activemask
-        | Op::Redux
-        | Op::Elect
-        | Op::Bar
-        | Op::BarWarp
-        | Op::Fence
-        | Op::Bssy
-        | Op::Nop
-        | Op::Alloca
-        | Op::StackRestore
-        | Op::SystemCall
-        | Op::Unsupported => true,
-        Op::Ld => inst.operation.is_ordered(),
-        Op::ReadSpecial => {
+    match inst.op().effect() {
+        Effect::None => false,
+        Effect::Load => inst.operation.is_ordered() || inst.op() != Op::Ld,
+        Effect::Special => {
             !matches!(inst.sources.first(), Some(&Operand::Special(register)) if is_launch_constant(register) || is_steady(register))
         }
-        op => op.ends_block(),
+        Effect::Store
+        | Effect::Atomic
+        | Effect::Vote
+        | Effect::Exchange
+        | Effect::Fence
+        | Effect::Call
+        | Effect::End => true,
     }
 }
 

@@ -1,4 +1,5 @@
-//! Which machine instructions an operation takes, by type and generation.
+//! Which machine instructions an instruction takes: a table by operation, and one by family for those that the emulator
+//! does not execute. What depends on type and generation is in `pipes`.
 //!
 //! # Rules
 //!
@@ -19,14 +20,14 @@
 //! A mix of several instructions is a chain: the first reads the sources, each next the result before it, the last
 //! writes the destination. Real code overlaps parts of it, so that a chain is the longest that the latency can be.
 
-use warplens_ir::{Flow, Operand};
-use warplens_isa::{BarrierKind, Conversion, Op, Operation, ScalarType, SpecialRegister};
-use warplens_machine::{Key, expansion};
+mod pipes;
+
+use warplens_ir::Operand;
+use warplens_isa::{Family as F, InstKey, Op, ScalarType};
 use warplens_trace::MachineClass as C;
 
-use crate::node::{Body, Form, Node, Source};
+use crate::node::{Body, Form, Node};
 use crate::target::Target;
-use crate::unexecuted;
 
 /// What a node takes.
 #[derive(Clone, PartialEq, Debug)]
@@ -59,7 +60,7 @@ pub(crate) fn recipe(body: &Body<'_>, node: &Node<'_>, target: &Target) -> Recip
         Form::Sum if node.bits() == 64 => Recipe::Carry(C::Int),
         Form::ShiftAdd if node.bits() == 64 => Recipe::Carry(C::Int),
         Form::Sum | Form::ShiftAdd | Form::SignExtend | Form::Permute | Form::Logic => one(C::Int),
-        Form::MultiplyAdd => multiply(node, target),
+        Form::MultiplyAdd => pipes::multiply(node, target),
         Form::AsWritten => as_written(body, node, target),
     }
 }
@@ -72,6 +73,8 @@ fn copy(body: &Body<'_>, node: &Node<'_>) -> Recipe {
     if is_predicate || is_zero { one(if is_predicate { C::Int } else { C::Move }) } else { Recipe::PerWord(C::Move) }
 }
 
+/// What machine instructions each operation becomes.
+#[rustfmt::skip]
 fn as_written(body: &Body<'_>, node: &Node<'_>, target: &Target) -> Recipe {
     use Op as O;
     let inst = node.inst;
@@ -82,18 +85,19 @@ fn as_written(body: &Body<'_>, node: &Node<'_>, target: &Target) -> Recipe {
         O::Atom | O::Red => one(C::Reduction),
         O::Shfl => one(C::Shuffle),
         O::Vote | O::Match | O::Activemask | O::Redux | O::Elect => one(C::Vote),
-        O::Bra if is_free_jump(body, node) => Recipe::Nothing,
+        O::Bra if pipes::is_free_jump(body, node) => Recipe::Nothing,
         O::Bra | O::Call | O::SystemCall | O::Bssy | O::Bsync => one(C::Branch),
         O::BrxIdx => Recipe::Chain(vec![(C::Int, 1), (C::Load, 1), (C::Branch, 1)]),
         O::Ret if !body.function.is_kernel() => one(C::Branch),
         O::Ret | O::Exit | O::Trap => one(C::Exit),
-        O::Bar => barrier(node),
+        O::Copy => unreachable!("kernels with one are refused before"),
+        O::Bar => pipes::barrier(node),
         O::BarWarp if target.is_from(7, 0) => one(C::Nop),
         O::BarWarp => Recipe::Nothing,
         O::Fence => one(C::Fence),
         O::Nop => one(C::Nop),
         O::Unsupported => {
-            let known = unexecuted::work(&body.key(inst.pc));
+            let known = work(&body.key(inst.pc));
             let (class, amount) = known.expect("kernels with other instructions are refused before");
             let given = inst.sources.iter().rev().find_map(|source| match source {
                 Operand::Immediate(value) => u32::try_from(*value).ok(),
@@ -101,200 +105,120 @@ fn as_written(body: &Body<'_>, node: &Node<'_>, target: &Target) -> Recipe {
             });
             Recipe::Amount(class, if class == C::AsyncWait { given.unwrap_or(amount) } else { amount })
         }
-        O::ReadSpecial => read_special(node),
-        O::Cvt | O::CvtPack => convert(node, target),
+        O::ReadSpecial => pipes::read_special(node),
+        O::Cvt | O::CvtPack => pipes::convert(node, target),
         O::Mul | O::MulHi | O::MulWide | O::Mad | O::MadHi | O::MadWide if inst.ty.is_integer() => {
-            expanded(body, node, target).unwrap_or_else(|| multiply(node, target))
+            pipes::expanded(body, node, target).unwrap_or_else(|| pipes::multiply(node, target))
         }
-        O::Mul24 | O::Mul24Hi | O::Mad24 | O::Mad24Hi => multiply_24(target),
+        O::Mul24 | O::Mul24Hi | O::Mad24 | O::Mad24Hi => pipes::multiply_24(target),
         O::Div | O::Rem | O::Rcp | O::Sqrt | O::Rsqrt | O::Sin | O::Cos | O::Ex2 | O::Lg2 | O::Tanh => {
-            special(body, node, target)
+            pipes::special(body, node, target)
         }
-        _ => arithmetic(body, node, target),
+        // These run on the pipes of their types; `pipes` knows those that take more than one instruction.
+        O::Mov | O::Pack | O::Unpack | O::Cvta | O::Isspacep | O::Add | O::Sub | O::Mul | O::MulHi | O::MulWide | O::Mad
+        | O::MadHi | O::MadWide | O::Fma | O::FmaMixed | O::Sad | O::Abs | O::Neg | O::Min | O::Max | O::Copysign
+        | O::Testp | O::And | O::Or | O::Xor | O::Not | O::Cnot | O::Lop3 | O::Shl | O::Shr | O::Shf | O::Popc | O::Clz
+        | O::Bfind | O::Brev | O::Bfe | O::Bfi | O::Fns | O::Bmsk | O::Szext | O::Prmt | O::Dp4a | O::Dp2a | O::Set
+        | O::Setp | O::Selp | O::Slct | O::Alloca | O::StackSave | O::StackRestore => pipes::arithmetic(body, node, target),
     }
 }
 
-/// Jumps to the next block, and blocks that only jump on: who comes there jumps further at once.
-fn is_free_jump(body: &Body<'_>, node: &Node<'_>) -> bool {
-    let Flow::Branch { taken, next: None } = &body.module.blocks[body.block_id(node.block)].flow else { return false };
-    let goes_on = body.function.block_position(*taken) == node.block + 1;
-    goes_on || node.block > 0 && body.blocks[node.block].len() == 1
+/// Class and amount of an instruction that the emulator does not execute; none where nobody said what machine code it
+/// becomes. Of the families that the emulator executes, those forms come here that it does not.
+#[rustfmt::skip]
+pub(crate) fn work(key: &InstKey) -> Option<(C, u32)> {
+    Some(match key.family {
+        F::Mma | F::WmmaMma => {
+            let class = if works_on_doubles(key) { C::TensorFp64 } else { C::Tensor };
+            (class, multiply_adds(key).max(1))
+        }
+        F::WgmmaMmaAsync => (C::TensorAsync, multiply_adds(key).div_ceil(WARPS_OF_A_GROUP)),
+        F::WgmmaCommitGroup | F::CpAsyncCommitGroup | F::CpAsyncBulkCommitGroup => (C::AsyncCommit, 1),
+        F::WgmmaWaitGroup | F::CpAsyncWaitGroup | F::CpAsyncBulkWaitGroup => (C::AsyncWait, 0),
+        F::CpAsync | F::CpAsyncBulk | F::CpAsyncBulkTensor | F::CpAsyncMbarrierArrive | F::CpAsyncBulkPrefetch
+        | F::CpAsyncBulkPrefetchTensor | F::CpReduceAsyncBulk | F::CpReduceAsyncBulkTensor => (C::AsyncCopy, 1),
+        F::WmmaLoad | F::Ldmatrix | F::Ldu => (C::Load, 1),
+        F::WmmaStore | F::Stmatrix => (C::Store, 1),
+        F::Movmatrix => (C::Shuffle, 1),
+        F::MbarrierArrive | F::MbarrierArriveDrop | F::MbarrierInit | F::MbarrierInval => (C::Atomic, 1),
+        F::MbarrierCheckLayout | F::MbarrierCompleteTx | F::MbarrierExpectTx | F::MbarrierPendingCount
+        | F::MbarrierTestWait | F::MbarrierTryWait => (C::Load, 1),
+        F::BarrierClusterArrive => (C::BarrierArrive, CLUSTER_BARRIER),
+        F::BarrierClusterWait => (C::Barrier, CLUSTER_BARRIER),
+        F::Tex | F::Tld4 | F::Suld => (C::Load, 1),
+        F::Sust => (C::Store, 1),
+        F::Sured => (C::Reduction, 1),
+        F::Fence | F::Membar => (C::Fence, 1),
+        // One instruction beside the pipes that take longer: a slot, and a result like that of an addition.
+        F::WgmmaFence | F::Mapa | F::Getctarank => (C::Int, 1),
+        // Nobody said what these become.
+        F::Clmad | F::Clusterlaunchcontrol | F::Fabric | F::Istypep | F::Multimem | F::RedAsync | F::StAsync
+        | F::StBulk | F::Suq | F::Tcgen05Alloc | F::Tcgen05Commit | F::Tcgen05Cp | F::Tcgen05Dealloc
+        | F::Tcgen05Fence | F::Tcgen05Ld | F::Tcgen05Mma | F::Tcgen05RelinquishAllocPermit | F::Tcgen05Shift
+        | F::Tcgen05St | F::Tcgen05Wait | F::TensormapCpFenceproxy | F::TensormapReplace | F::Txq | F::Unknown => return None,
+        // The emulator executes them, but not in this form.
+        F::Abs | F::Activemask | F::Add | F::Addc | F::Alloca | F::And | F::Applypriority | F::Atom | F::Bar
+        | F::Barrier | F::Bfe | F::Bfi | F::Bfind | F::Bmsk | F::Bra | F::Brev | F::Brkpt | F::Brx | F::Call
+        | F::Clz | F::Cnot | F::Copysign | F::Cos | F::Createpolicy | F::Cvt | F::Cvta | F::Discard | F::Div
+        | F::Dp2a | F::Dp4a | F::Elect | F::Ex2 | F::Exit | F::Fma | F::Fns | F::Griddepcontrol | F::Isspacep
+        | F::Ld | F::Lg2 | F::Lop3 | F::Mad | F::Mad24 | F::Madc | F::Match | F::Max | F::Min | F::Mov | F::Mul
+        | F::Mul24 | F::Nanosleep | F::Neg | F::Not | F::Or | F::Pmevent | F::Popc | F::Prefetch | F::Prefetchu
+        | F::Prmt | F::Rcp | F::Red | F::Redux | F::Rem | F::Ret | F::Rsqrt | F::Sad | F::Selp | F::Set
+        | F::Setmaxnreg | F::Setp | F::Shf | F::Shfl | F::Shl | F::Shr | F::Sin | F::Slct | F::Sqrt | F::St
+        | F::Stackrestore | F::Stacksave | F::Sub | F::Subc | F::Szext | F::Tanh | F::Testp | F::Trap | F::Vabsdiff
+        | F::Vabsdiff2 | F::Vabsdiff4 | F::Vadd | F::Vadd2 | F::Vadd4 | F::Vavrg2 | F::Vavrg4 | F::Vmad | F::Vmax
+        | F::Vmax2 | F::Vmax4 | F::Vmin | F::Vmin2 | F::Vmin4 | F::Vote | F::Vset | F::Vset2 | F::Vset4 | F::Vshl
+        | F::Vshr | F::Vsub | F::Vsub2 | F::Vsub4 | F::Xor => return None,
+    })
 }
 
-/// The clock comes with the next instruction; the others from a special register file.
-fn read_special(node: &Node<'_>) -> Recipe {
-    match node.inst.sources.first() {
-        Some(Operand::Special(SpecialRegister::Clock64 | SpecialRegister::Globaltimer)) => one(C::Move),
-        _ => Recipe::Chain(vec![(C::Move, 1)]),
-    }
+/// Warps that carry out one asynchronous matrix product together.
+const WARPS_OF_A_GROUP: u32 = 4;
+
+/// The number of the barrier of a cluster: one that no CTA barrier has.
+const CLUSTER_BARRIER: u32 = 16;
+
+fn works_on_doubles(key: &InstKey) -> bool {
+    key.ty() == Some(ScalarType::F64)
 }
 
-fn barrier(node: &Node<'_>) -> Recipe {
-    let number = node.sources.first().and_then(Source::immediate).and_then(|number| u32::try_from(number).ok());
-    let arrives = node.inst.operation == Operation::Bar(BarrierKind::Arrive);
-    let class = if arrives { C::BarrierArrive } else { C::Barrier };
-    Recipe::Amount(class, number.unwrap_or(0))
+/// Multiply-adds of a matrix instruction: the product of the extents of its shape.
+fn multiply_adds(key: &InstKey) -> u32 {
+    key.shape.map_or(0, |shape| shape.multiply_adds())
 }
 
-/// Products of integers, alone or with an addend.
-fn multiply(node: &Node<'_>, target: &Target) -> Recipe {
-    let inst = node.inst;
-    let is_wide = matches!(inst.op(), Op::MulWide | Op::MadWide | Op::MulHi | Op::MadHi) || node.bits() == 64;
-    let adds_wide = node.form == Form::MultiplyAdd || matches!(inst.op(), Op::MadWide);
-    let factor_bits = if node.form == Form::MultiplyAdd && node.bits() == 64 { 32 } else { inst.ty.bits() };
-    let (major, low) = (target.compute_capability.major, low_product(target));
-    if factor_bits <= 16 {
-        return match major {
-            1 | 5 | 6 => ints(1),
-            _ => one(C::IntMul),
+#[cfg(test)]
+mod tests {
+    use warplens_isa::MatrixShape;
+
+    use super::*;
+
+    #[test]
+    fn keys_say_what_they_occupy() {
+        let product = |family, ty, [m, n, k]: [u16; 3]| InstKey {
+            shape: Some(MatrixShape { m, n, k }),
+            ..InstKey::new(family, ty)
         };
-    }
-    if !is_wide {
-        return Recipe::Chain(low);
-    }
-    let is_shift = node.sources.iter().any(|source| source.immediate().is_some_and(u64::is_power_of_two));
-    match major {
-        7.. => one(C::IntMul),
-        _ if is_shift && !adds_wide => ints(2),
-        2 | 3 => Recipe::Chain(vec![(C::IntMul, 2)]),
-        _ => Recipe::Chain(low.into_iter().map(|(class, count)| (class, 2 * count)).collect()),
-    }
-}
-
-/// The low half of a 32-bit product.
-fn low_product(target: &Target) -> Vec<(C, u32)> {
-    match target.compute_capability.major {
-        // Two 16-bit products added up, a shift, and a third product added to it.
-        1 => vec![(C::Int, 4)],
-        5 | 6 => target.mixes.get(&Key::ExpansionMulLo32).cloned().unwrap_or_else(|| vec![(C::Int, 3)]),
-        _ => vec![(C::IntMul, 1)],
-    }
-}
-
-/// 24-bit products are native on 1.x and made of extractions and a 32-bit product later.
-fn multiply_24(target: &Target) -> Recipe {
-    let mut chain = vec![(C::Int, 2)];
-    match target.compute_capability.major {
-        1 => return ints(1),
-        _ => chain.extend(low_product(target)),
-    }
-    Recipe::Chain(chain)
-}
-
-/// What the machine's table makes of an operation.
-fn expanded(body: &Body<'_>, node: &Node<'_>, target: &Target) -> Option<Recipe> {
-    let (key, _) = expansion::key(&body.key(node.inst.pc))?;
-    let mut mix = target.mixes.get(&key)?.clone();
-    if node.inst.operation.flushes() {
-        drop_scaling(key, &mut mix);
-    }
-    // Behind a branch the warp may be split, and the way around is a region of its own.
-    if node.block > 0 && target.is_from(7, 0) && mix.last().is_some_and(|&(class, _)| class == C::Branch) {
-        mix.insert(0, (C::Nop, 1));
-        mix.push((C::Branch, 1));
-    }
-    Some(Recipe::Chain(mix))
-}
-
-/// Approximate functions that flush subnormals do without the compare, the scaling of the argument and that of the
-/// result; a quotient keeps its product.
-fn drop_scaling(key: Key, mix: &mut Vec<(C, u32)>) {
-    let keeps = match key {
-        Key::ExpansionDivApproxF32 => 1,
-        Key::ExpansionSqrtApproxF32
-        | Key::ExpansionRsqrtApproxF32
-        | Key::ExpansionEx2ApproxF32
-        | Key::ExpansionLg2ApproxF32 => 0,
-        _ => return,
-    };
-    for (class, count) in mix.iter_mut() {
-        if *class == C::Fp32 {
-            *count = (*count).min(keeps);
+        let cases = [
+            (product(F::Mma, ScalarType::F32, [16, 8, 16]), (C::Tensor, 2048)),
+            (product(F::Mma, ScalarType::F64, [8, 8, 4]), (C::TensorFp64, 256)),
+            (product(F::WgmmaMmaAsync, ScalarType::F16, [64, 128, 16]), (C::TensorAsync, 32768)),
+            (product(F::WmmaMma, ScalarType::F32, [16, 16, 16]), (C::Tensor, 4096)),
+            (InstKey::of_family(F::CpAsync), (C::AsyncCopy, 1)),
+            (InstKey::of_family(F::CpAsyncBulkTensor), (C::AsyncCopy, 1)),
+            (InstKey::of_family(F::CpAsyncCommitGroup), (C::AsyncCommit, 1)),
+            (InstKey::of_family(F::Ldmatrix), (C::Load, 1)),
+            (InstKey::of_family(F::BarrierClusterArrive), (C::BarrierArrive, 16)),
+        ];
+        for (key, expected) in cases {
+            assert_eq!(work(&key), Some(expected), "{key}");
         }
     }
-    mix.retain(|&(class, count)| count > 0 && class != C::Branch);
-}
 
-fn special(body: &Body<'_>, node: &Node<'_>, target: &Target) -> Recipe {
-    if let Some(recipe) = expanded(body, node, target) {
-        return recipe;
-    }
-    let single = node.inst.ty == ScalarType::F32 && target.compute_capability.major < 2;
-    match node.inst.op() {
-        Op::Div if single => Recipe::Chain(vec![(C::Sfu, 1), (C::Fp32Mul, 1)]),
-        Op::Sqrt | Op::Ex2 | Op::Sin | Op::Cos if single => Recipe::Chain(vec![(C::Sfu, 2)]),
-        Op::Div | Op::Rem if node.inst.ty.is_integer() => one(C::IntMul),
-        _ if node.inst.ty == ScalarType::F64 && !node.inst.operation.is_approximate() => one(C::Fp64),
-        _ => one(C::Sfu),
-    }
-}
-
-fn convert(node: &Node<'_>, target: &Target) -> Recipe {
-    let (to, from) = (node.inst.ty, node.inst.source_ty);
-    let is_integral = matches!(node.inst.operation, Operation::Cvt(Conversion { integral: true, .. }));
-    let is_half = |ty: ScalarType| matches!(ty, ScalarType::F16 | ScalarType::F16x2);
-    let is_float = |ty: ScalarType| ty.is_float() || ty.is_packed();
-    if node.inst.op() == Op::CvtPack || to.is_integer() && from.is_integer() {
-        return ints(if node.inst.operation.saturates() { 2 } else { 1 });
-    }
-    if !is_float(to) || !is_float(from) || to.bits().max(from.bits()) == 64 || is_integral {
-        return one(C::Convert);
-    }
-    match (to, from) {
-        (ScalarType::F32, ScalarType::F32) => one(C::Fp32),
-        (ScalarType::F32, from) if is_half(from) => one(C::Fp16),
-        (ScalarType::F32, ScalarType::Bf16) => one(C::Int),
-        (to, from) if is_half(to) && is_half(from) => one(C::Fp16),
-        _ if target.is_from(8, 0) => one(C::Int),
-        _ => one(C::Convert),
-    }
-}
-
-/// What runs on the pipes of its type.
-fn arithmetic(body: &Body<'_>, node: &Node<'_>, target: &Target) -> Recipe {
-    use Op as O;
-    let inst = node.inst;
-    let ty = if matches!(inst.op(), O::Set) { inst.source_ty } else { inst.ty };
-    if ty == ScalarType::Pred || node.written().all(|word| body.is_predicate(word)) && ty.bits() <= 1 {
-        return one(C::Int);
-    }
-    match ty {
-        ScalarType::F32 | ScalarType::Tf32 => match inst.op() {
-            O::Mul => one(C::Fp32Mul),
-            O::Min | O::Max if inst.sources.len() == 3 && !target.is_from(10, 0) => Recipe::Chain(vec![(C::Fp32, 2)]),
-            _ => one(C::Fp32),
-        },
-        ScalarType::F32x2 => Recipe::Chain(vec![(C::Fp32, if target.is_from(10, 0) { 1 } else { 2 })]),
-        ScalarType::F64 => match inst.op() {
-            O::Min | O::Max => Recipe::Chain(vec![(C::Fp64, 1), (C::Fp32, 2)]),
-            O::Abs | O::Neg | O::Copysign | O::Selp => one(C::Int),
-            _ => one(C::Fp64),
-        },
-        ScalarType::F16 | ScalarType::Bf16 | ScalarType::F16x2 | ScalarType::Bf16x2 => one(C::Fp16),
-        _ => integer(node, ty, target),
-    }
-}
-
-fn integer(node: &Node<'_>, ty: ScalarType, target: &Target) -> Recipe {
-    use Op as O;
-    let is_wide = ty.bits() == 64;
-    let has_volta_logic = target.is_from(7, 0);
-    match node.inst.op() {
-        O::Add | O::Sub if is_wide => Recipe::Carry(C::Int),
-        O::And | O::Or | O::Xor | O::Not | O::Selp if is_wide => Recipe::PerWord(C::Int),
-        O::Min | O::Max if is_wide => ints(4),
-        O::Abs if is_wide => ints(3),
-        O::Shl | O::Shr | O::Setp | O::Neg if is_wide => ints(2),
-        O::Set if has_volta_logic => ints(if is_wide { 3 } else { 2 }),
-        O::Slct | O::Cnot | O::Isspacep => ints(2),
-        O::Popc | O::Brev if is_wide => Recipe::Chain(vec![(C::Convert, 2), (C::Int, 1)]),
-        O::Clz | O::Bfind if is_wide => Recipe::Chain(vec![(C::Convert, 2), (C::Int, 2)]),
-        O::Popc | O::Brev | O::Bfind => one(C::Convert),
-        O::Clz => Recipe::Chain(vec![(C::Convert, 1), (C::Int, 1)]),
-        O::Bfe if has_volta_logic => ints(2),
-        O::Bfi if has_volta_logic => ints(3),
-        O::Lop3 if !target.is_from(5, 0) => ints(2),
-        O::Dp4a | O::Dp2a => one(C::IntMul),
-        _ => one(C::Int),
+    #[test]
+    fn what_nobody_knows_is_no_integer_instruction() {
+        for family in [F::Tcgen05Mma, F::Tcgen05Ld, F::TensormapReplace, F::Multimem, F::Add, F::Unknown] {
+            assert_eq!(work(&InstKey::of_family(family)), None, "{family}");
+        }
     }
 }

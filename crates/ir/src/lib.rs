@@ -19,6 +19,7 @@ mod liveness;
 mod local_arrays;
 mod memory;
 mod module;
+mod order;
 mod pressure;
 mod print;
 pub mod reconvergence;
@@ -40,6 +41,7 @@ pub use module::{
     ConstantBank, ControlCode, FunctionId, Initializer, Module, PcInfo, SourceLocation, SpellingId, Variable,
     VariableId,
 };
+pub use order::Order;
 pub use pressure::{Pressure, Touched, Values};
 pub use print::print;
 pub use register_estimate::register_estimate;

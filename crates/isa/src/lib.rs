@@ -7,6 +7,7 @@
 //! This crate does not know about PTX syntax, control flow, latencies or values.
 
 mod class;
+mod effect;
 mod family;
 mod key;
 mod modifiers;
@@ -17,9 +18,11 @@ mod payload;
 mod pc;
 mod special;
 mod state_space;
+mod table;
 mod types;
 
 pub use class::{HighLatency, OpClass, SlowOperation};
+pub use effect::Effect;
 pub use family::Family;
 pub use key::{CacheOperator, CacheUse, InstKey, MatrixShape, MemoryOrder, NamedType, NarrowType, Part, Scope, Types};
 pub use modifiers::{

@@ -10,7 +10,7 @@ use crate::{
 
 macro_rules! declare {
     ($($(#[$meta:meta])* $name:ident $(($payload:ident: $Payload:ty))? =>
-        { class: $class:ident, bind: $module:ident::$bind:ident })*) => {
+        { class: $class:ident, effect: $effect:ident, bind: $module:ident::$bind:ident })*) => {
         /// An operation of the IR with what refines it: what an operation does not have cannot be said about it.
         #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
         pub enum Operation {

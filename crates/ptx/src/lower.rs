@@ -11,6 +11,7 @@ mod body;
 mod call;
 mod control;
 mod convert;
+mod dispatch;
 mod initializer;
 mod instruction;
 mod integer;

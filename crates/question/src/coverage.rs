@@ -168,7 +168,7 @@ pub fn page() -> String {
                 n_executed += 1;
                 page.push_str(&format!("| {name} | {major}.{minor} | {} |\n", cells(&coverage)));
             } else {
-                missing.push_str(&format!("| {name} | {major}.{minor} | {} |\n", reason(*opcode)));
+                missing.push_str(&format!("| {name} | {major}.{minor} | {} |\n", opcode.purpose_of_lacking()));
             }
         }
     }
@@ -189,21 +189,6 @@ fn cells(coverage: &FormCoverage) -> String {
         (false, false) => code(&coverage.types.executed),
     };
     format!("{executed} | {}", missing.trim())
-}
-
-/// What the instructions are for that the emulator lacks.
-fn reason(opcode: Opcode) -> &'static str {
-    use Opcode as O;
-    match opcode {
-        O::Mma | O::Wmma | O::Wgmma | O::Tcgen05 | O::Ldmatrix | O::Stmatrix | O::Movmatrix => "tensor cores",
-        O::Cp | O::Mbarrier | O::Tensormap | O::Red | O::St | O::Applypriority => "asynchronous copies",
-        O::Tex | O::Tld4 | O::Txq | O::Suld | O::Sust | O::Sured | O::Suq | O::Istypep => "textures and surfaces",
-        O::Barrier | O::Mapa | O::Getctarank | O::Clusterlaunchcontrol => "clusters",
-        O::Multimem | O::Fabric => "several GPUs",
-        O::Alloca | O::Stacksave | O::Stackrestore => "stack allocation at run time",
-        O::Clmad => "carry-less multiplication",
-        _ => "other",
-    }
 }
 
 #[cfg(test)]

@@ -18,7 +18,7 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use warplens_ir::alias::{self, Writes};
-use warplens_ir::{CallGraph, Flow, Function, Inst, Module, Register};
+use warplens_ir::{CallGraph, Flow, Function, Inst, Module, Order, Register};
 use warplens_isa::{BlockId, Op, OpClass, Pc, StateSpace};
 
 /// A register word of the call graph, numbered by [`WordNumbers`].
@@ -345,9 +345,8 @@ fn global_load(inst: &Inst, n_sometimes: &mut u32) -> GlobalLoad {
 
 /// True for instructions that no other may cross.
 fn is_barrier(inst: &Inst) -> bool {
-    inst.operation.is_ordered()
-        || matches!(
-            inst.op(),
-            Op::Bar | Op::BarWarp | Op::Fence | Op::Atom | Op::Red | Op::Call | Op::SystemCall | Op::Unsupported
-        )
+    match Order::of(inst) {
+        Order::Free | Order::Load | Order::Store | Order::Exchange | Order::Clock => false,
+        Order::Strict | Order::Fence | Order::End => true,
+    }
 }

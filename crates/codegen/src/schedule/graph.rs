@@ -4,17 +4,15 @@
 //!   or wrote it before.
 //! - Two accesses to memory stay in order unless both load, or they cannot touch the same bytes
 //!   ([`alias`]).
-//! - No access moves across a barrier, a fence, an atomic, a volatile or ordered access, a call or an instruction that is
-//!   not known; arithmetic does.
-//! - Exchanges between lanes stay in order among themselves and with barriers.
-//! - The clock is read where it stands: nothing crosses it. What ends the block stays last, what closes a divergent region
-//!   stays first.
+//! - What else stays in order says [`Order`]: accesses with barriers, fences and atomics, exchanges between lanes among
+//!   themselves and with barriers, everything with the clock. Arithmetic moves across barriers.
+//! - What ends the block stays last, what closes a divergent region stays first.
 
 use std::collections::HashMap;
 
 use warplens_ir::alias::{self, Origin, Touch, Writes};
-use warplens_ir::{Inst, Operand, VariableId};
-use warplens_isa::{Op, SpecialRegister, StateSpace};
+use warplens_ir::{Inst, Order, VariableId};
+use warplens_isa::StateSpace;
 use warplens_trace::MachineClass;
 
 use crate::emit::Atom;
@@ -214,36 +212,26 @@ fn may_overlap(a: &Reach, b: &Reach) -> bool {
 }
 
 fn kind(body: &Body<'_>, atoms: &[Atom], index: usize) -> Kind {
-    use MachineClass as C;
     let atom = &atoms[index];
     let inst = atom.node.map(|id| body.nodes[id].inst);
     let is_last_of_block = index + 1 == atoms.len();
-    match atom.class {
-        // What a node opens or closes, and what ends the block.
-        C::Branch | C::Exit => return if is_last_of_block || inst.is_none() { Kind::Wall } else { Kind::Fence },
-        C::Barrier | C::BarrierArrive | C::Fence | C::AsyncWait | C::AsyncCommit | C::AsyncCopy => return Kind::Fence,
-        C::Atomic | C::Reduction => return Kind::Fence,
-        C::Shuffle | C::Vote => return Kind::Exchange,
-        _ => {}
+    let branches = matches!(atom.class, MachineClass::Branch | MachineClass::Exit);
+    let Some(inst) = inst else {
+        // What opens or closes a divergent region.
+        return if branches || atom.class == MachineClass::Nop { Kind::Wall } else { Kind::Plain };
+    };
+    if branches {
+        return if is_last_of_block { Kind::Wall } else { Kind::Fence };
     }
-    let Some(inst) = inst else { return if atom.class == C::Nop { Kind::Wall } else { Kind::Plain } };
-    match inst.op() {
-        Op::Ld | Op::St | Op::Prefetch if atom.touches_memory() && inst.operation.is_ordered() => Kind::Fence,
-        Op::Ld | Op::Prefetch if atom.touches_memory() => Kind::Load,
-        Op::St if atom.touches_memory() => Kind::Store,
-        Op::BarWarp | Op::Unsupported | Op::SystemCall | Op::Call | Op::Nop | Op::Alloca | Op::StackRestore => {
-            Kind::Fence
-        }
-        Op::ReadSpecial => match inst.sources.first() {
-            Some(Operand::Special(
-                SpecialRegister::Clock
-                | SpecialRegister::ClockHi
-                | SpecialRegister::Clock64
-                | SpecialRegister::Globaltimer,
-            )) => Kind::Wall,
-            _ => Kind::Plain,
-        },
-        _ => Kind::Plain,
+    match Order::of(inst) {
+        Order::Load | Order::Store | Order::Strict if !atom.touches_memory() => Kind::Plain,
+        Order::Load => Kind::Load,
+        Order::Store => Kind::Store,
+        Order::Strict | Order::Fence => Kind::Fence,
+        Order::Exchange => Kind::Exchange,
+        Order::Clock => Kind::Wall,
+        // Its branch is the wall; what comes before, such as the load of a target, is not.
+        Order::Free | Order::End => Kind::Plain,
     }
 }
 

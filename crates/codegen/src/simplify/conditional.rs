@@ -5,9 +5,9 @@
 //! stays: it is a guarded exit.
 
 use warplens_ir::Flow;
-use warplens_isa::Op;
+use warplens_isa::{Effect, Op};
 
-use crate::node::{Body, Form, NodeId, Word};
+use crate::node::{Body, Form, Node, NodeId, Word};
 
 /// Most instructions that are guarded.
 const MOST_INSTRUCTIONS: usize = 8;
@@ -56,29 +56,19 @@ fn is_short(body: &Body<'_>, position: usize, predicate: Word) -> bool {
     let accesses = nodes.clone().filter(|node| node.address.is_some() && node.form == Form::AsWritten).count();
     let instructions = nodes.clone().filter(|node| node.inst.op() != Op::Bra).count();
     let fits = (1..=MOST_INSTRUCTIONS).contains(&instructions) && accesses <= MOST_ACCESSES;
-    fits && nodes.all(|node| {
-        let can_be_guarded = match node.inst.op() {
-            Op::Bra => node.guard.is_none(),
-            Op::Bar
-            | Op::BarWarp
-            | Op::Shfl
-            | Op::Vote
-            | Op::Match
-            | Op::Activemask
-            | Op::Redux
-            | Op::Elect
-            | Op::Call
-            | Op::SystemCall
-            | Op::Unsupported
-            | Op::Div
-            | Op::Rem
-            | Op::Sqrt
-            | Op::Rcp
-            | Op::Trap
-            | Op::Exit
-            | Op::Ret => false,
-            _ => node.guard.is_none(),
-        };
-        can_be_guarded && !node.written().any(|word| word == predicate)
-    })
+    fits && nodes.all(|node| can_be_guarded(node) && !node.written().any(|word| word == predicate))
+}
+
+/// What threads wait for each other in, or jump away from, is jumped over.
+fn can_be_guarded(node: &Node<'_>) -> bool {
+    let op = node.inst.op();
+    let stays_inline = match op.effect() {
+        // These may call a subroutine.
+        Effect::None => !matches!(op, Op::Div | Op::Rem | Op::Sqrt | Op::Rcp),
+        Effect::Special | Effect::Load | Effect::Store | Effect::Atomic => true,
+        Effect::Fence => !matches!(op, Op::Bar | Op::BarWarp),
+        Effect::End => op == Op::Bra,
+        Effect::Vote | Effect::Exchange | Effect::Call => false,
+    };
+    stays_inline && node.guard.is_none()
 }

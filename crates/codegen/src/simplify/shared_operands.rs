@@ -1,5 +1,6 @@
 //! Compute capability 1.x: arithmetic takes one operand from shared memory.
 
+use warplens_ir::Order;
 use warplens_isa::{Op, StateSpace};
 
 use super::{Links, is_free, reads_as_value};
@@ -52,9 +53,9 @@ fn may_move(body: &Body<'_>, links: &Links, load: NodeId, to: NodeId) -> bool {
         && links.sources_are_stable(body, load, to)
         && body.nodes[load + 1..to].iter().all(|node| {
             node.is_dead()
-                || !matches!(
-                    node.inst.op(),
-                    Op::St | Op::Atom | Op::Red | Op::Bar | Op::BarWarp | Op::Fence | Op::Unsupported
-                )
+                || match Order::of(node.inst) {
+                    Order::Free | Order::Load | Order::Exchange | Order::Clock | Order::End => true,
+                    Order::Store | Order::Strict | Order::Fence => false,
+                }
         })
 }

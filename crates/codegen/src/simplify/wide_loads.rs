@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use warplens_ir::VariableId;
+use warplens_ir::{Order, VariableId};
 use warplens_isa::{Op, StateSpace};
 use warplens_trace::NO_SLOT;
 
@@ -65,11 +65,11 @@ fn may_write_shared(node: &Node<'_>) -> bool {
     let elsewhere = node.address.as_ref().is_some_and(|address| {
         matches!(address.space, StateSpace::Global | StateSpace::Local | StateSpace::Const | StateSpace::Param)
     });
-    match node.inst.op() {
-        Op::St | Op::Atom | Op::Red => !elsewhere,
-        Op::Ld => node.inst.operation.is_ordered(),
-        Op::Bar | Op::BarWarp | Op::Fence | Op::Call | Op::SystemCall | Op::Unsupported => true,
-        _ => false,
+    match Order::of(node.inst) {
+        Order::Store => !elsewhere,
+        Order::Strict => !elsewhere || node.inst.op() == Op::Ld,
+        Order::Fence | Order::End => true,
+        Order::Free | Order::Load | Order::Exchange | Order::Clock => false,
     }
 }
 

@@ -28,7 +28,7 @@ type Binding = Result<(), Unbound>;
 
 macro_rules! dispatch {
     ($($(#[$meta:meta])* $name:ident $(($payload:ident: $Payload:ty))? =>
-        { class: $class:ident, bind: $module:ident::$bind:ident })*) => {
+        { class: $class:ident, effect: $effect:ident, bind: $module:ident::$bind:ident })*) => {
         /// Emits the decoded operations of `inst`.
         pub(crate) fn bind(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
             match &inst.operation {

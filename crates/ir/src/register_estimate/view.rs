@@ -2,10 +2,10 @@
 
 use std::collections::HashMap;
 
-use warplens_isa::{Op, ScalarType, SpecialRegister, StateSpace};
+use warplens_isa::{Effect, Op, ScalarType, SpecialRegister, StateSpace};
 
 use crate::alias::{Touch, Writes};
-use crate::{Accesses, Bank, Function, Inst, Module, Operand, Register, WordSet};
+use crate::{Accesses, Bank, Function, Inst, Module, Operand, Order, Register, WordSet};
 
 /// How a step may move.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -331,12 +331,11 @@ fn is_cheap_integer(op: Op) -> bool {
 }
 
 fn kind(inst: &Inst) -> Kind {
-    match inst.op() {
-        Op::Ld if !inst.operation.is_ordered() => Kind::Load,
-        Op::Ld | Op::St | Op::Atom | Op::Red | Op::Copy => Kind::Store,
-        Op::Bar | Op::BarWarp | Op::Fence | Op::Call | Op::SystemCall | Op::Unsupported => Kind::Barrier,
-        op if op.ends_block() => Kind::Barrier,
-        _ => Kind::Plain,
+    match Order::of(inst) {
+        Order::Free | Order::Exchange | Order::Clock => Kind::Plain,
+        Order::Load => Kind::Load,
+        Order::Store | Order::Strict => Kind::Store,
+        Order::Fence | Order::End => Kind::Barrier,
     }
 }
 
@@ -358,7 +357,7 @@ fn latency(inst: &Inst) -> u32 {
             Some(StateSpace::Const | StateSpace::Param) => 8,
             _ => 200,
         },
-        Op::Shfl | Op::Vote | Op::Match | Op::Redux | Op::Cvt => 16,
+        op if matches!(op.effect(), Effect::Vote | Effect::Exchange) || op == Op::Cvt => 16,
         op if op.high_latency(inst.ty).is_some() => 16,
         _ if inst.ty == ScalarType::F64 => 8,
         _ => 2,

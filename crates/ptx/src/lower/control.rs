@@ -157,19 +157,7 @@ impl<'a, 'src> Labels<'a, 'src> {
 }
 
 impl<'src> Body<'_, '_, 'src> {
-    /// `bra`, `brx.idx`, `ret`, `exit`, `trap`.
-    pub(super) fn lower_control(&mut self, site: &Site<'_, 'src>) -> Lowered<()> {
-        match site.instruction.opcode {
-            Opcode::Bra => self.lower_branch(site),
-            Opcode::Brx => self.lower_indexed_branch(site),
-            Opcode::Ret => self.lower_end(site, Operation::Ret, End::Return),
-            Opcode::Exit => self.lower_end(site, Operation::Exit, End::Exit),
-            Opcode::Trap => self.lower_end(site, Operation::Trap, End::Exit),
-            _ => Err(Stop::Unsupported),
-        }
-    }
-
-    fn lower_end(&mut self, site: &Site<'_, 'src>, operation: Operation, end: End) -> Lowered<()> {
+    pub(super) fn lower_end(&mut self, site: &Site<'_, 'src>, operation: Operation, end: End) -> Lowered<()> {
         self.count(site, 0, 0)?;
         let inst = self.inst(operation, ScalarType::Pred);
         self.push_main(inst);
@@ -177,7 +165,7 @@ impl<'src> Body<'_, '_, 'src> {
         Ok(())
     }
 
-    fn lower_branch(&mut self, site: &Site<'_, 'src>) -> Lowered<()> {
+    pub(super) fn lower_branch(&mut self, site: &Site<'_, 'src>) -> Lowered<()> {
         self.count(site, 1, 1)?;
         let label = self.label_operand(&site.operands[0])?;
         let branch = Branch { uniform: site.instruction.has(Modifier::Uni) };
@@ -205,7 +193,7 @@ impl<'src> Body<'_, '_, 'src> {
         Err(Stop::Reported)
     }
 
-    fn lower_indexed_branch(&mut self, site: &Site<'_, 'src>) -> Lowered<()> {
+    pub(super) fn lower_indexed_branch(&mut self, site: &Site<'_, 'src>) -> Lowered<()> {
         self.count(site, 2, 2)?;
         let index = self.source(&site.operands[0], ScalarType::U32)?;
         let list = &site.operands[1];

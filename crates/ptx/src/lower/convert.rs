@@ -8,7 +8,6 @@ use super::instruction::Site;
 use super::integer::pair;
 use super::operand::{Check, Destination};
 use super::{Lowered, Stop, types};
-use crate::opcodes::Opcode;
 use crate::syntax::ast::{self, Modifier};
 
 impl<'src> Body<'_, '_, 'src> {
@@ -83,39 +82,26 @@ impl<'src> Body<'_, '_, 'src> {
         Ok(())
     }
 
-    /// `set`, `setp`, `selp`, `slct`, `testp`.
-    pub(super) fn lower_comparison(&mut self, site: &Site<'_, 'src>) -> Lowered<()> {
-        match site.instruction.opcode {
-            Opcode::Set => self.lower_set(site),
-            Opcode::Setp => self.lower_setp(site),
-            Opcode::Selp => {
-                let ty = self.ty(site, 0)?;
-                let inst = self.typed(site, Operation::Selp, ty, ty, &[ty, ty, ScalarType::Pred])?;
-                self.push_main(inst);
-                Ok(())
-            }
-            Opcode::Slct => {
-                let (ty, selector) = (self.ty(site, 0)?, self.ty(site, 1)?);
-                let operation = Operation::Slct(self.written(site, selector)?.subnormals());
-                let mut inst = self.typed(site, operation, ty, ty, &[ty, ty, selector])?;
-                inst.source_ty = selector;
-                self.push_main(inst);
-                Ok(())
-            }
-            Opcode::Testp => {
-                let ty = self.ty(site, 0)?;
-                let Some(property) = types::test_property(site.instruction) else {
-                    return Err(self.report_kind(site.instruction.opcode_span, "a property such as `.finite`"));
-                };
-                let inst = self.typed(site, Operation::Testp(property), ty, ScalarType::Pred, &[ty])?;
-                self.push_main(inst);
-                Ok(())
-            }
-            _ => Err(Stop::Unsupported),
-        }
+    pub(super) fn lower_slct(&mut self, site: &Site<'_, 'src>) -> Lowered<()> {
+        let (ty, selector) = (self.ty(site, 0)?, self.ty(site, 1)?);
+        let operation = Operation::Slct(self.written(site, selector)?.subnormals());
+        let mut inst = self.typed(site, operation, ty, ty, &[ty, ty, selector])?;
+        inst.source_ty = selector;
+        self.push_main(inst);
+        Ok(())
     }
 
-    fn lower_set(&mut self, site: &Site<'_, 'src>) -> Lowered<()> {
+    pub(super) fn lower_testp(&mut self, site: &Site<'_, 'src>) -> Lowered<()> {
+        let ty = self.ty(site, 0)?;
+        let Some(property) = types::test_property(site.instruction) else {
+            return Err(self.report_kind(site.instruction.opcode_span, "a property such as `.finite`"));
+        };
+        let inst = self.typed(site, Operation::Testp(property), ty, ScalarType::Pred, &[ty])?;
+        self.push_main(inst);
+        Ok(())
+    }
+
+    pub(super) fn lower_set(&mut self, site: &Site<'_, 'src>) -> Lowered<()> {
         let (ty, compared) = (self.ty(site, 0)?, self.ty(site, 1)?);
         self.count_comparison(site)?;
         let comparison = self.comparison(site, compared)?;
@@ -127,7 +113,7 @@ impl<'src> Body<'_, '_, 'src> {
         Ok(())
     }
 
-    fn lower_setp(&mut self, site: &Site<'_, 'src>) -> Lowered<()> {
+    pub(super) fn lower_setp(&mut self, site: &Site<'_, 'src>) -> Lowered<()> {
         let ty = self.ty(site, 0)?;
         self.count_comparison(site)?;
         let comparison = self.comparison(site, ty)?;

@@ -1,12 +1,12 @@
-//! From opcodes to operations: which family lowers which, floating-point and integer arithmetic.
+//! Lowering of ordinary instructions, floating-point and integer arithmetic.
 
 use warplens_base::Diagnostic;
 use warplens_ir::{Inst, Operand};
-use warplens_isa::{Carry, HighMultiplyAdd, OpClass, Operation, Precision, Rounding, ScalarType};
+use warplens_isa::{Carry, Extremum, HighMultiplyAdd, Operation, Precision, Rounding, ScalarType, Sum};
 
 use super::body::Body;
 use super::types::Written;
-use super::{Lowered, Stop, types};
+use super::{Lowered, Stop, dispatch, types};
 use crate::opcodes::Opcode;
 use crate::syntax::ast::{self, Modifier, OperandKind, Type};
 
@@ -29,125 +29,61 @@ impl<'src> Site<'_, 'src> {
     }
 }
 
+/// The type of an operand.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Slot {
+    /// The type that the instruction writes.
+    Written,
+    /// This one.
+    Always(ScalarType),
+}
+
+impl Slot {
+    fn of(self, written: ScalarType) -> ScalarType {
+        match self {
+            Self::Written => written,
+            Self::Always(ty) => ty,
+        }
+    }
+}
+
 impl<'a, 'src> Body<'_, 'a, 'src> {
     /// Lowers an instruction. What the emulator lacks becomes an operation that stops it.
     pub(super) fn lower_instruction(&mut self, site: &Site<'a, 'src>) {
         let mark = self.mark();
-        if self.dispatch(site) == Err(Stop::Unsupported) {
+        let lowered = self.check_types(site).and_then(|()| self.dispatch(site));
+        if lowered == Err(Stop::Unsupported) {
             self.truncate(mark);
             self.lower_unsupported(site);
         }
     }
 
-    fn dispatch(&mut self, site: &Site<'a, 'src>) -> Lowered<()> {
-        use Opcode as O;
-        self.check_types(site)?;
-        match site.instruction.opcode {
-            O::Add | O::Addc => self.lower_sum(site, |written, carry| Operation::Add(written.sum(carry))),
-            O::Sub | O::Subc => self.lower_sum(site, |written, carry| Operation::Sub(written.sum(carry))),
-            O::Mul => self.lower_product(site),
-            O::Mad | O::Madc => self.lower_multiply_add(site),
-            O::Fma => self.lower_fma(site),
-            O::Mul24 if site.has(Modifier::Hi) => self.lower_values(site, |_| Operation::Mul24Hi, 2),
-            O::Mul24 => self.lower_values(site, |_| Operation::Mul24, 2),
-            O::Mad24 if site.has(Modifier::Hi) => self.lower_values(site, |it| Operation::Mad24Hi(it.saturation()), 3),
-            O::Mad24 => self.lower_values(site, |_| Operation::Mad24, 3),
-            O::Div => self.lower_function(site, |it| Operation::Div(it.accuracy()), 2),
-            O::Rcp => self.lower_function(site, |it| Operation::Rcp(it.accuracy()), 1),
-            O::Sqrt => self.lower_function(site, |it| Operation::Sqrt(it.accuracy()), 1),
-            O::Rsqrt => self.lower_function(site, |it| Operation::Rsqrt(it.approximation()), 1),
-            O::Sin => self.lower_function(site, |it| Operation::Sin(it.approximation()), 1),
-            O::Cos => self.lower_function(site, |it| Operation::Cos(it.approximation()), 1),
-            O::Ex2 => self.lower_function(site, |it| Operation::Ex2(it.approximation()), 1),
-            O::Lg2 => self.lower_function(site, |it| Operation::Lg2(it.approximation()), 1),
-            O::Tanh => self.lower_function(site, |it| Operation::Tanh(it.approximation()), 1),
-            O::Rem => self.lower_values(site, |_| Operation::Rem, 2),
-            O::Sad => self.lower_values(site, |_| Operation::Sad, 3),
-            O::Abs => self.lower_values(site, |it| Operation::Abs(it.subnormals()), 1),
-            O::Neg => self.lower_values(site, |it| Operation::Neg(it.subnormals()), 1),
-            O::Min => self.lower_extremum(site, |it| Operation::Min(it.extremum())),
-            O::Max => self.lower_extremum(site, |it| Operation::Max(it.extremum())),
-            O::Copysign => self.lower_values(site, |_| Operation::Copysign, 2),
-            O::And => self.lower_values(site, |_| Operation::And, 2),
-            O::Or => self.lower_values(site, |_| Operation::Or, 2),
-            O::Xor => self.lower_values(site, |_| Operation::Xor, 2),
-            O::Not => self.lower_values(site, |_| Operation::Not, 1),
-            O::Cnot => self.lower_values(site, |_| Operation::Cnot, 1),
-            O::Bra | O::Brx | O::Ret | O::Exit | O::Trap => self.lower_control(site),
-            O::Call => self.lower_call(site),
-            O::Ld | O::Ldu | O::St | O::Atom | O::Red | O::Prefetch | O::Prefetchu => self.lower_memory(site),
-            O::Mov | O::Cvta | O::Isspacep | O::Alloca | O::Stacksave | O::Stackrestore | O::Createpolicy => {
-                self.lower_move(site)
-            }
-            O::Cvt => self.lower_cvt(site),
-            O::Set | O::Setp | O::Selp | O::Slct | O::Testp => self.lower_comparison(site),
-            O::Shl
-            | O::Shr
-            | O::Shf
-            | O::Popc
-            | O::Clz
-            | O::Bfind
-            | O::Brev
-            | O::Bfe
-            | O::Bfi
-            | O::Fns
-            | O::Bmsk
-            | O::Szext
-            | O::Prmt
-            | O::Lop3
-            | O::Dp4a
-            | O::Dp2a => self.lower_integer(site),
-            O::Shfl
-            | O::Vote
-            | O::Match
-            | O::Activemask
-            | O::Redux
-            | O::Elect
-            | O::Bar
-            | O::Barrier
-            | O::Membar
-            | O::Fence => self.lower_warp(site),
-            O::Vadd
-            | O::Vsub
-            | O::Vabsdiff
-            | O::Vmin
-            | O::Vmax
-            | O::Vshl
-            | O::Vshr
-            | O::Vmad
-            | O::Vset
-            | O::Vadd2
-            | O::Vsub2
-            | O::Vavrg2
-            | O::Vabsdiff2
-            | O::Vmin2
-            | O::Vmax2
-            | O::Vset2
-            | O::Vadd4
-            | O::Vsub4
-            | O::Vavrg4
-            | O::Vabsdiff4
-            | O::Vmin4
-            | O::Vmax4
-            | O::Vset4 => self.lower_video(site),
-            O::Nanosleep
-            | O::Pmevent
-            | O::Brkpt
-            | O::Discard
-            | O::Applypriority
-            | O::Griddepcontrol
-            | O::Setmaxnreg => {
-                let inst = self.inst(Operation::Nop, ScalarType::B32);
-                self.push_main(inst);
-                Ok(())
-            }
-            _ => Err(Stop::Unsupported),
-        }
+    /// An operation with one destination, whose operands have the written type or one that is always the same.
+    pub(super) fn lower_ordinary(
+        &mut self,
+        site: &Site<'_, 'src>,
+        operation: impl FnOnce(Written) -> Operation,
+        result: Slot,
+        sources: &[Slot],
+    ) -> Lowered<()> {
+        let ty = self.ty(site, 0)?;
+        let operation = operation(self.written(site, ty)?);
+        let sources: Vec<ScalarType> = sources.iter().map(|source| source.of(ty)).collect();
+        let inst = self.typed(site, operation, ty, result.of(ty), &sources)?;
+        self.push_main(inst);
+        Ok(())
+    }
+
+    /// What a thread cannot see: hints, and what concerns the whole launch.
+    pub(super) fn lower_nothing(&mut self) -> Lowered<()> {
+        let inst = self.inst(Operation::Nop, ScalarType::B32);
+        self.push_main(inst);
+        Ok(())
     }
 
     /// Reports types beyond those that the instruction takes.
     fn check_types(&mut self, site: &Site<'_, 'src>) -> Lowered<()> {
-        let Some(most) = most_types(site.instruction.opcode) else { return Ok(()) };
+        let Some(most) = dispatch::most_types(site.instruction.opcode) else { return Ok(()) };
         if site.instruction.types().count() <= most {
             return Ok(());
         }
@@ -224,18 +160,47 @@ impl<'a, 'src> Body<'_, 'a, 'src> {
         ty: ScalarType,
         n: usize,
     ) -> Lowered<Inst> {
-        self.count(site, n + 1, n + 1)?;
-        let destination = self.destination(&site.operands[0], ty)?;
-        let mut sources = Vec::with_capacity(n);
-        for operand in &site.operands[1..] {
-            sources.push(self.source(operand, ty)?);
+        self.typed(site, operation, ty, ty, &vec![ty; n])
+    }
+
+    /// An operation whose sources have types of their own.
+    pub(super) fn typed(
+        &mut self,
+        site: &Site<'_, 'src>,
+        operation: Operation,
+        ty: ScalarType,
+        result: ScalarType,
+        sources: &[ScalarType],
+    ) -> Lowered<Inst> {
+        self.count(site, sources.len() + 1, sources.len() + 1)?;
+        let mut inst = self.inst(operation, ty);
+        inst.destinations.push(self.destination(&site.operands[0], result)?);
+        for (operand, &ty) in site.operands[1..].iter().zip(sources) {
+            inst.sources.push(self.source(operand, ty)?);
         }
-        Ok(Inst { destinations: vec![destination], sources, ..self.inst(operation, ty) })
+        Ok(inst)
     }
 
     /// Minimum and maximum, of two values or three.
-    fn lower_extremum(&mut self, site: &Site<'_, 'src>, operation: impl FnOnce(Written) -> Operation) -> Lowered<()> {
-        self.lower_values(site, operation, if site.operands.len() == 4 { 3 } else { 2 })
+    pub(super) fn lower_extremum(
+        &mut self,
+        site: &Site<'_, 'src>,
+        operation: fn(Extremum) -> Operation,
+    ) -> Lowered<()> {
+        self.lower_values(site, |it| operation(it.extremum()), if site.operands.len() == 4 { 3 } else { 2 })
+    }
+
+    /// The low or the high part of a 24-bit product.
+    pub(super) fn lower_mul24(&mut self, site: &Site<'_, 'src>) -> Lowered<()> {
+        let operation = if site.has(Modifier::Hi) { Operation::Mul24Hi } else { Operation::Mul24 };
+        self.lower_values(site, |_| operation, 2)
+    }
+
+    /// The same with an addend.
+    pub(super) fn lower_mad24(&mut self, site: &Site<'_, 'src>) -> Lowered<()> {
+        let is_high = site.has(Modifier::Hi);
+        let operation = |it: Written| if is_high { Operation::Mad24Hi(it.saturation()) } else { Operation::Mad24 };
+        self.lower_values(site, operation, 3)
     }
 
     /// What an extended-precision instruction does with the carry flag.
@@ -255,9 +220,9 @@ impl<'a, 'src> Body<'_, 'a, 'src> {
         }
     }
 
-    fn lower_sum(&mut self, site: &Site<'_, 'src>, operation: impl FnOnce(Written, Carry) -> Operation) -> Lowered<()> {
+    pub(super) fn lower_sum(&mut self, site: &Site<'_, 'src>, operation: fn(Sum) -> Operation) -> Lowered<()> {
         let ty = self.ty(site, 0)?;
-        let operation = operation(self.written(site, ty)?, self.carry_use(site));
+        let operation = operation(self.written(site, ty)?.sum(self.carry_use(site)));
         let narrow = if site.written_type(1).is_some() { self.ty(site, 1)? } else { ty };
         let mut inst = self.mixed_values(site, operation, ty, narrow, 2)?;
         self.add_carry(&mut inst);
@@ -285,7 +250,7 @@ impl<'a, 'src> Body<'_, 'a, 'src> {
         Ok(inst)
     }
 
-    fn lower_product(&mut self, site: &Site<'_, 'src>) -> Lowered<()> {
+    pub(super) fn lower_product(&mut self, site: &Site<'_, 'src>) -> Lowered<()> {
         let ty = self.ty(site, 0)?;
         let written = self.written(site, ty)?;
         let operation = match () {
@@ -313,7 +278,7 @@ impl<'a, 'src> Body<'_, 'a, 'src> {
         Ok(inst)
     }
 
-    fn lower_multiply_add(&mut self, site: &Site<'_, 'src>) -> Lowered<()> {
+    pub(super) fn lower_multiply_add(&mut self, site: &Site<'_, 'src>) -> Lowered<()> {
         let ty = self.ty(site, 0)?;
         if ty.is_float() {
             return self.lower_float_mad(site, ty);
@@ -353,7 +318,7 @@ impl<'a, 'src> Body<'_, 'a, 'src> {
         Ok(())
     }
 
-    fn lower_fma(&mut self, site: &Site<'_, 'src>) -> Lowered<()> {
+    pub(super) fn lower_fma(&mut self, site: &Site<'_, 'src>) -> Lowered<()> {
         let ty = self.ty(site, 0)?;
         let written = self.written(site, ty)?;
         let narrow = if site.written_type(1).is_some() { self.ty(site, 1)? } else { ty };
@@ -363,7 +328,7 @@ impl<'a, 'src> Body<'_, 'a, 'src> {
     }
 
     /// Division, roots and the approximate functions. Old modules leave the accuracy out.
-    fn lower_function(
+    pub(super) fn lower_function(
         &mut self,
         site: &Site<'_, 'src>,
         operation: impl Fn(Written) -> Operation,
@@ -397,7 +362,7 @@ impl<'a, 'src> Body<'_, 'a, 'src> {
             }
         }
         self.push(inst);
-        self.classify(unsupported_class(site.instruction.opcode));
+        self.classify(dispatch::lacking_class(site.instruction.opcode));
     }
 
     /// Registers that an operand mentions, however it is built.
@@ -415,46 +380,5 @@ impl<'a, 'src> Body<'_, 'a, 'src> {
             registers.extend(self.mentioned(part));
         }
         registers
-    }
-}
-
-/// Number of types that an instruction may name, for those whose lowering would overlook more.
-fn most_types(opcode: Opcode) -> Option<usize> {
-    use Opcode as O;
-    Some(match opcode {
-        O::Ld
-        | O::Ldu
-        | O::St
-        | O::Atom
-        | O::Red
-        | O::Mov
-        | O::Cvta
-        | O::Mul
-        | O::Mad
-        | O::Madc
-        | O::Mul24
-        | O::Mad24 => 1,
-        O::Addc | O::Subc | O::Div | O::Rem | O::Sad | O::Abs | O::Neg | O::Min | O::Max | O::Copysign | O::Setp => 1,
-        O::Rcp | O::Sqrt | O::Rsqrt | O::Sin | O::Cos | O::Ex2 | O::Lg2 | O::Tanh | O::Selp | O::Testp => 1,
-        O::And | O::Or | O::Xor | O::Not | O::Cnot | O::Shl | O::Shr | O::Shf | O::Popc | O::Clz | O::Bfind => 1,
-        O::Brev | O::Bfe | O::Bfi | O::Fns | O::Bmsk | O::Szext | O::Prmt | O::Lop3 | O::Shfl | O::Match | O::Redux => {
-            1
-        }
-        O::Add | O::Sub | O::Fma | O::Set | O::Slct | O::Dp4a | O::Dp2a => 2,
-        _ => return None,
-    })
-}
-
-/// Class under which an instruction counts that the emulator lacks.
-fn unsupported_class(opcode: Opcode) -> OpClass {
-    use Opcode as O;
-    match opcode {
-        O::Mma | O::Wmma | O::Wgmma | O::Tcgen05 => OpClass::Tensor,
-        O::Cp | O::Ldmatrix | O::Stmatrix | O::Suld | O::Sust | O::Tex | O::Tld4 | O::Multimem => OpClass::Memory,
-        O::Sured => OpClass::Atomic,
-        O::Mbarrier | O::Barrier | O::Fence => OpClass::Barrier,
-        O::Movmatrix => OpClass::Warp,
-        O::Call => OpClass::Control,
-        _ => OpClass::Other,
     }
 }

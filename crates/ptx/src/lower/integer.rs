@@ -1,79 +1,33 @@
-//! Shifts, bit fields, bit counts, byte permutations, dot products.
+//! Bitwise functions of three operands, dot products.
 
 use warplens_ir::{Inst, Operand};
-use warplens_isa::{BfindAnswer, Dp2aHalf, FunnelShift, Operation, ScalarType, ShiftDirection, ShiftMode};
+use warplens_isa::{Dp2aHalf, Operation, ScalarType};
 
 use super::body::Body;
 use super::instruction::Site;
-use super::{Lowered, Stop, types};
-use crate::opcodes::Opcode;
+use super::{Lowered, types};
 use crate::syntax::ast::{self, Modifier, OperandKind};
 
 impl<'src> Body<'_, '_, 'src> {
-    /// Lowers the integer instructions whose operands are not all of one type.
-    pub(super) fn lower_integer(&mut self, site: &Site<'_, 'src>) -> Lowered<()> {
-        use ScalarType::{B32, U32};
-        let opcode = site.instruction.opcode;
-        let ty = self.ty(site, 0)?;
-        let mode = if site.has(Modifier::Wrap) { ShiftMode::Wrap } else { ShiftMode::Clamp };
-        let inst = match opcode {
-            Opcode::Shl => self.typed(site, Operation::Shl, ty, ty, &[ty, U32])?,
-            Opcode::Shr => self.typed(site, Operation::Shr, ty, ty, &[ty, U32])?,
-            Opcode::Shf => self.typed(
-                site,
-                Operation::Shf(FunnelShift { direction: shift_direction(site), mode }),
-                B32,
-                B32,
-                &[B32, B32, U32],
-            )?,
-            Opcode::Popc => self.typed(site, Operation::Popc, ty, U32, &[ty])?,
-            Opcode::Clz => self.typed(site, Operation::Clz, ty, U32, &[ty])?,
-            Opcode::Bfind => self.typed(site, Operation::Bfind(bfind_answer(site)), ty, U32, &[ty])?,
-            Opcode::Brev => self.typed(site, Operation::Brev, ty, ty, &[ty])?,
-            Opcode::Bfe => self.typed(site, Operation::Bfe, ty, ty, &[ty, U32, U32])?,
-            Opcode::Bfi => self.typed(site, Operation::Bfi, ty, ty, &[ty, ty, U32, U32])?,
-            Opcode::Fns => self.typed(site, Operation::Fns, B32, B32, &[B32, B32, ScalarType::S32])?,
-            Opcode::Bmsk => self.typed(site, Operation::Bmsk(mode), B32, B32, &[U32, U32])?,
-            Opcode::Szext => self.typed(site, Operation::Szext(mode), ty, ty, &[ty, U32])?,
-            Opcode::Prmt => {
-                self.typed(site, Operation::Prmt(types::prmt_mode(site.instruction)), B32, B32, &[B32, B32, B32])?
-            }
-            Opcode::Lop3 => return self.lower_lop3(site),
-            Opcode::Dp4a => self.dot_product(site, Operation::Dp4a)?,
-            Opcode::Dp2a => self.dot_product(site, Operation::Dp2a(dp2a_half(site)))?,
-            _ => return Err(Stop::Unsupported),
-        };
-        self.push_main(inst);
-        Ok(())
+    pub(super) fn lower_dp4a(&mut self, site: &Site<'_, 'src>) -> Lowered<()> {
+        self.lower_dot_product(site, Operation::Dp4a)
     }
 
-    /// An operation whose sources have types of their own.
-    pub(super) fn typed(
-        &mut self,
-        site: &Site<'_, 'src>,
-        operation: Operation,
-        ty: ScalarType,
-        result: ScalarType,
-        sources: &[ScalarType],
-    ) -> Lowered<Inst> {
-        self.count(site, sources.len() + 1, sources.len() + 1)?;
-        let mut inst = self.inst(operation, ty);
-        inst.destinations.push(self.destination(&site.operands[0], result)?);
-        for (operand, &ty) in site.operands[1..].iter().zip(sources) {
-            inst.sources.push(self.source(operand, ty)?);
-        }
-        Ok(inst)
+    pub(super) fn lower_dp2a(&mut self, site: &Site<'_, 'src>) -> Lowered<()> {
+        let half = if site.has(Modifier::Hi) { Dp2aHalf::High } else { Dp2aHalf::Low };
+        self.lower_dot_product(site, Operation::Dp2a(half))
     }
 
-    fn dot_product(&mut self, site: &Site<'_, 'src>, operation: Operation) -> Lowered<Inst> {
+    fn lower_dot_product(&mut self, site: &Site<'_, 'src>, operation: Operation) -> Lowered<()> {
         let (a, b) = (self.ty(site, 0)?, self.ty(site, 1)?);
         let accumulator = types::integer(32, a.is_signed() || b.is_signed());
         let inst = self.typed(site, operation, a, accumulator, &[a, b, accumulator])?;
-        Ok(Inst { source_ty: b, ..inst })
+        self.push_main(Inst { source_ty: b, ..inst });
+        Ok(())
     }
 
     /// `lop3.b32 d, a, b, c, table` and `lop3.op.b32 d|p, a, b, c, table, q`.
-    fn lower_lop3(&mut self, site: &Site<'_, 'src>) -> Lowered<()> {
+    pub(super) fn lower_lop3(&mut self, site: &Site<'_, 'src>) -> Lowered<()> {
         use ScalarType::B32;
         let combination = types::combination(site.instruction);
         let n = if combination.op.is_some() { 6 } else { 5 };
@@ -96,18 +50,6 @@ impl<'src> Body<'_, '_, 'src> {
         self.push_main(inst);
         Ok(())
     }
-}
-
-fn shift_direction(site: &Site<'_, '_>) -> ShiftDirection {
-    if site.has(Modifier::Right) { ShiftDirection::Right } else { ShiftDirection::Left }
-}
-
-fn bfind_answer(site: &Site<'_, '_>) -> BfindAnswer {
-    if site.has(Modifier::Shiftamt) { BfindAnswer::ShiftAmount } else { BfindAnswer::Position }
-}
-
-fn dp2a_half(site: &Site<'_, '_>) -> Dp2aHalf {
-    if site.has(Modifier::Hi) { Dp2aHalf::High } else { Dp2aHalf::Low }
 }
 
 /// The two halves of `a|b`, or the operand alone.

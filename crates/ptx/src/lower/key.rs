@@ -27,8 +27,7 @@ fn parse(text: &str) -> Option<InstKey> {
 
 /// What an opcode with its modifiers is.
 pub(super) fn key(opcode: Opcode, modifiers: &[Modifier]) -> InstKey {
-    let family = family(opcode, modifiers);
-    let mut key = InstKey::of_family(family);
+    let mut key = InstKey::of_family(opcode.family(modifiers));
     if key.is_load() || key.is_store() || key.is_atomic() {
         key.space = Some(StateSpace::Generic);
     }
@@ -164,118 +163,6 @@ fn rounding(modifier: Modifier) -> Option<(Rounding, bool)> {
     })
 }
 
-macro_rules! same_names {
-    ($opcode:expr, $($name:ident)*; $($special:ident => $family:expr,)*) => {
-        match $opcode {
-            $(Opcode::$name => Family::$name,)*
-            $(Opcode::$special => $family,)*
-            Opcode::Unknown => Family::Unknown,
-        }
-    };
-}
-
-/// What an opcode does: mostly what it is called, but some are several things by their modifiers.
-fn family(opcode: Opcode, modifiers: &[Modifier]) -> Family {
-    let has = |modifier: Modifier| modifiers.contains(&modifier);
-    same_names! {
-        opcode,
-        Abs Activemask Add Addc Alloca And Applypriority Atom Bar Bfe Bfi Bfind Bmsk Bra Brev Brkpt Brx Call Clmad
-        Clusterlaunchcontrol Clz Cnot Copysign Cos Createpolicy Cvt Cvta Discard Div Dp2a Dp4a Elect Ex2 Exit Fabric
-        Fence Fma Fns Getctarank Griddepcontrol Isspacep Istypep Ld Ldmatrix Ldu Lg2 Lop3 Mad Mad24 Madc Mapa Match
-        Max Membar Min Mma Mov Movmatrix Mul Mul24 Multimem Nanosleep Neg Not Or Pmevent Popc Prefetch Prefetchu Prmt
-        Rcp Redux Rem Ret Rsqrt Sad Selp Set Setmaxnreg Setp Shf Shfl Shl Shr Sin Slct Sqrt Stackrestore Stacksave
-        Stmatrix Sub Subc Suld Suq Sured Sust Szext Tanh Testp Tex Tld4 Trap Txq Vabsdiff Vabsdiff2 Vabsdiff4 Vadd
-        Vadd2 Vadd4 Vavrg2 Vavrg4 Vmad Vmax Vmax2 Vmax4 Vmin Vmin2 Vmin4 Vote Vset Vset2 Vset4 Vshl Vshr Vsub Vsub2
-        Vsub4 Xor;
-        Barrier => match () {
-            () if !has(Modifier::Cluster) => Family::Barrier,
-            () if has(Modifier::Arrive) => Family::BarrierClusterArrive,
-            () => Family::BarrierClusterWait,
-        },
-        Cp => copy(has),
-        Mbarrier => mbarrier(modifiers),
-        Red => if has(Modifier::Async) { Family::RedAsync } else { Family::Red },
-        St => match () {
-            () if has(Modifier::Async) => Family::StAsync,
-            () if has(Modifier::Bulk) => Family::StBulk,
-            () => Family::St,
-        },
-        Tcgen05 => tensor_core(modifiers),
-        Tensormap => if has(Modifier::Replace) { Family::TensormapReplace } else { Family::TensormapCpFenceproxy },
-        Wgmma => match () {
-            () if has(Modifier::MmaAsync) => Family::WgmmaMmaAsync,
-            () if has(Modifier::CommitGroup) => Family::WgmmaCommitGroup,
-            () if has(Modifier::WaitGroup) => Family::WgmmaWaitGroup,
-            () => Family::WgmmaFence,
-        },
-        Wmma => match () {
-            () if has(Modifier::Load) => Family::WmmaLoad,
-            () if has(Modifier::Store) => Family::WmmaStore,
-            () => Family::WmmaMma,
-        },
-    }
-}
-
-/// Asynchronous copies and what commits and awaits them.
-fn copy(has: impl Fn(Modifier) -> bool) -> Family {
-    let is_tensor = has(Modifier::Tensor);
-    match (has(Modifier::Bulk), is_tensor) {
-        (_, true) if has(Modifier::Reduce) => Family::CpReduceAsyncBulkTensor,
-        (_, false) if has(Modifier::Reduce) => Family::CpReduceAsyncBulk,
-        (_, true) if has(Modifier::Prefetch) => Family::CpAsyncBulkPrefetchTensor,
-        (_, false) if has(Modifier::Prefetch) => Family::CpAsyncBulkPrefetch,
-        (true, _) if has(Modifier::CommitGroup) => Family::CpAsyncBulkCommitGroup,
-        (true, _) if has(Modifier::WaitGroup) => Family::CpAsyncBulkWaitGroup,
-        (true, true) => Family::CpAsyncBulkTensor,
-        (true, false) => Family::CpAsyncBulk,
-        (false, _) if has(Modifier::CommitGroup) => Family::CpAsyncCommitGroup,
-        (false, _) if has(Modifier::WaitGroup) || has(Modifier::WaitAll) => Family::CpAsyncWaitGroup,
-        (false, _) if has(Modifier::Mbarrier) => Family::CpAsyncMbarrierArrive,
-        (false, _) => Family::CpAsync,
-    }
-}
-
-/// What is done with a barrier object in memory; the first modifier says it.
-fn mbarrier(modifiers: &[Modifier]) -> Family {
-    let named = modifiers.iter().find_map(|modifier| {
-        Some(match modifier {
-            Modifier::Init => Family::MbarrierInit,
-            Modifier::Inval => Family::MbarrierInval,
-            Modifier::CheckLayout => Family::MbarrierCheckLayout,
-            Modifier::PendingCount => Family::MbarrierPendingCount,
-            Modifier::Arrive => Family::MbarrierArrive,
-            Modifier::ArriveDrop => Family::MbarrierArriveDrop,
-            Modifier::TestWait => Family::MbarrierTestWait,
-            Modifier::TryWait => Family::MbarrierTryWait,
-            Modifier::ExpectTx => Family::MbarrierExpectTx,
-            Modifier::CompleteTx => Family::MbarrierCompleteTx,
-            _ => return None,
-        })
-    });
-    named.unwrap_or(Family::Unknown)
-}
-
-/// What the tensor core of the fifth generation does; the first modifier says it.
-fn tensor_core(modifiers: &[Modifier]) -> Family {
-    let named = modifiers.iter().find_map(|modifier| {
-        Some(match modifier {
-            Modifier::Alloc => Family::Tcgen05Alloc,
-            Modifier::Dealloc => Family::Tcgen05Dealloc,
-            Modifier::RelinquishAllocPermit => Family::Tcgen05RelinquishAllocPermit,
-            Modifier::Ld => Family::Tcgen05Ld,
-            Modifier::St => Family::Tcgen05St,
-            Modifier::WaitLd | Modifier::WaitSt => Family::Tcgen05Wait,
-            Modifier::Cp => Family::Tcgen05Cp,
-            Modifier::Shift => Family::Tcgen05Shift,
-            Modifier::Commit => Family::Tcgen05Commit,
-            Modifier::FenceBeforeThreadSync | Modifier::FenceAfterThreadSync => Family::Tcgen05Fence,
-            Modifier::Mma => Family::Tcgen05Mma,
-            _ => return None,
-        })
-    });
-    named.unwrap_or(Family::Unknown)
-}
-
 #[cfg(test)]
 mod tests {
     use warplens_isa::ScalarType;
@@ -295,13 +182,15 @@ mod tests {
     }
 
     #[test]
-    fn every_opcode_has_a_family_of_its_name() {
+    fn opcodes_are_families_of_their_name_unless_their_forms_are_several() {
+        let split = ["cp", "mbarrier", "tcgen05", "tensormap", "wgmma", "wmma"];
         for opcode in Opcode::ALL {
-            let name = family(*opcode, &[]).name();
-            let is_split = matches!(opcode, Opcode::Cp | Opcode::Tensormap | Opcode::Wgmma | Opcode::Wmma);
-            let needs_more = matches!(opcode, Opcode::Mbarrier | Opcode::Tcgen05);
-            assert_eq!(name == opcode.name(), !is_split && !needs_more, "{}", opcode.name());
-            assert_eq!(name == "unknown", needs_more, "{}", opcode.name());
+            let expected = if split.contains(&opcode.name()) { "unknown" } else { opcode.name() };
+            assert_eq!(opcode.family(&[]).name(), expected, "{}", opcode.name());
+            for form in opcode.forms() {
+                assert_eq!(opcode.family(&form.needs), form.family, "{} {:?}", opcode.name(), form.needs);
+                assert!(form.family.name().starts_with(opcode.name()), "{}", opcode.name());
+            }
         }
     }
 

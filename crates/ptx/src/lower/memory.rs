@@ -7,7 +7,6 @@ use super::body::Body;
 use super::instruction::Site;
 use super::operand::{Check, Destination};
 use super::{Lowered, Stop, types};
-use crate::opcodes::Opcode;
 use crate::syntax::ast::{self, Modifier};
 
 /// Modifiers of accesses that must happen as written.
@@ -15,18 +14,6 @@ const ORDERED: &[Modifier] =
     &[Modifier::Volatile, Modifier::Relaxed, Modifier::Acquire, Modifier::Release, Modifier::AcqRel, Modifier::Mmio];
 
 impl<'src> Body<'_, '_, 'src> {
-    /// `ld`, `ldu`, `st`, `atom`, `red`, `prefetch`, `prefetchu`.
-    pub(super) fn lower_memory(&mut self, site: &Site<'_, 'src>) -> Lowered<()> {
-        match site.instruction.opcode {
-            Opcode::Ld | Opcode::Ldu => self.lower_load(site),
-            Opcode::St => self.lower_store(site),
-            Opcode::Atom => self.lower_atomic(site, Operation::Atom),
-            Opcode::Red => self.lower_atomic(site, Operation::Red),
-            Opcode::Prefetch | Opcode::Prefetchu => self.lower_prefetch(site),
-            _ => Err(Stop::Unsupported),
-        }
-    }
-
     /// Type and number of the elements of an access.
     fn element(&mut self, site: &Site<'_, 'src>) -> Lowered<(ScalarType, u8)> {
         Ok((self.ty(site, 0)?, site.instruction.vector()))
@@ -43,7 +30,7 @@ impl<'src> Body<'_, '_, 'src> {
         Ok(MemoryReference { space, base, offset, elements })
     }
 
-    fn lower_load(&mut self, site: &Site<'_, 'src>) -> Lowered<()> {
+    pub(super) fn lower_load(&mut self, site: &Site<'_, 'src>) -> Lowered<()> {
         let (ty, elements) = self.element(site)?;
         self.count_access(site, 2)?;
         let destinations = self.element_destinations(&site.operands[0], ty, elements)?;
@@ -120,7 +107,7 @@ impl<'src> Body<'_, '_, 'src> {
         }
     }
 
-    fn lower_store(&mut self, site: &Site<'_, 'src>) -> Lowered<()> {
+    pub(super) fn lower_store(&mut self, site: &Site<'_, 'src>) -> Lowered<()> {
         if site.has(Modifier::Async) || site.has(Modifier::Bulk) {
             return Err(Stop::Unsupported);
         }
@@ -166,7 +153,7 @@ impl<'src> Body<'_, '_, 'src> {
     }
 
     /// `atom d, [a], b{, c}` and `red [a], b`.
-    fn lower_atomic(&mut self, site: &Site<'_, 'src>, operation: fn(Atomic) -> Operation) -> Lowered<()> {
+    pub(super) fn lower_atomic(&mut self, site: &Site<'_, 'src>, operation: fn(Atomic) -> Operation) -> Lowered<()> {
         if site.has(Modifier::Async) || site.has(Modifier::Bulk) {
             return Err(Stop::Unsupported);
         }
@@ -206,7 +193,7 @@ impl<'src> Body<'_, '_, 'src> {
         Ok(destinations)
     }
 
-    fn lower_prefetch(&mut self, site: &Site<'_, 'src>) -> Lowered<()> {
+    pub(super) fn lower_prefetch(&mut self, site: &Site<'_, 'src>) -> Lowered<()> {
         self.count(site, 1, 1)?;
         let memory = self.memory(&site.operands[0], types::named_space(site.instruction), 1)?;
         let mut inst = self.inst(Operation::Prefetch, ScalarType::B8);

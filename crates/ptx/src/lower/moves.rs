@@ -5,47 +5,31 @@ use warplens_isa::{AddressConversion, AddressDirection, Operation, ScalarType, S
 
 use super::body::Body;
 use super::instruction::Site;
-use super::{Lowered, Stop, types};
-use crate::opcodes::Opcode;
+use super::{Lowered, types};
 use crate::syntax::ast::{self, Modifier, OperandKind};
 
 impl<'src> Body<'_, '_, 'src> {
-    /// `mov`, `cvta`, `isspacep`, `alloca`, `stacksave`, `stackrestore`, `createpolicy`.
-    pub(super) fn lower_move(&mut self, site: &Site<'_, 'src>) -> Lowered<()> {
-        match site.instruction.opcode {
-            Opcode::Mov => self.lower_mov(site),
-            Opcode::Cvta => self.lower_cvta(site),
-            Opcode::Isspacep => self.lower_isspacep(site),
-            Opcode::Alloca => self.lower_alloca(site),
-            Opcode::Stacksave => {
-                let ty = self.ty(site, 0)?;
-                let inst = self.typed(site, Operation::StackSave, ty, ty, &[])?;
-                self.push_main(inst);
-                Ok(())
-            }
-            Opcode::Stackrestore => {
-                let ty = self.ty(site, 0)?;
-                self.count(site, 1, 1)?;
-                let mut inst = self.inst(Operation::StackRestore, ty);
-                inst.sources.push(self.source(&site.operands[0], ty)?);
-                self.push_main(inst);
-                Ok(())
-            }
-            // A cache policy is a hint: any value will do.
-            Opcode::Createpolicy => {
-                let Some(operand) = site.operands.first() else { return self.count(site, 1, 1) };
-                let destination = self.destination(operand, ScalarType::B64)?;
-                let mut inst = self.inst(Operation::Mov, ScalarType::B64);
-                inst.destinations.push(destination);
-                inst.sources.push(Operand::Immediate(0));
-                self.push_main(inst);
-                Ok(())
-            }
-            _ => Err(Stop::Unsupported),
-        }
+    pub(super) fn lower_stackrestore(&mut self, site: &Site<'_, 'src>) -> Lowered<()> {
+        let ty = self.ty(site, 0)?;
+        self.count(site, 1, 1)?;
+        let mut inst = self.inst(Operation::StackRestore, ty);
+        inst.sources.push(self.source(&site.operands[0], ty)?);
+        self.push_main(inst);
+        Ok(())
     }
 
-    fn lower_mov(&mut self, site: &Site<'_, 'src>) -> Lowered<()> {
+    /// A cache policy is a hint: any value will do.
+    pub(super) fn lower_createpolicy(&mut self, site: &Site<'_, 'src>) -> Lowered<()> {
+        let Some(operand) = site.operands.first() else { return self.count(site, 1, 1) };
+        let destination = self.destination(operand, ScalarType::B64)?;
+        let mut inst = self.inst(Operation::Mov, ScalarType::B64);
+        inst.destinations.push(destination);
+        inst.sources.push(Operand::Immediate(0));
+        self.push_main(inst);
+        Ok(())
+    }
+
+    pub(super) fn lower_mov(&mut self, site: &Site<'_, 'src>) -> Lowered<()> {
         self.count(site, 2, 2)?;
         let ty = self.ty(site, 0)?;
         let (destination, source) = (&site.operands[0], &site.operands[1]);
@@ -194,7 +178,7 @@ impl<'src> Body<'_, '_, 'src> {
         })
     }
 
-    fn lower_cvta(&mut self, site: &Site<'_, 'src>) -> Lowered<()> {
+    pub(super) fn lower_cvta(&mut self, site: &Site<'_, 'src>) -> Lowered<()> {
         self.count(site, 2, 2)?;
         let ty = self.ty(site, 0)?;
         let destination = self.destination(&site.operands[0], ty)?;
@@ -225,7 +209,7 @@ impl<'src> Body<'_, '_, 'src> {
         }
     }
 
-    fn lower_isspacep(&mut self, site: &Site<'_, 'src>) -> Lowered<()> {
+    pub(super) fn lower_isspacep(&mut self, site: &Site<'_, 'src>) -> Lowered<()> {
         self.count(site, 2, 2)?;
         let ty = types::integer(self.module.module.address_bits, false);
         let destination = self.destination(&site.operands[0], ScalarType::Pred)?;
@@ -238,7 +222,7 @@ impl<'src> Body<'_, '_, 'src> {
         Ok(())
     }
 
-    fn lower_alloca(&mut self, site: &Site<'_, 'src>) -> Lowered<()> {
+    pub(super) fn lower_alloca(&mut self, site: &Site<'_, 'src>) -> Lowered<()> {
         self.count(site, 2, 3)?;
         let ty = self.ty(site, 0)?;
         let mut inst = self.inst(Operation::Alloca, ty);

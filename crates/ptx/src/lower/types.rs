@@ -1,9 +1,9 @@
 //! Types and modifiers of the syntax tree in the vocabulary of the IR.
 
 use warplens_isa::{
-    Accuracy, Approximation, AtomicOp, BoolOp, Carry, Combination, CompareOp, Comparison, Conversion, Extremum,
-    FusedMultiplyAdd, Precision, PrmtMode, Product, Reduction, ReduxOp, Rounding, Saturation, ScalarType, StateSpace,
-    Subnormals, Sum, TestProperty,
+    Accuracy, Approximation, AtomicOp, BfindAnswer, BoolOp, Carry, Combination, CompareOp, Comparison, Conversion,
+    Extremum, FunnelShift, FusedMultiplyAdd, Precision, PrmtMode, Product, Reduction, ReduxOp, Rounding, Saturation,
+    ScalarType, ShiftDirection, ShiftMode, StateSpace, Subnormals, Sum, TestProperty,
 };
 
 use crate::syntax::ast::{Instruction, Modifier, Space, Type};
@@ -164,6 +164,13 @@ pub(super) struct Written {
     pub(super) nan: bool,
     pub(super) xorsign_abs: bool,
     pub(super) precision: Precision,
+    /// `.r`
+    pub(super) right: bool,
+    /// `.wrap`
+    pub(super) wrap: bool,
+    /// `.shiftamt`
+    pub(super) shift_amount: bool,
+    pub(super) prmt: PrmtMode,
 }
 
 impl Written {
@@ -189,6 +196,15 @@ impl Written {
                 Modifier::Xorsign => written.xorsign_abs = true,
                 Modifier::Approx => written.precision = Precision::Approx,
                 Modifier::Full => written.precision = Precision::Full,
+                Modifier::Right => written.right = true,
+                Modifier::Wrap => written.wrap = true,
+                Modifier::Shiftamt => written.shift_amount = true,
+                Modifier::F4e => written.prmt = PrmtMode::F4e,
+                Modifier::B4e => written.prmt = PrmtMode::B4e,
+                Modifier::Rc8 => written.prmt = PrmtMode::Rc8,
+                Modifier::Ecl => written.prmt = PrmtMode::Ecl,
+                Modifier::Ecr => written.prmt = PrmtMode::Ecr,
+                Modifier::Rc16 => written.prmt = PrmtMode::Rc16,
                 _ => {}
             }
         }
@@ -234,6 +250,23 @@ impl Written {
 
     pub(super) fn comparison(self, op: CompareOp, combination: Combination) -> Comparison {
         Comparison { op, combination, ftz: self.ftz }
+    }
+
+    pub(super) fn shift_mode(self) -> ShiftMode {
+        if self.wrap { ShiftMode::Wrap } else { ShiftMode::Clamp }
+    }
+
+    pub(super) fn funnel_shift(self) -> FunnelShift {
+        let direction = if self.right { ShiftDirection::Right } else { ShiftDirection::Left };
+        FunnelShift { direction, mode: self.shift_mode() }
+    }
+
+    pub(super) fn bfind_answer(self) -> BfindAnswer {
+        if self.shift_amount { BfindAnswer::ShiftAmount } else { BfindAnswer::Position }
+    }
+
+    pub(super) fn prmt_mode(self) -> PrmtMode {
+        self.prmt
     }
 
     pub(super) fn reduction(self, op: ReduxOp, abs: bool) -> Reduction {
@@ -297,22 +330,6 @@ pub(super) fn atomic_of(modifier: Modifier) -> Option<AtomicOp> {
         Modifier::Max => AtomicOp::Max,
         _ => return None,
     })
-}
-
-/// The byte selection that a `prmt` names.
-pub(super) fn prmt_mode(instruction: &Instruction<'_>) -> PrmtMode {
-    let mode = |modifier: &Modifier| {
-        Some(match modifier {
-            Modifier::F4e => PrmtMode::F4e,
-            Modifier::B4e => PrmtMode::B4e,
-            Modifier::Rc8 => PrmtMode::Rc8,
-            Modifier::Ecl => PrmtMode::Ecl,
-            Modifier::Ecr => PrmtMode::Ecr,
-            Modifier::Rc16 => PrmtMode::Rc16,
-            _ => return None,
-        })
-    };
-    instruction.modifiers.iter().find_map(mode).unwrap_or_default()
 }
 
 /// The property that a `testp` names.

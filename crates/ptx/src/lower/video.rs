@@ -9,7 +9,6 @@ use warplens_isa::{Carry, Comparison, Extremum, OpClass, Operation, Product, Rou
 use super::body::Body;
 use super::instruction::Site;
 use super::{Lowered, Stop, types};
-use crate::opcodes::Opcode;
 use crate::syntax::ast::{self, Lanes, Modifier, OperandKind, Selector};
 
 /// A part of a word: position and number of bits.
@@ -32,7 +31,7 @@ const WORD: Part = Part { position: 0, bits: 32 };
 
 /// What is computed from two values.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Primary {
+pub(super) enum Primary {
     Plain(Operation),
     AbsoluteDifference,
     Average,
@@ -40,40 +39,16 @@ enum Primary {
     Set,
 }
 
+impl Primary {
+    pub(super) const ADD: Self = Self::Plain(ADD);
+    pub(super) const SUB: Self = Self::Plain(SUB);
+    pub(super) const MIN: Self = Self::Plain(MIN);
+    pub(super) const MAX: Self = Self::Plain(MAX);
+}
+
 impl<'src> Body<'_, '_, 'src> {
-    /// Lowers a video instruction.
-    pub(super) fn lower_video(&mut self, site: &Site<'_, 'src>) -> Lowered<()> {
-        use Opcode as O;
-        let (primary, lanes) = match site.instruction.opcode {
-            O::Vadd => (Primary::Plain(ADD), 1),
-            O::Vsub => (Primary::Plain(SUB), 1),
-            O::Vmin => (Primary::Plain(MIN), 1),
-            O::Vmax => (Primary::Plain(MAX), 1),
-            O::Vabsdiff => (Primary::AbsoluteDifference, 1),
-            O::Vshl => (Primary::Shift(Operation::Shl), 1),
-            O::Vshr => (Primary::Shift(Operation::Shr), 1),
-            O::Vset => (Primary::Set, 1),
-            O::Vmad => {
-                self.lower_vmad(site)?;
-                self.classify(OpClass::Int);
-                return Ok(());
-            }
-            O::Vadd2 => (Primary::Plain(ADD), 2),
-            O::Vsub2 => (Primary::Plain(SUB), 2),
-            O::Vmin2 => (Primary::Plain(MIN), 2),
-            O::Vmax2 => (Primary::Plain(MAX), 2),
-            O::Vabsdiff2 => (Primary::AbsoluteDifference, 2),
-            O::Vavrg2 => (Primary::Average, 2),
-            O::Vset2 => (Primary::Set, 2),
-            O::Vadd4 => (Primary::Plain(ADD), 4),
-            O::Vsub4 => (Primary::Plain(SUB), 4),
-            O::Vmin4 => (Primary::Plain(MIN), 4),
-            O::Vmax4 => (Primary::Plain(MAX), 4),
-            O::Vabsdiff4 => (Primary::AbsoluteDifference, 4),
-            O::Vavrg4 => (Primary::Average, 4),
-            O::Vset4 => (Primary::Set, 4),
-            _ => return Err(Stop::Unsupported),
-        };
+    /// Lowers a video instruction on so many parts of a word.
+    pub(super) fn lower_video(&mut self, site: &Site<'_, 'src>, primary: Primary, lanes: u32) -> Lowered<()> {
         if lanes == 1 {
             self.lower_scalar_video(site, primary)?
         } else {
@@ -254,7 +229,7 @@ impl<'src> Body<'_, '_, 'src> {
     }
 
     /// `vmad d, {-}a, {-}b, {-}c`: the product plus an addend, perhaps one more, shifted right.
-    fn lower_vmad(&mut self, site: &Site<'_, 'src>) -> Lowered<()> {
+    pub(super) fn lower_vmad(&mut self, site: &Site<'_, 'src>) -> Lowered<()> {
         self.count(site, 4, 4)?;
         let [_, signed_a, signed_b] = self.video_signs(site, Primary::Plain(ADD))?;
         let is_negated = |position: usize| matches!(site.operands[position].kind, OperandKind::Negated(..));
@@ -294,6 +269,7 @@ impl<'src> Body<'_, '_, 'src> {
             };
         }
         self.convert(destination, sum, ScalarType::U32, ScalarType::U64);
+        self.classify(OpClass::Int);
         Ok(())
     }
 

@@ -7,33 +7,9 @@ use super::body::Body;
 use super::instruction::Site;
 use super::integer::pair;
 use super::{Lowered, Stop};
-use crate::opcodes::Opcode;
 use crate::syntax::ast::{self, Modifier};
 
 impl<'src> Body<'_, '_, 'src> {
-    /// `shfl`, `vote`, `match`, `activemask`, `redux`, `elect`, `bar`, `barrier`, `membar`, `fence`.
-    pub(super) fn lower_warp(&mut self, site: &Site<'_, 'src>) -> Lowered<()> {
-        match site.instruction.opcode {
-            Opcode::Shfl => self.lower_shuffle(site),
-            Opcode::Vote => self.lower_vote(site),
-            Opcode::Match => self.lower_match(site),
-            Opcode::Activemask => {
-                let inst = self.typed(site, Operation::Activemask, ScalarType::B32, ScalarType::B32, &[])?;
-                self.push_main(inst);
-                Ok(())
-            }
-            Opcode::Redux => self.lower_redux(site),
-            Opcode::Elect => self.lower_elect(site),
-            Opcode::Bar | Opcode::Barrier => self.lower_barrier(site),
-            Opcode::Membar | Opcode::Fence => {
-                let inst = self.inst(Operation::Fence, ScalarType::B32);
-                self.push_main(inst);
-                Ok(())
-            }
-            _ => Err(Stop::Unsupported),
-        }
-    }
-
     /// A value and, if given, a predicate: `d|p`.
     fn value_and_predicate(&mut self, operand: &ast::Operand<'src>, ty: ScalarType, inst: &mut Inst) -> Lowered<()> {
         let (value, predicate) = pair(operand);
@@ -44,7 +20,7 @@ impl<'src> Body<'_, '_, 'src> {
         Ok(())
     }
 
-    fn lower_shuffle(&mut self, site: &Site<'_, 'src>) -> Lowered<()> {
+    pub(super) fn lower_shuffle(&mut self, site: &Site<'_, 'src>) -> Lowered<()> {
         use ScalarType::{B32, U32};
         let mode = site.instruction.modifiers.iter().find_map(|modifier| match modifier {
             Modifier::Up => Some(ShuffleMode::Up),
@@ -68,7 +44,7 @@ impl<'src> Body<'_, '_, 'src> {
         Ok(())
     }
 
-    fn lower_vote(&mut self, site: &Site<'_, 'src>) -> Lowered<()> {
+    pub(super) fn lower_vote(&mut self, site: &Site<'_, 'src>) -> Lowered<()> {
         let mode = site.instruction.modifiers.iter().find_map(|modifier| match modifier {
             Modifier::All => Some(VoteMode::All),
             Modifier::Any => Some(VoteMode::Any),
@@ -93,7 +69,7 @@ impl<'src> Body<'_, '_, 'src> {
         Ok(())
     }
 
-    fn lower_match(&mut self, site: &Site<'_, 'src>) -> Lowered<()> {
+    pub(super) fn lower_match(&mut self, site: &Site<'_, 'src>) -> Lowered<()> {
         self.count(site, 3, 3)?;
         let ty = self.ty(site, 0)?;
         let mode = if site.has(Modifier::All) { MatchMode::All } else { MatchMode::Any };
@@ -105,7 +81,7 @@ impl<'src> Body<'_, '_, 'src> {
         Ok(())
     }
 
-    fn lower_redux(&mut self, site: &Site<'_, 'src>) -> Lowered<()> {
+    pub(super) fn lower_redux(&mut self, site: &Site<'_, 'src>) -> Lowered<()> {
         let ty = self.ty(site, 0)?;
         let op = site.instruction.modifiers.iter().find_map(|modifier| match modifier {
             Modifier::Add => Some(ReduxOp::Add),
@@ -125,7 +101,7 @@ impl<'src> Body<'_, '_, 'src> {
         Ok(())
     }
 
-    fn lower_elect(&mut self, site: &Site<'_, 'src>) -> Lowered<()> {
+    pub(super) fn lower_elect(&mut self, site: &Site<'_, 'src>) -> Lowered<()> {
         self.count(site, 2, 2)?;
         let mut inst = self.inst(Operation::Elect, ScalarType::B32);
         self.value_and_predicate(&site.operands[0], ScalarType::B32, &mut inst)?;
@@ -134,8 +110,15 @@ impl<'src> Body<'_, '_, 'src> {
         Ok(())
     }
 
+    /// Fences of every kind and scope.
+    pub(super) fn lower_fence(&mut self, _: &Site<'_, 'src>) -> Lowered<()> {
+        let inst = self.inst(Operation::Fence, ScalarType::B32);
+        self.push_main(inst);
+        Ok(())
+    }
+
     /// Barriers of a CTA and of a warp. Those of a cluster are not executed yet.
-    fn lower_barrier(&mut self, site: &Site<'_, 'src>) -> Lowered<()> {
+    pub(super) fn lower_barrier(&mut self, site: &Site<'_, 'src>) -> Lowered<()> {
         if site.has(Modifier::Cluster) {
             return Err(Stop::Unsupported);
         }

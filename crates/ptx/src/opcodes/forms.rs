@@ -2,6 +2,8 @@
 
 use std::sync::LazyLock;
 
+use warplens_isa::Family;
+
 use super::shape::Shape;
 use super::{FORMS, Opcode};
 use crate::syntax::modifiers::Modifier;
@@ -70,6 +72,7 @@ const GROUPS: &[(&str, &str)] = &[
 
 /// A form as the table writes it.
 pub(super) struct FormText {
+    family: Family,
     version: u8,
     needs: &'static str,
     others: &'static str,
@@ -79,13 +82,10 @@ pub(super) struct FormText {
 
 impl FormText {
     pub(super) const fn new(
-        version: u8,
-        needs: &'static str,
-        others: &'static str,
-        types: &'static str,
-        operands: &'static str,
+        family: Family,
+        (version, needs, others, types, operands): (u8, &'static str, &'static str, &'static str, &'static str),
     ) -> Self {
-        Self { version, needs, others, types, operands }
+        Self { family, version, needs, others, types, operands }
     }
 
     fn compile(&self) -> Form {
@@ -97,6 +97,7 @@ impl FormText {
             allowed.insert(*modifier);
         }
         Form {
+            family: self.family,
             version: (u16::from(self.version / 10), u16::from(self.version % 10)),
             needs,
             allowed,
@@ -127,6 +128,8 @@ fn expand(text: &str) -> Vec<Modifier> {
 /// One way to write an opcode.
 #[derive(Debug)]
 pub struct Form {
+    /// What it is.
+    pub family: Family,
     /// PTX version that brought it.
     pub version: (u16, u16),
     /// Modifiers that tell it from the other forms of its opcode.
@@ -174,9 +177,20 @@ impl Opcode {
 
     /// The form that an instruction with these modifiers is written in; where none fits, the last.
     pub fn form(self, modifiers: &[Modifier]) -> Option<&'static Form> {
-        let forms = self.forms();
-        let fits = |form: &&Form| form.needs.iter().all(|needed| modifiers.contains(needed));
-        forms.iter().find(fits).or_else(|| forms.last())
+        self.fitting_form(modifiers).or_else(|| self.forms().last())
+    }
+
+    /// What an instruction with these modifiers is. Where no form fits, that is known if all are of one family.
+    pub fn family(self, modifiers: &[Modifier]) -> Family {
+        match (self.fitting_form(modifiers), self.forms()) {
+            (Some(form), _) => form.family,
+            (None, [first, others @ ..]) if others.iter().all(|form| form.family == first.family) => first.family,
+            (None, _) => Family::Unknown,
+        }
+    }
+
+    fn fitting_form(self, modifiers: &[Modifier]) -> Option<&'static Form> {
+        self.forms().iter().find(|form| form.needs.iter().all(|needed| modifiers.contains(needed)))
     }
 }
 

@@ -1,0 +1,216 @@
+//! Instructions by the pipes that they run on, which depend on type and generation.
+
+use warplens_ir::{Flow, Operand};
+use warplens_isa::{BarrierKind, Conversion, Op, Operation, ScalarType, SpecialRegister};
+use warplens_machine::{Key, expansion};
+use warplens_trace::MachineClass as C;
+
+use super::{Recipe, ints, one};
+use crate::node::{Body, Form, Node, Source};
+use crate::target::Target;
+
+/// Jumps to the next block, and blocks that only jump on: who comes there jumps further at once.
+pub(super) fn is_free_jump(body: &Body<'_>, node: &Node<'_>) -> bool {
+    let Flow::Branch { taken, next: None } = &body.module.blocks[body.block_id(node.block)].flow else { return false };
+    let goes_on = body.function.block_position(*taken) == node.block + 1;
+    goes_on || node.block > 0 && body.blocks[node.block].len() == 1
+}
+
+/// The clock comes with the next instruction; the others from a special register file.
+pub(super) fn read_special(node: &Node<'_>) -> Recipe {
+    match node.inst.sources.first() {
+        Some(Operand::Special(SpecialRegister::Clock64 | SpecialRegister::Globaltimer)) => one(C::Move),
+        _ => Recipe::Chain(vec![(C::Move, 1)]),
+    }
+}
+
+pub(super) fn barrier(node: &Node<'_>) -> Recipe {
+    let number = node.sources.first().and_then(Source::immediate).and_then(|number| u32::try_from(number).ok());
+    let arrives = node.inst.operation == Operation::Bar(BarrierKind::Arrive);
+    let class = if arrives { C::BarrierArrive } else { C::Barrier };
+    Recipe::Amount(class, number.unwrap_or(0))
+}
+
+/// Products of integers, alone or with an addend.
+pub(super) fn multiply(node: &Node<'_>, target: &Target) -> Recipe {
+    let inst = node.inst;
+    let is_wide = matches!(inst.op(), Op::MulWide | Op::MadWide | Op::MulHi | Op::MadHi) || node.bits() == 64;
+    let adds_wide = node.form == Form::MultiplyAdd || matches!(inst.op(), Op::MadWide);
+    let factor_bits = if node.form == Form::MultiplyAdd && node.bits() == 64 { 32 } else { inst.ty.bits() };
+    let (major, low) = (target.compute_capability.major, low_product(target));
+    if factor_bits <= 16 {
+        return match major {
+            1 | 5 | 6 => ints(1),
+            _ => one(C::IntMul),
+        };
+    }
+    if !is_wide {
+        return Recipe::Chain(low);
+    }
+    let is_shift = node.sources.iter().any(|source| source.immediate().is_some_and(u64::is_power_of_two));
+    match major {
+        7.. => one(C::IntMul),
+        _ if is_shift && !adds_wide => ints(2),
+        2 | 3 => Recipe::Chain(vec![(C::IntMul, 2)]),
+        _ => Recipe::Chain(low.into_iter().map(|(class, count)| (class, 2 * count)).collect()),
+    }
+}
+
+/// The low half of a 32-bit product.
+fn low_product(target: &Target) -> Vec<(C, u32)> {
+    match target.compute_capability.major {
+        // Two 16-bit products added up, a shift, and a third product added to it.
+        1 => vec![(C::Int, 4)],
+        5 | 6 => target.mixes.get(&Key::ExpansionMulLo32).cloned().unwrap_or_else(|| vec![(C::Int, 3)]),
+        _ => vec![(C::IntMul, 1)],
+    }
+}
+
+/// 24-bit products are native on 1.x and made of extractions and a 32-bit product later.
+pub(super) fn multiply_24(target: &Target) -> Recipe {
+    let mut chain = vec![(C::Int, 2)];
+    match target.compute_capability.major {
+        1 => return ints(1),
+        _ => chain.extend(low_product(target)),
+    }
+    Recipe::Chain(chain)
+}
+
+/// What the machine's table makes of an operation.
+pub(super) fn expanded(body: &Body<'_>, node: &Node<'_>, target: &Target) -> Option<Recipe> {
+    let (key, _) = expansion::key(&body.key(node.inst.pc))?;
+    let mut mix = target.mixes.get(&key)?.clone();
+    if node.inst.operation.flushes() {
+        drop_scaling(key, &mut mix);
+    }
+    // Behind a branch the warp may be split, and the way around is a region of its own.
+    if node.block > 0 && target.is_from(7, 0) && mix.last().is_some_and(|&(class, _)| class == C::Branch) {
+        mix.insert(0, (C::Nop, 1));
+        mix.push((C::Branch, 1));
+    }
+    Some(Recipe::Chain(mix))
+}
+
+/// Approximate functions that flush subnormals do without the compare, the scaling of the argument and that of the
+/// result; a quotient keeps its product.
+fn drop_scaling(key: Key, mix: &mut Vec<(C, u32)>) {
+    let keeps = match key {
+        Key::ExpansionDivApproxF32 => 1,
+        Key::ExpansionSqrtApproxF32
+        | Key::ExpansionRsqrtApproxF32
+        | Key::ExpansionEx2ApproxF32
+        | Key::ExpansionLg2ApproxF32 => 0,
+        _ => return,
+    };
+    for (class, count) in mix.iter_mut() {
+        if *class == C::Fp32 {
+            *count = (*count).min(keeps);
+        }
+    }
+    mix.retain(|&(class, count)| count > 0 && class != C::Branch);
+}
+
+pub(super) fn special(body: &Body<'_>, node: &Node<'_>, target: &Target) -> Recipe {
+    if let Some(recipe) = expanded(body, node, target) {
+        return recipe;
+    }
+    let single = node.inst.ty == ScalarType::F32 && target.compute_capability.major < 2;
+    match node.inst.op() {
+        Op::Div if single => Recipe::Chain(vec![(C::Sfu, 1), (C::Fp32Mul, 1)]),
+        Op::Sqrt | Op::Ex2 | Op::Sin | Op::Cos if single => Recipe::Chain(vec![(C::Sfu, 2)]),
+        Op::Div | Op::Rem if node.inst.ty.is_integer() => one(C::IntMul),
+        _ if node.inst.ty == ScalarType::F64 && !node.inst.operation.is_approximate() => one(C::Fp64),
+        _ => one(C::Sfu),
+    }
+}
+
+pub(super) fn convert(node: &Node<'_>, target: &Target) -> Recipe {
+    let (to, from) = (node.inst.ty, node.inst.source_ty);
+    let is_integral = matches!(node.inst.operation, Operation::Cvt(Conversion { integral: true, .. }));
+    let is_half = |ty: ScalarType| matches!(ty, ScalarType::F16 | ScalarType::F16x2);
+    let is_float = |ty: ScalarType| ty.is_float() || ty.is_packed();
+    if node.inst.op() == Op::CvtPack || to.is_integer() && from.is_integer() {
+        return ints(if node.inst.operation.saturates() { 2 } else { 1 });
+    }
+    if !is_float(to) || !is_float(from) || to.bits().max(from.bits()) == 64 || is_integral {
+        return one(C::Convert);
+    }
+    match (to, from) {
+        (ScalarType::F32, ScalarType::F32) => one(C::Fp32),
+        (ScalarType::F32, from) if is_half(from) => one(C::Fp16),
+        (ScalarType::F32, ScalarType::Bf16) => one(C::Int),
+        (to, from) if is_half(to) && is_half(from) => one(C::Fp16),
+        _ if target.is_from(8, 0) => one(C::Int),
+        _ => one(C::Convert),
+    }
+}
+
+/// What runs on the pipes of its type.
+pub(super) fn arithmetic(body: &Body<'_>, node: &Node<'_>, target: &Target) -> Recipe {
+    use Op as O;
+    let inst = node.inst;
+    let ty = if matches!(inst.op(), O::Set) { inst.source_ty } else { inst.ty };
+    if ty == ScalarType::Pred || node.written().all(|word| body.is_predicate(word)) && ty.bits() <= 1 {
+        return one(C::Int);
+    }
+    match ty {
+        ScalarType::F32 | ScalarType::Tf32 => match inst.op() {
+            O::Mul => one(C::Fp32Mul),
+            O::Min | O::Max if inst.sources.len() == 3 && !target.is_from(10, 0) => Recipe::Chain(vec![(C::Fp32, 2)]),
+            _ => one(C::Fp32),
+        },
+        ScalarType::F32x2 => Recipe::Chain(vec![(C::Fp32, if target.is_from(10, 0) { 1 } else { 2 })]),
+        ScalarType::F64 => match inst.op() {
+            O::Min | O::Max => Recipe::Chain(vec![(C::Fp64, 1), (C::Fp32, 2)]),
+            O::Abs | O::Neg | O::Copysign | O::Selp => one(C::Int),
+            _ => one(C::Fp64),
+        },
+        ScalarType::F16 | ScalarType::Bf16 | ScalarType::F16x2 | ScalarType::Bf16x2 => one(C::Fp16),
+        ScalarType::Pred
+        | ScalarType::B8
+        | ScalarType::B16
+        | ScalarType::B32
+        | ScalarType::B64
+        | ScalarType::B128
+        | ScalarType::U8
+        | ScalarType::U16
+        | ScalarType::U32
+        | ScalarType::U64
+        | ScalarType::S8
+        | ScalarType::S16
+        | ScalarType::S32
+        | ScalarType::S64
+        | ScalarType::U16x2
+        | ScalarType::S16x2
+        | ScalarType::E4m3x2
+        | ScalarType::E5m2x2
+        | ScalarType::E3m2x2
+        | ScalarType::E2m3x2
+        | ScalarType::E2m1x2
+        | ScalarType::Ue8m0x2 => integer(node, ty, target),
+    }
+}
+
+fn integer(node: &Node<'_>, ty: ScalarType, target: &Target) -> Recipe {
+    use Op as O;
+    let is_wide = ty.bits() == 64;
+    let has_volta_logic = target.is_from(7, 0);
+    match node.inst.op() {
+        O::Add | O::Sub if is_wide => Recipe::Carry(C::Int),
+        O::And | O::Or | O::Xor | O::Not | O::Selp if is_wide => Recipe::PerWord(C::Int),
+        O::Min | O::Max if is_wide => ints(4),
+        O::Abs if is_wide => ints(3),
+        O::Shl | O::Shr | O::Setp | O::Neg if is_wide => ints(2),
+        O::Set if has_volta_logic => ints(if is_wide { 3 } else { 2 }),
+        O::Slct | O::Cnot | O::Isspacep => ints(2),
+        O::Popc | O::Brev if is_wide => Recipe::Chain(vec![(C::Convert, 2), (C::Int, 1)]),
+        O::Clz | O::Bfind if is_wide => Recipe::Chain(vec![(C::Convert, 2), (C::Int, 2)]),
+        O::Popc | O::Brev | O::Bfind => one(C::Convert),
+        O::Clz => Recipe::Chain(vec![(C::Convert, 1), (C::Int, 1)]),
+        O::Bfe if has_volta_logic => ints(2),
+        O::Bfi if has_volta_logic => ints(3),
+        O::Lop3 if !target.is_from(5, 0) => ints(2),
+        O::Dp4a | O::Dp2a => one(C::IntMul),
+        _ => one(C::Int),
+    }
+}
