@@ -4,26 +4,51 @@
 //! compute capability 7.0 on, lanes at different instructions take part in one exchange if these do the same and name the
 //! same lanes; before, that is undefined.
 
-use warplens_isa::{MatchMode, VoteMode};
+use warplens_isa::{MatchMode, ReduxOp, ScalarType, ShuffleMode, VoteMode};
 
-use crate::code::{Decoded, Exchange, ExchangeOperation, Members, SINK, Wide};
+use crate::code::{ExchangeOperation, Members, SINK, Step, Wide};
 use crate::raw::Lanes;
-use crate::semantics::warp;
+use crate::semantics::warp::{self, ReduceMods};
+
+/// What lanes do together.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Exchange {
+    /// They bring a word, a lane operand and a clamp operand.
+    Shuffle(ShuffleMode),
+    /// They bring a truth.
+    Vote(VoteMode),
+    /// They bring a value.
+    Match(MatchMode, Wide),
+    /// They bring a word.
+    Redux(ReduxOp, ScalarType, ReduceMods),
+    /// Elects a lane.
+    Elect,
+    /// Lanes wait for each other, no more.
+    Barrier,
+}
 
 /// Values that lanes bring to an exchange, by lane.
-#[derive(Clone)]
-pub(crate) struct Brought {
-    words: [u32; 32],
-    pairs: [u64; 32],
-    truths: u32,
-    operand: [u32; 32],
-    clamp: [u32; 32],
+#[derive(Clone, Debug)]
+pub struct Brought {
+    /// Values of 32 bits.
+    pub words: [u32; 32],
+    /// Values of 64 bits.
+    pub pairs: [u64; 32],
+    /// Lanes whose predicate is true.
+    pub truths: u32,
+    /// Distance, lane or lane mask of a shuffle.
+    pub operand: [u32; 32],
+    /// Clamp value and segment mask of a shuffle.
+    pub clamp: [u32; 32],
 }
 
 /// What lanes receive, by lane.
-pub(crate) struct Received {
-    words: [u32; 32],
-    truths: u32,
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Received {
+    /// Words.
+    pub words: [u32; 32],
+    /// Lanes that receive a true predicate.
+    pub truths: u32,
 }
 
 /// How far an exchange can take place among lanes that are together.
@@ -54,10 +79,10 @@ impl Group {
 
 /// Makes the exchange among the lanes of the mask, if all that they name are there.
 #[inline(always)]
-pub(crate) fn attend(lanes: &mut Lanes<'_>, decoded: &Decoded, exchange: &ExchangeOperation, live: u32) -> Attendance {
+pub(crate) fn attend(lanes: &mut Lanes<'_>, step: &Step, exchange: &ExchangeOperation, live: u32) -> Attendance {
     let here = lanes.mask;
     let Members::Named(source) = exchange.members else {
-        make(lanes, decoded, exchange.what);
+        make(lanes, step, exchange.what);
         return Attendance::Made;
     };
     let masks = *lanes.words(source);
@@ -65,15 +90,15 @@ pub(crate) fn attend(lanes: &mut Lanes<'_>, decoded: &Decoded, exchange: &Exchan
     let differs = (0..32).fold(0, |differs, lane| differs | u32::from(masks[lane] != members) << lane);
     let group = Group { members, lanes: here };
     if differs & here == 0 && here & !members == 0 && group.is_complete(live) {
-        make(lanes, decoded, exchange.what);
+        make(lanes, step, exchange.what);
         return Attendance::Made;
     }
-    attend_apart(lanes, decoded, exchange.what, live, masks)
+    attend_apart(lanes, step, exchange.what, live, masks)
 }
 
 /// Lanes with masks of their own, or some that lack others.
 #[inline(never)]
-fn attend_apart(lanes: &mut Lanes<'_>, decoded: &Decoded, what: Exchange, live: u32, masks: [u32; 32]) -> Attendance {
+fn attend_apart(lanes: &mut Lanes<'_>, step: &Step, what: Exchange, live: u32, masks: [u32; 32]) -> Attendance {
     let here = lanes.mask;
     let mut groups: Vec<Group> = Vec::new();
     for lane in (0..32).filter(|lane| here >> lane & 1 == 1) {
@@ -91,7 +116,7 @@ fn attend_apart(lanes: &mut Lanes<'_>, decoded: &Decoded, what: Exchange, live: 
     }
     for group in groups {
         lanes.mask = group.lanes;
-        make(lanes, decoded, what);
+        make(lanes, step, what);
     }
     lanes.mask = here;
     Attendance::Made
@@ -99,9 +124,9 @@ fn attend_apart(lanes: &mut Lanes<'_>, decoded: &Decoded, what: Exchange, live: 
 
 /// Makes an exchange among the lanes of the mask.
 #[inline(always)]
-pub(crate) fn make(lanes: &mut Lanes<'_>, decoded: &Decoded, what: Exchange) {
+pub(crate) fn make(lanes: &mut Lanes<'_>, step: &Step, what: Exchange) {
     let members = lanes.mask;
-    let [first, second, third, _] = decoded.sources;
+    let [first, second, third, _] = step.sources;
     let received = match what {
         Exchange::Shuffle(mode) => {
             let (words, truths) = warp::shuffle(mode, lanes.words(first), lanes.words(second), lanes.words(third));
@@ -114,18 +139,18 @@ pub(crate) fn make(lanes: &mut Lanes<'_>, decoded: &Decoded, what: Exchange) {
         Exchange::Elect => Received::of_election(members),
         Exchange::Barrier => return,
     };
-    received.write(lanes, decoded, what);
+    received.write(lanes, step, what);
 }
 
 impl Brought {
-    pub(crate) const NOTHING: Self =
-        Self { words: [0; 32], pairs: [0; 32], truths: 0, operand: [0; 32], clamp: [0; 32] };
+    /// Zeros.
+    pub const NOTHING: Self = Self { words: [0; 32], pairs: [0; 32], truths: 0, operand: [0; 32], clamp: [0; 32] };
 
     /// Adds what the lanes of the mask bring.
-    pub(crate) fn add(&mut self, lanes: &Lanes<'_>, decoded: &Decoded, what: Exchange) {
+    pub(crate) fn add(&mut self, lanes: &Lanes<'_>, step: &Step, what: Exchange) {
         let here = lanes.mask;
         let take = |target: &mut [u32; 32], source| pick(target, lanes.words(source), here);
-        let [first, second, third, _] = decoded.sources;
+        let [first, second, third, _] = step.sources;
         match what {
             Exchange::Shuffle(_) => {
                 take(&mut self.words, first);
@@ -193,15 +218,15 @@ impl Received {
 
     /// Writes to the destinations, in the lanes of the mask.
     #[inline(always)]
-    pub(crate) fn write(&self, lanes: &mut Lanes<'_>, decoded: &Decoded, what: Exchange) {
+    pub(crate) fn write(&self, lanes: &mut Lanes<'_>, step: &Step, what: Exchange) {
         let (word, predicate) = match what {
             Exchange::Barrier => return,
-            Exchange::Vote(VoteMode::All | VoteMode::Any | VoteMode::Uniform) => (SINK, decoded.destinations[0]),
+            Exchange::Vote(VoteMode::All | VoteMode::Any | VoteMode::Uniform) => (SINK, step.destinations[0]),
             Exchange::Vote(VoteMode::Ballot)
             | Exchange::Shuffle(_)
             | Exchange::Match(..)
             | Exchange::Redux(..)
-            | Exchange::Elect => (decoded.destinations[0], decoded.destinations[1]),
+            | Exchange::Elect => (step.destinations[0], step.destinations[1]),
         };
         if word != SINK {
             lanes.set_words(word, &self.words);

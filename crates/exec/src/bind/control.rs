@@ -1,22 +1,22 @@
 //! Operations that concern the warp or the CTA as a whole. Branches, calls and exits are the flow of their block.
 
-use warplens_ir::{Bank, Inst, Operand};
 use warplens_isa::{BarrierKind, Branch, MatchMode, Reduction, ScalarType, ShuffleMode, SystemCall, VoteMode};
 
-use super::{Binding, no_such_form};
-use crate::code::{BarrierOperation, Exchange, ExchangeOperation, Kind, Members, SINK, Unbound, Wide};
-use crate::decode::Decoder;
+use super::{Binder, Binding, no_such_form};
+use crate::code::{BarrierOperation, ExchangeOperation, Kind, Members, SINK, Wide};
+use crate::decoded::{Decoded, File, Operand};
+use crate::exchange::Exchange;
 use crate::raw::{Source, map1};
 use crate::semantics::warp::ReduceMods;
 
-impl Decoder<'_> {
-    fn source_or(&mut self, inst: &Inst, index: usize, ty: ScalarType, default: u64) -> Source {
+impl Binder<'_> {
+    fn source_or(&mut self, inst: &Decoded, index: usize, ty: ScalarType, default: u64) -> Source {
         let operand = inst.sources.get(index).copied().unwrap_or(Operand::Immediate(default));
         self.read(&operand, ty)
     }
 
     /// The second destination, a predicate, if the instruction has one.
-    fn second_predicate(&mut self, inst: &Inst) -> u32 {
+    fn second_predicate(&mut self, inst: &Decoded) -> u32 {
         match inst.destinations.get(1) {
             Some(Some(register)) => self.write(Some(*register), ScalarType::Pred),
             _ => SINK,
@@ -24,9 +24,9 @@ impl Decoder<'_> {
     }
 }
 
-impl Decoder<'_> {
+impl Binder<'_> {
     /// Emits an exchange among the lanes that the source `index` names, or among those that are there if it is absent.
-    fn exchange(&mut self, inst: &Inst, index: usize, what: Exchange, destinations: [u32; 2], sources: &[Source]) {
+    fn exchange(&mut self, inst: &Decoded, index: usize, what: Exchange, destinations: [u32; 2], sources: &[Source]) {
         let members = match inst.sources.get(index) {
             Some(operand) => Members::Named(self.read(operand, ScalarType::B32)),
             None => Members::Present,
@@ -36,144 +36,144 @@ impl Decoder<'_> {
     }
 }
 
-pub(super) fn shfl(decoder: &mut Decoder<'_>, inst: &Inst, mode: &ShuffleMode) -> Binding {
+pub(super) fn shfl(binder: &mut Binder<'_>, inst: &Decoded, mode: &ShuffleMode) -> Binding {
     let sources = [
-        decoder.source_or(inst, 0, ScalarType::B32, 0),
-        decoder.source_or(inst, 1, ScalarType::B32, 0),
-        decoder.source_or(inst, 2, ScalarType::B32, 0x1f),
+        binder.source_or(inst, 0, ScalarType::B32, 0),
+        binder.source_or(inst, 1, ScalarType::B32, 0),
+        binder.source_or(inst, 2, ScalarType::B32, 0x1f),
     ];
-    let value = decoder.write(inst.destinations.first().copied().flatten(), ScalarType::B32);
-    let in_range = decoder.second_predicate(inst);
-    decoder.exchange(inst, 3, Exchange::Shuffle(*mode), [value, in_range], &sources);
+    let value = binder.write(inst.destinations.first().copied().flatten(), ScalarType::B32);
+    let in_range = binder.second_predicate(inst);
+    binder.exchange(inst, 3, Exchange::Shuffle(*mode), [value, in_range], &sources);
     Ok(())
 }
 
-pub(super) fn vote(decoder: &mut Decoder<'_>, inst: &Inst, mode: &VoteMode) -> Binding {
-    let predicate = decoder.source_or(inst, 0, ScalarType::Pred, 0);
-    let destination = decoder.write(inst.destinations.first().copied().flatten(), inst.ty);
-    decoder.exchange(inst, 1, Exchange::Vote(*mode), [destination, SINK], &[predicate]);
+pub(super) fn vote(binder: &mut Binder<'_>, inst: &Decoded, mode: &VoteMode) -> Binding {
+    let predicate = binder.source_or(inst, 0, ScalarType::Pred, 0);
+    let destination = binder.write(inst.destinations.first().copied().flatten(), inst.ty);
+    binder.exchange(inst, 1, Exchange::Vote(*mode), [destination, SINK], &[predicate]);
     Ok(())
 }
 
-pub(super) fn match_(decoder: &mut Decoder<'_>, inst: &Inst, mode: &MatchMode) -> Binding {
-    let value = decoder.source_or(inst, 0, inst.ty, 0);
-    let mask = decoder.write(inst.destinations.first().copied().flatten(), ScalarType::B32);
-    let all = decoder.second_predicate(inst);
+pub(super) fn match_(binder: &mut Binder<'_>, inst: &Decoded, mode: &MatchMode) -> Binding {
+    let value = binder.source_or(inst, 0, inst.ty, 0);
+    let mask = binder.write(inst.destinations.first().copied().flatten(), ScalarType::B32);
+    let all = binder.second_predicate(inst);
     let what = Exchange::Match(*mode, Wide::of_bits(inst.ty.bits()));
-    decoder.exchange(inst, 1, what, [mask, all], &[value]);
+    binder.exchange(inst, 1, what, [mask, all], &[value]);
     Ok(())
 }
 
-pub(super) fn redux(decoder: &mut Decoder<'_>, inst: &Inst, reduction: &Reduction) -> Binding {
-    let value = decoder.source_or(inst, 0, inst.ty, 0);
-    let destination = decoder.write(inst.destinations.first().copied().flatten(), inst.ty);
+pub(super) fn redux(binder: &mut Binder<'_>, inst: &Decoded, reduction: &Reduction) -> Binding {
+    let value = binder.source_or(inst, 0, inst.ty, 0);
+    let destination = binder.write(inst.destinations.first().copied().flatten(), inst.ty);
     let mods = ReduceMods { abs: reduction.abs, nan: reduction.nan };
     let what = Exchange::Redux(reduction.op, inst.ty, mods);
-    decoder.exchange(inst, 1, what, [destination, SINK], &[value]);
+    binder.exchange(inst, 1, what, [destination, SINK], &[value]);
     Ok(())
 }
 
-pub(super) fn elect(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
-    let leader = decoder.write(inst.destinations.first().copied().flatten(), ScalarType::B32);
-    let elected = decoder.second_predicate(inst);
-    decoder.exchange(inst, 0, Exchange::Elect, [leader, elected], &[]);
+pub(super) fn elect(binder: &mut Binder<'_>, inst: &Decoded) -> Binding {
+    let leader = binder.write(inst.destinations.first().copied().flatten(), ScalarType::B32);
+    let elected = binder.second_predicate(inst);
+    binder.exchange(inst, 0, Exchange::Elect, [leader, elected], &[]);
     Ok(())
 }
 
-pub(super) fn activemask(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
-    let destination = decoder.write(inst.destinations.first().copied().flatten(), ScalarType::B32);
-    decoder.other(Kind::ActiveMask, [destination, SINK], &[]);
+pub(super) fn activemask(binder: &mut Binder<'_>, inst: &Decoded) -> Binding {
+    let destination = binder.write(inst.destinations.first().copied().flatten(), ScalarType::B32);
+    binder.other(Kind::ActiveMask, [destination, SINK], &[]);
     Ok(())
 }
 
-pub(super) fn bar(decoder: &mut Decoder<'_>, inst: &Inst, kind: &BarrierKind) -> Binding {
+pub(super) fn bar(binder: &mut Binder<'_>, inst: &Decoded, kind: &BarrierKind) -> Binding {
     let kind = *kind;
     let reduces = matches!(kind, BarrierKind::ReducePopc | BarrierKind::ReduceAnd | BarrierKind::ReduceOr);
-    let barrier = decoder.source_or(inst, 0, ScalarType::U32, 0);
+    let barrier = binder.source_or(inst, 0, ScalarType::U32, 0);
     let n_before_predicate = inst.sources.len() - usize::from(reduces && inst.sources.len() > 1);
-    let count = (n_before_predicate > 1).then(|| decoder.source_or(inst, 1, ScalarType::U32, 0));
-    let predicate = reduces.then(|| decoder.source_or(inst, inst.sources.len() - 1, ScalarType::Pred, 1));
+    let count = (n_before_predicate > 1).then(|| binder.source_or(inst, 1, ScalarType::U32, 0));
+    let predicate = reduces.then(|| binder.source_or(inst, inst.sources.len() - 1, ScalarType::Pred, 1));
     let ty = if kind == BarrierKind::ReducePopc { ScalarType::U32 } else { ScalarType::Pred };
-    let destination = if reduces { decoder.write(inst.destinations.first().copied().flatten(), ty) } else { SINK };
-    let index = decoder.barrier(BarrierOperation { kind, barrier, count, predicate, destination });
-    decoder.other(Kind::Barrier(index), [SINK; 2], &[]);
+    let destination = if reduces { binder.write(inst.destinations.first().copied().flatten(), ty) } else { SINK };
+    let index = binder.barrier(BarrierOperation { kind, barrier, count, predicate, destination });
+    binder.other(Kind::Barrier(index), [SINK; 2], &[]);
     Ok(())
 }
 
-pub(super) fn bar_warp(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
-    decoder.exchange(inst, 0, Exchange::Barrier, [SINK; 2], &[]);
+pub(super) fn bar_warp(binder: &mut Binder<'_>, inst: &Decoded) -> Binding {
+    binder.exchange(inst, 0, Exchange::Barrier, [SINK; 2], &[]);
     Ok(())
 }
 
 /// Operations without an effect that a thread could see, but for `Bssy`, which opens a convergence region.
-pub(super) fn nothing(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
-    let barrier = inst.writes().find(|register| register.bank == Bank::Convergence);
+pub(super) fn nothing(binder: &mut Binder<'_>, inst: &Decoded) -> Binding {
+    let barrier = inst.writes().find(|register| register.file == File::Convergence);
     if let Some(register) = barrier {
-        decoder.other(Kind::OpenRegion(register.index), [SINK; 2], &[]);
+        binder.other(Kind::OpenRegion(register.index), [SINK; 2], &[]);
     }
     Ok(())
 }
 
-pub(super) fn system_call(decoder: &mut Decoder<'_>, inst: &Inst, service: &SystemCall) -> Binding {
+pub(super) fn system_call(binder: &mut Binder<'_>, inst: &Decoded, service: &SystemCall) -> Binding {
     let arguments: Vec<(Source, Wide)> = inst
         .sources
         .iter()
         .map(|operand| {
             let wide = operand.register().map_or(Wide::Yes, |register| Wide::of_bits(register.width.bits()));
             let ty = if wide == Wide::Yes { ScalarType::U64 } else { ScalarType::U32 };
-            (decoder.read(operand, ty), wide)
+            (binder.read(operand, ty), wide)
         })
         .collect();
     let result = inst.destinations.first().copied().flatten();
     let ty = match service {
-        SystemCall::Malloc => decoder.address_type(),
+        SystemCall::Malloc => binder.address_type(),
         _ => ScalarType::U32,
     };
-    let destination = if result.is_some() { decoder.write(result, ty) } else { SINK };
-    let index = decoder.system(arguments);
-    decoder.other(Kind::System(*service, index), [destination, SINK], &[]);
+    let destination = if result.is_some() { binder.write(result, ty) } else { SINK };
+    let index = binder.system(arguments);
+    binder.other(Kind::System(*service, index), [destination, SINK], &[]);
     Ok(())
 }
 
-pub(super) fn unsupported(_: &mut Decoder<'_>, inst: &Inst) -> Binding {
-    Err(Unbound(inst.op(), "not emulated yet"))
+pub(super) fn unsupported(_: &mut Binder<'_>, _: &Decoded) -> Binding {
+    Err("not emulated yet")
 }
 
-pub(super) fn alloca(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
-    let sources = [decoder.source_or(inst, 0, inst.ty, 0), decoder.source_or(inst, 1, ScalarType::U32, 8)];
-    let destination = decoder.write(inst.destinations.first().copied().flatten(), inst.ty);
-    decoder.other(Kind::Alloca(Wide::of_bits(inst.ty.bits())), [destination, SINK], &sources);
+pub(super) fn alloca(binder: &mut Binder<'_>, inst: &Decoded) -> Binding {
+    let sources = [binder.source_or(inst, 0, inst.ty, 0), binder.source_or(inst, 1, ScalarType::U32, 8)];
+    let destination = binder.write(inst.destinations.first().copied().flatten(), inst.ty);
+    binder.other(Kind::Alloca(Wide::of_bits(inst.ty.bits())), [destination, SINK], &sources);
     Ok(())
 }
 
-pub(super) fn stack_save(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
-    let Some(stack) = decoder.stack_row() else { return no_such_form(inst) };
-    let level = decoder.level();
+pub(super) fn stack_save(binder: &mut Binder<'_>, inst: &Decoded) -> Binding {
+    let Some(stack) = binder.stack_row() else { return no_such_form(inst) };
+    let level = binder.level();
     let handler = match Wide::of_bits(inst.ty.bits()) {
         Wide::Yes => map1(level, |top: u32| u64::from(top)),
         Wide::No => map1(level, |top: u32| top),
     };
-    let destination = decoder.write(inst.destinations.first().copied().flatten(), inst.ty);
-    decoder.lane(handler, destination, &[Source::frame(stack)]);
+    let destination = binder.write(inst.destinations.first().copied().flatten(), inst.ty);
+    binder.lane(handler, destination, &[Source::frame(stack)]);
     Ok(())
 }
 
-pub(super) fn stack_restore(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
-    let Some(stack) = decoder.stack_row() else { return no_such_form(inst) };
-    let level = decoder.level();
+pub(super) fn stack_restore(binder: &mut Binder<'_>, inst: &Decoded) -> Binding {
+    let Some(stack) = binder.stack_row() else { return no_such_form(inst) };
+    let level = binder.level();
     let handler = match Wide::of_bits(inst.ty.bits()) {
         Wide::Yes => map1(level, |top: u64| top as u32),
         Wide::No => map1(level, |top: u32| top),
     };
-    let source = decoder.source_or(inst, 0, inst.ty, 0);
-    decoder.lane(handler, stack, &[source]);
+    let source = binder.source_or(inst, 0, inst.ty, 0);
+    binder.lane(handler, stack, &[source]);
     Ok(())
 }
 
 /// Control operations end their block; its flow executes them.
 macro_rules! flows {
     ($($name:ident $(($payload:ty))?;)*) => {$(
-        pub(super) fn $name(_: &mut Decoder<'_>, _: &Inst $(, _: &$payload)?) -> Binding {
+        pub(super) fn $name(_: &mut Binder<'_>, _: &Decoded $(, _: &$payload)?) -> Binding {
             Ok(())
         }
     )*};

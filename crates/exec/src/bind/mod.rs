@@ -4,22 +4,23 @@
 //! compile. A binding emits one or more decoded operations.
 
 mod arithmetic;
+mod binder;
 mod bits;
 mod control;
 mod convert;
 mod mode;
 mod movement;
 mod predicate;
+mod sign;
 mod special;
 mod transfer;
 
-use warplens_ir::Inst;
 use warplens_isa::{Operation, ScalarType};
 
-pub(crate) use predicate::copy_predicate;
+pub(crate) use binder::{Binder, bind_all};
+use predicate::copy_predicate;
 
-use crate::code::Unbound;
-use crate::decode::Decoder;
+use crate::decoded::Decoded;
 use crate::raw::{LaneFunction, Source};
 
 use arithmetic::{
@@ -37,14 +38,15 @@ use predicate::{selp, set, setp, slct};
 use special::{cos, ex2, lg2, rcp, rsqrt, sin, sqrt, tanh};
 use transfer::{atom, copy, ld, red, st};
 
-type Binding = Result<(), Unbound>;
+/// An error says why an engine does not execute the operation.
+type Binding = Result<(), &'static str>;
 
 macro_rules! dispatch {
     ($($(#[$meta:meta])* $name:ident $(($payload:ident: $Payload:ty))? =>
         { class: $class:ident, bind: $bind:ident })*) => {
-        /// Emits the decoded operations of `inst`.
-        pub(crate) fn bind(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
-            match &inst.operation { $(Operation::$name $(($payload))? => $bind(decoder, inst $(, $payload)?),)* }
+        /// Emits the steps of `inst`.
+        fn bind(binder: &mut Binder<'_>, inst: &Decoded) -> Binding {
+            match &inst.operation { $(Operation::$name $(($payload))? => $bind(binder, inst $(, $payload)?),)* }
         }
     };
 }
@@ -52,15 +54,15 @@ macro_rules! dispatch {
 warplens_isa::with_ops!(dispatch);
 
 /// The operation exists, but not for this type or with this payload.
-fn no_such_form(inst: &Inst) -> Binding {
-    Err(Unbound(inst.op(), "this form is not emulated yet"))
+fn no_such_form(_: &Decoded) -> Binding {
+    Err("this form is not emulated yet")
 }
 
-impl Decoder<'_> {
+impl Binder<'_> {
     /// Reads the sources of `inst` as values of the given types, applies `handler`, writes a result of type `result`.
-    fn apply(&mut self, inst: &Inst, handler: LaneFunction, types: &[ScalarType], result: ScalarType) -> Binding {
+    fn apply(&mut self, inst: &Decoded, handler: LaneFunction, types: &[ScalarType], result: ScalarType) -> Binding {
         if inst.sources.len() < types.len() {
-            return Err(Unbound(inst.op(), "an operand is missing"));
+            return Err("an operand is missing");
         }
         let sources: Vec<Source> =
             types.iter().zip(&inst.sources).map(|(&ty, operand)| self.read(operand, ty)).collect();
