@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use warplens_base::IdMap;
+use warplens_exec::engine::Engine;
 use warplens_exec::{BufferId, Device, ImageId, Launch, LaunchSummary, Parts};
 use warplens_ir::Module;
 use warplens_trace::Observer;
@@ -39,9 +40,9 @@ impl Context {
     }
 
     /// Runs a kernel. `progress` counts finished CTAs. On an error the memory keeps what was written up to then.
-    pub fn launch<O: Observer + Sync>(
+    pub fn launch<E: Engine, O: Observer + Sync>(
         &mut self,
-        kernel: &Kernel,
+        kernel: &Kernel<E>,
         launch: &Launch,
         observer: O,
         progress: &AtomicU64,
@@ -50,14 +51,14 @@ impl Context {
     }
 
     /// A launch whose CTAs run in several parts, none of which has run yet.
-    pub fn parts(&self, kernel: &Kernel, grid: [u32; 3]) -> Parts {
+    pub fn parts<E: Engine>(&self, kernel: &Kernel<E>, grid: [u32; 3]) -> Parts {
         Parts::new(&kernel.program, &self.device, grid)
     }
 
     /// Runs some CTAs of a launch, as [`Self::launch`] runs all of them.
-    pub fn run_part<O: Observer + Sync>(
+    pub fn run_part<E: Engine, O: Observer + Sync>(
         &mut self,
-        kernel: &Kernel,
+        kernel: &Kernel<E>,
         parts: &mut Parts,
         launch: &Launch,
         observer: O,
@@ -75,7 +76,7 @@ impl Context {
 }
 
 /// Refuses what no GPU can launch, which the emulator would have no memory for.
-fn check(kernel: &Kernel, launch: &Launch) -> Result<(), Error> {
+fn check<E: Engine>(kernel: &Kernel<E>, launch: &Launch) -> Result<(), Error> {
     let count = |extents: [u32; 3]| extents.iter().try_fold(1u64, |count, &extent| count.checked_mul(extent.into()));
     let shared = kernel.program.static_shared_bytes().saturating_add(launch.dynamic_shared);
     let last = launch.ctas.iter().flatten().max().map_or(0, |&cta| u64::from(cta) + 1);

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use warplens_exec::Program;
+use warplens_exec::engine::Engine;
+use warplens_exec::{Program, Simt};
 use warplens_ir::link::{Linked, Symbol as Named, link};
 use warplens_ir::{FunctionId, Module, VariableId};
 use warplens_isa::{ScalarType, StateSpace};
@@ -18,15 +19,15 @@ pub struct KernelHandle {
     pub(crate) function: FunctionId,
 }
 
-/// A kernel made ready to run.
-pub struct Kernel {
+/// A kernel made ready to run on an engine.
+pub struct Kernel<E: Engine = Simt> {
     pub(crate) module: ModuleHandle,
-    pub(crate) program: Program,
+    pub(crate) program: Program<E>,
 }
 
-impl Kernel {
+impl<E: Engine> Kernel<E> {
     /// The decoded program, for those who ask what it is like.
-    pub fn program(&self) -> &Program {
+    pub fn program(&self) -> &Program<E> {
         &self.program
     }
 }
@@ -102,9 +103,14 @@ impl Context {
 
     /// Makes a kernel ready to run.
     pub fn prepare(&mut self, kernel: KernelHandle) -> Result<Kernel, Error> {
+        self.prepare_for(kernel)
+    }
+
+    /// Makes a kernel ready to run on an engine.
+    pub fn prepare_for<E: Engine>(&mut self, kernel: KernelHandle) -> Result<Kernel<E>, Error> {
         let KernelHandle { module: handle, function } = kernel;
         let module = Arc::clone(self.module(handle)?);
-        let program = Program::new(&module, handle.id, function, &mut self.device)?;
+        let program = Program::for_engine(&module, handle.id, function, &mut self.device)?;
         Ok(Kernel { module: handle, program })
     }
 

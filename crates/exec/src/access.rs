@@ -3,19 +3,21 @@
 use warplens_isa::{Pc, StateSpace};
 use warplens_trace::{Access, AccessKind, ActiveMask, Observer, WarpIndex};
 
-use crate::code::{Base, Decoded, MemoryOperation, Wide};
+use crate::code::{Base, MemoryOperation, Step, Wide};
+use crate::engine::Engine;
 use crate::error::{AccessError, AccessFault, ExecError};
 use crate::grid::Mode;
-use crate::interpret::{Context, Recent, Worker, set_value};
+use crate::interpret::{Context, Recent, Worker};
 use crate::memory::{BufferId, page_is_null};
 use crate::race::{Halt, Kind, Meeting, Race, Shadow, Touch, cta_of};
 use crate::raw::{Cell, Cells, Lanes, Level, Offsets, Selection};
 use crate::semantics::atomic;
+use crate::simt::set_value;
 
 /// Multiple of every access size.
 const FAR_ALIGN: u64 = 512;
 
-impl<'a, O: Observer> Worker<'a, O> {
+impl<'a, E: Engine, O: Observer> Worker<'a, E, O> {
     #[inline(always)]
     pub(crate) fn load(
         &mut self,
@@ -69,7 +71,7 @@ impl<'a, O: Observer> Worker<'a, O> {
             return self.transfer_apart(context, lanes, operation, pc, kind);
         };
         if O::RECORDS {
-            let addresses = selection.addresses(self.shared.code().level, origin);
+            let addresses = selection.addresses(self.shared.level, origin);
             self.record(context, lanes.mask, operation, pc, kind, space, &addresses);
         }
         let Recent { base, id, shadow } = self.recent[index as usize];
@@ -123,7 +125,7 @@ impl<'a, O: Observer> Worker<'a, O> {
             bytes: operation.bytes(),
         };
         if self.shared.mode != Mode::Turns {
-            if !shadow.touch(cells, self.shared.code().level, &touch) {
+            if !shadow.touch(cells, self.shared.level, &touch) {
                 self.ledger.iter().for_each(|ledger| ledger.halt(Halt::Overlap));
                 self.turn_end = 0;
                 shadow.keep(cells, &touch);
@@ -199,7 +201,7 @@ impl<'a, O: Observer> Worker<'a, O> {
     where
         Self: 't,
     {
-        let (level, bytes) = (self.shared.code().level, operation.bytes());
+        let (level, bytes) = (self.shared.level, operation.bytes());
         let (space, window) = match operation.space {
             StateSpace::Generic => {
                 let windows = self.shared.device.windows;
@@ -256,7 +258,7 @@ impl<'a, O: Observer> Worker<'a, O> {
         let first = first_address(lanes, operation, context.local.base).checked_sub(buffer.base)?;
         let start = first.saturating_sub(1 << 31) / FAR_ALIGN * FAR_ALIGN;
         let origin = buffer.base + start;
-        let offsets = offsets(self.shared.code().level, lanes, operation, context.local.base, origin)?;
+        let offsets = offsets(self.shared.level, lanes, operation, context.local.base, origin)?;
         let selection = buffer.cells.select(usize::try_from(start).ok()?, offsets, operation.bytes())?;
         Some((StateSpace::Global, origin, selection))
     }
@@ -314,7 +316,7 @@ impl<'a, O: Observer> Worker<'a, O> {
             self.record(context, lanes.mask, operation, pc, kind, space, addresses);
         }
         if space == StateSpace::Local
-            && let Some(selection) = local_selection(self.shared.code().level, context, addresses, operation.bytes())
+            && let Some(selection) = local_selection(self.shared.level, context, addresses, operation.bytes())
         {
             match kind {
                 AccessKind::Load => read(lanes, operation, &selection),
@@ -470,17 +472,17 @@ impl<'a, O: Observer> Worker<'a, O> {
     }
 
     /// Tests in which space generic addresses lie.
-    pub(crate) fn in_space(&self, lanes: &mut Lanes<'_>, decoded: &Decoded, space: StateSpace, wide: Wide) {
+    pub(crate) fn in_space(&self, lanes: &mut Lanes<'_>, step: &Step, space: StateSpace, wide: Wide) {
         let windows = self.shared.device.windows;
         let mut truths = 0;
         for lane in 0..32 {
             let address = match wide {
-                Wide::Yes => lanes.pairs(decoded.sources[0])[lane],
-                Wide::No => u64::from(lanes.words(decoded.sources[0])[lane]),
+                Wide::Yes => lanes.pairs(step.sources[0])[lane],
+                Wide::No => u64::from(lanes.words(step.sources[0])[lane]),
             };
             truths |= u32::from(windows.space_of(address) == space) << lane;
         }
-        lanes.set_predicate(decoded.destinations[0], truths);
+        lanes.set_predicate(step.destinations[0], truths);
     }
 
     /// Reads bytes at a generic address, for services that follow pointers.

@@ -35,12 +35,12 @@ struct Barrier {
 }
 
 /// Predicates that came together at a barrier.
-#[derive(Clone, Copy)]
-pub(crate) struct Reduction {
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Reduction {
     /// Lanes whose predicate is true.
-    pub(crate) truths: u32,
+    pub truths: u32,
     /// Lanes that came.
-    pub(crate) arrived: u32,
+    pub arrived: u32,
 }
 
 impl Barriers {

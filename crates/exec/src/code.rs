@@ -1,33 +1,33 @@
-//! Decoded kernels: flat arrays of operations with all operands resolved to rows, ready to be interpreted.
+//! Bound kernels of the [`Simt`](crate::Simt) engine: a flat array of steps with all operands resolved to rows, ready
+//! to be run.
 
-use warplens_base::{Id, IdMap};
+use warplens_base::IdMap;
 use warplens_ir::FunctionId;
-use warplens_isa::{AtomicOp, BarrierKind, BlockId, Op, Pc, ScalarType, SpecialRegister, StateSpace, SystemCall};
+use warplens_isa::{AtomicOp, BarrierKind, Pc, ScalarType, SpecialRegister, StateSpace, SystemCall};
 
 use crate::raw::{LaneFunction, Level, Row, Source};
 use crate::semantics::warp::Exchange;
-use crate::waiting::Wait;
 
 /// Marks a destination that nobody wants.
 pub(crate) const SINK: u32 = u32::MAX;
 
 /// Predicate under which an operation takes effect.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct DecodedGuard {
+pub(crate) struct StepGuard {
     /// The predicate, complemented if need be.
     pub(crate) predicate: Source,
     /// The observer hears of it: set on the first operation of an instruction.
     pub(crate) is_reported: bool,
 }
 
-/// One operation.
-pub(crate) struct Decoded {
+/// One step of an operation.
+pub(crate) struct Step {
     /// Lane function, for `Kind::Lane`.
     pub(crate) function: LaneFunction,
     /// Who executes it.
     pub(crate) kind: Kind,
     /// Guard.
-    pub(crate) guard: Option<DecodedGuard>,
+    pub(crate) guard: Option<StepGuard>,
     /// Rows (or predicates) written.
     pub(crate) destinations: [u32; 2],
     /// Operands.
@@ -84,7 +84,7 @@ pub(crate) enum Shared {
 
 /// Whether a value takes one row or two.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Wide {
+pub enum Wide {
     /// 32 bits.
     No,
     /// 64 bits.
@@ -93,7 +93,7 @@ pub(crate) enum Wide {
 
 impl Wide {
     /// Wide for values of more than 32 bits.
-    pub(crate) const fn of_bits(bits: u32) -> Self {
+    pub const fn of_bits(bits: u32) -> Self {
         if bits > 32 { Self::Yes } else { Self::No }
     }
 }
@@ -196,104 +196,14 @@ pub(crate) struct BarrierOperation {
     pub(crate) destination: u32,
 }
 
-/// Where control goes after a block.
-#[derive(Clone, Debug)]
-pub(crate) enum CodeFlow {
-    /// To a block.
-    Fallthrough(BlockId),
-    /// Conditional or unconditional branch.
-    Branch { taken: BlockId, next: Option<BlockId> },
-    /// Through a table, by the word in the source.
-    Indexed { index: Source, targets: Vec<BlockId>, next: Option<BlockId> },
-    /// A call.
-    Call(Box<CodeCall>),
-    /// Back to the caller.
-    Return { next: Option<BlockId> },
-    /// The thread ends.
-    Exit { next: Option<BlockId> },
-    /// The launch is aborted.
-    Trap { next: Option<BlockId> },
-    /// An instruction that cannot be executed was reached.
-    Unsupported,
-    /// Lanes meet at the convergence barrier.
-    Sync { barrier: u32, next: BlockId },
-}
-
-/// A call: rows copied to the callee's frame before, and back after.
-#[derive(Clone, Debug)]
-pub(crate) struct CodeCall {
-    /// Callee, or the operand that holds its address and whether it is wide.
-    pub(crate) target: Result<FunctionId, (Source, Wide)>,
-    /// Arguments: caller's operand and width, in order of the callee's argument registers.
-    pub(crate) arguments: Vec<(Source, Wide)>,
-    /// Results: caller's row and width, in order of the callee's result registers.
-    pub(crate) results: Vec<(u32, Wide)>,
-    /// Where to go on.
-    pub(crate) next: BlockId,
-}
-
-/// A decoded block.
-pub(crate) struct CodeBlock {
-    /// Its operations.
-    pub(crate) operations: std::ops::Range<u32>,
-    /// Number of source instructions.
-    pub(crate) n_instructions: u32,
-    /// Guard of the control instruction.
-    pub(crate) guard: Option<Source>,
-    /// The control instruction.
-    pub(crate) flow_pc: Pc,
-    /// Where control goes.
-    pub(crate) flow: CodeFlow,
-    /// Where lanes that part here meet again.
-    pub(crate) reconvergence: Option<BlockId>,
-    /// Where lanes meet again that part inside of the block, because some wait for others there.
-    pub(crate) behind: Option<BlockId>,
-    /// A CTA barrier can be reached from the start of the block without a return from its function.
-    pub(crate) reaches_barrier: bool,
-    /// The block ends a turn of a loop in which lanes may wait for other threads.
-    pub(crate) wait: Option<Wait>,
-}
-
-/// Frame of a function.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct CodeFunction {
-    /// It works on the frame of its caller.
-    pub(crate) is_subroutine: bool,
-    /// First block.
-    pub(crate) entry: Option<BlockId>,
-    /// Rows of a frame, temporaries included.
-    pub(crate) rows: u32,
-    /// Predicates of a frame.
-    pub(crate) predicates: u32,
-    /// Bytes of local memory per thread in a frame, without what it reserves at run time.
-    pub(crate) local_bytes: u32,
-    /// Row of the frame that holds where the lane's stack ends, if the function reserves memory at run time.
-    pub(crate) stack_row: Option<u32>,
-    /// Rows of the arguments, per callee register: row and width.
-    pub(crate) arguments: Vec<(u32, Wide)>,
-    /// Rows of the results.
-    pub(crate) results: Vec<(u32, Wide)>,
-}
-
-impl CodeFunction {
-    /// Bytes that a frame takes of each thread.
-    pub(crate) fn bytes(&self) -> u64 {
-        u64::from(self.local_bytes) + 4 * u64::from(self.rows)
-    }
-}
-
-/// A decoded kernel with everything that it calls.
-pub(crate) struct Code {
+/// A bound kernel with everything that it calls.
+pub struct Code {
     /// CPU features that the handlers were chosen for.
     pub(crate) level: Level,
-    /// Operations of all blocks.
-    pub(crate) operations: Vec<Decoded>,
-    /// By block of the module; `None` for functions that the kernel cannot reach.
-    pub(crate) blocks: IdMap<BlockId, Option<CodeBlock>>,
-    /// Address of the module's first function.
-    pub(crate) first_function: u64,
-    /// By function of the module.
-    pub(crate) functions: IdMap<FunctionId, CodeFunction>,
+    /// Steps of all blocks.
+    pub(crate) steps: Vec<Step>,
+    /// By function: whether a row is kept as a word of its own even where it is part of a pair.
+    pub(crate) split: IdMap<FunctionId, Vec<bool>>,
     /// Constant rows.
     pub(crate) pool: Vec<Row>,
     /// Memory operations.
@@ -307,31 +217,17 @@ pub(crate) struct Code {
 }
 
 impl Code {
-    /// The block; it must belong to a function that the kernel reaches.
-    #[inline(always)]
-    pub(crate) fn block(&self, block: BlockId) -> &CodeBlock {
-        self.blocks[block].as_ref().expect("control stays in reachable functions")
-    }
-
-    /// The function at an address that `mov` of a function name gave.
-    pub(crate) fn function_at(&self, address: u64) -> Option<FunctionId> {
-        let offset = address.checked_sub(self.first_function)?;
-        let index = offset / FUNCTION_STRIDE;
-        let id = FunctionId::from_index(usize::try_from(index).ok()?);
-        let is_exact = offset.is_multiple_of(FUNCTION_STRIDE);
-        (is_exact && self.functions.get(id).is_some_and(|function| function.entry.is_some())).then_some(id)
+    /// Nothing yet, for a module of so many functions.
+    pub(crate) fn new(level: Level, n_functions: usize) -> Self {
+        Self {
+            level,
+            steps: Vec::new(),
+            split: IdMap::filled(n_functions, Vec::new()),
+            pool: Vec::new(),
+            memory: Vec::new(),
+            exchanges: Vec::new(),
+            barriers: Vec::new(),
+            system: Vec::new(),
+        }
     }
 }
-
-/// Address of the first function: not zero, so that a null pointer is no function.
-pub(crate) const FUNCTION_BASE: u64 = 0x100;
-pub(crate) const FUNCTION_STRIDE: u64 = 0x10;
-
-/// The address that stands for a function of the module whose first function has the address `first`.
-pub(crate) fn function_address(first: u64, function: FunctionId) -> u64 {
-    first + FUNCTION_STRIDE * u64::from(function.0)
-}
-
-/// An operation that the emulator does not execute, with the reason.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Unbound(pub(crate) Op, pub(crate) &'static str);

@@ -4,18 +4,19 @@ use warplens_ir::FunctionId;
 use warplens_trace::{ActiveMask, CtaId};
 
 use crate::barrier::{BarrierRule, Barriers};
-use crate::code::Code;
+use crate::decoded::Code;
 use crate::divergence::{Path, Turns};
+use crate::engine::{Engine, Frame};
 use crate::meeting::{NO_NODE, Nodes};
-use crate::raw::{Cells, Row};
+use crate::raw::Cells;
 use crate::semantics::warp::Exchange;
 
 /// A CTA with its warps and shared memory.
-pub(crate) struct Cta<R> {
+pub(crate) struct Cta<E: Engine, R> {
     pub(crate) id: CtaId,
     pub(crate) coordinates: [u32; 3],
     pub(crate) shared: Cells,
-    pub(crate) warps: Vec<Warp>,
+    pub(crate) warps: Vec<Warp<E>>,
     pub(crate) barriers: Barriers,
     /// Where its clock stands.
     pub(crate) clock: u64,
@@ -24,7 +25,7 @@ pub(crate) struct Cta<R> {
 }
 
 /// A warp.
-pub(crate) struct Warp {
+pub(crate) struct Warp<E: Engine> {
     /// Lanes that have not exited.
     pub(crate) live: u32,
     /// Instructions executed.
@@ -34,10 +35,7 @@ pub(crate) struct Warp {
     /// Paths that wait at a barrier.
     pub(crate) blocked: Vec<Blocked>,
     pub(crate) nodes: Nodes<Path>,
-    /// Register rows of all frames.
-    pub(crate) rows: Vec<Row>,
-    /// Predicates of all frames.
-    pub(crate) predicates: Vec<u32>,
+    pub(crate) registers: E::Registers,
     /// Local memory: each lane has `local_stride` consecutive bytes.
     pub(crate) local: Cells,
     pub(crate) local_stride: u32,
@@ -78,13 +76,18 @@ pub(crate) struct Party {
 }
 
 /// Memory of finished CTAs, to be used again.
-#[derive(Default)]
-pub(crate) struct Pool {
-    warps: Vec<Warp>,
+pub(crate) struct Pool<E: Engine> {
+    warps: Vec<Warp<E>>,
     shared: Vec<Cells>,
 }
 
-impl Warp {
+impl<E: Engine> Default for Pool<E> {
+    fn default() -> Self {
+        Self { warps: Vec::new(), shared: Vec::new() }
+    }
+}
+
+impl<E: Engine> Warp<E> {
     fn new() -> Self {
         Self {
             live: 0,
@@ -92,40 +95,34 @@ impl Warp {
             runnable: Vec::new(),
             blocked: Vec::new(),
             nodes: Nodes::default(),
-            rows: Vec::new(),
-            predicates: Vec::new(),
+            registers: E::Registers::default(),
             local: Cells::of_one_thread(0),
             local_stride: 0,
         }
     }
 
     /// Puts the warp at the entry of the kernel.
-    fn start(&mut self, code: &Code, kernel: FunctionId, lanes: u32) {
+    fn start(&mut self, (code, bound): (&Code, &E::Code), kernel: FunctionId, lanes: u32) {
         let function = &code.functions[kernel];
         self.live = lanes;
         self.executed = 0;
         self.runnable.clear();
         self.blocked.clear();
         self.nodes.clear();
-        self.rows.clear();
-        self.rows.resize(function.rows as usize, Row::splat(0));
-        if let Some(row) = function.stack_row {
-            self.rows[row as usize] = Row::splat(function.local_bytes);
+        E::clear(&mut self.registers, function.words, function.predicates);
+        let frame = Frame { function: kernel, words: 0, predicates: 0, local: 0 };
+        if let Some(register) = function.stack {
+            E::set_values(bound, &mut self.registers, frame, register, u32::MAX, &[function.local_bytes.into(); 32]);
         }
-        self.predicates.clear();
-        self.predicates.resize(function.predicates as usize, 0);
         self.local.clear();
         self.reserve_local(function.local_bytes);
         self.runnable.push(Path {
             block: function.entry.expect("a kernel has a body"),
             operation: None,
             mask: lanes,
-            function: kernel,
-            rows: 0,
-            predicates: 0,
-            local: 0,
+            frame,
             node: NO_NODE,
-            frames: Vec::new(),
+            callers: Vec::new(),
             turns: Turns::NONE,
         });
     }
@@ -156,16 +153,16 @@ impl Warp {
     }
 }
 
-impl Pool {
+impl<E: Engine> Pool<E> {
     /// A CTA at the entry of the kernel, its shared memory zeroed.
     pub(crate) fn start<R>(
         &mut self,
-        code: &Code,
+        code: (&Code, &E::Code),
         kernel: FunctionId,
         id: CtaId,
         shape: &CtaShape,
         record: R,
-    ) -> Cta<R> {
+    ) -> Cta<E, R> {
         let shared = match self.shared.pop() {
             Some(shared) if shared.len() == shape.shared_bytes => {
                 shared.clear();
@@ -185,7 +182,7 @@ impl Pool {
     }
 
     /// Takes back the memory of a finished CTA.
-    pub(crate) fn recycle<R>(&mut self, cta: Cta<R>) -> R {
+    pub(crate) fn recycle<R>(&mut self, cta: Cta<E, R>) -> R {
         self.warps.extend(cta.warps);
         self.shared.push(cta.shared);
         cta.record

@@ -3,21 +3,18 @@
 //! A warp is a set of paths, which part and meet as [`meeting`](crate::meeting) says. Paths are scheduled one by one and
 //! may be switched at any time, so a lane can wait for another one of its warp (independent thread scheduling).
 
-use warplens_ir::FunctionId;
 use warplens_isa::BlockId;
 
+use crate::engine::Frame;
 use crate::meeting::{NO_NODE, NodeId, Nodes, Travels};
 
-/// Where control of a frame goes back to.
+/// Where control goes back to.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Frame {
+pub(crate) struct Caller {
     /// Block that made the call.
-    pub(crate) call_block: BlockId,
-    /// Function that called.
-    pub(crate) function: FunctionId,
-    pub(crate) rows: u32,
-    pub(crate) predicates: u32,
-    pub(crate) local: u32,
+    pub(crate) block: BlockId,
+    /// Its frame.
+    pub(crate) frame: Frame,
 }
 
 /// Lanes that execute together.
@@ -29,18 +26,12 @@ pub(crate) struct Path {
     pub(crate) operation: Option<u32>,
     /// Lanes.
     pub(crate) mask: u32,
-    /// Function of the frame.
-    pub(crate) function: FunctionId,
-    /// First row of the frame.
-    pub(crate) rows: u32,
-    /// First predicate of the frame.
-    pub(crate) predicates: u32,
-    /// First byte of the frame in local memory.
-    pub(crate) local: u32,
+    /// Its function, registers and local memory.
+    pub(crate) frame: Frame,
     /// Innermost node that the lanes are expected at.
     pub(crate) node: NodeId,
     /// Callers, outermost first.
-    pub(crate) frames: Vec<Frame>,
+    pub(crate) callers: Vec<Caller>,
     /// How often the lanes went around a loop that may wait for other threads.
     pub(crate) turns: Turns,
 }
@@ -49,8 +40,8 @@ impl Path {
     /// True when the lanes of `other` could go on as one path with these: at the same operation of the same frame, and
     /// expected at the same node.
     pub(crate) fn stands_with(&self, other: &Self) -> bool {
-        let place = |path: &Self| (path.block, path.operation, path.rows, path.node);
-        place(self) == place(other) && self.frames == other.frames
+        let place = |path: &Self| (path.block, path.operation, path.frame.words, path.node);
+        place(self) == place(other) && self.callers == other.callers
     }
 }
 
@@ -97,7 +88,7 @@ impl Travels for Path {
 
     #[inline(always)]
     fn place(&self) -> (BlockId, usize) {
-        (self.block, self.frames.len())
+        (self.block, self.callers.len())
     }
 
     #[inline(always)]

@@ -4,25 +4,28 @@
 //! compute capability 7.0 on, lanes at different instructions take part in one exchange if these do the same and name the
 //! same lanes; before, that is undefined.
 
-use crate::code::{Decoded, ExchangeOperation, Members, SINK};
+use crate::code::{ExchangeOperation, Members, SINK, Step};
 use crate::raw::Lanes;
 use crate::semantics::warp::{Bring, Exchange, Gives, Received, Sort};
 
 /// Most values that a lane brings to an exchange.
-const MOST_OPERANDS: usize = 3;
+pub const MOST_OPERANDS: usize = 3;
 
 /// Values that lanes bring to an exchange from different places, by lane.
-#[derive(Clone)]
-pub(crate) struct Brought {
-    words: [[u32; 32]; MOST_OPERANDS],
-    pairs: [[u64; 32]; MOST_OPERANDS],
-    truths: [u32; MOST_OPERANDS],
+#[derive(Clone, Debug)]
+pub struct Brought {
+    /// Values of 32 bits, by operand.
+    pub words: [[u32; 32]; MOST_OPERANDS],
+    /// Values of 64 bits, by operand.
+    pub pairs: [[u64; 32]; MOST_OPERANDS],
+    /// Lanes whose predicate is true, by operand.
+    pub truths: [u32; MOST_OPERANDS],
 }
 
 /// Values that lanes bring which are at one place.
 struct Here<'a, 'l> {
     lanes: &'a Lanes<'l>,
-    decoded: &'a Decoded,
+    step: &'a Step,
 }
 
 /// How far an exchange can take place among lanes that are together.
@@ -53,10 +56,10 @@ impl Group {
 
 /// Makes the exchange among the lanes of the mask, if all that they name are there.
 #[inline(always)]
-pub(crate) fn attend(lanes: &mut Lanes<'_>, decoded: &Decoded, exchange: &ExchangeOperation, live: u32) -> Attendance {
+pub(crate) fn attend(lanes: &mut Lanes<'_>, step: &Step, exchange: &ExchangeOperation, live: u32) -> Attendance {
     let here = lanes.mask;
     let Members::Named(source) = exchange.members else {
-        make(lanes, decoded, exchange.what);
+        make(lanes, step, exchange.what);
         return Attendance::Made;
     };
     let masks = *lanes.words(source);
@@ -64,15 +67,15 @@ pub(crate) fn attend(lanes: &mut Lanes<'_>, decoded: &Decoded, exchange: &Exchan
     let differs = (0..32).fold(0, |differs, lane| differs | u32::from(masks[lane] != members) << lane);
     let group = Group { members, lanes: here };
     if differs & here == 0 && here & !members == 0 && group.is_complete(live) {
-        make(lanes, decoded, exchange.what);
+        make(lanes, step, exchange.what);
         return Attendance::Made;
     }
-    attend_apart(lanes, decoded, exchange.what, live, masks)
+    attend_apart(lanes, step, exchange.what, live, masks)
 }
 
 /// Lanes with masks of their own, or some that lack others.
 #[inline(never)]
-fn attend_apart(lanes: &mut Lanes<'_>, decoded: &Decoded, what: Exchange, live: u32, masks: [u32; 32]) -> Attendance {
+fn attend_apart(lanes: &mut Lanes<'_>, step: &Step, what: Exchange, live: u32, masks: [u32; 32]) -> Attendance {
     let here = lanes.mask;
     let mut groups: Vec<Group> = Vec::new();
     for lane in (0..32).filter(|lane| here >> lane & 1 == 1) {
@@ -90,7 +93,7 @@ fn attend_apart(lanes: &mut Lanes<'_>, decoded: &Decoded, what: Exchange, live: 
     }
     for group in groups {
         lanes.mask = group.lanes;
-        make(lanes, decoded, what);
+        make(lanes, step, what);
     }
     lanes.mask = here;
     Attendance::Made
@@ -98,18 +101,18 @@ fn attend_apart(lanes: &mut Lanes<'_>, decoded: &Decoded, what: Exchange, live: 
 
 /// Makes an exchange among the lanes of the mask.
 #[inline(always)]
-pub(crate) fn make(lanes: &mut Lanes<'_>, decoded: &Decoded, what: Exchange) {
+pub(crate) fn make(lanes: &mut Lanes<'_>, step: &Step, what: Exchange) {
     if what.gives() == Gives::Nothing {
         return;
     }
-    let received = what.exchanged(&Here { lanes, decoded }, lanes.mask);
-    receive(&received, lanes, decoded, what);
+    let received = what.exchanged(&Here { lanes, step }, lanes.mask);
+    receive(&received, lanes, step, what);
 }
 
 /// Writes to the destinations, in the lanes of the mask.
 #[inline(always)]
-pub(crate) fn receive(received: &Received, lanes: &mut Lanes<'_>, decoded: &Decoded, what: Exchange) {
-    let [first, second] = decoded.destinations;
+pub(crate) fn receive(received: &Received, lanes: &mut Lanes<'_>, step: &Step, what: Exchange) {
+    let [first, second] = step.destinations;
     let (word, predicate) = match what.gives() {
         Gives::Nothing => return,
         Gives::Word => (first, SINK),
@@ -127,17 +130,17 @@ pub(crate) fn receive(received: &Received, lanes: &mut Lanes<'_>, decoded: &Deco
 impl Bring for Here<'_, '_> {
     #[inline(always)]
     fn words(&self, at: usize) -> &[u32; 32] {
-        self.lanes.words(self.decoded.sources[at])
+        self.lanes.words(self.step.sources[at])
     }
 
     #[inline(always)]
     fn pairs(&self, at: usize) -> &[u64; 32] {
-        self.lanes.pairs(self.decoded.sources[at])
+        self.lanes.pairs(self.step.sources[at])
     }
 
     #[inline(always)]
     fn truths(&self, at: usize) -> u32 {
-        self.lanes.predicate(self.decoded.sources[at])
+        self.lanes.predicate(self.step.sources[at])
     }
 }
 
@@ -156,12 +159,13 @@ impl Bring for Brought {
 }
 
 impl Brought {
-    pub(crate) const NOTHING: Self =
+    /// Zeros.
+    pub const NOTHING: Self =
         Self { words: [[0; 32]; MOST_OPERANDS], pairs: [[0; 32]; MOST_OPERANDS], truths: [0; MOST_OPERANDS] };
 
     /// Adds what the lanes of the mask bring.
-    pub(crate) fn add(&mut self, lanes: &Lanes<'_>, decoded: &Decoded, what: Exchange) {
-        let (mask, here) = (lanes.mask, Here { lanes, decoded });
+    pub(crate) fn add(&mut self, lanes: &Lanes<'_>, step: &Step, what: Exchange) {
+        let (mask, here) = (lanes.mask, Here { lanes, step });
         for (at, sort) in what.brings().iter().enumerate() {
             match sort {
                 Sort::Word => pick(&mut self.words[at], here.words(at), mask),

@@ -6,13 +6,16 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use warplens_trace::{CtaId, Observer};
 
 use crate::barrier::BarrierRule;
-use crate::code::Code;
+use crate::calls::STACK_LIMIT;
 use crate::cta::{Cta, CtaShape, Pool};
+use crate::decoded::Code;
+use crate::engine::Engine;
 use crate::error::ExecError;
-use crate::interpret::{CtaStatus, STACK_LIMIT, Worker};
+use crate::interpret::{CtaStatus, Worker};
 use crate::memory::{Constants, Device};
 use crate::program::Program;
 use crate::race::{Halt, Ledger, Race};
+use crate::raw::Level;
 
 /// Threads under way at once where CTAs take turns: about as many as fit a large GPU.
 const RESIDENT_THREADS: u64 = 1 << 18;
@@ -73,14 +76,16 @@ pub struct LaunchSummary {
 }
 
 /// State that the workers of a launch share.
-pub(crate) struct Shared<'a> {
-    pub(crate) program: &'a Program,
+pub(crate) struct Shared<'a, E: Engine> {
+    pub(crate) program: &'a Program<E>,
     pub(crate) device: &'a Device,
     /// Where it is noted who touches what, if that matters.
     pub(crate) ledger: Option<&'a Ledger>,
     pub(crate) constants: &'a Constants,
     pub(crate) launch: &'a Launch,
     pub(crate) mode: Mode,
+    /// CPU features to compile for.
+    pub(crate) level: Level,
     pub(crate) shape: CtaShape,
     /// Position of the next CTA in the order of execution.
     next: AtomicU64,
@@ -90,9 +95,14 @@ pub(crate) struct Shared<'a> {
     progress: &'a AtomicU64,
 }
 
-impl Shared<'_> {
+impl<E: Engine> Shared<'_, E> {
     pub(crate) fn code(&self) -> &Code {
         &self.program.code
+    }
+
+    /// What the engine made of the code.
+    pub(crate) fn bound(&self) -> &E::Code {
+        &self.program.bound
     }
 
     fn next_cta(&self) -> Option<CtaId> {
@@ -109,8 +119,8 @@ impl Shared<'_> {
 
 /// Runs a grid. `progress` counts finished CTAs. On an error the device keeps what was written up to then, and the
 /// error of the lowest CTA that failed is returned.
-pub fn launch<O: Observer + Sync>(
-    program: &Program,
+pub fn launch<E: Engine, O: Observer + Sync>(
+    program: &Program<E>,
     device: &Device,
     launch: &Launch,
     observer: O,
@@ -128,7 +138,7 @@ pub struct Parts {
 
 impl Parts {
     /// A launch of which nothing has run yet.
-    pub fn new(program: &Program, device: &Device, grid: [u32; 3]) -> Self {
+    pub fn new<E: Engine>(program: &Program<E>, device: &Device, grid: [u32; 3]) -> Self {
         let is_alone = grid == [1; 3];
         let ledger = (program.may_race() && !is_alone).then(|| Ledger::new(device));
         Self { ledger, earlier: Vec::new() }
@@ -149,9 +159,9 @@ impl Parts {
 
     /// Runs CTAs: in any order if they do not touch each other's memory, together with those that were run before. If
     /// they may, they run anew in a fixed order.
-    pub fn run<O: Observer + Sync>(
+    pub fn run<E: Engine, O: Observer + Sync>(
         &mut self,
-        (program, device): (&Program, &Device),
+        (program, device): (&Program<E>, &Device),
         launch: &Launch,
         observer: O,
         progress: &AtomicU64,
@@ -182,9 +192,9 @@ impl Parts {
         result
     }
 
-    fn watched<O: Observer + Sync>(
+    fn watched<E: Engine, O: Observer + Sync>(
         &mut self,
-        on: (&Program, &Device),
+        on: (&Program<E>, &Device),
         launch: &Launch,
         observer: O,
         progress: &AtomicU64,
@@ -209,9 +219,9 @@ impl Parts {
 
     /// Runs CTAs and notes who touches what. `None` if they get in each other's way, or in that of those that were run
     /// before; then everything is undone.
-    fn attempt<O: Observer + Sync>(
+    fn attempt<E: Engine, O: Observer + Sync>(
         &mut self,
-        on: (&Program, &Device),
+        on: (&Program<E>, &Device),
         launch: &Launch,
         observer: &O,
         progress: &AtomicU64,
@@ -240,7 +250,7 @@ impl Parts {
     }
 
     /// Runs the earlier parts again, for what they leave in memory.
-    fn replay(&self, on: (&Program, &Device), mode: Mode) -> Result<(), ExecError> {
+    fn replay<E: Engine>(&self, on: (&Program<E>, &Device), mode: Mode) -> Result<(), ExecError> {
         let Some(ledger) = &self.ledger else { return Ok(()) };
         for part in &self.earlier {
             let results = execute(on, Some(ledger), part, &(), &AtomicU64::new(0), mode);
@@ -273,8 +283,8 @@ enum Memory {
     Current,
 }
 
-fn execute<O: Observer + Sync>(
-    (program, device): (&Program, &Device),
+fn execute<E: Engine, O: Observer + Sync>(
+    (program, device): (&Program<E>, &Device),
     ledger: Option<&Ledger>,
     launch: &Launch,
     observer: &O,
@@ -289,6 +299,7 @@ fn execute<O: Observer + Sync>(
         constants: &device.image(program.image).expect("a launch begins with a loaded module").constants,
         launch,
         mode,
+        level: Level::detect(),
         shape: CtaShape {
             grid: launch.grid,
             block: launch.block,
@@ -310,7 +321,11 @@ fn execute<O: Observer + Sync>(
 
 type WorkerResult<O> = (O, LaunchSummary, Option<(CtaId, ExecError)>);
 
-fn run_workers<O: Observer + Sync>(shared: &Shared<'_>, observer: &O, n_workers: usize) -> Vec<WorkerResult<O>> {
+fn run_workers<E: Engine, O: Observer + Sync>(
+    shared: &Shared<'_, E>,
+    observer: &O,
+    n_workers: usize,
+) -> Vec<WorkerResult<O>> {
     let cta_bytes = shared.code().functions[shared.program.kernel].bytes() * u64::from(shared.shape.threads)
         + shared.shape.shared_bytes as u64;
     let fitting = shared.launch.resident_ctas.min(RESIDENT_BYTES / cta_bytes.max(1));
@@ -358,11 +373,11 @@ fn collect<O: Observer>(results: Vec<WorkerResult<O>>, mut observer: O) -> Resul
     }
 }
 
-fn run_worker<O: Observer>(shared: &Shared<'_>, observer: O, resident: usize) -> WorkerResult<O> {
+fn run_worker<E: Engine, O: Observer>(shared: &Shared<'_, E>, observer: O, resident: usize) -> WorkerResult<O> {
     let mut worker = Worker::new(shared, observer);
     let mut pool = Pool::default();
     // CTAs that wait for something that others do, longest waiting first.
-    let mut waiting: VecDeque<Cta<O::Cta>> = VecDeque::new();
+    let mut waiting: VecDeque<Cta<E, O::Cta>> = VecDeque::new();
     let error = loop {
         // After a failure the CTAs under way still end: all with lower numbers have been started, so the lowest
         // failure is found whatever the number of workers.
@@ -371,7 +386,7 @@ fn run_worker<O: Observer>(shared: &Shared<'_>, observer: O, resident: usize) ->
         let mut cta = match fresh {
             Some(id) => {
                 let record = worker.begin_cta(id);
-                pool.start(shared.code(), shared.program.kernel, id, &shared.shape, record)
+                pool.start((shared.code(), shared.bound()), shared.program.kernel, id, &shared.shape, record)
             }
             None => match waiting.pop_front() {
                 Some(cta) => cta,

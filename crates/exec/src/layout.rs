@@ -4,7 +4,7 @@ use warplens_base::IdMap;
 use warplens_ir::{FunctionId, Module, Operand, VariableId};
 use warplens_isa::StateSpace;
 
-use crate::code::function_address;
+use crate::decoded::function_address;
 use crate::memory::{Image, Windows};
 
 /// Addresses of the module's variables for one kernel, and its static shared memory.

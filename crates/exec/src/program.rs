@@ -4,16 +4,20 @@ use rustc_hash::FxHashMap;
 use warplens_ir::{FunctionId, Inst, Module, VariableId, call_graph};
 use warplens_isa::{Op, Pc, StateSpace};
 
-use crate::code::Code;
 use crate::communication::{self, Foreign, Sharing, Writers};
 use crate::decode::{self, Unsupported};
+use crate::decoded::{Code, Unbound};
+use crate::engine::Engine;
 use crate::layout::Layout;
 use crate::memory::{Device, ImageId, MemoryError};
+use crate::simt::Simt;
 use crate::waiting;
 
-/// A decoded kernel, bound to the addresses of a device.
-pub struct Program {
+/// A decoded kernel, bound to the addresses of a device and to an engine.
+pub struct Program<E: Engine = Simt> {
     pub(crate) code: Code,
+    /// What the engine made of the code.
+    pub(crate) bound: E::Code,
     pub(crate) kernel: FunctionId,
     /// The module in memory.
     pub(crate) image: ImageId,
@@ -40,6 +44,18 @@ pub enum Order {
 impl Program {
     /// Decodes `kernel` of a module that is loaded on `device` as `image`.
     pub fn new(module: &Module, image: ImageId, kernel: FunctionId, device: &mut Device) -> Result<Self, MemoryError> {
+        Self::for_engine(module, image, kernel, device)
+    }
+}
+
+impl<E: Engine> Program<E> {
+    /// Decodes `kernel` of a module that is loaded on `device` as `image`, for any engine.
+    pub fn for_engine(
+        module: &Module,
+        image: ImageId,
+        kernel: FunctionId,
+        device: &mut Device,
+    ) -> Result<Self, MemoryError> {
         let functions = call_graph::reachable(module, kernel);
         let insts = || functions.iter().flat_map(|&function| instructions(module, function));
         if insts().any(|inst| inst.op() == Op::SystemCall) {
@@ -59,9 +75,11 @@ impl Program {
             Order::Free | Order::Unordered => FxHashMap::default(),
             Order::Local(_) | Order::Communicating(_) => waiting::find(module, &functions, &foreign),
         };
-        let (code, unsupported) = decode::decode(module, kernel, &layout, &waits);
+        let (mut code, mut unsupported) = decode::decode(module, kernel, (&layout, device.windows), &waits);
+        let (bound, unbound) = E::bind(&mut code);
+        unsupported.extend(unbound.into_iter().map(|unbound| describe(module, unbound)));
         let changes_shared_memory = communication::changes_shared_memory(module, &functions);
-        Ok(Self { code, kernel, image, layout, unsupported, order, sharing, changes_shared_memory })
+        Ok(Self { code, bound, kernel, image, layout, unsupported, order, sharing, changes_shared_memory })
     }
 
     /// Instructions of the call graph that cannot be executed.
@@ -108,6 +126,12 @@ impl Program {
     pub fn order(&self) -> Order {
         self.order
     }
+}
+
+fn describe(module: &Module, Unbound { pc, op, reason }: Unbound) -> Unsupported {
+    let spelling = module.pcs.get(pc).map(|_| module.spelling(pc).to_string());
+    let opcode = spelling.unwrap_or_else(|| op.name().to_owned());
+    Unsupported { pc, reason: format!("`{opcode}`: {reason}") }
 }
 
 fn instructions(module: &Module, function: FunctionId) -> impl Iterator<Item = &Inst> {

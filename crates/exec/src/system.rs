@@ -1,41 +1,28 @@
 //! Special registers and the services of the CUDA device runtime.
 
-use warplens_isa::{Axis, SpecialRegister, SystemCall};
+use warplens_isa::{Axis, Pc, SpecialRegister, SystemCall};
 use warplens_trace::{ActiveMask, Observer};
 
-use crate::code::{Decoded, SINK, Wide};
+use crate::engine::{Engine, LaneValues};
 use crate::error::ExecError;
 use crate::format::Conversion;
-use crate::interpret::{Context, Worker, set_value};
-use crate::raw::{Lanes, Source};
+use crate::interpret::{Context, Worker};
 
 /// Longest string that a service reads from device memory.
 const STRING_LIMIT: usize = 4096;
 
-impl<O: Observer> Worker<'_, O> {
-    #[inline(never)]
-    pub(crate) fn special(
-        &mut self,
-        context: &Context<'_, O::Cta>,
-        lanes: &mut Lanes<'_>,
-        decoded: &Decoded,
-        register: SpecialRegister,
-        wide: Wide,
-    ) {
-        let destination = decoded.destinations[0];
-        if let Some(values) = self.lane_values(context, register) {
-            match wide {
-                Wide::Yes => lanes.set_pairs(destination, &values.map(u64::from)),
-                Wide::No => lanes.set_words(destination, &values),
-            }
-            return;
+impl<E: Engine, O: Observer> Worker<'_, E, O> {
+    /// What a special register shows in each lane.
+    pub(crate) fn special_values(&mut self, of: (u32, [u32; 3]), register: SpecialRegister) -> LaneValues {
+        match self.lane_values(of.0, register) {
+            Some(values) => values.map(u64::from),
+            None => [self.warp_value(of, register); 32],
         }
-        set_value(lanes, destination, wide, self.warp_value(context, register));
     }
 
     /// Registers that differ from lane to lane.
-    fn lane_values(&self, context: &Context<'_, O::Cta>, register: SpecialRegister) -> Option<[u32; 32]> {
-        let index = &self.thread_index[context.warp_index as usize];
+    pub(crate) fn lane_values(&self, warp_index: u32, register: SpecialRegister) -> Option<[u32; 32]> {
+        let index = &self.thread_index[warp_index as usize];
         let by_lane = |value: fn(u32) -> u32| Some(std::array::from_fn(|lane| value(lane as u32)));
         match register {
             SpecialRegister::Tid(axis) => Some(index[axis as usize].0),
@@ -51,16 +38,16 @@ impl<O: Observer> Worker<'_, O> {
 
     /// Registers that are the same in all lanes. There is one SM, which runs one cluster of one CTA at a time; the
     /// clocks count warp instructions, since execution knows no time.
-    fn warp_value(&mut self, context: &Context<'_, O::Cta>, register: SpecialRegister) -> u64 {
+    pub(crate) fn warp_value(&mut self, (warp_index, coordinates): (u32, [u32; 3]), register: SpecialRegister) -> u64 {
         let shape = &self.shared.shape;
         let on = |values: [u32; 3], axis: Axis| u64::from(values[axis as usize]);
         let shared_bytes = shape.shared_bytes as u64;
         match register {
             SpecialRegister::Ntid(axis) => on(shape.block, axis),
-            SpecialRegister::Ctaid(axis) | SpecialRegister::Clusterid(axis) => on(context.coordinates, axis),
+            SpecialRegister::Ctaid(axis) | SpecialRegister::Clusterid(axis) => on(coordinates, axis),
             SpecialRegister::Nctaid(axis) | SpecialRegister::Nclusterid(axis) => on(shape.grid, axis),
             SpecialRegister::ClusterNctaid(_) | SpecialRegister::ClusterNctarank | SpecialRegister::Nsmid => 1,
-            SpecialRegister::Warpid => u64::from(context.warp_index),
+            SpecialRegister::Warpid => u64::from(warp_index),
             SpecialRegister::Nwarpid => u64::from(shape.threads.div_ceil(32)),
             SpecialRegister::Clock | SpecialRegister::Clock64 => self.clock(),
             SpecialRegister::Globaltimer | SpecialRegister::GlobaltimerLo => self.clock(),
@@ -71,25 +58,18 @@ impl<O: Observer> Worker<'_, O> {
         }
     }
 
+    /// Serves the lanes of the mask. Returns the result of each.
     #[inline(never)]
     pub(crate) fn system_call(
         &mut self,
-        context: &mut Context<'_, O::Cta>,
-        lanes: &mut Lanes<'_>,
-        decoded: &Decoded,
+        context: &Context<'_, O::Cta>,
+        (mask, pc): (u32, Pc),
         service: SystemCall,
-        arguments: &[(Source, Wide)],
-    ) -> Result<(), ExecError> {
+        arguments: &[LaneValues],
+    ) -> Result<LaneValues, ExecError> {
         let mut results = [0u64; 32];
-        for lane in ActiveMask(lanes.mask).lanes() {
-            let values: Vec<u64> = arguments
-                .iter()
-                .map(|&(source, wide)| match wide {
-                    Wide::Yes => lanes.pairs(source)[lane],
-                    Wide::No => u64::from(lanes.words(source)[lane]),
-                })
-                .collect();
-            let argument = |index: usize| values.get(index).copied().unwrap_or(0);
+        for lane in ActiveMask(mask).lanes() {
+            let argument = |index: usize| arguments.get(index).map_or(0, |values| values[lane]);
             results[lane] = match service {
                 SystemCall::Vprintf => self.vprintf(context, lane, argument(0), argument(1)),
                 SystemCall::Malloc => self.shared.device.heap_allocate(argument(0)),
@@ -97,7 +77,7 @@ impl<O: Observer> Worker<'_, O> {
                     Ok(()) => 0,
                     Err(reason) => {
                         let thread = self.thread(context.coordinates, context.warp_index, 1 << lane);
-                        return Err(ExecError::BadFree { pc: decoded.pc, thread, address: argument(0), reason });
+                        return Err(ExecError::BadFree { pc, thread, address: argument(0), reason });
                     }
                 },
                 SystemCall::AssertFail => {
@@ -105,19 +85,11 @@ impl<O: Observer> Worker<'_, O> {
                     let (message, file) = (text(argument(0)), text(argument(1)));
                     let message = format!("assertion `{message}` failed at {file}:{}", argument(2) as u32);
                     let thread = self.thread(context.coordinates, context.warp_index, 1 << lane);
-                    return Err(ExecError::Trap { pc: decoded.pc, thread, message });
+                    return Err(ExecError::Trap { pc, thread, message });
                 }
             };
         }
-        if decoded.destinations[0] == SINK {
-            return Ok(());
-        }
-        if service == SystemCall::Malloc && self.shared.device.windows.global > u64::from(u32::MAX) {
-            lanes.set_pairs(decoded.destinations[0], &results);
-        } else {
-            lanes.set_words(decoded.destinations[0], &results.map(|result| result as u32));
-        }
-        Ok(())
+        Ok(results)
     }
 
     /// A string in device memory, without its final zero.

@@ -1,14 +1,13 @@
 //! Arithmetic: add, multiply, divide, minimum, maximum and their relatives.
 
-use warplens_ir::{Inst, Operand};
 use warplens_isa::{
     Accuracy, Carry, Dp2aHalf, Extremum, FusedMultiplyAdd, HighMultiplyAdd, MixedTypes, Precision, Product, Rounding,
     Saturation, ScalarType, Subnormals, Sum, TestProperty,
 };
 
-use super::{Binding, for_integer, mode, no_such_form};
+use super::{Binder, Binding, for_integer, mode, no_such_form};
 use crate::code::{Kind, SINK};
-use crate::decode::Decoder;
+use crate::decoded::{Decoded, Operand};
 use crate::raw::{LaneFunction, Level, Source, carry, map1, map1_with, map2, map2_with, map3, map3_with};
 use crate::semantics::half::{Bf16, F16, Half, HalfMods};
 use crate::semantics::integer::{self, Int};
@@ -16,8 +15,8 @@ use crate::semantics::{FloatMods, MinMaxMods, float32, float64, half, math};
 
 /// Binds a float operation of two operands: f32 with loops of their own for the common modes, f64, halves and pairs.
 macro_rules! float_binary {
-    ($decoder:expr, $inst:expr, $mods:expr, $name:ident, $pair:ident) => {{
-        let (level, inst, mods): (Level, &Inst, FloatMods) = ($decoder.level(), $inst, $mods);
+    ($binder:expr, $inst:expr, $mods:expr, $name:ident, $pair:ident) => {{
+        let (level, inst, mods): (Level, &Decoded, FloatMods) = ($binder.level(), $inst, $mods);
         let half_mods = mode::half(mods);
         let handler = match (inst.ty, mode::is_plain(mods), mods.ftz) {
             (ScalarType::F32, true, false) => map2(level, |a: f32, b: f32| float32::$name(a, b, FloatMods::RN)),
@@ -32,16 +31,16 @@ macro_rules! float_binary {
             (ScalarType::F32x2, ..) => map2_with(level, mods, |a: u64, b: u64, m| float32::$pair(a, b, *m)),
             _ => return no_such_form(inst),
         };
-        $decoder.apply(inst, handler, &[inst.ty, inst.ty], inst.ty)
+        $binder.apply(inst, handler, &[inst.ty, inst.ty], inst.ty)
     }};
 }
 
-pub(super) fn add(decoder: &mut Decoder<'_>, inst: &Inst, sum: &Sum) -> Binding {
-    let level = decoder.level();
+pub(super) fn add(binder: &mut Binder<'_>, inst: &Decoded, sum: &Sum) -> Binding {
+    let level = binder.level();
     if sum.carry.is_used() {
         return for_integer!(inst.ty, T => {
             let handler = carry(level, |a: T, b: T, _: T, carry| integer::add_carry(a, b, carry));
-            with_carry(decoder, inst, sum.carry, handler, 2)
+            with_carry(binder, inst, sum.carry, handler, 2)
         }, else no_such_form(inst));
     }
     let sat = sum.sat;
@@ -53,18 +52,18 @@ pub(super) fn add(decoder: &mut Decoder<'_>, inst: &Inst, sum: &Sum) -> Binding 
             true => map2(level, |a: T, b: T| integer::add_sat(a, b)),
             false => map2(level, |a: T, b: T| integer::add(a, b)),
         }, else {
-            return mixed(decoder, inst, 1, |d, i| float_binary!(d, i, mode::sum(sum), add, add_x2));
+            return mixed(binder, inst, 1, |d, i| float_binary!(d, i, mode::sum(sum), add, add_x2));
         }),
     };
-    decoder.apply(inst, handler, &[inst.ty, inst.ty], inst.ty)
+    binder.apply(inst, handler, &[inst.ty, inst.ty], inst.ty)
 }
 
-pub(super) fn sub(decoder: &mut Decoder<'_>, inst: &Inst, sum: &Sum) -> Binding {
-    let level = decoder.level();
+pub(super) fn sub(binder: &mut Binder<'_>, inst: &Decoded, sum: &Sum) -> Binding {
+    let level = binder.level();
     if sum.carry.is_used() {
         return for_integer!(inst.ty, T => {
             let handler = carry(level, |a: T, b: T, _: T, borrow| integer::sub_borrow(a, b, borrow));
-            with_carry(decoder, inst, sum.carry, handler, 2)
+            with_carry(binder, inst, sum.carry, handler, 2)
         }, else no_such_form(inst));
     }
     let sat = sum.sat;
@@ -76,41 +75,41 @@ pub(super) fn sub(decoder: &mut Decoder<'_>, inst: &Inst, sum: &Sum) -> Binding 
             true => map2(level, |a: T, b: T| integer::sub_sat(a, b)),
             false => map2(level, |a: T, b: T| integer::sub(a, b)),
         }, else {
-            return mixed(decoder, inst, 1, |d, i| float_binary!(d, i, mode::sum(sum), sub, sub_x2));
+            return mixed(binder, inst, 1, |d, i| float_binary!(d, i, mode::sum(sum), sub, sub_x2));
         }),
     };
-    decoder.apply(inst, handler, &[inst.ty, inst.ty], inst.ty)
+    binder.apply(inst, handler, &[inst.ty, inst.ty], inst.ty)
 }
 
 /// Emits an extended-precision operation of `n` operands.
-fn with_carry(decoder: &mut Decoder<'_>, inst: &Inst, carry: Carry, handler: LaneFunction, n: usize) -> Binding {
+fn with_carry(binder: &mut Binder<'_>, inst: &Decoded, carry: Carry, handler: LaneFunction, n: usize) -> Binding {
     if inst.sources.len() < n {
         return no_such_form(inst);
     }
     let zero = Operand::Immediate(0);
     let mut operands: Vec<Operand> = inst.sources[..n].to_vec();
     operands.resize(3, zero);
-    let mut sources: Vec<_> = operands.iter().map(|operand| decoder.read(operand, inst.ty)).collect();
+    let mut sources: Vec<_> = operands.iter().map(|operand| binder.read(operand, inst.ty)).collect();
     let carry_in = if carry.reads { inst.sources.get(n).copied().unwrap_or(zero) } else { zero };
-    sources.push(decoder.read(&carry_in, ScalarType::Pred));
-    let result = decoder.write(inst.destinations.first().copied().flatten(), inst.ty);
+    sources.push(binder.read(&carry_in, ScalarType::Pred));
+    let result = binder.write(inst.destinations.first().copied().flatten(), inst.ty);
     let carry_out =
-        if carry.writes { decoder.write(inst.destinations.get(1).copied().flatten(), ScalarType::Pred) } else { SINK };
-    decoder.emit(Kind::Lane, handler, [result, carry_out], &sources);
+        if carry.writes { binder.write(inst.destinations.get(1).copied().flatten(), ScalarType::Pred) } else { SINK };
+    binder.emit(Kind::Lane, handler, [result, carry_out], &sources);
     Ok(())
 }
 
 /// f32 arithmetic with half-precision operands: the first `n_narrow` operands are widened first, which is exact.
 fn mixed(
-    decoder: &mut Decoder<'_>,
-    inst: &Inst,
+    binder: &mut Binder<'_>,
+    inst: &Decoded,
     n_narrow: usize,
-    bind: impl Fn(&mut Decoder<'_>, &Inst) -> Binding,
+    bind: impl Fn(&mut Binder<'_>, &Decoded) -> Binding,
 ) -> Binding {
     if inst.source_ty == inst.ty {
-        return bind(decoder, inst);
+        return bind(binder, inst);
     }
-    let level = decoder.level();
+    let level = binder.level();
     let widen = match inst.source_ty {
         ScalarType::F16 => map1(level, |a: u16| F16::widen(a)),
         ScalarType::Bf16 => map1(level, |a: u16| Bf16::widen(a)),
@@ -119,28 +118,28 @@ fn mixed(
     let mut wide = inst.clone();
     wide.source_ty = inst.ty;
     for operand in wide.sources.iter_mut().take(n_narrow) {
-        let source = decoder.read(operand, inst.source_ty);
-        let row = decoder.temporary();
-        decoder.lane(widen, row, &[source]);
-        *operand = decoder.temporary_operand(row);
+        let source = binder.read(operand, inst.source_ty);
+        let row = binder.temporary();
+        binder.lane(widen, row, &[source]);
+        *operand = binder.temporary_operand(row);
     }
-    bind(decoder, &wide)
+    bind(binder, &wide)
 }
 
-pub(super) fn mul(decoder: &mut Decoder<'_>, inst: &Inst, product: &Product) -> Binding {
-    let level = decoder.level();
+pub(super) fn mul(binder: &mut Binder<'_>, inst: &Decoded, product: &Product) -> Binding {
+    let level = binder.level();
     let handler = for_integer!(inst.ty, T => map2(level, |a: T, b: T| integer::mul_lo(a, b)), else {
-        return float_binary!(decoder, inst, mode::product(product), mul, mul_x2);
+        return float_binary!(binder, inst, mode::product(product), mul, mul_x2);
     });
-    decoder.apply(inst, handler, &[inst.ty, inst.ty], inst.ty)
+    binder.apply(inst, handler, &[inst.ty, inst.ty], inst.ty)
 }
 
-pub(super) fn mul_hi(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
-    let level = decoder.level();
+pub(super) fn mul_hi(binder: &mut Binder<'_>, inst: &Decoded) -> Binding {
+    let level = binder.level();
     let handler = for_integer!(inst.ty, T => map2(level, |a: T, b: T| integer::mul_hi(a, b)), else {
         return no_such_form(inst);
     });
-    decoder.apply(inst, handler, &[inst.ty, inst.ty], inst.ty)
+    binder.apply(inst, handler, &[inst.ty, inst.ty], inst.ty)
 }
 
 /// The type of twice the width.
@@ -179,45 +178,45 @@ macro_rules! for_widening {
     };
 }
 
-pub(super) fn mul_wide(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
-    let level = decoder.level();
+pub(super) fn mul_wide(binder: &mut Binder<'_>, inst: &Decoded) -> Binding {
+    let level = binder.level();
     let handler = for_widening!(inst, T => map2(level, |a: T, b: T| integer::mul_wide(a, b)));
     let Some(wide) = twice(inst.ty) else { return no_such_form(inst) };
-    decoder.apply(inst, handler, &[inst.ty, inst.ty], wide)
+    binder.apply(inst, handler, &[inst.ty, inst.ty], wide)
 }
 
-pub(super) fn mad(decoder: &mut Decoder<'_>, inst: &Inst, use_of_carry: &Carry) -> Binding {
-    let level = decoder.level();
+pub(super) fn mad(binder: &mut Binder<'_>, inst: &Decoded, use_of_carry: &Carry) -> Binding {
+    let level = binder.level();
     for_integer!(inst.ty, T => {
         if use_of_carry.is_used() {
             let handler = carry(level, |a: T, b: T, c: T, carry| integer::mad_lo_carry(a, b, c, carry));
-            return with_carry(decoder, inst, *use_of_carry, handler, 3);
+            return with_carry(binder, inst, *use_of_carry, handler, 3);
         }
         let handler = map3(level, |a: T, b: T, c: T| integer::mad_lo(a, b, c));
-        decoder.apply(inst, handler, &[inst.ty; 3], inst.ty)
+        binder.apply(inst, handler, &[inst.ty; 3], inst.ty)
     }, else no_such_form(inst))
 }
 
-pub(super) fn mad_hi(decoder: &mut Decoder<'_>, inst: &Inst, high: &HighMultiplyAdd) -> Binding {
-    let level = decoder.level();
+pub(super) fn mad_hi(binder: &mut Binder<'_>, inst: &Decoded, high: &HighMultiplyAdd) -> Binding {
+    let level = binder.level();
     for_integer!(inst.ty, T => {
         if high.carry.is_used() {
             let handler = carry(level, |a: T, b: T, c: T, carry| integer::mad_hi_carry(a, b, c, carry));
-            return with_carry(decoder, inst, high.carry, handler, 3);
+            return with_carry(binder, inst, high.carry, handler, 3);
         }
         let handler = match high.saturation.sat {
             true => map3(level, |a: T, b: T, c: T| integer::mad_hi_sat(a, b, c)),
             false => map3(level, |a: T, b: T, c: T| integer::mad_hi(a, b, c)),
         };
-        decoder.apply(inst, handler, &[inst.ty; 3], inst.ty)
+        binder.apply(inst, handler, &[inst.ty; 3], inst.ty)
     }, else no_such_form(inst))
 }
 
-pub(super) fn mad_wide(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
-    let level = decoder.level();
+pub(super) fn mad_wide(binder: &mut Binder<'_>, inst: &Decoded) -> Binding {
+    let level = binder.level();
     let handler = for_widening!(inst, T => map3(level, |a: T, b: T, c: <T as Int>::Wide| integer::mad_wide(a, b, c)));
     let Some(wide) = twice(inst.ty) else { return no_such_form(inst) };
-    decoder.apply(inst, handler, &[inst.ty, inst.ty, wide], wide)
+    binder.apply(inst, handler, &[inst.ty, inst.ty, wide], wide)
 }
 
 /// Binds an operation that exists for 32-bit integers only.
@@ -237,40 +236,40 @@ macro_rules! for_word {
     };
 }
 
-pub(super) fn mul24(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
-    let level = decoder.level();
+pub(super) fn mul24(binder: &mut Binder<'_>, inst: &Decoded) -> Binding {
+    let level = binder.level();
     let handler = for_word!(inst, T => map2(level, |a: T, b: T| integer::mul24_lo(a, b)));
-    decoder.apply(inst, handler, &[inst.ty; 2], inst.ty)
+    binder.apply(inst, handler, &[inst.ty; 2], inst.ty)
 }
 
-pub(super) fn mul24_hi(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
-    let level = decoder.level();
+pub(super) fn mul24_hi(binder: &mut Binder<'_>, inst: &Decoded) -> Binding {
+    let level = binder.level();
     let handler = for_word!(inst, T => map2(level, |a: T, b: T| integer::mul24_hi(a, b)));
-    decoder.apply(inst, handler, &[inst.ty; 2], inst.ty)
+    binder.apply(inst, handler, &[inst.ty; 2], inst.ty)
 }
 
-pub(super) fn mad24(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
-    let level = decoder.level();
+pub(super) fn mad24(binder: &mut Binder<'_>, inst: &Decoded) -> Binding {
+    let level = binder.level();
     let handler = for_word!(inst, T => map3(level, |a: T, b: T, c: T| integer::mad24_lo(a, b, c)));
-    decoder.apply(inst, handler, &[inst.ty; 3], inst.ty)
+    binder.apply(inst, handler, &[inst.ty; 3], inst.ty)
 }
 
-pub(super) fn mad24_hi(decoder: &mut Decoder<'_>, inst: &Inst, saturation: &Saturation) -> Binding {
-    let level = decoder.level();
+pub(super) fn mad24_hi(binder: &mut Binder<'_>, inst: &Decoded, saturation: &Saturation) -> Binding {
+    let level = binder.level();
     let handler = for_word!(inst, T => match saturation.sat {
         true => map3(level, |a: T, b: T, c: T| integer::mad24_hi_sat(a, b, c)),
         false => map3(level, |a: T, b: T, c: T| integer::mad24_hi(a, b, c)),
     });
-    decoder.apply(inst, handler, &[inst.ty; 3], inst.ty)
+    binder.apply(inst, handler, &[inst.ty; 3], inst.ty)
 }
 
-pub(super) fn fma(decoder: &mut Decoder<'_>, inst: &Inst, fused: &FusedMultiplyAdd) -> Binding {
+pub(super) fn fma(binder: &mut Binder<'_>, inst: &Decoded, fused: &FusedMultiplyAdd) -> Binding {
     // The multiplicands may be halves (fma.rn.f32.f16); the addend never is.
-    mixed(decoder, inst, 2, |decoder, inst| plain_fma(decoder, inst, fused))
+    mixed(binder, inst, 2, |binder, inst| plain_fma(binder, inst, fused))
 }
 
-fn plain_fma(decoder: &mut Decoder<'_>, inst: &Inst, fused: &FusedMultiplyAdd) -> Binding {
-    let (level, mods, half_mods) = (decoder.level(), mode::fused(fused), mode::fused_half(fused));
+fn plain_fma(binder: &mut Binder<'_>, inst: &Decoded, fused: &FusedMultiplyAdd) -> Binding {
+    let (level, mods, half_mods) = (binder.level(), mode::fused(fused), mode::fused_half(fused));
     let handler = match (inst.ty, mode::is_plain(mods) && !fused.relu, mods.ftz) {
         (ScalarType::F32, true, false) => map3(level, |a: f32, b: f32, c: f32| float32::fma(a, b, c, FloatMods::RN)),
         (ScalarType::F32, true, true) => map3(level, |a: f32, b: f32, c: f32| float32::fma(a, b, c, FloatMods::RN_FTZ)),
@@ -284,7 +283,7 @@ fn plain_fma(decoder: &mut Decoder<'_>, inst: &Inst, fused: &FusedMultiplyAdd) -
         (ScalarType::F32x2, ..) => map3_with(level, mods, |a: u64, b: u64, c: u64, m| float32::fma_x2(a, b, c, *m)),
         _ => return no_such_form(inst),
     };
-    decoder.apply(inst, handler, &[inst.ty; 3], inst.ty)
+    binder.apply(inst, handler, &[inst.ty; 3], inst.ty)
 }
 
 /// The handler that widens a float exactly to f32 or f64; none where nothing is to be widened.
@@ -300,8 +299,8 @@ fn widening(level: Level, from: ScalarType, to: ScalarType) -> Result<Option<Lan
     }))
 }
 
-pub(super) fn fma_mixed(decoder: &mut Decoder<'_>, inst: &Inst, types: &MixedTypes) -> Binding {
-    let level = decoder.level();
+pub(super) fn fma_mixed(binder: &mut Binder<'_>, inst: &Decoded, types: &MixedTypes) -> Binding {
+    let level = binder.level();
     let mods = FloatMods { rounding: types.rounding, ftz: false, sat: false };
     let handler = match inst.ty {
         ScalarType::F32 => map3_with(level, mods, |a: f32, b: f32, c: f32, m| float32::fma(a, b, c, *m)),
@@ -314,18 +313,18 @@ pub(super) fn fma_mixed(decoder: &mut Decoder<'_>, inst: &Inst, types: &MixedTyp
     let mut wide = Vec::with_capacity(3);
     for (operand, ty) in inst.sources.iter().zip([types.a, types.b, types.c]) {
         let Ok(widening) = widening(level, ty, inst.ty) else { return no_such_form(inst) };
-        let source = decoder.read(operand, ty);
+        let source = binder.read(operand, ty);
         wide.push(match widening {
             None => source,
             Some(handler) => {
-                let row = decoder.temporary();
-                decoder.lane(handler, row, &[source]);
+                let row = binder.temporary();
+                binder.lane(handler, row, &[source]);
                 Source::frame(row)
             }
         });
     }
-    let destination = decoder.write(inst.destinations.first().copied().flatten(), inst.ty);
-    decoder.lane(handler, destination, &wide);
+    let destination = binder.write(inst.destinations.first().copied().flatten(), inst.ty);
+    binder.lane(handler, destination, &wide);
     Ok(())
 }
 
@@ -337,16 +336,16 @@ fn pair_fma<H: Half + 'static>(level: Level, mods: HalfMods) -> LaneFunction {
     map3_with(level, mods, |a: u32, b: u32, c: u32, m| half::fma_x2::<H>(a, b, c, *m))
 }
 
-pub(super) fn sad(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
-    let level = decoder.level();
+pub(super) fn sad(binder: &mut Binder<'_>, inst: &Decoded) -> Binding {
+    let level = binder.level();
     let handler = for_integer!(inst.ty, T => map3(level, |a: T, b: T, c: T| integer::sad(a, b, c)), else {
         return no_such_form(inst);
     });
-    decoder.apply(inst, handler, &[inst.ty; 3], inst.ty)
+    binder.apply(inst, handler, &[inst.ty; 3], inst.ty)
 }
 
-pub(super) fn div(decoder: &mut Decoder<'_>, inst: &Inst, accuracy: &Accuracy) -> Binding {
-    let (level, &Accuracy { rounding, ftz, .. }) = (decoder.level(), accuracy);
+pub(super) fn div(binder: &mut Binder<'_>, inst: &Decoded, accuracy: &Accuracy) -> Binding {
+    let (level, &Accuracy { rounding, ftz, .. }) = (binder.level(), accuracy);
     let exact = FloatMods { rounding, ftz, sat: false };
     let handler = match (inst.ty, accuracy.precision) {
         (ScalarType::F32, Precision::Approx) => map2_with(level, ftz, |a: f32, b: f32, ftz| math::div(a, b, *ftz)),
@@ -355,19 +354,19 @@ pub(super) fn div(decoder: &mut Decoder<'_>, inst: &Inst, accuracy: &Accuracy) -
         (ScalarType::F64, _) => map2_with(level, rounding, |a: f64, b: f64, rounding| float64::div(a, b, *rounding)),
         (ty, _) => for_integer!(ty, T => map2(level, |a: T, b: T| integer::div(a, b)), else return no_such_form(inst)),
     };
-    decoder.apply(inst, handler, &[inst.ty; 2], inst.ty)
+    binder.apply(inst, handler, &[inst.ty; 2], inst.ty)
 }
 
-pub(super) fn rem(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
-    let level = decoder.level();
+pub(super) fn rem(binder: &mut Binder<'_>, inst: &Decoded) -> Binding {
+    let level = binder.level();
     let handler = for_integer!(inst.ty, T => map2(level, |a: T, b: T| integer::rem(a, b)), else {
         return no_such_form(inst);
     });
-    decoder.apply(inst, handler, &[inst.ty; 2], inst.ty)
+    binder.apply(inst, handler, &[inst.ty; 2], inst.ty)
 }
 
-pub(super) fn abs(decoder: &mut Decoder<'_>, inst: &Inst, subnormals: &Subnormals) -> Binding {
-    let (level, ftz) = (decoder.level(), subnormals.ftz);
+pub(super) fn abs(binder: &mut Binder<'_>, inst: &Decoded, subnormals: &Subnormals) -> Binding {
+    let (level, ftz) = (binder.level(), subnormals.ftz);
     let handler = match inst.ty {
         ScalarType::F32 => map1_with(level, ftz, |a: f32, ftz| float32::abs(a, *ftz)),
         ScalarType::F64 => map1(level, |a: f64| float64::abs(a)),
@@ -377,11 +376,11 @@ pub(super) fn abs(decoder: &mut Decoder<'_>, inst: &Inst, subnormals: &Subnormal
         ScalarType::Bf16x2 => map1_with(level, ftz, |a: u32, ftz| half::abs_x2::<Bf16>(a, *ftz)),
         ty => for_integer!(ty, T => map1(level, |a: T| integer::abs(a)), else return no_such_form(inst)),
     };
-    decoder.apply(inst, handler, &[inst.ty], inst.ty)
+    binder.apply(inst, handler, &[inst.ty], inst.ty)
 }
 
-pub(super) fn neg(decoder: &mut Decoder<'_>, inst: &Inst, subnormals: &Subnormals) -> Binding {
-    let (level, ftz) = (decoder.level(), subnormals.ftz);
+pub(super) fn neg(binder: &mut Binder<'_>, inst: &Decoded, subnormals: &Subnormals) -> Binding {
+    let (level, ftz) = (binder.level(), subnormals.ftz);
     let handler = match inst.ty {
         ScalarType::F32 => map1_with(level, ftz, |a: f32, ftz| float32::neg(a, *ftz)),
         ScalarType::F64 => map1(level, |a: f64| float64::neg(a)),
@@ -392,21 +391,21 @@ pub(super) fn neg(decoder: &mut Decoder<'_>, inst: &Inst, subnormals: &Subnormal
         ScalarType::U16x2 | ScalarType::S16x2 => map1(level, |a: u32| integer::neg_x2(a)),
         ty => for_integer!(ty, T => map1(level, |a: T| integer::neg(a)), else return no_such_form(inst)),
     };
-    decoder.apply(inst, handler, &[inst.ty], inst.ty)
+    binder.apply(inst, handler, &[inst.ty], inst.ty)
 }
 
 const PLAIN_EXTREMUM: MinMaxMods = MinMaxMods { ftz: false, nan: false, xorsign_abs: false };
 
 /// Binds minimum or maximum of two or three values.
 macro_rules! extremum {
-    ($decoder:expr, $inst:expr, $extremum:expr, $two:ident, $three:ident, $pair:ident) => {{
-        let (level, inst, relu): (Level, &Inst, bool) = ($decoder.level(), $inst, $extremum.relu);
+    ($binder:expr, $inst:expr, $extremum:expr, $two:ident, $three:ident, $pair:ident) => {{
+        let (level, inst, relu): (Level, &Decoded, bool) = ($binder.level(), $inst, $extremum.relu);
         let mods = mode::min_max($extremum);
         let is_plain = mods == PLAIN_EXTREMUM;
         let handler = match inst.ty {
             ScalarType::F32 if inst.sources.len() == 3 => {
                 let handler = map3_with(level, mods, |a: f32, b: f32, c: f32, m| float32::$three(a, b, c, *m));
-                return $decoder.apply(inst, handler, &[inst.ty; 3], inst.ty);
+                return $binder.apply(inst, handler, &[inst.ty; 3], inst.ty);
             }
             ScalarType::F32 if is_plain => map2(level, |a: f32, b: f32| float32::$two(a, b, PLAIN_EXTREMUM)),
             ScalarType::F32 => map2_with(level, mods, |a: f32, b: f32, m| float32::$two(a, b, *m)),
@@ -425,49 +424,49 @@ macro_rules! extremum {
                 false => map2(level, |a: T, b: T| integer::$two(a, b)),
             }, else return no_such_form(inst)),
         };
-        $decoder.apply(inst, handler, &[inst.ty; 2], inst.ty)
+        $binder.apply(inst, handler, &[inst.ty; 2], inst.ty)
     }};
 }
 
-pub(super) fn min(decoder: &mut Decoder<'_>, inst: &Inst, extremum: &Extremum) -> Binding {
-    extremum!(decoder, inst, extremum, min, min3, min_x2)
+pub(super) fn min(binder: &mut Binder<'_>, inst: &Decoded, extremum: &Extremum) -> Binding {
+    extremum!(binder, inst, extremum, min, min3, min_x2)
 }
 
-pub(super) fn max(decoder: &mut Decoder<'_>, inst: &Inst, extremum: &Extremum) -> Binding {
-    extremum!(decoder, inst, extremum, max, max3, max_x2)
+pub(super) fn max(binder: &mut Binder<'_>, inst: &Decoded, extremum: &Extremum) -> Binding {
+    extremum!(binder, inst, extremum, max, max3, max_x2)
 }
 
-pub(super) fn copysign(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
-    let level = decoder.level();
+pub(super) fn copysign(binder: &mut Binder<'_>, inst: &Decoded) -> Binding {
+    let level = binder.level();
     let handler = match inst.ty {
         ScalarType::F32 => map2(level, |a: f32, b: f32| float32::copysign(a, b)),
         ScalarType::F64 => map2(level, |a: f64, b: f64| float64::copysign(a, b)),
         _ => return no_such_form(inst),
     };
-    decoder.apply(inst, handler, &[inst.ty; 2], inst.ty)
+    binder.apply(inst, handler, &[inst.ty; 2], inst.ty)
 }
 
-pub(super) fn testp(decoder: &mut Decoder<'_>, inst: &Inst, property: &TestProperty) -> Binding {
-    let level = decoder.level();
+pub(super) fn testp(binder: &mut Binder<'_>, inst: &Decoded, property: &TestProperty) -> Binding {
+    let level = binder.level();
     let handler = match inst.ty {
         ScalarType::F32 => map1_with(level, *property, |a: f32, property| float32::testp(a, *property)),
         ScalarType::F64 => map1_with(level, *property, |a: f64, property| float64::testp(a, *property)),
         _ => return no_such_form(inst),
     };
-    decoder.apply(inst, handler, &[inst.ty], ScalarType::Pred)
+    binder.apply(inst, handler, &[inst.ty], ScalarType::Pred)
 }
 
 /// Binds a dot product for the signedness of its operands: `ty` is that of the first, `source_ty` that of the second.
 macro_rules! dot_product {
-    ($decoder:expr, $inst:expr, |$a:ident, $b:ident, $c:ident, $a_signed:ident, $b_signed:ident| $body:expr) => {{
-        let level = $decoder.level();
+    ($binder:expr, $inst:expr, |$a:ident, $b:ident, $c:ident, $a_signed:ident, $b_signed:ident| $body:expr) => {{
+        let level = $binder.level();
         let handler = match ($inst.ty.is_signed(), $inst.source_ty.is_signed()) {
             (false, false) => signed_dot!(level, false, false, $a, $b, $c, $a_signed, $b_signed, $body),
             (false, true) => signed_dot!(level, false, true, $a, $b, $c, $a_signed, $b_signed, $body),
             (true, false) => signed_dot!(level, true, false, $a, $b, $c, $a_signed, $b_signed, $body),
             (true, true) => signed_dot!(level, true, true, $a, $b, $c, $a_signed, $b_signed, $body),
         };
-        $decoder.apply($inst, handler, &[ScalarType::U32; 3], ScalarType::U32)
+        $binder.apply($inst, handler, &[ScalarType::U32; 3], ScalarType::U32)
     }};
 }
 
@@ -480,16 +479,16 @@ macro_rules! signed_dot {
     };
 }
 
-pub(super) fn dp4a(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
-    dot_product!(decoder, inst, |a, b, c, a_signed, b_signed| integer::dp4a(a, b, c, a_signed, b_signed))
+pub(super) fn dp4a(binder: &mut Binder<'_>, inst: &Decoded) -> Binding {
+    dot_product!(binder, inst, |a, b, c, a_signed, b_signed| integer::dp4a(a, b, c, a_signed, b_signed))
 }
 
-pub(super) fn dp2a(decoder: &mut Decoder<'_>, inst: &Inst, half: &Dp2aHalf) -> Binding {
+pub(super) fn dp2a(binder: &mut Binder<'_>, inst: &Decoded, half: &Dp2aHalf) -> Binding {
     match half {
-        Dp2aHalf::Low => dot_product!(decoder, inst, |a, b, c, a_signed, b_signed| {
+        Dp2aHalf::Low => dot_product!(binder, inst, |a, b, c, a_signed, b_signed| {
             integer::dp2a(a, b, c, a_signed, b_signed, false)
         }),
-        Dp2aHalf::High => dot_product!(decoder, inst, |a, b, c, a_signed, b_signed| {
+        Dp2aHalf::High => dot_product!(binder, inst, |a, b, c, a_signed, b_signed| {
             integer::dp2a(a, b, c, a_signed, b_signed, true)
         }),
     }

@@ -3,11 +3,10 @@
 //! A signed result narrower than a word is sign-extended to the whole word: PTX extends it to the register's width,
 //! and operations on narrower registers look at their low bits only.
 
-use warplens_ir::{Inst, Operand};
 use warplens_isa::{Conversion, Rounding, ScalarType};
 
-use super::{Binding, for_integer, mode, no_such_form};
-use crate::decode::Decoder;
+use super::{Binder, Binding, for_integer, mode, no_such_form};
+use crate::decoded::{Decoded, Operand};
 use crate::raw::{LaneFunction, Level, map1, map1_with, map2_with, map3};
 use crate::semantics::FloatMods;
 use crate::semantics::convert::{self, PackType, PackedFormat};
@@ -29,11 +28,11 @@ macro_rules! for_packed {
     };
 }
 
-pub(super) fn cvt(decoder: &mut Decoder<'_>, inst: &Inst, conversion: &Conversion) -> Binding {
+pub(super) fn cvt(binder: &mut Binder<'_>, inst: &Decoded, conversion: &Conversion) -> Binding {
     if inst.sources.len() >= 2 {
-        return cvt_pair(decoder, inst, *conversion);
+        return cvt_pair(binder, inst, *conversion);
     }
-    let level = decoder.level();
+    let level = binder.level();
     let handler = match (inst.ty, inst.source_ty) {
         (to, from) if to.is_integer() && from.is_integer() => int_to_int(level, inst, conversion.sat),
         (to, _) if to.is_integer() => float_to_int(level, inst, *conversion),
@@ -45,10 +44,10 @@ pub(super) fn cvt(decoder: &mut Decoder<'_>, inst: &Inst, conversion: &Conversio
         ScalarType::S8 | ScalarType::S16 => ScalarType::S32,
         ty => ty,
     };
-    decoder.apply(inst, handler, &[inst.source_ty], result)
+    binder.apply(inst, handler, &[inst.source_ty], result)
 }
 
-fn int_to_int(level: Level, inst: &Inst, sat: bool) -> Option<LaneFunction> {
+fn int_to_int(level: Level, inst: &Decoded, sat: bool) -> Option<LaneFunction> {
     for_integer!(inst.ty, D => for_integer!(inst.source_ty, S => {
         Some(match sat {
             true => map1(level, |a: S| register_form(convert::int_to_int::<S, D>(a, true))),
@@ -91,7 +90,7 @@ fn register_form<T: RegisterForm>(value: T) -> T::Register {
     value.register_form()
 }
 
-fn float_to_int(level: Level, inst: &Inst, conversion: Conversion) -> Option<LaneFunction> {
+fn float_to_int(level: Level, inst: &Decoded, conversion: Conversion) -> Option<LaneFunction> {
     for_integer!(inst.ty, D => {
         let towards_zero = conversion.rounding == Rounding::Zero && !conversion.ftz;
         match inst.source_ty {
@@ -115,7 +114,7 @@ fn float_to_int(level: Level, inst: &Inst, conversion: Conversion) -> Option<Lan
     }, else None)
 }
 
-fn int_to_float(level: Level, inst: &Inst, mods: FloatMods) -> Option<LaneFunction> {
+fn int_to_float(level: Level, inst: &Decoded, mods: FloatMods) -> Option<LaneFunction> {
     let is_plain = mode::is_plain(mods);
     for_integer!(inst.source_ty, S => match inst.ty {
         ScalarType::F32 if is_plain => Some(map1(level, |a: S| convert::int_to_f32(a, FloatMods::RN))),
@@ -132,7 +131,7 @@ fn integral(conversion: &Conversion) -> Option<Rounding> {
     conversion.integral.then_some(conversion.rounding)
 }
 
-fn float_to_float(level: Level, inst: &Inst, conversion: Conversion) -> Option<LaneFunction> {
+fn float_to_float(level: Level, inst: &Decoded, conversion: Conversion) -> Option<LaneFunction> {
     use ScalarType as T;
     Some(match (inst.ty, inst.source_ty) {
         (T::F32, T::F32) => map1_with(level, conversion, |a: f32, m| convert::f32_to_f32(a, integral(m), m.ftz, m.sat)),
@@ -181,9 +180,9 @@ fn float_to_float(level: Level, inst: &Inst, conversion: Conversion) -> Option<L
 }
 
 /// Two scalars to a packed pair: the first source is the upper half.
-fn cvt_pair(decoder: &mut Decoder<'_>, inst: &Inst, conversion: Conversion) -> Binding {
+fn cvt_pair(binder: &mut Binder<'_>, inst: &Decoded, conversion: Conversion) -> Binding {
     use ScalarType as T;
-    let level = decoder.level();
+    let level = binder.level();
     let handler = match (inst.ty, inst.source_ty) {
         (T::F16x2, T::F32) => {
             map2_with(level, conversion, |a: f32, b: f32, m| convert::f32_to_half_x2::<F16>(a, b, mode::narrow(m)))
@@ -199,7 +198,7 @@ fn cvt_pair(decoder: &mut Decoder<'_>, inst: &Inst, conversion: Conversion) -> B
         }), else return no_such_form(inst)),
         _ => return no_such_form(inst),
     };
-    decoder.apply(inst, handler, &[inst.source_ty; 2], inst.ty)
+    binder.apply(inst, handler, &[inst.source_ty; 2], inst.ty)
 }
 
 /// Binds `cvt.pack` for one destination type.
@@ -211,9 +210,9 @@ macro_rules! pack_to {
     };
 }
 
-pub(super) fn cvt_pack(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
+pub(super) fn cvt_pack(binder: &mut Binder<'_>, inst: &Decoded) -> Binding {
     use ScalarType as T;
-    let level = decoder.level();
+    let level = binder.level();
     let handler = match (inst.ty, inst.source_ty.is_signed()) {
         (T::S16, true) => pack_to!(level, i32, 16, true),
         (T::U16, true) => pack_to!(level, i32, 16, false),
@@ -227,5 +226,5 @@ pub(super) fn cvt_pack(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
     };
     let mut complete = inst.clone();
     complete.sources.resize(3, Operand::Immediate(0));
-    decoder.apply(&complete, handler, &[inst.source_ty, inst.source_ty, T::U32], T::B32)
+    binder.apply(&complete, handler, &[inst.source_ty, inst.source_ty, T::U32], T::B32)
 }

@@ -4,6 +4,7 @@
 //! compile. A binding emits one or more decoded operations.
 
 mod arithmetic;
+mod binder;
 mod bits;
 mod control;
 mod convert;
@@ -11,28 +12,29 @@ mod exchange;
 mod mode;
 mod movement;
 mod predicate;
+mod sign;
 mod special;
 mod transfer;
 
-use warplens_ir::Inst;
 use warplens_isa::{Operation, ScalarType};
 
-pub(crate) use predicate::copy_predicate;
+pub(crate) use binder::{Binder, bind_all};
+use predicate::copy_predicate;
 
-use crate::code::Unbound;
-use crate::decode::Decoder;
+use crate::decoded::Decoded;
 use crate::raw::{LaneFunction, Source};
 use crate::semantics::warp::Exchange;
 
-type Binding = Result<(), Unbound>;
+/// An error says why an engine does not execute the operation.
+type Binding = Result<(), &'static str>;
 
 macro_rules! dispatch {
     ($($(#[$meta:meta])* $name:ident $(($payload:ident: $Payload:ty))? =>
         { class: $class:ident, effect: $effect:ident, bind: $module:ident::$bind:ident })*) => {
-        /// Emits the decoded operations of `inst`.
-        pub(crate) fn bind(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
+        /// Emits the steps of `inst`.
+        fn bind(binder: &mut Binder<'_>, inst: &Decoded) -> Binding {
             match &inst.operation {
-                $(Operation::$name $(($payload))? => bound!($module $bind, decoder, inst $(, $payload)?),)*
+                $(Operation::$name $(($payload))? => bound!($module $bind, binder, inst $(, $payload)?),)*
             }
         }
     };
@@ -40,26 +42,26 @@ macro_rules! dispatch {
 
 /// Calls the function of a row, or emits the exchange that its constructor makes.
 macro_rules! bound {
-    (exchange $constructor:ident, $decoder:ident, $inst:ident $(, $payload:ident)?) => {
-        exchange::bind($decoder, $inst, Exchange::$constructor($inst.ty $(, $payload)?))
+    (exchange $constructor:ident, $binder:ident, $inst:ident $(, $payload:ident)?) => {
+        exchange::bind($binder, $inst, Exchange::$constructor($inst.ty $(, $payload)?))
     };
-    ($module:ident $function:ident, $decoder:ident, $inst:ident $(, $payload:ident)?) => {
-        $module::$function($decoder, $inst $(, $payload)?)
+    ($module:ident $function:ident, $binder:ident, $inst:ident $(, $payload:ident)?) => {
+        $module::$function($binder, $inst $(, $payload)?)
     };
 }
 
 warplens_isa::with_ops!(dispatch);
 
 /// The operation exists, but not for this type or with this payload.
-fn no_such_form(inst: &Inst) -> Binding {
-    Err(Unbound(inst.op(), "this form is not emulated yet"))
+fn no_such_form(_: &Decoded) -> Binding {
+    Err("this form is not emulated yet")
 }
 
-impl Decoder<'_> {
+impl Binder<'_> {
     /// Reads the sources of `inst` as values of the given types, applies `handler`, writes a result of type `result`.
-    fn apply(&mut self, inst: &Inst, handler: LaneFunction, types: &[ScalarType], result: ScalarType) -> Binding {
+    fn apply(&mut self, inst: &Decoded, handler: LaneFunction, types: &[ScalarType], result: ScalarType) -> Binding {
         if inst.sources.len() < types.len() {
-            return Err(Unbound(inst.op(), "an operand is missing"));
+            return Err("an operand is missing");
         }
         let sources: Vec<Source> =
             types.iter().zip(&inst.sources).map(|(&ty, operand)| self.read(operand, ty)).collect();

@@ -1,11 +1,10 @@
 //! Comparisons and selections.
 
-use warplens_ir::Inst;
 use warplens_isa::{BoolOp, CompareOp, Comparison, ScalarType, Subnormals};
 
-use super::{Binding, for_integer, no_such_form};
+use super::{Binder, Binding, for_integer, no_such_form};
 use crate::code::Wide;
-use crate::decode::Decoder;
+use crate::decoded::Decoded;
 use crate::raw::{LaneFunction, Level, Source, map1, map2, map2_with, map3, map3_with, masks};
 use crate::semantics::compare;
 use crate::semantics::half::{Bf16, F16};
@@ -29,7 +28,7 @@ macro_rules! for_comparison {
 }
 
 /// The handler that compares two values of type `source_ty` and writes a predicate.
-fn comparing(level: Level, inst: &Inst, comparison: &Comparison) -> Option<LaneFunction> {
+fn comparing(level: Level, inst: &Decoded, comparison: &Comparison) -> Option<LaneFunction> {
     let &Comparison { op, ftz, .. } = comparison;
     Some(match inst.source_ty {
         ScalarType::F32 => for_comparison!(op, OP => match ftz {
@@ -57,11 +56,11 @@ fn unsigned_if(ty: ScalarType, op: CompareOp) -> ScalarType {
 }
 
 /// Emits the comparison of the first two sources into a temporary or the given predicate.
-fn compare_into(decoder: &mut Decoder<'_>, inst: &Inst, comparison: &Comparison, destination: u32) -> Binding {
-    let handler = comparing(decoder.level(), inst, comparison);
+fn compare_into(binder: &mut Binder<'_>, inst: &Decoded, comparison: &Comparison, destination: u32) -> Binding {
+    let handler = comparing(binder.level(), inst, comparison);
     let (Some(handler), [a, b, ..]) = (handler, &inst.sources[..]) else { return no_such_form(inst) };
-    let sources = [decoder.read(a, inst.source_ty), decoder.read(b, inst.source_ty)];
-    decoder.lane(handler, destination, &sources);
+    let sources = [binder.read(a, inst.source_ty), binder.read(b, inst.source_ty)];
+    binder.lane(handler, destination, &sources);
     Ok(())
 }
 
@@ -77,41 +76,41 @@ pub(super) fn combining(level: Level, op: BoolOp, complement: bool) -> LaneFunct
     }
 }
 
-pub(super) fn setp(decoder: &mut Decoder<'_>, inst: &Inst, comparison: &Comparison) -> Binding {
+pub(super) fn setp(binder: &mut Binder<'_>, inst: &Decoded, comparison: &Comparison) -> Binding {
     match inst.source_ty {
-        ScalarType::F16x2 | ScalarType::Bf16x2 => return setp_pair(decoder, inst, comparison),
+        ScalarType::F16x2 | ScalarType::Bf16x2 => return setp_pair(binder, inst, comparison),
         _ => {}
     }
     let first = inst.destinations.first().copied().flatten();
     let second = inst.destinations.get(1).copied().flatten();
     if comparison.combination.op.is_none() && second.is_none() {
-        let destination = decoder.write(first, ScalarType::Pred);
-        return compare_into(decoder, inst, comparison, destination);
+        let destination = binder.write(first, ScalarType::Pred);
+        return compare_into(binder, inst, comparison, destination);
     }
     // Both results are needed before either register is written: the predicate operand may be one of them.
-    let truth = decoder.temporary_predicate();
-    compare_into(decoder, inst, comparison, truth)?;
-    let level = decoder.level();
+    let truth = binder.temporary_predicate();
+    compare_into(binder, inst, comparison, truth)?;
+    let level = binder.level();
     let (op, operand) = match (comparison.combination.op, inst.sources.get(2)) {
-        (Some(op), Some(operand)) => (op, decoder.read(operand, ScalarType::Pred)),
+        (Some(op), Some(operand)) => (op, binder.read(operand, ScalarType::Pred)),
         _ => (BoolOp::And, Source::pool(1)),
     };
-    let complement = decoder.temporary_predicate();
+    let complement = binder.temporary_predicate();
     if second.is_some() {
-        decoder.lane(combining(level, op, true), complement, &[Source::frame(truth), operand]);
+        binder.lane(combining(level, op, true), complement, &[Source::frame(truth), operand]);
     }
-    let destination = decoder.write(first, ScalarType::Pred);
-    decoder.lane(combining(level, op, false), destination, &[Source::frame(truth), operand]);
+    let destination = binder.write(first, ScalarType::Pred);
+    binder.lane(combining(level, op, false), destination, &[Source::frame(truth), operand]);
     if second.is_some() {
-        let destination = decoder.write(second, ScalarType::Pred);
-        decoder.lane(copy_predicate(level), destination, &[Source::frame(complement)]);
+        let destination = binder.write(second, ScalarType::Pred);
+        binder.lane(copy_predicate(level), destination, &[Source::frame(complement)]);
     }
     Ok(())
 }
 
 /// Packed comparison: the first predicate gets the answer of the low halves, the second that of the high ones.
-fn setp_pair(decoder: &mut Decoder<'_>, inst: &Inst, comparison: &Comparison) -> Binding {
-    let level = decoder.level();
+fn setp_pair(binder: &mut Binder<'_>, inst: &Decoded, comparison: &Comparison) -> Binding {
+    let level = binder.level();
     let handlers = if inst.source_ty == ScalarType::F16x2 {
         [
             map2_with(level, *comparison, |a: u32, b: u32, m| compare::half_x2::<F16>(m.op, a, b, m.ftz)[0]),
@@ -124,37 +123,37 @@ fn setp_pair(decoder: &mut Decoder<'_>, inst: &Inst, comparison: &Comparison) ->
         ]
     };
     let [a, b, ..] = &inst.sources[..] else { return no_such_form(inst) };
-    let sources = [decoder.read(a, inst.source_ty), decoder.read(b, inst.source_ty)];
+    let sources = [binder.read(a, inst.source_ty), binder.read(b, inst.source_ty)];
     let operand = match (comparison.combination.op, inst.sources.get(2)) {
-        (Some(op), Some(operand)) => Some((op, decoder.read(operand, ScalarType::Pred))),
+        (Some(op), Some(operand)) => Some((op, binder.read(operand, ScalarType::Pred))),
         _ => None,
     };
     let mut results = Vec::new();
     for handler in handlers {
-        let truth = decoder.temporary_predicate();
-        decoder.lane(handler, truth, &sources);
+        let truth = binder.temporary_predicate();
+        binder.lane(handler, truth, &sources);
         if let Some((op, operand)) = operand {
-            decoder.lane(combining(level, op, false), truth, &[Source::frame(truth), operand]);
+            binder.lane(combining(level, op, false), truth, &[Source::frame(truth), operand]);
         }
         results.push(truth);
     }
     for (truth, register) in results.into_iter().zip(&inst.destinations) {
-        let destination = decoder.write(*register, ScalarType::Pred);
-        decoder.lane(copy_predicate(level), destination, &[Source::frame(truth)]);
+        let destination = binder.write(*register, ScalarType::Pred);
+        binder.lane(copy_predicate(level), destination, &[Source::frame(truth)]);
     }
     Ok(())
 }
 
-pub(super) fn set(decoder: &mut Decoder<'_>, inst: &Inst, comparison: &Comparison) -> Binding {
-    let level = decoder.level();
+pub(super) fn set(binder: &mut Binder<'_>, inst: &Decoded, comparison: &Comparison) -> Binding {
+    let level = binder.level();
     if matches!(inst.source_ty, ScalarType::F16x2 | ScalarType::Bf16x2) {
-        return set_pair(decoder, inst, comparison);
+        return set_pair(binder, inst, comparison);
     }
-    let truth = decoder.temporary_predicate();
-    compare_into(decoder, inst, comparison, truth)?;
+    let truth = binder.temporary_predicate();
+    compare_into(binder, inst, comparison, truth)?;
     if let (Some(op), Some(operand)) = (comparison.combination.op, inst.sources.get(2)) {
-        let operand = decoder.read(operand, ScalarType::Pred);
-        decoder.lane(combining(level, op, false), truth, &[Source::frame(truth), operand]);
+        let operand = binder.read(operand, ScalarType::Pred);
+        binder.lane(combining(level, op, false), truth, &[Source::frame(truth), operand]);
     }
     let handler = match inst.ty {
         ScalarType::F32 => map1(level, |truth: bool| compare::set_f32(truth)),
@@ -163,20 +162,20 @@ pub(super) fn set(decoder: &mut Decoder<'_>, inst: &Inst, comparison: &Compariso
         ScalarType::U16 | ScalarType::S16 => map1(level, |truth: bool| compare::set_u16(truth)),
         _ => map1(level, |truth: bool| compare::set_u32(truth)),
     };
-    let destination = decoder.write(inst.destinations.first().copied().flatten(), inst.ty);
-    decoder.lane(handler, destination, &[Source::frame(truth)]);
+    let destination = binder.write(inst.destinations.first().copied().flatten(), inst.ty);
+    binder.lane(handler, destination, &[Source::frame(truth)]);
     Ok(())
 }
 
 /// Packed comparison into a packed result: 1.0 or 0.0 per half, or all ones or zeros for an integer result. A predicate
 /// operand is combined with the answers of both halves.
-fn set_pair(decoder: &mut Decoder<'_>, inst: &Inst, comparison: &Comparison) -> Binding {
+fn set_pair(binder: &mut Binder<'_>, inst: &Decoded, comparison: &Comparison) -> Binding {
     let [a, b, ..] = &inst.sources[..] else { return no_such_form(inst) };
-    let level = decoder.level();
-    let mut sources = vec![decoder.read(a, inst.source_ty), decoder.read(b, inst.source_ty)];
+    let level = binder.level();
+    let mut sources = vec![binder.read(a, inst.source_ty), binder.read(b, inst.source_ty)];
     if comparison.combination.op.is_some() {
         let Some(operand) = inst.sources.get(2) else { return no_such_form(inst) };
-        sources.push(decoder.read(operand, ScalarType::Pred));
+        sources.push(binder.read(operand, ScalarType::Pred));
     } else {
         sources.push(Source::pool(0));
     }
@@ -189,16 +188,16 @@ fn set_pair(decoder: &mut Decoder<'_>, inst: &Inst, comparison: &Comparison) -> 
             combined(m, compare::half_x2::<Bf16>(m.op, a, b, m.ftz), c)
         })
     };
-    let truths = decoder.temporary();
-    decoder.lane(handler, truths, &sources);
+    let truths = binder.temporary();
+    binder.lane(handler, truths, &sources);
     let one = match inst.ty {
         ScalarType::F16x2 => compare::set_half::<F16>(true),
         ScalarType::Bf16x2 => compare::set_half::<Bf16>(true),
         _ => u16::MAX,
     };
-    let one = decoder.constant(u64::from(one) * 0x1_0001, Wide::No);
-    let destination = decoder.write(inst.destinations.first().copied().flatten(), inst.ty);
-    decoder.lane(map2(level, |truths: u32, one: u32| truths & one), destination, &[Source::frame(truths), one]);
+    let one = binder.constant(u64::from(one) * 0x1_0001, Wide::No);
+    let destination = binder.write(inst.destinations.first().copied().flatten(), inst.ty);
+    binder.lane(map2(level, |truths: u32, one: u32| truths & one), destination, &[Source::frame(truths), one]);
     Ok(())
 }
 
@@ -216,23 +215,23 @@ fn combined(comparison: &Comparison, answers: [bool; 2], predicate: bool) -> u32
     half(answers[0]) | half(answers[1]) << 16
 }
 
-pub(super) fn selp(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
-    let level = decoder.level();
+pub(super) fn selp(binder: &mut Binder<'_>, inst: &Decoded) -> Binding {
+    let level = binder.level();
     let handler = match inst.ty.bits() {
         64 => map3(level, |a: u64, b: u64, truth: bool| if truth { a } else { b }),
         1 => return no_such_form(inst),
         _ => map3(level, |a: u32, b: u32, truth: bool| if truth { a } else { b }),
     };
-    decoder.apply(inst, handler, &[inst.ty, inst.ty, ScalarType::Pred], inst.ty)
+    binder.apply(inst, handler, &[inst.ty, inst.ty, ScalarType::Pred], inst.ty)
 }
 
-pub(super) fn slct(decoder: &mut Decoder<'_>, inst: &Inst, subnormals: &Subnormals) -> Binding {
-    let (level, ftz) = (decoder.level(), subnormals.ftz);
+pub(super) fn slct(binder: &mut Binder<'_>, inst: &Decoded, subnormals: &Subnormals) -> Binding {
+    let (level, ftz) = (binder.level(), subnormals.ftz);
     let handler = match (inst.ty.bits(), inst.source_ty) {
         (64, ScalarType::F32) => map3_with(level, ftz, |a: u64, b: u64, c: f32, ftz| compare::slct_f32(a, b, c, *ftz)),
         (64, _) => map3(level, |a: u64, b: u64, c: i32| compare::slct_s32(a, b, c)),
         (_, ScalarType::F32) => map3_with(level, ftz, |a: u32, b: u32, c: f32, ftz| compare::slct_f32(a, b, c, *ftz)),
         _ => map3(level, |a: u32, b: u32, c: i32| compare::slct_s32(a, b, c)),
     };
-    decoder.apply(inst, handler, &[inst.ty, inst.ty, inst.source_ty], inst.ty)
+    binder.apply(inst, handler, &[inst.ty, inst.ty, inst.source_ty], inst.ty)
 }

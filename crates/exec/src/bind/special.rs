@@ -1,10 +1,9 @@
 //! Reciprocals, roots and the transcendental functions of the special function unit.
 
-use warplens_ir::Inst;
 use warplens_isa::{Accuracy, Approximation, Precision, ScalarType};
 
-use super::{Binding, no_such_form};
-use crate::decode::Decoder;
+use super::{Binder, Binding, no_such_form};
+use crate::decoded::Decoded;
 use crate::raw::{map1, map1_with};
 use crate::semantics::half::{Bf16, F16};
 use crate::semantics::{FloatMods, float32, float64, math};
@@ -19,8 +18,8 @@ macro_rules! approximate {
     };
 }
 
-pub(super) fn rcp(decoder: &mut Decoder<'_>, inst: &Inst, accuracy: &Accuracy) -> Binding {
-    let (level, &Accuracy { rounding, ftz, .. }) = (decoder.level(), accuracy);
+pub(super) fn rcp(binder: &mut Binder<'_>, inst: &Decoded, accuracy: &Accuracy) -> Binding {
+    let (level, &Accuracy { rounding, ftz, .. }) = (binder.level(), accuracy);
     let exact = FloatMods { rounding, ftz, sat: false };
     let handler = match (inst.ty, accuracy.precision) {
         (ScalarType::F32, Precision::Ieee) => map1_with(level, exact, |a: f32, m| float32::rcp(a, *m)),
@@ -29,11 +28,11 @@ pub(super) fn rcp(decoder: &mut Decoder<'_>, inst: &Inst, accuracy: &Accuracy) -
         (ScalarType::F64, _) => map1(level, |a: f64| float64::rcp_approx(a)),
         _ => return no_such_form(inst),
     };
-    decoder.apply(inst, handler, &[inst.ty], inst.ty)
+    binder.apply(inst, handler, &[inst.ty], inst.ty)
 }
 
-pub(super) fn sqrt(decoder: &mut Decoder<'_>, inst: &Inst, accuracy: &Accuracy) -> Binding {
-    let (level, &Accuracy { rounding, ftz, .. }) = (decoder.level(), accuracy);
+pub(super) fn sqrt(binder: &mut Binder<'_>, inst: &Decoded, accuracy: &Accuracy) -> Binding {
+    let (level, &Accuracy { rounding, ftz, .. }) = (binder.level(), accuracy);
     let exact = FloatMods { rounding, ftz, sat: false };
     let handler = match (inst.ty, accuracy.precision) {
         (ScalarType::F32, Precision::Ieee) => map1_with(level, exact, |a: f32, m| float32::sqrt(a, *m)),
@@ -41,29 +40,29 @@ pub(super) fn sqrt(decoder: &mut Decoder<'_>, inst: &Inst, accuracy: &Accuracy) 
         (ScalarType::F64, _) => map1_with(level, rounding, |a: f64, rounding| float64::sqrt(a, *rounding)),
         _ => return no_such_form(inst),
     };
-    decoder.apply(inst, handler, &[inst.ty], inst.ty)
+    binder.apply(inst, handler, &[inst.ty], inst.ty)
 }
 
-pub(super) fn rsqrt(decoder: &mut Decoder<'_>, inst: &Inst, approximation: &Approximation) -> Binding {
-    let level = decoder.level();
+pub(super) fn rsqrt(binder: &mut Binder<'_>, inst: &Decoded, approximation: &Approximation) -> Binding {
+    let level = binder.level();
     let handler = match (inst.ty, approximation.ftz) {
         (ScalarType::F32, _) => approximate!(level, approximation.ftz, math::rsqrt),
         (ScalarType::F64, true) => map1(level, |a: f64| float64::rsqrt_approx_ftz(a)),
         (ScalarType::F64, false) => map1(level, |a: f64| float64::rsqrt_approx(a)),
         _ => return no_such_form(inst),
     };
-    decoder.apply(inst, handler, &[inst.ty], inst.ty)
+    binder.apply(inst, handler, &[inst.ty], inst.ty)
 }
 
 /// Binds a function that exists for f32 only.
 macro_rules! single_only {
     ($($name:ident;)*) => {$(
-        pub(super) fn $name(decoder: &mut Decoder<'_>, inst: &Inst, approximation: &Approximation) -> Binding {
+        pub(super) fn $name(binder: &mut Binder<'_>, inst: &Decoded, approximation: &Approximation) -> Binding {
             if inst.ty != ScalarType::F32 {
                 return no_such_form(inst);
             }
-            let handler = approximate!(decoder.level(), approximation.ftz, math::$name);
-            decoder.apply(inst, handler, &[inst.ty], inst.ty)
+            let handler = approximate!(binder.level(), approximation.ftz, math::$name);
+            binder.apply(inst, handler, &[inst.ty], inst.ty)
         }
     )*};
 }
@@ -74,8 +73,8 @@ single_only! {
     lg2;
 }
 
-pub(super) fn ex2(decoder: &mut Decoder<'_>, inst: &Inst, approximation: &Approximation) -> Binding {
-    let (level, ftz) = (decoder.level(), approximation.ftz);
+pub(super) fn ex2(binder: &mut Binder<'_>, inst: &Decoded, approximation: &Approximation) -> Binding {
+    let (level, ftz) = (binder.level(), approximation.ftz);
     let handler = match inst.ty {
         ScalarType::F32 => approximate!(level, ftz, math::ex2),
         ScalarType::F16 => map1_with(level, ftz, |a: u16, ftz| math::ex2_half::<F16>(a, *ftz)),
@@ -84,11 +83,11 @@ pub(super) fn ex2(decoder: &mut Decoder<'_>, inst: &Inst, approximation: &Approx
         ScalarType::Bf16x2 => map1_with(level, ftz, |a: u32, ftz| math::ex2_half_x2::<Bf16>(a, *ftz)),
         _ => return no_such_form(inst),
     };
-    decoder.apply(inst, handler, &[inst.ty], inst.ty)
+    binder.apply(inst, handler, &[inst.ty], inst.ty)
 }
 
-pub(super) fn tanh(decoder: &mut Decoder<'_>, inst: &Inst, _: &Approximation) -> Binding {
-    let level = decoder.level();
+pub(super) fn tanh(binder: &mut Binder<'_>, inst: &Decoded, _: &Approximation) -> Binding {
+    let level = binder.level();
     let handler = match inst.ty {
         ScalarType::F32 => map1(level, |a: f32| math::tanh(a)),
         ScalarType::F16 => map1(level, |a: u16| math::tanh_half::<F16>(a)),
@@ -97,5 +96,5 @@ pub(super) fn tanh(decoder: &mut Decoder<'_>, inst: &Inst, _: &Approximation) ->
         ScalarType::Bf16x2 => map1(level, |a: u32| math::tanh_half_x2::<Bf16>(a)),
         _ => return no_such_form(inst),
     };
-    decoder.apply(inst, handler, &[inst.ty], inst.ty)
+    binder.apply(inst, handler, &[inst.ty], inst.ty)
 }

@@ -1,31 +1,30 @@
 //! Loads, stores and atomics.
 
-use warplens_ir::{Inst, Memory, MemoryReference, Operand, Register, Width};
+use warplens_ir::Width;
 use warplens_isa::{AccessOrder, Atomic, AtomicOp, ScalarType};
 
-use super::movement::half_of;
-use super::{Binding, no_such_form};
-use crate::code::{Base, Kind, MemoryOperation, SINK, Unbound, Wide};
-use crate::decode::Decoder;
+use super::{Binder, Binding, no_such_form};
+use crate::code::{Base, Kind, MemoryOperation, SINK, Wide};
+use crate::decoded::{Decoded, MemoryReference, Operand, Register};
 use crate::raw::{Source, map1};
 
-pub(super) fn ld(decoder: &mut Decoder<'_>, inst: &Inst, _: &AccessOrder) -> Binding {
-    let mut operation = memory_operation(decoder, inst)?;
+pub(super) fn ld(binder: &mut Binder<'_>, inst: &Decoded, _: &AccessOrder) -> Binding {
+    let mut operation = memory_operation(binder, inst)?;
     for &register in &inst.destinations {
         match register {
             Some(quad) if quad.width == Width::Quad => {
                 for part in 0..2 {
-                    operation.destinations.push(decoder.write(Some(half_of(quad, part)), ScalarType::B64));
+                    operation.destinations.push(binder.write(Some(quad.half(part)), ScalarType::B64));
                 }
             }
             _ => {
                 let ty = loaded_type(inst.ty, register);
-                operation.destinations.push(decoder.write(register, ty));
+                operation.destinations.push(binder.write(register, ty));
             }
         }
     }
-    let index = decoder.memory(operation);
-    decoder.other(Kind::Load(index), [SINK; 2], &[]);
+    let index = binder.memory(operation);
+    binder.other(Kind::Load(index), [SINK; 2], &[]);
     Ok(())
 }
 
@@ -39,50 +38,51 @@ fn loaded_type(ty: ScalarType, register: Option<Register>) -> ScalarType {
     }
 }
 
-pub(super) fn st(decoder: &mut Decoder<'_>, inst: &Inst, _: &AccessOrder) -> Binding {
-    let mut operation = memory_operation(decoder, inst)?;
+pub(super) fn st(binder: &mut Binder<'_>, inst: &Decoded, _: &AccessOrder) -> Binding {
+    let mut operation = memory_operation(binder, inst)?;
     for operand in &inst.sources {
         match operand {
             Operand::Register(quad) if quad.width == Width::Quad && inst.ty.bits() == 128 => {
                 for part in 0..2 {
-                    operation.sources.push(decoder.read(&Operand::Register(half_of(*quad, part)), ScalarType::B64));
+                    operation.sources.push(binder.read(&Operand::Register(quad.half(part)), ScalarType::B64));
                 }
             }
-            _ => operation.sources.push(stored(decoder, operand, inst.ty)),
+            _ => operation.sources.push(stored(binder, operand, inst.ty)),
         }
     }
-    let index = decoder.memory(operation);
-    decoder.other(Kind::Store(index), [SINK; 2], &[]);
+    let index = binder.memory(operation);
+    binder.other(Kind::Store(index), [SINK; 2], &[]);
     Ok(())
 }
 
-fn stored(decoder: &mut Decoder<'_>, operand: &Operand, ty: ScalarType) -> Source {
+fn stored(binder: &mut Binder<'_>, operand: &Operand, ty: ScalarType) -> Source {
     let ty = if ty.bits() == 64 { ScalarType::B64 } else { ScalarType::B32 };
-    decoder.read(operand, ty)
+    binder.read(operand, ty)
 }
 
-fn memory_operation(decoder: &mut Decoder<'_>, inst: &Inst) -> Result<MemoryOperation, Unbound> {
-    let Some(memory) = inst.memory.one() else { return Err(Unbound(inst.op(), "the address is missing")) };
-    operation_at(decoder, inst, &memory)
+fn memory_operation(binder: &mut Binder<'_>, inst: &Decoded) -> Result<MemoryOperation, &'static str> {
+    let [memory] = &inst.memory[..] else { return Err("the address is missing") };
+    operation_at(binder, inst, memory)
 }
 
 /// An access without values to the place of a reference.
-fn operation_at(decoder: &mut Decoder<'_>, inst: &Inst, memory: &MemoryReference) -> Result<MemoryOperation, Unbound> {
+fn operation_at(
+    binder: &mut Binder<'_>,
+    inst: &Decoded,
+    memory: &MemoryReference,
+) -> Result<MemoryOperation, &'static str> {
     let base = match &memory.base {
         Operand::Frame(offset) => return Ok(operation(inst, memory, Base::Frame, memory.offset + offset)),
         Operand::Immediate(address) => Base::Constant(*address),
-        Operand::Variable { variable, offset, generic } => {
-            Base::Constant(decoder.layout().variable_address(*variable, *generic).wrapping_add_signed(*offset))
-        }
         Operand::Register(register) if register.width == Width::Word => {
-            Base::Word(decoder.read(&memory.base, ScalarType::U32))
+            Base::Word(binder.read(&memory.base, ScalarType::U32))
         }
-        operand => Base::Pair(decoder.read(operand, ScalarType::U64)),
+        operand => Base::Pair(binder.read(operand, ScalarType::U64)),
     };
     Ok(operation(inst, memory, base, memory.offset))
 }
 
-fn operation(inst: &Inst, memory: &MemoryReference, base: Base, offset: i64) -> MemoryOperation {
+fn operation(inst: &Decoded, memory: &MemoryReference, base: Base, offset: i64) -> MemoryOperation {
     let written_bytes = inst.ty.bytes() as u8;
     MemoryOperation {
         space: memory.space,
@@ -100,40 +100,40 @@ fn operation(inst: &Inst, memory: &MemoryReference, base: Base, offset: i64) -> 
 }
 
 /// A copy is a load into temporaries and a store of them, each with its event. Lanes that ask for zeros load nothing.
-pub(super) fn copy(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
-    let Memory::Copy { to, from } = &inst.memory else {
-        return Err(Unbound(inst.op(), "the two addresses are missing"));
+pub(super) fn copy(binder: &mut Binder<'_>, inst: &Decoded) -> Binding {
+    let [to, from] = &inst.memory[..] else {
+        return Err("the two addresses are missing");
     };
     if inst.ty.bits() != 32 || to.elements != from.elements {
         return no_such_form(inst);
     }
-    let level = decoder.level();
-    let (mut load, mut store) = (operation_at(decoder, inst, from)?, operation_at(decoder, inst, to)?);
-    let zero = decoder.constant(0, Wide::No);
+    let level = binder.level();
+    let (mut load, mut store) = (operation_at(binder, inst, from)?, operation_at(binder, inst, to)?);
+    let zero = binder.constant(0, Wide::No);
     for _ in 0..from.elements {
-        let word = decoder.temporary();
-        decoder.lane(map1(level, |word: u32| word), word, &[zero]);
+        let word = binder.temporary();
+        binder.lane(map1(level, |word: u32| word), word, &[zero]);
         load.destinations.push(word);
         store.sources.push(Source::frame(word));
     }
-    let (load, store) = (decoder.memory(load), decoder.memory(store));
+    let (load, store) = (binder.memory(load), binder.memory(store));
     match inst.sources.first() {
         Some(zeros) => {
-            let zeros = decoder.read(zeros, ScalarType::Pred);
-            decoder.unless(zeros, |decoder| decoder.other(Kind::Load(load), [SINK; 2], &[]));
+            let zeros = binder.read(zeros, ScalarType::Pred);
+            binder.unless(zeros, |binder| binder.other(Kind::Load(load), [SINK; 2], &[]));
         }
-        None => decoder.other(Kind::Load(load), [SINK; 2], &[]),
+        None => binder.other(Kind::Load(load), [SINK; 2], &[]),
     }
-    decoder.other(Kind::Store(store), [SINK; 2], &[]);
+    binder.other(Kind::Store(store), [SINK; 2], &[]);
     Ok(())
 }
 
-pub(super) fn atom(decoder: &mut Decoder<'_>, inst: &Inst, atomic: &Atomic) -> Binding {
+pub(super) fn atom(binder: &mut Binder<'_>, inst: &Decoded, atomic: &Atomic) -> Binding {
     let op = atomic.op;
     if inst.ty.bits() > 64 || !crate::semantics::atomic::is_defined(op, inst.ty) {
         return no_such_form(inst);
     }
-    let mut operation = memory_operation(decoder, inst)?;
+    let mut operation = memory_operation(binder, inst)?;
     operation.atomic = Some((op, inst.ty));
     operation.ordered = true;
     let n_operands = if op == AtomicOp::Cas { 2 } else { 1 } * usize::from(operation.elements);
@@ -141,17 +141,17 @@ pub(super) fn atom(decoder: &mut Decoder<'_>, inst: &Inst, atomic: &Atomic) -> B
         return no_such_form(inst);
     }
     for operand in &inst.sources {
-        operation.sources.push(stored(decoder, operand, inst.ty));
+        operation.sources.push(stored(binder, operand, inst.ty));
     }
     let ty = if Wide::of_bits(inst.ty.bits()) == Wide::Yes { ScalarType::B64 } else { ScalarType::B32 };
     for &register in &inst.destinations {
-        operation.destinations.push(decoder.write(register, ty));
+        operation.destinations.push(binder.write(register, ty));
     }
-    let index = decoder.memory(operation);
-    decoder.other(Kind::Atomic(index), [SINK; 2], &[]);
+    let index = binder.memory(operation);
+    binder.other(Kind::Atomic(index), [SINK; 2], &[]);
     Ok(())
 }
 
-pub(super) fn red(decoder: &mut Decoder<'_>, inst: &Inst, atomic: &Atomic) -> Binding {
-    atom(decoder, inst, atomic)
+pub(super) fn red(binder: &mut Binder<'_>, inst: &Decoded, atomic: &Atomic) -> Binding {
+    atom(binder, inst, atomic)
 }

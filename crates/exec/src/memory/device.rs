@@ -9,7 +9,7 @@ use super::budget::{Budget, MemoryError};
 use super::heap::{BadFree, Heap};
 use super::image::{Image, ImageId};
 use super::window::Windows;
-use crate::code::FUNCTION_BASE;
+use crate::decoded::FUNCTION_BASE;
 use crate::error::NearestBuffer;
 use crate::raw::Cells;
 

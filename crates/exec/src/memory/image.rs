@@ -6,7 +6,7 @@ use warplens_isa::StateSpace;
 
 use super::budget::MemoryError;
 use super::device::{BufferId, Device};
-use crate::code::{FUNCTION_STRIDE, function_address};
+use crate::decoded::{FUNCTION_STRIDE, function_address};
 use crate::raw::Cells;
 
 define_id! {

@@ -1,5 +1,5 @@
 //! Lane handlers: one function per operation and type that works on 32 lanes, compiled once for the baseline CPU and
-//! once for x86-64-v3, chosen when a kernel is decoded.
+//! once for x86-64-v3, chosen when a kernel is step.
 //!
 //! A lane function is a closure without captures. Its type alone names it, so the 32-lane loop around it becomes a plain
 //! function pointer, and inlining it there lets the compiler vectorise the loop with the features of that copy.
@@ -7,11 +7,11 @@
 use std::marker::PhantomData;
 
 use super::rows::{LaneInput, LaneOutput, Lanes};
-use crate::code::{Decoded, SINK};
+use crate::code::{SINK, Step};
 use crate::mode::{LaneMode, Mode};
 
 /// Executes one operation in all active lanes. Unsafe to call on a CPU without the features that it was compiled for.
-type LaneHandler = unsafe fn(&mut Lanes<'_>, &Decoded);
+type LaneHandler = unsafe fn(&mut Lanes<'_>, &Step);
 
 /// A lane function with what it is told.
 #[derive(Clone, Copy)]
@@ -52,9 +52,9 @@ impl Level {
 
 /// Calls the lane function of an operation.
 #[inline(always)]
-pub(crate) fn call(lanes: &mut Lanes<'_>, decoded: &Decoded) {
+pub(crate) fn call(lanes: &mut Lanes<'_>, step: &Step) {
     // SAFETY: handlers come from `select`, which is given the level that `Level::detect` found on this CPU.
-    unsafe { (decoded.function.handler)(lanes, decoded) }
+    unsafe { (step.function.handler)(lanes, step) }
 }
 
 /// Work that is worth compiling once per level. `run` must be `#[inline(always)]` to take part.
@@ -84,17 +84,17 @@ pub(crate) fn with_level<T: Leveled>(level: Level, work: T) -> T::Output {
 
 /// The loop over lanes around a lane function.
 trait Kernel {
-    fn run(lanes: &mut Lanes<'_>, decoded: &Decoded);
+    fn run(lanes: &mut Lanes<'_>, step: &Step);
 }
 
-fn baseline<K: Kernel>(lanes: &mut Lanes<'_>, decoded: &Decoded) {
-    K::run(lanes, decoded);
+fn baseline<K: Kernel>(lanes: &mut Lanes<'_>, step: &Step) {
+    K::run(lanes, step);
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma,bmi1,bmi2,lzcnt,popcnt,f16c")]
-fn v3<K: Kernel>(lanes: &mut Lanes<'_>, decoded: &Decoded) {
-    K::run(lanes, decoded);
+fn v3<K: Kernel>(lanes: &mut Lanes<'_>, step: &Step) {
+    K::run(lanes, step);
 }
 
 fn select<K: Kernel>(level: Level, mode: Mode) -> LaneFunction {
@@ -124,12 +124,12 @@ macro_rules! maps {
         {
             #[inline(always)]
             #[allow(non_snake_case, reason = "an operand is named after its type parameter")]
-            fn run(lanes: &mut Lanes<'_>, decoded: &Decoded) {
+            fn run(lanes: &mut Lanes<'_>, step: &Step) {
                 let function = conjure::<F>();
-                $(let mode = $M::of(&decoded.function.mode);)?
+                $(let mode = $M::of(&step.function.mode);)?
                 let mut results = R::buffer();
                 {
-                    $(let $arg = $arg::view(lanes, decoded.sources[$index]);)*
+                    $(let $arg = $arg::view(lanes, step.sources[$index]);)*
                     for lane in 0..32 {
                         let value = function($($arg::lane(&$arg, lane),)* $({
                             let mode: &$M = &mode;
@@ -138,7 +138,7 @@ macro_rules! maps {
                         R::set(&mut results, lane, value);
                     }
                 }
-                R::commit(lanes, decoded.destinations[0], &results);
+                R::commit(lanes, step.destinations[0], &results);
             }
         }
 
@@ -170,12 +170,12 @@ struct Carry<T, F>(PhantomData<(T, F)>);
 
 impl<T: LaneInput + LaneOutput, F: Fn(T, T, T, bool) -> (T, bool) + Copy> Kernel for Carry<T, F> {
     #[inline(always)]
-    fn run(lanes: &mut Lanes<'_>, decoded: &Decoded) {
+    fn run(lanes: &mut Lanes<'_>, step: &Step) {
         let function = conjure::<F>();
         let mut results = T::buffer();
         let mut carries = 0u32;
         {
-            let [a, b, c, carry] = decoded.sources;
+            let [a, b, c, carry] = step.sources;
             let (a, b, c) = (T::view(lanes, a), T::view(lanes, b), T::view(lanes, c));
             let carry = lanes.predicate(carry);
             for lane in 0..32 {
@@ -185,9 +185,9 @@ impl<T: LaneInput + LaneOutput, F: Fn(T, T, T, bool) -> (T, bool) + Copy> Kernel
                 carries |= u32::from(carry) << lane;
             }
         }
-        T::commit(lanes, decoded.destinations[0], &results);
-        if decoded.destinations[1] != SINK {
-            lanes.set_predicate(decoded.destinations[1], carries);
+        T::commit(lanes, step.destinations[0], &results);
+        if step.destinations[1] != SINK {
+            lanes.set_predicate(step.destinations[1], carries);
         }
     }
 }
@@ -204,10 +204,10 @@ struct Masks<F>(PhantomData<F>);
 
 impl<F: Fn(u32, u32) -> u32 + Copy> Kernel for Masks<F> {
     #[inline(always)]
-    fn run(lanes: &mut Lanes<'_>, decoded: &Decoded) {
-        let [a, b, ..] = decoded.sources;
+    fn run(lanes: &mut Lanes<'_>, step: &Step) {
+        let [a, b, ..] = step.sources;
         let bits = conjure::<F>()(lanes.predicate(a), lanes.predicate(b));
-        lanes.set_predicate(decoded.destinations[0], bits);
+        lanes.set_predicate(step.destinations[0], bits);
     }
 }
 

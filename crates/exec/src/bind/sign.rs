@@ -1,6 +1,6 @@
-//! Operands of machine code: values whose sign is changed on the way, and constants of banks.
+//! Operands whose sign is changed on the way.
 
-use warplens_ir::{ConstantBank, Sign};
+use warplens_ir::Sign;
 use warplens_isa::ScalarType;
 
 use crate::raw::{LaneFunction, Level, map1};
@@ -38,37 +38,4 @@ pub(crate) fn sign_change(level: Level, sign: Sign, ty: ScalarType) -> Option<La
         },
         _ => return None,
     })
-}
-
-/// What lies in a constant bank.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Content {
-    /// A value that the module gives.
-    Bytes(u64),
-    /// A parameter: the byte offset in the parameter space.
-    Parameter(u32),
-}
-
-/// What lies at `offset` of a bank, of a kernel with `n_parameters` bytes of parameters.
-pub(crate) fn bank_content(bank: &ConstantBank, n_parameters: u32, offset: u32, bytes: u32) -> Content {
-    let parameter = bank.parameters.and_then(|start| offset.checked_sub(start));
-    if let Some(parameter) = parameter.filter(|&parameter| parameter < n_parameters) {
-        return Content::Parameter(parameter);
-    }
-    let byte = |at: u32| bank.content.get((offset + at) as usize).copied().unwrap_or(0);
-    Content::Bytes((0..bytes.min(8)).fold(0, |value, at| value | u64::from(byte(at)) << (8 * at)))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn parameters_hide_what_the_bank_has_there() {
-        let bank = ConstantBank { number: 0, bytes: 16, content: vec![1, 2, 3, 4, 5, 6, 7, 8, 9], parameters: Some(4) };
-        assert_eq!(bank_content(&bank, 4, 0, 4), Content::Bytes(0x0403_0201));
-        assert_eq!(bank_content(&bank, 4, 4, 4), Content::Parameter(0));
-        assert_eq!(bank_content(&bank, 4, 8, 4), Content::Bytes(9));
-        assert_eq!(bank_content(&bank, 0, 4, 4), Content::Bytes(0x0807_0605));
-    }
 }
