@@ -43,6 +43,14 @@ fn every_file_in_the_folder_is_built_in() {
 }
 
 #[test]
+fn boards_are_listed_oldest_first_and_designs_by_capability() {
+    let boards: Vec<(Option<u16>, &str)> = builtin::ids().map(|id| (machine(id).year, id)).collect();
+    assert!(boards.is_sorted(), "{boards:?}");
+    assert!(builtin::designs().map(|id| machine(id).cc).is_sorted());
+    assert!(builtin::designs().all(|id| machine(id).cc.target() == id));
+}
+
+#[test]
 fn every_board_states_what_any_model_starts_from() {
     for id in builtin::ids() {
         let machine = machine(id);
@@ -67,6 +75,7 @@ fn every_board_states_what_any_model_starts_from() {
             assert!(value > 0.0, "{id} {key}");
         }
         assert!(machine.chip.is_some(), "{id} names its chip");
+        assert!(machine.year.is_some_and(|year| (1990..2100).contains(&year)), "{id} says its year");
         assert_eq!(machine.facts[&Key::SmCount].stated_in, id);
     }
 }
