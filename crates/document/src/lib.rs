@@ -42,7 +42,7 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-pub use assumption::{ASSUMPTION_IDS, Assumption, AssumptionId};
+pub use assumption::{Assumption, AssumptionId, assumption_ids};
 pub use check::{Fault, Place, check};
 pub use held::Held;
 pub use id::{Id, Identified};

@@ -7,25 +7,8 @@ use crate::name::{MachineRef, Selector, nearest, normal};
 /// Names that stand for one of several boards.
 const ALIASES: &[(&str, &str)] = &[("v100", "v100-pcie"), ("a100", "a100-80"), ("h100", "h100-sxm")];
 
-macro_rules! files {
-    ($($id:literal)*) => {
-        &[$(($id, include_str!(concat!("../../../machines/", $id, ".toml")))),*]
-    };
-}
-
-/// SM designs, from which the boards inherit.
-const DESIGNS: &[(&str, &str)] = files! {
-    "sm_10" "sm_11" "sm_12" "sm_13" "sm_20" "sm_21" "sm_30" "sm_32" "sm_35" "sm_37" "sm_50" "sm_52" "sm_53" "sm_60" "sm_61"
-    "sm_62" "sm_70" "sm_72" "sm_75" "sm_80" "sm_86" "sm_87" "sm_89" "sm_90" "sm_100" "sm_101" "sm_103" "sm_107" "sm_110"
-    "sm_120" "sm_121"
-};
-
-/// Boards, oldest first.
-const BOARDS: &[(&str, &str)] = files! {
-    "8800gtx" "fx5600" "8800gt" "gtx260" "gtx280" "c1060" "gtx480" "gtx570" "k40" "gtx750ti" "gtx1080" "p100" "v100-pcie"
-    "v100-sxm2" "t4" "rtx2060" "rtx2080ti" "a100-40" "a100-80" "a4000" "a6000" "a40" "rtx3090" "l40" "l40s" "rtx4090"
-    "h100-pcie" "h100-sxm" "h200" "b200" "rtx5090"
-};
+// The lists of the folder `machines/`, which `build.rs` makes.
+include!(concat!(env!("OUT_DIR"), "/machines.rs"));
 
 /// A name that selects no machine.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -42,7 +25,7 @@ pub fn ids() -> impl Iterator<Item = &'static str> {
     BOARDS.iter().map(|&(id, _)| id)
 }
 
-/// Names of the SM designs that boards and users' files can inherit from.
+/// Names of the SM designs, by compute capability, that boards and users' files can inherit from.
 pub fn designs() -> impl Iterator<Item = &'static str> {
     DESIGNS.iter().map(|&(id, _)| id)
 }

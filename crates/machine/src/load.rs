@@ -4,6 +4,7 @@
 //! name = "H200 SXM 141GB"
 //! inherits = "sm_90"                 # everything that this file does not restate
 //! chip = "GH100"
+//! year = 2023                        # in which the board was announced
 //! siblings = ["h100-pcie"]           # nearest first: where missing values may be derived from
 //!
 //! [sources]
@@ -132,6 +133,7 @@ fn merge(
         name: header.name.or(inherited.map(|parent| parent.name.clone())).unwrap_or_else(|| id.to_owned()),
         cc,
         chip: header.chip.or(inherited.and_then(|parent| parent.chip.clone())),
+        year: header.year.or(inherited.and_then(|parent| parent.year)),
         aliases: header.aliases,
         facts: parent.map_or_else(BTreeMap::new, |parent| parent.facts),
         siblings: Vec::new(),
@@ -147,6 +149,7 @@ struct Header {
     name: Option<String>,
     inherits: Option<Named>,
     chip: Option<String>,
+    year: Option<u16>,
     cc: Option<ComputeCapability>,
     aliases: Vec<String>,
     siblings: Option<Vec<Named>>,
@@ -179,6 +182,10 @@ impl<'t> File<'t> {
                 "sources" => {}
                 "name" => self.header.name = self.expect(value, "a string", text()),
                 "chip" => self.header.chip = self.expect(value, "a string", text()),
+                "year" => {
+                    let year = number(value).filter(|year| year.fract() == 0.0 && *year <= f64::from(u16::MAX));
+                    self.header.year = self.expect(value, "a year", year.map(|year| year as u16));
+                }
                 "inherits" => {
                     self.header.inherits =
                         self.expect(value, "the name of a machine", text()).map(|name| (name, at(value)));

@@ -55,6 +55,8 @@ pub struct Machine {
     pub cc: ComputeCapability,
     /// The chip, where the description is of a board: `GH100`.
     pub chip: Option<String>,
+    /// The year in which the board was announced.
+    pub year: Option<u16>,
     /// Other names that select this machine.
     pub aliases: Vec<String>,
     /// What is stated, own and inherited.

@@ -43,6 +43,14 @@ fn every_file_in_the_folder_is_built_in() {
 }
 
 #[test]
+fn boards_are_listed_oldest_first_and_designs_by_capability() {
+    let boards: Vec<(Option<u16>, &str)> = builtin::ids().map(|id| (machine(id).year, id)).collect();
+    assert!(boards.is_sorted(), "{boards:?}");
+    assert!(builtin::designs().map(|id| machine(id).cc).is_sorted());
+    assert!(builtin::designs().all(|id| machine(id).cc.target() == id));
+}
+
+#[test]
 fn every_board_states_what_any_model_starts_from() {
     for id in builtin::ids() {
         let machine = machine(id);
@@ -67,6 +75,7 @@ fn every_board_states_what_any_model_starts_from() {
             assert!(value > 0.0, "{id} {key}");
         }
         assert!(machine.chip.is_some(), "{id} names its chip");
+        assert!(machine.year.is_some_and(|year| (1990..2100).contains(&year)), "{id} says its year");
         assert_eq!(machine.facts[&Key::SmCount].stated_in, id);
     }
 }
@@ -262,6 +271,7 @@ fn names_find_their_machines() {
         ("h100", "h100-sxm"),
         ("Tesla K40", "k40"),
         ("NVIDIA GeForce RTX 3090", "rtx3090"),
+        ("NVIDIA GeForce RTX 3080", "rtx3080"),
         ("GTX 280", "gtx280"),
         ("A100 SXM4 80GB", "a100-80"),
         ("NVIDIA A100-SXM4-40GB", "a100-40"),
@@ -284,9 +294,19 @@ fn names_find_their_machines() {
 }
 
 #[test]
+fn boards_of_one_chip_differ_in_what_is_sold() {
+    let of = |id: &str, key: Key| machine(id).canonical(key).unwrap_or_else(|missing| panic!("{missing}"));
+    let larger = [Key::SmCount, Key::L2Size, Key::DramPeakBandwidth];
+    assert!(larger.iter().all(|&key| of("rtx3080", key) < of("rtx3090", key)));
+    assert_eq!(larger.map(|key| of("rtx3080", key)), [68.0, 5.0 * 1024.0 * 1024.0, 760e9]);
+    assert_eq!([Key::ClockBase, Key::ClockDefault].map(|key| of("rtx3080", key)), [1440e6, 1710e6]);
+    assert_eq!(of("rtx3080", Key::LimitsMaxWarps), of("rtx3090", Key::LimitsMaxWarps));
+}
+
+#[test]
 fn references_select() {
     let select = |text: &str| builtin::select(&MachineRef::parse(text).expect("a reference"));
-    assert_eq!(select("all").expect("all").len(), 31);
+    assert_eq!(select("all").expect("all").len(), 32);
     assert_eq!(select("sm_90").expect("boards"), ["h100-pcie", "h100-sxm", "h200"]);
     assert_eq!(select("k40").expect("a board"), ["k40"]);
     assert!(select("sm_52").is_err(), "no board of this target ships");

@@ -8,12 +8,44 @@
 use warplens_base::units::Seconds;
 use warplens_machine::Machine;
 
-use crate::model::{Input, MODELS, ModelId};
-use crate::{Prediction, Refusal};
+use crate::{Input, MODELS, ModelId, Prediction, Refusal};
 
 /// Models in the order in which `auto` prefers them.
-pub const PREFERENCE: &[ModelId] =
-    &[ModelId::Teg, ModelId::Analyzer, ModelId::HongKim, ModelId::LuoSuda, ModelId::XModel, ModelId::Roofline];
+pub const PREFERENCE: &[ModelId] = &{
+    let mut models = [ModelId::ALL[0]; CANDIDATES];
+    let mut place = 0;
+    while place < CANDIDATES {
+        models[place] = at_place(place + 1);
+        place += 1;
+    }
+    models
+};
+
+/// How many models `auto` may take.
+const CANDIDATES: usize = {
+    let mut count = 0;
+    let mut index = 0;
+    while index < ModelId::ALL.len() {
+        count += (ModelId::ALL[index].place() > 0) as usize;
+        index += 1;
+    }
+    count
+};
+
+/// The one model that the table of models puts there.
+const fn at_place(place: usize) -> ModelId {
+    let mut found = None;
+    let mut index = 0;
+    while index < ModelId::ALL.len() {
+        let model = ModelId::ALL[index];
+        if model.place() == place {
+            assert!(found.is_none(), "two models have the same place in the order of `auto`");
+            found = Some(model);
+        }
+        index += 1;
+    }
+    found.expect("the places in the order of `auto` are 1, 2, 3 and so on")
+}
 
 /// What `auto` took, and what else there was.
 #[derive(Clone, PartialEq, Debug)]
@@ -101,9 +133,10 @@ pub struct Band {
     pub n_models: usize,
 }
 
-/// The spread of predictions; none without any.
+/// The spread of predictions; none without any. A model that `auto` never takes is no part of it.
 pub fn band<'p>(predictions: impl IntoIterator<Item = &'p Prediction>) -> Option<Band> {
-    predictions.into_iter().map(Prediction::seconds).fold(None, |band, time| {
+    let candidates = predictions.into_iter().filter(|prediction| PREFERENCE.contains(&prediction.model));
+    candidates.map(Prediction::seconds).fold(None, |band, time| {
         let Some(Band { low, high, n_models }) = band else {
             return Some(Band { low: time, high: time, n_models: 1 });
         };

@@ -41,10 +41,25 @@ pub use assumption::{Assumption, AssumptionId, of_static_counts};
 pub use auto::{Band, band};
 pub use given::{BadInput, Given, InputField, Origin, check_given, point_name};
 pub use knob::{Change, KnobSpec, Knobs};
-pub use model::{Input, MODELS, Model, ModelId, Needs, Recording, find};
+pub use model::{Input, Model, Needs, Recording, find};
 pub use options::{
     CacheHits, CodeOrder, CountBasis, FermiL1, InWarp, LoadOrder, LuoSudaOptions, Merging, OptionId, Options, Reading,
     SpecialFunctions, UnknownOption, Waves,
 };
 pub use prediction::{Combine, Detail, Part, Prediction, Refusal, Resource, Term};
 pub use quantity::{Quantity, Symbol, Unit};
+
+model::models! {
+    /// Lower bound of throughput.
+    Roofline "roofline" = roofline::Roofline, auto 6;
+    /// MWP-CWP.
+    HongKim "hong-kim" = hong_kim::HongKim, auto 3;
+    /// MPD-CPD.
+    LuoSuda "luo-suda" = luo_suda::LuoSuda, auto 4;
+    /// X-model.
+    XModel "x-model" = x_model::XModel, auto 5;
+    /// The transaction-based CUDA Performance Analyzer.
+    Analyzer "analyzer" = analyzer::Analyzer, auto 2;
+    /// The timing simulation.
+    Teg "teg" = teg::Teg, auto 1;
+}

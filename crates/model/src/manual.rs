@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::{AssumptionId, MODELS, OptionId, Resource, auto};
+use crate::{AssumptionId, MODELS, ModelId, OptionId, Resource, auto};
 
 /// The page: models, their options and input fields, what a kernel can be bound by, and every assumption.
 pub fn page() -> String {
@@ -15,7 +15,10 @@ pub fn page() -> String {
         _ = writeln!(text, "- `{model}`: {}", model.model().rank_reason());
     }
     text.push('\n');
-    text.push_str("The band beside a prediction is the spread of all models that answered, not an error bar.\n");
+    for model in ModelId::ALL.iter().filter(|model| !auto::PREFERENCE.contains(model)) {
+        _ = writeln!(text, "It never takes `{model}`: {}.", model.model().rank_reason());
+    }
+    text.push_str("The band beside a prediction is the spread of all these models that answered, not an error bar.\n");
     for model in MODELS {
         _ = write!(text, "\n## `{}`\n\n{}.\n", model.name(), sentence(model.about()));
         if !model.options().is_empty() {

@@ -7,12 +7,11 @@ use warplens_sim::traces::Traces;
 use warplens_stats::Profile;
 
 use crate::scenario::EffectId;
-use crate::{Given, InputField, KnobSpec, Knobs, OptionId, Options, Prediction, Refusal};
-use crate::{analyzer::Analyzer, hong_kim::HongKim, luo_suda::LuoSuda, roofline::Roofline, teg::Teg, x_model::XModel};
+use crate::{Given, InputField, KnobSpec, Knobs, ModelId, OptionId, Options, Prediction, Refusal};
 
 /// A way to turn counts and a machine into a time.
 pub trait Model {
-    /// Which of [`MODELS`] it is.
+    /// Which of [`MODELS`](crate::MODELS) it is.
     fn id(&self) -> ModelId;
 
     /// Name that users write.
@@ -83,8 +82,11 @@ pub enum Needs {
     Trace,
 }
 
+/// Makes the list of models: [`ModelId`](crate::ModelId), [`MODELS`](crate::MODELS) and the preference of `auto`. A row
+/// is a sentence, the identifier, the name that users write, the model, and its place in the order in which `auto` takes
+/// the first that answers, from 1; 0 for a model that `auto` never takes.
 macro_rules! models {
-    ($($(#[$meta:meta])* $id:ident $name:literal;)*) => {
+    ($($(#[$meta:meta])* $id:ident $name:literal = $model:path, auto $place:literal;)*) => {
         /// A model, by name.
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
         pub enum ModelId {
@@ -102,29 +104,21 @@ macro_rules! models {
 
             /// The model itself.
             pub const fn model(self) -> &'static (dyn Model + Sync) {
-                match self { $(Self::$id => &$id,)* }
+                match self { $(Self::$id => &$model,)* }
+            }
+
+            /// The place among the models that `auto` may take, from 1; 0 where it never does.
+            pub(crate) const fn place(self) -> usize {
+                match self { $(Self::$id => $place,)* }
             }
         }
 
         /// Every model, the simplest first.
-        pub const MODELS: &[&(dyn Model + Sync)] = &[$(&$id,)*];
+        pub const MODELS: &[&(dyn Model + Sync)] = &[$(&$model,)*];
     };
 }
 
-models! {
-    /// Lower bound of throughput.
-    Roofline "roofline";
-    /// MWP-CWP.
-    HongKim "hong-kim";
-    /// MPD-CPD.
-    LuoSuda "luo-suda";
-    /// X-model.
-    XModel "x-model";
-    /// The transaction-based CUDA Performance Analyzer.
-    Analyzer "analyzer";
-    /// The timing simulation.
-    Teg "teg";
-}
+pub(crate) use models;
 
 impl ModelId {
     /// The model called `name`.

@@ -213,6 +213,7 @@ fn what_is_left_out_is_said() {
     let options = options(&Choice::All, &[], CountBasis::AsWritten, Strictness::AllowInferred).unwrap();
     let machines = machines::select("c1060").unwrap();
     let analysis = predict(measurement, &machines, &Choice::parse("analyzer").unwrap(), options);
-    let said: Vec<&str> = analysis.gpus[0].prediction().unwrap().assumptions.iter().map(|said| said.id.name()).collect();
+    let said: Vec<&str> =
+        analysis.gpus[0].prediction().unwrap().assumptions.iter().map(|said| said.id.name()).collect();
     assert!(said.contains(&"not-counted") && said.contains(&"one-load"), "{said:?}");
 }

@@ -2,6 +2,8 @@
 
 mod read;
 
+pub use read::pipe_time;
+
 use warplens_machine::words::{IssueOccupies, IssuePolicy, IssueScoreboard};
 use warplens_stats::{BankRule, CoalescingRule};
 use warplens_trace::MachineClass;

@@ -19,7 +19,7 @@ pub mod traces;
 mod unit;
 mod warp;
 
-pub use config::{ClassTiming, DramConfig, L1Config, L2Config, LsuConfig, Pipe, SharedConfig, SmConfig};
+pub use config::{ClassTiming, DramConfig, L1Config, L2Config, LsuConfig, Pipe, SharedConfig, SmConfig, pipe_time};
 pub use effect::{Effect, Without};
 pub use outcome::{CtaSpan, Event, Outcome, SchedulerOutcome, Traffic, UnitOutcome};
 pub use stall::{Stall, StallCycles};

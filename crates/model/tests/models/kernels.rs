@@ -412,6 +412,23 @@ fn the_roofline_meets_the_analyzer_where_nothing_is_lost() {
     assert!((seconds("roofline") / seconds("analyzer") - 1.0).abs() < 1e-12);
 }
 
+/// The schema of JSON documents lists the assumptions, in a crate that knows no model; `UPDATE=1` writes the list.
+#[test]
+fn the_list_of_the_schema_is_that_of_the_models() {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../document/src/assumption_ids.txt");
+    let ids: String = AssumptionId::ALL.iter().map(|id| format!("{id}\n")).collect();
+    if std::env::var_os("UPDATE").is_some() {
+        std::fs::write(file, &ids).unwrap();
+    }
+    assert_eq!(std::fs::read_to_string(file).unwrap(), ids, "{file}: UPDATE=1 writes it");
+}
+
+#[test]
+fn auto_takes_each_model_that_it_may_take_once() {
+    let chosen: Vec<&str> = auto::PREFERENCE.iter().map(|model| model.name()).collect();
+    assert_eq!(chosen, ["teg", "analyzer", "hong-kim", "luo-suda", "x-model", "roofline"]);
+}
+
 #[test]
 fn the_manual_lists_everything_that_the_models_know() {
     let page = warplens_model::manual::page();

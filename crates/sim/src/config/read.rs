@@ -60,6 +60,12 @@ impl SmConfig {
     }
 }
 
+/// The pipe that a class takes, and the cycles of its scheduler's pipe that one warp takes, per unit of
+/// [`MachineInst::amount`](warplens_trace::MachineInst) of tensor instructions.
+pub fn pipe_time(reader: &mut Reader<'_>, class: MachineClass) -> Result<(Pipe, f64), Missing> {
+    Sm::new(reader)?.pipe_time(class)
+}
+
 /// A machine that is being read.
 struct Sm<'r, 'm> {
     reader: &'r mut Reader<'m>,
@@ -107,57 +113,97 @@ impl<'r, 'm> Sm<'r, 'm> {
     fn class(&mut self, class: MachineClass) -> Result<ClassTiming, Missing> {
         use MachineClass as C;
         let timing = match class {
-            C::Fp32 => self.arithmetic(Pipe::Fma, Key::LatencyFp32, Key::LanesFp32, LANES)?,
-            C::Fp32Mul => {
-                let lanes = if self.is_stated(Key::LanesFp32Mul) { Key::LanesFp32Mul } else { Key::LanesFp32 };
-                self.arithmetic(Pipe::Fma, Key::LatencyFp32, lanes, LANES)?
-            }
-            C::Int | C::Vote => self.integer()?,
+            C::Fp32 | C::Fp32Mul => self.arithmetic(class, Key::LatencyFp32)?,
+            C::Int | C::Vote => self.arithmetic(class, Key::LatencyInt32)?,
             C::Move if self.is_stated(Key::SameWarpMove) => {
-                ClassTiming { same_warp: self.count(Key::SameWarpMove)?, ..self.integer()? }
+                ClassTiming { same_warp: self.count(Key::SameWarpMove)?, ..self.arithmetic(class, Key::LatencyInt32)? }
             }
-            C::Move => self.integer()?,
+            C::Move => self.arithmetic(class, Key::LatencyInt32)?,
             C::IntMul => self.integer_product()?,
             C::Fp64 => {
                 let same_warp = self.same_warp(Key::SameWarpFp64)?;
-                let timing = self.arithmetic(Pipe::Fp64, Key::LatencyFp64, Key::LanesFp64, LANES)?;
-                ClassTiming { same_warp, ..timing }
+                ClassTiming { same_warp, ..self.arithmetic(class, Key::LatencyFp64)? }
             }
-            // A packed operation makes two results in each lane, and a single one takes as long.
-            C::Fp16 => self.arithmetic(Pipe::Fp16, Key::LatencyFp16, Key::LanesFp16, 2.0 * LANES)?,
-            C::Sfu => self.arithmetic(Pipe::Xu, Key::LatencySfu, Key::LanesSfu, LANES)?,
-            C::Convert => self.arithmetic(Pipe::Xu, Key::LatencyConversion, Key::LanesConversion, LANES)?,
-            C::Uniform => ClassTiming {
-                latency: self.count(Key::LatencyUniform)?,
-                ..self.other(Pipe::Uniform, Key::SameWarpFp32, Key::LanesFp32)?
-            },
-            // The interval counts per multiply-add: `amount` says how many a warp's instruction is.
-            C::Tensor | C::TensorAsync => {
-                self.arithmetic(Pipe::Tensor, Key::LatencyTensor, Key::LanesTensorFma, 1.0)?
+            C::Fp16 => self.arithmetic(class, Key::LatencyFp16)?,
+            C::Sfu => self.arithmetic(class, Key::LatencySfu)?,
+            C::Convert => self.arithmetic(class, Key::LatencyConversion)?,
+            C::Uniform => {
+                let latency = self.count(Key::LatencyUniform)?;
+                ClassTiming { latency, ..self.other(class, Key::SameWarpFp32)? }
             }
-            C::TensorFp64 => self.arithmetic(Pipe::Tensor, Key::LatencyTensorFp64, Key::LanesTensorFp64, 1.0)?,
-            C::Shuffle => ClassTiming { latency: self.count(Key::LatencyShuffle)?, ..self.memory()? },
+            C::Tensor | C::TensorAsync => self.arithmetic(class, Key::LatencyTensor)?,
+            C::TensorFp64 => self.arithmetic(class, Key::LatencyTensorFp64)?,
+            C::Shuffle => {
+                let latency = self.count(Key::LatencyShuffle)?;
+                ClassTiming { latency, ..self.other(class, Key::SameWarpLoad)? }
+            }
             // Before, an atomic operation on shared memory is a loop of machine code.
             C::Atomic if self.major() >= 5 => {
-                ClassTiming { latency: self.count(Key::LatencySharedAtomic)?, ..self.memory()? }
+                let latency = self.count(Key::LatencySharedAtomic)?;
+                ClassTiming { latency, ..self.other(class, Key::SameWarpLoad)? }
             }
-            C::Atomic | C::Load | C::Store | C::Reduction | C::AsyncCopy | C::AsyncCommit => self.memory()?,
-            C::Barrier | C::BarrierArrive => {
-                let interval = self.interval(Key::LanesBarrier, LANES)?;
-                ClassTiming { interval, ..self.other(Pipe::Adu, Key::SameWarpFp32, Key::LanesFp32)? }
+            C::Atomic | C::Load | C::Store | C::Reduction | C::AsyncCopy | C::AsyncCommit => {
+                self.other(class, Key::SameWarpLoad)?
             }
-            C::AsyncWait | C::Fence | C::Branch | C::Exit | C::Nop => {
-                self.other(Pipe::Cbu, Key::SameWarpFp32, Key::LanesFp32)?
+            C::Barrier | C::BarrierArrive | C::AsyncWait | C::Fence | C::Branch | C::Exit | C::Nop => {
+                self.other(class, Key::SameWarpFp32)?
             }
         };
         Ok(ClassTiming { variable: is_variable(class, self.major()), ..timing })
     }
 
-    /// A class that a warp executes in `work / lanes` cycles of the whole SM.
-    fn arithmetic(&mut self, pipe: Pipe, latency: Key, lanes: Key, work: f64) -> Result<ClassTiming, Missing> {
-        let interval = self.interval(lanes, work)?;
+    /// The pipe that a class takes, and the cycles of its scheduler's pipe for one warp.
+    fn pipe_time(&mut self, class: MachineClass) -> Result<(Pipe, f64), Missing> {
+        use MachineClass as C;
+        let (pipe, lanes, work) = match class {
+            C::Fp32 => (Pipe::Fma, Key::LanesFp32, LANES),
+            C::Fp32Mul => {
+                let lanes = if self.is_stated(Key::LanesFp32Mul) { Key::LanesFp32Mul } else { Key::LanesFp32 };
+                (Pipe::Fma, lanes, LANES)
+            }
+            C::Int | C::Vote | C::Move => (self.integer_pipe()?, Key::LanesInt32Add, LANES),
+            C::IntMul => return self.product_time(),
+            C::Fp64 => (Pipe::Fp64, Key::LanesFp64, LANES),
+            // A packed operation makes two results in each lane, and a single one takes as long.
+            C::Fp16 => (Pipe::Fp16, Key::LanesFp16, 2.0 * LANES),
+            C::Sfu => (Pipe::Xu, Key::LanesSfu, LANES),
+            C::Convert => (Pipe::Xu, Key::LanesConversion, LANES),
+            // The interval counts per multiply-add: `amount` says how many a warp's instruction is.
+            C::Tensor | C::TensorAsync => (Pipe::Tensor, Key::LanesTensorFma, 1.0),
+            C::TensorFp64 => (Pipe::Tensor, Key::LanesTensorFp64, 1.0),
+            C::Barrier | C::BarrierArrive => (Pipe::Adu, Key::LanesBarrier, LANES),
+            C::Uniform => return self.handing_on(Pipe::Uniform, Key::LanesFp32),
+            C::Shuffle | C::Atomic | C::Load | C::Store | C::Reduction | C::AsyncCopy | C::AsyncCommit => {
+                return self.handing_on(Pipe::Lsu, Key::LanesLdst);
+            }
+            C::AsyncWait | C::Fence | C::Branch | C::Exit | C::Nop => {
+                return self.handing_on(Pipe::Cbu, Key::LanesFp32);
+            }
+        };
+        Ok((pipe, self.interval(lanes, work)?))
+    }
+
+    /// An instruction that only has to be issued, which occupies the scheduler for a warp's time on the lanes where the
+    /// machine is like that.
+    fn handing_on(&mut self, pipe: Pipe, lanes: Key) -> Result<(Pipe, f64), Missing> {
+        let interval = match self.occupies {
+            IssueOccupies::Scheduler => self.interval(lanes, LANES)?,
+            IssueOccupies::Unit => self.issue_interval,
+        };
+        Ok((pipe, interval))
+    }
+
+    /// A class that lanes compute.
+    fn arithmetic(&mut self, class: MachineClass, latency: Key) -> Result<ClassTiming, Missing> {
+        let (pipe, interval) = self.pipe_time(class)?;
         let latency = self.count(latency)?;
         Ok(ClassTiming { pipe, latency, interval, same_warp: self.same_warp(Key::SameWarpFp32)?, variable: false })
+    }
+
+    /// A class whose result is not the pipe's.
+    fn other(&mut self, class: MachineClass, same_warp: Key) -> Result<ClassTiming, Missing> {
+        let (pipe, interval) = self.pipe_time(class)?;
+        Ok(ClassTiming { pipe, latency: 0, interval, same_warp: self.same_warp(same_warp)?, variable: false })
     }
 
     fn interval(&mut self, lanes: Key, work: f64) -> Result<f64, Missing> {
@@ -175,47 +221,43 @@ impl<'r, 'm> Sm<'r, 'm> {
         })
     }
 
-    fn integer(&mut self) -> Result<ClassTiming, Missing> {
-        let pipe = self.integer_pipe()?;
-        self.arithmetic(pipe, Key::LatencyInt32, Key::LanesInt32Add, LANES)
+    /// What a 32-bit product becomes where no lanes multiply: lanes with the instructions on them.
+    fn product_parts(&mut self) -> Result<Option<&'m [(Key, f64)]>, Missing> {
+        if self.reader.need(Key::LanesInt32Mul)? > 0.0 {
+            return Ok(None);
+        }
+        self.reader.mix(Key::ExpansionMulLo32).map(Some)
     }
 
     /// A 32-bit product: on its own lanes, or as the integer instructions that it becomes where there are none.
-    fn integer_product(&mut self) -> Result<ClassTiming, Missing> {
-        if self.reader.need(Key::LanesInt32Mul)? > 0.0 {
+    fn product_time(&mut self) -> Result<(Pipe, f64), Missing> {
+        let Some(parts) = self.product_parts()? else {
             // Kepler's product lanes are 32 of 192: other lanes go on beside them.
             let pipe = if self.major() == 3 { Pipe::Alu } else { Pipe::Fma };
-            return self.arithmetic(pipe, Key::LatencyInt32Mul, Key::LanesInt32Mul, LANES);
-        }
-        let parts = self.reader.mix(Key::ExpansionMulLo32)?;
-        let (mut interval, mut count) = (0.0, 0.0);
+            return Ok((pipe, self.interval(Key::LanesInt32Mul, LANES)?));
+        };
+        let mut interval = 0.0;
         for &(lanes, number) in parts {
             let lanes = if lanes == Key::SmIssuePerClk { Key::LanesInt32Add } else { lanes };
             interval += number * self.interval(lanes, LANES)?;
-            count += number;
         }
-        let one = self.integer()?;
+        Ok((self.integer_pipe()?, interval))
+    }
+
+    fn integer_product(&mut self) -> Result<ClassTiming, Missing> {
+        let Some(parts) = self.product_parts()? else {
+            return self.arithmetic(MachineClass::IntMul, Key::LatencyInt32Mul);
+        };
+        let (pipe, interval) = self.product_time()?;
+        let count: f64 = parts.iter().map(|&(_, number)| number).sum();
+        let one = self.arithmetic(MachineClass::Int, Key::LatencyInt32)?;
         let sentence = format!(
             "{}: a 32-bit product takes the {count} instructions of {}, one after the other",
             Key::LanesInt32Mul,
             Key::ExpansionMulLo32
         );
         self.reader.assume(sentence);
-        Ok(ClassTiming { interval, latency: whole(f64::from(one.latency) * count), ..one })
-    }
-
-    fn memory(&mut self) -> Result<ClassTiming, Missing> {
-        self.other(Pipe::Lsu, Key::SameWarpLoad, Key::LanesLdst)
-    }
-
-    /// An instruction that only has to be issued, which occupies the scheduler for a warp's time on the lanes where the
-    /// machine is like that.
-    fn other(&mut self, pipe: Pipe, same_warp: Key, lanes: Key) -> Result<ClassTiming, Missing> {
-        let interval = match self.occupies {
-            IssueOccupies::Scheduler => self.interval(lanes, LANES)?,
-            IssueOccupies::Unit => self.issue_interval,
-        };
-        Ok(ClassTiming { pipe, latency: 0, interval, same_warp: self.same_warp(same_warp)?, variable: false })
+        Ok(ClassTiming { pipe, interval, latency: whole(f64::from(one.latency) * count), ..one })
     }
 
     /// Where an instruction occupies only its unit, a warp may issue again at the scheduler's next choice.
