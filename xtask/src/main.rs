@@ -9,6 +9,7 @@
 mod browser;
 mod check;
 mod generate;
+mod lists;
 mod sanitize;
 mod tidy;
 mod workspace;

@@ -1,4 +1,4 @@
-//! One file per verb.
+//! The verbs: one file and three lines here for each. Help, completions, man pages and the manual follow from the list.
 
 pub(crate) mod annotate;
 pub(crate) mod compare;
@@ -19,11 +19,49 @@ pub(crate) mod tune;
 pub(crate) mod whatif;
 
 use anyhow::Result;
+use clap::Subcommand;
 use warplens_base::is_control;
 use warplens_report::{Section, render};
 
-use crate::flags::{Cli, Format, OutputFlags, Verb};
+use crate::flags::{Cli, Format, OutputFlags};
 use crate::terminal::Terminal;
+
+// Every verb, in the order of the help. Not a doc comment: it would be the text of the help.
+#[derive(Subcommand, Debug)]
+pub(crate) enum Verb {
+    /// Predict the run time of a kernel on GPUs, and what bounds it
+    Predict(predict::PredictFlags),
+    /// Say what bounds a kernel, and rank what to change about it
+    Explain(explain::ExplainFlags),
+    /// List a kernel with what its warps wait for at each line
+    Annotate(annotate::AnnotateFlags),
+    /// Predict the cycles from one warp to a full SM, and what stops the scaling
+    Scale(scale::ScaleFlags),
+    /// Ask the models again under other circumstances, or price what costs time
+    Whatif(whatif::WhatIfFlags),
+    /// Execute a kernel and show what it computed
+    Run(run::RunFlags),
+    /// Execute a kernel and show every count
+    Profile(profile::ProfileFlags),
+    /// Draw a picture: roofline, occupancy, timeline of warps and others
+    Plot(plot::PlotFlags),
+    /// Compare kernels, variants or GPUs side by side
+    Compare(compare::CompareFlags),
+    /// Search for the fastest block size, grid, shared memory and macros
+    Tune(tune::TuneFlags),
+    /// Write a page with the answer, pictures, counts and listing
+    Report(report::ReportFlags),
+    /// Evaluate a model on given counts, without a kernel
+    Model(model::ModelFlags),
+    /// List the known GPUs, show one, or compare two
+    Gpu(gpu::GpuFlags),
+    /// Show what each stage makes of an input
+    Dev(dev::DevFlags),
+    /// Print shell completions
+    Completions(completions::CompletionsFlags),
+    /// Print the manual page
+    Man,
+}
 
 /// How a verb ended when nothing went wrong.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, Parser, ValueEnum};
 
 use anyhow::Result;
 use warplens_launch::{Launch, parse_extents};
@@ -12,9 +12,7 @@ use warplens_session::statics::{Given, parse_given};
 use warplens_session::toolchain::Search;
 use warplens_session::{DEFAULT_BUDGET, Error, ExecutionOptions, Extent, Input, Measurement, Program};
 
-use crate::command::{
-    annotate, compare, completions, dev, explain, gpu, model, plot, predict, profile, report, run, scale, tune, whatif,
-};
+use crate::command::Verb;
 use crate::terminal::Terminal;
 
 /// Predict the run time of CUDA kernels on NVIDIA GPUs, and what bounds it, without a GPU.
@@ -29,42 +27,6 @@ pub(crate) struct Cli {
 
 const EXIT_CODES: &str = "Exit codes: 0 done; 1 bad input, or no model could answer; 2 usage; 3 a gate given with \
 --fail-on is breached; 4 the kernel uses an instruction that is not supported.";
-
-#[derive(Subcommand, Debug)]
-pub(crate) enum Verb {
-    /// Predict the run time of a kernel on GPUs, and what bounds it
-    Predict(predict::PredictFlags),
-    /// Say what bounds a kernel, and rank what to change about it
-    Explain(explain::ExplainFlags),
-    /// List a kernel with what its warps wait for at each line
-    Annotate(annotate::AnnotateFlags),
-    /// Predict the cycles from one warp to a full SM, and what stops the scaling
-    Scale(scale::ScaleFlags),
-    /// Ask the models again under other circumstances, or price what costs time
-    Whatif(whatif::WhatIfFlags),
-    /// Execute a kernel and show what it computed
-    Run(run::RunFlags),
-    /// Execute a kernel and show every count
-    Profile(profile::ProfileFlags),
-    /// Draw a picture: roofline, occupancy, timeline of warps and others
-    Plot(plot::PlotFlags),
-    /// Compare kernels, variants or GPUs side by side
-    Compare(compare::CompareFlags),
-    /// Search for the fastest block size, grid, shared memory and macros
-    Tune(tune::TuneFlags),
-    /// Write a page with the answer, pictures, counts and listing
-    Report(report::ReportFlags),
-    /// Evaluate a model on given counts, without a kernel
-    Model(model::ModelFlags),
-    /// List the known GPUs, show one, or compare two
-    Gpu(gpu::GpuFlags),
-    /// Show what each stage makes of an input
-    Dev(dev::DevFlags),
-    /// Print shell completions
-    Completions(completions::CompletionsFlags),
-    /// Print the manual page
-    Man,
-}
 
 /// Flags of every verb.
 #[derive(Args, Debug)]

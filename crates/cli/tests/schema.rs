@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 use serde_json::Value;
-use warplens_report::document::{DOCUMENTS, Entry, check};
+use warplens_report::document::{Entry, check, documents};
 
 /// Keys under which programs, papers or users choose the names.
 const FREE: [&str; 16] = [
@@ -133,7 +133,7 @@ fn every_key_is_described() {
         conforms(&arguments.join(" "), &document);
     }
     let all: BTreeSet<&str> = commands().iter().map(|(schema, _)| *schema).collect();
-    let untried = DOCUMENTS.iter().map(|entry| entry.id).filter(|id| !all.contains(id));
+    let untried = documents().map(|entry| entry.id).filter(|id| !all.contains(id));
     // It has a test of its own.
     assert_eq!(untried.collect::<Vec<_>>(), ["warplens.trace-events/1"]);
 }
@@ -141,7 +141,7 @@ fn every_key_is_described() {
 /// The schema that is shipped for a document.
 fn shipped(document: &Value) -> (&'static Entry, Value) {
     let id = document["schema"].as_str().or(document["otherData"]["schema"].as_str()).expect("a document has a name");
-    let entry = DOCUMENTS.iter().find(|entry| entry.id == id).unwrap_or_else(|| panic!("there is no document {id}"));
+    let entry = documents().find(|entry| entry.id == id).unwrap_or_else(|| panic!("there is no document {id}"));
     let path = format!("../../docs/schema/{}.schema.json", entry.name());
     let text =
         std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).expect("the schema is shipped");
@@ -209,7 +209,7 @@ fn a_trace_of_events_is_as_its_schema_has_it() {
 
 #[test]
 fn the_shipped_schemas_are_those_of_the_program() {
-    for entry in DOCUMENTS {
+    for entry in documents() {
         let (_, shipped) = shipped(&serde_json::json!({ "schema": entry.id }));
         assert_eq!(shipped, (entry.schema)(), "{}: `cargo xtask generate` writes it", entry.name());
     }

@@ -292,7 +292,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::{DOCUMENTS, Named, Number, profile, read, schema};
+    use crate::{Named, Number, documents, profile, read, schema};
 
     fn fault(schema: &Value, mut value: Value) -> Option<String> {
         check(schema, &mut value).err().map(|fault| match fault.help {
@@ -385,7 +385,7 @@ mod tests {
                 }
             }
         }
-        DOCUMENTS.iter().for_each(|entry| visit(&(entry.schema)(), entry.id));
+        documents().for_each(|entry| visit(&(entry.schema)(), entry.id));
     }
 
     #[test]
@@ -404,7 +404,7 @@ mod tests {
                 Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
             }
         }
-        DOCUMENTS.iter().for_each(|entry| visit(&(entry.schema)(), entry.id, &Place::default()));
+        documents().for_each(|entry| visit(&(entry.schema)(), entry.id, &Place::default()));
         let _: Named<String, Number> = Named::default();
         assert_eq!(schema::<profile::Document>()["$id"], "warplens.profile/1");
     }

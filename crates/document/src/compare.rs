@@ -5,7 +5,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::predict::{Combine, Term};
 use crate::profile::{Extents, Launch};
-use crate::{Id, Identified, Number};
+use crate::{Id, Identified, Number, entry};
+
+pub(crate) const DOCUMENTS: &[crate::Entry] = &[entry::<Compare>("variants against each other")];
 
 /// The document of the `compare` verb.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]

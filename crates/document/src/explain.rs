@@ -5,7 +5,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::predict::{Occupancy, Prediction, Refused};
 use crate::profile::{Launch, Support};
-use crate::{Identified, Launches, Named, Number};
+use crate::{Identified, Launches, Named, Number, entry};
+
+pub(crate) const DOCUMENTS: &[crate::Entry] = &[entry::<Document>("what bounds a kernel, and what to do about it")];
 
 /// The document of the `explain` verb.
 pub type Document = Launches<Explain>;

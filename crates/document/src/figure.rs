@@ -4,7 +4,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::words::words;
-use crate::{Held, Id, Identified, Number};
+use crate::{Held, Id, Identified, Number, entry};
+
+pub(crate) const DOCUMENTS: &[crate::Entry] = &[entry::<Figure>("the data of a picture")];
 
 /// The data of a picture, as `warplens plot --format json` writes it. Shares are fractions of 1 here too; the picture shows
 /// them in percent.

@@ -4,7 +4,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::predict::Value;
-use crate::{Id, Identified, Number};
+use crate::{Id, Identified, Number, entry};
+
+pub(crate) const DOCUMENTS: &[crate::Entry] = &[
+    entry::<Gpus>("the GPUs"),
+    entry::<Gpu>("one GPU with all parameters"),
+    entry::<GpuDiff>("parameters in which two GPUs differ"),
+];
 
 /// The list of GPUs.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]

@@ -16,27 +16,30 @@
 
 mod assumption;
 mod check;
+mod held;
+mod id;
+mod launches;
+mod named;
+mod number;
+mod schema;
+mod table;
+mod words;
+
+// generated: modules
 pub mod compare;
 pub mod explain;
 pub mod figure;
 pub mod gpu;
-mod held;
-mod id;
-mod launches;
 pub mod manual;
-mod named;
-mod number;
 pub mod predict;
 pub mod profile;
 pub mod run;
-mod schema;
 pub mod simulation;
-mod table;
 pub mod trace_events;
 pub mod tune;
 pub mod whatif;
-mod words;
 pub mod x_model;
+// end: modules
 
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
@@ -50,7 +53,8 @@ pub use launches::Launches;
 pub use named::Named;
 pub use number::{Amount, Element, Factor, Number};
 pub use schema::schema;
-pub use table::{DOCUMENTS, Entry};
+pub(crate) use table::entry;
+pub use table::{Entry, documents};
 
 /// A document with a name, a version and a schema.
 pub trait Document: Identified + JsonSchema {}

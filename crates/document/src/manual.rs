@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
-use crate::{DOCUMENTS, Entry};
+use crate::{Entry, documents};
 
 const HEAD: &str = include_str!("manual.txt");
 
@@ -13,7 +13,7 @@ const HEAD: &str = include_str!("manual.txt");
 pub fn page() -> String {
     let mut page = HEAD.to_owned();
     page.push_str("\n## Documents\n\n| Document | What it holds | JSON Schema |\n|---|---|---|\n");
-    for entry in DOCUMENTS {
+    for entry in documents() {
         let (id, about, name) = (entry.id, entry.about, entry.name());
         let _ = writeln!(
             page,
@@ -22,7 +22,7 @@ pub fn page() -> String {
         );
     }
     let mut described = BTreeMap::new();
-    for entry in DOCUMENTS {
+    for entry in documents() {
         Section::new(entry, &mut described).write(&mut page);
     }
     page

@@ -7,7 +7,12 @@ use crate::profile::{Counts, Launch, Origin};
 use crate::simulation::Simulation;
 use crate::words::words;
 use crate::x_model::XModel;
-use crate::{Assumption, Held, Id, Identified, Launches, Named, Number};
+use crate::{Assumption, Held, Id, Identified, Launches, Named, Number, entry};
+
+pub(crate) const DOCUMENTS: &[crate::Entry] = &[
+    entry::<Document>("predicted times with what they stand on"),
+    entry::<Model>("a model's answer to given numbers"),
+];
 
 /// The document of the `predict` verb.
 pub type Document = Launches<Predict>;

@@ -18,7 +18,9 @@ pub use sequences::{Histogram, Part, Period, Periods, Repeated, Reuse, Stream};
 use statistics::Statistics;
 
 use crate::words::words;
-use crate::{Amount, Factor, Held, Identified, Launches, Named, Number};
+use crate::{Amount, Factor, Held, Identified, Launches, Named, Number, entry};
+
+pub(crate) const DOCUMENTS: &[crate::Entry] = &[entry::<Document>("counts of launches; read, too")];
 
 /// The document.
 pub type Document = Launches<Profile>;

@@ -4,7 +4,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::profile::{Emulation, Race, Support};
-use crate::{Element, Id, Identified, Named};
+use crate::{Element, Id, Identified, Named, entry};
+
+pub(crate) const DOCUMENTS: &[crate::Entry] = &[entry::<Run>("what kernels computed")];
 
 /// The document of the `run` verb.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]

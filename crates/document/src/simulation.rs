@@ -4,7 +4,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::predict::Refused;
-use crate::{Held, Id, Identified, Named, Number};
+use crate::{Held, Id, Identified, Named, Number, entry};
+
+pub(crate) const DOCUMENTS: &[crate::Entry] =
+    &[entry::<Annotate>("what each line spends"), entry::<Scale>("throughput of an SM by the number of warps")];
 
 /// What the simulation of one SM found. Everything is of that SM and of the blocks that were simulated on it, not of the
 /// launch.

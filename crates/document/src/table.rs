@@ -4,9 +4,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::{
-    Document, compare, explain, figure, gpu, predict, profile, run, schema, simulation, trace_events, tune, whatif,
-};
+use crate::{Document, schema};
 
 /// A document.
 #[derive(Clone, Copy, Debug)]
@@ -29,7 +27,8 @@ impl Entry {
     }
 }
 
-const fn entry<D: Document + Serialize + DeserializeOwned>(about: &'static str) -> Entry {
+/// The row of a document; `about` says what it holds, as a clause.
+pub(crate) const fn entry<D: Document + Serialize + DeserializeOwned>(about: &'static str) -> Entry {
     Entry { id: D::ID, about, schema: schema::<D>, again: again::<D> }
 }
 
@@ -37,21 +36,24 @@ fn again<D: Serialize + DeserializeOwned>(value: &Value) -> serde_json::Result<V
     serde_json::to_value(D::deserialize(value)?)
 }
 
-/// Every document that the program writes.
-pub const DOCUMENTS: &[Entry] = &[
-    entry::<profile::Document>("counts of launches; read, too"),
-    entry::<predict::Document>("predicted times with what they stand on"),
-    entry::<whatif::Document>("answers to what-if questions"),
-    entry::<explain::Document>("what bounds a kernel, and what to do about it"),
-    entry::<simulation::Annotate>("what each line spends"),
-    entry::<simulation::Scale>("throughput of an SM by the number of warps"),
-    entry::<run::Run>("what kernels computed"),
-    entry::<predict::Model>("a model's answer to given numbers"),
-    entry::<gpu::Gpus>("the GPUs"),
-    entry::<gpu::Gpu>("one GPU with all parameters"),
-    entry::<gpu::GpuDiff>("parameters in which two GPUs differ"),
-    entry::<compare::Compare>("variants against each other"),
-    entry::<tune::Tune>("the fastest of many launches"),
-    entry::<figure::Figure>("the data of a picture"),
-    entry::<trace_events::TraceEvents>("a trace for viewers of the Chrome trace event format"),
+/// The documents of each module.
+const TABLES: &[&[Entry]] = &[
+    // generated: documents
+    crate::profile::DOCUMENTS,
+    crate::predict::DOCUMENTS,
+    crate::whatif::DOCUMENTS,
+    crate::explain::DOCUMENTS,
+    crate::simulation::DOCUMENTS,
+    crate::run::DOCUMENTS,
+    crate::gpu::DOCUMENTS,
+    crate::compare::DOCUMENTS,
+    crate::tune::DOCUMENTS,
+    crate::figure::DOCUMENTS,
+    crate::trace_events::DOCUMENTS,
+    // end: documents
 ];
+
+/// Every document that the program writes.
+pub fn documents() -> impl Iterator<Item = &'static Entry> {
+    TABLES.iter().flat_map(|table| table.iter())
+}

@@ -4,7 +4,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::words::words;
-use crate::{Held, Id, Identified};
+use crate::{Held, Id, Identified, entry};
+
+pub(crate) const DOCUMENTS: &[crate::Entry] =
+    &[entry::<TraceEvents>("a trace for viewers of the Chrome trace event format")];
 
 /// A trace of one SM: the process is the SM, each thread a warp, and a microsecond of the viewer a cycle of the SM's clock.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]

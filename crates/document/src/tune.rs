@@ -5,7 +5,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::profile::{Extents, RegistersBasis};
 use crate::words::words;
-use crate::{Held, Id, Identified, Named, Number};
+use crate::{Held, Id, Identified, Named, Number, entry};
+
+pub(crate) const DOCUMENTS: &[crate::Entry] = &[entry::<Tune>("the fastest of many launches")];
 
 /// The document of the `tune` verb.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]

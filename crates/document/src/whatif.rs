@@ -5,7 +5,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::predict::{Occupancy, Prediction};
 use crate::profile::{Extents, Launch, Support};
-use crate::{Held, Identified, Launches, Number};
+use crate::{Held, Identified, Launches, Number, entry};
+
+pub(crate) const DOCUMENTS: &[crate::Entry] = &[entry::<Document>("answers to what-if questions")];
 
 /// The document of the `whatif` verb.
 pub type Document = Launches<WhatIf>;

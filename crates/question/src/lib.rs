@@ -5,19 +5,22 @@
 //! Each question is a module: a function from what the session measured and predicted to an answer as plain data.
 //! This crate does not know about terminals, formats or flags.
 
+mod digits;
+mod gate;
+mod threads;
+
+// generated: modules
 pub mod compare;
 pub mod coverage;
-mod digits;
 pub mod explain;
-mod gate;
 pub mod listing;
 pub mod native;
 pub mod plot;
 pub mod stages;
-mod threads;
 pub mod timing;
 pub mod tune;
 pub mod whatif;
+// end: modules
 
 pub use gate::Gate;
 pub use warplens_model::x_model;

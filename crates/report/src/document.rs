@@ -16,7 +16,7 @@ mod x_model;
 use serde::Serialize;
 use serde_json::Value;
 
-pub use warplens_document::{DOCUMENTS, Entry, check};
+pub use warplens_document::{Entry, check, documents};
 
 /// A document as JSON.
 pub fn value(document: &impl Serialize) -> Value {

@@ -1,5 +1,6 @@
 //! Results to sections. A view neither prints nor computes.
 
+// generated: modules
 pub mod compare;
 pub mod explain;
 pub mod figure;
@@ -13,3 +14,4 @@ pub mod timing;
 pub mod tune;
 pub mod whatif;
 pub mod x_model;
+// end: modules

@@ -138,11 +138,11 @@ fn simulate(flags: &SimulateFlags, terminal: &Terminal) -> Result<Outcome> {
 
 fn schema(name: Option<&str>, terminal: &Terminal) -> Result<Outcome> {
     let text = match name {
-        None => document::DOCUMENTS.iter().map(|entry| format!("{:<20}  {}\n", entry.name(), entry.about)).collect(),
-        Some(name) => match document::DOCUMENTS.iter().find(|entry| entry.name() == name || entry.id == name) {
+        None => document::documents().map(|entry| format!("{:<20}  {}\n", entry.name(), entry.about)).collect(),
+        Some(name) => match document::documents().find(|entry| entry.name() == name || entry.id == name) {
             Some(entry) => serde_json::to_string_pretty(&(entry.schema)())? + "\n",
             None => {
-                let names: Vec<&str> = document::DOCUMENTS.iter().map(document::Entry::name).collect();
+                let names: Vec<&str> = document::documents().map(document::Entry::name).collect();
                 return Err(Error::usage(format!("no document `{name}`; there are {}", names.join(", "))).into());
             }
         },
