@@ -2,6 +2,7 @@
 
 use warplens_base::units::{Cycles, Hertz, Seconds};
 use warplens_machine::{Key, Missing, ParameterRead};
+use warplens_sim::Pipe;
 use warplens_stats::Coverage;
 
 use crate::luo_suda::walk::Walk;
@@ -241,6 +242,21 @@ resources! {
     Dependence "dependence latency";
     /// Waiting at barriers.
     Barrier "barriers";
+}
+
+impl Resource {
+    /// The resource of a pipe that computes; none of a pipe that only hands on.
+    pub(crate) const fn of_pipe(pipe: Pipe) -> Option<Self> {
+        match pipe {
+            Pipe::Fma => Some(Self::Fp32),
+            Pipe::Alu | Pipe::Uniform => Some(Self::Int),
+            Pipe::Fp64 => Some(Self::Fp64),
+            Pipe::Fp16 => Some(Self::Fp16),
+            Pipe::Xu => Some(Self::Sfu),
+            Pipe::Tensor | Pipe::Adu => Some(Self::Compute),
+            Pipe::Lsu | Pipe::Cbu => None,
+        }
+    }
 }
 
 /// Why a model gives no answer.

@@ -201,7 +201,8 @@ pub fn traced(traces: &Traces) -> Result<&Traced, Refusal> {
     }
 }
 
-fn listing<'t>(traced: &'t Traced, machine: &Machine, options: &Options) -> Result<&'t Listing, Refusal> {
+/// The machine code of the kernel on a machine, in the order that is asked for.
+pub(crate) fn listing<'t>(traced: &'t Traced, machine: &Machine, options: &Options) -> Result<&'t Listing, Refusal> {
     let code = traced
         .code
         .get(machine.board())

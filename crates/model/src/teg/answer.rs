@@ -6,7 +6,7 @@
 use warplens_base::units::Cycles;
 use warplens_machine::words::IssueOccupies;
 use warplens_machine::{Key, Readings};
-use warplens_sim::{Bound, Outcome, Pipe, Stall, UnitKind, UnitOutcome};
+use warplens_sim::{Bound, Outcome, Stall, UnitKind, UnitOutcome};
 
 use super::Simulated;
 use crate::{Part, Quantity, Resource, Symbol, Term};
@@ -135,23 +135,10 @@ fn busiest(simulated: &Simulated, meaning: fn(&UnitOutcome) -> Option<Resource>)
     meant.max_by(|left, right| left.1.total_cmp(&right.1))
 }
 
-/// The resource of a pipe that computes; none of a pipe that only hands on.
-fn resource_of_pipe(pipe: Pipe) -> Option<Resource> {
-    match pipe {
-        Pipe::Fma => Some(Resource::Fp32),
-        Pipe::Alu | Pipe::Uniform => Some(Resource::Int),
-        Pipe::Fp64 => Some(Resource::Fp64),
-        Pipe::Fp16 => Some(Resource::Fp16),
-        Pipe::Xu => Some(Resource::Sfu),
-        Pipe::Tensor | Pipe::Adu => Some(Resource::Compute),
-        Pipe::Lsu | Pipe::Cbu => None,
-    }
-}
-
 /// What a busy unit that computes means.
 fn of_arithmetic(unit: &UnitOutcome) -> Option<Resource> {
     match unit.kind.bound() {
-        Bound::Pipe(pipe) => resource_of_pipe(pipe),
+        Bound::Pipe(pipe) => Resource::of_pipe(pipe),
         Bound::Issue | Bound::LoadStore | Bound::L2Bandwidth | Bound::DramBandwidth => None,
     }
 }
