@@ -14,6 +14,7 @@ pub mod compare;
 pub mod coverage;
 pub mod explain;
 pub mod listing;
+pub mod measured;
 pub mod native;
 pub mod plot;
 pub mod stages;

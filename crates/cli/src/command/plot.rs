@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use clap::{Args, Subcommand, ValueEnum};
-use warplens_question::plot;
 use warplens_question::plot::x_graph::Variation;
 use warplens_question::timing::annotate::By;
 use warplens_question::timing::cycles::WarpCycles;
 use warplens_question::timing::{self, Window};
 use warplens_question::whatif::Scenario;
+use warplens_question::{measured, plot};
 use warplens_report::{Figure, document, render, view};
 use warplens_session::machines::{self, Machine, Strictness};
 use warplens_session::predict::{self, CountBasis, Options, Refusal};
@@ -339,10 +339,9 @@ fn accuracy(flags: &AccuracyFlags, threads: Option<u32>, terminal: &Terminal) ->
     let (choice, options) = flags.model.choice("auto")?;
     let input = Input::read(&flags.measured)?;
     let folder = flags.measured.parent().unwrap_or(Path::new(""));
-    let rows = plot::accuracy::parse(&input.name, &input.text(), folder)?;
+    let rows = measured::parse(&input.name, &input.text(), folder)?;
     let request = plot::accuracy::Request { choice, options, execution: flags.execution.options(threads)? };
-    let accuracy =
-        terminal.with_progress(|progress| plot::accuracy::accuracy(&input.name, &rows, &request, progress))?;
+    let accuracy = terminal.with_progress(|progress| plot::accuracy::accuracy(&rows, &request, progress))?;
     write(&view::figure::accuracy(&accuracy), format, &flags.output, terminal)
 }
 

@@ -7,86 +7,20 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use warplens_launch::Launch;
+use warplens_question::measured::coulomb::{CHARGES, Configuration as Row, GPU, PTX, WAVES, configurations};
+use warplens_question::measured::rank_correlation;
 use warplens_session::machines::{self, Machine, Strictness};
 use warplens_session::predict::{self, CountBasis, GpuAnalysis};
 use warplens_session::profile::{CoalescingRule, Counting, OpClass};
 use warplens_session::toolchain::Search;
 use warplens_session::{Choice, ExecutionOptions, Extent, Measurement, Program, Progress, measure};
 
-/// Points along each edge of the grid.
-const SIZE: u64 = 256;
-/// Point charges. The figures come without their number; three counters say it, see [`the_counters_say_64_charges`].
-const CHARGES: u64 = 64;
-
-/// A measured configuration.
-#[derive(Clone, Debug)]
-struct Row {
-    layout: String,
-    z: u64,
-    unroll: u64,
-    block: [u64; 2],
-    values: BTreeMap<String, f64>,
-}
-
-impl Row {
-    fn kernel(&self) -> String {
-        format!("{}_z{}_unroll{}", self.layout, self.z, self.unroll)
-    }
-
-    fn of(&self, column: &str) -> f64 {
-        self.values[column]
-    }
-
-    fn threads(&self) -> f64 {
-        (SIZE * SIZE * SIZE / self.z) as f64
-    }
-}
-
 fn file(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path)
 }
 
-fn measured() -> Vec<Row> {
-    let text =
-        std::fs::read_to_string(file("validation/measured/coulomb-rtx2080ti.csv")).expect("the figures are there");
-    let mut lines = text.lines().skip_while(|line| !line.starts_with("layout,"));
-    let header: Vec<&str> = lines.next().expect("the table has a header").split(',').collect();
-    let row = |line: &str| {
-        let mut values: BTreeMap<String, f64> = BTreeMap::new();
-        let fields = header.iter().zip(line.split(','));
-        fields.for_each(|(&name, field)| drop(field.parse().map(|value| values.insert(name.to_owned(), value))));
-        let whole = |name: &str| values[name] as u64;
-        let layout = line.split(',').next().expect("a line has a first field").to_owned();
-        let block = [whole("block_x"), whole("block_y")];
-        Row { layout, z: whole("z"), unroll: whole("unroll"), block, values }
-    };
-    lines.map(row).collect()
-}
-
 fn program() -> Program {
-    let text = std::fs::read_to_string(file("validation/coulomb/sm_75.ptx")).expect("the kernels are there");
-    Program::from_ptx("coulomb", text).expect("the kernels are fine")
-}
-
-fn launch(row: &Row) -> Launch {
-    let u32_of = |value: u64| u32::try_from(value).expect("grids are small");
-    let [x, y] = row.block;
-    let mut launch = Launch {
-        kernel: Some(row.kernel()),
-        grid: Some([u32_of(SIZE / x), u32_of(SIZE / y), u32_of(SIZE / row.z)]),
-        block: Some([u32_of(x), u32_of(y), 1]),
-        registers: Some(row.of("registers") as u32),
-        ..Launch::default()
-    };
-    let uniform = |count: u64, high: &str, seed: u32| format!("f32[{count}]:uniform(0, {high}, {seed})");
-    let charges = match row.layout.as_str() {
-        "aos" => vec![uniform(4 * CHARGES, "20", 1)],
-        _ => (1..=4).map(|seed| uniform(CHARGES, "20", seed)).collect(),
-    };
-    let others = [CHARGES.to_string(), "0.5".to_owned(), SIZE.to_string(), format!("f32[{}]", SIZE * SIZE * SIZE)];
-    charges.into_iter().chain(others).for_each(|text| launch.add_argument(&text).expect("the arguments are fine"));
-    launch
+    Program::from_ptx("coulomb", PTX.to_owned()).expect("the kernels are fine")
 }
 
 /// The counts of the whole launch from the first of its CTAs, as all do the same; those that are traced are among them.
@@ -95,7 +29,7 @@ fn measurement(program: &Program, row: &Row, ctas: u32, traced_for: &[Machine]) 
     options.extent = Extent::Ctas(0..ctas);
     options.traced_for = traced_for.to_vec();
     let measurements =
-        measure(program, &[launch(row)], options, Counting::Ptx, &Search::default(), &Progress::default());
+        measure(program, &[row.launch()], options, Counting::Ptx, &Search::default(), &Progress::default());
     measurements.expect("the kernel runs").remove(0)
 }
 
@@ -112,7 +46,7 @@ fn kernels(rows: &[Row]) -> Vec<&Row> {
 /// How the counters of every configuration give away the number of charges, whatever the compiler made of the loops.
 #[test]
 fn the_counters_say_64_charges() {
-    for row in measured() {
+    for row in configurations() {
         let per_thread = |column: &str| row.of(column) / row.threads();
         let z = row.z as f64;
         // A load per charge and array, and one per point of the grid.
@@ -128,7 +62,7 @@ fn the_counters_say_64_charges() {
 #[test]
 fn operations_and_requests_are_those_counted() {
     let program = program();
-    let rows = measured();
+    let rows = configurations();
     let kernels = kernels(&rows);
     assert_eq!((rows.len(), kernels.len()), (210, 42));
     let mut table = String::from(
@@ -157,7 +91,7 @@ fn operations_and_requests_are_those_counted() {
 }
 
 /// GPU at the base clock, which the counters say, and at the boost clock.
-const GPUS: [&str; 2] = ["rtx2080ti@1350", "rtx2080ti@1545"];
+const GPUS: [&str; 2] = [GPU, "rtx2080ti@1545"];
 const CLOSED_FORMS: &[&str] = &["analyzer", "x-model", "roofline"];
 
 /// Predicted over measured time of each model on each GPU.
@@ -173,30 +107,6 @@ fn ratios(measurement: &Measurement, machines: &[Machine], models: &[&'static st
     models.iter().map(|model| analysis.gpus.iter().map(|gpu| of_model(gpu, model)).collect()).collect()
 }
 
-/// Rank correlation; equal values share the mean of their ranks.
-fn spearman(left: &[f64], right: &[f64]) -> f64 {
-    let ranks = |values: &[f64]| -> Vec<f64> {
-        let rank = |value: f64| {
-            let less = values.iter().filter(|other| **other < value).count();
-            let equal = values.iter().filter(|other| **other == value).count();
-            less as f64 + 0.5 * (equal as f64 - 1.0)
-        };
-        values.iter().map(|value| rank(*value)).collect()
-    };
-    let (left, right) = (ranks(left), ranks(right));
-    let mean = (left.len() as f64 - 1.0) / 2.0;
-    let product = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| (a - mean) * (b - mean)).sum::<f64>();
-    product(&left, &right) / (product(&left, &left) * product(&right, &right)).sqrt()
-}
-
-#[test]
-fn ranks_correlate_as_the_definition_says() {
-    assert_eq!(spearman(&[1.0, 2.0, 3.0], &[10.0, 20.0, 90.0]), 1.0);
-    assert_eq!(spearman(&[1.0, 2.0, 3.0], &[3.0, 2.0, 1.0]), -1.0);
-    // 1 - 6 * 2 / (4 * 15)
-    assert!((spearman(&[1.0, 2.0, 3.0, 4.0], &[1.0, 3.0, 2.0, 4.0]) - 0.8).abs() < 1e-12);
-}
-
 /// The error that is farthest from none.
 fn worst(errors: &[f64]) -> f64 {
     errors.iter().copied().fold(0.0, |worst: f64, error| if error.abs() > worst.abs() { error } else { worst })
@@ -205,7 +115,7 @@ fn worst(errors: &[f64]) -> f64 {
 /// Errors of a model over all rows: rank correlation, which is returned, then mean and worst error at each clock.
 fn summary(table: &mut String, model: &str, ratios: &[Vec<f64>], measured: &[f64]) -> f64 {
     let predicted: Vec<f64> = ratios.iter().zip(measured).map(|(ratios, measured)| ratios[0] * measured).collect();
-    let correlation = spearman(&predicted, measured);
+    let correlation = rank_correlation(&predicted, measured);
     write!(table, "| {model} | {correlation:.3} |").expect("strings take everything");
     for clock in 0..GPUS.len() {
         let errors: Vec<f64> = ratios.iter().map(|ratios| 100.0 * (ratios[clock] - 1.0)).collect();
@@ -222,7 +132,7 @@ const SUMMARY: &str = "| model | rank correlation | mean error at 1350 MHz | wor
 #[test]
 fn closed_forms_predict_the_times() {
     let program = program();
-    let rows = measured();
+    let rows = configurations();
     let machines: Vec<Machine> = GPUS.iter().map(|gpu| machines::one(gpu).unwrap()).collect();
     let of_row = |row: &Row| ratios(&counts(&program, row), &machines, CLOSED_FORMS, 1e-6 * row.of("time_us"));
     let all: Vec<Vec<Vec<f64>>> = rows.iter().map(of_row).collect();
@@ -235,9 +145,6 @@ fn closed_forms_predict_the_times() {
     println!("{table}");
     hold("closed forms", &table);
 }
-
-/// CTAs of two waves: an SM of compute capability 7.5 holds at most 16 at once.
-const WAVES: u32 = 32;
 
 /// What teg says of every row, with the rows spread over the cores.
 fn simulated(rows: &[Row], machines: &[Machine]) -> Vec<Vec<f64>> {
@@ -258,7 +165,7 @@ fn simulated(rows: &[Row], machines: &[Machine]) -> Vec<Vec<f64>> {
 
 #[test]
 fn teg_predicts_the_times() {
-    let rows = measured();
+    let rows = configurations();
     let machines: Vec<Machine> = GPUS.iter().map(|gpu| machines::one(gpu).unwrap()).collect();
     let ratios = simulated(&rows, &machines);
     let times: Vec<f64> = rows.iter().map(|row| row.of("time_us")).collect();

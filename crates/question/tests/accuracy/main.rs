@@ -7,41 +7,13 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use warplens_launch::Launch;
+use warplens_question::measured::stream::{self, GPUS, KERNELS, Kernel, N, launch};
 use warplens_session::machines::{self, Machine, Strictness};
 use warplens_session::predict::{self, CountBasis};
 use warplens_session::profile::Counting;
 use warplens_session::toolchain::Search;
 use warplens_session::{Choice, ExecutionOptions, Extent, Measurement, Program, Progress, measure};
 
-/// Elements of each array.
-const N: u64 = 134_217_730;
-
-struct Kernel {
-    name: &'static str,
-    /// Name in the measurements.
-    measured: &'static str,
-    arrays: usize,
-    /// A scalar after the arrays.
-    scalar: Option<&'static str>,
-    /// By ptxas 13.5 for sm_80.
-    registers: u32,
-    /// Arrays that the measured bandwidth counts.
-    moved: f64,
-}
-
-const KERNELS: &[Kernel] = &[
-    Kernel { name: "init", measured: "init", arrays: 1, scalar: Some("0.23"), registers: 8, moved: 1.0 },
-    Kernel { name: "read", measured: "read", arrays: 2, scalar: None, registers: 8, moved: 1.0 },
-    Kernel { name: "scale", measured: "scale", arrays: 2, scalar: Some("1.2"), registers: 10, moved: 2.0 },
-    Kernel { name: "triad", measured: "triad", arrays: 3, scalar: Some("1.2"), registers: 12, moved: 3.0 },
-    Kernel { name: "stencil3", measured: "3pt", arrays: 2, scalar: None, registers: 13, moved: 2.0 },
-    Kernel { name: "stencil5", measured: "5pt", arrays: 2, scalar: None, registers: 17, moved: 2.0 },
-];
-
-/// GPU, its name in the measurements, bytes of shared memory that leave room for two CTAs per SM.
-const GPUS: &[(&str, &str, u64)] =
-    &[("v100-pcie", "v100", 48 << 10), ("a100-80", "a100-80", 80 << 10), ("h200", "h200", 112 << 10)];
 const MODELS: &[&str] = &["analyzer", "x-model", "roofline"];
 
 fn file(path: &str) -> PathBuf {
@@ -50,36 +22,10 @@ fn file(path: &str) -> PathBuf {
 
 /// Measured bandwidth in bytes per second, by GPU, kernel and resident warps; two CTAs per SM hold them.
 fn measured() -> BTreeMap<(String, String, u32), f64> {
-    let text =
-        std::fs::read_to_string(file("validation/measured/stream-occupancy.csv")).expect("the figures are there");
-    let rows = text.lines().skip_while(|line| !line.starts_with("gpu,")).skip(1);
-    rows.map(|line| {
-        let fields: Vec<&str> = line.split(',').collect();
-        let (warps, bandwidth): (u32, f64) = (
-            fields[2].parse().expect("the measured figures and the kernels are fine"),
-            fields[3].parse().expect("the measured figures and the kernels are fine"),
-        );
-        ((fields[0].to_owned(), fields[1].to_owned(), warps), 1e9 * bandwidth)
-    })
-    .collect()
-}
-
-/// A launch of a kernel with CTAs of `threads`.
-fn launch(kernel: &Kernel, threads: u64) -> Launch {
-    let mut launch = Launch {
-        kernel: Some(kernel.name.to_owned()),
-        grid: Some([u32::try_from(N / threads + 1).expect("the measured figures and the kernels are fine"), 1, 1]),
-        block: Some([u32::try_from(threads).expect("the measured figures and the kernels are fine"), 1, 1]),
-        registers: Some(kernel.registers),
-        ..Launch::default()
+    let key = |point: &stream::Point| {
+        (GPUS[point.gpu].1.to_owned(), KERNELS[point.kernel].measured.to_owned(), point.resident_warps)
     };
-    let arrays = (0..kernel.arrays).map(|_| format!("f64[{N}]"));
-    let scalars = kernel.scalar.iter().map(|&scalar| scalar.to_owned());
-    arrays
-        .chain(scalars)
-        .chain([N.to_string()])
-        .for_each(|text| launch.add_argument(&text).expect("the measured figures and the kernels are fine"));
-    launch
+    stream::points().iter().map(|point| (key(point), point.bandwidth)).collect()
 }
 
 /// The counts of a kernel with CTAs of `threads`, from the first CTAs: all do the same.

@@ -17,12 +17,13 @@ use warplens_sim::traces::{PlannedSms, Traced, Traces};
 use warplens_stats::TracedCta;
 use warplens_trace::{CtaId, CtaTrace, Lanes, WarpTrace};
 
-use crate::{GPUS, KERNELS, Kernel, N, errors, file, hold, launch, mean, measured, worst};
+use warplens_question::measured::stream::{GPUS, KERNELS, Kernel, N, RESIDENT, launch};
+
+use crate::{errors, file, hold, mean, measured, worst};
 
 /// `teg` first.
 const MODELS: &[&str] = &["teg", "analyzer", "x-model", "roofline"];
-/// CTAs that an SM has at once, and that are simulated.
-const RESIDENT: u32 = 2;
+/// CTAs that are simulated.
 const SIMULATED: u32 = 32;
 /// The CTA that stands for all: the first and the last leave out elements.
 const INNER: u32 = 1;

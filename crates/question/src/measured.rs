@@ -1,0 +1,216 @@
+//! Measured times of launches: tables of users, and those that the project holds.
+
+pub mod coulomb;
+pub mod stream;
+mod table;
+
+use std::ops::Range;
+use std::path::PathBuf;
+
+use warplens_base::error::{Error, Result};
+use warplens_launch::Launch;
+use warplens_session::profile::Counting;
+use warplens_session::toolchain::Search;
+use warplens_session::{ExecutionOptions, Extent, Input, Measurement, Program, Progress, measure, source};
+
+pub(crate) use table::HELP;
+pub use table::parse;
+
+/// What was measured, and what of.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Row {
+    /// What messages call its table.
+    pub table: String,
+    /// Its line, from 1.
+    pub line: usize,
+    /// The kernel, or another name of the row.
+    pub kernel: Option<String>,
+    /// The GPU on which it was measured.
+    pub gpu: String,
+    /// Microseconds.
+    pub measured_us: f64,
+    /// Microseconds, where a prediction is given.
+    pub predicted_us: Option<f64>,
+    /// What to predict.
+    pub input: Option<Kernels>,
+    /// A file that says how it was launched.
+    pub launch_file: Option<PathBuf>,
+    /// How it was launched, where the row says it.
+    pub launch: Option<Launch>,
+    /// The CTAs that are executed, where all do the same.
+    pub ctas: Option<Range<u32>>,
+    /// What the row has in common with others.
+    pub class: Option<String>,
+    /// Whether models were fitted to it, where the table says so.
+    pub set: Option<Set>,
+}
+
+/// Where the kernels of a row are.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Kernels {
+    /// In a file.
+    File(PathBuf),
+    /// In PTX that the program holds.
+    Held {
+        /// What messages call it.
+        name: &'static str,
+        /// Its text.
+        ptx: &'static str,
+    },
+}
+
+/// What rows are for.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Set {
+    /// Models, or parameters of GPUs, were fitted to them.
+    Training,
+    /// Nothing was fitted to them.
+    HeldOut,
+}
+
+impl Set {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::Training, Self::HeldOut];
+
+    /// Its name, in tables and documents.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Training => "training",
+            Self::HeldOut => "held-out",
+        }
+    }
+
+    fn parse(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|set| set.name() == text)
+    }
+}
+
+/// A measured table of the project.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Held {
+    /// Its file, from the root of the project.
+    pub name: &'static str,
+    /// Its rows.
+    pub rows: Vec<Row>,
+    /// Rows that no model predicts, and why.
+    pub left_out: Option<(usize, &'static str)>,
+}
+
+/// Why the micro-benchmarks of latencies and strides are left out.
+const CYCLES: &str = "cycles per load of a micro-benchmark, no time of a launch; its kernels are not held";
+
+/// Every measured table of the project.
+pub fn held() -> Vec<Held> {
+    let unread = |name, text: &str| Held {
+        name,
+        rows: Vec::new(),
+        left_out: Some((text.lines().filter(|line| !line.starts_with("gpu,")).count(), CYCLES)),
+    };
+    vec![
+        stream::held(),
+        coulomb::held(),
+        unread("validation/measured/pointer-chase.csv", include_str!("../../../validation/measured/pointer-chase.csv")),
+        unread("validation/measured/l1-strides.csv", include_str!("../../../validation/measured/l1-strides.csv")),
+    ]
+}
+
+impl Row {
+    /// The row, for messages.
+    pub fn place(&self) -> String {
+        format!("{}, line {}", self.table, self.line)
+    }
+
+    /// Reads the kernels of the row; CUDA C++ is compiled for `target`.
+    pub fn program(&self, target: &str, search: &Search) -> Result<Program> {
+        match &self.input {
+            Some(Kernels::File(path)) => Program::load(&Input::read(path)?, target, search),
+            Some(Kernels::Held { name, ptx }) => Program::from_ptx(name, (*ptx).to_owned()),
+            None => Err(Error::input(format!("{}: neither `predicted_us` nor `input`", self.place())).with_help(HELP)),
+        }
+    }
+
+    /// Executes and counts the launches of the row.
+    pub fn measure(
+        &self,
+        program: &Program,
+        execution: &ExecutionOptions,
+        search: &Search,
+        progress: &Progress,
+    ) -> Result<Vec<Measurement>> {
+        let launches = match &self.launch {
+            // A row's name may also be a label of its own where there is no choice.
+            Some(launch) if program.kernels().len() == 1 => vec![Launch { kernel: None, ..launch.clone() }],
+            Some(launch) => vec![launch.clone()],
+            None => {
+                let file = self.launch_file.as_ref().map(|path| path.to_string_lossy().into_owned());
+                source::launches(file.as_deref(), Launch::default())?
+            }
+        };
+        let mut execution = execution.clone();
+        if let Some(ctas) = &self.ctas {
+            execution.extent = Extent::Ctas(ctas.clone());
+        }
+        measure(program, &launches, execution, Counting::Ptx, search, progress)
+    }
+
+    /// The launch that the row means.
+    pub fn chosen<'m>(&self, measurements: &'m [Measurement]) -> Result<&'m Measurement> {
+        let is_meant = |measurement: &&Measurement| {
+            let kernel = &measurement.kernel;
+            self.kernel.as_ref().is_none_or(|name| *name == kernel.mangled || *name == kernel.demangled)
+        };
+        let only = || measurements.first().filter(|_| measurements.len() == 1);
+        measurements.iter().find(is_meant).or_else(only).ok_or_else(|| {
+            let known: Vec<&str> =
+                measurements.iter().map(|measurement| measurement.kernel.demangled.as_str()).collect();
+            let name = self.kernel.clone().unwrap_or_default();
+            let error = Error::input(format!("{}: no launch of kernel `{name}`", self.place()));
+            error.with_help(format!("the launches are of {}", known.join(", ")))
+        })
+    }
+}
+
+/// Rank correlation of two lists (Spearman); equal values share the mean of their ranks. Not a number where one of the
+/// lists holds a single value.
+pub fn rank_correlation(left: &[f64], right: &[f64]) -> f64 {
+    let ranks = |values: &[f64]| -> Vec<f64> {
+        let rank = |value: f64| {
+            let less = values.iter().filter(|other| **other < value).count();
+            let equal = values.iter().filter(|other| **other == value).count();
+            less as f64 + 0.5 * (equal as f64 - 1.0)
+        };
+        values.iter().map(|value| rank(*value)).collect()
+    };
+    let (left, right) = (ranks(left), ranks(right));
+    let mean = (left.len() as f64 - 1.0) / 2.0;
+    let product = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| (a - mean) * (b - mean)).sum::<f64>();
+    product(&left, &right) / (product(&left, &left) * product(&right, &right)).sqrt()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranks_correlate_as_the_definition_says() {
+        assert_eq!(rank_correlation(&[1.0, 2.0, 3.0], &[10.0, 20.0, 90.0]), 1.0);
+        assert_eq!(rank_correlation(&[1.0, 2.0, 3.0], &[3.0, 2.0, 1.0]), -1.0);
+        // 1 - 6 * 2 / (4 * 15)
+        assert!((rank_correlation(&[1.0, 2.0, 3.0, 4.0], &[1.0, 3.0, 2.0, 4.0]) - 0.8).abs() < 1e-12);
+        assert!(rank_correlation(&[1.0, 2.0], &[3.0, 3.0]).is_nan());
+    }
+
+    #[test]
+    fn every_table_of_the_project_is_held_with_all_its_rows() {
+        let counts: Vec<(&str, usize, Option<usize>)> =
+            held().iter().map(|table| (table.name, table.rows.len(), table.left_out.map(|(count, _)| count))).collect();
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../validation/measured");
+        let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name());
+        let csv = files.filter(|name| name.to_string_lossy().ends_with(".csv")).count();
+        assert_eq!(counts.len(), csv, "a table lies in the folder that is not listed here");
+        for (name, rows, left_out) in counts {
+            let text = std::fs::read_to_string(format!("{folder}/../../{name}")).unwrap();
+            assert_eq!(rows + left_out.unwrap_or(0), text.lines().count() - 1, "{name}");
+        }
+    }
+}

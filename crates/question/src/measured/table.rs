@@ -1,0 +1,231 @@
+//! Tables of measured times, as users write them.
+//!
+//! A table is a CSV file whose first line names the columns, in any order: `gpu` and `measured_us` are needed. `kernel`
+//! says which kernel or launch a row means. What is predicted is `input` with a launch file (`launch`), or with the
+//! launch in the row itself: `grid`, `block`, `shared`, `registers`, and `args`, the arguments with semicolons between
+//! them. Paths are relative to the table. `predicted_us` is a prediction that is there already. `ctas` (`N..M`) says
+//! which blocks are executed, where all of them do the same. `class` puts rows together, and `set` says whether models
+//! were fitted to a row (`training`) or not (`held-out`).
+
+use std::ops::Range;
+use std::path::Path;
+
+use warplens_base::error::{Error, Result};
+use warplens_base::nearest;
+use warplens_launch::{Extents, Launch, LaunchArgument, parse_extents};
+
+use super::{Kernels, Row, Set};
+
+/// Columns that are understood.
+const COLUMNS: [&str; 14] = [
+    "kernel",
+    "gpu",
+    "measured_us",
+    "predicted_us",
+    "input",
+    "launch",
+    "grid",
+    "block",
+    "shared",
+    "registers",
+    "args",
+    "ctas",
+    "class",
+    "set",
+];
+
+/// What a table needs.
+pub(crate) const HELP: &str =
+    "its first line names the columns: gpu, measured_us and one of predicted_us, input (with launch and kernel)";
+
+/// Reads a table; `name` stands in messages, and paths in it are relative to `folder`.
+pub fn parse(name: &str, text: &str, folder: &Path) -> Result<Vec<Row>> {
+    let mut lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty() && !line.starts_with('#'));
+    let (_, heading) = lines.next().ok_or_else(|| Error::input(format!("{name} is empty")).with_help(HELP))?;
+    let columns: Vec<String> = fields(heading);
+    for column in &columns {
+        if !COLUMNS.contains(&column.as_str())
+            && let Some(near) = nearest(column, COLUMNS)
+        {
+            let error = Error::input(format!("{name}, line 1: unknown column `{column}`"));
+            return Err(error.with_help(format!("did you mean `{near}`?")));
+        }
+    }
+    for needed in ["gpu", "measured_us"] {
+        if !columns.iter().any(|column| column == needed) {
+            return Err(Error::input(format!("{name} has no column `{needed}`")).with_help(HELP));
+        }
+    }
+    let line =
+        |(number, line): (usize, &str)| Line { name, number: number + 1, columns: &columns, fields: fields(line) };
+    let rows: Vec<Row> = lines.map(|of| line(of).row(folder)).collect::<Result<_>>()?;
+    if rows.is_empty() {
+        return Err(Error::input(format!("{name} has no row")).with_help(HELP));
+    }
+    Ok(rows)
+}
+
+/// A line with its fields.
+struct Line<'t> {
+    name: &'t str,
+    /// From 1.
+    number: usize,
+    columns: &'t [String],
+    fields: Vec<String>,
+}
+
+impl Line<'_> {
+    fn row(&self, folder: &Path) -> Result<Row> {
+        let input = self.field("input").map(|path| Kernels::File(folder.join(path)));
+        let kernel = self.field("kernel").map(str::to_owned);
+        Ok(Row {
+            table: self.name.to_owned(),
+            line: self.number,
+            gpu: self.needed("gpu")?.to_owned(),
+            measured_us: self.time("measured_us", self.needed("measured_us")?)?,
+            predicted_us: self.field("predicted_us").map(|text| self.time("predicted_us", text)).transpose()?,
+            input,
+            launch_file: self.field("launch").map(|path| folder.join(path)),
+            launch: self.launch(kernel.as_deref())?,
+            kernel,
+            ctas: self.read("ctas", range, "N..M with N below M")?,
+            class: self.field("class").map(str::to_owned),
+            set: self.read("set", Set::parse, "training or held-out")?,
+        })
+    }
+
+    /// The launch that the row itself says, if it does.
+    fn launch(&self, kernel: Option<&str>) -> Result<Option<Launch>> {
+        const EXTENTS: &str = "X, X,Y or X,Y,Z";
+        let extents = |text: &str| -> Option<Extents> { parse_extents("", text).ok() };
+        let mut launch = Launch {
+            grid: self.read("grid", extents, EXTENTS)?,
+            block: self.read("block", extents, EXTENTS)?,
+            shared: self.read("shared", |text| text.parse().ok(), "a number of bytes")?,
+            registers: self.read("registers", |text| text.parse().ok(), "a number of registers")?,
+            ..Launch::default()
+        };
+        let texts = self.field("args").into_iter().flat_map(|texts| texts.split(';'));
+        for (number, text) in texts.enumerate() {
+            let place = format!("{}, line {}, argument {number}", self.name, self.number);
+            launch.arguments.push(LaunchArgument::parse(&place, text.trim())?);
+        }
+        if launch.is_empty() {
+            return Ok(None);
+        }
+        if self.field("launch").is_some() {
+            return Err(self.fail("a launch file and a launch in the row exclude each other"));
+        }
+        launch.kernel = kernel.map(str::to_owned);
+        Ok(Some(launch))
+    }
+
+    fn field(&self, column: &str) -> Option<&str> {
+        let at = self.columns.iter().position(|known| known == column)?;
+        self.fields.get(at).map(String::as_str).filter(|field| !field.is_empty())
+    }
+
+    fn needed(&self, column: &str) -> Result<&str> {
+        self.field(column).ok_or_else(|| self.fail(format!("no `{column}`")))
+    }
+
+    fn time(&self, column: &str, text: &str) -> Result<f64> {
+        let number: Option<f64> = text.parse().ok().filter(|number: &f64| number.is_finite() && *number > 0.0);
+        number.ok_or_else(|| self.fail(format!("`{column}` is `{text}`, not a time above 0")))
+    }
+
+    fn read<T>(&self, column: &str, parse: impl Fn(&str) -> Option<T>, wanted: &str) -> Result<Option<T>> {
+        let Some(text) = self.field(column) else { return Ok(None) };
+        parse(text).map(Some).ok_or_else(|| self.fail(format!("`{column}` is `{text}`, not {wanted}")))
+    }
+
+    fn fail(&self, what: impl std::fmt::Display) -> Error {
+        Error::input(format!("{}, line {}: {what}", self.name, self.number))
+    }
+}
+
+fn range(text: &str) -> Option<Range<u32>> {
+    let (start, end) = text.split_once("..")?;
+    let (start, end): (u32, u32) = (start.trim().parse().ok()?, end.trim().parse().ok()?);
+    (start < end).then_some(start..end)
+}
+
+/// Fields of a line; quotes keep commas, and a quote in quotes is doubled.
+fn fields(line: &str) -> Vec<String> {
+    let mut fields = vec![String::new()];
+    let mut quoted = false;
+    let mut characters = line.chars().peekable();
+    while let Some(c) = characters.next() {
+        let field = fields.last_mut().expect("there is always a field");
+        match c {
+            '"' if quoted && characters.peek() == Some(&'"') => field.extend(characters.next()),
+            '"' => quoted = !quoted,
+            ',' if !quoted => fields.push(String::new()),
+            _ => field.push(c),
+        }
+    }
+    fields.into_iter().map(|field| field.trim().to_owned()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rows(text: &str) -> std::result::Result<Vec<Row>, String> {
+        parse("t.csv", text, Path::new("folder")).map_err(|error| match error.help {
+            Some(help) if help != HELP => format!("{}; {help}", error.message),
+            _ => error.message,
+        })
+    }
+
+    #[test]
+    fn columns_come_in_any_order() {
+        let rows =
+            rows("measured_us,gpu,kernel,input,note\n1.5,h200,\"f(int, int)\",a.ptx,\"a \"\"b\"\"\"\n\n2,c1060,,,\n");
+        let rows = rows.unwrap();
+        assert_eq!((rows[0].line, rows[0].measured_us, rows[0].gpu.as_str()), (2, 1.5, "h200"));
+        assert_eq!(rows[0].kernel.as_deref(), Some("f(int, int)"));
+        assert_eq!(rows[0].input, Some(Kernels::File("folder/a.ptx".into())));
+        assert_eq!((rows[1].line, rows[1].kernel.as_deref()), (4, None));
+    }
+
+    #[test]
+    fn a_row_may_hold_its_launch() {
+        let text = "gpu,measured_us,input,kernel,grid,block,args,ctas,class,set\n\
+                    h200,2,a.ptx,f,\"4,2\",32,f32[8]; 5,0..2,mine,held-out\n";
+        let row = rows(text).unwrap().remove(0);
+        let launch = row.launch.unwrap();
+        assert_eq!((launch.grid, launch.block, launch.arguments.len()), (Some([4, 2, 1]), Some([32, 1, 1]), 2));
+        assert_eq!((launch.kernel.as_deref(), row.ctas, row.set), (Some("f"), Some(0..2), Some(Set::HeldOut)));
+        assert_eq!(row.class.as_deref(), Some("mine"));
+        for (column, bad, message) in [
+            ("grid", "x", "`grid` is `x`, not X, X,Y or X,Y,Z"),
+            ("shared", "-1", "`shared` is `-1`, not a number of bytes"),
+            ("ctas", "3..2", "`ctas` is `3..2`, not N..M with N below M"),
+            ("set", "test", "`set` is `test`, not training or held-out"),
+        ] {
+            let text = format!("gpu,measured_us,{column}\nh200,1,{bad}\n");
+            assert_eq!(rows(&text), Err(format!("t.csv, line 2: {message}")));
+        }
+        let argument = rows("gpu,measured_us,args\nh200,1,1;f32[\n").unwrap_err();
+        assert!(argument.starts_with("t.csv, line 2, argument 1, column 5: "), "{argument}");
+        let both = rows("gpu,measured_us,launch,grid\nh200,1,l.toml,3\n").unwrap_err();
+        assert_eq!(both, "t.csv, line 2: a launch file and a launch in the row exclude each other");
+    }
+
+    #[test]
+    fn bad_files_are_named_with_their_line() {
+        assert_eq!(rows(""), Err("t.csv is empty".into()));
+        assert_eq!(rows("gpu,measured_us\n"), Err("t.csv has no row".into()));
+        assert_eq!(rows("gpu\nh200\n"), Err("t.csv has no column `measured_us`".into()));
+        assert_eq!(
+            rows("gpu,mesured_us\n"),
+            Err("t.csv, line 1: unknown column `mesured_us`; did you mean `measured_us`?".into())
+        );
+        assert_eq!(
+            rows("gpu,measured_us\nh200,-1\n"),
+            Err("t.csv, line 2: `measured_us` is `-1`, not a time above 0".into())
+        );
+        assert_eq!(rows("gpu,measured_us\n,1\n"), Err("t.csv, line 2: no `gpu`".into()));
+    }
+}
