@@ -148,11 +148,6 @@ pub(super) fn bfi(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
     decoder.apply(inst, handler, &[inst.ty, inst.ty, ScalarType::U32, ScalarType::U32], inst.ty)
 }
 
-pub(super) fn fns(decoder: &mut Decoder<'_>, inst: &Inst) -> Binding {
-    let handler = map3(decoder.level(), |mask: u32, base: u32, offset: i32| integer::fns(mask, base, offset));
-    decoder.apply(inst, handler, &[ScalarType::B32; 3], ScalarType::B32)
-}
-
 pub(super) fn bmsk(decoder: &mut Decoder<'_>, inst: &Inst, mode: &ShiftMode) -> Binding {
     let level = decoder.level();
     let handler = match mode {

@@ -8,6 +8,7 @@ mod bits;
 mod control;
 mod convert;
 mod exchange;
+mod lane;
 mod mode;
 mod movement;
 mod predicate;
@@ -22,6 +23,7 @@ pub(crate) use predicate::copy_predicate;
 use crate::code::Unbound;
 use crate::decode::Decoder;
 use crate::raw::{LaneFunction, Source};
+use crate::semantics::integer;
 use crate::semantics::warp::Exchange;
 
 type Binding = Result<(), Unbound>;
@@ -38,8 +40,11 @@ macro_rules! dispatch {
     };
 }
 
-/// Calls the function of a row, or emits the exchange that its constructor makes.
+/// Calls the function of a row, binds the lane function that it names, or emits the exchange that its constructor makes.
 macro_rules! bound {
+    (integer $function:ident, $decoder:ident, $inst:ident) => {
+        lane::bind($decoder, $inst, integer::$function)
+    };
     (exchange $constructor:ident, $decoder:ident, $inst:ident $(, $payload:ident)?) => {
         exchange::bind($decoder, $inst, Exchange::$constructor($inst.ty $(, $payload)?))
     };
