@@ -62,11 +62,15 @@
 /// `consumer! { /// doc Name (name: Payload) => { class: rule, effect: name, bind: module::function } ... }`.
 ///
 /// The payload is what refines the operation, with the name under which `bind` gets it; operations that nothing refines
-/// have none. `class` is a rule of this module that turns the type into an [`OpClass`]; `effect` is an
-/// [`Effect`]; `bind` is the function of the
-/// emulator that picks the lane function for the type and the payload, with the module that it stands in; for operations
-/// in which the lanes of a warp work together it is `exchange::` with the constructor that says how. An operation
-/// without one of them does not compile.
+/// have none. `class` is a rule of `ops.rs` that turns the type into an [`OpClass`](crate::OpClass); `effect` is an
+/// [`Effect`](crate::Effect); `bind` is what of the emulator executes the operation. An operation without one of them does
+/// not compile.
+///
+/// | `bind` | What executes the operation |
+/// |---|---|
+/// | `integer::function` | that function of `semantics/integer.rs`; its Rust types are those of the operands |
+/// | `exchange::constructor` | the lanes of a warp together, as that constructor in `semantics/warp.rs` says |
+/// | `module::function` | what that function in `bind/` picks for the type and the payload |
 #[macro_export]
 macro_rules! with_ops {
     ($consumer:ident) => {
@@ -179,7 +183,7 @@ macro_rules! with_ops {
             /// Bit-field insert.
             Bfi => { class: int, effect: None, bind: bits::bfi }
             /// Position of the n-th set bit.
-            Fns => { class: int, effect: None, bind: bits::fns }
+            Fns => { class: int, effect: None, bind: integer::fns }
             /// Bit mask from position and width.
             Bmsk (mode: ShiftMode) => { class: int, effect: None, bind: bits::bmsk }
             /// Sign or zero extension from a bit position.

@@ -147,11 +147,6 @@ pub(super) fn bfi(binder: &mut Binder<'_>, inst: &Decoded) -> Binding {
     binder.apply(inst, handler, &[inst.ty, inst.ty, ScalarType::U32, ScalarType::U32], inst.ty)
 }
 
-pub(super) fn fns(binder: &mut Binder<'_>, inst: &Decoded) -> Binding {
-    let handler = map3(binder.level(), |mask: u32, base: u32, offset: i32| integer::fns(mask, base, offset));
-    binder.apply(inst, handler, &[ScalarType::B32; 3], ScalarType::B32)
-}
-
 pub(super) fn bmsk(binder: &mut Binder<'_>, inst: &Decoded, mode: &ShiftMode) -> Binding {
     let level = binder.level();
     let handler = match mode {

@@ -9,6 +9,7 @@ mod bits;
 mod control;
 mod convert;
 mod exchange;
+mod lane;
 mod mode;
 mod movement;
 mod predicate;
@@ -23,6 +24,7 @@ use predicate::copy_predicate;
 
 use crate::decoded::Decoded;
 use crate::raw::{LaneFunction, Source};
+use crate::semantics::integer;
 use crate::semantics::warp::Exchange;
 
 /// An error says why an engine does not execute the operation.
@@ -40,8 +42,11 @@ macro_rules! dispatch {
     };
 }
 
-/// Calls the function of a row, or emits the exchange that its constructor makes.
+/// Calls the function of a row, binds the lane function that it names, or emits the exchange that its constructor makes.
 macro_rules! bound {
+    (integer $function:ident, $binder:ident, $inst:ident) => {
+        lane::bind($binder, $inst, integer::$function)
+    };
     (exchange $constructor:ident, $binder:ident, $inst:ident $(, $payload:ident)?) => {
         exchange::bind($binder, $inst, Exchange::$constructor($inst.ty $(, $payload)?))
     };

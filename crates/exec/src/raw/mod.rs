@@ -15,4 +15,4 @@ pub(crate) use handler::{
     with_level,
 };
 pub(crate) use offsets::{Offsets, is_consecutive};
-pub(crate) use rows::{LaneOutput, Lanes, Row, Source};
+pub(crate) use rows::{LaneInput, LaneOutput, Lanes, Row, Source};
