@@ -6,6 +6,7 @@
 //!
 //! Events are dispatched statically. What a statistic does not listen to costs it nothing.
 
+mod atomics;
 mod periods;
 mod reuse;
 
@@ -15,6 +16,7 @@ use crate::access::PatternId;
 use crate::recorder::Times;
 use crate::{Counting, Program, Recorder};
 
+pub use atomics::{AtomicLine, Atomics, Concentration};
 pub(crate) use periods::BlockTasks;
 pub use periods::{CostKind, NumberKind, Period, PeriodStream, Periods, StreamPart};
 pub use reuse::{Reuse, ReuseHistogram};
@@ -180,4 +182,6 @@ statistics! {
     reuse: Reuse => Reuse;
     /// Calculate periods of some warps.
     periods: periods::PeriodCounter => Periods;
+    /// Atomic operations on the same address.
+    atomics: atomics::AtomicCounter => Atomics;
 }

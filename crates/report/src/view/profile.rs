@@ -11,6 +11,7 @@
 
 use std::collections::BTreeMap;
 
+use warplens_session::profile::statistics::Atomics;
 use warplens_session::profile::{
     BankRule, CoalescingRule, Count, Counted, LineCounts, MemoryCounts, Profile, Spelling, Statistics,
 };
@@ -59,9 +60,50 @@ pub fn summary(measurement: &Measurement) -> Vec<Section> {
 
 /// What statistics counted.
 fn statistics(profile: &Profile) -> Vec<Section> {
-    // These are for models only.
-    let Statistics { reuse: _, periods: _ } = &profile.statistics;
-    Vec::new()
+    // The first two are for models only.
+    let Statistics { reuse: _, periods: _, atomics: counts } = &profile.statistics;
+    counts.iter().filter(|counts| !counts.lines.is_empty()).map(atomics).collect()
+}
+
+/// Each atomic instruction: how many of a warp's operations meet on one word, and how many words all of them share.
+fn atomics(atomics: &Atomics) -> Section {
+    let mut table = Table::new(&[
+        ("PTX line", "ptx_line"),
+        ("source", "source"),
+        ("instruction", "opcode"),
+        ("space", "space"),
+        ("accesses", "accesses"),
+        ("operations", "operations"),
+        ("passes/access", "passes_per_access"),
+        ("words/access", "distinct_words_per_access"),
+        ("words", "words"),
+        ("on one word", "share_on_one_word"),
+    ]);
+    for line in &atomics.lines {
+        let accesses = line.accesses.max(1) as f64;
+        let share = line.concentration.filter(|concentration| concentration.operations > 0);
+        let share = share.map(|concentration| concentration.most_on_one_word as f64 / concentration.operations as f64);
+        table.push(vec![
+            Cell::Count(line.ptx_line.into()),
+            line.source.as_ref().map_or(Cell::Missing, |(file, line)| Cell::text(format!("{file}:{line}"))),
+            Cell::text(line.opcode.to_string()),
+            Cell::text(line.space.name()),
+            Cell::Count(line.accesses),
+            Cell::Count(line.operations),
+            Cell::Number(line.passes as f64 / accesses, Unit::One),
+            Cell::Number(line.distinct_words as f64 / accesses, Unit::One),
+            line.concentration.map_or(Cell::Missing, |concentration| Cell::Count(concentration.words)),
+            Cell::optional(share, Unit::Share),
+        ]);
+    }
+    let section = Section::new("atomics", "Atomic operations").with(Block::Table(table));
+    match &atomics.concentration {
+        Some(concentration) if concentration.one_word_in > 1 => section.note(format!(
+            "Words of global memory: one in {} was looked at; their number is an estimate.",
+            concentration.one_word_in
+        )),
+        _ => section,
+    }
 }
 
 /// What the profile does not hold.

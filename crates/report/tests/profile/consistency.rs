@@ -41,9 +41,47 @@ pub(crate) fn check(profile: &Json, all: bool) -> Result<(), String> {
     if let (Some(order), Some(program)) = (order.as_f64(), program.as_f64()) {
         ensure("reordering gains parallelism", order >= program && program >= 1.0)?;
     }
+    atomics(profile)?;
     for unit in ["lines", "sectors"] {
         let histogram = &profile["reuse"][unit];
         equal(unit, int(&histogram["cold"]) + sum(&histogram["distances"]), int(&histogram["accesses"]))?;
+    }
+    Ok(())
+}
+
+/// Atomic accesses are requests, and the words that are known are in order.
+fn atomics(profile: &Json) -> Result<(), String> {
+    let Some(lines) = profile["atomics"]["lines"].as_array() else { return Ok(()) };
+    for line in lines {
+        let get = |key: &str| int(&line[key]);
+        ensure("an access has an operation", get("accesses") <= get("operations"))?;
+        ensure("an access has a word", get("accesses") <= get("distinct_words"))?;
+        ensure("an access has a pass", get("accesses") <= get("passes"))?;
+        ensure("no more passes than operations", get("passes") <= get("operations"))?;
+        ensure(
+            "passes and words: one word more is a pass less at least",
+            get("passes") + get("distinct_words") <= get("operations") + get("accesses"),
+        )?;
+    }
+    for concentration in lines.iter().chain([&profile["atomics"]]).map(|of| &of["concentration"]) {
+        if concentration.is_null() {
+            continue;
+        }
+        let get = |key: &str| int(&concentration[key]);
+        ensure("no more on one word than there are", get("most_on_one_word") <= get("operations"))?;
+        if get("one_word_in") == 1 {
+            ensure("each word has an operation", get("words") <= get("operations"))?;
+            ensure(
+                "the busiest word has the mean at least",
+                get("operations") <= get("most_on_one_word") * get("words"),
+            )?;
+        }
+    }
+    for space in ["global", "shared"] {
+        let of_space = lines.iter().filter(|line| line["space"] == space);
+        let accesses: u64 = of_space.map(|line| int(&line["accesses"])).sum();
+        let requests = entries(&profile[space]).map(|(_, counts)| int(&counts["atomics"])).next();
+        equal(&format!("atomic accesses of {space} memory"), accesses, requests.unwrap_or(0))?;
     }
     Ok(())
 }

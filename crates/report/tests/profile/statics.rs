@@ -10,7 +10,8 @@ use warplens_session::{ExecutionOptions, Program, Progress, measure};
 use crate::no_compiler;
 
 /// What is sampled, or says how the counts were made.
-const NOT_COMPARED: [&str; 6] = ["emulation", "static", "reuse", "periods", "duplicate_share", "absent"];
+const NOT_COMPARED: [&str; 7] =
+    ["emulation", "static", "reuse", "periods", "concentration", "duplicate_share", "absent"];
 
 /// Counts that do not fall when both sides of a branch are counted and addresses are scattered.
 const BOUNDED: [&str; 5] =
@@ -20,6 +21,8 @@ const BOUNDED_BY_RULE: [(&str, &[&str]); 3] = [
     ("local", &["requests", "bytes_requested"]),
     ("shared", &["requests", "passes", "conflicted"]),
 ];
+/// Lanes whose address is not known do not meet.
+const BOUNDED_ATOMICS: [&str; 3] = ["accesses", "operations", "distinct_words"];
 
 /// Holds the static counts of launches against emulated profiles, all blocks executed. A launch that is refused is fine.
 pub(crate) fn check(program: &Program, launches: &[Launch], emulated: &[Json]) -> Result<(), String> {
@@ -80,6 +83,16 @@ fn not_below(counted: &Json, emulated: &Json) -> Result<(), String> {
         let rules = emulated[space].as_object().into_iter().flatten().map(|(rule, _)| rule);
         for rule in rules {
             keys.iter().try_for_each(|key| check(&format!("/{space}/{rule}/{key}")))?;
+        }
+    }
+    let of_lines = |document: &Json, key: &str| -> u64 {
+        let lines = document["atomics"]["lines"].as_array().into_iter().flatten();
+        lines.map(|line| line[key].as_u64().unwrap_or(0)).sum()
+    };
+    for key in BOUNDED_ATOMICS {
+        let (counted, emulated) = (of_lines(counted, key), of_lines(emulated, key));
+        if counted < emulated {
+            return Err(format!("static counts: {key} of atomics are {counted}, no upper bound of {emulated}"));
         }
     }
     Ok(())

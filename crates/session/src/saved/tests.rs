@@ -12,6 +12,8 @@ use warplens_stats::{
     ReuseHistogram, SharedCounts, Statistics, StreamPart,
 };
 
+use warplens_stats::statistics::{AtomicLine, Atomics, Concentration};
+
 use super::{document, read};
 use crate::measurement::Emulation;
 use crate::measurement::{Bound, BoundKind, Line, Statics};
@@ -190,6 +192,37 @@ impl Random {
         }
     }
 
+    fn atomics(&mut self) -> Atomics {
+        let lines = (0..self.below(3)).map(|_| self.atomic_line()).collect();
+        Atomics { lines, concentration: self.maybe(Self::concentration) }
+    }
+
+    fn atomic_line(&mut self) -> AtomicLine {
+        let operations = self.count();
+        AtomicLine {
+            pc: Pc(self.small()),
+            ptx_line: self.small(),
+            source: self.maybe(|random| (random.text(), random.small())),
+            opcode: self.opcode(),
+            space: self.one(&[StateSpace::Global, StateSpace::Shared]),
+            accesses: self.count(),
+            operations,
+            distinct_words: self.below(operations + 1),
+            passes: self.below(operations + 1),
+            concentration: self.maybe(Self::concentration),
+        }
+    }
+
+    fn concentration(&mut self) -> Concentration {
+        let operations = self.count();
+        Concentration {
+            operations,
+            words: self.count(),
+            most_on_one_word: self.below(operations + 1),
+            one_word_in: 1 << self.below(40),
+        }
+    }
+
     fn histogram(&mut self) -> ReuseHistogram {
         let (cold, distances): (u64, BTreeMap<u64, u64>) =
             (self.count(), self.some(|random| (random.next(), random.count())));
@@ -308,6 +341,7 @@ impl Random {
                     lines: random.histogram(),
                     sectors: random.histogram(),
                 }),
+                atomics: self.maybe(Self::atomics),
                 periods: self.maybe(Self::periods),
             },
             order_dependent: self.flag(),

@@ -44,7 +44,13 @@ const ALL_LOOKED_AT: u64 = 64;
 
 /// Without what the emulator takes from a sample of the warps or CTAs.
 fn comparable(profile: &Profile) -> Profile {
-    let mut profile = Profile { statistics: Statistics::default(), duplicate_share: 0.0, ..profile.clone() };
+    let mut statistics = Statistics { reuse: None, periods: None, ..profile.statistics.clone() };
+    // Without a run the words of a launch are not known.
+    if let Some(atomics) = &mut statistics.atomics {
+        atomics.concentration = None;
+        atomics.lines.iter_mut().for_each(|line| line.concentration = None);
+    }
+    let mut profile = Profile { statistics, duplicate_share: 0.0, ..profile.clone() };
     if profile.launch.n_ctas() > ALL_LOOKED_AT {
         profile.duplicate_loads.clear();
     }
