@@ -11,7 +11,6 @@ use crate::interpret::{Context, Recent, Worker};
 use crate::memory::{BufferId, page_is_null};
 use crate::race::{Halt, Kind, Meeting, Race, Shadow, Touch, cta_of};
 use crate::raw::{Cell, Cells, Lanes, Level, Offsets, Selection};
-use crate::semantics::atomic;
 use crate::simt::set_value;
 
 /// Multiple of every access size.
@@ -84,7 +83,7 @@ impl<'a, E: Engine, O: Observer> Worker<'a, E, O> {
         match kind {
             AccessKind::Load => read(lanes, operation, &selection),
             AccessKind::Store => write(lanes, operation, &selection),
-            AccessKind::Atomic => modify(lanes, operation, &selection, space),
+            AccessKind::Atomic => modify::<E>(lanes, operation, &selection, space),
         }
         Ok(())
     }
@@ -321,7 +320,7 @@ impl<'a, E: Engine, O: Observer> Worker<'a, E, O> {
             match kind {
                 AccessKind::Load => read(lanes, operation, &selection),
                 AccessKind::Store => write(lanes, operation, &selection),
-                AccessKind::Atomic => modify(lanes, operation, &selection, space),
+                AccessKind::Atomic => modify::<E>(lanes, operation, &selection, space),
             }
             return Ok(());
         }
@@ -350,7 +349,7 @@ impl<'a, E: Engine, O: Observer> Worker<'a, E, O> {
             match kind {
                 AccessKind::Load => read(lanes, operation, &selection),
                 AccessKind::Store => write(lanes, operation, &selection),
-                AccessKind::Atomic => modify(lanes, operation, &selection, space),
+                AccessKind::Atomic => modify::<E>(lanes, operation, &selection, space),
             }
         }
         lanes.mask = all;
@@ -674,11 +673,11 @@ fn write(lanes: &mut Lanes<'_>, operation: &MemoryOperation, selection: &Selecti
 }
 
 /// Atomics take effect lane by lane, lowest first.
-fn modify(lanes: &mut Lanes<'_>, operation: &MemoryOperation, selection: &Selection<'_>, space: StateSpace) {
+fn modify<E: Engine>(lanes: &mut Lanes<'_>, operation: &MemoryOperation, selection: &Selection<'_>, space: StateSpace) {
     let Some((op, ty)) = operation.atomic else { return };
     // PTX: additions of f32 flush subnormals in global memory and keep them in shared memory.
     let ftz = space == StateSpace::Global;
-    let new = |old, operands| atomic::apply(op, ty, old, operands, ftz).unwrap_or(old);
+    let new = |old, operands| E::update(op, ty, old, operands, ftz).unwrap_or(old);
     let width = usize::from(operation.element_bytes);
     let wide = if width == 8 { Wide::Yes } else { Wide::No };
     let elements = usize::from(operation.elements);

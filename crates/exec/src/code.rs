@@ -84,7 +84,7 @@ pub(crate) enum Shared {
 
 /// Whether a value takes one row or two.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Wide {
+pub(crate) enum Wide {
     /// 32 bits.
     No,
     /// 64 bits.
@@ -93,7 +93,7 @@ pub enum Wide {
 
 impl Wide {
     /// Wide for values of more than 32 bits.
-    pub const fn of_bits(bits: u32) -> Self {
+    pub(crate) const fn of_bits(bits: u32) -> Self {
         if bits > 32 { Self::Yes } else { Self::No }
     }
 }

@@ -7,15 +7,16 @@
 //! It is a type parameter, so that nothing is looked up per operation.
 
 use warplens_ir::FunctionId;
-use warplens_isa::Pc;
+use warplens_isa::{AtomicOp, Pc, ScalarType};
 use warplens_trace::Observer;
 
-use crate::barrier::Reduction;
+pub use crate::barrier::Reduction;
 use crate::decoded::{Code, Register, Unbound};
 use crate::error::ExecError;
-use crate::exchange::Brought;
-use crate::semantics::warp::{Exchange, Received};
-use crate::run::Run;
+pub use crate::exchange::Brought;
+pub use crate::run::{Request, Run};
+pub use crate::semantics::warp::{Exchange, Received};
+pub use crate::synchronize::Arrival;
 
 /// One value per lane. What is narrower than 64 bits is extended with zeros.
 pub type LaneValues = [u64; 32];
@@ -117,6 +118,10 @@ pub trait Engine: Sized + Send + Sync + 'static {
 
     /// Writes what the lanes of the mask receive.
     fn receive(at: At<'_, Self>, lanes: u32, what: Exchange, received: &Received);
+
+    /// What an atomic makes of a value in memory; none if it does not exist for the type. The operands are the operand,
+    /// or what a compare-and-swap expects and its new value. `flush` asks sums of f32 to flush subnormals.
+    fn update(op: AtomicOp, ty: ScalarType, old: u64, operands: [u64; 2], flush: bool) -> Option<u64>;
 
     /// Writes the answer of a barrier to the lanes of the mask that executed it: its guard may leave out some.
     fn write_reduction(at: At<'_, Self>, lanes: u32, reduction: Reduction);

@@ -77,17 +77,10 @@ pub(crate) fn attend(lanes: &mut Lanes<'_>, step: &Step, exchange: &ExchangeOper
 #[inline(never)]
 fn attend_apart(lanes: &mut Lanes<'_>, step: &Step, what: Exchange, live: u32, masks: [u32; 32]) -> Attendance {
     let here = lanes.mask;
-    let mut groups: Vec<Group> = Vec::new();
-    for lane in (0..32).filter(|lane| here >> lane & 1 == 1) {
-        let members = masks[lane as usize];
-        if members >> lane & 1 == 0 {
-            return Attendance::Stranger { lane, members };
-        }
-        match groups.iter_mut().find(|group| group.members == members) {
-            Some(group) => group.lanes |= 1 << lane,
-            None => groups.push(Group { members, lanes: 1 << lane }),
-        }
-    }
+    let groups = match groups(here, &masks) {
+        Ok(groups) => groups,
+        Err((lane, members)) => return Attendance::Stranger { lane, members },
+    };
     if !groups.iter().all(|group| group.is_complete(live)) {
         return Attendance::Lacking(groups);
     }
@@ -97,6 +90,22 @@ fn attend_apart(lanes: &mut Lanes<'_>, step: &Step, what: Exchange, live: u32, m
     }
     lanes.mask = here;
     Attendance::Made
+}
+
+/// The lanes of a mask by what they name; or a lane that does not name itself, with its mask.
+pub(crate) fn groups(here: u32, masks: &[u32; 32]) -> Result<Vec<Group>, (u32, u32)> {
+    let mut groups: Vec<Group> = Vec::new();
+    for lane in (0..32).filter(|lane| here >> lane & 1 == 1) {
+        let members = masks[lane as usize];
+        if members >> lane & 1 == 0 {
+            return Err((lane, members));
+        }
+        match groups.iter_mut().find(|group| group.members == members) {
+            Some(group) => group.lanes |= 1 << lane,
+            None => groups.push(Group { members, lanes: 1 << lane }),
+        }
+    }
+    Ok(groups)
 }
 
 /// Makes an exchange among the lanes of the mask.

@@ -19,7 +19,7 @@ pub mod decoded;
 mod divergence;
 pub mod engine;
 mod error;
-mod exchange;
+pub mod exchange;
 mod flow;
 mod format;
 mod grid;

@@ -1,12 +1,23 @@
 //! What an engine asks while it runs the operations of a block.
 
-use warplens_trace::Observer;
+use std::ops::Range;
 
+use warplens_isa::{AtomicOp, Pc, ScalarType, SpecialRegister, StateSpace, SystemCall};
+use warplens_trace::{ActiveMask, Observer, WarpIndex};
+
+use crate::calls::frame_top;
+use crate::code::{Base, MemoryOperation};
 use crate::cta::Cta;
-use crate::decoded::Block;
+use crate::decoded::{Block, Code};
 use crate::divergence::Path;
-use crate::engine::Engine;
-use crate::interpret::Worker;
+use crate::engine::{BlockEnd, Engine, Frame, LaneValues};
+use crate::error::ExecError;
+use crate::exchange::{Group, groups};
+use crate::interpret::{Context, LocalMemory, Worker};
+use crate::meeting::Meeting;
+use crate::raw::{Lanes, Row, Source};
+use crate::semantics::warp::Exchange;
+use crate::synchronize::{Arrival, exchange};
 
 /// A path in a block, and all that its operations can touch.
 pub struct Run<'r, 'a, E: Engine, O: Observer> {
@@ -17,4 +28,280 @@ pub struct Run<'r, 'a, E: Engine, O: Observer> {
     pub(crate) block: &'a Block,
     /// The operation to begin with.
     pub(crate) first: u32,
+}
+
+/// An access of lanes to memory, as an engine asks for it.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// The instruction.
+    pub pc: Pc,
+    /// Which of the engine's memory operations it is, of [`Engine::n_places`]: what one touched is remembered for the
+    /// next time.
+    pub place: u32,
+    /// State space as written.
+    pub space: StateSpace,
+    /// Lanes that access memory; at least one.
+    pub lanes: u32,
+    /// Addresses, by lane.
+    pub addresses: LaneValues,
+    /// Bytes of an element: 1, 2, 4, 8 or 16. One of 16 is two parts of 8.
+    pub element_bytes: u8,
+    /// Elements of a lane, one after the other.
+    pub elements: u8,
+    /// Volatile, acquire, release or atomic.
+    pub ordered: bool,
+}
+
+impl Request {
+    /// Values that a lane loads or stores: one per element, or per part of an element.
+    pub fn n_values(&self) -> usize {
+        usize::from(self.elements) * usize::from(self.element_bytes.div_ceil(8))
+    }
+}
+
+impl<'a, E: Engine, O: Observer> Run<'_, 'a, E, O> {
+    /// The decoded code.
+    pub fn decoded(&self) -> &'a Code {
+        self.worker.shared.code()
+    }
+
+    /// What the engine made of it.
+    pub fn code(&self) -> &'a E::Code {
+        self.worker.shared.bound()
+    }
+
+    /// The operations that are to be run.
+    pub fn operations(&self) -> Range<u32> {
+        self.first..self.block.operations.end
+    }
+
+    /// The lanes of the path.
+    pub fn lanes(&self) -> u32 {
+        self.path.mask
+    }
+
+    /// The path's frame.
+    pub fn frame(&self) -> Frame {
+        self.path.frame
+    }
+
+    /// Registers of the warp.
+    pub fn registers(&mut self) -> &mut E::Registers {
+        &mut self.cta.warps[self.warp_index].registers
+    }
+
+    /// Tells the observer that the guard of an instruction lets it take effect in the lanes `on`.
+    pub fn guarded(&mut self, pc: Pc, on: u32) {
+        if O::RECORDS {
+            let (active, warp) = (ActiveMask(self.path.mask), WarpIndex(self.warp_index as u32));
+            self.worker.observer.predicated(&mut self.cta.record, warp, pc, active, ActiveMask(on));
+        }
+    }
+
+    /// What a special register shows. Clocks go on whenever they are looked at.
+    pub fn special(&mut self, register: SpecialRegister) -> LaneValues {
+        self.worker.special_values((self.warp_index as u32, self.cta.coordinates), register)
+    }
+
+    /// Bytes of the parameter space.
+    pub fn parameter(&self, offset: u32, bytes: usize) -> u64 {
+        self.worker.parameter(offset, bytes)
+    }
+
+    /// Loads; values that are narrower than 64 bits are extended with zeros. Checks the addresses and tells the observer,
+    /// as all accesses do.
+    pub fn load(&mut self, request: &Request) -> Result<Vec<LaneValues>, ExecError> {
+        let mut scratch = Scratch::new(request, &[], None);
+        scratch.operation.destinations = scratch.value_rows(0);
+        self.access(&mut scratch, request, Worker::load)?;
+        Ok(scratch.values(0))
+    }
+
+    /// Stores.
+    pub fn store(&mut self, request: &Request, values: &[LaneValues]) -> Result<(), ExecError> {
+        self.access(&mut Scratch::new(request, values, None), request, Worker::store)
+    }
+
+    /// Modifies memory in one step, lane by lane, as [`Engine::update`] says; returns what stood there before. There are
+    /// as many operands per element as the atomic has, those of the first element first.
+    pub fn update(
+        &mut self,
+        request: &Request,
+        atomic: (AtomicOp, ScalarType),
+        operands: &[LaneValues],
+    ) -> Result<Vec<LaneValues>, ExecError> {
+        let mut scratch = Scratch::new(request, operands, Some(atomic));
+        scratch.operation.destinations = scratch.value_rows(operands.len());
+        self.access(&mut scratch, request, Worker::atomic)?;
+        Ok(scratch.values(operands.len()))
+    }
+
+    #[allow(clippy::type_complexity, reason = "the three kinds of access are functions of one shape")]
+    fn access(
+        &mut self,
+        scratch: &mut Scratch,
+        request: &Request,
+        act: fn(
+            &mut Worker<'a, E, O>,
+            &mut Context<'_, O::Cta>,
+            &mut Lanes<'_>,
+            &MemoryOperation,
+            u32,
+            Pc,
+        ) -> Result<(), ExecError>,
+    ) -> Result<(), ExecError> {
+        let function = &self.worker.shared.code().functions[self.path.frame.function];
+        let Cta { warps, shared, record, coordinates, .. } = &mut *self.cta;
+        let warp = &warps[self.warp_index];
+        let local = LocalMemory {
+            cells: &warp.local,
+            base: self.path.frame.local,
+            top: frame_top(self.worker.shared.bound(), warp, self.path, function),
+            stride: warp.local_stride,
+        };
+        let mut context =
+            Context { warp_index: self.warp_index as u32, coordinates: *coordinates, shared, local, record };
+        let mut lanes = Lanes { rows: &mut scratch.rows, predicates: &mut [], pool: &[], mask: request.lanes };
+        act(self.worker, &mut context, &mut lanes, &scratch.operation, request.place, request.pc)
+    }
+
+    /// Lanes exchange something with those that their own member mask names, or with each other where there is none:
+    /// [`Engine::bring`], [`Engine::exchange`] and [`Engine::receive`] are asked once all are there. Returns how the
+    /// block ended if some have to wait.
+    pub fn exchange(
+        &mut self,
+        (operation, pc): (u32, Pc),
+        on: u32,
+        what: Exchange,
+        members: Option<&[u32; 32]>,
+    ) -> Result<Option<BlockEnd>, ExecError> {
+        let warp = &mut self.cta.warps[self.warp_index];
+        let groups = match members {
+            None => vec![Group { members: on, lanes: on }],
+            Some(members) => groups(on, members).map_err(|(lane, members)| {
+                let thread = self.worker.thread(self.cta.coordinates, self.warp_index as u32, 1 << lane);
+                ExecError::NotMember { pc, thread, members }
+            })?,
+        };
+        if members.is_some() && !groups.iter().all(|group| group.is_complete(warp.live)) {
+            let groups = (what, &groups[..]);
+            return Ok(Some(self.worker.wait_for_lanes(
+                self.cta,
+                self.warp_index,
+                self.path,
+                self.block,
+                groups,
+                operation,
+            )));
+        }
+        for group in groups {
+            let path = Path { mask: group.lanes, operation: Some(operation), ..self.path.clone() };
+            exchange(self.worker.shared.bound(), warp, &[path], what);
+        }
+        Ok(None)
+    }
+
+    /// Lanes come to a CTA barrier. [`Engine::write_reduction`] is asked once it completes.
+    pub fn arrive(self, at: (u32, Pc), on: u32, arrival: Arrival) -> Result<BlockEnd, ExecError> {
+        self.worker.wait_at_barrier((self.cta, self.warp_index), (self.path, self.block), (on, arrival), at)
+    }
+
+    /// Opens a convergence region: the lanes of the path will wait for each other at its end.
+    pub fn open_region(&mut self, barrier: u32) {
+        self.cta.warps[self.warp_index].nodes.open(self.path, Meeting::Barrier(barrier), 1);
+    }
+
+    /// Reserves local memory behind what the lanes have. Returns where it begins.
+    pub fn reserve_stack(
+        &mut self,
+        (lanes, pc): (u32, Pc),
+        bytes: &LaneValues,
+        aligns: &LaneValues,
+    ) -> Result<LaneValues, ExecError> {
+        self.worker.allocate_stack(self.cta, self.warp_index, self.path, (lanes, pc), (bytes, aligns))
+    }
+
+    /// Serves lanes. Returns the result of each.
+    pub fn system_call(
+        &mut self,
+        at: (u32, Pc),
+        service: SystemCall,
+        arguments: &[LaneValues],
+    ) -> Result<LaneValues, ExecError> {
+        let Cta { warps, shared, record, coordinates, .. } = &mut *self.cta;
+        let warp = &warps[self.warp_index];
+        let local = LocalMemory {
+            cells: &warp.local,
+            base: self.path.frame.local,
+            top: self.path.frame.local,
+            stride: warp.local_stride,
+        };
+        let context = Context { warp_index: self.warp_index as u32, coordinates: *coordinates, shared, local, record };
+        self.worker.system_call(&context, at, service, arguments)
+    }
+
+    /// The error of an operation that cannot be executed.
+    pub fn unsupported(&self, pc: Pc, lanes: u32) -> ExecError {
+        let thread = self.worker.thread(self.cta.coordinates, self.warp_index as u32, lanes);
+        ExecError::ReachedUnsupported { pc, thread }
+    }
+}
+
+/// A frame of its own for one access: the addresses, then what is stored, then what comes back. Accesses take their
+/// values from rows, as the SIMT engine keeps them.
+struct Scratch {
+    rows: Vec<Row>,
+    operation: MemoryOperation,
+}
+
+impl Scratch {
+    fn new(request: &Request, sources: &[LaneValues], atomic: Option<(AtomicOp, ScalarType)>) -> Self {
+        let n_rows = 2 * (1 + sources.len() + request.n_values());
+        let mut scratch = Self {
+            rows: vec![Row::splat(0); n_rows],
+            operation: MemoryOperation {
+                space: request.space,
+                base: Base::Pair(Source::frame(0)),
+                offset: 0,
+                element_bytes: request.element_bytes.min(8),
+                elements: request.elements,
+                written_bytes: request.element_bytes,
+                sign_extend: false,
+                destinations: Vec::new(),
+                sources: (0..sources.len()).map(|index| Source::frame(2 + 2 * index as u32)).collect(),
+                atomic,
+                ordered: request.ordered,
+            },
+        };
+        scratch.put(0, &request.addresses, true);
+        for (index, values) in sources.iter().enumerate() {
+            scratch.put(2 + 2 * index as u32, values, request.element_bytes >= 8);
+        }
+        scratch
+    }
+
+    fn put(&mut self, row: u32, values: &LaneValues, is_wide: bool) {
+        let mut lanes = Lanes { rows: &mut self.rows, predicates: &mut [], pool: &[], mask: u32::MAX };
+        match is_wide {
+            true => lanes.set_pairs(row, values),
+            false => lanes.set_words(row, &values.map(|value| value as u32)),
+        }
+    }
+
+    /// The rows of what comes back, behind so many sources.
+    fn value_rows(&self, n_sources: usize) -> Vec<u32> {
+        let first = 2 * (1 + n_sources);
+        (first..self.rows.len()).step_by(2).map(|row| row as u32).collect()
+    }
+
+    fn values(&mut self, n_sources: usize) -> Vec<LaneValues> {
+        let is_wide = self.operation.element_bytes == 8;
+        let rows = self.value_rows(n_sources);
+        let lanes = Lanes { rows: &mut self.rows, predicates: &mut [], pool: &[], mask: u32::MAX };
+        let value = |row: u32| match is_wide {
+            true => *lanes.pairs(Source::frame(row)),
+            false => lanes.words(Source::frame(row)).map(u64::from),
+        };
+        rows.into_iter().map(value).collect()
+    }
 }

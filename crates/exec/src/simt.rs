@@ -2,7 +2,7 @@
 //!
 //! Registers are stored by word and lane, so that one step is a loop over 32 neighbouring values.
 
-use warplens_isa::{BarrierKind, Pc};
+use warplens_isa::{AtomicOp, BarrierKind, Pc, ScalarType};
 use warplens_trace::{ActiveMask, Observer, WarpIndex};
 
 use crate::barrier::Reduction;
@@ -18,6 +18,7 @@ use crate::interpret::{Context, LocalMemory};
 use crate::meeting::Meeting;
 use crate::raw::{Lanes, Row, Source, call};
 use crate::run::Run;
+use crate::semantics::atomic;
 use crate::semantics::warp::{Exchange, Received};
 use crate::synchronize::Arrival;
 
@@ -182,6 +183,11 @@ impl Engine for Simt {
     fn receive(at: At<'_, Self>, lanes: u32, what: Exchange, received: &Received) {
         let step = &at.code.steps[at.operation as usize];
         exchange::receive(received, &mut at.registers.lanes(at.frame, at.code, lanes), step, what);
+    }
+
+    #[inline]
+    fn update(op: AtomicOp, ty: ScalarType, old: u64, operands: [u64; 2], flush: bool) -> Option<u64> {
+        atomic::apply(op, ty, old, operands, flush)
     }
 
     fn write_reduction(at: At<'_, Self>, lanes: u32, reduction: Reduction) {

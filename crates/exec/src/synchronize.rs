@@ -205,7 +205,7 @@ fn exchange_among<E: Engine>(code: &E::Code, warp: &mut Warp<E>, party: Party) {
 }
 
 /// Makes an exchange among the lanes of some paths, each at its own operation.
-fn exchange<E: Engine>(code: &E::Code, warp: &mut Warp<E>, paths: &[Path], what: Exchange) {
+pub(crate) fn exchange<E: Engine>(code: &E::Code, warp: &mut Warp<E>, paths: &[Path], what: Exchange) {
     let operation = |path: &Path| path.operation.expect("it waits at an operation");
     let mut brought = Brought::NOTHING;
     // What a shuffle reads from a lane that takes no part is undefined: it is what the first instruction would read.

@@ -4,6 +4,7 @@
 mod cases;
 mod expectation;
 mod heap;
+mod kernel_text;
 mod limits;
 mod local_arrays;
 mod machine_code;

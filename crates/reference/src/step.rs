@@ -1,0 +1,327 @@
+//! Executes the operations of a block, one after the other.
+
+use warplens_exec::ExecError;
+use warplens_exec::decoded::{Decoded, MemoryReference, Operand};
+use warplens_exec::engine::{Arrival, BlockEnd, Frame, LaneValues, Request, Run};
+use warplens_ir::Width;
+use warplens_isa::{AtomicOp, BarrierKind, ScalarType, SystemCall};
+use warplens_trace::Observer;
+
+use crate::meaning::{Meaning, converted, meaning};
+use crate::operand::{At, read, to_fetch};
+use crate::registers::Registers;
+use crate::value::{Sources, ones, signed};
+use crate::warp::lanes;
+use crate::{Reference, write};
+
+type Running<'r, 'a, O> = Run<'r, 'a, Reference, O>;
+
+/// The lanes in which the guard of an operation is true, whoever takes part.
+pub(crate) fn guard_lanes(inst: &Decoded, registers: &Registers, frame: Frame) -> u32 {
+    let Some(guard) = inst.guard else { return u32::MAX };
+    lanes(u32::MAX)
+        .filter(|&lane| registers.predicate(frame, guard.predicate, lane) != guard.negated)
+        .fold(0, |mask, lane| mask | 1 << lane)
+}
+
+pub(crate) fn run_block<O: Observer>(mut run: Running<'_, '_, O>) -> Result<BlockEnd, ExecError> {
+    for number in run.operations() {
+        let inst = &run.code().operations[number as usize];
+        let meaning = meaning(inst);
+        // What is read in passing is read in all lanes, and time goes on.
+        let is_moved = matches!(meaning, Meaning::Special(_));
+        let operands = inst.sources.iter().chain(inst.memory.iter().map(|memory| &memory.base));
+        let wanted: Vec<Operand> = operands.filter_map(to_fetch).filter(|_| !is_moved).collect();
+        let fetched: Vec<(Operand, LaneValues)> =
+            wanted.into_iter().map(|operand| (operand, fetch(&mut run, operand))).collect();
+        let frame = run.frame();
+        let on = run.lanes() & guard_lanes(inst, run.registers(), frame);
+        if inst.guard.is_some() {
+            run.guarded(inst.pc, on);
+        }
+        if on == 0 {
+            continue;
+        }
+        let step = Step { inst, on, frame, fetched: &fetched };
+        match meaning {
+            Meaning::Exchange(what, members_at) => {
+                let members = inst
+                    .sources
+                    .get(members_at)
+                    .map(|operand| step.all(run.registers(), operand, ScalarType::B32).map(|mask| mask as u32));
+                if let Some(end) = run.exchange((number, inst.pc), on, what, members.as_ref())? {
+                    return Ok(end);
+                }
+            }
+            Meaning::Barrier(kind) => {
+                let arrival = step.arrival(run.registers(), kind);
+                return run.arrive((number, inst.pc), on, arrival);
+            }
+            meaning => step.execute(&mut run, number, meaning)?,
+        }
+    }
+    Ok(BlockEnd::Through)
+}
+
+fn fetch<O: Observer>(run: &mut Running<'_, '_, O>, operand: Operand) -> LaneValues {
+    match operand {
+        Operand::Special(register) => run.special(register),
+        Operand::Parameter(offset) => [run.parameter(offset, 8); 32],
+        _ => unreachable!("only these are fetched"),
+    }
+}
+
+/// An operation at work.
+struct Step<'s> {
+    inst: &'s Decoded,
+    /// Lanes that take part.
+    on: u32,
+    frame: Frame,
+    /// Special registers and parameters, as they were when the operation began.
+    fetched: &'s [(Operand, LaneValues)],
+}
+
+impl Step<'_> {
+    fn read(&self, registers: &Registers, operand: &Operand, ty: ScalarType, lane: usize) -> u128 {
+        let fetched = |wanted: &Operand, lane: usize| {
+            let found = self.fetched.iter().find(|(operand, _)| operand == wanted);
+            found.map_or(0, |(_, values)| values[lane].into())
+        };
+        read(&At { registers, frame: self.frame, fetched: &fetched }, operand, ty, lane)
+    }
+
+    /// An operand in all lanes.
+    fn all(&self, registers: &Registers, operand: &Operand, ty: ScalarType) -> LaneValues {
+        std::array::from_fn(|lane| self.read(registers, operand, ty, lane) as u64)
+    }
+
+    /// A source in all lanes, or what stands for it where there is none.
+    fn source(&self, registers: &Registers, index: usize, ty: ScalarType, default: u64) -> LaneValues {
+        self.inst.sources.get(index).map_or([default; 32], |operand| self.all(registers, operand, ty))
+    }
+
+    /// Writes a destination.
+    fn write(&self, registers: &mut Registers, index: usize, ty: ScalarType, values: &LaneValues) {
+        if let Some(Some(register)) = self.inst.destinations.get(index) {
+            write(registers, (self.frame, *register), self.on, |lane| (values[lane].into(), ty));
+        }
+    }
+
+    fn execute<O: Observer>(
+        &self,
+        run: &mut Running<'_, '_, O>,
+        number: u32,
+        meaning: Meaning<'_>,
+    ) -> Result<(), ExecError> {
+        let inst = self.inst;
+        let (decoded, registers) = (run.decoded(), run.registers());
+        match meaning {
+            Meaning::Lane(rule) => {
+                // All lanes have read before one writes: a lane may be read by another as a register of the warp.
+                let results = lanes(self.on).map(|lane| {
+                    let read = |operand: &Operand, ty: ScalarType| self.read(registers, operand, ty, lane);
+                    rule(&Sources { inst, read: &read })
+                });
+                let Ok(results) = results.collect::<Result<Vec<_>, _>>() else {
+                    return Err(run.unsupported(inst.pc, self.on));
+                };
+                for (index, register) in inst.destinations.iter().enumerate() {
+                    let Some(register) = register else { continue };
+                    let of = |lane: usize| lanes(self.on).position(|other| other == lane).unwrap_or(0);
+                    if results[0].len() > index {
+                        write(registers, (self.frame, *register), self.on, |lane| results[of(lane)][index]);
+                    }
+                }
+            }
+            Meaning::Special(register) => {
+                let values = run.special(register);
+                let ty = if inst.ty.bits() == 64 { ScalarType::U64 } else { inst.ty };
+                self.write(run.registers(), 0, ty, &values);
+            }
+            Meaning::Address(conversion) => {
+                let ty = if inst.ty.bits() == 64 { ScalarType::U64 } else { ScalarType::U32 };
+                let window = decoded.window(conversion.space);
+                let addresses = self.source(registers, 0, ty, 0);
+                let addresses = addresses.map(|address| converted(conversion, window, address.into()) as u64);
+                self.write(registers, 0, ty, &addresses);
+            }
+            Meaning::IsIn(space) => {
+                let is_word = inst.sources[0].register().is_some_and(|register| register.width == Width::Word);
+                let is_narrow = is_word || decoded.address_bits() == 32;
+                let ty = if is_narrow { ScalarType::U32 } else { ScalarType::U64 };
+                let addresses = self.source(registers, 0, ty, 0);
+                let truths = addresses.map(|address| u64::from(decoded.space_of(address) == space));
+                self.write(registers, 0, ScalarType::Pred, &truths);
+            }
+            Meaning::Load => self.load(run, number)?,
+            Meaning::Store => self.store(run, number)?,
+            Meaning::Atomic(op) => self.atomic(run, number, op)?,
+            Meaning::Copy => self.copy(run, number)?,
+            Meaning::ActiveMask => self.write(registers, 0, ScalarType::B32, &[self.on.into(); 32]),
+            Meaning::OpenRegion(barrier) => run.open_region(barrier),
+            Meaning::ReserveStack => {
+                let bytes = self.source(registers, 0, inst.ty, 0);
+                let aligns = self.source(registers, 1, ScalarType::U32, 8);
+                let starts = run.reserve_stack((self.on, inst.pc), &bytes, &aligns)?;
+                self.write(run.registers(), 0, inst.ty, &starts);
+            }
+            Meaning::SaveStack => {
+                let Some(stack) = decoded.functions[self.frame.function].stack else { return Ok(()) };
+                let tops = self.all(registers, &Operand::Register(stack), ScalarType::U32);
+                self.write(registers, 0, inst.ty, &tops);
+            }
+            Meaning::RestoreStack => {
+                let Some(stack) = decoded.functions[self.frame.function].stack else { return Ok(()) };
+                let tops = self.source(registers, 0, inst.ty, 0);
+                write(registers, (self.frame, stack), self.on, |lane| (tops[lane].into(), ScalarType::U32));
+            }
+            Meaning::System(service) => self.system(run, service)?,
+            Meaning::Nothing => {}
+            Meaning::No(_) => return Err(run.unsupported(inst.pc, self.on)),
+            Meaning::Exchange(..) | Meaning::Barrier(_) => unreachable!("they may end the block"),
+        }
+        Ok(())
+    }
+
+    fn arrival(&self, registers: &Registers, kind: BarrierKind) -> Arrival {
+        let sources = &self.inst.sources;
+        let reduces = match kind {
+            BarrierKind::ReducePopc | BarrierKind::ReduceAnd | BarrierKind::ReduceOr => true,
+            BarrierKind::Sync | BarrierKind::Arrive => false,
+        };
+        let lowest = self.on.trailing_zeros() as usize;
+        let has_count = sources.len() - usize::from(reduces && sources.len() > 1) > 1;
+        let truths = match sources.last().filter(|_| reduces) {
+            Some(operand) => self.all(registers, operand, ScalarType::Pred),
+            None => [u64::from(reduces); 32],
+        };
+        Arrival {
+            kind,
+            barrier: self.source(registers, 0, ScalarType::U32, 0)[lowest] as u32,
+            count: has_count.then(|| self.source(registers, 1, ScalarType::U32, 0)[lowest] as u32),
+            truths: lanes(u32::MAX).fold(0, |mask, lane| mask | (truths[lane] as u32 & 1) << lane),
+        }
+    }
+
+    fn system<O: Observer>(&self, run: &mut Running<'_, '_, O>, service: SystemCall) -> Result<(), ExecError> {
+        let registers = run.registers();
+        let arguments: Vec<LaneValues> = self
+            .inst
+            .sources
+            .iter()
+            .map(|operand| {
+                let is_word = operand.register().is_some_and(|register| register.width == Width::Word);
+                self.all(registers, operand, if is_word { ScalarType::U32 } else { ScalarType::U64 })
+            })
+            .collect();
+        let results = run.system_call((self.on, self.inst.pc), service, &arguments)?;
+        let is_address = service == SystemCall::Malloc && run.decoded().address_bits() == 64;
+        let ty = if is_address { ScalarType::U64 } else { ScalarType::U32 };
+        self.write(run.registers(), 0, ty, &results);
+        Ok(())
+    }
+
+    /// What is asked of memory: a place of the operation, for some lanes.
+    fn request(&self, registers: &Registers, place: u32, memory: &MemoryReference, on: u32) -> Request {
+        let is_word = memory.base.register().is_some_and(|register| register.width == Width::Word);
+        let address = |lane: usize| {
+            if is_word {
+                let base = self.read(registers, &memory.base, ScalarType::U32, lane) as u32;
+                return u64::from(base.wrapping_add(memory.offset as u32));
+            }
+            let base = self.read(registers, &memory.base, ScalarType::U64, lane) as u64;
+            base.wrapping_add_signed(memory.offset)
+        };
+        Request {
+            pc: self.inst.pc,
+            place,
+            space: memory.space,
+            lanes: on,
+            addresses: std::array::from_fn(address),
+            element_bytes: self.inst.ty.bytes() as u8,
+            elements: memory.elements,
+            ordered: self.inst.operation.is_ordered(),
+        }
+    }
+
+    /// The elements of lanes, each of one or two parts.
+    fn joined(&self, parts: &[LaneValues], element: usize, lane: usize) -> u128 {
+        if self.inst.ty.bits() < 128 {
+            return parts[element][lane].into();
+        }
+        u128::from(parts[2 * element][lane]) | u128::from(parts[2 * element + 1][lane]) << 64
+    }
+
+    fn load<O: Observer>(&self, run: &mut Running<'_, '_, O>, number: u32) -> Result<(), ExecError> {
+        let place = run.code().places[number as usize];
+        let request = self.request(run.registers(), place, &self.inst.memory[0], self.on);
+        let parts = run.load(&request)?;
+        let ty = self.inst.ty;
+        for (element, register) in self.inst.destinations.iter().enumerate() {
+            let Some(register) = register else { continue };
+            let value = |lane: usize| {
+                let bits = self.joined(&parts, element, lane);
+                // A signed number that is narrower than its register extends to all of it.
+                let is_narrow = ty.bits() < register.width.bits();
+                let extended = if ty.is_signed() && is_narrow { signed(bits, ty.bits()) as u128 } else { bits };
+                let width = register.width.bits().max(ty.bits());
+                (extended & ones(width), crate::meaning::bits_of(width).unwrap_or(ty))
+            };
+            write(run.registers(), (self.frame, *register), self.on, value);
+        }
+        Ok(())
+    }
+
+    /// What a store or an atomic is given, in parts of at most 64 bits.
+    fn values(&self, registers: &Registers) -> Vec<LaneValues> {
+        let ty = self.inst.ty;
+        let mut values = Vec::new();
+        for operand in &self.inst.sources {
+            let wide: [u128; 32] = std::array::from_fn(|lane| self.read(registers, operand, ty, lane));
+            values.push(wide.map(|value| value as u64));
+            if ty.bits() == 128 {
+                values.push(wide.map(|value| (value >> 64) as u64));
+            }
+        }
+        values
+    }
+
+    fn store<O: Observer>(&self, run: &mut Running<'_, '_, O>, number: u32) -> Result<(), ExecError> {
+        let place = run.code().places[number as usize];
+        let registers = run.registers();
+        let request = self.request(registers, place, &self.inst.memory[0], self.on);
+        let values = self.values(registers);
+        run.store(&request, &values)
+    }
+
+    fn atomic<O: Observer>(&self, run: &mut Running<'_, '_, O>, number: u32, op: AtomicOp) -> Result<(), ExecError> {
+        let place = run.code().places[number as usize];
+        let registers = run.registers();
+        let request = Request { ordered: true, ..self.request(registers, place, &self.inst.memory[0], self.on) };
+        let operands = self.values(registers);
+        let old = run.update(&request, (op, self.inst.ty), &operands)?;
+        for (element, values) in old.iter().enumerate() {
+            self.write(run.registers(), element, self.inst.ty, values);
+        }
+        Ok(())
+    }
+
+    /// Lanes that ask for zeros read nothing.
+    fn copy<O: Observer>(&self, run: &mut Running<'_, '_, O>, number: u32) -> Result<(), ExecError> {
+        let place = run.code().places[number as usize];
+        let [to, from] = &self.inst.memory[..] else { return Err(run.unsupported(self.inst.pc, self.on)) };
+        let registers = run.registers();
+        let zeros = self.source(registers, 0, ScalarType::Pred, 0);
+        let reading = lanes(self.on).filter(|&lane| zeros[lane] == 0).fold(0, |mask, lane| mask | 1 << lane);
+        let store = self.request(registers, place, to, self.on);
+        let load = self.request(registers, place + 1, from, reading);
+        let mut values = vec![[0; 32]; store.n_values()];
+        if reading != 0 {
+            let loaded = run.load(&load)?;
+            for (values, loaded) in values.iter_mut().zip(loaded) {
+                lanes(reading).for_each(|lane| values[lane] = loaded[lane]);
+            }
+        }
+        run.store(&store, &values)
+    }
+}
