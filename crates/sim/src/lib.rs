@@ -25,7 +25,9 @@ pub use config::{
 pub use effect::{Effect, Without};
 pub use outcome::{CtaSpan, Event, Outcome, SchedulerOutcome, Traffic, UnitOutcome};
 pub use stall::{Stall, StallCycles};
+pub use unit::DelayConfig;
 
+use warplens_stats::Footprint;
 use warplens_trace::{Code, CtaTrace};
 
 /// What one SM executes.
@@ -39,6 +41,8 @@ pub struct Job<'a> {
     pub resident: u32,
     /// The rest of the chip.
     pub surroundings: Surroundings,
+    /// Which memory the first CTAs of the launch load from or operate on, where that was recorded.
+    pub footprint: Option<&'a Footprint>,
 }
 
 /// What happens on the chip around the SM that is simulated.

@@ -80,7 +80,7 @@ impl Program {
         self.ctas = (0..n_ctas)
             .map(|cta| CtaTrace { id: CtaId(cta), warps: (0..warps).map(|index| warp(cta, index)).collect() })
             .collect();
-        Job { code: &self.code, ctas: &self.ctas, resident, surroundings: Surroundings::ALONE }
+        Job { code: &self.code, ctas: &self.ctas, resident, surroundings: Surroundings::ALONE, footprint: None }
     }
 }
 
@@ -135,6 +135,7 @@ pub(crate) fn gt200() -> SmConfig {
         sms_per_cluster: 3,
         cta_turnaround: 0,
         cta_start: 0,
+        delays: Default::default(),
         clock: 1296e6,
     }
 }
