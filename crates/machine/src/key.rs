@@ -217,6 +217,8 @@ keys! {
     L2AchievedBandwidth = "l2.achieved_bandwidth", BytesPerSecond;
     /// Bytes per cycle between the L2 cache and one SM.
     L2SmBytesPerClk = "l2.sm_bytes_per_clk", BytesPerCycle;
+    /// Cycles from one atomic operation on a word of the L2 cache to the next on the same word.
+    L2AtomicCycles = "l2.atomic_cycles", Cycles;
 
     /// Kind of device memory.
     DramType = "dram.type", Count [word "GDDR3" "GDDR5" "GDDR5X" "GDDR6" "GDDR6X" "GDDR7" "HBM2" "HBM2e" "HBM3" "HBM3e"];

@@ -47,6 +47,8 @@ effects! {
     CacheMisses "cache-misses" "every access to global or local memory hits the first cache that the machine has";
     /// Round trip to memory.
     MemoryLatency "memory-latency" "a load from device memory takes no longer than one from the nearest memory of the SM";
+    /// Atomic operations on one word, which are done one after the other.
+    SameAddress "same-address" "atomic operations on one word, of global and of shared memory, do not wait for each other";
     /// Limited bandwidth of memory.
     MemoryBandwidth "memory-bandwidth" "caches and device memory take any number of requests at once";
 }
@@ -114,5 +116,5 @@ macro_rules! delays {
 
 delays! {
     /// Atomic operations on the same address.
-    atomics: atomics::Atomics => ();
+    atomics: atomics::Atomics => Option<f64>;
 }
