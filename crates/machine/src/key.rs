@@ -261,6 +261,8 @@ keys! {
     L2AchievedBandwidth = "l2.achieved_bandwidth", BytesPerSecond;
     /// Bytes per cycle between the L2 cache and one SM.
     L2SmBytesPerClk = "l2.sm_bytes_per_clk", BytesPerCycle;
+    /// Cycles from one atomic operation on a word of the L2 cache to the next on the same word.
+    L2AtomicCycles = "l2.atomic_cycles", Cycles;
 
     /// Kind of device memory.
     DramType = "dram.type", Count [word

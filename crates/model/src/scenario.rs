@@ -19,7 +19,7 @@ use crate::{Change, Input, Knobs, Options};
 
 pub use count::{COUNTS, CountSpec};
 pub use edit::scale_line_requests;
-pub use effect::{EFFECTS, Effect, EffectId};
+pub use effect::{EFFECTS, Effect, EffectId, OF_SIMULATION};
 pub use parameter::{ALIASES, AliasSpec, LAUNCH_FIELDS, LaunchField, Parameter};
 
 /// What models are asked about, with everything that a scenario may change.

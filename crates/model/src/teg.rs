@@ -18,13 +18,13 @@ use warplens_machine::{Machine, Reader};
 use warplens_sim::launch::{LaunchShare, Plan};
 use warplens_sim::traces::{Listing, Traced, Traces};
 use warplens_sim::{Job, Outcome, SmConfig, Surroundings, simulate};
-use warplens_stats::{Profile, RegistersBasis};
+use warplens_stats::{Footprint, Profile, RegistersBasis};
 use warplens_trace::{Code, CtaTrace, MachineClass};
 
 use crate::assumption::{AssumptionId, of_machine};
 use crate::options::CodeOrder;
 use crate::residency::{fitting_ctas, shared_setting};
-use crate::scenario::EffectId;
+use crate::scenario::{EffectId, OF_SIMULATION};
 use crate::{
     Assumption, Combine, Detail, Given, Input, InputField, Model, ModelId, Needs, OptionId, Options, Prediction,
     Refusal, Resource,
@@ -54,6 +54,8 @@ pub struct Simulated {
     pub cycles_of_few: Option<u64>,
     /// The rest of the chip.
     pub surroundings: Surroundings,
+    /// Which memory the first CTAs of the launch load from or operate on.
+    pub footprint: Arc<Footprint>,
     /// Steps of the CTAs over those that were simulated: 1 unless the traces were cut short.
     pub cut: f64,
 }
@@ -61,7 +63,8 @@ pub struct Simulated {
 impl Simulated {
     /// Some CTAs on the simulated SM.
     pub fn job<'a>(&'a self, ctas: &'a [CtaTrace]) -> Job<'a> {
-        Job { code: &self.code, ctas, resident: self.share.resident, surroundings: self.surroundings }
+        let (resident, surroundings) = (self.share.resident, self.surroundings);
+        Job { code: &self.code, ctas, resident, surroundings, footprint: Some(&self.footprint) }
     }
 
     /// Cycles of the launch.
@@ -95,18 +98,7 @@ impl Model for Teg {
     }
 
     fn effects(&self) -> &'static [EffectId] {
-        &[
-            EffectId::Uncoalesced,
-            EffectId::BankConflicts,
-            EffectId::Divergence,
-            EffectId::Synchronisation,
-            EffectId::DependenceLatency,
-            EffectId::MemoryLatency,
-            EffectId::MemoryBandwidth,
-            EffectId::ChannelSkew,
-            EffectId::IssueOccupancy,
-            EffectId::CacheMisses,
-        ]
+        OF_SIMULATION
     }
 
     fn needs(&self) -> Needs {
@@ -147,7 +139,13 @@ impl Model for Teg {
         let without = input.knobs.without();
         let run = |n_ctas: u32| {
             let ctas: &[CtaTrace] = &sm.ctas[..n_ctas as usize];
-            let job = Job { code: &listing.code, ctas, resident: share.resident, surroundings };
+            let job = Job {
+                code: &listing.code,
+                ctas,
+                resident: share.resident,
+                surroundings,
+                footprint: Some(&traced.footprint),
+            };
             simulate(&config, &job, warplens_sim::Options { without, ..Default::default() })
         };
         let outcome = run(plan.many);
@@ -160,6 +158,7 @@ impl Model for Teg {
             plan,
             cycles_of_few,
             surroundings,
+            footprint: traced.footprint.clone(),
             cut: sm.cut,
         };
         let readings = reader.finish();

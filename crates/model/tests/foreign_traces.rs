@@ -15,7 +15,7 @@ fn run(gpu: &str, code: &Code, ctas: &[CtaTrace]) -> Outcome {
     used.dedup();
     let mut reader = Reader::new(&machine, Strictness::AllowInferred);
     let config = SmConfig::read(&mut reader, &used).unwrap_or_else(|missing| panic!("{missing}"));
-    let job = Job { code, ctas, resident: 2, surroundings: Surroundings::ALONE };
+    let job = Job { code, ctas, resident: 2, surroundings: Surroundings::ALONE, footprint: None };
     simulate(&config, &job, Options::default())
 }
 

@@ -38,7 +38,7 @@ fn run(listing: &Listing, config: &SmConfig, warps: u32, options: Options) -> Ou
     let n_ctas = warps.div_ceil(8);
     let ctas = listing.traces((0..n_ctas).map(CtaId), 32 * warps / n_ctas).expect("it runs");
     let surroundings = Surroundings { active_sms: 10, active_in_cluster: 1, ..Surroundings::ALONE };
-    let job = Job { code: &listing.code, ctas: &ctas, resident: n_ctas, surroundings };
+    let job = Job { code: &listing.code, ctas: &ctas, resident: n_ctas, surroundings, footprint: None };
     simulate(config, &job, options)
 }
 

@@ -61,7 +61,7 @@ pub fn simulate(input: &Input, request: &Request, machine: &Machine) -> Result<A
     let clusters = (config.n_sms / config.sms_per_cluster.max(1)).max(1);
     let surroundings =
         Surroundings { active_sms, active_in_cluster: active_sms.div_ceil(clusters), ..Surroundings::ALONE };
-    let job = Job { code: &native.code, ctas: &native.ctas, resident: resident.max(1), surroundings };
+    let job = Job { code: &native.code, ctas: &native.ctas, resident: resident.max(1), surroundings, footprint: None };
     let outcome = run(&config, &job, Options::default());
     // Lines of a trace are executions; what is shown are its instructions.
     let shown = (!is_trace).then_some(text.as_str());

@@ -172,6 +172,58 @@ fn effects_that_are_left_out_cost_nothing() {
     assert!(!Effect::find("channel-skew").is_some_and(|effect| effect.is_modelled_by(ModelId::Analyzer)));
 }
 
+/// Every thread adds to one of so many words of global or of shared memory, 16 times.
+fn adder(space: &str, mask: u32) -> String {
+    let of_space = match space {
+        "shared" => "mov.u64 %rd1, words;",
+        _ => "ld.param.u64 %rd1, [out];",
+    };
+    let add = format!("red.{space}.add.u32 [%rd2], 1;\n").repeat(16);
+    format!(
+        "\
+.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry kernel(.param .u64 out)
+{{
+    .reg .b64 %rd<4>;
+    .reg .b32 %r<5>;
+    .shared .align 4 .b8 words[4096];
+    mov.u32 %r1, %ctaid.x;
+    mov.u32 %r2, %ntid.x;
+    mov.u32 %r3, %tid.x;
+    mad.lo.u32 %r4, %r1, %r2, %r3;
+    and.b32 %r4, %r4, {mask};
+    {of_space}
+    mul.wide.u32 %rd3, %r4, 4;
+    add.u64 %rd2, %rd1, %rd3;
+    {add}
+    ret;
+}}
+"
+    )
+}
+
+#[test]
+fn atomics_on_few_words_are_slower_than_on_many() {
+    let gpus = gpus("gtx480,k40,gtx1080,v100-pcie,a100-80,h200,rtx4090");
+    let times = |space: &str, mask: u32| -> Vec<f64> {
+        let launch = "grid = 512\nblock = 256\nargs = [\"u32[131072]\"]";
+        let measurements = measured_text(adder(space, mask), launch, &gpus);
+        answers(space, &measurements, &gpus).iter().map(|answer| answer.time.0).collect()
+    };
+    for (space, most) in [("global", 131_071), ("shared", 255)] {
+        let (one, eight, many) = (times(space, 0), times(space, 7), times(space, most));
+        for (gpu, ((one, eight), many)) in gpus.iter().zip(one.iter().zip(&eight).zip(&many)) {
+            assert!(one > eight && eight > many, "{space} memory of {}: {one}, {eight}, {many} cycles", gpu.id);
+        }
+        if space == "global" {
+            // 2 Mi operations take place on one word, one per cycle or, on Fermi, per 18 hot cycles.
+            assert!(one.iter().all(|cycles| *cycles > 1.5e6 && *cycles < 60e6), "{one:?}");
+        }
+    }
+}
+
 #[test]
 fn a_function_called_by_its_address_is_simulated() {
     let gpus = gpus("gtx280,a100-80");

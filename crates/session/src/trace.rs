@@ -158,7 +158,7 @@ pub(crate) fn finish(
     ctas.iter_mut().for_each(|cta| cta.shorten(per_warp));
     let code =
         machines.iter().map(|machine| (machine.board().to_owned(), machine_code(module, kernel, registers, machine)));
-    Traced { ctas, planned: need.planned.clone(), footprint: Footprint::new(lines), code: code.collect() }
+    Traced { ctas, planned: need.planned.clone(), footprint: Footprint::new(lines).into(), code: code.collect() }
 }
 
 /// The machine code of a kernel on a GPU, for as many registers as its launch takes.

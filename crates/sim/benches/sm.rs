@@ -119,7 +119,7 @@ fn bench(criterion: &mut Criterion) {
         let config = h200(&kernel.code);
         let surroundings =
             Surroundings { active_sms: config.n_sms, first_fetch: 0.1, shared_bytes: 8 * 3072, ..Surroundings::ALONE };
-        let job = Job { code: &kernel.code, ctas: &ctas, resident: RESIDENT, surroundings };
+        let job = Job { code: &kernel.code, ctas: &ctas, resident: RESIDENT, surroundings, footprint: None };
         let outcome = simulate(&config, &job, Options::default());
         group.throughput(Throughput::Elements(outcome.issued));
         group.sample_size(20);

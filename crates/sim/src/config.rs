@@ -8,6 +8,8 @@ use warplens_machine::words::{IssueOccupies, IssuePolicy, IssueScoreboard};
 use warplens_stats::{BankRule, CoalescingRule};
 use warplens_trace::MachineClass;
 
+use crate::unit::DelayConfig;
+
 /// Number of instruction classes.
 const N_CLASSES: usize = MachineClass::ALL.len();
 
@@ -58,6 +60,8 @@ pub struct SmConfig {
     pub cta_turnaround: u32,
     /// Cycles between the starts of the CTAs that are on the SM first.
     pub cta_start: u32,
+    /// Units that delay accesses to memory.
+    pub delays: DelayConfig,
     /// The clock whose cycles these are, in hertz.
     pub clock: f64,
 }

@@ -1,6 +1,9 @@
-//! Effects that a simulation can leave out, to learn what each of them costs.
+//! Effects that a simulation can leave out, to learn what each of them costs. Which there are is said beside the units
+//! that have them, in [`unit`](crate::unit).
 
 use std::fmt;
+
+pub use crate::unit::Effect;
 
 macro_rules! effects {
     ($($(#[$meta:meta])* $name:ident $text:literal $about:literal;)*) => {
@@ -26,29 +29,7 @@ macro_rules! effects {
         }
     };
 }
-
-effects! {
-    /// Shared-memory bank conflicts.
-    BankConflicts "bank-conflicts" "each shared-memory access takes the passes of one without conflicts";
-    /// Accesses that take more transactions than their bytes need.
-    Uncoalesced "uncoalesced" "the distinct bytes of each memory request lie side by side, so that it takes the fewest transactions";
-    /// Uneven use of the memory channels.
-    ChannelSkew "channel-skew" "requests spread evenly over the memory channels";
-    /// Paths of a warp executed one after the other.
-    Divergence "divergence" "the work of partly active warp instructions is done by warps with all their lanes";
-    /// Waiting at barriers.
-    Synchronisation "synchronisation" "no warp waits at a barrier; the barriers' instructions stay";
-    /// Waiting for results of the same warp.
-    DependenceLatency "dependence-latency" "no instruction waits for another of its warp";
-    /// Cycles that an instruction occupies its warp and its unit.
-    IssueOccupancy "issue-occupancy" "an instruction occupies its warp, its scheduler and its unit for one cycle";
-    /// Misses of the caches.
-    CacheMisses "cache-misses" "every access to global or local memory hits the first cache that the machine has";
-    /// Round trip to memory.
-    MemoryLatency "memory-latency" "a load from device memory takes no longer than one from the nearest memory of the SM";
-    /// Limited bandwidth of memory.
-    MemoryBandwidth "memory-bandwidth" "caches and device memory take any number of requests at once";
-}
+pub(crate) use effects;
 
 impl fmt::Display for Effect {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -23,8 +23,9 @@ pub use config::{ClassTiming, DramConfig, L1Config, L2Config, LsuConfig, Pipe, S
 pub use effect::{Effect, Without};
 pub use outcome::{CtaSpan, Event, Outcome, SchedulerOutcome, Traffic, UnitOutcome};
 pub use stall::{Stall, StallCycles};
-pub use unit::{Bound, UnitKind};
+pub use unit::{Bound, DelayConfig, UnitKind};
 
+use warplens_stats::Footprint;
 use warplens_trace::{Code, CtaTrace};
 
 /// What one SM executes.
@@ -38,6 +39,8 @@ pub struct Job<'a> {
     pub resident: u32,
     /// The rest of the chip.
     pub surroundings: Surroundings,
+    /// Which memory the first CTAs of the launch load from or operate on, where that was recorded.
+    pub footprint: Option<&'a Footprint>,
 }
 
 /// What happens on the chip around the SM that is simulated.

@@ -3,15 +3,15 @@
 use warplens_isa::StateSpace;
 use warplens_stats::coalescing::{segments, transactions};
 use warplens_stats::{BankRule, CoalescingRule, Request, bank};
-use warplens_trace::{AccessKind, ActiveMask, Lanes, WARP_SIZE, WarpAccess, WarpTrace};
+use warplens_trace::{AccessKind, Lanes, WARP_SIZE, WarpAccess, WarpTrace};
 
-use crate::unit::UnitKind;
 use crate::unit::banks::BankPasses;
 use crate::unit::cache::{Cache, Found, Sectors};
 use crate::unit::dram::Dram;
 use crate::unit::l2::{L2, LINE, SECTOR};
 use crate::unit::port::Port;
-use crate::{Effect, L1Config, SmConfig, Surroundings, Traffic, Without};
+use crate::unit::{Delays, UnitKind};
+use crate::{Effect, Job, L1Config, SmConfig, Traffic, Without};
 
 /// State of all units of the memory system.
 pub(crate) struct Memory<'a> {
@@ -28,6 +28,7 @@ pub(crate) struct Memory<'a> {
     pub(crate) dram: Dram,
     pub(crate) traffic: Traffic,
     bank_passes: BankPasses,
+    delays: Delays<'a>,
     lines: Vec<(u64, Sectors)>,
 }
 
@@ -63,7 +64,8 @@ pub(crate) struct Done {
 }
 
 impl<'a> Memory<'a> {
-    pub(crate) fn new(config: &'a SmConfig, surroundings: &Surroundings, without: Without) -> Self {
+    pub(crate) fn new(config: &'a SmConfig, job: &Job<'a>, without: Without) -> Self {
+        let surroundings = &job.surroundings;
         let hits = without.contains(Effect::CacheMisses);
         let pipelines = f64::from(surroundings.active_sms.max(1)) / f64::from(surroundings.active_in_cluster.max(1));
         // A pipeline has its own part of the chip's bandwidth, whether or not the others are busy, where it cannot have
@@ -91,6 +93,7 @@ impl<'a> Memory<'a> {
             dram: Dram::new(&config.dram, share * of_pipeline, of_pipeline, f64::from(surroundings.active_sms)),
             traffic: Traffic::default(),
             bank_passes: BankPasses::new(),
+            delays: Delays::new(config, job, without),
             lines: Vec::with_capacity(WARP_SIZE * 8),
         }
     }
@@ -126,6 +129,7 @@ impl<'a> Memory<'a> {
     /// Passes over the banks of shared memory, and those without conflicts.
     fn passes(&mut self, access: &WarpAccess, request: &Request<'_>) -> (f64, f64) {
         let passes = self.bank_passes.of(self.config.shared.banks, access.kind, access.lanes, request);
+        let passes = self.delays.passes(access, request, passes);
         let needed = if self.without.contains(Effect::BankConflicts) { passes.ideal } else { passes.wavefronts };
         (f64::from(needed), f64::from(passes.ideal))
     }
@@ -271,10 +275,8 @@ impl<'a> Memory<'a> {
             long |= there.long;
         }
         self.lines = lines;
-        if kind == AccessKind::Atomic
-            && let Some(request) = request
-        {
-            done += f64::from(same_address(request) - 1);
+        if let Some(request) = request {
+            done = self.delays.served(arrival.access, request, done);
         }
         Done { at: done, long }
     }
@@ -412,22 +414,10 @@ fn pack(lines: &mut Vec<(u64, Sectors)>, n_sectors: u32) {
     lines.retain(|&(_, sectors)| sectors != 0);
 }
 
-/// Most lanes that access one address.
-fn same_address(request: &Request<'_>) -> u32 {
-    let mut rest = request.mask;
-    let mut most = 1;
-    while let Some(lane) = rest.lowest() {
-        let same = rest.lanes().filter(|&other| request.addresses[other] == request.addresses[lane]);
-        let same = ActiveMask(same.fold(0, |mask, other| mask | 1 << other));
-        most = most.max(same.count());
-        rest = rest.without(same);
-    }
-    most
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use warplens_trace::ActiveMask;
 
     use super::*;
 

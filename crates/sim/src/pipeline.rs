@@ -144,7 +144,7 @@ impl<'a> Sm<'a> {
             lsu: Lsu::new(config.lsu, config.schedulers.max(1)),
             turns: Turns::new(config.shared.pass_cycles, config.shared.pass_latency),
             delayed: Vec::with_capacity(64),
-            memory: Memory::new(config, &job.surroundings, options.without),
+            memory: Memory::new(config, job, options.without),
             ctas: vec![CtaSlot { cta: 0, live: 0, barriers: Barriers::default(), end: 0 }; resident],
             next_cta: 0,
             next_age: 0,

@@ -45,7 +45,7 @@ pub struct Traced {
     /// The SMs and CTAs that were chosen.
     pub planned: Planned,
     /// What the first CTAs of the launch load.
-    pub footprint: Footprint,
+    pub footprint: Arc<Footprint>,
     /// Machine code by the identifier of the board, as it does not depend on the clock; or why there is none.
     pub code: BTreeMap<String, Result<MachineCode, String>>,
 }

@@ -3,8 +3,12 @@
 //! A unit is reserved in the order in which instructions are issued: it says when it starts with a request, and the
 //! request's completion follows. No unit knows of another; the stages put them together.
 //!
+//! Most units are joined by hand, because each has a place of its own in [`memory`](crate::memory) or the stages. Those
+//! that only delay accesses which others have served are rows of `delays!`: a file with what is read from the machine,
+//! the state and the rule, and nothing elsewhere.
 //! What a run says about units is a table: [`UnitKind`].
 
+pub(crate) mod atomics;
 pub(crate) mod banks;
 pub(crate) mod barrier;
 pub(crate) mod cache;
@@ -19,7 +23,104 @@ pub(crate) mod turns;
 
 use std::fmt;
 
-use crate::Pipe;
+use warplens_machine::{Missing, Reader};
+use warplens_stats::Request;
+use warplens_stats::bank::Passes;
+use warplens_trace::{MachineClass, WarpAccess};
+
+use crate::effect::effects;
+use crate::{Job, Pipe, SmConfig, Without};
+
+effects! {
+    /// Shared-memory bank conflicts.
+    BankConflicts "bank-conflicts" "each shared-memory access takes the passes of one without conflicts";
+    /// Accesses that take more transactions than their bytes need.
+    Uncoalesced "uncoalesced" "the distinct bytes of each memory request lie side by side, so that it takes the fewest transactions";
+    /// Uneven use of the memory channels.
+    ChannelSkew "channel-skew" "requests spread evenly over the channels of device memory";
+    /// Paths of a warp executed one after the other.
+    Divergence "divergence" "the work of partly active warp instructions is done by warps with all their lanes";
+    /// Waiting at barriers.
+    Synchronisation "synchronisation" "no warp waits at a barrier; the barriers' instructions stay";
+    /// Waiting for results of the same warp.
+    DependenceLatency "dependence-latency" "no instruction waits for another of its warp";
+    /// Cycles that an instruction occupies its warp and its unit.
+    IssueOccupancy "issue-occupancy" "an instruction occupies its warp, its scheduler and its unit for one cycle";
+    /// Misses of the caches.
+    CacheMisses "cache-misses" "every access to global or local memory hits the first cache that the machine has";
+    /// Round trip to memory.
+    MemoryLatency "memory-latency" "a load from device memory takes no longer than one from the nearest memory of the SM";
+    /// Atomic operations on one word, which are done one after the other.
+    SameAddress "same-address" "atomic operations on one word, of global and of shared memory, do not wait for each other";
+    /// Limited bandwidth of memory.
+    MemoryBandwidth "memory-bandwidth" "caches and device memory take any number of requests at once";
+}
+
+/// A unit that delays accesses after the memory system has served them.
+pub(crate) trait Delay<'a>: Sized {
+    /// Its numbers.
+    type Config: Copy;
+
+    /// Reads its numbers from a machine, for a kernel that uses these classes: only what those need.
+    fn read(reader: &mut Reader<'_>, used: &[MachineClass]) -> Result<Self::Config, Missing>;
+
+    /// Its state when a job starts.
+    fn new(config: &Self::Config, sm: &SmConfig, job: &Job<'a>, without: Without) -> Self;
+
+    /// An access to shared memory is about to take these passes over the banks; returns those that it takes.
+    fn passes(&self, _: &WarpAccess, _: &Request<'_>, passes: Passes) -> Passes {
+        passes
+    }
+
+    /// An access to global memory was served by the caches, or by what is behind them, at `done`; returns when it is done
+    /// with this unit as well.
+    fn served(&mut self, _: &WarpAccess, _: &Request<'_>, done: f64) -> f64 {
+        done
+    }
+}
+
+macro_rules! delays {
+    ($($(#[$meta:meta])* $name:ident: $module:ident::$unit:ident => $config:ty;)*) => {
+        /// Numbers of the units that delay accesses.
+        #[derive(Clone, Copy, PartialEq, Debug, Default)]
+        pub struct DelayConfig {
+            $($(#[$meta])* pub $name: $config,)*
+        }
+
+        impl DelayConfig {
+            pub(crate) fn read(reader: &mut Reader<'_>, used: &[MachineClass]) -> Result<Self, Missing> {
+                Ok(Self { $($name: <$module::$unit<'_> as Delay<'_>>::read(reader, used)?,)* })
+            }
+        }
+
+        /// The units that delay accesses.
+        #[derive(Debug)]
+        pub(crate) struct Delays<'a> {
+            $($name: $module::$unit<'a>,)*
+        }
+
+        impl<'a> Delays<'a> {
+            pub(crate) fn new(sm: &SmConfig, job: &Job<'a>, without: Without) -> Self {
+                Self { $($name: <$module::$unit<'a> as Delay<'a>>::new(&sm.delays.$name, sm, job, without),)* }
+            }
+
+            pub(crate) fn passes(&self, access: &WarpAccess, request: &Request<'_>, passes: Passes) -> Passes {
+                $(let passes = self.$name.passes(access, request, passes);)*
+                passes
+            }
+
+            pub(crate) fn served(&mut self, access: &WarpAccess, request: &Request<'_>, done: f64) -> f64 {
+                $(let done = self.$name.served(access, request, done);)*
+                done
+            }
+        }
+    };
+}
+
+delays! {
+    /// Atomic operations on the same address.
+    atomics: atomics::Atomics => Option<f64>;
+}
 
 macro_rules! kinds {
     ($($(#[$meta:meta])* $name:ident $text:literal $bound:ident;)*) => {

@@ -34,6 +34,16 @@ fn read(id: &str, used: &[C]) -> (SmConfig, Readings) {
 }
 
 #[test]
+fn every_board_with_a_cache_for_data_says_how_fast_atomics_on_a_word_are() {
+    for id in builtin::ids() {
+        let (config, _) = read(id, &[C::Load, C::Reduction]);
+        assert_eq!(config.delays.atomics.is_some(), config.l2.is_some(), "{id}");
+        let (config, _) = read(id, &[C::Load]);
+        assert_eq!(config.delays.atomics, None, "{id}: nothing is read for a kernel without atomics");
+    }
+}
+
+#[test]
 fn every_board_can_simulate_a_simple_kernel() {
     for id in builtin::ids() {
         let (config, _) = read(id, SIMPLE);

@@ -3,12 +3,16 @@
 use rustc_hash::FxHashMap;
 use warplens_trace::{Access, CtaId, Dealing};
 
+use crate::sample;
+
 /// Bytes of a sector: what GPUs with caches fetch at once.
 const SECTOR_BYTES: u64 = 32;
 /// Sectors of a line, under which the sectors are gathered.
 const SECTORS: u64 = 4;
 /// Lines of one CTA that are kept.
 const MOST_LINES: usize = 1 << 17;
+/// CTAs that are asked about an address.
+const MOST_ASKED: u64 = 32;
 /// Lines that are looked at before the set of all.
 const RECENT: usize = 64;
 
@@ -127,6 +131,20 @@ impl Footprint {
         Some(share * (n_sms as f64 / some as f64).powf(power - 1.0))
     }
 
+    /// The share of `n_sms` SMs whose first CTA touches the sector of an address, by at most 32 of them; `None` where fewer
+    /// than two CTAs were looked at, which says nothing about others.
+    pub fn touching(&self, address: u64, n_sms: u32) -> Option<f64> {
+        let sector = address / SECTOR_BYTES;
+        let touches = |lines: &&Lines| {
+            let next = lines.0.partition_point(|&(first, _)| first <= sector);
+            next.checked_sub(1).is_some_and(|run| sector - lines.0[run].0 < lines.0[run].1)
+        };
+        let n_ctas = (self.ctas.len() as u64).min(n_sms.into());
+        let n_asked = n_ctas.min(MOST_ASKED);
+        let asked = (0..n_asked).map(|index| &self.ctas[sample::place(index, n_ctas, n_asked) as usize]);
+        (n_ctas > 1).then(|| asked.filter(touches).count() as f64 / n_asked as f64)
+    }
+
     /// Distinct sectors of the first `n_sms` SMs together, and the sum of those of each.
     fn sectors(&self, n_sms: usize, rows: usize) -> (u64, u64) {
         let (mut all, mut sum) = (Vec::new(), 0);
@@ -166,6 +184,19 @@ mod tests {
     use warplens_trace::{AccessKind, ActiveMask, WARP_SIZE};
 
     use super::*;
+
+    #[test]
+    fn an_address_is_touched_by_the_ctas_whose_sector_it_is_in() {
+        // All CTAs load 128 bytes from 0, and each as many from a line of its own.
+        let of = |cta: u32| (CtaId(cta), lines(&[0, 4096 + 256 * u64::from(cta)]));
+        let footprint = Footprint::new((0..4).map(of).collect());
+        assert_eq!(footprint.touching(127, 9), Some(1.0));
+        assert_eq!(footprint.touching(128, 9), Some(0.0));
+        assert_eq!(footprint.touching(4096, 9), Some(0.25));
+        assert_eq!(footprint.touching(4096 + 256 * 3 + 127, 9), Some(0.25));
+        assert_eq!(footprint.touching(4096, 2), Some(0.5));
+        assert_eq!(Footprint::new(vec![of(0)]).touching(0, 9), None);
+    }
 
     fn lines(bases: &[u64]) -> Lines {
         let mut open = LinesOpen::default();

@@ -19,12 +19,17 @@ macro_rules! effects {
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
         pub enum EffectId {
             $($(#[$meta])* $id,)*
+            /// One that only the timing simulation has.
+            Simulated(Simulated),
         }
 
         impl EffectId {
             /// Name that users write.
             pub const fn name(self) -> &'static str {
-                match self { $(Self::$id => $name,)* }
+                match self {
+                    $(Self::$id => $name,)*
+                    Self::Simulated(effect) => effect.name(),
+                }
             }
         }
     };
@@ -49,12 +54,6 @@ effects! {
     MemoryLatency "memory-latency";
     /// The bandwidth of device memory.
     MemoryBandwidth "memory-bandwidth";
-    /// Channels of device memory that get more than their share.
-    ChannelSkew "channel-skew";
-    /// Cycles that an instruction keeps its unit.
-    IssueOccupancy "issue-occupancy";
-    /// Accesses that a cache does not hold.
-    CacheMisses "cache-misses";
 }
 
 /// An effect that costs time, or saves some.
@@ -105,8 +104,81 @@ impl PartialEq for Effect {
 /// By how much a bandwidth or a parallelism is raised to be no limit.
 const UNLIMITED: f64 = 1e6;
 
-/// Every effect.
-pub const EFFECTS: &[Effect] = &[
+/// Every effect: those that equations of closed forms have, and then those that only the timing simulation has.
+pub const EFFECTS: &[Effect] = &WITH_SIMULATED;
+
+const WITH_SIMULATED: [Effect; OF_MODELS.len() + n_only_simulated()] = {
+    let mut all = [OF_MODELS[0]; OF_MODELS.len() + n_only_simulated()];
+    let (mut from, mut to) = (1, 1);
+    while from < OF_MODELS.len() {
+        all[to] = OF_MODELS[from];
+        (from, to) = (from + 1, to + 1);
+    }
+    let mut index = 0;
+    while index < Simulated::ALL.len() {
+        if !is_of_models(Simulated::ALL[index]) {
+            all[to] = only_simulated(Simulated::ALL[index]);
+            to += 1;
+        }
+        index += 1;
+    }
+    all
+};
+
+/// The effects that the timing simulation can leave out.
+pub const OF_SIMULATION: &[EffectId] = &SIMULATED_IDS;
+
+const SIMULATED_IDS: [EffectId; Simulated::ALL.len()] = {
+    let mut ids = [EFFECTS[0].id; Simulated::ALL.len()];
+    let (mut from, mut to) = (0, 0);
+    while from < EFFECTS.len() {
+        if EFFECTS[from].simulated.is_some() {
+            ids[to] = EFFECTS[from].id;
+            to += 1;
+        }
+        from += 1;
+    }
+    // An effect of the simulation in two rows, or in none, is no array of all of them.
+    assert!(to == Simulated::ALL.len());
+    ids
+};
+
+/// True where closed forms have the effect, too.
+const fn is_of_models(effect: Simulated) -> bool {
+    let mut index = 0;
+    while index < OF_MODELS.len() {
+        if let Some(other) = OF_MODELS[index].simulated
+            && other as usize == effect as usize
+        {
+            return true;
+        }
+        index += 1;
+    }
+    false
+}
+
+const fn n_only_simulated() -> usize {
+    let (mut count, mut index) = (0, 0);
+    while index < Simulated::ALL.len() {
+        count += if is_of_models(Simulated::ALL[index]) { 0 } else { 1 };
+        index += 1;
+    }
+    count
+}
+
+/// An effect that no closed form has: what the simulation says about it is all there is.
+const fn only_simulated(effect: Simulated) -> Effect {
+    Effect {
+        id: EffectId::Simulated(effect),
+        about: effect.about(),
+        saves_time: false,
+        simulated: Some(effect),
+        remove: |_| Ok(()),
+    }
+}
+
+/// Effects that closed forms have.
+const OF_MODELS: &[Effect] = &[
     Effect {
         id: EffectId::Uncoalesced,
         about: "the distinct bytes of each memory request lie side by side, so that it takes the fewest transactions",
@@ -181,27 +253,6 @@ pub const EFFECTS: &[Effect] = &[
         saves_time: false,
         simulated: Some(Simulated::MemoryBandwidth),
         remove: |subject| raise_bandwidth(subject, UNLIMITED, "without memory-bandwidth"),
-    },
-    Effect {
-        id: EffectId::ChannelSkew,
-        about: "requests spread evenly over the channels of device memory",
-        saves_time: false,
-        simulated: Some(Simulated::ChannelSkew),
-        remove: |_| Ok(()),
-    },
-    Effect {
-        id: EffectId::IssueOccupancy,
-        about: "an instruction occupies its warp, its scheduler and its unit for one cycle",
-        saves_time: false,
-        simulated: Some(Simulated::IssueOccupancy),
-        remove: |_| Ok(()),
-    },
-    Effect {
-        id: EffectId::CacheMisses,
-        about: "every access to global or local memory hits the first cache that the machine has",
-        saves_time: false,
-        simulated: Some(Simulated::CacheMisses),
-        remove: |_| Ok(()),
     },
 ];
 

@@ -200,7 +200,7 @@ mod tests {
     fn scaling_ends_where_the_unit_is_full() {
         let code = Code::default();
         let ctas: Vec<CtaTrace> = (0..4).map(|id| cta(id, 4)).collect();
-        let job = Job { code: &code, ctas: &ctas, resident: 2, surroundings: Surroundings::ALONE };
+        let job = Job { code: &code, ctas: &ctas, resident: 2, surroundings: Surroundings::ALONE, footprint: None };
         let steps = steps_by(&job, machine);
         let shown: Vec<_> = steps.iter().map(|step| (step.warps, step.ctas, step.cycles)).collect();
         assert_eq!(shown, [(1, 1, 240), (2, 1, 240), (4, 1, 240), (8, 2, 320)]);

@@ -11,6 +11,7 @@ use warplens_stats::{BankRule, CoalescingRule};
 use warplens_trace::MachineClass;
 
 use super::{ClassTiming, DramConfig, L1Config, L2Config, LsuConfig, N_CLASSES, Pipe, SharedConfig, SmConfig};
+use crate::unit::DelayConfig;
 
 /// Lanes of a warp.
 const LANES: f64 = 32.0;
@@ -32,6 +33,7 @@ impl SmConfig {
         let fence_latency = if_used(MachineClass::Fence, Key::LatencyFence, &mut sm)?;
         let cc = sm.reader.machine().cc;
         let cta_turnaround = sm.count(Key::CtaTurnaround)?;
+        let delays = DelayConfig::read(sm.reader, used)?;
         Ok(Self {
             schedulers: whole(sm.subpartitions),
             issue_interval: whole(sm.issue_interval).max(1),
@@ -55,6 +57,7 @@ impl SmConfig {
             sms_per_cluster: sm.count(Key::SmPerCluster)?,
             cta_turnaround,
             cta_start: if cc.major == 1 { cta_turnaround } else { 0 },
+            delays,
             clock: sm.clock,
         })
     }

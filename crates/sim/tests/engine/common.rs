@@ -52,6 +52,14 @@ impl Program {
         self.accesses.push((slot, AccessKind::Load, StateSpace::Global, Box::new(address)));
     }
 
+    /// A reduction to memory by all lanes; warps are numbered over all CTAs.
+    pub(crate) fn atomic(&mut self, slot: u16, space: StateSpace, address: impl Fn(u32, u64) -> u64 + 'static) {
+        self.inst(MachineClass::Reduction, &[], &[]);
+        let last = self.code.insts.last_mut().expect("just pushed");
+        (last.slot, last.space) = (slot, space);
+        self.accesses.push((slot, AccessKind::Atomic, space, Box::new(address)));
+    }
+
     /// A store to the lane's own word of local memory, or a load of it.
     pub(crate) fn local(&mut self, slot: u16, kind: AccessKind, registers: &[RegisterNumber]) {
         match kind {
@@ -80,7 +88,7 @@ impl Program {
         self.ctas = (0..n_ctas)
             .map(|cta| CtaTrace { id: CtaId(cta), warps: (0..warps).map(|index| warp(cta, index)).collect() })
             .collect();
-        Job { code: &self.code, ctas: &self.ctas, resident, surroundings: Surroundings::ALONE }
+        Job { code: &self.code, ctas: &self.ctas, resident, surroundings: Surroundings::ALONE, footprint: None }
     }
 }
 
@@ -135,6 +143,7 @@ pub(crate) fn gt200() -> SmConfig {
         sms_per_cluster: 3,
         cta_turnaround: 0,
         cta_start: 0,
+        delays: Default::default(),
         clock: 1296e6,
     }
 }

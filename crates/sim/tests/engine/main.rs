@@ -1,5 +1,6 @@
 //! The simulation as a whole, on programs and machines made for it.
 
+mod atomics;
 mod boards;
 mod common;
 mod identities;

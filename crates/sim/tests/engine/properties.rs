@@ -98,7 +98,7 @@ proptest! {
                 CtaTrace { id: CtaId(cta), warps }
             })
             .collect();
-        let job = Job { code: &code, ctas: &ctas, resident, surroundings: Surroundings::ALONE };
+        let job = Job { code: &code, ctas: &ctas, resident, surroundings: Surroundings::ALONE, footprint: None };
         let chosen = Effect::ALL.iter().copied().filter(|&effect| effects >> effect as usize & 1 == 1);
         let without: Without = chosen.collect();
         let options = Options { without, ..Options::default() };

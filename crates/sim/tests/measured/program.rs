@@ -79,7 +79,7 @@ impl Loop {
         let ctas: Vec<CtaTrace> =
             (0..).zip(ctas).map(|(id, warps)| CtaTrace { id: CtaId(id), warps: warps.into() }).collect();
         let surroundings = Surroundings { shared_bytes, ..Surroundings::ALONE };
-        let job = Job { code: &self.code, ctas: &ctas, resident: 1, surroundings };
+        let job = Job { code: &self.code, ctas: &ctas, resident: 1, surroundings, footprint: None };
         simulate(config, &job, Options::default())
     }
 }

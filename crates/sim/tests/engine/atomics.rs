@@ -1,0 +1,121 @@
+//! Atomic operations on the same address, in the memory system put together.
+
+use proptest::prelude::*;
+use warplens_isa::StateSpace;
+use warplens_sim::{DelayConfig, Effect, Options, SmConfig, Surroundings, Without, simulate};
+use warplens_stats::{Footprint, Lines, TraceRequest, Tracer};
+use warplens_trace::{Access, AccessKind, ActiveMask, CtaId, MachineClass, Observer as _, WARP_SIZE, WarpIndex};
+
+use crate::common::{Program, modern};
+
+const CTAS: u32 = 4;
+const WARPS: u32 = 8;
+const THREADS: u64 = (CTAS * WARPS) as u64 * WARP_SIZE as u64;
+/// Operations of a thread: enough that the first way to memory is not what counts.
+const TIMES: u16 = 8;
+const OPERATIONS: u64 = THREADS * TIMES as u64;
+
+fn machine() -> SmConfig {
+    SmConfig { delays: DelayConfig { atomics: Some(2.0) }, ..modern() }
+}
+
+/// Each thread adds to one of so many words, several times.
+fn adds(space: StateSpace, words: u64) -> Program {
+    let mut program = Program::new();
+    for slot in 0..TIMES {
+        program.atomic(slot, space, move |warp, lane| 4 * ((u64::from(warp) * WARP_SIZE as u64 + lane) % words));
+    }
+    program
+}
+
+fn cycles(config: &SmConfig, space: StateSpace, words: u64, without: Without) -> u64 {
+    simulate(config, &adds(space, words).job(CTAS, WARPS, 2), Options { without, ..Options::default() }).cycles
+}
+
+#[test]
+fn few_words_are_slower_than_many() {
+    for space in [StateSpace::Global, StateSpace::Shared] {
+        let of = |words| cycles(&machine(), space, words, Without::NOTHING);
+        let [one, eight, all] = [of(1), of(8), of(THREADS)];
+        assert!(one > eight && eight > all, "{space}: {one}, {eight}, {all}");
+    }
+}
+
+#[test]
+fn a_word_takes_an_operation_every_few_cycles() {
+    let latency = u64::from(modern().dram.latency);
+    let one = cycles(&machine(), StateSpace::Global, 1, Without::NOTHING);
+    assert!(one >= 2 * OPERATIONS && one < 2 * OPERATIONS + 2 * latency, "{one}");
+    // Without the effect it is the caches' time.
+    let without = Without::NOTHING.and(Effect::SameAddress);
+    for space in [StateSpace::Global, StateSpace::Shared] {
+        let of = |words| cycles(&machine(), space, words, without);
+        assert!(of(1) <= of(THREADS), "{space}: {} {}", of(1), of(THREADS));
+    }
+}
+
+/// The footprint of CTAs that each touch 32 bytes at these addresses.
+fn footprint(of_ctas: &[u64]) -> Footprint {
+    let request = TraceRequest { window: u32::try_from(of_ctas.len()).unwrap(), ..TraceRequest::default() };
+    let mut tracer = Tracer::new([None].into(), 1, request);
+    for (cta, &address) in (0..).zip(of_ctas) {
+        let mut state = tracer.begin_cta(CtaId(cta));
+        let (space, kind) = (StateSpace::Global, AccessKind::Atomic);
+        let addresses = [address; WARP_SIZE];
+        let mask = ActiveMask::FULL;
+        let access = Access { space, kind, element_bytes: 4, elements: 1, mask, addresses: &addresses };
+        tracer.access(&mut state, WarpIndex(0), warplens_isa::Pc(0), &access);
+        tracer.end_cta(state);
+    }
+    let lines: Vec<(CtaId, Lines)> = tracer.finish().1;
+    Footprint::new(lines)
+}
+
+#[test]
+fn operations_of_other_sms_come_between_on_words_that_they_share() {
+    let surroundings = Surroundings { active_sms: 10, ..Surroundings::ALONE };
+    let of = |footprint: &Footprint| {
+        let mut program = adds(StateSpace::Global, 1);
+        let job = program.job(CTAS, WARPS, 2);
+        simulate(&machine(), &warplens_sim::Job { surroundings, footprint: Some(footprint), ..job }, Options::default())
+            .cycles
+    };
+    let alone = of(&footprint(&[0, 4096, 8192, 12288]));
+    let shared = of(&footprint(&[0; 4]));
+    let half = of(&footprint(&[0, 4096, 0, 4096]));
+    assert!(shared >= 20 * OPERATIONS, "{shared}");
+    assert!(half >= 10 * OPERATIONS && half < shared, "{half}");
+    // A quarter of ten SMs.
+    assert!(alone >= 5 * OPERATIONS && alone < half, "{alone}");
+}
+
+proptest! {
+    /// Whoever does no atomic operation does not know the unit.
+    #[test]
+    fn kernels_without_atomics_keep_their_time(
+        loads in proptest::collection::vec((0..4096_u64, 0..40_u64), 1..20), interval in 0.0..50.0_f64,
+    ) {
+        let of = |config: &SmConfig| {
+            let mut program = Program::new();
+            for (slot, &(base, stride)) in (0..).zip(&loads) {
+                program.load_of_warp(slot, &[], &[1 + slot], move |warp, lane| {
+                    4 * (base + stride * lane + 64 * u64::from(warp))
+                });
+                program.inst(MachineClass::Fp32, &[1 + slot], &[64]);
+            }
+            simulate(config, &program.job(2, 4, 2), Options::default())
+        };
+        let other = SmConfig { delays: DelayConfig { atomics: Some(interval) }, ..modern() };
+        prop_assert_eq!(of(&modern()), of(&other));
+    }
+
+    /// More operations on a word never end sooner, nor do slower ones.
+    #[test]
+    fn time_grows_with_the_operations_on_a_word(words in 1..64_u64, interval in 0.5..20.0_f64) {
+        let with = |cycles| SmConfig { delays: DelayConfig { atomics: Some(cycles) }, ..modern() };
+        let of = |config: &SmConfig| cycles(config, StateSpace::Global, words, Without::NOTHING);
+        let (slow, fast) = (of(&with(interval)), of(&with(interval / 2.0)));
+        prop_assert!(slow >= fast);
+        prop_assert!(slow as f64 >= (OPERATIONS / words) as f64 * interval - interval);
+    }
+}
