@@ -347,6 +347,8 @@ fn global_load(inst: &Inst, n_sometimes: &mut u32) -> GlobalLoad {
 fn is_barrier(inst: &Inst) -> bool {
     match Order::of(inst) {
         Order::Free | Order::Load | Order::Store | Order::Exchange | Order::Clock => false,
-        Order::Strict | Order::Fence | Order::End => true,
+        Order::Strict | Order::Fence => true,
+        // What a function does is not known here; other ends only say where to go on.
+        Order::End => inst.op() == Op::Call,
     }
 }
