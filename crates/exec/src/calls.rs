@@ -238,12 +238,6 @@ impl<E: Engine, O: Observer> Worker<'_, E, O> {
         let parameters = self.shared.launch.parameters.iter().skip(offset as usize).take(bytes);
         parameters.enumerate().fold(0, |value, (at, &byte)| value | u64::from(byte) << (8 * at))
     }
-
-    /// True when no CTA barrier can follow in what a path has still to execute.
-    pub(crate) fn only_leaves(code: &Code, path: &Path) -> bool {
-        let mut blocks = path.callers.iter().map(|caller| call_of(code, caller).next).chain([path.block]);
-        blocks.all(|block| !code.block(block).reaches_barrier)
-    }
 }
 
 /// The call that a caller made.

@@ -3,7 +3,7 @@
 //! What follows from the module and the device is looked up once: the frame that a register lies in, the address of a
 //! variable, what stands in a constant bank, where paths meet again. No engine has a part in it.
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 use warplens_base::IdMap;
 use warplens_ir::{
     self as ir, Bank, CallGraph, CallTarget, Cfg, Constant, Dominators, FunctionId, FunctionKind, Inst, Module,
@@ -35,8 +35,7 @@ pub(crate) fn decode(
     (layout, windows): (&Layout, Windows),
     waits: &FxHashMap<BlockId, Wait>,
 ) -> (Code, Vec<Unsupported>) {
-    let calls = CallGraph::new(module);
-    let functions = calls.reachable(kernel);
+    let functions = CallGraph::new(module).reachable(kernel);
     let mut code = Code {
         operations: Vec::new(),
         blocks: module.blocks.iter().map(|_| None).collect(),
@@ -45,11 +44,7 @@ pub(crate) fn decode(
         first_function: layout.first_function,
         windows,
     };
-    let facts = BlockFacts {
-        points: reconvergence::points(module),
-        before_barriers: before_barriers(module, &calls, &functions),
-        waits,
-    };
+    let facts = BlockFacts { points: reconvergence::points(module), waits };
     let files = register_files(module);
     let mut unsupported = Vec::new();
     for &function in &functions {
@@ -70,33 +65,7 @@ pub(crate) fn decode(
 /// What is known about blocks before they are decoded.
 struct BlockFacts<'a> {
     points: IdMap<BlockId, Option<BlockId>>,
-    before_barriers: FxHashSet<BlockId>,
     waits: &'a FxHashMap<BlockId, Wait>,
-}
-
-/// The blocks of `functions` from whose start a CTA barrier can be reached without a return.
-fn before_barriers(module: &Module, calls: &CallGraph, functions: &[FunctionId]) -> FxHashSet<BlockId> {
-    let blocks = |function: FunctionId| module.functions[function].block_ids();
-    let holds = |block: &BlockId| module.blocks[*block].insts.iter().any(|inst| inst.op() == Op::Bar);
-    let mut before: FxHashSet<BlockId> =
-        functions.iter().flat_map(|&function| blocks(function)).filter(holds).collect();
-    loop {
-        let n_before = before.len();
-        for &function in functions {
-            let cfg = Cfg::new(module, &module.functions[function]);
-            // In postorder most successors come before the block that leads to them.
-            for &block in cfg.postorder() {
-                let enters = |callee: &FunctionId| before.contains(&module.functions[*callee].first_block);
-                let goes_on = cfg.successors(block).iter().any(|next| before.contains(next));
-                if goes_on || calls.called_by(&module.blocks[block]).iter().any(enters) {
-                    before.insert(block);
-                }
-            }
-        }
-        if before.len() == n_before {
-            return before;
-        }
-    }
 }
 
 /// Decodes one function.
@@ -122,7 +91,6 @@ impl Decoder<'_> {
             let decoded = Block {
                 reconvergence: if_implicit(facts.points[block]),
                 behind: if_implicit(post_dominators.immediate(block)),
-                reaches_barrier: facts.before_barriers.contains(&block),
                 wait: facts.waits.get(&block).copied(),
                 ..self.block(block)
             };
@@ -170,7 +138,6 @@ impl Decoder<'_> {
             flow: self.flow(&block.flow, block.insts.last()),
             reconvergence: None,
             behind: None,
-            reaches_barrier: true,
             wait: None,
         }
     }

@@ -260,8 +260,6 @@ pub struct Block {
     pub reconvergence: Option<BlockId>,
     /// Where lanes meet again that part inside of the block, because some wait for others there.
     pub behind: Option<BlockId>,
-    /// A CTA barrier can be reached from the start of the block without a return from its function.
-    pub(crate) reaches_barrier: bool,
     /// The block ends a turn of a loop in which lanes may wait for other threads.
     pub(crate) wait: Option<Wait>,
 }

@@ -148,13 +148,23 @@ impl Nodes<Path> {
         None
     }
 
-    /// Lets lanes that wait where `may_go` allows it go on without those that they wait for.
-    pub(crate) fn release_where(&mut self, may_go: impl Fn(&Path) -> bool) -> Vec<Path> {
+    /// Lets lanes go on without those that they wait for, at the nodes inside of which nobody else waits.
+    pub(crate) fn release_innermost(&mut self) -> Vec<Path> {
+        let mut is_outer = vec![false; self.nodes.len()];
+        for node in self.nodes.iter().filter(|node| node.waiting.is_some()) {
+            let mut outer = node.parent;
+            while outer != NO_NODE {
+                is_outer[outer as usize] = true;
+                outer = self.nodes[outer as usize].parent;
+            }
+        }
         let mut released = Vec::new();
-        for node in self.nodes.iter_mut().filter(|node| node.waiting.as_ref().is_some_and(&may_go)) {
-            let mask = std::mem::take(&mut node.awaited.arrived);
-            node.awaited.expected &= !mask;
-            released.extend(node.waiting.take().map(|path| Path { mask, node: node.parent, ..path }));
+        for (node, is_outer) in self.nodes.iter_mut().zip(is_outer) {
+            if let Some(waiting) = node.waiting.take_if(|_| !is_outer) {
+                let mask = std::mem::take(&mut node.awaited.arrived);
+                node.awaited.expected &= !mask;
+                released.push(Path { mask, node: node.parent, ..waiting });
+            }
         }
         released
     }

@@ -112,7 +112,7 @@ impl fmt::Display for AccessError {
     }
 }
 
-/// A warp that waits at a barrier that cannot complete.
+/// Lanes of a warp that wait at a barrier that cannot complete.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct WaitingWarp {
     /// CTA in the grid.
@@ -158,7 +158,7 @@ pub enum ExecError {
         pc: Pc,
     },
     /// A barrier that can never complete.
-    #[error("deadlock: {} warps wait at barriers that can never complete", .0.len())]
+    #[error("deadlock: {} at barriers that can never complete", waiting_text(.0))]
     Deadlock(Vec<WaitingWarp>),
     /// A `trap` instruction, or a failed device assertion.
     #[error("{message} by {thread}")]
@@ -237,6 +237,17 @@ pub enum ExecError {
         /// Thread count.
         count: u32,
     },
+}
+
+/// How many warps wait. One warp may do so at several places.
+fn waiting_text(waiting: &[WaitingWarp]) -> String {
+    let mut warps: Vec<([u32; 3], u32)> = waiting.iter().map(|waiting| (waiting.cta, waiting.warp)).collect();
+    warps.sort_unstable();
+    warps.dedup();
+    match warps.len() {
+        1 => "1 warp waits".to_owned(),
+        n => format!("{n} warps wait"),
+    }
 }
 
 fn budget_text(budget: u64, warp: Option<u32>) -> String {

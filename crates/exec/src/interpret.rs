@@ -172,7 +172,7 @@ impl<'a, E: Engine, O: Observer> Worker<'a, E, O> {
             if cta.warps.iter().all(Warp::is_done) {
                 return Ok(CtaStatus::Done);
             }
-            if !progressed && self.release_leaving(cta) == Released::Some {
+            if !progressed && self.release_parted(cta) == Released::Some {
                 continue;
             }
             if !interrupted && !progressed && self.release_lanes(cta) == Released::None {

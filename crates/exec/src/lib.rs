@@ -1,6 +1,7 @@
 //! SIMT emulator: runs a kernel's grid on the CPU, checks every access, and tells an observer what happened.
 //!
 //! Main types: [`Device`] (memory), [`Program`] (a decoded kernel), [`Launch`], [`launch`]; errors are [`ExecError`].
+//! [`decoded`] is a kernel as data; an [`Engine`] runs its operations, [`Simt`] unless another one is asked for.
 //!
 //! Invariants: no operation runs with an empty mask; a lane is in exactly one path, or waits at a node, or has exited;
 //! memory is touched only after the access was checked; all unsafe code is in `raw`.
@@ -40,6 +41,7 @@ mod waiting;
 
 pub use barrier::BarrierRule;
 pub use decode::Unsupported;
+pub use engine::Engine;
 pub use error::{AccessError, AccessFault, ExecError, NearestBuffer, ThreadCoordinates, WaitingWarp};
 pub use grid::{Launch, LaunchSummary, Parts, Schedule, launch};
 pub use memory::{BadFree, Buffer, BufferId, Device, HEAP_BYTES, ImageId, MemoryError, Place};

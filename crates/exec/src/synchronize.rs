@@ -152,17 +152,16 @@ impl<E: Engine, O: Observer> Worker<'_, E, O> {
         parties.into_iter().for_each(|party| exchange_if_complete(code, warp, party));
     }
 
-    /// Lanes of a warp that wait at a barrier keep it from completing only because lanes wait for them to reconverge.
-    /// Where these can only exit from there, they go on alone: a barrier waits for threads that have not exited. Returns
-    /// whether some do.
-    pub(crate) fn release_leaving(&mut self, cta: &mut Cta<E, O::Cta>) -> Released {
+    /// Nothing can run, and lanes of a warp wait at a barrier while others wait to reconverge with them. From compute
+    /// capability 7.0 on a barrier counts threads, at whichever instruction they come to it, and threads do not wait for
+    /// ever to run together: those that wait in the innermost places go on alone. Returns whether some do.
+    pub(crate) fn release_parted(&mut self, cta: &mut Cta<E, O::Cta>) -> Released {
         if self.shared.shape.barriers == BarrierRule::Warps {
             return Released::None;
         }
-        let code = self.shared.code();
         let mut released = Released::None;
         for warp in cta.warps.iter_mut().filter(|warp| warp.runnable.is_empty() && warp.is_at_barrier()) {
-            for path in warp.nodes.release_where(|path| Self::only_leaves(code, path)) {
+            for path in warp.nodes.release_innermost() {
                 released = Released::Some;
                 let path = warp.nodes.meet(path);
                 warp.runnable.extend(path);

@@ -45,14 +45,14 @@ DONE:
 }
 ";
 
-/// Half a warp waits for the other half, or comes for it.
+/// Half a warp waits for the other half, which waits at another barrier, or comes for it.
 const ONE_SIDE: &str = "
     setp.lt.u32 %p0, %t, 16;
     @%p0 bra DONE;
     bar.sync 0;
 DONE:
     st.global.u32 [%slot], %t;
-    bar.sync 0;
+    bar.sync 1;
     ret;
 }
 ";
