@@ -132,6 +132,10 @@ assumptions! {
         "computation and memory transfer overlap completely, every lane and every byte per second is used: no kernel can be faster";
     SectorsOnce "sectors-once" "roofline",
         "each distinct sector crosses the memory interface once for reading and once for writing";
+    TracedCtas "traced-ctas" "model speed-of-light, CTAs that were not traced",
+        "the other CTAs execute the machine instructions that the traced ones do";
+    MustReachDram "must-reach-dram" "model speed-of-light",
+        "the L2 cache holds nothing of the launch's data when it starts; a sector that the launch stores need not be read, and what the cache can hold of those need not be written";
     XSteadyState "x-steady-state" "x-model",
         "the launch rests in one steady state from its first to its last instruction: barriers, bank conflicts, divergent phases and the L2 cache are not modelled";
     XLanes "x-lanes" "x-model",

@@ -6,7 +6,7 @@
 //!
 //! Reading order: [`workload`] (counts per warp), [`compute`] (cycles to issue them), [`residency`] (how many warps an
 //! SM holds), [`mwp_cwp`] (the three cases that two models share), then the models [`hong_kim`], [`analyzer`],
-//! [`luo_suda`], [`roofline`], the timing simulation [`teg`], and [`auto`], which chooses among them.
+//! [`luo_suda`], [`roofline`], [`speed_of_light`], the timing simulation [`teg`], and [`auto`], which chooses among them.
 //!
 //! Invariants: a prediction holds finite, non-negative numbers only and its terms make its time; no model reads a
 //! machine parameter except through [`warplens_machine::Reader`], so every value carries its source; a missing value is
@@ -33,6 +33,7 @@ mod quantity;
 pub mod residency;
 pub mod roofline;
 pub mod scenario;
+pub mod speed_of_light;
 pub mod teg;
 pub mod workload;
 pub mod x_model;
@@ -52,6 +53,8 @@ pub use quantity::{Quantity, Symbol, Unit};
 model::models! {
     /// Lower bound of throughput.
     Roofline "roofline" = roofline::Roofline, auto 6;
+    /// Bound that no execution beats.
+    SpeedOfLight "speed-of-light" = speed_of_light::SpeedOfLight, auto 0;
     /// MWP-CWP.
     HongKim "hong-kim" = hong_kim::HongKim, auto 3;
     /// MPD-CPD.

@@ -136,6 +136,34 @@ fn every_example_has_an_answer() {
     }
 }
 
+/// The simulation of the same machine code takes at least as long as the bound, and the bound knows what it is.
+#[test]
+fn nothing_is_faster_than_light() {
+    let choice = Choice::parse("teg,speed-of-light").expect("they are models");
+    let several = gpus("v100-pcie,a100-80,h200");
+    let gt200 = gpus("gtx280");
+    let asked = EXAMPLES.iter().map(|name| (*name, &several)).chain([("matmul_tiled", &gt200), ("vector_add", &gt200)]);
+    let mut faster = Vec::new();
+    for (name, gpus) in asked {
+        for measurement in measured(name, gpus, 2) {
+            for gpu in predict::predict(measurement, gpus, &choice, Options::default()).gpus {
+                let of = |index: usize| match &gpu.answers[index].result {
+                    Ok(prediction) => prediction,
+                    Err(refusal) => panic!("{name} on {}: {refusal}", gpu.machine.id),
+                };
+                let (simulated, bound) = (of(0), of(1));
+                assert_eq!(bound.model, ModelId::SpeedOfLight);
+                assert!(bound.time.0 > 0.0 && bound.terms.len() >= 5, "{name} on {}", gpu.machine.id);
+                if bound.seconds() > simulated.seconds() {
+                    let (bound, simulated) = (bound.seconds().0 * 1e6, simulated.seconds().0 * 1e6);
+                    faster.push(format!("{name} on {}: {simulated} us, bound {bound} us", gpu.machine.id));
+                }
+            }
+        }
+    }
+    assert!(faster.is_empty(), "{}", faster.join("\n"));
+}
+
 #[test]
 fn the_gt200_has_an_answer() {
     let gpus = gpus("gtx280");

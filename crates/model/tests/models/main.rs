@@ -8,5 +8,6 @@ mod kernels;
 mod luo_suda;
 mod roofline_bound;
 mod scenario;
+mod speed_of_light;
 mod support;
 mod worked_examples;

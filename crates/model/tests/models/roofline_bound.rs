@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 use warplens_isa::OpClass;
-use warplens_model::{Input, Model, Options, Reading, Waves, find};
+use warplens_model::{Input, Model, Needs, Options, Reading, Waves, find};
 use warplens_stats::{BankRule, CoalescingRule, MemoryCounts, Profile, SharedCounts};
 
 use crate::support;
@@ -134,8 +134,9 @@ proptest! {
         profile.shared = BTreeMap::from(BankRule::ALL.map(|rule| (rule, shared)));
         let input = Input { profile: &profile, traces: &warplens_sim::traces::Traces::None, options: Options::default(), knobs: warplens_model::Knobs::NONE };
         for id in support::JUDGED {
-            // The MPD/CPD model takes periods and the simulation traces, not counts.
-            let takes_counts = |model: &&&(dyn Model + Sync)| !["luo-suda", "teg"].contains(&model.name());
+            // The MPD/CPD model takes periods, and others take traces, not counts.
+            let takes_counts =
+                |model: &&&(dyn Model + Sync)| model.name() != "luo-suda" && model.needs() != Needs::Trace;
             for model in warplens_model::MODELS.iter().filter(takes_counts) {
                 prop_assert!(model.predict(&input, &support::machine(id)).is_ok());
             }
