@@ -16,6 +16,7 @@ pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod scale;
 pub(crate) mod tune;
+pub(crate) mod validate;
 pub(crate) mod whatif;
 
 use anyhow::Result;
@@ -49,6 +50,8 @@ pub(crate) enum Verb {
     Compare(compare::CompareFlags),
     /// Search for the fastest block size, grid, shared memory and macros
     Tune(tune::TuneFlags),
+    /// Compare predictions with measured times: of the project, or of tables of yours
+    Validate(validate::ValidateFlags),
     /// Write a page with the answer, pictures, counts and listing
     Report(report::ReportFlags),
     /// Evaluate a model on given counts, without a kernel
@@ -94,6 +97,7 @@ pub(crate) fn run(cli: Cli, terminal: &Terminal) -> Result<Outcome> {
         Verb::Annotate(flags) => annotate::run(&flags, threads, terminal),
         Verb::Scale(flags) => scale::run(&flags, threads, terminal),
         Verb::Compare(flags) => compare::run(&flags, threads, terminal),
+        Verb::Validate(flags) => validate::run(&flags, threads, terminal),
         Verb::Tune(flags) => tune::run(&flags, threads, terminal),
         Verb::Whatif(flags) => whatif::run(&flags, threads, terminal),
         Verb::Model(flags) => model::run(&flags, terminal),

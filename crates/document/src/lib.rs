@@ -37,6 +37,7 @@ pub mod run;
 pub mod simulation;
 pub mod trace_events;
 pub mod tune;
+pub mod validate;
 pub mod whatif;
 pub mod x_model;
 // end: modules

@@ -50,6 +50,7 @@ const TABLES: &[&[Entry]] = &[
     crate::tune::DOCUMENTS,
     crate::figure::DOCUMENTS,
     crate::trace_events::DOCUMENTS,
+    crate::validate::DOCUMENTS,
     // end: documents
 ];
 

@@ -20,6 +20,7 @@ pub mod plot;
 pub mod stages;
 pub mod timing;
 pub mod tune;
+pub mod validate;
 pub mod whatif;
 // end: modules
 

@@ -12,6 +12,7 @@ pub mod report;
 pub mod run;
 pub mod timing;
 pub mod tune;
+pub mod validate;
 pub mod whatif;
 pub mod x_model;
 // end: modules

@@ -1,0 +1,64 @@
+//! `warplens validate [TABLE.csv...]`: predictions against measured times.
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+use clap::Args;
+use warplens_question::validate::{self, Request, Table};
+use warplens_report::{document, view};
+use warplens_session::Choice;
+use warplens_session::machines::{self, Strictness};
+use warplens_session::predict::{self, CountBasis};
+
+use super::{Document, Outcome};
+use crate::flags::{ExecutionFlags, OutputFlags};
+use crate::terminal::Terminal;
+
+#[derive(Args, Debug)]
+#[command(after_help = TABLES)]
+pub(crate) struct ValidateFlags {
+    /// Measured times; those that the project holds without any
+    #[arg(value_name = "TABLE.csv")]
+    tables: Vec<PathBuf>,
+    /// Only rows of these GPUs: identifiers, marketing names, sm_XX for all of a target, FILE.toml, ID@MHZ, all
+    #[arg(long, value_name = "LIST", help_heading = "Prediction")]
+    gpu: Option<String>,
+    /// Models, or `auto` for the preferred one that answers, or `all`
+    #[arg(long, value_name = "NAME|auto|all", default_value = "all", help_heading = "Prediction")]
+    model: String,
+    /// Switch an option of the models on, such as as-printed
+    #[arg(long = "option", value_name = "NAME", help_heading = "Prediction")]
+    options: Vec<String>,
+    /// Refuse where a machine parameter would have to be derived
+    #[arg(long, help_heading = "Prediction")]
+    strict: bool,
+    #[command(flatten)]
+    execution: ExecutionFlags,
+    #[command(flatten)]
+    output: OutputFlags,
+}
+
+const TABLES: &str = "The first line of a TABLE.csv names its columns: gpu and measured_us; input (PTX or CUDA C++), \
+with launch (a launch file) or grid, block, shared, registers and args (with semicolons between them); or \
+predicted_us, a prediction that is there already. kernel names a kernel or the row, ctas (N..M) the blocks that are \
+executed where all do the same, class puts rows together, set is training or held-out.";
+
+pub(crate) fn run(flags: &ValidateFlags, threads: Option<u32>, terminal: &Terminal) -> Result<Outcome> {
+    let choice = Choice::parse(&flags.model)?;
+    let strictness = if flags.strict { Strictness::Strict } else { Strictness::AllowInferred };
+    let options = predict::options(&choice, &flags.options, CountBasis::AsWritten, strictness)?;
+    let gpus = flags.gpu.as_deref().map(machines::select).transpose()?;
+    let execution = flags.execution.options(threads)?;
+    let tables: Vec<Table> = match flags.tables.as_slice() {
+        [] => validate::tables_of_project(),
+        paths => paths.iter().map(|path| validate::table(path)).collect::<warplens_session::Result<_>>()?,
+    };
+    let request = Request { choice, options, execution, gpus };
+    let validation = terminal.with_progress(|progress| validate::validate(&tables, &request, progress))?;
+    let sections = || view::validate::sections(&validation);
+    let tables = || view::validate::tables(&validation);
+    let json = || document::value(&view::validate::document(&validation));
+    Document { title: "Validation", sections: &sections, tables: &tables, json: &json }
+        .write(&flags.output, terminal)?;
+    Ok(Outcome::of_models(!validation.pairs.is_empty(), terminal))
+}

@@ -1,0 +1,109 @@
+//! `warplens.validate/1`: predictions against measured times.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{Id, Identified, Number, entry};
+
+pub(crate) const DOCUMENTS: &[crate::Entry] = &[entry::<Validate>("predictions against measured times")];
+
+/// The document of the `validate` verb. An error is the predicted time over the measured one, less 1.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Validate {
+    /// Name and version of the document.
+    pub schema: Id<Self>,
+    /// The tables of measured times.
+    pub tables: Vec<MeasuredTable>,
+    /// Rows of other GPUs than those that were asked about.
+    pub rows_of_other_gpus: u64,
+    /// Errors of rows that belong together.
+    pub groups: Vec<ErrorGroup>,
+    /// Every prediction.
+    pub predictions: Vec<MeasuredPrediction>,
+    /// Rows without a prediction.
+    pub not_predicted: Vec<NotPredicted>,
+}
+
+impl Identified for Validate {
+    const ID: &'static str = "warplens.validate/1";
+}
+
+/// A table of measured times.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct MeasuredTable {
+    /// Its file.
+    pub table: String,
+    /// Its rows, without those that no model predicts.
+    pub rows: u64,
+}
+
+/// Errors of a model on rows that belong together.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ErrorGroup {
+    /// `training` where models or parameters of GPUs were fitted to the rows, `held-out` where nothing was; null where the
+    /// tables do not say.
+    pub set: Option<String>,
+    /// Name of the model; `auto` for the preferred one of each row, `given` for predictions of the tables.
+    pub model: String,
+    /// Label of the GPU; null for all of them together.
+    pub gpu: Option<String>,
+    /// What the rows have in common.
+    pub class: Option<String>,
+    /// Number of rows.
+    pub rows: u64,
+    /// Mean of the absolute errors.
+    pub mean_error_share: Number,
+    /// Median of the absolute errors.
+    pub median_error_share: Number,
+    /// Mean of the errors: above 0 where times are predicted too long.
+    pub bias_share: Number,
+    /// Spearman's rank correlation of predicted and measured times; null where it is not defined.
+    pub rank_correlation: Option<Number>,
+    /// The predictions with the largest errors, the worst first, as indices into `predictions`.
+    pub worst: Vec<u64>,
+}
+
+/// A prediction beside what was measured.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct MeasuredPrediction {
+    /// Table and line of the row.
+    pub row: String,
+    /// The kernel, or the name of the row.
+    pub kernel: String,
+    /// As in the groups.
+    pub set: Option<String>,
+    /// As in the groups.
+    pub model: String,
+    /// Label of the GPU.
+    pub gpu: String,
+    /// As in the groups.
+    pub class: Option<String>,
+    /// Measured time in microseconds.
+    pub measured_us: Number,
+    /// Predicted time in microseconds.
+    pub predicted_us: Number,
+    /// Predicted over measured time, less 1.
+    pub error_share: Number,
+}
+
+/// Rows without a prediction.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NotPredicted {
+    /// Their table.
+    pub table: String,
+    /// The model that refused; null where no model could be asked.
+    pub model: Option<String>,
+    /// Label of their GPU; null where the rows have none.
+    pub gpu: Option<String>,
+    /// Number of rows.
+    pub rows: u64,
+    /// Line of the first of them; null where the rows were not read.
+    pub line: Option<u64>,
+    /// Why.
+    pub reason: String,
+}

@@ -1,0 +1,207 @@
+//! Predictions against measured times: errors by model and GPU, the worst rows, and what was not predicted.
+//!
+//! ```text
+//! Held-out rows: nothing was fitted to them
+//! model     GPU      class      rows  mean error  median    bias  rank correlation  worst
+//! roofline  a100-80  streaming   191      28.1 %  16.4 %  -28.1 %            0.912  -95.5 %
+//! ```
+
+use warplens_document::validate as document;
+use warplens_document::{Id, Number};
+use warplens_question::measured::Set;
+use warplens_question::validate::{Group, NotPredicted, Pair, Validation};
+
+use crate::section::{Block, Cell, Section, Table, Unit};
+
+/// Everything, for people.
+pub fn sections(validation: &Validation) -> Vec<Section> {
+    let lists = [
+        (Some(Set::HeldOut), "held-out", "Held-out rows: nothing was fitted to them"),
+        (None, "rows", "Rows of tables that do not say what was fitted to them"),
+        (Some(Set::Training), "training", "Training rows: models or parameters of GPUs were fitted to them"),
+    ];
+    let mut sections = Vec::new();
+    for (set, id, title) in lists {
+        let groups: Vec<&Group> = validation.groups.iter().filter(|group| group.key.set == set).collect();
+        if !groups.is_empty() {
+            sections.push(Section::new(id, title).with(Block::Table(errors(&groups, validation))));
+        }
+    }
+    if let Some(last) = sections.pop() {
+        sections.push(last.note(
+            "An error is the predicted time over the measured one, less 1; mean and median are of absolute errors, bias \
+             is the mean with its sign. `worst` is the largest error.",
+        ));
+    }
+    if !validation.pairs.is_empty() {
+        sections.push(Section::new("worst", "Worst rows").with(Block::Table(worst(validation))));
+    }
+    if !validation.not_predicted.is_empty() {
+        sections.push(Section::new("not-predicted", "Not predicted").with(Block::Table(left(validation))));
+    }
+    if validation.n_other_gpus > 0 {
+        let note = format!("Rows of GPUs that were not asked about: {}.", validation.n_other_gpus);
+        sections.push(Section::new("others", "").note(note));
+    }
+    sections
+}
+
+/// The same tables with every digit.
+pub fn tables(validation: &Validation) -> Vec<Section> {
+    let all: Vec<&Group> = validation.groups.iter().collect();
+    let mut table = errors(&all, validation);
+    table.columns.insert(0, crate::section::Column::new("set", "set"));
+    for (row, group) in table.rows.iter_mut().zip(&all) {
+        row.insert(0, set(group.key.set));
+    }
+    vec![
+        Section::new("errors", "").with(Block::Table(table)),
+        Section::new("worst", "").with(Block::Table(worst(validation))),
+        Section::new("not-predicted", "").with(Block::Table(left(validation))),
+    ]
+}
+
+fn errors(groups: &[&Group], validation: &Validation) -> Table {
+    let mut table = Table::new(&[
+        ("model", "model"),
+        ("GPU", "gpu"),
+        ("class", "class"),
+        ("rows", "rows"),
+        ("mean error", "mean_error_share"),
+        ("median", "median_error_share"),
+        ("bias", "bias_share"),
+        ("rank correlation", "rank_correlation"),
+        ("worst", "worst_error_share"),
+    ]);
+    for group in groups {
+        let worst = group.worst.first().map(|&at| validation.pairs[at].error());
+        table.push(vec![
+            Cell::text(&group.key.model),
+            Cell::text(group.key.gpu.as_deref().unwrap_or("all")),
+            text(group.key.class.as_ref()),
+            Cell::Count(group.n_rows as u64),
+            Cell::Number(group.mean_error, Unit::Share),
+            Cell::Number(group.median_error, Unit::Share),
+            Cell::Number(group.bias, Unit::Share),
+            Cell::optional(group.rank_correlation, Unit::One),
+            Cell::optional(worst, Unit::Share),
+        ]);
+    }
+    table
+}
+
+/// The worst rows of each model on each GPU.
+fn worst(validation: &Validation) -> Table {
+    let mut table = Table::new(&[
+        ("model", "model"),
+        ("GPU", "gpu"),
+        ("set", "set"),
+        ("row", "row"),
+        ("kernel", "kernel"),
+        ("measured", "measured_us"),
+        ("predicted", "predicted_us"),
+        ("error", "error_share"),
+    ]);
+    for group in validation.groups.iter().filter(|group| group.key.gpu.is_some()) {
+        for pair in group.worst.iter().map(|&at| &validation.pairs[at]) {
+            table.push(vec![
+                Cell::text(&pair.model),
+                Cell::text(&pair.gpu),
+                set(pair.set),
+                Cell::text(&pair.row),
+                Cell::text(&pair.kernel),
+                Cell::Number(pair.measured_us, Unit::Microseconds),
+                Cell::Number(pair.predicted_us, Unit::Microseconds),
+                Cell::Number(pair.error(), Unit::Share),
+            ]);
+        }
+    }
+    table
+}
+
+fn left(validation: &Validation) -> Table {
+    let mut table = Table::new(&[
+        ("table", "table"),
+        ("model", "model"),
+        ("GPU", "gpu"),
+        ("rows", "rows"),
+        ("first line", "line"),
+        ("reason", "reason"),
+    ]);
+    for of in &validation.not_predicted {
+        table.push(vec![
+            Cell::text(&of.table),
+            text(of.model.as_ref()),
+            text(of.gpu.as_ref()),
+            Cell::Count(of.n_rows as u64),
+            of.line.map_or(Cell::Missing, |line| Cell::Count(line as u64)),
+            Cell::text(&of.reason),
+        ]);
+    }
+    table
+}
+
+fn text(text: Option<&String>) -> Cell {
+    text.map_or(Cell::Missing, Cell::text)
+}
+
+fn set(set: Option<Set>) -> Cell {
+    set.map_or(Cell::Missing, |set| Cell::text(set.name()))
+}
+
+/// The document of the `validate` verb.
+pub fn document(validation: &Validation) -> document::Validate {
+    let table = |(table, rows): &(String, usize)| document::MeasuredTable { table: table.clone(), rows: *rows as u64 };
+    document::Validate {
+        schema: Id::new(),
+        tables: validation.tables.iter().map(table).collect(),
+        rows_of_other_gpus: validation.n_other_gpus as u64,
+        groups: validation.groups.iter().map(group).collect(),
+        predictions: validation.pairs.iter().map(prediction).collect(),
+        not_predicted: validation.not_predicted.iter().map(not_predicted).collect(),
+    }
+}
+
+fn name_of(set: Option<Set>) -> Option<String> {
+    set.map(|set| set.name().to_owned())
+}
+
+fn group(group: &Group) -> document::ErrorGroup {
+    document::ErrorGroup {
+        set: name_of(group.key.set),
+        model: group.key.model.clone(),
+        gpu: group.key.gpu.clone(),
+        class: group.key.class.clone(),
+        rows: group.n_rows as u64,
+        mean_error_share: Number(group.mean_error),
+        median_error_share: Number(group.median_error),
+        bias_share: Number(group.bias),
+        rank_correlation: group.rank_correlation.map(Number),
+        worst: group.worst.iter().map(|&at| at as u64).collect(),
+    }
+}
+
+fn prediction(pair: &Pair) -> document::MeasuredPrediction {
+    document::MeasuredPrediction {
+        row: pair.row.clone(),
+        kernel: pair.kernel.clone(),
+        set: name_of(pair.set),
+        model: pair.model.clone(),
+        gpu: pair.gpu.clone(),
+        class: pair.class.clone(),
+        measured_us: Number(pair.measured_us),
+        predicted_us: Number(pair.predicted_us),
+        error_share: Number(pair.error()),
+    }
+}
+
+fn not_predicted(of: &NotPredicted) -> document::NotPredicted {
+    document::NotPredicted {
+        table: of.table.clone(),
+        model: of.model.clone(),
+        gpu: of.gpu.clone(),
+        rows: of.n_rows as u64,
+        line: of.line.map(|line| line as u64),
+        reason: of.reason.clone(),
+    }
+}
