@@ -15,6 +15,7 @@
 //! | f64 | one `fp64`; minimum and maximum a compare and two selects |
 //! | f16, bf16 | one `fp16` |
 //! | conversions | integer to and from float, to and from f64: one `convert`; f16 to f32 `fp16`; f32 to narrower floats `convert`, from 8.0 `int` |
+//! | `movmatrix` | one `shuffle`: a `MOVM`, of which nobody measured more |
 //! | population count, leading zeros, bit reversal | one `convert`: they run at its rate |
 //!
 //! A mix of several instructions is a chain: the first reads the sources, each next the result before it, the last
@@ -83,7 +84,7 @@ fn as_written(body: &Body<'_>, node: &Node<'_>, target: &Target) -> Recipe {
         O::St => one(C::Store),
         O::Atom if node.written().next().is_some() => one(C::Atomic),
         O::Atom | O::Red => one(C::Reduction),
-        O::Shfl => one(C::Shuffle),
+        O::Shfl | O::Movmatrix => one(C::Shuffle),
         O::Vote | O::Match | O::Activemask | O::Redux | O::Elect => one(C::Vote),
         O::Bra if pipes::is_free_jump(body, node) => Recipe::Nothing,
         O::Bra | O::Call | O::SystemCall | O::Bssy | O::Bsync => one(C::Branch),
@@ -139,7 +140,6 @@ pub(crate) fn work(key: &InstKey) -> Option<(C, u32)> {
         | F::CpAsyncBulkPrefetchTensor | F::CpReduceAsyncBulk | F::CpReduceAsyncBulkTensor => (C::AsyncCopy, 1),
         F::WmmaLoad | F::Ldmatrix | F::Ldu => (C::Load, 1),
         F::WmmaStore | F::Stmatrix => (C::Store, 1),
-        F::Movmatrix => (C::Shuffle, 1),
         F::MbarrierArrive | F::MbarrierArriveDrop | F::MbarrierInit | F::MbarrierInval => (C::Atomic, 1),
         F::MbarrierCheckLayout | F::MbarrierCompleteTx | F::MbarrierExpectTx | F::MbarrierPendingCount
         | F::MbarrierTestWait | F::MbarrierTryWait => (C::Load, 1),
@@ -161,7 +161,7 @@ pub(crate) fn work(key: &InstKey) -> Option<(C, u32)> {
         | F::Barrier | F::Bfe | F::Bfi | F::Bfind | F::Bmsk | F::Bra | F::Brev | F::Brkpt | F::Brx | F::Call
         | F::Clz | F::Cnot | F::Copysign | F::Cos | F::Createpolicy | F::Cvt | F::Cvta | F::Discard | F::Div
         | F::Dp2a | F::Dp4a | F::Elect | F::Ex2 | F::Exit | F::Fma | F::Fns | F::Griddepcontrol | F::Isspacep
-        | F::Ld | F::Lg2 | F::Lop3 | F::Mad | F::Mad24 | F::Madc | F::Match | F::Max | F::Min | F::Mov | F::Mul
+        | F::Ld | F::Lg2 | F::Lop3 | F::Mad | F::Mad24 | F::Madc | F::Match | F::Max | F::Min | F::Mov | F::Movmatrix | F::Mul
         | F::Mul24 | F::Nanosleep | F::Neg | F::Not | F::Or | F::Pmevent | F::Popc | F::Prefetch | F::Prefetchu
         | F::Prmt | F::Rcp | F::Red | F::Redux | F::Rem | F::Ret | F::Rsqrt | F::Sad | F::Selp | F::Set
         | F::Setmaxnreg | F::Setp | F::Shf | F::Shfl | F::Shl | F::Shr | F::Sin | F::Slct | F::Sqrt | F::St

@@ -45,6 +45,7 @@
 //! | `Redux` | of the value | value | value, member mask |
 //! | `Elect` | `B32` | leader's lane, then predicate | member mask |
 //! | `Activemask` | `B32` | mask | none |
+//! | `Movmatrix` | `B16` | fragment of a row of the transpose | fragment of a row; 32 bits each |
 //! | `Bar` | `Pred` or `U32` | result of a reduction | barrier, threads if given, predicate of a reduction |
 //! | `BarWarp` | `B32` | none | member mask |
 //! | `BrxIdx` | `U32` | none | index |
@@ -234,6 +235,8 @@ macro_rules! with_ops {
             Redux (reduction: Reduction) => { class: warp, effect: Vote, bind: exchange::redux }
             /// Elects one lane.
             Elect => { class: warp, effect: Exchange, bind: exchange::elect }
+            /// Transposes a matrix of which each lane holds a part.
+            Movmatrix => { class: warp, effect: Exchange, bind: exchange::movmatrix }
 
             /// Branch; the targets stand at the block.
             Bra (hint: Branch) => { class: control, effect: End, bind: control::branch }

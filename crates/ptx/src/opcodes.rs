@@ -216,7 +216,7 @@ macro_rules! with_opcodes {
             (64, "", "sync aligned row col @mma_shape satfinite and xor popc @kind @round", "@mma_type", "v v v v"),
         ]
         Mov "mov" { by lower_mov, types: 1 } [(10, "", "v2 v4 v8", "pred @bits b128 @int f32 f64", "v v")]
-        Movmatrix "movmatrix" { none } lacks Warp "tensor cores" [(78, "", "sync aligned m8n8 trans", "b16", "d s")]
+        Movmatrix "movmatrix" { Movmatrix B32 <- B32 } [(78, "", "sync aligned m8n8 trans", "b16", "d s")]
         Mul "mul" { by lower_product, types: 1 } [
             (10, "", "hi lo wide @round ftz sat", "@int f32 f32x2 f64 @half", "d s s"),
         ]

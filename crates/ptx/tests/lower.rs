@@ -156,7 +156,6 @@ const KNOWN_GAPS: &[&str] = &[
     "sured",
     "ldmatrix",
     "stmatrix",
-    "movmatrix",
     "getctarank",
     "istypep",
     "multimem",

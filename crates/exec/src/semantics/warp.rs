@@ -1,4 +1,4 @@
-//! Exchanges between the lanes of a warp: `shfl vote match redux elect`.
+//! Exchanges between the lanes of a warp: `shfl vote match redux elect movmatrix`.
 //!
 //! [`Exchange`] is all that the emulator knows about them: what each lane brings, what it receives, and who takes part
 //! where no lanes are named. The operation table names a constructor of it for each operation that is one.
@@ -27,6 +27,8 @@ pub enum Exchange {
     Redux(ReduxOp, ScalarType, ReduceMods),
     /// Elects a lane.
     Elect,
+    /// Fragment of a row of a matrix.
+    Movmatrix,
     /// Lanes wait for each other, no more.
     Barrier,
 }
@@ -105,6 +107,10 @@ impl Exchange {
         Self::Elect
     }
 
+    pub(crate) fn movmatrix(_: ScalarType) -> Self {
+        Self::Movmatrix
+    }
+
     pub(crate) fn bar_warp(_: ScalarType) -> Self {
         Self::Barrier
     }
@@ -117,7 +123,7 @@ impl Exchange {
             Self::Shuffle(_) => &[Sort::Word, Sort::Word, Sort::Word],
             Self::Vote(_) => &[Sort::Truth],
             Self::Match(_, Sort::Pair) => &[Sort::Pair],
-            Self::Match(_, Sort::Word | Sort::Truth) | Self::Redux(..) => &[Sort::Word],
+            Self::Match(_, Sort::Word | Sort::Truth) | Self::Redux(..) | Self::Movmatrix => &[Sort::Word],
             Self::Elect | Self::Barrier => &[],
         }
     }
@@ -128,7 +134,7 @@ impl Exchange {
         match self {
             Self::Barrier => Gives::Nothing,
             Self::Vote(VoteMode::All | VoteMode::Any | VoteMode::Uniform) => Gives::Truth,
-            Self::Vote(VoteMode::Ballot) | Self::Redux(..) => Gives::Word,
+            Self::Vote(VoteMode::Ballot) | Self::Redux(..) | Self::Movmatrix => Gives::Word,
             Self::Shuffle(_) | Self::Match(..) | Self::Elect => Gives::WordAndTruth,
         }
     }
@@ -138,7 +144,7 @@ impl Exchange {
         match self {
             // PTX had these without a member mask before 6.0.
             Self::Shuffle(_) | Self::Vote(_) => Unnamed::Present,
-            Self::Match(..) | Self::Redux(..) | Self::Elect | Self::Barrier => Unnamed::All,
+            Self::Match(..) | Self::Redux(..) | Self::Elect | Self::Movmatrix | Self::Barrier => Unnamed::All,
         }
     }
 
@@ -155,6 +161,7 @@ impl Exchange {
             Self::Match(mode, Sort::Word | Sort::Truth) => Received::of_match(mode, brought.words(0), members),
             Self::Redux(op, ty, mods) => Received::same(reduce(op, ty, brought.words(0), members, mods)),
             Self::Elect => Received::of_election(members),
+            Self::Movmatrix => Received { words: transpose(brought.words(0), members), truths: 0 },
             Self::Barrier => Received::same(0),
         }
     }
@@ -277,6 +284,22 @@ pub fn match_all<T: PartialEq>(values: &[T; LANES], members: u32) -> (u32, bool)
 #[inline(always)]
 pub fn elect(members: u32) -> u32 {
     members.trailing_zeros()
+}
+
+/// Transposes a matrix of 8 by 8 elements of 16 bits. Of a matrix and of its transpose, lane 4r + c holds the elements
+/// 2c (in the low half) and 2c + 1 of row r. All lanes have to be members: what others hold counts as zeros, which the
+/// instruction set leaves undefined.
+#[inline]
+pub fn transpose(values: &[u32; LANES], members: u32) -> [u32; LANES] {
+    let element = |row: usize, column: usize| {
+        let lane = 4 * row + column / 2;
+        let word = if members >> lane & 1 == 1 { values[lane] } else { 0 };
+        word >> (16 * (column % 2)) & 0xffff
+    };
+    std::array::from_fn(|lane| {
+        let (row, column) = (lane / 4, 2 * (lane % 4));
+        element(column, row) | element(column + 1, row) << 16
+    })
 }
 
 /// `redux`: one result for all member lanes. Without members the result is the operation's neutral element; for f32,

@@ -12,3 +12,4 @@ mod math;
 mod narrow;
 mod oracle;
 mod vectors;
+mod warp;

@@ -53,6 +53,8 @@ const SCHEMES: &[Scheme] = &[
     },
     // As in cvt.pack.
     |_, _, last| last,
+    // As in movmatrix: words, whatever elements they hold.
+    |_, _, _| "b32",
     |place, _, last| if matches!(place, Place::Source(at, count) if at + 1 == count) { last } else { "u32" },
 ];
 
