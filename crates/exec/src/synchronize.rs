@@ -10,9 +10,9 @@ use crate::divergence::Path;
 use crate::engine::{At, BlockEnd, Engine};
 use crate::error::ExecError;
 use crate::exchange::{Brought, Group};
-use crate::semantics::warp::Exchange;
 use crate::flow::open_meeting;
 use crate::interpret::Worker;
+use crate::semantics::warp::Exchange;
 
 /// Whether lanes that waited go on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -22,9 +22,7 @@ mod warp;
 
 use warplens_exec::ExecError;
 use warplens_exec::decoded::{self, Decoded, Operand, Register, Unbound};
-use warplens_exec::engine::{
-    At, BlockEnd, Brought, Engine, Exchange, Frame, LaneValues, Received, Reduction, Run,
-};
+use warplens_exec::engine::{At, BlockEnd, Brought, Engine, Exchange, Frame, LaneValues, Received, Reduction, Run};
 use warplens_isa::{AtomicOp, BarrierKind, Pc, ScalarType};
 use warplens_trace::Observer;
 
@@ -122,6 +120,7 @@ impl Engine for Reference {
                     brought.pairs[0][lane] = value(0, inst.ty, 0) as u64;
                     brought.words[0][lane] = brought.pairs[0][lane] as u32;
                 }
+                Exchange::Movmatrix => brought.words[0][lane] = value(0, ScalarType::B32, 0) as u32,
                 Exchange::Elect | Exchange::Barrier => {}
             }
         }

@@ -155,13 +155,16 @@ pub(crate) fn meaning(inst: &Decoded) -> Meaning<'_> {
 
         Operation::Shfl(mode) => Meaning::Exchange(Exchange::Shuffle(*mode), 3),
         Operation::Vote(mode) => Meaning::Exchange(Exchange::Vote(*mode), 1),
-        Operation::Match(mode) => Meaning::Exchange(Exchange::Match(*mode, if inst.ty.bits() > 32 { Sort::Pair } else { Sort::Word }), 1),
+        Operation::Match(mode) => {
+            Meaning::Exchange(Exchange::Match(*mode, if inst.ty.bits() > 32 { Sort::Pair } else { Sort::Word }), 1)
+        }
         Operation::Activemask => Meaning::ActiveMask,
         Operation::Redux(reduction) => {
             let mods = ReduceMods { abs: reduction.abs, nan: reduction.nan };
             Meaning::Exchange(Exchange::Redux(reduction.op, inst.ty, mods), 1)
         }
         Operation::Elect => Meaning::Exchange(Exchange::Elect, 0),
+        Operation::Movmatrix => Meaning::Exchange(Exchange::Movmatrix, 1),
 
         // Control is the flow of the block.
         Operation::Bra(_) | Operation::BrxIdx(_) | Operation::Call(_) => Meaning::Nothing,

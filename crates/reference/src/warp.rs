@@ -25,6 +25,7 @@ pub(crate) fn exchange(what: Exchange, brought: &Brought, members: u32) -> Recei
             Exchange::Match(mode, sort) => matched(mode, sort, brought, (members, lane)),
             Exchange::Redux(op, ty, mods) => (reduced(op, ty, brought, members, (mods.abs, mods.nan)), false),
             Exchange::Elect => (members.trailing_zeros(), members.trailing_zeros() as usize == lane),
+            Exchange::Movmatrix => (transposed(brought, lane), false),
             Exchange::Barrier => (0, false),
         };
         received.words[lane] = word;
@@ -51,6 +52,13 @@ fn shuffled(mode: ShuffleMode, brought: &Brought, lane: usize) -> (u32, bool) {
     };
     let source = if in_range { j } else { lane };
     (brought.words[0][source as usize & 31], in_range)
+}
+
+/// PTX ISA, `movmatrix`: a lane holds two neighbours of a row, the left one below; four lanes hold a row of eight.
+fn transposed(brought: &Brought, lane: usize) -> u32 {
+    let element = |row: usize, column: usize| brought.words[0][4 * row + column / 2] >> (16 * (column % 2)) & 0xffff;
+    let (row, column) = (lane / 4, 2 * (lane % 4));
+    element(column, row) | element(column + 1, row) << 16
 }
 
 fn voted(mode: VoteMode, truths: u32, members: u32) -> (u32, bool) {

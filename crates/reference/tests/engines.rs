@@ -15,10 +15,10 @@ use warplens_exec::engine::Engine;
 use warplens_exec::{BarrierRule, LaunchSummary, Schedule, Simt};
 use warplens_ir::{FunctionId, Module};
 use warplens_isa::{BlockId, Pc, StateSpace};
-use warplens_literate::{Case, Outcome, check_directory};
-use warplens_reference::Reference;
 use warplens_launch::KernelName;
 use warplens_launch::{KernelInterface, Launch, Plan, PlannedLaunch};
+use warplens_literate::{Case, Outcome, check_directory};
+use warplens_reference::Reference;
 use warplens_stats::{Counting, FinishOptions, LaunchShape, Profile, Recorder, RegistersBasis};
 use warplens_trace::{Access, ActiveMask, CtaId, Observer, WarpIndex};
 
