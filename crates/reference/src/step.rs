@@ -2,7 +2,8 @@
 
 use warplens_exec::ExecError;
 use warplens_exec::decoded::{Decoded, MemoryReference, Operand};
-use warplens_exec::engine::{Arrival, BlockEnd, Exchange, Frame, LaneValues, Request, Run};
+use warplens_exec::engine::{Arrival, BlockEnd, Frame, LaneValues, Request, Run};
+use warplens_exec::semantics::warp::Unnamed;
 use warplens_ir::Width;
 use warplens_isa::{AtomicOp, BarrierKind, ScalarType, SystemCall};
 use warplens_trace::Observer;
@@ -45,12 +46,12 @@ pub(crate) fn run_block<O: Observer>(mut run: Running<'_, '_, O>) -> Result<Bloc
         let step = Step { inst, on, frame, fetched: &fetched };
         match meaning {
             Meaning::Exchange(what, members_at) => {
-                let named = inst.sources.get(members_at);
-                let named = named.map(|operand| step.all(run.registers(), operand, ScalarType::B32));
-                let members = match what {
-                    // All lanes of the warp execute it together.
-                    Exchange::Movmatrix => Some([u32::MAX; 32]),
-                    _ => named.map(|masks| masks.map(|mask| mask as u32)),
+                let members = match (inst.sources.get(members_at), what.unnamed()) {
+                    (Some(operand), _) => {
+                        Some(step.all(run.registers(), operand, ScalarType::B32).map(|mask| mask as u32))
+                    }
+                    (None, Unnamed::All) => Some([u32::MAX; 32]),
+                    (None, Unnamed::Present) => None,
                 };
                 if let Some(end) = run.exchange((number, inst.pc), on, what, members.as_ref())? {
                     return Ok(end);

@@ -25,7 +25,7 @@ pub(crate) fn exchange(what: Exchange, brought: &Brought, members: u32) -> Recei
             Exchange::Match(mode, sort) => matched(mode, sort, brought, (members, lane)),
             Exchange::Redux(op, ty, mods) => (reduced(op, ty, brought, members, (mods.abs, mods.nan)), false),
             Exchange::Elect => (members.trailing_zeros(), members.trailing_zeros() as usize == lane),
-            Exchange::Movmatrix => (transposed(brought, lane), false),
+            Exchange::Movmatrix => (transposed(brought, members, lane), false),
             Exchange::Barrier => (0, false),
         };
         received.words[lane] = word;
@@ -54,11 +54,17 @@ fn shuffled(mode: ShuffleMode, brought: &Brought, lane: usize) -> (u32, bool) {
     (brought.words[0][source as usize & 31], in_range)
 }
 
-/// PTX ISA, `movmatrix`: a lane holds two neighbours of a row, the left one below; four lanes hold a row of eight.
-fn transposed(brought: &Brought, lane: usize) -> u32 {
-    let element = |row: usize, column: usize| brought.words[0][4 * row + column / 2] >> (16 * (column % 2)) & 0xffff;
-    let (row, column) = (lane / 4, 2 * (lane % 4));
-    element(column, row) | element(column + 1, row) << 16
+/// PTX ISA, `movmatrix`: four lanes hold a row of the matrix, and of its transpose, two elements each. Who is no member
+/// holds zeros: that is not defined.
+fn transposed(brought: &Brought, members: u32, lane: usize) -> u32 {
+    let mut matrix = [[0u16; 8]; 8];
+    for other in lanes(members) {
+        let [low, high] = [0, 16].map(|shift| (brought.words[0][other] >> shift) as u16);
+        let two = other % 4 * 2;
+        (matrix[other / 4][two], matrix[other / 4][two + 1]) = (low, high);
+    }
+    let [low, high] = [0, 1].map(|odd| matrix[lane % 4 * 2 + odd][lane / 4]);
+    u32::from(low) | u32::from(high) << 16
 }
 
 fn voted(mode: VoteMode, truths: u32, members: u32) -> (u32, bool) {
