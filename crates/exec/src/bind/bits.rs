@@ -16,6 +16,7 @@ macro_rules! logic {
             let handler = match inst.ty.bits() {
                 1 => masks(level, |a, b| a $op b),
                 64 => map2(level, |a: u64, b: u64| a $op b),
+                128 => return no_such_form(inst),
                 _ => map2(level, |a: u32, b: u32| a $op b),
             };
             binder.apply(inst, handler, &[inst.ty; 2], inst.ty)

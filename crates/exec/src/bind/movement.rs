@@ -98,7 +98,7 @@ pub(super) fn unpack(binder: &mut Binder<'_>, inst: &Decoded) -> Binding {
     let Some(operand) = inst.sources.first() else { return no_such_form(inst) };
     let level = binder.level();
     if inst.ty.bits() == 128 {
-        let Operand::Register(quad) = operand else { return no_such_form(inst) };
+        let (Operand::Register(quad), 2) = (operand, inst.destinations.len()) else { return no_such_form(inst) };
         for (part, register) in inst.destinations.iter().enumerate() {
             let source = binder.read(&Operand::Register(quad.half(part as u32)), ScalarType::B64);
             let destination = binder.write(*register, ScalarType::B64);

@@ -48,6 +48,7 @@ fn comparing(level: Level, inst: &Decoded, comparison: &Comparison) -> Option<La
 /// `lo`, `ls`, `hi` and `hs` compare without sign whatever the type says.
 fn unsigned_if(ty: ScalarType, op: CompareOp) -> ScalarType {
     match (op, ty) {
+        (CompareOp::Lo | CompareOp::Ls | CompareOp::Hi | CompareOp::Hs, ScalarType::S8) => ScalarType::U8,
         (CompareOp::Lo | CompareOp::Ls | CompareOp::Hi | CompareOp::Hs, ScalarType::S16) => ScalarType::U16,
         (CompareOp::Lo | CompareOp::Ls | CompareOp::Hi | CompareOp::Hs, ScalarType::S32) => ScalarType::U32,
         (CompareOp::Lo | CompareOp::Ls | CompareOp::Hi | CompareOp::Hs, ScalarType::S64) => ScalarType::U64,
@@ -219,7 +220,7 @@ pub(super) fn selp(binder: &mut Binder<'_>, inst: &Decoded) -> Binding {
     let level = binder.level();
     let handler = match inst.ty.bits() {
         64 => map3(level, |a: u64, b: u64, truth: bool| if truth { a } else { b }),
-        1 => return no_such_form(inst),
+        1 | 128 => return no_such_form(inst),
         _ => map3(level, |a: u32, b: u32, truth: bool| if truth { a } else { b }),
     };
     binder.apply(inst, handler, &[inst.ty, inst.ty, ScalarType::Pred], inst.ty)
@@ -228,6 +229,7 @@ pub(super) fn selp(binder: &mut Binder<'_>, inst: &Decoded) -> Binding {
 pub(super) fn slct(binder: &mut Binder<'_>, inst: &Decoded, subnormals: &Subnormals) -> Binding {
     let (level, ftz) = (binder.level(), subnormals.ftz);
     let handler = match (inst.ty.bits(), inst.source_ty) {
+        (128, _) => return no_such_form(inst),
         (64, ScalarType::F32) => map3_with(level, ftz, |a: u64, b: u64, c: f32, ftz| compare::slct_f32(a, b, c, *ftz)),
         (64, _) => map3(level, |a: u64, b: u64, c: i32| compare::slct_s32(a, b, c)),
         (_, ScalarType::F32) => map3_with(level, ftz, |a: u32, b: u32, c: f32, ftz| compare::slct_f32(a, b, c, *ftz)),
