@@ -205,7 +205,7 @@ impl Model for SpeedOfLight {
     }
 
     fn effects(&self) -> &'static [EffectId] {
-        &[EffectId::MemoryBandwidth]
+        &[EffectId::BankConflicts, EffectId::MemoryBandwidth]
     }
 
     fn needs(&self) -> Needs {
