@@ -3,10 +3,8 @@
 use rustc_hash::FxHashMap;
 use warplens_trace::{Access, CtaId, Dealing};
 
-/// Bytes of a sector: what GPUs with caches fetch at once.
-const SECTOR_BYTES: u64 = 32;
-/// Sectors of a line, under which the sectors are gathered.
-const SECTORS: u64 = 4;
+use crate::sector::{BYTES as SECTOR_BYTES, PER_LINE as SECTORS};
+
 /// Lines of one CTA that are kept.
 const MOST_LINES: usize = 1 << 17;
 /// Lines that are looked at before the set of all.

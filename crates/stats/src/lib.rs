@@ -24,6 +24,7 @@ mod program;
 mod recorder;
 mod reuse;
 mod sample;
+pub mod sector;
 mod sectors;
 mod totals;
 mod tracer;
