@@ -23,8 +23,8 @@ pub(crate) fn rule(machine: &Machine, key: Key) -> Option<Rule> {
         Key::DramDepartureDelay32 | Key::DramDepartureDelayVector => Some(departure_delay(machine, 32)),
         Key::DramDepartureDelay64 => Some(departure_delay(machine, 64)),
         Key::DramDepartureDelay128 => Some(departure_delay(machine, 128)),
-        Key::DramDepartureDelayCoalesced => Some(departure_delay(machine, smallest_transaction(machine, 64))),
-        Key::DramDepartureDelayUncoalesced => Some(departure_delay(machine, smallest_transaction(machine, 32))),
+        Key::HongKimDepartureDelayCoalesced => Some(departure_delay(machine, smallest_transaction(machine, 64))),
+        Key::HongKimDepartureDelayUncoalesced => Some(departure_delay(machine, smallest_transaction(machine, 32))),
         Key::DramAchievedBandwidth => achieved_bandwidth(machine),
         Key::DramLatency | Key::LatencyL2 | Key::LatencyL2Far => latency_of_sibling(machine, key),
         key if key.group() == "luo_suda" => same_chip(machine, key),
@@ -34,7 +34,7 @@ pub(crate) fn rule(machine: &Machine, key: Key) -> Option<Rule> {
 
 /// Why no rule gives `key`, as a clause.
 pub(crate) fn why_none(machine: &Machine, key: Key) -> String {
-    const OF_BOARDS: &[&str] = &["sm", "clock", "dram", "l2", "luo_suda", "launch"];
+    const OF_BOARDS: &[&str] = &["sm", "clock", "dram", "hong_kim", "l2", "luo_suda", "launch"];
     let of_board = OF_BOARDS.contains(&key.group()) || key.scaling() == Scaling::WallTime;
     if of_board && machine.siblings.is_empty() && machine.chip.is_none() {
         return "a description of an SM design has no board around it; name a GPU".into();

@@ -312,9 +312,9 @@ keys! {
     /// Distance between two 32-byte transactions of a vector load.
     DramDepartureDelayVector = "dram.departure_delay_vector", WallCycles;
     /// Distance between two coalesced transactions of one SM, as the MWP-CWP model means it.
-    DramDepartureDelayCoalesced = "dram.departure_delay_coalesced", WallCycles;
+    HongKimDepartureDelayCoalesced = "hong_kim.departure_delay_coalesced", WallCycles;
     /// Distance between two uncoalesced transactions of one SM, as the MWP-CWP model means it.
-    DramDepartureDelayUncoalesced = "dram.departure_delay_uncoalesced", WallCycles;
+    HongKimDepartureDelayUncoalesced = "hong_kim.departure_delay_uncoalesced", WallCycles;
 
     /// Cycles from a single-precision operation to the first that can use its result.
     LatencyFp32 = "latency.fp32", Cycles;
@@ -535,7 +535,18 @@ keys! {
     LaunchGraphOverhead = "launch.graph_overhead", Seconds;
 }
 
+/// Names that parameters had before.
+const FORMER_NAMES: &[(&str, Key)] = &[
+    ("dram.departure_delay_coalesced", Key::HongKimDepartureDelayCoalesced),
+    ("dram.departure_delay_uncoalesced", Key::HongKimDepartureDelayUncoalesced),
+];
+
 impl Key {
+    /// The parameter that was called `name` before.
+    pub(crate) fn renamed(name: &str) -> Option<Key> {
+        FORMER_NAMES.iter().find(|(former, _)| *former == name).map(|&(_, key)| key)
+    }
+
     /// The parameter of a dotted name.
     pub fn from_name(name: &str) -> Option<Key> {
         Key::ALL.iter().copied().find(|key| key.name() == name)

@@ -234,9 +234,15 @@ impl<'t> File<'t> {
             if matches!(name, "basis" | "source") {
                 continue;
             }
-            match Key::from_name(&format!("{group}.{name}")) {
-                Some(key) => self.read_fact(key, value, defaults),
-                None => self.unknown(span(field.span()), "parameter", name, &fields),
+            let dotted = format!("{group}.{name}");
+            match (Key::from_name(&dotted), Key::renamed(&dotted)) {
+                (Some(key), _) => self.read_fact(key, value, defaults),
+                (None, Some(key)) => {
+                    let message = format!("`{dotted}` is called `{key}` now");
+                    let help = format!("state it as `{}` in `[{}]`", key.field(), key.group());
+                    self.errors.push(Diagnostic::error("M003", span(field.span()), message).with_help(help));
+                }
+                (None, None) => self.unknown(span(field.span()), "parameter", name, &fields),
             }
         }
     }

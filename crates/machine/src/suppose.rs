@@ -23,8 +23,8 @@ const DEPARTURE_DELAYS: [Key; 6] = [
     Key::DramDepartureDelay64,
     Key::DramDepartureDelay128,
     Key::DramDepartureDelayVector,
-    Key::DramDepartureDelayCoalesced,
-    Key::DramDepartureDelayUncoalesced,
+    Key::HongKimDepartureDelayCoalesced,
+    Key::HongKimDepartureDelayUncoalesced,
 ];
 
 impl Machine {

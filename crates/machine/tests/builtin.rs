@@ -95,8 +95,8 @@ fn the_memory_models_can_be_fed_on_every_board() {
             Key::DramDepartureDelay64,
             Key::DramDepartureDelay128,
             Key::DramDepartureDelayVector,
-            Key::DramDepartureDelayCoalesced,
-            Key::DramDepartureDelayUncoalesced,
+            Key::HongKimDepartureDelayCoalesced,
+            Key::HongKimDepartureDelayUncoalesced,
         ] {
             let delay = reader.need(key).unwrap_or_else(|missing| panic!("{missing}"));
             assert!((0.5..100.0).contains(&delay), "{id} {key}: {delay}");
@@ -118,13 +118,15 @@ fn numbers_of_the_papers() {
         assert_eq!(read(id, Key::ClockDefault), clock);
         assert_eq!(read(id, Key::DramPeakBandwidth), bandwidth);
         assert!((read(id, Key::DramLatency) - 420.0).abs() < 1e-9);
-        assert!((read(id, Key::DramDepartureDelayUncoalesced) - 10.0).abs() < 1e-9);
-        assert!((read(id, Key::DramDepartureDelayCoalesced) - 4.0).abs() < 1e-9);
+        assert!((read(id, Key::HongKimDepartureDelayUncoalesced) - 10.0).abs() < 1e-9);
+        assert!((read(id, Key::HongKimDepartureDelayCoalesced) - 4.0).abs() < 1e-9);
     }
     // GTX 280, whose 1296 MHz the paper calls 1.3 GHz.
-    for (key, cycles) in
-        [(Key::DramLatency, 450.0), (Key::DramDepartureDelayUncoalesced, 40.0), (Key::DramDepartureDelayCoalesced, 4.0)]
-    {
+    for (key, cycles) in [
+        (Key::DramLatency, 450.0),
+        (Key::HongKimDepartureDelayUncoalesced, 40.0),
+        (Key::HongKimDepartureDelayCoalesced, 4.0),
+    ] {
         assert!((read("gtx280", key) - cycles).abs() < 1e-9);
     }
     // The X-model's latencies: delta x SMs x 128 B / R.
@@ -221,7 +223,7 @@ fn strict_mode_refuses_what_is_derived() {
     assert!(refuse("k40", Key::DramLatency).contains("its value is inferred (X-model table II"));
     // The GTX 280 was measured, the other boards of its chip were not.
     for id in ["gtx260", "c1060"] {
-        assert!(refuse(id, Key::DramDepartureDelayUncoalesced).contains("the value of the GTX 280"));
+        assert!(refuse(id, Key::HongKimDepartureDelayUncoalesced).contains("the value of the GTX 280"));
     }
     assert!(refuse("gtx260", Key::DramLatency).contains("the value of the GTX 280"));
     let k40 = machine("k40");

@@ -104,6 +104,10 @@ fn errors_point_at_the_place() {
         ("cc = \"9.0\"\n[drum]\n", "2:2 M003 unknown group `drum` (did you mean `dram`?)"),
         ("cc = \"9.0\"\n[dram]\nlatncy = 3\n", "3:1 M003 unknown parameter `latncy` (did you mean `latency`?)"),
         (
+            "cc = \"9.0\"\n[dram]\ndeparture_delay_coalesced = \"unknown\"\n",
+            "3:1 M003 `dram.departure_delay_coalesced` is called `hong_kim.departure_delay_coalesced` now (state it as `departure_delay_coalesced` in `[hong_kim]`)",
+        ),
+        (
             "cc = \"9.0\"\n[sm]\ncount = { value = 3, basis = \"vendor\", source = \"x\", unti = \"B\" }\n",
             "3:54 M003 unknown field `unti` (did you mean `unit`?)",
         ),

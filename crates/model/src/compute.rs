@@ -16,7 +16,7 @@ use crate::residency::THREADS_PER_WARP;
 use crate::workload::Workload;
 use crate::{Assumption, Refusal};
 
-/// Issue_cycles before compute capability 2.0.
+/// Issue_cycles before compute capability 2.0: the 32 threads of a warp on the 8 lanes of an SM.
 pub const ISSUE_CYCLES: f64 = 4.0;
 
 /// What slow operations cost before compute capability 2.0.

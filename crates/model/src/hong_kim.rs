@@ -279,8 +279,8 @@ impl Inputs {
             freq: reader.clock()?,
             mem_bandwidth: reader.memory_bandwidth()?,
             mem_ld: reader.need(Key::DramLatency)?,
-            departure_del_uncoal: reader.need(Key::DramDepartureDelayUncoalesced)?,
-            departure_del_coal: reader.need(Key::DramDepartureDelayCoalesced)?,
+            departure_del_uncoal: reader.need(Key::HongKimDepartureDelayUncoalesced)?,
+            departure_del_coal: reader.need(Key::HongKimDepartureDelayCoalesced)?,
         };
         Ok((inputs, load))
     }
@@ -304,8 +304,8 @@ impl Inputs {
             freq: fields.machine_by("freq", |reader| Ok(reader.clock()?)),
             mem_bandwidth: fields.machine_by("mem_bandwidth", |reader| Ok(reader.memory_bandwidth()?)),
             mem_ld: fields.machine("mem_ld", Key::DramLatency),
-            departure_del_uncoal: fields.machine("departure_del_uncoal", Key::DramDepartureDelayUncoalesced),
-            departure_del_coal: fields.machine("departure_del_coal", Key::DramDepartureDelayCoalesced),
+            departure_del_uncoal: fields.machine("departure_del_uncoal", Key::HongKimDepartureDelayUncoalesced),
+            departure_del_coal: fields.machine("departure_del_coal", Key::HongKimDepartureDelayCoalesced),
         }
     }
 }
@@ -432,13 +432,13 @@ const INPUTS: &[InputField] = launch_fields![
     InputField {
         name: "departure_del_uncoal",
         unit: Unit::Cycles,
-        origin: Origin::Machine(Key::DramDepartureDelayUncoalesced),
+        origin: Origin::Machine(Key::HongKimDepartureDelayUncoalesced),
         about: "distance between two uncoalesced transactions",
     },
     InputField {
         name: "departure_del_coal",
         unit: Unit::Cycles,
-        origin: Origin::Machine(Key::DramDepartureDelayCoalesced),
+        origin: Origin::Machine(Key::HongKimDepartureDelayCoalesced),
         about: "distance between two coalesced transactions",
     },
 ];

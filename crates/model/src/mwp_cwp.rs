@@ -329,7 +329,7 @@ pub(crate) fn terms(
 }
 
 fn is_memory_parameter(key: Key) -> bool {
-    matches!(key.group(), "dram" | "limits" | "clock" | "analyzer") || key == Key::SmCount
+    matches!(key.group(), "dram" | "hong_kim" | "limits" | "clock" | "analyzer") || key == Key::SmCount
 }
 
 fn is_compute_parameter(key: Key) -> bool {

@@ -27,13 +27,14 @@ use warplens_isa::StateSpace;
 use warplens_machine::{Key, Machine, Reader, Readings};
 use warplens_sim::traces::Traced;
 use warplens_sim::{Pipe, pipe_time};
-use warplens_stats::{BankRule, Count, Profile};
+use warplens_stats::{BankRule, Count, Profile, sector};
 use warplens_trace::{Code, MachineClass};
 
 use crate::assumption::{AssumptionId, of_machine};
 use crate::demand::Demand;
 use crate::given::Fields;
 use crate::hong_kim::require_positive;
+use crate::residency::THREADS_PER_WARP;
 use crate::scenario::EffectId;
 use crate::{
     Assumption, Combine, Given, Input, InputField, Model, ModelId, Needs, OptionId, Options, Origin, Prediction,
@@ -45,9 +46,7 @@ use crate::{
 pub struct SpeedOfLight;
 
 /// Bytes of the sectors that a profile counts.
-const SECTOR_BYTES: f64 = 32.0;
-/// Lanes of a warp.
-const LANES: f64 = 32.0;
+const SECTOR_BYTES: f64 = sector::BYTES as f64;
 
 /// What the bound takes, for the launch.
 #[derive(Clone, PartialEq, Debug)]
@@ -100,7 +99,7 @@ impl Inputs {
             let cycles = cycles / (self.sms * self.schedulers);
             Some(alone(pipe.name(), Resource::of_pipe(pipe)?, cycles, PIPE_KEYS))
         }));
-        let memory = self.memory_instructions * LANES / (self.sms * self.ldst_lanes);
+        let memory = self.memory_instructions * THREADS_PER_WARP / (self.sms * self.ldst_lanes);
         bounds.push(alone("memory instructions", Resource::LoadStore, memory, &[Key::SmCount, Key::LanesLdst]));
         let shared = self.wavefronts * self.pass_cycles / self.sms;
         let keys = &[Key::SmCount, Key::SharedPassCycles];
@@ -205,7 +204,7 @@ impl Model for SpeedOfLight {
     }
 
     fn effects(&self) -> &'static [EffectId] {
-        &[EffectId::MemoryBandwidth]
+        &[EffectId::BankConflicts, EffectId::MemoryBandwidth]
     }
 
     fn needs(&self) -> Needs {
@@ -305,7 +304,7 @@ impl Work {
         for (inst, n) in blocks.filter(|&(_, n)| n > 0.0) {
             let (_, executions, units) = &mut by_class[inst.class as usize];
             *executions += n;
-            *units += n * if is_tensor(inst.class) { f64::from(inst.amount) } else { 1.0 };
+            *units += n * f64::from(inst.units());
             if inst.class == MachineClass::Load && matches!(inst.space, StateSpace::Shared | StateSpace::Generic) {
                 widest_load = widest_load.max(inst.amount);
             }
@@ -353,10 +352,6 @@ impl Work {
 fn issue_per_clk(reader: &mut Reader<'_>) -> Result<f64, Refusal> {
     let (schedulers, width) = (reader.need(Key::SmSubpartitions)?, reader.need(Key::IssueWidth)?);
     Ok(schedulers * width / reader.need(Key::IssueInterval)?)
-}
-
-fn is_tensor(class: MachineClass) -> bool {
-    matches!(class, MachineClass::Tensor | MachineClass::TensorFp64 | MachineClass::TensorAsync)
 }
 
 fn takes_ldst_lanes(class: MachineClass) -> bool {

@@ -18,7 +18,7 @@ use warplens_machine::{Machine, Reader};
 use warplens_sim::launch::{LaunchShare, Plan};
 use warplens_sim::traces::{Listing, Traced, Traces};
 use warplens_sim::{Job, Outcome, SmConfig, Surroundings, simulate};
-use warplens_stats::{Footprint, Profile, RegistersBasis};
+use warplens_stats::{Footprint, Profile, RegistersBasis, sector};
 use warplens_trace::{Code, CtaTrace, MachineClass};
 
 use crate::assumption::{AssumptionId, of_machine};
@@ -29,9 +29,6 @@ use crate::{
     Assumption, Combine, Detail, Given, Input, InputField, Model, ModelId, Needs, OptionId, Options, Prediction,
     Refusal, Resource,
 };
-
-/// Bytes of the sectors that a profile counts.
-const SECTOR_BYTES: u64 = 32;
 
 /// The timing simulation.
 #[derive(Clone, Copy, Debug)]
@@ -219,7 +216,7 @@ fn dirty_share(profile: &Profile, config: &SmConfig) -> f64 {
     let (read, written) = (profile.distinct_sectors_read, profile.distinct_sectors_written);
     let touched = read + written;
     match &config.l2 {
-        Some(l2) if SECTOR_BYTES * touched > l2.bytes => written as f64 / touched as f64,
+        Some(l2) if sector::BYTES * touched > l2.bytes => written as f64 / touched as f64,
         _ => 0.0,
     }
 }

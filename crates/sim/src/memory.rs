@@ -2,6 +2,7 @@
 
 use warplens_isa::StateSpace;
 use warplens_stats::coalescing::{segments, transactions};
+use warplens_stats::sector::PER_LINE;
 use warplens_stats::{BankRule, CoalescingRule, Request, bank};
 use warplens_trace::{AccessKind, Lanes, WARP_SIZE, WarpAccess, WarpTrace};
 
@@ -122,7 +123,7 @@ impl<'a> Memory<'a> {
             StateSpace::Shared => self.shared(arrival, &request),
             StateSpace::Const | StateSpace::Param => self.constant(arrival.at, &request),
             StateSpace::Local => self.local(arrival, &request),
-            _ => self.global(arrival, &request),
+            StateSpace::Global | StateSpace::Generic => self.global(arrival, &request),
         }
     }
 
@@ -395,7 +396,7 @@ fn tag_cycles(lines: &[(u64, Sectors)], tags_per_clk: f64) -> f64 {
 fn add_segment(lines: &mut Vec<(u64, Sectors)>, start: u64, bytes: u32) {
     let (first, last) = (start / u64::from(SECTOR), (start + u64::from(bytes) - 1) / u64::from(SECTOR));
     for sector in first..=last {
-        let (line, bit) = (sector / 4, 1 << (sector % 4));
+        let (line, bit) = (sector / PER_LINE, 1 << (sector % PER_LINE));
         match lines.last_mut() {
             Some((same, sectors)) if *same == line => *sectors |= bit,
             _ => lines.push((line, bit)),

@@ -4,11 +4,8 @@ use rustc_hash::FxHashMap;
 use warplens_trace::{Access, CtaId, Dealing};
 
 use crate::sample;
+use crate::sector::{BYTES as SECTOR_BYTES, PER_LINE as SECTORS};
 
-/// Bytes of a sector: what GPUs with caches fetch at once.
-const SECTOR_BYTES: u64 = 32;
-/// Sectors of a line, under which the sectors are gathered.
-const SECTORS: u64 = 4;
 /// Lines of one CTA that are kept.
 const MOST_LINES: usize = 1 << 17;
 /// CTAs that are asked about an address.

@@ -22,6 +22,7 @@ mod profile;
 mod program;
 mod recorder;
 mod sample;
+pub mod sector;
 mod sectors;
 pub mod statistics;
 mod totals;

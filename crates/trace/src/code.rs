@@ -77,6 +77,39 @@ pub struct Operands {
 }
 
 impl MachineInst {
+    /// Units of its class's work that it is: multiply-adds on the tensor lanes, one instruction elsewhere.
+    pub const fn units(&self) -> u32 {
+        use MachineClass as C;
+        match self.class {
+            C::Tensor | C::TensorFp64 | C::TensorAsync => self.amount,
+            C::Fp32
+            | C::Fp32Mul
+            | C::Int
+            | C::IntMul
+            | C::Fp64
+            | C::Fp16
+            | C::Sfu
+            | C::Convert
+            | C::Move
+            | C::Uniform
+            | C::Shuffle
+            | C::Vote
+            | C::Load
+            | C::Store
+            | C::Atomic
+            | C::Reduction
+            | C::AsyncCopy
+            | C::AsyncCommit
+            | C::AsyncWait
+            | C::Barrier
+            | C::BarrierArrive
+            | C::Fence
+            | C::Branch
+            | C::Exit
+            | C::Nop => 1,
+        }
+    }
+
     /// An instruction without operands.
     pub const fn new(class: MachineClass, place: u32) -> Self {
         const NONE: Operands = Operands { first: 0, count: 0 };

@@ -117,7 +117,7 @@ impl Sm<'_> {
     pub(crate) fn force_barriers(&mut self) -> bool {
         let waiting = self.warps.iter().find_map(|warp| match warp.state {
             State::AtBarrier(barrier) => Some((warp.cta as usize, barrier)),
-            _ => None,
+            State::Empty | State::Runs => None,
         });
         let Some((cta_slot, barrier)) = waiting else { return false };
         self.outcome.forced_barriers += 1;

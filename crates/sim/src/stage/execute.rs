@@ -17,11 +17,7 @@ impl<'a> Sm<'a> {
     pub(crate) fn execute(&mut self, scheduler: usize, slot: usize, inst: u32, cycle: u64) -> f64 {
         let inst = self.job.code.insts[inst as usize];
         let timing = *self.config.class(inst.class);
-        let units = match inst.class {
-            MachineClass::Tensor | MachineClass::TensorFp64 | MachineClass::TensorAsync => f64::from(inst.amount),
-            _ => 1.0,
-        };
-        let mut interval = timing.interval * units;
+        let mut interval = timing.interval * f64::from(inst.units());
         if self.without(Effect::IssueOccupancy) {
             interval = interval.min(1.0);
         }
@@ -84,7 +80,29 @@ impl<'a> Sm<'a> {
                 let done = warp.groups.drain(..closed).fold(0.0, f64::max);
                 Some((whole(done), Stall::LongScoreboard))
             }
-            _ => None,
+            MachineClass::Fp32
+            | MachineClass::Fp32Mul
+            | MachineClass::Int
+            | MachineClass::IntMul
+            | MachineClass::Fp64
+            | MachineClass::Fp16
+            | MachineClass::Sfu
+            | MachineClass::Convert
+            | MachineClass::Move
+            | MachineClass::Uniform
+            | MachineClass::Tensor
+            | MachineClass::TensorFp64
+            | MachineClass::Shuffle
+            | MachineClass::Vote
+            | MachineClass::Load
+            | MachineClass::Store
+            | MachineClass::Atomic
+            | MachineClass::Reduction
+            | MachineClass::AsyncCopy
+            | MachineClass::Barrier
+            | MachineClass::BarrierArrive
+            | MachineClass::Exit
+            | MachineClass::Nop => None,
         };
         let waits = inst.class != MachineClass::AsyncWait || !self.options.without.contains(Effect::DependenceLatency);
         if let Some((at, stall)) = wait.filter(|_| waits) {

@@ -7,12 +7,13 @@
 //! cache is.
 
 use rustc_hash::FxHashMap;
+use warplens_stats::sector;
 
-/// Lines of a set.
+/// Lines of a set, of every cache: a choice of ours, as no document of the vendor's says it.
 const WAYS: usize = 16;
 
 /// Sectors of a line.
-const SECTORS: u32 = 4;
+const SECTORS: u32 = sector::PER_LINE as u32;
 
 /// Sectors of one line: bit `i` is sector `i`.
 pub(crate) type Sectors = u32;

@@ -5,6 +5,8 @@
 //! itself. Where the cache has two parts, the near one holds copies of lines of the far one; a line that only the far one
 //! holds takes its latency.
 
+use warplens_stats::sector;
+
 use super::cache::{Cache, Sectors};
 use super::dram::Dram;
 use super::port::Port;
@@ -12,9 +14,9 @@ use super::share::Share;
 use crate::{L2Config, Surroundings, Traffic};
 
 /// Bytes of a line.
-pub(crate) const LINE: u64 = 128;
+pub(crate) const LINE: u64 = sector::LINE_BYTES;
 /// Bytes of a sector.
-pub(crate) const SECTOR: u32 = 32;
+pub(crate) const SECTOR: u32 = sector::BYTES as u32;
 
 /// Round trips to the cache by which the SMs of a chip go out of step.
 const OUT_OF_STEP: f64 = 2.0;
