@@ -31,6 +31,6 @@ mod tests {
         assert_eq!(bank_content(&bank, 4, 0), Content::Bytes(0x0807_0605_0403_0201));
         assert_eq!(bank_content(&bank, 4, 4), Content::Parameter(0));
         assert_eq!(bank_content(&bank, 4, 8), Content::Bytes(9));
-        assert_eq!(bank_content(&bank, 0, 4), Content::Bytes(0x0908_0706_05));
+        assert_eq!(bank_content(&bank, 0, 4), Content::Bytes(0x0009_0807_0605));
     }
 }

@@ -187,13 +187,14 @@ pub(crate) fn meaning(inst: &Decoded) -> Meaning<'_> {
     }
 }
 
+/// An approximate function of f32, and one of f16 or bf16; they are told whether to flush subnormals.
+type OfSingle = fn(f32, bool) -> f32;
+type OfHalf = fn(u16, bool) -> u16;
+
 /// An approximate function of f32, f16 and bf16, whose bits are our own definition.
-fn half_function<'i>(
-    ftz: bool,
-    (single, half, brain): (fn(f32, bool) -> f32, fn(u16, bool) -> u16, fn(u16, bool) -> u16),
-) -> Meaning<'i> {
+fn half_function<'i>(ftz: bool, (single, half, brain): (OfSingle, OfHalf, OfHalf)) -> Meaning<'i> {
     lane(move |s| {
-        let (function, n): (fn(u16, bool) -> u16, u32) = match s.ty() {
+        let (function, n): (OfHalf, u32) = match s.ty() {
             ScalarType::F32 => {
                 return one(single(f32::from_bits(s.word(0, s.ty())? as u32), ftz).to_bits().into(), s.ty());
             }

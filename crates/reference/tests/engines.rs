@@ -2,6 +2,7 @@
 //! be equal.
 //!
 //! `CASE=shuffle` runs the cases whose names contain that.
+#![allow(clippy::unwrap_used, reason = "a test may stop where its data is not as it must be")]
 
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};

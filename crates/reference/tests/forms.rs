@@ -1,5 +1,6 @@
 //! Every form of every operation that the fast engine executes, on awkward values, gives the same bits by the reference
 //! interpreter. The functions are written in the IR, so that no front end limits them.
+#![allow(clippy::unwrap_used, reason = "a test may stop where its data is not as it must be")]
 
 use std::collections::BTreeSet;
 use std::sync::atomic::AtomicU64;
@@ -508,7 +509,7 @@ impl Kernel {
     }
 
     /// The kernel of a form. Its guard leaves out every seventh thread.
-    fn new(form: &Form, input: u64, output: u64) -> Module {
+    fn of(form: &Form, input: u64, output: u64) -> Module {
         let module = Module { address_bits: 64, ..Module::default() };
         let mut kernel = Self { module, insts: Vec::new() };
         let special = |register| [Operand::Special(register)];
@@ -601,7 +602,7 @@ fn results<E: Engine>(form: &Form, operands: &[u8]) -> Option<Vec<u8>> {
     device.write(input, 0, operands);
     let n_bytes = u64::from(N_CTAS) * 32 * form.destinations.len() as u64 * STRIDE;
     let output = device.allocate("out", n_bytes).unwrap();
-    let module = Kernel::new(form, device.buffer(input).base, device.buffer(output).base);
+    let module = Kernel::of(form, device.buffer(input).base, device.buffer(output).base);
     let image = device.load(&module).unwrap();
     let program = Program::<E>::for_engine(&module, image, FunctionId(0), &mut device).unwrap();
     if !program.unsupported().is_empty() {
@@ -631,7 +632,7 @@ fn operands_of(form: &Form) -> Vec<u8> {
         let start = numbers.next();
         for &ty in &form.sources {
             // Now and then an operand is the same as the one before, which is where ties and cancellations are.
-            let again = bytes.len() >= 16 && start % 5 == 0;
+            let again = bytes.len() >= 16 && start.is_multiple_of(5);
             let value = if again && !bytes.is_empty() {
                 u128::from_le_bytes(bytes[bytes.len() - 16..].try_into().unwrap())
             } else {
