@@ -63,13 +63,10 @@ impl Made {
     /// Operations by word.
     fn by_word(&self) -> BTreeMap<u64, u64> {
         let mut by_word = BTreeMap::new();
-        let addresses = self.addresses();
-        for lane in 0..32 {
-            if self.mask >> lane & 1 == 0 {
-                continue;
-            }
+        let lanes = self.addresses().into_iter().enumerate();
+        for (_, address) in lanes.filter(|(lane, _)| self.mask >> lane & 1 == 1) {
             for element in 0..u64::from(self.elements) {
-                let first = addresses[lane] + element * u64::from(self.element_bytes);
+                let first = address + element * u64::from(self.element_bytes);
                 *by_word.entry(first & !3).or_insert(0) += 1;
             }
         }

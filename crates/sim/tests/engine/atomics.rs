@@ -56,7 +56,7 @@ fn a_word_takes_an_operation_every_few_cycles() {
 
 /// The footprint of CTAs that each touch 32 bytes at these addresses.
 fn footprint(of_ctas: &[u64]) -> Footprint {
-    let request = TraceRequest { window: u32::try_from(of_ctas.len()).unwrap(), ..TraceRequest::default() };
+    let request = TraceRequest { window: u32::try_from(of_ctas.len()).expect("a few CTAs"), ..TraceRequest::default() };
     let mut tracer = Tracer::new([None].into(), 1, request);
     for (cta, &address) in (0..).zip(of_ctas) {
         let mut state = tracer.begin_cta(CtaId(cta));
