@@ -697,6 +697,7 @@ fn every_form_gives_the_same_bits_by_both_engines() {
         Op::Activemask,
         Op::Redux,
         Op::Elect,
+        Op::Movmatrix,
         Op::Bra,
         Op::BrxIdx,
         Op::Call,
