@@ -1,7 +1,7 @@
 //! The registry of statistics: folds over events that stand by themselves, each with its result in the profile.
 //!
 //! A statistic is a file below this module and a row at the end of this one. The row makes its state a part of
-//! [`Recorder`](crate::Recorder) and its result a field of [`Statistics`], which profiles hold. Whoever shows or saves
+//! [`Recorder`] and its result a field of [`Statistics`], which profiles hold. Whoever shows or saves
 //! statistics takes `Statistics` apart by its fields, so that the compiler names those who do not know a new one.
 //!
 //! Events are dispatched statically. What a statistic does not listen to costs it nothing.

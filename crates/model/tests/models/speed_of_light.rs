@@ -10,10 +10,13 @@ fn evaluate(given: &[(&str, f64)], gpu: &str) -> Prediction {
     find("speed-of-light").unwrap().evaluate(&given, Some(&machine(gpu)), &Options::default()).unwrap()
 }
 
+/// What is given, and what that takes.
+type Case = (&'static [(&'static str, f64)], Resource, f64);
+
 #[test]
 fn each_resource_bounds_alone() {
     // 108 SMs of four schedulers, each of which chooses every second cycle, and 16 lanes of memory instructions.
-    let cases: [(&[(&str, f64)], Resource, f64); 4] = [
+    let cases: [Case; 4] = [
         (&[("instructions", 432e3)], Resource::Issue, 432e3 / (108.0 * 4.0) * 2.0),
         (&[("instructions", 1.0), ("memory_instructions", 108e3)], Resource::LoadStore, 2000.0),
         (&[("instructions", 1.0), ("wavefronts", 108e3), ("pass_cycles", 2.0)], Resource::LoadStore, 2000.0),
