@@ -6,7 +6,7 @@ use warplens_isa::{BlockId, Pc, StateSpace};
 use warplens_trace::{Access, AccessKind, ActiveMask, CtaId, Observer, WarpIndex};
 
 use crate::Program;
-use crate::access::AccessCounter;
+use crate::access::{AccessCounter, PatternId};
 use crate::batches::{BatchCounter, StateId};
 use crate::dependence::Loaded;
 use crate::duplicates::{DuplicateCounter, DuplicateTracker, MAX_CTAS};
@@ -230,8 +230,13 @@ impl Recorder {
     /// An access of a CTA that is looked at closely.
     #[cold]
     #[inline(never)]
-    fn follow_access(&mut self, sample: &mut Sample, event: &Event<'_>) {
-        let Event { warp, slot, access, pattern } = *event;
+    fn follow_access(
+        &mut self,
+        sample: &mut Sample,
+        (warp, slot): (WarpIndex, u32),
+        access: &Access<'_>,
+        pattern: Option<PatternId>,
+    ) {
         if access.space == StateSpace::Global
             && access.kind == AccessKind::Load
             && let Some(duplicates) = &mut sample.duplicates
@@ -239,8 +244,15 @@ impl Recorder {
             duplicates.load(&mut self.duplicates, &self.accesses, (warp, slot), access, pattern);
         }
         if let Some(followed) = &mut sample.statistics {
-            self.statistics.follow(followed, event);
+            self.statistics.follow(followed, &Event { warp, slot, access, pattern });
         }
+    }
+
+    /// An access that a statistic counts. The event is made here, so that those that none counts make no room for it.
+    #[cold]
+    #[inline(never)]
+    fn count_access(&mut self, (warp, slot): (WarpIndex, u32), access: &Access<'_>, pattern: Option<PatternId>) {
+        self.statistics.count(&Event { warp, slot, access, pattern });
     }
 }
 
@@ -349,10 +361,10 @@ impl Observer for Recorder {
             self.follow_load(record, slot);
         }
         if Folds::listen(access) {
-            self.statistics.count(&Event { warp, slot, access, pattern });
+            self.count_access((warp, slot), access, pattern);
         }
         if let Some(sample) = &mut cta.sample {
-            self.follow_access(sample, &Event { warp, slot, access, pattern });
+            self.follow_access(sample, (warp, slot), access, pattern);
         }
     }
 
