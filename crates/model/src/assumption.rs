@@ -132,8 +132,6 @@ assumptions! {
         "computation and memory transfer overlap completely, every lane and every byte per second is used: no kernel can be faster";
     SectorsOnce "sectors-once" "roofline",
         "each distinct sector crosses the memory interface once for reading and once for writing";
-    TracedCtas "traced-ctas" "model speed-of-light, CTAs that were not traced",
-        "the other CTAs execute the machine instructions that the traced ones do";
     MustReachDram "must-reach-dram" "model speed-of-light",
         "the L2 cache holds nothing of the launch's data when it starts; a sector that the launch stores need not be read, and what the cache can hold of those need not be written";
     XSteadyState "x-steady-state" "x-model",
@@ -155,7 +153,9 @@ assumptions! {
     MachineCode "machine-code" "model teg",
         "machine code is made of the PTX, as an assembler would make it";
     SteadyState "steady-state" "model teg, more CTAs than are simulated",
-        "further CTAs take as long as those between two numbers that are simulated";
+        "further CTAs take as long per instruction as whole waves that are simulated";
+    SampledWindows "sampled-windows" "model teg, more instructions than are simulated in detail",
+        "what lies between the simulated windows moves lines in the caches, and takes as long per instruction as they do";
     WaveByWave "wave-by-wave" "model teg, CTAs so long that only a wave is simulated",
         "the waves of CTAs follow each other";
     CutShort "cut-short" "model teg, CTAs so long that only their start is traced",

@@ -232,12 +232,9 @@ impl Model for SpeedOfLight {
         assumptions.retain(|said| !matches!(said.id, AssumptionId::PtxCounts | AssumptionId::MachineCounts));
         assumptions.extend(demand.check(profile, machine, options)?);
         let listing = teg::listing(traced, machine, options)?;
-        let work = Work::of(traced, &listing.code, profile.launch.n_ctas());
+        let work = Work::of(traced, &listing.code);
         let mut reader = Reader::new(machine, options.strictness);
         let inputs = work.inputs(profile, &mut reader)?;
-        if (traced.ctas.len() as u64) < profile.launch.n_ctas() || traced.ctas.iter().any(|cta| cta.kept < cta.steps) {
-            assumptions.push(AssumptionId::TracedCtas.with(format_args!("{} CTAs", traced.ctas.len())));
-        }
         let code = listing.assumptions.iter();
         assumptions.extend(code.map(|text| Assumption { id: AssumptionId::MachineCode, text: text.clone() }));
         let mut prediction = prediction(&inputs, reader.finish(), assumptions)?;
@@ -285,23 +282,12 @@ struct Work {
 }
 
 impl Work {
-    /// What the traced CTAs executed, taken for all `n_ctas`.
-    fn of(traced: &Traced, code: &Code, n_ctas: u64) -> Self {
-        let mut executions = vec![0.0; code.blocks.len()];
-        let per_cta = n_ctas as f64 / traced.ctas.len().max(1) as f64;
-        for cta in &traced.ctas {
-            let scale = per_cta * if cta.kept == 0 { 0.0 } else { cta.steps as f64 / cta.kept as f64 };
-            for step in cta.trace.warps.iter().flat_map(|warp| &warp.steps) {
-                executions[step.block as usize] += scale;
-            }
-        }
+    /// What the warps of the launch executed.
+    fn of(traced: &Traced, code: &Code) -> Self {
         let mut by_class: Vec<_> = MachineClass::ALL.iter().map(|&class| (class, 0.0, 0.0)).collect();
         let mut widest_load = 1;
-        let blocks = executions
-            .iter()
-            .enumerate()
-            .flat_map(|(block, &n)| code.block(block as u32).iter().map(move |inst| (inst, n)));
-        for (inst, n) in blocks.filter(|&(_, n)| n > 0.0) {
+        let blocks = traced.executions.iter();
+        for (inst, n) in blocks.flat_map(|&(block, n)| code.block(block).iter().map(move |inst| (inst, n as f64))) {
             let (_, executions, units) = &mut by_class[inst.class as usize];
             *executions += n;
             *units += n * f64::from(inst.units());
@@ -315,7 +301,7 @@ impl Work {
 
     fn inputs(&self, profile: &Profile, reader: &mut Reader<'_>) -> Result<Inputs, Refusal> {
         if self.by_class.is_empty() {
-            return Err(Refusal::impossible("no warp of the traced CTAs executed anything"));
+            return Err(Refusal::impossible("no warp executed anything"));
         }
         let mut pipes: Vec<(Pipe, f64)> = Pipe::ALL.iter().map(|&pipe| (pipe, 0.0)).collect();
         for &(class, _, units) in &self.by_class {

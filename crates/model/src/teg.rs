@@ -15,9 +15,9 @@ use std::sync::Arc;
 
 use warplens_base::units::{Cycles, Hertz};
 use warplens_machine::{Machine, Reader};
-use warplens_sim::launch::{LaunchShare, Plan};
+use warplens_sim::launch::{Basis, CarriedOn, LaunchShare};
 use warplens_sim::traces::{Listing, Traced, Traces};
-use warplens_sim::{Job, Outcome, SmConfig, Surroundings, simulate};
+use warplens_sim::{Job, Outcome, SmConfig, Surroundings, simulate, work};
 use warplens_stats::{Footprint, Profile, RegistersBasis, sector};
 use warplens_trace::{Code, CtaTrace, MachineClass};
 
@@ -34,6 +34,9 @@ use crate::{
 #[derive(Clone, Copy, Debug)]
 pub struct Teg;
 
+/// Warp instructions that are simulated in detail.
+const SIMULATED: u64 = 1_000_000;
+
 /// A simulated launch: everything behind the prediction.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Simulated {
@@ -41,20 +44,16 @@ pub struct Simulated {
     pub code: Arc<Code>,
     /// The SM.
     pub config: SmConfig,
-    /// What the simulation of the larger number of CTAs found.
+    /// What the simulation of some CTAs found.
     pub outcome: Outcome,
     /// How the launch fills the SMs.
     pub share: LaunchShare,
-    /// Which numbers of CTAs were simulated.
-    pub plan: Plan,
-    /// Cycles of the smaller number of CTAs, where the launch was carried on from both.
-    pub cycles_of_few: Option<u64>,
+    /// How it is carried on from the CTAs that were simulated.
+    pub carried: CarriedOn,
     /// The rest of the chip.
     pub surroundings: Surroundings,
     /// Which memory the first CTAs of the launch load from or operate on.
-    pub footprint: Arc<Footprint>,
-    /// Steps of the CTAs over those that were simulated: 1 unless the traces were cut short.
-    pub cut: f64,
+    pub footprint: Footprint,
 }
 
 impl Simulated {
@@ -66,8 +65,13 @@ impl Simulated {
 
     /// Cycles of the launch.
     pub fn cycles(&self) -> f64 {
-        let few = self.cycles_of_few.map(|cycles| cycles as f64);
-        self.plan.cycles(self.outcome.cycles as f64, few) * self.cut
+        self.carried.total()
+    }
+
+    /// Share of the launch's instructions that were simulated in detail.
+    pub fn detailed_share(&self) -> f64 {
+        let detailed = self.outcome.detailed as f64 / self.outcome.issued.max(1) as f64;
+        detailed / self.carried.scale()
     }
 
     /// The busiest of the schedulers and the arithmetic pipes, with its share of the cycles.
@@ -120,48 +124,46 @@ impl Model for Teg {
         let fits = fitting_ctas(launch.n_threads(), launch.registers, launch.shared_bytes, &mut reader)? as u32;
         let share = LaunchShare::new(launch.n_ctas(), fits, config.n_sms, config.sms_per_cluster);
         let n_sms = u64::from(config.n_sms).min(launch.n_ctas()) as u32;
-        let sm = traced.of_sm(config.n_sms, share.resident, share.ctas);
-        if sm.ctas.iter().all(|cta| cta.warps.iter().all(|warp| warp.steps.is_empty())) {
-            return Err(Refusal::impossible("no warp of the traced CTAs executed anything"));
-        }
+        let sm = traced.of_sm(machine.board(), share.resident, share.ctas);
+        let sm = sm.ok_or_else(|| Refusal::impossible(format!("nothing was traced for {}", machine.id)))?;
         let known = u32::try_from(sm.ctas.len()).unwrap_or(u32::MAX);
-        let plan = share.plan(known, known);
+        let n_ctas = share.affordable(known, work(&listing.code, &sm.ctas), SIMULATED);
+        let ctas = &sm.ctas[..n_ctas as usize];
+        let is_whole = ctas.len() as u32 == share.ctas;
         let surroundings = Surroundings {
             active_sms: share.active_sms,
             active_in_cluster: share.active_in_cluster,
-            first_fetch: traced.footprint.first_fetch(n_sms, plan.many).unwrap_or(1.0),
-            dirty_before: if plan.is_whole() { 0.0 } else { dirty_share(profile, &config) },
+            first_fetch: sm.footprint.first_fetch(n_sms, ctas.len() as u32).unwrap_or(1.0),
+            dirty_before: if is_whole { 0.0 } else { dirty_share(profile, &config) },
             shared_bytes: shared_setting(launch.shared_bytes, fits, &mut reader)?,
         };
+        let footprint = Some(&sm.footprint);
+        let job = Job { code: &listing.code, ctas, resident: share.resident, surroundings, footprint };
+        let of_simulated = work(&listing.code, ctas);
+        if of_simulated == 0 {
+            return Err(Refusal::impossible("no warp of the traced CTAs executed anything"));
+        }
         let without = input.knobs.without();
-        let run = |n_ctas: u32| {
-            let ctas: &[CtaTrace] = &sm.ctas[..n_ctas as usize];
-            let job = Job {
-                code: &listing.code,
-                ctas,
-                resident: share.resident,
-                surroundings,
-                footprint: Some(&traced.footprint),
-            };
-            simulate(&config, &job, warplens_sim::Options { without, ..Default::default() })
-        };
-        let outcome = run(plan.many);
-        let cycles_of_few = plan.few.map(|few| run(few).cycles);
+        let options = warplens_sim::Options { without, budget: Some(SIMULATED), ..Default::default() };
+        let outcome = simulate(&config, &job, options);
+        let of_sm = traced.instructions(&listing.code) / f64::from(share.active_sms);
         let simulated = Simulated {
             code: listing.code.clone(),
+            carried: CarriedOn::new(&share, &outcome, of_sm, of_simulated as f64),
             config,
             outcome,
             share,
-            plan,
-            cycles_of_few,
             surroundings,
-            footprint: traced.footprint.clone(),
-            cut: sm.cut,
+            footprint: sm.footprint.clone(),
         };
         let readings = reader.finish();
         let mut assumptions = assumptions(profile, listing, &simulated);
         if sm.stand_ins {
             assumptions.push(AssumptionId::StandInCtas.plain());
+        }
+        if sm.is_cut {
+            let share = 100.0 / simulated.carried.scale();
+            assumptions.push(AssumptionId::CutShort.with(format_args!("{share:.3} % of what the SM executes")));
         }
         assumptions.extend(of_machine(&readings.assumptions));
         Prediction {
@@ -199,11 +201,10 @@ pub fn traced(traces: &Traces) -> Result<&Traced, Refusal> {
 
 /// The machine code of the kernel on a machine, in the order that is asked for.
 pub(crate) fn listing<'t>(traced: &'t Traced, machine: &Machine, options: &Options) -> Result<&'t Listing, Refusal> {
-    let code = traced
-        .code
-        .get(machine.board())
-        .ok_or_else(|| Refusal::impossible(format!("no machine code was made for {}", machine.id)))?;
-    let code = code.as_ref().map_err(|reason| Refusal::impossible(format!("there is no machine code: {reason}")))?;
+    let board = traced.boards.get(machine.board());
+    let board = board.ok_or_else(|| Refusal::impossible(format!("no machine code was made for {}", machine.id)))?;
+    let code = board.code.as_ref();
+    let code = code.map_err(|reason| Refusal::impossible(format!("there is no machine code: {reason}")))?;
     Ok(match options.code_order {
         CodeOrder::Scheduled => &code.scheduled,
         CodeOrder::Program => &code.program_order,
@@ -229,18 +230,24 @@ fn used_classes(code: &Code) -> Vec<MachineClass> {
 }
 
 fn assumptions(profile: &Profile, listing: &Listing, simulated: &Simulated) -> Vec<Assumption> {
-    let Simulated { plan, share, surroundings, .. } = simulated;
+    let Simulated { carried, share, surroundings, .. } = simulated;
     let mut sentences = vec![AssumptionId::OneSm.with(format_args!("{} CTAs, {} at once", share.ctas, share.resident))];
     let code = listing.assumptions.iter();
     sentences.extend(code.map(|text| Assumption { id: AssumptionId::MachineCode, text: text.clone() }));
-    match plan.few {
-        _ if plan.is_whole() => {}
-        Some(few) => sentences
-            .push(AssumptionId::SteadyState.with(format_args!("{few} and {} CTAs of {}", plan.many, plan.ctas))),
-        None => sentences.push(AssumptionId::WaveByWave.with(format_args!("{} CTAs of {}", plan.many, plan.ctas))),
+    let CarriedOn { simulated: n, ctas, .. } = carried;
+    match carried.basis {
+        _ if carried.is_whole() => {}
+        Basis::Steady { waves } => {
+            sentences.push(AssumptionId::SteadyState.with(format_args!("{n} CTAs of {ctas}, by the last {waves} waves")));
+        }
+        Basis::SecondWave => {
+            sentences.push(AssumptionId::SteadyState.with(format_args!("{n} CTAs of {ctas}, by the second wave")));
+        }
+        Basis::WaveByWave => sentences.push(AssumptionId::WaveByWave.with(format_args!("{n} CTAs of {ctas}"))),
     }
-    if simulated.cut > 1.0 {
-        sentences.push(AssumptionId::CutShort.with(format_args!("{:.3} % of it", 100.0 / simulated.cut)));
+    if simulated.outcome.detailed < simulated.outcome.issued {
+        let share = 100.0 * simulated.outcome.detailed as f64 / simulated.outcome.issued as f64;
+        sentences.push(AssumptionId::SampledWindows.with(format_args!("{share:.3} % of those CTAs in detail")));
     }
     if surroundings.first_fetch < 1.0 && simulated.config.l2.is_some() {
         let share = 100.0 * surroundings.first_fetch;

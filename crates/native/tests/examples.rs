@@ -12,7 +12,7 @@ fn example(name: &str, values: &[(&str, i64)]) -> Listing {
 /// Warp instructions that a warp executes, of the classes asked for.
 fn executed(listing: &Listing, warp: &WarpTrace, is: impl Fn(MachineClass) -> bool) -> usize {
     let of = |block: u32| listing.code.block(block).iter().filter(|inst| is(inst.class)).count();
-    warp.steps.iter().map(|step| of(step.block)).sum()
+    warp.steps().map(|step| of(step.block)).sum()
 }
 
 #[test]
@@ -37,7 +37,7 @@ fn conflicts_are_where_the_derivation_has_them() {
         let warp = &cta.warps[1];
         let mut addresses = [0; 32];
         // The turn's accesses: two loads, two stores, then two per step.
-        let turn = warp.accesses_of(2);
+        let turn: Vec<WarpAccess> = warp.accesses_of(&warp.step(2).expect("a turn")).collect();
         assert_eq!(turn.len(), 4 + 32);
         let degree = |index: usize, addresses: &mut [u64; 32]| {
             warp.expand(&turn[index], addresses);
@@ -64,7 +64,7 @@ fn the_hopping_matrix_has_the_derived_instructions() {
         assert_eq!(executed(&listing, &cta.warps[3], |_| true), 192 + 72 + 96 + 288 + 96 + 96 + 368 + prologue);
         // All registers that a thread can have, the zero register apart; none of them is a scratch register.
         assert!(listing.code.n_registers <= 124, "{}", listing.code.n_registers);
-        let device = |warp: &WarpTrace| warp.accesses.iter().filter(|access| lane_stride(access) > 8).count();
+        let device = |warp: &WarpTrace| warp.accesses().filter(|access| lane_stride(access) > 8).count();
         assert_eq!(device(&cta.warps[0]), if soa == 1 { 0 } else { 360 });
     }
 }
@@ -73,7 +73,7 @@ fn the_hopping_matrix_has_the_derived_instructions() {
 fn lane_stride(access: &WarpAccess) -> i64 {
     match access.lanes {
         Lanes::Affine { stride, .. } => stride,
-        Lanes::Listed(_) => i64::MAX,
+        Lanes::Pattern { .. } | Lanes::Listed(_) => i64::MAX,
     }
 }
 

@@ -78,7 +78,7 @@ fn instructions_of_the_era_are_read_as_cuobjdump_writes_them() {
     assert_eq!((code.places[0].line, code.places[0].text.as_str()), (2, "MOV.U16 R0H, g [0x1].U16"));
     assert_eq!(code.places[11].text, "R2G.U32.U32 g[A1+0x9], R0");
     // Launch sizes and parameters lie at the start of shared memory.
-    let accesses = &trace(text, 32).warps[0].accesses;
+    let accesses: Vec<_> = trace(text, 32).warps[0].accesses().collect();
     assert_eq!(
         (accesses[0].space, accesses[0].element_bytes, accesses[0].kind),
         (StateSpace::Shared, 2, AccessKind::Load)
@@ -147,16 +147,17 @@ fn loops_repeats_and_branches_are_executed() {
     assert_eq!(cta.warps.len(), 2);
     let [first, second] = &*cta.warps else { panic!("two warps") };
     // Start, three turns, two sides, the end.
-    assert_eq!((first.steps.len(), second.steps.len()), (1 + 3 + 2 + 1, 1 + 4 + 1 + 1));
+    assert_eq!((first.n_steps(), second.n_steps()), (1 + 3 + 2 + 1, 1 + 4 + 1 + 1));
     let mut addresses = [0; WARP_SIZE];
-    let turn = first.accesses_of(2);
+    let steps: Vec<_> = first.steps().collect();
+    let turn: Vec<_> = first.accesses_of(&steps[2]).collect();
     first.expand(&turn[0], &mut addresses);
     assert_eq!((turn.len(), addresses[3]), (3, 0x1000 + 64 + 12));
     first.expand(&turn[2], &mut addresses);
     assert_eq!((addresses[15], addresses[16], turn[2].slot), (4, 68, 2));
-    assert_eq!((first.steps[4].mask, first.steps[5].mask), (ActiveMask::first(8), ActiveMask(!0xff)));
-    assert_eq!(second.steps[0].mask, ActiveMask::first(8));
-    let last = first.accesses_of(6);
+    assert_eq!((steps[4].mask, steps[5].mask), (ActiveMask::first(8), ActiveMask(!0xff)));
+    assert_eq!(second.step(0).map(|step| step.mask), Some(ActiveMask::first(8)));
+    let last: Vec<_> = first.accesses_of(&steps[6]).collect();
     assert_eq!((last[0].mask, last[0].kind), (ActiveMask(0x5555_5554), AccessKind::Load));
     first.expand(&last[0], &mut addresses);
     assert_eq!(addresses[4], 32);
@@ -182,7 +183,7 @@ fn names_take_values_from_outside() {
     let text = ".let K = 192; .loop t, K / 16; NOP; .end;";
     let with = |values: &[(&str, i64)]| {
         let listing = read_listing_with(text, values).expect("a listing");
-        listing.trace(CtaId(0), 32).expect("it runs").warps[0].steps.len()
+        listing.trace(CtaId(0), 32).expect("it runs").warps[0].n_steps()
     };
     assert_eq!((with(&[]), with(&[("K", 128)])), (12, 8));
     let problem = &read_listing_with(text, &[("M", 1)]).expect_err("there is no M")[0];
@@ -280,7 +281,7 @@ proptest! {
             }
             if let Ok(cta) = listing.trace(CtaId(1), threads) {
                 for warp in cta.warps.iter() {
-                    prop_assert!(warp.steps.iter().all(|step| (step.block as usize) < listing.code.blocks.len()));
+                    prop_assert!(warp.steps().all(|step| (step.block as usize) < listing.code.blocks.len()));
                 }
             }
         }

@@ -60,20 +60,21 @@ fn a_trace_becomes_code_and_warps() {
     assert_eq!((trace.code.registers(fma.reads), fma.addend), (&[3, 4, 5][..], Some(5)));
     // Four turns of a loop of four.
     let warp = &trace.ctas[1].warps[1];
-    assert_eq!(warp.steps.len(), 2 + 16 + 6);
-    let scattered = &warp.accesses_of(3)[0];
-    assert!(matches!(scattered.lanes, Lanes::Listed(_)));
+    assert_eq!(warp.n_steps(), 2 + 16 + 6);
+    let first = |step: usize| warp.accesses_of(&warp.step(step).expect("there are more")).next().expect("an access");
+    let scattered = &first(3);
+    assert!(matches!(scattered.lanes, Lanes::Pattern { .. }));
     let mut addresses = [0; WARP_SIZE];
     warp.expand(scattered, &mut addresses);
     assert_eq!(addresses[5], 0x7f00_0001_0000 + 4 * (96 + 35 % 32));
     // Shared addresses count from the start of shared memory.
-    let shared = &warp.accesses_of(20)[0];
+    let shared = &first(20);
     warp.expand(shared, &mut addresses);
     assert_eq!(
         (shared.space, shared.kind, addresses[15], addresses[16]),
         (StateSpace::Shared, AccessKind::Load, 120, 0)
     );
-    let store = &warp.accesses_of(21)[0];
+    let store = &first(21);
     assert_eq!((store.mask, store.kind), (ActiveMask(0xffff), AccessKind::Store));
 }
 
@@ -99,7 +100,8 @@ fn wide_operands_take_all_their_registers() {
     assert_eq!(of(5), (vec![], vec![2, 3, 8, 9]));
     assert_eq!(of(6), (vec![1], vec![3]));
     assert_eq!((code.insts[3].class, code.insts[3].amount), (MachineClass::Tensor, 2048));
-    let rows = &trace.ctas[0].warps[0].accesses_of(4)[0];
+    let warp = &trace.ctas[0].warps[0];
+    let rows = warp.accesses_of(&warp.step(4).expect("it has seven")).next().expect("it reads");
     assert_eq!((rows.mask, rows.element_bytes, rows.elements), (ActiveMask(0xffff), 4, 4));
 }
 
@@ -111,9 +113,10 @@ fn generic_addresses_find_their_space() {
         "0020 ffffffff 0 DEPBAR.LE 0 0 2",
     ]));
     let warp = &trace.ctas[0].warps[0];
-    let found: Vec<_> = warp.accesses_of(0).iter().map(|access| (access.space, access.mask.0)).collect();
+    let [first, second, ..] = warp.steps().collect::<Vec<_>>()[..] else { panic!("three steps") };
+    let found: Vec<_> = warp.accesses_of(&first).map(|access| (access.space, access.mask.0)).collect();
     assert_eq!(found, [(StateSpace::Global, 4), (StateSpace::Shared, 1), (StateSpace::Local, 2)]);
-    assert!(warp.accesses_of(1).is_empty());
+    assert_eq!(warp.accesses_of(&second).len(), 0);
     assert_eq!((trace.code.insts[2].class, trace.code.insts[2].amount), (MachineClass::AsyncWait, 2));
 }
 
@@ -164,7 +167,7 @@ proptest! {
         }
         if let Ok(trace) = read_sass_trace(&text) {
             for warp in trace.ctas.iter().flat_map(|cta| cta.warps.iter()) {
-                prop_assert!(warp.steps.iter().all(|step| (step.block as usize) < trace.code.blocks.len()));
+                prop_assert!(warp.steps().all(|step| (step.block as usize) < trace.code.blocks.len()));
             }
         }
     }

@@ -124,7 +124,7 @@ pub fn warp_cycles(
 ) -> Answer<cycles::WarpCycles> {
     let result = simulated(measurement, machine, options).and_then(|(_, of)| {
         let ctas = traces(measurement, machine, &of)?;
-        let job = of.job(&ctas[..of.plan.many as usize]);
+        let job = of.job(&ctas[..of.carried.simulated as usize]);
         let followed = warplens_sim::Options {
             timeline_warps: window.warps,
             timeline_cycles: Some(window.cycles),
@@ -173,7 +173,8 @@ fn simulated(
 /// What the CTAs of the simulated SM executed.
 fn traces(measurement: &Measurement, machine: &Machine, of: &Simulated) -> Result<Vec<CtaTrace>, Refusal> {
     let traced = warplens_model::teg::traced(&measurement.on(machine)?.traces)?;
-    Ok(traced.of_sm(of.config.n_sms, of.share.resident, of.share.ctas).ctas)
+    let sm = traced.of_sm(machine.board(), of.share.resident, of.share.ctas);
+    Ok(sm.expect("the prediction was made of it").ctas)
 }
 
 fn answer<T>(measurement: &Measurement, machine: &Machine, result: Result<T, Refusal>) -> Answer<T> {

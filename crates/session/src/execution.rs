@@ -18,6 +18,7 @@ use crate::measurement::Given;
 use crate::measurement::{Emulation, Support};
 use crate::program::Program;
 use crate::race::Race;
+use crate::trace::TraceLimits;
 use crate::{failure, host};
 use warplens_base::error::{Error, Result};
 use warplens_launch::{
@@ -39,6 +40,8 @@ pub struct ExecutionOptions {
     pub statics: Option<Given>,
     /// GPUs for whose timing simulation warps are traced on the way.
     pub traced_for: Vec<Machine>,
+    /// How much is traced for each of them.
+    pub trace_limits: TraceLimits,
     /// Generations of GPUs that the launches are asked about, the newest first.
     pub generations: Vec<Generation>,
 }
@@ -70,6 +73,7 @@ impl ExecutionOptions {
             extent: Extent::Auto,
             statics: None,
             traced_for: Vec::new(),
+            trace_limits: TraceLimits::default(),
             generations: vec![Generation::default()],
         }
     }

@@ -32,6 +32,7 @@ pub use measurement::{Elsewhere, Emulation, Measured, Measurement, Support};
 pub use predict::{Analysis, Choice};
 pub use program::Program;
 pub use race::Race;
+pub use trace::TraceLimits;
 pub use warplens_base::error::{Error, ErrorKind, Findings, Result};
 pub use warplens_base::nearest;
 

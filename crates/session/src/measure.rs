@@ -84,7 +84,7 @@ pub fn one(
     let n_ctas = execution.n_ctas(number)?;
     let mut watched = Watched {
         facts,
-        need: trace::Need::of(&execution.options().traced_for, &shape, n_ctas),
+        need: trace::Need::of(&execution.options().traced_for, execution.options().trace_limits, &shape, n_ctas),
         places: trace::memory_places(&program.module),
         n_ctas,
     };
@@ -103,7 +103,10 @@ pub fn one(
     let traced_for = &execution.options().traced_for;
     let traced = tracing
         .zip(watched.need.as_ref())
-        .map(|(tracer, need)| trace::finish(tracer, need, &program.module, kernel, registers, traced_for));
+        .map(|(tracer, need)| {
+            let executions = recorder.executions();
+            trace::finish(tracer, executions, need, (&program.module, kernel), registers, traced_for)
+        });
     let global_bytes = Some(execution.global_bytes());
     let listing = recorder.listing(counting);
     let mut profile = recorder.finish(FinishOptions { counting, global_bytes });
@@ -141,13 +144,10 @@ struct Watched {
     n_ctas: u32,
 }
 
-/// A tracer with the steps and accesses of a warp that are to be kept in the end.
-type Tracing = Option<(Tracer, usize)>;
-
 /// What the executions of a launch left.
 struct Observed {
     recorder: Recorder,
-    tracing: Tracing,
+    tracing: Option<Tracer>,
     race: Option<exec::Race>,
 }
 
@@ -173,12 +173,11 @@ fn some_ctas(
 ) -> Result<Observed> {
     progress.total.fetch_add(ctas.len() as u64, Ordering::Relaxed);
     let tracer = watched.tracer(|need| need.among(&ctas));
-    let per_warp = tracer.as_ref().map_or(0, Tracer::per_warp);
     let observer = (Some(watched.recorder(ctas.iter().copied())), tracer);
     let mut parts = execution.parts(number, prepared);
     let any = exec::Schedule::Any;
     let (observer, summary) = execution.run((number, prepared), &mut parts, any, Some(ctas), observer, progress)?;
-    Ok(observed(observer, per_warp, summary.race))
+    Ok(observed(observer, summary.race))
 }
 
 /// Executes all CTAs of a launch that only runs as a whole.
@@ -192,20 +191,14 @@ fn all_at_once(
 ) -> Result<Observed> {
     progress.total.fetch_add(watched.n_ctas.into(), Ordering::Relaxed);
     let tracer = watched.tracer(trace::Need::whole);
-    let per_warp = tracer.as_ref().map_or(0, Tracer::per_warp);
     let observer = (Some(watched.recorder(0..watched.n_ctas)), tracer);
     let mut parts = execution.parts(number, prepared);
     let (observer, summary) = execution.run((number, prepared), &mut parts, schedule, None, observer, progress)?;
-    Ok(observed(observer, per_warp, summary.race))
+    Ok(observed(observer, summary.race))
 }
 
-fn observed(
-    (recorder, tracer): (Option<Recorder>, Option<Tracer>),
-    per_warp: usize,
-    race: Option<exec::Race>,
-) -> Observed {
-    let recorder = recorder.expect("it was handed in");
-    Observed { recorder, tracing: tracer.map(|tracer| (tracer, per_warp)), race }
+fn observed((recorder, tracing): (Option<Recorder>, Option<Tracer>), race: Option<exec::Race>) -> Observed {
+    Observed { recorder: recorder.expect("it was handed in"), tracing, race }
 }
 
 /// Executes the first CTA, which tells how much work the others are, then all others or a part of them, and then those
@@ -252,8 +245,13 @@ fn in_parts(
     let part = if in_full { None } else { part_of(watched.n_ctas, cost.thread_instructions) };
     let is_part = part.is_some();
     let ctas = part.unwrap_or_else(|| (0..watched.n_ctas).collect());
-    let request = watched.need.as_mut().map(|need| need.request(Some(cost.into()))).unwrap_or_default();
-    let (per_warp, more) = (request.per_warp, trace::lacking(&request, &ctas));
+    let cost = trace::Cost {
+        warp_instructions: cost.warp_instructions,
+        thread_instructions: cost.thread_instructions,
+        trace_bytes: tracer.as_ref().map_or(0, Tracer::largest),
+    };
+    let request = watched.need.as_mut().map(|need| need.request(Some(cost))).unwrap_or_default();
+    let more = trace::lacking(&request, &ctas);
     progress.total.fetch_add((ctas.len() + more.len()) as u64 - 1, Ordering::Relaxed);
     let mut all = watched.recorder(ctas.iter().copied());
     all.merge(first.expect("it was handed in"));
@@ -273,7 +271,7 @@ fn in_parts(
         progress.total.fetch_add(neighbours.len() as u64, Ordering::Relaxed);
         race = execution.run(launch, parts, any, Some(neighbours), (), progress)?.1.race;
     }
-    Ok(observed((recorder, tracer), per_warp, race))
+    Ok(observed((recorder, tracer), race))
 }
 
 /// The neighbours of the first CTA along the axes of the grid.

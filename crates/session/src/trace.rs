@@ -1,9 +1,10 @@
 //! Which CTAs are traced for the timing simulation of which GPUs, and the machine code that goes with the traces.
 //!
 //! A simulated SM executes the CTAs that are dealt to it ([`Dealing`]). One emulation serves all GPUs: it traces the CTAs
-//! that any of them needs, for some SMs s, because the work of CTAs may differ. Those of the others that are looked at ([`Need::window`]) tell what SMs share.
+//! that any of them needs, whole, for some SMs each, because the work of CTAs may differ. The lines that other CTAs load
+//! tell what SMs share.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use warplens_codegen as codegen;
@@ -11,39 +12,67 @@ use warplens_ir::{FunctionId, Module};
 use warplens_machine::{Key, Reader};
 use warplens_model::Options;
 use warplens_sim::launch::LaunchShare;
-use warplens_sim::traces::{Listing, MachineCode, Planned, PlannedSms, Traced};
+use warplens_sim::traces::{Listing, MachineCode, OfBoard, Traced};
 use warplens_stats::{Footprint, LaunchShape, MemoryPlace, TraceRequest, Tracer};
 use warplens_trace::{CtaId, Dealing};
 
 use crate::machines::Machine;
 use crate::predict::residency;
 
-/// Warp instructions that a simulation should take, more only where two waves need them.
-const SIMULATED: u64 = 1_000_000;
-/// Steps and accesses kept for one GPU.
-const KEPT_FOR_ONE: u64 = 1_500_000;
-/// Steps and accesses kept for all GPUs together: about half a gigabyte.
-const KEPT: u64 = 12_000_000;
-/// Fewest steps and accesses of a warp, however many are followed.
-const FEWEST_KEPT: u64 = 64;
-/// Steps and accesses of the SMs of which one is chosen.
-const COMPARED: u64 = 1_000_000;
+/// Warps that no SM holds more of.
+const WARPS_OF_SM: u64 = 64;
+/// Warp instructions of the SMs of which one is chosen.
+const COMPARED: u64 = 4_000_000;
 /// Most of these SMs.
 const MOST_COMPARED: u32 = 16;
-/// Warp instructions for each step or access that is kept, about.
-const INSTRUCTIONS_KEPT: u64 = 4;
 /// Thread instructions of the CTAs whose footprints are gathered.
 const LOOKED_AT: u64 = 200_000_000;
 
+/// How much is traced for one GPU.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct TraceLimits {
+    /// Warp instructions; more only where two waves need them.
+    pub instructions: u64,
+    /// Bytes of memory. One wave never takes more: what its warps do beyond their part is only counted.
+    pub bytes: u64,
+    /// Waves.
+    pub waves: u32,
+}
+
+impl TraceLimits {
+    /// All that an SM executes.
+    pub const NONE: Self = Self { instructions: u64::MAX, bytes: u64::MAX, waves: u32::MAX };
+}
+
+impl Default for TraceLimits {
+    fn default() -> Self {
+        // Waves that show the steady state: with fewer, the bandwidth that SMs share and what waits for it have not
+        // settled.
+        Self { instructions: 8_000_000, bytes: 96 << 20, waves: 16 }
+    }
+}
+
 /// What the simulations of some GPUs need of a launch.
+///
+/// What one of them needs depends on the launch and on that GPU, and on nothing else: so its answer is the same whatever
+/// others are asked.
 #[derive(Clone, Debug)]
 pub(crate) struct Need {
-    /// SMs and the share of one, for each GPU.
-    shares: Vec<(u32, LaunchShare)>,
+    boards: BTreeMap<String, Board>,
+    limits: TraceLimits,
     n_ctas: u32,
     n_warps: u64,
-    /// What the last request has for each of them.
-    planned: Planned,
+}
+
+/// What one GPU needs.
+#[derive(Clone, Debug)]
+struct Board {
+    n_sms: u32,
+    share: LaunchShare,
+    /// CTAs of each SM that the last request has.
+    sms: Vec<Vec<CtaId>>,
+    stand_ins: bool,
+    window: u32,
 }
 
 /// Work of one CTA.
@@ -51,84 +80,114 @@ pub(crate) struct Need {
 pub(crate) struct Cost {
     pub(crate) warp_instructions: u64,
     pub(crate) thread_instructions: u64,
-}
-
-impl From<warplens_exec::LaunchSummary> for Cost {
-    fn from(summary: warplens_exec::LaunchSummary) -> Self {
-        Self { warp_instructions: summary.warp_instructions, thread_instructions: summary.thread_instructions }
-    }
+    /// Bytes of memory that its trace takes.
+    pub(crate) trace_bytes: u64,
 }
 
 impl Need {
     /// What these GPUs need; none where nobody asks for a simulation.
-    pub(crate) fn of(machines: &[Machine], shape: &LaunchShape, n_ctas: u32) -> Option<Self> {
-        let share = |machine: &Machine| {
+    pub(crate) fn of(
+        machines: &[Machine],
+        limits: TraceLimits,
+        shape: &LaunchShape,
+        n_ctas: u32,
+    ) -> Option<Self> {
+        let board = |machine: &Machine| {
             let mut reader = Reader::new(machine, Options::default().strictness);
             let n_sms = reader.need(Key::SmCount).ok()? as u32;
-            let (limits, demand, limit) = residency(shape, machine, Options::default()).ok()?;
-            let fits = limits.occupancy(&demand, limit, warplens_model::occupancy::Carveout::Default).ctas;
-            Some((n_sms, LaunchShare::new(n_ctas.into(), fits, n_sms, 1)))
+            let (sm, demand, limit) = residency(shape, machine, Options::default()).ok()?;
+            let fits = sm.occupancy(&demand, limit, warplens_model::occupancy::Carveout::Default).ctas;
+            let share = LaunchShare::new(n_ctas.into(), fits, n_sms, 1);
+            let board = Board { n_sms, share, sms: Vec::new(), stand_ins: false, window: 0 };
+            Some((machine.board().to_owned(), board))
         };
-        let mut shares: Vec<_> = machines.iter().filter_map(share).collect();
-        shares.sort_by_key(|(n_sms, share)| (*n_sms, share.resident));
-        shares.dedup();
-        (!shares.is_empty()).then(|| Self { shares, n_ctas, n_warps: shape.n_warps().max(1), planned: Planned::new() })
+        let boards: BTreeMap<_, _> = machines.iter().filter_map(board).collect();
+        (!boards.is_empty()).then(|| Self { boards, limits, n_ctas, n_warps: shape.n_warps().max(1) })
     }
 
     /// What to trace where nothing is known about the work of a CTA but that of the first, if that.
     pub(crate) fn request(&mut self, cost: Option<Cost>) -> TraceRequest {
-        let affordable = cost.map_or(0, |cost| SIMULATED / cost.warp_instructions.max(1));
-        let affordable = u32::try_from(affordable).unwrap_or(u32::MAX);
-        let (mut ctas, mut most, mut window) = (BTreeSet::new(), 1, 0);
-        for (n_sms, share) in &self.shares {
-            let plan = share.plan(share.ctas, affordable);
-            let sms = self.candidates(*n_sms, plan.many, cost);
-            let dealing = Dealing::new(*n_sms);
-            let own = sms.iter().flat_map(|sm| (0..plan.many).filter_map(|turn| dealing.cta(*sm, turn)));
-            ctas.extend(own.filter(|id| id.0 < self.n_ctas));
-            most = most.max(u64::from(plan.many));
-            self.planned.insert((*n_sms, share.resident), PlannedSms { ctas: plan.many, sms });
-            window = window.max(u64::from(plan.many) * u64::from(*n_sms));
-        }
+        let (n_ctas, limits) = (self.n_ctas, self.limits);
         let per_cta = cost.map_or(LOOKED_AT, |cost| cost.thread_instructions.max(1));
-        let window = window.min(self.n_ctas.into()).min((LOOKED_AT / per_cta).max(1));
-        let kept = (KEPT_FOR_ONE / most).min(KEPT / (ctas.len() as u64).max(1));
-        TraceRequest {
-            ctas: ctas.into_iter().collect(),
-            per_warp: usize::try_from((kept / self.n_warps).max(FEWEST_KEPT)).unwrap_or(usize::MAX),
-            window: u32::try_from(window).expect("no more than the CTAs of the grid"),
+        for board in self.boards.values_mut() {
+            let many = board.wanted(limits, cost);
+            let dealing = Dealing::new(board.n_sms);
+            let share = board.share;
+            let of = |sm: u32| share.turns(many).filter_map(move |turn| dealing.cta(sm, turn)).filter(|id| id.0 < n_ctas);
+            board.sms = board.candidates(limits, n_ctas, many, cost).into_iter().map(|sm| of(sm).collect()).collect();
+            let looked_at = (u64::from(many) * u64::from(board.n_sms)).min((LOOKED_AT / per_cta).max(1));
+            board.window = u32::try_from(looked_at.min(n_ctas.into())).expect("no more than the CTAs of the grid");
         }
+        self.all()
     }
 
-    /// SMs of which one is simulated: the first, and as many others as are cheap to trace, spread over those that get as
-    /// many CTAs as the first. The work of CTAs may differ.
-    fn candidates(&self, n_sms: u32, many: u32, cost: Option<Cost>) -> Vec<u32> {
-        let Some(cost) = cost else { return vec![0] };
-        let of_one = u64::from(many) * (cost.warp_instructions / INSTRUCTIONS_KEPT).max(1);
-        let busiest = Dealing::new(n_sms).n_busiest(self.n_ctas);
-        let count = (COMPARED / of_one).clamp(1, u64::from(busiest.min(MOST_COMPARED)));
-        (0..count).map(|at| (at * u64::from(busiest) / count) as u32).collect()
+    /// What the GPUs need together.
+    fn all(&self) -> TraceRequest {
+        let ctas: BTreeSet<CtaId> = self.boards.values().flat_map(|board| board.sms.iter().flatten().copied()).collect();
+        TraceRequest {
+            ctas: ctas.into_iter().collect(),
+            bytes_per_cta: self.bytes_per_cta(),
+            window: self.boards.values().map(|board| board.window).max().unwrap_or(0),
+        }
     }
 
     /// What to trace of the first CTA, whose work tells what to trace of the others.
     pub(crate) fn first(&self) -> TraceRequest {
-        let per_warp = usize::try_from(KEPT_FOR_ONE / self.n_warps).unwrap_or(usize::MAX);
-        TraceRequest { ctas: vec![CtaId(0)], per_warp, window: 1 }
+        TraceRequest { ctas: vec![CtaId(0)], bytes_per_cta: self.bytes_per_cta(), window: 1 }
     }
 
-    /// What to trace where only these CTAs are executed.
+    fn bytes_per_cta(&self) -> u64 {
+        (self.limits.bytes / WARPS_OF_SM).saturating_mul(self.n_warps)
+    }
+
+    /// What to trace where only these CTAs are executed: where not all of an SM's own are among them, the first of them
+    /// stand for those.
     pub(crate) fn among(&mut self, ctas: &[u32]) -> TraceRequest {
-        let request = self.request(None);
-        let n_traced = request.ctas.len().min(ctas.len());
-        TraceRequest { ctas: ctas[..n_traced].iter().copied().map(CtaId).collect(), ..request }
+        self.request(None);
+        let limits = self.limits;
+        for board in self.boards.values_mut() {
+            board.sms.retain(|sm| sm.iter().all(|cta| ctas.binary_search(&cta.0).is_ok()));
+            board.stand_ins = board.sms.is_empty();
+            if board.stand_ins {
+                board.sms = vec![ctas.iter().take(board.wanted(limits, None) as usize).copied().map(CtaId).collect()];
+            }
+        }
+        self.all()
     }
 
     /// What to trace of all CTAs of a kernel that can only be run as a whole, and whose CTAs nobody knows.
     pub(crate) fn whole(&mut self) -> TraceRequest {
-        let request = self.request(None);
-        let window = self.shares.iter().map(|(n_sms, share)| u64::from(*n_sms) * u64::from(share.resident)).max();
-        let window = window.unwrap_or(1).min(self.n_ctas.into());
-        TraceRequest { window: u32::try_from(window).expect("no more than the CTAs of the grid"), ..request }
+        self.request(None);
+        for board in self.boards.values_mut() {
+            let window = u64::from(board.n_sms) * u64::from(board.share.resident);
+            board.window = u32::try_from(window.min(self.n_ctas.into())).expect("no more than the CTAs of the grid");
+        }
+        self.all()
+    }
+}
+
+impl Board {
+    /// CTAs of an SM that are traced: two waves, and more as far as they are cheap.
+    fn wanted(&self, limits: TraceLimits, cost: Option<Cost>) -> u32 {
+        let LaunchShare { ctas, resident, .. } = self.share;
+        let narrow = |count: u64| u32::try_from(count).unwrap_or(u32::MAX);
+        let affordable = cost.map_or(0, |cost| narrow(limits.instructions / cost.warp_instructions.max(1)));
+        let fitting = cost.map_or(u32::MAX, |cost| narrow(limits.bytes / cost.trace_bytes.max(1)));
+        let waves = |waves: u32| resident.saturating_mul(waves);
+        let wanted = if ctas <= affordable { ctas } else { affordable.clamp(waves(2), waves(limits.waves.max(2))) };
+        self.share.simulated(wanted.min(fitting.max(resident)).min(ctas))
+    }
+
+    /// SMs of which one is simulated: the first, and as many others as are cheap to trace, spread over those that get as
+    /// many CTAs as the first. The work of CTAs may differ.
+    fn candidates(&self, limits: TraceLimits, n_ctas: u32, many: u32, cost: Option<Cost>) -> Vec<u32> {
+        let Some(cost) = cost else { return vec![0] };
+        let many = u64::from(many);
+        let of_work = COMPARED / (many * cost.warp_instructions).max(1);
+        let of_memory = limits.bytes / (many * cost.trace_bytes).max(1);
+        let busiest = Dealing::new(self.n_sms).n_busiest(n_ctas);
+        let count = of_work.min(of_memory).clamp(1, u64::from(busiest.min(MOST_COMPARED)));
+        (0..count).map(|at| (at * u64::from(busiest) / count) as u32).collect()
     }
 }
 
@@ -144,21 +203,27 @@ pub(crate) fn memory_places(module: &Module) -> Arc<[MemoryPlace]> {
     module.pcs.ids().map(|pc| slots.of(pc)).collect()
 }
 
-/// What was recorded, with the code of each GPU.
+/// What was recorded, with the code of each GPU. `executions` are those of blocks by all warps of the launch.
 pub(crate) fn finish(
-    (tracer, per_warp): (Tracer, usize),
+    tracer: Tracer,
+    executions: Vec<(u32, u64)>,
     need: &Need,
-    module: &Module,
-    kernel: FunctionId,
+    (module, kernel): (&Module, FunctionId),
     registers: u32,
     machines: &[Machine],
 ) -> Traced {
-    let (mut ctas, lines) = tracer.finish();
-    // The first CTA was traced before anybody knew how much may be kept.
-    ctas.iter_mut().for_each(|cta| cta.shorten(per_warp));
-    let code =
-        machines.iter().map(|machine| (machine.board().to_owned(), machine_code(module, kernel, registers, machine)));
-    Traced { ctas, planned: need.planned.clone(), footprint: Footprint::new(lines).into(), code: code.collect() }
+    let (ctas, lines) = tracer.finish();
+    let of_board = |machine: &Machine| {
+        let board = need.boards.get(machine.board());
+        OfBoard {
+            code: machine_code(module, kernel, registers, machine),
+            sms: board.map(|board| board.sms.clone()).unwrap_or_default(),
+            stand_ins: board.is_some_and(|board| board.stand_ins),
+            window: board.map_or(0, |board| board.window),
+        }
+    };
+    let boards = machines.iter().map(|machine| (machine.board().to_owned(), of_board(machine))).collect();
+    Traced { ctas, executions, footprint: Footprint::new(lines), boards }
 }
 
 /// The machine code of a kernel on a GPU, for as many registers as its launch takes.

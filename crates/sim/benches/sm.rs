@@ -5,7 +5,7 @@ use warplens_isa::StateSpace;
 use warplens_machine::{Reader, Strictness};
 use warplens_sim::{Job, Options, SmConfig, Surroundings, simulate};
 use warplens_trace::{
-    AccessKind, ActiveMask, Code, CtaId, CtaTrace, MachineClass, MachineInst, RegisterNumber, WARP_SIZE, WarpTrace,
+    AccessKind, ActiveMask, Code, CtaId, CtaTrace, MachineClass, MachineInst, RegisterNumber, WARP_SIZE, WarpTraceBuilder,
 };
 
 const WARPS: u32 = 8;
@@ -39,16 +39,16 @@ impl Kernel {
     fn traces(&mut self, rounds: u64) -> Vec<CtaTrace> {
         self.code.blocks.push(0..self.code.insts.len() as u32);
         let warp = |cta: u32, warp: u32| {
-            let mut trace = WarpTrace::default();
+            let mut trace = WarpTraceBuilder::default();
             for round in 0..rounds {
-                trace.push_step(0, ActiveMask::FULL);
+                trace.step(0, ActiveMask::FULL);
                 for (slot, &(space, kind, rule)) in (0..).zip(&self.accesses) {
                     let addresses: [u64; WARP_SIZE] =
                         std::array::from_fn(|lane| rule(cta.into(), warp.into(), round, lane as u64));
-                    trace.push_access(slot, space, kind, (4, 1), ActiveMask::FULL, &addresses);
+                    trace.access(slot, space, kind, (4, 1), ActiveMask::FULL, &addresses);
                 }
             }
-            trace
+            trace.finish()
         };
         let cta = |cta| CtaTrace { id: CtaId(cta), warps: (0..WARPS).map(|index| warp(cta, index)).collect() };
         (0..CTAS).map(cta).collect()

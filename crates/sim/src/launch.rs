@@ -4,11 +4,15 @@
 //! is simulated. It gets the bandwidth that its CTAs' share of the launch is worth: where the other SMs have less to do,
 //! the chip has more left for it.
 //!
-//! A long launch is carried on from its steady state. Two numbers of CTAs are simulated, both whole waves, and what lies
-//! between them is the time of further CTAs: `T(n) = T(many) + (n - many) (T(many) - T(few)) / (many - few)`. The start and
-//! the end of a launch are in both, and so count once.
+//! A long launch is carried on from the CTAs that were simulated ([`CarriedOn`]): what is left takes as long per
+//! instruction as in whole waves of the steady state. The start and the end of a launch are simulated, and so count once.
 
 use warplens_trace::Dealing;
+
+use crate::{Outcome, sampling};
+
+/// Share of the cycles for which an SM has to be full after the first CTA has ended, to say how fast it is then.
+const FULL: f64 = 0.25;
 
 /// How a launch fills the SMs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -37,57 +41,135 @@ impl LaunchShare {
         Self { ctas, resident: fits.clamp(1, ctas), active_sms: narrow(worth), active_in_cluster: narrow(in_cluster) }
     }
 
-    /// What is simulated when `available` CTAs of the SM are known and about `affordable` may be simulated.
-    pub fn plan(&self, available: u32, affordable: u32) -> Plan {
-        let available = available.min(self.ctas).max(1);
-        if available >= self.ctas && self.ctas <= affordable.max(self.resident) {
-            return Plan { many: self.ctas, few: None, ctas: self.ctas };
+    /// CTAs that are simulated of `available` ones that are known and have `work` instructions, where `budget` may be
+    /// simulated in detail: as many as are known, in windows; but no more than that, and two waves, where these would be too
+    /// short.
+    pub fn affordable(&self, available: u32, work: u64, budget: u64) -> u32 {
+        let available = available.clamp(1, self.ctas);
+        if budget >= sampling::LEAST {
+            return self.simulated(available);
         }
-        let whole = |ctas: u32| (ctas / self.resident) * self.resident;
-        let wanted = affordable.clamp(2 * self.resident, self.resident.saturating_mul(STEADY_WAVES));
-        match whole(available.min(wanted)) {
-            // Not even a wave is known: what there is stands for it.
-            0 => Plan { many: available, few: None, ctas: self.ctas },
-            many => {
-                let few = whole(many / 2);
-                Plan { many, few: (few > 0).then_some(few), ctas: self.ctas }
-            }
-        }
+        let whole = u128::from(budget) * u128::from(available) / u128::from(work.max(1));
+        let whole = u32::try_from(whole).unwrap_or(u32::MAX);
+        self.simulated(available.min(self.resident.saturating_mul(2).max(whole)))
+    }
+
+    /// CTAs that are simulated where `available` are known: all that the SM gets, or so many that the last wave is as full
+    /// as in the launch.
+    pub fn simulated(&self, available: u32) -> u32 {
+        let available = available.clamp(1, self.ctas);
+        let beyond = (i64::from(available) - i64::from(self.ctas)).rem_euclid(self.resident.into());
+        let beyond = u32::try_from(beyond).expect("less than the CTAs that are on the SM at once");
+        available.checked_sub(beyond).filter(|&ctas| ctas >= self.resident).unwrap_or(available)
+    }
+
+    /// Which of its CTAs the SM is simulated with, where there are to be `n`, in the order in which it gets them: the first
+    /// ones and the last wave, since it depends on the last ones how long the SM runs empty.
+    pub fn turns(&self, n: u32) -> impl Iterator<Item = u32> + use<> {
+        let n = n.min(self.ctas);
+        let n_last = if n >= 2 * self.resident { self.resident } else { 0 };
+        (0..n - n_last).chain(self.ctas - n_last..self.ctas)
     }
 }
 
-/// Waves that show the steady state: with fewer, the bandwidth that SMs share and what waits for it have not settled.
-pub const STEADY_WAVES: u32 = 16;
-
-/// Which numbers of CTAs are simulated.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Plan {
-    /// The larger number.
-    pub many: u32,
-    /// The smaller one, about half of it, where the launch is carried on from both.
-    pub few: Option<u32>,
+/// A launch whose SM was simulated with some of its CTAs.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct CarriedOn {
+    /// CTAs that were simulated.
+    pub simulated: u32,
     /// CTAs that the SM gets.
     pub ctas: u32,
+    /// Machine instructions that the SM executes in the launch.
+    pub instructions: f64,
+    /// Of these, by the CTAs that were simulated.
+    pub of_simulated: f64,
+    /// Cycles per instruction of what is left.
+    pub rate: f64,
+    /// What the rate is taken from.
+    pub basis: Basis,
+    /// Cycles of the CTAs that were simulated.
+    pub cycles: f64,
 }
 
-impl Plan {
-    /// True where the simulation has all CTAs of the SM.
-    pub const fn is_whole(&self) -> bool {
-        self.many == self.ctas
-    }
+/// What the rate of the CTAs that are left is taken from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Basis {
+    /// From so many whole waves after the first.
+    Steady {
+        /// Waves.
+        waves: u32,
+    },
+    /// From the second wave.
+    SecondWave,
+    /// Every wave takes as long as the first.
+    WaveByWave,
+}
 
-    /// Cycles of the launch, where `many` CTAs take `of_many` and `few` take `of_few`. Without a smaller number each wave
-    /// takes as long as the first.
-    pub fn cycles(&self, of_many: f64, of_few: Option<f64>) -> f64 {
-        let rest = f64::from(self.ctas - self.many);
-        match self.few.zip(of_few) {
-            Some((few, of_few)) => {
-                let per_cta = (of_many - of_few).max(0.0) / f64::from(self.many - few);
-                of_many + rest * per_cta
-            }
-            None => of_many * f64::from(self.ctas) / f64::from(self.many),
+impl CarriedOn {
+    /// Carries on from what a simulation found to `instructions` on the SM, of which the simulated CTAs have
+    /// `of_simulated`.
+    pub fn new(share: &LaunchShare, outcome: &Outcome, instructions: f64, of_simulated: f64) -> Self {
+        let (rate, basis) = rate(outcome, share.resident as usize);
+        Self {
+            simulated: outcome.ctas.len() as u32,
+            ctas: share.ctas,
+            instructions: instructions.max(of_simulated),
+            of_simulated,
+            rate,
+            basis,
+            cycles: outcome.cycles as f64,
         }
     }
+
+    /// True where the simulation had all CTAs of the SM.
+    pub const fn is_whole(&self) -> bool {
+        self.simulated == self.ctas
+    }
+
+    /// Cycles of the launch.
+    pub fn total(&self) -> f64 {
+        self.cycles + (self.instructions - self.of_simulated) * self.rate
+    }
+
+    /// What the launch has of something of which the simulated CTAs have one.
+    pub fn scale(&self) -> f64 {
+        if self.of_simulated > 0.0 { self.instructions / self.of_simulated } else { 1.0 }
+    }
+}
+
+/// Cycles per instruction that further CTAs take.
+fn rate(outcome: &Outcome, resident: usize) -> (f64, Basis) {
+    let per = |cycles: u64, instructions: u64| cycles as f64 / instructions.max(1) as f64;
+    let n_ctas = outcome.ctas.len();
+    if n_ctas >= 3 * resident {
+        // From the start of a CTA to that of the last one, whole waves apart: so a rhythm of the waves does not count.
+        let last = n_ctas - 1;
+        let after_first = (last - resident) / resident;
+        let waves = after_first.div_ceil(2).max(1);
+        let (from, to) = (outcome.ctas[last - waves * resident], outcome.ctas[last]);
+        let instructions = to.issued_before.saturating_sub(from.issued_before);
+        if instructions > 0 {
+            return (per(to.start.saturating_sub(from.start), instructions), Basis::Steady { waves: waves as u32 });
+        }
+    }
+    if n_ctas >= 2 * resident {
+        // The SM is full up to the start of the last CTA.
+        let (from, to) = (outcome.ctas[resident], outcome.ctas[n_ctas - 1]);
+        let cycles = to.start.saturating_sub(from.start);
+        let instructions = to.issued_before.saturating_sub(from.issued_before);
+        if cycles as f64 >= FULL * outcome.cycles as f64 && instructions > 0 {
+            return (per(cycles, instructions), Basis::SecondWave);
+        }
+        let mut ends: Vec<(u64, u64)> = outcome.ctas.iter().map(|cta| (cta.end, cta.issued_after)).collect();
+        ends.sort_unstable();
+        // What comes after two waves runs on an SM that is not full.
+        let (from, to) = (ends[resident - 1], ends[2 * resident - 1]);
+        let instructions = to.1.saturating_sub(from.1);
+        if instructions > 0 {
+            return (per(to.0.saturating_sub(from.0), instructions), Basis::SecondWave);
+        }
+    }
+    (per(outcome.cycles, outcome.issued), Basis::WaveByWave)
 }
 
 #[cfg(test)]
@@ -112,27 +194,64 @@ mod tests {
     }
 
     #[test]
-    fn short_launches_are_simulated_whole() {
-        let share = LaunchShare::new(1024, 8, 108, 1);
-        assert_eq!(share.plan(10, 40), Plan { many: 10, few: None, ctas: 10 });
-        assert!(share.plan(10, 40).is_whole());
-        assert_eq!(share.plan(10, 40).cycles(700.0, None), 700.0);
+    fn the_last_wave_is_as_full_as_in_the_launch() {
+        let share = |ctas| LaunchShare { ctas, resident: 8, active_sms: 108, active_in_cluster: 1 };
+        assert_eq!(share(10).simulated(40), 10);
+        assert_eq!(share(1000).simulated(1000), 1000);
+        assert_eq!([40, 41, 47, 48].map(|available| share(1000).simulated(available)), [40, 40, 40, 48]);
+        assert_eq!([40, 41, 47, 48].map(|available| share(1003).simulated(available)), [35, 35, 43, 43]);
+        assert_eq!([1, 5, 8, 9, 11].map(|available| share(1003).simulated(available)), [1, 5, 8, 9, 11]);
     }
 
     #[test]
-    fn long_launches_are_carried_on_in_whole_waves() {
-        let share = LaunchShare::new(108 * 1000, 8, 108, 1);
-        assert_eq!(share.plan(1000, 1000), Plan { many: 1000, few: None, ctas: 1000 });
-        assert_eq!(share.plan(1000, 400), Plan { many: 128, few: Some(64), ctas: 1000 });
-        assert_eq!(share.plan(1000, 40), Plan { many: 40, few: Some(16), ctas: 1000 });
-        assert_eq!(share.plan(20, 400), Plan { many: 16, few: Some(8), ctas: 1000 });
-        assert_eq!(share.plan(9, 400), Plan { many: 8, few: None, ctas: 1000 });
-        assert_eq!(share.plan(5, 400), Plan { many: 5, few: None, ctas: 1000 });
-        assert_eq!(share.plan(1000, 1), Plan { many: 16, few: Some(8), ctas: 1000 });
-        // 50 cycles of start and end, 10 of each CTA.
-        let cycles = |ctas: u32| 50.0 + 10.0 * f64::from(ctas);
-        let plan = share.plan(1000, 400);
-        assert!((plan.cycles(cycles(128), Some(cycles(64))) - cycles(1000)).abs() < 1e-9);
-        assert_eq!(share.plan(9, 400).cycles(80.0, None), 10000.0);
+    fn the_first_ctas_and_the_last_wave_are_simulated() {
+        let share = LaunchShare { ctas: 20, resident: 3, active_sms: 108, active_in_cluster: 1 };
+        let turns = |n| share.turns(n).collect::<Vec<_>>();
+        assert_eq!(turns(5), [0, 1, 2, 3, 4]);
+        assert_eq!(turns(8), [0, 1, 2, 3, 4, 17, 18, 19]);
+        assert_eq!(turns(40), (0..20).collect::<Vec<_>>());
+    }
+
+    /// CTAs of 100 instructions one after the other in `resident` places, each of which takes `cycles` but the first of each
+    /// place, which takes 50 more.
+    fn outcome(n_ctas: usize, resident: usize, cycles: u64) -> Outcome {
+        let cta = |index: usize| {
+            let (wave, place) = ((index / resident) as u64, (index % resident) as u64);
+            // Places are out of step by a cycle.
+            let start = place + wave * cycles + if wave > 0 { 50 } else { 0 };
+            let end = place + (wave + 1) * cycles + 50;
+            let issued_before = 100 * (resident as u64) * wave;
+            crate::CtaSpan { start, end, issued_before, issued_after: issued_before + 100 * (place + 1) }
+        };
+        let ctas: Vec<_> = (0..n_ctas).map(cta).collect();
+        let cycles = ctas.iter().map(|cta| cta.end).max().unwrap();
+        Outcome { cycles, issued: 100 * n_ctas as u64, ctas, ..Outcome::default() }
+    }
+
+    #[test]
+    fn a_launch_is_carried_on_from_its_steady_state() {
+        let share = LaunchShare { ctas: 1000, resident: 4, active_sms: 108, active_in_cluster: 1 };
+        let whole = outcome(1000, 4, 30);
+        let on = |outcome: &Outcome| CarriedOn::new(&share, outcome, 100.0 * 1000.0, outcome.issued as f64);
+        for n_ctas in [1000, 500, 64, 12, 8] {
+            let carried = on(&outcome(n_ctas, 4, 30));
+            assert!((carried.total() / whole.cycles as f64 - 1.0).abs() < 1e-3, "{n_ctas} CTAs: {carried:?}");
+            assert_eq!(carried.is_whole(), n_ctas == 1000);
+        }
+        assert_eq!(on(&outcome(64, 4, 30)).basis, Basis::Steady { waves: 7 });
+        assert_eq!(on(&outcome(8, 4, 30)).basis, Basis::SecondWave);
+        let one = on(&outcome(4, 4, 30));
+        assert_eq!((one.basis, one.total()), (Basis::WaveByWave, 250.0 * 83.0));
+    }
+
+    #[test]
+    fn ctas_with_more_work_take_longer() {
+        let share = LaunchShare { ctas: 1000, resident: 4, active_sms: 108, active_in_cluster: 1 };
+        let simulated = outcome(64, 4, 30);
+        let on = |instructions| CarriedOn::new(&share, &simulated, instructions, simulated.issued as f64);
+        let (rest, half_more) = (on(100_000.0), on(150_000.0));
+        assert!(half_more.total() > 1.45 * rest.total());
+        // The simulated ones are never fewer than the launch's.
+        assert_eq!(on(10.0).total(), simulated.cycles as f64);
     }
 }

@@ -13,6 +13,7 @@ pub mod launch;
 mod memory;
 mod outcome;
 mod pipeline;
+mod sampling;
 mod stage;
 mod stall;
 pub mod traces;
@@ -26,7 +27,7 @@ pub use stall::{Stall, StallCycles};
 pub use unit::{Bound, DelayConfig, UnitKind};
 
 use warplens_stats::Footprint;
-use warplens_trace::{Code, CtaTrace};
+use warplens_trace::{Code, CtaTrace, WarpTrace};
 
 /// What one SM executes.
 #[derive(Clone, Copy, Debug)]
@@ -41,6 +42,13 @@ pub struct Job<'a> {
     pub surroundings: Surroundings,
     /// Which memory the first CTAs of the launch load from or operate on, where that was recorded.
     pub footprint: Option<&'a Footprint>,
+}
+
+/// Machine instructions that the warps of CTAs execute.
+pub fn work(code: &Code, ctas: &[CtaTrace]) -> u64 {
+    let blocks: Vec<u64> = code.blocks.iter().map(|block| block.len() as u64).collect();
+    let warps = ctas.iter().flat_map(|cta| cta.warps.iter());
+    warps.flat_map(WarpTrace::steps).map(|step| blocks[step.block as usize]).sum()
 }
 
 /// What happens on the chip around the SM that is simulated.
@@ -75,6 +83,8 @@ pub struct Options {
     pub timeline_warps: u32,
     /// Cycle from which, and cycle up to which, the timeline goes.
     pub timeline_cycles: Option<(u64, u64)>,
+    /// Instructions that are simulated in detail, about; of a longer job the others are passed over. All without.
+    pub budget: Option<u64>,
 }
 
 /// Simulates a job.

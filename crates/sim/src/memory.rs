@@ -31,6 +31,8 @@ pub(crate) struct Memory<'a> {
     bank_passes: BankPasses,
     delays: Delays<'a>,
     lines: Vec<(u64, Sectors)>,
+    /// Only what the caches hold changes.
+    is_stopped: bool,
 }
 
 /// A memory instruction as it arrives.
@@ -96,6 +98,16 @@ impl<'a> Memory<'a> {
             bank_passes: BankPasses::new(),
             delays: Delays::new(config, job, without),
             lines: Vec::with_capacity(WARP_SIZE * 8),
+            is_stopped: false,
+        }
+    }
+
+    /// Lets accesses change what the caches hold and the counts of traffic, and nothing else; or everything again.
+    pub(crate) fn stop_clock(&mut self, is_stopped: bool) {
+        self.is_stopped = is_stopped;
+        self.dram.stop_clock(is_stopped);
+        if let Some(l2) = &mut self.l2 {
+            l2.stop_clock(is_stopped);
         }
     }
 
@@ -258,8 +270,8 @@ impl<'a> Memory<'a> {
     fn through_caches(&mut self, arrival: &Arrival<'_>, request: Option<&Request<'_>>) -> Done {
         let kind = arrival.access.kind;
         let start = match self.config.l1 {
-            Some(l1) => self.occupy_l1(arrival, &l1, request),
-            None => arrival.at,
+            Some(l1) if !self.is_stopped => self.occupy_l1(arrival, &l1, request),
+            Some(_) | None => arrival.at,
         };
         let is_local = request.is_none();
         let mut done = start;
@@ -276,7 +288,9 @@ impl<'a> Memory<'a> {
             long |= there.long;
         }
         self.lines = lines;
-        if let Some(request) = request {
+        if let Some(request) = request
+            && !self.is_stopped
+        {
             done = self.delays.served(arrival.access, request, done);
         }
         Done { at: done, long }

@@ -10,6 +10,8 @@ pub struct Outcome {
     pub cycles: u64,
     /// Warp instructions issued.
     pub issued: u64,
+    /// Of these, simulated in detail; the others were passed over, and took as long as those around them.
+    pub detailed: u64,
     /// Start and end of each CTA, in the order in which they were handed to the SM.
     pub ctas: Vec<CtaSpan>,
     /// Warp cycles by state for each machine instruction: those spent until it was issued.
@@ -32,6 +34,22 @@ pub struct Outcome {
 }
 
 impl Outcome {
+    /// Takes what was found in detail for all that was passed over, too: the job takes so many cycles.
+    pub(crate) fn extend_to(&mut self, cycles: u64) {
+        let factor = cycles as f64 / self.cycles.max(1) as f64;
+        let longer = |count: u64| (count as f64 * factor).round() as u64;
+        self.cycles = cycles;
+        self.resident_warp_cycles = longer(self.resident_warp_cycles);
+        self.stalls.iter_mut().for_each(|stalls| stalls.scale(longer));
+        for scheduler in &mut self.schedulers {
+            scheduler.stalls.scale(longer);
+            scheduler.issued = longer(scheduler.issued);
+        }
+        self.units.iter_mut().for_each(|unit| unit.busy *= factor);
+        let all = self.issued as f64 / self.detailed.max(1) as f64;
+        self.traffic.conflict_passes = (self.traffic.conflict_passes as f64 * all).round() as u64;
+    }
+
     /// Mean number of resident warps.
     pub fn achieved_warps(&self) -> f64 {
         if self.cycles == 0 { 0.0 } else { self.resident_warp_cycles as f64 / self.cycles as f64 }
@@ -59,6 +77,10 @@ pub struct CtaSpan {
     pub start: u64,
     /// Cycle in which its last warp has ended.
     pub end: u64,
+    /// Instructions of all warps that were issued before its start.
+    pub issued_before: u64,
+    /// Those that were issued before its end.
+    pub issued_after: u64,
 }
 
 /// What a warp scheduler did.

@@ -11,6 +11,7 @@ use warplens_machine::words::IssueOccupies;
 use warplens_trace::{MachineClass, Operands};
 
 use crate::memory::Memory;
+use crate::sampling::{Due, Moment, Sampling};
 use crate::unit::UnitKind;
 use crate::unit::barrier::Barriers;
 use crate::unit::lsu::Lsu;
@@ -43,6 +44,15 @@ pub(crate) struct Sm<'a> {
     pub(crate) next_cta: usize,
     pub(crate) next_age: u64,
     pub(crate) warps_per_cta: u32,
+    /// Instructions that were issued, and that were passed over.
+    pub(crate) issued: u64,
+    pub(crate) passed: u64,
+    /// True while instructions are passed over.
+    pub(crate) is_passing: bool,
+    /// What is simulated in detail.
+    sampling: Sampling,
+    /// Start and end of each CTA.
+    pub(crate) moments: Vec<[Moment; 2]>,
     /// What was found so far.
     pub(crate) outcome: Outcome,
     /// Guard registers are there later than the same predicates are as data.
@@ -149,6 +159,11 @@ impl<'a> Sm<'a> {
             next_cta: 0,
             next_age: 0,
             warps_per_cta: warps_per_cta as u32,
+            issued: 0,
+            passed: 0,
+            is_passing: false,
+            sampling: Sampling::new(if options.budget.is_some() { crate::work(job.code, job.ctas) } else { 0 }, options.budget),
+            moments: vec![[Moment::default(); 2]; job.ctas.len()],
             outcome,
             guard_extra: u64::from(config.predicate_latency).saturating_sub(int_latency),
         }
@@ -161,13 +176,33 @@ impl<'a> Sm<'a> {
         }
         loop {
             match self.first_to_issue() {
-                Some((scheduler, choice)) => self.step(scheduler, choice),
+                Some((scheduler, choice)) => {
+                    self.step(scheduler, choice);
+                    if self.issued >= self.sampling.next() {
+                        self.sample(choice.cycle);
+                    }
+                }
                 // Warps wait at barriers for warps that never come.
                 None if self.force_barriers() => {}
                 None => break,
             }
         }
         self.finish()
+    }
+
+    /// Passes over instructions where it is time to.
+    fn sample(&mut self, cycle: u64) {
+        let now = self.moment(cycle);
+        if let Due::Gap(instructions) = self.sampling.reached(now) {
+            let before = self.passed;
+            self.pass_over(instructions, cycle);
+            self.sampling.passed(now, self.passed - before);
+        }
+    }
+
+    /// A cycle, with what all warps have gone through up to now.
+    pub(crate) fn moment(&self, cycle: u64) -> Moment {
+        Moment { cycle, instructions: self.issued + self.passed }
     }
 
     /// The scheduler that issues first, and what.
@@ -211,8 +246,9 @@ impl<'a> Sm<'a> {
         let outcome = &mut self.outcome;
         // Accesses that nobody waits for may be delayed after their warps have ended.
         outcome.cycles = ends.max(whole(self.turns.end()));
+        outcome.detailed = self.issued;
         outcome.schedulers = self.schedulers.into_iter().map(|scheduler| scheduler.outcome).collect();
-        outcome.issued = outcome.schedulers.iter().map(|scheduler| scheduler.issued).sum();
+        outcome.issued = self.issued + self.passed;
         outcome.traffic = self.memory.traffic;
         outcome.traffic.dram_bytes = self.memory.dram.bytes;
         let n = self.config.schedulers.max(1);
@@ -223,9 +259,20 @@ impl<'a> Sm<'a> {
         });
         let one = |(kind, busy)| UnitOutcome { kind, count: 1, busy };
         outcome.units = pipes.collect();
-        outcome.units.push(UnitOutcome { kind: UnitKind::Issue, count: n, busy: outcome.issued as f64 });
+        outcome.units.push(UnitOutcome { kind: UnitKind::Issue, count: n, busy: self.issued as f64 });
         outcome.units.push(one((UnitKind::MemoryIssue, self.lsu.busy())));
         outcome.units.extend(self.memory.busy().map(one));
+        let end = Moment { cycle: outcome.cycles, instructions: outcome.issued };
+        let clock = self.sampling.clock(end);
+        if !clock.is_plain() {
+            outcome.extend_to(clock.time(end));
+            for (cta, [start, end]) in outcome.ctas.iter_mut().zip(&self.moments) {
+                *cta = CtaSpan { start: clock.time(*start), end: clock.time(*end), ..*cta };
+            }
+        }
+        for (cta, [start, end]) in outcome.ctas.iter_mut().zip(&self.moments) {
+            (cta.issued_before, cta.issued_after) = (start.instructions, end.instructions);
+        }
         self.outcome
     }
 

@@ -3,3 +3,4 @@
 pub(crate) mod dispatch;
 pub(crate) mod execute;
 pub(crate) mod issue;
+pub(crate) mod passing;

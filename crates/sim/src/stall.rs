@@ -103,6 +103,11 @@ impl StallCycles {
         Stall::ALL.iter().copied().zip(self.0)
     }
 
+    /// Makes other numbers of all cycles.
+    pub(crate) fn scale(&mut self, scaled: impl Fn(u64) -> u64) {
+        self.0.iter_mut().for_each(|cycles| *cycles = scaled(*cycles));
+    }
+
     /// Takes over the cycles of another place.
     pub fn merge(&mut self, other: &Self) {
         for (cycles, more) in self.0.iter_mut().zip(other.0) {

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use warplens_trace::{ActiveMask, Code, CtaTrace, MachineClass, MachineInst, WarpTrace};
+use warplens_trace::{ActiveMask, Code, CtaTrace, Cursor, MachineClass, MachineInst, Step, WarpTrace};
 
 use crate::Stall;
 use crate::unit::scoreboard::Pending;
@@ -18,7 +18,10 @@ pub(crate) struct Warp {
     pub(crate) age: u64,
     /// Where it is.
     pub(crate) state: State,
-    step: usize,
+    cursor: Cursor,
+    step: Step,
+    /// Lanes of the first step.
+    all: ActiveMask,
     /// The next instruction, in [`Code::insts`], and the end of its block.
     next: u32,
     end: u32,
@@ -56,7 +59,9 @@ impl Warp {
             index: 0,
             age: 0,
             state: State::Empty,
-            step: 0,
+            cursor: Cursor::default(),
+            step: Step::NONE,
+            all: ActiveMask::EMPTY,
             next: 0,
             end: 0,
             skips: false,
@@ -90,13 +95,18 @@ impl Warp {
     }
 
     /// The step that it is in.
-    pub(crate) const fn step(&self) -> usize {
-        self.step - 1
+    pub(crate) const fn step(&self) -> &Step {
+        &self.step
     }
 
     /// The next instruction.
     pub(crate) fn inst(&self) -> u32 {
         self.next
+    }
+
+    /// True at the last instruction of a block.
+    pub(crate) const fn ends_block(&self) -> bool {
+        self.next + 1 >= self.end
     }
 
     /// Goes on to the instruction after the current one. False at the end of the trace. Where `compact` is true, the
@@ -112,19 +122,22 @@ impl Warp {
                 }
                 self.next += 1;
             }
-            let Some(step) = trace.steps.get(self.step) else { return false };
-            self.step += 1;
+            let Some(step) = trace.next(&mut self.cursor) else { return false };
+            self.step = step;
             let block = &code.blocks[step.block as usize];
             (self.next, self.end) = (block.start, block.end);
             if compact {
-                self.weigh(step.mask, trace.steps[0].mask);
+                if self.all.is_empty() {
+                    self.all = step.mask;
+                }
+                self.weigh(step.mask, self.all);
             }
         }
     }
 
     /// Goes to the first instruction.
     pub(crate) fn begin(&mut self, code: &Code, trace: &WarpTrace, compact: bool) -> bool {
-        self.step = 0;
+        self.cursor = Cursor::default();
         (self.next, self.end) = (0, 0);
         self.advance(code, trace, compact)
     }

@@ -1,5 +1,7 @@
 //! Which sectors of global memory CTAs load, and how many of them several SMs share.
 
+use std::sync::Arc;
+
 use rustc_hash::FxHashMap;
 use warplens_trace::{Access, CtaId, Dealing};
 
@@ -84,20 +86,33 @@ impl LinesOpen {
 /// Sectors that the first CTAs of a launch load.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Footprint {
-    /// By CTA, from the first.
-    ctas: Vec<Lines>,
+    /// By CTA, from the first. Shared, because one recording serves several GPUs.
+    all: Arc<[Lines]>,
+    /// Of these, those that count.
+    n_ctas: usize,
 }
 
 impl Footprint {
     /// The footprint of neighbouring CTAs from the first.
     pub fn new(lines: Vec<(CtaId, Lines)>) -> Self {
         let from_first = lines.into_iter().enumerate().take_while(|(index, (id, _))| *index as u64 == u64::from(id.0));
-        Self { ctas: from_first.map(|(_, (_, lines))| lines).collect() }
+        let all: Arc<[Lines]> = from_first.map(|(_, (_, lines))| lines).collect();
+        Self { n_ctas: all.len(), all }
+    }
+
+    /// That of the first `n_ctas` of these CTAs.
+    #[must_use]
+    pub fn first(&self, n_ctas: u32) -> Self {
+        Self { all: self.all.clone(), n_ctas: self.n_ctas.min(n_ctas as usize) }
+    }
+
+    fn ctas(&self) -> &[Lines] {
+        &self.all[..self.n_ctas]
     }
 
     /// CTAs that were looked at.
-    pub fn n_ctas(&self) -> usize {
-        self.ctas.len()
+    pub const fn n_ctas(&self) -> usize {
+        self.n_ctas
     }
 
     /// Of the sectors that each of `n_sms` SMs loads, those that no other loads too, or of which it is the first: distinct
@@ -108,12 +123,12 @@ impl Footprint {
     /// the last doubling shows.
     pub fn first_fetch(&self, n_sms: u32, per_sm: u32) -> Option<f64> {
         let n_sms = n_sms.max(1) as usize;
-        let rows = (self.ctas.len() / n_sms).min(per_sm as usize);
+        let rows = (self.n_ctas / n_sms).min(per_sm as usize);
         if rows > 0 {
             let (distinct, sum) = self.sectors(n_sms, rows);
             return (sum > 0).then(|| distinct as f64 / sum as f64);
         }
-        let some = self.ctas.len();
+        let some = self.n_ctas;
         let (distinct, sum) = self.sectors(some, 1);
         if sum == 0 {
             return None;
@@ -136,9 +151,9 @@ impl Footprint {
             let next = lines.0.partition_point(|&(first, _)| first <= sector);
             next.checked_sub(1).is_some_and(|run| sector - lines.0[run].0 < lines.0[run].1)
         };
-        let n_ctas = (self.ctas.len() as u64).min(n_sms.into());
+        let n_ctas = (self.n_ctas as u64).min(n_sms.into());
         let n_asked = n_ctas.min(MOST_ASKED);
-        let asked = (0..n_asked).map(|index| &self.ctas[sample::place(index, n_ctas, n_asked) as usize]);
+        let asked = (0..n_asked).map(|index| &self.ctas()[sample::place(index, n_ctas, n_asked) as usize]);
         (n_ctas > 1).then(|| asked.filter(touches).count() as f64 / n_asked as f64)
     }
 
@@ -147,7 +162,7 @@ impl Footprint {
         let (mut all, mut sum) = (Vec::new(), 0);
         let dealing = Dealing::new(n_sms as u32);
         for sm in 0..n_sms as u32 {
-            let ctas = (0..rows as u32).filter_map(|turn| self.ctas.get(dealing.cta(sm, turn)?.0 as usize));
+            let ctas = (0..rows as u32).filter_map(|turn| self.ctas().get(dealing.cta(sm, turn)?.0 as usize));
             let own = united(ctas.flat_map(|lines| lines.0.iter().copied()).collect());
             sum += length(&own);
             all.extend(own);

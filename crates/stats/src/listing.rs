@@ -19,6 +19,13 @@ pub struct Executed {
 }
 
 impl Recorder {
+    /// Executions of each block that was executed, by its number in the module, scaled to the whole grid.
+    pub fn executions(&self) -> Vec<(u32, u64)> {
+        let scale = self.scale();
+        let numbered = (self.program.first_block..).zip(&self.blocks);
+        numbered.filter(|(_, block)| block.executions > 0).map(|(id, block)| (id, scale.apply(block.executions))).collect()
+    }
+
     /// Executions of every instruction of the kernel and the functions that it may call, in the order of the program.
     pub fn listing(&self, counting: Counting) -> Vec<Executed> {
         let scale = self.scale();

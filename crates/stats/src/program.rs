@@ -15,7 +15,7 @@ use crate::statistics::BlockTasks;
 pub struct Program {
     pub(crate) kernel: String,
     pub(crate) launch: LaunchShape,
-    first_block: u32,
+    pub(crate) first_block: u32,
     first_pc: u32,
     /// By block position.
     steps: Vec<Steps>,

@@ -1,10 +1,12 @@
 //! The observer that records what some warps executed, and which lines of memory some CTAs touched.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use rustc_hash::FxHashMap;
 use warplens_base::Id;
 use warplens_isa::{BlockId, Pc, StateSpace};
-use warplens_trace::{Access, AccessKind, ActiveMask, CtaId, CtaTrace, Observer, Step, WarpIndex, WarpTrace};
+use warplens_trace::{Access, AccessKind, ActiveMask, CtaId, CtaTrace, Observer, WarpIndex, WarpTrace, WarpTraceBuilder};
 
 use crate::footprint::{Lines, LinesOpen};
 
@@ -13,8 +15,8 @@ use crate::footprint::{Lines, LinesOpen};
 pub struct TraceRequest {
     /// CTAs whose warps are followed, ascending.
     pub ctas: Vec<CtaId>,
-    /// Steps and accesses of one warp that are kept; what it does after them is only counted.
-    pub per_warp: usize,
+    /// Bytes of memory that the trace of one CTA may take; what its warps do after that is only counted.
+    pub bytes_per_cta: u64,
     /// The lines are kept that CTAs with smaller numbers load.
     pub window: u32,
 }
@@ -22,26 +24,17 @@ pub struct TraceRequest {
 /// A traced CTA.
 #[derive(Clone, PartialEq, Debug)]
 pub struct TracedCta {
-    /// What its warps executed, as far as it was kept.
+    /// What its warps executed: all of it, or the first steps of each warp.
     pub trace: CtaTrace,
-    /// Steps of all its warps.
-    pub steps: u64,
-    /// Of these, kept.
-    pub kept: u64,
+    /// Executions of blocks that are not in the trace, by block; none where it is whole.
+    pub left_out: Vec<(u32, u64)>,
 }
 
 impl TracedCta {
-    /// Leaves out what a warp executed beyond so many steps and accesses.
-    pub fn shorten(&mut self, per_warp: usize) {
-        for warp in Arc::make_mut(&mut self.trace.warps) {
-            let is_kept = |(index, step): (usize, &Step)| index + step.first_access as usize <= per_warp;
-            let kept = warp.steps.iter().enumerate().take_while(|&it| is_kept(it)).count();
-            if let Some(next) = warp.steps.get(kept) {
-                warp.accesses.truncate(next.first_access as usize);
-                warp.steps.truncate(kept);
-            }
-        }
-        self.kept = self.trace.warps.iter().map(|warp| warp.steps.len() as u64).sum();
+    /// Executions of blocks by its warps, by block, whether or not they are in the trace.
+    pub fn executions(&self) -> impl Iterator<Item = (u32, u64)> {
+        let steps = self.trace.warps.iter().flat_map(WarpTrace::steps);
+        steps.map(|step| (step.block, 1)).chain(self.left_out.iter().copied())
     }
 }
 
@@ -68,15 +61,12 @@ pub struct TracedState {
 /// A warp that is followed.
 #[derive(Clone, Debug, Default)]
 struct OpenWarp {
-    trace: WarpTrace,
-    /// The step of each access: paths of a warp that wait go on after the steps of others.
-    steps: Vec<u32>,
-    /// Steps that were not kept.
-    left_out: u64,
+    trace: WarpTraceBuilder,
+    /// Executions of blocks that were not kept, by block.
+    left_out: FxHashMap<u32, u64>,
+    is_full: bool,
 }
 
-/// Addresses without a rule that count as an access.
-const ADDRESSES: usize = 4;
 /// Steps back to which an access may belong.
 const REACH: usize = 4096;
 
@@ -87,15 +77,15 @@ impl Tracer {
         Self { places, n_warps, request: Arc::new(request), ctas: Vec::new(), lines: Vec::new() }
     }
 
-    /// Steps and accesses of one warp that are kept.
-    pub fn per_warp(&self) -> usize {
-        self.request.per_warp
-    }
-
     /// The same tracer with another request; what was recorded stays.
     #[must_use]
     pub fn continued(self, request: TraceRequest) -> Self {
         Self { request: Arc::new(request), ..self }
+    }
+
+    /// Bytes of memory that the largest trace of a CTA takes that was recorded up to now.
+    pub fn largest(&self) -> u64 {
+        self.ctas.iter().map(|cta| cta.trace.bytes()).max().unwrap_or(0)
     }
 
     /// What was recorded, by CTA.
@@ -107,40 +97,14 @@ impl Tracer {
 }
 
 impl OpenWarp {
-    fn is_full(&self, most: usize) -> bool {
-        let WarpTrace { steps, accesses, addresses } = &self.trace;
-        self.left_out > 0 || steps.len() + accesses.len() + addresses.len() / ADDRESSES >= most
-    }
-
     /// The step that an access of the block belongs to; none where it was not kept.
-    fn step_of(&self, block: BlockId, mask: ActiveMask) -> Option<u32> {
-        if self.left_out > 0 {
+    fn step_of(&self, block: BlockId, mask: ActiveMask) -> Option<usize> {
+        if self.is_full {
             return None;
         }
-        let steps = self.trace.steps.iter().enumerate().rev().take(REACH);
-        let mut fitting = steps.filter(|(_, step)| step.block == block.0 && mask.without(step.mask).is_empty());
-        fitting.next().map(|(index, _)| u32::try_from(index).expect("fewer than 2^32 steps of a warp"))
-    }
-
-    /// The trace, with the accesses in the order of the steps.
-    fn close(mut self) -> WarpTrace {
-        if !self.steps.is_sorted() {
-            let mut order: Vec<usize> = (0..self.steps.len()).collect();
-            order.sort_by_key(|&index| self.steps[index]);
-            self.trace.accesses = order.iter().map(|&index| self.trace.accesses[index]).collect();
-            self.steps.sort_unstable();
-        }
-        let mut next = 0;
-        for (index, step) in self.trace.steps.iter_mut().enumerate() {
-            while self.steps.get(next).is_some_and(|&of| (of as usize) < index) {
-                next += 1;
-            }
-            step.first_access = u32::try_from(next).expect("fewer than 2^32 accesses of a warp");
-        }
-        self.trace.steps.shrink_to_fit();
-        self.trace.accesses.shrink_to_fit();
-        self.trace.addresses.shrink_to_fit();
-        self.trace
+        let steps = self.trace.steps().iter().enumerate().rev().take(REACH);
+        let mut fitting = steps.filter(|(_, (of, lanes))| *of == block.0 && mask.without(*lanes).is_empty());
+        fitting.next().map(|(index, _)| index)
     }
 }
 
@@ -168,10 +132,12 @@ impl Observer for Tracer {
 
     fn end_cta(&mut self, cta: TracedState) {
         if let Some(warps) = cta.warps {
-            let kept: u64 = warps.iter().map(|warp| warp.trace.steps.len() as u64).sum();
-            let left_out: u64 = warps.iter().map(|warp| warp.left_out).sum();
-            let trace = CtaTrace { id: cta.id, warps: warps.into_iter().map(OpenWarp::close).collect() };
-            self.ctas.push(TracedCta { trace, steps: kept + left_out, kept });
+            let mut left_out: BTreeMap<u32, u64> = BTreeMap::new();
+            for (block, n) in warps.iter().flat_map(|warp| &warp.left_out) {
+                *left_out.entry(*block).or_default() += n;
+            }
+            let trace = CtaTrace { id: cta.id, warps: warps.into_iter().map(|warp| warp.trace.finish()).collect() };
+            self.ctas.push(TracedCta { trace, left_out: left_out.into_iter().collect() });
         }
         if let Some(lines) = cta.lines {
             self.lines.push((cta.id, lines.close()));
@@ -181,11 +147,13 @@ impl Observer for Tracer {
     #[inline]
     fn block(&mut self, cta: &mut TracedState, warp: WarpIndex, block: BlockId, mask: ActiveMask) {
         let Some(warps) = &mut cta.warps else { return };
+        let most = self.request.bytes_per_cta / self.n_warps.max(1) as u64;
         let warp = &mut warps[warp.0 as usize];
-        if warp.is_full(self.request.per_warp) {
-            warp.left_out += 1;
+        warp.is_full |= warp.trace.bytes() as u64 >= most;
+        if warp.is_full {
+            *warp.left_out.entry(block.0).or_default() += 1;
         } else {
-            warp.trace.push_step(block.0, mask);
+            warp.trace.step(block.0, mask);
         }
     }
 
@@ -210,9 +178,8 @@ impl Observer for Tracer {
         }
         let warp = &mut warps[warp.0 as usize];
         let Some(step) = warp.step_of(block, access.mask) else { return };
-        let elements = (access.element_bytes, access.elements);
-        warp.trace.push_access(slot, access.space, access.kind, elements, access.mask, access.addresses);
-        warp.steps.push(step);
+        let size = (access.element_bytes, access.elements);
+        warp.trace.access_of(step, slot, access.space, access.kind, size, access.mask, access.addresses);
     }
 
     fn order_dependent(&mut self, _: &mut TracedState, _: Pc) {}

@@ -19,7 +19,7 @@ pub use code::{Code, MachineClass, MachineInst, NO_SLOT, Operands, Place, Regist
 pub use dealing::Dealing;
 pub use mask::ActiveMask;
 pub use observer::{CtaId, Observer, WarpIndex};
-pub use warp_trace::{CtaTrace, Lanes, Step, WarpAccess, WarpTrace};
+pub use warp_trace::{CtaTrace, Cursor, Lanes, Step, WarpAccess, WarpTrace, WarpTraceBuilder};
 
 /// Lanes of a warp.
 pub const WARP_SIZE: usize = 32;

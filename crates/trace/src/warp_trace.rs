@@ -2,12 +2,20 @@
 //!
 //! A trace is independent of the machine: which instructions a block has is said by the [`Code`](crate::Code) of a
 //! generation, and a memory instruction finds its accesses by the slot, wherever a schedule has put it.
+//!
+//! Traces are kept of whole CTAs, so they are small: what repeats (a block with its lanes, the size and the pattern of an
+//! access) stands once for a warp, and a step takes 4 bytes, an access 12. Only lanes that gather at random take more.
 
+mod builder;
+
+use std::ops::Range;
 use std::sync::Arc;
 
 use warplens_isa::StateSpace;
 
 use crate::{AccessKind, ActiveMask, CtaId, WARP_SIZE};
+
+pub use builder::WarpTraceBuilder;
 
 /// The warps of one CTA.
 #[derive(Clone, PartialEq, Debug)]
@@ -18,15 +26,60 @@ pub struct CtaTrace {
     pub warps: Arc<[WarpTrace]>,
 }
 
-/// What one warp executed.
+impl CtaTrace {
+    /// Bytes of memory that it takes.
+    pub fn bytes(&self) -> u64 {
+        self.warps.iter().map(WarpTrace::bytes).sum()
+    }
+}
+
+/// What one warp executed: [`WarpTraceBuilder`] makes it.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct WarpTrace {
-    /// Blocks in the order of execution; the paths of a divergent warp come one after the other.
-    pub steps: Vec<Step>,
-    /// Accesses in the order of the steps.
-    pub accesses: Vec<WarpAccess>,
-    /// Addresses that follow no rule: 32 for each such access.
-    pub addresses: Vec<u64>,
+    /// The kind of each step, in the order of execution; the paths of a divergent warp come one after the other.
+    steps: Box<[u32]>,
+    kinds: Box<[StepKind]>,
+    /// The shape of each access and where it begins, in the order of the steps.
+    shapes_of: Box<[u32]>,
+    bases: Box<[u64]>,
+    shapes: Box<[Shape]>,
+    patterns: Box<[Pattern]>,
+    /// Addresses that are too far apart for a pattern: 32 for each such access.
+    addresses: Box<[u64]>,
+}
+
+/// Bytes from the first lane of a mask to each of its lanes; 0 for others.
+type Pattern = [i32; WARP_SIZE];
+
+/// What steps have in common.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+struct StepKind {
+    block: u32,
+    mask: ActiveMask,
+    n_accesses: u32,
+}
+
+/// What accesses have in common.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+struct Shape {
+    slot: u16,
+    element_bytes: u8,
+    elements: u8,
+    space: StateSpace,
+    kind: AccessKind,
+    mask: ActiveMask,
+    rule: Rule,
+}
+
+/// How the addresses of the lanes follow from the base of an access.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+enum Rule {
+    /// By a number of bytes from lane to lane.
+    Stride(i64),
+    /// By the pattern with this number.
+    Pattern(u32),
+    /// The base is the first of 32 in the list of addresses.
+    Listed,
 }
 
 /// One execution of a block.
@@ -34,10 +87,27 @@ pub struct WarpTrace {
 pub struct Step {
     /// The block, as [`Code::blocks`](crate::Code::blocks) numbers it.
     pub block: u32,
-    /// The first access of the step in [`WarpTrace::accesses`]; it has those up to the first of the next step.
-    pub first_access: u32,
     /// Lanes that execute it.
     pub mask: ActiveMask,
+    /// The number of its first access, and how many it has.
+    first_access: u32,
+    n_accesses: u32,
+}
+
+impl Step {
+    /// No step.
+    pub const NONE: Self = Self { block: 0, mask: ActiveMask::EMPTY, first_access: 0, n_accesses: 0 };
+
+    const fn accesses(&self) -> Range<usize> {
+        self.first_access as usize..(self.first_access + self.n_accesses) as usize
+    }
+}
+
+/// A place between the steps of a trace: that of the first at the start.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Cursor {
+    step: u32,
+    access: u32,
 }
 
 /// One request of a warp. A generic access to several spaces makes several, with the same slot.
@@ -69,59 +139,86 @@ pub enum Lanes {
         /// Bytes from lane to lane.
         stride: i64,
     },
-    /// 32 addresses from this index of [`WarpTrace::addresses`].
+    /// Another pattern, which begins at the first lane of the mask.
+    Pattern {
+        /// Address of the first lane.
+        base: u64,
+        /// Number of the pattern in its trace.
+        number: u32,
+    },
+    /// Without a pattern: by number of the first address in its trace.
     Listed(u32),
 }
 
 impl WarpTrace {
-    /// Appends an execution of a block.
-    pub fn push_step(&mut self, block: u32, mask: ActiveMask) {
-        let first_access = u32::try_from(self.accesses.len()).expect("fewer than 2^32 accesses of a warp");
-        self.steps.push(Step { block, first_access, mask });
+    /// Its steps, in order.
+    pub fn steps(&self) -> impl Iterator<Item = Step> {
+        let mut cursor = Cursor::default();
+        std::iter::from_fn(move || self.next(&mut cursor))
     }
 
-    /// Appends an access to the last step; its slot is not below that of the step's last access.
-    #[allow(clippy::too_many_arguments)]
-    pub fn push_access(
-        &mut self,
-        slot: u16,
-        space: StateSpace,
-        kind: AccessKind,
-        (element_bytes, elements): (u8, u8),
-        mask: ActiveMask,
-        addresses: &[u64; WARP_SIZE],
-    ) {
-        let lanes = Lanes::affine(mask, addresses).unwrap_or_else(|| {
-            let index = u32::try_from(self.addresses.len()).expect("fewer than 2^32 addresses of a warp");
-            self.addresses.extend_from_slice(addresses);
-            Lanes::Listed(index)
-        });
-        let last = self.steps.last().map_or(0, |step| step.first_access as usize);
-        debug_assert!(self.accesses[last..].last().is_none_or(|access| access.slot <= slot), "accesses go by slots");
-        self.accesses.push(WarpAccess { slot, element_bytes, elements, space, kind, mask, lanes });
+    /// The step with this index, found by counting.
+    pub fn step(&self, index: usize) -> Option<Step> {
+        self.steps().nth(index)
     }
 
-    /// The accesses of the step with this index.
-    pub fn accesses_of(&self, step: usize) -> &[WarpAccess] {
-        let end = self.steps.get(step + 1).map_or(self.accesses.len(), |next| next.first_access as usize);
-        &self.accesses[self.steps[step].first_access as usize..end]
+    /// Number of its steps.
+    pub const fn n_steps(&self) -> usize {
+        self.steps.len()
+    }
+
+    /// The step after a place, which moves on.
+    #[inline]
+    pub fn next(&self, cursor: &mut Cursor) -> Option<Step> {
+        let kind = self.kinds[*self.steps.get(cursor.step as usize)? as usize];
+        let StepKind { block, mask, n_accesses } = kind;
+        let step = Step { block, mask, first_access: cursor.access, n_accesses };
+        *cursor = Cursor { step: cursor.step + 1, access: cursor.access + n_accesses };
+        Some(step)
+    }
+
+    /// Its accesses, in the order of the steps.
+    pub fn accesses(&self) -> impl ExactSizeIterator<Item = WarpAccess> {
+        (0..self.bases.len()).map(|number| self.access(number))
+    }
+
+    /// The accesses of a step.
+    pub fn accesses_of(&self, step: &Step) -> impl ExactSizeIterator<Item = WarpAccess> {
+        step.accesses().map(|number| self.access(number))
     }
 
     /// The accesses of one memory instruction in a step: mostly one, none where no lane accesses memory.
-    pub fn accesses_at(&self, step: usize, slot: u16) -> &[WarpAccess] {
-        let accesses = self.accesses_of(step);
-        let is_first = |index: usize| {
-            accesses.get(index).is_some_and(|access| access.slot == slot)
-                && (index == 0 || accesses[index - 1].slot != slot)
-        };
+    pub fn accesses_at(&self, step: &Step, slot: u16) -> impl ExactSizeIterator<Item = WarpAccess> {
+        let all = step.accesses();
+        let slot_of = |number: usize| self.shapes[self.shapes_of[number] as usize].slot;
         // Where every instruction has one access, the slot is the index.
-        let guess = usize::from(slot);
-        let first = if is_first(guess) { guess } else { accesses.partition_point(|access| access.slot < slot) };
-        let count = accesses[first..].iter().take_while(|access| access.slot == slot).count();
-        &accesses[first..first + count]
+        let guess = all.start + usize::from(slot);
+        let is_first =
+            guess < all.end && slot_of(guess) == slot && (guess == all.start || slot_of(guess - 1) != slot);
+        let first = if is_first {
+            guess
+        } else {
+            let shapes = &self.shapes_of[all.clone()];
+            all.start + shapes.partition_point(|&shape| self.shapes[shape as usize].slot < slot)
+        };
+        let count = (first..all.end).take_while(|&number| slot_of(number) == slot).count();
+        (first..first + count).map(|number| self.access(number))
+    }
+
+    fn access(&self, number: usize) -> WarpAccess {
+        let Shape { slot, element_bytes, elements, space, kind, mask, rule } =
+            self.shapes[self.shapes_of[number] as usize];
+        let base = self.bases[number];
+        let lanes = match rule {
+            Rule::Stride(stride) => Lanes::Affine { base, stride },
+            Rule::Pattern(number) => Lanes::Pattern { base, number },
+            Rule::Listed => Lanes::Listed(u32::try_from(base).expect("an index of the list")),
+        };
+        WarpAccess { slot, element_bytes, elements, space, kind, mask, lanes }
     }
 
     /// Writes the addresses of an access; those of lanes outside its mask mean nothing.
+    #[inline]
     pub fn expand(&self, access: &WarpAccess, into: &mut [u64; WARP_SIZE]) {
         match access.lanes {
             Lanes::Affine { base, stride } => {
@@ -131,8 +228,46 @@ impl WarpTrace {
                     address = address.wrapping_add_signed(stride);
                 }
             }
+            Lanes::Pattern { base, number } => {
+                for (lane, offset) in into.iter_mut().zip(&self.patterns[number as usize]) {
+                    *lane = base.wrapping_add_signed(i64::from(*offset));
+                }
+            }
             Lanes::Listed(index) => into.copy_from_slice(&self.addresses[index as usize..index as usize + WARP_SIZE]),
         }
+    }
+
+    /// The same with all addresses of a state space `bytes` further on.
+    #[must_use]
+    pub fn moved(&self, space: StateSpace, bytes: i64) -> Self {
+        let mut moved = self.clone();
+        for (base, shape) in moved.bases.iter_mut().zip(&self.shapes_of) {
+            let shape = &self.shapes[*shape as usize];
+            match shape.rule {
+                _ if shape.space != space => {}
+                Rule::Stride(_) | Rule::Pattern(_) => *base = base.wrapping_add_signed(bytes),
+                Rule::Listed => {
+                    let first = usize::try_from(*base).expect("an index of the list");
+                    for address in &mut moved.addresses[first..first + WARP_SIZE] {
+                        *address = address.wrapping_add_signed(bytes);
+                    }
+                }
+            }
+        }
+        moved
+    }
+
+    /// Bytes of memory that it takes.
+    pub fn bytes(&self) -> u64 {
+        let bytes = size_of_val(&*self.steps)
+            + size_of_val(&*self.kinds)
+            + size_of_val(&*self.shapes_of)
+            + size_of_val(&*self.bases)
+            + size_of_val(&*self.shapes)
+            + size_of_val(&*self.patterns)
+            + size_of_val(&*self.addresses)
+            + size_of::<Self>();
+        bytes as u64
     }
 }
 
@@ -165,22 +300,54 @@ mod tests {
         let rows: [u64; WARP_SIZE] = std::array::from_fn(|lane| 4096 - 12 * lane as u64);
         let mut scattered = rows;
         scattered[7] += 4;
-        let mut warp = WarpTrace::default();
-        warp.push_step(3, ActiveMask::FULL);
+        let mut far = rows;
+        far[9] += 1 << 40;
+        let mut warp = WarpTraceBuilder::default();
+        warp.step(3, ActiveMask::FULL);
         let mask = ActiveMask(0xf0f0_00f0);
         for addresses in [&rows, &scattered] {
-            warp.push_access(0, StateSpace::Global, AccessKind::Load, (4, 1), mask, addresses);
+            warp.access(0, StateSpace::Global, AccessKind::Load, (4, 1), mask, addresses);
         }
-        warp.push_step(4, ActiveMask::FULL);
-        warp.push_access(1, StateSpace::Shared, AccessKind::Store, (8, 2), ActiveMask(2), &rows);
-        assert_eq!((warp.accesses_of(0).len(), warp.accesses_of(1).len()), (2, 1));
-        assert_eq!((warp.accesses_at(0, 0).len(), warp.accesses_at(0, 1).len()), (2, 0));
-        assert_eq!((warp.accesses_at(1, 0).len(), warp.accesses_at(1, 1)), (0, &warp.accesses[2..]));
-        assert_eq!(warp.addresses.len(), WARP_SIZE);
-        for (access, addresses) in warp.accesses.iter().zip([&rows, &scattered, &rows]) {
+        warp.step(4, ActiveMask::FULL);
+        warp.access(1, StateSpace::Shared, AccessKind::Store, (8, 2), ActiveMask(2), &rows);
+        warp.access(2, StateSpace::Global, AccessKind::Store, (8, 2), ActiveMask::FULL, &far);
+        let warp = warp.finish();
+        let steps: Vec<Step> = warp.steps().collect();
+        assert_eq!((warp.n_steps(), steps.len()), (2, 2));
+        assert_eq!((warp.accesses_of(&steps[0]).len(), warp.accesses_of(&steps[1]).len()), (2, 2));
+        assert_eq!((warp.accesses_at(&steps[0], 0).len(), warp.accesses_at(&steps[0], 1).len()), (2, 0));
+        assert_eq!((warp.accesses_at(&steps[1], 0).len(), warp.accesses_at(&steps[1], 1).len()), (0, 1));
+        let kinds: Vec<Lanes> = warp.accesses().map(|access| access.lanes).collect();
+        assert!(
+            matches!(kinds[..], [Lanes::Affine { .. }, Lanes::Pattern { .. }, Lanes::Affine { .. }, Lanes::Listed(_)])
+        );
+        for (access, addresses) in warp.accesses().zip([&rows, &scattered, &rows, &far]) {
             let mut expanded = [0; WARP_SIZE];
-            warp.expand(access, &mut expanded);
+            warp.expand(&access, &mut expanded);
             assert!(access.mask.lanes().all(|lane| expanded[lane] == addresses[lane]), "{access:?}");
         }
+        let moved = warp.moved(StateSpace::Global, 64);
+        for ((access, addresses), by) in moved.accesses().zip([&rows, &scattered, &rows, &far]).zip([64, 64, 0, 64]) {
+            let mut expanded = [0; WARP_SIZE];
+            moved.expand(&access, &mut expanded);
+            assert!(access.mask.lanes().all(|lane| expanded[lane] == addresses[lane] + by), "{access:?}");
+        }
+    }
+
+    #[test]
+    fn what_repeats_is_kept_once() {
+        let mut warp = WarpTraceBuilder::default();
+        for round in 0..1000_u64 {
+            warp.step(0, ActiveMask::FULL);
+            // Two rows of a tile: no rule from lane to lane, but the same pattern every time.
+            let rows: [u64; WARP_SIZE] = std::array::from_fn(|lane| {
+                let (row, column) = (lane as u64 / 16, lane as u64 % 16);
+                65536 + 64 * round + 4096 * row + 4 * column
+            });
+            warp.access(0, StateSpace::Global, AccessKind::Load, (4, 1), ActiveMask::FULL, &rows);
+        }
+        let warp = warp.finish();
+        assert_eq!((warp.n_steps(), warp.kinds.len(), warp.shapes.len(), warp.patterns.len()), (1000, 1, 1, 1));
+        assert!(warp.bytes() < 16 * 1000 + 512, "{}", warp.bytes());
     }
 }

@@ -188,15 +188,15 @@ pub(super) fn memory_share(simulated: &Simulated) -> f64 {
 
 /// What the simulation found, of the launch where it is a number of the launch.
 pub(super) fn quantities(simulated: &Simulated) -> Vec<Quantity> {
-    let Simulated { outcome, share, plan, cut, surroundings, .. } = simulated;
+    let Simulated { outcome, share, carried, surroundings, .. } = simulated;
     let cycles = outcome.cycles as f64;
-    let per_launch = cut * f64::from(plan.ctas) / f64::from(plan.many) * f64::from(share.active_sms);
+    let per_launch = carried.scale() * f64::from(share.active_sms);
     let traffic = &outcome.traffic;
     let ratio = |part: u64, whole: u64| if whole == 0 { 0.0 } else { part as f64 / whole as f64 };
     let mut quantities = vec![
-        Symbol::CtasPerSm.of(f64::from(plan.ctas)),
+        Symbol::CtasPerSm.of(f64::from(carried.ctas)),
         Symbol::ResidentCtas.of(f64::from(share.resident)),
-        Symbol::SimulatedCtas.of(f64::from(plan.many)),
+        Symbol::SimulatedCtas.of(f64::from(carried.simulated)),
         Symbol::SimulatedCycles.of(cycles),
         Symbol::WarpInstructions.of(outcome.issued as f64 * per_launch),
         Symbol::InstructionsPerCycle.of(if cycles > 0.0 { outcome.issued as f64 / cycles } else { 0.0 }),

@@ -1,7 +1,7 @@
 //! From a rule to what warps execute.
 
 use warplens_base::{Diagnostic, Span};
-use warplens_trace::{ActiveMask, CtaId, CtaTrace, WARP_SIZE, WarpTrace};
+use warplens_trace::{ActiveMask, CtaId, CtaTrace, WARP_SIZE, WarpTraceBuilder};
 
 use super::expr::{CTA, Expr, FIRST_COUNTER, LANE, THREAD, THREADS, WARP};
 use super::layout::{AccessRule, Node};
@@ -20,12 +20,12 @@ pub(super) fn walk(program: &[Node], n_counters: usize, cta: CtaId, threads: u32
     let mut variables = vec![0; usize::from(FIRST_COUNTER) + n_counters];
     variables[usize::from(CTA)] = i64::from(cta.0);
     variables[usize::from(THREADS)] = i64::from(threads);
-    let mut walker = Walker { variables, stack: Vec::new(), warp: WarpTrace::default(), n_events: 0 };
+    let mut walker = Walker { variables, stack: Vec::new(), warp: WarpTraceBuilder::default(), n_events: 0 };
     let warps = (0..threads.div_ceil(WARP_SIZE as u32)).map(|warp| {
         walker.variables[usize::from(WARP)] = i64::from(warp);
         let mask = ActiveMask::first(threads - warp * WARP_SIZE as u32);
         walker.nodes(program, mask)?;
-        Ok(std::mem::take(&mut walker.warp))
+        Ok(std::mem::take(&mut walker.warp).finish())
     });
     Ok(CtaTrace { id: cta, warps: warps.collect::<Result<_, Diagnostic>>()? })
 }
@@ -33,7 +33,7 @@ pub(super) fn walk(program: &[Node], n_counters: usize, cta: CtaId, threads: u32
 struct Walker {
     variables: Vec<i64>,
     stack: Vec<Option<i64>>,
-    warp: WarpTrace,
+    warp: WarpTraceBuilder,
     n_events: usize,
 }
 
@@ -43,7 +43,7 @@ impl Walker {
             match node {
                 Node::Block { block, accesses } => {
                     self.count(Span::default())?;
-                    self.warp.push_step(*block, mask);
+                    self.warp.step(*block, mask);
                     for rule in accesses {
                         self.access(rule, mask)?;
                     }
@@ -95,7 +95,7 @@ impl Walker {
             })?;
         }
         let size = (rule.element_bytes, rule.elements);
-        self.warp.push_access(rule.slot, rule.space, rule.kind, size, mask, &addresses);
+        self.warp.access(rule.slot, rule.space, rule.kind, size, mask, &addresses);
         Ok(())
     }
 

@@ -6,7 +6,7 @@ mod operand;
 use std::collections::HashMap;
 
 use warplens_base::{Diagnostic, Span};
-use warplens_trace::{Code, CtaId, CtaTrace, MachineClass, MachineInst, Place, WARP_SIZE, WarpTrace};
+use warplens_trace::{Code, CtaId, CtaTrace, MachineClass, MachineInst, Place, WARP_SIZE, WarpTraceBuilder};
 
 use super::{Dim3, SassTrace, TraceHeader, opcode};
 use line::{Inst, Words};
@@ -60,7 +60,7 @@ struct Reader {
 
 struct OpenCta {
     id: Option<CtaId>,
-    warps: Vec<WarpTrace>,
+    warps: Vec<WarpTraceBuilder>,
     warp: Option<usize>,
     /// Instructions that the current warp still has, and where that was said.
     left: u64,
@@ -147,7 +147,7 @@ impl Reader {
             return Err(Diagnostic::error("N105", span, "the CTA before this has no `#END_TB`"));
         }
         let n_warps = self.header.block.count().unwrap_or(0).min(MAX_THREADS).div_ceil(WARP_SIZE as u32);
-        let warps = vec![WarpTrace::default(); n_warps as usize];
+        let warps = vec![WarpTraceBuilder::default(); n_warps as usize];
         self.open = Some(OpenCta { id: None, warps, warp: None, left: 0, said_at: span });
         Ok(())
     }
@@ -160,7 +160,7 @@ impl Reader {
         let Some(id) = cta.id else {
             return Err(Diagnostic::error("N106", span, "the CTA has no `thread block = x,y,z`"));
         };
-        self.ctas.push(CtaTrace { id, warps: cta.warps.into() });
+        self.ctas.push(CtaTrace { id, warps: cta.warps.into_iter().map(WarpTraceBuilder::finish).collect() });
         missing.map_or(Ok(()), Err)
     }
 
@@ -233,9 +233,9 @@ impl Reader {
         let bases = Bases { shared: self.shared_base, local: self.local_base };
         let cta = self.open.as_mut().expect("an instruction was announced in it");
         let trace = &mut cta.warps[warp];
-        trace.push_step(block, inst.mask);
+        trace.step(block, inst.mask);
         if class.accesses_memory() {
-            operand.push_accesses(trace, bases);
+            operand.accesses(trace, bases);
         }
         Ok(())
     }

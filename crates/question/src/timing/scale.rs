@@ -161,13 +161,13 @@ fn stop(before: &Outcome, after: &Outcome) -> Option<Stop> {
 mod tests {
     use super::*;
     use warplens_sim::{Pipe, SchedulerOutcome, StallCycles, Surroundings, UnitOutcome};
-    use warplens_trace::{ActiveMask, Code, CtaId, WarpTrace};
+    use warplens_trace::{ActiveMask, Code, CtaId, WarpTraceBuilder};
 
     /// A machine that issues an instruction every 4 cycles and has a latency of 24: one warp alone takes 24 cycles for
     /// each of its instructions, and 6 saturate it.
     fn machine(job: &Job<'_>) -> Outcome {
         let warps = job.ctas.iter().map(|cta| cta.warps.len() as u64).sum::<u64>();
-        let steps: u64 = job.ctas.iter().flat_map(|cta| cta.warps.iter()).map(|warp| warp.steps.len() as u64).sum();
+        let steps: u64 = job.ctas.iter().flat_map(|cta| cta.warps.iter()).map(|warp| warp.n_steps() as u64).sum();
         let each = (4 * warps).max(24);
         let mut stalls = StallCycles::default();
         stalls.add(Stall::Selected, steps);
@@ -183,9 +183,9 @@ mod tests {
     }
 
     fn cta(id: u32, warps: usize) -> CtaTrace {
-        let mut warp = WarpTrace::default();
-        (0..10).for_each(|_| warp.push_step(0, ActiveMask::FULL));
-        CtaTrace { id: CtaId(id), warps: vec![warp; warps].into() }
+        let mut warp = WarpTraceBuilder::default();
+        (0..10).for_each(|_| warp.step(0, ActiveMask::FULL));
+        CtaTrace { id: CtaId(id), warps: vec![warp.finish(); warps].into() }
     }
 
     #[test]

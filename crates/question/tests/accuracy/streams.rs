@@ -13,9 +13,9 @@ use warplens_session::machines::{self, Machine};
 use warplens_session::profile::Counting;
 use warplens_session::toolchain::Search;
 use warplens_session::{ExecutionOptions, Extent, Measurement, Program, Progress, measure};
-use warplens_sim::traces::{PlannedSms, Traced, Traces};
+use warplens_sim::traces::{Traced, Traces};
 use warplens_stats::TracedCta;
-use warplens_trace::{CtaId, CtaTrace, Lanes, WarpTrace};
+use warplens_trace::{CtaId, CtaTrace};
 
 use warplens_question::measured::stream::{GPUS, KERNELS, Kernel, N, RESIDENT, launch};
 
@@ -32,20 +32,6 @@ const FULL: u32 = 32;
 /// Mean of the absolute errors of the timing simulation that is allowed on a GPU.
 const TOLERANCE: f64 = 0.15;
 
-/// A warp of a CTA that lies `bytes` further on.
-fn moved(warp: &WarpTrace, bytes: i64) -> WarpTrace {
-    let mut moved = warp.clone();
-    for access in &mut moved.accesses {
-        if let Lanes::Affine { base, .. } = &mut access.lanes
-            && access.space == warplens_isa::StateSpace::Global
-        {
-            *base = base.wrapping_add_signed(bytes);
-        }
-    }
-    assert!(moved.addresses.is_empty(), "all accesses are in order");
-    moved
-}
-
 /// A launch as it is recorded when the CTAs of an SM are executed.
 fn recorded(program: &Program, kernel: &Kernel, threads: u64, machine: &Machine, shared: u64) -> Measurement {
     let mut options = ExecutionOptions::new();
@@ -61,12 +47,14 @@ fn recorded(program: &Program, kernel: &Kernel, threads: u64, machine: &Machine,
     let place = |turn: u32| {
         let id = turn * n_sms;
         let bytes = 8 * threads.cast_signed() * (i64::from(id) - i64::from(INNER));
-        let warps = inner.trace.warps.iter().map(|warp| moved(warp, bytes)).collect();
+        let warps = inner.trace.warps.iter();
+        let warps = warps.map(|warp| warp.moved(warplens_isa::StateSpace::Global, bytes)).collect();
         TracedCta { trace: CtaTrace { id: CtaId(id), warps }, ..inner.clone() }
     };
     let ctas: Vec<TracedCta> = (0..SIMULATED).map(place).collect();
-    let planned = [((n_sms, RESIDENT), PlannedSms { ctas: SIMULATED, sms: vec![0] })].into();
-    let traced = Traced { ctas, planned, ..Traced::clone(traced) };
+    let mut traced = Traced { ctas, ..Traced::clone(traced) };
+    let of_board = traced.boards.get_mut(machine.board()).expect("it was traced for it");
+    of_board.sms = vec![traced.ctas.iter().map(|cta| cta.trace.id).collect()];
     measurement.traces = Traces::Made(Arc::new(traced));
     measurement
 }

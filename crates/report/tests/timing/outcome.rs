@@ -70,7 +70,7 @@ pub(crate) fn outcome() -> Outcome {
         }
     }
     outcome.schedulers = schedulers;
-    outcome.ctas = vec![CtaSpan { start: 0, end: 650 }];
+    outcome.ctas = vec![CtaSpan { start: 0, end: 650, ..CtaSpan::default() }];
     outcome.resident_warp_cycles = 1290;
     outcome.units = vec![
         UnitOutcome { kind: UnitKind::Pipe(Pipe::Fma), count: 2, busy: 4.0 },

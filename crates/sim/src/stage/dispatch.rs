@@ -17,7 +17,8 @@ impl Sm<'_> {
         self.next_cta += 1;
         let live = cta.warps.len() as u32;
         self.ctas[slot] = CtaSlot { cta: index, live, barriers: Barriers::default(), end: at };
-        self.outcome.ctas[index as usize] = CtaSpan { start: at, end: at };
+        self.outcome.ctas[index as usize] = CtaSpan { start: at, end: at, ..CtaSpan::default() };
+        self.moments[index as usize] = [self.moment(at); 2];
         for warp in 0..live {
             let place = self.warp_slot(slot, warp);
             self.warps[place].start(slot as u32, warp, self.next_age, at);
@@ -39,18 +40,29 @@ impl Sm<'_> {
 
     /// The warp goes on after the instruction that it issued in `cycle`.
     pub(crate) fn retire(&mut self, slot: usize, inst: u32, cycle: u64) {
+        if self.go_on(slot, inst, cycle) {
+            self.refresh(slot);
+        }
+    }
+
+    /// The warp goes to its next instruction; false where it has ended, or waits.
+    pub(crate) fn go_on(&mut self, slot: usize, inst: u32, cycle: u64) -> bool {
         let cta_slot = self.warps[slot].cta as usize;
         let trace = warp::trace(self.job.ctas, self.ctas[cta_slot].cta, self.warps[slot].index);
         let compact = self.without(Effect::Divergence);
         if !self.warps[slot].advance(self.job.code, trace, compact) {
             self.end_warp(slot, cycle + 1, Some(inst));
-            return;
+            return false;
         }
         let inst = self.job.code.insts[inst as usize];
         if matches!(inst.class, MachineClass::Barrier | MachineClass::BarrierArrive) {
             self.arrive(slot, &inst, cycle);
+            if self.warps[slot].state != State::Runs {
+                self.refresh(slot);
+                return false;
+            }
         }
-        self.refresh(slot);
+        true
     }
 
     fn arrive(&mut self, slot: usize, inst: &warplens_trace::MachineInst, cycle: u64) {
@@ -84,8 +96,11 @@ impl Sm<'_> {
     fn end_warp(&mut self, slot: usize, cycle: u64, last: Option<u32>) {
         let warp = &mut self.warps[slot];
         warp.state = State::Empty;
-        let end = cycle.max(whole(warp.drained_at));
         let cta_slot = warp.cta as usize;
+        // Where the clock stands still, nothing is on its way; a CTA that is to start later has started.
+        let start = self.outcome.ctas[self.ctas[cta_slot].cta as usize].start;
+        let cycle = cycle.max(start);
+        let end = if self.is_passing { cycle } else { cycle.max(whole(warp.drained_at)) };
         let n = self.schedulers.len();
         self.schedulers[slot % n].outcome.stalls.add(Stall::Drain, end - cycle);
         if let Some(last) = last {
@@ -93,13 +108,15 @@ impl Sm<'_> {
         }
         self.refresh(slot);
         let cta = &mut self.ctas[cta_slot];
-        self.outcome.resident_warp_cycles += end - self.outcome.ctas[cta.cta as usize].start;
+        self.outcome.resident_warp_cycles += end - start;
         cta.live -= 1;
         cta.end = cta.end.max(end);
         let (live, cta_end, index) = (cta.live, cta.end, cta.cta as usize);
         if live == 0 {
             self.outcome.ctas[index].end = cta_end;
-            self.dispatch(cta_slot, cta_end + u64::from(self.config.cta_turnaround));
+            self.moments[index][1] = self.moment(cta_end);
+            let turnaround = if self.is_passing { 0 } else { self.config.cta_turnaround };
+            self.dispatch(cta_slot, cta_end + u64::from(turnaround));
             return;
         }
         let mut opened = [0; 16];

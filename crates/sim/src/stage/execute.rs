@@ -2,7 +2,7 @@
 
 use warplens_isa::StateSpace;
 use warplens_machine::words::IssueOccupies;
-use warplens_trace::{MachineClass, MachineInst, WarpAccess, WarpTrace};
+use warplens_trace::{MachineClass, MachineInst, Step, WarpAccess, WarpTrace};
 
 use crate::memory::Arrival;
 use crate::pipeline::{InTurn, Sm};
@@ -115,8 +115,8 @@ impl<'a> Sm<'a> {
         let (trace, step) = self.place(slot);
         let latency = f64::from(self.config.shared.operand_latency);
         let mut done = start;
-        for access in trace.accesses_at(step, inst.slot) {
-            let arrival = Arrival { at: start, trace, access, slot };
+        for access in trace.accesses_at(&step, inst.slot) {
+            let arrival = Arrival { at: start, trace, access: &access, slot };
             // Operands without conflicts are read while the instruction is issued, which takes as long.
             done = done.max(self.in_turn(inst, &arrival, latency).unwrap_or(start + latency));
         }
@@ -174,9 +174,8 @@ impl<'a> Sm<'a> {
         let (trace, step) = self.place(slot);
         let mut done = at;
         let mut long = false;
-        for access in trace.accesses_at(step, inst.slot) {
-            let wide = widened(inst, access);
-            let arrival = Arrival { at, trace, access: wide.as_ref().unwrap_or(access), slot };
+        for access in trace.accesses_at(&step, inst.slot) {
+            let arrival = Arrival { at, trace, access: &widened(inst, access), slot };
             if let Some(there) = self.in_turn(inst, &arrival, f64::from(self.config.shared.latency)) {
                 done = done.max(there);
                 continue;
@@ -192,18 +191,19 @@ impl<'a> Sm<'a> {
         (done, if long { Stall::LongScoreboard } else { Stall::ShortScoreboard })
     }
 
-    fn place(&self, slot: usize) -> (&'a WarpTrace, usize) {
+    /// The trace of a warp, and the step that it is in.
+    pub(crate) fn place(&self, slot: usize) -> (&'a WarpTrace, Step) {
         let warp = &self.warps[slot];
         debug_assert_eq!(warp.state, State::Runs);
         let cta = self.ctas[warp.cta as usize].cta;
-        (warp::trace(self.job.ctas, cta, warp.index), warp.step())
+        (warp::trace(self.job.ctas, cta, warp.index), *warp.step())
     }
 }
 
-/// The access of a load that was made of several neighbouring ones; none where the access is as the trace has it.
-fn widened(inst: &MachineInst, access: &WarpAccess) -> Option<WarpAccess> {
-    let times = u8::try_from(inst.amount).ok().filter(|&times| inst.class == MachineClass::Load && times > 1)?;
-    Some(WarpAccess { elements: access.elements.saturating_mul(times), ..*access })
+/// The access of an instruction: wider than in the trace for a load that was made of several neighbouring ones.
+pub(crate) fn widened(inst: &MachineInst, access: WarpAccess) -> WarpAccess {
+    let times = u8::try_from(inst.amount).ok().filter(|&times| inst.class == MachineClass::Load && times > 1);
+    WarpAccess { elements: access.elements.saturating_mul(times.unwrap_or(1)), ..access }
 }
 
 /// True for accesses that never leave the SM.

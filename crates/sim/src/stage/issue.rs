@@ -136,6 +136,7 @@ impl Sm<'_> {
         let number = self.warps[slot].inst();
         let index = number as usize;
         self.outcome.executions[index] += 1;
+        self.issued += 1;
         self.schedulers[scheduler].took(choice.position);
         if paired {
             return number;

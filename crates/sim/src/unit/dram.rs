@@ -19,6 +19,8 @@ pub(crate) struct Dram {
     in_flight: Option<InFlight>,
     /// Bytes moved.
     pub(crate) bytes: u64,
+    /// Bytes are counted and take no time.
+    is_stopped: bool,
 }
 
 /// Round trips to memory by which the SMs of a chip go out of step.
@@ -86,7 +88,12 @@ impl Dram {
         let out_of_step = if in_flight.is_some() { 0.0 } else { OUT_OF_STEP * latency };
         let bus = Share::new(n_sharers, out_of_step);
         let load = (config.row_cycle > 0.0 && cycles_per_byte > 0.0).then(|| Load::new(config.row_cycle, latency));
-        Self { latency, bus, load, cycles_per_byte, channels, in_flight, bytes: 0 }
+        Self { latency, bus, load, cycles_per_byte, channels, in_flight, bytes: 0, is_stopped: false }
+    }
+
+    /// Lets bytes move at no cost of time; or not any more.
+    pub(crate) const fn stop_clock(&mut self, is_stopped: bool) {
+        self.is_stopped = is_stopped;
     }
 
     /// First time at which the bus takes another request.
@@ -103,6 +110,9 @@ impl Dram {
     pub(crate) fn transfer(&mut self, at: f64, address: u64, bytes: u32) -> f64 {
         let bytes_f = f64::from(bytes);
         self.bytes += u64::from(bytes);
+        if self.is_stopped {
+            return at;
+        }
         let at = self.in_flight.as_mut().map_or(at, |limit| limit.admit(at, bytes_f));
         let cycles = bytes_f * self.cycles_per_byte;
         let mut start = self.bus.reserve(at, cycles);

@@ -39,6 +39,8 @@ pub(crate) struct L2 {
     first_fetch: f64,
     credit: f64,
     always_hits: bool,
+    /// Lines move at no cost of time.
+    is_stopped: bool,
 }
 
 impl L2 {
@@ -68,7 +70,13 @@ impl L2 {
             // Half a fetch, so that the first of two SMs that share fetches first.
             credit: 0.5,
             always_hits,
+            is_stopped: false,
         }
+    }
+
+    /// Lets lines move at no cost of time; or not any more.
+    pub(crate) const fn stop_clock(&mut self, is_stopped: bool) {
+        self.is_stopped = is_stopped;
     }
 
     /// Cycles in which the link was busy.
@@ -80,8 +88,11 @@ impl L2 {
     pub(crate) fn load(&mut self, at: f64, line: u64, wanted: Sectors, dram: &mut Dram, traffic: &mut Traffic) -> f64 {
         let count = wanted.count_ones();
         let bytes = f64::from(count * SECTOR);
-        let start = self.loads.reserve(at, bytes * self.link_cycles_per_byte);
-        let start = self.load_share.reserve(start, bytes * self.share_cycles_per_byte);
+        let mut start = at;
+        if !self.is_stopped {
+            start = self.loads.reserve(start, bytes * self.link_cycles_per_byte);
+            start = self.load_share.reserve(start, bytes * self.share_cycles_per_byte);
+        }
         traffic.l2_sectors += u64::from(count);
         let near = self.near.look_up(line, wanted);
         let mut done = start + self.latency;
@@ -133,8 +144,11 @@ impl L2 {
     ) -> f64 {
         let count = sectors.count_ones();
         let bytes = f64::from(count * SECTOR);
-        let start = self.stores.reserve(at, bytes * self.link_cycles_per_byte);
-        let start = self.store_share.reserve(start, bytes * self.share_cycles_per_byte);
+        let mut start = at;
+        if !self.is_stopped {
+            start = self.stores.reserve(start, bytes * self.link_cycles_per_byte);
+            start = self.store_share.reserve(start, bytes * self.share_cycles_per_byte);
+        }
         traffic.l2_sectors += u64::from(count);
         traffic.l2_hits += u64::from(count);
         if !self.always_hits {

@@ -7,7 +7,8 @@ use warplens_sim::{
 };
 use warplens_stats::{BankRule, CoalescingRule};
 use warplens_trace::{
-    AccessKind, ActiveMask, Code, CtaId, CtaTrace, MachineClass, MachineInst, RegisterNumber, WARP_SIZE, WarpTrace,
+    AccessKind, ActiveMask, Code, CtaId, CtaTrace, MachineClass, MachineInst, RegisterNumber, WARP_SIZE,
+    WarpTraceBuilder,
 };
 
 type Address = Box<dyn Fn(u32, u64) -> u64>;
@@ -77,13 +78,13 @@ impl Program {
         self.code.blocks.clear();
         self.code.blocks.push(0..end);
         let warp = |cta: u32, warp: u32| {
-            let mut trace = WarpTrace::default();
-            trace.push_step(0, ActiveMask::FULL);
+            let mut trace = WarpTraceBuilder::default();
+            trace.step(0, ActiveMask::FULL);
             for (slot, kind, space, address) in &self.accesses {
                 let addresses: [u64; WARP_SIZE] = std::array::from_fn(|lane| address(cta * warps + warp, lane as u64));
-                trace.push_access(*slot, *space, *kind, (4, 1), ActiveMask::FULL, &addresses);
+                trace.access(*slot, *space, *kind, (4, 1), ActiveMask::FULL, &addresses);
             }
-            trace
+            trace.finish()
         };
         self.ctas = (0..n_ctas)
             .map(|cta| CtaTrace { id: CtaId(cta), warps: (0..warps).map(|index| warp(cta, index)).collect() })

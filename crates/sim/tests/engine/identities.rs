@@ -4,7 +4,7 @@ use crate::common::{Program, gt200, modern};
 use warplens_sim::{Effect, L1Config, Options, Without, simulate};
 use warplens_trace::{AccessKind, MachineClass};
 
-const TIMELINE: Options = Options { without: Without::NOTHING, timeline_warps: 1, timeline_cycles: None };
+const TIMELINE: Options = Options { without: Without::NOTHING, timeline_warps: 1, timeline_cycles: None, budget: None };
 
 #[test]
 fn a_chain_of_additions_takes_its_latencies() {

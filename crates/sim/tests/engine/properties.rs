@@ -4,7 +4,8 @@ use crate::common::{gt200, modern};
 use proptest::prelude::*;
 use warplens_isa::StateSpace;
 use warplens_sim::{Effect, Job, Options, Surroundings, UnitKind, Without, simulate};
-use warplens_trace::{AccessKind, ActiveMask, Code, CtaId, CtaTrace, MachineClass, MachineInst, WARP_SIZE, WarpTrace};
+use warplens_trace::{AccessKind, ActiveMask, Code, CtaId, CtaTrace, MachineClass, MachineInst, WARP_SIZE, WarpTrace,
+    WarpTraceBuilder};
 
 const CLASSES: [MachineClass; 13] = [
     MachineClass::Fp32,
@@ -60,11 +61,11 @@ fn kind(class: MachineClass) -> Option<AccessKind> {
 
 /// A warp goes through the blocks by its own masks.
 fn trace(code: &Code, drawn: &[Drawn], masks: &[u32], warp: u64) -> WarpTrace {
-    let mut trace = WarpTrace::default();
+    let mut trace = WarpTraceBuilder::default();
     for (step, &mask) in masks.iter().enumerate() {
         let block = step % code.blocks.len();
         let mask = ActiveMask(mask.rotate_left(warp as u32) | 1);
-        trace.push_step(block as u32, mask);
+        trace.step(block as u32, mask);
         for index in code.blocks[block].clone() {
             let inst = code.insts[index as usize];
             let (.., base, stride) = drawn[index as usize];
@@ -72,10 +73,10 @@ fn trace(code: &Code, drawn: &[Drawn], masks: &[u32], warp: u64) -> WarpTrace {
             let base = 1 << 20 | (base + 512 * warp) << 2;
             let addresses: [u64; WARP_SIZE] =
                 std::array::from_fn(|lane| base.wrapping_add_signed(4 * stride * lane as i64));
-            trace.push_access(inst.slot, inst.space, kind, (4, 1), mask, &addresses);
+            trace.access(inst.slot, inst.space, kind, (4, 1), mask, &addresses);
         }
     }
-    trace
+    trace.finish()
 }
 
 proptest! {
@@ -108,8 +109,8 @@ proptest! {
         prop_assert_eq!(outcome.executions.iter().sum::<u64>(), outcome.issued);
         prop_assert!(outcome.issued <= outcome.cycles * u64::from(config.schedulers * config.issue_width));
         if !without.contains(Effect::Divergence) {
-            let of_block = |step: &warplens_trace::Step| code.block(step.block).len() as u64;
-            let steps = ctas.iter().flat_map(|cta| cta.warps.iter()).flat_map(|warp| &warp.steps);
+            let of_block = |step: warplens_trace::Step| code.block(step.block).len() as u64;
+            let steps = ctas.iter().flat_map(|cta| cta.warps.iter()).flat_map(WarpTrace::steps);
             prop_assert_eq!(outcome.issued, steps.map(of_block).sum::<u64>());
         }
         for cta in &outcome.ctas {

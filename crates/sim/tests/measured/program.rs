@@ -4,8 +4,8 @@ use warplens_isa::StateSpace;
 use warplens_machine::{Machine, Reader, Strictness, builtin};
 use warplens_sim::{Job, Options, Outcome, SmConfig, Surroundings, simulate};
 use warplens_trace::{
-    AccessKind, ActiveMask, Code, CtaId, CtaTrace, Lanes, MachineClass, MachineInst, RegisterNumber, Step, WarpAccess,
-    WarpTrace,
+    AccessKind, ActiveMask, Code, CtaId, CtaTrace, MachineClass, MachineInst, RegisterNumber, WarpTrace,
+    WarpTraceBuilder,
 };
 
 /// A board as the simulation sees it for code of these classes.
@@ -41,32 +41,22 @@ impl Loop {
 
     /// A warp that goes through the loop as often as `loads` has rows for all its slots.
     pub(crate) fn warp(&self, element_bytes: u8, loads: impl Iterator<Item = WarpLoad>) -> WarpTrace {
-        let mut trace = WarpTrace::default();
+        let mut trace = WarpTraceBuilder::default();
         for (n, load) in loads.enumerate() {
             let slot = u16::try_from(n % usize::from(self.n_slots)).expect("a remainder");
             if slot == 0 {
-                let first_access = u32::try_from(trace.accesses.len()).expect("a short trace");
-                trace.steps.push(Step { block: 0, first_access, mask: ActiveMask::FULL });
+                trace.step(0, ActiveMask::FULL);
             }
-            let lanes = match load {
-                WarpLoad::Affine { base, stride } => Lanes::Affine { base, stride },
-                WarpLoad::Listed(addresses) => Lanes::affine(ActiveMask::FULL, &addresses).unwrap_or_else(|| {
-                    let index = u32::try_from(trace.addresses.len()).expect("a short trace");
-                    trace.addresses.extend_from_slice(&addresses[..]);
-                    Lanes::Listed(index)
-                }),
+            let addresses = match load {
+                WarpLoad::Affine { base, stride } => {
+                    std::array::from_fn(|lane| base.wrapping_add_signed(stride * lane as i64))
+                }
+                WarpLoad::Listed(addresses) => *addresses,
             };
-            trace.accesses.push(WarpAccess {
-                slot,
-                element_bytes,
-                elements: 1,
-                space: StateSpace::Global,
-                kind: AccessKind::Load,
-                mask: ActiveMask::FULL,
-                lanes,
-            });
+            let size = (element_bytes, 1);
+            trace.access(slot, StateSpace::Global, AccessKind::Load, size, ActiveMask::FULL, &addresses);
         }
-        trace
+        trace.finish()
     }
 
     /// CTAs one after the other on an SM that is alone, with so many bytes of shared memory.

@@ -2,7 +2,7 @@
 
 use warplens_base::Diagnostic;
 use warplens_isa::StateSpace;
-use warplens_trace::{AccessKind, ActiveMask, MachineClass, RegisterNumber, WARP_SIZE, WarpTrace};
+use warplens_trace::{AccessKind, ActiveMask, MachineClass, RegisterNumber, WARP_SIZE, WarpTraceBuilder};
 
 use super::Parsed;
 use super::line::Inst;
@@ -156,7 +156,7 @@ impl Operand<'_> {
     }
 
     /// Adds the accesses to the trace's last step: one for each space that the lanes reach.
-    pub(super) fn push_accesses(&self, trace: &mut WarpTrace, bases: Bases) {
+    pub(super) fn accesses(&self, trace: &mut WarpTraceBuilder, bases: Bases) {
         let Some(addresses) = &self.inst.addresses else { return };
         let kind = match self.class {
             MachineClass::Load | MachineClass::AsyncCopy => AccessKind::Load,
@@ -172,7 +172,7 @@ impl Operand<'_> {
             relative[lane] = address;
         }
         for (space, mask) in spaces.into_iter().zip(masks).filter(|(_, mask)| !mask.is_empty()) {
-            trace.push_access(0, space, kind, self.width(), mask, &relative);
+            trace.access(0, space, kind, self.width(), mask, &relative);
         }
     }
 

@@ -1,0 +1,161 @@
+//! Launches that are too long are simulated in part and carried on. Here some are simulated whole, too, and then from
+//! less and less: what comes out must stay the same.
+
+use std::fmt::Write as _;
+
+use warplens_launch::Launch;
+use warplens_machine::Key;
+use warplens_model::{Input, Knobs, Model as _, Options, Prediction, teg::Teg};
+use warplens_session::machines::{self, Machine};
+use warplens_session::profile::Counting;
+use warplens_session::toolchain::Search;
+use warplens_session::{ExecutionOptions, Measurement, Program, Progress, TraceLimits, measure};
+use warplens_sim::launch::CarriedOn;
+use warplens_sim::traces::Traces;
+use warplens_sim::{Job, simulate, work};
+
+/// Parts of a launch from which it is carried on.
+const PARTS: &[u64] = &[2, 4, 8, 16];
+/// Largest and mean difference that is allowed, over all kernels and parts.
+const WORST: f64 = 0.08;
+const MEAN: f64 = 0.03;
+
+/// A kernel of the examples or of `validation/carrying_on`, and a launch of at least eight waves on a GPU with so many SMs.
+struct Case {
+    ptx: &'static str,
+    launch: &'static str,
+    sms: f64,
+    /// Warps have different amounts of work, or gather.
+    is_irregular: bool,
+}
+
+const fn case(ptx: &'static str, launch: &'static str, sms: f64, is_irregular: bool) -> Case {
+    Case { ptx, launch, sms, is_irregular }
+}
+
+const CASES: &[Case] = &[
+    case("examples/vector_add/ptx/sm_80.ptx", "@examples/vector_add/launch-large.toml", 4.0, false),
+    case("examples/black_scholes/ptx/sm_80.ptx", "@examples/black_scholes/launch-large.toml", 8.0, false),
+    case("examples/layout_aos/ptx/sm_80.ptx", "@examples/layout_aos/launch-large.toml", 1.0, false),
+    case("examples/matmul_naive/ptx/sm_80.ptx", "@examples/matmul_naive/launch-512.toml", 8.0, false),
+    case("examples/matmul_tiled/ptx/sm_80.ptx", "@examples/matmul_tiled/launch-512.toml", 4.0, false),
+    case("examples/abt_conflict/ptx/sm_80.ptx", "@examples/abt_conflict/launch-512.toml", 4.0, false),
+    case("examples/sepia/ptx/sm_80.ptx", "@examples/sepia/launch-800.toml", 1.0, false),
+    case("examples/mandelbrot/ptx/sm_80.ptx", "@examples/mandelbrot/launch.toml", 2.0, true),
+    case("examples/fmm_ulist/ptx/sm_80.ptx", "@examples/fmm_ulist/launch-585.toml", 2.0, true),
+    case("examples/histogram_atomics/ptx/sm_80.ptx", "@examples/histogram_atomics/launch.toml", 1.0, true),
+    case(
+        "validation/carrying_on/irregular.ptx",
+        r#"kernel = "spmv_ell"
+grid = 1024
+block = 256
+args = ["s32[262144]:uniform(0,48,1)", "s32[12582912]:uniform(0,262143,2)", "f32[12582912]", "f32[262144]", "f32[262144]", "262144"]"#,
+        2.0,
+        true,
+    ),
+    case(
+        "validation/carrying_on/irregular.ptx",
+        r#"kernel = "collatz"
+grid = 1024
+block = 256
+args = ["u32[262144]:uniform(1,100000,3)", "u32[262144]", "262144"]"#,
+        8.0,
+        true,
+    ),
+    case(
+        "validation/carrying_on/irregular.ptx",
+        r#"kernel = "point_in_polygon"
+grid = 1024
+block = 256
+args = ["f32[524288]:uniform(-1,1,4)", "f32[256]:uniform(-1,1,5)", "s32[262144]", "262144", "128"]"#,
+        8.0,
+        true,
+    ),
+    case(
+        "validation/carrying_on/irregular.ptx",
+        r#"kernel = "frontier"
+grid = 1024
+block = 256
+args = ["s32[262144]:uniform(0,32,6)", "s32[8388608]:uniform(0,262143,7)", "s32[262144]:uniform(0,4,8)", "s32[262144]:uniform(0,9,9)", "262144", "32", "1"]"#,
+        1.0,
+        true,
+    ),
+];
+
+fn file(path: &str) -> String {
+    format!("{}/../../{path}", env!("CARGO_MANIFEST_DIR"))
+}
+
+fn measured(case: &Case, machine: &Machine, limits: TraceLimits) -> Measurement {
+    let text = std::fs::read_to_string(file(case.ptx)).expect("the kernel is there");
+    let program = Program::from_ptx(case.ptx, text).expect("it is sound");
+    let (place, text) = match case.launch.strip_prefix('@') {
+        Some(path) => (file(path), std::fs::read_to_string(file(path)).expect("the launch is there")),
+        None => (case.ptx.to_owned(), case.launch.to_owned()),
+    };
+    let launch = Launch::parse_file(&place, &text).expect("a launch").remove(0);
+    let mut options = ExecutionOptions::new();
+    options.traced_for = vec![machine.clone()];
+    options.trace_limits = limits;
+    let measurements = measure(&program, &[launch], options, Counting::Ptx, &Search::default(), &Progress::default());
+    measurements.expect("the kernel runs").remove(0)
+}
+
+/// Cycles of the launch when its SM is simulated whole, and when it is carried on from each part.
+fn cycles(case: &Case) -> (u32, u64, f64, Vec<f64>) {
+    let mut machine = machines::one("a100-80").expect("a built-in machine");
+    machine.suppose(Key::SmCount, case.sms, "a small chip, so that launches have many waves").expect("a number");
+    let measurement = measured(case, &machine, TraceLimits::NONE);
+    let Traces::Made(traced) = &measurement.traces else { panic!("it was asked for") };
+    let input = Input {
+        profile: &measurement.profile,
+        traces: &measurement.traces,
+        options: Options::default(),
+        knobs: Knobs::NONE,
+    };
+    let prediction: Prediction = Teg.predict(&input, &machine).unwrap_or_else(|refusal| panic!("{refusal}"));
+    let of = prediction.teg().expect("it is the simulation's");
+    let all = traced.of_sm(machine.board(), of.share.resident, of.share.ctas).expect("it was traced").ctas;
+    assert_eq!(all.len(), of.share.ctas as usize, "all were traced");
+    let whole = of.job(&all);
+    let all_work = work(&of.code, &all);
+    let instructions = traced.instructions(&of.code) / f64::from(of.share.active_sms);
+    let carried = |n_ctas: u32, budget: Option<u64>| {
+        let ctas: Vec<_> = of.share.turns(n_ctas).map(|turn| all[turn as usize].clone()).collect();
+        let job = Job { ctas: &ctas, ..whole };
+        let outcome = simulate(&of.config, &job, warplens_sim::Options { budget, ..Default::default() });
+        CarriedOn::new(&of.share, &outcome, instructions, work(&of.code, job.ctas) as f64).total()
+    };
+    // As many CTAs are traced as have eight times the instructions that are simulated in detail, and two waves at least.
+    let part = |of_all: u64| {
+        let fewest = 2 * of.share.resident;
+        let n_known = (8 * u64::from(of.share.ctas) / of_all).clamp(fewest.into(), of.share.ctas.into()) as u32;
+        let known: Vec<_> = of.share.turns(n_known).map(|turn| all[turn as usize].clone()).collect();
+        let budget = all_work / of_all;
+        carried(of.share.affordable(n_known, work(&of.code, &known), budget), Some(budget))
+    };
+    let waves = of.share.ctas / of.share.resident;
+    (waves, all_work, carried(of.share.ctas, None), PARTS.iter().map(|&of_all| part(of_all)).collect())
+}
+
+#[test]
+fn launches_are_carried_on_to_what_they_take_whole() {
+    let (mut table, mut differences, mut n_irregular) = (String::new(), Vec::new(), 0);
+    for case in CASES {
+        let (waves, work, whole, parts) = cycles(case);
+        let name = case.launch.split(['/', '"']).nth(1).expect("a name");
+        assert!(waves >= 8, "{name} has {waves} waves");
+        n_irregular += u32::from(case.is_irregular);
+        write!(table, "\n{name:20} {waves:4} waves {work:10} instructions {whole:12.0} cycles").expect("a string");
+        for part in parts {
+            let difference = part / whole - 1.0;
+            write!(table, " {:6.2} %", 100.0 * difference).expect("a string");
+            differences.push(difference.abs());
+        }
+    }
+    let mean = differences.iter().sum::<f64>() / differences.len() as f64;
+    let worst = differences.iter().copied().fold(0.0, f64::max);
+    println!("{table}\nmean {:.2} %, worst {:.2} %", 100.0 * mean, 100.0 * worst);
+    assert!(CASES.len() >= 12 && 2 * n_irregular as usize >= CASES.len());
+    assert!(mean <= MEAN && worst <= WORST, "mean {mean}, worst {worst}:{table}");
+}

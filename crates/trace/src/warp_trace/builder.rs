@@ -1,0 +1,151 @@
+//! Making a trace while a warp executes.
+
+use rustc_hash::FxHashMap;
+use std::hash::Hash;
+use warplens_isa::StateSpace;
+
+use super::{Lanes, Pattern, Rule, Shape, StepKind, WarpTrace};
+use crate::{AccessKind, ActiveMask, WARP_SIZE};
+
+/// A trace that grows. Accesses may come later than the steps after theirs: paths of a warp that wait go on after the
+/// steps of others.
+#[derive(Clone, Debug, Default)]
+pub struct WarpTraceBuilder {
+    steps: Vec<(u32, ActiveMask)>,
+    /// The step of each access, its shape and where it begins.
+    accesses: Vec<(u32, u32, u64)>,
+    shapes: Table<Shape>,
+    patterns: Table<Pattern>,
+    addresses: Vec<u64>,
+}
+
+/// Values that are kept once each, by number.
+#[derive(Clone, Debug)]
+struct Table<T> {
+    values: Vec<T>,
+    numbers: FxHashMap<T, u32>,
+    /// The number given last: the next value is often the same.
+    last: u32,
+}
+
+impl<T> Default for Table<T> {
+    fn default() -> Self {
+        Self { values: Vec::new(), numbers: FxHashMap::default(), last: 0 }
+    }
+}
+
+impl<T: Copy + Eq + Hash> Table<T> {
+    fn number(&mut self, value: T) -> u32 {
+        if self.values.get(self.last as usize) != Some(&value) {
+            let next = narrow(self.values.len());
+            self.last = *self.numbers.entry(value).or_insert(next);
+            if self.last == next {
+                self.values.push(value);
+            }
+        }
+        self.last
+    }
+}
+
+fn narrow(count: usize) -> u32 {
+    u32::try_from(count).expect("fewer than 2^32 steps and accesses of a warp")
+}
+
+impl WarpTraceBuilder {
+    /// Appends an execution of a block.
+    pub fn step(&mut self, block: u32, mask: ActiveMask) {
+        self.steps.push((block, mask));
+    }
+
+    /// The steps up to now, by block and lanes.
+    pub fn steps(&self) -> &[(u32, ActiveMask)] {
+        &self.steps
+    }
+
+    /// Appends an access to the last step; its slot is not below that of the step's last access.
+    pub fn access(
+        &mut self,
+        slot: u16,
+        space: StateSpace,
+        kind: AccessKind,
+        size: (u8, u8),
+        mask: ActiveMask,
+        addresses: &[u64; WARP_SIZE],
+    ) {
+        let step = self.steps.len().saturating_sub(1);
+        self.access_of(step, slot, space, kind, size, mask, addresses);
+    }
+
+    /// Adds an access to a step, after those that it has.
+    #[allow(clippy::too_many_arguments)]
+    pub fn access_of(
+        &mut self,
+        step: usize,
+        slot: u16,
+        space: StateSpace,
+        kind: AccessKind,
+        (element_bytes, elements): (u8, u8),
+        mask: ActiveMask,
+        addresses: &[u64; WARP_SIZE],
+    ) {
+        let (rule, base) = self.rule(mask, addresses);
+        let shape = self.shapes.number(Shape { slot, element_bytes, elements, space, kind, mask, rule });
+        self.accesses.push((narrow(step), shape, base));
+    }
+
+    fn rule(&mut self, mask: ActiveMask, addresses: &[u64; WARP_SIZE]) -> (Rule, u64) {
+        if let Some(Lanes::Affine { base, stride }) = Lanes::affine(mask, addresses) {
+            return (Rule::Stride(stride), base);
+        }
+        let base = mask.lowest().map_or(0, |lane| addresses[lane]);
+        let mut pattern = [0; WARP_SIZE];
+        let is_near = mask.lanes().all(|lane| {
+            let offset = i32::try_from(addresses[lane].wrapping_sub(base).cast_signed());
+            offset.is_ok_and(|offset| {
+                pattern[lane] = offset;
+                true
+            })
+        });
+        if is_near {
+            return (Rule::Pattern(self.patterns.number(pattern)), base);
+        }
+        let index = u64::from(narrow(self.addresses.len()));
+        self.addresses.extend_from_slice(addresses);
+        (Rule::Listed, index)
+    }
+
+    /// Bytes that the trace will take, about.
+    pub fn bytes(&self) -> usize {
+        4 * self.steps.len()
+            + 12 * self.accesses.len()
+            + size_of_val(&*self.shapes.values)
+            + size_of_val(&*self.patterns.values)
+            + size_of_val(&*self.addresses)
+    }
+
+    /// The trace, with the accesses in the order of the steps.
+    pub fn finish(mut self) -> WarpTrace {
+        if !self.accesses.is_sorted_by_key(|&(step, ..)| step) {
+            self.accesses.sort_by_key(|&(step, ..)| step);
+        }
+        let mut kinds = Table::default();
+        let mut next = 0;
+        let kind_of = |(index, &(block, mask)): (usize, &(u32, ActiveMask))| {
+            let first = next;
+            while self.accesses.get(next).is_some_and(|&(step, ..)| step as usize <= index) {
+                next += 1;
+            }
+            kinds.number(StepKind { block, mask, n_accesses: narrow(next - first) })
+        };
+        let steps = self.steps.iter().enumerate().map(kind_of).collect();
+        WarpTrace {
+            steps,
+            kinds: kinds.values.into(),
+            shapes_of: self.accesses.iter().map(|&(_, shape, _)| shape).collect(),
+            bases: self.accesses.iter().map(|&(.., base)| base).collect(),
+            shapes: self.shapes.values.into(),
+            patterns: self.patterns.values.into(),
+            addresses: self.addresses.into(),
+        }
+    }
+}
