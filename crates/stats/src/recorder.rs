@@ -11,8 +11,8 @@ use crate::batches::{BatchCounter, StateId};
 use crate::dependence::Loaded;
 use crate::duplicates::{DuplicateCounter, DuplicateTracker, MAX_CTAS};
 use crate::program::NO_SLOT;
-use crate::sample;
-use crate::statistics::{Event, Folds, Followed, Start};
+use crate::sample::{self, Warps};
+use crate::statistics::{Event, Folds, Followed};
 
 /// Counts the events of an execution; [`Recorder::finish`] turns them into a [`Profile`](crate::Profile).
 ///
@@ -26,7 +26,8 @@ pub struct Recorder {
     with_streams: Arc<[CtaId]>,
     pub(crate) blocks: Vec<BlockCount>,
     pub(crate) guards: Vec<GuardCount>,
-    slot_of_pc: Box<[u32]>,
+    /// The program's, at hand for every access.
+    slot_of_pc: Arc<[u32]>,
     pub(crate) accesses: AccessCounter,
     pub(crate) batches: BatchCounter,
     pub(crate) duplicates: DuplicateCounter,
@@ -97,7 +98,15 @@ pub struct CtaRecord {
 #[derive(Debug)]
 struct Sample {
     duplicates: Option<DuplicateTracker>,
-    statistics: Option<Followed>,
+    warps: Option<Warps<Followed>>,
+}
+
+impl Sample {
+    /// What the statistics keep for a warp, if it is one of the few that they look at.
+    #[inline]
+    fn warp(&mut self, warp: WarpIndex) -> Option<&mut Followed> {
+        self.warps.as_mut()?.get(warp)
+    }
 }
 
 /// Load batches of a warp.
@@ -134,17 +143,23 @@ impl Recorder {
         }
         sampled.sort_unstable();
         with_streams.sort_unstable();
-        Self::with_samples(program, sampled.into(), with_streams.into())
+        let slot_of_pc = program.slot_of_pc.as_slice().into();
+        Self::with_samples(program, slot_of_pc, sampled.into(), with_streams.into())
     }
 
-    fn with_samples(program: Arc<Program>, sampled: Arc<[CtaId]>, with_streams: Arc<[CtaId]>) -> Self {
+    fn with_samples(
+        program: Arc<Program>,
+        slot_of_pc: Arc<[u32]>,
+        sampled: Arc<[CtaId]>,
+        with_streams: Arc<[CtaId]>,
+    ) -> Self {
         let blocks = program.block_instructions.iter();
         Self {
             sampled,
             with_streams,
             blocks: blocks.map(|&instructions| BlockCount { executions: 0, lanes: 0, instructions }).collect(),
             guards: vec![GuardCount::default(); program.pcs.len()],
-            slot_of_pc: program.slot_of_pc.clone().into(),
+            slot_of_pc,
             accesses: AccessCounter::new(program.slots.len()),
             batches: BatchCounter::new(program.clone()),
             duplicates: DuplicateCounter::default(),
@@ -189,9 +204,9 @@ impl Recorder {
         if let Some(sample) = &mut cta.sample
             && slot != NO_SLOT
             && access.kind != AccessKind::Load
-            && let Some(followed) = &mut sample.statistics
+            && let Some(warp) = sample.warp(warp)
         {
-            self.statistics.follow(followed, &Event { warp, slot, access, pattern: None });
+            self.statistics.follow(warp, &Event { slot, access, pattern: None });
         }
     }
 
@@ -243,16 +258,25 @@ impl Recorder {
         {
             duplicates.load(&mut self.duplicates, &self.accesses, (warp, slot), access, pattern);
         }
-        if let Some(followed) = &mut sample.statistics {
-            self.statistics.follow(followed, &Event { warp, slot, access, pattern });
+        if let Some(warp) = sample.warp(warp) {
+            self.statistics.follow(warp, &Event { slot, access, pattern });
         }
     }
 
     /// An access that a statistic counts. The event is made here, so that those that none counts make no room for it.
     #[cold]
     #[inline(never)]
-    fn count_access(&mut self, (warp, slot): (WarpIndex, u32), access: &Access<'_>, pattern: Option<PatternId>) {
-        self.statistics.count(&Event { warp, slot, access, pattern });
+    fn count_access(&mut self, slot: u32, access: &Access<'_>, pattern: Option<PatternId>) {
+        self.statistics.count(&Event { slot, access, pattern });
+    }
+
+    /// A warp of a CTA that is looked at closely enters the block at `position`.
+    #[cold]
+    #[inline(never)]
+    fn follow_block(&mut self, sample: &mut Sample, warp: WarpIndex, position: usize) {
+        if let Some(warp) = sample.warp(warp) {
+            self.statistics.enter(warp, &self.program, position);
+        }
     }
 }
 
@@ -262,7 +286,8 @@ impl Observer for Recorder {
     type Cta = CtaRecord;
 
     fn fork(&self) -> Self {
-        Self::with_samples(self.program.clone(), self.sampled.clone(), self.with_streams.clone())
+        let Self { program, slot_of_pc, sampled, with_streams, .. } = self;
+        Self::with_samples(program.clone(), slot_of_pc.clone(), sampled.clone(), with_streams.clone())
     }
 
     fn merge(&mut self, other: Self) {
@@ -276,10 +301,10 @@ impl Observer for Recorder {
         warps.resize(n_warps, WarpRecord::START);
         let is_sampled = self.sampled.binary_search(&id).is_ok();
         let duplicates = is_sampled.then(|| DuplicateTracker::new(n_warps, self.program.slots.len()));
-        let stream = self.with_streams.binary_search(&id).ok().map(|at| (at, self.with_streams.len()));
-        let statistics = self.statistics.begin_cta(&Start { program: &self.program, stream });
-        let is_sampled = duplicates.is_some() || statistics.is_some();
-        let sample = is_sampled.then(|| Box::new(Sample { duplicates, statistics }));
+        let stream = self.with_streams.binary_search(&id).ok();
+        let followed = stream.map(|at| Warps::new(n_warps, at, self.with_streams.len()));
+        let sample =
+            (duplicates.is_some() || followed.is_some()).then(|| Box::new(Sample { duplicates, warps: followed }));
         CtaRecord { instructions: 0, warps, sample }
     }
 
@@ -293,8 +318,10 @@ impl Observer for Recorder {
                 duplicates.close(&mut self.duplicates, &self.accesses);
                 self.ctas.n_sampled += 1;
             }
-            if let Some(followed) = sample.statistics {
-                self.statistics.end_cta(followed, &self.program);
+            if let Some(warps) = sample.warps {
+                for warp in warps.into_all() {
+                    self.statistics.end_warp(*warp, &self.program);
+                }
             }
         }
         self.spare.push(cta.warps);
@@ -307,10 +334,8 @@ impl Observer for Recorder {
         count.executions += 1;
         count.lanes += u64::from(mask.count());
         cta.instructions += u64::from(count.instructions);
-        if let Some(sample) = &mut cta.sample
-            && let Some(followed) = &mut sample.statistics
-        {
-            self.statistics.enter(followed, &self.program, warp, position);
+        if let Some(sample) = &mut cta.sample {
+            self.follow_block(sample, warp, position);
         }
         let warp = &mut cta.warps[warp.0 as usize];
         if warp.block != NO_BLOCK {
@@ -361,7 +386,7 @@ impl Observer for Recorder {
             self.follow_load(record, slot);
         }
         if Folds::listen(access) {
-            self.count_access((warp, slot), access, pattern);
+            self.count_access(slot, access, pattern);
         }
         if let Some(sample) = &mut cta.sample {
             self.follow_access(sample, (warp, slot), access, pattern);

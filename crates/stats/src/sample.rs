@@ -6,8 +6,6 @@
 
 use warplens_trace::WarpIndex;
 
-use crate::statistics::Start;
-
 /// Warps that are looked at when there are enough.
 const WARPS: usize = 64;
 
@@ -22,32 +20,31 @@ pub(crate) fn place(index: u64, n: u64, n_parts: u64) -> u64 {
 /// What is kept for the warps of a running CTA that are looked at.
 #[derive(Debug)]
 pub(crate) struct Warps<T> {
-    /// By warp of the CTA.
-    warps: Vec<Option<T>>,
+    /// By warp of the CTA. Few are looked at, and what is kept for one is large.
+    warps: Vec<Option<Box<T>>>,
 }
 
 impl<T: Default> Warps<T> {
-    /// The warps of a CTA that starts; none where it is not looked at.
-    pub(crate) fn new(start: &Start<'_>) -> Option<Self> {
-        let (at, n_ctas) = start.stream?;
-        let n_warps = start.program.n_warps();
-        let mut warps: Vec<Option<T>> = std::iter::repeat_with(|| None).take(n_warps).collect();
+    /// The warps of the CTA that is number `at` of `n_ctas` that are looked at.
+    pub(crate) fn new(n_warps: usize, at: usize, n_ctas: usize) -> Self {
+        let mut warps: Vec<Option<Box<T>>> = std::iter::repeat_with(|| None).take(n_warps).collect();
         let n = (WARPS / n_ctas.max(1)).clamp(1, n_warps.max(1));
         for index in 0..n {
             if let Some(warp) = warps.get_mut((index * n_warps / n + at) % n_warps.max(1)) {
-                *warp = Some(T::default());
+                *warp = Some(Box::default());
             }
         }
-        Some(Self { warps })
+        Self { warps }
     }
 
     /// What is kept for a warp, if it is looked at.
+    #[inline]
     pub(crate) fn get(&mut self, warp: WarpIndex) -> Option<&mut T> {
-        self.warps[warp.0 as usize].as_mut()
+        self.warps[warp.0 as usize].as_deref_mut()
     }
 
     /// All of them.
-    pub(crate) fn into_all(self) -> impl Iterator<Item = T> {
+    pub(crate) fn into_all(self) -> impl Iterator<Item = Box<T>> {
         self.warps.into_iter().flatten()
     }
 }

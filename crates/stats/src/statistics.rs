@@ -10,7 +10,7 @@ mod atomics;
 mod periods;
 mod reuse;
 
-use warplens_trace::{Access, WarpIndex};
+use warplens_trace::Access;
 
 use crate::access::PatternId;
 use crate::recorder::Times;
@@ -25,8 +25,9 @@ pub use reuse::{Reuse, ReuseHistogram};
 ///
 /// As everything that is recorded it must not depend on the order of CTAs nor on their distribution over recorders.
 pub(crate) trait Statistic: Sized {
-    /// What is kept for a running CTA that is looked at closely.
-    type Cta;
+    /// What is kept for a running warp that is looked at closely. Few warps are, as they take the slow way: which ones
+    /// is the same for all statistics, so that it is asked once for each event.
+    type Warp: Default;
 
     /// What the profile holds of it. Its docs are the definition of what is counted.
     type Counts;
@@ -34,19 +35,14 @@ pub(crate) trait Statistic: Sized {
     /// Nothing counted yet.
     fn new() -> Self;
 
-    /// A CTA starts. `None` where it is not looked at closely: few CTAs should be, as they take the slow way.
-    fn begin_cta(&self, _: &Start<'_>) -> Option<Self::Cta> {
-        None
-    }
+    /// A warp that is looked at enters the block at a position.
+    fn enter(&mut self, _: &mut Self::Warp, _: &Program, _position: usize) {}
 
-    /// In a CTA that is looked at, a warp enters the block at a position.
-    fn enter(&mut self, _: &mut Self::Cta, _: &Program, _: WarpIndex, _position: usize) {}
+    /// A warp that is looked at accesses memory.
+    fn follow(&mut self, _: &mut Self::Warp, _: &Event<'_>) {}
 
-    /// In a CTA that is looked at, a warp accesses memory.
-    fn follow(&mut self, _: &mut Self::Cta, _: &Event<'_>) {}
-
-    /// A CTA that is looked at has ended.
-    fn end_cta(&mut self, _: Self::Cta, _: &Program) {}
+    /// A warp that is looked at has ended.
+    fn end_warp(&mut self, _: Self::Warp, _: &Program) {}
 
     /// Which accesses of all CTAs it counts: asked of each, so that it must be a comparison or two.
     #[inline(always)]
@@ -68,16 +64,8 @@ pub(crate) trait Statistic: Sized {
     fn without_run(counts: &mut Option<Self::Counts>, is_exact: bool);
 }
 
-/// A CTA that starts.
-pub(crate) struct Start<'a> {
-    pub(crate) program: &'a Program,
-    /// Of the CTAs whose warps are followed, which one it is, and how many there are.
-    pub(crate) stream: Option<(usize, usize)>,
-}
-
 /// An access of a warp.
 pub(crate) struct Event<'a> {
-    pub(crate) warp: WarpIndex,
     /// Which of the program's memory instructions it is.
     pub(crate) slot: u32,
     pub(crate) access: &'a Access<'a>,
@@ -114,10 +102,10 @@ macro_rules! statistics {
             $($name: $fold,)*
         }
 
-        /// What the folds keep for a running CTA.
-        #[derive(Debug)]
+        /// What the folds keep for a running warp that is looked at.
+        #[derive(Debug, Default)]
         pub(crate) struct Followed {
-            $($name: Option<<$fold as Statistic>::Cta>,)*
+            $($name: <$fold as Statistic>::Warp,)*
         }
 
         impl Folds {
@@ -125,31 +113,16 @@ macro_rules! statistics {
                 Self { $($name: <$fold as Statistic>::new(),)* }
             }
 
-            /// What to keep for a CTA, if any statistic looks at it.
-            pub(crate) fn begin_cta(&self, start: &Start<'_>) -> Option<Followed> {
-                let followed = Followed { $($name: self.$name.begin_cta(start),)* };
-                let is_followed = false $(|| followed.$name.is_some())*;
-                is_followed.then_some(followed)
+            pub(crate) fn enter(&mut self, warp: &mut Followed, program: &Program, position: usize) {
+                $(self.$name.enter(&mut warp.$name, program, position);)*
             }
 
-            #[cold]
-            #[inline(never)]
-            pub(crate) fn enter(&mut self, followed: &mut Followed, program: &Program, warp: WarpIndex, position: usize) {
-                $(if let Some(cta) = &mut followed.$name {
-                    self.$name.enter(cta, program, warp, position);
-                })*
+            pub(crate) fn follow(&mut self, warp: &mut Followed, event: &Event<'_>) {
+                $(self.$name.follow(&mut warp.$name, event);)*
             }
 
-            pub(crate) fn follow(&mut self, followed: &mut Followed, event: &Event<'_>) {
-                $(if let Some(cta) = &mut followed.$name {
-                    self.$name.follow(cta, event);
-                })*
-            }
-
-            pub(crate) fn end_cta(&mut self, followed: Followed, program: &Program) {
-                $(if let Some(cta) = followed.$name {
-                    self.$name.end_cta(cta, program);
-                })*
+            pub(crate) fn end_warp(&mut self, warp: Followed, program: &Program) {
+                $(self.$name.end_warp(warp.$name, program);)*
             }
 
             /// True when a statistic counts such accesses of all CTAs.

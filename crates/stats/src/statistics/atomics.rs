@@ -99,7 +99,7 @@ struct Sums {
 }
 
 impl Statistic for AtomicCounter {
-    type Cta = ();
+    type Warp = ();
     type Counts = Atomics;
 
     fn new() -> Self {

@@ -15,10 +15,9 @@ use std::collections::BTreeMap;
 
 use rustc_hash::FxHashMap;
 
-use super::{Event, Finish, Start, Statistic};
+use super::{Event, Finish, Statistic};
 use crate::access::{AccessCounter, PatternId};
 use crate::recorder::Times;
-use crate::sample::Warps;
 use crate::totals::{N_COALESCING, Totals};
 use crate::{CoalescingRule, Counting, Program};
 use compress::{Folded, Folder};
@@ -26,7 +25,7 @@ pub(crate) use tasks::BlockTasks;
 use tasks::Item;
 pub use tasks::{CostKind, NumberKind};
 use warplens_isa::StateSpace;
-use warplens_trace::{Access, WarpIndex};
+use warplens_trace::Access;
 
 /// Different periods that a warp may have, and parts of its folded sequence; what comes later is only counted.
 const MAX_PERIODS: usize = 64;
@@ -286,31 +285,23 @@ fn renumber(parts: &[Folded], ids: &[u32]) -> Vec<Folded> {
 }
 
 impl Statistic for PeriodCounter {
-    type Cta = Warps<PeriodTracker>;
+    type Warp = PeriodTracker;
     type Counts = Periods;
 
     fn new() -> Self {
         Self::default()
     }
 
-    fn begin_cta(&self, start: &Start<'_>) -> Option<Self::Cta> {
-        Warps::new(start)
+    fn enter(&mut self, warp: &mut PeriodTracker, program: &Program, position: usize) {
+        warp.enter(&program.tasks, position);
     }
 
-    fn enter(&mut self, cta: &mut Self::Cta, program: &Program, warp: WarpIndex, position: usize) {
-        if let Some(warp) = cta.get(warp) {
-            warp.enter(&program.tasks, position);
-        }
+    fn follow(&mut self, warp: &mut PeriodTracker, event: &Event<'_>) {
+        warp.access(self, event.slot, event.access, event.pattern);
     }
 
-    fn follow(&mut self, cta: &mut Self::Cta, event: &Event<'_>) {
-        if let Some(warp) = cta.get(event.warp) {
-            warp.access(self, event.slot, event.access, event.pattern);
-        }
-    }
-
-    fn end_cta(&mut self, cta: Self::Cta, program: &Program) {
-        cta.into_all().for_each(|warp| warp.end(&program.tasks, self));
+    fn end_warp(&mut self, warp: PeriodTracker, program: &Program) {
+        warp.end(&program.tasks, self);
     }
 
     /// What happens only in a share of the cases is no stream of its own.

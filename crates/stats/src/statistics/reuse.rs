@@ -10,10 +10,9 @@ use rustc_hash::FxHashMap;
 use warplens_isa::StateSpace;
 use warplens_trace::{Access, AccessKind};
 
-use super::{Event, Finish, Start, Statistic};
+use super::{Event, Finish, Statistic};
 use crate::Program;
 use crate::recorder::Times;
-use crate::sample::Warps;
 
 /// Sectors that a warp may load, repeated or not, until its loads are no longer followed.
 pub(crate) const MAX_SECTORS: u64 = 1 << 16;
@@ -46,29 +45,22 @@ pub struct ReuseHistogram {
 }
 
 impl Statistic for Reuse {
-    type Cta = Warps<ReuseTracker>;
+    type Warp = ReuseTracker;
     type Counts = Self;
 
     fn new() -> Self {
         Self::default()
     }
 
-    fn begin_cta(&self, start: &Start<'_>) -> Option<Self::Cta> {
-        Warps::new(start)
-    }
-
-    fn follow(&mut self, cta: &mut Self::Cta, event: &Event<'_>) {
+    fn follow(&mut self, warp: &mut ReuseTracker, event: &Event<'_>) {
         let access = event.access;
-        if access.space == StateSpace::Global
-            && access.kind == AccessKind::Load
-            && let Some(warp) = cta.get(event.warp)
-        {
+        if access.space == StateSpace::Global && access.kind == AccessKind::Load {
             warp.load(self, access);
         }
     }
 
-    fn end_cta(&mut self, cta: Self::Cta, _: &Program) {
-        self.warps += cta.into_all().count() as u64;
+    fn end_warp(&mut self, _: ReuseTracker, _: &Program) {
+        self.warps += 1;
     }
 
     fn merge(&mut self, other: &Self, times: Times) {

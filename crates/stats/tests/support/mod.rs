@@ -193,7 +193,8 @@ pub fn profile(recorder: &Recorder) -> Profile {
     recorder.finish(FinishOptions { counting: Counting::Ptx, global_bytes: None })
 }
 
-/// Addresses by lane.
+/// Addresses by lane. Not inlined, so that in benchmarks they cost the same whatever the code around them is.
+#[inline(never)]
 pub fn by_lane(address: impl Fn(u64) -> u64) -> [u64; 32] {
     std::array::from_fn(|lane| address(lane as u64))
 }
