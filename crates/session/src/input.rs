@@ -123,6 +123,17 @@ impl Input {
     }
 }
 
+/// The text of a file beside the input. `what` is what the file is to be, such as a launch file.
+pub fn read_text(path: impl AsRef<Path>, what: &str) -> Result<String> {
+    use std::io::ErrorKind::{InvalidData, NotFound};
+    let path = path.as_ref();
+    std::fs::read_to_string(path).map_err(|error| match error.kind() {
+        NotFound => Error::input(format!("{}: no such {what}", path.display())),
+        InvalidData => Error::input(format!("{} is no text in UTF-8, and no {what}", path.display())),
+        _ => read_error(path, &error),
+    })
+}
+
 fn read_error(wanted: &Path, error: &std::io::Error) -> Error {
     use std::io::ErrorKind::{IsADirectory, NotFound, PermissionDenied};
     let path = wanted.display();
