@@ -36,7 +36,8 @@ impl Places {
         let outwards = || std::iter::successors(Some(place), |place| self.calls.get(place).copied()).take(MOST_CALLS);
         let name = |[file, ..]: Place| Some(Path::new(&module.module.files[module.file(file)? as usize]));
         let kernel = outwards().last().and_then(name);
-        let is_of_program = |&place: &Place| kernel.zip(name(place)).is_some_and(|(kernel, file)| lies_by(file, kernel));
+        let is_of_program =
+            |&place: &Place| kernel.zip(name(place)).is_some_and(|(kernel, file)| lies_by(file, kernel));
         let [file, line, _] = outwards().find(is_of_program).unwrap_or(place);
         Some(SourceLocation { file: module.file(file)?, line })
     }

@@ -238,15 +238,16 @@ fn the_library_compiles_for_no_longer_than_a_compiler_may() {
     rustc.args(["--edition=2021", "--crate-type=cdylib", "-Cpanic=abort", "-o", "libnvrtc.so.0", "fake.rs"]);
     let built = rustc.current_dir(&folder).output().unwrap();
     assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
-    let search =
-        Search { homes: vec![root.path().to_owned()], limit: TimeLimit::of_seconds(2), ..nowhere() };
-    let of = |source: &str| {
-        compile(&Input::new("a.cu", None, source.as_bytes().to_vec()).unwrap(), "sm_80", &[], &search)
-    };
+    let search = Search { homes: vec![root.path().to_owned()], limit: TimeLimit::of_seconds(2), ..nowhere() };
+    let of =
+        |source: &str| compile(&Input::new("a.cu", None, source.as_bytes().to_vec()).unwrap(), "sm_80", &[], &search);
     let compiled = of("fine").unwrap();
     assert_eq!((compiled.ptx.as_str(), compiled.messages.as_str()), ("3 options", "careful"));
     let wrong = of("wrong").unwrap_err();
-    assert_eq!((wrong.message.as_str(), &*wrong.details), ("NVRTC could not compile a.cu", &["careful".to_owned()][..]));
+    assert_eq!(
+        (wrong.message.as_str(), &*wrong.details),
+        ("NVRTC could not compile a.cu", &["careful".to_owned()][..])
+    );
     let begin = std::time::Instant::now();
     let endless = of("endless").unwrap_err();
     assert!(endless.message.ends_with("libnvrtc.so.0 was given up: it took more than 2 s"), "{}", endless.message);
