@@ -3,7 +3,8 @@
 //! `auto` takes the first model of [`PREFERENCE`] that answers. The order is from the model that takes most of what was
 //! counted into account to the one that takes least: none is more right than another on every kernel, but a model that
 //! leaves an effect out cannot show it. `teg` comes first because it has half the error of the closed forms or less
-//! wherever there are measurements (`validation/accuracy.md`, `validation/coulomb.md`). [`Model::rank_reason`](crate::Model::rank_reason) says what each takes in and leaves out.
+//! wherever there are measurements (`validation/accuracy.md`, `validation/coulomb.md`).
+//! [`Model::rank_reason`](crate::Model::rank_reason) says what each takes in and leaves out.
 
 use warplens_base::units::Seconds;
 use warplens_machine::Machine;
