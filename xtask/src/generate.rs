@@ -1,8 +1,9 @@
 //! `cargo xtask generate`: the documents that are written from the tables that the program itself uses.
 //!
-//! Before them come the lists in the source (`lists`). Documents are of four kinds: whole files that the program prints (`warplens dev docs NAME`), the page on JSON documents with their
-//! schemas, parts of a hand-written file between two markers, and the pictures that the commands in `docs/pictures.md`
-//! draw. `generate` writes them, `generate --check` compares.
+//! Before them come the lists in the source (`lists`). Documents are of four kinds: whole files that the program prints
+//! (`warplens dev docs NAME`), the page on JSON documents with their schemas, parts of a hand-written file between two
+//! markers, and the pictures that the commands in `docs/pictures.md` draw. `generate` writes them, `generate --check`
+//! compares.
 
 use std::fmt::Write as _;
 use std::io::BufReader;

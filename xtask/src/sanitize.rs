@@ -2,8 +2,8 @@
 //! compiler and under Miri.
 //!
 //! A sanitizer is a flag that the stable compiler keeps for itself; `RUSTC_BOOTSTRAP` asks for it all the same. The
-//! standard library is the one that the toolchain comes with, built without the sanitizer: the address sanitizer does
-//! not mind, the thread sanitizer has to be told, and sees what happens in our code and in generic code of the library.
+//! address sanitizer does not mind that the standard library, which the toolchain comes with, was built without it. The
+//! thread sanitizer would take what it cannot see there for races, so that the library is built with it.
 //! Miri interprets every step and takes hours for whole crates, so it runs the unsafe module and what uses it directly.
 
 use anyhow::{Result, bail};
@@ -14,25 +14,31 @@ use crate::workspace::{Workspace, run};
 struct Check {
     name: &'static str,
     about: &'static str,
-    /// What the compiler is told; `None` for Miri.
-    flags: Option<&'static str>,
+    how: How,
+}
+
+enum How {
+    /// A sanitizer, with what the compiler is told.
+    Sanitizer { flags: &'static str, builds_library: bool },
+    /// An interpreter, which needs another toolchain.
+    Miri,
 }
 
 const CHECKS: &[Check] = &[
     Check {
         name: "address",
         about: "accesses outside of memory (AddressSanitizer)",
-        flags: Some("-Zsanitizer=address"),
+        how: How::Sanitizer { flags: "-Zsanitizer=address", builds_library: false },
     },
     Check {
         name: "thread",
-        about: "data races (ThreadSanitizer)",
-        flags: Some("-Zsanitizer=thread -Cunsafe-allow-abi-mismatch=sanitizer"),
+        about: "data races (ThreadSanitizer; needs `rustup component add rust-src`)",
+        how: How::Sanitizer { flags: "-Zsanitizer=thread", builds_library: true },
     },
     Check {
         name: "miri",
         about: "any undefined behaviour (needs `rustup +nightly component add miri rust-src`)",
-        flags: None,
+        how: How::Miri,
     },
 ];
 
@@ -49,9 +55,11 @@ pub(crate) fn check(workspace: &Workspace, names: &[&str]) -> Result<()> {
         };
         println!("{}: {}", check.name, check.about);
         let folder = workspace.metadata.target_directory.join("sanitize").join(check.name);
-        let mut command = match check.flags {
-            Some(flags) => {
-                let tests = ["test", "--locked", "-p", "warplens-exec", "--target", TARGET];
+        let mut command = match check.how {
+            How::Sanitizer { flags, builds_library } => {
+                // Examples in comments are compiled by rustdoc, which has flags of its own.
+                let mut tests = vec!["test", "--locked", "-p", "warplens-exec", "--tests", "--target", TARGET];
+                tests.extend(builds_library.then_some("-Zbuild-std"));
                 let mut command = workspace.cargo(&tests);
                 command.env("RUSTC_BOOTSTRAP", "1").env("RUSTFLAGS", flags);
                 // A test asks for more memory than any host has, and wants to be told.
@@ -59,7 +67,7 @@ pub(crate) fn check(workspace: &Workspace, names: &[&str]) -> Result<()> {
                 command.env("ASAN_OPTIONS", refuse).env("TSAN_OPTIONS", refuse);
                 command
             }
-            None => {
+            How::Miri => {
                 let mut command = std::process::Command::new("cargo");
                 let tests =
                     ["+nightly", "miri", "test", "--locked", "-p", "warplens-exec", "--lib", "--", "raw::", "race::"];

@@ -377,6 +377,7 @@ pub(crate) fn parse_output(text: &str) -> Result<PathBuf, String> {
     let path = PathBuf::from(text);
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     match folder {
+        _ if text.is_empty() => Err("it has no name".to_owned()),
         _ if path.is_dir() => Err("is a folder, not a file".to_owned()),
         Some(folder) if !folder.is_dir() => Err(format!("there is no folder {}", folder.display())),
         _ => Ok(path),

@@ -47,14 +47,14 @@ impl Terminal {
         self.data(None, &visible(text, Keep::Lines))
     }
 
-    /// Writes data to a file or to stdout.
+    /// Writes data to a file, or to stdout where none is named or its name is `-`.
     pub(crate) fn data(&self, output: Option<&PathBuf>, text: &str) -> Result<()> {
         self.bytes(output, text.as_bytes())
     }
 
     /// Writes data that may be no text.
     pub(crate) fn bytes(&self, output: Option<&PathBuf>, bytes: &[u8]) -> Result<()> {
-        match output {
+        match output.filter(|path| path.as_os_str() != "-") {
             Some(path) => std::fs::write(path, bytes).with_context(|| format!("cannot write {}", path.display())),
             None => {
                 let mut stdout = std::io::stdout().lock();

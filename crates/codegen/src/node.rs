@@ -120,6 +120,16 @@ impl Node<'_> {
         self.sources.iter().flat_map(|source| source.words().iter().copied()).chain(address).chain(self.guard)
     }
 
+    /// The same, to be replaced by others.
+    pub(crate) fn read_mut(&mut self) -> impl Iterator<Item = &mut Word> + '_ {
+        let address = self.address.iter_mut().map(|address| &mut address.base);
+        let words = self.sources.iter_mut().chain(address).flat_map(|source| match source {
+            Source::Words(words) => words.as_mut_slice(),
+            Source::Constant(..) => &mut [],
+        });
+        words.chain(&mut self.guard)
+    }
+
     pub(crate) fn written(&self) -> impl Iterator<Item = Word> + '_ {
         self.writes.iter().flatten().copied()
     }

@@ -3,7 +3,26 @@
 use warplens_base::units::Seconds;
 use warplens_launch::{Extents, KernelName};
 use warplens_machine::{Machine, builtin};
-use warplens_stats::Profile;
+use warplens_stats::{Count, Profile};
+
+/// What no profiler counts: it takes every instruction and access one by one, which the emulator does.
+pub(crate) const NEVER_COUNTED: [Count; 15] = [
+    Count::Constant,
+    Count::DistinctSectors,
+    Count::VectorLoads,
+    Count::IndependentLoads,
+    Count::IndependentLoadsProgramOrder,
+    Count::OverlapInstructions,
+    Count::DuplicateLoads,
+    Count::Lines,
+    Count::GlobalLines,
+    Count::GlobalCoalesced,
+    Count::LocalLines,
+    Count::LocalCoalesced,
+    Count::LocalBytes,
+    Count::SharedConflicted,
+    Count::SharedPasses,
+];
 
 /// A launch that was counted elsewhere.
 #[derive(Clone, PartialEq, Debug)]

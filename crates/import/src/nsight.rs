@@ -12,7 +12,7 @@ use warplens_stats::{
 };
 
 use crate::csv;
-use crate::imported::{Imported, Measured};
+use crate::imported::{Imported, Measured, NEVER_COUNTED};
 use warplens_base::error::{Error, Result};
 use warplens_launch::KernelName;
 use warplens_launch::check_extents;
@@ -417,24 +417,7 @@ impl Reader<'_> {
         let local = self.local()?;
         let shared = self.shared()?;
         let n_ctas = launch.n_ctas();
-        let not_counted = [
-            Count::Constant,
-            Count::DistinctSectors,
-            Count::VectorLoads,
-            Count::IndependentLoads,
-            Count::IndependentLoadsProgramOrder,
-            Count::OverlapInstructions,
-            Count::DuplicateLoads,
-            Count::Lines,
-            Count::GlobalLines,
-            Count::GlobalCoalesced,
-            Count::LocalLines,
-            Count::LocalCoalesced,
-            Count::LocalBytes,
-            Count::SharedConflicted,
-            Count::SharedPasses,
-        ];
-        self.absent.extend(not_counted);
+        self.absent.extend(NEVER_COUNTED);
         Ok(Profile {
             thread_instructions: self.or_absent(threads, &[Count::ThreadInstructions]),
             thread_instructions_pred_on: self.or_absent(threads_on, &[Count::PredicatedOn]),

@@ -17,7 +17,7 @@ use warplens_stats::{
 
 use crate::csv;
 use crate::csv::without_mark;
-use crate::imported::{Imported, Measured, Shape};
+use crate::imported::{Imported, Measured, NEVER_COUNTED, Shape};
 use crate::nsight::blank;
 use warplens_base::error::{Error, Result};
 use warplens_launch::KernelName;
@@ -448,28 +448,14 @@ impl Counters<'_> {
         let shared = self.shared(scale, is_fermi)?;
         let rule = self.rule(is_fermi);
         let bank_rule = if is_fermi { BankRule::Cc20 } else { BankRule::Cc10 };
+        self.absent.extend(NEVER_COUNTED);
         self.absent.extend([
             Count::Classes,
             Count::Opcodes,
             Count::PredicatedOn,
             Count::Barriers,
             Count::HighLatency,
-            Count::GlobalLines,
-            Count::GlobalCoalesced,
             Count::GlobalBytes,
-            Count::LocalLines,
-            Count::LocalCoalesced,
-            Count::LocalBytes,
-            Count::SharedConflicted,
-            Count::SharedPasses,
-            Count::Constant,
-            Count::DistinctSectors,
-            Count::VectorLoads,
-            Count::IndependentLoads,
-            Count::IndependentLoadsProgramOrder,
-            Count::OverlapInstructions,
-            Count::DuplicateLoads,
-            Count::Lines,
         ]);
         Ok(warplens_stats::Profile {
             instructions: InstructionCounts {

@@ -40,4 +40,4 @@ pub use payload::{
 pub use pc::{BlockId, Pc};
 pub use special::{Axis, SpecialRegister};
 pub use state_space::StateSpace;
-pub use types::ScalarType;
+pub use types::{Arithmetic, ScalarType};

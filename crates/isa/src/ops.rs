@@ -1,6 +1,6 @@
 //! The names of the operations, and what follows from the table for each.
 
-use crate::{Effect, HighLatency, OpClass, ScalarType, with_ops};
+use crate::{Arithmetic, Effect, HighLatency, OpClass, ScalarType, with_ops};
 
 macro_rules! declare {
     ($($(#[$meta:meta])* $name:ident $(($payload:ident: $Payload:ty))? =>
@@ -77,35 +77,14 @@ impl Op {
 
 /// Rules from an operation's type to its class.
 mod class_rule {
-    use super::{OpClass, ScalarType};
+    use super::{Arithmetic, OpClass, ScalarType};
 
     pub(super) fn by_type(ty: ScalarType) -> OpClass {
-        match ty {
-            ScalarType::F32 | ScalarType::Tf32 | ScalarType::F32x2 => OpClass::Fp32,
-            ScalarType::F64 => OpClass::Fp64,
-            ScalarType::F16 | ScalarType::Bf16 | ScalarType::F16x2 | ScalarType::Bf16x2 => OpClass::Fp16,
-            ScalarType::Pred
-            | ScalarType::B8
-            | ScalarType::B16
-            | ScalarType::B32
-            | ScalarType::B64
-            | ScalarType::B128
-            | ScalarType::U8
-            | ScalarType::U16
-            | ScalarType::U32
-            | ScalarType::U64
-            | ScalarType::S8
-            | ScalarType::S16
-            | ScalarType::S32
-            | ScalarType::S64
-            | ScalarType::U16x2
-            | ScalarType::S16x2
-            | ScalarType::E4m3x2
-            | ScalarType::E5m2x2
-            | ScalarType::E3m2x2
-            | ScalarType::E2m3x2
-            | ScalarType::E2m1x2
-            | ScalarType::Ue8m0x2 => OpClass::Int,
+        match ty.arithmetic() {
+            Arithmetic::Int => OpClass::Int,
+            Arithmetic::Fp16 => OpClass::Fp16,
+            Arithmetic::Fp32 => OpClass::Fp32,
+            Arithmetic::Fp64 => OpClass::Fp64,
         }
     }
 

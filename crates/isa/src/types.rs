@@ -3,7 +3,7 @@
 use std::fmt;
 
 macro_rules! scalar_types {
-    ($($name:ident $text:literal $bits:literal $kind:ident;)*) => {
+    ($($name:ident $text:literal $bits:literal $kind:ident $arithmetic:ident;)*) => {
         /// Type of the values that an operation works on.
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
         pub enum ScalarType {
@@ -24,11 +24,29 @@ macro_rules! scalar_types {
                 match self { $(Self::$name => $bits,)* }
             }
 
+            /// What computes with values of the type.
+            pub const fn arithmetic(self) -> Arithmetic {
+                match self { $(Self::$name => Arithmetic::$arithmetic,)* }
+            }
+
             const fn kind(self) -> Kind {
                 match self { $(Self::$name => Kind::$kind,)* }
             }
         }
     };
+}
+
+/// Units that arithmetic runs on, by the type of its values.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Arithmetic {
+    /// Integers, bits, predicates, and what is only moved and converted.
+    Int,
+    /// Half precision: f16 and bf16, scalar and packed.
+    Fp16,
+    /// Single precision.
+    Fp32,
+    /// Double precision.
+    Fp64,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -42,36 +60,36 @@ enum Kind {
 }
 
 scalar_types! {
-    Pred "pred" 1 Pred;
-    B8 "b8" 8 Bits;
-    B16 "b16" 16 Bits;
-    B32 "b32" 32 Bits;
-    B64 "b64" 64 Bits;
-    B128 "b128" 128 Bits;
-    U8 "u8" 8 Unsigned;
-    U16 "u16" 16 Unsigned;
-    U32 "u32" 32 Unsigned;
-    U64 "u64" 64 Unsigned;
-    S8 "s8" 8 Signed;
-    S16 "s16" 16 Signed;
-    S32 "s32" 32 Signed;
-    S64 "s64" 64 Signed;
-    F16 "f16" 16 Float;
-    Bf16 "bf16" 16 Float;
-    Tf32 "tf32" 32 Float;
-    F32 "f32" 32 Float;
-    F64 "f64" 64 Float;
-    F16x2 "f16x2" 32 Packed;
-    Bf16x2 "bf16x2" 32 Packed;
-    U16x2 "u16x2" 32 Packed;
-    S16x2 "s16x2" 32 Packed;
-    F32x2 "f32x2" 64 Packed;
-    E4m3x2 "e4m3x2" 16 Packed;
-    E5m2x2 "e5m2x2" 16 Packed;
-    E3m2x2 "e3m2x2" 16 Packed;
-    E2m3x2 "e2m3x2" 16 Packed;
-    E2m1x2 "e2m1x2" 8 Packed;
-    Ue8m0x2 "ue8m0x2" 16 Packed;
+    Pred "pred" 1 Pred Int;
+    B8 "b8" 8 Bits Int;
+    B16 "b16" 16 Bits Int;
+    B32 "b32" 32 Bits Int;
+    B64 "b64" 64 Bits Int;
+    B128 "b128" 128 Bits Int;
+    U8 "u8" 8 Unsigned Int;
+    U16 "u16" 16 Unsigned Int;
+    U32 "u32" 32 Unsigned Int;
+    U64 "u64" 64 Unsigned Int;
+    S8 "s8" 8 Signed Int;
+    S16 "s16" 16 Signed Int;
+    S32 "s32" 32 Signed Int;
+    S64 "s64" 64 Signed Int;
+    F16 "f16" 16 Float Fp16;
+    Bf16 "bf16" 16 Float Fp16;
+    Tf32 "tf32" 32 Float Fp32;
+    F32 "f32" 32 Float Fp32;
+    F64 "f64" 64 Float Fp64;
+    F16x2 "f16x2" 32 Packed Fp16;
+    Bf16x2 "bf16x2" 32 Packed Fp16;
+    U16x2 "u16x2" 32 Packed Int;
+    S16x2 "s16x2" 32 Packed Int;
+    F32x2 "f32x2" 64 Packed Fp32;
+    E4m3x2 "e4m3x2" 16 Packed Int;
+    E5m2x2 "e5m2x2" 16 Packed Int;
+    E3m2x2 "e3m2x2" 16 Packed Int;
+    E2m3x2 "e2m3x2" 16 Packed Int;
+    E2m1x2 "e2m1x2" 8 Packed Int;
+    Ue8m0x2 "ue8m0x2" 16 Packed Int;
 }
 
 impl ScalarType {

@@ -3,7 +3,8 @@
 //! `auto` takes the first model of [`PREFERENCE`] that answers. The order is from the model that takes most of what was
 //! counted into account to the one that takes least: none is more right than another on every kernel, but a model that
 //! leaves an effect out cannot show it. `teg` comes first because it has half the error of the closed forms or less
-//! wherever there are measurements (`validation/accuracy.md`, `validation/coulomb.md`). [`Model::rank_reason`](crate::Model::rank_reason) says what each takes in and leaves out.
+//! wherever there are measurements (`validation/accuracy.md`, `validation/coulomb.md`).
+//! [`Model::rank_reason`](crate::Model::rank_reason) says what each takes in and leaves out.
 
 use warplens_base::units::Seconds;
 use warplens_machine::Machine;
@@ -58,17 +59,24 @@ pub struct Selection {
     pub refused: Vec<(ModelId, Refusal)>,
 }
 
-/// The answers of all models for one machine.
+/// The answers of several models for one machine, among them all that `auto` may take.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Answers {
-    /// Every model's answer, in the order of [`MODELS`].
+    /// Each model's answer, in the order of [`MODELS`].
     pub answers: Vec<(ModelId, Result<Prediction, Refusal>)>,
 }
 
 impl Answers {
     /// Asks every model.
     pub fn gather(input: &Input<'_>, machine: &Machine) -> Self {
-        Self { answers: MODELS.iter().map(|model| (model.id(), model.predict(input, machine))).collect() }
+        Self::with(ModelId::ALL, input, machine)
+    }
+
+    /// Asks the models that `auto` may take, and these: a model that nobody wants to hear may cost as much as another.
+    pub fn with(these: &[ModelId], input: &Input<'_>, machine: &Machine) -> Self {
+        let is_asked = |model: &ModelId| PREFERENCE.contains(model) || these.contains(model);
+        let models = MODELS.iter().filter(|model| is_asked(&model.id()));
+        Self { answers: models.map(|model| (model.id(), model.predict(input, machine))).collect() }
     }
 
     /// The answer of the preferred model among those that answered; else the refusal of the first of the preferred that

@@ -18,6 +18,7 @@ mod integer;
 mod interface;
 mod key;
 mod limit;
+mod location;
 mod memory;
 mod module;
 mod moves;

@@ -1,7 +1,8 @@
 //! The facade: load an input, lower it, run it, measure it, predict. With `report` it is all that a client needs.
 //!
-//! Main types: [`Program`], what can be run; [`Measurement`], what was counted; [`Analysis`], what models said; [`Error`], grouped by who has to act.
-//! This crate reads files and runs compilers; it does not know about terminals, formats or flags.
+//! Main types: [`Program`], what can be run; [`Measurement`], what was counted; [`Analysis`], what models said;
+//! [`Error`], grouped by who has to act. This crate reads files and runs compilers; it does not know about terminals,
+//! formats or flags.
 
 pub mod execution;
 mod failure;
@@ -26,7 +27,7 @@ mod trace;
 
 pub use execution::{DEFAULT_BUDGET, ExecutionOptions, Extent, Output, OutputRequest, Progress, RunResult, run};
 pub use generation::Generation;
-pub use input::{Input, InputKind};
+pub use input::{Input, InputKind, read_text};
 pub use measure::{FULL_LIMIT, measure};
 pub use measurement::{Elsewhere, Emulation, Measured, Measurement, Support};
 pub use predict::{Analysis, Choice};

@@ -7,6 +7,7 @@ pub use warplens_machine::table::{Difference, Entry, Row, diff, entry, show};
 pub use warplens_machine::{Basis, ComputeCapability, Key, Machine, ParameterRead, Readings, Strictness, Unit, Value};
 use warplens_machine::{LoadError, MachineRef, Selector, builtin, load};
 
+use crate::input::read_text;
 use warplens_base::error::{Error, Result};
 
 /// Every built-in GPU, oldest first.
@@ -75,16 +76,12 @@ fn with_own_id(machine: Machine, path: &str, others: &[Machine]) -> Machine {
 
 /// A machine file; what it inherits is built in or lies beside it.
 fn from_file(path: &str) -> Result<Machine> {
-    let read = |path: &Path| std::fs::read_to_string(path);
-    let text = read(Path::new(path)).map_err(|error| match error.kind() {
-        std::io::ErrorKind::NotFound => Error::input(format!("{path}: no such machine file")),
-        _ => Error::input(format!("cannot read {path}: {error}")),
-    })?;
+    let text = read_text(path, "machine file")?;
     let id = Path::new(path).file_stem().map_or_else(|| path.to_owned(), |stem| stem.to_string_lossy().into_owned());
     let folder = Path::new(path).parent().unwrap_or(Path::new("")).to_owned();
     let resolve = |name: &str| match builtin::text(name) {
         Some(text) => Some(text.to_owned()),
-        None => read(&folder.join(format!("{name}.toml"))).ok(),
+        None => std::fs::read_to_string(folder.join(format!("{name}.toml"))).ok(),
     };
     load(&id, &text, &resolve).map_err(|error| {
         let name = if error.name == id { path.to_owned() } else { error.name.clone() };

@@ -144,6 +144,27 @@ struct Watched {
     n_ctas: u32,
 }
 
+/// Numbers of CTAs as their names; as quick as the numbers where many are left out, which a `map` is not.
+struct Ids<I>(I);
+
+impl<I: Iterator<Item = u32>> Iterator for Ids<I> {
+    type Item = CtaId;
+
+    fn next(&mut self) -> Option<CtaId> {
+        self.0.next().map(CtaId)
+    }
+
+    fn nth(&mut self, n: usize) -> Option<CtaId> {
+        self.0.nth(n).map(CtaId)
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.0.size_hint()
+    }
+}
+
+impl<I: ExactSizeIterator<Item = u32>> ExactSizeIterator for Ids<I> {}
+
 /// What the executions of a launch left.
 struct Observed {
     recorder: Recorder,
@@ -153,7 +174,7 @@ struct Observed {
 
 impl Watched {
     fn recorder(&self, ctas: impl ExactSizeIterator<Item = u32>) -> Recorder {
-        Recorder::new(self.facts.clone(), ctas.map(CtaId))
+        Recorder::new(self.facts.clone(), Ids(ctas))
     }
 
     fn tracer(&mut self, request: impl FnOnce(&mut trace::Need) -> TraceRequest) -> Option<Tracer> {

@@ -247,7 +247,11 @@ pub fn on_gpu(recording: Recording<'_>, machine: &Machine, choice: &Choice, opti
 /// Asks models on one GPU.
 pub fn answers(input: &Input<'_>, machine: &Machine, choice: &Choice) -> GpuAnalysis {
     let (profile, options) = (input.profile, input.options);
-    let all = auto::Answers::gather(input, machine);
+    let all = match choice {
+        Choice::Auto => auto::Answers::with(&[], input, machine),
+        Choice::All => auto::Answers::gather(input, machine),
+        Choice::Named(models) => auto::Answers::with(models, input, machine),
+    };
     let answer = |(model, result): &(ModelId, std::result::Result<Prediction, Refusal>)| Answer {
         model: *model,
         result: result.clone(),

@@ -9,7 +9,7 @@ use warplens_stats::{Count, Counting, RegistersBasis};
 
 use crate::execution::{ExecutionOptions, Progress};
 use crate::import;
-use crate::input::{Input, InputKind};
+use crate::input::{Input, InputKind, read_text};
 use crate::measure::measure;
 use crate::measurement::Measurement;
 use crate::program::Program;
@@ -69,10 +69,7 @@ pub fn load(request: &Request<'_>, search: &Search) -> Result<Vec<Source>> {
 /// The launches of a file, if one is given, with what the flags say put over them.
 pub fn launches(file: Option<&str>, flags: Launch) -> Result<Vec<Launch>> {
     let Some(path) = file else { return Ok(vec![flags]) };
-    let text = std::fs::read_to_string(path).map_err(|error| match error.kind() {
-        std::io::ErrorKind::NotFound => Error::input(format!("{path}: no such launch file")),
-        _ => Error::input(format!("cannot read {path}: {error}")),
-    })?;
+    let text = read_text(path, "launch file")?;
     Launch::parse_file_with(path, &text, flags)
 }
 

@@ -4,7 +4,7 @@
 //! of Python, where `pip install nvidia-cuda-nvcc` and its companions put them.
 //!
 //! nvcc passes what it is given on to a shell: see `unit.rs` for how texts and names of users are kept out of that. A
-//! program that takes too long is ended; NVRTC runs inside of this one and is not.
+//! compiler that takes too long is ended; NVRTC, which runs inside of this program, is not waited for any longer.
 
 mod limit;
 mod nvcc;
@@ -47,7 +47,7 @@ pub fn compile(input: &Input, target: &str, macros: &[(String, String)], search:
         }
     }
     if let Some(library) = search.nvrtc() {
-        return nvrtc::compile(&library, input, target, macros, &search.include_folders());
+        return nvrtc::compile(&library, input, target, macros, &search.include_folders(), &search.limit);
     }
     Err(nvcc_error.unwrap_or_else(|| {
         Error::input(format!("{} is CUDA C++, and no CUDA compiler was found to make PTX of it", input.name))

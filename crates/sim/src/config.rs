@@ -166,10 +166,6 @@ pub struct L1Config {
     pub bytes: u64,
     /// The L1 cache and shared memory are one memory.
     pub unified: bool,
-    /// Line.
-    pub line_bytes: u32,
-    /// What is fetched at once.
-    pub sector_bytes: u32,
     /// Distinct lines looked up per cycle.
     pub tags_per_clk: f64,
     /// Bytes delivered per cycle.
@@ -185,10 +181,6 @@ pub struct L1Config {
 pub struct L2Config {
     /// Size of the whole cache.
     pub bytes: u64,
-    /// Line.
-    pub line_bytes: u32,
-    /// What is fetched at once.
-    pub sector_bytes: u32,
     /// Cycles of a hit in the near part.
     pub latency: u32,
     /// Cycles of a hit in the far part, where there is one.

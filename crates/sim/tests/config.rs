@@ -3,6 +3,7 @@
 use warplens_machine::words::{IssueOccupies, IssuePolicy, IssueScoreboard};
 use warplens_machine::{Basis, Key, Machine, Reader, Readings, Strictness, builtin};
 use warplens_sim::{Pipe, SmConfig};
+use warplens_stats::sector::LINE_BYTES;
 use warplens_stats::{BankRule, CoalescingRule};
 use warplens_trace::MachineClass as C;
 
@@ -63,7 +64,7 @@ fn every_board_can_simulate_a_simple_kernel() {
             assert!(l2.far_latency.is_none_or(|far| far > l2.latency), "{id}: {l2:?}");
         }
         if let (Some(l1), Some(l2)) = (config.l1, l2) {
-            assert!(l1.latency < l2.latency && u64::from(l1.line_bytes) < l1.bytes, "{id}: {l1:?}");
+            assert!(l1.latency < l2.latency && LINE_BYTES < l1.bytes, "{id}: {l1:?}");
         }
     }
 }

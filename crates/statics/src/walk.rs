@@ -466,19 +466,7 @@ impl Walker<'_> {
         if path.frames.len() >= MAX_FRAMES {
             return Err(self.refuse(Refusal::Recursion { pc: inst.pc }));
         }
-        let mask = path.mask;
-        let mut on = mask;
-        let mut off = 0;
-        if let Some(guard) = inst.guard {
-            let truth = self.guard(&path, guard);
-            let unknown = mask & !truth.known;
-            on = truth.on() & mask | unknown;
-            off = mask & !truth.on();
-            if unknown != 0 {
-                self.notes.branches.insert(inst.pc);
-            }
-            self.tally.predicated(path.weight, WarpIndex(self.warp), inst.pc, mask, on);
-        }
+        let (on, off) = self.guarded(&path, inst);
         if on == 0 {
             return Ok(self.go(path, next));
         }
@@ -510,19 +498,22 @@ impl Walker<'_> {
         path
     }
 
-    fn branch_to_caller(&mut self, mut path: Path, inst: &Inst, next: Option<BlockId>) -> Result<Option<Path>, Stop> {
+    /// The lanes that execute an instruction, and those that do not; lanes of which that is unknown are among both.
+    fn guarded(&mut self, path: &Path, inst: &Inst) -> (u32, u32) {
         let mask = path.mask;
-        let (mut on, mut off) = (mask, 0);
-        if let Some(guard) = inst.guard {
-            let truth = self.guard(&path, guard);
-            let unknown = mask & !truth.known;
-            on = truth.on() & mask | unknown;
-            off = mask & !truth.on();
-            if unknown != 0 {
-                self.notes.branches.insert(inst.pc);
-            }
-            self.tally.predicated(path.weight, WarpIndex(self.warp), inst.pc, mask, on);
+        let Some(guard) = inst.guard else { return (mask, 0) };
+        let truth = self.guard(path, guard);
+        let unknown = mask & !truth.known;
+        let on = truth.on() & mask | unknown;
+        if unknown != 0 {
+            self.notes.branches.insert(inst.pc);
         }
+        self.tally.predicated(path.weight, WarpIndex(self.warp), inst.pc, mask, on);
+        (on, mask & !truth.on())
+    }
+
+    fn branch_to_caller(&mut self, mut path: Path, inst: &Inst, next: Option<BlockId>) -> Result<Option<Path>, Stop> {
+        let (on, off) = self.guarded(&path, inst);
         if let Some(next) = next
             && off != 0
         {

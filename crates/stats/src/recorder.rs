@@ -132,14 +132,17 @@ impl Recorder {
         let n = executed.len() as u64;
         let n_sampled = n.min(MAX_CTAS);
         let (mut sampled, mut with_streams) = (Vec::new(), Vec::new());
-        for (at, cta) in executed.enumerate() {
+        let (mut executed, mut passed) = (executed, 0);
+        loop {
             let (next, next_stream) = (sampled.len() as u64, with_streams.len() as u64);
-            if next < n_sampled && at as u64 == next * n / n_sampled {
-                sampled.push(cta);
-            }
-            if next_stream < n_sampled && at as u64 == sample::place(next_stream, n, n_sampled) {
-                with_streams.push(cta);
-            }
+            let place = (next < n_sampled).then(|| next * n / n_sampled);
+            let stream = (next_stream < n_sampled).then(|| sample::place(next_stream, n, n_sampled));
+            // One by one, the blocks of the largest grids would take longer than executing a part of them.
+            let Some(at) = place.into_iter().chain(stream).min() else { break };
+            let Some(cta) = executed.nth((at - passed) as usize) else { break };
+            passed = at + 1;
+            sampled.extend((place == Some(at)).then_some(cta));
+            with_streams.extend((stream == Some(at)).then_some(cta));
         }
         sampled.sort_unstable();
         with_streams.sort_unstable();

@@ -241,6 +241,40 @@ fn a_part_of_the_grid_is_scaled() {
     assert_eq!(profile.duplicate_share, 0.3);
 }
 
+/// All CTAs of a grid, which says how many of them were taken one by one.
+struct Grid<'c> {
+    ctas: std::ops::Range<u32>,
+    taken: &'c std::cell::Cell<u32>,
+}
+
+impl Iterator for Grid<'_> {
+    type Item = CtaId;
+
+    fn next(&mut self) -> Option<CtaId> {
+        self.nth(0)
+    }
+
+    fn nth(&mut self, n: usize) -> Option<CtaId> {
+        self.taken.set(self.taken.get() + 1);
+        self.ctas.nth(n).map(CtaId)
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.ctas.size_hint()
+    }
+}
+
+impl ExactSizeIterator for Grid<'_> {}
+
+#[test]
+fn a_recorder_of_a_huge_grid_is_made_at_once() {
+    let k = branching();
+    let taken = std::cell::Cell::new(0);
+    let ctas = Grid { ctas: 0..u32::MAX, taken: &taken };
+    let _recorder = warplens_stats::Recorder::new(k.program(u32::MAX, 32), ctas);
+    assert!((64..=128).contains(&taken.get()), "{} CTAs were looked at", taken.get());
+}
+
 #[test]
 fn replaced_instructions_join_those_that_they_become() {
     let product = InstKey::new(Family::Mul, ScalarType::F64);

@@ -9,7 +9,7 @@ use warplens_question::tune::{self, GivenShape, LaunchTemplate, Request, Space, 
 use warplens_report::{document, view};
 use warplens_session::machines;
 use warplens_session::toolchain::Search;
-use warplens_session::{Choice, Error, Generation, Input};
+use warplens_session::{Choice, Error, Generation, Input, read_text};
 
 use super::compare::parse_percent;
 use super::{Document, Outcome, picture};
@@ -194,10 +194,7 @@ impl TuneFlags {
             constraints: texts("--constraint", &self.constraints),
         };
         let Some(path) = &self.space else { return Ok(flags) };
-        let text = std::fs::read_to_string(path).map_err(|error| match error.kind() {
-            std::io::ErrorKind::NotFound => Error::input(format!("{}: no such search-space file", path.display())),
-            _ => Error::input(format!("cannot read {}: {error}", path.display())),
-        })?;
+        let text = read_text(path, "search-space file")?;
         Ok(SpaceText::parse_file(&path.to_string_lossy(), &text)?.overridden_by(flags))
     }
 

@@ -1,7 +1,7 @@
 //! Instructions by the pipes that they run on, which depend on type and generation.
 
 use warplens_ir::{Flow, Operand};
-use warplens_isa::{BarrierKind, Conversion, Op, Operation, ScalarType, SpecialRegister};
+use warplens_isa::{Arithmetic, BarrierKind, Conversion, Op, Operation, ScalarType, SpecialRegister};
 use warplens_machine::{Key, expansion};
 use warplens_trace::MachineClass as C;
 
@@ -153,41 +153,20 @@ pub(super) fn arithmetic(body: &Body<'_>, node: &Node<'_>, target: &Target) -> R
     if ty == ScalarType::Pred || node.written().all(|word| body.is_predicate(word)) && ty.bits() <= 1 {
         return one(C::Int);
     }
-    match ty {
-        ScalarType::F32 | ScalarType::Tf32 => match inst.op() {
+    match ty.arithmetic() {
+        Arithmetic::Fp32 if ty.is_packed() => Recipe::Chain(vec![(C::Fp32, if target.is_from(10, 0) { 1 } else { 2 })]),
+        Arithmetic::Fp32 => match inst.op() {
             O::Mul => one(C::Fp32Mul),
             O::Min | O::Max if inst.sources.len() == 3 && !target.is_from(10, 0) => Recipe::Chain(vec![(C::Fp32, 2)]),
             _ => one(C::Fp32),
         },
-        ScalarType::F32x2 => Recipe::Chain(vec![(C::Fp32, if target.is_from(10, 0) { 1 } else { 2 })]),
-        ScalarType::F64 => match inst.op() {
+        Arithmetic::Fp64 => match inst.op() {
             O::Min | O::Max => Recipe::Chain(vec![(C::Fp64, 1), (C::Fp32, 2)]),
             O::Abs | O::Neg | O::Copysign | O::Selp => one(C::Int),
             _ => one(C::Fp64),
         },
-        ScalarType::F16 | ScalarType::Bf16 | ScalarType::F16x2 | ScalarType::Bf16x2 => one(C::Fp16),
-        ScalarType::Pred
-        | ScalarType::B8
-        | ScalarType::B16
-        | ScalarType::B32
-        | ScalarType::B64
-        | ScalarType::B128
-        | ScalarType::U8
-        | ScalarType::U16
-        | ScalarType::U32
-        | ScalarType::U64
-        | ScalarType::S8
-        | ScalarType::S16
-        | ScalarType::S32
-        | ScalarType::S64
-        | ScalarType::U16x2
-        | ScalarType::S16x2
-        | ScalarType::E4m3x2
-        | ScalarType::E5m2x2
-        | ScalarType::E3m2x2
-        | ScalarType::E2m3x2
-        | ScalarType::E2m1x2
-        | ScalarType::Ue8m0x2 => integer(node, ty, target),
+        Arithmetic::Fp16 => one(C::Fp16),
+        Arithmetic::Int => integer(node, ty, target),
     }
 }
 

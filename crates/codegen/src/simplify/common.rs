@@ -89,11 +89,5 @@ fn substitute(node: &mut Node<'_>, replaced: &HashMap<Word, Word>) {
             *word = by;
         }
     };
-    let address = node.address.iter_mut().map(|address| &mut address.base);
-    for source in node.sources.iter_mut().chain(address) {
-        if let Source::Words(words) = source {
-            words.iter_mut().for_each(change);
-        }
-    }
-    node.guard.iter_mut().for_each(change);
+    node.read_mut().for_each(change);
 }

@@ -1,8 +1,8 @@
 //! Short conditional code, which is guarded instead of jumped over.
 //!
 //! The limits were read off the machine code that ptxas 13.5 makes of test kernels for 7.5, 8.0 and 9.0: eight
-//! instructions are guarded and nine are not, three accesses are and four are not. Where only the end of the thread follows, the branch
-//! stays: it is a guarded exit.
+//! instructions are guarded and nine are not, three accesses are and four are not. Where only the end of the thread
+//! follows, the branch stays: it is a guarded exit.
 
 use warplens_ir::Flow;
 use warplens_isa::{Effect, Op};

@@ -93,12 +93,5 @@ fn rename(body: &mut Body<'_>, id: NodeId, from: &[Word], to: &[Word]) {
             *word = to[position];
         }
     };
-    let node = &mut body.nodes[id];
-    let address = node.address.iter_mut().map(|address| &mut address.base);
-    for source in node.sources.iter_mut().chain(address) {
-        if let Source::Words(words) = source {
-            words.iter_mut().for_each(change);
-        }
-    }
-    node.guard.iter_mut().for_each(change);
+    body.nodes[id].read_mut().for_each(change);
 }

@@ -206,6 +206,27 @@ fn auto_falls_back_where_nothing_was_recorded_or_is_known() {
 }
 
 #[test]
+fn models_outside_of_the_choice_are_asked_where_they_are_named() {
+    let profile = vector_add(1 << 20);
+    let input = Input {
+        profile: &profile,
+        traces: &warplens_sim::traces::Traces::None,
+        options: Options::default(),
+        knobs: warplens_model::Knobs::NONE,
+    };
+    let machine = machine("h200");
+    let asked = |these: &[ModelId]| -> Vec<ModelId> {
+        auto::Answers::with(these, &input, &machine).answers.iter().map(|(model, _)| *model).collect()
+    };
+    assert_eq!(asked(&[]).len(), auto::PREFERENCE.len());
+    assert!(!asked(&[]).contains(&ModelId::SpeedOfLight));
+    assert!(asked(&[ModelId::SpeedOfLight]).contains(&ModelId::SpeedOfLight));
+    assert_eq!(asked(ModelId::ALL), ModelId::ALL);
+    let [few, all] = [&[], ModelId::ALL].map(|these| auto::Answers::with(these, &input, &machine));
+    assert_eq!((few.selection(), few.band()), (all.selection(), all.band()));
+}
+
+#[test]
 fn the_band_spans_the_answers() {
     let profile = vector_add(1 << 24);
     let input = Input {

@@ -10,6 +10,7 @@ use warplens_isa::{AccessOrder, BlockId, Op, OpClass, Operation, Pc, ScalarType,
 use super::control::{End, Labels};
 use super::instruction::Site;
 use super::limit::{self, Declared};
+use super::location::Places;
 use super::module::{Global, ModuleLowering};
 use super::parameter::{self, Layout, Words, no_layout};
 use super::scope::{Found, Scopes, Symbol};
@@ -41,6 +42,7 @@ pub(super) struct Body<'m, 'a, 'src> {
     frame_bytes: u64,
     /// The flag `CC.CF`, if the function uses it.
     carry: Option<Register>,
+    places: Places,
     location: Option<ir::SourceLocation>,
     /// Program counter and guard of the instruction that is being lowered.
     pc: Pc,
@@ -68,6 +70,7 @@ impl<'m, 'a, 'src> Body<'m, 'a, 'src> {
             current: Draft::default(),
             frame_bytes: 0,
             carry: None,
+            places: Places::default(),
             location: None,
             pc: Pc(0),
             guard: None,
@@ -243,10 +246,7 @@ impl<'m, 'a, 'src> Body<'m, 'a, 'src> {
                 ast::Statement::Instruction(instruction) => self.instruction(instruction),
                 ast::Statement::Label(name) => self.label(*name),
                 ast::Statement::Variable(variable) => self.variable(variable),
-                ast::Statement::Loc(loc) => {
-                    let file = self.module.file(loc.file);
-                    self.location = file.map(|file| ir::SourceLocation { file, line: loc.line });
-                }
+                ast::Statement::Loc(loc) => self.location = self.places.follow(loc, self.module),
                 ast::Statement::Block(block) => {
                     self.enter_scope();
                     self.statements(&block.statements);

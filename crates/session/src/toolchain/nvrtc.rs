@@ -1,15 +1,20 @@
 //! Calls NVRTC, the compiler in a library, which needs no compiler of the host.
 //!
+//! It runs in a thread of its own, for as long as compilers may take. A thread cannot be ended from outside: one that
+//! takes longer is left alone, and ends with the program.
+//!
 //! This is the only module of the crate that calls foreign code. The functions, their types and the meaning of their
 //! results are those of `nvrtc.h`, which have been the same since CUDA 7.
 #![allow(unsafe_code)]
 
 use std::ffi::{CString, c_char, c_int, c_void};
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::time::Duration;
 
 use libloading::Library;
 
-use super::{Compiled, unit};
+use super::{Compiled, TimeLimit, process, unit};
 use crate::input::Input;
 use warplens_base::error::{Error, Result};
 
@@ -36,6 +41,7 @@ pub(super) fn compile(
     target: &str,
     macros: &[(String, String)],
     includes: &[PathBuf],
+    limit: &TimeLimit,
 ) -> Result<Compiled> {
     unit::check_target(target)?;
     let virtual_target = target.replace("sm_", "compute_");
@@ -48,17 +54,51 @@ pub(super) fn compile(
     let name = CString::new(input.name.clone()).map_err(nul)?;
     let options: Vec<CString> =
         options.into_iter().map(CString::new).collect::<std::result::Result<_, _>>().map_err(nul)?;
-    let nvrtc = Nvrtc::load(library)?;
-    let mut program = nvrtc.create(&source, &name)?;
-    let compiled = program.compile(&options);
-    let messages = program.log();
-    if !compiled {
-        let error = Error::input(format!("NVRTC could not compile {}", input.name));
-        let error = messages.lines().fold(error, Error::with_detail);
-        return Err(error.with_help("NVRTC compiles device code alone; a file with host code needs nvcc"));
+    let job = Job { library: library.to_owned(), shown: input.name.clone(), source, name, options };
+    job.run_within(limit)
+}
+
+/// What a thread compiles.
+struct Job {
+    library: PathBuf,
+    /// What messages call the source.
+    shown: String,
+    source: CString,
+    name: CString,
+    options: Vec<CString>,
+}
+
+impl Job {
+    /// The stack of the thread: templates recurse, and a main thread, for which NVRTC is made, has as much.
+    const STACK_BYTES: usize = 64 << 20;
+
+    fn run_within(self, limit: &TimeLimit) -> Result<Compiled> {
+        let seconds = limit.seconds()?;
+        let library = self.library.display().to_string();
+        let (sender, receiver) = mpsc::channel();
+        let thread = std::thread::Builder::new().name("nvrtc".to_owned()).stack_size(Self::STACK_BYTES);
+        // Nobody listens any more when the time is over.
+        let work = move || drop(sender.send(self.run()));
+        thread.spawn(work).map_err(|error| Error::input(format!("cannot start a thread for {library}: {error}")))?;
+        receiver.recv_timeout(Duration::from_secs(seconds)).unwrap_or_else(|error| match error {
+            RecvTimeoutError::Timeout => Err(process::too_slow(&format!("{library} was given up"), seconds)),
+            RecvTimeoutError::Disconnected => Err(Error::input(format!("{library} broke off"))),
+        })
     }
-    let ptx = program.ptx().ok_or_else(|| Error::input("NVRTC gave no PTX"))?;
-    Ok(Compiled { ptx, compiler: library.display().to_string(), messages })
+
+    fn run(self) -> Result<Compiled> {
+        let nvrtc = Nvrtc::load(&self.library)?;
+        let mut program = nvrtc.create(&self.source, &self.name)?;
+        let compiled = program.compile(&self.options);
+        let messages = program.log();
+        if !compiled {
+            let error = Error::input(format!("NVRTC could not compile {}", self.shown));
+            let error = messages.lines().fold(error, Error::with_detail);
+            return Err(error.with_help("NVRTC compiles device code alone; a file with host code needs nvcc"));
+        }
+        let ptx = program.ptx().ok_or_else(|| Error::input("NVRTC gave no PTX"))?;
+        Ok(Compiled { ptx, compiler: self.library.display().to_string(), messages })
+    }
 }
 
 /// The library with the functions that are called.

@@ -59,7 +59,7 @@ pub(super) fn run(command: &mut Command, name: &str, limit: &TimeLimit) -> Resul
             Some(status) => break status,
             None if Instant::now() >= deadline => {
                 end(&mut child);
-                return Err(Failure::Limit(too_slow(name, seconds)));
+                return Err(Failure::Limit(too_slow(&format!("{name} was ended"), seconds)));
             }
             None => std::thread::sleep(INTERVAL),
         }
@@ -68,8 +68,9 @@ pub(super) fn run(command: &mut Command, name: &str, limit: &TimeLimit) -> Resul
     Ok(Finished { status, stdout: text(stdout), stderr: text(stderr) })
 }
 
-fn too_slow(name: &str, seconds: u64) -> Error {
-    Error::input(format!("{name} was ended: it took more than {seconds} s"))
+/// A compiler did not end in time. `what` says what became of it.
+pub(super) fn too_slow(what: &str, seconds: u64) -> Error {
+    Error::input(format!("{what}: it took more than {seconds} s"))
         .with_help(format!("{}=SECONDS gives it more time", TimeLimit::VARIABLE))
 }
 

@@ -183,6 +183,78 @@ fn a_compiler_that_does_not_end_is_ended_with_all_that_it_started() {
     assert!(before > 0 && size() == before, "a process is left");
 }
 
+/// A library with NVRTC's functions: its PTX is the number of its options, and the source `endless` takes a minute.
+#[cfg(target_os = "linux")]
+const FAKE_NVRTC: &str = r#"
+use std::ffi::{CStr, c_char, c_int, c_void};
+struct Program { source: Vec<u8>, ptx: Vec<u8> }
+type Handle = *mut c_void;
+fn of<'a>(handle: Handle) -> &'a mut Program { unsafe { &mut *handle.cast() } }
+fn get(text: &[u8], to: *mut c_char) -> c_int {
+    unsafe { std::ptr::copy_nonoverlapping(text.as_ptr(), to.cast(), text.len()) };
+    0
+}
+#[no_mangle]
+pub extern "C" fn nvrtcCreateProgram(to: *mut Handle, source: *const c_char, _name: *const c_char, _n: c_int,
+    _headers: *const *const c_char, _names: *const *const c_char) -> c_int {
+    let source = unsafe { CStr::from_ptr(source) }.to_bytes().to_vec();
+    unsafe { *to = Box::into_raw(Box::new(Program { source, ptx: Vec::new() })).cast() };
+    0
+}
+#[no_mangle]
+pub extern "C" fn nvrtcCompileProgram(handle: Handle, n: c_int, _options: *const *const c_char) -> c_int {
+    let program = of(handle);
+    if program.source.ends_with(b"endless") { std::thread::sleep(std::time::Duration::from_secs(60)); }
+    program.ptx = format!("{n} options\0").into_bytes();
+    program.source.ends_with(b"wrong") as c_int
+}
+#[no_mangle]
+pub extern "C" fn nvrtcDestroyProgram(handle: *mut Handle) -> c_int {
+    drop(unsafe { Box::from_raw((*handle).cast::<Program>()) });
+    0
+}
+#[no_mangle]
+pub extern "C" fn nvrtcGetProgramLogSize(_: Handle, size: *mut usize) -> c_int { unsafe { *size = 8 }; 0 }
+#[no_mangle]
+pub extern "C" fn nvrtcGetProgramLog(_: Handle, to: *mut c_char) -> c_int { get(b"careful\0", to) }
+#[no_mangle]
+pub extern "C" fn nvrtcGetPTXSize(handle: Handle, size: *mut usize) -> c_int {
+    unsafe { *size = of(handle).ptx.len() };
+    0
+}
+#[no_mangle]
+pub extern "C" fn nvrtcGetPTX(handle: Handle, to: *mut c_char) -> c_int { get(&of(handle).ptx, to) }
+"#;
+
+#[test]
+#[cfg(target_os = "linux")]
+fn the_library_compiles_for_no_longer_than_a_compiler_may() {
+    let _guard = SCRIPTS.lock();
+    let root = tempfile::tempdir().unwrap();
+    let folder = root.path().join("lib64");
+    std::fs::create_dir(&folder).unwrap();
+    std::fs::write(folder.join("fake.rs"), FAKE_NVRTC).unwrap();
+    let mut rustc = std::process::Command::new(std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()));
+    rustc.args(["--edition=2021", "--crate-type=cdylib", "-Cpanic=abort", "-o", "libnvrtc.so.0", "fake.rs"]);
+    let built = rustc.current_dir(&folder).output().unwrap();
+    assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
+    let search = Search { homes: vec![root.path().to_owned()], limit: TimeLimit::of_seconds(2), ..nowhere() };
+    let of =
+        |source: &str| compile(&Input::new("a.cu", None, source.as_bytes().to_vec()).unwrap(), "sm_80", &[], &search);
+    let compiled = of("fine").unwrap();
+    assert_eq!((compiled.ptx.as_str(), compiled.messages.as_str()), ("3 options", "careful"));
+    let wrong = of("wrong").unwrap_err();
+    assert_eq!(
+        (wrong.message.as_str(), &*wrong.details),
+        ("NVRTC could not compile a.cu", &["careful".to_owned()][..])
+    );
+    let begin = std::time::Instant::now();
+    let endless = of("endless").unwrap_err();
+    assert!(endless.message.ends_with("libnvrtc.so.0 was given up: it took more than 2 s"), "{}", endless.message);
+    assert_eq!(endless.help.as_deref(), Some("WARPLENS_COMPILER_SECONDS=SECONDS gives it more time"));
+    assert!(begin.elapsed().as_secs() < 30);
+}
+
 #[test]
 #[cfg(unix)]
 fn what_a_compiler_says_is_kept_up_to_a_limit() {
@@ -222,10 +294,10 @@ fn real_compilers_agree() {
     match search.nvrtc() {
         None => println!("skipped: no NVRTC on this machine"),
         Some(library) => {
-            let compiled = nvrtc::compile(&library, &source(), "sm_80", &[], &[]).unwrap();
+            let compiled = nvrtc::compile(&library, &source(), "sm_80", &[], &[], &search.limit).unwrap();
             assert!(compiled.ptx.contains(".visible .entry twice("), "{}", compiled.ptx);
             let broken = Input::new("broken.cu", None, b"__global__ void f() { x }".to_vec()).unwrap();
-            let error = nvrtc::compile(&library, &broken, "sm_80", &[], &[]).unwrap_err();
+            let error = nvrtc::compile(&library, &broken, "sm_80", &[], &[], &search.limit).unwrap_err();
             assert_eq!(error.message, "NVRTC could not compile broken.cu");
             assert!(error.details.iter().any(|line| line.contains("broken.cu(1): error")), "{:?}", error.details);
         }

@@ -307,8 +307,6 @@ impl<'r, 'm> Sm<'r, 'm> {
                 L1UnifiedWithShared::Yes => true,
                 L1UnifiedWithShared::No => false,
             },
-            line_bytes: self.count(Key::L1LineBytes)?,
-            sector_bytes: self.count(Key::L1SectorBytes)?,
             tags_per_clk: self.reader.need(Key::L1TagsPerClk)?,
             bytes_per_clk: self.reader.need(Key::L1BytesPerClk)?,
             latency: self.count(Key::LatencyL1)?,
@@ -333,8 +331,6 @@ impl<'r, 'm> Sm<'r, 'm> {
         }
         Ok(Some(L2Config {
             bytes: bytes as u64,
-            line_bytes: self.count(Key::L2LineBytes)?,
-            sector_bytes: self.count(Key::L2SectorBytes)?,
             latency: self.count(Key::LatencyL2)?,
             far_latency: self.reader.optional(Key::LatencyL2Far).map(whole),
             bytes_per_clk: self.reader.need(Key::L2AchievedBandwidth)? / self.clock,

@@ -183,8 +183,6 @@ pub(crate) fn modern() -> SmConfig {
         l1: Some(L1Config {
             bytes: 128 << 10,
             unified: true,
-            line_bytes: 128,
-            sector_bytes: 32,
             tags_per_clk: 4.0,
             bytes_per_clk: 128.0,
             latency: 33,
@@ -193,8 +191,6 @@ pub(crate) fn modern() -> SmConfig {
         shared_divisions: Vec::new(),
         l2: Some(L2Config {
             bytes: 6 << 20,
-            line_bytes: 128,
-            sector_bytes: 32,
             latency: 215,
             far_latency: None,
             bytes_per_clk: 2048.0,

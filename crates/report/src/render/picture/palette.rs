@@ -117,15 +117,17 @@ const HATCHES: [Hatch; 7] =
     [Hatch::Plain, Hatch::Rising, Hatch::Falling, Hatch::Dotted, Hatch::Crossed, Hatch::Level, Hatch::Upright];
 
 impl Style {
-    /// The looks of the series with this number in its figure.
+    /// The looks of the series with this number in its figure. Where the colours begin again, what goes with them is the
+    /// next one, so that no series looks like another.
     pub(crate) fn new(number: usize, look: Look) -> Self {
-        let dash = look.dash.unwrap_or(DASHES[number % DASHES.len()]);
+        let round = number / SERIES.len();
+        let dash = look.dash.unwrap_or(DASHES[(number + round) % DASHES.len()]);
         Self {
             color: Ink::Series(look.color.unwrap_or(number) % SERIES.len()),
             dashes: dashes(dash),
-            marker: look.marker.unwrap_or(MARKERS[number % MARKERS.len()]),
+            marker: look.marker.unwrap_or(MARKERS[(number + round) % MARKERS.len()]),
             wants_marker: look.marker.is_some(),
-            hatch: look.hatch.unwrap_or(HATCHES[number % HATCHES.len()]),
+            hatch: look.hatch.unwrap_or(HATCHES[(number + round) % HATCHES.len()]),
         }
     }
 }
@@ -137,5 +139,22 @@ const fn dashes(dash: Dash) -> &'static [f64] {
         Dash::Dotted => &[2.0, 3.0],
         Dash::DashDotted => &[8.0, 3.0, 2.0, 3.0],
         Dash::LongDashed => &[14.0, 4.0],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_two_of_many_series_look_alike() {
+        let styles: Vec<Style> = (0..30).map(|number| Style::new(number, Look::default())).collect();
+        for (number, style) in styles.iter().enumerate() {
+            for other in &styles[..number] {
+                assert!(style.color != other.color || style.dashes != other.dashes, "lines {number}");
+                assert!(style.color != other.color || style.hatch != other.hatch, "areas {number}");
+                assert!(style.color != other.color || style.marker != other.marker, "points {number}");
+            }
+        }
     }
 }
