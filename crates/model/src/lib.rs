@@ -30,6 +30,7 @@ pub mod occupancy;
 mod options;
 mod prediction;
 mod quantity;
+mod recorded;
 pub mod residency;
 pub mod roofline;
 pub mod scenario;

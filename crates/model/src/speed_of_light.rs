@@ -38,7 +38,7 @@ use crate::residency::THREADS_PER_WARP;
 use crate::scenario::EffectId;
 use crate::{
     Assumption, Combine, Given, Input, InputField, Model, ModelId, Needs, OptionId, Options, Origin, Prediction,
-    Refusal, Resource, Symbol, Term, Unit, teg, workload,
+    Refusal, Resource, Symbol, Term, Unit, recorded, workload,
 };
 
 /// The bound.
@@ -221,7 +221,7 @@ impl Model for SpeedOfLight {
 
     fn predict(&self, input: &Input<'_>, machine: &Machine) -> Result<Prediction, Refusal> {
         let (profile, options) = (input.profile, &input.options);
-        let traced = teg::traced(input.traces).map_err(|refusal| Refusal {
+        let traced = recorded::traced(input.traces).map_err(|refusal| Refusal {
             reason: "the bound counts the machine instructions of what warps executed, and none of it is recorded"
                 .into(),
             ..refusal
@@ -231,7 +231,7 @@ impl Model for SpeedOfLight {
         // Its instructions are those of machine code.
         assumptions.retain(|said| !matches!(said.id, AssumptionId::PtxCounts | AssumptionId::MachineCounts));
         assumptions.extend(demand.check(profile, machine, options)?);
-        let listing = teg::listing(traced, machine, options)?;
+        let listing = recorded::listing(traced, machine, options)?;
         let work = Work::of(traced, &listing.code);
         let mut reader = Reader::new(machine, options.strictness);
         let inputs = work.inputs(profile, &mut reader)?;

@@ -16,17 +16,18 @@ use std::sync::Arc;
 use warplens_base::units::{Cycles, Hertz};
 use warplens_machine::{Machine, Reader};
 use warplens_sim::launch::{Basis, CarriedOn, LaunchShare};
-use warplens_sim::traces::{Listing, Traced, Traces};
+use warplens_sim::traces::Listing;
 use warplens_sim::{Job, Outcome, SmConfig, Surroundings, simulate, work};
 use warplens_stats::{Footprint, Profile, RegistersBasis, sector};
 use warplens_trace::{Code, CtaTrace, MachineClass};
 
 use crate::assumption::{AssumptionId, of_machine};
-use crate::options::CodeOrder;
+use crate::recorded::{listing, traced};
 use crate::residency::{fitting_ctas, shared_setting};
 use crate::scenario::{EffectId, OF_SIMULATION};
+use crate::speed_of_light::SpeedOfLight;
 use crate::{
-    Assumption, Combine, Detail, Given, Input, InputField, Model, ModelId, Needs, OptionId, Options, Prediction,
+    Assumption, Combine, Detail, Given, Input, InputField, Knobs, Model, ModelId, Needs, OptionId, Options, Prediction,
     Refusal, Resource,
 };
 
@@ -35,7 +36,7 @@ use crate::{
 pub struct Teg;
 
 /// Warp instructions that are simulated in detail.
-const SIMULATED: u64 = 1_000_000;
+pub const SIMULATED: u64 = 1_000_000;
 
 /// A simulated launch: everything behind the prediction.
 #[derive(Clone, PartialEq, Debug)]
@@ -52,15 +53,18 @@ pub struct Simulated {
     pub carried: CarriedOn,
     /// The rest of the chip.
     pub surroundings: Surroundings,
+    /// The CTAs that were simulated.
+    pub ctas: Arc<[CtaTrace]>,
     /// Which memory the first CTAs of the launch load from or operate on.
     pub footprint: Footprint,
 }
 
 impl Simulated {
-    /// Some CTAs on the simulated SM.
-    pub fn job<'a>(&'a self, ctas: &'a [CtaTrace]) -> Job<'a> {
-        let (resident, surroundings) = (self.share.resident, self.surroundings);
-        Job { code: &self.code, ctas, resident, surroundings, footprint: Some(&self.footprint) }
+    /// What was simulated.
+    pub fn job(&self) -> Job<'_> {
+        let Self { code, ctas, surroundings, footprint, .. } = self;
+        let (resident, surroundings) = (self.share.resident, *surroundings);
+        Job { code, ctas, resident, surroundings, footprint: Some(footprint) }
     }
 
     /// Cycles of the launch.
@@ -124,38 +128,49 @@ impl Model for Teg {
         let fits = fitting_ctas(launch.n_threads(), launch.registers, launch.shared_bytes, &mut reader)? as u32;
         let share = LaunchShare::new(launch.n_ctas(), fits, config.n_sms, config.sms_per_cluster);
         let n_sms = u64::from(config.n_sms).min(launch.n_ctas()) as u32;
-        let sm = traced.of_sm(machine.board(), share.resident, share.ctas);
-        let sm = sm.ok_or_else(|| Refusal::impossible(format!("nothing was traced for {}", machine.id)))?;
-        let known = u32::try_from(sm.ctas.len()).unwrap_or(u32::MAX);
-        let n_ctas = share.affordable(known, work(&listing.code, &sm.ctas), SIMULATED);
-        let ctas = &sm.ctas[..n_ctas as usize];
-        let is_whole = ctas.len() as u32 == share.ctas;
-        let surroundings = Surroundings {
-            active_sms: share.active_sms,
-            active_in_cluster: share.active_in_cluster,
-            first_fetch: sm.footprint.first_fetch(n_sms, ctas.len() as u32).unwrap_or(1.0),
-            dirty_before: if is_whole { 0.0 } else { dirty_share(profile, &config) },
-            shared_bytes: shared_setting(launch.shared_bytes, fits, &mut reader)?,
-        };
-        let footprint = Some(&sm.footprint);
-        let job = Job { code: &listing.code, ctas, resident: share.resident, surroundings, footprint };
-        let of_simulated = work(&listing.code, ctas);
-        if of_simulated == 0 {
+        let sms = traced.of_sm(machine.board(), share.resident, share.ctas);
+        let shared_bytes = shared_setting(launch.shared_bytes, fits, &mut reader)?;
+        let of_sm = traced.instructions(&listing.code) / f64::from(share.active_sms);
+        let options =
+            warplens_sim::Options { without: input.knobs.without(), budget: Some(SIMULATED), ..Default::default() };
+        let simulated = sms.iter().map(|sm| {
+            let known = u32::try_from(sm.ctas.len()).unwrap_or(u32::MAX);
+            let n_ctas = share.affordable(known, work(&listing.code, &sm.ctas), SIMULATED);
+            let ctas = &sm.ctas[..n_ctas as usize];
+            let surroundings = Surroundings {
+                active_sms: share.active_sms,
+                active_in_cluster: share.active_in_cluster,
+                first_fetch: sm.footprint.first_fetch(n_sms, n_ctas).unwrap_or(1.0),
+                dirty_before: dirty_share(profile, &config),
+                shared_bytes,
+            };
+            let footprint = Some(&sm.footprint);
+            let job = Job { code: &listing.code, ctas, resident: share.resident, surroundings, footprint };
+            let outcome = simulate(&config, &job, options);
+            let mut carried = CarriedOn::new(&share, &outcome, of_sm, work(&listing.code, ctas) as f64);
+            if share.is_uneven(launch.n_ctas(), config.n_sms) && carried.is_whole() {
+                // Other SMs have a CTA less, and may end later: CTAs of one SM load lines for each other.
+                let fewer = Job { ctas: &ctas[..ctas.len() - 1], ..job };
+                carried.cycles = carried.cycles.max(simulate(&config, &fewer, options).cycles as f64);
+            }
+            Simulated {
+                code: listing.code.clone(),
+                carried,
+                config: config.clone(),
+                outcome,
+                share,
+                surroundings,
+                ctas: ctas.into(),
+                footprint: sm.footprint.clone(),
+            }
+        });
+        // Where one of several SMs may end last, the one that does.
+        let longest = simulated.zip(&sms).max_by(|(left, _), (right, _)| left.cycles().total_cmp(&right.cycles()));
+        let (simulated, sm) =
+            longest.ok_or_else(|| Refusal::impossible(format!("nothing was traced for {}", machine.id)))?;
+        if simulated.carried.of_simulated == 0.0 {
             return Err(Refusal::impossible("no warp of the traced CTAs executed anything"));
         }
-        let without = input.knobs.without();
-        let options = warplens_sim::Options { without, budget: Some(SIMULATED), ..Default::default() };
-        let outcome = simulate(&config, &job, options);
-        let of_sm = traced.instructions(&listing.code) / f64::from(share.active_sms);
-        let simulated = Simulated {
-            code: listing.code.clone(),
-            carried: CarriedOn::new(&share, &outcome, of_sm, of_simulated as f64),
-            config,
-            outcome,
-            share,
-            surroundings,
-            footprint: sm.footprint.clone(),
-        };
         let readings = reader.finish();
         let mut assumptions = assumptions(profile, listing, &simulated);
         if sm.stand_ins {
@@ -166,7 +181,7 @@ impl Model for Teg {
             assumptions.push(AssumptionId::CutShort.with(format_args!("{share:.3} % of what the SM executes")));
         }
         assumptions.extend(of_machine(&readings.assumptions));
-        Prediction {
+        let prediction = Prediction {
             model: self.id(),
             time: Cycles(simulated.cycles()),
             clock: Hertz(simulated.config.clock),
@@ -177,8 +192,12 @@ impl Model for Teg {
             parameters: readings.parameters,
             coverage: Some(profile.coverage),
             detail: Some(Detail::Teg(Box::new(simulated))),
+        };
+        let prediction = prediction.checked()?;
+        if input.knobs == Knobs::NONE {
+            within_the_machine(&prediction, input, machine)?;
         }
-        .checked()
+        Ok(prediction)
     }
 
     fn evaluate(&self, _: &Given, _: Option<&Machine>, _: &Options) -> Result<Prediction, Refusal> {
@@ -189,30 +208,41 @@ impl Model for Teg {
     }
 }
 
-/// What was recorded of a launch, or why nothing was.
-pub fn traced(traces: &Traces) -> Result<&Traced, Refusal> {
-    let refusal = |reason: &str| Refusal { missing: vec!["trace".to_owned()], reason: reason.to_owned() };
-    match traces {
-        Traces::Made(traced) => Ok(traced),
-        Traces::Outdated => Err(refusal("a change of counts does not reach the trace that teg simulates")),
-        Traces::None => Err(refusal("teg simulates what warps executed, and nothing was recorded of it")),
+/// Refuses an answer that no machine can give: one below the bound of [`speed_of_light`](crate::speed_of_light), by
+/// instructions, pipes or bytes, or of more bytes than the memory moves in that time.
+fn within_the_machine(prediction: &Prediction, input: &Input<'_>, machine: &Machine) -> Result<(), Refusal> {
+    let wrong = |what: String| {
+        Err(Refusal::impossible(format!(
+            "internal error: the simulation is outside of what the machine can do: {what}"
+        )))
+    };
+    if let Ok(bound) = SpeedOfLight.predict(input, machine) {
+        let (time, least) = (prediction.seconds().0, bound.seconds().0);
+        if time < least * (1.0 - ROUNDING) {
+            return wrong(format!("{:.3} us, and the speed of light is {:.3} us", 1e6 * time, 1e6 * least));
+        }
     }
+    let Some(Simulated { config, outcome, carried, share, .. }) = prediction.teg() else { return Ok(()) };
+    // Stores may still be on their way to the memory when the last warp has ended.
+    let cycles = prediction.time.0 + UNDER_WAY * f64::from(config.dram.latency);
+    let bytes = outcome.traffic.dram_bytes as f64 * carried.scale() * f64::from(share.active_sms);
+    let most = cycles * config.dram.bytes_per_clk;
+    if bytes > most * (1.0 + LEEWAY) {
+        return wrong(format!("{bytes:.0} bytes of device memory in a time for {most:.0}"));
+    }
+    Ok(())
 }
 
-/// The machine code of the kernel on a machine, in the order that is asked for.
-pub(crate) fn listing<'t>(traced: &'t Traced, machine: &Machine, options: &Options) -> Result<&'t Listing, Refusal> {
-    let board = traced.boards.get(machine.board());
-    let board = board.ok_or_else(|| Refusal::impossible(format!("no machine code was made for {}", machine.id)))?;
-    let code = board.code.as_ref();
-    let code = code.map_err(|reason| Refusal::impossible(format!("there is no machine code: {reason}")))?;
-    Ok(match options.code_order {
-        CodeOrder::Scheduled => &code.scheduled,
-        CodeOrder::Program => &code.program_order,
-    })
-}
+/// What rounding may take off a time.
+const ROUNDING: f64 = 1e-6;
+/// Round trips to memory by which stores may come later than the end of the last warp.
+const UNDER_WAY: f64 = 4.0;
+/// By how much what was simulated in part may err where it is held against all.
+const LEEWAY: f64 = 0.02;
 
 /// Share of the lines of a full L2 cache that were stored to, in the middle of the launch; 0 where it holds all that the
-/// launch touches.
+/// launch touches. A launch finds the cache as one before it left it: so what its last stores leave there to be written
+/// counts at its start, and twice the work takes twice the time.
 fn dirty_share(profile: &Profile, config: &SmConfig) -> f64 {
     let (read, written) = (profile.distinct_sectors_read, profile.distinct_sectors_written);
     let touched = read + written;
@@ -238,7 +268,8 @@ fn assumptions(profile: &Profile, listing: &Listing, simulated: &Simulated) -> V
     match carried.basis {
         _ if carried.is_whole() => {}
         Basis::Steady { waves } => {
-            sentences.push(AssumptionId::SteadyState.with(format_args!("{n} CTAs of {ctas}, by the last {waves} waves")));
+            sentences
+                .push(AssumptionId::SteadyState.with(format_args!("{n} CTAs of {ctas}, by the last {waves} waves")));
         }
         Basis::SecondWave => {
             sentences.push(AssumptionId::SteadyState.with(format_args!("{n} CTAs of {ctas}, by the second wave")));

@@ -9,7 +9,6 @@ use warplens_base::units::Seconds;
 use warplens_model::teg::{Simulated, Teg};
 use warplens_model::{Detail, Input, Knobs, Model as _, Prediction, Refusal};
 pub use warplens_sim::{Outcome, SchedulerOutcome, Stall, StallCycles, Traffic, UnitKind, UnitOutcome};
-use warplens_trace::CtaTrace;
 pub use warplens_trace::{Code, Place};
 
 use warplens_base::error::Error;
@@ -123,14 +122,12 @@ pub fn warp_cycles(
     window: Window,
 ) -> Answer<cycles::WarpCycles> {
     let result = simulated(measurement, machine, options).and_then(|(_, of)| {
-        let ctas = traces(measurement, machine, &of)?;
-        let job = of.job(&ctas[..of.carried.simulated as usize]);
         let followed = warplens_sim::Options {
             timeline_warps: window.warps,
             timeline_cycles: Some(window.cycles),
             ..warplens_sim::Options::default()
         };
-        let outcome = warplens_sim::simulate(&of.config, &job, followed);
+        let outcome = warplens_sim::simulate(&of.config, &of.job(), followed);
         let (kernel, gpu) = (measurement.kernel.demangled.clone(), machine.id.clone());
         Ok(cycles::cycles(kernel, gpu, of.config.clock, window.cycles, &of.code, &outcome))
     });
@@ -140,15 +137,14 @@ pub fn warp_cycles(
 /// How a launch scales from one warp to a full SM.
 pub fn scale(measurement: &Measurement, machine: &Machine, options: Options) -> Answer<scale::Scale> {
     let result = simulated(measurement, machine, options).and_then(|(prediction, of)| {
-        let ctas = traces(measurement, machine, &of)?;
         let fits = occupancy_of(&measurement.profile.launch, machine, options).map(|occupancy| occupancy.ctas);
         Ok(scale::Scale {
             kernel: measurement.kernel.demangled.clone(),
             gpu: machine.id.clone(),
             clock_hz: of.config.clock,
-            warps_per_cta: u32::try_from(ctas.first().map_or(0, |cta| cta.warps.len())).expect("warps of a CTA"),
+            warps_per_cta: u32::try_from(of.ctas.first().map_or(0, |cta| cta.warps.len())).expect("warps of a CTA"),
             most_ctas: of.share.resident,
-            steps: scale::steps(&of.config, &of.job(&ctas)),
+            steps: scale::steps(&of.config, &of.job()),
             assumptions: scale::assumptions(&prediction, of.share.resident, fits),
         })
     });
@@ -168,13 +164,6 @@ fn simulated(
         unreachable!("the timing simulation answers with what it simulated");
     };
     Ok((prediction, *simulated))
-}
-
-/// What the CTAs of the simulated SM executed.
-fn traces(measurement: &Measurement, machine: &Machine, of: &Simulated) -> Result<Vec<CtaTrace>, Refusal> {
-    let traced = warplens_model::teg::traced(&measurement.on(machine)?.traces)?;
-    let sm = traced.of_sm(machine.board(), of.share.resident, of.share.ctas);
-    Ok(sm.expect("the prediction was made of it").ctas)
 }
 
 fn answer<T>(measurement: &Measurement, machine: &Machine, result: Result<T, Refusal>) -> Answer<T> {

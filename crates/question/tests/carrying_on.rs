@@ -115,9 +115,9 @@ fn cycles(case: &Case) -> (u32, u64, f64, Vec<f64>) {
     };
     let prediction: Prediction = Teg.predict(&input, &machine).unwrap_or_else(|refusal| panic!("{refusal}"));
     let of = prediction.teg().expect("it is the simulation's");
-    let all = traced.of_sm(machine.board(), of.share.resident, of.share.ctas).expect("it was traced").ctas;
+    let all = traced.of_sm(machine.board(), of.share.resident, of.share.ctas).remove(0).ctas;
     assert_eq!(all.len(), of.share.ctas as usize, "all were traced");
-    let whole = of.job(&all);
+    let whole = of.job();
     let all_work = work(&of.code, &all);
     let instructions = traced.instructions(&of.code) / f64::from(of.share.active_sms);
     let carried = |n_ctas: u32, budget: Option<u64>| {

@@ -101,12 +101,10 @@ pub fn one(
         extent => first_and_others(execution, number, &prepared, &mut watched, extent == Extent::Full, progress)?,
     };
     let traced_for = &execution.options().traced_for;
-    let traced = tracing
-        .zip(watched.need.as_ref())
-        .map(|(tracer, need)| {
-            let executions = recorder.executions();
-            trace::finish(tracer, executions, need, (&program.module, kernel), registers, traced_for)
-        });
+    let traced = tracing.zip(watched.need.as_ref()).map(|(tracer, need)| {
+        let executions = recorder.executions();
+        trace::finish(tracer, executions, need, (&program.module, kernel), registers, traced_for)
+    });
     let global_bytes = Some(execution.global_bytes());
     let listing = recorder.listing(counting);
     let mut profile = recorder.finish(FinishOptions { counting, global_bytes });

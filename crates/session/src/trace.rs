@@ -23,8 +23,6 @@ use crate::predict::residency;
 const WARPS_OF_SM: u64 = 64;
 /// Warp instructions of the SMs of which one is chosen.
 const COMPARED: u64 = 4_000_000;
-/// Most of these SMs.
-const MOST_COMPARED: u32 = 16;
 /// Thread instructions of the CTAs whose footprints are gathered.
 const LOOKED_AT: u64 = 200_000_000;
 
@@ -86,12 +84,7 @@ pub(crate) struct Cost {
 
 impl Need {
     /// What these GPUs need; none where nobody asks for a simulation.
-    pub(crate) fn of(
-        machines: &[Machine],
-        limits: TraceLimits,
-        shape: &LaunchShape,
-        n_ctas: u32,
-    ) -> Option<Self> {
+    pub(crate) fn of(machines: &[Machine], limits: TraceLimits, shape: &LaunchShape, n_ctas: u32) -> Option<Self> {
         let board = |machine: &Machine| {
             let mut reader = Reader::new(machine, Options::default().strictness);
             let n_sms = reader.need(Key::SmCount).ok()? as u32;
@@ -113,7 +106,8 @@ impl Need {
             let many = board.wanted(limits, cost);
             let dealing = Dealing::new(board.n_sms);
             let share = board.share;
-            let of = |sm: u32| share.turns(many).filter_map(move |turn| dealing.cta(sm, turn)).filter(|id| id.0 < n_ctas);
+            let of =
+                |sm: u32| share.turns(many).filter_map(move |turn| dealing.cta(sm, turn)).filter(|id| id.0 < n_ctas);
             board.sms = board.candidates(limits, n_ctas, many, cost).into_iter().map(|sm| of(sm).collect()).collect();
             let looked_at = (u64::from(many) * u64::from(board.n_sms)).min((LOOKED_AT / per_cta).max(1));
             board.window = u32::try_from(looked_at.min(n_ctas.into())).expect("no more than the CTAs of the grid");
@@ -123,7 +117,8 @@ impl Need {
 
     /// What the GPUs need together.
     fn all(&self) -> TraceRequest {
-        let ctas: BTreeSet<CtaId> = self.boards.values().flat_map(|board| board.sms.iter().flatten().copied()).collect();
+        let ctas: BTreeSet<CtaId> =
+            self.boards.values().flat_map(|board| board.sms.iter().flatten().copied()).collect();
         TraceRequest {
             ctas: ctas.into_iter().collect(),
             bytes_per_cta: self.bytes_per_cta(),
@@ -186,7 +181,7 @@ impl Board {
         let of_work = COMPARED / (many * cost.warp_instructions).max(1);
         let of_memory = limits.bytes / (many * cost.trace_bytes).max(1);
         let busiest = Dealing::new(self.n_sms).n_busiest(n_ctas);
-        let count = of_work.min(of_memory).clamp(1, u64::from(busiest.min(MOST_COMPARED)));
+        let count = of_work.min(of_memory).clamp(1, u64::from(busiest));
         (0..count).map(|at| (at * u64::from(busiest) / count) as u32).collect()
     }
 }

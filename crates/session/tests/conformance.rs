@@ -80,6 +80,7 @@ impl Case {
             extent: Extent::Full,
             statics: None,
             traced_for: Vec::new(),
+            trace_limits: warplens_session::TraceLimits::default(),
             generations: vec![Generation::Threads],
         };
         run(&program, &self.launches, &requests, options, &Progress::default()).map_err(|error| describe(&error))

@@ -5,7 +5,8 @@ use warplens_isa::StateSpace;
 use warplens_machine::{Reader, Strictness};
 use warplens_sim::{Job, Options, SmConfig, Surroundings, simulate};
 use warplens_trace::{
-    AccessKind, ActiveMask, Code, CtaId, CtaTrace, MachineClass, MachineInst, RegisterNumber, WARP_SIZE, WarpTraceBuilder,
+    AccessKind, ActiveMask, Code, CtaId, CtaTrace, MachineClass, MachineInst, RegisterNumber, WARP_SIZE,
+    WarpTraceBuilder,
 };
 
 const WARPS: u32 = 8;

@@ -63,6 +63,11 @@ impl LaunchShare {
         available.checked_sub(beyond).filter(|&ctas| ctas >= self.resident).unwrap_or(available)
     }
 
+    /// True where an SM has several CTAs, all at once, and others have one less.
+    pub fn is_uneven(&self, n_ctas: u64, n_sms: u32) -> bool {
+        self.ctas > 1 && self.ctas <= self.resident && n_ctas % u64::from(n_sms.max(1)) != 0
+    }
+
     /// Which of its CTAs the SM is simulated with, where there are to be `n`, in the order in which it gets them: the first
     /// ones and the last wave, since it depends on the last ones how long the SM runs empty.
     pub fn turns(&self, n: u32) -> impl Iterator<Item = u32> + use<> {

@@ -162,7 +162,10 @@ impl<'a> Sm<'a> {
             issued: 0,
             passed: 0,
             is_passing: false,
-            sampling: Sampling::new(if options.budget.is_some() { crate::work(job.code, job.ctas) } else { 0 }, options.budget),
+            sampling: Sampling::new(
+                if options.budget.is_some() { crate::work(job.code, job.ctas) } else { 0 },
+                options.budget,
+            ),
             moments: vec![[Moment::default(); 2]; job.ctas.len()],
             outcome,
             guard_extra: u64::from(config.predicate_latency).saturating_sub(int_latency),

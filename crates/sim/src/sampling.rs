@@ -60,8 +60,7 @@ impl Sampling {
     /// Of a job of so many instructions about `budget` in detail; all without a budget, or where it is enough.
     pub(crate) fn new(work: u64, budget: Option<u64>) -> Self {
         let budget = budget.unwrap_or(u64::MAX).max(LEAST);
-        let mut sampling =
-            Self {
+        let mut sampling = Self {
             window: u64::MAX,
             gap: 0,
             n_windows: 1,

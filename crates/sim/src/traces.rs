@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use warplens_stats::{Footprint, TracedCta};
-use warplens_trace::{Code, CtaId, CtaTrace};
+use warplens_trace::{Code, CtaId, CtaTrace, WarpTrace};
 
 /// The machine code of a kernel on one GPU.
 #[derive(Clone, PartialEq, Debug)]
@@ -77,23 +77,24 @@ pub struct SmTraces {
 }
 
 impl Traced {
-    /// CTAs of an SM of a board, which has `resident` at once: at most `most`, in the order in which it gets them. None
+    /// CTAs of SMs of a board that have `resident` at once: at most `most` of each, in the order in which it gets them. None
     /// where nothing was recorded for the board.
     ///
-    /// Of the SMs that were chosen, the one with most to do is taken where all CTAs of an SM run at once, because it ends
-    /// last; elsewhere SMs that are done early get more CTAs, and the one is taken whose CTAs have the mean of the work.
-    pub fn of_sm(&self, board: &str, resident: u32, most: u32) -> Option<SmTraces> {
-        let of = self.boards.get(board)?;
+    /// Of the SMs that were chosen, where all CTAs of an SM run at once the one is taken that ends last: the one with most
+    /// to do, or with the longest warp. Elsewhere SMs that are done early get more CTAs, and the one is taken whose CTAs have
+    /// the mean of the work.
+    pub fn of_sm(&self, board: &str, resident: u32, most: u32) -> Vec<SmTraces> {
+        let Some(of) = self.boards.get(board) else { return Vec::new() };
         let find = |id: &CtaId| self.ctas.binary_search_by_key(id, |cta| cta.trace.id).ok();
         let chains = of.sms.iter().map(|sm| sm.iter().take(most as usize).map_while(find).collect());
         let chains: Vec<Vec<usize>> = chains.filter(|chain: &Vec<usize>| !chain.is_empty()).collect();
-        let chosen = self.typical(&chains, most <= resident)?;
-        Some(SmTraces {
-            ctas: chosen.iter().map(|&index| self.ctas[index].trace.clone()).collect(),
-            is_cut: chosen.iter().any(|&index| !self.ctas[index].left_out.is_empty()),
+        let traces = |sm: usize| SmTraces {
+            ctas: chains[sm].iter().map(|&index| self.ctas[index].trace.clone()).collect(),
+            is_cut: chains[sm].iter().any(|&index| !self.ctas[index].left_out.is_empty()),
             stand_ins: of.stand_ins,
             footprint: self.footprint.first(of.window),
-        })
+        };
+        self.typical(&chains, most <= resident).into_iter().map(traces).collect()
     }
 
     /// Machine instructions of all warps of the launch.
@@ -101,18 +102,28 @@ impl Traced {
         self.executions.iter().map(|&(block, n)| n as f64 * code.block(block).len() as f64).sum()
     }
 
-    /// The SM with most to do, or the one whose CTAs have the mean of the work; the first of those that are alike.
-    fn typical<'c>(&self, chains: &'c [Vec<usize>], is_one_wave: bool) -> Option<&'c Vec<usize>> {
-        if let [only] = chains {
-            return Some(only);
+    /// The SMs with most to do, or the one whose CTAs have the mean of the work; the first of those that are alike.
+    fn typical(&self, chains: &[Vec<usize>], is_one_wave: bool) -> Vec<usize> {
+        if chains.len() <= 1 {
+            return (0..chains.len()).collect();
         }
         let steps = |index: usize| self.ctas[index].executions().map(|(_, n)| n).sum::<u64>() as f64;
         let loads: Vec<f64> = chains.iter().map(|chain| chain.iter().map(|&index| steps(index)).sum()).collect();
-        let per_cta: Vec<f64> = loads.iter().zip(chains).map(|(load, chain)| load / chain.len() as f64).collect();
-        let mean = per_cta.iter().sum::<f64>() / chains.len() as f64;
-        let far = |sm: usize| if is_one_wave { -loads[sm] } else { (per_cta[sm] - mean).abs() };
-        let chosen = (0..chains.len()).min_by(|&left, &right| far(left).total_cmp(&far(right)))?;
-        Some(&chains[chosen])
+        let most = |of: &dyn Fn(usize) -> f64| {
+            (0..chains.len()).rev().max_by(|&left, &right| of(left).total_cmp(&of(right))).expect("there are some")
+        };
+        if is_one_wave {
+            let longest = |sm: usize| {
+                let warps = chains[sm].iter().flat_map(|&index| self.ctas[index].trace.warps.iter());
+                warps.map(WarpTrace::n_steps).max().unwrap_or(0) as f64
+            };
+            let mut ends_last = vec![most(&|sm| loads[sm]), most(&longest)];
+            ends_last.dedup();
+            return ends_last;
+        }
+        let per_cta = |sm: usize| loads[sm] / chains[sm].len() as f64;
+        let mean = (0..chains.len()).map(per_cta).sum::<f64>() / chains.len() as f64;
+        vec![most(&|sm| -(per_cta(sm) - mean).abs())]
     }
 }
 
@@ -142,11 +153,11 @@ mod tests {
         let boards = [("four", of_board(&[&[0, 4, 8]])), ("six", of_board(&[&[0, 6, 12, 18]]))];
         let boards: BTreeMap<String, OfBoard> = boards.map(|(board, of)| (board.to_owned(), of)).into();
         let all = Traced { ctas: [0, 4, 6, 8, 12].map(|id| cta(id, 6)).into(), boards, ..Traced::default() };
-        let of = |board: &str, most| all.of_sm(board, 2, most).map(|sm| ids(&sm));
-        assert_eq!(of("four", 3), Some(vec![0, 4, 8]));
-        assert_eq!(of("four", 2), Some(vec![0, 4]));
-        assert_eq!(of("six", 8), Some(vec![0, 6, 12]));
-        assert_eq!(of("seven", 8), None);
+        let of = |board: &str, most| all.of_sm(board, 2, most).iter().map(ids).collect::<Vec<_>>();
+        assert_eq!(of("four", 3), [[0, 4, 8]]);
+        assert_eq!(of("four", 2), [[0, 4]]);
+        assert_eq!(of("six", 8), [[0, 6, 12]]);
+        assert!(of("seven", 8).is_empty());
     }
 
     #[test]
@@ -154,7 +165,11 @@ mod tests {
         let work = [(0, 10), (1, 90), (2, 30), (4, 10), (5, 70), (6, 40)];
         let boards = [("gpu".to_owned(), of_board(&[&[0, 4], &[1, 5], &[2, 6]]))].into();
         let traced = Traced { ctas: work.map(|(id, steps)| cta(id, steps)).into(), boards, ..Traced::default() };
-        let of = |resident| ids(&traced.of_sm("gpu", resident, 2).unwrap());
-        assert_eq!((of(2), of(1)), (vec![1, 5], vec![2, 6]));
+        let of = |resident| traced.of_sm("gpu", resident, 2).iter().map(ids).collect::<Vec<_>>();
+        assert_eq!((of(2), of(1)), (vec![vec![1, 5]], vec![vec![2, 6]]));
+        let boards = [("gpu".to_owned(), of_board(&[&[0, 4], &[1, 2]]))].into();
+        let work = [(0, 50), (1, 40), (2, 40), (4, 10)];
+        let uneven = Traced { ctas: work.map(|(id, steps)| cta(id, steps)).into(), boards, ..Traced::default() };
+        assert_eq!(uneven.of_sm("gpu", 2, 2).iter().map(ids).collect::<Vec<_>>(), [[1, 2], [0, 4]]);
     }
 }

@@ -23,7 +23,10 @@ impl Recorder {
     pub fn executions(&self) -> Vec<(u32, u64)> {
         let scale = self.scale();
         let numbered = (self.program.first_block..).zip(&self.blocks);
-        numbered.filter(|(_, block)| block.executions > 0).map(|(id, block)| (id, scale.apply(block.executions))).collect()
+        numbered
+            .filter(|(_, block)| block.executions > 0)
+            .map(|(id, block)| (id, scale.apply(block.executions)))
+            .collect()
     }
 
     /// Executions of every instruction of the kernel and the functions that it may call, in the order of the program.

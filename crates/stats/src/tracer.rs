@@ -6,7 +6,9 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 use warplens_base::Id;
 use warplens_isa::{BlockId, Pc, StateSpace};
-use warplens_trace::{Access, AccessKind, ActiveMask, CtaId, CtaTrace, Observer, WarpIndex, WarpTrace, WarpTraceBuilder};
+use warplens_trace::{
+    Access, AccessKind, ActiveMask, CtaId, CtaTrace, Observer, WarpIndex, WarpTrace, WarpTraceBuilder,
+};
 
 use crate::footprint::{Lines, LinesOpen};
 

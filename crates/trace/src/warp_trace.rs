@@ -193,8 +193,7 @@ impl WarpTrace {
         let slot_of = |number: usize| self.shapes[self.shapes_of[number] as usize].slot;
         // Where every instruction has one access, the slot is the index.
         let guess = all.start + usize::from(slot);
-        let is_first =
-            guess < all.end && slot_of(guess) == slot && (guess == all.start || slot_of(guess - 1) != slot);
+        let is_first = guess < all.end && slot_of(guess) == slot && (guess == all.start || slot_of(guess - 1) != slot);
         let first = if is_first {
             guess
         } else {
@@ -318,9 +317,10 @@ mod tests {
         assert_eq!((warp.accesses_at(&steps[0], 0).len(), warp.accesses_at(&steps[0], 1).len()), (2, 0));
         assert_eq!((warp.accesses_at(&steps[1], 0).len(), warp.accesses_at(&steps[1], 1).len()), (0, 1));
         let kinds: Vec<Lanes> = warp.accesses().map(|access| access.lanes).collect();
-        assert!(
-            matches!(kinds[..], [Lanes::Affine { .. }, Lanes::Pattern { .. }, Lanes::Affine { .. }, Lanes::Listed(_)])
-        );
+        assert!(matches!(
+            kinds[..],
+            [Lanes::Affine { .. }, Lanes::Pattern { .. }, Lanes::Affine { .. }, Lanes::Listed(_)]
+        ));
         for (access, addresses) in warp.accesses().zip([&rows, &scattered, &rows, &far]) {
             let mut expanded = [0; WARP_SIZE];
             warp.expand(&access, &mut expanded);

@@ -4,7 +4,7 @@
 //! From there on whole CTAs are added, up to what an SM holds. Every warp does what it does in the launch, so that `n` warps
 //! do `n` times the work of one: speedup is `n T(1) / T(n)` and efficiency the speedup over `n` (Lai and Seznec, 2011).
 
-use warplens_model::{AssumptionId, Prediction};
+use warplens_model::{AssumptionId, Prediction, teg};
 use warplens_sim::{Job, Outcome, SmConfig, Stall, UnitKind};
 use warplens_trace::CtaTrace;
 
@@ -89,7 +89,8 @@ pub(super) fn assumptions(prediction: &Prediction, resident: u32, fits: Option<u
 
 /// Simulates every step. The job is that of the full SM: its CTAs are taken in order, as many as fit at once.
 pub fn steps(config: &SmConfig, job: &Job<'_>) -> Vec<Step> {
-    steps_by(job, |job| warplens_sim::simulate(config, job, warplens_sim::Options::default()))
+    let options = warplens_sim::Options { budget: Some(teg::SIMULATED), ..Default::default() };
+    steps_by(job, |job| warplens_sim::simulate(config, job, options))
 }
 
 fn steps_by(job: &Job<'_>, mut simulate: impl FnMut(&Job<'_>) -> Outcome) -> Vec<Step> {

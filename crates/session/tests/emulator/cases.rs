@@ -110,6 +110,7 @@ fn options(table: &Table, threads: usize) -> ExecutionOptions {
         extent: Extent::Full,
         statics: None,
         traced_for: Vec::new(),
+        trace_limits: warplens_session::TraceLimits::default(),
         generations: vec![generation],
     }
 }

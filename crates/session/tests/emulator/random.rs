@@ -369,6 +369,7 @@ fn execute(program: &Program, grid: usize, block: usize, off: u32) -> Vec<Vec<u3
         extent: Extent::Full,
         statics: None,
         traced_for: Vec::new(),
+        trace_limits: warplens_session::TraceLimits::default(),
         generations: vec![Generation::Threads],
     };
     let request = OutputRequest { key: "0".into(), count: None };

@@ -96,6 +96,7 @@ fn instructions_give_what_the_assembler_folds_them_to() {
         extent: Extent::Full,
         statics: None,
         traced_for: Vec::new(),
+        trace_limits: warplens_session::TraceLimits::default(),
         generations: vec![Generation::Threads],
     };
     let request = OutputRequest { key: "0".into(), count: None };

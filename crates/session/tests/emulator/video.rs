@@ -229,6 +229,7 @@ fn video_instructions_do_what_they_are_defined_to() {
         extent: Extent::Full,
         statics: None,
         traced_for: Vec::new(),
+        trace_limits: warplens_session::TraceLimits::default(),
         generations: vec![Generation::Threads],
     };
     let request = OutputRequest { key: "0".into(), count: None };

@@ -4,8 +4,9 @@ use crate::common::{gt200, modern};
 use proptest::prelude::*;
 use warplens_isa::StateSpace;
 use warplens_sim::{Effect, Job, Options, Surroundings, UnitKind, Without, simulate};
-use warplens_trace::{AccessKind, ActiveMask, Code, CtaId, CtaTrace, MachineClass, MachineInst, WARP_SIZE, WarpTrace,
-    WarpTraceBuilder};
+use warplens_trace::{
+    AccessKind, ActiveMask, Code, CtaId, CtaTrace, MachineClass, MachineInst, WARP_SIZE, WarpTrace, WarpTraceBuilder,
+};
 
 const CLASSES: [MachineClass; 13] = [
     MachineClass::Fp32,

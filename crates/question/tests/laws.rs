@@ -1,0 +1,302 @@
+//! Laws that every answer of the timing simulation obeys, over kernels, GPUs and sizes: it is not below the speed of
+//! light, more work never takes less time, and twice the CTAs in many waves take twice the time.
+
+use warplens_launch::Launch;
+use warplens_machine::Key;
+use warplens_model::{ModelId, Options};
+use warplens_session::machines::{self, Machine};
+use warplens_session::predict::{Choice, measured_on};
+use warplens_session::profile::Counting;
+use warplens_session::toolchain::Search;
+use warplens_session::{ExecutionOptions, Measurement, Program, Progress, measure};
+
+const GPUS: &[&str] = &["k40", "gtx750ti", "p100", "rtx2080ti", "v100-pcie", "a100-80", "rtx4090", "h200"];
+
+/// Time that more work may save: what other CTAs on other SMs change.
+const LESS: f64 = 0.01;
+/// How far from twice the time twice the CTAs may be.
+const TWICE: f64 = 0.03;
+/// Waves from which on that is asked.
+const MANY_WAVES: f64 = 32.0;
+
+/// Answers that are known to break the second law, by kernel, step and GPU: of a gather by few CTAs, which the latency
+/// decides. All SMs fetch the vector that they share from the L2 cache in the same share of their misses, and the matrix
+/// too, which none shares.
+const KNOWN: &[(&str, u64, &str)] = &[("spmv_ell", 2, "a100-80"), ("spmv_ell", 2, "h200"), ("spmv_ell", 3, "h200")];
+
+/// A kernel and its launch by a number of steps that each double the work.
+struct Case {
+    ptx: &'static str,
+    kernel: &'static str,
+    /// Grid, block and arguments.
+    launch: fn(u64) -> (String, &'static str, Vec<String>),
+    /// All CTAs do the same, and a step doubles them.
+    doubles: bool,
+}
+
+fn words(list: &[&str], n: u64) -> Vec<String> {
+    list.iter().map(|word| word.replace("{n}", &n.to_string())).collect()
+}
+
+const CASES: &[Case] = &[
+    Case {
+        ptx: "examples/vector_add/ptx/sm_80.ptx",
+        kernel: "vector_add",
+        launch: |step| {
+            let n = 1 << (18 + step);
+            (format!("{}", n / 256), "256", words(&["f32[{n}]", "f32[{n}]", "f32[{n}]", "{n}"], n))
+        },
+        doubles: true,
+    },
+    Case {
+        ptx: "examples/black_scholes/ptx/sm_80.ptx",
+        kernel: "black_scholes",
+        launch: |step| {
+            let n = 1 << (17 + step);
+            let args = [
+                "f32[{n}]:fill(20)",
+                "f32[{n}]:fill(50)",
+                "f32[{n}]:fill(3)",
+                "f32[{n}]",
+                "f32[{n}]",
+                "0.02",
+                "0.3",
+                "{n}",
+            ];
+            (format!("{}", n / 256), "256", words(&args, n))
+        },
+        doubles: true,
+    },
+    Case {
+        ptx: "examples/layout_aos/ptx/sm_80.ptx",
+        kernel: "layout_aos",
+        launch: |step| {
+            let n = 1 << (16 + step);
+            let args = vec![
+                format!("f32[{}]", 8 * n),
+                n.to_string(),
+                "0.5".into(),
+                "-0.25".into(),
+                "0.125".into(),
+                "0.01".into(),
+            ];
+            (format!("{}", n / 256), "256", args)
+        },
+        doubles: true,
+    },
+    Case {
+        ptx: "examples/layout_soa/ptx/sm_80.ptx",
+        kernel: "layout_soa",
+        launch: |step| {
+            let n = 1 << (16 + step);
+            let args = vec![
+                format!("f32[{}]", 8 * n),
+                n.to_string(),
+                "0.5".into(),
+                "-0.25".into(),
+                "0.125".into(),
+                "0.01".into(),
+            ];
+            (format!("{}", n / 256), "256", args)
+        },
+        doubles: true,
+    },
+    Case {
+        ptx: "examples/histogram_atomics/ptx/sm_80.ptx",
+        kernel: "histogram_atomics",
+        launch: |step| {
+            let n = 1 << (17 + step);
+            ("128".into(), "256", words(&["u8[{n}]:uniform(0,255,1)", "u32[256]", "{n}"], n))
+        },
+        doubles: false,
+    },
+    Case {
+        ptx: "examples/reduction_shuffle/ptx/sm_80.ptx",
+        kernel: "reduction_shuffle",
+        launch: |step| {
+            let n = 1 << (19 + step);
+            ("256".into(), "256", words(&["f32[{n}]", "f32[1024]", "{n}"], n))
+        },
+        doubles: false,
+    },
+    Case {
+        ptx: "examples/sepia/ptx/sm_80.ptx",
+        kernel: "sepia",
+        launch: |step| {
+            let rows = 256 << step;
+            let pixels = 3 * 512 * rows;
+            let args = vec![format!("f32[{pixels}]:fill(9)"), format!("f32[{pixels}]"), "512".into(), rows.to_string()];
+            (format!("[32, {}]", rows / 16), "[16, 16]", args)
+        },
+        doubles: true,
+    },
+    Case {
+        ptx: "examples/linear/ptx/sm_80.ptx",
+        kernel: "linear",
+        launch: |step| {
+            let rows = 128 << step;
+            let pixels = 3 * 256 * rows;
+            let args = vec![format!("f32[{pixels}]:fill(9)"), format!("f32[{pixels}]"), "256".into(), rows.to_string()];
+            (format!("[16, {}]", rows / 16), "[16, 16]", args)
+        },
+        doubles: true,
+    },
+    Case {
+        ptx: "examples/mandelbrot/ptx/sm_80.ptx",
+        kernel: "mandelbrot",
+        launch: |step| {
+            let args = ["u32[1<<16]", "256", "256", "-2.0", "1.25", "0.009765625"].map(str::to_owned);
+            ("[8, 32]".into(), "[32, 8]", [args.as_slice(), &[(32 << step).to_string()]].concat())
+        },
+        doubles: false,
+    },
+    Case {
+        ptx: "examples/matmul_naive/ptx/sm_80.ptx",
+        kernel: "matmul_naive",
+        launch: |step| square(64 << step),
+        doubles: false,
+    },
+    Case {
+        ptx: "examples/matmul_tiled/ptx/sm_80.ptx",
+        kernel: "matmul_tiled",
+        launch: |step| square(64 << step),
+        doubles: false,
+    },
+    Case {
+        ptx: "examples/abt_conflict/ptx/sm_80.ptx",
+        kernel: "abt_conflict",
+        launch: |step| square(64 << step),
+        doubles: false,
+    },
+    Case {
+        ptx: "validation/carrying_on/irregular.ptx",
+        kernel: "spmv_ell",
+        launch: |step| {
+            let n = 1 << (13 + step);
+            let args = vec![
+                format!("s32[{n}]:uniform(0,48,1)"),
+                format!("s32[{}]:uniform(0,8191,2)", 48 * n),
+                format!("f32[{}]", 48 * n),
+                "f32[8192]".into(),
+                format!("f32[{n}]"),
+                n.to_string(),
+            ];
+            (format!("{}", n / 128), "128", args)
+        },
+        doubles: false,
+    },
+    Case {
+        ptx: "validation/carrying_on/irregular.ptx",
+        kernel: "collatz",
+        launch: |step| {
+            let n = 1 << (13 + step);
+            (format!("{}", n / 128), "128", words(&["u32[{n}]:uniform(1,100000,3)", "u32[{n}]", "{n}"], n))
+        },
+        doubles: false,
+    },
+    Case {
+        ptx: "validation/carrying_on/irregular.ptx",
+        kernel: "point_in_polygon",
+        launch: |step| {
+            let n = 1 << (15 + step);
+            let args = vec![
+                format!("f32[{}]:uniform(-1,1,4)", 2 * n),
+                "f32[128]:uniform(-1,1,5)".into(),
+                format!("s32[{n}]"),
+                n.to_string(),
+                "64".into(),
+            ];
+            (format!("{}", n / 128), "128", args)
+        },
+        doubles: true,
+    },
+];
+
+fn square(n: u64) -> (String, &'static str, Vec<String>) {
+    let matrix = || format!("f32[{}]", n * n);
+    (format!("[{0}, {0}]", n / 16), "[16, 16]", vec![matrix(), matrix(), matrix(), n.to_string()])
+}
+
+const STEPS: u64 = 5;
+
+fn measured(case: &Case, step: u64, machines: &[Machine]) -> Measurement {
+    let path = format!("{}/../../{}", env!("CARGO_MANIFEST_DIR"), case.ptx);
+    let program = Program::from_ptx(case.ptx, std::fs::read_to_string(path).expect("the kernel")).expect("it is sound");
+    let (grid, block, args) = (case.launch)(step);
+    let text = format!("kernel = \"{}\"\ngrid = {grid}\nblock = {block}\nargs = {args:?}\n", case.kernel);
+    let launch = Launch::parse_file(case.kernel, &text).expect("a launch").remove(0);
+    let mut options = ExecutionOptions::new();
+    options.traced_for = machines.to_vec();
+    let measurements = measure(&program, &[launch], options, Counting::Ptx, &Search::default(), &Progress::default());
+    measurements.expect("the kernel runs").remove(0)
+}
+
+/// Seconds of the timing simulation, and waves of the launch.
+fn seconds(measurement: &Measurement, machine: &Machine) -> Result<(f64, f64), String> {
+    let choice = Choice::Named(vec![ModelId::Teg, ModelId::SpeedOfLight]);
+    let gpu = measured_on(measurement, machine, &choice, Options::default());
+    let of = |at: usize| gpu.answers[at].result.as_ref().map_err(ToString::to_string);
+    let (teg, light) = (of(0)?, of(1)?);
+    let simulated = teg.teg().expect("it is the simulation's");
+    if teg.seconds().0 < light.seconds().0 * (1.0 - 1e-9) {
+        return Err(format!(
+            "{:.3} us are below the speed of light, {:.3}",
+            1e6 * teg.seconds().0,
+            1e6 * light.seconds().0
+        ));
+    }
+    Ok((teg.seconds().0, f64::from(simulated.share.ctas) / f64::from(simulated.share.resident)))
+}
+
+/// Bytes of memory that a launch touches.
+fn touched(measurement: &Measurement) -> f64 {
+    let profile = &measurement.profile;
+    32.0 * (profile.distinct_sectors_read + profile.distinct_sectors_written) as f64
+}
+
+fn l2(machine: &Machine) -> f64 {
+    machine.number(Key::L2Size).expect("stated")
+}
+
+#[test]
+fn answers_obey_the_laws() {
+    let machines: Vec<Machine> = GPUS.iter().map(|gpu| machines::one(gpu).expect("a built-in machine")).collect();
+    let mut broken = Vec::new();
+    for case in CASES {
+        let mut before: Vec<Option<(f64, f64)>> = vec![None; machines.len()];
+        let mut touched_before = 0.0;
+        for step in 0..STEPS {
+            let measurement = measured(case, step, &machines);
+            let touched = touched(&measurement);
+            for (machine, before) in machines.iter().zip(&mut before) {
+                let mut say =
+                    |what: String| broken.push(format!("{} step {step} on {}: {what}", case.kernel, machine.id));
+                let now = match seconds(&measurement, machine) {
+                    Ok(now) => now,
+                    Err(what) => {
+                        say(what);
+                        continue;
+                    }
+                };
+                if let Some((time, waves)) = *before {
+                    let ratio = now.0 / time;
+                    if KNOWN.contains(&(case.kernel, step, machine.id.as_str())) {
+                        if ratio >= 1.0 - LESS {
+                            say("it is known to break a law, and does not".to_owned());
+                        }
+                    } else if ratio < 1.0 - LESS {
+                        say(format!("twice the work takes {ratio:.3} times the time"));
+                    }
+                    let sides = [touched_before, touched].map(|bytes| bytes > l2(machine));
+                    if case.doubles && waves >= MANY_WAVES && sides[0] == sides[1] && (ratio / 2.0 - 1.0).abs() > TWICE
+                    {
+                        say(format!("twice the blocks take {ratio:.3} times the time, after {waves:.1} waves"));
+                    }
+                }
+                *before = Some(now);
+            }
+            touched_before = touched;
+        }
+    }
+    assert!(broken.is_empty(), "{} laws are broken:\n{}", broken.len(), broken.join("\n"));
+}
