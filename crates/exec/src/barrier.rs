@@ -1,7 +1,8 @@
 //! CTA barriers.
 //!
 //! From compute capability 7.0 on a barrier waits for every thread that has not exited, at whichever instruction it comes
-//! to the barrier; a warp has come when all of these have. Before, a warp comes as a whole as soon as some of its threads do, and waits as a whole.
+//! to the barrier; a warp has come when all of these have. Before, a warp comes as a whole as soon as some of its
+//! threads do, and waits as a whole.
 
 /// Number of barriers of a CTA.
 pub(crate) const N_BARRIERS: u32 = 16;

@@ -23,7 +23,8 @@ const MAX_CHOICES: u32 = 4;
 const MAX_FILL: usize = 8;
 
 /// The module with the local arrays of these functions in registers: the same blocks and program counters, the same
-/// results (a loop that fills an array is taken to fill all of it). `registers` is how many registers a thread has, where somebody knows. `None` where no array is taken back.
+/// results (a loop that fills an array is taken to fill all of it). `registers` is how many registers a thread has,
+/// where somebody knows. `None` where no array is taken back.
 pub fn local_arrays_in_registers(module: &Module, functions: &[FunctionId], registers: Option<u32>) -> Option<Module> {
     let mut changed: Option<Module> = None;
     for &id in functions {

@@ -109,8 +109,8 @@ fn pressure(module: &Module, function: &Function, cfg: &Cfg, view: &mut View, li
     blocks.max().unwrap_or(0)
 }
 
-/// The steps of a block; of a short counted loop of one block several copies, unless the program forbids it. A loop that stores is left alone: its
-/// loads could not pass the stores.
+/// The steps of a block; of a short counted loop of one block several copies, unless the program forbids it. A loop
+/// that stores is left alone: its loads could not pass the stores.
 fn steps(
     module: &Module,
     function: &Function,

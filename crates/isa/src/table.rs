@@ -175,7 +175,8 @@ macro_rules! with_ops {
             Popc => { class: int, effect: None, bind: bits::popc }
             /// Number of leading zeros.
             Clz => { class: int, effect: None, bind: bits::clz }
-            /// Position of the most significant bit that differs from the sign, or the shift amount that brings it to the top.
+            /// Position of the most significant bit that differs from the sign, or the shift amount that brings it to
+            /// the top.
             Bfind (answer: BfindAnswer) => { class: int, effect: None, bind: bits::bfind }
             /// Bit reversal.
             Brev => { class: int, effect: None, bind: bits::brev }

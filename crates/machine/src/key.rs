@@ -359,7 +359,8 @@ keys! {
     /// Round trip of a load that hits the far part of the L2 cache.
     LatencyL2Far = "latency.l2_far", WallCycles;
 
-    /// Which of the ready warps a scheduler takes: the next in turn, the one that has been ready for longest, or the last one while it is ready and else the oldest or the youngest.
+    /// Which of the ready warps a scheduler takes: the next in turn, the one that has been ready for longest, or the
+    /// last one while it is ready and else the oldest or the youngest.
     IssuePolicy = "issue.policy", Count [word
         /// The next warp after the one that issued last.
         LooseRoundRobin = "loose_round_robin",

@@ -1,8 +1,7 @@
 //! PTX: text to syntax tree and back, for the whole language from ISA 1.0 to 9.x, and to the kernel representation.
 //!
-//! Main types: [`syntax::ast::Module`], [`opcodes::Opcode`], [`syntax::ast::Modifier`]. [`load`] goes all the way; [`spelling`] says what a
-//! single opcode is.
-//! This crate does not know about files, launches or what instructions cost.
+//! Main types: [`syntax::ast::Module`], [`opcodes::Opcode`], [`syntax::ast::Modifier`]. [`load`] goes all the way;
+//! [`spelling`] says what a single opcode is. This crate does not know about files, launches or what instructions cost.
 
 pub mod lower;
 pub mod opcodes;

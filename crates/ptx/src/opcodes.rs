@@ -5,7 +5,8 @@
 //! manual lists for the form:
 //!
 //! ```text
-//! Name "name" { lowering } lacks Class "purpose" [ Family: (version, "needed names", "other names", "types", "operands") ... ]
+//! Name "name" { lowering } lacks Class "purpose" [ Family: (version, "needed names", "other names", "types",
+//! "operands") ... ]
 //! ```
 //!
 //! - The version is ten times the PTX version that brought the form: 78 is PTX 7.8.

@@ -26,7 +26,8 @@ macro_rules! modifiers {
         pub enum Modifier {
             $($type_id,)*
             $($id,)*
-            /// A name that the language does not have; its text is in [`Instruction::unknown`](super::ast::Instruction::unknown).
+            /// A name that the language does not have; its text is in
+            /// [`Instruction::unknown`](super::ast::Instruction::unknown).
             Unknown,
         }
 
