@@ -33,6 +33,14 @@ pub struct Row {
     pub measured_us: f64,
     /// Microseconds, where a prediction is given.
     pub predicted_us: Option<f64>,
+    /// Which model the given prediction is of, where the table says so.
+    pub model: Option<String>,
+    /// The resource that bounds the launch, where the table says so.
+    pub bound_by: Option<String>,
+    /// How much of it was simulated for the given prediction, where the table says so.
+    pub simulated: Option<String>,
+    /// What messages call the row in place of its table and line.
+    pub name: Option<String>,
     /// What to predict.
     pub input: Option<Kernels>,
     /// A file that says how it was launched.
@@ -163,7 +171,7 @@ fn set_of(fields: &BTreeMap<&str, &str>) -> Set {
 impl Row {
     /// The row, for messages.
     pub fn place(&self) -> String {
-        format!("{}, line {}", self.table, self.line)
+        self.name.clone().unwrap_or_else(|| format!("{}, line {}", self.table, self.line))
     }
 
     /// Reads the kernels of the row; CUDA C++ is compiled for `target`.
