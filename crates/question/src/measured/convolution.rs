@@ -24,6 +24,11 @@ const SIZE: u32 = 4096;
 const FILTER: u32 = 15;
 /// Columns and rows of the image, which has a margin.
 const IMAGE: u32 = SIZE + FILTER - 1;
+/// From so many points per thread on, the compiler does not unroll the loop over the rows of the filter as a whole: what
+/// was loaded for some rows is not kept for others.
+const MANY_POINTS: u32 = 24;
+/// The rows of the filter that are unrolled then, which the counters of shared memory say best.
+const ROWS_TOGETHER: u32 = 2;
 /// Numbers in the constant memory of the measured kernels, of which the filter takes a part.
 const CONSTANTS: u32 = 33 * 33;
 
@@ -243,7 +248,8 @@ impl Shape {
 
     /// The sums, and the row and column of each number of the image that they take.
     fn write_sums(&self, text: &mut String) -> BTreeSet<(u32, u32)> {
-        let mut loaded = BTreeSet::new();
+        let (mut loaded, mut values) = (BTreeSet::new(), BTreeSet::new());
+        let has_many_points = self.tile[0] * self.tile[1] >= MANY_POINTS;
         put(
             text,
             format_args!(
@@ -254,6 +260,9 @@ impl Shape {
         );
         for place in 0..FILTER * FILTER {
             let (y, x) = (place / FILTER, place % FILTER);
+            if has_many_points && place % (ROWS_TOGETHER * FILTER) == 0 {
+                values.append(&mut loaded);
+            }
             put(text, format_args!("ld.const.f32 %weight, [weights+{}];\n", 4 * place));
             self.each_point(|i, j| {
                 let (down, across) = (y + i * self.block[1], x + j * self.block[0]);
@@ -265,7 +274,8 @@ impl Shape {
                 put(text, format_args!("fma.rn.f32 %s{i}_{j}, %v{down}_{across}, %weight, {before};\n"));
             });
         }
-        loaded
+        values.append(&mut loaded);
+        values
     }
 
     fn write_results(&self, text: &mut String) {

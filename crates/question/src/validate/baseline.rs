@@ -71,7 +71,7 @@ pub fn worse(
     tolerance: f64,
 ) -> Result<Vec<Worse>> {
     let asked: BTreeSet<String> = tables.iter().flat_map(|table| &table.rows).map(measured::Row::place).collect();
-    let before = super::validate(std::slice::from_ref(baseline), &request.clone(), &Progress::default())?.pairs;
+    let before = super::validate(std::slice::from_ref(baseline), request, &Progress::default())?.pairs;
     let now: BTreeMap<(&str, &str), &Pair> =
         validation.pairs.iter().map(|pair| ((pair.row.as_str(), pair.model.as_str()), pair)).collect();
     let models: BTreeSet<&str> = validation.pairs.iter().map(|pair| pair.model.as_str()).collect();
