@@ -74,9 +74,9 @@ pub enum Kernels {
 /// What rows are for.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Set {
-    /// Models, or parameters of GPUs, were fitted to them.
+    /// They may be looked at while a model, a rule or a parameter is chosen.
     Training,
-    /// Nothing was fitted to them.
+    /// They only tell how good the choice was.
     HeldOut,
 }
 

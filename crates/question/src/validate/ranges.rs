@@ -69,9 +69,10 @@ fn range(class: Class, mut training: Vec<f64>, held_out: &[f64]) -> Range {
     Range { class, n_training: training.len(), factors, n_held_out: held_out.len(), coverage }
 }
 
-/// Of all held-out rows that have a range, how many there are and which share of them lies in it.
-pub fn coverage(ranges: &[Range]) -> Option<(usize, f64)> {
-    let known = ranges.iter().filter_map(|range| Some((range.n_held_out, range.coverage?)));
+/// Of all held-out rows of a model that have a range, how many there are and which share of them lies in it.
+pub fn coverage(ranges: &[Range], model: &str) -> Option<(usize, f64)> {
+    let own = ranges.iter().filter(|range| range.class.model == model);
+    let known = own.filter_map(|range| Some((range.n_held_out, range.coverage?)));
     let (n, n_in) = known.fold((0, 0.0), |(n, n_in), (rows, share)| (n + rows, n_in + share * rows as f64));
     (n > 0).then(|| (n, n_in / n as f64))
 }
@@ -90,14 +91,14 @@ mod tests {
         // The second from each end.
         let found = range(class(), training, &[1.0, 2.0, 18.0, 18.5]);
         assert_eq!((found.factors, found.coverage), (Some([2.0, 18.0]), Some(0.5)));
-        assert_eq!(coverage(&[found]), Some((4, 0.5)));
+        assert_eq!(coverage(&[found], "m"), Some((4, 0.5)));
     }
 
     #[test]
     fn few_rows_make_no_range() {
         let few = range(class(), vec![1.0; 8], &[1.0]);
         assert_eq!((few.factors, few.coverage, few.n_held_out), (None, None, 1));
-        assert_eq!(coverage(&[few]), None);
+        assert_eq!(coverage(&[few], "m"), None);
         let enough = range(class(), vec![1.0; 9], &[]);
         assert_eq!((enough.factors, enough.coverage), (Some([1.0, 1.0]), None));
     }

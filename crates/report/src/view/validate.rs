@@ -1,10 +1,12 @@
 //! Predictions against measured times: errors by model and GPU, the worst rows, and what was not predicted.
 //!
 //! ```text
-//! Held-out rows: nothing was fitted to them
+//! Held-out rows: nothing was chosen by them
 //! model     GPU      class      rows  mean error  median    bias  rank correlation  worst
 //! roofline  a100-80  streaming   191      28.1 %  16.4 %  -28.1 %            0.912  -95.5 %
 //! ```
+
+use std::collections::BTreeSet;
 
 use warplens_document::validate as document;
 use warplens_document::{Id, Number};
@@ -18,9 +20,9 @@ use crate::section::{Block, Cell, Section, Table, Unit};
 /// Everything, for people.
 pub fn sections(validation: &Validation) -> Vec<Section> {
     let lists = [
-        (Some(Set::HeldOut), "held-out", "Held-out rows: nothing was fitted to them"),
-        (None, "rows", "Rows of tables that do not say what was fitted to them"),
-        (Some(Set::Training), "training", "Training rows: models or parameters of GPUs were fitted to them"),
+        (Some(Set::HeldOut), "held-out", "Held-out rows: nothing was chosen by them"),
+        (None, "rows", "Rows of tables that do not say what they are for"),
+        (Some(Set::Training), "training", "Training rows: models or parameters may have been chosen by them"),
     ];
     let mut sections = Vec::new();
     for (set, id, title) in lists {
@@ -81,9 +83,13 @@ fn ranges_section(ranges: &[Range]) -> Section {
             "The predicted time times `from` and `to` is the range that held the middle 80 % of the training rows; \
              `coverage` is the share of the held-out rows that it holds.",
         );
-    if let Some((n_rows, share)) = ranges::coverage(ranges) {
-        let share = 100.0 * share;
-        section = section.note(format!("All ranges together hold {share:.0} % of {n_rows} held-out rows."));
+    let models: BTreeSet<&str> = known().map(|range| range.class.model.as_str()).collect();
+    for model in models {
+        if let Some((n_rows, share)) = ranges::coverage(ranges, model) {
+            let share = 100.0 * share;
+            section =
+                section.note(format!("All ranges of {model} together hold {share:.0} % of {n_rows} held-out rows."));
+        }
     }
     let n_few = ranges.len() - known().count();
     if n_few > 0 {
