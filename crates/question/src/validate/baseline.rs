@@ -135,7 +135,7 @@ mod tests {
         let worse = |second: &str, tolerance: f64| {
             let now = table(&format!("{HEADER}a,h200,10,11,teg,c\n{second}\n"));
             let validation = validated(std::slice::from_ref(&now));
-            super::worse(&baseline, &[now], &validation, &request(), tolerance).unwrap()
+            worse(&baseline, &[now], &validation, &request(), tolerance).unwrap()
         };
         assert_eq!(worse("b,h200,10,9,teg,c", 0.0), []);
         let found = worse("b,h200,10,8,teg,c", 0.01);
