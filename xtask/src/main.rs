@@ -12,6 +12,7 @@ mod generate;
 mod lists;
 mod sanitize;
 mod tidy;
+mod validate;
 mod workspace;
 
 use std::process::ExitCode;
@@ -27,6 +28,7 @@ Tasks:
   check [STEP...]      All checks besides the tests, or the named ones
   browser              Report pages of examples opened in a headless Chromium
   sanitize [NAME...]   Tests of the unsafe code under the sanitizers `address` and `thread`, or `miri`
+  validate             Predict everything measured, and compare with validation/baseline.csv; UPDATE=1 rewrites it
   generate [--check]   Write the generated documents, or only say which are stale
   help                 This text
 
@@ -50,6 +52,7 @@ fn run(arguments: &[&str]) -> Result<()> {
         ["check", steps @ ..] => check::run(&Workspace::find()?, steps),
         ["browser"] => browser::check(&Workspace::find()?),
         ["sanitize", names @ ..] => sanitize::check(&Workspace::find()?, names),
+        ["validate"] => validate::run(&Workspace::find()?),
         ["generate"] => generate::write(&Workspace::find()?),
         ["generate", "--check"] => generate::check(&Workspace::find()?),
         [] | ["help" | "-h" | "--help"] => {

@@ -23,6 +23,12 @@ pub struct Validate {
     pub predictions: Vec<MeasuredPrediction>,
     /// Rows without a prediction.
     pub not_predicted: Vec<NotPredicted>,
+    /// In which range around a prediction measured times lie, by class of answers.
+    #[serde(default)]
+    pub ranges: Vec<ErrorRange>,
+    /// Where errors are greater than those of a baseline; empty without one.
+    #[serde(default)]
+    pub worse_than_baseline: Vec<WorseGroup>,
 }
 
 impl Identified for Validate {
@@ -88,6 +94,58 @@ pub struct MeasuredPrediction {
     pub predicted_us: Number,
     /// Predicted over measured time, less 1.
     pub error_share: Number,
+    /// The resource that bounds the launch; null where the table does not say.
+    #[serde(default)]
+    pub bound_by: Option<String>,
+    /// How much of the launch was simulated: `whole`, `carried on`, `cut short`; null where nothing was.
+    #[serde(default)]
+    pub simulated: Option<String>,
+}
+
+/// The range in which the middle 80 % of the training rows of a class lie.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ErrorRange {
+    /// Name of the model.
+    pub model: String,
+    /// The resource that bounds the launches.
+    pub bound_by: String,
+    /// Compute capability of the GPUs.
+    pub generation: String,
+    /// How much of the launches was simulated; null where nothing was.
+    pub simulated: Option<String>,
+    /// Number of training rows.
+    pub training_rows: u64,
+    /// Least measured over predicted time; null where training rows are too few for a range.
+    pub least_factor: Option<Number>,
+    /// Greatest measured over predicted time; null where training rows are too few for a range.
+    pub greatest_factor: Option<Number>,
+    /// Number of held-out rows.
+    pub held_out_rows: u64,
+    /// The share of the held-out rows that lie in the range; null without a range or without such rows.
+    pub coverage_share: Option<Number>,
+}
+
+/// Rows whose predictions are further off than those of a baseline.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct WorseGroup {
+    /// As in the groups.
+    pub set: Option<String>,
+    /// As in the groups.
+    pub model: String,
+    /// As in the groups.
+    pub gpu: Option<String>,
+    /// As in the groups.
+    pub class: Option<String>,
+    /// Rows that both have a prediction for.
+    pub rows: u64,
+    /// Mean of their absolute errors in the baseline; null where there are none.
+    pub before_share: Option<Number>,
+    /// The same now.
+    pub now_share: Option<Number>,
+    /// Rows that only the baseline has a prediction for.
+    pub lost_rows: u64,
 }
 
 /// Rows without a prediction.

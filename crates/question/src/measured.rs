@@ -1,11 +1,13 @@
 //! Measured times of launches: tables of users, and those that the project holds.
 
+pub mod convolution;
 pub mod coulomb;
 pub mod stream;
 mod table;
 
+use std::collections::BTreeMap;
 use std::ops::Range;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use warplens_base::error::{Error, Result};
 use warplens_launch::Launch;
@@ -31,6 +33,14 @@ pub struct Row {
     pub measured_us: f64,
     /// Microseconds, where a prediction is given.
     pub predicted_us: Option<f64>,
+    /// Which model the given prediction is of, where the table says so.
+    pub model: Option<String>,
+    /// The resource that bounds the launch, where the table says so.
+    pub bound_by: Option<String>,
+    /// How much of it was simulated for the given prediction, where the table says so.
+    pub simulated: Option<String>,
+    /// What messages call the row in place of its table and line.
+    pub name: Option<String>,
     /// What to predict.
     pub input: Option<Kernels>,
     /// A file that says how it was launched.
@@ -57,14 +67,16 @@ pub enum Kernels {
         /// Its text.
         ptx: &'static str,
     },
+    /// In PTX that is written for one shape of the convolution.
+    Convolution(convolution::Shape),
 }
 
 /// What rows are for.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Set {
-    /// Models, or parameters of GPUs, were fitted to them.
+    /// They may be looked at while a model, a rule or a parameter is chosen.
     Training,
-    /// Nothing was fitted to them.
+    /// They only tell how good the choice was.
     HeldOut,
 }
 
@@ -109,15 +121,57 @@ pub fn held() -> Vec<Held> {
     vec![
         stream::held(),
         coulomb::held(),
+        convolution::held(),
+        listed(
+            "validation/measured/sgemm-a6000.csv",
+            include_str!("../../../validation/measured/sgemm-a6000.csv"),
+            Kernels::Held {
+                name: "validation/sgemm/sm_86.ptx",
+                ptx: include_str!("../../../validation/sgemm/sm_86.ptx"),
+            },
+        ),
+        listed(
+            "validation/measured/textbook-k40.csv",
+            include_str!("../../../validation/measured/textbook-k40.csv"),
+            Kernels::Held {
+                name: "validation/textbook/sm_35.ptx",
+                ptx: include_str!("../../../validation/textbook/sm_35.ptx"),
+            },
+        ),
         unread("validation/measured/pointer-chase.csv", include_str!("../../../validation/measured/pointer-chase.csv")),
         unread("validation/measured/l1-strides.csv", include_str!("../../../validation/measured/l1-strides.csv")),
     ]
 }
 
+/// A table of the project that has the columns of a user's, all of whose rows are of the same kernels.
+fn listed(name: &'static str, text: &str, kernels: Kernels) -> Held {
+    let mut rows = parse(name, text, Path::new("")).expect("the table is the project's own");
+    rows.iter_mut().for_each(|row| row.input = Some(kernels.clone()));
+    Held { name, rows, left_out: None }
+}
+
+/// The lines of a table of the project with their numbers and their fields by column.
+fn lines(table: &'static str) -> impl Iterator<Item = (usize, BTreeMap<&'static str, &'static str>)> {
+    let mut lines = table.lines();
+    let columns: Vec<&str> = lines.next().expect("the table has a header").split(',').collect();
+    lines.enumerate().map(move |(at, line)| (at + 2, columns.iter().copied().zip(line.split(',')).collect()))
+}
+
+/// Every figure of a line, by column.
+fn figures(fields: &BTreeMap<&str, &str>) -> BTreeMap<String, f64> {
+    let figure = |(&name, field): (&&str, &&str)| Some((name.to_owned(), field.parse().ok()?));
+    fields.iter().filter_map(figure).collect()
+}
+
+/// The set that a line of a table of the project is in.
+fn set_of(fields: &BTreeMap<&str, &str>) -> Set {
+    fields.get("set").and_then(|name| Set::parse(name)).expect("every line of the project's tables has a set")
+}
+
 impl Row {
     /// The row, for messages.
     pub fn place(&self) -> String {
-        format!("{}, line {}", self.table, self.line)
+        self.name.clone().unwrap_or_else(|| format!("{}, line {}", self.table, self.line))
     }
 
     /// Reads the kernels of the row; CUDA C++ is compiled for `target`.
@@ -125,6 +179,7 @@ impl Row {
         match &self.input {
             Some(Kernels::File(path)) => Program::load(&Input::read(path)?, target, search),
             Some(Kernels::Held { name, ptx }) => Program::from_ptx(name, (*ptx).to_owned()),
+            Some(Kernels::Convolution(shape)) => Program::from_ptx("convolution", shape.ptx()),
             None => Err(Error::input(format!("{}: neither `predicted_us` nor `input`", self.place())).with_help(HELP)),
         }
     }

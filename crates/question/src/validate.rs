@@ -3,19 +3,24 @@
 //! Every row of the tables is predicted by every model that is asked, each row alone on its own GPU. Rows to which models
 //! or GPUs were fitted stay apart from those to which nothing was. What cannot be predicted is counted with its reason.
 
+pub mod baseline;
+pub mod ranges;
+
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use warplens_base::error::{Error, ErrorKind, Result};
-use warplens_model::Options;
+use warplens_model::{Options, Prediction};
 use warplens_session::machines::{self, ComputeCapability, Machine};
 use warplens_session::predict::{Choice, measured_on};
 use warplens_session::toolchain::Search;
 use warplens_session::{ExecutionOptions, Generation, Input, Program, Progress};
 
 use crate::measured::{self, Row, Set};
+use baseline::Worse;
+use ranges::Range;
 
 /// A table of measured times.
 #[derive(Clone, PartialEq, Debug)]
@@ -24,6 +29,19 @@ pub struct Table {
     pub name: String,
     rows: Vec<Row>,
     left_out: Option<(usize, String)>,
+}
+
+impl Table {
+    /// Its rows.
+    pub fn rows(&self) -> &[Row] {
+        &self.rows
+    }
+
+    /// Keeps the rows for which the function, which is given their places, says so.
+    pub fn retain(&mut self, keep: impl Fn(usize, &Row) -> bool) {
+        let mut places = 0..;
+        self.rows.retain(|row| keep(places.next().expect("places do not end"), row));
+    }
 }
 
 /// What is asked.
@@ -52,6 +70,10 @@ pub struct Validation {
     pub pairs: Vec<Pair>,
     /// What has no prediction, and why.
     pub not_predicted: Vec<NotPredicted>,
+    /// In which ranges measured times lie.
+    pub ranges: Vec<Range>,
+    /// Where errors are greater than those of a baseline; empty without one.
+    pub worse: Vec<Worse>,
 }
 
 /// What errors are gathered by.
@@ -105,6 +127,12 @@ pub struct Pair {
     pub measured_us: f64,
     /// Microseconds.
     pub predicted_us: f64,
+    /// Compute capability of the GPU.
+    pub generation: String,
+    /// The resource that bounds the launch, where the model or the table says so.
+    pub bound_by: Option<String>,
+    /// How much of the launch was simulated, where something was.
+    pub simulated: Option<String>,
 }
 
 /// Rows of a table without a prediction.
@@ -134,6 +162,18 @@ impl Pair {
     /// The predicted time over the measured one, less 1.
     pub fn error(&self) -> f64 {
         self.predicted_us / self.measured_us - 1.0
+    }
+
+    /// Which errors it is gathered with.
+    pub fn key(&self) -> Key {
+        let (model, gpu, class) = (self.model.clone(), Some(self.gpu.clone()), self.class.clone());
+        Key { set: self.set, model, gpu, class }
+    }
+
+    /// Whose range it belongs to, where it is known what bounds it.
+    pub fn range_class(&self) -> Option<ranges::Class> {
+        let (bound_by, generation) = (self.bound_by.clone()?, self.generation.clone());
+        Some(ranges::Class { model: self.model.clone(), bound_by, generation, simulated: self.simulated.clone() })
     }
 }
 
@@ -174,13 +214,14 @@ pub fn validate(tables: &[Table], request: &Request, progress: &Progress) -> Res
     for (question, answers) in questions.iter().zip(ask_all(&questions, &programs, request, progress)) {
         for (model, result) in answers? {
             match result {
-                Ok(predicted_us) => pairs.push(question.pair(model.unwrap_or_default(), predicted_us)),
+                Ok(predicted) => pairs.push(question.pair(model.unwrap_or_default(), predicted)),
                 Err(reason) => question.add_to(&mut not_predicted, model, reason),
             }
         }
     }
     let tables = tables.iter().map(|table| (table.name.clone(), table.rows.len())).collect();
-    Ok(Validation { tables, n_other_gpus, groups: groups(&pairs), pairs, not_predicted })
+    let (groups, ranges) = (groups(&pairs), ranges::ranges(&pairs));
+    Ok(Validation { tables, n_other_gpus, groups, pairs, not_predicted, ranges, worse: Vec::new() })
 }
 
 /// A row with its GPU.
@@ -189,8 +230,35 @@ struct Question<'t> {
     machine: Machine,
 }
 
-/// What one model says of a row: microseconds, or why there are none. No model where none could be asked.
-type Answers = Vec<(Option<String>, std::result::Result<f64, String>)>;
+/// What one model says of a row, or why it does not. No model where none could be asked.
+type Answers = Vec<(Option<String>, std::result::Result<Predicted, String>)>;
+
+/// A prediction, as far as it matters here.
+struct Predicted {
+    us: f64,
+    bound_by: Option<String>,
+    simulated: Option<String>,
+}
+
+impl Predicted {
+    fn of(prediction: &Prediction) -> Self {
+        Self {
+            us: prediction.seconds().microseconds(),
+            bound_by: Some(prediction.limiter().name().to_owned()),
+            simulated: prediction.teg().is_some().then(|| simulated(prediction).to_owned()),
+        }
+    }
+}
+
+/// Assumptions that are made where less than a launch is simulated, and what such a part is called.
+const PARTS: &[(&str, &str)] =
+    &[("cut-short", "cut short"), ("wave-by-wave", "carried on"), ("steady-state", "carried on")];
+
+/// How much of the launch was simulated.
+fn simulated(prediction: &Prediction) -> &'static str {
+    let is_made = |name: &str| prediction.assumptions.iter().any(|assumption| assumption.id.name() == name);
+    PARTS.iter().find(|(name, _)| is_made(name)).map_or("whole", |(_, part)| part)
+}
 
 impl Question<'_> {
     /// CUDA C++ is compiled for the GPU, as far back as current compilers go.
@@ -198,7 +266,7 @@ impl Question<'_> {
         self.machine.cc.max(ComputeCapability::new(7, 5)).target()
     }
 
-    fn pair(&self, model: String, predicted_us: f64) -> Pair {
+    fn pair(&self, model: String, predicted: Predicted) -> Pair {
         let row = self.row;
         Pair {
             row: row.place(),
@@ -208,7 +276,10 @@ impl Question<'_> {
             gpu: self.machine.id.clone(),
             class: row.class.clone(),
             measured_us: row.measured_us,
-            predicted_us,
+            predicted_us: predicted.us,
+            generation: self.machine.cc.to_string(),
+            bound_by: predicted.bound_by,
+            simulated: predicted.simulated,
         }
     }
 
@@ -308,7 +379,9 @@ fn ask_all(
 fn ask(question: &Question<'_>, programs: &Programs<'_>, request: &Request, progress: &Progress) -> Result<Answers> {
     let Question { row, machine } = question;
     if let Some(predicted_us) = row.predicted_us {
-        return Ok(vec![(Some(GIVEN.to_owned()), Ok(predicted_us))]);
+        let (bound_by, simulated) = (row.bound_by.clone(), row.simulated.clone());
+        let model = row.model.clone().unwrap_or_else(|| GIVEN.to_owned());
+        return Ok(vec![(Some(model), Ok(Predicted { us: predicted_us, bound_by, simulated }))]);
     }
     let none = |reason: String| Ok(vec![(None, Err(reason))]);
     let Some(input) = &row.input else { return none("neither `predicted_us` nor `input`".to_owned()) };
@@ -338,7 +411,7 @@ fn ask(question: &Question<'_>, programs: &Programs<'_>, request: &Request, prog
         Choice::All | Choice::Named(_) => answer.model.name().to_owned(),
     };
     let time = |answer: &warplens_session::predict::Answer| match &answer.result {
-        Ok(prediction) => Ok(prediction.seconds().microseconds()),
+        Ok(prediction) => Ok(Predicted::of(prediction)),
         Err(refusal) => Err(refusal.to_string()),
     };
     Ok(answers.iter().map(|answer| (Some(label(answer)), time(answer))).collect())
@@ -349,9 +422,8 @@ fn groups(pairs: &[Pair]) -> Vec<Group> {
     let mut of: BTreeMap<Key, Vec<usize>> = BTreeMap::new();
     for (at, pair) in pairs.iter().enumerate() {
         let (set, model) = (pair.set, pair.model.clone());
-        let all = Key { set, model: model.clone(), gpu: None, class: None };
-        let own = Key { set, model, gpu: Some(pair.gpu.clone()), class: pair.class.clone() };
-        for key in [all, own] {
+        let all = Key { set, model, gpu: None, class: None };
+        for key in [all, pair.key()] {
             of.entry(key).or_default().push(at);
         }
     }
@@ -382,12 +454,18 @@ fn group(key: Key, members: &[usize], pairs: &[Pair]) -> Group {
     Group {
         key,
         n_rows: members.len(),
-        mean_error: errors.iter().map(|error| error.abs()).sum::<f64>() / n,
+        mean_error: mean_error(members.iter().map(|&at| &pairs[at])),
         median_error: median(errors.iter().map(|error| error.abs()).collect()),
         bias: errors.iter().sum::<f64>() / n,
         rank_correlation: Some(ranks).filter(|ranks| ranks.is_finite()),
         worst,
     }
+}
+
+/// Mean of the absolute errors.
+fn mean_error<'p>(pairs: impl Iterator<Item = &'p Pair>) -> f64 {
+    let (n, sum) = pairs.fold((0.0, 0.0), |(n, sum), pair| (n + 1.0, sum + pair.error().abs()));
+    sum / n
 }
 
 fn median(mut numbers: Vec<f64>) -> f64 {
@@ -410,7 +488,16 @@ mod tests {
             class: None,
             measured_us,
             predicted_us,
+            generation: "9.0".into(),
+            bound_by: None,
+            simulated: None,
         }
+    }
+
+    #[test]
+    fn parts_of_launches_are_told_by_assumptions_that_exist() {
+        let is_known = |name: &str| warplens_model::AssumptionId::ALL.iter().any(|id| id.name() == name);
+        assert_eq!(PARTS.iter().filter(|(name, _)| !is_known(name)).count(), 0, "an assumption has another name");
     }
 
     #[test]

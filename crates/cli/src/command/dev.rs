@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use clap::{Args, CommandFactory, Subcommand};
-use warplens_question::{coverage, native, stages, whatif};
+use warplens_question::{coverage, native, stages, validate, whatif};
 use warplens_report::{document, render, view};
-use warplens_session::{Error, Input, import, machines, predict};
+use warplens_session::{Choice, Error, ExecutionOptions, Input, Progress, import, machines, predict};
 
 use super::Outcome;
 use crate::flags::Cli;
@@ -160,8 +160,30 @@ const PAGES: &[(&str, &str, Page)] = &[
     ("import", "profiles from elsewhere, and what becomes of their counters", || Ok(import::page())),
     ("instruction-coverage", "which PTX instructions are executed", || Ok(coverage::page())),
     ("whatif", "what-if questions: effects, and everything that can be set", || Ok(whatif::page())),
+    ("accuracy", "how far predictions are from measured times, by class of rows", || {
+        Ok(view::validate::summary(&project_baseline()?, "teg", "roofline"))
+    }),
+    ("baseline", "the same with worst rows and ranges, from the last run over everything measured", || {
+        let sections = view::validate::sections(&project_baseline()?);
+        Ok(format!("# How far predictions are from measured times\n\n{BASELINE}\n\n{}", render::markdown(&sections)))
+    }),
     ("machines", "the GPUs and the parameters that describe them", || Ok(stages::machines_page()?)),
 ];
+
+/// What the page of the baseline is.
+const BASELINE: &str = "The last run of `warplens validate` over everything that the project holds, as \
+[baseline.csv](baseline.csv) records it; `UPDATE=1 cargo xtask validate` makes it anew.";
+
+/// The errors that the project last had.
+fn project_baseline() -> Result<validate::Validation> {
+    let request = validate::Request {
+        choice: Choice::All,
+        options: predict::Options::default(),
+        execution: ExecutionOptions::new(),
+        gpus: None,
+    };
+    Ok(validate::validate(&[validate::baseline::of_project()?], &request, &Progress::default())?)
+}
 
 fn docs(page: Option<&str>, terminal: &Terminal) -> Result<Outcome> {
     let text = match page {

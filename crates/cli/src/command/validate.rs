@@ -1,10 +1,10 @@
-//! `warplens validate [TABLE.csv...]`: predictions against measured times.
+//! `warplens validate [TABLE.csv...]`: predictions against measured times, and against those of an earlier run.
 
 use std::path::PathBuf;
 
 use anyhow::Result;
 use clap::Args;
-use warplens_question::validate::{self, Request, Table};
+use warplens_question::validate::{self, Request, Table, baseline};
 use warplens_report::{document, view};
 use warplens_session::Choice;
 use warplens_session::machines::{self, Strictness};
@@ -32,6 +32,15 @@ pub(crate) struct ValidateFlags {
     /// Refuse where a machine parameter would have to be derived
     #[arg(long, help_heading = "Prediction")]
     strict: bool,
+    /// Fail where predictions are further off than those of an earlier run, which `--predictions` wrote
+    #[arg(long, value_name = "FILE.csv")]
+    baseline: Option<PathBuf>,
+    /// By how many percent the mean error of a group may grow beyond that of the baseline
+    #[arg(long, value_name = "PERCENT", default_value_t = 1.0, requires = "baseline")]
+    tolerance: f64,
+    /// Write every prediction to this file, as a table of given predictions
+    #[arg(long, value_name = "FILE.csv")]
+    predictions: Option<PathBuf>,
     #[command(flatten)]
     execution: ExecutionFlags,
     #[command(flatten)]
@@ -40,7 +49,7 @@ pub(crate) struct ValidateFlags {
 
 const TABLES: &str = "The first line of a TABLE.csv names its columns: gpu and measured_us; input (PTX or CUDA C++), \
 with launch (a launch file) or grid, block, shared, registers and args (with semicolons between them); or \
-predicted_us, a prediction that is there already. kernel names a kernel or the row, ctas (N..M) the blocks that are \
+predicted_us, a prediction that is there already (with model, bound_by and simulated). kernel names a kernel or the row, ctas (N..M) the blocks that are \
 executed where all do the same, class puts rows together, set is training or held-out.";
 
 pub(crate) fn run(flags: &ValidateFlags, threads: Option<u32>, terminal: &Terminal) -> Result<Outcome> {
@@ -54,11 +63,22 @@ pub(crate) fn run(flags: &ValidateFlags, threads: Option<u32>, terminal: &Termin
         paths => paths.iter().map(|path| validate::table(path)).collect::<warplens_session::Result<_>>()?,
     };
     let request = Request { choice, options, execution, gpus };
-    let validation = terminal.with_progress(|progress| validate::validate(&tables, &request, progress))?;
+    let mut validation = terminal.with_progress(|progress| validate::validate(&tables, &request, progress))?;
+    if let Some(path) = &flags.predictions {
+        terminal.data(Some(path), &baseline::text(&validation))?;
+    }
+    if let Some(path) = &flags.baseline {
+        let earlier = validate::table(path)?;
+        validation.worse = baseline::worse(&earlier, &tables, &validation, &request, flags.tolerance / 100.0)?;
+    }
     let sections = || view::validate::sections(&validation);
     let tables = || view::validate::tables(&validation);
     let json = || document::value(&view::validate::document(&validation));
     Document { title: "Validation", sections: &sections, tables: &tables, json: &json }
         .write(&flags.output, terminal)?;
+    if !validation.worse.is_empty() {
+        terminal.message("predictions are further off than those of the baseline");
+        return Ok(Outcome::GateBreached);
+    }
     Ok(Outcome::of_models(!validation.pairs.is_empty(), terminal))
 }

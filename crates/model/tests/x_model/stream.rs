@@ -12,7 +12,7 @@ fn measured() -> BTreeMap<(String, String), Vec<(f64, f64)>> {
     let mut curves: BTreeMap<_, Vec<_>> = BTreeMap::new();
     for row in text.lines().skip(1) {
         let cells: Vec<&str> = row.split(',').collect();
-        let [gpu, kernel, warps, bandwidth] = cells.try_into().expect("the measured figures are there");
+        let [gpu, kernel, warps, bandwidth, _set] = cells.try_into().expect("the measured figures are there");
         curves.entry((gpu.to_owned(), kernel.to_owned())).or_default().push((
             warps.parse().expect("the measured figures are there"),
             bandwidth.parse().expect("the measured figures are there"),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use warplens_launch::Launch;
 
-use super::{Held, Kernels, Row};
+use super::{Held, Kernels, Row, Set, figures, lines, set_of};
 
 const NAME: &str = "validation/measured/coulomb-rtx2080ti.csv";
 const TABLE: &str = include_str!("../../../../validation/measured/coulomb-rtx2080ti.csv");
@@ -35,6 +35,8 @@ pub struct Configuration {
     pub block: [u64; 2],
     /// Everything measured, by column.
     pub values: BTreeMap<String, f64>,
+    /// Whether it may be looked at while something is chosen.
+    pub set: Set,
 }
 
 impl Configuration {
@@ -78,19 +80,13 @@ impl Configuration {
 
 /// The table.
 pub fn configurations() -> Vec<Configuration> {
-    let mut lines = TABLE.lines().enumerate().skip_while(|(_, line)| !line.starts_with("layout,"));
-    let (_, header) = lines.next().expect("the table has a header");
-    let columns: Vec<&str> = header.split(',').collect();
-    let configuration = |(number, line): (usize, &str)| {
-        let mut values: BTreeMap<String, f64> = BTreeMap::new();
-        let fields = columns.iter().zip(line.split(','));
-        fields.for_each(|(&name, field)| drop(field.parse().map(|value| values.insert(name.to_owned(), value))));
+    let configuration = |(line, fields): (usize, BTreeMap<&str, &str>)| {
+        let values = figures(&fields);
         let whole = |name: &str| values[name] as u64;
-        let layout = line.split(',').next().expect("a line has a first field").to_owned();
-        let block = [whole("block_x"), whole("block_y")];
-        Configuration { line: number + 1, layout, z: whole("z"), unroll: whole("unroll"), block, values }
+        let (layout, block) = (fields["layout"].to_owned(), [whole("block_x"), whole("block_y")]);
+        Configuration { line, layout, z: whole("z"), unroll: whole("unroll"), block, set: set_of(&fields), values }
     };
-    lines.map(configuration).collect()
+    lines(TABLE).map(configuration).collect()
 }
 
 /// The table as rows. All CTAs do the same, so that those of two waves speak for all.
@@ -102,12 +98,16 @@ pub(super) fn held() -> Held {
         gpu: GPU.to_owned(),
         measured_us: of.of("time_us"),
         predicted_us: None,
+        model: None,
+        bound_by: None,
+        simulated: None,
+        name: None,
         input: Some(Kernels::Held { name: "validation/coulomb/sm_75.ptx", ptx: PTX }),
         launch_file: None,
         launch: Some(of.launch()),
         ctas: Some(0..WAVES),
         class: Some("direct Coulomb summation".to_owned()),
-        set: None,
+        set: Some(of.set),
     };
     Held { name: NAME, rows: configurations().into_iter().map(row).collect(), left_out: None }
 }

@@ -1,9 +1,11 @@
 //! Streaming kernels on V100, A100 and H200, with two CTAs on each SM and every number of warps in them (`gpu-stream` of
 //! te42kyfo/gpu-benches).
 
+use std::collections::BTreeMap;
+
 use warplens_launch::Launch;
 
-use super::{Held, Kernels, Row, Set};
+use super::{Held, Kernels, Row, Set, lines, set_of};
 
 const NAME: &str = "validation/measured/stream-occupancy.csv";
 const TABLE: &str = include_str!("../../../../validation/measured/stream-occupancy.csv");
@@ -46,9 +48,6 @@ pub const KERNELS: &[Kernel] = &[
 pub const GPUS: &[(&str, &str, u64)] =
     &[("v100-pcie", "v100", 48 << 10), ("a100-80", "a100-80", 80 << 10), ("h200", "h200", 112 << 10)];
 
-/// The kernel and the most warps of an SM with which the bandwidths of the machine files were measured.
-const FITTED: (&str, u32) = ("triad", 64);
-
 /// A measured bandwidth.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Point {
@@ -62,6 +61,8 @@ pub struct Point {
     pub resident_warps: u32,
     /// Bytes per second.
     pub bandwidth: f64,
+    /// Whether it may be looked at while something is chosen; where a machine file was fitted to it, it is of training.
+    pub set: Set,
 }
 
 impl Point {
@@ -73,20 +74,18 @@ impl Point {
 
 /// The table.
 pub fn points() -> Vec<Point> {
-    let lines = TABLE.lines().enumerate().skip_while(|(_, line)| !line.starts_with("gpu,")).skip(1);
-    let point = |(number, line): (usize, &str)| {
-        let fields: Vec<&str> = line.split(',').collect();
-        let [gpu, kernel, warps, bandwidth] = fields[..] else { return None };
-        let bandwidth: f64 = bandwidth.parse().ok()?;
+    let point = |(line, fields): (usize, BTreeMap<&str, &str>)| {
+        let bandwidth: f64 = fields["bandwidth_gb_s"].parse().ok()?;
         Some(Point {
-            line: number + 1,
-            gpu: GPUS.iter().position(|(_, name, _)| *name == gpu)?,
-            kernel: KERNELS.iter().position(|known| known.measured == kernel)?,
-            resident_warps: warps.parse().ok()?,
+            line,
+            gpu: GPUS.iter().position(|(_, name, _)| *name == fields["gpu"])?,
+            kernel: KERNELS.iter().position(|known| known.measured == fields["kernel"])?,
+            resident_warps: fields["resident_warps"].parse().ok()?,
             bandwidth: 1e9 * bandwidth,
+            set: set_of(&fields),
         })
     };
-    lines.map(|line| point(line).expect("the table is the project's own")).collect()
+    lines(TABLE).map(|line| point(line).expect("the table is the project's own")).collect()
 }
 
 /// A launch of a kernel with CTAs of `threads`.
@@ -113,7 +112,6 @@ pub(super) fn held() -> Held {
     let row = |point: Point| {
         let (kernel, (gpu, _, shared)) = (&KERNELS[point.kernel], GPUS[point.gpu]);
         let threads = u64::from(32 * point.resident_warps / RESIDENT);
-        let is_fitted = (kernel.name, point.resident_warps) == FITTED;
         Row {
             table: NAME.to_owned(),
             line: point.line,
@@ -121,12 +119,16 @@ pub(super) fn held() -> Held {
             gpu: gpu.to_owned(),
             measured_us: 1e6 * point.seconds(),
             predicted_us: None,
+            model: None,
+            bound_by: None,
+            simulated: None,
+            name: None,
             input: Some(Kernels::Held { name: "validation/stream/sm_80.ptx", ptx: PTX }),
             launch_file: None,
             launch: Some(Launch { shared: Some(shared), ..launch(kernel, threads) }),
             ctas: Some(1..33),
             class: Some("streaming".to_owned()),
-            set: Some(if is_fitted { Set::Training } else { Set::HeldOut }),
+            set: Some(point.set),
         }
     };
     Held { name: NAME, rows: points().into_iter().map(row).collect(), left_out: None }

@@ -3,7 +3,8 @@
 //! A table is a CSV file whose first line names the columns, in any order: `gpu` and `measured_us` are needed. `kernel`
 //! says which kernel or launch a row means. What is predicted is `input` with a launch file (`launch`), or with the
 //! launch in the row itself: `grid`, `block`, `shared`, `registers`, and `args`, the arguments with semicolons between
-//! them. Paths are relative to the table. `predicted_us` is a prediction that is there already. `ctas` (`N..M`) says
+//! them. Paths are relative to the table. `predicted_us` is a prediction that is there already, of `model`, with what
+//! bounds the launch (`bound_by`) and how much of it was `simulated`; `row` is a name of the row. `ctas` (`N..M`) says
 //! which blocks are executed, where all of them do the same. `class` puts rows together, and `set` says whether models
 //! were fitted to a row (`training`) or not (`held-out`).
 
@@ -17,11 +18,15 @@ use warplens_launch::{Extents, Launch, LaunchArgument, parse_extents};
 use super::{Kernels, Row, Set};
 
 /// Columns that are understood.
-const COLUMNS: [&str; 14] = [
+const COLUMNS: [&str; 18] = [
+    "row",
     "kernel",
     "gpu",
     "measured_us",
     "predicted_us",
+    "model",
+    "bound_by",
+    "simulated",
     "input",
     "launch",
     "grid",
@@ -77,19 +82,23 @@ struct Line<'t> {
 impl Line<'_> {
     fn row(&self, folder: &Path) -> Result<Row> {
         let input = self.field("input").map(|path| Kernels::File(folder.join(path)));
-        let kernel = self.field("kernel").map(str::to_owned);
+        let kernel = self.text("kernel");
         Ok(Row {
             table: self.name.to_owned(),
             line: self.number,
             gpu: self.needed("gpu")?.to_owned(),
             measured_us: self.time("measured_us", self.needed("measured_us")?)?,
             predicted_us: self.field("predicted_us").map(|text| self.time("predicted_us", text)).transpose()?,
+            model: self.text("model"),
+            bound_by: self.text("bound_by"),
+            simulated: self.text("simulated"),
+            name: self.text("row"),
             input,
             launch_file: self.field("launch").map(|path| folder.join(path)),
             launch: self.launch(kernel.as_deref())?,
             kernel,
             ctas: self.read("ctas", range, "N..M with N below M")?,
-            class: self.field("class").map(str::to_owned),
+            class: self.text("class"),
             set: self.read("set", Set::parse, "training or held-out")?,
         })
     }
@@ -123,6 +132,10 @@ impl Line<'_> {
     fn field(&self, column: &str) -> Option<&str> {
         let at = self.columns.iter().position(|known| known == column)?;
         self.fields.get(at).map(String::as_str).filter(|field| !field.is_empty())
+    }
+
+    fn text(&self, column: &str) -> Option<String> {
+        self.field(column).map(str::to_owned)
     }
 
     fn needed(&self, column: &str) -> Result<&str> {

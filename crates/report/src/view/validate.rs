@@ -1,14 +1,18 @@
 //! Predictions against measured times: errors by model and GPU, the worst rows, and what was not predicted.
 //!
 //! ```text
-//! Held-out rows: nothing was fitted to them
+//! Held-out rows: nothing was chosen by them
 //! model     GPU      class      rows  mean error  median    bias  rank correlation  worst
 //! roofline  a100-80  streaming   191      28.1 %  16.4 %  -28.1 %            0.912  -95.5 %
 //! ```
 
+use std::collections::BTreeSet;
+
 use warplens_document::validate as document;
 use warplens_document::{Id, Number};
 use warplens_question::measured::Set;
+use warplens_question::validate::baseline::Worse;
+use warplens_question::validate::ranges::{self, Range};
 use warplens_question::validate::{Group, NotPredicted, Pair, Validation};
 
 use crate::section::{Block, Cell, Section, Table, Unit};
@@ -16,9 +20,9 @@ use crate::section::{Block, Cell, Section, Table, Unit};
 /// Everything, for people.
 pub fn sections(validation: &Validation) -> Vec<Section> {
     let lists = [
-        (Some(Set::HeldOut), "held-out", "Held-out rows: nothing was fitted to them"),
-        (None, "rows", "Rows of tables that do not say what was fitted to them"),
-        (Some(Set::Training), "training", "Training rows: models or parameters of GPUs were fitted to them"),
+        (Some(Set::HeldOut), "held-out", "Held-out rows: nothing was chosen by them"),
+        (None, "rows", "Rows of tables that do not say what they are for"),
+        (Some(Set::Training), "training", "Training rows: models or parameters may have been chosen by them"),
     ];
     let mut sections = Vec::new();
     for (set, id, title) in lists {
@@ -32,6 +36,13 @@ pub fn sections(validation: &Validation) -> Vec<Section> {
             "An error is the predicted time over the measured one, less 1; mean and median are of absolute errors, bias \
              is the mean with its sign. `worst` is the largest error.",
         ));
+    }
+    if !validation.worse.is_empty() {
+        let section = Section::new("worse", "Further off than the baseline");
+        sections.push(section.with(Block::Table(worse(&validation.worse))));
+    }
+    if validation.ranges.iter().any(|range| range.factors.is_some()) {
+        sections.push(ranges_section(&validation.ranges));
     }
     if !validation.pairs.is_empty() {
         sections.push(Section::new("worst", "Worst rows").with(Block::Table(worst(validation))));
@@ -58,7 +69,125 @@ pub fn tables(validation: &Validation) -> Vec<Section> {
         Section::new("errors", "").with(Block::Table(table)),
         Section::new("worst", "").with(Block::Table(worst(validation))),
         Section::new("not-predicted", "").with(Block::Table(left(validation))),
+        Section::new("ranges", "").with(Block::Table(ranges_table(validation.ranges.iter()))),
+        Section::new("worse", "").with(Block::Table(worse(&validation.worse))),
     ]
+}
+
+/// The ranges that there are, for people.
+fn ranges_section(ranges: &[Range]) -> Section {
+    let known = || ranges.iter().filter(|range| range.factors.is_some());
+    let mut section = Section::new("ranges", "Where measured times lie, from training rows")
+        .with(Block::Table(ranges_table(known())))
+        .note(
+            "The predicted time times `from` and `to` is the range that held the middle 80 % of the training rows; \
+             `coverage` is the share of the held-out rows that it holds.",
+        );
+    let models: BTreeSet<&str> = known().map(|range| range.class.model.as_str()).collect();
+    for model in models {
+        if let Some((n_rows, share)) = ranges::coverage(ranges, model) {
+            let share = 100.0 * share;
+            section =
+                section.note(format!("All ranges of {model} together hold {share:.0} % of {n_rows} held-out rows."));
+        }
+    }
+    let n_few = ranges.len() - known().count();
+    if n_few > 0 {
+        section = section.note(format!("Classes with too few training rows for a range: {n_few}."));
+    }
+    section
+}
+
+fn ranges_table<'r>(ranges: impl Iterator<Item = &'r Range>) -> Table {
+    let mut table = Table::new(&[
+        ("model", "model"),
+        ("bound by", "bound_by"),
+        ("cc", "generation"),
+        ("simulated", "simulated"),
+        ("rows", "training_rows"),
+        ("from", "least_factor"),
+        ("to", "greatest_factor"),
+        ("held out", "held_out_rows"),
+        ("coverage", "coverage_share"),
+    ]);
+    for range in ranges {
+        let factor = |at: usize| Cell::optional(range.factors.map(|factors| factors[at]), Unit::One);
+        table.push(vec![
+            Cell::text(&range.class.model),
+            Cell::text(&range.class.bound_by),
+            Cell::text(&range.class.generation),
+            text(range.class.simulated.as_ref()),
+            Cell::Count(range.n_training as u64),
+            factor(0),
+            factor(1),
+            Cell::Count(range.n_held_out as u64),
+            Cell::optional(range.coverage, Unit::Share),
+        ]);
+    }
+    table
+}
+
+fn worse(groups: &[Worse]) -> Table {
+    let mut table = Table::new(&[
+        ("model", "model"),
+        ("GPU", "gpu"),
+        ("class", "class"),
+        ("set", "set"),
+        ("rows", "rows"),
+        ("mean error before", "before_share"),
+        ("now", "now_share"),
+        ("rows lost", "lost_rows"),
+    ]);
+    for group in groups {
+        let share = |share: f64| Cell::optional(Some(share).filter(|share| share.is_finite()), Unit::Share);
+        table.push(vec![
+            Cell::text(&group.key.model),
+            text(group.key.gpu.as_ref()),
+            text(group.key.class.as_ref()),
+            set(group.key.set),
+            Cell::Count(group.n_rows as u64),
+            share(group.before),
+            share(group.now),
+            Cell::Count(group.n_lost as u64),
+        ]);
+    }
+    table
+}
+
+/// What the project's predictions are worth, as a part of its page: a line for each class and GPU, with the errors of
+/// `model` on training and on held-out rows, and those of `beside` on the latter.
+pub fn summary(validation: &Validation, model: &str, beside: &str) -> String {
+    let find = |model: &str, wanted: Set, of: &Group| {
+        let is_wanted = |group: &&Group| {
+            let key = &group.key;
+            (key.model.as_str(), key.set, &key.gpu, &key.class) == (model, Some(wanted), &of.key.gpu, &of.key.class)
+        };
+        validation.groups.iter().find(is_wanted)
+    };
+    let percent = |group: Option<&Group>| {
+        group.map_or_else(String::new, |group| format!("{:.1} % ({} rows)", 100.0 * group.mean_error, group.n_rows))
+    };
+    let mut lines = vec![
+        format!(
+            "| What was measured | On | Mean error of `{model}`, training rows | Held-out rows | Rank correlation there | \
+             Mean error of `{beside}` there |"
+        ),
+        "|---|---|---:|---:|---:|---:|".to_owned(),
+    ];
+    let own = validation
+        .groups
+        .iter()
+        .filter(|group| group.key.model == model && group.key.set == Some(Set::HeldOut) && group.key.gpu.is_some());
+    for group in own {
+        let class = group.key.class.as_deref().unwrap_or("all");
+        let gpu = group.key.gpu.as_deref().unwrap_or("all");
+        let rank = group.rank_correlation.map_or_else(String::new, |rank| format!("{rank:.2}"));
+        let [training, other] =
+            [(model, Set::Training), (beside, Set::HeldOut)].map(|(model, set)| find(model, set, group));
+        let (training, held_out, other) = (percent(training), percent(Some(group)), percent(other));
+        lines.push(format!("| {class} | {gpu} | {training} | {held_out} | {rank} | {other} |"));
+    }
+    lines.join("\n") + "\n"
 }
 
 fn errors(groups: &[&Group], validation: &Validation) -> Table {
@@ -159,6 +288,37 @@ pub fn document(validation: &Validation) -> document::Validate {
         groups: validation.groups.iter().map(group).collect(),
         predictions: validation.pairs.iter().map(prediction).collect(),
         not_predicted: validation.not_predicted.iter().map(not_predicted).collect(),
+        ranges: validation.ranges.iter().map(range).collect(),
+        worse_than_baseline: validation.worse.iter().map(worse_group).collect(),
+    }
+}
+
+fn range(range: &Range) -> document::ErrorRange {
+    let factor = |at: usize| range.factors.map(|factors| Number(factors[at]));
+    document::ErrorRange {
+        model: range.class.model.clone(),
+        bound_by: range.class.bound_by.clone(),
+        generation: range.class.generation.clone(),
+        simulated: range.class.simulated.clone(),
+        training_rows: range.n_training as u64,
+        least_factor: factor(0),
+        greatest_factor: factor(1),
+        held_out_rows: range.n_held_out as u64,
+        coverage_share: range.coverage.map(Number),
+    }
+}
+
+fn worse_group(group: &Worse) -> document::WorseGroup {
+    let share = |share: f64| Some(Number(share)).filter(|_| share.is_finite());
+    document::WorseGroup {
+        set: name_of(group.key.set),
+        model: group.key.model.clone(),
+        gpu: group.key.gpu.clone(),
+        class: group.key.class.clone(),
+        rows: group.n_rows as u64,
+        before_share: share(group.before),
+        now_share: share(group.now),
+        lost_rows: group.n_lost as u64,
     }
 }
 
@@ -192,6 +352,8 @@ fn prediction(pair: &Pair) -> document::MeasuredPrediction {
         measured_us: Number(pair.measured_us),
         predicted_us: Number(pair.predicted_us),
         error_share: Number(pair.error()),
+        bound_by: pair.bound_by.clone(),
+        simulated: pair.simulated.clone(),
     }
 }
 
