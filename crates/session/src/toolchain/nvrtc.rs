@@ -5,11 +5,11 @@
 #![allow(unsafe_code)]
 
 use std::ffi::{CString, c_char, c_int, c_void};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use libloading::Library;
 
-use super::{Compiled, unit};
+use super::{Compiled, Search, unit};
 use crate::input::Input;
 use warplens_base::error::{Error, Result};
 
@@ -35,14 +35,16 @@ pub(super) fn compile(
     input: &Input,
     target: &str,
     macros: &[(String, String)],
-    includes: &[PathBuf],
+    search: &Search,
 ) -> Result<Compiled> {
     unit::check_target(target)?;
     let virtual_target = target.replace("sm_", "compute_");
     let mut options = vec![format!("--gpu-architecture={virtual_target}"), "-lineinfo".to_owned()];
     let own = unit::folder(input)?;
-    let folders = std::iter::once(own.as_path()).chain(includes.iter().map(PathBuf::as_path));
+    let includes = search.include_folders();
+    let folders = [&own].into_iter().chain(&search.flags.includes).chain(&includes);
     options.extend(folders.map(|folder| format!("-I{}", folder.display())));
+    options.extend(search.flags.words.iter().cloned());
     let nul = |_| Error::input(format!("{} holds a zero byte, which no source text does", input.name));
     let source = CString::new(unit::text(input, macros)?).map_err(nul)?;
     let name = CString::new(input.name.clone()).map_err(nul)?;
