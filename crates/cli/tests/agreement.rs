@@ -3,12 +3,14 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use warplens_base::units::Seconds;
 use warplens_launch::Launch;
 use warplens_question::explain::{self, Explanation};
 use warplens_question::glance::{Glance, glances};
 use warplens_question::timing::{self, Stall, annotate};
+use warplens_report::{render, view};
 use warplens_session::machines::{self, Machine};
-use warplens_session::predict::{self, Choice, Combine, Options};
+use warplens_session::predict::{self, Choice, Combine, Options, Range};
 use warplens_session::profile::Counting;
 use warplens_session::toolchain::Search;
 use warplens_session::{Analysis, ExecutionOptions, Input, Measurement, Program, Progress, measure};
@@ -81,6 +83,32 @@ fn agrees(glance: &Glance) {
     if let Some((used, all)) = glance.sms {
         assert!((1..=all).contains(&used), "{}: {used} of {all} SMs", glance.gpu);
     }
+}
+
+#[test]
+fn a_range_stands_beside_the_time_wherever_there_is_one() {
+    let mut analysis = analysis(&asked("vector_add"), "teg");
+    let time = analysis.gpus[1].time().expect("teg answers");
+    let (low, high) = (Seconds(0.8 * time.0), Seconds(1.25 * time.0));
+    analysis.gpus[1].range = Some(Range { low, high, held: 0.8, n_rows: 412, class: "streaming, Hopper".to_owned() });
+    let shown = |analysis: &Analysis| {
+        let found = glances(analysis, Options::default());
+        let sections = view::predict::predictions(analysis, &found, None, view::predict::Detail::Screen, None);
+        render::text(&sections, render::Style::Plain, 80)
+    };
+    let several = shown(&analysis);
+    let rows: Vec<&str> = several.lines().skip(1).take(3).collect();
+    assert!(rows[0].contains("range") && rows[1].contains(" - ") && rows[2].contains(" to "), "{several}");
+    analysis.gpus.remove(0);
+    let one = shown(&analysis);
+    let line = one.lines().take(8).find(|line| line.starts_with("  range  "));
+    assert!(
+        line.is_some_and(|line| line.contains(" to ") && line.contains("held 80.0 % of 412 validated rows")),
+        "{one}"
+    );
+    // Without one there is no word of it.
+    analysis.gpus[0].range = None;
+    assert!(!shown(&analysis).contains("range"));
 }
 
 /// Warp cycles at barriers by line of the program, as the listing has them.

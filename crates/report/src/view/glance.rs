@@ -81,7 +81,7 @@ fn answers(analysis: &Analysis, glances: &[Glance]) -> Table {
     if has_measured {
         columns.extend([("measured", "measured_us"), ("error", "error_share")]);
     }
-    columns.extend([("bound by", "limiter"), ("share", "bound_share"), ("line", "line"), ("of that", "line_share")]);
+    columns.extend([("bound by", "limiter"), ("share", "bound_share"), ("line", "line")]);
     let mut table = Table::new(&columns);
     for glance in glances {
         let mut row = vec![Cell::text(&glance.gpu), Cell::Number(glance.time.microseconds(), Unit::Microseconds)];
@@ -97,7 +97,6 @@ fn answers(analysis: &Analysis, glances: &[Glance]) -> Table {
             Cell::text(bound.resource.name()),
             Cell::Number(bound.share, Unit::Share),
             line.map_or(Cell::Missing, |line| Cell::text(at(line))),
-            Cell::optional(line.map(|line| line.share), Unit::Share),
         ]);
         table.push(row);
     }
