@@ -130,8 +130,11 @@ impl Document<'_> {
         let text = match flags.format {
             Format::Text => {
                 // A file is read by anyone, not by this terminal.
-                let style = if flags.output.is_some() { render::Style::Plain } else { terminal.style };
-                render::text(&(self.sections)(), style)
+                let (style, width) = match flags.output {
+                    Some(_) => (render::Style::Plain, terminal.file_width),
+                    None => (terminal.style, terminal.width),
+                };
+                render::text(&(self.sections)(), style, width)
             }
             Format::Json => json_text(&(self.json)())?,
             Format::Csv => render::csv(&(self.tables)()),

@@ -9,7 +9,7 @@ use warplens_launch::{Launch, parse_extents};
 use warplens_session::profile::Counting;
 use warplens_session::source::{self, Source};
 use warplens_session::statics::{Given, parse_given};
-use warplens_session::toolchain::Search;
+use warplens_session::toolchain::{CompilerFlags, Search};
 use warplens_session::{DEFAULT_BUDGET, Error, ExecutionOptions, Extent, Input, Measurement, Program};
 
 use crate::command::Verb;
@@ -40,6 +40,9 @@ pub(crate) struct GlobalFlags {
     /// Colour the output; `auto` asks whether a terminal reads it, and honours NO_COLOR
     #[arg(long, global = true, value_enum, default_value_t = ColorChoice::Auto, value_name = "WHEN", help_heading = "Messages")]
     pub(crate) color: ColorChoice,
+    /// Columns of the text; those of the terminal, and 120 where no terminal reads it, unless given
+    #[arg(long, global = true, value_name = "COLUMNS", value_parser = clap::value_parser!(u16).range(40..), help_heading = "Messages")]
+    pub(crate) width: Option<u16>,
     /// Host threads to use; all cores unless given
     #[arg(long, global = true, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096), help_heading = "Messages")]
     pub(crate) threads: Option<u32>,
@@ -123,6 +126,32 @@ pub(crate) struct LaunchFlags {
     /// Target that CUDA C++ is compiled for
     #[arg(long, value_name = "sm_XX", help_heading = "Launch")]
     target: Option<String>,
+    #[command(flatten)]
+    compiler: CompilerArguments,
+}
+
+/// What the compiler of CUDA C++ is told.
+#[derive(Args, Debug)]
+pub(crate) struct CompilerArguments {
+    /// Folder in which headers of CUDA C++ are looked for, behind that of the source
+    #[arg(short = 'I', long = "include", value_name = "DIR", help_heading = "Launch")]
+    includes: Vec<PathBuf>,
+    /// Flag for the compiler of CUDA C++, with its value in the same word
+    #[arg(long = "nvcc-flag", value_name = "FLAG", allow_hyphen_values = true, help_heading = "Launch")]
+    flags: Vec<String>,
+}
+
+impl CompilerArguments {
+    /// Where compilers are looked for, and what they are told.
+    pub(crate) fn search(&self) -> Result<Search> {
+        Ok(Search { flags: CompilerFlags::new(&self.includes, &self.flags)?, ..Search::from_environment() })
+    }
+
+    /// The flags that were given, as a user would type them.
+    fn words(&self) -> Vec<String> {
+        let includes = self.includes.iter().flat_map(|folder| ["-I".to_owned(), quoted(&folder.to_string_lossy())]);
+        includes.chain(self.flags.iter().map(|flag| format!("--nvcc-flag={}", quoted(flag)))).collect()
+    }
 }
 
 /// Target of CUDA C++ when nothing else says one: the oldest that current compilers know.
@@ -132,13 +161,14 @@ impl LaunchFlags {
     /// Reads the input. `target` is what the GPUs that are asked about suggest for CUDA C++.
     pub(crate) fn program(&self, target: Option<&str>, terminal: &Terminal) -> Result<Program> {
         let input = Input::read(&self.input)?;
-        load(&input, self.target(target), &Search::from_environment(), terminal)
+        load(&input, self.target(target), &self.compiler.search()?, terminal)
     }
 
     /// Reads an input that may also be a profile or a script.
     pub(crate) fn sources(&self, target: Option<&str>, terminal: &Terminal) -> Result<Vec<Source>> {
         let input = Input::read(&self.input)?;
-        sources(&input, self.launch.as_deref(), self.over()?, self.target.as_deref(), target, terminal)
+        let search = self.compiler.search()?;
+        sources(&input, self.launch.as_deref(), self.over()?, self.target.as_deref(), target, &search, terminal)
     }
 
     fn target<'t>(&'t self, suggested: Option<&'t str>) -> &'t str {
@@ -165,6 +195,7 @@ impl LaunchFlags {
         for (name, values) in [("--arg", &self.arguments), ("--symbol", &self.symbols)] {
             words.extend(values.iter().flat_map(|value| [name.to_owned(), quoted(value)]));
         }
+        words.extend(self.compiler.words());
         words.extend_from_slice(flags);
         words.join(" ")
     }
@@ -213,6 +244,8 @@ pub(crate) struct ArgumentFlags {
     /// Target that CUDA C++ is compiled for
     #[arg(long, value_name = "sm_XX", help_heading = "Launch")]
     pub(crate) target: Option<String>,
+    #[command(flatten)]
+    pub(crate) compiler: CompilerArguments,
 }
 
 impl ArgumentFlags {
@@ -231,7 +264,7 @@ impl ArgumentFlags {
         target: Option<&str>,
         terminal: &Terminal,
     ) -> Result<Vec<Source>> {
-        sources(input, launch_file, flags, self.target.as_deref(), target, terminal)
+        sources(input, launch_file, flags, self.target.as_deref(), target, &self.compiler.search()?, terminal)
     }
 }
 
@@ -242,6 +275,7 @@ fn sources(
     flags: Launch,
     asked: Option<&str>,
     suggested: Option<&str>,
+    search: &Search,
     terminal: &Terminal,
 ) -> Result<Vec<Source>> {
     if let Some(target) = asked.filter(|_| input.kind.is_counted()) {
@@ -250,7 +284,7 @@ fn sources(
     }
     let target = asked.or(suggested).unwrap_or(DEFAULT_TARGET);
     let request = source::Request { input, launch_file, flags, target };
-    let sources = source::load(&request, &Search::from_environment())?;
+    let sources = source::load(&request, search)?;
     for source in &sources {
         if let Source::Program { program, .. } = source {
             announce(program, target, terminal);

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use warplens_base::{Keep, visible};
-use warplens_report::render::Style;
+use warplens_report::render::{Style, WIDTH};
 use warplens_report::view::predict::Detail;
 use warplens_session::{Findings, Progress};
 
@@ -23,6 +23,10 @@ pub(crate) struct Terminal {
     pub(crate) style: Style,
     error_style: Style,
     quiet: bool,
+    /// Columns of text on stdout.
+    pub(crate) width: usize,
+    /// Columns of text in a file.
+    pub(crate) file_width: usize,
     /// How often `-v` was given.
     pub(crate) verbose: u8,
 }
@@ -34,10 +38,15 @@ impl Terminal {
             ColorChoice::Auto if is_terminal && colors_are_welcome() => Style::Colored,
             ColorChoice::Auto | ColorChoice::Never => Style::Plain,
         };
+        let asked = flags.width.map(usize::from);
+        // Nothing but a terminal's own size: what a pipe gets is the same everywhere.
+        let of_terminal = || terminal_size::terminal_size_of(std::io::stdout()).map(|(columns, _)| columns.0.into());
         Self {
             style: style(std::io::stdout().is_terminal()),
             error_style: style(std::io::stderr().is_terminal()),
             quiet: flags.quiet,
+            width: asked.or_else(of_terminal).unwrap_or(WIDTH),
+            file_width: asked.unwrap_or(WIDTH),
             verbose: flags.verbose,
         }
     }

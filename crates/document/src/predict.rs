@@ -225,6 +225,8 @@ pub struct Gpu {
     pub name: String,
     /// Spread of all models that answer, not an error bar.
     pub band: Option<Band>,
+    /// Where the time lies by what was validated; `null` where too little was.
+    pub range: Option<Range>,
     /// Theoretical occupancy; `null` where a limit is not known.
     pub occupancy: Option<Occupancy>,
     /// What each resource would take alone, as `roofline` has it, over the predicted time; the same under every model, and
@@ -272,6 +274,22 @@ pub struct Band {
     pub high_us: Number,
     /// How many models answer.
     pub models: u64,
+}
+
+/// The range that held most of the validated answers of a class.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Range {
+    /// Its lower end in microseconds.
+    pub low_us: Number,
+    /// Its upper end.
+    pub high_us: Number,
+    /// Share of the rows that it held.
+    pub held_share: Number,
+    /// Rows of the class that were validated.
+    pub rows: u64,
+    /// The class in a few words.
+    pub class: String,
 }
 
 /// Theoretical residency of an SM.

@@ -4,7 +4,9 @@
 //! argument  = [ (NAME | INDEX) '=' ] value
 //! value     = number | buffer | 'bytes(' HEX ')' | 'struct(' member {',' member} ')'
 //!           | '&' [LAUNCH '.'] INDEX ['+' BYTES] | 'none'
-//! buffer    = TYPE '[' [COUNT] ']' [':' content]
+//! buffer    = TYPE '[' [count] ']' [':' content]
+//! count     = product {('+' | '-') product}
+//! product   = number {'*' number}
 //! content   = 'zeros' | 'iota' | 'fill(' number ')' | 'uniform(' LO ',' HI [',' SEED] ')'
 //!           | 'values(' number {',' number} ')' | 'file(' PATH ')'
 //! member    = [TYPE ':'] number | buffer | reference | 'none'
@@ -228,11 +230,7 @@ fn buffer(scanner: &mut Scanner<'_>, element: ElementType) -> Scanned<Buffer> {
     let count = if scanner.take("]") {
         None
     } else {
-        let number = scanner.number()?;
-        let count = match number {
-            Number::Integer(count) => u64::try_from(count).ok().filter(|&count| count > 0),
-            Number::Float(_) => None,
-        };
+        let count = u64::try_from(count(scanner)?).ok().filter(|&count| count > 0);
         let count =
             count.ok_or_else(|| scanner.error_since(start, "a buffer has a whole number of elements, at least 1"))?;
         scanner.expect("]")?;
@@ -245,6 +243,38 @@ fn buffer(scanner: &mut Scanner<'_>, element: ElementType) -> Scanned<Buffer> {
         return Err(error);
     }
     Ok(Buffer { element, count, content })
+}
+
+/// Sums and differences of products, such as `4096*1024` and `512*512+1`.
+fn count(scanner: &mut Scanner<'_>) -> Scanned<i128> {
+    let start = scanner.at();
+    let too_large = |scanner: &Scanner<'_>| scanner.error_since(start, "this count is larger than any buffer");
+    let mut sum = product(scanner)?;
+    loop {
+        let term = if scanner.take("+") {
+            product(scanner)?
+        } else if scanner.take("-") {
+            -product(scanner)?
+        } else {
+            return Ok(sum);
+        };
+        // Every step is one that a count could have, so that nothing larger comes back into range.
+        sum = sum.checked_add(term).filter(|sum| i64::try_from(*sum).is_ok()).ok_or_else(|| too_large(scanner))?;
+    }
+}
+
+fn product(scanner: &mut Scanner<'_>) -> Scanned<i128> {
+    let start = scanner.at();
+    let factor = |scanner: &mut Scanner<'_>| match scanner.number()? {
+        Number::Integer(factor) => Ok(factor),
+        Number::Float(_) => Err(scanner.error_since(start, "a buffer has a whole number of elements, at least 1")),
+    };
+    let mut product = factor(scanner)?;
+    while scanner.take("*") {
+        let wider = product.checked_mul(factor(scanner)?).filter(|product| i64::try_from(*product).is_ok());
+        product = wider.ok_or_else(|| scanner.error_since(start, "this count is larger than any buffer"))?;
+    }
+    Ok(product)
 }
 
 fn content(scanner: &mut Scanner<'_>) -> Scanned<Content> {
@@ -405,6 +435,9 @@ mod tests {
             buffer_of("a=f32[1<<20]"),
             Buffer { element: ElementType::F32, count: Some(1 << 20), content: Content::Zeros }
         );
+        let count = |text: &str| buffer_of(text).count;
+        assert_eq!(count("f32[4096*1024]"), Some(4 << 20));
+        assert_eq!(count("f32[ 2*3 + 1<<4*2 - 1 ]"), Some(2 * 3 + (1 << 4) * 2 - 1));
         assert_eq!(content("u8[4]:iota"), Content::Iota);
         assert_eq!(content("u8[4]:fill(0xff)"), Content::Fill(Integer(255)));
         assert_eq!(
@@ -457,6 +490,12 @@ mod tests {
             ("f32[-1]", 4, "a buffer has a whole number of elements, at least 1"),
             ("f32[2.5]", 4, "a buffer has a whole number of elements, at least 1"),
             ("f32[]", 4, "this buffer needs a count"),
+            ("f32[4*]", 6, "expected a number, found `]`"),
+            ("f32[4**2]", 6, "expected a number, found `*`"),
+            ("f32[2*1.5]", 4, "a buffer has a whole number of elements, at least 1"),
+            ("f32[2-3]", 4, "a buffer has a whole number of elements, at least 1"),
+            ("f32[1<<40*1<<40]", 4, "this count is larger than any buffer"),
+            ("f32[9223372036854775807+1]", 4, "this count is larger than any buffer"),
             (
                 "f32[4]:ones",
                 7,

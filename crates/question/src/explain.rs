@@ -16,6 +16,7 @@ use warplens_session::Measurement;
 use warplens_session::predict::{Analysis, GpuAnalysis, Occupancy, Options, Prediction, Recording, occupancy_of};
 use warplens_session::profile::{BankRule, CoalescingRule, Profile};
 
+use crate::glance::{self, Glance};
 use crate::threads;
 pub use crate::threads::{Fall, ThreadAdvice, Turn};
 pub use candidate::CANDIDATES;
@@ -37,6 +38,8 @@ pub struct Explanation {
 /// One launch explained on one GPU.
 #[derive(Clone, PartialEq, Debug)]
 pub struct GpuExplanation {
+    /// The answer at a glance; none without one.
+    pub glance: Option<Glance>,
     /// What bounds the kernel, by the prediction that speaks for the GPU; empty without one.
     pub evidence: Vec<Evidence>,
     /// What to change, the largest gain first.
@@ -72,15 +75,19 @@ pub struct Advice {
 pub fn explain(analysis: Analysis, options: Options) -> Explanation {
     let gpus = analysis.gpus.iter().map(|gpu| match analysis.measurement.on(&gpu.machine) {
         Ok(own) => on_gpu(own.recording(), gpu, options),
-        Err(_) => GpuExplanation { evidence: Vec::new(), advice: Vec::new(), threads: None },
+        Err(_) => GpuExplanation { glance: None, evidence: Vec::new(), advice: Vec::new(), threads: None },
     });
-    let gpus = gpus.collect();
+    let mut gpus: Vec<GpuExplanation> = gpus.collect();
+    for (explained, gpu) in gpus.iter_mut().zip(&analysis.gpus) {
+        explained.glance = glance::glance(&analysis, gpu, options);
+    }
     Explanation { analysis, gpus }
 }
 
 fn on_gpu(recording: Recording<'_>, gpu: &GpuAnalysis, options: Options) -> GpuExplanation {
     let context = Context::new(recording, gpu, options);
     GpuExplanation {
+        glance: None,
         evidence: context.as_ref().map_or_else(Vec::new, evidence::of),
         advice: context.as_ref().map_or_else(Vec::new, advice_of),
         threads: threads::of(&subject(recording, &gpu.machine), options),

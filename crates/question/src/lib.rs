@@ -8,11 +8,13 @@
 mod digits;
 mod gate;
 mod threads;
+mod waits;
 
 // generated: modules
 pub mod compare;
 pub mod coverage;
 pub mod explain;
+pub mod glance;
 pub mod listing;
 pub mod measured;
 pub mod native;

@@ -221,10 +221,13 @@ pub(crate) fn why_nothing(effect: &Effect, model: ModelId, subject: &Subject) ->
     }
     let mut without = subject.clone();
     let removed = effect.remove(&mut without).is_ok();
-    // Only a simulation leaves out what was recorded; it finds nothing where that costs nothing.
-    let simulates = model.model().needs() == Needs::Trace;
     let unchanged = without.profile == subject.profile && without.machine == subject.machine;
-    let unchanged = removed && !simulates && unchanged && without.knobs.same_changes(&subject.knobs);
+    // Only a simulation leaves out what was recorded; it finds nothing where that costs nothing.
+    let same_knobs = match model.model().needs() {
+        Needs::Trace => without.knobs == subject.knobs,
+        Needs::Counts | Needs::Addresses => without.knobs.same_changes(&subject.knobs),
+    };
+    let unchanged = removed && unchanged && same_knobs;
     unchanged.then(|| format!("{}: none in these counts", effect.name()))
 }
 

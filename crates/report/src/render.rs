@@ -12,8 +12,9 @@ mod text;
 pub use csv::csv;
 pub use markdown::markdown;
 pub use number::show;
+pub(crate) use number::time_label;
 pub use page::html;
-pub use text::{Style, text};
+pub use text::{Style, WIDTH, text};
 
 #[cfg(test)]
 mod tests;

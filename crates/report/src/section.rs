@@ -26,6 +26,8 @@ pub enum Block {
     Note(String),
     /// Text whose lines and blanks matter.
     Lines(String),
+    /// The command to type next, which can be copied.
+    Command(String),
     /// Values to be compared at a glance.
     Plot(Plot),
     /// A text with numbers beside its lines.
@@ -128,6 +130,8 @@ pub enum Unit {
     Bytes,
     /// Bytes per second.
     BytesPerSecond,
+    /// Floating-point operations per second.
+    FlopPerSecond,
     /// Cycles per second.
     Hertz,
     /// Another, by its symbol.

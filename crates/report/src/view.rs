@@ -4,6 +4,7 @@
 pub mod compare;
 pub mod explain;
 pub mod figure;
+pub mod glance;
 pub mod gpu;
 pub mod listing;
 pub mod predict;

@@ -1,12 +1,17 @@
 //! What went wrong in an execution, said with the place in the PTX and in the program that it was compiled from.
 
+use std::sync::Arc;
+
 use warplens_base::Diagnostic;
+use warplens_device::Context;
 use warplens_exec::{AccessFault, ExecError, WaitingWarp};
 use warplens_ir::FunctionId;
-use warplens_isa::Pc;
+use warplens_isa::{Family, Pc};
+use warplens_launch::Launch;
 
+use crate::host;
 use crate::program::Program;
-use warplens_base::error::{Error, ErrorKind};
+use warplens_base::error::{Error, ErrorKind, Result};
 
 /// The error of a launch of `kernel`.
 pub(crate) fn of(program: &Program, kernel: FunctionId, error: &ExecError) -> Error {
@@ -15,7 +20,10 @@ pub(crate) fn of(program: &Program, kernel: FunctionId, error: &ExecError) -> Er
         ExecError::Unsupported(list) => {
             let diagnostics = list.iter().map(|unsupported| {
                 let info = &program.module.pcs[unsupported.pc];
-                let message = format!("instruction that is not supported: {}", unsupported.reason);
+                let message = match undefined_callee(program, unsupported.pc) {
+                    Some(name) => format!("call of `{name}`, which is declared here and defined nowhere"),
+                    None => format!("instruction that is not supported: {}", unsupported.reason),
+                };
                 Diagnostic::error("X001", info.span, message)
             });
             let count = list.len();
@@ -46,6 +54,40 @@ pub(crate) fn of(program: &Program, kernel: FunctionId, error: &ExecError) -> Er
         }
         _ => at_first(program, name, "X005", error),
     }
+}
+
+/// The function that a call names and nobody defines.
+fn undefined_callee(program: &Program, pc: Pc) -> Option<&str> {
+    if program.module.spelling(pc).key.family != Family::Call {
+        return None;
+    }
+    let span = program.module.pcs[pc].span;
+    let text = program.ptx.get(span.start as usize..span.end as usize)?;
+    // A guard and the word itself, then perhaps results in parentheses, then the name or a register with an address.
+    let rest = text[text.find("call")?..].split_once(char::is_whitespace)?.1.trim_start();
+    let rest = match rest.strip_prefix('(') {
+        Some(results) => results.split_once(')')?.1.trim_start_matches([',', ' ', '\t', '\r', '\n']),
+        None => rest,
+    };
+    let name = rest.split(|c: char| !(c.is_ascii_alphanumeric() || "_$%".contains(c))).next()?;
+    let is_defined = program.module.functions.iter().any(|(_, function)| function.name == name);
+    (!name.is_empty() && !name.starts_with('%') && !is_defined).then_some(name)
+}
+
+/// Refuses kernels with instructions that are not supported, before anything is said of how they are launched.
+pub(crate) fn check_support(program: &Program, launches: &[Launch]) -> Result<()> {
+    let mut context = Context::new(program.module.address_bits, host::memory_for_buffers());
+    let loaded = context.load(Arc::clone(&program.module)).map_err(|error| of_device(program, &error))?;
+    for launch in launches {
+        let kernel = program.kernel(launch.kernel.as_deref())?;
+        let handle = context.kernel_of(loaded, kernel).expect("it is a kernel of the module");
+        let prepared = context.prepare(handle).map_err(|error| of_device(program, &error))?;
+        let unsupported = prepared.program().unsupported();
+        if !unsupported.is_empty() {
+            return Err(of(program, kernel, &ExecError::Unsupported(unsupported.to_vec())));
+        }
+    }
+    Ok(())
 }
 
 /// The error of a device that cannot hold what a program or a launch asks for.

@@ -125,12 +125,29 @@ pub struct GpuAnalysis {
     pub selection: Option<Selection>,
     /// Spread of all models that answer, asked for or not.
     pub band: Option<Band>,
+    /// Where the time lies by what was validated; none where too little was.
+    pub range: Option<Range>,
     /// Residency of one SM; none where a limit of the GPU is not known.
     pub occupancy: Option<Occupancy>,
     /// Throughput over what the hardware could do in the predicted time, whatever the model; none without a prediction.
     pub speed_of_light: Option<Shares>,
     /// How busy the simulated SM was, where a simulation speaks for the GPU.
     pub busy: Option<Shares>,
+}
+
+/// The range that held most of the validated answers of a class.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Range {
+    /// Its lower end.
+    pub low: Seconds,
+    /// Its upper end.
+    pub high: Seconds,
+    /// Share of the rows that it held.
+    pub held: f64,
+    /// Rows of the class that were validated.
+    pub n_rows: usize,
+    /// The class in a few words.
+    pub class: String,
 }
 
 /// The answer of one model.
@@ -232,6 +249,7 @@ fn refused(profile: &Profile, machine: &Machine, choice: &Choice, options: Optio
         answers: asked.into_iter().map(|model| Answer { model, result: Err(refusal.clone()) }).collect(),
         selection: (*choice == Choice::Auto).then_some(selection),
         band: None,
+        range: None,
         occupancy: occupancy(profile, machine, options),
         speed_of_light: None,
         busy: None,
@@ -279,6 +297,7 @@ pub fn answers(input: &Input<'_>, machine: &Machine, choice: &Choice) -> GpuAnal
         answers,
         selection: (*choice == Choice::Auto).then(|| all.selection()),
         band,
+        range: None,
         occupancy: occupancy(profile, machine, options),
         speed_of_light: None,
         busy: None,

@@ -8,6 +8,7 @@ use std::path::Path;
 use warplens_stats::{Count, Counting, RegistersBasis};
 
 use crate::execution::{ExecutionOptions, Progress};
+use crate::failure;
 use crate::import;
 use crate::input::{Input, InputKind, read_text};
 use crate::measure::measure;
@@ -85,6 +86,10 @@ pub fn gather(
     for source in sources {
         match source {
             Source::Program { program, launches } => {
+                // What no argument can change is said before what is wrong with the arguments.
+                if !options.allow_unsupported && options.statics.is_none() {
+                    failure::check_support(&program, &launches)?;
+                }
                 measurements.extend(measure(&program, &launches, options.clone(), counting, search, progress)?);
             }
             Source::Counted(counted) => measurements.extend(counted),

@@ -6,6 +6,7 @@
 //! nvcc passes what it is given on to a shell: see `unit.rs` for how texts and names of users are kept out of that. A
 //! compiler that takes too long is ended; NVRTC, which runs inside of this program, is not waited for any longer.
 
+mod flags;
 mod limit;
 mod nvcc;
 mod nvrtc;
@@ -14,6 +15,7 @@ mod ptxas;
 mod search;
 mod unit;
 
+pub use flags::CompilerFlags;
 pub use limit::TimeLimit;
 pub use ptxas::registers;
 pub use search::Search;
@@ -40,14 +42,14 @@ const INSTALL: &str = "install a CUDA toolkit, or without one: pip install nvidi
 pub fn compile(input: &Input, target: &str, macros: &[(String, String)], search: &Search) -> Result<Compiled> {
     let mut nvcc_error = None;
     if let Some(nvcc) = search.program("nvcc") {
-        match nvcc::compile(&nvcc, input, target, macros, &search.limit) {
+        match nvcc::compile(&nvcc, input, target, macros, search) {
             Ok(compiled) => return Ok(compiled),
             Err(nvcc::Failure::NoHostCompiler(error)) => nvcc_error = Some(error),
             Err(nvcc::Failure::Other(error)) => return Err(error),
         }
     }
     if let Some(library) = search.nvrtc() {
-        return nvrtc::compile(&library, input, target, macros, &search.include_folders(), &search.limit);
+        return nvrtc::compile(&library, input, target, macros, search);
     }
     Err(nvcc_error.unwrap_or_else(|| {
         Error::input(format!("{} is CUDA C++, and no CUDA compiler was found to make PTX of it", input.name))

@@ -132,7 +132,7 @@ fn simulate(flags: &SimulateFlags, terminal: &Terminal) -> Result<Outcome> {
     };
     let simulated = native::simulate(&Input::read(&flags.input)?, &request, &machine)?;
     let sections = view::timing::annotation(&simulated, true);
-    terminal.data(None, &render::text(&sections, terminal.style))?;
+    terminal.data(None, &render::text(&sections, terminal.style, terminal.width))?;
     Ok(Outcome::Done)
 }
 

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use clap::Args;
-use warplens_question::{Gate, explain};
+use warplens_question::{Gate, explain, glance};
 use warplens_report::{Section, document, view};
 use warplens_session::Analysis;
 use warplens_session::predict::{self, Options};
@@ -47,18 +47,15 @@ pub(crate) fn run(flags: &PredictFlags, threads: Option<u32>, terminal: &Termina
 const MOST_CHANGES: usize = 3;
 
 fn write(flags: &PredictFlags, analyses: &[Analysis], options: Options, terminal: &Terminal) -> Result<()> {
-    let detail = match terminal.verbose {
-        0 => view::predict::Detail::Screen,
-        1 => view::predict::Detail::Quantities,
-        _ => view::predict::Detail::Parameters,
-    };
+    let detail = terminal.detail();
     let next = flags.ask.command("explain", &[]);
     let of_one = |analysis: &Analysis| {
         // One screen holds the changes of one GPU: the first that was named and has an answer.
         let gpu = analysis.gpus.iter().find(|gpu| gpu.prediction().is_some());
         let advice = gpu.map_or_else(Vec::new, |gpu| explain::advice(&analysis.measurement, gpu, options));
         let best = gpu.map(|gpu| (gpu.machine.id.as_str(), &advice[..advice.len().min(MOST_CHANGES)]));
-        view::predict::predictions(analysis, best, detail, Some(&next))
+        let glances = glance::glances(analysis, options);
+        view::predict::predictions(analysis, &glances, best, detail, Some(&next))
     };
     let sections = || -> Vec<Section> { analyses.iter().flat_map(of_one).collect() };
     let tables = || vec![view::predict::rows(analyses)];

@@ -6,7 +6,7 @@ use anyhow::Result;
 use clap::Args;
 use warplens_question::timing::{self, annotate::By};
 use warplens_question::whatif::Scenario;
-use warplens_question::{explain, listing, plot};
+use warplens_question::{explain, glance, listing, plot};
 use warplens_report::view::report::{Extras, Origin};
 use warplens_report::{Figure, document, view};
 use warplens_session::predict::{self, ModelId};
@@ -79,7 +79,8 @@ fn extras(flags: &ReportFlags, measured: &Measured, question: &Question, analysi
     let mut figures = figures(analysis, question);
     figures.extend(annotated.iter().flat_map(|of| stall_figures(of, question, analysis)));
     let stalls = annotated.iter().flat_map(|of| view::timing::annotation(of, true)).collect();
-    Extras { changes, stalls, figures, listings }
+    let glances = glance::glances(analysis, question.options);
+    Extras { glances, changes, stalls, figures, listings }
 }
 
 /// The launch by line on the GPUs where the timing simulation answers, the first of them.

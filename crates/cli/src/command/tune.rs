@@ -8,7 +8,6 @@ use warplens_launch::Launch;
 use warplens_question::tune::{self, GivenShape, LaunchTemplate, Request, Space, SpaceText, Text, Tuning};
 use warplens_report::{document, view};
 use warplens_session::machines;
-use warplens_session::toolchain::Search;
 use warplens_session::{Choice, Error, Generation, Input, read_text};
 
 use super::compare::parse_percent;
@@ -136,7 +135,7 @@ pub(crate) fn run(flags: &TuneFlags, threads: Option<u32>, terminal: &Terminal) 
         check: flags.check.then_some(flags.tolerance),
         band: flags.band,
     };
-    let search = Search::from_environment();
+    let search = flags.arguments.compiler.search()?;
     let tuning = terminal.with_progress_of("points", |progress| tune::tune(&request, &search, progress))?;
     write(flags, &tuning, terminal)?;
     if tuning.candidates.iter().all(|candidate| candidate.result.is_err()) {

@@ -11,7 +11,8 @@ use super::edit::{
     Group, coalesce, edit_memory, requests, scale_accesses, scale_instructions, scale_requests, shift_class,
 };
 use super::{Impossible, Subject};
-use crate::{Change, KnobSpec, MODELS, ModelId};
+use crate::workload::coalescing_rule;
+use crate::{Change, FermiL1, KnobSpec, MODELS, ModelId};
 
 macro_rules! effects {
     ($($(#[$meta:meta])* $id:ident $name:literal;)*) => {
@@ -81,9 +82,11 @@ impl Effect {
         self.id.name()
     }
 
-    /// Takes the effect away.
+    /// Takes the effect away. What the counts do not hold is left in simulations, too: passes through the L1 cache that
+    /// are there with every byte side by side are no matter of coalescing, and the answer agrees with the counts beside it.
     pub fn remove(&self, subject: &mut Subject) -> Result<(), Impossible> {
-        if let Some(effect) = self.simulated {
+        let is_there = self.id != EffectId::Uncoalesced || is_uncoalesced(subject);
+        if let Some(effect) = self.simulated.filter(|_| is_there) {
             subject.knobs.leave_out(effect);
         }
         (self.remove)(subject)
@@ -255,6 +258,17 @@ const OF_MODELS: &[Effect] = &[
         remove: |subject| raise_bandwidth(subject, UNLIMITED, "without memory-bandwidth"),
     },
 ];
+
+/// True where an access moves more than its distinct bytes need, or where that was not counted.
+fn is_uncoalesced(subject: &Subject) -> bool {
+    let Subject { profile, machine, .. } = subject;
+    let rules = [FermiL1::On, FermiL1::Off].map(|l1| coalescing_rule(machine.cc, l1));
+    let counts = [&profile.global, &profile.local].into_iter().flat_map(|counts| rules.map(|rule| counts.get(&rule)));
+    counts.flatten().filter(|counts| counts.requests > 0).any(|counts| {
+        let needed = 32 * counts.ideal_t32 + 64 * counts.ideal_t64 + 128 * counts.ideal_t128;
+        counts.ideal_transactions().is_none_or(|ideal| counts.transactions() > ideal || counts.bytes_moved > needed)
+    })
+}
 
 fn of_machine(missing: warplens_machine::Missing) -> Impossible {
     Impossible::new(missing.to_string())

@@ -6,6 +6,7 @@ use super::evidence::{memory, used};
 use super::place::places;
 use super::{Context, Place};
 use crate::digits::short;
+use crate::waits;
 use warplens_session::predict::Limiter;
 use warplens_session::profile::{
     CoalescingRule, Family, InstKey, LineCounts, OpClass, Profile, RegistersBasis, ScalarType, SlowOperation,
@@ -363,13 +364,20 @@ fn block_size(context: &Context<'_>) -> Vec<Proposal> {
 }
 
 fn barriers(context: &Context<'_>) -> Vec<Proposal> {
-    let places =
-        places(
-            &context.profile.lines,
-            |line| {
-                if line.opcode.key.is_cta_barrier() { line.executed as f64 } else { 0.0 }
-            },
-        );
+    let barriers = || context.profile.lines.iter().filter(|line| line.opcode.key.is_cta_barrier());
+    // As long as the warps were seen to wait at each; else, where none was followed, as often as they come there.
+    let waited = context.prediction.teg().map(|simulated| (simulated, waits::of(&simulated.code, &simulated.outcome)));
+    let at = |line: &LineCounts| match &waited {
+        Some((simulated, waits)) => waits::at_barriers(&simulated.code, waits, line.ptx_line),
+        None => 0,
+    };
+    let is_known = barriers().any(|line| at(line) > 0);
+    let weight = |line: &LineCounts| match line.opcode.key.is_cta_barrier() {
+        true if is_known => at(line) as f64,
+        true => line.executed as f64,
+        false => 0.0,
+    };
+    let places = places(&context.profile.lines, weight);
     if context.profile.barriers == 0 {
         return Vec::new();
     }

@@ -1,4 +1,5 @@
-//! Stalls by line: what a listing of the input or of the program shows beside the text.
+//! Stalls by line: what a listing of the input or of the program shows beside the text. Which instruction a wait belongs to
+//! is said by [`waits`].
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -8,6 +9,7 @@ use warplens_trace::{Code, Place};
 
 use super::{Spent, whole};
 use crate::listing::source_text;
+use crate::waits;
 use warplens_base::error::{Error, Result};
 use warplens_session::Program;
 
@@ -173,8 +175,9 @@ fn numbered(text: &str) -> Vec<(u32, String)> {
 fn sums(code: &Code, outcome: &Outcome, line: impl Fn(&Place) -> Option<u32>) -> (BTreeMap<u32, Spent>, Spent) {
     let mut lines: BTreeMap<u32, Spent> = BTreeMap::new();
     let mut elsewhere = Spent::default();
+    let waits = waits::of(code, outcome);
     for (at, inst) in code.insts.iter().enumerate() {
-        let (issued, stalls) = (outcome.executions[at], &outcome.stalls[at]);
+        let (issued, stalls) = (outcome.executions[at], &waits[at]);
         let number = code.places.get(inst.place as usize).and_then(&line);
         match number {
             // What never ran has no numbers, like a declaration.

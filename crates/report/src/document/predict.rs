@@ -156,6 +156,13 @@ fn gpu(gpu: &GpuAnalysis) -> Gpu {
             high_us: Number(band.high.microseconds()),
             models: band.n_models as u64,
         }),
+        range: gpu.range.as_ref().map(|range| document::Range {
+            low_us: Number(range.low.microseconds()),
+            high_us: Number(range.high.microseconds()),
+            held_share: Number(range.held),
+            rows: range.n_rows as u64,
+            class: range.class.clone(),
+        }),
         occupancy: gpu.occupancy.as_ref().map(occupancy),
         speed_of_light: gpu.speed_of_light.map(shares),
         busy: gpu.busy.map(shares),

@@ -3,7 +3,7 @@
 use super::number::raw;
 use crate::section::{Block, Section, Table, visible};
 
-/// Renders the tables, a blank line between them (RFC 4180 otherwise). What is no table is left out.
+/// Renders the tables, a blank line between them (RFC 4180 otherwise, with line feeds). What is no table is left out.
 pub fn csv(sections: &[Section]) -> String {
     let sections = visible::all(sections);
     let tables = sections.iter().flat_map(|section| &section.blocks).filter_map(|block| match block {
@@ -15,11 +15,15 @@ pub fn csv(sections: &[Section]) -> String {
 }
 
 fn lines(table: &Table) -> String {
-    let heading = table.columns.iter().map(|column| quoted(&column.key)).collect::<Vec<_>>().join(",");
-    let rows = table.rows.iter().map(|row| row.iter().map(|cell| quoted(&raw(cell))).collect::<Vec<_>>().join(","));
-    std::iter::once(heading).chain(rows).fold(String::new(), |text, line| text + &line + "\n")
-}
-
-fn quoted(text: &str) -> String {
-    if text.contains([',', '"', '\n', '\r']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text.to_owned() }
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    let rows = table.rows.iter().map(|row| row.iter().map(raw).collect());
+    let heading: Vec<String> = table.columns.iter().map(|column| column.key.clone()).collect();
+    for row in std::iter::once(heading).chain(rows) {
+        // A table without columns has no lines.
+        if !row.is_empty() {
+            writer.write_record(&row).expect("memory takes what is written to it, and rows are as long as the heading");
+        }
+    }
+    let bytes = writer.into_inner().expect("memory takes what is written to it");
+    String::from_utf8(bytes).expect("cells are text, and quotes and commas are, too")
 }

@@ -18,6 +18,7 @@ fn render(section: &Section) -> String {
         Block::Table(table) => table_text(table),
         Block::Note(note) => format!("{note}\n"),
         Block::Lines(text) => format!("```text\n{text}\n```\n"),
+        Block::Command(command) => format!("Next:\n\n```sh\n{command}\n```\n"),
         Block::Plot(plot) => plot_text(plot),
         Block::Listing(listing) => table_text(&listing.as_table()),
     });

@@ -12,6 +12,11 @@ pub fn show(cell: &Cell) -> String {
     }
 }
 
+/// A time in a picture, whose font has every letter.
+pub(crate) fn time_label(microseconds: Option<f64>) -> String {
+    show(&Cell::optional(microseconds, Unit::Microseconds)).replace("us", "µs")
+}
+
 /// A cell as programs read it.
 pub(crate) fn raw(cell: &Cell) -> String {
     match cell {
@@ -42,6 +47,7 @@ fn measure(number: f64, unit: Unit) -> String {
         }
         Unit::Bytes => scaled(&[(1e9, "GB"), (1e6, "MB"), (1e3, "KB"), (1.0, "B")]),
         Unit::BytesPerSecond => scaled(&[(1e12, "TB/s"), (1e9, "GB/s"), (1e6, "MB/s"), (1.0, "B/s")]),
+        Unit::FlopPerSecond => scaled(&[(1e12, "TFLOP/s"), (1e9, "GFLOP/s"), (1e6, "MFLOP/s"), (1.0, "FLOP/s")]),
         Unit::Hertz => scaled(&[(1e9, "GHz"), (1e6, "MHz"), (1.0, "Hz")]),
     }
 }

@@ -119,6 +119,9 @@ fn block_html(block: &Block) -> String {
         Block::Table(table) => format!("<div class=\"scroll\">\n{}</div>\n", table_html(table)),
         Block::Note(note) => note_html(note),
         Block::Lines(text) => format!("<pre tabindex=\"0\">{}</pre>\n", escaped(text)),
+        Block::Command(command) => {
+            format!("<p>Next:</p>\n<pre tabindex=\"0\">{}</pre>\n", escaped(command))
+        }
         Block::Plot(plot) => plot_html(plot),
         Block::Listing(listing) => listing_html(listing),
     }

@@ -37,8 +37,8 @@ memory   75.0 %  █████████████████████
 compute  25.0 %  ████████
 The end.
 ";
-    assert_eq!(text(&sample(), Style::Plain), expected);
-    let colored = text(&sample(), Style::Colored);
+    assert_eq!(text(&sample(), Style::Plain, WIDTH), expected);
+    let colored = text(&sample(), Style::Colored, WIDTH);
     assert!(colored.starts_with("\x1b[1mSample\x1b[0m\n"));
 }
 
@@ -46,7 +46,7 @@ The end.
 fn items_of_a_note_keep_their_marks() {
     let long = "words ".repeat(20);
     let section = Section::new("notes", "").note(format!("- a {long}\n- every end"));
-    let lines: Vec<String> = text(&[section], Style::Plain).lines().map(str::to_owned).collect();
+    let lines: Vec<String> = text(&[section], Style::Plain, WIDTH).lines().map(str::to_owned).collect();
     assert!(lines[0].starts_with("- a words "), "{lines:?}");
     assert!(lines[1].starts_with("  words "), "{lines:?}");
     assert_eq!(lines.last().map(String::as_str), Some("- every end"));
@@ -117,7 +117,7 @@ fn a_listing_shades_hot_lines_and_keeps_plain_ones() {
 fn list_items_keep_their_marks_and_are_indented() {
     let long = "word ".repeat(30);
     let section = Section::new("list", "").note(format!("- one\n- two {long}\n- three"));
-    let shown = text(&[section], Style::Plain);
+    let shown = text(&[section], Style::Plain, WIDTH);
     let lines: Vec<&str> = shown.lines().collect();
     assert_eq!((lines.len(), lines[0], lines[3]), (4, "- one", "- three"));
     assert!(lines[1].starts_with("- two word") && lines[2].starts_with("  word"), "{shown}");
@@ -139,13 +139,13 @@ fn characters_that_a_terminal_obeys_are_shown_in_every_format() {
         .with(Block::Plot(plot))
         .with(Block::Listing(listing));
     let sections = [section];
-    let texts = [text(&sections, Style::Plain), markdown(&sections), csv(&sections), html(bad, &sections)];
+    let texts = [text(&sections, Style::Plain, WIDTH), markdown(&sections), csv(&sections), html(bad, &sections)];
     for shown in texts {
         assert!(shown.chars().all(|c| c == '\n' || !warplens_base::is_control(c)), "{shown:?}");
         assert!(shown.contains("\\u{1b}[2J\\u{9b}1m\\u{202e}\\u{200f}\\u{7f}\\u{d}"), "{shown}");
     }
     // Colours are ours.
-    let colored = text(&sections, Style::Colored).replace("\u{1b}[1m", "").replace("\u{1b}[2m", "");
+    let colored = text(&sections, Style::Colored, WIDTH).replace("\u{1b}[1m", "").replace("\u{1b}[2m", "");
     let colored = colored.replace("\u{1b}[36m", "").replace("\u{1b}[0m", "");
     assert!(colored.chars().all(|c| c == '\n' || !warplens_base::is_control(c)), "{colored:?}");
 }

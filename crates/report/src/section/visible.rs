@@ -27,6 +27,7 @@ fn block(block: &Block) -> Block {
         Block::Table(one) => Block::Table(table(one)),
         Block::Note(text) => Block::Note(lines(text)),
         Block::Lines(text) => Block::Lines(lines(text)),
+        Block::Command(text) => Block::Command(name(text)),
         Block::Plot(plot) => {
             let bars = plot.bars.iter().map(|(text, value)| (name(text), *value)).collect();
             Block::Plot(Plot { title: name(&plot.title), bars, ..plot.clone() })

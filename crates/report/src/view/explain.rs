@@ -10,9 +10,10 @@
 
 use warplens_base::units::Seconds;
 use warplens_question::explain::{Advice, Explanation, GpuExplanation, Place, ThreadAdvice};
+use warplens_question::glance::Glance;
 use warplens_session::predict::GpuAnalysis;
 
-use super::{predict, profile};
+use super::{glance, predict, profile};
 use crate::render::show;
 use crate::section::{Block, Cell, Section, Table, Unit};
 
@@ -26,8 +27,8 @@ pub fn explanation(explanation: &Explanation, command: &dyn Fn(&[String]) -> Str
     let analysis = &explanation.analysis;
     let mut sections = Vec::new();
     sections.extend(profile::unsupported(&analysis.measurement.support));
-    let answers = Block::Table(predict::table(analysis));
-    sections.push(Section::new("predictions", profile::title(&analysis.measurement)).with(answers));
+    let glances: Vec<Glance> = explanation.gpus.iter().filter_map(|gpu| gpu.glance.clone()).collect();
+    sections.extend(glance::answer(analysis, &glances));
     sections.extend(predict::refusals(analysis));
     sections.extend(changes(explanation));
     if explanation.gpus.iter().all(|gpu| gpu.advice.is_empty()) {
@@ -37,7 +38,7 @@ pub fn explanation(explanation: &Explanation, command: &dyn Fn(&[String]) -> Str
         .note("Each gain is the answer to a what-if question about these counts; gains do not add up.");
     let questions = explanation.gpus.iter().flat_map(|gpu| &gpu.advice).map(|advice| &advice.question);
     if let Some(question) = questions.into_iter().find(|question| !question.is_empty()) {
-        notes = notes.with(Block::Lines(format!("Next: {}", command(question))));
+        notes = notes.with(Block::Command(command(question)));
     }
     sections.push(notes);
     sections

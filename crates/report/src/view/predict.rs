@@ -1,4 +1,4 @@
-//! Predicted times, what bounds them, and where the cycles go.
+//! Predicted times: the answer in one look, and on demand what each model says and assumes.
 //!
 //! ```text
 //! GPU    time      models say            bound by       compute  memory  occupancy  model
@@ -10,6 +10,7 @@
 
 use warplens_base::units::Seconds;
 use warplens_question::explain::Advice;
+use warplens_question::glance::Glance;
 use warplens_session::Analysis;
 use warplens_session::predict::{
     Answer, Band, Combine, GpuAnalysis, Model, ModelId, PREFERENCE, Prediction, Refusal, Resource, Selection, Walk,
@@ -18,7 +19,7 @@ use warplens_session::predict::{
 
 use super::gpu::measure;
 use super::timing::{Size, simulation};
-use super::{explain, profile, x_model};
+use super::{explain, glance, profile, x_model};
 use crate::render::show;
 use crate::section::{Block, Cell, Column, Field, Plot, Section, Table, Unit};
 
@@ -33,48 +34,60 @@ pub enum Detail {
     Parameters,
 }
 
-/// GPUs whose cycles are broken down on one screen.
-const MOST_BREAKDOWNS: usize = 2;
-
 /// The answers. `best` are the best changes on one of the GPUs, and `next` is the command that a user may want to run now.
 pub fn predictions(
     analysis: &Analysis,
+    glances: &[Glance],
     best: Option<(&str, &[Advice])>,
     detail: Detail,
     next: Option<&str>,
 ) -> Vec<Section> {
-    let measurement = &analysis.measurement;
     let mut sections = Vec::new();
-    sections.extend(profile::unsupported(&measurement.support));
-    sections.push(Section::new("predictions", profile::title(measurement)).with(Block::Table(table(analysis))));
-    sections.extend(refusals(analysis));
-    let answered = || analysis.gpus.iter().filter_map(|gpu| gpu.prediction().map(|prediction| (gpu, prediction)));
-    let limit = if detail == Detail::Screen { MOST_BREAKDOWNS } else { usize::MAX };
-    sections.extend(answered().take(limit).map(|(gpu, prediction)| cycles(&gpu.machine.id, prediction)));
-    if detail == Detail::Screen {
-        let simulated = |gpu: &GpuAnalysis| {
-            let outcomes = gpu.answers.iter().filter_map(|answer| answer.result.as_ref().ok()?.teg());
-            outcomes.flat_map(|of| simulation(&gpu.machine.id, &of.outcome, Size::Brief)).collect::<Vec<_>>()
-        };
-        sections.extend(analysis.gpus.iter().take(MOST_BREAKDOWNS).flat_map(simulated));
-    }
+    sections.extend(profile::unsupported(&analysis.measurement.support));
+    sections.extend(glance::answer(analysis, glances));
     sections.extend(best.filter(|(_, advice)| !advice.is_empty()).map(|(gpu, advice)| explain::best(gpu, advice)));
-    if detail == Detail::Screen {
-        sections.extend(analysis.gpus.iter().take(MOST_BREAKDOWNS).filter_map(assumptions_side_by_side));
-    } else {
-        for gpu in &analysis.gpus {
-            sections.extend(gpu.selection.as_ref().map(|selection| reasons(&gpu.machine.id, selection)));
-            for prediction in gpu.answers.iter().filter_map(|answer| answer.result.as_ref().ok()) {
-                sections.extend(explanation(Some(&gpu.machine.id), prediction, detail));
-            }
-        }
+    // A user who names several models wants to see what each of them says.
+    match detail > Detail::Screen || analysis.gpus.iter().any(|gpu| gpu.answers.len() > 1) {
+        true => sections.extend(models(analysis)),
+        false => sections.extend(refusals(analysis)),
+    }
+    if detail > Detail::Screen {
+        sections.extend(analysis.gpus.iter().flat_map(|gpu| details(gpu, detail)));
+        sections.extend(analysis.gpus.iter().filter_map(assumptions_side_by_side));
     }
     sections.push(notes(analysis, detail, next));
     sections
 }
 
+/// The answers of a page that says elsewhere what the models say.
+pub(super) fn of_page(analysis: &Analysis, glances: &[Glance]) -> Vec<Section> {
+    let mut sections: Vec<Section> = profile::unsupported(&analysis.measurement.support).into_iter().collect();
+    sections.extend(glance::answer(analysis, glances));
+    let notes = notes(analysis, Detail::Quantities, None);
+    sections.extend((!notes.blocks.is_empty()).then_some(notes));
+    sections
+}
+
+/// What each model says, and why some do not.
+pub(super) fn models(analysis: &Analysis) -> Vec<Section> {
+    let table = Section::new("models", "What the models say").with(Block::Table(table(analysis)));
+    std::iter::once(table).chain(refusals(analysis)).collect()
+}
+
+/// Where the cycles go by every model, and what it computes with.
+fn details(gpu: &GpuAnalysis, detail: Detail) -> Vec<Section> {
+    let id = &gpu.machine.id;
+    let mut sections: Vec<Section> =
+        gpu.selection.as_ref().map(|selection| reasons(id, selection)).into_iter().collect();
+    for prediction in gpu.answers.iter().filter_map(|answer| answer.result.as_ref().ok()) {
+        sections.push(cycles(id, prediction));
+        sections.extend(explanation(Some(id), prediction, detail));
+    }
+    sections
+}
+
 /// The answers, one row each.
-pub(super) fn table(analysis: &Analysis) -> Table {
+fn table(analysis: &Analysis) -> Table {
     let mut table = Table::new(&[
         ("GPU", "gpu"),
         ("time", "time_us"),
@@ -85,8 +98,8 @@ pub(super) fn table(analysis: &Analysis) -> Table {
         ("occupancy", "occupancy_share"),
         ("model", "model"),
     ]);
-    let measured = analysis.measurement.measured.as_ref();
-    if measured.is_some() {
+    let is_measured = analysis.measurement.measured.is_some();
+    if is_measured {
         // Beside the time.
         table.columns.insert(2, Column::new("measured", "measured_us"));
         table.columns.insert(3, Column::new("error", "error_share"));
@@ -94,16 +107,22 @@ pub(super) fn table(analysis: &Analysis) -> Table {
     for gpu in &analysis.gpus {
         for answer in &gpu.answers {
             let mut cells = row(gpu, answer);
-            if measured.is_some() {
-                let comparison = comparison(analysis, gpu, answer);
-                cells.insert(2, Cell::optional(comparison.map(|(time, _)| time.microseconds()), Unit::Microseconds));
-                let error = comparison.and_then(|(_, error)| error);
-                cells.insert(3, error.map_or(Cell::Missing, |error| Cell::text(format!("{:+.1} %", 100.0 * error))));
+            if is_measured {
+                let (time, error) = measured(analysis, gpu, answer).unwrap_or((Cell::Missing, Cell::Missing));
+                cells.insert(2, time);
+                cells.insert(3, error);
             }
             table.push(cells);
         }
     }
     table
+}
+
+/// The time that was measured on this GPU and how far the answer is off, as cells.
+pub(super) fn measured(analysis: &Analysis, gpu: &GpuAnalysis, answer: &Answer) -> Option<(Cell, Cell)> {
+    let (time, error) = comparison(analysis, gpu, answer)?;
+    let error = error.map_or(Cell::Missing, |error| Cell::text(format!("{:+.1} %", 100.0 * error)));
+    Some((Cell::Number(time.microseconds(), Unit::Microseconds), error))
 }
 
 /// The time that was measured on this GPU, and by which share of it the answer is off.
@@ -347,35 +366,21 @@ fn reasons(gpu: &str, selection: &Selection) -> Section {
     Section::new("auto", format!("Choice of the model on {gpu}")).with(Block::Fields(fields))
 }
 
-/// The choice of `auto` in one sentence, for the GPUs on which it is the same.
-fn choices(analysis: &Analysis) -> Vec<String> {
+/// Where `auto` had to take another model than the one it prefers, and why: what a user must know who compares answers.
+fn fallbacks(analysis: &Analysis) -> Vec<String> {
     let mut sentences: Vec<(String, Vec<&str>)> = Vec::new();
-    let preference: Vec<&str> = PREFERENCE.iter().map(|model| model.name()).collect();
     for gpu in &analysis.gpus {
         let Some(selection) = gpu.selection.as_ref().filter(|_| gpu.prediction().is_some()) else { continue };
-        let mut parts = vec![format!("{} is the first that answers of {}", selection.model, preference.join(", "))];
-        let all = |models: &[ModelId], one: &str, many: &str| {
-            format!("{} {}", list(models), if models.len() == 1 { one } else { many })
+        let Some((preferred, refusal)) = selection.refused.iter().find(|(model, _)| *model == PREFERENCE[0]) else {
+            continue;
         };
-        if !selection.answered.is_empty() {
-            parts.push(all(&selection.answered, "answers, too", "answer, too"));
-        }
-        let refused: Vec<ModelId> = selection.refused.iter().map(|(model, _)| *model).collect();
-        if !refused.is_empty() {
-            parts.push(all(&refused, "refuses", "refuse"));
-        }
-        let sentence = parts.join("; ");
+        let sentence = format!("by {}, as {preferred} refuses: {}", selection.model, refusal.reason);
         match sentences.iter_mut().find(|(known, _)| *known == sentence) {
             Some((_, gpus)) => gpus.push(&gpu.machine.id),
             None => sentences.push((sentence, vec![&gpu.machine.id])),
         }
     }
-    let one = sentences.len() == 1;
-    let name = |(sentence, gpus): (String, Vec<&str>)| match one {
-        true => format!("{sentence}."),
-        false => format!("{}: {sentence}.", gpus.join(", ")),
-    };
-    sentences.into_iter().map(name).collect()
+    sentences.into_iter().map(|(sentence, gpus)| format!("{} {sentence}.", gpus.join(", "))).collect()
 }
 
 /// `a`, `a and b`, `a, b and c`.
@@ -428,14 +433,13 @@ fn notes(analysis: &Analysis, detail: Detail, next: Option<&str>) -> Section {
     let assumptions = analysis.gpus.iter().filter_map(|gpu| gpu.prediction()).map(|answer| answer.assumptions.len());
     if let Some(most) = assumptions.max().filter(|&most| most > 0 && detail == Detail::Screen) {
         section =
-            section.note(format!("Times are of the GPU, without launch overhead; {most} assumptions (-v lists them)."));
+            section.note(format!("Time of the GPU, without launch overhead; {most} assumptions and other models: -v."));
     }
     if detail == Detail::Screen {
-        section = choices(analysis).into_iter().fold(section, |section, choice| section.note(choice));
+        section = fallbacks(analysis).into_iter().fold(section, |section, choice| section.note(choice));
     }
     match next {
-        // A command is to be copied: it stays on one line.
-        Some(next) => section.with(Block::Lines(format!("Next: {next}"))),
+        Some(next) => section.with(Block::Command(next.to_owned())),
         None => section,
     }
 }

@@ -1,5 +1,6 @@
 //! The report: one page with the answer, the pictures, the counts, the listing, and what it takes to get them again.
 
+use warplens_question::glance::Glance;
 use warplens_question::listing::CountedText;
 use warplens_session::Analysis;
 
@@ -12,6 +13,8 @@ use crate::section::{Block, Cell, Field, Section};
 /// Everything that the page of a launch shows besides the analysis.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Extras {
+    /// The answers at a glance.
+    pub glances: Vec<Glance>,
     /// Ranked changes and their gains.
     pub changes: Vec<Section>,
     /// What the warps wait for at each line, where they were followed through time.
@@ -50,7 +53,7 @@ pub fn page(launches: &[(Analysis, Extras)], origin: &Origin) -> Page {
             };
             Part { id, title, sections, figures, folded: false }
         };
-        parts.push(part("answer", "Answer", predict::predictions(analysis, None, Detail::Screen, None), Vec::new()));
+        parts.push(part("answer", "Answer", predict::of_page(analysis, &extras.glances), Vec::new()));
         if !extras.changes.is_empty() {
             parts.push(part("changes", "What to change", extras.changes.clone(), Vec::new()));
         }
@@ -83,13 +86,15 @@ fn figures(extras: &Extras, launch: Option<usize>) -> Vec<Figure> {
     extras.figures.iter().map(renamed).collect()
 }
 
-/// Quantities, assumptions and machine parameters of every answer.
+/// What each model says, with quantities, assumptions and machine parameters of every answer.
 fn models(analysis: &Analysis) -> Vec<Section> {
     let answers = analysis.gpus.iter().flat_map(|gpu| {
         let answered = gpu.answers.iter().filter_map(|answer| answer.result.as_ref().ok());
         answered.map(|prediction| (gpu.machine.id.as_str(), prediction))
     });
-    answers.flat_map(|(gpu, prediction)| predict::explanation(Some(gpu), prediction, Detail::Parameters)).collect()
+    let explained =
+        answers.flat_map(|(gpu, prediction)| predict::explanation(Some(gpu), prediction, Detail::Parameters));
+    predict::models(analysis).into_iter().chain(explained).collect()
 }
 
 fn gpus(launches: &[(Analysis, Extras)]) -> String {

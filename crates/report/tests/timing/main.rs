@@ -8,7 +8,7 @@ use serde_json::Value;
 use warplens_launch::KernelName;
 use warplens_question::plot;
 use warplens_question::timing::Answer;
-use warplens_report::render::{self, Style};
+use warplens_report::render::{self, Style, WIDTH};
 use warplens_report::{document, view};
 
 fn answer<T>(result: T) -> Answer<T> {
@@ -35,7 +35,7 @@ k.ptx
      6    2  36.8 %          472       2  drain 100 %                   ret;
      7                                                              }
 ";
-    assert_eq!(render::text(&sections, Style::Plain), expected);
+    assert_eq!(render::text(&sections, Style::Plain, WIDTH), expected);
 }
 
 #[test]
@@ -112,7 +112,7 @@ fn pictures_can_be_drawn() {
 
 #[test]
 fn scaling_is_a_table_with_what_stops_it() {
-    let text = render::text(&view::timing::scale(&outcome::scaling()), Style::Plain);
+    let text = render::text(&view::timing::scale(&outcome::scaling()), Style::Plain, WIDTH);
     let row = text.lines().find(|line| line.trim_start().starts_with("8 ")).expect("8 warps are a row");
     let words: Vec<&str> = row.split_whitespace().collect();
     assert_eq!(words[..4], ["8", "2", "3300", "5.818"], "{text}");

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::{Compiled, TimeLimit, process, unit};
+use super::{Compiled, Search, process, unit};
 use crate::input::Input;
 use warplens_base::error::{Error, Result};
 
@@ -27,13 +27,15 @@ const SOURCE: &str = "kernel.cu";
 const OUTPUT: &str = "kernel.ptx";
 /// Leads to the folder of the source, whatever that is called.
 const INCLUDE: &str = "include";
+/// The same of folders that the user names, with a number.
+const HEADERS: &str = "headers";
 
 pub(super) fn compile(
     nvcc: &Path,
     input: &Input,
     target: &str,
     macros: &[(String, String)],
-    limit: &TimeLimit,
+    search: &Search,
 ) -> std::result::Result<Compiled, Failure> {
     let nvcc = std::path::absolute(nvcc).map_err(|error| failed("find nvcc", &error))?;
     unit::check_path(&nvcc, "nvcc's path", "install the toolkit where the path has none of these characters")?;
@@ -45,13 +47,20 @@ pub(super) fn compile(
     let folder = unit::folder(input)?;
     std::fs::write(at.join(SOURCE), unit::text(input, macros)?)
         .map_err(|error| failed("write a temporary file", &error))?;
-    let include = link(&folder, &at)?;
+    let mut folders = vec![(INCLUDE.to_owned(), folder)];
+    folders.extend(
+        search.flags.includes.iter().enumerate().map(|(at, folder)| (format!("{HEADERS}{at}"), folder.clone())),
+    );
     let mut command = Command::new(&nvcc);
-    command.args(["-ptx", "-lineinfo", &format!("-arch={target}"), "-I"]).arg(include).args(["-o", OUTPUT, SOURCE]);
+    command.args(["-ptx", "-lineinfo", &format!("-arch={target}")]).args(&search.flags.words);
+    for (name, folder) in &folders {
+        command.arg("-I").arg(link(folder, &at, name)?);
+    }
+    command.args(["-o", OUTPUT, SOURCE]);
     // Its own temporary files go the same way as ours.
     command.current_dir(&at).env("TMPDIR", &at);
-    let run = process::run(&mut command, &nvcc.display().to_string(), limit).map_err(Error::from)?;
-    let names = Names { scratch: at.clone(), folder, own: unit::own_name(input), shown: &input.name };
+    let run = process::run(&mut command, &nvcc.display().to_string(), &search.limit).map_err(Error::from)?;
+    let names = Names { scratch: at.clone(), folders, own: unit::own_name(input), shown: &input.name };
     let messages = names.in_messages(&[run.stdout, run.stderr].concat());
     if run.status.success() {
         let ptx = std::fs::read(at.join(OUTPUT)).map_err(|error| failed("read what nvcc wrote", &error))?;
@@ -77,27 +86,23 @@ fn rejected(nvcc: &Path, input: &Input, messages: &str) -> Failure {
 
 /// A name of ours for a folder of the user's.
 #[cfg(unix)]
-fn link(folder: &Path, scratch: &Path) -> Result<PathBuf> {
-    std::os::unix::fs::symlink(folder, scratch.join(INCLUDE)).map_err(|error| failed("link a folder", &error))?;
-    Ok(PathBuf::from(INCLUDE))
+fn link(folder: &Path, scratch: &Path, name: &str) -> Result<PathBuf> {
+    std::os::unix::fs::symlink(folder, scratch.join(name)).map_err(|error| failed("link a folder", &error))?;
+    Ok(PathBuf::from(name))
 }
 
 /// Links are not for everyone to make here: the folder itself.
 #[cfg(not(unix))]
-fn link(folder: &Path, _: &Path) -> Result<PathBuf> {
-    unit::check_path(
-        folder,
-        "the folder of the source",
-        "move the source to where the path has none of these characters",
-    )?;
+fn link(folder: &Path, _: &Path, _: &str) -> Result<PathBuf> {
+    unit::check_path(folder, "the folder of a source", "move it to where the path has none of these characters")?;
     Ok(folder.to_owned())
 }
 
 /// Names of ours with what they stand for.
 struct Names<'n> {
     scratch: PathBuf,
-    /// The folder of the source.
-    folder: PathBuf,
+    /// Our names of folders, that of the source first, and the folders.
+    folders: Vec<(String, PathBuf)>,
     /// What the text calls itself.
     own: PathBuf,
     /// What messages call it.
@@ -106,20 +111,29 @@ struct Names<'n> {
 
 impl Names<'_> {
     fn in_messages(&self, text: &str) -> String {
-        let include = self.scratch.join(INCLUDE);
-        let text = text.replace(&*include.to_string_lossy(), &self.folder.to_string_lossy());
+        let named = |text: String, (name, folder): &(String, PathBuf)| {
+            let inside = format!("{}/", self.scratch.join(name).display());
+            text.replace(&inside, &format!("{}/", folder.display()))
+        };
+        let text = self.folders.iter().fold(text.to_owned(), named);
         text.replace(&*self.own.to_string_lossy(), self.shown).replace(&format!("\"{SOURCE}\""), self.shown)
     }
 
     /// The same in the names of `.file`. Nothing else of a PTX names files, but what a kernel prints.
     fn in_ptx(&self, ptx: &str) -> String {
-        let include = format!("\"{}/", self.scratch.join(INCLUDE).display());
-        let folder = String::from_utf8_lossy(&unit::literal(self.folder.as_os_str().as_encoded_bytes())).into_owned();
-        let folder = format!("{}/", folder.trim_end_matches('"').trim_end_matches('/'));
+        let of_folder = |(name, folder): &(String, PathBuf)| {
+            let ours = format!("\"{}/", self.scratch.join(name).display());
+            let folder = String::from_utf8_lossy(&unit::literal(folder.as_os_str().as_encoded_bytes())).into_owned();
+            (ours, format!("{}/", folder.trim_end_matches('"').trim_end_matches('/')))
+        };
+        let folders: Vec<(String, String)> = self.folders.iter().map(of_folder).collect();
         // A name without a folder, such as that of standard input.
         let scratch = format!("\"{}/", self.scratch.display());
         let line = |line: &str| match line.trim_start().starts_with(".file") {
-            true => line.replace(&include, &folder).replace(&scratch, "\""),
+            true => {
+                let line = folders.iter().fold(line.to_owned(), |line, (ours, folder)| line.replace(ours, folder));
+                line.replace(&scratch, "\"")
+            }
             false => line.to_owned(),
         };
         ptx.split_inclusive('\n').map(line).collect()

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use libloading::Library;
 
-use super::{Compiled, TimeLimit, process, unit};
+use super::{Compiled, Search, TimeLimit, process, unit};
 use crate::input::Input;
 use warplens_base::error::{Error, Result};
 
@@ -40,22 +40,23 @@ pub(super) fn compile(
     input: &Input,
     target: &str,
     macros: &[(String, String)],
-    includes: &[PathBuf],
-    limit: &TimeLimit,
+    search: &Search,
 ) -> Result<Compiled> {
     unit::check_target(target)?;
     let virtual_target = target.replace("sm_", "compute_");
     let mut options = vec![format!("--gpu-architecture={virtual_target}"), "-lineinfo".to_owned()];
     let own = unit::folder(input)?;
-    let folders = std::iter::once(own.as_path()).chain(includes.iter().map(PathBuf::as_path));
+    let includes = search.include_folders();
+    let folders = [&own].into_iter().chain(&search.flags.includes).chain(&includes);
     options.extend(folders.map(|folder| format!("-I{}", folder.display())));
+    options.extend(search.flags.words.iter().cloned());
     let nul = |_| Error::input(format!("{} holds a zero byte, which no source text does", input.name));
     let source = CString::new(unit::text(input, macros)?).map_err(nul)?;
     let name = CString::new(input.name.clone()).map_err(nul)?;
     let options: Vec<CString> =
         options.into_iter().map(CString::new).collect::<std::result::Result<_, _>>().map_err(nul)?;
     let job = Job { library: library.to_owned(), shown: input.name.clone(), source, name, options };
-    job.run_within(limit)
+    job.run_within(&search.limit)
 }
 
 /// What a thread compiles.

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-use super::TimeLimit;
+use super::{CompilerFlags, TimeLimit};
 
 /// The places to search, in order.
 #[derive(Clone, Debug, Default)]
@@ -17,6 +17,8 @@ pub struct Search {
     pub sites: OnceLock<Vec<PathBuf>>,
     /// How long a compiler that was found may take.
     pub limit: TimeLimit,
+    /// What the compiler of CUDA C++ is told beside that.
+    pub flags: CompilerFlags,
 }
 
 impl Search {
@@ -25,7 +27,13 @@ impl Search {
         let homes = ["CUDA_HOME", "CUDA_PATH"].iter().filter_map(std::env::var_os).map(PathBuf::from);
         let path = std::env::var_os("PATH").map(|path| std::env::split_paths(&path).collect()).unwrap_or_default();
         let homes = homes.filter(|home| !home.as_os_str().is_empty()).collect();
-        Self { homes, path, sites: OnceLock::new(), limit: TimeLimit::from_environment() }
+        Self {
+            homes,
+            path,
+            sites: OnceLock::new(),
+            limit: TimeLimit::from_environment(),
+            flags: CompilerFlags::default(),
+        }
     }
 
     /// A program of the toolkit.

@@ -126,6 +126,24 @@ fn names_of_files_and_folders_are_no_commands() {
 
 #[test]
 #[cfg(unix)]
+fn flags_and_folders_of_the_user_reach_the_compiler() {
+    let _guard = SCRIPTS.lock();
+    let root = tempfile::tempdir().unwrap();
+    fake_nvcc(root.path(), WRITE_WHAT_IT_READS);
+    for name in NAMES {
+        let folder = root.path().join(name);
+        std::fs::create_dir(&folder).unwrap();
+        let flags = CompilerFlags::new(&[folder], &["-std=c++17".to_owned(), "-DTILE=8".to_owned()]).unwrap();
+        let search = Search { homes: vec![root.path().to_owned()], flags, ..nowhere() };
+        let ptx = compile(&source(), "sm_80", &[], &search).unwrap().ptx;
+        let words = "-ptx -lineinfo -arch=sm_80 -std=c++17 -DTILE=8 -I include -I headers0 -o kernel.ptx kernel.cu";
+        assert_eq!(ptx.lines().next(), Some(words));
+    }
+    assert!(!Path::new("Y").exists() && !root.path().join("Y").exists());
+}
+
+#[test]
+#[cfg(unix)]
 fn values_of_macros_and_targets_are_no_commands() {
     let _guard = SCRIPTS.lock();
     let root = tempfile::tempdir().unwrap();

@@ -118,7 +118,8 @@ fn heat_scale(scene: &mut Scene, x: f64, y: f64, name: &str, low: f64, high: f64
     }
     word(scene, &mut x, &digits(low));
     for step in 0..STEPS {
-        let ink = Ink::Heat((u16::from(step) * 255 / u16::from(STEPS - 1)) as u8);
+        let share = f64::from(step) / f64::from(STEPS - 1);
+        let ink = Ink::of_value(low * (1.0 - share) + high * share, low, high);
         scene.rect(Rect::new(x, y + 2.0, STEP + 0.3, 12.0), Some(Fill::new(ink, 1.0)), None);
         x += STEP;
     }

@@ -2,7 +2,7 @@
 //!
 //! The colours of series are those of M. Okabe and K. Ito, "Color Universal Design" (2008), in an order of falling
 //! contrast on white; on a dark ground some are lighter. A heat map runs from pale to dark blue, so that it survives
-//! a copy in grey.
+//! a copy in grey; where its values have both signs, it runs from vermilion over pale to blue, and pale is 0.
 
 use crate::figure::{Dash, Hatch, Look, Marker};
 
@@ -21,6 +21,8 @@ pub(crate) enum Ink {
     Series(usize),
     /// A step of the heat map from 0 to 255, the same in every theme.
     Heat(u8),
+    /// A step of the heat map of values with signs, from 0 to 255 with 128 for the value 0.
+    Signed(u8),
     /// Text on the heat map: dark.
     Dark,
     /// Text on the heat map: light.
@@ -52,6 +54,10 @@ const SERIES: [(&str, Rgb, Rgb); 7] = [
 const HEAT: [Rgb; 5] =
     [(0xf4, 0xf9, 0xfd), (0xb9, 0xd9, 0xee), (0x6b, 0xae, 0xd6), (0x2a, 0x78, 0xb4), (0x08, 0x30, 0x6b)];
 
+/// Ends and quarters of the heat map of values with signs: below 0, 0, above.
+const SIGNED: [Rgb; 5] =
+    [(0xd5, 0x5e, 0x00), (0xf2, 0xb8, 0x8a), (0xf7, 0xf7, 0xf7), (0x8c, 0xbe, 0xdc), (0x00, 0x72, 0xb2)];
+
 /// Every class with its colours.
 pub(crate) fn classes() -> impl Iterator<Item = (&'static str, Rgb, Rgb)> {
     BASIC.into_iter().chain(SERIES)
@@ -66,16 +72,32 @@ impl Ink {
     /// Colour on a light ground.
     pub(crate) fn light(self) -> Rgb {
         match self {
-            Self::Heat(step) => heat(step),
+            Self::Heat(step) => mixed(HEAT, step),
+            Self::Signed(step) => mixed(SIGNED, step),
             Self::Dark => (0, 0, 0),
             Self::Light => (255, 255, 255),
             _ => self.entry().map_or((0, 0, 0), |entry| entry.1),
         }
     }
 
-    /// The colour of text that reads well on a step of the heat map.
-    pub(crate) const fn on_heat(step: u8) -> Self {
-        if step < 145 { Self::Dark } else { Self::Light }
+    /// The colour of a value of a heat map whose values lie between two others.
+    pub(crate) fn of_value(value: f64, low: f64, high: f64) -> Self {
+        let step = |share: f64| (255.0 * share.clamp(0.0, 1.0)).round() as u8;
+        if low < 0.0 && high > 0.0 {
+            // Both signs reach as far, so that equal amounts look equal.
+            return Self::Signed(step(0.5 + value / 2.0 / high.max(-low)));
+        }
+        let span = high / 2.0 - low / 2.0;
+        Self::Heat(step(if span > 0.0 { (value / 2.0 - low / 2.0) / span } else { 0.0 }))
+    }
+
+    /// The colour of text that reads well on this one.
+    pub(crate) const fn on(self) -> Self {
+        match self {
+            Self::Heat(step) if step >= 145 => Self::Light,
+            Self::Signed(step) if step >= 225 => Self::Light,
+            _ => Self::Dark,
+        }
     }
 
     fn entry(self) -> Option<(&'static str, Rgb, Rgb)> {
@@ -85,17 +107,17 @@ impl Ink {
             Self::Grid => Some(BASIC[2]),
             Self::Back => Some(BASIC[3]),
             Self::Series(number) => Some(SERIES[number % SERIES.len()]),
-            Self::Heat(_) | Self::Dark | Self::Light => None,
+            Self::Heat(_) | Self::Signed(_) | Self::Dark | Self::Light => None,
         }
     }
 }
 
-fn heat(step: u8) -> Rgb {
-    let at = usize::from(step) * (HEAT.len() - 1);
+fn mixed(colours: [Rgb; 5], step: u8) -> Rgb {
+    let at = usize::from(step) * (colours.len() - 1);
     let (from, share) = (at / 255, (at % 255) as f64 / 255.0);
-    let to = (from + 1).min(HEAT.len() - 1);
+    let to = (from + 1).min(colours.len() - 1);
     let mix = |a: u8, b: u8| (f64::from(a) + share * (f64::from(b) - f64::from(a))).round() as u8;
-    let (a, b) = (HEAT[from], HEAT[to]);
+    let (a, b) = (colours[from], colours[to]);
     (mix(a.0, b.0), mix(a.1, b.1), mix(a.2, b.2))
 }
 

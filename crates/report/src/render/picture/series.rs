@@ -193,12 +193,10 @@ fn heat_map(scene: &mut Scene, panel: &Panel, frame: &Frame, cells: &[HeatCell])
         }
         let ink = match cell.value.filter(|value| value.is_finite()) {
             Some(value) => {
-                let span = high / 2.0 - low / 2.0;
-                let share = if span > 0.0 { (value / 2.0 - low / 2.0) / span } else { 0.0 };
-                let step = (255.0 * share.clamp(0.0, 1.0)).round() as u8;
+                let ink = Ink::of_value(value, low, high);
                 let edge = Stroke::new(Ink::Back, 1.0);
-                scene.rect(area, Some(Fill::new(Ink::Heat(step), 1.0)), Some(edge));
-                Ink::on_heat(step)
+                scene.rect(area, Some(Fill::new(ink, 1.0)), Some(edge));
+                ink.on()
             }
             None => {
                 glyphs::hatch(scene, &area, empty_style().hatch, Stroke::new(Ink::Grid, 1.0));
@@ -213,7 +211,7 @@ fn heat_map(scene: &mut Scene, panel: &Panel, frame: &Frame, cells: &[HeatCell])
     }
     // Frames lie above the neighbours' edges.
     for area in framed {
-        scene.rect(area.grown(-1.5), None, Some(Stroke::new(Ink::Series(1), 3.0)));
+        scene.rect(area.grown(-1.5), None, Some(Stroke::new(Ink::Dark, 3.0)));
     }
 }
 

@@ -4,7 +4,7 @@ use warplens_question::compare::{Comparison, Counts, SignMatrix};
 use warplens_question::tune::show_extents;
 
 use crate::figure::{Axis, Figure, HeatCell, Panel, Point, Series};
-use crate::render::show;
+use crate::render::{show, time_label};
 use crate::section::{Cell, Unit};
 
 /// A kind of picture.
@@ -130,7 +130,7 @@ fn heat_panel(
             // Times of different GPUs are no measure of each other.
             let best = if axis == "GPU" { shortest(column..column + 1) } else { shortest(0..columns.len()) };
             let own = time(name, column);
-            let label = show(&Cell::optional(own, Unit::Microseconds));
+            let label = time_label(own);
             cells.push(HeatCell { column, row, value: own.map(|own| own / best), label, framed: own == Some(best) });
         }
     }

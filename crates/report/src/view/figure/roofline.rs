@@ -20,9 +20,13 @@ pub fn roofline(rooflines: &Rooflines) -> Figure {
         let (dash, marker) = (DASHES[number % DASHES.len()], MARKERS[number % MARKERS.len()]);
         panel =
             panel.series(Series::line(format!("roof of {}", roof.gpu), roof.line.clone()).colored(number).dashed(dash));
+        // The corner says whose roof it is, and what it is made of.
+        let corner =
+            Point::new(roof.ridge(), roof.peak).labeled(format!("{}: memory | issue slots", roof.gpu)).hollow();
+        panel = panel.series(Series::points("", vec![corner]).colored(number).marked(marker));
         let here = rooflines.kernels.iter().filter(|kernel| kernel.gpu == roof.gpu);
         let point = |kernel: &warplens_question::plot::roofline::Attained| {
-            Point::new(kernel.intensity, kernel.throughput).labeled(if several { kernel.kernel.as_str() } else { "" })
+            Point::new(kernel.intensity, kernel.throughput).labeled(kernel.kernel.as_str())
         };
         let name = if several {
             format!("kernels on {}", roof.gpu)

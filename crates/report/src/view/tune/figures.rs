@@ -3,8 +3,7 @@
 use warplens_question::tune::{Candidate, Dimension, Ranking, Tuning};
 
 use crate::figure::{Axis, Figure, HeatCell, Panel, Series};
-use crate::render::show;
-use crate::section::{Cell, Unit};
+use crate::render::time_label;
 
 /// Rows of a panel; the best ones are kept.
 const MOST_ROWS: usize = 40;
@@ -48,7 +47,7 @@ fn panel(tuning: &Tuning, across: &Dimension, gpu: usize, ranking: &Ranking) -> 
         let own = time(candidate);
         let value = own.zip(shortest).map(|(own, shortest)| own / shortest);
         let column = candidate.choices[across.position];
-        let label = show(&Cell::optional(own, Unit::Microseconds));
+        let label = time_label(own);
         cells.push(HeatCell { column, row, value, label, framed: Some(at) == best });
     }
     let model = ranking.model.map_or("", |model| model.name());
