@@ -312,10 +312,10 @@ fn real_compilers_agree() {
     match search.nvrtc() {
         None => println!("skipped: no NVRTC on this machine"),
         Some(library) => {
-            let compiled = nvrtc::compile(&library, &source(), "sm_80", &[], &[], &search.limit).unwrap();
+            let compiled = nvrtc::compile(&library, &source(), "sm_80", &[], &search).unwrap();
             assert!(compiled.ptx.contains(".visible .entry twice("), "{}", compiled.ptx);
             let broken = Input::new("broken.cu", None, b"__global__ void f() { x }".to_vec()).unwrap();
-            let error = nvrtc::compile(&library, &broken, "sm_80", &[], &[], &search.limit).unwrap_err();
+            let error = nvrtc::compile(&library, &broken, "sm_80", &[], &search).unwrap_err();
             assert_eq!(error.message, "NVRTC could not compile broken.cu");
             assert!(error.details.iter().any(|line| line.contains("broken.cu(1): error")), "{:?}", error.details);
         }
