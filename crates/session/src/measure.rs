@@ -181,7 +181,7 @@ impl Watched {
     }
 }
 
-/// Executes CTAs that the user chose; those that are traced are among them.
+/// Executes CTAs that the user chose; those that are traced are among them. The first tells how much work the others are.
 fn some_ctas(
     execution: &mut Execution<'_>,
     number: usize,
@@ -191,11 +191,19 @@ fn some_ctas(
     progress: &Progress,
 ) -> Result<Observed> {
     progress.total.fetch_add(ctas.len() as u64, Ordering::Relaxed);
-    let tracer = watched.tracer(|need| need.among(&ctas));
-    let observer = (Some(watched.recorder(ctas.iter().copied())), tracer);
+    let (launch, any) = ((number, prepared), exec::Schedule::Any);
     let mut parts = execution.parts(number, prepared);
-    let any = exec::Schedule::Any;
-    let (observer, summary) = execution.run((number, prepared), &mut parts, any, Some(ctas), observer, progress)?;
+    let all = watched.recorder(ctas.iter().copied());
+    let observer = (Some(all), watched.tracer(|need| need.one(ctas[0])));
+    let ((recorder, tracer), summary) = execution.run(launch, &mut parts, any, Some(vec![ctas[0]]), observer, progress)?;
+    let cost = trace::Cost::new(&summary, tracer.as_ref());
+    let request = watched.need.as_mut().map(|need| need.among(&ctas, cost)).unwrap_or_default();
+    let others = &ctas[1..];
+    if others.is_empty() {
+        return Ok(observed((recorder, tracer), summary.race));
+    }
+    let observer = (recorder, tracer.map(|tracer| tracer.continued(request)));
+    let (observer, summary) = execution.run(launch, &mut parts, any, Some(others.to_vec()), observer, progress)?;
     Ok(observed(observer, summary.race))
 }
 
@@ -259,16 +267,12 @@ fn in_parts(
     progress.total.fetch_add(1, Ordering::Relaxed);
     // It is one of many also where only some are looked at closely.
     let among_all = watched.recorder(0..watched.n_ctas);
-    let observer = (Some(among_all), watched.tracer(|need| need.first()));
+    let observer = (Some(among_all), watched.tracer(|need| need.one(0)));
     let ((first, tracer), cost) = execution.run(launch, parts, any, Some(vec![0]), observer, progress)?;
     let part = if in_full { None } else { part_of(watched.n_ctas, cost.thread_instructions) };
     let is_part = part.is_some();
     let ctas = part.unwrap_or_else(|| (0..watched.n_ctas).collect());
-    let cost = trace::Cost {
-        warp_instructions: cost.warp_instructions,
-        thread_instructions: cost.thread_instructions,
-        trace_bytes: tracer.as_ref().map_or(0, Tracer::largest),
-    };
+    let cost = trace::Cost::new(&cost, tracer.as_ref());
     let request = watched.need.as_mut().map(|need| need.request(Some(cost))).unwrap_or_default();
     let more = trace::lacking(&request, &ctas);
     progress.total.fetch_add((ctas.len() + more.len()) as u64 - 1, Ordering::Relaxed);

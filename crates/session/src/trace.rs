@@ -82,6 +82,17 @@ pub(crate) struct Cost {
     pub(crate) trace_bytes: u64,
 }
 
+impl Cost {
+    /// What the execution of one CTA tells.
+    pub(crate) fn new(of_one: &warplens_exec::LaunchSummary, tracer: Option<&Tracer>) -> Self {
+        Self {
+            warp_instructions: of_one.warp_instructions,
+            thread_instructions: of_one.thread_instructions,
+            trace_bytes: tracer.map_or(0, Tracer::largest),
+        }
+    }
+}
+
 impl Need {
     /// What these GPUs need; none where nobody asks for a simulation.
     pub(crate) fn of(machines: &[Machine], limits: TraceLimits, shape: &LaunchShape, n_ctas: u32) -> Option<Self> {
@@ -126,9 +137,9 @@ impl Need {
         }
     }
 
-    /// What to trace of the first CTA, whose work tells what to trace of the others.
-    pub(crate) fn first(&self) -> TraceRequest {
-        TraceRequest { ctas: vec![CtaId(0)], bytes_per_cta: self.bytes_per_cta(), window: 1 }
+    /// What to trace of the first CTA that is executed, whose work tells what to trace of the others.
+    pub(crate) fn one(&self, cta: u32) -> TraceRequest {
+        TraceRequest { ctas: vec![CtaId(cta)], bytes_per_cta: self.bytes_per_cta(), window: cta + 1 }
     }
 
     fn bytes_per_cta(&self) -> u64 {
@@ -137,14 +148,14 @@ impl Need {
 
     /// What to trace where only these CTAs are executed: where not all of an SM's own are among them, the first of them
     /// stand for those.
-    pub(crate) fn among(&mut self, ctas: &[u32]) -> TraceRequest {
-        self.request(None);
+    pub(crate) fn among(&mut self, ctas: &[u32], cost: Cost) -> TraceRequest {
+        self.request(Some(cost));
         let limits = self.limits;
         for board in self.boards.values_mut() {
             board.sms.retain(|sm| sm.iter().all(|cta| ctas.binary_search(&cta.0).is_ok()));
             board.stand_ins = board.sms.is_empty();
             if board.stand_ins {
-                board.sms = vec![ctas.iter().take(board.wanted(limits, None) as usize).copied().map(CtaId).collect()];
+                board.sms = vec![ctas.iter().take(board.wanted(limits, Some(cost)) as usize).copied().map(CtaId).collect()];
             }
         }
         self.all()
