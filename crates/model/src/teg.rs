@@ -144,7 +144,8 @@ impl Model for Teg {
                 dirty_before: dirty_share(profile, &config),
                 shared_bytes,
             };
-            let footprint = Some(&sm.footprint);
+            let footprint = sm.footprint.clone().dealt(n_sms, n_ctas);
+            let footprint = Some(&footprint);
             let job = Job { code: &listing.code, ctas, resident: share.resident, surroundings, footprint };
             let outcome = simulate(&config, &job, options);
             let mut carried = CarriedOn::new(&share, &outcome, of_sm, work(&listing.code, ctas) as f64);
@@ -161,7 +162,7 @@ impl Model for Teg {
                 share,
                 surroundings,
                 ctas: ctas.into(),
-                footprint: sm.footprint.clone(),
+                footprint: sm.footprint.clone().dealt(n_sms, n_ctas),
             }
         });
         // Where one of several SMs may end last, the one that does.

@@ -25,7 +25,7 @@ pub(crate) struct Memory<'a> {
     /// The constant cache.
     constants: Port,
     l1: Option<Cache>,
-    l2: Option<L2>,
+    l2: Option<L2<'a>>,
     pub(crate) dram: Dram,
     pub(crate) traffic: Traffic,
     bank_passes: BankPasses,
@@ -92,7 +92,7 @@ impl<'a> Memory<'a> {
             constants: Port::default(),
             l1: config.l1.as_ref().map(|l1| Cache::new(l1_lines(l1), 0.0)),
             // Where there is an L1 cache, its hits are enough.
-            l2: config.l2.as_ref().map(|l2| L2::new(l2, surroundings, hits)),
+            l2: config.l2.as_ref().map(|l2| L2::new(l2, job, hits)),
             dram: Dram::new(&config.dram, share * of_pipeline, of_pipeline, f64::from(surroundings.active_sms)),
             traffic: Traffic::default(),
             bank_passes: BankPasses::new(),

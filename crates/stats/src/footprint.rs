@@ -90,6 +90,8 @@ pub struct Footprint {
     all: Arc<[Lines]>,
     /// Of these, those that count.
     n_ctas: usize,
+    /// Sectors that several SMs load, once that is known: runs with the number of SMs, ascending.
+    shared: Arc<[(Run, u32)]>,
 }
 
 impl Footprint {
@@ -97,13 +99,48 @@ impl Footprint {
     pub fn new(lines: Vec<(CtaId, Lines)>) -> Self {
         let from_first = lines.into_iter().enumerate().take_while(|(index, (id, _))| *index as u64 == u64::from(id.0));
         let all: Arc<[Lines]> = from_first.map(|(_, (_, lines))| lines).collect();
-        Self { n_ctas: all.len(), all }
+        Self { n_ctas: all.len(), all, shared: Arc::default() }
     }
 
     /// That of the first `n_ctas` of these CTAs.
     #[must_use]
     pub fn first(&self, n_ctas: u32) -> Self {
-        Self { all: self.all.clone(), n_ctas: self.n_ctas.min(n_ctas as usize) }
+        Self { all: self.all.clone(), n_ctas: self.n_ctas.min(n_ctas as usize), shared: Arc::default() }
+    }
+
+    /// The same with the SMs that load each sector, when CTAs are dealt out to `n_sms` of them in turn and each gets
+    /// `per_sm`. Nothing is known of that where fewer CTAs than SMs were looked at.
+    #[must_use]
+    pub fn dealt(self, n_sms: u32, per_sm: u32) -> Self {
+        let n_sms = n_sms.max(1) as usize;
+        let rows = (self.n_ctas / n_sms).min(per_sm as usize);
+        // Runs begin and end: between two such places as many SMs load each sector.
+        let own = (0..if rows > 0 { n_sms } else { 0 }).flat_map(|sm| self.of_sm(n_sms, sm, rows));
+        let mut places: Vec<(u64, i64)> = own.flat_map(|(first, count)| [(first, 1), (first + count, -1)]).collect();
+        places.sort_unstable();
+        let (mut shared, mut sms, mut since) = (Vec::<(Run, u32)>::new(), 0, 0);
+        for (place, change) in places {
+            if place > since && sms > 1 {
+                match shared.last_mut() {
+                    Some(((first, count), of)) if *first + *count == since && i64::from(*of) == sms => {
+                        *count = place - *first;
+                    }
+                    _ => shared.push(((since, place - since), sms as u32)),
+                }
+            }
+            (sms, since) = (sms + change, place);
+        }
+        Self { shared: shared.into(), ..self }
+    }
+
+    /// SMs that load a sector, by its number, as far as [`Footprint::dealt`] found out: none where it found nothing.
+    pub fn sharers(&self, sector: u64) -> Option<u32> {
+        if self.shared.is_empty() {
+            return None;
+        }
+        let next = self.shared.partition_point(|&((first, _), _)| first <= sector);
+        let run = next.checked_sub(1).map(|at| self.shared[at]);
+        Some(run.filter(|((first, count), _)| sector - first < *count).map_or(1, |(_, sms)| sms))
     }
 
     fn ctas(&self) -> &[Lines] {
@@ -160,14 +197,20 @@ impl Footprint {
     /// Distinct sectors of the first `n_sms` SMs together, and the sum of those of each.
     fn sectors(&self, n_sms: usize, rows: usize) -> (u64, u64) {
         let (mut all, mut sum) = (Vec::new(), 0);
-        let dealing = Dealing::new(n_sms as u32);
-        for sm in 0..n_sms as u32 {
-            let ctas = (0..rows as u32).filter_map(|turn| self.ctas().get(dealing.cta(sm, turn)?.0 as usize));
-            let own = united(ctas.flat_map(|lines| lines.0.iter().copied()).collect());
+        for sm in 0..n_sms {
+            let own = self.of_sm(n_sms, sm, rows);
             sum += length(&own);
             all.extend(own);
         }
         (length(&united(all)), sum)
+    }
+
+    /// The sectors of one of `n_sms` SMs that gets `rows` CTAs.
+    fn of_sm(&self, n_sms: usize, sm: usize, rows: usize) -> Vec<Run> {
+        let dealing = Dealing::new(n_sms as u32);
+        let turns = (0..rows as u32).filter_map(|turn| dealing.cta(sm as u32, turn));
+        let ctas = turns.filter_map(|cta| self.ctas().get(cta.0 as usize));
+        united(ctas.flat_map(|lines| lines.0.iter().copied()).collect())
     }
 }
 
@@ -243,6 +286,22 @@ mod tests {
         let both: Vec<&[u64]> = both.iter().map(Vec::as_slice).collect();
         assert_eq!(footprint(&both).first_fetch(4, 1), Some(5.0 / 8.0));
         assert_eq!(footprint(&[&[], &[]]).first_fetch(2, 1), None);
+    }
+
+    #[test]
+    fn an_sector_is_shared_by_the_sms_that_load_it() {
+        // All load the first line, two each a line of their own, and the line of the second begins in the middle of
+        // that of the first.
+        let bases: Vec<Vec<u64>> = (0..4).map(|cta| vec![0, 4096 * (1 + cta / 2) + 64 * (cta % 2)]).collect();
+        let bases: Vec<&[u64]> = bases.iter().map(Vec::as_slice).collect();
+        let sharers = |n_sms: u32, per_sm: u32| {
+            let footprint = footprint(&bases).dealt(n_sms, per_sm);
+            [0, 3, 4, 128, 130, 131, 132, 133, 134].map(|sector| footprint.sharers(sector))
+        };
+        assert_eq!(sharers(4, 1), [4, 4, 1, 1, 2, 2, 1, 1, 1].map(Some));
+        // Two SMs with two CTAs each: CTAs 0 and 2, 1 and 3.
+        assert_eq!(sharers(2, 2), [2, 2, 1, 1, 2, 2, 1, 1, 1].map(Some));
+        assert_eq!(sharers(8, 1), [None; 9]);
     }
 
     #[test]

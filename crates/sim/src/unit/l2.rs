@@ -5,13 +5,13 @@
 //! itself. Where the cache has two parts, the near one holds copies of lines of the far one; a line that only the far one
 //! holds takes its latency.
 
-use warplens_stats::sector;
+use warplens_stats::{Footprint, sector};
 
 use super::cache::{Cache, Sectors};
 use super::dram::Dram;
 use super::port::Port;
 use super::share::Share;
-use crate::{L2Config, Surroundings, Traffic};
+use crate::{Job, L2Config, Traffic};
 
 /// Bytes of a line.
 pub(crate) const LINE: u64 = sector::LINE_BYTES;
@@ -23,7 +23,7 @@ const OUT_OF_STEP: f64 = 2.0;
 
 /// State.
 #[derive(Clone, Debug)]
-pub(crate) struct L2 {
+pub(crate) struct L2<'a> {
     latency: f64,
     far_latency: f64,
     near: Cache,
@@ -38,13 +38,15 @@ pub(crate) struct L2 {
     share_cycles_per_byte: f64,
     first_fetch: f64,
     credit: f64,
+    footprint: Option<&'a Footprint>,
     always_hits: bool,
     /// Lines move at no cost of time.
     is_stopped: bool,
 }
 
-impl L2 {
-    pub(crate) fn new(config: &L2Config, surroundings: &Surroundings, always_hits: bool) -> Self {
+impl<'a> L2<'a> {
+    pub(crate) fn new(config: &L2Config, job: &Job<'a>, always_hits: bool) -> Self {
+        let surroundings = &job.surroundings;
         let n = f64::from(surroundings.active_sms.max(1));
         let first_fetch = surroundings.first_fetch.clamp(1.0 / n, 1.0);
         let lines = |bytes: u64, dirty: f64| Cache::new((bytes as f64 / n / first_fetch / LINE as f64) as u64, dirty);
@@ -69,6 +71,7 @@ impl L2 {
             first_fetch,
             // Half a fetch, so that the first of two SMs that share fetches first.
             credit: 0.5,
+            footprint: job.footprint,
             always_hits,
             is_stopped: false,
         }
@@ -124,13 +127,24 @@ impl L2 {
     /// Fetches sectors that the share does not hold: from device memory, or, where another SM has fetched them, from the
     /// rest of the cache.
     fn fetch(&mut self, at: f64, line: u64, missing: Sectors, dram: &mut Dram, traffic: &mut Traffic) -> f64 {
-        self.credit += self.first_fetch;
-        if self.credit < 1.0 {
+        if !self.is_first(line) {
             traffic.l2_hits += u64::from(missing.count_ones());
             return at + self.far_latency;
         }
-        self.credit -= 1.0;
         dram.load(at, line * LINE, missing.count_ones() * SECTOR)
+    }
+
+    /// Whether no other SM has fetched a line before: where it is known how many load it, one in so many lines; else one in
+    /// so many fetches as it is on average.
+    fn is_first(&mut self, line: u64) -> bool {
+        if let Some(sms) = self.footprint.and_then(|footprint| footprint.sharers(line * sector::PER_LINE)) {
+            let hash = (line ^ line >> 15).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            return (u128::from(hash) * u128::from(sms)) >> 64 == 0;
+        }
+        self.credit += self.first_fetch;
+        let is_first = self.credit >= 1.0;
+        self.credit -= f64::from(u8::from(is_first));
+        is_first
     }
 
     /// Stores sectors of a line; returns when the link takes them.
