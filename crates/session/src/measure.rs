@@ -195,7 +195,8 @@ fn some_ctas(
     let mut parts = execution.parts(number, prepared);
     let all = watched.recorder(ctas.iter().copied());
     let observer = (Some(all), watched.tracer(|need| need.one(ctas[0])));
-    let ((recorder, tracer), summary) = execution.run(launch, &mut parts, any, Some(vec![ctas[0]]), observer, progress)?;
+    let ((recorder, tracer), summary) =
+        execution.run(launch, &mut parts, any, Some(vec![ctas[0]]), observer, progress)?;
     let cost = trace::Cost::new(&summary, tracer.as_ref());
     let request = watched.need.as_mut().map(|need| need.among(&ctas, cost)).unwrap_or_default();
     let others = &ctas[1..];

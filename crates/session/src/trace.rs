@@ -155,7 +155,8 @@ impl Need {
             board.sms.retain(|sm| sm.iter().all(|cta| ctas.binary_search(&cta.0).is_ok()));
             board.stand_ins = board.sms.is_empty();
             if board.stand_ins {
-                board.sms = vec![ctas.iter().take(board.wanted(limits, Some(cost)) as usize).copied().map(CtaId).collect()];
+                board.sms =
+                    vec![ctas.iter().take(board.wanted(limits, Some(cost)) as usize).copied().map(CtaId).collect()];
             }
         }
         self.all()
