@@ -167,10 +167,13 @@ impl Model for Teg {
         });
         // Where one of several SMs may end last, the one that does.
         let longest = simulated.zip(&sms).max_by(|(left, _), (right, _)| left.cycles().total_cmp(&right.cycles()));
-        let (simulated, sm) =
+        let (mut simulated, sm) =
             longest.ok_or_else(|| Refusal::impossible(format!("nothing was traced for {}", machine.id)))?;
         if simulated.carried.of_simulated == 0.0 {
             return Err(Refusal::impossible("no warp of the traced CTAs executed anything"));
+        }
+        if input.knobs == Knobs::NONE {
+            within_the_machine(&mut simulated, input, machine)?;
         }
         let readings = reader.finish();
         let mut assumptions = assumptions(profile, listing, &simulated);
@@ -182,7 +185,7 @@ impl Model for Teg {
             assumptions.push(AssumptionId::CutShort.with(format_args!("{share:.3} % of what the SM executes")));
         }
         assumptions.extend(of_machine(&readings.assumptions));
-        let prediction = Prediction {
+        Prediction {
             model: self.id(),
             time: Cycles(simulated.cycles()),
             clock: Hertz(simulated.config.clock),
@@ -193,12 +196,8 @@ impl Model for Teg {
             parameters: readings.parameters,
             coverage: Some(profile.coverage),
             detail: Some(Detail::Teg(Box::new(simulated))),
-        };
-        let prediction = prediction.checked()?;
-        if input.knobs == Knobs::NONE {
-            within_the_machine(&prediction, input, machine)?;
         }
-        Ok(prediction)
+        .checked()
     }
 
     fn evaluate(&self, _: &Given, _: Option<&Machine>, _: &Options) -> Result<Prediction, Refusal> {
@@ -210,26 +209,29 @@ impl Model for Teg {
 }
 
 /// Refuses an answer that no machine can give: one below the bound of [`speed_of_light`](crate::speed_of_light), by
-/// instructions, pipes or bytes, or of more bytes than the memory moves in that time.
-fn within_the_machine(prediction: &Prediction, input: &Input<'_>, machine: &Machine) -> Result<(), Refusal> {
+/// instructions, pipes or bytes, or of more bytes than the memory moves in that time. What was simulated in part may err a
+/// little, and is raised to the bound then.
+fn within_the_machine(simulated: &mut Simulated, input: &Input<'_>, machine: &Machine) -> Result<(), Refusal> {
     let wrong = |what: String| {
         Err(Refusal::impossible(format!(
             "internal error: the simulation is outside of what the machine can do: {what}"
         )))
     };
     if let Ok(bound) = SpeedOfLight.predict(input, machine) {
-        let (time, least) = (prediction.seconds().0, bound.seconds().0);
-        if time < least * (1.0 - ROUNDING) {
-            return wrong(format!("{:.3} us, and the speed of light is {:.3} us", 1e6 * time, 1e6 * least));
+        let (cycles, least) = (simulated.cycles(), bound.time.0);
+        let leeway = if simulated.detailed_share() < 1.0 { LEEWAY } else { ROUNDING };
+        if cycles < least * (1.0 - leeway) {
+            return wrong(format!("{cycles:.0} cycles, and the speed of light is {least:.0}"));
         }
+        simulated.carried.cycles += (least - cycles).max(0.0);
     }
-    let Some(Simulated { config, outcome, carried, share, .. }) = prediction.teg() else { return Ok(()) };
+    let Simulated { config, outcome, share, .. } = simulated;
     // Stores may still be on their way to the memory when the last warp has ended.
-    let cycles = prediction.time.0 + UNDER_WAY * f64::from(config.dram.latency);
-    let bytes = outcome.traffic.dram_bytes as f64 * carried.scale() * f64::from(share.active_sms);
-    let most = cycles * config.dram.bytes_per_clk;
+    let cycles = outcome.cycles as f64 + UNDER_WAY * f64::from(config.dram.latency);
+    let bytes = outcome.traffic.dram_bytes as f64;
+    let most = cycles * config.dram.bytes_per_clk / f64::from(share.active_sms);
     if bytes > most * (1.0 + LEEWAY) {
-        return wrong(format!("{bytes:.0} bytes of device memory in a time for {most:.0}"));
+        return wrong(format!("{bytes:.0} bytes of device memory for an SM in a time for {most:.0}"));
     }
     Ok(())
 }

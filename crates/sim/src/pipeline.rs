@@ -197,9 +197,10 @@ impl<'a> Sm<'a> {
     fn sample(&mut self, cycle: u64) {
         let now = self.moment(cycle);
         if let Due::Gap(instructions) = self.sampling.reached(now) {
-            let before = self.passed;
+            let (before, bytes) = (self.passed, self.memory.dram.bytes);
             self.pass_over(instructions, cycle);
-            self.sampling.passed(now, self.passed - before);
+            let least = self.memory.dram.cycles(self.memory.dram.bytes - bytes);
+            self.sampling.passed(now, self.passed - before, least);
         }
     }
 

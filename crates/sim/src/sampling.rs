@@ -3,7 +3,8 @@
 //! In a window every instruction takes its time. Between two windows warps go on through their traces round by round,
 //! meet at barriers, end and make room for others, and their accesses move lines in the caches, but the clock stands still
 //! ([`passing`](crate::stage::passing)). So caches are warm and warps are out of step where the next window begins. What
-//! was passed over takes as long per instruction as the second halves of the windows before and after it. The first window
+//! was passed over takes as long per instruction as the second halves of the windows before and after it, and no less than
+//! the device memory needs for its bytes. The first window
 //! has the start of the job and the last one its end, where the SM runs empty.
 //!
 //! This is systematic sampling with functional warming (Wunderlich, Wenisch, Falsafi and Hoe, SMARTS, ISCA 2003), of an SM
@@ -46,6 +47,8 @@ struct Window {
 struct Gap {
     from: Moment,
     instructions: u64,
+    /// Cycles that the bytes that moved in it take at least.
+    least: f64,
 }
 
 /// What there is to do when so many instructions have been issued.
@@ -98,9 +101,9 @@ impl Sampling {
         Due::Gap(self.gap)
     }
 
-    /// So many instructions were passed over at a moment.
-    pub(crate) fn passed(&mut self, from: Moment, instructions: u64) {
-        self.gaps.push(Gap { from, instructions });
+    /// So many instructions were passed over at a moment, whose bytes take so many cycles at least.
+    pub(crate) fn passed(&mut self, from: Moment, instructions: u64, least: f64) {
+        self.gaps.push(Gap { from, instructions, least });
         self.windows.push(Window::default());
     }
 
@@ -115,6 +118,7 @@ impl Sampling {
         let gaps = self.gaps.iter().enumerate().map(|(number, gap)| {
             let around: Vec<f64> = rates[number..=number + 1].iter().copied().flatten().collect();
             let rate = around.iter().sum::<f64>() / around.len().max(1) as f64;
+            let rate = rate.max(gap.least / gap.instructions.max(1) as f64);
             (gap.from.instructions, gap.instructions, rate)
         });
         Clock { gaps: gaps.collect() }
@@ -161,7 +165,7 @@ mod tests {
             if issued == sampling.next()
                 && let Due::Gap(gap) = sampling.reached(now)
             {
-                sampling.passed(now, gap);
+                sampling.passed(now, gap, 0.0);
                 instructions += gap;
             }
         }
@@ -169,6 +173,15 @@ mod tests {
         let end = Moment { cycle, instructions };
         let time = sampling.clock(end).time(end);
         assert!((2_900_000..3_100_000).contains(&time), "{time}");
+    }
+
+    #[test]
+    fn what_was_passed_over_takes_as_long_as_its_bytes() {
+        let mut sampling = Sampling::new(1_000_000, Some(400_000));
+        let from = Moment { cycle: 500, instructions: 1000 };
+        sampling.passed(from, 10_000, 7000.0);
+        let end = Moment { cycle: 600, instructions: 11_100 };
+        assert_eq!(sampling.clock(end).time(end), 7600);
     }
 
     #[test]

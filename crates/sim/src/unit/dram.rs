@@ -101,6 +101,11 @@ impl Dram {
         self.bus.free_at()
     }
 
+    /// Cycles that so many bytes take on the bus.
+    pub(crate) fn cycles(&self, bytes: u64) -> f64 {
+        bytes as f64 * self.cycles_per_byte
+    }
+
     /// Cycles in which the bus was busy.
     pub(crate) const fn busy(&self) -> f64 {
         self.bus.busy
