@@ -121,7 +121,7 @@ pub fn warp_cycles(
     options: Options,
     window: Window,
 ) -> Answer<cycles::WarpCycles> {
-    let result = simulated(measurement, machine, options).and_then(|(_, of)| {
+    let result = simulated(measurement, machine, options).map(|(_, of)| {
         let followed = warplens_sim::Options {
             timeline_warps: window.warps,
             timeline_cycles: Some(window.cycles),
@@ -129,16 +129,16 @@ pub fn warp_cycles(
         };
         let outcome = warplens_sim::simulate(&of.config, &of.job(), followed);
         let (kernel, gpu) = (measurement.kernel.demangled.clone(), machine.id.clone());
-        Ok(cycles::cycles(kernel, gpu, of.config.clock, window.cycles, &of.code, &outcome))
+        cycles::cycles(kernel, gpu, of.config.clock, window.cycles, &of.code, &outcome)
     });
     answer(measurement, machine, result)
 }
 
 /// How a launch scales from one warp to a full SM.
 pub fn scale(measurement: &Measurement, machine: &Machine, options: Options) -> Answer<scale::Scale> {
-    let result = simulated(measurement, machine, options).and_then(|(prediction, of)| {
+    let result = simulated(measurement, machine, options).map(|(prediction, of)| {
         let fits = occupancy_of(&measurement.profile.launch, machine, options).map(|occupancy| occupancy.ctas);
-        Ok(scale::Scale {
+        scale::Scale {
             kernel: measurement.kernel.demangled.clone(),
             gpu: machine.id.clone(),
             clock_hz: of.config.clock,
@@ -146,7 +146,7 @@ pub fn scale(measurement: &Measurement, machine: &Machine, options: Options) -> 
             most_ctas: of.share.resident,
             steps: scale::steps(&of.config, &of.job()),
             assumptions: scale::assumptions(&prediction, of.share.resident, fits),
-        })
+        }
     });
     answer(measurement, machine, result)
 }

@@ -65,7 +65,7 @@ impl LaunchShare {
 
     /// True where an SM has several CTAs, all at once, and others have one less.
     pub fn is_uneven(&self, n_ctas: u64, n_sms: u32) -> bool {
-        self.ctas > 1 && self.ctas <= self.resident && n_ctas % u64::from(n_sms.max(1)) != 0
+        self.ctas > 1 && self.ctas <= self.resident && !n_ctas.is_multiple_of(u64::from(n_sms.max(1)))
     }
 
     /// Which of its CTAs the SM is simulated with, where there are to be `n`, in the order in which it gets them: the first

@@ -152,7 +152,7 @@ impl Shape {
 
     /// Whether the CTAs cover the result exactly. Where they do not, all of their accesses are guarded.
     fn is_even(&self) -> bool {
-        self.points().iter().all(|points| SIZE % points == 0)
+        self.points().iter().all(|points| SIZE.is_multiple_of(*points))
     }
 
     /// The kernel.

@@ -48,7 +48,7 @@ fn items_of_a_note_keep_their_marks() {
     let section = Section::new("notes", "").note(format!("- a {long}\n- every end"));
     let lines: Vec<String> = text(&[section], Style::Plain, WIDTH).lines().map(str::to_owned).collect();
     assert!(lines[0].starts_with("- a words "), "{lines:?}");
-    assert!(lines[1].starts_with("  words "), "{lines:?}");
+    assert!(lines[1].starts_with("  words"), "{lines:?}");
     assert_eq!(lines.last().map(String::as_str), Some("- every end"));
 }
 
