@@ -1,5 +1,5 @@
 //! Stalls by line: what a listing of the input or of the program shows beside the text. Which instruction a wait belongs to
-//! is said by [`waits`].
+//! is said by `waits`.
 
 use std::collections::BTreeMap;
 use std::path::Path;
