@@ -135,7 +135,8 @@ impl Model for Teg {
             warplens_sim::Options { without: input.knobs.without(), budget: Some(SIMULATED), ..Default::default() };
         let simulated = sms.iter().map(|sm| {
             let known = u32::try_from(sm.ctas.len()).unwrap_or(u32::MAX);
-            let n_ctas = share.affordable(known, work(&listing.code, &sm.ctas), SIMULATED);
+            let of_known = work(&listing.code, &sm.ctas);
+            let n_ctas = share.affordable(known, of_known, SIMULATED);
             let ctas = &sm.ctas[..n_ctas as usize];
             let surroundings = Surroundings {
                 active_sms: share.active_sms,
@@ -144,11 +145,12 @@ impl Model for Teg {
                 dirty_before: dirty_share(profile, &config),
                 shared_bytes,
             };
+            let of_simulated = if n_ctas == known { of_known } else { work(&listing.code, ctas) };
             let footprint = sm.footprint.clone().dealt(n_sms, n_ctas);
-            let footprint = Some(&footprint);
-            let job = Job { code: &listing.code, ctas, resident: share.resident, surroundings, footprint };
+            let resident = share.resident;
+            let job = Job { code: &listing.code, ctas, resident, surroundings, footprint: Some(&footprint) };
             let outcome = simulate(&config, &job, options);
-            let mut carried = CarriedOn::new(&share, &outcome, of_sm, work(&listing.code, ctas) as f64);
+            let mut carried = CarriedOn::new(&share, &outcome, of_sm, of_simulated as f64);
             if share.is_uneven(launch.n_ctas(), config.n_sms) && carried.is_whole() {
                 // Other SMs have a CTA less, and may end later: CTAs of one SM load lines for each other.
                 let fewer = Job { ctas: &ctas[..ctas.len() - 1], ..job };
@@ -162,7 +164,7 @@ impl Model for Teg {
                 share,
                 surroundings,
                 ctas: ctas.into(),
-                footprint: sm.footprint.clone().dealt(n_sms, n_ctas),
+                footprint,
             }
         });
         // Where one of several SMs may end last, the one that does.

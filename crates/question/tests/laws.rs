@@ -66,40 +66,8 @@ const CASES: &[Case] = &[
         },
         doubles: true,
     },
-    Case {
-        ptx: "examples/layout_aos/ptx/sm_80.ptx",
-        kernel: "layout_aos",
-        launch: |step| {
-            let n = 1 << (16 + step);
-            let args = vec![
-                format!("f32[{}]", 8 * n),
-                n.to_string(),
-                "0.5".into(),
-                "-0.25".into(),
-                "0.125".into(),
-                "0.01".into(),
-            ];
-            (format!("{}", n / 256), "256", args)
-        },
-        doubles: true,
-    },
-    Case {
-        ptx: "examples/layout_soa/ptx/sm_80.ptx",
-        kernel: "layout_soa",
-        launch: |step| {
-            let n = 1 << (16 + step);
-            let args = vec![
-                format!("f32[{}]", 8 * n),
-                n.to_string(),
-                "0.5".into(),
-                "-0.25".into(),
-                "0.125".into(),
-                "0.01".into(),
-            ];
-            (format!("{}", n / 256), "256", args)
-        },
-        doubles: true,
-    },
+    Case { ptx: "examples/layout_aos/ptx/sm_80.ptx", kernel: "layout_aos", launch: particles, doubles: true },
+    Case { ptx: "examples/layout_soa/ptx/sm_80.ptx", kernel: "layout_soa", launch: particles, doubles: true },
     Case {
         ptx: "examples/histogram_atomics/ptx/sm_80.ptx",
         kernel: "histogram_atomics",
@@ -121,23 +89,13 @@ const CASES: &[Case] = &[
     Case {
         ptx: "examples/sepia/ptx/sm_80.ptx",
         kernel: "sepia",
-        launch: |step| {
-            let rows = 256 << step;
-            let pixels = 3 * 512 * rows;
-            let args = vec![format!("f32[{pixels}]:fill(9)"), format!("f32[{pixels}]"), "512".into(), rows.to_string()];
-            (format!("[32, {}]", rows / 16), "[16, 16]", args)
-        },
+        launch: |step| picture(512, 256 << step),
         doubles: true,
     },
     Case {
         ptx: "examples/linear/ptx/sm_80.ptx",
         kernel: "linear",
-        launch: |step| {
-            let rows = 128 << step;
-            let pixels = 3 * 256 * rows;
-            let args = vec![format!("f32[{pixels}]:fill(9)"), format!("f32[{pixels}]"), "256".into(), rows.to_string()];
-            (format!("[16, {}]", rows / 16), "[16, 16]", args)
-        },
+        launch: |step| picture(256, 128 << step),
         doubles: true,
     },
     Case {
@@ -210,6 +168,20 @@ const CASES: &[Case] = &[
         doubles: true,
     },
 ];
+
+/// Particles of eight numbers each.
+fn particles(step: u64) -> (String, &'static str, Vec<String>) {
+    let n = 1 << (16 + step);
+    let sizes = [format!("f32[{}]", 8 * n), n.to_string()];
+    (format!("{}", n / 256), "256", [sizes.as_slice(), &["0.5", "-0.25", "0.125", "0.01"].map(str::to_owned)].concat())
+}
+
+/// A picture of so many columns and rows.
+fn picture(columns: u64, rows: u64) -> (String, &'static str, Vec<String>) {
+    let pixels = 3 * columns * rows;
+    let args = vec![format!("f32[{pixels}]:fill(9)"), format!("f32[{pixels}]"), columns.to_string(), rows.to_string()];
+    (format!("[{}, {}]", columns / 16, rows / 16), "[16, 16]", args)
+}
 
 fn square(n: u64) -> (String, &'static str, Vec<String>) {
     let matrix = || format!("f32[{}]", n * n);
