@@ -7,6 +7,7 @@ mod sample;
 
 use std::sync::Arc;
 
+use rayon::prelude::*;
 use warplens_device::Context;
 use warplens_ir::{Inst, Module};
 use warplens_isa::Op;
@@ -158,18 +159,18 @@ pub fn page() -> String {
     page.push_str("| Instruction | Since PTX | Executed | Not executed |\n|---|---|---|---|\n");
     let mut missing = String::new();
     let (mut n_executed, mut n_forms) = (0, 0);
-    for opcode in Opcode::ALL {
-        for form in opcode.forms() {
-            let names: String = form.needs.iter().map(|name| format!(".{}", name.name())).collect();
-            let (name, (major, minor)) = (format!("`{}{names}`", opcode.name()), form.version);
-            let coverage = cover(*opcode, form);
-            n_forms += 1;
-            if coverage.executed {
-                n_executed += 1;
-                page.push_str(&format!("| {name} | {major}.{minor} | {} |\n", cells(&coverage)));
-            } else {
-                missing.push_str(&format!("| {name} | {major}.{minor} | {} |\n", opcode.purpose_of_lacking()));
-            }
+    let forms: Vec<_> =
+        Opcode::ALL.iter().flat_map(|opcode| opcode.forms().iter().map(move |form| (*opcode, form))).collect();
+    let covered: Vec<FormCoverage> = forms.par_iter().map(|&(opcode, form)| cover(opcode, form)).collect();
+    for ((opcode, form), coverage) in forms.into_iter().zip(&covered) {
+        let names: String = form.needs.iter().map(|name| format!(".{}", name.name())).collect();
+        let (name, (major, minor)) = (format!("`{}{names}`", opcode.name()), form.version);
+        n_forms += 1;
+        if coverage.executed {
+            n_executed += 1;
+            page.push_str(&format!("| {name} | {major}.{minor} | {} |\n", cells(coverage)));
+        } else {
+            missing.push_str(&format!("| {name} | {major}.{minor} | {} |\n", opcode.purpose_of_lacking()));
         }
     }
     page.push_str(&format!(

@@ -3,6 +3,7 @@
 
 use std::fmt::Write as _;
 
+use rayon::prelude::*;
 use warplens_launch::Launch;
 use warplens_machine::Key;
 use warplens_model::{Input, Knobs, Model as _, Options, Prediction, teg::Teg};
@@ -141,8 +142,8 @@ fn cycles(case: &Case) -> (u32, u64, f64, Vec<f64>) {
 #[test]
 fn launches_are_carried_on_to_what_they_take_whole() {
     let (mut table, mut differences, mut n_irregular) = (String::new(), Vec::new(), 0);
-    for case in CASES {
-        let (waves, work, whole, parts) = cycles(case);
+    let all: Vec<_> = CASES.par_iter().map(cycles).collect();
+    for (case, (waves, work, whole, parts)) in CASES.iter().zip(all) {
         let name = case.launch.split(['/', '"']).nth(1).expect("a name");
         assert!(waves >= 8, "{name} has {waves} waves");
         n_irregular += u32::from(case.is_irregular);

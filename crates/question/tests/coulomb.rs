@@ -4,9 +4,8 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
+use rayon::prelude::*;
 use warplens_question::measured::coulomb::{CHARGES, Configuration as Row, GPU, PTX, WAVES, configurations};
 use warplens_question::measured::rank_correlation;
 use warplens_session::machines::{self, Machine, Strictness};
@@ -135,7 +134,7 @@ fn closed_forms_predict_the_times() {
     let rows = configurations();
     let machines: Vec<Machine> = GPUS.iter().map(|gpu| machines::one(gpu).unwrap()).collect();
     let of_row = |row: &Row| ratios(&counts(&program, row), &machines, CLOSED_FORMS, 1e-6 * row.of("time_us"));
-    let all: Vec<Vec<Vec<f64>>> = rows.iter().map(of_row).collect();
+    let all: Vec<Vec<Vec<f64>>> = rows.par_iter().map(of_row).collect();
     let measured: Vec<f64> = rows.iter().map(|row| row.of("time_us")).collect();
     let mut table = String::from(SUMMARY);
     for (at, model) in CLOSED_FORMS.iter().enumerate() {
@@ -146,21 +145,14 @@ fn closed_forms_predict_the_times() {
     hold("closed forms", &table);
 }
 
-/// What teg says of every row, with the rows spread over the cores.
+/// What teg says of every row.
 fn simulated(rows: &[Row], machines: &[Machine]) -> Vec<Vec<f64>> {
     let program = program();
-    let next = AtomicUsize::new(0);
-    let done = Mutex::new(vec![Vec::new(); rows.len()]);
-    let work = || {
-        while let Some((at, row)) = rows.iter().enumerate().nth(next.fetch_add(1, Ordering::Relaxed)) {
-            let measurement = measurement(&program, row, WAVES, &machines[..1]);
-            let of_row = ratios(&measurement, machines, &["teg"], 1e-6 * row.of("time_us")).remove(0);
-            done.lock().expect("no thread panicked")[at] = of_row;
-        }
+    let of_row = |row: &Row| {
+        let measurement = measurement(&program, row, WAVES, &machines[..1]);
+        ratios(&measurement, machines, &["teg"], 1e-6 * row.of("time_us")).remove(0)
     };
-    let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    std::thread::scope(|scope| (0..threads).for_each(|_| drop(scope.spawn(work))));
-    done.into_inner().expect("no thread panicked")
+    rows.par_iter().map(of_row).collect()
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Laws that every answer of the timing simulation obeys, over kernels, GPUs and sizes: it is not below the speed of
 //! light, more work never takes less time, and twice the CTAs in many waves take twice the time.
 
+use rayon::prelude::*;
 use warplens_launch::Launch;
 use warplens_machine::Key;
 use warplens_model::{ModelId, Options};
@@ -229,45 +230,47 @@ fn l2(machine: &Machine) -> f64 {
     machine.number(Key::L2Size).expect("stated")
 }
 
+/// The laws that a kernel breaks on some GPU.
+fn broken(case: &Case, machines: &[Machine]) -> Vec<String> {
+    let mut broken = Vec::new();
+    let mut before: Vec<Option<(f64, f64)>> = vec![None; machines.len()];
+    let mut touched_before = 0.0;
+    for step in 0..STEPS {
+        let measurement = measured(case, step, machines);
+        let touched = touched(&measurement);
+        for (machine, before) in machines.iter().zip(&mut before) {
+            let mut say = |what: String| broken.push(format!("{} step {step} on {}: {what}", case.kernel, machine.id));
+            let now = match seconds(&measurement, machine) {
+                Ok(now) => now,
+                Err(what) => {
+                    say(what);
+                    continue;
+                }
+            };
+            if let Some((time, waves)) = *before {
+                let ratio = now.0 / time;
+                if KNOWN.contains(&(case.kernel, step, machine.id.as_str())) {
+                    if ratio >= 1.0 - LESS {
+                        say("it is known to break a law, and does not".to_owned());
+                    }
+                } else if ratio < 1.0 - LESS {
+                    say(format!("twice the work takes {ratio:.3} times the time"));
+                }
+                let sides = [touched_before, touched].map(|bytes| bytes > l2(machine));
+                if case.doubles && waves >= MANY_WAVES && sides[0] == sides[1] && (ratio / 2.0 - 1.0).abs() > TWICE {
+                    say(format!("twice the blocks take {ratio:.3} times the time, after {waves:.1} waves"));
+                }
+            }
+            *before = Some(now);
+        }
+        touched_before = touched;
+    }
+    broken
+}
+
 #[test]
 fn answers_obey_the_laws() {
     let machines: Vec<Machine> = GPUS.iter().map(|gpu| machines::one(gpu).expect("a built-in machine")).collect();
-    let mut broken = Vec::new();
-    for case in CASES {
-        let mut before: Vec<Option<(f64, f64)>> = vec![None; machines.len()];
-        let mut touched_before = 0.0;
-        for step in 0..STEPS {
-            let measurement = measured(case, step, &machines);
-            let touched = touched(&measurement);
-            for (machine, before) in machines.iter().zip(&mut before) {
-                let mut say =
-                    |what: String| broken.push(format!("{} step {step} on {}: {what}", case.kernel, machine.id));
-                let now = match seconds(&measurement, machine) {
-                    Ok(now) => now,
-                    Err(what) => {
-                        say(what);
-                        continue;
-                    }
-                };
-                if let Some((time, waves)) = *before {
-                    let ratio = now.0 / time;
-                    if KNOWN.contains(&(case.kernel, step, machine.id.as_str())) {
-                        if ratio >= 1.0 - LESS {
-                            say("it is known to break a law, and does not".to_owned());
-                        }
-                    } else if ratio < 1.0 - LESS {
-                        say(format!("twice the work takes {ratio:.3} times the time"));
-                    }
-                    let sides = [touched_before, touched].map(|bytes| bytes > l2(machine));
-                    if case.doubles && waves >= MANY_WAVES && sides[0] == sides[1] && (ratio / 2.0 - 1.0).abs() > TWICE
-                    {
-                        say(format!("twice the blocks take {ratio:.3} times the time, after {waves:.1} waves"));
-                    }
-                }
-                *before = Some(now);
-            }
-            touched_before = touched;
-        }
-    }
+    let broken: Vec<String> = CASES.par_iter().flat_map(|case| broken(case, &machines)).collect();
     assert!(broken.is_empty(), "{} laws are broken:\n{}", broken.len(), broken.join("\n"));
 }

@@ -18,8 +18,8 @@ pub(crate) struct Turns<T> {
     now: f64,
     /// Accesses in the order of their arrival; the first `most` are in service.
     queue: VecDeque<Turn<T>>,
-    /// Scratch space of projections: what each access has left, and its index.
-    left: Vec<(f64, usize)>,
+    /// Scratch space of projections: what each access in service has left, and its index.
+    in_service: Vec<(f64, usize)>,
 }
 
 /// An access.
@@ -41,7 +41,7 @@ impl<T> Turns<T> {
     pub(crate) fn new(pass_cycles: f64, pass_latency: f64) -> Self {
         let most = if pass_cycles > 0.0 { (pass_latency / pass_cycles).ceil() } else { 1.0 };
         let most = if most.is_finite() { (most as usize).clamp(1, 32) } else { 1 };
-        Self { most, now: 0.0, queue: VecDeque::with_capacity(64), left: Vec::with_capacity(64) }
+        Self { most, now: 0.0, queue: VecDeque::with_capacity(64), in_service: Vec::with_capacity(most) }
     }
 
     /// An access arrives that needs the banks for `work` cycles and is done `alone` cycles later when it is alone; none
@@ -92,24 +92,30 @@ impl<T> Turns<T> {
 
     /// Finds out when each access will be done if nothing more arrives.
     fn project(&mut self) {
-        self.left.clear();
-        self.left.extend(self.queue.iter().enumerate().map(|(index, turn)| (turn.left, index)));
+        let queue = &mut self.queue;
+        let in_service = &mut self.in_service;
+        in_service.clear();
+        let mut next = 0;
         let mut now = self.now;
-        while !self.left.is_empty() {
-            let in_service = self.left.len().min(self.most);
-            let share = 1.0 / in_service as f64;
-            let rate = |index: usize| self.queue[index].rate.min(share);
-            let step =
-                self.left[..in_service].iter().map(|&(left, index)| left / rate(index)).fold(f64::INFINITY, f64::min);
-            for (left, index) in &mut self.left[..in_service] {
-                *left -= step * self.queue[*index].rate.min(share);
+        loop {
+            // Those that are done make room for the longest waiting, so that the order of arrival stays.
+            while in_service.len() < self.most && next < queue.len() {
+                in_service.push((queue[next].left, next));
+                next += 1;
             }
+            if in_service.is_empty() {
+                return;
+            }
+            let share = 1.0 / in_service.len() as f64;
+            let ends = in_service.iter().map(|&(left, index)| left / queue[index].rate.min(share));
+            let step = ends.fold(f64::INFINITY, f64::min);
             now += step;
-            let queue = &mut self.queue;
-            self.left.retain(|&(left, index)| {
-                let goes_on = left > ROUNDING;
+            in_service.retain_mut(|(left, index)| {
+                let turn = &mut queue[*index];
+                *left -= step * turn.rate.min(share);
+                let goes_on = *left > ROUNDING;
                 if !goes_on {
-                    queue[index].done = now;
+                    turn.done = now;
                 }
                 goes_on
             });
