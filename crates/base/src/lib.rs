@@ -1,9 +1,10 @@
 //! Vocabulary shared by every crate: typed ids and dense maps, source spans, diagnostics, units, the
-//! nearest name for messages, and the form in which text of others may reach a terminal.
+//! nearest name for messages, numbers in few bytes, and the form in which text of others may reach a terminal.
 //!
 //! Main types: [`Span`], [`Diagnostic`], [`IdMap`], the units in [`units`].
 //! This crate does not know about PTX, GPUs, files or terminals.
 
+pub mod bytes;
 mod diagnostic;
 pub mod error;
 mod id;

@@ -125,7 +125,7 @@ pub(crate) struct LaunchFlags {
     launch: Option<String>,
     /// Target that CUDA C++ is compiled for
     #[arg(long, value_name = "sm_XX", help_heading = "Launch")]
-    target: Option<String>,
+    pub(crate) target: Option<String>,
     #[command(flatten)]
     compiler: CompilerArguments,
 }

@@ -284,10 +284,14 @@ pub struct Range {
     pub low_us: Number,
     /// Its upper end.
     pub high_us: Number,
-    /// Share of the rows that it held.
+    /// Share of the rows that it held, of those that it was made of.
     pub held_share: Number,
-    /// Rows of the class that were validated.
+    /// Rows of the class that it was made of.
     pub rows: u64,
+    /// Rows of the class that had no part in it.
+    pub other_rows: u64,
+    /// Share of those that it held; `null` where there are none.
+    pub coverage_share: Option<Number>,
     /// The class in a few words.
     pub class: String,
 }

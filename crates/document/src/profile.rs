@@ -3,6 +3,7 @@
 mod lines;
 mod memory;
 mod origin;
+mod recording;
 mod sequences;
 pub mod statistics;
 
@@ -14,6 +15,7 @@ pub use memory::{BankRule, CoalescingRule, Constant, Memory, Shared};
 pub use origin::{
     Bound, BoundKind, Emulation, Given, Measured, Origin, Race, Static, StaticBasis, Support, Unsupported,
 };
+pub use recording::{Elsewhere, Generation, Recording};
 pub use sequences::{Histogram, Part, Period, Periods, Repeated, Reuse, Stream};
 use statistics::Statistics;
 
@@ -42,6 +44,12 @@ pub struct Profile {
     /// Where they come from.
     #[serde(flatten)]
     pub origin: Origin,
+    /// What the timing simulation needs beside the counts, where it was recorded.
+    #[serde(default, skip_serializing_if = "Held::is_missing")]
+    pub recording: Held<Recording>,
+    /// The launch on GPUs of other generations than that of the counts above, where it may have run differently.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub elsewhere: Vec<Elsewhere>,
 }
 
 impl Identified for Profile {

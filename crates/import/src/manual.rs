@@ -16,7 +16,7 @@ Examples of all of them lie in [examples/profiles](../examples/profiles/README.m
 
 ```sh
 warplens profile kernel.ptx --launch launch.toml --format json -o p.json    # count once
-warplens predict p.json --gpu all                                           # ask as often as you like
+warplens predict p.json --gpu all                                           # ask as often as you like, teg too
 ncu --set full --page raw --csv ./program > p.csv                           # counts of a GPU
 warplens predict p.csv -k regex:matmul --gpu a100-80                        # with the measured time beside the answer
 ```

@@ -34,6 +34,11 @@ impl StateSpace {
             Self::Param => "param",
         }
     }
+
+    /// The space of a name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|space| space.name() == name)
+    }
 }
 
 impl fmt::Display for StateSpace {

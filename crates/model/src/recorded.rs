@@ -19,7 +19,11 @@ pub(crate) fn traced(traces: &Traces) -> Result<&Traced, Refusal> {
 /// The machine code of the kernel on a machine, in the order that is asked for.
 pub(crate) fn listing<'t>(traced: &'t Traced, machine: &Machine, options: &Options) -> Result<&'t Listing, Refusal> {
     let board = traced.boards.get(machine.board());
-    let board = board.ok_or_else(|| Refusal::impossible(format!("no machine code was made for {}", machine.id)))?;
+    let others = || traced.boards.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
+    let board = board.ok_or_else(|| Refusal {
+        missing: vec!["trace".to_owned()],
+        reason: format!("nothing was recorded for {}, but for {}", machine.board(), others()),
+    })?;
     let code = board.code.as_ref();
     let code = code.map_err(|reason| Refusal::impossible(format!("there is no machine code: {reason}")))?;
     Ok(match options.code_order {

@@ -74,6 +74,19 @@ pub struct Comparison {
     pub band: f64,
     /// Rows of the measured times that name nothing that is compared.
     pub n_ignored: usize,
+    /// Where `auto` takes another model than the one that it prefers.
+    pub instead: Vec<Instead>,
+}
+
+/// Another model than the preferred one speaks for a GPU.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Instead {
+    /// Identifier of the GPU.
+    pub gpu: String,
+    /// The model that speaks.
+    pub model: ModelId,
+    /// Why the preferred one does not.
+    pub reason: String,
 }
 
 /// A variant on a GPU, by one model.
@@ -232,10 +245,11 @@ pub fn with_block(launch: &Launch, block: Extents, keeps_grid: bool) -> Result<L
 /// Asks the models about every variant on every GPU, and compares the answers.
 pub fn compare(variants: Vec<Variant>, machines: Vec<Machine>, how: &CompareOptions) -> Result<Comparison> {
     let baseline = baseline(&variants, &machines, how.baseline.as_deref())?;
-    let mut entries = Vec::new();
+    let (mut entries, mut instead) = (Vec::new(), Vec::new());
     for (gpu, machine) in machines.iter().enumerate() {
         let ask = |variant: &Variant| predict::measured_on(&variant.measurement, machine, &Choice::All, how.options);
         let analyses: Vec<GpuAnalysis> = variants.iter().map(ask).collect();
+        instead.extend(instead_on(machine, &how.choice, &analyses));
         for model in models(&how.choice, &analyses) {
             for (at, analysis) in analyses.iter().enumerate() {
                 let variant = &variants[at];
@@ -269,6 +283,7 @@ pub fn compare(variants: Vec<Variant>, machines: Vec<Machine>, how: &CompareOpti
         signs: Vec::new(),
         band: how.band,
         n_ignored,
+        instead,
     };
     comparison.signs = sign::matrices(&comparison);
     Ok(comparison)
@@ -317,6 +332,15 @@ fn models(choice: &Choice, analyses: &[GpuAnalysis]) -> Vec<ModelId> {
             predict::most_answered(&all, n_answered).or(all.first().copied()).into_iter().collect()
         }
     }
+}
+
+/// The model that `auto` takes on a GPU, where the preferred one refuses a variant.
+fn instead_on(machine: &Machine, choice: &Choice, analyses: &[GpuAnalysis]) -> Option<Instead> {
+    let model = *models(choice, analyses).first().filter(|model| **model != predict::PREFERENCE[0])?;
+    let answers = analyses.iter().flat_map(|analysis| &analysis.answers);
+    let mut refusals = answers.filter(|answer| answer.model == predict::PREFERENCE[0]);
+    let reason = refusals.find_map(|answer| answer.result.as_ref().err())?.reason.clone();
+    (*choice == Choice::Auto).then(|| Instead { gpu: machine.id.clone(), model, reason })
 }
 
 fn counts(profile: &Profile, machine: &Machine, options: Options) -> Counts {

@@ -34,6 +34,9 @@ pub const EXHAUSTIVE_LIMIT: u64 = 10_000;
 /// Points that a guided search evaluates unless the user says otherwise.
 pub const GUIDED_POINTS: usize = 1000;
 
+/// Points times GPUs up to which `auto` simulates each: a simulation takes up to a second.
+pub const SIMULATED_LIMIT: u64 = 32;
+
 /// What is to be searched, and how.
 #[derive(Clone, Debug)]
 pub struct Request<'r> {

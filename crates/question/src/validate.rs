@@ -15,6 +15,7 @@ use warplens_base::error::{Error, ErrorKind, Result};
 use warplens_model::{Options, Prediction};
 use warplens_session::machines::{self, ComputeCapability, Machine};
 use warplens_session::predict::{Choice, measured_on};
+use warplens_session::ranges::simulated;
 use warplens_session::toolchain::Search;
 use warplens_session::{ExecutionOptions, Generation, Input, Program, Progress};
 
@@ -245,19 +246,9 @@ impl Predicted {
         Self {
             us: prediction.seconds().microseconds(),
             bound_by: Some(prediction.limiter().name().to_owned()),
-            simulated: prediction.teg().is_some().then(|| simulated(prediction).to_owned()),
+            simulated: simulated(prediction).map(str::to_owned),
         }
     }
-}
-
-/// Assumptions that are made where less than a launch is simulated, and what such a part is called.
-const PARTS: &[(&str, &str)] =
-    &[("cut-short", "cut short"), ("wave-by-wave", "carried on"), ("steady-state", "carried on")];
-
-/// How much of the launch was simulated.
-fn simulated(prediction: &Prediction) -> &'static str {
-    let is_made = |name: &str| prediction.assumptions.iter().any(|assumption| assumption.id.name() == name);
-    PARTS.iter().find(|(name, _)| is_made(name)).map_or("whole", |(_, part)| part)
 }
 
 impl Question<'_> {
@@ -492,12 +483,6 @@ mod tests {
             bound_by: None,
             simulated: None,
         }
-    }
-
-    #[test]
-    fn parts_of_launches_are_told_by_assumptions_that_exist() {
-        let is_known = |name: &str| warplens_model::AssumptionId::ALL.iter().any(|id| id.name() == name);
-        assert_eq!(PARTS.iter().filter(|(name, _)| !is_known(name)).count(), 0, "an assumption has another name");
     }
 
     #[test]

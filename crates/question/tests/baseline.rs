@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use warplens_question::measured::Row;
-use warplens_question::validate::{self, Request, Table, baseline};
+use warplens_question::validate::{self, Request, Table, baseline, ranges};
 use warplens_session::{Choice, ExecutionOptions, Progress, predict};
 
 /// By how much the mean error of a few rows may grow: rows differ, and small changes move single ones.
@@ -50,4 +50,15 @@ fn the_baseline_is_of_rows_that_there_are() {
         assert_eq!((&of.gpu, &of.class, of.set), (&row.gpu, &row.class, row.set), "{}", of.place());
         assert!((of.measured_us / row.measured_us - 1.0).abs() < 1e-5, "{}", of.place());
     }
+}
+
+/// Held-out rows tell whether ranges say what they claim: that the measured time lies in them with 80 %.
+#[test]
+fn ranges_hold_as_many_of_the_other_rows_as_they_claim() {
+    let options = predict::Options::default();
+    let request = Request { choice: Choice::Auto, options, execution: ExecutionOptions::new(), gpus: None };
+    let given = validate::validate(&[baseline::of_project().unwrap()], &request, &Progress::default()).unwrap();
+    let (n_rows, share) = ranges::coverage(&given.ranges, "teg").expect("teg has ranges");
+    assert!(n_rows >= 300, "{n_rows} held-out rows have a range");
+    assert!((0.75..=0.90).contains(&share), "{share:.3} of {n_rows} held-out rows lie in the ranges");
 }

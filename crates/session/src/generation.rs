@@ -35,8 +35,16 @@ impl Generation {
         if generations.is_empty() { vec![Self::default()] } else { generations }
     }
 
-    /// Words for messages, after "GPUs".
+    /// Its name in documents.
     pub fn name(self) -> &'static str {
+        match self {
+            Self::Warps => "warps",
+            Self::Threads => "threads",
+        }
+    }
+
+    /// Words for messages, after "GPUs".
+    pub fn words(self) -> &'static str {
         match self {
             Self::Warps => "before compute capability 7.0",
             Self::Threads => "of compute capability 7.0 and later",

@@ -16,6 +16,7 @@ mod measurement;
 pub mod predict;
 mod program;
 mod race;
+pub mod ranges;
 pub mod registers;
 pub mod runs;
 pub mod saved;

@@ -79,6 +79,23 @@ impl Measurement {
         }
     }
 
+    /// What was recorded, and that of other generations.
+    fn traces_mut(&mut self) -> impl Iterator<Item = &mut Traces> {
+        let elsewhere = self.elsewhere.iter_mut().filter_map(|elsewhere| elsewhere.result.as_mut().ok());
+        std::iter::once(&mut self.traces).chain(elsewhere.map(|of| &mut of.traces))
+    }
+
+    /// The counts alone are left.
+    pub fn forget_recording(&mut self) {
+        self.traces_mut().for_each(|traces| *traces = Traces::None);
+    }
+
+    /// The counts have changed: what was recorded is of another launch.
+    pub(crate) fn outdate(&mut self) {
+        let made = self.traces_mut().filter(|traces| matches!(traces, Traces::Made(_)));
+        made.for_each(|traces| *traces = Traces::Outdated);
+    }
+
     /// What models are asked about.
     pub fn recording(&self) -> Recording<'_> {
         Recording { profile: &self.profile, traces: &self.traces }

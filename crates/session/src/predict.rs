@@ -15,6 +15,8 @@ use warplens_model::{Input, Knobs, MODELS, Needs, auto, find, manual, point_name
 use crate::machines::{Machine, Strictness};
 use crate::measurement::Measurement;
 use crate::measurement::Statics;
+use crate::ranges;
+pub use crate::ranges::Range;
 use warplens_base::error::{Error, Result};
 use warplens_stats::{Count, LaunchShape, Profile};
 
@@ -133,21 +135,6 @@ pub struct GpuAnalysis {
     pub speed_of_light: Option<Shares>,
     /// How busy the simulated SM was, where a simulation speaks for the GPU.
     pub busy: Option<Shares>,
-}
-
-/// The range that held most of the validated answers of a class.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Range {
-    /// Its lower end.
-    pub low: Seconds,
-    /// Its upper end.
-    pub high: Seconds,
-    /// Share of the rows that it held.
-    pub held: f64,
-    /// Rows of the class that were validated.
-    pub n_rows: usize,
-    /// The class in a few words.
-    pub class: String,
 }
 
 /// The answer of one model.
@@ -304,6 +291,10 @@ pub fn answers(input: &Input<'_>, machine: &Machine, choice: &Choice) -> GpuAnal
     };
     gpu.speed_of_light = gpu.prediction().zip(bound).and_then(|(prediction, bound)| speed_of_light(prediction, bound));
     gpu.busy = gpu.prediction().and_then(busy);
+    // What was validated are answers to plain questions.
+    let plain = Options { strictness: options.strictness, ..Options::default() };
+    let is_plain = input.knobs == Knobs::NONE && options == plain;
+    gpu.range = gpu.prediction().filter(|_| is_plain).and_then(|prediction| ranges::of(prediction, machine));
     gpu
 }
 

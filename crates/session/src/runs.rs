@@ -51,5 +51,5 @@ fn together(runs: Vec<(Generation, Result<Ran>)>) -> Result<Vec<Measurement>> {
 /// Why the launches of a run have no counts, as a clause.
 fn reason(generation: Generation, error: &Error) -> String {
     let words: Vec<&str> = std::iter::once(&error.message).chain(&error.details).map(|line| line.trim()).collect();
-    format!("the launch fails on GPUs {}: {}", generation.name(), words.join("; "))
+    format!("the launch fails on GPUs {}: {}", generation.words(), words.join("; "))
 }

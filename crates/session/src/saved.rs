@@ -9,6 +9,7 @@ mod groups;
 mod opcode;
 mod origin;
 mod read;
+mod recording;
 mod sequences;
 mod statistics;
 #[cfg(test)]

@@ -145,6 +145,7 @@ fn counted(input: &Input, flags: &Launch) -> Result<Vec<Measurement>> {
     let measurements = import::read_with(input, &shape)?;
     let mut chosen = choose(input, measurements, flags.kernel.as_deref())?;
     for measurement in &mut chosen {
+        let launch = measurement.profile.launch;
         let profile = &mut measurement.profile;
         if flags.grid.is_some_and(|grid| grid != profile.launch.grid) {
             return Err(fixed("--grid"));
@@ -161,6 +162,11 @@ fn counted(input: &Input, flags: &Launch) -> Result<Vec<Measurement>> {
             profile.launch.registers = registers;
             profile.launch.registers_basis = RegistersBasis::User;
             profile.absent.remove(&Count::Registers);
+        }
+        // What was recorded is machine code for so many registers, and blocks of as many as fit on an SM.
+        let now = measurement.profile.launch;
+        if (now.registers, now.shared_bytes) != (launch.registers, launch.shared_bytes) {
+            measurement.outdate();
         }
     }
     Ok(chosen)

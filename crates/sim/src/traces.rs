@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use warplens_stats::{Footprint, TracedCta};
-use warplens_trace::{Code, CtaId, CtaTrace, WarpTrace};
+use warplens_trace::{Code, CtaId, CtaTrace};
 
 /// The machine code of a kernel on one GPU.
 #[derive(Clone, PartialEq, Debug)]
@@ -85,12 +85,12 @@ impl Traced {
     /// the mean of the work.
     pub fn of_sm(&self, board: &str, resident: u32, most: u32) -> Vec<SmTraces> {
         let Some(of) = self.boards.get(board) else { return Vec::new() };
-        let find = |id: &CtaId| self.ctas.binary_search_by_key(id, |cta| cta.trace.id).ok();
+        let find = |id: &CtaId| self.ctas.binary_search_by_key(id, TracedCta::id).ok();
         let chains = of.sms.iter().map(|sm| sm.iter().take(most as usize).map_while(find).collect());
         let chains: Vec<Vec<usize>> = chains.filter(|chain: &Vec<usize>| !chain.is_empty()).collect();
         let traces = |sm: usize| SmTraces {
-            ctas: chains[sm].iter().map(|&index| self.ctas[index].trace.clone()).collect(),
-            is_cut: chains[sm].iter().any(|&index| !self.ctas[index].left_out.is_empty()),
+            ctas: chains[sm].iter().map(|&index| self.ctas[index].trace()).collect(),
+            is_cut: chains[sm].iter().any(|&index| !self.ctas[index].left_out().is_empty()),
             stand_ins: of.stand_ins,
             footprint: self.footprint.first(of.window),
         };
@@ -107,16 +107,14 @@ impl Traced {
         if chains.len() <= 1 {
             return (0..chains.len()).collect();
         }
-        let steps = |index: usize| self.ctas[index].executions().map(|(_, n)| n).sum::<u64>() as f64;
-        let loads: Vec<f64> = chains.iter().map(|chain| chain.iter().map(|&index| steps(index)).sum()).collect();
+        let steps = |&index: &usize| self.ctas[index].n_steps() as f64;
+        let loads: Vec<f64> = chains.iter().map(|chain| chain.iter().map(steps).sum()).collect();
         let most = |of: &dyn Fn(usize) -> f64| {
             (0..chains.len()).rev().max_by(|&left, &right| of(left).total_cmp(&of(right))).expect("there are some")
         };
         if is_one_wave {
-            let longest = |sm: usize| {
-                let warps = chains[sm].iter().flat_map(|&index| self.ctas[index].trace.warps.iter());
-                warps.map(WarpTrace::n_steps).max().unwrap_or(0) as f64
-            };
+            let longest =
+                |sm: usize| chains[sm].iter().map(|&index| self.ctas[index].longest()).max().unwrap_or(0) as f64;
             let mut ends_last = vec![most(&|sm| loads[sm]), most(&longest)];
             ends_last.dedup();
             return ends_last;
@@ -136,7 +134,7 @@ mod tests {
     fn cta(id: u32, steps: u32) -> TracedCta {
         let mut warp = WarpTraceBuilder::default();
         (0..steps).for_each(|_| warp.step(0, ActiveMask::FULL));
-        TracedCta { trace: CtaTrace { id: CtaId(id), warps: [warp.finish()].into() }, left_out: Vec::new() }
+        TracedCta::new(&CtaTrace { id: CtaId(id), warps: [warp.finish()].into() }, Vec::new())
     }
 
     fn of_board(sms: &[&[u32]]) -> OfBoard {

@@ -1,5 +1,7 @@
 //! Which sectors of global memory CTAs load, and how many of them several SMs share.
 
+mod packed;
+
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;

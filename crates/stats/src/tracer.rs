@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 use warplens_base::Id;
+use warplens_base::bytes::{Columns, Lists, Reader, Writer};
 use warplens_isa::{BlockId, Pc, StateSpace};
 use warplens_trace::{
     Access, AccessKind, ActiveMask, CtaId, CtaTrace, Observer, WarpIndex, WarpTrace, WarpTraceBuilder,
@@ -23,20 +24,57 @@ pub struct TraceRequest {
     pub window: u32,
 }
 
-/// A traced CTA.
+/// A traced CTA. Many are kept, and few looked at, so its trace is packed.
 #[derive(Clone, PartialEq, Debug)]
 pub struct TracedCta {
-    /// What its warps executed: all of it, or the first steps of each warp.
-    pub trace: CtaTrace,
-    /// Executions of blocks that are not in the trace, by block; none where it is whole.
-    pub left_out: Vec<(u32, u64)>,
+    id: CtaId,
+    packed: Arc<[u8]>,
+    /// Bytes that its trace takes when it is not.
+    bytes: u64,
+    n_steps: u64,
+    longest: usize,
+    left_out: Vec<(u32, u64)>,
 }
 
 impl TracedCta {
-    /// Executions of blocks by its warps, by block, whether or not they are in the trace.
-    pub fn executions(&self) -> impl Iterator<Item = (u32, u64)> {
-        let steps = self.trace.warps.iter().flat_map(WarpTrace::steps);
-        steps.map(|step| (step.block, 1)).chain(self.left_out.iter().copied())
+    /// What its warps executed: all of it, or the first steps of each warp; and the executions of blocks that are not in
+    /// the trace, by block.
+    pub fn new(trace: &CtaTrace, left_out: Vec<(u32, u64)>) -> Self {
+        let (mut columns, mut body, mut packed) = (Columns::default(), Writer::default(), Writer::default());
+        trace.pack(&mut columns, &mut body);
+        columns.write(&mut packed);
+        let packed = [packed.finish(), body.finish()].concat();
+        let steps = trace.warps.iter().map(WarpTrace::n_steps);
+        let n_steps = steps.clone().sum::<usize>() as u64 + left_out.iter().map(|(_, n)| n).sum::<u64>();
+        let longest = steps.max().unwrap_or(0);
+        Self { id: trace.id, packed: packed.into(), bytes: trace.bytes(), n_steps, longest, left_out }
+    }
+
+    /// Which CTA of the grid.
+    pub const fn id(&self) -> CtaId {
+        self.id
+    }
+
+    /// What its warps executed, as far as it was kept.
+    pub fn trace(&self) -> CtaTrace {
+        let mut from = Reader::new(&self.packed);
+        let lists = Lists::read(&mut from);
+        lists.and_then(|lists| CtaTrace::unpack(&lists, &mut from)).expect("it was packed here")
+    }
+
+    /// Executions of blocks by its warps, whether or not they are in the trace.
+    pub const fn n_steps(&self) -> u64 {
+        self.n_steps
+    }
+
+    /// Steps of the longest warp in the trace.
+    pub const fn longest(&self) -> usize {
+        self.longest
+    }
+
+    /// Executions of blocks that are not in the trace, by block; none where it is whole.
+    pub fn left_out(&self) -> &[(u32, u64)] {
+        &self.left_out
     }
 }
 
@@ -87,12 +125,12 @@ impl Tracer {
 
     /// Bytes of memory that the largest trace of a CTA takes that was recorded up to now.
     pub fn largest(&self) -> u64 {
-        self.ctas.iter().map(|cta| cta.trace.bytes()).max().unwrap_or(0)
+        self.ctas.iter().map(|cta| cta.bytes).max().unwrap_or(0)
     }
 
     /// What was recorded, by CTA.
     pub fn finish(mut self) -> (Vec<TracedCta>, Vec<(CtaId, Lines)>) {
-        self.ctas.sort_by_key(|cta| cta.trace.id);
+        self.ctas.sort_by_key(TracedCta::id);
         self.lines.sort_by_key(|(id, _)| *id);
         (self.ctas, self.lines)
     }
@@ -139,7 +177,7 @@ impl Observer for Tracer {
                 *left_out.entry(*block).or_default() += n;
             }
             let trace = CtaTrace { id: cta.id, warps: warps.into_iter().map(|warp| warp.trace.finish()).collect() };
-            self.ctas.push(TracedCta { trace, left_out: left_out.into_iter().collect() });
+            self.ctas.push(TracedCta::new(&trace, left_out.into_iter().collect()));
         }
         if let Some(lines) = cta.lines {
             self.lines.push((cta.id, lines.close()));

@@ -15,6 +15,24 @@ pub enum AccessKind {
     Atomic,
 }
 
+impl AccessKind {
+    const ALL: [Self; 3] = [Self::Load, Self::Store, Self::Atomic];
+
+    /// Its name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Load => "load",
+            Self::Store => "store",
+            Self::Atomic => "atomic",
+        }
+    }
+
+    /// The kind of a name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.name() == name)
+    }
+}
+
 /// One execution of a memory instruction by a warp: a request.
 #[derive(Clone, Copy, Debug)]
 pub struct Access<'a> {

@@ -3,6 +3,8 @@
 //! Machine code of one generation is made from the IR, or read from a listing or a foreign trace; the simulation does not
 //! know which. Registers are numbered densely, so that a scoreboard is an array.
 
+mod packed;
+
 use std::fmt;
 use std::ops::Range;
 
@@ -170,6 +172,11 @@ macro_rules! machine_classes {
             /// Name in listings and data files.
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$name => $text,)* }
+            }
+
+            /// The class of a name.
+            pub fn named(name: &str) -> Option<Self> {
+                Self::ALL.iter().copied().find(|class| class.name() == name)
             }
         }
     };

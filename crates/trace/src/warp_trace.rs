@@ -7,6 +7,7 @@
 //! access) stands once for a warp, and a step takes 4 bytes, an access 12. Only lanes that gather at random take more.
 
 mod builder;
+mod packed;
 
 use std::ops::Range;
 use std::sync::Arc;

@@ -167,6 +167,9 @@ const PAGES: &[(&str, &str, Page)] = &[
         let sections = view::validate::sections(&project_baseline()?);
         Ok(format!("# How far predictions are from measured times\n\n{BASELINE}\n\n{}", render::markdown(&sections)))
     }),
+    ("ranges", "the table of ranges in which measured times lie, from the same run, as the program holds it", || {
+        Ok(validate::ranges::table(&project_baseline()?.ranges))
+    }),
     ("machines", "the GPUs and the parameters that describe them", || Ok(stages::machines_page()?)),
 ];
 

@@ -3,12 +3,12 @@
 use anyhow::Result;
 use clap::{Args, ValueEnum};
 use warplens_report::{Section, document, view};
-use warplens_session::Error;
+use warplens_session::{Error, Generation, Measurement, machines};
 use warplens_session::profile::Counting;
 use warplens_session::source::Source;
 
 use super::{Document, Outcome};
-use crate::flags::{ExecutionFlags, ExtentFlags, LaunchFlags, OutputFlags, StaticFlags, gather};
+use crate::flags::{ExecutionFlags, ExtentFlags, LaunchFlags, Format, OutputFlags, StaticFlags, gather};
 use crate::terminal::Terminal;
 
 #[derive(Args, Debug)]
@@ -27,9 +27,15 @@ pub(crate) struct ProfileFlags {
     /// List each memory instruction, branch and barrier with its lines
     #[arg(long, help_heading = "Counting")]
     lines: bool,
+    /// GPUs for which a JSON document keeps what teg simulates, as predict takes them; `none` for counts alone
+    #[arg(long, value_name = "LIST|none", default_value = ALL_GPUS, help_heading = "Recording")]
+    record: String,
     #[command(flatten)]
     output: OutputFlags,
 }
+
+const ALL_GPUS: &str = "all";
+const NO_GPU: &str = "none";
 
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum CountFlag {
@@ -54,7 +60,14 @@ pub(crate) fn run(flags: &ProfileFlags, threads: Option<u32>, terminal: &Termina
     let mut options = flags.execution.options(threads)?;
     options.extent = flags.extent.extent()?;
     options.statics = flags.statics.given()?;
-    let measurements = gather(sources, &flags.execution, &flags.extent, &options, counting, terminal)?;
+    if flags.output.format == Format::Json && flags.record != NO_GPU {
+        options.traced_for = machines::select(&flags.record)?;
+        options.generations = Generation::of_all(&options.traced_for);
+    }
+    let mut measurements = gather(sources, &flags.execution, &flags.extent, &options, counting, terminal)?;
+    if flags.record == NO_GPU {
+        measurements.iter_mut().for_each(Measurement::forget_recording);
+    }
     let sections = || -> Vec<Section> {
         let of_one = |measurement| {
             let mut sections = view::profile::summary(measurement);

@@ -8,7 +8,7 @@ use warplens_launch::Launch;
 use warplens_question::tune::{self, GivenShape, LaunchTemplate, Request, Space, SpaceText, Text, Tuning};
 use warplens_report::{document, view};
 use warplens_session::machines;
-use warplens_session::{Choice, Error, Generation, Input, read_text};
+use warplens_session::{Error, Generation, Input, read_text};
 
 use super::compare::parse_percent;
 use super::{Document, Outcome, picture};
@@ -102,9 +102,8 @@ pub(crate) fn run(flags: &TuneFlags, threads: Option<u32>, terminal: &Terminal) 
     }
     let mut execution = flags.execution.options(threads)?;
     execution.extent = flags.extent.extent()?;
-    // A search is over many programs: they are traced only for a model that was asked for.
     execution.generations = Generation::of_all(&machines);
-    execution.traced_for = if choice == Choice::Auto { Vec::new() } else { choice.traced(&machines) };
+    execution.traced_for = choice.traced(&machines);
     let text = flags.space_text()?;
     let launch = flags.launch()?;
     let inputs: Vec<Input> = flags.inputs.iter().map(Input::read).collect::<Result<_, _>>()?;

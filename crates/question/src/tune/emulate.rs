@@ -8,8 +8,8 @@ use super::outputs::Outputs;
 use super::search::{Guided, Seen, spread};
 use super::source::{Source, Sources, check_macros};
 use super::{
-    Candidate, Check, Choices, EXHAUSTIVE_LIMIT, GUIDED_POINTS, Measured, Method, ModelTime, OnGpu, Point, Request,
-    Resolved, Tuning, parallel, ranking,
+    Candidate, Check, Choices, EXHAUSTIVE_LIMIT, GUIDED_POINTS, Measured, Method, ModelTime, OnGpu, Point, Ranking,
+    Request, Resolved, SIMULATED_LIMIT, Tuning, parallel, ranking,
 };
 use warplens_base::error::{Error, Result};
 use warplens_launch::{Extents, Launch, Plan};
@@ -18,7 +18,7 @@ use warplens_session::execution::{self, Execution, ExecutionOptions, Extent, Pro
 use warplens_session::host;
 use warplens_session::machines::Machine;
 use warplens_session::measure;
-use warplens_session::predict::{self, Choice, ModelId};
+use warplens_session::predict::{self, Choice, ModelId, PREFERENCE};
 use warplens_session::profile::{Counting, LaunchShape};
 use warplens_session::runs::{self, Ran};
 use warplens_session::toolchain::Search;
@@ -77,6 +77,10 @@ impl<'r> Tuner<'r> {
                 return Err(Error::usage("--check compares whole outputs, and --cta executes a part of the blocks"));
             }
             execution.extent = Extent::Full;
+        }
+        let n_simulated = request.space.n_points().saturating_mul(request.machines.len() as u64);
+        if request.choice == Choice::Auto && n_simulated > SIMULATED_LIMIT {
+            execution.traced_for.clear();
         }
         let launch = &request.launch.launch;
         let asked = (request.variants.as_slice(), launch.registers);
@@ -225,7 +229,9 @@ impl<'r> Tuner<'r> {
             };
             match self.job(at, &batch[at], &point) {
                 Ok(job) => {
-                    let shared = job.source.reads_shared_size.then_some(point.shared);
+                    // What is traced depends on the blocks that fit on an SM.
+                    let sees_shared = job.source.reads_shared_size || !self.execution.traced_for.is_empty();
+                    let shared = sees_shared.then_some(point.shared);
                     let key = (job.source.identity, point.grid, point.block, job.texts.clone(), shared);
                     groups.entry(key).or_default().push(job);
                 }
@@ -353,7 +359,7 @@ impl<'r> Tuner<'r> {
             };
             group.outcomes.push((job.at, outcome, job.point.clone()));
         }
-        if !self.varies_shared() {
+        if !self.varies_shared() || !self.execution.traced_for.is_empty() {
             // Profiles are large, and nothing will ask for this one again.
             group.emulated = None;
         }
@@ -448,9 +454,20 @@ impl<'r> Tuner<'r> {
         let request = self.request;
         let candidates: Vec<Candidate> = self.candidates.into_values().collect();
         let gpus = request.machines.iter().enumerate();
-        let rankings: Vec<_> = gpus
-            .map(|(at, machine)| ranking::rank(&machine.id, at, &self.preference, &candidates, request.band))
-            .collect();
+        let is_simulated = !self.execution.traced_for.is_empty();
+        let rank = |(at, machine): (usize, &Machine)| {
+            let ranking = ranking::rank(&machine.id, at, &self.preference, &candidates, request.band);
+            let other = ranking.model.is_some_and(|model| model != PREFERENCE[0]);
+            let why = match is_simulated {
+                true => ranking::refusal(at, PREFERENCE[0], &candidates),
+                false => Some(format!(
+                    "more than {SIMULATED_LIMIT} points times GPUs take long to simulate; --model {} does",
+                    PREFERENCE[0]
+                )),
+            };
+            Ranking { instead: why.filter(|_| other && request.choice == Choice::Auto), ..ranking }
+        };
+        let rankings: Vec<_> = gpus.map(rank).collect();
         let compromise = if rankings.len() > 1 { ranking::compromise(&rankings, &candidates) } else { None };
         let space = &request.space;
         let names = candidates.iter().filter(|candidate| candidate.result.is_ok());

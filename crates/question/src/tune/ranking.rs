@@ -13,6 +13,8 @@ pub struct Ranking {
     pub gpu: String,
     /// The model that ranks; none where none answered.
     pub model: Option<ModelId>,
+    /// Why `auto` takes another model than the one that it prefers, where it does.
+    pub instead: Option<String>,
     /// Positions in the list of candidates, fastest first; those without a time are left out.
     pub order: Vec<usize>,
     /// Those that cannot be told from the best, the best first. One alone is clearly the best.
@@ -58,7 +60,15 @@ pub(super) fn rank(gpu: &str, at: usize, preference: &[ModelId], candidates: &[C
             order.iter().filter(is_tied).map(|(_, own)| *own).collect()
         }
     };
-    Ranking { gpu: gpu.to_owned(), model, order: order.into_iter().map(|(_, own)| own).collect(), tied }
+    let order = order.into_iter().map(|(_, own)| own).collect();
+    Ranking { gpu: gpu.to_owned(), model, instead: None, order, tied }
+}
+
+/// Why a model does not rank: the first refusal.
+pub(super) fn refusal(at: usize, model: ModelId, candidates: &[Candidate]) -> Option<String> {
+    let answers = candidates.iter().filter_map(|candidate| times(candidate, at)).flatten();
+    let mut refusals = answers.filter(|own| own.model == model).filter_map(|own| own.result.as_ref().err());
+    refusals.next().cloned()
 }
 
 /// The answers for the GPU with this position, where it can run the point.

@@ -8,21 +8,11 @@
 
 use std::collections::BTreeMap;
 
+use warplens_session::ranges;
+pub use warplens_session::ranges::Class;
+
 use super::Pair;
 use crate::measured::Set;
-
-/// Which rows and answers belong together.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct Class {
-    /// Name of the model.
-    pub model: String,
-    /// The resource that bounds the launch.
-    pub bound_by: String,
-    /// The compute capability.
-    pub generation: String,
-    /// How much was simulated, where something was.
-    pub simulated: Option<String>,
-}
 
 /// The range of a class.
 #[derive(Clone, PartialEq, Debug)]
@@ -35,8 +25,15 @@ pub struct Range {
     pub factors: Option<[f64; 2]>,
     /// Held-out rows.
     pub n_held_out: usize,
+    /// Training and held-out rows that lie in the range, where there is one.
+    pub held: [usize; 2],
+}
+
+impl Range {
     /// The share of held-out rows that lie in the range, where there is one and there are such rows.
-    pub coverage: Option<f64>,
+    pub fn coverage(&self) -> Option<f64> {
+        self.factors.filter(|_| self.n_held_out > 0).map(|_| self.held[1] as f64 / self.n_held_out as f64)
+    }
 }
 
 /// One in so many training rows lies beyond each end.
@@ -61,20 +58,29 @@ fn range(class: Class, mut training: Vec<f64>, held_out: &[f64]) -> Range {
     training.sort_by(f64::total_cmp);
     let beyond = (training.len() + 1) / BEYOND;
     let factors = (beyond > 0).then(|| [training[beyond - 1], training[training.len() - beyond]]);
-    let share_in = |[least, greatest]: [f64; 2]| {
-        let n_in = held_out.iter().filter(|&&factor| (least..=greatest).contains(&factor)).count();
-        (!held_out.is_empty()).then(|| n_in as f64 / held_out.len() as f64)
+    let n_in = |rows: &[f64]| {
+        let is_in = |factor: &&f64| factors.is_some_and(|[least, greatest]| (least..=greatest).contains(*factor));
+        rows.iter().filter(is_in).count()
     };
-    let coverage = factors.and_then(share_in);
-    Range { class, n_training: training.len(), factors, n_held_out: held_out.len(), coverage }
+    let held = [n_in(&training), n_in(held_out)];
+    Range { class, n_training: training.len(), factors, n_held_out: held_out.len(), held }
+}
+
+/// The table of the classes that have a range, as the program holds it.
+pub fn table(all: &[Range]) -> String {
+    let row = |range: &Range| {
+        let (rows, others) = ((range.n_training, range.held[0]), (range.n_held_out, range.held[1]));
+        Some(ranges::Row { class: range.class.clone(), factors: range.factors?, rows, others })
+    };
+    ranges::text(&all.iter().filter_map(row).collect::<Vec<_>>())
 }
 
 /// Of all held-out rows of a model that have a range, how many there are and which share of them lies in it.
 pub fn coverage(ranges: &[Range], model: &str) -> Option<(usize, f64)> {
     let own = ranges.iter().filter(|range| range.class.model == model);
-    let known = own.filter_map(|range| Some((range.n_held_out, range.coverage?)));
-    let (n, n_in) = known.fold((0, 0.0), |(n, n_in), (rows, share)| (n + rows, n_in + share * rows as f64));
-    (n > 0).then(|| (n, n_in / n as f64))
+    let known = own.filter(|range| range.factors.is_some());
+    let (n, n_in) = known.fold((0, 0), |(n, n_in), range| (n + range.n_held_out, n_in + range.held[1]));
+    (n > 0).then(|| (n, n_in as f64 / n as f64))
 }
 
 #[cfg(test)]
@@ -90,16 +96,16 @@ mod tests {
         let training: Vec<f64> = (1..=19).rev().map(f64::from).collect();
         // The second from each end.
         let found = range(class(), training, &[1.0, 2.0, 18.0, 18.5]);
-        assert_eq!((found.factors, found.coverage), (Some([2.0, 18.0]), Some(0.5)));
+        assert_eq!((found.factors, found.held, found.coverage()), (Some([2.0, 18.0]), [17, 2], Some(0.5)));
         assert_eq!(coverage(&[found], "m"), Some((4, 0.5)));
     }
 
     #[test]
     fn few_rows_make_no_range() {
         let few = range(class(), vec![1.0; 8], &[1.0]);
-        assert_eq!((few.factors, few.coverage, few.n_held_out), (None, None, 1));
+        assert_eq!((few.factors, few.coverage(), few.n_held_out), (None, None, 1));
         assert_eq!(coverage(&[few], "m"), None);
         let enough = range(class(), vec![1.0; 9], &[]);
-        assert_eq!((enough.factors, enough.coverage), (Some([1.0, 1.0]), None));
+        assert_eq!((enough.factors, enough.coverage()), (Some([1.0, 1.0]), None));
     }
 }

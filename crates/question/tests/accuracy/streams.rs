@@ -42,19 +42,20 @@ fn recorded(program: &Program, kernel: &Kernel, threads: u64, machine: &Machine,
     let measurements = measure(program, &[launch], options, Counting::Ptx, &Search::default(), &Progress::default());
     let mut measurement = measurements.expect("the kernel runs").remove(0);
     let Traces::Made(traced) = &measurement.traces else { panic!("it was asked for") };
-    let inner = traced.ctas.iter().find(|cta| cta.trace.id == CtaId(INNER)).expect("it was executed");
+    let inner = traced.ctas.iter().find(|cta| cta.id() == CtaId(INNER)).expect("it was executed");
+    let (inner, left_out) = (inner.trace(), inner.left_out().to_vec());
     let n_sms = machine.number(Key::SmCount).expect("stated") as u32;
     let place = |turn: u32| {
         let id = turn * n_sms;
         let bytes = 8 * threads.cast_signed() * (i64::from(id) - i64::from(INNER));
-        let warps = inner.trace.warps.iter();
+        let warps = inner.warps.iter();
         let warps = warps.map(|warp| warp.moved(warplens_isa::StateSpace::Global, bytes)).collect();
-        TracedCta { trace: CtaTrace { id: CtaId(id), warps }, ..inner.clone() }
+        TracedCta::new(&CtaTrace { id: CtaId(id), warps }, left_out.clone())
     };
     let ctas: Vec<TracedCta> = (0..SIMULATED).map(place).collect();
     let mut traced = Traced { ctas, ..Traced::clone(traced) };
     let of_board = traced.boards.get_mut(machine.board()).expect("it was traced for it");
-    of_board.sms = vec![traced.ctas.iter().map(|cta| cta.trace.id).collect()];
+    of_board.sms = vec![traced.ctas.iter().map(TracedCta::id).collect()];
     measurement.traces = Traces::Made(Arc::new(traced));
     measurement
 }

@@ -161,6 +161,8 @@ fn gpu(gpu: &GpuAnalysis) -> Gpu {
             high_us: Number(range.high.microseconds()),
             held_share: Number(range.held),
             rows: range.n_rows as u64,
+            other_rows: range.others.map_or(0, |(n, _)| n as u64),
+            coverage_share: range.others.map(|(_, share)| Number(share)),
             class: range.class.clone(),
         }),
         occupancy: gpu.occupancy.as_ref().map(occupancy),

@@ -7,7 +7,7 @@ pub use figures::{PLOTS, PlotKind, figure};
 use warplens_question::compare::{Baseline, Comparison, Entry, Explanation, SignMatrix, TermChange};
 use warplens_question::tune::show_extents;
 
-use super::predict::Detail;
+use super::predict::{self, Detail};
 use crate::render::show;
 use crate::section::{Block, Cell, Section, Table, Unit};
 
@@ -18,7 +18,9 @@ const NOTABLE: f64 = 0.1;
 
 /// The comparison.
 pub fn comparison(comparison: &Comparison, detail: Detail) -> Vec<Section> {
-    let mut sections = vec![Section::new("comparison", title(comparison)).with(Block::Table(table(comparison)))];
+    let instead = comparison.instead.iter().map(|of| (of.gpu.as_str(), of.model, of.reason.as_str()));
+    let mut sections: Vec<Section> = predict::others(instead).into_iter().collect();
+    sections.push(Section::new("comparison", title(comparison)).with(Block::Table(table(comparison))));
     sections.extend(refusals(comparison));
     sections.extend(explanations(comparison, detail));
     if detail >= Detail::Quantities {

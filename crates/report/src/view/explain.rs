@@ -25,7 +25,7 @@ const MOST_TURNS: usize = 4;
 /// One launch explained. `command` makes a `whatif` command of flags.
 pub fn explanation(explanation: &Explanation, command: &dyn Fn(&[String]) -> String) -> Vec<Section> {
     let analysis = &explanation.analysis;
-    let mut sections = Vec::new();
+    let mut sections: Vec<Section> = predict::instead(analysis.gpus.iter()).into_iter().collect();
     sections.extend(profile::unsupported(&analysis.measurement.support));
     let glances: Vec<Glance> = explanation.gpus.iter().filter_map(|gpu| gpu.glance.clone()).collect();
     sections.extend(glance::answer(analysis, &glances));

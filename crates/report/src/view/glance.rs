@@ -147,8 +147,11 @@ fn spread(range: &Range) -> String {
 }
 
 fn held(range: &Range) -> String {
-    let share = show(&Cell::Number(range.held, Unit::Share));
-    format!("held {share} of {} validated rows: {}", range.n_rows, range.class)
+    let mut text = format!("held {} of {} validated rows", percent(range.held), range.n_rows);
+    if let Some((n_others, share)) = range.others {
+        text.push_str(&format!(" and {} of {n_others} others", percent(share)));
+    }
+    format!("{text}: {}", range.class)
 }
 
 fn percent(share: f64) -> String {

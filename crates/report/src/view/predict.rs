@@ -42,7 +42,7 @@ pub fn predictions(
     detail: Detail,
     next: Option<&str>,
 ) -> Vec<Section> {
-    let mut sections = Vec::new();
+    let mut sections: Vec<Section> = instead(analysis.gpus.iter()).into_iter().collect();
     sections.extend(profile::unsupported(&analysis.measurement.support));
     sections.extend(glance::answer(analysis, glances));
     sections.extend(best.filter(|(_, advice)| !advice.is_empty()).map(|(gpu, advice)| explain::best(gpu, advice)));
@@ -61,7 +61,8 @@ pub fn predictions(
 
 /// The answers of a page that says elsewhere what the models say.
 pub(super) fn of_page(analysis: &Analysis, glances: &[Glance]) -> Vec<Section> {
-    let mut sections: Vec<Section> = profile::unsupported(&analysis.measurement.support).into_iter().collect();
+    let mut sections: Vec<Section> = instead(analysis.gpus.iter()).into_iter().collect();
+    sections.extend(profile::unsupported(&analysis.measurement.support));
     sections.extend(glance::answer(analysis, glances));
     let notes = notes(analysis, Detail::Quantities, None);
     sections.extend((!notes.blocks.is_empty()).then_some(notes));
@@ -366,21 +367,27 @@ fn reasons(gpu: &str, selection: &Selection) -> Section {
     Section::new("auto", format!("Choice of the model on {gpu}")).with(Block::Fields(fields))
 }
 
-/// Where `auto` had to take another model than the one it prefers, and why: what a user must know who compares answers.
-fn fallbacks(analysis: &Analysis) -> Vec<String> {
+/// What is said first where `auto` had to take another model than the one it prefers: who compares answers must know it.
+pub(super) fn instead<'g>(gpus: impl Iterator<Item = &'g GpuAnalysis>) -> Option<Section> {
+    others(gpus.filter_map(|gpu| {
+        let selection = gpu.selection.as_ref().filter(|_| gpu.prediction().is_some())?;
+        let (_, refusal) = selection.refused.iter().find(|(model, _)| *model == PREFERENCE[0])?;
+        Some((gpu.machine.id.as_str(), selection.model, refusal.reason.as_str()))
+    }))
+}
+
+/// The same of GPUs, the models that speak for them, and why the preferred one does not.
+pub(super) fn others<'g>(gpus: impl Iterator<Item = (&'g str, ModelId, &'g str)>) -> Option<Section> {
     let mut sentences: Vec<(String, Vec<&str>)> = Vec::new();
-    for gpu in &analysis.gpus {
-        let Some(selection) = gpu.selection.as_ref().filter(|_| gpu.prediction().is_some()) else { continue };
-        let Some((preferred, refusal)) = selection.refused.iter().find(|(model, _)| *model == PREFERENCE[0]) else {
-            continue;
-        };
-        let sentence = format!("by {}, as {preferred} refuses: {}", selection.model, refusal.reason);
+    for (gpu, model, reason) in gpus {
+        let sentence = format!("by {model}, not by {}: {reason}", PREFERENCE[0]);
         match sentences.iter_mut().find(|(known, _)| *known == sentence) {
-            Some((_, gpus)) => gpus.push(&gpu.machine.id),
-            None => sentences.push((sentence, vec![&gpu.machine.id])),
+            Some((_, gpus)) => gpus.push(gpu),
+            None => sentences.push((sentence, vec![gpu])),
         }
     }
-    sentences.into_iter().map(|(sentence, gpus)| format!("{} {sentence}.", gpus.join(", "))).collect()
+    let sentences = sentences.into_iter().map(|(sentence, gpus)| format!("{} {sentence}.", gpus.join(", ")));
+    sentences.fold(None, |section, text| Some(section.unwrap_or_else(|| Section::new("instead", "")).note(text)))
 }
 
 /// `a`, `a and b`, `a, b and c`.
@@ -434,9 +441,6 @@ fn notes(analysis: &Analysis, detail: Detail, next: Option<&str>) -> Section {
     if let Some(most) = assumptions.max().filter(|&most| most > 0 && detail == Detail::Screen) {
         section =
             section.note(format!("Time of the GPU, without launch overhead; {most} assumptions and other models: -v."));
-    }
-    if detail == Detail::Screen {
-        section = fallbacks(analysis).into_iter().fold(section, |section, choice| section.note(choice));
     }
     match next {
         Some(next) => section.with(Block::Command(next.to_owned())),

@@ -7,7 +7,7 @@ pub use figures::heat_map;
 use warplens_question::tune::{Candidate, Check, Method, RESOLUTION, Ranking, Tuning, show_extents};
 use warplens_session::predict::ModelId;
 
-use super::predict::Detail;
+use super::predict::{self, Detail};
 use crate::render::show;
 use crate::section::{Block, Cell, Section, Table, Unit};
 
@@ -16,7 +16,8 @@ const SHOWN: usize = 10;
 
 /// The ranking.
 pub fn ranking(tuning: &Tuning, detail: Detail) -> Vec<Section> {
-    let mut sections = Vec::new();
+    let instead = tuning.rankings.iter().filter_map(|of| Some((of.gpu.as_str(), of.model?, of.instead.as_deref()?)));
+    let mut sections: Vec<Section> = predict::others(instead).into_iter().collect();
     for (gpu, ranking) in tuning.rankings.iter().enumerate() {
         sections.push(one_gpu(tuning, gpu, ranking, detail));
     }

@@ -121,7 +121,7 @@ fn ranges_table<'r>(ranges: impl Iterator<Item = &'r Range>) -> Table {
             factor(0),
             factor(1),
             Cell::Count(range.n_held_out as u64),
-            Cell::optional(range.coverage, Unit::Share),
+            Cell::optional(range.coverage(), Unit::Share),
         ]);
     }
     table
@@ -304,7 +304,7 @@ fn range(range: &Range) -> document::ErrorRange {
         least_factor: factor(0),
         greatest_factor: factor(1),
         held_out_rows: range.n_held_out as u64,
-        coverage_share: range.coverage.map(Number),
+        coverage_share: range.coverage().map(Number),
     }
 }
 

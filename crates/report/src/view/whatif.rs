@@ -11,13 +11,14 @@ use warplens_question::whatif::{GpuPrices, GpuWhatIf, ModelWhatIf, Price, Prices
 use warplens_session::machines::Machine;
 use warplens_session::predict::{GpuAnalysis, ModelId, Prediction};
 
-use super::profile;
+use super::{predict, profile};
 use crate::render::show;
 use crate::section::{Block, Cell, Field, Section, Table, Unit};
 
 /// The answer to one question about one launch.
 pub fn answer(answer: &WhatIf) -> Vec<Section> {
-    let mut sections = Vec::new();
+    let before = answer.gpus.iter().map(|gpu| &gpu.before);
+    let mut sections: Vec<Section> = predict::instead(before).into_iter().collect();
     sections.extend(profile::unsupported(&answer.measurement.support));
     let mut asked = vec![Field::new("what if", Cell::text(answer.scenario.texts.join(", ")))];
     if let Some(shape) = &answer.ran_again {
@@ -182,7 +183,7 @@ fn row(answer: &WhatIf, gpu: &GpuWhatIf, model: &ModelWhatIf) -> Vec<Cell> {
 
 /// What each effect costs.
 pub fn prices(prices: &Prices) -> Vec<Section> {
-    let mut sections = Vec::new();
+    let mut sections: Vec<Section> = predict::instead(prices.gpus.iter().map(|gpu| &gpu.before)).into_iter().collect();
     sections.extend(profile::unsupported(&prices.measurement.support));
     sections.push(Section::new("question", profile::title(&prices.measurement)));
     for gpu in &prices.gpus {

@@ -14,8 +14,8 @@ use warplens_stats::{
 use super::check::{self, Known, agree, within};
 use super::groups::{GLOBAL, LOCAL, MemoryGroups, SHARED};
 use super::words::Word;
-use super::{opcode, origin, statistics};
-use crate::measurement::Measurement;
+use super::{opcode, origin, recording, statistics};
+use crate::measurement::{Elsewhere, Measurement};
 use warplens_base::error::Error;
 use warplens_launch::KernelName;
 
@@ -60,20 +60,52 @@ fn measurement(launch: document::Profile, place: &Place) -> Result<Measurement> 
     };
     let mut reader = Reader { absent: BTreeSet::new() };
     let profile = reader.profile(&kernel.mangled, &launch.launch, launch.counts, place)?;
+    let traces = match launch.recording.0 {
+        Some(recorded) => recording::read(recorded, &profile, &place.key("recording"))?,
+        None => Traces::None,
+    };
+    let others = launch.elsewhere.into_iter().enumerate().map(|(at, other)| {
+        elsewhere(other, &kernel, &launch.launch, &place.key("elsewhere").item(at))
+    });
+    let others = others.collect::<Result<_>>()?;
     let of = launch.origin;
     Ok(Measurement {
         kernel,
         profile,
-        traces: Traces::None,
+        traces,
         listing: Vec::new(),
         statics: of.statics.map(|statics| origin::read_statics(statics, &place.key("static"))).transpose()?,
         emulation: of.emulation.as_ref().map(origin::read_emulation),
         support: of.support.0.map(origin::read_support).unwrap_or_default(),
         communicates: of.communicates,
-        elsewhere: Vec::new(),
+        elsewhere: others,
         race: of.race.map(|race| origin::read_race(race, &place.key("race"))).transpose()?,
         measured: of.measured.map(origin::read_measured),
     })
+}
+
+/// The same launch on GPUs of another generation.
+fn elsewhere(
+    written: document::Elsewhere,
+    kernel: &KernelName,
+    launch: &document::Launch,
+    place: &Place,
+) -> Result<Elsewhere> {
+    let generation = Word::from_written(written.generation);
+    let result = match (written.fails, written.counts.0) {
+        (Some(reason), None) => Err(reason),
+        (None, Some(counts)) => {
+            let mut reader = Reader { absent: BTreeSet::new() };
+            let profile = reader.profile(&kernel.mangled, launch, counts, &place.key("counts"))?;
+            let traces = match written.recording.0 {
+                Some(recorded) => recording::read(recorded, &profile, &place.key("recording"))?,
+                None => Traces::None,
+            };
+            Ok(Box::new(Measurement { traces, ..Measurement::counted(kernel.clone(), profile, None) }))
+        }
+        _ => return Err(place.fault("one of `fails` and `counts` is needed")),
+    };
+    Ok(Elsewhere { generation, result })
 }
 
 /// Reads one profile and notes what it lacks.

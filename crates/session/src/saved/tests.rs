@@ -15,12 +15,20 @@ use warplens_stats::{
 use warplens_stats::statistics::{AtomicLine, Atomics, Concentration};
 
 use super::{document, read};
+use crate::execution::{ExecutionOptions, Progress};
+use crate::generation::Generation;
+use crate::machines;
+use crate::measure::measure;
+use crate::measurement::Elsewhere;
 use crate::measurement::Emulation;
 use crate::measurement::{Bound, BoundKind, Line, Statics};
 use crate::measurement::{Measurement, Support};
+use crate::predict::{self, Choice, Options};
+use crate::program::Program;
 use crate::race::Race;
+use crate::toolchain::Search;
 use warplens_import::Measured;
-use warplens_launch::KernelName;
+use warplens_launch::{KernelName, Launch};
 
 /// Spellings of instructions, one that nobody knows among them.
 const OPCODES: [&str; 6] =
@@ -375,8 +383,16 @@ impl Random {
 
     fn measurement(&mut self) -> Measurement {
         let kernel = KernelName { mangled: self.text(), demangled: self.text() };
+        let profile = self.profile(kernel.mangled.clone());
+        let elsewhere = self.maybe(|random| Elsewhere {
+            generation: random.one(&[Generation::Warps, Generation::Threads]),
+            result: match random.flag() {
+                true => Ok(Box::new(Measurement::counted(kernel.clone(), profile.clone(), None))),
+                false => Err(random.text()),
+            },
+        });
         Measurement {
-            profile: self.profile(kernel.mangled.clone()),
+            profile,
             kernel,
             // A listing is no part of a profile.
             listing: Vec::new(),
@@ -390,7 +406,7 @@ impl Random {
                 unsupported: self.some(|random| (random.opcode(), random.text())),
             },
             communicates: self.flag(),
-            elsewhere: Vec::new(),
+            elsewhere: elsewhere.into_iter().collect(),
             traces: Traces::None,
             race: self.maybe(|random| Race {
                 buffer: random.text(),
@@ -561,4 +577,92 @@ fn counts_that_could_not_be_added_are_refused() {
         read("p.json", &document.to_string()).unwrap_err().message,
         "p.json: branches: 18446744073709551615 is more than 72057594037927936"
     );
+}
+
+/// Every thread adds up four numbers that lie apart.
+const SUM: &str = "\
+.version 8.0
+.target sm_75
+.address_size 64
+.visible .entry sum(.param .u64 in)
+{
+    .reg .b64 %rd<4>;
+    .reg .b32 %r<4>;
+    .reg .f32 %f<3>;
+    .reg .pred %p;
+    ld.param.u64 %rd1, [in];
+    mov.u32 %r1, %tid.x;
+    mov.u32 %r2, 0;
+    mul.wide.u32 %rd2, %r1, 4;
+    add.u64 %rd1, %rd1, %rd2;
+AGAIN:
+    ld.global.f32 %f1, [%rd1+512];
+    add.f32 %f2, %f2, %f1;
+    add.u64 %rd1, %rd1, 512;
+    add.u32 %r2, %r2, 1;
+    setp.lt.u32 %p, %r2, 4;
+    @%p bra AGAIN;
+    st.global.f32 [%rd1], %f2;
+    ret;
+}
+";
+
+fn recorded() -> Vec<Measurement> {
+    let program = Program::from_ptx("sum", SUM.to_owned()).unwrap();
+    let launches = Launch::parse_file("launch", "grid = 3\nblock = 96\nargs = [\"f32[2048]\"]").unwrap();
+    let traced_for = machines::select("k40,h200").unwrap();
+    let options = ExecutionOptions { threads: 1, traced_for, ..ExecutionOptions::new() };
+    measure(&program, &launches, options, warplens_stats::Counting::Ptx, &Search::default(), &Progress::default()).unwrap()
+}
+
+fn without_listing(mut measurements: Vec<Measurement>) -> Vec<Measurement> {
+    measurements.iter_mut().for_each(|measurement| measurement.listing.clear());
+    measurements
+}
+
+#[test]
+fn a_recording_is_saved_with_the_counts() {
+    let measurements = recorded();
+    let written = document(&measurements);
+    let recording = written.0[0].recording.0.as_ref().unwrap();
+    assert_eq!(recording.gpus, ["h200", "k40"]);
+    assert!(recording.data.len() < 6000, "{} bytes of Base64", recording.data.len());
+    let back = read("p.json", &serde_json::to_string(&written).unwrap()).unwrap();
+    assert_eq!(back, without_listing(measurements));
+    assert!(matches!(back[0].traces, Traces::Made(_)));
+}
+
+#[test]
+fn a_recording_is_of_its_counts_alone() {
+    let written = serde_json::to_value(document(&recorded())).unwrap();
+    let mut edited = written.clone();
+    edited["branches"] = json!(17);
+    let back = read("p.json", &edited.to_string()).unwrap();
+    assert_eq!(back[0].traces, Traces::Outdated);
+    let gpus = machines::select("h200,a100-80").unwrap();
+    let reason = |document: &Value, gpu: usize| {
+        let measurement = read("p.json", &document.to_string()).unwrap().remove(0);
+        let analysis = predict::predict(measurement, &gpus, &Choice::parse("teg").unwrap(), Options::default());
+        analysis.gpus[gpu].answers[0].result.as_ref().err().map(|refusal| refusal.reason.clone())
+    };
+    assert_eq!(reason(&written, 0), None);
+    assert_eq!(reason(&edited, 0).unwrap(), "a change of counts does not reach the trace that teg simulates");
+    assert_eq!(reason(&written, 1).unwrap(), "nothing was recorded for a100-80, but for h200, k40");
+}
+
+#[test]
+fn what_is_wrong_with_a_recording_is_said() {
+    let written = serde_json::to_value(document(&recorded())).unwrap();
+    let message = |key: &str, value: Value| {
+        let mut changed = written.clone();
+        changed["recording"][key] = value;
+        read("p.json", &changed.to_string()).unwrap_err().message
+    };
+    assert_eq!(message("encoding", json!("2")), "p.json: recording.encoding: `2` is unknown; it is `1` here");
+    assert!(message("data", json!("*")).starts_with("p.json: recording.data: this is no Base64: "));
+    assert!(message("data", json!("AAAA")).starts_with("p.json: recording.data: it cannot be unpacked: "));
+    assert_eq!(message("unpacked_bytes", json!(10)), "p.json: recording.data: it does not hold 10 bytes");
+    let most = 1_u64 << 30;
+    let more = message("unpacked_bytes", json!(most + 1));
+    assert_eq!(more, format!("p.json: recording.unpacked_bytes: {} is more than {most}", most + 1));
 }

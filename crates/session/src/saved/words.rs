@@ -4,6 +4,7 @@ use warplens_document::profile::{self as document};
 use warplens_isa::{OpClass, StateSpace};
 use warplens_stats::{BankRule, CoalescingRule, Counted, RegistersBasis};
 
+use crate::generation::Generation;
 use crate::measurement::BoundKind;
 
 /// A word that the document has, too.
@@ -53,6 +54,7 @@ same! {
     }
     StateSpace = Space { Generic, Global, Shared, Local, Const, Param }
     BoundKind = BoundKind { Branch, Address }
+    Generation = Generation { Warps, Threads }
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use warplens_stats::{CoalescingRule, Count, LineCounts, MemoryCounts, Profile, R
 use super::groups::{self, GLOBAL, LOCAL, MemoryGroups};
 use super::words::Word;
 use super::{opcode, statistics};
-use crate::measurement::Measurement;
+use crate::measurement::{Elsewhere, Measurement};
 
 /// The document of the `profile` verb.
 pub fn document(measurements: &[Measurement]) -> Document {
@@ -23,6 +23,18 @@ fn profile(measurement: &Measurement) -> document::Profile {
         launch: launch(&measurement.profile),
         counts: counts(&measurement.profile),
         origin: super::origin(measurement),
+        recording: super::recording::written(&measurement.traces, &measurement.profile),
+        elsewhere: measurement.elsewhere.iter().map(elsewhere).collect(),
+    }
+}
+
+fn elsewhere(elsewhere: &Elsewhere) -> document::Elsewhere {
+    let of = elsewhere.result.as_ref();
+    document::Elsewhere {
+        generation: elsewhere.generation.written(),
+        fails: of.err().cloned(),
+        counts: Held(of.ok().map(|of| counts(&of.profile))),
+        recording: of.map_or(Held(None), |of| super::recording::written(&of.traces, &of.profile)),
     }
 }
 

@@ -1,0 +1,54 @@
+//! What the timing simulation follows.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::Counts;
+use crate::Held;
+use crate::words::words;
+
+/// What some blocks of the launch executed, with the machine code of some GPUs: what the timing simulation needs beside
+/// the counts.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Recording {
+    /// GPUs that it serves, by their identifiers, at any clock. On others the simulation refuses.
+    pub gpus: Vec<String>,
+    /// Digest of the launch and the counts that it goes with, in 16 hexadecimal digits: where they were edited, it is of
+    /// another kernel, and the simulation refuses.
+    pub counts_digest: String,
+    /// How `data` is written: its number is another one where a later warplens writes it in another way.
+    pub encoding: String,
+    /// Bytes that the packed data hold.
+    pub unpacked_bytes: u64,
+    /// The data, packed by zlib, in Base64.
+    pub data: String,
+}
+
+words! {
+    /// GPUs on which launches run in the same way: `warps` before compute capability 7.0, where barriers wait for warps,
+    /// and `threads` from there on, where they wait for threads.
+    "generation" Generation {
+        /// Before compute capability 7.0.
+        Warps = "warps",
+        /// From compute capability 7.0 on.
+        Threads = "threads",
+    }
+}
+
+/// The launch on GPUs of another generation, where it may have run differently.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Elsewhere {
+    /// The generation.
+    pub generation: Generation,
+    /// Why it does not run there; goes without `counts`.
+    #[serde(default)]
+    pub fails: Option<String>,
+    /// The counts there.
+    #[serde(default, skip_serializing_if = "Held::is_missing")]
+    pub counts: Held<Counts>,
+    /// What the timing simulation needs beside them.
+    #[serde(default, skip_serializing_if = "Held::is_missing")]
+    pub recording: Held<Recording>,
+}
