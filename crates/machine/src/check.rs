@@ -85,6 +85,8 @@ pub(crate) fn is_whole(key: Key) -> bool {
 /// Pairs of which the first is at most the second.
 const ORDERED: &[(Key, Key)] = &[
     (Key::DramAchievedBandwidth, Key::DramPeakBandwidth),
+    (Key::DramAchievedBandwidth, Key::DramOneWayBandwidth),
+    (Key::DramOneWayBandwidth, Key::DramPeakBandwidth),
     (Key::XModelBandwidthFp64, Key::DramPeakBandwidth),
     (Key::ClockBase, Key::ClockBoost),
     (Key::ClockCore, Key::ClockHot),
@@ -152,6 +154,7 @@ const POSITIVE: &[Key] = &[
     Key::LanesFp32,
     Key::DramPeakBandwidth,
     Key::DramAchievedBandwidth,
+    Key::DramOneWayBandwidth,
     Key::DramLatency,
     Key::LimitsMaxThreads,
     Key::LimitsMaxWarps,
@@ -161,6 +164,7 @@ const POSITIVE: &[Key] = &[
     Key::SharedAllocGranularity,
     Key::SharedBankWidth,
     Key::SharedBanks,
+    Key::SharedBytesPerClk,
     Key::L1TagsPerClk,
     Key::L1BytesPerClk,
     Key::L1AchievedBytesPerClk,

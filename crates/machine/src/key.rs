@@ -223,6 +223,8 @@ keys! {
     SharedPassCycles = "shared.pass_cycles", Cycles;
     /// Cycles by which each further pass of a bank conflict delays the result.
     SharedPassLatency = "shared.pass_latency", Cycles;
+    /// Bytes per cycle that the lanes of an SM get of what they load from shared memory, each its own copy.
+    SharedBytesPerClk = "shared.bytes_per_clk", BytesPerCycle;
 
     /// Size of the L1 data cache of one SM (with the shared memory where the two are one); 0 where there is none.
     L1Size = "l1.size", Bytes;
@@ -295,10 +297,15 @@ keys! {
     DramPeakBandwidth = "dram.peak_bandwidth", BytesPerSecond;
     /// Bandwidth of the device memory that the triad kernel reached.
     DramAchievedBandwidth = "dram.achieved_bandwidth", BytesPerSecond;
+    /// Achieved bandwidth of a kernel that only reads or only writes, where it was measured.
+    DramOneWayBandwidth = "dram.one_way_bandwidth", BytesPerSecond;
     /// Round trip of one load to device memory on an idle machine.
     DramLatency = "dram.latency", WallCycles;
     /// Time between two rows of one bank of the device memory.
     DramRowCycle = "dram.row_cycle", WallCycles;
+    /// Time by which a load from device memory is later where the memory is as busy as can be with as many bytes written as
+    /// read.
+    DramTurnaround = "dram.turnaround", WallCycles;
     /// Channels of the device memory, where addresses are spread over them in order.
     DramChannels = "dram.channels", Count;
     /// Bytes after which addresses go on to the next channel.

@@ -18,7 +18,7 @@ use warplens_machine::{Machine, Reader};
 use warplens_sim::launch::{Basis, CarriedOn, LaunchShare};
 use warplens_sim::traces::Listing;
 use warplens_sim::{Job, Outcome, SmConfig, Surroundings, simulate, work};
-use warplens_stats::{Footprint, Profile, RegistersBasis, sector};
+use warplens_stats::{Footprint, Profile, RegistersBasis, Sharing, sector};
 use warplens_trace::{Code, CtaTrace, MachineClass};
 
 use crate::assumption::{AssumptionId, of_machine};
@@ -138,15 +138,17 @@ impl Model for Teg {
             let of_known = work(&listing.code, &sm.ctas);
             let n_ctas = share.affordable(known, of_known, SIMULATED);
             let ctas = &sm.ctas[..n_ctas as usize];
+            let sectors = loaded_in_l2(profile, &config);
+            let sharing = Sharing { n_sms, per_sm: n_ctas, resident: share.resident, sectors };
+            let footprint = sm.footprint.clone().dealt(&sharing);
             let surroundings = Surroundings {
                 active_sms: share.active_sms,
                 active_in_cluster: share.active_in_cluster,
-                first_fetch: sm.footprint.first_fetch(n_sms, n_ctas).unwrap_or(1.0),
+                first_fetch: footprint.first_fetch(n_sms).unwrap_or(1.0),
                 dirty_before: dirty_share(profile, &config),
                 shared_bytes,
             };
             let of_simulated = if n_ctas == known { of_known } else { work(&listing.code, ctas) };
-            let footprint = sm.footprint.clone().dealt(n_sms, n_ctas);
             let resident = share.resident;
             let job = Job { code: &listing.code, ctas, resident, surroundings, footprint: Some(&footprint) };
             let outcome = simulate(&config, &job, options);
@@ -231,7 +233,7 @@ fn within_the_machine(simulated: &mut Simulated, input: &Input<'_>, machine: &Ma
     // Stores may still be on their way to the memory when the last warp has ended.
     let cycles = outcome.cycles as f64 + UNDER_WAY * f64::from(config.dram.latency);
     let bytes = outcome.traffic.dram_bytes as f64;
-    let most = cycles * config.dram.bytes_per_clk / f64::from(share.active_sms);
+    let most = cycles * config.dram.one_way_bytes_per_clk / f64::from(share.active_sms);
     if bytes > most * (1.0 + LEEWAY) {
         return wrong(format!("{bytes:.0} bytes of device memory for an SM in a time for {most:.0}"));
     }
@@ -255,6 +257,13 @@ fn dirty_share(profile: &Profile, config: &SmConfig) -> f64 {
         Some(l2) if sector::BYTES * touched > l2.bytes => written as f64 / touched as f64,
         _ => 0.0,
     }
+}
+
+/// Sectors of what the launch loads that the L2 cache holds beside what it stores.
+fn loaded_in_l2(profile: &Profile, config: &SmConfig) -> f64 {
+    let (read, written) = (profile.distinct_sectors_read as f64, profile.distinct_sectors_written as f64);
+    let all = config.l2.as_ref().map_or(0.0, |l2| l2.bytes as f64 / sector::BYTES as f64);
+    if read > 0.0 { all * read / (read + written) } else { all }
 }
 
 fn used_classes(code: &Code) -> Vec<MachineClass> {

@@ -13,7 +13,7 @@ use warplens_machine::{Key, Reader};
 use warplens_model::Options;
 use warplens_sim::launch::LaunchShare;
 use warplens_sim::traces::{Listing, MachineCode, OfBoard, Traced};
-use warplens_stats::{Footprint, LaunchShape, MemoryPlace, TraceRequest, Tracer};
+use warplens_stats::{Footprint, LaunchShape, MemoryPlace, Recorded, TraceRequest, Tracer, pattern_ctas};
 use warplens_trace::{CtaId, Dealing};
 
 use crate::machines::Machine;
@@ -60,6 +60,9 @@ pub(crate) struct Need {
     limits: TraceLimits,
     n_ctas: u32,
     n_warps: u64,
+    grid: [u32; 3],
+    /// CTAs that show what all others load.
+    pattern: Vec<CtaId>,
 }
 
 /// What one GPU needs.
@@ -106,7 +109,9 @@ impl Need {
             Some((machine.board().to_owned(), board))
         };
         let boards: BTreeMap<_, _> = machines.iter().filter_map(board).collect();
-        (!boards.is_empty()).then(|| Self { boards, limits, n_ctas, n_warps: shape.n_warps().max(1) })
+        let (grid, n_warps) = (shape.grid, shape.n_warps().max(1));
+        let pattern = pattern_ctas(grid);
+        (!boards.is_empty()).then(|| Self { boards, limits, n_ctas, n_warps, grid, pattern })
     }
 
     /// What to trace where nothing is known about the work of a CTA but that of the first, if that.
@@ -134,12 +139,14 @@ impl Need {
             ctas: ctas.into_iter().collect(),
             bytes_per_cta: self.bytes_per_cta(),
             window: self.boards.values().map(|board| board.window).max().unwrap_or(0),
+            pattern: self.pattern.clone(),
         }
     }
 
     /// What to trace of the first CTA that is executed, whose work tells what to trace of the others.
     pub(crate) fn one(&self, cta: u32) -> TraceRequest {
-        TraceRequest { ctas: vec![CtaId(cta)], bytes_per_cta: self.bytes_per_cta(), window: cta + 1 }
+        let (ctas, pattern) = (vec![CtaId(cta)], self.pattern.clone());
+        TraceRequest { ctas, bytes_per_cta: self.bytes_per_cta(), window: cta + 1, pattern }
     }
 
     fn bytes_per_cta(&self) -> u64 {
@@ -200,7 +207,8 @@ impl Board {
 
 /// CTAs that a request is about, and that are not among those that were executed (ascending).
 pub(crate) fn lacking(request: &TraceRequest, executed: &[u32]) -> Vec<u32> {
-    let wanted: BTreeSet<u32> = request.ctas.iter().map(|cta| cta.0).chain(0..request.window).collect();
+    let wanted: BTreeSet<u32> =
+        request.ctas.iter().chain(&request.pattern).map(|cta| cta.0).chain(0..request.window).collect();
     wanted.into_iter().filter(|cta| executed.binary_search(cta).is_err()).collect()
 }
 
@@ -219,7 +227,7 @@ pub(crate) fn finish(
     registers: u32,
     machines: &[Machine],
 ) -> Traced {
-    let (ctas, lines) = tracer.finish();
+    let Recorded { ctas, lines, words } = tracer.finish();
     let of_board = |machine: &Machine| {
         let board = need.boards.get(machine.board());
         OfBoard {
@@ -230,7 +238,8 @@ pub(crate) fn finish(
         }
     };
     let boards = machines.iter().map(|machine| (machine.board().to_owned(), of_board(machine))).collect();
-    Traced { ctas, executions, footprint: Footprint::new(lines), boards }
+    let footprint = Footprint::new(lines).with_pattern(need.grid, &words);
+    Traced { ctas, executions, footprint, boards }
 }
 
 /// The machine code of a kernel on a GPU, for as many registers as its launch takes.

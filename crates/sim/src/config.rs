@@ -44,7 +44,7 @@ pub struct SmConfig {
     pub lsu: LsuConfig,
     /// The rule by which lanes make transactions.
     pub coalescing: CoalescingRule,
-    /// The L1 data cache, where global loads use one.
+    /// The L1 data cache, and the way of global and local memory through the SM, where there is a cache behind it.
     pub l1: Option<L1Config>,
     /// Bytes that shared memory can have where it is one with the L1 cache, least first; none where any number can be.
     pub shared_divisions: Vec<u64>,
@@ -146,6 +146,8 @@ pub struct SharedConfig {
     pub pass_cycles: f64,
     /// Cycles by which each pass beyond the fewest possible delays the result.
     pub pass_latency: f64,
+    /// Bytes per cycle that lanes get of what they load, whether or not several load the same; none where passes say it all.
+    pub bytes_per_clk: Option<f64>,
 }
 
 /// The way into the memory system.
@@ -159,9 +161,22 @@ pub struct LsuConfig {
     pub sm_interval: f64,
 }
 
+/// What an L1 data cache holds. All accesses to global and local memory take the way through it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum L1Holds {
+    /// What is loaded from global and local memory.
+    All,
+    /// Local memory.
+    Local,
+    /// Neither.
+    Nothing,
+}
+
 /// The L1 data cache.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct L1Config {
+    /// What it holds.
+    pub holds: L1Holds,
     /// Size with the shared memory where the two are one, before the share of the latter.
     pub bytes: u64,
     /// The L1 cache and shared memory are one memory.
@@ -196,10 +211,15 @@ pub struct L2Config {
 pub struct DramConfig {
     /// Cycles of a load on an idle machine.
     pub latency: u32,
-    /// Bytes per cycle of the whole chip.
+    /// Bytes per cycle of the whole chip, with a write for two reads.
     pub bytes_per_clk: f64,
+    /// Bytes per cycle of the whole chip where all of them go the same way; as many where that is not known.
+    pub one_way_bytes_per_clk: f64,
     /// Cycles between two rows of one bank, for which requests to a busy memory wait; 0 where that is not modelled.
     pub row_cycle: f64,
+    /// Cycles by which a load is later where the memory is as busy as can be with as many bytes written as read; 0 where that
+    /// is not modelled.
+    pub turnaround: f64,
     /// Channels and the bytes after which addresses go on to the next; none where addresses are hashed over them.
     pub channels: Option<(u32, u32)>,
     /// Bytes that may be in flight for one memory pipeline, where that is limited.

@@ -20,7 +20,9 @@ pub mod traces;
 mod unit;
 mod warp;
 
-pub use config::{ClassTiming, DramConfig, L1Config, L2Config, LsuConfig, Pipe, SharedConfig, SmConfig, pipe_time};
+pub use config::{
+    ClassTiming, DramConfig, L1Config, L1Holds, L2Config, LsuConfig, Pipe, SharedConfig, SmConfig, pipe_time,
+};
 pub use effect::{Effect, Without};
 pub use outcome::{CtaSpan, Event, Outcome, SchedulerOutcome, Traffic, UnitOutcome};
 pub use stall::{Stall, StallCycles};

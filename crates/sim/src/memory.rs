@@ -8,11 +8,11 @@ use warplens_trace::{AccessKind, Lanes, WARP_SIZE, WarpAccess, WarpTrace};
 
 use crate::unit::banks::BankPasses;
 use crate::unit::cache::{Cache, Found, Sectors};
-use crate::unit::dram::Dram;
+use crate::unit::dram::{Direction, Dram};
 use crate::unit::l2::{L2, LINE, SECTOR};
 use crate::unit::port::Port;
 use crate::unit::{Delays, UnitKind};
-use crate::{Effect, Job, L1Config, SmConfig, Traffic, Without};
+use crate::{Effect, Job, L1Config, L1Holds, SmConfig, Traffic, Without};
 
 /// State of all units of the memory system.
 pub(crate) struct Memory<'a> {
@@ -90,7 +90,7 @@ impl<'a> Memory<'a> {
             banks: Port::default(),
             l1_data: Port::default(),
             constants: Port::default(),
-            l1: config.l1.as_ref().map(|l1| Cache::new(l1_lines(l1), 0.0)),
+            l1: config.l1.as_ref().filter(|l1| l1.holds != L1Holds::Nothing).map(|l1| Cache::new(l1_lines(l1), 0.0)),
             // Where there is an L1 cache, its hits are enough.
             l2: config.l2.as_ref().map(|l2| L2::new(l2, job, hits)),
             dram: Dram::new(&config.dram, share * of_pipeline, of_pipeline, f64::from(surroundings.active_sms)),
@@ -174,7 +174,12 @@ impl<'a> Memory<'a> {
         let (passes, ideal) = self.passes(access, request);
         let shared = &self.config.shared;
         self.traffic.conflict_passes += (passes - ideal) as u64;
-        let start = self.banks.reserve(at, passes * shared.pass_cycles);
+        let mut cycles = passes * shared.pass_cycles;
+        if let Some(bytes_per_clk) = shared.bytes_per_clk.filter(|_| access.kind == AccessKind::Load) {
+            let bytes = f64::from(request.mask.count() * request.lane_bytes);
+            cycles = cycles.max(bytes / bytes_per_clk);
+        }
+        let start = self.banks.reserve(at, cycles);
         start + (passes - ideal) * shared.pass_latency
     }
 
@@ -210,7 +215,7 @@ impl<'a> Memory<'a> {
         let mut done = at;
         let dram = &mut self.dram;
         let mut transfer = |address: u64, bytes: u32| {
-            let start = dram.transfer(at, address, bytes);
+            let start = dram.transfer(at, address, bytes, direction(kind));
             let wait = if kind == AccessKind::Store { 0.0 } else { f64::from(self.config.dram.latency) };
             done = done.max(start + wait);
             u64::from(bytes / SECTOR)
@@ -256,7 +261,8 @@ impl<'a> Memory<'a> {
         if self.config.l1.is_none() && self.config.l2.is_none() {
             let mut done = arrival.at;
             for &(line, sectors) in &self.lines {
-                let start = self.dram.transfer(arrival.at, line * LINE, sectors.count_ones() * SECTOR);
+                let bytes = sectors.count_ones() * SECTOR;
+                let start = self.dram.transfer(arrival.at, line * LINE, bytes, direction(arrival.access.kind));
                 let wait =
                     if arrival.access.kind == AccessKind::Store { 0.0 } else { f64::from(self.config.dram.latency) };
                 done = done.max(start + wait);
@@ -274,12 +280,14 @@ impl<'a> Memory<'a> {
             Some(_) | None => arrival.at,
         };
         let is_local = request.is_none();
+        let is_cached =
+            self.config.l1.is_some_and(|l1| l1.holds == L1Holds::All || l1.holds == L1Holds::Local && is_local);
         let mut done = start;
         let mut long = false;
         let lines = std::mem::take(&mut self.lines);
         for &(line, sectors) in &lines {
             let there = match kind {
-                AccessKind::Load => self.load_line(start, line, sectors),
+                AccessKind::Load => self.load_line(start, line, sectors, is_cached),
                 AccessKind::Store if is_local => self.store_local(start, line, sectors),
                 AccessKind::Store => Done { at: self.store_line(start, line, sectors), long: false },
                 AccessKind::Atomic => Done { at: self.beyond_l1(start, line, sectors), long: true },
@@ -303,7 +311,11 @@ impl<'a> Memory<'a> {
         let tags = tag_cycles(&self.lines, l1.tags_per_clk);
         let per_wavefront = LINE as f64 / l1.bytes_per_clk;
         let data = match request {
-            Some(request) if access.kind == AccessKind::Load && !self.without.contains(Effect::Uncoalesced) => {
+            Some(request)
+                if access.kind == AccessKind::Load
+                    && l1.holds == L1Holds::All
+                    && !self.without.contains(Effect::Uncoalesced) =>
+            {
                 let passes = self.bank_passes.of(BankRule::Cc20, access.kind, access.lanes, request);
                 // Banks are read once per cycle, and what the warp gets leaves at the bandwidth.
                 f64::from(passes.wavefronts).max(f64::from(passes.ideal) * per_wavefront)
@@ -313,14 +325,14 @@ impl<'a> Memory<'a> {
         let cycles = if l1.bytes_per_clk.is_finite() { tags.max(data).max(1.0) } else { 0.0 };
         let port = if l1.unified { &mut self.banks } else { &mut self.l1_data };
         let start = port.reserve(arrival.at, cycles);
-        // The first data leaves with the first cycle.
+        // The first data leaves with the first line.
         start + (cycles - per_wavefront.max(1.0)).max(0.0)
     }
 
-    fn load_line(&mut self, at: f64, line: u64, wanted: Sectors) -> Done {
+    fn load_line(&mut self, at: f64, line: u64, wanted: Sectors, is_cached: bool) -> Done {
         let count = u64::from(wanted.count_ones());
         self.traffic.l1_sectors += count;
-        let (Some(l1), Some(config)) = (&mut self.l1, &self.config.l1) else {
+        let (Some(l1), Some(config)) = (self.l1.as_mut().filter(|_| is_cached), &self.config.l1) else {
             return Done { at: self.beyond_l1(at, line, wanted), long: true };
         };
         let hit = at + f64::from(config.latency);
@@ -365,8 +377,16 @@ impl<'a> Memory<'a> {
     fn store_line(&mut self, at: f64, line: u64, sectors: Sectors) -> f64 {
         match &mut self.l2 {
             Some(l2) => l2.store(at, line, sectors, &mut self.dram, &mut self.traffic),
-            None => self.dram.transfer(at, line * LINE, sectors.count_ones() * SECTOR),
+            None => self.dram.transfer(at, line * LINE, sectors.count_ones() * SECTOR, Direction::Write),
         }
+    }
+}
+
+/// Which way the bytes of an access go.
+const fn direction(kind: AccessKind) -> Direction {
+    match kind {
+        AccessKind::Store => Direction::Write,
+        AccessKind::Load | AccessKind::Atomic => Direction::Read,
     }
 }
 

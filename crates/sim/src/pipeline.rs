@@ -20,7 +20,7 @@ use crate::unit::scheduler::Scheduler;
 use crate::unit::scoreboard::Scoreboard;
 use crate::unit::turns::Turns;
 use crate::warp::Warp;
-use crate::{CtaSpan, Effect, Event, Job, Options, Outcome, Pipe, SmConfig, StallCycles, UnitOutcome};
+use crate::{CtaSpan, Effect, Event, Job, L1Holds, Options, Outcome, Pipe, SmConfig, StallCycles, UnitOutcome};
 
 /// Everything that changes while a job runs.
 pub(crate) struct Sm<'a> {
@@ -105,7 +105,7 @@ pub(crate) fn without_effects(config: &SmConfig, options: Options) -> SmConfig {
         }
     }
     if without(Effect::MemoryLatency) {
-        let nearest = config.l1.map_or(config.shared.latency, |l1| l1.latency);
+        let nearest = config.l1.filter(|l1| l1.holds == L1Holds::All).map_or(config.shared.latency, |l1| l1.latency);
         config.dram.latency = config.dram.latency.min(nearest);
         if let Some(l2) = &mut config.l2 {
             l2.latency = l2.latency.min(nearest);
@@ -114,6 +114,7 @@ pub(crate) fn without_effects(config: &SmConfig, options: Options) -> SmConfig {
     }
     if without(Effect::MemoryBandwidth) {
         config.dram.bytes_per_clk = f64::INFINITY;
+        config.dram.one_way_bytes_per_clk = f64::INFINITY;
         config.dram.in_flight = None;
         config.dram.channels = None;
         if let Some(l2) = &mut config.l2 {

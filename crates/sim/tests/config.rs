@@ -2,7 +2,7 @@
 
 use warplens_machine::words::{IssueOccupies, IssuePolicy, IssueScoreboard};
 use warplens_machine::{Basis, Key, Machine, Reader, Readings, Strictness, builtin};
-use warplens_sim::{Pipe, SmConfig};
+use warplens_sim::{L1Holds, Pipe, SmConfig};
 use warplens_stats::sector::LINE_BYTES;
 use warplens_stats::{BankRule, CoalescingRule};
 use warplens_trace::MachineClass as C;
@@ -147,12 +147,43 @@ fn later_designs_issue_one_instruction_per_scheduler_and_cycle() {
 
 #[test]
 fn passes_of_a_bank_conflict() {
-    for (id, cycles, latency) in
-        [("gtx280", 2.0, 6.4), ("gtx480", 2.0, 2.0), ("v100-pcie", 1.0, 2.0), ("l40", 1.0, 2.0), ("b200", 1.0, 1.94)]
-    {
+    for (id, cycles, latency) in [
+        ("gtx280", 2.0, 6.4),
+        ("gtx480", 2.0, 2.0),
+        ("v100-pcie", 1.0, 2.0),
+        ("rtx2080ti", 2.0, 2.0),
+        ("b200", 1.0, 1.94),
+    ] {
         let shared = read(id, &[C::Load]).0.shared;
         assert_eq!((shared.pass_cycles, shared.pass_latency), (cycles, latency), "{id}");
     }
+}
+
+#[test]
+fn global_memory_takes_lines_of_the_sm_also_where_no_cache_holds_it() {
+    for (id, holds, tags, bytes_per_clk) in [
+        ("gtx480", L1Holds::All, 0.5, 64.0),
+        ("k40", L1Holds::Local, 0.5, 64.0),
+        ("gtx750ti", L1Holds::Nothing, 1.0, 32.0),
+        ("p100", L1Holds::All, 1.0, 32.0),
+        ("gtx1080", L1Holds::Nothing, 1.0, 32.0),
+        ("v100-pcie", L1Holds::All, 4.0, 128.0),
+    ] {
+        let l1 = read(id, &[C::Load]).0.l1.expect("it has one");
+        assert_eq!((l1.holds, l1.tags_per_clk, l1.bytes_per_clk), (holds, tags, bytes_per_clk), "{id}");
+    }
+}
+
+#[test]
+fn one_way_is_wider_where_it_was_measured() {
+    for (id, is_wider) in [("v100-pcie", true), ("a100-80", true), ("h200", true), ("h100-pcie", false), ("k40", false)]
+    {
+        let dram = read(id, &[C::Load]).0.dram;
+        assert_eq!(dram.one_way_bytes_per_clk > dram.bytes_per_clk, is_wider, "{id}: {dram:?}");
+    }
+    // What was measured on one board is a time on its siblings.
+    let (h200, h100) = (read("h200", &[C::Load]).0, read("h100-pcie", &[C::Load]).0);
+    assert!((h200.dram.turnaround / h200.clock - h100.dram.turnaround / h100.clock).abs() < 1e-12);
 }
 
 #[test]
@@ -191,7 +222,6 @@ fn what_is_taken_from_another_design_is_said() {
         "latency.shuffle: the value of sm_89, the nearest design that states one (measured)",
         "latency.barrier: the value of sm_100, the nearest design that states one (measured)",
         "latency.conversion: latency.sfu: a special function's latency, which the same unit computes",
-        "cta.turnaround: the value of sm_70, the nearest design that states one (fitted)",
     ] {
         assert!(readings.assumptions.iter().any(|one| one == said), "{said} in {:#?}", readings.assumptions);
     }

@@ -1,34 +1,54 @@
 //! Which sectors of global memory CTAs load, and how many of them several SMs share.
+//!
+//! Few CTAs are looked at. Where the words that a CTA loads move by the same distances from CTA to CTA along each axis of
+//! the grid, as in all kernels whose addresses are sums of products with the CTA's coordinates, those of all others follow
+//! from one CTA and its neighbours ([`Pattern`]).
 
 mod packed;
 
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
-use warplens_trace::{Access, CtaId, Dealing};
+use warplens_trace::{Access, CtaId};
 
 use crate::sample;
 use crate::sector::{BYTES as SECTOR_BYTES, PER_LINE as SECTORS};
 
 /// Lines of one CTA that are kept.
 const MOST_LINES: usize = 1 << 17;
-/// CTAs that are asked about an address.
+/// CTAs that are asked about an address, and that have to be as a pattern says.
 const MOST_ASKED: u64 = 32;
 /// Lines that are looked at before the set of all.
 const RECENT: usize = 64;
+/// Bytes of a word, and words of a sector and of a line.
+const WORD_BYTES: u64 = 4;
+const WORDS: u64 = SECTOR_BYTES / WORD_BYTES;
+const LINE_WORDS: u64 = WORDS * SECTORS;
+/// Share of the sectors of a CTA that a pattern has to name, and that it may name beyond them.
+const ALIKE: f64 = 0.9;
+/// Runs of sectors that are put in order; of more, those of some pieces of memory.
+const MOST_RUNS: u64 = 1 << 18;
+/// Runs of sectors that are looked at.
+const MOST_LOOKED_AT: u64 = 1 << 23;
+/// Sectors of a piece of memory.
+const PIECE: u64 = 256;
 
 /// Sectors that a CTA loads: runs of neighbours, ascending.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Lines(Vec<Run>);
 
-/// Sectors side by side: the number of the first, and how many.
+/// Words that a CTA loads: runs of neighbours, ascending.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Words(Vec<Run>);
+
+/// Sectors or words side by side: the number of the first, and how many.
 type Run = (u64, u64);
 
-/// The sectors of a CTA that runs.
+/// The words of a CTA that runs.
 #[derive(Clone, Debug)]
 pub(crate) struct LinesOpen {
-    lines: FxHashMap<u64, u8>,
-    recent: [(u64, u8); RECENT],
+    lines: FxHashMap<u64, u32>,
+    recent: [(u64, u32); RECENT],
 }
 
 impl Default for LinesOpen {
@@ -38,15 +58,15 @@ impl Default for LinesOpen {
 }
 
 impl LinesOpen {
-    /// Adds the sectors of an access.
+    /// Adds the words of an access.
     pub(crate) fn touch(&mut self, access: &Access<'_>) {
         let bytes = u64::from(access.lane_bytes()).max(1);
         let (mut line, mut mask) = (u64::MAX, 0);
         for lane in access.mask.lanes() {
             let address = access.addresses[lane];
-            let last = address.wrapping_add(bytes - 1) / SECTOR_BYTES;
-            for sector in address / SECTOR_BYTES..=last {
-                let (of, bit) = (sector / SECTORS, 1 << (sector % SECTORS));
+            let last = address.wrapping_add(bytes - 1) / WORD_BYTES;
+            for word in address / WORD_BYTES..=last {
+                let (of, bit) = (word / LINE_WORDS, 1 << (word % LINE_WORDS));
                 if of != line {
                     self.add(line, mask);
                     (line, mask) = (of, 0);
@@ -57,7 +77,7 @@ impl LinesOpen {
         self.add(line, mask);
     }
 
-    fn add(&mut self, line: u64, mask: u8) {
+    fn add(&mut self, line: u64, mask: u32) {
         let recent = &mut self.recent[line as usize % RECENT];
         if mask == 0 || recent.0 == line && recent.1 & mask == mask {
             return;
@@ -68,32 +88,162 @@ impl LinesOpen {
         }
     }
 
-    pub(crate) fn close(self) -> Lines {
-        let mut lines: Vec<(u64, u8)> = self.lines.into_iter().collect();
+    pub(crate) fn close(self) -> Words {
+        let mut lines: Vec<(u64, u32)> = self.lines.into_iter().collect();
         lines.sort_unstable();
-        let sectors = lines.into_iter().flat_map(|(line, mask)| {
-            (0..SECTORS).filter(move |bit| mask >> bit & 1 == 1).map(move |bit| line * SECTORS + bit)
-        });
         let mut runs: Vec<Run> = Vec::new();
-        for sector in sectors {
-            match runs.last_mut() {
-                Some((first, count)) if *first + *count == sector => *count += 1,
-                _ => runs.push((sector, 1)),
+        for (line, mut mask) in lines {
+            let mut place = line * LINE_WORDS;
+            while mask != 0 {
+                let gap = mask.trailing_zeros();
+                mask >>= gap;
+                place += u64::from(gap);
+                let count = mask.trailing_ones();
+                match runs.last_mut() {
+                    Some((first, length)) if *first + *length == place => *length += u64::from(count),
+                    _ => runs.push((place, count.into())),
+                }
+                mask = mask.checked_shr(count).unwrap_or(0);
+                place += u64::from(count);
             }
         }
-        Lines(runs)
+        Words(runs)
     }
 }
 
-/// Sectors that the first CTAs of a launch load.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+impl Words {
+    /// The sectors that they lie in.
+    pub fn sectors(&self) -> Lines {
+        Lines(united(self.0.iter().map(|&run| sectors_of(run)).collect()))
+    }
+}
+
+/// The sectors that a run of words lies in.
+fn sectors_of((first, count): Run) -> Run {
+    let (from, to) = (first / WORDS, (first + count).div_ceil(WORDS));
+    (from, to - from)
+}
+
+/// The words that every CTA loads, as far as these move by the same distances from CTA to CTA.
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct Pattern {
+    grid: [u32; 3],
+    /// The CTA that the others are compared with.
+    base: [u32; 3],
+    /// The runs of that CTA, with the words by which they move along each axis.
+    runs: Vec<(Run, [i64; 3])>,
+}
+
+/// The CTAs that a pattern is made of: one, if possible not at the edge of the grid, and its neighbour along each axis.
+pub fn pattern_ctas([x, y, z]: [u32; 3]) -> Vec<CtaId> {
+    let base = [x, y, z].map(inner);
+    let of = |place: [u32; 3]| {
+        Some(CtaId(place[2].checked_mul(y)?.checked_add(place[1])?.checked_mul(x)?.checked_add(place[0])?))
+    };
+    let beside = (0..3).filter(|&axis| [x, y, z][axis] > 1).map(|axis| {
+        let mut place = base;
+        place[axis] += 1;
+        place
+    });
+    std::iter::once(base).chain(beside).filter_map(of).collect()
+}
+
+/// A place along an axis that has a neighbour on each side, where there is one.
+const fn inner(extent: u32) -> u32 {
+    if extent > 2 { 1 } else { 0 }
+}
+
+impl Pattern {
+    /// What the CTAs of [`pattern_ctas`] show; none where they are not alike.
+    fn new(grid: [u32; 3], words: &[(CtaId, Words)]) -> Option<Self> {
+        let find = |id: &CtaId| words.iter().find(|(of, _)| of == id).map(|(_, words)| words);
+        let ctas = pattern_ctas(grid);
+        let base = find(ctas.first()?)?;
+        let mut runs: Vec<(Run, [i64; 3])> = base.0.iter().map(|&run| (run, [0; 3])).collect();
+        let axes = (0..3).filter(|&axis| grid[axis] > 1);
+        for (axis, beside) in axes.zip(&ctas[1..]) {
+            let beside = find(beside)?;
+            if beside.0.len() != runs.len() {
+                return None;
+            }
+            for (((first, count), step), (moved, length)) in runs.iter_mut().zip(&beside.0) {
+                if count != length {
+                    return None;
+                }
+                step[axis] = moved.wrapping_sub(*first).cast_signed();
+            }
+        }
+        Some(Self { grid, base: grid.map(inner), runs })
+    }
+
+    /// Calls `each` for the sectors of a CTA, run by run; they are in no order and may overlap.
+    fn each(&self, cta: u32, mut each: impl FnMut(Run)) {
+        let [x, y, _] = self.grid.map(|extent| extent.max(1));
+        let place = [cta % x, cta / x % y, cta / x / y];
+        let moved: [i64; 3] = std::array::from_fn(|axis| i64::from(place[axis]) - i64::from(self.base[axis]));
+        for &((first, count), step) in &self.runs {
+            let distance: i64 = (0..3).map(|axis| moved[axis].wrapping_mul(step[axis])).fold(0, i64::wrapping_add);
+            each(sectors_of((first.wrapping_add_signed(distance), count)));
+        }
+    }
+
+    fn sectors(&self, cta: u32) -> Vec<Run> {
+        let mut runs = Vec::with_capacity(self.runs.len());
+        self.each(cta, |run| runs.push(run));
+        united(runs)
+    }
+
+    /// Whether the CTAs load what the pattern says, but for a few at edges.
+    fn holds(&self, ctas: &[Lines]) -> bool {
+        let n = ctas.len() as u64;
+        let n_asked = n.min(MOST_ASKED);
+        let is_alike = |&index: &u64| {
+            let (said, found) = (self.sectors(index as u32), &ctas[index as usize].0);
+            let both: Vec<Run> = said.iter().chain(found).copied().collect();
+            let (said, found) = (length(&said), length(found));
+            let common = said + found - length(&united(both));
+            common as f64 >= ALIKE * found.max(said) as f64
+        };
+        let alike = (0..n_asked).map(|number| sample::place(number, n, n_asked)).filter(is_alike).count();
+        2 * alike as u64 > n_asked
+    }
+}
+
+/// Sectors that CTAs of a launch load.
+#[derive(Clone, PartialEq, Debug, Default)]
 pub struct Footprint {
     /// By CTA, from the first. Shared, because one recording serves several GPUs.
     all: Arc<[Lines]>,
     /// Of these, those that count.
     n_ctas: usize,
-    /// Sectors that several SMs load, once that is known: runs with the number of SMs, ascending.
-    shared: Arc<[(Run, u32)]>,
+    /// What the others load.
+    pattern: Option<Arc<Pattern>>,
+    /// Who fetches what, once that is known.
+    fetches: Arc<Fetches>,
+}
+
+/// Which part of the SMs that load a sector fetch it from device memory.
+#[derive(Clone, PartialEq, Debug, Default)]
+struct Fetches {
+    /// Sectors with that part: runs, ascending.
+    runs: Vec<(Run, f32)>,
+    /// The part of all of them.
+    mean: Option<f64>,
+    /// Sectors within which a sector of which nothing is known is like those before it; 0 where all are known.
+    reach: u64,
+}
+
+/// How CTAs come to the SMs, and what the cache that these share can hold.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Sharing {
+    /// SMs that CTAs are dealt out to in turn.
+    pub n_sms: u32,
+    /// CTAs that each SM gets, as far as they matter.
+    pub per_sm: u32,
+    /// CTAs that are on an SM at once.
+    pub resident: u32,
+    /// Sectors of what CTAs load that the cache holds.
+    pub sectors: f64,
 }
 
 impl Footprint {
@@ -101,48 +251,74 @@ impl Footprint {
     pub fn new(lines: Vec<(CtaId, Lines)>) -> Self {
         let from_first = lines.into_iter().enumerate().take_while(|(index, (id, _))| *index as u64 == u64::from(id.0));
         let all: Arc<[Lines]> = from_first.map(|(_, (_, lines))| lines).collect();
-        Self { n_ctas: all.len(), all, shared: Arc::default() }
+        Self { n_ctas: all.len(), all, pattern: None, fetches: Arc::default() }
+    }
+
+    /// The same with what the CTAs of [`pattern_ctas`] show of all others.
+    #[must_use]
+    pub fn with_pattern(self, grid: [u32; 3], words: &[(CtaId, Words)]) -> Self {
+        Self { pattern: Pattern::new(grid, words).map(Arc::new), ..self }
     }
 
     /// That of the first `n_ctas` of these CTAs.
     #[must_use]
     pub fn first(&self, n_ctas: u32) -> Self {
-        Self { all: self.all.clone(), n_ctas: self.n_ctas.min(n_ctas as usize), shared: Arc::default() }
+        let n_ctas = self.n_ctas.min(n_ctas as usize);
+        let pattern = self.pattern.clone().filter(|pattern| pattern.holds(&self.all[..n_ctas]));
+        Self { all: self.all.clone(), n_ctas, pattern, fetches: Arc::default() }
     }
 
-    /// The same with the SMs that load each sector, when CTAs are dealt out to `n_sms` of them in turn and each gets
-    /// `per_sm`. Nothing is known of that where fewer CTAs than SMs were looked at.
+    /// The same with the part of the SMs that load a sector and have to fetch it. SMs share what one of them fetches as long
+    /// as the cache holds it: when CTAs on them load it at the same time, or one after the other with less between them than
+    /// the cache has room for. Nothing is known of that where fewer CTAs than SMs were looked at and no pattern was found.
     #[must_use]
-    pub fn dealt(self, n_sms: u32, per_sm: u32) -> Self {
-        let n_sms = n_sms.max(1) as usize;
-        let rows = (self.n_ctas / n_sms).min(per_sm as usize);
-        // Runs begin and end: between two such places as many SMs load each sector.
-        let own = (0..if rows > 0 { n_sms } else { 0 }).flat_map(|sm| self.of_sm(n_sms, sm, rows));
-        let mut places: Vec<(u64, i64)> = own.flat_map(|(first, count)| [(first, 1), (first + count, -1)]).collect();
-        places.sort_unstable();
-        let (mut shared, mut sms, mut since) = (Vec::<(Run, u32)>::new(), 0, 0);
-        for (place, change) in places {
-            if place > since && sms > 1 {
-                match shared.last_mut() {
-                    Some(((first, count), of)) if *first + *count == since && i64::from(*of) == sms => {
-                        *count = place - *first;
-                    }
-                    _ => shared.push(((since, place - since), sms as u32)),
+    pub fn dealt(self, sharing: &Sharing) -> Self {
+        let n_sms = u64::from(sharing.n_sms.max(1));
+        let of_grid =
+            self.pattern.as_ref().map(|pattern| pattern.grid.iter().map(|&extent| u64::from(extent)).product());
+        let known: u64 = of_grid.unwrap_or(self.n_ctas as u64);
+        // One turn more, for what the last CTAs share with those after them.
+        let turns = (known / n_sms).min(u64::from(sharing.per_sm) + u64::from(sharing.resident));
+        let per_cta = match &self.pattern {
+            Some(pattern) => pattern.runs.len() as u64,
+            None => self.ctas().iter().map(|lines| lines.0.len() as u64).sum::<u64>() / known.max(1),
+        };
+        let turns = turns.min((MOST_LOOKED_AT / (n_sms * per_cta.max(1))).max(1));
+        let n_ctas = turns * n_sms;
+        let every = (n_ctas * per_cta.max(1)).div_ceil(MOST_RUNS).next_power_of_two();
+        let mut uses: Vec<(u64, u32, bool)> = Vec::new();
+        for cta in 0..n_ctas as u32 {
+            let mut add = |(first, count): Run| {
+                let end = first + count;
+                if every == 1 {
+                    uses.extend([(first, cta, true), (end, cta, false)]);
+                    return;
                 }
+                for piece in first / PIECE..=(end - 1) / PIECE {
+                    if piece.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40 & (every - 1) == 0 {
+                        let (first, end) = (first.max(piece * PIECE), end.min((piece + 1) * PIECE));
+                        uses.extend([(first, cta, true), (end, cta, false)]);
+                    }
+                }
+            };
+            match &self.pattern {
+                Some(pattern) => pattern.each(cta, &mut add),
+                None => self.ctas()[cta as usize].0.iter().copied().for_each(&mut add),
             }
-            (sms, since) = (sms + change, place);
         }
-        Self { shared: shared.into(), ..self }
+        // A use ends before the next begins at the same place.
+        uses.sort_unstable_by_key(|&(place, cta, begins)| (place, begins, cta));
+        let fetches = Fetches::new(&uses, sharing, turns, every);
+        Self { fetches: Arc::new(fetches), ..self }
     }
 
-    /// SMs that load a sector, by its number, as far as [`Footprint::dealt`] found out: none where it found nothing.
-    pub fn sharers(&self, sector: u64) -> Option<u32> {
-        if self.shared.is_empty() {
-            return None;
-        }
-        let next = self.shared.partition_point(|&((first, _), _)| first <= sector);
-        let run = next.checked_sub(1).map(|at| self.shared[at]);
-        Some(run.filter(|((first, count), _)| sector - first < *count).map_or(1, |(_, sms)| sms))
+    /// Part of the SMs that load a sector, by its number, which have to fetch it, as far as [`Footprint::dealt`] found out:
+    /// none where nothing is known of it.
+    pub fn fetched(&self, sector: u64) -> Option<f64> {
+        let Fetches { runs, reach, .. } = &*self.fetches;
+        let next = runs.partition_point(|&((first, _), _)| first <= sector);
+        let ((first, count), part) = runs[next.checked_sub(1)?];
+        (sector - first < count + reach).then_some(part.into())
     }
 
     fn ctas(&self) -> &[Lines] {
@@ -154,32 +330,29 @@ impl Footprint {
         self.n_ctas
     }
 
-    /// Of the sectors that each of `n_sms` SMs loads, those that no other loads too, or of which it is the first: distinct
-    /// sectors of all over the sum of the distinct sectors of each, when CTAs are dealt out in turn and each SM gets
-    /// `per_sm` of them. None where nothing is loaded.
+    /// Of the sectors that each SM loads, those that it has to fetch, as [`Footprint::dealt`] found out. None where nothing
+    /// is loaded.
     ///
-    /// Where fewer CTAs than SMs were looked at, the distinct sectors of all grow with the number of SMs by the power that
-    /// the last doubling shows.
-    pub fn first_fetch(&self, n_sms: u32, per_sm: u32) -> Option<f64> {
-        let n_sms = n_sms.max(1) as usize;
-        let rows = (self.n_ctas / n_sms).min(per_sm as usize);
-        if rows > 0 {
-            let (distinct, sum) = self.sectors(n_sms, rows);
-            return (sum > 0).then(|| distinct as f64 / sum as f64);
+    /// Where fewer CTAs than SMs were looked at and no pattern was found: distinct sectors of all over the sum of the distinct
+    /// sectors of each, where the distinct sectors of all grow with the number of SMs by the power that the last doubling
+    /// shows.
+    pub fn first_fetch(&self, n_sms: u32) -> Option<f64> {
+        if self.fetches.mean.is_some() {
+            return self.fetches.mean;
         }
         let some = self.n_ctas;
-        let (distinct, sum) = self.sectors(some, 1);
+        let (distinct, sum) = self.sectors(some);
         if sum == 0 {
             return None;
         }
         let share = distinct as f64 / sum as f64;
-        let half = self.sectors(some / 2, 1).0;
+        let half = self.sectors(some / 2).0;
         if half == 0 {
             return Some(share);
         }
         let doublings = (some as f64 / (some / 2) as f64).log2();
         let power = ((distinct as f64 / half as f64).log2() / doublings).clamp(0.0, 1.0);
-        Some(share * (n_sms as f64 / some as f64).powf(power - 1.0))
+        Some(share * (f64::from(n_sms.max(1)) / some as f64).powf(power - 1.0))
     }
 
     /// The share of `n_sms` SMs whose first CTA touches the sector of an address, by at most 32 of them; `None` where fewer
@@ -196,23 +369,68 @@ impl Footprint {
         (n_ctas > 1).then(|| asked.filter(touches).count() as f64 / n_asked as f64)
     }
 
-    /// Distinct sectors of the first `n_sms` SMs together, and the sum of those of each.
-    fn sectors(&self, n_sms: usize, rows: usize) -> (u64, u64) {
-        let (mut all, mut sum) = (Vec::new(), 0);
-        for sm in 0..n_sms {
-            let own = self.of_sm(n_sms, sm, rows);
-            sum += length(&own);
-            all.extend(own);
-        }
-        (length(&united(all)), sum)
+    /// Distinct sectors of the first CTAs together, and the sum of those of each.
+    fn sectors(&self, n_ctas: usize) -> (u64, u64) {
+        let of = self.ctas()[..n_ctas].iter();
+        let sum = of.clone().map(|lines| length(&lines.0)).sum();
+        (length(&united(of.flat_map(|lines| lines.0.iter().copied()).collect())), sum)
     }
+}
 
-    /// The sectors of one of `n_sms` SMs that gets `rows` CTAs.
-    fn of_sm(&self, n_sms: usize, sm: usize, rows: usize) -> Vec<Run> {
-        let dealing = Dealing::new(n_sms as u32);
-        let turns = (0..rows as u32).filter_map(|turn| dealing.cta(sm as u32, turn));
-        let ctas = turns.filter_map(|cta| self.ctas().get(cta.0 as usize));
-        united(ctas.flat_map(|lines| lines.0.iter().copied()).collect())
+impl Fetches {
+    /// From the places where CTAs begin and end to load, in order: of so many turns, and of one piece of memory in `every`.
+    fn new(uses: &[(u64, u32, bool)], sharing: &Sharing, turns: u64, every: u64) -> Self {
+        let n_sms = sharing.n_sms.max(1);
+        // The cache holds what all SMs load in so many turns.
+        let (mut distinct, mut open, mut since) = (0, 0, 0);
+        for &(place, _, begins) in uses {
+            distinct += if open > 0 { place - since } else { 0 };
+            since = place;
+            open = if begins { open + 1 } else { open - 1 };
+        }
+        let per_turn = (distinct * every) as f64 / turns.max(1) as f64;
+        let held = if per_turn > 0.0 { (sharing.sectors / per_turn).min(f64::from(u32::MAX)) as u32 } else { u32::MAX };
+        let apart = held.max(sharing.resident);
+        let mut fetches = Self { reach: if every > 1 { 4 * every * PIECE } else { 0 }, ..Self::default() };
+        let (mut fetched, mut loaded) = (0.0, 0.0);
+        // CTAs that load what lies before the next place, ascending; one may do so in several runs.
+        let mut active: Vec<(u32, u32)> = Vec::new();
+        let mut seen = vec![u32::MAX; n_sms as usize];
+        let mut segment = 0;
+        let mut since = 0;
+        for &(place, cta, begins) in uses {
+            if place > since && !active.is_empty() {
+                let (mut times, mut sms, mut last) = (0_u32, 0_u32, None);
+                for &(cta, _) in &active {
+                    let (turn, sm) = (cta / n_sms, cta % n_sms);
+                    if last.is_none_or(|last| turn - last > apart) {
+                        times += 1;
+                        segment += 1;
+                    }
+                    if seen[sm as usize] != segment {
+                        seen[sm as usize] = segment;
+                        sms += 1;
+                    }
+                    last = Some(turn);
+                }
+                let (length, part) = (place - since, times as f32 / sms as f32);
+                fetched += length as f64 * f64::from(times);
+                loaded += length as f64 * f64::from(sms);
+                match fetches.runs.last_mut() {
+                    Some(((first, count), of)) if *first + *count == since && *of == part => *count += length,
+                    _ => fetches.runs.push(((since, length), part)),
+                }
+            }
+            since = place;
+            match active.binary_search_by_key(&cta, |&(cta, _)| cta) {
+                Ok(at) if begins => active[at].1 += 1,
+                Ok(at) if active[at].1 > 1 => active[at].1 -= 1,
+                Ok(at) => drop(active.remove(at)),
+                Err(at) => active.insert(at, (cta, 1)),
+            }
+        }
+        fetches.mean = (loaded > 0.0).then(|| fetched / loaded);
+        fetches
     }
 }
 
@@ -255,7 +473,8 @@ mod tests {
         assert_eq!(Footprint::new(vec![of(0)]).touching(0, 9), None);
     }
 
-    fn lines(bases: &[u64]) -> Lines {
+    /// The words of a CTA that loads 128 bytes from each of these addresses.
+    fn words(bases: &[u64]) -> Words {
         let mut open = LinesOpen::default();
         for base in bases {
             let addresses: [u64; WARP_SIZE] = std::array::from_fn(|lane| base + 4 * lane as u64);
@@ -266,44 +485,73 @@ mod tests {
         open.close()
     }
 
+    fn lines(bases: &[u64]) -> Lines {
+        words(bases).sectors()
+    }
+
     fn footprint(ctas: &[&[u64]]) -> Footprint {
         let lines = ctas.iter().enumerate().map(|(id, bases)| (CtaId(id as u32), lines(bases)));
         Footprint::new(lines.collect())
+    }
+
+    /// A cache that holds everything.
+    const fn sharing(n_sms: u32, per_sm: u32) -> Sharing {
+        Sharing { n_sms, per_sm, resident: 1, sectors: 1e9 }
     }
 
     #[test]
     fn sectors_side_by_side_are_one_run() {
         assert_eq!(lines(&[128, 0, 64, 16]), Lines(vec![(0, 8)]));
         assert_eq!(lines(&[128, 1024]), Lines(vec![(4, 4), (32, 4)]));
+        assert_eq!(words(&[128, 0, 64, 16]), Words(vec![(0, 64)]));
+        assert_eq!(words(&[20, 1024]), Words(vec![(5, 32), (256, 32)]));
+        assert_eq!(words(&[20, 1024]).sectors(), Lines(vec![(0, 5), (32, 4)]));
     }
 
     #[test]
     fn what_all_load_is_fetched_once() {
+        let first =
+            |ctas: &[&[u64]], n_sms: u32, per_sm| footprint(ctas).dealt(&sharing(n_sms, per_sm)).first_fetch(n_sms);
         let own: Vec<Vec<u64>> = (0..8).map(|cta| vec![4096 * cta]).collect();
         let own: Vec<&[u64]> = own.iter().map(Vec::as_slice).collect();
-        assert_eq!(footprint(&own).first_fetch(4, 2), Some(1.0));
-        assert_eq!(footprint(&[&[0][..]; 8]).first_fetch(4, 2), Some(0.25));
+        assert_eq!(first(&own, 4, 2), Some(1.0));
+        assert_eq!(first(&[&[0][..]; 8], 4, 2), Some(0.25));
         // An own line and one of all: 4 + 1 of 8.
         let both: Vec<Vec<u64>> = (1..=4).map(|cta| vec![0, 4096 * cta]).collect();
         let both: Vec<&[u64]> = both.iter().map(Vec::as_slice).collect();
-        assert_eq!(footprint(&both).first_fetch(4, 1), Some(5.0 / 8.0));
-        assert_eq!(footprint(&[&[], &[]]).first_fetch(2, 1), None);
+        assert_eq!(first(&both, 4, 1), Some(5.0 / 8.0));
+        assert_eq!(first(&[&[], &[]], 2, 1), None);
     }
 
     #[test]
-    fn an_sector_is_shared_by_the_sms_that_load_it() {
+    fn a_sector_is_fetched_by_one_of_the_sms_that_load_it() {
         // All load the first line, two each a line of their own, and the line of the second begins in the middle of
         // that of the first.
         let bases: Vec<Vec<u64>> = (0..4).map(|cta| vec![0, 4096 * (1 + cta / 2) + 64 * (cta % 2)]).collect();
         let bases: Vec<&[u64]> = bases.iter().map(Vec::as_slice).collect();
-        let sharers = |n_sms: u32, per_sm: u32| {
-            let footprint = footprint(&bases).dealt(n_sms, per_sm);
-            [0, 3, 4, 128, 130, 131, 132, 133, 134].map(|sector| footprint.sharers(sector))
+        let fetched = |n_sms: u32, per_sm: u32| {
+            let footprint = footprint(&bases).dealt(&sharing(n_sms, per_sm));
+            [0, 3, 4, 128, 130, 131, 132, 133, 134].map(|sector| footprint.fetched(sector))
         };
-        assert_eq!(sharers(4, 1), [4, 4, 1, 1, 2, 2, 1, 1, 1].map(Some));
+        let none = None;
+        let (one, half, quarter) = (Some(1.0), Some(0.5), Some(0.25));
+        assert_eq!(fetched(4, 1), [quarter, quarter, none, one, half, half, one, one, none]);
         // Two SMs with two CTAs each: CTAs 0 and 2, 1 and 3.
-        assert_eq!(sharers(2, 2), [2, 2, 1, 1, 2, 2, 1, 1, 1].map(Some));
-        assert_eq!(sharers(8, 1), [None; 9]);
+        assert_eq!(fetched(2, 2), [half, half, none, one, half, half, one, one, none]);
+        assert_eq!(fetched(8, 1), [None; 9]);
+    }
+
+    #[test]
+    fn what_the_cache_does_not_hold_is_fetched_again() {
+        // Eight turns of four SMs; two CTAs load the first line, four turns apart, and each other one a line of its own.
+        let bases: Vec<Vec<u64>> =
+            (0..32).map(|cta| vec![if cta == 0 || cta == 17 { 0 } else { 4096 * cta }]).collect();
+        let bases: Vec<&[u64]> = bases.iter().map(Vec::as_slice).collect();
+        let fetched = |turns: f64| {
+            let sharing = Sharing { sectors: turns * 4.0 * 31.0 / 8.0, ..sharing(4, 8) };
+            footprint(&bases).dealt(&sharing).fetched(0)
+        };
+        assert_eq!((fetched(4.01), fetched(3.99)), (Some(0.5), Some(1.0)));
     }
 
     #[test]
@@ -311,8 +559,47 @@ mod tests {
         // Pairs share a line: half of each doubling is new.
         let pairs: Vec<Vec<u64>> = (0..8).map(|cta| vec![4096 * (cta / 2)]).collect();
         let pairs: Vec<&[u64]> = pairs.iter().map(Vec::as_slice).collect();
-        assert_eq!(footprint(&pairs).first_fetch(64, 1), Some(0.5));
-        let all = footprint(&[&[0][..]; 8]).first_fetch(64, 1).unwrap();
+        assert_eq!(footprint(&pairs).first_fetch(64), Some(0.5));
+        let all = footprint(&[&[0][..]; 8]).first_fetch(64).unwrap();
         assert!((all - 1.0 / 64.0).abs() < 1e-12, "{all}");
+    }
+
+    /// What a CTA of a grid loads: a row of one matrix, which moves with the row of the grid, a column of another, which
+    /// moves with the column by less than a sector, and a line of all.
+    fn of_product([x, y]: [u64; 2]) -> Vec<u64> {
+        let column = (0..20).map(|row| 1_000_000 + 10_000 * row + 4 * x);
+        column.chain([5_000 * (1 + y), 40_000_000]).collect()
+    }
+
+    #[test]
+    fn a_pattern_tells_what_all_ctas_load() {
+        let grid = [7, 50, 1];
+        let of = |id: u32| of_product([u64::from(id % 7), u64::from(id / 7)]);
+        let words: Vec<(CtaId, Words)> = pattern_ctas(grid).iter().map(|&id| (id, words(&of(id.0)))).collect();
+        assert_eq!(words.iter().map(|(id, _)| id.0).collect::<Vec<_>>(), [8, 9, 15]);
+        let all: Vec<(CtaId, Lines)> = (0..350).map(|id| (CtaId(id), lines(&of(id)))).collect();
+        let known = Footprint::new(all.clone()).dealt(&sharing(5, 70));
+        let few = Footprint::new(all[..3].to_vec()).with_pattern(grid, &words).first(3).dealt(&sharing(5, 70));
+        assert!(few.pattern.is_some());
+        assert_eq!(few.fetches, known.fetches);
+        // Without it nothing is known of so many SMs by three CTAs; and CTAs that are not alike have none.
+        assert_eq!(Footprint::new(all[..3].to_vec()).dealt(&sharing(5, 70)).fetched(31_250), None);
+        let others: Vec<(CtaId, Lines)> = (0..3).map(|id| (CtaId(id), lines(&[1 << 30]))).collect();
+        assert!(Footprint::new(others).with_pattern(grid, &words).first(3).pattern.is_none());
+    }
+
+    #[test]
+    fn of_much_memory_some_pieces_tell() {
+        let grid = [64, 512, 1];
+        let of = |id: u32| -> Vec<u64> {
+            let (x, y) = (u64::from(id % 64), u64::from(id / 64));
+            // Rows of 8 KiB; a CTA loads 128 bytes of 40 rows, 32 of which are its own.
+            (0..40).map(|row| 1 << 32 | (32 * y + row) << 13 | x << 7).collect()
+        };
+        let words: Vec<(CtaId, Words)> = pattern_ctas(grid).iter().map(|&id| (id, words(&of(id.0)))).collect();
+        let footprint = Footprint::new(Vec::new()).with_pattern(grid, &words).dealt(&sharing(60, 400));
+        assert!(footprint.fetches.reach > 0);
+        let first = footprint.first_fetch(60).unwrap();
+        assert!((first - 0.8).abs() < 0.01, "{first}");
     }
 }

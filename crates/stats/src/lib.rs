@@ -30,7 +30,7 @@ mod tracer;
 
 pub use coalescing::{Request, Segment, Sizes, Transactions};
 pub use finish::{Counting, FinishOptions};
-pub use footprint::{Footprint, Lines};
+pub use footprint::{Footprint, Lines, Sharing, Words, pattern_ctas};
 pub use listing::Executed;
 pub use profile::{
     BankRule, CoalescingRule, ConstantCounts, Count, Counted, Coverage, InstructionCounts, LaunchShape, LineCounts,
@@ -41,4 +41,4 @@ pub use recorder::{CtaRecord, Recorder, Times};
 pub use statistics::{
     CostKind, NumberKind, Period, PeriodStream, Periods, Reuse, ReuseHistogram, Statistics, StreamPart,
 };
-pub use tracer::{MemoryPlace, TraceRequest, TracedCta, TracedState, Tracer};
+pub use tracer::{MemoryPlace, Recorded, TraceRequest, TracedCta, TracedState, Tracer};

@@ -11,7 +11,7 @@ use warplens_trace::{
     Access, AccessKind, ActiveMask, CtaId, CtaTrace, Observer, WarpIndex, WarpTrace, WarpTraceBuilder,
 };
 
-use crate::footprint::{Lines, LinesOpen};
+use crate::footprint::{Lines, LinesOpen, Words};
 
 /// What a [`Tracer`] is to record.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -20,8 +20,10 @@ pub struct TraceRequest {
     pub ctas: Vec<CtaId>,
     /// Bytes of memory that the trace of one CTA may take; what its warps do after that is only counted.
     pub bytes_per_cta: u64,
-    /// The lines are kept that CTAs with smaller numbers load.
+    /// The sectors are kept that CTAs with smaller numbers load.
     pub window: u32,
+    /// CTAs whose words are kept, ascending.
+    pub pattern: Vec<CtaId>,
 }
 
 /// A traced CTA. Many are kept, and few looked at, so its trace is packed.
@@ -85,6 +87,18 @@ pub struct Tracer {
     request: Arc<TraceRequest>,
     ctas: Vec<TracedCta>,
     lines: Vec<(CtaId, Lines)>,
+    words: Vec<(CtaId, Words)>,
+}
+
+/// What a [`Tracer`] recorded, by CTA.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Recorded {
+    /// Traces.
+    pub ctas: Vec<TracedCta>,
+    /// Sectors that the first CTAs load.
+    pub lines: Vec<(CtaId, Lines)>,
+    /// Words that some CTAs load.
+    pub words: Vec<(CtaId, Words)>,
 }
 
 /// Block and slot of an instruction that touches memory.
@@ -114,7 +128,8 @@ impl Tracer {
     /// A tracer of CTAs with `n_warps` warps. `places` has for each instruction of the module the block and the number in
     /// it, if it is a memory instruction.
     pub fn new(places: Arc<[MemoryPlace]>, n_warps: usize, request: TraceRequest) -> Self {
-        Self { places, n_warps, request: Arc::new(request), ctas: Vec::new(), lines: Vec::new() }
+        let (ctas, lines, words) = (Vec::new(), Vec::new(), Vec::new());
+        Self { places, n_warps, request: Arc::new(request), ctas, lines, words }
     }
 
     /// The same tracer with another request; what was recorded stays.
@@ -129,10 +144,11 @@ impl Tracer {
     }
 
     /// What was recorded, by CTA.
-    pub fn finish(mut self) -> (Vec<TracedCta>, Vec<(CtaId, Lines)>) {
-        self.ctas.sort_by_key(TracedCta::id);
-        self.lines.sort_by_key(|(id, _)| *id);
-        (self.ctas, self.lines)
+    pub fn finish(self) -> Recorded {
+        let Self { mut ctas, mut lines, words, .. } = self;
+        ctas.sort_by_key(TracedCta::id);
+        lines.sort_by_key(|(id, _)| *id);
+        Recorded { ctas, lines, words }
     }
 }
 
@@ -155,18 +171,20 @@ impl Observer for Tracer {
 
     fn fork(&self) -> Self {
         let (places, request) = (self.places.clone(), self.request.clone());
-        Self { places, n_warps: self.n_warps, request, ctas: Vec::new(), lines: Vec::new() }
+        let (ctas, lines, words) = (Vec::new(), Vec::new(), Vec::new());
+        Self { places, n_warps: self.n_warps, request, ctas, lines, words }
     }
 
     fn merge(&mut self, other: Self) {
         self.ctas.extend(other.ctas);
         self.lines.extend(other.lines);
+        self.words.extend(other.words);
     }
 
     fn begin_cta(&mut self, id: CtaId) -> TracedState {
         let followed = self.request.ctas.binary_search(&id).is_ok();
         let warps = followed.then(|| vec![OpenWarp::default(); self.n_warps].into());
-        let lines = (id.0 < self.request.window).then(Box::default);
+        let lines = (id.0 < self.request.window || self.request.pattern.contains(&id)).then(Box::default);
         TracedState { id, warps, lines }
     }
 
@@ -180,7 +198,13 @@ impl Observer for Tracer {
             self.ctas.push(TracedCta::new(&trace, left_out.into_iter().collect()));
         }
         if let Some(lines) = cta.lines {
-            self.lines.push((cta.id, lines.close()));
+            let words = lines.close();
+            if cta.id.0 < self.request.window {
+                self.lines.push((cta.id, words.sectors()));
+            }
+            if self.request.pattern.contains(&cta.id) {
+                self.words.push((cta.id, words));
+            }
         }
     }
 

@@ -29,6 +29,8 @@ const IMAGE: u32 = SIZE + FILTER - 1;
 const MANY_POINTS: u32 = 24;
 /// The rows of the filter that are unrolled then, which the counters of shared memory say best.
 const ROWS_TOGETHER: u32 = 2;
+/// Loads of the image that are written down: three for what does not fill four steps, and four.
+const LOADS: u32 = 7;
 /// Numbers in the constant memory of the measured kernels, of which the filter takes a part.
 const CONSTANTS: u32 = 33 * 33;
 
@@ -39,7 +41,8 @@ pub struct Shape {
     pub block: [u32; 2],
     /// Points of a thread along a row and along a column.
     pub tile: [u32; 2],
-    /// Whether rows in shared memory are kept apart, so that fewer of their numbers share a bank.
+    /// Whether rows in shared memory were to be kept apart, so that fewer of their numbers share a bank. The kernels that
+    /// were measured do not do so: their shared memory is as large, and its wavefronts are as many, as without.
     pub padding: bool,
     /// Whether the image is read through the read-only cache.
     pub read_only: bool,
@@ -138,16 +141,9 @@ impl Shape {
         self.points().map(|points| points + FILTER - 1)
     }
 
-    /// From one row of shared memory to the next.
-    fn pitch(&self) -> u32 {
-        let (columns, block) = (self.part()[0], self.block[0]);
-        let is_padded = self.padding && block % 32 != 0 && (columns - block) % 32 != 0;
-        if is_padded { columns + 32 - (columns - block) % 32 } else { columns }
-    }
-
     /// Bytes of shared memory.
     pub fn shared_bytes(&self) -> u32 {
-        4 * self.pitch() * self.part()[1]
+        4 * self.part().iter().product::<u32>()
     }
 
     /// Whether the CTAs cover the result exactly. Where they do not, all of their accesses are guarded.
@@ -165,11 +161,12 @@ impl Shape {
             ".version 8.3\n.target sm_75\n.address_size 64\n.const .align 4 .b8 weights[{}];\n\
              .visible .entry convolution(.param .u64 output, .param .u64 input)\n{{\n\
              .shared .align 4 .b8 part[{}];\n\
-             .reg .pred %outside, %last, %done, %p;\n\
+             .reg .pred %outside, %last, %done, %p, %guard<{LOADS}>;\n\
              .reg .b32 %tx, %ty, %bx, %by, %left, %column, %y, %first_row, %first_column, %steps, %rest, %x, %row;\n\
-             .reg .b64 %input, %output, %source, %target, %from, %to, %wide;\n.reg .f32 %weight, %fetched",
+             .reg .b64 %input, %output, %source, %target, %from, %to, %wide;\n.reg .f32 %weight<{}>, %fetched<{LOADS}>",
             4 * CONSTANTS,
-            self.shared_bytes()
+            self.shared_bytes(),
+            FILTER * FILTER,
         );
         values.iter().for_each(|(down, across)| put(&mut text, format_args!(", %v{down}_{across}")));
         self.each_point(|i, j| put(&mut text, format_args!(", %s{i}_{j}")));
@@ -186,7 +183,7 @@ impl Shape {
     fn write_loading(&self, text: &mut String) {
         let ([block_x, block_y], [points_x, points_y]) = (self.block, self.points());
         let [columns, rows] = self.part();
-        let (step, pitch, whole) = (4 * block_x, 4 * self.pitch(), columns / block_x);
+        let (step, pitch, whole) = (4 * block_x, 4 * columns, columns / block_x);
         put(
             text,
             format_args!(
@@ -208,7 +205,7 @@ impl Shape {
         );
         for done in 0..3 {
             put(text, format_args!("setp.eq.s32 %done, %rest, {done};\n@%done bra FOURS;\n"));
-            self.write_load(text, 0);
+            self.write_load(text, 0, done);
             put(
                 text,
                 format_args!("add.s64 %from, %from, {step};\nadd.s64 %to, %to, {step};\nadd.s32 %x, %x, {block_x};\n"),
@@ -217,7 +214,7 @@ impl Shape {
         text.push_str(
             "FOURS:\nsub.s32 %left, %steps, %rest;\nsetp.eq.s32 %done, %left, 0;\n@%done bra ENDED;\nFOUR:\n",
         );
-        (0..4).for_each(|at| self.write_load(text, at));
+        (0..4).for_each(|at| self.write_load(text, at, 3 + at));
         put(
             text,
             format_args!(
@@ -231,31 +228,35 @@ impl Shape {
         );
     }
 
-    /// One number of the image, `at` steps on.
-    fn write_load(&self, text: &mut String, at: u32) {
+    /// One number of the image, `at` steps on; the `number`-th of all that are written down.
+    fn write_load(&self, text: &mut String, at: u32, number: u32) {
         let offset = at * self.block[0];
         let load = if self.read_only { "ld.global.nc.f32" } else { "ld.global.f32" };
-        let guard = if self.is_even() { "" } else { "@!%p " };
+        let guard = if self.is_even() { String::new() } else { format!("@!%guard{number} ") };
         if !self.is_even() {
-            put(text, format_args!("setp.gt.or.s32 %p, %x, {}, %outside;\n", IMAGE - 1 - offset));
+            put(text, format_args!("setp.gt.or.s32 %guard{number}, %x, {}, %outside;\n", IMAGE - 1 - offset));
         }
         let bytes = 4 * offset;
         put(
             text,
-            format_args!("{guard}{load} %fetched, [%from+{bytes}];\n{guard}st.shared.f32 [%to+{bytes}], %fetched;\n"),
+            format_args!(
+                "{guard}{load} %fetched{number}, [%from+{bytes}];\n\
+                 {guard}st.shared.f32 [%to+{bytes}], %fetched{number};\n"
+            ),
         );
     }
 
     /// The sums, and the row and column of each number of the image that they take.
     fn write_sums(&self, text: &mut String) -> BTreeSet<(u32, u32)> {
         let (mut loaded, mut values) = (BTreeSet::new(), BTreeSet::new());
+        let [columns, _] = self.part();
         let has_many_points = self.tile[0] * self.tile[1] >= MANY_POINTS;
         put(
             text,
             format_args!(
                 "mov.u64 %to, part;\nmul.wide.s32 %wide, %ty, {};\nadd.s64 %to, %to, %wide;\n\
                  mul.wide.s32 %wide, %tx, 4;\nadd.s64 %to, %to, %wide;\n",
-                4 * self.pitch()
+                4 * columns
             ),
         );
         for place in 0..FILTER * FILTER {
@@ -263,15 +264,15 @@ impl Shape {
             if has_many_points && place % (ROWS_TOGETHER * FILTER) == 0 {
                 values.append(&mut loaded);
             }
-            put(text, format_args!("ld.const.f32 %weight, [weights+{}];\n", 4 * place));
+            put(text, format_args!("ld.const.f32 %weight{place}, [weights+{}];\n", 4 * place));
             self.each_point(|i, j| {
                 let (down, across) = (y + i * self.block[1], x + j * self.block[0]);
                 if loaded.insert((down, across)) {
-                    let offset = 4 * (down * self.pitch() + across);
+                    let offset = 4 * (down * columns + across);
                     put(text, format_args!("ld.shared.f32 %v{down}_{across}, [%to+{offset}];\n"));
                 }
                 let before = if place == 0 { "0f00000000".to_owned() } else { format!("%s{i}_{j}") };
-                put(text, format_args!("fma.rn.f32 %s{i}_{j}, %v{down}_{across}, %weight, {before};\n"));
+                put(text, format_args!("fma.rn.f32 %s{i}_{j}, %v{down}_{across}, %weight{place}, {before};\n"));
             });
         }
         values.append(&mut loaded);

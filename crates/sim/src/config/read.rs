@@ -10,7 +10,7 @@ use warplens_machine::{Key, Missing, Reader};
 use warplens_stats::{BankRule, CoalescingRule};
 use warplens_trace::MachineClass;
 
-use super::{ClassTiming, DramConfig, L1Config, L2Config, LsuConfig, N_CLASSES, Pipe, SharedConfig, SmConfig};
+use super::{ClassTiming, DramConfig, L1Config, L1Holds, L2Config, LsuConfig, N_CLASSES, Pipe, SharedConfig, SmConfig};
 use crate::unit::DelayConfig;
 
 /// Lanes of a warp.
@@ -281,6 +281,7 @@ impl<'r, 'm> Sm<'r, 'm> {
             operand_latency: if has_operands { self.count(Key::LatencySharedOperand)? } else { latency },
             pass_cycles: self.reader.need(Key::SharedPassCycles)?,
             pass_latency: self.reader.need(Key::SharedPassLatency)?,
+            bytes_per_clk: self.reader.optional(Key::SharedBytesPerClk),
         })
     }
 
@@ -297,11 +298,14 @@ impl<'r, 'm> Sm<'r, 'm> {
         if bytes == 0.0 {
             return Ok(None);
         }
-        match self.reader.word()? {
-            L1GlobalLoads::Yes => {}
-            L1GlobalLoads::No => return Ok(None),
-        }
+        let holds = match self.reader.word()? {
+            L1GlobalLoads::Yes => L1Holds::All,
+            L1GlobalLoads::No if self.major() == 3 => L1Holds::Local,
+            // Maxwell tuning guide: global and local loads are cached in L2 only.
+            L1GlobalLoads::No => L1Holds::Nothing,
+        };
         Ok(Some(L1Config {
+            holds,
             bytes: bytes as u64,
             unified: match self.reader.word()? {
                 L1UnifiedWithShared::Yes => true,
@@ -338,13 +342,30 @@ impl<'r, 'm> Sm<'r, 'm> {
         }))
     }
 
+    /// Of a bandwidth that was achieved with reads and writes. A scenario may change that one alone, so that it is the ratio
+    /// that counts.
+    fn one_way_bandwidth(&mut self, achieved: f64) -> f64 {
+        let one_way = self.reader.optional(Key::DramOneWayBandwidth);
+        match (one_way, self.reader.machine().number(Key::DramAchievedBandwidth)) {
+            (Some(one_way), Some(stated)) => achieved * (one_way / stated).max(1.0),
+            _ => achieved,
+        }
+    }
+
     fn dram(&mut self) -> Result<DramConfig, Missing> {
         let bandwidth = self.reader.memory_bandwidth()?;
         let bytes_per_clk = bandwidth / self.clock;
         if self.major() > 1 {
             let latency = self.count(Key::DramLatency)?;
-            let row_cycle = self.reader.need(Key::DramRowCycle)?;
-            return Ok(DramConfig { latency, bytes_per_clk, row_cycle, channels: None, in_flight: None });
+            return Ok(DramConfig {
+                latency,
+                bytes_per_clk,
+                one_way_bytes_per_clk: self.one_way_bandwidth(bandwidth) / self.clock,
+                row_cycle: self.reader.need(Key::DramRowCycle)?,
+                turnaround: self.reader.optional(Key::DramTurnaround).unwrap_or(0.0),
+                channels: None,
+                in_flight: None,
+            });
         }
         let latency = self.reader.need(Key::TegMemoryLatency)?;
         let clusters = self.reader.need(Key::SmCount)? / self.reader.need(Key::SmPerCluster)?;
@@ -352,7 +373,9 @@ impl<'r, 'm> Sm<'r, 'm> {
         Ok(DramConfig {
             latency: whole(latency),
             bytes_per_clk,
+            one_way_bytes_per_clk: bytes_per_clk,
             row_cycle: 0.0,
+            turnaround: 0.0,
             channels: Some(channels),
             // Little's law at the peak: what a cluster must have in flight to draw its share.
             in_flight: Some(bytes_per_clk * latency / clusters),

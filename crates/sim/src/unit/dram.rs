@@ -1,5 +1,12 @@
 //! Device memory as one memory pipeline sees it: its share of the bandwidth, a latency, the channels, and a limit on what
 //! may be in flight.
+//!
+//! Where it is read and written at once, loads come later than the bandwidth says: streaming kernels that do both, on V100,
+//! A100 and H200, need more warps for the same bytes per second than those that only read, and those that only write need
+//! no more. The delay grows with what the memory has to do, and it is largest where reads and writes are even. So a load
+//! waits for `4 r w u` times the turnaround of the machine, where `r` and `w` are the shares of reads and writes in what
+//! was moved of late, and `u` says how busy the memory is. Turning round takes bandwidth, too: what moves one way only has
+//! more of it than the triad, which writes a third of its bytes, and what lies between grows with `4 r w`.
 
 use std::collections::VecDeque;
 
@@ -13,8 +20,10 @@ pub(crate) struct Dram {
     latency: f64,
     bus: Share,
     load: Option<Load>,
-    /// Cycles per byte of this pipeline's share.
+    /// Cycles per byte of this pipeline's share where all go one way, and what reads and writes take beyond that where they
+    /// are even.
     cycles_per_byte: f64,
+    mixed_cycles_per_byte: f64,
     channels: Option<Channels>,
     in_flight: Option<InFlight>,
     /// Bytes moved.
@@ -31,20 +40,58 @@ const FIRST_WINDOW: f64 = 4.0;
 /// How busy the memory is at its achieved bandwidth; beyond, the bandwidth alone decides.
 const MOST_USED: f64 = 0.97;
 
+/// Four times the product of the shares of reads and writes in a triad, whose bandwidth is the achieved one.
+const OF_TRIAD: f64 = 8.0 / 9.0;
+
+/// Which way bytes go.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Direction {
+    /// From the memory.
+    Read,
+    /// To it.
+    Write,
+}
+
 /// How busy the memory is, and what follows for its banks: a request waits for the row cycle of one that came before to
 /// its bank. Of requests that arrive at random at a server of constant service time one waits on average for
 /// `s u / (2 (1 - u))` where the server is busy for a share `u` of the time (Pollaczek and Khinchine).
 #[derive(Clone, Debug)]
 struct Load {
     row_cycle: f64,
+    turnaround: f64,
     /// Cycles over which the load is taken.
     window: f64,
     first: f64,
     /// Begin of the current window.
     since: f64,
     /// Busy cycles in the window before and in the current one.
-    before: f64,
-    now: f64,
+    before: Busy,
+    now: Busy,
+}
+
+/// Busy cycles of a window.
+#[derive(Clone, Copy, Debug, Default)]
+struct Busy {
+    all: f64,
+    /// Of these, with writes.
+    written: f64,
+}
+
+impl Busy {
+    /// A part of them.
+    fn part(self, part: f64) -> Self {
+        Self { all: self.all * part, written: self.written * part }
+    }
+
+    fn and(self, other: Self) -> Self {
+        Self { all: self.all + other.all, written: self.written + other.written }
+    }
+
+    /// Four times the product of the shares of reads and writes: 1 where they are even, 0 where there is one of them.
+    fn mixed(self) -> f64 {
+        let written = if self.all > 0.0 { self.written / self.all } else { 0.0 };
+        4.0 * written * (1.0 - written)
+    }
 }
 
 /// Channels over which addresses are spread in order.
@@ -71,7 +118,9 @@ impl Dram {
     /// `share` is the part of the chip's bandwidth that the simulated SM has, `of_pipeline` its part of its memory pipeline,
     /// `n_sharers` the SMs at work.
     pub(crate) fn new(config: &DramConfig, share: f64, of_pipeline: f64, n_sharers: f64) -> Self {
-        let cycles_per_byte = if config.bytes_per_clk.is_finite() { 1.0 / (config.bytes_per_clk * share) } else { 0.0 };
+        let per_byte = |per_clk: f64| if per_clk.is_finite() { 1.0 / (per_clk * share) } else { 0.0 };
+        let cycles_per_byte = per_byte(config.one_way_bytes_per_clk);
+        let mixed_cycles_per_byte = (per_byte(config.bytes_per_clk) - cycles_per_byte).max(0.0) / OF_TRIAD;
         let latency = f64::from(config.latency);
         let channels = config.channels.map(|(n, interleave)| Channels {
             interleave: interleave.into(),
@@ -87,8 +136,18 @@ impl Dram {
         // A pipeline with a limit of its own in flight goes in step with that.
         let out_of_step = if in_flight.is_some() { 0.0 } else { OUT_OF_STEP * latency };
         let bus = Share::new(n_sharers, out_of_step);
-        let load = (config.row_cycle > 0.0 && cycles_per_byte > 0.0).then(|| Load::new(config.row_cycle, latency));
-        Self { latency, bus, load, cycles_per_byte, channels, in_flight, bytes: 0, is_stopped: false }
+        let load = (config.row_cycle > 0.0 && cycles_per_byte > 0.0).then(|| Load::new(config));
+        Self {
+            latency,
+            bus,
+            load,
+            cycles_per_byte,
+            mixed_cycles_per_byte,
+            channels,
+            in_flight,
+            bytes: 0,
+            is_stopped: false,
+        }
     }
 
     /// Lets bytes move at no cost of time; or not any more.
@@ -101,7 +160,7 @@ impl Dram {
         self.bus.free_at()
     }
 
-    /// Cycles that so many bytes take on the bus.
+    /// Cycles that so many bytes take on the bus at least.
     pub(crate) fn cycles(&self, bytes: u64) -> f64 {
         bytes as f64 * self.cycles_per_byte
     }
@@ -112,17 +171,18 @@ impl Dram {
     }
 
     /// Moves bytes; returns when the bus starts with them.
-    pub(crate) fn transfer(&mut self, at: f64, address: u64, bytes: u32) -> f64 {
+    pub(crate) fn transfer(&mut self, at: f64, address: u64, bytes: u32, direction: Direction) -> f64 {
         let bytes_f = f64::from(bytes);
         self.bytes += u64::from(bytes);
         if self.is_stopped {
             return at;
         }
         let at = self.in_flight.as_mut().map_or(at, |limit| limit.admit(at, bytes_f));
-        let cycles = bytes_f * self.cycles_per_byte;
+        let mixed = self.load.as_ref().map_or(OF_TRIAD, Load::mixed);
+        let cycles = bytes_f * (self.cycles_per_byte + mixed * self.mixed_cycles_per_byte);
         let mut start = self.bus.reserve(at, cycles);
         if let Some(load) = &mut self.load {
-            start = start.max(at + load.wait(at, cycles));
+            start = start.max(at + load.wait(at, cycles, direction));
         }
         if let Some(channels) = &mut self.channels {
             start = start.max(channels.transfer(at, address, bytes_f));
@@ -135,34 +195,43 @@ impl Dram {
 
     /// Loads bytes; returns when they are there.
     pub(crate) fn load(&mut self, at: f64, address: u64, bytes: u32) -> f64 {
-        self.transfer(at, address, bytes) + self.latency
+        self.transfer(at, address, bytes, Direction::Read) + self.latency
     }
 }
 
 impl Load {
-    fn new(row_cycle: f64, latency: f64) -> Self {
-        let (window, first) = (LOAD_WINDOW * latency, FIRST_WINDOW * latency);
-        Self { row_cycle, window, first, since: 0.0, before: 0.0, now: 0.0 }
+    fn new(config: &DramConfig) -> Self {
+        let &DramConfig { row_cycle, turnaround, latency, .. } = config;
+        let (window, first) = (LOAD_WINDOW * f64::from(latency), FIRST_WINDOW * f64::from(latency));
+        Self { row_cycle, turnaround, window, first, since: 0.0, before: Busy::default(), now: Busy::default() }
     }
 
-    /// How long a request that arrives at `at` waits for its bank; the request itself counts from then on.
-    fn wait(&mut self, at: f64, cycles: f64) -> f64 {
+    /// How mixed reads and writes have been of late.
+    fn mixed(&self) -> f64 {
+        self.now.and(self.before).mixed()
+    }
+
+    /// How long a request that arrives at `at` waits for its bank and, if it reads, for writes; the request itself counts from
+    /// then on.
+    fn wait(&mut self, at: f64, cycles: f64, direction: Direction) -> f64 {
         if at >= self.since + self.window {
             let next = at < self.since + 2.0 * self.window;
-            self.before = if next { self.now } else { 0.0 };
+            self.before = if next { self.now } else { Busy::default() };
             self.since = if next { self.since + self.window } else { at };
-            self.now = 0.0;
+            self.now = Busy::default();
         }
         let passed = (at - self.since).max(0.0);
         // Before the first window is over, what there was is all that is known.
         let (busy, time) = if self.since == 0.0 {
             (self.now, passed.max(self.first))
         } else {
-            (self.now + self.before * (1.0 - passed / self.window), self.window)
+            (self.now.and(self.before.part(1.0 - passed / self.window)), self.window)
         };
-        self.now += cycles;
-        let used = (busy / time).min(1.0) * MOST_USED;
-        self.row_cycle * used / (2.0 * (1.0 - used))
+        let is_read = direction == Direction::Read;
+        self.now = self.now.and(Busy { all: cycles, written: if is_read { 0.0 } else { cycles } });
+        let used = (busy.all / time).min(1.0) * MOST_USED;
+        let turnaround = if is_read { self.turnaround * used * busy.mixed() } else { 0.0 };
+        self.row_cycle * used / (2.0 * (1.0 - used)) + turnaround
     }
 }
 
@@ -194,8 +263,15 @@ impl InFlight {
 mod tests {
     use super::*;
 
-    const CONFIG: DramConfig =
-        DramConfig { latency: 400, bytes_per_clk: 64.0, row_cycle: 0.0, channels: None, in_flight: None };
+    const CONFIG: DramConfig = DramConfig {
+        latency: 400,
+        bytes_per_clk: 64.0,
+        one_way_bytes_per_clk: 64.0,
+        row_cycle: 0.0,
+        turnaround: 0.0,
+        channels: None,
+        in_flight: None,
+    };
 
     #[test]
     fn an_idle_memory_takes_its_latency_and_a_busy_one_its_bandwidth() {
@@ -240,7 +316,8 @@ mod tests {
         let wait = |every: f64| {
             let config = DramConfig { row_cycle: 50.0, ..CONFIG };
             let mut dram = Dram::new(&config, 0.5, 1.0, 1.0);
-            let waits = (0..100_000).map(|n| f64::from(n) * every).map(|at| dram.transfer(at, 0, 32) - at);
+            let waits =
+                (0..100_000).map(|n| f64::from(n) * every).map(|at| dram.transfer(at, 0, 32, Direction::Read) - at);
             waits.skip(90_000).sum::<f64>() / 10_000.0
         };
         let expected = |used: f64| 50.0 * used / (2.0 * (1.0 - used));
@@ -248,5 +325,45 @@ mod tests {
             let (wait, expected) = (wait(every), expected(MOST_USED / every));
             assert!((wait / expected - 1.0).abs() < 0.01, "every {every}: {wait} instead of {expected}");
         }
+    }
+
+    #[test]
+    fn reads_wait_for_writes_and_writes_for_nobody() {
+        // Requests of one cycle each at every fourth cycle, of which one in so many writes; how long the last ones wait.
+        let waits = |every: usize, direction| {
+            let config = DramConfig { row_cycle: 1e-9, turnaround: 100.0, ..CONFIG };
+            let mut dram = Dram::new(&config, 0.5, 1.0, 1.0);
+            let mut of = |n: usize| {
+                let goes = if n % every == 0 { Direction::Write } else { Direction::Read };
+                let at = 4.0 * n as f64;
+                (goes, dram.transfer(at, 0, 32, goes) - at)
+            };
+            let last: Vec<f64> =
+                (0..100_000).map(&mut of).skip(90_000).filter(|of| of.0 == direction).map(|of| of.1).collect();
+            last.iter().sum::<f64>() / last.len() as f64
+        };
+        let used = MOST_USED / 4.0;
+        for (every, expected) in [(2, 100.0 * used), (4, 75.0 * used), (1_000_000, 0.0)] {
+            let wait = waits(every, Direction::Read);
+            assert!((wait - expected).abs() < 0.3, "one in {every}: {wait} instead of {expected}");
+        }
+        assert!(waits(2, Direction::Write) < 1e-6);
+    }
+
+    #[test]
+    fn one_way_is_wider() {
+        let config = DramConfig { row_cycle: 1e-9, one_way_bytes_per_clk: 80.0, ..CONFIG };
+        let cycles = |writes: &dyn Fn(usize) -> bool| {
+            let mut dram = Dram::new(&config, 1.0, 1.0, 1.0);
+            for n in 0..100_000 {
+                dram.transfer(0.0, 0, 64, if writes(n) { Direction::Write } else { Direction::Read });
+            }
+            dram.busy() / 100_000.0
+        };
+        let close = |found: f64, expected: f64| assert!((found - expected).abs() < 1e-3, "{found} {expected}");
+        close(cycles(&|_| false), 0.8);
+        close(cycles(&|_| true), 0.8);
+        close(cycles(&|n| n % 3 == 0), 1.0);
+        close(cycles(&|n| n % 2 == 0), 0.8 + 0.2 * 9.0 / 8.0);
     }
 }

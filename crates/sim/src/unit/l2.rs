@@ -8,7 +8,7 @@
 use warplens_stats::{Footprint, sector};
 
 use super::cache::{Cache, Sectors};
-use super::dram::Dram;
+use super::dram::{Direction, Dram};
 use super::port::Port;
 use super::share::Share;
 use crate::{Job, L2Config, Traffic};
@@ -134,12 +134,12 @@ impl<'a> L2<'a> {
         dram.load(at, line * LINE, missing.count_ones() * SECTOR)
     }
 
-    /// Whether no other SM has fetched a line before: where it is known how many load it, one in so many lines; else one in
-    /// so many fetches as it is on average.
+    /// Whether no other SM has fetched a line before: where it is known which part of the SMs that load it do, that part of
+    /// all lines; else one in so many fetches as it is on average.
     fn is_first(&mut self, line: u64) -> bool {
-        if let Some(sms) = self.footprint.and_then(|footprint| footprint.sharers(line * sector::PER_LINE)) {
+        if let Some(part) = self.footprint.and_then(|footprint| footprint.fetched(line * sector::PER_LINE)) {
             let hash = (line ^ line >> 15).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-            return (u128::from(hash) * u128::from(sms)) >> 64 == 0;
+            return (hash as f64) < part * u64::MAX as f64;
         }
         self.credit += self.first_fetch;
         let is_first = self.credit >= 1.0;
@@ -188,7 +188,7 @@ impl<'a> L2<'a> {
             None => self.near.fill(near, line, sectors, dirty, filled_at),
         };
         if evicted > 0 {
-            dram.transfer(now, line * LINE, evicted * SECTOR);
+            dram.transfer(now, line * LINE, evicted * SECTOR, Direction::Write);
         }
     }
 }

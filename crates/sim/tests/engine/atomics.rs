@@ -67,7 +67,7 @@ fn footprint(of_ctas: &[u64]) -> Footprint {
         tracer.access(&mut state, WarpIndex(0), warplens_isa::Pc(0), &access);
         tracer.end_cta(state);
     }
-    let lines: Vec<(CtaId, Lines)> = tracer.finish().1;
+    let lines: Vec<(CtaId, Lines)> = tracer.finish().lines;
     Footprint::new(lines)
 }
 

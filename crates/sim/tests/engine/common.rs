@@ -3,7 +3,7 @@
 use warplens_isa::StateSpace;
 use warplens_machine::words::{IssueOccupies, IssuePolicy, IssueScoreboard};
 use warplens_sim::{
-    ClassTiming, DramConfig, Job, L1Config, L2Config, LsuConfig, Pipe, SharedConfig, SmConfig, Surroundings,
+    ClassTiming, DramConfig, Job, L1Config, L1Holds, L2Config, LsuConfig, Pipe, SharedConfig, SmConfig, Surroundings,
 };
 use warplens_stats::{BankRule, CoalescingRule};
 use warplens_trace::{
@@ -127,6 +127,7 @@ pub(crate) fn gt200() -> SmConfig {
             operand_latency: 74,
             pass_cycles: 2.0,
             pass_latency: 6.4,
+            bytes_per_clk: None,
         },
         lsu: LsuConfig { queue: 1, scheduler_interval: 4.0, sm_interval: 4.0 },
         coalescing: CoalescingRule::Cc12,
@@ -136,7 +137,9 @@ pub(crate) fn gt200() -> SmConfig {
         dram: DramConfig {
             latency: 440,
             bytes_per_clk: 108.0,
+            one_way_bytes_per_clk: 108.0,
             row_cycle: 0.0,
+            turnaround: 0.0,
             channels: Some((8, 256)),
             in_flight: Some(4753.0),
         },
@@ -177,10 +180,12 @@ pub(crate) fn modern() -> SmConfig {
             operand_latency: 23,
             pass_cycles: 1.0,
             pass_latency: 1.0,
+            bytes_per_clk: None,
         },
         lsu: LsuConfig { queue: 5, scheduler_interval: 4.0, sm_interval: 1.0 },
         coalescing: CoalescingRule::Cc70,
         l1: Some(L1Config {
+            holds: L1Holds::All,
             bytes: 128 << 10,
             unified: true,
             tags_per_clk: 4.0,
@@ -196,7 +201,15 @@ pub(crate) fn modern() -> SmConfig {
             bytes_per_clk: 2048.0,
             sm_bytes_per_clk: 64.0,
         }),
-        dram: DramConfig { latency: 437, bytes_per_clk: 16.0, row_cycle: 0.0, channels: None, in_flight: None },
+        dram: DramConfig {
+            latency: 437,
+            bytes_per_clk: 16.0,
+            one_way_bytes_per_clk: 16.0,
+            row_cycle: 0.0,
+            turnaround: 0.0,
+            channels: None,
+            in_flight: None,
+        },
         n_sms: 80,
         sms_per_cluster: 1,
         cta_turnaround: 300,
