@@ -9,7 +9,7 @@ extern "C" __global__ void mistake(const float* __restrict__ a, float* __restric
         v = 0.5f * v + values[other];
         if (threadIdx.x / 32 == k % 8)
             for (int more = 0; more < 16; ++more) v = v * 0.99f + 0.01f;
-        __syncthreads();
+        __syncthreads();  // here
     }
     b[i] = v;
 }

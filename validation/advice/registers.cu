@@ -1,22 +1,23 @@
-// 128 values are kept in registers to be used much later, one after the other. Repaired: 16 at once.
-template <int Live>
-__device__ void sums(const float* __restrict__ a, float* __restrict__ b, int n) {
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-    float sum = 0.0f;
-    for (int first = 0; first < 128; first += Live) {
-        float v[Live];
+// 96 values are loaded early and kept while a chain of loads is followed. Repaired: they are loaded when they are needed.
+extern "C" __global__ void mistake(const float* __restrict__ a, const int* __restrict__ next, float* __restrict__ b, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x, at = i;
+    float v[96], sum = 0.0f;
 #pragma unroll
-        for (int k = 0; k < Live; ++k) v[k] = a[(first + k) * n + i];
-#pragma unroll
-        for (int k = 0; k < Live; ++k) sum = sum * 0.5f + sqrtf(v[k] * v[Live - 1 - k]);  // here
+    for (int k = 0; k < 96; ++k) {
+        v[k] = a[k * n + i];  // here
+        asm volatile("" : "+f"(v[k]));
     }
-    b[i] = sum;
+    for (int step = 0; step < 64; ++step) at = next[at];
+#pragma unroll
+    for (int k = 0; k < 96; ++k) sum += v[k];
+    b[i] = sum + at;
 }
 
-extern "C" __global__ void mistake(const float* __restrict__ a, float* __restrict__ b, int n) {
-    sums<128>(a, b, n);
-}
-
-extern "C" __global__ void repaired(const float* __restrict__ a, float* __restrict__ b, int n) {
-    sums<16>(a, b, n);
+extern "C" __global__ void repaired(const float* __restrict__ a, const int* __restrict__ next, float* __restrict__ b, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x, at = i;
+    float sum = 0.0f;
+    for (int step = 0; step < 64; ++step) at = next[at];
+#pragma unroll 8
+    for (int k = 0; k < 96; ++k) sum += a[k * n + i];
+    b[i] = sum + at;
 }

@@ -4,38 +4,44 @@ use std::fmt::Write as _;
 
 use warplens_launch::Launch;
 use warplens_model::{ModelId, Options};
-use warplens_question::explain::{self, Advice};
+use warplens_question::explain::{self, Advice, Trial};
 use warplens_session::machines::{self, Machine};
 use warplens_session::predict::{self, Analysis, Choice};
 use warplens_session::profile::Counting;
 use warplens_session::toolchain::Search;
 use warplens_session::{ExecutionOptions, Measurement, Program, Progress, measure};
 
-const GPU: &str = "a100-80";
-
 /// A pair of `validation/advice`.
 struct Pair {
     name: String,
+    gpu: String,
     /// The advice that names the mistake.
     advice: String,
-    /// Line of the mistake.
-    line: u32,
+    /// Lines of the mistake.
+    lines: Vec<u32>,
 }
 
-fn file(path: &str) -> String {
-    let path = format!("{}/../../validation/advice/{path}", env!("CARGO_MANIFEST_DIR"));
+fn path(name: &str) -> String {
+    format!("{}/../../validation/advice/{name}", env!("CARGO_MANIFEST_DIR"))
+}
+
+fn file(name: &str) -> String {
+    let path = path(name);
     std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
 fn pairs() -> Vec<Pair> {
     let only = std::env::var("PAIR").ok();
     let table = file("pairs.csv");
-    let rows = table.lines().skip(1).map(|row| row.split_once(',').expect("two columns"));
-    let wanted = rows.filter(|(name, _)| only.as_deref().is_none_or(|only| only.split(',').any(|one| one == *name)));
-    let pair = |(name, advice): (&str, &str)| {
+    let rows = table.lines().skip(1).map(|row| row.split(',').collect::<Vec<_>>());
+    let wanted = rows.filter(|row| only.as_deref().is_none_or(|only| only.split(',').any(|one| one == row[0])));
+    let pair = |row: Vec<&str>| {
+        let [name, gpu, advice] = row[..] else { panic!("three columns: {row:?}") };
         let source = file(&format!("{name}.cu"));
-        let line = source.lines().position(|line| line.ends_with("// here")).expect("the mistake is marked");
-        Pair { name: name.to_owned(), advice: advice.to_owned(), line: line as u32 + 1 }
+        let marked = source.lines().zip(1..).filter(|(line, _)| line.ends_with("// here"));
+        let lines: Vec<u32> = marked.map(|(_, number)| number).collect();
+        assert!(!lines.is_empty(), "{name}: the mistake is marked");
+        Pair { name: name.to_owned(), gpu: gpu.to_owned(), advice: advice.to_owned(), lines }
     };
     wanted.map(pair).collect()
 }
@@ -56,15 +62,17 @@ fn microseconds(analysis: &Analysis) -> f64 {
 
 #[test]
 fn advice_comes_true() {
-    let machine = machines::one(GPU).expect("a built-in machine");
     let mut table = String::new();
     for pair in pairs() {
+        let machine = machines::one(&pair.gpu).expect("a built-in machine");
         let started = std::time::Instant::now();
-        let program = Program::from_ptx(&pair.name, file(&format!("{}.ptx", pair.name))).expect("it is sound");
+        let program = Program::from_ptx(&path(&format!("{}.ptx", pair.name)), file(&format!("{}.ptx", pair.name)))
+            .expect("it is sound");
         let launches = Launch::parse_file(&pair.name, &file(&format!("{}.toml", pair.name))).expect("launches");
         let [mistake, repaired] = [0, 1].map(|at| analysed(&program, &launches[at], &machine));
         let (before, after) = (microseconds(&mistake), microseconds(&repaired));
-        let explained = explain::explain(mistake, Options::default());
+        let trial = Trial { program: &program, launches: &launches[..1], number: 0, options: &ExecutionOptions::new() };
+        let explained = explain::explain(mistake, Options::default(), Some(trial));
         let advice: &[Advice] = &explained.gpus[0].advice;
         let rank = advice.iter().position(|advice| advice.id == pair.advice);
         let found = rank.map(|at| &advice[at]);
@@ -73,10 +81,10 @@ fn advice_comes_true() {
         let gain = before / after;
         writeln!(
             table,
-            "{:18} {before:9.1} us, rank {:?} line {line:?} (at {}), claimed {claimed:.2}, repaired {gain:.2}, {:+.0} %  [{:.1} s]",
+            "{:18} {before:9.1} us, rank {:?} line {line:?} (at {:?}), claimed {claimed:.2}, repaired {gain:.2}, {:+.0} %  [{:.1} s]",
             pair.name,
             rank.map(|at| at + 1),
-            pair.line,
+            pair.lines,
             100.0 * (claimed / gain - 1.0),
             started.elapsed().as_secs_f64()
         )
