@@ -14,6 +14,9 @@ pub(crate) mod tile;
 pub(crate) mod unroll;
 pub(crate) mod vectors;
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -66,7 +69,7 @@ impl Touch {
         }
     }
 
-    fn put(&self, builder: &mut WarpTraceBuilder) {
+    pub(crate) fn put(&self, builder: &mut WarpTraceBuilder) {
         if !self.mask.is_empty() {
             let size = (self.element_bytes, self.elements);
             builder.access(self.slot, self.space, self.kind, size, self.mask, &self.addresses);

@@ -115,6 +115,11 @@ pub const CANDIDATES: &[Candidate] = &[
         about: "give the lanes of a warp words of their own for atomics in shared memory",
         propose: shared_atomics,
     },
+    Candidate {
+        id: "redundant-barriers",
+        about: "remove barriers behind which no warp uses what another one stored",
+        propose: redundant_barriers,
+    },
     Candidate { id: "barriers", about: "wait at fewer barriers", propose: barriers },
     Candidate {
         id: "approximate",
@@ -502,14 +507,9 @@ fn barriers(context: &Context<'_>) -> Vec<Proposal> {
         true => line.executed as f64,
         false => 0.0,
     };
-    let all = places(&context.profile.lines, weight);
+    let places = places(&context.profile.lines, weight);
     if context.profile.barriers == 0 {
         return Vec::new();
-    }
-    let places = all;
-    let superfluous = superfluous_barriers(context);
-    if !superfluous.is_empty() {
-        return superfluous;
     }
     one(Proposal {
         title: "Wait at fewer barriers (at best)".into(),
@@ -522,7 +522,7 @@ fn barriers(context: &Context<'_>) -> Vec<Proposal> {
 }
 
 /// The barriers that no data needs, by what is waited for at them.
-fn superfluous_barriers(context: &Context<'_>) -> Vec<Proposal> {
+fn redundant_barriers(context: &Context<'_>) -> Vec<Proposal> {
     let Some(simulated) = context.prediction.teg() else { return Vec::new() };
     let code = &simulated.code;
     let waits = waits::of(code, &simulated.outcome);

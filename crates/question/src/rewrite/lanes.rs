@@ -77,7 +77,7 @@ impl Steps {
 /// A thread: its warp and its lane.
 type Thread = (usize, usize);
 
-fn regrouped(cta: &CtaTrace) -> Vec<WarpTrace> {
+pub(super) fn regrouped(cta: &CtaTrace) -> Vec<WarpTrace> {
     let warps: Vec<Steps> = cta.warps.iter().map(Steps::new).collect();
     let mut threads: Vec<(usize, u64, Thread)> = Vec::new();
     for (number, warp) in warps.iter().enumerate() {

@@ -36,13 +36,13 @@ struct Array {
 
 /// How the addresses of an array change.
 #[derive(Clone, Copy, Debug)]
-enum Layout {
+pub(super) enum Layout {
     Transposed { low: u64, row: u64, element: u64, column: u64, to: u64 },
     Packed,
 }
 
 impl Layout {
-    fn apply(self, touch: &mut Touch) {
+    pub(super) fn apply(self, touch: &mut Touch) {
         match self {
             Self::Transposed { low, row, element, column, to } => touch.map(|address| {
                 let (at, of) = ((address - low) / row, (address - low) % row);
@@ -83,7 +83,7 @@ pub(crate) fn coalesce(subject: &mut Subject) -> Result<(), Impossible> {
     Ok(())
 }
 
-fn layouts(traced: &Traced) -> BTreeMap<PlaceOfAccess, Layout> {
+pub(super) fn layouts(traced: &Traced) -> BTreeMap<PlaceOfAccess, Layout> {
     let mut layouts = BTreeMap::new();
     for (number, array) in arrays(traced).into_iter().enumerate().filter(|(_, array)| array.excess > 0) {
         let layout = transposed(&array, number as u64).filter(|layout| is_better(traced, &array, *layout));

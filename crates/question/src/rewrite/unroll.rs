@@ -68,7 +68,7 @@ fn carried(code: &Code, insts: &[MachineInst]) -> BTreeSet<RegisterNumber> {
 }
 
 /// False where a load of a round needs what the round before loaded.
-fn overlap(code: &Code, insts: &[MachineInst]) -> bool {
+pub(super) fn overlap(code: &Code, insts: &[MachineInst]) -> bool {
     let follow = |from: BTreeSet<RegisterNumber>, with_loads: bool| {
         let mut tainted = from;
         let mut reaches_load = false;
@@ -122,7 +122,7 @@ pub(crate) fn unroll(subject: &mut Subject, of: Loop, rounds: u32) -> Result<(),
 }
 
 /// The instructions of several rounds, in turns.
-fn several(code: &mut Code, block: u32, rounds: u32, slots: u16) -> Vec<MachineInst> {
+pub(super) fn several(code: &mut Code, block: u32, rounds: u32, slots: u16) -> Vec<MachineInst> {
     let insts = code.block(block).to_vec();
     let counting = counting(code, &insts);
     let written: BTreeSet<RegisterNumber> =
@@ -189,7 +189,7 @@ fn counting(code: &Code, insts: &[MachineInst]) -> Vec<bool> {
     }
 }
 
-fn in_fewer_rounds(warp: &WarpTrace, block: u32, number: u32, rounds: u32, slots: u16) -> WarpTrace {
+pub(super) fn in_fewer_rounds(warp: &WarpTrace, block: u32, number: u32, rounds: u32, slots: u16) -> WarpTrace {
     let mut builder = WarpTraceBuilder::default();
     let steps: Vec<_> = warp.steps().collect();
     let mut at = 0;
