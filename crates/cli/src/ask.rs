@@ -4,6 +4,7 @@
 use anyhow::Result;
 use clap::Args;
 use warplens_launch::Launch;
+use warplens_question::explain::Trial;
 use warplens_session::machines::{self, Machine, Strictness};
 use warplens_session::predict::{self, CountBasis, ModelId, Options};
 use warplens_session::profile::Counting;
@@ -157,6 +158,12 @@ impl ModelFlags {
 }
 
 impl Measured {
+    /// The program and the launches behind a measurement, to try changes; none where nothing can run again.
+    pub(crate) fn trial<'a>(&'a self, number: usize, question: &'a Question) -> Option<Trial<'a>> {
+        let (program, launches) = (self.program.as_deref()?, self.launches.as_slice());
+        Some(Trial { program, launches, number, options: &question.execution })
+    }
+
     /// Measures other launches of the same input.
     pub(crate) fn again(
         &self,

@@ -126,7 +126,7 @@ fn waiting_at_barriers_has_the_same_lines_in_every_answer() {
     let mut n_advised = 0;
     for name in ["abt_conflict", "abt_conflict_free", "matmul_tiled"] {
         let asked = asked(name);
-        let explained = explain::explain(analysis(&asked, "teg"), Options::default());
+        let explained = explain::explain(analysis(&asked, "teg"), Options::default(), None);
         for (gpu, machine) in explained.gpus.iter().zip(&asked.gpus) {
             let listed = at_barriers(&asked, machine);
             let source = std::fs::read_to_string(asked.input.parent().unwrap().join(format!("../{name}.cu"))).unwrap();
@@ -163,7 +163,7 @@ fn coalesced_accesses_cost_nothing_for_not_being_coalesced() {
     let mut n_wasted = 0;
     for name in EXAMPLES {
         let asked = asked(name);
-        let explained = explain::explain(analysis(&asked, "teg"), Options::default());
+        let explained = explain::explain(analysis(&asked, "teg"), Options::default(), None);
         for (at, gpu) in asked.gpus.iter().enumerate() {
             let (wasted, costs) = coalescing(&explained, at);
             assert!(wasted || costs.is_none(), "{name} on {}: uncoalesced costs {costs:?}", gpu.id);

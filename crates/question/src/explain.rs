@@ -3,10 +3,17 @@
 //! Nothing is advised that the counts do not support: a change is a row of [`CANDIDATES`], which looks at the counts and
 //! proposes what-if questions or nothing, and it is listed when the model's answer to its question is at least
 //! [`LEAST_GAIN`] faster.
+//!
+//! A change of the launch, or of single operations, is answered by running the kernel again ([`Trial`]) and predicting what
+//! came of it; a change of the code by simulating what warps would execute ([`rewrite`](crate::rewrite)). Models that do
+//! not follow warps are asked about changed counts.
 
 mod candidate;
 mod evidence;
+mod launches;
+mod needs;
 mod place;
+mod trial;
 
 use warplens_model::scenario::Subject;
 use warplens_model::workload::coalescing_rule;
@@ -22,6 +29,7 @@ pub use crate::threads::{Fall, ThreadAdvice, Turn};
 pub use candidate::CANDIDATES;
 pub use evidence::Evidence;
 pub use place::Place;
+pub use trial::Trial;
 
 /// Changes that gain less are not listed: time before over time after.
 pub const LEAST_GAIN: f64 = 1.01;
@@ -71,10 +79,10 @@ pub struct Advice {
     pub question: Vec<String>,
 }
 
-/// Explains an analysed launch.
-pub fn explain(analysis: Analysis, options: Options) -> Explanation {
+/// Explains an analysed launch. With the program behind it, changes of the launch are tried, too.
+pub fn explain(analysis: Analysis, options: Options, trial: Option<Trial<'_>>) -> Explanation {
     let gpus = analysis.gpus.iter().map(|gpu| match analysis.measurement.on(&gpu.machine) {
-        Ok(own) => on_gpu(own.recording(), gpu, options),
+        Ok(own) => on_gpu(own.recording(), gpu, options, trial),
         Err(_) => GpuExplanation { glance: None, evidence: Vec::new(), advice: Vec::new(), threads: None },
     });
     let mut gpus: Vec<GpuExplanation> = gpus.collect();
@@ -84,8 +92,8 @@ pub fn explain(analysis: Analysis, options: Options) -> Explanation {
     Explanation { analysis, gpus }
 }
 
-fn on_gpu(recording: Recording<'_>, gpu: &GpuAnalysis, options: Options) -> GpuExplanation {
-    let context = Context::new(recording, gpu, options);
+fn on_gpu(recording: Recording<'_>, gpu: &GpuAnalysis, options: Options, trial: Option<Trial<'_>>) -> GpuExplanation {
+    let context = Context::new(recording, gpu, options, trial);
     GpuExplanation {
         glance: None,
         evidence: context.as_ref().map_or_else(Vec::new, evidence::of),
@@ -95,9 +103,9 @@ fn on_gpu(recording: Recording<'_>, gpu: &GpuAnalysis, options: Options) -> GpuE
 }
 
 /// What to change, the largest gain first; by the prediction that speaks for the GPU.
-pub fn advice(measurement: &Measurement, gpu: &GpuAnalysis, options: Options) -> Vec<Advice> {
+pub fn advice(measurement: &Measurement, gpu: &GpuAnalysis, options: Options, trial: Option<Trial<'_>>) -> Vec<Advice> {
     let Ok(own) = measurement.on(&gpu.machine) else { return Vec::new() };
-    Context::new(own.recording(), gpu, options).as_ref().map_or_else(Vec::new, advice_of)
+    Context::new(own.recording(), gpu, options, trial).as_ref().map_or_else(Vec::new, advice_of)
 }
 
 /// What evidence and candidates look at.
@@ -110,10 +118,11 @@ struct Context<'a> {
     rule: CoalescingRule,
     banks: BankRule,
     options: Options,
+    trial: Option<Trial<'a>>,
 }
 
 impl<'a> Context<'a> {
-    fn new(recording: Recording<'a>, gpu: &'a GpuAnalysis, options: Options) -> Option<Self> {
+    fn new(recording: Recording<'a>, gpu: &'a GpuAnalysis, options: Options, trial: Option<Trial<'a>>) -> Option<Self> {
         let cc = gpu.machine.cc;
         Some(Self {
             profile: recording.profile,
@@ -123,7 +132,13 @@ impl<'a> Context<'a> {
             rule: coalescing_rule(cc, options.fermi_l1),
             banks: BankRule::of(u32::from(cc.major)),
             options,
+            trial,
         })
+    }
+
+    /// True where a simulation speaks for the GPU, so that changes of code are simulated.
+    fn is_simulated(&self) -> bool {
+        self.prediction.teg().is_some()
     }
 
     /// The occupancy of a changed launch.
@@ -149,10 +164,25 @@ fn advice_of(context: &Context<'_>) -> Vec<Advice> {
     advice
 }
 
+/// The subject as a proposal would have it.
+fn changed(context: &Context<'_>, change: &candidate::Change) -> Option<Subject> {
+    use candidate::Change;
+    let measured = match change {
+        Change::Edit(edit) => {
+            let mut changed = context.as_is.clone();
+            return edit(&mut changed).is_ok().then_some(changed);
+        }
+        Change::Launch(grid, block) => {
+            context.trial?.launched(context.profile, (*grid, *block), &context.as_is.machine)?
+        }
+        Change::Ptx(ptx) => context.trial?.with_ptx(ptx.clone(), context.profile, &context.as_is.machine)?,
+    };
+    Some(subject(measured.recording(), &context.as_is.machine))
+}
+
 /// Asks the model about a proposal.
 fn price(context: &Context<'_>, id: &'static str, proposal: candidate::Proposal) -> Option<Advice> {
-    let mut changed = context.as_is.clone();
-    (proposal.edit)(&mut changed).ok()?;
+    let changed = changed(context, &proposal.change)?;
     let before = context.prediction;
     let after = ask(before.model, &changed, context.options).ok()?;
     let speedup = speedup(before, &after)?;

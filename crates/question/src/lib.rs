@@ -7,6 +7,7 @@
 
 mod digits;
 mod gate;
+mod rewrite;
 mod threads;
 mod waits;
 

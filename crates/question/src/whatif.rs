@@ -3,6 +3,7 @@
 //! [`Scenario`] is the question, read from what a user writes; [`run`] answers it, [`price`] answers one question for
 //! each effect. The edits themselves are in [`warplens_model::scenario`].
 
+mod changed;
 mod parse;
 mod price;
 
@@ -22,6 +23,7 @@ use warplens_session::predict::{
 };
 use warplens_session::profile::LaunchShape;
 
+pub(crate) use changed::bounded;
 pub use parse::ExtentChange;
 pub(crate) use price::of_each;
 pub use price::{GpuPrices, Price, Prices, price};
@@ -150,8 +152,14 @@ fn on_machine(
     let asked: Vec<ModelId> = before.answers.iter().map(|answer| answer.model).collect();
     let unchanged = subject(second, machine);
     let mut changed = unchanged.clone();
-    let applied = scenario.edits.apply(&mut changed);
-    let after = applied.map(|()| answers(&changed.input(options), &changed.machine, &Choice::Named(asked)));
+    let applied = changed::apply(&scenario.edits, &mut changed);
+    let after = applied.map(|()| {
+        let mut after = answers(&changed.input(options), &changed.machine, &Choice::Named(asked));
+        for answer in &mut after.answers {
+            answer.result = answer.result.clone().map(|prediction| bounded(prediction, &changed, options));
+        }
+        after
+    });
     let models = before.answers.iter().map(|answer| {
         let after = after.as_ref().ok();
         let after = after.and_then(|gpu| gpu.answers.iter().find(|other| other.model == answer.model));
@@ -211,7 +219,8 @@ pub(crate) fn subject(recording: Recording<'_>, machine: &Machine) -> Subject {
 
 /// Asks one model about a changed subject.
 pub(crate) fn ask(model: ModelId, subject: &Subject, options: Options) -> std::result::Result<Prediction, Refusal> {
-    model.model().predict(&subject.input(options), &subject.machine)
+    let answer = model.model().predict(&subject.input(options), &subject.machine);
+    answer.map(|prediction| bounded(prediction, subject, options))
 }
 
 /// Why one effect changes nothing; none where it may.

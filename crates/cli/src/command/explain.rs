@@ -22,9 +22,9 @@ pub(crate) struct ExplainFlags {
 pub(crate) fn run(flags: &ExplainFlags, threads: Option<u32>, terminal: &Terminal) -> Result<Outcome> {
     let question = flags.ask.question(threads)?;
     let measured = flags.ask.measure(&question, terminal)?;
-    let explained = measured.measurements.into_iter().map(|measurement| {
-        let analysis = predict::predict(measurement, &question.machines, &question.choice, question.options);
-        explain::explain(analysis, question.options)
+    let explained = measured.measurements.iter().enumerate().map(|(number, measurement)| {
+        let analysis = predict::predict(measurement.clone(), &question.machines, &question.choice, question.options);
+        explain::explain(analysis, question.options, measured.trial(number, &question))
     });
     let explanations: Vec<Explanation> = explained.collect();
     let command = |more: &[String]| flags.ask.command("whatif", more);

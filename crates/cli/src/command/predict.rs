@@ -5,10 +5,10 @@ use clap::Args;
 use warplens_question::{Gate, explain, glance};
 use warplens_report::{Section, document, view};
 use warplens_session::Analysis;
-use warplens_session::predict::{self, Options};
+use warplens_session::predict;
 
 use super::{Document, Outcome};
-use crate::ask::AskFlags;
+use crate::ask::{AskFlags, Measured, Question};
 use crate::flags::OutputFlags;
 use crate::terminal::Terminal;
 
@@ -30,11 +30,13 @@ pub(crate) fn run(flags: &PredictFlags, threads: Option<u32>, terminal: &Termina
     let measured = flags.ask.measure(&question, terminal)?;
     let analyses: Vec<Analysis> = measured
         .measurements
-        .into_iter()
-        .map(|measurement| predict::predict(measurement, &question.machines, &question.choice, question.options))
+        .iter()
+        .map(|measurement| {
+            predict::predict(measurement.clone(), &question.machines, &question.choice, question.options)
+        })
         .collect();
     let breaches = breaches(&gates, flags, &analyses)?;
-    write(flags, &analyses, question.options, terminal)?;
+    write(flags, &analyses, &measured, &question, terminal)?;
     if !analyses.iter().any(Analysis::has_answer) {
         terminal.message("no model could answer");
         return Ok(Outcome::NoAnswer);
@@ -46,18 +48,27 @@ pub(crate) fn run(flags: &PredictFlags, threads: Option<u32>, terminal: &Termina
 /// Changes that a screen names.
 const MOST_CHANGES: usize = 3;
 
-fn write(flags: &PredictFlags, analyses: &[Analysis], options: Options, terminal: &Terminal) -> Result<()> {
+fn write(
+    flags: &PredictFlags,
+    analyses: &[Analysis],
+    measured: &Measured,
+    question: &Question,
+    terminal: &Terminal,
+) -> Result<()> {
+    let options = question.options;
     let detail = terminal.detail();
     let next = flags.ask.command("explain", &[]);
-    let of_one = |analysis: &Analysis| {
+    let of_one = |(number, analysis): (usize, &Analysis)| {
         // One screen holds the changes of one GPU: the first that was named and has an answer.
         let gpu = analysis.gpus.iter().find(|gpu| gpu.prediction().is_some());
-        let advice = gpu.map_or_else(Vec::new, |gpu| explain::advice(&analysis.measurement, gpu, options));
+        let advice = gpu.map_or_else(Vec::new, |gpu| {
+            explain::advice(&analysis.measurement, gpu, options, measured.trial(number, question))
+        });
         let best = gpu.map(|gpu| (gpu.machine.id.as_str(), &advice[..advice.len().min(MOST_CHANGES)]));
         let glances = glance::glances(analysis, options);
         view::predict::predictions(analysis, &glances, best, detail, Some(&next))
     };
-    let sections = || -> Vec<Section> { analyses.iter().flat_map(of_one).collect() };
+    let sections = || -> Vec<Section> { analyses.iter().enumerate().flat_map(of_one).collect() };
     let tables = || vec![view::predict::rows(analyses)];
     let json = || document::value(&document::predict::document(analyses));
     Document { title: "Prediction", sections: &sections, tables: &tables, json: &json }.write(&flags.output, terminal)

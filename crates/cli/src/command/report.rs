@@ -47,8 +47,8 @@ pub(crate) fn run(flags: &ReportFlags, threads: Option<u32>, terminal: &Terminal
         json: serde_json::to_string(&document::value(&document::predict::document(&analyses)))? + "\n",
     };
     let has_answer = analyses.iter().any(Analysis::has_answer);
-    let with_extras = analyses.into_iter().map(|analysis| {
-        let extras = extras(flags, &measured, &question, &analysis);
+    let with_extras = analyses.into_iter().enumerate().map(|(number, analysis)| {
+        let extras = extras(flags, &measured, &question, number, &analysis);
         (analysis, extras)
     });
     let page = view::report::page(&with_extras.collect::<Vec<_>>(), &origin);
@@ -59,7 +59,7 @@ pub(crate) fn run(flags: &ReportFlags, threads: Option<u32>, terminal: &Terminal
 /// GPUs whose listing stands on the page with stalls.
 const MOST_SIMULATED: usize = 2;
 
-fn extras(flags: &ReportFlags, measured: &Measured, question: &Question, analysis: &Analysis) -> Extras {
+fn extras(flags: &ReportFlags, measured: &Measured, question: &Question, number: usize, analysis: &Analysis) -> Extras {
     // The listing follows the rules of the first GPU.
     let (coalescing, bank) = match question.machines.first().map(|machine| machine.cc) {
         Some(cc) => (CoalescingRule::of(cc.major.into(), cc.minor.into()), BankRule::of(cc.major.into())),
@@ -74,7 +74,7 @@ fn extras(flags: &ReportFlags, measured: &Measured, question: &Question, analysi
         listings
     });
     let annotated = annotated(flags, measured, question, analysis);
-    let explanation = explain::explain(analysis.clone(), question.options);
+    let explanation = explain::explain(analysis.clone(), question.options, measured.trial(number, question));
     let changes = view::explain::changes(&explanation);
     let mut figures = figures(analysis, question);
     figures.extend(annotated.iter().flat_map(|of| stall_figures(of, question, analysis)));

@@ -99,7 +99,7 @@ fn of(
 ) -> Price {
     let note = effect.and_then(|effect| why_nothing(effect, before.model, as_is));
     let mut changed = as_is.clone();
-    let after = match scenario.apply(&mut changed) {
+    let after = match super::changed::apply(scenario, &mut changed) {
         // What a model does not have costs it nothing.
         Ok(()) if note.is_some() => Ok(before.clone()),
         Ok(()) => ask(before.model, &changed, options).map_err(|refusal| refusal.reason),

@@ -1,0 +1,56 @@
+//! A tile in shared memory: what a block has loaded once it finds there.
+
+use std::collections::BTreeSet;
+
+use warplens_isa::StateSpace;
+use warplens_model::scenario::{Impossible, Subject};
+use warplens_trace::{AccessKind, WarpTrace};
+
+use super::{PlaceOfAccess, SECTOR};
+
+/// Bytes of a tile, at most: addresses of loads from it are taken modulo this, as they lie in global memory.
+const TILE: u64 = 1 << 15;
+/// Loads that a tile serves, of those of its instruction.
+const MOSTLY: f64 = 0.5;
+
+/// Loads of global memory whose sectors the block has loaded before go to shared memory. The time of filling the tile and
+/// of the barriers around it is left out.
+pub(crate) fn in_shared_memory(subject: &mut Subject) -> Result<(), Impossible> {
+    super::counts_without(subject, "repeated-loads")?;
+    let traced = super::recording(subject)?;
+    let mut served: std::collections::BTreeMap<PlaceOfAccess, (u64, u64)> = Default::default();
+    super::each_cta(traced, |cta| {
+        let mut known: BTreeSet<u64> = BTreeSet::new();
+        let rewrite = |warp: &WarpTrace| {
+            super::with_accesses(warp, |step, mut touch, put| {
+                if touch.space == StateSpace::Global && touch.kind == AccessKind::Load {
+                    let mut is_new = false;
+                    for lane in touch.mask.lanes() {
+                        let first = touch.addresses[lane] / SECTOR;
+                        for sector in first..=(touch.addresses[lane] + touch.lane_bytes() - 1) / SECTOR {
+                            is_new |= known.insert(sector);
+                        }
+                    }
+                    let of = served.entry((step.block, touch.slot)).or_insert((0, 0));
+                    of.1 += 1;
+                    if !is_new {
+                        of.0 += 1;
+                        touch.space = StateSpace::Shared;
+                        touch.map(|address| address % TILE);
+                    }
+                }
+                put(&touch);
+            })
+        };
+        cta.warps.iter().map(rewrite).collect()
+    });
+    let is_served = |place: &PlaceOfAccess| served.get(place).is_some_and(|(n, all)| *n as f64 > MOSTLY * *all as f64);
+    super::each_instruction(traced, |block, inst| {
+        let mut inst = *inst;
+        if is_served(&(block, inst.slot)) {
+            inst.space = StateSpace::Shared;
+        }
+        vec![inst]
+    });
+    Ok(())
+}
