@@ -1,8 +1,10 @@
 //! A footprint in few bytes, to be saved: CTAs mostly load the same sectors, each from a place of its own on.
 
+use std::sync::Arc;
+
 use warplens_base::bytes::{Columns, Corrupt, Lists, Reader, Writer};
 
-use super::{Footprint, Lines, Run};
+use super::{Footprint, Lines, Pattern, Run};
 
 /// Why sectors are none.
 const OTHER: Corrupt = Corrupt("the sectors that a block loads are not in order");
@@ -22,6 +24,13 @@ impl Footprint {
             columns.add(&lines.0, run, to);
             to.uint(first);
         }
+        match &self.pattern {
+            None => to.uint(0),
+            Some(pattern) => {
+                to.uint(1);
+                pattern.pack(columns, to);
+            }
+        }
     }
 
     /// Reads it.
@@ -36,7 +45,56 @@ impl Footprint {
             };
             runs.into_iter().map(run).collect::<Result<_, _>>().map(Lines)
         })?;
-        Ok(Self { n_ctas: all.len(), all: all.into(), ..Self::default() })
+        let pattern = match from.uint()? {
+            0 => None,
+            _ => Some(Arc::new(Pattern::unpack(lists, from)?)),
+        };
+        Ok(Self { n_ctas: all.len(), all: all.into(), pattern, ..Self::default() })
+    }
+}
+
+impl Pattern {
+    fn pack(&self, columns: &mut Columns, to: &mut Writer) {
+        self.grid.iter().chain(&self.base).for_each(|&extent| to.uint(extent.into()));
+        let mut end = 0;
+        let run = |&((first, count), steps): &(Run, [i64; 3]), to: &mut Writer| {
+            to.int(first.wrapping_sub(end).cast_signed());
+            to.uint(count);
+            steps.iter().for_each(|&step| to.int(step));
+            end = first + count;
+        };
+        columns.add(&self.runs, run, to);
+    }
+
+    fn unpack(lists: &Lists<'_>, from: &mut Reader<'_>) -> Result<Self, Corrupt> {
+        let mut extents = [0; 6];
+        for extent in &mut extents {
+            *extent = from.narrow()?;
+        }
+        let [grid, base] = [0, 3].map(|at| std::array::from_fn(|axis| extents[at + axis]));
+        let n_ctas = grid.iter().try_fold(1_u32, |product, &extent: &u32| product.checked_mul(extent.max(1)));
+        n_ctas.ok_or(OTHER)?;
+        let mut end = 0_u64;
+        let runs = lists.items(from, |from| {
+            let first = end.wrapping_add_signed(from.int()?);
+            let count = from.uint()?;
+            end = first.wrapping_add(count);
+            Ok(((first, count), [from.int()?, from.int()?, from.int()?]))
+        })?;
+        let pattern = Self { grid, base, runs };
+        if pattern.runs.iter().all(|run| pattern.is_in_memory(run)) { Ok(pattern) } else { Err(OTHER) }
+    }
+
+    /// Whether a run of every CTA of the grid lies at addresses that there are.
+    fn is_in_memory(&self, &((first, count), steps): &(Run, [i64; 3])) -> bool {
+        let mut ends = [i128::from(first), i128::from(first) + i128::from(count)];
+        for axis in 0..3 {
+            let at = |place: u32| (i128::from(place) - i128::from(self.base[axis])) * i128::from(steps[axis]);
+            let moved = [at(0), at(self.grid[axis].saturating_sub(1))];
+            ends[0] += moved[0].min(moved[1]);
+            ends[1] += moved[0].max(moved[1]);
+        }
+        0 <= ends[0] && ends[0] < ends[1] && ends[1] < i128::from(u64::MAX / 2)
     }
 }
 
@@ -68,8 +126,24 @@ mod tests {
         assert!((0..bytes.len()).all(|length| unpacked(&bytes[..length]).is_err()));
     }
 
+    fn with_pattern(step: i64) -> Footprint {
+        let runs = vec![((1 << 30, 64), [64, 0, 0]), ((1 << 20, 3), [0, step, 0])];
+        let pattern = Pattern { grid: [40, 30, 1], base: [1, 1, 0], runs };
+        Footprint { pattern: Some(Arc::new(pattern)), ..Footprint::default() }
+    }
+
+    #[test]
+    fn patterns_come_back() {
+        let footprint = with_pattern(-(1 << 10));
+        let bytes = packed(&footprint);
+        assert_eq!(unpacked(&bytes).unwrap(), footprint);
+        assert!((0..bytes.len()).all(|length| unpacked(&bytes[..length]).is_err()));
+    }
+
     #[test]
     fn sectors_beyond_all_memory_are_refused() {
+        assert_eq!(unpacked(&packed(&with_pattern(-(1 << 20)))), Err(OTHER));
+        assert_eq!(unpacked(&packed(&with_pattern(i64::MAX))), Err(OTHER));
         let lines = Lines(vec![(u64::MAX - 3, 2)]);
         let footprint = Footprint { n_ctas: 1, all: [lines].into(), ..Footprint::default() };
         assert_eq!(unpacked(&packed(&footprint)), Err(OTHER));
