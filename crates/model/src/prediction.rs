@@ -238,6 +238,8 @@ resources! {
     DramLatency "DRAM latency";
     /// Bytes per second between an SM and the L2 cache.
     L2Bandwidth "L2 bandwidth";
+    /// Atomic operations on one word of global memory, which are done one after the other.
+    Atomics "atomics on one word";
     /// Results of the same warp that too few warps hide.
     Dependence "dependence latency";
     /// Waiting at barriers.

@@ -115,7 +115,8 @@ impl<'a> Memory<'a> {
     pub(crate) fn busy(&self) -> impl Iterator<Item = (UnitKind, f64)> {
         let l2 = self.l2.as_ref().map(|l2| (UnitKind::L2Link, l2.busy()));
         let banks = (UnitKind::SharedAndL1, self.banks.busy);
-        std::iter::once(banks).chain(l2).chain([(UnitKind::DramShare, self.dram.busy())])
+        let dram = (UnitKind::DramShare, self.dram.busy());
+        std::iter::once(banks).chain(l2).chain([dram]).chain(self.delays.busy())
     }
 
     /// First time at which another store to device memory may leave the SM: it waits where very much is under way.

@@ -77,6 +77,11 @@ pub(crate) trait Delay<'a>: Sized {
     fn served(&mut self, _: &WarpAccess, _: &Request<'_>, done: f64) -> f64 {
         done
     }
+
+    /// Cycles in which it was busy, where it was used.
+    fn busy(&self) -> Option<(UnitKind, f64)> {
+        None
+    }
 }
 
 macro_rules! delays {
@@ -112,6 +117,10 @@ macro_rules! delays {
             pub(crate) fn served(&mut self, access: &WarpAccess, request: &Request<'_>, done: f64) -> f64 {
                 $(let done = self.$name.served(access, request, done);)*
                 done
+            }
+
+            pub(crate) fn busy(&self) -> impl Iterator<Item = (UnitKind, f64)> {
+                [$(self.$name.busy(),)*].into_iter().flatten()
             }
         }
     };
@@ -163,6 +172,8 @@ kinds! {
     L2Link "L2 link" L2Bandwidth;
     /// The SM's share of device memory.
     DramShare "DRAM share" DramBandwidth;
+    /// The word of global memory on which most atomic operations are done.
+    AtomicWord "atomics on one word" Atomics;
 }
 
 /// What is short where a unit is busy.
@@ -178,6 +189,8 @@ pub enum Bound {
     L2Bandwidth,
     /// Bytes of device memory.
     DramBandwidth,
+    /// Atomic operations on one word of global memory, which are done one after the other.
+    Atomics,
 }
 
 impl fmt::Display for UnitKind {

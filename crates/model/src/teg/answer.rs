@@ -139,7 +139,7 @@ fn busiest(simulated: &Simulated, meaning: fn(&UnitOutcome) -> Option<Resource>)
 fn of_arithmetic(unit: &UnitOutcome) -> Option<Resource> {
     match unit.kind.bound() {
         Bound::Pipe(pipe) => Resource::of_pipe(pipe),
-        Bound::Issue | Bound::LoadStore | Bound::L2Bandwidth | Bound::DramBandwidth => None,
+        Bound::Issue | Bound::LoadStore | Bound::L2Bandwidth | Bound::DramBandwidth | Bound::Atomics => None,
     }
 }
 
@@ -150,6 +150,7 @@ fn of_memory(unit: &UnitOutcome) -> Option<Resource> {
         Bound::LoadStore => Some(Resource::LoadStore),
         Bound::L2Bandwidth => Some(Resource::L2Bandwidth),
         Bound::DramBandwidth => Some(Resource::DramBandwidth),
+        Bound::Atomics => Some(Resource::Atomics),
     }
 }
 

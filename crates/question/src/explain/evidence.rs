@@ -33,7 +33,10 @@ fn percent(share: f64) -> String {
     format!("{} %", short(100.0 * share))
 }
 
-/// The largest term, and what it consists of.
+/// A term that takes this share of the time bounds a kernel alone.
+const MOSTLY: f64 = 0.6;
+
+/// The largest term, and what it consists of; where it does not take most of the time, the next one, too.
 fn limiter(context: &Context<'_>) -> Option<Evidence> {
     let prediction = context.prediction;
     let term = prediction.largest_term();
@@ -47,6 +50,12 @@ fn limiter(context: &Context<'_>) -> Option<Evidence> {
         Combine::Max => format!("{name} is the longest of what overlaps, and so the time"),
         _ => format!("{name} takes {} of the time", percent(share)),
     };
+    // What takes less than this has something beside it that takes about as much.
+    let beside = prediction.terms.iter().filter(|other| other.name != term.name);
+    let beside = beside.max_by(|left, right| left.cycles.0.total_cmp(&right.cycles.0));
+    if let Some(beside) = beside.filter(|_| !matches!(prediction.combine, Combine::Max) && share < MOSTLY) {
+        text.push_str(&format!(", and {} {}", beside.name, percent(beside.cycles.0 / prediction.time.0)));
+    }
     let mut parts: Vec<_> = term.parts.iter().filter(|part| part.cycles.0 >= 0.05 * term.cycles.0).collect();
     parts.sort_by(|left, right| right.cycles.0.total_cmp(&left.cycles.0));
     if parts.len() > 1 {

@@ -28,7 +28,7 @@ use warplens_stats::bank::{self, Passes};
 use warplens_stats::{BankRule, Footprint, Request};
 use warplens_trace::{AccessKind, MachineClass, WARP_SIZE, WarpAccess};
 
-use super::{Delay, Effect};
+use super::{Delay, Effect, UnitKind};
 use crate::{Job, SmConfig, Without};
 
 /// Bytes of a word.
@@ -54,6 +54,8 @@ struct Word {
     interval: f64,
     /// When the next operation may be done.
     free_at: f64,
+    /// Cycles of the operations so far, with those of other SMs between them.
+    busy: f64,
 }
 
 impl<'a> Delay<'a> for Atomics<'a> {
@@ -103,6 +105,11 @@ impl<'a> Delay<'a> for Atomics<'a> {
         }
         last
     }
+
+    fn busy(&self) -> Option<(UnitKind, f64)> {
+        let busiest = self.words.values().map(|word| word.busy).max_by(f64::total_cmp)?;
+        Some((UnitKind::AtomicWord, busiest))
+    }
 }
 
 impl Atomics<'_> {
@@ -111,10 +118,11 @@ impl Atomics<'_> {
         let (footprint, n_sms, active_sms) = (self.footprint, self.n_sms, self.active_sms);
         let word = self.words.entry(word).or_insert_with(|| {
             let share = footprint.and_then(|footprint| footprint.touching(word * WORD, n_sms));
-            Word { interval: cycles * share.map_or(1.0, |share| (share * active_sms).max(1.0)), free_at: 0.0 }
+            Word { interval: cycles * share.map_or(1.0, |share| (share * active_sms).max(1.0)), free_at: 0.0, busy: 0.0 }
         });
         let first = at.max(word.free_at);
         word.free_at = first + operations * word.interval;
+        word.busy += operations * word.interval;
         word.free_at - word.interval
     }
 }
