@@ -94,7 +94,7 @@ pub(crate) fn recording(subject: &mut Subject) -> Result<&mut Traced, Impossible
     if let Some(of) = traced.boards.get(&board) {
         let mut wanted: Vec<_> = of.sms.iter().flatten().copied().collect();
         wanted.sort_unstable();
-        traced.ctas.retain(|cta| wanted.binary_search(&cta.trace.id).is_ok());
+        traced.ctas.retain(|cta| wanted.binary_search(&cta.id()).is_ok());
     }
     Ok(traced)
 }
@@ -106,7 +106,9 @@ pub(crate) fn impossible(reason: &str) -> Impossible {
 /// Writes every warp anew, CTA by CTA.
 pub(crate) fn each_cta(traced: &mut Traced, mut rewrite: impl FnMut(&CtaTrace) -> Vec<WarpTrace>) {
     for cta in &mut traced.ctas {
-        cta.trace.warps = rewrite(&cta.trace).into();
+        let trace = cta.trace();
+        let warps = rewrite(&trace).into();
+        *cta = TracedCta::new(&CtaTrace { warps, ..trace }, cta.left_out().to_vec());
     }
 }
 
@@ -134,10 +136,12 @@ pub(crate) fn with_accesses(
 
 /// Hands every access of global memory on.
 pub(crate) fn visit(traced: &Traced, mut visit: impl FnMut(u32, &Touch)) {
-    for warp in traced.ctas.iter().flat_map(|cta| cta.trace.warps.iter()) {
-        for step in warp.steps() {
-            for access in warp.accesses_of(&step) {
-                visit(step.block, &Touch::new(warp, &access));
+    for cta in traced.ctas.iter().map(TracedCta::trace) {
+        for warp in cta.warps.iter() {
+            for step in warp.steps() {
+                for access in warp.accesses_of(&step) {
+                    visit(step.block, &Touch::new(warp, &access));
+                }
             }
         }
     }
@@ -201,8 +205,12 @@ fn scale_of(all: &[(u32, u64)], traced: &BTreeMap<u32, u64>) -> f64 {
 /// Executions of blocks by the traced CTAs.
 pub(crate) fn executions(traced: &Traced) -> BTreeMap<u32, u64> {
     let mut all = BTreeMap::new();
-    for (block, n) in traced.ctas.iter().flat_map(|cta| cta.executions()) {
-        *all.entry(block).or_insert(0) += n;
+    for cta in &traced.ctas {
+        let trace = cta.trace();
+        let steps = trace.warps.iter().flat_map(WarpTrace::steps).map(|step| (step.block, 1));
+        for (block, n) in steps.chain(cta.left_out().iter().copied()) {
+            *all.entry(block).or_insert(0) += n;
+        }
     }
     all
 }
@@ -216,7 +224,7 @@ pub(crate) fn counted_ctas(traced: &Traced) -> usize {
     let mut all = 0;
     let fits = |cta: &&TracedCta| {
         let before = all;
-        all += accesses(&cta.trace);
+        all += accesses(&cta.trace());
         before < MOST_ACCESSES
     };
     traced.ctas.iter().take_while(fits).count()
@@ -225,17 +233,19 @@ pub(crate) fn counted_ctas(traced: &Traced) -> usize {
 /// Distinct sectors of global memory that the first traced CTAs load and store.
 pub(crate) fn distinct_sectors(traced: &Traced, n_ctas: usize) -> [f64; 2] {
     let mut sectors = [Vec::new(), Vec::new()];
-    for warp in traced.ctas.iter().take(n_ctas).flat_map(|cta| cta.trace.warps.iter()) {
-        for access in warp.accesses().filter(|access| access.space == StateSpace::Global) {
-            let touch = Touch::new(warp, &access);
-            let of = &mut sectors[usize::from(access.kind != AccessKind::Load)];
-            let mut last = u64::MAX;
-            for lane in touch.mask.lanes() {
-                let first = touch.addresses[lane] / SECTOR;
-                for sector in first..=(touch.addresses[lane] + touch.lane_bytes() - 1) / SECTOR {
-                    if sector != last {
-                        of.push(sector);
-                        last = sector;
+    for cta in traced.ctas.iter().take(n_ctas).map(TracedCta::trace) {
+        for warp in cta.warps.iter() {
+            for access in warp.accesses().filter(|access| access.space == StateSpace::Global) {
+                let touch = Touch::new(warp, &access);
+                let of = &mut sectors[usize::from(access.kind != AccessKind::Load)];
+                let mut last = u64::MAX;
+                for lane in touch.mask.lanes() {
+                    let first = touch.addresses[lane] / SECTOR;
+                    for sector in first..=(touch.addresses[lane] + touch.lane_bytes() - 1) / SECTOR {
+                        if sector != last {
+                            of.push(sector);
+                            last = sector;
+                        }
                     }
                 }
             }

@@ -6,6 +6,7 @@ use warplens_model::scenario::Subject;
 use warplens_model::teg::Simulated;
 use warplens_session::profile::{LineCounts, StateSpace};
 use warplens_sim::traces::Traces;
+use warplens_stats::TracedCta;
 use warplens_trace::{MachineInst, RegisterNumber, WARP_SIZE};
 
 use super::Place;
@@ -22,13 +23,15 @@ const LEAST_SHARE: f64 = 0.25;
 pub(super) fn shared_bytes(subject: &Subject) -> Option<u64> {
     let Traces::Made(traced) = &subject.traces else { return None };
     let (mut low, mut high) = (u64::MAX, 0);
-    for warp in traced.ctas.iter().flat_map(|cta| cta.trace.warps.iter()) {
-        for access in warp.accesses().filter(|access| access.space == StateSpace::Shared) {
-            let mut addresses = [0; WARP_SIZE];
-            warp.expand(&access, &mut addresses);
-            for lane in access.mask.lanes() {
-                low = low.min(addresses[lane]);
-                high = high.max(addresses[lane] + u64::from(access.element_bytes) * u64::from(access.elements));
+    for cta in traced.ctas.iter().map(TracedCta::trace) {
+        for warp in cta.warps.iter() {
+            for access in warp.accesses().filter(|access| access.space == StateSpace::Shared) {
+                let mut addresses = [0; WARP_SIZE];
+                warp.expand(&access, &mut addresses);
+                for lane in access.mask.lanes() {
+                    low = low.min(addresses[lane]);
+                    high = high.max(addresses[lane] + u64::from(access.element_bytes) * u64::from(access.elements));
+                }
             }
         }
     }

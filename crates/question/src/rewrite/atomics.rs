@@ -26,7 +26,7 @@ pub(crate) fn once_per_block(subject: &mut Subject) -> Result<(), Impossible> {
     let mut n_warps = 0;
     for cta in &traced.ctas {
         let mut of_cta: BTreeMap<PlaceOfAccess, BTreeSet<u64>> = BTreeMap::new();
-        for warp in cta.trace.warps.iter() {
+        for warp in cta.trace().warps.iter() {
             n_warps += 1;
             for_each_atomic(warp, |place, touch| {
                 *executions.entry(place).or_insert(0) += 1;
@@ -196,7 +196,7 @@ pub(crate) fn copy_per_lane(subject: &mut Subject) -> Result<u64, Impossible> {
     let mut most = 0;
     for cta in &traced.ctas {
         let mut words = BTreeSet::new();
-        for warp in cta.trace.warps.iter() {
+        for warp in cta.trace().warps.iter() {
             for access in warp.accesses() {
                 let touch = Touch::new(warp, &access);
                 if is_atomic(&touch, StateSpace::Shared) {

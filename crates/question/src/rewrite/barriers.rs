@@ -39,7 +39,7 @@ impl Phases {
     /// The phases of the first traced CTAs; none where warps do not go through the same barriers.
     pub(crate) fn of(traced: &Traced, code: &Code) -> Option<Self> {
         let ctas =
-            traced.ctas.iter().take(LOOKED_AT).map(|cta| phases(&cta.trace, code)).collect::<Option<Vec<_>>>()?;
+            traced.ctas.iter().take(LOOKED_AT).map(|cta| phases(&cta.trace(), code)).collect::<Option<Vec<_>>>()?;
         (!ctas.is_empty()).then_some(Self { ctas })
     }
 

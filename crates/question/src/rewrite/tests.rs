@@ -18,7 +18,7 @@ fn cta(warps: Vec<WarpTrace>) -> CtaTrace {
 }
 
 fn traced(warps: Vec<WarpTrace>) -> Traced {
-    Traced { ctas: vec![TracedCta { trace: cta(warps), left_out: Vec::new() }], ..Traced::default() }
+    Traced { ctas: vec![TracedCta::new(&cta(warps), Vec::new())], ..Traced::default() }
 }
 
 fn touches(warp: &WarpTrace) -> Vec<Touch> {
@@ -51,7 +51,7 @@ fn columns_become_rows_and_every_byte_has_a_place_of_its_own() {
         }
         put(&touch);
     });
-    let all = touches(&traced.ctas[0].trace.warps[0]);
+    let all = touches(&traced.ctas[0].trace().warps[0]);
     assert!(all.iter().all(|touch| touch.sectors() == (4, 4)));
     assert_eq!(super::distinct_sectors(&traced, n_ctas), before);
     let mut places: Vec<u64> = all.iter().filter(|touch| touch.slot == 0).flat_map(|touch| touch.addresses).collect();
@@ -68,7 +68,7 @@ fn a_gather_finds_its_bytes_side_by_side() {
     warp.access(0, StateSpace::Global, AccessKind::Load, (4, 1), FULL, &scattered);
     let traced = traced(vec![warp.finish()]);
     let layouts = layout::layouts(&traced);
-    let mut touch = touches(&traced.ctas[0].trace.warps[0])[0];
+    let mut touch = touches(&traced.ctas[0].trace().warps[0])[0];
     assert!(touch.sectors().0 > 16);
     layouts[&(0, 0)].apply(&mut touch);
     assert_eq!(touch.sectors().0, touch.sectors().1);
@@ -171,7 +171,7 @@ fn exchange(other: fn(u64) -> u64) -> (CtaTrace, Code) {
 fn barriers_are_needed_where_warps_exchange_values() {
     let superfluous = |other| {
         let (cta, code) = exchange(other);
-        let traced = Traced { ctas: vec![TracedCta { trace: cta, left_out: Vec::new() }], ..Traced::default() };
+        let traced = Traced { ctas: vec![TracedCta::new(&cta, Vec::new())], ..Traced::default() };
         barriers::Phases::of(&traced, &code).unwrap().superfluous(&[(0, 0), (0, 1)])
     };
     assert_eq!(superfluous(|own| own), [(0, 0), (0, 1)]);

@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use warplens_isa::StateSpace;
 use warplens_model::scenario::{Impossible, Subject};
 use warplens_sim::traces::Traced;
+use warplens_stats::TracedCta;
 use warplens_trace::{Code, MachineClass, MachineInst, RegisterNumber, WarpTrace, WarpTraceBuilder};
 
 use super::Touch;
@@ -28,13 +29,15 @@ pub(crate) struct Loop {
 pub(crate) fn hottest(traced: &Traced) -> Option<Loop> {
     let code = super::code(traced)?;
     let mut in_a_row: BTreeMap<u32, u64> = BTreeMap::new();
-    for warp in traced.ctas.iter().take(4).flat_map(|cta| cta.trace.warps.iter()) {
-        let mut last = u32::MAX;
-        for step in warp.steps() {
-            if step.block == last {
-                *in_a_row.entry(step.block).or_insert(0) += code.block(step.block).len() as u64;
+    for cta in traced.ctas.iter().take(4).map(TracedCta::trace) {
+        for warp in cta.warps.iter() {
+            let mut last = u32::MAX;
+            for step in warp.steps() {
+                if step.block == last {
+                    *in_a_row.entry(step.block).or_insert(0) += code.block(step.block).len() as u64;
+                }
+                last = step.block;
             }
-            last = step.block;
         }
     }
     let (&block, _) = in_a_row.iter().max_by_key(|(_, work)| **work)?;

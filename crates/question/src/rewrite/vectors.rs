@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use warplens_isa::StateSpace;
 use warplens_model::scenario::{Impossible, Subject};
-use warplens_trace::{AccessKind, Code, MachineClass, MachineInst, RegisterNumber};
+use warplens_trace::{AccessKind, Code, MachineClass, MachineInst, RegisterNumber, WarpTrace};
 
 use super::{PlaceOfAccess, Touch};
 
@@ -33,15 +33,16 @@ pub(crate) fn widen(subject: &mut Subject, times: u32) -> Result<(), Impossible>
             *low = (*low).min(touch.mask.lanes().map(|lane| touch.addresses[lane]).min().unwrap_or(u64::MAX));
         }
     });
-    let once = traced.ctas.iter().flat_map(|cta| cta.trace.warps.iter()).all(|warp| {
+    let is_once = |warp: &WarpTrace| {
         let mut seen = BTreeSet::new();
         warp.steps().all(|step| code_touches(&lows, step.block) == 0 || seen.insert(step.block))
-    });
+    };
+    let once = traced.ctas.iter().all(|cta| cta.trace().warps.iter().all(is_once));
     if !is_plain || lows.is_empty() || !once {
         return Err(no());
     }
     let fewer = blocks.div_ceil(times);
-    traced.ctas.retain(|cta| cta.trace.id.0 < fewer);
+    traced.ctas.retain(|cta| cta.id().0 < fewer);
     for board in traced.boards.values_mut() {
         board.sms.iter_mut().for_each(|sm| sm.retain(|cta| cta.0 < fewer));
         board.sms.retain(|sm| !sm.is_empty());
