@@ -82,7 +82,7 @@ fn explained(measurements: &[Measurement], gpu: &Machine) -> Vec<Answer> {
     let of = |measurement: &Measurement| {
         let gpus = std::slice::from_ref(gpu);
         let analysis = predict::predict(measurement.clone(), gpus, &Choice::Auto, Options::default());
-        let mut explanation = explain::explain(analysis, Options::default());
+        let mut explanation = explain::explain(analysis, Options::default(), None);
         let answer = explanation.analysis.gpus.remove(0).answers.remove(0);
         let glance = explanation.gpus[0].glance.as_ref().map(|glance| glance.time);
         assert_eq!(glance, answer.result.as_ref().ok().map(Prediction::seconds));
