@@ -22,6 +22,8 @@ const RECENT: usize = 64;
 const WORD_BYTES: u64 = 4;
 const WORDS: u64 = SECTOR_BYTES / WORD_BYTES;
 const LINE_WORDS: u64 = WORDS * SECTORS;
+/// Words of all memory that there can be.
+const MOST_WORDS: u64 = 1 << 62;
 /// Share of the sectors of a CTA that a pattern has to name, and that it may name beyond them.
 const ALIKE: f64 = 0.9;
 /// Runs of sectors that are put in order; of more, those of some pieces of memory.
@@ -181,7 +183,10 @@ impl Pattern {
         let moved: [i64; 3] = std::array::from_fn(|axis| i64::from(place[axis]) - i64::from(self.base[axis]));
         for &((first, count), step) in &self.runs {
             let distance: i64 = (0..3).map(|axis| moved[axis].wrapping_mul(step[axis])).fold(0, i64::wrapping_add);
-            each(sectors_of((first.wrapping_add_signed(distance), count)));
+            // A pattern that does not hold so far away may lead to places that are no memory.
+            if let Some(moved) = first.checked_add_signed(distance).filter(|&moved| moved < MOST_WORDS) {
+                each(sectors_of((moved, count)));
+            }
         }
     }
 
