@@ -164,7 +164,6 @@ const POSITIVE: &[Key] = &[
     Key::SharedAllocGranularity,
     Key::SharedBankWidth,
     Key::SharedBanks,
-    Key::SharedBytesPerClk,
     Key::L1TagsPerClk,
     Key::L1BytesPerClk,
     Key::L1AchievedBytesPerClk,

@@ -223,8 +223,6 @@ keys! {
     SharedPassCycles = "shared.pass_cycles", Cycles;
     /// Cycles by which each further pass of a bank conflict delays the result.
     SharedPassLatency = "shared.pass_latency", Cycles;
-    /// Bytes per cycle that the lanes of an SM get of what they load from shared memory, each its own copy.
-    SharedBytesPerClk = "shared.bytes_per_clk", BytesPerCycle;
 
     /// Size of the L1 data cache of one SM (with the shared memory where the two are one); 0 where there is none.
     L1Size = "l1.size", Bytes;

@@ -199,7 +199,7 @@ fn derivations_by_hand() {
     // 3352 GB/s x 1832 / 2039 = 3011.70 GB/s.
     assert!((derive("h100-sxm", Key::DramAchievedBandwidth).0 / 1e9 - 3011.704).abs() < 1e-2);
     // 657 cycles at 1755 MHz are 374.36 ns, 741.23 cycles at 1980 MHz.
-    let (latency, readings) = derive("h200", Key::DramLatency);
+    let (latency, readings) = derive("h100-sxm", Key::DramLatency);
     assert!((latency - 741.231).abs() < 1e-2, "{latency}");
     assert_eq!(readings.assumptions, ["dram.latency: latency of H100 PCIe 80GB, 374.4 ns, in own cycles"]);
     // The GTX 260's costs hold for its chip.
@@ -216,8 +216,8 @@ fn strict_mode_refuses_what_is_derived() {
         missing.to_string()
     };
     assert_eq!(
-        refuse("h200", Key::DramLatency),
-        "h200 has no value for dram.latency: it could only be derived (latency of H100 PCIe 80GB, 374.4 ns, in own \
+        refuse("h100-sxm", Key::DramLatency),
+        "h100-sxm has no value for dram.latency: it could only be derived (latency of H100 PCIe 80GB, 374.4 ns, in own \
          cycles), which strict mode refuses"
     );
     assert!(refuse("k40", Key::DramLatency).contains("its value is inferred (X-model table II"));
@@ -342,14 +342,14 @@ fn rows_tell_known_derived_and_unknown_apart() {
     assert_eq!(rows.len(), Key::ALL.len());
     let row = |key: Key| rows.iter().find(|row| row.key == key).expect("every key has a row");
     assert_eq!(row(Key::SmCount).value, Value::Number(132.0));
-    assert_eq!(row(Key::DramLatency).basis, Some(Basis::Inferred));
-    assert!((row(Key::DramLatency).nanoseconds.expect("a duration") - 374.359).abs() < 1e-2);
+    assert_eq!(row(Key::LatencyL2).basis, Some(Basis::Inferred));
+    assert!((row(Key::LatencyL2).nanoseconds.expect("a duration") - 151.282).abs() < 1e-2);
     assert_eq!(row(Key::ClockDefault).value, Value::Number(1.98e9));
     let operand = row(Key::LatencySharedOperand);
     assert_eq!((&operand.value, operand.basis), (&Value::Unknown, None));
     assert!(matches!(&row(Key::SharedConfigurable).value, Value::List(sizes) if sizes.len() == 10));
     let strict = table::show(&h200, Strictness::Strict);
-    assert_eq!(strict.iter().find(|row| row.key == Key::DramLatency).expect("a row").value, Value::Unknown);
+    assert_eq!(strict.iter().find(|row| row.key == Key::LatencyL2).expect("a row").value, Value::Unknown);
 }
 
 #[test]

@@ -227,7 +227,7 @@ pub(crate) fn finish(
     registers: u32,
     machines: &[Machine],
 ) -> Traced {
-    let Recorded { ctas, lines, words } = tracer.finish();
+    let Recorded { ctas, lines, words, stored } = tracer.finish();
     let of_board = |machine: &Machine| {
         let board = need.boards.get(machine.board());
         OfBoard {
@@ -238,7 +238,7 @@ pub(crate) fn finish(
         }
     };
     let boards = machines.iter().map(|machine| (machine.board().to_owned(), of_board(machine))).collect();
-    let footprint = Footprint::new(lines).with_pattern(need.grid, &words);
+    let footprint = Footprint::new(lines).with_pattern(need.grid, &words, &stored);
     Traced { ctas, executions, footprint, boards }
 }
 

@@ -146,8 +146,6 @@ pub struct SharedConfig {
     pub pass_cycles: f64,
     /// Cycles by which each pass beyond the fewest possible delays the result.
     pub pass_latency: f64,
-    /// Bytes per cycle that lanes get of what they load, whether or not several load the same; none where passes say it all.
-    pub bytes_per_clk: Option<f64>,
 }
 
 /// The way into the memory system.

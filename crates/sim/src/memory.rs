@@ -9,7 +9,7 @@ use warplens_trace::{AccessKind, Lanes, WARP_SIZE, WarpAccess, WarpTrace};
 use crate::unit::banks::BankPasses;
 use crate::unit::cache::{Cache, Found, Sectors};
 use crate::unit::dram::{Direction, Dram};
-use crate::unit::l2::{L2, LINE, SECTOR};
+use crate::unit::l2::{L2, LINE, LOCAL, SECTOR};
 use crate::unit::port::Port;
 use crate::unit::{Delays, UnitKind};
 use crate::{Effect, Job, L1Config, L1Holds, SmConfig, Traffic, Without};
@@ -175,12 +175,7 @@ impl<'a> Memory<'a> {
         let (passes, ideal) = self.passes(access, request);
         let shared = &self.config.shared;
         self.traffic.conflict_passes += (passes - ideal) as u64;
-        let mut cycles = passes * shared.pass_cycles;
-        if let Some(bytes_per_clk) = shared.bytes_per_clk.filter(|_| access.kind == AccessKind::Load) {
-            let bytes = f64::from(request.mask.count() * request.lane_bytes);
-            cycles = cycles.max(bytes / bytes_per_clk);
-        }
-        let start = self.banks.reserve(at, cycles);
+        let start = self.banks.reserve(at, passes * shared.pass_cycles);
         start + (passes - ideal) * shared.pass_latency
     }
 
@@ -245,7 +240,7 @@ impl<'a> Memory<'a> {
     /// Local memory: 32-bit words of the lanes lie side by side.
     fn local(&mut self, arrival: &Arrival<'_>, request: &Request<'_>) -> Done {
         self.lines.clear();
-        let base = 1 << 56 | (arrival.slot as u64) << 30;
+        let base = LOCAL | (arrival.slot as u64) << 30;
         let words = u64::from(request.lane_bytes.div_ceil(4));
         for lane in request.mask.lanes() {
             for word in 0..words {

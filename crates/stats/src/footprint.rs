@@ -24,6 +24,8 @@ const RECENT: usize = 64;
 const WORD_BYTES: u64 = 4;
 const WORDS: u64 = SECTOR_BYTES / WORD_BYTES;
 const LINE_WORDS: u64 = WORDS * SECTORS;
+/// Words of all memory that there can be.
+const MOST_WORDS: u64 = 1 << 62;
 /// Share of the sectors of a CTA that a pattern has to name, and that it may name beyond them.
 const ALIKE: f64 = 0.9;
 /// Runs of sectors that are put in order; of more, those of some pieces of memory.
@@ -183,8 +185,16 @@ impl Pattern {
         let moved: [i64; 3] = std::array::from_fn(|axis| i64::from(place[axis]) - i64::from(self.base[axis]));
         for &((first, count), step) in &self.runs {
             let distance: i64 = (0..3).map(|axis| moved[axis].wrapping_mul(step[axis])).fold(0, i64::wrapping_add);
-            each(sectors_of((first.wrapping_add_signed(distance), count)));
+            // A pattern that does not hold so far away may lead to places that are no memory.
+            if let Some(moved) = first.checked_add_signed(distance).filter(|&moved| moved < MOST_WORDS) {
+                each(sectors_of((moved, count)));
+            }
         }
+    }
+
+    fn fetches(&self, sharing: &Sharing) -> Fetches {
+        let known = self.grid.iter().map(|&extent| u64::from(extent)).product();
+        Fetches::of(sharing, known, self.runs.len() as u64, |cta, add| self.each(cta, add))
     }
 
     fn sectors(&self, cta: u32) -> Vec<Run> {
@@ -216,8 +226,9 @@ pub struct Footprint {
     all: Arc<[Lines]>,
     /// Of these, those that count.
     n_ctas: usize,
-    /// What the others load.
+    /// What the others load, and what all store to.
     pattern: Option<Arc<Pattern>>,
+    stored: Option<Arc<Pattern>>,
     /// Who fetches what, once that is known.
     fetches: Arc<Fetches>,
 }
@@ -229,6 +240,8 @@ struct Fetches {
     runs: Vec<(Run, f32)>,
     /// The part of all of them.
     mean: Option<f64>,
+    /// The part of the SMs that store to a sector and have to write it, of all of these.
+    mean_stored: Option<f64>,
     /// Sectors within which a sector of which nothing is known is like those before it; 0 where all are known.
     reach: u64,
 }
@@ -251,13 +264,14 @@ impl Footprint {
     pub fn new(lines: Vec<(CtaId, Lines)>) -> Self {
         let from_first = lines.into_iter().enumerate().take_while(|(index, (id, _))| *index as u64 == u64::from(id.0));
         let all: Arc<[Lines]> = from_first.map(|(_, (_, lines))| lines).collect();
-        Self { n_ctas: all.len(), all, pattern: None, fetches: Arc::default() }
+        Self { n_ctas: all.len(), all, pattern: None, stored: None, fetches: Arc::default() }
     }
 
-    /// The same with what the CTAs of [`pattern_ctas`] show of all others.
+    /// The same with what the CTAs of [`pattern_ctas`] show of all others, by the words that they load and store to.
     #[must_use]
-    pub fn with_pattern(self, grid: [u32; 3], words: &[(CtaId, Words)]) -> Self {
-        Self { pattern: Pattern::new(grid, words).map(Arc::new), ..self }
+    pub fn with_pattern(self, grid: [u32; 3], loaded: &[(CtaId, Words)], stored: &[(CtaId, Words)]) -> Self {
+        let pattern = |words| Pattern::new(grid, words).map(Arc::new);
+        Self { pattern: pattern(loaded), stored: pattern(stored), ..self }
     }
 
     /// That of the first `n_ctas` of these CTAs.
@@ -265,7 +279,7 @@ impl Footprint {
     pub fn first(&self, n_ctas: u32) -> Self {
         let n_ctas = self.n_ctas.min(n_ctas as usize);
         let pattern = self.pattern.clone().filter(|pattern| pattern.holds(&self.all[..n_ctas]));
-        Self { all: self.all.clone(), n_ctas, pattern, fetches: Arc::default() }
+        Self { all: self.all.clone(), n_ctas, pattern, stored: self.stored.clone(), fetches: Arc::default() }
     }
 
     /// The same with the part of the SMs that load a sector and have to fetch it. SMs share what one of them fetches as long
@@ -273,43 +287,22 @@ impl Footprint {
     /// the cache has room for. Nothing is known of that where fewer CTAs than SMs were looked at and no pattern was found.
     #[must_use]
     pub fn dealt(self, sharing: &Sharing) -> Self {
-        let n_sms = u64::from(sharing.n_sms.max(1));
-        let of_grid =
-            self.pattern.as_ref().map(|pattern| pattern.grid.iter().map(|&extent| u64::from(extent)).product());
-        let known: u64 = of_grid.unwrap_or(self.n_ctas as u64);
-        // One turn more, for what the last CTAs share with those after them.
-        let turns = (known / n_sms).min(u64::from(sharing.per_sm) + u64::from(sharing.resident));
-        let per_cta = match &self.pattern {
-            Some(pattern) => pattern.runs.len() as u64,
-            None => self.ctas().iter().map(|lines| lines.0.len() as u64).sum::<u64>() / known.max(1),
+        let known = self.ctas().len() as u64;
+        let runs = self.ctas().iter().map(|lines| lines.0.len() as u64).sum::<u64>() / known.max(1);
+        let mut fetches = match &self.pattern {
+            Some(pattern) => pattern.fetches(sharing),
+            None => Fetches::of(sharing, known, runs, |cta, add| {
+                self.ctas()[cta as usize].0.iter().copied().for_each(add);
+            }),
         };
-        let turns = turns.min((MOST_LOOKED_AT / (n_sms * per_cta.max(1))).max(1));
-        let n_ctas = turns * n_sms;
-        let every = (n_ctas * per_cta.max(1)).div_ceil(MOST_RUNS).next_power_of_two();
-        let mut uses: Vec<(u64, u32, bool)> = Vec::new();
-        for cta in 0..n_ctas as u32 {
-            let mut add = |(first, count): Run| {
-                let end = first + count;
-                if every == 1 {
-                    uses.extend([(first, cta, true), (end, cta, false)]);
-                    return;
-                }
-                for piece in first / PIECE..=(end - 1) / PIECE {
-                    if piece.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40 & (every - 1) == 0 {
-                        let (first, end) = (first.max(piece * PIECE), end.min((piece + 1) * PIECE));
-                        uses.extend([(first, cta, true), (end, cta, false)]);
-                    }
-                }
-            };
-            match &self.pattern {
-                Some(pattern) => pattern.each(cta, &mut add),
-                None => self.ctas()[cta as usize].0.iter().copied().for_each(&mut add),
-            }
-        }
-        // A use ends before the next begins at the same place.
-        uses.sort_unstable_by_key(|&(place, cta, begins)| (place, begins, cta));
-        let fetches = Fetches::new(&uses, sharing, turns, every);
+        fetches.mean_stored = self.stored.as_ref().and_then(|stored| stored.fetches(sharing).mean);
         Self { fetches: Arc::new(fetches), ..self }
+    }
+
+    /// Of the sectors that each SM stores to, those that it has to write to device memory, as [`Footprint::dealt`] found out:
+    /// what several store to lies in the cache once. All where nothing is known.
+    pub fn first_store(&self) -> f64 {
+        self.fetches.mean_stored.unwrap_or(1.0)
     }
 
     /// Part of the SMs that load a sector, by its number, which have to fetch it, as far as [`Footprint::dealt`] found out:
@@ -378,6 +371,35 @@ impl Footprint {
 }
 
 impl Fetches {
+    /// By what `each` says of so many CTAs, which have about so many runs.
+    fn of(sharing: &Sharing, known: u64, runs: u64, each: impl Fn(u32, &mut dyn FnMut(Run))) -> Self {
+        let n_sms = u64::from(sharing.n_sms.max(1));
+        // One wave more, for what the last CTAs share with those after them.
+        let turns = (known / n_sms).min(u64::from(sharing.per_sm) + u64::from(sharing.resident));
+        let turns = turns.min((MOST_LOOKED_AT / (n_sms * runs.max(1))).max(1));
+        let n_ctas = turns * n_sms;
+        let every = (n_ctas * runs.max(1)).div_ceil(MOST_RUNS).next_power_of_two();
+        let mut uses: Vec<(u64, u32, bool)> = Vec::new();
+        for cta in 0..n_ctas as u32 {
+            each(cta, &mut |(first, count)| {
+                let end = first + count;
+                if every == 1 {
+                    uses.extend([(first, cta, true), (end, cta, false)]);
+                    return;
+                }
+                for piece in first / PIECE..=(end - 1) / PIECE {
+                    if piece.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40 & (every - 1) == 0 {
+                        let (first, end) = (first.max(piece * PIECE), end.min((piece + 1) * PIECE));
+                        uses.extend([(first, cta, true), (end, cta, false)]);
+                    }
+                }
+            });
+        }
+        // A use ends before the next begins at the same place.
+        uses.sort_unstable_by_key(|&(place, cta, begins)| (place, begins, cta));
+        Self::new(&uses, sharing, turns, every)
+    }
+
     /// From the places where CTAs begin and end to load, in order: of so many turns, and of one piece of memory in `every`.
     fn new(uses: &[(u64, u32, bool)], sharing: &Sharing, turns: u64, every: u64) -> Self {
         let n_sms = sharing.n_sms.max(1);
@@ -579,13 +601,13 @@ mod tests {
         assert_eq!(words.iter().map(|(id, _)| id.0).collect::<Vec<_>>(), [8, 9, 15]);
         let all: Vec<(CtaId, Lines)> = (0..350).map(|id| (CtaId(id), lines(&of(id)))).collect();
         let known = Footprint::new(all.clone()).dealt(&sharing(5, 70));
-        let few = Footprint::new(all[..3].to_vec()).with_pattern(grid, &words).first(3).dealt(&sharing(5, 70));
+        let few = Footprint::new(all[..3].to_vec()).with_pattern(grid, &words, &[]).first(3).dealt(&sharing(5, 70));
         assert!(few.pattern.is_some());
         assert_eq!(few.fetches, known.fetches);
         // Without it nothing is known of so many SMs by three CTAs; and CTAs that are not alike have none.
         assert_eq!(Footprint::new(all[..3].to_vec()).dealt(&sharing(5, 70)).fetched(31_250), None);
         let others: Vec<(CtaId, Lines)> = (0..3).map(|id| (CtaId(id), lines(&[1 << 30]))).collect();
-        assert!(Footprint::new(others).with_pattern(grid, &words).first(3).pattern.is_none());
+        assert!(Footprint::new(others).with_pattern(grid, &words, &[]).first(3).pattern.is_none());
     }
 
     #[test]
@@ -597,9 +619,21 @@ mod tests {
             (0..40).map(|row| 1 << 32 | (32 * y + row) << 13 | x << 7).collect()
         };
         let words: Vec<(CtaId, Words)> = pattern_ctas(grid).iter().map(|&id| (id, words(&of(id.0)))).collect();
-        let footprint = Footprint::new(Vec::new()).with_pattern(grid, &words).dealt(&sharing(60, 400));
+        let footprint = Footprint::new(Vec::new()).with_pattern(grid, &words, &[]).dealt(&sharing(60, 400));
         assert!(footprint.fetches.reach > 0);
         let first = footprint.first_fetch(60).unwrap();
         assert!((first - 0.8).abs() < 0.01, "{first}");
+    }
+
+    #[test]
+    fn what_several_sms_store_to_is_written_once() {
+        // CTAs of 16 bytes in a row, so that two have each sector; and 32 bytes, which nobody shares.
+        for (bytes, expected) in [(16, 0.5), (32, 1.0)] {
+            let grid = [512, 1, 1];
+            let of = |id: CtaId| Words(vec![(u64::from(id.0) * bytes / WORD_BYTES, bytes / WORD_BYTES)]);
+            let stored: Vec<(CtaId, Words)> = pattern_ctas(grid).iter().map(|&id| (id, of(id))).collect();
+            let footprint = Footprint::new(Vec::new()).with_pattern(grid, &[], &stored).dealt(&sharing(8, 64));
+            assert_eq!(footprint.first_store(), expected);
+        }
     }
 }

@@ -88,6 +88,7 @@ pub struct Tracer {
     ctas: Vec<TracedCta>,
     lines: Vec<(CtaId, Lines)>,
     words: Vec<(CtaId, Words)>,
+    stored: Vec<(CtaId, Words)>,
 }
 
 /// What a [`Tracer`] recorded, by CTA.
@@ -99,6 +100,8 @@ pub struct Recorded {
     pub lines: Vec<(CtaId, Lines)>,
     /// Words that some CTAs load.
     pub words: Vec<(CtaId, Words)>,
+    /// Words that they store to.
+    pub stored: Vec<(CtaId, Words)>,
 }
 
 /// Block and slot of an instruction that touches memory.
@@ -110,6 +113,7 @@ pub struct TracedState {
     id: CtaId,
     warps: Option<Box<[OpenWarp]>>,
     lines: Option<Box<LinesOpen>>,
+    stored: Option<Box<LinesOpen>>,
 }
 
 /// A warp that is followed.
@@ -128,8 +132,8 @@ impl Tracer {
     /// A tracer of CTAs with `n_warps` warps. `places` has for each instruction of the module the block and the number in
     /// it, if it is a memory instruction.
     pub fn new(places: Arc<[MemoryPlace]>, n_warps: usize, request: TraceRequest) -> Self {
-        let (ctas, lines, words) = (Vec::new(), Vec::new(), Vec::new());
-        Self { places, n_warps, request: Arc::new(request), ctas, lines, words }
+        let (ctas, lines, words, stored) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        Self { places, n_warps, request: Arc::new(request), ctas, lines, words, stored }
     }
 
     /// The same tracer with another request; what was recorded stays.
@@ -145,10 +149,10 @@ impl Tracer {
 
     /// What was recorded, by CTA.
     pub fn finish(self) -> Recorded {
-        let Self { mut ctas, mut lines, words, .. } = self;
+        let Self { mut ctas, mut lines, words, stored, .. } = self;
         ctas.sort_by_key(TracedCta::id);
         lines.sort_by_key(|(id, _)| *id);
-        Recorded { ctas, lines, words }
+        Recorded { ctas, lines, words, stored }
     }
 }
 
@@ -171,21 +175,24 @@ impl Observer for Tracer {
 
     fn fork(&self) -> Self {
         let (places, request) = (self.places.clone(), self.request.clone());
-        let (ctas, lines, words) = (Vec::new(), Vec::new(), Vec::new());
-        Self { places, n_warps: self.n_warps, request, ctas, lines, words }
+        let (ctas, lines, words, stored) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        Self { places, n_warps: self.n_warps, request, ctas, lines, words, stored }
     }
 
     fn merge(&mut self, other: Self) {
         self.ctas.extend(other.ctas);
         self.lines.extend(other.lines);
         self.words.extend(other.words);
+        self.stored.extend(other.stored);
     }
 
     fn begin_cta(&mut self, id: CtaId) -> TracedState {
         let followed = self.request.ctas.binary_search(&id).is_ok();
         let warps = followed.then(|| vec![OpenWarp::default(); self.n_warps].into());
-        let lines = (id.0 < self.request.window || self.request.pattern.contains(&id)).then(Box::default);
-        TracedState { id, warps, lines }
+        let is_of_pattern = self.request.pattern.contains(&id);
+        let lines = (id.0 < self.request.window || is_of_pattern).then(Box::default);
+        let stored = is_of_pattern.then(Box::default);
+        TracedState { id, warps, lines, stored }
     }
 
     fn end_cta(&mut self, cta: TracedState) {
@@ -205,6 +212,9 @@ impl Observer for Tracer {
             if self.request.pattern.contains(&cta.id) {
                 self.words.push((cta.id, words));
             }
+        }
+        if let Some(stored) = cta.stored {
+            self.stored.push((cta.id, stored.close()));
         }
     }
 
@@ -229,9 +239,9 @@ impl Observer for Tracer {
 
     #[inline]
     fn access(&mut self, cta: &mut TracedState, warp: WarpIndex, pc: Pc, access: &Access<'_>) {
-        if let Some(lines) = &mut cta.lines
+        let touched = if access.kind == AccessKind::Store { &mut cta.stored } else { &mut cta.lines };
+        if let Some(lines) = touched
             && access.space == StateSpace::Global
-            && access.kind != AccessKind::Store
         {
             lines.touch(access);
         }

@@ -281,7 +281,6 @@ impl<'r, 'm> Sm<'r, 'm> {
             operand_latency: if has_operands { self.count(Key::LatencySharedOperand)? } else { latency },
             pass_cycles: self.reader.need(Key::SharedPassCycles)?,
             pass_latency: self.reader.need(Key::SharedPassLatency)?,
-            bytes_per_clk: self.reader.optional(Key::SharedBytesPerClk),
         })
     }
 

@@ -15,6 +15,8 @@ use crate::{Job, L2Config, Traffic};
 
 /// Bytes of a line.
 pub(crate) const LINE: u64 = sector::LINE_BYTES;
+/// From this address on lies local memory, which belongs to the SM.
+pub(crate) const LOCAL: u64 = 1 << 56;
 /// Bytes of a sector.
 pub(crate) const SECTOR: u32 = sector::BYTES as u32;
 
@@ -38,6 +40,9 @@ pub(crate) struct L2<'a> {
     share_cycles_per_byte: f64,
     first_fetch: f64,
     credit: f64,
+    /// Of the sectors that an SM stores to, those that it has to write; and what of it is due.
+    first_store: f64,
+    written: f64,
     footprint: Option<&'a Footprint>,
     always_hits: bool,
     /// Lines move at no cost of time.
@@ -50,7 +55,8 @@ impl<'a> L2<'a> {
         let n = f64::from(surroundings.active_sms.max(1));
         let first_fetch = surroundings.first_fetch.clamp(1.0 / n, 1.0);
         let lines = |bytes: u64, dirty: f64| Cache::new((bytes as f64 / n / first_fetch / LINE as f64) as u64, dirty);
-        let dirty = surroundings.dirty_before.clamp(0.0, 1.0);
+        // What other SMs have fetched for this one makes its share larger, but leaves no more in it to be written.
+        let dirty = surroundings.dirty_before.clamp(0.0, 1.0) * first_fetch;
         let (near, whole) = match config.far_latency {
             Some(_) => (lines(config.bytes / 2, 0.0), Some(lines(config.bytes, dirty))),
             None => (lines(config.bytes, dirty), None),
@@ -71,6 +77,8 @@ impl<'a> L2<'a> {
             first_fetch,
             // Half a fetch, so that the first of two SMs that share fetches first.
             credit: 0.5,
+            first_store: job.footprint.map_or(1.0, Footprint::first_store),
+            written: 0.0,
             footprint: job.footprint,
             always_hits,
             is_stopped: false,
@@ -127,24 +135,33 @@ impl<'a> L2<'a> {
     /// Fetches sectors that the share does not hold: from device memory, or, where another SM has fetched them, from the
     /// rest of the cache.
     fn fetch(&mut self, at: f64, line: u64, missing: Sectors, dram: &mut Dram, traffic: &mut Traffic) -> f64 {
-        if !self.is_first(line) {
-            traffic.l2_hits += u64::from(missing.count_ones());
-            return at + self.far_latency;
-        }
-        dram.load(at, line * LINE, missing.count_ones() * SECTOR)
+        let first = self.first(line, missing);
+        traffic.l2_hits += u64::from((missing & !first).count_ones());
+        let far = at + self.far_latency;
+        if first == 0 { far } else { dram.load(at, line * LINE, first.count_ones() * SECTOR).max(far) }
     }
 
-    /// Whether no other SM has fetched a line before: where it is known which part of the SMs that load it do, that part of
-    /// all lines; else one in so many fetches as it is on average.
-    fn is_first(&mut self, line: u64) -> bool {
-        if let Some(part) = self.footprint.and_then(|footprint| footprint.fetched(line * sector::PER_LINE)) {
-            let hash = (line ^ line >> 15).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-            return (hash as f64) < part * u64::MAX as f64;
+    /// The sectors that no other SM has fetched before: where it is known which part of the SMs that load them do, of that
+    /// part of all lines; else all those of one in so many fetches as it is on average.
+    fn first(&mut self, line: u64, missing: Sectors) -> Sectors {
+        if line >= LOCAL / LINE {
+            return missing;
+        }
+        if let Some(footprint) = self.footprint {
+            let hash = (line ^ line >> 15).wrapping_mul(0x9e37_79b9_7f4a_7c15) as f64 / u64::MAX as f64;
+            let part = |sector: u64| footprint.fetched(line * sector::PER_LINE + sector);
+            let wanted = (0..sector::PER_LINE).filter(|sector| missing >> sector & 1 == 1);
+            let known: Option<Sectors> = wanted
+                .map(|sector| Some(Sectors::from(hash < part(sector)?) << sector))
+                .try_fold(0, |all, one| Some(all | one?));
+            if let Some(first) = known {
+                return first;
+            }
         }
         self.credit += self.first_fetch;
         let is_first = self.credit >= 1.0;
         self.credit -= f64::from(u8::from(is_first));
-        is_first
+        if is_first { missing } else { 0 }
     }
 
     /// Stores sectors of a line; returns when the link takes them.
@@ -187,8 +204,15 @@ impl<'a> L2<'a> {
             }
             None => self.near.fill(near, line, sectors, dirty, filled_at),
         };
-        if evicted > 0 {
-            dram.transfer(now, line * LINE, evicted * SECTOR, Direction::Write);
+        if evicted == 0 {
+            return;
+        }
+        // What several SMs have stored to is written once, by one of them.
+        self.written += f64::from(evicted) * self.first_store;
+        let sectors = self.written.floor();
+        self.written -= sectors;
+        if sectors > 0.0 {
+            dram.transfer(now, line * LINE, sectors as u32 * SECTOR, Direction::Write);
         }
     }
 }
