@@ -25,6 +25,7 @@ mod print;
 pub mod reconvergence;
 mod register_estimate;
 mod register_file;
+mod unroll;
 mod verify;
 
 pub use call_graph::CallGraph;
@@ -46,4 +47,5 @@ pub use pressure::{Pressure, Touched, Values};
 pub use print::print;
 pub use register_estimate::register_estimate;
 pub use register_file::{register_files, subroutines};
+pub use unroll::{Chain, Unrolled};
 pub use verify::{Violation, verify};
