@@ -32,6 +32,8 @@ pub struct Generated {
     pub code: Code,
     /// Registers per thread that the schedule was held to.
     pub registers: u32,
+    /// Registers per thread that the code needs in that order, without spilling; 0 without a schedule.
+    pub needed: u32,
     /// What was assumed on the way, each a sentence.
     pub assumptions: Vec<String>,
 }
@@ -75,7 +77,14 @@ pub fn generate(module: &Module, kernel: FunctionId, target: &Target, options: O
     let registers =
         options.registers.unwrap_or_else(|| warplens_ir::register_estimate(module, kernel, target.number()));
     let unrolled = target.is_from(2, 0).then(|| Unrolled::new(module, &functions, target.number())).flatten();
-    let mut assembler = Assembler { target, schedule: options.schedule, registers, emitter: Emitter::new(module) };
+    let mut assembler = Assembler {
+        target,
+        schedule: options.schedule,
+        registers,
+        is_unrolled: unrolled.is_some(),
+        needed: 0,
+        emitter: Emitter::new(module),
+    };
     match &unrolled {
         None => functions.iter().try_for_each(|&id| assembler.add(module, &slots, id, None, |_| true))?,
         Some(unrolled) => {
@@ -102,7 +111,7 @@ pub fn generate(module: &Module, kernel: FunctionId, target: &Target, options: O
                 .to_owned(),
         );
     }
-    Ok(Generated { code: assembler.emitter.finish(), registers, assumptions })
+    Ok(Generated { needed: assembler.needed, code: assembler.emitter.finish(), registers, assumptions })
 }
 
 /// Makes code of functions, one after the other.
@@ -110,6 +119,8 @@ struct Assembler<'t> {
     target: &'t Target,
     schedule: bool,
     registers: u32,
+    is_unrolled: bool,
+    needed: u32,
     emitter: Emitter,
 }
 
@@ -132,7 +143,12 @@ impl Assembler<'_> {
         copies::share(&body, &mut blocks, self.target);
         divergence::mark(&body, self.target, &mut blocks);
         if self.schedule {
-            schedule::schedule(&body, &mut blocks, self.registers);
+            let needed = schedule::schedule(&body, &mut blocks, self.registers);
+            let needed = function.block_ids().zip(needed).filter(|&(block, _)| wanted(block)).map(|(_, needed)| needed);
+            // What a chain needs is what ptxas needs; its blocks one by one do not exist there.
+            if unrolled.is_some() || !self.is_unrolled {
+                self.needed = needed.fold(self.needed, u32::max);
+            }
         }
         let numbers = number::number(&body, &blocks, self.emitter.next_register())
             .ok_or_else(|| Error::TooManyRegisters(function.name.clone()))?;

@@ -53,7 +53,7 @@ pub fn register_estimate(module: &Module, kernel: FunctionId, target: u32) -> u3
     let function = &module.functions[kernel];
     let has_calls = !calls.callees(kernel).is_empty() || calls_services(module, function);
     let least = if has_calls { LEAST_WITH_CALLS } else { LEAST };
-    most.max(least).min(bound(&function.bounds))
+    most.max(least).min(most_registers(&function.bounds))
 }
 
 fn estimate_body(module: &Module, function: &Function, target: u32) -> u32 {
@@ -98,8 +98,8 @@ fn steps_of_bounds(bounds: &LaunchBounds) -> impl Iterator<Item = u32> + use<> {
     steps.filter(move |_| threads > 0)
 }
 
-/// Most registers that the demands of the kernel leave.
-fn bound(bounds: &LaunchBounds) -> u32 {
+/// Most registers per thread that the demands of a kernel leave.
+pub fn most_registers(bounds: &LaunchBounds) -> u32 {
     let threads = bounds.required_threads.map(|extents| extents.iter().product()).or(bounds.max_threads);
     let by_threads = threads.filter(|&threads| threads > 0).map(|threads: u32| {
         let resident = threads.next_multiple_of(32).saturating_mul(bounds.min_ctas_per_sm.unwrap_or(1).max(1));

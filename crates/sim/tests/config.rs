@@ -147,9 +147,14 @@ fn later_designs_issue_one_instruction_per_scheduler_and_cycle() {
 
 #[test]
 fn passes_of_a_bank_conflict() {
-    for (id, cycles, latency) in
-        [("gtx280", 2.0, 6.4), ("gtx480", 2.0, 2.0), ("v100-pcie", 1.0, 2.0), ("l40", 1.0, 2.0), ("b200", 1.0, 1.94)]
-    {
+    for (id, cycles, latency) in [
+        ("gtx280", 2.0, 6.4),
+        ("gtx480", 2.0, 2.0),
+        ("v100-pcie", 1.0, 2.0),
+        ("rtx2060", 2.0, 2.0),
+        ("l40", 1.0, 2.0),
+        ("b200", 1.0, 1.94),
+    ] {
         let shared = read(id, &[C::Load]).0.shared;
         assert_eq!((shared.pass_cycles, shared.pass_latency), (cycles, latency), "{id}");
     }
