@@ -1,8 +1,8 @@
 //! Machine instructions: made of nodes by their recipes, and written out as code.
 
-use warplens_ir::{Function, Module};
-use warplens_isa::{Op, Pc, StateSpace};
-use warplens_trace::{Code, MachineClass, MachineInst, NO_SLOT, RegisterNumber};
+use warplens_ir::{Function, Module, Unrolled};
+use warplens_isa::{BlockId, Op, Pc, StateSpace};
+use warplens_trace::{Chain, Code, MachineClass, MachineInst, NO_SLOT, RegisterNumber};
 
 use crate::constants::Constants;
 use crate::divergence;
@@ -20,6 +20,8 @@ pub(crate) struct Atom {
     pub(crate) class: MachineClass,
     pub(crate) amount: u32,
     pub(crate) slot: u16,
+    /// Which block of a chain the slot is of.
+    pub(crate) turn: u16,
     pub(crate) space: StateSpace,
     pub(crate) reads: Vec<Word>,
     pub(crate) writes: Vec<Word>,
@@ -128,7 +130,7 @@ impl Selector<'_, '_> {
         let node = &self.body.nodes[id];
         let mut atom = Atom::plain(Some(id), node.inst.pc);
         atom.class = class;
-        atom.slot = node.slot;
+        (atom.slot, atom.turn) = (node.slot, node.turn);
         if class == MachineClass::Load {
             atom.amount = node.merged;
         }
@@ -213,6 +215,7 @@ impl Atom {
             class: MachineClass::Nop,
             amount: 1,
             slot: NO_SLOT,
+            turn: 0,
             space: StateSpace::Generic,
             reads: Vec::new(),
             writes: Vec::new(),
@@ -266,22 +269,40 @@ impl Emitter {
         self.code.n_registers
     }
 
-    /// Adds the instructions of a function.
-    pub(crate) fn add(&mut self, function: &Function, selected: &Selected, numbers: &Numbers) {
-        for (block, atoms) in function.block_ids().zip(&selected.blocks) {
+    /// Adds the instructions of those blocks of a function that are wanted.
+    pub(crate) fn add(
+        &mut self,
+        function: &Function,
+        selected: &Selected,
+        numbers: &Numbers,
+        unrolled: Option<&Unrolled>,
+        wanted: impl Fn(BlockId) -> bool,
+    ) {
+        for (block, atoms) in function.block_ids().zip(&selected.blocks).filter(|&(block, _)| wanted(block)) {
             let first = self.count();
             for (atom, numbered) in atoms.iter().zip(numbers.block(function.block_position(block))) {
-                let mut inst = MachineInst::new(atom.class, atom.pc.0);
+                let (pc, _) = unrolled.map_or((atom.pc, 0), |unrolled| unrolled.origin(atom.pc));
+                let mut inst = MachineInst::new(atom.class, pc.0);
                 inst.space = atom.space;
                 inst.amount = atom.amount;
                 inst.slot = atom.slot;
+                inst.turn = atom.turn;
                 inst.reads = self.code.operands_of(&numbered.reads);
                 inst.writes = self.code.operands_of(&numbered.writes);
                 inst.addend = numbered.addend;
                 inst.guard = numbered.guard;
                 self.code.insts.push(inst);
             }
-            self.code.blocks[block.0 as usize] = first..self.count();
+            let insts = first..self.count();
+            match unrolled.and_then(|unrolled| Some(&unrolled.chains[unrolled.chain(block)?])) {
+                None => self.code.blocks[block.0 as usize] = insts,
+                Some(chain) => {
+                    let merged = u32::try_from(self.code.blocks.len()).expect("fewer than 2^32 blocks");
+                    let blocks = chain.blocks.iter().map(|block| block.0).collect();
+                    self.code.chains.push(Chain { blocks, merged });
+                    self.code.blocks.push(insts);
+                }
+            }
         }
         self.code.n_registers = self.code.n_registers.max(numbers.end());
     }
@@ -290,7 +311,8 @@ impl Emitter {
         u32::try_from(self.code.insts.len()).expect("fewer than 2^32 instructions")
     }
 
-    pub(crate) fn finish(self) -> Code {
+    pub(crate) fn finish(mut self) -> Code {
+        self.code.chains.sort_unstable_by_key(|chain| chain.blocks[0]);
         self.code
     }
 }

@@ -1,7 +1,7 @@
 //! From a kernel to its machine code.
 
-use warplens_ir::{Function, FunctionId, FunctionKind, Inst, Module, call_graph};
-use warplens_isa::{Op, Pc, Spelling};
+use warplens_ir::{Function, FunctionId, FunctionKind, Inst, Module, Unrolled, call_graph};
+use warplens_isa::{BlockId, Op, Pc, Spelling};
 use warplens_trace::{Code, Place};
 
 use crate::emit::{self, Emitter};
@@ -32,6 +32,8 @@ pub struct Generated {
     pub code: Code,
     /// Registers per thread that the schedule was held to.
     pub registers: u32,
+    /// Registers per thread that the code needs in that order, without spilling; 0 without a schedule.
+    pub needed: u32,
     /// What was assumed on the way, each a sentence.
     pub assumptions: Vec<String>,
 }
@@ -74,23 +76,34 @@ pub fn generate(module: &Module, kernel: FunctionId, target: &Target, options: O
     let module = rewritten.as_ref().unwrap_or(module);
     let registers =
         options.registers.unwrap_or_else(|| warplens_ir::register_estimate(module, kernel, target.number()));
-    let mut emitter = Emitter::new(module);
-    for &id in &functions {
-        let function = &module.functions[id];
-        check_slots(module, function, &slots)?;
-        let mut body = Body::new(module, function, &slots);
-        simplify::simplify(&mut body, target);
-        let mut blocks = emit::select(&body, target);
-        copies::share(&body, &mut blocks, target);
-        divergence::mark(&body, target, &mut blocks);
-        if options.schedule {
-            schedule::schedule(&body, &mut blocks, registers);
+    let unrolled = target.is_from(2, 0).then(|| Unrolled::new(module, &functions, target.number())).flatten();
+    let mut assembler = Assembler {
+        target,
+        schedule: options.schedule,
+        registers,
+        is_unrolled: unrolled.is_some(),
+        needed: 0,
+        emitter: Emitter::new(module),
+    };
+    match &unrolled {
+        None => functions.iter().try_for_each(|&id| assembler.add(module, &slots, id, None, |_| true))?,
+        Some(unrolled) => {
+            let of_copies = slots.clone().unrolled(unrolled);
+            let is_part = |block: BlockId| unrolled.chains.iter().any(|chain| chain.blocks.contains(&block));
+            for &id in &functions {
+                let is_whole = |block: BlockId| !is_part(block) || unrolled.chain(block).is_some();
+                assembler.add(&unrolled.module, &of_copies, id, Some(unrolled), is_whole)?;
+                // Where a warp does not follow a chain as a whole, it executes its blocks one by one.
+                if module.functions[id].block_ids().any(is_part) {
+                    assembler.add(module, &slots, id, None, is_part)?;
+                }
+            }
         }
-        let numbers = number::number(&body, &blocks, emitter.next_register())
-            .ok_or_else(|| Error::TooManyRegisters(function.name.clone()))?;
-        emitter.add(function, &blocks, &numbers);
     }
     let mut assumptions = assumptions(target, options, registers);
+    if let Some(unrolled) = &unrolled {
+        assumptions.push(loops_said(unrolled));
+    }
     if takes_arrays {
         assumptions.push(
             "Local arrays whose index has few values are kept in registers, with a guarded copy for each element that an \
@@ -98,7 +111,50 @@ pub fn generate(module: &Module, kernel: FunctionId, target: &Target, options: O
                 .to_owned(),
         );
     }
-    Ok(Generated { code: emitter.finish(), registers, assumptions })
+    Ok(Generated { needed: assembler.needed, code: assembler.emitter.finish(), registers, assumptions })
+}
+
+/// Makes code of functions, one after the other.
+struct Assembler<'t> {
+    target: &'t Target,
+    schedule: bool,
+    registers: u32,
+    is_unrolled: bool,
+    needed: u32,
+    emitter: Emitter,
+}
+
+impl Assembler<'_> {
+    /// Adds the blocks of a function that are wanted.
+    fn add(
+        &mut self,
+        module: &Module,
+        slots: &Slots,
+        id: FunctionId,
+        unrolled: Option<&Unrolled>,
+        wanted: impl Fn(BlockId) -> bool,
+    ) -> Result<(), Error> {
+        let function = &module.functions[id];
+        check_slots(module, function, slots)?;
+        let turn = |pc: Pc| unrolled.map_or(0, |unrolled| unrolled.origin(pc).1);
+        let mut body = Body::new(module, function, slots, turn);
+        simplify::simplify(&mut body, self.target);
+        let mut blocks = emit::select(&body, self.target);
+        copies::share(&body, &mut blocks, self.target);
+        divergence::mark(&body, self.target, &mut blocks);
+        if self.schedule {
+            let needed = schedule::schedule(&body, &mut blocks, self.registers);
+            let needed = function.block_ids().zip(needed).filter(|&(block, _)| wanted(block)).map(|(_, needed)| needed);
+            // What a chain needs is what ptxas needs; its blocks one by one do not exist there.
+            if unrolled.is_some() || !self.is_unrolled {
+                self.needed = needed.fold(self.needed, u32::max);
+            }
+        }
+        let numbers = number::number(&body, &blocks, self.emitter.next_register())
+            .ok_or_else(|| Error::TooManyRegisters(function.name.clone()))?;
+        self.emitter.add(function, &blocks, &numbers, unrolled, wanted);
+        Ok(())
+    }
 }
 
 /// Refuses instructions that no table says machine code of.
@@ -126,8 +182,8 @@ fn check_slots(module: &Module, function: &Function, slots: &Slots) -> Result<()
 
 fn assumptions(target: &Target, options: Options, registers: u32) -> Vec<String> {
     let mut said = vec![format!(
-        "Machine code of compute capability {} was made from the PTX by a table of operations; loops stay rolled as the \
-         PTX has them",
+        "Machine code of compute capability {} was made from the PTX by a table of operations; loops of which it is not \
+         said here stay rolled as the PTX has them",
         target.compute_capability
     )];
     said.push(if options.schedule {
@@ -136,6 +192,18 @@ fn assumptions(target: &Target, options: Options, registers: u32) -> Vec<String>
         "Instructions stay in the order of the PTX".to_owned()
     });
     said
+}
+
+fn loops_said(unrolled: &Unrolled) -> String {
+    let mut loops: Vec<BlockId> = unrolled.chains.iter().flat_map(|chain| &chain.blocks).copied().collect();
+    loops.sort_unstable();
+    let n = loops.chunk_by(|left, right| left == right).filter(|same| same.len() > 1).count();
+    let what = if n == 1 {
+        "1 loop with a known number of turns is".to_owned()
+    } else {
+        format!("{n} loops with a known number of turns are")
+    };
+    format!("{what} unrolled as ptxas would")
 }
 
 /// Where the instructions of a module come from, by program counter.

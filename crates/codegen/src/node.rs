@@ -107,6 +107,8 @@ pub(crate) struct Node<'m> {
     /// Words written, one group for each destination.
     pub(crate) writes: Vec<Vec<Word>>,
     pub(crate) slot: u16,
+    /// Which block of a chain the slot is of.
+    pub(crate) turn: u16,
     /// Arithmetic with an operand in shared memory (compute capability 1.x): the slot is that of the load.
     pub(crate) takes_shared: bool,
     /// Loads that it does the work of: its accesses are that many times as wide as those of its slot.
@@ -170,7 +172,7 @@ enum Alias {
 }
 
 impl<'m> Body<'m> {
-    pub(crate) fn new(module: &'m Module, function: &'m Function, slots: &Slots) -> Self {
+    pub(crate) fn new(module: &'m Module, function: &'m Function, slots: &Slots, turn: impl Fn(Pc) -> u16) -> Self {
         let cfg = Cfg::new(module, function);
         let dominators = Dominators::new(&cfg);
         let tree = DominatorTree::new(function, &dominators);
@@ -193,6 +195,7 @@ impl<'m> Body<'m> {
             for inst in &module.blocks[block].insts {
                 if let Some(mut node) = reader.node(inst, position) {
                     node.slot = slots.of(inst.pc).filter(|_| !inst.memory.is_empty()).map_or(NO_SLOT, |(_, slot)| slot);
+                    node.turn = turn(inst.pc);
                     ids.push(nodes.len());
                     nodes.push(node);
                 }
@@ -569,8 +572,8 @@ impl BodyReader<'_> {
             }
             _ => Form::AsWritten,
         };
-        let slot = NO_SLOT;
-        Some(Node { inst, form, block, sources, address, guard, writes, slot, takes_shared: false, merged: 1 })
+        let (slot, turn) = (NO_SLOT, 0);
+        Some(Node { inst, form, block, sources, address, guard, writes, slot, turn, takes_shared: false, merged: 1 })
     }
 }
 

@@ -5,7 +5,8 @@
 //!
 //! | Operation | Machine instructions |
 //! |---|---|
-//! | f32 add, multiply-add, compare, select of floats | one `fp32`; packed pairs two before 10.0 |
+//! | f32 add, multiply-add | one `fp32`; packed pairs two before 10.0 |
+//! | f32 compare, select, minimum, maximum | one `fp32`, from 7.0 on one `int` |
 //! | f32 product alone | one `fp32_mul` |
 //! | integer add, logic, shift, compare, select | one `int` per word; a 64-bit sum carries from one to the other |
 //! | 32-bit product, low | 1.x: four `int` (16-bit products, a shift); 5.x and 6.x: `expansion.mul_lo_32`; else one `int_mul` |
@@ -14,7 +15,7 @@
 //! | the same on 1.x | special functions alone (`sqrt` two, `ex2`, `sin`, `cos` with their range reduction two), `div` with a product |
 //! | f64 | one `fp64`; minimum and maximum a compare and two selects |
 //! | f16, bf16 | one `fp16` |
-//! | conversions | integer to and from float, to and from f64: one `convert`; f16 to f32 `fp16`; f32 to narrower floats `convert`, from 8.0 `int` |
+//! | conversions | integer to and from float, to and from f64: one `convert`, to and from f64 one `fp64` where the SM has fewer such lanes (7.5, 8.6 and their like); f16 to f32 `fp16`; f32 to narrower floats `convert`, from 8.0 `int` |
 //! | `movmatrix` | one `shuffle`: a `MOVM`, of which nobody measured more |
 //! | population count, leading zeros, bit reversal | one `convert`: they run at its rate |
 //!

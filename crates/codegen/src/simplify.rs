@@ -27,7 +27,9 @@ mod wide_loads;
 
 use std::collections::HashMap;
 
-use crate::node::{Body, Form, Node, NodeId, Source, Word};
+use warplens_isa::StateSpace;
+
+use crate::node::{Address, Body, Form, Node, NodeId, Source, Word};
 use crate::target::Target;
 
 /// Simplifies the nodes of a function in place.
@@ -50,8 +52,18 @@ pub(crate) fn simplify(body: &mut Body<'_>, target: &Target) {
     }
     dead::remove(body);
     conditional::guard(body);
+    narrow_shared_addresses(body);
     for ids in &mut body.blocks {
         ids.retain(|&id| !body.nodes[id].is_dead());
+    }
+}
+
+/// Shared memory has addresses of 32 bits in machine code, whatever the program computes: the upper half is not needed.
+fn narrow_shared_addresses(body: &mut Body<'_>) {
+    for node in &mut body.nodes {
+        if let Some(Address { space: StateSpace::Shared, base: Source::Words(words), .. }) = &mut node.address {
+            words.truncate(1);
+        }
     }
 }
 

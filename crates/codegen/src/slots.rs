@@ -1,7 +1,7 @@
 //! Numbers of memory instructions in their blocks: how a trace and the code of a generation speak of the same access.
 
 use warplens_base::IdMap;
-use warplens_ir::Module;
+use warplens_ir::{Module, Unrolled};
 use warplens_isa::{BlockId, Pc};
 use warplens_trace::NO_SLOT;
 
@@ -18,6 +18,16 @@ impl Slots {
     /// number that a block can have.
     pub fn of(&self, pc: Pc) -> Option<(BlockId, u16)> {
         self.by_pc.get(pc).copied().flatten()
+    }
+
+    /// The same with those of an unrolled module, whose copies have the slots of what they copy.
+    pub(crate) fn unrolled(mut self, unrolled: &Unrolled) -> Self {
+        for copy in self.by_pc.len()..unrolled.module.pcs.len() {
+            let (pc, _) = unrolled.origin(Pc(u32::try_from(copy).expect("a program counter")));
+            let place = self.by_pc[pc];
+            self.by_pc.push(place);
+        }
+        self
     }
 
     /// Number of slots of a block.

@@ -14,6 +14,9 @@ pub struct Target {
     pub compute_capability: ComputeCapability,
     /// Machine instructions of the operations that the kernel uses, by the entry of the machine's table.
     pub(crate) mixes: BTreeMap<Key, Vec<(MachineClass, u32)>>,
+    /// Conversions from and to double precision take the lanes of double precision, where these are fewer than those of
+    /// other conversions.
+    pub(crate) converts_on_fp64: bool,
 }
 
 impl Target {
@@ -22,6 +25,10 @@ impl Target {
     /// double-precision division and double-precision roots are missing.
     pub fn read(module: &Module, kernel: FunctionId, reader: &mut Reader<'_>) -> Result<Self, Missing> {
         let mut target = Self::plain(reader.machine().cc);
+        let lanes = |key: Key| reader.machine().number(key);
+        let (fp64, conversion) = (lanes(Key::LanesFp64), lanes(Key::LanesConversion));
+        target.converts_on_fp64 =
+            target.is_from(7, 0) && fp64.zip(conversion).is_some_and(|(fp64, other)| fp64 < other);
         let functions = call_graph::reachable(module, kernel);
         let blocks = functions.iter().flat_map(|&function| module.functions[function].block_ids());
         for inst in blocks.flat_map(|block| &module.blocks[block].insts) {
@@ -40,7 +47,7 @@ impl Target {
 
     /// A generation whose table of expansions was not read: enough for kernels without such operations.
     pub fn plain(compute_capability: ComputeCapability) -> Self {
-        Self { compute_capability, mixes: BTreeMap::new() }
+        Self { compute_capability, mixes: BTreeMap::new(), converts_on_fp64: false }
     }
 
     /// True from this compute capability on.

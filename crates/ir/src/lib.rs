@@ -25,6 +25,7 @@ mod print;
 pub mod reconvergence;
 mod register_estimate;
 mod register_file;
+mod unroll;
 mod verify;
 
 pub use call_graph::CallGraph;
@@ -44,6 +45,7 @@ pub use module::{
 pub use order::Order;
 pub use pressure::{Pressure, Touched, Values};
 pub use print::print;
-pub use register_estimate::register_estimate;
+pub use register_estimate::{most_registers, register_estimate};
 pub use register_file::{register_files, subroutines};
+pub use unroll::{Chain, Unrolled};
 pub use verify::{Violation, verify};

@@ -2,7 +2,7 @@
 //!
 //! ptxas does three things to a kernel that the text does not show. It folds: parameters and constants are operands of
 //! machine instructions, and an address is a base, an index and an offset, so that many PTX registers never exist
-//! ([`view`]). It unrolls short counted loops. And it orders operations so that latencies overlap, which makes more
+//! ([`view`]). It unrolls loops ([`Unrolled`], and others by a few turns). And it orders operations so that latencies overlap, which makes more
 //! values live at once, until it reaches the registers that an SM can give to each thread when it is full, or the next
 //! step of a ladder when the kernel cannot do with so few ([`schedule`]). The estimate does the same roughly and counts
 //! the words that are live at once.
@@ -16,7 +16,7 @@ mod view;
 
 use warplens_isa::{BlockId, Op};
 
-use crate::{CallGraph, Cfg, Function, FunctionId, LaunchBounds, Liveness, Module};
+use crate::{CallGraph, Cfg, Function, FunctionId, LaunchBounds, Liveness, Module, Unrolled};
 use schedule::schedule;
 use view::{Kind, Step, View};
 
@@ -45,12 +45,15 @@ const REGISTER_FILE: u32 = 65536;
 /// `target` (80 for `sm_80`).
 pub fn register_estimate(module: &Module, kernel: FunctionId, target: u32) -> u32 {
     let calls = CallGraph::new(module);
-    let functions = calls.reachable(kernel).into_iter().map(|id| &module.functions[id]);
+    let reachable = calls.reachable(kernel);
+    let unrolled = Unrolled::new(module, &reachable, target);
+    let module = unrolled.as_ref().map_or(module, |unrolled| &unrolled.module);
+    let functions = reachable.into_iter().map(|id| &module.functions[id]);
     let most = functions.map(|function| estimate_body(module, function, target)).max().unwrap_or(0);
     let function = &module.functions[kernel];
     let has_calls = !calls.callees(kernel).is_empty() || calls_services(module, function);
     let least = if has_calls { LEAST_WITH_CALLS } else { LEAST };
-    most.max(least).min(bound(&function.bounds))
+    most.max(least).min(most_registers(&function.bounds))
 }
 
 fn estimate_body(module: &Module, function: &Function, target: u32) -> u32 {
@@ -67,7 +70,7 @@ fn estimate_body(module: &Module, function: &Function, target: u32) -> u32 {
     let in_text_order = pressure(module, function, &cfg, &mut view.clone(), &liveness, 0);
     let need = (base + PER_WORD * f64::from(in_text_order)) as u32;
     let full = full_sm_registers(target);
-    let budgets = std::iter::once(full).chain(LADDER);
+    let budgets = std::iter::once(full).chain(LADDER).chain(steps_of_bounds(&function.bounds));
     let budget = budgets.filter(|&budget| budget >= need.max(full)).min().unwrap_or(MOST);
     let cap = ((f64::from(budget) - base) / PER_WORD) as u32;
     // Where overlapping fails to stay below the budget, the order of the text serves as well.
@@ -85,8 +88,18 @@ fn full_sm_registers(target: u32) -> u32 {
     REGISTER_FILE / threads / 8 * 8
 }
 
-/// Most registers that the demands of the kernel leave.
-fn bound(bounds: &LaunchBounds) -> u32 {
+/// The most registers with which an SM holds one CTA more, two more and so on, where the kernel says how large its CTAs
+/// are: beyond the ladder's last step but one, ptxas takes these before all that there are.
+fn steps_of_bounds(bounds: &LaunchBounds) -> impl Iterator<Item = u32> + use<> {
+    let threads = bounds.required_threads.map(|extents| extents.iter().product()).or(bounds.max_threads);
+    let threads: u32 = threads.unwrap_or(0).next_multiple_of(32);
+    let steps = (1..).map(move |ctas| REGISTER_FILE / (ctas * threads.max(32)) / 8 * 8);
+    let steps = steps.skip_while(|&registers| registers >= MOST).take_while(|&registers| registers > LADDER[2]);
+    steps.filter(move |_| threads > 0)
+}
+
+/// Most registers per thread that the demands of a kernel leave.
+pub fn most_registers(bounds: &LaunchBounds) -> u32 {
     let threads = bounds.required_threads.map(|extents| extents.iter().product()).or(bounds.max_threads);
     let by_threads = threads.filter(|&threads| threads > 0).map(|threads: u32| {
         let resident = threads.next_multiple_of(32).saturating_mul(bounds.min_ctas_per_sm.unwrap_or(1).max(1));

@@ -133,7 +133,9 @@ assumptions! {
     SectorsOnce "sectors-once" "roofline",
         "each distinct sector crosses the memory interface once for reading and once for writing";
     MustReachDram "must-reach-dram" "model speed-of-light",
-        "the L2 cache holds nothing of the launch's data when it starts; a sector that the launch stores need not be read, and what the cache can hold of those need not be written";
+        "the L2 cache may hold what it has room for when the launch starts and when it ends; a sector that the launch stores need not be read";
+    BelowLight "below-light" "a closed form whose time is below that of speed-of-light, where the launch was recorded",
+        "no execution is as fast: the speed of light of the machine is higher";
     XSteadyState "x-steady-state" "x-model",
         "the launch rests in one steady state from its first to its last instruction: barriers, bank conflicts, divergent phases and the L2 cache are not modelled";
     XLanes "x-lanes" "x-model",

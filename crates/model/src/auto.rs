@@ -9,7 +9,9 @@
 use warplens_base::units::Seconds;
 use warplens_machine::Machine;
 
-use crate::{Input, MODELS, ModelId, Prediction, Refusal};
+use crate::assumption::AssumptionId;
+use crate::speed_of_light::SpeedOfLight;
+use crate::{Input, MODELS, Model, ModelId, Prediction, Refusal};
 
 /// Models in the order in which `auto` prefers them.
 pub const PREFERENCE: &[ModelId] = &{
@@ -76,7 +78,15 @@ impl Answers {
     pub fn with(these: &[ModelId], input: &Input<'_>, machine: &Machine) -> Self {
         let is_asked = |model: &ModelId| PREFERENCE.contains(model) || these.contains(model);
         let models = MODELS.iter().filter(|model| is_asked(&model.id()));
-        Self { answers: models.map(|model| (model.id(), model.predict(input, machine))).collect() }
+        let bound = SpeedOfLight.predict(input, machine).ok();
+        let ask = |model: &dyn Model| {
+            let mut answer = model.predict(input, machine);
+            if let Ok(prediction) = &mut answer {
+                note_below(prediction, bound.as_ref());
+            }
+            (model.id(), answer)
+        };
+        Self { answers: models.map(|model| ask(*model)).collect() }
     }
 
     /// The answer of the preferred model among those that answered; else the refusal of the first of the preferred that
@@ -117,13 +127,28 @@ pub fn predict(input: &Input<'_>, machine: &Machine) -> Result<Prediction, Refus
     let mut refusals = Vec::new();
     for model in PREFERENCE {
         match model.model().predict(input, machine) {
-            Ok(prediction) => return Ok(prediction),
+            Ok(mut prediction) => {
+                note_below(&mut prediction, SpeedOfLight.predict(input, machine).ok().as_ref());
+                return Ok(prediction);
+            }
             Err(refusal) => refusals.push(refusal),
         }
     }
     let telling = refusals.iter().position(lacks_more_than_a_trace).unwrap_or(0);
     Err(refusals.swap_remove(telling))
 }
+
+/// Says of a closed form that its time is below that of the speed of light. The simulation is held against it itself.
+fn note_below(prediction: &mut Prediction, bound: Option<&Prediction>) {
+    let Some(bound) = bound.filter(|bound| prediction.seconds().0 < bound.seconds().0 * (1.0 - SAME)) else { return };
+    if !matches!(prediction.model, ModelId::SpeedOfLight | ModelId::Teg) {
+        let times = prediction.seconds().0 / bound.seconds().0 * 100.0;
+        prediction.assumptions.push(AssumptionId::BelowLight.with(format_args!("this is {times:.0} % of it")));
+    }
+}
+
+/// What rounding may make of equal times.
+const SAME: f64 = 1e-9;
 
 /// No machine file can supply a trace; another refusal says more about the machine.
 fn lacks_more_than_a_trace(refusal: &Refusal) -> bool {

@@ -18,9 +18,15 @@
 //!
 //! The time is the largest of them; latency, occupancy, waves and the order of instructions cost nothing. Unlike
 //! [`roofline`](crate::roofline) it counts machine instructions, takes peak rates, and leaves out traffic that need not
-//! happen: a sector that the launch stores need not be read, and what the L2 cache holds of stored sectors at the end
-//! need not be written. Where sectors are read before they are stored, it is lower than it could be; and so it is where
-//! an assembler makes one load of several from shared memory, whose wavefronts are counted one by one.
+//! happen: a sector that the launch stores need not be read, what the L2 cache has room for may be in it when the launch
+//! starts, and as much of stored sectors need not be written when it ends. Where sectors are read before they are stored,
+//! it is lower than it could be.
+//!
+//! The wavefronts are those of machine instructions, too: a load that an assembler made of several takes at least as many
+//! as the one of them that it has the place of. Of blocks that are executed several times the mean counts, which is exact
+//! in the sum.
+
+use std::collections::BTreeMap;
 
 use warplens_base::units::{Cycles, Hertz};
 use warplens_isa::StateSpace;
@@ -277,26 +283,38 @@ impl Model for SpeedOfLight {
 struct Work {
     /// Executions, and units of work: more than one for an instruction of the tensor lanes.
     by_class: Vec<(MachineClass, f64, f64)>,
-    /// Loads of the program that the widest load from shared memory stands for, at least 1.
-    widest_load: f64,
+    /// Executions of instructions that may access shared memory, by the instruction of the program that they are made of.
+    shared: BTreeMap<u32, f64>,
 }
 
 impl Work {
     /// What the warps of the launch executed.
     fn of(traced: &Traced, code: &Code) -> Self {
         let mut by_class: Vec<_> = MachineClass::ALL.iter().map(|&class| (class, 0.0, 0.0)).collect();
-        let mut widest_load = 1;
-        let blocks = traced.executions.iter();
-        for (inst, n) in blocks.flat_map(|&(block, n)| code.block(block).iter().map(move |inst| (inst, n as f64))) {
+        let mut shared: BTreeMap<u32, f64> = BTreeMap::new();
+        let blocks = code.executions(&traced.executions).into_iter();
+        for (inst, n) in blocks.flat_map(|(block, n)| code.block(block).iter().map(move |inst| (inst, n as f64))) {
             let (_, executions, units) = &mut by_class[inst.class as usize];
             *executions += n;
             *units += n * f64::from(inst.units());
-            if inst.class == MachineClass::Load && matches!(inst.space, StateSpace::Shared | StateSpace::Generic) {
-                widest_load = widest_load.max(inst.amount);
+            if inst.touches_memory() && matches!(inst.space, StateSpace::Shared | StateSpace::Generic) {
+                *shared.entry(inst.place).or_default() += n;
             }
         }
         by_class.retain(|&(_, executions, _)| executions > 0.0);
-        Self { by_class, widest_load: widest_load.into() }
+        Self { by_class, shared }
+    }
+
+    /// Share of the program's wavefronts that machine code needs at least.
+    fn share_of_wavefronts(&self, profile: &Profile, rule: BankRule) -> f64 {
+        let (mut all, mut needed) = (0.0, 0.0);
+        for line in &profile.lines {
+            let wavefronts = line.shared.get(&rule).map_or(0, |counts| counts.wavefronts) as f64;
+            let instructions = self.shared.get(&line.pc.0).copied().unwrap_or(0.0);
+            all += wavefronts;
+            needed += wavefronts * (instructions / (line.executed as f64).max(1.0)).min(1.0);
+        }
+        if all > 0.0 { needed / all } else { 1.0 }
     }
 
     fn inputs(&self, profile: &Profile, reader: &mut Reader<'_>) -> Result<Inputs, Refusal> {
@@ -310,7 +328,8 @@ impl Work {
         }
         pipes.retain(|&(_, cycles)| cycles > 0.0);
         let cc = reader.machine().cc;
-        let wavefronts = profile.shared.get(&BankRule::of(cc.major.into())).map_or(0, |counts| counts.wavefronts);
+        let rule = BankRule::of(cc.major.into());
+        let wavefronts = profile.shared.get(&rule).map_or(0, |counts| counts.wavefronts) as f64;
         let (read, written) = (profile.distinct_sectors_read as f64, profile.distinct_sectors_written as f64);
         let l2_size = reader.need(Key::L2Size)?;
         let kept = l2_size / SECTOR_BYTES;
@@ -322,12 +341,11 @@ impl Work {
             schedulers: reader.need(Key::SmSubpartitions)?,
             memory_instructions: memory.map(|(_, executions, _)| executions).sum(),
             ldst_lanes: reader.need(Key::LanesLdst)?,
-            // Neighbouring loads that became one conflict in its wavefronts alone, which are at least those of the worst.
-            wavefronts: wavefronts as f64 / self.widest_load,
+            wavefronts: wavefronts * self.share_of_wavefronts(profile, rule),
             pass_cycles: reader.need(Key::SharedPassCycles)?,
             l2_bytes: SECTOR_BYTES * read.max(written),
             l2_bytes_per_clk: if l2_size > 0.0 { Some(reader.need(Key::L2SmBytesPerClk)?) } else { None },
-            dram_bytes: SECTOR_BYTES * ((read - written).max(0.0) + (written - kept).max(0.0)),
+            dram_bytes: SECTOR_BYTES * ((read - written - kept).max(0.0) + (written - kept).max(0.0)),
             bandwidth: reader.need(Key::DramPeakBandwidth)?,
             sms: reader.need(Key::SmCount)?,
             clock: reader.clock()?,

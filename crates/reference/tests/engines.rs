@@ -14,7 +14,7 @@ use toml::{Table, Value};
 use warplens_device::{Context, Error};
 use warplens_exec::engine::Engine;
 use warplens_exec::{BarrierRule, LaunchSummary, Schedule, Simt};
-use warplens_ir::{FunctionId, Module};
+use warplens_ir::{FunctionId, Module, Unrolled};
 use warplens_isa::{BlockId, Pc, StateSpace};
 use warplens_launch::KernelName;
 use warplens_launch::{KernelInterface, Launch, Plan, PlannedLaunch};
@@ -111,6 +111,7 @@ struct Left {
 }
 
 /// Launches to be run.
+#[derive(Clone)]
 struct Test {
     module: Arc<Module>,
     kernels: Vec<FunctionId>,
@@ -237,6 +238,42 @@ impl Test {
             }
         }
         Some("something else".to_owned())
+    }
+}
+
+/// Steps of a matrix product, each for one CTA with two steps along k: the rows and columns of its tile, the step along k
+/// and its threads.
+const PRODUCTS: [(&str, [u32; 3], u32); 7] = [
+    ("step4", [64, 64, 8], 512),
+    ("step5", [128, 128, 8], 256),
+    ("step6", [128, 128, 8], 256),
+    ("step7", [128, 128, 8], 256),
+    ("step8", [128, 128, 8], 256),
+    ("step9", [128, 128, 16], 256),
+    ("step10", [128, 128, 16], 128),
+];
+
+#[test]
+fn unrolled_loops_compute_the_same() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../validation/sgemm/sm_86.ptx");
+    let text = std::fs::read_to_string(path).unwrap();
+    for (kernel, [m, n, k], threads) in PRODUCTS.into_iter().filter(|(kernel, ..)| is_wanted(kernel)) {
+        let k = 2 * k;
+        let numbers = |count: u32, seed: u32| format!("\"f32[{count}]:uniform(-1,1,{seed})\"");
+        let (a, b, c) = (numbers(m * k, 1), numbers(k * n, 2), numbers(m * n, 3));
+        let launch = format!(
+            "kernel = \"{kernel}\"\ngrid = 1\nblock = {threads}\nargs = [{m}, {n}, {k}, 0.5, {a}, {b}, 3.0, {c}]\n"
+        );
+        let launches = Launch::parse_file("launch", &launch).unwrap();
+        let rolled = Test::new(&text, &launches, BarrierRule::Threads, BUDGET).unwrap();
+        let unrolled = Unrolled::new(&rolled.module, &rolled.kernels, 86).expect("the loop is unrolled");
+        let blocks = |test: &Test| test.run::<Simt>().map(|left| (left.memory, left.launches));
+        let unrolled = Test { module: Arc::new(unrolled.module), ..rolled.clone() };
+        let ((expected, before), (found, after)) = (blocks(&rolled).unwrap(), blocks(&unrolled).unwrap());
+        assert!(expected.iter().flatten().any(|&byte| byte != 0));
+        assert!(expected == found, "{kernel} computes something else");
+        let instructions = |launches: &[Ran]| launches[0].as_ref().unwrap().0.warp_instructions;
+        assert!(instructions(&after) < instructions(&before), "{kernel} is unrolled");
     }
 }
 

@@ -1,6 +1,8 @@
 //! Registers per thread: from the user, from ptxas, or estimated from live ranges.
 
-use warplens_ir::{FunctionId, Module, local_arrays_in_registers, register_estimate};
+use warplens_codegen::{self as codegen, Target};
+use warplens_ir::{FunctionId, Module, local_arrays_in_registers, most_registers, register_estimate};
+use warplens_machine::ComputeCapability;
 use warplens_stats::RegistersBasis;
 
 use crate::program::Program;
@@ -27,11 +29,17 @@ pub fn of(program: &Program, kernel: FunctionId, given: Option<u32>, search: &Se
     })
 }
 
-/// The estimate, with the local arrays that ptxas keeps in registers.
+/// The estimate, with the local arrays that ptxas keeps in registers; at least what the machine code needs that is made
+/// for so many registers, as far as the kernel's own demands allow.
 fn estimate(module: &Module, kernel: FunctionId) -> u32 {
+    let target = capability(&module.target);
     let rewritten = local_arrays_in_registers(module, &[kernel], None);
-    let module = rewritten.as_ref().unwrap_or(module);
-    register_estimate(module, kernel, capability(&module.target))
+    let estimate = register_estimate(rewritten.as_ref().unwrap_or(module), kernel, target);
+    let (Ok(major), Ok(minor)) = (u8::try_from(target / 10), u8::try_from(target % 10)) else { return estimate };
+    let plain = Target::plain(ComputeCapability::new(major, minor));
+    let options = codegen::Options { schedule: true, registers: Some(estimate) };
+    let needed = codegen::generate(module, kernel, &plain, options).map_or(0, |generated| generated.needed);
+    estimate.max(needed.min(most_registers(&module.functions[kernel].bounds)))
 }
 
 /// 80 for `sm_80` or `sm_80a, texmode_independent`.

@@ -65,9 +65,12 @@ fn gpu(target: u32) -> &'static str {
     }
 }
 
+/// The module of a file, with its loops kept rolled.
 fn module(path: &Path) -> Module {
     let text = std::fs::read_to_string(path).expect("the PTX is there");
-    warplens_ptx::load(&text).0.expect("the PTX is valid")
+    let mut module = warplens_ptx::load(&text).0.expect("the PTX is valid");
+    module.blocks.iter_mut().for_each(|(_, block)| block.stays_rolled = true);
+    module
 }
 
 fn counts(module: &Module, kernel: &str, gpu: &str) -> Counts {

@@ -29,7 +29,7 @@ pub use stall::{Stall, StallCycles};
 pub use unit::{Bound, DelayConfig, UnitKind};
 
 use warplens_stats::Footprint;
-use warplens_trace::{Code, CtaTrace, WarpTrace};
+use warplens_trace::{Code, CtaTrace};
 
 /// What one SM executes.
 #[derive(Clone, Copy, Debug)]
@@ -50,7 +50,7 @@ pub struct Job<'a> {
 pub fn work(code: &Code, ctas: &[CtaTrace]) -> u64 {
     let blocks: Vec<u64> = code.blocks.iter().map(|block| block.len() as u64).collect();
     let warps = ctas.iter().flat_map(|cta| cta.warps.iter());
-    warps.flat_map(WarpTrace::steps).map(|step| blocks[step.block as usize]).sum()
+    warps.flat_map(|warp| warp.steps_of(code)).map(|step| blocks[step.block as usize]).sum()
 }
 
 /// What happens on the chip around the SM that is simulated.

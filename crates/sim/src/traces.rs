@@ -99,7 +99,7 @@ impl Traced {
 
     /// Machine instructions of all warps of the launch.
     pub fn instructions(&self, code: &Code) -> f64 {
-        self.executions.iter().map(|&(block, n)| n as f64 * code.block(block).len() as f64).sum()
+        code.executions(&self.executions).iter().map(|&(block, n)| n as f64 * code.block(block).len() as f64).sum()
     }
 
     /// The SMs with most to do, or the one whose CTAs have the mean of the work; the first of those that are alike.

@@ -122,7 +122,7 @@ impl Warp {
                 }
                 self.next += 1;
             }
-            let Some(step) = trace.next(&mut self.cursor) else { return false };
+            let Some(step) = trace.next_of(code, &mut self.cursor) else { return false };
             self.step = step;
             let block = &code.blocks[step.block as usize];
             (self.next, self.end) = (block.start, block.end);

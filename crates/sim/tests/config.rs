@@ -152,6 +152,7 @@ fn passes_of_a_bank_conflict() {
         ("gtx480", 2.0, 2.0),
         ("v100-pcie", 1.0, 2.0),
         ("rtx2080ti", 2.0, 2.0),
+        ("l40", 1.0, 2.0),
         ("b200", 1.0, 1.94),
     ] {
         let shared = read(id, &[C::Load]).0.shared;

@@ -5,6 +5,7 @@
 
 mod packed;
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Range;
 
@@ -17,12 +18,26 @@ pub struct Code {
     pub insts: Vec<MachineInst>,
     /// Instructions of each block, by the block number of [`Step`](crate::Step).
     pub blocks: Vec<Range<u32>>,
+    /// Blocks that were put together, ascending by the first of them, which differ.
+    pub chains: Vec<Chain>,
     /// Registers read and written, by the ranges of the instructions.
     pub operands: Vec<RegisterNumber>,
     /// Registers that a warp has.
     pub n_registers: u16,
     /// Where instructions come from, for reports.
     pub places: Vec<Place>,
+}
+
+/// Blocks that always follow each other and are one block of machine code, such as the turns of an unrolled loop.
+///
+/// A warp that executes them one after the other with the same lanes executes the instructions of the one block. Where it
+/// does not, since other lanes come in between or its trace ends, they have instructions of their own.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Chain {
+    /// The blocks in the order in which a warp executes them, at least two.
+    pub blocks: Vec<u32>,
+    /// The block that has their instructions, in [`Code::blocks`]; no trace has it.
+    pub merged: u32,
 }
 
 /// A register of a warp, or a part of one that is always used as a whole.
@@ -57,6 +72,8 @@ pub struct MachineInst {
     /// Which of its block's memory instructions it is: the slot of its [`WarpAccess`](crate::WarpAccess)es. Arithmetic
     /// with a slot has an operand in shared memory (compute capability 1.x).
     pub slot: u16,
+    /// Which block of its [`Chain`] that is; 0 elsewhere.
+    pub turn: u16,
     /// Registers read, in [`Code::operands`].
     pub reads: Operands,
     /// Registers written, in [`Code::operands`].
@@ -120,6 +137,7 @@ impl MachineInst {
             space: StateSpace::Generic,
             amount: 1,
             slot: NO_SLOT,
+            turn: 0,
             reads: NONE,
             writes: NONE,
             addend: None,
@@ -148,6 +166,34 @@ impl Code {
     pub fn registers(&self, operands: Operands) -> &[RegisterNumber] {
         let first = operands.first as usize;
         &self.operands[first..first + usize::from(operands.count)]
+    }
+
+    /// The chain that begins with a block.
+    #[inline]
+    pub fn chain(&self, block: u32) -> Option<&Chain> {
+        if self.chains.is_empty() {
+            return None;
+        }
+        let index = self.chains.binary_search_by_key(&block, |chain| chain.blocks[0]).ok()?;
+        Some(&self.chains[index])
+    }
+
+    /// How often blocks are executed, in machine code: what chains have of them is taken from their blocks.
+    pub fn executions(&self, of_blocks: &[(u32, u64)]) -> Vec<(u32, u64)> {
+        let mut executions: BTreeMap<u32, u64> = of_blocks.iter().copied().collect();
+        for Chain { blocks, merged } in &self.chains {
+            let mut times: BTreeMap<u32, u64> = BTreeMap::new();
+            blocks.iter().for_each(|&block| *times.entry(block).or_default() += 1);
+            let of = |(block, times): (&u32, &u64)| executions.get(block).copied().unwrap_or(0) / times;
+            let whole = times.iter().map(of).min().unwrap_or(0);
+            for (block, times) in &times {
+                if let Some(n) = executions.get_mut(block) {
+                    *n -= whole * times;
+                }
+            }
+            executions.insert(*merged, whole);
+        }
+        executions.into_iter().filter(|&(_, n)| n > 0).collect()
     }
 
     /// The instructions of a block.

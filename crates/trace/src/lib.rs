@@ -15,7 +15,7 @@ mod observer;
 mod warp_trace;
 
 pub use access::{Access, AccessKind};
-pub use code::{Code, MachineClass, MachineInst, NO_SLOT, Operands, Place, RegisterNumber};
+pub use code::{Chain, Code, MachineClass, MachineInst, NO_SLOT, Operands, Place, RegisterNumber};
 pub use dealing::Dealing;
 pub use mask::ActiveMask;
 pub use observer::{CtaId, Observer, WarpIndex};

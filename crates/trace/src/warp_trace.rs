@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use warplens_isa::StateSpace;
 
-use crate::{AccessKind, ActiveMask, CtaId, WARP_SIZE};
+use crate::{AccessKind, ActiveMask, Chain, Code, CtaId, WARP_SIZE};
 
 pub use builder::WarpTraceBuilder;
 
@@ -93,11 +93,13 @@ pub struct Step {
     /// The number of its first access, and how many it has.
     first_access: u32,
     n_accesses: u32,
+    /// Where it is in the trace: a chain is several steps there.
+    first_step: u32,
 }
 
 impl Step {
     /// No step.
-    pub const NONE: Self = Self { block: 0, mask: ActiveMask::EMPTY, first_access: 0, n_accesses: 0 };
+    pub const NONE: Self = Self { block: 0, mask: ActiveMask::EMPTY, first_access: 0, n_accesses: 0, first_step: 0 };
 
     const fn accesses(&self) -> Range<usize> {
         self.first_access as usize..(self.first_access + self.n_accesses) as usize
@@ -173,9 +175,40 @@ impl WarpTrace {
     pub fn next(&self, cursor: &mut Cursor) -> Option<Step> {
         let kind = self.kinds[*self.steps.get(cursor.step as usize)? as usize];
         let StepKind { block, mask, n_accesses } = kind;
-        let step = Step { block, mask, first_access: cursor.access, n_accesses };
+        let step = Step { block, mask, first_access: cursor.access, n_accesses, first_step: cursor.step };
         *cursor = Cursor { step: cursor.step + 1, access: cursor.access + n_accesses };
         Some(step)
+    }
+
+    /// The step after a place as machine code has it: the blocks of a [`Chain`](crate::Chain) are one. The place moves on.
+    #[inline]
+    pub fn next_of(&self, code: &Code, cursor: &mut Cursor) -> Option<Step> {
+        let step = self.next(cursor)?;
+        Some(code.chain(step.block).and_then(|chain| self.chain(chain, step, cursor)).unwrap_or(step))
+    }
+
+    /// The steps of a chain as one, if it goes on as one from its first step.
+    fn chain(&self, chain: &Chain, first: Step, cursor: &mut Cursor) -> Option<Step> {
+        let rest = &chain.blocks[1..];
+        let from = cursor.step as usize;
+        let steps = self.steps.get(from..from + rest.len())?;
+        let mut n_accesses = first.n_accesses;
+        for (&kind, &block) in steps.iter().zip(rest) {
+            let kind = &self.kinds[kind as usize];
+            if kind.block != block || kind.mask != first.mask {
+                return None;
+            }
+            n_accesses += kind.n_accesses;
+        }
+        cursor.step += rest.len() as u32;
+        cursor.access = first.first_access + n_accesses;
+        Some(Step { block: chain.merged, n_accesses, ..first })
+    }
+
+    /// Its steps as machine code has them, in order.
+    pub fn steps_of<'a>(&'a self, code: &'a Code) -> impl Iterator<Item = Step> + 'a {
+        let mut cursor = Cursor::default();
+        std::iter::from_fn(move || self.next_of(code, &mut cursor))
     }
 
     /// Its accesses, in the order of the steps.
@@ -188,9 +221,17 @@ impl WarpTrace {
         step.accesses().map(|number| self.access(number))
     }
 
-    /// The accesses of one memory instruction in a step: mostly one, none where no lane accesses memory.
-    pub fn accesses_at(&self, step: &Step, slot: u16) -> impl ExactSizeIterator<Item = WarpAccess> {
-        let all = step.accesses();
+    /// The accesses of one memory instruction in a step, of this block where the step is a chain: mostly one, none where no
+    /// lane accesses memory.
+    pub fn accesses_at(&self, step: &Step, turn: u16, slot: u16) -> impl ExactSizeIterator<Item = WarpAccess> {
+        let all = if turn == 0 && self.n_accesses_of(step.first_step) == step.n_accesses {
+            step.accesses()
+        } else {
+            let before: u32 = (0..turn.into()).map(|turn| self.n_accesses_of(step.first_step + turn)).sum();
+            let first = step.first_access + before;
+            let turn_of = self.n_accesses_of(step.first_step + u32::from(turn));
+            first as usize..(first + turn_of) as usize
+        };
         let slot_of = |number: usize| self.shapes[self.shapes_of[number] as usize].slot;
         // Where every instruction has one access, the slot is the index.
         let guess = all.start + usize::from(slot);
@@ -203,6 +244,10 @@ impl WarpTrace {
         };
         let count = (first..all.end).take_while(|&number| slot_of(number) == slot).count();
         (first..first + count).map(|number| self.access(number))
+    }
+
+    fn n_accesses_of(&self, step: u32) -> u32 {
+        self.kinds[self.steps[step as usize] as usize].n_accesses
     }
 
     fn access(&self, number: usize) -> WarpAccess {
@@ -315,8 +360,8 @@ mod tests {
         let steps: Vec<Step> = warp.steps().collect();
         assert_eq!((warp.n_steps(), steps.len()), (2, 2));
         assert_eq!((warp.accesses_of(&steps[0]).len(), warp.accesses_of(&steps[1]).len()), (2, 2));
-        assert_eq!((warp.accesses_at(&steps[0], 0).len(), warp.accesses_at(&steps[0], 1).len()), (2, 0));
-        assert_eq!((warp.accesses_at(&steps[1], 0).len(), warp.accesses_at(&steps[1], 1).len()), (0, 1));
+        assert_eq!((warp.accesses_at(&steps[0], 0, 0).len(), warp.accesses_at(&steps[0], 0, 1).len()), (2, 0));
+        assert_eq!((warp.accesses_at(&steps[1], 0, 0).len(), warp.accesses_at(&steps[1], 0, 1).len()), (0, 1));
         let kinds: Vec<Lanes> = warp.accesses().map(|access| access.lanes).collect();
         assert!(matches!(
             kinds[..],
@@ -333,6 +378,51 @@ mod tests {
             moved.expand(&access, &mut expanded);
             assert!(access.mask.lanes().all(|lane| expanded[lane] == addresses[lane] + by), "{access:?}");
         }
+    }
+
+    #[test]
+    fn a_chain_is_one_step_with_the_accesses_of_its_blocks() {
+        let mut warp = WarpTraceBuilder::default();
+        let addresses = |first: u64| std::array::from_fn(|lane| first + 4 * lane as u64);
+        let mut turn = |block: u32, mask: ActiveMask, firsts: &[u64]| {
+            warp.step(block, mask);
+            for (slot, &first) in firsts.iter().enumerate() {
+                warp.access(slot as u16, StateSpace::Shared, AccessKind::Load, (4, 1), mask, &addresses(first));
+            }
+        };
+        let half = ActiveMask(0xffff);
+        for round in [0, 1000] {
+            turn(2, ActiveMask::FULL, &[round]);
+            turn(3, ActiveMask::FULL, &[round + 100, round + 200]);
+            turn(3, ActiveMask::FULL, &[round + 300, round + 400]);
+            turn(4, ActiveMask::FULL, &[]);
+        }
+        // Other lanes come in between, and the trace ends early.
+        turn(2, half, &[0]);
+        turn(2, ActiveMask(!0xffff), &[0]);
+        turn(3, half, &[0, 0]);
+        turn(2, half, &[0]);
+        turn(3, half, &[7, 0]);
+        let warp = warp.finish();
+        let chain = Chain { blocks: vec![2, 3, 3, 4], merged: 9 };
+        let code = Code { chains: vec![chain], ..Code::default() };
+        let steps: Vec<Step> = warp.steps_of(&code).collect();
+        assert_eq!(steps.iter().map(|step| step.block).collect::<Vec<_>>(), [9, 9, 2, 2, 3, 2, 3]);
+        let bases = |step: &Step, turn, slot| {
+            let base = |access: WarpAccess| match access.lanes {
+                Lanes::Affine { base, .. } => base,
+                _ => panic!("{access:?}"),
+            };
+            warp.accesses_at(step, turn, slot).map(base).collect::<Vec<_>>()
+        };
+        let second = &steps[1];
+        assert_eq!(warp.accesses_of(second).len(), 5);
+        assert_eq!((bases(second, 0, 0), bases(second, 0, 1)), (vec![1000], vec![]));
+        assert_eq!((bases(second, 1, 1), bases(second, 2, 0)), (vec![1200], vec![1300]));
+        assert_eq!(bases(second, 3, 0), []);
+        assert_eq!(bases(&steps[6], 0, 0), [7]);
+        let executions = code.executions(&[(2, 6), (3, 7), (4, 2), (5, 1)]);
+        assert_eq!(executions, [(2, 4), (3, 3), (5, 1), (9, 2)]);
     }
 
     #[test]

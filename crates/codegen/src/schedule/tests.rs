@@ -209,7 +209,7 @@ proptest! {
     ) {
         let module = module(&instructions);
         let slots = slots(&module);
-        let body = Body::new(&module, &module.functions[FunctionId(0)], &slots);
+        let body = Body::new(&module, &module.functions[FunctionId(0)], &slots, |_| 0);
         let before = emit::select(&body, &target());
         let mut after = before.clone();
         schedule(&body, &mut after, registers);
@@ -253,7 +253,7 @@ proptest! {
     ) {
         let module = module(&instructions);
         let slots = slots(&module);
-        let body = Body::new(&module, &module.functions[FunctionId(0)], &slots);
+        let body = Body::new(&module, &module.functions[FunctionId(0)], &slots, |_| 0);
         let before = emit::select(&body, &target());
         let mut after = before.clone();
         schedule(&body, &mut after, registers);

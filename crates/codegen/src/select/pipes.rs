@@ -132,6 +132,9 @@ pub(super) fn convert(node: &Node<'_>, target: &Target) -> Recipe {
     if node.inst.op() == Op::CvtPack || to.is_integer() && from.is_integer() {
         return ints(if node.inst.operation.saturates() { 2 } else { 1 });
     }
+    if target.converts_on_fp64 && (to == ScalarType::F64 || from == ScalarType::F64) {
+        return one(C::Fp64);
+    }
     if !is_float(to) || !is_float(from) || to.bits().max(from.bits()) == 64 || is_integral {
         return one(C::Convert);
     }
@@ -155,19 +158,32 @@ pub(super) fn arithmetic(body: &Body<'_>, node: &Node<'_>, target: &Target) -> R
     }
     match ty.arithmetic() {
         Arithmetic::Fp32 if ty.is_packed() => Recipe::Chain(vec![(C::Fp32, if target.is_from(10, 0) { 1 } else { 2 })]),
-        Arithmetic::Fp32 => match inst.op() {
-            O::Mul => one(C::Fp32Mul),
-            O::Min | O::Max if inst.sources.len() == 3 && !target.is_from(10, 0) => Recipe::Chain(vec![(C::Fp32, 2)]),
-            _ => one(C::Fp32),
-        },
+        Arithmetic::Fp32 => {
+            let lanes = if compares(inst.op()) && target.is_from(7, 0) { C::Int } else { C::Fp32 };
+            match inst.op() {
+                O::Mul => one(C::Fp32Mul),
+                O::Min | O::Max if inst.sources.len() == 3 && !target.is_from(10, 0) => Recipe::Chain(vec![(lanes, 2)]),
+                _ => one(lanes),
+            }
+        }
         Arithmetic::Fp64 => match inst.op() {
-            O::Min | O::Max => Recipe::Chain(vec![(C::Fp64, 1), (C::Fp32, 2)]),
+            O::Min | O::Max => {
+                let selects = if target.is_from(7, 0) { C::Int } else { C::Fp32 };
+                Recipe::Chain(vec![(C::Fp64, 1), (selects, 2)])
+            }
             O::Abs | O::Neg | O::Copysign | O::Selp => one(C::Int),
             _ => one(C::Fp64),
         },
         Arithmetic::Fp16 => one(C::Fp16),
         Arithmetic::Int => integer(node, ty, target),
     }
+}
+
+/// Comparisons, minimum, maximum and selection of single precision: from compute capability 7.0 on they run on the integer
+/// lanes, 64 results per cycle of an SM wherever it has 128 multiply-adds (CUDA C++ Programming Guide, throughput of
+/// arithmetic instructions, "compare, minimum, maximum").
+fn compares(op: Op) -> bool {
+    matches!(op, Op::Min | Op::Max | Op::Setp | Op::Set | Op::Selp | Op::Slct | Op::Testp)
 }
 
 fn integer(node: &Node<'_>, ty: ScalarType, target: &Target) -> Recipe {

@@ -21,12 +21,13 @@ pub(super) fn fuse(body: &mut Body<'_>) {
             (alone && is_shared_load(&body.nodes[load]) && may_move(body, &links, load, id)).then_some((position, load))
         });
         if let Some((position, load)) = found {
-            let (slot, address) = (body.nodes[load].slot, body.nodes[load].address.clone());
+            let (slot, turn) = (body.nodes[load].slot, body.nodes[load].turn);
+            let address = body.nodes[load].address.clone();
             body.nodes[load].form = Form::Dead;
             let node = &mut body.nodes[id];
             node.sources.remove(position);
             node.sources.insert(position, address.map_or(Source::Constant(None, None), |address| address.base));
-            node.slot = slot;
+            (node.slot, node.turn) = (slot, turn);
             node.takes_shared = true;
         }
     }

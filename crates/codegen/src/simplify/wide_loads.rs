@@ -111,7 +111,7 @@ fn unite(body: &mut Body<'_>, ids: &[NodeId]) {
     let Some(&at) = ids.iter().min() else { return };
     let writes = ids.iter().map(|&id| body.nodes[id].writes[0].clone()).collect();
     let lowest = &body.nodes[ids[0]];
-    let (slot, mut address) = (lowest.slot, lowest.address.clone());
+    let (slot, turn, mut address) = (lowest.slot, lowest.turn, lowest.address.clone());
     if let Some(address) = &mut address {
         address.bytes *= ids.len() as u32;
     }
@@ -121,7 +121,7 @@ fn unite(body: &mut Body<'_>, ids: &[NodeId]) {
     let node = &mut body.nodes[at];
     node.writes = writes;
     node.address = address;
-    node.slot = slot;
+    (node.slot, node.turn) = (slot, turn);
     node.merged = ids.len() as u32;
 }
 

@@ -76,7 +76,7 @@ fn phases(cta: &CtaTrace, code: &Code) -> Option<Vec<(Option<Barrier>, BTreeMap<
                     phase += 1;
                 } else if inst.touches_memory() {
                     let words = all[phase].1.entry(number).or_default();
-                    for access in warp.accesses_at(&step, inst.slot) {
+                    for access in warp.accesses_at(&step, inst.turn, inst.slot) {
                         let is_shared = access.space == StateSpace::Shared;
                         if !is_shared && access.space != StateSpace::Global {
                             continue;

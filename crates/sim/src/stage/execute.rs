@@ -115,7 +115,7 @@ impl<'a> Sm<'a> {
         let (trace, step) = self.place(slot);
         let latency = f64::from(self.config.shared.operand_latency);
         let mut done = start;
-        for access in trace.accesses_at(&step, inst.slot) {
+        for access in trace.accesses_at(&step, inst.turn, inst.slot) {
             let arrival = Arrival { at: start, trace, access: &access, slot };
             // Operands without conflicts are read while the instruction is issued, which takes as long.
             done = done.max(self.in_turn(inst, &arrival, latency).unwrap_or(start + latency));
@@ -174,7 +174,7 @@ impl<'a> Sm<'a> {
         let (trace, step) = self.place(slot);
         let mut done = at;
         let mut long = false;
-        for access in trace.accesses_at(&step, inst.slot) {
+        for access in trace.accesses_at(&step, inst.turn, inst.slot) {
             let arrival = Arrival { at, trace, access: &widened(inst, access), slot };
             if let Some(there) = self.in_turn(inst, &arrival, f64::from(self.config.shared.latency)) {
                 done = done.max(there);

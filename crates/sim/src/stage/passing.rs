@@ -61,7 +61,7 @@ impl Sm<'_> {
     fn pass_access(&mut self, slot: usize, number: usize, cycle: u64) {
         let inst = &self.job.code.insts[number];
         let (trace, step) = self.place(slot);
-        for access in trace.accesses_at(&step, inst.slot) {
+        for access in trace.accesses_at(&step, inst.turn, inst.slot) {
             if matches!(access.space, StateSpace::Global | StateSpace::Local | StateSpace::Generic) {
                 let arrival = Arrival { at: cycle as f64, trace, access: &widened(inst, access), slot };
                 self.memory.serve(&arrival);

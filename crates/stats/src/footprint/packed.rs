@@ -24,12 +24,9 @@ impl Footprint {
             columns.add(&lines.0, run, to);
             to.uint(first);
         }
-        match &self.pattern {
-            None => to.uint(0),
-            Some(pattern) => {
-                to.uint(1);
-                pattern.pack(columns, to);
-            }
+        for pattern in [&self.pattern, &self.stored] {
+            to.uint(pattern.is_some().into());
+            pattern.iter().for_each(|pattern| pattern.pack(columns, to));
         }
     }
 
@@ -45,11 +42,12 @@ impl Footprint {
             };
             runs.into_iter().map(run).collect::<Result<_, _>>().map(Lines)
         })?;
-        let pattern = match from.uint()? {
-            0 => None,
-            _ => Some(Arc::new(Pattern::unpack(lists, from)?)),
+        let mut pattern = || match from.uint()? {
+            0 => Ok(None),
+            _ => Pattern::unpack(lists, from).map(|pattern| Some(Arc::new(pattern))),
         };
-        Ok(Self { n_ctas: all.len(), all: all.into(), pattern, ..Self::default() })
+        let (loaded, stored) = (pattern()?, pattern()?);
+        Ok(Self { n_ctas: all.len(), all: all.into(), pattern: loaded, stored, ..Self::default() })
     }
 }
 
@@ -134,7 +132,7 @@ mod tests {
 
     #[test]
     fn patterns_come_back() {
-        let footprint = with_pattern(-(1 << 10));
+        let footprint = Footprint { stored: with_pattern(7).pattern, ..with_pattern(-(1 << 10)) };
         let bytes = packed(&footprint);
         assert_eq!(unpacked(&bytes).unwrap(), footprint);
         assert!((0..bytes.len()).all(|length| unpacked(&bytes[..length]).is_err()));

@@ -5,7 +5,7 @@ use std::ops::Range;
 use warplens_base::bytes::{Columns, Corrupt, Lists, Reader, Writer};
 use warplens_isa::StateSpace;
 
-use super::{Code, MachineClass, MachineInst, Operands, Place};
+use super::{Chain, Code, MachineClass, MachineInst, Operands, Place};
 
 /// Why code is none.
 const OTHER: Corrupt = Corrupt("the parts of machine code do not fit each other");
@@ -15,6 +15,7 @@ impl Code {
     pub fn pack(&self, columns: &mut Columns, to: &mut Writer) {
         columns.add(&self.insts, pack_inst, to);
         columns.add(&self.blocks, |block, to| [block.start, block.end].iter().for_each(|&at| to.uint(at.into())), to);
+        columns.add(&self.chains, pack_chain, to);
         columns.add(&self.operands, |register, to| to.uint((*register).into()), to);
         columns.add(&self.places, pack_place, to);
         to.uint(self.n_registers.into());
@@ -24,9 +25,10 @@ impl Code {
     pub fn unpack(lists: &Lists<'_>, from: &mut Reader<'_>) -> Result<Self, Corrupt> {
         let insts = lists.items(from, unpack_inst)?;
         let blocks = lists.items(from, |from| Ok::<Range<u32>, _>(from.narrow()?..from.narrow()?))?;
+        let chains = lists.items(from, unpack_chain)?;
         let operands = lists.items(from, Reader::narrow)?;
         let places = lists.items(from, unpack_place)?;
-        let code = Self { insts, blocks, operands, places, n_registers: from.narrow()? };
+        let code = Self { insts, blocks, chains, operands, places, n_registers: from.narrow()? };
         if code.is_sound() { Ok(code) } else { Err(OTHER) }
     }
 
@@ -41,16 +43,27 @@ impl Code {
                 && (inst.place as usize) < self.places.len()
         };
         let is_block = |block: &Range<u32>| block.start <= block.end && block.end as usize <= self.insts.len();
-        self.insts.iter().all(is_inst) && self.blocks.iter().all(is_block) && self.operands.iter().all(is_register)
+        let is_chain = |chain: &Chain| {
+            let is_there = |&block: &u32| (block as usize) < self.blocks.len();
+            chain.blocks.len() > 1
+                && chain.blocks.iter().chain([&chain.merged]).all(is_there)
+                && self.block(chain.merged).iter().all(|inst| usize::from(inst.turn) < chain.blocks.len())
+        };
+        self.insts.iter().all(is_inst)
+            && self.blocks.iter().all(is_block)
+            && self.operands.iter().all(is_register)
+            && self.chains.iter().all(is_chain)
+            && self.chains.is_sorted_by(|a, b| a.blocks[0] < b.blocks[0])
     }
 }
 
 fn pack_inst(inst: &MachineInst, to: &mut Writer) {
-    let MachineInst { class, space, amount, slot, reads, writes, addend, guard, place } = *inst;
+    let MachineInst { class, space, amount, slot, turn, reads, writes, addend, guard, place } = *inst;
     to.text(class.name());
     to.text(space.name());
     to.uint(amount.into());
     to.uint(slot.into());
+    to.uint(turn.into());
     for Operands { first, count } in [reads, writes] {
         to.uint(first.into());
         to.uint(count.into());
@@ -62,12 +75,21 @@ fn pack_inst(inst: &MachineInst, to: &mut Writer) {
 fn unpack_inst(from: &mut Reader<'_>) -> Result<MachineInst, Corrupt> {
     let class = MachineClass::named(from.text()?).ok_or(Corrupt("it names an unknown class of instructions"))?;
     let space = StateSpace::named(from.text()?).ok_or(Corrupt("it names an unknown state space"))?;
-    let (amount, slot) = (from.narrow()?, from.narrow()?);
+    let (amount, slot, turn) = (from.narrow()?, from.narrow()?, from.narrow()?);
     let mut operands = || Ok::<_, Corrupt>(Operands { first: from.narrow()?, count: from.narrow()? });
     let (reads, writes) = (operands()?, operands()?);
     let mut register = || from.optional()?.map(u16::try_from).transpose().map_err(|_| OTHER);
     let (addend, guard) = (register()?, register()?);
-    Ok(MachineInst { class, space, amount, slot, reads, writes, addend, guard, place: from.narrow()? })
+    Ok(MachineInst { class, space, amount, slot, turn, reads, writes, addend, guard, place: from.narrow()? })
+}
+
+fn pack_chain(chain: &Chain, to: &mut Writer) {
+    to.count(chain.blocks.len());
+    chain.blocks.iter().chain([&chain.merged]).for_each(|&block| to.uint(block.into()));
+}
+
+fn unpack_chain(from: &mut Reader<'_>) -> Result<Chain, Corrupt> {
+    Ok(Chain { blocks: from.list(Reader::narrow)?, merged: from.narrow()? })
 }
 
 fn pack_place(place: &Place, to: &mut Writer) {
@@ -95,6 +117,7 @@ mod tests {
     fn code() -> Code {
         let mut code = Code {
             blocks: vec![0..2, 2..2, 2..3],
+            chains: vec![Chain { blocks: vec![0, 1, 1], merged: 2 }],
             places: vec![
                 Place { line: 3, text: "ld.global.f32 %f1, [%rd1];".into(), source: Some(("k.cu".into(), 9)) },
                 Place::default(),
@@ -132,13 +155,17 @@ mod tests {
 
     #[test]
     fn what_a_simulation_would_stumble_over_is_refused() {
-        let breaks: [fn(&mut Code); 6] = [
+        let breaks: [fn(&mut Code); 10] = [
             |code| code.n_registers = 9,
             |code| code.blocks[2] = 2..4,
             |code| code.insts[0].place = 2,
             |code| code.insts[1].reads.first = 3,
             |code| code.insts[1].writes.count = 7,
             |code| code.insts[1].guard = Some(10),
+            |code| code.insts[2].turn = 3,
+            |code| code.chains[0].merged = 3,
+            |code| code.chains[0].blocks.truncate(1),
+            |code| code.chains.push(code.chains[0].clone()),
         ];
         for (number, change) in breaks.iter().enumerate() {
             let mut code = code();

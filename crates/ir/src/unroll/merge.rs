@@ -1,0 +1,223 @@
+//! One block of all blocks of a chain.
+
+use std::collections::HashMap;
+
+use warplens_isa::{BlockId, Op, Operation, Pc, ScalarType};
+
+use super::Chain;
+use super::known::{Known, constants};
+use crate::{
+    Accesses, Bank, Cfg, Flow, Function, FunctionId, Inst, Liveness, Module, Operand, Register, SignedValue, WordSet,
+};
+
+/// An operation with the words of both banks that PTX has: those of predicates come behind the others.
+struct OfBoth<'a> {
+    inst: &'a Inst,
+    n_vector: u32,
+}
+
+impl Accesses for OfBoth<'_> {
+    fn reads(&self, visit: &mut dyn FnMut(u32)) {
+        self.inst.reads().flat_map(|register| words(self.n_vector, register)).for_each(visit);
+    }
+
+    fn writes(&self, visit: &mut dyn FnMut(u32)) {
+        if self.inst.guard.is_none() {
+            self.inst.writes().flat_map(|register| words(self.n_vector, register)).for_each(visit);
+        }
+    }
+}
+
+fn words(n_vector: u32, register: Register) -> std::ops::Range<u32> {
+    let words = register.words();
+    match register.bank {
+        Bank::Vector => words,
+        Bank::Predicate => n_vector + words.start..n_vector + words.end,
+        _ => 0..0,
+    }
+}
+
+/// Words of both banks that are live where blocks begin and end.
+pub(super) fn live(module: &Module, function: &Function) -> Liveness {
+    let n_vector = function.registers.vector;
+    let cfg = Cfg::new(module, function);
+    let of_block = |block: BlockId| -> Vec<OfBoth<'_>> {
+        module.blocks[block].insts.iter().map(|inst| OfBoth { inst, n_vector }).collect()
+    };
+    let blocks: Vec<Vec<OfBoth<'_>>> = function.block_ids().map(of_block).collect();
+    let results: Vec<u32> = function.results.iter().flat_map(|&register| words(n_vector, register)).collect();
+    let at_end = |block| if cfg.successors(block).is_empty() { results.clone() } else { Vec::new() };
+    let n_words = n_vector + function.registers.predicate;
+    Liveness::solve(function, &cfg, n_words, |block| &blocks[function.block_position(block)], at_end)
+}
+
+/// Puts the blocks of a chain together.
+pub(super) struct Merger<'a> {
+    from: &'a Module,
+    into: &'a mut Module,
+    id: FunctionId,
+    n_vector: u32,
+    constants: HashMap<Register, u64>,
+    /// The register that holds the value of one now, where it is another.
+    names: HashMap<Register, Register>,
+}
+
+impl<'a> Merger<'a> {
+    pub(super) fn new(from: &'a Module, into: &'a mut Module, id: FunctionId) -> Self {
+        let function = &from.functions[id];
+        let constants = constants(from, function);
+        Self { from, into, id, n_vector: function.registers.vector, constants, names: HashMap::new() }
+    }
+
+    /// Writes all operations of a chain to its first block. None where registers overlap in other ways than as a whole.
+    pub(super) fn merge(mut self, chain: &Chain, live: &Liveness, copies: &mut Vec<(Pc, u16)>) -> Option<()> {
+        let (&head, &last) = (chain.blocks.first()?, chain.blocks.last()?);
+        let insts = chain.blocks.iter().enumerate().flat_map(|(number, &block)| {
+            let insts = &self.from.blocks[block].insts;
+            let goes_on = number + 1 < chain.blocks.len() || self.is_loop(last);
+            let jumps = goes_on && insts.last().is_some_and(|inst| inst.op() == Op::Bra);
+            insts[..insts.len() - usize::from(jumps)].iter().map(move |inst| (number, inst))
+        });
+        let insts: Vec<(usize, &Inst)> = insts.collect();
+        if !are_apart(&insts) {
+            return None;
+        }
+        let kept = self.kept(&insts, last, live);
+        let constants = std::mem::take(&mut self.constants);
+        let mut known = Known::new(&constants);
+        let (mut merged, mut made) = (Vec::with_capacity(insts.len()), Vec::with_capacity(insts.len()));
+        for ((number, inst), is_kept) in insts.into_iter().zip(kept) {
+            let value = known.evaluate(inst).filter(|_| inst.op() != Op::Setp);
+            let mut copy = value.map_or_else(|| self.renamed(inst, &known), |value| constant(inst, value));
+            self.name_results(&mut copy, is_kept);
+            for written in inst.writes() {
+                known.values.remove(&written);
+            }
+            if let (Some(value), Some(Some(to))) = (value, inst.destinations.first()) {
+                known.values.insert(*to, value);
+            }
+            copy.pc = Pc(u32::try_from(self.from.pcs.len() + copies.len() + made.len()).ok()?);
+            made.push((inst.pc, u16::try_from(number).ok()?));
+            merged.push(copy);
+        }
+        for &(pc, _) in &made {
+            let info = self.from.pcs[pc].clone();
+            self.into.pcs.push(info);
+        }
+        copies.extend(made);
+        let flow =
+            if self.is_loop(last) { Flow::Fallthrough(self.exit(last)?) } else { self.from.blocks[last].flow.clone() };
+        for &block in &chain.blocks {
+            let block = &mut self.into.blocks[block];
+            (block.insts, block.flow) = (Vec::new(), Flow::Exit { next: None });
+        }
+        let block = &mut self.into.blocks[head];
+        (block.insts, block.flow) = (merged, flow);
+        Some(())
+    }
+
+    fn is_loop(&self, block: BlockId) -> bool {
+        self.from.blocks[block].flow.successors().contains(&block)
+    }
+
+    fn exit(&self, block: BlockId) -> Option<BlockId> {
+        self.from.blocks[block].flow.successors().into_iter().find(|&next| next != block)
+    }
+
+    /// By operation: it leaves its results where those behind the chain look for them.
+    fn kept(&self, insts: &[(usize, &Inst)], last: BlockId, live: &Liveness) -> Vec<bool> {
+        let mut wanted: WordSet = if self.is_loop(last) {
+            self.exit(last).map(|exit| live.live_in(exit).clone()).unwrap_or_default()
+        } else {
+            live.live_out(last).clone()
+        };
+        let mut kept = vec![false; insts.len()];
+        for (index, (_, inst)) in insts.iter().enumerate().rev() {
+            let written: Vec<u32> = inst.writes().flat_map(|register| words(self.n_vector, register)).collect();
+            if written.iter().any(|&word| wanted.contains(word)) {
+                kept[index] = true;
+                if inst.guard.is_none() {
+                    for &word in &written {
+                        wanted.remove(word);
+                    }
+                }
+            }
+        }
+        kept
+    }
+
+    /// The operation with the registers that hold what it reads now, and numbers where it reads integers that are known.
+    fn renamed(&self, inst: &Inst, known: &Known<'_>) -> Inst {
+        let mut copy = inst.clone();
+        for source in &mut copy.sources {
+            let number = match source {
+                Operand::Register(register) if inst.ty.is_integer() => known.values.get(register).copied(),
+                _ => None,
+            };
+            *source = number.map_or_else(|| self.now(*source), Operand::Immediate);
+        }
+        if let Some(guard) = &mut copy.guard {
+            guard.predicate = self.name(guard.predicate);
+        }
+        for memory in copy.memory.iter_mut() {
+            memory.base = self.now(memory.base);
+        }
+        copy
+    }
+
+    /// The register that holds the value of another now.
+    fn name(&self, register: Register) -> Register {
+        self.names.get(&register).copied().unwrap_or(register)
+    }
+
+    fn now(&self, operand: Operand) -> Operand {
+        match operand {
+            Operand::Register(register) => Operand::Register(self.name(register)),
+            Operand::NotPredicate(register) => Operand::NotPredicate(self.name(register)),
+            Operand::Signed(sign, SignedValue::Register(register)) => {
+                Operand::Signed(sign, SignedValue::Register(self.name(register)))
+            }
+            other => other,
+        }
+    }
+
+    /// Gives what an operation writes its own names, where it is not kept for others.
+    fn name_results(&mut self, copy: &mut Inst, is_kept: bool) {
+        for written in copy.destinations.iter_mut().flatten() {
+            if is_kept {
+                self.names.remove(written);
+            } else if copy.guard.is_none() {
+                let fresh = self.fresh(*written);
+                self.names.insert(*written, fresh);
+            }
+            *written = self.names.get(written).copied().unwrap_or(*written);
+        }
+    }
+
+    fn fresh(&mut self, like: Register) -> Register {
+        let registers = &mut self.into.functions[self.id].registers;
+        let next = if like.bank == Bank::Predicate { &mut registers.predicate } else { &mut registers.vector };
+        let index = next.next_multiple_of(like.width.words());
+        *next = index + like.width.words();
+        Register { index, ..like }
+    }
+}
+
+/// A copy of a number, in place of the operation that makes it.
+fn constant(inst: &Inst, value: u64) -> Inst {
+    let ty = match (inst.op(), inst.ty.bits()) {
+        (Op::MulWide, 32) => ScalarType::U64,
+        (Op::MulWide, _) => ScalarType::U32,
+        _ => inst.ty,
+    };
+    Inst { operation: Operation::Mov, ty, source_ty: ty, sources: vec![Operand::Immediate(value)], ..inst.clone() }
+}
+
+/// True where registers share words only as a whole.
+fn are_apart(insts: &[(usize, &Inst)]) -> bool {
+    let mut holders: HashMap<(Bank, u32), Register> = HashMap::new();
+    let mut registers = insts.iter().flat_map(|(_, inst)| inst.reads().chain(inst.writes()));
+    registers.all(|register| {
+        register.words().all(|word| *holders.entry((register.bank, word)).or_insert(register) == register)
+    })
+}
