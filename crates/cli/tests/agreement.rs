@@ -90,7 +90,14 @@ fn a_range_stands_beside_the_time_wherever_there_is_one() {
     let mut analysis = analysis(&asked("vector_add"), "teg");
     let time = analysis.gpus[1].time().expect("teg answers");
     let (low, high) = (Seconds(0.8 * time.0), Seconds(1.25 * time.0));
-    analysis.gpus[1].range = Some(Range { low, high, held: 0.8, n_rows: 412, others: Some((200, 0.75)), class: "bound by DRAM bandwidth, cc 9.0".to_owned() });
+    analysis.gpus[1].range = Some(Range {
+        low,
+        high,
+        held: 0.8,
+        n_rows: 412,
+        others: Some((200, 0.75)),
+        class: "bound by DRAM bandwidth, cc 9.0".to_owned(),
+    });
     let shown = |analysis: &Analysis| {
         let found = glances(analysis, Options::default());
         let sections = view::predict::predictions(analysis, &found, None, view::predict::Detail::Screen, None);
@@ -103,7 +110,9 @@ fn a_range_stands_beside_the_time_wherever_there_is_one() {
     let one = shown(&analysis);
     let line = one.lines().take(8).find(|line| line.starts_with("  range  "));
     assert!(
-        line.is_some_and(|line| line.contains(" to ") && line.contains("held 80.0 % of 412 validated rows and 75.0 % of 200 others")),
+        line.is_some_and(
+            |line| line.contains(" to ") && line.contains("held 80.0 % of 412 validated rows and 75.0 % of 200 others")
+        ),
         "{one}"
     );
     // Without one there is no word of it.

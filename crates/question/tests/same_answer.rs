@@ -166,7 +166,8 @@ fn whatever_else_is_asked_the_answer_is_the_same() {
 fn what_is_explained_is_what_is_predicted() {
     let gpu = machines::one("a100-80").expect("a built-in GPU");
     let mut found = Differences::default();
-    for example in examples().iter().filter(|example| ["abt_conflict", "vector_add"].contains(&name(example).as_str())) {
+    for example in examples().iter().filter(|example| ["abt_conflict", "vector_add"].contains(&name(example).as_str()))
+    {
         let measured = measured(example, std::slice::from_ref(&gpu), &Choice::Auto, 2);
         found.check("explained", example, &gpu, &predicted(&measured, &gpu, &teg()), &explained(&measured, &gpu));
     }

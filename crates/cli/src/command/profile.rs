@@ -3,12 +3,12 @@
 use anyhow::Result;
 use clap::{Args, ValueEnum};
 use warplens_report::{Section, document, view};
-use warplens_session::{Error, Generation, Measurement, machines};
 use warplens_session::profile::Counting;
 use warplens_session::source::Source;
+use warplens_session::{Error, Generation, Measurement, machines};
 
 use super::{Document, Outcome};
-use crate::flags::{ExecutionFlags, ExtentFlags, LaunchFlags, Format, OutputFlags, StaticFlags, gather};
+use crate::flags::{ExecutionFlags, ExtentFlags, Format, LaunchFlags, OutputFlags, StaticFlags, gather};
 use crate::terminal::Terminal;
 
 #[derive(Args, Debug)]

@@ -64,9 +64,11 @@ fn measurement(launch: document::Profile, place: &Place) -> Result<Measurement> 
         Some(recorded) => recording::read(recorded, &profile, &place.key("recording"))?,
         None => Traces::None,
     };
-    let others = launch.elsewhere.into_iter().enumerate().map(|(at, other)| {
-        elsewhere(other, &kernel, &launch.launch, &place.key("elsewhere").item(at))
-    });
+    let others = launch
+        .elsewhere
+        .into_iter()
+        .enumerate()
+        .map(|(at, other)| elsewhere(other, &kernel, &launch.launch, &place.key("elsewhere").item(at)));
     let others = others.collect::<Result<_>>()?;
     let of = launch.origin;
     Ok(Measurement {

@@ -41,7 +41,8 @@ pub(super) fn written(traces: &Traces, profile: &Profile) -> Held<document::Reco
 /// Reads what was recorded of a launch with these counts.
 pub(super) fn read(recording: document::Recording, profile: &Profile, place: &Place) -> Result<Traces, Fault> {
     if recording.encoding != ENCODING {
-        let fault = place.key("encoding").fault(format!("`{}` is unknown; it is `{ENCODING}` here", recording.encoding));
+        let fault =
+            place.key("encoding").fault(format!("`{}` is unknown; it is `{ENCODING}` here", recording.encoding));
         return Err(Fault { help: Some("record the launch again with this warplens".to_owned()), ..fault });
     }
     if recording.counts_digest != digest(profile) {
@@ -69,9 +70,9 @@ pub(super) fn read(recording: document::Recording, profile: &Profile, place: &Pl
 fn digest(profile: &Profile) -> String {
     let document = (super::launch(profile), super::counts(profile));
     let text = serde_json::to_string(&document).expect("counts are written as JSON");
-    let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    });
+    let hash = text
+        .bytes()
+        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
     format!("{hash:016x}")
 }
 

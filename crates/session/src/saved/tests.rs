@@ -612,7 +612,8 @@ fn recorded() -> Vec<Measurement> {
     let launches = Launch::parse_file("launch", "grid = 3\nblock = 96\nargs = [\"f32[2048]\"]").unwrap();
     let traced_for = machines::select("k40,h200").unwrap();
     let options = ExecutionOptions { threads: 1, traced_for, ..ExecutionOptions::new() };
-    measure(&program, &launches, options, warplens_stats::Counting::Ptx, &Search::default(), &Progress::default()).unwrap()
+    measure(&program, &launches, options, warplens_stats::Counting::Ptx, &Search::default(), &Progress::default())
+        .unwrap()
 }
 
 fn without_listing(mut measurements: Vec<Measurement>) -> Vec<Measurement> {

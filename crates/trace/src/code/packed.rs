@@ -101,7 +101,9 @@ mod tests {
             ],
             ..Code::default()
         };
-        for (class, registers) in [(MachineClass::Load, &[4, 0][..]), (MachineClass::Fp32, &[1, 2, 9]), (MachineClass::Exit, &[])] {
+        for (class, registers) in
+            [(MachineClass::Load, &[4, 0][..]), (MachineClass::Fp32, &[1, 2, 9]), (MachineClass::Exit, &[])]
+        {
             let reads = code.operands_of(registers);
             let addend = registers.last().copied();
             code.insts.push(MachineInst { reads, addend, slot: 7, ..MachineInst::new(class, 1) });
