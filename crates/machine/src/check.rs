@@ -85,7 +85,6 @@ pub(crate) fn is_whole(key: Key) -> bool {
 /// Pairs of which the first is at most the second.
 const ORDERED: &[(Key, Key)] = &[
     (Key::DramAchievedBandwidth, Key::DramPeakBandwidth),
-    (Key::DramAchievedBandwidth, Key::DramOneWayBandwidth),
     (Key::DramOneWayBandwidth, Key::DramPeakBandwidth),
     (Key::XModelBandwidthFp64, Key::DramPeakBandwidth),
     (Key::ClockBase, Key::ClockBoost),

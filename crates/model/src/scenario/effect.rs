@@ -278,7 +278,7 @@ fn of_machine(missing: warplens_machine::Missing) -> Impossible {
 pub(super) fn raise_bandwidth(subject: &mut Subject, factor: f64, source: &str) -> Result<(), Impossible> {
     let machine = &mut subject.machine;
     let mut supposed = false;
-    for key in [Key::DramPeakBandwidth, Key::DramAchievedBandwidth] {
+    for key in [Key::DramPeakBandwidth, Key::DramAchievedBandwidth, Key::DramOneWayBandwidth] {
         // What is not stated is derived from the peak, and follows it.
         if machine.number(key).is_some() {
             machine.suppose_scaled(key, factor, source).map_err(|why| Impossible::new(why.reason))?;

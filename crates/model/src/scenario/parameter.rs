@@ -118,6 +118,9 @@ impl Setting {
                 Change::Factor(factor) => raise_bandwidth(subject, factor, &self.text),
                 Change::Value(_) => {
                     self.suppose(subject, Key::DramPeakBandwidth)?;
+                    if subject.machine.number(Key::DramOneWayBandwidth).is_some() {
+                        self.suppose(subject, Key::DramOneWayBandwidth)?;
+                    }
                     self.suppose(subject, Key::DramAchievedBandwidth)
                 }
             },

@@ -13,6 +13,9 @@ use warplens_trace::MachineClass;
 use super::{ClassTiming, DramConfig, L1Config, L1Holds, L2Config, LsuConfig, N_CLASSES, Pipe, SharedConfig, SmConfig};
 use crate::unit::DelayConfig;
 
+/// How much wider one way may be: 1.1 was measured, and where somebody changes the achieved bandwidth alone, it is that of
+/// another memory.
+const MOST_ONE_WAY: f64 = 1.2;
 /// Lanes of a warp.
 const LANES: f64 = 32.0;
 
@@ -346,7 +349,7 @@ impl<'r, 'm> Sm<'r, 'm> {
     fn one_way_bandwidth(&mut self, achieved: f64) -> f64 {
         let one_way = self.reader.optional(Key::DramOneWayBandwidth);
         match (one_way, self.reader.machine().number(Key::DramAchievedBandwidth)) {
-            (Some(one_way), Some(stated)) => achieved * (one_way / stated).max(1.0),
+            (Some(one_way), Some(stated)) => achieved * (one_way / stated).clamp(1.0, MOST_ONE_WAY),
             _ => achieved,
         }
     }
