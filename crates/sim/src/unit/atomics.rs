@@ -118,7 +118,11 @@ impl Atomics<'_> {
         let (footprint, n_sms, active_sms) = (self.footprint, self.n_sms, self.active_sms);
         let word = self.words.entry(word).or_insert_with(|| {
             let share = footprint.and_then(|footprint| footprint.touching(word * WORD, n_sms));
-            Word { interval: cycles * share.map_or(1.0, |share| (share * active_sms).max(1.0)), free_at: 0.0, busy: 0.0 }
+            Word {
+                interval: cycles * share.map_or(1.0, |share| (share * active_sms).max(1.0)),
+                free_at: 0.0,
+                busy: 0.0,
+            }
         });
         let first = at.max(word.free_at);
         word.free_at = first + operations * word.interval;
