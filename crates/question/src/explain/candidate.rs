@@ -525,6 +525,10 @@ fn barriers(context: &Context<'_>) -> Vec<Proposal> {
 fn redundant_barriers(context: &Context<'_>) -> Vec<Proposal> {
     let Some(simulated) = context.prediction.teg() else { return Vec::new() };
     let code = &simulated.code;
+    // Where warps only arrive, others wait for more than barriers say.
+    if code.insts.iter().any(|inst| inst.class == MachineClass::BarrierArrive) {
+        return Vec::new();
+    }
     let waits = waits::of(code, &simulated.outcome);
     let mut found: Vec<(rewrite::barriers::Barrier, usize, u64)> = Vec::new();
     for block in 0..code.blocks.len() as u32 {
@@ -538,7 +542,9 @@ fn redundant_barriers(context: &Context<'_>) -> Vec<Proposal> {
     let mut as_is = context.as_is.clone();
     let Ok(traced) = rewrite::recording(&mut as_is) else { return Vec::new() };
     let Some(phases) = rewrite::barriers::Phases::of(traced, code) else { return Vec::new() };
-    let order: Vec<_> = found.iter().map(|(barrier, _, _)| *barrier).collect();
+    // A barrier that also reduces gives something.
+    let plain = found.iter().filter(|(_, at, _)| code.insts[*at].writes.count == 0);
+    let order: Vec<_> = plain.map(|(barrier, _, _)| *barrier).collect();
     let gone = phases.superfluous(&order);
     if gone.is_empty() {
         return Vec::new();

@@ -56,9 +56,12 @@ impl Trial<'_> {
         if before.thread_instructions > LONGEST || self.options.statics.is_some() {
             return None;
         }
+        // Nobody asks ptxas again: registers are what they were.
+        let mut launches = launches.to_vec();
+        launches.get_mut(self.number)?.registers = Some(before.launch.registers);
         let options = ExecutionOptions { traced_for: vec![machine.clone()], ..self.options.clone() };
         let search = Search::default();
-        let measured = measure(program, launches, options, Counting::Ptx, &search, &Progress::default()).ok()?;
+        let measured = measure(program, &launches, options, Counting::Ptx, &search, &Progress::default()).ok()?;
         let measured = measured.into_iter().nth(self.number)?;
         measured.on(machine).ok().cloned()
     }

@@ -5,8 +5,6 @@
 //! needed in any execution of the traced CTAs are taken away one after the other, the one at which most is waited first:
 //! two barriers may each be superfluous while the other is there.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use warplens_isa::StateSpace;
 use warplens_model::scenario::{Impossible, Subject};
 use warplens_sim::traces::Traced;
@@ -15,24 +13,49 @@ use warplens_trace::{AccessKind, Code, CtaTrace, MachineClass};
 use super::Touch;
 
 /// CTAs that are looked at.
-const LOOKED_AT: usize = 4;
+const LOOKED_AT: usize = 2;
 /// Bytes of a word.
 const WORD: u64 = 4;
 
 /// A barrier: its block, and how many there come before it.
 pub(crate) type Barrier = (u32, u32);
 
-/// Words that one warp loads and stores in a phase.
+/// Words that one warp loads and stores in a phase, ascending: those of shared memory are odd.
 #[derive(Clone, Default)]
 struct Words {
-    loaded: BTreeSet<(bool, u64)>,
-    stored: BTreeSet<(bool, u64)>,
+    loaded: Vec<u64>,
+    stored: Vec<u64>,
 }
+
+impl Words {
+    fn add(&mut self, touch: &Touch) {
+        let is_shared = touch.space == StateSpace::Shared;
+        if !is_shared && touch.space != StateSpace::Global {
+            return;
+        }
+        let of = if touch.kind == AccessKind::Load { &mut self.loaded } else { &mut self.stored };
+        for lane in touch.mask.lanes() {
+            let first = touch.addresses[lane] / WORD;
+            let last = (touch.addresses[lane] + touch.lane_bytes() - 1) / WORD;
+            of.extend((first..=last).map(|word| 2 * word + u64::from(is_shared)));
+        }
+    }
+
+    fn close(&mut self) {
+        for words in [&mut self.loaded, &mut self.stored] {
+            words.sort_unstable();
+            words.dedup();
+        }
+    }
+}
+
+/// The barrier that ends a phase, if one does, and what each warp touches in it.
+type Phase = (Option<Barrier>, Vec<(usize, Words)>);
 
 /// The barriers of a kernel with their places in the machine code, and the phases of some CTAs.
 pub(crate) struct Phases {
-    /// By CTA: the barrier that ends each phase, and what each warp touches in it.
-    ctas: Vec<Vec<(Option<Barrier>, BTreeMap<usize, Words>)>>,
+    /// By CTA.
+    ctas: Vec<Vec<Phase>>,
 }
 
 impl Phases {
@@ -56,51 +79,43 @@ impl Phases {
     }
 }
 
-fn phases(cta: &CtaTrace, code: &Code) -> Option<Vec<(Option<Barrier>, BTreeMap<usize, Words>)>> {
-    let mut all: Vec<(Option<Barrier>, BTreeMap<usize, Words>)> = Vec::new();
+fn phases(cta: &CtaTrace, code: &Code) -> Option<Vec<Phase>> {
+    let mut all: Vec<Phase> = vec![(None, Vec::new())];
     for (number, warp) in cta.warps.iter().enumerate() {
-        let mut phase = 0;
+        let (mut phase, mut words) = (0, Words::default());
         for step in warp.steps() {
             let mut barriers = 0;
             for inst in code.block(step.block) {
-                if all.len() == phase {
-                    all.push((None, BTreeMap::new()));
-                }
                 if inst.class == MachineClass::Barrier {
                     let barrier = (step.block, barriers);
-                    if all[phase].0.is_some_and(|other| other != barrier) {
+                    barriers += 1;
+                    // Warps that meet at different barriers are not followed.
+                    if *all[phase].0.get_or_insert(barrier) != barrier {
                         return None;
                     }
-                    all[phase].0 = Some(barrier);
-                    barriers += 1;
+                    words.close();
+                    all[phase].1.push((number, std::mem::take(&mut words)));
                     phase += 1;
-                } else if inst.touches_memory() {
-                    let words = all[phase].1.entry(number).or_default();
-                    for access in warp.accesses_at(&step, inst.turn, inst.slot) {
-                        let is_shared = access.space == StateSpace::Shared;
-                        if !is_shared && access.space != StateSpace::Global {
-                            continue;
-                        }
-                        let touch = Touch::new(warp, &access);
-                        let of = if touch.kind == AccessKind::Load { &mut words.loaded } else { &mut words.stored };
-                        for lane in touch.mask.lanes() {
-                            let first = touch.addresses[lane] / WORD;
-                            let last = (touch.addresses[lane] + touch.lane_bytes() - 1) / WORD;
-                            of.extend((first..=last).map(|word| (is_shared, word)));
-                        }
+                    if all.len() == phase {
+                        all.push((None, Vec::new()));
                     }
+                } else if inst.touches_memory() {
+                    warp.accesses_at(&step, inst.turn, inst.slot)
+                        .for_each(|access| words.add(&Touch::new(warp, &access)));
                 }
             }
         }
+        words.close();
+        all[phase].1.push((number, words));
     }
     Some(all)
 }
 
 /// True where no two warps conflict in the phases that remain without some barriers.
-fn is_enough(phases: &[(Option<Barrier>, BTreeMap<usize, Words>)], gone: &[Barrier]) -> bool {
+fn is_enough(phases: &[Phase], gone: &[Barrier]) -> bool {
     let mut start = 0;
     while start < phases.len() {
-        let is_end = |(barrier, _): &(Option<Barrier>, _)| barrier.is_none_or(|barrier| !gone.contains(&barrier));
+        let is_end = |(barrier, _): &Phase| barrier.is_none_or(|barrier| !gone.contains(&barrier));
         let length = phases[start..].iter().position(is_end).map_or(phases.len() - start, |at| at + 1);
         if length > 1 && conflict(&phases[start..start + length]) {
             return false;
@@ -111,35 +126,30 @@ fn is_enough(phases: &[(Option<Barrier>, BTreeMap<usize, Words>)], gone: &[Barri
 }
 
 /// True where a warp stores what another one touches in another of these phases.
-fn conflict(phases: &[(Option<Barrier>, BTreeMap<usize, Words>)]) -> bool {
-    let mut stored: BTreeMap<(bool, u64), (usize, usize)> = BTreeMap::new();
-    let mut loaded: BTreeMap<(bool, u64), (usize, usize)> = BTreeMap::new();
-    for (phase, (_, warps)) in phases.iter().enumerate() {
-        for (&warp, words) in warps {
-            let differs =
-                |found: Option<&(usize, usize)>| found.is_some_and(|&(at, other)| at != phase && other != warp);
-            if words.stored.iter().any(|word| differs(stored.get(word)) || differs(loaded.get(word)))
-                || words.loaded.iter().any(|word| differs(stored.get(word)))
-            {
-                return true;
-            }
-        }
-        for (&warp, words) in warps {
-            // Of several warps that touch a word the last is kept: a conflict with it alone is overlooked where it comes
-            // back itself, so words of several warps are kept as nobody's.
-            let mark = |map: &mut BTreeMap<(bool, u64), (usize, usize)>, word: (bool, u64)| {
-                let entry = map.entry(word).or_insert((phase, warp));
-                if entry.1 != warp {
-                    *entry = (phase, usize::MAX);
-                } else {
-                    entry.0 = phase;
+fn conflict(phases: &[Phase]) -> bool {
+    for (at, (_, before)) in phases.iter().enumerate() {
+        for (_, after) in &phases[at + 1..] {
+            for (warp, early) in before {
+                let others = after.iter().filter(|(other, _)| other != warp);
+                let mut others = others.map(|(_, late)| late);
+                if others.any(|late| {
+                    meet(&early.stored, &late.loaded)
+                        || meet(&early.loaded, &late.stored)
+                        || meet(&early.stored, &late.stored)
+                }) {
+                    return true;
                 }
-            };
-            words.stored.iter().for_each(|&word| mark(&mut stored, word));
-            words.loaded.iter().for_each(|&word| mark(&mut loaded, word));
+            }
         }
     }
     false
+}
+
+/// True where two ascending lists have a word in common.
+fn meet(left: &[u64], right: &[u64]) -> bool {
+    let (few, many) = if left.len() <= right.len() { (left, right) } else { (right, left) };
+    let (Some(first), Some(last)) = (many.first(), many.last()) else { return false };
+    few.iter().filter(|word| (first..=last).contains(word)).any(|word| many.binary_search(word).is_ok())
 }
 
 /// Takes barriers away.

@@ -8,14 +8,22 @@
 use std::collections::BTreeMap;
 
 use warplens_model::scenario::{Impossible, Subject};
+use warplens_stats::TracedCta;
 use warplens_trace::{ActiveMask, CtaTrace, WARP_SIZE, WarpTrace, WarpTraceBuilder};
 
 use super::{PlaceOfAccess, Touch};
+
+/// Accesses of a block whose threads are regrouped: all of one are held at once, in 300 bytes each.
+const MOST_ACCESSES: usize = 1 << 18;
 
 /// Regroups the threads of every block.
 pub(crate) fn regroup(subject: &mut Subject) -> Result<(), Impossible> {
     super::counts_without(subject, "divergence")?;
     let traced = super::recording(subject)?;
+    let accesses = |cta: &TracedCta| cta.trace().warps.iter().map(|warp| warp.accesses().len()).sum::<usize>();
+    if traced.ctas.iter().any(|cta| accesses(cta) > MOST_ACCESSES) {
+        return Err(super::impossible("the threads of a block access memory too often to be regrouped"));
+    }
     let before = super::executions(traced);
     super::each_cta(traced, |cta| if is_divergent(cta) { regrouped(cta) } else { cta.warps.to_vec() });
     let after = super::executions(traced);

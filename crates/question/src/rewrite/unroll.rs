@@ -99,16 +99,15 @@ pub(super) fn overlap(code: &Code, insts: &[MachineInst]) -> bool {
 pub(crate) fn unroll(subject: &mut Subject, of: Loop, rounds: u32) -> Result<(), Impossible> {
     let traced = super::recording(subject)?;
     let before = super::executions(traced);
-    let mut slots = 0;
+    // Loads that became a part of another one have no instruction, and a slot nevertheless.
+    let of_block = |warp: &WarpTrace| {
+        let steps = warp.steps().filter(|step| step.block == of.block);
+        steps.flat_map(|step| warp.accesses_of(&step).map(|access| access.slot + 1).collect::<Vec<_>>()).max()
+    };
+    let of_cta = |cta: &TracedCta| cta.trace().warps.iter().filter_map(of_block).max();
+    let slots = traced.ctas.iter().filter_map(of_cta).max().unwrap_or(0);
     let mut number = 0;
     super::each_code(traced, |code| {
-        slots = code
-            .block(of.block)
-            .iter()
-            .filter(|inst| inst.touches_memory())
-            .map(|inst| inst.slot + 1)
-            .max()
-            .unwrap_or(0);
         number = code.blocks.len() as u32;
         let insts = several(code, of.block, rounds, slots);
         let start = code.insts.len() as u32;

@@ -6,7 +6,7 @@ use warplens_model::{ModelId, Prediction};
 use warplens_session::predict::{Options, Term};
 use warplens_sim::traces::Traces;
 
-use crate::rewrite::{self, lanes, layout};
+use crate::rewrite::{lanes, layout};
 
 /// Changes a subject. What an effect is taken away from is written anew where warps were recorded: their accesses laid out
 /// side by side, their lanes regrouped. So the answer is that of a kernel which could be.
@@ -29,8 +29,8 @@ fn without(effect: &Effect, subject: &mut Subject) -> Result<(), Impossible> {
     let mut rewritten = subject.clone();
     match rewrite(&mut rewritten) {
         Ok(()) => *subject = rewritten,
-        // There is nothing of it in what was recorded.
-        Err(_) => rewrite::counts_without(subject, effect.name())?,
+        // There is nothing of it in what was recorded, or too much.
+        Err(_) => effect.remove(subject)?,
     }
     Ok(())
 }
