@@ -22,7 +22,11 @@ const MANY_WAVES: f64 = 32.0;
 
 /// Answers that are known to break the second law, by kernel, step and GPU: of a gather by so few CTAs that latencies
 /// decide. A CTA more on an SM finds lines in the L1 cache that another one loaded, and ends earlier than alone.
-const KNOWN: &[(&str, u64, &str)] = &[("spmv_ell", 2, "a100-80"), ("spmv_ell", 3, "h200")];
+const KNOWN: &[(&str, u64, &str)] = &[("spmv_ell", 1, "h200"), ("spmv_ell", 2, "a100-80"), ("spmv_ell", 3, "h200")];
+
+/// Answers that are known to break the third law: the last of 35 waves is a part of one, and twice the CTAs take 1.935
+/// times the time.
+const KNOWN_TWICE: &[(&str, u64, &str)] = &[("black_scholes", 4, "k40")];
 
 /// A kernel and its launch by a number of steps that each double the work.
 struct Case {
@@ -257,7 +261,9 @@ fn broken(case: &Case, machines: &[Machine]) -> Vec<String> {
                     say(format!("twice the work takes {ratio:.3} times the time"));
                 }
                 let sides = [touched_before, touched].map(|bytes| bytes > l2(machine));
-                if case.doubles && waves >= MANY_WAVES && sides[0] == sides[1] && (ratio / 2.0 - 1.0).abs() > TWICE {
+                let is_asked = case.doubles && waves >= MANY_WAVES && sides[0] == sides[1];
+                let is_broken = is_asked && (ratio / 2.0 - 1.0).abs() > TWICE;
+                if is_broken != KNOWN_TWICE.contains(&(case.kernel, step, machine.id.as_str())) {
                     say(format!("twice the blocks take {ratio:.3} times the time, after {waves:.1} waves"));
                 }
             }

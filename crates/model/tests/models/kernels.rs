@@ -148,8 +148,8 @@ fn strict_mode_refuses_derived_parameters() {
         options,
         knobs: warplens_model::Knobs::NONE,
     };
-    let refusal = find("analyzer").unwrap().predict(&input, &machine("h100-sxm")).unwrap_err();
-    assert_eq!(refusal.missing, ["dram.latency_cycles"]);
+    let refusal = find("analyzer").unwrap().predict(&input, &machine("h200")).unwrap_err();
+    assert_eq!(refusal.missing, ["dram.departure_delay_32_cycles"]);
     // Every value that the model needs on a C1060 is stated.
     assert!(find("analyzer").unwrap().predict(&input, &machine("c1060")).is_ok());
 }

@@ -9,19 +9,27 @@ use crate::pipeline::Sm;
 use crate::stage::execute::widened;
 use crate::warp::State;
 
+/// Instructions of a turn. Blocks are not parted: a warp that went further waits until the others have come as far.
+const TURN: i64 = 32;
+
 impl Sm<'_> {
-    /// Passes over so many instructions, or up to the end of the job; the clock stands at `cycle`. Warps take turns by
-    /// blocks, so that those of a CTA stay as far apart as they were.
+    /// Passes over so many instructions, or up to the end of the job; the clock stands at `cycle`. Warps take turns of as
+    /// many instructions, so that those of a CTA stay as far apart as they were, and so that the place where a warp is
+    /// found afterwards is in long blocks as often as these have instructions.
     pub(crate) fn pass_over(&mut self, instructions: u64, cycle: u64) {
         let end = self.passed + instructions;
         self.is_passing = true;
         self.memory.stop_clock(true);
+        let mut left: Vec<i64> = vec![0; self.warps.len()];
         while self.passed < end {
             let mut runs = false;
-            for slot in 0..self.warps.len() {
-                if self.warps[slot].state == State::Runs {
-                    runs = true;
+            for (slot, left) in left.iter_mut().enumerate() {
+                runs |= self.warps[slot].state == State::Runs;
+                *left = (*left + TURN).min(TURN);
+                while *left > 0 && self.warps[slot].state == State::Runs {
+                    let before = self.passed;
                     self.pass_block(slot, cycle);
+                    *left -= (self.passed - before).cast_signed();
                 }
             }
             if !runs && !self.force_barriers() {
