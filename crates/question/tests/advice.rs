@@ -118,6 +118,8 @@ fn launched(launch: &Launch, question: &[String]) -> Option<Launch> {
     Some(launch)
 }
 
+// For whoever looks at some pairs alone.
+#[allow(clippy::print_stdout)]
 fn row(pair: Pair) -> Row {
     let machine = machines::one(&pair.gpu).expect("a built-in machine");
     let ptx = format!("advice/{}.ptx", pair.name);

@@ -111,7 +111,7 @@ impl Need {
         let boards: BTreeMap<_, _> = machines.iter().filter_map(board).collect();
         let (grid, n_warps) = (shape.grid, shape.n_warps().max(1));
         let pattern = pattern_ctas(grid);
-        (!boards.is_empty()).then(|| Self { boards, limits, n_ctas, n_warps, grid, pattern })
+        (!boards.is_empty()).then_some(Self { boards, limits, n_ctas, n_warps, grid, pattern })
     }
 
     /// What to trace where nothing is known about the work of a CTA but that of the first, if that.

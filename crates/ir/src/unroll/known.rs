@@ -22,10 +22,10 @@ pub(super) fn constants(module: &Module, function: &Function) -> HashMap<Registe
     let mut constants = HashMap::new();
     for inst in insts() {
         let known = Known::new(&constants);
-        if let ([Some(to)], Some(value)) = (&inst.destinations[..], known.evaluate(inst)) {
-            if to.words().all(|word| writes[&(to.bank, word)] == 1) {
-                constants.insert(*to, value);
-            }
+        if let ([Some(to)], Some(value)) = (&inst.destinations[..], known.evaluate(inst))
+            && to.words().all(|word| writes[&(to.bank, word)] == 1)
+        {
+            constants.insert(*to, value);
         }
     }
     constants

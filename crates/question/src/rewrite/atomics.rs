@@ -132,7 +132,7 @@ impl Combined {
         for lane in touch.mask.lanes() {
             let next = known.len() as u64;
             let number = *known.entry((place, touch.addresses[lane] / WORD)).or_insert_with(|| {
-                first.mask = first.mask | ActiveMask(1 << lane);
+                first.mask |= ActiveMask(1 << lane);
                 next
             });
             copy.addresses[lane] = self.in_shared.get(&place).copied().unwrap_or(0) + WORD * number;

@@ -135,7 +135,7 @@ fn together(warps: &[Steps], number: usize, threads: &[(usize, u64, Thread)]) ->
                 let same = |touch: &&mut Touch| touch.slot == own.slot && touch.space == own.space;
                 match touches.iter_mut().find(same) {
                     Some(touch) => {
-                        touch.mask = touch.mask | ActiveMask(1 << at);
+                        touch.mask |= ActiveMask(1 << at);
                         touch.addresses[at] = address;
                     }
                     None => {

@@ -1,3 +1,5 @@
+//! Changed recordings against what is known by hand of them.
+
 use warplens_isa::StateSpace;
 use warplens_sim::traces::Traced;
 use warplens_stats::TracedCta;
@@ -114,7 +116,7 @@ fn round(chases: bool) -> Code {
     inst(C::Fp32, &[0, 1], &[0], warplens_trace::NO_SLOT);
     inst(C::Int, &[3], &[3], warplens_trace::NO_SLOT);
     inst(C::Branch, &[3], &[], warplens_trace::NO_SLOT);
-    code.blocks = vec![0..4];
+    code.blocks = std::iter::once(0..4).collect();
     code
 }
 
@@ -163,7 +165,7 @@ fn exchange(other: fn(u64) -> u64) -> (CtaTrace, Code) {
     let inst = |class, slot| MachineInst { slot, space: StateSpace::Shared, ..MachineInst::new(class, 0) };
     let barrier = MachineInst { amount: 0, ..MachineInst::new(MachineClass::Barrier, 0) };
     let insts = vec![inst(MachineClass::Store, 0), barrier, inst(MachineClass::Load, 1), barrier];
-    let code = Code { insts, blocks: vec![0..4], ..Code::default() };
+    let code = Code { insts, blocks: std::iter::once(0..4).collect(), ..Code::default() };
     (cta(vec![warp(0), warp(1)]), code)
 }
 

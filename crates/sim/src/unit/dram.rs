@@ -334,7 +334,7 @@ mod tests {
             let config = DramConfig { row_cycle: 1e-9, turnaround: 100.0, ..CONFIG };
             let mut dram = Dram::new(&config, 0.5, 1.0, 1.0);
             let mut of = |n: usize| {
-                let goes = if n % every == 0 { Direction::Write } else { Direction::Read };
+                let goes = if n.is_multiple_of(every) { Direction::Write } else { Direction::Read };
                 let at = 4.0 * n as f64;
                 (goes, dram.transfer(at, 0, 32, goes) - at)
             };

@@ -86,9 +86,9 @@ impl Pattern {
     /// Whether a run of every CTA of the grid lies at addresses that there are.
     fn is_in_memory(&self, &((first, count), steps): &(Run, [i64; 3])) -> bool {
         let mut ends = [i128::from(first), i128::from(first) + i128::from(count)];
-        for axis in 0..3 {
-            let at = |place: u32| (i128::from(place) - i128::from(self.base[axis])) * i128::from(steps[axis]);
-            let moved = [at(0), at(self.grid[axis].saturating_sub(1))];
+        for ((step, base), extent) in steps.into_iter().zip(self.base).zip(self.grid) {
+            let at = |place: u32| (i128::from(place) - i128::from(base)) * i128::from(step);
+            let moved = [at(0), at(extent.saturating_sub(1))];
             ends[0] += moved[0].min(moved[1]);
             ends[1] += moved[0].max(moved[1]);
         }
