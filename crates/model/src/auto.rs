@@ -4,7 +4,7 @@
 //! counted into account to the one that takes least: none is more right than another on every kernel, but a model that
 //! leaves an effect out cannot show it. `teg` comes first because it has half the error of the closed forms or less
 //! wherever there are measurements (`validation/accuracy.md`, `validation/coulomb.md`).
-//! [`Model::rank_reason`](crate::Model::rank_reason) says what each takes in and leaves out.
+//! [`Model::rank_reason`] says what each takes in and leaves out.
 
 use warplens_base::units::Seconds;
 use warplens_machine::Machine;
