@@ -4,14 +4,16 @@
 //! Main entries: [`generate()`] turns a kernel into [`Code`](warplens_trace::Code) for a [`Target`]; [`slots()`] numbers
 //! the memory instructions of each block, for the recorder of a trace, independently of the machine.
 //!
-//! How it goes: loops with a known number of turns are unrolled (`warplens_ir::Unrolled`); the operations of a function become nodes (`node`) whose sources see through copies, constants and
-//! parameters; simplification (`simplify`) folds what one machine instruction does on the side; selection (`select`) says
-//! what machine instructions a node takes, by operation, type and generation; scheduling (`schedule`) orders them within
-//! their blocks; numbering (`number`) gives them dense registers.
+//! How it goes: loops with a known number of turns are unrolled (`warplens_ir::Unrolled`); the operations of a function
+//! become nodes (`node`) whose sources see through copies, constants and parameters; simplification (`simplify`) folds
+//! what one machine instruction does on the side; selection (`select`) says what machine instructions a node takes, by
+//! operation, type and generation; scheduling (`schedule`) orders them within their blocks; numbering (`number`) gives
+//! them dense registers.
 //!
 //! Invariants: blocks stay as the IR has them, so that one trace serves every generation; what is unrolled or put together
-//! is a [`Chain`](warplens_trace::Chain) of them; every memory instruction keeps its slot, and a wide load has that of its lowest word; a schedule keeps
-//! all dependences; the same input gives the same code. This crate does not know about PTX text, values, addresses or time.
+//! is a [`Chain`](warplens_trace::Chain) of them; every memory instruction keeps its slot, and a wide load has that of its
+//! lowest word; a schedule keeps all dependences; the same input gives the same code. This crate does not know about PTX
+//! text, values, addresses or time.
 
 mod constants;
 mod copies;

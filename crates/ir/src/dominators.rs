@@ -43,6 +43,18 @@ impl Dominators {
         (parent < self.immediate.len() - 1).then(|| BlockId(self.cfg_first.0 + parent as u32))
     }
 
+    /// True where every way to `below` leads through `above`, or they are the same block.
+    pub fn dominates(&self, above: BlockId, below: BlockId) -> bool {
+        let mut at = Some(below);
+        while let Some(block) = at {
+            if block == above {
+                return true;
+            }
+            at = self.immediate(block);
+        }
+        false
+    }
+
     /// `order` lists positions in postorder of the walk from the root; `edges(p)` are the positions that lead from the
     /// root's side to `p`, the root itself being `n`.
     fn solve(cfg: &Cfg, order: &[usize], edges: impl Fn(usize) -> Vec<usize>) -> Self {

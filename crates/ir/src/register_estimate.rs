@@ -2,10 +2,10 @@
 //!
 //! ptxas does three things to a kernel that the text does not show. It folds: parameters and constants are operands of
 //! machine instructions, and an address is a base, an index and an offset, so that many PTX registers never exist
-//! ([`view`]). It unrolls loops ([`Unrolled`], and others by a few turns). And it orders operations so that latencies overlap, which makes more
-//! values live at once, until it reaches the registers that an SM can give to each thread when it is full, or the next
-//! step of a ladder when the kernel cannot do with so few ([`schedule`]). The estimate does the same roughly and counts
-//! the words that are live at once.
+//! ([`view`]). It unrolls loops ([`Unrolled`], and others by a few turns). And it orders operations so that latencies
+//! overlap, which makes more values live at once, until it reaches the registers that an SM can give to each thread when
+//! it is full, or the next step of a ladder when the kernel cannot do with so few ([`schedule`]). The estimate does the
+//! same roughly and counts the words that are live at once.
 //!
 //! What ptxas really does is not documented. The constants below were fitted to kernels that are no examples of this
 //! project, compiled for five targets (`tests/data/registers`): the mean error there is 9 %. The tests of the crate

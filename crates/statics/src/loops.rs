@@ -40,7 +40,7 @@ impl Loops {
         let mut found: Vec<Loop> = Vec::new();
         for &block in cfg.postorder() {
             for &target in cfg.successors(block) {
-                if dominates(&dominators, target, block) {
+                if dominators.dominates(target, block) {
                     add_turn(&cfg, &mut found, block, target);
                 }
             }
@@ -55,17 +55,6 @@ impl Loops {
             self.all.push(one);
         }
     }
-}
-
-fn dominates(dominators: &Dominators, above: BlockId, block: BlockId) -> bool {
-    let mut at = Some(block);
-    while let Some(here) = at {
-        if here == above {
-            return true;
-        }
-        at = dominators.immediate(here);
-    }
-    false
 }
 
 /// Adds what leads from `header` to `latch`, which goes back to it.

@@ -206,16 +206,7 @@ impl<'m> Finder<'m> {
 
     /// True where each turn of another loop has all of this one.
     fn is_in_every_turn(&self, id: BlockId) -> bool {
-        let dominates = |above: BlockId, below: BlockId| {
-            let mut at = Some(below);
-            while let Some(block) = at {
-                if block == above {
-                    return true;
-                }
-                at = self.dominators.immediate(block);
-            }
-            false
-        };
+        let dominates = |above: BlockId, below: BlockId| self.dominators.dominates(above, below);
         self.function
             .block_ids()
             .filter(|&latch| latch != id && dominates(id, latch))
