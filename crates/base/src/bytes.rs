@@ -162,6 +162,13 @@ impl Columns {
             to.0.extend(list);
         }
     }
+
+    /// All lists, and behind them what refers to them.
+    pub fn before(self, body: Writer) -> Vec<u8> {
+        let mut all = Writer::default();
+        self.write(&mut all);
+        [all.finish(), body.finish()].concat()
+    }
 }
 
 /// The lists of [`Columns`] as they are read.

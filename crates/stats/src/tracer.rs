@@ -42,10 +42,9 @@ impl TracedCta {
     /// What its warps executed: all of it, or the first steps of each warp; and the executions of blocks that are not in
     /// the trace, by block.
     pub fn new(trace: &CtaTrace, left_out: Vec<(u32, u64)>) -> Self {
-        let (mut columns, mut body, mut packed) = (Columns::default(), Writer::default(), Writer::default());
+        let (mut columns, mut body) = (Columns::default(), Writer::default());
         trace.pack(&mut columns, &mut body);
-        columns.write(&mut packed);
-        let packed = [packed.finish(), body.finish()].concat();
+        let packed = columns.before(body);
         let steps = trace.warps.iter().map(WarpTrace::n_steps);
         let n_steps = steps.clone().sum::<usize>() as u64 + left_out.iter().map(|(_, n)| n).sum::<u64>();
         let longest = steps.max().unwrap_or(0);
@@ -85,10 +84,7 @@ pub struct Tracer {
     places: Arc<[MemoryPlace]>,
     n_warps: usize,
     request: Arc<TraceRequest>,
-    ctas: Vec<TracedCta>,
-    lines: Vec<(CtaId, Lines)>,
-    words: Vec<(CtaId, Words)>,
-    stored: Vec<(CtaId, Words)>,
+    recorded: Recorded,
 }
 
 /// What a [`Tracer`] recorded, by CTA.
@@ -132,8 +128,7 @@ impl Tracer {
     /// A tracer of CTAs with `n_warps` warps. `places` has for each instruction of the module the block and the number in
     /// it, if it is a memory instruction.
     pub fn new(places: Arc<[MemoryPlace]>, n_warps: usize, request: TraceRequest) -> Self {
-        let (ctas, lines, words, stored) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        Self { places, n_warps, request: Arc::new(request), ctas, lines, words, stored }
+        Self { places, n_warps, request: Arc::new(request), recorded: Recorded::default() }
     }
 
     /// The same tracer with another request; what was recorded stays.
@@ -144,15 +139,15 @@ impl Tracer {
 
     /// Bytes of memory that the largest trace of a CTA takes that was recorded up to now.
     pub fn largest(&self) -> u64 {
-        self.ctas.iter().map(|cta| cta.bytes).max().unwrap_or(0)
+        self.recorded.ctas.iter().map(|cta| cta.bytes).max().unwrap_or(0)
     }
 
     /// What was recorded, by CTA.
     pub fn finish(self) -> Recorded {
-        let Self { mut ctas, mut lines, words, stored, .. } = self;
-        ctas.sort_by_key(TracedCta::id);
-        lines.sort_by_key(|(id, _)| *id);
-        Recorded { ctas, lines, words, stored }
+        let mut recorded = self.recorded;
+        recorded.ctas.sort_by_key(TracedCta::id);
+        recorded.lines.sort_by_key(|(id, _)| *id);
+        recorded
     }
 }
 
@@ -175,15 +170,15 @@ impl Observer for Tracer {
 
     fn fork(&self) -> Self {
         let (places, request) = (self.places.clone(), self.request.clone());
-        let (ctas, lines, words, stored) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        Self { places, n_warps: self.n_warps, request, ctas, lines, words, stored }
+        Self { places, n_warps: self.n_warps, request, recorded: Recorded::default() }
     }
 
     fn merge(&mut self, other: Self) {
-        self.ctas.extend(other.ctas);
-        self.lines.extend(other.lines);
-        self.words.extend(other.words);
-        self.stored.extend(other.stored);
+        let Recorded { ctas, lines, words, stored } = other.recorded;
+        self.recorded.ctas.extend(ctas);
+        self.recorded.lines.extend(lines);
+        self.recorded.words.extend(words);
+        self.recorded.stored.extend(stored);
     }
 
     fn begin_cta(&mut self, id: CtaId) -> TracedState {
@@ -202,19 +197,19 @@ impl Observer for Tracer {
                 *left_out.entry(*block).or_default() += n;
             }
             let trace = CtaTrace { id: cta.id, warps: warps.into_iter().map(|warp| warp.trace.finish()).collect() };
-            self.ctas.push(TracedCta::new(&trace, left_out.into_iter().collect()));
+            self.recorded.ctas.push(TracedCta::new(&trace, left_out.into_iter().collect()));
         }
         if let Some(lines) = cta.lines {
             let words = lines.close();
             if cta.id.0 < self.request.window {
-                self.lines.push((cta.id, words.sectors()));
+                self.recorded.lines.push((cta.id, words.sectors()));
             }
-            if self.request.pattern.contains(&cta.id) {
-                self.words.push((cta.id, words));
+            if cta.stored.is_some() {
+                self.recorded.words.push((cta.id, words));
             }
         }
         if let Some(stored) = cta.stored {
-            self.stored.push((cta.id, stored.close()));
+            self.recorded.stored.push((cta.id, stored.close()));
         }
     }
 

@@ -116,9 +116,7 @@ fn packed(traced: &Traced) -> Vec<u8> {
         body.uint((*stand_ins).into());
         body.uint((*window).into());
     }
-    let mut all = Writer::default();
-    columns.write(&mut all);
-    [all.finish(), body.finish()].concat()
+    columns.before(body)
 }
 
 fn unpacked(bytes: &[u8], profile: &Profile) -> Result<Traced, Corrupt> {

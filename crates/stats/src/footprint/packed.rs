@@ -101,10 +101,9 @@ mod tests {
     use super::*;
 
     fn packed(footprint: &Footprint) -> Vec<u8> {
-        let (mut columns, mut body, mut all) = (Columns::default(), Writer::default(), Writer::default());
+        let (mut columns, mut body) = (Columns::default(), Writer::default());
         footprint.pack(&mut columns, &mut body);
-        columns.write(&mut all);
-        [all.finish(), body.finish()].concat()
+        columns.before(body)
     }
 
     fn unpacked(bytes: &[u8]) -> Result<Footprint, Corrupt> {

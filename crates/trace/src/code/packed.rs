@@ -135,10 +135,9 @@ mod tests {
     }
 
     fn packed(code: &Code) -> Vec<u8> {
-        let (mut columns, mut body, mut all) = (Columns::default(), Writer::default(), Writer::default());
+        let (mut columns, mut body) = (Columns::default(), Writer::default());
         code.pack(&mut columns, &mut body);
-        columns.write(&mut all);
-        [all.finish(), body.finish()].concat()
+        columns.before(body)
     }
 
     fn unpacked(bytes: &[u8]) -> Result<Code, Corrupt> {

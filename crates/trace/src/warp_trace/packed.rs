@@ -194,9 +194,7 @@ mod tests {
         let (mut columns, mut body) = (Columns::default(), Writer::default());
         body.count(ctas.len());
         ctas.iter().for_each(|cta| cta.pack(&mut columns, &mut body));
-        let mut all = Writer::default();
-        columns.write(&mut all);
-        [all.finish(), body.finish()].concat()
+        columns.before(body)
     }
 
     fn unpacked(bytes: &[u8]) -> Result<Vec<CtaTrace>, Corrupt> {
