@@ -5,8 +5,8 @@
 //! [`LEAST_GAIN`] faster.
 //!
 //! A change of the launch, or of single operations, is answered by running the kernel again ([`Trial`]) and predicting what
-//! came of it; a change of the code by simulating what warps would execute (`rewrite`). Models that do
-//! not follow warps are asked about changed counts.
+//! came of it; a change of the code by simulating what warps would execute (`rewrite`). Models that do not follow warps are
+//! asked about changed counts.
 
 mod candidate;
 mod evidence;

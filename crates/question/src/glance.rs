@@ -12,9 +12,7 @@ use crate::waits;
 pub use crate::waits::WaitLine;
 use warplens_session::predict::{Analysis, GpuAnalysis, Range};
 use warplens_session::profile::{Count, Family, InstKey, Profile, ScalarType};
-
-/// Bytes of a sector.
-const SECTOR: u64 = 32;
+use warplens_stats::sector::BYTES as SECTOR;
 
 /// One GPU at a glance.
 #[derive(Clone, PartialEq, Debug)]

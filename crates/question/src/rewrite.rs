@@ -23,6 +23,7 @@ use std::sync::Arc;
 use warplens_isa::StateSpace;
 use warplens_model::scenario::{Effect, Impossible, Subject};
 use warplens_sim::traces::{Listing, OfBoard, Traced, Traces};
+pub(crate) use warplens_stats::sector::BYTES as SECTOR;
 use warplens_stats::{CoalescingRule, Profile, Request, TracedCta, coalescing};
 use warplens_trace::{
     AccessKind, ActiveMask, Code, CtaTrace, MachineInst, Step, WARP_SIZE, WarpAccess, WarpTrace, WarpTraceBuilder,
@@ -62,6 +63,24 @@ impl Touch {
         (found.bytes() / SECTOR as u32, found.ideal.bytes() / SECTOR as u32)
     }
 
+    /// The units of so many bytes in which each active lane has a part, lane by lane.
+    pub(crate) fn units(&self, bytes: u64) -> impl Iterator<Item = u64> {
+        let of_lane = move |lane: usize| {
+            let address = self.addresses[lane];
+            address / bytes..=(address + self.lane_bytes() - 1) / bytes
+        };
+        self.mask.lanes().flat_map(of_lane)
+    }
+
+    /// Distinct addresses become neighbours, from `first` on.
+    pub(crate) fn side_by_side(&mut self, first: u64) {
+        let mut wanted: Vec<u64> = self.mask.lanes().map(|lane| self.addresses[lane]).collect();
+        wanted.sort_unstable();
+        wanted.dedup();
+        let bytes = self.lane_bytes();
+        self.map(|address| first + bytes * wanted.binary_search(&address).expect("it is one of them") as u64);
+    }
+
     /// Applies a change to the address of each active lane.
     pub(crate) fn map(&mut self, change: impl Fn(u64) -> u64) {
         for lane in self.mask.lanes() {
@@ -76,9 +95,6 @@ impl Touch {
         }
     }
 }
-
-/// Bytes of a sector.
-pub(crate) const SECTOR: u64 = 32;
 
 /// A memory instruction: its block and its slot there.
 pub(crate) type PlaceOfAccess = (u32, u16);
@@ -134,7 +150,7 @@ pub(crate) fn with_accesses(
     builder.finish()
 }
 
-/// Hands every access of global memory on.
+/// Hands every access on, with its block.
 pub(crate) fn visit(traced: &Traced, mut visit: impl FnMut(u32, &Touch)) {
     for cta in traced.ctas.iter().map(TracedCta::trace) {
         for warp in cta.warps.iter() {
@@ -150,15 +166,22 @@ pub(crate) fn visit(traced: &Traced, mut visit: impl FnMut(u32, &Touch)) {
 /// Writes the instructions of every block anew, in both orders: `rewrite` returns those that take the place of one.
 pub(crate) fn each_instruction(traced: &mut Traced, rewrite: impl Fn(u32, &MachineInst) -> Vec<MachineInst>) {
     each_code(traced, |code| {
-        let mut insts = Vec::with_capacity(code.insts.len());
-        let mut blocks = Vec::with_capacity(code.blocks.len());
-        for block in 0..code.blocks.len() as u32 {
-            let start = insts.len() as u32;
+        each_block(code, |code, block, insts| {
             insts.extend(code.block(block).iter().flat_map(|inst| rewrite(block, inst)));
-            blocks.push(start..insts.len() as u32);
-        }
-        (code.insts, code.blocks) = (insts, blocks);
+        });
     });
+}
+
+/// Writes the instructions of every block anew: `rewrite` adds them to those of the blocks before.
+pub(crate) fn each_block(code: &mut Code, mut rewrite: impl FnMut(&Code, u32, &mut Vec<MachineInst>)) {
+    let mut insts = Vec::with_capacity(code.insts.len());
+    let mut blocks = Vec::with_capacity(code.blocks.len());
+    for block in 0..code.blocks.len() as u32 {
+        let start = insts.len() as u32;
+        rewrite(code, block, &mut insts);
+        blocks.push(start..insts.len() as u32);
+    }
+    (code.insts, code.blocks) = (insts, blocks);
 }
 
 /// Changes the machine code, in both orders.
@@ -239,13 +262,10 @@ pub(crate) fn distinct_sectors(traced: &Traced, n_ctas: usize) -> [f64; 2] {
                 let touch = Touch::new(warp, &access);
                 let of = &mut sectors[usize::from(access.kind != AccessKind::Load)];
                 let mut last = u64::MAX;
-                for lane in touch.mask.lanes() {
-                    let first = touch.addresses[lane] / SECTOR;
-                    for sector in first..=(touch.addresses[lane] + touch.lane_bytes() - 1) / SECTOR {
-                        if sector != last {
-                            of.push(sector);
-                            last = sector;
-                        }
+                for sector in touch.units(SECTOR) {
+                    if sector != last {
+                        of.push(sector);
+                        last = sector;
                     }
                 }
             }

@@ -19,7 +19,7 @@ use warplens_launch::{Extents, Launch};
 use warplens_session::Measurement;
 use warplens_session::machines::Machine;
 use warplens_session::predict::{
-    Choice, GpuAnalysis, Options, Prediction, Recording, Refusal, answers, measured_on, on_gpu,
+    Answer, Choice, GpuAnalysis, Options, Prediction, Recording, Refusal, answers, measured_on, on_gpu,
 };
 use warplens_session::profile::LaunchShape;
 
@@ -155,9 +155,9 @@ fn on_machine(
     let applied = changed::apply(&scenario.edits, &mut changed);
     let after = applied.map(|()| {
         let mut after = answers(&changed.input(options), &changed.machine, &Choice::Named(asked));
-        for answer in &mut after.answers {
-            answer.result = answer.result.clone().map(|prediction| bounded(prediction, &changed, options));
-        }
+        let bounded = |prediction| bounded(prediction, &changed, options);
+        let held = |answer: Answer| Answer { result: answer.result.map(bounded), ..answer };
+        after.answers = after.answers.into_iter().map(held).collect();
         after
     });
     let models = before.answers.iter().map(|answer| {

@@ -11,6 +11,7 @@ use warplens_session::toolchain::Search;
 use warplens_session::{ExecutionOptions, Measurement, Program, Progress, measure};
 
 use super::Place;
+use crate::listing::source_text;
 
 /// Thread instructions of a launch that is not run again to try something.
 const LONGEST: u64 = 1_000_000_000;
@@ -102,41 +103,31 @@ impl Trial<'_> {
         let function = &module.functions[kernel].name;
         let largest = shared.max_by_key(|of| (of.name.contains(function.as_str()), of.bytes))?;
         let name = source_name(&largest.name);
-        let is_word = |letter: char| letter.is_alphanumeric() || letter == '_';
-        let in_ptx = self.program.ptx.lines().position(|line| {
-            line.contains(".shared") && line.split(|letter| !is_word(letter)).any(|word| word == largest.name)
-        });
+        let in_ptx =
+            self.program.ptx.lines().position(|line| line.contains(".shared") && has_word(line, &largest.name));
         let ptx_lines: Vec<u32> = in_ptx.map(|line| line as u32 + 1).into_iter().collect();
         let first = module.pcs.iter().find(|(_, info)| info.function == kernel);
         let begins = first.and_then(|(pc, _)| module.locations.get(&pc));
         let file = begins.map(|location| module.files[location.file as usize].clone());
         let from = begins.map_or(1, |location| location.line);
         let source = file.and_then(|file| {
-            let line = declared(&self.source_text(&file)?, &name, from)?;
+            let text = source_text(self.program, Some(Path::new(&self.program.name)), &file)?;
+            let line = declared(&text, &name, from)?;
             Some((file, line))
         });
         Some((name, Place { source, ptx_lines, opcodes: Vec::new(), share: 1.0 }))
     }
+}
 
-    /// The text of a source file, where it can be found.
-    fn source_text(&self, file: &str) -> Option<String> {
-        if let Some(text) = self.program.source() {
-            return Some(text.to_owned());
-        }
-        let beside = Path::new(&self.program.name).parent().map(|folder| folder.join(file));
-        [Some(Path::new(file).to_path_buf()), beside]
-            .into_iter()
-            .flatten()
-            .find_map(|path| std::fs::read_to_string(path).ok())
-    }
+fn has_word(line: &str, name: &str) -> bool {
+    line.split(|letter: char| !letter.is_alphanumeric() && letter != '_').any(|word| word == name)
 }
 
 /// The line that declares an array in shared memory: the first after a line, or else the last before it.
 fn declared(text: &str, name: &str, from: u32) -> Option<u32> {
-    let is_word = |letter: char| letter.is_alphanumeric() || letter == '_';
     let lines = text.lines().zip(1_u32..).filter(|(line, _)| {
         let code = line.split("//").next().unwrap_or_default();
-        code.contains("__shared__") && code.split(|letter| !is_word(letter)).any(|word| word == name)
+        code.contains("__shared__") && has_word(code, name)
     });
     let lines: Vec<u32> = lines.map(|(_, number)| number).collect();
     lines.iter().find(|line| **line >= from).or(lines.last()).copied()

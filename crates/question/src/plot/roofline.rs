@@ -7,9 +7,9 @@ use warplens_model::{ModelId, Options, Prediction, Resource, Symbol};
 
 use warplens_base::error::{Error, Result};
 use warplens_session::predict::{Analysis, Choice, measured_on};
+use warplens_stats::sector;
 
-/// Bytes of a sector.
-const SECTOR: f64 = 32.0;
+const SECTOR: f64 = sector::BYTES as f64;
 const GIGA: f64 = 1e9;
 /// The axis goes this far beyond ridges and kernels, as a factor.
 const BEYOND: f64 = 8.0;

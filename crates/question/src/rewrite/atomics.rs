@@ -150,10 +150,8 @@ impl Combined {
             let pair = [step(MachineClass::Shuffle, place), step(MachineClass::Int, place)];
             std::iter::repeat_n(pair, SHUFFLES).flatten()
         };
-        let (mut insts, mut blocks) = (Vec::new(), Vec::new());
         let mut ends: Vec<MachineInst> = self.adds_up.iter().map(|_| MachineInst::new(MachineClass::Nop, 0)).collect();
-        for block in 0..code.blocks.len() as u32 {
-            let start = insts.len() as u32;
+        super::each_block(code, |code, block, insts| {
             for inst in code.block(block) {
                 let place = (block, inst.slot);
                 let is_atomic = matches!(inst.class, MachineClass::Atomic | MachineClass::Reduction);
@@ -175,8 +173,8 @@ impl Combined {
                 insts.push(MachineInst { class, space, reads: sum, ..own });
                 insts.push(MachineInst { amount: 0, ..MachineInst::new(MachineClass::Barrier, inst.place) });
             }
-            blocks.push(start..insts.len() as u32);
-        }
+        });
+        let (insts, blocks) = (&mut code.insts, &mut code.blocks);
         for end in ends {
             let start = insts.len() as u32;
             let (space, writes) = (StateSpace::Shared, sum);
@@ -185,7 +183,6 @@ impl Combined {
             insts.push(MachineInst { slot: 1, reads: sum, ..end });
             blocks.push(start..insts.len() as u32);
         }
-        (code.insts, code.blocks) = (insts, blocks);
     }
 }
 

@@ -54,7 +54,7 @@ pub(crate) fn pad(subject: &mut Subject, rule: BankRule) -> Result<u64, Impossib
     let is_enough = padded as f64 <= NEARLY * needed as f64;
     super::each_access(traced, |_, mut touch, put| {
         if is_plain(&touch) {
-            if is_enough { touch.map(pad) } else { side_by_side(&mut touch) }
+            if is_enough { touch.map(pad) } else { touch.side_by_side(0) }
         }
         put(&touch);
     });
@@ -65,13 +65,4 @@ pub(crate) fn pad(subject: &mut Subject, rule: BankRule) -> Result<u64, Impossib
 
 fn is_plain(touch: &Touch) -> bool {
     touch.space == StateSpace::Shared && touch.kind != AccessKind::Atomic
-}
-
-/// Distinct addresses become neighbours.
-fn side_by_side(touch: &mut Touch) {
-    let mut wanted: Vec<u64> = touch.mask.lanes().map(|lane| touch.addresses[lane]).collect();
-    wanted.sort_unstable();
-    wanted.dedup();
-    let bytes = touch.lane_bytes();
-    touch.map(|address| bytes * wanted.binary_search(&address).expect("it is one of them") as u64);
 }

@@ -34,11 +34,7 @@ impl Words {
             return;
         }
         let of = if touch.kind == AccessKind::Load { &mut self.loaded } else { &mut self.stored };
-        for lane in touch.mask.lanes() {
-            let first = touch.addresses[lane] / WORD;
-            let last = (touch.addresses[lane] + touch.lane_bytes() - 1) / WORD;
-            of.extend((first..=last).map(|word| 2 * word + u64::from(is_shared)));
-        }
+        of.extend(touch.units(WORD).map(|word| 2 * word + u64::from(is_shared)));
     }
 
     fn close(&mut self) {
@@ -156,9 +152,8 @@ fn meet(left: &[u64], right: &[u64]) -> bool {
 pub(crate) fn without(subject: &mut Subject, gone: &[Barrier]) -> Result<(), Impossible> {
     let traced = super::recording(subject)?;
     super::each_code(traced, |code| {
-        let (mut insts, mut blocks) = (Vec::new(), Vec::new());
-        for block in 0..code.blocks.len() as u32 {
-            let (start, mut barriers) = (insts.len() as u32, 0);
+        super::each_block(code, |code, block, insts| {
+            let mut barriers = 0;
             for inst in code.block(block) {
                 let mut kept = true;
                 if inst.class == MachineClass::Barrier {
@@ -169,9 +164,7 @@ pub(crate) fn without(subject: &mut Subject, gone: &[Barrier]) -> Result<(), Imp
                     insts.push(*inst);
                 }
             }
-            blocks.push(start..insts.len() as u32);
-        }
-        (code.insts, code.blocks) = (insts, blocks);
+        });
     });
     Ok(())
 }

@@ -49,12 +49,9 @@ impl Layout {
                 to + (of / element) * column + at * element + of % element
             }),
             Self::Packed => {
-                let (needed, bytes) = (touch.sectors().1, touch.lane_bytes());
-                let mut wanted: Vec<u64> = touch.mask.lanes().map(|lane| touch.addresses[lane]).collect();
-                let first = wanted[0] / (SECTOR * u64::from(needed.max(1))) * (SECTOR * u64::from(needed.max(1)));
-                wanted.sort_unstable();
-                wanted.dedup();
-                touch.map(|address| first + bytes * wanted.binary_search(&address).expect("it is one of them") as u64);
+                let Some(first) = touch.mask.lowest() else { return };
+                let bytes = SECTOR * u64::from(touch.sectors().1.max(1));
+                touch.side_by_side(touch.addresses[first] / bytes * bytes);
             }
         }
     }

@@ -24,16 +24,10 @@ pub(crate) fn in_shared_memory(subject: &mut Subject) -> Result<(), Impossible> 
         let rewrite = |warp: &WarpTrace| {
             super::with_accesses(warp, |step, mut touch, put| {
                 if touch.space == StateSpace::Global && touch.kind == AccessKind::Load {
-                    let mut is_new = false;
-                    for lane in touch.mask.lanes() {
-                        let first = touch.addresses[lane] / SECTOR;
-                        for sector in first..=(touch.addresses[lane] + touch.lane_bytes() - 1) / SECTOR {
-                            is_new |= known.insert(sector);
-                        }
-                    }
+                    let new = touch.units(SECTOR).filter(|&sector| known.insert(sector)).count();
                     let of = served.entry((step.block, touch.slot)).or_insert((0, 0));
                     of.1 += 1;
-                    if !is_new {
+                    if new == 0 {
                         of.0 += 1;
                         touch.space = StateSpace::Shared;
                         touch.map(|address| address % TILE);

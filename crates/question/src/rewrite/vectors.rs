@@ -56,17 +56,13 @@ pub(crate) fn widen(subject: &mut Subject, times: u32) -> Result<(), Impossible>
     });
     super::each_code(traced, |code| {
         let on_data = on_data(code);
-        let (mut insts, mut blocks) = (Vec::new(), Vec::new());
-        for block in 0..code.blocks.len() as u32 {
-            let start = insts.len() as u32;
+        super::each_block(code, |code, block, insts| {
             for at in code.blocks[block as usize].clone() {
                 let inst = &code.insts[at as usize];
                 let repeats = !inst.touches_memory() && inst.class != MachineClass::Branch && on_data[at as usize];
                 insts.extend(std::iter::repeat_n(*inst, if repeats { times as usize } else { 1 }));
             }
-            blocks.push(start..insts.len() as u32);
-        }
-        (code.insts, code.blocks) = (insts, blocks);
+        });
     });
     for (_, n) in &mut traced.executions {
         *n = n.div_ceil(u64::from(times));
