@@ -163,16 +163,20 @@ pub(crate) fn visit(traced: &Traced, mut visit: impl FnMut(u32, &Touch)) {
     }
 }
 
-/// Writes the instructions of every block anew, in both orders: `rewrite` returns those that take the place of one.
-pub(crate) fn each_instruction(traced: &mut Traced, rewrite: impl Fn(u32, &MachineInst) -> Vec<MachineInst>) {
-    each_code(traced, |code| {
-        each_block(code, |code, block, insts| {
-            insts.extend(code.block(block).iter().flat_map(|inst| rewrite(block, inst)));
-        });
+/// Writes the instructions of every block anew, in both orders: `rewrite` returns what takes the place of one, which it
+/// gets with the block that its accesses are of.
+pub(crate) fn each_instruction(traced: &mut Traced, rewrite: impl Fn(u32, &MachineInst) -> MachineInst) {
+    each_code(traced, |code| each_instruction_of(code, &rewrite));
+}
+
+fn each_instruction_of(code: &mut Code, rewrite: impl Fn(u32, &MachineInst) -> MachineInst) {
+    each_block(code, |code, block, insts| {
+        insts.extend(code.block(block).iter().map(|inst| rewrite(code.block_of(block, inst), inst)));
     });
 }
 
-/// Writes the instructions of every block anew: `rewrite` adds them to those of the blocks before.
+/// Writes the instructions of every block anew: `rewrite` adds them to those of the blocks before. A block may have been
+/// put together of others, which traces name ([`Code::block_of`]).
 pub(crate) fn each_block(code: &mut Code, mut rewrite: impl FnMut(&Code, u32, &mut Vec<MachineInst>)) {
     let mut insts = Vec::with_capacity(code.insts.len());
     let mut blocks = Vec::with_capacity(code.blocks.len());

@@ -178,6 +178,13 @@ impl Code {
         Some(&self.chains[index])
     }
 
+    /// The block whose memory instructions an instruction of `block` counts among: one of a chain where `block` is what was
+    /// put together.
+    pub fn block_of(&self, block: u32, inst: &MachineInst) -> u32 {
+        let chain = self.chains.iter().find(|chain| chain.merged == block);
+        chain.map_or(block, |chain| chain.blocks[usize::from(inst.turn)])
+    }
+
     /// How often blocks are executed, in machine code: what chains have of them is taken from their blocks.
     pub fn executions(&self, of_blocks: &[(u32, u64)]) -> Vec<(u32, u64)> {
         let mut executions: BTreeMap<u32, u64> = of_blocks.iter().copied().collect();

@@ -153,7 +153,7 @@ impl Combined {
         let mut ends: Vec<MachineInst> = self.adds_up.iter().map(|_| MachineInst::new(MachineClass::Nop, 0)).collect();
         super::each_block(code, |code, block, insts| {
             for inst in code.block(block) {
-                let place = (block, inst.slot);
+                let place = (code.block_of(block, inst), inst.slot);
                 let is_atomic = matches!(inst.class, MachineClass::Atomic | MachineClass::Reduction);
                 if !is_atomic || !self.words.contains_key(&place) {
                     insts.push(*inst);

@@ -5,6 +5,8 @@
 //! needed in any execution of the traced CTAs are taken away one after the other, the one at which most is waited first:
 //! two barriers may each be superfluous while the other is there.
 
+use std::collections::BTreeMap;
+
 use warplens_isa::StateSpace;
 use warplens_model::scenario::{Impossible, Subject};
 use warplens_sim::traces::Traced;
@@ -96,8 +98,11 @@ fn phases(cta: &CtaTrace, code: &Code) -> Option<Vec<Phase>> {
                         all.push((None, Vec::new()));
                     }
                 } else if inst.touches_memory() {
-                    warp.accesses_at(&step, inst.turn, inst.slot)
-                        .for_each(|access| words.add(&Touch::new(warp, &access)));
+                    for access in warp.accesses_at(&step, inst.turn, inst.slot) {
+                        let touch = Touch::new(warp, &access);
+                        // One instruction may stand for several neighbouring loads.
+                        words.add(&Touch { elements: touch.elements.saturating_mul(inst.amount as u8), ..touch });
+                    }
                 }
             }
         }
@@ -151,20 +156,23 @@ fn meet(left: &[u64], right: &[u64]) -> bool {
 /// Takes barriers away.
 pub(crate) fn without(subject: &mut Subject, gone: &[Barrier]) -> Result<(), Impossible> {
     let traced = super::recording(subject)?;
-    super::each_code(traced, |code| {
-        super::each_block(code, |code, block, insts| {
-            let mut barriers = 0;
-            for inst in code.block(block) {
-                let mut kept = true;
-                if inst.class == MachineClass::Barrier {
-                    kept = !gone.contains(&(block, barriers));
-                    barriers += 1;
-                }
-                if kept {
-                    insts.push(*inst);
+    super::each_code(traced, |code| take_away(code, gone));
+    Ok(())
+}
+
+pub(super) fn take_away(code: &mut Code, gone: &[Barrier]) {
+    super::each_block(code, |code, block, insts| {
+        let mut before: BTreeMap<(u32, u16), u32> = BTreeMap::new();
+        for inst in code.block(block) {
+            if inst.class == MachineClass::Barrier {
+                let of = code.block_of(block, inst);
+                let number = before.entry((of, inst.turn)).or_insert(0);
+                *number += 1;
+                if gone.contains(&(of, *number - 1)) {
+                    continue;
                 }
             }
-        });
+            insts.push(*inst);
+        }
     });
-    Ok(())
 }

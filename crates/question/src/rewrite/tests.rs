@@ -4,7 +4,7 @@ use warplens_isa::StateSpace;
 use warplens_sim::traces::Traced;
 use warplens_stats::TracedCta;
 use warplens_trace::{
-    AccessKind, ActiveMask, Code, CtaId, CtaTrace, MachineClass, MachineInst, WARP_SIZE, WarpTrace, WarpTraceBuilder,
+    AccessKind, ActiveMask, Chain, Code, CtaId, CtaTrace, MachineClass, MachineInst, WARP_SIZE, WarpTrace, WarpTraceBuilder,
 };
 
 use super::{Touch, barriers, lanes, layout, unroll};
@@ -178,4 +178,35 @@ fn barriers_are_needed_where_warps_exchange_values() {
     };
     assert_eq!(superfluous(|own| own), [(0, 0), (0, 1)]);
     assert_eq!(superfluous(|own| 1 - own), []);
+}
+
+/// Two rounds of a block as one block of machine code, with the second round's instructions in between.
+fn put_together() -> Code {
+    let mut code = exchange(|own| own).1;
+    let round = |turn| code.insts.iter().map(move |inst| MachineInst { turn, ..*inst });
+    let both: Vec<MachineInst> = round(0).zip(round(1)).flat_map(|(first, second)| [first, second]).collect();
+    code.insts.extend(both);
+    code.blocks.push(4..12);
+    code.chains = vec![Chain { blocks: vec![0, 0], merged: 1 }];
+    code
+}
+
+#[test]
+fn instructions_of_blocks_that_were_put_together_change_as_those_of_the_blocks() {
+    let mut code = put_together();
+    barriers::take_away(&mut code, &[(0, 1)]);
+    let barriers = |code: &Code, block| {
+        let insts = code.block(block).iter().filter(|inst| inst.class == MachineClass::Barrier);
+        insts.map(|inst| inst.turn).collect::<Vec<_>>()
+    };
+    assert_eq!((barriers(&code, 0), barriers(&code, 1)), (vec![0], vec![0, 1]));
+    super::each_instruction_of(&mut code, |block, inst| match (block, inst.slot) {
+        (0, 1) => MachineInst { space: StateSpace::Global, ..*inst },
+        _ => *inst,
+    });
+    let spaces = |block| {
+        let loads = code.block(block).iter().filter(|inst| inst.class == MachineClass::Load);
+        loads.map(|inst| inst.space).collect::<Vec<_>>()
+    };
+    assert_eq!((spaces(0), spaces(1)), (vec![StateSpace::Global], vec![StateSpace::Global; 2]));
 }

@@ -44,7 +44,7 @@ pub(crate) fn in_shared_memory(subject: &mut Subject) -> Result<(), Impossible> 
         if is_served(&(block, inst.slot)) {
             inst.space = StateSpace::Shared;
         }
-        vec![inst]
+        inst
     });
     Ok(())
 }

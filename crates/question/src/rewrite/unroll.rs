@@ -25,15 +25,16 @@ pub(crate) struct Loop {
     pub(crate) registers: u32,
 }
 
-/// The loop of which most instructions are executed, if its rounds can overlap.
+/// The loop of which most instructions are executed, if its rounds can overlap. One that the assembler unrolls is none.
 pub(crate) fn hottest(traced: &Traced) -> Option<Loop> {
     let code = super::code(traced)?;
+    let unrolled: BTreeSet<u32> = code.chains.iter().flat_map(|chain| chain.blocks.iter().copied()).collect();
     let mut in_a_row: BTreeMap<u32, u64> = BTreeMap::new();
     for cta in traced.ctas.iter().take(4).map(TracedCta::trace) {
         for warp in cta.warps.iter() {
             let mut last = u32::MAX;
             for step in warp.steps() {
-                if step.block == last {
+                if step.block == last && !unrolled.contains(&last) {
                     *in_a_row.entry(step.block).or_insert(0) += code.block(step.block).len() as u64;
                 }
                 last = step.block;
