@@ -109,8 +109,7 @@ impl AskFlags {
 
     /// Loads and measures the input.
     pub(crate) fn measure(&self, question: &Question, terminal: &Terminal) -> Result<Measured> {
-        let sources = self.launch.sources(target(&question.machines).as_deref(), terminal)?;
-        say_shared_target(&sources, &question.machines, self.launch.target.as_deref(), terminal);
+        let sources = self.launch.sources(&question.machines, terminal)?;
         let (program, launches) = match sources.as_slice() {
             [Source::Program { program, launches }] => (Some(program.clone()), launches.clone()),
             _ => (None, Vec::new()),
@@ -179,34 +178,5 @@ impl Measured {
             warplens_session::measure(program, launches, question.execution.clone(), Counting::Ptx, &search, progress)
         })?;
         Ok(measurements)
-    }
-}
-
-/// The target for CUDA C++: what the oldest of the GPUs runs, as far back as current compilers go.
-pub(crate) fn target(machines: &[Machine]) -> Option<String> {
-    own_targets(machines).first().map(|oldest| oldest.target())
-}
-
-/// What each of the GPUs runs, as far back as current compilers go: the oldest first, each once.
-fn own_targets(machines: &[Machine]) -> Vec<machines::ComputeCapability> {
-    const OLDEST: machines::ComputeCapability = machines::ComputeCapability::new(7, 5);
-    let mut targets: Vec<_> = machines.iter().map(|machine| machine.cc.max(OLDEST)).collect();
-    targets.sort();
-    targets.dedup();
-    targets
-}
-
-/// Says so where GPUs share the code that CUDA C++ was compiled to for the oldest of them: alone, some would run other code.
-pub(crate) fn say_shared_target(sources: &[Source], machines: &[Machine], asked: Option<&str>, terminal: &Terminal) {
-    let is_compiled = |source: &Source| matches!(source, Source::Program { program, .. } if program.compiled.is_some());
-    let targets = own_targets(machines);
-    if let [oldest, _, ..] = targets.as_slice()
-        && asked.is_none()
-        && sources.iter().any(is_compiled)
-    {
-        let oldest = oldest.target();
-        terminal.message(&format!(
-            "all GPUs run code for {oldest}, the oldest of them: asked alone, each has code of its own; --target chooses one"
-        ));
     }
 }

@@ -6,11 +6,12 @@ use clap::{Args, Parser, ValueEnum};
 
 use anyhow::Result;
 use warplens_launch::{Launch, parse_extents};
+use warplens_session::machines::Machine;
 use warplens_session::profile::Counting;
 use warplens_session::source::{self, Source};
 use warplens_session::statics::{Given, parse_given};
 use warplens_session::toolchain::{CompilerFlags, Search};
-use warplens_session::{DEFAULT_BUDGET, Error, ExecutionOptions, Extent, Input, Measurement, Program};
+use warplens_session::{DEFAULT_BUDGET, Error, ExecutionOptions, Extent, Input, Measurement, Program, Targets};
 
 use crate::command::Verb;
 use crate::terminal::Terminal;
@@ -123,7 +124,7 @@ pub(crate) struct LaunchFlags {
     /// The same things in a file; flags go over it
     #[arg(long, value_name = "FILE.toml", help_heading = "Launch")]
     launch: Option<String>,
-    /// Target that CUDA C++ is compiled for
+    /// Target that CUDA C++ is compiled for; else for each GPU what it runs, sm_75 for those before
     #[arg(long, value_name = "sm_XX", help_heading = "Launch")]
     pub(crate) target: Option<String>,
     #[command(flatten)]
@@ -154,25 +155,20 @@ impl CompilerArguments {
     }
 }
 
-/// Target of CUDA C++ when nothing else says one: the oldest that current compilers know.
-pub(crate) const DEFAULT_TARGET: &str = "sm_75";
-
 impl LaunchFlags {
-    /// Reads the input. `target` is what the GPUs that are asked about suggest for CUDA C++.
-    pub(crate) fn program(&self, target: Option<&str>, terminal: &Terminal) -> Result<Program> {
+    /// Reads the input, which no GPU is asked about.
+    pub(crate) fn program(&self, terminal: &Terminal) -> Result<Program> {
         let input = Input::read(&self.input)?;
-        load(&input, self.target(target), &self.compiler.search()?, terminal)
+        let program = Program::load_for(&input, &targets(self.target.as_deref(), &[]), &self.compiler.search()?)?;
+        announce(&program, terminal);
+        Ok(program)
     }
 
     /// Reads an input that may also be a profile or a script.
-    pub(crate) fn sources(&self, target: Option<&str>, terminal: &Terminal) -> Result<Vec<Source>> {
+    pub(crate) fn sources(&self, machines: &[Machine], terminal: &Terminal) -> Result<Vec<Source>> {
         let input = Input::read(&self.input)?;
         let search = self.compiler.search()?;
-        sources(&input, self.launch.as_deref(), self.over()?, self.target.as_deref(), target, &search, terminal)
-    }
-
-    fn target<'t>(&'t self, suggested: Option<&'t str>) -> &'t str {
-        self.target.as_deref().or(suggested).unwrap_or(DEFAULT_TARGET)
+        sources(&input, self.launch.as_deref(), self.over()?, (self.target.as_deref(), machines), &search, terminal)
     }
 
     /// The same input and launch under another verb, as a user would type it.
@@ -241,7 +237,7 @@ pub(crate) struct ArgumentFlags {
     /// Content of a .const or .global variable
     #[arg(long = "symbol", value_name = "NAME=VALUE", help_heading = "Launch")]
     symbols: Vec<String>,
-    /// Target that CUDA C++ is compiled for
+    /// Target that CUDA C++ is compiled for; else for each GPU what it runs, sm_75 for those before
     #[arg(long, value_name = "sm_XX", help_heading = "Launch")]
     pub(crate) target: Option<String>,
     #[command(flatten)]
@@ -261,11 +257,17 @@ impl ArgumentFlags {
         input: &Input,
         launch_file: Option<&str>,
         flags: Launch,
-        target: Option<&str>,
+        machines: &[Machine],
         terminal: &Terminal,
     ) -> Result<Vec<Source>> {
-        sources(input, launch_file, flags, self.target.as_deref(), target, &self.compiler.search()?, terminal)
+        let asked = (self.target.as_deref(), machines);
+        sources(input, launch_file, flags, asked, &self.compiler.search()?, terminal)
     }
+}
+
+/// What CUDA C++ is compiled for: what the user says, else what each of the GPUs runs.
+pub(crate) fn targets(asked: Option<&str>, machines: &[Machine]) -> Targets {
+    asked.map_or_else(|| Targets::of(machines), |target| Targets::One(target.to_owned()))
 }
 
 /// Reads an input that may also be a profile or a script. `asked` is the target that the user wants CUDA C++ compiled for.
@@ -273,8 +275,7 @@ fn sources(
     input: &Input,
     launch_file: Option<&str>,
     flags: Launch,
-    asked: Option<&str>,
-    suggested: Option<&str>,
+    (asked, machines): (Option<&str>, &[Machine]),
     search: &Search,
     terminal: &Terminal,
 ) -> Result<Vec<Source>> {
@@ -282,29 +283,21 @@ fn sources(
         let message = format!("{} is {}: nothing is compiled for {target}", input.name, input.kind.name());
         return Err(Error::usage(message).into());
     }
-    let target = asked.or(suggested).unwrap_or(DEFAULT_TARGET);
-    let request = source::Request { input, launch_file, flags, target };
+    let request = source::Request { input, launch_file, flags, targets: &targets(asked, machines) };
     let sources = source::load(&request, search)?;
     for source in &sources {
         if let Source::Program { program, .. } = source {
-            announce(program, target, terminal);
+            announce(program, terminal);
         }
     }
     Ok(sources)
 }
 
-/// Loads an input and says what its compiler and its reading had to say.
-fn load(input: &Input, target: &str, search: &Search, terminal: &Terminal) -> Result<Program> {
-    let program = Program::load(input, target, search)?;
-    announce(&program, target, terminal);
-    Ok(program)
-}
-
 /// Says what the compiler said and what was found in the text.
-fn announce(program: &Program, target: &str, terminal: &Terminal) {
+fn announce(program: &Program, terminal: &Terminal) {
     if let Some((compiler, messages)) = &program.compiled {
         if terminal.verbose > 0 {
-            terminal.message(&format!("compiled for {target} by {compiler}"));
+            terminal.message(&format!("compiled for {} by {compiler}", program.targets().join(", ")));
         }
         if !messages.trim().is_empty() {
             terminal.message(messages);

@@ -47,7 +47,8 @@ pub struct Profile {
     /// What the timing simulation needs beside the counts, where it was recorded.
     #[serde(default, skip_serializing_if = "Held::is_missing")]
     pub recording: Held<Recording>,
-    /// The launch on GPUs of other generations than that of the counts above, where it may have run differently.
+    /// The launch on other GPUs than those of the counts above: of other generations, where it may have run differently,
+    /// and with code of their own.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub elsewhere: Vec<Elsewhere>,
 }

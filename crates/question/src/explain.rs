@@ -132,7 +132,7 @@ impl<'a> Context<'a> {
             rule: coalescing_rule(cc, options.fermi_l1),
             banks: BankRule::of(u32::from(cc.major)),
             options,
-            trial,
+            trial: trial.map(|trial| trial.on(&gpu.machine)),
         })
     }
 

@@ -101,12 +101,14 @@ pub fn annotated(
     options: Options,
     text: &annotate::Text<'_>,
 ) -> warplens_base::error::Result<Answer<Annotated>> {
+    let program = text.program.map(|program| program.on(machine));
+    let text = annotate::Text { program, ..*text };
     let result = match simulated(measurement, machine, options) {
         Ok((prediction, simulated)) => Ok(Annotated {
             kernel: measurement.kernel.clone(),
             gpu: machine.id.clone(),
             time: prediction.seconds(),
-            annotation: annotate::of(text, &simulated.code, &simulated.outcome)?,
+            annotation: annotate::of(&text, &simulated.code, &simulated.outcome)?,
             outcome: simulated.outcome,
         }),
         Err(refusal) => Err(refusal),

@@ -11,7 +11,8 @@ use warplens_trace::{CtaId, Observer as _};
 
 use crate::execution::{self, Execution, ExecutionOptions, Extent, Progress, check_listed, chosen};
 use crate::measurement::{Emulation, Measurement, Support};
-use crate::program::Program;
+use crate::machines::ComputeCapability;
+use crate::program::{self, Other, Program};
 use crate::race::Race;
 use crate::registers::{self, Registers};
 use crate::runs::{self, Ran};
@@ -33,6 +34,31 @@ const CTA_COST: u64 = 500;
 
 /// Executes and counts launches, one after the other; or counts them without a run, if the options say so.
 pub fn measure(
+    program: &Program,
+    launches: &[Launch],
+    options: ExecutionOptions,
+    counting: Counting,
+    search: &Search,
+    progress: &Progress,
+) -> Result<Vec<Measurement>> {
+    if program.others.is_empty() {
+        return of_one(program, launches, options, counting, search, progress);
+    }
+    let run = |target: ComputeCapability, program: &Program| {
+        let mut options = options.clone();
+        options.traced_for.retain(|machine| program::is_run_by(Some(target), machine));
+        of_one(program, launches, options, counting, search, progress)
+    };
+    let main = program.target.map(|target| (target, run(target, program)));
+    let other = |other: &Other| {
+        let run = other.program.as_deref().map_err(Clone::clone).and_then(|program| run(other.target, program));
+        (other.target, run)
+    };
+    runs::of_targets(main.into_iter().chain(program.others.iter().map(other)).collect())
+}
+
+/// Executes and counts launches of one PTX, whatever its CUDA C++ was compiled to for other GPUs.
+pub fn of_one(
     program: &Program,
     launches: &[Launch],
     options: ExecutionOptions,

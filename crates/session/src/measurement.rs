@@ -12,8 +12,8 @@ pub use warplens_import::Measured;
 pub use warplens_statics::{Bound, BoundKind, Given, Line};
 
 use crate::generation::Generation;
-use crate::machines::Machine;
-use crate::program::Program;
+use crate::machines::{ComputeCapability, Machine};
+use crate::program::{self, Program};
 use crate::race::Race;
 
 /// The counts of one launch.
@@ -39,12 +39,13 @@ pub struct Measurement {
     pub statics: Option<Statics>,
     /// The time on a GPU, where a profiler measured it.
     pub measured: Option<Measured>,
-    /// How the launch ran on GPUs of other generations, where it may have run differently on some that were asked about.
+    /// How the launch ran on other GPUs that were asked about: those of other generations, where it may have run
+    /// differently there, and those for which CUDA C++ was compiled to other code.
     pub elsewhere: Vec<Elsewhere>,
 }
 
 impl Measurement {
-    /// The counts, and those of other generations.
+    /// The counts, and those of other GPUs.
     pub fn profiles_mut(&mut self) -> impl Iterator<Item = &mut Profile> {
         let elsewhere = self.elsewhere.iter_mut().filter_map(|elsewhere| elsewhere.result.as_mut().ok());
         std::iter::once(&mut self.profile).chain(elsewhere.map(|measurement| &mut measurement.profile))
@@ -52,8 +53,7 @@ impl Measurement {
 
     /// The same launch as a GPU runs it; else the reason why it cannot.
     pub fn on(&self, machine: &Machine) -> Result<&Self, Refusal> {
-        let generation = Generation::of(machine.cc);
-        match self.elsewhere.iter().find(|elsewhere| elsewhere.generation == generation) {
+        match self.elsewhere.iter().find(|elsewhere| elsewhere.has(machine)) {
             None => Ok(self),
             Some(Elsewhere { result: Ok(measurement), .. }) => Ok(measurement),
             Some(Elsewhere { result: Err(reason), .. }) => Err(Refusal { missing: Vec::new(), reason: reason.clone() }),
@@ -79,7 +79,7 @@ impl Measurement {
         }
     }
 
-    /// What was recorded, and that of other generations.
+    /// What was recorded, and that of other GPUs.
     fn traces_mut(&mut self) -> impl Iterator<Item = &mut Traces> {
         let elsewhere = self.elsewhere.iter_mut().filter_map(|elsewhere| elsewhere.result.as_mut().ok());
         std::iter::once(&mut self.traces).chain(elsewhere.map(|of| &mut of.traces))
@@ -139,13 +139,23 @@ pub struct Emulation {
     pub seconds: f64,
 }
 
-/// How a launch ran on GPUs of another generation.
+/// How a launch ran on other GPUs.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Elsewhere {
-    /// The generation.
-    pub generation: Generation,
+    /// Their generation, where generations differ.
+    pub generation: Option<Generation>,
+    /// What was compiled for them, where others have other code.
+    pub target: Option<ComputeCapability>,
     /// What was counted there, or why it does not run.
     pub result: Result<Box<Measurement>, String>,
+}
+
+impl Elsewhere {
+    /// True for its GPUs.
+    fn has(&self, machine: &Machine) -> bool {
+        self.generation.is_none_or(|generation| generation == Generation::of(machine.cc))
+            && program::is_run_by(self.target, machine)
+    }
 }
 
 /// What counts without a run stand on.

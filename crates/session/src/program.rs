@@ -7,6 +7,7 @@ use warplens_base::nearest;
 use warplens_ir::{FunctionId, Module};
 
 use crate::input::{Input, InputKind};
+use crate::machines::{ComputeCapability, Machine};
 use crate::source_names::parameter_names;
 use crate::toolchain::{self, Search};
 use warplens_base::error::{Error, Findings, Result};
@@ -26,9 +27,100 @@ pub struct Program {
     pub(crate) module: Arc<Module>,
     /// CUDA C++.
     source: Option<String>,
+    /// The GPUs whose code this is, where others have code of their own.
+    pub(crate) target: Option<ComputeCapability>,
+    /// The same CUDA C++ compiled for other GPUs.
+    pub(crate) others: Vec<Other>,
+}
+
+/// What other GPUs run.
+#[derive(Clone, Debug)]
+pub(crate) struct Other {
+    pub(crate) target: ComputeCapability,
+    /// The program, or why it could not be compiled.
+    pub(crate) program: Result<Arc<Program>>,
+}
+
+/// Oldest target that current compilers know.
+const OLDEST: ComputeCapability = ComputeCapability::new(7, 5);
+
+/// What CUDA C++ is compiled for.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Targets {
+    /// The same for every GPU, such as `sm_80`.
+    One(String),
+    /// For each GPU what it would get alone, the oldest first.
+    Own(Vec<ComputeCapability>),
+}
+
+impl Targets {
+    /// What these GPUs run, as far back as current compilers go; for no GPU the oldest that they know.
+    pub fn of(machines: &[Machine]) -> Self {
+        let mut targets: Vec<_> = machines.iter().map(of_machine).collect();
+        targets.sort();
+        targets.dedup();
+        if targets.is_empty() { Self::Own(vec![OLDEST]) } else { Self::Own(targets) }
+    }
+
+    /// The first of them, such as `sm_80`.
+    pub fn first(&self) -> String {
+        match self {
+            Self::One(target) => target.clone(),
+            Self::Own(targets) => targets.first().copied().unwrap_or(OLDEST).target(),
+        }
+    }
+}
+
+/// What CUDA C++ is compiled for where a GPU is asked about alone.
+fn of_machine(machine: &Machine) -> ComputeCapability {
+    machine.cc.max(OLDEST)
+}
+
+/// True where a GPU runs the code of this target; all of them run code that no other target has a part in.
+pub(crate) fn is_run_by(target: Option<ComputeCapability>, machine: &Machine) -> bool {
+    target.is_none_or(|target| of_machine(machine) == target)
 }
 
 impl Program {
+    /// Reads PTX, or compiles CUDA C++ for every target first. The program is that of the first target for which it can be
+    /// compiled.
+    pub fn load_for(input: &Input, targets: &Targets, search: &Search) -> Result<Self> {
+        let several = match targets {
+            Targets::Own(several) if several.len() > 1 && input.kind == InputKind::CudaSource => several,
+            Targets::Own(_) | Targets::One(_) => return Self::load(input, &targets.first(), search),
+        };
+        let mut main: Option<Self> = None;
+        let mut others = Vec::new();
+        for &target in several {
+            match Self::load(input, &target.target(), search) {
+                Ok(program) if main.is_none() => main = Some(Self { target: Some(target), ..program }),
+                program => {
+                    let program = program.map(|program| Arc::new(Self { target: Some(target), ..program }));
+                    others.push(Other { target, program });
+                }
+            }
+        }
+        match main {
+            Some(main) => Ok(Self { others, ..main }),
+            None => Err(others.swap_remove(0).program.expect_err("no target has a program")),
+        }
+    }
+
+    /// The targets of its PTX: several where CUDA C++ was compiled for several.
+    pub fn targets(&self) -> Vec<&str> {
+        self.each().map(|program| program.module.target.as_str()).collect()
+    }
+
+    /// It and those for other GPUs.
+    pub(crate) fn each(&self) -> impl Iterator<Item = &Self> {
+        std::iter::once(self).chain(self.others.iter().filter_map(|other| other.program.as_deref().ok()))
+    }
+
+    /// The program as a GPU runs it.
+    pub fn on(&self, machine: &Machine) -> &Self {
+        self.each().find(|program| is_run_by(program.target, machine)).unwrap_or(self)
+    }
+
     /// Reads PTX, or compiles CUDA C++ for `target` (such as `sm_80`) first.
     pub fn load(input: &Input, target: &str, search: &Search) -> Result<Self> {
         Self::load_with(input, target, &[], search)
@@ -67,7 +159,16 @@ impl Program {
             text: if warnings.is_empty() { String::new() } else { ptx.clone() },
             diagnostics: warnings,
         };
-        Ok(Self { name: name.to_owned(), ptx, warnings, compiled: None, module: Arc::new(module), source: None })
+        Ok(Self {
+            name: name.to_owned(),
+            ptx,
+            warnings,
+            compiled: None,
+            module: Arc::new(module),
+            source: None,
+            target: None,
+            others: Vec::new(),
+        })
     }
 
     /// The CUDA C++ that the PTX was made from, if that was the input.

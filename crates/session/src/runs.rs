@@ -1,8 +1,10 @@
-//! Launches that run once for each generation of GPUs on which they may run differently.
+//! Launches that run more than once: for each generation of GPUs on which they may run differently, and for each target
+//! that CUDA C++ was compiled for.
 
 use warplens_base::error::{Error, Result};
 
 use crate::generation::{Alike, Generation};
+use crate::machines::ComputeCapability;
 use crate::measurement::{Elsewhere, Measurement};
 
 /// What one generation's run of some launches gave.
@@ -10,6 +12,23 @@ pub struct Ran {
     pub measurements: Vec<Measurement>,
     /// Whether other generations run them in the same way.
     pub elsewhere: Alike,
+}
+
+/// The GPUs that a run is for; all that no other run is for where neither is said.
+#[derive(Clone, Copy, Default)]
+struct Gpus {
+    generation: Option<Generation>,
+    target: Option<ComputeCapability>,
+}
+
+impl Gpus {
+    /// Words for messages, behind "the launch fails".
+    fn words(self) -> String {
+        let of_generation = self.generation.map(|generation| format!("on GPUs {}", generation.words()));
+        let of_target = self.target.map(|target| format!("as compiled for {}", target.target()));
+        let words: Vec<String> = of_generation.into_iter().chain(of_target).collect();
+        words.join(", ")
+    }
 }
 
 /// Runs launches as the newest of some generations, and as the others too where that may make a difference. The first
@@ -22,34 +41,50 @@ pub fn on_each(generations: &[Generation], mut run: impl FnMut(Generation) -> Re
         return first.map(|ran| ran.measurements);
     }
     let rest = others.iter().map(|&generation| (generation, run(generation)));
-    let runs: Vec<(Generation, Result<Ran>)> =
-        std::iter::once((newest, first)).chain(rest.collect::<Vec<_>>()).collect();
-    together(runs)
+    let runs = std::iter::once((newest, first)).chain(rest.collect::<Vec<_>>());
+    let of = |(generation, run): (Generation, Result<Ran>)| {
+        (Gpus { generation: Some(generation), target: None }, run.map(|ran| ran.measurements))
+    };
+    together(runs.map(of).collect())
+}
+
+/// Puts together what the codes for some targets gave. The first of them that runs is the one that the measurements are of.
+pub fn of_targets(runs: Vec<(ComputeCapability, Result<Vec<Measurement>>)>) -> Result<Vec<Measurement>> {
+    let of = |(target, run)| (Gpus { generation: None, target: Some(target) }, run);
+    together(runs.into_iter().map(of).collect())
 }
 
 /// The measurements of the first run that succeeded, with what the others gave.
-fn together(runs: Vec<(Generation, Result<Ran>)>) -> Result<Vec<Measurement>> {
+fn together(runs: Vec<(Gpus, Result<Vec<Measurement>>)>) -> Result<Vec<Measurement>> {
     let main = runs.iter().position(|(_, run)| run.is_ok()).unwrap_or(0);
     let mut measurements = Vec::new();
     let mut others = Vec::new();
-    for (at, (generation, run)) in runs.into_iter().enumerate() {
+    for (at, (gpus, run)) in runs.into_iter().enumerate() {
         if at == main {
-            measurements = run?.measurements;
+            measurements = run?;
+            let nested = measurements.iter_mut().flat_map(|measurement: &mut Measurement| &mut measurement.elsewhere);
+            nested.for_each(|elsewhere| elsewhere.target = gpus.target);
         } else {
-            others.push((generation, run.map(|ran| ran.measurements).map_err(|error| reason(generation, &error))));
+            others.push((gpus, run.map_err(|error| reason(gpus, &error))));
         }
     }
-    for (generation, other) in others {
+    for (gpus, other) in others {
+        let Gpus { generation, target } = gpus;
         for (at, measurement) in measurements.iter_mut().enumerate() {
-            let result = other.as_ref().map(|of| Box::new(of[at].clone())).map_err(Clone::clone);
-            measurement.elsewhere.push(Elsewhere { generation, result });
+            let mut result = other.as_ref().map(|of| Box::new(of[at].clone())).map_err(Clone::clone);
+            // What is said of fewer GPUs is found first.
+            if let Ok(of) = &mut result {
+                let nested = std::mem::take(&mut of.elsewhere).into_iter();
+                measurement.elsewhere.extend(nested.map(|elsewhere| Elsewhere { target, ..elsewhere }));
+            }
+            measurement.elsewhere.push(Elsewhere { generation, target, result });
         }
     }
     Ok(measurements)
 }
 
 /// Why the launches of a run have no counts, as a clause.
-fn reason(generation: Generation, error: &Error) -> String {
+fn reason(gpus: Gpus, error: &Error) -> String {
     let words: Vec<&str> = std::iter::once(&error.message).chain(&error.details).map(|line| line.trim()).collect();
-    format!("the launch fails on GPUs {}: {}", generation.words(), words.join("; "))
+    format!("the launch fails {}: {}", gpus.words(), words.join("; "))
 }

@@ -13,7 +13,7 @@ use crate::import;
 use crate::input::{Input, InputKind, read_text};
 use crate::measure::measure;
 use crate::measurement::Measurement;
-use crate::program::Program;
+use crate::program::{Program, Targets};
 use crate::toolchain::Search;
 use warplens_base::error::{Error, Result};
 use warplens_import::Shape;
@@ -42,8 +42,8 @@ pub struct Request<'r> {
     pub launch_file: Option<&'r str>,
     /// What goes over it.
     pub flags: Launch,
-    /// Target that CUDA C++ is compiled for.
-    pub target: &'r str,
+    /// What CUDA C++ is compiled for.
+    pub targets: &'r Targets,
 }
 
 /// Reads everything that is needed before anything is executed.
@@ -62,7 +62,7 @@ pub fn load(request: &Request<'_>, search: &Search) -> Result<Vec<Source>> {
         }
         return Ok(vec![Source::Counted(counted(input, &request.flags)?)]);
     }
-    let program = Program::load(input, request.target, search)?;
+    let program = Program::load_for(input, request.targets, search)?;
     let launches = launches(request.launch_file, request.flags.clone())?;
     Ok(vec![Source::Program { program: Box::new(program), launches }])
 }
@@ -88,7 +88,7 @@ pub fn gather(
             Source::Program { program, launches } => {
                 // What no argument can change is said before what is wrong with the arguments.
                 if !options.allow_unsupported && options.statics.is_none() {
-                    failure::check_support(&program, &launches)?;
+                    program.each().try_for_each(|program| failure::check_support(program, &launches))?;
                 }
                 measurements.extend(measure(&program, &launches, options.clone(), counting, search, progress)?);
             }
@@ -120,7 +120,7 @@ fn script(request: &Request<'_>, search: &Search) -> Result<Vec<Source>> {
                 }
             }
             _ => {
-                let program = Box::new(Program::load(&input, request.target, search)?);
+                let program = Box::new(Program::load_for(&input, request.targets, search)?);
                 sources.push(Source::Program { program, launches });
             }
         }
@@ -207,6 +207,8 @@ fn choose(input: &Input, measurements: Vec<Measurement>, wanted: Option<&str>) -
 mod tests {
     use super::*;
     use crate::toolchain::tests::{SCRIPTS, SOURCE, fake_nvcc, nowhere};
+    use crate::machines::Machine;
+    use warplens_sim::traces::Traces;
 
     #[test]
     fn a_script_names_its_input_and_runs_no_command() {
@@ -218,9 +220,56 @@ mod tests {
         std::fs::write(root.path().join(name), SOURCE).unwrap();
         let text = format!("[[launch]]\ninput = '{name}'\ngrid = 1\nblock = 1\n");
         let script = Input::new("s.toml", Some(root.path().join("s.toml")), text.into_bytes()).unwrap();
-        let request = Request { input: &script, launch_file: None, flags: Default::default(), target: "sm_80" };
+        let request = Request { input: &script, launch_file: None, flags: Default::default(), targets: &Targets::One("sm_80".to_owned()) };
         let error = load(&request, &search).unwrap_err();
         assert!(error.message.contains("could not compile"), "{}", error.message);
         assert!(root.path().join("bin/ran").exists() && !Path::new("Y").exists());
+    }
+
+    /// A kernel with as many additions as its target has the number of.
+    const OWN_CODE: &str = r#"
+for word; do case "$word" in -arch=sm_*) target=${word#-arch=};; esac; done
+while [ "$1" != -o ]; do shift; done
+{
+    echo ".version 8.0"; echo ".target $target"; echo ".address_size 64"
+    echo ".visible .entry twice(.param .u64 twice_param_0)"; echo "{"; echo ".reg .u32 %r<2>;"
+    n=${target#sm_}
+    while [ "$n" -gt 0 ]; do echo "add.u32 %r1, %r1, 1;"; n=$((n - 1)); done
+    echo "ret;"; echo "}"
+} > "$2"
+"#;
+
+    #[test]
+    fn each_gpu_runs_the_code_that_it_would_run_alone() {
+        let _guard = SCRIPTS.lock();
+        let root = tempfile::tempdir().unwrap();
+        fake_nvcc(root.path(), OWN_CODE);
+        let search = Search { homes: vec![root.path().to_owned()], ..nowhere() };
+        let input = Input::new("twice.cu", None, SOURCE.as_bytes().to_vec()).unwrap();
+        let gpus = crate::machines::select("k40,rtx2080ti,a100-80,h200").unwrap();
+        let additions = |gpu: &Machine| (10 * u64::from(gpu.cc.major) + u64::from(gpu.cc.minor)).max(75);
+        let measured = |targets: &Targets| {
+            let text = "grid = 2\nblock = 32\nargs = [\"f32[64]\"]\n";
+            let flags = Launch::parse_file("launch", text).unwrap().remove(0);
+            let request = Request { input: &input, launch_file: None, flags, targets };
+            let options = ExecutionOptions {
+                traced_for: gpus.clone(),
+                generations: crate::Generation::of_all(&gpus),
+                ..ExecutionOptions::new()
+            };
+            let sources = load(&request, &search).unwrap();
+            gather(sources, &options, Counting::Ptx, &search, &Progress::default()).unwrap().remove(0)
+        };
+        let all = measured(&Targets::of(&gpus));
+        for gpu in &gpus {
+            let alone = measured(&Targets::of(std::slice::from_ref(gpu)));
+            let own = all.on(gpu).unwrap();
+            assert_eq!(own.profile, alone.on(gpu).unwrap().profile, "{}", gpu.id);
+            assert_eq!(own.profile.instructions.total, 2 * (additions(gpu) + 1), "{}", gpu.id);
+            let Traces::Made(traced) = &own.traces else { panic!("nothing was recorded for {}", gpu.id) };
+            assert!(traced.boards.contains_key(gpu.board()), "{}", gpu.id);
+        }
+        let one = measured(&Targets::One("sm_80".to_owned()));
+        assert!(gpus.iter().all(|gpu| one.on(gpu).unwrap().profile.instructions.total == 162));
     }
 }

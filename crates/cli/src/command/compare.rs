@@ -7,13 +7,13 @@ use clap::{Args, ValueEnum};
 use warplens_launch::{Extents, Launch, parse_extents};
 use warplens_question::compare::{self, CompareOptions, Comparison, MeasuredTimes, Variant};
 use warplens_report::{document, view};
-use warplens_session::machines;
+use warplens_session::machines::{self, Machine};
 use warplens_session::profile::Counting;
 use warplens_session::source::Source;
 use warplens_session::{Error, ExecutionOptions, Generation, Input, Measurement};
 
 use super::{Document, Outcome, picture};
-use crate::ask::{ModelFlags, target};
+use crate::ask::ModelFlags;
 use crate::flags::{ArgumentFlags, ExecutionFlags, ExtentFlags, OutputFlags, gather};
 use crate::terminal::Terminal;
 
@@ -109,14 +109,13 @@ pub(crate) fn run(flags: &CompareFlags, threads: Option<u32>, terminal: &Termina
     let wanted = flags.wanted()?;
     let names = names(&wanted);
     compare::check_names(&names)?;
-    let target = target(&machines);
     let mut execution = flags.execution.options(threads)?;
     execution.extent = flags.extent.extent()?;
     execution.traced_for = choice.traced(&machines);
     execution.generations = Generation::of_all(&machines);
     let mut variants = Vec::new();
     for (wanted, name) in wanted.iter().zip(&names) {
-        for (block, measurement) in flags.measure(wanted, &blocks, target.as_deref(), &execution, terminal)? {
+        for (block, measurement) in flags.measure(wanted, &blocks, &machines, &execution, terminal)? {
             variants.push((wanted, name.clone(), block, measurement));
         }
     }
@@ -199,12 +198,12 @@ impl CompareFlags {
         &self,
         wanted: &Wanted,
         blocks: &[Option<Extents>],
-        target: Option<&str>,
+        machines: &[Machine],
         options: &ExecutionOptions,
         terminal: &Terminal,
     ) -> Result<Vec<(Option<Extents>, Measurement)>> {
         let input = Input::read(&wanted.input)?;
-        let sources = self.arguments.sources(&input, wanted.launch.as_deref(), self.over(wanted)?, target, terminal)?;
+        let sources = self.arguments.sources(&input, wanted.launch.as_deref(), self.over(wanted)?, machines, terminal)?;
         let mut measured = Vec::new();
         for &block in blocks {
             let sources = sources.iter().map(|source| self.shaped(source, block)).collect::<Result<_>>()?;

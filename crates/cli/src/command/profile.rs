@@ -46,7 +46,11 @@ pub(crate) enum CountFlag {
 }
 
 pub(crate) fn run(flags: &ProfileFlags, threads: Option<u32>, terminal: &Terminal) -> Result<Outcome> {
-    let sources = flags.launch.sources(None, terminal)?;
+    let mut recorded = Vec::new();
+    if flags.output.format == Format::Json && flags.record != NO_GPU {
+        recorded = machines::select(&flags.record)?;
+    }
+    let sources = flags.launch.sources(&recorded, terminal)?;
     let counting = match flags.count {
         CountFlag::Ptx => Counting::Ptx,
         CountFlag::Machine => Counting::Machine,
@@ -60,10 +64,8 @@ pub(crate) fn run(flags: &ProfileFlags, threads: Option<u32>, terminal: &Termina
     let mut options = flags.execution.options(threads)?;
     options.extent = flags.extent.extent()?;
     options.statics = flags.statics.given()?;
-    if flags.output.format == Format::Json && flags.record != NO_GPU {
-        options.traced_for = machines::select(&flags.record)?;
-        options.generations = Generation::of_all(&options.traced_for);
-    }
+    options.generations = Generation::of_all(&recorded);
+    options.traced_for = recorded;
     let mut measurements = gather(sources, &flags.execution, &flags.extent, &options, counting, terminal)?;
     if flags.record == NO_GPU {
         measurements.iter_mut().for_each(Measurement::forget_recording);

@@ -35,7 +35,7 @@ pub(crate) fn run(flags: &RunFlags, threads: Option<u32>, terminal: &Terminal) -
         return Err(Error::usage(format!("--print {}: `{0}` is printed already", prints[twice].key)).into());
     }
     let saves: Vec<(OutputRequest, PathBuf)> = flags.save.iter().map(|text| parse_save(text)).collect::<Result<_>>()?;
-    let program = flags.launch.program(None, terminal)?;
+    let program = flags.launch.program(terminal)?;
     let launches = flags.launch.launches()?;
     let requests: Vec<OutputRequest> = prints.iter().chain(saves.iter().map(|(request, _)| request)).cloned().collect();
     let options = flags.execution.options(threads)?;

@@ -8,12 +8,12 @@ use warplens_launch::Launch;
 use warplens_question::tune::{self, GivenShape, LaunchTemplate, Request, Space, SpaceText, Text, Tuning};
 use warplens_report::{document, view};
 use warplens_session::machines;
-use warplens_session::{Error, Generation, Input, read_text};
+use warplens_session::{Error, Generation, Input, InputKind, Targets, read_text};
 
 use super::compare::parse_percent;
 use super::{Document, Outcome, picture};
-use crate::ask::{ModelFlags, target};
-use crate::flags::{ArgumentFlags, DEFAULT_TARGET, ExecutionFlags, ExtentFlags, OutputFlags};
+use crate::ask::ModelFlags;
+use crate::flags::{ArgumentFlags, ExecutionFlags, ExtentFlags, OutputFlags, targets};
 use crate::terminal::Terminal;
 
 #[derive(Args, Debug)]
@@ -119,11 +119,12 @@ pub(crate) fn run(flags: &TuneFlags, threads: Option<u32>, terminal: &Terminal) 
             .with_help("give several values to --block, --grid, --shared or --macro, or several inputs")
             .into());
     }
-    let asked = flags.arguments.target.clone();
+    let targets = targets(flags.arguments.target.as_deref(), &machines);
+    say_shared(&targets, &inputs, terminal);
     let request = Request {
         inputs: &inputs,
         variants: variants.into_iter().map(|(input, kernel)| (input, kernel.or(launch.kernel.clone()))).collect(),
-        target: asked.or(target(&machines)).unwrap_or(DEFAULT_TARGET.to_owned()),
+        target: targets.first(),
         launch: LaunchTemplate::new(launch, &flags.arguments.arguments)?,
         space,
         machines,
@@ -142,6 +143,17 @@ pub(crate) fn run(flags: &TuneFlags, threads: Option<u32>, terminal: &Terminal) 
         return Ok(Outcome::NoAnswer);
     }
     Ok(Outcome::of_models(tuning.has_answer(), terminal))
+}
+
+/// Says so where GPUs share the code that CUDA C++ was compiled to for the oldest of them.
+fn say_shared(targets: &Targets, inputs: &[Input], terminal: &Terminal) {
+    let is_compiled = inputs.iter().any(|input| input.kind == InputKind::CudaSource);
+    if is_compiled && matches!(targets, Targets::Own(several) if several.len() > 1) {
+        let oldest = targets.first();
+        terminal.message(&format!(
+            "all GPUs run code for {oldest}, the oldest of them: tuned alone, each has code of its own; --target chooses one"
+        ));
+    }
 }
 
 fn write(flags: &TuneFlags, tuning: &Tuning, terminal: &Terminal) -> Result<()> {

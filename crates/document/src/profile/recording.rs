@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Counts;
+use super::{Counts, Launch};
 use crate::Held;
 use crate::words::words;
 
@@ -36,12 +36,19 @@ words! {
     }
 }
 
-/// The launch on GPUs of another generation, where it may have run differently.
+/// The launch on other GPUs: of another generation, where it may have run differently, or with other code.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Elsewhere {
-    /// The generation.
-    pub generation: Generation,
+    /// Their generation, where it makes a difference.
+    #[serde(default, skip_serializing_if = "Held::is_missing")]
+    pub generation: Held<Generation>,
+    /// What CUDA C++ was compiled for, such as `sm_90`: its GPUs, where others have code for another target.
+    #[serde(default, skip_serializing_if = "Held::is_missing")]
+    pub target: Held<String>,
+    /// The launch, where it is another one than that of the counts above.
+    #[serde(default, skip_serializing_if = "Held::is_missing")]
+    pub launch: Held<Launch>,
     /// Why it does not run there; goes without `counts`.
     #[serde(default)]
     pub fails: Option<String>,

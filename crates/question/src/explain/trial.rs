@@ -8,7 +8,7 @@ use warplens_launch::{Extents, Launch};
 use warplens_session::machines::Machine;
 use warplens_session::profile::{CoalescingRule, Counting, Profile};
 use warplens_session::toolchain::Search;
-use warplens_session::{ExecutionOptions, Measurement, Program, Progress, measure};
+use warplens_session::{ExecutionOptions, Measurement, Program, Progress, measure_one};
 
 use super::Place;
 use crate::listing::source_text;
@@ -32,6 +32,11 @@ pub struct Trial<'a> {
 }
 
 impl Trial<'_> {
+    /// The same for one GPU, with the code that it runs.
+    pub(super) fn on(self, machine: &Machine) -> Self {
+        Self { program: self.program.on(machine), ..self }
+    }
+
     /// What the launch does with another grid and block, for one GPU; none where it fails, or does other work than `before`.
     pub(super) fn launched(
         &self,
@@ -62,7 +67,7 @@ impl Trial<'_> {
         launches.get_mut(self.number)?.registers = Some(before.launch.registers);
         let options = ExecutionOptions { traced_for: vec![machine.clone()], ..self.options.clone() };
         let search = Search::default();
-        let measured = measure(program, &launches, options, Counting::Ptx, &search, &Progress::default()).ok()?;
+        let measured = measure_one(program, &launches, options, Counting::Ptx, &search, &Progress::default()).ok()?;
         let measured = measured.into_iter().nth(self.number)?;
         measured.on(machine).ok().cloned()
     }

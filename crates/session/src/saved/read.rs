@@ -15,6 +15,7 @@ use super::check::{self, Known, agree, within};
 use super::groups::{GLOBAL, LOCAL, MemoryGroups, SHARED};
 use super::words::Word;
 use super::{opcode, origin, recording, statistics};
+use crate::machines::ComputeCapability;
 use crate::measurement::{Elsewhere, Measurement};
 use warplens_base::error::Error;
 use warplens_launch::KernelName;
@@ -86,14 +87,19 @@ fn measurement(launch: document::Profile, place: &Place) -> Result<Measurement> 
     })
 }
 
-/// The same launch on GPUs of another generation.
+/// The same launch on other GPUs.
 fn elsewhere(
     written: document::Elsewhere,
     kernel: &KernelName,
     launch: &document::Launch,
     place: &Place,
 ) -> Result<Elsewhere> {
-    let generation = Word::from_written(written.generation);
+    let generation = written.generation.0.map(Word::from_written);
+    let target = written.target.0.map(|target| {
+        ComputeCapability::parse(&target).ok_or_else(|| place.key("target").fault("a target such as `sm_90` is needed"))
+    });
+    let target = target.transpose()?;
+    let launch = written.launch.0.as_ref().unwrap_or(launch);
     let result = match (written.fails, written.counts.0) {
         (Some(reason), None) => Err(reason),
         (None, Some(counts)) => {
@@ -107,7 +113,7 @@ fn elsewhere(
         }
         _ => return Err(place.fault("one of `fails` and `counts` is needed")),
     };
-    Ok(Elsewhere { generation, result })
+    Ok(Elsewhere { generation, target, result })
 }
 
 /// Reads one profile and notes what it lacks.

@@ -19,6 +19,7 @@ use crate::execution::{ExecutionOptions, Progress};
 use crate::generation::Generation;
 use crate::machines;
 use crate::measure::measure;
+use crate::machines::ComputeCapability;
 use crate::measurement::Elsewhere;
 use crate::measurement::Emulation;
 use crate::measurement::{Bound, BoundKind, Line, Statics};
@@ -385,9 +386,17 @@ impl Random {
         let kernel = KernelName { mangled: self.text(), demangled: self.text() };
         let profile = self.profile(kernel.mangled.clone());
         let elsewhere = self.maybe(|random| Elsewhere {
-            generation: random.one(&[Generation::Warps, Generation::Threads]),
+            generation: random.maybe(|random| random.one(&[Generation::Warps, Generation::Threads])),
+            target: random.maybe(|random| random.one(&[ComputeCapability::new(7, 5), ComputeCapability::new(9, 0)])),
             result: match random.flag() {
-                true => Ok(Box::new(Measurement::counted(kernel.clone(), profile.clone(), None))),
+                true => {
+                    let mut profile = profile.clone();
+                    // Other code may need other registers.
+                    if profile.has(Count::Registers) && random.flag() {
+                        profile.launch.registers += 1;
+                    }
+                    Ok(Box::new(Measurement::counted(kernel.clone(), profile, None)))
+                }
                 false => Err(random.text()),
             },
         });

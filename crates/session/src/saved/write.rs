@@ -24,14 +24,17 @@ fn profile(measurement: &Measurement) -> document::Profile {
         counts: counts(&measurement.profile),
         origin: super::origin(measurement),
         recording: super::recording::written(&measurement.traces, &measurement.profile),
-        elsewhere: measurement.elsewhere.iter().map(elsewhere).collect(),
+        elsewhere: measurement.elsewhere.iter().map(|other| elsewhere(other, &measurement.profile)).collect(),
     }
 }
 
-fn elsewhere(elsewhere: &Elsewhere) -> document::Elsewhere {
+fn elsewhere(elsewhere: &Elsewhere, main: &Profile) -> document::Elsewhere {
     let of = elsewhere.result.as_ref();
+    let other = of.ok().filter(|of| of.profile.launch != main.launch);
     document::Elsewhere {
-        generation: elsewhere.generation.written(),
+        generation: Held(elsewhere.generation.map(Word::written)),
+        target: Held(elsewhere.target.map(|target| target.target())),
+        launch: Held(other.map(|of| launch(&of.profile))),
         fails: of.err().cloned(),
         counts: Held(of.ok().map(|of| counts(&of.profile))),
         recording: of.map_or(Held(None), |of| super::recording::written(&of.traces, &of.profile)),
