@@ -76,14 +76,17 @@ def convolution(folder):
     write("convolution-rtx2080ti.csv", [*CONVOLUTION.values(), "set"], renamed)
 
 
-LAUNCH = ["kernel", "gpu", "measured_us", "input", "grid", "block", "registers", "args", "class", "set"]
+LAUNCH = ["kernel", "gpu", "measured_us", "input", "grid", "block", "registers", "args", "class", "set", "instead_of"]
+
+FIRST_LINE = 2
 
 
 def sgemm(folder):
+    """Each step is a change of the one before."""
     rows = []
     n = 4096
     matrix = f"f32[{n * n}]"
-    for row in draw(read(folder / "sgemm_ladder_a6000.csv")):
+    for place, row in enumerate(draw(read(folder / "sgemm_ladder_a6000.csv"))):
         rows.append({
             "kernel": f"step{row['kernel']}",
             "gpu": "a6000",
@@ -94,11 +97,20 @@ def sgemm(folder):
             "args": ";".join(map(str, [n, n, n, "0.5", matrix, matrix, "3.0", matrix])),
             "class": "steps of a matrix product",
             "set": row["set"],
+            "instead_of": FIRST_LINE + place - 1 if place else "",
         })
     write("sgemm-a6000.csv", LAUNCH, rows)
 
 
+# What a kernel does better than others that do the same work in as many threads.
+BETTER = {
+    "sum_coalesced": ["sum_uncoalesced"],
+    "product_shared": ["product_global", "product_global_uncoalesced", "product_shared_uncoalesced"],
+}
+
+
 def textbook(folder):
+    """A better kernel is a change of another where both were launched alike."""
     rows = []
     for row in draw(read(folder / "textbook_kernels_k40.csv"), 60):
         n, block = int(row["size"]), row["block"].removesuffix("x1")
@@ -129,6 +141,15 @@ def textbook(folder):
             "class": "textbook kernels",
             "set": row["set"],
         })
+    for row in rows:
+        worse = BETTER.get(row["kernel"].rstrip("0123456789"), [])
+        alike = (
+            line
+            for line, other in enumerate(rows, FIRST_LINE)
+            if (other["grid"], other["block"]) == (row["grid"], row["block"])
+            and other["kernel"].rstrip("0123456789") in worse
+        )
+        row["instead_of"] = next(alike, "")
     write("textbook-k40.csv", LAUNCH, rows)
 
 

@@ -23,6 +23,9 @@ pub struct Validate {
     pub predictions: Vec<MeasuredPrediction>,
     /// Rows without a prediction.
     pub not_predicted: Vec<NotPredicted>,
+    /// What changes gain, where both rows have a prediction.
+    #[serde(default)]
+    pub gains: Vec<MeasuredGain>,
     /// In which range around a prediction measured times lie, by class of answers.
     #[serde(default)]
     pub ranges: Vec<ErrorRange>,
@@ -100,6 +103,32 @@ pub struct MeasuredPrediction {
     /// How much of the launch was simulated: `whole`, `carried on`, `cut short`; null where nothing was.
     #[serde(default)]
     pub simulated: Option<String>,
+}
+
+/// A kernel and its change that does the same work: the time before over that after.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct MeasuredGain {
+    /// As in the groups.
+    pub model: String,
+    /// Label of the GPU.
+    pub gpu: String,
+    /// The kernel before.
+    pub from: String,
+    /// Table and line of its row.
+    pub from_row: String,
+    /// The kernel that does the work instead.
+    pub to: String,
+    /// Table and line of its row.
+    pub to_row: String,
+    /// `training` where both rows are, `held-out` where one of them is; null where the tables do not say.
+    pub set: Option<String>,
+    /// Measured time before over that after: above 1 where the change is faster.
+    pub measured: Number,
+    /// Predicted time before over that after.
+    pub predicted: Number,
+    /// The predicted gain over the measured one, less 1.
+    pub error_share: Number,
 }
 
 /// The range in which the middle 80 % of the training rows of a class lie.

@@ -53,6 +53,8 @@ pub struct Row {
     pub class: Option<String>,
     /// Whether models were fitted to it, where the table says so.
     pub set: Option<Set>,
+    /// The row, as messages call it, of which it is a change that does the same work.
+    pub instead_of: Option<String>,
 }
 
 /// Where the kernels of a row are.
@@ -168,10 +170,15 @@ fn set_of(fields: &BTreeMap<&str, &str>) -> Set {
     fields.get("set").and_then(|name| Set::parse(name)).expect("every line of the project's tables has a set")
 }
 
+/// A row without a name, for messages.
+fn line_of(table: &str, line: usize) -> String {
+    format!("{table}, line {line}")
+}
+
 impl Row {
     /// The row, for messages.
     pub fn place(&self) -> String {
-        self.name.clone().unwrap_or_else(|| format!("{}, line {}", self.table, self.line))
+        self.name.clone().unwrap_or_else(|| line_of(&self.table, self.line))
     }
 
     /// Reads the kernels of the row; CUDA C++ is compiled for `target`.

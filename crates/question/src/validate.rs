@@ -4,6 +4,7 @@
 //! or GPUs were fitted stay apart from those to which nothing was. What cannot be predicted is counted with its reason.
 
 pub mod baseline;
+pub mod gains;
 pub mod ranges;
 
 use std::collections::BTreeMap;
@@ -21,6 +22,7 @@ use warplens_session::{ExecutionOptions, Generation, Input, Program, Progress};
 
 use crate::measured::{self, Row, Set};
 use baseline::Worse;
+use gains::Gain;
 use ranges::Range;
 
 /// A table of measured times.
@@ -71,6 +73,8 @@ pub struct Validation {
     pub pairs: Vec<Pair>,
     /// What has no prediction, and why.
     pub not_predicted: Vec<NotPredicted>,
+    /// What changes gain, where both rows have a prediction.
+    pub gains: Vec<Gain>,
     /// In which ranges measured times lie.
     pub ranges: Vec<Range>,
     /// Where errors are greater than those of a baseline; empty without one.
@@ -124,6 +128,8 @@ pub struct Pair {
     pub gpu: String,
     /// What it has in common with others.
     pub class: Option<String>,
+    /// The row of which it is a change that does the same work.
+    pub instead_of: Option<String>,
     /// Microseconds.
     pub measured_us: f64,
     /// Microseconds.
@@ -221,8 +227,8 @@ pub fn validate(tables: &[Table], request: &Request, progress: &Progress) -> Res
         }
     }
     let tables = tables.iter().map(|table| (table.name.clone(), table.rows.len())).collect();
-    let (groups, ranges) = (groups(&pairs), ranges::ranges(&pairs));
-    Ok(Validation { tables, n_other_gpus, groups, pairs, not_predicted, ranges, worse: Vec::new() })
+    let (groups, gains, ranges) = (groups(&pairs), gains::gains(&pairs), ranges::ranges(&pairs));
+    Ok(Validation { tables, n_other_gpus, groups, pairs, not_predicted, gains, ranges, worse: Vec::new() })
 }
 
 /// A row with its GPU.
@@ -266,6 +272,7 @@ impl Question<'_> {
             model,
             gpu: self.machine.id.clone(),
             class: row.class.clone(),
+            instead_of: row.instead_of.clone(),
             measured_us: row.measured_us,
             predicted_us: predicted.us,
             generation: self.machine.cc.to_string(),
@@ -477,6 +484,7 @@ mod tests {
             model: model.into(),
             gpu: gpu.into(),
             class: None,
+            instead_of: None,
             measured_us,
             predicted_us,
             generation: "9.0".into(),

@@ -10,8 +10,8 @@ use warplens_stats::{Counting, FinishOptions, LaunchShape, MemoryPlace, Recorder
 use warplens_trace::{CtaId, Observer as _};
 
 use crate::execution::{self, Execution, ExecutionOptions, Extent, Progress, check_listed, chosen};
-use crate::measurement::{Emulation, Measurement, Support};
 use crate::machines::ComputeCapability;
+use crate::measurement::{Emulation, Measurement, Support};
 use crate::program::{self, Other, Program};
 use crate::race::Race;
 use crate::registers::{self, Registers};

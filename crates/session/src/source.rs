@@ -206,8 +206,9 @@ fn choose(input: &Input, measurements: Vec<Measurement>, wanted: Option<&str>) -
 #[cfg(all(test, unix))]
 mod tests {
     use super::*;
-    use crate::toolchain::tests::{SCRIPTS, SOURCE, fake_nvcc, nowhere};
+    use crate::generation::Generation;
     use crate::machines::Machine;
+    use crate::toolchain::tests::{SCRIPTS, SOURCE, fake_nvcc, nowhere};
     use warplens_sim::traces::Traces;
 
     #[test]
@@ -220,7 +221,12 @@ mod tests {
         std::fs::write(root.path().join(name), SOURCE).unwrap();
         let text = format!("[[launch]]\ninput = '{name}'\ngrid = 1\nblock = 1\n");
         let script = Input::new("s.toml", Some(root.path().join("s.toml")), text.into_bytes()).unwrap();
-        let request = Request { input: &script, launch_file: None, flags: Default::default(), targets: &Targets::One("sm_80".to_owned()) };
+        let request = Request {
+            input: &script,
+            launch_file: None,
+            flags: Default::default(),
+            targets: &Targets::One("sm_80".to_owned()),
+        };
         let error = load(&request, &search).unwrap_err();
         assert!(error.message.contains("could not compile"), "{}", error.message);
         assert!(root.path().join("bin/ran").exists() && !Path::new("Y").exists());
@@ -254,7 +260,7 @@ while [ "$1" != -o ]; do shift; done
             let request = Request { input: &input, launch_file: None, flags, targets };
             let options = ExecutionOptions {
                 traced_for: gpus.clone(),
-                generations: crate::Generation::of_all(&gpus),
+                generations: Generation::of_all(&gpus),
                 ..ExecutionOptions::new()
             };
             let sources = load(&request, &search).unwrap();

@@ -203,7 +203,8 @@ impl CompareFlags {
         terminal: &Terminal,
     ) -> Result<Vec<(Option<Extents>, Measurement)>> {
         let input = Input::read(&wanted.input)?;
-        let sources = self.arguments.sources(&input, wanted.launch.as_deref(), self.over(wanted)?, machines, terminal)?;
+        let sources =
+            self.arguments.sources(&input, wanted.launch.as_deref(), self.over(wanted)?, machines, terminal)?;
         let mut measured = Vec::new();
         for &block in blocks {
             let sources = sources.iter().map(|source| self.shaped(source, block)).collect::<Result<_>>()?;

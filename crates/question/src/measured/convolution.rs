@@ -119,6 +119,7 @@ pub(super) fn held() -> Held {
         ctas: None,
         class: Some("convolution".to_owned()),
         set: Some(of.set),
+        instead_of: None,
     };
     Held { name: NAME, rows: configurations().into_iter().map(row).collect(), left_out: None }
 }

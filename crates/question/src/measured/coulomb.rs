@@ -108,6 +108,7 @@ pub(super) fn held() -> Held {
         ctas: Some(0..WAVES),
         class: Some("direct Coulomb summation".to_owned()),
         set: Some(of.set),
+        instead_of: None,
     };
     Held { name: NAME, rows: configurations().into_iter().map(row).collect(), left_out: None }
 }

@@ -129,6 +129,7 @@ pub(super) fn held() -> Held {
             ctas: Some(1..33),
             class: Some("streaming".to_owned()),
             set: Some(point.set),
+            instead_of: None,
         }
     };
     Held { name: NAME, rows: points().into_iter().map(row).collect(), left_out: None }

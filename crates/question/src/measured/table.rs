@@ -6,8 +6,10 @@
 //! them. Paths are relative to the table. `predicted_us` is a prediction that is there already, of `model`, with what
 //! bounds the launch (`bound_by`) and how much of it was `simulated`; `row` is a name of the row. `ctas` (`N..M`) says
 //! which blocks are executed, where all of them do the same. `class` puts rows together, and `set` says whether models
-//! were fitted to a row (`training`) or not (`held-out`).
+//! were fitted to a row (`training`) or not (`held-out`). `instead_of` is the row of which this one is a change that does
+//! the same work: a line of the table, or the name of a row.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::Path;
 
@@ -15,10 +17,10 @@ use warplens_base::error::{Error, Result};
 use warplens_base::nearest;
 use warplens_launch::{Extents, Launch, LaunchArgument, parse_extents};
 
-use super::{Kernels, Row, Set};
+use super::{Kernels, Row, Set, line_of};
 
 /// Columns that are understood.
-const COLUMNS: [&str; 18] = [
+const COLUMNS: [&str; 19] = [
     "row",
     "kernel",
     "gpu",
@@ -37,6 +39,7 @@ const COLUMNS: [&str; 18] = [
     "ctas",
     "class",
     "set",
+    "instead_of",
 ];
 
 /// What a table needs.
@@ -67,7 +70,24 @@ pub fn parse(name: &str, text: &str, folder: &Path) -> Result<Vec<Row>> {
     if rows.is_empty() {
         return Err(Error::input(format!("{name} has no row")).with_help(HELP));
     }
+    check_changes(name, &rows)?;
     Ok(rows)
+}
+
+/// What a row is a change of has to be another row of the same GPU.
+fn check_changes(name: &str, rows: &[Row]) -> Result<()> {
+    let by_place: BTreeMap<String, &Row> = rows.iter().map(|row| (row.place(), row)).collect();
+    for row in rows {
+        let Some(other) = &row.instead_of else { continue };
+        let what = match by_place.get(other) {
+            Some(_) if row.place() == *other => "`instead_of` is the row itself".to_owned(),
+            Some(of) if of.gpu == row.gpu => continue,
+            Some(of) => format!("`instead_of` is a row of another GPU, {}", of.gpu),
+            None => format!("`instead_of` is `{other}`, which is no row of the table"),
+        };
+        return Err(Error::input(format!("{}: {what}", line_of(name, row.line))));
+    }
+    Ok(())
 }
 
 /// A line with its fields.
@@ -100,7 +120,13 @@ impl Line<'_> {
             ctas: self.read("ctas", range, "N..M with N below M")?,
             class: self.text("class"),
             set: self.read("set", Set::parse, "training or held-out")?,
+            instead_of: self.field("instead_of").map(|row| self.place(row)),
         })
+    }
+
+    /// The row that is meant by a line of this table, or by a name.
+    fn place(&self, row: &str) -> String {
+        row.parse().map_or_else(|_| row.to_owned(), |line: usize| line_of(self.name, line))
     }
 
     /// The launch that the row itself says, if it does.
@@ -116,7 +142,7 @@ impl Line<'_> {
         };
         let texts = self.field("args").into_iter().flat_map(|texts| texts.split(';'));
         for (number, text) in texts.enumerate() {
-            let place = format!("{}, line {}, argument {number}", self.name, self.number);
+            let place = format!("{}, argument {number}", line_of(self.name, self.number));
             launch.arguments.push(LaunchArgument::parse(&place, text.trim())?);
         }
         if launch.is_empty() {
@@ -153,7 +179,7 @@ impl Line<'_> {
     }
 
     fn fail(&self, what: impl std::fmt::Display) -> Error {
-        Error::input(format!("{}, line {}: {what}", self.name, self.number))
+        Error::input(format!("{}: {what}", line_of(self.name, self.number)))
     }
 }
 
@@ -224,6 +250,20 @@ mod tests {
         assert!(argument.starts_with("t.csv, line 2, argument 1, column 5: "), "{argument}");
         let both = rows("gpu,measured_us,launch,grid\nh200,1,l.toml,3\n").unwrap_err();
         assert_eq!(both, "t.csv, line 2: a launch file and a launch in the row exclude each other");
+    }
+
+    #[test]
+    fn a_row_may_be_a_change_of_another() {
+        let of = |second: &str| {
+            let rows = rows(&format!("row,gpu,measured_us,instead_of\n,h200,2,\nb,h200,1,{second}\n,c1060,1,\n"))?;
+            Ok::<_, String>(rows[1].instead_of.clone().unwrap())
+        };
+        assert_eq!(of("2"), Ok("t.csv, line 2".into()));
+        assert_eq!(of("\"t.csv, line 2\""), Ok("t.csv, line 2".into()));
+        let no_row = "t.csv, line 3: `instead_of` is `t.csv, line 9`, which is no row of the table";
+        assert_eq!(of("9"), Err(no_row.into()));
+        assert_eq!(of("b"), Err("t.csv, line 3: `instead_of` is the row itself".into()));
+        assert_eq!(of("4"), Err("t.csv, line 3: `instead_of` is a row of another GPU, c1060".into()));
     }
 
     #[test]

@@ -4,7 +4,8 @@ use warplens_isa::StateSpace;
 use warplens_sim::traces::Traced;
 use warplens_stats::TracedCta;
 use warplens_trace::{
-    AccessKind, ActiveMask, Chain, Code, CtaId, CtaTrace, MachineClass, MachineInst, WARP_SIZE, WarpTrace, WarpTraceBuilder,
+    AccessKind, ActiveMask, Chain, Code, CtaId, CtaTrace, MachineClass, MachineInst, WARP_SIZE, WarpTrace,
+    WarpTraceBuilder,
 };
 
 use super::{Touch, barriers, lanes, layout, unroll};

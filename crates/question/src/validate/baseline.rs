@@ -36,16 +36,19 @@ pub fn of_project() -> Result<Table> {
 
 /// The text of a baseline: every prediction as a row of a table that holds it.
 pub fn text(validation: &Validation) -> String {
-    let mut text = String::from("row,kernel,gpu,class,set,measured_us,model,predicted_us,bound_by,simulated\n");
+    let mut text =
+        String::from("row,kernel,gpu,class,set,measured_us,model,predicted_us,bound_by,simulated,instead_of\n");
+    let rows: BTreeSet<&str> = validation.pairs.iter().map(|pair| pair.row.as_str()).collect();
     for pair in &validation.pairs {
         let class = pair.class.as_deref().unwrap_or_default();
         let set = pair.set.map(measured::Set::name).unwrap_or_default();
         let [bound_by, simulated] = [&pair.bound_by, &pair.simulated].map(|name| name.as_deref().unwrap_or_default());
-        let [row, kernel, class] = [&pair.row, &pair.kernel, class].map(quoted);
+        let instead_of = pair.instead_of.as_deref().filter(|row| rows.contains(row)).unwrap_or_default();
+        let [row, kernel, class, instead_of] = [&pair.row, &pair.kernel, class, instead_of].map(quoted);
         let (gpu, model) = (&pair.gpu, &pair.model);
         let [measured, predicted] = [pair.measured_us, pair.predicted_us].map(|time| digits(time, 6));
-        writeln!(text, "{row},{kernel},{gpu},{class},{set},{measured},{model},{predicted},{bound_by},{simulated}")
-            .expect("strings take everything");
+        let fields = [&row, &kernel, gpu, &class, set, &measured, model, &predicted, bound_by, simulated, &instead_of];
+        writeln!(text, "{}", fields.join(",")).expect("strings take everything");
     }
     text
 }
@@ -121,7 +124,7 @@ mod tests {
             table(&format!("{HEADER}\"a, line 2\",h200,3,1.23456789,teg,\"x, \"\"y\"\"\"\nb,h200,4e6,4.5e6,teg,\n"));
         let first = validated(&[given]);
         let text = text(&first);
-        assert_eq!(text.lines().nth(1).unwrap(), "\"a, line 2\",line 2,h200,\"x, \"\"y\"\"\",,3,teg,1.23457,,");
+        assert_eq!(text.lines().nth(1).unwrap(), "\"a, line 2\",line 2,h200,\"x, \"\"y\"\"\",,3,teg,1.23457,,,");
         let again = validated(&[table(&text)]);
         let rows =
             |of: &Validation| of.pairs.iter().map(|pair| (pair.row.clone(), pair.class.clone())).collect::<Vec<_>>();

@@ -12,10 +12,11 @@ use warplens_document::validate as document;
 use warplens_document::{Id, Number};
 use warplens_question::measured::Set;
 use warplens_question::validate::baseline::Worse;
+use warplens_question::validate::gains::{CLOSE, Gain};
 use warplens_question::validate::ranges::{self, Range};
 use warplens_question::validate::{Group, NotPredicted, Pair, Validation};
 
-use crate::section::{Block, Cell, Section, Table, Unit};
+use crate::section::{Block, Cell, Column, Section, Table, Unit};
 
 /// Everything, for people.
 pub fn sections(validation: &Validation) -> Vec<Section> {
@@ -36,6 +37,9 @@ pub fn sections(validation: &Validation) -> Vec<Section> {
             "An error is the predicted time over the measured one, less 1; mean and median are of absolute errors, bias \
              is the mean with its sign. `worst` is the largest error.",
         ));
+    }
+    if !validation.gains.is_empty() {
+        sections.push(gains_section(&validation.gains));
     }
     if !validation.worse.is_empty() {
         let section = Section::new("worse", "Further off than the baseline");
@@ -61,17 +65,63 @@ pub fn sections(validation: &Validation) -> Vec<Section> {
 pub fn tables(validation: &Validation) -> Vec<Section> {
     let all: Vec<&Group> = validation.groups.iter().collect();
     let mut table = errors(&all, validation);
-    table.columns.insert(0, crate::section::Column::new("set", "set"));
+    table.columns.insert(0, Column::new("set", "set"));
     for (row, group) in table.rows.iter_mut().zip(&all) {
         row.insert(0, set(group.key.set));
     }
+    let mut gains = gains(&validation.gains);
+    gains.columns.extend([("from row", "from_row"), ("to row", "to_row")].map(|(head, key)| Column::new(head, key)));
+    for (row, gain) in gains.rows.iter_mut().zip(&validation.gains) {
+        row.extend([Cell::text(&gain.from_row), Cell::text(&gain.to_row)]);
+    }
     vec![
         Section::new("errors", "").with(Block::Table(table)),
+        Section::new("gains", "").with(Block::Table(gains)),
         Section::new("worst", "").with(Block::Table(worst(validation))),
         Section::new("not-predicted", "").with(Block::Table(left(validation))),
         Section::new("ranges", "").with(Block::Table(ranges_table(validation.ranges.iter()))),
         Section::new("worse", "").with(Block::Table(worse(&validation.worse))),
     ]
+}
+
+/// What changes gain, for people, and how many of the gains are as measured.
+fn gains_section(all: &[Gain]) -> Section {
+    let mut section = Section::new("gains", "What changes gain").with(Block::Table(gains(all))).note(
+        "A gain is the time before over that after; its error is the predicted gain over the measured one, less 1.",
+    );
+    let models: BTreeSet<&str> = all.iter().map(|gain| gain.model.as_str()).collect();
+    for model in models {
+        let own = || all.iter().filter(|gain| gain.model == model);
+        let (n_close, n, percent) = (own().filter(|gain| gain.is_close()).count(), own().count(), 100.0 * CLOSE);
+        section = section.note(format!("{model}: {n_close} of {n} gains within {percent:.0} % of the measured ones."));
+    }
+    section
+}
+
+fn gains(gains: &[Gain]) -> Table {
+    let mut table = Table::new(&[
+        ("model", "model"),
+        ("GPU", "gpu"),
+        ("from", "from"),
+        ("to", "to"),
+        ("set", "set"),
+        ("measured", "measured"),
+        ("predicted", "predicted"),
+        ("error", "error_share"),
+    ]);
+    for gain in gains {
+        table.push(vec![
+            Cell::text(&gain.model),
+            Cell::text(&gain.gpu),
+            Cell::text(&gain.from),
+            Cell::text(&gain.to),
+            set(gain.set),
+            Cell::Number(gain.measured, Unit::One),
+            Cell::Number(gain.predicted, Unit::One),
+            Cell::Number(gain.error(), Unit::Share),
+        ]);
+    }
+    table
 }
 
 /// The ranges that there are, for people.
@@ -288,8 +338,24 @@ pub fn document(validation: &Validation) -> document::Validate {
         groups: validation.groups.iter().map(group).collect(),
         predictions: validation.pairs.iter().map(prediction).collect(),
         not_predicted: validation.not_predicted.iter().map(not_predicted).collect(),
+        gains: validation.gains.iter().map(gain).collect(),
         ranges: validation.ranges.iter().map(range).collect(),
         worse_than_baseline: validation.worse.iter().map(worse_group).collect(),
+    }
+}
+
+fn gain(gain: &Gain) -> document::MeasuredGain {
+    document::MeasuredGain {
+        model: gain.model.clone(),
+        gpu: gain.gpu.clone(),
+        from: gain.from.clone(),
+        from_row: gain.from_row.clone(),
+        to: gain.to.clone(),
+        to_row: gain.to_row.clone(),
+        set: name_of(gain.set),
+        measured: Number(gain.measured),
+        predicted: Number(gain.predicted),
+        error_share: Number(gain.error()),
     }
 }
 
