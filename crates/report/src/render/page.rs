@@ -233,7 +233,10 @@ fn figure_html(figure: &Figure) -> String {
     let tables = crate::view::figure::data(figure).blocks;
     let tables = tables.iter().filter(|block| matches!(block, Block::Table(_))).map(block_html).collect::<String>();
     let data = format!("<details><summary>Data of this picture</summary>\n{tables}</details>\n");
-    format!("<figure id=\"figure-{}\">\n{}\n{data}</figure>\n", escaped(&figure.id), svg::figure(figure),)
+    // Panels beside each other take the whole width, so that their text stays large enough to read.
+    let class = if figure.columns > 1 { " class=\"wide\"" } else { "" };
+    let (id, picture) = (escaped(&figure.id), svg::figure(figure));
+    format!("<figure id=\"figure-{id}\"{class}>\n<div class=\"scroll\">\n{picture}\n</div>\n{data}</figure>\n")
 }
 
 fn escaped(text: &str) -> String {
