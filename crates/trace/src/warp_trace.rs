@@ -331,8 +331,13 @@ impl Lanes {
         }
         let stride = difference / apart;
         let base = addresses[first].wrapping_sub((first as u64).wrapping_mul(stride.cast_unsigned()));
-        let of = |lane: usize| base.wrapping_add((lane as u64).wrapping_mul(stride.cast_unsigned()));
-        rest.lanes().all(|lane| addresses[lane] == of(lane)).then_some(Self::Affine { base, stride })
+        // All lanes are looked at, without a branch for each.
+        let (mut expected, mut differs) = (base, 0);
+        for (lane, &address) in addresses.iter().enumerate() {
+            differs |= u32::from(address != expected) << lane;
+            expected = expected.wrapping_add_signed(stride);
+        }
+        (differs & mask.0 == 0).then_some(Self::Affine { base, stride })
     }
 }
 

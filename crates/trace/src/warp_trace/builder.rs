@@ -24,26 +24,31 @@ pub struct WarpTraceBuilder {
 struct Table<T> {
     values: Vec<T>,
     numbers: FxHashMap<T, u32>,
-    /// The number given last: the next value is often the same.
-    last: u32,
+    /// The number given last, by memory instruction: what comes next there is often the same.
+    last: [u32; REMEMBERED],
 }
+
+/// Memory instructions of a block whose last values are remembered.
+const REMEMBERED: usize = 16;
 
 impl<T> Default for Table<T> {
     fn default() -> Self {
-        Self { values: Vec::new(), numbers: FxHashMap::default(), last: 0 }
+        Self { values: Vec::new(), numbers: FxHashMap::default(), last: [0; REMEMBERED] }
     }
 }
 
 impl<T: Copy + Eq + Hash> Table<T> {
-    fn number(&mut self, value: T) -> u32 {
-        if self.values.get(self.last as usize) != Some(&value) {
+    /// The number of a value of a memory instruction.
+    fn number(&mut self, value: T, slot: u16) -> u32 {
+        let last = &mut self.last[usize::from(slot) % REMEMBERED];
+        if self.values.get(*last as usize) != Some(&value) {
             let next = narrow(self.values.len());
-            self.last = *self.numbers.entry(value).or_insert(next);
-            if self.last == next {
+            *last = *self.numbers.entry(value).or_insert(next);
+            if *last == next {
                 self.values.push(value);
             }
         }
-        self.last
+        *last
     }
 }
 
@@ -88,26 +93,26 @@ impl WarpTraceBuilder {
         mask: ActiveMask,
         addresses: &[u64; WARP_SIZE],
     ) {
-        let (rule, base) = self.rule(mask, addresses);
-        let shape = self.shapes.number(Shape { slot, element_bytes, elements, space, kind, mask, rule });
+        let (rule, base) = self.rule(slot, mask, addresses);
+        let shape = self.shapes.number(Shape { slot, element_bytes, elements, space, kind, mask, rule }, slot);
         self.accesses.push((narrow(step), shape, base));
     }
 
-    fn rule(&mut self, mask: ActiveMask, addresses: &[u64; WARP_SIZE]) -> (Rule, u64) {
+    fn rule(&mut self, slot: u16, mask: ActiveMask, addresses: &[u64; WARP_SIZE]) -> (Rule, u64) {
         if let Some(Lanes::Affine { base, stride }) = Lanes::affine(mask, addresses) {
             return (Rule::Stride(stride), base);
         }
         let base = mask.lowest().map_or(0, |lane| addresses[lane]);
         let mut pattern = [0; WARP_SIZE];
-        let is_near = mask.lanes().all(|lane| {
-            let offset = i32::try_from(addresses[lane].wrapping_sub(base).cast_signed());
-            offset.is_ok_and(|offset| {
-                pattern[lane] = offset;
-                true
-            })
-        });
+        let mut is_near = true;
+        // All lanes are looked at, without a branch for each.
+        for (lane, (of, &address)) in pattern.iter_mut().zip(addresses).enumerate() {
+            let offset = if mask.0 >> lane & 1 == 0 { 0 } else { address.wrapping_sub(base).cast_signed() };
+            *of = offset as i32;
+            is_near &= i64::from(*of) == offset;
+        }
         if is_near {
-            return (Rule::Pattern(self.patterns.number(pattern)), base);
+            return (Rule::Pattern(self.patterns.number(pattern, slot)), base);
         }
         let index = u64::from(narrow(self.addresses.len()));
         self.addresses.extend_from_slice(addresses);
@@ -135,7 +140,7 @@ impl WarpTraceBuilder {
             while self.accesses.get(next).is_some_and(|&(step, ..)| step as usize <= index) {
                 next += 1;
             }
-            kinds.number(StepKind { block, mask, n_accesses: narrow(next - first) })
+            kinds.number(StepKind { block, mask, n_accesses: narrow(next - first) }, block as u16)
         };
         let steps = self.steps.iter().enumerate().map(kind_of).collect();
         WarpTrace {
