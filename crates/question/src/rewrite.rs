@@ -30,7 +30,7 @@ use warplens_trace::{
 };
 
 /// An access with its addresses, to be changed.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Touch {
     pub(crate) slot: u16,
     pub(crate) space: StateSpace,
@@ -140,11 +140,15 @@ pub(crate) fn with_accesses(
     warp: &WarpTrace,
     mut rewrite: impl FnMut(&Step, Touch, &mut dyn FnMut(&Touch)),
 ) -> WarpTrace {
-    let mut builder = WarpTraceBuilder::default();
+    let mut builder = WarpTraceBuilder::like(warp);
     for step in warp.steps() {
         builder.step(step.block, step.mask);
         for access in warp.accesses_of(&step) {
-            rewrite(&step, Touch::new(warp, &access), &mut |touch| touch.put(&mut builder));
+            let own = Touch::new(warp, &access);
+            rewrite(&step, own, &mut |touch| match *touch == own {
+                true => builder.copy(warp, &access),
+                false => touch.put(&mut builder),
+            });
         }
     }
     builder.finish()

@@ -370,6 +370,20 @@ impl Footprint {
     }
 }
 
+/// A place where a CTA begins or ends to load, in one number: by the place, what ends before what begins, and the CTA.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Use(u128);
+
+impl Use {
+    fn new(place: u64, cta: u32, begins: bool) -> Self {
+        Self(u128::from(place) << 64 | u128::from(begins) << 32 | u128::from(cta))
+    }
+
+    const fn parts(self) -> (u64, u32, bool) {
+        ((self.0 >> 64) as u64, self.0 as u32, self.0 >> 32 & 1 == 1)
+    }
+}
+
 impl Fetches {
     /// By what `each` says of so many CTAs, which have about so many runs.
     fn of(sharing: &Sharing, known: u64, runs: u64, each: impl Fn(u32, &mut dyn FnMut(Run))) -> Self {
@@ -379,33 +393,32 @@ impl Fetches {
         let turns = turns.min((MOST_LOOKED_AT / (n_sms * runs.max(1))).max(1));
         let n_ctas = turns * n_sms;
         let every = (n_ctas * runs.max(1)).div_ceil(MOST_RUNS).next_power_of_two();
-        let mut uses: Vec<(u64, u32, bool)> = Vec::new();
+        let mut uses: Vec<Use> = Vec::with_capacity(2 * (n_ctas * runs / every) as usize);
         for cta in 0..n_ctas as u32 {
             each(cta, &mut |(first, count)| {
                 let end = first + count;
                 if every == 1 {
-                    uses.extend([(first, cta, true), (end, cta, false)]);
+                    uses.extend([Use::new(first, cta, true), Use::new(end, cta, false)]);
                     return;
                 }
                 for piece in first / PIECE..=(end - 1) / PIECE {
                     if piece.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40 & (every - 1) == 0 {
                         let (first, end) = (first.max(piece * PIECE), end.min((piece + 1) * PIECE));
-                        uses.extend([(first, cta, true), (end, cta, false)]);
+                        uses.extend([Use::new(first, cta, true), Use::new(end, cta, false)]);
                     }
                 }
             });
         }
-        // A use ends before the next begins at the same place.
-        uses.sort_unstable_by_key(|&(place, cta, begins)| (place, begins, cta));
+        uses.sort_unstable();
         Self::new(&uses, sharing, turns, every)
     }
 
     /// From the places where CTAs begin and end to load, in order: of so many turns, and of one piece of memory in `every`.
-    fn new(uses: &[(u64, u32, bool)], sharing: &Sharing, turns: u64, every: u64) -> Self {
+    fn new(uses: &[Use], sharing: &Sharing, turns: u64, every: u64) -> Self {
         let n_sms = sharing.n_sms.max(1);
         // The cache holds what all SMs load in so many turns.
         let (mut distinct, mut open, mut since) = (0, 0, 0);
-        for &(place, _, begins) in uses {
+        for (place, _, begins) in uses.iter().map(|of| of.parts()) {
             distinct += if open > 0 { place - since } else { 0 };
             since = place;
             open = if begins { open + 1 } else { open - 1 };
@@ -420,7 +433,7 @@ impl Fetches {
         let mut seen = vec![u32::MAX; n_sms as usize];
         let mut segment = 0;
         let mut since = 0;
-        for &(place, cta, begins) in uses {
+        for (place, cta, begins) in uses.iter().map(|of| of.parts()) {
             if place > since && !active.is_empty() {
                 let (mut times, mut sms, mut last) = (0_u32, 0_u32, None);
                 for &(cta, _) in &active {

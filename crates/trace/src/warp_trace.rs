@@ -331,13 +331,23 @@ impl Lanes {
         }
         let stride = difference / apart;
         let base = addresses[first].wrapping_sub((first as u64).wrapping_mul(stride.cast_unsigned()));
-        // All lanes are looked at, without a branch for each.
-        let (mut expected, mut differs) = (base, 0);
-        for (lane, &address) in addresses.iter().enumerate() {
-            differs |= u32::from(address != expected) << lane;
-            expected = expected.wrapping_add_signed(stride);
+        let of = |lane: usize| base.wrapping_add((lane as u64).wrapping_mul(stride.cast_unsigned()));
+        // Mostly the last lane tells already.
+        let last = WARP_SIZE - 1 - mask.0.leading_zeros() as usize;
+        if addresses[last] != of(last) {
+            return None;
         }
-        (differs & mask.0 == 0).then_some(Self::Affine { base, stride })
+        let follows = if mask.is_full() {
+            let (mut expected, mut differs) = (base, 0);
+            for &address in addresses {
+                differs |= address ^ expected;
+                expected = expected.wrapping_add_signed(stride);
+            }
+            differs == 0
+        } else {
+            rest.lanes().all(|lane| addresses[lane] == of(lane))
+        };
+        follows.then_some(Self::Affine { base, stride })
     }
 }
 

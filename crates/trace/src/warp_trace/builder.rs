@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap;
 use std::hash::Hash;
 use warplens_isa::StateSpace;
 
-use super::{Lanes, Pattern, Rule, Shape, StepKind, WarpTrace};
+use super::{Lanes, Pattern, Rule, Shape, StepKind, WarpAccess, WarpTrace};
 use crate::{AccessKind, ActiveMask, WARP_SIZE};
 
 /// A trace that grows. Accesses may come later than the steps after theirs: paths of a warp that wait go on after the
@@ -103,20 +103,36 @@ impl WarpTraceBuilder {
             return (Rule::Stride(stride), base);
         }
         let base = mask.lowest().map_or(0, |lane| addresses[lane]);
-        let mut pattern = [0; WARP_SIZE];
-        let mut is_near = true;
-        // All lanes are looked at, without a branch for each.
-        for (lane, (of, &address)) in pattern.iter_mut().zip(addresses).enumerate() {
-            let offset = if mask.0 >> lane & 1 == 0 { 0 } else { address.wrapping_sub(base).cast_signed() };
-            *of = offset as i32;
-            is_near &= i64::from(*of) == offset;
-        }
-        if is_near {
+        if let Some(pattern) = near(mask, base, addresses) {
             return (Rule::Pattern(self.patterns.number(pattern, slot)), base);
         }
         let index = u64::from(narrow(self.addresses.len()));
         self.addresses.extend_from_slice(addresses);
         (Rule::Listed, index)
+    }
+
+    /// A trace that may become as long as another one.
+    pub fn like(other: &WarpTrace) -> Self {
+        let (steps, accesses) = (Vec::with_capacity(other.steps.len()), Vec::with_capacity(other.bases.len()));
+        Self { steps, accesses, ..Self::default() }
+    }
+
+    /// Appends an access of another trace to the last step.
+    pub fn copy(&mut self, from: &WarpTrace, access: &WarpAccess) {
+        let WarpAccess { slot, element_bytes, elements, space, kind, mask, lanes } = *access;
+        let (rule, base) = match lanes {
+            Lanes::Affine { base, stride } => (Rule::Stride(stride), base),
+            Lanes::Pattern { base, number } => {
+                (Rule::Pattern(self.patterns.number(from.patterns[number as usize], slot)), base)
+            }
+            Lanes::Listed(first) => {
+                let index = u64::from(narrow(self.addresses.len()));
+                self.addresses.extend_from_slice(&from.addresses[first as usize..first as usize + WARP_SIZE]);
+                (Rule::Listed, index)
+            }
+        };
+        let shape = self.shapes.number(Shape { slot, element_bytes, elements, space, kind, mask, rule }, slot);
+        self.accesses.push((narrow(self.steps.len().saturating_sub(1)), shape, base));
     }
 
     /// Bytes that the trace will take, about.
@@ -153,4 +169,28 @@ impl WarpTraceBuilder {
             addresses: self.addresses.into(),
         }
     }
+}
+
+/// Bytes from an address to those of the lanes; none where they are too far apart for a pattern. All lanes are looked at,
+/// without a branch for each.
+fn near(mask: ActiveMask, base: u64, addresses: &[u64; WARP_SIZE]) -> Option<Pattern> {
+    const HALF: u64 = 1 << 31;
+    let mut pattern = [0; WARP_SIZE];
+    let mut high = 0;
+    let lanes = pattern.iter_mut().zip(addresses);
+    if mask.is_full() {
+        for (offset, address) in lanes {
+            let distance = address.wrapping_sub(base);
+            *offset = distance as i32;
+            high |= distance.wrapping_add(HALF) >> 32;
+        }
+    } else {
+        for (lane, (offset, address)) in lanes.enumerate() {
+            let is_active = 0_u64.wrapping_sub(u64::from(mask.0 >> lane & 1));
+            let distance = address.wrapping_sub(base) & is_active;
+            *offset = distance as i32;
+            high |= distance.wrapping_add(HALF) >> 32;
+        }
+    }
+    (high == 0).then_some(pattern)
 }
