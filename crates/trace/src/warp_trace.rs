@@ -221,6 +221,11 @@ impl WarpTrace {
         step.accesses().map(|number| self.access(number))
     }
 
+    /// The numbers of the accesses of a step.
+    pub const fn numbers_of(&self, step: &Step) -> Range<usize> {
+        step.accesses()
+    }
+
     /// The accesses of one memory instruction in a step, of this block where the step is a chain: mostly one, none where no
     /// lane accesses memory.
     pub fn accesses_at(&self, step: &Step, turn: u16, slot: u16) -> impl ExactSizeIterator<Item = WarpAccess> {
@@ -250,7 +255,8 @@ impl WarpTrace {
         self.kinds[self.steps[step as usize] as usize].n_accesses
     }
 
-    fn access(&self, number: usize) -> WarpAccess {
+    /// An access by its number in the trace.
+    pub fn access(&self, number: usize) -> WarpAccess {
         let Shape { slot, element_bytes, elements, space, kind, mask, rule } =
             self.shapes[self.shapes_of[number] as usize];
         let base = self.bases[number];

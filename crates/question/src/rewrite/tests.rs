@@ -4,7 +4,8 @@ use warplens_isa::StateSpace;
 use warplens_sim::traces::Traced;
 use warplens_stats::TracedCta;
 use warplens_trace::{
-    AccessKind, ActiveMask, Chain, Code, CtaId, CtaTrace, MachineClass, MachineInst, WARP_SIZE, WarpTrace, WarpTraceBuilder,
+    AccessKind, ActiveMask, Chain, Code, CtaId, CtaTrace, MachineClass, MachineInst, WARP_SIZE, WarpTrace,
+    WarpTraceBuilder,
 };
 
 use super::{Touch, barriers, lanes, layout, unroll};
@@ -47,7 +48,7 @@ fn columns_become_rows_and_every_byte_has_a_place_of_its_own() {
     assert_eq!(layouts.keys().copied().collect::<Vec<_>>(), [(0, 0)]);
     let n_ctas = super::counted_ctas(&traced);
     let before = super::distinct_sectors(&traced, n_ctas);
-    super::each_access(&mut traced, |block, mut touch, put| {
+    super::each_access(&mut traced, StateSpace::Global, |block, mut touch, put| {
         if let Some(layout) = layouts.get(&(block, touch.slot)) {
             layout.apply(&mut touch);
         }

@@ -21,8 +21,8 @@ pub(crate) fn in_shared_memory(subject: &mut Subject) -> Result<(), Impossible> 
     super::each_cta(traced, |cta| {
         let mut known: FxHashSet<u64> = FxHashSet::default();
         let rewrite = |warp: &WarpTrace| {
-            super::with_accesses(warp, |step, mut touch, put| {
-                if touch.space == StateSpace::Global && touch.kind == AccessKind::Load {
+            super::with_accesses(warp, StateSpace::Global, |step, mut touch, put| {
+                if touch.kind == AccessKind::Load {
                     let mut last = u64::MAX;
                     // Neighbouring lanes mostly have parts of the same sector.
                     let is_new = |&sector: &u64| std::mem::replace(&mut last, sector) != sector && known.insert(sector);

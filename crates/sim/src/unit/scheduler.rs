@@ -51,14 +51,14 @@ impl Scheduler {
             // Those behind the last one come first.
             let turn = |position: usize| if position > last { position - last } else { position + n - last } as u64;
             return match policy {
-                IssuePolicy::LongestReady => self.first(unit_free, |position, at, _| (at, turn(position))),
-                IssuePolicy::LooseRoundRobin => self.first(unit_free, |position, _, _| turn(position)),
+                IssuePolicy::LongestReady => self
+                    .first(unit_free, u128::MAX, |position, at, _| u128::from(at) << 64 | u128::from(turn(position))),
+                IssuePolicy::LooseRoundRobin => self.first(unit_free, u64::MAX, |position, _, _| turn(position)),
                 IssuePolicy::GreedyThenOldest => {
-                    self.first(unit_free, |position, _, age| if position == last { 0 } else { age + 1 })
+                    self.first(unit_free, u64::MAX, |position, _, age| if position == last { 0 } else { age + 1 })
                 }
-                IssuePolicy::GreedyThenYoungest => {
-                    self.first(unit_free, |position, _, age| if position == last { 0 } else { u64::MAX - age })
-                }
+                IssuePolicy::GreedyThenYoungest => self
+                    .first(unit_free, u64::MAX, |position, _, age| if position == last { 0 } else { u64::MAX - age }),
             };
         }
         let at = |position: usize| self.ready_at[position].max(unit_free[usize::from(self.unit[position]) % UNITS]);
@@ -87,17 +87,22 @@ impl Scheduler {
 
     /// The same where it may choose in every cycle: the warp that can be issued first, of several the one with the lowest
     /// rank by its position, its first cycle and its age.
-    fn first<R: Ord>(&self, unit_free: &UnitFree, rank: impl Fn(usize, u64, u64) -> R) -> Option<(u64, usize)> {
-        let mut first: Option<((u64, R), usize)> = None;
+    fn first<R: Ord + Copy>(
+        &self,
+        unit_free: &UnitFree,
+        last: R,
+        rank: impl Fn(usize, u64, u64) -> R,
+    ) -> Option<(u64, usize)> {
+        let mut first = (NEVER, last, 0);
         let warps = self.ready_at.iter().zip(&self.unit).zip(&self.age).enumerate();
         for (position, ((&ready_at, &unit), &age)) in warps {
             let at = ready_at.max(unit_free[usize::from(unit) % UNITS]);
-            let key = (at.max(self.free_at), rank(position, at, age));
-            if first.as_ref().is_none_or(|(least, _)| key < *least) {
-                first = Some((key, position));
-            }
+            let (cycle, rank) = (at.max(self.free_at), rank(position, at, age));
+            // Without a branch for each warp.
+            let is_first = (cycle < first.0) | (cycle == first.0) & (rank < first.1);
+            first = if is_first { (cycle, rank, position) } else { first };
         }
-        first.filter(|((cycle, _), _)| *cycle != NEVER).map(|((cycle, _), position)| (cycle, position))
+        (first.0 != NEVER).then_some((first.0, first.2))
     }
 
     /// The warp at this position issues.

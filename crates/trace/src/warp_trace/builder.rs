@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap;
 use std::hash::Hash;
 use warplens_isa::StateSpace;
 
-use super::{Lanes, Pattern, Rule, Shape, StepKind, WarpAccess, WarpTrace};
+use super::{Lanes, Pattern, Rule, Shape, StepKind, WarpTrace};
 use crate::{AccessKind, ActiveMask, WARP_SIZE};
 
 /// A trace that grows. Accesses may come later than the steps after theirs: paths of a warp that wait go on after the
@@ -17,7 +17,12 @@ pub struct WarpTraceBuilder {
     shapes: Table<Shape>,
     patterns: Table<Pattern>,
     addresses: Vec<u64>,
+    /// By shape of the trace that is copied: its number here, in which slots further on.
+    copied: Vec<(u32, u16)>,
 }
+
+/// The number of a shape that was not copied yet.
+const NOT_COPIED: u32 = u32::MAX;
 
 /// Values that are kept once each, by number.
 #[derive(Clone, Debug)]
@@ -114,25 +119,43 @@ impl WarpTraceBuilder {
     /// A trace that may become as long as another one.
     pub fn like(other: &WarpTrace) -> Self {
         let (steps, accesses) = (Vec::with_capacity(other.steps.len()), Vec::with_capacity(other.bases.len()));
-        Self { steps, accesses, ..Self::default() }
+        Self { steps, accesses, copied: vec![(NOT_COPIED, 0); other.shapes.len()], ..Self::default() }
     }
 
-    /// Appends an access of another trace to the last step.
-    pub fn copy(&mut self, from: &WarpTrace, access: &WarpAccess) {
-        let WarpAccess { slot, element_bytes, elements, space, kind, mask, lanes } = *access;
-        let (rule, base) = match lanes {
-            Lanes::Affine { base, stride } => (Rule::Stride(stride), base),
-            Lanes::Pattern { base, number } => {
-                (Rule::Pattern(self.patterns.number(from.patterns[number as usize], slot)), base)
+    /// Appends an access of the trace that this one is [`like`](Self::like), by its number there, to the last step; of a
+    /// memory instruction that is as many slots further on.
+    pub fn copy(&mut self, from: &WarpTrace, number: usize, slots: u16) {
+        let (of_shape, base) = (from.shapes_of[number], from.bases[number]);
+        let step = narrow(self.steps.len().saturating_sub(1));
+        // The shape has a number from the last time.
+        if let Some(&(known, of_slots)) = self.copied.get(of_shape as usize)
+            && known != NOT_COPIED
+            && of_slots == slots
+        {
+            self.accesses.push((step, known, base));
+            return;
+        }
+        let shape = from.shapes[of_shape as usize];
+        let slot = shape.slot + slots;
+        let (rule, base) = match shape.rule {
+            Rule::Stride(_) => (shape.rule, base),
+            Rule::Pattern(pattern) => {
+                (Rule::Pattern(self.patterns.number(from.patterns[pattern as usize], slot)), base)
             }
-            Lanes::Listed(first) => {
+            Rule::Listed => {
+                let first = usize::try_from(base).expect("an index of the list");
                 let index = u64::from(narrow(self.addresses.len()));
-                self.addresses.extend_from_slice(&from.addresses[first as usize..first as usize + WARP_SIZE]);
+                self.addresses.extend_from_slice(&from.addresses[first..first + WARP_SIZE]);
                 (Rule::Listed, index)
             }
         };
-        let shape = self.shapes.number(Shape { slot, element_bytes, elements, space, kind, mask, rule }, slot);
-        self.accesses.push((narrow(self.steps.len().saturating_sub(1)), shape, base));
+        let shape = self.shapes.number(Shape { slot, rule, ..shape }, slot);
+        if rule != Rule::Listed
+            && let Some(copied) = self.copied.get_mut(of_shape as usize)
+        {
+            *copied = (shape, slots);
+        }
+        self.accesses.push((step, shape, base));
     }
 
     /// Bytes that the trace will take, about.
