@@ -118,8 +118,18 @@ impl WarpTraceBuilder {
 
     /// A trace that may become as long as another one.
     pub fn like(other: &WarpTrace) -> Self {
-        let (steps, accesses) = (Vec::with_capacity(other.steps.len()), Vec::with_capacity(other.bases.len()));
-        Self { steps, accesses, copied: vec![(NOT_COPIED, 0); other.shapes.len()], ..Self::default() }
+        let copied = vec![(NOT_COPIED, 0); other.shapes.len()];
+        Self { copied, ..Self::with_room((other.steps.len(), other.bases.len())) }
+    }
+
+    /// A trace with room for so many steps and accesses.
+    pub fn with_room((steps, accesses): (usize, usize)) -> Self {
+        Self { steps: Vec::with_capacity(steps), accesses: Vec::with_capacity(accesses), ..Self::default() }
+    }
+
+    /// Steps and accesses up to now.
+    pub const fn size(&self) -> (usize, usize) {
+        (self.steps.len(), self.accesses.len())
     }
 
     /// Appends an access of the trace that this one is [`like`](Self::like), by its number there, to the last step; of a
