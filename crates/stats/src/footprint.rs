@@ -64,8 +64,13 @@ impl LinesOpen {
     pub(crate) fn touch(&mut self, access: &Access<'_>) {
         let bytes = u64::from(access.lane_bytes()).max(1);
         let (mut line, mut mask) = (u64::MAX, 0);
+        let mut before = None;
         for lane in access.mask.lanes() {
             let address = access.addresses[lane];
+            // Lanes that load the same touch the same.
+            if before.replace(address) == Some(address) {
+                continue;
+            }
             let last = address.wrapping_add(bytes - 1) / WORD_BYTES;
             for word in address / WORD_BYTES..=last {
                 let (of, bit) = (word / LINE_WORDS, 1 << (word % LINE_WORDS));

@@ -23,13 +23,17 @@ pub(crate) fn in_shared_memory(subject: &mut Subject) -> Result<(), Impossible> 
         let rewrite = |warp: &WarpTrace| {
             super::with_accesses(warp, StateSpace::Global, |step, mut touch, put| {
                 if touch.kind == AccessKind::Load {
-                    let mut last = u64::MAX;
-                    // Neighbouring lanes mostly have parts of the same sector.
-                    let is_new = |&sector: &u64| std::mem::replace(&mut last, sector) != sector && known.insert(sector);
-                    let new = touch.units(SECTOR).filter(is_new).count();
+                    let (bytes, mut last, mut is_new) = (touch.lane_bytes(), u64::MAX, false);
+                    for lane in touch.mask.lanes() {
+                        let address = touch.addresses[lane];
+                        for sector in address / SECTOR..=(address + bytes - 1) / SECTOR {
+                            // Neighbouring lanes mostly have parts of the same sector.
+                            is_new |= std::mem::replace(&mut last, sector) != sector && known.insert(sector);
+                        }
+                    }
                     let of = served.entry((step.block, touch.slot)).or_insert((0, 0));
                     of.1 += 1;
-                    if new == 0 {
+                    if !is_new {
                         of.0 += 1;
                         touch.space = StateSpace::Shared;
                         touch.map(|address| address % TILE);

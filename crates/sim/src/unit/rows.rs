@@ -10,7 +10,7 @@ use super::cache::Sectors;
 use super::l2::LINE;
 
 /// Patterns that are remembered at once.
-const PATTERNS: usize = 64;
+const PATTERNS: usize = 128;
 
 /// State.
 #[derive(Clone, Debug)]
@@ -53,7 +53,7 @@ impl Rows {
         let first = base / LINE;
         let at = |lane: usize| addresses[lane].wrapping_sub(base);
         let number = at(31) ^ at(16) << 12 ^ at(1) << 24 ^ u64::from(mask.0) << 8 ^ shape.within_line << 32;
-        let index = (number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 58) as usize;
+        let index = (number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 57) as usize;
         if let Some(known) = &self.known[index]
             && known.shape == shape
         {
