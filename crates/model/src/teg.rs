@@ -18,7 +18,7 @@ use warplens_machine::{Machine, Reader};
 use warplens_sim::launch::{Basis, CarriedOn, LaunchShare};
 use warplens_sim::traces::Listing;
 use warplens_sim::{Job, Outcome, SmConfig, Surroundings, simulate, work};
-use warplens_stats::{Footprint, Profile, RegistersBasis, Sharing, sector};
+use warplens_stats::{Footprint, Profile, RegistersBasis, Sharing, TracedCta, sector};
 use warplens_trace::{Code, CtaTrace, MachineClass};
 
 use crate::assumption::{AssumptionId, of_machine};
@@ -53,16 +53,21 @@ pub struct Simulated {
     pub carried: CarriedOn,
     /// The rest of the chip.
     pub surroundings: Surroundings,
-    /// The CTAs that were simulated.
-    pub ctas: Arc<[CtaTrace]>,
+    /// The CTAs that were simulated. They stay packed: a prediction is kept for each GPU that is asked about.
+    pub ctas: Arc<[TracedCta]>,
     /// Which memory the first CTAs of the launch load from or operate on.
     pub footprint: Footprint,
 }
 
 impl Simulated {
-    /// What was simulated.
-    pub fn job(&self) -> Job<'_> {
-        let Self { code, ctas, surroundings, footprint, .. } = self;
+    /// What the CTAs executed that were simulated.
+    pub fn traces(&self) -> Vec<CtaTrace> {
+        self.ctas.iter().map(TracedCta::trace).collect()
+    }
+
+    /// What was simulated, with other CTAs or those of [`Self::traces`].
+    pub fn job<'a>(&'a self, ctas: &'a [CtaTrace]) -> Job<'a> {
+        let Self { code, surroundings, footprint, .. } = self;
         let (resident, surroundings) = (self.share.resident, *surroundings);
         Job { code, ctas, resident, surroundings, footprint: Some(footprint) }
     }
@@ -165,7 +170,7 @@ impl Model for Teg {
                 outcome,
                 share,
                 surroundings,
-                ctas: ctas.into(),
+                ctas: sm.packed[..ctas.len()].into(),
                 footprint,
             }
         });

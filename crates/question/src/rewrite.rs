@@ -20,6 +20,7 @@ mod tests;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use rustc_hash::FxHashMap;
 use warplens_isa::StateSpace;
 use warplens_model::scenario::{Effect, Impossible, Subject};
 use warplens_sim::traces::{Listing, OfBoard, Traced, Traces};
@@ -30,7 +31,7 @@ use warplens_trace::{
 };
 
 /// An access with its addresses, to be changed.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Touch {
     pub(crate) slot: u16,
     pub(crate) space: StateSpace,
@@ -128,23 +129,38 @@ pub(crate) fn each_cta(traced: &mut Traced, mut rewrite: impl FnMut(&CtaTrace) -
     }
 }
 
-/// Writes every access anew: `rewrite` hands on what takes its place.
-pub(crate) fn each_access(traced: &mut Traced, mut rewrite: impl FnMut(u32, Touch, &mut dyn FnMut(&Touch))) {
+/// Writes every access to a state space anew: `rewrite` hands on what takes its place.
+pub(crate) fn each_access(
+    traced: &mut Traced,
+    space: StateSpace,
+    mut rewrite: impl FnMut(u32, Touch, &mut dyn FnMut(&Touch)),
+) {
     each_cta(traced, |cta| {
-        cta.warps.iter().map(|warp| with_accesses(warp, |step, touch, put| rewrite(step.block, touch, put))).collect()
+        let rewrite_warp = |warp| with_accesses(warp, space, |step, touch, put| rewrite(step.block, touch, put));
+        cta.warps.iter().map(rewrite_warp).collect()
     });
 }
 
-/// A warp with other accesses.
+/// A warp with other accesses to a state space.
 pub(crate) fn with_accesses(
     warp: &WarpTrace,
+    space: StateSpace,
     mut rewrite: impl FnMut(&Step, Touch, &mut dyn FnMut(&Touch)),
 ) -> WarpTrace {
-    let mut builder = WarpTraceBuilder::default();
+    let mut builder = WarpTraceBuilder::like(warp);
     for step in warp.steps() {
         builder.step(step.block, step.mask);
-        for access in warp.accesses_of(&step) {
-            rewrite(&step, Touch::new(warp, &access), &mut |touch| touch.put(&mut builder));
+        for number in warp.numbers_of(&step) {
+            let access = warp.access(number);
+            if access.space != space {
+                builder.copy(warp, number, 0);
+                continue;
+            }
+            let own = Touch::new(warp, &access);
+            rewrite(&step, own, &mut |touch| match *touch == own {
+                true => builder.copy(warp, number, 0),
+                false => touch.put(&mut builder),
+            });
         }
     }
     builder.finish()
@@ -205,11 +221,10 @@ pub(crate) fn code(traced: &Traced) -> Option<Arc<Code>> {
 }
 
 /// Executions of blocks change as those of the traced CTAs did.
-pub(crate) fn follow_executions(traced: &mut Traced, before: &BTreeMap<u32, u64>) {
-    let after = executions(traced);
+pub(crate) fn follow_executions(traced: &mut Traced, before: &BTreeMap<u32, u64>, after: &BTreeMap<u32, u64>) {
     let scale = scale_of(&traced.executions, before);
     let mut all: BTreeMap<u32, u64> = BTreeMap::new();
-    for (&block, &n) in &after {
+    for (&block, &n) in after {
         let known = before.get(&block).copied().unwrap_or(0);
         let whole = traced.executions.iter().find(|(other, _)| *other == block).map_or(0, |(_, n)| *n);
         let of_each = if known > 0 { whole as f64 / known as f64 } else { scale };
@@ -231,15 +246,28 @@ fn scale_of(all: &[(u32, u64)], traced: &BTreeMap<u32, u64>) -> f64 {
 
 /// Executions of blocks by the traced CTAs.
 pub(crate) fn executions(traced: &Traced) -> BTreeMap<u32, u64> {
-    let mut all = BTreeMap::new();
-    for cta in &traced.ctas {
-        let trace = cta.trace();
-        let steps = trace.warps.iter().flat_map(WarpTrace::steps).map(|step| (step.block, 1));
-        for (block, n) in steps.chain(cta.left_out().iter().copied()) {
-            *all.entry(block).or_insert(0) += n;
+    let mut all = Executions::default();
+    traced.ctas.iter().for_each(|cta| all.add(&cta.trace().warps, cta.left_out()));
+    all.finish()
+}
+
+/// Executions of blocks that are counted.
+#[derive(Default)]
+pub(crate) struct Executions(FxHashMap<u32, u64>);
+
+impl Executions {
+    /// Adds those of some warps, and of what their traces leave out.
+    pub(crate) fn add(&mut self, warps: &[WarpTrace], left_out: &[(u32, u64)]) {
+        let steps = warps.iter().flat_map(WarpTrace::steps).map(|step| (step.block, 1));
+        for (block, n) in steps.chain(left_out.iter().copied()) {
+            *self.0.entry(block).or_insert(0) += n;
         }
     }
-    all
+
+    /// All of them, by block.
+    pub(crate) fn finish(self) -> BTreeMap<u32, u64> {
+        self.0.into_iter().collect()
+    }
 }
 
 /// Accesses whose distinct sectors are counted.

@@ -129,7 +129,7 @@ pub fn warp_cycles(
             timeline_cycles: Some(window.cycles),
             ..warplens_sim::Options::default()
         };
-        let outcome = warplens_sim::simulate(&of.config, &of.job(), followed);
+        let outcome = warplens_sim::simulate(&of.config, &of.job(&of.traces()), followed);
         let (kernel, gpu) = (measurement.kernel.demangled.clone(), machine.id.clone());
         cycles::cycles(kernel, gpu, of.config.clock, window.cycles, &of.code, &outcome)
     });
@@ -140,13 +140,14 @@ pub fn warp_cycles(
 pub fn scale(measurement: &Measurement, machine: &Machine, options: Options) -> Answer<scale::Scale> {
     let result = simulated(measurement, machine, options).map(|(prediction, of)| {
         let fits = occupancy_of(&measurement.profile.launch, machine, options).map(|occupancy| occupancy.ctas);
+        let ctas = of.traces();
         scale::Scale {
             kernel: measurement.kernel.demangled.clone(),
             gpu: machine.id.clone(),
             clock_hz: of.config.clock,
-            warps_per_cta: u32::try_from(of.ctas.first().map_or(0, |cta| cta.warps.len())).expect("warps of a CTA"),
+            warps_per_cta: u32::try_from(ctas.first().map_or(0, |cta| cta.warps.len())).expect("warps of a CTA"),
             most_ctas: of.share.resident,
-            steps: scale::steps(&of.config, &of.job()),
+            steps: scale::steps(&of.config, &of.job(&ctas)),
             assumptions: scale::assumptions(&prediction, of.share.resident, fits),
         }
     });

@@ -118,7 +118,7 @@ fn cycles(case: &Case) -> (u32, u64, f64, Vec<f64>) {
     let of = prediction.teg().expect("it is the simulation's");
     let all = traced.of_sm(machine.board(), of.share.resident, of.share.ctas).remove(0).ctas;
     assert_eq!(all.len(), of.share.ctas as usize, "all were traced");
-    let whole = of.job();
+    let whole = of.job(&all);
     let all_work = work(&of.code, &all);
     let instructions = traced.instructions(&of.code) / f64::from(of.share.active_sms);
     let carried = |n_ctas: u32, budget: Option<u64>| {

@@ -11,6 +11,7 @@ use crate::unit::cache::{Cache, Found, Sectors};
 use crate::unit::dram::{Direction, Dram};
 use crate::unit::l2::{L2, LINE, LOCAL, SECTOR};
 use crate::unit::port::Port;
+use crate::unit::rows::Rows;
 use crate::unit::{Delays, UnitKind};
 use crate::{Effect, Job, L1Config, L1Holds, SmConfig, Traffic, Without};
 
@@ -31,6 +32,7 @@ pub(crate) struct Memory<'a> {
     bank_passes: BankPasses,
     delays: Delays<'a>,
     lines: Vec<(u64, Sectors)>,
+    rows: Rows,
     /// Only what the caches hold changes.
     is_stopped: bool,
 }
@@ -98,6 +100,7 @@ impl<'a> Memory<'a> {
             bank_passes: BankPasses::new(),
             delays: Delays::new(config, job, without),
             lines: Vec::with_capacity(WARP_SIZE * 8),
+            rows: Rows::new(),
             is_stopped: false,
         }
     }
@@ -196,7 +199,17 @@ impl<'a> Memory<'a> {
         match neighbouring(rule, arrival.access, request.lane_bytes) {
             Some((start, bytes)) => add_segment(lines, start, bytes),
             None => {
-                segments(rule, request, |segment| add_segment(lines, segment.start, segment.bytes));
+                let find = |lines: &mut Vec<_>| {
+                    segments(rule, request, |segment| add_segment(lines, segment.start, segment.bytes));
+                };
+                // Transactions of 1.x may be aligned to more than a line.
+                let is_by_line = !matches!(rule, CoalescingRule::Cc10 | CoalescingRule::Cc12);
+                match arrival.access.lanes {
+                    Lanes::Pattern { base, .. } | Lanes::Affine { base, .. } if is_by_line => {
+                        self.rows.lines(base, request, lines, find);
+                    }
+                    Lanes::Pattern { .. } | Lanes::Affine { .. } | Lanes::Listed(_) => find(lines),
+                }
             }
         }
         if self.without.contains(Effect::Uncoalesced) {
@@ -423,7 +436,7 @@ fn tag_cycles(lines: &[(u64, Sectors)], tags_per_clk: f64) -> f64 {
 }
 
 /// Adds the sectors of a segment, which lies in one line unless it is unaligned.
-fn add_segment(lines: &mut Vec<(u64, Sectors)>, start: u64, bytes: u32) {
+pub(crate) fn add_segment(lines: &mut Vec<(u64, Sectors)>, start: u64, bytes: u32) {
     let (first, last) = (start / u64::from(SECTOR), (start + u64::from(bytes) - 1) / u64::from(SECTOR));
     for sector in first..=last {
         let (line, bit) = (sector / PER_LINE, 1 << (sector % PER_LINE));

@@ -16,7 +16,7 @@ use crate::unit::UnitKind;
 use crate::unit::barrier::Barriers;
 use crate::unit::lsu::Lsu;
 use crate::unit::port::{Port, whole};
-use crate::unit::scheduler::Scheduler;
+use crate::unit::scheduler::{Scheduler, UnitFree};
 use crate::unit::scoreboard::Scoreboard;
 use crate::unit::turns::Turns;
 use crate::warp::Warp;
@@ -34,6 +34,9 @@ pub(crate) struct Sm<'a> {
     pub(crate) scoreboard: Scoreboard,
     /// By scheduler and pipe.
     pub(crate) pipes: Vec<[Port; Pipe::ALL.len()]>,
+    /// When each of these, and the queue of the memory unit, takes an instruction of the scheduler: 0 where instructions
+    /// occupy the scheduler and not units.
+    pub(crate) unit_free: Vec<UnitFree>,
     pub(crate) lsu: Lsu,
     pub(crate) memory: Memory<'a>,
     /// Accesses to shared memory with conflicts, where they take turns.
@@ -152,6 +155,7 @@ impl<'a> Sm<'a> {
             warps: vec![Warp::empty(); n_warps],
             scoreboard: Scoreboard::new(n_warps, job.code.n_registers),
             pipes: vec![[Port::default(); Pipe::ALL.len()]; n_schedulers],
+            unit_free: vec![UnitFree::default(); n_schedulers],
             lsu: Lsu::new(config.lsu, config.schedulers.max(1)),
             turns: Turns::new(config.shared.pass_cycles, config.shared.pass_latency),
             delayed: Vec::with_capacity(64),

@@ -68,6 +68,8 @@ pub enum Traces {
 pub struct SmTraces {
     /// In the order in which the SM gets them.
     pub ctas: Vec<CtaTrace>,
+    /// The same, as they are kept.
+    pub packed: Vec<TracedCta>,
     /// True where the traces of some hold only the first steps of their warps.
     pub is_cut: bool,
     /// Others than the SM's own CTAs stand for them.
@@ -90,6 +92,7 @@ impl Traced {
         let chains: Vec<Vec<usize>> = chains.filter(|chain: &Vec<usize>| !chain.is_empty()).collect();
         let traces = |sm: usize| SmTraces {
             ctas: chains[sm].iter().map(|&index| self.ctas[index].trace()).collect(),
+            packed: chains[sm].iter().map(|&index| self.ctas[index].clone()).collect(),
             is_cut: chains[sm].iter().any(|&index| !self.ctas[index].left_out().is_empty()),
             stand_ins: of.stand_ins,
             footprint: self.footprint.first(of.window),

@@ -16,6 +16,7 @@ pub(crate) mod dram;
 pub(crate) mod l2;
 pub(crate) mod lsu;
 pub(crate) mod port;
+pub(crate) mod rows;
 pub(crate) mod scheduler;
 pub(crate) mod scoreboard;
 pub(crate) mod share;

@@ -109,6 +109,16 @@ impl Warp {
         self.next + 1 >= self.end
     }
 
+    /// Goes on to the next instruction of the block. False where it stays: at the end of the block, and where only some
+    /// instructions of it are executed.
+    pub(crate) const fn advance_in_block(&mut self) -> bool {
+        let goes_on = self.next + 1 < self.end && !self.skips;
+        if goes_on {
+            self.next += 1;
+        }
+        goes_on
+    }
+
     /// Goes on to the instruction after the current one. False at the end of the trace. Where `compact` is true, the
     /// work of partly active steps is left out in proportion to the lanes that they lack.
     pub(crate) fn advance(&mut self, code: &Code, trace: &WarpTrace, compact: bool) -> bool {

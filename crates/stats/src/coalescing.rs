@@ -105,6 +105,12 @@ pub struct Segment {
 
 /// The transactions of `request` under `rule`.
 pub fn transactions(rule: CoalescingRule, request: &Request<'_>) -> Transactions {
+    if matches!(rule, CoalescingRule::Cc30 | CoalescingRule::Cc50 | CoalescingRule::Cc70) {
+        let warp = Sorted::of(request, request.mask);
+        let (t32, fewest) = (warp.units(5), warp.distinct_bytes().div_ceil(32));
+        let ideal = Sizes { t32: fewest, ..Sizes::default() };
+        return Transactions { t32, lines: warp.units(7), coalesced: t32 == fewest, ideal, ..Transactions::default() };
+    }
     let mut result = Transactions::default();
     let coalesced = segments(rule, request, |segment| result.take(segment));
     let lines = match rule {
@@ -372,7 +378,7 @@ fn aligned_units(sorted: &Sorted, shift: u32, emit: &mut impl FnMut(Segment)) ->
     count == sorted.distinct_bytes().div_ceil(1 << shift)
 }
 
-/// Addresses of some lanes in ascending order.
+/// Distinct addresses of some lanes in ascending order.
 struct Sorted {
     lane_bytes: u32,
     n: usize,
@@ -382,19 +388,45 @@ struct Sorted {
 impl Sorted {
     fn of(request: &Request<'_>, mask: ActiveMask) -> Self {
         let mut sorted = Self { lane_bytes: request.lane_bytes, n: 0, addresses: [0; WARP_SIZE] };
-        let mut ascending = true;
-        let mut last = 0;
+        // Mostly there are one or two rows of ascending addresses; the second begins at this index.
+        let (mut second, mut n_rows) = (0, 1);
         for lane in mask.lanes() {
             let address = request.addresses[lane];
-            ascending &= address >= last;
-            last = address;
+            let last = sorted.addresses[sorted.n.saturating_sub(1)];
+            if sorted.n > 0 && address <= last {
+                if address == last {
+                    continue;
+                }
+                (second, n_rows) = (sorted.n, n_rows + 1);
+            }
             sorted.addresses[sorted.n] = address;
             sorted.n += 1;
         }
-        if !ascending {
-            sorted.addresses[..sorted.n].sort_unstable();
+        match n_rows {
+            1 => sorted,
+            2 => sorted.merged(second),
+            _ => {
+                sorted.addresses[..sorted.n].sort_unstable();
+                sorted
+            }
         }
-        sorted
+    }
+
+    /// Puts two ascending rows together, of which the second begins at an index.
+    fn merged(&self, second: usize) -> Self {
+        let (left, right) = self.addresses().split_at(second);
+        let mut merged = Self { lane_bytes: self.lane_bytes, n: 0, addresses: [0; WARP_SIZE] };
+        let (mut of_left, mut of_right) = (0, 0);
+        while of_left < left.len() || of_right < right.len() {
+            let next = |row: &[u64], at: usize| row.get(at).copied();
+            let (from_left, from_right) = (next(left, of_left), next(right, of_right));
+            let least = from_left.unwrap_or(u64::MAX).min(from_right.unwrap_or(u64::MAX));
+            of_left += usize::from(from_left == Some(least));
+            of_right += usize::from(from_right == Some(least));
+            merged.addresses[merged.n] = least;
+            merged.n += 1;
+        }
+        merged
     }
 
     fn addresses(&self) -> &[u64] {

@@ -6,7 +6,7 @@
 
 mod packed;
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rustc_hash::FxHashMap;
 use warplens_trace::{Access, CtaId};
@@ -64,8 +64,13 @@ impl LinesOpen {
     pub(crate) fn touch(&mut self, access: &Access<'_>) {
         let bytes = u64::from(access.lane_bytes()).max(1);
         let (mut line, mut mask) = (u64::MAX, 0);
+        let mut before = None;
         for lane in access.mask.lanes() {
             let address = access.addresses[lane];
+            // Lanes that load the same touch the same.
+            if before.replace(address) == Some(address) {
+                continue;
+            }
             let last = address.wrapping_add(bytes - 1) / WORD_BYTES;
             for word in address / WORD_BYTES..=last {
                 let (of, bit) = (word / LINE_WORDS, 1 << (word % LINE_WORDS));
@@ -231,6 +236,8 @@ pub struct Footprint {
     stored: Option<Arc<Pattern>>,
     /// Who fetches what, once that is known.
     fetches: Arc<Fetches>,
+    /// What was found out for others that share in the same way.
+    found: FoundOut,
 }
 
 /// Which part of the SMs that load a sector fetch it from device memory.
@@ -244,6 +251,41 @@ struct Fetches {
     mean_stored: Option<f64>,
     /// Sectors within which a sector of which nothing is known is like those before it; 0 where all are known.
     reach: u64,
+}
+
+/// What was found out last, by the CTAs that count and how they share: changes of a kernel that load what it loads are
+/// asked about one after the other. It is no part of what a footprint is.
+#[derive(Clone, Debug, Default)]
+struct FoundOut(Arc<Mutex<Vec<(Case, Arc<Fetches>)>>>);
+
+/// The CTAs that count, whether others follow a pattern, and how all share.
+type Case = (usize, bool, Sharing);
+
+/// Answers that are kept.
+const KEPT: usize = 2;
+
+impl PartialEq for FoundOut {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl FoundOut {
+    fn all(&self) -> MutexGuard<'_, Vec<(Case, Arc<Fetches>)>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn of(&self, case: &Case) -> Option<Arc<Fetches>> {
+        self.all().iter().find(|(of, _)| of == case).map(|(_, fetches)| fetches.clone())
+    }
+
+    fn add(&self, case: Case, fetches: Arc<Fetches>) {
+        let mut all = self.all();
+        if all.len() == KEPT {
+            all.remove(0);
+        }
+        all.push((case, fetches));
+    }
 }
 
 /// How CTAs come to the SMs, and what the cache that these share can hold.
@@ -264,14 +306,21 @@ impl Footprint {
     pub fn new(lines: Vec<(CtaId, Lines)>) -> Self {
         let from_first = lines.into_iter().enumerate().take_while(|(index, (id, _))| *index as u64 == u64::from(id.0));
         let all: Arc<[Lines]> = from_first.map(|(_, (_, lines))| lines).collect();
-        Self { n_ctas: all.len(), all, pattern: None, stored: None, fetches: Arc::default() }
+        Self {
+            n_ctas: all.len(),
+            all,
+            pattern: None,
+            stored: None,
+            fetches: Arc::default(),
+            found: FoundOut::default(),
+        }
     }
 
     /// The same with what the CTAs of [`pattern_ctas`] show of all others, by the words that they load and store to.
     #[must_use]
     pub fn with_pattern(self, grid: [u32; 3], loaded: &[(CtaId, Words)], stored: &[(CtaId, Words)]) -> Self {
         let pattern = |words| Pattern::new(grid, words).map(Arc::new);
-        Self { pattern: pattern(loaded), stored: pattern(stored), ..self }
+        Self { pattern: pattern(loaded), stored: pattern(stored), found: FoundOut::default(), ..self }
     }
 
     /// That of the first `n_ctas` of these CTAs.
@@ -279,7 +328,7 @@ impl Footprint {
     pub fn first(&self, n_ctas: u32) -> Self {
         let n_ctas = self.n_ctas.min(n_ctas as usize);
         let pattern = self.pattern.clone().filter(|pattern| pattern.holds(&self.all[..n_ctas]));
-        Self { all: self.all.clone(), n_ctas, pattern, stored: self.stored.clone(), fetches: Arc::default() }
+        Self { n_ctas, pattern, fetches: Arc::default(), ..self.clone() }
     }
 
     /// The same with the part of the SMs that load a sector and have to fetch it. SMs share what one of them fetches as long
@@ -287,6 +336,10 @@ impl Footprint {
     /// the cache has room for. Nothing is known of that where fewer CTAs than SMs were looked at and no pattern was found.
     #[must_use]
     pub fn dealt(self, sharing: &Sharing) -> Self {
+        let case = (self.n_ctas, self.pattern.is_some(), *sharing);
+        if let Some(fetches) = self.found.of(&case) {
+            return Self { fetches, ..self };
+        }
         let known = self.ctas().len() as u64;
         let runs = self.ctas().iter().map(|lines| lines.0.len() as u64).sum::<u64>() / known.max(1);
         let mut fetches = match &self.pattern {
@@ -296,7 +349,9 @@ impl Footprint {
             }),
         };
         fetches.mean_stored = self.stored.as_ref().and_then(|stored| stored.fetches(sharing).mean);
-        Self { fetches: Arc::new(fetches), ..self }
+        let fetches = Arc::new(fetches);
+        self.found.add(case, fetches.clone());
+        Self { fetches, ..self }
     }
 
     /// Of the sectors that each SM stores to, those that it has to write to device memory, as [`Footprint::dealt`] found out:
@@ -370,6 +425,52 @@ impl Footprint {
     }
 }
 
+/// A place where a CTA begins or ends to load, in one number: by the place, what ends before what begins, and the CTA.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Use(u128);
+
+impl Use {
+    fn new(place: u64, cta: u32, begins: bool) -> Self {
+        Self(u128::from(place) << 64 | u128::from(begins) << 32 | u128::from(cta))
+    }
+
+    const fn parts(self) -> (u64, u32, bool) {
+        ((self.0 >> 64) as u64, self.0 as u32, self.0 >> 32 & 1 == 1)
+    }
+
+    /// Place and what happens there, without the CTA.
+    const fn event(self) -> u64 {
+        (self.0 >> 64) as u64 * 2 + (self.0 >> 32 & 1) as u64
+    }
+}
+
+/// Bits by which uses are dealt out at a time.
+const DIGIT: u32 = 11;
+
+/// Puts uses in order that come CTA by CTA: they are dealt out by the digits of where they are, the lowest first (radix
+/// sort), and equal ones stay as they come.
+fn in_order(mut uses: Vec<Use>) -> Vec<Use> {
+    let least = uses.iter().map(|of| of.event()).min().unwrap_or(0);
+    let most = uses.iter().map(|of| of.event()).max().unwrap_or(0);
+    let mut dealt = vec![Use(0); uses.len()];
+    for shift in (0..u64::BITS - (most - least).leading_zeros()).step_by(DIGIT as usize) {
+        let digit = |of: &Use| ((of.event() - least) >> shift) as usize & ((1 << DIGIT) - 1);
+        let mut next = [0; 1 << DIGIT];
+        uses.iter().for_each(|of| next[digit(of)] += 1);
+        let mut before = 0;
+        for first in &mut next {
+            before += std::mem::replace(first, before);
+        }
+        for of in &uses {
+            let place = &mut next[digit(of)];
+            dealt[*place] = *of;
+            *place += 1;
+        }
+        std::mem::swap(&mut uses, &mut dealt);
+    }
+    uses
+}
+
 impl Fetches {
     /// By what `each` says of so many CTAs, which have about so many runs.
     fn of(sharing: &Sharing, known: u64, runs: u64, each: impl Fn(u32, &mut dyn FnMut(Run))) -> Self {
@@ -379,33 +480,32 @@ impl Fetches {
         let turns = turns.min((MOST_LOOKED_AT / (n_sms * runs.max(1))).max(1));
         let n_ctas = turns * n_sms;
         let every = (n_ctas * runs.max(1)).div_ceil(MOST_RUNS).next_power_of_two();
-        let mut uses: Vec<(u64, u32, bool)> = Vec::new();
+        let mut uses: Vec<Use> = Vec::with_capacity(2 * (n_ctas * runs / every) as usize);
         for cta in 0..n_ctas as u32 {
             each(cta, &mut |(first, count)| {
                 let end = first + count;
                 if every == 1 {
-                    uses.extend([(first, cta, true), (end, cta, false)]);
+                    uses.extend([Use::new(first, cta, true), Use::new(end, cta, false)]);
                     return;
                 }
                 for piece in first / PIECE..=(end - 1) / PIECE {
                     if piece.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40 & (every - 1) == 0 {
                         let (first, end) = (first.max(piece * PIECE), end.min((piece + 1) * PIECE));
-                        uses.extend([(first, cta, true), (end, cta, false)]);
+                        uses.extend([Use::new(first, cta, true), Use::new(end, cta, false)]);
                     }
                 }
             });
         }
-        // A use ends before the next begins at the same place.
-        uses.sort_unstable_by_key(|&(place, cta, begins)| (place, begins, cta));
+        let uses = in_order(uses);
         Self::new(&uses, sharing, turns, every)
     }
 
     /// From the places where CTAs begin and end to load, in order: of so many turns, and of one piece of memory in `every`.
-    fn new(uses: &[(u64, u32, bool)], sharing: &Sharing, turns: u64, every: u64) -> Self {
+    fn new(uses: &[Use], sharing: &Sharing, turns: u64, every: u64) -> Self {
         let n_sms = sharing.n_sms.max(1);
         // The cache holds what all SMs load in so many turns.
         let (mut distinct, mut open, mut since) = (0, 0, 0);
-        for &(place, _, begins) in uses {
+        for (place, _, begins) in uses.iter().map(|of| of.parts()) {
             distinct += if open > 0 { place - since } else { 0 };
             since = place;
             open = if begins { open + 1 } else { open - 1 };
@@ -420,7 +520,7 @@ impl Fetches {
         let mut seen = vec![u32::MAX; n_sms as usize];
         let mut segment = 0;
         let mut since = 0;
-        for &(place, cta, begins) in uses {
+        for (place, cta, begins) in uses.iter().map(|of| of.parts()) {
             if place > since && !active.is_empty() {
                 let (mut times, mut sms, mut last) = (0_u32, 0_u32, None);
                 for &(cta, _) in &active {
@@ -477,10 +577,40 @@ fn united(mut runs: Vec<Run>) -> Vec<Run> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
     use warplens_isa::StateSpace;
     use warplens_trace::{AccessKind, ActiveMask, WARP_SIZE};
 
     use super::*;
+
+    proptest! {
+        #[test]
+        fn uses_come_in_the_order_of_place_end_before_begin_and_cta(
+            mut found in proptest::collection::vec((0..9_u32, 0..5_u64, 0..60_u32, any::<bool>()), 0..80),
+        ) {
+            found.sort_by_key(|&(cta, ..)| cta);
+            let uses: Vec<Use> =
+                found.iter().map(|&(cta, place, shift, begins)| Use::new(7 + (place << shift), cta, begins)).collect();
+            let mut sorted = uses.clone();
+            sorted.sort_by_key(|of| {
+                let (place, cta, begins) = of.parts();
+                (place, begins, cta)
+            });
+            let found: Vec<_> = in_order(uses).into_iter().map(Use::parts).collect();
+            prop_assert_eq!(found, sorted.into_iter().map(Use::parts).collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn what_was_found_out_is_not_asked_for_again_and_only_where_it_is_the_same() {
+        let footprint = Footprint::new((0..8).map(|cta| (CtaId(cta), Lines(vec![(u64::from(cta) / 2, 1)]))).collect());
+        let of = |n_sms| Sharing { n_sms, per_sm: 2, resident: 1, sectors: 1e6 };
+        let dealt = |n_sms| footprint.first(8).dealt(&of(n_sms));
+        let (two, four) = (dealt(2), dealt(4));
+        assert_ne!(two.fetches, four.fetches);
+        assert!(Arc::ptr_eq(&two.fetches, &dealt(2).fetches) && Arc::ptr_eq(&four.fetches, &dealt(4).fetches));
+        assert!(!Arc::ptr_eq(&two.fetches, &footprint.first(6).dealt(&of(2)).fetches));
+    }
 
     #[test]
     fn an_address_is_touched_by_the_ctas_whose_sector_it_is_in() {

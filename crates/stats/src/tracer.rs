@@ -85,6 +85,8 @@ pub struct Tracer {
     n_warps: usize,
     request: Arc<TraceRequest>,
     recorded: Recorded,
+    /// Steps and accesses of the longest warp of the CTA that ended last: the next ones may be alike.
+    room: (usize, usize),
 }
 
 /// What a [`Tracer`] recorded, by CTA.
@@ -128,7 +130,7 @@ impl Tracer {
     /// A tracer of CTAs with `n_warps` warps. `places` has for each instruction of the module the block and the number in
     /// it, if it is a memory instruction.
     pub fn new(places: Arc<[MemoryPlace]>, n_warps: usize, request: TraceRequest) -> Self {
-        Self { places, n_warps, request: Arc::new(request), recorded: Recorded::default() }
+        Self { places, n_warps, request: Arc::new(request), recorded: Recorded::default(), room: (0, 0) }
     }
 
     /// The same tracer with another request; what was recorded stays.
@@ -170,7 +172,7 @@ impl Observer for Tracer {
 
     fn fork(&self) -> Self {
         let (places, request) = (self.places.clone(), self.request.clone());
-        Self { places, n_warps: self.n_warps, request, recorded: Recorded::default() }
+        Self { places, n_warps: self.n_warps, request, recorded: Recorded::default(), room: self.room }
     }
 
     fn merge(&mut self, other: Self) {
@@ -183,7 +185,8 @@ impl Observer for Tracer {
 
     fn begin_cta(&mut self, id: CtaId) -> TracedState {
         let followed = self.request.ctas.binary_search(&id).is_ok();
-        let warps = followed.then(|| vec![OpenWarp::default(); self.n_warps].into());
+        let open = || OpenWarp { trace: WarpTraceBuilder::with_room(self.room), ..OpenWarp::default() };
+        let warps = followed.then(|| std::iter::repeat_with(open).take(self.n_warps).collect());
         let is_of_pattern = self.request.pattern.contains(&id);
         let lines = (id.0 < self.request.window || is_of_pattern).then(Box::default);
         let stored = is_of_pattern.then(Box::default);
@@ -196,6 +199,9 @@ impl Observer for Tracer {
             for (block, n) in warps.iter().flat_map(|warp| &warp.left_out) {
                 *left_out.entry(*block).or_default() += n;
             }
+            let sizes = || warps.iter().map(|warp| warp.trace.size());
+            let most = |of: fn((usize, usize)) -> usize| sizes().map(of).max().unwrap_or(0);
+            self.room = (most(|size| size.0), most(|size| size.1));
             let trace = CtaTrace { id: cta.id, warps: warps.into_iter().map(|warp| warp.trace.finish()).collect() };
             self.recorded.ctas.push(TracedCta::new(&trace, left_out.into_iter().collect()));
         }

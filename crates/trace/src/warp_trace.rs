@@ -221,6 +221,11 @@ impl WarpTrace {
         step.accesses().map(|number| self.access(number))
     }
 
+    /// The numbers of the accesses of a step.
+    pub const fn numbers_of(&self, step: &Step) -> Range<usize> {
+        step.accesses()
+    }
+
     /// The accesses of one memory instruction in a step, of this block where the step is a chain: mostly one, none where no
     /// lane accesses memory.
     pub fn accesses_at(&self, step: &Step, turn: u16, slot: u16) -> impl ExactSizeIterator<Item = WarpAccess> {
@@ -250,7 +255,8 @@ impl WarpTrace {
         self.kinds[self.steps[step as usize] as usize].n_accesses
     }
 
-    fn access(&self, number: usize) -> WarpAccess {
+    /// An access by its number in the trace.
+    pub fn access(&self, number: usize) -> WarpAccess {
         let Shape { slot, element_bytes, elements, space, kind, mask, rule } =
             self.shapes[self.shapes_of[number] as usize];
         let base = self.bases[number];
@@ -332,7 +338,22 @@ impl Lanes {
         let stride = difference / apart;
         let base = addresses[first].wrapping_sub((first as u64).wrapping_mul(stride.cast_unsigned()));
         let of = |lane: usize| base.wrapping_add((lane as u64).wrapping_mul(stride.cast_unsigned()));
-        rest.lanes().all(|lane| addresses[lane] == of(lane)).then_some(Self::Affine { base, stride })
+        // Mostly the last lane tells already.
+        let last = WARP_SIZE - 1 - mask.0.leading_zeros() as usize;
+        if addresses[last] != of(last) {
+            return None;
+        }
+        let follows = if mask.is_full() {
+            let (mut expected, mut differs) = (base, 0);
+            for &address in addresses {
+                differs |= address ^ expected;
+                expected = expected.wrapping_add_signed(stride);
+            }
+            differs == 0
+        } else {
+            rest.lanes().all(|lane| addresses[lane] == of(lane))
+        };
+        follows.then_some(Self::Affine { base, stride })
     }
 }
 

@@ -69,7 +69,8 @@ pub(crate) fn once_per_block(subject: &mut Subject) -> Result<(), Impossible> {
         cta.warps.iter().map(|warp| change.of_warp(warp, &mut known)).collect()
     });
     super::each_code(traced, |code| change.of_code(code));
-    super::follow_executions(traced, &before);
+    let after = super::executions(traced);
+    super::follow_executions(traced, &before, &after);
     let copies = change.in_shared.keys().map(|place| WORD * change.words[place] as u64).sum::<u64>();
     subject.profile.launch.shared_bytes += copies;
     Ok(())
@@ -206,8 +207,8 @@ pub(crate) fn copy_per_lane(subject: &mut Subject) -> Result<u64, Impossible> {
     if most == 0 {
         return Err(super::impossible("there is no atomic operation on shared memory"));
     }
-    super::each_access(traced, |_, mut touch, put| {
-        if is_atomic(&touch, StateSpace::Shared) {
+    super::each_access(traced, StateSpace::Shared, |_, mut touch, put| {
+        if touch.kind == AccessKind::Atomic {
             for lane in touch.mask.lanes() {
                 touch.addresses[lane] = (touch.addresses[lane] / WORD * WARP_SIZE as u64 + lane as u64) * WORD;
             }

@@ -52,7 +52,7 @@ pub(crate) fn pad(subject: &mut Subject, rule: BankRule) -> Result<u64, Impossib
         }
     });
     let is_enough = padded as f64 <= NEARLY * needed as f64;
-    super::each_access(traced, |_, mut touch, put| {
+    super::each_access(traced, StateSpace::Shared, |_, mut touch, put| {
         if is_plain(&touch) {
             if is_enough { touch.map(pad) } else { touch.side_by_side(0) }
         }

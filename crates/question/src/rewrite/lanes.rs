@@ -30,7 +30,8 @@ pub(crate) fn regroup(subject: &mut Subject) -> Result<(), Impossible> {
     if before == after {
         return Err(super::impossible("the threads of no block can be regrouped so that fewer lanes wait"));
     }
-    super::follow_executions(traced, &before);
+    let after = super::executions(traced);
+    super::follow_executions(traced, &before, &after);
     Ok(())
 }
 

@@ -7,6 +7,7 @@
 
 use std::collections::BTreeMap;
 
+use rustc_hash::FxHashMap;
 use warplens_isa::StateSpace;
 use warplens_model::scenario::{Impossible, Subject};
 use warplens_sim::traces::Traced;
@@ -67,10 +68,8 @@ pub(crate) fn coalesce(subject: &mut Subject) -> Result<(), Impossible> {
     }
     let counted = super::counted_ctas(traced);
     let before = super::distinct_sectors(traced, counted);
-    super::each_access(traced, |block, mut touch, put| {
-        if touch.space == StateSpace::Global
-            && let Some(layout) = layouts.get(&(block, touch.slot))
-        {
+    super::each_access(traced, StateSpace::Global, |block, mut touch, put| {
+        if let Some(layout) = layouts.get(&(block, touch.slot)) {
             layout.apply(&mut touch);
         }
         put(&touch);
@@ -90,28 +89,65 @@ pub(super) fn layouts(traced: &Traced) -> BTreeMap<PlaceOfAccess, Layout> {
     layouts
 }
 
+/// An access and what was found out about it: others of its instruction mostly are the same from another address on.
+#[derive(Clone, Copy)]
+struct Seen {
+    touch: Touch,
+    low: u64,
+    high: u64,
+    sectors: (u32, u32),
+    stride: Option<u64>,
+}
+
+impl Seen {
+    fn new(touch: &Touch) -> Self {
+        let addresses = || touch.mask.lanes().map(|lane| touch.addresses[lane]);
+        let high = addresses().max().map_or(0, |last| last + touch.lane_bytes());
+        let low = addresses().min().unwrap_or(u64::MAX);
+        Self { touch: *touch, low, high, sectors: touch.sectors(), stride: stride(touch) }
+    }
+
+    /// The same of an access that is this one moved by whole sectors, if it is.
+    fn moved(&self, touch: &Touch) -> Option<Self> {
+        let by = touch.addresses[0].wrapping_sub(self.touch.addresses[0]);
+        let lanes = touch.addresses.iter().zip(&self.touch.addresses);
+        let differs = lanes.fold(0, |differs, (now, then)| differs | now.wrapping_sub(*then) ^ by);
+        let is_moved = differs == 0
+            && by.is_multiple_of(SECTOR)
+            && touch.mask == self.touch.mask
+            && touch.lane_bytes() == self.touch.lane_bytes();
+        let at = |address: u64| address.wrapping_add(by);
+        is_moved.then(|| Self { low: at(self.low), high: at(self.high), ..*self })
+    }
+}
+
 /// What the instructions access, with those together whose bytes overlap.
 fn arrays(traced: &Traced) -> Vec<Array> {
     let mut by_place: BTreeMap<PlaceOfAccess, Array> = BTreeMap::new();
+    let mut seen: FxHashMap<PlaceOfAccess, Seen> = FxHashMap::default();
     super::visit(traced, |block, touch| {
         if touch.space != StateSpace::Global {
             return;
         }
+        let last = seen.get(&(block, touch.slot)).and_then(|last| last.moved(touch));
+        let seen_now = last.unwrap_or_else(|| {
+            let found = Seen::new(touch);
+            seen.insert((block, touch.slot), found);
+            found
+        });
         let array = by_place.entry((block, touch.slot)).or_insert_with(|| Array {
             places: vec![(block, touch.slot)],
             low: u64::MAX,
             ..Array::default()
         });
-        for lane in touch.mask.lanes() {
-            array.low = array.low.min(touch.addresses[lane]);
-            array.high = array.high.max(touch.addresses[lane] + touch.lane_bytes());
-        }
+        array.low = array.low.min(seen_now.low);
+        array.high = array.high.max(seen_now.high);
         array.lane_bytes = array.lane_bytes.max(touch.lane_bytes());
-        let (sectors, needed) = touch.sectors();
+        let (sectors, needed) = seen_now.sectors;
         // Bytes that do not begin with a sector are no matter of the layout.
         if sectors > needed + 1 {
             array.excess += u64::from(sectors - needed);
-            if let Some(stride) = stride(touch) {
+            if let Some(stride) = seen_now.stride {
                 *array.strides.entry(stride).or_insert(0) += u64::from(sectors - needed);
             }
         }

@@ -48,7 +48,7 @@ fn columns_become_rows_and_every_byte_has_a_place_of_its_own() {
     assert_eq!(layouts.keys().copied().collect::<Vec<_>>(), [(0, 0)]);
     let n_ctas = super::counted_ctas(&traced);
     let before = super::distinct_sectors(&traced, n_ctas);
-    super::each_access(&mut traced, |block, mut touch, put| {
+    super::each_access(&mut traced, StateSpace::Global, |block, mut touch, put| {
         if let Some(layout) = layouts.get(&(block, touch.slot)) {
             layout.apply(&mut touch);
         }

@@ -1,7 +1,6 @@
 //! A tile in shared memory: what a block has loaded once it finds there.
 
-use std::collections::BTreeSet;
-
+use rustc_hash::FxHashSet;
 use warplens_isa::StateSpace;
 use warplens_model::scenario::{Impossible, Subject};
 use warplens_trace::{AccessKind, WarpTrace};
@@ -20,14 +19,21 @@ pub(crate) fn in_shared_memory(subject: &mut Subject) -> Result<(), Impossible> 
     let traced = super::recording(subject)?;
     let mut served: std::collections::BTreeMap<PlaceOfAccess, (u64, u64)> = Default::default();
     super::each_cta(traced, |cta| {
-        let mut known: BTreeSet<u64> = BTreeSet::new();
+        let mut known: FxHashSet<u64> = FxHashSet::default();
         let rewrite = |warp: &WarpTrace| {
-            super::with_accesses(warp, |step, mut touch, put| {
-                if touch.space == StateSpace::Global && touch.kind == AccessKind::Load {
-                    let new = touch.units(SECTOR).filter(|&sector| known.insert(sector)).count();
+            super::with_accesses(warp, StateSpace::Global, |step, mut touch, put| {
+                if touch.kind == AccessKind::Load {
+                    let (bytes, mut last, mut is_new) = (touch.lane_bytes(), u64::MAX, false);
+                    for lane in touch.mask.lanes() {
+                        let address = touch.addresses[lane];
+                        for sector in address / SECTOR..=(address + bytes - 1) / SECTOR {
+                            // Neighbouring lanes mostly have parts of the same sector.
+                            is_new |= std::mem::replace(&mut last, sector) != sector && known.insert(sector);
+                        }
+                    }
                     let of = served.entry((step.block, touch.slot)).or_insert((0, 0));
                     of.1 += 1;
-                    if new == 0 {
+                    if !is_new {
                         of.0 += 1;
                         touch.space = StateSpace::Shared;
                         touch.map(|address| address % TILE);

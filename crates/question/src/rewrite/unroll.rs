@@ -13,7 +13,7 @@ use warplens_sim::traces::Traced;
 use warplens_stats::TracedCta;
 use warplens_trace::{Code, MachineClass, MachineInst, RegisterNumber, WarpTrace, WarpTraceBuilder};
 
-use super::Touch;
+use super::Executions;
 
 /// A loop of one block.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -99,14 +99,18 @@ pub(super) fn overlap(code: &Code, insts: &[MachineInst]) -> bool {
 /// Lets `rounds` rounds of a loop be under way at once.
 pub(crate) fn unroll(subject: &mut Subject, of: Loop, rounds: u32) -> Result<(), Impossible> {
     let traced = super::recording(subject)?;
-    let before = super::executions(traced);
+    let (mut before, mut after) = (Executions::default(), Executions::default());
     // Loads that became a part of another one have no instruction, and a slot nevertheless.
     let of_block = |warp: &WarpTrace| {
         let steps = warp.steps().filter(|step| step.block == of.block);
-        steps.flat_map(|step| warp.accesses_of(&step).map(|access| access.slot + 1).collect::<Vec<_>>()).max()
+        steps.filter_map(|step| warp.accesses_of(&step).map(|access| access.slot + 1).max()).max()
     };
-    let of_cta = |cta: &TracedCta| cta.trace().warps.iter().filter_map(of_block).max();
-    let slots = traced.ctas.iter().filter_map(of_cta).max().unwrap_or(0);
+    let mut slots = 0;
+    for cta in &traced.ctas {
+        let trace = cta.trace();
+        before.add(&trace.warps, cta.left_out());
+        slots = trace.warps.iter().filter_map(of_block).max().unwrap_or(0).max(slots);
+    }
     let mut number = 0;
     super::each_code(traced, |code| {
         number = code.blocks.len() as u32;
@@ -116,9 +120,13 @@ pub(crate) fn unroll(subject: &mut Subject, of: Loop, rounds: u32) -> Result<(),
         code.blocks.push(start..code.insts.len() as u32);
     });
     super::each_cta(traced, |cta| {
-        cta.warps.iter().map(|warp| in_fewer_rounds(warp, of.block, number, rounds, slots)).collect()
+        let warps: Vec<WarpTrace> =
+            cta.warps.iter().map(|warp| in_fewer_rounds(warp, of.block, number, rounds, slots)).collect();
+        after.add(&warps, &[]);
+        warps
     });
-    super::follow_executions(traced, &before);
+    traced.ctas.iter().for_each(|cta| after.add(&[], cta.left_out()));
+    super::follow_executions(traced, &before.finish(), &after.finish());
     let launch = &mut subject.profile.launch;
     launch.registers = (launch.registers + of.registers * (rounds - 1)).min(255);
     Ok(())
@@ -193,7 +201,7 @@ fn counting(code: &Code, insts: &[MachineInst]) -> Vec<bool> {
 }
 
 pub(super) fn in_fewer_rounds(warp: &WarpTrace, block: u32, number: u32, rounds: u32, slots: u16) -> WarpTrace {
-    let mut builder = WarpTraceBuilder::default();
+    let mut builder = WarpTraceBuilder::like(warp);
     let steps: Vec<_> = warp.steps().collect();
     let mut at = 0;
     while at < steps.len() {
@@ -205,10 +213,8 @@ pub(super) fn in_fewer_rounds(warp: &WarpTrace, block: u32, number: u32, rounds:
         let n = if is_whole { rounds as usize } else { 1 };
         builder.step(if is_whole { number } else { first.block }, first.mask);
         for (round, step) in steps[at..at + n].iter().enumerate() {
-            for access in warp.accesses_of(step) {
-                let mut touch = Touch::new(warp, &access);
-                touch.slot += slots * round as u16;
-                touch.put(&mut builder);
+            for number in warp.numbers_of(step) {
+                builder.copy(warp, number, slots * round as u16);
             }
         }
         at += n;

@@ -47,8 +47,8 @@ pub(crate) fn widen(subject: &mut Subject, times: u32) -> Result<(), Impossible>
         board.sms.iter_mut().for_each(|sm| sm.retain(|cta| cta.0 < fewer));
         board.sms.retain(|sm| !sm.is_empty());
     }
-    super::each_access(traced, |block, mut touch, put| {
-        if let Some(&low) = lows.get(&(block, touch.slot)).filter(|_| touch.space == StateSpace::Global) {
+    super::each_access(traced, StateSpace::Global, |block, mut touch, put| {
+        if let Some(&low) = lows.get(&(block, touch.slot)) {
             touch.map(|address| low + u64::from(times) * (address - low));
             touch.elements *= times as u8;
         }

@@ -47,16 +47,19 @@ impl Sm<'_> {
 
     /// The warp goes to its next instruction; false where it has ended, or waits.
     pub(crate) fn go_on(&mut self, slot: usize, inst: u32, cycle: u64) -> bool {
-        let cta_slot = self.warps[slot].cta as usize;
-        let trace = warp::trace(self.job.ctas, self.ctas[cta_slot].cta, self.warps[slot].index);
-        let compact = self.without(Effect::Divergence);
-        if !self.warps[slot].advance(self.job.code, trace, compact) {
-            self.end_warp(slot, cycle + 1, Some(inst));
-            return false;
+        if !self.warps[slot].advance_in_block() {
+            let cta_slot = self.warps[slot].cta as usize;
+            let trace = warp::trace(self.job.ctas, self.ctas[cta_slot].cta, self.warps[slot].index);
+            let compact = self.without(Effect::Divergence);
+            if !self.warps[slot].advance(self.job.code, trace, compact) {
+                self.end_warp(slot, cycle + 1, Some(inst));
+                return false;
+            }
         }
-        let inst = self.job.code.insts[inst as usize];
+        let code = self.job.code;
+        let inst = &code.insts[inst as usize];
         if matches!(inst.class, MachineClass::Barrier | MachineClass::BarrierArrive) {
-            self.arrive(slot, &inst, cycle);
+            self.arrive(slot, inst, cycle);
             if self.warps[slot].state != State::Runs {
                 self.refresh(slot);
                 return false;

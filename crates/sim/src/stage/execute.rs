@@ -6,7 +6,7 @@ use warplens_trace::{MachineClass, MachineInst, Step, WarpAccess, WarpTrace};
 
 use crate::memory::Arrival;
 use crate::pipeline::{InTurn, Sm};
-use crate::stage::issue::goes_through_lsu;
+use crate::stage::issue::{LSU, goes_through_lsu};
 use crate::unit::port::whole;
 use crate::unit::scoreboard::Pending;
 use crate::warp::{self, State};
@@ -15,7 +15,8 @@ use crate::{Effect, Stall};
 impl<'a> Sm<'a> {
     /// Executes an instruction issued in `cycle`; returns the cycles for which it occupies what issued it.
     pub(crate) fn execute(&mut self, scheduler: usize, slot: usize, inst: u32, cycle: u64) -> f64 {
-        let inst = self.job.code.insts[inst as usize];
+        let code = self.job.code;
+        let inst = &code.insts[inst as usize];
         let timing = *self.config.class(inst.class);
         let mut interval = timing.interval * f64::from(inst.units());
         if self.without(Effect::IssueOccupancy) {
@@ -25,20 +26,22 @@ impl<'a> Sm<'a> {
         let through_lsu = goes_through_lsu(inst.class);
         let mut start = cycle as f64;
         if self.config.occupies == IssueOccupies::Unit && !through_lsu {
-            start = self.pipes[scheduler][timing.pipe as usize].reserve(start, interval);
+            let pipe = &mut self.pipes[scheduler][timing.pipe as usize];
+            start = pipe.reserve(start, interval);
+            self.unit_free[scheduler][timing.pipe as usize] = whole(pipe.free_at());
         }
         let mut stall = if timing.variable { Stall::ShortScoreboard } else { Stall::Wait };
         let mut done = start + f64::from(timing.latency).max(interval);
         if through_lsu {
-            (done, stall) = self.memory_instruction(scheduler, slot, &inst, cycle);
-            if on_chip(&inst) {
+            (done, stall) = self.memory_instruction(scheduler, slot, inst, cycle);
+            if on_chip(inst) {
                 same_warp = self.config.shared.same_warp;
             }
         } else if inst.touches_memory() {
-            done = self.shared_operand(slot, &inst, start).max(done);
+            done = self.shared_operand(slot, inst, start).max(done);
             stall = Stall::ShortScoreboard;
         } else {
-            self.control(slot, &inst, cycle, done);
+            self.control(slot, inst, cycle, done);
         }
         let result = Pending { at: whole(done), stall };
         self.scoreboard.write(slot, self.job.code.registers(inst.writes), result);
@@ -165,7 +168,11 @@ impl<'a> Sm<'a> {
         let not_before = if writes_out { self.memory.accepts_store() } else { 0.0 };
         let at = match self.config.occupies {
             IssueOccupies::Scheduler => (cycle as f64).max(not_before),
-            IssueOccupies::Unit => self.lsu.enter(scheduler, cycle as f64, not_before),
+            IssueOccupies::Unit => {
+                let at = self.lsu.enter(scheduler, cycle as f64, not_before);
+                self.unit_free[scheduler][LSU] = whole(self.lsu.accepts(scheduler));
+                at
+            }
         };
         if inst.class == MachineClass::Shuffle {
             let start = self.memory.banks.reserve(at, 1.0);

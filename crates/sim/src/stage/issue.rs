@@ -4,27 +4,21 @@ use warplens_machine::words::{IssueOccupies, IssueScoreboard};
 use warplens_trace::{MachineClass, MachineInst};
 
 use crate::pipeline::{Choice, Sm};
-use crate::unit::port::whole;
-use crate::unit::scheduler::NEVER;
+use crate::unit::scheduler::{NEVER, UNITS};
 use crate::unit::scoreboard::Pending;
 use crate::warp::State;
 use crate::{Effect, Event, Pipe, Stall};
 
-/// Units among which a scheduler's instructions choose: its pipes, and the way to the memory unit.
-const N_UNITS: usize = Pipe::ALL.len() + 1;
+/// The way to the memory unit, among the units of a scheduler: the others are its pipes.
+pub(crate) const LSU: usize = Pipe::ALL.len();
+const _: () = assert!(LSU < UNITS, "there is a place for each unit");
 
-impl Sm<'_> {
+impl<'a> Sm<'a> {
     /// What the scheduler would issue next.
     pub(crate) fn choose(&self, scheduler: usize) -> Option<Choice> {
-        let mut unit_free = [0; N_UNITS];
-        if self.config.occupies == IssueOccupies::Unit {
-            for (free, pipe) in unit_free.iter_mut().zip(&self.pipes[scheduler]) {
-                *free = whole(pipe.free_at());
-            }
-            unit_free[N_UNITS - 1] = whole(self.lsu.accepts(scheduler));
-        }
         let state = &self.schedulers[scheduler];
-        let (cycle, position) = state.choose(self.config.policy, self.config.issue_interval, &unit_free)?;
+        let unit_free = &self.unit_free[scheduler];
+        let (cycle, position) = state.choose(self.config.policy, self.config.issue_interval, unit_free)?;
         Some(Choice { cycle, position })
     }
 
@@ -37,7 +31,7 @@ impl Sm<'_> {
             let warp = &mut self.warps[slot];
             warp.ready = ready;
             (at, age) = (ready.at, warp.age);
-            unit = self.unit(&self.next_inst(slot));
+            unit = self.unit(self.next_inst(slot));
         }
         let state = &mut self.schedulers[scheduler];
         (state.ready_at[position], state.unit[position], state.age[position]) = (at, unit, age);
@@ -46,25 +40,17 @@ impl Sm<'_> {
 
     /// The unit that takes an instruction: a pipe, or the way to the memory unit.
     fn unit(&self, inst: &MachineInst) -> u8 {
-        if goes_through_lsu(inst.class) { N_UNITS as u8 - 1 } else { self.config.class(inst.class).pipe as u8 }
+        if goes_through_lsu(inst.class) { LSU as u8 } else { self.config.class(inst.class).pipe as u8 }
     }
 
-    fn next_inst(&self, slot: usize) -> MachineInst {
-        self.job.code.insts[self.warps[slot].inst() as usize]
+    fn next_inst(&self, slot: usize) -> &'a MachineInst {
+        let code = self.job.code;
+        &code.insts[self.warps[slot].inst() as usize]
     }
 
     /// When the unit that the warp's next instruction needs takes it.
     fn unit_free(&self, scheduler: usize, slot: usize) -> u64 {
-        if self.config.occupies == IssueOccupies::Scheduler {
-            return 0;
-        }
-        let inst = self.next_inst(slot);
-        let free_at = if goes_through_lsu(inst.class) {
-            self.lsu.accepts(scheduler)
-        } else {
-            self.pipes[scheduler][self.config.class(inst.class).pipe as usize].free_at()
-        };
-        whole(free_at)
+        self.unit_free[scheduler][usize::from(self.unit(self.next_inst(slot)))]
     }
 
     /// When the operands of the warp's next instruction are there; what the warp itself waits for counts, too.
@@ -80,7 +66,7 @@ impl Sm<'_> {
         let latest = match late.flatten() {
             None => self.scoreboard.all(slot, registers),
             Some(addend) => {
-                let wait = self.addend_wait(&inst);
+                let wait = self.addend_wait(inst);
                 registers.iter().fold(Pending::READY, |latest, &register| {
                     let pending = self.scoreboard.pending(slot, register);
                     let wait = if register == addend { wait } else { 0 };
@@ -90,7 +76,7 @@ impl Sm<'_> {
         };
         // A result must not be overtaken by an earlier one of the same register.
         let written = self.scoreboard.all(slot, self.job.code.registers(inst.writes));
-        let overwritten = Pending { at: written.at.saturating_sub(self.shortest_latency(&inst)), ..written };
+        let overwritten = Pending { at: written.at.saturating_sub(self.shortest_latency(inst)), ..written };
         let guard = inst.guard.map_or(Pending::READY, |guard| {
             let pending = self.scoreboard.pending(slot, guard);
             let extra = if pending.at == 0 { 0 } else { self.guard_extra };
@@ -161,7 +147,7 @@ impl Sm<'_> {
             }
         }
         let outcome = &mut self.schedulers[scheduler].outcome;
-        for (stall, cycles) in parts {
+        for (stall, cycles) in parts.into_iter().filter(|&(_, cycles)| cycles > 0) {
             outcome.stalls.add(stall, cycles);
             self.outcome.stalls[index].add(stall, cycles);
         }

@@ -2,15 +2,18 @@
 
 use warplens_stats::bank::{self, Passes};
 use warplens_stats::{BankRule, Request};
-use warplens_trace::{AccessKind, Lanes};
+use warplens_trace::{AccessKind, Lanes, WARP_SIZE};
 
 /// Shapes that are remembered at once.
 const SHAPES: usize = 256;
+/// Of these, those whose lanes are not all as far apart.
+const PATTERNS: usize = 64;
 
 /// State.
 #[derive(Clone, Debug)]
 pub(crate) struct BankPasses {
     known: Vec<Option<(Shape, Passes)>>,
+    patterns: Vec<Option<(Shape, [u64; WARP_SIZE], Passes)>>,
 }
 
 /// What the passes of an access depend on, where its addresses follow a rule: moving all of them by a whole word moves
@@ -30,12 +33,36 @@ const WORD: u64 = 8;
 
 impl BankPasses {
     pub(crate) fn new() -> Self {
-        Self { known: vec![None; SHAPES] }
+        Self { known: vec![None; SHAPES], patterns: vec![None; PATTERNS] }
+    }
+
+    /// The passes of a request whose first address is `base`, by how far the others are from it.
+    fn of_pattern(&mut self, rule: BankRule, kind: AccessKind, base: u64, request: &Request<'_>) -> Passes {
+        let &Request { lane_bytes, mask, addresses } = request;
+        let shape = Shape { rule, kind, lane_bytes, mask: mask.0, stride: 0, within_word: base % WORD };
+        let at = |lane: usize| addresses[lane].wrapping_sub(base);
+        let number = at(31) ^ at(16) << 12 ^ at(1) << 24 ^ u64::from(mask.0) << 8 ^ u64::from(lane_bytes) << 4;
+        let index = (number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 58) as usize;
+        if let Some((same, distances, passes)) = &self.patterns[index]
+            && *same == shape
+        {
+            let differs = addresses.iter().zip(distances);
+            if differs.fold(0, |differs, (address, distance)| differs | address.wrapping_sub(base) ^ distance) == 0 {
+                return *passes;
+            }
+        }
+        let passes = bank::passes(rule, kind, request);
+        self.patterns[index] = Some((shape, addresses.map(|address| address.wrapping_sub(base)), passes));
+        passes
     }
 
     /// The passes of a request whose addresses are `lanes`.
     pub(crate) fn of(&mut self, rule: BankRule, kind: AccessKind, lanes: Lanes, request: &Request<'_>) -> Passes {
-        let Lanes::Affine { base, stride } = lanes else { return bank::passes(rule, kind, request) };
+        let (base, stride) = match lanes {
+            Lanes::Affine { base, stride } => (base, stride),
+            Lanes::Pattern { base, .. } => return self.of_pattern(rule, kind, base, request),
+            Lanes::Listed(_) => return bank::passes(rule, kind, request),
+        };
         let within_word = base % WORD;
         let shape = Shape { rule, kind, lane_bytes: request.lane_bytes, mask: request.mask.0, stride, within_word };
         let number =
@@ -55,7 +82,7 @@ impl BankPasses {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
-    use warplens_trace::{ActiveMask, WARP_SIZE};
+    use warplens_trace::ActiveMask;
 
     use super::*;
 
@@ -72,11 +99,16 @@ mod tests {
                         std::array::from_fn(|lane| base.wrapping_add_signed(stride * lane as i64));
                     let request = Request { lane_bytes, mask: ActiveMask(mask | 1), addresses: &addresses };
                     let lanes = Lanes::Affine { base, stride };
+                    // The second half of the warp somewhere else, as rows of a tile are.
+                    let first = ActiveMask(mask | 1).lowest().expect("one is active");
+                    let rows = std::array::from_fn(|lane| addresses[lane] + if lane < 16 { 0 } else { 8 * base });
+                    let of_rows = Request { addresses: &rows, ..request };
+                    let pattern = Lanes::Pattern { base: rows[first], number: 0 };
                     for kind in [AccessKind::Load, AccessKind::Store] {
-                        prop_assert_eq!(
-                            remembered.of(rule, kind, lanes, &request),
-                            bank::passes(rule, kind, &request)
-                        );
+                        for (lanes, request) in [(lanes, &request), (pattern, &of_rows)] {
+                            let passes = remembered.of(rule, kind, lanes, request);
+                            prop_assert_eq!(passes, bank::passes(rule, kind, request));
+                        }
                     }
                 }
             }

@@ -17,33 +17,43 @@ pub struct WarpTraceBuilder {
     shapes: Table<Shape>,
     patterns: Table<Pattern>,
     addresses: Vec<u64>,
+    /// By shape of the trace that is copied: its number here, in which slots further on.
+    copied: Vec<(u32, u16)>,
 }
+
+/// The number of a shape that was not copied yet.
+const NOT_COPIED: u32 = u32::MAX;
 
 /// Values that are kept once each, by number.
 #[derive(Clone, Debug)]
 struct Table<T> {
     values: Vec<T>,
     numbers: FxHashMap<T, u32>,
-    /// The number given last: the next value is often the same.
-    last: u32,
+    /// The number given last, by memory instruction: what comes next there is often the same.
+    last: [u32; REMEMBERED],
 }
+
+/// Memory instructions of a block whose last values are remembered.
+const REMEMBERED: usize = 16;
 
 impl<T> Default for Table<T> {
     fn default() -> Self {
-        Self { values: Vec::new(), numbers: FxHashMap::default(), last: 0 }
+        Self { values: Vec::new(), numbers: FxHashMap::default(), last: [0; REMEMBERED] }
     }
 }
 
 impl<T: Copy + Eq + Hash> Table<T> {
-    fn number(&mut self, value: T) -> u32 {
-        if self.values.get(self.last as usize) != Some(&value) {
+    /// The number of a value of a memory instruction.
+    fn number(&mut self, value: T, slot: u16) -> u32 {
+        let last = &mut self.last[usize::from(slot) % REMEMBERED];
+        if self.values.get(*last as usize) != Some(&value) {
             let next = narrow(self.values.len());
-            self.last = *self.numbers.entry(value).or_insert(next);
-            if self.last == next {
+            *last = *self.numbers.entry(value).or_insert(next);
+            if *last == next {
                 self.values.push(value);
             }
         }
-        self.last
+        *last
     }
 }
 
@@ -88,30 +98,74 @@ impl WarpTraceBuilder {
         mask: ActiveMask,
         addresses: &[u64; WARP_SIZE],
     ) {
-        let (rule, base) = self.rule(mask, addresses);
-        let shape = self.shapes.number(Shape { slot, element_bytes, elements, space, kind, mask, rule });
+        let (rule, base) = self.rule(slot, mask, addresses);
+        let shape = self.shapes.number(Shape { slot, element_bytes, elements, space, kind, mask, rule }, slot);
         self.accesses.push((narrow(step), shape, base));
     }
 
-    fn rule(&mut self, mask: ActiveMask, addresses: &[u64; WARP_SIZE]) -> (Rule, u64) {
+    fn rule(&mut self, slot: u16, mask: ActiveMask, addresses: &[u64; WARP_SIZE]) -> (Rule, u64) {
         if let Some(Lanes::Affine { base, stride }) = Lanes::affine(mask, addresses) {
             return (Rule::Stride(stride), base);
         }
         let base = mask.lowest().map_or(0, |lane| addresses[lane]);
-        let mut pattern = [0; WARP_SIZE];
-        let is_near = mask.lanes().all(|lane| {
-            let offset = i32::try_from(addresses[lane].wrapping_sub(base).cast_signed());
-            offset.is_ok_and(|offset| {
-                pattern[lane] = offset;
-                true
-            })
-        });
-        if is_near {
-            return (Rule::Pattern(self.patterns.number(pattern)), base);
+        if let Some(pattern) = near(mask, base, addresses) {
+            return (Rule::Pattern(self.patterns.number(pattern, slot)), base);
         }
         let index = u64::from(narrow(self.addresses.len()));
         self.addresses.extend_from_slice(addresses);
         (Rule::Listed, index)
+    }
+
+    /// A trace that may become as long as another one.
+    pub fn like(other: &WarpTrace) -> Self {
+        let copied = vec![(NOT_COPIED, 0); other.shapes.len()];
+        Self { copied, ..Self::with_room((other.steps.len(), other.bases.len())) }
+    }
+
+    /// A trace with room for so many steps and accesses.
+    pub fn with_room((steps, accesses): (usize, usize)) -> Self {
+        Self { steps: Vec::with_capacity(steps), accesses: Vec::with_capacity(accesses), ..Self::default() }
+    }
+
+    /// Steps and accesses up to now.
+    pub const fn size(&self) -> (usize, usize) {
+        (self.steps.len(), self.accesses.len())
+    }
+
+    /// Appends an access of the trace that this one is [`like`](Self::like), by its number there, to the last step; of a
+    /// memory instruction that is as many slots further on.
+    pub fn copy(&mut self, from: &WarpTrace, number: usize, slots: u16) {
+        let (of_shape, base) = (from.shapes_of[number], from.bases[number]);
+        let step = narrow(self.steps.len().saturating_sub(1));
+        // The shape has a number from the last time.
+        if let Some(&(known, of_slots)) = self.copied.get(of_shape as usize)
+            && known != NOT_COPIED
+            && of_slots == slots
+        {
+            self.accesses.push((step, known, base));
+            return;
+        }
+        let shape = from.shapes[of_shape as usize];
+        let slot = shape.slot + slots;
+        let (rule, base) = match shape.rule {
+            Rule::Stride(_) => (shape.rule, base),
+            Rule::Pattern(pattern) => {
+                (Rule::Pattern(self.patterns.number(from.patterns[pattern as usize], slot)), base)
+            }
+            Rule::Listed => {
+                let first = usize::try_from(base).expect("an index of the list");
+                let index = u64::from(narrow(self.addresses.len()));
+                self.addresses.extend_from_slice(&from.addresses[first..first + WARP_SIZE]);
+                (Rule::Listed, index)
+            }
+        };
+        let shape = self.shapes.number(Shape { slot, rule, ..shape }, slot);
+        if rule != Rule::Listed
+            && let Some(copied) = self.copied.get_mut(of_shape as usize)
+        {
+            *copied = (shape, slots);
+        }
+        self.accesses.push((step, shape, base));
     }
 
     /// Bytes that the trace will take, about.
@@ -135,7 +189,7 @@ impl WarpTraceBuilder {
             while self.accesses.get(next).is_some_and(|&(step, ..)| step as usize <= index) {
                 next += 1;
             }
-            kinds.number(StepKind { block, mask, n_accesses: narrow(next - first) })
+            kinds.number(StepKind { block, mask, n_accesses: narrow(next - first) }, block as u16)
         };
         let steps = self.steps.iter().enumerate().map(kind_of).collect();
         WarpTrace {
@@ -148,4 +202,28 @@ impl WarpTraceBuilder {
             addresses: self.addresses.into(),
         }
     }
+}
+
+/// Bytes from an address to those of the lanes; none where they are too far apart for a pattern. All lanes are looked at,
+/// without a branch for each.
+fn near(mask: ActiveMask, base: u64, addresses: &[u64; WARP_SIZE]) -> Option<Pattern> {
+    const HALF: u64 = 1 << 31;
+    let mut pattern = [0; WARP_SIZE];
+    let mut high = 0;
+    let lanes = pattern.iter_mut().zip(addresses);
+    if mask.is_full() {
+        for (offset, address) in lanes {
+            let distance = address.wrapping_sub(base);
+            *offset = distance as i32;
+            high |= distance.wrapping_add(HALF) >> 32;
+        }
+    } else {
+        for (lane, (offset, address)) in lanes.enumerate() {
+            let is_active = 0_u64.wrapping_sub(u64::from(mask.0 >> lane & 1));
+            let distance = address.wrapping_sub(base) & is_active;
+            *offset = distance as i32;
+            high |= distance.wrapping_add(HALF) >> 32;
+        }
+    }
+    (high == 0).then_some(pattern)
 }
