@@ -256,10 +256,13 @@ struct Fetches {
 /// What was found out last, by the CTAs that count and how they share: changes of a kernel that load what it loads are
 /// asked about one after the other. It is no part of what a footprint is.
 #[derive(Clone, Debug, Default)]
-struct FoundOut(Arc<Mutex<Vec<(Case, Arc<Fetches>)>>>);
+struct FoundOut(Arc<Mutex<Vec<Found>>>);
 
 /// The CTAs that count, whether others follow a pattern, and how all share.
 type Case = (usize, bool, Sharing);
+
+/// A case and its answer.
+type Found = (Case, Arc<Fetches>);
 
 /// Answers that are kept.
 const KEPT: usize = 2;
@@ -271,7 +274,7 @@ impl PartialEq for FoundOut {
 }
 
 impl FoundOut {
-    fn all(&self) -> MutexGuard<'_, Vec<(Case, Arc<Fetches>)>> {
+    fn all(&self) -> MutexGuard<'_, Vec<Found>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
