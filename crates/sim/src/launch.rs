@@ -55,12 +55,13 @@ impl LaunchShare {
     }
 
     /// CTAs that are simulated where `available` are known: all that the SM gets, or so many that the last wave is as full
-    /// as in the launch.
+    /// as in the launch. Where fewer than two whole waves would be left, the rate of those that follow counts for more than
+    /// how full the last wave is: all that are known, in two waves if they are enough.
     pub fn simulated(&self, available: u32) -> u32 {
         let available = available.clamp(1, self.ctas);
         let beyond = (i64::from(available) - i64::from(self.ctas)).rem_euclid(self.resident.into());
         let beyond = u32::try_from(beyond).expect("less than the CTAs that are on the SM at once");
-        available.checked_sub(beyond).filter(|&ctas| ctas >= self.resident).unwrap_or(available)
+        available.checked_sub(beyond).filter(|&ctas| ctas >= self.resident.saturating_mul(2)).unwrap_or(available)
     }
 
     /// True where an SM has several CTAs, all at once, and others have one less.
@@ -206,6 +207,8 @@ mod tests {
         assert_eq!([40, 41, 47, 48].map(|available| share(1000).simulated(available)), [40, 40, 40, 48]);
         assert_eq!([40, 41, 47, 48].map(|available| share(1003).simulated(available)), [35, 35, 43, 43]);
         assert_eq!([1, 5, 8, 9, 11].map(|available| share(1003).simulated(available)), [1, 5, 8, 9, 11]);
+        // Two whole waves say how fast the SM is; one and the first CTAs of the next do not.
+        assert_eq!([16, 18, 19, 26, 27].map(|available| share(1003).simulated(available)), [16, 18, 19, 19, 27]);
     }
 
     #[test]
