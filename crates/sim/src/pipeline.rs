@@ -53,7 +53,7 @@ pub(crate) struct Sm<'a> {
     /// True while instructions are passed over.
     pub(crate) is_passing: bool,
     /// What is simulated in detail.
-    sampling: Sampling,
+    pub(crate) sampling: Sampling,
     /// Start and end of each CTA.
     pub(crate) moments: Vec<[Moment; 2]>,
     /// What was found so far.

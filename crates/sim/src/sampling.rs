@@ -4,8 +4,9 @@
 //! meet at barriers, end and make room for others, and their accesses move lines in the caches, but the clock stands still
 //! ([`passing`](crate::stage::passing)). So caches are warm and warps are out of step where the next window begins. What
 //! was passed over takes as long per instruction as the second halves of the windows before and after it, and no less than
-//! the device memory needs for its bytes. The first window
-//! has the start of the job and the last one its end, where the SM runs empty.
+//! the device memory needs for its bytes. The first window has the start of the job. The last one has its end, where the
+//! SM runs empty: from then on it does not count for the gap before it, as the warps that are left need far longer per
+//! instruction than all did.
 //!
 //! This is systematic sampling with functional warming (Wunderlich, Wenisch, Falsafi and Hoe, SMARTS, ISCA 2003), of an SM
 //! in place of a core.
@@ -14,6 +15,8 @@
 const WINDOW: u64 = 50_000;
 /// Fewest and most windows.
 const WINDOWS: (u64, u64) = (4, 16);
+/// The last window says how fast the SM was before it ran empty, if it was so for one part in so many of the window.
+const LEAST_OF_WINDOW: u64 = 4;
 /// Least instructions in detail, so that no window is too short to come into its stride: shorter jobs are simulated whole.
 pub(crate) const LEAST: u64 = WINDOWS.0 * WINDOW / 2;
 
@@ -41,6 +44,8 @@ pub(crate) struct Sampling {
 struct Window {
     middle: Option<Moment>,
     end: Option<Moment>,
+    /// When the first CTA ended that none came after.
+    empty: Option<Moment>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -49,6 +54,13 @@ struct Gap {
     instructions: u64,
     /// Cycles that the bytes that moved in it take at least.
     least: f64,
+}
+
+impl Gap {
+    /// Where the next window begins.
+    const fn end(&self) -> Moment {
+        Moment { cycle: self.from.cycle, instructions: self.from.instructions + self.instructions }
+    }
 }
 
 /// What there is to do when so many instructions have been issued.
@@ -107,12 +119,26 @@ impl Sampling {
         self.windows.push(Window::default());
     }
 
+    /// A CTA has ended, and none comes after it.
+    pub(crate) fn runs_empty(&mut self, now: Moment) {
+        if let Some(window) = self.windows.get_mut(self.n_windows - 1) {
+            window.empty.get_or_insert(now);
+        }
+    }
+
     /// The clock of the job with what was passed over in it. `end` is the end of what was simulated.
     pub(crate) fn clock(&self, end: Moment) -> Clock {
-        let rate = |window: &Window| {
-            let (from, to) = (window.middle?, window.end.unwrap_or(end));
-            let instructions = to.instructions.checked_sub(from.instructions).filter(|&n| n > 0)?;
+        let between = |from: Moment, to: Moment, least: u64| {
+            let instructions = to.instructions.checked_sub(from.instructions).filter(|&n| n >= least)?;
             Some(to.cycle.saturating_sub(from.cycle) as f64 / instructions as f64)
+        };
+        let rate = |window: &Window| match (window.empty, &self.gaps[..]) {
+            (Some(empty), [.., gap]) => {
+                let least = self.window / LEAST_OF_WINDOW;
+                window.middle.and_then(|from| between(from, empty, least)).or_else(|| between(gap.end(), empty, least))
+            }
+            // Nothing was passed over before it, or it has no end of the job.
+            (Some(_), []) | (None, _) => between(window.middle?, window.end.unwrap_or(end), 1),
         };
         let rates: Vec<Option<f64>> = self.windows.iter().map(rate).collect();
         let gaps = self.gaps.iter().enumerate().map(|(number, gap)| {
@@ -173,6 +199,29 @@ mod tests {
         let end = Moment { cycle, instructions };
         let time = sampling.clock(end).time(end);
         assert!((2_900_000..3_100_000).contains(&time), "{time}");
+    }
+
+    #[test]
+    fn the_end_where_the_sm_runs_empty_counts_once() {
+        let mut sampling = Sampling::new(1_000_000, Some(400_000));
+        let (mut cycle, mut issued, mut instructions) = (0, 0, 0);
+        while instructions < 1_000_000 {
+            cycle += if instructions < 990_000 { 2 } else { 50 };
+            (issued, instructions) = (issued + 1, instructions + 1);
+            let now = Moment { cycle, instructions };
+            if instructions == 990_000 {
+                sampling.runs_empty(now);
+            }
+            if issued == sampling.next()
+                && let Due::Gap(gap) = sampling.reached(now)
+            {
+                sampling.passed(now, gap, 0.0);
+                instructions += gap;
+            }
+        }
+        let end = Moment { cycle, instructions };
+        let time = sampling.clock(end).time(end);
+        assert!((2_470_000..2_490_000).contains(&time), "{time}");
     }
 
     #[test]

@@ -119,6 +119,10 @@ impl Sm<'_> {
             self.outcome.ctas[index].end = cta_end;
             self.moments[index][1] = self.moment(cta_end);
             let turnaround = if self.is_passing { 0 } else { self.config.cta_turnaround };
+            if !self.is_passing && self.next_cta >= self.job.ctas.len() {
+                let now = self.moment(cycle);
+                self.sampling.runs_empty(now);
+            }
             self.dispatch(cta_slot, cta_end + u64::from(turnaround));
             return;
         }
