@@ -378,7 +378,7 @@ fn aligned_units(sorted: &Sorted, shift: u32, emit: &mut impl FnMut(Segment)) ->
     count == sorted.distinct_bytes().div_ceil(1 << shift)
 }
 
-/// Distinct addresses of some lanes in ascending order.
+/// Addresses of some lanes in ascending order; those of many rows may stand there several times.
 struct Sorted {
     lane_bytes: u32,
     n: usize,
