@@ -66,7 +66,9 @@ impl<'a, E: Engine, O: Observer> Worker<'a, E, O> {
         pc: Pc,
         kind: AccessKind,
     ) -> Result<(), ExecError> {
-        let Some((space, origin, selection)) = self.select(context, lanes, operation, index, kind) else {
+        let mut offsets = Offsets::zero();
+        let selected = self.select(context, lanes, operation, (index, kind), &mut offsets);
+        let Some((space, origin, selection)) = selected else {
             return self.transfer_apart(context, lanes, operation, pc, kind);
         };
         if O::RECORDS {
@@ -80,9 +82,10 @@ impl<'a, E: Engine, O: Observer> Worker<'a, E, O> {
         {
             return Ok(());
         }
+        let level = self.shared.level;
         match kind {
-            AccessKind::Load => read(lanes, operation, &selection),
-            AccessKind::Store => write(lanes, operation, &selection),
+            AccessKind::Load => read(level, lanes, operation, &selection),
+            AccessKind::Store => write(level, lanes, operation, &selection),
             AccessKind::Atomic => modify::<E>(lanes, operation, &selection, space),
         }
         Ok(())
@@ -146,7 +149,7 @@ impl<'a, E: Engine, O: Observer> Worker<'a, E, O> {
             if kind == AccessKind::Store {
                 // What one lane stores, the next one finds.
                 lanes.mask = own.lanes;
-                write(lanes, operation, selection);
+                write(self.shared.level, lanes, operation, selection);
             }
         }
         lanes.mask = all;
@@ -194,13 +197,13 @@ impl<'a, E: Engine, O: Observer> Worker<'a, E, O> {
         context: &Context<'t, O::Cta>,
         lanes: &Lanes<'_>,
         operation: &MemoryOperation,
-        index: u32,
-        kind: AccessKind,
+        (index, kind): (u32, AccessKind),
+        offsets: &'t mut Offsets,
     ) -> Option<(StateSpace, u64, Selection<'t>)>
     where
         Self: 't,
     {
-        let (level, bytes) = (self.shared.level, operation.bytes());
+        let (level, bytes, frame) = (self.shared.level, operation.bytes(), context.local.base);
         let (space, window) = match operation.space {
             StateSpace::Generic => {
                 let windows = self.shared.device.windows;
@@ -213,27 +216,27 @@ impl<'a, E: Engine, O: Observer> Worker<'a, E, O> {
             StateSpace::Global | StateSpace::Generic => {
                 let device = self.shared.device;
                 let Recent { mut base, mut id, .. } = self.recent[index as usize];
-                let mut offsets = offsets(level, lanes, operation, context.local.base, base);
-                if !offsets.as_ref().is_some_and(|offsets| offsets.fit(bytes, device.buffer(id).bytes)) {
-                    id = device.find(first_address(lanes, operation, context.local.base))?;
+                let mut are_near = set(offsets, level, lanes, operation, frame, base);
+                if !are_near || !offsets.fit(bytes, device.buffer(id).bytes) {
+                    id = device.find(first_address(lanes, operation, frame))?;
                     base = device.buffer(id).base;
                     self.recent[index as usize] = Recent { base, id, shadow: self.shadow_of(id, operation, kind) };
-                    offsets = self::offsets(level, lanes, operation, context.local.base, base);
+                    are_near = set(offsets, level, lanes, operation, frame, base);
                 }
-                if offsets.is_none() && device.buffer(id).bytes > u64::from(u32::MAX) {
-                    return self.select_far(context, lanes, operation, id);
+                if !are_near && device.buffer(id).bytes > u64::from(u32::MAX) {
+                    return self.select_far(context, lanes, operation, id, offsets);
                 }
-                let selection = device.buffer(id).cells.select(0, offsets?, bytes)?;
-                Some((StateSpace::Global, base, selection))
+                let cells = &device.buffer(id).cells;
+                Some((StateSpace::Global, base, cells.select(0, offsets, bytes).filter(|_| are_near)?))
             }
             StateSpace::Shared => {
-                let offsets = offsets(level, lanes, operation, context.local.base, window)?;
-                Some((space, 0, context.shared.select(0, offsets, bytes)?))
+                let are_near = set(offsets, level, lanes, operation, frame, window);
+                Some((space, 0, context.shared.select(0, offsets, bytes).filter(|_| are_near)?))
             }
             StateSpace::Const if kind == AccessKind::Load => {
                 let constants = self.shared.constants;
-                let offsets = offsets(level, lanes, operation, context.local.base, window + constants.base)?;
-                Some((space, constants.base, constants.cells.select(0, offsets, bytes)?))
+                let are_near = set(offsets, level, lanes, operation, frame, window + constants.base);
+                Some((space, constants.base, constants.cells.select(0, offsets, bytes).filter(|_| are_near)?))
             }
             // Local memory is laid out lane after lane, so its addresses are not offsets.
             StateSpace::Local | StateSpace::Const | StateSpace::Param => None,
@@ -249,6 +252,7 @@ impl<'a, E: Engine, O: Observer> Worker<'a, E, O> {
         lanes: &Lanes<'_>,
         operation: &MemoryOperation,
         id: BufferId,
+        offsets: &'t mut Offsets,
     ) -> Option<(StateSpace, u64, Selection<'t>)>
     where
         Self: 't,
@@ -257,7 +261,9 @@ impl<'a, E: Engine, O: Observer> Worker<'a, E, O> {
         let first = first_address(lanes, operation, context.local.base).checked_sub(buffer.base)?;
         let start = first.saturating_sub(1 << 31) / FAR_ALIGN * FAR_ALIGN;
         let origin = buffer.base + start;
-        let offsets = offsets(self.shared.level, lanes, operation, context.local.base, origin)?;
+        if !set(offsets, self.shared.level, lanes, operation, context.local.base, origin) {
+            return None;
+        }
         let selection = buffer.cells.select(usize::try_from(start).ok()?, offsets, operation.bytes())?;
         Some((StateSpace::Global, origin, selection))
     }
@@ -314,12 +320,14 @@ impl<'a, E: Engine, O: Observer> Worker<'a, E, O> {
         if O::RECORDS && space != StateSpace::Param {
             self.record(context, lanes.mask, operation, pc, kind, space, addresses);
         }
+        let level = self.shared.level;
+        let mut offsets = Offsets::zero();
         if space == StateSpace::Local
-            && let Some(selection) = local_selection(self.shared.level, context, addresses, operation.bytes())
+            && let Some(selection) = local_selection(level, context, addresses, operation.bytes(), &mut offsets)
         {
             match kind {
-                AccessKind::Load => read(lanes, operation, &selection),
-                AccessKind::Store => write(lanes, operation, &selection),
+                AccessKind::Load => read(level, lanes, operation, &selection),
+                AccessKind::Store => write(level, lanes, operation, &selection),
                 AccessKind::Atomic => modify::<E>(lanes, operation, &selection, space),
             }
             return Ok(());
@@ -347,8 +355,8 @@ impl<'a, E: Engine, O: Observer> Worker<'a, E, O> {
                 }
             }
             match kind {
-                AccessKind::Load => read(lanes, operation, &selection),
-                AccessKind::Store => write(lanes, operation, &selection),
+                AccessKind::Load => read(level, lanes, operation, &selection),
+                AccessKind::Store => write(level, lanes, operation, &selection),
                 AccessKind::Atomic => modify::<E>(lanes, operation, &selection, space),
             }
         }
@@ -381,7 +389,8 @@ impl<'a, E: Engine, O: Observer> Worker<'a, E, O> {
             }
             StateSpace::Local | StateSpace::Param => return None,
         };
-        cells.select(usize::try_from(start).ok()?, Offsets::splat(0), bytes)
+        static START: Offsets = Offsets::zero();
+        cells.select(usize::try_from(start).ok()?, &START, bytes)
     }
 
     #[allow(clippy::too_many_arguments, reason = "everything that the message names")]
@@ -549,21 +558,35 @@ fn first_address(lanes: &Lanes<'_>, operation: &MemoryOperation, frame: u32) -> 
     }
 }
 
-/// Byte addresses of a request relative to `origin`; `None` if one does not fit 32 bits. Lanes that do not take part
-/// repeat the lowest one that does.
+/// Sets the byte addresses of a request relative to `origin`; false if one does not fit 32 bits. Lanes that do not take
+/// part repeat the lowest one that does.
 #[inline(always)]
-fn offsets(level: Level, lanes: &Lanes<'_>, operation: &MemoryOperation, frame: u32, origin: u64) -> Option<Offsets> {
+#[must_use]
+fn set(
+    offsets: &mut Offsets,
+    level: Level,
+    lanes: &Lanes<'_>,
+    operation: &MemoryOperation,
+    frame: u32,
+    origin: u64,
+) -> bool {
     let shift = (operation.offset as u64).wrapping_sub(origin);
-    match operation.base {
-        Base::Pair(source) if lanes.mask == u32::MAX => Offsets::of_pairs(level, lanes.pairs(source), shift),
-        Base::Pair(source) => Offsets::of_pairs(level, &filled(lanes.mask, lanes.pairs(source)), shift),
-        Base::Word(source) if lanes.mask == u32::MAX => {
-            Some(Offsets::of_words(level, lanes.words(source), shift as u32))
+    let one = match operation.base {
+        Base::Pair(source) if lanes.mask == u32::MAX => return offsets.set_pairs(level, lanes.pairs(source), shift),
+        Base::Pair(source) => return offsets.set_pairs(level, &filled(lanes.mask, lanes.pairs(source)), shift),
+        Base::Word(source) => {
+            if lanes.mask == u32::MAX {
+                offsets.set_words(level, lanes.words(source), shift as u32);
+            } else {
+                offsets.set_words(level, &filled(lanes.mask, lanes.words(source)), shift as u32);
+            }
+            return true;
         }
-        Base::Word(source) => Some(Offsets::of_words(level, &filled(lanes.mask, lanes.words(source)), shift as u32)),
-        Base::Constant(address) => Some(Offsets::splat(u32::try_from(address.wrapping_add(shift)).ok()?)),
-        Base::Frame => Some(Offsets::splat(u32::try_from(u64::from(frame).wrapping_add(shift)).ok()?)),
-    }
+        Base::Constant(address) => address.wrapping_add(shift),
+        Base::Frame => u64::from(frame).wrapping_add(shift),
+    };
+    offsets.set_all(one as u32);
+    u32::try_from(one).is_ok()
 }
 
 /// The values with the lowest one of the mask in all lanes outside of it.
@@ -613,27 +636,26 @@ fn local_selection<'t, R>(
     context: &Context<'t, R>,
     addresses: &[u64; 32],
     bytes: u32,
+    offsets: &'t mut Offsets,
 ) -> Option<Selection<'t>> {
     let local = &context.local;
     let highest = addresses.iter().copied().max()?;
     if highest.checked_add(u64::from(bytes))? > u64::from(local.top) {
         return None;
     }
-    let mut offsets = [0; 32];
-    for (lane, offset) in offsets.iter_mut().enumerate() {
-        *offset = lane as u32 * local.stride + addresses[lane] as u32;
-    }
-    local.cells.select(0, Offsets::of_words(level, &offsets, 0), bytes)
+    let places = std::array::from_fn(|lane| lane as u32 * local.stride + addresses[lane] as u32);
+    offsets.set_words(level, &places, 0);
+    local.cells.select(0, offsets, bytes)
 }
 
 #[inline(always)]
-fn read(lanes: &mut Lanes<'_>, operation: &MemoryOperation, selection: &Selection<'_>) {
+fn read(level: Level, lanes: &mut Lanes<'_>, operation: &MemoryOperation, selection: &Selection<'_>) {
     let width = usize::from(operation.element_bytes);
     for (element, &row) in operation.destinations.iter().enumerate() {
         let at = element * width;
         match width {
-            4 => lanes.set_words(row, &selection.gather::<u32>(at)),
-            8 => lanes.set_pairs(row, &selection.gather::<u64>(at)),
+            4 => lanes.write_words(row, |values| selection.gather_words(level, at, values)),
+            8 => lanes.write_pairs(row, |values| selection.gather_pairs(level, at, values)),
             2 => lanes.set_words(row, &narrow(operation, selection.gather::<u16>(at))),
             _ => lanes.set_words(row, &narrow(operation, selection.gather::<u8>(at))),
         }
@@ -654,18 +676,17 @@ fn extend(value: u64, operation: &MemoryOperation) -> u64 {
 }
 
 #[inline(always)]
-fn write(lanes: &mut Lanes<'_>, operation: &MemoryOperation, selection: &Selection<'_>) {
+fn write(level: Level, lanes: &mut Lanes<'_>, operation: &MemoryOperation, selection: &Selection<'_>) {
     let (width, mask) = (usize::from(operation.element_bytes), lanes.mask);
     for (element, &source) in operation.sources.iter().enumerate() {
         let at = element * width;
         if width == 8 {
-            let values = lanes.pairs(source);
-            selection.scatter(at, mask, |lane| values[lane]);
+            selection.scatter_pairs(level, at, mask, lanes.pairs(source));
             continue;
         }
         let values = lanes.words(source);
         match width {
-            4 => selection.scatter(at, mask, |lane| values[lane]),
+            4 => selection.scatter_words(level, at, mask, values),
             2 => selection.scatter(at, mask, |lane| values[lane] as u16),
             _ => selection.scatter(at, mask, |lane| values[lane] as u8),
         }

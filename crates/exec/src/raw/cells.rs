@@ -12,6 +12,8 @@ use std::sync::{Mutex, PoisonError};
 
 use super::handler::Level;
 use super::offsets::{self, Offsets};
+#[cfg(target_arch = "x86_64")]
+use super::vector;
 
 /// A zero-initialised block of bytes.
 pub(crate) struct Cells {
@@ -30,7 +32,7 @@ pub(crate) enum Users {
 /// One place per lane, inside a block of memory and aligned.
 pub(crate) struct Selection<'c> {
     pointer: *mut u8,
-    offsets: [u32; 32],
+    offsets: &'c [u32; 32],
     bytes: u32,
     users: Users,
     cells: PhantomData<&'c Cells>,
@@ -42,7 +44,7 @@ impl Selection<'_> {
     pub(crate) fn gather<T: Cell + Default>(&self, at: usize) -> [T; 32] {
         let start = self.inside::<T>(at);
         let mut values = [T::default(); 32];
-        for (value, &offset) in values.iter_mut().zip(&self.offsets) {
+        for (value, &offset) in values.iter_mut().zip(self.offsets) {
             // SAFETY: `Cells::select` checked that `bytes` bytes at every offset lie inside and are aligned, and
             // `inside` that the value lies in these bytes.
             *value = unsafe { T::load(start.add(offset as usize)) };
@@ -70,6 +72,54 @@ impl Selection<'_> {
         }
     }
 
+    /// Reads the words at `at` bytes behind each lane's place.
+    #[inline(always)]
+    pub(crate) fn gather_words(&self, level: Level, at: usize, values: &mut [u32; 32]) {
+        match level {
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: as in `gather`; `Level::V3` exists only where `Level::detect` found the features.
+            Level::V3 => unsafe { vector::gather_words(self.inside::<u32>(at), self.offsets, values) },
+            Level::Baseline => *values = self.gather(at),
+        }
+    }
+
+    /// Reads the double words at `at` bytes behind each lane's place.
+    #[inline(always)]
+    pub(crate) fn gather_pairs(&self, level: Level, at: usize, values: &mut [u64; 32]) {
+        match level {
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: as above.
+            Level::V3 => unsafe { vector::gather_pairs(self.inside::<u64>(at), self.offsets, values) },
+            Level::Baseline => *values = self.gather(at),
+        }
+    }
+
+    /// Writes the words at `at` bytes behind the place of each lane in `mask`, lowest lane first.
+    #[inline(always)]
+    pub(crate) fn scatter_words(&self, level: Level, at: usize, mask: u32, values: &[u32; 32]) {
+        match level {
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: as above.
+            Level::V3 if mask == u32::MAX => unsafe {
+                vector::scatter_words(self.inside::<u32>(at), self.offsets, values);
+            },
+            _ => self.scatter(at, mask, |lane| values[lane]),
+        }
+    }
+
+    /// Writes the double words at `at` bytes behind the place of each lane in `mask`, lowest lane first.
+    #[inline(always)]
+    pub(crate) fn scatter_pairs(&self, level: Level, at: usize, mask: u32, values: &[u64; 32]) {
+        match level {
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: as above.
+            Level::V3 if mask == u32::MAX => unsafe {
+                vector::scatter_pairs(self.inside::<u64>(at), self.offsets, values);
+            },
+            _ => self.scatter(at, mask, |lane| values[lane]),
+        }
+    }
+
     /// Reads, modifies and writes the value at `at` bytes behind a lane's place in one step; returns the old value.
     pub(crate) fn update<T: Cell>(&self, at: usize, lane: usize, modify: impl Fn(T) -> T) -> T {
         // SAFETY: as in `gather`.
@@ -79,7 +129,7 @@ impl Selection<'_> {
     /// The places, in bytes from the start of the selection.
     #[inline(always)]
     pub(crate) fn offsets(&self) -> &[u32; 32] {
-        &self.offsets
+        self.offsets
     }
 
     /// What stands at `at` bytes behind a lane's place.
@@ -92,7 +142,7 @@ impl Selection<'_> {
     #[inline(always)]
     pub(crate) fn addresses(&self, level: Level, origin: u64) -> [u64; 32] {
         let mut addresses = [0; 32];
-        offsets::addresses(level, &self.offsets, origin, &mut addresses);
+        offsets::addresses(level, self.offsets, origin, &mut addresses);
         addresses
     }
 
@@ -288,7 +338,7 @@ impl Cells {
     /// Chooses `bytes` bytes at `start` plus the offset of each lane, if all of them lie inside and are aligned to
     /// their size (rounded up to a power of two).
     #[inline(always)]
-    pub(crate) fn select(&self, start: usize, offsets: Offsets, bytes: u32) -> Option<Selection<'_>> {
+    pub(crate) fn select<'c>(&'c self, start: usize, offsets: &'c Offsets, bytes: u32) -> Option<Selection<'c>> {
         let is_aligned = (offsets.bits | start as u32) & (bytes.next_power_of_two() - 1) == 0;
         let is_inside = start <= self.len && offsets.fit(bytes, (self.len - start) as u64);
         if !is_aligned || !is_inside {
@@ -296,7 +346,7 @@ impl Cells {
         }
         // SAFETY: `start` lies inside the allocation or at its end.
         let pointer = unsafe { self.words.as_ptr().cast::<u8>().cast_mut().add(start) };
-        Some(Selection { pointer, offsets: offsets.values, bytes, users: self.users, cells: PhantomData })
+        Some(Selection { pointer, offsets: &offsets.values, bytes, users: self.users, cells: PhantomData })
     }
 
     /// Copies bytes in.
@@ -342,6 +392,8 @@ fn split(offset: usize, len: usize) -> (std::ops::Range<usize>, std::ops::Range<
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -401,7 +453,8 @@ mod tests {
         fn sum<T: Cell + std::ops::Add<Output = T> + From<u8> + PartialEq + std::fmt::Debug>(expected: T) {
             let cells = Cells::new(16);
             let add = || {
-                let selection = cells.select(8, Offsets::splat(0), size_of::<T>() as u32).expect("inside");
+                let zero = Offsets::zero();
+                let selection = cells.select(8, &zero, size_of::<T>() as u32).expect("inside");
                 (0..100).for_each(|_| {
                     selection.update::<T>(0, 0, |old| old + T::from(1));
                 });
@@ -421,7 +474,8 @@ mod tests {
     #[test]
     fn update_returns_the_old_value() {
         let cells = Cells::new(8);
-        let selection = cells.select(4, Offsets::splat(0), 4).expect("inside");
+        let zero = Offsets::zero();
+        let selection = cells.select(4, &zero, 4).expect("inside");
         assert_eq!(selection.update::<u32>(0, 3, |old| old + 7), 0);
         assert_eq!(selection.update::<u32>(0, 3, |old| old + 7), 7);
         assert_eq!(cells.load::<u32>(4), 14);
@@ -430,7 +484,11 @@ mod tests {
     #[test]
     fn selections_lie_inside_and_are_aligned() {
         let cells = Cells::new(64);
-        let fits = |start, offset, bytes| cells.select(start, Offsets::splat(offset), bytes).is_some();
+        let mut offsets = Offsets::zero();
+        let mut fits = |start, offset, bytes| {
+            offsets.set_all(offset);
+            cells.select(start, &offsets, bytes).is_some()
+        };
         assert!(fits(0, 60, 4) && fits(32, 16, 16) && fits(0, 62, 2));
         assert!(!fits(64, 0, 1) && !fits(0, 64, 4) && !fits(0, 61, 4) && !fits(0, u32::MAX - 3, 4));
         assert!(!fits(8, 0, 16), "the start counts for the alignment");
@@ -439,10 +497,81 @@ mod tests {
     #[test]
     fn lanes_scatter_where_the_mask_allows() {
         let cells = Cells::new(128);
-        let offsets = std::array::from_fn(|lane| 4 * lane as u32);
-        let selection = cells.select(0, Offsets::of_words(Level::Baseline, &offsets, 0), 4).expect("inside");
+        let mut offsets = Offsets::zero();
+        offsets.set_words(Level::Baseline, &std::array::from_fn(|lane| 4 * lane as u32), 0);
+        let selection = cells.select(0, &offsets, 4).expect("inside");
         selection.scatter::<u32>(0, 0b101, |lane| lane as u32 + 1);
         assert_eq!(&selection.gather::<u32>(0)[..4], &[1, 0, 3, 0]);
+    }
+
+    /// Places of lanes in groups that lie side by side, are one, or lie anyhow, in `0..n` units.
+    fn places(n: u32) -> impl Strategy<Value = [u32; 32]> {
+        let lane_groups = proptest::collection::vec((0..3_u32, 0..n - 32, proptest::array::uniform8(0..n)), 4);
+        (lane_groups, any::<bool>()).prop_map(|(groups, by_sixteen)| {
+            std::array::from_fn(|lane| {
+                let group = if by_sixteen { lane / 16 * 2 } else { lane / 8 };
+                let (kind, first, anyhow) = &groups[group];
+                match kind {
+                    0 => first + (lane % 16) as u32,
+                    1 => *first,
+                    _ => anyhow[lane % 8],
+                }
+            })
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn vectors_move_what_single_values_do(
+            places in places(96),
+            values in proptest::collection::vec(any::<u32>(), 192),
+            mask in prop_oneof![Just(u32::MAX), any::<u32>()],
+            shift in 0..4_u32,
+        ) {
+            let level = Level::detect();
+            for users in [Users::One, Users::Several] {
+                for bytes in [4, 8] {
+                    let cells = Cells { users, ..Cells::new(1024) };
+                    let bytes_of: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
+                    cells.write_bytes(64, &bytes_of);
+                    let (words, pairs) = (places.map(|place| place * bytes), places.map(|place| u64::from(place * bytes)));
+                    let shift = shift * 8;
+                    let (mut of_words, mut of_pairs) = (Offsets::zero(), Offsets::zero());
+                    of_words.set_words(level, &words, shift);
+                    prop_assert!(of_pairs.set_pairs(level, &pairs, shift.into()));
+                    prop_assert_eq!(of_words.values, of_pairs.values);
+                    let sums = words.map(|word| word + shift);
+                    prop_assert_eq!(of_words.values, sums);
+                    let known = (of_words.highest, of_words.bits);
+                    prop_assert_eq!(known, (of_pairs.highest, of_pairs.bits));
+                    prop_assert_eq!(known, (sums.into_iter().max().unwrap_or(0), sums.into_iter().fold(0, |a, b| a | b)));
+                    prop_assert!(!of_pairs.set_pairs(level, &pairs, 1 << 32));
+                    let selection = cells.select(64, &of_words, bytes).expect("inside");
+                    if bytes == 4 {
+                        let mut loaded = [0; 32];
+                        selection.gather_words(level, 0, &mut loaded);
+                        prop_assert_eq!(loaded, selection.gather::<u32>(0));
+                    } else {
+                        let mut loaded = [0; 32];
+                        selection.gather_pairs(level, 0, &mut loaded);
+                        prop_assert_eq!(loaded, selection.gather::<u64>(0));
+                    }
+                    let other = Cells { users, ..Cells::new(1024) };
+                    other.write_bytes(64, &bytes_of);
+                    let plain = other.select(64, &of_words, bytes).expect("inside");
+                    if bytes == 4 {
+                        let stored = std::array::from_fn(|lane| values[lane + 7]);
+                        selection.scatter_words(level, 0, mask, &stored);
+                        plain.scatter(0, mask, |lane| stored[lane]);
+                    } else {
+                        let stored = std::array::from_fn(|lane| u64::from(values[lane]) << 32 | lane as u64);
+                        selection.scatter_pairs(level, 0, mask, &stored);
+                        plain.scatter(0, mask, |lane| stored[lane]);
+                    }
+                    prop_assert_eq!(cells.read_bytes(0, 1024), other.read_bytes(0, 1024));
+                }
+            }
+        }
     }
 
     #[test]

@@ -8,6 +8,8 @@ mod cells;
 mod handler;
 mod offsets;
 mod rows;
+#[cfg(target_arch = "x86_64")]
+mod vector;
 
 pub(crate) use cells::{Cell, Cells, Selection};
 pub(crate) use handler::{

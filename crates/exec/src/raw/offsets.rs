@@ -1,8 +1,12 @@
 //! Byte offsets of a request, with what the checks need to know about them.
 
 use super::handler::{Level, Leveled, with_level};
+#[cfg(target_arch = "x86_64")]
+use super::vector;
 
-/// Byte offsets of the lanes from a common origin.
+/// Byte offsets of the lanes from a common origin. They are filled in where they stay: copies of what was just written
+/// are what the CPU waits for.
+#[repr(C, align(64))]
 pub(crate) struct Offsets {
     pub(super) values: [u32; 32],
     /// The largest of them.
@@ -12,26 +16,29 @@ pub(crate) struct Offsets {
 }
 
 impl Offsets {
+    /// Zero in all lanes.
+    #[inline(always)]
+    pub(crate) const fn zero() -> Self {
+        Self { values: [0; 32], highest: 0, bits: 0 }
+    }
+
     /// The same offset in all lanes.
     #[inline(always)]
-    pub(crate) fn splat(offset: u32) -> Self {
-        Self { values: [offset; 32], highest: offset, bits: offset }
+    pub(crate) fn set_all(&mut self, offset: u32) {
+        *self = Self { values: [offset; 32], highest: offset, bits: offset };
     }
 
     /// 32-bit addresses plus `shift`, modulo 2^32.
     #[inline(always)]
-    pub(crate) fn of_words(level: Level, words: &[u32; 32], shift: u32) -> Self {
-        let mut offsets = Self { values: [0; 32], highest: 0, bits: 0 };
-        words_plus(level, words, shift, &mut offsets);
-        offsets
+    pub(crate) fn set_words(&mut self, level: Level, words: &[u32; 32], shift: u32) {
+        words_plus(level, words, shift, self);
     }
 
-    /// 64-bit addresses plus `shift`, modulo 2^64; `None` if one does not fit 32 bits.
+    /// 64-bit addresses plus `shift`, modulo 2^64; false if one does not fit 32 bits.
     #[inline(always)]
-    pub(crate) fn of_pairs(level: Level, pairs: &[u64; 32], shift: u64) -> Option<Self> {
-        let mut offsets = Self { values: [0; 32], highest: 0, bits: 0 };
-        let fits = pairs_plus(level, pairs, shift, &mut offsets);
-        fits.then_some(offsets)
+    #[must_use]
+    pub(crate) fn set_pairs(&mut self, level: Level, pairs: &[u64; 32], shift: u64) -> bool {
+        pairs_plus(level, pairs, shift, self)
     }
 
     /// True if `bytes` bytes at every offset lie in a block of `size` bytes.
@@ -41,54 +48,49 @@ impl Offsets {
     }
 }
 
-// The loops run over slices in functions of their own: with a constant length the compiler unrolls them before it
-// thinks of vectors, and then finds none.
-
-#[inline(never)]
-fn words_plus(level: Level, words: &[u32], shift: u32, offsets: &mut Offsets) {
-    struct Work<'w>(&'w [u32], u32, &'w mut Offsets);
-    impl Leveled for Work<'_> {
-        type Output = ();
-        #[inline(always)]
-        fn run(self) {
-            let Self(words, shift, offsets) = self;
-            let (mut highest, mut bits) = (0, 0);
+/// Offsets and what is known of all of them.
+#[inline(always)]
+fn words_plus(level: Level, words: &[u32; 32], shift: u32, offsets: &mut Offsets) {
+    match level {
+        #[cfg(target_arch = "x86_64")]
+        Level::V3 => {
+            // SAFETY: `Level::V3` exists only where `Level::detect` found the features.
+            (offsets.highest, offsets.bits) = unsafe { vector::words_plus(words, shift, &mut offsets.values) };
+        }
+        Level::Baseline => {
+            (offsets.highest, offsets.bits) = (0, 0);
             for (value, word) in offsets.values.iter_mut().zip(words) {
                 *value = word.wrapping_add(shift);
-                highest = highest.max(*value);
-                bits |= *value;
+                offsets.highest = offsets.highest.max(*value);
+                offsets.bits |= *value;
             }
-            (offsets.highest, offsets.bits) = (highest, bits);
         }
     }
-    with_level(level, Work(words, shift, offsets));
 }
 
-#[inline(never)]
-fn pairs_plus(level: Level, pairs: &[u64], shift: u64, offsets: &mut Offsets) -> bool {
-    struct Work<'w>(&'w [u64], u64, &'w mut Offsets);
-    impl Leveled for Work<'_> {
-        type Output = bool;
-        #[inline(always)]
-        fn run(self) -> bool {
-            let Self(pairs, shift, offsets) = self;
+#[inline(always)]
+fn pairs_plus(level: Level, pairs: &[u64; 32], shift: u64, offsets: &mut Offsets) -> bool {
+    match level {
+        #[cfg(target_arch = "x86_64")]
+        Level::V3 => {
+            let is_far;
+            // SAFETY: as above.
+            (offsets.highest, offsets.bits, is_far) = unsafe { vector::pairs_plus(pairs, shift, &mut offsets.values) };
+            !is_far
+        }
+        Level::Baseline => {
             let mut all = 0;
+            (offsets.highest, offsets.bits) = (0, 0);
             for (value, pair) in offsets.values.iter_mut().zip(pairs) {
                 let offset = pair.wrapping_add(shift);
                 all |= offset;
                 *value = offset as u32;
+                offsets.highest = offsets.highest.max(*value);
+                offsets.bits |= *value;
             }
-            let values: &[u32] = &offsets.values;
-            let (mut highest, mut bits) = (0, 0);
-            for &value in values {
-                highest = highest.max(value);
-                bits |= value;
-            }
-            (offsets.highest, offsets.bits) = (highest, bits);
             all >> 32 == 0
         }
     }
-    with_level(level, Work(pairs, shift, offsets))
 }
 
 /// `origin` plus each offset.

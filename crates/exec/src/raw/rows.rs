@@ -132,6 +132,32 @@ impl Lanes<'_> {
         }
     }
 
+    /// Lets `write` say the 32-bit values of all lanes, of which those stay that the mask allows.
+    #[inline(always)]
+    pub(crate) fn write_words(&mut self, row: u32, write: impl FnOnce(&mut [u32; 32])) {
+        if self.mask == u32::MAX {
+            write(&mut self.rows[row as usize].0);
+        } else {
+            let mut values = [0; 32];
+            write(&mut values);
+            self.set_words(row, &values);
+        }
+    }
+
+    /// The same of 64-bit values.
+    #[inline(always)]
+    pub(crate) fn write_pairs(&mut self, row: u32, write: impl FnOnce(&mut [u64; 32])) {
+        if self.mask == u32::MAX {
+            let rows = &mut self.rows[row as usize..][..2];
+            // SAFETY: as in `set_pairs`.
+            write(unsafe { &mut *rows.as_mut_ptr().cast::<[u64; 32]>() });
+        } else {
+            let mut values = [0; 32];
+            write(&mut values);
+            self.set_pairs(row, &values);
+        }
+    }
+
     /// Writes a predicate where the mask allows.
     #[inline(always)]
     pub(crate) fn set_predicate(&mut self, index: u32, bits: u32) {
