@@ -1,7 +1,7 @@
 //! Loads, stores and atomics: addresses, checks, transfer.
 
 use warplens_isa::{Pc, StateSpace};
-use warplens_trace::{Access, AccessKind, ActiveMask, Observer, WarpIndex};
+use warplens_trace::{Access, AccessKind, ActiveMask, Addresses, Observer, WarpIndex};
 
 use crate::code::{Base, MemoryOperation, Step, Wide};
 use crate::engine::Engine;
@@ -72,8 +72,9 @@ impl<'a, E: Engine, O: Observer> Worker<'a, E, O> {
             return self.transfer_apart(context, lanes, operation, pc, kind);
         };
         if O::RECORDS {
-            let addresses = selection.addresses(self.shared.level, origin);
-            self.record(context, lanes.mask, operation, pc, kind, space, &addresses);
+            let shape = self.shapes.shape(self.shared.level, index, (lanes.mask, space), selection.offsets());
+            let addresses = Addresses::from_offsets(origin, selection.offsets().values()).with_shape(shape);
+            self.record(context, lanes.mask, operation, pc, kind, space, addresses);
         }
         let Recent { base, id, shadow } = self.recent[index as usize];
         if let Some(shadow) = shadow
@@ -123,7 +124,7 @@ impl<'a, E: Engine, O: Observer> Worker<'a, E, O> {
             kind: kind_of(kind),
             lanes: lanes.mask,
             start,
-            offsets: selection.offsets(),
+            offsets: selection.offsets().values(),
             bytes: operation.bytes(),
         };
         if self.shared.mode != Mode::Turns {
@@ -176,7 +177,7 @@ impl<'a, E: Engine, O: Observer> Worker<'a, E, O> {
         pc: Pc,
         kind: AccessKind,
         space: StateSpace,
-        addresses: &[u64; 32],
+        addresses: Addresses<'_>,
     ) {
         let access = Access {
             space,
@@ -318,7 +319,7 @@ impl<'a, E: Engine, O: Observer> Worker<'a, E, O> {
         addresses: &[u64; 32],
     ) -> Result<(), ExecError> {
         if O::RECORDS && space != StateSpace::Param {
-            self.record(context, lanes.mask, operation, pc, kind, space, addresses);
+            self.record(context, lanes.mask, operation, pc, kind, space, addresses.into());
         }
         let level = self.shared.level;
         let mut offsets = Offsets::zero();

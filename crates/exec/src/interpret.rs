@@ -15,6 +15,7 @@ use crate::program::Order;
 use crate::race::{Ledger, Shadow, tag_of};
 use crate::raw::{Cells, Leveled, Row, with_level};
 use crate::run::Run;
+use crate::shapes::Shapes;
 use crate::synchronize::Released;
 use crate::waiting::Wait;
 
@@ -52,6 +53,8 @@ pub(crate) struct Worker<'a, E: Engine, O: Observer> {
     pub(crate) summary: LaunchSummary,
     /// By memory operation: the buffer that it touched last.
     pub(crate) recent: Vec<Recent<'a>>,
+    /// By memory operation: how its lanes lay to each other, for the observer.
+    pub(crate) shapes: Shapes,
     /// Where it is noted who touches what, if that matters.
     pub(crate) ledger: Option<&'a Ledger>,
     /// What stands for the CTA at work there.
@@ -114,6 +117,7 @@ impl<'a, E: Engine, O: Observer> Worker<'a, E, O> {
             observer,
             summary: LaunchSummary::default(),
             recent: vec![nothing; E::n_places(shared.bound())],
+            shapes: Shapes::new(if O::RECORDS { E::n_places(shared.bound()) } else { 0 }),
             ledger: shared.ledger,
             tag: 0,
             thread_index,

@@ -34,6 +34,7 @@ mod race;
 mod raw;
 mod run;
 pub mod semantics;
+mod shapes;
 mod simt;
 mod synchronize;
 mod system;

@@ -88,7 +88,7 @@ impl Observer for Events {
 
     fn access(&mut self, cta: &mut Self::Cta, warp: WarpIndex, pc: Pc, access: &Access<'_>) {
         cta.1 += 1;
-        let addresses: Vec<u64> = access.mask.lanes().map(|lane| access.addresses[lane]).collect();
+        let addresses: Vec<u64> = access.mask.lanes().map(|lane| access.addresses.of(lane)).collect();
         let Access { space, kind, element_bytes, elements, mask, .. } = *access;
         Self::note(&mut cta.0, (3, warp, pc, space, kind, element_bytes, elements, mask.0, addresses));
     }

@@ -130,7 +130,7 @@ impl Walker<'_> {
             self.footprint.unknown(kind, scattered, lane_bytes);
         }
         let mask = ActiveMask(known | scattered);
-        let access = Access { space, kind, element_bytes, elements, mask, addresses: &addresses };
+        let access = Access { space, kind, element_bytes, elements, mask, addresses: (&addresses).into() };
         self.tally.access(weight, WarpIndex(self.warp), inst.pc, &access, &self.region, &address.dependence);
     }
 

@@ -128,6 +128,8 @@ impl Pattern {
 struct Slot {
     /// The last two patterns.
     recent: [PatternId; 2],
+    /// The shapes that their accesses had last, as whoever made them says; 0 where they said nothing.
+    shapes: [u64; 2],
     n_patterns: u32,
     read_hint: PageHint,
     write_hint: PageHint,
@@ -155,6 +157,7 @@ impl AccessCounter {
     pub(crate) fn new(n_slots: usize) -> Self {
         let slot = || Slot {
             recent: [NO_PATTERN; 2],
+            shapes: [0; 2],
             n_patterns: 0,
             read_hint: PageHint::default(),
             write_hint: PageHint::default(),
@@ -187,16 +190,14 @@ impl AccessCounter {
     #[inline]
     pub(crate) fn count(&mut self, slot: u32, access: &Access<'_>) -> Option<PatternId> {
         let format = Format::of(access);
-        let key = format.key(access.mask);
-        let origin = access.addresses[access.mask.0.trailing_zeros() as usize % WARP_SIZE];
-        let recent = self.slots[slot as usize].recent;
-        let matches = |id: PatternId| self.patterns[id as usize].matches(key, origin, access.addresses);
-        let found = if matches(recent[0]) {
-            Some(recent[0])
-        } else if matches(recent[1]) {
-            Some(recent[1])
+        let origin = access.addresses.of(access.mask.0.trailing_zeros() as usize % WARP_SIZE);
+        let (state, shape) = (&self.slots[slot as usize], access.addresses.shape());
+        let found = if shape != 0 && shape == state.shapes[0] {
+            Some(state.recent[0])
+        } else if shape != 0 && shape == state.shapes[1] {
+            Some(state.recent[1])
         } else {
-            self.find(slot, format, access.mask, origin, access.addresses)
+            self.recognise(slot, format, origin, access)
         };
         let Some(id) = found else {
             self.count_direct(slot, format, access);
@@ -209,6 +210,24 @@ impl AccessCounter {
         found
     }
 
+    /// The pattern of an access whose shape is not that of the last ones, or not known.
+    #[inline(never)]
+    fn recognise(&mut self, slot: u32, format: Format, origin: u64, access: &Access<'_>) -> Option<PatternId> {
+        let (key, addresses) = (format.key(access.mask), access.addresses.all());
+        let recent = self.slots[slot as usize].recent;
+        let known = recent.iter().position(|&id| self.patterns[id as usize].matches(key, origin, &addresses));
+        match known {
+            Some(known) => self.slots[slot as usize].shapes[known] = access.addresses.shape(),
+            None => {
+                let id = self.find(slot, format, access.mask, origin, &addresses)?;
+                let state = &mut self.slots[slot as usize];
+                state.recent = [id, state.recent[0]];
+                state.shapes = [access.addresses.shape(), state.shapes[0]];
+            }
+        }
+        Some(self.slots[slot as usize].recent[known.unwrap_or(0)])
+    }
+
     /// What distinguishes the accesses of a pattern: the part of the lowest active lane's address that rules look at.
     pub(crate) fn phase(origin: u64) -> u64 {
         origin % PHASE_BYTES
@@ -217,7 +236,8 @@ impl AccessCounter {
     /// One access under all rules.
     pub(crate) fn totals_of(access: &Access<'_>) -> Totals {
         let mut totals = Totals::default();
-        let request = Request { lane_bytes: access.lane_bytes(), mask: access.mask, addresses: access.addresses };
+        let addresses = access.addresses.all();
+        let request = Request { lane_bytes: access.lane_bytes(), mask: access.mask, addresses: &addresses };
         totals.add(Format::of(access), &request, 1);
         totals
     }
@@ -227,7 +247,7 @@ impl AccessCounter {
         &self.patterns[id as usize]
     }
 
-    /// Looks a pattern up among all, makes it if need be, and remembers it as the last of its instruction.
+    /// Looks a pattern up among all, and makes it if need be.
     #[cold]
     #[inline(never)]
     fn find(
@@ -240,10 +260,7 @@ impl AccessCounter {
     ) -> Option<PatternId> {
         let select: [u64; WARP_SIZE] = std::array::from_fn(|lane| 0u64.wrapping_sub(u64::from(mask.0 >> lane & 1)));
         let distances = std::array::from_fn(|lane| addresses[lane].wrapping_sub(origin) & select[lane]);
-        let id = self.intern(slot, format, mask, &distances, &select)?;
-        let state = &mut self.slots[slot as usize];
-        state.recent = [id, state.recent[0]];
-        Some(id)
+        self.intern(slot, format, mask, &distances, &select)
     }
 
     fn intern(
@@ -283,7 +300,8 @@ impl AccessCounter {
     #[cold]
     #[inline(never)]
     fn count_direct(&mut self, slot: u32, format: Format, access: &Access<'_>) {
-        let request = Request { lane_bytes: access.lane_bytes(), mask: access.mask, addresses: access.addresses };
+        let addresses = access.addresses.all();
+        let request = Request { lane_bytes: access.lane_bytes(), mask: access.mask, addresses: &addresses };
         let state = &mut self.slots[slot as usize];
         state.direct.get_or_insert_default().add(format, &request, 1);
         if format.space == StateSpace::Global {
@@ -337,7 +355,7 @@ impl AccessCounter {
         let slot = &mut self.slots[slot as usize];
         let end = u64::from(access.lane_bytes()) - 1;
         for lane in access.mask.lanes() {
-            let address = access.addresses[lane];
+            let address = access.addresses.of(lane);
             let (first, last) = (address >> SECTOR_SHIFT, address.wrapping_add(end) >> SECTOR_SHIFT);
             if kind != AccessKind::Store {
                 self.read.insert_range(&mut slot.read_hint, first, last);

@@ -153,9 +153,9 @@ impl DuplicateTracker {
     fn member(&mut self, access: &Access<'_>, pattern: Option<PatternId>) -> Member {
         if pattern.is_some() {
             let first = access.mask.lowest().unwrap_or(0);
-            return Member { pattern, origin: access.addresses[first] };
+            return Member { pattern, origin: access.addresses.of(first) };
         }
-        let (lane_bytes, mask, addresses) = (access.lane_bytes(), access.mask, *access.addresses);
+        let (lane_bytes, mask, addresses) = (access.lane_bytes(), access.mask, access.addresses.all());
         self.kept.push(KeptAddresses { lane_bytes, mask, addresses });
         Member { pattern, origin: self.kept.len() as u64 - 1 }
     }

@@ -66,7 +66,7 @@ impl LinesOpen {
         let (mut line, mut mask) = (u64::MAX, 0);
         let mut before = None;
         for lane in access.mask.lanes() {
-            let address = access.addresses[lane];
+            let address = access.addresses.of(lane);
             // Lanes that load the same touch the same.
             if before.replace(address) == Some(address) {
                 continue;
@@ -635,7 +635,7 @@ mod tests {
             let addresses: [u64; WARP_SIZE] = std::array::from_fn(|lane| base + 4 * lane as u64);
             let (space, kind) = (StateSpace::Global, AccessKind::Load);
             let mask = ActiveMask::FULL;
-            open.touch(&Access { space, kind, element_bytes: 4, elements: 1, mask, addresses: &addresses });
+            open.touch(&Access { space, kind, element_bytes: 4, elements: 1, mask, addresses: (&addresses).into() });
         }
         open.close()
     }

@@ -254,7 +254,7 @@ impl Observer for Tracer {
         let warp = &mut warps[warp.0 as usize];
         let Some(step) = warp.step_of(block, access.mask) else { return };
         let size = (access.element_bytes, access.elements);
-        warp.trace.access_of(step, slot, access.space, access.kind, size, access.mask, access.addresses);
+        warp.trace.access_of(step, slot, access.space, access.kind, size, access.mask, &access.addresses.all());
     }
 
     fn order_dependent(&mut self, _: &mut TracedState, _: Pc) {}

@@ -2,7 +2,7 @@
 
 use warplens_isa::StateSpace;
 
-use crate::{ActiveMask, WARP_SIZE};
+use crate::{ActiveMask, Addresses};
 
 /// What a memory instruction does with its addresses.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -46,10 +46,10 @@ pub struct Access<'a> {
     pub elements: u8,
     /// Lanes that access memory; never empty.
     pub mask: ActiveMask,
-    /// Byte address per lane; meaningless outside `mask`. Global addresses are those of the device address space,
+    /// Byte address per lane. Global addresses are those of the device address space,
     /// constant, parameter and shared addresses count from the start of their space, local ones from the start of the
     /// thread's own local memory.
-    pub addresses: &'a [u64; WARP_SIZE],
+    pub addresses: Addresses<'a>,
 }
 
 impl Access<'_> {

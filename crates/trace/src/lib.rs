@@ -8,6 +8,7 @@
 //! This crate does not know about the emulator, registers or values.
 
 mod access;
+mod addresses;
 mod code;
 mod dealing;
 mod mask;
@@ -15,6 +16,7 @@ mod observer;
 mod warp_trace;
 
 pub use access::{Access, AccessKind};
+pub use addresses::Addresses;
 pub use code::{Chain, Code, MachineClass, MachineInst, NO_SLOT, Operands, Place, RegisterNumber};
 pub use dealing::Dealing;
 pub use mask::ActiveMask;

@@ -11,7 +11,7 @@ use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
 use std::sync::{Mutex, PoisonError};
 
 use super::handler::Level;
-use super::offsets::{self, Offsets};
+use super::offsets::Offsets;
 #[cfg(target_arch = "x86_64")]
 use super::vector;
 
@@ -32,7 +32,7 @@ pub(crate) enum Users {
 /// One place per lane, inside a block of memory and aligned.
 pub(crate) struct Selection<'c> {
     pointer: *mut u8,
-    offsets: &'c [u32; 32],
+    offsets: &'c Offsets,
     bytes: u32,
     users: Users,
     cells: PhantomData<&'c Cells>,
@@ -44,7 +44,7 @@ impl Selection<'_> {
     pub(crate) fn gather<T: Cell + Default>(&self, at: usize) -> [T; 32] {
         let start = self.inside::<T>(at);
         let mut values = [T::default(); 32];
-        for (value, &offset) in values.iter_mut().zip(self.offsets) {
+        for (value, &offset) in values.iter_mut().zip(&self.offsets.values) {
             // SAFETY: `Cells::select` checked that `bytes` bytes at every offset lie inside and are aligned, and
             // `inside` that the value lies in these bytes.
             *value = unsafe { T::load(start.add(offset as usize)) };
@@ -57,7 +57,7 @@ impl Selection<'_> {
     pub(crate) fn scatter<T: Cell>(&self, at: usize, mask: u32, values: impl Fn(usize) -> T) {
         let start = self.inside::<T>(at);
         if mask == u32::MAX {
-            for (lane, &offset) in self.offsets.iter().enumerate() {
+            for (lane, &offset) in self.offsets.values.iter().enumerate() {
                 // SAFETY: as in `gather`.
                 unsafe { T::store(start.add(offset as usize), values(lane), self.users) };
             }
@@ -67,7 +67,7 @@ impl Selection<'_> {
         while rest != 0 {
             let lane = rest.trailing_zeros() as usize;
             // SAFETY: as in `gather`.
-            unsafe { T::store(start.add(self.offsets[lane] as usize), values(lane), self.users) };
+            unsafe { T::store(start.add(self.offsets.values[lane] as usize), values(lane), self.users) };
             rest &= rest - 1;
         }
     }
@@ -78,7 +78,7 @@ impl Selection<'_> {
         match level {
             #[cfg(target_arch = "x86_64")]
             // SAFETY: as in `gather`; `Level::V3` exists only where `Level::detect` found the features.
-            Level::V3 => unsafe { vector::gather_words(self.inside::<u32>(at), self.offsets, values) },
+            Level::V3 => unsafe { vector::gather_words(self.inside::<u32>(at), &self.offsets.values, values) },
             Level::Baseline => *values = self.gather(at),
         }
     }
@@ -89,7 +89,7 @@ impl Selection<'_> {
         match level {
             #[cfg(target_arch = "x86_64")]
             // SAFETY: as above.
-            Level::V3 => unsafe { vector::gather_pairs(self.inside::<u64>(at), self.offsets, values) },
+            Level::V3 => unsafe { vector::gather_pairs(self.inside::<u64>(at), &self.offsets.values, values) },
             Level::Baseline => *values = self.gather(at),
         }
     }
@@ -101,7 +101,7 @@ impl Selection<'_> {
             #[cfg(target_arch = "x86_64")]
             // SAFETY: as above.
             Level::V3 if mask == u32::MAX => unsafe {
-                vector::scatter_words(self.inside::<u32>(at), self.offsets, values);
+                vector::scatter_words(self.inside::<u32>(at), &self.offsets.values, values);
             },
             _ => self.scatter(at, mask, |lane| values[lane]),
         }
@@ -114,7 +114,7 @@ impl Selection<'_> {
             #[cfg(target_arch = "x86_64")]
             // SAFETY: as above.
             Level::V3 if mask == u32::MAX => unsafe {
-                vector::scatter_pairs(self.inside::<u64>(at), self.offsets, values);
+                vector::scatter_pairs(self.inside::<u64>(at), &self.offsets.values, values);
             },
             _ => self.scatter(at, mask, |lane| values[lane]),
         }
@@ -123,27 +123,19 @@ impl Selection<'_> {
     /// Reads, modifies and writes the value at `at` bytes behind a lane's place in one step; returns the old value.
     pub(crate) fn update<T: Cell>(&self, at: usize, lane: usize, modify: impl Fn(T) -> T) -> T {
         // SAFETY: as in `gather`.
-        unsafe { T::update(self.inside::<T>(at).add(self.offsets[lane] as usize), modify) }
+        unsafe { T::update(self.inside::<T>(at).add(self.offsets.values[lane] as usize), modify) }
     }
 
     /// The places, in bytes from the start of the selection.
     #[inline(always)]
-    pub(crate) fn offsets(&self) -> &[u32; 32] {
+    pub(crate) fn offsets(&self) -> &Offsets {
         self.offsets
     }
 
     /// What stands at `at` bytes behind a lane's place.
     pub(crate) fn byte(&self, lane: usize, at: u32) -> u8 {
         // SAFETY: as in `gather`.
-        unsafe { u8::load(self.inside::<u8>(at as usize).add(self.offsets[lane] as usize)) }
-    }
-
-    /// The places as addresses, if `origin` is the address of offset 0.
-    #[inline(always)]
-    pub(crate) fn addresses(&self, level: Level, origin: u64) -> [u64; 32] {
-        let mut addresses = [0; 32];
-        offsets::addresses(level, self.offsets, origin, &mut addresses);
-        addresses
+        unsafe { u8::load(self.inside::<u8>(at as usize).add(self.offsets.values[lane] as usize)) }
     }
 
     /// Pointer to `at` bytes behind the start, after checking that a value there lies in the bytes of each place.
@@ -346,7 +338,7 @@ impl Cells {
         }
         // SAFETY: `start` lies inside the allocation or at its end.
         let pointer = unsafe { self.words.as_ptr().cast::<u8>().cast_mut().add(start) };
-        Some(Selection { pointer, offsets: &offsets.values, bytes, users: self.users, cells: PhantomData })
+        Some(Selection { pointer, offsets, bytes, users: self.users, cells: PhantomData })
     }
 
     /// Copies bytes in.

@@ -41,6 +41,34 @@ impl Offsets {
         pairs_plus(level, pairs, shift, self)
     }
 
+    /// The offsets.
+    #[inline(always)]
+    pub(crate) const fn values(&self) -> &[u32; 32] {
+        &self.values
+    }
+
+    /// True if all offsets are below a limit.
+    #[inline(always)]
+    pub(crate) const fn are_below(&self, limit: u32) -> bool {
+        self.highest < limit
+    }
+
+    /// Each offset minus the first one, modulo 2^32.
+    pub(crate) fn distances(&self) -> [u32; 32] {
+        self.values.map(|offset| offset.wrapping_sub(self.values[0]))
+    }
+
+    /// True if these are the distances.
+    #[inline(always)]
+    pub(crate) fn are_apart(&self, level: Level, distances: &[u32; 32]) -> bool {
+        match level {
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: `Level::V3` exists only where `Level::detect` found the features.
+            Level::V3 => unsafe { vector::are_apart(&self.values, distances) },
+            Level::Baseline => self.distances() == *distances,
+        }
+    }
+
     /// True if `bytes` bytes at every offset lie in a block of `size` bytes.
     #[inline(always)]
     pub(crate) fn fit(&self, bytes: u32, size: u64) -> bool {
@@ -91,22 +119,6 @@ fn pairs_plus(level: Level, pairs: &[u64; 32], shift: u64, offsets: &mut Offsets
             all >> 32 == 0
         }
     }
-}
-
-/// `origin` plus each offset.
-#[inline(never)]
-pub(super) fn addresses(level: Level, offsets: &[u32], origin: u64, addresses: &mut [u64; 32]) {
-    struct Work<'w>(&'w [u32], u64, &'w mut [u64; 32]);
-    impl Leveled for Work<'_> {
-        type Output = ();
-        #[inline(always)]
-        fn run(self) {
-            for (address, &offset) in self.2.iter_mut().zip(self.0) {
-                *address = self.1 + u64::from(offset);
-            }
-        }
-    }
-    with_level(level, Work(offsets, origin, addresses));
 }
 
 /// True if each lane's offset is `bytes` more than that of the lane before.

@@ -264,6 +264,19 @@ pub(super) unsafe fn scatter_pairs(start: *mut u8, offsets: &[u32; 32], values: 
     }
 }
 
+/// True if each value is so much more than the first one, modulo 2^32.
+#[inline]
+#[target_feature(enable = "avx2")]
+pub(super) fn are_apart(values: &[u32; 32], distances: &[u32; 32]) -> bool {
+    let origin = _mm256_set1_epi32(values[0].cast_signed());
+    let mut difference = _mm256_set1_epi32(0);
+    for first in [0, 8, 16, 24] {
+        let apart = _mm256_sub_epi32(vector(values, first), origin);
+        difference = _mm256_or_si256(difference, _mm256_xor_si256(apart, vector(distances, first)));
+    }
+    is_zero(difference)
+}
+
 /// `words` plus `shift`, the largest sum, and all bits of the sums.
 #[target_feature(enable = "avx2")]
 pub(super) fn words_plus(words: &[u32; 32], shift: u32, sums: &mut [u32; 32]) -> (u32, u32) {

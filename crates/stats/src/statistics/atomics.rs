@@ -116,7 +116,7 @@ impl Statistic for AtomicCounter {
         self.scratch.clear();
         for lane in access.mask.lanes() {
             let elements = (0..u64::from(access.elements)).map(|element| element * u64::from(access.element_bytes));
-            self.scratch.extend(elements.map(|offset| access.addresses[lane].wrapping_add(offset) / WORD_BYTES));
+            self.scratch.extend(elements.map(|offset| access.addresses.of(lane).wrapping_add(offset) / WORD_BYTES));
         }
         self.scratch.sort_unstable();
         let sums = self.lines.entry((slot, access.space)).or_default();

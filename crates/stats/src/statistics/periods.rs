@@ -342,7 +342,7 @@ impl PeriodCounter {
     }
 
     fn traffic(&mut self, access: &Access<'_>, pattern: Option<PatternId>) -> Traffic {
-        let lowest = access.addresses[access.mask.lowest().unwrap_or(0)];
+        let lowest = access.addresses.of(access.mask.lowest().unwrap_or(0));
         let key = pattern.map(|pattern| (pattern, AccessCounter::phase(lowest)));
         if let Some(known) = key.and_then(|key| self.memo.get(&key)) {
             return *known;

@@ -135,7 +135,7 @@ impl ReuseTracker {
         self.scratch.clear();
         let end = u64::from(access.lane_bytes()) - 1;
         for lane in access.mask.lanes() {
-            let address = access.addresses[lane];
+            let address = access.addresses.of(lane);
             let (first, last) = (address >> 5, address.wrapping_add(end) >> 5);
             if first != last || self.scratch.last() != Some(&last) {
                 self.scratch.extend(first..=last.max(first));
