@@ -67,29 +67,80 @@ impl<'a, E: Engine, O: Observer> Worker<'a, E, O> {
         kind: AccessKind,
     ) -> Result<(), ExecError> {
         let mut offsets = Offsets::zero();
-        let selected = self.select(context, lanes, operation, (index, kind), &mut offsets);
-        let Some((space, origin, selection)) = selected else {
-            return self.transfer_apart(context, lanes, operation, pc, kind);
-        };
+        let (level, bytes, frame) = (self.shared.level, operation.bytes(), context.local.base);
+        // The two most frequent cases, each on a way of its own: what it has found stays in registers of the CPU.
+        match operation.space {
+            StateSpace::Shared => {
+                if set(&mut offsets, level, lanes, operation, frame, 0)
+                    && let Some(selection) = context.shared.select(0, &offsets, bytes)
+                {
+                    self.act(context, lanes, operation, (index, kind, pc), (StateSpace::Shared, 0), &selection);
+                    return Ok(());
+                }
+            }
+            StateSpace::Global => {
+                let Recent { base, id, .. } = self.recent[index as usize];
+                let buffer = self.shared.device.buffer(id);
+                if set(&mut offsets, level, lanes, operation, frame, base)
+                    && offsets.fit(bytes, buffer.bytes)
+                    && let Some(selection) = buffer.cells.select(0, &offsets, bytes)
+                {
+                    self.act(context, lanes, operation, (index, kind, pc), (StateSpace::Global, base), &selection);
+                    return Ok(());
+                }
+            }
+            StateSpace::Generic | StateSpace::Const | StateSpace::Param | StateSpace::Local => {}
+        }
+        self.transfer_elsewhere(context, lanes, operation, (index, kind, pc), &mut offsets)
+    }
+
+    /// An access to another buffer than the last time, or to another space.
+    #[inline(never)]
+    fn transfer_elsewhere(
+        &mut self,
+        context: &mut Context<'_, O::Cta>,
+        lanes: &mut Lanes<'_>,
+        operation: &MemoryOperation,
+        (index, kind, pc): (u32, AccessKind, Pc),
+        offsets: &mut Offsets,
+    ) -> Result<(), ExecError> {
+        match self.select(context, lanes, operation, (index, kind), offsets) {
+            Some((space, origin, selection)) => {
+                self.act(context, lanes, operation, (index, kind, pc), (space, origin), &selection);
+                Ok(())
+            }
+            None => self.transfer_apart(context, lanes, operation, pc, kind),
+        }
+    }
+
+    /// Accesses places that were found to be fine, and tells the observer.
+    #[inline(always)]
+    fn act(
+        &mut self,
+        context: &mut Context<'_, O::Cta>,
+        lanes: &mut Lanes<'_>,
+        operation: &MemoryOperation,
+        (index, kind, pc): (u32, AccessKind, Pc),
+        (space, origin): (StateSpace, u64),
+        selection: &Selection<'_>,
+    ) {
+        let level = self.shared.level;
         if O::RECORDS {
-            let shape = self.shapes.shape(self.shared.level, index, (lanes.mask, space), selection.offsets());
+            let shape = self.shapes.shape(level, index, (lanes.mask, space), selection.offsets());
             let addresses = Addresses::from_offsets(origin, selection.offsets().values()).with_shape(shape);
             self.record(context, lanes.mask, operation, pc, kind, space, addresses);
         }
-        let Recent { base, id, shadow } = self.recent[index as usize];
-        if let Some(shadow) = shadow
-            && space == StateSpace::Global
-            && self.note((id, shadow), origin - base, &selection, lanes, (operation, kind), pc)
+        if space == StateSpace::Global
+            && let Recent { base, id, shadow: Some(shadow) } = self.recent[index as usize]
+            && self.note((id, shadow), origin - base, selection, lanes, (operation, kind), pc)
         {
-            return Ok(());
+            return;
         }
-        let level = self.shared.level;
         match kind {
-            AccessKind::Load => read(level, lanes, operation, &selection),
-            AccessKind::Store => write(level, lanes, operation, &selection),
-            AccessKind::Atomic => modify::<E>(lanes, operation, &selection, space),
+            AccessKind::Load => read(level, lanes, operation, selection),
+            AccessKind::Store => write(level, lanes, operation, selection),
+            AccessKind::Atomic => modify::<E>(lanes, operation, selection, space),
         }
-        Ok(())
     }
 
     /// Where to note what an operation touches of a buffer, if that matters. Ordered loads are a matter of the kernel's
@@ -192,7 +243,6 @@ impl<'a, E: Engine, O: Observer> Worker<'a, E, O> {
 
     /// The memory that all lanes access, with the address that its offsets count from, if it is one block, all
     /// addresses lie inside and all are aligned.
-    #[inline(always)]
     fn select<'t>(
         &mut self,
         context: &Context<'t, O::Cta>,
