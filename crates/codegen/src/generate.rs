@@ -163,8 +163,7 @@ fn check_instructions(module: &Module, functions: &[FunctionId]) -> Result<(), E
     let mut insts = blocks.flat_map(|block| &module.blocks[block].insts);
     let lacks = |inst: &&Inst| match inst.op() {
         Op::Unsupported => select::work(&module.key(inst.pc)).is_none(),
-        // No front end makes one yet.
-        op => op == Op::Copy,
+        _ => false,
     };
     match insts.find(lacks) {
         None => Ok(()),

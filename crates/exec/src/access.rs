@@ -1,5 +1,7 @@
 //! Loads, stores and atomics: addresses, checks, transfer.
 
+mod part;
+
 use warplens_isa::{Pc, StateSpace};
 use warplens_trace::{Access, AccessKind, ActiveMask, Observer, WarpIndex};
 

@@ -43,6 +43,8 @@ pub(crate) enum Kind {
     Lane,
     /// A load; the index of its [`MemoryOperation`].
     Load(u32),
+    /// A load of the first bytes, as many as the operand says; the index of its [`MemoryOperation`].
+    LoadPart(u32),
     /// A store.
     Store(u32),
     /// An atomic or reduction.

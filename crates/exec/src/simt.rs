@@ -242,6 +242,11 @@ impl Engine for Simt {
                     let memory = &bound.memory[index as usize];
                     worker.load(&mut context, &mut lanes, memory, index, step.pc)?;
                 }
+                Kind::LoadPart(index) => {
+                    let bytes = *lanes.words(step.sources[0]);
+                    let memory = &bound.memory[index as usize];
+                    worker.load_part(&mut context, &mut lanes, memory, (index, step.pc), &bytes)?;
+                }
                 Kind::Store(index) => {
                     let memory = &bound.memory[index as usize];
                     worker.store(&mut context, &mut lanes, memory, index, step.pc)?;

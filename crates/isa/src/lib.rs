@@ -26,8 +26,8 @@ pub use effect::Effect;
 pub use family::Family;
 pub use key::{CacheOperator, CacheUse, InstKey, MatrixShape, MemoryOrder, NamedType, NarrowType, Part, Scope, Types};
 pub use modifiers::{
-    AddressDirection, AtomicOp, BarrierKind, BfindAnswer, BoolOp, CompareOp, Dp2aHalf, MatchMode, Precision, PrmtMode,
-    ReduxOp, Rounding, ShiftDirection, ShiftMode, ShuffleMode, SystemCall, TestProperty, VoteMode,
+    AddressDirection, AtomicOp, BarrierKind, BfindAnswer, BoolOp, CompareOp, CopyRead, Dp2aHalf, MatchMode, Precision,
+    PrmtMode, ReduxOp, Rounding, ShiftDirection, ShiftMode, ShuffleMode, SystemCall, TestProperty, VoteMode,
 };
 pub use opcode_text::{OpcodeText, Spelling};
 pub use operation::Operation;

@@ -250,6 +250,16 @@ pub enum BfindAnswer {
     ShiftAmount,
 }
 
+/// How much a copy between memories reads; the rest of what it writes is zeros.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum CopyRead {
+    /// All, or nothing where a predicate asks for zeros.
+    #[default]
+    Unless,
+    /// The first bytes, as many as a source says.
+    Bytes,
+}
+
 /// Which bytes of the second operand `dp2a` takes.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Dp2aHalf {

@@ -6,9 +6,9 @@
 use std::fmt::Debug;
 
 use crate::{
-    AddressDirection, AtomicOp, BarrierKind, BfindAnswer, BoolOp, CompareOp, Dp2aHalf, MatchMode, Precision, PrmtMode,
-    ReduxOp, Rounding, ScalarType, ShiftDirection, ShiftMode, ShuffleMode, StateSpace, SystemCall, TestProperty,
-    VoteMode,
+    AddressDirection, AtomicOp, BarrierKind, BfindAnswer, BoolOp, CompareOp, CopyRead, Dp2aHalf, MatchMode, Precision,
+    PrmtMode, ReduxOp, Rounding, ScalarType, ShiftDirection, ShiftMode, ShuffleMode, StateSpace, SystemCall,
+    TestProperty, VoteMode,
 };
 
 /// What refines an operation.
@@ -85,6 +85,12 @@ impl Payload for StateSpace {
 impl Payload for BfindAnswer {
     fn describe(&self, words: Words) -> Words {
         words.flag("ShiftAmount", *self == Self::ShiftAmount)
+    }
+}
+
+impl Payload for CopyRead {
+    fn describe(&self, words: Words) -> Words {
+        words.flag("Bytes", *self == Self::Bytes)
     }
 }
 

@@ -88,7 +88,7 @@ macro_rules! with_opcodes {
         Cnot "cnot" { Cnot T <- T } [(10, "", "", "@bits", "d s")]
         Copysign "copysign" { Copysign T <- T T } [(20, "", "", "f32 f64", "d s s")]
         Cos "cos" { function Cos(approximation) T <- T } [(10, "", "approx ftz 2pi", "f32", "d s")]
-        Cp "cp" { none } lacks Memory "asynchronous copies" [
+        Cp "cp" { by lower_copy } lacks Memory "asynchronous copies" [
             CpReduceAsyncBulkTensor: (80, "reduce async bulk tensor",
                 "@dim global shared::cta @reduction tile im2col_no_offs bulk_group L2::cache_hint @override", "",
                 "m m s?"),

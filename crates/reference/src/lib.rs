@@ -206,7 +206,7 @@ fn check(inst: &Decoded) -> Result<(), NoMeaning> {
         | Meaning::IsIn(_)
         | Meaning::Load
         | Meaning::Store
-        | Meaning::Copy
+        | Meaning::Copy(_)
         | Meaning::ActiveMask
         | Meaning::OpenRegion(_)
         | Meaning::ReserveStack

@@ -5,7 +5,7 @@ use warplens_exec::decoded::{Decoded, MemoryReference, Operand};
 use warplens_exec::engine::{Arrival, BlockEnd, Frame, LaneValues, Request, Run};
 use warplens_exec::semantics::warp::Unnamed;
 use warplens_ir::Width;
-use warplens_isa::{AtomicOp, BarrierKind, ScalarType, SystemCall};
+use warplens_isa::{AtomicOp, BarrierKind, CopyRead, ScalarType, SystemCall};
 use warplens_trace::Observer;
 
 use crate::meaning::{Meaning, converted, meaning};
@@ -14,6 +14,9 @@ use crate::registers::Registers;
 use crate::value::{Sources, ones, signed};
 use crate::warp::lanes;
 use crate::{Reference, write};
+
+/// More bytes than a copy of one lane has.
+const MOST: u32 = 64;
 
 type Running<'r, 'a, O> = Run<'r, 'a, Reference, O>;
 
@@ -160,7 +163,7 @@ impl Step<'_> {
             Meaning::Load => self.load(run, number)?,
             Meaning::Store => self.store(run, number)?,
             Meaning::Atomic(op) => self.atomic(run, number, op)?,
-            Meaning::Copy => self.copy(run, number)?,
+            Meaning::Copy(read) => self.copy(run, number, read)?,
             Meaning::ActiveMask => self.write(registers, 0, ScalarType::B32, &[self.on.into(); 32]),
             Meaning::OpenRegion(barrier) => run.open_region(barrier),
             Meaning::ReserveStack => {
@@ -310,18 +313,23 @@ impl Step<'_> {
         Ok(())
     }
 
-    /// Lanes that ask for zeros read nothing.
-    fn copy<O: Observer>(&self, run: &mut Running<'_, '_, O>, number: u32) -> Result<(), ExecError> {
+    /// Lanes that ask for zeros read nothing; those that ask for some bytes read these.
+    fn copy<O: Observer>(&self, run: &mut Running<'_, '_, O>, number: u32, read: CopyRead) -> Result<(), ExecError> {
         let place = run.code().places[number as usize];
         let [to, from] = &self.inst.memory[..] else { return Err(run.unsupported(self.inst.pc, self.on)) };
         let registers = run.registers();
-        let zeros = self.source(registers, 0, ScalarType::Pred, 0);
-        let reading = lanes(self.on).filter(|&lane| zeros[lane] == 0).fold(0, |mask, lane| mask | 1 << lane);
+        let bytes: [u32; 32] = match read {
+            CopyRead::Unless => {
+                self.source(registers, 0, ScalarType::Pred, 0).map(|zeros| u32::from(zeros == 0) * MOST)
+            }
+            CopyRead::Bytes => self.source(registers, 0, ScalarType::U32, MOST.into()).map(|bytes| bytes as u32),
+        };
+        let reading = lanes(self.on).filter(|&lane| bytes[lane] > 0).fold(0, |mask, lane| mask | 1 << lane);
         let store = self.request(registers, place, to, self.on);
         let load = self.request(registers, place + 1, from, reading);
         let mut values = vec![[0; 32]; store.n_values()];
         if reading != 0 {
-            let loaded = run.load(&load)?;
+            let loaded = run.load_part(&load, &bytes)?;
             for (values, loaded) in values.iter_mut().zip(loaded) {
                 lanes(reading).for_each(|lane| values[lane] = loaded[lane]);
             }

@@ -1,7 +1,7 @@
 //! Loads, stores and atomics.
 
 use warplens_ir::Width;
-use warplens_isa::{AccessOrder, Atomic, AtomicOp, ScalarType};
+use warplens_isa::{AccessOrder, Atomic, AtomicOp, CopyRead, ScalarType};
 
 use super::{Binder, Binding, no_such_form};
 use crate::code::{Base, Kind, MemoryOperation, SINK, Wide};
@@ -100,7 +100,7 @@ fn operation(inst: &Decoded, memory: &MemoryReference, base: Base, offset: i64) 
 }
 
 /// A copy is a load into temporaries and a store of them, each with its event. Lanes that ask for zeros load nothing.
-pub(super) fn copy(binder: &mut Binder<'_>, inst: &Decoded) -> Binding {
+pub(super) fn copy(binder: &mut Binder<'_>, inst: &Decoded, read: &CopyRead) -> Binding {
     let [to, from] = &inst.memory[..] else {
         return Err("the two addresses are missing");
     };
@@ -117,12 +117,16 @@ pub(super) fn copy(binder: &mut Binder<'_>, inst: &Decoded) -> Binding {
         store.sources.push(Source::frame(word));
     }
     let (load, store) = (binder.memory(load), binder.memory(store));
-    match inst.sources.first() {
-        Some(zeros) => {
+    match (inst.sources.first(), read) {
+        (Some(zeros), CopyRead::Unless) => {
             let zeros = binder.read(zeros, ScalarType::Pred);
             binder.unless(zeros, |binder| binder.other(Kind::Load(load), [SINK; 2], &[]));
         }
-        None => binder.other(Kind::Load(load), [SINK; 2], &[]),
+        (Some(bytes), CopyRead::Bytes) => {
+            let bytes = binder.read(bytes, ScalarType::U32);
+            binder.other(Kind::LoadPart(load), [SINK; 2], &[bytes]);
+        }
+        (None, _) => binder.other(Kind::Load(load), [SINK; 2], &[]),
     }
     binder.other(Kind::Store(store), [SINK; 2], &[]);
     Ok(())

@@ -1,0 +1,104 @@
+//! Asynchronous copies and what waits for them.
+//!
+//! A copy is made where it stands: a correct program looks at neither side of it before it has waited. What waits has
+//! nothing to wait for then, but says to machine code where the copies must have ended.
+
+use warplens_ir::{Memory, MemoryReference, Operand};
+use warplens_isa::{CopyRead, Operation, ScalarType, StateSpace};
+
+use super::body::Body;
+use super::instruction::Site;
+use super::{Lowered, Stop};
+use crate::syntax::ast::{self, Modifier};
+
+impl<'src> Body<'_, '_, 'src> {
+    /// `cp.async` and its kind.
+    pub(super) fn lower_copy(&mut self, site: &Site<'_, 'src>) -> Lowered<()> {
+        let has = |modifier| site.has(modifier);
+        if has(Modifier::Bulk) || has(Modifier::Tensor) || has(Modifier::Mbarrier) {
+            return Err(Stop::Unsupported);
+        }
+        match () {
+            () if has(Modifier::CommitGroup) => self.lower_commit(site),
+            () if has(Modifier::WaitGroup) => self.lower_wait(site),
+            () if has(Modifier::WaitAll) => self.lower_wait_all(site),
+            () => self.lower_async_copy(site),
+        }
+    }
+
+    /// `cp.async [to], [from], bytes{, bytes to read | predicate}{, policy}`.
+    fn lower_async_copy(&mut self, site: &Site<'_, 'src>) -> Lowered<()> {
+        let hints = usize::from(site.has(Modifier::L2CacheHint));
+        self.count(site, 3 + hints, 4 + hints)?;
+        let bytes = self.constant_operand(&site.operands[2])?;
+        let may_be = if site.has(Modifier::Cg) { &[16][..] } else { &[4, 8, 16] };
+        if !may_be.contains(&bytes) {
+            let what = if may_be.len() == 1 { "16, as `.cg` copies" } else { "4, 8 or 16" };
+            return Err(self.report_kind(site.operands[2].span, what));
+        }
+        let elements = u8::try_from(bytes / 4).expect("at most 4");
+        let mut inst = self.inst(Operation::Copy(CopyRead::Unless), ScalarType::B32);
+        let to = self.place(&site.operands[0], StateSpace::Shared, elements)?;
+        inst.memory = Memory::Copy { to, from: self.place(&site.operands[1], StateSpace::Global, elements)? };
+        if site.operands.len() > 3 + hints {
+            self.limit_copy(&site.operands[3], bytes, &mut inst)?;
+        }
+        self.push_main(inst);
+        Ok(())
+    }
+
+    /// What of the source is read: the first bytes, or nothing where a predicate is true.
+    fn limit_copy(&mut self, operand: &ast::Operand<'src>, bytes: u64, inst: &mut warplens_ir::Inst) -> Lowered<()> {
+        if self.is_predicate(operand)? {
+            inst.sources.push(self.source(operand, ScalarType::Pred)?);
+            return Ok(());
+        }
+        match self.source(operand, ScalarType::U32)? {
+            Operand::Immediate(read) if read >= bytes => {}
+            read => {
+                inst.operation = Operation::Copy(CopyRead::Bytes);
+                inst.sources.push(read);
+            }
+        }
+        Ok(())
+    }
+
+    fn place(&mut self, operand: &ast::Operand<'src>, space: StateSpace, elements: u8) -> Lowered<MemoryReference> {
+        let (space, base, offset) = self.address(operand, space)?;
+        Ok(MemoryReference { space, base, offset, elements })
+    }
+
+    fn constant_operand(&mut self, operand: &ast::Operand<'src>) -> Lowered<u64> {
+        match self.source(operand, ScalarType::U32)? {
+            Operand::Immediate(value) => Ok(value),
+            _ => Err(self.report_kind(operand.span, "an integer constant")),
+        }
+    }
+
+    fn lower_commit(&mut self, site: &Site<'_, 'src>) -> Lowered<()> {
+        self.count(site, 0, 0)?;
+        let inst = self.inst(Operation::CopyCommit, ScalarType::U32);
+        self.push_main(inst);
+        Ok(())
+    }
+
+    fn lower_wait(&mut self, site: &Site<'_, 'src>) -> Lowered<()> {
+        self.count(site, 1, 1)?;
+        let groups = self.constant_operand(&site.operands[0])?;
+        self.push_wait(groups);
+        Ok(())
+    }
+
+    /// Everything that is on its way becomes a group, and all groups are waited for.
+    fn lower_wait_all(&mut self, site: &Site<'_, 'src>) -> Lowered<()> {
+        self.lower_commit(site)?;
+        self.push_wait(0);
+        Ok(())
+    }
+
+    fn push_wait(&mut self, groups: u64) {
+        let mut inst = self.inst(Operation::CopyWait, ScalarType::U32);
+        inst.sources.push(Operand::Immediate(groups));
+        self.push_main(inst);
+    }
+}
