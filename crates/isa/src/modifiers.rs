@@ -1,5 +1,7 @@
 //! What a single word of an operation says: how to round, which comparison, which atomic.
 
+use crate::MbarrierOp;
+
 /// Rounding direction. The integer forms (`.rni` and so on) round to an integral value.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub enum Rounding {
@@ -103,6 +105,8 @@ pub enum AtomicOp {
     Min,
     /// Maximum.
     Max,
+    /// What a barrier in memory is told.
+    Mbarrier(MbarrierOp),
 }
 
 /// How a shuffle picks its source lane.

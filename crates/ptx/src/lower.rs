@@ -20,6 +20,7 @@ mod interface;
 mod key;
 mod limit;
 mod location;
+mod mbarrier;
 mod memory;
 mod module;
 mod moves;

@@ -183,7 +183,7 @@ macro_rules! with_opcodes {
         Max "max" { by lower_extremum(Operation::Max), types: 1 } [
             (10, "", "ftz NaN xorsign abs relu", "@int u16x2 s16x2 u8x4 s8x4 f32 f64 @half", "d s s s?"),
         ]
-        Mbarrier "mbarrier" { none } lacks Barrier "asynchronous copies" [
+        Mbarrier "mbarrier" { by lower_mbarrier } lacks Barrier "asynchronous copies" [
             MbarrierInit: (70, "init", "shared shared::cta layout::v0 layout::v1", "b64", "m s"),
             MbarrierInval: (70, "inval", "shared shared::cta", "b64", "m"),
             MbarrierCheckLayout: (93, "check_layout", "layout::v0 layout::v1 shared shared::cta", "b64", "d m"),

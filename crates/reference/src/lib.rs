@@ -13,6 +13,7 @@ mod compare;
 mod convert;
 mod exact;
 mod float;
+mod mbarrier;
 mod meaning;
 mod operand;
 mod registers;

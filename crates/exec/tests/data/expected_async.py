@@ -15,4 +15,15 @@ def staged_sum():
     return case
 
 
-CASES = [staged_sum]
+def barrier_phases():
+    case = Case("barrier_phases", "Barriers in shared memory, for two warps and then one.", block=96, ptx=["sm_80"])
+    data = [i * 7 % 101 - 50 for i in range(768)]
+    out = case.out("s32", 96)
+    case.values("s32", data)
+    turns = lambda t: 4 if t >= 64 else 6
+    total = lambda t: sum((k + 1) * data[128 * k + (5 * t + i) % 128] for k in range(turns(t)) for i in range(2))
+    case.expect(out, [t if t < 32 else total(t) for t in range(96)])
+    return case
+
+
+CASES = [staged_sum, barrier_phases]

@@ -15,10 +15,11 @@ impl<'src> Body<'_, '_, 'src> {
     /// `cp.async` and its kind.
     pub(super) fn lower_copy(&mut self, site: &Site<'_, 'src>) -> Lowered<()> {
         let has = |modifier| site.has(modifier);
-        if has(Modifier::Bulk) || has(Modifier::Tensor) || has(Modifier::Mbarrier) {
+        if has(Modifier::Bulk) || has(Modifier::Tensor) {
             return Err(Stop::Unsupported);
         }
         match () {
+            () if has(Modifier::Mbarrier) => self.lower_copies_arrive(site),
             () if has(Modifier::CommitGroup) => self.lower_commit(site),
             () if has(Modifier::WaitGroup) => self.lower_wait(site),
             () if has(Modifier::WaitAll) => self.lower_wait_all(site),
