@@ -543,6 +543,7 @@ impl BodyReader<'_> {
         let (address, target) = match &inst.memory {
             Memory::None => (None, None),
             Memory::One(memory) => (Some(memory), None),
+            Memory::Copy { to, from } if from.space == StateSpace::Shared => (Some(to), Some(&from.base)),
             Memory::Copy { to, from } => (Some(from), Some(&to.base)),
         };
         let sources: Vec<Source> = inst.sources.iter().chain(target).map(|operand| self.source(operand)).collect();

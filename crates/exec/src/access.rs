@@ -1,5 +1,6 @@
 //! Loads, stores and atomics: addresses, checks, transfer.
 
+mod bulk;
 mod part;
 
 use warplens_isa::{Pc, StateSpace};

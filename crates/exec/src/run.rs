@@ -249,6 +249,14 @@ impl<'a, E: Engine, O: Observer> Run<'_, 'a, E, O> {
         self.worker.system_call(&context, at, service, arguments)
     }
 
+    /// An error of a request whose lanes stand for places, said of the lane that asked for it.
+    pub fn asked_by(&self, lane: usize, mut error: ExecError) -> ExecError {
+        if let ExecError::Access(access) = &mut error {
+            access.thread = self.worker.thread(self.cta.coordinates, self.warp_index as u32, 1 << lane);
+        }
+        error
+    }
+
     /// The error of an operation that cannot be executed.
     pub fn unsupported(&self, pc: Pc, lanes: u32) -> ExecError {
         let thread = self.worker.thread(self.cta.coordinates, self.warp_index as u32, lanes);

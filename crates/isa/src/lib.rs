@@ -35,7 +35,7 @@ pub use opcode_text::{OpcodeText, Spelling};
 pub use operation::Operation;
 pub use ops::Op;
 pub use payload::{
-    AccessOrder, Accuracy, AddressConversion, Approximation, Atomic, Branch, Carry, Combination, Comparison,
+    AccessOrder, Accuracy, AddressConversion, Approximation, Atomic, Branch, BulkCopy, Carry, Combination, Comparison,
     Conversion, Extremum, FunnelShift, FusedMultiplyAdd, HighMultiplyAdd, MixedTypes, Payload, Product, Reduction,
     Saturation, Subnormals, Sum, Words,
 };

@@ -421,6 +421,19 @@ impl Payload for Atomic {
     }
 }
 
+/// A copy of many bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct BulkCopy {
+    /// What is done to the elements of the target, unless they are overwritten.
+    pub reduction: Option<AtomicOp>,
+}
+
+impl Payload for BulkCopy {
+    fn describe(&self, words: Words) -> Words {
+        words.optional(self.reduction)
+    }
+}
+
 /// A reduction over the lanes of a warp.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Reduction {

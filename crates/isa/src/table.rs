@@ -38,6 +38,7 @@
 //! | `Ld` | of an element | one per element | none; see below |
 //! | `St` | of an element | none | one per element; wider registers give their low bits |
 //! | `Copy` | of an element | none | none, the predicate that asks for zeros, or the 32-bit number of bytes to read |
+//! | `CopyBulk` | of an element of a reduction, else `B32` | none | 32-bit number of bytes |
 //! | `CopyWait` | `U32` | none | number of groups, an immediate |
 //! | `Atom`, `Red` | of an element | old value (`Atom`), one per element | operand; of `Cas`: compare, new |
 //! | `Shfl` | 32 bits | value, then predicate | value, lane or delta, clamp, member mask |
@@ -223,6 +224,8 @@ macro_rules! with_ops {
             Copy (read: CopyRead) => { class: memory, effect: Store, bind: transfer::copy }
             /// Hint to the caches; has no effect on values.
             Prefetch => { class: memory, effect: Load, bind: control::nothing }
+            /// Copies any number of bytes from one memory to another, or reduces them into it; each thread on its own.
+            CopyBulk (bulk: BulkCopy) => { class: memory, effect: Store, bind: transfer::copy_bulk }
             /// Closes a group of the thread's asynchronous copies.
             CopyCommit => { class: memory, effect: Fence, bind: control::nothing }
             /// Waits until no more groups of the thread's asynchronous copies are on their way than the number says.

@@ -208,6 +208,7 @@ fn check(inst: &Decoded) -> Result<(), NoMeaning> {
         | Meaning::Load
         | Meaning::Store
         | Meaning::Copy(_)
+        | Meaning::CopyBulk(_)
         | Meaning::ActiveMask
         | Meaning::OpenRegion(_)
         | Meaning::ReserveStack

@@ -33,6 +33,7 @@ pub(crate) enum Meaning<'i> {
     Store,
     Atomic(AtomicOp),
     Copy(CopyRead),
+    CopyBulk(Option<AtomicOp>),
     /// Lanes look at each other, or wait for each other; where the member mask stands among the sources.
     Exchange(Exchange, usize),
     ActiveMask,
@@ -151,6 +152,7 @@ pub(crate) fn meaning(inst: &Decoded) -> Meaning<'_> {
         Operation::St(_) => Meaning::Store,
         Operation::Atom(atomic) | Operation::Red(atomic) => Meaning::Atomic(atomic.op),
         Operation::Copy(read) => Meaning::Copy(*read),
+        Operation::CopyBulk(bulk) => Meaning::CopyBulk(bulk.reduction),
         // A copy has been made before its group is waited for.
         Operation::Prefetch | Operation::CopyCommit | Operation::CopyWait => Meaning::Nothing,
 

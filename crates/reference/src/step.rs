@@ -164,6 +164,7 @@ impl Step<'_> {
             Meaning::Store => self.store(run, number)?,
             Meaning::Atomic(op) => self.atomic(run, number, op)?,
             Meaning::Copy(read) => self.copy(run, number, read)?,
+            Meaning::CopyBulk(reduction) => self.copy_bulk(run, number, reduction)?,
             Meaning::ActiveMask => self.write(registers, 0, ScalarType::B32, &[self.on.into(); 32]),
             Meaning::OpenRegion(barrier) => run.open_region(barrier),
             Meaning::ReserveStack => {
@@ -335,5 +336,38 @@ impl Step<'_> {
             }
         }
         run.store(&store, &values)
+    }
+
+    /// Each lane moves its bytes with as many requests of 32 places of 16 bytes as that takes.
+    fn copy_bulk<O: Observer>(
+        &self,
+        run: &mut Running<'_, '_, O>,
+        number: u32,
+        reduction: Option<AtomicOp>,
+    ) -> Result<(), ExecError> {
+        let first_place = run.code().places[number as usize];
+        let [to, from] = &self.inst.memory[..] else { return Err(run.unsupported(self.inst.pc, self.on)) };
+        let bytes = self.source(run.registers(), 0, ScalarType::U32, 0);
+        for lane in lanes(self.on) {
+            for start in (0..bytes[lane]).step_by(512) {
+                let n_places = (bytes[lane] - start).min(512).div_ceil(16);
+                let of_lane = |place: u32, request: Request| Request {
+                    place,
+                    lanes: (0..n_places).fold(0, |mask, place| mask | 1 << place),
+                    addresses: std::array::from_fn(|n| request.addresses[lane].wrapping_add(start + 16 * n as u64)),
+                    elements: (16 / self.inst.ty.bytes()) as u8,
+                    ..request
+                };
+                let load = of_lane(first_place + 1, self.request(run.registers(), first_place, from, self.on));
+                let values = run.load(&load).map_err(|error| run.asked_by(lane, error))?;
+                let store = of_lane(first_place, self.request(run.registers(), first_place, to, self.on));
+                let written = match reduction {
+                    Some(op) => run.update(&Request { ordered: true, ..store }, (op, self.inst.ty), &values).map(drop),
+                    None => run.store(&store, &values),
+                };
+                written.map_err(|error| run.asked_by(lane, error))?;
+            }
+        }
+        Ok(())
     }
 }

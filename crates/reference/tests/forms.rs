@@ -691,6 +691,7 @@ fn every_form_gives_the_same_bits_by_both_engines() {
         Op::Red,
         Op::Copy,
         Op::Prefetch,
+        Op::CopyBulk,
         Op::CopyCommit,
         Op::CopyWait,
         Op::Shfl,

@@ -174,7 +174,7 @@ fn reach(body: &Body<'_>, atoms: &[Atom]) -> Vec<Reach> {
     for atom in atoms {
         let node = atom.node.map(|id| &body.nodes[id]).filter(|_| atom.touches_memory());
         // A copy touches another place beside that of its address.
-        let node = node.filter(|node| node.inst.op() != Op::Copy);
+        let node = node.filter(|node| !matches!(node.inst.op(), Op::Copy | Op::CopyBulk));
         let address = node.and_then(|node| node.address.as_ref().map(|address| (node.inst, address)));
         reach.push(address.map_or(Reach::Anything, |(inst, address)| of_address(body, inst, address, &writes)));
         atom.writes.iter().for_each(|&word| writes.add(word));

@@ -1,10 +1,10 @@
 //! Loads, stores and atomics.
 
 use warplens_ir::Width;
-use warplens_isa::{AccessOrder, Atomic, AtomicOp, CopyRead, ScalarType};
+use warplens_isa::{AccessOrder, Atomic, AtomicOp, BulkCopy, CopyRead, ScalarType};
 
 use super::{Binder, Binding, no_such_form};
-use crate::code::{Base, Kind, MemoryOperation, SINK, Wide};
+use crate::code::{Base, BulkOperation, Kind, MemoryOperation, SINK, Wide};
 use crate::decoded::{Decoded, MemoryReference, Operand, Register};
 use crate::raw::{Source, map1};
 
@@ -129,6 +129,24 @@ pub(super) fn copy(binder: &mut Binder<'_>, inst: &Decoded, read: &CopyRead) -> 
         (None, _) => binder.other(Kind::Load(load), [SINK; 2], &[]),
     }
     binder.other(Kind::Store(store), [SINK; 2], &[]);
+    Ok(())
+}
+
+pub(super) fn copy_bulk(binder: &mut Binder<'_>, inst: &Decoded, bulk: &BulkCopy) -> Binding {
+    let ([to, from], [bytes]) = (&inst.memory[..], &inst.sources[..]) else {
+        return Err("an operand is missing");
+    };
+    let BulkCopy { reduction } = *bulk;
+    let is_known = reduction.is_none_or(|op| crate::semantics::atomic::is_defined(op, inst.ty));
+    if !matches!(inst.ty.bits(), 32 | 64) || !is_known {
+        return no_such_form(inst);
+    }
+    let (load, mut store) = (operation_at(binder, inst, from)?, operation_at(binder, inst, to)?);
+    store.ordered = reduction.is_some();
+    let (from, to) = (binder.memory(load), binder.memory(store));
+    let index = binder.bulk(BulkOperation { from, to, ty: inst.ty, reduction });
+    let bytes = binder.read(bytes, ScalarType::U32);
+    binder.other(Kind::Bulk(index), [SINK; 2], &[bytes]);
     Ok(())
 }
 

@@ -16,7 +16,7 @@ def staged_sum():
 
 
 def barrier_phases():
-    case = Case("barrier_phases", "Barriers in shared memory, for two warps and then one.", block=96, ptx=["sm_80"])
+    case = Case("barrier_phases", "Barriers in shared memory, for two warps and then one.", block=96, ptx=["sm_80", "sm_90"])
     data = [i * 7 % 101 - 50 for i in range(768)]
     out = case.out("s32", 96)
     case.values("s32", data)
@@ -26,4 +26,17 @@ def barrier_phases():
     return case
 
 
-CASES = [staged_sum, barrier_phases]
+def bulk_tiles():
+    case = Case("bulk_tiles", "Bulk copies in both directions, and one that adds.", block=96, ptx=["sm_90"])
+    n_tiles, words = 5, 384
+    data = [i * 11 % 197 - 98 for i in range(n_tiles * words)]
+    out, sums = case.out("s32", n_tiles * words), case.out("s32", words, "fill(1000)")
+    case.values("s32", data)
+    case.arg(str(n_tiles))
+    results = [3 * value + i // words for i, value in enumerate(data)]
+    case.expect(out, results)
+    case.expect(sums, [1000 + sum(results[i::words]) for i in range(words)], what="sums")
+    return case
+
+
+CASES = [staged_sum, barrier_phases, bulk_tiles]

@@ -4,25 +4,35 @@
 //! nothing to wait for then, but says to machine code where the copies must have ended.
 
 use warplens_ir::{Memory, MemoryReference, Operand};
-use warplens_isa::{CopyRead, Operation, ScalarType, StateSpace};
+use warplens_isa::{AtomicOp, BulkCopy, CopyRead, MbarrierOp, Operation, ScalarType, StateSpace};
 
 use super::body::Body;
 use super::instruction::Site;
-use super::{Lowered, Stop};
+use super::{Lowered, Stop, types};
 use crate::syntax::ast::{self, Modifier};
+
+/// Forms of bulk copies that the emulator lacks: to several CTAs, with masks of bytes, with reports.
+const UNKNOWN: &[Modifier] = &[
+    Modifier::Tensor,
+    Modifier::MulticastCluster,
+    Modifier::MulticastClusterAll,
+    Modifier::MulticastCluster32b,
+    Modifier::CpMask,
+    Modifier::IgnoreOob,
+    Modifier::MbarrierReportDisabled,
+    Modifier::MbarrierReportFabric,
+];
 
 impl<'src> Body<'_, '_, 'src> {
     /// `cp.async` and its kind.
     pub(super) fn lower_copy(&mut self, site: &Site<'_, 'src>) -> Lowered<()> {
         let has = |modifier| site.has(modifier);
-        if has(Modifier::Bulk) || has(Modifier::Tensor) {
-            return Err(Stop::Unsupported);
-        }
         match () {
             () if has(Modifier::Mbarrier) => self.lower_copies_arrive(site),
             () if has(Modifier::CommitGroup) => self.lower_commit(site),
             () if has(Modifier::WaitGroup) => self.lower_wait(site),
             () if has(Modifier::WaitAll) => self.lower_wait_all(site),
+            () if has(Modifier::Bulk) => self.lower_bulk(site),
             () => self.lower_async_copy(site),
         }
     }
@@ -101,5 +111,59 @@ impl<'src> Body<'_, '_, 'src> {
         let mut inst = self.inst(Operation::CopyWait, ScalarType::U32);
         inst.sources.push(Operand::Immediate(groups));
         self.push_main(inst);
+    }
+}
+
+impl<'src> Body<'_, '_, 'src> {
+    /// `cp.async.bulk` and `cp.reduce.async.bulk`: `[to], [from], bytes{, [barrier]}{, policy}`. The barrier is told of
+    /// the bytes behind the copy.
+    fn lower_bulk(&mut self, site: &Site<'_, 'src>) -> Lowered<()> {
+        if site.instruction.has_any(UNKNOWN) {
+            return Err(Stop::Unsupported);
+        }
+        if site.has(Modifier::Prefetch) {
+            return self.lower_bulk_prefetch(site);
+        }
+        let spaces: Vec<StateSpace> =
+            site.instruction.modifiers.iter().copied().filter_map(types::space_of).take(2).collect();
+        let [to, from] = spaces[..] else { return Err(Stop::Unsupported) };
+        let tells = site.has(Modifier::MbarrierCompleteTxBytes);
+        let n = 3 + usize::from(tells) + usize::from(site.has(Modifier::L2CacheHint));
+        self.count(site, n, n)?;
+        let (ty, reduction) = if site.has(Modifier::Reduce) { self.reduction(site)? } else { (ScalarType::B32, None) };
+        let mut inst = self.inst(Operation::CopyBulk(BulkCopy { reduction }), ty);
+        let to = self.place(&site.operands[0], to, 1)?;
+        inst.memory = Memory::Copy { to, from: self.place(&site.operands[1], from, 1)? };
+        inst.sources.push(self.source(&site.operands[2], ScalarType::U32)?);
+        self.push_main(inst);
+        if tells {
+            let bytes = self.number(&site.operands[2])?;
+            let inst = self.told(site, &site.operands[3], MbarrierOp::CompleteTx, bytes, None)?;
+            self.push(inst);
+        }
+        Ok(())
+    }
+
+    /// What is done to the elements of the target, and in which type. Two halves are one element.
+    fn reduction(&mut self, site: &Site<'_, 'src>) -> Lowered<(ScalarType, Option<AtomicOp>)> {
+        let ty = match self.ty(site, 0)? {
+            ScalarType::F16 => ScalarType::F16x2,
+            ScalarType::Bf16 => ScalarType::Bf16x2,
+            ty => ty,
+        };
+        match types::atomic_op(site.instruction) {
+            Some(op) => Ok((ty, Some(op))),
+            None => Err(self.report_kind(site.instruction.opcode_span, "an operation such as `.add`")),
+        }
+    }
+
+    fn lower_bulk_prefetch(&mut self, site: &Site<'_, 'src>) -> Lowered<()> {
+        let n = 2 + usize::from(site.has(Modifier::L2CacheHint));
+        self.count(site, n, n)?;
+        let memory = self.place(&site.operands[0], StateSpace::Global, 1)?;
+        let mut inst = self.inst(Operation::Prefetch, ScalarType::B8);
+        inst.memory = memory.into();
+        self.push_main(inst);
+        Ok(())
     }
 }

@@ -12,6 +12,7 @@ use warplens_isa::{
 use super::body::Body;
 use super::instruction::Site;
 use super::{Lowered, Stop, types};
+use crate::opcodes::Opcode;
 use crate::syntax::ast::{self, Modifier, OperandKind};
 
 /// What no version of the emulator knows.
@@ -52,7 +53,9 @@ impl<'src> Body<'_, '_, 'src> {
 
     /// The barrier of an instruction: shared memory, also where its address is generic.
     fn barrier(&mut self, site: &Site<'_, 'src>, operand: &ast::Operand<'src>) -> Lowered<MemoryReference> {
-        let (space, base, offset) = self.address(operand, types::named_space(site.instruction))?;
+        let is_copy = site.instruction.opcode == Opcode::Cp;
+        let written = if is_copy { StateSpace::Shared } else { types::named_space(site.instruction) };
+        let (space, base, offset) = self.address(operand, written)?;
         if space != StateSpace::Generic {
             return Ok(MemoryReference { space, base, offset, elements: 1 });
         }
@@ -75,7 +78,7 @@ impl<'src> Body<'_, '_, 'src> {
     }
 
     /// A 32-bit number as a 64-bit operand.
-    fn number(&mut self, operand: &ast::Operand<'src>) -> Lowered<Operand> {
+    pub(super) fn number(&mut self, operand: &ast::Operand<'src>) -> Lowered<Operand> {
         let number = self.source(operand, ScalarType::U32)?;
         if let Operand::Immediate(_) = number {
             return Ok(number);
@@ -89,7 +92,7 @@ impl<'src> Body<'_, '_, 'src> {
         Ok(Operand::Register(wide))
     }
 
-    fn told(
+    pub(super) fn told(
         &mut self,
         site: &Site<'_, 'src>,
         barrier: &ast::Operand<'src>,
