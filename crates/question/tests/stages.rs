@@ -121,6 +121,16 @@ fn who_waits_for_all_groups_waits_longer() {
 }
 
 #[test]
+fn gpus_before_ampere_have_no_copies() {
+    let gpus = machines::select("v100-pcie,rtx2080ti").expect("the GPUs are built in");
+    let launch = format!("grid = 1\nblock = 256\nargs = [\"f32[256]\", \"f32[{}]\"]", TURNS * STAGE / 4);
+    for answer in answers(kernel(2, 1), &launch, &gpus) {
+        let refusal = answer.expect_err("there is no machine code");
+        assert!(refusal.contains("`cp.async.cg.shared.global` on line"), "{refusal}");
+    }
+}
+
+#[test]
 fn a_wait_for_others_is_not_timed() {
     let ptx = "\
 .version 7.8
