@@ -70,7 +70,7 @@ pub fn generate(module: &Module, kernel: FunctionId, target: &Target, options: O
     if let Some(subroutine) = called.find(|function| function.kind == FunctionKind::Subroutine) {
         return Err(Error::Subroutine(subroutine.name.clone()));
     }
-    check_instructions(module, &functions)?;
+    check_instructions(module, &functions, target)?;
     let rewritten = warplens_ir::local_arrays_in_registers(module, &functions, options.registers);
     let takes_arrays = rewritten.is_some();
     let module = rewritten.as_ref().unwrap_or(module);
@@ -157,14 +157,15 @@ impl Assembler<'_> {
     }
 }
 
-/// Refuses instructions that no table says machine code of.
-fn check_instructions(module: &Module, functions: &[FunctionId]) -> Result<(), Error> {
+/// Refuses instructions that no table says machine code of, and those that the generation does not have.
+fn check_instructions(module: &Module, functions: &[FunctionId], target: &Target) -> Result<(), Error> {
     let blocks = functions.iter().flat_map(|&function| module.functions[function].block_ids());
     let mut insts = blocks.flat_map(|block| &module.blocks[block].insts);
     let lacks = |inst: &&Inst| match inst.op() {
         Op::Unsupported => select::work(&module.key(inst.pc)).is_none(),
-        // No front end makes one yet.
-        op => op == Op::Copy,
+        Op::Copy | Op::CopyCommit | Op::CopyWait => !target.is_from(8, 0),
+        Op::CopyBulk => !target.is_from(9, 0),
+        _ => false,
     };
     match insts.find(lacks) {
         None => Ok(()),

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use warplens_ir::{Bank, Cfg, Dominators, Function, Inst, Module, Operand, Register, SignedValue, VariableId};
+use warplens_ir::{Bank, Cfg, Dominators, Function, Inst, Memory, Module, Operand, Register, SignedValue, VariableId};
 use warplens_isa::{BlockId, Effect, InstKey, Op, Pc, ScalarType, SpecialRegister, StateSpace};
 use warplens_trace::NO_SLOT;
 
@@ -539,8 +539,15 @@ impl BodyReader<'_> {
         if writes.is_empty() && inst.writes().next().is_some() && !has_effect(inst) {
             return None;
         }
-        let sources: Vec<Source> = inst.sources.iter().map(|operand| self.source(operand)).collect();
-        let address = inst.memory.one().map(|memory| Address {
+        // Of a copy the other address is a source like others.
+        let (address, target) = match &inst.memory {
+            Memory::None => (None, None),
+            Memory::One(memory) => (Some(memory), None),
+            Memory::Copy { to, from } if from.space == StateSpace::Shared => (Some(to), Some(&from.base)),
+            Memory::Copy { to, from } => (Some(from), Some(&to.base)),
+        };
+        let sources: Vec<Source> = inst.sources.iter().chain(target).map(|operand| self.source(operand)).collect();
+        let address = address.map(|memory| Address {
             space: memory.space,
             base: self.source(&memory.base),
             offset: memory.offset,

@@ -83,6 +83,8 @@ fn as_written(body: &Body<'_>, node: &Node<'_>, target: &Target) -> Recipe {
     match inst.op() {
         O::Ld | O::Prefetch => one(C::Load),
         O::St => one(C::Store),
+        // The copy itself tells the barrier.
+        O::Red if matches!(body.key(inst.pc).family, F::CpAsyncBulk | F::CpReduceAsyncBulk) => Recipe::Nothing,
         O::Atom if node.written().next().is_some() => one(C::Atomic),
         O::Atom | O::Red => one(C::Reduction),
         O::Shfl | O::Movmatrix => one(C::Shuffle),
@@ -92,7 +94,9 @@ fn as_written(body: &Body<'_>, node: &Node<'_>, target: &Target) -> Recipe {
         O::BrxIdx => Recipe::Chain(vec![(C::Int, 1), (C::Load, 1), (C::Branch, 1)]),
         O::Ret if !body.function.is_kernel() => one(C::Branch),
         O::Ret | O::Exit | O::Trap => one(C::Exit),
-        O::Copy => unreachable!("kernels with one are refused before"),
+        O::Copy | O::CopyBulk => one(C::AsyncCopy),
+        O::CopyCommit => one(C::AsyncCommit),
+        O::CopyWait => pipes::copy_wait(node),
         O::Bar => pipes::barrier(node),
         O::BarWarp if target.is_from(7, 0) => one(C::Nop),
         O::BarWarp => Recipe::Nothing,

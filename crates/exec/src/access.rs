@@ -1,5 +1,8 @@
 //! Loads, stores and atomics: addresses, checks, transfer.
 
+mod bulk;
+mod part;
+
 use warplens_isa::{Pc, StateSpace};
 use warplens_trace::{Access, AccessKind, ActiveMask, Addresses, Observer, WarpIndex};
 

@@ -43,6 +43,10 @@ pub(crate) enum Kind {
     Lane,
     /// A load; the index of its [`MemoryOperation`].
     Load(u32),
+    /// A load of the first bytes, as many as the operand says; the index of its [`MemoryOperation`].
+    LoadPart(u32),
+    /// A copy of as many bytes as the operand says; the index of its [`BulkOperation`].
+    Bulk(u32),
     /// A store.
     Store(u32),
     /// An atomic or reduction.
@@ -163,6 +167,19 @@ impl MemoryOperation {
     }
 }
 
+/// A copy of many bytes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct BulkOperation {
+    /// The index of what is read, a [`MemoryOperation`] without values.
+    pub(crate) from: u32,
+    /// The same of what is written.
+    pub(crate) to: u32,
+    /// Type of the elements, 32 or 64 bits.
+    pub(crate) ty: ScalarType,
+    /// What is done to them, unless they are overwritten.
+    pub(crate) reduction: Option<AtomicOp>,
+}
+
 /// An exchange between lanes of a warp.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ExchangeOperation {
@@ -208,6 +225,8 @@ pub struct Code {
     pub(crate) pool: Vec<Row>,
     /// Memory operations.
     pub(crate) memory: Vec<MemoryOperation>,
+    /// Copies of many bytes.
+    pub(crate) bulk: Vec<BulkOperation>,
     /// Exchanges between lanes.
     pub(crate) exchanges: Vec<ExchangeOperation>,
     /// Barriers.
@@ -225,6 +244,7 @@ impl Code {
             split: IdMap::filled(n_functions, Vec::new()),
             pool: Vec::new(),
             memory: Vec::new(),
+            bulk: Vec::new(),
             exchanges: Vec::new(),
             barriers: Vec::new(),
             system: Vec::new(),

@@ -7,7 +7,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 use warplens_base::IdMap;
 use warplens_ir::{Bank, CallGraph, CallTarget, Flow, FunctionId, Inst, Module, Operand, Register, register_files};
-use warplens_isa::{AtomicOp, Op, Operation, Pc, ScalarType, StateSpace, SystemCall};
+use warplens_isa::{AtomicOp, BulkCopy, Op, Operation, Pc, ScalarType, StateSpace, SystemCall};
 
 /// Who may have written a value, beyond the thread itself and what ran before the launch.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
@@ -195,6 +195,7 @@ pub(crate) fn sharing(module: &Module, functions: &[FunctionId]) -> Sharing {
                 Operation::Ld(access) if is_across && access.ordered => return Sharing::Ordered,
                 Operation::Atom(_) if is_across && is_used() => return Sharing::Ordered,
                 Operation::Atom(atomic) | Operation::Red(atomic) if is_across => reductions.push((atomic.op, inst.ty)),
+                Operation::CopyBulk(BulkCopy { reduction: Some(op) }) if is_across => reductions.push((op, inst.ty)),
                 _ => {}
             }
         }

@@ -48,7 +48,9 @@ impl Path {
 /// Turns that the same lanes made in a loop that may wait for other threads.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Turns {
-    /// The block that ends a turn.
+    /// Where the loop begins.
+    pub(crate) header: BlockId,
+    /// The block that ended the first turn.
     pub(crate) block: BlockId,
     pub(crate) lanes: u32,
     pub(crate) count: u32,
@@ -56,14 +58,19 @@ pub(crate) struct Turns {
 
 impl Turns {
     /// None.
-    pub(crate) const NONE: Self = Self { block: BlockId(u32::MAX), lanes: 0, count: 0 };
+    pub(crate) const NONE: Self = Self { header: BlockId(u32::MAX), block: BlockId(u32::MAX), lanes: 0, count: 0 };
 
-    /// The lanes in `staying`, of all lanes in `mask`, go on with the loop that `block` ends.
-    pub(crate) fn note(&mut self, block: BlockId, mask: u32, staying: u32) {
+    /// The lanes in `staying`, of all lanes in `mask`, go on with the loop from `header` that `block` ends. A loop that
+    /// waits may end its turns in several places.
+    pub(crate) fn note(&mut self, (header, block): (BlockId, BlockId), mask: u32, staying: u32) {
         if staying == mask {
-            let is_same = (self.block, self.lanes) == (block, mask);
-            *self = Self { block, lanes: mask, count: if is_same { self.count + 1 } else { 1 } };
-        } else if self.block == block {
+            let is_same = (self.header, self.lanes) == (header, mask);
+            *self = if is_same {
+                Self { count: self.count + 1, ..*self }
+            } else {
+                Self { header, block, lanes: mask, count: 1 }
+            };
+        } else if self.block == block || self.header == block {
             // Some lane got what it waited for.
             *self = Self::NONE;
         }

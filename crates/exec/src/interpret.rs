@@ -369,7 +369,7 @@ impl<'a, E: Engine, O: Observer> Worker<'a, E, O> {
         if wait.next_stays {
             staying |= path.mask & !taken;
         }
-        path.turns.note(path.block, path.mask, staying);
+        path.turns.note((wait.header, path.block), path.mask, staying);
         if path.turns.count >= WAITING_TURNS {
             self.turn_end = 0;
         }

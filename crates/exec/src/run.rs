@@ -117,6 +117,16 @@ impl<'a, E: Engine, O: Observer> Run<'_, 'a, E, O> {
         Ok(scratch.values(0))
     }
 
+    /// Loads the first bytes of each lane, as many as it says, and zeros for the rest.
+    pub fn load_part(&mut self, request: &Request, bytes: &[u32; 32]) -> Result<Vec<LaneValues>, ExecError> {
+        let mut scratch = Scratch::new(request, &[], None);
+        scratch.operation.destinations = scratch.value_rows(0);
+        self.access(&mut scratch, request, |worker, context, lanes, operation, index, pc| {
+            worker.load_part(context, lanes, operation, (index, pc), bytes)
+        })?;
+        Ok(scratch.values(0))
+    }
+
     /// Stores.
     pub fn store(&mut self, request: &Request, values: &[LaneValues]) -> Result<(), ExecError> {
         self.access(&mut Scratch::new(request, values, None), request, Worker::store)
@@ -136,12 +146,11 @@ impl<'a, E: Engine, O: Observer> Run<'_, 'a, E, O> {
         Ok(scratch.values(operands.len()))
     }
 
-    #[allow(clippy::type_complexity, reason = "the three kinds of access are functions of one shape")]
     fn access(
         &mut self,
         scratch: &mut Scratch,
         request: &Request,
-        act: fn(
+        act: impl FnOnce(
             &mut Worker<'a, E, O>,
             &mut Context<'_, O::Cta>,
             &mut Lanes<'_>,
@@ -238,6 +247,14 @@ impl<'a, E: Engine, O: Observer> Run<'_, 'a, E, O> {
         };
         let context = Context { warp_index: self.warp_index as u32, coordinates: *coordinates, shared, local, record };
         self.worker.system_call(&context, at, service, arguments)
+    }
+
+    /// An error of a request whose lanes stand for places, said of the lane that asked for it.
+    pub fn asked_by(&self, lane: usize, mut error: ExecError) -> ExecError {
+        if let ExecError::Access(access) = &mut error {
+            access.thread = self.worker.thread(self.cta.coordinates, self.warp_index as u32, 1 << lane);
+        }
+        error
     }
 
     /// The error of an operation that cannot be executed.

@@ -242,6 +242,17 @@ impl Engine for Simt {
                     let memory = &bound.memory[index as usize];
                     worker.load(&mut context, &mut lanes, memory, index, step.pc)?;
                 }
+                Kind::LoadPart(index) => {
+                    let bytes = *lanes.words(step.sources[0]);
+                    let memory = &bound.memory[index as usize];
+                    worker.load_part(&mut context, &mut lanes, memory, (index, step.pc), &bytes)?;
+                }
+                Kind::Bulk(index) => {
+                    let bytes = *lanes.words(step.sources[0]);
+                    let copy = &bound.bulk[index as usize];
+                    let places = (&bound.memory[copy.from as usize], &bound.memory[copy.to as usize]);
+                    worker.copy_bulk(&mut context, &mut lanes, places, copy, &bytes, step.pc)?;
+                }
                 Kind::Store(index) => {
                     let memory = &bound.memory[index as usize];
                     worker.store(&mut context, &mut lanes, memory, index, step.pc)?;

@@ -13,6 +13,8 @@ use crate::communication::{Foreign, Writers};
 /// The control instruction at the end of a block that decides whether a loop which may wait goes on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Wait {
+    /// Where the loop begins.
+    pub(crate) header: BlockId,
     /// Lanes that branch stay in the loop.
     pub(crate) taken_stays: bool,
     /// Lanes that do not branch stay in the loop.
@@ -25,10 +27,10 @@ pub(crate) fn find(module: &Module, functions: &[FunctionId], foreign: &Foreign<
     for &function in functions {
         let cfg = Cfg::new(module, &module.functions[function]);
         let post_dominators = Dominators::post(&cfg);
-        for body in loops(&cfg) {
+        for (header, body) in loops(&cfg) {
             let depends = Dependence::of_loop(module, foreign, &cfg, &post_dominators, &body);
             for &block in &body {
-                if let Some(wait) = depends.exit(module, block, &body) {
+                if let Some(wait) = depends.exit(module, block, (header, &body)) {
                     // Loops come with the inner ones first; what a block is to its innermost loop counts.
                     waits.entry(block).or_insert(wait);
                 }
@@ -38,9 +40,9 @@ pub(crate) fn find(module: &Module, functions: &[FunctionId], foreign: &Foreign<
     waits
 }
 
-/// The natural loops of a function, one for each branch back: the blocks of each, smaller loops first. Loops that begin
+/// The natural loops of a function, one for each branch back: where each begins and its blocks, smaller loops first. Loops that begin
 /// at the same block are not taken together, since a wait at the start of a longer loop is a loop of its own.
-fn loops(cfg: &Cfg) -> Vec<FxHashSet<BlockId>> {
+fn loops(cfg: &Cfg) -> Vec<(BlockId, FxHashSet<BlockId>)> {
     let dominators = Dominators::new(cfg);
     let mut loops = Vec::new();
     for &block in cfg.postorder() {
@@ -52,7 +54,7 @@ fn loops(cfg: &Cfg) -> Vec<FxHashSet<BlockId>> {
         }
     }
     loops.sort_by_key(|(edge, body)| (body.len(), *edge));
-    loops.into_iter().map(|(_, body)| body).collect()
+    loops.into_iter().map(|((header, _), body)| (header, body)).collect()
 }
 
 /// The blocks from which `end` can be reached without passing through `header`.
@@ -133,12 +135,12 @@ impl Dependence {
     }
 
     /// What the end of `block` decides about the loop, if it depends on another thread.
-    fn exit(&self, module: &Module, block: BlockId, body: &FxHashSet<BlockId>) -> Option<Wait> {
+    fn exit(&self, module: &Module, block: BlockId, (header, body): (BlockId, &FxHashSet<BlockId>)) -> Option<Wait> {
         let flow = &module.blocks[block].flow;
         let stays = |target: &Option<BlockId>| target.is_some_and(|target| body.contains(&target));
         let wait = match flow {
-            Flow::Branch { taken, next } => Wait { taken_stays: stays(&Some(*taken)), next_stays: stays(next) },
-            Flow::Return { next } | Flow::Exit { next } => Wait { taken_stays: false, next_stays: stays(next) },
+            Flow::Branch { taken, next } => Wait { header, taken_stays: stays(&Some(*taken)), next_stays: stays(next) },
+            Flow::Return { next } | Flow::Exit { next } => Wait { header, taken_stays: false, next_stays: stays(next) },
             _ => return None,
         };
         let leaves = wait.taken_stays != wait.next_stays;

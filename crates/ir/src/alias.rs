@@ -83,7 +83,10 @@ impl<V: PartialEq> Touch<V> {
             Operand::Signed(..) | Operand::Special(_) | Operand::Function(_) => (None, 0),
         };
         let start = memory.offset.wrapping_add(offset);
-        let bytes = i64::from(inst.ty.bytes()) * i64::from(memory.elements);
+        let bytes = match inst.op() {
+            Op::CopyBulk => i64::MAX,
+            _ => i64::from(inst.ty.bytes()) * i64::from(memory.elements),
+        };
         Self { space: memory.space, is_write, origin, start, end: start.saturating_add(bytes) }
     }
 

@@ -508,6 +508,8 @@ const fn atomic_word(atomic: AtomicOp) -> &'static str {
         AtomicOp::Dec => "dec",
         AtomicOp::Min => "min",
         AtomicOp::Max => "max",
+        // These have families of their own.
+        AtomicOp::Mbarrier(_) => "mbarrier",
     }
 }
 

@@ -10,6 +10,7 @@ mod class;
 mod effect;
 mod family;
 mod key;
+mod mbarrier;
 mod modifiers;
 mod opcode_text;
 mod operation;
@@ -25,15 +26,16 @@ pub use class::{HighLatency, OpClass, SlowOperation};
 pub use effect::Effect;
 pub use family::Family;
 pub use key::{CacheOperator, CacheUse, InstKey, MatrixShape, MemoryOrder, NamedType, NarrowType, Part, Scope, Types};
+pub use mbarrier::{MbarrierOp, MbarrierState};
 pub use modifiers::{
-    AddressDirection, AtomicOp, BarrierKind, BfindAnswer, BoolOp, CompareOp, Dp2aHalf, MatchMode, Precision, PrmtMode,
-    ReduxOp, Rounding, ShiftDirection, ShiftMode, ShuffleMode, SystemCall, TestProperty, VoteMode,
+    AddressDirection, AtomicOp, BarrierKind, BfindAnswer, BoolOp, CompareOp, CopyRead, Dp2aHalf, MatchMode, Precision,
+    PrmtMode, ReduxOp, Rounding, ShiftDirection, ShiftMode, ShuffleMode, SystemCall, TestProperty, VoteMode,
 };
 pub use opcode_text::{OpcodeText, Spelling};
 pub use operation::Operation;
 pub use ops::Op;
 pub use payload::{
-    AccessOrder, Accuracy, AddressConversion, Approximation, Atomic, Branch, Carry, Combination, Comparison,
+    AccessOrder, Accuracy, AddressConversion, Approximation, Atomic, Branch, BulkCopy, Carry, Combination, Comparison,
     Conversion, Extremum, FunnelShift, FusedMultiplyAdd, HighMultiplyAdd, MixedTypes, Payload, Product, Reduction,
     Saturation, Subnormals, Sum, Words,
 };

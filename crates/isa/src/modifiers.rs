@@ -1,5 +1,7 @@
 //! What a single word of an operation says: how to round, which comparison, which atomic.
 
+use crate::MbarrierOp;
+
 /// Rounding direction. The integer forms (`.rni` and so on) round to an integral value.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub enum Rounding {
@@ -103,6 +105,8 @@ pub enum AtomicOp {
     Min,
     /// Maximum.
     Max,
+    /// What a barrier in memory is told.
+    Mbarrier(MbarrierOp),
 }
 
 /// How a shuffle picks its source lane.
@@ -248,6 +252,16 @@ pub enum BfindAnswer {
     Position,
     /// How far the value has to be shifted left to bring the bit to the top.
     ShiftAmount,
+}
+
+/// How much a copy between memories reads; the rest of what it writes is zeros.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum CopyRead {
+    /// All, or nothing where a predicate asks for zeros.
+    #[default]
+    Unless,
+    /// The first bytes, as many as a source says.
+    Bytes,
 }
 
 /// Which bytes of the second operand `dp2a` takes.

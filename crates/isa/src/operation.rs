@@ -2,9 +2,9 @@
 
 use crate::payload::Words;
 use crate::{
-    AccessOrder, Accuracy, AddressConversion, Approximation, Atomic, BarrierKind, BfindAnswer, Branch, Carry,
-    Combination, Comparison, Conversion, Dp2aHalf, Extremum, FunnelShift, FusedMultiplyAdd, HighMultiplyAdd, MatchMode,
-    MixedTypes, Op, Precision, PrmtMode, Product, Reduction, Saturation, ShiftMode, ShuffleMode, StateSpace,
+    AccessOrder, Accuracy, AddressConversion, Approximation, Atomic, BarrierKind, BfindAnswer, Branch, BulkCopy, Carry,
+    Combination, Comparison, Conversion, CopyRead, Dp2aHalf, Extremum, FunnelShift, FusedMultiplyAdd, HighMultiplyAdd,
+    MatchMode, MixedTypes, Op, Precision, PrmtMode, Product, Reduction, Saturation, ShiftMode, ShuffleMode, StateSpace,
     Subnormals, Sum, SystemCall, TestProperty, VoteMode, with_ops,
 };
 

@@ -57,7 +57,7 @@ impl Op {
     /// Number of places in memory that the operation touches.
     pub const fn n_memory_references(self) -> usize {
         match self.effect() {
-            Effect::Store if matches!(self, Self::Copy) => 2,
+            Effect::Store if matches!(self, Self::Copy | Self::CopyBulk) => 2,
             Effect::Load | Effect::Store | Effect::Atomic => 1,
             Effect::None
             | Effect::Special

@@ -6,9 +6,9 @@
 use std::fmt::Debug;
 
 use crate::{
-    AddressDirection, AtomicOp, BarrierKind, BfindAnswer, BoolOp, CompareOp, Dp2aHalf, MatchMode, Precision, PrmtMode,
-    ReduxOp, Rounding, ScalarType, ShiftDirection, ShiftMode, ShuffleMode, StateSpace, SystemCall, TestProperty,
-    VoteMode,
+    AddressDirection, AtomicOp, BarrierKind, BfindAnswer, BoolOp, CompareOp, CopyRead, Dp2aHalf, MatchMode, Precision,
+    PrmtMode, ReduxOp, Rounding, ScalarType, ShiftDirection, ShiftMode, ShuffleMode, StateSpace, SystemCall,
+    TestProperty, VoteMode,
 };
 
 /// What refines an operation.
@@ -85,6 +85,12 @@ impl Payload for StateSpace {
 impl Payload for BfindAnswer {
     fn describe(&self, words: Words) -> Words {
         words.flag("ShiftAmount", *self == Self::ShiftAmount)
+    }
+}
+
+impl Payload for CopyRead {
+    fn describe(&self, words: Words) -> Words {
+        words.flag("Bytes", *self == Self::Bytes)
     }
 }
 
@@ -412,6 +418,19 @@ pub struct Atomic {
 impl Payload for Atomic {
     fn describe(&self, words: Words) -> Words {
         words.value(self.op).flag("ordered", self.ordered)
+    }
+}
+
+/// A copy of many bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct BulkCopy {
+    /// What is done to the elements of the target, unless they are overwritten.
+    pub reduction: Option<AtomicOp>,
+}
+
+impl Payload for BulkCopy {
+    fn describe(&self, words: Words) -> Words {
+        words.optional(self.reduction)
     }
 }
 

@@ -37,7 +37,9 @@
 //! | `CvtPack` | `ty` of the parts, `source_ty` from | 32 bits | a, b, 32-bit c if the parts leave room |
 //! | `Ld` | of an element | one per element | none; see below |
 //! | `St` | of an element | none | one per element; wider registers give their low bits |
-//! | `Copy` | of an element | none | none, or the predicate that asks for zeros |
+//! | `Copy` | of an element | none | none, the predicate that asks for zeros, or the 32-bit number of bytes to read |
+//! | `CopyBulk` | of an element of a reduction, else `B32` | none | 32-bit number of bytes |
+//! | `CopyWait` | `U32` | none | number of groups, an immediate |
 //! | `Atom`, `Red` | of an element | old value (`Atom`), one per element | operand; of `Cas`: compare, new |
 //! | `Shfl` | 32 bits | value, then predicate | value, lane or delta, clamp, member mask |
 //! | `Vote` | `Pred` or `B32` (ballot) | predicate or mask | predicate, member mask |
@@ -218,11 +220,16 @@ macro_rules! with_ops {
             Atom (atomic: Atomic) => { class: atomic, effect: Atomic, bind: transfer::atom }
             /// Reduction to memory without a result.
             Red (atomic: Atomic) => { class: atomic, effect: Atomic, bind: transfer::red }
-            /// Copies from one memory to another without a register. Where the predicate is true, zeros are written and
-            /// nothing is read.
-            Copy => { class: memory, effect: Store, bind: transfer::copy }
+            /// Copies from one memory to another without a register. What is not read is written as zeros.
+            Copy (read: CopyRead) => { class: memory, effect: Store, bind: transfer::copy }
             /// Hint to the caches; has no effect on values.
             Prefetch => { class: memory, effect: Load, bind: control::nothing }
+            /// Copies any number of bytes from one memory to another, or reduces them into it; each thread on its own.
+            CopyBulk (bulk: BulkCopy) => { class: memory, effect: Store, bind: transfer::copy_bulk }
+            /// Closes a group of the thread's asynchronous copies.
+            CopyCommit => { class: memory, effect: Fence, bind: control::nothing }
+            /// Waits until no more groups of the thread's asynchronous copies are on their way than the number says.
+            CopyWait => { class: memory, effect: Fence, bind: control::nothing }
 
             /// Reads another lane's value.
             Shfl (mode: ShuffleMode) => { class: warp, effect: Exchange, bind: exchange::shfl }

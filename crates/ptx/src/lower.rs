@@ -7,6 +7,7 @@
 //!
 //! Reference: PTX ISA, chapters 4 to 9. What the language accepts was checked against ptxas where the text is vague.
 
+mod asynchronous;
 mod body;
 mod call;
 mod control;
@@ -19,6 +20,7 @@ mod interface;
 mod key;
 mod limit;
 mod location;
+mod mbarrier;
 mod memory;
 mod module;
 mod moves;

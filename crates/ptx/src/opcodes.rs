@@ -88,7 +88,7 @@ macro_rules! with_opcodes {
         Cnot "cnot" { Cnot T <- T } [(10, "", "", "@bits", "d s")]
         Copysign "copysign" { Copysign T <- T T } [(20, "", "", "f32 f64", "d s s")]
         Cos "cos" { function Cos(approximation) T <- T } [(10, "", "approx ftz 2pi", "f32", "d s")]
-        Cp "cp" { none } lacks Memory "asynchronous copies" [
+        Cp "cp" { by lower_copy } lacks Memory "asynchronous copies" [
             CpReduceAsyncBulkTensor: (80, "reduce async bulk tensor",
                 "@dim global shared::cta @reduction tile im2col_no_offs bulk_group L2::cache_hint @override", "",
                 "m m s?"),
@@ -183,7 +183,7 @@ macro_rules! with_opcodes {
         Max "max" { by lower_extremum(Operation::Max), types: 1 } [
             (10, "", "ftz NaN xorsign abs relu", "@int u16x2 s16x2 u8x4 s8x4 f32 f64 @half", "d s s s?"),
         ]
-        Mbarrier "mbarrier" { none } lacks Barrier "asynchronous copies" [
+        Mbarrier "mbarrier" { by lower_mbarrier } lacks Barrier "asynchronous copies" [
             MbarrierInit: (70, "init", "shared shared::cta layout::v0 layout::v1", "b64", "m s"),
             MbarrierInval: (70, "inval", "shared shared::cta", "b64", "m"),
             MbarrierCheckLayout: (93, "check_layout", "layout::v0 layout::v1 shared shared::cta", "b64", "d m"),

@@ -13,6 +13,7 @@ mod compare;
 mod convert;
 mod exact;
 mod float;
+mod mbarrier;
 mod meaning;
 mod operand;
 mod registers;
@@ -206,7 +207,8 @@ fn check(inst: &Decoded) -> Result<(), NoMeaning> {
         | Meaning::IsIn(_)
         | Meaning::Load
         | Meaning::Store
-        | Meaning::Copy
+        | Meaning::Copy(_)
+        | Meaning::CopyBulk(_)
         | Meaning::ActiveMask
         | Meaning::OpenRegion(_)
         | Meaning::ReserveStack

@@ -9,8 +9,8 @@ use warplens_exec::semantics::half::{Bf16, F16};
 use warplens_exec::semantics::warp::{ReduceMods, Sort};
 use warplens_exec::semantics::{float64, math};
 use warplens_isa::{
-    AddressConversion, AddressDirection, AtomicOp, BarrierKind, Operation, ScalarType, SpecialRegister, StateSpace,
-    SystemCall,
+    AddressConversion, AddressDirection, AtomicOp, BarrierKind, CopyRead, Operation, ScalarType, SpecialRegister,
+    StateSpace, SystemCall,
 };
 
 use crate::value::{NO_SUCH_FORM, NoMeaning, Results, Sources, one, ones};
@@ -32,7 +32,8 @@ pub(crate) enum Meaning<'i> {
     Load,
     Store,
     Atomic(AtomicOp),
-    Copy,
+    Copy(CopyRead),
+    CopyBulk(Option<AtomicOp>),
     /// Lanes look at each other, or wait for each other; where the member mask stands among the sources.
     Exchange(Exchange, usize),
     ActiveMask,
@@ -150,8 +151,10 @@ pub(crate) fn meaning(inst: &Decoded) -> Meaning<'_> {
         Operation::Ld(_) => Meaning::Load,
         Operation::St(_) => Meaning::Store,
         Operation::Atom(atomic) | Operation::Red(atomic) => Meaning::Atomic(atomic.op),
-        Operation::Copy => Meaning::Copy,
-        Operation::Prefetch => Meaning::Nothing,
+        Operation::Copy(read) => Meaning::Copy(*read),
+        Operation::CopyBulk(bulk) => Meaning::CopyBulk(bulk.reduction),
+        // A copy has been made before its group is waited for.
+        Operation::Prefetch | Operation::CopyCommit | Operation::CopyWait => Meaning::Nothing,
 
         Operation::Shfl(mode) => Meaning::Exchange(Exchange::Shuffle(*mode), 3),
         Operation::Vote(mode) => Meaning::Exchange(Exchange::Vote(*mode), 1),

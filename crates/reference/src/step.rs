@@ -5,7 +5,7 @@ use warplens_exec::decoded::{Decoded, MemoryReference, Operand};
 use warplens_exec::engine::{Arrival, BlockEnd, Frame, LaneValues, Request, Run};
 use warplens_exec::semantics::warp::Unnamed;
 use warplens_ir::Width;
-use warplens_isa::{AtomicOp, BarrierKind, ScalarType, SystemCall};
+use warplens_isa::{AtomicOp, BarrierKind, CopyRead, ScalarType, SystemCall};
 use warplens_trace::Observer;
 
 use crate::meaning::{Meaning, converted, meaning};
@@ -14,6 +14,9 @@ use crate::registers::Registers;
 use crate::value::{Sources, ones, signed};
 use crate::warp::lanes;
 use crate::{Reference, write};
+
+/// More bytes than a copy of one lane has.
+const MOST: u32 = 64;
 
 type Running<'r, 'a, O> = Run<'r, 'a, Reference, O>;
 
@@ -160,7 +163,8 @@ impl Step<'_> {
             Meaning::Load => self.load(run, number)?,
             Meaning::Store => self.store(run, number)?,
             Meaning::Atomic(op) => self.atomic(run, number, op)?,
-            Meaning::Copy => self.copy(run, number)?,
+            Meaning::Copy(read) => self.copy(run, number, read)?,
+            Meaning::CopyBulk(reduction) => self.copy_bulk(run, number, reduction)?,
             Meaning::ActiveMask => self.write(registers, 0, ScalarType::B32, &[self.on.into(); 32]),
             Meaning::OpenRegion(barrier) => run.open_region(barrier),
             Meaning::ReserveStack => {
@@ -310,22 +314,60 @@ impl Step<'_> {
         Ok(())
     }
 
-    /// Lanes that ask for zeros read nothing.
-    fn copy<O: Observer>(&self, run: &mut Running<'_, '_, O>, number: u32) -> Result<(), ExecError> {
+    /// Lanes that ask for zeros read nothing; those that ask for some bytes read these.
+    fn copy<O: Observer>(&self, run: &mut Running<'_, '_, O>, number: u32, read: CopyRead) -> Result<(), ExecError> {
         let place = run.code().places[number as usize];
         let [to, from] = &self.inst.memory[..] else { return Err(run.unsupported(self.inst.pc, self.on)) };
         let registers = run.registers();
-        let zeros = self.source(registers, 0, ScalarType::Pred, 0);
-        let reading = lanes(self.on).filter(|&lane| zeros[lane] == 0).fold(0, |mask, lane| mask | 1 << lane);
+        let bytes: [u32; 32] = match read {
+            CopyRead::Unless => {
+                self.source(registers, 0, ScalarType::Pred, 0).map(|zeros| u32::from(zeros == 0) * MOST)
+            }
+            CopyRead::Bytes => self.source(registers, 0, ScalarType::U32, MOST.into()).map(|bytes| bytes as u32),
+        };
+        let reading = lanes(self.on).filter(|&lane| bytes[lane] > 0).fold(0, |mask, lane| mask | 1 << lane);
         let store = self.request(registers, place, to, self.on);
         let load = self.request(registers, place + 1, from, reading);
         let mut values = vec![[0; 32]; store.n_values()];
         if reading != 0 {
-            let loaded = run.load(&load)?;
+            let loaded = run.load_part(&load, &bytes)?;
             for (values, loaded) in values.iter_mut().zip(loaded) {
                 lanes(reading).for_each(|lane| values[lane] = loaded[lane]);
             }
         }
         run.store(&store, &values)
+    }
+
+    /// Each lane moves its bytes with as many requests of 32 places of 16 bytes as that takes.
+    fn copy_bulk<O: Observer>(
+        &self,
+        run: &mut Running<'_, '_, O>,
+        number: u32,
+        reduction: Option<AtomicOp>,
+    ) -> Result<(), ExecError> {
+        let first_place = run.code().places[number as usize];
+        let [to, from] = &self.inst.memory[..] else { return Err(run.unsupported(self.inst.pc, self.on)) };
+        let bytes = self.source(run.registers(), 0, ScalarType::U32, 0);
+        for lane in lanes(self.on) {
+            for start in (0..bytes[lane]).step_by(512) {
+                let n_places = (bytes[lane] - start).min(512).div_ceil(16);
+                let of_lane = |place: u32, request: Request| Request {
+                    place,
+                    lanes: (0..n_places).fold(0, |mask, place| mask | 1 << place),
+                    addresses: std::array::from_fn(|n| request.addresses[lane].wrapping_add(start + 16 * n as u64)),
+                    elements: (16 / self.inst.ty.bytes()) as u8,
+                    ..request
+                };
+                let load = of_lane(first_place + 1, self.request(run.registers(), first_place, from, self.on));
+                let values = run.load(&load).map_err(|error| run.asked_by(lane, error))?;
+                let store = of_lane(first_place, self.request(run.registers(), first_place, to, self.on));
+                let written = match reduction {
+                    Some(op) => run.update(&Request { ordered: true, ..store }, (op, self.inst.ty), &values).map(drop),
+                    None => run.store(&store, &values),
+                };
+                written.map_err(|error| run.asked_by(lane, error))?;
+            }
+        }
+        Ok(())
     }
 }

@@ -8,6 +8,7 @@ use warplens_isa::{AtomicOp, Extremum, MatchMode, ReduxOp, Rounding, ScalarType,
 
 use crate::exact::{F32, Format};
 use crate::float::{self, Finish, arithmetic, by_element};
+use crate::mbarrier;
 use crate::value::{integer, low};
 
 /// Lanes of a mask, lowest first.
@@ -121,6 +122,7 @@ pub(crate) fn updated(op: AtomicOp, ty: ScalarType, old: u64, [operand, new]: [u
     match op {
         AtomicOp::Cas if ty.is_integer() && ty.bits() >= 16 => Some(if old == operand { new } else { old }),
         AtomicOp::Cas => None,
+        AtomicOp::Mbarrier(op) => (ty == ScalarType::B64).then(|| mbarrier::updated(op, old, operand)),
         AtomicOp::Exch if is_untyped || is_number || arithmetic(ty).is_some_and(|_| ty != ScalarType::F32x2) => {
             Some(operand)
         }

@@ -95,7 +95,7 @@ impl<'a> Code<'a> {
 
 /// True for loads, stores and atomics that a profile counts.
 pub(crate) fn is_access(inst: &Inst) -> bool {
-    matches!(inst.op(), Op::Ld | Op::St | Op::Atom | Op::Red | Op::Copy)
+    matches!(inst.op(), Op::Ld | Op::St | Op::Atom | Op::Red | Op::Copy | Op::CopyBulk)
         && inst.memory.iter().any(|memory| memory.space != StateSpace::Param)
 }
 
@@ -141,8 +141,9 @@ impl Relevant {
         }
         let is_data =
             matches!(inst.op(), Op::Ld | Op::St | Op::Atom | Op::Red | Op::Copy | Op::Call | Op::Bar | Op::SystemCall);
-        let matters =
-            inst.op() == Op::BrxIdx || !is_data && inst.writes().any(|register| self.has(function, body, register));
+        // The sources of a copy say what it reads.
+        let matters = matches!(inst.op(), Op::BrxIdx | Op::Copy)
+            || !is_data && inst.writes().any(|register| self.has(function, body, register));
         if matters {
             for register in inst.sources.iter().filter_map(Operand::register) {
                 self.mark(function, body, register);

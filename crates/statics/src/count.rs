@@ -126,6 +126,12 @@ pub enum Refusal {
         /// The call.
         pc: Pc,
     },
+    /// How many bytes an instruction moves is not followed.
+    #[error("copies of any number of bytes are not followed")]
+    BulkCopy {
+        /// The copy.
+        pc: Pc,
+    },
     /// The code says itself where lanes meet, which is not followed.
     #[error("explicit convergence barriers are not followed")]
     Convergence,
@@ -141,6 +147,7 @@ impl Refusal {
             Self::UnknownTrips { pc }
             | Self::Budget { pc, .. }
             | Self::IndirectCall { pc }
+            | Self::BulkCopy { pc }
             | Self::Recursion { pc } => Some(*pc),
             Self::Given(_) | Self::Convergence | Self::Subroutine => None,
         }

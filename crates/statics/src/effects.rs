@@ -3,8 +3,8 @@
 use warplens_exec::semantics::warp;
 use warplens_ir::{Inst, Memory, MemoryReference, Operand};
 use warplens_isa::{
-    AddressConversion, AddressDirection, BoolOp, Comparison, Op, Operation, ScalarType, ShuffleMode, StateSpace,
-    VoteMode,
+    AddressConversion, AddressDirection, BoolOp, Comparison, CopyRead, Op, Operation, ScalarType, ShuffleMode,
+    StateSpace, VoteMode,
 };
 use warplens_trace::{Access, AccessKind, ActiveMask, WarpIndex};
 
@@ -47,10 +47,22 @@ impl Walker<'_> {
             Memory::None => Ok(()),
             Memory::One(memory) => self.access_at(path, inst, memory, kind, on, weight),
             Memory::Copy { to, from } => {
-                let zeros = inst.sources.first().map_or(0, |zeros| self.truth(path, zeros).on());
+                let zeros = self.reads_nothing(path, inst);
                 self.access_at(path, inst, from, AccessKind::Load, on & !zeros, weight)?;
                 self.access_at(path, inst, to, AccessKind::Store, on, weight)
             }
+        }
+    }
+
+    /// Lanes of a copy that are known to read nothing.
+    fn reads_nothing(&self, path: &Path, inst: &Inst) -> u32 {
+        match (inst.operation, inst.sources.first()) {
+            (Operation::Copy(CopyRead::Bytes), Some(bytes)) => {
+                let bytes = self.operand(path, bytes, ScalarType::U32);
+                lanes_of(bytes.known).filter(|&lane| bytes.lanes[lane] == 0).fold(0, |mask, lane| mask | 1 << lane)
+            }
+            (_, Some(zeros)) => self.truth(path, zeros).on(),
+            (_, None) => 0,
         }
     }
 

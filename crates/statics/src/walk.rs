@@ -233,6 +233,9 @@ impl Walker<'_> {
         surely: u32,
         weight: f64,
     ) -> Result<(), Stop> {
+        if inst.op() == warplens_isa::Op::CopyBulk {
+            return Err(self.refuse(Refusal::BulkCopy { pc: inst.pc }));
+        }
         if is_access(inst) {
             self.access(path, inst, on, weight)?;
         }

@@ -44,7 +44,7 @@ pub struct Access<'a> {
     pub element_bytes: u8,
     /// Elements per lane (vector accesses have 2, 4 or 8).
     pub elements: u8,
-    /// Lanes that access memory; never empty.
+    /// Lanes that access memory; never empty. Those of a bulk copy are places in memory and no threads.
     pub mask: ActiveMask,
     /// Byte address per lane. Global addresses are those of the device address space,
     /// constant, parameter and shared addresses count from the start of their space, local ones from the start of the

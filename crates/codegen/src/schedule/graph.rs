@@ -12,7 +12,7 @@ use std::collections::HashMap;
 
 use warplens_ir::alias::{self, Origin, Touch, Writes};
 use warplens_ir::{Inst, Order, VariableId};
-use warplens_isa::StateSpace;
+use warplens_isa::{Op, StateSpace};
 use warplens_trace::MachineClass;
 
 use crate::emit::Atom;
@@ -173,6 +173,8 @@ fn reach(body: &Body<'_>, atoms: &[Atom]) -> Vec<Reach> {
     let mut reach = Vec::with_capacity(atoms.len());
     for atom in atoms {
         let node = atom.node.map(|id| &body.nodes[id]).filter(|_| atom.touches_memory());
+        // A copy touches another place beside that of its address.
+        let node = node.filter(|node| !matches!(node.inst.op(), Op::Copy | Op::CopyBulk));
         let address = node.and_then(|node| node.address.as_ref().map(|address| (node.inst, address)));
         reach.push(address.map_or(Reach::Anything, |(inst, address)| of_address(body, inst, address, &writes)));
         atom.writes.iter().for_each(|&word| writes.add(word));

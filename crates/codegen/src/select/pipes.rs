@@ -31,6 +31,12 @@ pub(super) fn barrier(node: &Node<'_>) -> Recipe {
     Recipe::Amount(class, number.unwrap_or(0))
 }
 
+/// Waits until no more groups are pending than the operand says.
+pub(super) fn copy_wait(node: &Node<'_>) -> Recipe {
+    let groups = node.sources.first().and_then(Source::immediate).and_then(|groups| u32::try_from(groups).ok());
+    Recipe::Amount(C::AsyncWait, groups.unwrap_or(0))
+}
+
 /// Products of integers, alone or with an addend.
 pub(super) fn multiply(node: &Node<'_>, target: &Target) -> Recipe {
     let inst = node.inst;

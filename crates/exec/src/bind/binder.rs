@@ -11,7 +11,8 @@ use warplens_isa::{BlockId, Op, Pc, ScalarType, StateSpace};
 use super::sign::sign_change;
 use super::{bind, copy_predicate};
 use crate::code::{
-    BarrierOperation, Code, ExchangeOperation, Kind, MemoryOperation, SINK, Shared, Step, StepGuard, Wide,
+    BarrierOperation, BulkOperation, Code, ExchangeOperation, Kind, MemoryOperation, SINK, Shared, Step, StepGuard,
+    Wide,
 };
 use crate::decoded::{self, Callee, Decoded, File, Flow, Function, Guard, Operand, Register, Unbound};
 use crate::raw::{LaneFunction, Level, Row, Source, map1, map2, masks};
@@ -401,6 +402,12 @@ impl Binder<'_> {
     pub(crate) fn memory(&mut self, operation: MemoryOperation) -> u32 {
         self.code.memory.push(operation);
         self.code.memory.len() as u32 - 1
+    }
+
+    /// Adds a copy of many bytes and returns its index.
+    pub(crate) fn bulk(&mut self, operation: BulkOperation) -> u32 {
+        self.code.bulk.push(operation);
+        self.code.bulk.len() as u32 - 1
     }
 
     /// Adds a barrier and returns its index.

@@ -1,10 +1,10 @@
 //! Loads, stores and atomics.
 
 use warplens_ir::Width;
-use warplens_isa::{AccessOrder, Atomic, AtomicOp, ScalarType};
+use warplens_isa::{AccessOrder, Atomic, AtomicOp, BulkCopy, CopyRead, ScalarType};
 
 use super::{Binder, Binding, no_such_form};
-use crate::code::{Base, Kind, MemoryOperation, SINK, Wide};
+use crate::code::{Base, BulkOperation, Kind, MemoryOperation, SINK, Wide};
 use crate::decoded::{Decoded, MemoryReference, Operand, Register};
 use crate::raw::{Source, map1};
 
@@ -100,7 +100,7 @@ fn operation(inst: &Decoded, memory: &MemoryReference, base: Base, offset: i64) 
 }
 
 /// A copy is a load into temporaries and a store of them, each with its event. Lanes that ask for zeros load nothing.
-pub(super) fn copy(binder: &mut Binder<'_>, inst: &Decoded) -> Binding {
+pub(super) fn copy(binder: &mut Binder<'_>, inst: &Decoded, read: &CopyRead) -> Binding {
     let [to, from] = &inst.memory[..] else {
         return Err("the two addresses are missing");
     };
@@ -117,14 +117,36 @@ pub(super) fn copy(binder: &mut Binder<'_>, inst: &Decoded) -> Binding {
         store.sources.push(Source::frame(word));
     }
     let (load, store) = (binder.memory(load), binder.memory(store));
-    match inst.sources.first() {
-        Some(zeros) => {
+    match (inst.sources.first(), read) {
+        (Some(zeros), CopyRead::Unless) => {
             let zeros = binder.read(zeros, ScalarType::Pred);
             binder.unless(zeros, |binder| binder.other(Kind::Load(load), [SINK; 2], &[]));
         }
-        None => binder.other(Kind::Load(load), [SINK; 2], &[]),
+        (Some(bytes), CopyRead::Bytes) => {
+            let bytes = binder.read(bytes, ScalarType::U32);
+            binder.other(Kind::LoadPart(load), [SINK; 2], &[bytes]);
+        }
+        (None, _) => binder.other(Kind::Load(load), [SINK; 2], &[]),
     }
     binder.other(Kind::Store(store), [SINK; 2], &[]);
+    Ok(())
+}
+
+pub(super) fn copy_bulk(binder: &mut Binder<'_>, inst: &Decoded, bulk: &BulkCopy) -> Binding {
+    let ([to, from], [bytes]) = (&inst.memory[..], &inst.sources[..]) else {
+        return Err("an operand is missing");
+    };
+    let BulkCopy { reduction } = *bulk;
+    let is_known = reduction.is_none_or(|op| crate::semantics::atomic::is_defined(op, inst.ty));
+    if !matches!(inst.ty.bits(), 32 | 64) || !is_known {
+        return no_such_form(inst);
+    }
+    let (load, mut store) = (operation_at(binder, inst, from)?, operation_at(binder, inst, to)?);
+    store.ordered = reduction.is_some();
+    let (from, to) = (binder.memory(load), binder.memory(store));
+    let index = binder.bulk(BulkOperation { from, to, ty: inst.ty, reduction });
+    let bytes = binder.read(bytes, ScalarType::U32);
+    binder.other(Kind::Bulk(index), [SINK; 2], &[bytes]);
     Ok(())
 }
 

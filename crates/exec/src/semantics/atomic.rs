@@ -6,7 +6,7 @@ use warplens_isa::{AtomicOp, Rounding, ScalarType};
 
 use super::half::{self, Bf16, F16, Half, HalfMods};
 use super::integer::{self, Int};
-use super::{FloatMods, MinMaxMods, float32, float64};
+use super::{FloatMods, MinMaxMods, float32, float64, mbarrier};
 
 /// The new value of a cell, or `None` if the operation does not exist for the type. `operands` holds the operand, or what
 /// a compare-and-swap expects and its new value. `ftz` flushes subnormals in f32 additions, as in global memory; shared
@@ -19,6 +19,9 @@ pub fn apply(op: AtomicOp, ty: ScalarType, old: u64, operands: [u64; 2], ftz: bo
         // Cells are compared bit by bit, whatever the type.
         let is_defined = ty.is_integer() && ty.bits() >= 16;
         return is_defined.then_some(if old == operand { new } else { old });
+    }
+    if let AtomicOp::Mbarrier(op) = op {
+        return (ty == T::B64).then(|| mbarrier::update(op, old, operand));
     }
     Some(match ty {
         T::B16 | T::B32 | T::B64 => bitwise(op, old, operand)?,
@@ -74,7 +77,7 @@ fn int<T: Int>(op: AtomicOp, old: T, operand: T) -> Option<T> {
         AtomicOp::And | AtomicOp::Or | AtomicOp::Xor | AtomicOp::Exch => {
             T::from_bits(bitwise(op, old.to_bits(), operand.to_bits())?)
         }
-        AtomicOp::Cas => return None,
+        AtomicOp::Cas | AtomicOp::Mbarrier(_) => return None,
     })
 }
 

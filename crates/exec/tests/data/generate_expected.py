@@ -6,13 +6,15 @@ no kernel and no emulator runs here.
 
 import sys
 
+import expected_async
 import expected_control
 import expected_float
 import expected_integer
 import expected_memory
 import expected_warp
 
-MODULES = [expected_integer, expected_float, expected_control, expected_memory, expected_warp]
+MODULES = [expected_integer, expected_float, expected_control, expected_memory, expected_warp,
+           expected_async]
 
 
 def main():

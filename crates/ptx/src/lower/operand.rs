@@ -317,6 +317,12 @@ impl<'a, 'src> Body<'_, 'a, 'src> {
         }
     }
 
+    /// True for predicates; a constant is none.
+    pub(super) fn is_predicate(&mut self, operand: &ast::Operand<'src>) -> Lowered<bool> {
+        let is_negated = matches!(operand.kind, OperandKind::Not(_));
+        Ok(is_negated || self.operand_register(operand)?.is_some_and(|(_, declared)| declared == ScalarType::Pred))
+    }
+
     /// The parts of `{a, b}`, or the operand itself as the only part.
     pub(super) fn parts<'o>(
         &mut self,

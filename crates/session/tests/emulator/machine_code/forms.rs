@@ -4,7 +4,7 @@
 use warplens_ir::{
     CallTarget, Constant, ConstantBank, ControlCode, Initializer, Memory, Sign, SignedValue, Variable, VariableId,
 };
-use warplens_isa::{Conversion, MixedTypes, Product};
+use warplens_isa::{Conversion, CopyRead, MixedTypes, Product};
 use warplens_trace::{Access, AccessKind, ActiveMask, CtaId, WarpIndex};
 
 use super::*;
@@ -78,7 +78,7 @@ impl Builder {
         self.inst(ADD, ScalarType::U32, Some(r(9)), &[reg(r(9)), reg(r(6))]);
         self.inst(Operation::And, ScalarType::B32, Some(r(2)), &[reg(r(0)), imm(1)]);
         self.compare(CompareOp::Ne, p(0), reg(r(2)), imm(0));
-        let copy = self.inst(Operation::Copy, ScalarType::B32, None, &[reg(p(0))]);
+        let copy = self.inst(Operation::Copy(CopyRead::Unless), ScalarType::B32, None, &[reg(p(0))]);
         copy.memory =
             Memory::Copy { to: Self::place(StateSpace::Shared, r(9)), from: Self::place(StateSpace::Global, pair(4)) };
     }
@@ -214,7 +214,8 @@ fn the_verifier_knows_the_forms() {
     assert_eq!(one(magnitude, ScalarType::F32), [""; 0]);
     assert_eq!(one(magnitude, ScalarType::U32), ["Add does not change the sign of an operand"]);
     let one_place = violations(|code| {
-        code.inst(Operation::Copy, ScalarType::B32, None, &[]).memory = Builder::place(StateSpace::Shared, r(9)).into();
+        code.inst(Operation::Copy(CopyRead::Unless), ScalarType::B32, None, &[]).memory =
+            Builder::place(StateSpace::Shared, r(9)).into();
     });
     assert_eq!(one_place, ["Copy touches 2 places in memory, not 1"]);
     let stalls = violations(|code| {

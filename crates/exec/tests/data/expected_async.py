@@ -1,0 +1,42 @@
+"""Expected results of the kernels with asynchronous copies."""
+
+from case import Case
+
+
+def staged_sum():
+    case = Case("staged_sum", "Copies in three stages; the last tile is short.", block=64, ptx=["sm_80"])
+    n, tile = 1000, 256
+    out = case.out("s32", 64)
+    case.out("s32", n, "iota")
+    case.arg(str(n))
+    word = lambda k, at: k * tile + at if k * tile + at < n else 0
+    case.expect(out, [sum((i + 1) * word(k, (t + 64 * i) % tile) for k in range(4) for i in range(4))
+                      for t in range(64)])
+    return case
+
+
+def barrier_phases():
+    case = Case("barrier_phases", "Barriers in shared memory, for two warps and then one.", block=96, ptx=["sm_80", "sm_90"])
+    data = [i * 7 % 101 - 50 for i in range(768)]
+    out = case.out("s32", 96)
+    case.values("s32", data)
+    turns = lambda t: 4 if t >= 64 else 6
+    total = lambda t: sum((k + 1) * data[128 * k + (5 * t + i) % 128] for k in range(turns(t)) for i in range(2))
+    case.expect(out, [t if t < 32 else total(t) for t in range(96)])
+    return case
+
+
+def bulk_tiles():
+    case = Case("bulk_tiles", "Bulk copies in both directions, and one that adds.", block=96, ptx=["sm_90"])
+    n_tiles, words = 5, 384
+    data = [i * 11 % 197 - 98 for i in range(n_tiles * words)]
+    out, sums = case.out("s32", n_tiles * words), case.out("s32", words, "fill(1000)")
+    case.values("s32", data)
+    case.arg(str(n_tiles))
+    results = [3 * value + i // words for i, value in enumerate(data)]
+    case.expect(out, results)
+    case.expect(sums, [1000 + sum(results[i::words]) for i in range(words)], what="sums")
+    return case
+
+
+CASES = [staged_sum, barrier_phases, bulk_tiles]
