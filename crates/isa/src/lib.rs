@@ -10,6 +10,7 @@ mod class;
 mod effect;
 mod family;
 mod key;
+mod matrix;
 mod modifiers;
 mod opcode_text;
 mod operation;
@@ -25,6 +26,7 @@ pub use class::{HighLatency, OpClass, SlowOperation};
 pub use effect::Effect;
 pub use family::Family;
 pub use key::{CacheOperator, CacheUse, InstKey, MatrixShape, MemoryOrder, NamedType, NarrowType, Part, Scope, Types};
+pub use matrix::{MatrixProduct, MatrixType};
 pub use modifiers::{
     AddressDirection, AtomicOp, BarrierKind, BfindAnswer, BoolOp, CompareOp, Dp2aHalf, MatchMode, Precision, PrmtMode,
     ReduxOp, Rounding, ShiftDirection, ShiftMode, ShuffleMode, SystemCall, TestProperty, VoteMode,

@@ -28,6 +28,7 @@ pub mod convert;
 pub mod integer;
 
 pub mod atomic;
+pub mod tensor;
 pub mod warp;
 
 /// Modifiers of a floating-point operation.
