@@ -118,6 +118,11 @@ pub struct MatrixProduct {
 }
 
 impl MatrixProduct {
+    /// The elements are `f64`, each in two registers.
+    pub const fn is_double(&self) -> bool {
+        matches!(self.types[0], MatrixType::F64)
+    }
+
     /// Registers of the fragments of d, a, b and c.
     pub const fn registers(&self) -> [usize; 4] {
         let MatrixShape { m, n, k } = self.shape;

@@ -19,6 +19,7 @@ mod interface;
 mod key;
 mod limit;
 mod location;
+mod matrix;
 mod memory;
 mod module;
 mod moves;

@@ -17,6 +17,7 @@ mod meaning;
 mod operand;
 mod registers;
 mod step;
+mod tensor;
 mod value;
 mod warp;
 
@@ -208,6 +209,7 @@ fn check(inst: &Decoded) -> Result<(), NoMeaning> {
         | Meaning::Store
         | Meaning::Copy
         | Meaning::ActiveMask
+        | Meaning::Matrix(_)
         | Meaning::OpenRegion(_)
         | Meaning::ReserveStack
         | Meaning::SaveStack
