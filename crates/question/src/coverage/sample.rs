@@ -75,7 +75,11 @@ pub(super) fn operand_lists<'a>(
     match opcode {
         Opcode::Brx => return Box::new(std::iter::once("%r1, labels".to_owned())),
         Opcode::Call => return Box::new(std::iter::once("helper".to_owned())),
-        Opcode::Mma => return Box::new(fragments(modifiers).into_iter()),
+        Opcode::Mma if form.needs.is_empty() => {
+            if let Some(list) = fragments(modifiers) {
+                return Box::new(std::iter::once(list));
+            }
+        }
         _ => {}
     }
     let types: Vec<&'static str> = modifiers.iter().filter_map(|it| it.as_type()).map(|ty| ty.name()).collect();
