@@ -88,6 +88,10 @@ fn as_written(body: &Body<'_>, node: &Node<'_>, target: &Target) -> Recipe {
         O::Atom if node.written().next().is_some() => one(C::Atomic),
         O::Atom | O::Red => one(C::Reduction),
         O::Shfl | O::Movmatrix => one(C::Shuffle),
+        O::Mma => {
+            let (class, amount) = work(&body.key(inst.pc)).expect("products have an amount");
+            Recipe::Amount(class, amount)
+        }
         O::Vote | O::Match | O::Activemask | O::Redux | O::Elect => one(C::Vote),
         O::Bra if pipes::is_free_jump(body, node) => Recipe::Nothing,
         O::Bra | O::Call | O::SystemCall | O::Bssy | O::Bsync => one(C::Branch),

@@ -3,7 +3,7 @@
 
 use warplens_base::IdMap;
 use warplens_ir::FunctionId;
-use warplens_isa::{AtomicOp, BarrierKind, Pc, ScalarType, SpecialRegister, StateSpace, SystemCall};
+use warplens_isa::{AtomicOp, BarrierKind, MatrixProduct, Pc, ScalarType, SpecialRegister, StateSpace, SystemCall};
 
 use crate::raw::{LaneFunction, Level, Row, Source};
 use crate::semantics::warp::Exchange;
@@ -59,6 +59,8 @@ pub(crate) enum Kind {
     InSpace(StateSpace, Wide),
     /// Lanes look at each other, or wait for each other; the index of its [`ExchangeOperation`].
     Exchange(u32),
+    /// The warp multiplies matrices; the index of its [`MatrixOperation`].
+    Matrix(u32),
     /// Mask of active lanes.
     ActiveMask,
     /// CTA barrier; the index of its [`BarrierOperation`].
@@ -213,6 +215,17 @@ pub(crate) struct BarrierOperation {
     pub(crate) destination: u32,
 }
 
+/// A product of matrices.
+#[derive(Clone, Debug)]
+pub(crate) struct MatrixOperation {
+    /// What is computed.
+    pub(crate) product: MatrixProduct,
+    /// Registers of a, of b and of c.
+    pub(crate) sources: Vec<Source>,
+    /// Registers of d.
+    pub(crate) destinations: Vec<u32>,
+}
+
 /// A bound kernel with everything that it calls.
 pub struct Code {
     /// CPU features that the handlers were chosen for.
@@ -229,6 +242,8 @@ pub struct Code {
     pub(crate) bulk: Vec<BulkOperation>,
     /// Exchanges between lanes.
     pub(crate) exchanges: Vec<ExchangeOperation>,
+    /// Products of matrices.
+    pub(crate) matrices: Vec<MatrixOperation>,
     /// Barriers.
     pub(crate) barriers: Vec<BarrierOperation>,
     /// Device runtime services: arguments and their widths.
@@ -246,6 +261,7 @@ impl Code {
             memory: Vec::new(),
             bulk: Vec::new(),
             exchanges: Vec::new(),
+            matrices: Vec::new(),
             barriers: Vec::new(),
             system: Vec::new(),
         }

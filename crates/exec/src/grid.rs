@@ -16,6 +16,7 @@ use crate::memory::{Constants, Device};
 use crate::program::Program;
 use crate::race::{Halt, Ledger, Race};
 use crate::raw::Level;
+use crate::semantics::tensor::TensorCores;
 
 /// Threads under way at once where CTAs take turns: about as many as fit a large GPU.
 const RESIDENT_THREADS: u64 = 1 << 18;
@@ -48,6 +49,8 @@ pub struct Launch {
     pub allow_unsupported: bool,
     /// Whom CTA barriers wait for.
     pub barriers: BarrierRule,
+    /// Whose tensor cores multiply matrices.
+    pub tensor_cores: TensorCores,
 }
 
 /// In which order CTAs run.
@@ -69,6 +72,8 @@ pub struct LaunchSummary {
     /// Executions of CTA barriers by a part of the lanes of a warp that have not exited. Without any, the launch runs in
     /// the same way under every [`BarrierRule`].
     pub partial_barriers: u64,
+    /// Products of matrices that warps executed. Without any, the launch runs in the same way with all [`TensorCores`].
+    pub matrix_products: u64,
     /// What the kernel printed.
     pub output: Vec<u8>,
     /// CTAs touched what others wrote, so that results and counts depend on the order.
@@ -359,6 +364,7 @@ fn collect<O: Observer>(results: Vec<WorkerResult<O>>, mut observer: O) -> Resul
         summary.warp_instructions += part.warp_instructions;
         summary.thread_instructions += part.thread_instructions;
         summary.partial_barriers += part.partial_barriers;
+        summary.matrix_products += part.matrix_products;
         summary.output.extend(part.output);
         summary.race = summary.race.or(part.race);
         if let Some((cta, error)) = error

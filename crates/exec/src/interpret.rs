@@ -15,6 +15,7 @@ use crate::program::Order;
 use crate::race::{Ledger, Shadow, tag_of};
 use crate::raw::{Cells, Leveled, Row, with_level};
 use crate::run::Run;
+use crate::semantics::tensor::TensorCores;
 use crate::shapes::Shapes;
 use crate::synchronize::Released;
 use crate::waiting::Wait;
@@ -218,6 +219,12 @@ impl<'a, E: Engine, O: Observer> Worker<'a, E, O> {
     #[inline(always)]
     fn is_stalled(&self, warp: &Warp<E>) -> bool {
         self.shared.shape.barriers == BarrierRule::Warps && warp.is_at_barrier()
+    }
+
+    /// Whose tensor cores compute a product that is executed now.
+    pub(crate) fn tensor_cores(&mut self) -> TensorCores {
+        self.summary.matrix_products += 1;
+        self.shared.launch.tensor_cores
     }
 
     /// A part of a warp has come to a CTA barrier.

@@ -48,4 +48,5 @@ pub use grid::{Launch, LaunchSummary, Parts, Schedule, launch};
 pub use memory::{BadFree, Buffer, BufferId, Device, HEAP_BYTES, ImageId, MemoryError, Place};
 pub use program::{Order, Program};
 pub use race::Race;
+pub use semantics::tensor::TensorCores;
 pub use simt::Simt;

@@ -16,6 +16,7 @@ use crate::exchange::{Group, groups};
 use crate::interpret::{Context, LocalMemory, Worker};
 use crate::meeting::Meeting;
 use crate::raw::{Lanes, Row, Source};
+use crate::semantics::tensor::TensorCores;
 use crate::semantics::warp::Exchange;
 use crate::synchronize::{Arrival, exchange};
 
@@ -101,6 +102,11 @@ impl<'a, E: Engine, O: Observer> Run<'_, 'a, E, O> {
     /// What a special register shows. Clocks go on whenever they are looked at.
     pub fn special(&mut self, register: SpecialRegister) -> LaneValues {
         self.worker.special_values((self.warp_index as u32, self.cta.coordinates), register)
+    }
+
+    /// Whose tensor cores compute a product that is executed now.
+    pub fn tensor_cores(&mut self) -> TensorCores {
+        self.worker.tensor_cores()
     }
 
     /// Bytes of the parameter space.

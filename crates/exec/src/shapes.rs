@@ -41,9 +41,8 @@ impl Shapes {
         offsets: &Offsets,
     ) -> u64 {
         let known = &self.known[operation as usize];
-        let is = |shape: &Shape| {
-            shape.lanes == lanes && shape.space == space && offsets.are_apart(level, &shape.distances)
-        };
+        let is =
+            |shape: &Shape| shape.lanes == lanes && shape.space == space && offsets.are_apart(level, &shape.distances);
         // Distances are modulo 2^32: the same ones for places that are farther apart may be others.
         if !offsets.are_below(1 << 31) {
             0

@@ -8,7 +8,7 @@ use warplens_trace::{ActiveMask, Observer, WarpIndex};
 use crate::barrier::Reduction;
 use crate::bind;
 use crate::calls::frame_top;
-use crate::code::{BarrierOperation, Code, Kind, SINK, Shared, Wide};
+use crate::code::{BarrierOperation, Code, Kind, MatrixOperation, SINK, Shared, Wide};
 use crate::cta::Cta;
 use crate::decoded::{self, File, Register, Unbound};
 use crate::engine::{At, BlockEnd, Engine, Frame, LaneValues};
@@ -19,6 +19,7 @@ use crate::meeting::Meeting;
 use crate::raw::{Lanes, Row, Source, call};
 use crate::run::Run;
 use crate::semantics::atomic;
+use crate::semantics::tensor::{Fragment, TensorCores};
 use crate::semantics::warp::{Exchange, Received};
 use crate::synchronize::Arrival;
 
@@ -328,6 +329,10 @@ impl Engine for Simt {
                         }
                     }
                 }
+                Kind::Matrix(index) => {
+                    let cores = worker.tensor_cores();
+                    multiply(&mut lanes, &bound.matrices[index as usize], cores);
+                }
                 Kind::Barrier(index) => {
                     let BarrierOperation { kind, barrier, count, predicate, .. } = bound.barriers[index as usize];
                     let lowest = lanes.mask.trailing_zeros().min(31) as usize;
@@ -382,4 +387,22 @@ fn broadcast(lanes: &mut Lanes<'_>, shared: Shared) {
         }
     }
     lanes.mask = active;
+}
+
+/// Multiplies matrices. What lanes hold that take no part counts as zeros.
+fn multiply(lanes: &mut Lanes<'_>, operation: &MatrixOperation, cores: TensorCores) {
+    let wide = if operation.product.is_double() { Wide::Yes } else { Wide::No };
+    let mask = lanes.mask;
+    let fragment = |&source: &Source| -> Fragment {
+        let values = values_of(lanes, source, wide);
+        std::array::from_fn(|lane| if mask >> lane & 1 == 1 { values[lane] } else { 0 })
+    };
+    let fragments: Vec<Fragment> = operation.sources.iter().map(fragment).collect();
+    let results = cores.product(&operation.product, &fragments);
+    for (&row, values) in operation.destinations.iter().zip(&results) {
+        match wide {
+            Wide::Yes => lanes.set_pairs(row, values),
+            Wide::No => lanes.set_words(row, &values.map(|value| value as u32)),
+        }
+    }
 }

@@ -10,6 +10,7 @@ mod class;
 mod effect;
 mod family;
 mod key;
+mod matrix;
 mod mbarrier;
 mod modifiers;
 mod opcode_text;
@@ -26,6 +27,7 @@ pub use class::{HighLatency, OpClass, SlowOperation};
 pub use effect::Effect;
 pub use family::Family;
 pub use key::{CacheOperator, CacheUse, InstKey, MatrixShape, MemoryOrder, NamedType, NarrowType, Part, Scope, Types};
+pub use matrix::{MatrixProduct, MatrixType};
 pub use mbarrier::{MbarrierOp, MbarrierState};
 pub use modifiers::{
     AddressDirection, AtomicOp, BarrierKind, BfindAnswer, BoolOp, CompareOp, CopyRead, Dp2aHalf, MatchMode, Precision,

@@ -123,6 +123,7 @@ mod class_rule {
         memory Memory;
         atomic Atomic;
         warp Warp;
+        tensor Tensor;
         control Control;
         barrier Barrier;
         other Other;

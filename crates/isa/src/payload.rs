@@ -6,9 +6,9 @@
 use std::fmt::Debug;
 
 use crate::{
-    AddressDirection, AtomicOp, BarrierKind, BfindAnswer, BoolOp, CompareOp, CopyRead, Dp2aHalf, MatchMode, Precision,
-    PrmtMode, ReduxOp, Rounding, ScalarType, ShiftDirection, ShiftMode, ShuffleMode, StateSpace, SystemCall,
-    TestProperty, VoteMode,
+    AddressDirection, AtomicOp, BarrierKind, BfindAnswer, BoolOp, CompareOp, CopyRead, Dp2aHalf, MatchMode,
+    MatrixProduct, MatrixShape, Precision, PrmtMode, ReduxOp, Rounding, ScalarType, ShiftDirection, ShiftMode,
+    ShuffleMode, StateSpace, SystemCall, TestProperty, VoteMode,
 };
 
 /// What refines an operation.
@@ -461,5 +461,14 @@ pub struct Branch {
 impl Payload for Branch {
     fn describe(&self, words: Words) -> Words {
         words.flag("uniform", self.uniform)
+    }
+}
+
+impl Payload for MatrixProduct {
+    fn describe(&self, words: Words) -> Words {
+        let MatrixShape { m, n, k } = self.shape;
+        let words = words.flag(&format!("m{m}n{n}k{k}"), true);
+        let words = self.types.into_iter().fold(words, |words, ty| words.flag(ty.name(), true));
+        words.flag("satfinite", self.satfinite).optional(self.combination)
     }
 }

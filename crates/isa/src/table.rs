@@ -48,6 +48,7 @@
 //! | `Elect` | `B32` | leader's lane, then predicate | member mask |
 //! | `Activemask` | `B32` | mask | none |
 //! | `Movmatrix` | `B16` | fragment of a row of the transpose | fragment of a row; 32 bits each |
+//! | `Mma` | of a register of d | registers of d | registers of a, of b, of c; 64 bits of `f64`, 32 of others |
 //! | `Bar` | `Pred` or `U32` | result of a reduction | barrier, threads if given, predicate of a reduction |
 //! | `BarWarp` | `B32` | none | member mask |
 //! | `BrxIdx` | `U32` | none | index |
@@ -245,6 +246,8 @@ macro_rules! with_ops {
             Elect => { class: warp, effect: Exchange, bind: exchange::elect }
             /// Transposes a matrix of which each lane holds a part.
             Movmatrix => { class: warp, effect: Exchange, bind: exchange::movmatrix }
+            /// Product of matrices of which each lane holds a part, plus an accumulator.
+            Mma (product: MatrixProduct) => { class: tensor, effect: Exchange, bind: matrix::mma }
 
             /// Branch; the targets stand at the block.
             Bra (hint: Branch) => { class: control, effect: End, bind: control::branch }

@@ -20,6 +20,7 @@ mod interface;
 mod key;
 mod limit;
 mod location;
+mod matrix;
 mod mbarrier;
 mod memory;
 mod module;

@@ -208,7 +208,7 @@ macro_rules! with_opcodes {
         Min "min" { by lower_extremum(Operation::Min), types: 1 } [
             (10, "", "ftz NaN xorsign abs relu", "@int u16x2 s16x2 u8x4 s8x4 f32 f64 @half", "d s s s?"),
         ]
-        Mma "mma" { none } lacks Tensor "tensor cores" [
+        Mma "mma" { by lower_mma } lacks Tensor "tensor cores" [
             (87, "block_scale",
                 "sp sp::ordered_metadata sync aligned row col @mma_shape @kind scale_vec::1X scale_vec::2X \
                  scale_vec::4X", "@mma_type", "v v v v s v s v | v v v v s s s v s v"),

@@ -210,7 +210,7 @@ mod tests {
             ("atom.global.cas.b64", Executed),
             ("bar.red.and.pred", Executed),
             ("brx.idx", Executed),
-            ("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32", Unsupported),
+            ("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32", Executed),
             ("cp.async.ca.shared.global", Unsupported),
             ("tex.2d.v4.f32.s32", Unsupported),
             ("add.b32", Malformed),

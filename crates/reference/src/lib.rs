@@ -18,6 +18,7 @@ mod meaning;
 mod operand;
 mod registers;
 mod step;
+mod tensor;
 mod value;
 mod warp;
 
@@ -210,6 +211,7 @@ fn check(inst: &Decoded) -> Result<(), NoMeaning> {
         | Meaning::Copy(_)
         | Meaning::CopyBulk(_)
         | Meaning::ActiveMask
+        | Meaning::Matrix(_)
         | Meaning::OpenRegion(_)
         | Meaning::ReserveStack
         | Meaning::SaveStack

@@ -9,8 +9,8 @@ use warplens_exec::semantics::half::{Bf16, F16};
 use warplens_exec::semantics::warp::{ReduceMods, Sort};
 use warplens_exec::semantics::{float64, math};
 use warplens_isa::{
-    AddressConversion, AddressDirection, AtomicOp, BarrierKind, CopyRead, Operation, ScalarType, SpecialRegister,
-    StateSpace, SystemCall,
+    AddressConversion, AddressDirection, AtomicOp, BarrierKind, CopyRead, MatrixProduct, Operation, ScalarType,
+    SpecialRegister, StateSpace, SystemCall,
 };
 
 use crate::value::{NO_SUCH_FORM, NoMeaning, Results, Sources, one, ones};
@@ -37,6 +37,8 @@ pub(crate) enum Meaning<'i> {
     /// Lanes look at each other, or wait for each other; where the member mask stands among the sources.
     Exchange(Exchange, usize),
     ActiveMask,
+    /// The warp multiplies matrices.
+    Matrix(&'i MatrixProduct),
     Barrier(BarrierKind),
     OpenRegion(u32),
     ReserveStack,
@@ -168,6 +170,7 @@ pub(crate) fn meaning(inst: &Decoded) -> Meaning<'_> {
         }
         Operation::Elect => Meaning::Exchange(Exchange::Elect, 0),
         Operation::Movmatrix => Meaning::Exchange(Exchange::Movmatrix, 1),
+        Operation::Mma(product) => Meaning::Matrix(product),
 
         // Control is the flow of the block.
         Operation::Bra(_) | Operation::BrxIdx(_) | Operation::Call(_) => Meaning::Nothing,

@@ -13,7 +13,7 @@ use crate::operand::{At, read, to_fetch};
 use crate::registers::Registers;
 use crate::value::{Sources, ones, signed};
 use crate::warp::lanes;
-use crate::{Reference, write};
+use crate::{Reference, tensor, write};
 
 /// More bytes than a copy of one lane has.
 const MOST: u32 = 64;
@@ -166,6 +166,18 @@ impl Step<'_> {
             Meaning::Copy(read) => self.copy(run, number, read)?,
             Meaning::CopyBulk(reduction) => self.copy_bulk(run, number, reduction)?,
             Meaning::ActiveMask => self.write(registers, 0, ScalarType::B32, &[self.on.into(); 32]),
+            Meaning::Matrix(product) => {
+                let ty = if product.is_double() { ScalarType::B64 } else { ScalarType::B32 };
+                let hold = |operand: &Operand| {
+                    let values = self.all(registers, operand, ty);
+                    std::array::from_fn(|lane| if self.on >> lane & 1 == 1 { values[lane] } else { 0 })
+                };
+                let fragments: Vec<LaneValues> = inst.sources.iter().map(hold).collect();
+                let results = tensor::product(run.tensor_cores(), product, &fragments);
+                for (index, values) in results.iter().enumerate() {
+                    self.write(run.registers(), index, ty, values);
+                }
+            }
             Meaning::OpenRegion(barrier) => run.open_region(barrier),
             Meaning::ReserveStack => {
                 let bytes = self.source(registers, 0, inst.ty, 0);

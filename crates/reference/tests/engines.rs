@@ -198,6 +198,7 @@ impl Test {
             schedule: Schedule::Any,
             allow_unsupported: false,
             barriers: self.barriers,
+            tensor_cores: warplens_exec::TensorCores::default(),
         }
     }
 

@@ -620,6 +620,7 @@ fn results<E: Engine>(form: &Form, operands: &[u8]) -> Option<Vec<u8>> {
         schedule: Schedule::Any,
         allow_unsupported: false,
         barriers: BarrierRule::Threads,
+        tensor_cores: warplens_exec::TensorCores::default(),
     };
     warplens_exec::launch(&program, &device, &launch, (), &AtomicU64::new(0)).expect("the kernel ends");
     Some(device.read(output, 0, n_bytes))
@@ -701,6 +702,7 @@ fn every_form_gives_the_same_bits_by_both_engines() {
         Op::Redux,
         Op::Elect,
         Op::Movmatrix,
+        Op::Mma,
         Op::Bra,
         Op::BrxIdx,
         Op::Call,

@@ -63,6 +63,7 @@ fn request(case: &Case, device: &mut Device) -> Launch {
         schedule: Schedule::Any,
         allow_unsupported: false,
         barriers: BarrierRule::Threads,
+        tensor_cores: warplens_exec::TensorCores::default(),
     }
 }
 

@@ -13,7 +13,7 @@ use warplens_ir::{FunctionId, Module, Variable};
 use warplens_trace::Observer;
 
 use crate::generation::{Alike, Generation};
-use crate::machines::Machine;
+use crate::machines::{ComputeCapability, Machine};
 use crate::measurement::Given;
 use crate::measurement::{Emulation, Support};
 use crate::program::Program;
@@ -145,6 +145,20 @@ fn check_static(module: &Module, decoded: &exec::Program) -> Result<()> {
     )))
 }
 
+/// The tensor cores of GPUs with a compute capability. What ran on none before counts as the first.
+fn tensor_cores_of(cc: ComputeCapability) -> exec::TensorCores {
+    use exec::TensorCores as T;
+    match cc {
+        cc if cc >= ComputeCapability::new(12, 0) => T::RtxBlackwell,
+        cc if cc >= ComputeCapability::new(10, 0) => T::Blackwell,
+        cc if cc >= ComputeCapability::new(9, 0) => T::Hopper,
+        cc if cc >= ComputeCapability::new(8, 9) => T::Ada,
+        cc if cc >= ComputeCapability::new(8, 0) => T::Ampere,
+        cc if cc >= ComputeCapability::new(7, 5) => T::Turing,
+        _ => T::Volta,
+    }
+}
+
 /// A buffer in device memory.
 struct Placed {
     address: u64,
@@ -233,6 +247,12 @@ impl<'p> Execution<'p> {
         Alike::of(self.partial_barriers)
     }
 
+    /// The tensor cores of the newest GPU that the run is recorded for.
+    fn tensor_cores(&self) -> exec::TensorCores {
+        let newest = self.options.traced_for.iter().map(|machine| machine.cc).max();
+        newest.map_or_else(exec::TensorCores::default, tensor_cores_of)
+    }
+
     pub fn options(&self) -> &ExecutionOptions {
         &self.options
     }
@@ -314,6 +334,7 @@ impl<'p> Execution<'p> {
             schedule,
             allow_unsupported: self.options.allow_unsupported,
             barriers: self.generation.barriers(),
+            tensor_cores: self.tensor_cores(),
         };
         let start = Instant::now();
         let result = self.context.run_part(prepared, parts, &request, observer, &progress.done);

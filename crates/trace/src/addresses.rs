@@ -74,7 +74,10 @@ mod tests {
         let offsets = std::array::from_fn(|lane| 100 - lane as u32);
         let addresses = Addresses::from_offsets(1 << 40, &offsets).with_shape(7);
         let listed = addresses.all();
-        assert_eq!((listed[0], listed[31], addresses.of(31), addresses.shape()), ((1 << 40) + 100, (1 << 40) + 69, (1 << 40) + 69, 7));
+        assert_eq!(
+            (listed[0], listed[31], addresses.of(31), addresses.shape()),
+            ((1 << 40) + 100, (1 << 40) + 69, (1 << 40) + 69, 7)
+        );
         assert_eq!(Addresses::from(&listed).all(), listed);
         assert_eq!((Addresses::from(&listed).of(5), Addresses::from(&listed).shape()), (listed[5], 0));
     }

@@ -42,6 +42,7 @@ pub(crate) fn launch(parameters: &[u64]) -> Launch {
         threads: 1,
         schedule: Schedule::Any,
         barriers: BarrierRule::Threads,
+        tensor_cores: warplens_exec::TensorCores::default(),
         allow_unsupported: false,
     }
 }

@@ -11,8 +11,8 @@ use warplens_isa::{BlockId, Op, Pc, ScalarType, StateSpace};
 use super::sign::sign_change;
 use super::{bind, copy_predicate};
 use crate::code::{
-    BarrierOperation, BulkOperation, Code, ExchangeOperation, Kind, MemoryOperation, SINK, Shared, Step, StepGuard,
-    Wide,
+    BarrierOperation, BulkOperation, Code, ExchangeOperation, Kind, MatrixOperation, MemoryOperation, SINK, Shared,
+    Step, StepGuard, Wide,
 };
 use crate::decoded::{self, Callee, Decoded, File, Flow, Function, Guard, Operand, Register, Unbound};
 use crate::raw::{LaneFunction, Level, Row, Source, map1, map2, masks};
@@ -420,6 +420,12 @@ impl Binder<'_> {
     pub(crate) fn exchange_operation(&mut self, operation: ExchangeOperation) -> u32 {
         self.code.exchanges.push(operation);
         self.code.exchanges.len() as u32 - 1
+    }
+
+    /// Adds a product of matrices and returns its index.
+    pub(crate) fn matrix(&mut self, operation: MatrixOperation) -> u32 {
+        self.code.matrices.push(operation);
+        self.code.matrices.len() as u32 - 1
     }
 
     /// Adds the arguments of a device runtime service and returns their index.

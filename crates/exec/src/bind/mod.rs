@@ -10,6 +10,7 @@ mod control;
 mod convert;
 mod exchange;
 mod lane;
+mod matrix;
 mod mode;
 mod movement;
 mod predicate;

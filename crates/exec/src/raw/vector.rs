@@ -10,11 +10,12 @@
 
 use std::arch::asm;
 use std::arch::x86_64::{
-    __m128i, __m256i, _mm256_add_epi32, _mm256_add_epi64, _mm256_blend_epi32, _mm256_broadcastd_epi32, _mm256_broadcastq_epi64, _mm256_castsi256_si128,
-    _mm256_cmpeq_epi32, _mm256_extracti128_si256, _mm256_loadu_si256, _mm256_max_epu32, _mm256_movemask_epi8,
-    _mm256_or_si256, _mm256_permutevar8x32_epi32, _mm256_set1_epi32, _mm256_set1_epi64x, _mm256_setr_epi32, _mm256_srli_epi64, _mm256_storeu_si256, _mm256_sub_epi32, _mm256_testz_si256,
-    _mm256_xor_si256, _mm_cvtsi128_si32, _mm_cvtsi32_si128, _mm_cvtsi64_si128, _mm_max_epu32, _mm_or_si128,
-    _mm_shuffle_epi32,
+    __m128i, __m256i, _mm_cvtsi32_si128, _mm_cvtsi64_si128, _mm_cvtsi128_si32, _mm_max_epu32, _mm_or_si128,
+    _mm_shuffle_epi32, _mm256_add_epi32, _mm256_add_epi64, _mm256_blend_epi32, _mm256_broadcastd_epi32,
+    _mm256_broadcastq_epi64, _mm256_castsi256_si128, _mm256_cmpeq_epi32, _mm256_extracti128_si256, _mm256_loadu_si256,
+    _mm256_max_epu32, _mm256_movemask_epi8, _mm256_or_si256, _mm256_permutevar8x32_epi32, _mm256_set1_epi32,
+    _mm256_set1_epi64x, _mm256_setr_epi32, _mm256_srli_epi64, _mm256_storeu_si256, _mm256_sub_epi32,
+    _mm256_testz_si256, _mm256_xor_si256,
 };
 
 /// How the places of a group of lanes lie to each other.

@@ -29,6 +29,7 @@ pub mod integer;
 
 pub mod atomic;
 mod mbarrier;
+pub mod tensor;
 pub mod warp;
 
 /// Modifiers of a floating-point operation.

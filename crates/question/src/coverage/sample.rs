@@ -1,5 +1,6 @@
 //! Operands for instructions that are written from the opcode table.
 
+use warplens_isa::{MatrixProduct, MatrixShape, MatrixType, NamedType};
 use warplens_ptx::opcodes::Opcode;
 use warplens_ptx::opcodes::forms::Form;
 use warplens_ptx::syntax::ast::Modifier;
@@ -74,6 +75,11 @@ pub(super) fn operand_lists<'a>(
     match opcode {
         Opcode::Brx => return Box::new(std::iter::once("%r1, labels".to_owned())),
         Opcode::Call => return Box::new(std::iter::once("helper".to_owned())),
+        Opcode::Mma if form.needs.is_empty() => {
+            if let Some(list) = fragments(modifiers) {
+                return Box::new(std::iter::once(list));
+            }
+        }
         _ => {}
     }
     let types: Vec<&'static str> = modifiers.iter().filter_map(|it| it.as_type()).map(|ty| ty.name()).collect();
@@ -93,6 +99,21 @@ pub(super) fn operand_lists<'a>(
         });
         lists.collect::<Vec<_>>()
     }))
+}
+
+/// The fragments of a product of matrices, of d, a, b and c.
+fn fragments(modifiers: &[Modifier]) -> Option<String> {
+    let [m, n, k] = modifiers.iter().find_map(|modifier| modifier.shape())?;
+    let names = modifiers.iter().filter_map(|modifier| modifier.as_type()).map(|ty| NamedType::from_name(ty.name()));
+    let types: Vec<MatrixType> = names.map(|ty| ty.and_then(MatrixType::of)).collect::<Option<_>>()?;
+    let types: [MatrixType; 4] = types.try_into().ok()?;
+    let product = MatrixProduct { shape: MatrixShape { m, n, k }, types, satfinite: false, combination: None };
+    let fragment = |(count, ty): (usize, MatrixType)| {
+        let parts: Vec<String> = (0..count).map(|part| register(ty.register().name(), part % 8)).collect();
+        format!("{{{}}}", parts.join(", "))
+    };
+    let all: Vec<String> = product.registers().into_iter().zip(types).map(fragment).collect();
+    Some(all.join(", "))
 }
 
 /// The letters of a form's operands: each alternative with none, some and all of its optional operands.

@@ -53,6 +53,7 @@ fn potentials(module: &Module, kernel: FunctionId, is_soa: bool) -> Vec<u8> {
         schedule: Schedule::Any,
         allow_unsupported: false,
         barriers: BarrierRule::Threads,
+        tensor_cores: warplens_exec::TensorCores::default(),
     };
     warplens_exec::launch(&program, &device, &launch, (), &AtomicU64::new(0)).unwrap();
     device.read(potential, 0, 4 * SIZE.pow(3))

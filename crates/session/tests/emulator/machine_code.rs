@@ -151,6 +151,7 @@ impl Builder {
             schedule: Schedule::Any,
             allow_unsupported: false,
             barriers: BarrierRule::Threads,
+            tensor_cores: warplens_exec::TensorCores::default(),
         };
         let (observer, _) =
             warplens_exec::launch(&program, &device, &launch, observer, &AtomicU64::new(0)).expect("the kernel ends");

@@ -45,6 +45,7 @@ fn copy(device: &mut Device, from: u64, stride: u64) -> Result<Vec<u32>, ExecErr
         schedule: Schedule::Any,
         allow_unsupported: false,
         barriers: BarrierRule::Threads,
+        tensor_cores: warplens_exec::TensorCores::default(),
     };
     warplens_exec::launch(&program, device, &launch, (), &AtomicU64::new(0))?;
     Ok(words(&device.read(to, 0, 128)))

@@ -1,0 +1,199 @@
+//! Products of matrices, bit by bit as the tensor cores of each generation compute them.
+//!
+//! | Types | Sum |
+//! |---|---|
+//! | f16, bf16, tf32, fp8 | fused blocks ([`block`]), the result of one is the accumulator of the next |
+//! | f64 | a chain of fused multiply-adds, ascending in depth |
+//! | integers, bits | exact, modulo 2^32 or clamped |
+//!
+//! Generations differ in the length of the blocks and in how many fraction bits these keep; see [`TensorCores`].
+
+mod block;
+mod format;
+mod layout;
+
+use warplens_isa::{BoolOp, MatrixProduct, MatrixType, Rounding};
+
+use self::block::{Adder, Output};
+use self::format::{Element, Format};
+use super::float64;
+use super::warp::LANES;
+
+/// Whose tensor cores compute.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub enum TensorCores {
+    /// Compute capability 7.0: blocks of 4, 23 fraction bits.
+    Volta,
+    /// 7.5: blocks of 8, 24 fraction bits.
+    Turing,
+    /// 8.0 to 8.7: as Turing; tf32 in blocks of 4.
+    Ampere,
+    /// 8.9: as Ampere; fp8 in blocks of 16 with 13 fraction bits.
+    Ada,
+    /// 9.0: blocks of 16 (tf32 8), 25 fraction bits. Products of fp8 are computed in f16.
+    Hopper,
+    /// 10.x: as Hopper.
+    Blackwell,
+    /// 12.x: as Hopper, but fp8 in blocks of 32. What runs where no GPU is named.
+    #[default]
+    RtxBlackwell,
+}
+
+/// One register of all lanes; those of 32 bits are extended with zeros.
+pub type Fragment = [u64; LANES];
+
+/// How floats are summed.
+#[derive(Clone, Copy, Debug)]
+enum Sum {
+    /// Blocks of a length, one after the other.
+    Blocks(Adder, usize),
+    /// The elements with k mod 4 in {0, 1}, then those in {2, 3}, from zero; the accumulator is added at the end. This is
+    /// what ptxas makes of fp8 where there is no unit for it.
+    ByHalves(Adder),
+}
+
+impl TensorCores {
+    fn sum(self, factor: MatrixType, result: MatrixType) -> Sum {
+        let is_fp8 = matches!(factor, MatrixType::E4m3 | MatrixType::E5m2);
+        let is_recent = self >= Self::Hopper;
+        let kept = match self {
+            Self::Volta => 23,
+            Self::Turing | Self::Ampere => 24,
+            Self::Ada if is_fp8 => 13,
+            Self::Ada => 24,
+            Self::Hopper | Self::Blackwell | Self::RtxBlackwell => 25,
+        };
+        let output = match result {
+            MatrixType::F16 => Output::Half,
+            _ if kept < 23 => Output::Single { fraction_bits: kept },
+            _ => Output::Single { fraction_bits: 23 },
+        };
+        let adder = Adder { kept, output };
+        match factor {
+            _ if is_fp8 && matches!(self, Self::Hopper | Self::Blackwell) => Sum::ByHalves(adder),
+            MatrixType::E4m3 | MatrixType::E5m2 => Sum::Blocks(adder, if is_recent { 32 } else { 16 }),
+            MatrixType::Tf32 => Sum::Blocks(adder, if is_recent { 8 } else { 4 }),
+            _ if self == Self::Volta => Sum::Blocks(adder, 4),
+            _ => Sum::Blocks(adder, if is_recent { 16 } else { 8 }),
+        }
+    }
+
+    /// The fragment of d, of those of a, b and c one after the other. c has the type of d.
+    pub fn product(self, product: &MatrixProduct, fragments: &[Fragment]) -> Vec<Fragment> {
+        let [n_d, n_a, n_b, _] = product.registers();
+        let (a, rest) = fragments.split_at(n_a);
+        let (b, c) = rest.split_at(n_b);
+        let mut d = vec![[0; LANES]; n_d];
+        let [d_type, a_type, b_type, c_type] = product.types;
+        let shape = product.shape;
+        let [m, n, k] = [shape.m, shape.n, shape.k].map(usize::from);
+        let mut each = |compute: &mut dyn FnMut(usize, usize, u64) -> u64| {
+            for row in 0..m {
+                for column in 0..n {
+                    let accumulator = get(c, c_type, layout::accumulator(c_type, row, column));
+                    let result = compute(row, column, accumulator);
+                    let place = layout::accumulator(d_type, row, column);
+                    d[place.register][place.lane] |= result << (place.element as u32 * d_type.bits() % 64);
+                }
+            }
+        };
+        match (Format::of(a_type), Format::of(b_type)) {
+            (Some(a_format), Some(b_format)) => {
+                let a = lines((m, k), a, a_type, |bits| a_format.decode(bits));
+                let b = lines((n, k), b, b_type, |bits| b_format.decode(bits));
+                let fraction_bits = a_format.fraction_bits + b_format.fraction_bits;
+                let sum = self.sum(a_type, d_type);
+                each(&mut |row, column, c| {
+                    let (a, b) = (&a[row * k..][..k], &b[column * k..][..k]);
+                    sum.of(c as u32, a, b, fraction_bits).into()
+                });
+            }
+            _ if a_type == MatrixType::F64 => {
+                let a = lines((m, k), a, a_type, f64::from_bits);
+                let b = lines((n, k), b, b_type, f64::from_bits);
+                each(&mut |row, column, c| {
+                    let pairs = a[row * k..][..k].iter().zip(&b[column * k..][..k]);
+                    let fused = |sum, (&a, &b): (&f64, &f64)| float64::fma(a, b, sum, Rounding::Nearest);
+                    pairs.fold(f64::from_bits(c), fused).to_bits()
+                });
+            }
+            _ => {
+                let a = lines((m, k), a, a_type, |bits| integer(bits, a_type));
+                let b = lines((n, k), b, b_type, |bits| integer(bits, b_type));
+                each(&mut |row, column, c| {
+                    let pairs = a[row * k..][..k].iter().zip(&b[column * k..][..k]);
+                    let products = pairs.map(|(&a, &b)| match product.combination {
+                        Some(BoolOp::Xor) => a ^ b,
+                        Some(BoolOp::And) => a & b,
+                        Some(BoolOp::Or) | None => a * b,
+                    });
+                    let sum = i64::from(c as u32 as i32) + products.map(i64::from).sum::<i64>();
+                    let sum = if product.satfinite { sum.clamp(i32::MIN.into(), i32::MAX.into()) } else { sum };
+                    u64::from(sum as u32)
+                });
+            }
+        }
+        d
+    }
+}
+
+impl Sum {
+    #[inline]
+    fn of(self, accumulator: u32, a: &[Element], b: &[Element], fraction_bits: u32) -> u32 {
+        match self {
+            Self::Blocks(adder, length) => a
+                .chunks(length)
+                .zip(b.chunks(length))
+                .fold(accumulator, |sum, (a, b)| adder.add(sum, a, b, fraction_bits)),
+            Self::ByHalves(adder) => {
+                let half = |line: &[Element], at: usize| -> Vec<Element> {
+                    line.chunks_exact(4).flat_map(|four| four[at..][..2].to_vec()).collect()
+                };
+                let sum =
+                    [0, 2].into_iter().fold(0, |sum, at| adder.add(sum, &half(a, at), &half(b, at), fraction_bits));
+                added(adder.output, sum, accumulator)
+            }
+        }
+    }
+}
+
+/// A sum rounded to nearest.
+fn added(output: Output, a: u32, b: u32) -> u32 {
+    match output {
+        Output::Single { .. } => {
+            let sum = f32::from_bits(a) + f32::from_bits(b);
+            if sum.is_nan() { 0x7fff_ffff } else { sum.to_bits() }
+        }
+        Output::Half => {
+            // The sum of two f16 in f32 is so much more exact that the second rounding decides alone.
+            let value = |bits: u32| half::f16::from_bits(bits as u16).to_f32();
+            let sum = value(a) + value(b);
+            if sum.is_nan() { 0x7fff } else { half::f16::from_f32(sum).to_bits().into() }
+        }
+    }
+}
+
+fn get(fragments: &[Fragment], ty: MatrixType, place: layout::Place) -> u64 {
+    let word = fragments[place.register][place.lane] >> (place.element as u32 * ty.bits() % 64);
+    word & u64::MAX >> (64 - ty.bits())
+}
+
+/// The rows of a, or the columns of b, one after the other.
+fn lines<T>((n, k): (usize, usize), fragments: &[Fragment], ty: MatrixType, decode: impl Fn(u64) -> T) -> Vec<T> {
+    let mut elements = Vec::with_capacity(n * k);
+    for line in 0..n {
+        elements.extend((0..k).map(|k| decode(get(fragments, ty, layout::factor(n, ty, line, k)))));
+    }
+    elements
+}
+
+fn integer(bits: u64, ty: MatrixType) -> i32 {
+    let unused = 32 - ty.bits().min(32);
+    match ty {
+        MatrixType::S8 | MatrixType::S4 => (bits as i32) << unused >> unused,
+        _ => bits as i32,
+    }
+}
+
+#[cfg(test)]
+mod tests;

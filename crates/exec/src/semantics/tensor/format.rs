@@ -1,0 +1,80 @@
+//! Elements of matrices of floats, taken apart.
+
+use warplens_isa::MatrixType;
+
+/// An element: its significand as an integer, its exponent, and whether it is a number.
+///
+/// A finite value is `significand * 2^(exponent - fraction bits of its format)`. Significands of normal values lie in
+/// [1, 2); subnormal ones are below, at the smallest exponent.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Element {
+    pub(super) significand: i32,
+    pub(super) exponent: i32,
+    pub(super) kind: Kind,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Kind {
+    Finite,
+    /// The sign is that of the significand.
+    Infinite,
+    Nan,
+}
+
+/// How the bits of a float are laid out.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Format {
+    pub(super) fraction_bits: u32,
+    exponent_bits: u32,
+    /// Low bits that are ignored.
+    ignored: u32,
+    /// The largest exponent is for infinities and NaN; otherwise only all ones are no number.
+    has_infinity: bool,
+}
+
+impl Format {
+    const fn ieee(exponent_bits: u32, fraction_bits: u32) -> Self {
+        Self { fraction_bits, exponent_bits, ignored: 0, has_infinity: true }
+    }
+
+    /// That of the elements of a matrix of floats which are multiplied or accumulated in a fused sum.
+    pub(super) const fn of(ty: MatrixType) -> Option<Self> {
+        Some(match ty {
+            MatrixType::F16 => Self::ieee(5, 10),
+            MatrixType::Bf16 => Self::ieee(8, 7),
+            MatrixType::Tf32 => Self { ignored: 13, ..Self::ieee(8, 10) },
+            MatrixType::F32 => Self::ieee(8, 23),
+            MatrixType::E5m2 => Self::ieee(5, 2),
+            MatrixType::E4m3 => Self { has_infinity: false, ..Self::ieee(4, 3) },
+            MatrixType::F64
+            | MatrixType::S32
+            | MatrixType::S8
+            | MatrixType::U8
+            | MatrixType::S4
+            | MatrixType::U4
+            | MatrixType::B1 => return None,
+        })
+    }
+
+    #[inline]
+    pub(super) fn decode(self, bits: u64) -> Element {
+        let bits = (bits >> self.ignored) as u32;
+        let largest = (1 << self.exponent_bits) - 1;
+        let fraction = bits & ((1 << self.fraction_bits) - 1);
+        let field = bits >> self.fraction_bits & largest;
+        let is_negative = bits >> (self.fraction_bits + self.exponent_bits) & 1 == 1;
+        let kind = match () {
+            () if field != largest => Kind::Finite,
+            () if self.has_infinity && fraction == 0 => Kind::Infinite,
+            () if self.has_infinity || fraction == (1 << self.fraction_bits) - 1 => Kind::Nan,
+            () => Kind::Finite,
+        };
+        let magnitude = if field == 0 { fraction } else { fraction | 1 << self.fraction_bits } as i32;
+        let bias = (1 << (self.exponent_bits - 1)) - 1;
+        Element {
+            significand: if is_negative { -magnitude } else { magnitude },
+            exponent: field.max(1) as i32 - bias,
+            kind,
+        }
+    }
+}

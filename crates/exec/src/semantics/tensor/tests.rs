@@ -1,0 +1,140 @@
+use warplens_isa::MatrixShape;
+
+use super::MatrixType as M;
+use super::TensorCores as C;
+use super::*;
+
+/// Element (0, 0) of the result, where the first row of a and the first column of b hold these and zeros.
+fn first(cores: C, types: [M; 4], k: u16, c: u64, products: &[(usize, u64, u64)], satfinite: bool) -> u64 {
+    let m = if types[1] == M::F64 { 8 } else { 16 };
+    let product = MatrixProduct { shape: MatrixShape { m, n: 8, k }, types, satfinite, combination: None };
+    let [_, n_a, n_b, n_c] = product.registers();
+    let [_, a_type, b_type, _] = types;
+    let mut fragments = vec![[0; LANES]; n_a + n_b + n_c];
+    let mut set = |at: usize, place: layout::Place, value: u64, ty: M| {
+        fragments[at + place.register][place.lane] |= value << (place.element as u32 * ty.bits() % 64);
+    };
+    for &(at, a, b) in products {
+        set(0, layout::factor(m.into(), a_type, 0, at), a, a_type);
+        set(n_a, layout::factor(8, b_type, 0, at), b, b_type);
+    }
+    set(n_a + n_b, layout::accumulator(types[3], 0, 0), c, types[3]);
+    let d = cores.product(&product, &fragments);
+    get(&d, types[0], layout::accumulator(types[0], 0, 0))
+}
+
+const HALF: [M; 4] = [M::F32, M::F16, M::F16, M::F32];
+const HALVES: [M; 4] = [M::F16; 4];
+const BRAIN: [M; 4] = [M::F32, M::Bf16, M::Bf16, M::F32];
+const TF32: [M; 4] = [M::F32, M::Tf32, M::Tf32, M::F32];
+
+/// Volta; Turing; Ampere and Ada; Hopper and later.
+const GROUPS: [&[C]; 4] =
+    [&[C::Volta], &[C::Turing], &[C::Ampere, C::Ada], &[C::Hopper, C::Blackwell, C::RtxBlackwell]];
+
+type Row<'r> = ([M; 4], u64, &'r [(usize, u64, u64)], [Option<u64>; 4]);
+
+fn holds(rows: &[Row<'_>], k: impl Fn(usize, [M; 4]) -> u16) {
+    for (number, (types, c, products, expected)) in rows.iter().enumerate() {
+        for (group, expected) in expected.iter().enumerate() {
+            for &cores in GROUPS[group] {
+                let Some(expected) = *expected else { continue };
+                let result = first(cores, *types, k(group, *types), *c, products, false);
+                assert_eq!(result, expected, "row {number}: {result:08x}, not {expected:08x}, {cores:?}");
+            }
+        }
+    }
+}
+
+/// Outputs of a model of the hardware (MMA-Sim), each chosen for one rule.
+#[test]
+fn f16_is_summed_as_each_generation_does() {
+    let all = |value: u64| [Some(value); 4];
+    let from_turing = |volta: u64, turing: u64| [Some(volta), Some(turing), Some(turing), Some(turing)];
+    let from_hopper = |before: u64, hopper: u64| [Some(before), Some(before), Some(before), Some(hopper)];
+    let one = 0x3f80_0000;
+    let rows: &[Row<'_>] = &[
+        (HALF, one, &[(0, 1, 0x3c00), (1, 1, 0x3c00)], from_turing(one, one + 1)),
+        (HALF, one, &[(0, 1, 0x3800), (1, 1, 0x3800), (2, 1, 0x3800), (3, 1, 0x3800)], from_hopper(one, one + 1)),
+        (HALF, one, &[(0, 1, 0x3e00)], all(one)),
+        (HALF, 0xbf80_0000, &[(0, 1, 0xbe00)], all(0xbf80_0000)),
+        (
+            HALF,
+            0x4b80_0000,
+            &[(0, 0x6c00, 0xec00), (1, 0x3e00, 0x3c00)],
+            [Some(0), Some(one), Some(one), Some(0x3fc0_0000)],
+        ),
+        (
+            HALF,
+            0x3380_0000,
+            &[(0, 0x3e00, 0x3e00), (1, 1, 0x3c00), (2, 1, 0x3c00), (3, 1, 0x3c00)],
+            from_turing(0x4010_0000, 0x4010_0001),
+        ),
+        (HALF, 0x4b80_0000, &[(0, 0x3c00, 0x3c00), (1, 0x6c00, 0xec00)], from_turing(0, one)),
+        (HALVES, 0x3c00, &[(0, 0x1000, 0x3c00), (1, 1, 0x3c00)], from_turing(0x3c00, 0x3c01)),
+        (HALVES, 0x7bff, &[(0, 0x4c00, 0x3c00)], all(0x7c00)),
+        (HALVES, 0x7bff, &[(0, 0x4b80, 0x3c00)], all(0x7bff)),
+        (HALF, one, &[(0, 0x7c00, 0)], all(0x7fff_ffff)),
+        (HALVES, 0x3c00, &[(0, 0x7c00, 0)], all(0x7fff)),
+        (HALF, 0x8000_0000, &[(0, 0x8000, 0x3c00)], all(0)),
+        (HALF, 0, &[(0, 1, 1)], all(0x2780_0000)),
+    ];
+    holds(rows, |group, _| if group < 2 { 8 } else { 16 });
+    // A depth of 16 is two blocks before Hopper.
+    let halves: &[Row<'_>] =
+        &[(HALF, 0x4b80_0000, &[(0, 0x3c00, 0x3c00), (8, 0x6c00, 0xec00)], [None, None, Some(0), Some(one)])];
+    holds(halves, |_, _| 16);
+}
+
+#[test]
+fn bf16_tf32_and_f64_are_summed_as_each_generation_does() {
+    let one = 0x3f80_0000;
+    let from_ampere = |value: u64| [None, None, Some(value), Some(value)];
+    let rows: &[Row<'_>] = &[
+        (BRAIN, 0, &[(0, 0x1a00, 0x1a80)], from_ampere(1)),
+        (BRAIN, 0x7f7f_ffff, &[(0, 0x7f00, 0x3f80)], from_ampere(0x7f80_0000)),
+        (TF32, 0, &[(0, 0x3f80_1fff, one)], from_ampere(one)),
+        (TF32, 0, &[(0, 0x3f80_3fff, one)], from_ampere(0x3f80_2000)),
+        (TF32, 0x4b80_0000, &[(0, one, one), (4, 0x4b80_0000, 0xbf80_0000)], [None, None, Some(0), Some(one)]),
+    ];
+    holds(rows, |_, types| if types == TF32 { 8 } else { 16 });
+    let (one, tiny) = (0x3ff0_0000_0000_0000, 0x3ca0_0000_0000_0000);
+    for cores in [C::Ampere, C::Hopper] {
+        assert_eq!(first(cores, [M::F64; 4], 4, one, &[(0, tiny, one), (1, tiny, one)], false), one);
+    }
+}
+
+#[test]
+fn fp8_is_summed_as_each_generation_does() {
+    let e4m3 = [M::F32, M::E4m3, M::E4m3, M::F32];
+    let e5m2 = [M::F32, M::E5m2, M::E5m2, M::F32];
+    let one = 0x3f80_0000;
+    let rows: &[([M; 4], u64, &[(usize, u64, u64)], [u64; 3])] = &[
+        (e4m3, one, &[(0, 4, 4), (1, 4, 4)], [one, 0x3f80_0400, 0x3f80_0400]),
+        (e4m3, 0x3f80_03ff, &[], [one, 0x3f80_03ff, 0x3f80_03ff]),
+        (e5m2, one, &[(0, 0x0c, 0x0c), (1, 0x0c, 0x08)], [one, one + 1, one]),
+        (e4m3, 0x4780_0000, &[(0, 0x38, 0x38), (16, 0x78, 0xf8)], [0, one, one]),
+    ];
+    let groups: [&[C]; 3] = [&[C::Ada], &[C::Hopper, C::Blackwell], &[C::RtxBlackwell]];
+    for (number, (types, c, products, expected)) in rows.iter().enumerate() {
+        for (group, &expected) in groups.iter().zip(expected) {
+            for &cores in *group {
+                let result = first(cores, *types, 32, *c, products, false);
+                assert_eq!(result, expected, "row {number}: {result:08x}, not {expected:08x}, {cores:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn integers_wrap_or_are_clamped() {
+    let types = [M::S32, M::S8, M::S8, M::S32];
+    for (satfinite, expected) in [(false, 0x8000_0000), (true, 0x7fff_ffff)] {
+        assert_eq!(first(C::Ampere, types, 32, 0x7fff_ffff, &[(0, 1, 1)], satfinite), expected);
+    }
+    assert_eq!(first(C::Ampere, types, 32, 0, &[(3, 0xff, 2), (31, 0x80, 0x80)], false), 16382);
+    assert_eq!(
+        first(C::Ampere, [M::S32, M::S4, M::U4, M::S32], 64, 0, &[(63, 0x8, 0xf)], false),
+        -120i32 as u32 as u64
+    );
+}
