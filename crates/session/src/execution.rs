@@ -12,8 +12,8 @@ use warplens_exec as exec;
 use warplens_ir::{FunctionId, Module, Variable};
 use warplens_trace::Observer;
 
-use crate::generation::{Alike, Generation};
-use crate::machines::{ComputeCapability, Machine};
+use crate::generation::{Differing, Generation};
+use crate::machines::Machine;
 use crate::measurement::Given;
 use crate::measurement::{Emulation, Support};
 use crate::program::Program;
@@ -106,8 +106,7 @@ pub struct Execution<'p> {
     buffers: IdMap<BufferId, Placed>,
     options: ExecutionOptions,
     generation: Generation,
-    /// Barriers that parts of warps executed.
-    partial_barriers: u64,
+    differing: Differing,
 }
 
 /// Finds the kernels of launches and binds their arguments.
@@ -143,20 +142,6 @@ fn check_static(module: &Module, decoded: &exec::Program) -> Result<()> {
         "variable `{name}` takes {own} of {bytes} bytes of shared memory per block, and no GPU has more than \
          {MAX_SHARED_BYTES}"
     )))
-}
-
-/// The tensor cores of GPUs with a compute capability. What ran on none before counts as the first.
-fn tensor_cores_of(cc: ComputeCapability) -> exec::TensorCores {
-    use exec::TensorCores as T;
-    match cc {
-        cc if cc >= ComputeCapability::new(12, 0) => T::RtxBlackwell,
-        cc if cc >= ComputeCapability::new(10, 0) => T::Blackwell,
-        cc if cc >= ComputeCapability::new(9, 0) => T::Hopper,
-        cc if cc >= ComputeCapability::new(8, 9) => T::Ada,
-        cc if cc >= ComputeCapability::new(8, 0) => T::Ampere,
-        cc if cc >= ComputeCapability::new(7, 5) => T::Turing,
-        _ => T::Volta,
-    }
 }
 
 /// A buffer in device memory.
@@ -232,7 +217,7 @@ impl<'p> Execution<'p> {
             buffers,
             options,
             generation,
-            partial_barriers: 0,
+            differing: Differing::default(),
         })
     }
 
@@ -242,15 +227,9 @@ impl<'p> Execution<'p> {
         buffers.map(|buffer| (buffer.element, self.read(buffer.address, buffer.bytes))).collect()
     }
 
-    /// Whether other generations run in the same way what was run up to now.
-    pub fn elsewhere(&self) -> Alike {
-        Alike::of(self.partial_barriers)
-    }
-
-    /// The tensor cores of the newest GPU that the run is recorded for.
-    fn tensor_cores(&self) -> exec::TensorCores {
-        let newest = self.options.traced_for.iter().map(|machine| machine.cc).max();
-        newest.map_or_else(exec::TensorCores::default, tensor_cores_of)
+    /// What was executed up to now that other generations may execute differently.
+    pub fn differing(&self) -> Differing {
+        self.differing
     }
 
     pub fn options(&self) -> &ExecutionOptions {
@@ -334,7 +313,7 @@ impl<'p> Execution<'p> {
             schedule,
             allow_unsupported: self.options.allow_unsupported,
             barriers: self.generation.barriers(),
-            tensor_cores: self.tensor_cores(),
+            tensor_cores: self.generation.tensor_cores(),
         };
         let start = Instant::now();
         let result = self.context.run_part(prepared, parts, &request, observer, &progress.done);
@@ -345,7 +324,8 @@ impl<'p> Execution<'p> {
         })?;
         self.emulation.thread_instructions += summary.thread_instructions;
         self.emulation.warp_instructions += summary.warp_instructions;
-        self.partial_barriers += summary.partial_barriers;
+        self.differing.partial_barriers += summary.partial_barriers;
+        self.differing.matrix_products += summary.matrix_products;
         self.output.extend_from_slice(&summary.output);
         Ok((observer, summary))
     }

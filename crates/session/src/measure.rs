@@ -81,7 +81,7 @@ pub fn of_one(
         let launches = registers.iter().enumerate();
         let measurements = launches.map(|(number, of)| one(&mut execution, number, counting, *of, progress));
         let measurements = measurements.collect::<Result<_>>()?;
-        Ok(Ran { measurements, elsewhere: execution.elsewhere() })
+        Ok(Ran { measurements, differing: execution.differing() })
     })
 }
 

@@ -153,8 +153,7 @@ pub struct Elsewhere {
 impl Elsewhere {
     /// True for its GPUs.
     fn has(&self, machine: &Machine) -> bool {
-        self.generation.is_none_or(|generation| generation == Generation::of(machine.cc))
-            && program::is_run_by(self.target, machine)
+        self.generation.is_none_or(|generation| generation.has(machine.cc)) && program::is_run_by(self.target, machine)
     }
 }
 

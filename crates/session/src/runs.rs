@@ -3,15 +3,15 @@
 
 use warplens_base::error::{Error, Result};
 
-use crate::generation::{Alike, Generation};
+use crate::generation::{Differing, Generation};
 use crate::machines::ComputeCapability;
 use crate::measurement::{Elsewhere, Measurement};
 
 /// What one generation's run of some launches gave.
 pub struct Ran {
     pub measurements: Vec<Measurement>,
-    /// Whether other generations run them in the same way.
-    pub elsewhere: Alike,
+    /// What was executed that other generations may execute differently.
+    pub differing: Differing,
 }
 
 /// The GPUs that a run is for; all that no other run is for where neither is said.
@@ -37,15 +37,20 @@ pub fn on_each(generations: &[Generation], mut run: impl FnMut(Generation) -> Re
     let newest = generations.first().copied().unwrap_or_default();
     let others = generations.get(1..).unwrap_or_default();
     let first = run(newest);
-    if others.is_empty() || first.as_ref().is_ok_and(|ran| ran.elsewhere == Alike::Yes) {
-        return first.map(|ran| ran.measurements);
+    let differing = first.as_ref().map_or(Differing::OF_FAILED, |ran| ran.differing);
+    let failed = first.as_ref().err().cloned();
+    let mut runs = vec![(newest, first)];
+    for &generation in others {
+        match (differing.are_alike(newest, generation), &failed) {
+            (true, None) => {}
+            (true, Some(error)) => runs.push((generation, Err(error.clone()))),
+            (false, _) => runs.push((generation, run(generation))),
+        }
     }
-    let rest = others.iter().map(|&generation| (generation, run(generation)));
-    let runs = std::iter::once((newest, first)).chain(rest.collect::<Vec<_>>());
     let of = |(generation, run): (Generation, Result<Ran>)| {
         (Gpus { generation: Some(generation), target: None }, run.map(|ran| ran.measurements))
     };
-    together(runs.map(of).collect())
+    together(runs.into_iter().map(of).collect())
 }
 
 /// Puts together what the codes for some targets gave. The first of them that runs is the one that the measurements are of.

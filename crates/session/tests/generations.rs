@@ -2,6 +2,7 @@
 //! other GPUs are asked about.
 
 use warplens_launch::Launch;
+use warplens_session::generation::Differing;
 use warplens_session::machines::{self, Machine};
 use warplens_session::predict::{Options, predict};
 use warplens_session::profile::Counting;
@@ -66,6 +67,29 @@ const PLAIN: &str = "
 }
 ";
 
+/// One plus 16 products of 2^-25, which are below the last bit that tensor cores keep before compute capability 9.0. Where
+/// the sum is more than one, a barrier follows.
+const LAST_BITS: &str = "
+.version 7.0 .target sm_80 .address_size 64
+.visible .entry kernel(.param .u64 out) {
+    .reg .pred %p<3>; .reg .b32 %a, %b, %t; .reg .f32 %c, %d<4>; .reg .b64 %out, %slot;
+    ld.param.u64 %out, [out];
+    mov.u32 %t, %tid.x;
+    mad.wide.u32 %slot, %t, 4, %out;
+    mov.b32 %a, 0x00010001;
+    mov.b32 %b, 0x38003800;
+    mov.f32 %c, 0f3f800000;
+    mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32
+        {%d0, %d1, %d2, %d3}, {%a, %a, %a, %a}, {%b, %b}, {%c, %c, %c, %c};
+    st.global.f32 [%slot], %d0;
+    setp.eq.f32 %p0, %d0, %c;
+    @%p0 bra DONE;
+    bar.sync 0;
+DONE:
+    ret;
+}
+";
+
 const OLD: &str = "gtx1080";
 const NEW: &str = "h200";
 
@@ -74,7 +98,8 @@ fn gpus(names: &str) -> Vec<Machine> {
 }
 
 fn measured(body: &str, machines: &[Machine]) -> Result<Measurement, Error> {
-    let program = Program::from_ptx("kernel", format!("{HEADER}{body}")).expect("the PTX is fine");
+    let text = if body.contains(".version") { body.to_owned() } else { format!("{HEADER}{body}") };
+    let program = Program::from_ptx("kernel", text).expect("the PTX is fine");
     let launches =
         Launch::parse_file("launch", "grid = 8\nblock = 64\nargs = [\"u32[64]\"]").expect("the launch is fine");
     let options = ExecutionOptions {
@@ -96,9 +121,21 @@ fn analysed(body: &str, names: &str) -> Analysis {
 fn the_old_and_the_new_generation_meet_at_7_0() {
     let cc = machines::ComputeCapability::new;
     assert_eq!(Generation::of(cc(6, 2)), Generation::Warps);
-    assert_eq!(Generation::of(cc(7, 0)), Generation::Threads);
+    assert_eq!(Generation::of(cc(7, 0)), Generation::Volta);
+    let differing =
+        [(1, 0), (0, 1)].map(|(partial_barriers, matrix_products)| Differing { partial_barriers, matrix_products });
+    let [barriers, products] = differing;
+    assert!(
+        barriers.are_alike(Generation::Volta, Generation::Hopper)
+            && !barriers.are_alike(Generation::Warps, Generation::Volta)
+    );
+    assert!(
+        !products.are_alike(Generation::Volta, Generation::Hopper)
+            && products.are_alike(Generation::Warps, Generation::Volta)
+    );
+    assert!(Generation::Threads.has(cc(8, 6)) && !Generation::Threads.has(cc(6, 2)) && !Generation::Ada.has(cc(8, 6)));
     assert_eq!(Generation::of_all(&[]), [Generation::Threads]);
-    assert_eq!(Generation::of_all(&gpus(&format!("{OLD},{NEW},{OLD}"))), [Generation::Threads, Generation::Warps]);
+    assert_eq!(Generation::of_all(&gpus(&format!("{OLD},{NEW},{OLD}"))), [Generation::Hopper, Generation::Warps]);
 }
 
 #[test]
@@ -142,6 +179,22 @@ fn answers_do_not_depend_on_the_company() {
     }
 }
 
+#[test]
+fn products_of_matrices_are_those_of_each_gpu() {
+    let all = gpus("a100-80,a6000,rtx4090,h200");
+    let together = measured(LAST_BITS, &all).unwrap();
+    assert_eq!(together.elsewhere.len(), 2, "the two of compute capability 8.0 and 8.6 run alike");
+    let totals = all.iter().map(|machine: &Machine| {
+        let alone = measured(LAST_BITS, std::slice::from_ref(machine)).unwrap();
+        let own = together.on(machine).unwrap();
+        assert_eq!(own.profile.instructions, alone.profile.instructions, "{}", machine.id);
+        own.profile.instructions.total
+    });
+    let totals: Vec<u64> = totals.collect();
+    // Each of the 16 warps.
+    assert_eq!(totals, [totals[0], totals[0], totals[0], totals[0] + 16]);
+}
+
 /// The reason why all models refuse on a GPU.
 fn refusal(analysis: &Analysis, at: usize) -> String {
     let reasons =
@@ -167,6 +220,6 @@ fn a_launch_that_hangs_on_old_gpus_is_refused_there_only() {
 fn a_launch_that_hangs_on_new_gpus_is_refused_there_only() {
     let both = analysed(ONE_SIDE, &format!("{OLD},{NEW}"));
     let reason = refusal(&both, 1);
-    assert!(reason.starts_with("the launch fails on GPUs of compute capability 7.0 and later: "), "{reason}");
+    assert!(reason.starts_with("the launch fails on GPUs of compute capability 9.0: "), "{reason}");
     assert!(both.gpus[0].prediction().is_some());
 }

@@ -27,12 +27,26 @@ pub struct Recording {
 
 words! {
     /// GPUs on which launches run in the same way: `warps` before compute capability 7.0, where barriers wait for warps,
-    /// and `threads` from there on, where they wait for threads.
+    /// `threads` from there on, where they wait for threads; and those of one generation of tensor cores.
     "generation" Generation {
         /// Before compute capability 7.0.
         Warps = "warps",
         /// From compute capability 7.0 on.
         Threads = "threads",
+        /// 7.0 and 7.2.
+        Volta = "volta",
+        /// 7.5.
+        Turing = "turing",
+        /// 8.0 to 8.7.
+        Ampere = "ampere",
+        /// 8.9.
+        Ada = "ada",
+        /// 9.0.
+        Hopper = "hopper",
+        /// 10.x.
+        Blackwell = "blackwell",
+        /// 12.x.
+        RtxBlackwell = "rtx-blackwell",
     }
 }
 

@@ -386,7 +386,9 @@ impl Random {
         let kernel = KernelName { mangled: self.text(), demangled: self.text() };
         let profile = self.profile(kernel.mangled.clone());
         let elsewhere = self.maybe(|random| Elsewhere {
-            generation: random.maybe(|random| random.one(&[Generation::Warps, Generation::Threads])),
+            generation: random.maybe(|random| {
+                random.one(&[Generation::Warps, Generation::Threads, Generation::Volta, Generation::RtxBlackwell])
+            }),
             target: random.maybe(|random| random.one(&[ComputeCapability::new(7, 5), ComputeCapability::new(9, 0)])),
             result: match random.flag() {
                 true => {

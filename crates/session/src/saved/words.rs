@@ -54,7 +54,9 @@ same! {
     }
     StateSpace = Space { Generic, Global, Shared, Local, Const, Param }
     BoundKind = BoundKind { Branch, Address }
-    Generation = Generation { Warps, Threads }
+    Generation = Generation {
+        Warps, Threads, Volta, Turing, Ampere, Ada, Hopper, Blackwell, RtxBlackwell,
+    }
 }
 
 #[cfg(test)]
