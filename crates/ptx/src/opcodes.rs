@@ -105,15 +105,16 @@ macro_rules! with_opcodes {
                  im2col::w::128 im2col_no_offs mbarrier::complete_tx::bytes bulk_group @multicast cta_group::1 \
                  cta_group::2 L2::cache_hint @override @report", "", "m m m v? s? s? | m m s?"),
             CpAsyncBulkCommitGroup: (80, "async bulk commit_group", "", "", ""),
-            CpAsyncBulkWaitGroup: (80, "async bulk wait_group", "read sync_restrict::proxy::async", "", "s"),
+            CpAsyncBulkWaitGroup: (80, "async bulk wait_group", "read sync_restrict::proxy::async", "", "c"),
             CpAsyncBulk: (80, "async bulk",
                 "global shared::cta shared::cluster mbarrier::complete_tx::bytes bulk_group @multicast \
                  L2::cache_hint cp_mask ignore_oob @report", "", "m m s m s? s? | m m s s s m s? | m m s s? s?"),
             CpAsyncCommitGroup: (70, "async commit_group", "", "", ""),
-            CpAsyncWaitGroup: (70, "async wait_group", "", "", "s"),
+            CpAsyncWaitGroup: (70, "async wait_group", "", "", "c"),
             CpAsyncWaitGroup: (70, "async wait_all", "", "", ""),
             CpAsyncMbarrierArrive: (70, "async mbarrier", "arrive noinc shared shared::cta", "b64", "m"),
-            CpAsync: (70, "async", "ca cg shared shared::cta global L2::cache_hint @prefetch", "", "m m s p? s?"),
+            CpAsync: (70, "async", "ca cg shared shared::cta global L2::cache_hint @prefetch", "",
+                "m m c p? s? | m m c s s?"),
         ]
         Createpolicy "createpolicy" { by lower_createpolicy } [
             (74, "range", "global @policy", "b64", "d m s s"),

@@ -105,14 +105,19 @@ fn cover(opcode: Opcode, form: &Form) -> FormCoverage {
     };
     // Many instructions need one more name: a rounding, a comparison, a direction.
     // A matrix shape is never the one that is missing, and there are many.
-    let mut fillers: Vec<&[Modifier]> = vec![&[]];
-    fillers.extend(names.chunks(1).filter(|name| name[0].shape().is_none()));
+    let one_more = names.chunks(1).filter(|name| name[0].shape().is_none());
+    let one_more: Vec<&[Modifier]> = std::iter::once(&[][..]).chain(one_more).collect();
+    let (tied, free): (Vec<_>, Vec<_>) =
+        sample::frames(opcode, form).into_iter().partition(|(_, types)| types.is_some());
+    let fillers = || free.iter().flat_map(|(frame, _)| one_more.iter().map(move |name| [&frame[..], name].concat()));
 
-    let mut executed: Vec<(&[Modifier], Vec<Modifier>)> = Vec::new();
+    let tied = tied.into_iter().filter_map(|(frame, types)| Some((frame, types?)));
+    let mut executed: Vec<(Vec<Modifier>, Vec<Modifier>)> =
+        tied.filter(|(frame, types)| executes([frame, &[], types])).collect();
     for ty in &types {
         let with_filler = |list: Vec<Modifier>| {
-            let filler = fillers.iter().find(|filler| executes([filler, &[], &list]))?;
-            Some((*filler, list))
+            let filler = fillers().find(|filler| executes([filler, &[], &list]))?;
+            Some((filler, list))
         };
         executed.extend(type_lists(*ty, &types).into_iter().find_map(with_filler));
     }
@@ -121,12 +126,15 @@ fn cover(opcode: Opcode, form: &Form) -> FormCoverage {
         type_parts.note(*ty, executed.iter().any(|(_, list)| list.contains(ty)));
     }
     if !form.needs_type {
-        executed.extend(fillers.iter().find(|filler| executes([filler, &[], &[]])).map(|it| (*it, Vec::new())));
+        executed.extend(free.iter().filter_map(|(frame, _)| {
+            let mut fillers = one_more.iter().map(|name| [&frame[..], name].concat());
+            Some((fillers.find(|filler| executes([filler, &[], &[]]))?, Vec::new()))
+        }));
     }
     let mut name_parts = Parts::default();
     for name in names.chunks(1) {
-        let joins = |(filler, list): &(&[Modifier], Vec<Modifier>)| {
-            executes([name, &[], list]) || (*filler != name && executes([filler, name, list]))
+        let joins = |(filler, list): &(Vec<Modifier>, Vec<Modifier>)| {
+            filler.contains(&name[0]) || executes([name, &[], list]) || executes([filler, name, list])
         };
         name_parts.note(name[0], executed.iter().any(joins));
     }
@@ -211,7 +219,7 @@ mod tests {
             ("bar.red.and.pred", Executed),
             ("brx.idx", Executed),
             ("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32", Executed),
-            ("cp.async.ca.shared.global", Unsupported),
+            ("cp.async.ca.shared.global", Executed),
             ("tex.2d.v4.f32.s32", Unsupported),
             ("add.b32", Malformed),
             ("add.nothing", Malformed),

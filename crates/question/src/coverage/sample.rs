@@ -101,11 +101,56 @@ pub(super) fn operand_lists<'a>(
     }))
 }
 
+/// What instructions of a form cannot be written without, beside the names that make the form, each way of it: names, and
+/// the types that go with them where these are tied to each other.
+pub(super) fn frames(opcode: Opcode, form: &Form) -> Vec<(Vec<Modifier>, Option<Vec<Modifier>>)> {
+    use Modifier as M;
+    let names = |names: &[Modifier]| (names.to_vec(), None);
+    match opcode {
+        Opcode::Cp if form.needs == [M::Async] => {
+            vec![names(&[M::Ca, M::Shared, M::Global]), names(&[M::Cg, M::Shared, M::Global])]
+        }
+        Opcode::Cp if form.needs.contains(&M::Bulk) => {
+            let shared = [M::SharedCluster, M::SharedCta].map(|to| names(&[to, M::Global, M::MbarrierCompleteTxBytes]));
+            let within = names(&[M::SharedCluster, M::SharedCta, M::MbarrierCompleteTxBytes]);
+            let global = names(&[M::Global, M::SharedCta, M::BulkGroup]);
+            shared.into_iter().chain([within, global, names(&[])]).collect()
+        }
+        Opcode::Mma if form.needs.is_empty() => products(form),
+        _ => vec![names(&[])],
+    }
+}
+
+/// The products of matrices with fragments, each of whose shapes goes with types of its own.
+fn products(form: &Form) -> Vec<(Vec<Modifier>, Option<Vec<Modifier>>)> {
+    use Modifier as M;
+    let shapes = form.allowed.iter().filter(|name| name.shape().is_some());
+    let factors: Vec<(Modifier, MatrixType)> =
+        form.allowed.iter().filter_map(|name| Some((name, matrix_type(name)?))).collect();
+    let pairs = factors.iter().flat_map(|a| factors.iter().map(move |b| (a, b)));
+    let pairs: Vec<(Modifier, Modifier)> =
+        pairs.filter(|(a, b)| a.1.bits() == b.1.bits()).map(|(a, b)| (a.0, b.0)).collect();
+    let sums = [M::F16, M::F32, M::F64, M::S32];
+    let combinations: [&[Modifier]; 3] = [&[], &[M::And, M::Popc], &[M::Xor, M::Popc]];
+    let mut all = Vec::new();
+    for (shape, combination) in shapes.flat_map(|shape| combinations.map(|combination| (shape, combination))) {
+        for ((a, b), sum) in pairs.iter().flat_map(|pair| sums.map(|sum| (pair, sum))) {
+            let names = [&[M::Sync, M::Aligned, shape, M::Row, M::Col], combination].concat();
+            all.push((names, Some(vec![sum, *a, *b, sum])));
+        }
+    }
+    all
+}
+
+fn matrix_type(name: Modifier) -> Option<MatrixType> {
+    NamedType::from_name(name.as_type()?.name()).and_then(MatrixType::of)
+}
+
 /// The fragments of a product of matrices, of d, a, b and c.
 fn fragments(modifiers: &[Modifier]) -> Option<String> {
     let [m, n, k] = modifiers.iter().find_map(|modifier| modifier.shape())?;
-    let names = modifiers.iter().filter_map(|modifier| modifier.as_type()).map(|ty| NamedType::from_name(ty.name()));
-    let types: Vec<MatrixType> = names.map(|ty| ty.and_then(MatrixType::of)).collect::<Option<_>>()?;
+    let names = modifiers.iter().filter(|modifier| modifier.as_type().is_some());
+    let types: Vec<MatrixType> = names.map(|name| matrix_type(*name)).collect::<Option<_>>()?;
     let types: [MatrixType; 4] = types.try_into().ok()?;
     let product = MatrixProduct { shape: MatrixShape { m, n, k }, types, satfinite: false, combination: None };
     let fragment = |(count, ty): (usize, MatrixType)| {
@@ -157,7 +202,8 @@ fn operands(
             b'v' if width.is_some() => vector(width.unwrap_or(1)),
             b't' => vector(4),
             b'p' => "%p2".to_owned(),
-            b'c' => "1".to_owned(),
+            // The bytes that every asynchronous copy may have; others take any number.
+            b'c' => "16".to_owned(),
             b'm' => address.to_owned(),
             b'l' => "target".to_owned(),
             _ => register(ty(place), index % 8),

@@ -381,7 +381,7 @@ impl<'r> Tuner<'r> {
             let measurement = measure::one(&mut execution, 0, Counting::Ptx, job.source.registers, &quiet)?;
             // The results that are compared are those of the measurement at hand: of the first generation that runs.
             contents.get_or_insert_with(|| execution.contents());
-            Ok(Ran { measurements: vec![measurement], elsewhere: execution.elsewhere() })
+            Ok(Ran { measurements: vec![measurement], differing: execution.differing() })
         })?;
         let measurement = measurements.pop().expect("one launch was measured");
         let contents = contents.expect("a launch that was measured ran");
