@@ -39,13 +39,11 @@ pub(crate) fn product(cores: TensorCores, product: &MatrixProduct, fragments: &[
         }
     };
     let mut d = vec![[0; 32]; n_d];
-    for lane in 0..32 {
-        let count = m * n / 32;
-        let width = if d_type == M::F16 { 2 } else { 1 };
-        for at in 0..count {
-            let bits = element(lane / 4 + 8 * (at / 2), lane % 4 * 2 + at % 2);
-            d[at / width][lane] |= bits << (16 * (at % width));
-        }
+    let count = m * n / 32;
+    let width = if d_type == M::F16 { 2 } else { 1 };
+    for (lane, at) in (0..32).flat_map(|lane| (0..count).map(move |at| (lane, at))) {
+        let bits = element(lane / 4 + 8 * (at / 2), lane % 4 * 2 + at % 2);
+        d[at / width][lane] |= bits << (16 * (at % width));
     }
     d
 }
@@ -233,6 +231,9 @@ mod tests {
 
     use super::*;
 
+    /// Types, the shapes that they come in, and how bits are combined.
+    type Shapes = ([M; 4], &'static [(u16, u16, u16)], Option<BoolOp>);
+
     /// Both interpretations of random matrices agree, on all generations. Exponents are drawn near each other as well as
     /// far apart, and some bits at random make what is no number.
     #[test]
@@ -244,7 +245,7 @@ mod tests {
             state ^= state << 17;
             state.wrapping_mul(0x2545_f491_4f6c_dd1d)
         };
-        let shapes: &[([M; 4], &[(u16, u16, u16)], Option<BoolOp>)] = &[
+        let shapes: &[Shapes] = &[
             ([M::F32, M::F16, M::F16, M::F32], &[(16, 8, 8), (16, 8, 16)], None),
             ([M::F16; 4], &[(16, 8, 8), (16, 8, 16)], None),
             ([M::F32, M::Bf16, M::Bf16, M::F32], &[(16, 8, 8), (16, 8, 16)], None),

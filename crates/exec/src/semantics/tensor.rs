@@ -2,7 +2,7 @@
 //!
 //! | Types | Sum |
 //! |---|---|
-//! | f16, bf16, tf32, fp8 | fused blocks ([`block`]), the result of one is the accumulator of the next |
+//! | f16, bf16, tf32, fp8 | fused blocks (`block`), the result of one is the accumulator of the next |
 //! | f64 | a chain of fused multiply-adds, ascending in depth |
 //! | integers, bits | exact, modulo 2^32 or clamped |
 //!

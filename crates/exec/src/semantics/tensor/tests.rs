@@ -1,3 +1,5 @@
+//! Products of matrices whose bits tell generations of tensor cores apart.
+
 use warplens_isa::MatrixShape;
 
 use super::MatrixType as M;
@@ -104,12 +106,15 @@ fn bf16_tf32_and_f64_are_summed_as_each_generation_does() {
     }
 }
 
+/// Types, the accumulator, the products by place in the row, and the sums of Ada, of Hopper and of the RTX Blackwell.
+type Sums<'a> = ([M; 4], u64, &'a [(usize, u64, u64)], [u64; 3]);
+
 #[test]
 fn fp8_is_summed_as_each_generation_does() {
     let e4m3 = [M::F32, M::E4m3, M::E4m3, M::F32];
     let e5m2 = [M::F32, M::E5m2, M::E5m2, M::F32];
     let one = 0x3f80_0000;
-    let rows: &[([M; 4], u64, &[(usize, u64, u64)], [u64; 3])] = &[
+    let rows: &[Sums] = &[
         (e4m3, one, &[(0, 4, 4), (1, 4, 4)], [one, 0x3f80_0400, 0x3f80_0400]),
         (e4m3, 0x3f80_03ff, &[], [one, 0x3f80_03ff, 0x3f80_03ff]),
         (e5m2, one, &[(0, 0x0c, 0x0c), (1, 0x0c, 0x08)], [one, one + 1, one]),
