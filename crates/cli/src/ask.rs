@@ -10,7 +10,7 @@ use warplens_session::predict::{self, CountBasis, ModelId, Options};
 use warplens_session::profile::Counting;
 use warplens_session::source::Source;
 use warplens_session::toolchain::Search;
-use warplens_session::{Choice, Error, ExecutionOptions, Generation, Measurement, Program};
+use warplens_session::{Analysis, Choice, Error, ExecutionOptions, Generation, Measurement, Program};
 
 use crate::command::profile::CountFlag;
 use crate::flags::{ExecutionFlags, ExtentFlags, LaunchFlags, StaticFlags, gather};
@@ -62,6 +62,15 @@ pub(crate) struct Question {
     pub(crate) choice: Choice,
     pub(crate) options: Options,
     execution: ExecutionOptions,
+}
+
+impl Question {
+    /// Asks models, and shows how many GPUs are done where that takes long.
+    pub(crate) fn predict(&self, measurement: Measurement, choice: &Choice, terminal: &Terminal) -> Analysis {
+        terminal.with_progress_of("GPUs", |progress| {
+            predict::predict_watched(measurement, &self.machines, choice, self.options, progress)
+        })
+    }
 }
 
 /// A measured input.

@@ -339,6 +339,9 @@ pub(crate) struct ExecutionFlags {
     /// Run kernels with instructions that are not supported, until one is reached
     #[arg(long, help_heading = "Execution")]
     allow_unsupported: bool,
+    /// Let loads read zeros behind the end of a buffer, up to the end of the 2 MiB that a GPU maps
+    #[arg(long, help_heading = "Execution")]
+    allow_overreads: bool,
 }
 
 impl ExecutionFlags {
@@ -351,6 +354,9 @@ impl ExecutionFlags {
         if self.allow_unsupported {
             words.push("--allow-unsupported".to_owned());
         }
+        if self.allow_overreads {
+            words.push("--allow-overreads".to_owned());
+        }
         words
     }
 
@@ -358,6 +364,7 @@ impl ExecutionFlags {
         let mut options = ExecutionOptions::new();
         options.budget = self.budget;
         options.allow_unsupported = self.allow_unsupported;
+        options.allow_overreads = self.allow_overreads;
         if let Some(threads) = threads {
             options.threads = threads as usize;
         }

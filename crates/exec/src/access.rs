@@ -397,6 +397,11 @@ impl<'a, E: Engine, O: Observer> Worker<'a, E, O> {
             let may_access = space != StateSpace::Const || kind == AccessKind::Load;
             let selection = self.select_lane(context, space, address, lane, operation.bytes());
             let Some(selection) = selection.filter(|_| may_access) else {
+                if kind == AccessKind::Load && self.is_overread(space, address, operation.bytes()) {
+                    self.summary.overreads += 1;
+                    self.read_beyond(context, lanes, operation, address, lane);
+                    continue;
+                }
                 return Err(self.refuse(context, operation, pc, kind, space, address, lane as u32));
             };
             if matches!(space, StateSpace::Global | StateSpace::Generic)
@@ -416,6 +421,36 @@ impl<'a, E: Engine, O: Observer> Worker<'a, E, O> {
         }
         lanes.mask = all;
         Ok(())
+    }
+
+    /// True for aligned bytes that lie behind a buffer, near enough to be mapped on a GPU, if the launch lets them be read.
+    fn is_overread(&self, space: StateSpace, address: u64, bytes: u32) -> bool {
+        let device = self.shared.device;
+        self.shared.launch.allow_overreads
+            && matches!(space, StateSpace::Global | StateSpace::Generic)
+            && device.windows.space_of(address) == StateSpace::Global
+            && address.is_multiple_of(u64::from(bytes.next_power_of_two()))
+            && device.find_freed(address).is_none()
+            && device.nearest(address).is_some_and(|near| near.is_overrun_by(bytes))
+    }
+
+    /// Reads the elements at one lane's address that lie in a buffer, and zeros for the others.
+    fn read_beyond(
+        &self,
+        context: &Context<'_, O::Cta>,
+        lanes: &mut Lanes<'_>,
+        operation: &MemoryOperation,
+        address: u64,
+        lane: usize,
+    ) {
+        let bytes = operation.element_bytes;
+        for (element, &row) in operation.destinations.iter().enumerate() {
+            let start = address + element as u64 * u64::from(bytes);
+            let selection = self.select_lane(context, StateSpace::Global, start, lane, bytes.into());
+            let value = selection
+                .map_or(0, |own| (0..bytes.into()).fold(0, |all, at| all | u64::from(own.byte(lane, at)) << (8 * at)));
+            set_value(lanes, row, if bytes == 8 { Wide::Yes } else { Wide::No }, extend(value, operation));
+        }
     }
 
     /// The memory at one lane's address.

@@ -47,6 +47,8 @@ pub struct Launch {
     pub schedule: Schedule,
     /// Go on when the kernel has instructions that cannot be executed, and fail when one is reached.
     pub allow_unsupported: bool,
+    /// Let loads read zeros in the page behind the end of a buffer, where GPUs find something mapped.
+    pub allow_overreads: bool,
     /// Whom CTA barriers wait for.
     pub barriers: BarrierRule,
     /// Whose tensor cores multiply matrices.
@@ -74,6 +76,8 @@ pub struct LaunchSummary {
     pub partial_barriers: u64,
     /// Products of matrices that warps executed. Without any, the launch runs in the same way with all [`TensorCores`].
     pub matrix_products: u64,
+    /// Loads of lanes behind the end of a buffer, where the launch allows them.
+    pub overreads: u64,
     /// What the kernel printed.
     pub output: Vec<u8>,
     /// CTAs touched what others wrote, so that results and counts depend on the order.
@@ -365,6 +369,7 @@ fn collect<O: Observer>(results: Vec<WorkerResult<O>>, mut observer: O) -> Resul
         summary.thread_instructions += part.thread_instructions;
         summary.partial_barriers += part.partial_barriers;
         summary.matrix_products += part.matrix_products;
+        summary.overreads += part.overreads;
         summary.output.extend(part.output);
         summary.race = summary.race.or(part.race);
         if let Some((cta, error)) = error

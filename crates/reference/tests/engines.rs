@@ -197,6 +197,7 @@ impl Test {
             threads: 1,
             schedule: Schedule::Any,
             allow_unsupported: false,
+            allow_overreads: false,
             barriers: self.barriers,
             tensor_cores: warplens_exec::TensorCores::default(),
         }

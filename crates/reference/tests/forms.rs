@@ -619,6 +619,7 @@ fn results<E: Engine>(form: &Form, operands: &[u8]) -> Option<Vec<u8>> {
         threads: 1,
         schedule: Schedule::Any,
         allow_unsupported: false,
+        allow_overreads: false,
         barriers: BarrierRule::Threads,
         tensor_cores: warplens_exec::TensorCores::default(),
     };

@@ -62,6 +62,7 @@ fn request(case: &Case, device: &mut Device) -> Launch {
         threads: 1,
         schedule: Schedule::Any,
         allow_unsupported: false,
+        allow_overreads: false,
         barriers: BarrierRule::Threads,
         tensor_cores: warplens_exec::TensorCores::default(),
     }

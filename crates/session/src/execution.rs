@@ -34,6 +34,8 @@ pub struct ExecutionOptions {
     pub budget: u64,
     /// Go on when the kernel has instructions that are not supported, and fail when one is reached.
     pub allow_unsupported: bool,
+    /// Loads may go beyond the end of a buffer, as far as GPUs map memory; they read zeros there.
+    pub allow_overreads: bool,
     /// Which CTAs are executed.
     pub extent: Extent,
     /// Nothing is executed to count a launch; what is said about loops and branches on data.
@@ -70,6 +72,7 @@ impl ExecutionOptions {
             threads: std::thread::available_parallelism().map_or(1, usize::from),
             budget: DEFAULT_BUDGET,
             allow_unsupported: false,
+            allow_overreads: false,
             extent: Extent::Auto,
             statics: None,
             traced_for: Vec::new(),
@@ -88,9 +91,9 @@ impl Default for ExecutionOptions {
 /// How far the work is; read by whoever shows it.
 #[derive(Debug, Default)]
 pub struct Progress {
-    /// CTAs that ended.
+    /// CTAs that ended, or whatever else the work consists of.
     pub done: AtomicU64,
-    /// CTAs in all; 0 until known.
+    /// All of them; 0 until known.
     pub total: AtomicU64,
 }
 
@@ -107,6 +110,7 @@ pub struct Execution<'p> {
     options: ExecutionOptions,
     generation: Generation,
     differing: Differing,
+    overreads: u64,
 }
 
 /// Finds the kernels of launches and binds their arguments.
@@ -218,6 +222,7 @@ impl<'p> Execution<'p> {
             options,
             generation,
             differing: Differing::default(),
+            overreads: 0,
         })
     }
 
@@ -230,6 +235,11 @@ impl<'p> Execution<'p> {
     /// What was executed up to now that other generations may execute differently.
     pub fn differing(&self) -> Differing {
         self.differing
+    }
+
+    /// Loads of threads that went beyond the end of a buffer up to now.
+    pub fn overreads(&self) -> u64 {
+        self.overreads
     }
 
     pub fn options(&self) -> &ExecutionOptions {
@@ -312,6 +322,7 @@ impl<'p> Execution<'p> {
             threads: self.options.threads,
             schedule,
             allow_unsupported: self.options.allow_unsupported,
+            allow_overreads: self.options.allow_overreads,
             barriers: self.generation.barriers(),
             tensor_cores: self.generation.tensor_cores(),
         };
@@ -326,6 +337,7 @@ impl<'p> Execution<'p> {
         self.emulation.warp_instructions += summary.warp_instructions;
         self.differing.partial_barriers += summary.partial_barriers;
         self.differing.matrix_products += summary.matrix_products;
+        self.overreads += summary.overreads;
         self.output.extend_from_slice(&summary.output);
         Ok((observer, summary))
     }
@@ -513,6 +525,7 @@ pub fn run(
         let ((), summary) = execution.run((number, &prepared), &mut parts, exec::Schedule::Any, ctas, (), progress)?;
         races.extend(summary.race.map(|race| Race::new(program, &race)));
     }
+    support.overreads = execution.overreads;
     let outputs = outputs.iter().map(|request| execution.output(request)).collect::<Result<_>>()?;
     let name = |(kernel, _): &(FunctionId, _)| KernelName::new(&program.module.functions[*kernel].name);
     let kernels = execution.launches.iter().map(name).collect();

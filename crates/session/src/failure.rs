@@ -47,6 +47,9 @@ pub(crate) fn of(program: &Program, kernel: FunctionId, error: &ExecError) -> Er
         ExecError::Access(access) => {
             let all = at_first(program, name, "X002", error);
             match access.fault {
+                AccessFault::OutOfBounds if access.kind == "load" => all.with_help(
+                    "give a larger buffer, or another grid or count; --allow-overreads lets loads go beyond the end of a buffer",
+                ),
                 AccessFault::OutOfBounds => all.with_help("give a larger buffer, or another grid or count"),
                 AccessFault::Null => all.with_help("a buffer argument such as f32[1024] is an address"),
                 _ => all,

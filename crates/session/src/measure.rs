@@ -106,7 +106,7 @@ pub fn one(
         registers_basis,
     };
     let facts = warplens_stats::Program::new(&program.module, kernel, shape);
-    let before = execution.emulation;
+    let before = (execution.emulation, execution.overreads());
     let n_ctas = execution.n_ctas(number)?;
     let mut watched = Watched {
         facts,
@@ -138,11 +138,12 @@ pub fn one(
     profile.order_dependent |=
         matches!(decoded.order(), exec::Order::Local(_) | exec::Order::Communicating(_)) || race.is_some();
     let emulation = Emulation {
-        thread_instructions: execution.emulation.thread_instructions - before.thread_instructions,
-        warp_instructions: execution.emulation.warp_instructions - before.warp_instructions,
-        seconds: execution.emulation.seconds - before.seconds,
+        thread_instructions: execution.emulation.thread_instructions - before.0.thread_instructions,
+        warp_instructions: execution.emulation.warp_instructions - before.0.warp_instructions,
+        seconds: execution.emulation.seconds - before.0.seconds,
     };
-    let support = Support::of(program, decoded, kernel);
+    let overreads = execution.overreads() - before.1;
+    let support = Support { overreads, ..Support::of(program, decoded, kernel) };
     let kernel = KernelName::new(&program.module.functions[kernel].name);
     Ok(Measurement {
         kernel,

@@ -109,6 +109,8 @@ pub struct Support {
     pub instructions: u64,
     /// Those that are not supported, with the reason.
     pub unsupported: Vec<(Spelling, String)>,
+    /// Loads of threads that went beyond the end of a buffer and read zeros there, if the user let them pass.
+    pub overreads: u64,
 }
 
 impl Support {
@@ -119,7 +121,7 @@ impl Support {
         let instructions = module.pcs.iter().filter(|(_, info)| functions.contains(&info.function)).count() as u64;
         let unsupported = decoded.unsupported().iter();
         let unsupported = unsupported.map(|found| (module.spelling(found.pc).clone(), found.reason.clone())).collect();
-        Self { instructions, unsupported }
+        Self { instructions, unsupported, overreads: 0 }
     }
 
     /// Share of the instructions that is supported.

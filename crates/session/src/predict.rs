@@ -1,5 +1,7 @@
 //! Predictions: one measurement, all GPUs, all models.
 
+use std::sync::atomic::Ordering;
+
 use warplens_base::nearest;
 use warplens_base::units::Seconds;
 pub use warplens_model::auto::{PREFERENCE, Selection};
@@ -12,6 +14,7 @@ pub use warplens_model::{
 };
 use warplens_model::{Input, Knobs, MODELS, Needs, auto, find, manual, point_name};
 
+use crate::execution::Progress;
 use crate::machines::{Machine, Strictness};
 use crate::measurement::Measurement;
 use crate::measurement::Statics;
@@ -186,8 +189,24 @@ impl Analysis {
 
 /// Asks models about a measured launch on GPUs.
 pub fn predict(measurement: Measurement, machines: &[Machine], choice: &Choice, options: Options) -> Analysis {
-    let mut gpus: Vec<GpuAnalysis> =
-        machines.iter().map(|machine| measured_on(&measurement, machine, choice, options)).collect();
+    predict_watched(measurement, machines, choice, options, &Progress::default())
+}
+
+/// [`predict`], with a count of the GPUs that are done.
+pub fn predict_watched(
+    measurement: Measurement,
+    machines: &[Machine],
+    choice: &Choice,
+    options: Options,
+    progress: &Progress,
+) -> Analysis {
+    progress.total.fetch_add(machines.len() as u64, Ordering::Relaxed);
+    let on_each = machines.iter().map(|machine| {
+        let answers = measured_on(&measurement, machine, choice, options);
+        progress.done.fetch_add(1, Ordering::Relaxed);
+        answers
+    });
+    let mut gpus: Vec<GpuAnalysis> = on_each.collect();
     let said = measurement.statics.as_ref().map(Statics::assumptions).unwrap_or_default();
     for answer in gpus.iter_mut().flat_map(|gpu| &mut gpu.answers) {
         if let Ok(prediction) = &mut answer.result {

@@ -77,6 +77,7 @@ impl Case {
             threads,
             budget: BUDGET,
             allow_unsupported: false,
+            allow_overreads: false,
             extent: Extent::Full,
             statics: None,
             traced_for: Vec::new(),

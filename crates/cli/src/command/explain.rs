@@ -4,7 +4,6 @@ use anyhow::Result;
 use clap::Args;
 use warplens_question::explain::{self, Explanation};
 use warplens_report::{Section, document, view};
-use warplens_session::predict;
 
 use super::{Document, Outcome};
 use crate::ask::AskFlags;
@@ -23,7 +22,7 @@ pub(crate) fn run(flags: &ExplainFlags, threads: Option<u32>, terminal: &Termina
     let question = flags.ask.question(threads)?;
     let measured = flags.ask.measure(&question, terminal)?;
     let explained = measured.measurements.iter().enumerate().map(|(number, measurement)| {
-        let analysis = predict::predict(measurement.clone(), &question.machines, &question.choice, question.options);
+        let analysis = question.predict(measurement.clone(), &question.choice, terminal);
         explain::explain(analysis, question.options, measured.trial(number, &question))
     });
     let explanations: Vec<Explanation> = explained.collect();

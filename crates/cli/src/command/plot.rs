@@ -205,7 +205,7 @@ fn draw(
     let question = ask.question(threads)?;
     let choice = if question.choice == Choice::Auto { Choice::parse(suitable)? } else { question.choice.clone() };
     let measurements = ask.measure(&question, terminal)?.measurements;
-    let predict = |measurement| predict::predict(measurement, &question.machines, &choice, question.options);
+    let predict = |measurement| question.predict(measurement, &choice, terminal);
     let analyses: Vec<Analysis> = measurements.into_iter().map(predict).collect();
     write(&figure(&analyses, question.options)?, format, output, terminal)
 }

@@ -5,7 +5,6 @@ use clap::Args;
 use warplens_question::{Gate, explain, glance};
 use warplens_report::{Section, document, view};
 use warplens_session::Analysis;
-use warplens_session::predict;
 
 use super::{Document, Outcome};
 use crate::ask::{AskFlags, Measured, Question};
@@ -31,9 +30,7 @@ pub(crate) fn run(flags: &PredictFlags, threads: Option<u32>, terminal: &Termina
     let analyses: Vec<Analysis> = measured
         .measurements
         .iter()
-        .map(|measurement| {
-            predict::predict(measurement.clone(), &question.machines, &question.choice, question.options)
-        })
+        .map(|measurement| question.predict(measurement.clone(), &question.choice, terminal))
         .collect();
     let breaches = breaches(&gates, flags, &analyses)?;
     write(flags, &analyses, &measured, &question, terminal)?;

@@ -35,7 +35,7 @@ pub(crate) fn run(flags: &ReportFlags, threads: Option<u32>, terminal: &Terminal
     let analyses: Vec<Analysis> = measured
         .measurements
         .iter()
-        .map(|measurement| predict::predict(measurement.clone(), &question.machines, &choice, question.options))
+        .map(|measurement| question.predict(measurement.clone(), &choice, terminal))
         .collect();
     let program = measured.program.as_deref();
     let output = flags.output.iter().flat_map(|path| ["-o".to_owned(), path.to_string_lossy().into_owned()]);

@@ -44,6 +44,7 @@ pub(crate) fn launch(parameters: &[u64]) -> Launch {
         barriers: BarrierRule::Threads,
         tensor_cores: warplens_exec::TensorCores::default(),
         allow_unsupported: false,
+        allow_overreads: false,
     }
 }
 

@@ -82,6 +82,9 @@ pub struct Support {
     pub share: Held<Number>,
     /// Those that are not.
     pub unsupported: Vec<Unsupported>,
+    /// Loads of threads that went beyond the end of a buffer and read zeros there.
+    #[serde(default)]
+    pub overreads: u64,
 }
 
 /// An instruction that cannot be executed.

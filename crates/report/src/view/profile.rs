@@ -128,14 +128,18 @@ fn derived(profile: &Profile, from: &[Count], value: f64, unit: Unit) -> Cell {
 
 /// What the user let pass comes first.
 pub(crate) fn unsupported(support: &Support) -> Option<Section> {
-    if support.unsupported.is_empty() {
-        return None;
+    let mut fields = Vec::new();
+    if !support.unsupported.is_empty() {
+        fields.push(Field::new(
+            "supported share of the kernel's instructions",
+            Cell::Number(support.share(), Unit::Share),
+        ));
+        fields.push(Field::new("not supported, and not reached", Cell::text(opcodes(&support.unsupported))));
     }
-    let fields = vec![
-        Field::new("supported share of the kernel's instructions", Cell::Number(support.share(), Unit::Share)),
-        Field::new("not supported, and not reached", Cell::text(opcodes(&support.unsupported))),
-    ];
-    Some(Section::new("support", "Coverage").with(Block::Fields(fields)))
+    if support.overreads > 0 {
+        fields.push(Field::new("loads beyond the end of a buffer, which read 0", Cell::Count(support.overreads)));
+    }
+    (!fields.is_empty()).then(|| Section::new("support", "Coverage").with(Block::Fields(fields)))
 }
 
 fn opcodes(unsupported: &[(Spelling, String)]) -> String {

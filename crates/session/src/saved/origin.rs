@@ -75,12 +75,13 @@ pub fn support(support: &Support) -> document::Support {
         instructions: support.instructions,
         share: Number(support.share()).into(),
         unsupported: unsupported.collect(),
+        overreads: support.overreads,
     }
 }
 
 pub(super) fn read_support(support: document::Support) -> Support {
     let unsupported = support.unsupported.into_iter().map(|found| (opcode::spelling(&found.opcode), found.reason));
-    Support { instructions: support.instructions, unsupported: unsupported.collect() }
+    Support { instructions: support.instructions, unsupported: unsupported.collect(), overreads: support.overreads }
 }
 
 /// Cost of an execution.

@@ -415,6 +415,7 @@ impl Random {
             support: Support {
                 instructions: self.count(),
                 unsupported: self.some(|random| (random.opcode(), random.text())),
+                overreads: self.count(),
             },
             communicates: self.flag(),
             elsewhere: elsewhere.into_iter().collect(),

@@ -107,6 +107,7 @@ fn options(table: &Table, threads: usize) -> ExecutionOptions {
         threads,
         budget,
         allow_unsupported: false,
+        allow_overreads: false,
         extent: Extent::Full,
         statics: None,
         traced_for: Vec::new(),

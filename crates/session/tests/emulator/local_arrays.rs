@@ -52,6 +52,7 @@ fn potentials(module: &Module, kernel: FunctionId, is_soa: bool) -> Vec<u8> {
         threads: 1,
         schedule: Schedule::Any,
         allow_unsupported: false,
+        allow_overreads: false,
         barriers: BarrierRule::Threads,
         tensor_cores: warplens_exec::TensorCores::default(),
     };

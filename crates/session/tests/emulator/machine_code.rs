@@ -150,6 +150,7 @@ impl Builder {
             threads: 1,
             schedule: Schedule::Any,
             allow_unsupported: false,
+            allow_overreads: false,
             barriers: BarrierRule::Threads,
             tensor_cores: warplens_exec::TensorCores::default(),
         };

@@ -44,6 +44,7 @@ fn copy(device: &mut Device, from: u64, stride: u64) -> Result<Vec<u32>, ExecErr
         threads: 1,
         schedule: Schedule::Any,
         allow_unsupported: false,
+        allow_overreads: false,
         barriers: BarrierRule::Threads,
         tensor_cores: warplens_exec::TensorCores::default(),
     };

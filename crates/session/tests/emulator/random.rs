@@ -366,6 +366,7 @@ fn execute(program: &Program, grid: usize, block: usize, off: u32) -> Vec<Vec<u3
         threads: 1,
         budget: 1_000_000,
         allow_unsupported: false,
+        allow_overreads: false,
         extent: Extent::Full,
         statics: None,
         traced_for: Vec::new(),

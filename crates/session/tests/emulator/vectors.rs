@@ -93,6 +93,7 @@ fn instructions_give_what_the_assembler_folds_them_to() {
         threads: 1,
         budget: 100_000,
         allow_unsupported: false,
+        allow_overreads: false,
         extent: Extent::Full,
         statics: None,
         traced_for: Vec::new(),

@@ -226,6 +226,7 @@ fn video_instructions_do_what_they_are_defined_to() {
         threads: 1,
         budget: 1_000_000,
         allow_unsupported: false,
+        allow_overreads: false,
         extent: Extent::Full,
         statics: None,
         traced_for: Vec::new(),
