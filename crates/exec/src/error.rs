@@ -79,14 +79,15 @@ pub struct NearestBuffer {
 }
 
 /// Memory is mapped on GPUs in pages of this size.
-const MAPPED_BYTES: i128 = 2 << 20;
+const MAPPED_BYTES: u64 = 2 << 20;
 
 impl NearestBuffer {
     /// True if an access of so many bytes goes beyond the end of the buffer and stays in the page that the end lies in, if
     /// the buffer begins with a page.
     pub(crate) fn is_overrun_by(&self, bytes: u32) -> bool {
         let size = i128::from(self.bytes);
-        let (end, mapped) = (self.offset + i128::from(bytes), size.max(1).next_multiple_of(MAPPED_BYTES));
+        let (end, mapped) =
+            (self.offset + i128::from(bytes), i128::from(self.bytes.max(1).next_multiple_of(MAPPED_BYTES)));
         !self.is_freed && self.offset >= 0 && end > size && end <= mapped
     }
 }

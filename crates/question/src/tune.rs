@@ -23,11 +23,11 @@ pub use space::{Choices, Dimension, GivenShape, Point, Resolved, Space, SpaceTex
 use warplens_base::error::Result;
 use warplens_launch::KernelName;
 use warplens_session::Input;
-use warplens_session::execution::{ExecutionOptions, Progress};
 use warplens_session::machines::Machine;
 use warplens_session::predict::{Choice, ModelId, Options};
 use warplens_session::profile::RegistersBasis;
 use warplens_session::toolchain::Search;
+use warplens_session::{ExecutionOptions, Progress};
 
 /// Points beyond which a search is guided.
 pub const EXHAUSTIVE_LIMIT: u64 = 10_000;

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Instant;
 use warplens_base::nearest;
 
@@ -17,6 +17,7 @@ use crate::machines::Machine;
 use crate::measurement::Given;
 use crate::measurement::{Emulation, Support};
 use crate::program::Program;
+use crate::progress::Progress;
 use crate::race::Race;
 use crate::trace::TraceLimits;
 use crate::{failure, host};
@@ -86,15 +87,6 @@ impl Default for ExecutionOptions {
     fn default() -> Self {
         Self::new()
     }
-}
-
-/// How far the work is; read by whoever shows it.
-#[derive(Debug, Default)]
-pub struct Progress {
-    /// CTAs that ended, or whatever else the work consists of.
-    pub done: AtomicU64,
-    /// All of them; 0 until known.
-    pub total: AtomicU64,
 }
 
 /// Launches with their memory.

@@ -9,10 +9,11 @@ use warplens_sim::traces::Traces;
 use warplens_stats::{Counting, FinishOptions, LaunchShape, MemoryPlace, Recorder, TraceRequest, Tracer};
 use warplens_trace::{CtaId, Observer as _};
 
-use crate::execution::{self, Execution, ExecutionOptions, Extent, Progress, check_listed, chosen};
+use crate::execution::{self, Execution, ExecutionOptions, Extent, check_listed, chosen};
 use crate::machines::ComputeCapability;
 use crate::measurement::{Emulation, Measurement, Support};
 use crate::program::{self, Other, Program};
+use crate::progress::Progress;
 use crate::race::Race;
 use crate::registers::{self, Registers};
 use crate::runs::{self, Ran};

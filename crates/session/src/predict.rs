@@ -14,10 +14,10 @@ pub use warplens_model::{
 };
 use warplens_model::{Input, Knobs, MODELS, Needs, auto, find, manual, point_name};
 
-use crate::execution::Progress;
 use crate::machines::{Machine, Strictness};
 use crate::measurement::Measurement;
 use crate::measurement::Statics;
+use crate::progress::Progress;
 use crate::ranges;
 pub use crate::ranges::Range;
 use warplens_base::error::{Error, Result};

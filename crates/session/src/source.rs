@@ -7,13 +7,14 @@ use std::path::Path;
 
 use warplens_stats::{Count, Counting, RegistersBasis};
 
-use crate::execution::{ExecutionOptions, Progress};
+use crate::execution::ExecutionOptions;
 use crate::failure;
 use crate::import;
 use crate::input::{Input, InputKind, read_text};
 use crate::measure::measure;
 use crate::measurement::Measurement;
 use crate::program::{Program, Targets};
+use crate::progress::Progress;
 use crate::toolchain::Search;
 use warplens_base::error::{Error, Result};
 use warplens_import::Shape;

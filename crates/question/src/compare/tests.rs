@@ -5,11 +5,11 @@ use std::path::Path;
 use super::*;
 use warplens_session::Measured;
 use warplens_session::Program;
-use warplens_session::execution::{ExecutionOptions, Progress};
 use warplens_session::machines;
 use warplens_session::predict::Resource;
 use warplens_session::profile::Counting;
 use warplens_session::toolchain::Search;
+use warplens_session::{ExecutionOptions, Progress};
 
 fn variant(name: &str) -> Variant {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples").join(name);

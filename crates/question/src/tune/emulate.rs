@@ -14,7 +14,8 @@ use super::{
 use warplens_base::error::{Error, Result};
 use warplens_launch::{Extents, Launch, Plan};
 use warplens_session::Measurement;
-use warplens_session::execution::{self, Execution, ExecutionOptions, Extent, Progress};
+use warplens_session::Progress;
+use warplens_session::execution::{self, Execution, ExecutionOptions, Extent};
 use warplens_session::host;
 use warplens_session::machines::Machine;
 use warplens_session::measure;

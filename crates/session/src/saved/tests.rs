@@ -15,7 +15,7 @@ use warplens_stats::{
 use warplens_stats::statistics::{AtomicLine, Atomics, Concentration};
 
 use super::{document, read};
-use crate::execution::{ExecutionOptions, Progress};
+use crate::execution::ExecutionOptions;
 use crate::generation::Generation;
 use crate::machines;
 use crate::machines::ComputeCapability;
@@ -26,6 +26,7 @@ use crate::measurement::{Bound, BoundKind, Line, Statics};
 use crate::measurement::{Measurement, Support};
 use crate::predict::{self, Choice, Options};
 use crate::program::Program;
+use crate::progress::Progress;
 use crate::race::Race;
 use crate::toolchain::Search;
 use warplens_import::Measured;
