@@ -273,6 +273,9 @@ fn plain_fma(binder: &mut Binder<'_>, inst: &Decoded, fused: &FusedMultiplyAdd) 
     let handler = match (inst.ty, mode::is_plain(mods) && !fused.relu, mods.ftz) {
         (ScalarType::F32, true, false) => map3(level, |a: f32, b: f32, c: f32| float32::fma(a, b, c, FloatMods::RN)),
         (ScalarType::F32, true, true) => map3(level, |a: f32, b: f32, c: f32| float32::fma(a, b, c, FloatMods::RN_FTZ)),
+        (ScalarType::F32, ..) if mods == FloatMods::new(mods.rounding) && !fused.relu => {
+            directed_fma(level, mods.rounding)
+        }
         (ScalarType::F32, ..) => map3_with(level, mods, |a: f32, b: f32, c: f32, m| float32::fma(a, b, c, *m)),
         (ScalarType::F64, true, _) => map3(level, |a: f64, b: f64, c: f64| float64::fma(a, b, c, Rounding::Nearest)),
         (ScalarType::F64, ..) => map3_with(level, mods, |a: f64, b: f64, c: f64, m| float64::fma(a, b, c, m.rounding)),
@@ -284,6 +287,21 @@ fn plain_fma(binder: &mut Binder<'_>, inst: &Decoded, fused: &FusedMultiplyAdd) 
         _ => return no_such_form(inst),
     };
     binder.apply(inst, handler, &[inst.ty; 3], inst.ty)
+}
+
+/// The handler of `fma.f32` in a rounding mode, each compiled for itself: compilers' exp asks for rounding down.
+fn directed_fma(level: Level, rounding: Rounding) -> LaneFunction {
+    const ZERO: FloatMods = FloatMods::new(Rounding::Zero);
+    const DOWN: FloatMods = FloatMods::new(Rounding::Down);
+    const UP: FloatMods = FloatMods::new(Rounding::Up);
+    match rounding {
+        Rounding::Nearest | Rounding::NearestAway => {
+            map3(level, |a: f32, b: f32, c: f32| float32::fma(a, b, c, FloatMods::RN))
+        }
+        Rounding::Zero => map3(level, |a: f32, b: f32, c: f32| float32::fma(a, b, c, ZERO)),
+        Rounding::Down => map3(level, |a: f32, b: f32, c: f32| float32::fma(a, b, c, DOWN)),
+        Rounding::Up => map3(level, |a: f32, b: f32, c: f32| float32::fma(a, b, c, UP)),
+    }
 }
 
 /// The handler that widens a float exactly to f32 or f64; none where nothing is to be widened.

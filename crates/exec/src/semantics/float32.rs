@@ -78,7 +78,11 @@ pub fn fma(a: f32, b: f32, c: f32, mods: FloatMods) -> f32 {
         let scaled = if mods.ftz { (a * SCALE).mul_add(b, c * SCALE) } else { 0.0 };
         return finish(a.mul_add(b, c), is_tiny(scaled), mods);
     }
-    finish_wide(wide_sum(f64::from(a) * f64::from(b), f64::from(c), mods.rounding), mods)
+    let (product, addend) = (f64::from(a) * f64::from(b), f64::from(c));
+    if !mods.ftz && !mods.sat {
+        return canonical_f32(round::directed_sum_f32(product, addend, mods.rounding));
+    }
+    finish_wide(wide_sum(product, addend, mods.rounding), mods)
 }
 
 /// a / b, correctly rounded (`div.rn` and its siblings).

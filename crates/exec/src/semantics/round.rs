@@ -92,6 +92,42 @@ pub(crate) fn add_to_odd(a: f64, b: f64) -> f64 {
     to_odd(sum, error)
 }
 
+/// a + b rounded to f32 in one of the modes that are not to nearest, without a branch.
+#[inline(always)]
+pub(crate) fn directed_sum_f32(a: f64, b: f64, rounding: Rounding) -> f32 {
+    let sum = a + b;
+    let b_part = sum - a;
+    let error = (a - (sum - b_part)) + (b - b_part);
+    let sum = signed_zero_sum(sum, a, b, rounding);
+    let near = sum as f32;
+    let back = f64::from(near);
+    // The exact sum is `sum + error`, and `error` is less than what lies between two f32. So it lies on the other side of
+    // `near` than that where the mode rounds to if `sum` does, or if only `error` tells them apart.
+    let is_above = back > sum || back == sum && error < 0.0;
+    let is_below = back < sum || back == sum && error > 0.0;
+    let (falls, rises) = match rounding {
+        Rounding::Down => (is_above, false),
+        Rounding::Up => (false, is_below),
+        Rounding::Zero | Rounding::Nearest | Rounding::NearestAway => (is_above && sum > 0.0, is_below && sum < 0.0),
+    };
+    let bits = near.to_bits();
+    let magnitude = bits & 0x7fff_ffff;
+    let is_negative = bits >> 31 == 1;
+    // The next number toward a side is the next magnitude; from zero it has that side's sign.
+    let (down, up) = match (magnitude, is_negative) {
+        (0, _) => (0x8000_0001, 1),
+        (_, true) => (bits.wrapping_add(1), bits - 1),
+        (_, false) => (bits - 1, bits + 1),
+    };
+    f32::from_bits(if falls {
+        down
+    } else if rises {
+        up
+    } else {
+        bits
+    })
+}
+
 /// a / b rounded to odd, for f32 values.
 #[inline(always)]
 pub(crate) fn div_to_odd(a: f64, b: f64) -> f64 {
@@ -269,4 +305,35 @@ pub fn from_format(bits: u32, format: Format) -> f64 {
 #[inline(always)]
 pub(crate) fn power_of_two(exponent: i32) -> f64 {
     f64::from_bits(((exponent + 1023) as u64) << 52)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Bits of a float whose exponent is near that of others, or anywhere.
+    fn number() -> impl Strategy<Value = f32> {
+        let near = (any::<u32>(), 120..136_u32).prop_map(|(bits, exponent)| bits & 0x807f_ffff | exponent << 23);
+        let few = (0..4_u32, 0..3_u32, 0..4_u32).prop_map(|(low, exponent, sign)| sign << 31 | exponent << 22 | low);
+        let ends = prop_oneof![Just(0x7f80_0000), Just(0xff80_0000), Just(0x7f7f_ffff), Just(0xff7f_ffff), Just(1)];
+        prop_oneof![near, few, ends, any::<u32>()].prop_map(f32::from_bits)
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(20_000))]
+
+        /// The sum without branches is that of the general way, by an f64 that is rounded to odd.
+        #[test]
+        fn directed_sums_are_those_of_rounding_to_odd(a in number(), b in number(), c in number()) {
+            let (product, addend) = (f64::from(a) * f64::from(b), f64::from(c));
+            for rounding in [Rounding::Zero, Rounding::Down, Rounding::Up] {
+                let odd = signed_zero_sum(add_to_odd(product, addend), product, addend, rounding);
+                let expected = canonical_f32(to_f32(odd, rounding));
+                let found = canonical_f32(directed_sum_f32(product, addend, rounding));
+                prop_assert_eq!(found.to_bits(), expected.to_bits(), "{} * {} + {} {:?}", a, b, c, rounding);
+            }
+        }
+    }
 }
