@@ -1,6 +1,7 @@
 //! Loads, stores and atomics: addresses, checks, transfer.
 
 mod bulk;
+mod near;
 mod part;
 
 use warplens_isa::{Pc, StateSpace};
@@ -69,6 +70,9 @@ impl<'a, E: Engine, O: Observer> Worker<'a, E, O> {
         pc: Pc,
         kind: AccessKind,
     ) -> Result<(), ExecError> {
+        if !O::RECORDS && kind == AccessKind::Load && self.load_near(context, lanes, operation) {
+            return Ok(());
+        }
         let mut offsets = Offsets::zero();
         let (level, bytes, frame) = (self.shared.level, operation.bytes(), context.local.base);
         // The two most frequent cases, each on a way of its own: what it has found stays in registers of the CPU.

@@ -85,7 +85,9 @@ impl Barriers {
         }
         let total = |lanes: &[u32]| lanes.iter().map(|lanes| lanes.count_ones()).sum();
         let reduction = Reduction { truths: total(&barrier.truths), arrived: total(&barrier.arrived) };
-        *barrier = Barrier::default();
+        barrier.arrived.clear();
+        barrier.truths.clear();
+        barrier.count = None;
         Some(reduction)
     }
 }

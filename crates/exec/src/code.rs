@@ -142,6 +142,19 @@ pub(crate) struct MemoryOperation {
     pub(crate) atomic: Option<(AtomicOp, ScalarType)>,
     /// Volatile, acquire, release or atomic.
     pub(crate) ordered: bool,
+    /// How its addresses lie to those of others.
+    pub(crate) places: Places,
+}
+
+/// How the addresses of an operation lie to those of others of its block.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Places {
+    /// Anyhow.
+    Own,
+    /// Others follow that count from the same row; the index of what is kept for them.
+    First(u32),
+    /// Those of the first one, so many bytes further.
+    Shifted(u32, i64),
 }
 
 impl MemoryOperation {
@@ -159,6 +172,7 @@ impl MemoryOperation {
             sources: Vec::new(),
             atomic: None,
             ordered: false,
+            places: Places::Own,
         }
     }
 

@@ -109,7 +109,7 @@ impl<E: Engine> Warp<E> {
         self.runnable.clear();
         self.blocked.clear();
         self.nodes.clear();
-        E::clear(&mut self.registers, function.words, function.predicates);
+        E::clear(&mut self.registers, function.words, function.predicates, function.unset.as_deref());
         let frame = Frame { function: kernel, words: 0, predicates: 0, local: 0 };
         if let Some(register) = function.stack {
             E::set_values(bound, &mut self.registers, frame, register, u32::MAX, &[function.local_bytes.into(); 32]);

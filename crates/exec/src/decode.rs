@@ -6,10 +6,10 @@
 use rustc_hash::FxHashMap;
 use warplens_base::IdMap;
 use warplens_ir::{
-    self as ir, Bank, CallGraph, CallTarget, Cfg, Constant, Dominators, FunctionId, FunctionKind, Inst, Module,
-    RegisterWords, reconvergence, register_files,
+    self as ir, Bank, CallGraph, CallTarget, Cfg, Constant, Dominators, FunctionId, FunctionKind, Inst, Liveness,
+    Module, RegisterWords, reconvergence, register_files,
 };
-use warplens_isa::{BlockId, Op, Pc};
+use warplens_isa::{BlockId, Effect, Op, Pc};
 
 use crate::constants::{Content, bank_content};
 use crate::decoded::{
@@ -18,6 +18,10 @@ use crate::decoded::{
 use crate::layout::Layout;
 use crate::memory::Windows;
 use crate::waiting::Wait;
+
+/// Words times blocks of functions that are looked at for words that are read before they are written: 8 MiB of bits for
+/// each of the sets.
+const MOST_LIVE_WORDS: u64 = 1 << 26;
 
 /// Something in the kernel's call graph that cannot be executed.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -103,6 +107,7 @@ impl Decoder<'_> {
             entry: Some(body.first_block),
             blocks: body.first_block.0..body.first_block.0 + body.n_blocks,
             words: words + u32::from(stack.is_some()),
+            unset: self.unset(body, stack),
             predicates: self.registers.predicate + self.registers.uniform_predicate,
             local_bytes: body.local_bytes.next_multiple_of(16),
             stack,
@@ -110,6 +115,33 @@ impl Decoder<'_> {
             results: body.results.iter().map(|&register| self.register(register)).collect(),
             frame_of: Some(files[id]),
         };
+    }
+
+    /// Words of a frame that may be read before they are written. Not known where lanes may look at those that take no
+    /// part and have written nothing.
+    fn unset(&self, body: &ir::Function, stack: Option<Register>) -> Option<Vec<u32>> {
+        let looks = |inst: &Inst| match inst.op().effect() {
+            Effect::Vote | Effect::Exchange | Effect::Call => true,
+            Effect::None
+            | Effect::Special
+            | Effect::Load
+            | Effect::Store
+            | Effect::Atomic
+            | Effect::Fence
+            | Effect::End => false,
+        };
+        let is_open = |block| {
+            let block = &self.module.blocks[block];
+            matches!(block.flow, ir::Flow::Call { .. }) || block.insts.iter().any(looks)
+        };
+        let is_small = u64::from(body.n_blocks) * u64::from(self.registers.vector) <= MOST_LIVE_WORDS;
+        if !is_small || body.kind == FunctionKind::Subroutine || body.block_ids().any(is_open) {
+            return None;
+        }
+        let live = Liveness::new(self.module, body);
+        let RegisterWords { vector, uniform, .. } = self.registers;
+        let others = (vector..vector + uniform).chain(stack.iter().copied().flat_map(Register::words));
+        Some(live.live_in(body.first_block).iter().chain(others).collect())
     }
 
     fn block(&mut self, id: BlockId) -> Block {

@@ -275,6 +275,8 @@ pub struct Function {
     pub blocks: Range<u32>,
     /// Words of a frame. An engine that needs more for itself says so.
     pub words: u32,
+    /// Words that may be read before they are written, where that is known: of functions that call nothing.
+    pub unset: Option<Vec<u32>>,
     /// Predicates of a frame. An engine that needs more for itself says so.
     pub predicates: u32,
     /// Bytes of local memory per thread in a frame, without what it reserves at run time.

@@ -76,8 +76,9 @@ pub trait Engine: Sized + Send + Sync + 'static {
     /// The source instruction of an operation.
     fn pc(code: &Self::Code, operation: u32) -> Pc;
 
-    /// A kernel begins: all registers are zero, and there is room for so many words and predicates.
-    fn clear(registers: &mut Self::Registers, words: u32, predicates: u32);
+    /// A kernel begins: there is room for so many words and predicates, and they are zero, but for words that are not
+    /// among those that may be read before they are written, if these are known.
+    fn clear(registers: &mut Self::Registers, words: u32, predicates: u32, unset: Option<&[u32]>);
 
     /// A function is called: there is room for so many words and predicates, with those that were there before.
     fn reserve(registers: &mut Self::Registers, words: u32, predicates: u32);

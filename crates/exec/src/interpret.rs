@@ -13,7 +13,7 @@ use crate::grid::{LaunchSummary, Mode, Shared};
 use crate::memory::BufferId;
 use crate::program::Order;
 use crate::race::{Ledger, Shadow, tag_of};
-use crate::raw::{Cells, Leveled, Row, with_level};
+use crate::raw::{Cells, Leveled, Near, Row, with_level};
 use crate::run::Run;
 use crate::semantics::tensor::TensorCores;
 use crate::shapes::Shapes;
@@ -56,6 +56,8 @@ pub(crate) struct Worker<'a, E: Engine, O: Observer> {
     pub(crate) recent: Vec<Recent<'a>>,
     /// By memory operation: how its lanes lay to each other, for the observer.
     pub(crate) shapes: Shapes,
+    /// Where lanes loaded from that further loads of the block count from.
+    pub(crate) near: Vec<Near>,
     /// Where it is noted who touches what, if that matters.
     pub(crate) ledger: Option<&'a Ledger>,
     /// What stands for the CTA at work there.
@@ -119,6 +121,7 @@ impl<'a, E: Engine, O: Observer> Worker<'a, E, O> {
             summary: LaunchSummary::default(),
             recent: vec![nothing; E::n_places(shared.bound())],
             shapes: Shapes::new(if O::RECORDS { E::n_places(shared.bound()) } else { 0 }),
+            near: Vec::new(),
             ledger: shared.ledger,
             tag: 0,
             thread_index,

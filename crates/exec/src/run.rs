@@ -6,7 +6,7 @@ use warplens_isa::{AtomicOp, Pc, ScalarType, SpecialRegister, StateSpace, System
 use warplens_trace::{ActiveMask, Observer, WarpIndex};
 
 use crate::calls::frame_top;
-use crate::code::{Base, MemoryOperation};
+use crate::code::{Base, MemoryOperation, Places};
 use crate::cta::Cta;
 use crate::decoded::{Block, Code};
 use crate::divergence::Path;
@@ -294,6 +294,7 @@ impl Scratch {
                 sources: (0..sources.len()).map(|index| Source::frame(2 + 2 * index as u32)).collect(),
                 atomic,
                 ordered: request.ordered,
+                places: Places::Own,
             },
         };
         scratch.put(0, &request.addresses, true);

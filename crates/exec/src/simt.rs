@@ -86,9 +86,16 @@ impl Engine for Simt {
         code.steps[operation as usize].pc
     }
 
-    fn clear(registers: &mut Registers, words: u32, predicates: u32) {
-        registers.rows.clear();
-        registers.rows.resize(words as usize, Row::splat(0));
+    fn clear(registers: &mut Registers, words: u32, predicates: u32, unset: Option<&[u32]>) {
+        match unset {
+            Some(unset) if registers.rows.len() >= words as usize => {
+                unset.iter().for_each(|&word| registers.rows[word as usize] = Row::splat(0));
+            }
+            _ => {
+                registers.rows.clear();
+                registers.rows.resize(words as usize, Row::splat(0));
+            }
+        }
         registers.predicates.clear();
         registers.predicates.resize(predicates as usize, 0);
     }

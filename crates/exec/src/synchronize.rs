@@ -114,18 +114,19 @@ impl<E: Engine, O: Observer> Worker<'_, E, O> {
     /// Releases the paths at a barrier if all have come.
     fn complete_barrier(&mut self, cta: &mut Cta<E, O::Cta>, number: u32) {
         let code = self.shared.bound();
-        let live: Vec<u32> = cta.warps.iter().map(|warp| warp.live).collect();
-        let Some(reduction) = cta.barriers.complete(number, |warp| live[warp]) else { return };
-        for warp in &mut cta.warps {
-            let is_here =
-                |blocked: &Blocked| matches!(blocked.at, BlockedAt::Barrier { barrier, .. } if barrier == number);
-            let (released, rest): (Vec<_>, Vec<_>) = std::mem::take(&mut warp.blocked).into_iter().partition(is_here);
-            warp.blocked = rest;
-            for Blocked { path, at } in released {
-                if let BlockedAt::Barrier { operation, .. } = at {
-                    E::write_reduction(at_operation(code, warp, &path, operation), path.mask, reduction);
+        let Cta { warps, barriers, .. } = cta;
+        let Some(reduction) = barriers.complete(number, |warp| warps[warp].live) else { return };
+        for warp in warps {
+            let mut next = 0;
+            while let Some(Blocked { at, .. }) = warp.blocked.get(next) {
+                match *at {
+                    BlockedAt::Barrier { barrier, operation } if barrier == number => {
+                        let Blocked { path, .. } = warp.blocked.remove(next);
+                        E::write_reduction(at_operation(code, warp, &path, operation), path.mask, reduction);
+                        warp.runnable.push(path);
+                    }
+                    BlockedAt::Barrier { .. } | BlockedAt::Lanes { .. } => next += 1,
                 }
-                warp.runnable.push(path);
             }
         }
     }

@@ -73,7 +73,7 @@ impl Engine for Reference {
         code.operations[operation as usize].pc
     }
 
-    fn clear(registers: &mut Registers, words: u32, predicates: u32) {
+    fn clear(registers: &mut Registers, words: u32, predicates: u32, _: Option<&[u32]>) {
         registers.clear(words, predicates);
     }
 

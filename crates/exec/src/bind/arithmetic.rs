@@ -368,6 +368,9 @@ pub(super) fn div(binder: &mut Binder<'_>, inst: &Decoded, accuracy: &Accuracy) 
     let handler = match (inst.ty, accuracy.precision) {
         (ScalarType::F32, Precision::Approx) => map2_with(level, ftz, |a: f32, b: f32, ftz| math::div(a, b, *ftz)),
         (ScalarType::F32, Precision::Full) => map2_with(level, ftz, |a: f32, b: f32, ftz| math::div_full(a, b, *ftz)),
+        (ScalarType::F32, Precision::Ieee) if exact == FloatMods::RN => {
+            map2(level, |a: f32, b: f32| float32::div(a, b, FloatMods::RN))
+        }
         (ScalarType::F32, Precision::Ieee) => map2_with(level, exact, |a: f32, b: f32, m| float32::div(a, b, *m)),
         (ScalarType::F64, _) => map2_with(level, rounding, |a: f64, b: f64, rounding| float64::div(a, b, *rounding)),
         (ty, _) => for_integer!(ty, T => map2(level, |a: T, b: T| integer::div(a, b)), else return no_such_form(inst)),

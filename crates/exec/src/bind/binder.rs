@@ -9,7 +9,7 @@ use warplens_ir::{FunctionId, Sign, Width};
 use warplens_isa::{BlockId, Op, Pc, ScalarType, StateSpace};
 
 use super::sign::sign_change;
-use super::{bind, copy_predicate};
+use super::{bind, copy_predicate, near};
 use crate::code::{
     BarrierOperation, BulkOperation, Code, ExchangeOperation, Kind, MatrixOperation, MemoryOperation, SINK, Shared,
     Step, StepGuard, Wide,
@@ -27,6 +27,7 @@ pub(crate) fn bind_all(decoded: &mut decoded::Code) -> (Code, Vec<Unbound>) {
         code.split[id] = split_words(decoded, &operations, id);
     }
     let mut frames = Vec::new();
+    let mut n_near = 0;
     for &id in &decoded.reachable {
         let function = &decoded.functions[id];
         let mut binder = Binder {
@@ -53,6 +54,7 @@ pub(crate) fn bind_all(decoded: &mut decoded::Code) -> (Code, Vec<Unbound>) {
             let first = binder.code.steps.len() as u32;
             let own = block.operations.start as usize..block.operations.end as usize;
             operations[own].iter().for_each(|operation| binder.operation(operation));
+            near::find(binder.code, first as usize, &mut n_near);
             block.operations = first..binder.code.steps.len() as u32;
         }
         frames.push((binder.register_rows + binder.most_rows, binder.register_predicates + binder.most_predicates));

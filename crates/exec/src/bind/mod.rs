@@ -13,6 +13,7 @@ mod lane;
 mod matrix;
 mod mode;
 mod movement;
+mod near;
 mod predicate;
 mod sign;
 mod special;

@@ -22,6 +22,9 @@ pub(super) fn rcp(binder: &mut Binder<'_>, inst: &Decoded, accuracy: &Accuracy) 
     let (level, &Accuracy { rounding, ftz, .. }) = (binder.level(), accuracy);
     let exact = FloatMods { rounding, ftz, sat: false };
     let handler = match (inst.ty, accuracy.precision) {
+        (ScalarType::F32, Precision::Ieee) if exact == FloatMods::RN => {
+            map1(level, |a: f32| float32::rcp(a, FloatMods::RN))
+        }
         (ScalarType::F32, Precision::Ieee) => map1_with(level, exact, |a: f32, m| float32::rcp(a, *m)),
         (ScalarType::F32, _) => approximate!(level, ftz, math::rcp),
         (ScalarType::F64, Precision::Ieee) => map1_with(level, rounding, |a: f64, rounding| float64::rcp(a, *rounding)),
@@ -35,6 +38,9 @@ pub(super) fn sqrt(binder: &mut Binder<'_>, inst: &Decoded, accuracy: &Accuracy)
     let (level, &Accuracy { rounding, ftz, .. }) = (binder.level(), accuracy);
     let exact = FloatMods { rounding, ftz, sat: false };
     let handler = match (inst.ty, accuracy.precision) {
+        (ScalarType::F32, Precision::Ieee) if exact == FloatMods::RN => {
+            map1(level, |a: f32| float32::sqrt(a, FloatMods::RN))
+        }
         (ScalarType::F32, Precision::Ieee) => map1_with(level, exact, |a: f32, m| float32::sqrt(a, *m)),
         (ScalarType::F32, _) => approximate!(level, ftz, math::sqrt),
         (ScalarType::F64, _) => map1_with(level, rounding, |a: f64, rounding| float64::sqrt(a, *rounding)),

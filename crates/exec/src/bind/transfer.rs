@@ -4,7 +4,7 @@ use warplens_ir::Width;
 use warplens_isa::{AccessOrder, Atomic, AtomicOp, BulkCopy, CopyRead, ScalarType};
 
 use super::{Binder, Binding, no_such_form};
-use crate::code::{Base, BulkOperation, Kind, MemoryOperation, SINK, Wide};
+use crate::code::{Base, BulkOperation, Kind, MemoryOperation, Places, SINK, Wide};
 use crate::decoded::{Decoded, MemoryReference, Operand, Register};
 use crate::raw::{Source, map1};
 
@@ -96,6 +96,7 @@ fn operation(inst: &Decoded, memory: &MemoryReference, base: Base, offset: i64) 
         sources: Vec::new(),
         atomic: None,
         ordered: inst.operation.is_ordered(),
+        places: Places::Own,
     }
 }
 

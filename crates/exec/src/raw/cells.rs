@@ -327,6 +327,13 @@ impl Cells {
         unsafe { T::store(self.pointer(offset, size_of::<T>()), value, self.users) }
     }
 
+    /// Where the bytes begin.
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    pub(super) fn start(&self) -> *const u8 {
+        self.words.as_ptr().cast()
+    }
+
     /// Chooses `bytes` bytes at `start` plus the offset of each lane, if all of them lie inside and are aligned to
     /// their size (rounded up to a power of two).
     #[inline(always)]

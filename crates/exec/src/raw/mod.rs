@@ -6,6 +6,7 @@
 
 mod cells;
 mod handler;
+mod near;
 mod offsets;
 mod rows;
 #[cfg(target_arch = "x86_64")]
@@ -16,5 +17,6 @@ pub(crate) use handler::{
     LaneFunction, Level, Leveled, call, carry, map1, map1_with, map2, map2_with, map3, map3_with, map4, masks,
     with_level,
 };
+pub(crate) use near::Near;
 pub(crate) use offsets::{Offsets, is_consecutive};
 pub(crate) use rows::{LaneInput, LaneOutput, Lanes, Row, Source};

@@ -10,17 +10,17 @@
 
 use std::arch::asm;
 use std::arch::x86_64::{
-    __m128i, __m256i, _mm_cvtsi32_si128, _mm_cvtsi64_si128, _mm_cvtsi128_si32, _mm_max_epu32, _mm_or_si128,
-    _mm_shuffle_epi32, _mm256_add_epi32, _mm256_add_epi64, _mm256_blend_epi32, _mm256_broadcastd_epi32,
+    __m128i, __m256i, _mm_cvtsi32_si128, _mm_cvtsi64_si128, _mm_cvtsi128_si32, _mm_max_epu32, _mm_min_epu32,
+    _mm_or_si128, _mm_shuffle_epi32, _mm256_add_epi32, _mm256_add_epi64, _mm256_blend_epi32, _mm256_broadcastd_epi32,
     _mm256_broadcastq_epi64, _mm256_castsi256_si128, _mm256_cmpeq_epi32, _mm256_extracti128_si256, _mm256_loadu_si256,
-    _mm256_max_epu32, _mm256_movemask_epi8, _mm256_or_si256, _mm256_permutevar8x32_epi32, _mm256_set1_epi32,
-    _mm256_set1_epi64x, _mm256_setr_epi32, _mm256_srli_epi64, _mm256_storeu_si256, _mm256_sub_epi32,
+    _mm256_max_epu32, _mm256_min_epu32, _mm256_movemask_epi8, _mm256_or_si256, _mm256_permutevar8x32_epi32,
+    _mm256_set1_epi32, _mm256_set1_epi64x, _mm256_setr_epi32, _mm256_srli_epi64, _mm256_storeu_si256, _mm256_sub_epi32,
     _mm256_testz_si256, _mm256_xor_si256,
 };
 
 /// How the places of a group of lanes lie to each other.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Group {
+pub(super) enum Group {
     /// Side by side.
     Consecutive,
     /// All the same.
@@ -137,12 +137,35 @@ fn pairs_group(offsets: &[u32; 32], first: usize) -> Group {
 /// At each offset from `start` lies an aligned word.
 #[target_feature(enable = "avx2")]
 pub(super) unsafe fn gather_words(start: *const u8, offsets: &[u32; 32], values: &mut [u32; 32]) {
-    for first in [0, 16] {
+    let groups = [words_group(offsets, 0), words_group(offsets, 16)];
+    // SAFETY: of the caller.
+    unsafe { gather_groups(start, offsets, groups, values) }
+}
+
+/// How the places of words lie to each other in the two halves of a warp, and the lowest place.
+#[target_feature(enable = "avx2")]
+pub(super) fn groups_of_words(offsets: &[u32; 32]) -> ([Group; 2], u32) {
+    let low = _mm256_min_epu32(vector(offsets, 0), vector(offsets, 8));
+    let high = _mm256_min_epu32(vector(offsets, 16), vector(offsets, 24));
+    let (low, high) = halves(_mm256_min_epu32(low, high));
+    let lowest = of_four(_mm_min_epu32(low, high), |a, b| _mm_min_epu32(a, b));
+    ([words_group(offsets, 0), words_group(offsets, 16)], lowest)
+}
+
+/// Reads a word at each place.
+///
+/// # Safety
+///
+/// At each offset from `start` lies an aligned word, and the offsets lie to each other as `groups` says.
+#[inline]
+#[target_feature(enable = "avx2")]
+pub(super) unsafe fn gather_groups(start: *const u8, offsets: &[u32; 32], groups: [Group; 2], values: &mut [u32; 32]) {
+    for (first, group) in [0, 16].into_iter().zip(groups) {
         // SAFETY: the words of a group lie side by side from the first one on, or are one word; offsets are unsigned,
         // and signed ones from 2^31 bytes behind the start reach the same places.
         unsafe {
-            let place = start.add(offsets[first] as usize);
-            match words_group(offsets, first) {
+            let place = start.wrapping_add(offsets[first] as usize);
+            match group {
                 Group::Consecutive => {
                     put(values, first, load(place));
                     put(values, first + 8, load(place.add(32)));
