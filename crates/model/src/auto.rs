@@ -101,6 +101,12 @@ impl Answers {
         (*model, answer)
     }
 
+    /// The refusal of the first of the preferred models that refuses.
+    pub fn first_refusal(&self) -> Option<&Refusal> {
+        let of = |id: &ModelId| self.answers.iter().find(|(model, _)| model == id);
+        PREFERENCE.iter().filter_map(of).find_map(|(_, answer)| answer.as_ref().err())
+    }
+
     /// Which answer is [chosen](Self::chosen), and which others there are.
     pub fn selection(&self) -> Selection {
         let (model, _) = self.chosen();

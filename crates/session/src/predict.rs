@@ -276,6 +276,11 @@ pub fn answers(input: &Input<'_>, machine: &Machine, choice: &Choice) -> GpuAnal
         Choice::All => auto::Answers::gather(input, machine),
         Choice::Named(models) => auto::Answers::with(models, input, machine),
     };
+    // Models that do not ask how many CTAs an SM holds would give a time to a launch that cannot be made there.
+    let fits = occupancy(profile, machine, options).is_none_or(|occupancy| occupancy.ctas > 0);
+    if let (Choice::Auto, false, Some(refusal)) = (choice, fits, all.first_refusal()) {
+        return refused(profile, machine, choice, options, refusal);
+    }
     let answer = |(model, result): &(ModelId, std::result::Result<Prediction, Refusal>)| Answer {
         model: *model,
         result: result.clone(),
