@@ -13,27 +13,36 @@ struct Case {
     text: &'static str,
     grid: [u32; 3],
     block: [u32; 3],
-    /// Sizes of the buffers in bytes; the last argument is the number `n`.
-    buffers: [u64; 3],
-    n: u32,
+    /// Sizes of the buffers in bytes, which come first among the arguments.
+    buffers: &'static [u64],
+    /// Bits of the arguments behind them.
+    numbers: &'static [u32],
 }
 
-const CASES: [Case; 2] = [
+const CASES: [Case; 3] = [
     Case {
         name: "vector_add 1M",
         text: include_str!("../../../examples/vector_add/ptx/sm_80.ptx"),
         grid: [4096, 1, 1],
         block: [256, 1, 1],
-        buffers: [4 << 20; 3],
-        n: 1 << 20,
+        buffers: &[4 << 20; 3],
+        numbers: &[1 << 20],
     },
     Case {
         name: "matmul_tiled 512",
         text: include_str!("../../../examples/matmul_tiled/ptx/sm_80.ptx"),
         grid: [32, 32, 1],
         block: [16, 16, 1],
-        buffers: [1 << 20; 3],
-        n: 512,
+        buffers: &[1 << 20; 3],
+        numbers: &[512],
+    },
+    Case {
+        name: "black_scholes 1M",
+        text: include_str!("../../../examples/black_scholes/ptx/sm_80.ptx"),
+        grid: [4096, 1, 1],
+        block: [256, 1, 1],
+        buffers: &[4 << 20; 5],
+        numbers: &[0.02_f32.to_bits(), 0.3_f32.to_bits(), 1 << 20],
     },
 ];
 
@@ -46,11 +55,11 @@ fn request(case: &Case, device: &mut Device) -> Launch {
     let mut parameters = Vec::new();
     for (index, bytes) in case.buffers.iter().enumerate() {
         let buffer = device.allocate(&format!("argument {index}"), *bytes).expect("the host has the memory");
-        let values: Vec<u8> = (0..bytes / 4).flat_map(|i| (i as f32).to_le_bytes()).collect();
+        let values: Vec<u8> = (0..bytes / 4).flat_map(|i| (1.0 + (i % 64) as f32).to_le_bytes()).collect();
         device.write(buffer, 0, &values);
         parameters.extend(device.buffer(buffer).base.to_le_bytes());
     }
-    parameters.extend(case.n.to_le_bytes());
+    parameters.extend(case.numbers.iter().flat_map(|number| number.to_le_bytes()));
     Launch {
         grid: case.grid,
         block: case.block,

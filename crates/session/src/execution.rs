@@ -499,6 +499,10 @@ pub fn run(
     options: ExecutionOptions,
     progress: &Progress,
 ) -> Result<RunResult> {
+    // What no argument can change is said before what is wrong with the arguments.
+    if !options.allow_unsupported {
+        failure::check_support(program, launches)?;
+    }
     let mut execution = Execution::prepare(program, launches, options)?;
     outputs.iter().try_for_each(|request| execution.check(request))?;
     let (mut support, mut races) = (Support::default(), Vec::new());

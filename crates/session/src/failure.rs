@@ -78,7 +78,7 @@ fn undefined_callee(program: &Program, pc: Pc) -> Option<&str> {
 }
 
 /// Refuses kernels with instructions that are not supported, before anything is said of how they are launched.
-pub(crate) fn check_support(program: &Program, launches: &[Launch]) -> Result<()> {
+pub fn check_support(program: &Program, launches: &[Launch]) -> Result<()> {
     let mut context = Context::new(program.module.address_bits, host::memory_for_buffers());
     let loaded = context.load(Arc::clone(&program.module)).map_err(|error| of_device(program, &error))?;
     for launch in launches {

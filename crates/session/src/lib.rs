@@ -28,6 +28,7 @@ pub mod toolchain;
 mod trace;
 
 pub use execution::{DEFAULT_BUDGET, ExecutionOptions, Extent, Output, OutputRequest, RunResult, run};
+pub use failure::check_support;
 pub use generation::Generation;
 pub use input::{Input, InputKind, read_text};
 pub use measure::{FULL_LIMIT, measure, of_one as measure_one};

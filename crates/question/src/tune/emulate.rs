@@ -149,6 +149,10 @@ impl<'r> Tuner<'r> {
         let block = interface.bounds.required_threads.unwrap_or([1; 3]);
         let kernel = Some(source.name.mangled.clone());
         let launch = Launch { kernel, grid: Some([1; 3]), block: Some(block), ..launch };
+        // What no argument can change is said before what is wrong with the arguments.
+        if !self.execution.allow_unsupported {
+            warplens_session::check_support(&source.program, std::slice::from_ref(&launch))?;
+        }
         execution::bind(&source.program, &[launch]).map(|_| ())
     }
 
