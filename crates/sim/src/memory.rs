@@ -423,12 +423,14 @@ fn tag_cycles(lines: &[(u64, Sectors)], tags_per_clk: f64) -> f64 {
     let mut per_bank = [0_u16; 64];
     let mut most = 0;
     for &(line, _) in lines {
-        let mut rest = line;
-        let mut bank = 0;
-        while rest != 0 && bits > 0 {
-            bank ^= rest as usize & (n_banks - 1);
-            rest >>= bits;
+        // Folded in halves, so that each group comes to the lowest one.
+        let mut folded = line;
+        let mut distance = u64::BITS;
+        while bits > 0 && distance > 1 {
+            distance /= 2;
+            folded ^= folded.checked_shr(distance * bits).unwrap_or(0);
         }
+        let bank = folded as usize & (n_banks - 1);
         per_bank[bank] += 1;
         most = most.max(per_bank[bank]);
     }

@@ -7,7 +7,7 @@
 
 use warplens_stats::{Footprint, sector};
 
-use super::cache::{Cache, Sectors};
+use super::cache::{Cache, Found, Sectors};
 use super::dram::{Direction, Dram};
 use super::port::Port;
 use super::share::Share;
@@ -106,29 +106,32 @@ impl<'a> L2<'a> {
             start = self.share.reserve(start, bytes * self.share_cycles_per_byte);
         }
         traffic.l2_sectors += u64::from(count);
-        let near = self.near.look_up(line, wanted);
+        let mut near = self.near.look_up(line, wanted);
+        let mut whole = None;
         let mut done = start + self.latency;
         let mut missing = if self.always_hits { 0 } else { wanted & !near.present };
         if near.present != 0 {
             done = done.max(near.filled_at);
         }
         if missing != 0
-            && let Some(whole) = &mut self.whole
+            && let Some(cache) = &mut self.whole
         {
-            let far = whole.look_up(line, missing);
+            let far = cache.look_up(line, missing);
+            whole = Some(far);
             if far.present != 0 {
                 let there = (start + self.far_latency).max(far.filled_at);
                 done = done.max(there);
                 missing &= !far.present;
                 let evicted = self.near.fill(near, line, far.present, false, there);
                 debug_assert_eq!(evicted, 0, "copies are never dirty");
+                near = self.near.look_up(line, missing);
             }
         }
         traffic.l2_hits += u64::from(count - missing.count_ones());
         if missing != 0 {
             let there = self.fetch(start, line, missing, dram, traffic);
             done = done.max(there);
-            self.fill(line, missing, false, there, start, dram);
+            self.fill((near, whole), line, missing, false, (there, start), dram);
         }
         done
     }
@@ -184,7 +187,9 @@ impl<'a> L2<'a> {
         traffic.l2_sectors += u64::from(count);
         traffic.l2_hits += u64::from(count);
         if !self.always_hits {
-            self.fill(line, sectors, true, start, start, dram);
+            let near = self.near.look_up(line, sectors);
+            let whole = self.whole.as_mut().map(|whole| whole.look_up(line, sectors));
+            self.fill((near, whole), line, sectors, true, (start, start), dram);
         }
         start
     }
@@ -194,14 +199,20 @@ impl<'a> L2<'a> {
         self.stores.free_at().max(self.share.free_at()).max(dram.free_at()) - self.latency
     }
 
-    /// `filled_at` may lie ahead; what has to be written to make room goes now.
-    fn fill(&mut self, line: u64, sectors: Sectors, dirty: bool, filled_at: f64, now: f64, dram: &mut Dram) {
-        let near = self.near.look_up(line, sectors);
-        let evicted = match &mut self.whole {
-            Some(whole) => {
+    /// Fills both parts, as they were just found. `filled_at` may lie ahead; what has to be written to make room goes now.
+    fn fill(
+        &mut self,
+        (near, far): (Found, Option<Found>),
+        line: u64,
+        sectors: Sectors,
+        dirty: bool,
+        (filled_at, now): (f64, f64),
+        dram: &mut Dram,
+    ) {
+        let evicted = match self.whole.as_mut().zip(far) {
+            Some((whole, far)) => {
                 self.near.fill(near, line, sectors, false, filled_at);
-                let found = whole.look_up(line, sectors);
-                whole.fill(found, line, sectors, dirty, filled_at)
+                whole.fill(far, line, sectors, dirty, filled_at)
             }
             None => self.near.fill(near, line, sectors, dirty, filled_at),
         };
