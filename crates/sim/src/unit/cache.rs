@@ -28,7 +28,9 @@ pub(crate) struct Cache {
     /// Lines of a set; fewer than `WAYS` in a cache of a few lines.
     ways: usize,
     places: Places,
-    /// Of the sets that have a place, by place and way.
+    /// Of the sets that have a place, by place and way: a part of the number of the line.
+    tags: Vec<u32>,
+    /// By place and way.
     entries: Vec<Entry>,
     /// When each entry was used last.
     last_use: Vec<u32>,
@@ -70,6 +72,11 @@ impl Places {
             Self::Map(places) => drop(places.insert(set, place)),
         }
     }
+}
+
+/// What of a line's number is compared first.
+const fn tag(line: u64) -> u32 {
+    (line ^ line >> 32) as u32
 }
 
 /// A line with its sectors, in one word: those that are there or on their way, and those that have to be written back.
@@ -124,6 +131,7 @@ impl Cache {
             n_sets,
             ways: ways as usize,
             places: Places::new(n_sets),
+            tags: Vec::new(),
             entries: Vec::new(),
             last_use: Vec::new(),
             filled_at: Vec::new(),
@@ -146,6 +154,7 @@ impl Cache {
         }
         let begin = self.entries.len();
         let end = begin + self.ways;
+        self.tags.resize(end, 0);
         self.entries.resize(end, Entry(0));
         self.last_use.resize(end, 0);
         self.filled_at.resize(end, 0.0);
@@ -153,12 +162,20 @@ impl Cache {
         begin
     }
 
-    /// The entry of a line in its set. Looks at all of them, which is faster than stopping at the right one.
+    /// The entry of a line in its set. Looks at all of them, by vector, which is faster than stopping at the right one.
     fn find(&self, set: usize, line: u64) -> Option<usize> {
-        let entries = &self.entries[set..set + self.ways];
-        let found =
-            entries.iter().enumerate().fold(usize::MAX, |found, (way, entry)| if entry.is(line) { way } else { found });
-        (found != usize::MAX).then(|| set + found)
+        if let Some(tags) = self.tags[set..set + self.ways].first_chunk::<WAYS>() {
+            let wanted = tag(line);
+            let number = |way: usize, tag: u32| if tag == wanted { way as u32 + 1 } else { 0 };
+            let found = tags.iter().enumerate().fold(0, |found, (way, &tag)| found | number(way, tag));
+            let Some(way) = found.checked_sub(1) else { return None };
+            let index = set + way as usize;
+            if (way as usize) < WAYS && self.entries[index].is(line) {
+                return Some(index);
+            }
+        }
+        // A small set, or lines of one tag.
+        (set..set + self.ways).find(|&index| self.entries[index].is(line))
     }
 
     /// The entry of a set that was not used for longest.
@@ -214,6 +231,7 @@ impl Cache {
             Entry(0) => self.evict_from_before(),
             entry => entry.dirty().count_ones(),
         };
+        self.tags[index] = tag(line);
         self.entries[index] = Entry::new(line, sectors, dirty);
         self.filled_at[index] = filled_at;
         self.use_entry(index);
