@@ -168,7 +168,7 @@ impl Cache {
             let wanted = tag(line);
             let number = |way: usize, tag: u32| if tag == wanted { way as u32 + 1 } else { 0 };
             let found = tags.iter().enumerate().fold(0, |found, (way, &tag)| found | number(way, tag));
-            let Some(way) = found.checked_sub(1) else { return None };
+            let way = found.checked_sub(1)?;
             let index = set + way as usize;
             if (way as usize) < WAYS && self.entries[index].is(line) {
                 return Some(index);
