@@ -171,6 +171,14 @@ pub enum ExecError {
         /// Where it was.
         pc: Pc,
     },
+    /// The warps of the launch have executed more than they may together.
+    #[error("the launch has executed its budget of {budget} warp instructions")]
+    LaunchBudget {
+        /// What they may execute.
+        budget: u64,
+        /// Where one of them was.
+        pc: Pc,
+    },
     /// A barrier that can never complete.
     #[error("deadlock: {} at barriers that can never complete", waiting_text(.0))]
     Deadlock(Vec<WaitingWarp>),
@@ -287,6 +295,7 @@ impl ExecError {
             Self::Deadlock(warps) => warps.iter().find_map(|warp| warp.at),
             Self::ReachedUnsupported { pc, .. }
             | Self::Budget { pc, .. }
+            | Self::LaunchBudget { pc, .. }
             | Self::Trap { pc, .. }
             | Self::StackOverflow { pc, .. }
             | Self::BadTarget { pc, .. }

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use warplens_isa::Pc;
 use warplens_trace::{CtaId, Observer};
 
 use crate::barrier::BarrierRule;
@@ -39,6 +40,8 @@ pub struct Launch {
     pub ctas: Option<Vec<u32>>,
     /// Instructions that a warp may execute. Threads that may wait for each other may execute 20 times as many together.
     pub budget: u64,
+    /// Instructions that all its warps may execute together.
+    pub launch_budget: u64,
     /// CTAs that may be under way at once; more wait for one to end.
     pub resident_ctas: u64,
     /// Host threads.
@@ -100,6 +103,8 @@ pub(crate) struct Shared<'a, E: Engine> {
     next: AtomicU64,
     pub(crate) n_ctas: u64,
     failed: AtomicBool,
+    /// Warp instructions executed, but for the last ones of each worker.
+    executed: AtomicU64,
     /// CTAs finished, for whoever shows progress.
     progress: &'a AtomicU64,
 }
@@ -107,6 +112,12 @@ pub(crate) struct Shared<'a, E: Engine> {
 impl<E: Engine> Shared<'_, E> {
     pub(crate) fn code(&self) -> &Code {
         &self.program.code
+    }
+
+    /// Adds what a worker executed. False when all together have executed more than the launch may.
+    pub(crate) fn note_executed(&self, warp_instructions: u64) -> bool {
+        let before = self.executed.fetch_add(warp_instructions, Ordering::Relaxed);
+        before.saturating_add(warp_instructions) <= self.launch.launch_budget
     }
 
     /// What the engine made of the code.
@@ -317,6 +328,7 @@ fn execute<E: Engine, O: Observer + Sync>(
             barriers: launch.barriers,
         },
         next: AtomicU64::new(0),
+        executed: AtomicU64::new(0),
         n_ctas: launch.ctas.as_ref().map_or(total, |ctas| ctas.len() as u64),
         failed: AtomicBool::new(false),
         progress,
@@ -417,6 +429,12 @@ fn run_worker<E: Engine, O: Observer>(shared: &Shared<'_, E>, observer: O, resid
             }
         }
     };
+    let is_within = shared.note_executed(worker.unreported());
+    let over_budget = || {
+        let error = ExecError::LaunchBudget { budget: shared.launch.launch_budget, pc: Pc(0) };
+        (CtaId(u32::MAX), error)
+    };
+    let error = error.or_else(|| (!is_within).then(over_budget));
     let (observer, summary) = worker.finish();
     (observer, summary, error)
 }

@@ -24,6 +24,8 @@ use crate::waiting::Wait;
 const QUANTUM: u64 = 1 << 22;
 /// The same where CTAs take turns as if all of them ran at once.
 const SHORT_QUANTUM: u64 = 128;
+/// Instructions of which a worker tells the others at once.
+const REPORT: u64 = 1 << 20;
 /// Turns in a loop that may wait for other threads after which a path is taken to wait: it gives way after each turn.
 const WAITING_TURNS: u32 = 64;
 /// Turns after which lanes that wait for such a path to reconverge go on without it.
@@ -68,6 +70,8 @@ pub(crate) struct Worker<'a, E: Engine, O: Observer> {
     pub(crate) turn_end: u64,
     /// Instruction count at which the clock of the CTA at work stood at zero.
     clock_start: u64,
+    /// Instructions that others know of.
+    reported: u64,
 }
 
 /// A buffer that an operation touched.
@@ -127,6 +131,7 @@ impl<'a, E: Engine, O: Observer> Worker<'a, E, O> {
             thread_index,
             turn_end: 0,
             clock_start: 0,
+            reported: 0,
         }
     }
 
@@ -241,8 +246,13 @@ impl<'a, E: Engine, O: Observer> Worker<'a, E, O> {
         self.summary.warp_instructions > self.turn_end
     }
 
+    /// Instructions that the other workers do not know of.
+    pub(crate) fn unreported(&self) -> u64 {
+        self.summary.warp_instructions - self.reported
+    }
+
     /// Gives the launch up when a warp has executed more than its share, or all that may wait for each other together.
-    fn check_budget(&self, cta: &Cta<E, O::Cta>, warp: usize) -> Result<(), ExecError> {
+    fn check_budget(&mut self, cta: &Cta<E, O::Cta>, warp: usize) -> Result<(), ExecError> {
         let budget = self.shared.launch.budget;
         let together = match self.shared.program.order() {
             Order::Free | Order::Unordered => 0,
@@ -250,13 +260,22 @@ impl<'a, E: Engine, O: Observer> Worker<'a, E, O> {
             Order::Communicating(_) => self.summary.warp_instructions,
         };
         let warps = &cta.warps[warp];
+        let place = || {
+            let block = warps.runnable.first().map(|path| self.shared.code().block(path.block));
+            block.map_or(Pc(0), |block| block.flow_pc)
+        };
+        if self.unreported() >= REPORT {
+            let is_within = self.shared.note_executed(self.unreported());
+            self.reported = self.summary.warp_instructions;
+            if !is_within {
+                return Err(ExecError::LaunchBudget { budget: self.shared.launch.launch_budget, pc: place() });
+            }
+        }
         let alone = (warps.executed > budget).then_some(warp as u32);
         if alone.is_none() && together <= budget.saturating_mul(SPIN_FACTOR) || warps.is_done() {
             return Ok(());
         }
-        let block = warps.runnable.first().map(|path| self.shared.code().block(path.block));
-        let pc = block.map_or(Pc(0), |block| block.flow_pc);
-        Err(ExecError::Budget { budget, cta: cta.coordinates, warp: alone, pc })
+        Err(ExecError::Budget { budget, cta: cta.coordinates, warp: alone, pc: place() })
     }
 
     /// Tells the observer that progress depends on who runs first.

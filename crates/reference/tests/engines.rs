@@ -193,6 +193,7 @@ impl Test {
             parameters,
             ctas: None,
             budget: self.budget,
+            launch_budget: u64::MAX,
             resident_ctas: 1024,
             threads: 1,
             schedule: Schedule::Any,

@@ -615,6 +615,7 @@ fn results<E: Engine>(form: &Form, operands: &[u8]) -> Option<Vec<u8>> {
         parameters: Vec::new(),
         ctas: None,
         budget: 10_000,
+        launch_budget: u64::MAX,
         resident_ctas: 1,
         threads: 1,
         schedule: Schedule::Any,

@@ -67,6 +67,7 @@ fn request(case: &Case, device: &mut Device) -> Launch {
         parameters,
         ctas: None,
         budget: u64::MAX,
+        launch_budget: u64::MAX,
         resident_ctas: 1024,
         threads: 1,
         schedule: Schedule::Any,

@@ -44,6 +44,8 @@ pub(crate) fn of(program: &Program, kernel: FunctionId, error: &ExecError) -> Er
         ExecError::Budget { .. } => {
             at_first(program, name, "X003", error).with_help("a kernel that is long, not endless, needs --budget N")
         }
+        ExecError::LaunchBudget { .. } => at_first(program, name, "X003", error)
+            .with_help("a launch that is long, not endless, needs --launch-budget N"),
         ExecError::Access(access) => {
             let all = at_first(program, name, "X002", error);
             match access.fault {

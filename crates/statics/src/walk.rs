@@ -3,6 +3,7 @@
 //! Paths are split and meet as in the emulator, in the same order, so that what is counted is the same wherever
 //! everything that decides is known. Memory is never read: what a load gives is unknown.
 
+use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -47,6 +48,10 @@ pub(crate) struct Setting<'a> {
     pub(crate) given: &'a Resolved,
     /// Instructions that a warp may execute.
     pub(crate) budget: u64,
+    /// Instructions of a CTA that are walked.
+    pub(crate) cta_budget: u64,
+    /// Instructions that were walked, also where the walk had to begin anew.
+    pub(crate) walked: Cell<u64>,
 }
 
 /// What was not known, and what was used in its place.
@@ -154,9 +159,14 @@ impl Walker<'_> {
         let n_instructions = u64::from(code.n_instructions(block));
         self.executed += n_instructions;
         self.instructions += n_instructions;
-        if self.executed > self.setting.budget {
-            let last = code.module.blocks[block].insts.last().map_or(Pc(0), |inst| inst.pc);
-            return Err(self.refuse(Refusal::Budget { pc: last, budget: self.setting.budget }));
+        self.setting.walked.set(self.setting.walked.get() + n_instructions);
+        let (budget, cta_budget) = (self.setting.budget, self.setting.cta_budget);
+        if self.executed > budget || self.instructions > cta_budget {
+            let pc = code.module.blocks[block].insts.last().map_or(Pc(0), |inst| inst.pc);
+            return Err(self.refuse(match self.executed > budget {
+                true => Refusal::Budget { pc, budget },
+                false => Refusal::Long { pc, most: cta_budget },
+            }));
         }
         for step in code.steps(block) {
             self.step(&mut path, code.inst(block, step.at), step)?;

@@ -38,6 +38,7 @@ pub(crate) fn launch(parameters: &[u64]) -> Launch {
         parameters: parameters.iter().flat_map(|word| word.to_le_bytes()).collect(),
         ctas: None,
         budget: 10_000,
+        launch_budget: u64::MAX,
         resident_ctas: 1,
         threads: 1,
         schedule: Schedule::Any,

@@ -48,6 +48,7 @@ fn potentials(module: &Module, kernel: FunctionId, is_soa: bool) -> Vec<u8> {
         parameters,
         ctas: None,
         budget: 1_000_000,
+        launch_budget: u64::MAX,
         resident_ctas: 1,
         threads: 1,
         schedule: Schedule::Any,

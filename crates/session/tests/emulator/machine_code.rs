@@ -146,6 +146,7 @@ impl Builder {
             parameters: device.buffer(results).base.to_le_bytes().to_vec(),
             ctas: None,
             budget: 10_000,
+            launch_budget: u64::MAX,
             resident_ctas: 1,
             threads: 1,
             schedule: Schedule::Any,

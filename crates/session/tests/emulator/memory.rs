@@ -40,6 +40,7 @@ fn copy(device: &mut Device, from: u64, stride: u64) -> Result<Vec<u32>, ExecErr
         parameters,
         ctas: None,
         budget: 1000,
+        launch_budget: u64::MAX,
         resident_ctas: 1,
         threads: 1,
         schedule: Schedule::Any,
