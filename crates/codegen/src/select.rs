@@ -84,7 +84,8 @@ fn as_written(body: &Body<'_>, node: &Node<'_>, target: &Target) -> Recipe {
         O::Ld | O::Prefetch => one(C::Load),
         O::St => one(C::Store),
         // The copy itself tells the barrier.
-        O::Red if matches!(body.key(inst.pc).family, F::CpAsyncBulk | F::CpReduceAsyncBulk) => Recipe::Nothing,
+        O::Red if pipes::is_told_by_copy(body, node) => Recipe::Nothing,
+        O::RedCluster => Recipe::Nothing,
         O::Atom if node.written().next().is_some() => one(C::Atomic),
         O::Atom | O::Red => one(C::Reduction),
         O::Shfl | O::Movmatrix => one(C::Shuffle),
@@ -102,6 +103,7 @@ fn as_written(body: &Body<'_>, node: &Node<'_>, target: &Target) -> Recipe {
         O::CopyCommit => one(C::AsyncCommit),
         O::CopyWait => pipes::copy_wait(node),
         O::Bar => pipes::barrier(node),
+        O::ClusterBar => pipes::cluster_barrier(node),
         O::BarWarp if target.is_from(7, 0) => one(C::Nop),
         O::BarWarp => Recipe::Nothing,
         O::Fence => one(C::Fence),

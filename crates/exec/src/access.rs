@@ -1,10 +1,11 @@
 //! Loads, stores and atomics: addresses, checks, transfer.
 
 mod bulk;
+mod cluster;
 mod near;
 mod part;
 
-use warplens_isa::{Pc, StateSpace};
+use warplens_isa::{Pc, StateSpace, cluster_rank, cluster_window};
 use warplens_trace::{Access, AccessKind, ActiveMask, Addresses, Observer, WarpIndex};
 
 use crate::code::{Base, MemoryOperation, Step, Wide};
@@ -288,6 +289,13 @@ impl<'a, E: Engine, O: Observer> Worker<'a, E, O> {
                 Some((StateSpace::Global, base, cells.select(0, offsets, bytes).filter(|_| are_near)?))
             }
             StateSpace::Shared => {
+                let first = first_address(lanes, operation, frame).wrapping_sub(window);
+                if let Some(rank) = cluster_rank(first) {
+                    let start = cluster_window(rank);
+                    let cells = context.memory_of(rank).ok()?;
+                    let are_near = set(offsets, level, lanes, operation, frame, window + start);
+                    return Some((space, start, cells.select(0, offsets, bytes).filter(|_| are_near)?));
+                }
                 let are_near = set(offsets, level, lanes, operation, frame, window);
                 Some((space, 0, context.shared.select(0, offsets, bytes).filter(|_| are_near)?))
             }
@@ -475,7 +483,10 @@ impl<'a, E: Engine, O: Observer> Worker<'a, E, O> {
                 let buffer = device.buffer(device.find(address)?);
                 (&buffer.cells, address - buffer.base)
             }
-            StateSpace::Shared => (context.shared, address),
+            StateSpace::Shared => match cluster_rank(address) {
+                Some(rank) => (context.memory_of(rank).ok()?, address - cluster_window(rank)),
+                None => (context.shared, address),
+            },
             StateSpace::Const => (&self.shared.constants.cells, address.checked_sub(self.shared.constants.base)?),
             StateSpace::Local if address.checked_add(u64::from(bytes))? <= u64::from(context.local.top) => {
                 (context.local.cells, lane as u64 * u64::from(context.local.stride) + address)
@@ -501,8 +512,11 @@ impl<'a, E: Engine, O: Observer> Worker<'a, E, O> {
         let bytes = operation.bytes();
         let is_global = matches!(space, StateSpace::Global | StateSpace::Generic);
         let window = device.windows.space_of(address);
+        let rank = cluster_rank(address).filter(|_| space == StateSpace::Shared);
         let fault = if !address.is_multiple_of(u64::from(bytes.next_power_of_two())) {
             AccessFault::Misaligned
+        } else if let Some(fault) = rank.and_then(|rank| context.memory_of(rank).err()) {
+            fault
         } else if is_global && page_is_null(address) {
             AccessFault::Null
         } else if is_global && window != StateSpace::Global {
@@ -519,7 +533,15 @@ impl<'a, E: Engine, O: Observer> Worker<'a, E, O> {
         let nearest = match space {
             // What lies near the number says nothing when the number is no address of the space.
             _ if matches!(fault, AccessFault::Null | AccessFault::OtherSpace(_)) => None,
-            StateSpace::Shared => Some(own_memory("shared memory of the block", context.shared.len() as u64, address)),
+            StateSpace::Shared => {
+                let (name, own) = match rank {
+                    Some(rank) => {
+                        (format!("shared memory of block {rank} of the cluster"), address - cluster_window(rank))
+                    }
+                    None => ("shared memory of the block".to_owned(), address),
+                };
+                Some(own_memory(&name, context.shared.len() as u64, own))
+            }
             StateSpace::Local => Some(own_memory("local memory of the thread", u64::from(context.local.top), address)),
             StateSpace::Const => {
                 let constants = self.shared.constants;

@@ -3,7 +3,9 @@
 
 use warplens_base::IdMap;
 use warplens_ir::FunctionId;
-use warplens_isa::{AtomicOp, BarrierKind, MatrixProduct, Pc, ScalarType, SpecialRegister, StateSpace, SystemCall};
+use warplens_isa::{
+    AtomicOp, BarrierKind, ClusterPhase, MatrixProduct, Pc, ScalarType, SpecialRegister, StateSpace, SystemCall,
+};
 
 use crate::raw::{LaneFunction, Level, Row, Source};
 use crate::semantics::warp::Exchange;
@@ -65,6 +67,10 @@ pub(crate) enum Kind {
     ActiveMask,
     /// CTA barrier; the index of its [`BarrierOperation`].
     Barrier(u32),
+    /// Half of a barrier of the cluster.
+    ClusterBarrier(ClusterPhase),
+    /// An atomic in each CTA of a mask, which is the operand; the index of its [`MemoryOperation`].
+    AtomicCluster(u32),
     /// Opens a convergence region; the barrier register.
     OpenRegion(u32),
     /// Reserves local memory: bytes, alignment. The address is as wide as the number of bytes.
@@ -194,6 +200,8 @@ pub(crate) struct BulkOperation {
     pub(crate) ty: ScalarType,
     /// What is done to them, unless they are overwritten.
     pub(crate) reduction: Option<AtomicOp>,
+    /// A second operand is the mask of the CTAs that are written to.
+    pub(crate) multicast: bool,
 }
 
 /// An exchange between lanes of a warp.

@@ -195,7 +195,9 @@ pub(crate) fn sharing(module: &Module, functions: &[FunctionId]) -> Sharing {
                 Operation::Ld(access) if is_across && access.ordered => return Sharing::Ordered,
                 Operation::Atom(_) if is_across && is_used() => return Sharing::Ordered,
                 Operation::Atom(atomic) | Operation::Red(atomic) if is_across => reductions.push((atomic.op, inst.ty)),
-                Operation::CopyBulk(BulkCopy { reduction: Some(op) }) if is_across => reductions.push((op, inst.ty)),
+                Operation::CopyBulk(BulkCopy { reduction: Some(op), .. }) if is_across => {
+                    reductions.push((op, inst.ty))
+                }
                 _ => {}
             }
         }
@@ -224,7 +226,7 @@ pub(crate) fn changes_shared_memory(module: &Module, functions: &[FunctionId]) -
     let is_across = |space| matches!(space, StateSpace::Global | StateSpace::Generic);
     functions.iter().flat_map(|&function| instructions(module, function)).any(|inst| {
         let changes = match inst.op() {
-            Op::St | Op::Atom | Op::Red => true,
+            Op::St | Op::Atom | Op::Red | Op::RedCluster => true,
             // A copy between memories changes the place that it names last.
             _ => inst.memory.iter().count() > 1,
         };

@@ -4,6 +4,7 @@ use warplens_isa::Pc;
 use warplens_trace::{ActiveMask, Observer, WarpIndex};
 
 use crate::barrier::BarrierRule;
+use crate::cluster::Cluster;
 use crate::cta::{Blocked, BlockedAt, Cta, Warp};
 use crate::decoded::Block;
 use crate::divergence::Path;
@@ -35,6 +36,8 @@ pub(crate) enum CtaStatus {
     Done,
     /// Some threads wait for something outside of the CTA, or it is the turn of other CTAs.
     Yielded,
+    /// Nothing can run before other CTAs of the cluster come to its barrier.
+    Waiting,
     /// The launch has to be undone.
     Halted,
 }
@@ -84,6 +87,7 @@ pub(crate) struct Context<'w, R> {
     pub(crate) warp_index: u32,
     pub(crate) coordinates: [u32; 3],
     pub(crate) shared: &'w Cells,
+    pub(crate) cluster: Option<&'w Cluster>,
     pub(crate) local: LocalMemory<'w>,
     pub(crate) record: &'w mut R,
 }
@@ -156,7 +160,7 @@ impl<'a, E: Engine, O: Observer> Worker<'a, E, O> {
     /// Runs a CTA until it ends or can only wait for others.
     pub(crate) fn run_cta(&mut self, cta: &mut Cta<E, O::Cta>) -> Result<CtaStatus, ExecError> {
         self.clock_start = self.summary.warp_instructions.wrapping_sub(cta.clock);
-        self.tag = tag_of(cta.id.0);
+        self.tag = tag_of(self.shared.shape.clusters.first_beside(cta.id).0);
         let status = self.run_warps(cta);
         cta.clock = self.summary.warp_instructions.wrapping_sub(self.clock_start);
         status
@@ -167,6 +171,7 @@ impl<'a, E: Engine, O: Observer> Worker<'a, E, O> {
             if self.ledger.is_some_and(|ledger| ledger.halted().is_some()) {
                 return Ok(CtaStatus::Halted);
             }
+            self.release_from_cluster(cta);
             let mut interrupted = false;
             let mut progressed = false;
             for warp in 0..cta.warps.len() {
@@ -180,13 +185,19 @@ impl<'a, E: Engine, O: Observer> Worker<'a, E, O> {
             if cta.warps.iter().all(Warp::is_done) {
                 return Ok(CtaStatus::Done);
             }
-            if !progressed && self.release_parted(cta) == Released::Some {
+            if !progressed && self.release_parted(cta, Warp::is_at_barrier) == Released::Some {
                 continue;
             }
-            if !interrupted && !progressed && self.release_lanes(cta) == Released::None {
-                return Err(self.deadlock(cta));
+            if !interrupted && !progressed {
+                if cta.warps.iter().any(Warp::waits_for_cluster) {
+                    return Ok(CtaStatus::Waiting);
+                }
+                if self.release_lanes(cta) == Released::None {
+                    return Err(self.deadlock(std::slice::from_ref(cta)));
+                }
             }
-            let waits = interrupted && !progressed && matches!(self.shared.program.order(), Order::Communicating(_));
+            let may_wait = cta.cluster.is_some() || matches!(self.shared.program.order(), Order::Communicating(_));
+            let waits = interrupted && !progressed && may_wait;
             if waits || self.shared.mode == Mode::Turns {
                 return Ok(CtaStatus::Yielded);
             }
@@ -283,17 +294,21 @@ impl<'a, E: Engine, O: Observer> Worker<'a, E, O> {
         Released::None
     }
 
-    fn deadlock(&self, cta: &Cta<E, O::Cta>) -> ExecError {
+    pub(crate) fn deadlock(&self, ctas: &[Cta<E, O::Cta>]) -> ExecError {
         let mut waiting = Vec::new();
-        for (index, warp) in cta.warps.iter().enumerate() {
-            let base = WaitingWarp { cta: cta.coordinates, warp: index as u32, lanes: 0, at: None, barrier: None };
+        let warps =
+            ctas.iter().flat_map(|cta| cta.warps.iter().enumerate().map(move |(index, warp)| (cta, index, warp)));
+        for (cta, index, warp) in warps {
+            let (cta, warp_index) = (cta.coordinates, index as u32);
+            let base = WaitingWarp { cta, warp: warp_index, lanes: 0, at: None, barrier: None, is_cluster: false };
             for blocked in &warp.blocked {
-                let (operation, barrier) = match blocked.at {
-                    BlockedAt::Lanes { operation, .. } => (operation, None),
-                    BlockedAt::Barrier { barrier, operation } => (operation, Some(barrier)),
+                let (operation, barrier, is_cluster) = match blocked.at {
+                    BlockedAt::Lanes { operation, .. } => (operation, None, false),
+                    BlockedAt::Barrier { barrier, operation } => (operation, Some(barrier), false),
+                    BlockedAt::Cluster { operation, .. } => (operation, None, true),
                 };
                 let at = Some(E::pc(self.shared.bound(), operation));
-                waiting.push(WaitingWarp { lanes: blocked.path.mask, at, barrier, ..base });
+                waiting.push(WaitingWarp { lanes: blocked.path.mask, at, barrier, is_cluster, ..base });
             }
             let lanes = warp.nodes.waiting_lanes() & warp.live;
             if lanes != 0 {

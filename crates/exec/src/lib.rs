@@ -11,6 +11,7 @@ mod access;
 mod barrier;
 mod bind;
 mod calls;
+mod cluster;
 mod code;
 mod communication;
 mod constants;

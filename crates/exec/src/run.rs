@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use warplens_isa::{AtomicOp, Pc, ScalarType, SpecialRegister, StateSpace, SystemCall};
+use warplens_isa::{AtomicOp, ClusterPhase, Pc, ScalarType, SpecialRegister, StateSpace, SystemCall};
 use warplens_trace::{ActiveMask, Observer, WarpIndex};
 
 use crate::calls::frame_top;
@@ -166,7 +166,8 @@ impl<'a, E: Engine, O: Observer> Run<'_, 'a, E, O> {
         ) -> Result<(), ExecError>,
     ) -> Result<(), ExecError> {
         let function = &self.worker.shared.code().functions[self.path.frame.function];
-        let Cta { warps, shared, record, coordinates, .. } = &mut *self.cta;
+        let Cta { warps, shared, cluster, record, coordinates, .. } = &mut *self.cta;
+        let cluster = cluster.as_deref();
         let warp = &warps[self.warp_index];
         let local = LocalMemory {
             cells: &warp.local,
@@ -175,7 +176,7 @@ impl<'a, E: Engine, O: Observer> Run<'_, 'a, E, O> {
             stride: warp.local_stride,
         };
         let mut context =
-            Context { warp_index: self.warp_index as u32, coordinates: *coordinates, shared, local, record };
+            Context { warp_index: self.warp_index as u32, coordinates: *coordinates, shared, cluster, local, record };
         let mut lanes = Lanes { rows: &mut scratch.rows, predicates: &mut [], pool: &[], mask: request.lanes };
         act(self.worker, &mut context, &mut lanes, &scratch.operation, request.place, request.pc)
     }
@@ -221,6 +222,11 @@ impl<'a, E: Engine, O: Observer> Run<'_, 'a, E, O> {
         self.worker.wait_at_barrier((self.cta, self.warp_index), (self.path, self.block), (on, arrival), at)
     }
 
+    /// Lanes come to a barrier of the cluster.
+    pub fn meet_cluster(self, operation: u32, on: u32, half: ClusterPhase) -> BlockEnd {
+        self.worker.meet_cluster((self.cta, self.warp_index), (self.path, self.block), (on, half), operation)
+    }
+
     /// Opens a convergence region: the lanes of the path will wait for each other at its end.
     pub fn open_region(&mut self, barrier: u32) {
         self.cta.warps[self.warp_index].nodes.open(self.path, Meeting::Barrier(barrier), 1);
@@ -243,7 +249,8 @@ impl<'a, E: Engine, O: Observer> Run<'_, 'a, E, O> {
         service: SystemCall,
         arguments: &[LaneValues],
     ) -> Result<LaneValues, ExecError> {
-        let Cta { warps, shared, record, coordinates, .. } = &mut *self.cta;
+        let Cta { warps, shared, cluster, record, coordinates, .. } = &mut *self.cta;
+        let cluster = cluster.as_deref();
         let warp = &warps[self.warp_index];
         let local = LocalMemory {
             cells: &warp.local,
@@ -251,7 +258,8 @@ impl<'a, E: Engine, O: Observer> Run<'_, 'a, E, O> {
             top: self.path.frame.local,
             stride: warp.local_stride,
         };
-        let context = Context { warp_index: self.warp_index as u32, coordinates: *coordinates, shared, local, record };
+        let context =
+            Context { warp_index: self.warp_index as u32, coordinates: *coordinates, shared, cluster, local, record };
         self.worker.system_call(&context, at, service, arguments)
     }
 

@@ -223,13 +223,15 @@ impl Engine for Simt {
     fn run_block<O: Observer>(run: Run<'_, '_, Self, O>) -> Result<BlockEnd, ExecError> {
         let Run { worker, cta, warp_index, path, block, first } = run;
         let (code, bound) = (worker.shared.code(), worker.shared.bound());
-        let Cta { warps, shared, record, coordinates, .. } = cta;
+        let Cta { warps, shared, cluster, record, coordinates, .. } = cta;
+        let cluster = cluster.as_deref();
         let warp = &mut warps[warp_index];
         let local_top = frame_top(bound, warp, path, &code.functions[path.frame.function]);
         let mut lanes = warp.registers.lanes(path.frame, bound, path.mask);
         let local =
             LocalMemory { cells: &warp.local, base: path.frame.local, top: local_top, stride: warp.local_stride };
-        let mut context = Context { warp_index: warp_index as u32, coordinates: *coordinates, shared, local, record };
+        let mut context =
+            Context { warp_index: warp_index as u32, coordinates: *coordinates, shared, cluster, local, record };
         let steps = &bound.steps[first as usize..block.operations.end as usize];
         for (index, step) in steps.iter().enumerate() {
             lanes.mask = path.mask;
@@ -258,8 +260,9 @@ impl Engine for Simt {
                 Kind::Bulk(index) => {
                     let bytes = *lanes.words(step.sources[0]);
                     let copy = &bound.bulk[index as usize];
+                    let masks = copy.multicast.then(|| *lanes.words(step.sources[1]));
                     let places = (&bound.memory[copy.from as usize], &bound.memory[copy.to as usize]);
-                    worker.copy_bulk(&mut context, &mut lanes, places, copy, &bytes, step.pc)?;
+                    worker.copy_bulk(&mut context, &mut lanes, places, copy, (&bytes, masks.as_ref()), step.pc)?;
                 }
                 Kind::Store(index) => {
                     let memory = &bound.memory[index as usize];
@@ -335,6 +338,15 @@ impl Engine for Simt {
                             return Ok(worker.wait_for_lanes(cta, warp_index, path, block, groups, operation));
                         }
                     }
+                }
+                Kind::ClusterBarrier(half) => {
+                    let on = lanes.mask;
+                    return Ok(worker.meet_cluster((cta, warp_index), (path, block), (on, half), operation));
+                }
+                Kind::AtomicCluster(index) => {
+                    let masks = *lanes.words(step.sources[0]);
+                    let memory = &bound.memory[index as usize];
+                    worker.atomic_in_ctas(&mut context, &mut lanes, memory, (index, step.pc), &masks)?;
                 }
                 Kind::Matrix(index) => {
                     let cores = worker.tensor_cores();

@@ -7,6 +7,7 @@
 //! This crate does not know about PTX syntax, control flow, latencies or values.
 
 mod class;
+mod cluster;
 mod effect;
 mod family;
 mod key;
@@ -24,14 +25,16 @@ mod table;
 mod types;
 
 pub use class::{HighLatency, OpClass, SlowOperation};
+pub use cluster::{CLUSTER_WINDOW_BITS, MOST_CLUSTER_CTAS, PORTABLE_CLUSTER_CTAS, cluster_rank, cluster_window};
 pub use effect::Effect;
 pub use family::Family;
 pub use key::{CacheOperator, CacheUse, InstKey, MatrixShape, MemoryOrder, NamedType, NarrowType, Part, Scope, Types};
 pub use matrix::{MatrixProduct, MatrixType};
 pub use mbarrier::{MbarrierOp, MbarrierState};
 pub use modifiers::{
-    AddressDirection, AtomicOp, BarrierKind, BfindAnswer, BoolOp, CompareOp, CopyRead, Dp2aHalf, MatchMode, Precision,
-    PrmtMode, ReduxOp, Rounding, ShiftDirection, ShiftMode, ShuffleMode, SystemCall, TestProperty, VoteMode,
+    AddressDirection, AtomicOp, BarrierKind, BfindAnswer, BoolOp, ClusterPhase, CompareOp, CopyRead, Dp2aHalf,
+    MatchMode, Precision, PrmtMode, ReduxOp, Rounding, ShiftDirection, ShiftMode, ShuffleMode, SystemCall,
+    TestProperty, VoteMode,
 };
 pub use opcode_text::{OpcodeText, Spelling};
 pub use operation::Operation;

@@ -6,9 +6,9 @@
 use std::fmt::Debug;
 
 use crate::{
-    AddressDirection, AtomicOp, BarrierKind, BfindAnswer, BoolOp, CompareOp, CopyRead, Dp2aHalf, MatchMode,
-    MatrixProduct, MatrixShape, Precision, PrmtMode, ReduxOp, Rounding, ScalarType, ShiftDirection, ShiftMode,
-    ShuffleMode, StateSpace, SystemCall, TestProperty, VoteMode,
+    AddressDirection, AtomicOp, BarrierKind, BfindAnswer, BoolOp, ClusterPhase, CompareOp, CopyRead, Dp2aHalf,
+    MatchMode, MatrixProduct, MatrixShape, Precision, PrmtMode, ReduxOp, Rounding, ScalarType, ShiftDirection,
+    ShiftMode, ShuffleMode, StateSpace, SystemCall, TestProperty, VoteMode,
 };
 
 /// What refines an operation.
@@ -72,7 +72,7 @@ macro_rules! words_as_payloads {
 }
 
 words_as_payloads! {
-    BarrierKind MatchMode ShuffleMode SystemCall TestProperty VoteMode;
+    BarrierKind ClusterPhase MatchMode ShuffleMode SystemCall TestProperty VoteMode;
     PrmtMode ShiftMode
 }
 
@@ -426,11 +426,13 @@ impl Payload for Atomic {
 pub struct BulkCopy {
     /// What is done to the elements of the target, unless they are overwritten.
     pub reduction: Option<AtomicOp>,
+    /// The target is the same place in the shared memory of each CTA that a mask names.
+    pub multicast: bool,
 }
 
 impl Payload for BulkCopy {
     fn describe(&self, words: Words) -> Words {
-        words.optional(self.reduction)
+        words.optional(self.reduction).flag("multicast", self.multicast)
     }
 }
 

@@ -38,9 +38,10 @@
 //! | `Ld` | of an element | one per element | none; see below |
 //! | `St` | of an element | none | one per element; wider registers give their low bits |
 //! | `Copy` | of an element | none | none, the predicate that asks for zeros, or the 32-bit number of bytes to read |
-//! | `CopyBulk` | of an element of a reduction, else `B32` | none | 32-bit number of bytes |
+//! | `CopyBulk` | of an element of a reduction, else `B32` | none | 32-bit number of bytes, then the mask of CTAs if it is multicast |
 //! | `CopyWait` | `U32` | none | number of groups, an immediate |
 //! | `Atom`, `Red` | of an element | old value (`Atom`), one per element | operand; of `Cas`: compare, new |
+//! | `RedCluster` | of an element | none | operand, 32-bit mask of CTAs |
 //! | `Shfl` | 32 bits | value, then predicate | value, lane or delta, clamp, member mask |
 //! | `Vote` | `Pred` or `B32` (ballot) | predicate or mask | predicate, member mask |
 //! | `Match` | of the value | mask, then predicate | value, member mask |
@@ -50,6 +51,7 @@
 //! | `Movmatrix` | `B16` | fragment of a row of the transpose | fragment of a row; 32 bits each |
 //! | `Mma` | of a register of d | registers of d | registers of a, of b, of c; 64 bits of `f64`, 32 of others |
 //! | `Bar` | `Pred` or `U32` | result of a reduction | barrier, threads if given, predicate of a reduction |
+//! | `ClusterBar` | `B32` | none | none |
 //! | `BarWarp` | `B32` | none | member mask |
 //! | `BrxIdx` | `U32` | none | index |
 //! | `Call`, `SystemCall` | `B32` | results | arguments |
@@ -221,6 +223,8 @@ macro_rules! with_ops {
             Atom (atomic: Atomic) => { class: atomic, effect: Atomic, bind: transfer::atom }
             /// Reduction to memory without a result.
             Red (atomic: Atomic) => { class: atomic, effect: Atomic, bind: transfer::red }
+            /// The same reduction in each CTA of a mask of the cluster, at the same place of its shared memory.
+            RedCluster (atomic: Atomic) => { class: atomic, effect: Atomic, bind: transfer::red_cluster }
             /// Copies from one memory to another without a register. What is not read is written as zeros.
             Copy (read: CopyRead) => { class: memory, effect: Store, bind: transfer::copy }
             /// Hint to the caches; has no effect on values.
@@ -270,6 +274,8 @@ macro_rules! with_ops {
 
             /// CTA barrier.
             Bar (kind: BarrierKind) => { class: barrier, effect: Fence, bind: control::bar }
+            /// Barrier of a cluster of CTAs.
+            ClusterBar (phase: ClusterPhase) => { class: barrier, effect: Fence, bind: control::cluster_bar }
             /// Barrier among lanes of one warp.
             BarWarp => { class: barrier, effect: Fence, bind: exchange::bar_warp }
             /// Memory fence.

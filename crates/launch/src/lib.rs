@@ -4,6 +4,7 @@
 //! into bytes and buffers, checked against the kernel.
 //! This crate does not know about the emulator or machines, and opens no files: who binds a launch hands in a reader.
 
+mod cluster;
 mod content;
 mod element;
 mod file;

@@ -10,6 +10,7 @@
 mod asynchronous;
 mod body;
 mod call;
+mod cluster;
 mod control;
 mod convert;
 mod dispatch;

@@ -209,7 +209,9 @@ fn check(inst: &Decoded) -> Result<(), NoMeaning> {
         | Meaning::Load
         | Meaning::Store
         | Meaning::Copy(_)
-        | Meaning::CopyBulk(_)
+        | Meaning::CopyBulk(..)
+        | Meaning::AtomicInCtas(_)
+        | Meaning::ClusterBarrier(_)
         | Meaning::ActiveMask
         | Meaning::Matrix(_)
         | Meaning::OpenRegion(_)

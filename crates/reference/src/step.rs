@@ -64,6 +64,7 @@ pub(crate) fn run_block<O: Observer>(mut run: Running<'_, '_, O>) -> Result<Bloc
                 let arrival = step.arrival(run.registers(), kind);
                 return run.arrive((number, inst.pc), on, arrival);
             }
+            Meaning::ClusterBarrier(half) => return Ok(run.meet_cluster(number, on, half)),
             meaning => step.execute(&mut run, number, meaning)?,
         }
     }
@@ -164,7 +165,8 @@ impl Step<'_> {
             Meaning::Store => self.store(run, number)?,
             Meaning::Atomic(op) => self.atomic(run, number, op)?,
             Meaning::Copy(read) => self.copy(run, number, read)?,
-            Meaning::CopyBulk(reduction) => self.copy_bulk(run, number, reduction)?,
+            Meaning::CopyBulk(reduction, is_multicast) => self.copy_bulk(run, number, reduction, is_multicast)?,
+            Meaning::AtomicInCtas(op) => self.atomic_in_ctas(run, number, op)?,
             Meaning::ActiveMask => self.write(registers, 0, ScalarType::B32, &[self.on.into(); 32]),
             Meaning::Matrix(product) => {
                 let ty = if product.is_double() { ScalarType::B64 } else { ScalarType::B32 };
@@ -198,7 +200,9 @@ impl Step<'_> {
             Meaning::System(service) => self.system(run, service)?,
             Meaning::Nothing => {}
             Meaning::No(_) => return Err(run.unsupported(inst.pc, self.on)),
-            Meaning::Exchange(..) | Meaning::Barrier(_) => unreachable!("they may end the block"),
+            Meaning::Exchange(..) | Meaning::Barrier(_) | Meaning::ClusterBarrier(_) => {
+                unreachable!("they may end the block")
+            }
         }
         Ok(())
     }
@@ -326,6 +330,27 @@ impl Step<'_> {
         Ok(())
     }
 
+    /// The atomic of each lane, in each block that its mask names.
+    fn atomic_in_ctas<O: Observer>(
+        &self,
+        run: &mut Running<'_, '_, O>,
+        number: u32,
+        op: AtomicOp,
+    ) -> Result<(), ExecError> {
+        let place = run.code().places[number as usize];
+        let registers = run.registers();
+        let request = Request { ordered: true, ..self.request(registers, place, &self.inst.memory[0], self.on) };
+        let operands = self.source(registers, 0, self.inst.ty, 0);
+        let masks = self.source(registers, 1, ScalarType::U32, 0);
+        for lane in lanes(self.on) {
+            for rank in lanes(masks[lane] as u32) {
+                let one = Request { lanes: 1 << lane, ..in_cta(rank, &request) };
+                run.update(&one, (op, self.inst.ty), &[operands])?;
+            }
+        }
+        Ok(())
+    }
+
     /// Lanes that ask for zeros read nothing; those that ask for some bytes read these.
     fn copy<O: Observer>(&self, run: &mut Running<'_, '_, O>, number: u32, read: CopyRead) -> Result<(), ExecError> {
         let place = run.code().places[number as usize];
@@ -356,10 +381,12 @@ impl Step<'_> {
         run: &mut Running<'_, '_, O>,
         number: u32,
         reduction: Option<AtomicOp>,
+        is_multicast: bool,
     ) -> Result<(), ExecError> {
         let first_place = run.code().places[number as usize];
         let [to, from] = &self.inst.memory[..] else { return Err(run.unsupported(self.inst.pc, self.on)) };
         let bytes = self.source(run.registers(), 0, ScalarType::U32, 0);
+        let masks = self.source(run.registers(), 1, ScalarType::U32, 0);
         for lane in lanes(self.on) {
             for start in (0..bytes[lane]).step_by(512) {
                 let n_places = (bytes[lane] - start).min(512).div_ceil(16);
@@ -373,13 +400,28 @@ impl Step<'_> {
                 let load = of_lane(first_place + 1, self.request(run.registers(), first_place, from, self.on));
                 let values = run.load(&load).map_err(|error| run.asked_by(lane, error))?;
                 let store = of_lane(first_place, self.request(run.registers(), first_place, to, self.on));
-                let written = match reduction {
-                    Some(op) => run.update(&Request { ordered: true, ..store }, (op, self.inst.ty), &values).map(drop),
-                    None => run.store(&store, &values),
+                let targets = match is_multicast {
+                    true => lanes(masks[lane] as u32).map(|rank| in_cta(rank, &store)).collect(),
+                    false => vec![store],
                 };
-                written.map_err(|error| run.asked_by(lane, error))?;
+                for store in targets {
+                    let written = match reduction {
+                        Some(op) => {
+                            run.update(&Request { ordered: true, ..store }, (op, self.inst.ty), &values).map(drop)
+                        }
+                        None => run.store(&store, &values),
+                    };
+                    written.map_err(|error| run.asked_by(lane, error))?;
+                }
             }
         }
         Ok(())
     }
+}
+
+/// The request at the same places of another CTA of the cluster.
+fn in_cta(rank: usize, request: &Request) -> Request {
+    let offset_bits = warplens_isa::CLUSTER_WINDOW_BITS;
+    let moved = |address: u64| (address & ((1 << offset_bits) - 1)) | (rank as u64 + 1) << offset_bits;
+    Request { addresses: request.addresses.map(moved), ..request.clone() }
 }

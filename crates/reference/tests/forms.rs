@@ -611,6 +611,7 @@ fn results<E: Engine>(form: &Form, operands: &[u8]) -> Option<Vec<u8>> {
     let launch = Launch {
         grid: [N_CTAS, 1, 1],
         block: [32, 1, 1],
+        cluster: None,
         dynamic_shared: 0,
         parameters: Vec::new(),
         ctas: None,
@@ -691,6 +692,7 @@ fn every_form_gives_the_same_bits_by_both_engines() {
         Op::St,
         Op::Atom,
         Op::Red,
+        Op::RedCluster,
         Op::Copy,
         Op::Prefetch,
         Op::CopyBulk,
@@ -714,6 +716,7 @@ fn every_form_gives_the_same_bits_by_both_engines() {
         Op::Bsync,
         Op::Nop,
         Op::Bar,
+        Op::ClusterBar,
         Op::BarWarp,
         Op::Fence,
         Op::Alloca,

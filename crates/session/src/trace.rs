@@ -87,11 +87,11 @@ pub(crate) struct Cost {
 }
 
 impl Cost {
-    /// What the execution of one CTA tells.
-    pub(crate) fn new(of_one: &warplens_exec::LaunchSummary, tracer: Option<&Tracer>) -> Self {
+    /// What the execution of so many CTAs tells.
+    pub(crate) fn new(of_some: &warplens_exec::LaunchSummary, n_ctas: u32, tracer: Option<&Tracer>) -> Self {
         Self {
-            warp_instructions: of_one.warp_instructions,
-            thread_instructions: of_one.thread_instructions,
+            warp_instructions: of_some.warp_instructions.div_ceil(n_ctas.into()),
+            thread_instructions: of_some.thread_instructions.div_ceil(n_ctas.into()),
             trace_bytes: tracer.map_or(0, Tracer::largest),
         }
     }
@@ -144,10 +144,11 @@ impl Need {
         }
     }
 
-    /// What to trace of the first CTA that is executed, whose work tells what to trace of the others.
-    pub(crate) fn one(&self, cta: u32) -> TraceRequest {
-        let (ctas, pattern) = (vec![CtaId(cta)], self.pattern.clone());
-        TraceRequest { ctas, bytes_per_cta: self.bytes_per_cta(), window: cta + 1, pattern }
+    /// What to trace of the CTAs (ascending) that are executed first, whose work tells what to trace of the others.
+    pub(crate) fn first(&self, ctas: &[u32]) -> TraceRequest {
+        let window = ctas.last().map_or(0, |last| last + 1);
+        let (ctas, pattern) = (ctas.iter().copied().map(CtaId).collect(), self.pattern.clone());
+        TraceRequest { ctas, bytes_per_cta: self.bytes_per_cta(), window, pattern }
     }
 
     fn bytes_per_cta(&self) -> u64 {

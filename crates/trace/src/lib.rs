@@ -9,6 +9,7 @@
 
 mod access;
 mod addresses;
+mod clusters;
 mod code;
 mod dealing;
 mod mask;
@@ -17,6 +18,7 @@ mod warp_trace;
 
 pub use access::{Access, AccessKind};
 pub use addresses::Addresses;
+pub use clusters::Clusters;
 pub use code::{Chain, Code, MachineClass, MachineInst, NO_SLOT, Operands, Place, RegisterNumber};
 pub use dealing::Dealing;
 pub use mask::ActiveMask;

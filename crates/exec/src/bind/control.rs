@@ -1,6 +1,6 @@
 //! Operations that concern the warp or the CTA as a whole. Branches, calls and exits are the flow of their block.
 
-use warplens_isa::{BarrierKind, Branch, ScalarType, SystemCall};
+use warplens_isa::{BarrierKind, Branch, ClusterPhase, ScalarType, SystemCall};
 
 use super::{Binder, Binding, no_such_form};
 use crate::code::{BarrierOperation, Kind, SINK, Wide};
@@ -31,6 +31,11 @@ pub(super) fn bar(binder: &mut Binder<'_>, inst: &Decoded, kind: &BarrierKind) -
     let destination = if reduces { binder.write(inst.destinations.first().copied().flatten(), ty) } else { SINK };
     let index = binder.barrier(BarrierOperation { kind, barrier, count, predicate, destination });
     binder.other(Kind::Barrier(index), [SINK; 2], &[]);
+    Ok(())
+}
+
+pub(super) fn cluster_bar(binder: &mut Binder<'_>, _: &Decoded, phase: &ClusterPhase) -> Binding {
+    binder.other(Kind::ClusterBarrier(*phase), [SINK; 2], &[]);
     Ok(())
 }
 

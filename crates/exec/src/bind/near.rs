@@ -73,6 +73,8 @@ fn written(step: &Step, memory: &[MemoryOperation]) -> Option<Vec<u32>> {
         | Kind::Exchange(_)
         | Kind::Matrix(_)
         | Kind::Barrier(_)
+        | Kind::ClusterBarrier(_)
+        | Kind::AtomicCluster(_)
         | Kind::OpenRegion(_)
         | Kind::Alloca(_)
         | Kind::Broadcast(_)

@@ -134,10 +134,13 @@ pub(super) fn copy(binder: &mut Binder<'_>, inst: &Decoded, read: &CopyRead) -> 
 }
 
 pub(super) fn copy_bulk(binder: &mut Binder<'_>, inst: &Decoded, bulk: &BulkCopy) -> Binding {
-    let ([to, from], [bytes]) = (&inst.memory[..], &inst.sources[..]) else {
+    let BulkCopy { reduction, multicast } = *bulk;
+    let ([to, from], [bytes, mask @ ..]) = (&inst.memory[..], &inst.sources[..]) else {
         return Err("an operand is missing");
     };
-    let BulkCopy { reduction } = *bulk;
+    if mask.len() != usize::from(multicast) {
+        return Err("the mask of blocks is missing");
+    }
     let is_known = reduction.is_none_or(|op| crate::semantics::atomic::is_defined(op, inst.ty));
     if !matches!(inst.ty.bits(), 32 | 64) || !is_known {
         return no_such_form(inst);
@@ -145,9 +148,10 @@ pub(super) fn copy_bulk(binder: &mut Binder<'_>, inst: &Decoded, bulk: &BulkCopy
     let (load, mut store) = (operation_at(binder, inst, from)?, operation_at(binder, inst, to)?);
     store.ordered = reduction.is_some();
     let (from, to) = (binder.memory(load), binder.memory(store));
-    let index = binder.bulk(BulkOperation { from, to, ty: inst.ty, reduction });
-    let bytes = binder.read(bytes, ScalarType::U32);
-    binder.other(Kind::Bulk(index), [SINK; 2], &[bytes]);
+    let index = binder.bulk(BulkOperation { from, to, ty: inst.ty, reduction, multicast });
+    let mut operands = vec![binder.read(bytes, ScalarType::U32)];
+    operands.extend(mask.first().map(|mask| binder.read(mask, ScalarType::U32)));
+    binder.other(Kind::Bulk(index), [SINK; 2], &operands);
     Ok(())
 }
 
@@ -172,6 +176,22 @@ pub(super) fn atom(binder: &mut Binder<'_>, inst: &Decoded, atomic: &Atomic) -> 
     }
     let index = binder.memory(operation);
     binder.other(Kind::Atomic(index), [SINK; 2], &[]);
+    Ok(())
+}
+
+/// A reduction whose second source is the mask of CTAs in which it is made.
+pub(super) fn red_cluster(binder: &mut Binder<'_>, inst: &Decoded, atomic: &Atomic) -> Binding {
+    let [operand, mask] = &inst.sources[..] else { return Err("an operand is missing") };
+    if inst.ty.bits() != 64 || !crate::semantics::atomic::is_defined(atomic.op, inst.ty) {
+        return no_such_form(inst);
+    }
+    let mut operation = memory_operation(binder, inst)?;
+    operation.atomic = Some((atomic.op, inst.ty));
+    operation.ordered = true;
+    operation.sources.push(stored(binder, operand, inst.ty));
+    let index = binder.memory(operation);
+    let mask = binder.read(mask, ScalarType::U32);
+    binder.other(Kind::AtomicCluster(index), [SINK; 2], &[mask]);
     Ok(())
 }
 

@@ -70,7 +70,7 @@ impl<'src> Body<'_, '_, 'src> {
     }
 
     /// One operation on the way.
-    fn step(&mut self, operation: Operation, ty: ScalarType, to: Register, sources: Vec<Operand>) {
+    pub(super) fn step(&mut self, operation: Operation, ty: ScalarType, to: Register, sources: Vec<Operand>) {
         let mut inst = self.inst(operation, ty);
         inst.destinations.push(Some(to));
         inst.sources = sources;
@@ -150,7 +150,7 @@ impl<'src> Body<'_, '_, 'src> {
     fn lower_pending_count(&mut self, site: &Site<'_, 'src>) -> Lowered<()> {
         self.count(site, 2, 2)?;
         let state = self.source(&site.operands[1], ScalarType::B64)?;
-        let word = self.upper_and_lower(state)[0];
+        let word = self.words_of(state)[0];
         let mut inst = self.inst(Operation::And, ScalarType::B32);
         inst.destinations.push(self.destination(&site.operands[0], ScalarType::B32)?);
         inst.sources = vec![Operand::Register(word), Operand::Immediate((1 << MbarrierState::ARRIVAL_BITS) - 1)];
@@ -158,7 +158,8 @@ impl<'src> Body<'_, '_, 'src> {
         Ok(())
     }
 
-    fn upper_and_lower(&mut self, wide: Operand) -> [Register; 2] {
+    /// The words of a wide value, the lower one first.
+    pub(super) fn words_of(&mut self, wide: Operand) -> [Register; 2] {
         let words = [self.scopes.fresh(Width::Word), self.scopes.fresh(Width::Word)];
         let mut inst = self.inst(Operation::Unpack, ScalarType::B64);
         inst.destinations = words.map(Some).to_vec();
@@ -180,7 +181,7 @@ impl<'src> Body<'_, '_, 'src> {
         inst.memory = memory.into();
         inst.destinations.push(Some(found));
         self.push_main(inst);
-        let now = Operand::Register(self.upper_and_lower(Operand::Register(found))[1]);
+        let now = Operand::Register(self.words_of(Operand::Register(found))[1]);
         let answer = self.scopes.fresh(Width::Word);
         let (op, ty, other) = if site.has(Modifier::Parity) {
             let sign = Operand::Immediate(u64::from(MbarrierState::PARITY_BIT % 32));
@@ -188,7 +189,7 @@ impl<'src> Body<'_, '_, 'src> {
             (CompareOp::Ne, ScalarType::U32, self.source(&site.operands[2], ScalarType::U32)?)
         } else {
             let state = self.source(&site.operands[2], ScalarType::B64)?;
-            let then = Operand::Register(self.upper_and_lower(state)[1]);
+            let then = Operand::Register(self.words_of(state)[1]);
             self.step(Operation::Xor, ScalarType::B32, answer, vec![now, then]);
             (CompareOp::Lt, ScalarType::S32, Operand::Immediate(0))
         };
