@@ -81,7 +81,7 @@ fn as_written(body: &Body<'_>, node: &Node<'_>, target: &Target) -> Recipe {
     use Op as O;
     let inst = node.inst;
     match inst.op() {
-        O::Ld | O::Prefetch => one(C::Load),
+        O::Ld | O::TestPhase | O::Prefetch => one(C::Load),
         O::St => one(C::Store),
         // The copy itself tells the barrier.
         O::Red if pipes::is_told_by_copy(body, node) => Recipe::Nothing,

@@ -5,8 +5,8 @@ mod cluster;
 mod near;
 mod part;
 
-use warplens_isa::{Pc, StateSpace, cluster_rank, cluster_window};
-use warplens_trace::{Access, AccessKind, ActiveMask, Addresses, Observer, WarpIndex};
+use warplens_isa::{AtomicOp, Pc, StateSpace, cluster_rank, cluster_window};
+use warplens_trace::{Access, AccessKind, ActiveMask, Addresses, Observer, Told, WarpIndex};
 
 use crate::code::{Base, MemoryOperation, Step, Wide};
 use crate::engine::Engine;
@@ -133,7 +133,11 @@ impl<'a, E: Engine, O: Observer> Worker<'a, E, O> {
         selection: &Selection<'_>,
     ) {
         let level = self.shared.level;
-        if O::RECORDS {
+        if O::RECORDS && operation.speaks_to_barrier() {
+            let mut addresses = Addresses::from_offsets(origin, selection.offsets().values()).all();
+            mark(lanes, operation, &mut addresses);
+            self.record(context, lanes.mask, operation, pc, kind, space, (&addresses).into());
+        } else if O::RECORDS {
             let shape = self.shapes.shape(level, index, (lanes.mask, space), selection.offsets());
             let addresses = Addresses::from_offsets(origin, selection.offsets().values()).with_shape(shape);
             self.record(context, lanes.mask, operation, pc, kind, space, addresses);
@@ -384,7 +388,11 @@ impl<'a, E: Engine, O: Observer> Worker<'a, E, O> {
         addresses: &[u64; 32],
     ) -> Result<(), ExecError> {
         if O::RECORDS && space != StateSpace::Param {
-            self.record(context, lanes.mask, operation, pc, kind, space, addresses.into());
+            let mut marked = *addresses;
+            if operation.speaks_to_barrier() {
+                mark(lanes, operation, &mut marked);
+            }
+            self.record(context, lanes.mask, operation, pc, kind, space, (&marked).into());
         }
         let level = self.shared.level;
         let mut offsets = Offsets::zero();
@@ -649,6 +657,19 @@ fn kind_of(kind: AccessKind) -> Kind {
     }
 }
 
+/// Says in the addresses of a barrier in memory what it is told or asked.
+#[inline(never)]
+fn mark(lanes: &Lanes<'_>, operation: &MemoryOperation, addresses: &mut [u64; 32]) {
+    for (lane, address) in addresses.iter_mut().enumerate() {
+        let told = match (operation.asks, operation.atomic) {
+            (Some(parity), _) => Told::Asked { parity: lanes.pairs(parity)[lane] & 1 == 1 },
+            (None, Some((AtomicOp::Mbarrier(op), _))) => Told::Op(op, lanes.pairs(operation.sources[0])[lane] as u32),
+            (None, _) => return,
+        };
+        *address |= told.mark();
+    }
+}
+
 /// A byte of what a lane stores.
 fn byte_of(lanes: &Lanes<'_>, operation: &MemoryOperation, lane: usize, byte: u32) -> u8 {
     let width = u32::from(operation.element_bytes);
@@ -718,7 +739,7 @@ fn filled<T: Copy>(mask: u32, values: &[T; 32]) -> [T; 32] {
 
 /// Byte addresses of a request. Lanes that do not take part repeat the lowest one that does.
 #[inline(always)]
-fn addresses(lanes: &Lanes<'_>, operation: &MemoryOperation, frame: u32) -> [u64; 32] {
+pub(crate) fn addresses(lanes: &Lanes<'_>, operation: &MemoryOperation, frame: u32) -> [u64; 32] {
     let mut addresses = [0; 32];
     match operation.base {
         Base::Pair(source) => {

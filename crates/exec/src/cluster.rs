@@ -150,11 +150,13 @@ impl<E: Engine, O: Observer> Worker<'_, E, O> {
         (self.summary.warp_instructions, phase, group.done.iter().filter(|&&done| done).count())
     }
 
-    /// Nothing can run: lanes that wait to reconverge with those that wait for the cluster go on alone.
+    /// Nothing can run: lanes that wait to reconverge with those that wait for the cluster go on alone, and those that
+    /// wait for a phase are told that it has not ended.
     fn release_in(&mut self, group: &mut Group<E, O::Cta>) -> Released {
         let mut released = Released::None;
         for cta in &mut group.ctas {
-            if self.release_parted(cta, Warp::waits_for_cluster) == Released::Some {
+            let parted = self.release_parted(cta, Warp::waits_for_cluster);
+            if parted == Released::Some || self.give_up_phases(cta) == Released::Some {
                 released = Released::Some;
             }
         }
@@ -203,7 +205,7 @@ impl<E: Engine, O: Observer> Worker<'_, E, O> {
         for warp in &mut cta.warps {
             let is_over = |blocked: &mut Blocked| match blocked.at {
                 BlockedAt::Cluster { phase, .. } => phase != now,
-                BlockedAt::Barrier { .. } | BlockedAt::Lanes { .. } => false,
+                BlockedAt::Barrier { .. } | BlockedAt::Phase { .. } | BlockedAt::Lanes { .. } => false,
             };
             warp.runnable.extend(warp.blocked.extract_if(.., is_over).map(|blocked| blocked.path));
         }

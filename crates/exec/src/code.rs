@@ -7,6 +7,7 @@ use warplens_isa::{
     AtomicOp, BarrierKind, ClusterPhase, MatrixProduct, Pc, ScalarType, SpecialRegister, StateSpace, SystemCall,
 };
 
+use crate::decoded::Register;
 use crate::raw::{LaneFunction, Level, Row, Source};
 use crate::semantics::warp::Exchange;
 
@@ -67,6 +68,8 @@ pub(crate) enum Kind {
     ActiveMask,
     /// CTA barrier; the index of its [`BarrierOperation`].
     Barrier(u32),
+    /// Asks for the phase of a barrier in memory; the index of its [`PhaseOperation`].
+    TestPhase(u32),
     /// Half of a barrier of the cluster.
     ClusterBarrier(ClusterPhase),
     /// An atomic in each CTA of a mask, which is the operand; the index of its [`MemoryOperation`].
@@ -146,6 +149,8 @@ pub(crate) struct MemoryOperation {
     pub(crate) sources: Vec<Source>,
     /// Operation and type of an atomic.
     pub(crate) atomic: Option<(AtomicOp, ScalarType)>,
+    /// The load asks a barrier in memory for a phase of this parity, of 64 bits.
+    pub(crate) asks: Option<Source>,
     /// Volatile, acquire, release or atomic.
     pub(crate) ordered: bool,
     /// How its addresses lie to those of others.
@@ -177,9 +182,16 @@ impl MemoryOperation {
             destinations: vec![row],
             sources: Vec::new(),
             atomic: None,
+            asks: None,
             ordered: false,
             places: Places::Own,
         }
+    }
+
+    /// True where what is accessed is a barrier in memory that is told or asked something.
+    #[inline(always)]
+    pub(crate) fn speaks_to_barrier(&self) -> bool {
+        self.asks.is_some() || matches!(self.atomic, Some((AtomicOp::Mbarrier(_), _)))
     }
 
     /// Bytes that each lane accesses.
@@ -237,6 +249,17 @@ pub(crate) struct BarrierOperation {
     pub(crate) destination: u32,
 }
 
+/// A question for a phase of a barrier in memory.
+#[derive(Clone, Debug)]
+pub(crate) struct PhaseOperation {
+    /// The index of the place, a [`MemoryOperation`] without values.
+    pub(crate) memory: u32,
+    /// The parity of the phase.
+    pub(crate) parity: Source,
+    /// Where the answer goes.
+    pub(crate) destination: Option<Register>,
+}
+
 /// A product of matrices.
 #[derive(Clone, Debug)]
 pub(crate) struct MatrixOperation {
@@ -266,6 +289,8 @@ pub struct Code {
     pub(crate) exchanges: Vec<ExchangeOperation>,
     /// Products of matrices.
     pub(crate) matrices: Vec<MatrixOperation>,
+    /// Questions for phases.
+    pub(crate) phases: Vec<PhaseOperation>,
     /// Barriers.
     pub(crate) barriers: Vec<BarrierOperation>,
     /// Device runtime services: arguments and their widths.
@@ -284,6 +309,7 @@ impl Code {
             bulk: Vec::new(),
             exchanges: Vec::new(),
             matrices: Vec::new(),
+            phases: Vec::new(),
             barriers: Vec::new(),
             system: Vec::new(),
         }

@@ -64,7 +64,8 @@ impl<'m> Foreign<'m> {
     /// Who may have written what the instruction brings into the thread: [`Writers::None`] unless it reads memory.
     pub(crate) fn brought_by(&self, inst: &Inst) -> Writers {
         let Some(memory) = inst.memory.one() else { return Writers::None };
-        let is_exchange = inst.op() == Op::Atom || inst.op() == Op::Ld && inst.operation.is_ordered();
+        let is_load = matches!(inst.op(), Op::Ld | Op::TestPhase);
+        let is_exchange = inst.op() == Op::Atom || is_load && inst.operation.is_ordered();
         match memory.space {
             StateSpace::Global | StateSpace::Generic if is_exchange => Writers::Grid,
             StateSpace::Shared if is_exchange => Writers::Cta,
@@ -112,7 +113,7 @@ impl<'m> Foreign<'m> {
             for inst in &block.insts {
                 match inst.op() {
                     // The value does not come from the address, nor from where a call is made.
-                    Op::Ld | Op::Atom => {
+                    Op::Ld | Op::TestPhase | Op::Atom => {
                         let writers = self.brought_by(inst);
                         inst.writes().for_each(|register| self.mark(function, register, writers));
                     }

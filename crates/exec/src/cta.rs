@@ -11,6 +11,7 @@ use crate::decoded::Code;
 use crate::divergence::{Path, Turns};
 use crate::engine::{Engine, Frame};
 use crate::meeting::{NO_NODE, Nodes};
+use crate::phase::PhaseWait;
 use crate::raw::Cells;
 use crate::semantics::warp::Exchange;
 
@@ -60,7 +61,7 @@ impl Blocked {
     pub(crate) fn party(&self) -> Option<Party> {
         match self.at {
             BlockedAt::Lanes { party, .. } => Some(party),
-            BlockedAt::Barrier { .. } | BlockedAt::Cluster { .. } => None,
+            BlockedAt::Barrier { .. } | BlockedAt::Cluster { .. } | BlockedAt::Phase { .. } => None,
         }
     }
 }
@@ -72,6 +73,8 @@ pub(crate) enum BlockedAt {
     Lanes { operation: u32, party: Party },
     /// A CTA barrier; the index of its operation in the code.
     Barrier { barrier: u32, operation: u32 },
+    /// The end of a phase of a barrier in memory.
+    Phase { wait: PhaseWait, operation: u32 },
     /// The end of a phase of the cluster's barrier.
     Cluster { phase: u64, operation: u32 },
 }
@@ -154,6 +157,11 @@ impl<E: Engine> Warp<E> {
     /// True when a path waits at a CTA barrier.
     pub(crate) fn is_at_barrier(&self) -> bool {
         self.blocked.iter().any(|blocked| matches!(blocked.at, BlockedAt::Barrier { .. }))
+    }
+
+    /// True when a path waits for a phase of a barrier in memory.
+    pub(crate) fn waits_for_phase(&self) -> bool {
+        self.blocked.iter().any(|blocked| matches!(blocked.at, BlockedAt::Phase { .. }))
     }
 
     /// True when a path waits for other CTAs of the cluster.

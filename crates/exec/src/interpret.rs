@@ -172,6 +172,7 @@ impl<'a, E: Engine, O: Observer> Worker<'a, E, O> {
                 return Ok(CtaStatus::Halted);
             }
             self.release_from_cluster(cta);
+            self.end_phases(cta);
             let mut interrupted = false;
             let mut progressed = false;
             for warp in 0..cta.warps.len() {
@@ -188,13 +189,23 @@ impl<'a, E: Engine, O: Observer> Worker<'a, E, O> {
             if !progressed && self.release_parted(cta, Warp::is_at_barrier) == Released::Some {
                 continue;
             }
+            if !progressed && self.end_phases(cta) == Released::Some {
+                continue;
+            }
             if !interrupted && !progressed {
-                if cta.warps.iter().any(Warp::waits_for_cluster) {
+                let for_others = |warp: &Warp<E>| warp.waits_for_cluster() || warp.waits_for_phase();
+                if cta.cluster.is_some() && cta.warps.iter().any(for_others) {
                     return Ok(CtaStatus::Waiting);
+                }
+                if self.give_up_phases(cta) == Released::Some {
+                    continue;
                 }
                 if self.release_lanes(cta) == Released::None {
                     return Err(self.deadlock(std::slice::from_ref(cta)));
                 }
+            }
+            if interrupted && !progressed {
+                self.give_up_phases(cta);
             }
             let may_wait = cta.cluster.is_some() || matches!(self.shared.program.order(), Order::Communicating(_));
             let waits = interrupted && !progressed && may_wait;
@@ -265,7 +276,8 @@ impl<'a, E: Engine, O: Observer> Worker<'a, E, O> {
         if alone.is_none() && together <= budget.saturating_mul(SPIN_FACTOR) || warps.is_done() {
             return Ok(());
         }
-        let block = warps.runnable.first().map(|path| self.shared.code().block(path.block));
+        let path = warps.runnable.first().or(warps.blocked.first().map(|blocked| &blocked.path));
+        let block = path.map(|path| self.shared.code().block(path.block));
         let pc = block.map_or(Pc(0), |block| block.flow_pc);
         Err(ExecError::Budget { budget, cta: cta.coordinates, warp: alone, pc })
     }
@@ -306,6 +318,7 @@ impl<'a, E: Engine, O: Observer> Worker<'a, E, O> {
                     BlockedAt::Lanes { operation, .. } => (operation, None, false),
                     BlockedAt::Barrier { barrier, operation } => (operation, Some(barrier), false),
                     BlockedAt::Cluster { operation, .. } => (operation, None, true),
+                    BlockedAt::Phase { operation, .. } => (operation, None, false),
                 };
                 let at = Some(E::pc(self.shared.bound(), operation));
                 waiting.push(WaitingWarp { lanes: blocked.path.mask, at, barrier, is_cluster, ..base });

@@ -30,6 +30,7 @@ mod layout;
 pub mod meeting;
 mod memory;
 mod mode;
+mod phase;
 mod program;
 mod race;
 mod raw;

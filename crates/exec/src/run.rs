@@ -152,7 +152,7 @@ impl<'a, E: Engine, O: Observer> Run<'_, 'a, E, O> {
         Ok(scratch.values(operands.len()))
     }
 
-    fn access(
+    pub(crate) fn access(
         &mut self,
         scratch: &mut Scratch,
         request: &Request,
@@ -280,13 +280,13 @@ impl<'a, E: Engine, O: Observer> Run<'_, 'a, E, O> {
 
 /// A frame of its own for one access: the addresses, then what is stored, then what comes back. Accesses take their
 /// values from rows, as the SIMT engine keeps them.
-struct Scratch {
+pub(crate) struct Scratch {
     rows: Vec<Row>,
-    operation: MemoryOperation,
+    pub(crate) operation: MemoryOperation,
 }
 
 impl Scratch {
-    fn new(request: &Request, sources: &[LaneValues], atomic: Option<(AtomicOp, ScalarType)>) -> Self {
+    pub(crate) fn new(request: &Request, sources: &[LaneValues], atomic: Option<(AtomicOp, ScalarType)>) -> Self {
         let n_rows = 2 * (1 + sources.len() + request.n_values());
         let mut scratch = Self {
             rows: vec![Row::splat(0); n_rows],
@@ -301,6 +301,7 @@ impl Scratch {
                 destinations: Vec::new(),
                 sources: (0..sources.len()).map(|index| Source::frame(2 + 2 * index as u32)).collect(),
                 atomic,
+                asks: None,
                 ordered: request.ordered,
                 places: Places::Own,
             },
@@ -321,12 +322,12 @@ impl Scratch {
     }
 
     /// The rows of what comes back, behind so many sources.
-    fn value_rows(&self, n_sources: usize) -> Vec<u32> {
+    pub(crate) fn value_rows(&self, n_sources: usize) -> Vec<u32> {
         let first = 2 * (1 + n_sources);
         (first..self.rows.len()).step_by(2).map(|row| row as u32).collect()
     }
 
-    fn values(&mut self, n_sources: usize) -> Vec<LaneValues> {
+    pub(crate) fn values(&mut self, n_sources: usize) -> Vec<LaneValues> {
         let is_wide = self.operation.element_bytes == 8;
         let rows = self.value_rows(n_sources);
         let lanes = Lanes { rows: &mut self.rows, predicates: &mut [], pool: &[], mask: u32::MAX };

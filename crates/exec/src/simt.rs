@@ -5,6 +5,7 @@
 use warplens_isa::{AtomicOp, BarrierKind, Pc, ScalarType};
 use warplens_trace::{ActiveMask, Observer, WarpIndex};
 
+use crate::access::addresses;
 use crate::barrier::Reduction;
 use crate::bind;
 use crate::calls::frame_top;
@@ -17,7 +18,7 @@ use crate::exchange::{self, Attendance, Brought, attend};
 use crate::interpret::{Context, LocalMemory};
 use crate::meeting::Meeting;
 use crate::raw::{Lanes, Row, Source, call};
-use crate::run::Run;
+use crate::run::{Request, Run};
 use crate::semantics::atomic;
 use crate::semantics::tensor::{Fragment, TensorCores};
 use crate::semantics::warp::{Exchange, Received};
@@ -338,6 +339,23 @@ impl Engine for Simt {
                             return Ok(worker.wait_for_lanes(cta, warp_index, path, block, groups, operation));
                         }
                     }
+                }
+                Kind::TestPhase(index) => {
+                    let phase = &bound.phases[index as usize];
+                    let memory = &bound.memory[phase.memory as usize];
+                    let request = Request {
+                        pc: step.pc,
+                        place: phase.memory,
+                        space: memory.space,
+                        lanes: lanes.mask,
+                        addresses: addresses(&lanes, memory, path.frame.local),
+                        element_bytes: memory.element_bytes,
+                        elements: 1,
+                        ordered: true,
+                    };
+                    let parities = *lanes.words(phase.parity);
+                    let mut run = Run { worker, cta, warp_index, path, block, first };
+                    return run.test_phase(operation, &request, &parities, phase.destination);
                 }
                 Kind::ClusterBarrier(half) => {
                     let on = lanes.mask;

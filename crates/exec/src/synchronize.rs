@@ -125,7 +125,10 @@ impl<E: Engine, O: Observer> Worker<'_, E, O> {
                         E::write_reduction(at_operation(code, warp, &path, operation), path.mask, reduction);
                         warp.runnable.push(path);
                     }
-                    BlockedAt::Barrier { .. } | BlockedAt::Cluster { .. } | BlockedAt::Lanes { .. } => next += 1,
+                    BlockedAt::Barrier { .. }
+                    | BlockedAt::Cluster { .. }
+                    | BlockedAt::Phase { .. }
+                    | BlockedAt::Lanes { .. } => next += 1,
                 }
             }
         }
@@ -142,7 +145,7 @@ impl<E: Engine, O: Observer> Worker<'_, E, O> {
             .flat_map(|warp| &warp.blocked)
             .filter_map(|blocked| match blocked.at {
                 BlockedAt::Barrier { barrier, .. } => Some(barrier),
-                BlockedAt::Cluster { .. } | BlockedAt::Lanes { .. } => None,
+                BlockedAt::Cluster { .. } | BlockedAt::Phase { .. } | BlockedAt::Lanes { .. } => None,
             })
             .collect();
         for number in 0..N_BARRIERS {

@@ -30,7 +30,7 @@ pub use effect::Effect;
 pub use family::Family;
 pub use key::{CacheOperator, CacheUse, InstKey, MatrixShape, MemoryOrder, NamedType, NarrowType, Part, Scope, Types};
 pub use matrix::{MatrixProduct, MatrixType};
-pub use mbarrier::{MbarrierOp, MbarrierState};
+pub use mbarrier::{MbarrierOp, MbarrierState, PhaseOf};
 pub use modifiers::{
     AddressDirection, AtomicOp, BarrierKind, BfindAnswer, BoolOp, ClusterPhase, CompareOp, CopyRead, Dp2aHalf,
     MatchMode, Precision, PrmtMode, ReduxOp, Rounding, ShiftDirection, ShiftMode, ShuffleMode, SystemCall,

@@ -4,8 +4,8 @@ use crate::payload::Words;
 use crate::{
     AccessOrder, Accuracy, AddressConversion, Approximation, Atomic, BarrierKind, BfindAnswer, Branch, BulkCopy, Carry,
     ClusterPhase, Combination, Comparison, Conversion, CopyRead, Dp2aHalf, Extremum, FunnelShift, FusedMultiplyAdd,
-    HighMultiplyAdd, MatchMode, MatrixProduct, MixedTypes, Op, Precision, PrmtMode, Product, Reduction, Saturation,
-    ShiftMode, ShuffleMode, StateSpace, Subnormals, Sum, SystemCall, TestProperty, VoteMode, with_ops,
+    HighMultiplyAdd, MatchMode, MatrixProduct, MixedTypes, Op, PhaseOf, Precision, PrmtMode, Product, Reduction,
+    Saturation, ShiftMode, ShuffleMode, StateSpace, Subnormals, Sum, SystemCall, TestProperty, VoteMode, with_ops,
 };
 
 macro_rules! declare {
@@ -39,6 +39,7 @@ impl Operation {
     pub const fn is_ordered(&self) -> bool {
         match self {
             Self::Ld(access) | Self::St(access) => access.ordered,
+            Self::TestPhase(_) => true,
             Self::Atom(atomic) | Self::Red(atomic) | Self::RedCluster(atomic) => atomic.ordered,
             _ => false,
         }

@@ -7,7 +7,7 @@ use std::fmt::Debug;
 
 use crate::{
     AddressDirection, AtomicOp, BarrierKind, BfindAnswer, BoolOp, ClusterPhase, CompareOp, CopyRead, Dp2aHalf,
-    MatchMode, MatrixProduct, MatrixShape, Precision, PrmtMode, ReduxOp, Rounding, ScalarType, ShiftDirection,
+    MatchMode, MatrixProduct, MatrixShape, PhaseOf, Precision, PrmtMode, ReduxOp, Rounding, ScalarType, ShiftDirection,
     ShiftMode, ShuffleMode, StateSpace, SystemCall, TestProperty, VoteMode,
 };
 
@@ -72,7 +72,7 @@ macro_rules! words_as_payloads {
 }
 
 words_as_payloads! {
-    BarrierKind ClusterPhase MatchMode ShuffleMode SystemCall TestProperty VoteMode;
+    BarrierKind ClusterPhase MatchMode PhaseOf ShuffleMode SystemCall TestProperty VoteMode;
     PrmtMode ShiftMode
 }
 

@@ -36,6 +36,7 @@
 //! | `Cvt` | `ty` to, `source_ty` from | value | a; of packed results from scalars: upper, lower |
 //! | `CvtPack` | `ty` of the parts, `source_ty` from | 32 bits | a, b, 32-bit c if the parts leave room |
 //! | `Ld` | of an element | one per element | none; see below |
+//! | `TestPhase` | `B64` | predicate | state of 64 bits, or parity of 32 |
 //! | `St` | of an element | none | one per element; wider registers give their low bits |
 //! | `Copy` | of an element | none | none, the predicate that asks for zeros, or the 32-bit number of bytes to read |
 //! | `CopyBulk` | of an element of a reduction, else `B32` | none | 32-bit number of bytes, then the mask of CTAs if it is multicast |
@@ -217,6 +218,8 @@ macro_rules! with_ops {
 
             /// Load.
             Ld (access: AccessOrder) => { class: load, effect: Load, bind: transfer::ld }
+            /// Asks whether a phase of a barrier in memory has ended, or waits for it.
+            TestPhase (of: PhaseOf) => { class: memory, effect: Load, bind: control::test_phase }
             /// Store.
             St (access: AccessOrder) => { class: memory, effect: Store, bind: transfer::st }
             /// Atomic that returns the old value.

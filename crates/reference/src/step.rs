@@ -5,7 +5,7 @@ use warplens_exec::decoded::{Decoded, MemoryReference, Operand};
 use warplens_exec::engine::{Arrival, BlockEnd, Frame, LaneValues, Request, Run};
 use warplens_exec::semantics::warp::Unnamed;
 use warplens_ir::Width;
-use warplens_isa::{AtomicOp, BarrierKind, CopyRead, ScalarType, SystemCall};
+use warplens_isa::{AtomicOp, BarrierKind, CopyRead, PhaseOf, ScalarType, SystemCall};
 use warplens_trace::Observer;
 
 use crate::meaning::{Meaning, converted, meaning};
@@ -63,6 +63,15 @@ pub(crate) fn run_block<O: Observer>(mut run: Running<'_, '_, O>) -> Result<Bloc
             Meaning::Barrier(kind) => {
                 let arrival = step.arrival(run.registers(), kind);
                 return run.arrive((number, inst.pc), on, arrival);
+            }
+            Meaning::TestPhase(of) => {
+                let place = run.code().places[number as usize];
+                let request = Request { ordered: true, ..step.request(run.registers(), place, &inst.memory[0], on) };
+                let parities = match of {
+                    PhaseOf::Parity => step.source(run.registers(), 0, ScalarType::U32, 0).map(|it| it as u32 & 1),
+                    PhaseOf::State => step.source(run.registers(), 0, ScalarType::B64, 0).map(|it| (it >> 63) as u32),
+                };
+                return run.test_phase(number, &request, &parities, inst.destinations[0]);
             }
             Meaning::ClusterBarrier(half) => return Ok(run.meet_cluster(number, on, half)),
             meaning => step.execute(&mut run, number, meaning)?,
@@ -200,7 +209,7 @@ impl Step<'_> {
             Meaning::System(service) => self.system(run, service)?,
             Meaning::Nothing => {}
             Meaning::No(_) => return Err(run.unsupported(inst.pc, self.on)),
-            Meaning::Exchange(..) | Meaning::Barrier(_) | Meaning::ClusterBarrier(_) => {
+            Meaning::Exchange(..) | Meaning::Barrier(_) | Meaning::ClusterBarrier(_) | Meaning::TestPhase(_) => {
                 unreachable!("they may end the block")
             }
         }

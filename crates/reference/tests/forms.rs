@@ -689,6 +689,7 @@ fn every_form_gives_the_same_bits_by_both_engines() {
         Op::Lg2,
         Op::Tanh,
         Op::Ld,
+        Op::TestPhase,
         Op::St,
         Op::Atom,
         Op::Red,

@@ -14,6 +14,7 @@ mod code;
 mod dealing;
 mod mask;
 mod observer;
+mod told;
 mod warp_trace;
 
 pub use access::{Access, AccessKind};
@@ -23,6 +24,7 @@ pub use code::{Chain, Code, MachineClass, MachineInst, NO_SLOT, Operands, Place,
 pub use dealing::Dealing;
 pub use mask::ActiveMask;
 pub use observer::{CtaId, Observer, WarpIndex};
+pub use told::Told;
 pub use warp_trace::{CtaTrace, Cursor, Lanes, Step, WarpAccess, WarpTrace, WarpTraceBuilder};
 
 /// Lanes of a warp.

@@ -73,6 +73,7 @@ fn written(step: &Step, memory: &[MemoryOperation]) -> Option<Vec<u32>> {
         | Kind::Exchange(_)
         | Kind::Matrix(_)
         | Kind::Barrier(_)
+        | Kind::TestPhase(_)
         | Kind::ClusterBarrier(_)
         | Kind::AtomicCluster(_)
         | Kind::OpenRegion(_)

@@ -5,8 +5,8 @@
 
 use warplens_ir::{Inst, MemoryReference, Operand, Register, Width};
 use warplens_isa::{
-    AccessOrder, AddressConversion, AddressDirection, Atomic, AtomicOp, CompareOp, Comparison, Conversion, MbarrierOp,
-    MbarrierState, Operation, ScalarType, StateSpace,
+    AccessOrder, AddressConversion, AddressDirection, Atomic, AtomicOp, Conversion, MbarrierOp, MbarrierState,
+    Operation, PhaseOf, ScalarType, StateSpace,
 };
 
 use super::body::Body;
@@ -45,7 +45,8 @@ impl<'src> Body<'_, '_, 'src> {
     /// `.noinc` it is expected to arrive besides the others, so that nothing changes.
     pub(super) fn lower_copies_arrive(&mut self, site: &Site<'_, 'src>) -> Lowered<()> {
         self.count(site, 1, 1)?;
-        let (op, number) = if site.has(Modifier::Noinc) { (MbarrierOp::Arrive, 1) } else { (MbarrierOp::ExpectTx, 0) };
+        let noinc = site.has(Modifier::Noinc);
+        let (op, number) = if noinc { (MbarrierOp::CopiesArrive, 1) } else { (MbarrierOp::AwaitCopies, 0) };
         let inst = self.told(site, &site.operands[0], op, Operand::Immediate(number), None)?;
         self.push_main(inst);
         Ok(())
@@ -169,34 +170,22 @@ impl<'src> Body<'_, '_, 'src> {
     }
 
     /// `p, [barrier], state` or `p, [barrier], parity`, then a time that nobody has to keep: true once the phase of that
-    /// state, or the last phase of that parity, has ended. The parity is the sign of the state.
+    /// state, or the last phase of that parity, has ended.
     fn lower_test(&mut self, site: &Site<'_, 'src>) -> Lowered<()> {
         if !matches!(site.operands.get(1).map(|operand| &operand.kind), Some(OperandKind::Address(_))) {
             return Err(Stop::Unsupported);
         }
         self.count(site, 3, 3 + usize::from(site.has(Modifier::TryWait)))?;
         let memory = self.barrier(site, &site.operands[1])?;
-        let found = self.scopes.fresh(Width::Pair);
-        let mut inst = self.inst(Operation::Ld(AccessOrder { ordered: true }), ScalarType::B64);
-        inst.memory = memory.into();
-        inst.destinations.push(Some(found));
-        self.push_main(inst);
-        let now = Operand::Register(self.words_of(Operand::Register(found))[1]);
-        let answer = self.scopes.fresh(Width::Word);
-        let (op, ty, other) = if site.has(Modifier::Parity) {
-            let sign = Operand::Immediate(u64::from(MbarrierState::PARITY_BIT % 32));
-            self.step(Operation::Shr, ScalarType::U32, answer, vec![now, sign]);
-            (CompareOp::Ne, ScalarType::U32, self.source(&site.operands[2], ScalarType::U32)?)
-        } else {
-            let state = self.source(&site.operands[2], ScalarType::B64)?;
-            let then = Operand::Register(self.words_of(state)[1]);
-            self.step(Operation::Xor, ScalarType::B32, answer, vec![now, then]);
-            (CompareOp::Lt, ScalarType::S32, Operand::Immediate(0))
+        let (of, ty) = match site.has(Modifier::Parity) {
+            true => (PhaseOf::Parity, ScalarType::U32),
+            false => (PhaseOf::State, ScalarType::B64),
         };
-        let mut inst = self.inst(Operation::Setp(Comparison::new(op)), ty);
+        let mut inst = self.inst(Operation::TestPhase(of), ScalarType::B64);
+        inst.memory = memory.into();
         inst.destinations.push(self.destination(&site.operands[0], ScalarType::Pred)?);
-        inst.sources = vec![Operand::Register(answer), other];
-        self.push(inst);
+        inst.sources.push(self.source(&site.operands[2], ty)?);
+        self.push_main(inst);
         Ok(())
     }
 }

@@ -10,7 +10,10 @@ use warplens_machine::{Key, Missing, Reader};
 use warplens_stats::{BankRule, CoalescingRule};
 use warplens_trace::MachineClass;
 
-use super::{ClassTiming, DramConfig, L1Config, L1Holds, L2Config, LsuConfig, N_CLASSES, Pipe, SharedConfig, SmConfig};
+use super::{
+    ClassTiming, ClusterConfig, DramConfig, L1Config, L1Holds, L2Config, LsuConfig, N_CLASSES, Pipe, SharedConfig,
+    SmConfig,
+};
 use crate::unit::DelayConfig;
 
 /// How much wider one way may be: 1.1 was measured, and where somebody changes the achieved bandwidth alone, it is that of
@@ -50,6 +53,7 @@ impl SmConfig {
             barrier_latency,
             fence_latency,
             shared: sm.shared()?,
+            cluster: None,
             lsu: sm.lsu()?,
             coalescing: CoalescingRule::of(cc.major.into(), cc.minor.into()),
             l1: sm.l1()?,
@@ -63,6 +67,16 @@ impl SmConfig {
             delays,
             clock: sm.clock,
         })
+    }
+
+    /// The same for a launch in clusters of CTAs.
+    pub fn in_clusters(self, reader: &mut Reader<'_>) -> Result<Self, Missing> {
+        let cluster = ClusterConfig {
+            latency: whole(reader.need(Key::LatencyClusterShared)?),
+            bytes_per_clk: reader.need(Key::SharedClusterBytesPerClk)?,
+            barrier_latency: whole(reader.need(Key::LatencyClusterBarrier)?),
+        };
+        Ok(Self { cluster: Some(cluster), ..self })
     }
 }
 

@@ -120,6 +120,7 @@ pub(crate) fn gt200() -> SmConfig {
         branch_latency: 8,
         barrier_latency: 8,
         fence_latency: 8,
+        cluster: None,
         shared: SharedConfig {
             banks: BankRule::Cc10,
             latency: 38,
@@ -172,6 +173,7 @@ pub(crate) fn modern() -> SmConfig {
         branch_latency: 8,
         barrier_latency: 20,
         fence_latency: 50,
+        cluster: None,
         shared: SharedConfig {
             banks: BankRule::Cc20,
             latency: 23,
