@@ -99,7 +99,7 @@ fn as_written(body: &Body<'_>, node: &Node<'_>, target: &Target) -> Recipe {
         O::BrxIdx => Recipe::Chain(vec![(C::Int, 1), (C::Load, 1), (C::Branch, 1)]),
         O::Ret if !body.function.is_kernel() => one(C::Branch),
         O::Ret | O::Exit | O::Trap => one(C::Exit),
-        O::Copy | O::CopyBulk => one(C::AsyncCopy),
+        O::Copy | O::CopyBulk | O::CopyTensor => one(C::AsyncCopy),
         O::CopyCommit => one(C::AsyncCommit),
         O::CopyWait => pipes::copy_wait(node),
         O::Bar => pipes::barrier(node),

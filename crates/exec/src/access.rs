@@ -4,6 +4,7 @@ mod bulk;
 mod cluster;
 mod near;
 mod part;
+mod tensor;
 
 use warplens_isa::{AtomicOp, Pc, StateSpace, cluster_rank, cluster_window};
 use warplens_trace::{Access, AccessKind, ActiveMask, Addresses, Observer, Told, WarpIndex};
@@ -17,6 +18,8 @@ use crate::memory::{BufferId, page_is_null};
 use crate::race::{Halt, Kind, Meeting, Race, Shadow, Touch, cta_of};
 use crate::raw::{Cell, Cells, Lanes, Level, Offsets, Selection};
 use crate::simt::set_value;
+
+pub use tensor::BoxRequest;
 
 /// Multiple of every access size.
 const FAR_ALIGN: u64 = 512;

@@ -5,6 +5,7 @@ use warplens_base::IdMap;
 use warplens_ir::FunctionId;
 use warplens_isa::{
     AtomicOp, BarrierKind, ClusterPhase, MatrixProduct, Pc, ScalarType, SpecialRegister, StateSpace, SystemCall,
+    TensorCopy,
 };
 
 use crate::decoded::Register;
@@ -68,6 +69,8 @@ pub(crate) enum Kind {
     ActiveMask,
     /// CTA barrier; the index of its [`BarrierOperation`].
     Barrier(u32),
+    /// A copy of a box of a tensor; the index of its [`TensorOperation`].
+    Tensor(u32),
     /// Asks for the phase of a barrier in memory; the index of its [`PhaseOperation`].
     TestPhase(u32),
     /// Half of a barrier of the cluster.
@@ -249,6 +252,21 @@ pub(crate) struct BarrierOperation {
     pub(crate) destination: u32,
 }
 
+/// A copy of a box of a tensor.
+#[derive(Clone, Debug)]
+pub(crate) struct TensorOperation {
+    /// The index of the place in shared memory, a [`MemoryOperation`] without values.
+    pub(crate) memory: u32,
+    /// Address of the tensor map, in two rows.
+    pub(crate) map: Source,
+    pub(crate) coordinates: Vec<Source>,
+    /// The mask of CTAs of a multicast copy.
+    pub(crate) mask: Option<Source>,
+    /// Where the bytes of the box go, two rows.
+    pub(crate) bytes: u32,
+    pub(crate) copy: TensorCopy,
+}
+
 /// A question for a phase of a barrier in memory.
 #[derive(Clone, Debug)]
 pub(crate) struct PhaseOperation {
@@ -289,6 +307,8 @@ pub struct Code {
     pub(crate) exchanges: Vec<ExchangeOperation>,
     /// Products of matrices.
     pub(crate) matrices: Vec<MatrixOperation>,
+    /// Copies of boxes of tensors.
+    pub(crate) tensors: Vec<TensorOperation>,
     /// Questions for phases.
     pub(crate) phases: Vec<PhaseOperation>,
     /// Barriers.
@@ -309,6 +329,7 @@ impl Code {
             bulk: Vec::new(),
             exchanges: Vec::new(),
             matrices: Vec::new(),
+            tensors: Vec::new(),
             phases: Vec::new(),
             barriers: Vec::new(),
             system: Vec::new(),

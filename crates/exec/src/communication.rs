@@ -7,7 +7,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 use warplens_base::IdMap;
 use warplens_ir::{Bank, CallGraph, CallTarget, Flow, FunctionId, Inst, Module, Operand, Register, register_files};
-use warplens_isa::{AtomicOp, BulkCopy, Op, Operation, Pc, ScalarType, StateSpace, SystemCall};
+use warplens_isa::{AtomicOp, BulkCopy, Op, Operation, Pc, ScalarType, StateSpace, SystemCall, TensorCopy};
 
 /// Who may have written a value, beyond the thread itself and what ran before the launch.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
@@ -196,6 +196,8 @@ pub(crate) fn sharing(module: &Module, functions: &[FunctionId]) -> Sharing {
                 Operation::Ld(access) if is_across && access.ordered => return Sharing::Ordered,
                 Operation::Atom(_) if is_across && is_used() => return Sharing::Ordered,
                 Operation::Atom(atomic) | Operation::Red(atomic) if is_across => reductions.push((atomic.op, inst.ty)),
+                // The type of the elements is said by the tensor map.
+                Operation::CopyTensor(TensorCopy { reduction: Some(_), .. }) => return Sharing::Ordered,
                 Operation::CopyBulk(BulkCopy { reduction: Some(op), .. }) if is_across => {
                     reductions.push((op, inst.ty))
                 }
@@ -228,6 +230,8 @@ pub(crate) fn changes_shared_memory(module: &Module, functions: &[FunctionId]) -
     functions.iter().flat_map(|&function| instructions(module, function)).any(|inst| {
         let changes = match inst.op() {
             Op::St | Op::Atom | Op::Red | Op::RedCluster => true,
+            // Its other place is said by the tensor map.
+            Op::CopyTensor => return inst.operation.writes_tensor(),
             // A copy between memories changes the place that it names last.
             _ => inst.memory.iter().count() > 1,
         };

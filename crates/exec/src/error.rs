@@ -246,6 +246,18 @@ pub enum ExecError {
         /// Its member mask.
         members: u32,
     },
+    /// A copy of a box whose tensor map is none, or that cannot be made by it.
+    #[error("tensor map at {address:#x}: {reason}, by {thread}")]
+    BadTensorMap {
+        /// The copy.
+        pc: Pc,
+        /// Thread that made it.
+        thread: ThreadCoordinates,
+        /// Address of the map.
+        address: u64,
+        /// What is wrong.
+        reason: String,
+    },
     /// A device-side `free` of something that cannot be freed.
     #[error("free of {address:#x}, {reason}, by {thread}")]
     BadFree {
@@ -310,6 +322,7 @@ impl ExecError {
             | Self::StackOverflow { pc, .. }
             | Self::BadTarget { pc, .. }
             | Self::NotMember { pc, .. }
+            | Self::BadTensorMap { pc, .. }
             | Self::BadFree { pc, .. }
             | Self::BadBarrier { pc, .. } => Some(*pc),
         }

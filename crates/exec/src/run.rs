@@ -2,9 +2,10 @@
 
 use std::ops::Range;
 
-use warplens_isa::{AtomicOp, ClusterPhase, Pc, ScalarType, SpecialRegister, StateSpace, SystemCall};
+use warplens_isa::{AtomicOp, ClusterPhase, Pc, ScalarType, SpecialRegister, StateSpace, SystemCall, TensorCopy};
 use warplens_trace::{ActiveMask, Observer, WarpIndex};
 
+pub use crate::access::BoxRequest;
 use crate::calls::frame_top;
 use crate::code::{Base, MemoryOperation, Places};
 use crate::cta::Cta;
@@ -220,6 +221,23 @@ impl<'a, E: Engine, O: Observer> Run<'_, 'a, E, O> {
     /// Lanes come to a CTA barrier. [`Engine::write_reduction`] is asked once it completes.
     pub fn arrive(self, at: (u32, Pc), on: u32, arrival: Arrival) -> Result<BlockEnd, ExecError> {
         self.worker.wait_at_barrier((self.cta, self.warp_index), (self.path, self.block), (on, arrival), at)
+    }
+
+    /// Copies a box of a tensor for each lane. Returns the bytes of the boxes.
+    pub fn copy_box(&mut self, request: &BoxRequest, copy: &TensorCopy) -> Result<LaneValues, ExecError> {
+        let function = &self.worker.shared.code().functions[self.path.frame.function];
+        let Cta { warps, shared, cluster, record, coordinates, .. } = &mut *self.cta;
+        let cluster = cluster.as_deref();
+        let warp = &warps[self.warp_index];
+        let local = LocalMemory {
+            cells: &warp.local,
+            base: self.path.frame.local,
+            top: frame_top(self.worker.shared.bound(), warp, self.path, function),
+            stride: warp.local_stride,
+        };
+        let mut context =
+            Context { warp_index: self.warp_index as u32, coordinates: *coordinates, shared, cluster, local, record };
+        self.worker.copy_box(&mut context, request, copy)
     }
 
     /// Lanes come to a barrier of the cluster.

@@ -5,7 +5,7 @@
 use warplens_isa::{AtomicOp, BarrierKind, Pc, ScalarType};
 use warplens_trace::{ActiveMask, Observer, WarpIndex};
 
-use crate::access::addresses;
+use crate::access::{BoxRequest, addresses};
 use crate::barrier::Reduction;
 use crate::bind;
 use crate::calls::frame_top;
@@ -339,6 +339,22 @@ impl Engine for Simt {
                             return Ok(worker.wait_for_lanes(cta, warp_index, path, block, groups, operation));
                         }
                     }
+                }
+                Kind::Tensor(index) => {
+                    let tensor = &bound.tensors[index as usize];
+                    let memory = &bound.memory[tensor.memory as usize];
+                    let request = BoxRequest {
+                        pc: step.pc,
+                        place: tensor.memory,
+                        lanes: lanes.mask,
+                        space: memory.space,
+                        addresses: addresses(&lanes, memory, path.frame.local),
+                        maps: *lanes.pairs(tensor.map),
+                        coordinates: tensor.coordinates.iter().map(|&source| *lanes.words(source)).collect(),
+                        masks: tensor.mask.map(|mask| *lanes.words(mask)),
+                    };
+                    let bytes = worker.copy_box(&mut context, &request, &tensor.copy)?;
+                    lanes.set_pairs(tensor.bytes, &bytes);
                 }
                 Kind::TestPhase(index) => {
                     let phase = &bound.phases[index as usize];

@@ -84,7 +84,7 @@ impl<V: PartialEq> Touch<V> {
         };
         let start = memory.offset.wrapping_add(offset);
         let bytes = match inst.op() {
-            Op::CopyBulk => i64::MAX,
+            Op::CopyBulk | Op::CopyTensor => i64::MAX,
             _ => i64::from(inst.ty.bytes()) * i64::from(memory.elements),
         };
         Self { space: memory.space, is_write, origin, start, end: start.saturating_add(bytes) }

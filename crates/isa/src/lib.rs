@@ -22,6 +22,7 @@ mod pc;
 mod special;
 mod state_space;
 mod table;
+mod tensor_map;
 mod types;
 
 pub use class::{HighLatency, OpClass, SlowOperation};
@@ -42,9 +43,10 @@ pub use ops::Op;
 pub use payload::{
     AccessOrder, Accuracy, AddressConversion, Approximation, Atomic, Branch, BulkCopy, Carry, Combination, Comparison,
     Conversion, Extremum, FunnelShift, FusedMultiplyAdd, HighMultiplyAdd, MixedTypes, Payload, Product, Reduction,
-    Saturation, Subnormals, Sum, Words,
+    Saturation, Subnormals, Sum, TensorCopy, Words,
 };
 pub use pc::{BlockId, Pc};
 pub use special::{Axis, SpecialRegister};
 pub use state_space::StateSpace;
+pub use tensor_map::{MOST_TENSOR_DIMENSIONS, Swizzle, TENSOR_MAP_ADDRESS, TENSOR_MAP_BYTES, TensorMap};
 pub use types::{Arithmetic, ScalarType};

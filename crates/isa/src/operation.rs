@@ -5,7 +5,8 @@ use crate::{
     AccessOrder, Accuracy, AddressConversion, Approximation, Atomic, BarrierKind, BfindAnswer, Branch, BulkCopy, Carry,
     ClusterPhase, Combination, Comparison, Conversion, CopyRead, Dp2aHalf, Extremum, FunnelShift, FusedMultiplyAdd,
     HighMultiplyAdd, MatchMode, MatrixProduct, MixedTypes, Op, PhaseOf, Precision, PrmtMode, Product, Reduction,
-    Saturation, ShiftMode, ShuffleMode, StateSpace, Subnormals, Sum, SystemCall, TestProperty, VoteMode, with_ops,
+    Saturation, ShiftMode, ShuffleMode, StateSpace, Subnormals, Sum, SystemCall, TensorCopy, TestProperty, VoteMode,
+    with_ops,
 };
 
 macro_rules! declare {
@@ -43,6 +44,11 @@ impl Operation {
             Self::Atom(atomic) | Self::Red(atomic) | Self::RedCluster(atomic) => atomic.ordered,
             _ => false,
         }
+    }
+
+    /// It writes to the tensor of a tensor map.
+    pub const fn writes_tensor(&self) -> bool {
+        matches!(self, Self::CopyTensor(copy) if !copy.loads)
     }
 
     /// What the operation does with the carry flag: nothing, if it has none.

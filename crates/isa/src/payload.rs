@@ -436,6 +436,26 @@ impl Payload for BulkCopy {
     }
 }
 
+/// A copy of a box of a tensor.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct TensorCopy {
+    /// Dimensions of the tensor.
+    pub dimensions: u8,
+    /// From the tensor to shared memory; the other way else.
+    pub loads: bool,
+    /// What is done to the elements of the tensor, unless they are overwritten.
+    pub reduction: Option<AtomicOp>,
+    /// It is loaded to the same place in the shared memory of each CTA that a mask names.
+    pub multicast: bool,
+}
+
+impl Payload for TensorCopy {
+    fn describe(&self, words: Words) -> Words {
+        let words = words.flag(&format!("{}d", self.dimensions), true).flag("loads", self.loads);
+        words.optional(self.reduction).flag("multicast", self.multicast)
+    }
+}
+
 /// A reduction over the lanes of a warp.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Reduction {

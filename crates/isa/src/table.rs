@@ -40,6 +40,7 @@
 //! | `St` | of an element | none | one per element; wider registers give their low bits |
 //! | `Copy` | of an element | none | none, the predicate that asks for zeros, or the 32-bit number of bytes to read |
 //! | `CopyBulk` | of an element of a reduction, else `B32` | none | 32-bit number of bytes, then the mask of CTAs if it is multicast |
+//! | `CopyTensor` | `B64` | bytes of the box, 64 bits | address of the tensor map, 32-bit coordinates, then the mask of CTAs if it is multicast; the memory is the place in shared memory |
 //! | `CopyWait` | `U32` | none | number of groups, an immediate |
 //! | `Atom`, `Red` | of an element | old value (`Atom`), one per element | operand; of `Cas`: compare, new |
 //! | `RedCluster` | of an element | none | operand, 32-bit mask of CTAs |
@@ -234,6 +235,8 @@ macro_rules! with_ops {
             Prefetch => { class: memory, effect: Load, bind: control::nothing }
             /// Copies any number of bytes from one memory to another, or reduces them into it; each thread on its own.
             CopyBulk (bulk: BulkCopy) => { class: memory, effect: Store, bind: transfer::copy_bulk }
+            /// Copies a box between a tensor in global memory and shared memory; each thread on its own.
+            CopyTensor (copy: TensorCopy) => { class: memory, effect: Store, bind: transfer::copy_tensor }
             /// Closes a group of the thread's asynchronous copies.
             CopyCommit => { class: memory, effect: Fence, bind: control::nothing }
             /// Waits until no more groups of the thread's asynchronous copies are on their way than the number says.

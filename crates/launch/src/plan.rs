@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use warplens_base::{IdMap, define_id, nearest};
 use warplens_ir::{LaunchBounds, Parameter};
-use warplens_isa::ScalarType;
+use warplens_isa::{ScalarType, TENSOR_MAP_ADDRESS, TENSOR_MAP_BYTES};
 
 use crate::cluster;
 use crate::content;
@@ -336,6 +336,17 @@ impl Binder<'_, '_> {
                 }
                 Ok(words.padded(size))
             }
+            Value::TensorMap(_) if !parameter.is_array || size != TENSOR_MAP_BYTES => Err(fail(format!(
+                "a tensor map takes a structure of {TENSOR_MAP_BYTES} bytes, the parameter takes {size}"
+            ))),
+            Value::TensorMap(text) => {
+                let (buffer, offset) = self.referenced(launch, index, text.reference)?;
+                if !offset.is_multiple_of(16) {
+                    return Err(fail("a tensor begins at a multiple of 16 bytes".to_owned()));
+                }
+                let pointer = Pointer { at: TENSOR_MAP_ADDRESS, bytes: 8, buffer, offset };
+                Ok(Words { bytes: text.map.pack().to_vec(), pointers: vec![pointer] })
+            }
             Value::Content(_) => unreachable!("arguments have no content without a type"),
             Value::Buffer(_) | Value::Reference(_) | Value::Null if !holds_address => {
                 Err(fail("the parameter holds no address, so that it takes a number".to_owned()))
@@ -468,7 +479,7 @@ impl Binder<'_, '_> {
                 let buffer = Buffer { element, count, content: content.clone() };
                 Words::from(content::make(&buffer, self.left, self.read).map_err(fail)?)
             }
-            Value::Reference(_) | Value::Null | Value::Struct(_) => {
+            Value::Reference(_) | Value::TensorMap(_) | Value::Null | Value::Struct(_) => {
                 return Err(fail("a variable takes a number, content, a buffer's content or bytes(HEX)".to_owned()));
             }
         };

@@ -358,6 +358,8 @@ keys! {
     LatencyClusterShared = "latency.cluster_shared", Cycles;
     /// Cycles from the last arrival at the barrier of a cluster to the next instruction of its warps.
     LatencyClusterBarrier = "latency.cluster_barrier", Cycles;
+    /// Cycles from a bulk copy to its bytes in shared memory beyond those of a load.
+    LatencyBulkCopy = "latency.bulk_copy", Cycles;
     /// Cycles of a memory fence.
     LatencyFence = "latency.fence", Cycles;
     /// Cycles from an operation on values that are the same in all lanes to the first that can use its result.

@@ -32,7 +32,7 @@ pub(crate) fn rule(machine: &Machine, key: Key) -> Option<Rule> {
             Key::LatencyClusterShared,
             "the way to another SM and back, which nobody measured with the barrier",
         ),
-        Key::LatencyClusterShared | Key::SharedClusterBytesPerClk if major < 9 => None,
+        Key::LatencyClusterShared | Key::SharedClusterBytesPerClk | Key::LatencyBulkCopy if major < 9 => None,
         // Before, a shared atomic is a loop of machine code.
         Key::LatencySharedAtomic if major >= 5 => of_design(machine, key)
             .or_else(|| same_as(key, Key::LatencyShared, "the latency of shared memory, which computes it in place")),
@@ -60,6 +60,7 @@ pub(crate) fn rule(machine: &Machine, key: Key) -> Option<Rule> {
 
 /// Properties of the pipelines that carry over from design to design.
 const OF_PIPELINES: &[Key] = &[
+    Key::LatencyBulkCopy,
     Key::LatencySfu,
     Key::LatencyFp16,
     Key::LatencyFp64,

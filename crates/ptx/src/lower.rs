@@ -30,6 +30,7 @@ mod operand;
 mod parameter;
 mod scope;
 mod spellings;
+mod tensor;
 mod types;
 mod video;
 mod warp;

@@ -207,6 +207,7 @@ fn check(inst: &Decoded) -> Result<(), NoMeaning> {
         | Meaning::Address(_)
         | Meaning::IsIn(_)
         | Meaning::Load
+        | Meaning::CopyTensor(_)
         | Meaning::TestPhase(_)
         | Meaning::Store
         | Meaning::Copy(_)

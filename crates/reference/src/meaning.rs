@@ -10,7 +10,7 @@ use warplens_exec::semantics::warp::{ReduceMods, Sort};
 use warplens_exec::semantics::{float64, math};
 use warplens_isa::{
     AddressConversion, AddressDirection, AtomicOp, BarrierKind, ClusterPhase, CopyRead, MatrixProduct, Operation,
-    PhaseOf, ScalarType, SpecialRegister, StateSpace, SystemCall,
+    PhaseOf, ScalarType, SpecialRegister, StateSpace, SystemCall, TensorCopy,
 };
 
 use crate::value::{NO_SUCH_FORM, NoMeaning, Results, Sources, one, ones};
@@ -30,6 +30,8 @@ pub(crate) enum Meaning<'i> {
     /// Tests in which space a generic address lies.
     IsIn(StateSpace),
     Load,
+    /// Copies a box of a tensor.
+    CopyTensor(TensorCopy),
     /// Asks for a phase of a barrier in memory.
     TestPhase(PhaseOf),
     Store,
@@ -157,6 +159,7 @@ pub(crate) fn meaning(inst: &Decoded) -> Meaning<'_> {
         Operation::CvtPack => lane(convert::cvt_pack),
 
         Operation::Ld(_) => Meaning::Load,
+        Operation::CopyTensor(copy) => Meaning::CopyTensor(*copy),
         Operation::TestPhase(of) => Meaning::TestPhase(*of),
         Operation::St(_) => Meaning::Store,
         Operation::Atom(atomic) | Operation::Red(atomic) => Meaning::Atomic(atomic.op),

@@ -2,7 +2,7 @@
 
 use warplens_exec::ExecError;
 use warplens_exec::decoded::{Decoded, MemoryReference, Operand};
-use warplens_exec::engine::{Arrival, BlockEnd, Frame, LaneValues, Request, Run};
+use warplens_exec::engine::{Arrival, BlockEnd, BoxRequest, Frame, LaneValues, Request, Run};
 use warplens_exec::semantics::warp::Unnamed;
 use warplens_ir::Width;
 use warplens_isa::{AtomicOp, BarrierKind, CopyRead, PhaseOf, ScalarType, SystemCall};
@@ -175,6 +175,25 @@ impl Step<'_> {
             Meaning::Atomic(op) => self.atomic(run, number, op)?,
             Meaning::Copy(read) => self.copy(run, number, read)?,
             Meaning::CopyBulk(reduction, is_multicast) => self.copy_bulk(run, number, reduction, is_multicast)?,
+            Meaning::CopyTensor(copy) => {
+                let n = usize::from(copy.dimensions);
+                let place = run.code().places[number as usize];
+                let registers = run.registers();
+                let at = self.request(registers, place, &inst.memory[0], self.on);
+                let word = |index: usize| self.source(registers, index, ScalarType::U32, 0).map(|word| word as u32);
+                let request = BoxRequest {
+                    pc: inst.pc,
+                    place,
+                    lanes: self.on,
+                    space: at.space,
+                    addresses: at.addresses,
+                    maps: self.source(registers, 0, ScalarType::U64, 0),
+                    coordinates: (1..=n).map(word).collect(),
+                    masks: copy.multicast.then(|| word(1 + n)),
+                };
+                let bytes = run.copy_box(&request, &copy)?;
+                self.write(run.registers(), 0, ScalarType::U64, &bytes);
+            }
             Meaning::AtomicInCtas(op) => self.atomic_in_ctas(run, number, op)?,
             Meaning::ActiveMask => self.write(registers, 0, ScalarType::B32, &[self.on.into(); 32]),
             Meaning::Matrix(product) => {

@@ -697,6 +697,7 @@ fn every_form_gives_the_same_bits_by_both_engines() {
         Op::Copy,
         Op::Prefetch,
         Op::CopyBulk,
+        Op::CopyTensor,
         Op::CopyCommit,
         Op::CopyWait,
         Op::Shfl,

@@ -36,6 +36,8 @@ pub struct SmConfig {
     pub branch_latency: u32,
     /// Cycles from the last arrival at a barrier to the warps' next instruction.
     pub barrier_latency: u32,
+    /// Cycles from a bulk copy to its bytes in shared memory beyond those of a load.
+    pub bulk_latency: u32,
     /// Cycles of a memory fence.
     pub fence_latency: u32,
     /// Shared memory.

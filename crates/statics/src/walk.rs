@@ -233,7 +233,7 @@ impl Walker<'_> {
         surely: u32,
         weight: f64,
     ) -> Result<(), Stop> {
-        if inst.op() == warplens_isa::Op::CopyBulk {
+        if matches!(inst.op(), warplens_isa::Op::CopyBulk | warplens_isa::Op::CopyTensor) {
             return Err(self.refuse(Refusal::BulkCopy { pc: inst.pc }));
         }
         if is_access(inst) {

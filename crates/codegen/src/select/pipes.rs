@@ -42,8 +42,10 @@ pub(super) fn cluster_barrier(node: &Node<'_>) -> Recipe {
 /// True for what tells a barrier in memory of bytes that another operation of the same instruction brings.
 pub(super) fn is_told_by_copy(body: &Body<'_>, node: &Node<'_>) -> bool {
     use warplens_isa::Family as F;
-    let brings =
-        matches!(body.key(node.inst.pc).family, F::CpAsyncBulk | F::CpReduceAsyncBulk | F::StAsync | F::RedAsync);
+    let brings = matches!(
+        body.key(node.inst.pc).family,
+        F::CpAsyncBulk | F::CpReduceAsyncBulk | F::CpAsyncBulkTensor | F::StAsync | F::RedAsync
+    );
     let tells = |operation| matches!(operation, Operation::Red(Atomic { op: AtomicOp::Mbarrier(_), .. }));
     brings && tells(node.inst.operation)
 }

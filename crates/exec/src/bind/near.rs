@@ -70,6 +70,7 @@ fn written(step: &Step, memory: &[MemoryOperation]) -> Option<Vec<u32>> {
         }
         Kind::LoadPart(_)
         | Kind::Bulk(_)
+        | Kind::Tensor(_)
         | Kind::Exchange(_)
         | Kind::Matrix(_)
         | Kind::Barrier(_)

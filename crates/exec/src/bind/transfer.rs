@@ -1,10 +1,10 @@
 //! Loads, stores and atomics.
 
 use warplens_ir::Width;
-use warplens_isa::{AccessOrder, Atomic, AtomicOp, BulkCopy, CopyRead, ScalarType};
+use warplens_isa::{AccessOrder, Atomic, AtomicOp, BulkCopy, CopyRead, ScalarType, TensorCopy};
 
 use super::{Binder, Binding, no_such_form};
-use crate::code::{Base, BulkOperation, Kind, MemoryOperation, Places, SINK, Wide};
+use crate::code::{Base, BulkOperation, Kind, MemoryOperation, Places, SINK, TensorOperation, Wide};
 use crate::decoded::{Decoded, MemoryReference, Operand, Register};
 use crate::raw::{Source, map1};
 
@@ -153,6 +153,22 @@ pub(super) fn copy_bulk(binder: &mut Binder<'_>, inst: &Decoded, bulk: &BulkCopy
     let mut operands = vec![binder.read(bytes, ScalarType::U32)];
     operands.extend(mask.first().map(|mask| binder.read(mask, ScalarType::U32)));
     binder.other(Kind::Bulk(index), [SINK; 2], &operands);
+    Ok(())
+}
+
+pub(super) fn copy_tensor(binder: &mut Binder<'_>, inst: &Decoded, copy: &TensorCopy) -> Binding {
+    let n = usize::from(copy.dimensions);
+    if inst.sources.len() != 1 + n + usize::from(copy.multicast) {
+        return Err("an operand is missing");
+    }
+    let memory = memory_operation(binder, inst)?;
+    let memory = binder.memory(memory);
+    let map = binder.read(&inst.sources[0], ScalarType::U64);
+    let coordinates = inst.sources[1..=n].iter().map(|operand| binder.read(operand, ScalarType::U32)).collect();
+    let mask = inst.sources.get(1 + n).map(|mask| binder.read(mask, ScalarType::U32));
+    let bytes = binder.write(inst.destinations.first().copied().flatten(), ScalarType::B64);
+    let index = binder.tensor(TensorOperation { memory, map, coordinates, mask, bytes, copy: *copy });
+    binder.other(Kind::Tensor(index), [bytes, SINK], &[]);
     Ok(())
 }
 

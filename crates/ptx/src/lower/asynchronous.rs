@@ -13,7 +13,6 @@ use crate::syntax::ast::{self, Modifier};
 
 /// Forms of bulk copies that the emulator lacks: to all CTAs, with masks of bytes, with reports.
 const UNKNOWN: &[Modifier] = &[
-    Modifier::Tensor,
     Modifier::MulticastClusterAll,
     Modifier::MulticastCluster32b,
     Modifier::CpMask,
@@ -124,6 +123,9 @@ impl<'src> Body<'_, '_, 'src> {
     fn lower_bulk(&mut self, site: &Site<'_, 'src>) -> Lowered<()> {
         if site.instruction.has_any(UNKNOWN) {
             return Err(Stop::Unsupported);
+        }
+        if site.has(Modifier::Tensor) {
+            return self.lower_tensor(site);
         }
         if site.has(Modifier::Prefetch) {
             return self.lower_bulk_prefetch(site);

@@ -38,6 +38,11 @@ impl SmConfig {
         let barrier_latency = if_used(MachineClass::Barrier, Key::LatencyBarrier, &mut sm)?;
         let fence_latency = if_used(MachineClass::Fence, Key::LatencyFence, &mut sm)?;
         let cc = sm.reader.machine().cc;
+        // Before there are no bulk copies.
+        let bulk_latency = match cc.major {
+            9.. => if_used(MachineClass::AsyncCopy, Key::LatencyBulkCopy, &mut sm)?,
+            _ => 0,
+        };
         let cta_turnaround = sm.count(Key::CtaTurnaround)?;
         let delays = DelayConfig::read(sm.reader, used)?;
         Ok(Self {
@@ -51,6 +56,7 @@ impl SmConfig {
             predicate_latency: sm.count(Key::LatencyPredicate)?,
             branch_latency,
             barrier_latency,
+            bulk_latency,
             fence_latency,
             shared: sm.shared()?,
             cluster: None,

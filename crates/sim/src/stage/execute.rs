@@ -43,7 +43,9 @@ impl<'a> Sm<'a> {
         } else {
             self.control(slot, inst, cycle, done);
         }
-        let result = Pending { at: whole(done), stall };
+        // What a copy writes to a register it knows when it is issued.
+        let written = if inst.class == MachineClass::AsyncCopy { start + f64::from(timing.latency) } else { done };
+        let result = Pending { at: whole(written), stall };
         self.scoreboard.write(slot, self.job.code.registers(inst.writes), result);
         if self.options.timeline_warps > 0
             && let Some(event) = self.outcome.timeline.last_mut()
@@ -198,6 +200,9 @@ impl<'a> Sm<'a> {
             let served = self.memory.serve(&arrival);
             done = done.max(served.at);
             long |= served.long;
+        }
+        if speaks && inst.class == MachineClass::AsyncCopy {
+            done += f64::from(self.config.bulk_latency);
         }
         if speaks {
             done = self.speak(slot, inst, done);
