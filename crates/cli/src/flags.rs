@@ -108,6 +108,9 @@ pub(crate) struct LaunchFlags {
     /// Threads per block and axis
     #[arg(long, value_name = "X[,Y[,Z]]", allow_negative_numbers = true, help_heading = "Launch")]
     block: Option<String>,
+    /// Blocks per cluster and axis
+    #[arg(long, value_name = "X[,Y[,Z]]", allow_negative_numbers = true, help_heading = "Launch")]
+    cluster: Option<String>,
     /// Bytes of dynamic shared memory per block
     #[arg(long, value_name = "BYTES", allow_negative_numbers = true, help_heading = "Launch")]
     shared: Option<u64>,
@@ -183,6 +186,7 @@ impl LaunchFlags {
             ("-k", &self.kernel),
             ("--grid", &self.grid),
             ("--block", &self.block),
+            ("--cluster", &self.cluster),
             ("--launch", &self.launch),
             ("--target", &self.target),
         ];
@@ -214,6 +218,7 @@ impl LaunchFlags {
             kernel: self.kernel.clone(),
             grid: extents("--grid", &self.grid)?,
             block: extents("--block", &self.block)?,
+            cluster: extents("--cluster", &self.cluster)?,
             shared: self.shared,
             registers: self.registers,
             ..Launch::default()

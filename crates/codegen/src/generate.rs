@@ -164,7 +164,7 @@ fn check_instructions(module: &Module, functions: &[FunctionId], target: &Target
     let lacks = |inst: &&Inst| match inst.op() {
         Op::Unsupported => select::work(&module.key(inst.pc)).is_none(),
         Op::Copy | Op::CopyCommit | Op::CopyWait => !target.is_from(8, 0),
-        Op::CopyBulk => !target.is_from(9, 0),
+        Op::CopyBulk | Op::CopyTensor | Op::ClusterBar | Op::RedCluster => !target.is_from(9, 0),
         _ => false,
     };
     match insts.find(lacks) {

@@ -81,10 +81,11 @@ fn as_written(body: &Body<'_>, node: &Node<'_>, target: &Target) -> Recipe {
     use Op as O;
     let inst = node.inst;
     match inst.op() {
-        O::Ld | O::Prefetch => one(C::Load),
+        O::Ld | O::TestPhase | O::Prefetch => one(C::Load),
         O::St => one(C::Store),
         // The copy itself tells the barrier.
-        O::Red if matches!(body.key(inst.pc).family, F::CpAsyncBulk | F::CpReduceAsyncBulk) => Recipe::Nothing,
+        O::Red if pipes::is_told_by_copy(body, node) => Recipe::Nothing,
+        O::RedCluster => Recipe::Nothing,
         O::Atom if node.written().next().is_some() => one(C::Atomic),
         O::Atom | O::Red => one(C::Reduction),
         O::Shfl | O::Movmatrix => one(C::Shuffle),
@@ -98,10 +99,11 @@ fn as_written(body: &Body<'_>, node: &Node<'_>, target: &Target) -> Recipe {
         O::BrxIdx => Recipe::Chain(vec![(C::Int, 1), (C::Load, 1), (C::Branch, 1)]),
         O::Ret if !body.function.is_kernel() => one(C::Branch),
         O::Ret | O::Exit | O::Trap => one(C::Exit),
-        O::Copy | O::CopyBulk => one(C::AsyncCopy),
+        O::Copy | O::CopyBulk | O::CopyTensor => one(C::AsyncCopy),
         O::CopyCommit => one(C::AsyncCommit),
         O::CopyWait => pipes::copy_wait(node),
         O::Bar => pipes::barrier(node),
+        O::ClusterBar => pipes::cluster_barrier(node),
         O::BarWarp if target.is_from(7, 0) => one(C::Nop),
         O::BarWarp => Recipe::Nothing,
         O::Fence => one(C::Fence),

@@ -3,8 +3,12 @@
 
 use warplens_base::IdMap;
 use warplens_ir::FunctionId;
-use warplens_isa::{AtomicOp, BarrierKind, MatrixProduct, Pc, ScalarType, SpecialRegister, StateSpace, SystemCall};
+use warplens_isa::{
+    AtomicOp, BarrierKind, ClusterPhase, MatrixProduct, Pc, ScalarType, SpecialRegister, StateSpace, SystemCall,
+    TensorCopy,
+};
 
+use crate::decoded::Register;
 use crate::raw::{LaneFunction, Level, Row, Source};
 use crate::semantics::warp::Exchange;
 
@@ -65,6 +69,14 @@ pub(crate) enum Kind {
     ActiveMask,
     /// CTA barrier; the index of its [`BarrierOperation`].
     Barrier(u32),
+    /// A copy of a box of a tensor; the index of its [`TensorOperation`].
+    Tensor(u32),
+    /// Asks for the phase of a barrier in memory; the index of its [`PhaseOperation`].
+    TestPhase(u32),
+    /// Half of a barrier of the cluster.
+    ClusterBarrier(ClusterPhase),
+    /// An atomic in each CTA of a mask, which is the operand; the index of its [`MemoryOperation`].
+    AtomicCluster(u32),
     /// Opens a convergence region; the barrier register.
     OpenRegion(u32),
     /// Reserves local memory: bytes, alignment. The address is as wide as the number of bytes.
@@ -140,6 +152,8 @@ pub(crate) struct MemoryOperation {
     pub(crate) sources: Vec<Source>,
     /// Operation and type of an atomic.
     pub(crate) atomic: Option<(AtomicOp, ScalarType)>,
+    /// The load asks a barrier in memory for a phase of this parity, of 64 bits.
+    pub(crate) asks: Option<Source>,
     /// Volatile, acquire, release or atomic.
     pub(crate) ordered: bool,
     /// How its addresses lie to those of others.
@@ -171,9 +185,16 @@ impl MemoryOperation {
             destinations: vec![row],
             sources: Vec::new(),
             atomic: None,
+            asks: None,
             ordered: false,
             places: Places::Own,
         }
+    }
+
+    /// True where what is accessed is a barrier in memory that is told or asked something.
+    #[inline(always)]
+    pub(crate) fn speaks_to_barrier(&self) -> bool {
+        self.asks.is_some() || matches!(self.atomic, Some((AtomicOp::Mbarrier(_), _)))
     }
 
     /// Bytes that each lane accesses.
@@ -194,6 +215,8 @@ pub(crate) struct BulkOperation {
     pub(crate) ty: ScalarType,
     /// What is done to them, unless they are overwritten.
     pub(crate) reduction: Option<AtomicOp>,
+    /// A second operand is the mask of the CTAs that are written to.
+    pub(crate) multicast: bool,
 }
 
 /// An exchange between lanes of a warp.
@@ -229,6 +252,32 @@ pub(crate) struct BarrierOperation {
     pub(crate) destination: u32,
 }
 
+/// A copy of a box of a tensor.
+#[derive(Clone, Debug)]
+pub(crate) struct TensorOperation {
+    /// The index of the place in shared memory, a [`MemoryOperation`] without values.
+    pub(crate) memory: u32,
+    /// Address of the tensor map, in two rows.
+    pub(crate) map: Source,
+    pub(crate) coordinates: Vec<Source>,
+    /// The mask of CTAs of a multicast copy.
+    pub(crate) mask: Option<Source>,
+    /// Where the bytes of the box go, two rows.
+    pub(crate) bytes: u32,
+    pub(crate) copy: TensorCopy,
+}
+
+/// A question for a phase of a barrier in memory.
+#[derive(Clone, Debug)]
+pub(crate) struct PhaseOperation {
+    /// The index of the place, a [`MemoryOperation`] without values.
+    pub(crate) memory: u32,
+    /// The parity of the phase.
+    pub(crate) parity: Source,
+    /// Where the answer goes.
+    pub(crate) destination: Option<Register>,
+}
+
 /// A product of matrices.
 #[derive(Clone, Debug)]
 pub(crate) struct MatrixOperation {
@@ -258,6 +307,10 @@ pub struct Code {
     pub(crate) exchanges: Vec<ExchangeOperation>,
     /// Products of matrices.
     pub(crate) matrices: Vec<MatrixOperation>,
+    /// Copies of boxes of tensors.
+    pub(crate) tensors: Vec<TensorOperation>,
+    /// Questions for phases.
+    pub(crate) phases: Vec<PhaseOperation>,
     /// Barriers.
     pub(crate) barriers: Vec<BarrierOperation>,
     /// Device runtime services: arguments and their widths.
@@ -276,6 +329,8 @@ impl Code {
             bulk: Vec::new(),
             exchanges: Vec::new(),
             matrices: Vec::new(),
+            tensors: Vec::new(),
+            phases: Vec::new(),
             barriers: Vec::new(),
             system: Vec::new(),
         }

@@ -2,9 +2,10 @@
 
 use std::ops::Range;
 
-use warplens_isa::{AtomicOp, Pc, ScalarType, SpecialRegister, StateSpace, SystemCall};
+use warplens_isa::{AtomicOp, ClusterPhase, Pc, ScalarType, SpecialRegister, StateSpace, SystemCall, TensorCopy};
 use warplens_trace::{ActiveMask, Observer, WarpIndex};
 
+pub use crate::access::BoxRequest;
 use crate::calls::frame_top;
 use crate::code::{Base, MemoryOperation, Places};
 use crate::cta::Cta;
@@ -152,7 +153,7 @@ impl<'a, E: Engine, O: Observer> Run<'_, 'a, E, O> {
         Ok(scratch.values(operands.len()))
     }
 
-    fn access(
+    pub(crate) fn access(
         &mut self,
         scratch: &mut Scratch,
         request: &Request,
@@ -166,7 +167,8 @@ impl<'a, E: Engine, O: Observer> Run<'_, 'a, E, O> {
         ) -> Result<(), ExecError>,
     ) -> Result<(), ExecError> {
         let function = &self.worker.shared.code().functions[self.path.frame.function];
-        let Cta { warps, shared, record, coordinates, .. } = &mut *self.cta;
+        let Cta { warps, shared, cluster, record, coordinates, .. } = &mut *self.cta;
+        let cluster = cluster.as_deref();
         let warp = &warps[self.warp_index];
         let local = LocalMemory {
             cells: &warp.local,
@@ -175,7 +177,7 @@ impl<'a, E: Engine, O: Observer> Run<'_, 'a, E, O> {
             stride: warp.local_stride,
         };
         let mut context =
-            Context { warp_index: self.warp_index as u32, coordinates: *coordinates, shared, local, record };
+            Context { warp_index: self.warp_index as u32, coordinates: *coordinates, shared, cluster, local, record };
         let mut lanes = Lanes { rows: &mut scratch.rows, predicates: &mut [], pool: &[], mask: request.lanes };
         act(self.worker, &mut context, &mut lanes, &scratch.operation, request.place, request.pc)
     }
@@ -221,6 +223,28 @@ impl<'a, E: Engine, O: Observer> Run<'_, 'a, E, O> {
         self.worker.wait_at_barrier((self.cta, self.warp_index), (self.path, self.block), (on, arrival), at)
     }
 
+    /// Copies a box of a tensor for each lane. Returns the bytes of the boxes.
+    pub fn copy_box(&mut self, request: &BoxRequest, copy: &TensorCopy) -> Result<LaneValues, ExecError> {
+        let function = &self.worker.shared.code().functions[self.path.frame.function];
+        let Cta { warps, shared, cluster, record, coordinates, .. } = &mut *self.cta;
+        let cluster = cluster.as_deref();
+        let warp = &warps[self.warp_index];
+        let local = LocalMemory {
+            cells: &warp.local,
+            base: self.path.frame.local,
+            top: frame_top(self.worker.shared.bound(), warp, self.path, function),
+            stride: warp.local_stride,
+        };
+        let mut context =
+            Context { warp_index: self.warp_index as u32, coordinates: *coordinates, shared, cluster, local, record };
+        self.worker.copy_box(&mut context, request, copy)
+    }
+
+    /// Lanes come to a barrier of the cluster.
+    pub fn meet_cluster(self, operation: u32, on: u32, half: ClusterPhase) -> BlockEnd {
+        self.worker.meet_cluster((self.cta, self.warp_index), (self.path, self.block), (on, half), operation)
+    }
+
     /// Opens a convergence region: the lanes of the path will wait for each other at its end.
     pub fn open_region(&mut self, barrier: u32) {
         self.cta.warps[self.warp_index].nodes.open(self.path, Meeting::Barrier(barrier), 1);
@@ -243,7 +267,8 @@ impl<'a, E: Engine, O: Observer> Run<'_, 'a, E, O> {
         service: SystemCall,
         arguments: &[LaneValues],
     ) -> Result<LaneValues, ExecError> {
-        let Cta { warps, shared, record, coordinates, .. } = &mut *self.cta;
+        let Cta { warps, shared, cluster, record, coordinates, .. } = &mut *self.cta;
+        let cluster = cluster.as_deref();
         let warp = &warps[self.warp_index];
         let local = LocalMemory {
             cells: &warp.local,
@@ -251,7 +276,8 @@ impl<'a, E: Engine, O: Observer> Run<'_, 'a, E, O> {
             top: self.path.frame.local,
             stride: warp.local_stride,
         };
-        let context = Context { warp_index: self.warp_index as u32, coordinates: *coordinates, shared, local, record };
+        let context =
+            Context { warp_index: self.warp_index as u32, coordinates: *coordinates, shared, cluster, local, record };
         self.worker.system_call(&context, at, service, arguments)
     }
 
@@ -272,13 +298,13 @@ impl<'a, E: Engine, O: Observer> Run<'_, 'a, E, O> {
 
 /// A frame of its own for one access: the addresses, then what is stored, then what comes back. Accesses take their
 /// values from rows, as the SIMT engine keeps them.
-struct Scratch {
+pub(crate) struct Scratch {
     rows: Vec<Row>,
-    operation: MemoryOperation,
+    pub(crate) operation: MemoryOperation,
 }
 
 impl Scratch {
-    fn new(request: &Request, sources: &[LaneValues], atomic: Option<(AtomicOp, ScalarType)>) -> Self {
+    pub(crate) fn new(request: &Request, sources: &[LaneValues], atomic: Option<(AtomicOp, ScalarType)>) -> Self {
         let n_rows = 2 * (1 + sources.len() + request.n_values());
         let mut scratch = Self {
             rows: vec![Row::splat(0); n_rows],
@@ -293,6 +319,7 @@ impl Scratch {
                 destinations: Vec::new(),
                 sources: (0..sources.len()).map(|index| Source::frame(2 + 2 * index as u32)).collect(),
                 atomic,
+                asks: None,
                 ordered: request.ordered,
                 places: Places::Own,
             },
@@ -313,12 +340,12 @@ impl Scratch {
     }
 
     /// The rows of what comes back, behind so many sources.
-    fn value_rows(&self, n_sources: usize) -> Vec<u32> {
+    pub(crate) fn value_rows(&self, n_sources: usize) -> Vec<u32> {
         let first = 2 * (1 + n_sources);
         (first..self.rows.len()).step_by(2).map(|row| row as u32).collect()
     }
 
-    fn values(&mut self, n_sources: usize) -> Vec<LaneValues> {
+    pub(crate) fn values(&mut self, n_sources: usize) -> Vec<LaneValues> {
         let is_wide = self.operation.element_bytes == 8;
         let rows = self.value_rows(n_sources);
         let lanes = Lanes { rows: &mut self.rows, predicates: &mut [], pool: &[], mask: u32::MAX };

@@ -3,9 +3,10 @@
 use crate::payload::Words;
 use crate::{
     AccessOrder, Accuracy, AddressConversion, Approximation, Atomic, BarrierKind, BfindAnswer, Branch, BulkCopy, Carry,
-    Combination, Comparison, Conversion, CopyRead, Dp2aHalf, Extremum, FunnelShift, FusedMultiplyAdd, HighMultiplyAdd,
-    MatchMode, MatrixProduct, MixedTypes, Op, Precision, PrmtMode, Product, Reduction, Saturation, ShiftMode,
-    ShuffleMode, StateSpace, Subnormals, Sum, SystemCall, TestProperty, VoteMode, with_ops,
+    ClusterPhase, Combination, Comparison, Conversion, CopyRead, Dp2aHalf, Extremum, FunnelShift, FusedMultiplyAdd,
+    HighMultiplyAdd, MatchMode, MatrixProduct, MixedTypes, Op, PhaseOf, Precision, PrmtMode, Product, Reduction,
+    Saturation, ShiftMode, ShuffleMode, StateSpace, Subnormals, Sum, SystemCall, TensorCopy, TestProperty, VoteMode,
+    with_ops,
 };
 
 macro_rules! declare {
@@ -39,9 +40,15 @@ impl Operation {
     pub const fn is_ordered(&self) -> bool {
         match self {
             Self::Ld(access) | Self::St(access) => access.ordered,
-            Self::Atom(atomic) | Self::Red(atomic) => atomic.ordered,
+            Self::TestPhase(_) => true,
+            Self::Atom(atomic) | Self::Red(atomic) | Self::RedCluster(atomic) => atomic.ordered,
             _ => false,
         }
+    }
+
+    /// It writes to the tensor of a tensor map.
+    pub const fn writes_tensor(&self) -> bool {
+        matches!(self, Self::CopyTensor(copy) if !copy.loads)
     }
 
     /// What the operation does with the carry flag: nothing, if it has none.

@@ -4,6 +4,7 @@
 //! into bytes and buffers, checked against the kernel.
 //! This crate does not know about the emulator or machines, and opens no files: who binds a launch hands in a reader.
 
+mod cluster;
 mod content;
 mod element;
 mod file;
@@ -13,6 +14,7 @@ pub mod npy;
 mod plan;
 mod scanner;
 mod shape;
+mod tensor_map;
 mod value;
 
 pub use element::{Element, ElementType, Number};
@@ -23,4 +25,5 @@ pub use plan::{
     BufferId, KernelInterface, Plan, PlannedBuffer, PlannedLaunch, PlannedSymbol, Pointer, Words, element_of, extents,
 };
 pub use shape::{Extents, check as check_extents, parse_extents};
+pub use tensor_map::TensorMapText;
 pub use value::{Argument, Buffer, Content, Member, Reference, Target, Value};

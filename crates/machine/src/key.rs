@@ -224,6 +224,9 @@ keys! {
     /// Cycles by which each further pass of a bank conflict delays the result.
     SharedPassLatency = "shared.pass_latency", Cycles;
 
+    /// Bytes per cycle that one SM draws from the shared memory of others in its cluster.
+    SharedClusterBytesPerClk = "shared.cluster_bytes_per_clk", BytesPerCycle;
+
     /// Size of the L1 data cache of one SM (with the shared memory where the two are one); 0 where there is none.
     L1Size = "l1.size", Bytes;
     /// Whether the L1 cache and shared memory are one memory.
@@ -351,6 +354,12 @@ keys! {
     LatencyBranch = "latency.branch", Cycles;
     /// Cycles from the last arrival at a barrier to the next instruction of its warps.
     LatencyBarrier = "latency.barrier", Cycles;
+    /// Cycles of a load from the shared memory of another SM in the cluster.
+    LatencyClusterShared = "latency.cluster_shared", Cycles;
+    /// Cycles from the last arrival at the barrier of a cluster to the next instruction of its warps.
+    LatencyClusterBarrier = "latency.cluster_barrier", Cycles;
+    /// Cycles from a bulk copy to its bytes in shared memory beyond those of a load.
+    LatencyBulkCopy = "latency.bulk_copy", Cycles;
     /// Cycles of a memory fence.
     LatencyFence = "latency.fence", Cycles;
     /// Cycles from an operation on values that are the same in all lanes to the first that can use its result.

@@ -26,6 +26,13 @@ pub(crate) fn rule(machine: &Machine, key: Key) -> Option<Rule> {
         }
         Key::LatencyShuffle => of_design(machine, key)
             .or_else(|| same_as(key, Key::LatencyShared, "the latency of shared memory, whose crossbar it takes")),
+        // An arrival goes to another SM, and what it tells comes back, as a load does.
+        Key::LatencyClusterBarrier if major >= 9 => same_as(
+            key,
+            Key::LatencyClusterShared,
+            "the way to another SM and back, which nobody measured with the barrier",
+        ),
+        Key::LatencyClusterShared | Key::SharedClusterBytesPerClk | Key::LatencyBulkCopy if major < 9 => None,
         // Before, a shared atomic is a loop of machine code.
         Key::LatencySharedAtomic if major >= 5 => of_design(machine, key)
             .or_else(|| same_as(key, Key::LatencyShared, "the latency of shared memory, which computes it in place")),
@@ -53,6 +60,7 @@ pub(crate) fn rule(machine: &Machine, key: Key) -> Option<Rule> {
 
 /// Properties of the pipelines that carry over from design to design.
 const OF_PIPELINES: &[Key] = &[
+    Key::LatencyBulkCopy,
     Key::LatencySfu,
     Key::LatencyFp16,
     Key::LatencyFp64,
@@ -62,6 +70,8 @@ const OF_PIPELINES: &[Key] = &[
     Key::LatencySharedOperand,
     Key::LatencyBranch,
     Key::LatencyBarrier,
+    Key::LatencyClusterShared,
+    Key::SharedClusterBytesPerClk,
     Key::LatencyFence,
     Key::LatencyUniform,
     Key::LatencyL1,

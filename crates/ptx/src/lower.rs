@@ -10,6 +10,7 @@
 mod asynchronous;
 mod body;
 mod call;
+mod cluster;
 mod control;
 mod convert;
 mod dispatch;
@@ -29,6 +30,7 @@ mod operand;
 mod parameter;
 mod scope;
 mod spellings;
+mod tensor;
 mod types;
 mod video;
 mod warp;

@@ -156,7 +156,7 @@ macro_rules! with_opcodes {
         ]
         Fma "fma" { by lower_fma, types: 2 } [(20, "", "@round ftz sat relu oob", "f32 f32x2 f64 @half", "d s s s")]
         Fns "fns" { Fns T <- T T S32 } [(60, "", "", "b32", "d s s s")]
-        Getctarank "getctarank" { none } lacks Other "clusters" [(78, "", "shared::cluster", "u32 u64", "d s")]
+        Getctarank "getctarank" { by lower_getctarank } lacks Other "clusters" [(78, "", "shared::cluster", "u32 u64", "d s")]
         Griddepcontrol "griddepcontrol" { nothing } [(78, "", "launch_dependents wait", "", "")]
         Isspacep "isspacep" { by lower_isspacep } [(20, "", "const global local @shared param param::entry", "", "d s")]
         Istypep "istypep" { none } lacks Other "textures and surfaces" [
@@ -179,7 +179,7 @@ macro_rules! with_opcodes {
         ]
         Mad24 "mad24" { by lower_mad24, types: 1 } [(10, "", "hi lo sat", "u32 s32", "d s s s")]
         Madc "madc" { by lower_multiply_add, types: 1 } [(30, "", "hi lo cc", "u32 s32 u64 s64", "d s s s")]
-        Mapa "mapa" { none } lacks Other "clusters" [(78, "", "shared::cluster", "u32 u64", "d s s")]
+        Mapa "mapa" { by lower_mapa } lacks Other "clusters" [(78, "", "shared::cluster", "u32 u64", "d s s")]
         Match "match" { by lower_match, types: 1 } [(60, "", "any all sync", "b32 b64", "q s s")]
         Max "max" { by lower_extremum(Operation::Max), types: 1 } [
             (10, "", "ftz NaN xorsign abs relu", "@int u16x2 s16x2 u8x4 s8x4 f32 f64 @half", "d s s s?"),

@@ -207,9 +207,13 @@ fn check(inst: &Decoded) -> Result<(), NoMeaning> {
         | Meaning::Address(_)
         | Meaning::IsIn(_)
         | Meaning::Load
+        | Meaning::CopyTensor(_)
+        | Meaning::TestPhase(_)
         | Meaning::Store
         | Meaning::Copy(_)
-        | Meaning::CopyBulk(_)
+        | Meaning::CopyBulk(..)
+        | Meaning::AtomicInCtas(_)
+        | Meaning::ClusterBarrier(_)
         | Meaning::ActiveMask
         | Meaning::Matrix(_)
         | Meaning::OpenRegion(_)

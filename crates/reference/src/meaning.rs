@@ -9,8 +9,8 @@ use warplens_exec::semantics::half::{Bf16, F16};
 use warplens_exec::semantics::warp::{ReduceMods, Sort};
 use warplens_exec::semantics::{float64, math};
 use warplens_isa::{
-    AddressConversion, AddressDirection, AtomicOp, BarrierKind, CopyRead, MatrixProduct, Operation, ScalarType,
-    SpecialRegister, StateSpace, SystemCall,
+    AddressConversion, AddressDirection, AtomicOp, BarrierKind, ClusterPhase, CopyRead, MatrixProduct, Operation,
+    PhaseOf, ScalarType, SpecialRegister, StateSpace, SystemCall, TensorCopy,
 };
 
 use crate::value::{NO_SUCH_FORM, NoMeaning, Results, Sources, one, ones};
@@ -30,16 +30,24 @@ pub(crate) enum Meaning<'i> {
     /// Tests in which space a generic address lies.
     IsIn(StateSpace),
     Load,
+    /// Copies a box of a tensor.
+    CopyTensor(TensorCopy),
+    /// Asks for a phase of a barrier in memory.
+    TestPhase(PhaseOf),
     Store,
     Atomic(AtomicOp),
     Copy(CopyRead),
-    CopyBulk(Option<AtomicOp>),
+    /// A copy of many bytes, and whether to several CTAs.
+    CopyBulk(Option<AtomicOp>, bool),
+    /// An atomic in each CTA of a mask.
+    AtomicInCtas(AtomicOp),
     /// Lanes look at each other, or wait for each other; where the member mask stands among the sources.
     Exchange(Exchange, usize),
     ActiveMask,
     /// The warp multiplies matrices.
     Matrix(&'i MatrixProduct),
     Barrier(BarrierKind),
+    ClusterBarrier(ClusterPhase),
     OpenRegion(u32),
     ReserveStack,
     SaveStack,
@@ -151,10 +159,13 @@ pub(crate) fn meaning(inst: &Decoded) -> Meaning<'_> {
         Operation::CvtPack => lane(convert::cvt_pack),
 
         Operation::Ld(_) => Meaning::Load,
+        Operation::CopyTensor(copy) => Meaning::CopyTensor(*copy),
+        Operation::TestPhase(of) => Meaning::TestPhase(*of),
         Operation::St(_) => Meaning::Store,
         Operation::Atom(atomic) | Operation::Red(atomic) => Meaning::Atomic(atomic.op),
+        Operation::RedCluster(atomic) => Meaning::AtomicInCtas(atomic.op),
         Operation::Copy(read) => Meaning::Copy(*read),
-        Operation::CopyBulk(bulk) => Meaning::CopyBulk(bulk.reduction),
+        Operation::CopyBulk(bulk) => Meaning::CopyBulk(bulk.reduction, bulk.multicast),
         // A copy has been made before its group is waited for.
         Operation::Prefetch | Operation::CopyCommit | Operation::CopyWait => Meaning::Nothing,
 
@@ -182,6 +193,7 @@ pub(crate) fn meaning(inst: &Decoded) -> Meaning<'_> {
         Operation::Nop => Meaning::Nothing,
 
         Operation::Bar(kind) => Meaning::Barrier(*kind),
+        Operation::ClusterBar(phase) => Meaning::ClusterBarrier(*phase),
         Operation::BarWarp => Meaning::Exchange(Exchange::Barrier, 0),
         Operation::Fence => Meaning::Nothing,
 

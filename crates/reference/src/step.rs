@@ -2,10 +2,10 @@
 
 use warplens_exec::ExecError;
 use warplens_exec::decoded::{Decoded, MemoryReference, Operand};
-use warplens_exec::engine::{Arrival, BlockEnd, Frame, LaneValues, Request, Run};
+use warplens_exec::engine::{Arrival, BlockEnd, BoxRequest, Frame, LaneValues, Request, Run};
 use warplens_exec::semantics::warp::Unnamed;
 use warplens_ir::Width;
-use warplens_isa::{AtomicOp, BarrierKind, CopyRead, ScalarType, SystemCall};
+use warplens_isa::{AtomicOp, BarrierKind, CopyRead, PhaseOf, ScalarType, SystemCall};
 use warplens_trace::Observer;
 
 use crate::meaning::{Meaning, converted, meaning};
@@ -64,6 +64,16 @@ pub(crate) fn run_block<O: Observer>(mut run: Running<'_, '_, O>) -> Result<Bloc
                 let arrival = step.arrival(run.registers(), kind);
                 return run.arrive((number, inst.pc), on, arrival);
             }
+            Meaning::TestPhase(of) => {
+                let place = run.code().places[number as usize];
+                let request = Request { ordered: true, ..step.request(run.registers(), place, &inst.memory[0], on) };
+                let parities = match of {
+                    PhaseOf::Parity => step.source(run.registers(), 0, ScalarType::U32, 0).map(|it| it as u32 & 1),
+                    PhaseOf::State => step.source(run.registers(), 0, ScalarType::B64, 0).map(|it| (it >> 63) as u32),
+                };
+                return run.test_phase(number, &request, &parities, inst.destinations[0]);
+            }
+            Meaning::ClusterBarrier(half) => return Ok(run.meet_cluster(number, on, half)),
             meaning => step.execute(&mut run, number, meaning)?,
         }
     }
@@ -164,7 +174,27 @@ impl Step<'_> {
             Meaning::Store => self.store(run, number)?,
             Meaning::Atomic(op) => self.atomic(run, number, op)?,
             Meaning::Copy(read) => self.copy(run, number, read)?,
-            Meaning::CopyBulk(reduction) => self.copy_bulk(run, number, reduction)?,
+            Meaning::CopyBulk(reduction, is_multicast) => self.copy_bulk(run, number, reduction, is_multicast)?,
+            Meaning::CopyTensor(copy) => {
+                let n = usize::from(copy.dimensions);
+                let place = run.code().places[number as usize];
+                let registers = run.registers();
+                let at = self.request(registers, place, &inst.memory[0], self.on);
+                let word = |index: usize| self.source(registers, index, ScalarType::U32, 0).map(|word| word as u32);
+                let request = BoxRequest {
+                    pc: inst.pc,
+                    place,
+                    lanes: self.on,
+                    space: at.space,
+                    addresses: at.addresses,
+                    maps: self.source(registers, 0, ScalarType::U64, 0),
+                    coordinates: (1..=n).map(word).collect(),
+                    masks: copy.multicast.then(|| word(1 + n)),
+                };
+                let bytes = run.copy_box(&request, &copy)?;
+                self.write(run.registers(), 0, ScalarType::U64, &bytes);
+            }
+            Meaning::AtomicInCtas(op) => self.atomic_in_ctas(run, number, op)?,
             Meaning::ActiveMask => self.write(registers, 0, ScalarType::B32, &[self.on.into(); 32]),
             Meaning::Matrix(product) => {
                 let ty = if product.is_double() { ScalarType::B64 } else { ScalarType::B32 };
@@ -198,7 +228,9 @@ impl Step<'_> {
             Meaning::System(service) => self.system(run, service)?,
             Meaning::Nothing => {}
             Meaning::No(_) => return Err(run.unsupported(inst.pc, self.on)),
-            Meaning::Exchange(..) | Meaning::Barrier(_) => unreachable!("they may end the block"),
+            Meaning::Exchange(..) | Meaning::Barrier(_) | Meaning::ClusterBarrier(_) | Meaning::TestPhase(_) => {
+                unreachable!("they may end the block")
+            }
         }
         Ok(())
     }
@@ -326,6 +358,27 @@ impl Step<'_> {
         Ok(())
     }
 
+    /// The atomic of each lane, in each block that its mask names.
+    fn atomic_in_ctas<O: Observer>(
+        &self,
+        run: &mut Running<'_, '_, O>,
+        number: u32,
+        op: AtomicOp,
+    ) -> Result<(), ExecError> {
+        let place = run.code().places[number as usize];
+        let registers = run.registers();
+        let request = Request { ordered: true, ..self.request(registers, place, &self.inst.memory[0], self.on) };
+        let operands = self.source(registers, 0, self.inst.ty, 0);
+        let masks = self.source(registers, 1, ScalarType::U32, 0);
+        for lane in lanes(self.on) {
+            for rank in lanes(masks[lane] as u32) {
+                let one = Request { lanes: 1 << lane, ..in_cta(rank, &request) };
+                run.update(&one, (op, self.inst.ty), &[operands])?;
+            }
+        }
+        Ok(())
+    }
+
     /// Lanes that ask for zeros read nothing; those that ask for some bytes read these.
     fn copy<O: Observer>(&self, run: &mut Running<'_, '_, O>, number: u32, read: CopyRead) -> Result<(), ExecError> {
         let place = run.code().places[number as usize];
@@ -356,10 +409,12 @@ impl Step<'_> {
         run: &mut Running<'_, '_, O>,
         number: u32,
         reduction: Option<AtomicOp>,
+        is_multicast: bool,
     ) -> Result<(), ExecError> {
         let first_place = run.code().places[number as usize];
         let [to, from] = &self.inst.memory[..] else { return Err(run.unsupported(self.inst.pc, self.on)) };
         let bytes = self.source(run.registers(), 0, ScalarType::U32, 0);
+        let masks = self.source(run.registers(), 1, ScalarType::U32, 0);
         for lane in lanes(self.on) {
             for start in (0..bytes[lane]).step_by(512) {
                 let n_places = (bytes[lane] - start).min(512).div_ceil(16);
@@ -373,13 +428,28 @@ impl Step<'_> {
                 let load = of_lane(first_place + 1, self.request(run.registers(), first_place, from, self.on));
                 let values = run.load(&load).map_err(|error| run.asked_by(lane, error))?;
                 let store = of_lane(first_place, self.request(run.registers(), first_place, to, self.on));
-                let written = match reduction {
-                    Some(op) => run.update(&Request { ordered: true, ..store }, (op, self.inst.ty), &values).map(drop),
-                    None => run.store(&store, &values),
+                let targets = match is_multicast {
+                    true => lanes(masks[lane] as u32).map(|rank| in_cta(rank, &store)).collect(),
+                    false => vec![store],
                 };
-                written.map_err(|error| run.asked_by(lane, error))?;
+                for store in targets {
+                    let written = match reduction {
+                        Some(op) => {
+                            run.update(&Request { ordered: true, ..store }, (op, self.inst.ty), &values).map(drop)
+                        }
+                        None => run.store(&store, &values),
+                    };
+                    written.map_err(|error| run.asked_by(lane, error))?;
+                }
             }
         }
         Ok(())
     }
+}
+
+/// The request at the same places of another CTA of the cluster.
+fn in_cta(rank: usize, request: &Request) -> Request {
+    let offset_bits = warplens_isa::CLUSTER_WINDOW_BITS;
+    let moved = |address: u64| (address & ((1 << offset_bits) - 1)) | (rank as u64 + 1) << offset_bits;
+    Request { addresses: request.addresses.map(moved), ..request.clone() }
 }

@@ -165,6 +165,7 @@ impl Test {
             let shape = LaunchShape {
                 grid: planned.grid,
                 block: planned.block,
+                cluster: planned.cluster,
                 shared_bytes: prepared.program().static_shared_bytes() + planned.dynamic_shared,
                 registers: 32,
                 registers_basis: RegistersBasis::User,
@@ -189,6 +190,7 @@ impl Test {
         warplens_exec::Launch {
             grid: planned.grid,
             block: planned.block,
+            cluster: planned.cluster,
             dynamic_shared: planned.dynamic_shared,
             parameters,
             ctas: None,
@@ -290,6 +292,7 @@ fn interface(module: &Module, kernel: FunctionId) -> KernelInterface<'_> {
         parameters: &function.parameters,
         source_names: Vec::new(),
         bounds: function.bounds,
+        target: module.target_number(),
         pointer_bytes: module.address_bits / 8,
         variables: variables.map(|(_, variable)| (variable.name.as_str(), variable.ty, variable.bytes)).collect(),
     }

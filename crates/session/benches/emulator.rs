@@ -63,6 +63,7 @@ fn request(case: &Case, device: &mut Device) -> Launch {
     Launch {
         grid: case.grid,
         block: case.block,
+        cluster: None,
         dynamic_shared: 0,
         parameters,
         ctas: None,
@@ -97,6 +98,7 @@ fn emulate(criterion: &mut Criterion) {
         let shape = LaunchShape {
             grid: case.grid,
             block: case.block,
+            cluster: None,
             shared_bytes: program.static_shared_bytes(),
             registers: 32,
             registers_basis: RegistersBasis::User,

@@ -318,6 +318,7 @@ impl<'p> Execution<'p> {
         let request = exec::Launch {
             grid: planned.grid,
             block: planned.block,
+            cluster: planned.cluster,
             dynamic_shared: planned.dynamic_shared,
             parameters: planned.parameters.resolved(|buffer| self.address(buffer)),
             ctas,

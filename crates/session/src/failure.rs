@@ -131,6 +131,7 @@ fn waiting(program: &Program, warp: &WaitingWarp) -> String {
     let [x, y, z] = warp.cta;
     let lanes = warp.lanes.count_ones();
     let at = match (warp.at, warp.barrier) {
+        (Some(pc), _) if warp.is_cluster => format!("for the blocks of the cluster, {}", place(program, pc)),
         (Some(pc), Some(barrier)) => format!("at barrier {barrier}, {}", place(program, pc)),
         (Some(pc), None) => format!("at {}", place(program, pc)),
         (None, _) => "for lanes of the same warp that wait elsewhere".to_owned(),

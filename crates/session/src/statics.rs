@@ -57,6 +57,7 @@ fn one(
     let shape = LaunchShape {
         grid: planned.grid,
         block: planned.block,
+        cluster: planned.cluster,
         shared_bytes: decoded.static_shared_bytes() + planned.dynamic_shared,
         registers,
         registers_basis,

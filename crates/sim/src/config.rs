@@ -36,10 +36,14 @@ pub struct SmConfig {
     pub branch_latency: u32,
     /// Cycles from the last arrival at a barrier to the warps' next instruction.
     pub barrier_latency: u32,
+    /// Cycles from a bulk copy to its bytes in shared memory beyond those of a load.
+    pub bulk_latency: u32,
     /// Cycles of a memory fence.
     pub fence_latency: u32,
     /// Shared memory.
     pub shared: SharedConfig,
+    /// What the SMs of a cluster are to each other, of launches in clusters.
+    pub cluster: Option<ClusterConfig>,
     /// The way of memory instructions into the memory system.
     pub lsu: LsuConfig,
     /// The rule by which lanes make transactions.
@@ -146,6 +150,17 @@ pub struct SharedConfig {
     pub pass_cycles: f64,
     /// Cycles by which each pass beyond the fewest possible delays the result.
     pub pass_latency: f64,
+}
+
+/// SMs of a cluster of CTAs.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct ClusterConfig {
+    /// Cycles of a load from the shared memory of another SM.
+    pub latency: u32,
+    /// Bytes per cycle that an SM draws from the shared memory of others.
+    pub bytes_per_clk: f64,
+    /// Cycles from the last arrival at the cluster's barrier to the warps' next instruction.
+    pub barrier_latency: u32,
 }
 
 /// The way into the memory system.

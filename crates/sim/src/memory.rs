@@ -1,6 +1,6 @@
 //! The memory system of the SM put together: where an access finds its data, and when.
 
-use warplens_isa::StateSpace;
+use warplens_isa::{StateSpace, cluster_rank};
 use warplens_stats::coalescing::{segments, transactions};
 use warplens_stats::sector::PER_LINE;
 use warplens_stats::{BankRule, CoalescingRule, Request, bank};
@@ -19,6 +19,8 @@ use crate::{Effect, Job, L1Config, L1Holds, SmConfig, Traffic, Without};
 pub(crate) struct Memory<'a> {
     config: &'a SmConfig,
     without: Without,
+    /// What comes from the shared memory of other SMs.
+    from_cluster: Port,
     /// Banks of shared memory, and of the L1 cache where the two are one.
     pub(crate) banks: Port,
     /// Data of the L1 cache, where it is a memory of its own.
@@ -89,6 +91,7 @@ impl<'a> Memory<'a> {
         Self {
             config,
             without,
+            from_cluster: Port::default(),
             banks: Port::default(),
             l1_data: Port::default(),
             constants: Port::default(),
@@ -153,6 +156,13 @@ impl<'a> Memory<'a> {
 
     /// An access to shared memory.
     fn shared(&mut self, arrival: &Arrival<'_>, request: &Request<'_>) -> Done {
+        if let Some(cluster) = &self.config.cluster
+            && is_of_other_sm(request)
+        {
+            let bytes = f64::from(request.lane_bytes * request.mask.count());
+            let start = self.from_cluster.reserve(arrival.at, bytes / cluster.bytes_per_clk);
+            return Done { at: start + f64::from(cluster.latency), long: false };
+        }
         let start = self.shared_passes(arrival.at, arrival.access, request);
         Done { at: start + f64::from(self.config.shared.latency), long: false }
     }
@@ -163,7 +173,7 @@ impl<'a> Memory<'a> {
         let mut addresses = [0; WARP_SIZE];
         let request = arrival.request(&mut addresses);
         let (passes, ideal) = self.passes(arrival.access, &request);
-        if passes <= ideal {
+        if passes <= ideal || self.config.cluster.is_some() && is_of_other_sm(&request) {
             return None;
         }
         let shared = &self.config.shared;
@@ -495,4 +505,11 @@ mod tests {
             }
         }
     }
+}
+
+/// True for an access to the window of a CTA of the cluster. That of the CTA itself counts among them: it is not known
+/// which it is.
+fn is_of_other_sm(request: &Request<'_>) -> bool {
+    let first = request.mask.lowest().map_or(0, |lane| request.addresses[lane]);
+    cluster_rank(first & u64::from(u32::MAX)).is_some()
 }

@@ -13,8 +13,9 @@ use warplens_trace::{MachineClass, Operands};
 use crate::memory::Memory;
 use crate::sampling::{Due, Moment, Sampling};
 use crate::unit::UnitKind;
-use crate::unit::barrier::Barriers;
+use crate::unit::barrier::{Barriers, Meeting};
 use crate::unit::lsu::Lsu;
+use crate::unit::phases::Phases;
 use crate::unit::port::{Port, whole};
 use crate::unit::scheduler::{Scheduler, UnitFree};
 use crate::unit::scoreboard::Scoreboard;
@@ -88,6 +89,10 @@ pub(crate) struct CtaSlot {
     /// Warps that have not ended.
     pub(crate) live: u32,
     pub(crate) barriers: Barriers,
+    /// The barrier of its cluster.
+    pub(crate) meeting: Meeting,
+    /// Its barriers in memory.
+    pub(crate) phases: Phases,
     /// When its last warp has ended.
     pub(crate) end: u64,
 }
@@ -160,7 +165,17 @@ impl<'a> Sm<'a> {
             turns: Turns::new(config.shared.pass_cycles, config.shared.pass_latency),
             delayed: Vec::with_capacity(64),
             memory: Memory::new(config, job, options.without),
-            ctas: vec![CtaSlot { cta: 0, live: 0, barriers: Barriers::default(), end: 0 }; resident],
+            ctas: vec![
+                CtaSlot {
+                    cta: 0,
+                    live: 0,
+                    barriers: Barriers::default(),
+                    meeting: Meeting::default(),
+                    phases: Phases::default(),
+                    end: 0
+                };
+                resident
+            ],
             next_cta: 0,
             next_age: 0,
             warps_per_cta: warps_per_cta as u32,

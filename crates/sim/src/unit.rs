@@ -15,6 +15,7 @@ pub(crate) mod cache;
 pub(crate) mod dram;
 pub(crate) mod l2;
 pub(crate) mod lsu;
+pub(crate) mod phases;
 pub(crate) mod port;
 pub(crate) mod rows;
 pub(crate) mod scheduler;

@@ -243,7 +243,7 @@ impl Walker<'_> {
         surely: u32,
         weight: f64,
     ) -> Result<(), Stop> {
-        if inst.op() == warplens_isa::Op::CopyBulk {
+        if matches!(inst.op(), warplens_isa::Op::CopyBulk | warplens_isa::Op::CopyTensor) {
             return Err(self.refuse(Refusal::BulkCopy { pc: inst.pc }));
         }
         if is_access(inst) {
@@ -596,6 +596,18 @@ impl Walker<'_> {
         };
         let constant = |value: u64| Value::constant(value);
         match register {
+            // Blocks of a cluster differ in what they read there.
+            S::Clusterid(_)
+            | S::Nclusterid(_)
+            | S::ClusterNctaid(_)
+            | S::ClusterNctarank
+            | S::ClusterCtaid(_)
+            | S::ClusterCtarank
+            | S::IsExplicitCluster
+                if shape.cluster.is_some() =>
+            {
+                Value::UNKNOWN
+            }
             S::Tid(axis) => by_lane(&|lane| {
                 let thread = self.warp * 32 + lane;
                 let [x, y, _] = shape.block;
@@ -608,7 +620,7 @@ impl Walker<'_> {
                 value
             }
             S::Nctaid(axis) | S::Nclusterid(axis) => constant(shape.grid[axis as usize].into()),
-            // As in the emulator there are clusters of one CTA only.
+            // A launch that says nothing of clusters has some of one CTA.
             S::ClusterNctaid(_) | S::ClusterNctarank => constant(1),
             S::ClusterCtaid(_) | S::ClusterCtarank | S::IsExplicitCluster => constant(0),
             S::Laneid => by_lane(&|lane| lane),

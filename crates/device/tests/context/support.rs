@@ -34,6 +34,7 @@ pub(crate) fn launch(parameters: &[u64]) -> Launch {
     Launch {
         grid: [1; 3],
         block: [1; 3],
+        cluster: None,
         dynamic_shared: 0,
         parameters: parameters.iter().flat_map(|word| word.to_le_bytes()).collect(),
         ctas: None,

@@ -11,8 +11,8 @@ use warplens_isa::{BlockId, Op, Pc, ScalarType, StateSpace};
 use super::sign::sign_change;
 use super::{bind, copy_predicate, near};
 use crate::code::{
-    BarrierOperation, BulkOperation, Code, ExchangeOperation, Kind, MatrixOperation, MemoryOperation, SINK, Shared,
-    Step, StepGuard, Wide,
+    BarrierOperation, BulkOperation, Code, ExchangeOperation, Kind, MatrixOperation, MemoryOperation, PhaseOperation,
+    SINK, Shared, Step, StepGuard, TensorOperation, Wide,
 };
 use crate::decoded::{self, Callee, Decoded, File, Flow, Function, Guard, Operand, Register, Unbound};
 use crate::raw::{LaneFunction, Level, Row, Source, map1, map2, masks};
@@ -422,6 +422,18 @@ impl Binder<'_> {
     pub(crate) fn exchange_operation(&mut self, operation: ExchangeOperation) -> u32 {
         self.code.exchanges.push(operation);
         self.code.exchanges.len() as u32 - 1
+    }
+
+    /// Adds a copy of a box and returns its index.
+    pub(crate) fn tensor(&mut self, operation: TensorOperation) -> u32 {
+        self.code.tensors.push(operation);
+        self.code.tensors.len() as u32 - 1
+    }
+
+    /// Adds a question for a phase and returns its index.
+    pub(crate) fn phase(&mut self, operation: PhaseOperation) -> u32 {
+        self.code.phases.push(operation);
+        self.code.phases.len() as u32 - 1
     }
 
     /// Adds a product of matrices and returns its index.

@@ -70,9 +70,13 @@ fn written(step: &Step, memory: &[MemoryOperation]) -> Option<Vec<u32>> {
         }
         Kind::LoadPart(_)
         | Kind::Bulk(_)
+        | Kind::Tensor(_)
         | Kind::Exchange(_)
         | Kind::Matrix(_)
         | Kind::Barrier(_)
+        | Kind::TestPhase(_)
+        | Kind::ClusterBarrier(_)
+        | Kind::AtomicCluster(_)
         | Kind::OpenRegion(_)
         | Kind::Alloca(_)
         | Kind::Broadcast(_)

@@ -44,6 +44,7 @@ fn potentials(module: &Module, kernel: FunctionId, is_soa: bool) -> Vec<u8> {
     let launch = Launch {
         grid: [1; 3],
         block: [32, 2, 1],
+        cluster: None,
         dynamic_shared: 0,
         parameters,
         ctas: None,

@@ -142,6 +142,7 @@ impl Builder {
         let launch = Launch {
             grid: [1; 3],
             block: [32, 1, 1],
+            cluster: None,
             dynamic_shared: 0,
             parameters: device.buffer(results).base.to_le_bytes().to_vec(),
             ctas: None,

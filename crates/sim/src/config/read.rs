@@ -10,7 +10,10 @@ use warplens_machine::{Key, Missing, Reader};
 use warplens_stats::{BankRule, CoalescingRule};
 use warplens_trace::MachineClass;
 
-use super::{ClassTiming, DramConfig, L1Config, L1Holds, L2Config, LsuConfig, N_CLASSES, Pipe, SharedConfig, SmConfig};
+use super::{
+    ClassTiming, ClusterConfig, DramConfig, L1Config, L1Holds, L2Config, LsuConfig, N_CLASSES, Pipe, SharedConfig,
+    SmConfig,
+};
 use crate::unit::DelayConfig;
 
 /// How much wider one way may be: 1.1 was measured, and where somebody changes the achieved bandwidth alone, it is that of
@@ -35,6 +38,11 @@ impl SmConfig {
         let barrier_latency = if_used(MachineClass::Barrier, Key::LatencyBarrier, &mut sm)?;
         let fence_latency = if_used(MachineClass::Fence, Key::LatencyFence, &mut sm)?;
         let cc = sm.reader.machine().cc;
+        // Before there are no bulk copies.
+        let bulk_latency = match cc.major {
+            9.. => if_used(MachineClass::AsyncCopy, Key::LatencyBulkCopy, &mut sm)?,
+            _ => 0,
+        };
         let cta_turnaround = sm.count(Key::CtaTurnaround)?;
         let delays = DelayConfig::read(sm.reader, used)?;
         Ok(Self {
@@ -48,8 +56,10 @@ impl SmConfig {
             predicate_latency: sm.count(Key::LatencyPredicate)?,
             branch_latency,
             barrier_latency,
+            bulk_latency,
             fence_latency,
             shared: sm.shared()?,
+            cluster: None,
             lsu: sm.lsu()?,
             coalescing: CoalescingRule::of(cc.major.into(), cc.minor.into()),
             l1: sm.l1()?,
@@ -63,6 +73,16 @@ impl SmConfig {
             delays,
             clock: sm.clock,
         })
+    }
+
+    /// The same for a launch in clusters of CTAs.
+    pub fn in_clusters(self, reader: &mut Reader<'_>) -> Result<Self, Missing> {
+        let cluster = ClusterConfig {
+            latency: whole(reader.need(Key::LatencyClusterShared)?),
+            bytes_per_clk: reader.need(Key::SharedClusterBytesPerClk)?,
+            barrier_latency: whole(reader.need(Key::LatencyClusterBarrier)?),
+        };
+        Ok(Self { cluster: Some(cluster), ..self })
     }
 }
 

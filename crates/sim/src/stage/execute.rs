@@ -1,15 +1,15 @@
 //! Execute: an instruction reserves its units, and its results get the cycle in which they can be used.
 
-use warplens_isa::StateSpace;
+use warplens_isa::{MbarrierOp, StateSpace};
 use warplens_machine::words::IssueOccupies;
-use warplens_trace::{MachineClass, MachineInst, Step, WarpAccess, WarpTrace};
+use warplens_trace::{MachineClass, MachineInst, Step, Told, WARP_SIZE, WarpAccess, WarpTrace};
 
 use crate::memory::Arrival;
 use crate::pipeline::{InTurn, Sm};
 use crate::stage::issue::{LSU, goes_through_lsu};
 use crate::unit::port::whole;
 use crate::unit::scoreboard::Pending;
-use crate::warp::{self, State};
+use crate::warp::{self, Question, State};
 use crate::{Effect, Stall};
 
 impl<'a> Sm<'a> {
@@ -43,7 +43,9 @@ impl<'a> Sm<'a> {
         } else {
             self.control(slot, inst, cycle, done);
         }
-        let result = Pending { at: whole(done), stall };
+        // What a copy writes to a register it knows when it is issued.
+        let written = if inst.class == MachineClass::AsyncCopy { start + f64::from(timing.latency) } else { done };
+        let result = Pending { at: whole(written), stall };
         self.scoreboard.write(slot, self.job.code.registers(inst.writes), result);
         if self.options.timeline_warps > 0
             && let Some(event) = self.outcome.timeline.last_mut()
@@ -181,8 +183,16 @@ impl<'a> Sm<'a> {
         let (trace, step) = self.place(slot);
         let mut done = at;
         let mut long = false;
+        let mut speaks = false;
         for access in trace.accesses_at(&step, inst.turn, inst.slot) {
             let arrival = Arrival { at, trace, access: &widened(inst, access), slot };
+            if trace.speaks(&access) {
+                speaks = true;
+                // A copy tells its barrier itself.
+                if inst.class == MachineClass::AsyncCopy {
+                    continue;
+                }
+            }
             if let Some(there) = self.in_turn(inst, &arrival, f64::from(self.config.shared.latency)) {
                 done = done.max(there);
                 continue;
@@ -191,11 +201,52 @@ impl<'a> Sm<'a> {
             done = done.max(served.at);
             long |= served.long;
         }
-        let warp = &mut self.warps[slot];
-        if inst.class == MachineClass::AsyncCopy {
+        if speaks && inst.class == MachineClass::AsyncCopy {
+            done += f64::from(self.config.bulk_latency);
+        }
+        if speaks {
+            done = self.speak(slot, inst, done);
+        } else if inst.class == MachineClass::AsyncCopy {
+            let warp = &mut self.warps[slot];
             warp.open_group = warp.open_group.max(done);
         }
         (done, if long { Stall::LongScoreboard } else { Stall::ShortScoreboard })
+    }
+
+    /// Barriers in memory are told, or asked, what the accesses of an instruction say that are made at a time. Returns when
+    /// the instruction has its answer: where that is not known yet, the warp will wait.
+    pub(crate) fn speak(&mut self, slot: usize, inst: &MachineInst, done: f64) -> f64 {
+        let (trace, step) = self.place(slot);
+        let warp = &self.warps[slot];
+        let (cta_slot, copies) = (warp.cta as usize, warp.groups.iter().fold(warp.open_group, |a, &b| a.max(b)));
+        let mut answered = done;
+        let (mut ends, mut asks) = (false, false);
+        for access in trace.accesses_at(&step, inst.turn, inst.slot).filter(|access| trace.speaks(access)) {
+            let mut addresses = [0; WARP_SIZE];
+            trace.expand(&access, &mut addresses);
+            for told in access.mask.lanes().filter_map(|lane| Told::of(addresses[lane])) {
+                let phases = &mut self.ctas[cta_slot].phases;
+                match told {
+                    (Told::Op(op, number), address) => {
+                        let waits = matches!(op, MbarrierOp::CopiesArrive | MbarrierOp::AwaitCopies);
+                        let at = if waits { done.max(copies) } else { done };
+                        ends |= phases.tell(address, op, number, at);
+                    }
+                    (Told::Asked { parity }, address) => {
+                        asks = true;
+                        match phases.ended(address, parity) {
+                            Some(ended) => answered = answered.max(ended + f64::from(self.config.shared.latency)),
+                            None => self.warps[slot].asks = Some(Question { address, parity }),
+                        }
+                    }
+                }
+            }
+        }
+        self.outcome.questions += u64::from(asks);
+        if ends {
+            self.end_phase(cta_slot);
+        }
+        answered
     }
 
     /// The trace of a warp, and the step that it is in.

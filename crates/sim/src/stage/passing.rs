@@ -49,7 +49,7 @@ impl Sm<'_> {
             let inst = &code.insts[number];
             self.outcome.executions[number] += 1;
             self.passed += 1;
-            if inst.touches_memory() && inst.space != StateSpace::Shared {
+            if inst.touches_memory() {
                 self.pass_access(slot, number, cycle);
             }
             let warp = &mut self.warps[slot];
@@ -67,13 +67,19 @@ impl Sm<'_> {
     }
 
     fn pass_access(&mut self, slot: usize, number: usize, cycle: u64) {
-        let inst = &self.job.code.insts[number];
+        let code = self.job.code;
+        let inst = &code.insts[number];
         let (trace, step) = self.place(slot);
+        let mut speaks = false;
         for access in trace.accesses_at(&step, inst.turn, inst.slot) {
+            speaks |= trace.speaks(&access);
             if matches!(access.space, StateSpace::Global | StateSpace::Local | StateSpace::Generic) {
                 let arrival = Arrival { at: cycle as f64, trace, access: &widened(inst, access), slot };
                 self.memory.serve(&arrival);
             }
+        }
+        if speaks {
+            self.speak(slot, inst, cycle as f64);
         }
     }
 }

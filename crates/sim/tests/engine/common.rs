@@ -119,7 +119,9 @@ pub(crate) fn gt200() -> SmConfig {
         predicate_latency: 24,
         branch_latency: 8,
         barrier_latency: 8,
+        bulk_latency: 0,
         fence_latency: 8,
+        cluster: None,
         shared: SharedConfig {
             banks: BankRule::Cc10,
             latency: 38,
@@ -171,7 +173,9 @@ pub(crate) fn modern() -> SmConfig {
         predicate_latency: 12,
         branch_latency: 8,
         barrier_latency: 20,
+        bulk_latency: 0,
         fence_latency: 50,
+        cluster: None,
         shared: SharedConfig {
             banks: BankRule::Cc20,
             latency: 23,
