@@ -1,6 +1,8 @@
 //! Loads, stores and atomics: addresses, checks, transfer.
 
 mod bulk;
+mod group;
+mod matrices;
 mod near;
 mod part;
 

@@ -27,7 +27,7 @@ pub use class::{HighLatency, OpClass, SlowOperation};
 pub use effect::Effect;
 pub use family::Family;
 pub use key::{CacheOperator, CacheUse, InstKey, MatrixShape, MemoryOrder, NamedType, NarrowType, Part, Scope, Types};
-pub use matrix::{MatrixProduct, MatrixType};
+pub use matrix::{GroupProduct, MatrixMove, MatrixProduct, MatrixType, TensorLanes, TensorWork};
 pub use mbarrier::{MbarrierOp, MbarrierState};
 pub use modifiers::{
     AddressDirection, AtomicOp, BarrierKind, BfindAnswer, BoolOp, CompareOp, CopyRead, Dp2aHalf, MatchMode, Precision,

@@ -3,9 +3,9 @@
 use crate::payload::Words;
 use crate::{
     AccessOrder, Accuracy, AddressConversion, Approximation, Atomic, BarrierKind, BfindAnswer, Branch, BulkCopy, Carry,
-    Combination, Comparison, Conversion, CopyRead, Dp2aHalf, Extremum, FunnelShift, FusedMultiplyAdd, HighMultiplyAdd,
-    MatchMode, MatrixProduct, MixedTypes, Op, Precision, PrmtMode, Product, Reduction, Saturation, ShiftMode,
-    ShuffleMode, StateSpace, Subnormals, Sum, SystemCall, TestProperty, VoteMode, with_ops,
+    Combination, Comparison, Conversion, CopyRead, Dp2aHalf, Extremum, FunnelShift, FusedMultiplyAdd, GroupProduct,
+    HighMultiplyAdd, MatchMode, MatrixMove, MatrixProduct, MixedTypes, Op, Precision, PrmtMode, Product, Reduction,
+    Saturation, ShiftMode, ShuffleMode, StateSpace, Subnormals, Sum, SystemCall, TestProperty, VoteMode, with_ops,
 };
 
 macro_rules! declare {

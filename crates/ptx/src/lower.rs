@@ -21,6 +21,7 @@ mod key;
 mod limit;
 mod location;
 mod matrix;
+mod matrix_move;
 mod mbarrier;
 mod memory;
 mod module;
@@ -32,6 +33,9 @@ mod spellings;
 mod types;
 mod video;
 mod warp;
+mod wgmma;
+mod wmma;
+mod wmma_memory;
 
 pub use key::spelling;
 

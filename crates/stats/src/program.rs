@@ -230,11 +230,10 @@ fn touches_memory(inst: &Inst) -> bool {
 fn role(inst: &Inst) -> Role {
     match (inst.op(), inst.memory.iter().last()) {
         // A copy counts where it reads.
-        (Op::Ld | Op::St | Op::Atom | Op::Red | Op::Copy | Op::CopyBulk, Some(memory))
-            if memory.space != StateSpace::Param =>
-        {
-            Role::Memory(memory.space)
-        }
+        (
+            Op::Ld | Op::St | Op::Ldmatrix | Op::Stmatrix | Op::Atom | Op::Red | Op::Copy | Op::CopyBulk,
+            Some(memory),
+        ) if memory.space != StateSpace::Param => Role::Memory(memory.space),
         (Op::Bra | Op::BrxIdx, _) => Role::Branch,
         (Op::Bar, _) => Role::CtaBarrier,
         (Op::BarWarp, _) => Role::WarpBarrier,

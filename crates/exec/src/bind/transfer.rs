@@ -60,7 +60,7 @@ fn stored(binder: &mut Binder<'_>, operand: &Operand, ty: ScalarType) -> Source 
     binder.read(operand, ty)
 }
 
-fn memory_operation(binder: &mut Binder<'_>, inst: &Decoded) -> Result<MemoryOperation, &'static str> {
+pub(super) fn memory_operation(binder: &mut Binder<'_>, inst: &Decoded) -> Result<MemoryOperation, &'static str> {
     let [memory] = &inst.memory[..] else { return Err("the address is missing") };
     operation_at(binder, inst, memory)
 }
