@@ -2,6 +2,8 @@
 
 mod bulk;
 mod cluster;
+mod group;
+mod matrices;
 mod near;
 mod part;
 mod tensor;

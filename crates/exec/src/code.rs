@@ -4,8 +4,8 @@
 use warplens_base::IdMap;
 use warplens_ir::FunctionId;
 use warplens_isa::{
-    AtomicOp, BarrierKind, ClusterPhase, MatrixProduct, Pc, ScalarType, SpecialRegister, StateSpace, SystemCall,
-    TensorCopy,
+    AtomicOp, BarrierKind, ClusterPhase, GroupProduct, MatrixMove, MatrixProduct, Pc, ScalarType, SpecialRegister,
+    StateSpace, SystemCall, TensorCopy,
 };
 
 use crate::decoded::Register;
@@ -65,6 +65,12 @@ pub(crate) enum Kind {
     Exchange(u32),
     /// The warp multiplies matrices; the index of its [`MatrixOperation`].
     Matrix(u32),
+    /// The warp does its part in a product of four warps; the index of its [`GroupOperation`].
+    GroupMatrix(u32),
+    /// The warp loads matrices; the index of its [`MoveOperation`].
+    LoadMatrices(u32),
+    /// The warp stores matrices; the index of its [`MoveOperation`].
+    StoreMatrices(u32),
     /// Mask of active lanes.
     ActiveMask,
     /// CTA barrier; the index of its [`BarrierOperation`].
@@ -289,6 +295,40 @@ pub(crate) struct MatrixOperation {
     pub(crate) destinations: Vec<u32>,
 }
 
+/// The part of a warp in a product of four warps.
+#[derive(Clone, Debug)]
+pub(crate) struct GroupOperation {
+    /// What is computed.
+    pub(crate) product: GroupProduct,
+    /// Registers of a, unless it lies in shared memory.
+    pub(crate) a: Vec<Source>,
+    /// The descriptor of a, if it lies in shared memory.
+    pub(crate) a_descriptor: Option<Source>,
+    /// The descriptor of b.
+    pub(crate) b_descriptor: Source,
+    /// The predicate that lets the accumulators count.
+    pub(crate) adds: Source,
+    /// Registers of the accumulators.
+    pub(crate) sources: Vec<Source>,
+    /// Registers of d.
+    pub(crate) destinations: Vec<u32>,
+}
+
+/// Matrices that move between shared memory and registers.
+#[derive(Clone, Debug)]
+pub(crate) struct MoveOperation {
+    /// How many, and how.
+    pub(crate) matrices: MatrixMove,
+    /// The index of the access to the rows, a [`MemoryOperation`]: four words in each lane that brings an address.
+    pub(crate) memory: u32,
+    /// Where these words are kept.
+    pub(crate) words: [u32; 4],
+    /// Registers loaded into, one per matrix.
+    pub(crate) destinations: Vec<u32>,
+    /// Registers stored, one per matrix.
+    pub(crate) sources: Vec<Source>,
+}
+
 /// A bound kernel with everything that it calls.
 pub struct Code {
     /// CPU features that the handlers were chosen for.
@@ -311,6 +351,10 @@ pub struct Code {
     pub(crate) tensors: Vec<TensorOperation>,
     /// Questions for phases.
     pub(crate) phases: Vec<PhaseOperation>,
+    /// Products of four warps.
+    pub(crate) groups: Vec<GroupOperation>,
+    /// Moves of matrices.
+    pub(crate) moves: Vec<MoveOperation>,
     /// Barriers.
     pub(crate) barriers: Vec<BarrierOperation>,
     /// Device runtime services: arguments and their widths.
@@ -331,6 +375,8 @@ impl Code {
             matrices: Vec::new(),
             tensors: Vec::new(),
             phases: Vec::new(),
+            groups: Vec::new(),
+            moves: Vec::new(),
             barriers: Vec::new(),
             system: Vec::new(),
         }

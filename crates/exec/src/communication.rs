@@ -69,7 +69,7 @@ impl<'m> Foreign<'m> {
         match memory.space {
             StateSpace::Global | StateSpace::Generic if is_exchange => Writers::Grid,
             StateSpace::Shared if is_exchange => Writers::Cta,
-            _ if inst.op() != Op::Ld => Writers::None,
+            _ if !matches!(inst.op(), Op::Ld | Op::Ldmatrix) => Writers::None,
             StateSpace::Shared => self.shared,
             StateSpace::Local => self.local,
             StateSpace::Generic => self.shared.max(self.local),
@@ -113,11 +113,11 @@ impl<'m> Foreign<'m> {
             for inst in &block.insts {
                 match inst.op() {
                     // The value does not come from the address, nor from where a call is made.
-                    Op::Ld | Op::TestPhase | Op::Atom => {
+                    Op::Ld | Op::TestPhase | Op::Atom | Op::Ldmatrix => {
                         let writers = self.brought_by(inst);
                         inst.writes().for_each(|register| self.mark(function, register, writers));
                     }
-                    Op::St => self.follow_store(function, inst),
+                    Op::St | Op::Stmatrix => self.follow_store(function, inst),
                     Op::Call => {}
                     _ => {
                         let writers = inst.reads().map(|register| self.of_register(function, register)).max();
@@ -229,7 +229,7 @@ pub(crate) fn changes_shared_memory(module: &Module, functions: &[FunctionId]) -
     let is_across = |space| matches!(space, StateSpace::Global | StateSpace::Generic);
     functions.iter().flat_map(|&function| instructions(module, function)).any(|inst| {
         let changes = match inst.op() {
-            Op::St | Op::Atom | Op::Red | Op::RedCluster => true,
+            Op::St | Op::Stmatrix | Op::Atom | Op::Red | Op::RedCluster => true,
             // Its other place is said by the tensor map.
             Op::CopyTensor => return inst.operation.writes_tensor(),
             // A copy between memories changes the place that it names last.

@@ -115,6 +115,27 @@ impl<'a, E: Engine, O: Observer> Run<'_, 'a, E, O> {
         self.worker.parameter(offset, bytes)
     }
 
+    /// A piece of 16 bytes of shared memory, for what is no access of a lane; an error is said of the lane.
+    pub fn shared_bytes(&mut self, address: u32, at: (Pc, u32)) -> Result<Vec<u8>, ExecError> {
+        let Cta { warps, shared, cluster, record, coordinates, .. } = &mut *self.cta;
+        let cluster = cluster.as_deref();
+        let warp = &warps[self.warp_index];
+        let local = LocalMemory {
+            cells: &warp.local,
+            base: self.path.frame.local,
+            top: self.path.frame.local,
+            stride: warp.local_stride,
+        };
+        let context =
+            Context { warp_index: self.warp_index as u32, coordinates: *coordinates, shared, cluster, local, record };
+        self.worker.shared_bytes(&context, address, at)
+    }
+
+    /// The index of the warp in its CTA.
+    pub fn warp_index(&self) -> u32 {
+        self.warp_index as u32
+    }
+
     /// Loads; values that are narrower than 64 bits are extended with zeros. Checks the addresses and tells the observer,
     /// as all accesses do.
     pub fn load(&mut self, request: &Request) -> Result<Vec<LaneValues>, ExecError> {

@@ -289,6 +289,20 @@ impl Engine for Simt {
                     set_value(&mut lanes, step.destinations[0], wide, offset);
                 }
                 Kind::InSpace(space, wide) => worker.in_space(&mut lanes, step, space, wide),
+                Kind::GroupMatrix(index) => {
+                    let group = &bound.groups[index as usize];
+                    worker.multiply_group(&context, &mut lanes, group, step.pc)?;
+                }
+                Kind::LoadMatrices(index) => {
+                    let matrices = &bound.moves[index as usize];
+                    let memory = &bound.memory[matrices.memory as usize];
+                    worker.load_matrices(&mut context, &mut lanes, (matrices, memory), step.pc)?;
+                }
+                Kind::StoreMatrices(index) => {
+                    let matrices = &bound.moves[index as usize];
+                    let memory = &bound.memory[matrices.memory as usize];
+                    worker.store_matrices(&mut context, &mut lanes, (matrices, memory), step.pc)?;
+                }
                 Kind::ActiveMask => {
                     let mask = lanes.mask;
                     set_value(&mut lanes, step.destinations[0], Wide::No, u64::from(mask));

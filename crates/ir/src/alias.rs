@@ -61,7 +61,7 @@ impl<V: PartialEq> Touch<V> {
         let places = inst.memory.iter().enumerate().filter(|(_, memory)| !is_read_only(module, inst, memory.space));
         places
             .map(|(number, memory)| {
-                let is_read = matches!(inst.op(), Op::Ld | Op::TestPhase) || reads_second && number == 1;
+                let is_read = matches!(inst.op(), Op::Ld | Op::TestPhase | Op::Ldmatrix) || reads_second && number == 1;
                 Self::of(module, inst, memory, !is_read || inst.operation.is_ordered(), &value)
             })
             .collect()

@@ -7,8 +7,8 @@ use std::fmt::Debug;
 
 use crate::{
     AddressDirection, AtomicOp, BarrierKind, BfindAnswer, BoolOp, ClusterPhase, CompareOp, CopyRead, Dp2aHalf,
-    MatchMode, MatrixProduct, MatrixShape, PhaseOf, Precision, PrmtMode, ReduxOp, Rounding, ScalarType, ShiftDirection,
-    ShiftMode, ShuffleMode, StateSpace, SystemCall, TestProperty, VoteMode,
+    GroupProduct, MatchMode, MatrixMove, MatrixProduct, MatrixShape, PhaseOf, Precision, PrmtMode, ReduxOp, Rounding,
+    ScalarType, ShiftDirection, ShiftMode, ShuffleMode, StateSpace, SystemCall, TestProperty, VoteMode,
 };
 
 /// What refines an operation.
@@ -491,6 +491,20 @@ impl Payload for MatrixProduct {
         let MatrixShape { m, n, k } = self.shape;
         let words = words.flag(&format!("m{m}n{n}k{k}"), true);
         let words = self.types.into_iter().fold(words, |words, ty| words.flag(ty.name(), true));
-        words.flag("satfinite", self.satfinite).optional(self.combination)
+        let words = words.flag("satfinite", self.satfinite).optional(self.combination);
+        words.flag("a_by_columns", self.turned[0]).flag("b_by_rows", self.turned[1])
+    }
+}
+
+impl Payload for GroupProduct {
+    fn describe(&self, words: Words) -> Words {
+        let words = words.payload(&self.product).flag("a_in_shared", self.a_in_shared);
+        words.flag("a_negated", self.negated[0]).flag("b_negated", self.negated[1])
+    }
+}
+
+impl Payload for MatrixMove {
+    fn describe(&self, words: Words) -> Words {
+        words.flag(&format!("x{}", self.count), true).flag("transposed", self.transposed)
     }
 }

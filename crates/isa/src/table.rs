@@ -51,6 +51,9 @@
 //! | `Elect` | `B32` | leader's lane, then predicate | member mask |
 //! | `Activemask` | `B32` | mask | none |
 //! | `Movmatrix` | `B16` | fragment of a row of the transpose | fragment of a row; 32 bits each |
+//! | `MmaAsync` | of a register of d | registers of d | registers of a, or its 64-bit descriptor; that of b; predicate without which d counts as zeros; d as it was |
+//! | `Ldmatrix` | `B32` | a register per matrix | none; the address of a row of four words |
+//! | `Stmatrix` | `B32` | none | a register per matrix |
 //! | `Mma` | of a register of d | registers of d | registers of a, of b, of c; 64 bits of `f64`, 32 of others |
 //! | `Bar` | `Pred` or `U32` | result of a reduction | barrier, threads if given, predicate of a reduction |
 //! | `ClusterBar` | `B32` | none | none |
@@ -258,6 +261,14 @@ macro_rules! with_ops {
             Movmatrix => { class: warp, effect: Exchange, bind: exchange::movmatrix }
             /// Product of matrices of which each lane holds a part, plus an accumulator.
             Mma (product: MatrixProduct) => { class: tensor, effect: Exchange, bind: matrix::mma }
+            /// The part of a warp in a product of matrices that four warps carry out together; what is in shared memory is
+            /// told by descriptors.
+            MmaAsync (group: GroupProduct) => { class: tensor, effect: Fence, bind: matrix::mma_async }
+            /// Loads matrices from shared memory: lanes bring the addresses of rows, and each receives a part of a row of
+            /// each matrix.
+            Ldmatrix (matrices: MatrixMove) => { class: load, effect: Load, bind: matrix::load }
+            /// Stores matrices, of which each lane holds a part of a row, to the addresses of rows that lanes bring.
+            Stmatrix (matrices: MatrixMove) => { class: memory, effect: Store, bind: matrix::store }
 
             /// Branch; the targets stand at the block.
             Bra (hint: Branch) => { class: control, effect: End, bind: control::branch }

@@ -170,8 +170,13 @@ keys! {
     LanesBarrier = "lanes.barrier", PerCycle;
     /// Lanes of memory instructions that one SM handles per cycle.
     LanesLdst = "lanes.ldst", PerCycle;
-    /// Dense half-precision tensor multiply-adds per cycle of one SM.
+    /// Dense half-precision tensor multiply-adds per cycle of one SM, by groups of warps where it has such operations. Of
+    /// elements of twice the width it does half as many, of half the width twice as many.
     LanesTensorFma = "lanes.tensor_fma", PerCycle;
+    /// The same by operations of one warp that give half-precision or integer results.
+    LanesTensorWarp = "lanes.tensor_warp", PerCycle;
+    /// The same by operations of one warp that give single-precision results.
+    LanesTensorWarpFp32 = "lanes.tensor_warp_fp32", PerCycle;
     /// Double-precision tensor multiply-adds per cycle of one SM.
     LanesTensorFp64 = "lanes.tensor_fp64", PerCycle;
 
@@ -342,6 +347,10 @@ keys! {
     LatencyPredicate = "latency.predicate", Cycles;
     /// Cycles from a 16x8x16 half-precision tensor operation to the next that adds to its result.
     LatencyTensor = "latency.tensor", Cycles;
+    /// The same of a 16x8x8 half-precision tensor operation, or another of at most as many bits.
+    LatencyTensorHalf = "latency.tensor_half", Cycles;
+    /// Cycles from the end of the work of a tensor operation of a group of warps until its result can be waited for.
+    LatencyTensorAsync = "latency.tensor_async", Cycles;
     /// Cycles from a double-precision tensor operation to the next that adds to its result.
     LatencyTensorFp64 = "latency.tensor_fp64", Cycles;
     /// Cycles of a conflict-free load from shared memory.

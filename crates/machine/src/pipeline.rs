@@ -24,6 +24,17 @@ pub(crate) fn rule(machine: &Machine, key: Key) -> Option<Rule> {
         Key::LanesConversion => {
             same_as(key, Key::LanesSfu, "the special-function lanes, which are of the unit that converts")
         }
+        Key::LanesTensorWarp => {
+            same_as(key, Key::LanesTensorFma, "the tensor rate, which operations of one warp are taken to reach")
+        }
+        Key::LanesTensorWarpFp32 => same_as(
+            key,
+            Key::LanesTensorWarp,
+            "the rate of half-precision results, which single ones are taken to have",
+        ),
+        Key::LatencyTensorHalf => {
+            same_as(key, Key::LatencyTensor, "the latency of a 16x8x16 operation, which a shorter one is taken to have")
+        }
         Key::LatencyShuffle => of_design(machine, key)
             .or_else(|| same_as(key, Key::LatencyShared, "the latency of shared memory, whose crossbar it takes")),
         // An arrival goes to another SM, and what it tells comes back, as a load does.
@@ -65,6 +76,8 @@ const OF_PIPELINES: &[Key] = &[
     Key::LatencyFp16,
     Key::LatencyFp64,
     Key::LatencyPredicate,
+    Key::LatencyTensor,
+    Key::LatencyTensorAsync,
     Key::LatencyTensorFp64,
     Key::LatencyShared,
     Key::LatencySharedOperand,

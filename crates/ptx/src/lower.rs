@@ -22,6 +22,7 @@ mod key;
 mod limit;
 mod location;
 mod matrix;
+mod matrix_move;
 mod mbarrier;
 mod memory;
 mod module;
@@ -34,6 +35,9 @@ mod tensor;
 mod types;
 mod video;
 mod warp;
+mod wgmma;
+mod wmma;
+mod wmma_memory;
 
 pub use key::spelling;
 

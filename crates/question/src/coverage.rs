@@ -3,6 +3,7 @@
 //! Instructions are written from the table: opcode, names, types and operands. One that parses and lowers without an
 //! error and that the emulator can decode is executed; nothing here repeats what those stages know.
 
+mod fragment;
 mod sample;
 
 use std::sync::Arc;
@@ -219,6 +220,11 @@ mod tests {
             ("bar.red.and.pred", Executed),
             ("brx.idx", Executed),
             ("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32", Executed),
+            ("ldmatrix.sync.aligned.m8n8.x2.shared.b16", Executed),
+            ("wmma.load.a.sync.aligned.row.m16n16k16.f16", Executed),
+            ("wmma.mma.sync.aligned.row.col.m8n32k16.s32.s8.s8.s32", Executed),
+            ("wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16", Executed),
+            ("ldmatrix.sync.aligned.m16n16.x1.trans.shared.b8", Unsupported),
             ("cp.async.ca.shared.global", Executed),
             ("tex.2d.v4.f32.s32", Unsupported),
             ("add.b32", Malformed),

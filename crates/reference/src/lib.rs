@@ -13,6 +13,7 @@ mod compare;
 mod convert;
 mod exact;
 mod float;
+mod group;
 mod mbarrier;
 mod meaning;
 mod operand;
@@ -216,6 +217,9 @@ fn check(inst: &Decoded) -> Result<(), NoMeaning> {
         | Meaning::ClusterBarrier(_)
         | Meaning::ActiveMask
         | Meaning::Matrix(_)
+        | Meaning::Group(_)
+        | Meaning::LoadMatrices(_)
+        | Meaning::StoreMatrices(_)
         | Meaning::OpenRegion(_)
         | Meaning::ReserveStack
         | Meaning::SaveStack

@@ -9,8 +9,8 @@ use warplens_exec::semantics::half::{Bf16, F16};
 use warplens_exec::semantics::warp::{ReduceMods, Sort};
 use warplens_exec::semantics::{float64, math};
 use warplens_isa::{
-    AddressConversion, AddressDirection, AtomicOp, BarrierKind, ClusterPhase, CopyRead, MatrixProduct, Operation,
-    PhaseOf, ScalarType, SpecialRegister, StateSpace, SystemCall, TensorCopy,
+    AddressConversion, AddressDirection, AtomicOp, BarrierKind, ClusterPhase, CopyRead, GroupProduct, MatrixMove,
+    MatrixProduct, Operation, PhaseOf, ScalarType, SpecialRegister, StateSpace, SystemCall, TensorCopy,
 };
 
 use crate::value::{NO_SUCH_FORM, NoMeaning, Results, Sources, one, ones};
@@ -46,6 +46,11 @@ pub(crate) enum Meaning<'i> {
     ActiveMask,
     /// The warp multiplies matrices.
     Matrix(&'i MatrixProduct),
+    /// Four warps multiply matrices.
+    Group(&'i GroupProduct),
+    /// The warp moves matrices from memory, or to it.
+    LoadMatrices(MatrixMove),
+    StoreMatrices(MatrixMove),
     Barrier(BarrierKind),
     ClusterBarrier(ClusterPhase),
     OpenRegion(u32),
@@ -182,6 +187,9 @@ pub(crate) fn meaning(inst: &Decoded) -> Meaning<'_> {
         Operation::Elect => Meaning::Exchange(Exchange::Elect, 0),
         Operation::Movmatrix => Meaning::Exchange(Exchange::Movmatrix, 1),
         Operation::Mma(product) => Meaning::Matrix(product),
+        Operation::MmaAsync(group) => Meaning::Group(group),
+        Operation::Ldmatrix(matrices) => Meaning::LoadMatrices(*matrices),
+        Operation::Stmatrix(matrices) => Meaning::StoreMatrices(*matrices),
 
         // Control is the flow of the block.
         Operation::Bra(_) | Operation::BrxIdx(_) | Operation::Call(_) => Meaning::Nothing,

@@ -5,7 +5,7 @@ use warplens_exec::decoded::{Decoded, MemoryReference, Operand};
 use warplens_exec::engine::{Arrival, BlockEnd, BoxRequest, Frame, LaneValues, Request, Run};
 use warplens_exec::semantics::warp::Unnamed;
 use warplens_ir::Width;
-use warplens_isa::{AtomicOp, BarrierKind, CopyRead, PhaseOf, ScalarType, SystemCall};
+use warplens_isa::{AtomicOp, BarrierKind, CopyRead, GroupProduct, MatrixMove, PhaseOf, ScalarType, SystemCall};
 use warplens_trace::Observer;
 
 use crate::meaning::{Meaning, converted, meaning};
@@ -13,12 +13,17 @@ use crate::operand::{At, read, to_fetch};
 use crate::registers::Registers;
 use crate::value::{Sources, ones, signed};
 use crate::warp::lanes;
-use crate::{Reference, tensor, write};
+use crate::{Reference, group, tensor, write};
 
 /// More bytes than a copy of one lane has.
 const MOST: u32 = 64;
 
 type Running<'r, 'a, O> = Run<'r, 'a, Reference, O>;
+
+/// So many lanes from the first on.
+fn first_lanes(count: usize) -> u32 {
+    (0..count).fold(0, |mask, lane| mask | 1 << lane)
+}
 
 /// The lanes in which the guard of an operation is true, whoever takes part.
 pub(crate) fn guard_lanes(inst: &Decoded, registers: &Registers, frame: Frame) -> u32 {
@@ -208,6 +213,9 @@ impl Step<'_> {
                     self.write(run.registers(), index, ty, values);
                 }
             }
+            Meaning::Group(product) => self.multiply_group(run, product)?,
+            Meaning::LoadMatrices(matrices) => self.load_matrices(run, number, matrices)?,
+            Meaning::StoreMatrices(matrices) => self.store_matrices(run, number, matrices)?,
             Meaning::OpenRegion(barrier) => run.open_region(barrier),
             Meaning::ReserveStack => {
                 let bytes = self.source(registers, 0, inst.ty, 0);
@@ -401,6 +409,100 @@ impl Step<'_> {
             }
         }
         run.store(&store, &values)
+    }
+
+    /// Warp 4g + w of a CTA makes the rows 16w to 16w + 15.
+    fn multiply_group<O: Observer>(
+        &self,
+        run: &mut Running<'_, '_, O>,
+        product: &GroupProduct,
+    ) -> Result<(), ExecError> {
+        let cores = run.tensor_cores();
+        let (sources, at) = (&self.inst.sources, (self.inst.pc, self.on.trailing_zeros()));
+        let lane = at.1 as usize;
+        let [_, a_type, b_type, _] = product.product.types;
+        let (n, k) = (u64::from(product.product.shape.n), u64::from(product.product.shape.k));
+        let n_a = if product.a_in_shared { 1 } else { 4 };
+        let descriptor = |index: usize, run: &mut Running<'_, '_, O>| {
+            self.all(run.registers(), &sources[index], ScalarType::B64)[lane]
+        };
+        let a = if product.a_in_shared {
+            let (from, first) = (descriptor(0, run), u64::from(run.warp_index() % 4) * 16);
+            let read = |address: u64| run.shared_bytes(address as u32, at);
+            group::matrix(from, a_type, (first, 16, k), product.product.turned[0], read)?
+        } else {
+            let held: Vec<LaneValues> =
+                (0..4).map(|index| self.source(run.registers(), index, ScalarType::B32, 0)).collect();
+            tensor::rows(&held, a_type, k as usize)
+        };
+        let from = descriptor(n_a, run);
+        let read = |address: u64| run.shared_bytes(address as u32, at);
+        let b = group::matrix(from, b_type, (0, n, k), product.product.turned[1], read)?;
+        let registers = run.registers();
+        let adds = self.all(registers, &sources[n_a + 1], ScalarType::Pred)[lane] == 1;
+        let accumulators: Vec<LaneValues> = sources[n_a + 2..]
+            .iter()
+            .map(|operand| if adds { self.all(registers, operand, ScalarType::B32) } else { [0; 32] })
+            .collect();
+        for (index, values) in group::product(cores, product, &a, &b, &accumulators).iter().enumerate() {
+            self.write(run.registers(), index, ScalarType::B32, values);
+        }
+        Ok(())
+    }
+
+    /// The lanes that name rows read them; each lane takes two elements of each matrix, one after the other.
+    fn load_matrices<O: Observer>(
+        &self,
+        run: &mut Running<'_, '_, O>,
+        number: u32,
+        matrices: MatrixMove,
+    ) -> Result<(), ExecError> {
+        let place = run.code().places[number as usize];
+        let naming = self.on & first_lanes(8 * usize::from(matrices.count));
+        let request = self.request(run.registers(), place, &self.inst.memory[0], naming);
+        let words = if naming == 0 { vec![[0; 32]; 4] } else { run.load(&request)? };
+        for matrix in 0..usize::from(matrices.count) {
+            let element = |row: usize, column: usize| {
+                let from = 8 * matrix + row;
+                let word = if naming >> from & 1 == 1 { words[column / 2][from] } else { 0 };
+                if column.is_multiple_of(2) { word % (1 << 16) } else { word >> 16 }
+            };
+            let values = std::array::from_fn(|lane| {
+                let pair = [2 * (lane % 4), 2 * (lane % 4) + 1].map(|place| match matrices.transposed {
+                    false => element(lane / 4, place),
+                    true => element(place, lane / 4),
+                });
+                pair[0] + (pair[1] << 16)
+            });
+            self.write(run.registers(), matrix, ScalarType::B32, &values);
+        }
+        Ok(())
+    }
+
+    /// The other way round.
+    fn store_matrices<O: Observer>(
+        &self,
+        run: &mut Running<'_, '_, O>,
+        number: u32,
+        matrices: MatrixMove,
+    ) -> Result<(), ExecError> {
+        let place = run.code().places[number as usize];
+        let naming = self.on & first_lanes(8 * usize::from(matrices.count));
+        let registers = run.registers();
+        let request = self.request(registers, place, &self.inst.memory[0], naming);
+        let held = self.values(registers);
+        let mut words = vec![[0; 32]; 4];
+        for (matrix, values) in held.iter().enumerate() {
+            for lane in lanes(self.on) {
+                for place in 0..2 {
+                    let (line, at) = (lane / 4, 2 * (lane % 4) + place);
+                    let (row, column) = if matrices.transposed { (at, line) } else { (line, at) };
+                    let element = values[lane] >> (16 * place) & 0xffff;
+                    words[column / 2][8 * matrix + row] |= element << (16 * (column % 2));
+                }
+            }
+        }
+        if naming == 0 { Ok(()) } else { run.store(&request, &words) }
     }
 
     /// Each lane moves its bytes with as many requests of 32 places of 16 bytes as that takes.

@@ -4,9 +4,10 @@ mod read;
 
 pub use read::pipe_time;
 
+use warplens_isa::MatrixProduct;
 use warplens_machine::words::{IssueOccupies, IssuePolicy, IssueScoreboard};
 use warplens_stats::{BankRule, CoalescingRule};
-use warplens_trace::MachineClass;
+use warplens_trace::{MachineClass, MachineInst};
 
 use crate::unit::DelayConfig;
 
@@ -121,6 +122,8 @@ pub struct ClassTiming {
     /// Cycles from its issue to that of an instruction that uses its result; 0 for loads and stores, whose latency is that
     /// of the place of the data. Of an atomic operation it is the latency in shared memory.
     pub latency: u32,
+    /// The same for tensor instructions of at most [`MatrixProduct::HALF_WORK`]; as long elsewhere.
+    pub short_latency: u32,
     /// Cycles that it occupies its pipe (or the scheduler), per unit of [`MachineInst::amount`](warplens_trace::MachineInst).
     /// Of memory instructions it is the time of handing over: the pace of the memory unit is in [`LsuConfig`].
     pub interval: f64,
@@ -132,7 +135,14 @@ pub struct ClassTiming {
 
 impl ClassTiming {
     /// Stands where the kernel has no instruction of the class.
-    pub const UNUSED: Self = Self { pipe: Pipe::Cbu, latency: 0, interval: 1.0, same_warp: 1, variable: false };
+    pub const UNUSED: Self =
+        Self { pipe: Pipe::Cbu, latency: 0, short_latency: 0, interval: 1.0, same_warp: 1, variable: false };
+
+    /// Cycles from the issue of an instruction to that of one that uses its result.
+    #[inline]
+    pub fn latency_of(&self, inst: &MachineInst) -> u32 {
+        if inst.amount <= MatrixProduct::HALF_WORK { self.short_latency } else { self.latency }
+    }
 }
 
 /// Shared memory.

@@ -95,7 +95,7 @@ impl<'a> Code<'a> {
 
 /// True for loads, stores and atomics that a profile counts.
 pub(crate) fn is_access(inst: &Inst) -> bool {
-    matches!(inst.op(), Op::Ld | Op::St | Op::Atom | Op::Red | Op::Copy | Op::CopyBulk)
+    matches!(inst.op(), Op::Ld | Op::St | Op::Ldmatrix | Op::Stmatrix | Op::Atom | Op::Red | Op::Copy | Op::CopyBulk)
         && inst.memory.iter().any(|memory| memory.space != StateSpace::Param)
 }
 

@@ -234,6 +234,8 @@ fn role(inst: &Inst) -> Role {
             Op::Ld
             | Op::TestPhase
             | Op::St
+            | Op::Ldmatrix
+            | Op::Stmatrix
             | Op::Atom
             | Op::Red
             | Op::RedCluster

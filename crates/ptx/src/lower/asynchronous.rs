@@ -89,14 +89,14 @@ impl<'src> Body<'_, '_, 'src> {
         }
     }
 
-    fn lower_commit(&mut self, site: &Site<'_, 'src>) -> Lowered<()> {
+    pub(super) fn lower_commit(&mut self, site: &Site<'_, 'src>) -> Lowered<()> {
         self.count(site, 0, 0)?;
         let inst = self.inst(Operation::CopyCommit, ScalarType::U32);
         self.push_main(inst);
         Ok(())
     }
 
-    fn lower_wait(&mut self, site: &Site<'_, 'src>) -> Lowered<()> {
+    pub(super) fn lower_wait(&mut self, site: &Site<'_, 'src>) -> Lowered<()> {
         self.count(site, 1, 1)?;
         let groups = self.constant_operand(&site.operands[0])?;
         self.push_wait(groups);

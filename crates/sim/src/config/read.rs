@@ -155,18 +155,22 @@ impl<'r, 'm> Sm<'r, 'm> {
             C::Convert => self.arithmetic(class, Key::LatencyConversion)?,
             C::Uniform => {
                 let latency = self.count(Key::LatencyUniform)?;
-                ClassTiming { latency, ..self.other(class, Key::SameWarpFp32)? }
+                ClassTiming { latency, short_latency: latency, ..self.other(class, Key::SameWarpFp32)? }
             }
-            C::Tensor | C::TensorAsync => self.arithmetic(class, Key::LatencyTensor)?,
+            C::Tensor | C::TensorFp32 => {
+                let short_latency = self.count(Key::LatencyTensorHalf)?;
+                ClassTiming { short_latency, ..self.arithmetic(class, Key::LatencyTensor)? }
+            }
+            C::TensorAsync => self.arithmetic(class, Key::LatencyTensorAsync)?,
             C::TensorFp64 => self.arithmetic(class, Key::LatencyTensorFp64)?,
             C::Shuffle => {
                 let latency = self.count(Key::LatencyShuffle)?;
-                ClassTiming { latency, ..self.other(class, Key::SameWarpLoad)? }
+                ClassTiming { latency, short_latency: latency, ..self.other(class, Key::SameWarpLoad)? }
             }
             // Before, an atomic operation on shared memory is a loop of machine code.
             C::Atomic if self.major() >= 5 => {
                 let latency = self.count(Key::LatencySharedAtomic)?;
-                ClassTiming { latency, ..self.other(class, Key::SameWarpLoad)? }
+                ClassTiming { latency, short_latency: latency, ..self.other(class, Key::SameWarpLoad)? }
             }
             C::Atomic | C::Load | C::Store | C::Reduction | C::AsyncCopy | C::AsyncCommit => {
                 self.other(class, Key::SameWarpLoad)?
@@ -195,7 +199,9 @@ impl<'r, 'm> Sm<'r, 'm> {
             C::Sfu => (Pipe::Xu, Key::LanesSfu, LANES),
             C::Convert => (Pipe::Xu, Key::LanesConversion, LANES),
             // The interval counts per multiply-add: `amount` says how many a warp's instruction is.
-            C::Tensor | C::TensorAsync => (Pipe::Tensor, Key::LanesTensorFma, 1.0),
+            C::Tensor => (Pipe::Tensor, Key::LanesTensorWarp, 1.0),
+            C::TensorFp32 => (Pipe::Tensor, Key::LanesTensorWarpFp32, 1.0),
+            C::TensorAsync => (Pipe::Tensor, Key::LanesTensorFma, 1.0),
             C::TensorFp64 => (Pipe::Tensor, Key::LanesTensorFp64, 1.0),
             C::Barrier | C::BarrierArrive => (Pipe::Adu, Key::LanesBarrier, LANES),
             C::Uniform => return self.handing_on(Pipe::Uniform, Key::LanesFp32),
@@ -223,13 +229,15 @@ impl<'r, 'm> Sm<'r, 'm> {
     fn arithmetic(&mut self, class: MachineClass, latency: Key) -> Result<ClassTiming, Missing> {
         let (pipe, interval) = self.pipe_time(class)?;
         let latency = self.count(latency)?;
-        Ok(ClassTiming { pipe, latency, interval, same_warp: self.same_warp(Key::SameWarpFp32)?, variable: false })
+        let same_warp = self.same_warp(Key::SameWarpFp32)?;
+        Ok(ClassTiming { pipe, latency, short_latency: latency, interval, same_warp, variable: false })
     }
 
     /// A class whose result is not the pipe's.
     fn other(&mut self, class: MachineClass, same_warp: Key) -> Result<ClassTiming, Missing> {
         let (pipe, interval) = self.pipe_time(class)?;
-        Ok(ClassTiming { pipe, latency: 0, interval, same_warp: self.same_warp(same_warp)?, variable: false })
+        let same_warp = self.same_warp(same_warp)?;
+        Ok(ClassTiming { pipe, latency: 0, short_latency: 0, interval, same_warp, variable: false })
     }
 
     fn interval(&mut self, lanes: Key, work: f64) -> Result<f64, Missing> {
@@ -283,7 +291,8 @@ impl<'r, 'm> Sm<'r, 'm> {
             Key::ExpansionMulLo32
         );
         self.reader.assume(sentence);
-        Ok(ClassTiming { pipe, interval, latency: whole(f64::from(one.latency) * count), ..one })
+        let latency = whole(f64::from(one.latency) * count);
+        Ok(ClassTiming { pipe, interval, latency, short_latency: latency, ..one })
     }
 
     /// Where an instruction occupies only its unit, a warp may issue again at the scheduler's next choice.
@@ -412,7 +421,7 @@ fn is_variable(class: MachineClass, major: u8) -> bool {
         MachineClass::Shuffle | MachineClass::Atomic | MachineClass::TensorAsync | MachineClass::TensorFp64 => true,
         MachineClass::Fp64 => (5..=8).contains(&major) || major > 10,
         MachineClass::Fp16 => (5..=6).contains(&major),
-        MachineClass::Tensor => major == 7,
+        MachineClass::Tensor | MachineClass::TensorFp32 => major == 7,
         MachineClass::Fp32
         | MachineClass::Fp32Mul
         | MachineClass::Int

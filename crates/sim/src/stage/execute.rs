@@ -31,7 +31,7 @@ impl<'a> Sm<'a> {
             self.unit_free[scheduler][timing.pipe as usize] = whole(pipe.free_at());
         }
         let mut stall = if timing.variable { Stall::ShortScoreboard } else { Stall::Wait };
-        let mut done = start + f64::from(timing.latency).max(interval);
+        let mut done = start + f64::from(timing.latency_of(inst)).max(interval);
         if through_lsu {
             (done, stall) = self.memory_instruction(scheduler, slot, inst, cycle);
             if on_chip(inst) {
@@ -41,7 +41,7 @@ impl<'a> Sm<'a> {
             done = self.shared_operand(slot, inst, start).max(done);
             stall = Stall::ShortScoreboard;
         } else {
-            self.control(slot, inst, cycle, done);
+            self.control(slot, inst, cycle, (done, interval));
         }
         // What a copy writes to a register it knows when it is issued.
         let written = if inst.class == MachineClass::AsyncCopy { start + f64::from(timing.latency) } else { done };
@@ -65,14 +65,15 @@ impl<'a> Sm<'a> {
     }
 
     /// Barriers are left to retirement; here is what keeps the warp itself from going on.
-    fn control(&mut self, slot: usize, inst: &MachineInst, cycle: u64, done: f64) {
+    fn control(&mut self, slot: usize, inst: &MachineInst, cycle: u64, (done, interval): (f64, f64)) {
         let config = self.config;
         let warp = &mut self.warps[slot];
         let wait = match inst.class {
             MachineClass::Branch => Some((cycle + u64::from(config.branch_latency), Stall::BranchResolving)),
             MachineClass::Fence => Some((cycle + u64::from(config.fence_latency), Stall::Membar)),
             MachineClass::TensorAsync => {
-                warp.open_group = warp.open_group.max(done);
+                // The work of the whole group comes first.
+                warp.open_group = warp.open_group.max(done + interval);
                 None
             }
             MachineClass::AsyncCommit => {
@@ -96,6 +97,7 @@ impl<'a> Sm<'a> {
             | MachineClass::Move
             | MachineClass::Uniform
             | MachineClass::Tensor
+            | MachineClass::TensorFp32
             | MachineClass::TensorFp64
             | MachineClass::Shuffle
             | MachineClass::Vote

@@ -106,7 +106,7 @@ pub(crate) fn gt200() -> SmConfig {
             MachineClass::Load | MachineClass::Store => (0, 4.0, 60),
             _ => (24, 4.0, 8),
         };
-        ClassTiming { pipe: Pipe::Fma, latency, interval, same_warp, variable: false }
+        ClassTiming { pipe: Pipe::Fma, latency, short_latency: latency, interval, same_warp, variable: false }
     };
     SmConfig {
         schedulers: 1,
@@ -162,7 +162,7 @@ pub(crate) fn modern() -> SmConfig {
             MachineClass::Load | MachineClass::Store => (Pipe::Lsu, 4.0, 0, true),
             _ => (Pipe::Fma, 2.0, 4, false),
         };
-        ClassTiming { pipe, latency, interval, same_warp: 1, variable }
+        ClassTiming { pipe, latency, short_latency: latency, interval, same_warp: 1, variable }
     };
     SmConfig {
         schedulers: 4,

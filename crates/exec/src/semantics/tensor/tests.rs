@@ -9,7 +9,7 @@ use super::*;
 /// Element (0, 0) of the result, where the first row of a and the first column of b hold these and zeros.
 fn first(cores: C, types: [M; 4], k: u16, c: u64, products: &[(usize, u64, u64)], satfinite: bool) -> u64 {
     let m = if types[1] == M::F64 { 8 } else { 16 };
-    let product = MatrixProduct { shape: MatrixShape { m, n: 8, k }, types, satfinite, combination: None };
+    let product = MatrixProduct { satfinite, ..MatrixProduct::new(MatrixShape { m, n: 8, k }, types) };
     let [_, n_a, n_b, n_c] = product.registers();
     let [_, a_type, b_type, _] = types;
     let mut fragments = vec![[0; LANES]; n_a + n_b + n_c];
