@@ -3,7 +3,9 @@
 
 use warplens_base::IdMap;
 use warplens_ir::FunctionId;
-use warplens_isa::{AtomicOp, BarrierKind, MatrixProduct, Pc, ScalarType, SpecialRegister, StateSpace, SystemCall};
+use warplens_isa::{
+    AtomicOp, BarrierKind, MatrixProduct, OpaqueType, Operation, Pc, ScalarType, SpecialRegister, StateSpace, SystemCall,
+};
 
 use crate::raw::{LaneFunction, Level, Row, Source};
 use crate::semantics::warp::Exchange;
@@ -63,6 +65,8 @@ pub(crate) enum Kind {
     Matrix(u32),
     /// Mask of active lanes.
     ActiveMask,
+    /// A texture or surface instruction; the index of its [`TextureOperation`].
+    Texture(u32),
     /// CTA barrier; the index of its [`BarrierOperation`].
     Barrier(u32),
     /// Opens a convergence region; the barrier register.
@@ -240,6 +244,31 @@ pub(crate) struct MatrixOperation {
     pub(crate) destinations: Vec<u32>,
 }
 
+/// A texture or surface instruction.
+#[derive(Clone, Debug)]
+pub(crate) struct TextureOperation {
+    /// What is done, with its payload.
+    pub(crate) operation: Operation,
+    /// Type of the result, or of an element.
+    pub(crate) ty: ScalarType,
+    /// Type of the coordinates of a fetch.
+    pub(crate) source_ty: ScalarType,
+    /// What the handle is of.
+    pub(crate) opaque: OpaqueType,
+    /// Handles, or addresses of opaque variables.
+    pub(crate) handle: Source,
+    /// The same of samplers.
+    pub(crate) sampler: Option<Source>,
+    /// Words: coordinates and what follows them.
+    pub(crate) sources: Vec<Source>,
+    /// Rows of the channels of a fetch, or of an answer.
+    pub(crate) destinations: Vec<u32>,
+    /// The predicate that is written.
+    pub(crate) resident: u32,
+    /// The access to the memory of a surface, with its values.
+    pub(crate) memory: MemoryOperation,
+}
+
 /// A bound kernel with everything that it calls.
 pub struct Code {
     /// CPU features that the handlers were chosen for.
@@ -258,6 +287,8 @@ pub struct Code {
     pub(crate) exchanges: Vec<ExchangeOperation>,
     /// Products of matrices.
     pub(crate) matrices: Vec<MatrixOperation>,
+    /// Texture and surface instructions.
+    pub(crate) textures: Vec<TextureOperation>,
     /// Barriers.
     pub(crate) barriers: Vec<BarrierOperation>,
     /// Device runtime services: arguments and their widths.
@@ -276,6 +307,7 @@ impl Code {
             bulk: Vec::new(),
             exchanges: Vec::new(),
             matrices: Vec::new(),
+            textures: Vec::new(),
             barriers: Vec::new(),
             system: Vec::new(),
         }

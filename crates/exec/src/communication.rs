@@ -112,7 +112,7 @@ impl<'m> Foreign<'m> {
             for inst in &block.insts {
                 match inst.op() {
                     // The value does not come from the address, nor from where a call is made.
-                    Op::Ld | Op::Atom => {
+                    Op::Ld | Op::Atom | Op::Tex | Op::Tld4 | Op::Suld => {
                         let writers = self.brought_by(inst);
                         inst.writes().for_each(|register| self.mark(function, register, writers));
                     }
@@ -195,6 +195,7 @@ pub(crate) fn sharing(module: &Module, functions: &[FunctionId]) -> Sharing {
                 Operation::Ld(access) if is_across && access.ordered => return Sharing::Ordered,
                 Operation::Atom(_) if is_across && is_used() => return Sharing::Ordered,
                 Operation::Atom(atomic) | Operation::Red(atomic) if is_across => reductions.push((atomic.op, inst.ty)),
+                Operation::Sured(reduction) => reductions.push((reduction.op, inst.ty)),
                 Operation::CopyBulk(BulkCopy { reduction: Some(op) }) if is_across => reductions.push((op, inst.ty)),
                 _ => {}
             }
@@ -221,10 +222,10 @@ pub(crate) fn sharing(module: &Module, functions: &[FunctionId]) -> Sharing {
 
 /// True if the kernel may change memory that its CTAs share.
 pub(crate) fn changes_shared_memory(module: &Module, functions: &[FunctionId]) -> bool {
-    let is_across = |space| matches!(space, StateSpace::Global | StateSpace::Generic);
+    let is_across = |space| matches!(space, StateSpace::Global | StateSpace::Generic | StateSpace::Surface);
     functions.iter().flat_map(|&function| instructions(module, function)).any(|inst| {
         let changes = match inst.op() {
-            Op::St | Op::Atom | Op::Red => true,
+            Op::St | Op::Atom | Op::Red | Op::Sust | Op::Sured => true,
             // A copy between memories changes the place that it names last.
             _ => inst.memory.iter().count() > 1,
         };

@@ -21,6 +21,7 @@ mod pc;
 mod special;
 mod state_space;
 mod table;
+mod texture;
 mod types;
 
 pub use class::{HighLatency, OpClass, SlowOperation};
@@ -44,4 +45,9 @@ pub use payload::{
 pub use pc::{BlockId, Pc};
 pub use special::{Axis, SpecialRegister};
 pub use state_space::StateSpace;
+pub use texture::{
+    AddressMode, Channel, Filter, Geometry, LevelOfDetail, ObjectQuery, OpaqueType, ReadMode, Sampler, SurfaceAccess,
+    SurfaceClamp, SurfaceReduction, SurfaceUnit, TexelFormat, TexelLayout, TexelShape, TextureFetch, TextureGather,
+    TextureQuery,
+};
 pub use types::{Arithmetic, ScalarType};

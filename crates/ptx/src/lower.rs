@@ -29,6 +29,7 @@ mod operand;
 mod parameter;
 mod scope;
 mod spellings;
+mod texture;
 mod types;
 mod video;
 mod warp;

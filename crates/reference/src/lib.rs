@@ -19,6 +19,7 @@ mod operand;
 mod registers;
 mod step;
 mod tensor;
+mod texture;
 mod value;
 mod warp;
 
@@ -212,6 +213,7 @@ fn check(inst: &Decoded) -> Result<(), NoMeaning> {
         | Meaning::CopyBulk(_)
         | Meaning::ActiveMask
         | Meaning::Matrix(_)
+        | Meaning::Texture
         | Meaning::OpenRegion(_)
         | Meaning::ReserveStack
         | Meaning::SaveStack

@@ -15,6 +15,9 @@ use crate::value::{Sources, ones, signed};
 use crate::warp::lanes;
 use crate::{Reference, tensor, write};
 
+/// Texture and surface instructions.
+mod object;
+
 /// More bytes than a copy of one lane has.
 const MOST: u32 = 64;
 
@@ -165,6 +168,7 @@ impl Step<'_> {
             Meaning::Atomic(op) => self.atomic(run, number, op)?,
             Meaning::Copy(read) => self.copy(run, number, read)?,
             Meaning::CopyBulk(reduction) => self.copy_bulk(run, number, reduction)?,
+            Meaning::Texture => self.texture(run)?,
             Meaning::ActiveMask => self.write(registers, 0, ScalarType::B32, &[self.on.into(); 32]),
             Meaning::Matrix(product) => {
                 let ty = if product.is_double() { ScalarType::B64 } else { ScalarType::B32 };

@@ -235,6 +235,7 @@ fn role(inst: &Inst) -> Role {
         {
             Role::Memory(memory.space)
         }
+        (Op::Tex | Op::Tld4 | Op::Suld | Op::Sust | Op::Sured, Some(memory)) => Role::Memory(memory.space),
         (Op::Bra | Op::BrxIdx, _) => Role::Branch,
         (Op::Bar, _) => Role::CtaBarrier,
         (Op::BarWarp, _) => Role::WarpBarrier,

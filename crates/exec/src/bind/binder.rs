@@ -12,7 +12,7 @@ use super::sign::sign_change;
 use super::{bind, copy_predicate, near};
 use crate::code::{
     BarrierOperation, BulkOperation, Code, ExchangeOperation, Kind, MatrixOperation, MemoryOperation, SINK, Shared,
-    Step, StepGuard, Wide,
+    Step, StepGuard, TextureOperation, Wide,
 };
 use crate::decoded::{self, Callee, Decoded, File, Flow, Function, Guard, Operand, Register, Unbound};
 use crate::raw::{LaneFunction, Level, Row, Source, map1, map2, masks};
@@ -428,6 +428,12 @@ impl Binder<'_> {
     pub(crate) fn matrix(&mut self, operation: MatrixOperation) -> u32 {
         self.code.matrices.push(operation);
         self.code.matrices.len() as u32 - 1
+    }
+
+    /// Adds a texture or surface instruction and returns its index.
+    pub(crate) fn texture(&mut self, operation: TextureOperation) -> u32 {
+        self.code.textures.push(operation);
+        self.code.textures.len() as u32 - 1
     }
 
     /// Adds the arguments of a device runtime service and returns their index.

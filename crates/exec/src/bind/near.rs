@@ -72,6 +72,7 @@ fn written(step: &Step, memory: &[MemoryOperation]) -> Option<Vec<u32>> {
         | Kind::Bulk(_)
         | Kind::Exchange(_)
         | Kind::Matrix(_)
+        | Kind::Texture(_)
         | Kind::Barrier(_)
         | Kind::OpenRegion(_)
         | Kind::Alloca(_)

@@ -70,7 +70,15 @@ impl Sm<'_> {
         let inst = &self.job.code.insts[number];
         let (trace, step) = self.place(slot);
         for access in trace.accesses_at(&step, inst.turn, inst.slot) {
-            if matches!(access.space, StateSpace::Global | StateSpace::Local | StateSpace::Generic) {
+            let passes_caches = match access.space {
+                StateSpace::Global
+                | StateSpace::Local
+                | StateSpace::Generic
+                | StateSpace::Texture
+                | StateSpace::Surface => true,
+                StateSpace::Shared | StateSpace::Const | StateSpace::Param => false,
+            };
+            if passes_caches {
                 let arrival = Arrival { at: cycle as f64, trace, access: &widened(inst, access), slot };
                 self.memory.serve(&arrival);
             }
