@@ -171,8 +171,8 @@ impl Test {
                 let place = context.symbol(module, &symbol.name)?;
                 context.write(place.address, &symbol.content.resolved(address, handle))?;
             }
-            let handle = context.kernel_of(module, kernel)?;
-            let prepared = context.prepare_for::<E>(handle)?;
+            let kernel_handle = context.kernel_of(module, kernel)?;
+            let prepared = context.prepare_for::<E>(kernel_handle)?;
             let request = self.request(planned, planned.parameters.resolved(address, handle));
             let shape = LaunchShape {
                 grid: planned.grid,
