@@ -286,7 +286,7 @@ impl Atom {
 
 fn is_memory(class: MachineClass) -> bool {
     use MachineClass as C;
-    matches!(class, C::Load | C::Store | C::Atomic | C::Reduction | C::AsyncCopy)
+    matches!(class, C::Load | C::Texture | C::Store | C::Atomic | C::Reduction | C::AsyncCopy)
 }
 
 /// The register that a multiply-add adds last.

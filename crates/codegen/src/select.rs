@@ -94,8 +94,13 @@ fn as_written(body: &Body<'_>, node: &Node<'_>, target: &Target) -> Recipe {
     use Op as O;
     let inst = node.inst;
     match inst.op() {
-        O::Ld | O::TestPhase | O::Prefetch | O::Ldmatrix => one(C::Load),
-        O::St | O::Stmatrix => one(C::Store),
+        O::Ld | O::TestPhase | O::Prefetch | O::Ldmatrix | O::Suld => one(C::Load),
+        O::St | O::Stmatrix | O::Sust => one(C::Store),
+        O::Tex | O::Tld4 => one(C::Texture),
+        O::Sured => one(C::Reduction),
+        // A query of a texture's header is a fetch of its own; the type of a variable is a constant to machine code.
+        O::QueryTexture => one(C::Texture),
+        O::Istypep => one(C::Int),
         // The copy itself tells the barrier.
         O::Red if pipes::is_told_by_copy(body, node) => Recipe::Nothing,
         O::RedCluster => Recipe::Nothing,
@@ -180,7 +185,8 @@ pub(crate) fn work(key: &InstKey) -> Option<(C, u32)> {
         | F::MbarrierTestWait | F::MbarrierTryWait => (C::Load, 1),
         F::BarrierClusterArrive => (C::BarrierArrive, CLUSTER_BARRIER),
         F::BarrierClusterWait => (C::Barrier, CLUSTER_BARRIER),
-        F::Tex | F::Tld4 | F::Suld => (C::Load, 1),
+        F::Tex | F::Tld4 => (C::Texture, 1),
+        F::Suld => (C::Load, 1),
         F::Sust => (C::Store, 1),
         F::Sured => (C::Reduction, 1),
         F::Fence | F::Membar => (C::Fence, 1),

@@ -1,7 +1,8 @@
 //! What can go wrong when a device is used.
 
 use thiserror::Error;
-use warplens_exec::{ExecError, MemoryError, NearestBuffer};
+use warplens_exec::texture::ObjectError;
+use warplens_exec::{ExecError, HandleFault, MemoryError, NearestBuffer};
 use warplens_ir::link::LinkError;
 
 /// Why a request was refused.
@@ -11,6 +12,17 @@ pub enum Error {
     /// The memory cannot be had.
     #[error(transparent)]
     Memory(#[from] MemoryError),
+    /// The texture, sampler or surface cannot be.
+    #[error(transparent)]
+    Object(#[from] ObjectError),
+    /// The number stands for no such object.
+    #[error("{handle:#x} {fault}")]
+    Handle {
+        /// The number.
+        handle: u64,
+        /// Why.
+        fault: HandleFault,
+    },
     /// The modules do not fit together.
     #[error("{}", lines(.0))]
     Link(Vec<LinkError>),

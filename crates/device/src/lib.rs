@@ -1,5 +1,5 @@
 //! An emulated device as its users see it: modules are loaded, linked and unloaded, memory is allocated, copied and
-//! freed, kernels are launched one after the other.
+//! freed, textures and surfaces are made of it, kernels are launched one after the other.
 //!
 //! Main types: [`Context`]; [`ModuleHandle`], [`Allocation`], [`Kernel`] and [`Symbol`], which a context hands out;
 //! [`Error`]. Launch files are one client; what serves a program that brings its own launches is another.
@@ -13,6 +13,7 @@ mod error;
 mod handle;
 mod memory;
 mod module;
+mod texture;
 
 pub use context::{Context, MAX_SHARED_BYTES};
 pub use error::Error;

@@ -102,7 +102,12 @@ impl<'a, E: Engine, O: Observer> Worker<'a, E, O> {
                     return Ok(());
                 }
             }
-            StateSpace::Generic | StateSpace::Const | StateSpace::Param | StateSpace::Local => {}
+            StateSpace::Generic
+            | StateSpace::Const
+            | StateSpace::Param
+            | StateSpace::Local
+            | StateSpace::Texture
+            | StateSpace::Surface => {}
         }
         self.transfer_elsewhere(context, lanes, operation, (index, kind, pc), &mut offsets)
     }
@@ -313,8 +318,10 @@ impl<'a, E: Engine, O: Observer> Worker<'a, E, O> {
                 let are_near = set(offsets, level, lanes, operation, frame, window + constants.base);
                 Some((space, constants.base, constants.cells.select(0, offsets, bytes).filter(|_| are_near)?))
             }
-            // Local memory is laid out lane after lane, so its addresses are not offsets.
-            StateSpace::Local | StateSpace::Const | StateSpace::Param => None,
+            // Local memory is laid out lane after lane, so its addresses are not offsets; texels are found elsewhere.
+            StateSpace::Local | StateSpace::Const | StateSpace::Param | StateSpace::Texture | StateSpace::Surface => {
+                None
+            }
         }
     }
 
@@ -411,6 +418,32 @@ impl<'a, E: Engine, O: Observer> Worker<'a, E, O> {
             }
             return Ok(());
         }
+        self.transfer_lanes(context, lanes, operation, (pc, kind, space), addresses)
+    }
+
+    /// The same to the memory of a surface, of which the observer has heard.
+    pub(crate) fn transfer_recorded(
+        &mut self,
+        context: &mut Context<'_, O::Cta>,
+        lanes: &mut Lanes<'_>,
+        operation: &MemoryOperation,
+        pc: Pc,
+        kind: AccessKind,
+        addresses: &[u64; 32],
+    ) -> Result<(), ExecError> {
+        self.transfer_lanes(context, lanes, operation, (pc, kind, StateSpace::Global), addresses)
+    }
+
+    /// Lane by lane.
+    fn transfer_lanes(
+        &mut self,
+        context: &mut Context<'_, O::Cta>,
+        lanes: &mut Lanes<'_>,
+        operation: &MemoryOperation,
+        (pc, kind, space): (Pc, AccessKind, StateSpace),
+        addresses: &[u64; 32],
+    ) -> Result<(), ExecError> {
+        let level = self.shared.level;
         let all = lanes.mask;
         for lane in ActiveMask(all).lanes() {
             lanes.mask = 1 << lane;
@@ -504,7 +537,7 @@ impl<'a, E: Engine, O: Observer> Worker<'a, E, O> {
             StateSpace::Local if address.checked_add(u64::from(bytes))? <= u64::from(context.local.top) => {
                 (context.local.cells, lane as u64 * u64::from(context.local.stride) + address)
             }
-            StateSpace::Local | StateSpace::Param => return None,
+            StateSpace::Local | StateSpace::Param | StateSpace::Texture | StateSpace::Surface => return None,
         };
         static START: Offsets = Offsets::zero();
         cells.select(usize::try_from(start).ok()?, &START, bytes)

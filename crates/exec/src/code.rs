@@ -4,8 +4,8 @@
 use warplens_base::IdMap;
 use warplens_ir::FunctionId;
 use warplens_isa::{
-    AtomicOp, BarrierKind, ClusterPhase, GroupProduct, MatrixMove, MatrixProduct, Pc, ScalarType, SpecialRegister,
-    StateSpace, SystemCall, TensorCopy,
+    AtomicOp, BarrierKind, ClusterPhase, GroupProduct, MatrixMove, MatrixProduct, OpaqueType, Operation, Pc,
+    ScalarType, SpecialRegister, StateSpace, SystemCall, TensorCopy,
 };
 
 use crate::decoded::Register;
@@ -73,6 +73,8 @@ pub(crate) enum Kind {
     StoreMatrices(u32),
     /// Mask of active lanes.
     ActiveMask,
+    /// A texture or surface instruction; the index of its [`TextureOperation`].
+    Texture(u32),
     /// CTA barrier; the index of its [`BarrierOperation`].
     Barrier(u32),
     /// A copy of a box of a tensor; the index of its [`TensorOperation`].
@@ -329,6 +331,31 @@ pub(crate) struct MoveOperation {
     pub(crate) sources: Vec<Source>,
 }
 
+/// A texture or surface instruction.
+#[derive(Clone, Debug)]
+pub(crate) struct TextureOperation {
+    /// What is done, with its payload.
+    pub(crate) operation: Operation,
+    /// Type of the result, or of an element.
+    pub(crate) ty: ScalarType,
+    /// Type of the coordinates of a fetch.
+    pub(crate) source_ty: ScalarType,
+    /// What the handle is of.
+    pub(crate) opaque: OpaqueType,
+    /// Handles, or addresses of opaque variables.
+    pub(crate) handle: Source,
+    /// The same of samplers.
+    pub(crate) sampler: Option<Source>,
+    /// Words: coordinates and what follows them.
+    pub(crate) sources: Vec<Source>,
+    /// Rows of the channels of a fetch, or of an answer.
+    pub(crate) destinations: Vec<u32>,
+    /// The predicate that is written.
+    pub(crate) resident: u32,
+    /// The access to the memory of a surface, with its values.
+    pub(crate) memory: MemoryOperation,
+}
+
 /// A bound kernel with everything that it calls.
 pub struct Code {
     /// CPU features that the handlers were chosen for.
@@ -355,6 +382,8 @@ pub struct Code {
     pub(crate) groups: Vec<GroupOperation>,
     /// Moves of matrices.
     pub(crate) moves: Vec<MoveOperation>,
+    /// Texture and surface instructions.
+    pub(crate) textures: Vec<TextureOperation>,
     /// Barriers.
     pub(crate) barriers: Vec<BarrierOperation>,
     /// Device runtime services: arguments and their widths.
@@ -377,6 +406,7 @@ impl Code {
             phases: Vec::new(),
             groups: Vec::new(),
             moves: Vec::new(),
+            textures: Vec::new(),
             barriers: Vec::new(),
             system: Vec::new(),
         }

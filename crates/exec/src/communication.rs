@@ -113,7 +113,7 @@ impl<'m> Foreign<'m> {
             for inst in &block.insts {
                 match inst.op() {
                     // The value does not come from the address, nor from where a call is made.
-                    Op::Ld | Op::TestPhase | Op::Atom | Op::Ldmatrix => {
+                    Op::Ld | Op::TestPhase | Op::Atom | Op::Ldmatrix | Op::Tex | Op::Tld4 | Op::Suld => {
                         let writers = self.brought_by(inst);
                         inst.writes().for_each(|register| self.mark(function, register, writers));
                     }
@@ -201,6 +201,7 @@ pub(crate) fn sharing(module: &Module, functions: &[FunctionId]) -> Sharing {
                 Operation::CopyBulk(BulkCopy { reduction: Some(op), .. }) if is_across => {
                     reductions.push((op, inst.ty))
                 }
+                Operation::Sured(reduction) => reductions.push((reduction.op, inst.ty)),
                 _ => {}
             }
         }
@@ -226,10 +227,10 @@ pub(crate) fn sharing(module: &Module, functions: &[FunctionId]) -> Sharing {
 
 /// True if the kernel may change memory that its CTAs share.
 pub(crate) fn changes_shared_memory(module: &Module, functions: &[FunctionId]) -> bool {
-    let is_across = |space| matches!(space, StateSpace::Global | StateSpace::Generic);
+    let is_across = |space| matches!(space, StateSpace::Global | StateSpace::Generic | StateSpace::Surface);
     functions.iter().flat_map(|&function| instructions(module, function)).any(|inst| {
         let changes = match inst.op() {
-            Op::St | Op::Stmatrix | Op::Atom | Op::Red | Op::RedCluster => true,
+            Op::St | Op::Stmatrix | Op::Atom | Op::Red | Op::RedCluster | Op::Sust | Op::Sured => true,
             // Its other place is said by the tensor map.
             Op::CopyTensor => return inst.operation.writes_tensor(),
             // A copy between memories changes the place that it names last.

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use thiserror::Error;
-use warplens_isa::{Pc, StateSpace};
+use warplens_isa::{Geometry, OpaqueType, Pc, StateSpace};
 
 use crate::decode::Unsupported;
 use crate::memory::BadFree;
@@ -143,6 +143,107 @@ impl fmt::Display for AccessError {
     }
 }
 
+/// Why a value is no object that an instruction can use.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
+pub enum HandleFault {
+    /// It is the handle of nothing.
+    #[error("is no handle of a texture, sampler or surface")]
+    Unknown,
+    /// What it stood for was taken away.
+    #[error("is the handle of an object that was destroyed")]
+    Destroyed,
+    /// It stands for something else.
+    #[error("is the handle of a {}", .0.name())]
+    Other(OpaqueType),
+    /// It is the address of a variable that nobody bound.
+    #[error("is the address of a {} variable that nothing is bound to", .0.name())]
+    Unbound(OpaqueType),
+    /// The texels were freed.
+    #[error("is the handle of an object whose memory was freed")]
+    Freed,
+}
+
+/// Why a texture or surface instruction was refused.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum TextureFault {
+    /// The handle does not serve.
+    Handle(HandleFault),
+    /// The object has another shape.
+    Geometry {
+        /// What the instruction says.
+        wanted: Geometry,
+        /// What the object has.
+        found: Geometry,
+    },
+    /// Linear memory is fetched by integer coordinates only, and read through no sampler.
+    Linear,
+    /// What is reduced is no whole texel.
+    Channels {
+        /// Bytes that the instruction moves.
+        bytes: u32,
+        /// Bytes of a texel.
+        texel: u32,
+    },
+    /// A surface is accessed beyond its edge.
+    Outside {
+        /// Coordinates of the access, layer first where there are any.
+        at: Vec<i64>,
+        /// What they have to be below.
+        extent: Vec<u64>,
+    },
+    /// The first coordinate of a surface is no multiple of the access.
+    Misaligned {
+        /// The coordinate.
+        byte: i64,
+        /// Bytes of the access.
+        bytes: u32,
+    },
+}
+
+/// A refused access to a texture or surface.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct TextureError {
+    /// Why.
+    pub fault: TextureFault,
+    /// What was accessed.
+    pub opaque: OpaqueType,
+    /// The instruction.
+    pub pc: Pc,
+    /// Thread that made it: the lowest lane concerned.
+    pub thread: ThreadCoordinates,
+    /// The handle, or the address of the variable that holds it.
+    pub handle: u64,
+}
+
+impl fmt::Display for TextureError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { fault, opaque, thread, handle, .. } = self;
+        let opaque = opaque.name();
+        match fault {
+            TextureFault::Handle(fault) => write!(f, "bad {opaque} by {thread}: {handle:#x} {fault}"),
+            TextureFault::Geometry { wanted, found } => {
+                let (wanted, found) = (wanted.name(), found.name());
+                write!(f, "wrong {opaque} by {thread}: {handle:#x} is {found}, the instruction takes {wanted}")
+            }
+            TextureFault::Linear => {
+                write!(f, "wrong {opaque} by {thread}: {handle:#x} is linear memory, which takes integer coordinates")
+            }
+            TextureFault::Channels { bytes, texel } => {
+                write!(f, "wrong {opaque} by {thread}: texels of {handle:#x} have {texel} bytes, not {bytes}")
+            }
+            TextureFault::Outside { at, extent } => {
+                write!(f, "out-of-bounds {opaque} access by {thread}: {at:?} of {handle:#x}, which ends at {extent:?}")
+            }
+            TextureFault::Misaligned { byte, bytes } => {
+                write!(
+                    f,
+                    "misaligned {opaque} access of {bytes} bytes by {thread}: at byte {byte} of a row of {handle:#x}"
+                )
+            }
+        }
+    }
+}
+
 /// Lanes of a warp that wait at a barrier that cannot complete.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct WaitingWarp {
@@ -178,6 +279,9 @@ pub enum ExecError {
     /// A refused memory access.
     #[error("{0}")]
     Access(Box<AccessError>),
+    /// A refused access to a texture or surface.
+    #[error("{0}")]
+    Texture(Box<TextureError>),
     /// The instruction budget is used up.
     #[error("{} in block ({},{},{})", budget_text(*budget, *warp), cta[0], cta[1], cta[2])]
     Budget {
@@ -323,6 +427,7 @@ impl ExecError {
             Self::Unsupported(list) => list.first().map(|unsupported| unsupported.pc),
             Self::Frame { .. } | Self::Unloaded => None,
             Self::Access(error) => Some(error.pc),
+            Self::Texture(error) => Some(error.pc),
             Self::Deadlock(warps) => warps.iter().find_map(|warp| warp.at),
             Self::ReachedUnsupported { pc, .. }
             | Self::Budget { pc, .. }

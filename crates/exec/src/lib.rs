@@ -40,12 +40,16 @@ mod shapes;
 mod simt;
 mod synchronize;
 mod system;
+pub mod texture;
 mod waiting;
 
 pub use barrier::BarrierRule;
 pub use decode::Unsupported;
 pub use engine::Engine;
-pub use error::{AccessError, AccessFault, ExecError, NearestBuffer, ThreadCoordinates, WaitingWarp};
+pub use error::{
+    AccessError, AccessFault, ExecError, HandleFault, NearestBuffer, TextureError, TextureFault, ThreadCoordinates,
+    WaitingWarp,
+};
 pub use grid::{Launch, LaunchSummary, Parts, Schedule, launch};
 pub use memory::{BadFree, Buffer, BufferId, Device, HEAP_BYTES, ImageId, MemoryError, Place};
 pub use program::{Order, Program};

@@ -2,8 +2,11 @@
 
 use std::ops::Range;
 
-use warplens_isa::{AtomicOp, ClusterPhase, Pc, ScalarType, SpecialRegister, StateSpace, SystemCall, TensorCopy};
-use warplens_trace::{ActiveMask, Observer, WarpIndex};
+use warplens_isa::{
+    AtomicOp, ClusterPhase, Geometry, OpaqueType, Pc, Sampler, ScalarType, SpecialRegister, StateSpace, SurfaceAccess,
+    SystemCall, TensorCopy, TextureQuery,
+};
+use warplens_trace::{AccessKind, ActiveMask, Observer, WarpIndex};
 
 pub use crate::access::BoxRequest;
 use crate::calls::frame_top;
@@ -12,7 +15,7 @@ use crate::cta::Cta;
 use crate::decoded::{Block, Code};
 use crate::divergence::Path;
 use crate::engine::{BlockEnd, Engine, Frame, LaneValues};
-use crate::error::ExecError;
+use crate::error::{ExecError, TextureFault};
 use crate::exchange::{Group, groups};
 use crate::interpret::{Context, LocalMemory, Worker};
 use crate::meeting::Meeting;
@@ -20,6 +23,8 @@ use crate::raw::{Lanes, Row, Source};
 use crate::semantics::tensor::TensorCores;
 use crate::semantics::warp::Exchange;
 use crate::synchronize::{Arrival, exchange};
+use crate::texture::texel::TexelBytes;
+use crate::texture::{Resource, SurfacePlaces, TexelPlace, TexelReads, TextureObject};
 
 /// A path in a block, and all that its operations can touch.
 pub struct Run<'r, 'a, E: Engine, O: Observer> {
@@ -172,6 +177,93 @@ impl<'a, E: Engine, O: Observer> Run<'_, 'a, E, O> {
         scratch.operation.destinations = scratch.value_rows(operands.len());
         self.access(&mut scratch, request, Worker::atomic)?;
         Ok(scratch.values(operands.len()))
+    }
+
+    /// The texture that a lane names, if an instruction can fetch from it.
+    pub fn texture(
+        &self,
+        at: (Pc, usize),
+        handle: u64,
+        wanted: (Geometry, bool),
+    ) -> Result<&'a TextureObject, ExecError> {
+        self.worker.texture(self.place(), at, handle, wanted)
+    }
+
+    /// The sampler that a lane names.
+    pub fn sampler(&self, at: (Pc, usize), handle: u64) -> Result<&'a Sampler, ExecError> {
+        self.worker.sampler(self.place(), at, handle)
+    }
+
+    /// The bytes of a texel.
+    pub fn texel(&self, resource: &Resource, place: TexelPlace) -> TexelBytes {
+        self.worker.texel(resource, place)
+    }
+
+    /// Tells the observer of the texels that the lanes of a fetch read.
+    pub fn note_texels(&mut self, pc: Pc, reads: TexelReads) {
+        self.worker.note_texels((&mut self.cta.record, self.warp_index as u32), pc, reads);
+    }
+
+    /// The surface that a lane names.
+    pub fn surface(&self, at: (Pc, usize), handle: u64, wanted: Geometry) -> Result<&'a Resource, ExecError> {
+        self.worker.surface(self.place(), at, handle, wanted)
+    }
+
+    /// The error of a texture or surface that a lane names.
+    pub fn texture_fault(&self, at: (Pc, usize), named: (OpaqueType, u64), fault: TextureFault) -> ExecError {
+        self.worker.texture_error(self.place(), at, named, fault)
+    }
+
+    /// Where a lane accesses so many bytes of a surface, in memory and as observers hear of it; none where it has no part.
+    pub fn surface_place(
+        &self,
+        at: (Pc, usize),
+        named: (&Resource, u64),
+        access: &SurfaceAccess,
+        coordinates: &[i32],
+        bytes: u32,
+    ) -> Result<Option<(u64, u64)>, ExecError> {
+        self.worker.surface_place(self.place(), at, named, access, coordinates, bytes)
+    }
+
+    /// A property of the object that a lane names.
+    pub fn queried(
+        &self,
+        at: (Pc, usize),
+        handle: u64,
+        (of, query, level): (OpaqueType, TextureQuery, u32),
+    ) -> Result<u32, ExecError> {
+        self.worker.queried(self.place(), at, handle, (of, query, level))
+    }
+
+    /// A value is the address of an opaque variable, or the handle of an object, of a type.
+    pub fn is_type(&self, value: u64, opaque: OpaqueType) -> bool {
+        self.worker.is_type(value, opaque)
+    }
+
+    /// Accesses the memory of surfaces at places that were found for the lanes of a request; returns what is loaded or was
+    /// there before.
+    pub fn access_surface(
+        &mut self,
+        request: &Request,
+        kind: AccessKind,
+        shown: &LaneValues,
+        (values, atomic): (&[LaneValues], Option<(AtomicOp, ScalarType)>),
+    ) -> Result<Vec<LaneValues>, ExecError> {
+        let mut scratch = Scratch::new(request, values, atomic);
+        let places = SurfacePlaces { inside: request.lanes, addresses: request.addresses, shown: *shown };
+        if kind == AccessKind::Load {
+            scratch.operation.destinations = scratch.value_rows(0);
+        }
+        self.access(&mut scratch, request, |worker, context, lanes, operation, _, pc| {
+            worker.note_surface(context, (pc, kind), (operation.written_bytes, operation.elements), &places);
+            worker.transfer_recorded(context, lanes, operation, pc, kind, &places.addresses)
+        })?;
+        Ok(if kind == AccessKind::Load { scratch.values(0) } else { Vec::new() })
+    }
+
+    fn place(&self) -> ([u32; 3], u32) {
+        (self.cta.coordinates, self.warp_index as u32)
     }
 
     pub(crate) fn access(

@@ -400,6 +400,10 @@ impl Engine for Simt {
                     let cores = worker.tensor_cores();
                     multiply(&mut lanes, &bound.matrices[index as usize], cores);
                 }
+                Kind::Texture(index) => {
+                    let texture = &bound.textures[index as usize];
+                    worker.texture_operation(&mut context, &mut lanes, texture, step.pc)?;
+                }
                 Kind::Barrier(index) => {
                     let BarrierOperation { kind, barrier, count, predicate, .. } = bound.barriers[index as usize];
                     let lowest = lanes.mask.trailing_zeros().min(31) as usize;

@@ -1,6 +1,6 @@
 //! Which accesses to memory may touch the same bytes: the one definition, for whoever orders instructions.
 //!
-//! - Nothing writes constants and parameters, nor what a load of the kind `.nc` reads; a prefetch reads nothing that counts.
+//! - Nothing writes constants, parameters and what a texture shows, nor what a load of the kind `.nc` reads; a prefetch reads nothing that counts.
 //! - State spaces are apart, but that a generic access may be one to global, shared or local memory.
 //! - Accesses that count from the same place are apart where their bytes are: from the same value of a register, the same
 //!   variable, the frame, or zero. Those to global memory and generic ones count from the same values.
@@ -61,7 +61,8 @@ impl<V: PartialEq> Touch<V> {
         let places = inst.memory.iter().enumerate().filter(|(_, memory)| !is_read_only(module, inst, memory.space));
         places
             .map(|(number, memory)| {
-                let is_read = matches!(inst.op(), Op::Ld | Op::TestPhase | Op::Ldmatrix) || reads_second && number == 1;
+                let is_read = matches!(inst.op(), Op::Ld | Op::TestPhase | Op::Ldmatrix | Op::Suld)
+                    || reads_second && number == 1;
                 Self::of(module, inst, memory, !is_read || inst.operation.is_ordered(), &value)
             })
             .collect()
@@ -82,6 +83,8 @@ impl<V: PartialEq> Touch<V> {
             Operand::Constant(constant) => (Some(Origin::Constant(constant)), 0),
             Operand::Signed(..) | Operand::Special(_) | Operand::Function(_) => (None, 0),
         };
+        // Two surfaces may show the same memory, and where is not said by the handle.
+        let origin = origin.filter(|_| memory.space != StateSpace::Surface);
         let start = memory.offset.wrapping_add(offset);
         let bytes = match inst.op() {
             Op::CopyBulk | Op::CopyTensor => i64::MAX,
@@ -117,7 +120,7 @@ impl<V: PartialEq> Touch<V> {
 
 /// True where nothing writes what an instruction reads.
 pub fn is_read_only(module: &Module, inst: &Inst, space: StateSpace) -> bool {
-    let by_space = matches!(space, StateSpace::Const | StateSpace::Param);
+    let by_space = matches!(space, StateSpace::Const | StateSpace::Param | StateSpace::Texture);
     by_space || inst.op() == Op::Prefetch || inst.op() == Op::Ld && module.key(inst.pc).reads_constant_data()
 }
 

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use warplens_base::{IdMap, Span, define_id};
-use warplens_isa::{BlockId, InstKey, OpClass, Pc, ScalarType, SlowOperation, Spelling, StateSpace};
+use warplens_isa::{
+    AddressMode, BlockId, Filter, InstKey, OpClass, OpaqueType, Pc, ScalarType, SlowOperation, Spelling, StateSpace,
+};
 
 use crate::link::Interface;
 use crate::{Block, Function};
@@ -148,6 +150,28 @@ pub struct Variable {
     pub function: Option<FunctionId>,
     /// First bytes of its content; the rest is zero.
     pub initializer: Initializer,
+    /// It is a texture, sampler or surface, and holds the handle of one.
+    pub opaque: Option<OpaqueVariable>,
+}
+
+/// A variable of an opaque type.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct OpaqueVariable {
+    /// The type.
+    pub ty: OpaqueType,
+    /// Fields of a sampler that the module gives values.
+    pub sampler: Option<SamplerFields>,
+}
+
+/// Fields of a sampler.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct SamplerFields {
+    /// What becomes of coordinates beyond the edge, by axis.
+    pub address: [AddressMode; 3],
+    /// Filter.
+    pub filter: Filter,
+    /// Coordinates are in texels, whatever the texture says.
+    pub force_unnormalized: bool,
 }
 
 /// Content of a variable.

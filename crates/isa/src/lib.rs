@@ -23,6 +23,7 @@ mod special;
 mod state_space;
 mod table;
 mod tensor_map;
+mod texture;
 mod types;
 
 pub use class::{HighLatency, OpClass, SlowOperation};
@@ -49,4 +50,9 @@ pub use pc::{BlockId, Pc};
 pub use special::{Axis, SpecialRegister};
 pub use state_space::StateSpace;
 pub use tensor_map::{MOST_TENSOR_DIMENSIONS, Swizzle, TENSOR_MAP_ADDRESS, TENSOR_MAP_BYTES, TensorMap};
+pub use texture::{
+    AddressMode, Channel, Filter, Geometry, LevelOfDetail, ObjectQuery, OpaqueType, ReadMode, Sampler, SurfaceAccess,
+    SurfaceClamp, SurfaceReduction, SurfaceUnit, TexelFormat, TexelLayout, TexelShape, TextureFetch, TextureGather,
+    TextureQuery,
+};
 pub use types::{Arithmetic, ScalarType};

@@ -4,9 +4,10 @@ use crate::payload::Words;
 use crate::{
     AccessOrder, Accuracy, AddressConversion, Approximation, Atomic, BarrierKind, BfindAnswer, Branch, BulkCopy, Carry,
     ClusterPhase, Combination, Comparison, Conversion, CopyRead, Dp2aHalf, Extremum, FunnelShift, FusedMultiplyAdd,
-    GroupProduct, HighMultiplyAdd, MatchMode, MatrixMove, MatrixProduct, MixedTypes, Op, PhaseOf, Precision, PrmtMode,
-    Product, Reduction, Saturation, ShiftMode, ShuffleMode, StateSpace, Subnormals, Sum, SystemCall, TensorCopy,
-    TestProperty, VoteMode, with_ops,
+    GroupProduct, HighMultiplyAdd, MatchMode, MatrixMove, MatrixProduct, MixedTypes, ObjectQuery, Op, OpaqueType,
+    PhaseOf, Precision, PrmtMode, Product, Reduction, Saturation, ShiftMode, ShuffleMode, StateSpace, Subnormals, Sum,
+    SurfaceAccess, SurfaceReduction, SystemCall, TensorCopy, TestProperty, TextureFetch, TextureGather, VoteMode,
+    with_ops,
 };
 
 macro_rules! declare {

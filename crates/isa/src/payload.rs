@@ -48,7 +48,7 @@ impl Words {
         }
     }
 
-    fn flag(mut self, name: &str, is_set: bool) -> Self {
+    pub(crate) fn flag(mut self, name: &str, is_set: bool) -> Self {
         if is_set {
             self.0.push(name.to_owned());
         }

@@ -17,11 +17,24 @@ pub enum StateSpace {
     Const,
     /// Parameters of the kernel.
     Param,
+    /// Device memory as textures show it.
+    Texture,
+    /// Device memory as surfaces show it.
+    Surface,
 }
 
 impl StateSpace {
     /// Every space.
-    pub const ALL: &[StateSpace] = &[Self::Generic, Self::Global, Self::Shared, Self::Local, Self::Const, Self::Param];
+    pub const ALL: &[StateSpace] = &[
+        Self::Generic,
+        Self::Global,
+        Self::Shared,
+        Self::Local,
+        Self::Const,
+        Self::Param,
+        Self::Texture,
+        Self::Surface,
+    ];
 
     /// Name as PTX writes it, without the dot.
     pub const fn name(self) -> &'static str {
@@ -32,6 +45,8 @@ impl StateSpace {
             Self::Local => "local",
             Self::Const => "const",
             Self::Param => "param",
+            Self::Texture => "texture",
+            Self::Surface => "surface",
         }
     }
 

@@ -44,6 +44,11 @@
 //! | `CopyWait` | `U32` | none | number of groups, an immediate |
 //! | `Atom`, `Red` | of an element | old value (`Atom`), one per element | operand; of `Cas`: compare, new |
 //! | `RedCluster` | of an element | none | operand, 32-bit mask of CTAs |
+//! | `Tex` | `ty` of the result, `source_ty` of the coordinates | components, then the predicate of residency | layer, coordinates, level or two gradients, offsets, sampler: as many of each as the payload says |
+//! | `Tld4` | `ty` of the result, `source_ty` of the coordinates | texels, then the predicate of residency | layer, coordinates, offsets, sampler |
+//! | `Suld`, `Sust`, `Sured` | of an element | values (`Suld`) | layer, coordinates; then values |
+//! | `QueryTexture` | `B32` | value | handle, level if given |
+//! | `Istypep` | of the address | predicate | address |
 //! | `Shfl` | 32 bits | value, then predicate | value, lane or delta, clamp, member mask |
 //! | `Vote` | `Pred` or `B32` (ballot) | predicate or mask | predicate, member mask |
 //! | `Match` | of the value | mask, then predicate | value, member mask |
@@ -68,6 +73,8 @@
 //! A load of a signed type that is narrower than its register extends the sign to the 32 or 64 bits of the register;
 //! other loads extend with zeros. `Ld` from [`StateSpace::Param`](crate::StateSpace::Param) has the byte offset in the
 //! parameter space as its address.
+//! parameter space as its address. The base of the memory that a texture or surface instruction touches is the handle of
+//! its object, or the address of the opaque variable that holds the handle; its elements are those of a lane.
 
 /// Hands the whole operation table to a macro: `with_ops!(consumer)` expands to
 /// `consumer! { /// doc Name (name: Payload) => { class: rule, effect: name, bind: module::function } ... }`.
@@ -240,6 +247,20 @@ macro_rules! with_ops {
             CopyBulk (bulk: BulkCopy) => { class: memory, effect: Store, bind: transfer::copy_bulk }
             /// Copies a box between a tensor in global memory and shared memory; each thread on its own.
             CopyTensor (copy: TensorCopy) => { class: memory, effect: Store, bind: transfer::copy_tensor }
+            /// Fetches from a texture through a sampler.
+            Tex (fetch: TextureFetch) => { class: memory, effect: Load, bind: texture::fetch }
+            /// Fetches one component of the four texels that a linear filter mixes.
+            Tld4 (gather: TextureGather) => { class: memory, effect: Load, bind: texture::gather }
+            /// Loads from a surface.
+            Suld (access: SurfaceAccess) => { class: memory, effect: Load, bind: texture::surface_load }
+            /// Stores to a surface.
+            Sust (access: SurfaceAccess) => { class: memory, effect: Store, bind: texture::surface_store }
+            /// Reduces a value into a surface.
+            Sured (reduction: SurfaceReduction) => { class: atomic, effect: Atomic, bind: texture::surface_reduce }
+            /// Reads a property of a texture, a sampler or a surface.
+            QueryTexture (query: ObjectQuery) => { class: other, effect: Special, bind: texture::query }
+            /// True when an address is that of an opaque variable, or a value the handle of an object, of this type.
+            Istypep (opaque: OpaqueType) => { class: int, effect: Special, bind: texture::is_type }
             /// Closes a group of the thread's asynchronous copies.
             CopyCommit => { class: memory, effect: Fence, bind: control::nothing }
             /// Waits until no more groups of the thread's asynchronous copies are on their way than the number says.

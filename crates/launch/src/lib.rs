@@ -15,6 +15,7 @@ mod plan;
 mod scanner;
 mod shape;
 mod tensor_map;
+mod texture;
 mod value;
 
 pub use element::{Element, ElementType, Number};
@@ -22,8 +23,10 @@ pub use file::Script;
 pub use kernel_name::KernelName;
 pub use launch::{Launch, LaunchArgument, LaunchSymbol};
 pub use plan::{
-    BufferId, KernelInterface, Plan, PlannedBuffer, PlannedLaunch, PlannedSymbol, Pointer, Words, element_of, extents,
+    BufferId, KernelInterface, ObjectId, Plan, PlannedBuffer, PlannedLaunch, PlannedObject, PlannedSymbol, Pointer,
+    Words, element_of, extents,
 };
 pub use shape::{Extents, check as check_extents, parse_extents};
 pub use tensor_map::TensorMapText;
-pub use value::{Argument, Buffer, Content, Member, Reference, Target, Value};
+pub use texture::{ObjectSettings, Texels};
+pub use value::{Argument, Buffer, Content, Member, ObjectValue, Reference, Target, Value};

@@ -5,19 +5,22 @@ use std::sync::Arc;
 
 use warplens_base::{IdMap, define_id, nearest};
 use warplens_ir::{LaunchBounds, Parameter};
-use warplens_isa::{ScalarType, TENSOR_MAP_ADDRESS, TENSOR_MAP_BYTES};
+use warplens_isa::{OpaqueType, ReadMode, Sampler, ScalarType, TENSOR_MAP_ADDRESS, TENSOR_MAP_BYTES, TexelShape};
 
 use crate::cluster;
 use crate::content;
 use crate::element::{ElementType, Number};
 use crate::launch::{Launch, LaunchArgument, LaunchSymbol};
 use crate::shape::{self, Extents};
-use crate::value::{Buffer, Content, Member, Reference, Target, Value};
+use crate::texture::ObjectSettings;
+use crate::value::{Buffer, Content, Member, ObjectValue, Reference, Target, Value};
 use warplens_base::error::{Error, Result};
 
 define_id! {
     /// A buffer of a plan.
     pub struct BufferId("buffer");
+    /// A texture, surface or sampler of a plan.
+    pub struct ObjectId("object");
 }
 
 /// What a launch has to know about its kernel.
@@ -44,8 +47,25 @@ pub struct KernelInterface<'m> {
 pub struct Plan {
     /// Buffers, in the order of the arguments.
     pub buffers: IdMap<BufferId, PlannedBuffer>,
+    /// Textures, surfaces and samplers.
+    pub objects: IdMap<ObjectId, PlannedObject>,
     /// Launches, in order; at least one.
     pub launches: Vec<PlannedLaunch>,
+}
+
+/// A texture, surface or sampler that is made before the launches.
+#[derive(Clone, PartialEq, Debug)]
+pub struct PlannedObject {
+    /// What messages call it: the place and the text of what was written.
+    pub name: String,
+    /// Which of them.
+    pub kind: OpaqueType,
+    /// Buffer, first byte in it, and what the texels are; a sampler has none.
+    pub texels: Option<(BufferId, u64, TexelShape)>,
+    /// How a texture is sampled.
+    pub sampler: Sampler,
+    /// What a texture gives of integers.
+    pub read: ReadMode,
 }
 
 /// A buffer with its content at the start.
@@ -55,8 +75,8 @@ pub struct PlannedBuffer {
     pub name: String,
     /// Launch that brought it.
     pub launch: usize,
-    /// Argument that brought it.
-    pub argument: usize,
+    /// Argument that brought it; none of a variable's.
+    pub argument: Option<usize>,
     /// Type of its elements.
     pub element: ElementType,
     /// Content, which every run of the plan shares.
@@ -104,6 +124,8 @@ pub struct Words {
     pub bytes: Vec<u8>,
     /// The addresses.
     pub pointers: Vec<Pointer>,
+    /// The handles of objects, each with the position of its first byte.
+    pub handles: Vec<(usize, ObjectId)>,
 }
 
 /// An address to be written into bytes.
@@ -264,6 +286,9 @@ impl KernelInterface<'_> {
     }
 }
 
+/// Bytes of the handle of an object.
+const HANDLE_BYTES: u64 = 8;
+
 struct Binder<'b, 'm> {
     launches: &'b [(Launch, KernelInterface<'m>)],
     slots: Vec<Vec<&'b LaunchArgument>>,
@@ -275,7 +300,7 @@ struct Binder<'b, 'm> {
     made: BTreeMap<(usize, usize), BufferId>,
 }
 
-impl Binder<'_, '_> {
+impl<'b> Binder<'b, '_> {
     fn launch(&mut self, number: usize) -> Result<PlannedLaunch> {
         let launches = self.launches;
         let (launch, kernel) = &launches[number];
@@ -286,8 +311,14 @@ impl Binder<'_, '_> {
         for (index, parameter) in kernel.parameters.iter().enumerate() {
             let argument = self.slots[number][index];
             let words = self.argument(number, index)?;
-            let bare = matches!(argument.argument.value, Value::Buffer(_) | Value::Reference(_));
-            argument_buffers.push(words.pointers.first().filter(|_| bare).map(|pointer| pointer.buffer));
+            argument_buffers.push(match &argument.argument.value {
+                Value::Buffer(_) | Value::Reference(_) => words.pointers.first().map(|pointer| pointer.buffer),
+                Value::Object(_) => {
+                    let object = words.handles.first().map(|&(_, object)| &self.plan.objects[object]);
+                    object.and_then(|object| object.texels).map(|(buffer, ..)| buffer)
+                }
+                _ => None,
+            });
             space.put(parameter.offset as usize, words);
         }
         let names = (0..kernel.parameters.len()).map(|index| kernel.names_of(index)).collect();
@@ -318,6 +349,8 @@ impl Binder<'_, '_> {
         };
         let size = parameter.bytes as usize;
         let holds_address = !parameter.is_array && parameter.bytes == kernel.pointer_bytes && !parameter.ty.is_float();
+        let holds_handle =
+            !parameter.is_array && u64::from(parameter.bytes) == HANDLE_BYTES && !parameter.ty.is_float();
         match &argument.argument.value {
             Value::Number(number) if parameter.is_array => Err(fail(format!(
                 "a structure cannot be the number {number}; write struct({number},...) or bytes(HEX)"
@@ -340,16 +373,19 @@ impl Binder<'_, '_> {
                 "a tensor map takes a structure of {TENSOR_MAP_BYTES} bytes, the parameter takes {size}"
             ))),
             Value::TensorMap(text) => {
-                let (buffer, offset) = self.referenced(launch, index, text.reference)?;
+                let (buffer, offset) = self.referenced(self.written(launch, index), text.reference)?;
                 if !offset.is_multiple_of(16) {
                     return Err(fail("a tensor begins at a multiple of 16 bytes".to_owned()));
                 }
                 let pointer = Pointer { at: TENSOR_MAP_ADDRESS, bytes: 8, buffer, offset };
-                Ok(Words { bytes: text.map.pack().to_vec(), pointers: vec![pointer] })
+                Ok(Words { bytes: text.map.pack().to_vec(), pointers: vec![pointer], handles: Vec::new() })
             }
             Value::Content(_) => unreachable!("arguments have no content without a type"),
             Value::Buffer(_) | Value::Reference(_) | Value::Null if !holds_address => {
                 Err(fail("the parameter holds no address, so that it takes a number".to_owned()))
+            }
+            Value::Object(_) if !holds_handle => {
+                Err(fail("the parameter holds no handle, so that it takes a number".to_owned()))
             }
             value => self.address(launch, index, value),
         }
@@ -364,17 +400,27 @@ impl Binder<'_, '_> {
                 debug_assert!(element_bytes > 0);
                 (self.buffer_of(launch, index, buffer)?, 0)
             }
-            Value::Reference(reference) => self.referenced(launch, index, *reference)?,
+            Value::Reference(reference) => self.referenced(self.written(launch, index), *reference)?,
+            Value::Object(object) => {
+                let texels = match &object.resource {
+                    Some(Value::Buffer(buffer)) => Some((self.buffer_of(launch, index, buffer)?, 0)),
+                    Some(Value::Reference(reference)) => {
+                        Some(self.referenced(self.written(launch, index), *reference)?)
+                    }
+                    Some(_) | None => None,
+                };
+                return self.object(self.written(launch, index), object, texels);
+            }
             _ => return Ok(Words::from(vec![0; width])),
         };
         let pointer = Pointer { at: 0, bytes: width, buffer, offset };
-        Ok(Words { bytes: vec![0; width], pointers: vec![pointer] })
+        Ok(Words { bytes: vec![0; width], pointers: vec![pointer], handles: Vec::new() })
     }
 
     /// The buffer that an argument brings, made when first asked for.
     fn buffer_of(&mut self, launch: usize, index: usize, buffer: &Buffer) -> Result<BufferId> {
         let argument = self.slots[launch][index];
-        let whole = matches!(argument.argument.value, Value::Buffer(_));
+        let whole = brought(&argument.argument.value).is_some();
         if let Some(&made) = self.made.get(&(launch, index)).filter(|_| whole) {
             return Ok(made);
         }
@@ -386,7 +432,7 @@ impl Binder<'_, '_> {
         let id = self.plan.buffers.push(PlannedBuffer {
             name,
             launch,
-            argument: index,
+            argument: Some(index),
             element,
             bytes: Arc::new(bytes),
             is_zero,
@@ -398,33 +444,80 @@ impl Binder<'_, '_> {
     }
 
     /// Follows a reference to a buffer and an offset in it.
-    fn referenced(&mut self, launch: usize, index: usize, mut reference: Reference) -> Result<(BufferId, u64)> {
+    fn referenced(&mut self, (place, text): (&str, &str), mut reference: Reference) -> Result<(BufferId, u64)> {
         // In a loop: launch files may chain as many references as they have arguments.
         let mut left: usize = self.slots.iter().map(Vec::len).sum();
         let mut offset = Some(0u64);
-        let mut argument = self.slots[launch][index];
+        let (mut place, mut text) = (place, text);
         loop {
-            let fail = |message: String| Error::usage(format!("{} (`{}`): {message}", argument.place, argument.text));
+            let fail = |message: String| Error::usage(format!("{place} (`{text}`): {message}"));
             let Some(&target) = self.slots.get(reference.launch).and_then(|slots| slots.get(reference.index)) else {
                 return Err(fail(format!("there is no argument {} in launch {}", reference.index, reference.launch)));
             };
             offset = offset.and_then(|offset| offset.checked_add(reference.offset));
-            match &target.argument.value {
-                Value::Buffer(buffer) => {
-                    let buffer = self.buffer_of(reference.launch, reference.index, buffer)?;
-                    let size = self.plan.buffers[buffer].bytes.len() as u64;
-                    let offset = offset.filter(|&offset| offset <= size);
-                    let outside = || fail(format!("the offset lies outside the buffer of {size} bytes"));
-                    return Ok((buffer, offset.ok_or_else(outside)?));
-                }
-                Value::Reference(_) if left == 0 => return Err(fail("the references go in a circle".to_owned())),
-                Value::Reference(next) => {
-                    (argument, reference) = (target, *next);
+            if let Some(buffer) = brought(&target.argument.value) {
+                let buffer = self.buffer_of(reference.launch, reference.index, buffer)?;
+                let size = self.plan.buffers[buffer].bytes.len() as u64;
+                let offset = offset.filter(|&offset| offset <= size);
+                let outside = || fail(format!("the offset lies outside the buffer of {size} bytes"));
+                return Ok((buffer, offset.ok_or_else(outside)?));
+            }
+            match named(&target.argument.value) {
+                Some(_) if left == 0 => return Err(fail("the references go in a circle".to_owned())),
+                Some(next) => {
+                    (place, text, reference) = (&target.place, &target.text, next);
                     left -= 1;
                 }
-                _ => return Err(fail(format!("argument {} is no buffer (`{}`)", reference.index, target.text))),
+                None => return Err(fail(format!("argument {} is no buffer (`{}`)", reference.index, target.text))),
             }
         }
+    }
+
+    /// What messages call an argument, and its text.
+    fn written(&self, launch: usize, index: usize) -> (&'b str, &'b str) {
+        let argument = self.slots[launch][index];
+        (&argument.place, &argument.text)
+    }
+
+    /// An object as the handle that a parameter or variable holds.
+    fn object(
+        &mut self,
+        (place, text): (&str, &str),
+        object: &ObjectValue,
+        texels: Option<(BufferId, u64)>,
+    ) -> Result<Words> {
+        let fail = |message: String| Error::usage(format!("{place} (`{text}`): {message}"));
+        let texels = match texels {
+            None => None,
+            Some((buffer, offset)) => {
+                let PlannedBuffer { element, bytes, .. } = &self.plan.buffers[buffer];
+                let left = (bytes.len() as u64).saturating_sub(offset);
+                Some((buffer, offset, object.settings.texels.shape(*element, left).map_err(fail)?))
+            }
+        };
+        let ObjectSettings { kind, sampler, read, .. } = object.settings;
+        let id =
+            self.plan.objects.push(PlannedObject { name: format!("{place} (`{text}`)"), kind, texels, sampler, read });
+        Ok(Words { bytes: vec![0; HANDLE_BYTES as usize], pointers: Vec::new(), handles: vec![(0, id)] })
+    }
+
+    /// The object that a variable holds the handle of, with a buffer of its own if it brings one.
+    fn symbol_object(&mut self, launch: usize, symbol: &LaunchSymbol, object: &ObjectValue) -> Result<Words> {
+        let written = (symbol.place.as_str(), symbol.text.as_str());
+        let texels = match &object.resource {
+            Some(Value::Buffer(buffer)) => {
+                let bytes = content::make(buffer, self.left, self.read)
+                    .map_err(|message| Error::usage(format!("{} (`{}`): {message}", symbol.place, symbol.text)))?;
+                self.left -= bytes.len() as u64;
+                let (element, is_zero) = (buffer.element, buffer.content == Content::Zeros);
+                let (name, bytes) = (symbol.name.clone(), Arc::new(bytes));
+                let planned = PlannedBuffer { name, launch, argument: None, element, bytes, is_zero };
+                Some((self.plan.buffers.push(planned), 0))
+            }
+            Some(Value::Reference(reference)) => Some(self.referenced(written, *reference)?),
+            Some(_) | None => None,
+        };
+        self.object(written, object, texels)
     }
 
     fn structure(&mut self, launch: usize, index: usize, members: &[Member]) -> Result<Words> {
@@ -472,6 +565,10 @@ impl Binder<'_, '_> {
                 words
             }
             Value::Buffer(buffer) => Words::from(content::make(buffer, self.left, self.read).map_err(fail)?),
+            Value::Object(_) if size != HANDLE_BYTES => {
+                return Err(fail(format!("the variable has {size} bytes and holds no handle")));
+            }
+            Value::Object(object) => self.symbol_object(launch, symbol, object)?,
             Value::Content(content) => {
                 let element = element_of(ty).ok_or_else(|| fail(format!("say the type: TYPE[COUNT]; it is .{ty}")))?;
                 let listed = matches!(content, Content::Values(_) | Content::File(_));
@@ -488,6 +585,30 @@ impl Binder<'_, '_> {
         }
         self.left = self.left.saturating_sub(content.bytes.len() as u64);
         Ok(PlannedSymbol { name: symbol.name.clone(), content })
+    }
+}
+
+/// The buffer that a value brings: itself, or the texels of an object.
+fn brought(value: &Value) -> Option<&Buffer> {
+    match value {
+        Value::Buffer(buffer) => Some(buffer),
+        Value::Object(object) => object.resource.as_ref().and_then(|texels| match texels {
+            Value::Buffer(buffer) => Some(buffer),
+            _ => None,
+        }),
+        _ => None,
+    }
+}
+
+/// The reference that a value is, or that names the texels of an object.
+fn named(value: &Value) -> Option<Reference> {
+    match value {
+        Value::Reference(reference) => Some(*reference),
+        Value::Object(object) => object.resource.as_ref().and_then(|texels| match texels {
+            Value::Reference(reference) => Some(*reference),
+            _ => None,
+        }),
+        _ => None,
     }
 }
 
@@ -577,7 +698,7 @@ pub fn element_of(ty: ScalarType) -> Option<ElementType> {
 
 impl From<Vec<u8>> for Words {
     fn from(bytes: Vec<u8>) -> Self {
-        Self { bytes, pointers: Vec::new() }
+        Self { bytes, pointers: Vec::new(), handles: Vec::new() }
     }
 }
 
@@ -590,6 +711,7 @@ impl Words {
         }
         self.bytes[at..end].copy_from_slice(&words.bytes);
         self.pointers.extend(words.pointers.into_iter().map(|pointer| Pointer { at: at + pointer.at, ..pointer }));
+        self.handles.extend(words.handles.into_iter().map(|(own, object)| (at + own, object)));
     }
 
     fn padded(mut self, size: usize) -> Self {
@@ -597,12 +719,15 @@ impl Words {
         self
     }
 
-    /// The bytes with every address written in, given where each buffer lies.
-    pub fn resolved(&self, address_of: impl Fn(BufferId) -> u64) -> Vec<u8> {
+    /// The bytes with every address and handle written in, given where each buffer lies and which handle an object has.
+    pub fn resolved(&self, address_of: impl Fn(BufferId) -> u64, handle_of: impl Fn(ObjectId) -> u64) -> Vec<u8> {
         let mut bytes = self.bytes.clone();
         for pointer in &self.pointers {
             let address = (address_of(pointer.buffer) + pointer.offset).to_le_bytes();
             bytes[pointer.at..pointer.at + pointer.bytes].copy_from_slice(&address[..pointer.bytes]);
+        }
+        for &(at, object) in &self.handles {
+            bytes[at..at + HANDLE_BYTES as usize].copy_from_slice(&handle_of(object).to_le_bytes());
         }
         bytes
     }

@@ -3,22 +3,26 @@
 //! ```text
 //! argument  = [ (NAME | INDEX) '=' ] value
 //! value     = number | buffer | 'bytes(' HEX ')' | 'struct(' member {',' member} ')'
-//!           | '&' [LAUNCH '.'] INDEX ['+' BYTES] | 'none'
+//!           | '&' [LAUNCH '.'] INDEX ['+' BYTES] | 'none' | object
 //! buffer    = TYPE '[' [count] ']' [':' content]
 //! count     = product {('+' | '-') product}
 //! product   = number {'*' number}
 //! content   = 'zeros' | 'iota' | 'fill(' number ')' | 'uniform(' LO ',' HI [',' SEED] ')'
 //!           | 'values(' number {',' number} ')' | 'file(' PATH ')'
-//! member    = [TYPE ':'] number | buffer | reference | 'none'
+//! member    = [TYPE ':'] number | buffer | reference | 'none' | object
 //! ```
+//!
+//! An object is a texture, surface or sampler, see [`texture`](crate::texture).
 
 use std::path::Path;
 
 use warplens_base::Span;
+use warplens_isa::OpaqueType;
 
 use crate::element::{ElementType, Number};
 use crate::scanner::{Scanned, Scanner, ValueError};
 use crate::tensor_map::{self, TensorMapText};
+use crate::texture::{self, ObjectSettings};
 
 /// Which parameter or variable a value is for.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -57,6 +61,8 @@ pub enum Value {
     Null,
     /// Content without a type and count; for variables, which have both.
     Content(Content),
+    /// The handle of a texture, surface or sampler.
+    Object(Box<ObjectValue>),
 }
 
 impl Value {
@@ -65,9 +71,19 @@ impl Value {
         match self {
             Self::Buffer(buffer) if buffer.count.is_some() => buffer.content = Content::Zeros,
             Self::Struct(members) => members.iter_mut().for_each(|member| member.value.clear()),
+            Self::Object(object) => object.resource.iter_mut().for_each(Self::clear),
             _ => {}
         }
     }
+}
+
+/// A texture, surface or sampler.
+#[derive(Clone, PartialEq, Debug)]
+pub struct ObjectValue {
+    /// Its texels: a buffer or a reference to one; a sampler has none.
+    pub resource: Option<Value>,
+    /// What is said about it.
+    pub settings: ObjectSettings,
 }
 
 /// A member of a structure.
@@ -159,6 +175,7 @@ impl Value {
                 *path = folder.join(&*path).to_string_lossy().into_owned();
             }
             Self::Struct(members) => members.iter_mut().for_each(|member| member.value.resolve_files(folder)),
+            Self::Object(object) => object.resource.iter_mut().for_each(|texels| texels.resolve_files(folder)),
             _ => {}
         }
     }
@@ -204,6 +221,15 @@ fn value(scanner: &mut Scanner<'_>) -> Scanned<Value> {
             *scanner = ahead;
             list(scanner, member).map(Value::Struct)
         }
+        "texture" | "surface" | "sampler" => {
+            *scanner = ahead;
+            let kind = match word {
+                "texture" => OpaqueType::Texture,
+                "surface" => OpaqueType::Surface,
+                _ => OpaqueType::Sampler,
+            };
+            object(scanner, kind).map(|object| Value::Object(Box::new(object)))
+        }
         _ if ahead.take("[") => match ElementType::from_name(word) {
             Some(element) => {
                 *scanner = ahead;
@@ -216,13 +242,37 @@ fn value(scanner: &mut Scanner<'_>) -> Scanned<Value> {
             error.help = Some(match ElementType::from_name(word) {
                 Some(ty) => format!("a buffer has a count: {ty}[1024]"),
                 None => {
-                    "a value is a number, a buffer such as f32[1024]:iota, bytes(HEX), struct(V,...), tensormap(...), &INDEX or none"
+                    "a value is a number, a buffer such as f32[1024]:iota, bytes(HEX), struct(V,...), &INDEX, texture(...), tensormap(...) or none"
                         .to_owned()
                 }
             });
             Err(error)
         }
         _ => scanner.number().map(Value::Number),
+    }
+}
+
+/// What follows the word `texture`, `surface` or `sampler`.
+fn object(scanner: &mut Scanner<'_>, kind: OpaqueType) -> Scanned<ObjectValue> {
+    scanner.expect("(")?;
+    let resource = if kind == OpaqueType::Sampler { None } else { Some(resource(scanner)?) };
+    Ok(ObjectValue { resource, settings: texture::settings(scanner, kind)? })
+}
+
+/// The texels of a texture or surface: a buffer or a reference.
+fn resource(scanner: &mut Scanner<'_>) -> Scanned<Value> {
+    scanner.take("");
+    let start = scanner.at();
+    if scanner.take("&") {
+        return reference(scanner).map(Value::Reference);
+    }
+    let word = scanner.word();
+    match ElementType::from_name(word) {
+        Some(element) if scanner.take("[") => buffer(scanner, element).map(Value::Buffer),
+        _ => {
+            let message = "the texels are a buffer such as f32[64] or a reference such as &0";
+            Err(scanner.error_since(start, message))
+        }
     }
 }
 
@@ -410,6 +460,9 @@ fn position(scanner: &mut Scanner<'_>) -> Scanned<usize> {
     }
     digits.parse().map_err(|_| scanner.error_since(start, "no kernel has so many arguments"))
 }
+
+#[cfg(test)]
+mod object_tests;
 
 #[cfg(test)]
 mod tests {

@@ -170,6 +170,8 @@ keys! {
     LanesBarrier = "lanes.barrier", PerCycle;
     /// Lanes of memory instructions that one SM handles per cycle.
     LanesLdst = "lanes.ldst", PerCycle;
+    /// Texture fetches of a lane that the texture units of one SM do per cycle: one for each unit.
+    LanesTexture = "lanes.texture", PerCycle;
     /// Dense half-precision tensor multiply-adds per cycle of one SM, by groups of warps where it has such operations. Of
     /// elements of twice the width it does half as many, of half the width twice as many.
     LanesTensorFma = "lanes.tensor_fma", PerCycle;

@@ -96,6 +96,7 @@ const OF_PIPELINES: &[Key] = &[
     Key::SameWarpFp64,
     Key::SameWarpLoad,
     Key::LsuQueue,
+    Key::LanesTexture,
     Key::LsuSchedulerInterval,
     Key::CtaTurnaround,
     Key::DramInterleave,

@@ -32,6 +32,7 @@ mod parameter;
 mod scope;
 mod spellings;
 mod tensor;
+mod texture;
 mod types;
 mod video;
 mod warp;

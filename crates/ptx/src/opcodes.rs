@@ -159,7 +159,7 @@ macro_rules! with_opcodes {
         Getctarank "getctarank" { by lower_getctarank } lacks Other "clusters" [(78, "", "shared::cluster", "u32 u64", "d s")]
         Griddepcontrol "griddepcontrol" { nothing } [(78, "", "launch_dependents wait", "", "")]
         Isspacep "isspacep" { by lower_isspacep } [(20, "", "const global local @shared param param::entry", "", "d s")]
-        Istypep "istypep" { none } lacks Other "textures and surfaces" [
+        Istypep "istypep" { by lower_istypep } [
             (40, "", "", "texref samplerref surfref", "d s"),
         ]
         Ld "ld" { by lower_load, types: 1 } [
@@ -296,14 +296,14 @@ macro_rules! with_opcodes {
             (10, "", "@round ftz sat cc", "@int u8x4 s8x4 f32 f32x2 f64 @half", "d s s"),
         ]
         Subc "subc" { by lower_sum(Operation::Sub), types: 1 } [(12, "", "cc", "u32 s32 u64 s64", "d s s")]
-        Suld "suld" { none } lacks Memory "textures and surfaces" [
-            (15, "", "b p @geometry ca cg cs cv v2 v4 trap clamp zero", "b8 b16 b32 b64 u32 s32 f32", "v m"),
+        Suld "suld" { by lower_surface_load, types: 1 } [
+            (15, "", "b @geometry ca cg cs cv v2 v4 trap clamp zero", "b8 b16 b32 b64 u32 s32 f32", "v m"),
         ]
-        Suq "suq" { none } lacks Other "textures and surfaces" [(15, "", "@query", "b32", "d m")]
-        Sured "sured" { none } lacks Atomic "textures and surfaces" [
+        Suq "suq" { by lower_object_query(OpaqueType::Surface) } [(15, "", "@query", "b32", "d m")]
+        Sured "sured" { by lower_surface_reduction, types: 1 } [
             (30, "", "b p add min max and or @geometry trap clamp zero", "u32 u64 s32 s64 b32 b64", "m s"),
         ]
-        Sust "sust" { none } lacks Memory "textures and surfaces" [
+        Sust "sust" { by lower_surface_store, types: 1 } [
             (15, "", "b p @geometry wb cg cs wt v2 v4 trap clamp zero", "b8 b16 b32 b64 u32 s32 f32", "m v"),
         ]
         Szext "szext" { Szext(shift_mode) T <- T U32 } [(76, "", "clamp wrap", "u32 s32", "d s s")]
@@ -345,14 +345,14 @@ macro_rules! with_opcodes {
         Testp "testp" { by lower_testp, types: 1 } [
             (20, "", "finite infinite number notanumber normal subnormal", "f32 f64", "d s"),
         ]
-        Tex "tex" { none } lacks Memory "textures and surfaces" [
+        Tex "tex" { by lower_texture, types: 2 } lacks Memory "textures and surfaces" [
             (10, "", "level grad base @geometry v2 v4", "u32 s32 f16 f16x2 f32", "t m v? v? v? s?"),
         ]
-        Tld4 "tld4" { none } lacks Memory "textures and surfaces" [
+        Tld4 "tld4" { by lower_gather, types: 2 } lacks Memory "textures and surfaces" [
             (22, "", "r g b a @geometry v2 v4", "u32 s32 f16 f16x2 f32", "t m v? s?"),
         ]
         Trap "trap" { by lower_end(Operation::Trap, End::Exit) } [(10, "", "", "", "")]
-        Txq "txq" { none } lacks Other "textures and surfaces" [
+        Txq "txq" { by lower_object_query(OpaqueType::Texture) } [
             (15, "",
                 "@query level num_mipmap_levels num_samples force_unnormalized_coords filter_mode addr_mode_0 \
                  addr_mode_1 addr_mode_2", "b32", "d m s?"),

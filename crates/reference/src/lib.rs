@@ -20,6 +20,7 @@ mod operand;
 mod registers;
 mod step;
 mod tensor;
+mod texture;
 mod value;
 mod warp;
 
@@ -220,6 +221,7 @@ fn check(inst: &Decoded) -> Result<(), NoMeaning> {
         | Meaning::Group(_)
         | Meaning::LoadMatrices(_)
         | Meaning::StoreMatrices(_)
+        | Meaning::Texture
         | Meaning::OpenRegion(_)
         | Meaning::ReserveStack
         | Meaning::SaveStack

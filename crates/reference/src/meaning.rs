@@ -44,6 +44,8 @@ pub(crate) enum Meaning<'i> {
     /// Lanes look at each other, or wait for each other; where the member mask stands among the sources.
     Exchange(Exchange, usize),
     ActiveMask,
+    /// A texture or surface instruction.
+    Texture,
     /// The warp multiplies matrices.
     Matrix(&'i MatrixProduct),
     /// Four warps multiply matrices.
@@ -171,6 +173,12 @@ pub(crate) fn meaning(inst: &Decoded) -> Meaning<'_> {
         Operation::RedCluster(atomic) => Meaning::AtomicInCtas(atomic.op),
         Operation::Copy(read) => Meaning::Copy(*read),
         Operation::CopyBulk(bulk) => Meaning::CopyBulk(bulk.reduction, bulk.multicast),
+        Operation::Tex(_) | Operation::Tld4(_) | Operation::Suld(_) | Operation::Sust(_) => Meaning::Texture,
+        Operation::Sured(reduction) => {
+            let exists = crate::warp::updated(reduction.op, inst.ty, 0, [0; 2], false).is_some();
+            if exists { Meaning::Texture } else { Meaning::No(NO_SUCH_FORM) }
+        }
+        Operation::QueryTexture(_) | Operation::Istypep(_) => Meaning::Texture,
         // A copy has been made before its group is waited for.
         Operation::Prefetch | Operation::CopyCommit | Operation::CopyWait => Meaning::Nothing,
 

@@ -15,6 +15,9 @@ use crate::value::{Sources, ones, signed};
 use crate::warp::lanes;
 use crate::{Reference, group, tensor, write};
 
+/// Texture and surface instructions.
+mod object;
+
 /// More bytes than a copy of one lane has.
 const MOST: u32 = 64;
 
@@ -200,6 +203,7 @@ impl Step<'_> {
                 self.write(run.registers(), 0, ScalarType::U64, &bytes);
             }
             Meaning::AtomicInCtas(op) => self.atomic_in_ctas(run, number, op)?,
+            Meaning::Texture => self.texture(run)?,
             Meaning::ActiveMask => self.write(registers, 0, ScalarType::B32, &[self.on.into(); 32]),
             Meaning::Matrix(product) => {
                 let ty = if product.is_double() { ScalarType::B64 } else { ScalarType::B32 };

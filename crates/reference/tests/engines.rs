@@ -15,7 +15,7 @@ use warplens_device::{Context, Error};
 use warplens_exec::engine::Engine;
 use warplens_exec::{BarrierRule, LaunchSummary, Schedule, Simt};
 use warplens_ir::{FunctionId, Module, Unrolled};
-use warplens_isa::{BlockId, Pc, StateSpace};
+use warplens_isa::{BlockId, OpaqueType, Pc, StateSpace};
 use warplens_launch::KernelName;
 use warplens_launch::{KernelInterface, Launch, Plan, PlannedLaunch};
 use warplens_literate::{Case, Outcome, check_directory};
@@ -153,15 +153,27 @@ impl Test {
             places.push((address, bytes));
         }
         let address = |buffer: warplens_launch::BufferId| places[buffer.0 as usize].0;
+        let mut handles = Vec::new();
+        for object in self.plan.objects.as_slice() {
+            let texels = object.texels.map(|(buffer, offset, shape)| (address(buffer) + offset, shape));
+            handles.push(match (object.kind, texels) {
+                (OpaqueType::Texture, Some((at, shape))) => {
+                    context.create_texture(at, shape, object.sampler, object.read)?
+                }
+                (OpaqueType::Surface, Some((at, shape))) => context.create_surface(at, shape)?,
+                _ => context.create_sampler(object.sampler)?,
+            });
+        }
+        let handle = |object: warplens_launch::ObjectId| handles[object.0 as usize];
         let mut launches = Vec::new();
         for (&kernel, planned) in self.kernels.iter().zip(&self.plan.launches) {
             for symbol in &planned.symbols {
                 let place = context.symbol(module, &symbol.name)?;
-                context.write(place.address, &symbol.content.resolved(address))?;
+                context.write(place.address, &symbol.content.resolved(address, handle))?;
             }
-            let handle = context.kernel_of(module, kernel)?;
-            let prepared = context.prepare_for::<E>(handle)?;
-            let request = self.request(planned, planned.parameters.resolved(address));
+            let kernel_handle = context.kernel_of(module, kernel)?;
+            let prepared = context.prepare_for::<E>(kernel_handle)?;
+            let request = self.request(planned, planned.parameters.resolved(address, handle));
             let shape = LaunchShape {
                 grid: planned.grid,
                 block: planned.block,

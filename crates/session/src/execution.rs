@@ -10,6 +10,7 @@ use warplens_base::IdMap;
 use warplens_device::{Context, Kernel, MAX_SHARED_BYTES, ModuleHandle};
 use warplens_exec as exec;
 use warplens_ir::{FunctionId, Module, Variable};
+use warplens_isa::OpaqueType;
 use warplens_trace::Observer;
 
 use crate::generation::{Differing, Generation};
@@ -23,7 +24,8 @@ use crate::trace::TraceLimits;
 use crate::{failure, files, host};
 use warplens_base::error::{Error, Result};
 use warplens_launch::{
-    BufferId, Element, ElementType, KernelName, Launch, Plan, PlannedBuffer, PlannedLaunch, element_of, npy,
+    BufferId, Element, ElementType, KernelName, Launch, ObjectId, Plan, PlannedBuffer, PlannedLaunch, PlannedObject,
+    Words, element_of, npy,
 };
 
 /// How launches are executed.
@@ -111,6 +113,8 @@ pub struct Execution<'p> {
     context: Context,
     module: ModuleHandle,
     buffers: IdMap<BufferId, Placed>,
+    /// Handles of textures, surfaces and samplers.
+    handles: IdMap<ObjectId, u64>,
     options: ExecutionOptions,
     generation: Generation,
     differing: Differing,
@@ -211,7 +215,9 @@ impl<'p> Execution<'p> {
         let mut context = Context::new(program.module.address_bits, limit);
         let module = context.load(Arc::clone(&program.module)).map_err(no_memory)?;
         let buffers = plan.buffers.as_slice().iter().map(|buffer| place(&mut context, &plan.launches, buffer));
-        let buffers = buffers.collect::<std::result::Result<_, _>>().map_err(no_memory)?;
+        let buffers: IdMap<BufferId, Placed> = buffers.collect::<std::result::Result<_, _>>().map_err(no_memory)?;
+        let objects = plan.objects.as_slice().iter();
+        let handles = objects.map(|object| create(&mut context, &buffers, object)).collect::<Result<_>>()?;
         let launches = kernels.into_iter().zip(plan.launches).collect();
         let emulation = Emulation::default();
         let generation = options.generations.first().copied().unwrap_or_default();
@@ -223,6 +229,7 @@ impl<'p> Execution<'p> {
             context,
             module,
             buffers,
+            handles,
             options,
             generation,
             differing: Differing::default(),
@@ -256,7 +263,7 @@ impl<'p> Execution<'p> {
         let module = &self.program.module;
         for symbol in &planned.symbols {
             let place = self.context.symbol(self.module, &symbol.name).expect("symbols are bound to variables");
-            let content = symbol.content.resolved(|buffer| self.address(buffer));
+            let content = self.resolved(&symbol.content);
             self.context.write(place.address, &content).expect("symbols are bound to what their variables can hold");
         }
         let handle = self.context.kernel_of(self.module, *kernel).expect("launches are bound to kernels of the module");
@@ -320,7 +327,7 @@ impl<'p> Execution<'p> {
             block: planned.block,
             cluster: planned.cluster,
             dynamic_shared: planned.dynamic_shared,
-            parameters: planned.parameters.resolved(|buffer| self.address(buffer)),
+            parameters: self.resolved(&planned.parameters),
             ctas,
             budget: self.options.budget,
             launch_budget: self.options.launch_budget,
@@ -350,7 +357,7 @@ impl<'p> Execution<'p> {
 
     /// The parameter space of a launch, with the addresses of its buffers.
     pub fn parameters(&self, number: usize) -> Vec<u8> {
-        self.launches[number].1.parameters.resolved(|buffer| self.address(buffer))
+        self.resolved(&self.launches[number].1.parameters)
     }
 
     /// Bytes of global memory that the launches can touch.
@@ -361,6 +368,11 @@ impl<'p> Execution<'p> {
             });
         let variables: u64 = variables.map(|(_, variable)| variable.bytes).sum();
         variables + self.buffers.as_slice().iter().map(|buffer| buffer.bytes).sum::<u64>()
+    }
+
+    /// Bytes with the addresses of buffers and the handles of objects.
+    fn resolved(&self, words: &Words) -> Vec<u8> {
+        words.resolved(|buffer| self.address(buffer), |object| self.handles[object])
     }
 
     fn address(&self, buffer: BufferId) -> u64 {
@@ -475,9 +487,9 @@ fn place(
     launches: &[PlannedLaunch],
     buffer: &PlannedBuffer,
 ) -> std::result::Result<Placed, warplens_device::Error> {
-    let names = &launches[buffer.launch].parameter_names[buffer.argument];
+    let names = buffer.argument.map(|argument| &launches[buffer.launch].parameter_names[argument]);
     // The last name is the one of the C++ source, where there is one.
-    let name = names.last().unwrap_or(&buffer.name);
+    let name = names.and_then(|names| names.last()).unwrap_or(&buffer.name);
     let bytes = buffer.bytes.len() as u64;
     let allocation = context.allocate(name, bytes)?;
     let (address, _) = context.extent(allocation)?;
@@ -486,6 +498,19 @@ fn place(
         context.write(address, &buffer.bytes)?;
     }
     Ok(Placed { address, element: buffer.element, bytes })
+}
+
+/// Makes a texture, surface or sampler; returns its handle.
+fn create(context: &mut Context, buffers: &IdMap<BufferId, Placed>, object: &PlannedObject) -> Result<u64> {
+    let texels = object.texels.map(|(buffer, offset, shape)| (buffers[buffer].address + offset, shape));
+    let created = match (object.kind, texels) {
+        (OpaqueType::Texture, Some((address, shape))) => {
+            context.create_texture(address, shape, object.sampler, object.read)
+        }
+        (OpaqueType::Surface, Some((address, shape))) => context.create_surface(address, shape),
+        (OpaqueType::Sampler, _) | (_, None) => context.create_sampler(object.sampler),
+    };
+    created.map_err(|error| Error::usage(format!("{}: {error}", object.name)))
 }
 
 /// A finished run of the `run` verb.

@@ -51,6 +51,8 @@ pub struct SmConfig {
     pub coalescing: CoalescingRule,
     /// The L1 data cache, and the way of global and local memory through the SM, where there is a cache behind it.
     pub l1: Option<L1Config>,
+    /// The texture units, where the kernel fetches from textures.
+    pub textures: Option<TextureConfig>,
     /// Bytes that shared memory can have where it is one with the L1 cache, least first; none where any number can be.
     pub shared_divisions: Vec<u64>,
     /// The L2 cache, where there is one for data.
@@ -212,6 +214,13 @@ pub struct L1Config {
     pub latency: u32,
     /// Local memory is written back when its line goes; otherwise it is written through at once, as global memory is.
     pub writes_back: bool,
+}
+
+/// The texture units of an SM, which fetch through its L1 cache.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct TextureConfig {
+    /// Cycles that the fetches of a warp take.
+    pub interval: f64,
 }
 
 /// The L2 cache.

@@ -27,6 +27,8 @@ pub(crate) struct Memory<'a> {
     l1_data: Port,
     /// The constant cache.
     constants: Port,
+    /// The texture units.
+    textures: Port,
     l1: Option<Cache>,
     l2: Option<L2<'a>>,
     pub(crate) dram: Dram,
@@ -95,7 +97,12 @@ impl<'a> Memory<'a> {
             banks: Port::default(),
             l1_data: Port::default(),
             constants: Port::default(),
-            l1: config.l1.as_ref().filter(|l1| l1.holds != L1Holds::Nothing).map(|l1| Cache::new(l1_lines(l1), 0.0)),
+            textures: Port::default(),
+            l1: config
+                .l1
+                .as_ref()
+                .filter(|l1| l1.holds != L1Holds::Nothing || config.textures.is_some())
+                .map(|l1| Cache::new(l1_lines(l1), 0.0)),
             // Where there is an L1 cache, its hits are enough.
             l2: config.l2.as_ref().map(|l2| L2::new(l2, job, hits)),
             dram: Dram::new(&config.dram, share * of_pipeline, of_pipeline, f64::from(surroundings.active_sms)),
@@ -142,8 +149,30 @@ impl<'a> Memory<'a> {
             StateSpace::Shared => self.shared(arrival, &request),
             StateSpace::Const | StateSpace::Param => self.constant(arrival.at, &request),
             StateSpace::Local => self.local(arrival, &request),
-            StateSpace::Global | StateSpace::Generic => self.global(arrival, &request),
+            StateSpace::Texture => self.texture(arrival, &request),
+            // A surface is accessed as global memory is, through the same cache.
+            StateSpace::Global | StateSpace::Generic | StateSpace::Surface => self.global(arrival, &request),
         }
+    }
+
+    /// A fetch: the texture units find the texels of its lanes, and their sectors come through the L1 cache as those of a
+    /// load. That a hit takes as long as one of a load is a rule, as nobody measured both on one chip; filters take no
+    /// longer than that.
+    fn texture(&mut self, arrival: &Arrival<'_>, request: &Request<'_>) -> Done {
+        let interval = self.config.textures.map_or(0.0, |textures| textures.interval);
+        let at = if self.is_stopped { arrival.at } else { self.textures.reserve(arrival.at, interval) };
+        self.lines.clear();
+        let lines = &mut self.lines;
+        segments(CoalescingRule::Cc70, request, |segment| add_segment(lines, segment.start, segment.bytes));
+        let at_units = Arrival { at, ..*arrival };
+        self.through_caches(&at_units, None)
+    }
+
+    /// When an instruction of the texture units that touches no texels is done.
+    pub(crate) fn query(&mut self, at: f64) -> Done {
+        let interval = self.config.textures.map_or(0.0, |textures| textures.interval);
+        let latency = self.config.l1.map_or(0, |l1| l1.latency);
+        Done { at: self.textures.reserve(at, interval) + f64::from(latency), long: true }
     }
 
     /// Passes over the banks of shared memory, and those without conflicts.
@@ -291,16 +320,20 @@ impl<'a> Memory<'a> {
         self.through_caches(arrival, None)
     }
 
-    /// Serves the lines of the current access. Local memory has no `request`: its words never conflict.
+    /// Serves the lines of the current access. Local memory and textures have no `request`: their words never conflict.
     fn through_caches(&mut self, arrival: &Arrival<'_>, request: Option<&Request<'_>>) -> Done {
         let kind = arrival.access.kind;
         let start = match self.config.l1 {
             Some(l1) if !self.is_stopped => self.occupy_l1(arrival, &l1, request),
             Some(_) | None => arrival.at,
         };
-        let is_local = request.is_none();
-        let is_cached =
-            self.config.l1.is_some_and(|l1| l1.holds == L1Holds::All || l1.holds == L1Holds::Local && is_local);
+        let is_local = arrival.access.space == StateSpace::Local;
+        let is_texture = arrival.access.space == StateSpace::Texture;
+        let is_cached = self.config.l1.is_some_and(|l1| match l1.holds {
+            L1Holds::All => true,
+            L1Holds::Local => is_local || is_texture,
+            L1Holds::Nothing => is_texture,
+        });
         let mut done = start;
         let mut long = false;
         let lines = std::mem::take(&mut self.lines);
@@ -376,7 +409,8 @@ impl<'a> Memory<'a> {
     }
 
     fn store_local(&mut self, at: f64, line: u64, sectors: Sectors) -> Done {
-        let Some(l1) = &mut self.l1 else {
+        let holds = self.config.l1.is_some_and(|l1| l1.holds != L1Holds::Nothing);
+        let Some(l1) = self.l1.as_mut().filter(|_| holds) else {
             return Done { at: self.store_line(at, line, sectors), long: false };
         };
         let found = l1.look_up(line, sectors);

@@ -21,6 +21,8 @@ use crate::walk::{Stop, Walker};
 pub(crate) const PHASE_BYTES: u64 = 256;
 /// Where lanes with unknown addresses are taken to access, each in lines and banks' rows of its own.
 const SCATTERED: u64 = 1 << 45;
+/// Bytes of a sector.
+const SECTOR_BYTES: u8 = 32;
 /// Distance of such lanes: of all of them in the same bank.
 const SCATTER_BYTES: u64 = 4096;
 
@@ -39,8 +41,8 @@ impl Walker<'_> {
     /// A load, store or atomic in the lanes of `on`.
     pub(crate) fn access(&mut self, path: &Path, inst: &Inst, on: u32, weight: f64) -> Result<(), Stop> {
         let kind = match inst.op() {
-            Op::Ld | Op::Ldmatrix => AccessKind::Load,
-            Op::St | Op::Stmatrix => AccessKind::Store,
+            Op::Ld | Op::Ldmatrix | Op::Tex | Op::Tld4 | Op::Suld => AccessKind::Load,
+            Op::St | Op::Stmatrix | Op::Sust => AccessKind::Store,
             _ => AccessKind::Atomic,
         };
         // Only some lanes bring the address of a row.
@@ -82,7 +84,10 @@ impl Walker<'_> {
         weight: f64,
     ) -> Result<(), Stop> {
         let (written, address) = (memory.space, self.address(path, memory));
-        let (known, unknown) = (on & address.known, on & !address.known);
+        // A handle says nothing about where texels lie.
+        let is_opaque = matches!(written, StateSpace::Texture | StateSpace::Surface);
+        let known = if is_opaque { 0 } else { on & address.known };
+        let unknown = on & !known;
         if known != 0 {
             // What warps load from the same line is counted over all of them: they have to move together.
             if kind == AccessKind::Load || !self.tally.can_move(&self.region, &address.dependence) {
@@ -132,7 +137,8 @@ impl Walker<'_> {
         weight: f64,
     ) {
         let elements = memory.elements;
-        let element_bytes = inst.ty.bytes() as u8;
+        // Of a texture at least a sector for each lane.
+        let element_bytes = if space == StateSpace::Texture { SECTOR_BYTES } else { inst.ty.bytes() as u8 };
         let lane_bytes = u32::from(element_bytes) * u32::from(elements);
         let own = SCATTERED + u64::from(self.warp) * LANES as u64 * SCATTER_BYTES;
         let addresses: [u64; LANES] = std::array::from_fn(|lane| {

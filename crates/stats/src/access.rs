@@ -139,6 +139,12 @@ struct Slot {
     direct: Option<Box<Totals>>,
 }
 
+/// Device memory, however it is accessed: its sectors are those that the launch needs of it.
+#[inline(always)]
+fn is_device_memory(space: StateSpace) -> bool {
+    matches!(space, StateSpace::Global | StateSpace::Texture | StateSpace::Surface)
+}
+
 /// Counts the accesses of all memory instructions.
 #[derive(Debug)]
 pub(crate) struct AccessCounter {
@@ -204,7 +210,7 @@ impl AccessCounter {
             return None;
         };
         self.cells[self.patterns[id as usize].cell(origin)] += 1;
-        if format.space == StateSpace::Global {
+        if is_device_memory(format.space) {
             self.mark(slot, id, origin, access);
         }
         found
@@ -310,7 +316,7 @@ impl AccessCounter {
         let request = Request { lane_bytes: access.lane_bytes(), mask: access.mask, addresses: &addresses };
         let state = &mut self.slots[slot as usize];
         state.direct.get_or_insert_default().add(format, &request, 1);
-        if format.space == StateSpace::Global {
+        if is_device_memory(format.space) {
             self.mark_lanes(slot, format.kind, access);
         }
     }

@@ -246,6 +246,7 @@ fn role(inst: &Inst) -> Role {
         ) if memory.space != StateSpace::Param => Role::Memory(memory.space),
         (Op::CopyTensor, Some(memory)) if inst.operation.writes_tensor() => Role::Memory(memory.space),
         (Op::CopyTensor, _) => Role::Memory(StateSpace::Global),
+        (Op::Tex | Op::Tld4 | Op::Suld | Op::Sust | Op::Sured, Some(memory)) => Role::Memory(memory.space),
         (Op::Bra | Op::BrxIdx, _) => Role::Branch,
         (Op::Bar, _) => Role::CtaBarrier,
         (Op::BarWarp, _) => Role::WarpBarrier,

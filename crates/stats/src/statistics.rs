@@ -9,6 +9,7 @@
 mod atomics;
 mod periods;
 mod reuse;
+mod textures;
 
 use warplens_trace::Access;
 
@@ -20,6 +21,7 @@ pub use atomics::{AtomicLine, Atomics, Concentration};
 pub(crate) use periods::BlockTasks;
 pub use periods::{CostKind, NumberKind, Period, PeriodStream, Periods, StreamPart};
 pub use reuse::{Reuse, ReuseHistogram};
+pub use textures::Textures;
 
 /// A fold over the events of an execution.
 ///
@@ -157,4 +159,6 @@ statistics! {
     periods: periods::PeriodCounter => Periods;
     /// Atomic operations on the same address.
     atomics: atomics::AtomicCounter => Atomics;
+    /// Fetches from textures and accesses to surfaces.
+    textures: textures::TextureCounter => Textures;
 }

@@ -49,6 +49,8 @@ impl Totals {
                 self.constant.requests += n;
                 self.constant.passes += n * u64::from(bank::constant_passes(request));
             }
+            // Counted by a statistic of its own.
+            StateSpace::Texture | StateSpace::Surface => {}
             StateSpace::Param => {}
         }
     }

@@ -115,6 +115,7 @@ impl MachineInst {
             | C::Shuffle
             | C::Vote
             | C::Load
+            | C::Texture
             | C::Store
             | C::Atomic
             | C::Reduction
@@ -271,6 +272,8 @@ machine_classes! {
     Vote "vote";
     /// Loads of any space.
     Load "load";
+    /// Fetches from textures, and what is asked of them.
+    Texture "texture";
     /// Stores of any space.
     Store "store";
     /// Atomics that return the old value.
@@ -301,7 +304,7 @@ machine_classes! {
 impl MachineClass {
     /// True for the classes that access memory.
     pub const fn accesses_memory(self) -> bool {
-        matches!(self, Self::Load | Self::Store | Self::Atomic | Self::Reduction | Self::AsyncCopy)
+        matches!(self, Self::Load | Self::Texture | Self::Store | Self::Atomic | Self::Reduction | Self::AsyncCopy)
     }
 }
 

@@ -246,7 +246,7 @@ fn latency(atom: &Atom) -> u32 {
             StateSpace::Const | StateSpace::Param => 8,
             _ => 200,
         },
-        C::Atomic => 200,
+        C::Atomic | C::Texture => 200,
         C::Sfu | C::Convert | C::Shuffle | C::Vote => 18,
         C::Tensor | C::TensorFp32 if atom.amount <= MatrixProduct::HALF_WORK => 16,
         C::Tensor | C::TensorFp32 | C::TensorFp64 | C::TensorAsync => 24,

@@ -22,6 +22,10 @@ words! {
         Const = "const",
         /// Parameters of the kernel.
         Param = "param",
+        /// Device memory as textures show it.
+        Texture = "texture",
+        /// Device memory as surfaces show it.
+        Surface = "surface",
     }
 }
 

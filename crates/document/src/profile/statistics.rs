@@ -19,6 +19,34 @@ pub struct Statistics {
     /// Atomic operations on the same address. `null` where nobody counted them.
     #[serde(default)]
     pub atomics: Option<Atomics>,
+    /// Fetches from textures and accesses to surfaces. `null` where nobody counted them, and without a run where there are
+    /// any.
+    #[serde(default)]
+    pub textures: Option<Textures>,
+}
+
+/// Fetches from textures and accesses to surfaces: requests of warps, and the distinct 32-byte sectors and 128-byte lines
+/// of each.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Textures {
+    /// Texture fetches by a warp with an active lane; one with more than 32 sectors counts for each 32. Nsight Compute:
+    /// `l1tex__t_requests_pipe_tex_mem_texture.sum`.
+    pub fetches: u64,
+    /// Sectors with the texels that each fetch looks at. Nsight Compute: `l1tex__t_sectors_pipe_tex_mem_texture.sum`.
+    pub fetched_sectors: u64,
+    /// Lines of them.
+    pub fetched_lines: u64,
+    /// Surface loads by a warp with a lane inside.
+    pub surface_loads: u64,
+    /// Surface stores.
+    pub surface_stores: u64,
+    /// Surface reductions.
+    pub surface_atomics: u64,
+    /// Sectors of all accesses to surfaces. Nsight Compute: `l1tex__t_sectors_pipe_tex_mem_surface.sum`.
+    pub surface_sectors: u64,
+    /// Lines of them.
+    pub surface_lines: u64,
 }
 
 /// Atomic operations: what one lane does with one element.

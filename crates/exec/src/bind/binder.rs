@@ -12,7 +12,7 @@ use super::sign::sign_change;
 use super::{bind, copy_predicate, near};
 use crate::code::{
     BarrierOperation, BulkOperation, Code, ExchangeOperation, GroupOperation, Kind, MatrixOperation, MemoryOperation,
-    MoveOperation, PhaseOperation, SINK, Shared, Step, StepGuard, TensorOperation, Wide,
+    MoveOperation, PhaseOperation, SINK, Shared, Step, StepGuard, TensorOperation, TextureOperation, Wide,
 };
 use crate::decoded::{self, Callee, Decoded, File, Flow, Function, Guard, Operand, Register, Unbound};
 use crate::raw::{LaneFunction, Level, Row, Source, map1, map2, masks};
@@ -452,6 +452,12 @@ impl Binder<'_> {
     pub(crate) fn matrix_move(&mut self, operation: MoveOperation) -> u32 {
         self.code.moves.push(operation);
         self.code.moves.len() as u32 - 1
+    }
+
+    /// Adds a texture or surface instruction and returns its index.
+    pub(crate) fn texture(&mut self, operation: TextureOperation) -> u32 {
+        self.code.textures.push(operation);
+        self.code.textures.len() as u32 - 1
     }
 
     /// Adds the arguments of a device runtime service and returns their index.

@@ -17,6 +17,7 @@ mod near;
 mod predicate;
 mod sign;
 mod special;
+mod texture;
 mod transfer;
 
 use warplens_isa::{Operation, ScalarType};

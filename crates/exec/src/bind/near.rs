@@ -76,6 +76,7 @@ fn written(step: &Step, memory: &[MemoryOperation]) -> Option<Vec<u32>> {
         | Kind::GroupMatrix(_)
         | Kind::LoadMatrices(_)
         | Kind::StoreMatrices(_)
+        | Kind::Texture(_)
         | Kind::Barrier(_)
         | Kind::TestPhase(_)
         | Kind::ClusterBarrier(_)

@@ -2,8 +2,10 @@
 //!
 //! An address is never used twice: what was freed is remembered, so that an access to it can be called by its name.
 
+use std::collections::BTreeMap;
+
 use warplens_base::{IdMap, define_id};
-use warplens_isa::StateSpace;
+use warplens_isa::{OpaqueType, StateSpace};
 
 use super::budget::{Budget, MemoryError};
 use super::heap::{BadFree, Heap};
@@ -12,6 +14,7 @@ use super::window::Windows;
 use crate::decoded::FUNCTION_BASE;
 use crate::error::NearestBuffer;
 use crate::raw::Cells;
+use crate::texture::Object;
 
 define_id! {
     /// A buffer in device memory.
@@ -58,6 +61,10 @@ pub struct Device {
     pub(super) next_function: u64,
     /// The heap of device-side `malloc`, made for the first kernel that may call it.
     heap: Option<(BufferId, Heap)>,
+    /// Textures, samplers and surfaces, in the order of their handles; `None` for those that were taken away.
+    pub(super) objects: Vec<Option<Object>>,
+    /// Opaque variables by address.
+    pub(super) opaque: BTreeMap<u64, OpaqueType>,
 }
 
 /// What a host address names.
@@ -90,6 +97,8 @@ impl Device {
             next_constant: 0,
             next_function: FUNCTION_BASE,
             heap: None,
+            objects: Vec::new(),
+            opaque: BTreeMap::new(),
         }
     }
 

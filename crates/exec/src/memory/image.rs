@@ -1,13 +1,15 @@
 //! A module in the memory of the device: where its variables lie, its constant memory, the addresses of its functions.
 
 use warplens_base::{IdMap, define_id};
-use warplens_ir::{Module, Variable, VariableId};
-use warplens_isa::StateSpace;
+use warplens_ir::{Module, OpaqueVariable, Variable, VariableId};
+use warplens_isa::{OpaqueType, Sampler, StateSpace};
 
 use super::budget::MemoryError;
 use super::device::{BufferId, Device};
+use super::objects::HANDLE_BYTES;
 use crate::decoded::{FUNCTION_STRIDE, function_address};
 use crate::raw::Cells;
+use crate::texture::Object;
 
 define_id! {
     /// A module in the memory of a device.
@@ -59,7 +61,10 @@ impl Device {
         }
         self.next_function += FUNCTION_STRIDE * module.functions.len() as u64;
         for (id, variable) in module.variables.iter() {
-            let bytes = self.initial_bytes(module, &image, variable);
+            let bytes = match &variable.opaque {
+                Some(opaque) => self.initial_object(opaque, image.variables[id]),
+                None => self.initial_bytes(module, &image, variable),
+            };
             if !bytes.is_empty() {
                 self.write_variable(&image, id, variable.space, &bytes);
             }
@@ -76,6 +81,8 @@ impl Device {
 
     fn release(&mut self, image: &Image) {
         for &(_, buffer) in &image.globals {
+            let base = self.buffer(buffer).base;
+            self.opaque.remove(&base);
             self.free(buffer);
         }
         self.budget.give_back(image.constants.cells.len() as u64);
@@ -113,11 +120,30 @@ impl Device {
                     image.variables[id] = self.buffer(buffer).base;
                     image.globals.push((id, buffer));
                 }
-                StateSpace::Shared | StateSpace::Local | StateSpace::Param | StateSpace::Generic => {}
+                StateSpace::Shared
+                | StateSpace::Local
+                | StateSpace::Param
+                | StateSpace::Generic
+                | StateSpace::Texture
+                | StateSpace::Surface => {}
             }
         }
         image.constants.cells = Cells::new(end as usize);
         Ok(())
+    }
+
+    /// Notes an opaque variable; a sampler whose fields the module gives is made.
+    fn initial_object(&mut self, opaque: &OpaqueVariable, address: u64) -> Vec<u8> {
+        self.opaque.insert(address, opaque.ty);
+        let Some(fields) = opaque.sampler.filter(|_| opaque.ty == OpaqueType::Sampler) else { return Vec::new() };
+        let sampler = Sampler {
+            address: fields.address,
+            filter: fields.filter,
+            normalized: !fields.force_unnormalized,
+            ..Sampler::default()
+        };
+        let handle = self.create_object(Object::Sampler(sampler)).expect("a sampler needs no memory");
+        handle.to_le_bytes()[..HANDLE_BYTES as usize].to_vec()
     }
 
     fn initial_bytes(&self, module: &Module, image: &Image, variable: &Variable) -> Vec<u8> {
@@ -158,7 +184,12 @@ impl Device {
                     self.write(buffer, 0, bytes);
                 }
             }
-            StateSpace::Shared | StateSpace::Local | StateSpace::Param | StateSpace::Generic => {}
+            StateSpace::Shared
+            | StateSpace::Local
+            | StateSpace::Param
+            | StateSpace::Generic
+            | StateSpace::Texture
+            | StateSpace::Surface => {}
         }
     }
 

@@ -4,6 +4,7 @@ mod budget;
 mod device;
 mod heap;
 mod image;
+mod objects;
 mod window;
 
 pub use budget::MemoryError;

@@ -53,7 +53,7 @@ impl Windows {
             StateSpace::Local => self.local,
             StateSpace::Const => self.constant,
             StateSpace::Param => self.param,
-            StateSpace::Global | StateSpace::Generic => 0,
+            StateSpace::Global | StateSpace::Generic | StateSpace::Texture | StateSpace::Surface => 0,
         }
     }
 

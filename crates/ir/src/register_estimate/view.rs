@@ -352,6 +352,7 @@ fn is_count(inst: &Inst) -> bool {
 /// Cycles to wait for the result. These order operations as ptxas does; they are no measurements.
 fn latency(inst: &Inst) -> u32 {
     match inst.op() {
+        Op::Tex | Op::Tld4 | Op::Suld => 200,
         Op::Ld | Op::Ldmatrix | Op::Atom => match inst.memory.one().map(|memory| memory.space) {
             Some(StateSpace::Shared) => 40,
             Some(StateSpace::Const | StateSpace::Param) => 8,

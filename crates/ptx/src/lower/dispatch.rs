@@ -1,6 +1,6 @@
 //! From opcodes to operations, as the rows of the opcode table say.
 
-use warplens_isa::{OpClass, Operation, ScalarType};
+use warplens_isa::{OpClass, OpaqueType, Operation, ScalarType};
 
 use super::body::Body;
 use super::control::End;

@@ -52,7 +52,12 @@ impl<'src> Body<'_, '_, 'src> {
                 self.emit(Operation::Cvta(conversion), ScalarType::U64, vec![register], vec![base]);
                 Operand::Register(register)
             }
-            StateSpace::Global | StateSpace::Const | StateSpace::Param | StateSpace::Local => {
+            StateSpace::Global
+            | StateSpace::Const
+            | StateSpace::Param
+            | StateSpace::Local
+            | StateSpace::Texture
+            | StateSpace::Surface => {
                 return Err(self.report_kind(operand.span, "an address in shared memory"));
             }
         };

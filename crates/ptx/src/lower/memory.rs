@@ -52,7 +52,7 @@ impl<'src> Body<'_, '_, 'src> {
         Ok(())
     }
 
-    fn element_destinations(
+    pub(super) fn element_destinations(
         &mut self,
         operand: &ast::Operand<'src>,
         ty: ScalarType,
@@ -137,7 +137,7 @@ impl<'src> Body<'_, '_, 'src> {
         Ok(())
     }
 
-    fn element_sources(
+    pub(super) fn element_sources(
         &mut self,
         operand: &ast::Operand<'src>,
         ty: ScalarType,

@@ -5,14 +5,17 @@ use std::collections::HashMap;
 use warplens_base::{Diagnostic, IdMap, LineIndex, Span};
 use warplens_ir as ir;
 use warplens_ir::{FunctionId, VariableId};
-use warplens_isa::StateSpace;
+use warplens_isa::{ScalarType, StateSpace};
 
 use super::body::Body;
 use super::limit::{self, Banks, Declared};
 use super::parameter::{Layout, no_layout};
 use super::spellings::Spellings;
-use super::{Scope, initializer, types};
+use super::{Scope, initializer, texture, types};
 use crate::syntax::ast;
+
+/// Bytes of a variable of an opaque type: the handle of an object.
+const HANDLE_BYTES: u64 = 8;
 
 /// What a name at module scope stands for.
 #[derive(Clone, Copy, Debug)]
@@ -206,6 +209,14 @@ impl<'a, 'src> ModuleLowering<'a, 'src> {
             self.diagnostics.push(no_layout(declarator.name.span, declarator.name.text));
             return None;
         };
+        let opaque = match texture::opaque_variable(variable, declarator) {
+            Ok(opaque) => opaque,
+            Err(message) => {
+                let finding = Diagnostic::error("S013", declarator.name.span, message);
+                self.diagnostics.push(finding.with_label("declared here"));
+                return None;
+            }
+        };
         if space == StateSpace::Const && variable.linkage != ast::Linkage::Extern {
             let declared = Declared { name: declarator.name, bytes: layout.bytes };
             self.diagnostics.extend(self.banks.add(variable.space, declared));
@@ -213,12 +224,13 @@ impl<'a, 'src> ModuleLowering<'a, 'src> {
         Some(ir::Variable {
             name: declarator.name.text.to_owned(),
             space,
-            ty: layout.ty,
-            bytes: layout.bytes,
-            align: layout.align,
+            ty: if opaque.is_some() { ScalarType::B64 } else { layout.ty },
+            bytes: if opaque.is_some() { HANDLE_BYTES } else { layout.bytes },
+            align: if opaque.is_some() { HANDLE_BYTES } else { layout.align },
             is_dynamic: variable.linkage == ast::Linkage::Extern && space == StateSpace::Shared,
             function,
             initializer: ir::Initializer::default(),
+            opaque,
         })
     }
 
@@ -247,6 +259,9 @@ impl<'a, 'src> ModuleLowering<'a, 'src> {
             for declarator in &variable.declarators {
                 let Some(value) = &declarator.initializer else { continue };
                 let Some(&Global::Variable(id, _)) = self.names.get(declarator.name.text) else { continue };
+                if self.module.variables[id].opaque.is_some() {
+                    continue;
+                }
                 self.initialize(id, variable, declarator, value, |_| None);
             }
         }

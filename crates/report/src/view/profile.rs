@@ -11,7 +11,7 @@
 
 use std::collections::BTreeMap;
 
-use warplens_session::profile::statistics::Atomics;
+use warplens_session::profile::statistics::{Atomics, Textures};
 use warplens_session::profile::{
     BankRule, CoalescingRule, Count, Counted, LineCounts, MemoryCounts, Profile, Spelling, Statistics,
 };
@@ -61,8 +61,35 @@ pub fn summary(measurement: &Measurement) -> Vec<Section> {
 /// What statistics counted.
 fn statistics(profile: &Profile) -> Vec<Section> {
     // The first two are for models only.
-    let Statistics { reuse: _, periods: _, atomics: counts } = &profile.statistics;
-    counts.iter().filter(|counts| !counts.lines.is_empty()).map(atomics).collect()
+    let Statistics { reuse: _, periods: _, atomics: counts, textures: fetches } = &profile.statistics;
+    let atomics = counts.iter().filter(|counts| !counts.lines.is_empty()).map(atomics);
+    atomics.chain(fetches.iter().filter(|counts| !counts.is_empty()).map(textures)).collect()
+}
+
+/// Fetches from textures and accesses to surfaces, with the sectors that each needs.
+fn textures(counts: &Textures) -> Section {
+    let Textures {
+        fetches,
+        fetched_sectors,
+        fetched_lines,
+        surface_loads,
+        surface_stores,
+        surface_atomics,
+        surface_sectors,
+        surface_lines,
+    } = *counts;
+    let fields = [
+        ("texture requests", fetches),
+        ("  sectors", fetched_sectors),
+        ("  lines", fetched_lines),
+        ("surface loads", surface_loads),
+        ("surface stores", surface_stores),
+        ("surface reductions", surface_atomics),
+        ("  sectors of surfaces", surface_sectors),
+        ("  lines of surfaces", surface_lines),
+    ];
+    let fields = fields.map(|(name, count)| Field::new(name, Cell::Count(count)));
+    Section::new("textures", "Textures and surfaces").with(Block::Fields(fields.to_vec()))
 }
 
 /// Each atomic instruction: how many of a warp's operations meet on one word, and how many words all of them share.

@@ -4,7 +4,7 @@ use warplens_document::profile::statistics as document;
 use warplens_document::{Fault, Place};
 use warplens_isa::Pc;
 use warplens_stats::Statistics;
-use warplens_stats::statistics::{AtomicLine, Atomics, Concentration};
+use warplens_stats::statistics::{AtomicLine, Atomics, Concentration, Textures};
 
 use super::check::{agree, within};
 use super::words::Word;
@@ -14,21 +14,71 @@ type Result<T> = std::result::Result<T, Fault>;
 
 /// Statistics as they are written.
 pub(super) fn written(statistics: &Statistics) -> document::Statistics {
-    let Statistics { reuse, periods, atomics } = statistics;
+    let Statistics { reuse, periods, atomics, textures } = statistics;
     document::Statistics {
         reuse: reuse.as_ref().map(sequences::write_reuse),
         periods: periods.as_ref().map(sequences::write_periods),
         atomics: atomics.as_ref().map(written_atomics),
+        textures: textures.map(written_textures),
     }
 }
 
 /// Statistics as they are read.
 pub(super) fn read(written: document::Statistics, place: &Place) -> Result<Statistics> {
-    let document::Statistics { reuse, periods, atomics } = written;
+    let document::Statistics { reuse, periods, atomics, textures } = written;
     Ok(Statistics {
         reuse: reuse.map(|reuse| sequences::read_reuse(reuse, &place.key("reuse"))).transpose()?,
         periods: periods.map(|periods| sequences::read_periods(periods, &place.key("periods"))).transpose()?,
         atomics: atomics.map(|atomics| read_atomics(atomics, &place.key("atomics"))).transpose()?,
+        textures: textures.map(|textures| read_textures(textures, &place.key("textures"))).transpose()?,
+    })
+}
+
+fn written_textures(textures: Textures) -> document::Textures {
+    let Textures {
+        fetches,
+        fetched_sectors,
+        fetched_lines,
+        surface_loads,
+        surface_stores,
+        surface_atomics,
+        surface_sectors,
+        surface_lines,
+    } = textures;
+    document::Textures {
+        fetches,
+        fetched_sectors,
+        fetched_lines,
+        surface_loads,
+        surface_stores,
+        surface_atomics,
+        surface_sectors,
+        surface_lines,
+    }
+}
+
+fn read_textures(textures: document::Textures, place: &Place) -> Result<Textures> {
+    let document::Textures {
+        fetches,
+        fetched_sectors,
+        fetched_lines,
+        surface_loads,
+        surface_stores,
+        surface_atomics,
+        surface_sectors,
+        surface_lines,
+    } = textures;
+    within(place, "fetched_lines", fetched_lines, "fetched_sectors", fetched_sectors)?;
+    within(place, "surface_lines", surface_lines, "surface_sectors", surface_sectors)?;
+    Ok(Textures {
+        fetches,
+        fetched_sectors,
+        fetched_lines,
+        surface_loads,
+        surface_stores,
+        surface_atomics,
+        surface_sectors,
+        surface_lines,
     })
 }
 

@@ -12,7 +12,7 @@ use warplens_stats::{
     ReuseHistogram, SharedCounts, Statistics, StreamPart,
 };
 
-use warplens_stats::statistics::{AtomicLine, Atomics, Concentration};
+use warplens_stats::statistics::{AtomicLine, Atomics, Concentration, Textures};
 
 use super::{document, read};
 use crate::execution::ExecutionOptions;
@@ -202,6 +202,14 @@ impl Random {
         }
     }
 
+    fn textures(&mut self) -> Textures {
+        let mut textures = Textures::default();
+        textures.counts_mut().into_iter().for_each(|count| *count = self.count());
+        textures.fetched_lines = self.below(textures.fetched_sectors + 1);
+        textures.surface_lines = self.below(textures.surface_sectors + 1);
+        textures
+    }
+
     fn atomics(&mut self) -> Atomics {
         let lines = (0..self.below(3)).map(|_| self.atomic_line()).collect();
         Atomics { lines, concentration: self.maybe(Self::concentration) }
@@ -354,6 +362,7 @@ impl Random {
                 }),
                 atomics: self.maybe(Self::atomics),
                 periods: self.maybe(Self::periods),
+                textures: self.maybe(Self::textures),
             },
             order_dependent: self.flag(),
             lines: self.some(Self::line),

@@ -52,7 +52,7 @@ same! {
     OpClass = Class {
         Fp32, Fp64, Fp16, Int, IntMul, Sfu, Convert, Memory, Atomic, Control, Barrier, Warp, Tensor, Virtual, Other,
     }
-    StateSpace = Space { Generic, Global, Shared, Local, Const, Param }
+    StateSpace = Space { Generic, Global, Shared, Local, Const, Param, Texture, Surface }
     BoundKind = BoundKind { Branch, Address }
     Generation = Generation {
         Warps, Threads, Volta, Turing, Ampere, Ada, Hopper, Blackwell, RtxBlackwell,

@@ -12,7 +12,7 @@ use warplens_trace::MachineClass;
 
 use super::{
     ClassTiming, ClusterConfig, DramConfig, L1Config, L1Holds, L2Config, LsuConfig, N_CLASSES, Pipe, SharedConfig,
-    SmConfig,
+    SmConfig, TextureConfig,
 };
 use crate::unit::DelayConfig;
 
@@ -63,6 +63,7 @@ impl SmConfig {
             lsu: sm.lsu()?,
             coalescing: CoalescingRule::of(cc.major.into(), cc.minor.into()),
             l1: sm.l1()?,
+            textures: if used.contains(&MachineClass::Texture) { Some(sm.textures()?) } else { None },
             shared_divisions: sm.divisions()?,
             l2: sm.l2()?,
             dram: sm.dram()?,
@@ -172,7 +173,7 @@ impl<'r, 'm> Sm<'r, 'm> {
                 let latency = self.count(Key::LatencySharedAtomic)?;
                 ClassTiming { latency, short_latency: latency, ..self.other(class, Key::SameWarpLoad)? }
             }
-            C::Atomic | C::Load | C::Store | C::Reduction | C::AsyncCopy | C::AsyncCommit => {
+            C::Atomic | C::Load | C::Texture | C::Store | C::Reduction | C::AsyncCopy | C::AsyncCommit => {
                 self.other(class, Key::SameWarpLoad)?
             }
             C::Barrier | C::BarrierArrive | C::AsyncWait | C::Fence | C::Branch | C::Exit | C::Nop => {
@@ -205,7 +206,7 @@ impl<'r, 'm> Sm<'r, 'm> {
             C::TensorFp64 => (Pipe::Tensor, Key::LanesTensorFp64, 1.0),
             C::Barrier | C::BarrierArrive => (Pipe::Adu, Key::LanesBarrier, LANES),
             C::Uniform => return self.handing_on(Pipe::Uniform, Key::LanesFp32),
-            C::Shuffle | C::Atomic | C::Load | C::Store | C::Reduction | C::AsyncCopy | C::AsyncCommit => {
+            C::Shuffle | C::Atomic | C::Load | C::Texture | C::Store | C::Reduction | C::AsyncCopy | C::AsyncCommit => {
                 return self.handing_on(Pipe::Lsu, Key::LanesLdst);
             }
             C::AsyncWait | C::Fence | C::Branch | C::Exit | C::Nop => {
@@ -351,6 +352,21 @@ impl<'r, 'm> Sm<'r, 'm> {
         }))
     }
 
+    /// From 5.0 on the L1 cache is that of textures, too (Maxwell tuning guide, "unified L1/texture cache"); before, they
+    /// have caches of their own, which nobody measured enough of.
+    fn textures(&mut self) -> Result<TextureConfig, Missing> {
+        let key = Key::LanesTexture;
+        if self.major() < 5 {
+            let reason = "before compute capability 5.0 textures have caches of their own, which are not modelled";
+            return Err(self.missing(key, reason));
+        }
+        let texels = self.reader.need(key)?;
+        if texels <= 0.0 {
+            return Err(self.missing(key, "the SM has no texture units, and the kernel fetches from textures"));
+        }
+        Ok(TextureConfig { interval: LANES / texels })
+    }
+
     /// From 7.0 on the size of the cache is that of the whole; before, it is what the default division leaves.
     fn divisions(&mut self) -> Result<Vec<u64>, Missing> {
         if self.major() < 7 {
@@ -430,6 +446,7 @@ fn is_variable(class: MachineClass, major: u8) -> bool {
         | MachineClass::Uniform
         | MachineClass::Vote
         | MachineClass::Load
+        | MachineClass::Texture
         | MachineClass::Store
         | MachineClass::Reduction
         | MachineClass::AsyncCopy

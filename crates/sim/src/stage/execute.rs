@@ -102,6 +102,7 @@ impl<'a> Sm<'a> {
             | MachineClass::Shuffle
             | MachineClass::Vote
             | MachineClass::Load
+            | MachineClass::Texture
             | MachineClass::Store
             | MachineClass::Atomic
             | MachineClass::Reduction
@@ -181,6 +182,9 @@ impl<'a> Sm<'a> {
         if inst.class == MachineClass::Shuffle {
             let start = self.memory.banks.reserve(at, 1.0);
             return (start + f64::from(self.config.class(inst.class).latency), Stall::ShortScoreboard);
+        }
+        if inst.class == MachineClass::Texture && !inst.touches_memory() {
+            return (self.memory.query(at).at, Stall::LongScoreboard);
         }
         let (trace, step) = self.place(slot);
         let mut done = at;

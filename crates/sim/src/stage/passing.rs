@@ -73,7 +73,15 @@ impl Sm<'_> {
         let mut speaks = false;
         for access in trace.accesses_at(&step, inst.turn, inst.slot) {
             speaks |= trace.speaks(&access);
-            if matches!(access.space, StateSpace::Global | StateSpace::Local | StateSpace::Generic) {
+            let passes_caches = match access.space {
+                StateSpace::Global
+                | StateSpace::Local
+                | StateSpace::Generic
+                | StateSpace::Texture
+                | StateSpace::Surface => true,
+                StateSpace::Shared | StateSpace::Const | StateSpace::Param => false,
+            };
+            if passes_caches {
                 let arrival = Arrival { at: cycle as f64, trace, access: &widened(inst, access), slot };
                 self.memory.serve(&arrival);
             }

@@ -131,6 +131,7 @@ pub(crate) fn gt200() -> SmConfig {
             pass_latency: 6.4,
         },
         lsu: LsuConfig { queue: 1, scheduler_interval: 4.0, sm_interval: 4.0 },
+        textures: None,
         coalescing: CoalescingRule::Cc12,
         l1: None,
         shared_divisions: Vec::new(),

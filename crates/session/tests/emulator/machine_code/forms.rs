@@ -53,6 +53,7 @@ fn tile() -> Variable {
         align: 16,
         is_dynamic: false,
         function: None,
+        opaque: None,
         initializer: Initializer::default(),
     }
 }
