@@ -97,10 +97,40 @@ fn banked_phase(kind: AccessKind, request: &Request<'_>, mask: ActiveMask, bank_
     let words_per_lane = u64::from(request.lane_bytes).div_ceil(bank_bytes);
     let mut per_bank = [0; MAX_BANKS];
     for piece in 0..words_per_lane {
-        let words = mask.lanes().map(|lane| request.addresses[lane] / bank_bytes + piece).collect();
-        count_values(kind, words, |word| per_bank[word as usize % MAX_BANKS] += 1);
+        let words: Lanes = mask.lanes().map(|lane| request.addresses[lane] / bank_bytes + piece).collect();
+        match kind {
+            AccessKind::Load | AccessKind::Store => count_words(words.values(), &mut per_bank),
+            AccessKind::Atomic => words.values().iter().for_each(|word| per_bank[*word as usize % MAX_BANKS] += 1),
+        }
     }
     per_bank.into_iter().max().unwrap_or(0)
+}
+
+/// Adds the distinct words of each bank to its number. Words that do not ascend are not sorted: a word is looked for among
+/// those of its bank, which are few where lanes gather.
+fn count_words(words: &[u64], per_bank: &mut [u32; MAX_BANKS]) {
+    if words.is_sorted() {
+        let mut last = None;
+        for &word in words {
+            per_bank[word as usize % MAX_BANKS] += u32::from(last != Some(word));
+            last = Some(word);
+        }
+        return;
+    }
+    // By bank the last of its words, by word the one before it in its bank; one further than the index.
+    let (mut newest, mut before) = ([0_u8; MAX_BANKS], [0_u8; WARP_SIZE]);
+    for (index, &word) in words.iter().enumerate().take(WARP_SIZE) {
+        let bank = word as usize % MAX_BANKS;
+        let mut other = usize::from(newest[bank]);
+        while other > 0 && words[other - 1] != word {
+            other = usize::from(before[other - 1]);
+        }
+        if other == 0 {
+            before[index] = newest[bank];
+            newest[bank] = index as u8 + 1;
+            per_bank[bank] += 1;
+        }
+    }
 }
 
 /// Calls `count` for every distinct value; for atomics for every value.

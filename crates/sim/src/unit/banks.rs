@@ -1,4 +1,5 @@
-//! Passes over the banks that an access takes, remembered by its shape: the same shapes come again and again.
+//! Passes over the banks that an access takes, remembered by its shape: the same shapes come again and again. A pattern of
+//! lanes is remembered when it comes for the second time, because those of a gather never come again.
 
 use warplens_stats::bank::{self, Passes};
 use warplens_stats::{BankRule, Request};
@@ -14,6 +15,8 @@ const PATTERNS: usize = 64;
 pub(crate) struct BankPasses {
     known: Vec<Option<(Shape, Passes)>>,
     patterns: Vec<Option<(Shape, [u64; WARP_SIZE], Passes)>>,
+    /// What the place of each pattern was asked for last.
+    asked: Vec<u64>,
 }
 
 /// What the passes of an access depend on, where its addresses follow a rule: moving all of them by a whole word moves
@@ -33,7 +36,7 @@ const WORD: u64 = 8;
 
 impl BankPasses {
     pub(crate) fn new() -> Self {
-        Self { known: vec![None; SHAPES], patterns: vec![None; PATTERNS] }
+        Self { known: vec![None; SHAPES], patterns: vec![None; PATTERNS], asked: vec![0; PATTERNS] }
     }
 
     /// The passes of a request whose first address is `base`, by how far the others are from it.
@@ -52,6 +55,9 @@ impl BankPasses {
             }
         }
         let passes = bank::passes(rule, kind, request);
+        if std::mem::replace(&mut self.asked[index], number) != number {
+            return passes;
+        }
         self.patterns[index] = Some((shape, addresses.map(|address| address.wrapping_sub(base)), passes));
         passes
     }
