@@ -31,6 +31,8 @@ pub(crate) struct Atom {
     pub(crate) guard: Option<Word>,
     /// Where the guard is off, what it writes keeps a value that another instruction wrote.
     pub(crate) keeps: bool,
+    /// Registers that it reads of each bank, once that is known.
+    pub(crate) bank_reads: [u8; 2],
     pub(crate) pc: Pc,
 }
 
@@ -274,6 +276,7 @@ impl Atom {
             addend: None,
             guard: None,
             keeps: false,
+            bank_reads: [0; 2],
             pc,
         }
     }
@@ -343,6 +346,7 @@ impl Emitter {
                 inst.writes = self.code.operands_of(&numbered.writes);
                 inst.addend = numbered.addend;
                 inst.guard = numbered.guard;
+                inst.bank_reads = atom.bank_reads;
                 self.code.insts.push(inst);
             }
             let insts = first..self.count();

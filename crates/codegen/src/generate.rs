@@ -8,7 +8,7 @@ use crate::emit::{self, Emitter};
 use crate::node::Body;
 use crate::slots::{Slots, slots};
 use crate::target::Target;
-use crate::{copies, divergence, number, schedule, select, simplify};
+use crate::{banks, copies, divergence, number, schedule, select, simplify};
 
 /// How code is generated.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -149,6 +149,9 @@ impl Assembler<'_> {
             if unrolled.is_some() || !self.is_unrolled {
                 self.needed = needed.fold(self.needed, u32::max);
             }
+        }
+        if self.target.is_from(7, 0) {
+            banks::assign(&body, &mut blocks);
         }
         let numbers = number::number(&body, &blocks, self.emitter.next_register())
             .ok_or_else(|| Error::TooManyRegisters(function.name.clone()))?;

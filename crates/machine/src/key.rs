@@ -331,6 +331,10 @@ keys! {
     /// Distance between two uncoalesced transactions of one SM, as the MWP-CWP model means it.
     HongKimDepartureDelayUncoalesced = "hong_kim.departure_delay_uncoalesced", WallCycles;
 
+    /// Cycles in which an instruction of fixed latency reads its registers, which lie in two banks, those of even and of odd
+    /// numbers, with one register per cycle each. Where it is unknown, banks of registers are not modelled.
+    RegistersReadCycles = "registers.read_cycles", Cycles;
+
     /// Cycles from a single-precision operation to the first that can use its result.
     LatencyFp32 = "latency.fp32", Cycles;
     /// Cycles from a 32-bit integer operation to the first that can use its result.

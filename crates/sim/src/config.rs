@@ -29,6 +29,8 @@ pub struct SmConfig {
     pub policy: IssuePolicy,
     /// When an instruction's operands must be there.
     pub scoreboard: IssueScoreboard,
+    /// Cycles in which an instruction of fixed latency reads its registers, of two banks; none where banks are not modelled.
+    pub register_read_cycles: Option<u32>,
     /// By class, [`ClassTiming::UNUSED`] for those that the kernel does not use.
     pub classes: [ClassTiming; N_CLASSES],
     /// Cycles from the write of a predicate to an instruction that it guards.
@@ -152,6 +154,8 @@ impl ClassTiming {
 pub struct SharedConfig {
     /// The rule by which lanes conflict.
     pub banks: BankRule,
+    /// Wide loads of lanes that agree in pairs take half of the passes ([`packed_passes`](warplens_stats::bank::packed_passes)).
+    pub packs_pairs: bool,
     /// Cycles of a load without conflicts.
     pub latency: u32,
     /// Cycles before the same warp can issue again after an access.

@@ -177,7 +177,8 @@ impl<'a> Memory<'a> {
 
     /// Passes over the banks of shared memory, and those without conflicts.
     fn passes(&mut self, access: &WarpAccess, request: &Request<'_>) -> (f64, f64) {
-        let passes = self.bank_passes.of(self.config.shared.banks, access.kind, access.lanes, request);
+        let rule = (self.config.shared.banks, self.config.shared.packs_pairs);
+        let passes = self.bank_passes.of(rule, access.kind, access.lanes, request);
         let passes = self.delays.passes(access, request, passes);
         let needed = if self.without.contains(Effect::BankConflicts) { passes.ideal } else { passes.wavefronts };
         (f64::from(needed), f64::from(passes.ideal))
@@ -368,7 +369,7 @@ impl<'a> Memory<'a> {
                     && l1.holds == L1Holds::All
                     && !self.without.contains(Effect::Uncoalesced) =>
             {
-                let passes = self.bank_passes.of(BankRule::Cc20, access.kind, access.lanes, request);
+                let passes = self.bank_passes.of((BankRule::Cc20, false), access.kind, access.lanes, request);
                 // Banks are read once per cycle, and what the warp gets leaves at the bandwidth.
                 f64::from(passes.wavefronts).max(f64::from(passes.ideal) * per_wavefront)
             }

@@ -83,6 +83,10 @@ pub struct MachineInst {
     pub addend: Option<RegisterNumber>,
     /// The predicate that guards it, if it has one; also among `reads`.
     pub guard: Option<RegisterNumber>,
+    /// Registers that it reads of each bank of the register file, those of even and of odd numbers; without those that the
+    /// operand before it has left in the operand cache. Zero where nobody knows, and of instructions that read their
+    /// operands by another way.
+    pub bank_reads: [u8; 2],
     /// Index in [`Code::places`].
     pub place: u32,
 }
@@ -144,6 +148,7 @@ impl MachineInst {
             writes: NONE,
             addend: None,
             guard: None,
+            bank_reads: [0; 2],
             place,
         }
     }

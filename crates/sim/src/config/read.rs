@@ -52,6 +52,7 @@ impl SmConfig {
             occupies: sm.occupies,
             policy: sm.reader.word()?,
             scoreboard: sm.scoreboard()?,
+            register_read_cycles: sm.reader.optional(Key::RegistersReadCycles).map(whole),
             classes,
             predicate_latency: sm.count(Key::LatencyPredicate)?,
             branch_latency,
@@ -309,6 +310,9 @@ impl<'r, 'm> Sm<'r, 'm> {
         let has_operands = self.major() == 1;
         Ok(SharedConfig {
             banks: BankRule::of(self.major().into()),
+            // Said of 7.0 to 7.5, and taken for later ones too: without it step 4 of `validation/sgemm` would need more
+            // cycles of shared memory on an RTX A6000 than it took in all.
+            packs_pairs: self.major() >= 7,
             latency,
             same_warp: self.same_warp(Key::SameWarpFp32)?,
             operand_latency: if has_operands { self.count(Key::LatencySharedOperand)? } else { latency },

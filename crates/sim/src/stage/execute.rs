@@ -13,8 +13,18 @@ use crate::warp::{self, Question, State};
 use crate::{Effect, Stall};
 
 impl<'a> Sm<'a> {
-    /// Executes an instruction issued in `cycle`; returns the cycles for which it occupies what issued it.
-    pub(crate) fn execute(&mut self, scheduler: usize, slot: usize, inst: u32, cycle: u64) -> f64 {
+    /// Cycles by which an instruction issued in `cycle` is late because its registers cannot all be read at once.
+    pub(crate) fn read_registers(&mut self, scheduler: usize, inst: u32, cycle: u64) -> u64 {
+        let reads = self.job.code.insts[inst as usize].bank_reads;
+        let Some(read_cycles) = self.config.register_read_cycles.filter(|_| reads != [0; 2]) else { return 0 };
+        let late = self.register_files[scheduler].read(cycle, reads, u64::from(read_cycles));
+        self.held_back += late;
+        late
+    }
+
+    /// Executes an instruction issued in `cycle`, which has its operands `late` cycles later than others; returns the cycles
+    /// for which it occupies what issued it.
+    pub(crate) fn execute(&mut self, scheduler: usize, slot: usize, inst: u32, (cycle, late): (u64, u64)) -> f64 {
         let code = self.job.code;
         let inst = &code.insts[inst as usize];
         let timing = *self.config.class(inst.class);
@@ -24,7 +34,7 @@ impl<'a> Sm<'a> {
         }
         let mut same_warp = timing.same_warp;
         let through_lsu = goes_through_lsu(inst.class);
-        let mut start = cycle as f64;
+        let mut start = (cycle + late) as f64;
         if self.config.occupies == IssueOccupies::Unit && !through_lsu {
             let pipe = &mut self.pipes[scheduler][timing.pipe as usize];
             start = pipe.reserve(start, interval);
@@ -57,7 +67,7 @@ impl<'a> Sm<'a> {
         let warp = &mut self.warps[slot];
         // Registers are freed when nothing is on its way to them any more.
         warp.drained_at = warp.drained_at.max(done);
-        let free = cycle + u64::from(same_warp.max(1));
+        let free = cycle + late + u64::from(same_warp.max(1));
         if free > warp.free.at {
             warp.free = Pending { at: free, stall: Stall::Wait };
         }

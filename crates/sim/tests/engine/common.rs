@@ -30,6 +30,12 @@ impl Program {
         self.code.insts.push(MachineInst { reads, writes, ..MachineInst::new(class, 0) });
     }
 
+    /// A multiply-add that reads so many registers of each bank.
+    pub(crate) fn of_banks(&mut self, bank_reads: [u8; 2], writes: &[RegisterNumber]) {
+        self.inst(MachineClass::Fp32, &[], writes);
+        self.code.insts.last_mut().expect("just pushed").bank_reads = bank_reads;
+    }
+
     pub(crate) fn load(
         &mut self,
         slot: u16,
@@ -115,6 +121,7 @@ pub(crate) fn gt200() -> SmConfig {
         occupies: IssueOccupies::Scheduler,
         policy: IssuePolicy::LooseRoundRobin,
         scoreboard: IssueScoreboard::AtIssue,
+        register_read_cycles: None,
         classes: classes(timing),
         predicate_latency: 24,
         branch_latency: 8,
@@ -124,6 +131,7 @@ pub(crate) fn gt200() -> SmConfig {
         cluster: None,
         shared: SharedConfig {
             banks: BankRule::Cc10,
+            packs_pairs: false,
             latency: 38,
             same_warp: 8,
             operand_latency: 74,
@@ -179,6 +187,7 @@ pub(crate) fn modern() -> SmConfig {
         cluster: None,
         shared: SharedConfig {
             banks: BankRule::Cc20,
+            packs_pairs: true,
             latency: 23,
             same_warp: 1,
             operand_latency: 23,
