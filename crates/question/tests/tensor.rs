@@ -8,12 +8,14 @@ use warplens_session::machines::{self, Machine};
 use warplens_session::predict::{self, Choice, Options};
 use warplens_session::profile::Counting;
 use warplens_session::toolchain::Search;
-use warplens_session::{ExecutionOptions, Program, Progress, measure};
+use warplens_session::{ExecutionOptions, Extent, Program, Progress, measure};
 
 /// Extents of the product.
 const M: u64 = 2304;
 const N: u64 = 1536;
-const K: u64 = 512;
+const K: u64 = 2048;
+/// CTAs that are executed: they all do the same.
+const EXECUTED: std::ops::Range<u32> = 0..4;
 
 /// What a model says of a kernel, in seconds.
 fn time(kernel: &str, (tile, shared): (u64, u64), model: &str, gpu: &Machine) -> (f64, String) {
@@ -31,7 +33,8 @@ fn time(kernel: &str, (tile, shared): (u64, u64), model: &str, gpu: &Machine) ->
     );
     let launches = Launch::parse_file("launch", &launch).expect("the launch can be read");
     let gpus = std::slice::from_ref(gpu);
-    let options = ExecutionOptions { traced_for: gpus.to_vec(), ..ExecutionOptions::new() };
+    let options =
+        ExecutionOptions { traced_for: gpus.to_vec(), extent: Extent::Ctas(EXECUTED), ..ExecutionOptions::new() };
     let measurements = measure(&program, &launches, options, Counting::Ptx, &Search::default(), &Progress::default())
         .unwrap_or_else(|error| panic!("{error}"));
     let choice = Choice::parse(model).expect("the model exists");

@@ -67,7 +67,9 @@ fn typed(form: &Form, types: &[M], shape: M) -> Vec<Vec<M>> {
 
 /// The operands; none where the names do not make an instruction.
 pub(super) fn operands(opcode: Opcode, modifiers: &[M]) -> Option<String> {
-    let [m, n, k] = modifiers.iter().find_map(|modifier| modifier.shape())?;
+    // Sparse products have other operands.
+    let dense = Some(modifiers).filter(|names| !names.contains(&M::Sp))?;
+    let [m, n, k] = dense.iter().find_map(|modifier| modifier.shape())?;
     let types: Vec<T> = modifiers.iter().filter_map(|name| matrix_type(*name)).collect();
     let group = |count: usize, ty: T| -> String {
         let parts: Vec<String> = (0..count).map(|part| register(ty.register().name(), part % 8)).collect();
