@@ -4,7 +4,8 @@
 use warplens_base::IdMap;
 use warplens_ir::FunctionId;
 use warplens_isa::{
-    AtomicOp, BarrierKind, MatrixProduct, OpaqueType, Operation, Pc, ScalarType, SpecialRegister, StateSpace, SystemCall,
+    AtomicOp, BarrierKind, MatrixProduct, OpaqueType, Operation, Pc, ScalarType, SpecialRegister, StateSpace,
+    SystemCall,
 };
 
 use crate::raw::{LaneFunction, Level, Row, Source};

@@ -218,7 +218,10 @@ impl fmt::Display for TextureError {
                 write!(f, "out-of-bounds {opaque} access by {thread}: {at:?} of {handle:#x}, which ends at {extent:?}")
             }
             TextureFault::Misaligned { byte, bytes } => {
-                write!(f, "misaligned {opaque} access of {bytes} bytes by {thread}: at byte {byte} of a row of {handle:#x}")
+                write!(
+                    f,
+                    "misaligned {opaque} access of {bytes} bytes by {thread}: at byte {byte} of a row of {handle:#x}"
+                )
             }
         }
     }

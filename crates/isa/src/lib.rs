@@ -31,8 +31,9 @@ pub use key::{CacheOperator, CacheUse, InstKey, MatrixShape, MemoryOrder, NamedT
 pub use matrix::{MatrixProduct, MatrixType};
 pub use mbarrier::{MbarrierOp, MbarrierState};
 pub use modifiers::{
-    AddressDirection, AtomicOp, BarrierKind, BfindAnswer, BoolOp, CompareOp, CopyRead, Dp2aHalf, MatchMode, Precision,
-    PrmtMode, ReduxOp, Rounding, ShiftDirection, ShiftMode, ShuffleMode, SystemCall, TestProperty, VoteMode,
+    AddressDirection, AtomicOp, BarrierKind, BfindAnswer, BoolOp, CompareOp, CopyRead, Dp2aHalf, MatchMode,
+    PackedWidth, Precision, PrmtMode, ReduxOp, Rounding, ShiftDirection, ShiftMode, ShuffleMode, SystemCall,
+    TestProperty, VoteMode,
 };
 pub use opcode_text::{OpcodeText, Spelling};
 pub use operation::Operation;

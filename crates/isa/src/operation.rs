@@ -4,9 +4,9 @@ use crate::payload::Words;
 use crate::{
     AccessOrder, Accuracy, AddressConversion, Approximation, Atomic, BarrierKind, BfindAnswer, Branch, BulkCopy, Carry,
     Combination, Comparison, Conversion, CopyRead, Dp2aHalf, Extremum, FunnelShift, FusedMultiplyAdd, HighMultiplyAdd,
-    MatchMode, MatrixProduct, MixedTypes, ObjectQuery, Op, OpaqueType, Precision, PrmtMode, Product, Reduction, Saturation, ShiftMode,
-    ShuffleMode, StateSpace, Subnormals, Sum, SurfaceAccess, SurfaceReduction, SystemCall, TestProperty, TextureFetch,
-    TextureGather, VoteMode, with_ops,
+    MatchMode, MatrixProduct, MixedTypes, ObjectQuery, Op, OpaqueType, PackedWidth, Precision, PrmtMode, Product,
+    Reduction, Saturation, ShiftMode, ShuffleMode, StateSpace, Subnormals, Sum, SurfaceAccess, SurfaceReduction,
+    SystemCall, TestProperty, TextureFetch, TextureGather, VoteMode, with_ops,
 };
 
 macro_rules! declare {

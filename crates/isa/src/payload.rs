@@ -7,8 +7,8 @@ use std::fmt::Debug;
 
 use crate::{
     AddressDirection, AtomicOp, BarrierKind, BfindAnswer, BoolOp, CompareOp, CopyRead, Dp2aHalf, MatchMode,
-    MatrixProduct, MatrixShape, Precision, PrmtMode, ReduxOp, Rounding, ScalarType, ShiftDirection, ShiftMode,
-    ShuffleMode, StateSpace, SystemCall, TestProperty, VoteMode,
+    MatrixProduct, MatrixShape, PackedWidth, Precision, PrmtMode, ReduxOp, Rounding, ScalarType, ShiftDirection,
+    ShiftMode, ShuffleMode, StateSpace, SystemCall, TestProperty, VoteMode,
 };
 
 /// What refines an operation.
@@ -73,7 +73,7 @@ macro_rules! words_as_payloads {
 
 words_as_payloads! {
     BarrierKind MatchMode ShuffleMode SystemCall TestProperty VoteMode;
-    PrmtMode ShiftMode
+    PackedWidth PrmtMode ShiftMode
 }
 
 impl Payload for StateSpace {

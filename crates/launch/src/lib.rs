@@ -21,8 +21,8 @@ pub use file::Script;
 pub use kernel_name::KernelName;
 pub use launch::{Launch, LaunchArgument, LaunchSymbol};
 pub use plan::{
-    BufferId, KernelInterface, ObjectId, Plan, PlannedBuffer, PlannedLaunch, PlannedObject, PlannedSymbol, Pointer, Words,
-    element_of, extents,
+    BufferId, KernelInterface, ObjectId, Plan, PlannedBuffer, PlannedLaunch, PlannedObject, PlannedSymbol, Pointer,
+    Words, element_of, extents,
 };
 pub use shape::{Extents, check as check_extents, parse_extents};
 pub use texture::{ObjectSettings, Texels};

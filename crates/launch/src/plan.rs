@@ -342,7 +342,8 @@ impl<'b> Binder<'b, '_> {
         };
         let size = parameter.bytes as usize;
         let holds_address = !parameter.is_array && parameter.bytes == kernel.pointer_bytes && !parameter.ty.is_float();
-        let holds_handle = !parameter.is_array && u64::from(parameter.bytes) == HANDLE_BYTES && !parameter.ty.is_float();
+        let holds_handle =
+            !parameter.is_array && u64::from(parameter.bytes) == HANDLE_BYTES && !parameter.ty.is_float();
         match &argument.argument.value {
             Value::Number(number) if parameter.is_array => Err(fail(format!(
                 "a structure cannot be the number {number}; write struct({number},...) or bytes(HEX)"
@@ -437,11 +438,11 @@ impl<'b> Binder<'b, '_> {
             };
             offset = offset.and_then(|offset| offset.checked_add(reference.offset));
             if let Some(buffer) = brought(&target.argument.value) {
-                    let buffer = self.buffer_of(reference.launch, reference.index, buffer)?;
-                    let size = self.plan.buffers[buffer].bytes.len() as u64;
-                    let offset = offset.filter(|&offset| offset <= size);
-                    let outside = || fail(format!("the offset lies outside the buffer of {size} bytes"));
-                    return Ok((buffer, offset.ok_or_else(outside)?));
+                let buffer = self.buffer_of(reference.launch, reference.index, buffer)?;
+                let size = self.plan.buffers[buffer].bytes.len() as u64;
+                let offset = offset.filter(|&offset| offset <= size);
+                let outside = || fail(format!("the offset lies outside the buffer of {size} bytes"));
+                return Ok((buffer, offset.ok_or_else(outside)?));
             }
             match named(&target.argument.value) {
                 Some(_) if left == 0 => return Err(fail("the references go in a circle".to_owned())),
@@ -477,7 +478,8 @@ impl<'b> Binder<'b, '_> {
             }
         };
         let ObjectSettings { kind, sampler, read, .. } = object.settings;
-        let id = self.plan.objects.push(PlannedObject { name: format!("{place} (`{text}`)"), kind, texels, sampler, read });
+        let id =
+            self.plan.objects.push(PlannedObject { name: format!("{place} (`{text}`)"), kind, texels, sampler, read });
         Ok(Words { bytes: vec![0; HANDLE_BYTES as usize], pointers: Vec::new(), handles: vec![(0, id)] })
     }
 

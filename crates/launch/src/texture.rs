@@ -118,9 +118,19 @@ pub(crate) fn settings(scanner: &mut Scanner<'_>, kind: OpaqueType) -> Scanned<O
 }
 
 const OF_TEXELS: &[&str] = &["width", "height", "depth", "layers", "levels", "cube", "pitch", "layout", "format"];
-const OF_SAMPLERS: &[&str] =
-    &["filter", "level_filter", "address", "address_x", "address_y", "address_z", "normalized", "border", "level_bias",
-      "level_min", "level_max"];
+const OF_SAMPLERS: &[&str] = &[
+    "filter",
+    "level_filter",
+    "address",
+    "address_x",
+    "address_y",
+    "address_z",
+    "normalized",
+    "border",
+    "level_bias",
+    "level_min",
+    "level_max",
+];
 
 fn setting(scanner: &mut Scanner<'_>, object: &mut ObjectSettings) -> Scanned<()> {
     scanner.take("");
@@ -128,7 +138,8 @@ fn setting(scanner: &mut Scanner<'_>, object: &mut ObjectSettings) -> Scanned<()
     let name = scanner.word();
     let has = |names: &[&str]| names.contains(&name);
     let (texels, samples) = (object.kind != OpaqueType::Sampler, object.kind != OpaqueType::Surface);
-    let is_known = texels && has(OF_TEXELS) || samples && has(OF_SAMPLERS) || object.kind == OpaqueType::Texture && name == "read";
+    let is_known =
+        texels && has(OF_TEXELS) || samples && has(OF_SAMPLERS) || object.kind == OpaqueType::Texture && name == "read";
     if !is_known {
         let mut names: Vec<&str> = if texels { OF_TEXELS.to_vec() } else { Vec::new() };
         names.extend(if samples { OF_SAMPLERS } else { &[] });

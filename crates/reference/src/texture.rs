@@ -2,7 +2,9 @@
 //! coordinates in steps of 1/256 of a texel.
 
 use warplens_exec::texture::{Resource, TexelPlace, TextureObject};
-use warplens_isa::{AddressMode, Channel, Filter, Geometry, LevelOfDetail, ReadMode, Sampler, TexelLayout, TextureFetch};
+use warplens_isa::{
+    AddressMode, Channel, Filter, Geometry, LevelOfDetail, ReadMode, Sampler, TexelLayout, TextureFetch,
+};
 
 /// The numbers that a lane brings.
 pub(crate) struct Numbers<'n> {
@@ -99,7 +101,8 @@ impl Fetch<'_> {
         let geometry = self.fetch.geometry;
         let first = usize::from(geometry.is_layered());
         let layer = if first == 1 { numbers.words[0].min(self.resource.layers - 1) } else { 0 };
-        let at: Vec<f32> = numbers.words[first..first + self.n_directions()].iter().map(|&bits| f32::from_bits(bits)).collect();
+        let at: Vec<f32> =
+            numbers.words[first..first + self.n_directions()].iter().map(|&bits| f32::from_bits(bits)).collect();
         if !matches!(geometry, Geometry::Cube | Geometry::Cubes) {
             return (layer, at);
         }
@@ -159,9 +162,8 @@ impl Fetch<'_> {
             if of_level == 0 {
                 continue;
             }
-            let mut axes: Vec<Steps> = (0..self.fetch.geometry.n_axes())
-                .map(|axis| self.steps(&at, axis, level, numbers, pairs))
-                .collect();
+            let mut axes: Vec<Steps> =
+                (0..self.fetch.geometry.n_axes()).map(|axis| self.steps(&at, axis, level, numbers, pairs)).collect();
             axes.resize(3, vec![(Some(0), 256)]);
             for &(z, of_z) in &axes[2] {
                 for &(y, of_y) in &axes[1] {
@@ -182,9 +184,7 @@ impl Fetch<'_> {
     pub(crate) fn corners(&self, numbers: &Numbers<'_>) -> Vec<Option<TexelPlace>> {
         let (layer, at) = self.place(numbers);
         let [x, y] = [0, 1].map(|axis| self.steps(&at, axis, 0, numbers, true));
-        let corner = |right: usize, down: usize| {
-            Some(TexelPlace { level: 0, layer, at: [x[right].0?, y[down].0?, 0] })
-        };
+        let corner = |right: usize, down: usize| Some(TexelPlace { level: 0, layer, at: [x[right].0?, y[down].0?, 0] });
         vec![corner(0, 1), corner(1, 1), corner(1, 0), corner(0, 0)]
     }
 }

@@ -24,8 +24,8 @@ use crate::trace::TraceLimits;
 use crate::{failure, host};
 use warplens_base::error::{Error, Result};
 use warplens_launch::{
-    BufferId, Element, ElementType, KernelName, Launch, ObjectId, Plan, PlannedBuffer, PlannedLaunch, PlannedObject, Words,
-    element_of, npy,
+    BufferId, Element, ElementType, KernelName, Launch, ObjectId, Plan, PlannedBuffer, PlannedLaunch, PlannedObject,
+    Words, element_of, npy,
 };
 
 /// How launches are executed.

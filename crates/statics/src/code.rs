@@ -100,8 +100,7 @@ pub(crate) fn is_access(inst: &Inst) -> bool {
         Op::Tex | Op::Tld4 | Op::Suld | Op::Sust | Op::Sured => true,
         _ => false,
     };
-    accesses
-        && inst.memory.iter().any(|memory| memory.space != StateSpace::Param)
+    accesses && inst.memory.iter().any(|memory| memory.space != StateSpace::Param)
 }
 
 /// Registers on which addresses, branches and guards depend, whatever the path.
@@ -144,8 +143,7 @@ impl Relevant {
                 self.mark(function, body, register);
             }
         }
-        let is_data =
-            is_access(inst) || matches!(inst.op(), Op::Ld | Op::Copy | Op::Call | Op::Bar | Op::SystemCall);
+        let is_data = is_access(inst) || matches!(inst.op(), Op::Ld | Op::Copy | Op::Call | Op::Bar | Op::SystemCall);
         // The sources of a copy say what it reads.
         let matters = matches!(inst.op(), Op::BrxIdx | Op::Copy)
             || !is_data && inst.writes().any(|register| self.has(function, body, register));

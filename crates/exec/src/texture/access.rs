@@ -95,12 +95,7 @@ impl<'a, E: Engine, O: Observer> Worker<'a, E, O> {
     }
 
     /// The sampler that a lane names.
-    pub(crate) fn sampler(
-        &self,
-        of: ([u32; 3], u32),
-        at: (Pc, usize),
-        handle: u64,
-    ) -> Result<&'a Sampler, ExecError> {
+    pub(crate) fn sampler(&self, of: ([u32; 3], u32), at: (Pc, usize), handle: u64) -> Result<&'a Sampler, ExecError> {
         let named = (OpaqueType::Sampler, handle);
         match self.object(of, at, named)? {
             Object::Sampler(sampler) => Ok(sampler),

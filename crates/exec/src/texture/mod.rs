@@ -2,8 +2,8 @@
 
 mod access;
 mod object;
-mod simt;
 pub mod sample;
+mod simt;
 pub mod texel;
 
 pub use access::{SurfacePlaces, TexelReads};

@@ -157,9 +157,7 @@ impl Resource {
     fn pitch(&self, level: u32) -> u64 {
         match self.layout {
             Layout::Pitch(pitch) => pitch,
-            Layout::Linear | Layout::Array => {
-                u64::from(self.extent_of(level)[0]) * u64::from(self.format.bytes())
-            }
+            Layout::Linear | Layout::Array => u64::from(self.extent_of(level)[0]) * u64::from(self.format.bytes()),
         }
     }
 
@@ -296,7 +294,10 @@ mod tests {
     fn texels_lie_row_after_row() {
         let resource = plane(Layout::Array, 5, 3, 2);
         let at = |level, x, y| resource.offset(TexelPlace { level, layer: 0, at: [x, y, 0] });
-        assert_eq!([at(0, 0, 0), at(0, 4, 0), at(0, 0, 1), at(0, 4, 2), at(1, 0, 0), at(1, 1, 0)], [0, 16, 20, 56, 60, 64]);
+        assert_eq!(
+            [at(0, 0, 0), at(0, 4, 0), at(0, 0, 1), at(0, 4, 2), at(1, 0, 0), at(1, 1, 0)],
+            [0, 16, 20, 56, 60, 64]
+        );
         assert_eq!(resource.bytes(), Some(60 + 8));
         let pitched = plane(Layout::Pitch(64), 5, 3, 1);
         assert_eq!(pitched.offset(TexelPlace { level: 0, layer: 0, at: [1, 2, 0] }), 132);
@@ -321,7 +322,10 @@ mod tests {
     #[test]
     fn what_cannot_be_is_refused() {
         let says = |resource: Resource| resource.check().expect_err("it cannot be").to_string();
-        assert_eq!(says(plane(Layout::Array, 0, 3, 1)), "a 2d texture of [0, 3, 1] texels with 1 layers and 1 levels cannot be");
+        assert_eq!(
+            says(plane(Layout::Array, 0, 3, 1)),
+            "a 2d texture of [0, 3, 1] texels with 1 layers and 1 levels cannot be"
+        );
         assert!(plane(Layout::Array, 8, 4, 4).check().is_ok() && plane(Layout::Array, 8, 4, 5).check().is_err());
         assert_eq!(says(plane(Layout::Linear, 4, 4, 1)), "linear memory cannot hold a 2d texture of 1 levels");
         let pitched = plane(Layout::Pitch(16), 5, 3, 1);

@@ -365,9 +365,7 @@ pub(crate) fn property(object: &Object, query: TextureQuery, level: u32) -> u32 
         TextureQuery::Width => extent(0),
         TextureQuery::Height => extent(1),
         TextureQuery::Depth => extent(2),
-        TextureQuery::ChannelDataType => {
-            resource.map_or(0, |it| data_type(it.format.channel(), is_normalized(object)))
-        }
+        TextureQuery::ChannelDataType => resource.map_or(0, |it| data_type(it.format.channel(), is_normalized(object))),
         TextureQuery::ChannelOrder => resource.map_or(0, |it| match it.format.channels() {
             1 => 0x10b0,
             2 => 0x10b2,
@@ -481,4 +479,3 @@ impl MemoryOperation {
         }
     }
 }
-

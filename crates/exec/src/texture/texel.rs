@@ -138,8 +138,14 @@ mod tests {
             texel[..2].copy_from_slice(&bytes);
             f32::from_bits(value(format(channel, 1), ReadMode::Normalized, &texel)[0])
         };
-        assert_eq!([of(Channel::U8, [255, 0]), of(Channel::U8, [51, 0]), of(Channel::U16, [0xff, 0xff])], [1.0, 0.2, 1.0]);
-        assert_eq!([of(Channel::S8, [0x80, 0]), of(Channel::S8, [0x81, 0]), of(Channel::S8, [127, 0])], [-1.0, -1.0, 1.0]);
+        assert_eq!(
+            [of(Channel::U8, [255, 0]), of(Channel::U8, [51, 0]), of(Channel::U16, [0xff, 0xff])],
+            [1.0, 0.2, 1.0]
+        );
+        assert_eq!(
+            [of(Channel::S8, [0x80, 0]), of(Channel::S8, [0x81, 0]), of(Channel::S8, [127, 0])],
+            [-1.0, -1.0, 1.0]
+        );
         assert_eq!([of(Channel::S16, [0, 0x80]), of(Channel::S16, [0xff, 0x7f])], [-1.0, 1.0]);
         assert_eq!(of(Channel::F16, [0x00, 0x3e]), 1.5);
     }

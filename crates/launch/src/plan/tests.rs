@@ -49,7 +49,9 @@ fn message(arguments: &[&str]) -> String {
 
 /// The parameter space, with buffer `i` at address `0x1000 * (i + 1)`.
 fn space(plan: &Plan, launch: usize) -> Vec<u8> {
-    plan.launches[launch].parameters.resolved(|buffer| 0x1000 * (u64::from(buffer.0) + 1), |object| 0x10 + u64::from(object.0))
+    plan.launches[launch]
+        .parameters
+        .resolved(|buffer| 0x1000 * (u64::from(buffer.0) + 1), |object| 0x10 + u64::from(object.0))
 }
 
 const STRUCT: &str = "s=struct(1,2.5,&0+4)";

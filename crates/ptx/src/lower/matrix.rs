@@ -95,7 +95,7 @@ impl<'src> Body<'_, '_, 'src> {
     }
 
     /// Refuses what the target of the module does not have.
-    fn check_target(&mut self, site: &Site<'_, 'src>, least: u32) -> Lowered<()> {
+    pub(super) fn check_target(&mut self, site: &Site<'_, 'src>, least: u32) -> Lowered<()> {
         let target = self.module.dialect.target;
         if target >= least {
             return Ok(());

@@ -4,10 +4,11 @@
 //! parameter of an opaque type, or a register with the address of such a variable or with the handle of an object.
 //! Depth textures and those with several samples per texel, which CUDA C++ cannot make, are not executed.
 
-use warplens_ir::{MemoryReference, Operand, OpaqueVariable, SamplerFields, Width};
+use warplens_ir::{MemoryReference, OpaqueVariable, Operand, SamplerFields, Width};
 use warplens_isa::{
-    AccessOrder, AddressMode, AtomicOp, Filter, Geometry, LevelOfDetail, ObjectQuery, OpaqueType, Operation, ScalarType,
-    StateSpace, SurfaceAccess, SurfaceClamp, SurfaceReduction, SurfaceUnit, TextureFetch, TextureGather, TextureQuery,
+    AccessOrder, AddressMode, AtomicOp, Filter, Geometry, LevelOfDetail, ObjectQuery, OpaqueType, Operation,
+    ScalarType, StateSpace, SurfaceAccess, SurfaceClamp, SurfaceReduction, SurfaceUnit, TextureFetch, TextureGather,
+    TextureQuery,
 };
 
 use super::body::Body;
@@ -176,7 +177,12 @@ impl<'src> Body<'_, '_, 'src> {
     }
 
     /// Layer and coordinates.
-    fn coordinates(&mut self, operand: &ast::Operand<'src>, geometry: Geometry, ty: ScalarType) -> Lowered<Vec<Operand>> {
+    fn coordinates(
+        &mut self,
+        operand: &ast::Operand<'src>,
+        geometry: Geometry,
+        ty: ScalarType,
+    ) -> Lowered<Vec<Operand>> {
         // With layers all of them are untyped.
         let ty = if geometry.is_layered() { ScalarType::B32 } else { ty };
         self.numbers(operand, geometry.n_coordinates(), ty)
@@ -334,9 +340,8 @@ impl<'src> Body<'_, '_, 'src> {
     pub(super) fn lower_surface_reduction(&mut self, site: &Site<'_, 'src>) -> Lowered<()> {
         self.count(site, 2, 2)?;
         let ty = self.ty(site, 0)?;
-        let op = types::atomic_op(site.instruction).filter(|op| {
-            matches!(op, AtomicOp::Add | AtomicOp::Min | AtomicOp::Max | AtomicOp::And | AtomicOp::Or)
-        });
+        let op = types::atomic_op(site.instruction)
+            .filter(|op| matches!(op, AtomicOp::Add | AtomicOp::Min | AtomicOp::Max | AtomicOp::And | AtomicOp::Or));
         let Some(op) = op else {
             return Err(self.report_kind(site.instruction.opcode_span, "an operation such as `.add`"));
         };

@@ -171,11 +171,7 @@ impl Step<'_> {
         self.inst.ty.bytes() * u32::from(self.inst.memory[0].elements)
     }
 
-    fn surface_load<O: Observer>(
-        &self,
-        run: &mut Running<'_, '_, O>,
-        access: &SurfaceAccess,
-    ) -> Result<(), ExecError> {
+    fn surface_load<O: Observer>(&self, run: &mut Running<'_, '_, O>, access: &SurfaceAccess) -> Result<(), ExecError> {
         let (inside, [addresses, shown], _) = self.places(run, access, |_| Ok(self.element_bytes()))?;
         let mut values = vec![[0; 32]; self.inst.destinations.len()];
         if inside != 0 {
@@ -200,8 +196,7 @@ impl Step<'_> {
         let n = access.geometry.n_coordinates();
         let count = self.inst.sources.len() - n;
         let ty = self.inst.ty;
-        let given: Vec<LaneValues> =
-            (n..n + count).map(|index| self.source(run.registers(), index, ty, 0)).collect();
+        let given: Vec<LaneValues> = (n..n + count).map(|index| self.source(run.registers(), index, ty, 0)).collect();
         if access.unit == SurfaceUnit::Byte {
             let (inside, [addresses, shown], _) = self.places(run, access, |_| Ok(self.element_bytes()))?;
             if inside == 0 {
@@ -220,9 +215,9 @@ impl Step<'_> {
                 .collect();
             // A texel of several channels is stored in words.
             let per_word = 4 / width;
-            let words = stored.chunks(per_word as usize).map(|some| {
-                some.iter().rev().fold(0u64, |word, &value| word << (8 * width) | value)
-            });
+            let words = stored
+                .chunks(per_word as usize)
+                .map(|some| some.iter().rev().fold(0u64, |word, &value| word << (8 * width) | value));
             let words: Vec<LaneValues> = words.map(|word| [word; 32]).collect();
             let element_bytes = resource.format.bytes().min(4) as u8;
             let elements = words.len() as u8;

@@ -11,7 +11,8 @@ use warplens_stats::{BankRule, CoalescingRule};
 use warplens_trace::MachineClass;
 
 use super::{
-    ClassTiming, DramConfig, L1Config, L1Holds, L2Config, LsuConfig, N_CLASSES, Pipe, SharedConfig, SmConfig, TextureConfig,
+    ClassTiming, DramConfig, L1Config, L1Holds, L2Config, LsuConfig, N_CLASSES, Pipe, SharedConfig, SmConfig,
+    TextureConfig,
 };
 use crate::unit::DelayConfig;
 

@@ -181,11 +181,10 @@ fn throttle(inst: &MachineInst, occupies: IssueOccupies) -> Stall {
     }
     match (goes_through_lsu(inst.class), inst.space) {
         (false, _) => Stall::MathPipeThrottle,
-        (true, StateSpace::Global | StateSpace::Local | StateSpace::Generic | StateSpace::Surface | StateSpace::Texture)
-            if inst.class != MachineClass::Shuffle =>
-        {
-            Stall::LgThrottle
-        }
+        (
+            true,
+            StateSpace::Global | StateSpace::Local | StateSpace::Generic | StateSpace::Surface | StateSpace::Texture,
+        ) if inst.class != MachineClass::Shuffle => Stall::LgThrottle,
         (true, _) => Stall::MioThrottle,
     }
 }
