@@ -54,11 +54,13 @@ fn has_fixed_latency(class: MachineClass) -> bool {
         | C::Convert
         | C::Uniform
         | C::Tensor
+        | C::TensorFp32
         | C::TensorFp64
         | C::TensorAsync
         | C::Shuffle
         | C::Vote
         | C::Load
+        | C::Texture
         | C::Store
         | C::Atomic
         | C::Reduction

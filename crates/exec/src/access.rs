@@ -14,7 +14,6 @@ use warplens_trace::{Access, AccessKind, ActiveMask, Addresses, Observer, Told, 
 use crate::code::{Base, MemoryOperation, Step, Wide};
 use crate::engine::Engine;
 use crate::error::{AccessError, AccessFault, ExecError};
-use crate::grid::Mode;
 use crate::interpret::{Context, Recent, Worker};
 use crate::memory::{BufferId, page_is_null};
 use crate::race::{Halt, Kind, Meeting, Race, Shadow, Touch, cta_of};
@@ -200,7 +199,7 @@ impl<'a, E: Engine, O: Observer> Worker<'a, E, O> {
             offsets: selection.offsets().values(),
             bytes: operation.bytes(),
         };
-        if self.shared.mode != Mode::Turns {
+        if !self.shared.mode.takes_turns() {
             if !shadow.touch(cells, self.shared.level, &touch) {
                 self.ledger.iter().for_each(|ledger| ledger.halt(Halt::Overlap));
                 self.turn_end = 0;
@@ -870,6 +869,9 @@ fn write(level: Level, lanes: &mut Lanes<'_>, operation: &MemoryOperation, selec
 /// Atomics take effect lane by lane, lowest first.
 fn modify<E: Engine>(lanes: &mut Lanes<'_>, operation: &MemoryOperation, selection: &Selection<'_>, space: StateSpace) {
     let Some((op, ty)) = operation.atomic else { return };
+    if ty.bits() == 128 {
+        return modify_quads(lanes, operation, selection, op);
+    }
     // PTX: additions of f32 flush subnormals in global memory and keep them in shared memory.
     let ftz = space == StateSpace::Global;
     let new = |old, operands| E::update(op, ty, old, operands, ftz).unwrap_or(old);
@@ -903,6 +905,30 @@ fn modify<E: Engine>(lanes: &mut Lanes<'_>, operation: &MemoryOperation, selecti
                 Wide::No => lanes.set_words(row, &old.map(|value| value as u32)),
             }
         }
+    }
+}
+
+/// The same for 128 bits, which are exchanged alone or if they are what is expected. Kernels with such atomics run on one
+/// host thread, since what they leave depends on the order of their CTAs, and nobody sees one half without the other.
+fn modify_quads(lanes: &mut Lanes<'_>, operation: &MemoryOperation, selection: &Selection<'_>, op: AtomicOp) {
+    let mut old = [[0; 32]; 2];
+    for lane in ActiveMask(lanes.mask).lanes() {
+        let operand = |index: usize| {
+            let part = |part: usize| operation.sources.get(2 * index + part).map_or(0, |&row| lanes.pairs(row)[lane]);
+            [part(0), part(1)]
+        };
+        let found: [u64; 2] = std::array::from_fn(|part| selection.update::<u64>(8 * part, lane, |value| value));
+        let new = match op {
+            AtomicOp::Cas if found == operand(0) => operand(1),
+            AtomicOp::Cas => found,
+            _ => operand(0),
+        };
+        for (part, old) in old.iter_mut().enumerate() {
+            old[lane] = selection.update::<u64>(8 * part, lane, |_| new[part]);
+        }
+    }
+    for (&row, values) in operation.destinations.iter().zip(&old) {
+        lanes.set_pairs(row, values);
     }
 }
 

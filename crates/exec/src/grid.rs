@@ -279,10 +279,16 @@ impl Parts {
             self.ledger.iter_mut().for_each(|ledger| ledger.reset(on.1));
         }
         let memory = if is_parallel { Memory::Initial } else { Memory::Current };
+        let mut last = Mode::Turns;
         if let Some(results) = self.attempt(on, launch, &observer, progress, (Mode::InOrder, memory))? {
-            return collect(results, observer);
+            if !self.exchange_data() || !results.iter().any(has_run_out) {
+                return collect(results, observer);
+            }
+            // It may wait, by plain loads, for what a CTA stores whose turn has not come.
+            self.ledger.iter_mut().for_each(|ledger| ledger.undo(on.1));
+            last = Mode::Waits;
         }
-        let results = self.attempt(on, launch, &observer, progress, (Mode::Turns, Memory::Initial))?;
+        let results = self.attempt(on, launch, &observer, progress, (last, Memory::Initial))?;
         collect(results.expect("CTAs that take turns may meet"), observer)
     }
 
@@ -341,6 +347,15 @@ pub(crate) enum Mode {
     InOrder,
     /// On one host thread, as if they ran at once: each gives way after a few instructions.
     Turns,
+    /// The same for CTAs that seem to wait for what others store: all of them together run out of their budget.
+    Waits,
+}
+
+impl Mode {
+    /// True when CTAs take turns as if all of them ran at once.
+    pub(crate) fn takes_turns(self) -> bool {
+        matches!(self, Self::Turns | Self::Waits)
+    }
 }
 
 /// What stands in memory before an attempt.
@@ -389,9 +404,14 @@ fn execute<E: Engine, O: Observer + Sync>(
     };
     let n_workers = match mode {
         Mode::Parallel => launch.threads.max(1).min(shared.n_groups.max(1) as usize),
-        Mode::InOrder | Mode::Turns => 1,
+        Mode::InOrder | Mode::Turns | Mode::Waits => 1,
     };
     run_workers(&shared, observer, n_workers)
+}
+
+/// A warp has executed more than its share.
+fn has_run_out<O>((_, _, error): &WorkerResult<O>) -> bool {
+    matches!(error, Some((_, ExecError::Budget { .. })))
 }
 
 /// What a host thread found, and how its group at this position failed.
@@ -407,7 +427,7 @@ fn run_workers<E: Engine, O: Observer + Sync>(
     let fitting = shared.launch.resident_ctas.min(RESIDENT_BYTES / cta_bytes.max(1));
     let resident = match shared.mode {
         Mode::Parallel | Mode::InOrder => fitting / n_workers as u64,
-        Mode::Turns => fitting.min(RESIDENT_THREADS / u64::from(shared.shape.threads.max(1))),
+        Mode::Turns | Mode::Waits => fitting.min(RESIDENT_THREADS / u64::from(shared.shape.threads.max(1))),
     };
     let resident = (resident / u64::from(shared.shape.clusters.n_ctas())).max(1) as usize;
     if n_workers == 1 {

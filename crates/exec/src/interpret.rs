@@ -214,7 +214,7 @@ impl<'a, E: Engine, O: Observer> Worker<'a, E, O> {
             }
             let may_wait = cta.cluster.is_some() || matches!(self.shared.program.order(), Order::Communicating(_));
             let waits = interrupted && !progressed && may_wait;
-            if waits || self.shared.mode == Mode::Turns {
+            if waits || self.shared.mode.takes_turns() {
                 return Ok(CtaStatus::Yielded);
             }
         }
@@ -224,7 +224,7 @@ impl<'a, E: Engine, O: Observer> Worker<'a, E, O> {
     fn run_warp(&mut self, cta: &mut Cta<E, O::Cta>, warp: usize) -> Result<WarpStatus, ExecError> {
         let start = self.summary.warp_instructions;
         let left = self.shared.launch.budget.saturating_sub(cta.warps[warp].executed);
-        let quantum = if self.shared.mode == Mode::Turns { SHORT_QUANTUM } else { QUANTUM };
+        let quantum = if self.shared.mode.takes_turns() { SHORT_QUANTUM } else { QUANTUM };
         self.turn_end = start.saturating_add(left.min(quantum));
         let mut status = WarpStatus::Parted;
         while let Some(path) = cta.warps[warp].runnable.pop() {
@@ -277,6 +277,7 @@ impl<'a, E: Engine, O: Observer> Worker<'a, E, O> {
     fn check_budget(&mut self, cta: &Cta<E, O::Cta>, warp: usize) -> Result<(), ExecError> {
         let budget = self.shared.launch.budget;
         let together = match self.shared.program.order() {
+            _ if self.shared.mode == Mode::Waits => self.summary.warp_instructions,
             Order::Free | Order::Unordered => 0,
             Order::Local(_) => cta.warps.iter().map(|warp| warp.executed).sum(),
             Order::Communicating(_) => self.summary.warp_instructions,

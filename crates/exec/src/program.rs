@@ -1,7 +1,7 @@
 //! A kernel made ready to run.
 
 use rustc_hash::FxHashMap;
-use warplens_ir::{FunctionId, Inst, Module, VariableId, call_graph};
+use warplens_ir::{FunctionId, Inst, Module, Operand, VariableId, call_graph};
 use warplens_isa::{Op, Pc, StateSpace};
 
 use crate::communication::{self, Foreign, Sharing, Writers};
@@ -11,7 +11,7 @@ use crate::engine::Engine;
 use crate::layout::Layout;
 use crate::memory::{Device, ImageId, MemoryError};
 use crate::simt::Simt;
-use crate::waiting;
+use crate::{system, waiting};
 
 /// A decoded kernel, bound to the addresses of a device and to an engine.
 pub struct Program<E: Engine = Simt> {
@@ -60,6 +60,10 @@ impl<E: Engine> Program<E> {
         let insts = || functions.iter().flat_map(|&function| instructions(module, function));
         if insts().any(|inst| inst.op() == Op::SystemCall) {
             device.ensure_heap()?;
+        }
+        let asks = |operand: &Operand| matches!(operand, Operand::Special(register) if system::is_workspace(*register));
+        if insts().any(|inst| inst.sources.iter().any(asks)) {
+            device.ensure_meeting_place()?;
         }
         let place = device.image(image).expect("kernels are decoded of modules that are loaded");
         let layout = Layout::new(module, place, &functions, device.windows);

@@ -11,6 +11,11 @@ use crate::interpret::{Context, Worker};
 /// Longest string that a service reads from device memory.
 const STRING_LIMIT: usize = 4096;
 
+/// True for the two halves of the address at which a cooperative launch has its workspace.
+pub(crate) fn is_workspace(register: SpecialRegister) -> bool {
+    matches!(register, SpecialRegister::Envreg(1 | 2))
+}
+
 impl<E: Engine, O: Observer> Worker<'_, E, O> {
     /// What a special register shows in each lane.
     pub(crate) fn special_values(&mut self, of: (u32, [u32; 3]), register: SpecialRegister) -> LaneValues {
@@ -59,6 +64,8 @@ impl<E: Engine, O: Observer> Worker<'_, E, O> {
             SpecialRegister::Clock | SpecialRegister::Clock64 => self.clock(),
             SpecialRegister::Globaltimer | SpecialRegister::GlobaltimerLo => self.clock(),
             SpecialRegister::ClockHi | SpecialRegister::GlobaltimerHi => self.clock() >> 32,
+            SpecialRegister::Envreg(1) => self.shared.device.meeting_place() >> 32,
+            SpecialRegister::Envreg(2) => self.shared.device.meeting_place() & u64::from(u32::MAX),
             SpecialRegister::DynamicSmemSize => self.shared.launch.dynamic_shared,
             SpecialRegister::TotalSmemSize | SpecialRegister::AggrSmemSize => shared_bytes,
             _ => 0,

@@ -35,7 +35,7 @@ pub use matrix::{GroupProduct, MatrixMove, MatrixProduct, MatrixType, TensorLane
 pub use mbarrier::{MbarrierOp, MbarrierState, PhaseOf};
 pub use modifiers::{
     AddressDirection, AtomicOp, BarrierKind, BfindAnswer, BoolOp, ClusterPhase, CompareOp, CopyRead, Dp2aHalf,
-    MatchMode, Precision, PrmtMode, ReduxOp, Rounding, ShiftDirection, ShiftMode, ShuffleMode, SystemCall,
+    MatchMode, PackedWidth, Precision, PrmtMode, ReduxOp, Rounding, ShiftDirection, ShiftMode, ShuffleMode, SystemCall,
     TestProperty, VoteMode,
 };
 pub use opcode_text::{OpcodeText, Spelling};

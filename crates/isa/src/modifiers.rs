@@ -254,6 +254,18 @@ pub enum ShiftDirection {
     Right,
 }
 
+/// How wide packed integers are.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub enum PackedWidth {
+    /// As their type is.
+    #[default]
+    OfType,
+    /// Four bits.
+    Four,
+    /// Two bits.
+    Two,
+}
+
 /// What `bfind` answers.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum BfindAnswer {

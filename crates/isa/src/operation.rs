@@ -5,9 +5,9 @@ use crate::{
     AccessOrder, Accuracy, AddressConversion, Approximation, Atomic, BarrierKind, BfindAnswer, Branch, BulkCopy, Carry,
     ClusterPhase, Combination, Comparison, Conversion, CopyRead, Dp2aHalf, Extremum, FunnelShift, FusedMultiplyAdd,
     GroupProduct, HighMultiplyAdd, MatchMode, MatrixMove, MatrixProduct, MixedTypes, ObjectQuery, Op, OpaqueType,
-    PhaseOf, Precision, PrmtMode, Product, Reduction, Saturation, ShiftMode, ShuffleMode, StateSpace, Subnormals, Sum,
-    SurfaceAccess, SurfaceReduction, SystemCall, TensorCopy, TestProperty, TextureFetch, TextureGather, VoteMode,
-    with_ops,
+    PackedWidth, PhaseOf, Precision, PrmtMode, Product, Reduction, Saturation, ShiftMode, ShuffleMode, StateSpace,
+    Subnormals, Sum, SurfaceAccess, SurfaceReduction, SystemCall, TensorCopy, TestProperty, TextureFetch,
+    TextureGather, VoteMode, with_ops,
 };
 
 macro_rules! declare {

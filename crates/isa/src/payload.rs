@@ -7,8 +7,9 @@ use std::fmt::Debug;
 
 use crate::{
     AddressDirection, AtomicOp, BarrierKind, BfindAnswer, BoolOp, ClusterPhase, CompareOp, CopyRead, Dp2aHalf,
-    GroupProduct, MatchMode, MatrixMove, MatrixProduct, MatrixShape, PhaseOf, Precision, PrmtMode, ReduxOp, Rounding,
-    ScalarType, ShiftDirection, ShiftMode, ShuffleMode, StateSpace, SystemCall, TestProperty, VoteMode,
+    GroupProduct, MatchMode, MatrixMove, MatrixProduct, MatrixShape, PackedWidth, PhaseOf, Precision, PrmtMode,
+    ReduxOp, Rounding, ScalarType, ShiftDirection, ShiftMode, ShuffleMode, StateSpace, SystemCall, TestProperty,
+    VoteMode,
 };
 
 /// What refines an operation.
@@ -73,7 +74,7 @@ macro_rules! words_as_payloads {
 
 words_as_payloads! {
     BarrierKind ClusterPhase MatchMode PhaseOf ShuffleMode SystemCall TestProperty VoteMode;
-    PrmtMode ShiftMode
+    PackedWidth PrmtMode ShiftMode
 }
 
 impl Payload for StateSpace {

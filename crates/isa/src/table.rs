@@ -33,8 +33,8 @@
 //! | `Testp` | of the source | predicate | a |
 //! | `Selp` | of the value | value | a, b, predicate |
 //! | `Slct` | `ty` of the value, `source_ty` of c | value | a, b, c |
-//! | `Cvt` | `ty` to, `source_ty` from | value | a; of packed results from scalars: upper, lower |
-//! | `CvtPack` | `ty` of the parts, `source_ty` from | 32 bits | a, b, 32-bit c if the parts leave room |
+//! | `Cvt` | `ty` to, `source_ty` from | value | a; of packed results from scalars: upper, lower, the random bits of stochastic rounding |
+//! | `CvtPack` | `ty` of the parts, for their sign alone where they are narrower, `source_ty` from | 32 bits | a, b, 32-bit c if the parts leave room |
 //! | `Ld` | of an element | one per element | none; see below |
 //! | `TestPhase` | `B64` | predicate | state of 64 bits, or parity of 32 |
 //! | `St` | of an element | none | one per element; wider registers give their low bits |
@@ -225,7 +225,7 @@ macro_rules! with_ops {
             /// Converts between types.
             Cvt (conversion: Conversion) => { class: convert, effect: None, bind: convert::cvt }
             /// Converts two 32-bit integers to narrow ones and packs them.
-            CvtPack => { class: convert, effect: None, bind: convert::cvt_pack }
+            CvtPack (width: PackedWidth) => { class: convert, effect: None, bind: convert::cvt_pack }
 
             /// Load.
             Ld (access: AccessOrder) => { class: load, effect: Load, bind: transfer::ld }

@@ -1,6 +1,6 @@
 //! Conversions between types.
 
-use warplens_isa::{Conversion, Rounding, ScalarType};
+use warplens_isa::{Conversion, PackedWidth, Rounding, ScalarType};
 
 use crate::exact::{BF16, E2M1, E2M3, E3M2, E4M3, E5M2, Exact, F16, F32, F64, Format, Number, TF32, integral};
 use crate::float::{rectified, saturated};
@@ -10,8 +10,10 @@ type Answer = Result<Results, NoMeaning>;
 
 pub(crate) fn cvt(s: &Sources<'_>, how: &Conversion) -> Answer {
     let (to, from) = (s.inst.ty, s.inst.source_ty);
-    if s.len() >= 2 {
-        return pair(s, how);
+    match s.len() {
+        2 => return pair(s, how),
+        3 => return random_pair(s, how),
+        _ => {}
     }
     match (to.is_integer(), from.is_integer()) {
         (true, true) => {
@@ -226,14 +228,46 @@ fn pair(s: &Sources<'_>, how: &Conversion) -> Answer {
     one((element(high) << stride(format) | element(low)).into(), to)
 }
 
+/// Two scalars to a pair of halves, rounded by random bits: those of the upper half are for the first source.
+fn random_pair(s: &Sources<'_>, how: &Conversion) -> Answer {
+    let format = halves(s.inst.ty).filter(|_| s.inst.source_ty == ScalarType::F32).ok_or(NO_SUCH_FORM)?;
+    let random = s.word(2, ScalarType::B32)?;
+    let element = |bits: u64, random: u64| {
+        let number = match F32.number(bits) {
+            Number::Finite(exact) if !exact.is_zero() => Number::Finite(randomly_rounded(exact, format, random)),
+            number => number,
+        };
+        let bits = format.round(number, Rounding::Nearest, how.satfinite);
+        if how.relu { rectified(format, bits) } else { bits }
+    };
+    let (high, low) = (s.word(0, ScalarType::F32)?, s.word(1, ScalarType::F32)?);
+    one((element(high, random >> 16) << 16 | element(low, random & 0xffff)).into(), s.inst.ty)
+}
+
+/// What is left of a number that is cut off at the last place of a format after random bits were added behind it.
+fn randomly_rounded(exact: Exact, format: Format, random: u64) -> Exact {
+    let (n_random, fraction, least) = if format == F16 { (13, 10, -24) } else { (16, 7, -133) };
+    let top = exact.exponent + 127 - exact.significand.leading_zeros() as i32;
+    let last = (top - fraction).max(least);
+    let sum = exact.rounded_to(last - n_random, Rounding::Zero) + u128::from(random & ((1 << n_random) - 1));
+    Exact { significand: sum >> n_random, exponent: last, ..exact }
+}
+
 /// Two integers clamped to a narrow type, above them the low bits of the third.
-pub(crate) fn cvt_pack(s: &Sources<'_>) -> Answer {
+pub(crate) fn cvt_pack(s: &Sources<'_>, width: PackedWidth) -> Answer {
     let (to, from) = (s.inst.ty, s.inst.source_ty);
-    if !matches!(to, ScalarType::S16 | ScalarType::U16 | ScalarType::S8 | ScalarType::U8) {
-        return Err(NO_SUCH_FORM);
-    }
-    let bits = to.bits();
-    let element = |index: usize| Ok::<_, NoMeaning>(low(clamped(s.integer(index, from)?, to), bits));
+    let is_byte = matches!(to, ScalarType::S8 | ScalarType::U8);
+    let bits = match width {
+        PackedWidth::OfType if is_byte || matches!(to, ScalarType::S16 | ScalarType::U16) => to.bits(),
+        PackedWidth::Four if is_byte && from == ScalarType::S32 => 4,
+        PackedWidth::Two if is_byte && from == ScalarType::S32 => 2,
+        _ => return Err(NO_SUCH_FORM),
+    };
+    let (least, most) = match to.is_signed() {
+        true => (-(1 << (bits - 1)), (1 << (bits - 1)) - 1),
+        false => (0, (1 << bits) - 1),
+    };
+    let element = |index: usize| Ok::<_, NoMeaning>(low(s.integer(index, from)?.clamp(least, most), bits));
     let above = if s.len() > 2 { s.bits(2, ScalarType::U32)? } else { 0 };
     one(above << (2 * bits) | element(0)? << bits | element(1)?, ScalarType::B32)
 }

@@ -200,7 +200,10 @@ fn check(inst: &Decoded) -> Result<(), NoMeaning> {
             Err("operands of exchanges are registers and constants")
         }
         Meaning::Atomic(op) => {
-            let exists = inst.ty.bits() <= 64 && warp::updated(op, inst.ty, 0, [0; 2], false).is_some();
+            let exists = match inst.ty.bits() {
+                128 => matches!(op, AtomicOp::Cas | AtomicOp::Exch),
+                _ => warp::updated(op, inst.ty, 0, [0; 2], false).is_some(),
+            };
             if exists { Ok(()) } else { Err(value::NO_SUCH_FORM) }
         }
         Meaning::Exchange(..)

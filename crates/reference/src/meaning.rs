@@ -163,7 +163,7 @@ pub(crate) fn meaning(inst: &Decoded) -> Meaning<'_> {
         Operation::Selp => lane(compare::selp),
         Operation::Slct(subnormals) => lane(|s| compare::slct(s, subnormals.ftz)),
         Operation::Cvt(conversion) => lane(|s| convert::cvt(s, conversion)),
-        Operation::CvtPack => lane(convert::cvt_pack),
+        Operation::CvtPack(width) => lane(|s| convert::cvt_pack(s, *width)),
 
         Operation::Ld(_) => Meaning::Load,
         Operation::CopyTensor(copy) => Meaning::CopyTensor(*copy),

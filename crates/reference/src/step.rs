@@ -364,6 +364,11 @@ impl Step<'_> {
         let request = Request { ordered: true, ..self.request(registers, place, &self.inst.memory[0], self.on) };
         let operands = self.values(registers);
         let old = run.update(&request, (op, self.inst.ty), &operands)?;
+        if let (128, Some(Some(register))) = (self.inst.ty.bits(), self.inst.destinations.first()) {
+            let value = |lane: usize| (self.joined(&old, 0, lane), self.inst.ty);
+            write(run.registers(), (self.frame, *register), self.on, value);
+            return Ok(());
+        }
         for (element, values) in old.iter().enumerate() {
             self.write(run.registers(), element, self.inst.ty, values);
         }

@@ -15,8 +15,8 @@ use warplens_ir::{
 use warplens_isa::{
     AccessOrder, Accuracy, BfindAnswer, BlockId, BoolOp, Carry, Combination, CompareOp, Comparison, Conversion,
     Dp2aHalf, Extremum, FunnelShift, FusedMultiplyAdd, HighMultiplyAdd, InstKey, MixedTypes, Op, OpClass, Operation,
-    Pc, PrmtMode, Product, Rounding, Saturation, ScalarType, ShiftDirection, ShiftMode, SpecialRegister, Spelling,
-    StateSpace, Subnormals, Sum, TestProperty,
+    PackedWidth, Pc, PrmtMode, Product, Rounding, Saturation, ScalarType, ShiftDirection, ShiftMode, SpecialRegister,
+    Spelling, StateSpace, Subnormals, Sum, TestProperty,
 };
 use warplens_reference::Reference;
 
@@ -223,8 +223,15 @@ fn words(forms: &mut Vec<Form>) {
     }
     for to in [ScalarType::U8, ScalarType::S8, ScalarType::U16, ScalarType::S16] {
         for from in [ScalarType::U32, ScalarType::S32] {
-            forms.push(Form::new(Operation::CvtPack, to, &[from, from, word], &[word]).from(from));
-            forms.push(Form::new(Operation::CvtPack, to, &[from, from], &[word]).from(from));
+            let pack = Operation::CvtPack(PackedWidth::OfType);
+            forms.push(Form::new(pack, to, &[from, from, word], &[word]).from(from));
+            forms.push(Form::new(pack, to, &[from, from], &[word]).from(from));
+        }
+    }
+    for to in [ScalarType::U8, ScalarType::S8] {
+        for width in [PackedWidth::Four, PackedWidth::Two] {
+            let from = ScalarType::S32;
+            forms.push(Form::new(Operation::CvtPack(width), to, &[from, from, word], &[word]).from(from));
         }
     }
 }
@@ -313,6 +320,11 @@ fn conversions(forms: &mut Vec<Form>, to: ScalarType, from: ScalarType) {
                     forms.push(Form::new(Operation::Cvt(how), to, &[from], &[result]).from(from));
                     if from == ScalarType::F32 && to.is_packed() {
                         forms.push(Form::new(Operation::Cvt(how), to, &[from; 2], &[result]).from(from));
+                    }
+                    let is_pair = matches!(to, ScalarType::F16x2 | ScalarType::Bf16x2);
+                    if from == ScalarType::F32 && is_pair && rounding == Rounding::Nearest && !ftz && !sat {
+                        let sources = [from, from, ScalarType::B32];
+                        forms.push(Form::new(Operation::Cvt(how), to, &sources, &[result]).from(from));
                     }
                 }
             }

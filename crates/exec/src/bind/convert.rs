@@ -3,11 +3,11 @@
 //! A signed result narrower than a word is sign-extended to the whole word: PTX extends it to the register's width,
 //! and operations on narrower registers look at their low bits only.
 
-use warplens_isa::{Conversion, Rounding, ScalarType};
+use warplens_isa::{Conversion, PackedWidth, Rounding, ScalarType};
 
 use super::{Binder, Binding, for_integer, mode, no_such_form};
 use crate::decoded::{Decoded, Operand};
-use crate::raw::{LaneFunction, Level, map1, map1_with, map2_with, map3};
+use crate::raw::{LaneFunction, Level, map1, map1_with, map2_with, map3, map3_with};
 use crate::semantics::FloatMods;
 use crate::semantics::convert::{self, PackType, PackedFormat};
 use crate::semantics::half::{Bf16, F16};
@@ -29,7 +29,10 @@ macro_rules! for_packed {
 }
 
 pub(super) fn cvt(binder: &mut Binder<'_>, inst: &Decoded, conversion: &Conversion) -> Binding {
-    if inst.sources.len() >= 2 {
+    if inst.sources.len() == 3 {
+        return cvt_random(binder, inst, *conversion);
+    }
+    if inst.sources.len() == 2 {
         return cvt_pair(binder, inst, *conversion);
     }
     let level = binder.level();
@@ -201,6 +204,22 @@ fn cvt_pair(binder: &mut Binder<'_>, inst: &Decoded, conversion: Conversion) -> 
     binder.apply(inst, handler, &[inst.source_ty; 2], inst.ty)
 }
 
+/// Two scalars to a packed pair, rounded by the random bits that the third source brings.
+fn cvt_random(binder: &mut Binder<'_>, inst: &Decoded, conversion: Conversion) -> Binding {
+    use ScalarType as T;
+    let level = binder.level();
+    let handler = match (inst.ty, inst.source_ty) {
+        (T::F16x2, T::F32) => map3_with(level, conversion, |a: f32, b: f32, random: u32, m| {
+            convert::f32_to_half_x2_random::<F16>(a, b, random, mode::narrow(m))
+        }),
+        (T::Bf16x2, T::F32) => map3_with(level, conversion, |a: f32, b: f32, random: u32, m| {
+            convert::f32_to_half_x2_random::<Bf16>(a, b, random, mode::narrow(m))
+        }),
+        _ => return no_such_form(inst),
+    };
+    binder.apply(inst, handler, &[T::F32, T::F32, T::B32], inst.ty)
+}
+
 /// Binds `cvt.pack` for one destination type.
 macro_rules! pack_to {
     ($level:expr, $source:ty, $bits:literal, $signed:literal) => {
@@ -210,10 +229,15 @@ macro_rules! pack_to {
     };
 }
 
-pub(super) fn cvt_pack(binder: &mut Binder<'_>, inst: &Decoded) -> Binding {
+pub(super) fn cvt_pack(binder: &mut Binder<'_>, inst: &Decoded, width: &PackedWidth) -> Binding {
     use ScalarType as T;
     let level = binder.level();
     let handler = match (inst.ty, inst.source_ty.is_signed()) {
+        (T::S8, true) if *width == PackedWidth::Four => pack_to!(level, i32, 4, true),
+        (T::U8, true) if *width == PackedWidth::Four => pack_to!(level, i32, 4, false),
+        (T::S8, true) if *width == PackedWidth::Two => pack_to!(level, i32, 2, true),
+        (T::U8, true) if *width == PackedWidth::Two => pack_to!(level, i32, 2, false),
+        _ if *width != PackedWidth::OfType => return no_such_form(inst),
         (T::S16, true) => pack_to!(level, i32, 16, true),
         (T::U16, true) => pack_to!(level, i32, 16, false),
         (T::S8, true) => pack_to!(level, i32, 8, true),

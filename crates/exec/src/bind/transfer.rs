@@ -174,7 +174,11 @@ pub(super) fn copy_tensor(binder: &mut Binder<'_>, inst: &Decoded, copy: &Tensor
 
 pub(super) fn atom(binder: &mut Binder<'_>, inst: &Decoded, atomic: &Atomic) -> Binding {
     let op = atomic.op;
-    if inst.ty.bits() > 64 || !crate::semantics::atomic::is_defined(op, inst.ty) {
+    let is_defined = match inst.ty.bits() {
+        128 => matches!(op, AtomicOp::Cas | AtomicOp::Exch),
+        _ => crate::semantics::atomic::is_defined(op, inst.ty),
+    };
+    if !is_defined {
         return no_such_form(inst);
     }
     let mut operation = memory_operation(binder, inst)?;
@@ -185,11 +189,26 @@ pub(super) fn atom(binder: &mut Binder<'_>, inst: &Decoded, atomic: &Atomic) -> 
         return no_such_form(inst);
     }
     for operand in &inst.sources {
-        operation.sources.push(stored(binder, operand, inst.ty));
+        match operand {
+            Operand::Register(quad) if quad.width == Width::Quad => {
+                for part in 0..2 {
+                    operation.sources.push(binder.read(&Operand::Register(quad.half(part)), ScalarType::B64));
+                }
+            }
+            _ if inst.ty.bits() == 128 => return no_such_form(inst),
+            _ => operation.sources.push(stored(binder, operand, inst.ty)),
+        }
     }
     let ty = if Wide::of_bits(inst.ty.bits()) == Wide::Yes { ScalarType::B64 } else { ScalarType::B32 };
     for &register in &inst.destinations {
-        operation.destinations.push(binder.write(register, ty));
+        match register {
+            Some(quad) if quad.width == Width::Quad => {
+                for part in 0..2 {
+                    operation.destinations.push(binder.write(Some(quad.half(part)), ScalarType::B64));
+                }
+            }
+            _ => operation.destinations.push(binder.write(register, ty)),
+        }
     }
     let index = binder.memory(operation);
     binder.other(Kind::Atomic(index), [SINK; 2], &[]);

@@ -27,6 +27,8 @@ const GAP: u64 = 4096;
 const ALIGN: u64 = 512;
 /// Largest distance of an address from a buffer that messages name.
 const NEAR: u64 = 1 << 30;
+/// Size of the workspace of a cooperative launch, of which the barrier of cooperative groups uses the second word.
+const MEETING_BYTES: u64 = 64;
 /// Size of the heap that device-side `malloc` serves, that of the CUDA runtime's default.
 pub const HEAP_BYTES: u64 = 8 << 20;
 
@@ -61,6 +63,8 @@ pub struct Device {
     pub(super) next_function: u64,
     /// The heap of device-side `malloc`, made for the first kernel that may call it.
     heap: Option<(BufferId, Heap)>,
+    /// Where the CTAs of a grid meet, made for the first kernel that looks for it.
+    meeting_place: Option<BufferId>,
     /// Textures, samplers and surfaces, in the order of their handles; `None` for those that were taken away.
     pub(super) objects: Vec<Option<Object>>,
     /// Opaque variables by address.
@@ -97,6 +101,7 @@ impl Device {
             next_constant: 0,
             next_function: FUNCTION_BASE,
             heap: None,
+            meeting_place: None,
             objects: Vec::new(),
             opaque: BTreeMap::new(),
         }
@@ -140,6 +145,19 @@ impl Device {
             self.heap = Some((self.allocate("device heap", HEAP_BYTES)?, Heap::new(HEAP_BYTES)));
         }
         Ok(())
+    }
+
+    /// Makes sure that the CTAs of a cooperative launch have a place to meet.
+    pub(crate) fn ensure_meeting_place(&mut self) -> Result<(), MemoryError> {
+        if self.meeting_place.is_none() {
+            self.meeting_place = Some(self.allocate("workspace of the grid", MEETING_BYTES)?);
+        }
+        Ok(())
+    }
+
+    /// Address of the place where the CTAs of a grid meet; 0 if no kernel has looked for it.
+    pub(crate) fn meeting_place(&self) -> u64 {
+        self.meeting_place.map_or(0, |buffer| self.buffers[buffer].base)
     }
 
     /// Device-side `malloc`: the address of a block, 0 when the heap has no place for it.

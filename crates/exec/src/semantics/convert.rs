@@ -255,6 +255,33 @@ pub fn f32_to_half_x2<H: Half>(a: f32, b: f32, mods: NarrowMods) -> u32 {
     u32::from(f32_to_half::<H>(a, mods)) << 16 | u32::from(f32_to_half::<H>(b, mods))
 }
 
+/// The same with stochastic rounding: the upper half of `random` is for `a`, the lower for `b`. What a result has no place
+/// for is cut off after random bits of as many places were added; a result of f16 takes 13 of them.
+#[inline]
+pub fn f32_to_half_x2_random<H: Half>(a: f32, b: f32, random: u32, mods: NarrowMods) -> u32 {
+    u32::from(f32_to_half_random::<H>(a, random >> 16, mods)) << 16
+        | u32::from(f32_to_half_random::<H>(b, random & 0xffff, mods))
+}
+
+fn f32_to_half_random<H: Half>(x: f32, random: u32, mods: NarrowMods) -> u16 {
+    let rounded = |x: f32| f32_to_half::<H>(x, NarrowMods { rounding: Rounding::Nearest, ..mods });
+    if !x.is_finite() {
+        return rounded(x);
+    }
+    let fraction_bits = H::FORMAT.fraction_bits as i32;
+    let n_random = 23 - fraction_bits;
+    let random = i64::from(random) & ((1 << n_random) - 1);
+    // The last place of the result.
+    let exponent = (x.to_bits() >> 23 & 0xff) as i32 - 127;
+    let least = 2 - (1 << (H::FORMAT.exponent_bits - 1));
+    let last = exponent.max(least) - fraction_bits;
+    let places = f64::from(x.abs()) * 2f64.powi(n_random - last);
+    let kept = (places as i64 + random) >> n_random;
+    // Few bits are left, so that nothing is rounded but what is beyond the range.
+    let magnitude = kept as f64 * 2f64.powi(last);
+    rounded(magnitude.copysign(f64::from(x)) as f32)
+}
+
 /// f32 to tf32, in the register layout of f32 with thirteen zeros at the bottom; NaN becomes canonical.
 #[inline(always)]
 pub fn f32_to_tf32(x: f32, mods: NarrowMods) -> u32 {

@@ -167,6 +167,15 @@ def flag_wait():
     return case
 
 
+def grid_sync():
+    case = Case("grid_sync", "Blocks of a cooperative launch that meet twice.", block=40, grid=5)
+    n = 200
+    out = [3 * ((i + 37) % n) for i in range(n)]
+    case.expect(case.out("s32", n), [out[n - 1 - i] for i in range(n)], what="values")
+    case.expect(case.out("s32", n), out, what="out")
+    return case
+
+
 def printing():
     case = Case("print", "printf: conversions, and two lanes in lane order.")
     out = case.out("s32", 32)
@@ -187,4 +196,4 @@ def clocks():
 
 
 CASES = [switch_table, recursion, function_pointer, calls, divergence_loop, divergence_nested, early_return, predication,
-         barriers, spin_lock, flag_wait, printing, clocks]
+         barriers, spin_lock, flag_wait, grid_sync, printing, clocks]

@@ -1,14 +1,15 @@
 //! Conversions, comparisons and selections.
 
 use warplens_ir::{Operand, Width};
-use warplens_isa::{Comparison, Operation, Rounding, ScalarType};
+use warplens_isa::{Comparison, Operation, PackedWidth, Rounding, ScalarType};
 
 use super::body::Body;
 use super::instruction::Site;
 use super::integer::pair;
 use super::operand::{Check, Destination};
-use super::{Lowered, Stop, types};
-use crate::syntax::ast::{self, Modifier};
+use super::types::{self, Written};
+use super::{Lowered, Stop};
+use crate::syntax::ast::{self, Modifier, Type};
 
 impl<'src> Body<'_, '_, 'src> {
     /// `cvt` and `cvt.pack`.
@@ -19,6 +20,9 @@ impl<'src> Body<'_, '_, 'src> {
         let (to, from) = (self.ty(site, 0)?, self.ty(site, 1)?);
         if to == ScalarType::Pred || from == ScalarType::Pred || site.instruction.types().count() > 2 {
             return Err(Stop::Unsupported);
+        }
+        if site.has(Modifier::Rs) {
+            return self.lower_random_cvt(site, (to, from));
         }
         let mut written = self.written(site, to)?;
         written.ftz |= from == ScalarType::F32 && self.module.dialect.always_flushes();
@@ -56,6 +60,19 @@ impl<'src> Body<'_, '_, 'src> {
         Ok(())
     }
 
+    /// `cvt.rs` to pairs of halves: the last operand brings the random bits. Groups of four are packed in ways of their own.
+    fn lower_random_cvt(&mut self, site: &Site<'_, 'src>, (to, from): (ScalarType, ScalarType)) -> Lowered<()> {
+        if !matches!(to, ScalarType::F16x2 | ScalarType::Bf16x2) || from != ScalarType::F32 {
+            return Err(Stop::Unsupported);
+        }
+        self.check_target(site, 100)?;
+        let conversion = Written::of(site.instruction).conversion();
+        let mut inst = self.typed(site, Operation::Cvt(conversion), to, to, &[from, from, ScalarType::B32])?;
+        inst.source_ty = from;
+        self.push_main(inst);
+        Ok(())
+    }
+
     /// Fills a wider register with a value of type `ty`: signed types extend their sign.
     pub(super) fn extend(&mut self, destination: Destination, source: Operand, ty: ScalarType) {
         let wide = types::integer(destination.declared.bits(), ty.is_signed());
@@ -65,11 +82,18 @@ impl<'src> Body<'_, '_, 'src> {
 
     /// `cvt.pack.sat.to.s32{.b32} d, a, b{, c}`.
     fn lower_cvt_pack(&mut self, site: &Site<'_, 'src>) -> Lowered<()> {
-        let (to, from) = (self.ty(site, 0)?, self.ty(site, 1)?);
+        let (to, width) = match site.written_type(0) {
+            Some(Type::U2) => (ScalarType::U8, PackedWidth::Two),
+            Some(Type::S2) => (ScalarType::S8, PackedWidth::Two),
+            Some(Type::U4) => (ScalarType::U8, PackedWidth::Four),
+            Some(Type::S4) => (ScalarType::S8, PackedWidth::Four),
+            _ => (self.ty(site, 0)?, PackedWidth::OfType),
+        };
+        let from = self.ty(site, 1)?;
         let accumulates = site.written_type(2).is_some();
         let n = if accumulates { 4 } else { 3 };
         self.count(site, n, n)?;
-        let mut inst = self.inst(Operation::CvtPack, to);
+        let mut inst = self.inst(Operation::CvtPack(width), to);
         inst.source_ty = from;
         inst.destinations.push(self.destination(&site.operands[0], ScalarType::B32)?);
         for operand in &site.operands[1..3] {

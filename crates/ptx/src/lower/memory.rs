@@ -16,7 +16,21 @@ const ORDERED: &[Modifier] =
 impl<'src> Body<'_, '_, 'src> {
     /// Type and number of the elements of an access.
     fn element(&mut self, site: &Site<'_, 'src>) -> Lowered<(ScalarType, u8)> {
-        Ok((self.ty(site, 0)?, site.instruction.vector()))
+        let (ty, elements) = (self.ty(site, 0)?, site.instruction.vector());
+        self.check_width(site, ty.bits() * u32::from(elements))?;
+        Ok((ty, elements))
+    }
+
+    /// Lanes move 256 bits at once to and from global memory alone, from `sm_100` on.
+    fn check_width(&mut self, site: &Site<'_, 'src>, bits: u32) -> Lowered<()> {
+        if bits <= 128 {
+            return Ok(());
+        }
+        let space = types::named_space(site.instruction);
+        if !matches!(space, StateSpace::Global | StateSpace::Generic) {
+            return Err(self.report_kind(site.instruction.opcode_span, "at most 128 bits outside of global memory"));
+        }
+        self.check_target(site, 100)
     }
 
     /// Number of operands: one more when a cache policy is given.
