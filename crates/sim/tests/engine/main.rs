@@ -4,4 +4,5 @@ mod atomics;
 mod boards;
 mod common;
 mod identities;
+mod phases;
 mod properties;
