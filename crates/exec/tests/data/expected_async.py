@@ -66,4 +66,31 @@ def cluster_ring():
     return case
 
 
-CASES = [staged_sum, barrier_phases, bulk_tiles, cluster_histogram, cluster_ring]
+def tensor_tiles():
+    case = Case("tensor_tiles", "Boxes of a tensor, fetched, written back and added.", block=128, grid=3, ptx=["sm_90"])
+    width, height, columns, rows = 28, 18, 16, 8
+    data = [i * 17 % 229 - 114 for i in range(width * height)]
+    out = case.out("s32", 32 * height, "fill(-1)")
+    case.values("s32", data)
+    sums = case.out("s32", columns * rows, "fill(7)")
+    case.arg(f"tensormap(&1,s32,extents({width},{height}),box({columns},{rows}))")
+    case.arg(f"tensormap(&0,s32,extents(32,{height}),box({columns},{rows}))")
+    case.arg(f"tensormap(&2,s32,extents({columns},{rows}),box({columns},{rows}))")
+    word = lambda x, y: data[y * width + x] if 0 <= x < width and 0 <= y < height else 0
+    left = [-1] * (32 * height)
+    added = [7] * (columns * rows)
+    for block in range(3):
+        for s in range(2):
+            for i in range(rows):
+                for j in range(columns):
+                    value, y = 3 * word(s * columns - 4 + j, block * rows - 3 + i) + s, block * rows - 3 + i
+                    if 0 <= y < height:
+                        left[32 * y + s * columns + j] = value
+                    if s == 1 and j + 2 < columns:
+                        added[i * columns + j + 2] += value
+    case.expect(out, left)
+    case.expect(sums, added, what="sums")
+    return case
+
+
+CASES = [staged_sum, barrier_phases, bulk_tiles, cluster_histogram, cluster_ring, tensor_tiles]
