@@ -10,7 +10,6 @@ use warplens_trace::{Access, AccessKind, ActiveMask, Addresses, Observer, WarpIn
 use crate::code::{Base, MemoryOperation, Step, Wide};
 use crate::engine::Engine;
 use crate::error::{AccessError, AccessFault, ExecError};
-use crate::grid::Mode;
 use crate::interpret::{Context, Recent, Worker};
 use crate::memory::{BufferId, page_is_null};
 use crate::race::{Halt, Kind, Meeting, Race, Shadow, Touch, cta_of};
