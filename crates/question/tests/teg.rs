@@ -252,6 +252,61 @@ fn atomics_on_few_words_are_slower_than_on_many() {
     }
 }
 
+/// Every thread adds 64 texels of a small plane.
+fn fetcher() -> String {
+    let fetch = |row: usize| {
+        format!("tex.2d.v4.f32.s32 {{%f1, %f2, %f3, %f4}}, [%rd2, {{%r1, {row}}}];\nadd.f32 %f5, %f5, %f1;\n")
+    };
+    let fetches: String = (0..64).map(fetch).collect();
+    format!(
+        "\
+.version 8.0
+.target sm_35
+.address_size 64
+.visible .entry kernel(.param .u64 out, .param .u64 texture)
+{{
+    .reg .b64 %rd<4>;
+    .reg .b32 %r<3>;
+    .reg .f32 %f<6>;
+    ld.param.u64 %rd1, [out];
+    ld.param.u64 %rd2, [texture];
+    mov.u32 %r1, %tid.x;
+    mul.wide.u32 %rd3, %r1, 4;
+    add.u64 %rd1, %rd1, %rd3;
+    and.b32 %r1, %r1, 31;
+    mov.f32 %f5, 0f00000000;
+    {fetches}
+    st.global.f32 [%rd1], %f5;
+    ret;
+}}
+"
+    )
+}
+
+#[test]
+fn fetches_take_turns_in_the_texture_units() {
+    let launch = "grid = 1\nblock = 1024\nargs = [\"f32[1024]\", \"texture(f32[2048], width=32, height=64)\"]";
+    let gpus = gpus("gtx1080,v100-pcie,a100-80,h200,rtx4090");
+    let measurements = measured_text(fetcher(), launch, &gpus);
+    for (gpu, answer) in gpus.iter().zip(answers("fetches", &measurements, &gpus)) {
+        // 32 warps of 64 fetches, each of 32 lanes of which four, and of the GTX 1080 eight, are served per cycle.
+        let least = 2048.0 * 32.0 / if gpu.id == "gtx1080" { 8.0 } else { 4.0 };
+        let cycles = answer.time.0;
+        assert!((least..2.0 * least).contains(&cycles), "{} takes {cycles} cycles, not {least}", gpu.id);
+    }
+}
+
+#[test]
+fn textures_with_caches_of_their_own_are_refused_by_name() {
+    let launch = "grid = 1\nblock = 32\nargs = [\"f32[32]\", \"texture(f32[2048], width=32, height=64)\"]";
+    let gpus = gpus("k40");
+    let measurements = measured_text(fetcher(), launch, &gpus);
+    let choice = Choice::parse("teg").expect("teg is a model");
+    let analysis = predict::predict(measurements[0].clone(), &gpus, &choice, Options::default());
+    let refusal = analysis.gpus[0].answers[0].result.as_ref().expect_err("the caches are not modelled");
+    assert_eq!(refusal.missing, ["lanes.texture"]);
+}
+
 #[test]
 fn a_function_called_by_its_address_is_simulated() {
     let gpus = gpus("gtx280,a100-80");

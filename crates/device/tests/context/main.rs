@@ -4,6 +4,7 @@
 mod link;
 mod memory;
 mod support;
+mod texture;
 
 use std::sync::atomic::AtomicU64;
 
