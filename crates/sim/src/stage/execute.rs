@@ -121,7 +121,7 @@ impl<'a> Sm<'a> {
         let latency = f64::from(self.config.shared.operand_latency);
         let mut done = start;
         for access in trace.accesses_at(&step, inst.turn, inst.slot) {
-            let arrival = Arrival { at: start, trace, access: &access, slot };
+            let arrival = Arrival { at: start, trace, access: &access, slot, is_copy: false };
             // Operands without conflicts are read while the instruction is issued, which takes as long.
             done = done.max(self.in_turn(inst, &arrival, latency).unwrap_or(start + latency));
         }
@@ -180,11 +180,12 @@ impl<'a> Sm<'a> {
             let start = self.memory.banks.reserve(at, 1.0);
             return (start + f64::from(self.config.class(inst.class).latency), Stall::ShortScoreboard);
         }
+        let is_copy = inst.class == MachineClass::AsyncCopy;
         let (trace, step) = self.place(slot);
         let mut done = at;
         let mut long = false;
         for access in trace.accesses_at(&step, inst.turn, inst.slot) {
-            let arrival = Arrival { at, trace, access: &widened(inst, access), slot };
+            let arrival = Arrival { at, trace, access: &widened(inst, access), slot, is_copy };
             if let Some(there) = self.in_turn(inst, &arrival, f64::from(self.config.shared.latency)) {
                 done = done.max(there);
                 continue;

@@ -71,7 +71,8 @@ impl Sm<'_> {
         let (trace, step) = self.place(slot);
         for access in trace.accesses_at(&step, inst.turn, inst.slot) {
             if matches!(access.space, StateSpace::Global | StateSpace::Local | StateSpace::Generic) {
-                let arrival = Arrival { at: cycle as f64, trace, access: &widened(inst, access), slot };
+                let is_copy = inst.class == MachineClass::AsyncCopy;
+                let arrival = Arrival { at: cycle as f64, trace, access: &widened(inst, access), slot, is_copy };
                 self.memory.serve(&arrival);
             }
         }
