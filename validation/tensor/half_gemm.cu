@@ -1,6 +1,6 @@
 // A product of f16 matrices with f32 sums, c = a b, as libraries make it: tiles of both factors come to shared memory by
-// asynchronous copies in stages, from there to registers by ldmatrix, and are multiplied by mma.sync. Four warps of a
-// block make a quarter of its tile each. b lies by columns.
+// asynchronous copies in stages, from there to registers by ldmatrix, and are multiplied by mma.sync. Each warp of a block
+// makes a part of its tile. b lies by columns.
 //
 // The kernels differ in the size of tiles, in the number of stages, and in whether the rows in shared memory are moved
 // apart so that eight of them lie in different banks.
@@ -18,37 +18,39 @@ __device__ __forceinline__ void load_matrices(unsigned (&to)[4], unsigned place)
                  : "r"(place));
 }
 
-template <int TILE, int STAGES, int PAD>
+template <int TILE_M, int TILE_N, int PART, int STAGES, int PAD>
 __device__ __forceinline__ void multiply(float* c, const half* a, const half* b, int n, int k) {
-    constexpr int ROW = DEPTH + PAD, PART = TILE / 2, BLOCKS_M = PART / 16, BLOCKS_N = PART / 8;
-    constexpr int PER_FETCH = TILE * DEPTH / 8 / 128;
+    constexpr int WARPS_M = TILE_M / PART, THREADS = 32 * WARPS_M * (TILE_N / PART), LINES = THREADS / 4;
+    constexpr int ROW = DEPTH + PAD, BLOCKS_M = PART / 16, BLOCKS_N = PART / 8, STAGE = (TILE_M + TILE_N) * ROW;
     extern __shared__ __align__(16) half tiles[];
     half* tiles_a = tiles;
-    half* tiles_b = tiles + STAGES * TILE * ROW;
+    half* tiles_b = tiles + TILE_M * ROW;
     int t = threadIdx.x, warp = t / 32, lane = t % 32;
-    const half* own_a = a + (blockIdx.y * TILE + t / 4) * static_cast<long long>(k) + t % 4 * 8;
-    const half* own_b = b + (blockIdx.x * TILE + t / 4) * static_cast<long long>(k) + t % 4 * 8;
+    const half* own_a = a + (blockIdx.y * TILE_M + t / 4) * static_cast<long long>(k) + t % 4 * 8;
+    const half* own_b = b + (blockIdx.x * TILE_N + t / 4) * static_cast<long long>(k) + t % 4 * 8;
     unsigned to_a = in_shared(tiles_a + t / 4 * ROW + t % 4 * 8), to_b = in_shared(tiles_b + t / 4 * ROW + t % 4 * 8);
     auto fetch = [&](int step) {
         if (step * DEPTH < k) {
-            unsigned stage = step % STAGES * TILE * ROW * 2;
+            unsigned stage = step % STAGES * STAGE * 2;
 #pragma unroll
-            for (int i = 0; i < PER_FETCH; i++) {
-                long long from = 32ll * i * k + step * DEPTH;
-                asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to_a + stage + i * 32 * ROW * 2),
-                             "l"(own_a + from));
-                asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to_b + stage + i * 32 * ROW * 2),
-                             "l"(own_b + from));
+            for (int i = 0; i < TILE_M / LINES; i++) {
+                asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to_a + stage + i * LINES * ROW * 2),
+                             "l"(own_a + static_cast<long long>(i * LINES) * k + step * DEPTH));
+            }
+#pragma unroll
+            for (int i = 0; i < TILE_N / LINES; i++) {
+                asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to_b + stage + i * LINES * ROW * 2),
+                             "l"(own_b + static_cast<long long>(i * LINES) * k + step * DEPTH));
             }
         }
         asm volatile("cp.async.commit_group;");
     };
     float sums[BLOCKS_M][BLOCKS_N][4] = {};
-    int m = warp % 2 * PART, column = warp / 2 * PART;
+    int m = warp % WARPS_M * PART, column = warp / WARPS_M * PART;
     unsigned from_a = in_shared(tiles_a + (m + lane % 16) * ROW + lane / 16 * 8);
     unsigned from_b = in_shared(tiles_b + (column + lane % 8 + lane / 16 * 8) * ROW + lane / 8 % 2 * 8);
     auto compute = [&](int step) {
-        unsigned stage = step % STAGES * TILE * ROW * 2;
+        unsigned stage = step % STAGES * STAGE * 2;
 #pragma unroll
         for (int depth = 0; depth < DEPTH; depth += 16) {
             unsigned fa[BLOCKS_M][4], fb[BLOCKS_N / 2][4];
@@ -88,7 +90,8 @@ __device__ __forceinline__ void multiply(float* c, const half* a, const half* b,
             compute(step);
         }
     }
-    float* out = c + (blockIdx.y * TILE + m + lane / 4) * static_cast<long long>(n) + blockIdx.x * TILE + column + lane % 4 * 2;
+    float* out = c + (blockIdx.y * TILE_M + m + lane / 4) * static_cast<long long>(n) + blockIdx.x * TILE_N + column +
+                 lane % 4 * 2;
 #pragma unroll
     for (int i = 0; i < BLOCKS_M; i++) {
 #pragma unroll
@@ -100,12 +103,12 @@ __device__ __forceinline__ void multiply(float* c, const half* a, const half* b,
     }
 }
 
-#define KERNEL(name, ...)                                                                                           \
-    extern "C" __global__ __launch_bounds__(128) void name(float* c, const half* a, const half* b, int n, int k) { \
-        multiply<__VA_ARGS__>(c, a, b, n, k);                                                                      \
+#define KERNEL(name, threads, ...)                                                                                     \
+    extern "C" __global__ __launch_bounds__(threads) void name(float* c, const half* a, const half* b, int n, int k) { \
+        multiply<__VA_ARGS__>(c, a, b, n, k);                                                                         \
     }
 
-KERNEL(tiles_of_128, 128, 3, 8)
-KERNEL(tiles_of_64, 64, 3, 8)
-KERNEL(one_stage, 128, 1, 8)
-KERNEL(rows_in_the_same_banks, 128, 3, 0)
+KERNEL(tiles_of_128_by_256, 256, 128, 256, 64, 3, 8)
+KERNEL(tiles_of_64, 128, 64, 64, 32, 3, 8)
+KERNEL(one_stage, 256, 128, 256, 64, 1, 8)
+KERNEL(rows_in_the_same_banks, 256, 128, 256, 64, 3, 0)

@@ -248,7 +248,10 @@ impl InstKey {
         let result = types.first().copied().and_then(MatrixType::of);
         let multiply_adds = match self.family {
             Family::WgmmaMmaAsync => shape.multiply_adds().div_ceil(WARPS_OF_A_GROUP),
-            _ if (shape.m, shape.k, factor) == (8, 4, MatrixType::F16) => 4 * shape.multiply_adds(),
+            // Four products by quads of lanes.
+            Family::Mma if (shape.m, shape.k, factor) == (8, 4, MatrixType::F16) && types.len() > 2 => {
+                4 * shape.multiply_adds()
+            }
             _ => shape.multiply_adds(),
         };
         let lanes = match result {

@@ -52,6 +52,9 @@ pub(crate) struct Arrival<'a> {
     pub(crate) access: &'a WarpAccess,
     /// Where the warp runs: local memory belongs to the place, and the next warp there writes over it.
     pub(crate) slot: usize,
+    /// What is read goes to shared memory by itself: it comes as a line does that the cache misses, and is not read out of
+    /// the cache for registers.
+    pub(crate) is_copy: bool,
 }
 
 impl Arrival<'_> {
@@ -364,6 +367,7 @@ impl<'a> Memory<'a> {
         let tags = tag_cycles(&self.lines, l1.tags_per_clk);
         let per_wavefront = LINE as f64 / l1.bytes_per_clk;
         let data = match request {
+            Some(_) if arrival.is_copy => 0.0,
             Some(request)
                 if access.kind == AccessKind::Load
                     && l1.holds == L1Holds::All

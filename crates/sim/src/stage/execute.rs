@@ -134,7 +134,7 @@ impl<'a> Sm<'a> {
         let latency = f64::from(self.config.shared.operand_latency);
         let mut done = start;
         for access in trace.accesses_at(&step, inst.turn, inst.slot) {
-            let arrival = Arrival { at: start, trace, access: &access, slot };
+            let arrival = Arrival { at: start, trace, access: &access, slot, is_copy: false };
             // Operands without conflicts are read while the instruction is issued, which takes as long.
             done = done.max(self.in_turn(inst, &arrival, latency).unwrap_or(start + latency));
         }
@@ -196,12 +196,13 @@ impl<'a> Sm<'a> {
         if inst.class == MachineClass::Texture && !inst.touches_memory() {
             return (self.memory.query(at).at, Stall::LongScoreboard);
         }
+        let is_copy = inst.class == MachineClass::AsyncCopy;
         let (trace, step) = self.place(slot);
         let mut done = at;
         let mut long = false;
         let mut speaks = false;
         for access in trace.accesses_at(&step, inst.turn, inst.slot) {
-            let arrival = Arrival { at, trace, access: &widened(inst, access), slot };
+            let arrival = Arrival { at, trace, access: &widened(inst, access), slot, is_copy };
             if trace.speaks(&access) {
                 speaks = true;
                 // A copy tells its barrier itself.

@@ -82,7 +82,8 @@ impl Sm<'_> {
                 StateSpace::Shared | StateSpace::Const | StateSpace::Param => false,
             };
             if passes_caches {
-                let arrival = Arrival { at: cycle as f64, trace, access: &widened(inst, access), slot };
+                let is_copy = inst.class == MachineClass::AsyncCopy;
+                let arrival = Arrival { at: cycle as f64, trace, access: &widened(inst, access), slot, is_copy };
                 self.memory.serve(&arrival);
             }
         }
