@@ -7,10 +7,14 @@ use warplens_ptx::syntax::ast::Modifier;
 
 use super::fragment::{self, matrix_type, register};
 
-/// A kernel around a statement, with the registers and names that the operands use.
-pub(super) fn module_of(statement: &str) -> String {
+/// A target that has the instruction of a statement, if any has.
+pub(super) fn target_of(statement: &str) -> &'static str {
     // Products of groups of warps are those of one target alone.
-    let target = if statement.starts_with("wgmma") { "sm_90a" } else { "sm_100a" };
+    if statement.starts_with("wgmma") { "sm_90a" } else { "sm_100a" }
+}
+
+/// A kernel around a statement, with the registers and names that the operands use.
+pub(super) fn module_of(statement: &str, target: &str) -> String {
     format!(
         ".version 9.5\n.target {target}\n.address_size 64\n.func helper() {{ ret; }}\n\
          .visible .entry sample(.param .b64 parameter)\n{{\n\
