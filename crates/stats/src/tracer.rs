@@ -159,9 +159,11 @@ impl OpenWarp {
         if self.is_full {
             return None;
         }
-        let steps = self.trace.steps().iter().enumerate().rev().take(REACH);
-        let mut fitting = steps.filter(|(_, (of, lanes))| *of == block.0 && mask.without(*lanes).is_empty());
-        fitting.next().map(|(index, _)| index)
+        let steps = || self.trace.steps().iter().enumerate().rev().take(REACH).filter(|(_, (of, _))| *of == block.0);
+        // The lanes of a bulk copy are places in memory, and may be more than those that execute it: it belongs to the
+        // last execution of its block.
+        let fitting = steps().find(|(_, (_, lanes))| mask.without(*lanes).is_empty()).or_else(|| steps().next());
+        fitting.map(|(index, _)| index)
     }
 }
 

@@ -1,6 +1,7 @@
 //! Binding of arguments to a kernel `k(a: .u64, b: .u64, n: .u32, x: .f32, s: .b8[16])`.
 
 use warplens_base::error::ErrorKind;
+use warplens_ir::RequiredCluster;
 
 use super::*;
 

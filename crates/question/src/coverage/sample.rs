@@ -93,6 +93,12 @@ pub(super) fn operand_lists<'a>(
                 return Box::new(std::iter::once(list));
             }
         }
+        Opcode::Cp if form.needs.contains(&Modifier::Tensor) => {
+            return Box::new(TENSORS.iter().map(|list| (*list).to_owned()));
+        }
+        Opcode::Cp if modifiers.contains(&Modifier::MulticastCluster) => {
+            return Box::new(std::iter::once("[%r1], [%d1], %r2, [%r3], %h1".to_owned()));
+        }
         _ => {}
     }
     let moves_matrices = matches!(opcode, Opcode::Ldmatrix | Opcode::Stmatrix);
@@ -118,6 +124,17 @@ pub(super) fn operand_lists<'a>(
     }))
 }
 
+/// The operands of copies of boxes of tensors.
+const TENSORS: &[&str] = &[
+    "[%r1], [%d1, {%r1}], [%r2]",
+    "[%r1], [%d1, {%r1}], [%r2], %d2",
+    "[%r1], [%d1, {%r1}], [%r2], %h1",
+    "[%d1, {%r1}], [%r2]",
+    "[%d1, {%r1}], [%r2], %d2",
+    "[%d1, {%r1}]",
+    "[%d1, {%r1}], %d2",
+];
+
 /// What instructions of a form cannot be written without, beside the names that make the form, each way of it: names, and
 /// the types that go with them where these are tied to each other.
 pub(super) fn frames(opcode: Opcode, form: &Form) -> Vec<(Vec<Modifier>, Option<Vec<Modifier>>)> {
@@ -132,6 +149,9 @@ pub(super) fn frames(opcode: Opcode, form: &Form) -> Vec<(Vec<Modifier>, Option<
             let within = names(&[M::SharedCluster, M::SharedCta, M::MbarrierCompleteTxBytes]);
             let global = names(&[M::Global, M::SharedCta, M::BulkGroup]);
             shared.into_iter().chain([within, global, names(&[])]).collect()
+        }
+        Opcode::Red if form.needs.contains(&M::Async) => {
+            vec![names(&[M::Relaxed, M::Cluster, M::SharedCluster, M::MbarrierCompleteTxBytes])]
         }
         Opcode::Mma if form.needs.is_empty() => products(form),
         Opcode::Ldmatrix | Opcode::Stmatrix => {

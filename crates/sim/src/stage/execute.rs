@@ -221,13 +221,21 @@ impl<'a> Sm<'a> {
         if speaks && inst.class == MachineClass::AsyncCopy {
             done += f64::from(self.config.bulk_latency);
         }
+        let mut waits = false;
         if speaks {
-            done = self.speak(slot, inst, done);
+            let answered = self.speak(slot, inst, done);
+            waits = answered > done;
+            done = answered;
         } else if inst.class == MachineClass::AsyncCopy {
             let warp = &mut self.warps[slot];
             warp.open_group = warp.open_group.max(done);
         }
-        (done, if long { Stall::LongScoreboard } else { Stall::ShortScoreboard })
+        let stall = match (waits, long) {
+            (true, _) => Stall::Barrier,
+            (false, true) => Stall::LongScoreboard,
+            (false, false) => Stall::ShortScoreboard,
+        };
+        (done, stall)
     }
 
     /// Barriers in memory are told, or asked, what the accesses of an instruction say that are made at a time. Returns when
