@@ -5,3 +5,4 @@ mod boards;
 mod common;
 mod identities;
 mod properties;
+mod sharing;
