@@ -17,14 +17,13 @@ const GPUS: &[&str] = &["k40", "gtx750ti", "p100", "rtx2080ti", "v100-pcie", "a1
 const LESS: f64 = 0.01;
 /// How far from twice the time twice the CTAs may be.
 const TWICE: f64 = 0.03;
-/// Waves from which on that is asked.
-const MANY_WAVES: f64 = 32.0;
+/// Waves of the smaller launch from which on that is asked. The start and the end of a launch take as long as a part of a
+/// wave, once, and a half-filled wave as long as a full one: of fewer waves that is more than what is allowed.
+const MANY_WAVES: f64 = 16.0;
 
-/// Answers that are known to break the second law, by kernel, step and GPU: of a gather by so few CTAs that latencies
-/// decide. A CTA more on an SM finds lines in the L1 cache that another one loaded, and ends earlier than alone.
-const KNOWN: &[(&str, u64, &str)] = &[("spmv_ell", 1, "h200"), ("spmv_ell", 2, "a100-80"), ("spmv_ell", 3, "h200")];
-
-/// Answers that are known to break the third law: twice the CTAs take 2.061 and 1.935 times the time, of 51 and of 35 waves.
+/// Answers that are known to break the third law: twice the CTAs take 2.060 and 1.935 times the time of 51 and of 34 waves.
+/// Warps fall into one of several rhythms of loading and computing, and stay in it: with 274 CTAs on the K40 the SM takes
+/// 0.279 cycles for an instruction, from the third wave to the last, and with 547 CTAs 0.272, both simulated whole.
 const KNOWN_TWICE: &[(&str, u64, &str)] = &[("black_scholes", 3, "gtx750ti"), ("black_scholes", 4, "k40")];
 
 /// A kernel and its launch by a number of steps that each double the work.
@@ -132,12 +131,15 @@ const CASES: &[Case] = &[
     Case {
         ptx: "validation/carrying_on/irregular.ptx",
         kernel: "spmv_ell",
+        // Rows of twice as many elements, and not twice as many rows: blocks that gather from one array load its lines for
+        // each other, so that a launch whose time is that of its latencies takes less with more of them
+        // (`crates/sim/tests/engine/sharing.rs`).
         launch: |step| {
-            let n = 1 << (13 + step);
+            let (n, most) = (1 << 15, 6 << step);
             let args = vec![
-                format!("s32[{n}]:uniform(0,48,1)"),
-                format!("s32[{}]:uniform(0,8191,2)", 48 * n),
-                format!("f32[{}]", 48 * n),
+                format!("s32[{n}]:uniform(0,{most},1)"),
+                format!("s32[{}]:uniform(0,8191,2)", most * n),
+                format!("f32[{}]", most * n),
                 "f32[8192]".into(),
                 format!("f32[{n}]"),
                 n.to_string(),
@@ -252,18 +254,14 @@ fn broken(case: &Case, machines: &[Machine]) -> Vec<String> {
             };
             if let Some((time, waves)) = *before {
                 let ratio = now.0 / time;
-                if KNOWN.contains(&(case.kernel, step, machine.id.as_str())) {
-                    if ratio >= 1.0 - LESS {
-                        say("it is known to break a law, and does not".to_owned());
-                    }
-                } else if ratio < 1.0 - LESS {
+                if ratio < 1.0 - LESS {
                     say(format!("twice the work takes {ratio:.3} times the time"));
                 }
                 let sides = [touched_before, touched].map(|bytes| bytes > l2(machine));
                 let is_asked = case.doubles && waves >= MANY_WAVES && sides[0] == sides[1];
                 let is_broken = is_asked && (ratio / 2.0 - 1.0).abs() > TWICE;
                 if is_broken != KNOWN_TWICE.contains(&(case.kernel, step, machine.id.as_str())) {
-                    say(format!("twice the blocks take {ratio:.3} times the time, after {waves:.1} waves"));
+                    say(format!("twice the blocks take {ratio:.3} times the time of {waves:.1} waves"));
                 }
             }
             *before = Some(now);

@@ -7,3 +7,4 @@ mod identities;
 mod phases;
 mod properties;
 mod registers;
+mod sharing;
