@@ -4,5 +4,6 @@ mod atomics;
 mod boards;
 mod common;
 mod identities;
+mod passing;
 mod properties;
 mod registers;
