@@ -5,8 +5,8 @@
 //!
 //! - What a wide load writes lies in registers that follow each other; what a single load writes lies anywhere.
 //! - A sum is kept in the register that it is added to.
-//! - A sum lies across from the parts of wide loads with which it is fetched (in 87 % of the multiply-adds, where there is one
-//!   wide factor), and in three of four cases across from those that it only meets in the operand cache (76 %).
+//! - A sum lies across from the parts of wide loads with which it is fetched (in 81 % of such multiply-adds of steps 5 to 11),
+//!   and in three of four cases across from those that it only meets in the operand cache (76 % where it meets no other).
 //! - Any other register lies across from what it is fetched with, as far as that is known.
 //!
 //! An operand that the instruction before has read as a factor too is in the operand cache and takes no port.

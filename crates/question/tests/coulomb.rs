@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
-use warplens_question::measured::coulomb::{CHARGES, Configuration as Row, GPU, PTX, WAVES, configurations};
+use warplens_question::measured::coulomb::{CHARGES, Configuration as Row, GPU, PTX, configurations};
 use warplens_question::measured::rank_correlation;
 use warplens_session::machines::{self, Machine, Strictness};
 use warplens_session::predict::{self, CountBasis, GpuAnalysis};
@@ -149,7 +149,7 @@ fn closed_forms_predict_the_times() {
 fn simulated(rows: &[Row], machines: &[Machine]) -> Vec<Vec<f64>> {
     let program = program();
     let of_row = |row: &Row| {
-        let measurement = measurement(&program, row, WAVES, &machines[..1]);
+        let measurement = measurement(&program, row, row.ctas(), &machines[..1]);
         ratios(&measurement, machines, &["teg"], 1e-6 * row.of("time_us")).remove(0)
     };
     rows.par_iter().map(of_row).collect()

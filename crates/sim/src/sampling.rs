@@ -2,7 +2,8 @@
 //!
 //! In a window every instruction takes its time. Between two windows warps go on through their traces round by round,
 //! meet at barriers, end and make room for others, and their accesses move lines in the caches, but the clock stands still
-//! ([`passing`](crate::stage::passing)). So caches are warm and warps are out of step where the next window begins. What
+//! ([`passing`](crate::stage::passing)). So caches are warm, and warps are out of step as far as what they find in them makes
+//! them, where the next window begins. What
 //! was passed over takes as long per instruction as the second halves of the windows before and after it, and no less than
 //! the device memory needs for its bytes. The first window has the start of the job. The last one has its end, where the
 //! SM runs empty: from then on it does not count for the gap before it, as the warps that are left need far longer per

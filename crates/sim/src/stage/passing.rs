@@ -9,31 +9,26 @@ use crate::pipeline::Sm;
 use crate::stage::execute::widened;
 use crate::warp::State;
 
-/// Instructions of a turn. Blocks are not parted: a warp that went further waits until the others have come as far.
-const TURN: i64 = 32;
+/// Instructions of a turn, at least. Blocks are not parted.
+const TURN: u64 = 32;
 
 impl Sm<'_> {
-    /// Passes over so many instructions, or up to the end of the job; the clock stands at `cycle`. Warps take turns of as
-    /// many instructions, so that those of a CTA stay as far apart as they were, and so that the place where a warp is
-    /// found afterwards is in long blocks as often as these have instructions.
+    /// Passes over so many instructions, or up to the end of the job; the clock stands at `cycle`. The warp that is least
+    /// far in a time of its own goes on for a turn: the time grows by a cycle for each instruction and by what its loads take
+    /// on an idle machine. So warps that find their data in the L1 cache are ahead of others, as they are in detail, and
+    /// keep finding it: local memory that is larger than the cache serves some warps well, and not all of them badly.
     pub(crate) fn pass_over(&mut self, instructions: u64, cycle: u64) {
         let end = self.passed + instructions;
         self.is_passing = true;
         self.memory.stop_clock(true);
-        let mut left: Vec<i64> = vec![0; self.warps.len()];
+        let mut times: Vec<f64> = vec![0.0; self.warps.len()];
         while self.passed < end {
-            let mut runs = false;
-            for (slot, left) in left.iter_mut().enumerate() {
-                runs |= self.warps[slot].state == State::Runs;
-                *left = (*left + TURN).min(TURN);
-                while *left > 0 && self.warps[slot].state == State::Runs {
-                    let before = self.passed;
-                    self.pass_block(slot, cycle);
-                    *left -= (self.passed - before).cast_signed();
-                }
-            }
-            if !runs && !self.force_barriers() {
-                break;
+            let runs = |&slot: &usize| self.warps[slot].state == State::Runs;
+            let least = (0..self.warps.len()).filter(runs).min_by(|&a, &b| times[a].total_cmp(&times[b]));
+            match least {
+                Some(slot) => self.pass_turn(slot, cycle, &mut times),
+                None if self.force_barriers() => {}
+                None => break,
             }
         }
         self.memory.stop_clock(false);
@@ -41,16 +36,36 @@ impl Sm<'_> {
         (0..self.warps.len()).for_each(|slot| self.refresh(slot));
     }
 
-    /// The warp goes to the end of its block, or to a barrier where it has to wait.
-    fn pass_block(&mut self, slot: usize, cycle: u64) {
+    /// The warp goes on for a turn, or to where it ends or has to wait.
+    fn pass_turn(&mut self, slot: usize, cycle: u64, times: &mut [f64]) {
+        let (end, age) = (self.passed + TURN, self.warps[slot].age);
+        let cta_slot = self.warps[slot].cta as usize;
+        let cta = self.ctas[cta_slot].cta;
+        while self.passed < end && self.warps[slot].state == State::Runs && self.warps[slot].age == age {
+            let before = self.passed;
+            let waited = self.pass_block(slot, cycle);
+            times[slot] += (self.passed - before) as f64 + waited;
+        }
+        if self.ctas[cta_slot].cta != cta {
+            // It was the last warp of its CTA, and the next CTA begins.
+            let first = cta_slot * self.warps_per_cta as usize;
+            let of_cta = &mut times[first..first + self.warps_per_cta as usize];
+            let start = of_cta.iter().copied().fold(0.0, f64::max);
+            of_cta.fill(start);
+        }
+    }
+
+    /// The warp goes to the end of its block, or to a barrier where it has to wait; returns the cycles that its loads take.
+    fn pass_block(&mut self, slot: usize, cycle: u64) -> f64 {
         let code = self.job.code;
+        let mut waited = 0.0;
         loop {
             let number = self.warps[slot].inst() as usize;
             let inst = &code.insts[number];
             self.outcome.executions[number] += 1;
             self.passed += 1;
             if inst.touches_memory() {
-                self.pass_access(slot, number, cycle);
+                waited += self.pass_access(slot, number, cycle);
             }
             let warp = &mut self.warps[slot];
             if inst.class == MachineClass::AsyncCommit {
@@ -61,15 +76,17 @@ impl Sm<'_> {
             }
             let is_last = warp.ends_block();
             if !self.go_on(slot, number as u32, cycle) || is_last {
-                return;
+                return waited;
             }
         }
     }
 
-    fn pass_access(&mut self, slot: usize, number: usize, cycle: u64) {
+    /// Returns the cycles that a load takes.
+    fn pass_access(&mut self, slot: usize, number: usize, cycle: u64) -> f64 {
         let code = self.job.code;
         let inst = &code.insts[number];
         let (trace, step) = self.place(slot);
+        let mut done = cycle as f64;
         let mut speaks = false;
         for access in trace.accesses_at(&step, inst.turn, inst.slot) {
             speaks |= trace.speaks(&access);
@@ -84,11 +101,12 @@ impl Sm<'_> {
             if passes_caches {
                 let is_copy = inst.class == MachineClass::AsyncCopy;
                 let arrival = Arrival { at: cycle as f64, trace, access: &widened(inst, access), slot, is_copy };
-                self.memory.serve(&arrival);
+                done = done.max(self.memory.serve(&arrival).at);
             }
         }
         if speaks {
             self.speak(slot, inst, cycle as f64);
         }
+        if inst.class == MachineClass::Load { done - cycle as f64 } else { 0.0 }
     }
 }

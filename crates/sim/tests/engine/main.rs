@@ -4,6 +4,7 @@ mod atomics;
 mod boards;
 mod common;
 mod identities;
+mod passing;
 mod phases;
 mod properties;
 mod registers;
