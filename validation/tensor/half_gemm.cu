@@ -26,9 +26,11 @@ __device__ __forceinline__ void multiply(float* c, const half* a, const half* b,
     half* tiles_a = tiles;
     half* tiles_b = tiles + TILE_M * ROW;
     int t = threadIdx.x, warp = t / 32, lane = t % 32;
-    const half* own_a = a + (blockIdx.y * TILE_M + t / 4) * static_cast<long long>(k) + t % 4 * 8;
-    const half* own_b = b + (blockIdx.x * TILE_N + t / 4) * static_cast<long long>(k) + t % 4 * 8;
-    unsigned to_a = in_shared(tiles_a + t / 4 * ROW + t % 4 * 8), to_b = in_shared(tiles_b + t / 4 * ROW + t % 4 * 8);
+    // Of the eight lanes that are served together four take a row and four the fourth below: their banks are apart.
+    int line = t / 32 * 8 + t / 4 % 2 * 4 + t % 32 / 8;
+    const half* own_a = a + (blockIdx.y * TILE_M + line) * static_cast<long long>(k) + t % 4 * 8;
+    const half* own_b = b + (blockIdx.x * TILE_N + line) * static_cast<long long>(k) + t % 4 * 8;
+    unsigned to_a = in_shared(tiles_a + line * ROW + t % 4 * 8), to_b = in_shared(tiles_b + line * ROW + t % 4 * 8);
     auto fetch = [&](int step) {
         if (step * DEPTH < k) {
             unsigned stage = step % STAGES * STAGE * 2;
@@ -49,27 +51,27 @@ __device__ __forceinline__ void multiply(float* c, const half* a, const half* b,
     int m = warp % WARPS_M * PART, column = warp / WARPS_M * PART;
     unsigned from_a = in_shared(tiles_a + (m + lane % 16) * ROW + lane / 16 * 8);
     unsigned from_b = in_shared(tiles_b + (column + lane % 8 + lane / 16 * 8) * ROW + lane / 8 % 2 * 8);
-    auto compute = [&](int step) {
-        unsigned stage = step % STAGES * STAGE * 2;
+    unsigned fa[2][BLOCKS_M][4], fb[2][BLOCKS_N / 2][4];
+    auto load = [&](int step, int part) {
+        unsigned place = step % STAGES * STAGE * 2 + part * 32;
 #pragma unroll
-        for (int depth = 0; depth < DEPTH; depth += 16) {
-            unsigned fa[BLOCKS_M][4], fb[BLOCKS_N / 2][4];
+        for (int i = 0; i < BLOCKS_M; i++) load_matrices(fa[part][i], from_a + place + i * 16 * ROW * 2);
 #pragma unroll
-            for (int i = 0; i < BLOCKS_M; i++) load_matrices(fa[i], from_a + stage + (i * 16 * ROW + depth) * 2);
+        for (int j = 0; j < BLOCKS_N / 2; j++) load_matrices(fb[part][j], from_b + place + j * 16 * ROW * 2);
+    };
+    auto compute = [&](int part) {
 #pragma unroll
-            for (int j = 0; j < BLOCKS_N / 2; j++) load_matrices(fb[j], from_b + stage + (j * 16 * ROW + depth) * 2);
+        for (int i = 0; i < BLOCKS_M; i++) {
 #pragma unroll
-            for (int i = 0; i < BLOCKS_M; i++) {
-#pragma unroll
-                for (int j = 0; j < BLOCKS_N; j++) {
-                    float* sum = sums[i][j];
-                    asm volatile(
-                        "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, "
-                        "{%8, %9}, {%0, %1, %2, %3};"
-                        : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3])
-                        : "r"(fa[i][0]), "r"(fa[i][1]), "r"(fa[i][2]), "r"(fa[i][3]), "r"(fb[j / 2][j % 2 * 2]),
-                          "r"(fb[j / 2][j % 2 * 2 + 1]));
-                }
+            for (int j = 0; j < BLOCKS_N; j++) {
+                float* sum = sums[i][j];
+                unsigned* left = fa[part][i];
+                unsigned* right = fb[part][j / 2] + j % 2 * 2;
+                asm volatile(
+                    "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, "
+                    "{%8, %9}, {%0, %1, %2, %3};"
+                    : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3])
+                    : "r"(left[0]), "r"(left[1]), "r"(left[2]), "r"(left[3]), "r"(right[0]), "r"(right[1]));
             }
         }
     };
@@ -78,16 +80,26 @@ __device__ __forceinline__ void multiply(float* c, const half* a, const half* b,
             fetch(step);
             asm volatile("cp.async.wait_group 0;");
             __syncthreads();
-            compute(step);
+            load(step, 0);
+            load(step, 1);
+            compute(0);
+            compute(1);
             __syncthreads();
         }
     } else {
         for (int step = 0; step < STAGES - 1; step++) fetch(step);
+        asm volatile("cp.async.wait_group %0;" ::"n"(STAGES == 1 ? 0 : STAGES - 2));
+        __syncthreads();
+        load(0, 0);
+        // What is multiplied next is loaded before: the second half of a step, then the first one of the next.
         for (int step = 0; step * DEPTH < k; step++) {
+            load(step, 1);
+            fetch(step + STAGES - 1);
+            compute(0);
             asm volatile("cp.async.wait_group %0;" ::"n"(STAGES == 1 ? 0 : STAGES - 2));
             __syncthreads();
-            fetch(step + STAGES - 1);
-            compute(step);
+            load(step + 1, 0);
+            compute(1);
         }
     }
     float* out = c + (blockIdx.y * TILE_M + m + lane / 4) * static_cast<long long>(n) + blockIdx.x * TILE_N + column +

@@ -120,13 +120,16 @@ mod tests {
 
     use super::*;
 
+    /// Types, extents, and by generation what is expected where the product exists.
+    type Case = ([M; 4], (u16, u16, u16), [Option<(u32, u32)>; 7]);
+
     /// Instructions of the tensor lanes and the work of one, for 7.0, 7.5, 8.0, 8.9, 9.0, 10.0 and 12.0.
     #[test]
     fn products_are_the_instructions_of_each_generation() {
         let generations = [(7, 0), (7, 5), (8, 0), (8, 9), (9, 0), (10, 0), (12, 0)];
         let half = [M::F32, M::F16, M::F16, M::F32];
         let none = None;
-        let cases: &[([M; 4], (u16, u16, u16), [Option<(u32, u32)>; 7])] = &[
+        let cases: &[Case] = &[
             (
                 half,
                 (8, 8, 4),

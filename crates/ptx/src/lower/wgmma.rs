@@ -40,17 +40,17 @@ impl<'src> Body<'_, '_, 'src> {
                 self.count(site, 0, 0)?;
                 let inst = self.inst(Operation::Nop, ScalarType::B32);
                 self.push_main(inst);
-                self.classify(OpClass::Tensor);
+                self.classify(OpClass::Barrier);
                 Ok(())
             }
             () if site.has(Modifier::CommitGroup) => {
                 self.lower_commit(site)?;
-                self.classify(OpClass::Tensor);
+                self.classify(OpClass::Barrier);
                 Ok(())
             }
             () if site.has(Modifier::WaitGroup) => {
                 self.lower_wait(site)?;
-                self.classify(OpClass::Tensor);
+                self.classify(OpClass::Barrier);
                 Ok(())
             }
             () => self.lower_group_product(site),

@@ -26,6 +26,9 @@ use crate::syntax::ast::Modifier;
 /// Registers of a fragment of f16 factors, however few it needs.
 const REGISTERS_OF_HALVES: usize = 8;
 
+/// Registers that repeat others, with these.
+type Repeated = Vec<(Register, Register)>;
+
 /// Which matrix of a product.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Role {
@@ -194,7 +197,7 @@ impl<'src> Body<'_, '_, 'src> {
         site: &Site<'_, 'src>,
         at: usize,
         fragment: Fragment,
-    ) -> Lowered<(Vec<Register>, Vec<(Register, Register)>)> {
+    ) -> Lowered<(Vec<Register>, Repeated)> {
         let ty = fragment.ty.register();
         let mut all = Vec::new();
         for part in self.parts(&site.operands[at], fragment.registers())? {

@@ -26,8 +26,8 @@ fn accumulator(ty: M, pair: usize, row: usize, column: usize) -> Place {
     if ty == M::F16 {
         return Place { register: column / 2, lane: lane(pair, row), element: column % 2 };
     }
-    let at = row & 4 | column & 2 | row & 1;
-    Place { register: row & 2 | column & 5, lane: lane(pair, at), element: 0 }
+    let at = (row & 4) | (column & 2) | (row & 1);
+    Place { register: (row & 2) | (column & 5), lane: lane(pair, at), element: 0 }
 }
 
 pub(super) fn product(cores: TensorCores, product: &MatrixProduct, fragments: &[Fragment]) -> Vec<Fragment> {

@@ -58,7 +58,7 @@ impl SharedMatrix {
     fn swizzled(self, offset: u32) -> u32 {
         let address = self.start + offset;
         let row = (address >> 7).wrapping_sub(self.base_offset) & (self.width - 1);
-        address ^ row * PIECE
+        address ^ (row * PIECE)
     }
 }
 
