@@ -8,6 +8,7 @@
 
 mod browser;
 mod check;
+mod fuzz;
 mod generate;
 mod lists;
 mod sanitize;
@@ -27,6 +28,8 @@ Usage: cargo xtask TASK
 Tasks:
   check [STEP...]      All checks besides the tests, or the named ones
   browser              Report pages of examples opened in a headless Chromium
+  fuzz [--seconds N] [TARGET...]
+                       The fuzz targets, each for 60 seconds or N
   sanitize [NAME...]   Tests of the unsafe code under the sanitizers `address` and `thread`, or `miri`
   validate             Predict everything measured, and compare with validation/baseline.csv; UPDATE=1 rewrites it
   generate [--check]   Write the generated documents, or only say which are stale
@@ -51,6 +54,7 @@ fn run(arguments: &[&str]) -> Result<()> {
     match arguments {
         ["check", steps @ ..] => check::run(&Workspace::find()?, steps),
         ["browser"] => browser::check(&Workspace::find()?),
+        ["fuzz", words @ ..] => fuzz::check(&Workspace::find()?, words),
         ["sanitize", names @ ..] => sanitize::check(&Workspace::find()?, names),
         ["validate"] => validate::run(&Workspace::find()?),
         ["generate"] => generate::write(&Workspace::find()?),

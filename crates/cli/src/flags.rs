@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, ValueEnum};
+use clap::{ArgMatches, Args, Parser, ValueEnum};
 
 use anyhow::Result;
 use warplens_launch::{Launch, parse_extents};
@@ -11,7 +11,9 @@ use warplens_session::profile::Counting;
 use warplens_session::source::{self, Source};
 use warplens_session::statics::{Given, parse_given};
 use warplens_session::toolchain::{CompilerFlags, Search};
-use warplens_session::{DEFAULT_BUDGET, Error, ExecutionOptions, Extent, Input, Measurement, Program, Targets};
+use warplens_session::{
+    DEFAULT_BUDGET, DEFAULT_LAUNCH_BUDGET, Error, ExecutionOptions, Extent, Input, Measurement, Program, Targets,
+};
 
 use crate::command::Verb;
 use crate::terminal::Terminal;
@@ -44,6 +46,9 @@ pub(crate) struct GlobalFlags {
     /// Columns of the text; those of the terminal, and 120 where no terminal reads it, unless given
     #[arg(long, global = true, value_name = "COLUMNS", value_parser = clap::value_parser!(u16).range(40..), help_heading = "Messages")]
     pub(crate) width: Option<u16>,
+    /// Write over files that are there already, but never over an input
+    #[arg(long, global = true, help_heading = "Messages")]
+    pub(crate) force: bool,
     /// Host threads to use; all cores unless given
     #[arg(long, global = true, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096), help_heading = "Messages")]
     pub(crate) threads: Option<u32>,
@@ -103,6 +108,9 @@ pub(crate) struct LaunchFlags {
     /// Threads per block and axis
     #[arg(long, value_name = "X[,Y[,Z]]", allow_negative_numbers = true, help_heading = "Launch")]
     block: Option<String>,
+    /// Blocks per cluster and axis
+    #[arg(long, value_name = "X[,Y[,Z]]", allow_negative_numbers = true, help_heading = "Launch")]
+    cluster: Option<String>,
     /// Bytes of dynamic shared memory per block
     #[arg(long, value_name = "BYTES", allow_negative_numbers = true, help_heading = "Launch")]
     shared: Option<u64>,
@@ -178,6 +186,7 @@ impl LaunchFlags {
             ("-k", &self.kernel),
             ("--grid", &self.grid),
             ("--block", &self.block),
+            ("--cluster", &self.cluster),
             ("--launch", &self.launch),
             ("--target", &self.target),
         ];
@@ -209,6 +218,7 @@ impl LaunchFlags {
             kernel: self.kernel.clone(),
             grid: extents("--grid", &self.grid)?,
             block: extents("--block", &self.block)?,
+            cluster: extents("--cluster", &self.cluster)?,
             shared: self.shared,
             registers: self.registers,
             ..Launch::default()
@@ -336,6 +346,9 @@ pub(crate) struct ExecutionFlags {
     /// Instructions that a warp may execute before the launch is given up as endless
     #[arg(long, value_name = "N", default_value_t = DEFAULT_BUDGET, value_parser = parse_count, help_heading = "Execution")]
     budget: u64,
+    /// Instructions that all warps of a launch may execute together
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_LAUNCH_BUDGET, value_parser = parse_count, help_heading = "Execution")]
+    launch_budget: u64,
     /// Run kernels with instructions that are not supported, until one is reached
     #[arg(long, help_heading = "Execution")]
     allow_unsupported: bool,
@@ -351,6 +364,9 @@ impl ExecutionFlags {
         if self.budget != DEFAULT_BUDGET {
             words.extend(["--budget".to_owned(), self.budget.to_string()]);
         }
+        if self.launch_budget != DEFAULT_LAUNCH_BUDGET {
+            words.extend(["--launch-budget".to_owned(), self.launch_budget.to_string()]);
+        }
         if self.allow_unsupported {
             words.push("--allow-unsupported".to_owned());
         }
@@ -363,6 +379,7 @@ impl ExecutionFlags {
     pub(crate) fn options(&self, threads: Option<u32>) -> Result<ExecutionOptions> {
         let mut options = ExecutionOptions::new();
         options.budget = self.budget;
+        options.launch_budget = self.launch_budget;
         options.allow_unsupported = self.allow_unsupported;
         options.allow_overreads = self.allow_overreads;
         if let Some(threads) = threads {
@@ -416,6 +433,16 @@ pub(crate) fn parse_output(text: &str) -> Result<PathBuf, String> {
         Some(folder) if !folder.is_dir() => Err(format!("there is no folder {}", folder.display())),
         _ => Ok(path),
     }
+}
+
+/// The files that a command line says to write, whatever its verb.
+pub(crate) fn written(matches: &ArgMatches) -> Vec<PathBuf> {
+    let texts = |id: &str| matches.try_get_raw(id).ok().flatten().into_iter().flatten();
+    let paths = ["output", "trace"].into_iter().flat_map(texts).map(PathBuf::from);
+    // NAME=FILE
+    let saved = texts("save").filter_map(|text| text.to_str()?.split_once('=')).map(|(_, path)| PathBuf::from(path));
+    let below = matches.subcommand().map(|(_, matches)| written(matches)).unwrap_or_default();
+    paths.chain(saved).chain(below).collect()
 }
 
 /// Counting without a run.

@@ -10,7 +10,7 @@ mod terminal;
 
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{CommandFactory, FromArgMatches, Parser};
 use warplens_base::{Keep, visible};
 
 use crate::command::Outcome;
@@ -28,12 +28,12 @@ const UNSUPPORTED: u8 = 4;
 
 fn main() -> ExitCode {
     panic_report::install();
-    let cli = match Cli::try_parse() {
-        Ok(cli) => cli,
-        Err(error) => usage_error(&error),
-    };
+    let matches = Cli::command().try_get_matches().unwrap_or_else(|error| usage_error(&error));
+    let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| usage_error(&error));
     let terminal = Terminal::new(&cli.global);
-    match command::run(cli, &terminal) {
+    let written = flags::written(&matches);
+    let done = terminal.check_writable(&written).and_then(|()| command::run(cli, &terminal));
+    match done {
         Ok(Outcome::Done) => ExitCode::SUCCESS,
         Ok(Outcome::NoAnswer) => ExitCode::from(INPUT),
         Ok(Outcome::GateBreached) => ExitCode::from(GATE),

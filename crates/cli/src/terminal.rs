@@ -4,13 +4,14 @@
 //! All of them write characters visibly that a terminal would obey.
 
 use std::io::{IsTerminal, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use warplens_base::{Keep, visible};
 use warplens_report::render::{Style, WIDTH};
 use warplens_report::view::predict::Detail;
+use warplens_session::files::{self, Existing};
 use warplens_session::{Findings, Progress};
 
 use crate::flags::{ColorChoice, GlobalFlags};
@@ -29,6 +30,7 @@ pub(crate) struct Terminal {
     pub(crate) file_width: usize,
     /// How often `-v` was given.
     pub(crate) verbose: u8,
+    existing: Existing,
 }
 
 impl Terminal {
@@ -48,6 +50,7 @@ impl Terminal {
             width: asked.or_else(of_terminal).unwrap_or(WIDTH),
             file_width: asked.unwrap_or(WIDTH),
             verbose: flags.verbose,
+            existing: if flags.force { Existing::Replace } else { Existing::Keep },
         }
     }
 
@@ -64,13 +67,23 @@ impl Terminal {
     /// Writes data that may be no text.
     pub(crate) fn bytes(&self, output: Option<&PathBuf>, bytes: &[u8]) -> Result<()> {
         match output.filter(|path| path.as_os_str() != "-") {
-            Some(path) => std::fs::write(path, bytes).with_context(|| format!("cannot write {}", path.display())),
+            Some(path) => self.file(path, bytes),
             None => {
                 let mut stdout = std::io::stdout().lock();
                 stdout.write_all(bytes)?;
                 Ok(stdout.flush()?)
             }
         }
+    }
+
+    /// Writes a file beside the result.
+    pub(crate) fn file(&self, path: &Path, bytes: &[u8]) -> Result<()> {
+        Ok(files::write(path, bytes, self.existing)?)
+    }
+
+    /// Refuses to write files before anything takes time.
+    pub(crate) fn check_writable(&self, paths: &[PathBuf]) -> Result<()> {
+        paths.iter().try_for_each(|path| Ok(files::check_writable(path, self.existing)?))
     }
 
     /// Writes a message, unless the user wants none.

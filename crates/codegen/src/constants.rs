@@ -172,7 +172,7 @@ enum Kind {
 fn kind(recipe: &Recipe, node: &Node<'_>) -> Kind {
     use MachineClass as C;
     let class = match recipe {
-        Recipe::Nothing | Recipe::Amount(..) => return Kind::Any,
+        Recipe::Nothing | Recipe::Amount(..) | Recipe::Stages(_) => return Kind::Any,
         Recipe::PerWord(_) if node.form == Form::Copy => return Kind::Any,
         Recipe::Chain(mix) => mix.first().map_or(C::Nop, |&(class, _)| class),
         Recipe::PerWord(class) | Recipe::Carry(class) => *class,

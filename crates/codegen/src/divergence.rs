@@ -102,6 +102,8 @@ fn is_source(node: &Node<'_>) -> bool {
         Effect::Atomic | Effect::Exchange | Effect::Call => true,
         // What a call gives back comes from code of its own.
         Effect::End => node.inst.op() == Op::Call,
-        Effect::None | Effect::Load | Effect::Store | Effect::Vote | Effect::Fence => false,
+        // Of matrices each lane receives another part.
+        Effect::Load => node.inst.op() == Op::Ldmatrix,
+        Effect::None | Effect::Store | Effect::Vote | Effect::Fence => false,
     }
 }

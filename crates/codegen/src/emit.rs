@@ -1,7 +1,9 @@
 //! Machine instructions: made of nodes by their recipes, and written out as code.
 
+use std::collections::HashMap;
+
 use warplens_ir::{Function, Module, Unrolled};
-use warplens_isa::{BlockId, Op, Pc, StateSpace};
+use warplens_isa::{BlockId, Family, Op, Pc, StateSpace};
 use warplens_trace::{Chain, Code, MachineClass, MachineInst, NO_SLOT, RegisterNumber};
 
 use crate::constants::Constants;
@@ -9,7 +11,7 @@ use crate::divergence;
 use crate::generate::places;
 use crate::node::{Address, Body, Form, Node, NodeId, Word};
 use crate::number::Numbers;
-use crate::select::{Recipe, recipe};
+use crate::select::{Recipe, Stage, recipe};
 use crate::target::Target;
 
 /// A machine instruction before its registers have numbers.
@@ -29,6 +31,8 @@ pub(crate) struct Atom {
     pub(crate) guard: Option<Word>,
     /// Where the guard is off, what it writes keeps a value that another instruction wrote.
     pub(crate) keeps: bool,
+    /// Registers that it reads of each bank, once that is known.
+    pub(crate) bank_reads: [u8; 2],
     pub(crate) pc: Pc,
 }
 
@@ -54,6 +58,7 @@ pub(crate) fn select(body: &Body<'_>, target: &Target) -> Selected {
         for &id in ids {
             selector.node(id);
         }
+        selector.join_accesses();
         blocks.push(std::mem::take(&mut selector.out));
     }
     Selected { blocks, n_words: selector.n_words }
@@ -106,6 +111,7 @@ impl Selector<'_, '_> {
                 self.out.push(Atom { amount, ..atom });
             }
             Recipe::Chain(mix) => self.chain(id, &mix),
+            Recipe::Stages(stages) => self.stages(id, &stages),
             Recipe::PerWord(class) => self.per_word(id, class, false),
             Recipe::Carry(class) => self.per_word(id, class, true),
         }
@@ -176,6 +182,54 @@ impl Selector<'_, '_> {
         }
     }
 
+    /// Each stage goes on with the results of the one before; the last writes the words of the node.
+    fn stages(&mut self, id: NodeId, stages: &[Stage]) {
+        let written: Vec<Word> = self.body.nodes[id].written().collect();
+        let mut carried: Vec<Word> = Vec::new();
+        for (index, stage) in stages.iter().enumerate() {
+            let parts = stage.parts as usize;
+            let share = written.len().div_ceil(parts.max(1));
+            let mut results = Vec::with_capacity(parts);
+            for part in 0..parts {
+                let mut atom = Atom { amount: stage.amount, ..self.whole(id, stage.class) };
+                match carried.get(part) {
+                    Some(&own) if carried.len() == parts => push_new(&mut atom.reads, own),
+                    _ => carried.iter().for_each(|&word| push_new(&mut atom.reads, word)),
+                }
+                if index + 1 < stages.len() {
+                    atom.writes = vec![self.fresh()];
+                    results.extend(atom.writes.first());
+                } else {
+                    atom.writes = written.iter().skip(part * share).take(share).copied().collect();
+                }
+                self.out.push(atom);
+            }
+            carried = results;
+        }
+    }
+
+    /// A fragment of a matrix is loaded or stored by several instructions, which are one instruction of the program and so
+    /// have one slot: the first of them has all accesses and results, the others only take their time in the memory unit.
+    fn join_accesses(&mut self) {
+        let mut firsts: HashMap<(Pc, MachineClass), usize> = HashMap::new();
+        for at in 0..self.out.len() {
+            let Atom { pc, class, .. } = self.out[at];
+            let family = self.body.key(pc).family;
+            if !self.out[at].touches_memory() || !matches!(family, Family::WmmaLoad | Family::WmmaStore) {
+                continue;
+            }
+            let first = *firsts.entry((pc, class)).or_insert(at);
+            if first == at {
+                continue;
+            }
+            self.out[at].slot = NO_SLOT;
+            let writes = std::mem::take(&mut self.out[at].writes);
+            let reads = self.out[at].reads.clone();
+            self.out[first].writes.extend(writes);
+            reads.into_iter().for_each(|word| push_new(&mut self.out[first].reads, word));
+        }
+    }
+
     /// One instruction for each word of the result.
     fn per_word(&mut self, id: NodeId, class: MachineClass, carries: bool) {
         let node = &self.body.nodes[id];
@@ -222,6 +276,7 @@ impl Atom {
             addend: None,
             guard: None,
             keeps: false,
+            bank_reads: [0; 2],
             pc,
         }
     }
@@ -291,6 +346,7 @@ impl Emitter {
                 inst.writes = self.code.operands_of(&numbered.writes);
                 inst.addend = numbered.addend;
                 inst.guard = numbered.guard;
+                inst.bank_reads = atom.bank_reads;
                 self.code.insts.push(inst);
             }
             let insts = first..self.count();

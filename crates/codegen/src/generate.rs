@@ -8,7 +8,7 @@ use crate::emit::{self, Emitter};
 use crate::node::Body;
 use crate::slots::{Slots, slots};
 use crate::target::Target;
-use crate::{copies, divergence, number, schedule, select, simplify};
+use crate::{banks, copies, divergence, number, schedule, select, simplify};
 
 /// How code is generated.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -150,6 +150,9 @@ impl Assembler<'_> {
                 self.needed = needed.fold(self.needed, u32::max);
             }
         }
+        if self.target.is_from(7, 0) {
+            banks::assign(&body, &mut blocks);
+        }
         let numbers = number::number(&body, &blocks, self.emitter.next_register())
             .ok_or_else(|| Error::TooManyRegisters(function.name.clone()))?;
         self.emitter.add(function, &blocks, &numbers, unrolled, wanted);
@@ -164,7 +167,9 @@ fn check_instructions(module: &Module, functions: &[FunctionId], target: &Target
     let lacks = |inst: &&Inst| match inst.op() {
         Op::Unsupported => select::work(&module.key(inst.pc)).is_none(),
         Op::Copy | Op::CopyCommit | Op::CopyWait => !target.is_from(8, 0),
-        Op::CopyBulk => !target.is_from(9, 0),
+        Op::CopyBulk | Op::CopyTensor | Op::ClusterBar | Op::RedCluster => !target.is_from(9, 0),
+        Op::MmaAsync => !target.is_from(9, 0) || target.is_from(10, 0),
+        Op::Mma => select::product(&inst.operation, target).is_none(),
         _ => false,
     };
     match insts.find(lacks) {

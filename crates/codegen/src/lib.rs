@@ -15,6 +15,7 @@
 //! lowest word; a schedule keeps all dependences; the same input gives the same code. This crate does not know about PTX
 //! text, values, addresses or time.
 
+mod banks;
 mod constants;
 mod copies;
 mod divergence;

@@ -11,6 +11,7 @@
 //! words, such as the tiles of a matrix product, are ordered like that.
 //! What must stay in order stands in [`graph`].
 
+mod arrival;
 mod graph;
 
 use std::cmp::Reverse;
@@ -91,11 +92,12 @@ fn order(body: &Body<'_>, atoms: &[Atom], values: &Values, budget: u32) -> Optio
     // A greedy choice can overshoot: a lower cap leaves room for that.
     let greedy = |cap: u32| Some(list(atoms, &graph, values, cap)).filter(fits);
     let led = |most: u32| Some(lead(&graph, most)).filter(fits);
-    [budget, budget * 7 / 8, budget * 3 / 4]
+    let order = [budget, budget * 7 / 8, budget * 3 / 4]
         .into_iter()
         .find_map(greedy)
         .or_else(|| LEADS.into_iter().find_map(led))
-        .or_else(|| [budget / 2, budget / 4, 0].into_iter().find_map(greedy))
+        .or_else(|| [budget / 2, budget / 4, 0].into_iter().find_map(greedy))?;
+    Some(arrival::by_arrival(atoms, &graph, &order)).filter(fits).or(Some(order))
 }
 
 /// Most instructions by which results that take long come before their first use, which else is half more than their

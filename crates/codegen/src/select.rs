@@ -16,16 +16,18 @@
 //! | f64 | one `fp64`; minimum and maximum a compare and two selects |
 //! | f16, bf16 | one `fp16` |
 //! | conversions | integer to and from float, to and from f64: one `convert`, to and from f64 one `fp64` where the SM has fewer such lanes (7.5, 8.6 and their like); f16 to f32 `fp16`; f32 to narrower floats `convert`, from 8.0 `int` |
+//! | `ldmatrix`, `stmatrix` | one `load`, one `store` of the 16 bytes of each row: an `LDSM`, an `STSM` |
 //! | `movmatrix` | one `shuffle`: a `MOVM`, of which nobody measured more |
 //! | population count, leading zeros, bit reversal | one `convert`: they run at its rate |
 //!
 //! A mix of several instructions is a chain: the first reads the sources, each next the result before it, the last
 //! writes the destination. Real code overlaps parts of it, so that a chain is the longest that the latency can be.
 
+mod matrix;
 mod pipes;
 
 use warplens_ir::Operand;
-use warplens_isa::{Family as F, InstKey, Op, ScalarType};
+use warplens_isa::{Family as F, InstKey, Op, Operation, TensorLanes};
 use warplens_trace::MachineClass as C;
 
 use crate::node::{Body, Form, Node};
@@ -44,6 +46,17 @@ pub(crate) enum Recipe {
     Carry(C),
     /// One instruction with this amount.
     Amount(C, u32),
+    /// Instructions side by side, stage after stage.
+    Stages(Vec<Stage>),
+}
+
+/// Instructions of one kind that do not wait for each other. Where the stage before has as many, each goes on with the
+/// result of its own one there, else with all results.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Stage {
+    pub(crate) class: C,
+    pub(crate) amount: u32,
+    pub(crate) parts: u32,
 }
 
 fn one(class: C) -> Recipe {
@@ -81,21 +94,26 @@ fn as_written(body: &Body<'_>, node: &Node<'_>, target: &Target) -> Recipe {
     use Op as O;
     let inst = node.inst;
     match inst.op() {
-        O::Ld | O::Prefetch | O::Suld => one(C::Load),
-        O::St | O::Sust => one(C::Store),
+        O::Ld | O::TestPhase | O::Prefetch | O::Ldmatrix | O::Suld => one(C::Load),
+        O::St | O::Stmatrix | O::Sust => one(C::Store),
         O::Tex | O::Tld4 => one(C::Texture),
         O::Sured => one(C::Reduction),
         // A query of a texture's header is a fetch of its own; the type of a variable is a constant to machine code.
         O::QueryTexture => one(C::Texture),
         O::Istypep => one(C::Int),
         // The copy itself tells the barrier.
-        O::Red if matches!(body.key(inst.pc).family, F::CpAsyncBulk | F::CpReduceAsyncBulk) => Recipe::Nothing,
+        O::Red if pipes::is_told_by_copy(body, node) => Recipe::Nothing,
+        O::RedCluster => Recipe::Nothing,
         O::Atom if node.written().next().is_some() => one(C::Atomic),
         O::Atom | O::Red => one(C::Reduction),
         O::Shfl | O::Movmatrix => one(C::Shuffle),
         O::Mma => {
-            let (class, amount) = work(&body.key(inst.pc)).expect("products have an amount");
-            Recipe::Amount(class, amount)
+            let recipe = product(&inst.operation, target);
+            recipe.expect("kernels with other products are refused before")
+        }
+        O::MmaAsync => {
+            let work = body.key(inst.pc).tensor_work().expect("products have work");
+            Recipe::Amount(C::TensorAsync, work.work)
         }
         O::Vote | O::Match | O::Activemask | O::Redux | O::Elect => one(C::Vote),
         O::Bra if pipes::is_free_jump(body, node) => Recipe::Nothing,
@@ -103,10 +121,11 @@ fn as_written(body: &Body<'_>, node: &Node<'_>, target: &Target) -> Recipe {
         O::BrxIdx => Recipe::Chain(vec![(C::Int, 1), (C::Load, 1), (C::Branch, 1)]),
         O::Ret if !body.function.is_kernel() => one(C::Branch),
         O::Ret | O::Exit | O::Trap => one(C::Exit),
-        O::Copy | O::CopyBulk => one(C::AsyncCopy),
+        O::Copy | O::CopyBulk | O::CopyTensor => one(C::AsyncCopy),
         O::CopyCommit => one(C::AsyncCommit),
         O::CopyWait => pipes::copy_wait(node),
         O::Bar => pipes::barrier(node),
+        O::ClusterBar => pipes::cluster_barrier(node),
         O::BarWarp if target.is_from(7, 0) => one(C::Nop),
         O::BarWarp => Recipe::Nothing,
         O::Fence => one(C::Fence),
@@ -138,16 +157,23 @@ fn as_written(body: &Body<'_>, node: &Node<'_>, target: &Target) -> Recipe {
     }
 }
 
+/// The recipe of a product of matrices; none where nobody said what becomes of it.
+pub(crate) fn product(operation: &Operation, target: &Target) -> Option<Recipe> {
+    match operation {
+        Operation::Mma(product) => matrix::product(product, target),
+        _ => None,
+    }
+}
+
 /// Class and amount of an instruction that the emulator does not execute; none where nobody said what machine code it
 /// becomes. Of the families that the emulator executes, those forms come here that it does not.
 #[rustfmt::skip]
 pub(crate) fn work(key: &InstKey) -> Option<(C, u32)> {
     Some(match key.family {
-        F::Mma | F::WmmaMma => {
-            let class = if works_on_doubles(key) { C::TensorFp64 } else { C::Tensor };
-            (class, multiply_adds(key).max(1))
+        F::Mma | F::WmmaMma | F::WgmmaMmaAsync => {
+            let work = key.tensor_work()?;
+            (tensor_class(work.lanes), work.work.max(1))
         }
-        F::WgmmaMmaAsync => (C::TensorAsync, multiply_adds(key).div_ceil(WARPS_OF_A_GROUP)),
         F::WgmmaCommitGroup | F::CpAsyncCommitGroup | F::CpAsyncBulkCommitGroup => (C::AsyncCommit, 1),
         F::WgmmaWaitGroup | F::CpAsyncWaitGroup | F::CpAsyncBulkWaitGroup => (C::AsyncWait, 0),
         F::CpAsync | F::CpAsyncBulk | F::CpAsyncBulkTensor | F::CpAsyncMbarrierArrive | F::CpAsyncBulkPrefetch
@@ -187,24 +213,22 @@ pub(crate) fn work(key: &InstKey) -> Option<(C, u32)> {
     })
 }
 
-/// Warps that carry out one asynchronous matrix product together.
-const WARPS_OF_A_GROUP: u32 = 4;
-
 /// The number of the barrier of a cluster: one that no CTA barrier has.
 const CLUSTER_BARRIER: u32 = 16;
 
-fn works_on_doubles(key: &InstKey) -> bool {
-    key.ty() == Some(ScalarType::F64)
-}
-
-/// Multiply-adds of a matrix instruction: the product of the extents of its shape.
-fn multiply_adds(key: &InstKey) -> u32 {
-    key.shape.map_or(0, |shape| shape.multiply_adds())
+/// The class of products on the given lanes.
+pub(crate) fn tensor_class(lanes: TensorLanes) -> C {
+    match lanes {
+        TensorLanes::Warp => C::Tensor,
+        TensorLanes::WarpFp32 => C::TensorFp32,
+        TensorLanes::WarpFp64 => C::TensorFp64,
+        TensorLanes::Group => C::TensorAsync,
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use warplens_isa::MatrixShape;
+    use warplens_isa::{MatrixShape, ScalarType};
 
     use super::*;
 
@@ -215,10 +239,10 @@ mod tests {
             ..InstKey::new(family, ty)
         };
         let cases = [
-            (product(F::Mma, ScalarType::F32, [16, 8, 16]), (C::Tensor, 2048)),
+            (product(F::Mma, ScalarType::F32, [16, 8, 16]), (C::TensorFp32, 2048)),
             (product(F::Mma, ScalarType::F64, [8, 8, 4]), (C::TensorFp64, 256)),
             (product(F::WgmmaMmaAsync, ScalarType::F16, [64, 128, 16]), (C::TensorAsync, 32768)),
-            (product(F::WmmaMma, ScalarType::F32, [16, 16, 16]), (C::Tensor, 4096)),
+            (product(F::WmmaMma, ScalarType::F16, [16, 16, 16]), (C::Tensor, 4096)),
             (InstKey::of_family(F::CpAsync), (C::AsyncCopy, 1)),
             (InstKey::of_family(F::CpAsyncBulkTensor), (C::AsyncCopy, 1)),
             (InstKey::of_family(F::CpAsyncCommitGroup), (C::AsyncCommit, 1)),

@@ -66,6 +66,9 @@ pub struct Launch {
     pub grid: Extents,
     /// Threads per axis.
     pub block: Extents,
+    /// CTAs of a cluster per axis, of launches in clusters.
+    #[serde(default, skip_serializing_if = "Held::is_missing")]
+    pub cluster: Held<Extents>,
     /// Static and dynamic shared memory per CTA in bytes.
     #[serde(default, skip_serializing_if = "Held::is_missing")]
     pub shared_bytes: Held<u64>,

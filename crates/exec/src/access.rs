@@ -1,11 +1,15 @@
 //! Loads, stores and atomics: addresses, checks, transfer.
 
 mod bulk;
+mod cluster;
+mod group;
+mod matrices;
 mod near;
 mod part;
+mod tensor;
 
-use warplens_isa::{AtomicOp, Pc, StateSpace};
-use warplens_trace::{Access, AccessKind, ActiveMask, Addresses, Observer, WarpIndex};
+use warplens_isa::{AtomicOp, Pc, StateSpace, cluster_rank, cluster_window};
+use warplens_trace::{Access, AccessKind, ActiveMask, Addresses, Observer, Told, WarpIndex};
 
 use crate::code::{Base, MemoryOperation, Step, Wide};
 use crate::engine::Engine;
@@ -15,6 +19,8 @@ use crate::memory::{BufferId, page_is_null};
 use crate::race::{Halt, Kind, Meeting, Race, Shadow, Touch, cta_of};
 use crate::raw::{Cell, Cells, Lanes, Level, Offsets, Selection};
 use crate::simt::set_value;
+
+pub use tensor::BoxRequest;
 
 /// Multiple of every access size.
 const FAR_ALIGN: u64 = 512;
@@ -136,7 +142,11 @@ impl<'a, E: Engine, O: Observer> Worker<'a, E, O> {
         selection: &Selection<'_>,
     ) {
         let level = self.shared.level;
-        if O::RECORDS {
+        if O::RECORDS && operation.speaks_to_barrier() {
+            let mut addresses = Addresses::from_offsets(origin, selection.offsets().values()).all();
+            mark(lanes, operation, &mut addresses);
+            self.record(context, lanes.mask, operation, pc, kind, space, (&addresses).into());
+        } else if O::RECORDS {
             let shape = self.shapes.shape(level, index, (lanes.mask, space), selection.offsets());
             let addresses = Addresses::from_offsets(origin, selection.offsets().values()).with_shape(shape);
             self.record(context, lanes.mask, operation, pc, kind, space, addresses);
@@ -292,6 +302,13 @@ impl<'a, E: Engine, O: Observer> Worker<'a, E, O> {
                 Some((StateSpace::Global, base, cells.select(0, offsets, bytes).filter(|_| are_near)?))
             }
             StateSpace::Shared => {
+                let first = first_address(lanes, operation, frame).wrapping_sub(window);
+                if let Some(rank) = cluster_rank(first) {
+                    let start = cluster_window(rank);
+                    let cells = context.memory_of(rank).ok()?;
+                    let are_near = set(offsets, level, lanes, operation, frame, window + start);
+                    return Some((space, start, cells.select(0, offsets, bytes).filter(|_| are_near)?));
+                }
                 let are_near = set(offsets, level, lanes, operation, frame, window);
                 Some((space, 0, context.shared.select(0, offsets, bytes).filter(|_| are_near)?))
             }
@@ -382,7 +399,11 @@ impl<'a, E: Engine, O: Observer> Worker<'a, E, O> {
         addresses: &[u64; 32],
     ) -> Result<(), ExecError> {
         if O::RECORDS && space != StateSpace::Param {
-            self.record(context, lanes.mask, operation, pc, kind, space, addresses.into());
+            let mut marked = *addresses;
+            if operation.speaks_to_barrier() {
+                mark(lanes, operation, &mut marked);
+            }
+            self.record(context, lanes.mask, operation, pc, kind, space, (&marked).into());
         }
         let level = self.shared.level;
         let mut offsets = Offsets::zero();
@@ -507,7 +528,10 @@ impl<'a, E: Engine, O: Observer> Worker<'a, E, O> {
                 let buffer = device.buffer(device.find(address)?);
                 (&buffer.cells, address - buffer.base)
             }
-            StateSpace::Shared => (context.shared, address),
+            StateSpace::Shared => match cluster_rank(address) {
+                Some(rank) => (context.memory_of(rank).ok()?, address - cluster_window(rank)),
+                None => (context.shared, address),
+            },
             StateSpace::Const => (&self.shared.constants.cells, address.checked_sub(self.shared.constants.base)?),
             StateSpace::Local if address.checked_add(u64::from(bytes))? <= u64::from(context.local.top) => {
                 (context.local.cells, lane as u64 * u64::from(context.local.stride) + address)
@@ -533,8 +557,11 @@ impl<'a, E: Engine, O: Observer> Worker<'a, E, O> {
         let bytes = operation.bytes();
         let is_global = matches!(space, StateSpace::Global | StateSpace::Generic);
         let window = device.windows.space_of(address);
+        let rank = cluster_rank(address).filter(|_| space == StateSpace::Shared);
         let fault = if !address.is_multiple_of(u64::from(bytes.next_power_of_two())) {
             AccessFault::Misaligned
+        } else if let Some(fault) = rank.and_then(|rank| context.memory_of(rank).err()) {
+            fault
         } else if is_global && page_is_null(address) {
             AccessFault::Null
         } else if is_global && window != StateSpace::Global {
@@ -551,7 +578,15 @@ impl<'a, E: Engine, O: Observer> Worker<'a, E, O> {
         let nearest = match space {
             // What lies near the number says nothing when the number is no address of the space.
             _ if matches!(fault, AccessFault::Null | AccessFault::OtherSpace(_)) => None,
-            StateSpace::Shared => Some(own_memory("shared memory of the block", context.shared.len() as u64, address)),
+            StateSpace::Shared => {
+                let (name, own) = match rank {
+                    Some(rank) => {
+                        (format!("shared memory of block {rank} of the cluster"), address - cluster_window(rank))
+                    }
+                    None => ("shared memory of the block".to_owned(), address),
+                };
+                Some(own_memory(&name, context.shared.len() as u64, own))
+            }
             StateSpace::Local => Some(own_memory("local memory of the thread", u64::from(context.local.top), address)),
             StateSpace::Const => {
                 let constants = self.shared.constants;
@@ -659,6 +694,19 @@ fn kind_of(kind: AccessKind) -> Kind {
     }
 }
 
+/// Says in the addresses of a barrier in memory what it is told or asked.
+#[inline(never)]
+fn mark(lanes: &Lanes<'_>, operation: &MemoryOperation, addresses: &mut [u64; 32]) {
+    for (lane, address) in addresses.iter_mut().enumerate() {
+        let told = match (operation.asks, operation.atomic) {
+            (Some(parity), _) => Told::Asked { parity: lanes.pairs(parity)[lane] & 1 == 1 },
+            (None, Some((AtomicOp::Mbarrier(op), _))) => Told::Op(op, lanes.pairs(operation.sources[0])[lane] as u32),
+            (None, _) => return,
+        };
+        *address |= told.mark();
+    }
+}
+
 /// A byte of what a lane stores.
 fn byte_of(lanes: &Lanes<'_>, operation: &MemoryOperation, lane: usize, byte: u32) -> u8 {
     let width = u32::from(operation.element_bytes);
@@ -728,7 +776,7 @@ fn filled<T: Copy>(mask: u32, values: &[T; 32]) -> [T; 32] {
 
 /// Byte addresses of a request. Lanes that do not take part repeat the lowest one that does.
 #[inline(always)]
-fn addresses(lanes: &Lanes<'_>, operation: &MemoryOperation, frame: u32) -> [u64; 32] {
+pub(crate) fn addresses(lanes: &Lanes<'_>, operation: &MemoryOperation, frame: u32) -> [u64; 32] {
     let mut addresses = [0; 32];
     match operation.base {
         Base::Pair(source) => {

@@ -4,10 +4,11 @@
 use warplens_base::IdMap;
 use warplens_ir::FunctionId;
 use warplens_isa::{
-    AtomicOp, BarrierKind, MatrixProduct, OpaqueType, Operation, Pc, ScalarType, SpecialRegister, StateSpace,
-    SystemCall,
+    AtomicOp, BarrierKind, ClusterPhase, GroupProduct, MatrixMove, MatrixProduct, OpaqueType, Operation, Pc,
+    ScalarType, SpecialRegister, StateSpace, SystemCall, TensorCopy,
 };
 
+use crate::decoded::Register;
 use crate::raw::{LaneFunction, Level, Row, Source};
 use crate::semantics::warp::Exchange;
 
@@ -64,12 +65,26 @@ pub(crate) enum Kind {
     Exchange(u32),
     /// The warp multiplies matrices; the index of its [`MatrixOperation`].
     Matrix(u32),
+    /// The warp does its part in a product of four warps; the index of its [`GroupOperation`].
+    GroupMatrix(u32),
+    /// The warp loads matrices; the index of its [`MoveOperation`].
+    LoadMatrices(u32),
+    /// The warp stores matrices; the index of its [`MoveOperation`].
+    StoreMatrices(u32),
     /// Mask of active lanes.
     ActiveMask,
     /// A texture or surface instruction; the index of its [`TextureOperation`].
     Texture(u32),
     /// CTA barrier; the index of its [`BarrierOperation`].
     Barrier(u32),
+    /// A copy of a box of a tensor; the index of its [`TensorOperation`].
+    Tensor(u32),
+    /// Asks for the phase of a barrier in memory; the index of its [`PhaseOperation`].
+    TestPhase(u32),
+    /// Half of a barrier of the cluster.
+    ClusterBarrier(ClusterPhase),
+    /// An atomic in each CTA of a mask, which is the operand; the index of its [`MemoryOperation`].
+    AtomicCluster(u32),
     /// Opens a convergence region; the barrier register.
     OpenRegion(u32),
     /// Reserves local memory: bytes, alignment. The address is as wide as the number of bytes.
@@ -145,6 +160,8 @@ pub(crate) struct MemoryOperation {
     pub(crate) sources: Vec<Source>,
     /// Operation and type of an atomic.
     pub(crate) atomic: Option<(AtomicOp, ScalarType)>,
+    /// The load asks a barrier in memory for a phase of this parity, of 64 bits.
+    pub(crate) asks: Option<Source>,
     /// Volatile, acquire, release or atomic.
     pub(crate) ordered: bool,
     /// How its addresses lie to those of others.
@@ -176,9 +193,16 @@ impl MemoryOperation {
             destinations: vec![row],
             sources: Vec::new(),
             atomic: None,
+            asks: None,
             ordered: false,
             places: Places::Own,
         }
+    }
+
+    /// True where what is accessed is a barrier in memory that is told or asked something.
+    #[inline(always)]
+    pub(crate) fn speaks_to_barrier(&self) -> bool {
+        self.asks.is_some() || matches!(self.atomic, Some((AtomicOp::Mbarrier(_), _)))
     }
 
     /// Bytes that each lane accesses.
@@ -199,6 +223,8 @@ pub(crate) struct BulkOperation {
     pub(crate) ty: ScalarType,
     /// What is done to them, unless they are overwritten.
     pub(crate) reduction: Option<AtomicOp>,
+    /// A second operand is the mask of the CTAs that are written to.
+    pub(crate) multicast: bool,
 }
 
 /// An exchange between lanes of a warp.
@@ -234,6 +260,32 @@ pub(crate) struct BarrierOperation {
     pub(crate) destination: u32,
 }
 
+/// A copy of a box of a tensor.
+#[derive(Clone, Debug)]
+pub(crate) struct TensorOperation {
+    /// The index of the place in shared memory, a [`MemoryOperation`] without values.
+    pub(crate) memory: u32,
+    /// Address of the tensor map, in two rows.
+    pub(crate) map: Source,
+    pub(crate) coordinates: Vec<Source>,
+    /// The mask of CTAs of a multicast copy.
+    pub(crate) mask: Option<Source>,
+    /// Where the bytes of the box go, two rows.
+    pub(crate) bytes: u32,
+    pub(crate) copy: TensorCopy,
+}
+
+/// A question for a phase of a barrier in memory.
+#[derive(Clone, Debug)]
+pub(crate) struct PhaseOperation {
+    /// The index of the place, a [`MemoryOperation`] without values.
+    pub(crate) memory: u32,
+    /// The parity of the phase.
+    pub(crate) parity: Source,
+    /// Where the answer goes.
+    pub(crate) destination: Option<Register>,
+}
+
 /// A product of matrices.
 #[derive(Clone, Debug)]
 pub(crate) struct MatrixOperation {
@@ -243,6 +295,40 @@ pub(crate) struct MatrixOperation {
     pub(crate) sources: Vec<Source>,
     /// Registers of d.
     pub(crate) destinations: Vec<u32>,
+}
+
+/// The part of a warp in a product of four warps.
+#[derive(Clone, Debug)]
+pub(crate) struct GroupOperation {
+    /// What is computed.
+    pub(crate) product: GroupProduct,
+    /// Registers of a, unless it lies in shared memory.
+    pub(crate) a: Vec<Source>,
+    /// The descriptor of a, if it lies in shared memory.
+    pub(crate) a_descriptor: Option<Source>,
+    /// The descriptor of b.
+    pub(crate) b_descriptor: Source,
+    /// The predicate that lets the accumulators count.
+    pub(crate) adds: Source,
+    /// Registers of the accumulators.
+    pub(crate) sources: Vec<Source>,
+    /// Registers of d.
+    pub(crate) destinations: Vec<u32>,
+}
+
+/// Matrices that move between shared memory and registers.
+#[derive(Clone, Debug)]
+pub(crate) struct MoveOperation {
+    /// How many, and how.
+    pub(crate) matrices: MatrixMove,
+    /// The index of the access to the rows, a [`MemoryOperation`]: four words in each lane that brings an address.
+    pub(crate) memory: u32,
+    /// Where these words are kept.
+    pub(crate) words: [u32; 4],
+    /// Registers loaded into, one per matrix.
+    pub(crate) destinations: Vec<u32>,
+    /// Registers stored, one per matrix.
+    pub(crate) sources: Vec<Source>,
 }
 
 /// A texture or surface instruction.
@@ -288,6 +374,14 @@ pub struct Code {
     pub(crate) exchanges: Vec<ExchangeOperation>,
     /// Products of matrices.
     pub(crate) matrices: Vec<MatrixOperation>,
+    /// Copies of boxes of tensors.
+    pub(crate) tensors: Vec<TensorOperation>,
+    /// Questions for phases.
+    pub(crate) phases: Vec<PhaseOperation>,
+    /// Products of four warps.
+    pub(crate) groups: Vec<GroupOperation>,
+    /// Moves of matrices.
+    pub(crate) moves: Vec<MoveOperation>,
     /// Texture and surface instructions.
     pub(crate) textures: Vec<TextureOperation>,
     /// Barriers.
@@ -308,6 +402,10 @@ impl Code {
             bulk: Vec::new(),
             exchanges: Vec::new(),
             matrices: Vec::new(),
+            tensors: Vec::new(),
+            phases: Vec::new(),
+            groups: Vec::new(),
+            moves: Vec::new(),
             textures: Vec::new(),
             barriers: Vec::new(),
             system: Vec::new(),

@@ -7,7 +7,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 use warplens_base::IdMap;
 use warplens_ir::{Bank, CallGraph, CallTarget, Flow, FunctionId, Inst, Module, Operand, Register, register_files};
-use warplens_isa::{AtomicOp, BulkCopy, Op, Operation, Pc, ScalarType, StateSpace, SystemCall};
+use warplens_isa::{AtomicOp, BulkCopy, Op, Operation, Pc, ScalarType, StateSpace, SystemCall, TensorCopy};
 
 /// Who may have written a value, beyond the thread itself and what ran before the launch.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
@@ -64,11 +64,12 @@ impl<'m> Foreign<'m> {
     /// Who may have written what the instruction brings into the thread: [`Writers::None`] unless it reads memory.
     pub(crate) fn brought_by(&self, inst: &Inst) -> Writers {
         let Some(memory) = inst.memory.one() else { return Writers::None };
-        let is_exchange = inst.op() == Op::Atom || inst.op() == Op::Ld && inst.operation.is_ordered();
+        let is_load = matches!(inst.op(), Op::Ld | Op::TestPhase);
+        let is_exchange = inst.op() == Op::Atom || is_load && inst.operation.is_ordered();
         match memory.space {
             StateSpace::Global | StateSpace::Generic if is_exchange => Writers::Grid,
             StateSpace::Shared if is_exchange => Writers::Cta,
-            _ if inst.op() != Op::Ld => Writers::None,
+            _ if !matches!(inst.op(), Op::Ld | Op::Ldmatrix) => Writers::None,
             StateSpace::Shared => self.shared,
             StateSpace::Local => self.local,
             StateSpace::Generic => self.shared.max(self.local),
@@ -112,11 +113,11 @@ impl<'m> Foreign<'m> {
             for inst in &block.insts {
                 match inst.op() {
                     // The value does not come from the address, nor from where a call is made.
-                    Op::Ld | Op::Atom | Op::Tex | Op::Tld4 | Op::Suld => {
+                    Op::Ld | Op::TestPhase | Op::Atom | Op::Ldmatrix | Op::Tex | Op::Tld4 | Op::Suld => {
                         let writers = self.brought_by(inst);
                         inst.writes().for_each(|register| self.mark(function, register, writers));
                     }
-                    Op::St => self.follow_store(function, inst),
+                    Op::St | Op::Stmatrix => self.follow_store(function, inst),
                     Op::Call => {}
                     _ => {
                         let writers = inst.reads().map(|register| self.of_register(function, register)).max();
@@ -195,8 +196,12 @@ pub(crate) fn sharing(module: &Module, functions: &[FunctionId]) -> Sharing {
                 Operation::Ld(access) if is_across && access.ordered => return Sharing::Ordered,
                 Operation::Atom(_) if is_across && is_used() => return Sharing::Ordered,
                 Operation::Atom(atomic) | Operation::Red(atomic) if is_across => reductions.push((atomic.op, inst.ty)),
+                // The type of the elements is said by the tensor map.
+                Operation::CopyTensor(TensorCopy { reduction: Some(_), .. }) => return Sharing::Ordered,
+                Operation::CopyBulk(BulkCopy { reduction: Some(op), .. }) if is_across => {
+                    reductions.push((op, inst.ty))
+                }
                 Operation::Sured(reduction) => reductions.push((reduction.op, inst.ty)),
-                Operation::CopyBulk(BulkCopy { reduction: Some(op) }) if is_across => reductions.push((op, inst.ty)),
                 _ => {}
             }
         }
@@ -225,7 +230,9 @@ pub(crate) fn changes_shared_memory(module: &Module, functions: &[FunctionId]) -
     let is_across = |space| matches!(space, StateSpace::Global | StateSpace::Generic | StateSpace::Surface);
     functions.iter().flat_map(|&function| instructions(module, function)).any(|inst| {
         let changes = match inst.op() {
-            Op::St | Op::Atom | Op::Red | Op::Sust | Op::Sured => true,
+            Op::St | Op::Stmatrix | Op::Atom | Op::Red | Op::RedCluster | Op::Sust | Op::Sured => true,
+            // Its other place is said by the tensor map.
+            Op::CopyTensor => return inst.operation.writes_tensor(),
             // A copy between memories changes the place that it names last.
             _ => inst.memory.iter().count() > 1,
         };

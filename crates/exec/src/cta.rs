@@ -1,13 +1,17 @@
 //! State of a running CTA.
 
+use std::rc::Rc;
+
 use warplens_ir::FunctionId;
-use warplens_trace::{ActiveMask, CtaId};
+use warplens_trace::{ActiveMask, Clusters, CtaId};
 
 use crate::barrier::{BarrierRule, Barriers};
+use crate::cluster::{Cluster, Group};
 use crate::decoded::Code;
 use crate::divergence::{Path, Turns};
 use crate::engine::{Engine, Frame};
 use crate::meeting::{NO_NODE, Nodes};
+use crate::phase::PhaseWait;
 use crate::raw::Cells;
 use crate::semantics::warp::Exchange;
 
@@ -15,9 +19,13 @@ use crate::semantics::warp::Exchange;
 pub(crate) struct Cta<E: Engine, R> {
     pub(crate) id: CtaId,
     pub(crate) coordinates: [u32; 3],
-    pub(crate) shared: Cells,
+    pub(crate) shared: Rc<Cells>,
     pub(crate) warps: Vec<Warp<E>>,
     pub(crate) barriers: Barriers,
+    /// What it shares with the CTAs of its cluster; none where it could not tell that it is alone.
+    pub(crate) cluster: Option<Rc<Cluster>>,
+    /// The phase of the cluster's barrier up to which its paths have been let go.
+    pub(crate) phase: u64,
     /// Where its clock stands.
     pub(crate) clock: u64,
     /// What the observer keeps for the CTA.
@@ -53,7 +61,7 @@ impl Blocked {
     pub(crate) fn party(&self) -> Option<Party> {
         match self.at {
             BlockedAt::Lanes { party, .. } => Some(party),
-            BlockedAt::Barrier { .. } => None,
+            BlockedAt::Barrier { .. } | BlockedAt::Cluster { .. } | BlockedAt::Phase { .. } => None,
         }
     }
 }
@@ -65,6 +73,10 @@ pub(crate) enum BlockedAt {
     Lanes { operation: u32, party: Party },
     /// A CTA barrier; the index of its operation in the code.
     Barrier { barrier: u32, operation: u32 },
+    /// The end of a phase of a barrier in memory.
+    Phase { wait: PhaseWait, operation: u32 },
+    /// The end of a phase of the cluster's barrier.
+    Cluster { phase: u64, operation: u32 },
 }
 
 /// What lanes that take part in one exchange have in common.
@@ -78,7 +90,7 @@ pub(crate) struct Party {
 /// Memory of finished CTAs, to be used again.
 pub(crate) struct Pool<E: Engine> {
     warps: Vec<Warp<E>>,
-    shared: Vec<Cells>,
+    shared: Vec<Rc<Cells>>,
 }
 
 impl<E: Engine> Default for Pool<E> {
@@ -147,6 +159,16 @@ impl<E: Engine> Warp<E> {
         self.blocked.iter().any(|blocked| matches!(blocked.at, BlockedAt::Barrier { .. }))
     }
 
+    /// True when a path waits for a phase of a barrier in memory.
+    pub(crate) fn waits_for_phase(&self) -> bool {
+        self.blocked.iter().any(|blocked| matches!(blocked.at, BlockedAt::Phase { .. }))
+    }
+
+    /// True when a path waits for other CTAs of the cluster.
+    pub(crate) fn waits_for_cluster(&self) -> bool {
+        self.blocked.iter().any(|blocked| matches!(blocked.at, BlockedAt::Cluster { .. }))
+    }
+
     /// True when all lanes have exited.
     pub(crate) fn is_done(&self) -> bool {
         self.live == 0
@@ -154,8 +176,26 @@ impl<E: Engine> Warp<E> {
 }
 
 impl<E: Engine> Pool<E> {
+    /// CTAs that run together, at the entry of the kernel, with what the observer keeps for each.
+    pub(crate) fn start_group<R>(
+        &mut self,
+        code: (&Code, &E::Code),
+        kernel: FunctionId,
+        shape: &CtaShape,
+        (position, ctas): (u64, impl Iterator<Item = (CtaId, R)>),
+    ) -> Group<E, R> {
+        let mut ctas: Vec<Cta<E, R>> = ctas.map(|(id, record)| self.start(code, kernel, id, shape, record)).collect();
+        if ctas.len() > 1 || code.0.meets_cluster {
+            let lanes: Vec<u32> = ctas[0].warps.iter().map(|warp| warp.live).collect();
+            let memories = ctas.iter().map(|cta| Rc::clone(&cta.shared)).collect();
+            let cluster = Rc::new(Cluster::new(memories, &lanes));
+            ctas.iter_mut().for_each(|cta| cta.cluster = Some(Rc::clone(&cluster)));
+        }
+        Group::new(position, ctas)
+    }
+
     /// A CTA at the entry of the kernel, its shared memory zeroed.
-    pub(crate) fn start<R>(
+    fn start<R>(
         &mut self,
         code: (&Code, &E::Code),
         kernel: FunctionId,
@@ -168,7 +208,7 @@ impl<E: Engine> Pool<E> {
                 shared.clear();
                 shared
             }
-            _ => Cells::of_one_thread(shape.shared_bytes),
+            _ => Rc::new(Cells::of_one_thread(shape.shared_bytes)),
         };
         let n_warps = shape.threads.div_ceil(32);
         let mut warps = Vec::with_capacity(n_warps as usize);
@@ -178,7 +218,8 @@ impl<E: Engine> Pool<E> {
             warps.push(warp);
         }
         let barriers = Barriers::new(warps.len(), shape.barriers);
-        Cta { id, coordinates: shape.coordinates(id), shared, warps, barriers, clock: 0, record }
+        let coordinates = shape.coordinates(id);
+        Cta { id, coordinates, shared, warps, barriers, cluster: None, phase: 0, clock: 0, record }
     }
 
     /// Takes back the memory of a finished CTA.
@@ -196,6 +237,7 @@ pub(crate) struct CtaShape {
     pub(crate) threads: u32,
     pub(crate) shared_bytes: usize,
     pub(crate) barriers: BarrierRule,
+    pub(crate) clusters: Clusters,
 }
 
 impl CtaShape {

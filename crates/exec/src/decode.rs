@@ -45,6 +45,7 @@ pub(crate) fn decode(
         blocks: module.blocks.iter().map(|_| None).collect(),
         functions: IdMap::filled(module.functions.len(), Function::default()),
         reachable: functions.clone(),
+        meets_cluster: false,
         first_function: layout.first_function,
         windows,
     };
@@ -157,6 +158,7 @@ impl Decoder<'_> {
             if inst.op().ends_block() {
                 break;
             }
+            self.code.meets_cluster |= inst.op() == Op::ClusterBar;
             let decoded = self.inst(inst);
             self.code.operations.push(decoded);
         }

@@ -308,6 +308,8 @@ pub struct Code {
     pub functions: IdMap<FunctionId, Function>,
     /// The functions that the kernel reaches.
     pub reachable: Vec<FunctionId>,
+    /// It has barriers of a cluster.
+    pub(crate) meets_cluster: bool,
     /// Address of the module's first function.
     pub(crate) first_function: u64,
     /// The generic address space.

@@ -14,7 +14,7 @@ pub use crate::barrier::Reduction;
 use crate::decoded::{Code, Register, Unbound};
 use crate::error::ExecError;
 pub use crate::exchange::Brought;
-pub use crate::run::{Request, Run};
+pub use crate::run::{BoxRequest, Request, Run};
 pub use crate::semantics::warp::{Exchange, Received};
 pub use crate::synchronize::Arrival;
 

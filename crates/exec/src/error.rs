@@ -40,6 +40,15 @@ pub enum AccessFault {
     OtherSpace(StateSpace),
     /// The memory cannot be written.
     ReadOnly,
+    /// The CTA of the cluster whose shared memory it is has ended; its rank.
+    Exited(u32),
+    /// The cluster has fewer CTAs.
+    NoSuchCta {
+        /// The rank that the address says.
+        rank: u32,
+        /// CTAs of the cluster.
+        n_ctas: u32,
+    },
 }
 
 /// A refused memory access.
@@ -116,12 +125,20 @@ impl fmt::Display for AccessError {
             AccessFault::Null => "null-pointer".to_owned(),
             AccessFault::OtherSpace(space) => format!("wrong-space ({space} address)"),
             AccessFault::ReadOnly => "read-only".to_owned(),
+            AccessFault::Exited(_) => "late".to_owned(),
+            AccessFault::NoSuchCta { .. } => "out-of-cluster".to_owned(),
         };
         let Self { kind, bytes, space, address, thread, .. } = self;
         write!(f, "{what} {space} {kind} of {bytes} bytes at {address:#x} by {thread}")?;
-        match &self.nearest {
-            Some(nearest) => write!(f, ": {nearest}"),
-            None => Ok(()),
+        match (self.fault, &self.nearest) {
+            (AccessFault::Exited(rank), _) => {
+                write!(f, ": block {rank} of the cluster, whose memory it is, has ended")
+            }
+            (AccessFault::NoSuchCta { rank, n_ctas }, _) => {
+                write!(f, ": it is of block {rank} of a cluster of {n_ctas}")
+            }
+            (_, Some(nearest)) => write!(f, ": {nearest}"),
+            (_, None) => Ok(()),
         }
     }
 }
@@ -240,6 +257,8 @@ pub struct WaitingWarp {
     pub at: Option<Pc>,
     /// Number of the barrier, for CTA barriers.
     pub barrier: Option<u32>,
+    /// They wait for the threads of their cluster.
+    pub is_cluster: bool,
 }
 
 /// Why a launch stopped.
@@ -273,6 +292,14 @@ pub enum ExecError {
         /// The warp that used its budget up; `None` if the warps of a kernel that waits did so together.
         warp: Option<u32>,
         /// Where it was.
+        pc: Pc,
+    },
+    /// The warps of the launch have executed more than they may together.
+    #[error("the launch has executed its budget of {budget} warp instructions")]
+    LaunchBudget {
+        /// What they may execute.
+        budget: u64,
+        /// Where one of them was.
         pc: Pc,
     },
     /// A barrier that can never complete.
@@ -330,6 +357,18 @@ pub enum ExecError {
         thread: ThreadCoordinates,
         /// Its member mask.
         members: u32,
+    },
+    /// A copy of a box whose tensor map is none, or that cannot be made by it.
+    #[error("tensor map at {address:#x}: {reason}, by {thread}")]
+    BadTensorMap {
+        /// The copy.
+        pc: Pc,
+        /// Thread that made it.
+        thread: ThreadCoordinates,
+        /// Address of the map.
+        address: u64,
+        /// What is wrong.
+        reason: String,
     },
     /// A device-side `free` of something that cannot be freed.
     #[error("free of {address:#x}, {reason}, by {thread}")]
@@ -392,10 +431,12 @@ impl ExecError {
             Self::Deadlock(warps) => warps.iter().find_map(|warp| warp.at),
             Self::ReachedUnsupported { pc, .. }
             | Self::Budget { pc, .. }
+            | Self::LaunchBudget { pc, .. }
             | Self::Trap { pc, .. }
             | Self::StackOverflow { pc, .. }
             | Self::BadTarget { pc, .. }
             | Self::NotMember { pc, .. }
+            | Self::BadTensorMap { pc, .. }
             | Self::BadFree { pc, .. }
             | Self::BadBarrier { pc, .. } => Some(*pc),
         }

@@ -3,11 +3,14 @@
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use warplens_trace::{CtaId, Observer};
+use rustc_hash::FxHashMap;
+use warplens_isa::Pc;
+use warplens_trace::{Clusters, CtaId, Observer};
 
 use crate::barrier::BarrierRule;
 use crate::calls::STACK_LIMIT;
-use crate::cta::{Cta, CtaShape, Pool};
+use crate::cluster::Group;
+use crate::cta::{CtaShape, Pool};
 use crate::decoded::Code;
 use crate::engine::Engine;
 use crate::error::ExecError;
@@ -31,14 +34,19 @@ pub struct Launch {
     pub grid: [u32; 3],
     /// Threads per axis.
     pub block: [u32; 3],
+    /// CTAs of a cluster, per axis, which divide those of the grid; none where the launch says nothing of clusters.
+    pub cluster: Option<[u32; 3]>,
     /// Dynamic shared memory in bytes.
     pub dynamic_shared: u64,
     /// Content of the parameter space.
     pub parameters: Vec<u8>,
-    /// CTAs to execute, in order; `None` for all.
+    /// CTAs to execute, in order; `None` for all. Of a cluster all are among them, or none: they run at the place of the
+    /// first of them.
     pub ctas: Option<Vec<u32>>,
     /// Instructions that a warp may execute. Threads that may wait for each other may execute 20 times as many together.
     pub budget: u64,
+    /// Instructions that all its warps may execute together.
+    pub launch_budget: u64,
     /// CTAs that may be under way at once; more wait for one to end.
     pub resident_ctas: u64,
     /// Host threads.
@@ -96,10 +104,14 @@ pub(crate) struct Shared<'a, E: Engine> {
     /// CPU features to compile for.
     pub(crate) level: Level,
     pub(crate) shape: CtaShape,
-    /// Position of the next CTA in the order of execution.
+    /// Position of the next group in the order of execution.
     next: AtomicU64,
+    groups: Groups,
+    n_groups: u64,
     pub(crate) n_ctas: u64,
     failed: AtomicBool,
+    /// Warp instructions executed, but for the last ones of each worker.
+    executed: AtomicU64,
     /// CTAs finished, for whoever shows progress.
     progress: &'a AtomicU64,
 }
@@ -109,20 +121,68 @@ impl<E: Engine> Shared<'_, E> {
         &self.program.code
     }
 
+    /// Adds what a worker executed. False when all together have executed more than the launch may.
+    pub(crate) fn note_executed(&self, warp_instructions: u64) -> bool {
+        let before = self.executed.fetch_add(warp_instructions, Ordering::Relaxed);
+        before.saturating_add(warp_instructions) <= self.launch.launch_budget
+    }
+
     /// What the engine made of the code.
     pub(crate) fn bound(&self) -> &E::Code {
         &self.program.bound
     }
 
-    fn next_cta(&self) -> Option<CtaId> {
+    /// The position of the next group.
+    fn next_group(&self) -> Option<u64> {
         let position = self.next.fetch_add(1, Ordering::Relaxed);
-        if position >= self.n_ctas {
-            return None;
+        (position < self.n_groups).then_some(position)
+    }
+
+    /// The CTAs of a group.
+    fn members(&self, position: u64) -> impl Iterator<Item = CtaId> + '_ {
+        let index = usize::try_from(position).expect("fewer groups than CTAs");
+        let (alone, cluster) = match &self.groups {
+            Groups::Ctas => (
+                Some(match &self.launch.ctas {
+                    Some(ctas) => ctas[index],
+                    None => position as u32,
+                }),
+                None,
+            ),
+            Groups::Clusters(None) => (None, Some(position as u32)),
+            Groups::Clusters(Some(clusters)) => (None, Some(clusters[index])),
+        };
+        alone.map(CtaId).into_iter().chain(cluster.into_iter().flat_map(|cluster| self.shape.clusters.members(cluster)))
+    }
+}
+
+/// What is run together.
+enum Groups {
+    /// Each CTA is a group of its own.
+    Ctas,
+    /// Clusters: all, or these.
+    Clusters(Option<Vec<u32>>),
+}
+
+impl Groups {
+    fn of(launch: &Launch, shape: &CtaShape) -> Self {
+        if shape.clusters.n_ctas() == 1 {
+            return Self::Ctas;
         }
-        match &self.launch.ctas {
-            Some(ctas) => ctas.get(position as usize).map(|&cta| CtaId(cta)),
-            None => Some(CtaId(position as u32)),
-        }
+        Self::Clusters(launch.ctas.as_ref().map(|ctas| {
+            let mut seen = FxHashMap::default();
+            let mut clusters = Vec::new();
+            for &cta in ctas {
+                let cluster = shape.clusters.of(CtaId(cta));
+                let count: &mut u32 = seen.entry(cluster).or_default();
+                if *count == 0 {
+                    clusters.push(cluster);
+                }
+                *count += 1;
+            }
+            assert!(seen.values().all(|&count| count == shape.clusters.n_ctas()), "clusters are executed whole");
+            clusters
+        }))
     }
 }
 
@@ -317,6 +377,15 @@ fn execute<E: Engine, O: Observer + Sync>(
     mode: Mode,
 ) -> Vec<WorkerResult<O>> {
     let total: u64 = launch.grid.iter().map(|&extent| u64::from(extent)).product();
+    let shape = CtaShape {
+        grid: launch.grid,
+        block: launch.block,
+        threads: launch.block.iter().product(),
+        shared_bytes: program.static_shared_bytes().saturating_add(launch.dynamic_shared) as usize,
+        barriers: launch.barriers,
+        clusters: Clusters::new(launch.grid, launch.cluster),
+    };
+    let n_ctas = launch.ctas.as_ref().map_or(total, |ctas| ctas.len() as u64);
     let shared = Shared {
         program,
         device,
@@ -325,20 +394,17 @@ fn execute<E: Engine, O: Observer + Sync>(
         launch,
         mode,
         level: Level::detect(),
-        shape: CtaShape {
-            grid: launch.grid,
-            block: launch.block,
-            threads: launch.block.iter().product(),
-            shared_bytes: program.static_shared_bytes().saturating_add(launch.dynamic_shared) as usize,
-            barriers: launch.barriers,
-        },
         next: AtomicU64::new(0),
-        n_ctas: launch.ctas.as_ref().map_or(total, |ctas| ctas.len() as u64),
+        executed: AtomicU64::new(0),
+        groups: Groups::of(launch, &shape),
+        n_groups: n_ctas / u64::from(shape.clusters.n_ctas()),
+        n_ctas,
+        shape,
         failed: AtomicBool::new(false),
         progress,
     };
     let n_workers = match mode {
-        Mode::Parallel => launch.threads.max(1).min(shared.n_ctas.max(1) as usize),
+        Mode::Parallel => launch.threads.max(1).min(shared.n_groups.max(1) as usize),
         Mode::InOrder | Mode::Turns | Mode::Waits => 1,
     };
     run_workers(&shared, observer, n_workers)
@@ -349,7 +415,8 @@ fn has_run_out<O>((_, _, error): &WorkerResult<O>) -> bool {
     matches!(error, Some((_, ExecError::Budget { .. })))
 }
 
-type WorkerResult<O> = (O, LaunchSummary, Option<(CtaId, ExecError)>);
+/// What a host thread found, and how its group at this position failed.
+type WorkerResult<O> = (O, LaunchSummary, Option<(u64, ExecError)>);
 
 fn run_workers<E: Engine, O: Observer + Sync>(
     shared: &Shared<'_, E>,
@@ -363,7 +430,7 @@ fn run_workers<E: Engine, O: Observer + Sync>(
         Mode::Parallel | Mode::InOrder => fitting / n_workers as u64,
         Mode::Turns | Mode::Waits => fitting.min(RESIDENT_THREADS / u64::from(shared.shape.threads.max(1))),
     };
-    let resident = resident.max(1) as usize;
+    let resident = (resident / u64::from(shared.shape.clusters.n_ctas())).max(1) as usize;
     if n_workers == 1 {
         return vec![run_worker(shared, observer.fork(), resident)];
     }
@@ -383,7 +450,7 @@ fn run_workers<E: Engine, O: Observer + Sync>(
 
 fn collect<O: Observer>(results: Vec<WorkerResult<O>>, mut observer: O) -> Result<(O, LaunchSummary), ExecError> {
     let mut summary = LaunchSummary::default();
-    let mut failure: Option<(CtaId, ExecError)> = None;
+    let mut failure: Option<(u64, ExecError)> = None;
     for (fork, part, error) in results {
         observer.merge(fork);
         summary.warp_instructions += part.warp_instructions;
@@ -393,10 +460,10 @@ fn collect<O: Observer>(results: Vec<WorkerResult<O>>, mut observer: O) -> Resul
         summary.overreads += part.overreads;
         summary.output.extend(part.output);
         summary.race = summary.race.or(part.race);
-        if let Some((cta, error)) = error
-            && failure.as_ref().is_none_or(|(lowest, _)| cta < *lowest)
+        if let Some((position, error)) = error
+            && failure.as_ref().is_none_or(|(lowest, _)| position < *lowest)
         {
-            failure = Some((cta, error));
+            failure = Some((position, error));
         }
     }
     match failure {
@@ -408,36 +475,43 @@ fn collect<O: Observer>(results: Vec<WorkerResult<O>>, mut observer: O) -> Resul
 fn run_worker<E: Engine, O: Observer>(shared: &Shared<'_, E>, observer: O, resident: usize) -> WorkerResult<O> {
     let mut worker = Worker::new(shared, observer);
     let mut pool = Pool::default();
-    // CTAs that wait for something that others do, longest waiting first.
-    let mut waiting: VecDeque<Cta<E, O::Cta>> = VecDeque::new();
+    // Groups that wait for something that others do, longest waiting first.
+    let mut waiting: VecDeque<Group<E, O::Cta>> = VecDeque::new();
     let error = loop {
-        // After a failure the CTAs under way still end: all with lower numbers have been started, so the lowest
-        // failure is found whatever the number of workers.
+        // After a failure the groups under way still end: all before it have been started, so the first failure is found
+        // whatever the number of workers.
         let may_start = waiting.len() < resident && !shared.failed.load(Ordering::Relaxed);
-        let fresh = if may_start { shared.next_cta() } else { None };
-        let mut cta = match fresh {
-            Some(id) => {
-                let record = worker.begin_cta(id);
-                pool.start((shared.code(), shared.bound()), shared.program.kernel, id, &shared.shape, record)
+        let fresh = if may_start { shared.next_group() } else { None };
+        let mut group = match fresh {
+            Some(position) => {
+                let ctas = shared.members(position).map(|id| (id, worker.begin_cta(id)));
+                let code = (shared.code(), shared.bound());
+                pool.start_group(code, shared.program.kernel, &shared.shape, (position, ctas))
             }
             None => match waiting.pop_front() {
-                Some(cta) => cta,
+                Some(group) => group,
                 None => break None,
             },
         };
-        match worker.run_cta(&mut cta) {
+        match worker.run_group(&mut group) {
             Ok(CtaStatus::Done) => {
-                worker.end_cta(pool.recycle(cta));
-                shared.progress.fetch_add(1, Ordering::Relaxed);
+                shared.progress.fetch_add(group.ctas.len() as u64, Ordering::Relaxed);
+                group.ctas.into_iter().for_each(|cta| worker.end_cta(pool.recycle(cta)));
             }
-            Ok(CtaStatus::Yielded) => waiting.push_back(cta),
+            Ok(CtaStatus::Yielded | CtaStatus::Waiting) => waiting.push_back(group),
             Ok(CtaStatus::Halted) => break None,
             Err(error) => {
                 shared.failed.store(true, Ordering::Relaxed);
-                break Some((cta.id, error));
+                break Some((group.position, error));
             }
         }
     };
+    let is_within = shared.note_executed(worker.unreported());
+    let over_budget = || {
+        let error = ExecError::LaunchBudget { budget: shared.launch.launch_budget, pc: Pc(0) };
+        (u64::MAX, error)
+    };
+    let error = error.or_else(|| (!is_within).then(over_budget));
     let (observer, summary) = worker.finish();
     (observer, summary, error)
 }

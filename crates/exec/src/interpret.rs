@@ -4,6 +4,7 @@ use warplens_isa::Pc;
 use warplens_trace::{ActiveMask, Observer, WarpIndex};
 
 use crate::barrier::BarrierRule;
+use crate::cluster::Cluster;
 use crate::cta::{Blocked, BlockedAt, Cta, Warp};
 use crate::decoded::Block;
 use crate::divergence::Path;
@@ -24,6 +25,8 @@ use crate::waiting::Wait;
 const QUANTUM: u64 = 1 << 22;
 /// The same where CTAs take turns as if all of them ran at once.
 const SHORT_QUANTUM: u64 = 128;
+/// Instructions of which a worker tells the others at once.
+const REPORT: u64 = 1 << 20;
 /// Turns in a loop that may wait for other threads after which a path is taken to wait: it gives way after each turn.
 const WAITING_TURNS: u32 = 64;
 /// Turns after which lanes that wait for such a path to reconverge go on without it.
@@ -35,6 +38,8 @@ pub(crate) enum CtaStatus {
     Done,
     /// Some threads wait for something outside of the CTA, or it is the turn of other CTAs.
     Yielded,
+    /// Nothing can run before other CTAs of the cluster come to its barrier.
+    Waiting,
     /// The launch has to be undone.
     Halted,
 }
@@ -68,6 +73,8 @@ pub(crate) struct Worker<'a, E: Engine, O: Observer> {
     pub(crate) turn_end: u64,
     /// Instruction count at which the clock of the CTA at work stood at zero.
     clock_start: u64,
+    /// Instructions that others know of.
+    reported: u64,
 }
 
 /// A buffer that an operation touched.
@@ -84,6 +91,7 @@ pub(crate) struct Context<'w, R> {
     pub(crate) warp_index: u32,
     pub(crate) coordinates: [u32; 3],
     pub(crate) shared: &'w Cells,
+    pub(crate) cluster: Option<&'w Cluster>,
     pub(crate) local: LocalMemory<'w>,
     pub(crate) record: &'w mut R,
 }
@@ -127,6 +135,7 @@ impl<'a, E: Engine, O: Observer> Worker<'a, E, O> {
             thread_index,
             turn_end: 0,
             clock_start: 0,
+            reported: 0,
         }
     }
 
@@ -156,7 +165,7 @@ impl<'a, E: Engine, O: Observer> Worker<'a, E, O> {
     /// Runs a CTA until it ends or can only wait for others.
     pub(crate) fn run_cta(&mut self, cta: &mut Cta<E, O::Cta>) -> Result<CtaStatus, ExecError> {
         self.clock_start = self.summary.warp_instructions.wrapping_sub(cta.clock);
-        self.tag = tag_of(cta.id.0);
+        self.tag = tag_of(self.shared.shape.clusters.first_beside(cta.id).0);
         let status = self.run_warps(cta);
         cta.clock = self.summary.warp_instructions.wrapping_sub(self.clock_start);
         status
@@ -167,6 +176,8 @@ impl<'a, E: Engine, O: Observer> Worker<'a, E, O> {
             if self.ledger.is_some_and(|ledger| ledger.halted().is_some()) {
                 return Ok(CtaStatus::Halted);
             }
+            self.release_from_cluster(cta);
+            self.end_phases(cta);
             let mut interrupted = false;
             let mut progressed = false;
             for warp in 0..cta.warps.len() {
@@ -180,13 +191,29 @@ impl<'a, E: Engine, O: Observer> Worker<'a, E, O> {
             if cta.warps.iter().all(Warp::is_done) {
                 return Ok(CtaStatus::Done);
             }
-            if !progressed && self.release_parted(cta) == Released::Some {
+            if !progressed && self.release_parted(cta, Warp::is_at_barrier) == Released::Some {
                 continue;
             }
-            if !interrupted && !progressed && self.release_lanes(cta) == Released::None {
-                return Err(self.deadlock(cta));
+            if !progressed && self.end_phases(cta) == Released::Some {
+                continue;
             }
-            let waits = interrupted && !progressed && matches!(self.shared.program.order(), Order::Communicating(_));
+            if !interrupted && !progressed {
+                let for_others = |warp: &Warp<E>| warp.waits_for_cluster() || warp.waits_for_phase();
+                if cta.cluster.is_some() && cta.warps.iter().any(for_others) {
+                    return Ok(CtaStatus::Waiting);
+                }
+                if self.give_up_phases(cta) == Released::Some {
+                    continue;
+                }
+                if self.release_lanes(cta) == Released::None {
+                    return Err(self.deadlock(std::slice::from_ref(cta)));
+                }
+            }
+            if interrupted && !progressed {
+                self.give_up_phases(cta);
+            }
+            let may_wait = cta.cluster.is_some() || matches!(self.shared.program.order(), Order::Communicating(_));
+            let waits = interrupted && !progressed && may_wait;
             if waits || self.shared.mode.takes_turns() {
                 return Ok(CtaStatus::Yielded);
             }
@@ -241,8 +268,13 @@ impl<'a, E: Engine, O: Observer> Worker<'a, E, O> {
         self.summary.warp_instructions > self.turn_end
     }
 
+    /// Instructions that the other workers do not know of.
+    pub(crate) fn unreported(&self) -> u64 {
+        self.summary.warp_instructions - self.reported
+    }
+
     /// Gives the launch up when a warp has executed more than its share, or all that may wait for each other together.
-    fn check_budget(&self, cta: &Cta<E, O::Cta>, warp: usize) -> Result<(), ExecError> {
+    fn check_budget(&mut self, cta: &Cta<E, O::Cta>, warp: usize) -> Result<(), ExecError> {
         let budget = self.shared.launch.budget;
         let together = match self.shared.program.order() {
             _ if self.shared.mode == Mode::Waits => self.summary.warp_instructions,
@@ -251,13 +283,22 @@ impl<'a, E: Engine, O: Observer> Worker<'a, E, O> {
             Order::Communicating(_) => self.summary.warp_instructions,
         };
         let warps = &cta.warps[warp];
+        let place = || {
+            let path = warps.runnable.first().or(warps.blocked.first().map(|blocked| &blocked.path));
+            path.map_or(Pc(0), |path| self.shared.code().block(path.block).flow_pc)
+        };
+        if self.unreported() >= REPORT {
+            let is_within = self.shared.note_executed(self.unreported());
+            self.reported = self.summary.warp_instructions;
+            if !is_within {
+                return Err(ExecError::LaunchBudget { budget: self.shared.launch.launch_budget, pc: place() });
+            }
+        }
         let alone = (warps.executed > budget).then_some(warp as u32);
         if alone.is_none() && together <= budget.saturating_mul(SPIN_FACTOR) || warps.is_done() {
             return Ok(());
         }
-        let block = warps.runnable.first().map(|path| self.shared.code().block(path.block));
-        let pc = block.map_or(Pc(0), |block| block.flow_pc);
-        Err(ExecError::Budget { budget, cta: cta.coordinates, warp: alone, pc })
+        Err(ExecError::Budget { budget, cta: cta.coordinates, warp: alone, pc: place() })
     }
 
     /// Tells the observer that progress depends on who runs first.
@@ -284,17 +325,22 @@ impl<'a, E: Engine, O: Observer> Worker<'a, E, O> {
         Released::None
     }
 
-    fn deadlock(&self, cta: &Cta<E, O::Cta>) -> ExecError {
+    pub(crate) fn deadlock(&self, ctas: &[Cta<E, O::Cta>]) -> ExecError {
         let mut waiting = Vec::new();
-        for (index, warp) in cta.warps.iter().enumerate() {
-            let base = WaitingWarp { cta: cta.coordinates, warp: index as u32, lanes: 0, at: None, barrier: None };
+        let warps =
+            ctas.iter().flat_map(|cta| cta.warps.iter().enumerate().map(move |(index, warp)| (cta, index, warp)));
+        for (cta, index, warp) in warps {
+            let (cta, warp_index) = (cta.coordinates, index as u32);
+            let base = WaitingWarp { cta, warp: warp_index, lanes: 0, at: None, barrier: None, is_cluster: false };
             for blocked in &warp.blocked {
-                let (operation, barrier) = match blocked.at {
-                    BlockedAt::Lanes { operation, .. } => (operation, None),
-                    BlockedAt::Barrier { barrier, operation } => (operation, Some(barrier)),
+                let (operation, barrier, is_cluster) = match blocked.at {
+                    BlockedAt::Lanes { operation, .. } => (operation, None, false),
+                    BlockedAt::Barrier { barrier, operation } => (operation, Some(barrier), false),
+                    BlockedAt::Cluster { operation, .. } => (operation, None, true),
+                    BlockedAt::Phase { operation, .. } => (operation, None, false),
                 };
                 let at = Some(E::pc(self.shared.bound(), operation));
-                waiting.push(WaitingWarp { lanes: blocked.path.mask, at, barrier, ..base });
+                waiting.push(WaitingWarp { lanes: blocked.path.mask, at, barrier, is_cluster, ..base });
             }
             let lanes = warp.nodes.waiting_lanes() & warp.live;
             if lanes != 0 {

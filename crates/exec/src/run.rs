@@ -3,11 +3,12 @@
 use std::ops::Range;
 
 use warplens_isa::{
-    AtomicOp, Geometry, OpaqueType, Pc, Sampler, ScalarType, SpecialRegister, StateSpace, SurfaceAccess, SystemCall,
-    TextureQuery,
+    AtomicOp, ClusterPhase, Geometry, OpaqueType, Pc, Sampler, ScalarType, SpecialRegister, StateSpace, SurfaceAccess,
+    SystemCall, TensorCopy, TextureQuery,
 };
 use warplens_trace::{AccessKind, ActiveMask, Observer, WarpIndex};
 
+pub use crate::access::BoxRequest;
 use crate::calls::frame_top;
 use crate::code::{Base, MemoryOperation, Places};
 use crate::cta::Cta;
@@ -117,6 +118,27 @@ impl<'a, E: Engine, O: Observer> Run<'_, 'a, E, O> {
     /// Bytes of the parameter space.
     pub fn parameter(&self, offset: u32, bytes: usize) -> u64 {
         self.worker.parameter(offset, bytes)
+    }
+
+    /// A piece of 16 bytes of shared memory, for what is no access of a lane; an error is said of the lane.
+    pub fn shared_bytes(&mut self, address: u32, at: (Pc, u32)) -> Result<Vec<u8>, ExecError> {
+        let Cta { warps, shared, cluster, record, coordinates, .. } = &mut *self.cta;
+        let cluster = cluster.as_deref();
+        let warp = &warps[self.warp_index];
+        let local = LocalMemory {
+            cells: &warp.local,
+            base: self.path.frame.local,
+            top: self.path.frame.local,
+            stride: warp.local_stride,
+        };
+        let context =
+            Context { warp_index: self.warp_index as u32, coordinates: *coordinates, shared, cluster, local, record };
+        self.worker.shared_bytes(&context, address, at)
+    }
+
+    /// The index of the warp in its CTA.
+    pub fn warp_index(&self) -> u32 {
+        self.warp_index as u32
     }
 
     /// Loads; values that are narrower than 64 bits are extended with zeros. Checks the addresses and tells the observer,
@@ -244,7 +266,7 @@ impl<'a, E: Engine, O: Observer> Run<'_, 'a, E, O> {
         (self.cta.coordinates, self.warp_index as u32)
     }
 
-    fn access(
+    pub(crate) fn access(
         &mut self,
         scratch: &mut Scratch,
         request: &Request,
@@ -258,7 +280,8 @@ impl<'a, E: Engine, O: Observer> Run<'_, 'a, E, O> {
         ) -> Result<(), ExecError>,
     ) -> Result<(), ExecError> {
         let function = &self.worker.shared.code().functions[self.path.frame.function];
-        let Cta { warps, shared, record, coordinates, .. } = &mut *self.cta;
+        let Cta { warps, shared, cluster, record, coordinates, .. } = &mut *self.cta;
+        let cluster = cluster.as_deref();
         let warp = &warps[self.warp_index];
         let local = LocalMemory {
             cells: &warp.local,
@@ -267,7 +290,7 @@ impl<'a, E: Engine, O: Observer> Run<'_, 'a, E, O> {
             stride: warp.local_stride,
         };
         let mut context =
-            Context { warp_index: self.warp_index as u32, coordinates: *coordinates, shared, local, record };
+            Context { warp_index: self.warp_index as u32, coordinates: *coordinates, shared, cluster, local, record };
         let mut lanes = Lanes { rows: &mut scratch.rows, predicates: &mut [], pool: &[], mask: request.lanes };
         act(self.worker, &mut context, &mut lanes, &scratch.operation, request.place, request.pc)
     }
@@ -313,6 +336,28 @@ impl<'a, E: Engine, O: Observer> Run<'_, 'a, E, O> {
         self.worker.wait_at_barrier((self.cta, self.warp_index), (self.path, self.block), (on, arrival), at)
     }
 
+    /// Copies a box of a tensor for each lane. Returns the bytes of the boxes.
+    pub fn copy_box(&mut self, request: &BoxRequest, copy: &TensorCopy) -> Result<LaneValues, ExecError> {
+        let function = &self.worker.shared.code().functions[self.path.frame.function];
+        let Cta { warps, shared, cluster, record, coordinates, .. } = &mut *self.cta;
+        let cluster = cluster.as_deref();
+        let warp = &warps[self.warp_index];
+        let local = LocalMemory {
+            cells: &warp.local,
+            base: self.path.frame.local,
+            top: frame_top(self.worker.shared.bound(), warp, self.path, function),
+            stride: warp.local_stride,
+        };
+        let mut context =
+            Context { warp_index: self.warp_index as u32, coordinates: *coordinates, shared, cluster, local, record };
+        self.worker.copy_box(&mut context, request, copy)
+    }
+
+    /// Lanes come to a barrier of the cluster.
+    pub fn meet_cluster(self, operation: u32, on: u32, half: ClusterPhase) -> BlockEnd {
+        self.worker.meet_cluster((self.cta, self.warp_index), (self.path, self.block), (on, half), operation)
+    }
+
     /// Opens a convergence region: the lanes of the path will wait for each other at its end.
     pub fn open_region(&mut self, barrier: u32) {
         self.cta.warps[self.warp_index].nodes.open(self.path, Meeting::Barrier(barrier), 1);
@@ -335,7 +380,8 @@ impl<'a, E: Engine, O: Observer> Run<'_, 'a, E, O> {
         service: SystemCall,
         arguments: &[LaneValues],
     ) -> Result<LaneValues, ExecError> {
-        let Cta { warps, shared, record, coordinates, .. } = &mut *self.cta;
+        let Cta { warps, shared, cluster, record, coordinates, .. } = &mut *self.cta;
+        let cluster = cluster.as_deref();
         let warp = &warps[self.warp_index];
         let local = LocalMemory {
             cells: &warp.local,
@@ -343,7 +389,8 @@ impl<'a, E: Engine, O: Observer> Run<'_, 'a, E, O> {
             top: self.path.frame.local,
             stride: warp.local_stride,
         };
-        let context = Context { warp_index: self.warp_index as u32, coordinates: *coordinates, shared, local, record };
+        let context =
+            Context { warp_index: self.warp_index as u32, coordinates: *coordinates, shared, cluster, local, record };
         self.worker.system_call(&context, at, service, arguments)
     }
 
@@ -364,13 +411,13 @@ impl<'a, E: Engine, O: Observer> Run<'_, 'a, E, O> {
 
 /// A frame of its own for one access: the addresses, then what is stored, then what comes back. Accesses take their
 /// values from rows, as the SIMT engine keeps them.
-struct Scratch {
+pub(crate) struct Scratch {
     rows: Vec<Row>,
-    operation: MemoryOperation,
+    pub(crate) operation: MemoryOperation,
 }
 
 impl Scratch {
-    fn new(request: &Request, sources: &[LaneValues], atomic: Option<(AtomicOp, ScalarType)>) -> Self {
+    pub(crate) fn new(request: &Request, sources: &[LaneValues], atomic: Option<(AtomicOp, ScalarType)>) -> Self {
         let n_rows = 2 * (1 + sources.len() + request.n_values());
         let mut scratch = Self {
             rows: vec![Row::splat(0); n_rows],
@@ -385,6 +432,7 @@ impl Scratch {
                 destinations: Vec::new(),
                 sources: (0..sources.len()).map(|index| Source::frame(2 + 2 * index as u32)).collect(),
                 atomic,
+                asks: None,
                 ordered: request.ordered,
                 places: Places::Own,
             },
@@ -405,12 +453,12 @@ impl Scratch {
     }
 
     /// The rows of what comes back, behind so many sources.
-    fn value_rows(&self, n_sources: usize) -> Vec<u32> {
+    pub(crate) fn value_rows(&self, n_sources: usize) -> Vec<u32> {
         let first = 2 * (1 + n_sources);
         (first..self.rows.len()).step_by(2).map(|row| row as u32).collect()
     }
 
-    fn values(&mut self, n_sources: usize) -> Vec<LaneValues> {
+    pub(crate) fn values(&mut self, n_sources: usize) -> Vec<LaneValues> {
         let is_wide = self.operation.element_bytes == 8;
         let rows = self.value_rows(n_sources);
         let lanes = Lanes { rows: &mut self.rows, predicates: &mut [], pool: &[], mask: u32::MAX };

@@ -5,6 +5,7 @@
 use warplens_isa::{AtomicOp, BarrierKind, Pc, ScalarType};
 use warplens_trace::{ActiveMask, Observer, WarpIndex};
 
+use crate::access::{BoxRequest, addresses};
 use crate::barrier::Reduction;
 use crate::bind;
 use crate::calls::frame_top;
@@ -17,7 +18,7 @@ use crate::exchange::{self, Attendance, Brought, attend};
 use crate::interpret::{Context, LocalMemory};
 use crate::meeting::Meeting;
 use crate::raw::{Lanes, Row, Source, call};
-use crate::run::Run;
+use crate::run::{Request, Run};
 use crate::semantics::atomic;
 use crate::semantics::tensor::{Fragment, TensorCores};
 use crate::semantics::warp::{Exchange, Received};
@@ -223,13 +224,15 @@ impl Engine for Simt {
     fn run_block<O: Observer>(run: Run<'_, '_, Self, O>) -> Result<BlockEnd, ExecError> {
         let Run { worker, cta, warp_index, path, block, first } = run;
         let (code, bound) = (worker.shared.code(), worker.shared.bound());
-        let Cta { warps, shared, record, coordinates, .. } = cta;
+        let Cta { warps, shared, cluster, record, coordinates, .. } = cta;
+        let cluster = cluster.as_deref();
         let warp = &mut warps[warp_index];
         let local_top = frame_top(bound, warp, path, &code.functions[path.frame.function]);
         let mut lanes = warp.registers.lanes(path.frame, bound, path.mask);
         let local =
             LocalMemory { cells: &warp.local, base: path.frame.local, top: local_top, stride: warp.local_stride };
-        let mut context = Context { warp_index: warp_index as u32, coordinates: *coordinates, shared, local, record };
+        let mut context =
+            Context { warp_index: warp_index as u32, coordinates: *coordinates, shared, cluster, local, record };
         let steps = &bound.steps[first as usize..block.operations.end as usize];
         for (index, step) in steps.iter().enumerate() {
             lanes.mask = path.mask;
@@ -258,8 +261,9 @@ impl Engine for Simt {
                 Kind::Bulk(index) => {
                     let bytes = *lanes.words(step.sources[0]);
                     let copy = &bound.bulk[index as usize];
+                    let masks = copy.multicast.then(|| *lanes.words(step.sources[1]));
                     let places = (&bound.memory[copy.from as usize], &bound.memory[copy.to as usize]);
-                    worker.copy_bulk(&mut context, &mut lanes, places, copy, &bytes, step.pc)?;
+                    worker.copy_bulk(&mut context, &mut lanes, places, copy, (&bytes, masks.as_ref()), step.pc)?;
                 }
                 Kind::Store(index) => {
                     let memory = &bound.memory[index as usize];
@@ -285,6 +289,20 @@ impl Engine for Simt {
                     set_value(&mut lanes, step.destinations[0], wide, offset);
                 }
                 Kind::InSpace(space, wide) => worker.in_space(&mut lanes, step, space, wide),
+                Kind::GroupMatrix(index) => {
+                    let group = &bound.groups[index as usize];
+                    worker.multiply_group(&context, &mut lanes, group, step.pc)?;
+                }
+                Kind::LoadMatrices(index) => {
+                    let matrices = &bound.moves[index as usize];
+                    let memory = &bound.memory[matrices.memory as usize];
+                    worker.load_matrices(&mut context, &mut lanes, (matrices, memory), step.pc)?;
+                }
+                Kind::StoreMatrices(index) => {
+                    let matrices = &bound.moves[index as usize];
+                    let memory = &bound.memory[matrices.memory as usize];
+                    worker.store_matrices(&mut context, &mut lanes, (matrices, memory), step.pc)?;
+                }
                 Kind::ActiveMask => {
                     let mask = lanes.mask;
                     set_value(&mut lanes, step.destinations[0], Wide::No, u64::from(mask));
@@ -335,6 +353,48 @@ impl Engine for Simt {
                             return Ok(worker.wait_for_lanes(cta, warp_index, path, block, groups, operation));
                         }
                     }
+                }
+                Kind::Tensor(index) => {
+                    let tensor = &bound.tensors[index as usize];
+                    let memory = &bound.memory[tensor.memory as usize];
+                    let request = BoxRequest {
+                        pc: step.pc,
+                        place: tensor.memory,
+                        lanes: lanes.mask,
+                        space: memory.space,
+                        addresses: addresses(&lanes, memory, path.frame.local),
+                        maps: *lanes.pairs(tensor.map),
+                        coordinates: tensor.coordinates.iter().map(|&source| *lanes.words(source)).collect(),
+                        masks: tensor.mask.map(|mask| *lanes.words(mask)),
+                    };
+                    let bytes = worker.copy_box(&mut context, &request, &tensor.copy)?;
+                    lanes.set_pairs(tensor.bytes, &bytes);
+                }
+                Kind::TestPhase(index) => {
+                    let phase = &bound.phases[index as usize];
+                    let memory = &bound.memory[phase.memory as usize];
+                    let request = Request {
+                        pc: step.pc,
+                        place: phase.memory,
+                        space: memory.space,
+                        lanes: lanes.mask,
+                        addresses: addresses(&lanes, memory, path.frame.local),
+                        element_bytes: memory.element_bytes,
+                        elements: 1,
+                        ordered: true,
+                    };
+                    let parities = *lanes.words(phase.parity);
+                    let mut run = Run { worker, cta, warp_index, path, block, first };
+                    return run.test_phase(operation, &request, &parities, phase.destination);
+                }
+                Kind::ClusterBarrier(half) => {
+                    let on = lanes.mask;
+                    return Ok(worker.meet_cluster((cta, warp_index), (path, block), (on, half), operation));
+                }
+                Kind::AtomicCluster(index) => {
+                    let masks = *lanes.words(step.sources[0]);
+                    let memory = &bound.memory[index as usize];
+                    worker.atomic_in_ctas(&mut context, &mut lanes, memory, (index, step.pc), &masks)?;
                 }
                 Kind::Matrix(index) => {
                     let cores = worker.tensor_cores();

@@ -125,7 +125,10 @@ impl<E: Engine, O: Observer> Worker<'_, E, O> {
                         E::write_reduction(at_operation(code, warp, &path, operation), path.mask, reduction);
                         warp.runnable.push(path);
                     }
-                    BlockedAt::Barrier { .. } | BlockedAt::Lanes { .. } => next += 1,
+                    BlockedAt::Barrier { .. }
+                    | BlockedAt::Cluster { .. }
+                    | BlockedAt::Phase { .. }
+                    | BlockedAt::Lanes { .. } => next += 1,
                 }
             }
         }
@@ -133,13 +136,16 @@ impl<E: Engine, O: Observer> Worker<'_, E, O> {
 
     /// Lanes have exited: barriers and member masks no longer wait for them.
     pub(crate) fn after_exit(&mut self, cta: &mut Cta<E, O::Cta>, warp_index: usize) {
+        if let Some(cluster) = &cta.cluster {
+            cluster.leave(self.shared.shape.clusters.rank(cta.coordinates), warp_index, cta.warps[warp_index].live);
+        }
         let waiting: Vec<u32> = cta
             .warps
             .iter()
             .flat_map(|warp| &warp.blocked)
             .filter_map(|blocked| match blocked.at {
                 BlockedAt::Barrier { barrier, .. } => Some(barrier),
-                BlockedAt::Lanes { .. } => None,
+                BlockedAt::Cluster { .. } | BlockedAt::Phase { .. } | BlockedAt::Lanes { .. } => None,
             })
             .collect();
         for number in 0..N_BARRIERS {
@@ -156,12 +162,12 @@ impl<E: Engine, O: Observer> Worker<'_, E, O> {
     /// Nothing can run, and lanes of a warp wait at a barrier while others wait to reconverge with them. From compute
     /// capability 7.0 on a barrier counts threads, at whichever instruction they come to it, and threads do not wait for
     /// ever to run together: those that wait in the innermost places go on alone. Returns whether some do.
-    pub(crate) fn release_parted(&mut self, cta: &mut Cta<E, O::Cta>) -> Released {
+    pub(crate) fn release_parted(&mut self, cta: &mut Cta<E, O::Cta>, waits: fn(&Warp<E>) -> bool) -> Released {
         if self.shared.shape.barriers == BarrierRule::Warps {
             return Released::None;
         }
         let mut released = Released::None;
-        for warp in cta.warps.iter_mut().filter(|warp| warp.runnable.is_empty() && warp.is_at_barrier()) {
+        for warp in cta.warps.iter_mut().filter(|warp| warp.runnable.is_empty() && waits(warp)) {
             for path in warp.nodes.release_innermost() {
                 released = Released::Some;
                 let path = warp.nodes.meet(path);

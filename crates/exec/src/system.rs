@@ -41,17 +41,24 @@ impl<E: Engine, O: Observer> Worker<'_, E, O> {
         }
     }
 
-    /// Registers that are the same in all lanes. There is one SM, which runs one cluster of one CTA at a time; the
-    /// clocks count warp instructions, since execution knows no time.
+    /// Registers that are the same in all lanes. There is one SM, which runs one CTA at a time; the clocks
+    /// count warp instructions, since execution knows no time.
     pub(crate) fn warp_value(&mut self, (warp_index, coordinates): (u32, [u32; 3]), register: SpecialRegister) -> u64 {
         let shape = &self.shared.shape;
         let on = |values: [u32; 3], axis: Axis| u64::from(values[axis as usize]);
         let shared_bytes = shape.shared_bytes as u64;
         match register {
             SpecialRegister::Ntid(axis) => on(shape.block, axis),
-            SpecialRegister::Ctaid(axis) | SpecialRegister::Clusterid(axis) => on(coordinates, axis),
-            SpecialRegister::Nctaid(axis) | SpecialRegister::Nclusterid(axis) => on(shape.grid, axis),
-            SpecialRegister::ClusterNctaid(_) | SpecialRegister::ClusterNctarank | SpecialRegister::Nsmid => 1,
+            SpecialRegister::Ctaid(axis) => on(coordinates, axis),
+            SpecialRegister::Nctaid(axis) => on(shape.grid, axis),
+            SpecialRegister::Clusterid(axis) => on(coordinates, axis) / on(shape.clusters.extents(), axis),
+            SpecialRegister::Nclusterid(axis) => on(shape.clusters.grid(), axis),
+            SpecialRegister::ClusterCtaid(axis) => on(shape.clusters.inside(coordinates), axis),
+            SpecialRegister::ClusterNctaid(axis) => on(shape.clusters.extents(), axis),
+            SpecialRegister::ClusterCtarank => shape.clusters.rank(coordinates).into(),
+            SpecialRegister::ClusterNctarank => shape.clusters.n_ctas().into(),
+            SpecialRegister::IsExplicitCluster => self.shared.launch.cluster.is_some().into(),
+            SpecialRegister::Nsmid => 1,
             SpecialRegister::Warpid => u64::from(warp_index),
             SpecialRegister::Nwarpid => u64::from(shape.threads.div_ceil(32)),
             SpecialRegister::Clock | SpecialRegister::Clock64 => self.clock(),

@@ -110,7 +110,7 @@ impl Dependence {
     }
 
     fn makes_dependent(&self, block: BlockId, inst: &Inst, foreign: &Foreign<'_>) -> bool {
-        let is_loaded = matches!(inst.op(), Op::Ld | Op::Atom | Op::Call);
+        let is_loaded = matches!(inst.op(), Op::Ld | Op::TestPhase | Op::Atom | Op::Call | Op::Ldmatrix);
         self.blocks.contains(&block)
             || foreign.brought_by(inst) != Writers::None
             || !is_loaded && inst.reads().flat_map(words).any(|word| self.words.contains(&word))

@@ -389,6 +389,7 @@ impl Reader<'_> {
         Ok(LaunchShape {
             grid,
             block,
+            cluster: None,
             shared_bytes: self
                 .or_absent(shared.map(|[fixed, dynamic]| (fixed + dynamic) as u64), &[Count::SharedBytes]),
             registers: self.or_absent(registers.map(|number| number as u32), &[Count::Registers]),

@@ -346,6 +346,7 @@ impl Counters<'_> {
         Ok(LaunchShape {
             grid,
             block,
+            cluster: None,
             shared_bytes: self
                 .or_absent(shared.map(|[dynamic, fixed]| (dynamic + fixed) as u64), &[Count::SharedBytes]),
             registers: self.or_absent(registers.map(|number| number as u32), &[Count::Registers]),

@@ -61,7 +61,8 @@ impl<V: PartialEq> Touch<V> {
         let places = inst.memory.iter().enumerate().filter(|(_, memory)| !is_read_only(module, inst, memory.space));
         places
             .map(|(number, memory)| {
-                let is_read = matches!(inst.op(), Op::Ld | Op::Suld) || reads_second && number == 1;
+                let is_read = matches!(inst.op(), Op::Ld | Op::TestPhase | Op::Ldmatrix | Op::Suld)
+                    || reads_second && number == 1;
                 Self::of(module, inst, memory, !is_read || inst.operation.is_ordered(), &value)
             })
             .collect()
@@ -86,7 +87,7 @@ impl<V: PartialEq> Touch<V> {
         let origin = origin.filter(|_| memory.space != StateSpace::Surface);
         let start = memory.offset.wrapping_add(offset);
         let bytes = match inst.op() {
-            Op::CopyBulk => i64::MAX,
+            Op::CopyBulk | Op::CopyTensor => i64::MAX,
             _ => i64::from(inst.ty.bytes()) * i64::from(memory.elements),
         };
         Self { space: memory.space, is_write, origin, start, end: start.saturating_add(bytes) }

@@ -62,6 +62,8 @@ pub struct LaunchBounds {
     pub max_registers: Option<u32>,
     /// `.reqnctapercluster` or `.explicitcluster`.
     pub cluster: Option<RequiredCluster>,
+    /// `.maxclusterrank`: most CTAs of a cluster that a launch may ask for.
+    pub max_cluster: Option<u32>,
 }
 
 /// A kernel's demand that its CTAs run in clusters.

@@ -40,7 +40,7 @@ pub use local_arrays::local_arrays_in_registers;
 pub use memory::{Memory, MemoryReference};
 pub use module::{
     ConstantBank, ControlCode, FunctionId, Initializer, Module, OpaqueVariable, PcInfo, SamplerFields, SourceLocation,
-    SpellingId, Variable, VariableId,
+    SpellingId, Variable, VariableId, target_number,
 };
 pub use order::Order;
 pub use pressure::{Pressure, Touched, Values};

@@ -48,6 +48,19 @@ pub struct Module {
     pub interface: Interface,
 }
 
+impl Module {
+    /// Number of the target: 90 for `sm_90a`; 0 where there is none.
+    pub fn target_number(&self) -> u32 {
+        target_number(&self.target).unwrap_or(0)
+    }
+}
+
+/// The number of an architecture: 90 for `sm_90a`.
+pub fn target_number(name: &str) -> Option<u32> {
+    let digits = name.strip_prefix("sm_").or_else(|| name.strip_prefix("compute_"))?;
+    digits.trim_end_matches(|c: char| !c.is_ascii_digit()).parse().ok()
+}
+
 /// Memory that operands of machine code read at constant offsets.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct ConstantBank {

@@ -71,8 +71,8 @@ pub struct MatrixShape {
 
 impl MatrixShape {
     /// Multiply-adds of a product of this shape.
-    pub fn multiply_adds(self) -> u32 {
-        u32::from(self.m) * u32::from(self.n) * u32::from(self.k)
+    pub const fn multiply_adds(self) -> u32 {
+        self.m as u32 * self.n as u32 * self.k as u32
     }
 }
 

@@ -7,6 +7,7 @@
 //! This crate does not know about PTX syntax, control flow, latencies or values.
 
 mod class;
+mod cluster;
 mod effect;
 mod family;
 mod key;
@@ -21,18 +22,20 @@ mod pc;
 mod special;
 mod state_space;
 mod table;
+mod tensor_map;
 mod texture;
 mod types;
 
 pub use class::{HighLatency, OpClass, SlowOperation};
+pub use cluster::{CLUSTER_WINDOW_BITS, MOST_CLUSTER_CTAS, PORTABLE_CLUSTER_CTAS, cluster_rank, cluster_window};
 pub use effect::Effect;
 pub use family::Family;
 pub use key::{CacheOperator, CacheUse, InstKey, MatrixShape, MemoryOrder, NamedType, NarrowType, Part, Scope, Types};
-pub use matrix::{MatrixProduct, MatrixType};
-pub use mbarrier::{MbarrierOp, MbarrierState};
+pub use matrix::{GroupProduct, MatrixMove, MatrixProduct, MatrixType, TensorLanes, TensorWork};
+pub use mbarrier::{MbarrierOp, MbarrierState, PhaseOf};
 pub use modifiers::{
-    AddressDirection, AtomicOp, BarrierKind, BfindAnswer, BoolOp, CompareOp, CopyRead, Dp2aHalf, MatchMode,
-    PackedWidth, Precision, PrmtMode, ReduxOp, Rounding, ShiftDirection, ShiftMode, ShuffleMode, SystemCall,
+    AddressDirection, AtomicOp, BarrierKind, BfindAnswer, BoolOp, ClusterPhase, CompareOp, CopyRead, Dp2aHalf,
+    MatchMode, PackedWidth, Precision, PrmtMode, ReduxOp, Rounding, ShiftDirection, ShiftMode, ShuffleMode, SystemCall,
     TestProperty, VoteMode,
 };
 pub use opcode_text::{OpcodeText, Spelling};
@@ -41,11 +44,12 @@ pub use ops::Op;
 pub use payload::{
     AccessOrder, Accuracy, AddressConversion, Approximation, Atomic, Branch, BulkCopy, Carry, Combination, Comparison,
     Conversion, Extremum, FunnelShift, FusedMultiplyAdd, HighMultiplyAdd, MixedTypes, Payload, Product, Reduction,
-    Saturation, Subnormals, Sum, Words,
+    Saturation, Subnormals, Sum, TensorCopy, Words,
 };
 pub use pc::{BlockId, Pc};
 pub use special::{Axis, SpecialRegister};
 pub use state_space::StateSpace;
+pub use tensor_map::{MOST_TENSOR_DIMENSIONS, Swizzle, TENSOR_MAP_ADDRESS, TENSOR_MAP_BYTES, TensorMap};
 pub use texture::{
     AddressMode, Channel, Filter, Geometry, LevelOfDetail, ObjectQuery, OpaqueType, ReadMode, Sampler, SurfaceAccess,
     SurfaceClamp, SurfaceReduction, SurfaceUnit, TexelFormat, TexelLayout, TexelShape, TextureFetch, TextureGather,

@@ -1,6 +1,6 @@
-//! Products of matrices that the lanes of a warp hold together.
+//! Matrices that the lanes of a warp hold together: their products, and how they come from memory and go there.
 
-use crate::{BoolOp, MatrixShape, NamedType, NarrowType, ScalarType};
+use crate::{BoolOp, Family, InstKey, MatrixShape, NamedType, NarrowType, ScalarType};
 
 /// Type of the elements of a matrix.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -104,7 +104,7 @@ impl MatrixType {
     }
 }
 
-/// A product of matrices with an accumulator: d = a b + c. `a` lies by rows, `b` by columns.
+/// A product of matrices with an accumulator: d = a b + c.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct MatrixProduct {
     /// Extents.
@@ -115,26 +115,153 @@ pub struct MatrixProduct {
     pub satfinite: bool,
     /// What takes the place of the multiplication of single bits.
     pub combination: Option<BoolOp>,
+    /// a lies by columns, and b by rows, instead of the other way: where instructions have the choice.
+    pub turned: [bool; 2],
 }
 
 impl MatrixProduct {
+    /// A product without anything special.
+    pub const fn new(shape: MatrixShape, types: [MatrixType; 4]) -> Self {
+        Self { shape, types, satfinite: false, combination: None, turned: [false; 2] }
+    }
+
+    /// It is four products, each of eight lanes: the shape m8n8k4 of f16.
+    pub const fn is_by_quads(&self) -> bool {
+        matches!((self.shape.m, self.shape.k, self.types[1]), (8, 4, MatrixType::F16))
+    }
+
+    /// The work of an instruction of 16 rows, 8 columns and 128 bits of depth, above which a result takes longer.
+    pub const HALF_WORK: u32 = 16 * 8 * 8;
+
     /// The elements are `f64`, each in two registers.
     pub const fn is_double(&self) -> bool {
         matches!(self.types[0], MatrixType::F64)
+    }
+
+    /// The work of the product in multiply-adds of 16-bit elements, of which tensor cores do half as many as of elements
+    /// of half the width. Of f64, which have lanes of their own, it is the multiply-adds.
+    pub const fn work(&self) -> u32 {
+        let times = if self.is_by_quads() { 4 } else { 1 };
+        let multiply_adds = times * self.shape.multiply_adds();
+        match self.types[1] {
+            MatrixType::F64 => multiply_adds,
+            factor => multiply_adds * factor.bits() / 16,
+        }
     }
 
     /// Registers of the fragments of d, a, b and c.
     pub const fn registers(&self) -> [usize; 4] {
         let MatrixShape { m, n, k } = self.shape;
         let [d, a, b, c] = self.types;
+        let lanes = if self.is_by_quads() { 8 } else { 32 };
         const fn count(rows: u16, columns: u16) -> usize {
             rows as usize * columns as usize
         }
         [
-            count(m, n) / 32 / d.per_register(),
-            count(m, k) / 32 / a.per_register(),
-            count(k, n) / 32 / b.per_register(),
-            count(m, n) / 32 / c.per_register(),
+            count(m, n) / lanes / d.per_register(),
+            count(m, k) / lanes / a.per_register(),
+            count(k, n) / lanes / b.per_register(),
+            count(m, n) / lanes / c.per_register(),
         ]
+    }
+}
+
+/// Matrices of eight rows of 16 bytes that move between shared memory and the registers of a warp.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct MatrixMove {
+    /// How many: 1, 2 or 4.
+    pub count: u8,
+    /// Their elements of 16 bits are transposed on the way.
+    pub transposed: bool,
+}
+
+impl MatrixMove {
+    /// The lanes whose addresses are those of rows, eight for each matrix.
+    pub const fn rows(self) -> u32 {
+        u32::MAX >> (32 - 8 * self.count as u32)
+    }
+}
+
+/// A product that four warps carry out together, each 16 of the 64 rows. b lies in shared memory, and a there or in
+/// registers of each warp.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct GroupProduct {
+    /// The product of all warps; c is what d was before.
+    pub product: MatrixProduct,
+    /// a lies in shared memory.
+    pub a_in_shared: bool,
+    /// The elements of a, and those of b, change their sign.
+    pub negated: [bool; 2],
+}
+
+impl GroupProduct {
+    /// Registers of a in each lane, where it lies there.
+    pub const REGISTERS_OF_A: usize = 4;
+
+    /// Registers of d in each lane.
+    pub const fn results(&self) -> usize {
+        self.product.registers()[0] / WARPS_OF_A_GROUP as usize
+    }
+
+    /// The work of one warp, as [`MatrixProduct::work`] has it.
+    pub const fn work(&self) -> u32 {
+        self.product.work() / WARPS_OF_A_GROUP
+    }
+}
+
+/// Which tensor lanes an instruction takes; each sort has a rate of its own.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum TensorLanes {
+    /// Products of one warp whose result is no f32.
+    Warp,
+    /// Products of one warp that add in f32.
+    WarpFp32,
+    /// Products of one warp in f64.
+    WarpFp64,
+    /// Products that four warps carry out together.
+    Group,
+}
+
+/// What an instruction asks of the tensor lanes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct TensorWork {
+    /// Which ones.
+    pub lanes: TensorLanes,
+    /// Multiply-adds of one warp.
+    pub multiply_adds: u32,
+    /// The same in those of 16-bit elements, as [`MatrixProduct::work`] has it.
+    pub work: u32,
+}
+
+/// Warps that carry out one asynchronous matrix product together.
+const WARPS_OF_A_GROUP: u32 = 4;
+
+impl InstKey {
+    /// What a product of matrices asks of the tensor lanes; none for other instructions. The factors of a product that
+    /// names only two types are f16.
+    pub fn tensor_work(&self) -> Option<TensorWork> {
+        let shape =
+            self.shape.filter(|_| matches!(self.family, Family::Mma | Family::WmmaMma | Family::WgmmaMmaAsync))?;
+        let types: Vec<NamedType> = self.types.iter().collect();
+        let factor = types.get(1).filter(|_| types.len() > 2).copied().and_then(MatrixType::of);
+        let factor = factor.unwrap_or(MatrixType::F16);
+        let result = types.first().copied().and_then(MatrixType::of);
+        let multiply_adds = match self.family {
+            Family::WgmmaMmaAsync => shape.multiply_adds().div_ceil(WARPS_OF_A_GROUP),
+            // Four products by quads of lanes.
+            Family::Mma if (shape.m, shape.k, factor) == (8, 4, MatrixType::F16) && types.len() > 2 => {
+                4 * shape.multiply_adds()
+            }
+            _ => shape.multiply_adds(),
+        };
+        let lanes = match result {
+            _ if self.family == Family::WgmmaMmaAsync => TensorLanes::Group,
+            Some(MatrixType::F64) => TensorLanes::WarpFp64,
+            Some(MatrixType::F32) => TensorLanes::WarpFp32,
+            _ => TensorLanes::Warp,
+        };
+        let is_double = lanes == TensorLanes::WarpFp64;
+        let work = if is_double { multiply_adds } else { multiply_adds * factor.bits() / 16 };
+        Some(TensorWork { lanes, multiply_adds, work })
     }
 }

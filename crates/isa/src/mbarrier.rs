@@ -27,6 +27,34 @@ pub enum MbarrierOp {
     ArriveExpectTx,
     /// The same, and the one is not waited for in later phases.
     ArriveDropExpectTx,
+    /// So many arrive once the asynchronous copies of the thread have been made.
+    CopiesArrive,
+    /// The phase does not end before the asynchronous copies of the thread have been made.
+    AwaitCopies,
+}
+
+impl MbarrierOp {
+    /// Every one.
+    pub const ALL: &[Self] = &[
+        Self::Init,
+        Self::Arrive,
+        Self::ArriveDrop,
+        Self::ExpectTx,
+        Self::CompleteTx,
+        Self::ArriveExpectTx,
+        Self::ArriveDropExpectTx,
+        Self::CopiesArrive,
+        Self::AwaitCopies,
+    ];
+}
+
+/// What says of which phase somebody asks whether it has ended.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum PhaseOf {
+    /// The state that an arrival found.
+    State,
+    /// Its parity.
+    Parity,
 }
 
 /// The fields of a state.
@@ -60,6 +88,41 @@ impl MbarrierState {
             bytes: (((bits >> (2 * Self::ARRIVAL_BITS)) as u32) << unused).cast_signed() >> unused,
             parity: bits >> Self::PARITY_BIT == 1,
         }
+    }
+
+    /// The state after it was told something. Copies count as made.
+    #[must_use]
+    pub const fn told(self, op: MbarrierOp, number: u32) -> Self {
+        match op {
+            MbarrierOp::Init => Self { pending: number, expected: number, bytes: 0, parity: false },
+            MbarrierOp::Arrive | MbarrierOp::CopiesArrive => self.arrived(number),
+            MbarrierOp::ArriveDrop => self.dropped(number).arrived(number),
+            MbarrierOp::ExpectTx => self.expecting(number),
+            MbarrierOp::CompleteTx => self.expecting(number.wrapping_neg()).completed(),
+            MbarrierOp::ArriveExpectTx => self.expecting(number).arrived(1),
+            MbarrierOp::ArriveDropExpectTx => self.expecting(number).dropped(1).arrived(1),
+            MbarrierOp::AwaitCopies => self,
+        }
+    }
+
+    const fn expecting(self, bytes: u32) -> Self {
+        Self { bytes: self.bytes.wrapping_add(bytes.cast_signed()), ..self }
+    }
+
+    const fn dropped(self, arrivals: u32) -> Self {
+        Self { expected: self.expected.saturating_sub(arrivals), ..self }
+    }
+
+    const fn arrived(self, arrivals: u32) -> Self {
+        Self { pending: self.pending.saturating_sub(arrivals), ..self }.completed()
+    }
+
+    /// The next phase begins once nothing is waited for any more.
+    const fn completed(self) -> Self {
+        if self.pending > 0 || self.bytes != 0 {
+            return self;
+        }
+        Self { pending: self.expected, parity: !self.parity, ..self }
     }
 
     /// The bits; numbers beyond the range of their field wrap around.

@@ -223,6 +223,15 @@ pub enum BarrierKind {
     ReduceOr,
 }
 
+/// Half of a barrier of a cluster.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum ClusterPhase {
+    /// Arrive and go on.
+    Arrive,
+    /// Wait for the phase in which the thread has arrived to end.
+    Wait,
+}
+
 /// A service of the CUDA device runtime that the emulator provides itself.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum SystemCall {

@@ -3,10 +3,11 @@
 use crate::payload::Words;
 use crate::{
     AccessOrder, Accuracy, AddressConversion, Approximation, Atomic, BarrierKind, BfindAnswer, Branch, BulkCopy, Carry,
-    Combination, Comparison, Conversion, CopyRead, Dp2aHalf, Extremum, FunnelShift, FusedMultiplyAdd, HighMultiplyAdd,
-    MatchMode, MatrixProduct, MixedTypes, ObjectQuery, Op, OpaqueType, PackedWidth, Precision, PrmtMode, Product,
-    Reduction, Saturation, ShiftMode, ShuffleMode, StateSpace, Subnormals, Sum, SurfaceAccess, SurfaceReduction,
-    SystemCall, TestProperty, TextureFetch, TextureGather, VoteMode, with_ops,
+    ClusterPhase, Combination, Comparison, Conversion, CopyRead, Dp2aHalf, Extremum, FunnelShift, FusedMultiplyAdd,
+    GroupProduct, HighMultiplyAdd, MatchMode, MatrixMove, MatrixProduct, MixedTypes, ObjectQuery, Op, OpaqueType,
+    PackedWidth, PhaseOf, Precision, PrmtMode, Product, Reduction, Saturation, ShiftMode, ShuffleMode, StateSpace,
+    Subnormals, Sum, SurfaceAccess, SurfaceReduction, SystemCall, TensorCopy, TestProperty, TextureFetch,
+    TextureGather, VoteMode, with_ops,
 };
 
 macro_rules! declare {
@@ -40,9 +41,15 @@ impl Operation {
     pub const fn is_ordered(&self) -> bool {
         match self {
             Self::Ld(access) | Self::St(access) => access.ordered,
-            Self::Atom(atomic) | Self::Red(atomic) => atomic.ordered,
+            Self::TestPhase(_) => true,
+            Self::Atom(atomic) | Self::Red(atomic) | Self::RedCluster(atomic) => atomic.ordered,
             _ => false,
         }
+    }
+
+    /// It writes to the tensor of a tensor map.
+    pub const fn writes_tensor(&self) -> bool {
+        matches!(self, Self::CopyTensor(copy) if !copy.loads)
     }
 
     /// What the operation does with the carry flag: nothing, if it has none.

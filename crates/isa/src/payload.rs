@@ -6,9 +6,10 @@
 use std::fmt::Debug;
 
 use crate::{
-    AddressDirection, AtomicOp, BarrierKind, BfindAnswer, BoolOp, CompareOp, CopyRead, Dp2aHalf, MatchMode,
-    MatrixProduct, MatrixShape, PackedWidth, Precision, PrmtMode, ReduxOp, Rounding, ScalarType, ShiftDirection,
-    ShiftMode, ShuffleMode, StateSpace, SystemCall, TestProperty, VoteMode,
+    AddressDirection, AtomicOp, BarrierKind, BfindAnswer, BoolOp, ClusterPhase, CompareOp, CopyRead, Dp2aHalf,
+    GroupProduct, MatchMode, MatrixMove, MatrixProduct, MatrixShape, PackedWidth, PhaseOf, Precision, PrmtMode,
+    ReduxOp, Rounding, ScalarType, ShiftDirection, ShiftMode, ShuffleMode, StateSpace, SystemCall, TestProperty,
+    VoteMode,
 };
 
 /// What refines an operation.
@@ -72,7 +73,7 @@ macro_rules! words_as_payloads {
 }
 
 words_as_payloads! {
-    BarrierKind MatchMode ShuffleMode SystemCall TestProperty VoteMode;
+    BarrierKind ClusterPhase MatchMode PhaseOf ShuffleMode SystemCall TestProperty VoteMode;
     PackedWidth PrmtMode ShiftMode
 }
 
@@ -426,11 +427,33 @@ impl Payload for Atomic {
 pub struct BulkCopy {
     /// What is done to the elements of the target, unless they are overwritten.
     pub reduction: Option<AtomicOp>,
+    /// The target is the same place in the shared memory of each CTA that a mask names.
+    pub multicast: bool,
 }
 
 impl Payload for BulkCopy {
     fn describe(&self, words: Words) -> Words {
-        words.optional(self.reduction)
+        words.optional(self.reduction).flag("multicast", self.multicast)
+    }
+}
+
+/// A copy of a box of a tensor.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct TensorCopy {
+    /// Dimensions of the tensor.
+    pub dimensions: u8,
+    /// From the tensor to shared memory; the other way else.
+    pub loads: bool,
+    /// What is done to the elements of the tensor, unless they are overwritten.
+    pub reduction: Option<AtomicOp>,
+    /// It is loaded to the same place in the shared memory of each CTA that a mask names.
+    pub multicast: bool,
+}
+
+impl Payload for TensorCopy {
+    fn describe(&self, words: Words) -> Words {
+        let words = words.flag(&format!("{}d", self.dimensions), true).flag("loads", self.loads);
+        words.optional(self.reduction).flag("multicast", self.multicast)
     }
 }
 
@@ -469,6 +492,20 @@ impl Payload for MatrixProduct {
         let MatrixShape { m, n, k } = self.shape;
         let words = words.flag(&format!("m{m}n{n}k{k}"), true);
         let words = self.types.into_iter().fold(words, |words, ty| words.flag(ty.name(), true));
-        words.flag("satfinite", self.satfinite).optional(self.combination)
+        let words = words.flag("satfinite", self.satfinite).optional(self.combination);
+        words.flag("a_by_columns", self.turned[0]).flag("b_by_rows", self.turned[1])
+    }
+}
+
+impl Payload for GroupProduct {
+    fn describe(&self, words: Words) -> Words {
+        let words = words.payload(&self.product).flag("a_in_shared", self.a_in_shared);
+        words.flag("a_negated", self.negated[0]).flag("b_negated", self.negated[1])
+    }
+}
+
+impl Payload for MatrixMove {
+    fn describe(&self, words: Words) -> Words {
+        words.flag(&format!("x{}", self.count), true).flag("transposed", self.transposed)
     }
 }

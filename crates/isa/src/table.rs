@@ -36,11 +36,14 @@
 //! | `Cvt` | `ty` to, `source_ty` from | value | a; of packed results from scalars: upper, lower, the random bits of stochastic rounding |
 //! | `CvtPack` | `ty` of the parts, for their sign alone where they are narrower, `source_ty` from | 32 bits | a, b, 32-bit c if the parts leave room |
 //! | `Ld` | of an element | one per element | none; see below |
+//! | `TestPhase` | `B64` | predicate | state of 64 bits, or parity of 32 |
 //! | `St` | of an element | none | one per element; wider registers give their low bits |
 //! | `Copy` | of an element | none | none, the predicate that asks for zeros, or the 32-bit number of bytes to read |
-//! | `CopyBulk` | of an element of a reduction, else `B32` | none | 32-bit number of bytes |
+//! | `CopyBulk` | of an element of a reduction, else `B32` | none | 32-bit number of bytes, then the mask of CTAs if it is multicast |
+//! | `CopyTensor` | `B64` | bytes of the box, 64 bits | address of the tensor map, 32-bit coordinates, then the mask of CTAs if it is multicast; the memory is the place in shared memory |
 //! | `CopyWait` | `U32` | none | number of groups, an immediate |
 //! | `Atom`, `Red` | of an element | old value (`Atom`), one per element | operand; of `Cas`: compare, new |
+//! | `RedCluster` | of an element | none | operand, 32-bit mask of CTAs |
 //! | `Tex` | `ty` of the result, `source_ty` of the coordinates | components, then the predicate of residency | layer, coordinates, level or two gradients, offsets, sampler: as many of each as the payload says |
 //! | `Tld4` | `ty` of the result, `source_ty` of the coordinates | texels, then the predicate of residency | layer, coordinates, offsets, sampler |
 //! | `Suld`, `Sust`, `Sured` | of an element | values (`Suld`) | layer, coordinates; then values |
@@ -53,8 +56,12 @@
 //! | `Elect` | `B32` | leader's lane, then predicate | member mask |
 //! | `Activemask` | `B32` | mask | none |
 //! | `Movmatrix` | `B16` | fragment of a row of the transpose | fragment of a row; 32 bits each |
+//! | `MmaAsync` | of a register of d | registers of d | registers of a, or its 64-bit descriptor; that of b; predicate without which d counts as zeros; d as it was |
+//! | `Ldmatrix` | `B32` | a register per matrix | none; the address of a row of four words |
+//! | `Stmatrix` | `B32` | none | a register per matrix |
 //! | `Mma` | of a register of d | registers of d | registers of a, of b, of c; 64 bits of `f64`, 32 of others |
 //! | `Bar` | `Pred` or `U32` | result of a reduction | barrier, threads if given, predicate of a reduction |
+//! | `ClusterBar` | `B32` | none | none |
 //! | `BarWarp` | `B32` | none | member mask |
 //! | `BrxIdx` | `U32` | none | index |
 //! | `Call`, `SystemCall` | `B32` | results | arguments |
@@ -222,18 +229,24 @@ macro_rules! with_ops {
 
             /// Load.
             Ld (access: AccessOrder) => { class: load, effect: Load, bind: transfer::ld }
+            /// Asks whether a phase of a barrier in memory has ended, or waits for it.
+            TestPhase (of: PhaseOf) => { class: memory, effect: Load, bind: control::test_phase }
             /// Store.
             St (access: AccessOrder) => { class: memory, effect: Store, bind: transfer::st }
             /// Atomic that returns the old value.
             Atom (atomic: Atomic) => { class: atomic, effect: Atomic, bind: transfer::atom }
             /// Reduction to memory without a result.
             Red (atomic: Atomic) => { class: atomic, effect: Atomic, bind: transfer::red }
+            /// The same reduction in each CTA of a mask of the cluster, at the same place of its shared memory.
+            RedCluster (atomic: Atomic) => { class: atomic, effect: Atomic, bind: transfer::red_cluster }
             /// Copies from one memory to another without a register. What is not read is written as zeros.
             Copy (read: CopyRead) => { class: memory, effect: Store, bind: transfer::copy }
             /// Hint to the caches; has no effect on values.
             Prefetch => { class: memory, effect: Load, bind: control::nothing }
             /// Copies any number of bytes from one memory to another, or reduces them into it; each thread on its own.
             CopyBulk (bulk: BulkCopy) => { class: memory, effect: Store, bind: transfer::copy_bulk }
+            /// Copies a box between a tensor in global memory and shared memory; each thread on its own.
+            CopyTensor (copy: TensorCopy) => { class: memory, effect: Store, bind: transfer::copy_tensor }
             /// Fetches from a texture through a sampler.
             Tex (fetch: TextureFetch) => { class: memory, effect: Load, bind: texture::fetch }
             /// Fetches one component of the four texels that a linear filter mixes.
@@ -269,6 +282,14 @@ macro_rules! with_ops {
             Movmatrix => { class: warp, effect: Exchange, bind: exchange::movmatrix }
             /// Product of matrices of which each lane holds a part, plus an accumulator.
             Mma (product: MatrixProduct) => { class: tensor, effect: Exchange, bind: matrix::mma }
+            /// The part of a warp in a product of matrices that four warps carry out together; what is in shared memory is
+            /// told by descriptors.
+            MmaAsync (group: GroupProduct) => { class: tensor, effect: Fence, bind: matrix::mma_async }
+            /// Loads matrices from shared memory: lanes bring the addresses of rows, and each receives a part of a row of
+            /// each matrix.
+            Ldmatrix (matrices: MatrixMove) => { class: load, effect: Load, bind: matrix::load }
+            /// Stores matrices, of which each lane holds a part of a row, to the addresses of rows that lanes bring.
+            Stmatrix (matrices: MatrixMove) => { class: memory, effect: Store, bind: matrix::store }
 
             /// Branch; the targets stand at the block.
             Bra (hint: Branch) => { class: control, effect: End, bind: control::branch }
@@ -291,6 +312,8 @@ macro_rules! with_ops {
 
             /// CTA barrier.
             Bar (kind: BarrierKind) => { class: barrier, effect: Fence, bind: control::bar }
+            /// Barrier of a cluster of CTAs.
+            ClusterBar (phase: ClusterPhase) => { class: barrier, effect: Fence, bind: control::cluster_bar }
             /// Barrier among lanes of one warp.
             BarWarp => { class: barrier, effect: Fence, bind: exchange::bar_warp }
             /// Memory fence.

@@ -57,6 +57,7 @@ struct LaunchTable {
     kernel: Option<String>,
     grid: Option<Spanned<OneOrMany>>,
     block: Option<Spanned<OneOrMany>>,
+    cluster: Option<Spanned<OneOrMany>>,
     shared: Option<u64>,
     registers: Option<u32>,
     #[serde(default)]
@@ -164,6 +165,7 @@ fn launch(place: &str, name: &str, text: &str, table: LaunchTable) -> Result<Lau
         kernel: table.kernel,
         grid: read("grid", table.grid)?,
         block: read("block", table.block)?,
+        cluster: read("cluster", table.cluster)?,
         shared: table.shared,
         registers: table.registers,
         ..Launch::default()
@@ -254,7 +256,7 @@ mod tests {
         let message = |text| Launch::parse_file("l.toml", text).unwrap_err().message;
         assert_eq!(
             message("grd = 1\n"),
-            "l.toml, line 1: unknown field `grd`, expected one of `input`, `kernel`, `grid`, `block`, `shared`, `registers`, `args`, `symbols`"
+            "l.toml, line 1: unknown field `grd`, expected one of `input`, `kernel`, `grid`, `block`, `cluster`, `shared`, `registers`, `args`, `symbols`"
         );
         assert!(message("grid = \n").starts_with("l.toml, line 1: "));
         assert_eq!(

@@ -15,6 +15,8 @@ pub struct Launch {
     pub grid: Option<Extents>,
     /// Threads per CTA.
     pub block: Option<Extents>,
+    /// CTAs per cluster.
+    pub cluster: Option<Extents>,
     /// Bytes of dynamic shared memory per CTA.
     pub shared: Option<u64>,
     /// Registers per thread.
@@ -94,6 +96,7 @@ impl Launch {
         self.kernel = over.kernel.or(self.kernel);
         self.grid = over.grid.or(self.grid);
         self.block = over.block.or(self.block);
+        self.cluster = over.cluster.or(self.cluster);
         self.shared = over.shared.or(self.shared);
         self.registers = over.registers.or(self.registers);
         self.symbols.extend(over.symbols);

@@ -4,6 +4,7 @@
 //! into bytes and buffers, checked against the kernel.
 //! This crate does not know about the emulator or machines, and opens no files: who binds a launch hands in a reader.
 
+mod cluster;
 mod content;
 mod element;
 mod file;
@@ -13,6 +14,7 @@ pub mod npy;
 mod plan;
 mod scanner;
 mod shape;
+mod tensor_map;
 mod texture;
 mod value;
 
@@ -25,5 +27,6 @@ pub use plan::{
     Words, element_of, extents,
 };
 pub use shape::{Extents, check as check_extents, parse_extents};
+pub use tensor_map::TensorMapText;
 pub use texture::{ObjectSettings, Texels};
 pub use value::{Argument, Buffer, Content, Member, ObjectValue, Reference, Target, Value};

@@ -4,16 +4,17 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use warplens_base::{IdMap, define_id, nearest};
-use warplens_ir::{LaunchBounds, Parameter, RequiredCluster};
-use warplens_isa::{OpaqueType, ReadMode, Sampler, ScalarType, TexelShape};
+use warplens_ir::{LaunchBounds, Parameter};
+use warplens_isa::{OpaqueType, ReadMode, Sampler, ScalarType, TENSOR_MAP_ADDRESS, TENSOR_MAP_BYTES, TexelShape};
 
+use crate::cluster;
 use crate::content;
 use crate::element::{ElementType, Number};
 use crate::launch::{Launch, LaunchArgument, LaunchSymbol};
 use crate::shape::{self, Extents};
 use crate::texture::ObjectSettings;
 use crate::value::{Buffer, Content, Member, ObjectValue, Reference, Target, Value};
-use warplens_base::error::{Error, ErrorKind, Result};
+use warplens_base::error::{Error, Result};
 
 define_id! {
     /// A buffer of a plan.
@@ -33,6 +34,8 @@ pub struct KernelInterface<'m> {
     pub source_names: Vec<String>,
     /// Demands on the block.
     pub bounds: LaunchBounds,
+    /// Number of the target that it was compiled for: 90 for `sm_90a`; 0 where nobody says.
+    pub target: u32,
     /// Bytes of an address.
     pub pointer_bytes: u32,
     /// Variables: name, type of an element, size in bytes.
@@ -89,6 +92,8 @@ pub struct PlannedLaunch {
     pub grid: Extents,
     /// Threads per CTA.
     pub block: Extents,
+    /// CTAs per cluster, where the launch or the kernel says so.
+    pub cluster: Option<Extents>,
     /// Bytes of dynamic shared memory per CTA.
     pub dynamic_shared: u64,
     /// Registers per thread, if given.
@@ -300,6 +305,7 @@ impl<'b> Binder<'b, '_> {
         let launches = self.launches;
         let (launch, kernel) = &launches[number];
         let (grid, block) = extents(launch, kernel)?;
+        let cluster = cluster::of(launch, kernel, grid)?;
         let mut space = Words::default();
         let mut argument_buffers = Vec::new();
         for (index, parameter) in kernel.parameters.iter().enumerate() {
@@ -320,6 +326,7 @@ impl<'b> Binder<'b, '_> {
         Ok(PlannedLaunch {
             grid,
             block,
+            cluster,
             dynamic_shared: launch.shared.unwrap_or(0),
             registers: launch.registers,
             parameter_names: names,
@@ -361,6 +368,17 @@ impl<'b> Binder<'b, '_> {
                     return Err(fail(format!("the members take {given} bytes, the parameter takes {size}")));
                 }
                 Ok(words.padded(size))
+            }
+            Value::TensorMap(_) if !parameter.is_array || size != TENSOR_MAP_BYTES => Err(fail(format!(
+                "a tensor map takes a structure of {TENSOR_MAP_BYTES} bytes, the parameter takes {size}"
+            ))),
+            Value::TensorMap(text) => {
+                let (buffer, offset) = self.referenced(self.written(launch, index), text.reference)?;
+                if !offset.is_multiple_of(16) {
+                    return Err(fail("a tensor begins at a multiple of 16 bytes".to_owned()));
+                }
+                let pointer = Pointer { at: TENSOR_MAP_ADDRESS, bytes: 8, buffer, offset };
+                Ok(Words { bytes: text.map.pack().to_vec(), pointers: vec![pointer], handles: Vec::new() })
             }
             Value::Content(_) => unreachable!("arguments have no content without a type"),
             Value::Buffer(_) | Value::Reference(_) | Value::Null if !holds_address => {
@@ -558,7 +576,7 @@ impl<'b> Binder<'b, '_> {
                 let buffer = Buffer { element, count, content: content.clone() };
                 Words::from(content::make(&buffer, self.left, self.read).map_err(fail)?)
             }
-            Value::Reference(_) | Value::Null | Value::Struct(_) => {
+            Value::Reference(_) | Value::TensorMap(_) | Value::Null | Value::Struct(_) => {
                 return Err(fail("a variable takes a number, content, a buffer's content or bytes(HEX)".to_owned()));
             }
         };
@@ -604,7 +622,7 @@ pub fn extents(launch: &Launch, kernel: &KernelInterface<'_>) -> Result<(Extents
     };
     let (grid, block) = (need("grid", launch.grid)?, need("block", launch.block)?);
     shape::check(grid, block)?;
-    check_cluster(kernel)?;
+    cluster::of(launch, kernel, grid)?;
     let n_threads: u32 = block.iter().product();
     if let Some(required) = kernel.bounds.required_threads.filter(|&required| required != block) {
         return Err(Error::usage(format!(
@@ -622,20 +640,6 @@ pub fn extents(launch: &Launch, kernel: &KernelInterface<'_>) -> Result<(Extents
         )));
     }
     Ok((grid, block))
-}
-
-/// Refuses a kernel that runs in clusters only, which the emulator does not execute.
-fn check_cluster(kernel: &KernelInterface<'_>) -> Result<()> {
-    let Some(RequiredCluster { ctas, line }) = kernel.bounds.cluster.filter(|cluster| cluster.ctas != Some([1; 3]))
-    else {
-        return Ok(());
-    };
-    let what = match ctas {
-        Some(ctas) => format!("clusters of {} blocks", shape::show(ctas)),
-        None => "clusters of blocks".to_owned(),
-    };
-    let message = format!("kernel `{}`, PTX line {line}: it requires {what}, which are not supported", kernel.name);
-    Err(Error::new(ErrorKind::Unsupported, message))
 }
 
 /// A number in the type of a parameter. Integer parameters take both signs, untyped ones also floats.

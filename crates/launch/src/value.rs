@@ -21,6 +21,7 @@ use warplens_isa::OpaqueType;
 
 use crate::element::{ElementType, Number};
 use crate::scanner::{Scanned, Scanner, ValueError};
+use crate::tensor_map::{self, TensorMapText};
 use crate::texture::{self, ObjectSettings};
 
 /// Which parameter or variable a value is for.
@@ -54,6 +55,8 @@ pub enum Value {
     Struct(Vec<Member>),
     /// An address inside a buffer of another argument.
     Reference(Reference),
+    /// The 128 bytes that describe a tensor in a buffer of another argument.
+    TensorMap(Box<TensorMapText>),
     /// The null pointer.
     Null,
     /// Content without a type and count; for variables, which have both.
@@ -210,6 +213,10 @@ fn value(scanner: &mut Scanner<'_>) -> Scanned<Value> {
             *scanner = ahead;
             bytes(scanner).map(Value::Bytes)
         }
+        "tensormap" => {
+            *scanner = ahead;
+            tensor_map::scan(scanner).map(|map| Value::TensorMap(Box::new(map)))
+        }
         "struct" => {
             *scanner = ahead;
             list(scanner, member).map(Value::Struct)
@@ -235,7 +242,7 @@ fn value(scanner: &mut Scanner<'_>) -> Scanned<Value> {
             error.help = Some(match ElementType::from_name(word) {
                 Some(ty) => format!("a buffer has a count: {ty}[1024]"),
                 None => {
-                    "a value is a number, a buffer such as f32[1024]:iota, bytes(HEX), struct(V,...), &INDEX, texture(...) or none"
+                    "a value is a number, a buffer such as f32[1024]:iota, bytes(HEX), struct(V,...), &INDEX, texture(...), tensormap(...) or none"
                         .to_owned()
                 }
             });
@@ -387,7 +394,7 @@ fn path(scanner: &mut Scanner<'_>) -> Scanned<String> {
     Ok(path)
 }
 
-fn list<'t, T>(scanner: &mut Scanner<'t>, item: impl Fn(&mut Scanner<'t>) -> Scanned<T>) -> Scanned<Vec<T>> {
+pub(crate) fn list<'t, T>(scanner: &mut Scanner<'t>, item: impl Fn(&mut Scanner<'t>) -> Scanned<T>) -> Scanned<Vec<T>> {
     scanner.expect("(")?;
     let mut items = vec![item(scanner)?];
     while scanner.take(",") {
@@ -408,7 +415,7 @@ fn member(scanner: &mut Scanner<'_>) -> Scanned<Member> {
         return Ok(Member { ty: Some(ty), value: Value::Number(scanner.number()?) });
     }
     let mut ahead = scanner.clone();
-    if matches!(ahead.word(), "struct" | "bytes") {
+    if matches!(ahead.word(), "struct" | "bytes" | "tensormap") {
         // Said before it is read: structures in structures could go deeper than the stack.
         let mut start = scanner.clone();
         start.take("");
@@ -430,7 +437,7 @@ fn bytes(scanner: &mut Scanner<'_>) -> Scanned<Vec<u8>> {
 }
 
 /// What follows the ampersand.
-fn reference(scanner: &mut Scanner<'_>) -> Scanned<Reference> {
+pub(crate) fn reference(scanner: &mut Scanner<'_>) -> Scanned<Reference> {
     let first = position(scanner)?;
     let (launch, index) = if scanner.take(".") { (first, position(scanner)?) } else { (0, first) };
     let mut offset = 0;

@@ -165,6 +165,7 @@ const POSITIVE: &[Key] = &[
     Key::SharedBanks,
     Key::L1TagsPerClk,
     Key::L1BytesPerClk,
+    Key::SharedClusterBytesPerClk,
     Key::L1AchievedBytesPerClk,
     Key::L2AchievedBandwidth,
     Key::L2SmBytesPerClk,

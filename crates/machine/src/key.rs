@@ -172,8 +172,13 @@ keys! {
     LanesLdst = "lanes.ldst", PerCycle;
     /// Texture fetches of a lane that the texture units of one SM do per cycle: one for each unit.
     LanesTexture = "lanes.texture", PerCycle;
-    /// Dense half-precision tensor multiply-adds per cycle of one SM.
+    /// Dense half-precision tensor multiply-adds per cycle of one SM, by groups of warps where it has such operations. Of
+    /// elements of twice the width it does half as many, of half the width twice as many.
     LanesTensorFma = "lanes.tensor_fma", PerCycle;
+    /// The same by operations of one warp that give half-precision or integer results.
+    LanesTensorWarp = "lanes.tensor_warp", PerCycle;
+    /// The same by operations of one warp that give single-precision results.
+    LanesTensorWarpFp32 = "lanes.tensor_warp_fp32", PerCycle;
     /// Double-precision tensor multiply-adds per cycle of one SM.
     LanesTensorFp64 = "lanes.tensor_fp64", PerCycle;
 
@@ -225,6 +230,9 @@ keys! {
     SharedPassCycles = "shared.pass_cycles", Cycles;
     /// Cycles by which each further pass of a bank conflict delays the result.
     SharedPassLatency = "shared.pass_latency", Cycles;
+
+    /// Bytes per cycle that one SM draws from the shared memory of others in its cluster.
+    SharedClusterBytesPerClk = "shared.cluster_bytes_per_clk", BytesPerCycle;
 
     /// Size of the L1 data cache of one SM (with the shared memory where the two are one); 0 where there is none.
     L1Size = "l1.size", Bytes;
@@ -323,6 +331,10 @@ keys! {
     /// Distance between two uncoalesced transactions of one SM, as the MWP-CWP model means it.
     HongKimDepartureDelayUncoalesced = "hong_kim.departure_delay_uncoalesced", WallCycles;
 
+    /// Cycles in which an instruction of fixed latency reads its registers, which lie in two banks, those of even and of odd
+    /// numbers, with one register per cycle each. Where it is unknown, banks of registers are not modelled.
+    RegistersReadCycles = "registers.read_cycles", Cycles;
+
     /// Cycles from a single-precision operation to the first that can use its result.
     LatencyFp32 = "latency.fp32", Cycles;
     /// Cycles from a 32-bit integer operation to the first that can use its result.
@@ -341,6 +353,10 @@ keys! {
     LatencyPredicate = "latency.predicate", Cycles;
     /// Cycles from a 16x8x16 half-precision tensor operation to the next that adds to its result.
     LatencyTensor = "latency.tensor", Cycles;
+    /// The same of a 16x8x8 half-precision tensor operation, or another of at most as many bits.
+    LatencyTensorHalf = "latency.tensor_half", Cycles;
+    /// Cycles from the end of the work of a tensor operation of a group of warps until its result can be waited for.
+    LatencyTensorAsync = "latency.tensor_async", Cycles;
     /// Cycles from a double-precision tensor operation to the next that adds to its result.
     LatencyTensorFp64 = "latency.tensor_fp64", Cycles;
     /// Cycles of a conflict-free load from shared memory.
@@ -353,6 +369,12 @@ keys! {
     LatencyBranch = "latency.branch", Cycles;
     /// Cycles from the last arrival at a barrier to the next instruction of its warps.
     LatencyBarrier = "latency.barrier", Cycles;
+    /// Cycles of a load from the shared memory of another SM in the cluster.
+    LatencyClusterShared = "latency.cluster_shared", Cycles;
+    /// Cycles from the last arrival at the barrier of a cluster to the next instruction of its warps.
+    LatencyClusterBarrier = "latency.cluster_barrier", Cycles;
+    /// Cycles from a bulk copy to its bytes in shared memory beyond those of a load.
+    LatencyBulkCopy = "latency.bulk_copy", Cycles;
     /// Cycles of a memory fence.
     LatencyFence = "latency.fence", Cycles;
     /// Cycles from an operation on values that are the same in all lanes to the first that can use its result.

@@ -24,8 +24,26 @@ pub(crate) fn rule(machine: &Machine, key: Key) -> Option<Rule> {
         Key::LanesConversion => {
             same_as(key, Key::LanesSfu, "the special-function lanes, which are of the unit that converts")
         }
+        Key::LanesTensorWarp => {
+            same_as(key, Key::LanesTensorFma, "the tensor rate, which operations of one warp are taken to reach")
+        }
+        Key::LanesTensorWarpFp32 => same_as(
+            key,
+            Key::LanesTensorWarp,
+            "the rate of half-precision results, which single ones are taken to have",
+        ),
+        Key::LatencyTensorHalf => {
+            same_as(key, Key::LatencyTensor, "the latency of a 16x8x16 operation, which a shorter one is taken to have")
+        }
         Key::LatencyShuffle => of_design(machine, key)
             .or_else(|| same_as(key, Key::LatencyShared, "the latency of shared memory, whose crossbar it takes")),
+        // An arrival goes to another SM, and what it tells comes back, as a load does.
+        Key::LatencyClusterBarrier if major >= 9 => same_as(
+            key,
+            Key::LatencyClusterShared,
+            "the way to another SM and back, which nobody measured with the barrier",
+        ),
+        Key::LatencyClusterShared | Key::SharedClusterBytesPerClk | Key::LatencyBulkCopy if major < 9 => None,
         // Before, a shared atomic is a loop of machine code.
         Key::LatencySharedAtomic if major >= 5 => of_design(machine, key)
             .or_else(|| same_as(key, Key::LatencyShared, "the latency of shared memory, which computes it in place")),
@@ -53,15 +71,20 @@ pub(crate) fn rule(machine: &Machine, key: Key) -> Option<Rule> {
 
 /// Properties of the pipelines that carry over from design to design.
 const OF_PIPELINES: &[Key] = &[
+    Key::LatencyBulkCopy,
     Key::LatencySfu,
     Key::LatencyFp16,
     Key::LatencyFp64,
     Key::LatencyPredicate,
+    Key::LatencyTensor,
+    Key::LatencyTensorAsync,
     Key::LatencyTensorFp64,
     Key::LatencyShared,
     Key::LatencySharedOperand,
     Key::LatencyBranch,
     Key::LatencyBarrier,
+    Key::LatencyClusterShared,
+    Key::SharedClusterBytesPerClk,
     Key::LatencyFence,
     Key::LatencyUniform,
     Key::LatencyL1,

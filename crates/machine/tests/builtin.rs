@@ -245,7 +245,8 @@ fn what_no_rule_gives_is_refused_by_name() {
         "sm_90 has no value for dram.latency: a description of an SM design has no board around it; name a GPU"
     );
     assert!(
-        refuse("v100-pcie", Key::LatencyTensor).ends_with("the machine file does not state it, and no rule derives it")
+        refuse("v100-pcie", Key::LanesTensorFp64)
+            .ends_with("the machine file does not state it, and no rule derives it")
     );
 }
 

@@ -166,6 +166,10 @@ assumptions! {
         "other CTAs of the launch stand in for those of the simulated SM";
     SharedSectors "shared-sectors" "model teg, SMs that load the same sectors",
         "an SM finds in the L2 cache what another has loaded, in the share that the looked-at CTAs show";
+    ClusterAlike "cluster-alike" "model teg, launches in clusters",
+        "CTAs of a cluster run on SMs of their own and do the same at the same time: each comes to the cluster's barrier with the others, what one tells the barriers of others its own are told, and the window of its own rank counts as another SM's; where the SMs lie, and copies to several CTAs at the price of one, are not modelled";
+    MemoryBarriers "memory-barriers" "model teg, waits for barriers in memory",
+        "a wait for a barrier in memory ends when what the phase lacks has come in simulated time, and is answered like a load from shared memory";
     XStart "x-start" "x-model, where several states are stable",
         "all warps compute at first, so that the machine reaches its first stable state";
 }

@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use warplens_isa::{Family, InstKey, OpClass, ScalarType};
+use warplens_isa::{Family, InstKey, OpClass, ScalarType, TensorLanes};
 use warplens_machine::{Key, Reader, expansion};
 
 use crate::assumption::AssumptionId;
@@ -204,6 +204,20 @@ fn by_class(workload: &Workload, reader: &mut Reader<'_>) -> Result<ComputeLoad,
         let left = plain.entry(class).or_default();
         *left = (*left - count).max(0.0);
         expand(&mut load, opcode, count, key, reader)?;
+    }
+    let products: f64 = workload.products.values().map(|(instructions, _)| instructions).sum();
+    if let Some(left) = plain.get_mut(&OpClass::Tensor) {
+        // What is left has a shape that is not known.
+        *left = (*left - products).max(0.0);
+    }
+    for (&sort, &(instructions, work)) in &workload.products {
+        let (name, key) = match sort {
+            TensorLanes::Warp => ("tensor", Key::LanesTensorWarp),
+            TensorLanes::WarpFp32 => ("tensor fp32", Key::LanesTensorWarpFp32),
+            TensorLanes::WarpFp64 => ("tensor fp64", Key::LanesTensorFp64),
+            TensorLanes::Group => ("tensor groups", Key::LanesTensorFma),
+        };
+        load.add(name, Resource::Tensor, instructions, work / lanes(reader, key)?);
     }
     for (&class, &count) in plain.iter().filter(|(_, count)| **count > 0.0) {
         add_class(&mut load, class, count, reader)?;

@@ -226,6 +226,8 @@ resources! {
     IntMul "integer multiply lanes";
     /// Special-function lanes.
     Sfu "special-function lanes";
+    /// Tensor cores.
+    Tensor "tensor cores";
     /// Load and store lanes.
     LoadStore "load/store lanes";
     /// Shared-memory bank conflicts.
@@ -255,7 +257,8 @@ impl Resource {
             Pipe::Fp64 => Some(Self::Fp64),
             Pipe::Fp16 => Some(Self::Fp16),
             Pipe::Xu => Some(Self::Sfu),
-            Pipe::Tensor | Pipe::Adu => Some(Self::Compute),
+            Pipe::Tensor => Some(Self::Tensor),
+            Pipe::Adu => Some(Self::Compute),
             Pipe::Lsu | Pipe::Cbu => None,
         }
     }

@@ -230,9 +230,11 @@ fn term(resource: Resource, cycles: f64, readings: &Readings) -> Term {
         Resource::LoadStore => Some(Key::LanesLdst),
         _ => None,
     };
+    let of_tensors = [Key::LanesTensorFma, Key::LanesTensorWarp, Key::LanesTensorWarpFp32, Key::LanesTensorFp64];
     let read = readings.parameters.iter().map(|read| read.key);
     let belongs = |key: &Key| match resource {
         Resource::DramBandwidth => matches!(key, Key::DramPeakBandwidth | Key::DramAchievedBandwidth),
+        Resource::Tensor => of_tensors.contains(key) || *key == Key::SmCount,
         _ => Some(*key) == lanes || *key == Key::SmCount,
     };
     Term {

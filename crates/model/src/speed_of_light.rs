@@ -135,6 +135,8 @@ const PIPE_KEYS: &[Key] = &[
     Key::LanesConversion,
     Key::LanesBarrier,
     Key::LanesTensorFma,
+    Key::LanesTensorWarp,
+    Key::LanesTensorWarpFp32,
     Key::LanesTensorFp64,
 ];
 

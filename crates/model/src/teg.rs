@@ -18,7 +18,7 @@ use warplens_machine::{Machine, Reader};
 use warplens_sim::launch::{Basis, CarriedOn, LaunchShare};
 use warplens_sim::traces::Listing;
 use warplens_sim::{Job, Outcome, SmConfig, Surroundings, simulate, work};
-use warplens_stats::{Footprint, Profile, RegistersBasis, Sharing, TracedCta, sector};
+use warplens_stats::{Footprint, LaunchShape, Profile, RegistersBasis, Sharing, TracedCta, sector};
 use warplens_trace::{Code, CtaTrace, MachineClass};
 
 use crate::assumption::{AssumptionId, of_machine};
@@ -130,6 +130,7 @@ impl Model for Teg {
         let listing = listing(traced, machine, options)?;
         let config = SmConfig::read(&mut reader, &used_classes(&listing.code))?;
         let launch = &profile.launch;
+        let config = if is_in_clusters(launch) { config.in_clusters(&mut reader)? } else { config };
         let fits = fitting_ctas(launch.n_threads(), launch.registers, launch.shared_bytes, &mut reader)? as u32;
         let share = LaunchShare::new(launch.n_ctas(), fits, config.n_sms, config.sms_per_cluster);
         let n_sms = u64::from(config.n_sms).min(launch.n_ctas()) as u32;
@@ -307,8 +308,23 @@ fn assumptions(profile: &Profile, listing: &Listing, simulated: &Simulated) -> V
     if profile.launch.registers_basis == RegistersBasis::Estimate {
         sentences.push(AssumptionId::RegistersEstimated.with(format_args!("{} per thread", profile.launch.registers)));
     }
+    if is_in_clusters(&profile.launch) {
+        sentences.push(AssumptionId::ClusterAlike.plain());
+    }
+    if simulated.outcome.questions > 0 {
+        let forced = simulated.outcome.forced_phases;
+        sentences.push(
+            AssumptionId::MemoryBarriers
+                .with(format_args!("{forced} phases were ended although they lacked something")),
+        );
+    }
     if profile.order_dependent {
         sentences.push(AssumptionId::OrderDependent.plain());
     }
     sentences
+}
+
+/// True where CTAs run in clusters of several.
+pub(crate) fn is_in_clusters(launch: &LaunchShape) -> bool {
+    launch.cluster.is_some_and(|cluster| cluster != [1; 3])
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use warplens_isa::{InstKey, OpClass, Spelling, StateSpace};
+use warplens_isa::{InstKey, OpClass, Spelling, StateSpace, TensorLanes, TensorWork};
 use warplens_machine::ComputeCapability;
 use warplens_stats::{BankRule, CoalescingRule, Count, Counted, MemoryCounts, Profile, RegistersBasis, SharedCounts};
 
@@ -52,6 +52,8 @@ pub struct Workload {
     pub extra_passes: f64,
     /// Constant-memory requests.
     pub constant_requests: f64,
+    /// Products of matrices: instructions, and their work on the tensor lanes, by the sort of these.
+    pub products: BTreeMap<TensorLanes, (f64, f64)>,
 }
 
 /// Transactions by size.
@@ -152,6 +154,7 @@ impl Workload {
                 false => 0.0,
             },
             constant_requests: per_warp(profile.constant.requests),
+            products: products(profile, n_warps),
         }
     }
 
@@ -244,6 +247,19 @@ fn high_latency(profile: &Profile, n_warps: f64) -> Vec<(Spelling, f64)> {
     found.extend(left.into_iter().map(|(operation, left)| (InstKey::from(operation).into(), left as f64 / n_warps)));
     found.retain(|(_, count)| *count > 0.0);
     found
+}
+
+/// Products of matrices of one warp, and their work.
+fn products(profile: &Profile, n_warps: f64) -> BTreeMap<TensorLanes, (f64, f64)> {
+    let mut products: BTreeMap<TensorLanes, (f64, f64)> = BTreeMap::new();
+    for counted in &profile.instructions.by_opcode {
+        let Some(TensorWork { lanes, work, .. }) = counted.opcode.key.tensor_work() else { continue };
+        let count = counted.count as f64 / n_warps;
+        let (instructions, all) = products.entry(lanes).or_default();
+        *instructions += count;
+        *all += count * f64::from(work);
+    }
+    products
 }
 
 /// Wavefronts beyond those that an access takes anyway: one, on 1.x one for each half-warp.

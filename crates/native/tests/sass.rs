@@ -99,7 +99,7 @@ fn wide_operands_take_all_their_registers() {
     assert_eq!(of(3), (vec![16, 17, 18, 19], vec![4, 5, 6, 7, 10, 11, 16, 17, 18, 19]));
     assert_eq!(of(5), (vec![], vec![2, 3, 8, 9]));
     assert_eq!(of(6), (vec![1], vec![3]));
-    assert_eq!((code.insts[3].class, code.insts[3].amount), (MachineClass::Tensor, 2048));
+    assert_eq!((code.insts[3].class, code.insts[3].amount), (MachineClass::TensorFp32, 2048));
     let warp = &trace.ctas[0].warps[0];
     let rows = warp.accesses_of(&warp.step(4).expect("it has seven")).next().expect("it reads");
     assert_eq!((rows.mask, rows.element_bytes, rows.elements), (ActiveMask(0xffff), 4, 4));

@@ -10,6 +10,7 @@
 mod asynchronous;
 mod body;
 mod call;
+mod cluster;
 mod control;
 mod convert;
 mod dispatch;
@@ -21,6 +22,7 @@ mod key;
 mod limit;
 mod location;
 mod matrix;
+mod matrix_move;
 mod mbarrier;
 mod memory;
 mod module;
@@ -29,10 +31,14 @@ mod operand;
 mod parameter;
 mod scope;
 mod spellings;
+mod tensor;
 mod texture;
 mod types;
 mod video;
 mod warp;
+mod wgmma;
+mod wmma;
+mod wmma_memory;
 
 pub use key::spelling;
 

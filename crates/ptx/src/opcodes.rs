@@ -156,7 +156,7 @@ macro_rules! with_opcodes {
         ]
         Fma "fma" { by lower_fma, types: 2 } [(20, "", "@round ftz sat relu oob", "f32 f32x2 f64 @half", "d s s s")]
         Fns "fns" { Fns T <- T T S32 } [(60, "", "", "b32", "d s s s")]
-        Getctarank "getctarank" { none } lacks Other "clusters" [(78, "", "shared::cluster", "u32 u64", "d s")]
+        Getctarank "getctarank" { by lower_getctarank } lacks Other "clusters" [(78, "", "shared::cluster", "u32 u64", "d s")]
         Griddepcontrol "griddepcontrol" { nothing } [(78, "", "launch_dependents wait", "", "")]
         Isspacep "isspacep" { by lower_isspacep } [(20, "", "const global local @shared param param::entry", "", "d s")]
         Istypep "istypep" { by lower_istypep } [
@@ -167,7 +167,7 @@ macro_rules! with_opcodes {
                 "weak volatile relaxed acquire mmio @scope @load_space @constant_bank ca cg cs lu cv nc @evict \
                  @prefetch L2::cache_hint unified v2 v4 v8", "@memory", "v m s?"),
         ]
-        Ldmatrix "ldmatrix" { none } lacks Memory "tensor cores" [
+        Ldmatrix "ldmatrix" { by lower_ldmatrix } lacks Memory "tensor cores" [
             (65, "", "sync aligned m8n8 m8n16 m16n16 x1 x2 x4 trans shared shared::cta",
                 "b16 b8 b8x16 b6x16_p32 b4x16_p64", "v m"),
         ]
@@ -179,7 +179,7 @@ macro_rules! with_opcodes {
         ]
         Mad24 "mad24" { by lower_mad24, types: 1 } [(10, "", "hi lo sat", "u32 s32", "d s s s")]
         Madc "madc" { by lower_multiply_add, types: 1 } [(30, "", "hi lo cc", "u32 s32 u64 s64", "d s s s")]
-        Mapa "mapa" { none } lacks Other "clusters" [(78, "", "shared::cluster", "u32 u64", "d s s")]
+        Mapa "mapa" { by lower_mapa } lacks Other "clusters" [(78, "", "shared::cluster", "u32 u64", "d s s")]
         Match "match" { by lower_match, types: 1 } [(60, "", "any all sync", "b32 b64", "q s s")]
         Max "max" { by lower_extremum(Operation::Max), types: 1 } [
             (10, "", "ftz NaN xorsign abs relu", "@int u16x2 s16x2 u8x4 s8x4 f32 f64 @half", "d s s s?"),
@@ -289,7 +289,7 @@ macro_rules! with_opcodes {
         ]
         Stackrestore "stackrestore" { by lower_stackrestore } [(73, "", "", "u32 u64", "s")]
         Stacksave "stacksave" { StackSave T <- } [(73, "", "", "u32 u64", "d")]
-        Stmatrix "stmatrix" { none } lacks Memory "tensor cores" [
+        Stmatrix "stmatrix" { by lower_stmatrix } lacks Memory "tensor cores" [
             (78, "", "sync aligned m8n8 m16n8 x1 x2 x4 trans shared shared::cta", "b16 b8", "m v"),
         ]
         Sub "sub" { by lower_sum(Operation::Sub), types: 2 } [
@@ -396,7 +396,7 @@ macro_rules! with_opcodes {
         Vsub "vsub" { by lower_video(Primary::SUB, 1) } [(20, "", "sat add min max", "u32 s32", "d s s s?")]
         Vsub2 "vsub2" { by lower_video(Primary::SUB, 2) } [(30, "", "sat add", "u32 s32", "d s s s?")]
         Vsub4 "vsub4" { by lower_video(Primary::SUB, 4) } [(30, "", "sat add", "u32 s32", "d s s s?")]
-        Wgmma "wgmma" { none } lacks Tensor "tensor cores" [
+        Wgmma "wgmma" { by lower_wgmma } lacks Tensor "tensor cores" [
             WgmmaFence: (80, "fence", "sync aligned", "", ""),
             WgmmaCommitGroup: (80, "commit_group", "sync aligned", "", ""),
             WgmmaWaitGroup: (80, "wait_group", "sync aligned", "", "c"),
@@ -405,7 +405,7 @@ macro_rules! with_opcodes {
             WgmmaMmaAsync: (80, "mma_async", "sync aligned @wgmma_shape satfinite and xor popc", "@mma_type",
                 "v v s p s? s? s? s?"),
         ]
-        Wmma "wmma" { none } lacks Tensor "tensor cores" [
+        Wmma "wmma" { by lower_wmma } lacks Tensor "tensor cores" [
             WmmaLoad: (60, "load", "a b c sync aligned row col @wmma_shape global shared shared::cta", "@mma_type",
                 "v m s?"),
             WmmaStore: (60, "store", "d sync aligned row col @wmma_shape global shared shared::cta", "@mma_type",

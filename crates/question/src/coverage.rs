@@ -3,8 +3,11 @@
 //! Instructions are written from the table: opcode, names, types and operands. One that parses and lowers without an
 //! error and that the emulator can decode is executed; nothing here repeats what those stages know.
 
+mod fidelity;
+mod fragment;
 mod sample;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use rayon::prelude::*;
@@ -15,7 +18,8 @@ use warplens_ptx::opcodes::Opcode;
 use warplens_ptx::opcodes::forms::Form;
 use warplens_ptx::syntax::ast::Modifier;
 
-use sample::operand_lists;
+use fidelity::Fidelity;
+use sample::{operand_lists, target_of};
 
 /// What became of an instruction, the best first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -57,7 +61,11 @@ fn try_form(opcode: Opcode, form: &Form, modifiers: &[Modifier]) -> Verdict {
 const SAMPLE_BYTES: u64 = 16 << 20;
 
 fn try_statement(statement: &str) -> Verdict {
-    let (Some(module), _) = warplens_ptx::load(&sample::module_of(statement)) else { return Verdict::Malformed };
+    try_on(statement, target_of(statement))
+}
+
+fn try_on(statement: &str, target: &str) -> Verdict {
+    let Some(module) = loaded(statement, target) else { return Verdict::Malformed };
     if instructions(&module).any(|inst| inst.op() == Op::Unsupported) {
         return Verdict::Unsupported;
     }
@@ -72,6 +80,21 @@ fn try_statement(statement: &str) -> Verdict {
     if prepared.program().unsupported().is_empty() { Verdict::Executed } else { Verdict::Undecodable }
 }
 
+fn loaded(statement: &str, target: &str) -> Option<Module> {
+    warplens_ptx::load(&sample::module_of(statement, target)).0
+}
+
+/// Targets from which on instructions may exist, the oldest first.
+const TARGETS: &[&str] = &[
+    "sm_10", "sm_20", "sm_30", "sm_35", "sm_50", "sm_53", "sm_60", "sm_61", "sm_70", "sm_72", "sm_75", "sm_80",
+    "sm_86", "sm_89", "sm_90", "sm_90a", "sm_100", "sm_100a",
+];
+
+/// The oldest target that the front end lets an executed statement be for.
+fn oldest_target(statement: &str) -> Option<&'static str> {
+    TARGETS.iter().copied().find(|target| try_on(statement, target) == Verdict::Executed)
+}
+
 fn instructions(module: &Module) -> impl Iterator<Item = &Inst> {
     module.blocks.iter().flat_map(|(_, block)| &block.insts)
 }
@@ -82,6 +105,10 @@ struct FormCoverage {
     names: Parts,
     /// True when an instruction of the form is executed.
     executed: bool,
+    /// What is promised of its results, with some types or others.
+    fidelity: BTreeSet<Fidelity>,
+    /// The oldest target that one of them may be for.
+    target: Option<&'static str>,
 }
 
 /// Names of one sort: those with which some instruction is executed, and those with which none is.
@@ -138,7 +165,25 @@ fn cover(opcode: Opcode, form: &Form) -> FormCoverage {
         };
         name_parts.note(name[0], executed.iter().any(joins));
     }
-    FormCoverage { types: type_parts, names: name_parts, executed: !executed.is_empty() }
+    let statements: Vec<String> = executed
+        .iter()
+        .filter_map(|(filler, list)| executed_statement(opcode, form, &[&form.needs[..], filler, list].concat()))
+        .collect();
+    let fidelity = statements
+        .iter()
+        .filter_map(|statement| Some(Fidelity::of_module(&loaded(statement, target_of(statement))?)))
+        .collect();
+    let rank = |target: &&str| TARGETS.iter().position(|it| it == target);
+    let ends = statements.first().into_iter().chain(statements.last());
+    let target = ends.filter_map(|statement| oldest_target(statement)).min_by_key(rank);
+    FormCoverage { types: type_parts, names: name_parts, executed: !executed.is_empty(), fidelity, target }
+}
+
+/// An instruction with operands with which it is executed.
+fn executed_statement(opcode: Opcode, form: &Form, modifiers: &[Modifier]) -> Option<String> {
+    let head: String = modifiers.iter().fold(opcode.name().to_owned(), |head, it| head + "." + it.name());
+    let mut statements = operand_lists(opcode, form, modifiers).map(|operands| format!("{head} {operands};"));
+    statements.find(|statement| try_statement(statement) == Verdict::Executed)
 }
 
 /// The ways to write the types of an instruction whose first type is `ty`.
@@ -158,13 +203,20 @@ This page says which of them the emulator executes; it is written by trying inst
 A type or name counts as executed when an instruction with it is executed.
 A kernel with an instruction that is not executed ends with exit code 4 before it runs, unless `--allow-unsupported` is given.
 A hint, such as a cache policy, is accepted and changes no result.
+A target stands where older ones do not have the instruction.
 
 ";
 
 /// The page of the manual on instructions.
 pub fn page() -> String {
     let mut page = INTRODUCTION.to_owned();
-    page.push_str("| Instruction | Since PTX | Executed | Not executed |\n|---|---|---|---|\n");
+    page.push_str("Results are\n\n");
+    for fidelity in Fidelity::ALL {
+        page.push_str(&format!("- **{}**: {}.\n", fidelity.name(), fidelity.meaning()));
+    }
+    page.push_str(
+        "\n| Instruction | Since PTX | Target | Results | Executed | Not executed |\n|---|---|---|---|---|---|\n",
+    );
     let mut missing = String::new();
     let (mut n_executed, mut n_forms) = (0, 0);
     let forms: Vec<_> =
@@ -176,7 +228,10 @@ pub fn page() -> String {
         n_forms += 1;
         if coverage.executed {
             n_executed += 1;
-            page.push_str(&format!("| {name} | {major}.{minor} | {} |\n", cells(coverage)));
+            let target = coverage.target.filter(|target| *target != TARGETS[0]).unwrap_or_default();
+            let results: Vec<&str> = coverage.fidelity.iter().map(|fidelity| fidelity.name()).collect();
+            let results = results.join(", ");
+            page.push_str(&format!("| {name} | {major}.{minor} | {target} | {results} | {} |\n", cells(coverage)));
         } else {
             missing.push_str(&format!("| {name} | {major}.{minor} | {} |\n", opcode.purpose_of_lacking()));
         }
@@ -219,6 +274,11 @@ mod tests {
             ("bar.red.and.pred", Executed),
             ("brx.idx", Executed),
             ("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32", Executed),
+            ("ldmatrix.sync.aligned.m8n8.x2.shared.b16", Executed),
+            ("wmma.load.a.sync.aligned.row.m16n16k16.f16", Executed),
+            ("wmma.mma.sync.aligned.row.col.m8n32k16.s32.s8.s8.s32", Executed),
+            ("wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16", Executed),
+            ("ldmatrix.sync.aligned.m16n16.x1.trans.shared.b8", Unsupported),
             ("cp.async.ca.shared.global", Executed),
             ("tex.2d.v4.f32.s32", Unsupported),
             ("add.b32", Malformed),

@@ -256,8 +256,8 @@ fn flops(profile: &Profile) -> Option<(FloatKind, f64)> {
 
 /// Operations of one warp instruction.
 fn operations(key: &InstKey, lanes: f64) -> Option<(FloatKind, f64)> {
-    if let Some(shape) = key.shape.filter(|_| is_matrix_product(key.family)) {
-        return Some((FloatKind::Tensor, 2.0 * f64::from(shape.multiply_adds())));
+    if let Some(work) = key.tensor_work() {
+        return Some((FloatKind::Tensor, 2.0 * f64::from(work.multiply_adds)));
     }
     let per_element = match key.family {
         Family::Add | Family::Sub | Family::Mul => 1.0,
@@ -267,10 +267,6 @@ fn operations(key: &InstKey, lanes: f64) -> Option<(FloatKind, f64)> {
     let ty = key.ty().filter(|ty| ty.is_float())?;
     let elements = if ty.is_packed() { 2.0 } else { 1.0 };
     Some((kind_of(ty), per_element * elements * lanes))
-}
-
-fn is_matrix_product(family: Family) -> bool {
-    matches!(family, Family::Mma | Family::WmmaMma | Family::WgmmaMmaAsync)
 }
 
 fn kind_of(ty: ScalarType) -> FloatKind {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use warplens_stats::{BankRule, CoalescingRule};
 
-use warplens_session::{Measurement, Program};
+use warplens_session::{Measurement, Program, files};
 
 /// What the instructions of a line did, all together.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -99,5 +99,5 @@ pub(crate) fn source_text(program: &Program, beside: Option<&Path>, name: &str) 
     }
     let folders = beside.into_iter().flat_map(|file| file.ancestors().skip(1).take(2)).map(|folder| folder.join(base));
     let candidates = std::iter::once(PathBuf::from(name)).chain(folders);
-    candidates.into_iter().find_map(|path| std::fs::read_to_string(path).ok())
+    candidates.into_iter().find_map(|path| files::read_to_string(path).ok())
 }

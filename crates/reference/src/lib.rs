@@ -13,6 +13,7 @@ mod compare;
 mod convert;
 mod exact;
 mod float;
+mod group;
 mod mbarrier;
 mod meaning;
 mod operand;
@@ -211,11 +212,18 @@ fn check(inst: &Decoded) -> Result<(), NoMeaning> {
         | Meaning::Address(_)
         | Meaning::IsIn(_)
         | Meaning::Load
+        | Meaning::CopyTensor(_)
+        | Meaning::TestPhase(_)
         | Meaning::Store
         | Meaning::Copy(_)
-        | Meaning::CopyBulk(_)
+        | Meaning::CopyBulk(..)
+        | Meaning::AtomicInCtas(_)
+        | Meaning::ClusterBarrier(_)
         | Meaning::ActiveMask
         | Meaning::Matrix(_)
+        | Meaning::Group(_)
+        | Meaning::LoadMatrices(_)
+        | Meaning::StoreMatrices(_)
         | Meaning::Texture
         | Meaning::OpenRegion(_)
         | Meaning::ReserveStack

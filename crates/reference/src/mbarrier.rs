@@ -13,8 +13,8 @@ pub(crate) fn updated(op: MbarrierOp, bits: u64, operand: u64) -> u64 {
         return MbarrierState { pending: number as u32, expected: number as u32, bytes: 0, parity: false }.pack();
     }
     let (arrivals, more_bytes) = match op {
-        MbarrierOp::Init => (0, 0),
-        MbarrierOp::Arrive | MbarrierOp::ArriveDrop => (number, 0),
+        MbarrierOp::Init | MbarrierOp::AwaitCopies => (0, 0),
+        MbarrierOp::Arrive | MbarrierOp::ArriveDrop | MbarrierOp::CopiesArrive => (number, 0),
         MbarrierOp::ExpectTx => (0, number as i64),
         MbarrierOp::CompleteTx => (0, -(number as i64)),
         MbarrierOp::ArriveExpectTx | MbarrierOp::ArriveDropExpectTx => (1, number as i64),
@@ -25,7 +25,7 @@ pub(crate) fn updated(op: MbarrierOp, bits: u64, operand: u64) -> u64 {
     state.pending -= u64::from(state.pending).min(arrivals) as u32;
     state.bytes = (i64::from(state.bytes) + more_bytes) as i32;
     // What is only expected ends no phase.
-    if op != MbarrierOp::ExpectTx && state.pending == 0 && state.bytes == 0 {
+    if !matches!(op, MbarrierOp::ExpectTx | MbarrierOp::AwaitCopies) && state.pending == 0 && state.bytes == 0 {
         state.pending = state.expected;
         state.parity = !state.parity;
     }

@@ -9,8 +9,8 @@ use warplens_exec::semantics::half::{Bf16, F16};
 use warplens_exec::semantics::warp::{ReduceMods, Sort};
 use warplens_exec::semantics::{float64, math};
 use warplens_isa::{
-    AddressConversion, AddressDirection, AtomicOp, BarrierKind, CopyRead, MatrixProduct, Operation, ScalarType,
-    SpecialRegister, StateSpace, SystemCall,
+    AddressConversion, AddressDirection, AtomicOp, BarrierKind, ClusterPhase, CopyRead, GroupProduct, MatrixMove,
+    MatrixProduct, Operation, PhaseOf, ScalarType, SpecialRegister, StateSpace, SystemCall, TensorCopy,
 };
 
 use crate::value::{NO_SUCH_FORM, NoMeaning, Results, Sources, one, ones};
@@ -30,10 +30,17 @@ pub(crate) enum Meaning<'i> {
     /// Tests in which space a generic address lies.
     IsIn(StateSpace),
     Load,
+    /// Copies a box of a tensor.
+    CopyTensor(TensorCopy),
+    /// Asks for a phase of a barrier in memory.
+    TestPhase(PhaseOf),
     Store,
     Atomic(AtomicOp),
     Copy(CopyRead),
-    CopyBulk(Option<AtomicOp>),
+    /// A copy of many bytes, and whether to several CTAs.
+    CopyBulk(Option<AtomicOp>, bool),
+    /// An atomic in each CTA of a mask.
+    AtomicInCtas(AtomicOp),
     /// Lanes look at each other, or wait for each other; where the member mask stands among the sources.
     Exchange(Exchange, usize),
     ActiveMask,
@@ -41,7 +48,13 @@ pub(crate) enum Meaning<'i> {
     Texture,
     /// The warp multiplies matrices.
     Matrix(&'i MatrixProduct),
+    /// Four warps multiply matrices.
+    Group(&'i GroupProduct),
+    /// The warp moves matrices from memory, or to it.
+    LoadMatrices(MatrixMove),
+    StoreMatrices(MatrixMove),
     Barrier(BarrierKind),
+    ClusterBarrier(ClusterPhase),
     OpenRegion(u32),
     ReserveStack,
     SaveStack,
@@ -153,10 +166,13 @@ pub(crate) fn meaning(inst: &Decoded) -> Meaning<'_> {
         Operation::CvtPack(width) => lane(|s| convert::cvt_pack(s, *width)),
 
         Operation::Ld(_) => Meaning::Load,
+        Operation::CopyTensor(copy) => Meaning::CopyTensor(*copy),
+        Operation::TestPhase(of) => Meaning::TestPhase(*of),
         Operation::St(_) => Meaning::Store,
         Operation::Atom(atomic) | Operation::Red(atomic) => Meaning::Atomic(atomic.op),
+        Operation::RedCluster(atomic) => Meaning::AtomicInCtas(atomic.op),
         Operation::Copy(read) => Meaning::Copy(*read),
-        Operation::CopyBulk(bulk) => Meaning::CopyBulk(bulk.reduction),
+        Operation::CopyBulk(bulk) => Meaning::CopyBulk(bulk.reduction, bulk.multicast),
         Operation::Tex(_) | Operation::Tld4(_) | Operation::Suld(_) | Operation::Sust(_) => Meaning::Texture,
         Operation::Sured(reduction) => {
             let exists = crate::warp::updated(reduction.op, inst.ty, 0, [0; 2], false).is_some();
@@ -179,6 +195,9 @@ pub(crate) fn meaning(inst: &Decoded) -> Meaning<'_> {
         Operation::Elect => Meaning::Exchange(Exchange::Elect, 0),
         Operation::Movmatrix => Meaning::Exchange(Exchange::Movmatrix, 1),
         Operation::Mma(product) => Meaning::Matrix(product),
+        Operation::MmaAsync(group) => Meaning::Group(group),
+        Operation::Ldmatrix(matrices) => Meaning::LoadMatrices(*matrices),
+        Operation::Stmatrix(matrices) => Meaning::StoreMatrices(*matrices),
 
         // Control is the flow of the block.
         Operation::Bra(_) | Operation::BrxIdx(_) | Operation::Call(_) => Meaning::Nothing,
@@ -190,6 +209,7 @@ pub(crate) fn meaning(inst: &Decoded) -> Meaning<'_> {
         Operation::Nop => Meaning::Nothing,
 
         Operation::Bar(kind) => Meaning::Barrier(*kind),
+        Operation::ClusterBar(phase) => Meaning::ClusterBarrier(*phase),
         Operation::BarWarp => Meaning::Exchange(Exchange::Barrier, 0),
         Operation::Fence => Meaning::Nothing,
 

@@ -2,10 +2,10 @@
 
 use warplens_exec::ExecError;
 use warplens_exec::decoded::{Decoded, MemoryReference, Operand};
-use warplens_exec::engine::{Arrival, BlockEnd, Frame, LaneValues, Request, Run};
+use warplens_exec::engine::{Arrival, BlockEnd, BoxRequest, Frame, LaneValues, Request, Run};
 use warplens_exec::semantics::warp::Unnamed;
 use warplens_ir::Width;
-use warplens_isa::{AtomicOp, BarrierKind, CopyRead, ScalarType, SystemCall};
+use warplens_isa::{AtomicOp, BarrierKind, CopyRead, GroupProduct, MatrixMove, PhaseOf, ScalarType, SystemCall};
 use warplens_trace::Observer;
 
 use crate::meaning::{Meaning, converted, meaning};
@@ -13,7 +13,7 @@ use crate::operand::{At, read, to_fetch};
 use crate::registers::Registers;
 use crate::value::{Sources, ones, signed};
 use crate::warp::lanes;
-use crate::{Reference, tensor, write};
+use crate::{Reference, group, tensor, write};
 
 /// Texture and surface instructions.
 mod object;
@@ -22,6 +22,11 @@ mod object;
 const MOST: u32 = 64;
 
 type Running<'r, 'a, O> = Run<'r, 'a, Reference, O>;
+
+/// So many lanes from the first on.
+fn first_lanes(count: usize) -> u32 {
+    (0..count).fold(0, |mask, lane| mask | 1 << lane)
+}
 
 /// The lanes in which the guard of an operation is true, whoever takes part.
 pub(crate) fn guard_lanes(inst: &Decoded, registers: &Registers, frame: Frame) -> u32 {
@@ -67,6 +72,16 @@ pub(crate) fn run_block<O: Observer>(mut run: Running<'_, '_, O>) -> Result<Bloc
                 let arrival = step.arrival(run.registers(), kind);
                 return run.arrive((number, inst.pc), on, arrival);
             }
+            Meaning::TestPhase(of) => {
+                let place = run.code().places[number as usize];
+                let request = Request { ordered: true, ..step.request(run.registers(), place, &inst.memory[0], on) };
+                let parities = match of {
+                    PhaseOf::Parity => step.source(run.registers(), 0, ScalarType::U32, 0).map(|it| it as u32 & 1),
+                    PhaseOf::State => step.source(run.registers(), 0, ScalarType::B64, 0).map(|it| (it >> 63) as u32),
+                };
+                return run.test_phase(number, &request, &parities, inst.destinations[0]);
+            }
+            Meaning::ClusterBarrier(half) => return Ok(run.meet_cluster(number, on, half)),
             meaning => step.execute(&mut run, number, meaning)?,
         }
     }
@@ -167,7 +182,27 @@ impl Step<'_> {
             Meaning::Store => self.store(run, number)?,
             Meaning::Atomic(op) => self.atomic(run, number, op)?,
             Meaning::Copy(read) => self.copy(run, number, read)?,
-            Meaning::CopyBulk(reduction) => self.copy_bulk(run, number, reduction)?,
+            Meaning::CopyBulk(reduction, is_multicast) => self.copy_bulk(run, number, reduction, is_multicast)?,
+            Meaning::CopyTensor(copy) => {
+                let n = usize::from(copy.dimensions);
+                let place = run.code().places[number as usize];
+                let registers = run.registers();
+                let at = self.request(registers, place, &inst.memory[0], self.on);
+                let word = |index: usize| self.source(registers, index, ScalarType::U32, 0).map(|word| word as u32);
+                let request = BoxRequest {
+                    pc: inst.pc,
+                    place,
+                    lanes: self.on,
+                    space: at.space,
+                    addresses: at.addresses,
+                    maps: self.source(registers, 0, ScalarType::U64, 0),
+                    coordinates: (1..=n).map(word).collect(),
+                    masks: copy.multicast.then(|| word(1 + n)),
+                };
+                let bytes = run.copy_box(&request, &copy)?;
+                self.write(run.registers(), 0, ScalarType::U64, &bytes);
+            }
+            Meaning::AtomicInCtas(op) => self.atomic_in_ctas(run, number, op)?,
             Meaning::Texture => self.texture(run)?,
             Meaning::ActiveMask => self.write(registers, 0, ScalarType::B32, &[self.on.into(); 32]),
             Meaning::Matrix(product) => {
@@ -182,6 +217,9 @@ impl Step<'_> {
                     self.write(run.registers(), index, ty, values);
                 }
             }
+            Meaning::Group(product) => self.multiply_group(run, product)?,
+            Meaning::LoadMatrices(matrices) => self.load_matrices(run, number, matrices)?,
+            Meaning::StoreMatrices(matrices) => self.store_matrices(run, number, matrices)?,
             Meaning::OpenRegion(barrier) => run.open_region(barrier),
             Meaning::ReserveStack => {
                 let bytes = self.source(registers, 0, inst.ty, 0);
@@ -202,7 +240,9 @@ impl Step<'_> {
             Meaning::System(service) => self.system(run, service)?,
             Meaning::Nothing => {}
             Meaning::No(_) => return Err(run.unsupported(inst.pc, self.on)),
-            Meaning::Exchange(..) | Meaning::Barrier(_) => unreachable!("they may end the block"),
+            Meaning::Exchange(..) | Meaning::Barrier(_) | Meaning::ClusterBarrier(_) | Meaning::TestPhase(_) => {
+                unreachable!("they may end the block")
+            }
         }
         Ok(())
     }
@@ -335,6 +375,27 @@ impl Step<'_> {
         Ok(())
     }
 
+    /// The atomic of each lane, in each block that its mask names.
+    fn atomic_in_ctas<O: Observer>(
+        &self,
+        run: &mut Running<'_, '_, O>,
+        number: u32,
+        op: AtomicOp,
+    ) -> Result<(), ExecError> {
+        let place = run.code().places[number as usize];
+        let registers = run.registers();
+        let request = Request { ordered: true, ..self.request(registers, place, &self.inst.memory[0], self.on) };
+        let operands = self.source(registers, 0, self.inst.ty, 0);
+        let masks = self.source(registers, 1, ScalarType::U32, 0);
+        for lane in lanes(self.on) {
+            for rank in lanes(masks[lane] as u32) {
+                let one = Request { lanes: 1 << lane, ..in_cta(rank, &request) };
+                run.update(&one, (op, self.inst.ty), &[operands])?;
+            }
+        }
+        Ok(())
+    }
+
     /// Lanes that ask for zeros read nothing; those that ask for some bytes read these.
     fn copy<O: Observer>(&self, run: &mut Running<'_, '_, O>, number: u32, read: CopyRead) -> Result<(), ExecError> {
         let place = run.code().places[number as usize];
@@ -359,16 +420,112 @@ impl Step<'_> {
         run.store(&store, &values)
     }
 
+    /// Warp 4g + w of a CTA makes the rows 16w to 16w + 15.
+    fn multiply_group<O: Observer>(
+        &self,
+        run: &mut Running<'_, '_, O>,
+        product: &GroupProduct,
+    ) -> Result<(), ExecError> {
+        let cores = run.tensor_cores();
+        let (sources, at) = (&self.inst.sources, (self.inst.pc, self.on.trailing_zeros()));
+        let lane = at.1 as usize;
+        let [_, a_type, b_type, _] = product.product.types;
+        let (n, k) = (u64::from(product.product.shape.n), u64::from(product.product.shape.k));
+        let n_a = if product.a_in_shared { 1 } else { 4 };
+        let descriptor = |index: usize, run: &mut Running<'_, '_, O>| {
+            self.all(run.registers(), &sources[index], ScalarType::B64)[lane]
+        };
+        let a = if product.a_in_shared {
+            let (from, first) = (descriptor(0, run), u64::from(run.warp_index() % 4) * 16);
+            let read = |address: u64| run.shared_bytes(address as u32, at);
+            group::matrix(from, a_type, (first, 16, k), product.product.turned[0], read)?
+        } else {
+            let held: Vec<LaneValues> =
+                (0..4).map(|index| self.source(run.registers(), index, ScalarType::B32, 0)).collect();
+            tensor::rows(&held, a_type, k as usize)
+        };
+        let from = descriptor(n_a, run);
+        let read = |address: u64| run.shared_bytes(address as u32, at);
+        let b = group::matrix(from, b_type, (0, n, k), product.product.turned[1], read)?;
+        let registers = run.registers();
+        let adds = self.all(registers, &sources[n_a + 1], ScalarType::Pred)[lane] == 1;
+        let accumulators: Vec<LaneValues> = sources[n_a + 2..]
+            .iter()
+            .map(|operand| if adds { self.all(registers, operand, ScalarType::B32) } else { [0; 32] })
+            .collect();
+        for (index, values) in group::product(cores, product, &a, &b, &accumulators).iter().enumerate() {
+            self.write(run.registers(), index, ScalarType::B32, values);
+        }
+        Ok(())
+    }
+
+    /// The lanes that name rows read them; each lane takes two elements of each matrix, one after the other.
+    fn load_matrices<O: Observer>(
+        &self,
+        run: &mut Running<'_, '_, O>,
+        number: u32,
+        matrices: MatrixMove,
+    ) -> Result<(), ExecError> {
+        let place = run.code().places[number as usize];
+        let naming = self.on & first_lanes(8 * usize::from(matrices.count));
+        let request = self.request(run.registers(), place, &self.inst.memory[0], naming);
+        let words = if naming == 0 { vec![[0; 32]; 4] } else { run.load(&request)? };
+        for matrix in 0..usize::from(matrices.count) {
+            let element = |row: usize, column: usize| {
+                let from = 8 * matrix + row;
+                let word = if naming >> from & 1 == 1 { words[column / 2][from] } else { 0 };
+                if column.is_multiple_of(2) { word % (1 << 16) } else { word >> 16 }
+            };
+            let values = std::array::from_fn(|lane| {
+                let pair = [2 * (lane % 4), 2 * (lane % 4) + 1].map(|place| match matrices.transposed {
+                    false => element(lane / 4, place),
+                    true => element(place, lane / 4),
+                });
+                pair[0] + (pair[1] << 16)
+            });
+            self.write(run.registers(), matrix, ScalarType::B32, &values);
+        }
+        Ok(())
+    }
+
+    /// The other way round.
+    fn store_matrices<O: Observer>(
+        &self,
+        run: &mut Running<'_, '_, O>,
+        number: u32,
+        matrices: MatrixMove,
+    ) -> Result<(), ExecError> {
+        let place = run.code().places[number as usize];
+        let naming = self.on & first_lanes(8 * usize::from(matrices.count));
+        let registers = run.registers();
+        let request = self.request(registers, place, &self.inst.memory[0], naming);
+        let held = self.values(registers);
+        let mut words = vec![[0; 32]; 4];
+        for (matrix, values) in held.iter().enumerate() {
+            for lane in lanes(self.on) {
+                for place in 0..2 {
+                    let (line, at) = (lane / 4, 2 * (lane % 4) + place);
+                    let (row, column) = if matrices.transposed { (at, line) } else { (line, at) };
+                    let element = values[lane] >> (16 * place) & 0xffff;
+                    words[column / 2][8 * matrix + row] |= element << (16 * (column % 2));
+                }
+            }
+        }
+        if naming == 0 { Ok(()) } else { run.store(&request, &words) }
+    }
+
     /// Each lane moves its bytes with as many requests of 32 places of 16 bytes as that takes.
     fn copy_bulk<O: Observer>(
         &self,
         run: &mut Running<'_, '_, O>,
         number: u32,
         reduction: Option<AtomicOp>,
+        is_multicast: bool,
     ) -> Result<(), ExecError> {
         let first_place = run.code().places[number as usize];
         let [to, from] = &self.inst.memory[..] else { return Err(run.unsupported(self.inst.pc, self.on)) };
         let bytes = self.source(run.registers(), 0, ScalarType::U32, 0);
+        let masks = self.source(run.registers(), 1, ScalarType::U32, 0);
         for lane in lanes(self.on) {
             for start in (0..bytes[lane]).step_by(512) {
                 let n_places = (bytes[lane] - start).min(512).div_ceil(16);
@@ -382,13 +539,28 @@ impl Step<'_> {
                 let load = of_lane(first_place + 1, self.request(run.registers(), first_place, from, self.on));
                 let values = run.load(&load).map_err(|error| run.asked_by(lane, error))?;
                 let store = of_lane(first_place, self.request(run.registers(), first_place, to, self.on));
-                let written = match reduction {
-                    Some(op) => run.update(&Request { ordered: true, ..store }, (op, self.inst.ty), &values).map(drop),
-                    None => run.store(&store, &values),
+                let targets = match is_multicast {
+                    true => lanes(masks[lane] as u32).map(|rank| in_cta(rank, &store)).collect(),
+                    false => vec![store],
                 };
-                written.map_err(|error| run.asked_by(lane, error))?;
+                for store in targets {
+                    let written = match reduction {
+                        Some(op) => {
+                            run.update(&Request { ordered: true, ..store }, (op, self.inst.ty), &values).map(drop)
+                        }
+                        None => run.store(&store, &values),
+                    };
+                    written.map_err(|error| run.asked_by(lane, error))?;
+                }
             }
         }
         Ok(())
     }
+}
+
+/// The request at the same places of another CTA of the cluster.
+fn in_cta(rank: usize, request: &Request) -> Request {
+    let offset_bits = warplens_isa::CLUSTER_WINDOW_BITS;
+    let moved = |address: u64| (address & ((1 << offset_bits) - 1)) | (rank as u64 + 1) << offset_bits;
+    Request { addresses: request.addresses.map(moved), ..request.clone() }
 }

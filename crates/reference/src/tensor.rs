@@ -5,8 +5,13 @@ use warplens_exec::TensorCores;
 use warplens_exec::engine::LaneValues;
 use warplens_isa::{BoolOp, MatrixProduct, MatrixType as M};
 
+use crate::group;
+
 /// The fragment of d.
 pub(crate) fn product(cores: TensorCores, product: &MatrixProduct, fragments: &[LaneValues]) -> Vec<LaneValues> {
+    if product.is_by_quads() {
+        return group::quads(cores, product, fragments);
+    }
     let [d_type, a_type, b_type, c_type] = product.types;
     let [n_d, n_a, n_b, _] = product.registers();
     let [m, n, k] = [product.shape.m, product.shape.n, product.shape.k].map(usize::from);
@@ -32,11 +37,7 @@ pub(crate) fn product(cores: TensorCores, product: &MatrixProduct, fragments: &[
     }
     let element = |row: usize, column: usize| {
         let pairs: Vec<(u64, u64)> = (0..k).map(|at| (a[row][at], b[at][column])).collect();
-        match d_type {
-            M::F64 => chain(c[row][column], &pairs),
-            M::S32 => integers(product, c[row][column], &pairs),
-            _ => floats(cores, product, c[row][column], &pairs),
-        }
+        element(Precision::Of(cores), product, c[row][column], &pairs)
     };
     let mut d = vec![[0; 32]; n_d];
     let count = m * n / 32;
@@ -46,6 +47,60 @@ pub(crate) fn product(cores: TensorCores, product: &MatrixProduct, fragments: &[
         d[at / width][lane] |= bits << (16 * (at % width));
     }
     d
+}
+
+/// How floats are summed.
+#[derive(Clone, Copy)]
+pub(crate) enum Precision {
+    /// As products of one warp are.
+    Of(TensorCores),
+    /// As products of fp8 of four warps are: 32 at once, with 13 bits.
+    GroupsOfBytes,
+}
+
+/// One result: the accumulator and the products of the pairs.
+pub(crate) fn element(precision: Precision, product: &MatrixProduct, c: u64, pairs: &[(u64, u64)]) -> u64 {
+    match (product.types[0], precision) {
+        (M::F64, _) => chain(c, pairs),
+        (M::S32, _) => integers(product, c, pairs),
+        (_, Precision::Of(cores)) => floats(cores, product, c, pairs),
+        (_, Precision::GroupsOfBytes) => pairs.chunks(32).fold(c, |sum, pairs| block(13, product, sum, pairs)),
+    }
+}
+
+/// One result of a product of depth four.
+pub(crate) fn of_four(cores: TensorCores, product: &MatrixProduct, c: u64, pairs: &[(u64, u64)]) -> u64 {
+    let [d_type, _, _, c_type] = product.types;
+    let single = |bits: u64, ty: M| value(bits, ty).0 as f32;
+    let bits = match cores {
+        TensorCores::Volta => 23,
+        TensorCores::Turing => 24,
+        _ => {
+            let (c, pairs): (f32, Vec<(f32, f32)>) =
+                (single(c, c_type), pairs.iter().map(|&(a, b)| (single(a, M::F16), single(b, M::F16))).collect());
+            let two = |at: usize| pairs[at + 1].0.mul_add(pairs[at + 1].1, pairs[at].0 * pairs[at].1);
+            return match d_type {
+                M::F16 => nearest(f64::from(c + two(0) + two(2)), d_type),
+                _ => nearest(f64::from(c + pairs.iter().fold(0.0, |sum, (a, b)| a.mul_add(*b, sum))), d_type),
+            };
+        }
+    };
+    let c = if c_type == d_type { c } else { single(c, c_type).to_bits().into() };
+    block(bits, product, c, pairs)
+}
+
+/// The 16 rows of a first factor that the lanes hold.
+pub(crate) fn rows(held: &[LaneValues], ty: M, depth: usize) -> Vec<Vec<u64>> {
+    let mut rows = vec![vec![0; depth]; 16];
+    for lane in 0..32 {
+        for (register, values) in held.iter().enumerate() {
+            let elements = split(values[lane], ty);
+            let first = (register / 2 * 4 + lane % 4) * elements.len();
+            let row = &mut rows[lane / 4 + 8 * (register % 2)];
+            elements.into_iter().enumerate().for_each(|(at, bits)| row[first + at] = bits);
+        }
+    }
+    rows
 }
 
 /// The elements of a register, lowest first.
@@ -246,8 +301,9 @@ mod tests {
             state.wrapping_mul(0x2545_f491_4f6c_dd1d)
         };
         let shapes: &[Shapes] = &[
-            ([M::F32, M::F16, M::F16, M::F32], &[(16, 8, 8), (16, 8, 16)], None),
-            ([M::F16; 4], &[(16, 8, 8), (16, 8, 16)], None),
+            ([M::F32, M::F16, M::F16, M::F32], &[(8, 8, 4), (16, 8, 8), (16, 8, 16)], None),
+            ([M::F32, M::F16, M::F16, M::F16], &[(8, 8, 4)], None),
+            ([M::F16; 4], &[(8, 8, 4), (16, 8, 8), (16, 8, 16)], None),
             ([M::F32, M::Bf16, M::Bf16, M::F32], &[(16, 8, 8), (16, 8, 16)], None),
             ([M::F32, M::Tf32, M::Tf32, M::F32], &[(16, 8, 4), (16, 8, 8)], None),
             ([M::F32, M::E4m3, M::E5m2, M::F32], &[(16, 8, 16), (16, 8, 32)], None),
@@ -264,7 +320,10 @@ mod tests {
                 for &(m, n, k) in shapes {
                     for round in 0..40 {
                         let shape = MatrixShape { m, n, k };
-                        let it = MatrixProduct { shape, types, satfinite: round % 2 == 0, combination };
+                        let satfinite = round % 2 == 0;
+                        let it = MatrixProduct { satfinite, combination, ..MatrixProduct::new(shape, types) };
+                        let turned = [it.is_by_quads() && round % 3 == 1, it.is_by_quads() && round % 5 == 2];
+                        let it = MatrixProduct { turned, ..it };
                         let [_, n_a, n_b, n_c] = it.registers();
                         // In most rounds the exponents are cut to a few, so that terms meet.
                         let keep = match types[1] {

@@ -177,6 +177,7 @@ impl Test {
             let shape = LaunchShape {
                 grid: planned.grid,
                 block: planned.block,
+                cluster: planned.cluster,
                 shared_bytes: prepared.program().static_shared_bytes() + planned.dynamic_shared,
                 registers: 32,
                 registers_basis: RegistersBasis::User,
@@ -201,10 +202,12 @@ impl Test {
         warplens_exec::Launch {
             grid: planned.grid,
             block: planned.block,
+            cluster: planned.cluster,
             dynamic_shared: planned.dynamic_shared,
             parameters,
             ctas: None,
             budget: self.budget,
+            launch_budget: u64::MAX,
             resident_ctas: 1024,
             threads: 1,
             schedule: Schedule::Any,
@@ -301,6 +304,7 @@ fn interface(module: &Module, kernel: FunctionId) -> KernelInterface<'_> {
         parameters: &function.parameters,
         source_names: Vec::new(),
         bounds: function.bounds,
+        target: module.target_number(),
         pointer_bytes: module.address_bits / 8,
         variables: variables.map(|(_, variable)| (variable.name.as_str(), variable.ty, variable.bytes)).collect(),
     }

@@ -63,10 +63,12 @@ fn request(case: &Case, device: &mut Device) -> Launch {
     Launch {
         grid: case.grid,
         block: case.block,
+        cluster: None,
         dynamic_shared: 0,
         parameters,
         ctas: None,
         budget: u64::MAX,
+        launch_budget: u64::MAX,
         resident_ctas: 1024,
         threads: 1,
         schedule: Schedule::Any,
@@ -96,6 +98,7 @@ fn emulate(criterion: &mut Criterion) {
         let shape = LaunchShape {
             grid: case.grid,
             block: case.block,
+            cluster: None,
             shared_bytes: program.static_shared_bytes(),
             registers: 32,
             registers_basis: RegistersBasis::User,

@@ -21,7 +21,7 @@ use crate::program::Program;
 use crate::progress::Progress;
 use crate::race::Race;
 use crate::trace::TraceLimits;
-use crate::{failure, host};
+use crate::{failure, files, host};
 use warplens_base::error::{Error, Result};
 use warplens_launch::{
     BufferId, Element, ElementType, KernelName, Launch, ObjectId, Plan, PlannedBuffer, PlannedLaunch, PlannedObject,
@@ -35,6 +35,10 @@ pub struct ExecutionOptions {
     pub threads: usize,
     /// Instructions that a warp may execute before the launch is given up.
     pub budget: u64,
+    /// Instructions that all warps of a launch may execute together.
+    pub launch_budget: u64,
+    /// Instructions of a CTA that are followed to count a launch without a run.
+    pub walk_budget: u64,
     /// Go on when the kernel has instructions that are not supported, and fail when one is reached.
     pub allow_unsupported: bool,
     /// Loads may go beyond the end of a buffer, as far as GPUs map memory; they read zeros there.
@@ -65,6 +69,12 @@ pub enum Extent {
 /// Instructions that a warp may execute unless the user says otherwise: a few seconds here, about a tenth of one on a GPU.
 pub const DEFAULT_BUDGET: u64 = 100_000_000;
 
+/// Instructions that the warps of a launch may execute together unless the user says otherwise: some ten minutes on one core.
+pub const DEFAULT_LAUNCH_BUDGET: u64 = 50_000_000_000;
+
+/// Instructions of a CTA that are followed without a run: some ten seconds.
+const WALK_BUDGET: u64 = 20_000_000;
+
 /// CTAs of a kernel that waits for other CTAs which are under way at once: about as many as fit a large GPU.
 const RESIDENT_CTAS: u64 = 1024;
 
@@ -74,6 +84,8 @@ impl ExecutionOptions {
         Self {
             threads: std::thread::available_parallelism().map_or(1, usize::from),
             budget: DEFAULT_BUDGET,
+            launch_budget: DEFAULT_LAUNCH_BUDGET,
+            walk_budget: WALK_BUDGET,
             allow_unsupported: false,
             allow_overreads: false,
             extent: Extent::Auto,
@@ -118,7 +130,7 @@ pub fn bind(program: &Program, launches: &[Launch]) -> Result<(Vec<FunctionId>, 
         kernels.push(kernel);
         bound.push((launch.clone(), program.interface(kernel)));
     }
-    let read = |path: &str| std::fs::read(path).map_err(|error| format!("cannot read {path}: {error}"));
+    let read = |path: &str| files::read(path).map_err(|error| format!("cannot read {path}: {error}"));
     let plan = Plan::bind(&bound, host::memory_for_buffers(), &read)?;
     Ok((kernels, plan))
 }
@@ -313,10 +325,12 @@ impl<'p> Execution<'p> {
         let request = exec::Launch {
             grid: planned.grid,
             block: planned.block,
+            cluster: planned.cluster,
             dynamic_shared: planned.dynamic_shared,
             parameters: self.resolved(&planned.parameters),
             ctas,
             budget: self.options.budget,
+            launch_budget: self.options.launch_budget,
             resident_ctas: RESIDENT_CTAS,
             threads: self.options.threads,
             schedule,

@@ -44,6 +44,8 @@ pub(crate) fn of(program: &Program, kernel: FunctionId, error: &ExecError) -> Er
         ExecError::Budget { .. } => {
             at_first(program, name, "X003", error).with_help("a kernel that is long, not endless, needs --budget N")
         }
+        ExecError::LaunchBudget { .. } => at_first(program, name, "X003", error)
+            .with_help("a launch that is long, not endless, needs --launch-budget N"),
         ExecError::Access(access) => {
             let all = at_first(program, name, "X002", error);
             match access.fault {
@@ -129,6 +131,7 @@ fn waiting(program: &Program, warp: &WaitingWarp) -> String {
     let [x, y, z] = warp.cta;
     let lanes = warp.lanes.count_ones();
     let at = match (warp.at, warp.barrier) {
+        (Some(pc), _) if warp.is_cluster => format!("for the blocks of the cluster, {}", place(program, pc)),
         (Some(pc), Some(barrier)) => format!("at barrier {barrier}, {}", place(program, pc)),
         (Some(pc), None) => format!("at {}", place(program, pc)),
         (None, _) => "for lanes of the same warp that wait elsewhere".to_owned(),

@@ -1,8 +1,8 @@
 //! Reads inputs and tells what they are.
 
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use crate::files;
 use warplens_base::error::{Error, Result};
 
 /// What an input is.
@@ -81,12 +81,11 @@ impl Input {
     pub fn read(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         if path == Path::new("-") {
-            let bytes = read_up_to(MOST_BYTES, std::io::stdin())
-                .map_err(|error| Error::input(format!("cannot read standard input: {error}")))?;
+            let bytes =
+                files::read_stdin().map_err(|error| Error::input(format!("cannot read standard input: {error}")))?;
             return Self::new("<stdin>", None, bytes);
         }
-        let file = std::fs::File::open(path).and_then(|file| read_up_to(MOST_BYTES, file));
-        let bytes = file.map_err(|error| read_error(path, &error))?;
+        let bytes = files::read(path).map_err(|error| read_error(path, &error))?;
         Self::new(&path.to_string_lossy(), Some(path.to_owned()), bytes)
     }
 
@@ -122,23 +121,10 @@ impl Input {
     }
 }
 
-/// Bytes of the largest input; beyond is no file that somebody made, but a device or a pipe without an end.
-const MOST_BYTES: u64 = 2 << 30;
-
-fn read_up_to(most: u64, from: impl Read) -> std::io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    from.take(most + 1).read_to_end(&mut bytes)?;
-    match bytes.len() as u64 > most {
-        true => Err(std::io::Error::other(format!("it holds more than {most} bytes"))),
-        false => Ok(bytes),
-    }
-}
-
 /// The text of a file beside the input. `what` is what the file is to be, such as a launch file.
 pub fn read_text(path: impl AsRef<Path>, what: &str) -> Result<String> {
     let path = path.as_ref();
-    let bytes = std::fs::File::open(path).and_then(|file| read_up_to(MOST_BYTES, file));
-    let bytes = bytes.map_err(|error| match error.kind() {
+    let bytes = files::read(path).map_err(|error| match error.kind() {
         std::io::ErrorKind::NotFound => Error::input(format!("{}: no such {what}", path.display())),
         _ => read_error(path, &error),
     })?;
@@ -229,13 +215,6 @@ fn detect_magic(bytes: &[u8]) -> Option<InputKind> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn an_input_without_an_end_is_not_read_for_ever() {
-        assert_eq!(read_up_to(7, &b"a kernel"[..]).unwrap_err().to_string(), "it holds more than 7 bytes");
-        assert_eq!(read_up_to(8, &b"a kernel"[..]).unwrap(), b"a kernel");
-        assert_eq!(read_up_to(8, std::io::repeat(0)).unwrap_err().to_string(), "it holds more than 8 bytes");
-    }
 
     #[test]
     fn kinds_are_told_from_content_and_name() {

@@ -6,6 +6,7 @@
 
 pub mod execution;
 mod failure;
+pub mod files;
 pub mod generation;
 pub mod host;
 pub mod import;
@@ -27,7 +28,9 @@ pub mod statics;
 pub mod toolchain;
 mod trace;
 
-pub use execution::{DEFAULT_BUDGET, ExecutionOptions, Extent, Output, OutputRequest, RunResult, run};
+pub use execution::{
+    DEFAULT_BUDGET, DEFAULT_LAUNCH_BUDGET, ExecutionOptions, Extent, Output, OutputRequest, RunResult, run,
+};
 pub use failure::check_support;
 pub use generation::Generation;
 pub use input::{Input, InputKind, read_text};

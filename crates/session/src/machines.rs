@@ -7,6 +7,7 @@ pub use warplens_machine::table::{Difference, Entry, Row, diff, entry, show};
 pub use warplens_machine::{Basis, ComputeCapability, Key, Machine, ParameterRead, Readings, Strictness, Unit, Value};
 use warplens_machine::{LoadError, MachineRef, Selector, builtin, load};
 
+use crate::files;
 use crate::input::read_text;
 use warplens_base::error::{Error, Result};
 
@@ -81,7 +82,7 @@ fn from_file(path: &str) -> Result<Machine> {
     let folder = Path::new(path).parent().unwrap_or(Path::new("")).to_owned();
     let resolve = |name: &str| match builtin::text(name) {
         Some(text) => Some(text.to_owned()),
-        None => std::fs::read_to_string(folder.join(format!("{name}.toml"))).ok(),
+        None => files::read_to_string(folder.join(format!("{name}.toml"))).ok(),
     };
     load(&id, &text, &resolve).map_err(|error| {
         let name = if error.name == id { path.to_owned() } else { error.name.clone() };

@@ -7,7 +7,7 @@ use warplens_device::Kernel;
 use warplens_exec as exec;
 use warplens_sim::traces::Traces;
 use warplens_stats::{Counting, FinishOptions, LaunchShape, MemoryPlace, Recorder, TraceRequest, Tracer};
-use warplens_trace::{CtaId, Observer as _};
+use warplens_trace::{Clusters, CtaId, Observer as _};
 
 use crate::execution::{self, Execution, ExecutionOptions, Extent, check_listed, chosen};
 use crate::machines::ComputeCapability;
@@ -20,7 +20,7 @@ use crate::runs::{self, Ran};
 use crate::statics;
 use crate::toolchain::Search;
 use crate::trace;
-use warplens_base::error::Result;
+use warplens_base::error::{Error, Result};
 use warplens_launch::KernelName;
 use warplens_launch::Launch;
 
@@ -102,6 +102,7 @@ pub fn one(
     let shape = LaunchShape {
         grid: planned.grid,
         block: planned.block,
+        cluster: planned.cluster,
         shared_bytes: decoded.static_shared_bytes() + planned.dynamic_shared,
         registers,
         registers_basis,
@@ -114,15 +115,18 @@ pub fn one(
         need: trace::Need::of(&execution.options().traced_for, execution.options().trace_limits, &shape, n_ctas),
         places: trace::memory_places(&program.module),
         n_ctas,
+        clusters: Clusters::new(shape.grid, shape.cluster),
     };
     let communicates = matches!(decoded.order(), exec::Order::Communicating(_));
     let extent = execution.options().extent.clone();
     let Observed { recorder, tracing, race } = match extent {
         Extent::Ctas(range) => {
-            some_ctas(execution, number, &prepared, &mut watched, chosen(&range, n_ctas)?, progress)?
+            let ctas = chosen(&range, n_ctas)?;
+            check_whole(&ctas, watched.clusters)?;
+            some_ctas(execution, number, &prepared, &mut watched, ctas, progress)?
         }
         // CTAs that wait for each other cannot be left out.
-        _ if communicates || n_ctas == 1 => {
+        _ if communicates || n_ctas == watched.clusters.n_ctas() => {
             all_at_once(execution, number, &prepared, &mut watched, exec::Schedule::Any, progress)?
         }
         extent => first_and_others(execution, number, &prepared, &mut watched, extent == Extent::Full, progress)?,
@@ -168,6 +172,8 @@ struct Watched {
     need: Option<trace::Need>,
     places: Arc<[MemoryPlace]>,
     n_ctas: u32,
+    /// Clusters are executed whole.
+    clusters: Clusters,
 }
 
 /// Numbers of CTAs as their names; as quick as the numbers where many are left out, which a `map` is not.
@@ -222,17 +228,18 @@ fn some_ctas(
     let (launch, any) = ((number, prepared), exec::Schedule::Any);
     let mut parts = execution.parts(number, prepared);
     let all = watched.recorder(ctas.iter().copied());
-    let observer = (Some(all), watched.tracer(|need| need.one(ctas[0])));
+    let first = watched.clusters.whole([ctas[0]]);
+    let observer = (Some(all), watched.tracer(|need| need.first(&first)));
     let ((recorder, tracer), summary) =
-        execution.run(launch, &mut parts, any, Some(vec![ctas[0]]), observer, progress)?;
-    let cost = trace::Cost::new(&summary, tracer.as_ref());
+        execution.run(launch, &mut parts, any, Some(first.clone()), observer, progress)?;
+    let cost = trace::Cost::new(&summary, watched.clusters.n_ctas(), tracer.as_ref());
     let request = watched.need.as_mut().map(|need| need.among(&ctas, cost)).unwrap_or_default();
-    let others = &ctas[1..];
+    let others = without(ctas, &first);
     if others.is_empty() {
         return Ok(observed((recorder, tracer), summary.race));
     }
     let observer = (recorder, tracer.map(|tracer| tracer.continued(request)));
-    let (observer, summary) = execution.run(launch, &mut parts, any, Some(others.to_vec()), observer, progress)?;
+    let (observer, summary) = execution.run(launch, &mut parts, any, Some(others), observer, progress)?;
     Ok(observed(observer, summary.race))
 }
 
@@ -292,24 +299,28 @@ fn in_parts(
     in_full: bool,
     progress: &Progress,
 ) -> Result<Observed> {
-    let any = exec::Schedule::Any;
-    progress.total.fetch_add(1, Ordering::Relaxed);
+    let (any, clusters) = (exec::Schedule::Any, watched.clusters);
     // It is one of many also where only some are looked at closely.
     let among_all = watched.recorder(0..watched.n_ctas);
-    let observer = (Some(among_all), watched.tracer(|need| need.one(0)));
-    let ((first, tracer), cost) = execution.run(launch, parts, any, Some(vec![0]), observer, progress)?;
-    let part = if in_full { None } else { part_of(watched.n_ctas, cost.thread_instructions) };
+    let start = clusters.whole([0]);
+    progress.total.fetch_add(start.len() as u64, Ordering::Relaxed);
+    let observer = (Some(among_all), watched.tracer(|need| need.first(&start)));
+    let ((first, tracer), cost) = execution.run(launch, parts, any, Some(start.clone()), observer, progress)?;
+    let part = if in_full { None } else { part_of(watched.n_ctas / clusters.n_ctas(), cost.thread_instructions) };
     let is_part = part.is_some();
-    let ctas = part.unwrap_or_else(|| (0..watched.n_ctas).collect());
-    let cost = trace::Cost::new(&cost, tracer.as_ref());
+    let ctas = match part {
+        Some(part) => clusters.whole(part.into_iter().flat_map(|cluster| clusters.members(cluster)).map(|cta| cta.0)),
+        None => (0..watched.n_ctas).collect(),
+    };
+    let cost = trace::Cost::new(&cost, clusters.n_ctas(), tracer.as_ref());
     let request = watched.need.as_mut().map(|need| need.request(Some(cost))).unwrap_or_default();
-    let more = trace::lacking(&request, &ctas);
-    progress.total.fetch_add((ctas.len() + more.len()) as u64 - 1, Ordering::Relaxed);
+    let more = clusters.whole(trace::lacking(&request, &ctas));
+    progress.total.fetch_add((ctas.len() + more.len() - start.len()) as u64, Ordering::Relaxed);
     let mut all = watched.recorder(ctas.iter().copied());
     all.merge(first.expect("it was handed in"));
     let observer = (Some(all), tracer.map(|tracer| tracer.continued(request)));
     let ((recorder, mut tracer), summary) =
-        execution.run(launch, parts, any, Some(ctas[1..].to_vec()), observer, progress)?;
+        execution.run(launch, parts, any, Some(without(ctas.clone(), &start)), observer, progress)?;
     let mut race = summary.race;
     if race.is_none() && !more.is_empty() {
         let observer = (None::<Recorder>, tracer);
@@ -318,12 +329,27 @@ fn in_parts(
     }
     if race.is_none() && is_part && parts.exchange_data() {
         // CTAs that lie apart may have nothing to do with each other where neighbours race.
-        let mut neighbours = neighbours(execution.grid(launch.0));
+        let mut neighbours = clusters.whole(neighbours(execution.grid(launch.0)));
         neighbours.retain(|cta| ctas.binary_search(cta).is_err() && more.binary_search(cta).is_err());
         progress.total.fetch_add(neighbours.len() as u64, Ordering::Relaxed);
         race = execution.run(launch, parts, any, Some(neighbours), (), progress)?.1.race;
     }
     Ok(observed((recorder, tracer), race))
+}
+
+/// Refuses a choice of CTAs that cuts clusters.
+fn check_whole(ctas: &[u32], clusters: Clusters) -> Result<()> {
+    if clusters.whole(ctas.iter().copied()) == ctas {
+        return Ok(());
+    }
+    let [x, y, z] = clusters.extents();
+    Err(Error::usage(format!("the chosen blocks cut a cluster of {x} x {y} x {z} blocks, which only runs as a whole")))
+}
+
+/// The CTAs (ascending) that are not among others (ascending).
+fn without(mut ctas: Vec<u32>, others: &[u32]) -> Vec<u32> {
+    ctas.retain(|cta| others.binary_search(cta).is_err());
+    ctas
 }
 
 /// The neighbours of the first CTA along the axes of the grid.

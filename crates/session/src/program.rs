@@ -238,6 +238,7 @@ impl Program {
             parameters: &function.parameters,
             source_names: source_names.unwrap_or_default(),
             bounds: function.bounds,
+            target: self.module.target_number(),
             pointer_bytes: self.module.address_bits / 8,
             variables: variables.map(|(_, variable)| (variable.name.as_str(), variable.ty, variable.bytes)).collect(),
         }

@@ -29,13 +29,13 @@ pub(crate) fn count(
     search: &Search,
 ) -> Result<Vec<Measurement>> {
     let launches: Vec<Launch> = launches.iter().map(Launch::without_contents).collect();
-    let budget = options.budget;
+    let budgets = (options.budget, options.walk_budget);
     let mut execution = Execution::prepare(program, &launches, options)?;
     (0..launches.len())
         .map(|number| {
             let (kernel, planned) = &execution.launches[number];
             let registers = registers::of(program, *kernel, planned.registers, search)?;
-            one(&mut execution, number, given, budget, counting, registers)
+            one(&mut execution, number, given, budgets, counting, registers)
         })
         .collect()
 }
@@ -44,7 +44,7 @@ fn one(
     execution: &mut Execution<'_>,
     number: usize,
     given: &Given,
-    budget: u64,
+    (budget, cta_budget): (u64, u64),
     counting: Counting,
     (registers, registers_basis): Registers,
 ) -> Result<Measurement> {
@@ -57,6 +57,7 @@ fn one(
     let shape = LaunchShape {
         grid: planned.grid,
         block: planned.block,
+        cluster: planned.cluster,
         shared_bytes: decoded.static_shared_bytes() + planned.dynamic_shared,
         registers,
         registers_basis,
@@ -72,6 +73,7 @@ fn one(
         counting,
         global_bytes: Some(execution.global_bytes()),
         budget,
+        cta_budget,
     };
     let counts = warplens_statics::count(&request).map_err(|refusal| error(program, kernel, &refusal))?;
     let mut profile = counts.profile;

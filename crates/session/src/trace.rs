@@ -8,8 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use warplens_codegen as codegen;
-use warplens_ir::{FunctionId, Module, call_graph};
-use warplens_isa::{Family, Pc};
+use warplens_ir::{FunctionId, Module};
 use warplens_machine::{Key, Reader};
 use warplens_model::Options;
 use warplens_sim::launch::LaunchShare;
@@ -87,11 +86,11 @@ pub(crate) struct Cost {
 }
 
 impl Cost {
-    /// What the execution of one CTA tells.
-    pub(crate) fn new(of_one: &warplens_exec::LaunchSummary, tracer: Option<&Tracer>) -> Self {
+    /// What the execution of so many CTAs tells.
+    pub(crate) fn new(of_some: &warplens_exec::LaunchSummary, n_ctas: u32, tracer: Option<&Tracer>) -> Self {
         Self {
-            warp_instructions: of_one.warp_instructions,
-            thread_instructions: of_one.thread_instructions,
+            warp_instructions: of_some.warp_instructions.div_ceil(n_ctas.into()),
+            thread_instructions: of_some.thread_instructions.div_ceil(n_ctas.into()),
             trace_bytes: tracer.map_or(0, Tracer::largest),
         }
     }
@@ -144,10 +143,11 @@ impl Need {
         }
     }
 
-    /// What to trace of the first CTA that is executed, whose work tells what to trace of the others.
-    pub(crate) fn one(&self, cta: u32) -> TraceRequest {
-        let (ctas, pattern) = (vec![CtaId(cta)], self.pattern.clone());
-        TraceRequest { ctas, bytes_per_cta: self.bytes_per_cta(), window: cta + 1, pattern }
+    /// What to trace of the CTAs (ascending) that are executed first, whose work tells what to trace of the others.
+    pub(crate) fn first(&self, ctas: &[u32]) -> TraceRequest {
+        let window = ctas.last().map_or(0, |last| last + 1);
+        let (ctas, pattern) = (ctas.iter().copied().map(CtaId).collect(), self.pattern.clone());
+        TraceRequest { ctas, bytes_per_cta: self.bytes_per_cta(), window, pattern }
     }
 
     fn bytes_per_cta(&self) -> u64 {
@@ -243,21 +243,8 @@ pub(crate) fn finish(
     Traced { ctas, executions, footprint, boards }
 }
 
-/// The first instruction that waits for a barrier in memory. A trace has what the emulator made of its loop, and not when
-/// a phase ends on a GPU.
-fn wait_in_memory(module: &Module, kernel: FunctionId) -> Option<Pc> {
-    let functions = call_graph::reachable(module, kernel);
-    let blocks = functions.into_iter().flat_map(|function| module.functions[function].block_ids());
-    let pcs = blocks.flat_map(|block| &module.blocks[block].insts).map(|inst| inst.pc);
-    pcs.into_iter().find(|&pc| matches!(module.key(pc).family, Family::MbarrierTestWait | Family::MbarrierTryWait))
-}
-
 /// The machine code of a kernel on a GPU, for as many registers as its launch takes.
 fn machine_code(module: &Module, kernel: FunctionId, registers: u32, machine: &Machine) -> Result<MachineCode, String> {
-    if let Some(pc) = wait_in_memory(module, kernel) {
-        let (opcode, line) = (module.spelling(pc), module.pcs[pc].line);
-        return Err(format!("`{opcode}` on line {line} waits for what a trace does not show: when others arrive"));
-    }
     let mut reader = Reader::new(machine, Options::default().strictness);
     let target = codegen::Target::read(module, kernel, &mut reader).map_err(|missing| missing.to_string())?;
     let listing = |schedule| {

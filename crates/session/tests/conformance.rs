@@ -76,6 +76,8 @@ impl Case {
         let options = ExecutionOptions {
             threads,
             budget: BUDGET,
+            launch_budget: u64::MAX,
+            walk_budget: u64::MAX,
             allow_unsupported: false,
             allow_overreads: false,
             extent: Extent::Full,

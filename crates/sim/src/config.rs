@@ -4,9 +4,10 @@ mod read;
 
 pub use read::pipe_time;
 
+use warplens_isa::MatrixProduct;
 use warplens_machine::words::{IssueOccupies, IssuePolicy, IssueScoreboard};
 use warplens_stats::{BankRule, CoalescingRule};
-use warplens_trace::MachineClass;
+use warplens_trace::{MachineClass, MachineInst};
 
 use crate::unit::DelayConfig;
 
@@ -28,6 +29,8 @@ pub struct SmConfig {
     pub policy: IssuePolicy,
     /// When an instruction's operands must be there.
     pub scoreboard: IssueScoreboard,
+    /// Cycles in which an instruction of fixed latency reads its registers, of two banks; none where banks are not modelled.
+    pub register_read_cycles: Option<u32>,
     /// By class, [`ClassTiming::UNUSED`] for those that the kernel does not use.
     pub classes: [ClassTiming; N_CLASSES],
     /// Cycles from the write of a predicate to an instruction that it guards.
@@ -36,10 +39,14 @@ pub struct SmConfig {
     pub branch_latency: u32,
     /// Cycles from the last arrival at a barrier to the warps' next instruction.
     pub barrier_latency: u32,
+    /// Cycles from a bulk copy to its bytes in shared memory beyond those of a load.
+    pub bulk_latency: u32,
     /// Cycles of a memory fence.
     pub fence_latency: u32,
     /// Shared memory.
     pub shared: SharedConfig,
+    /// What the SMs of a cluster are to each other, of launches in clusters.
+    pub cluster: Option<ClusterConfig>,
     /// The way of memory instructions into the memory system.
     pub lsu: LsuConfig,
     /// The rule by which lanes make transactions.
@@ -119,6 +126,8 @@ pub struct ClassTiming {
     /// Cycles from its issue to that of an instruction that uses its result; 0 for loads and stores, whose latency is that
     /// of the place of the data. Of an atomic operation it is the latency in shared memory.
     pub latency: u32,
+    /// The same for tensor instructions of at most [`MatrixProduct::HALF_WORK`]; as long elsewhere.
+    pub short_latency: u32,
     /// Cycles that it occupies its pipe (or the scheduler), per unit of [`MachineInst::amount`](warplens_trace::MachineInst).
     /// Of memory instructions it is the time of handing over: the pace of the memory unit is in [`LsuConfig`].
     pub interval: f64,
@@ -130,7 +139,14 @@ pub struct ClassTiming {
 
 impl ClassTiming {
     /// Stands where the kernel has no instruction of the class.
-    pub const UNUSED: Self = Self { pipe: Pipe::Cbu, latency: 0, interval: 1.0, same_warp: 1, variable: false };
+    pub const UNUSED: Self =
+        Self { pipe: Pipe::Cbu, latency: 0, short_latency: 0, interval: 1.0, same_warp: 1, variable: false };
+
+    /// Cycles from the issue of an instruction to that of one that uses its result.
+    #[inline]
+    pub fn latency_of(&self, inst: &MachineInst) -> u32 {
+        if inst.amount <= MatrixProduct::HALF_WORK { self.short_latency } else { self.latency }
+    }
 }
 
 /// Shared memory.
@@ -138,6 +154,8 @@ impl ClassTiming {
 pub struct SharedConfig {
     /// The rule by which lanes conflict.
     pub banks: BankRule,
+    /// Wide loads of lanes that agree in pairs take half of the passes ([`packed_passes`](warplens_stats::bank::packed_passes)).
+    pub packs_pairs: bool,
     /// Cycles of a load without conflicts.
     pub latency: u32,
     /// Cycles before the same warp can issue again after an access.
@@ -148,6 +166,17 @@ pub struct SharedConfig {
     pub pass_cycles: f64,
     /// Cycles by which each pass beyond the fewest possible delays the result.
     pub pass_latency: f64,
+}
+
+/// SMs of a cluster of CTAs.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct ClusterConfig {
+    /// Cycles of a load from the shared memory of another SM.
+    pub latency: u32,
+    /// Bytes per cycle that an SM draws from the shared memory of others.
+    pub bytes_per_clk: f64,
+    /// Cycles from the last arrival at the cluster's barrier to the warps' next instruction.
+    pub barrier_latency: u32,
 }
 
 /// The way into the memory system.

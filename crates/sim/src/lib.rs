@@ -21,7 +21,8 @@ mod unit;
 mod warp;
 
 pub use config::{
-    ClassTiming, DramConfig, L1Config, L1Holds, L2Config, LsuConfig, Pipe, SharedConfig, SmConfig, pipe_time,
+    ClassTiming, ClusterConfig, DramConfig, L1Config, L1Holds, L2Config, LsuConfig, Pipe, SharedConfig, SmConfig,
+    pipe_time,
 };
 pub use effect::{Effect, Without};
 pub use outcome::{CtaSpan, Event, Outcome, SchedulerOutcome, Traffic, UnitOutcome};

@@ -1,6 +1,6 @@
 //! The memory system of the SM put together: where an access finds its data, and when.
 
-use warplens_isa::StateSpace;
+use warplens_isa::{StateSpace, cluster_rank};
 use warplens_stats::coalescing::{segments, transactions};
 use warplens_stats::sector::PER_LINE;
 use warplens_stats::{BankRule, CoalescingRule, Request, bank};
@@ -19,6 +19,8 @@ use crate::{Effect, Job, L1Config, L1Holds, SmConfig, Traffic, Without};
 pub(crate) struct Memory<'a> {
     config: &'a SmConfig,
     without: Without,
+    /// What comes from the shared memory of other SMs.
+    from_cluster: Port,
     /// Banks of shared memory, and of the L1 cache where the two are one.
     pub(crate) banks: Port,
     /// Data of the L1 cache, where it is a memory of its own.
@@ -50,6 +52,9 @@ pub(crate) struct Arrival<'a> {
     pub(crate) access: &'a WarpAccess,
     /// Where the warp runs: local memory belongs to the place, and the next warp there writes over it.
     pub(crate) slot: usize,
+    /// What is read goes to shared memory by itself: it comes as a line does that the cache misses, and is not read out of
+    /// the cache for registers.
+    pub(crate) is_copy: bool,
 }
 
 impl Arrival<'_> {
@@ -91,6 +96,7 @@ impl<'a> Memory<'a> {
         Self {
             config,
             without,
+            from_cluster: Port::default(),
             banks: Port::default(),
             l1_data: Port::default(),
             constants: Port::default(),
@@ -174,7 +180,8 @@ impl<'a> Memory<'a> {
 
     /// Passes over the banks of shared memory, and those without conflicts.
     fn passes(&mut self, access: &WarpAccess, request: &Request<'_>) -> (f64, f64) {
-        let passes = self.bank_passes.of(self.config.shared.banks, access.kind, access.lanes, request);
+        let rule = (self.config.shared.banks, self.config.shared.packs_pairs);
+        let passes = self.bank_passes.of(rule, access.kind, access.lanes, request);
         let passes = self.delays.passes(access, request, passes);
         let needed = if self.without.contains(Effect::BankConflicts) { passes.ideal } else { passes.wavefronts };
         (f64::from(needed), f64::from(passes.ideal))
@@ -182,6 +189,13 @@ impl<'a> Memory<'a> {
 
     /// An access to shared memory.
     fn shared(&mut self, arrival: &Arrival<'_>, request: &Request<'_>) -> Done {
+        if let Some(cluster) = &self.config.cluster
+            && is_of_other_sm(request)
+        {
+            let bytes = f64::from(request.lane_bytes * request.mask.count());
+            let start = self.from_cluster.reserve(arrival.at, bytes / cluster.bytes_per_clk);
+            return Done { at: start + f64::from(cluster.latency), long: false };
+        }
         let start = self.shared_passes(arrival.at, arrival.access, request);
         Done { at: start + f64::from(self.config.shared.latency), long: false }
     }
@@ -192,7 +206,7 @@ impl<'a> Memory<'a> {
         let mut addresses = [0; WARP_SIZE];
         let request = arrival.request(&mut addresses);
         let (passes, ideal) = self.passes(arrival.access, &request);
-        if passes <= ideal {
+        if passes <= ideal || self.config.cluster.is_some() && is_of_other_sm(&request) {
             return None;
         }
         let shared = &self.config.shared;
@@ -353,12 +367,13 @@ impl<'a> Memory<'a> {
         let tags = tag_cycles(&self.lines, l1.tags_per_clk);
         let per_wavefront = LINE as f64 / l1.bytes_per_clk;
         let data = match request {
+            Some(_) if arrival.is_copy => 0.0,
             Some(request)
                 if access.kind == AccessKind::Load
                     && l1.holds == L1Holds::All
                     && !self.without.contains(Effect::Uncoalesced) =>
             {
-                let passes = self.bank_passes.of(BankRule::Cc20, access.kind, access.lanes, request);
+                let passes = self.bank_passes.of((BankRule::Cc20, false), access.kind, access.lanes, request);
                 // Banks are read once per cycle, and what the warp gets leaves at the bandwidth.
                 f64::from(passes.wavefronts).max(f64::from(passes.ideal) * per_wavefront)
             }
@@ -529,4 +544,11 @@ mod tests {
             }
         }
     }
+}
+
+/// True for an access to the window of a CTA of the cluster. That of the CTA itself counts among them: it is not known
+/// which it is.
+fn is_of_other_sm(request: &Request<'_>) -> bool {
+    let first = request.mask.lowest().map_or(0, |lane| request.addresses[lane]);
+    cluster_rank(first & u64::from(u32::MAX)).is_some()
 }

@@ -29,6 +29,10 @@ pub struct Outcome {
     /// Barriers that were opened although warps that they wait for never came: the trace says who arrives, not how many
     /// are waited for.
     pub forced_barriers: u64,
+    /// Questions that barriers in memory were asked.
+    pub questions: u64,
+    /// Phases of barriers in memory that were ended although they lacked something.
+    pub forced_phases: u64,
     /// What the first warps did, where it was asked for.
     pub timeline: Vec<Event>,
 }

@@ -13,9 +13,11 @@ use warplens_trace::{MachineClass, Operands};
 use crate::memory::Memory;
 use crate::sampling::{Due, Moment, Sampling};
 use crate::unit::UnitKind;
-use crate::unit::barrier::Barriers;
+use crate::unit::barrier::{Barriers, Meeting};
 use crate::unit::lsu::Lsu;
+use crate::unit::phases::Phases;
 use crate::unit::port::{Port, whole};
+use crate::unit::register_file::RegisterFile;
 use crate::unit::scheduler::{Scheduler, UnitFree};
 use crate::unit::scoreboard::Scoreboard;
 use crate::unit::turns::Turns;
@@ -37,6 +39,8 @@ pub(crate) struct Sm<'a> {
     /// When each of these, and the queue of the memory unit, takes an instruction of the scheduler: 0 where instructions
     /// occupy the scheduler and not units.
     pub(crate) unit_free: Vec<UnitFree>,
+    /// By scheduler.
+    pub(crate) register_files: Vec<RegisterFile>,
     pub(crate) lsu: Lsu,
     pub(crate) memory: Memory<'a>,
     /// Accesses to shared memory with conflicts, where they take turns.
@@ -50,6 +54,8 @@ pub(crate) struct Sm<'a> {
     /// Instructions that were issued, and that were passed over.
     pub(crate) issued: u64,
     pub(crate) passed: u64,
+    /// Cycles in which schedulers were held back by reads of registers.
+    pub(crate) held_back: u64,
     /// True while instructions are passed over.
     pub(crate) is_passing: bool,
     /// What is simulated in detail.
@@ -88,6 +94,10 @@ pub(crate) struct CtaSlot {
     /// Warps that have not ended.
     pub(crate) live: u32,
     pub(crate) barriers: Barriers,
+    /// The barrier of its cluster.
+    pub(crate) meeting: Meeting,
+    /// Its barriers in memory.
+    pub(crate) phases: Phases,
     /// When its last warp has ended.
     pub(crate) end: u64,
 }
@@ -156,16 +166,28 @@ impl<'a> Sm<'a> {
             scoreboard: Scoreboard::new(n_warps, job.code.n_registers),
             pipes: vec![[Port::default(); Pipe::ALL.len()]; n_schedulers],
             unit_free: vec![UnitFree::default(); n_schedulers],
+            register_files: vec![RegisterFile::default(); n_schedulers],
             lsu: Lsu::new(config.lsu, config.schedulers.max(1)),
             turns: Turns::new(config.shared.pass_cycles, config.shared.pass_latency),
             delayed: Vec::with_capacity(64),
             memory: Memory::new(config, job, options.without),
-            ctas: vec![CtaSlot { cta: 0, live: 0, barriers: Barriers::default(), end: 0 }; resident],
+            ctas: vec![
+                CtaSlot {
+                    cta: 0,
+                    live: 0,
+                    barriers: Barriers::default(),
+                    meeting: Meeting::default(),
+                    phases: Phases::default(),
+                    end: 0
+                };
+                resident
+            ],
             next_cta: 0,
             next_age: 0,
             warps_per_cta: warps_per_cta as u32,
             issued: 0,
             passed: 0,
+            held_back: 0,
             is_passing: false,
             sampling: Sampling::new(
                 if options.budget.is_some() { crate::work(job.code, job.ctas) } else { 0 },
@@ -239,7 +261,9 @@ impl<'a> Sm<'a> {
                 break;
             }
             let inst = self.issue(scheduler, choice, slot, n > 0);
-            let occupied = self.execute(scheduler, slot, inst, choice.cycle);
+            let late = self.read_registers(scheduler, inst, choice.cycle);
+            blocked += late as f64;
+            let occupied = self.execute(scheduler, slot, inst, (choice.cycle, late));
             if self.config.occupies == IssueOccupies::Scheduler {
                 blocked = blocked.max(occupied);
             }
@@ -268,7 +292,11 @@ impl<'a> Sm<'a> {
         });
         let one = |(kind, busy)| UnitOutcome { kind, count: 1, busy };
         outcome.units = pipes.collect();
-        outcome.units.push(UnitOutcome { kind: UnitKind::Issue, count: n, busy: self.issued as f64 });
+        outcome.units.push(UnitOutcome {
+            kind: UnitKind::Issue,
+            count: n,
+            busy: (self.issued + self.held_back) as f64,
+        });
         outcome.units.push(one((UnitKind::MemoryIssue, self.lsu.busy())));
         outcome.units.extend(self.memory.busy().map(one));
         let end = Moment { cycle: outcome.cycles, instructions: outcome.issued };

@@ -15,7 +15,9 @@ pub(crate) mod cache;
 pub(crate) mod dram;
 pub(crate) mod l2;
 pub(crate) mod lsu;
+pub(crate) mod phases;
 pub(crate) mod port;
+pub(crate) mod register_file;
 pub(crate) mod rows;
 pub(crate) mod scheduler;
 pub(crate) mod scoreboard;
@@ -163,7 +165,7 @@ macro_rules! kinds {
 }
 
 kinds! {
-    /// The schedulers.
+    /// The schedulers, which issue or are held back by an instruction that waits for its registers.
     Issue "issue" Issue;
     /// The unit through which memory instructions leave the schedulers.
     MemoryIssue "memory issue" LoadStore;

@@ -39,6 +39,10 @@ pub(crate) struct Warp {
     /// When the open group of asynchronous operations is done, and when the closed ones are, oldest first.
     pub(crate) open_group: f64,
     pub(crate) groups: VecDeque<f64>,
+    /// The phase in which it arrived at the barrier of its cluster.
+    pub(crate) meeting: u32,
+    /// What its last instruction asked a barrier in memory.
+    pub(crate) asks: Option<Question>,
 }
 
 /// Where a warp is.
@@ -50,6 +54,15 @@ pub(crate) enum State {
     Runs,
     /// It waits at a barrier, since the cycle in which it arrived.
     AtBarrier(u32),
+    /// It waits for a phase of a barrier in memory.
+    ForPhase(Question),
+}
+
+/// A warp asks whether the last phase of a parity has ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Question {
+    pub(crate) address: u32,
+    pub(crate) parity: bool,
 }
 
 impl Warp {
@@ -72,6 +85,8 @@ impl Warp {
             drained_at: 0.0,
             open_group: 0.0,
             groups: VecDeque::with_capacity(8),
+            meeting: 0,
+            asks: None,
         }
     }
 

@@ -5,7 +5,7 @@ use warplens_machine::{Basis, Key, Machine, Reader, Readings, Strictness, builti
 use warplens_sim::{L1Holds, Pipe, SmConfig};
 use warplens_stats::sector::LINE_BYTES;
 use warplens_stats::{BankRule, CoalescingRule};
-use warplens_trace::MachineClass as C;
+use warplens_trace::{MachineClass as C, MachineInst};
 
 /// A kernel in single precision with shared memory, as a compiler makes it.
 const SIMPLE: &[C] = &[
@@ -80,6 +80,38 @@ fn big_chips_can_simulate_half_and_double_precision_and_tensor_operations() {
     let (a100, _) = read("a100-80", &[C::Tensor]);
     assert_eq!(a100.class(C::Tensor).interval * 2048.0, 8.0);
     assert_eq!((a100.class(C::Tensor).latency, a100.class(C::Tensor).pipe), (24, Pipe::Tensor));
+}
+
+/// Cycles of a scheduler's tensor pipe: of 16 x 8 x 16 multiply-adds of halves, of the same that add in f32, and of the part
+/// of a warp of 64 x 256 x 16, where groups of warps have it.
+#[test]
+fn tensor_instructions_take_what_their_type_and_their_sum_take() {
+    for (id, half, single, group) in [
+        ("v100-sxm2", 16.0, 16.0, None),
+        ("t4", 16.0, 16.0, None),
+        ("rtx2080ti", 16.0, 32.0, None),
+        ("a100-80", 8.0, 8.0, None),
+        ("a40", 16.0, 16.0, None),
+        ("rtx3090", 16.0, 32.0, None),
+        ("l40s", 16.0, 16.0, None),
+        ("rtx4090", 16.0, 32.0, None),
+        ("h100-sxm", 6.0, 6.0, Some(128.0)),
+        ("rtx5090", 16.0, 32.0, None),
+    ] {
+        let (config, _) = read(id, &[C::Tensor, C::TensorFp32]);
+        let cycles = |class: C| (config.class(class).interval * 2048.0 * 10.0).round() / 10.0;
+        assert_eq!((cycles(C::Tensor), cycles(C::TensorFp32)), (half, single), "{id}");
+        if let Some(group) = group {
+            let (config, _) = read(id, &[C::TensorAsync]);
+            assert_eq!(config.class(C::TensorAsync).interval * 65536.0, group, "{id}");
+        }
+    }
+    let (a100, _) = read("a100-80", &[C::TensorFp32]);
+    let latencies = [1024, 2048].map(|amount| {
+        let inst = MachineInst { amount, ..MachineInst::new(C::TensorFp32, 0) };
+        a100.class(C::TensorFp32).latency_of(&inst)
+    });
+    assert_eq!(latencies, [16, 24]);
 }
 
 /// Lai and Seznec, table 1: execution latency, issue latency to another warp, and to the same.
@@ -200,7 +232,7 @@ fn only_what_is_used_is_needed() {
     // Nothing is known of tensor operations of the GTX 1080, and nothing is asked for.
     read("gtx1080", SIMPLE);
     for (id, class, key) in [
-        ("gtx1080", C::Tensor, Key::LanesTensorFma),
+        ("gtx1080", C::Tensor, Key::LanesTensorWarp),
         ("gtx280", C::Fence, Key::LatencyFence),
         ("gtx280", C::Fp16, Key::LanesFp16),
         ("v100-pcie", C::TensorFp64, Key::LanesTensorFp64),

@@ -96,7 +96,7 @@ impl<'a> Code<'a> {
 /// True for loads, stores and atomics that a profile counts.
 pub(crate) fn is_access(inst: &Inst) -> bool {
     let accesses = match inst.op() {
-        Op::Ld | Op::St | Op::Atom | Op::Red | Op::Copy | Op::CopyBulk => true,
+        Op::Ld | Op::St | Op::Ldmatrix | Op::Stmatrix | Op::Atom | Op::Red | Op::Copy | Op::CopyBulk => true,
         Op::Tex | Op::Tld4 | Op::Suld | Op::Sust | Op::Sured => true,
         _ => false,
     };

@@ -1,5 +1,6 @@
 //! From a launch to its counts: which CTAs are walked, and what is said about the result.
 
+use std::cell::Cell;
 use std::collections::BinaryHeap;
 
 use warplens_exec as exec;
@@ -15,7 +16,7 @@ use crate::tally::Totals;
 use crate::walk::{Notes, Setting, Stop, walk};
 
 /// Warp instructions after which no more CTAs are walked, and the counts are scaled to the rest of the grid.
-const ENOUGH: u64 = 50_000_000;
+const ENOUGH: u64 = 20_000_000;
 
 /// What is to be counted.
 pub struct Request<'a> {
@@ -39,6 +40,8 @@ pub struct Request<'a> {
     pub global_bytes: Option<u64>,
     /// Instructions that a warp may execute before its loop is taken to be endless.
     pub budget: u64,
+    /// Instructions of one CTA that are walked.
+    pub cta_budget: u64,
 }
 
 /// The counts of a launch.
@@ -114,6 +117,14 @@ pub enum Refusal {
         /// The limit.
         budget: u64,
     },
+    /// One CTA takes too many instructions to be walked.
+    #[error("a block executes more than {most} instructions, which takes too long to follow")]
+    Long {
+        /// Where the walk was then.
+        pc: Pc,
+        /// The limit.
+        most: u64,
+    },
     /// A call whose target is not known.
     #[error("the function that is called is not known")]
     IndirectCall {
@@ -146,6 +157,7 @@ impl Refusal {
         match self {
             Self::UnknownTrips { pc }
             | Self::Budget { pc, .. }
+            | Self::Long { pc, .. }
             | Self::IndirectCall { pc }
             | Self::BulkCopy { pc }
             | Self::Recursion { pc } => Some(*pc),
@@ -197,6 +209,8 @@ pub fn count(request: &Request<'_>) -> Result<Counts, Refusal> {
         dynamic_shared: request.dynamic_shared,
         given: &resolved,
         budget: request.budget,
+        cta_budget: request.cta_budget,
+        walked: Cell::new(0),
     };
     let mut totals = Totals::new(program.clone());
     let mut sectors = Sectors::default();
@@ -204,7 +218,7 @@ pub fn count(request: &Request<'_>) -> Result<Counts, Refusal> {
     let (mut walked_ctas, mut walked_instructions) = (0, 0);
     let mut waiting = BinaryHeap::from([Waiting::new(Lattice::grid(request.shape.grid))]);
     while let Some(Waiting(_, _, lattice)) = waiting.pop() {
-        if walked_instructions > ENOUGH {
+        if setting.walked.get() > ENOUGH && walked_ctas > 0 {
             break;
         }
         match walk(&setting, lattice) {

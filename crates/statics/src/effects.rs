@@ -41,9 +41,14 @@ impl Walker<'_> {
     /// A load, store or atomic in the lanes of `on`.
     pub(crate) fn access(&mut self, path: &Path, inst: &Inst, on: u32, weight: f64) -> Result<(), Stop> {
         let kind = match inst.op() {
-            Op::Ld | Op::Tex | Op::Tld4 | Op::Suld => AccessKind::Load,
-            Op::St | Op::Sust => AccessKind::Store,
+            Op::Ld | Op::Ldmatrix | Op::Tex | Op::Tld4 | Op::Suld => AccessKind::Load,
+            Op::St | Op::Stmatrix | Op::Sust => AccessKind::Store,
             _ => AccessKind::Atomic,
+        };
+        // Only some lanes bring the address of a row.
+        let on = match inst.operation {
+            Operation::Ldmatrix(matrices) | Operation::Stmatrix(matrices) => on & matrices.rows(),
+            _ => on,
         };
         match &inst.memory {
             Memory::None => Ok(()),

@@ -3,6 +3,7 @@
 //! Paths are split and meet as in the emulator, in the same order, so that what is counted is the same wherever
 //! everything that decides is known. Memory is never read: what a load gives is unknown.
 
+use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -47,6 +48,10 @@ pub(crate) struct Setting<'a> {
     pub(crate) given: &'a Resolved,
     /// Instructions that a warp may execute.
     pub(crate) budget: u64,
+    /// Instructions of a CTA that are walked.
+    pub(crate) cta_budget: u64,
+    /// Instructions that were walked, also where the walk had to begin anew.
+    pub(crate) walked: Cell<u64>,
 }
 
 /// What was not known, and what was used in its place.
@@ -154,9 +159,14 @@ impl Walker<'_> {
         let n_instructions = u64::from(code.n_instructions(block));
         self.executed += n_instructions;
         self.instructions += n_instructions;
-        if self.executed > self.setting.budget {
-            let last = code.module.blocks[block].insts.last().map_or(Pc(0), |inst| inst.pc);
-            return Err(self.refuse(Refusal::Budget { pc: last, budget: self.setting.budget }));
+        self.setting.walked.set(self.setting.walked.get() + n_instructions);
+        let (budget, cta_budget) = (self.setting.budget, self.setting.cta_budget);
+        if self.executed > budget || self.instructions > cta_budget {
+            let pc = code.module.blocks[block].insts.last().map_or(Pc(0), |inst| inst.pc);
+            return Err(self.refuse(match self.executed > budget {
+                true => Refusal::Budget { pc, budget },
+                false => Refusal::Long { pc, most: cta_budget },
+            }));
         }
         for step in code.steps(block) {
             self.step(&mut path, code.inst(block, step.at), step)?;
@@ -233,7 +243,7 @@ impl Walker<'_> {
         surely: u32,
         weight: f64,
     ) -> Result<(), Stop> {
-        if inst.op() == warplens_isa::Op::CopyBulk {
+        if matches!(inst.op(), warplens_isa::Op::CopyBulk | warplens_isa::Op::CopyTensor) {
             return Err(self.refuse(Refusal::BulkCopy { pc: inst.pc }));
         }
         if is_access(inst) {
@@ -586,6 +596,18 @@ impl Walker<'_> {
         };
         let constant = |value: u64| Value::constant(value);
         match register {
+            // Blocks of a cluster differ in what they read there.
+            S::Clusterid(_)
+            | S::Nclusterid(_)
+            | S::ClusterNctaid(_)
+            | S::ClusterNctarank
+            | S::ClusterCtaid(_)
+            | S::ClusterCtarank
+            | S::IsExplicitCluster
+                if shape.cluster.is_some() =>
+            {
+                Value::UNKNOWN
+            }
             S::Tid(axis) => by_lane(&|lane| {
                 let thread = self.warp * 32 + lane;
                 let [x, y, _] = shape.block;
@@ -598,7 +620,7 @@ impl Walker<'_> {
                 value
             }
             S::Nctaid(axis) | S::Nclusterid(axis) => constant(shape.grid[axis as usize].into()),
-            // As in the emulator there are clusters of one CTA only.
+            // A launch that says nothing of clusters has some of one CTA.
             S::ClusterNctaid(_) | S::ClusterNctarank => constant(1),
             S::ClusterCtaid(_) | S::ClusterCtarank | S::IsExplicitCluster => constant(0),
             S::Laneid => by_lane(&|lane| lane),

@@ -9,7 +9,7 @@ use warplens_ir::Flow;
 use warplens_isa::{BlockId, Pc, StateSpace};
 use warplens_stats::coalescing::all_transactions;
 use warplens_stats::{Recorder, Request};
-use warplens_trace::{Access, AccessKind, ActiveMask, CtaId, Observer, WarpIndex};
+use warplens_trace::{Access, AccessKind, ActiveMask, Addresses, CtaId, Observer, WarpIndex};
 
 const BASE: u64 = 0x10_0000_0000;
 const N: u64 = 1024;
@@ -55,6 +55,17 @@ fn events(c: &mut Criterion) {
     });
     bench("load in order", PLAIN, &|recorder, cta, pcs, n| {
         global(recorder, cta, W0, pcs[0], full, &by_lane(|lane| BASE + 128 * n + 4 * lane));
+    });
+    let shaped = |recorder: &mut Recorder, cta: &mut _, pcs: &[Pc; 3], origin, offsets: &[u32; 32]| {
+        let addresses = Addresses::from_offsets(origin, offsets).with_shape(1);
+        let access = Access { addresses, ..access(StateSpace::Global, AccessKind::Load, &[0; 32]) };
+        recorder.access(cta, W0, pcs[0], &access);
+    };
+    bench("load in order, as the emulator says it", PLAIN, &|recorder, cta, pcs, n| {
+        shaped(recorder, cta, pcs, BASE + 128 * n, &std::array::from_fn(|lane| 4 * lane as u32));
+    });
+    bench("structures of 28 bytes, as the emulator says it", PLAIN, &|recorder, cta, pcs, n| {
+        shaped(recorder, cta, pcs, BASE + 896 * n, &std::array::from_fn(|lane| 28 * lane as u32));
     });
     bench("load in order, 20 lanes", PLAIN, &|recorder, cta, pcs, n| {
         global(recorder, cta, W0, pcs[0], ActiveMask::first(20), &by_lane(|lane| BASE + 128 * n + 4 * lane));

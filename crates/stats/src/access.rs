@@ -203,7 +203,7 @@ impl AccessCounter {
         } else if shape != 0 && shape == state.shapes[1] {
             Some(state.recent[1])
         } else {
-            self.recognise(slot, format, origin, access)
+            access.addresses.listed(|addresses| self.recognise(slot, format, access, (origin, addresses)))
         };
         let Some(id) = found else {
             self.count_direct(slot, format, access);
@@ -218,14 +218,20 @@ impl AccessCounter {
 
     /// The pattern of an access whose shape is not that of the last ones, or not known.
     #[inline(never)]
-    fn recognise(&mut self, slot: u32, format: Format, origin: u64, access: &Access<'_>) -> Option<PatternId> {
-        let (key, addresses) = (format.key(access.mask), access.addresses.all());
+    fn recognise(
+        &mut self,
+        slot: u32,
+        format: Format,
+        access: &Access<'_>,
+        (origin, addresses): (u64, &[u64; WARP_SIZE]),
+    ) -> Option<PatternId> {
+        let key = format.key(access.mask);
         let recent = self.slots[slot as usize].recent;
-        let known = recent.iter().position(|&id| self.patterns[id as usize].matches(key, origin, &addresses));
+        let known = recent.iter().position(|&id| self.patterns[id as usize].matches(key, origin, addresses));
         match known {
             Some(known) => self.slots[slot as usize].shapes[known] = access.addresses.shape(),
             None => {
-                let id = self.find(slot, format, access.mask, origin, &addresses)?;
+                let id = self.find(slot, format, access.mask, origin, addresses)?;
                 let state = &mut self.slots[slot as usize];
                 state.recent = [id, state.recent[0]];
                 state.shapes = [access.addresses.shape(), state.shapes[0]];

@@ -245,6 +245,8 @@ pub struct LaunchShape {
     pub grid: [u32; 3],
     /// Threads per axis.
     pub block: [u32; 3],
+    /// CTAs of a cluster per axis; none where the launch says nothing of clusters.
+    pub cluster: Option<[u32; 3]>,
     /// Static plus dynamic shared memory per CTA in bytes.
     pub shared_bytes: u64,
     /// Registers per thread.

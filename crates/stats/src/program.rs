@@ -230,11 +230,22 @@ fn touches_memory(inst: &Inst) -> bool {
 fn role(inst: &Inst) -> Role {
     match (inst.op(), inst.memory.iter().last()) {
         // A copy counts where it reads.
-        (Op::Ld | Op::St | Op::Atom | Op::Red | Op::Copy | Op::CopyBulk, Some(memory))
-            if memory.space != StateSpace::Param =>
-        {
-            Role::Memory(memory.space)
-        }
+        (
+            Op::Ld
+            | Op::TestPhase
+            | Op::St
+            | Op::Ldmatrix
+            | Op::Stmatrix
+            | Op::Atom
+            | Op::Red
+            | Op::RedCluster
+            | Op::Copy
+            | Op::CopyBulk
+            | Op::CopyTensor,
+            Some(memory),
+        ) if memory.space != StateSpace::Param => Role::Memory(memory.space),
+        (Op::CopyTensor, Some(memory)) if inst.operation.writes_tensor() => Role::Memory(memory.space),
+        (Op::CopyTensor, _) => Role::Memory(StateSpace::Global),
         (Op::Tex | Op::Tld4 | Op::Suld | Op::Sust | Op::Sured, Some(memory)) => Role::Memory(memory.space),
         (Op::Bra | Op::BrxIdx, _) => Role::Branch,
         (Op::Bar, _) => Role::CtaBarrier,

@@ -4,7 +4,7 @@ mod support;
 
 use proptest::prelude::*;
 use support::by_lane;
-use warplens_stats::bank::{all_passes, constant_passes, passes};
+use warplens_stats::bank::{all_passes, constant_passes, packed_passes, passes};
 use warplens_stats::{BankRule, Request};
 use warplens_trace::{AccessKind, ActiveMask};
 
@@ -96,6 +96,30 @@ fn constant_words() {
     assert_eq!(words(1, by_lane(|lane| lane)), 8);
 }
 
+#[test]
+fn wide_loads_of_lanes_that_agree_in_pairs_are_packed() {
+    let served = |kind, lane_bytes, mask, addresses: [u64; 32]| {
+        let request = Request { lane_bytes, mask: ActiveMask(mask), addresses: &addresses };
+        let served = packed_passes(BankRule::Cc20, kind, &request);
+        (served.wavefronts, served.ideal)
+    };
+    let load = |lane_bytes, addresses| served(AccessKind::Load, lane_bytes, u32::MAX, addresses);
+    assert_eq!(load(16, [64; 32]), (2, 2));
+    assert_eq!(load(8, [64; 32]), (1, 1));
+    assert_eq!(load(4, [64; 32]), (1, 1));
+    // Rows of a tile: one address per half-warp; neighbours; every second lane.
+    assert_eq!(load(16, by_lane(|lane| lane / 16 * 512)), (2, 2));
+    assert_eq!(load(16, by_lane(|lane| lane / 2 * 16)), (2, 2));
+    assert_eq!(load(16, by_lane(|lane| (lane & !2) * 16)), (4, 2));
+    // Columns: each lane of a quarter-warp has its own.
+    assert_eq!(load(16, by_lane(|lane| lane * 16)), (4, 4));
+    assert_eq!(load(16, by_lane(|lane| lane % 8 * 16)), (4, 4));
+    assert_eq!(load(16, by_lane(|lane| lane % 16 * 32)), (8, 4));
+    // Lanes that are off agree with all.
+    assert_eq!(served(AccessKind::Load, 16, 0x5555_5555, by_lane(|lane| lane * 8)), (2, 2));
+    assert_eq!(served(AccessKind::Store, 16, u32::MAX, [64; 32]), (4, 4));
+}
+
 fn any_access() -> impl Strategy<Value = (AccessKind, u32, u32, [u64; 32])> {
     let kinds = prop::sample::select(vec![AccessKind::Load, AccessKind::Store, AccessKind::Atomic]);
     let widths = prop::sample::select(vec![1u64, 2, 4, 8, 16]);
@@ -115,6 +139,9 @@ proptest! {
             prop_assert!(served.wavefronts <= served.ideal * served.passes, "{} {served:?}", rule.name());
             prop_assert_eq!(served.passes == 1, served.wavefronts == served.ideal);
             prop_assert_eq!(passes(rule, kind, &request), served);
+            let packed = packed_passes(rule, kind, &request);
+            prop_assert!(packed.wavefronts <= served.wavefronts && served.wavefronts <= 2 * packed.wavefronts);
+            prop_assert!(packed == served || rule == BankRule::Cc20 && kind == AccessKind::Load && lane_bytes > 4);
         }
     }
 

@@ -48,7 +48,7 @@ pub struct Access<'a> {
     pub mask: ActiveMask,
     /// Byte address per lane. Global addresses are those of the device address space,
     /// constant, parameter and shared addresses count from the start of their space, local ones from the start of the
-    /// thread's own local memory.
+    /// thread's own local memory. Those of barriers in memory say what these are told ([`Told`](crate::Told)).
     pub addresses: Addresses<'a>,
 }
 

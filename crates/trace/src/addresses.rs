@@ -48,6 +48,15 @@ impl<'a> Addresses<'a> {
         }
     }
 
+    /// What `use_them` makes of the addresses of all lanes, which are not copied where they are listed already.
+    #[inline(always)]
+    pub fn listed<R>(&self, use_them: impl FnOnce(&[u64; WARP_SIZE]) -> R) -> R {
+        match self.places {
+            Places::Listed(addresses) => use_them(addresses),
+            Places::From(..) => use_them(&self.all()),
+        }
+    }
+
     /// The addresses of all lanes.
     #[inline(always)]
     pub fn all(&self) -> [u64; WARP_SIZE] {
@@ -79,6 +88,8 @@ mod tests {
             ((1 << 40) + 100, (1 << 40) + 69, (1 << 40) + 69, 7)
         );
         assert_eq!(Addresses::from(&listed).all(), listed);
+        assert_eq!(addresses.listed(|all| *all), listed);
+        assert!(Addresses::from(&listed).listed(|all| std::ptr::eq(all, &listed)), "they are not copied");
         assert_eq!((Addresses::from(&listed).of(5), Addresses::from(&listed).shape()), (listed[5], 0));
     }
 }

@@ -64,7 +64,8 @@ pub struct MachineInst {
     pub class: MachineClass,
     /// State space as written, of memory instructions; [`StateSpace::Generic`] where only the access says.
     pub space: StateSpace,
-    /// How much of the class's work one instruction is: multiply-adds of all lanes for [`MachineClass::Tensor`], pending
+    /// How much of the class's work one instruction is: multiply-adds of 16-bit elements for [`MachineClass::Tensor`] and its
+    /// like (twice as many of wider ones, half as many of narrower ones; of f64 as they are), pending
     /// groups that may be left for [`MachineClass::AsyncWait`], the barrier's number for [`MachineClass::Barrier`], how many
     /// times as wide its accesses are as those of its slot for a [`MachineClass::Load`] (one that was made of several
     /// neighbouring loads; their slots have no instruction), 1 elsewhere.
@@ -82,6 +83,10 @@ pub struct MachineInst {
     pub addend: Option<RegisterNumber>,
     /// The predicate that guards it, if it has one; also among `reads`.
     pub guard: Option<RegisterNumber>,
+    /// Registers that it reads of each bank of the register file, those of even and of odd numbers; without those that the
+    /// operand before it has left in the operand cache. Zero where nobody knows, and of instructions that read their
+    /// operands by another way.
+    pub bank_reads: [u8; 2],
     /// Index in [`Code::places`].
     pub place: u32,
 }
@@ -100,7 +105,7 @@ impl MachineInst {
     pub const fn units(&self) -> u32 {
         use MachineClass as C;
         match self.class {
-            C::Tensor | C::TensorFp64 | C::TensorAsync => self.amount,
+            C::Tensor | C::TensorFp32 | C::TensorFp64 | C::TensorAsync => self.amount,
             C::Fp32
             | C::Fp32Mul
             | C::Int
@@ -143,6 +148,7 @@ impl MachineInst {
             writes: NONE,
             addend: None,
             guard: None,
+            bank_reads: [0; 2],
             place,
         }
     }
@@ -257,8 +263,10 @@ machine_classes! {
     Move "move";
     /// Operations on values that are the same in all lanes.
     Uniform "uniform";
-    /// Matrix multiply-accumulate.
+    /// Matrix multiply-accumulate whose result is no f32: of f16, integers and bits.
     Tensor "tensor";
+    /// Matrix multiply-accumulate in f32.
+    TensorFp32 "tensor_fp32";
     /// Matrix multiply-accumulate in f64.
     TensorFp64 "tensor_fp64";
     /// Matrix multiply-accumulate that runs on after its issue and is waited for as a group.

@@ -9,18 +9,22 @@
 
 mod access;
 mod addresses;
+mod clusters;
 mod code;
 mod dealing;
 mod mask;
 mod observer;
+mod told;
 mod warp_trace;
 
 pub use access::{Access, AccessKind};
 pub use addresses::Addresses;
+pub use clusters::Clusters;
 pub use code::{Chain, Code, MachineClass, MachineInst, NO_SLOT, Operands, Place, RegisterNumber};
 pub use dealing::Dealing;
 pub use mask::ActiveMask;
 pub use observer::{CtaId, Observer, WarpIndex};
+pub use told::Told;
 pub use warp_trace::{CtaTrace, Cursor, Lanes, Step, WarpAccess, WarpTrace, WarpTraceBuilder};
 
 /// Lanes of a warp.

@@ -268,6 +268,23 @@ impl WarpTrace {
         WarpAccess { slot, element_bytes, elements, space, kind, mask, lanes }
     }
 
+    /// True where an access tells or asks a barrier in memory something ([`Told`](crate::Told)).
+    #[inline]
+    pub fn speaks(&self, access: &WarpAccess) -> bool {
+        if access.space != StateSpace::Shared || access.element_bytes != 8 {
+            return false;
+        }
+        let first = match access.lanes {
+            Lanes::Affine { base, stride } => {
+                let lane = access.mask.lowest().unwrap_or(0) as u64;
+                base.wrapping_add(lane.wrapping_mul(stride.cast_unsigned()))
+            }
+            Lanes::Pattern { base, .. } => base,
+            Lanes::Listed(index) => self.addresses[index as usize + access.mask.lowest().unwrap_or(0)],
+        };
+        crate::Told::of(first).is_some()
+    }
+
     /// Writes the addresses of an access; those of lanes outside its mask mean nothing.
     #[inline]
     pub fn expand(&self, access: &WarpAccess, into: &mut [u64; WARP_SIZE]) {

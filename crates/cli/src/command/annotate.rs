@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use clap::{Args, ValueEnum};
 use warplens_question::timing::annotate::By;
 use warplens_question::timing::{self, Annotated, Answer};
@@ -80,7 +80,7 @@ pub(crate) fn run(flags: &AnnotateFlags, threads: Option<u32>, terminal: &Termin
     };
     let answers = answers(&flags.ask, &measured, &question, by)?;
     if let Some(path) = &flags.trace {
-        trace(path, &measured, &question, window)?;
+        trace(path, &measured, (&question, window), terminal)?;
     }
     let sections = || view::timing::annotations(&answers, terminal.verbose > 0);
     let tables = || vec![view::timing::annotation_rows(&answers)];
@@ -109,8 +109,13 @@ pub(crate) fn answers(
 }
 
 /// Writes the trace of the one launch on the one GPU.
-fn trace(path: &Path, measured: &Measured, question: &Question, window: timing::Window) -> Result<()> {
+fn trace(
+    path: &Path,
+    measured: &Measured,
+    (question, window): (&Question, timing::Window),
+    terminal: &Terminal,
+) -> Result<()> {
     let cycles = super::plot::one_timeline(&measured.measurements, question, window)?;
     let text = serde_json::to_string(&document::value(&document::trace_events::document(&cycles)))? + "\n";
-    std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
+    terminal.file(path, text.as_bytes())
 }

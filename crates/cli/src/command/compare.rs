@@ -140,7 +140,7 @@ fn write(flags: &CompareFlags, comparison: &Comparison, terminal: &Terminal) -> 
         return document.write(&flags.output, terminal);
     };
     match view::compare::figure(comparison, plot.name()) {
-        Some(figure) => picture::write(&figure, path)?,
+        Some(figure) => picture::write(&figure, path, terminal)?,
         None => {
             let why = match plot {
                 Plot::Sign => "a sign plot needs two variants",

@@ -2,9 +2,11 @@
 
 use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use warplens_report::{Figure, render};
 use warplens_session::Error;
+
+use crate::terminal::Terminal;
 
 /// Refuses a path whose ending says no format of pictures, before anything takes time.
 pub(crate) fn check(path: Option<&Path>) -> Result<()> {
@@ -19,12 +21,12 @@ pub(crate) fn check(path: Option<&Path>) -> Result<()> {
 }
 
 /// Writes a figure in the format that the path's ending says.
-pub(crate) fn write(figure: &Figure, path: &Path) -> Result<()> {
+pub(crate) fn write(figure: &Figure, path: &Path, terminal: &Terminal) -> Result<()> {
     let bytes = match ending(path) {
         Some("png") => render::png::figure(figure),
         _ => render::svg::figure(figure).into_bytes(),
     };
-    std::fs::write(path, bytes).with_context(|| format!("cannot write {}", path.display()))
+    terminal.file(path, &bytes)
 }
 
 fn ending(path: &Path) -> Option<&'static str> {

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::path::PathBuf;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use clap::Args;
 use warplens_report::{document, view};
 use warplens_session::{Error, OutputRequest};
@@ -43,7 +43,7 @@ pub(crate) fn run(flags: &RunFlags, threads: Option<u32>, terminal: &Terminal) -
         terminal.with_progress(|progress| warplens_session::run(&program, &launches, &requests, options, progress))?;
     let saved = result.outputs.split_off(prints.len());
     for ((_, path), output) in saves.iter().zip(&saved) {
-        std::fs::write(path, output.to_npy()).with_context(|| format!("cannot write {}", path.display()))?;
+        terminal.file(path, &output.to_npy())?;
     }
     let counts: HashMap<&str, u64> =
         prints.iter().filter_map(|request| Some((request.key.as_str(), request.count?))).collect();

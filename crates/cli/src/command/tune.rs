@@ -165,7 +165,7 @@ fn write(flags: &TuneFlags, tuning: &Tuning, terminal: &Terminal) -> Result<()> 
         return document.write(&flags.output, terminal);
     };
     match view::tune::heat_map(tuning) {
-        Some(figure) => picture::write(&figure, path)?,
+        Some(figure) => picture::write(&figure, path, terminal)?,
         None => terminal.message("--plot heat: there is nothing to draw: no point has a time"),
     }
     document.write(&flags.output.to_stdout(), terminal)

@@ -12,7 +12,7 @@ use std::collections::HashMap;
 
 use warplens_ir::alias::{self, Origin, Touch, Writes};
 use warplens_ir::{Inst, Order, VariableId};
-use warplens_isa::{Op, StateSpace};
+use warplens_isa::{MatrixProduct, Op, StateSpace};
 use warplens_trace::MachineClass;
 
 use crate::emit::Atom;
@@ -248,7 +248,8 @@ fn latency(atom: &Atom) -> u32 {
         },
         C::Atomic | C::Texture => 200,
         C::Sfu | C::Convert | C::Shuffle | C::Vote => 18,
-        C::Tensor | C::TensorFp64 | C::TensorAsync => 24,
+        C::Tensor | C::TensorFp32 if atom.amount <= MatrixProduct::HALF_WORK => 16,
+        C::Tensor | C::TensorFp32 | C::TensorFp64 | C::TensorAsync => 24,
         C::Fp64 | C::IntMul => 6,
         _ if atom.touches_memory() => 24,
         _ => 4,

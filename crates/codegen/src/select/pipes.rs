@@ -1,11 +1,13 @@
 //! Instructions by the pipes that they run on, which depend on type and generation.
 
 use warplens_ir::{Flow, Operand};
-use warplens_isa::{Arithmetic, BarrierKind, Conversion, Op, Operation, ScalarType, SpecialRegister};
+use warplens_isa::{
+    Arithmetic, Atomic, AtomicOp, BarrierKind, ClusterPhase, Conversion, Op, Operation, ScalarType, SpecialRegister,
+};
 use warplens_machine::{Key, expansion};
 use warplens_trace::MachineClass as C;
 
-use super::{Recipe, ints, one};
+use super::{CLUSTER_BARRIER, Recipe, ints, one};
 use crate::node::{Body, Form, Node, Source};
 use crate::target::Target;
 
@@ -29,6 +31,23 @@ pub(super) fn barrier(node: &Node<'_>) -> Recipe {
     let arrives = node.inst.operation == Operation::Bar(BarrierKind::Arrive);
     let class = if arrives { C::BarrierArrive } else { C::Barrier };
     Recipe::Amount(class, number.unwrap_or(0))
+}
+
+/// Halves of the barrier of a cluster.
+pub(super) fn cluster_barrier(node: &Node<'_>) -> Recipe {
+    let arrives = node.inst.operation == Operation::ClusterBar(ClusterPhase::Arrive);
+    Recipe::Amount(if arrives { C::BarrierArrive } else { C::Barrier }, CLUSTER_BARRIER)
+}
+
+/// True for what tells a barrier in memory of bytes that another operation of the same instruction brings.
+pub(super) fn is_told_by_copy(body: &Body<'_>, node: &Node<'_>) -> bool {
+    use warplens_isa::Family as F;
+    let brings = matches!(
+        body.key(node.inst.pc).family,
+        F::CpAsyncBulk | F::CpReduceAsyncBulk | F::CpAsyncBulkTensor | F::StAsync | F::RedAsync
+    );
+    let tells = |operation| matches!(operation, Operation::Red(Atomic { op: AtomicOp::Mbarrier(_), .. }));
+    brings && tells(node.inst.operation)
 }
 
 /// Waits until no more groups are pending than the operand says.

@@ -34,10 +34,12 @@ pub(crate) fn launch(parameters: &[u64]) -> Launch {
     Launch {
         grid: [1; 3],
         block: [1; 3],
+        cluster: None,
         dynamic_shared: 0,
         parameters: parameters.iter().flat_map(|word| word.to_le_bytes()).collect(),
         ctas: None,
         budget: 10_000,
+        launch_budget: u64::MAX,
         resident_ctas: 1,
         threads: 1,
         schedule: Schedule::Any,

@@ -7,6 +7,7 @@ use warplens_isa::Pc;
 use warplens_trace::{ActiveMask, Observer};
 
 use super::addresses;
+use super::cluster::place_in;
 use crate::code::{Base, BulkOperation, MemoryOperation};
 use crate::engine::Engine;
 use crate::error::ExecError;
@@ -27,7 +28,7 @@ impl<E: Engine, O: Observer> Worker<'_, E, O> {
         lanes: &mut Lanes<'_>,
         (from, to): (&MemoryOperation, &MemoryOperation),
         operation: &BulkOperation,
-        bytes: &[u32; 32],
+        (bytes, masks): (&[u32; 32], Option<&[u32; 32]>),
         pc: Pc,
     ) -> Result<(), ExecError> {
         let starts = [from, to].map(|place| addresses(lanes, place, context.local.base));
@@ -63,12 +64,20 @@ impl<E: Engine, O: Observer> Worker<'_, E, O> {
                 };
                 request.set_pairs(0, &at(starts[0][lane]));
                 self.load(context, &mut request, &load, operation.from, pc).map_err(of_thread)?;
-                request.set_pairs(0, &at(starts[1][lane]));
-                let written = match atomic {
-                    Some(_) => self.atomic(context, &mut request, &store, operation.to, pc),
-                    None => self.store(context, &mut request, &store, operation.to, pc),
+                let targets: Vec<u64> = match masks {
+                    None => vec![starts[1][lane]],
+                    Some(masks) => {
+                        ActiveMask(masks[lane]).lanes().map(|rank| place_in(rank as u32, starts[1][lane])).collect()
+                    }
                 };
-                written.map_err(of_thread)?;
+                for target in targets {
+                    request.set_pairs(0, &at(target));
+                    let written = match atomic {
+                        Some(_) => self.atomic(context, &mut request, &store, operation.to, pc),
+                        None => self.store(context, &mut request, &store, operation.to, pc),
+                    };
+                    written.map_err(of_thread)?;
+                }
             }
         }
         Ok(())

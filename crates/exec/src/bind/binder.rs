@@ -11,8 +11,8 @@ use warplens_isa::{BlockId, Op, Pc, ScalarType, StateSpace};
 use super::sign::sign_change;
 use super::{bind, copy_predicate, near};
 use crate::code::{
-    BarrierOperation, BulkOperation, Code, ExchangeOperation, Kind, MatrixOperation, MemoryOperation, SINK, Shared,
-    Step, StepGuard, TextureOperation, Wide,
+    BarrierOperation, BulkOperation, Code, ExchangeOperation, GroupOperation, Kind, MatrixOperation, MemoryOperation,
+    MoveOperation, PhaseOperation, SINK, Shared, Step, StepGuard, TensorOperation, TextureOperation, Wide,
 };
 use crate::decoded::{self, Callee, Decoded, File, Flow, Function, Guard, Operand, Register, Unbound};
 use crate::raw::{LaneFunction, Level, Row, Source, map1, map2, masks};
@@ -424,10 +424,34 @@ impl Binder<'_> {
         self.code.exchanges.len() as u32 - 1
     }
 
+    /// Adds a copy of a box and returns its index.
+    pub(crate) fn tensor(&mut self, operation: TensorOperation) -> u32 {
+        self.code.tensors.push(operation);
+        self.code.tensors.len() as u32 - 1
+    }
+
+    /// Adds a question for a phase and returns its index.
+    pub(crate) fn phase(&mut self, operation: PhaseOperation) -> u32 {
+        self.code.phases.push(operation);
+        self.code.phases.len() as u32 - 1
+    }
+
     /// Adds a product of matrices and returns its index.
     pub(crate) fn matrix(&mut self, operation: MatrixOperation) -> u32 {
         self.code.matrices.push(operation);
         self.code.matrices.len() as u32 - 1
+    }
+
+    /// Adds a product of four warps and returns its index.
+    pub(crate) fn group_matrix(&mut self, operation: GroupOperation) -> u32 {
+        self.code.groups.push(operation);
+        self.code.groups.len() as u32 - 1
+    }
+
+    /// Adds a move of matrices and returns its index.
+    pub(crate) fn matrix_move(&mut self, operation: MoveOperation) -> u32 {
+        self.code.moves.push(operation);
+        self.code.moves.len() as u32 - 1
     }
 
     /// Adds a texture or surface instruction and returns its index.

@@ -1,9 +1,10 @@
 //! Operations that concern the warp or the CTA as a whole. Branches, calls and exits are the flow of their block.
 
-use warplens_isa::{BarrierKind, Branch, ScalarType, SystemCall};
+use warplens_isa::{BarrierKind, Branch, ClusterPhase, PhaseOf, ScalarType, SystemCall};
 
+use super::transfer::memory_operation;
 use super::{Binder, Binding, no_such_form};
-use crate::code::{BarrierOperation, Kind, SINK, Wide};
+use crate::code::{BarrierOperation, Kind, PhaseOperation, SINK, Wide};
 use crate::decoded::{Decoded, File, Operand};
 use crate::raw::{Source, map1};
 
@@ -31,6 +32,28 @@ pub(super) fn bar(binder: &mut Binder<'_>, inst: &Decoded, kind: &BarrierKind) -
     let destination = if reduces { binder.write(inst.destinations.first().copied().flatten(), ty) } else { SINK };
     let index = binder.barrier(BarrierOperation { kind, barrier, count, predicate, destination });
     binder.other(Kind::Barrier(index), [SINK; 2], &[]);
+    Ok(())
+}
+
+pub(super) fn test_phase(binder: &mut Binder<'_>, inst: &Decoded, of: &PhaseOf) -> Binding {
+    let Some(asked) = inst.sources.first() else { return Err("the phase is missing") };
+    let memory = memory_operation(binder, inst)?;
+    let memory = binder.memory(memory);
+    let level = binder.level();
+    let (asked, parity_of) = match of {
+        PhaseOf::Parity => (binder.read(asked, ScalarType::U32), map1(level, |parity: u32| parity & 1)),
+        PhaseOf::State => (binder.read(asked, ScalarType::B64), map1(level, |state: u64| (state >> 63) as u32)),
+    };
+    let parity = binder.temporary();
+    binder.lane(parity_of, parity, &[asked]);
+    let destination = inst.destinations.first().copied().flatten();
+    let index = binder.phase(PhaseOperation { memory, parity: Source::frame(parity), destination });
+    binder.other(Kind::TestPhase(index), [SINK; 2], &[]);
+    Ok(())
+}
+
+pub(super) fn cluster_bar(binder: &mut Binder<'_>, _: &Decoded, phase: &ClusterPhase) -> Binding {
+    binder.other(Kind::ClusterBarrier(*phase), [SINK; 2], &[]);
     Ok(())
 }
 

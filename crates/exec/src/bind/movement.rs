@@ -49,6 +49,13 @@ pub(super) fn read_special(binder: &mut Binder<'_>, inst: &Decoded) -> Binding {
         return Ok(());
     }
     let destination = binder.write(inst.destinations.first().copied().flatten(), inst.ty);
+    if inst.ty == ScalarType::Pred {
+        let row = binder.temporary();
+        binder.other(Kind::Special(*register, Wide::No), [row, SINK], &[]);
+        let handler = map1(binder.level(), |word: u32| word != 0);
+        binder.lane(handler, destination, &[crate::raw::Source::frame(row)]);
+        return Ok(());
+    }
     binder.other(Kind::Special(*register, Wide::of_bits(inst.ty.bits())), [destination, SINK], &[]);
     Ok(())
 }

@@ -1,10 +1,10 @@
 //! Loads, stores and atomics.
 
 use warplens_ir::Width;
-use warplens_isa::{AccessOrder, Atomic, AtomicOp, BulkCopy, CopyRead, ScalarType};
+use warplens_isa::{AccessOrder, Atomic, AtomicOp, BulkCopy, CopyRead, ScalarType, TensorCopy};
 
 use super::{Binder, Binding, no_such_form};
-use crate::code::{Base, BulkOperation, Kind, MemoryOperation, Places, SINK, Wide};
+use crate::code::{Base, BulkOperation, Kind, MemoryOperation, Places, SINK, TensorOperation, Wide};
 use crate::decoded::{Decoded, MemoryReference, Operand, Register};
 use crate::raw::{Source, map1};
 
@@ -60,7 +60,7 @@ fn stored(binder: &mut Binder<'_>, operand: &Operand, ty: ScalarType) -> Source 
     binder.read(operand, ty)
 }
 
-fn memory_operation(binder: &mut Binder<'_>, inst: &Decoded) -> Result<MemoryOperation, &'static str> {
+pub(super) fn memory_operation(binder: &mut Binder<'_>, inst: &Decoded) -> Result<MemoryOperation, &'static str> {
     let [memory] = &inst.memory[..] else { return Err("the address is missing") };
     operation_at(binder, inst, memory)
 }
@@ -95,6 +95,7 @@ fn operation(inst: &Decoded, memory: &MemoryReference, base: Base, offset: i64) 
         destinations: Vec::new(),
         sources: Vec::new(),
         atomic: None,
+        asks: None,
         ordered: inst.operation.is_ordered(),
         places: Places::Own,
     }
@@ -134,10 +135,13 @@ pub(super) fn copy(binder: &mut Binder<'_>, inst: &Decoded, read: &CopyRead) -> 
 }
 
 pub(super) fn copy_bulk(binder: &mut Binder<'_>, inst: &Decoded, bulk: &BulkCopy) -> Binding {
-    let ([to, from], [bytes]) = (&inst.memory[..], &inst.sources[..]) else {
+    let BulkCopy { reduction, multicast } = *bulk;
+    let ([to, from], [bytes, mask @ ..]) = (&inst.memory[..], &inst.sources[..]) else {
         return Err("an operand is missing");
     };
-    let BulkCopy { reduction } = *bulk;
+    if mask.len() != usize::from(multicast) {
+        return Err("the mask of blocks is missing");
+    }
     let is_known = reduction.is_none_or(|op| crate::semantics::atomic::is_defined(op, inst.ty));
     if !matches!(inst.ty.bits(), 32 | 64) || !is_known {
         return no_such_form(inst);
@@ -145,9 +149,26 @@ pub(super) fn copy_bulk(binder: &mut Binder<'_>, inst: &Decoded, bulk: &BulkCopy
     let (load, mut store) = (operation_at(binder, inst, from)?, operation_at(binder, inst, to)?);
     store.ordered = reduction.is_some();
     let (from, to) = (binder.memory(load), binder.memory(store));
-    let index = binder.bulk(BulkOperation { from, to, ty: inst.ty, reduction });
-    let bytes = binder.read(bytes, ScalarType::U32);
-    binder.other(Kind::Bulk(index), [SINK; 2], &[bytes]);
+    let index = binder.bulk(BulkOperation { from, to, ty: inst.ty, reduction, multicast });
+    let mut operands = vec![binder.read(bytes, ScalarType::U32)];
+    operands.extend(mask.first().map(|mask| binder.read(mask, ScalarType::U32)));
+    binder.other(Kind::Bulk(index), [SINK; 2], &operands);
+    Ok(())
+}
+
+pub(super) fn copy_tensor(binder: &mut Binder<'_>, inst: &Decoded, copy: &TensorCopy) -> Binding {
+    let n = usize::from(copy.dimensions);
+    if inst.sources.len() != 1 + n + usize::from(copy.multicast) {
+        return Err("an operand is missing");
+    }
+    let memory = memory_operation(binder, inst)?;
+    let memory = binder.memory(memory);
+    let map = binder.read(&inst.sources[0], ScalarType::U64);
+    let coordinates = inst.sources[1..=n].iter().map(|operand| binder.read(operand, ScalarType::U32)).collect();
+    let mask = inst.sources.get(1 + n).map(|mask| binder.read(mask, ScalarType::U32));
+    let bytes = binder.write(inst.destinations.first().copied().flatten(), ScalarType::B64);
+    let index = binder.tensor(TensorOperation { memory, map, coordinates, mask, bytes, copy: *copy });
+    binder.other(Kind::Tensor(index), [bytes, SINK], &[]);
     Ok(())
 }
 
@@ -191,6 +212,22 @@ pub(super) fn atom(binder: &mut Binder<'_>, inst: &Decoded, atomic: &Atomic) -> 
     }
     let index = binder.memory(operation);
     binder.other(Kind::Atomic(index), [SINK; 2], &[]);
+    Ok(())
+}
+
+/// A reduction whose second source is the mask of CTAs in which it is made.
+pub(super) fn red_cluster(binder: &mut Binder<'_>, inst: &Decoded, atomic: &Atomic) -> Binding {
+    let [operand, mask] = &inst.sources[..] else { return Err("an operand is missing") };
+    if inst.ty.bits() != 64 || !crate::semantics::atomic::is_defined(atomic.op, inst.ty) {
+        return no_such_form(inst);
+    }
+    let mut operation = memory_operation(binder, inst)?;
+    operation.atomic = Some((atomic.op, inst.ty));
+    operation.ordered = true;
+    operation.sources.push(stored(binder, operand, inst.ty));
+    let index = binder.memory(operation);
+    let mask = binder.read(mask, ScalarType::U32);
+    binder.other(Kind::AtomicCluster(index), [SINK; 2], &[mask]);
     Ok(())
 }
 

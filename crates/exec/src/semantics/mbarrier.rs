@@ -4,37 +4,7 @@ use warplens_isa::{MbarrierOp, MbarrierState};
 
 /// The new bits of a barrier.
 pub(super) fn update(op: MbarrierOp, bits: u64, operand: u64) -> u64 {
-    let (old, number) = (MbarrierState::unpack(bits), operand as u32);
-    let state = match op {
-        MbarrierOp::Init => MbarrierState { pending: number, expected: number, ..MbarrierState::default() },
-        MbarrierOp::Arrive => arrive(old, number),
-        MbarrierOp::ArriveDrop => arrive(drop(old, number), number),
-        MbarrierOp::ExpectTx => expect(old, number),
-        MbarrierOp::CompleteTx => completed(expect(old, number.wrapping_neg())),
-        MbarrierOp::ArriveExpectTx => arrive(expect(old, number), 1),
-        MbarrierOp::ArriveDropExpectTx => arrive(drop(expect(old, number), 1), 1),
-    };
-    state.pack()
-}
-
-fn expect(state: MbarrierState, bytes: u32) -> MbarrierState {
-    MbarrierState { bytes: state.bytes.wrapping_add(bytes.cast_signed()), ..state }
-}
-
-fn drop(state: MbarrierState, arrivals: u32) -> MbarrierState {
-    MbarrierState { expected: state.expected.saturating_sub(arrivals), ..state }
-}
-
-fn arrive(state: MbarrierState, arrivals: u32) -> MbarrierState {
-    completed(MbarrierState { pending: state.pending.saturating_sub(arrivals), ..state })
-}
-
-/// The next phase begins once nothing is waited for any more.
-fn completed(state: MbarrierState) -> MbarrierState {
-    if state.pending > 0 || state.bytes != 0 {
-        return state;
-    }
-    MbarrierState { pending: state.expected, parity: !state.parity, ..state }
+    MbarrierState::unpack(bits).told(op, operand as u32).pack()
 }
 
 #[cfg(test)]

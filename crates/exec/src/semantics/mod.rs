@@ -28,6 +28,7 @@ pub mod convert;
 pub mod integer;
 
 pub mod atomic;
+pub mod matrix_rows;
 mod mbarrier;
 pub mod tensor;
 pub mod warp;

@@ -10,7 +10,10 @@
 
 mod block;
 mod format;
+pub(crate) mod group;
 mod layout;
+mod quads;
+pub(crate) mod shared;
 
 use warplens_isa::{BoolOp, MatrixProduct, MatrixType, Rounding};
 
@@ -78,62 +81,67 @@ impl TensorCores {
         }
     }
 
-    /// The fragment of d, of those of a, b and c one after the other. c has the type of d.
+    /// The fragment of d, of those of a, b and c one after the other. c has the type of d, but for products by quads.
     pub fn product(self, product: &MatrixProduct, fragments: &[Fragment]) -> Vec<Fragment> {
+        if product.is_by_quads() {
+            return quads::product(self, product, fragments);
+        }
         let [n_d, n_a, n_b, _] = product.registers();
         let (a, rest) = fragments.split_at(n_a);
         let (b, c) = rest.split_at(n_b);
-        let mut d = vec![[0; LANES]; n_d];
         let [d_type, a_type, b_type, c_type] = product.types;
-        let shape = product.shape;
-        let [m, n, k] = [shape.m, shape.n, shape.k].map(usize::from);
-        let mut each = |compute: &mut dyn FnMut(usize, usize, u64) -> u64| {
-            for row in 0..m {
-                for column in 0..n {
-                    let accumulator = get(c, c_type, layout::accumulator(c_type, row, column));
-                    let result = compute(row, column, accumulator);
-                    let place = layout::accumulator(d_type, row, column);
-                    d[place.register][place.lane] |= result << (place.element as u32 * d_type.bits() % 64);
-                }
-            }
-        };
-        match (Format::of(a_type), Format::of(b_type)) {
-            (Some(a_format), Some(b_format)) => {
-                let a = lines((m, k), a, a_type, |bits| a_format.decode(bits));
-                let b = lines((n, k), b, b_type, |bits| b_format.decode(bits));
-                let fraction_bits = a_format.fraction_bits + b_format.fraction_bits;
-                let sum = self.sum(a_type, d_type);
-                each(&mut |row, column, c| {
-                    let (a, b) = (&a[row * k..][..k], &b[column * k..][..k]);
-                    sum.of(c as u32, a, b, fraction_bits).into()
-                });
-            }
-            _ if a_type == MatrixType::F64 => {
-                let a = lines((m, k), a, a_type, f64::from_bits);
-                let b = lines((n, k), b, b_type, f64::from_bits);
-                each(&mut |row, column, c| {
-                    let pairs = a[row * k..][..k].iter().zip(&b[column * k..][..k]);
-                    let fused = |sum, (&a, &b): (&f64, &f64)| float64::fma(a, b, sum, Rounding::Nearest);
-                    pairs.fold(f64::from_bits(c), fused).to_bits()
-                });
-            }
-            _ => {
-                let a = lines((m, k), a, a_type, |bits| integer(bits, a_type));
-                let b = lines((n, k), b, b_type, |bits| integer(bits, b_type));
-                each(&mut |row, column, c| {
-                    let pairs = a[row * k..][..k].iter().zip(&b[column * k..][..k]);
-                    let products = pairs.map(|(&a, &b)| match product.combination {
-                        Some(BoolOp::Xor) => a ^ b,
-                        Some(BoolOp::And) => a & b,
-                        Some(BoolOp::Or) | None => a * b,
-                    });
-                    let sum = i64::from(c as u32 as i32) + products.map(i64::from).sum::<i64>();
-                    let sum = if product.satfinite { sum.clamp(i32::MIN.into(), i32::MAX.into()) } else { sum };
-                    u64::from(sum as u32)
-                });
-            }
+        let [m, n, k] = [product.shape.m, product.shape.n, product.shape.k].map(usize::from);
+        let (a, b) = (lines((m, k), a, a_type), lines((n, k), b, b_type));
+        let places = (0..m).flat_map(|row| (0..n).map(move |column| (row, column)));
+        let accumulator = |(row, column)| get(c, c_type, layout::accumulator(c_type, row, column));
+        let c: Vec<u64> = places.clone().map(accumulator).collect();
+        let sum = Format::of(a_type).map(|_| self.sum(a_type, d_type));
+        let mut d = vec![[0; LANES]; n_d];
+        for ((row, column), bits) in places.zip(results(product, sum, (&a, &b, &c))) {
+            let place = layout::accumulator(d_type, row, column);
+            d[place.register][place.lane] |= bits << (place.element as u32 * d_type.bits() % 64);
         }
         d
+    }
+}
+
+/// The results row by row, of the elements of a by rows, of b by columns, and of the accumulators by rows. Floats but f64 are
+/// summed as `sum` says.
+fn results(product: &MatrixProduct, sum: Option<Sum>, (a, b, c): (&[u64], &[u64], &[u64])) -> Vec<u64> {
+    let [_, a_type, b_type, _] = product.types;
+    let (n, k) = (usize::from(product.shape.n), usize::from(product.shape.k));
+    let each = |compute: &dyn Fn(usize, usize, u64) -> u64| -> Vec<u64> {
+        c.iter().enumerate().map(|(at, &c)| compute(at / n * k, at % n * k, c)).collect()
+    };
+    match (Format::of(a_type), Format::of(b_type), sum) {
+        (Some(a_format), Some(b_format), Some(sum)) => {
+            let a: Vec<Element> = a.iter().map(|&bits| a_format.decode(bits)).collect();
+            let b: Vec<Element> = b.iter().map(|&bits| b_format.decode(bits)).collect();
+            let fraction_bits = a_format.fraction_bits + b_format.fraction_bits;
+            each(&|row, column, c| sum.of(c as u32, &a[row..][..k], &b[column..][..k], fraction_bits).into())
+        }
+        _ if a_type == MatrixType::F64 => each(&|row, column, c| {
+            let pairs = a[row..][..k].iter().zip(&b[column..][..k]);
+            let fused = |sum, (&a, &b): (&u64, &u64)| {
+                float64::fma(f64::from_bits(a), f64::from_bits(b), sum, Rounding::Nearest)
+            };
+            pairs.fold(f64::from_bits(c), fused).to_bits()
+        }),
+        _ => {
+            let a: Vec<i32> = a.iter().map(|&bits| integer(bits, a_type)).collect();
+            let b: Vec<i32> = b.iter().map(|&bits| integer(bits, b_type)).collect();
+            each(&|row, column, c| {
+                let pairs = a[row..][..k].iter().zip(&b[column..][..k]);
+                let products = pairs.map(|(&a, &b)| match product.combination {
+                    Some(BoolOp::Xor) => a ^ b,
+                    Some(BoolOp::And) => a & b,
+                    Some(BoolOp::Or) | None => a * b,
+                });
+                let sum = i64::from(c as u32 as i32) + products.map(i64::from).sum::<i64>();
+                let sum = if product.satfinite { sum.clamp(i32::MIN.into(), i32::MAX.into()) } else { sum };
+                u64::from(sum as u32)
+            })
+        }
     }
 }
 
@@ -178,13 +186,10 @@ fn get(fragments: &[Fragment], ty: MatrixType, place: layout::Place) -> u64 {
     word & u64::MAX >> (64 - ty.bits())
 }
 
-/// The rows of a, or the columns of b, one after the other.
-fn lines<T>((n, k): (usize, usize), fragments: &[Fragment], ty: MatrixType, decode: impl Fn(u64) -> T) -> Vec<T> {
-    let mut elements = Vec::with_capacity(n * k);
-    for line in 0..n {
-        elements.extend((0..k).map(|k| decode(get(fragments, ty, layout::factor(n, ty, line, k)))));
-    }
-    elements
+/// The elements of the rows of a, or of the columns of b, one after the other.
+fn lines((n, k): (usize, usize), fragments: &[Fragment], ty: MatrixType) -> Vec<u64> {
+    let places = (0..n).flat_map(|line| (0..k).map(move |k| (line, k)));
+    places.map(|(line, k)| get(fragments, ty, layout::factor(n, ty, line, k))).collect()
 }
 
 fn integer(bits: u64, ty: MatrixType) -> i32 {

@@ -39,4 +39,58 @@ def bulk_tiles():
     return case
 
 
-CASES = [staged_sum, barrier_phases, bulk_tiles]
+def cluster_histogram():
+    case = Case("cluster_histogram", "A histogram in the shared memory of four blocks.", block=32, grid=8, ptx=["sm_90"])
+    n, blocks, bins = 500, 4, 16
+    data = [i * i * 7 % 61 + (i % 3) for i in range(2 * n)]
+    out, largest = case.out("s32", 8 * bins), case.out("s32", 2)
+    case.values("s32", data)
+    case.arg(str(n))
+    counts = [[data[c * n:(c + 1) * n].count(v) for v in range(blocks * bins)] for c in range(2)]
+    case.expect(out, [count for cluster in counts for count in cluster])
+    case.expect(largest, [max(cluster) for cluster in counts], what="largest")
+    return case
+
+
+def cluster_ring():
+    case = Case("cluster_ring", "Tiles handed round the blocks of a cluster.", block=128, grid=8, cluster=[4], ptx=["sm_90"])
+    turns, words, blocks = 6, 128, 4
+    data = [i * 13 % 251 - 125 for i in range(8 * words)]
+    out = case.out("s32", 8 * words)
+    case.values("s32", data)
+    case.arg(str(turns))
+    tile = lambda block, t: data[block * words + t]
+    before = lambda block, k: block // blocks * blocks + (block - k) % blocks
+    case.expect(out, [sum((k + 1) * tile(before(block, k + 1), t) for k in range(turns))
+                      for block in range(8) for t in range(words)])
+    return case
+
+
+def tensor_tiles():
+    case = Case("tensor_tiles", "Boxes of a tensor, fetched, written back and added.", block=128, grid=3, ptx=["sm_90"])
+    width, height, columns, rows = 28, 18, 16, 8
+    data = [i * 17 % 229 - 114 for i in range(width * height)]
+    out = case.out("s32", 32 * height, "fill(-1)")
+    case.values("s32", data)
+    sums = case.out("s32", columns * rows, "fill(7)")
+    case.arg(f"tensormap(&1,s32,extents({width},{height}),box({columns},{rows}))")
+    case.arg(f"tensormap(&0,s32,extents(32,{height}),box({columns},{rows}))")
+    case.arg(f"tensormap(&2,s32,extents({columns},{rows}),box({columns},{rows}))")
+    word = lambda x, y: data[y * width + x] if 0 <= x < width and 0 <= y < height else 0
+    left = [-1] * (32 * height)
+    added = [7] * (columns * rows)
+    for block in range(3):
+        for s in range(2):
+            for i in range(rows):
+                for j in range(columns):
+                    value, y = 3 * word(s * columns - 4 + j, block * rows - 3 + i) + s, block * rows - 3 + i
+                    if 0 <= y < height:
+                        left[32 * y + s * columns + j] = value
+                    if s == 1 and j + 2 < columns:
+                        added[i * columns + j + 2] += value
+    case.expect(out, left)
+    case.expect(sums, added, what="sums")
+    return case
+
+
+CASES = [staged_sum, barrier_phases, bulk_tiles, cluster_histogram, cluster_ring, tensor_tiles]

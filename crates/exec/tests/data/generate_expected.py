@@ -11,11 +11,12 @@ import expected_control
 import expected_float
 import expected_integer
 import expected_memory
+import expected_tensor
 import expected_texture
 import expected_warp
 
 MODULES = [expected_integer, expected_float, expected_control, expected_memory, expected_warp,
-           expected_async, expected_texture]
+           expected_async, expected_tensor, expected_texture]
 
 
 def main():

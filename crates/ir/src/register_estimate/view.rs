@@ -353,7 +353,7 @@ fn is_count(inst: &Inst) -> bool {
 fn latency(inst: &Inst) -> u32 {
     match inst.op() {
         Op::Tex | Op::Tld4 | Op::Suld => 200,
-        Op::Ld | Op::Atom => match inst.memory.one().map(|memory| memory.space) {
+        Op::Ld | Op::Ldmatrix | Op::Atom => match inst.memory.one().map(|memory| memory.space) {
             Some(StateSpace::Shared) => 40,
             Some(StateSpace::Const | StateSpace::Param) => 8,
             _ => 200,

@@ -1,5 +1,7 @@
 //! Binding of arguments to a kernel `k(a: .u64, b: .u64, n: .u32, x: .f32, s: .b8[16])`.
 
+use warplens_base::error::ErrorKind;
+
 use super::*;
 
 fn parameter(name: &str, ty: ScalarType, offset: u32, bytes: u32) -> Parameter {
@@ -24,6 +26,7 @@ fn bind_with(launches: &[Launch], bounds: LaunchBounds) -> Result<Plan> {
         parameters: &parameters,
         source_names: ["in", "out", "n", "x", "s"].map(str::to_owned).to_vec(),
         bounds,
+        target: 90,
         pointer_bytes: 8,
         variables: vec![("table", ScalarType::F32, 16), ("blob", ScalarType::B128, 16)],
     };
@@ -128,21 +131,54 @@ fn the_block_must_suit_the_kernel() {
     assert_eq!(message(most), "impossible block 32 x 1 x 1: kernel `k` was compiled for at most 16 threads");
     let required = LaunchBounds { required_threads: Some([64, 1, 1]), ..LaunchBounds::default() };
     assert_eq!(message(required), "impossible block 32 x 1 x 1: kernel `k` requires 64 x 1 x 1");
-    let cluster = |ctas| LaunchBounds { cluster: Some(RequiredCluster { ctas, line: 7 }), ..LaunchBounds::default() };
-    let error = bound(cluster(Some([2, 1, 1]))).unwrap_err();
-    assert_eq!(
-        (error.kind, error.message.as_str()),
-        (
-            ErrorKind::Unsupported,
-            "kernel `k`, PTX line 7: it requires clusters of 2 x 1 x 1 blocks, which are not supported"
-        )
-    );
-    assert!(message(cluster(None)).ends_with("it requires clusters of blocks, which are not supported"));
-    assert!(bound(cluster(Some([1; 3]))).is_ok());
     let mut no_grid = launch(&["none", "none", "1", "1", "struct(1,1,1,1)"]);
     no_grid.grid = None;
     let error = bind_with(&[no_grid], LaunchBounds::default()).unwrap_err();
     assert_eq!(error.message, "no grid is given for kernel `k`");
+}
+
+#[test]
+fn clusters_must_suit_the_kernel_and_the_grid() {
+    let bound = |given: Option<[u32; 3]>, required: Option<Option<[u32; 3]>>, max_cluster| {
+        let mut launch = launch(&["none", "none", "1", "1", "struct(1,1,1,1)"]);
+        (launch.cluster, launch.grid) = (given, Some([64, 6, 1]));
+        let cluster = required.map(|ctas| warplens_ir::RequiredCluster { ctas, line: 7 });
+        let plan = bind_with(&[launch], LaunchBounds { cluster, max_cluster, ..LaunchBounds::default() });
+        plan.map(|plan| plan.launches[0].cluster).map_err(|error| error.message)
+    };
+    assert_eq!(bound(None, None, None), Ok(None));
+    assert_eq!(bound(Some([4, 2, 1]), None, None), Ok(Some([4, 2, 1])));
+    assert_eq!(bound(None, Some(Some([2, 1, 1])), None), Ok(Some([2, 1, 1])));
+    assert_eq!(bound(None, Some(Some([16, 1, 1])), None), Ok(Some([16, 1, 1])));
+    assert_eq!(bound(Some([16, 1, 1]), None, Some(16)), Ok(Some([16, 1, 1])));
+    assert_eq!(bound(Some([2, 1, 1]), Some(None), None), Ok(Some([2, 1, 1])));
+    let cases = [
+        (None, Some(None), None, "no cluster is given for kernel `k`, which demands one on PTX line 7"),
+        (Some([4, 1, 1]), Some(Some([2, 1, 1])), None, "impossible cluster 4 x 1 x 1: kernel `k` requires 2 x 1 x 1"),
+        (Some([0, 1, 1]), None, None, "impossible cluster 0 x 1 x 1: its x extent is 0"),
+        (
+            Some([16, 1, 1]),
+            None,
+            None,
+            "impossible cluster 16 x 1 x 1: it has 16 blocks, and not every GPU has room for more than 8",
+        ),
+        (Some([8, 1, 1]), None, Some(4), "impossible cluster 8 x 1 x 1: it has 8 blocks, and kernel `k` allows 4"),
+        (
+            Some([32, 1, 1]),
+            None,
+            Some(64),
+            "impossible cluster 32 x 1 x 1: it has 32 blocks, and no GPU has room for more than 16",
+        ),
+        (
+            Some([1, 4, 1]),
+            None,
+            None,
+            "impossible cluster 1 x 4 x 1: it does not divide the grid 64 x 6 x 1: 6 blocks along y, and 4 of a cluster",
+        ),
+    ];
+    for (given, required, most, message) in cases {
+        assert_eq!(bound(given, required, most), Err(message.to_owned()));
+    }
 }
 
 #[test]

@@ -25,6 +25,7 @@ pub(crate) fn empty(kernel: &str, grid: u32, block: u32, registers: u32, shared_
     let launch = LaunchShape {
         grid: [grid, 1, 1],
         block: [block, 1, 1],
+        cluster: None,
         shared_bytes,
         registers,
         registers_basis: RegistersBasis::User,

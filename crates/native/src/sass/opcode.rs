@@ -4,7 +4,7 @@ use warplens_trace::MachineClass;
 
 use MachineClass::{
     AsyncCommit, AsyncCopy, AsyncWait, Atomic, Barrier, Branch, Convert, Exit, Fence, Fp16, Fp32, Fp64, Int, IntMul,
-    Load, Move, Nop, Reduction, Sfu, Shuffle, Store, Tensor, TensorAsync, TensorFp64, Uniform, Vote,
+    Load, Move, Nop, Reduction, Sfu, Shuffle, Store, Tensor, TensorAsync, TensorFp32, TensorFp64, Uniform, Vote,
 };
 
 /// Opcodes by their name up to the first dot. Texture and surface instructions, bulk copies and their barriers are not
@@ -212,15 +212,31 @@ pub(super) const OPCODES: &[(&str, MachineClass)] = &[
     ("YIELD", Branch),
 ];
 
-/// The class of an opcode, by its name up to the first dot.
-pub(super) fn class(name: &str) -> Option<MachineClass> {
+/// The class of an opcode, by its name up to the first dot; of products of matrices the result's type counts, too.
+pub(super) fn class(name: &str, modifiers: &str) -> Option<MachineClass> {
     let index = OPCODES.binary_search_by_key(&name, |&(known, _)| known).ok()?;
-    Some(OPCODES[index].1)
+    let adds_in_fp32 = matches!(name, "HMMA" | "QMMA") && modifiers.split('.').any(|modifier| modifier == "F32");
+    Some(if adds_in_fp32 { TensorFp32 } else { OPCODES[index].1 })
+}
+
+/// The work of a matrix instruction in multiply-adds of 16-bit elements (of f64 as they are), from its name and its
+/// modifiers.
+pub(super) fn matrix_work(name: &str, modifiers: &str) -> Option<u32> {
+    let has = |wanted: &str| modifiers.split('.').any(|modifier| modifier == wanted);
+    let multiply_adds = matrix_multiply_adds(modifiers.split('.'))?;
+    let bits = match name {
+        "HMMA" | "HGMMA" if has("TF32") => 32,
+        "IMMA" if has("S4") || has("U4") => 4,
+        "IMMA" | "IGMMA" | "QMMA" | "QGMMA" => 8,
+        "BMMA" | "BGMMA" => 1,
+        _ => 16,
+    };
+    Some(multiply_adds * bits / 16)
 }
 
 /// Multiply-adds of a matrix instruction, from its shape: `16816` or `64x128x16` among its modifiers. Shapes of a
 /// warpgroup are divided among its four warps.
-pub(super) fn matrix_work<'o>(modifiers: impl Iterator<Item = &'o str>) -> Option<u32> {
+fn matrix_multiply_adds<'o>(modifiers: impl Iterator<Item = &'o str>) -> Option<u32> {
     const SHAPES: &[(&str, u32)] = &[
         ("884", 8 * 8 * 4),
         ("1684", 16 * 8 * 4),
@@ -257,14 +273,16 @@ mod tests {
     fn the_table_is_sorted() {
         assert!(OPCODES.windows(2).all(|pair| pair[0].0 < pair[1].0));
         assert!(OPCODES.len() >= 150);
-        assert_eq!(class("FFMA"), Some(Fp32));
-        assert_eq!(class("TEX"), None);
+        assert_eq!(class("FFMA", ""), Some(Fp32));
+        assert_eq!(class("TEX", ""), None);
     }
 
     #[test]
     fn shapes_tell_the_work() {
-        assert_eq!(matrix_work("16816.F32".split('.')), Some(2048));
-        assert_eq!(matrix_work("64x128x16.F32.BF16".split('.')), Some(64 * 128 * 16 / 4));
-        assert_eq!(matrix_work("F32".split('.')), None);
+        assert_eq!(matrix_work("HMMA", "16816.F32"), Some(2048));
+        assert_eq!(matrix_work("HMMA", "1688.F32.TF32"), Some(2048));
+        assert_eq!(matrix_work("IMMA", "16832.S8.S8"), Some(2048));
+        assert_eq!(matrix_work("HGMMA", "64x128x16.F32.BF16"), Some(64 * 128 * 16 / 4));
+        assert_eq!(matrix_work("HMMA", "F32"), None);
     }
 }

@@ -221,7 +221,7 @@ impl Reader {
 
     fn inst(&mut self, inst: &Inst<'_>, warp: usize, number: u32) -> Parsed<()> {
         let (name, modifiers) = inst.opcode.split_once('.').unwrap_or((inst.opcode, ""));
-        let class = opcode::class(name).ok_or_else(|| {
+        let class = opcode::class(name, modifiers).ok_or_else(|| {
             Diagnostic::error(
                 "N111",
                 inst.opcode_span,

@@ -11,10 +11,8 @@ use super::instruction::Site;
 use super::{Lowered, Stop, types};
 use crate::syntax::ast::{self, Modifier};
 
-/// Forms of bulk copies that the emulator lacks: to several CTAs, with masks of bytes, with reports.
+/// Forms of bulk copies that the emulator lacks: to all CTAs, with masks of bytes, with reports.
 const UNKNOWN: &[Modifier] = &[
-    Modifier::Tensor,
-    Modifier::MulticastCluster,
     Modifier::MulticastClusterAll,
     Modifier::MulticastCluster32b,
     Modifier::CpMask,
@@ -74,7 +72,12 @@ impl<'src> Body<'_, '_, 'src> {
         Ok(())
     }
 
-    fn place(&mut self, operand: &ast::Operand<'src>, space: StateSpace, elements: u8) -> Lowered<MemoryReference> {
+    pub(super) fn place(
+        &mut self,
+        operand: &ast::Operand<'src>,
+        space: StateSpace,
+        elements: u8,
+    ) -> Lowered<MemoryReference> {
         let (space, base, offset) = self.address(operand, space)?;
         Ok(MemoryReference { space, base, offset, elements })
     }
@@ -86,14 +89,14 @@ impl<'src> Body<'_, '_, 'src> {
         }
     }
 
-    fn lower_commit(&mut self, site: &Site<'_, 'src>) -> Lowered<()> {
+    pub(super) fn lower_commit(&mut self, site: &Site<'_, 'src>) -> Lowered<()> {
         self.count(site, 0, 0)?;
         let inst = self.inst(Operation::CopyCommit, ScalarType::U32);
         self.push_main(inst);
         Ok(())
     }
 
-    fn lower_wait(&mut self, site: &Site<'_, 'src>) -> Lowered<()> {
+    pub(super) fn lower_wait(&mut self, site: &Site<'_, 'src>) -> Lowered<()> {
         self.count(site, 1, 1)?;
         let groups = self.constant_operand(&site.operands[0])?;
         self.push_wait(groups);
@@ -115,11 +118,14 @@ impl<'src> Body<'_, '_, 'src> {
 }
 
 impl<'src> Body<'_, '_, 'src> {
-    /// `cp.async.bulk` and `cp.reduce.async.bulk`: `[to], [from], bytes{, [barrier]}{, policy}`. The barrier is told of
-    /// the bytes behind the copy.
+    /// `cp.async.bulk` and `cp.reduce.async.bulk`: `[to], [from], bytes{, [barrier]}{, mask of blocks}{, policy}`. The
+    /// barrier is told of the bytes behind the copy; of a copy to several blocks, that of each.
     fn lower_bulk(&mut self, site: &Site<'_, 'src>) -> Lowered<()> {
         if site.instruction.has_any(UNKNOWN) {
             return Err(Stop::Unsupported);
+        }
+        if site.has(Modifier::Tensor) {
+            return self.lower_tensor(site);
         }
         if site.has(Modifier::Prefetch) {
             return self.lower_bulk_prefetch(site);
@@ -128,20 +134,42 @@ impl<'src> Body<'_, '_, 'src> {
             site.instruction.modifiers.iter().copied().filter_map(types::space_of).take(2).collect();
         let [to, from] = spaces[..] else { return Err(Stop::Unsupported) };
         let tells = site.has(Modifier::MbarrierCompleteTxBytes);
-        let n = 3 + usize::from(tells) + usize::from(site.has(Modifier::L2CacheHint));
+        let multicast = site.has(Modifier::MulticastCluster);
+        let n = 3 + usize::from(tells) + usize::from(multicast) + usize::from(site.has(Modifier::L2CacheHint));
         self.count(site, n, n)?;
         let (ty, reduction) = if site.has(Modifier::Reduce) { self.reduction(site)? } else { (ScalarType::B32, None) };
-        let mut inst = self.inst(Operation::CopyBulk(BulkCopy { reduction }), ty);
+        let mut inst = self.inst(Operation::CopyBulk(BulkCopy { reduction, multicast }), ty);
         let to = self.place(&site.operands[0], to, 1)?;
         inst.memory = Memory::Copy { to, from: self.place(&site.operands[1], from, 1)? };
         inst.sources.push(self.source(&site.operands[2], ScalarType::U32)?);
+        let mask = match site.operands.get(4) {
+            Some(mask) if multicast => Some(self.source(mask, ScalarType::B16)?),
+            _ => None,
+        };
+        inst.sources.extend(mask);
         self.push_main(inst);
         if tells {
             let bytes = self.number(&site.operands[2])?;
-            let inst = self.told(site, &site.operands[3], MbarrierOp::CompleteTx, bytes, None)?;
+            let inst = self.told_of_copy(site, &site.operands[3], bytes, mask)?;
             self.push(inst);
         }
         Ok(())
+    }
+
+    /// The barrier of a copy is told of its bytes, in each block of the mask if there is one.
+    pub(super) fn told_of_copy(
+        &mut self,
+        site: &Site<'_, 'src>,
+        barrier: &ast::Operand<'src>,
+        bytes: Operand,
+        mask: Option<Operand>,
+    ) -> Lowered<warplens_ir::Inst> {
+        let mut inst = self.told(site, barrier, MbarrierOp::CompleteTx, bytes, None)?;
+        if let (Some(mask), Operation::Red(atomic)) = (mask, inst.operation) {
+            inst.operation = Operation::RedCluster(atomic);
+            inst.sources.push(mask);
+        }
+        Ok(inst)
     }
 
     /// What is done to the elements of the target, and in which type. Two halves are one element.

@@ -501,8 +501,7 @@ impl<'m, 'a, 'src> Body<'m, 'a, 'src> {
                 D::ExplicitCluster(span) if bounds.cluster.is_none() => {
                     bounds.cluster = Some(self.required_cluster(None, *span));
                 }
-                // The largest cluster that a launch may ask for; none asks for one.
-                D::MaxClusterRank(_) => {}
+                D::MaxClusterRank(ctas) => bounds.max_cluster = Some(*ctas),
                 // Says in which unit the grid of a kernel with a required cluster is given.
                 D::BlocksAreClusters => {}
                 D::ExplicitCluster(_)

@@ -13,6 +13,10 @@ fn least_target(product: &MatrixProduct) -> Option<u32> {
     let MatrixShape { m, n, k } = product.shape;
     let [d, a, b, c] = product.types;
     let shape = (m, n, k);
+    if product.is_by_quads() {
+        let is_known = (n, b) == (8, M::F16) && matches!((d, c), (M::F16, M::F16) | (M::F32, M::F16 | M::F32));
+        return is_known.then_some(70);
+    }
     if d != c {
         return None;
     }
@@ -51,9 +55,13 @@ fn least_target(product: &MatrixProduct) -> Option<u32> {
     }
 }
 
+/// Products of f64 may round otherwise than to nearest.
+pub(super) fn has_other_rounding(site: &Site<'_, '_>) -> bool {
+    [Modifier::Rz, Modifier::Rm, Modifier::Rp].iter().any(|&rounding| site.has(rounding))
+}
+
 impl<'src> Body<'_, '_, 'src> {
-    /// Dense products. Sparse and scaled ones are not executed yet, nor is the shape m8n8k4 of f16, which only the first
-    /// tensor cores have.
+    /// Dense products. Sparse and scaled ones are not executed yet.
     pub(super) fn lower_mma(&mut self, site: &Site<'_, 'src>) -> Lowered<()> {
         let modifiers = &site.instruction.modifiers;
         let shape = modifiers.iter().find_map(|modifier| modifier.shape());
@@ -70,7 +78,14 @@ impl<'src> Body<'_, '_, 'src> {
         };
         let shape = MatrixShape { m, n, k };
         let satfinite = site.has(Modifier::Satfinite);
-        let product = MatrixProduct { shape, types: [d, a, b, c], satfinite, combination };
+        let product = MatrixProduct { satfinite, combination, ..MatrixProduct::new(shape, [d, a, b, c]) };
+        let layouts = modifiers.iter().copied().filter(|it| matches!(it, Modifier::Row | Modifier::Col));
+        let (a_layout, b_layout) = layouts.fold((None, None), |(_, last), layout| (last, Some(layout)));
+        let turned = [a_layout == Some(Modifier::Col), b_layout == Some(Modifier::Row)];
+        let product = MatrixProduct { turned, ..product };
+        if turned != [false; 2] && !product.is_by_quads() || has_other_rounding(site) {
+            return Err(Stop::Unsupported);
+        }
         let is_dense = ![Modifier::Sp, Modifier::SpOrderedMetadata, Modifier::BlockScale]
             .iter()
             .any(|&modifier| site.has(modifier));

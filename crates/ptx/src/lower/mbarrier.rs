@@ -5,8 +5,8 @@
 
 use warplens_ir::{Inst, MemoryReference, Operand, Register, Width};
 use warplens_isa::{
-    AccessOrder, AddressConversion, AddressDirection, Atomic, AtomicOp, CompareOp, Comparison, Conversion, MbarrierOp,
-    MbarrierState, Operation, ScalarType, StateSpace,
+    AccessOrder, AddressConversion, AddressDirection, Atomic, AtomicOp, Conversion, MbarrierOp, MbarrierState,
+    Operation, PhaseOf, ScalarType, StateSpace,
 };
 
 use super::body::Body;
@@ -45,7 +45,8 @@ impl<'src> Body<'_, '_, 'src> {
     /// `.noinc` it is expected to arrive besides the others, so that nothing changes.
     pub(super) fn lower_copies_arrive(&mut self, site: &Site<'_, 'src>) -> Lowered<()> {
         self.count(site, 1, 1)?;
-        let (op, number) = if site.has(Modifier::Noinc) { (MbarrierOp::Arrive, 1) } else { (MbarrierOp::ExpectTx, 0) };
+        let noinc = site.has(Modifier::Noinc);
+        let (op, number) = if noinc { (MbarrierOp::CopiesArrive, 1) } else { (MbarrierOp::AwaitCopies, 0) };
         let inst = self.told(site, &site.operands[0], op, Operand::Immediate(number), None)?;
         self.push_main(inst);
         Ok(())
@@ -70,7 +71,7 @@ impl<'src> Body<'_, '_, 'src> {
     }
 
     /// One operation on the way.
-    fn step(&mut self, operation: Operation, ty: ScalarType, to: Register, sources: Vec<Operand>) {
+    pub(super) fn step(&mut self, operation: Operation, ty: ScalarType, to: Register, sources: Vec<Operand>) {
         let mut inst = self.inst(operation, ty);
         inst.destinations.push(Some(to));
         inst.sources = sources;
@@ -150,7 +151,7 @@ impl<'src> Body<'_, '_, 'src> {
     fn lower_pending_count(&mut self, site: &Site<'_, 'src>) -> Lowered<()> {
         self.count(site, 2, 2)?;
         let state = self.source(&site.operands[1], ScalarType::B64)?;
-        let word = self.upper_and_lower(state)[0];
+        let word = self.words_of(state)[0];
         let mut inst = self.inst(Operation::And, ScalarType::B32);
         inst.destinations.push(self.destination(&site.operands[0], ScalarType::B32)?);
         inst.sources = vec![Operand::Register(word), Operand::Immediate((1 << MbarrierState::ARRIVAL_BITS) - 1)];
@@ -158,7 +159,8 @@ impl<'src> Body<'_, '_, 'src> {
         Ok(())
     }
 
-    fn upper_and_lower(&mut self, wide: Operand) -> [Register; 2] {
+    /// The words of a wide value, the lower one first.
+    pub(super) fn words_of(&mut self, wide: Operand) -> [Register; 2] {
         let words = [self.scopes.fresh(Width::Word), self.scopes.fresh(Width::Word)];
         let mut inst = self.inst(Operation::Unpack, ScalarType::B64);
         inst.destinations = words.map(Some).to_vec();
@@ -168,34 +170,22 @@ impl<'src> Body<'_, '_, 'src> {
     }
 
     /// `p, [barrier], state` or `p, [barrier], parity`, then a time that nobody has to keep: true once the phase of that
-    /// state, or the last phase of that parity, has ended. The parity is the sign of the state.
+    /// state, or the last phase of that parity, has ended.
     fn lower_test(&mut self, site: &Site<'_, 'src>) -> Lowered<()> {
         if !matches!(site.operands.get(1).map(|operand| &operand.kind), Some(OperandKind::Address(_))) {
             return Err(Stop::Unsupported);
         }
         self.count(site, 3, 3 + usize::from(site.has(Modifier::TryWait)))?;
         let memory = self.barrier(site, &site.operands[1])?;
-        let found = self.scopes.fresh(Width::Pair);
-        let mut inst = self.inst(Operation::Ld(AccessOrder { ordered: true }), ScalarType::B64);
-        inst.memory = memory.into();
-        inst.destinations.push(Some(found));
-        self.push_main(inst);
-        let now = Operand::Register(self.upper_and_lower(Operand::Register(found))[1]);
-        let answer = self.scopes.fresh(Width::Word);
-        let (op, ty, other) = if site.has(Modifier::Parity) {
-            let sign = Operand::Immediate(u64::from(MbarrierState::PARITY_BIT % 32));
-            self.step(Operation::Shr, ScalarType::U32, answer, vec![now, sign]);
-            (CompareOp::Ne, ScalarType::U32, self.source(&site.operands[2], ScalarType::U32)?)
-        } else {
-            let state = self.source(&site.operands[2], ScalarType::B64)?;
-            let then = Operand::Register(self.upper_and_lower(state)[1]);
-            self.step(Operation::Xor, ScalarType::B32, answer, vec![now, then]);
-            (CompareOp::Lt, ScalarType::S32, Operand::Immediate(0))
+        let (of, ty) = match site.has(Modifier::Parity) {
+            true => (PhaseOf::Parity, ScalarType::U32),
+            false => (PhaseOf::State, ScalarType::B64),
         };
-        let mut inst = self.inst(Operation::Setp(Comparison::new(op)), ty);
+        let mut inst = self.inst(Operation::TestPhase(of), ScalarType::B64);
+        inst.memory = memory.into();
         inst.destinations.push(self.destination(&site.operands[0], ScalarType::Pred)?);
-        inst.sources = vec![Operand::Register(answer), other];
-        self.push(inst);
+        inst.sources.push(self.source(&site.operands[2], ty)?);
+        self.push_main(inst);
         Ok(())
     }
 }

@@ -122,8 +122,11 @@ impl<'src> Body<'_, '_, 'src> {
     }
 
     pub(super) fn lower_store(&mut self, site: &Site<'_, 'src>) -> Lowered<()> {
-        if site.has(Modifier::Async) || site.has(Modifier::Bulk) {
+        if site.has(Modifier::Bulk) {
             return Err(Stop::Unsupported);
+        }
+        if site.has(Modifier::Async) {
+            return self.lower_store_async(site);
         }
         let (ty, elements) = self.element(site)?;
         self.count_access(site, 2)?;
@@ -166,10 +169,23 @@ impl<'src> Body<'_, '_, 'src> {
         Ok(sources)
     }
 
+    /// What an asynchronous store or reduction brings.
+    pub(super) fn async_values(
+        &mut self,
+        site: &Site<'_, 'src>,
+        ty: ScalarType,
+        elements: u8,
+    ) -> Lowered<Vec<Operand>> {
+        self.element_sources(&site.operands[1], ty, elements, Check::Relaxed)
+    }
+
     /// `atom d, [a], b{, c}` and `red [a], b`.
     pub(super) fn lower_atomic(&mut self, site: &Site<'_, 'src>, operation: fn(Atomic) -> Operation) -> Lowered<()> {
-        if site.has(Modifier::Async) || site.has(Modifier::Bulk) {
+        if site.has(Modifier::Bulk) {
             return Err(Stop::Unsupported);
+        }
+        if site.has(Modifier::Async) {
+            return self.lower_reduction_async(site);
         }
         let (ty, elements) = self.element(site)?;
         let Some(op) = types::atomic_op(site.instruction) else {

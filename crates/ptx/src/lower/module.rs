@@ -64,9 +64,9 @@ pub(super) struct ModuleLowering<'a, 'src> {
 
 impl<'a, 'src> ModuleLowering<'a, 'src> {
     pub(super) fn new(ast: &'a ast::Module<'src>, text: &'a str, scope: Scope) -> Self {
-        let target = ast.targets.iter().map(|name| name.text).find(|name| target_number(name).is_some());
+        let target = ast.targets.iter().map(|name| name.text).find(|name| ir::target_number(name).is_some());
         let version = ast.version.map_or(10, |version| 10 * u32::from(version.major) + u32::from(version.minor));
-        let number = target.and_then(target_number).unwrap_or(10);
+        let number = target.and_then(ir::target_number).unwrap_or(10);
         let module = ir::Module {
             functions: IdMap::new(),
             address_bits: ast.address_size.unwrap_or(32),
@@ -299,10 +299,4 @@ impl<'a, 'src> ModuleLowering<'a, 'src> {
     pub(super) fn file(&self, number: u32) -> Option<u32> {
         self.files.get(&number).copied()
     }
-}
-
-/// The number of an architecture: 90 for `sm_90a`.
-fn target_number(name: &str) -> Option<u32> {
-    let digits = name.strip_prefix("sm_").or_else(|| name.strip_prefix("compute_"))?;
-    digits.trim_end_matches(|c: char| !c.is_ascii_digit()).parse().ok()
 }

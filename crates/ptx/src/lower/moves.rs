@@ -216,9 +216,23 @@ impl<'src> Body<'_, '_, 'src> {
         let source = self.source(&site.operands[1], ty)?;
         let space = self.own_space(site)?;
         let mut inst = self.inst(Operation::Isspacep(space), ty);
-        inst.destinations.push(destination);
+        // Where there are clusters, other blocks have shared memory in the same window.
+        let is_narrow = space == StateSpace::Shared && !site.has(Modifier::SharedCluster);
+        if !is_narrow || self.module.dialect.target < 90 || ty.bits() == 32 {
+            inst.destinations.push(destination);
+            inst.sources.push(source);
+            self.push_main(inst);
+            return Ok(());
+        }
+        let is_shared = self.scopes.fresh(Width::One);
+        inst.destinations.push(Some(is_shared));
         inst.sources.push(source);
         self.push_main(inst);
+        let is_own = self.is_of_own_block(source);
+        let mut inst = self.inst(Operation::And, ScalarType::Pred);
+        inst.destinations.push(destination);
+        inst.sources = vec![Operand::Register(is_shared), Operand::Register(is_own)];
+        self.push(inst);
         Ok(())
     }
 

@@ -3,10 +3,10 @@
 use warplens_ir::{Inst, Operand};
 use warplens_isa::{BarrierKind, MatchMode, Operation, ReduxOp, ScalarType, ShuffleMode, VoteMode};
 
+use super::Lowered;
 use super::body::Body;
 use super::instruction::Site;
 use super::integer::pair;
-use super::{Lowered, Stop};
 use crate::syntax::ast::{self, Modifier};
 
 impl<'src> Body<'_, '_, 'src> {
@@ -117,10 +117,10 @@ impl<'src> Body<'_, '_, 'src> {
         Ok(())
     }
 
-    /// Barriers of a CTA and of a warp. Those of a cluster are not executed yet.
+    /// Barriers of a cluster, of a CTA and of a warp.
     pub(super) fn lower_barrier(&mut self, site: &Site<'_, 'src>) -> Lowered<()> {
         if site.has(Modifier::Cluster) {
-            return Err(Stop::Unsupported);
+            return self.lower_cluster_barrier(site);
         }
         if site.has(Modifier::Warp) {
             self.count(site, 1, 1)?;

@@ -1,14 +1,22 @@
 //! Operands for instructions that are written from the opcode table.
 
-use warplens_isa::{MatrixProduct, MatrixShape, MatrixType, NamedType};
+use warplens_isa::{MatrixProduct, MatrixShape, MatrixType};
 use warplens_ptx::opcodes::Opcode;
 use warplens_ptx::opcodes::forms::Form;
 use warplens_ptx::syntax::ast::Modifier;
 
+use super::fragment::{self, matrix_type, register};
+
+/// A target that has the instruction of a statement, if any has.
+pub(super) fn target_of(statement: &str) -> &'static str {
+    // Products of groups of warps are those of one target alone.
+    if statement.starts_with("wgmma") { "sm_90a" } else { "sm_100a" }
+}
+
 /// A kernel around a statement, with the registers and names that the operands use.
-pub(super) fn module_of(statement: &str) -> String {
+pub(super) fn module_of(statement: &str, target: &str) -> String {
     format!(
-        ".version 9.5\n.target sm_100a\n.address_size 64\n.func helper() {{ ret; }}\n\
+        ".version 9.5\n.target {target}\n.address_size 64\n.func helper() {{ ret; }}\n\
          .visible .entry sample(.param .b64 parameter)\n{{\n\
          .reg .pred %p<9>;\n.reg .b16 %h<9>;\n.reg .b32 %r<9>;\n.reg .b64 %d<9>;\n.reg .b128 %q<9>;\n\
          .reg .f32 %f<9>;\n.reg .f64 %e<9>;\n\
@@ -80,8 +88,14 @@ pub(super) fn operand_lists<'a>(
                 return Box::new(std::iter::once(list));
             }
         }
+        Opcode::Wmma | Opcode::Wgmma => {
+            if let Some(list) = fragment::operands(opcode, modifiers) {
+                return Box::new(std::iter::once(list));
+            }
+        }
         _ => {}
     }
+    let moves_matrices = matches!(opcode, Opcode::Ldmatrix | Opcode::Stmatrix);
     let types: Vec<&'static str> = modifiers.iter().filter_map(|it| it.as_type()).map(|ty| ty.name()).collect();
     let ends = types.first().zip(types.last()).map(|(first, last)| (*first, *last));
     let ends = ends.map_or_else(|| vec![("u64", "u64"), ("u32", "u32")], |ends| vec![ends]);
@@ -89,6 +103,9 @@ pub(super) fn operand_lists<'a>(
         "v2" => Some(2),
         "v4" => Some(4),
         "v8" => Some(8),
+        "x1" if moves_matrices => Some(1),
+        "x2" if moves_matrices => Some(2),
+        "x4" if moves_matrices => Some(4),
         _ => None,
     });
     Box::new(slot_lists(form).into_iter().flat_map(move |slots| {
@@ -117,6 +134,10 @@ pub(super) fn frames(opcode: Opcode, form: &Form) -> Vec<(Vec<Modifier>, Option<
             shared.into_iter().chain([within, global, names(&[])]).collect()
         }
         Opcode::Mma if form.needs.is_empty() => products(form),
+        Opcode::Ldmatrix | Opcode::Stmatrix => {
+            [M::X1, M::X2, M::X4].iter().map(|count| names(&[M::Sync, M::Aligned, M::M8n8, *count])).collect()
+        }
+        Opcode::Wmma | Opcode::Wgmma => fragment::frames(form),
         _ => vec![names(&[])],
     }
 }
@@ -142,17 +163,13 @@ fn products(form: &Form) -> Vec<(Vec<Modifier>, Option<Vec<Modifier>>)> {
     all
 }
 
-fn matrix_type(name: Modifier) -> Option<MatrixType> {
-    NamedType::from_name(name.as_type()?.name()).and_then(MatrixType::of)
-}
-
 /// The fragments of a product of matrices, of d, a, b and c.
 fn fragments(modifiers: &[Modifier]) -> Option<String> {
     let [m, n, k] = modifiers.iter().find_map(|modifier| modifier.shape())?;
     let names = modifiers.iter().filter(|modifier| modifier.as_type().is_some());
     let types: Vec<MatrixType> = names.map(|name| matrix_type(*name)).collect::<Option<_>>()?;
     let types: [MatrixType; 4] = types.try_into().ok()?;
-    let product = MatrixProduct { shape: MatrixShape { m, n, k }, types, satfinite: false, combination: None };
+    let product = MatrixProduct::new(MatrixShape { m, n, k }, types);
     let fragment = |(count, ty): (usize, MatrixType)| {
         let parts: Vec<String> = (0..count).map(|part| register(ty.register().name(), part % 8)).collect();
         format!("{{{}}}", parts.join(", "))
@@ -210,19 +227,4 @@ fn operands(
         });
     }
     texts.join(", ")
-}
-
-/// A register that holds a value of the type.
-fn register(ty: &str, index: usize) -> String {
-    let bank = match ty {
-        "pred" => "p",
-        "f32" => "f",
-        "f64" => "e",
-        "b64" | "u64" | "s64" | "f32x2" => "d",
-        "b128" => "q",
-        "f16" | "bf16" | "b16" | "u16" | "s16" | "b8" | "u8" | "s8" => "h",
-        _ if ty.starts_with('e') && ty.ends_with("x2") => "h",
-        _ => "r",
-    };
-    format!("%{bank}{index}")
 }

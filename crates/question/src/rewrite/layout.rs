@@ -124,15 +124,17 @@ impl Seen {
 /// What the instructions access, with those together whose bytes overlap.
 fn arrays(traced: &Traced) -> Vec<Array> {
     let mut by_place: BTreeMap<PlaceOfAccess, Array> = BTreeMap::new();
-    let mut seen: FxHashMap<PlaceOfAccess, Seen> = FxHashMap::default();
+    // By the place in a sector, too, at which the first lane begins: what moves by less than a sector is not the same.
+    let mut seen: FxHashMap<(PlaceOfAccess, u64), Seen> = FxHashMap::default();
     super::visit(traced, |block, touch| {
         if touch.space != StateSpace::Global {
             return;
         }
-        let last = seen.get(&(block, touch.slot)).and_then(|last| last.moved(touch));
+        let place = ((block, touch.slot), touch.addresses[0] % SECTOR);
+        let last = seen.get(&place).and_then(|last| last.moved(touch));
         let seen_now = last.unwrap_or_else(|| {
             let found = Seen::new(touch);
-            seen.insert((block, touch.slot), found);
+            seen.insert(place, found);
             found
         });
         let array = by_place.entry((block, touch.slot)).or_insert_with(|| Array {

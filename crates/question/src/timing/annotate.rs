@@ -11,7 +11,7 @@ use super::{Spent, whole};
 use crate::listing::source_text;
 use crate::waits;
 use warplens_base::error::{Error, Result};
-use warplens_session::Program;
+use warplens_session::{Program, files};
 
 /// Lines that count as hottest: those with the largest shares, until this much of the warp cycles is found.
 const HOTTEST: f64 = 0.8;
@@ -49,7 +49,7 @@ pub(crate) fn of(text: &Text<'_>, code: &Code, outcome: &Outcome) -> Result<Anno
         match text.program {
             Some(program) => by_input(&format!("PTX of {}", program.name), Some(&program.ptx), code, outcome),
             None => {
-                let own = text.input.and_then(|path| std::fs::read_to_string(path).ok());
+                let own = text.input.and_then(|path| files::read_to_string(path).ok());
                 by_input(&file, own.filter(|own| holds(own, code)).as_deref(), code, outcome)
             }
         }

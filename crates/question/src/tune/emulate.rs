@@ -205,7 +205,14 @@ impl<'r> Tuner<'r> {
             let Resolved::Launch(point) = space.resolve(&choices) else { continue };
             let occupancy = registers.zip(self.request.machines.first()).and_then(|((registers, basis), machine)| {
                 let (grid, block) = (point.grid, point.block);
-                let shape = LaunchShape { grid, block, shared_bytes: point.shared, registers, registers_basis: basis };
+                let shape = LaunchShape {
+                    grid,
+                    block,
+                    cluster: None,
+                    shared_bytes: point.shared,
+                    registers,
+                    registers_basis: basis,
+                };
                 predict::occupancy_of(&shape, machine, self.request.options)
             });
             starts.push((occupancy.map_or(0.0, |occupancy| occupancy.share), choices));

@@ -2,7 +2,13 @@
 //!
 //! The page reads without its script, which only switches between light and dark and hides lines without counts. Every
 //! figure carries its data in a table, so that nothing is told by a picture alone.
+//!
+//! Its content security policy lets the browser run that one script and load nothing, whatever an input has brought into
+//! the page.
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use sha2::{Digest, Sha256};
 use warplens_base::{Keep, visible};
 
 use super::number::show;
@@ -63,8 +69,10 @@ impl Page {
         } else {
             format!("<script id=\"data\" type=\"application/json\">\n{data}</script>\n")
         };
+        let policy = policy();
         format!(
-            "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<title>{title}</title>\n\
+            "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+             <meta http-equiv=\"Content-Security-Policy\" content=\"{policy}\">\n<title>{title}</title>\n\
              <meta name=\"viewport\" content=\"width=device-width\">\n<link rel=\"icon\" href=\"data:,\">\n\
              <style>\n{STYLE}</style>\n</head>\n<body>\n<a class=\"skip\" href=\"#main\">Skip to content</a>\n\
              <nav aria-label=\"Parts\">\n{links}<span class=\"buttons\"><button id=\"save\" type=\"button\" hidden>Save data</button>\n\
@@ -72,6 +80,16 @@ impl Page {
              <main id=\"main\">\n<h1>{title}</h1>\n{lead}{parts}</main>\n{data}<script>\n{SCRIPT}</script>\n</body>\n</html>\n"
         )
     }
+}
+
+/// What the page may do (Content Security Policy, level 3): be styled by itself, show the pictures in it, run its script.
+fn policy() -> String {
+    // The browser takes the hash of all that stands between the tags.
+    let script = STANDARD.encode(Sha256::digest(format!("\n{SCRIPT}")));
+    format!(
+        "default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src 'sha256-{script}'; \
+         base-uri 'none'; form-action 'none'"
+    )
 }
 
 /// Renders sections as a page with a title.

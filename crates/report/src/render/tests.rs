@@ -58,7 +58,7 @@ fn csv_keeps_every_digit_and_quotes() {
 }
 
 #[test]
-fn markdown_escapes_bars() {
+fn markdown_escapes_marks() {
     let expected = "\
 ## Sample
 
@@ -68,7 +68,7 @@ fn markdown_escapes_bars() {
 | GPU | time | bound by |
 | --- | ---: | --- |
 | h200 | 12.35 us | dram, mostly |
-| k40 <old> | - | a \\| b |
+| k40 \\<old> | - | a \\| b |
 
 | cycles | value |
 | --- | ---: |
@@ -78,6 +78,45 @@ fn markdown_escapes_bars() {
 The end.
 ";
     assert_eq!(markdown(&sample()), expected);
+}
+
+fn one_cell(text: &str) -> Vec<Section> {
+    let mut table = Table::new(&[("kernel", "kernel")]);
+    table.push(vec![Cell::text(text)]);
+    vec![Section { id: "s", title: String::new(), blocks: vec![Block::Table(table)] }]
+}
+
+#[test]
+fn text_of_inputs_stays_text_in_markdown() {
+    let cell = |text| markdown(&one_cell(text)).lines().nth(2).map(str::to_owned).unwrap();
+    assert_eq!(cell("a<script>x</script>"), "| a\\<script>x\\</script> |");
+    assert_eq!(cell("[click](javascript:x)"), "| \\[click\\](javascript:x) |");
+    assert_eq!(cell("**bold** `a|b<c>`"), "| \\*\\*bold\\*\\* `a\\|b<c>` |");
+    assert_eq!(cell("an open ` tick <"), "| an open \\` tick \\< |");
+    let lines = Section { id: "s", title: String::new(), blocks: vec![Block::Lines("````\n# out".into())] };
+    assert_eq!(markdown(&[lines]), "`````text\n````\n# out\n`````\n");
+}
+
+#[test]
+fn no_text_is_a_formula_in_csv() {
+    let cell = |text| csv(&one_cell(text)).lines().nth(1).map(str::to_owned).unwrap();
+    assert_eq!(cell("=cmd|' /C calc'!A0"), "'=cmd|' /C calc'!A0");
+    assert_eq!(["+1", "-1+1", "@SUM(A1)"].map(cell), ["'+1", "'-1+1", "'@SUM(A1)"]);
+    assert_eq!(["a=b", "-", "x-y"].map(cell), ["a=b", "-", "x-y"]);
+}
+
+#[test]
+fn a_page_runs_its_own_script_only() {
+    let page = html("p", &sample());
+    let policy =
+        page.split("http-equiv=\"Content-Security-Policy\" content=\"").nth(1).unwrap().split('"').next().unwrap();
+    let script = page.split("<script>").nth(1).unwrap().split("</script>").next().unwrap();
+    let hash = base64::Engine::encode(
+        &base64::engine::general_purpose::STANDARD,
+        <sha2::Sha256 as sha2::Digest>::digest(script),
+    );
+    assert!(policy.starts_with("default-src 'none'; "), "{policy}");
+    assert!(policy.contains(&format!("script-src 'sha256-{hash}';")), "{policy}");
 }
 
 #[test]

@@ -180,9 +180,16 @@ impl Reader {
     fn launch(&mut self, launch: &document::Launch, place: &Place) -> Result<LaunchShape> {
         let (grid, block) = (launch.grid.0, launch.block.0);
         warplens_launch::check_extents(grid, block).map_err(|error| place.fault(error.message))?;
+        let cluster = launch.cluster.0.map(|cluster| cluster.0);
+        let divides =
+            |cluster: &[u32; 3]| (0..3).all(|axis| cluster[axis] > 0 && grid[axis].is_multiple_of(cluster[axis]));
+        if !cluster.as_ref().is_none_or(divides) {
+            return Err(place.fault("the cluster does not divide the grid".to_owned()));
+        }
         Ok(LaunchShape {
             grid,
             block,
+            cluster,
             shared_bytes: self.value(launch.shared_bytes, Count::SharedBytes),
             registers: self.value(launch.registers, Count::Registers),
             registers_basis: launch.registers_basis.0.map_or(RegistersBasis::User, Word::from_written),

@@ -286,6 +286,7 @@ impl Random {
         LaunchShape {
             grid: [1 + self.small() % 70_000, 1 + self.small() % 9, 1 + self.small() % 9],
             block: [1 + self.small() % 32, 1 + self.small() % 4, 1 + self.small() % 8],
+            cluster: None,
             shared_bytes: if has(Count::SharedBytes) { self.count() } else { 0 },
             registers: if has_registers { self.small() } else { 0 },
             registers_basis: if has_registers { self.one(&bases) } else { RegistersBasis::User },

@@ -47,6 +47,7 @@ pub fn launch(profile: &Profile) -> document::Launch {
     document::Launch {
         grid: Extents(launch.grid),
         block: Extents(launch.block),
+        cluster: Held(launch.cluster.map(Extents)),
         shared_bytes: held(profile, Count::SharedBytes, launch.shared_bytes),
         registers: held(profile, Count::Registers, launch.registers),
         registers_basis: held(profile, Count::Registers, launch.registers_basis.written()),

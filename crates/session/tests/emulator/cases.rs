@@ -106,6 +106,8 @@ fn options(table: &Table, threads: usize) -> ExecutionOptions {
     ExecutionOptions {
         threads,
         budget,
+        launch_budget: u64::MAX,
+        walk_budget: u64::MAX,
         allow_unsupported: false,
         allow_overreads: false,
         extent: Extent::Full,

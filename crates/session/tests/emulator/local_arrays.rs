@@ -44,10 +44,12 @@ fn potentials(module: &Module, kernel: FunctionId, is_soa: bool) -> Vec<u8> {
     let launch = Launch {
         grid: [1; 3],
         block: [32, 2, 1],
+        cluster: None,
         dynamic_shared: 0,
         parameters,
         ctas: None,
         budget: 1_000_000,
+        launch_budget: u64::MAX,
         resident_ctas: 1,
         threads: 1,
         schedule: Schedule::Any,

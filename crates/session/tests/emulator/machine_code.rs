@@ -142,10 +142,12 @@ impl Builder {
         let launch = Launch {
             grid: [1; 3],
             block: [32, 1, 1],
+            cluster: None,
             dynamic_shared: 0,
             parameters: device.buffer(results).base.to_le_bytes().to_vec(),
             ctas: None,
             budget: 10_000,
+            launch_budget: u64::MAX,
             resident_ctas: 1,
             threads: 1,
             schedule: Schedule::Any,

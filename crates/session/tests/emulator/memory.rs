@@ -36,10 +36,12 @@ fn copy(device: &mut Device, from: u64, stride: u64) -> Result<Vec<u32>, ExecErr
     let launch = Launch {
         grid: [1; 3],
         block: [32, 1, 1],
+        cluster: None,
         dynamic_shared: 0,
         parameters,
         ctas: None,
         budget: 1000,
+        launch_budget: u64::MAX,
         resident_ctas: 1,
         threads: 1,
         schedule: Schedule::Any,

@@ -365,6 +365,8 @@ fn execute(program: &Program, grid: usize, block: usize, off: u32) -> Vec<Vec<u3
     let options = ExecutionOptions {
         threads: 1,
         budget: 1_000_000,
+        launch_budget: u64::MAX,
+        walk_budget: u64::MAX,
         allow_unsupported: false,
         allow_overreads: false,
         extent: Extent::Full,

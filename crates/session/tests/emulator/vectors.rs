@@ -92,6 +92,8 @@ fn instructions_give_what_the_assembler_folds_them_to() {
     let options = ExecutionOptions {
         threads: 1,
         budget: 100_000,
+        launch_budget: u64::MAX,
+        walk_budget: u64::MAX,
         allow_unsupported: false,
         allow_overreads: false,
         extent: Extent::Full,

@@ -225,6 +225,8 @@ fn video_instructions_do_what_they_are_defined_to() {
     let options = ExecutionOptions {
         threads: 1,
         budget: 1_000_000,
+        launch_budget: u64::MAX,
+        walk_budget: u64::MAX,
         allow_unsupported: false,
         allow_overreads: false,
         extent: Extent::Full,

@@ -4,11 +4,11 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use warplens_launch::Launch;
-use warplens_session::profile::{BankRule, CoalescingRule, Family, Profile, StateSpace};
+use warplens_session::profile::{BankRule, CoalescingRule, Counting, Family, Profile, StateSpace};
 use warplens_session::statics::{Given, Line};
-use warplens_session::{DEFAULT_BUDGET, Measurement, Program};
+use warplens_session::{DEFAULT_BUDGET, ExecutionOptions, Measurement, Program, Progress, measure};
 
-use crate::{comparable, counted, emulated, root};
+use crate::{comparable, counted, emulated, no_compiler, root};
 
 /// Examples in which a branch, a trip count or an address depends on data. All others are counted exactly.
 const DEPEND_ON_DATA: [&str; 4] = ["black_scholes", "black_scholes_7", "histogram_atomics", "mandelbrot"];
@@ -152,6 +152,19 @@ fn given_trips_count_the_lists_of_fmm_ulist() {
     let (_, counted) = both("fmm_ulist", "sm_80", &mean_trips("fmm_ulist", &run));
     let ratio = counted.profile.instructions.total as f64 / run.instructions.total as f64;
     assert!((0.95..=1.05).contains(&ratio), "{ratio}");
+}
+
+/// Following a block ends, however long the block would run.
+#[test]
+fn a_block_that_takes_too_long_to_follow_is_refused() {
+    let (program, launches) = (program("matmul_naive", "sm_80"), launches("matmul_naive"));
+    let mut options = ExecutionOptions { statics: Some(Given::default()), ..ExecutionOptions::new() };
+    options.walk_budget = 1000;
+    let progress = Progress::default();
+    let refused =
+        measure(&program, &launches, options, Counting::Ptx, &no_compiler(), &progress).expect_err("too long");
+    assert!(refused.to_string().contains("a block executes more than 1000 instructions"), "{refused}");
+    assert!(refused.help.as_ref().is_some_and(|help| help.contains("leave --static out")), "{refused:?}");
 }
 
 /// Everything but the bank conflicts of the data-dependent atomics is exact.

@@ -11,8 +11,8 @@ use warplens_stats::{BankRule, CoalescingRule};
 use warplens_trace::MachineClass;
 
 use super::{
-    ClassTiming, DramConfig, L1Config, L1Holds, L2Config, LsuConfig, N_CLASSES, Pipe, SharedConfig, SmConfig,
-    TextureConfig,
+    ClassTiming, ClusterConfig, DramConfig, L1Config, L1Holds, L2Config, LsuConfig, N_CLASSES, Pipe, SharedConfig,
+    SmConfig, TextureConfig,
 };
 use crate::unit::DelayConfig;
 
@@ -38,6 +38,11 @@ impl SmConfig {
         let barrier_latency = if_used(MachineClass::Barrier, Key::LatencyBarrier, &mut sm)?;
         let fence_latency = if_used(MachineClass::Fence, Key::LatencyFence, &mut sm)?;
         let cc = sm.reader.machine().cc;
+        // Before there are no bulk copies.
+        let bulk_latency = match cc.major {
+            9.. => if_used(MachineClass::AsyncCopy, Key::LatencyBulkCopy, &mut sm)?,
+            _ => 0,
+        };
         let cta_turnaround = sm.count(Key::CtaTurnaround)?;
         let delays = DelayConfig::read(sm.reader, used)?;
         Ok(Self {
@@ -47,12 +52,15 @@ impl SmConfig {
             occupies: sm.occupies,
             policy: sm.reader.word()?,
             scoreboard: sm.scoreboard()?,
+            register_read_cycles: sm.reader.optional(Key::RegistersReadCycles).map(whole),
             classes,
             predicate_latency: sm.count(Key::LatencyPredicate)?,
             branch_latency,
             barrier_latency,
+            bulk_latency,
             fence_latency,
             shared: sm.shared()?,
+            cluster: None,
             lsu: sm.lsu()?,
             coalescing: CoalescingRule::of(cc.major.into(), cc.minor.into()),
             l1: sm.l1()?,
@@ -67,6 +75,16 @@ impl SmConfig {
             delays,
             clock: sm.clock,
         })
+    }
+
+    /// The same for a launch in clusters of CTAs.
+    pub fn in_clusters(self, reader: &mut Reader<'_>) -> Result<Self, Missing> {
+        let cluster = ClusterConfig {
+            latency: whole(reader.need(Key::LatencyClusterShared)?),
+            bytes_per_clk: reader.need(Key::SharedClusterBytesPerClk)?,
+            barrier_latency: whole(reader.need(Key::LatencyClusterBarrier)?),
+        };
+        Ok(Self { cluster: Some(cluster), ..self })
     }
 }
 
@@ -139,18 +157,22 @@ impl<'r, 'm> Sm<'r, 'm> {
             C::Convert => self.arithmetic(class, Key::LatencyConversion)?,
             C::Uniform => {
                 let latency = self.count(Key::LatencyUniform)?;
-                ClassTiming { latency, ..self.other(class, Key::SameWarpFp32)? }
+                ClassTiming { latency, short_latency: latency, ..self.other(class, Key::SameWarpFp32)? }
             }
-            C::Tensor | C::TensorAsync => self.arithmetic(class, Key::LatencyTensor)?,
+            C::Tensor | C::TensorFp32 => {
+                let short_latency = self.count(Key::LatencyTensorHalf)?;
+                ClassTiming { short_latency, ..self.arithmetic(class, Key::LatencyTensor)? }
+            }
+            C::TensorAsync => self.arithmetic(class, Key::LatencyTensorAsync)?,
             C::TensorFp64 => self.arithmetic(class, Key::LatencyTensorFp64)?,
             C::Shuffle => {
                 let latency = self.count(Key::LatencyShuffle)?;
-                ClassTiming { latency, ..self.other(class, Key::SameWarpLoad)? }
+                ClassTiming { latency, short_latency: latency, ..self.other(class, Key::SameWarpLoad)? }
             }
             // Before, an atomic operation on shared memory is a loop of machine code.
             C::Atomic if self.major() >= 5 => {
                 let latency = self.count(Key::LatencySharedAtomic)?;
-                ClassTiming { latency, ..self.other(class, Key::SameWarpLoad)? }
+                ClassTiming { latency, short_latency: latency, ..self.other(class, Key::SameWarpLoad)? }
             }
             C::Atomic | C::Load | C::Texture | C::Store | C::Reduction | C::AsyncCopy | C::AsyncCommit => {
                 self.other(class, Key::SameWarpLoad)?
@@ -179,7 +201,9 @@ impl<'r, 'm> Sm<'r, 'm> {
             C::Sfu => (Pipe::Xu, Key::LanesSfu, LANES),
             C::Convert => (Pipe::Xu, Key::LanesConversion, LANES),
             // The interval counts per multiply-add: `amount` says how many a warp's instruction is.
-            C::Tensor | C::TensorAsync => (Pipe::Tensor, Key::LanesTensorFma, 1.0),
+            C::Tensor => (Pipe::Tensor, Key::LanesTensorWarp, 1.0),
+            C::TensorFp32 => (Pipe::Tensor, Key::LanesTensorWarpFp32, 1.0),
+            C::TensorAsync => (Pipe::Tensor, Key::LanesTensorFma, 1.0),
             C::TensorFp64 => (Pipe::Tensor, Key::LanesTensorFp64, 1.0),
             C::Barrier | C::BarrierArrive => (Pipe::Adu, Key::LanesBarrier, LANES),
             C::Uniform => return self.handing_on(Pipe::Uniform, Key::LanesFp32),
@@ -207,13 +231,15 @@ impl<'r, 'm> Sm<'r, 'm> {
     fn arithmetic(&mut self, class: MachineClass, latency: Key) -> Result<ClassTiming, Missing> {
         let (pipe, interval) = self.pipe_time(class)?;
         let latency = self.count(latency)?;
-        Ok(ClassTiming { pipe, latency, interval, same_warp: self.same_warp(Key::SameWarpFp32)?, variable: false })
+        let same_warp = self.same_warp(Key::SameWarpFp32)?;
+        Ok(ClassTiming { pipe, latency, short_latency: latency, interval, same_warp, variable: false })
     }
 
     /// A class whose result is not the pipe's.
     fn other(&mut self, class: MachineClass, same_warp: Key) -> Result<ClassTiming, Missing> {
         let (pipe, interval) = self.pipe_time(class)?;
-        Ok(ClassTiming { pipe, latency: 0, interval, same_warp: self.same_warp(same_warp)?, variable: false })
+        let same_warp = self.same_warp(same_warp)?;
+        Ok(ClassTiming { pipe, latency: 0, short_latency: 0, interval, same_warp, variable: false })
     }
 
     fn interval(&mut self, lanes: Key, work: f64) -> Result<f64, Missing> {
@@ -267,7 +293,8 @@ impl<'r, 'm> Sm<'r, 'm> {
             Key::ExpansionMulLo32
         );
         self.reader.assume(sentence);
-        Ok(ClassTiming { pipe, interval, latency: whole(f64::from(one.latency) * count), ..one })
+        let latency = whole(f64::from(one.latency) * count);
+        Ok(ClassTiming { pipe, interval, latency, short_latency: latency, ..one })
     }
 
     /// Where an instruction occupies only its unit, a warp may issue again at the scheduler's next choice.
@@ -283,6 +310,9 @@ impl<'r, 'm> Sm<'r, 'm> {
         let has_operands = self.major() == 1;
         Ok(SharedConfig {
             banks: BankRule::of(self.major().into()),
+            // Said of 7.0 to 7.5, and taken for later ones too: without it step 4 of `validation/sgemm` would need more
+            // cycles of shared memory on an RTX A6000 than it took in all.
+            packs_pairs: self.major() >= 7,
             latency,
             same_warp: self.same_warp(Key::SameWarpFp32)?,
             operand_latency: if has_operands { self.count(Key::LatencySharedOperand)? } else { latency },
@@ -411,7 +441,7 @@ fn is_variable(class: MachineClass, major: u8) -> bool {
         MachineClass::Shuffle | MachineClass::Atomic | MachineClass::TensorAsync | MachineClass::TensorFp64 => true,
         MachineClass::Fp64 => (5..=8).contains(&major) || major > 10,
         MachineClass::Fp16 => (5..=6).contains(&major),
-        MachineClass::Tensor => major == 7,
+        MachineClass::Tensor | MachineClass::TensorFp32 => major == 7,
         MachineClass::Fp32
         | MachineClass::Fp32Mul
         | MachineClass::Int

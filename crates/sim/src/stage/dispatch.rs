@@ -3,7 +3,8 @@
 use warplens_trace::MachineClass;
 
 use crate::pipeline::{CtaSlot, Sm};
-use crate::unit::barrier::Barriers;
+use crate::unit::barrier::{Barriers, CLUSTER_BARRIER, Meeting};
+use crate::unit::phases::Phases;
 use crate::unit::port::whole;
 use crate::unit::scoreboard::Pending;
 use crate::warp::{self, State};
@@ -16,7 +17,14 @@ impl Sm<'_> {
         let index = self.next_cta as u32;
         self.next_cta += 1;
         let live = cta.warps.len() as u32;
-        self.ctas[slot] = CtaSlot { cta: index, live, barriers: Barriers::default(), end: at };
+        self.ctas[slot] = CtaSlot {
+            cta: index,
+            live,
+            barriers: Barriers::default(),
+            meeting: Meeting::default(),
+            phases: Phases::default(),
+            end: at,
+        };
         self.outcome.ctas[index as usize] = CtaSpan { start: at, end: at, ..CtaSpan::default() };
         self.moments[index as usize] = [self.moment(at); 2];
         for warp in 0..live {
@@ -65,7 +73,33 @@ impl Sm<'_> {
                 return false;
             }
         }
+        self.is_answered(slot)
+    }
+
+    /// False where the warp waits for the answer of a barrier in memory.
+    fn is_answered(&mut self, slot: usize) -> bool {
+        let Some(question) = self.warps[slot].asks.take() else { return true };
+        let phases = &mut self.ctas[self.warps[slot].cta as usize].phases;
+        let waits = phases.ended(question.address, question.parity).is_none();
+        if waits && !self.without(Effect::Synchronisation) {
+            self.warps[slot].state = State::ForPhase(question);
+            self.refresh(slot);
+            return false;
+        }
         true
+    }
+
+    /// A phase of a CTA has ended: warps go on that waited for it, as if they asked then.
+    pub(crate) fn end_phase(&mut self, cta_slot: usize) {
+        for warp in 0..self.warps_per_cta {
+            let slot = self.warp_slot(cta_slot, warp);
+            let State::ForPhase(question) = self.warps[slot].state else { continue };
+            let Some(ended) = self.ctas[cta_slot].phases.ended(question.address, question.parity) else { continue };
+            let at = if self.is_passing { 0 } else { whole(ended) + u64::from(self.config.shared.latency) };
+            self.warps[slot].state = State::Runs;
+            self.warps[slot].free = self.warps[slot].free.later(Pending { at, stall: Stall::Barrier });
+            self.refresh(slot);
+        }
     }
 
     fn arrive(&mut self, slot: usize, inst: &warplens_trace::MachineInst, cycle: u64) {
@@ -73,6 +107,9 @@ impl Sm<'_> {
             return;
         }
         let cta_slot = self.warps[slot].cta as usize;
+        if inst.amount == CLUSTER_BARRIER {
+            return self.meet_cluster(slot, inst.class == MachineClass::BarrierArrive, cycle);
+        }
         if inst.class == MachineClass::Barrier {
             self.warps[slot].state = State::AtBarrier(inst.amount);
         }
@@ -82,9 +119,36 @@ impl Sm<'_> {
         }
     }
 
+    /// A half of the barrier of a cluster. The other CTAs of the cluster are taken to come when this one does: the phase ends
+    /// with its last warp.
+    fn meet_cluster(&mut self, slot: usize, arrives: bool, cycle: u64) {
+        let cta = &mut self.ctas[self.warps[slot].cta as usize];
+        let latency = self.config.cluster.map_or(self.config.barrier_latency, |cluster| cluster.barrier_latency);
+        if arrives {
+            self.warps[slot].meeting = cta.meeting.phase;
+            if cta.meeting.arrive(cta.live, cycle) {
+                self.end_meeting(self.warps[slot].cta as usize, latency);
+            }
+        } else if cta.meeting.phase == self.warps[slot].meeting {
+            self.warps[slot].state = State::AtBarrier(CLUSTER_BARRIER);
+        } else {
+            let at = cta.meeting.ended + u64::from(latency);
+            self.warps[slot].free = self.warps[slot].free.later(Pending { at, stall: Stall::Barrier });
+        }
+    }
+
+    /// A phase of the cluster's barrier has ended: warps go on that wait for it.
+    fn end_meeting(&mut self, cta_slot: usize, latency: u32) {
+        let ended = self.ctas[cta_slot].meeting.ended;
+        self.open_at(cta_slot, CLUSTER_BARRIER, ended + u64::from(latency.max(1)));
+    }
+
     /// The warps at a barrier go on.
     fn open(&mut self, cta_slot: usize, barrier: u32, cycle: u64) {
-        let at = cycle + u64::from(self.config.barrier_latency.max(1));
+        self.open_at(cta_slot, barrier, cycle + u64::from(self.config.barrier_latency.max(1)));
+    }
+
+    fn open_at(&mut self, cta_slot: usize, barrier: u32, at: u64) {
         for warp in 0..self.warps_per_cta {
             let slot = self.warp_slot(cta_slot, warp);
             if self.warps[slot].state == State::AtBarrier(barrier) {
@@ -135,19 +199,40 @@ impl Sm<'_> {
         for &barrier in &opened[..n_opened] {
             self.open(cta_slot, barrier, cycle);
         }
+        if self.ctas[cta_slot].meeting.warp_ended(live, cycle) {
+            let latency = self.config.cluster.map_or(self.config.barrier_latency, |cluster| cluster.barrier_latency);
+            self.end_meeting(cta_slot, latency);
+        }
     }
 
     /// Opens the barriers of the first CTA that waits for warps that never come; false when none waits.
     pub(crate) fn force_barriers(&mut self) -> bool {
         let waiting = self.warps.iter().find_map(|warp| match warp.state {
             State::AtBarrier(barrier) => Some((warp.cta as usize, barrier)),
-            State::Empty | State::Runs => None,
+            State::Empty | State::Runs | State::ForPhase(_) => None,
         });
-        let Some((cta_slot, barrier)) = waiting else { return false };
+        let Some((cta_slot, barrier)) = waiting else { return self.force_phase() };
         self.outcome.forced_barriers += 1;
-        self.ctas[cta_slot].barriers.force(barrier);
+        if barrier == CLUSTER_BARRIER {
+            self.ctas[cta_slot].meeting.force();
+        } else {
+            self.ctas[cta_slot].barriers.force(barrier);
+        }
         let last = self.warps.iter().map(|warp| warp.last_issue).filter(|&cycle| cycle != u64::MAX).max();
         self.open(cta_slot, barrier, last.unwrap_or(0));
+        true
+    }
+
+    /// The same for the phase of a barrier in memory that the first warp waits for.
+    fn force_phase(&mut self) -> bool {
+        let waiting = self.warps.iter().find_map(|warp| match warp.state {
+            State::ForPhase(question) => Some((warp.cta as usize, question.address)),
+            State::Empty | State::Runs | State::AtBarrier(_) => None,
+        });
+        let Some((cta_slot, address)) = waiting else { return false };
+        self.outcome.forced_phases += 1;
+        self.ctas[cta_slot].phases.force(address);
+        self.end_phase(cta_slot);
         true
     }
 }

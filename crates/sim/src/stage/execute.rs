@@ -1,20 +1,30 @@
 //! Execute: an instruction reserves its units, and its results get the cycle in which they can be used.
 
-use warplens_isa::StateSpace;
+use warplens_isa::{MbarrierOp, StateSpace};
 use warplens_machine::words::IssueOccupies;
-use warplens_trace::{MachineClass, MachineInst, Step, WarpAccess, WarpTrace};
+use warplens_trace::{MachineClass, MachineInst, Step, Told, WARP_SIZE, WarpAccess, WarpTrace};
 
 use crate::memory::Arrival;
 use crate::pipeline::{InTurn, Sm};
 use crate::stage::issue::{LSU, goes_through_lsu};
 use crate::unit::port::whole;
 use crate::unit::scoreboard::Pending;
-use crate::warp::{self, State};
+use crate::warp::{self, Question, State};
 use crate::{Effect, Stall};
 
 impl<'a> Sm<'a> {
-    /// Executes an instruction issued in `cycle`; returns the cycles for which it occupies what issued it.
-    pub(crate) fn execute(&mut self, scheduler: usize, slot: usize, inst: u32, cycle: u64) -> f64 {
+    /// Cycles by which an instruction issued in `cycle` is late because its registers cannot all be read at once.
+    pub(crate) fn read_registers(&mut self, scheduler: usize, inst: u32, cycle: u64) -> u64 {
+        let reads = self.job.code.insts[inst as usize].bank_reads;
+        let Some(read_cycles) = self.config.register_read_cycles.filter(|_| reads != [0; 2]) else { return 0 };
+        let late = self.register_files[scheduler].read(cycle, reads, u64::from(read_cycles));
+        self.held_back += late;
+        late
+    }
+
+    /// Executes an instruction issued in `cycle`, which has its operands `late` cycles later than others; returns the cycles
+    /// for which it occupies what issued it.
+    pub(crate) fn execute(&mut self, scheduler: usize, slot: usize, inst: u32, (cycle, late): (u64, u64)) -> f64 {
         let code = self.job.code;
         let inst = &code.insts[inst as usize];
         let timing = *self.config.class(inst.class);
@@ -24,14 +34,14 @@ impl<'a> Sm<'a> {
         }
         let mut same_warp = timing.same_warp;
         let through_lsu = goes_through_lsu(inst.class);
-        let mut start = cycle as f64;
+        let mut start = (cycle + late) as f64;
         if self.config.occupies == IssueOccupies::Unit && !through_lsu {
             let pipe = &mut self.pipes[scheduler][timing.pipe as usize];
             start = pipe.reserve(start, interval);
             self.unit_free[scheduler][timing.pipe as usize] = whole(pipe.free_at());
         }
         let mut stall = if timing.variable { Stall::ShortScoreboard } else { Stall::Wait };
-        let mut done = start + f64::from(timing.latency).max(interval);
+        let mut done = start + f64::from(timing.latency_of(inst)).max(interval);
         if through_lsu {
             (done, stall) = self.memory_instruction(scheduler, slot, inst, cycle);
             if on_chip(inst) {
@@ -41,9 +51,11 @@ impl<'a> Sm<'a> {
             done = self.shared_operand(slot, inst, start).max(done);
             stall = Stall::ShortScoreboard;
         } else {
-            self.control(slot, inst, cycle, done);
+            self.control(slot, inst, cycle, (done, interval));
         }
-        let result = Pending { at: whole(done), stall };
+        // What a copy writes to a register it knows when it is issued.
+        let written = if inst.class == MachineClass::AsyncCopy { start + f64::from(timing.latency) } else { done };
+        let result = Pending { at: whole(written), stall };
         self.scoreboard.write(slot, self.job.code.registers(inst.writes), result);
         if self.options.timeline_warps > 0
             && let Some(event) = self.outcome.timeline.last_mut()
@@ -55,7 +67,7 @@ impl<'a> Sm<'a> {
         let warp = &mut self.warps[slot];
         // Registers are freed when nothing is on its way to them any more.
         warp.drained_at = warp.drained_at.max(done);
-        let free = cycle + u64::from(same_warp.max(1));
+        let free = cycle + late + u64::from(same_warp.max(1));
         if free > warp.free.at {
             warp.free = Pending { at: free, stall: Stall::Wait };
         }
@@ -63,14 +75,15 @@ impl<'a> Sm<'a> {
     }
 
     /// Barriers are left to retirement; here is what keeps the warp itself from going on.
-    fn control(&mut self, slot: usize, inst: &MachineInst, cycle: u64, done: f64) {
+    fn control(&mut self, slot: usize, inst: &MachineInst, cycle: u64, (done, interval): (f64, f64)) {
         let config = self.config;
         let warp = &mut self.warps[slot];
         let wait = match inst.class {
             MachineClass::Branch => Some((cycle + u64::from(config.branch_latency), Stall::BranchResolving)),
             MachineClass::Fence => Some((cycle + u64::from(config.fence_latency), Stall::Membar)),
             MachineClass::TensorAsync => {
-                warp.open_group = warp.open_group.max(done);
+                // The work of the whole group comes first.
+                warp.open_group = warp.open_group.max(done + interval);
                 None
             }
             MachineClass::AsyncCommit => {
@@ -94,6 +107,7 @@ impl<'a> Sm<'a> {
             | MachineClass::Move
             | MachineClass::Uniform
             | MachineClass::Tensor
+            | MachineClass::TensorFp32
             | MachineClass::TensorFp64
             | MachineClass::Shuffle
             | MachineClass::Vote
@@ -120,7 +134,7 @@ impl<'a> Sm<'a> {
         let latency = f64::from(self.config.shared.operand_latency);
         let mut done = start;
         for access in trace.accesses_at(&step, inst.turn, inst.slot) {
-            let arrival = Arrival { at: start, trace, access: &access, slot };
+            let arrival = Arrival { at: start, trace, access: &access, slot, is_copy: false };
             // Operands without conflicts are read while the instruction is issued, which takes as long.
             done = done.max(self.in_turn(inst, &arrival, latency).unwrap_or(start + latency));
         }
@@ -182,11 +196,20 @@ impl<'a> Sm<'a> {
         if inst.class == MachineClass::Texture && !inst.touches_memory() {
             return (self.memory.query(at).at, Stall::LongScoreboard);
         }
+        let is_copy = inst.class == MachineClass::AsyncCopy;
         let (trace, step) = self.place(slot);
         let mut done = at;
         let mut long = false;
+        let mut speaks = false;
         for access in trace.accesses_at(&step, inst.turn, inst.slot) {
-            let arrival = Arrival { at, trace, access: &widened(inst, access), slot };
+            let arrival = Arrival { at, trace, access: &widened(inst, access), slot, is_copy };
+            if trace.speaks(&access) {
+                speaks = true;
+                // A copy tells its barrier itself.
+                if inst.class == MachineClass::AsyncCopy {
+                    continue;
+                }
+            }
             if let Some(there) = self.in_turn(inst, &arrival, f64::from(self.config.shared.latency)) {
                 done = done.max(there);
                 continue;
@@ -195,11 +218,52 @@ impl<'a> Sm<'a> {
             done = done.max(served.at);
             long |= served.long;
         }
-        let warp = &mut self.warps[slot];
-        if inst.class == MachineClass::AsyncCopy {
+        if speaks && inst.class == MachineClass::AsyncCopy {
+            done += f64::from(self.config.bulk_latency);
+        }
+        if speaks {
+            done = self.speak(slot, inst, done);
+        } else if inst.class == MachineClass::AsyncCopy {
+            let warp = &mut self.warps[slot];
             warp.open_group = warp.open_group.max(done);
         }
         (done, if long { Stall::LongScoreboard } else { Stall::ShortScoreboard })
+    }
+
+    /// Barriers in memory are told, or asked, what the accesses of an instruction say that are made at a time. Returns when
+    /// the instruction has its answer: where that is not known yet, the warp will wait.
+    pub(crate) fn speak(&mut self, slot: usize, inst: &MachineInst, done: f64) -> f64 {
+        let (trace, step) = self.place(slot);
+        let warp = &self.warps[slot];
+        let (cta_slot, copies) = (warp.cta as usize, warp.groups.iter().fold(warp.open_group, |a, &b| a.max(b)));
+        let mut answered = done;
+        let (mut ends, mut asks) = (false, false);
+        for access in trace.accesses_at(&step, inst.turn, inst.slot).filter(|access| trace.speaks(access)) {
+            let mut addresses = [0; WARP_SIZE];
+            trace.expand(&access, &mut addresses);
+            for told in access.mask.lanes().filter_map(|lane| Told::of(addresses[lane])) {
+                let phases = &mut self.ctas[cta_slot].phases;
+                match told {
+                    (Told::Op(op, number), address) => {
+                        let waits = matches!(op, MbarrierOp::CopiesArrive | MbarrierOp::AwaitCopies);
+                        let at = if waits { done.max(copies) } else { done };
+                        ends |= phases.tell(address, op, number, at);
+                    }
+                    (Told::Asked { parity }, address) => {
+                        asks = true;
+                        match phases.ended(address, parity) {
+                            Some(ended) => answered = answered.max(ended + f64::from(self.config.shared.latency)),
+                            None => self.warps[slot].asks = Some(Question { address, parity }),
+                        }
+                    }
+                }
+            }
+        }
+        self.outcome.questions += u64::from(asks);
+        if ends {
+            self.end_phase(cta_slot);
+        }
+        answered
     }
 
     /// The trace of a warp, and the step that it is in.

@@ -49,7 +49,7 @@ impl Sm<'_> {
             let inst = &code.insts[number];
             self.outcome.executions[number] += 1;
             self.passed += 1;
-            if inst.touches_memory() && inst.space != StateSpace::Shared {
+            if inst.touches_memory() {
                 self.pass_access(slot, number, cycle);
             }
             let warp = &mut self.warps[slot];
@@ -67,9 +67,12 @@ impl Sm<'_> {
     }
 
     fn pass_access(&mut self, slot: usize, number: usize, cycle: u64) {
-        let inst = &self.job.code.insts[number];
+        let code = self.job.code;
+        let inst = &code.insts[number];
         let (trace, step) = self.place(slot);
+        let mut speaks = false;
         for access in trace.accesses_at(&step, inst.turn, inst.slot) {
+            speaks |= trace.speaks(&access);
             let passes_caches = match access.space {
                 StateSpace::Global
                 | StateSpace::Local
@@ -79,9 +82,13 @@ impl Sm<'_> {
                 StateSpace::Shared | StateSpace::Const | StateSpace::Param => false,
             };
             if passes_caches {
-                let arrival = Arrival { at: cycle as f64, trace, access: &widened(inst, access), slot };
+                let is_copy = inst.class == MachineClass::AsyncCopy;
+                let arrival = Arrival { at: cycle as f64, trace, access: &widened(inst, access), slot, is_copy };
                 self.memory.serve(&arrival);
             }
+        }
+        if speaks {
+            self.speak(slot, inst, cycle as f64);
         }
     }
 }

@@ -1,4 +1,5 @@
-//! Passes over the banks that an access takes, remembered by its shape: the same shapes come again and again.
+//! Passes over the banks that an access takes, remembered by its shape: the same shapes come again and again. A pattern of
+//! lanes is remembered when it comes for the second time, because those of a gather never come again.
 
 use warplens_stats::bank::{self, Passes};
 use warplens_stats::{BankRule, Request};
@@ -14,13 +15,23 @@ const PATTERNS: usize = 64;
 pub(crate) struct BankPasses {
     known: Vec<Option<(Shape, Passes)>>,
     patterns: Vec<Option<(Shape, [u64; WARP_SIZE], Passes)>>,
+    /// What the place of each pattern was asked for last.
+    asked: Vec<u64>,
+}
+
+/// The rule of the banks, and whether lanes that agree in pairs are packed.
+pub(crate) type Rule = (BankRule, bool);
+
+/// The passes by a rule.
+fn count((rule, packs_pairs): Rule, kind: AccessKind, request: &Request<'_>) -> Passes {
+    if packs_pairs { bank::packed_passes(rule, kind, request) } else { bank::passes(rule, kind, request) }
 }
 
 /// What the passes of an access depend on, where its addresses follow a rule: moving all of them by a whole word moves
 /// them to other banks, but not onto each other.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Shape {
-    rule: BankRule,
+    rule: Rule,
     kind: AccessKind,
     lane_bytes: u32,
     mask: u32,
@@ -33,11 +44,11 @@ const WORD: u64 = 8;
 
 impl BankPasses {
     pub(crate) fn new() -> Self {
-        Self { known: vec![None; SHAPES], patterns: vec![None; PATTERNS] }
+        Self { known: vec![None; SHAPES], patterns: vec![None; PATTERNS], asked: vec![0; PATTERNS] }
     }
 
     /// The passes of a request whose first address is `base`, by how far the others are from it.
-    fn of_pattern(&mut self, rule: BankRule, kind: AccessKind, base: u64, request: &Request<'_>) -> Passes {
+    fn of_pattern(&mut self, rule: Rule, kind: AccessKind, base: u64, request: &Request<'_>) -> Passes {
         let &Request { lane_bytes, mask, addresses } = request;
         let shape = Shape { rule, kind, lane_bytes, mask: mask.0, stride: 0, within_word: base % WORD };
         let at = |lane: usize| addresses[lane].wrapping_sub(base);
@@ -51,17 +62,20 @@ impl BankPasses {
                 return *passes;
             }
         }
-        let passes = bank::passes(rule, kind, request);
+        let passes = count(rule, kind, request);
+        if std::mem::replace(&mut self.asked[index], number) != number {
+            return passes;
+        }
         self.patterns[index] = Some((shape, addresses.map(|address| address.wrapping_sub(base)), passes));
         passes
     }
 
     /// The passes of a request whose addresses are `lanes`.
-    pub(crate) fn of(&mut self, rule: BankRule, kind: AccessKind, lanes: Lanes, request: &Request<'_>) -> Passes {
+    pub(crate) fn of(&mut self, rule: Rule, kind: AccessKind, lanes: Lanes, request: &Request<'_>) -> Passes {
         let (base, stride) = match lanes {
             Lanes::Affine { base, stride } => (base, stride),
             Lanes::Pattern { base, .. } => return self.of_pattern(rule, kind, base, request),
-            Lanes::Listed(_) => return bank::passes(rule, kind, request),
+            Lanes::Listed(_) => return count(rule, kind, request),
         };
         let within_word = base % WORD;
         let shape = Shape { rule, kind, lane_bytes: request.lane_bytes, mask: request.mask.0, stride, within_word };
@@ -71,7 +85,7 @@ impl BankPasses {
         match self.known[index] {
             Some((same, passes)) if same == shape => passes,
             _ => {
-                let passes = bank::passes(rule, kind, request);
+                let passes = count(rule, kind, request);
                 self.known[index] = Some((shape, passes));
                 passes
             }
@@ -92,7 +106,7 @@ mod tests {
             accesses in proptest::collection::vec((0..64_u64, -40..40_i64, any::<u32>(), 0..3_u32), 1..40),
         ) {
             let mut remembered = BankPasses::new();
-            for rule in BankRule::ALL {
+            for rule in BankRule::ALL.into_iter().flat_map(|rule| [(rule, false), (rule, true)]) {
                 for &(base, stride, mask, log_words) in &accesses {
                     let (base, stride, lane_bytes) = (65536 + 4 * base, 4 * stride, 4 << log_words);
                     let addresses: [u64; WARP_SIZE] =
@@ -107,7 +121,7 @@ mod tests {
                     for kind in [AccessKind::Load, AccessKind::Store] {
                         for (lanes, request) in [(lanes, &request), (pattern, &of_rows)] {
                             let passes = remembered.of(rule, kind, lanes, request);
-                            prop_assert_eq!(passes, bank::passes(rule, kind, request));
+                            prop_assert_eq!(passes, count(rule, kind, request));
                         }
                     }
                 }

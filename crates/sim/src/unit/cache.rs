@@ -21,28 +21,58 @@ pub(crate) type Sectors = u32;
 /// Sets that a table of places is made for: those of 128 MiB.
 const TABLE: u64 = 1 << 16;
 
-/// State. What one search looks at lies side by side.
+/// State.
 #[derive(Clone, Debug)]
 pub(crate) struct Cache {
     n_sets: u64,
     /// Lines of a set; fewer than `WAYS` in a cache of a few lines.
-    ways: usize,
+    ways: u32,
     places: Places,
-    /// Of the sets that have a place, by place and way: a part of the number of the line.
-    tags: Vec<u32>,
-    /// By place and way.
-    entries: Vec<Entry>,
-    /// When each entry was used last.
-    last_use: Vec<u32>,
-    /// When the last sector of each entry is there.
-    filled_at: Vec<f64>,
-    uses: u32,
+    /// The sets that have held a line.
+    sets: Vec<Set>,
     /// Share of the lines that were there before which have to be written back, and what of it is due.
     dirty_before: f64,
     due: f64,
 }
 
-/// Where sets begin in the arrays, for those that have held a line.
+/// A set. What one search looks at lies side by side.
+#[derive(Clone, Debug)]
+#[repr(align(64))]
+struct Set {
+    /// By way: a part of the number of the line.
+    tags: [u16; WAYS],
+    order: Order,
+    /// By way: the line, and when its last sector is there.
+    ways: [(Entry, f64); WAYS],
+}
+
+/// The ways of a set, four bits each: in the lowest the one that was used last.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Order(u64);
+
+impl Order {
+    /// Of so many ways, none of which was used: they are taken from the first on.
+    const fn new(ways: u32) -> Self {
+        Self(0x0123_4567_89ab_cdef >> (4 * (WAYS as u32 - ways)))
+    }
+
+    /// The way becomes the one that was used last.
+    const fn moved(self, way: usize) -> Self {
+        const ONES: u64 = 0x1111_1111_1111_1111;
+        // The lowest group of four bits that is the way.
+        let differs = self.0 ^ (ONES * way as u64);
+        let equal = differs.wrapping_sub(ONES) & !differs & (ONES << 3);
+        let newer = (1 << (equal.trailing_zeros() & !3)) - 1;
+        Self(self.0 & !(newer << 4 | 15) | (self.0 & newer) << 4 | way as u64)
+    }
+
+    /// The way, of so many, that was not used for longest.
+    const fn oldest(self, ways: u32) -> usize {
+        (self.0 >> (4 * (ways - 1)) & 15) as usize
+    }
+}
+
+/// Where sets are, for those that have held a line.
 #[derive(Clone, Debug)]
 enum Places {
     /// By set, [`NO_PLACE`] for the others.
@@ -75,8 +105,8 @@ impl Places {
 }
 
 /// What of a line's number is compared first.
-const fn tag(line: u64) -> u32 {
-    (line ^ line >> 32) as u32
+const fn tag(line: u64) -> u16 {
+    (line ^ line >> 16 ^ line >> 32) as u16
 }
 
 /// A line with its sectors, in one word: those that are there or on their way, and those that have to be written back.
@@ -108,13 +138,14 @@ pub(crate) struct Found {
     pub(crate) present: Sectors,
     /// When the last of them is there.
     pub(crate) filled_at: f64,
-    /// Where the line is, or where its set begins; for [`Cache::fill`].
+    /// Where the line is, or its set; for [`Cache::fill`].
     place: Place,
 }
 
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Place {
-    Entry(usize),
+    /// The set and the way.
+    Way(usize, usize),
     Set(usize),
     /// A set that has held no line.
     New(u64),
@@ -127,18 +158,7 @@ impl Cache {
         let n_lines = n_lines.max(1);
         let ways = n_lines.min(WAYS as u64);
         let n_sets = (n_lines / ways).max(1);
-        Self {
-            n_sets,
-            ways: ways as usize,
-            places: Places::new(n_sets),
-            tags: Vec::new(),
-            entries: Vec::new(),
-            last_use: Vec::new(),
-            filled_at: Vec::new(),
-            uses: 0,
-            dirty_before,
-            due: 0.0,
-        }
+        Self { n_sets, ways: ways as u32, places: Places::new(n_sets), sets: Vec::new(), dirty_before, due: 0.0 }
     }
 
     /// The set of a line.
@@ -147,67 +167,31 @@ impl Cache {
         ((u128::from(hash) * u128::from(self.n_sets)) >> 64) as u64
     }
 
-    /// Makes a place for a set; returns where it begins.
+    /// Makes a place for a set; returns where it is.
     fn place(&mut self, set: u64) -> usize {
-        if let Some(begin) = self.places.of(set) {
-            return begin;
+        if let Some(place) = self.places.of(set) {
+            return place;
         }
-        let begin = self.entries.len();
-        let end = begin + self.ways;
-        self.tags.resize(end, 0);
-        self.entries.resize(end, Entry(0));
-        self.last_use.resize(end, 0);
-        self.filled_at.resize(end, 0.0);
-        self.places.insert(set, begin);
-        begin
-    }
-
-    /// The entry of a line in its set. Looks at all of them, by vector, which is faster than stopping at the right one.
-    fn find(&self, set: usize, line: u64) -> Option<usize> {
-        if let Some(tags) = self.tags[set..set + self.ways].first_chunk::<WAYS>() {
-            let wanted = tag(line);
-            let number = |way: usize, tag: u32| if tag == wanted { way as u32 + 1 } else { 0 };
-            let found = tags.iter().enumerate().fold(0, |found, (way, &tag)| found | number(way, tag));
-            let way = found.checked_sub(1)?;
-            let index = set + way as usize;
-            if (way as usize) < WAYS && self.entries[index].is(line) {
-                return Some(index);
-            }
-        }
-        // A small set, or lines of one tag.
-        (set..set + self.ways).find(|&index| self.entries[index].is(line))
-    }
-
-    /// The entry of a set that was not used for longest.
-    fn oldest(&self, set: usize) -> usize {
-        let uses = &self.last_use[set..set + self.ways];
-        let oldest = uses.iter().copied().fold(u32::MAX, u32::min);
-        set + uses.iter().position(|&last| last == oldest).unwrap_or(0)
-    }
-
-    fn use_entry(&mut self, index: usize) {
-        if self.uses == u32::MAX {
-            // Forgets the order of old uses, once in four thousand million.
-            self.last_use.fill(0);
-            self.uses = 0;
-        }
-        self.uses += 1;
-        self.last_use[index] = self.uses;
+        let place = self.sets.len();
+        self.sets.push(Set { tags: [0; WAYS], order: Order::new(self.ways), ways: [(Entry(0), 0.0); WAYS] });
+        self.places.insert(set, place);
+        place
     }
 
     /// Looks for sectors of a line, and marks the line as used.
     pub(crate) fn look_up(&mut self, line: u64, wanted: Sectors) -> Found {
         let set = self.set(line);
-        let Some(begin) = self.places.of(set) else {
+        let Some(place) = self.places.of(set) else {
             return Found { present: 0, filled_at: 0.0, place: Place::New(set) };
         };
-        match self.find(begin, line) {
-            Some(index) => {
-                self.use_entry(index);
-                let present = self.entries[index].present() & wanted;
-                Found { present, filled_at: self.filled_at[index], place: Place::Entry(index) }
+        let set = &mut self.sets[place];
+        match set.find(line) {
+            Some(way) => {
+                set.order = set.order.moved(way);
+                let (entry, filled_at) = set.ways[way];
+                Found { present: entry.present() & wanted, filled_at, place: Place::Way(place, way) }
             }
-            None => Found { present: 0, filled_at: 0.0, place: Place::Set(begin) },
+            None => Found { present: 0, filled_at: 0.0, place: Place::Set(place) },
         }
     }
 
@@ -215,27 +199,26 @@ impl Cache {
     /// of dirty sectors of the line that had to go.
     pub(crate) fn fill(&mut self, found: Found, line: u64, sectors: Sectors, dirty: bool, filled_at: f64) -> u32 {
         let dirty = if dirty { sectors } else { 0 };
-        let begin = match found.place {
-            Place::Entry(index) => {
-                let entry = self.entries[index];
+        let place = match found.place {
+            Place::Way(place, way) => {
+                let (entry, filled_before) = &mut self.sets[place].ways[way];
                 debug_assert!(entry.is(line), "nothing came between the search and the filling");
-                self.entries[index] = Entry::new(line, entry.present() | sectors, entry.dirty() | dirty);
-                self.filled_at[index] = self.filled_at[index].max(filled_at);
+                *entry = Entry::new(line, entry.present() | sectors, entry.dirty() | dirty);
+                *filled_before = filled_before.max(filled_at);
                 return 0;
             }
-            Place::Set(begin) => begin,
+            Place::Set(place) => place,
             Place::New(set) => self.place(set),
         };
-        let index = self.oldest(begin);
-        let evicted = match self.entries[index] {
+        let set = &mut self.sets[place];
+        let way = set.order.oldest(self.ways);
+        let before = std::mem::replace(&mut set.ways[way], (Entry::new(line, sectors, dirty), filled_at)).0;
+        set.tags[way] = tag(line);
+        set.order = set.order.moved(way);
+        match before {
             Entry(0) => self.evict_from_before(),
             entry => entry.dirty().count_ones(),
-        };
-        self.tags[index] = tag(line);
-        self.entries[index] = Entry::new(line, sectors, dirty);
-        self.filled_at[index] = filled_at;
-        self.use_entry(index);
-        evicted
+        }
     }
 
     /// Sectors that a line from before has to write back: all or none.
@@ -249,9 +232,42 @@ impl Cache {
     }
 }
 
+impl Set {
+    /// The way of a line. Looks at all of them, by vector, which is faster than stopping at the right one.
+    fn find(&self, line: u64) -> Option<usize> {
+        let wanted = tag(line);
+        let number = |way: usize, tag: u16| if tag == wanted { way as u16 + 1 } else { 0 };
+        let found = self.tags.iter().enumerate().fold(0, |found, (way, &tag)| found | number(way, tag));
+        let way = usize::from(found.checked_sub(1)?);
+        if self.ways.get(way).is_some_and(|(entry, _)| entry.is(line)) {
+            return Some(way);
+        }
+        // Lines of one tag.
+        self.ways.iter().position(|(entry, _)| entry.is(line))
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    proptest! {
+        #[test]
+        fn the_oldest_way_is_the_one_that_was_not_used_for_longest(
+            ways in 1..=WAYS, uses in proptest::collection::vec(0..WAYS, 0..60),
+        ) {
+            let mut order = Order::new(ways as u32);
+            let mut used = vec![0; ways];
+            for (time, way) in uses.iter().map(|way| way % ways).enumerate() {
+                used[way] = time + 1;
+                order = order.moved(way);
+                let oldest = (0..ways).min_by_key(|&way| used[way]);
+                prop_assert_eq!(Some(order.oldest(ways as u32)), oldest);
+            }
+        }
+    }
 
     fn fill(cache: &mut Cache, line: u64, sectors: Sectors, dirty: bool, filled_at: f64) -> u32 {
         let found = cache.look_up(line, sectors);
@@ -315,7 +331,7 @@ mod tests {
             (1000..100_000).for_each(|line| {
                 cache.look_up(line << 20, 1);
             });
-            assert!(cache.entries.len() <= 1000 * WAYS, "{} entries of {n_lines}", cache.entries.len());
+            assert!(cache.sets.len() <= 1000, "{} sets of {n_lines}", cache.sets.len());
         }
     }
 

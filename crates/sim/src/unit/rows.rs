@@ -2,6 +2,7 @@
 //!
 //! Where lanes are not all as far apart, their sectors are found by sorting them. Most accesses of a kernel repeat a few
 //! patterns from other addresses on: moved by whole lines, the same pattern touches the same sectors of other lines.
+//! A pattern is remembered when it comes for the second time, because those of a gather never come again.
 
 use warplens_stats::Request;
 use warplens_trace::WARP_SIZE;
@@ -16,6 +17,8 @@ const PATTERNS: usize = 128;
 #[derive(Clone, Debug)]
 pub(crate) struct Rows {
     known: Vec<Option<Known>>,
+    /// What each place was asked for last.
+    asked: Vec<u64>,
 }
 
 #[derive(Clone, Debug)]
@@ -37,7 +40,7 @@ struct Shape {
 
 impl Rows {
     pub(crate) fn new() -> Self {
-        Self { known: vec![None; PATTERNS] }
+        Self { known: vec![None; PATTERNS], asked: vec![0; PATTERNS] }
     }
 
     /// Adds the lines of a request whose first address is `base`; `find` finds those of a pattern that is not known.
@@ -65,6 +68,9 @@ impl Rows {
         }
         let before = lines.len();
         find(lines);
+        if std::mem::replace(&mut self.asked[index], number) != number {
+            return;
+        }
         let of_first = lines[before..].iter().map(|&(line, sectors)| (line.wrapping_sub(first), sectors)).collect();
         let distances = addresses.map(|address| address.wrapping_sub(base));
         self.known[index] = Some(Known { shape, distances, lines: of_first });

@@ -30,6 +30,12 @@ impl Program {
         self.code.insts.push(MachineInst { reads, writes, ..MachineInst::new(class, 0) });
     }
 
+    /// A multiply-add that reads so many registers of each bank.
+    pub(crate) fn of_banks(&mut self, bank_reads: [u8; 2], writes: &[RegisterNumber]) {
+        self.inst(MachineClass::Fp32, &[], writes);
+        self.code.insts.last_mut().expect("just pushed").bank_reads = bank_reads;
+    }
+
     pub(crate) fn load(
         &mut self,
         slot: u16,
@@ -106,7 +112,7 @@ pub(crate) fn gt200() -> SmConfig {
             MachineClass::Load | MachineClass::Store => (0, 4.0, 60),
             _ => (24, 4.0, 8),
         };
-        ClassTiming { pipe: Pipe::Fma, latency, interval, same_warp, variable: false }
+        ClassTiming { pipe: Pipe::Fma, latency, short_latency: latency, interval, same_warp, variable: false }
     };
     SmConfig {
         schedulers: 1,
@@ -115,13 +121,17 @@ pub(crate) fn gt200() -> SmConfig {
         occupies: IssueOccupies::Scheduler,
         policy: IssuePolicy::LooseRoundRobin,
         scoreboard: IssueScoreboard::AtIssue,
+        register_read_cycles: None,
         classes: classes(timing),
         predicate_latency: 24,
         branch_latency: 8,
         barrier_latency: 8,
+        bulk_latency: 0,
         fence_latency: 8,
+        cluster: None,
         shared: SharedConfig {
             banks: BankRule::Cc10,
+            packs_pairs: false,
             latency: 38,
             same_warp: 8,
             operand_latency: 74,
@@ -129,6 +139,7 @@ pub(crate) fn gt200() -> SmConfig {
             pass_latency: 6.4,
         },
         lsu: LsuConfig { queue: 1, scheduler_interval: 4.0, sm_interval: 4.0 },
+        textures: None,
         coalescing: CoalescingRule::Cc12,
         l1: None,
         shared_divisions: Vec::new(),
@@ -160,7 +171,7 @@ pub(crate) fn modern() -> SmConfig {
             MachineClass::Load | MachineClass::Store => (Pipe::Lsu, 4.0, 0, true),
             _ => (Pipe::Fma, 2.0, 4, false),
         };
-        ClassTiming { pipe, latency, interval, same_warp: 1, variable }
+        ClassTiming { pipe, latency, short_latency: latency, interval, same_warp: 1, variable }
     };
     SmConfig {
         schedulers: 4,
@@ -171,9 +182,12 @@ pub(crate) fn modern() -> SmConfig {
         predicate_latency: 12,
         branch_latency: 8,
         barrier_latency: 20,
+        bulk_latency: 0,
         fence_latency: 50,
+        cluster: None,
         shared: SharedConfig {
             banks: BankRule::Cc20,
+            packs_pairs: true,
             latency: 23,
             same_warp: 1,
             operand_latency: 23,

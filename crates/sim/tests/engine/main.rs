@@ -4,4 +4,6 @@ mod atomics;
 mod boards;
 mod common;
 mod identities;
+mod phases;
 mod properties;
+mod registers;

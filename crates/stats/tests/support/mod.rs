@@ -182,6 +182,7 @@ pub fn shape(grid: u32, block: u32) -> LaunchShape {
     LaunchShape {
         grid: [grid, 1, 1],
         block: [block, 1, 1],
+        cluster: None,
         shared_bytes: 0,
         registers: 16,
         registers_basis: RegistersBasis::User,

@@ -58,7 +58,7 @@ impl Code {
 }
 
 fn pack_inst(inst: &MachineInst, to: &mut Writer) {
-    let MachineInst { class, space, amount, slot, turn, reads, writes, addend, guard, place } = *inst;
+    let MachineInst { class, space, amount, slot, turn, reads, writes, addend, guard, bank_reads, place } = *inst;
     to.text(class.name());
     to.text(space.name());
     to.uint(amount.into());
@@ -69,6 +69,7 @@ fn pack_inst(inst: &MachineInst, to: &mut Writer) {
         to.uint(count.into());
     }
     [addend, guard].into_iter().for_each(|register| to.optional(register.map(u32::from)));
+    bank_reads.into_iter().for_each(|reads| to.uint(reads.into()));
     to.uint(place.into());
 }
 
@@ -80,7 +81,20 @@ fn unpack_inst(from: &mut Reader<'_>) -> Result<MachineInst, Corrupt> {
     let (reads, writes) = (operands()?, operands()?);
     let mut register = || from.optional()?.map(u16::try_from).transpose().map_err(|_| OTHER);
     let (addend, guard) = (register()?, register()?);
-    Ok(MachineInst { class, space, amount, slot, turn, reads, writes, addend, guard, place: from.narrow()? })
+    let bank_reads = [from.narrow()?, from.narrow()?];
+    Ok(MachineInst {
+        class,
+        space,
+        amount,
+        slot,
+        turn,
+        reads,
+        writes,
+        addend,
+        guard,
+        bank_reads,
+        place: from.narrow()?,
+    })
 }
 
 fn pack_chain(chain: &Chain, to: &mut Writer) {

@@ -9,7 +9,7 @@ use super::*;
 /// Element (0, 0) of the result, where the first row of a and the first column of b hold these and zeros.
 fn first(cores: C, types: [M; 4], k: u16, c: u64, products: &[(usize, u64, u64)], satfinite: bool) -> u64 {
     let m = if types[1] == M::F64 { 8 } else { 16 };
-    let product = MatrixProduct { shape: MatrixShape { m, n: 8, k }, types, satfinite, combination: None };
+    let product = MatrixProduct { satfinite, ..MatrixProduct::new(MatrixShape { m, n: 8, k }, types) };
     let [_, n_a, n_b, n_c] = product.registers();
     let [_, a_type, b_type, _] = types;
     let mut fragments = vec![[0; LANES]; n_a + n_b + n_c];
@@ -142,4 +142,91 @@ fn integers_wrap_or_are_clamped() {
         first(C::Ampere, [M::S32, M::S4, M::U4, M::S32], 64, 0, &[(63, 0x8, 0xf)], false),
         -120i32 as u32 as u64
     );
+}
+
+/// Products of four warps on Hopper: those of f16 and tf32 as of one warp, those of fp8 with a unit of their own.
+#[test]
+fn groups_of_warps_sum_as_hopper_does() {
+    let one = 0x3f80_0000;
+    let rows: &[GroupRow] = &[
+        ([M::F16, M::F16], 0x4b80_0000, &[(0, 0x3c00, 0x3c00), (8, 0x6c00, 0xec00)], one),
+        ([M::F16, M::F16], 0x4b80_0000, &[(0, 0x6c00, 0xec00), (1, 0x3e00, 0x3c00)], 0x3fc0_0000),
+        ([M::F16, M::F16], one, &[(0, 0x7c00, 0)], 0x7fff_ffff),
+        ([M::Bf16, M::Bf16], 0, &[(0, 0x1a00, 0x1a80)], 1),
+        ([M::Tf32, M::Tf32], 0x4b80_0000, &[(0, one, one), (4, 0x4b80_0000, 0xbf80_0000)], one),
+        ([M::E4m3, M::E4m3], one, &[(0, 4, 4), (1, 4, 4)], one),
+        ([M::E4m3, M::E4m3], 0x3f80_03ff, &[], one),
+        ([M::E5m2, M::E5m2], one, &[(0, 0x0c, 0x0c), (1, 0x0c, 0x08)], one),
+        ([M::E4m3, M::E4m3], 0x4780_0000, &[(0, 0x38, 0x38), (16, 0x78, 0xf8)], 0),
+    ];
+    for (number, &([a_type, b_type], c, products, expected)) in rows.iter().enumerate() {
+        let bits = a_type.bits();
+        let k = (256 / bits) as usize;
+        let line = |at: usize| {
+            let mut line = group::Line::default();
+            for place in 0..k {
+                let found = products.iter().find(|product| at == 0 && product.0 == place);
+                line.push_bytes(&found.map_or(0, |product| product.1).to_le_bytes()[..bits as usize / 8], a_type);
+            }
+            line
+        };
+        let a: Vec<group::Line> = (0..16).map(line).collect();
+        let column = |at: usize| {
+            let mut line = group::Line::default();
+            for place in 0..k {
+                let found = products.iter().find(|product| at == 0 && product.0 == place);
+                line.push_bytes(&found.map_or(0, |product| product.2).to_le_bytes()[..bits as usize / 8], b_type);
+            }
+            line
+        };
+        let b: Vec<group::Line> = (0..8).map(column).collect();
+        let shape = MatrixShape { m: 64, n: 8, k: k as u16 };
+        let product = MatrixProduct::new(shape, [M::F32, a_type, b_type, M::F32]);
+        let it = warplens_isa::GroupProduct { product, a_in_shared: true, negated: [false; 2] };
+        let mut accumulators = vec![[0; LANES]; 4];
+        accumulators[0][0] = c;
+        let d = group::product(C::Hopper, &it, &a, &b, &accumulators);
+        assert_eq!(d[0][0], expected, "row {number}: {:08x}", d[0][0]);
+        let negated = warplens_isa::GroupProduct { negated: [true, true], ..it };
+        assert_eq!(group::product(C::Hopper, &negated, &a, &b, &accumulators)[0][0], expected, "row {number}");
+    }
+}
+
+/// Types of the factors, the accumulator, the products by place in the row, and the sum.
+type GroupRow<'a> = ([M; 2], u64, &'a [(usize, u64, u64)], u64);
+
+/// Products of depth four of the first tensor cores, and of the routine that takes their place.
+#[test]
+fn products_by_quads_are_summed_as_each_generation_does() {
+    let one = 0x3f80_0000;
+    // Types, the accumulator, products, and the sums of Volta, Turing and later ones.
+    let rows: &[Sums] = &[
+        (HALF, one, &[(0, 1, 0x3c00), (1, 1, 0x3c00)], [one, one + 1, one + 1]),
+        (HALF, one, &[(0, 1, 0x3800), (1, 1, 0x3800), (2, 1, 0x3800), (3, 1, 0x3800)], [one, one, one + 1]),
+        (HALF, one, &[(0, 1, 0x3e00)], [one, one, one + 1]),
+        (HALF, 0x4b80_0000, &[(0, 0x6c00, 0xec00), (1, 0x3e00, 0x3c00)], [0, one, 0x4000_0000]),
+        // The routine rounds to f32 first.
+        (HALVES, 0x3c00, &[(0, 0x1000, 0x3c00), (1, 1, 0x3c00)], [0x3c00, 0x3c01, 0x3c00]),
+        (HALF, 0x8000_0000, &[(0, 0x8000, 0x3c00)], [0, 0, 0]),
+        (HALF, one, &[(0, 0x7c00, 0)], [0x7fff_ffff, 0x7fff_ffff, 0x7fff_ffff]),
+    ];
+    let groups: [&[C]; 3] = [&[C::Volta], &[C::Turing], &[C::Ampere, C::Hopper]];
+    for (number, (types, c, products, expected)) in rows.iter().enumerate() {
+        for (group, &expected) in groups.iter().zip(expected) {
+            for &cores in *group {
+                let product = MatrixProduct::new(MatrixShape { m: 8, n: 8, k: 4 }, *types);
+                let [_, n_a, n_b, n_c] = product.registers();
+                // Lane 0 holds row 0 of a, column 0 of b and element (0, 0) of the sums first.
+                let mut fragments = vec![[0; LANES]; n_a + n_b + n_c];
+                for &(at, a, b) in *products {
+                    fragments[at / 2][0] |= a << (16 * (at % 2));
+                    fragments[n_a + at / 2][0] |= b << (16 * (at % 2));
+                }
+                fragments[n_a + n_b][0] = *c;
+                let result =
+                    cores.product(&product, &fragments)[0][0] & if types[0] == M::F16 { 0xffff } else { u64::MAX };
+                assert_eq!(result, expected, "row {number}: {result:08x}, not {expected:08x}, {cores:?}");
+            }
+        }
+    }
 }

@@ -92,7 +92,7 @@ impl Operand<'_> {
             MachineClass::Load | MachineClass::Atomic => self.data_registers(),
             MachineClass::Fp64 | MachineClass::TensorFp64 => 2,
             MachineClass::Tensor if self.has("F16") => 2,
-            MachineClass::Tensor => 4,
+            MachineClass::Tensor | MachineClass::TensorFp32 => 4,
             MachineClass::Convert if self.has("F64") || self.has("64") => 2,
             _ if self.has("WIDE") => 2,
             _ => 1,
@@ -106,9 +106,9 @@ impl Operand<'_> {
             (class, 0) if class.accesses_memory() => 1 + u16::from(self.has("E")),
             (MachineClass::Store | MachineClass::Atomic | MachineClass::Reduction, _) => self.data_registers(),
             (MachineClass::Fp64 | MachineClass::TensorFp64, _) => 2,
-            (MachineClass::Tensor, 0) if self.has("16816") => 4,
-            (MachineClass::Tensor, 0 | 1) => 2,
-            (MachineClass::Tensor, _) => self.written(),
+            (MachineClass::Tensor | MachineClass::TensorFp32, 0) if self.has("16816") => 4,
+            (MachineClass::Tensor | MachineClass::TensorFp32, 0 | 1) => 2,
+            (MachineClass::Tensor | MachineClass::TensorFp32, _) => self.written(),
             (_, 2) if self.has("WIDE") => 2,
             _ => 1,
         }
@@ -143,8 +143,8 @@ impl Operand<'_> {
     pub(super) fn amount(&self) -> Parsed<u32> {
         let immediate = self.inst.immediate.and_then(|number| u32::try_from(number).ok());
         Ok(match self.class {
-            MachineClass::Tensor | MachineClass::TensorFp64 | MachineClass::TensorAsync => {
-                opcode::matrix_work(self.modifiers.split('.')).ok_or_else(|| {
+            MachineClass::Tensor | MachineClass::TensorFp32 | MachineClass::TensorFp64 | MachineClass::TensorAsync => {
+                opcode::matrix_work(self.name, self.modifiers).ok_or_else(|| {
                     let message = format!("the shape of `{}` is not known", self.inst.opcode);
                     Diagnostic::error("N113", self.inst.opcode_span, message)
                 })?

@@ -1,0 +1,81 @@
+//! Clusters of a launch: what it asks for, what its kernel demands, and what no GPU can run.
+
+use warplens_base::error::{Error, Result};
+use warplens_isa::{MOST_CLUSTER_CTAS, PORTABLE_CLUSTER_CTAS};
+
+use crate::launch::Launch;
+use crate::plan::KernelInterface;
+use crate::shape::{Extents, show};
+
+/// Target and bytes of an address from which on there are clusters.
+const FIRST_TARGET: u32 = 90;
+const ADDRESS_BYTES: u32 = 8;
+
+/// CTAs per cluster of a launch with this grid; none where nobody asks for clusters.
+pub(crate) fn of(launch: &Launch, kernel: &KernelInterface<'_>, grid: Extents) -> Result<Option<Extents>> {
+    let Some(cluster) = wanted(launch, kernel)? else { return Ok(None) };
+    let shown = show(cluster);
+    let impossible = |why: String| Error::usage(format!("impossible cluster {shown}: {why}"));
+    if let Some(axis) = (0..3).find(|&axis| cluster[axis] == 0) {
+        return Err(impossible(format!("its {} extent is 0", AXES[axis])));
+    }
+    if cluster != [1; 3] && (kernel.target < FIRST_TARGET || kernel.pointer_bytes != ADDRESS_BYTES) {
+        return Err(impossible(match kernel.target {
+            FIRST_TARGET.. => "clusters need addresses of 64 bits".to_owned(),
+            target => {
+                format!("kernel `{}` is for sm_{target}, and there are clusters from sm_{FIRST_TARGET} on", kernel.name)
+            }
+        }));
+    }
+    let n_ctas: u64 = cluster.iter().map(|&extent| u64::from(extent)).product();
+    let required = kernel.bounds.cluster.is_some_and(|required| required.ctas.is_some());
+    let most = match kernel.bounds.max_cluster {
+        Some(most) => most.min(MOST_CLUSTER_CTAS),
+        None if required => MOST_CLUSTER_CTAS,
+        None => PORTABLE_CLUSTER_CTAS,
+    };
+    if n_ctas > most.into() {
+        return Err(match kernel.bounds.max_cluster {
+            Some(allowed) if allowed <= MOST_CLUSTER_CTAS => {
+                impossible(format!("it has {n_ctas} blocks, and kernel `{}` allows {allowed}", kernel.name))
+            }
+            None if !required => {
+                impossible(format!("it has {n_ctas} blocks, and not every GPU has room for more than {most}"))
+                    .with_help(format!("a kernel allows up to {MOST_CLUSTER_CTAS} with .maxclusterrank"))
+            }
+            _ => impossible(format!("it has {n_ctas} blocks, and no GPU has room for more than {MOST_CLUSTER_CTAS}")),
+        });
+    }
+    if let Some(axis) = (0..3).find(|&axis| !grid[axis].is_multiple_of(cluster[axis])) {
+        return Err(impossible(format!(
+            "it does not divide the grid {}: {} blocks along {}, and {} of a cluster",
+            show(grid),
+            grid[axis],
+            AXES[axis],
+            cluster[axis]
+        )));
+    }
+    Ok(Some(cluster))
+}
+
+const AXES: [&str; 3] = ["x", "y", "z"];
+
+/// What the launch and the kernel say together.
+fn wanted(launch: &Launch, kernel: &KernelInterface<'_>) -> Result<Option<Extents>> {
+    let Some(required) = kernel.bounds.cluster else { return Ok(launch.cluster) };
+    match (required.ctas, launch.cluster) {
+        (Some(required), Some(given)) if required != given => Err(Error::usage(format!(
+            "impossible cluster {}: kernel `{}` requires {}",
+            show(given),
+            kernel.name,
+            show(required)
+        ))),
+        (Some(required), _) => Ok(Some(required)),
+        (None, Some(given)) => Ok(Some(given)),
+        (None, None) => Err(Error::usage(format!(
+            "no cluster is given for kernel `{}`, which demands one on PTX line {}",
+            kernel.name, required.line
+        ))
+        .with_help("give it with --cluster X[,Y[,Z]], or as cluster = [X, Y, Z] in a launch file")),
+    }
+}
