@@ -279,17 +279,18 @@ impl Parts {
             self.ledger.iter_mut().for_each(|ledger| ledger.reset(on.1));
         }
         let memory = if is_parallel { Memory::Initial } else { Memory::Current };
-        let mut last = Mode::Turns;
-        if let Some(results) = self.attempt(on, launch, &observer, progress, (Mode::InOrder, memory))? {
-            if !self.exchange_data() || !results.iter().any(has_run_out) {
-                return collect(results, observer);
-            }
-            // It may wait, by plain loads, for what a CTA stores whose turn has not come.
-            self.ledger.iter_mut().for_each(|ledger| ledger.undo(on.1));
-            last = Mode::Waits;
+        let Some(results) = self.attempt(on, launch, &observer, progress, (Mode::InOrder, memory))? else {
+            let results = self.attempt(on, launch, &observer, progress, (Mode::Turns, Memory::Initial))?;
+            return collect(results.expect("CTAs that take turns may meet"), observer);
+        };
+        if !results.iter().any(has_run_out) {
+            return collect(results, observer);
         }
-        let results = self.attempt(on, launch, &observer, progress, (last, Memory::Initial))?;
-        collect(results.expect("CTAs that take turns may meet"), observer)
+        // It may wait, by plain loads, for what a CTA stores whose turn has not come.
+        self.ledger.iter_mut().for_each(|ledger| ledger.undo(on.1));
+        let together = self.attempt(on, launch, &observer, progress, (Mode::Waits, Memory::Initial))?;
+        let together = together.filter(|results| !results.iter().any(has_run_out));
+        collect(together.unwrap_or(results), observer)
     }
 
     /// Runs CTAs and notes who touches what. `None` if they get in each other's way, or in that of those that were run
