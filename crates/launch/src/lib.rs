@@ -25,5 +25,4 @@ pub use plan::{
     BufferId, KernelInterface, Plan, PlannedBuffer, PlannedLaunch, PlannedSymbol, Pointer, Words, element_of, extents,
 };
 pub use shape::{Extents, check as check_extents, parse_extents};
-pub use tensor_map::TensorMapText;
-pub use value::{Argument, Buffer, Content, Member, Reference, Target, Value};
+pub use value::{Argument, Buffer, Content, Member, Reference, Target, TensorMapText, Value};
