@@ -1,19 +1,27 @@
 //! Clusters of a launch: what it asks for, what its kernel demands, and what no GPU can run.
 
 use warplens_base::error::{Error, Result};
+use warplens_ir::LaunchBounds;
 use warplens_isa::{MOST_CLUSTER_CTAS, PORTABLE_CLUSTER_CTAS};
 
-use crate::launch::Launch;
-use crate::plan::KernelInterface;
 use crate::shape::{Extents, show};
 
 /// Target and bytes of an address from which on there are clusters.
 const FIRST_TARGET: u32 = 90;
 const ADDRESS_BYTES: u32 = 8;
 
+/// What clusters ask of a kernel.
+pub(crate) struct Kernel<'k> {
+    pub(crate) name: &'k str,
+    pub(crate) bounds: LaunchBounds,
+    /// Number of its target.
+    pub(crate) target: u32,
+    pub(crate) pointer_bytes: u32,
+}
+
 /// CTAs per cluster of a launch with this grid; none where nobody asks for clusters.
-pub(crate) fn of(launch: &Launch, kernel: &KernelInterface<'_>, grid: Extents) -> Result<Option<Extents>> {
-    let Some(cluster) = wanted(launch, kernel)? else { return Ok(None) };
+pub(crate) fn of(given: Option<Extents>, kernel: &Kernel<'_>, grid: Extents) -> Result<Option<Extents>> {
+    let Some(cluster) = wanted(given, kernel)? else { return Ok(None) };
     let shown = show(cluster);
     let impossible = |why: String| Error::usage(format!("impossible cluster {shown}: {why}"));
     if let Some(axis) = (0..3).find(|&axis| cluster[axis] == 0) {
@@ -61,9 +69,9 @@ pub(crate) fn of(launch: &Launch, kernel: &KernelInterface<'_>, grid: Extents) -
 const AXES: [&str; 3] = ["x", "y", "z"];
 
 /// What the launch and the kernel say together.
-fn wanted(launch: &Launch, kernel: &KernelInterface<'_>) -> Result<Option<Extents>> {
-    let Some(required) = kernel.bounds.cluster else { return Ok(launch.cluster) };
-    match (required.ctas, launch.cluster) {
+fn wanted(given: Option<Extents>, kernel: &Kernel<'_>) -> Result<Option<Extents>> {
+    let Some(required) = kernel.bounds.cluster else { return Ok(given) };
+    match (required.ctas, given) {
         (Some(required), Some(given)) if required != given => Err(Error::usage(format!(
             "impossible cluster {}: kernel `{}` requires {}",
             show(given),

@@ -27,6 +27,5 @@ pub use plan::{
     Words, element_of, extents,
 };
 pub use shape::{Extents, check as check_extents, parse_extents};
-pub use tensor_map::TensorMapText;
 pub use texture::{ObjectSettings, Texels};
-pub use value::{Argument, Buffer, Content, Member, ObjectValue, Reference, Target, Value};
+pub use value::{Argument, Buffer, Content, Member, ObjectValue, Reference, Target, TensorMapText, Value};

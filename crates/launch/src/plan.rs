@@ -223,6 +223,12 @@ fn parameters(count: usize) -> String {
 }
 
 impl KernelInterface<'_> {
+    /// What clusters ask of it.
+    fn of_clusters(&self) -> cluster::Kernel<'_> {
+        let Self { name, bounds, target, pointer_bytes, .. } = *self;
+        cluster::Kernel { name, bounds, target, pointer_bytes }
+    }
+
     /// The names that a parameter goes by: as written, the suffix `param_N`, and the name in the C++ source.
     fn names_of(&self, index: usize) -> Vec<String> {
         let name = &self.parameters[index].name;
@@ -305,7 +311,7 @@ impl<'b> Binder<'b, '_> {
         let launches = self.launches;
         let (launch, kernel) = &launches[number];
         let (grid, block) = extents(launch, kernel)?;
-        let cluster = cluster::of(launch, kernel, grid)?;
+        let cluster = cluster::of(launch.cluster, &kernel.of_clusters(), grid)?;
         let mut space = Words::default();
         let mut argument_buffers = Vec::new();
         for (index, parameter) in kernel.parameters.iter().enumerate() {
@@ -622,7 +628,7 @@ pub fn extents(launch: &Launch, kernel: &KernelInterface<'_>) -> Result<(Extents
     };
     let (grid, block) = (need("grid", launch.grid)?, need("block", launch.block)?);
     shape::check(grid, block)?;
-    cluster::of(launch, kernel, grid)?;
+    cluster::of(launch.cluster, &kernel.of_clusters(), grid)?;
     let n_threads: u32 = block.iter().product();
     if let Some(required) = kernel.bounds.required_threads.filter(|&required| required != block) {
         return Err(Error::usage(format!(

@@ -174,6 +174,19 @@ fn span(start: usize, end: usize) -> Span {
     Span::new(u32::try_from(start).unwrap_or(u32::MAX), u32::try_from(end).unwrap_or(u32::MAX))
 }
 
+/// Items in parentheses, with commas between them; at least one.
+pub(crate) fn list<'t, T>(scanner: &mut Scanner<'t>, item: impl Fn(&mut Scanner<'t>) -> Scanned<T>) -> Scanned<Vec<T>> {
+    scanner.expect("(")?;
+    let mut items = vec![item(scanner)?];
+    while scanner.take(",") {
+        items.push(item(scanner)?);
+    }
+    if !scanner.take(")") {
+        return Err(scanner.unexpected("`,` or `)`"));
+    }
+    Ok(items)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

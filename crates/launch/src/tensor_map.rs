@@ -3,44 +3,24 @@
 use warplens_isa::{ScalarType, Swizzle, TensorMap};
 
 use crate::element::{ElementType, Number};
-use crate::scanner::{Scanned, Scanner};
-use crate::value::{Reference, list, reference};
-
-/// A tensor map as written.
-#[derive(Clone, PartialEq, Debug)]
-pub struct TensorMapText {
-    /// Where the tensor begins.
-    pub reference: Reference,
-    /// Type of its elements.
-    pub element: ElementType,
-    /// The map, at address 0.
-    pub map: TensorMap,
-}
+use crate::scanner::{Scanned, Scanner, list};
 
 const FIELDS: &str = "extents(N,...), box(N,...), strides(BYTES,...), steps(N,...), swizzle(32|64|128) or fill(nan)";
 
-/// What follows the word `tensormap`: `(&INDEX, TYPE, extents(N,...), box(N,...)[, ...])`.
-pub(crate) fn scan(scanner: &mut Scanner<'_>) -> Scanned<TensorMapText> {
+/// The type of the elements, and what says where they lie and which box is copied.
+pub(crate) fn scan(scanner: &mut Scanner<'_>) -> Scanned<TensorMap> {
     let start = scanner.at();
-    scanner.expect("(")?;
-    scanner.expect("&")?;
-    let reference = reference(scanner)?;
-    scanner.expect(",")?;
-    let type_at = scanner.at();
     let word = scanner.word();
     let element = ElementType::from_name(word);
     let ty = element.and_then(|element| ScalarType::from_name(element.name()));
-    let (Some(element), Some(ty)) = (element, ty) else {
-        return Err(scanner.error_since(type_at, format!("`{word}` is no type of an element")));
-    };
+    let ty = ty.ok_or_else(|| scanner.error_since(start, format!("`{word}` is no type of an element")))?;
     let mut fields = Fields::default();
     while scanner.take(",") {
         fields.scan(scanner)?;
     }
-    scanner.expect(")")?;
     let map = fields.map(ty);
     match map.fault() {
-        None => Ok(TensorMapText { reference, element, map }),
+        None => Ok(map),
         Some(fault) => Err(scanner.error_since(start, fault)),
     }
 }

@@ -17,11 +17,11 @@
 use std::path::Path;
 
 use warplens_base::Span;
-use warplens_isa::OpaqueType;
+use warplens_isa::{OpaqueType, TensorMap};
 
 use crate::element::{ElementType, Number};
-use crate::scanner::{Scanned, Scanner, ValueError};
-use crate::tensor_map::{self, TensorMapText};
+use crate::scanner::{Scanned, Scanner, ValueError, list};
+use crate::tensor_map;
 use crate::texture::{self, ObjectSettings};
 
 /// Which parameter or variable a value is for.
@@ -84,6 +84,15 @@ pub struct ObjectValue {
     pub resource: Option<Value>,
     /// What is said about it.
     pub settings: ObjectSettings,
+}
+
+/// A tensor map as written.
+#[derive(Clone, PartialEq, Debug)]
+pub struct TensorMapText {
+    /// Where the tensor begins.
+    pub reference: Reference,
+    /// The map, at address 0.
+    pub map: TensorMap,
 }
 
 /// A member of a structure.
@@ -215,7 +224,7 @@ fn value(scanner: &mut Scanner<'_>) -> Scanned<Value> {
         }
         "tensormap" => {
             *scanner = ahead;
-            tensor_map::scan(scanner).map(|map| Value::TensorMap(Box::new(map)))
+            tensor_map_text(scanner).map(|text| Value::TensorMap(Box::new(text)))
         }
         "struct" => {
             *scanner = ahead;
@@ -394,18 +403,6 @@ fn path(scanner: &mut Scanner<'_>) -> Scanned<String> {
     Ok(path)
 }
 
-pub(crate) fn list<'t, T>(scanner: &mut Scanner<'t>, item: impl Fn(&mut Scanner<'t>) -> Scanned<T>) -> Scanned<Vec<T>> {
-    scanner.expect("(")?;
-    let mut items = vec![item(scanner)?];
-    while scanner.take(",") {
-        items.push(item(scanner)?);
-    }
-    if !scanner.take(")") {
-        return Err(scanner.unexpected("`,` or `)`"));
-    }
-    Ok(items)
-}
-
 fn member(scanner: &mut Scanner<'_>) -> Scanned<Member> {
     let mut ahead = scanner.clone();
     if let Some(ty) = ElementType::from_name(ahead.word())
@@ -424,6 +421,17 @@ fn member(scanner: &mut Scanner<'_>) -> Scanned<Member> {
     Ok(Member { ty: None, value: value(scanner)? })
 }
 
+/// What follows the word `tensormap`: `(&INDEX, TYPE, extents(N,...), box(N,...)[, ...])`.
+fn tensor_map_text(scanner: &mut Scanner<'_>) -> Scanned<TensorMapText> {
+    scanner.expect("(")?;
+    scanner.expect("&")?;
+    let reference = reference(scanner)?;
+    scanner.expect(",")?;
+    let map = tensor_map::scan(scanner)?;
+    scanner.expect(")")?;
+    Ok(TensorMapText { reference, map })
+}
+
 fn bytes(scanner: &mut Scanner<'_>) -> Scanned<Vec<u8>> {
     scanner.expect("(")?;
     let start = scanner.at();
@@ -437,7 +445,7 @@ fn bytes(scanner: &mut Scanner<'_>) -> Scanned<Vec<u8>> {
 }
 
 /// What follows the ampersand.
-pub(crate) fn reference(scanner: &mut Scanner<'_>) -> Scanned<Reference> {
+fn reference(scanner: &mut Scanner<'_>) -> Scanned<Reference> {
     let first = position(scanner)?;
     let (launch, index) = if scanner.take(".") { (first, position(scanner)?) } else { (0, first) };
     let mut offset = 0;

@@ -202,7 +202,7 @@ fn unit(map: &TensorMap, start: i64) -> u64 {
     }
     // Coordinates count from before the tensor: what is cut off at its start is aligned as the start of the box is.
     let cuts = [start.unsigned_abs(), u64::from(map.extents[0])];
-    cuts.into_iter().fold(PIECE, |unit, cut| unit.min(1 << (cut * element | PIECE).trailing_zeros()))
+    cuts.into_iter().fold(PIECE, |unit, cut| unit.min(1 << ((cut * element) | PIECE).trailing_zeros()))
 }
 
 /// The pieces of the box at some coordinates, in the order in which they lie in shared memory.

@@ -143,7 +143,7 @@ fn clusters_must_suit_the_kernel_and_the_grid() {
     let bound = |given: Option<[u32; 3]>, required: Option<Option<[u32; 3]>>, max_cluster| {
         let mut launch = launch(&["none", "none", "1", "1", "struct(1,1,1,1)"]);
         (launch.cluster, launch.grid) = (given, Some([64, 6, 1]));
-        let cluster = required.map(|ctas| warplens_ir::RequiredCluster { ctas, line: 7 });
+        let cluster = required.map(|ctas| RequiredCluster { ctas, line: 7 });
         let plan = bind_with(&[launch], LaunchBounds { cluster, max_cluster, ..LaunchBounds::default() });
         plan.map(|plan| plan.launches[0].cluster).map_err(|error| error.message)
     };
