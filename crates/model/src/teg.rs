@@ -151,7 +151,7 @@ impl Model for Teg {
                 active_sms: share.active_sms,
                 active_in_cluster: share.active_in_cluster,
                 first_fetch: footprint.first_fetch(n_sms).unwrap_or(1.0),
-                dirty_before: dirty_share(profile, &config),
+                dirty_before: dirty_share(profile, &config, &footprint),
                 shared_bytes,
             };
             let of_simulated = if n_ctas == known { of_known } else { work(&listing.code, ctas) };
@@ -255,12 +255,13 @@ const LEEWAY: f64 = 0.02;
 
 /// Share of the lines of a full L2 cache that were stored to, in the middle of the launch; 0 where it holds all that the
 /// launch touches. A launch finds the cache as one before it left it: so what its last stores leave there to be written
-/// counts at its start, and twice the work takes twice the time.
-fn dirty_share(profile: &Profile, config: &SmConfig) -> f64 {
-    let (read, written) = (profile.distinct_sectors_read, profile.distinct_sectors_written);
-    let touched = read + written;
+/// counts at its start, and twice the work takes twice the time. Lines that are loaded and stored to are there once.
+fn dirty_share(profile: &Profile, config: &SmConfig, footprint: &Footprint) -> f64 {
+    let (read, written) = (profile.distinct_sectors_read as f64, profile.distinct_sectors_written as f64);
+    let in_place = footprint.stored_in_place().unwrap_or(0.0) * written;
+    let touched = read + written - in_place.min(read);
     match &config.l2 {
-        Some(l2) if sector::BYTES * touched > l2.bytes => written as f64 / touched as f64,
+        Some(l2) if sector::BYTES as f64 * touched > l2.bytes as f64 => written / touched,
         _ => 0.0,
     }
 }

@@ -363,6 +363,16 @@ impl Footprint {
         self.fetches.mean_stored.unwrap_or(1.0)
     }
 
+    /// Share of the sectors that a CTA stores to which it loads, too, by the CTA that the others are compared with. None where
+    /// CTAs are not alike, or store to nothing.
+    pub fn stored_in_place(&self) -> Option<f64> {
+        let sectors = |of: &Pattern| united(of.runs.iter().map(|&(run, _)| sectors_of(run)).collect());
+        let (loaded, stored) = (sectors(self.pattern.as_ref()?), sectors(self.stored.as_ref()?));
+        let both: Vec<Run> = loaded.iter().chain(&stored).copied().collect();
+        let (loaded, stored) = (length(&loaded), length(&stored));
+        (stored > 0).then(|| (loaded + stored - length(&united(both))) as f64 / stored as f64)
+    }
+
     /// Part of the SMs that load a sector, by its number, which have to fetch it, as far as [`Footprint::dealt`] found out:
     /// none where nothing is known of it.
     pub fn fetched(&self, sector: u64) -> Option<f64> {
@@ -756,6 +766,22 @@ mod tests {
         assert!(footprint.fetches.reach > 0);
         let first = footprint.first_fetch(60).unwrap();
         assert!((first - 0.8).abs() < 0.01, "{first}");
+    }
+
+    #[test]
+    fn sectors_that_a_cta_loads_and_stores_to_are_known_where_ctas_are_alike() {
+        // CTAs load 256 bytes, and store to a part of them or somewhere else.
+        let of = |id: CtaId, from: u64, bytes: u64| {
+            (id, Words(vec![((4096 * u64::from(id.0) + from) / WORD_BYTES, bytes / WORD_BYTES)]))
+        };
+        let grid = [8, 1, 1];
+        let share = |from: u64, bytes: u64| {
+            let all = |from, bytes| pattern_ctas(grid).iter().map(|&id| of(id, from, bytes)).collect::<Vec<_>>();
+            let stored = if bytes > 0 { all(from, bytes) } else { Vec::new() };
+            Footprint::new(Vec::new()).with_pattern(grid, &all(0, 256), &stored).stored_in_place()
+        };
+        assert_eq!([share(0, 256), share(64, 32), share(192, 128)], [Some(1.0), Some(1.0), Some(0.5)]);
+        assert_eq!([share(1024, 64), share(0, 0)], [Some(0.0), None]);
     }
 
     #[test]
