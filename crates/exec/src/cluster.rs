@@ -138,7 +138,7 @@ impl<E: Engine, O: Observer> Worker<'_, E, O> {
                 return Err(self.deadlock(&group.ctas));
             }
             let gives_way = interrupted && matches!(self.shared.program.order(), Order::Communicating(_));
-            if gives_way || self.shared.mode == Mode::Turns {
+            if gives_way || self.shared.mode.takes_turns() {
                 return Ok(CtaStatus::Yielded);
             }
         }

@@ -6,6 +6,7 @@
 mod fidelity;
 mod fragment;
 mod sample;
+mod texels;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -280,7 +281,9 @@ mod tests {
             ("wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16", Executed),
             ("ldmatrix.sync.aligned.m16n16.x1.trans.shared.b8", Unsupported),
             ("cp.async.ca.shared.global", Executed),
-            ("tex.2d.v4.f32.s32", Unsupported),
+            ("tex.2d.v4.f32.s32", Executed),
+            ("suld.b.a2d.v2.b32.trap", Executed),
+            ("suld.p.1d.v4.f32.trap", Unsupported),
             ("add.b32", Malformed),
             ("add.nothing", Malformed),
             ("nothing", Malformed),

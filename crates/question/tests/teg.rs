@@ -286,11 +286,12 @@ fn fetcher() -> String {
 #[test]
 fn fetches_take_turns_in_the_texture_units() {
     let launch = "grid = 1\nblock = 1024\nargs = [\"f32[1024]\", \"texture(f32[2048], width=32, height=64)\"]";
-    let gpus = gpus("gtx1080,v100-pcie,a100-80,h200,rtx4090");
+    // On older ones the tags of the L1 cache are slower: a row of an array lies in eight lines.
+    let gpus = gpus("v100-pcie,a100-80,h200,rtx4090");
     let measurements = measured_text(fetcher(), launch, &gpus);
     for (gpu, answer) in gpus.iter().zip(answers("fetches", &measurements, &gpus)) {
-        // 32 warps of 64 fetches, each of 32 lanes of which four, and of the GTX 1080 eight, are served per cycle.
-        let least = 2048.0 * 32.0 / if gpu.id == "gtx1080" { 8.0 } else { 4.0 };
+        // 32 warps of 64 fetches, each of 32 lanes of which four are served per cycle.
+        let least = 2048.0 * 32.0 / 4.0;
         let cycles = answer.time.0;
         assert!((least..2.0 * least).contains(&cycles), "{} takes {cycles} cycles, not {least}", gpu.id);
     }
@@ -304,7 +305,7 @@ fn textures_with_caches_of_their_own_are_refused_by_name() {
     let choice = Choice::parse("teg").expect("teg is a model");
     let analysis = predict::predict(measurements[0].clone(), &gpus, &choice, Options::default());
     let refusal = analysis.gpus[0].answers[0].result.as_ref().expect_err("the caches are not modelled");
-    assert_eq!(refusal.missing, ["lanes.texture"]);
+    assert_eq!(refusal.missing, ["lanes.texture_per_clk"]);
 }
 
 #[test]

@@ -312,6 +312,10 @@ impl<'src> Body<'_, '_, 'src> {
         self.count(site, 2, 2)?;
         let ty = self.ty(site, 0)?;
         let (access, memory, coordinates) = self.surface(site, &site.operands[1])?;
+        if access.unit == SurfaceUnit::Texel {
+            // Old manuals have it, and no ptxas that is at hand takes it.
+            return Err(Stop::Unsupported);
+        }
         let destinations = self.element_destinations(&site.operands[0], ty, memory.elements)?;
         let mut inst = self.inst(Operation::Suld(access), ty);
         inst.memory = memory.into();

@@ -6,6 +6,7 @@ use warplens_ptx::opcodes::forms::Form;
 use warplens_ptx::syntax::ast::Modifier;
 
 use super::fragment::{self, matrix_type, register};
+use super::texels;
 
 /// A target that has the instruction of a statement, if any has.
 pub(super) fn target_of(statement: &str) -> &'static str {
@@ -93,6 +94,9 @@ pub(super) fn operand_lists<'a>(
                 return Box::new(std::iter::once(list));
             }
         }
+        Opcode::Tex | Opcode::Tld4 | Opcode::Suld | Opcode::Sust | Opcode::Sured => {
+            return Box::new(texels::operands(opcode, modifiers).into_iter().flatten());
+        }
         Opcode::Cp if form.needs.contains(&Modifier::Tensor) => {
             return Box::new(TENSORS.iter().map(|list| (*list).to_owned()));
         }
@@ -140,6 +144,9 @@ const TENSORS: &[&str] = &[
 pub(super) fn frames(opcode: Opcode, form: &Form) -> Vec<(Vec<Modifier>, Option<Vec<Modifier>>)> {
     use Modifier as M;
     let names = |names: &[Modifier]| (names.to_vec(), None);
+    if let Some(frames) = texels::frames(opcode) {
+        return frames.iter().map(|frame| names(frame)).collect();
+    }
     match opcode {
         Opcode::Cp if form.needs == [M::Async] => {
             vec![names(&[M::Ca, M::Shared, M::Global]), names(&[M::Cg, M::Shared, M::Global])]

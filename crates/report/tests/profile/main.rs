@@ -35,7 +35,7 @@ use expectation::{compare, compare_cell, rules_of};
 const KEYS: &str = include_str!("keys.txt");
 
 /// Replaces the directives that the cases leave out, on the first line so that lines keep their numbers.
-const HEADER: &str = ".version 7.8 .target sm_80 .address_size 64 ";
+const HEADER: &str = ".version 7.8 .target sm_90 .address_size 64 ";
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")

@@ -107,3 +107,29 @@ fn random_kernels_race_and_do_not() {
     }
     assert!((5..=35).contains(&racing), "{racing} of 40 race");
 }
+
+/// Threads go around a loop with a barrier until a block whose turn comes later has stored what they wait for, and nothing
+/// but a plain load looks for it, as in tree codes.
+const POLLING: &str = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry kernel(.param .u64 o) {
+ .reg .u64 %d<5>; .reg .u32 %r<9>; .reg .pred %p<3>;
+ ld.param.u64 %d1,[o]; mov.u32 %r1,%ctaid.x; mov.u32 %r2,%ntid.x; mov.u32 %r3,%tid.x; mad.lo.u32 %r4,%r1,%r2,%r3;
+ sub.u32 %r7,191,%r4; mul.wide.s32 %d2,%r7,4; add.u64 %d2,%d1,%d2; setp.eq.u32 %p2,%r4,191; mov.u32 %r5,7;
+ L: @!%p2 ld.global.u32 %r5,[%d2+-4]; setp.eq.u32 %p1,%r5,0; @%p1 bra N;
+ add.u32 %r6,%r5,1; st.global.u32 [%d2],%r6;
+ N: bar.sync 0; @%p1 bra L; ret; }\n";
+
+#[test]
+fn blocks_that_poll_by_plain_loads_run_side_by_side() {
+    let program =
+        Program::from_ptx("polling", POLLING.to_owned()).unwrap_or_else(|error| panic!("{}", describe(&error)));
+    let launch = Launch::parse_file("launch", "grid = 3\nblock = 64\nargs = [\"u32[192]\"]").unwrap();
+    let requests = [OutputRequest { key: "0".into(), count: None }];
+    let expected: Vec<u8> = (8..200u32).flat_map(u32::to_le_bytes).collect();
+    for threads in [1, 2] {
+        let options = ExecutionOptions { threads, budget: 100_000, ..ExecutionOptions::new() };
+        let ran = run(&program, &launch, &requests, options, &Progress::default())
+            .unwrap_or_else(|error| panic!("{threads} threads: {}", describe(&error)));
+        assert_eq!(ran.outputs[0].bytes, expected, "{threads} threads");
+        assert!(!ran.races.is_empty(), "it is said that the blocks race");
+    }
+}
