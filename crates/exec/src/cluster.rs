@@ -16,7 +16,6 @@ use crate::divergence::Path;
 use crate::engine::{BlockEnd, Engine};
 use crate::error::{AccessFault, ExecError};
 use crate::flow::open_meeting;
-use crate::grid::Mode;
 use crate::interpret::{CtaStatus, Worker};
 use crate::program::Order;
 use crate::raw::Cells;

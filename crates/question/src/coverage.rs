@@ -85,6 +85,9 @@ fn loaded(statement: &str, target: &str) -> Option<Module> {
     warplens_ptx::load(&sample::module_of(statement, target)).0
 }
 
+/// Instructions of a form that are looked at once more, for what is promised of them.
+const MOST_STATEMENTS: usize = 40;
+
 /// Targets from which on instructions may exist, the oldest first.
 const TARGETS: &[&str] = &[
     "sm_10", "sm_20", "sm_30", "sm_35", "sm_50", "sm_53", "sm_60", "sm_61", "sm_70", "sm_72", "sm_75", "sm_80",
@@ -166,8 +169,10 @@ fn cover(opcode: Opcode, form: &Form) -> FormCoverage {
         };
         name_parts.note(name[0], executed.iter().any(joins));
     }
+    // Products of matrices are thousands.
     let statements: Vec<String> = executed
         .iter()
+        .step_by(executed.len() / MOST_STATEMENTS + 1)
         .filter_map(|(filler, list)| executed_statement(opcode, form, &[&form.needs[..], filler, list].concat()))
         .collect();
     let fidelity = statements

@@ -509,6 +509,13 @@ fn pack(lines: &mut Vec<(u64, Sectors)>, n_sectors: u32) {
     lines.retain(|&(_, sectors)| sectors != 0);
 }
 
+/// True for an access to the window of a CTA of the cluster. That of the CTA itself counts among them: it is not known
+/// which it is.
+fn is_of_other_sm(request: &Request<'_>) -> bool {
+    let first = request.mask.lowest().map_or(0, |lane| request.addresses[lane]);
+    cluster_rank(first & u64::from(u32::MAX)).is_some()
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -544,11 +551,4 @@ mod tests {
             }
         }
     }
-}
-
-/// True for an access to the window of a CTA of the cluster. That of the CTA itself counts among them: it is not known
-/// which it is.
-fn is_of_other_sm(request: &Request<'_>) -> bool {
-    let first = request.mask.lowest().map_or(0, |lane| request.addresses[lane]);
-    cluster_rank(first & u64::from(u32::MAX)).is_some()
 }

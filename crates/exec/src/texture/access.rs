@@ -198,11 +198,11 @@ impl<'a, E: Engine, O: Observer> Worker<'a, E, O> {
         let mut is_inside = byte >= 0 && byte + i64::from(bytes) <= row && layer < resource.layers;
         byte = byte.clamp(0, (row - i64::from(bytes)).max(0));
         place.layer = layer.min(resource.layers - 1);
-        for axis in 1..access.geometry.n_axes() {
-            let last = i64::from(resource.extent[axis]) - 1;
-            let wanted = i64::from(axes[axis]);
+        let of_axes = place.at.iter_mut().zip(axes).zip(resource.extent).take(access.geometry.n_axes()).skip(1);
+        for ((at, &wanted), extent) in of_axes {
+            let (last, wanted) = (i64::from(extent) - 1, i64::from(wanted));
             is_inside &= (0..=last).contains(&wanted);
-            place.at[axis] = wanted.clamp(0, last) as u32;
+            *at = wanted.clamp(0, last) as u32;
         }
         // What is wider than a row has no place in it.
         let fits = i64::from(bytes) <= row;

@@ -416,9 +416,9 @@ fn coordinates(fetch: &TextureFetch, is_integer: bool, words: &[Words], lane: us
     let n_axes = fetch.geometry.n_axes();
     let n = if fetch.geometry.is_cube() { 3 } else { n_axes };
     let mut whole = [0; 3];
-    for axis in 0..n {
+    for (at, whole) in coordinates.at.iter_mut().zip(&mut whole).take(n) {
         let bits = take();
-        (coordinates.at[axis], whole[axis]) = (f32::from_bits(bits), bits as i32);
+        (*at, *whole) = (f32::from_bits(bits), bits as i32);
     }
     coordinates.whole = is_integer.then_some(whole);
     match fetch.level {

@@ -83,6 +83,7 @@ pub(super) fn operand_lists<'a>(
 ) -> Box<dyn Iterator<Item = String> + 'a> {
     match opcode {
         Opcode::Brx => return Box::new(std::iter::once("%r1, labels".to_owned())),
+        Opcode::Istypep => return Box::new(std::iter::once("%p1, %d1".to_owned())),
         Opcode::Call => return Box::new(std::iter::once("helper".to_owned())),
         Opcode::Mma if form.needs.is_empty() => {
             if let Some(list) = fragments(modifiers) {

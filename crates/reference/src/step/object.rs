@@ -14,6 +14,9 @@ use super::{Running, Step};
 use crate::texture::{Colour, Fetch, Numbers, colour, mixed};
 use crate::warp::lanes;
 
+/// Lanes that are inside of a surface, where each is in memory and as observers hear of it, and what it is a part of.
+type Places<'a> = (u32, [LaneValues; 2], Vec<Option<&'a Resource>>);
+
 impl Step<'_> {
     pub(super) fn texture<O: Observer>(&self, run: &mut Running<'_, '_, O>) -> Result<(), ExecError> {
         match &self.inst.operation {
@@ -132,7 +135,7 @@ impl Step<'_> {
         run: &mut Running<'_, 'a, O>,
         access: &SurfaceAccess,
         bytes: impl Fn(&Resource) -> Result<u32, TextureFault>,
-    ) -> Result<(u32, [LaneValues; 2], Vec<Option<&'a Resource>>), ExecError> {
+    ) -> Result<Places<'a>, ExecError> {
         let handles = self.handles(run);
         let n = access.geometry.n_coordinates();
         let numbers: Vec<LaneValues> =
