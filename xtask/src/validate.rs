@@ -16,7 +16,7 @@ const MODELS: &str = "teg,roofline,speed-of-light";
 pub(crate) fn run(workspace: &Workspace) -> Result<()> {
     let is_update = std::env::var_os("UPDATE").is_some();
     let flag = if is_update { "--predictions" } else { "--baseline" };
-    let arguments = [
+    let mut arguments = vec![
         "run",
         "--release",
         "--locked",
@@ -29,6 +29,8 @@ pub(crate) fn run(workspace: &Workspace) -> Result<()> {
         flag,
         BASELINE,
     ];
+    // The baseline is there, and it is what is to be written.
+    arguments.extend(is_update.then_some("--force"));
     run_command(workspace.cargo(&arguments).current_dir(&workspace.root))?;
     if is_update { generate::write(workspace) } else { Ok(()) }
 }

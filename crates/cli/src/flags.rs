@@ -438,7 +438,7 @@ pub(crate) fn parse_output(text: &str) -> Result<PathBuf, String> {
 /// The files that a command line says to write, whatever its verb.
 pub(crate) fn written(matches: &ArgMatches) -> Vec<PathBuf> {
     let texts = |id: &str| matches.try_get_raw(id).ok().flatten().into_iter().flatten();
-    let paths = ["output", "trace"].into_iter().flat_map(texts).map(PathBuf::from);
+    let paths = ["output", "trace", "predictions"].into_iter().flat_map(texts).map(PathBuf::from);
     // NAME=FILE
     let saved = texts("save").filter_map(|text| text.to_str()?.split_once('=')).map(|(_, path)| PathBuf::from(path));
     let below = matches.subcommand().map(|(_, matches)| written(matches)).unwrap_or_default();
