@@ -40,6 +40,7 @@ pub fn request(parameters: Vec<u8>) -> warplens_exec::Launch {
     warplens_exec::Launch {
         grid: [2, 1, 1],
         block: [48, 1, 1],
+        cluster: None,
         dynamic_shared: 1024,
         parameters,
         ctas: None,

@@ -122,18 +122,7 @@ impl<'a, E: Engine, O: Observer> Run<'_, 'a, E, O> {
 
     /// A piece of 16 bytes of shared memory, for what is no access of a lane; an error is said of the lane.
     pub fn shared_bytes(&mut self, address: u32, at: (Pc, u32)) -> Result<Vec<u8>, ExecError> {
-        let Cta { warps, shared, cluster, record, coordinates, .. } = &mut *self.cta;
-        let cluster = cluster.as_deref();
-        let warp = &warps[self.warp_index];
-        let local = LocalMemory {
-            cells: &warp.local,
-            base: self.path.frame.local,
-            top: self.path.frame.local,
-            stride: warp.local_stride,
-        };
-        let context =
-            Context { warp_index: self.warp_index as u32, coordinates: *coordinates, shared, cluster, local, record };
-        self.worker.shared_bytes(&context, address, at)
+        self.with_context(|worker, context| worker.shared_bytes(context, address, at))
     }
 
     /// The index of the warp in its CTA.
@@ -266,6 +255,21 @@ impl<'a, E: Engine, O: Observer> Run<'_, 'a, E, O> {
         (self.cta.coordinates, self.warp_index as u32)
     }
 
+    /// Lets the worker act where the warp is.
+    fn with_context<R>(&mut self, act: impl FnOnce(&mut Worker<'a, E, O>, &mut Context<'_, O::Cta>) -> R) -> R {
+        let function = &self.worker.shared.code().functions[self.path.frame.function];
+        let Cta { warps, shared, cluster, record, coordinates, .. } = &mut *self.cta;
+        let warp = &warps[self.warp_index];
+        let local = LocalMemory {
+            cells: &warp.local,
+            base: self.path.frame.local,
+            top: frame_top(self.worker.shared.bound(), warp, self.path, function),
+            stride: warp.local_stride,
+        };
+        let (warp_index, cluster) = (self.warp_index as u32, cluster.as_deref());
+        act(self.worker, &mut Context { warp_index, coordinates: *coordinates, shared, cluster, local, record })
+    }
+
     pub(crate) fn access(
         &mut self,
         scratch: &mut Scratch,
@@ -279,20 +283,9 @@ impl<'a, E: Engine, O: Observer> Run<'_, 'a, E, O> {
             Pc,
         ) -> Result<(), ExecError>,
     ) -> Result<(), ExecError> {
-        let function = &self.worker.shared.code().functions[self.path.frame.function];
-        let Cta { warps, shared, cluster, record, coordinates, .. } = &mut *self.cta;
-        let cluster = cluster.as_deref();
-        let warp = &warps[self.warp_index];
-        let local = LocalMemory {
-            cells: &warp.local,
-            base: self.path.frame.local,
-            top: frame_top(self.worker.shared.bound(), warp, self.path, function),
-            stride: warp.local_stride,
-        };
-        let mut context =
-            Context { warp_index: self.warp_index as u32, coordinates: *coordinates, shared, cluster, local, record };
         let mut lanes = Lanes { rows: &mut scratch.rows, predicates: &mut [], pool: &[], mask: request.lanes };
-        act(self.worker, &mut context, &mut lanes, &scratch.operation, request.place, request.pc)
+        let operation = &scratch.operation;
+        self.with_context(|worker, context| act(worker, context, &mut lanes, operation, request.place, request.pc))
     }
 
     /// Lanes exchange something with those that their own member mask names, or with each other where there is none:
@@ -338,19 +331,7 @@ impl<'a, E: Engine, O: Observer> Run<'_, 'a, E, O> {
 
     /// Copies a box of a tensor for each lane. Returns the bytes of the boxes.
     pub fn copy_box(&mut self, request: &BoxRequest, copy: &TensorCopy) -> Result<LaneValues, ExecError> {
-        let function = &self.worker.shared.code().functions[self.path.frame.function];
-        let Cta { warps, shared, cluster, record, coordinates, .. } = &mut *self.cta;
-        let cluster = cluster.as_deref();
-        let warp = &warps[self.warp_index];
-        let local = LocalMemory {
-            cells: &warp.local,
-            base: self.path.frame.local,
-            top: frame_top(self.worker.shared.bound(), warp, self.path, function),
-            stride: warp.local_stride,
-        };
-        let mut context =
-            Context { warp_index: self.warp_index as u32, coordinates: *coordinates, shared, cluster, local, record };
-        self.worker.copy_box(&mut context, request, copy)
+        self.with_context(|worker, context| worker.copy_box(context, request, copy))
     }
 
     /// Lanes come to a barrier of the cluster.
@@ -380,18 +361,7 @@ impl<'a, E: Engine, O: Observer> Run<'_, 'a, E, O> {
         service: SystemCall,
         arguments: &[LaneValues],
     ) -> Result<LaneValues, ExecError> {
-        let Cta { warps, shared, cluster, record, coordinates, .. } = &mut *self.cta;
-        let cluster = cluster.as_deref();
-        let warp = &warps[self.warp_index];
-        let local = LocalMemory {
-            cells: &warp.local,
-            base: self.path.frame.local,
-            top: self.path.frame.local,
-            stride: warp.local_stride,
-        };
-        let context =
-            Context { warp_index: self.warp_index as u32, coordinates: *coordinates, shared, cluster, local, record };
-        self.worker.system_call(&context, at, service, arguments)
+        self.with_context(|worker, context| worker.system_call(context, at, service, arguments))
     }
 
     /// An error of a request whose lanes stand for places, said of the lane that asked for it.

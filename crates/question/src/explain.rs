@@ -15,6 +15,8 @@ mod needs;
 mod place;
 mod trial;
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use warplens_model::scenario::Subject;
 use warplens_model::workload::coalescing_rule;
 
@@ -150,18 +152,47 @@ impl<'a> Context<'a> {
 /// A proposal that gains this share of what the best one of its kind does is as good.
 const AS_GOOD: f64 = 0.98;
 
+/// Most proposals that are priced at once: each holds a changed recording.
+const AT_ONCE: usize = 4;
+
 /// Every candidate's best proposal that gains enough; of those that are as good, the first, which changes least.
 fn advice_of(context: &Context<'_>) -> Vec<Advice> {
+    let proposed: Vec<(&'static str, candidate::Proposal)> = CANDIDATES
+        .iter()
+        .flat_map(|candidate| (candidate.propose)(context).into_iter().map(|proposal| (candidate.id, proposal)))
+        .collect();
+    let mut priced = priced(context, &proposed);
     let mut advice: Vec<Advice> = Vec::new();
     for candidate in CANDIDATES {
-        let proposals = (candidate.propose)(context).into_iter();
-        let priced: Vec<Advice> = proposals.filter_map(|proposal| price(context, candidate.id, proposal)).collect();
-        let best = priced.iter().map(|advice| advice.speedup).fold(0.0, f64::max);
-        let chosen = priced.into_iter().find(|advice| advice.speedup >= (AS_GOOD * best).max(LEAST_GAIN));
-        advice.extend(chosen);
+        let own = || priced.iter().filter(|advice| advice.id == candidate.id);
+        let best = own().map(|advice| advice.speedup).fold(0.0, f64::max);
+        let enough = (AS_GOOD * best).max(LEAST_GAIN);
+        let chosen = priced.iter().position(|advice| advice.id == candidate.id && advice.speedup >= enough);
+        advice.extend(chosen.map(|at| priced.remove(at)));
     }
     advice.sort_by(|left, right| right.speedup.total_cmp(&left.speedup));
     advice
+}
+
+/// What the proposals gain, in their order, as many at once as there are threads to run on.
+fn priced(context: &Context<'_>, proposals: &[(&'static str, candidate::Proposal)]) -> Vec<Advice> {
+    let threads = context.trial.map_or(1, |trial| trial.options.threads).min(AT_ONCE);
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let taken = std::iter::from_fn(|| Some(next.fetch_add(1, Ordering::Relaxed)));
+        let taken = taken.map_while(|at| proposals.get(at).map(|proposal| (at, proposal)));
+        taken.filter_map(|(at, (id, proposal))| Some((at, price(context, id, proposal)?))).collect::<Vec<_>>()
+    };
+    let mut priced = std::thread::scope(|scope| {
+        let helpers: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
+        let mut priced = work();
+        for helper in helpers {
+            priced.extend(helper.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        }
+        priced
+    });
+    priced.sort_by_key(|(at, _)| *at);
+    priced.into_iter().map(|(_, advice)| advice).collect()
 }
 
 /// The subject as a proposal would have it.
@@ -181,12 +212,12 @@ fn changed(context: &Context<'_>, change: &candidate::Change) -> Option<Subject>
 }
 
 /// Asks the model about a proposal.
-fn price(context: &Context<'_>, id: &'static str, proposal: candidate::Proposal) -> Option<Advice> {
+fn price(context: &Context<'_>, id: &'static str, proposal: &candidate::Proposal) -> Option<Advice> {
     let changed = changed(context, &proposal.change)?;
     let before = context.prediction;
     let after = ask(before.model, &changed, context.options).ok()?;
     let speedup = speedup(before, &after)?;
-    let mut side_effects = proposal.side_effects;
+    let mut side_effects = proposal.side_effects.clone();
     let (old, new) = (context.occupancy.map(|now| now.share), context.occupancy_of(&changed).map(|then| then.share));
     if let (Some(old), Some(new)) = (old, new)
         && old != new
@@ -195,13 +226,13 @@ fn price(context: &Context<'_>, id: &'static str, proposal: candidate::Proposal)
     }
     Some(Advice {
         id,
-        title: proposal.title,
+        title: proposal.title.clone(),
         how: proposal.how,
         before: before.clone(),
         after,
         speedup,
-        places: proposal.places,
+        places: proposal.places.clone(),
         side_effects,
-        question: proposal.question,
+        question: proposal.question.clone(),
     })
 }

@@ -50,7 +50,7 @@ pub(super) struct Proposal {
     pub(super) side_effects: Vec<String>,
 }
 
-type Edit = Box<dyn Fn(&mut Subject) -> Result<(), Impossible>>;
+type Edit = Box<dyn Fn(&mut Subject) -> Result<(), Impossible> + Send + Sync>;
 
 /// How the answer to a proposal is found.
 pub(super) enum Change {
@@ -64,7 +64,7 @@ pub(super) enum Change {
 
 impl Change {
     /// By a subject that is changed.
-    pub(super) fn edit(edit: impl Fn(&mut Subject) -> Result<(), Impossible> + 'static) -> Self {
+    pub(super) fn edit(edit: impl Fn(&mut Subject) -> Result<(), Impossible> + Send + Sync + 'static) -> Self {
         Self::Edit(Box::new(edit))
     }
 }
