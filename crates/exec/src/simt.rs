@@ -265,6 +265,11 @@ impl Engine for Simt {
                     let places = (&bound.memory[copy.from as usize], &bound.memory[copy.to as usize]);
                     worker.copy_bulk(&mut context, &mut lanes, places, copy, (&bytes, masks.as_ref()), step.pc)?;
                 }
+                Kind::Fill(index) => {
+                    let bytes = *lanes.pairs(step.sources[0]);
+                    let memory = &bound.memory[index as usize];
+                    worker.fill_bulk(&mut context, &mut lanes, (memory, index), &bytes, step.pc)?;
+                }
                 Kind::Store(index) => {
                     let memory = &bound.memory[index as usize];
                     worker.store(&mut context, &mut lanes, memory, index, step.pc)?;
