@@ -427,6 +427,7 @@ impl Step<'_> {
         run: &mut Running<'_, '_, O>,
         product: &GroupProduct,
     ) -> Result<(), ExecError> {
+        run.come_to_group_product(self.inst.pc)?;
         let cores = run.tensor_cores();
         let (sources, at) = (&self.inst.sources, (self.inst.pc, self.on.trailing_zeros()));
         let lane = at.1 as usize;

@@ -1,7 +1,8 @@
 //! Products of matrices that four warps carry out together: each makes 16 of the 64 rows.
 //!
 //! A product is made where it stands, by each warp on its own: a correct program changes neither the registers nor the
-//! shared memory that it reads, and looks at no result, before it has waited. That is not checked.
+//! shared memory that it reads, and looks at no result, before it has waited. That all four come to the same products is
+//! checked ([`warpgroup`](crate::warpgroup)).
 
 use warplens_isa::{MatrixType, Pc, StateSpace};
 use warplens_trace::{AccessKind, Observer};
