@@ -168,6 +168,7 @@ fn check_instructions(module: &Module, functions: &[FunctionId], target: &Target
         Op::Unsupported => select::work(&module.key(inst.pc)).is_none(),
         Op::Copy | Op::CopyCommit | Op::CopyWait => !target.is_from(8, 0),
         Op::CopyBulk | Op::CopyTensor | Op::ClusterBar | Op::RedCluster => !target.is_from(9, 0),
+        Op::FillBulk => !target.is_from(10, 0),
         Op::MmaAsync => !target.is_from(9, 0) || target.is_from(10, 0),
         Op::Mma => select::product(&inst.operation, target).is_none(),
         _ => false,

@@ -17,6 +17,7 @@
 //! | f16, bf16 | one `fp16` |
 //! | conversions | integer to and from float, to and from f64: one `convert`, to and from f64 one `fp64` where the SM has fewer such lanes (7.5, 8.6 and their like); f16 to f32 `fp16`; f32 to narrower floats `convert`, from 8.0 `int` |
 //! | `ldmatrix`, `stmatrix` | one `load`, one `store` of the 16 bytes of each row: an `LDSM`, an `STSM` |
+//! | `clmad` | one `int_mul`: a `CLMAD`, of which nobody measured more |
 //! | `movmatrix` | one `shuffle`: a `MOVM`, of which nobody measured more |
 //! | population count, leading zeros, bit reversal | one `convert`: they run at its rate |
 //!
@@ -122,6 +123,8 @@ fn as_written(body: &Body<'_>, node: &Node<'_>, target: &Target) -> Recipe {
         O::Ret if !body.function.is_kernel() => one(C::Branch),
         O::Ret | O::Exit | O::Trap => one(C::Exit),
         O::Copy | O::CopyBulk | O::CopyTensor => one(C::AsyncCopy),
+        // A `UMEMSETS`, of which nobody measured how long it writes.
+        O::FillBulk => one(C::Store),
         O::CopyCommit => one(C::AsyncCommit),
         O::CopyWait => pipes::copy_wait(node),
         O::Bar => pipes::barrier(node),
@@ -145,6 +148,7 @@ fn as_written(body: &Body<'_>, node: &Node<'_>, target: &Target) -> Recipe {
             pipes::expanded(body, node, target).unwrap_or_else(|| pipes::multiply(node, target))
         }
         O::Mul24 | O::Mul24Hi | O::Mad24 | O::Mad24Hi => pipes::multiply_24(target),
+        O::Clmad | O::ClmadHi => one(C::IntMul),
         O::Div | O::Rem | O::Rcp | O::Sqrt | O::Rsqrt | O::Sin | O::Cos | O::Ex2 | O::Lg2 | O::Tanh => {
             pipes::special(body, node, target)
         }
@@ -170,7 +174,7 @@ pub(crate) fn product(operation: &Operation, target: &Target) -> Option<Recipe> 
 #[rustfmt::skip]
 pub(crate) fn work(key: &InstKey) -> Option<(C, u32)> {
     Some(match key.family {
-        F::Mma | F::WmmaMma | F::WgmmaMmaAsync => {
+        F::Mma | F::MmaSp | F::WmmaMma | F::WgmmaMmaAsync | F::WgmmaMmaAsyncSp => {
             let work = key.tensor_work()?;
             (tensor_class(work.lanes), work.work.max(1))
         }
@@ -193,14 +197,14 @@ pub(crate) fn work(key: &InstKey) -> Option<(C, u32)> {
         // One instruction beside the pipes that take longer: a slot, and a result like that of an addition.
         F::WgmmaFence | F::Mapa | F::Getctarank => (C::Int, 1),
         // Nobody said what these become.
-        F::Clmad | F::Clusterlaunchcontrol | F::Fabric | F::Istypep | F::Multimem | F::RedAsync | F::StAsync
+        F::Clusterlaunchcontrol | F::Fabric | F::Istypep | F::Multimem | F::RedAsync | F::StAsync
         | F::StBulk | F::Suq | F::Tcgen05Alloc | F::Tcgen05Commit | F::Tcgen05Cp | F::Tcgen05Dealloc
         | F::Tcgen05Fence | F::Tcgen05Ld | F::Tcgen05Mma | F::Tcgen05RelinquishAllocPermit | F::Tcgen05Shift
         | F::Tcgen05St | F::Tcgen05Wait | F::TensormapCpFenceproxy | F::TensormapReplace | F::Txq | F::Unknown => return None,
         // The emulator executes them, but not in this form.
         F::Abs | F::Activemask | F::Add | F::Addc | F::Alloca | F::And | F::Applypriority | F::Atom | F::Bar
         | F::Barrier | F::Bfe | F::Bfi | F::Bfind | F::Bmsk | F::Bra | F::Brev | F::Brkpt | F::Brx | F::Call
-        | F::Clz | F::Cnot | F::Copysign | F::Cos | F::Createpolicy | F::Cvt | F::Cvta | F::Discard | F::Div
+        | F::Clmad | F::Clz | F::Cnot | F::Copysign | F::Cos | F::Createpolicy | F::Cvt | F::Cvta | F::Discard | F::Div
         | F::Dp2a | F::Dp4a | F::Elect | F::Ex2 | F::Exit | F::Fma | F::Fns | F::Griddepcontrol | F::Isspacep
         | F::Ld | F::Lg2 | F::Lop3 | F::Mad | F::Mad24 | F::Madc | F::Match | F::Max | F::Min | F::Mov | F::Movmatrix | F::Mul
         | F::Mul24 | F::Nanosleep | F::Neg | F::Not | F::Or | F::Pmevent | F::Popc | F::Prefetch | F::Prefetchu
@@ -243,6 +247,8 @@ mod tests {
             (product(F::Mma, ScalarType::F64, [8, 8, 4]), (C::TensorFp64, 256)),
             (product(F::WgmmaMmaAsync, ScalarType::F16, [64, 128, 16]), (C::TensorAsync, 32768)),
             (product(F::WmmaMma, ScalarType::F16, [16, 16, 16]), (C::Tensor, 4096)),
+            (product(F::MmaSp, ScalarType::F32, [16, 8, 32]), (C::TensorFp32, 2048)),
+            (product(F::WgmmaMmaAsyncSp, ScalarType::F16, [64, 128, 32]), (C::TensorAsync, 32768)),
             (InstKey::of_family(F::CpAsync), (C::AsyncCopy, 1)),
             (InstKey::of_family(F::CpAsyncBulkTensor), (C::AsyncCopy, 1)),
             (InstKey::of_family(F::CpAsyncCommitGroup), (C::AsyncCommit, 1)),

@@ -155,7 +155,7 @@ impl<E: Engine, O: Observer> Worker<'_, E, O> {
         let mut released = Released::None;
         for cta in &mut group.ctas {
             let parted = self.release_parted(cta, Warp::waits_for_cluster);
-            if parted == Released::Some || self.give_up_phases(cta) == Released::Some {
+            if parted == Released::Some || self.give_up_some_phases(cta) == Released::Some {
                 released = Released::Some;
             }
         }

@@ -51,6 +51,8 @@ pub(crate) enum Kind {
     LoadPart(u32),
     /// A copy of as many bytes as the operand says; the index of its [`BulkOperation`].
     Bulk(u32),
+    /// Zeros in as many bytes as the operand says; the index of its [`MemoryOperation`].
+    Fill(u32),
     /// A store.
     Store(u32),
     /// An atomic or reduction.
@@ -291,7 +293,7 @@ pub(crate) struct PhaseOperation {
 pub(crate) struct MatrixOperation {
     /// What is computed.
     pub(crate) product: MatrixProduct,
-    /// Registers of a, of b and of c.
+    /// Registers of a, of b and of c, and of the metadata of a sparse a.
     pub(crate) sources: Vec<Source>,
     /// Registers of d.
     pub(crate) destinations: Vec<u32>,
@@ -312,6 +314,8 @@ pub(crate) struct GroupOperation {
     pub(crate) adds: Source,
     /// Registers of the accumulators.
     pub(crate) sources: Vec<Source>,
+    /// The register that says which elements of a are held, if it is sparse.
+    pub(crate) metadata: Option<Source>,
     /// Registers of d.
     pub(crate) destinations: Vec<u32>,
 }

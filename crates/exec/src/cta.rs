@@ -14,6 +14,7 @@ use crate::meeting::{NO_NODE, Nodes};
 use crate::phase::PhaseWait;
 use crate::raw::Cells;
 use crate::semantics::warp::Exchange;
+use crate::warpgroup::Warpgroups;
 
 /// A CTA with its warps and shared memory.
 pub(crate) struct Cta<E: Engine, R> {
@@ -28,6 +29,8 @@ pub(crate) struct Cta<E: Engine, R> {
     pub(crate) phase: u64,
     /// Where its clock stands.
     pub(crate) clock: u64,
+    /// Products that its warps make together.
+    pub(crate) warpgroups: Warpgroups,
     /// What the observer keeps for the CTA.
     pub(crate) record: R,
 }
@@ -219,7 +222,7 @@ impl<E: Engine> Pool<E> {
         }
         let barriers = Barriers::new(warps.len(), shape.barriers);
         let coordinates = shape.coordinates(id);
-        Cta { id, coordinates, shared, warps, barriers, cluster: None, phase: 0, clock: 0, record }
+        Cta { id, coordinates, shared, warps, barriers, cluster: None, phase: 0, clock: 0, warpgroups: Warpgroups::default(), record }
     }
 
     /// Takes back the memory of a finished CTA.

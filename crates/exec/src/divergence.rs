@@ -7,6 +7,7 @@ use warplens_isa::BlockId;
 
 use crate::engine::Frame;
 use crate::meeting::{NO_NODE, NodeId, Nodes, Travels};
+use crate::waiting::Wait;
 
 /// Where control goes back to.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -54,21 +55,23 @@ pub(crate) struct Turns {
     pub(crate) block: BlockId,
     pub(crate) lanes: u32,
     pub(crate) count: u32,
+    /// Nothing changes from turn to turn but the answer that the lanes are given.
+    pub(crate) only_asks: bool,
 }
 
 impl Turns {
     /// None.
-    pub(crate) const NONE: Self = Self { header: BlockId(u32::MAX), block: BlockId(u32::MAX), lanes: 0, count: 0 };
+    pub(crate) const NONE: Self = Self { header: BlockId(u32::MAX), block: BlockId(u32::MAX), lanes: 0, count: 0, only_asks: false };
 
-    /// The lanes in `staying`, of all lanes in `mask`, go on with the loop from `header` that `block` ends. A loop that
-    /// waits may end its turns in several places.
-    pub(crate) fn note(&mut self, (header, block): (BlockId, BlockId), mask: u32, staying: u32) {
+    /// The lanes in `staying`, of all lanes in `mask`, go on with the loop that `block` ends. A loop that waits may end its
+    /// turns in several places.
+    pub(crate) fn note(&mut self, &Wait { header, only_asks, .. }: &Wait, block: BlockId, mask: u32, staying: u32) {
         if staying == mask {
             let is_same = (self.header, self.lanes) == (header, mask);
             *self = if is_same {
                 Self { count: self.count + 1, ..*self }
             } else {
-                Self { header, block, lanes: mask, count: 1 }
+                Self { header, block, lanes: mask, count: 1, only_asks }
             };
         } else if self.block == block || self.header == block {
             // Some lane got what it waited for.

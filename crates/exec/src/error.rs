@@ -253,12 +253,30 @@ pub struct WaitingWarp {
     pub warp: u32,
     /// Lanes that wait.
     pub lanes: u32,
-    /// What they wait at; `None` for lanes that wait to reconverge with lanes that wait elsewhere.
+    /// The instruction at which they wait; `None` for lanes that wait to reconverge with lanes that wait elsewhere.
     pub at: Option<Pc>,
-    /// Number of the barrier, for CTA barriers.
-    pub barrier: Option<u32>,
-    /// They wait for the threads of their cluster.
-    pub is_cluster: bool,
+    /// What they wait for.
+    pub place: WaitingPlace,
+}
+
+/// What lanes wait for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum WaitingPlace {
+    /// Other lanes of the warp.
+    Lanes,
+    /// A CTA barrier, of this number.
+    Barrier(u32),
+    /// The barrier of the cluster.
+    Cluster,
+    /// The end of a phase of a barrier in memory.
+    Phase {
+        /// Address of the barrier in shared memory.
+        address: u64,
+        /// Parity of the phase.
+        parity: bool,
+        /// Arrivals that the phase still waits for, and bytes, where that is known.
+        missing: Option<(u32, i32)>,
+    },
 }
 
 /// Why a launch stopped.
@@ -314,6 +332,18 @@ pub enum ExecError {
         thread: ThreadCoordinates,
         /// What happened.
         message: String,
+    },
+    /// The four warps of a group, which multiply matrices together, have not come to the same products.
+    #[error("{}", parted_text(*warp, *cta, *others))]
+    PartedWarpgroup {
+        /// The product.
+        pc: Pc,
+        /// CTA in the grid.
+        cta: [u32; 3],
+        /// The warp that has come to it, or that has not.
+        warp: u32,
+        /// The product that others of the group have come to in its place; none if the warp did not come.
+        others: Option<Pc>,
     },
     /// The module of the kernel was unloaded.
     #[error("the module of the kernel has been unloaded")]
@@ -397,6 +427,14 @@ pub enum ExecError {
 }
 
 /// How many warps wait. One warp may do so at several places.
+fn parted_text(warp: u32, [x, y, z]: [u32; 3], others: Option<Pc>) -> String {
+    let reason = match others {
+        Some(_) => format!("warp {warp} has come to it while another warp of its group has come to another one"),
+        None => format!("warp {warp} has not come to it"),
+    };
+    format!("the four warps of a group multiply matrices together, and {reason} in block ({x},{y},{z})")
+}
+
 fn waiting_text(waiting: &[WaitingWarp]) -> String {
     let mut warps: Vec<([u32; 3], u32)> = waiting.iter().map(|waiting| (waiting.cta, waiting.warp)).collect();
     warps.sort_unstable();
@@ -438,6 +476,7 @@ impl ExecError {
             | Self::NotMember { pc, .. }
             | Self::BadTensorMap { pc, .. }
             | Self::BadFree { pc, .. }
+            | Self::PartedWarpgroup { pc, .. }
             | Self::BadBarrier { pc, .. } => Some(*pc),
         }
     }

@@ -9,7 +9,7 @@ use crate::cta::{Blocked, BlockedAt, Cta, Warp};
 use crate::decoded::Block;
 use crate::divergence::Path;
 use crate::engine::{BlockEnd, Engine};
-use crate::error::{ExecError, SPIN_FACTOR, ThreadCoordinates, WaitingWarp};
+use crate::error::{ExecError, SPIN_FACTOR, ThreadCoordinates, WaitingPlace, WaitingWarp};
 use crate::grid::{LaunchSummary, Mode, Shared};
 use crate::memory::BufferId;
 use crate::program::Order;
@@ -20,6 +20,7 @@ use crate::semantics::tensor::TensorCores;
 use crate::shapes::Shapes;
 use crate::synchronize::Released;
 use crate::waiting::Wait;
+use crate::warpgroup::Parted;
 
 /// Instructions after which a warp lets others run, now and then.
 const QUANTUM: u64 = 1 << 22;
@@ -189,7 +190,8 @@ impl<'a, E: Engine, O: Observer> Worker<'a, E, O> {
                 }
             }
             if cta.warps.iter().all(Warp::is_done) {
-                return Ok(CtaStatus::Done);
+                let missing = cta.warpgroups.missing();
+                return missing.map_or(Ok(CtaStatus::Done), |parted| Err(parted_warpgroup(cta.coordinates, parted)));
             }
             if !progressed && self.release_parted(cta, Warp::is_at_barrier) == Released::Some {
                 continue;
@@ -202,7 +204,7 @@ impl<'a, E: Engine, O: Observer> Worker<'a, E, O> {
                 if cta.cluster.is_some() && cta.warps.iter().any(for_others) {
                     return Ok(CtaStatus::Waiting);
                 }
-                if self.give_up_phases(cta) == Released::Some {
+                if self.give_up_some_phases(cta) == Released::Some {
                     continue;
                 }
                 if self.release_lanes(cta) == Released::None {
@@ -329,18 +331,18 @@ impl<'a, E: Engine, O: Observer> Worker<'a, E, O> {
         let mut waiting = Vec::new();
         let warps =
             ctas.iter().flat_map(|cta| cta.warps.iter().enumerate().map(move |(index, warp)| (cta, index, warp)));
-        for (cta, index, warp) in warps {
-            let (cta, warp_index) = (cta.coordinates, index as u32);
-            let base = WaitingWarp { cta, warp: warp_index, lanes: 0, at: None, barrier: None, is_cluster: false };
+        for (of, index, warp) in warps {
+            let (cta, warp_index) = (of.coordinates, index as u32);
+            let base = WaitingWarp { cta, warp: warp_index, lanes: 0, at: None, place: WaitingPlace::Lanes };
             for blocked in &warp.blocked {
-                let (operation, barrier, is_cluster) = match blocked.at {
-                    BlockedAt::Lanes { operation, .. } => (operation, None, false),
-                    BlockedAt::Barrier { barrier, operation } => (operation, Some(barrier), false),
-                    BlockedAt::Cluster { operation, .. } => (operation, None, true),
-                    BlockedAt::Phase { operation, .. } => (operation, None, false),
+                let (operation, place) = match blocked.at {
+                    BlockedAt::Lanes { operation, .. } => (operation, WaitingPlace::Lanes),
+                    BlockedAt::Barrier { barrier, operation } => (operation, WaitingPlace::Barrier(barrier)),
+                    BlockedAt::Cluster { operation, .. } => (operation, WaitingPlace::Cluster),
+                    BlockedAt::Phase { wait, operation } => (operation, wait.place(of)),
                 };
                 let at = Some(E::pc(self.shared.bound(), operation));
-                waiting.push(WaitingWarp { lanes: blocked.path.mask, at, barrier, is_cluster, ..base });
+                waiting.push(WaitingWarp { lanes: blocked.path.mask, at, place, ..base });
             }
             let lanes = warp.nodes.waiting_lanes() & warp.live;
             if lanes != 0 {
@@ -359,6 +361,11 @@ impl<'a, E: Engine, O: Observer> Worker<'a, E, O> {
         let thread = self.shared.shape.thread(warp * 32 + lanes.trailing_zeros().min(31));
         ThreadCoordinates { cta, thread }
     }
+}
+
+/// The error of a warp that is not where the others of its group are.
+pub(crate) fn parted_warpgroup(cta: [u32; 3], Parted { warp, at, others }: Parted) -> ExecError {
+    ExecError::PartedWarpgroup { pc: at, cta, warp: warp as u32, others }
 }
 
 struct RunPath<'x, 'a, E: Engine, O: Observer> {
@@ -426,7 +433,7 @@ impl<'a, E: Engine, O: Observer> Worker<'a, E, O> {
         if wait.next_stays {
             staying |= path.mask & !taken;
         }
-        path.turns.note((wait.header, path.block), path.mask, staying);
+        path.turns.note(&wait, path.block, path.mask, staying);
         if path.turns.count >= WAITING_TURNS {
             self.turn_end = 0;
         }

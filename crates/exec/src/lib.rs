@@ -42,13 +42,14 @@ mod synchronize;
 mod system;
 pub mod texture;
 mod waiting;
+mod warpgroup;
 
 pub use barrier::BarrierRule;
 pub use decode::Unsupported;
 pub use engine::Engine;
 pub use error::{
     AccessError, AccessFault, ExecError, HandleFault, NearestBuffer, TextureError, TextureFault, ThreadCoordinates,
-    WaitingWarp,
+    WaitingPlace, WaitingWarp,
 };
 pub use grid::{Launch, LaunchSummary, Parts, Schedule, launch};
 pub use memory::{BadFree, Buffer, BufferId, Device, HEAP_BYTES, ImageId, MemoryError, Place};

@@ -3,19 +3,21 @@
 //! A question that has no answer yet is answered late: the lanes that ask wait until their phase has ended, as
 //! `mbarrier.try_wait` may let them. Lanes that go on asking would do so as often as the order of execution has it, which
 //! is not the kernel's business. Where nothing else can run, or all that run seem to wait, too, the answer is that the
-//! phase has not ended: so no lane waits for ever that could do something else instead.
+//! phase has not ended: so no lane waits for ever that could do something else instead. Where all that are left only ask
+//! again, the launch has come to a deadlock.
 
 use warplens_isa::{MbarrierState, cluster_rank, cluster_window};
 use warplens_trace::Observer;
 
 use crate::cta::{Blocked, BlockedAt, Cta};
 use crate::decoded::Register;
-use crate::divergence::Path;
+use crate::cluster::Cluster;
+use crate::divergence::{Path, Turns};
 use crate::engine::{BlockEnd, Engine};
-use crate::error::ExecError;
+use crate::error::{ExecError, WaitingPlace};
 use crate::flow::open_meeting;
 use crate::interpret::Worker;
-use crate::raw::Source;
+use crate::raw::{Cells, Source};
 use crate::run::{Request, Run, Scratch};
 use crate::synchronize::Released;
 
@@ -81,19 +83,30 @@ impl<E: Engine, O: Observer> Run<'_, '_, E, O> {
     }
 }
 
+impl PhaseWait {
+    /// What the barrier holds that is waited for, as a CTA sees it.
+    fn state(&self, shared: &Cells, cluster: Option<&Cluster>) -> Option<MbarrierState> {
+        let (cells, start) = match cluster_rank(self.address) {
+            Some(rank) => (cluster?.memory(rank).ok()?, cluster_window(rank)),
+            None => (shared, 0),
+        };
+        let bytes = cells.read_bytes(usize::try_from(self.address - start).ok()?, 8);
+        Some(MbarrierState::unpack(u64::from_le_bytes(bytes.try_into().ok()?)))
+    }
+
+    /// What to say of a wait that never ends.
+    pub(crate) fn place<E: Engine, R>(&self, cta: &Cta<E, R>) -> WaitingPlace {
+        let missing = self.state(&cta.shared, cta.cluster.as_deref()).map(|state| (state.pending, state.bytes));
+        WaitingPlace::Phase { address: self.address, parity: self.parity, missing }
+    }
+}
+
 impl<E: Engine, O: Observer> Worker<'_, E, O> {
     /// Lets paths go on whose phase has ended.
     pub(crate) fn end_phases(&self, cta: &mut Cta<E, O::Cta>) -> Released {
         let Cta { warps, shared, cluster, .. } = cta;
-        let has_ended = |wait: &PhaseWait| {
-            let (cells, start) = match cluster_rank(wait.address) {
-                Some(rank) => (cluster.as_ref()?.memory(rank).ok()?, cluster_window(rank)),
-                None => (&**shared, 0),
-            };
-            let bytes = cells.read_bytes(usize::try_from(wait.address - start).ok()?, 8);
-            let bits = u64::from_le_bytes(bytes.try_into().ok()?);
-            Some(MbarrierState::unpack(bits).parity != wait.parity)
-        };
+        let has_ended =
+            |wait: &PhaseWait| Some(wait.state(shared, cluster.as_deref())?.parity != wait.parity);
         let mut released = Released::None;
         for warp in warps.iter_mut().filter(|warp| warp.waits_for_phase()) {
             let of = |blocked: &mut Blocked| match &blocked.at {
@@ -111,9 +124,26 @@ impl<E: Engine, O: Observer> Worker<'_, E, O> {
 
     /// Tells paths that wait for a phase that it has not ended.
     pub(crate) fn give_up_phases(&self, cta: &mut Cta<E, O::Cta>) -> Released {
+        self.tell_that_phases_go_on(cta, |_, _| true)
+    }
+
+    /// The same where nothing else can run. Paths that have been told so before and did nothing but ask again would do that
+    /// for ever, as nobody is left who could end their phase: they wait on, unless others wait for them in turn.
+    pub(crate) fn give_up_some_phases(&self, cta: &mut Cta<E, O::Cta>) -> Released {
+        self.tell_that_phases_go_on(cta, |path, is_awaited| {
+            let Turns { only_asks, lanes, count, .. } = path.turns;
+            is_awaited || !only_asks || lanes != path.mask || count == 0
+        })
+    }
+
+    /// Tells those paths of which `is_told` holds; it is asked whether lanes wait to reconverge in their warp, too.
+    fn tell_that_phases_go_on(&self, cta: &mut Cta<E, O::Cta>, is_told: impl Fn(&Path, bool) -> bool) -> Released {
         let mut released = Released::None;
         for warp in cta.warps.iter_mut().filter(|warp| warp.waits_for_phase()) {
-            let of = |blocked: &mut Blocked| matches!(blocked.at, BlockedAt::Phase { .. });
+            let is_awaited = warp.nodes.waiting_lanes() & warp.live != 0;
+            let of = |blocked: &mut Blocked| {
+                matches!(blocked.at, BlockedAt::Phase { .. }) && is_told(&blocked.path, is_awaited)
+            };
             for blocked in warp.blocked.extract_if(.., of).collect::<Vec<_>>() {
                 released = Released::Some;
                 answer::<E>(self.shared.bound(), &mut warp.registers, &blocked, false);

@@ -17,7 +17,7 @@ use crate::divergence::Path;
 use crate::engine::{BlockEnd, Engine, Frame, LaneValues};
 use crate::error::{ExecError, TextureFault};
 use crate::exchange::{Group, groups};
-use crate::interpret::{Context, LocalMemory, Worker};
+use crate::interpret::{Context, LocalMemory, Worker, parted_warpgroup};
 use crate::meeting::Meeting;
 use crate::raw::{Lanes, Row, Source};
 use crate::semantics::tensor::TensorCores;
@@ -118,6 +118,13 @@ impl<'a, E: Engine, O: Observer> Run<'_, 'a, E, O> {
     /// Bytes of the parameter space.
     pub fn parameter(&self, offset: u32, bytes: usize) -> u64 {
         self.worker.parameter(offset, bytes)
+    }
+
+    /// The warp comes to a product that the four warps of its group make together.
+    pub fn come_to_group_product(&mut self, pc: Pc) -> Result<(), ExecError> {
+        let n_warps = self.cta.warps.len();
+        let come = self.cta.warpgroups.come(self.warp_index, n_warps, pc);
+        come.map_err(|parted| parted_warpgroup(self.cta.coordinates, parted))
     }
 
     /// A piece of 16 bytes of shared memory, for what is no access of a lane; an error is said of the lane.

@@ -15,7 +15,7 @@ use crate::decoded::{self, File, Register, Unbound};
 use crate::engine::{At, BlockEnd, Engine, Frame, LaneValues};
 use crate::error::ExecError;
 use crate::exchange::{self, Attendance, Brought, attend};
-use crate::interpret::{Context, LocalMemory};
+use crate::interpret::{Context, LocalMemory, parted_warpgroup};
 use crate::meeting::Meeting;
 use crate::raw::{Lanes, Row, Source, call};
 use crate::run::{Request, Run};
@@ -224,8 +224,9 @@ impl Engine for Simt {
     fn run_block<O: Observer>(run: Run<'_, '_, Self, O>) -> Result<BlockEnd, ExecError> {
         let Run { worker, cta, warp_index, path, block, first } = run;
         let (code, bound) = (worker.shared.code(), worker.shared.bound());
-        let Cta { warps, shared, cluster, record, coordinates, .. } = cta;
+        let Cta { warps, shared, cluster, record, coordinates, warpgroups, .. } = cta;
         let cluster = cluster.as_deref();
+        let n_warps = warps.len();
         let warp = &mut warps[warp_index];
         let local_top = frame_top(bound, warp, path, &code.functions[path.frame.function]);
         let mut lanes = warp.registers.lanes(path.frame, bound, path.mask);
@@ -265,6 +266,11 @@ impl Engine for Simt {
                     let places = (&bound.memory[copy.from as usize], &bound.memory[copy.to as usize]);
                     worker.copy_bulk(&mut context, &mut lanes, places, copy, (&bytes, masks.as_ref()), step.pc)?;
                 }
+                Kind::Fill(index) => {
+                    let bytes = *lanes.pairs(step.sources[0]);
+                    let memory = &bound.memory[index as usize];
+                    worker.fill_bulk(&mut context, &mut lanes, (memory, index), &bytes, step.pc)?;
+                }
                 Kind::Store(index) => {
                     let memory = &bound.memory[index as usize];
                     worker.store(&mut context, &mut lanes, memory, index, step.pc)?;
@@ -291,6 +297,8 @@ impl Engine for Simt {
                 Kind::InSpace(space, wide) => worker.in_space(&mut lanes, step, space, wide),
                 Kind::GroupMatrix(index) => {
                     let group = &bound.groups[index as usize];
+                    let come = warpgroups.come(warp_index, n_warps, step.pc);
+                    come.map_err(|parted| parted_warpgroup(context.coordinates, parted))?;
                     worker.multiply_group(&context, &mut lanes, group, step.pc)?;
                 }
                 Kind::LoadMatrices(index) => {

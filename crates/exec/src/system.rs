@@ -86,7 +86,15 @@ impl<E: Engine, O: Observer> Worker<'_, E, O> {
             let argument = |index: usize| arguments.get(index).map_or(0, |values| values[lane]);
             results[lane] = match service {
                 SystemCall::Vprintf => self.vprintf(context, lane, argument(0), argument(1)),
-                SystemCall::Malloc => self.shared.device.heap_allocate(argument(0)),
+                SystemCall::Malloc => {
+                    let address = self.shared.device.heap_allocate(argument(0));
+                    // Who had the block before gave it back first.
+                    let block = self.shared.device.heap_block(address, argument(0));
+                    if let (Some(ledger), Some((heap, bytes))) = (self.ledger, block) {
+                        ledger.forget(heap, bytes);
+                    }
+                    address
+                }
                 SystemCall::Free => match self.shared.device.heap_free(argument(0)) {
                     Ok(()) => 0,
                     Err(reason) => {

@@ -6,7 +6,7 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use warplens_ir::{Bank, Cfg, Dominators, Flow, FunctionId, Inst, Module, Register};
-use warplens_isa::{BlockId, Op};
+use warplens_isa::{BlockId, Effect, Op};
 
 use crate::communication::{Foreign, Writers};
 
@@ -19,6 +19,9 @@ pub(crate) struct Wait {
     pub(crate) taken_stays: bool,
     /// Lanes that do not branch stay in the loop.
     pub(crate) next_stays: bool,
+    /// The loop does nothing but ask for the phase of a barrier in memory, so that every turn with the same answer is the
+    /// same.
+    pub(crate) only_asks: bool,
 }
 
 /// The blocks of `functions` that end a turn of a loop which may wait.
@@ -29,8 +32,10 @@ pub(crate) fn find(module: &Module, functions: &[FunctionId], foreign: &Foreign<
         let post_dominators = Dominators::post(&cfg);
         for (header, body) in loops(&cfg) {
             let depends = Dependence::of_loop(module, foreign, &cfg, &post_dominators, &body);
+            let only_asks = only_asks(module, &cfg, header, &body);
             for &block in &body {
                 if let Some(wait) = depends.exit(module, block, (header, &body)) {
+                    let wait = Wait { only_asks, ..wait };
                     // Loops come with the inner ones first; what a block is to its innermost loop counts.
                     waits.entry(block).or_insert(wait);
                 }
@@ -67,6 +72,39 @@ fn loop_body(cfg: &Cfg, header: BlockId, end: BlockId) -> FxHashSet<BlockId> {
         }
     }
     body
+}
+
+/// True for a loop that is left at one place, asks for a phase, and otherwise only computes, each turn anew.
+fn only_asks(module: &Module, cfg: &Cfg, header: BlockId, body: &FxHashSet<BlockId>) -> bool {
+    let insts = || body.iter().flat_map(|&block| &module.blocks[block].insts);
+    let is_known = |inst: &Inst| {
+        let is_branch = matches!(inst.op(), Op::Bra);
+        is_branch || matches!(inst.op(), Op::TestPhase | Op::Nop) || inst.op().effect() == Effect::None
+    };
+    let n_exits = body.iter().filter(|&&block| cfg.successors(block).iter().any(|next| !body.contains(next))).count();
+    if n_exits != 1 || !insts().all(is_known) || !insts().any(|inst| inst.op() == Op::TestPhase) {
+        return false;
+    }
+    // What a turn reads is older than the loop, or of the same turn.
+    let written: FxHashSet<(Bank, u32)> = insts().flat_map(Inst::writes).flat_map(words).collect();
+    let mut in_header: FxHashSet<(Bank, u32)> = FxHashSet::default();
+    let order = std::iter::once(header).chain(body.iter().copied().filter(|&block| block != header));
+    for block in order {
+        let mut known = in_header.clone();
+        for inst in &module.blocks[block].insts {
+            let is_partly = inst.guard.is_some();
+            let kept = is_partly.then(|| inst.writes().flat_map(words));
+            let mut read = inst.reads().flat_map(words).chain(kept.into_iter().flatten());
+            if read.any(|word| written.contains(&word) && !known.contains(&word)) {
+                return false;
+            }
+            known.extend(inst.writes().flat_map(words));
+        }
+        if block == header {
+            in_header = known;
+        }
+    }
+    true
 }
 
 /// What depends, inside of a loop, on values that other threads may write meanwhile.
@@ -138,9 +176,10 @@ impl Dependence {
     fn exit(&self, module: &Module, block: BlockId, (header, body): (BlockId, &FxHashSet<BlockId>)) -> Option<Wait> {
         let flow = &module.blocks[block].flow;
         let stays = |target: &Option<BlockId>| target.is_some_and(|target| body.contains(&target));
+        let of = |taken_stays, next_stays| Wait { header, taken_stays, next_stays, only_asks: false };
         let wait = match flow {
-            Flow::Branch { taken, next } => Wait { header, taken_stays: stays(&Some(*taken)), next_stays: stays(next) },
-            Flow::Return { next } | Flow::Exit { next } => Wait { header, taken_stays: false, next_stays: stays(next) },
+            Flow::Branch { taken, next } => of(stays(&Some(*taken)), stays(next)),
+            Flow::Return { next } | Flow::Exit { next } => of(false, stays(next)),
             _ => return None,
         };
         let leaves = wait.taken_stays != wait.next_stays;

@@ -87,7 +87,7 @@ impl<V: PartialEq> Touch<V> {
         let origin = origin.filter(|_| memory.space != StateSpace::Surface);
         let start = memory.offset.wrapping_add(offset);
         let bytes = match inst.op() {
-            Op::CopyBulk | Op::CopyTensor => i64::MAX,
+            op if op.is_bulk() => i64::MAX,
             _ => i64::from(inst.ty.bytes()) * i64::from(memory.elements),
         };
         Self { space: memory.space, is_write, origin, start, end: start.saturating_add(bytes) }

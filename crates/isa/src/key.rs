@@ -169,7 +169,7 @@ macro_rules! narrow_types {
 }
 
 narrow_types! {
-    B1 "b1", B2 "b2", B4 "b4", B1024 "b1024", U2 "u2", U4 "u4", U8x4 "u8x4", S2 "s2", S4 "s4", S8x4 "s8x4", E4m3 "e4m3",
+    B1 "b1", B2 "b2", B4 "b4", B1024 "b1024", U2 "u2", U4 "u4", S2 "s2", S4 "s4", E4m3 "e4m3",
     E5m2 "e5m2", E3m4 "e3m4", E2m3 "e2m3", E3m2 "e3m2", E2m1 "e2m1", E0m3 "e0m3", E3m4x2 "e3m4x2", E0m3x2 "e0m3x2",
     E4m3x4 "e4m3x4", E5m2x4 "e5m2x4", E3m4x4 "e3m4x4", E2m3x4 "e2m3x4", E3m2x4 "e3m2x4", E2m1x4 "e2m1x4",
     E0m3x4 "e0m3x4", Ue4m3 "ue4m3", Ue8m0 "ue8m0", Ue8m0x4 "ue8m0x4", Ue5m3x2 "ue5m3x2", S2m6 "s2m6", S2m6x2 "s2m6x2",

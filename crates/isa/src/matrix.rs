@@ -66,6 +66,15 @@ impl MatrixType {
         }
     }
 
+    /// Elements of a sparse matrix that are neighbours in depth and of which half are held.
+    pub const fn sparse_group(self) -> usize {
+        match self.bits() {
+            32.. => 2,
+            8.. => 4,
+            _ => 8,
+        }
+    }
+
     /// Elements that a register holds.
     pub const fn per_register(self) -> usize {
         match self {
@@ -117,12 +126,37 @@ pub struct MatrixProduct {
     pub combination: Option<BoolOp>,
     /// a lies by columns, and b by rows, instead of the other way: where instructions have the choice.
     pub turned: [bool; 2],
+    /// Half of the elements of a are zeros, and only the others are held.
+    pub sparsity: Option<Sparsity>,
+}
+
+/// How it is told which elements of a sparse matrix are held.
+///
+/// Of each group of neighbours in depth ([`MatrixType::sparse_group`]) half are held, elements of four bits in pairs. Four
+/// bits of metadata say for each group which: two times two bits the places of the two elements or pairs, for the single
+/// element of a group of two the first of its halves.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Sparsity {
+    /// Which of the lanes of four neighbours hold the metadata, where not all do: the number of their part.
+    pub selector: u8,
+    /// The places in each group ascend.
+    pub ordered: bool,
 }
 
 impl MatrixProduct {
     /// A product without anything special.
     pub const fn new(shape: MatrixShape, types: [MatrixType; 4]) -> Self {
-        Self { shape, types, satfinite: false, combination: None, turned: [false; 2] }
+        Self { shape, types, satfinite: false, combination: None, turned: [false; 2], sparsity: None }
+    }
+
+    /// The depth that a has as it is held.
+    pub const fn held_depth(&self) -> u16 {
+        if self.sparsity.is_some() { self.shape.k / 2 } else { self.shape.k }
+    }
+
+    /// Of four neighbouring lanes, how many hold the metadata of the 16 rows of a sparse matrix that a warp has.
+    pub const fn metadata_lanes(&self) -> usize {
+        self.shape.k as usize / self.types[1].sparse_group() / 4
     }
 
     /// It is four products, each of eight lanes: the shape m8n8k4 of f16.
@@ -139,17 +173,19 @@ impl MatrixProduct {
     }
 
     /// The work of the product in multiply-adds of 16-bit elements, of which tensor cores do half as many as of elements
-    /// of half the width. Of f64, which have lanes of their own, it is the multiply-adds.
+    /// of half the width. Of f64, which have lanes of their own, it is the multiply-adds. Zeros that a sparse matrix does not
+    /// hold are no work.
     pub const fn work(&self) -> u32 {
         let times = if self.is_by_quads() { 4 } else { 1 };
-        let multiply_adds = times * self.shape.multiply_adds();
+        let held = MatrixShape { k: self.held_depth(), ..self.shape };
+        let multiply_adds = times * held.multiply_adds();
         match self.types[1] {
             MatrixType::F64 => multiply_adds,
             factor => multiply_adds * factor.bits() / 16,
         }
     }
 
-    /// Registers of the fragments of d, a, b and c.
+    /// Registers of the fragments of d, a, b and c. The metadata of a sparse product are one more.
     pub const fn registers(&self) -> [usize; 4] {
         let MatrixShape { m, n, k } = self.shape;
         let [d, a, b, c] = self.types;
@@ -159,7 +195,7 @@ impl MatrixProduct {
         }
         [
             count(m, n) / lanes / d.per_register(),
-            count(m, k) / lanes / a.per_register(),
+            count(m, self.held_depth()) / lanes / a.per_register(),
             count(k, n) / lanes / b.per_register(),
             count(m, n) / lanes / c.per_register(),
         ]
@@ -238,24 +274,27 @@ const WARPS_OF_A_GROUP: u32 = 4;
 
 impl InstKey {
     /// What a product of matrices asks of the tensor lanes; none for other instructions. The factors of a product that
-    /// names only two types are f16.
+    /// names only two types are f16. Of a sparse product the elements that are held count.
     pub fn tensor_work(&self) -> Option<TensorWork> {
-        let shape =
-            self.shape.filter(|_| matches!(self.family, Family::Mma | Family::WmmaMma | Family::WgmmaMmaAsync))?;
+        use Family as F;
+        let is_sparse = matches!(self.family, F::MmaSp | F::WgmmaMmaAsyncSp);
+        let is_of_group = matches!(self.family, F::WgmmaMmaAsync | F::WgmmaMmaAsyncSp);
+        let shape = self.shape.filter(|_| is_sparse || is_of_group || matches!(self.family, F::Mma | F::WmmaMma))?;
+        let shape = if is_sparse { MatrixShape { k: shape.k / 2, ..shape } } else { shape };
         let types: Vec<NamedType> = self.types.iter().collect();
         let factor = types.get(1).filter(|_| types.len() > 2).copied().and_then(MatrixType::of);
         let factor = factor.unwrap_or(MatrixType::F16);
         let result = types.first().copied().and_then(MatrixType::of);
         let multiply_adds = match self.family {
-            Family::WgmmaMmaAsync => shape.multiply_adds().div_ceil(WARPS_OF_A_GROUP),
+            _ if is_of_group => shape.multiply_adds().div_ceil(WARPS_OF_A_GROUP),
             // Four products by quads of lanes.
-            Family::Mma if (shape.m, shape.k, factor) == (8, 4, MatrixType::F16) && types.len() > 2 => {
+            F::Mma if (shape.m, shape.k, factor) == (8, 4, MatrixType::F16) && types.len() > 2 => {
                 4 * shape.multiply_adds()
             }
             _ => shape.multiply_adds(),
         };
         let lanes = match result {
-            _ if self.family == Family::WgmmaMmaAsync => TensorLanes::Group,
+            _ if is_of_group => TensorLanes::Group,
             Some(MatrixType::F64) => TensorLanes::WarpFp64,
             Some(MatrixType::F32) => TensorLanes::WarpFp32,
             _ => TensorLanes::Warp,

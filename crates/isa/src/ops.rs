@@ -69,6 +69,16 @@ impl Op {
         }
     }
 
+    /// True for operations whose accesses are told to observers and counted. A prefetch asks for memory but accesses none.
+    pub const fn is_access(self) -> bool {
+        matches!(self.effect(), Effect::Load | Effect::Store | Effect::Atomic) && !matches!(self, Self::Prefetch)
+    }
+
+    /// True for operations that move any number of bytes, each lane on its own.
+    pub const fn is_bulk(self) -> bool {
+        matches!(self, Self::CopyBulk | Self::FillBulk | Self::CopyTensor)
+    }
+
     /// True for operations that end a basic block.
     pub const fn ends_block(self) -> bool {
         matches!(self.effect(), Effect::End)

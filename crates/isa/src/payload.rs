@@ -8,8 +8,8 @@ use std::fmt::Debug;
 use crate::{
     AddressDirection, AtomicOp, BarrierKind, BfindAnswer, BoolOp, ClusterPhase, CompareOp, CopyRead, Dp2aHalf,
     GroupProduct, MatchMode, MatrixMove, MatrixProduct, MatrixShape, PackedWidth, PhaseOf, Precision, PrmtMode,
-    ReduxOp, Rounding, ScalarType, ShiftDirection, ShiftMode, ShuffleMode, StateSpace, SystemCall, TestProperty,
-    VoteMode,
+    ReduxOp, Rounding, ScalarType, ShiftDirection, ShiftMode, ShuffleMode, Sparsity, StateSpace, SystemCall,
+    TestProperty, VoteMode,
 };
 
 /// What refines an operation.
@@ -493,7 +493,9 @@ impl Payload for MatrixProduct {
         let words = words.flag(&format!("m{m}n{n}k{k}"), true);
         let words = self.types.into_iter().fold(words, |words, ty| words.flag(ty.name(), true));
         let words = words.flag("satfinite", self.satfinite).optional(self.combination);
-        words.flag("a_by_columns", self.turned[0]).flag("b_by_rows", self.turned[1])
+        let words = words.flag("a_by_columns", self.turned[0]).flag("b_by_rows", self.turned[1]);
+        let Some(Sparsity { selector, ordered }) = self.sparsity else { return words };
+        words.flag(&format!("sparse_{selector}"), true).flag("ordered", ordered)
     }
 }
 

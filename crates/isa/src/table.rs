@@ -40,6 +40,7 @@
 //! | `St` | of an element | none | one per element; wider registers give their low bits |
 //! | `Copy` | of an element | none | none, the predicate that asks for zeros, or the 32-bit number of bytes to read |
 //! | `CopyBulk` | of an element of a reduction, else `B32` | none | 32-bit number of bytes, then the mask of CTAs if it is multicast |
+//! | `FillBulk` | `B64` | none | 64-bit number of bytes, a multiple of 8 |
 //! | `CopyTensor` | `B64` | bytes of the box, 64 bits | address of the tensor map, 32-bit coordinates, then the mask of CTAs if it is multicast; the memory is the place in shared memory |
 //! | `CopyWait` | `U32` | none | number of groups, an immediate |
 //! | `Atom`, `Red` | of an element | old value (`Atom`), one per element | operand; of `Cas`: compare, new |
@@ -56,10 +57,10 @@
 //! | `Elect` | `B32` | leader's lane, then predicate | member mask |
 //! | `Activemask` | `B32` | mask | none |
 //! | `Movmatrix` | `B16` | fragment of a row of the transpose | fragment of a row; 32 bits each |
-//! | `MmaAsync` | of a register of d | registers of d | registers of a, or its 64-bit descriptor; that of b; predicate without which d counts as zeros; d as it was |
+//! | `MmaAsync` | of a register of d | registers of d | registers of a, or its 64-bit descriptor; that of b; predicate without which d counts as zeros; d as it was; then the metadata if a is sparse |
 //! | `Ldmatrix` | `B32` | a register per matrix | none; the address of a row of four words |
 //! | `Stmatrix` | `B32` | none | a register per matrix |
-//! | `Mma` | of a register of d | registers of d | registers of a, of b, of c; 64 bits of `f64`, 32 of others |
+//! | `Mma` | of a register of d | registers of d | registers of a, of b, of c, then the metadata if a is sparse; 64 bits of `f64`, 32 of others |
 //! | `Bar` | `Pred` or `U32` | result of a reduction | barrier, threads if given, predicate of a reduction |
 //! | `ClusterBar` | `B32` | none | none |
 //! | `BarWarp` | `B32` | none | member mask |
@@ -135,6 +136,10 @@ macro_rules! with_ops {
             /// Floating-point multiply-add of operands that each have a type of their own: they are widened, which is
             /// exact, and rounded once.
             FmaMixed (types: MixedTypes) => { class: by_type, effect: None, bind: arithmetic::fma_mixed }
+            /// Low word of the product of polynomials over two elements, plus a third.
+            Clmad => { class: mul, effect: None, bind: integer::clmad_lo }
+            /// The same of the high word.
+            ClmadHi => { class: mul, effect: None, bind: integer::clmad_hi }
             /// Sum of absolute differences.
             Sad => { class: by_type, effect: None, bind: arithmetic::sad }
             /// Quotient.
@@ -245,6 +250,8 @@ macro_rules! with_ops {
             Prefetch => { class: memory, effect: Load, bind: control::nothing }
             /// Copies any number of bytes from one memory to another, or reduces them into it; each thread on its own.
             CopyBulk (bulk: BulkCopy) => { class: memory, effect: Store, bind: transfer::copy_bulk }
+            /// Writes zeros to any number of bytes; each thread on its own.
+            FillBulk => { class: memory, effect: Store, bind: transfer::fill_bulk }
             /// Copies a box between a tensor in global memory and shared memory; each thread on its own.
             CopyTensor (copy: TensorCopy) => { class: memory, effect: Store, bind: transfer::copy_tensor }
             /// Fetches from a texture through a sampler.
@@ -359,7 +366,7 @@ macro_rules! with_families {
             MbarrierCheckLayout "mbarrier.check_layout", MbarrierCompleteTx "mbarrier.complete_tx",
             MbarrierExpectTx "mbarrier.expect_tx", MbarrierInit "mbarrier.init", MbarrierInval "mbarrier.inval",
             MbarrierPendingCount "mbarrier.pending_count", MbarrierTestWait "mbarrier.test_wait",
-            MbarrierTryWait "mbarrier.try_wait", Membar "membar", Min "min", Mma "mma", Mov "mov",
+            MbarrierTryWait "mbarrier.try_wait", Membar "membar", Min "min", Mma "mma", MmaSp "mma.sp", Mov "mov",
             Movmatrix "movmatrix", Mul "mul", Mul24 "mul24", Multimem "multimem", Nanosleep "nanosleep", Neg "neg",
             Not "not", Or "or", Pmevent "pmevent", Popc "popc", Prefetch "prefetch", Prefetchu "prefetchu",
             Prmt "prmt", Rcp "rcp", Red "red", RedAsync "red.async", Redux "redux", Rem "rem", Ret "ret",
@@ -377,7 +384,7 @@ macro_rules! with_families {
             Vavrg4 "vavrg4", Vmad "vmad", Vmax "vmax", Vmax2 "vmax2", Vmax4 "vmax4", Vmin "vmin", Vmin2 "vmin2",
             Vmin4 "vmin4", Vote "vote", Vset "vset", Vset2 "vset2", Vset4 "vset4", Vshl "vshl", Vshr "vshr",
             Vsub "vsub", Vsub2 "vsub2", Vsub4 "vsub4", WgmmaCommitGroup "wgmma.commit_group", WgmmaFence "wgmma.fence",
-            WgmmaMmaAsync "wgmma.mma_async", WgmmaWaitGroup "wgmma.wait_group", WmmaLoad "wmma.load",
+            WgmmaMmaAsync "wgmma.mma_async", WgmmaMmaAsyncSp "wgmma.mma_async.sp", WgmmaWaitGroup "wgmma.wait_group", WmmaLoad "wmma.load",
             WmmaMma "wmma.mma", WmmaStore "wmma.store", Xor "xor",
         }
     };

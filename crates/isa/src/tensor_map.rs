@@ -29,6 +29,55 @@ pub const TENSOR_MAP_ADDRESS: usize = 8;
 
 const MARK: u64 = u64::from_le_bytes(*b"tensor-1");
 
+/// A field of the bytes of a tensor map, of a dimension where there is one for each.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum TensorMapField {
+    /// Address of the tensor.
+    Address,
+    /// Number of dimensions.
+    Dimensions,
+    /// Place of the type of an element in [`TensorMap::TYPES`].
+    Type,
+    /// Place of the swizzle in [`Swizzle::ALL`].
+    Swizzle,
+    /// Whether elements outside are NaN.
+    Fill,
+    /// Elements of the tensor.
+    Extent(u8),
+    /// Bytes from one element to the next, counted from the second dimension on.
+    Stride(u8),
+    /// Extent of the box.
+    BoxExtent(u8),
+    /// Of how many neighbours one is copied.
+    Step(u8),
+}
+
+impl TensorMapField {
+    /// Where it begins.
+    pub const fn offset(self) -> usize {
+        match self {
+            Self::Address => TENSOR_MAP_ADDRESS,
+            Self::Dimensions => 16,
+            Self::Type => 17,
+            Self::Swizzle => 18,
+            Self::Fill => 19,
+            Self::Extent(dimension) => 24 + 4 * dimension as usize,
+            Self::Stride(dimension) => 48 + 8 * dimension as usize,
+            Self::BoxExtent(dimension) => 80 + 4 * dimension as usize,
+            Self::Step(dimension) => 100 + 4 * dimension as usize,
+        }
+    }
+
+    /// The type of its number.
+    pub const fn ty(self) -> ScalarType {
+        match self {
+            Self::Address | Self::Stride(_) => ScalarType::U64,
+            Self::Dimensions | Self::Type | Self::Swizzle | Self::Fill => ScalarType::U8,
+            Self::Extent(_) | Self::BoxExtent(_) | Self::Step(_) => ScalarType::U32,
+        }
+    }
+}
+
 /// How the parts of a row change places in shared memory, so that columns do not conflict.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Swizzle {
@@ -162,7 +211,7 @@ impl TensorMap {
         put(0, &MARK.to_le_bytes());
         put(TENSOR_MAP_ADDRESS, &self.address.to_le_bytes());
         put(
-            16,
+            TensorMapField::Dimensions.offset(),
             &[
                 self.extents.len() as u8,
                 place(Self::TYPES.iter().position(|&ty| ty == self.ty)),
@@ -170,10 +219,15 @@ impl TensorMap {
                 self.fills_nan.into(),
             ],
         );
-        for (first, list) in [(24, &self.extents), (80, &self.box_extents), (100, &self.steps)] {
-            list.iter().enumerate().for_each(|(at, number)| put(first + 4 * at, &number.to_le_bytes()));
+        let lists: [(fn(u8) -> TensorMapField, &[u32]); 3] = [
+            (TensorMapField::Extent, &self.extents),
+            (TensorMapField::BoxExtent, &self.box_extents),
+            (TensorMapField::Step, &self.steps),
+        ];
+        for (field, list) in lists {
+            (0..).zip(list).for_each(|(at, number)| put(field(at).offset(), &number.to_le_bytes()));
         }
-        self.strides.iter().enumerate().for_each(|(at, stride)| put(48 + 8 * at, &stride.to_le_bytes()));
+        (0..).zip(&self.strides).for_each(|(at, stride)| put(TensorMapField::Stride(at).offset(), &stride.to_le_bytes()));
         bytes
     }
 
@@ -184,21 +238,24 @@ impl TensorMap {
         if word(0) != MARK {
             return Err("these are not the bytes of a tensor map as launches make them".to_owned());
         }
-        let byte = |at: usize| usize::from(bytes[at]);
-        let n = byte(16).min(MOST_TENSOR_DIMENSIONS);
-        let list = |first: usize| (0..n).map(|at| word(first + 4 * at) as u32).collect::<Vec<u32>>();
-        let (Some(&ty), Some(&swizzle)) = (Self::TYPES.get(byte(17)), Swizzle::ALL.get(byte(18))) else {
+        let byte = |field: TensorMapField| usize::from(bytes[field.offset()]);
+        let n = byte(TensorMapField::Dimensions).min(MOST_TENSOR_DIMENSIONS) as u8;
+        let list = |field: fn(u8) -> TensorMapField| {
+            (0..n).map(|at| word(field(at).offset()) as u32).collect::<Vec<u32>>()
+        };
+        let ty = Self::TYPES.get(byte(TensorMapField::Type));
+        let (Some(&ty), Some(&swizzle)) = (ty, Swizzle::ALL.get(byte(TensorMapField::Swizzle))) else {
             return Err("the type or the swizzle of the tensor map is none".to_owned());
         };
         let map = Self {
             address: word(TENSOR_MAP_ADDRESS),
             ty,
-            extents: list(24),
-            strides: (1..n).map(|at| word(40 + 8 * at)).collect(),
-            box_extents: list(80),
-            steps: list(100),
+            extents: list(TensorMapField::Extent),
+            strides: (1..n).map(|at| word(TensorMapField::Stride(at - 1).offset())).collect(),
+            box_extents: list(TensorMapField::BoxExtent),
+            steps: list(TensorMapField::Step),
             swizzle,
-            fills_nan: byte(19) == 1,
+            fills_nan: byte(TensorMapField::Fill) == 1,
         };
         match map.fault() {
             Some(fault) => Err(fault),

@@ -83,6 +83,8 @@ scalar_types! {
     Bf16x2 "bf16x2" 32 Packed Fp16;
     U16x2 "u16x2" 32 Packed Int;
     S16x2 "s16x2" 32 Packed Int;
+    U8x4 "u8x4" 32 Packed Int;
+    S8x4 "s8x4" 32 Packed Int;
     F32x2 "f32x2" 64 Packed Fp32;
     E4m3x2 "e4m3x2" 16 Packed Int;
     E5m2x2 "e5m2x2" 16 Packed Int;

@@ -32,6 +32,7 @@ mod parameter;
 mod scope;
 mod spellings;
 mod tensor;
+mod tensor_map;
 mod texture;
 mod types;
 mod video;

@@ -77,7 +77,7 @@ macro_rules! with_opcodes {
         Brkpt "brkpt" { nothing } [(10, "", "", "", "")]
         Brx "brx" { by lower_indexed_branch } [(60, "", "idx uni", "", "s l")]
         Call "call" { by lower_call } lacks Control "other" [(10, "", "uni", "", "...")]
-        Clmad "clmad" { none } lacks Other "carry-less multiplication" [(91, "", "lo hi", "u64", "d s s s")]
+        Clmad "clmad" { by lower_clmad, types: 1 } [(93, "", "lo hi", "u64", "d s s s")]
         Clusterlaunchcontrol "clusterlaunchcontrol" { none } lacks Other "clusters" [
             (86, "try_cancel", "async shared::cta mbarrier::complete_tx::bytes multicast::cluster::all", "b128", "m m"),
             (86, "query_cancel",
@@ -211,11 +211,15 @@ macro_rules! with_opcodes {
         ]
         Mma "mma" { by lower_mma } lacks Tensor "tensor cores" [
             (87, "block_scale",
-                "sp sp::ordered_metadata sync aligned row col @mma_shape @kind scale_vec::1X scale_vec::2X \
-                 scale_vec::4X", "@mma_type", "v v v v s v s v | v v v v s s s v s v"),
-            (71, "sp", "sync aligned row col @mma_shape satfinite @kind", "@mma_type", "v v v v s s"),
-            (85, "sp::ordered_metadata", "sync aligned row col @mma_shape satfinite @kind", "@mma_type", "v v v v s s"),
-            (64, "", "sync aligned row col @mma_shape satfinite and xor popc @kind @round", "@mma_type", "v v v v"),
+                "sp::ordered_metadata sync aligned row col m16n8k32 m16n8k64 m16n8k128 @scaled_kind scale_vec::1X \
+                 scale_vec::2X scale_vec::4X", "f32 e4m3 e5m2 e3m2 e2m3 e2m1 ue8m0 ue4m3",
+                "v v v v s v s v | v v v v s s s v s v"),
+            MmaSp: (71, "sp", "sync aligned row col @mma_sparse_shape satfinite",
+                "f16 bf16 tf32 f32 s8 u8 s4 u4 s32 e4m3 e5m2", "v v v v s s"),
+            MmaSp: (85, "sp::ordered_metadata", "sync aligned row col @mma_sparse_shape satfinite kind::f8f6f4",
+                "@mma_sparse_type", "v v v v s s"),
+            (64, "", "sync aligned row col @mma_shape satfinite and xor popc kind::f8f6f4 @round", "@mma_type",
+                "v v v v"),
         ]
         Mov "mov" { by lower_mov, types: 1 } [(10, "", "v2 v4 v8", "pred @bits b128 @int f32 f64", "v v")]
         Movmatrix "movmatrix" { Movmatrix B32 <- B32 } [(78, "", "sync aligned m8n8 trans", "b16", "d s")]
@@ -297,7 +301,7 @@ macro_rules! with_opcodes {
         ]
         Subc "subc" { by lower_sum(Operation::Sub), types: 1 } [(12, "", "cc", "u32 s32 u64 s64", "d s s")]
         Suld "suld" { by lower_surface_load, types: 1 } [
-            (15, "", "b p @geometry ca cg cs cv v2 v4 trap clamp zero", "b8 b16 b32 b64 u32 s32 f32", "v m"),
+            (15, "", "b @geometry ca cg cs cv v2 v4 trap clamp zero", "b8 b16 b32 b64", "v m"),
         ]
         Suq "suq" { by lower_object_query(OpaqueType::Surface) } [(15, "", "@query", "b32", "d m")]
         Sured "sured" { by lower_surface_reduction, types: 1 } [
@@ -334,7 +338,7 @@ macro_rules! with_opcodes {
                 "sp ws cta_group::1 cta_group::2 @kind block_scale scale_vec::1X scale_vec::2X scale_vec::4X \
                  block16 block32 @collector ashift", "", "m * s * * *? *? *? *?"),
         ]
-        Tensormap "tensormap" { none } lacks Other "asynchronous copies" [
+        Tensormap "tensormap" { by lower_tensormap } lacks Other "asynchronous copies" [
             TensormapCpFenceproxy: (83, "cp_fenceproxy",
                 "global shared::cta tensormap::generic release @scope sync aligned", "", "m m s"),
             TensormapReplace: (83, "replace",
@@ -349,7 +353,7 @@ macro_rules! with_opcodes {
             (10, "", "level grad base @geometry v2 v4", "u32 s32 f16 f16x2 f32", "t m v? v? v? s?"),
         ]
         Tld4 "tld4" { by lower_gather, types: 2 } lacks Memory "textures and surfaces" [
-            (22, "", "r g b a @geometry v2 v4", "u32 s32 f16 f16x2 f32", "t m v? s?"),
+            (22, "", "r g b a @geometry v2 v4", "u32 s32 f16 f32", "t m v? s?"),
         ]
         Trap "trap" { by lower_end(Operation::Trap, End::Exit) } [(10, "", "", "", "")]
         Txq "txq" { by lower_object_query(OpaqueType::Texture) } [
@@ -400,17 +404,17 @@ macro_rules! with_opcodes {
             WgmmaFence: (80, "fence", "sync aligned", "", ""),
             WgmmaCommitGroup: (80, "commit_group", "sync aligned", "", ""),
             WgmmaWaitGroup: (80, "wait_group", "sync aligned", "", "c"),
-            WgmmaMmaAsync: (82, "mma_async sp", "sync aligned @wgmma_shape satfinite", "@mma_type",
+            WgmmaMmaAsyncSp: (82, "mma_async sp", "sync aligned @wgmma_shape satfinite", "@wgmma_sparse_type",
                 "v v s s s p s? s? s? s?"),
-            WgmmaMmaAsync: (80, "mma_async", "sync aligned @wgmma_shape satfinite and xor popc", "@mma_type",
+            WgmmaMmaAsync: (80, "mma_async", "sync aligned @wgmma_shape satfinite and popc", "@wgmma_type",
                 "v v s p s? s? s? s?"),
         ]
         Wmma "wmma" { by lower_wmma } lacks Tensor "tensor cores" [
-            WmmaLoad: (60, "load", "a b c sync aligned row col @wmma_shape global shared shared::cta", "@mma_type",
+            WmmaLoad: (60, "load", "a b c sync aligned row col @wmma_shape global shared shared::cta", "@wmma_type",
                 "v m s?"),
-            WmmaStore: (60, "store", "d sync aligned row col @wmma_shape global shared shared::cta", "@mma_type",
+            WmmaStore: (60, "store", "d sync aligned row col @wmma_shape global shared shared::cta", "f16 f32 f64 s32",
                 "m v s?"),
-            WmmaMma: (60, "mma", "sync aligned row col @wmma_shape satfinite and xor popc @round", "@mma_type",
+            WmmaMma: (60, "mma", "sync aligned row col @wmma_shape satfinite and xor popc @round", "@wmma_type",
                 "v v v v"),
         ]
         Xor "xor" { Xor T <- T T } [(10, "", "", "pred @bits", "d s s")]

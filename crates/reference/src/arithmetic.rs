@@ -16,11 +16,18 @@ use crate::value::{
 
 type Answer = Result<Results, NoMeaning>;
 
-/// Applies a function to the two 16-bit integers of packed pairs.
-fn integer_pair(ty: ScalarType, a: u128, b: u128, function: impl Fn(i128, i128) -> i128) -> Answer {
+/// Several integers in a word.
+fn is_packed_integer(ty: ScalarType) -> bool {
+    element(ty).is_some_and(ScalarType::is_integer)
+}
+
+/// Applies a function to the integers of packed groups, one by one.
+fn integer_group(ty: ScalarType, a: u128, b: u128, function: impl Fn(i128, i128) -> i128) -> Answer {
     let element = element(ty).ok_or(NO_SUCH_FORM)?;
-    let half = |at: u32| low(function(integer(a >> at & 0xffff, element), integer(b >> at & 0xffff, element)), 16);
-    one(half(0) | half(16) << 16, ty)
+    let bits = element.bits();
+    let part = |word: u128, at: u32| integer(word >> at & ones(bits), element);
+    let results = (0..ty.bits()).step_by(bits as usize).map(|at| low(function(part(a, at), part(b, at)), bits) << at);
+    one(results.sum(), ty)
 }
 
 /// An extended-precision integer result with its carry: `value` is what comes out without a limit of bits.
@@ -57,9 +64,9 @@ fn add_or_subtract(s: &Sources<'_>, sum: &Sum, subtracts: bool) -> Answer {
         let value = combine(s.integer(0, ty)?, s.integer(1, ty)?);
         return number(if sum.sat { clamped(value, ty) } else { value }, ty);
     }
-    if matches!(ty, ScalarType::U16x2 | ScalarType::S16x2) {
+    if is_packed_integer(ty) {
         let element = element(ty).ok_or(NO_SUCH_FORM)?;
-        return integer_pair(ty, s.bits(0, ty)?, s.bits(1, ty)?, |a, b| {
+        return integer_group(ty, s.bits(0, ty)?, s.bits(1, ty)?, |a, b| {
             if sum.sat { clamped(combine(a, b), element) } else { combine(a, b) }
         });
     }
@@ -258,8 +265,8 @@ pub(crate) fn neg(s: &Sources<'_>, ftz: bool) -> Answer {
     if ty.is_integer() {
         return number(-s.integer(0, ty)?, ty);
     }
-    if matches!(ty, ScalarType::U16x2 | ScalarType::S16x2) {
-        return integer_pair(ty, s.bits(0, ty)?, 0, |a, _| -a);
+    if is_packed_integer(ty) {
+        return integer_group(ty, s.bits(0, ty)?, 0, |a, _| -a);
     }
     let formats = arithmetic(ty).filter(|_| ty != ScalarType::F32x2).ok_or(NO_SUCH_FORM)?;
     let ftz = ftz && ty != ScalarType::F64;
@@ -275,9 +282,9 @@ pub(crate) fn extremum(s: &Sources<'_>, how: &Extremum, wanted: Ordering) -> Ans
     if ty.is_integer() {
         return number(rectified(best(s.integer(0, ty)?, s.integer(1, ty)?)), ty);
     }
-    if matches!(ty, ScalarType::U16x2 | ScalarType::S16x2) {
+    if is_packed_integer(ty) {
         let (a, b) = (s.bits(0, ty)?, s.bits(1, ty)?);
-        return integer_pair(ty, a, b, |a, b| rectified(best(a, b)));
+        return integer_group(ty, a, b, |a, b| rectified(best(a, b)));
     }
     let formats = arithmetic(ty).filter(|_| ty != ScalarType::F32x2).ok_or(NO_SUCH_FORM)?;
     // f64 knows no modifier, and `.abs` of three operands none of the signs.
@@ -291,6 +298,19 @@ pub(crate) fn extremum(s: &Sources<'_>, how: &Extremum, wanted: Ordering) -> Ans
     }
     let values = [s.bits(0, ty)?, s.bits(1, ty)?];
     one(by_element(formats, values, |values| float::extremum(formats.0, values, wanted, &how)), ty)
+}
+
+/// A word, from a bit on, of the product of two polynomials over two elements, plus a third: a coefficient is odd where an odd
+/// number of pairs of ones meet.
+pub(crate) fn polynomial(s: &Sources<'_>, first: u32) -> Answer {
+    let ty = ScalarType::U64;
+    let [a, b, c] = [s.bits(0, ty)?, s.bits(1, ty)?, s.bits(2, ty)?];
+    let bit = |word: u128, at: u32| word >> at & 1;
+    let coefficient = |power: u32| {
+        let pairs = (0..64).filter(|&of_a| power.checked_sub(of_a).is_some_and(|of_b| of_b < 64 && bit(a, of_a) * bit(b, of_b) == 1));
+        (pairs.count() as u128 + bit(c, power - first)) % 2
+    };
+    one((0..64).map(|at| coefficient(first + at) << at).sum(), ty)
 }
 
 pub(crate) fn copysign(s: &Sources<'_>) -> Answer {

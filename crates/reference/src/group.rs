@@ -65,9 +65,9 @@ pub(crate) fn matrix<E>(
 pub(crate) fn product(
     cores: TensorCores,
     group: &GroupProduct,
-    a: &[Vec<u64>],
-    b: &[Vec<u64>],
+    (a, b): (&[Vec<u64>], &[Vec<u64>]),
     accumulators: &[LaneValues],
+    metadata: Option<&LaneValues>,
 ) -> Vec<LaneValues> {
     let product = &group.product;
     let [d_type, a_type, b_type, _] = product.types;
@@ -75,6 +75,7 @@ pub(crate) fn product(
     let negative = |bits: u64, ty: M, is_negated: bool| if is_negated { bits ^ 1 << (ty.bits() - 1) } else { bits };
     let is_fp8 = matches!(a_type, M::E4m3 | M::E5m2);
     let precision = if is_fp8 { Precision::GroupsOfBytes } else { Precision::Of(cores) };
+    let depths = metadata.map(|metadata| tensor::depths_held(product, metadata));
     let mut d = vec![[0; 32]; accumulators.len()];
     for lane in 0..32 {
         for at in 0..usize::from(product.shape.n) / 8 * 4 {
@@ -85,9 +86,13 @@ pub(crate) fn product(
             } else {
                 accumulators[register][lane]
             };
+            let across: Vec<u64> = match &depths {
+                Some(depths) => depths[row].iter().map(|&depth| b[column][depth]).collect(),
+                None => b[column].clone(),
+            };
             let pairs: Vec<(u64, u64)> = a[row]
                 .iter()
-                .zip(&b[column])
+                .zip(&across)
                 .map(|(&a, &b)| (negative(a, a_type, group.negated[0]), negative(b, b_type, group.negated[1])))
                 .collect();
             d[register][lane] |= tensor::element(precision, product, c, &pairs) << shift;

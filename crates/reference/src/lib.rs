@@ -217,6 +217,7 @@ fn check(inst: &Decoded) -> Result<(), NoMeaning> {
         | Meaning::Store
         | Meaning::Copy(_)
         | Meaning::CopyBulk(..)
+        | Meaning::FillBulk
         | Meaning::AtomicInCtas(_)
         | Meaning::ClusterBarrier(_)
         | Meaning::ActiveMask

@@ -37,6 +37,8 @@ pub(crate) enum Meaning<'i> {
     Store,
     Atomic(AtomicOp),
     Copy(CopyRead),
+    /// Zeros in many bytes.
+    FillBulk,
     /// A copy of many bytes, and whether to several CTAs.
     CopyBulk(Option<AtomicOp>, bool),
     /// An atomic in each CTA of a mask.
@@ -111,6 +113,8 @@ pub(crate) fn meaning(inst: &Decoded) -> Meaning<'_> {
         Operation::Mad24Hi(saturation) => lane(|s| arithmetic::mad24_hi(s, saturation.sat)),
         Operation::Fma(fused) => lane(|s| arithmetic::fma(s, fused)),
         Operation::FmaMixed(types) => lane(|s| arithmetic::fma_mixed(s, types)),
+        Operation::Clmad => lane(|s| arithmetic::polynomial(s, 0)),
+        Operation::ClmadHi => lane(|s| arithmetic::polynomial(s, 64)),
         Operation::Sad => lane(arithmetic::sad),
         Operation::Div(accuracy) => lane(|s| arithmetic::div(s, accuracy)),
         Operation::Rem => lane(arithmetic::rem),
@@ -172,6 +176,7 @@ pub(crate) fn meaning(inst: &Decoded) -> Meaning<'_> {
         Operation::Atom(atomic) | Operation::Red(atomic) => Meaning::Atomic(atomic.op),
         Operation::RedCluster(atomic) => Meaning::AtomicInCtas(atomic.op),
         Operation::Copy(read) => Meaning::Copy(*read),
+        Operation::FillBulk => Meaning::FillBulk,
         Operation::CopyBulk(bulk) => Meaning::CopyBulk(bulk.reduction, bulk.multicast),
         Operation::Tex(_) | Operation::Tld4(_) | Operation::Suld(_) | Operation::Sust(_) => Meaning::Texture,
         Operation::Sured(reduction) => {

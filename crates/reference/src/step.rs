@@ -183,6 +183,7 @@ impl Step<'_> {
             Meaning::Atomic(op) => self.atomic(run, number, op)?,
             Meaning::Copy(read) => self.copy(run, number, read)?,
             Meaning::CopyBulk(reduction, is_multicast) => self.copy_bulk(run, number, reduction, is_multicast)?,
+            Meaning::FillBulk => self.fill_bulk(run, number)?,
             Meaning::CopyTensor(copy) => {
                 let n = usize::from(copy.dimensions);
                 let place = run.code().places[number as usize];
@@ -426,11 +427,14 @@ impl Step<'_> {
         run: &mut Running<'_, '_, O>,
         product: &GroupProduct,
     ) -> Result<(), ExecError> {
+        run.come_to_group_product(self.inst.pc)?;
         let cores = run.tensor_cores();
         let (sources, at) = (&self.inst.sources, (self.inst.pc, self.on.trailing_zeros()));
         let lane = at.1 as usize;
         let [_, a_type, b_type, _] = product.product.types;
         let (n, k) = (u64::from(product.product.shape.n), u64::from(product.product.shape.k));
+        let is_sparse = product.product.sparsity.is_some();
+        let held_depth = if is_sparse { k / 2 } else { k };
         let n_a = if product.a_in_shared { 1 } else { 4 };
         let descriptor = |index: usize, run: &mut Running<'_, '_, O>| {
             self.all(run.registers(), &sources[index], ScalarType::B64)[lane]
@@ -438,22 +442,25 @@ impl Step<'_> {
         let a = if product.a_in_shared {
             let (from, first) = (descriptor(0, run), u64::from(run.warp_index() % 4) * 16);
             let read = |address: u64| run.shared_bytes(address as u32, at);
-            group::matrix(from, a_type, (first, 16, k), product.product.turned[0], read)?
+            group::matrix(from, a_type, (first, 16, held_depth), product.product.turned[0], read)?
         } else {
             let held: Vec<LaneValues> =
                 (0..4).map(|index| self.source(run.registers(), index, ScalarType::B32, 0)).collect();
-            tensor::rows(&held, a_type, k as usize)
+            tensor::rows(&held, a_type, held_depth as usize)
         };
         let from = descriptor(n_a, run);
         let read = |address: u64| run.shared_bytes(address as u32, at);
         let b = group::matrix(from, b_type, (0, n, k), product.product.turned[1], read)?;
         let registers = run.registers();
         let adds = self.all(registers, &sources[n_a + 1], ScalarType::Pred)[lane] == 1;
-        let accumulators: Vec<LaneValues> = sources[n_a + 2..]
+        let accumulators: Vec<LaneValues> = sources[n_a + 2..][..self.inst.destinations.len()]
             .iter()
             .map(|operand| if adds { self.all(registers, operand, ScalarType::B32) } else { [0; 32] })
             .collect();
-        for (index, values) in group::product(cores, product, &a, &b, &accumulators).iter().enumerate() {
+        let metadata =
+            sources.last().filter(|_| is_sparse).map(|operand| self.all(registers, operand, ScalarType::B32));
+        let results = group::product(cores, product, (&a, &b), &accumulators, metadata.as_ref());
+        for (index, values) in results.iter().enumerate() {
             self.write(run.registers(), index, ScalarType::B32, values);
         }
         Ok(())
@@ -512,6 +519,27 @@ impl Step<'_> {
             }
         }
         if naming == 0 { Ok(()) } else { run.store(&request, &words) }
+    }
+
+    /// Each lane clears its bytes with requests of up to 32 places of 8 bytes.
+    fn fill_bulk<O: Observer>(&self, run: &mut Running<'_, '_, O>, number: u32) -> Result<(), ExecError> {
+        let place = run.code().places[number as usize];
+        let registers = run.registers();
+        let bytes = self.source(registers, 0, ScalarType::U64, 0);
+        let request = self.request(registers, place, &self.inst.memory[0], self.on);
+        for lane in lanes(self.on) {
+            let places: Vec<u64> = (0..bytes[lane]).step_by(8).map(|at| request.addresses[lane].wrapping_add(at)).collect();
+            for some in places.chunks(32) {
+                let one = Request {
+                    lanes: first_lanes(some.len()),
+                    addresses: std::array::from_fn(|n| some.get(n).copied().unwrap_or(0)),
+                    elements: 1,
+                    ..request.clone()
+                };
+                run.store(&one, &[[0; 32]]).map_err(|error| run.asked_by(lane, error))?;
+            }
+        }
+        Ok(())
     }
 
     /// Each lane moves its bytes with as many requests of 32 places of 16 bytes as that takes.

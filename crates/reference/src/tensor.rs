@@ -13,9 +13,10 @@ pub(crate) fn product(cores: TensorCores, product: &MatrixProduct, fragments: &[
         return group::quads(cores, product, fragments);
     }
     let [d_type, a_type, b_type, c_type] = product.types;
-    let [n_d, n_a, n_b, _] = product.registers();
+    let [n_d, n_a, n_b, n_c] = product.registers();
     let [m, n, k] = [product.shape.m, product.shape.n, product.shape.k].map(usize::from);
-    let mut a = vec![vec![0; k]; m];
+    let held = if product.sparsity.is_some() { k / 2 } else { k };
+    let mut a = vec![vec![0; held]; m];
     let mut b = vec![vec![0; n]; k];
     let mut c = vec![vec![0; n]; m];
     for lane in 0..32 {
@@ -32,11 +33,13 @@ pub(crate) fn product(cores: TensorCores, product: &MatrixProduct, fragments: &[
             let first = (register * 4 + thread) * elements.len();
             elements.into_iter().enumerate().for_each(|(at, bits)| b[first + at][group] = bits);
         }
-        let elements = fragments[n_a + n_b..].iter().flat_map(|values| split(values[lane], c_type));
+        let elements = fragments[n_a + n_b..][..n_c].iter().flat_map(|values| split(values[lane], c_type));
         elements.enumerate().for_each(|(at, bits)| c[group + 8 * (at / 2)][2 * thread + at % 2] = bits);
     }
+    let depths = fragments.get(n_a + n_b + n_c).map(|metadata| depths_held(product, metadata));
     let element = |row: usize, column: usize| {
-        let pairs: Vec<(u64, u64)> = (0..k).map(|at| (a[row][at], b[at][column])).collect();
+        let depth_of = |at: usize| depths.as_ref().map_or(at, |depths| depths[row][at]);
+        let pairs: Vec<(u64, u64)> = (0..held).map(|at| (a[row][at], b[depth_of(at)][column])).collect();
         element(Precision::Of(cores), product, c[row][column], &pairs)
     };
     let mut d = vec![[0; 32]; n_d];
@@ -47,6 +50,44 @@ pub(crate) fn product(cores: TensorCores, product: &MatrixProduct, fragments: &[
         d[at / width][lane] |= bits << (16 * (at % width));
     }
     d
+}
+
+/// For each row of a sparse matrix the depths at which its elements stand that are held, in the order in which they are.
+///
+/// Lane by lane: what of the matrix the metadata of a lane are about depends on where the lane stands among those of its
+/// four that have any.
+pub(crate) fn depths_held(product: &MatrixProduct, metadata: &LaneValues) -> Vec<Vec<usize>> {
+    let [k, ty] = [usize::from(product.shape.k), product.types[1].bits() as usize];
+    let selector = product.sparsity.map_or(0, |sparsity| usize::from(sparsity.selector));
+    // Elements of a group, and lanes that have metadata.
+    let (group, n_lanes) = match ty {
+        32 => (2, k / 8),
+        16 => (4, k / 16),
+        8 => (4, k / 16),
+        _ => (8, k / 32),
+    };
+    let mut rows = vec![vec![0; k / 2]; 16];
+    for lane in (0..32).filter(|lane| lane % 4 / n_lanes == selector) {
+        let part = lane % 4 % n_lanes;
+        for nibble in 0..8 {
+            let (row, number) = if ty >= 16 {
+                (lane / 4 + if nibble >= 4 { 8 } else { 0 }, 4 * part + nibble % 4)
+            } else {
+                (lane / 4 + if part % 2 == 1 { 8 } else { 0 }, 8 * (part / 2) + nibble)
+            };
+            let bits = (metadata[lane] >> (4 * nibble)) as usize;
+            let (low, high) = (bits % 4, bits / 4 % 4);
+            let places = match group {
+                2 => vec![low / 2],
+                4 => vec![low, high],
+                _ => vec![low * 2, low * 2 + 1, high * 2, high * 2 + 1],
+            };
+            for (at, place) in places.into_iter().enumerate() {
+                rows[row][number * group / 2 + at] = number * group + place;
+            }
+        }
+    }
+    rows
 }
 
 /// How floats are summed.
@@ -282,7 +323,7 @@ fn nearest(value: f64, ty: M) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use warplens_isa::MatrixShape;
+    use warplens_isa::{MatrixShape, Sparsity};
 
     use super::*;
 
@@ -293,13 +334,6 @@ mod tests {
     /// far apart, and some bits at random make what is no number.
     #[test]
     fn both_engines_multiply_alike() {
-        let mut state = 0x9e37_79b9_7f4a_7c15u64;
-        let mut random = move || {
-            state ^= state << 13;
-            state ^= state >> 7;
-            state ^= state << 17;
-            state.wrapping_mul(0x2545_f491_4f6c_dd1d)
-        };
         let shapes: &[Shapes] = &[
             ([M::F32, M::F16, M::F16, M::F32], &[(8, 8, 4), (16, 8, 8), (16, 8, 16)], None),
             ([M::F32, M::F16, M::F16, M::F16], &[(8, 8, 4)], None),
@@ -314,6 +348,27 @@ mod tests {
             ([M::S32, M::B1, M::B1, M::S32], &[(8, 8, 128), (16, 8, 256)], Some(BoolOp::Xor)),
             ([M::S32, M::B1, M::B1, M::S32], &[(8, 8, 128), (16, 8, 128)], Some(BoolOp::And)),
         ];
+        agree(shapes, false);
+        let sparse: &[Shapes] = &[
+            ([M::F32, M::F16, M::F16, M::F32], &[(16, 8, 16), (16, 8, 32)], None),
+            ([M::F16; 4], &[(16, 8, 16), (16, 8, 32)], None),
+            ([M::F32, M::Bf16, M::Bf16, M::F32], &[(16, 8, 16), (16, 8, 32)], None),
+            ([M::F32, M::Tf32, M::Tf32, M::F32], &[(16, 8, 8), (16, 8, 16)], None),
+            ([M::F32, M::E4m3, M::E5m2, M::F32], &[(16, 8, 64)], None),
+            ([M::S32, M::S8, M::U8, M::S32], &[(16, 8, 32), (16, 8, 64)], None),
+            ([M::S32, M::U4, M::S4, M::S32], &[(16, 8, 64), (16, 8, 128)], None),
+        ];
+        agree(sparse, true);
+    }
+
+    fn agree(shapes: &[Shapes], is_sparse: bool) {
+        let mut state = 0x9e37_79b9_7f4a_7c15u64;
+        let mut random = move || {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            state.wrapping_mul(0x2545_f491_4f6c_dd1d)
+        };
         use TensorCores as T;
         for cores in [T::Volta, T::Turing, T::Ampere, T::Ada, T::Hopper, T::Blackwell, T::RtxBlackwell] {
             for &(types, shapes, combination) in shapes {
@@ -323,7 +378,12 @@ mod tests {
                         let satfinite = round % 2 == 0;
                         let it = MatrixProduct { satfinite, combination, ..MatrixProduct::new(shape, types) };
                         let turned = [it.is_by_quads() && round % 3 == 1, it.is_by_quads() && round % 5 == 2];
-                        let it = MatrixProduct { turned, ..it };
+                        let mut it = MatrixProduct { turned, ..it };
+                        if is_sparse {
+                            let ordered = round % 2 == 1;
+                            let parts = 4 / it.metadata_lanes();
+                            it.sparsity = Some(Sparsity { selector: (round % parts) as u8, ordered });
+                        }
                         let [_, n_a, n_b, n_c] = it.registers();
                         // In most rounds the exponents are cut to a few, so that terms meet.
                         let keep = match types[1] {
@@ -341,6 +401,9 @@ mod tests {
                         for at in 0..n_a + n_b + n_c {
                             let mask = if at < n_a + n_b { keep & wide } else { of_sum };
                             fragments.push(std::array::from_fn(|_| random() & mask));
+                        }
+                        if is_sparse {
+                            fragments.push(std::array::from_fn(|_| random() & 0xffff_ffff));
                         }
                         let fast = cores.product(&it, &fragments);
                         assert_eq!(fast, product(cores, &it, &fragments), "{cores:?} {it:?} round {round}");

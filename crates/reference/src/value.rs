@@ -103,6 +103,8 @@ pub(crate) fn element(ty: ScalarType) -> Option<ScalarType> {
         ScalarType::Bf16x2 => Some(ScalarType::Bf16),
         ScalarType::U16x2 => Some(ScalarType::U16),
         ScalarType::S16x2 => Some(ScalarType::S16),
+        ScalarType::U8x4 => Some(ScalarType::U8),
+        ScalarType::S8x4 => Some(ScalarType::S8),
         ScalarType::F32x2 => Some(ScalarType::F32),
         _ => None,
     }

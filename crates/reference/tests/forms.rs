@@ -195,6 +195,9 @@ fn shifts_and_fields(forms: &mut Vec<Form>, ty: ScalarType) {
 
 fn words(forms: &mut Vec<Form>) {
     let word = ScalarType::B32;
+    for operation in [Operation::Clmad, Operation::ClmadHi] {
+        forms.push(Form::new(operation, ScalarType::U64, &[ScalarType::U64; 3], &[ScalarType::U64]));
+    }
     for mode in [ShiftMode::Clamp, ShiftMode::Wrap] {
         for direction in [ShiftDirection::Left, ShiftDirection::Right] {
             forms.push(Form::new(Operation::Shf(FunnelShift { direction, mode }), word, &[word; 3], &[word]));
@@ -423,6 +426,7 @@ impl Numbers {
             ScalarType::Bf16x2 => (self.float(8, 7) | self.float(8, 7) << 16).into(),
             ScalarType::F32x2 => (self.float(8, 23) | self.float(8, 23) << 32).into(),
             ScalarType::U16x2 | ScalarType::S16x2 => (self.integer(16) | self.integer(16) << 16).into(),
+            ScalarType::U8x4 | ScalarType::S8x4 => (0..4).map(|at| u128::from(self.integer(8)) << (8 * at)).sum(),
             ty => self.integer(ty.bits().min(64)).into(),
         }
     }
@@ -710,6 +714,7 @@ fn every_form_gives_the_same_bits_by_both_engines() {
         Op::Copy,
         Op::Prefetch,
         Op::CopyBulk,
+        Op::FillBulk,
         Op::CopyTensor,
         Op::Tex,
         Op::Tld4,

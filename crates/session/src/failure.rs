@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use warplens_base::Diagnostic;
 use warplens_device::Context;
-use warplens_exec::{AccessFault, ExecError, WaitingWarp};
+use warplens_exec::{AccessFault, ExecError, WaitingPlace, WaitingWarp};
 use warplens_ir::FunctionId;
 use warplens_isa::{Family, Pc};
 use warplens_launch::Launch;
@@ -56,6 +56,9 @@ pub(crate) fn of(program: &Program, kernel: FunctionId, error: &ExecError) -> Er
                 AccessFault::Null => all.with_help("a buffer argument such as f32[1024] is an address"),
                 _ => all,
             }
+        }
+        ExecError::PartedWarpgroup { others: Some(pc), .. } => {
+            at_first(program, name, "X005", error).with_detail(format!("the other is {}", place(program, *pc)))
         }
         _ => at_first(program, name, "X005", error),
     }
@@ -130,10 +133,19 @@ pub(crate) fn place(program: &Program, pc: Pc) -> String {
 fn waiting(program: &Program, warp: &WaitingWarp) -> String {
     let [x, y, z] = warp.cta;
     let lanes = warp.lanes.count_ones();
-    let at = match (warp.at, warp.barrier) {
-        (Some(pc), _) if warp.is_cluster => format!("for the blocks of the cluster, {}", place(program, pc)),
-        (Some(pc), Some(barrier)) => format!("at barrier {barrier}, {}", place(program, pc)),
-        (Some(pc), None) => format!("at {}", place(program, pc)),
+    let at = match (warp.at, warp.place) {
+        (Some(pc), WaitingPlace::Cluster) => format!("for the blocks of the cluster, {}", place(program, pc)),
+        (Some(pc), WaitingPlace::Barrier(barrier)) => format!("at barrier {barrier}, {}", place(program, pc)),
+        (Some(pc), WaitingPlace::Phase { address, parity, missing }) => {
+            let lacks = match missing {
+                Some((arrivals, 0)) => format!(", which lacks {arrivals} arrivals"),
+                Some((arrivals, bytes)) => format!(", which lacks {arrivals} arrivals and {bytes} bytes"),
+                None => String::new(),
+            };
+            let parity = u8::from(parity);
+            format!("for phase {parity} of the barrier at {address:#x} of shared memory{lacks}, {}", place(program, pc))
+        }
+        (Some(pc), WaitingPlace::Lanes) => format!("at {}", place(program, pc)),
         (None, _) => "for lanes of the same warp that wait elsewhere".to_owned(),
     };
     format!("block ({x},{y},{z}) warp {}: {lanes} threads wait {at}", warp.warp)

@@ -95,12 +95,7 @@ impl<'a> Code<'a> {
 
 /// True for loads, stores and atomics that a profile counts.
 pub(crate) fn is_access(inst: &Inst) -> bool {
-    let of_memory = matches!(
-        inst.op(),
-        Op::Ld | Op::St | Op::Ldmatrix | Op::Stmatrix | Op::Atom | Op::Red | Op::Copy | Op::CopyBulk
-    );
-    let of_texels = matches!(inst.op(), Op::Tex | Op::Tld4 | Op::Suld | Op::Sust | Op::Sured);
-    (of_memory || of_texels) && inst.memory.iter().any(|memory| memory.space != StateSpace::Param)
+    inst.op().is_access() && inst.memory.iter().any(|memory| memory.space != StateSpace::Param)
 }
 
 /// Registers on which addresses, branches and guards depend, whatever the path.

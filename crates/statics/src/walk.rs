@@ -243,7 +243,7 @@ impl Walker<'_> {
         surely: u32,
         weight: f64,
     ) -> Result<(), Stop> {
-        if matches!(inst.op(), warplens_isa::Op::CopyBulk | warplens_isa::Op::CopyTensor) {
+        if inst.op().is_bulk() {
             return Err(self.refuse(Refusal::BulkCopy { pc: inst.pc }));
         }
         if is_access(inst) {

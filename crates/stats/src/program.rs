@@ -224,29 +224,14 @@ impl PcFacts {
 
 /// True for instructions that may report accesses.
 fn touches_memory(inst: &Inst) -> bool {
-    !inst.memory.is_empty() && !matches!(inst.op(), Op::Prefetch)
+    !inst.memory.is_empty() && inst.op().is_access()
 }
 
 fn role(inst: &Inst) -> Role {
     match (inst.op(), inst.memory.iter().last()) {
-        // A copy counts where it reads.
-        (
-            Op::Ld
-            | Op::TestPhase
-            | Op::St
-            | Op::Ldmatrix
-            | Op::Stmatrix
-            | Op::Atom
-            | Op::Red
-            | Op::RedCluster
-            | Op::Copy
-            | Op::CopyBulk
-            | Op::CopyTensor,
-            Some(memory),
-        ) if memory.space != StateSpace::Param => Role::Memory(memory.space),
-        (Op::CopyTensor, Some(memory)) if inst.operation.writes_tensor() => Role::Memory(memory.space),
-        (Op::CopyTensor, _) => Role::Memory(StateSpace::Global),
-        (Op::Tex | Op::Tld4 | Op::Suld | Op::Sust | Op::Sured, Some(memory)) => Role::Memory(memory.space),
+        // A copy counts where it reads; the place of a tensor is said by its map.
+        (Op::CopyTensor, _) if !inst.operation.writes_tensor() => Role::Memory(StateSpace::Global),
+        (op, Some(memory)) if op.is_access() && memory.space != StateSpace::Param => Role::Memory(memory.space),
         (Op::Bra | Op::BrxIdx, _) => Role::Branch,
         (Op::Bar, _) => Role::CtaBarrier,
         (Op::BarWarp, _) => Role::WarpBarrier,

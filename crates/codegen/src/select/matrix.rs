@@ -12,8 +12,17 @@
 //!
 //! An instruction does as many multiply-adds as its shape has; [`MachineInst::amount`](warplens_trace::MachineInst) counts
 //! them in those of 16-bit elements. What the hardware lacks is a subroutine of ptxas that nobody has counted.
+//!
+//! Products with a sparse a are as disassembled of ptxas 13.5: one instruction (`HMMA.SP`, `IMMA.SP`, `QMMA.SP`), which takes
+//! as long as a dense one of half the depth, but for these.
+//!
+//! | Sparse product | 8.x | 9.0 | 10.x | 12.x |
+//! |---|---|---|---|---|
+//! | f16, bytes, places in any order | one | one | sorted before | sorted before |
+//! | fp8 | one (8.9) | unpacked, two `HMMA.SP`, four sums | the same, sorted twice | one |
+//! | 4 bits | one | unpacked, two `IMMA.SP` of bytes, four sums | the same, sorted twice | as 10.x |
 
-use warplens_isa::{BoolOp, MatrixProduct, MatrixShape, MatrixType as M};
+use warplens_isa::{BoolOp, MatrixProduct, MatrixShape, MatrixType as M, Sparsity};
 use warplens_trace::MachineClass as C;
 
 use super::{Recipe, Stage};
@@ -35,6 +44,9 @@ pub(crate) fn product(product: &MatrixProduct, target: &Target) -> Option<Recipe
         Some(Recipe::Stages(vec![stage; steps as usize]))
     };
     let one = || split(1, 1);
+    if let Some(sparsity) = product.sparsity {
+        return Some(sparse(product, sparsity, class, target));
+    }
     if product.is_by_quads() {
         return match target.is_from(8, 0) {
             false => split(1, if d == M::F32 { 4 } else { 2 }),
@@ -112,6 +124,48 @@ fn unpacked(product: &MatrixProduct) -> Recipe {
         multiply,
         Stage { class: sum, amount: 1, parts: sums },
     ])
+}
+
+/// Products with a sparse a.
+fn sparse(product: &MatrixProduct, sparsity: Sparsity, class: C, target: &Target) -> Recipe {
+    let [d, a, ..] = product.types;
+    let is_deep = product.work() > MatrixProduct::HALF_WORK;
+    let stage = |class, parts| Stage { class, amount: 1, parts };
+    let multiply = Stage { class, amount: product.work(), parts: 1 };
+    // Metadata whose places are sorted, with the elements that they are about.
+    let sorted = |ints, shuffles| vec![stage(C::Int, ints), stage(C::Shuffle, shuffles)];
+    let mut stages = Vec::new();
+    match a {
+        M::E4m3 | M::E5m2 if target.is_from(9, 0) && !target.is_from(12, 0) => {
+            stages.extend([stage(C::Int, 78), stage(C::Shuffle, 3)]);
+            if target.is_from(10, 0) {
+                stages.extend([sorted(43, 4), sorted(43, 4)].concat());
+            }
+            // As f16 it is twice the work, in two instructions.
+            stages.extend([multiply, multiply, stage(C::Fp32, 4)]);
+        }
+        M::S4 | M::U4 if target.is_from(9, 0) => {
+            stages.push(stage(C::Int, if is_deep { 240 } else { 120 }));
+            if target.is_from(10, 0) {
+                stages.extend(if is_deep { [sorted(64, 4), sorted(64, 4)] } else { [sorted(41, 4), sorted(41, 4)] }.concat());
+            }
+            stages.extend([multiply, multiply, stage(C::Int, 4)]);
+        }
+        _ => {
+            if !sparsity.ordered && target.is_from(10, 0) {
+                match (a, is_deep) {
+                    (M::F16, false) => stages.extend(sorted(27, 3)),
+                    (M::F16, true) => stages.extend(sorted(43, 4)),
+                    (M::S8 | M::U8, false) => stages.extend(sorted(41, 4)),
+                    (M::S8 | M::U8, true) => stages.extend(sorted(63, 4)),
+                    _ => {}
+                }
+            }
+            debug_assert!(d != M::F64, "there are no sparse products of f64");
+            stages.push(multiply);
+        }
+    }
+    Recipe::Stages(stages)
 }
 
 #[cfg(test)]
@@ -200,5 +254,33 @@ mod tests {
         }
         let four_bits = MatrixProduct::new(MatrixShape { m: 16, n: 8, k: 64 }, [M::S32, M::S4, M::S4, M::S32]);
         assert_eq!(product(&four_bits, &Target::plain(ComputeCapability::new(9, 0))), None);
+    }
+
+    /// Instructions on the tensor lanes with the work of one, and other instructions, for 8.0, 9.0, 10.0 and 12.0.
+    #[test]
+    fn sparse_products_are_one_instruction_unless_something_is_missing() {
+        let half = [M::F32, M::F16, M::F16, M::F32];
+        let cases: &[([M; 4], u16, bool, [(u32, u32, u32); 4])] = &[
+            (half, 16, true, [(1, 1024, 0); 4]),
+            (half, 16, false, [(1, 1024, 0), (1, 1024, 0), (1, 1024, 30), (1, 1024, 30)]),
+            (half, 32, false, [(1, 2048, 0), (1, 2048, 0), (1, 2048, 47), (1, 2048, 47)]),
+            ([M::F32, M::Tf32, M::Tf32, M::F32], 16, false, [(1, 2048, 0); 4]),
+            ([M::S32, M::S8, M::S8, M::S32], 64, false, [(1, 2048, 0), (1, 2048, 0), (1, 2048, 67), (1, 2048, 67)]),
+            ([M::S32, M::S4, M::S4, M::S32], 64, true, [(1, 1024, 0), (2, 1024, 124), (2, 1024, 214), (2, 1024, 214)]),
+        ];
+        for &(types, k, ordered, expected) in cases {
+            for ((major, minor), expected) in [(8, 0), (9, 0), (10, 0), (12, 0)].into_iter().zip(expected) {
+                let shape = MatrixShape { m: 16, n: 8, k };
+                let sparsity = Some(Sparsity { selector: 0, ordered });
+                let it = MatrixProduct { sparsity, ..MatrixProduct::new(shape, types) };
+                let target = Target::plain(ComputeCapability::new(major, minor));
+                let Some(Recipe::Stages(stages)) = product(&it, &target) else { panic!("{it:?} {major}.{minor}") };
+                let is_product = |stage: &&Stage| matches!(stage.class, C::Tensor | C::TensorFp32);
+                let (products, others): (Vec<&Stage>, Vec<&Stage>) = stages.iter().partition(is_product);
+                let count = |stages: &[&Stage]| stages.iter().map(|stage| stage.parts).sum::<u32>();
+                let found = (count(&products), products[0].amount, count(&others));
+                assert_eq!(found, expected, "{it:?} {major}.{minor}");
+            }
+        }
     }
 }

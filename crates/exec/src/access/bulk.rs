@@ -19,7 +19,50 @@ const PLACE: u32 = 16;
 /// Rows of a request: the addresses in two, then the bytes.
 const ROWS: usize = 2 + PLACE as usize / 4;
 
+/// Bytes of a place that is filled.
+const FILLED: u32 = 8;
+
 impl<E: Engine, O: Observer> Worker<'_, E, O> {
+    /// Writes zeros to as many bytes as each lane says, in requests of 32 neighbouring places of 8 bytes.
+    #[inline(never)]
+    pub(crate) fn fill_bulk(
+        &mut self,
+        context: &mut Context<'_, O::Cta>,
+        lanes: &mut Lanes<'_>,
+        (to, index): (&MemoryOperation, u32),
+        bytes: &[u64; 32],
+        pc: Pc,
+    ) -> Result<(), ExecError> {
+        let starts = addresses(lanes, to, context.local.base);
+        let store = MemoryOperation {
+            base: Base::Pair(Source::frame(0)),
+            offset: 0,
+            element_bytes: FILLED as u8,
+            written_bytes: FILLED as u8,
+            elements: 1,
+            sources: vec![Source::frame(2)],
+            ..to.clone()
+        };
+        for lane in ActiveMask(lanes.mask).lanes() {
+            let n_places = bytes[lane].div_ceil(FILLED.into());
+            for first in (0..n_places).step_by(32) {
+                let mask = u32::MAX >> (32 - (n_places - first).min(32) as u32);
+                let mut rows = [Row::splat(0); 4];
+                let mut request = Lanes { rows: &mut rows, predicates: &mut [], pool: &[], mask };
+                let at = |n: usize| starts[lane].wrapping_add(u64::from(FILLED) * (first + n as u64));
+                request.set_pairs(0, &std::array::from_fn(at));
+                let thread = self.thread(context.coordinates, context.warp_index, 1 << lane);
+                self.store(context, &mut request, &store, index, pc).map_err(|mut error| {
+                    if let ExecError::Access(access) = &mut error {
+                        access.thread = thread;
+                    }
+                    error
+                })?;
+            }
+        }
+        Ok(())
+    }
+
     /// Copies, or reduces into the target, as many bytes as each lane says.
     #[inline(never)]
     pub(crate) fn copy_bulk(

@@ -1,7 +1,8 @@
 //! Products of matrices that four warps carry out together: each makes 16 of the 64 rows.
 //!
 //! A product is made where it stands, by each warp on its own: a correct program changes neither the registers nor the
-//! shared memory that it reads, and looks at no result, before it has waited. That is not checked.
+//! shared memory that it reads, and looks at no result, before it has waited. That all four come to the same products is
+//! checked ([`warpgroup`](crate::warpgroup)).
 
 use warplens_isa::{MatrixType, Pc, StateSpace};
 use warplens_trace::{AccessKind, Observer};
@@ -17,6 +18,9 @@ use crate::semantics::tensor::shared::SharedMatrix;
 /// Warps that share the rows.
 const WARPS: u32 = 4;
 const ROWS: u32 = 16;
+
+/// Pieces of 16 bytes that a line has in depth, unless it stands across from a sparse one.
+const PIECES: u32 = 2;
 
 impl<E: Engine, O: Observer> Worker<'_, E, O> {
     #[inline(never)]
@@ -37,45 +41,49 @@ impl<E: Engine, O: Observer> Worker<'_, E, O> {
             Some(descriptor) => {
                 let matrix = SharedMatrix::of(lanes.pairs(descriptor)[lane as usize]);
                 let first = context.warp_index % WARPS * ROWS;
-                self.lines(context, (matrix, a_type, a_is_turned), (first, ROWS), (pc, lane))?
+                self.lines(context, (matrix, a_type, a_is_turned), (first, ROWS), PIECES, (pc, lane))?
             }
             None => {
                 let registers: Vec<_> = operation.a.iter().map(word).collect();
-                group::held(&registers, a_type, product.product.shape.k.into())
+                group::held(&registers, a_type, product.product.held_depth().into())
             }
         };
         let matrix = SharedMatrix::of(lanes.pairs(operation.b_descriptor)[lane as usize]);
         let n = u32::from(product.product.shape.n);
-        let b = self.lines(context, (matrix, b_type, b_is_turned), (0, n), (pc, lane))?;
+        let pieces = if product.product.sparsity.is_some() { 2 * PIECES } else { PIECES };
+        let b = self.lines(context, (matrix, b_type, b_is_turned), (0, n), pieces, (pc, lane))?;
         let adds = lanes.predicate(operation.adds) >> lane & 1 == 1;
         let accumulators: Vec<_> =
             operation.sources.iter().map(|source| if adds { word(source) } else { [0; 32] }).collect();
-        let results = group::product(cores, product, &a, &b, &accumulators);
+        let metadata = operation.metadata.as_ref().map(word);
+        let results = group::product(cores, product, (&a, &b), &accumulators, metadata.as_ref());
         for (&row, values) in operation.destinations.iter().zip(&results) {
             lanes.set_words(row, &values.map(|value| value as u32));
         }
         Ok(())
     }
 
-    /// So many lines of a matrix in shared memory, from the first wanted.
+    /// So many lines of a matrix in shared memory, from the first wanted, of so many pieces of 16 bytes in depth.
     fn lines(
         &self,
         context: &Context<'_, O::Cta>,
         (matrix, ty, is_turned): (SharedMatrix, MatrixType, bool),
         (first, count): (u32, u32),
+        pieces: u32,
         at: (Pc, u32),
     ) -> Result<Vec<Line>, ExecError> {
         let mut lines = vec![Line::default(); count as usize];
         if !is_turned {
             for (line, number) in lines.iter_mut().zip(first..) {
-                for piece in 0..2 {
+                for piece in 0..pieces {
                     let bytes = self.shared_bytes(context, matrix.in_depth(number, piece), at)?;
                     line.push_bytes(&bytes, ty);
                 }
             }
             return Ok(lines);
         }
-        for depth in 0..16 {
+        // Elements of two bytes, depth by depth.
+        for depth in 0..8 * pieces {
             for piece in first / 8..(first + count) / 8 {
                 let bytes = self.shared_bytes(context, matrix.at_depth(piece, depth), at)?;
                 let own = &mut lines[(piece * 8 - first) as usize..][..8];

@@ -48,6 +48,9 @@ pub(super) fn add(binder: &mut Binder<'_>, inst: &Decoded, sum: &Sum) -> Binding
         ScalarType::U16x2 | ScalarType::S16x2 if !sat => map2(level, |a: u32, b: u32| integer::add_x2(a, b)),
         ScalarType::U16x2 => map2(level, |a: u32, b: u32| integer::add_sat_x2::<u16>(a, b)),
         ScalarType::S16x2 => map2(level, |a: u32, b: u32| integer::add_sat_x2::<i16>(a, b)),
+        ScalarType::U8x4 | ScalarType::S8x4 if !sat => map2(level, |a: u32, b: u32| integer::add_x4(a, b)),
+        ScalarType::U8x4 => map2(level, |a: u32, b: u32| integer::add_sat_x4::<u8>(a, b)),
+        ScalarType::S8x4 => map2(level, |a: u32, b: u32| integer::add_sat_x4::<i8>(a, b)),
         ty => for_integer!(ty, T => match sat {
             true => map2(level, |a: T, b: T| integer::add_sat(a, b)),
             false => map2(level, |a: T, b: T| integer::add(a, b)),
@@ -71,6 +74,9 @@ pub(super) fn sub(binder: &mut Binder<'_>, inst: &Decoded, sum: &Sum) -> Binding
         ScalarType::U16x2 | ScalarType::S16x2 if !sat => map2(level, |a: u32, b: u32| integer::sub_x2(a, b)),
         ScalarType::U16x2 => map2(level, |a: u32, b: u32| integer::sub_sat_x2::<u16>(a, b)),
         ScalarType::S16x2 => map2(level, |a: u32, b: u32| integer::sub_sat_x2::<i16>(a, b)),
+        ScalarType::U8x4 | ScalarType::S8x4 if !sat => map2(level, |a: u32, b: u32| integer::sub_x4(a, b)),
+        ScalarType::U8x4 => map2(level, |a: u32, b: u32| integer::sub_sat_x4::<u8>(a, b)),
+        ScalarType::S8x4 => map2(level, |a: u32, b: u32| integer::sub_sat_x4::<i8>(a, b)),
         ty => for_integer!(ty, T => match sat {
             true => map2(level, |a: T, b: T| integer::sub_sat(a, b)),
             false => map2(level, |a: T, b: T| integer::sub(a, b)),
@@ -410,6 +416,7 @@ pub(super) fn neg(binder: &mut Binder<'_>, inst: &Decoded, subnormals: &Subnorma
         ScalarType::F16x2 => map1_with(level, ftz, |a: u32, ftz| half::neg_x2::<F16>(a, *ftz)),
         ScalarType::Bf16x2 => map1_with(level, ftz, |a: u32, ftz| half::neg_x2::<Bf16>(a, *ftz)),
         ScalarType::U16x2 | ScalarType::S16x2 => map1(level, |a: u32| integer::neg_x2(a)),
+        ScalarType::U8x4 | ScalarType::S8x4 => map1(level, |a: u32| integer::neg_x4(a)),
         ty => for_integer!(ty, T => map1(level, |a: T| integer::neg(a)), else return no_such_form(inst)),
     };
     binder.apply(inst, handler, &[inst.ty], inst.ty)
@@ -419,7 +426,7 @@ const PLAIN_EXTREMUM: MinMaxMods = MinMaxMods { ftz: false, nan: false, xorsign_
 
 /// Binds minimum or maximum of two or three values.
 macro_rules! extremum {
-    ($binder:expr, $inst:expr, $extremum:expr, $two:ident, $three:ident, $pair:ident) => {{
+    ($binder:expr, $inst:expr, $extremum:expr, $two:ident, $three:ident, $pair:ident, $four:ident) => {{
         let (level, inst, relu): (Level, &Decoded, bool) = ($binder.level(), $inst, $extremum.relu);
         let mods = mode::min_max($extremum);
         let is_plain = mods == PLAIN_EXTREMUM;
@@ -440,6 +447,11 @@ macro_rules! extremum {
                 let value = integer::$pair::<i16>(a, b);
                 if *relu { integer::relu_x2(value) } else { value }
             }),
+            ScalarType::U8x4 => map2(level, |a: u32, b: u32| integer::$four::<u8>(a, b)),
+            ScalarType::S8x4 => map2_with(level, relu, |a: u32, b: u32, relu| {
+                let value = integer::$four::<i8>(a, b);
+                if *relu { integer::relu_x4(value) } else { value }
+            }),
             ty => for_integer!(ty, T => match relu {
                 true => map2(level, |a: T, b: T| integer::relu(integer::$two(a, b))),
                 false => map2(level, |a: T, b: T| integer::$two(a, b)),
@@ -450,11 +462,11 @@ macro_rules! extremum {
 }
 
 pub(super) fn min(binder: &mut Binder<'_>, inst: &Decoded, extremum: &Extremum) -> Binding {
-    extremum!(binder, inst, extremum, min, min3, min_x2)
+    extremum!(binder, inst, extremum, min, min3, min_x2, min_x4)
 }
 
 pub(super) fn max(binder: &mut Binder<'_>, inst: &Decoded, extremum: &Extremum) -> Binding {
-    extremum!(binder, inst, extremum, max, max3, max_x2)
+    extremum!(binder, inst, extremum, max, max3, max_x2, max_x4)
 }
 
 pub(super) fn copysign(binder: &mut Binder<'_>, inst: &Decoded) -> Binding {

@@ -11,7 +11,8 @@ use crate::semantics::warp::Exchange;
 /// All lanes that have not exited meet first; then they are together at the product.
 pub(super) fn mma(binder: &mut Binder<'_>, inst: &Decoded, product: &MatrixProduct) -> Binding {
     let [n_d, n_a, n_b, n_c] = product.registers();
-    if inst.destinations.len() != n_d || inst.sources.len() != n_a + n_b + n_c {
+    let n_metadata = usize::from(product.sparsity.is_some());
+    if inst.destinations.len() != n_d || inst.sources.len() != n_a + n_b + n_c + n_metadata {
         return Err("a fragment is missing");
     }
     meet(binder, inst)?;
@@ -23,10 +24,11 @@ pub(super) fn mma(binder: &mut Binder<'_>, inst: &Decoded, product: &MatrixProdu
     Ok(())
 }
 
-/// Sources: registers or the descriptor of a, the descriptor of b, whether to add, the accumulators.
+/// Sources: registers or the descriptor of a, the descriptor of b, whether to add, the accumulators, the metadata of a.
 pub(super) fn mma_async(binder: &mut Binder<'_>, inst: &Decoded, group: &GroupProduct) -> Binding {
     let n_a = if group.a_in_shared { 1 } else { GroupProduct::REGISTERS_OF_A };
-    if inst.destinations.len() != group.results() || inst.sources.len() != n_a + 2 + group.results() {
+    let n_metadata = usize::from(group.product.sparsity.is_some());
+    if inst.destinations.len() != group.results() || inst.sources.len() != n_a + 2 + group.results() + n_metadata {
         return Err("a fragment is missing");
     }
     meet(binder, inst)?;
@@ -37,9 +39,12 @@ pub(super) fn mma_async(binder: &mut Binder<'_>, inst: &Decoded, group: &GroupPr
     };
     let b_descriptor = binder.read(&rest[0], ScalarType::B64);
     let adds = binder.read(&rest[1], ScalarType::Pred);
-    let sources = rest[2..].iter().map(|operand| binder.read(operand, ScalarType::B32)).collect();
+    let (accumulators, metadata) = rest[2..].split_at(group.results());
+    let sources = accumulators.iter().map(|operand| binder.read(operand, ScalarType::B32)).collect();
+    let metadata = metadata.first().map(|operand| binder.read(operand, ScalarType::B32));
     let destinations = inst.destinations.iter().map(|&register| binder.write(register, ScalarType::B32)).collect();
-    let operation = GroupOperation { product: *group, a, a_descriptor, b_descriptor, adds, sources, destinations };
+    let operation =
+        GroupOperation { product: *group, a, a_descriptor, b_descriptor, adds, sources, metadata, destinations };
     let index = binder.group_matrix(operation);
     binder.other(Kind::GroupMatrix(index), [SINK; 2], &[]);
     Ok(())

@@ -72,6 +72,7 @@ fn written(step: &Step, memory: &[MemoryOperation]) -> Option<Vec<u32>> {
         | Kind::Bulk(_)
         | Kind::Tensor(_)
         | Kind::Exchange(_)
+        | Kind::Fill(_)
         | Kind::Matrix(_)
         | Kind::GroupMatrix(_)
         | Kind::LoadMatrices(_)

@@ -156,6 +156,15 @@ pub(super) fn copy_bulk(binder: &mut Binder<'_>, inst: &Decoded, bulk: &BulkCopy
     Ok(())
 }
 
+pub(super) fn fill_bulk(binder: &mut Binder<'_>, inst: &Decoded) -> Binding {
+    let [bytes] = &inst.sources[..] else { return Err("the number of bytes is missing") };
+    let operation = memory_operation(binder, inst)?;
+    let index = binder.memory(operation);
+    let bytes = binder.read(bytes, ScalarType::U64);
+    binder.other(Kind::Fill(index), [SINK; 2], &[bytes]);
+    Ok(())
+}
+
 pub(super) fn copy_tensor(binder: &mut Binder<'_>, inst: &Decoded, copy: &TensorCopy) -> Binding {
     let n = usize::from(copy.dimensions);
     if inst.sources.len() != 1 + n + usize::from(copy.multicast) {

@@ -167,6 +167,13 @@ impl Device {
         block.unwrap_or(0)
     }
 
+    /// The bytes of the heap's buffer that a block of so many bytes takes, if it is one.
+    pub(crate) fn heap_block(&self, address: u64, bytes: u64) -> Option<(BufferId, std::ops::Range<u64>)> {
+        let (buffer, _) = self.heap.as_ref()?;
+        let start = address.checked_sub(self.buffers[*buffer].base)?;
+        Some((*buffer, start..start.checked_add(bytes)?))
+    }
+
     /// Device-side `free`; the null pointer is nothing to be freed.
     pub(crate) fn heap_free(&self, address: u64) -> Result<(), BadFree> {
         match &self.heap {

@@ -61,6 +61,13 @@ impl Ledger {
         is_noted.then(|| notes.shadow.get_or_init(|| Shadow::new(&device.buffer(id).cells)))
     }
 
+    /// Forgets who touched some bytes of a buffer.
+    pub(crate) fn forget(&self, id: BufferId, bytes: std::ops::Range<u64>) {
+        if let Some(shadow) = self.buffers.get(id.0 as usize).and_then(|notes| notes.shadow.get()) {
+            shadow.forget(bytes);
+        }
+    }
+
     /// Asks everybody to stop. An overlap outweighs the rest.
     pub(crate) fn halt(&self, why: Halt) {
         self.halt.fetch_max(why as u8, Ordering::Relaxed);

@@ -182,6 +182,18 @@ impl Shadow {
         Ok(())
     }
 
+    /// Forgets who touched some bytes: whoever does from here on comes after all of them.
+    pub(crate) fn forget(&self, bytes: std::ops::Range<u64>) {
+        let mut at = bytes.start;
+        while at < bytes.end {
+            let next = bytes.end.min((at / SECTOR + 1) * SECTOR);
+            if let Some(page) = self.pages.get((at / PAGE) as usize).and_then(OnceLock::get) {
+                page.forget((at % PAGE / SECTOR) as usize, ones(next - at) << (at % SECTOR));
+            }
+            at = next;
+        }
+    }
+
     /// Keeps what stands where an access takes place, if nobody wants to know who meets whom.
     pub(crate) fn keep(&self, cells: &Cells, touch: &Touch<'_>) {
         for lane in (0..32).filter(|lane| touch.lanes >> lane & 1 == 1) {
@@ -259,6 +271,23 @@ impl Page {
         }
         let bytes = self.split(sector);
         (0..SECTOR as usize).filter(|byte| mask >> byte & 1 == 1).all(|byte| touch_byte(&bytes[byte], touch))
+    }
+
+    /// Forgets the states of the bytes of a mask.
+    fn forget(&self, sector: usize, mask: u32) {
+        let cell = &self.sectors[sector];
+        let mut seen = cell.load(Ordering::Relaxed);
+        while seen != SPLIT {
+            let (known, state) = unpack(seen);
+            let next = if known & !mask == 0 { 0 } else { pack(known & !mask, state) };
+            match cell.compare_exchange_weak(seen, next, Ordering::Relaxed, Ordering::Relaxed) {
+                Ok(_) => return,
+                Err(other) => seen = other,
+            }
+        }
+        let bytes = self.split(sector);
+        let of_mask = (0..SECTOR as usize).filter(|byte| mask >> byte & 1 == 1);
+        of_mask.for_each(|byte| bytes[byte].store(0, Ordering::Relaxed));
     }
 
     /// The states of a sector's bytes.

@@ -599,3 +599,75 @@ pub fn relu_x2(a: u32) -> u32 {
 fn map_x2<T: Int>(a: u32, b: u32, f: impl Fn(T, T) -> T) -> u32 {
     super::half::map2(a, b, |a, b| f(T::from_bits(u64::from(a)), T::from_bits(u64::from(b))).to_bits() as u16)
 }
+
+/// a + b in each byte.
+#[inline(always)]
+pub fn add_x4(a: u32, b: u32) -> u32 {
+    map_x4::<u8>(a, b, add)
+}
+
+/// a + b in each byte, clamped to the range of `u8` or `i8`.
+#[inline(always)]
+pub fn add_sat_x4<T: Int>(a: u32, b: u32) -> u32 {
+    map_x4::<T>(a, b, add_sat)
+}
+
+/// a - b in each byte.
+#[inline(always)]
+pub fn sub_x4(a: u32, b: u32) -> u32 {
+    map_x4::<u8>(a, b, sub)
+}
+
+/// a - b in each byte, clamped to the range of `u8` or `i8`.
+#[inline(always)]
+pub fn sub_sat_x4<T: Int>(a: u32, b: u32) -> u32 {
+    map_x4::<T>(a, b, sub_sat)
+}
+
+/// The two's complement in each byte.
+#[inline(always)]
+pub fn neg_x4(a: u32) -> u32 {
+    map_x4::<u8>(0, a, sub)
+}
+
+/// The smaller in each byte, as `u8` or `i8`.
+#[inline(always)]
+pub fn min_x4<T: Int>(a: u32, b: u32) -> u32 {
+    map_x4::<T>(a, b, min)
+}
+
+/// The larger in each byte, as `u8` or `i8`.
+#[inline(always)]
+pub fn max_x4<T: Int>(a: u32, b: u32) -> u32 {
+    map_x4::<T>(a, b, max)
+}
+
+/// Negative bytes become zero (`.relu` of the s8x4 instructions).
+#[inline(always)]
+pub fn relu_x4(a: u32) -> u32 {
+    map_x4::<i8>(a, a, |a, _| relu(a))
+}
+
+#[inline(always)]
+fn map_x4<T: Int>(a: u32, b: u32, f: impl Fn(T, T) -> T) -> u32 {
+    let byte = |word: u32, at: u32| T::from_bits(u64::from(word >> (8 * at) & 0xff));
+    (0..4).fold(0, |all, at| all | (f(byte(a, at), byte(b, at)).to_bits() as u32 & 0xff) << (8 * at))
+}
+
+/// The low word of the product of a and b as polynomials over two elements, with c added to it.
+#[inline(always)]
+pub fn clmad_lo(a: u64, b: u64, c: u64) -> u64 {
+    carryless(a, b) as u64 ^ c
+}
+
+/// The high word of the product of a and b as polynomials over two elements, with c added to it.
+#[inline(always)]
+pub fn clmad_hi(a: u64, b: u64, c: u64) -> u64 {
+    (carryless(a, b) >> 64) as u64 ^ c
+}
+
+/// The product without carries.
+#[inline(always)]
+fn carryless(a: u64, b: u64) -> u128 {
+    (0..64).fold(0, |sum, at| sum ^ (u128::from(a) << at & 0u128.wrapping_sub(u128::from(b >> at & 1))))
+}

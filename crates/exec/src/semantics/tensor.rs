@@ -14,6 +14,7 @@ pub(crate) mod group;
 mod layout;
 mod quads;
 pub(crate) mod shared;
+mod sparse;
 
 use warplens_isa::{BoolOp, MatrixProduct, MatrixType, Rounding};
 
@@ -81,23 +82,29 @@ impl TensorCores {
         }
     }
 
-    /// The fragment of d, of those of a, b and c one after the other. c has the type of d, but for products by quads.
+    /// The fragment of d, of those of a, b and c one after the other, and of the metadata of a sparse a. c has the type of d,
+    /// but for products by quads.
     pub fn product(self, product: &MatrixProduct, fragments: &[Fragment]) -> Vec<Fragment> {
         if product.is_by_quads() {
             return quads::product(self, product, fragments);
         }
-        let [n_d, n_a, n_b, _] = product.registers();
+        let [n_d, n_a, n_b, n_c] = product.registers();
         let (a, rest) = fragments.split_at(n_a);
-        let (b, c) = rest.split_at(n_b);
+        let (b, rest) = rest.split_at(n_b);
+        let (c, metadata) = rest.split_at(n_c);
         let [d_type, a_type, b_type, c_type] = product.types;
         let [m, n, k] = [product.shape.m, product.shape.n, product.shape.k].map(usize::from);
-        let (a, b) = (lines((m, k), a, a_type), lines((n, k), b, b_type));
+        let (a, b) = (lines((m, product.held_depth().into()), a, a_type), lines((n, k), b, b_type));
         let places = (0..m).flat_map(|row| (0..n).map(move |column| (row, column)));
         let accumulator = |(row, column)| get(c, c_type, layout::accumulator(c_type, row, column));
         let c: Vec<u64> = places.clone().map(accumulator).collect();
         let sum = Format::of(a_type).map(|_| self.sum(a_type, d_type));
+        let results = match metadata.first() {
+            Some(metadata) => sparse::results(product, sum, (&a, &b, &c), metadata),
+            None => results(product, sum, (&a, &b, &c)),
+        };
         let mut d = vec![[0; LANES]; n_d];
-        for ((row, column), bits) in places.zip(results(product, sum, (&a, &b, &c))) {
+        for ((row, column), bits) in places.zip(results) {
             let place = layout::accumulator(d_type, row, column);
             d[place.register][place.lane] |= bits << (place.element as u32 * d_type.bits() % 64);
         }

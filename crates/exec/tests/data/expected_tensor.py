@@ -1,6 +1,8 @@
 """Expected results of the kernels that multiply matrices. All values are small integers or halves, so that every sum is
 exact whatever the order."""
 
+import struct
+
 from case import Case
 
 
@@ -135,4 +137,115 @@ def group_mma():
     return case
 
 
-CASES = [wmma_half, wmma_types, tile_mma, byte_mma, stored_matrices, group_mma]
+class Sparse:
+    """A matrix of which each group of neighbours in depth keeps half, elements of four bits in pairs."""
+
+    def __init__(self, rows, k, bits, values):
+        self.rows, self.k, self.bits = rows, k, bits
+        self.length = {32: 2, 16: 4, 8: 4, 4: 8}[bits]
+        pairs = [(first, second) for second in range(4) for first in range(second)]
+        self.kept, self.nibbles = [], []
+        for row in range(rows):
+            chosen = [(3 * row + 5 * group + row * group) % 6 for group in range(k // self.length)]
+            if bits == 32:
+                picked = [[choice % 2] for choice in chosen]
+                self.nibbles.append([[0b0100, 0b1110][choice % 2] for choice in chosen])
+            else:
+                picked = [pairs[choice] for choice in chosen]
+                self.nibbles.append([first | second << 2 for first, second in picked])
+            unit = 2 if bits == 4 else 1
+            self.kept.append([group * self.length + unit * place + at for group, places in enumerate(picked)
+                              for place in places for at in range(unit)])
+        self.held = [[values[(row * k // 2 + at) % len(values)] for at in range(k // 2)] for row in range(rows)]
+
+    def __call__(self, row, depth):
+        return self.held[row][self.kept[row].index(depth)] if depth in self.kept[row] else 0
+
+    def metadata(self, first_row, selector=0):
+        """The words of the lanes of a warp that has 16 rows; lanes that are not asked hold ones."""
+        n = self.k // self.length // 4
+        words = []
+        for lane in range(32):
+            g, part = lane // 4 + first_row, lane % 4 - selector * n
+            if not 0 <= part < n:
+                words.append(2**32 - 1)
+                continue
+            if self.bits >= 16:
+                nibbles = self.nibbles[g][4 * part:][:4] + self.nibbles[g + 8][4 * part:][:4]
+            else:
+                nibbles = self.nibbles[g + part % 2 * 8][part // 2 * 8:][:8]
+            words.append(sum(nibble << 4 * at for at, nibble in enumerate(nibbles)))
+        return words
+
+
+def packed(values, bits, encode):
+    return [sum((encode(v) & (2**bits - 1)) << bits * at for at, v in enumerate(values[i:i + 32 // bits]))
+            for i in range(0, len(values), 32 // bits)]
+
+
+def fragment(line, n_lines, depth, bits, encode):
+    """Words register by register of 8 lines, or of 16, of a factor."""
+    in_word = 32 // bits
+    words = []
+    for register in range(depth // (4 * in_word) * n_lines // 8):
+        step, half = register // (n_lines // 8), register % (n_lines // 8)
+        for lane in range(32):
+            first = (4 * step + lane % 4) * in_word
+            values = [line(lane // 4 + 8 * half, first + at) for at in range(in_word)]
+            words += packed(values, bits, encode)
+    return words
+
+
+def float_bits(kind):
+    return lambda v: int.from_bytes(struct.pack(kind, v), "little")
+
+
+def e4m3(v):
+    return {0: 0, 1: 0x38, 2: 0x40, 3: 0x44, -1: 0xb8, -2: 0xc0, -3: 0xc4}[v]
+
+
+def sparse_mma():
+    case = Case("sparse_mma", "Products with a sparse first factor.", ptx=["sm_89", "sm_90"])
+    out, words, at = case.out("s32", 9 * 128), [], 0
+    small_floats, bytes_ = small(101, 5), small(199, 37, -128, 256)
+    four = lambda lowest: small(97, 5, lowest, 16)
+    same = lambda v: v
+    # Bits, depth, selector, values of a and of b, and how they are written.
+    forms = [(16, 16, 2, small_floats, small_floats, float_bits("<e")), (16, 32, 1, small_floats, small_floats, float_bits("<e")),
+             (32, 8, 3, small_floats, small_floats, float_bits("<f")), (32, 16, 0, small_floats, small_floats, float_bits("<f")),
+             (8, 64, 0, small_floats, small_floats, e4m3), (8, 32, 1, bytes_, [v + 128 for v in bytes_], same),
+             (8, 64, 0, bytes_, bytes_, same), (4, 64, 0, four(-8), four(-8), same), (4, 128, 0, four(0), four(-8), same)]
+    for bits, k, selector, of_a, of_b, encode in forms:
+        a = Sparse(16, k, bits, of_a)
+        b = lambda depth, column: of_b[(k * column + 3 * depth) % len(of_b)]
+        words += fragment(lambda row, depth: a.held[row][depth], 16, k // 2, bits, encode)
+        words += fragment(lambda column, depth: b(depth, column), 8, k, bits, encode)
+        words += a.metadata(0, selector)
+        start = lambda i, j: 1 + j % 2 + i // 8 * 2
+        case.expect(out, product(16, 8, k, a, b, start), offset=at, what=f"{bits} bits, depth {k}")
+        at += 128
+    case.values("u32", words)
+    return case
+
+
+def sparse_group_mma():
+    case = Case("sparse_group_mma", "Products of four warps with a sparse first factor.", block=128, ptx=["sm_90a"])
+    halves = [Sparse(64, 32, 16, small(97, 5)), Sparse(64, 32, 16, small(89, 3))]
+    b = small(16 * 64, 3)
+    of_bytes = Sparse(64, 64, 8, small(199, 37, -128, 256))
+    byte = small(16 * 64, 91, -128, 256)
+    out, ints = case.out("f32", 1024), case.out("s32", 1024)
+    case.values("f16", [v for row in range(64) for half in halves for v in half.held[row]])
+    case.values("f16", b)
+    case.values("s8", [v for row in range(64) for v in of_bytes.held[row]])
+    case.values("s8", byte)
+    case.values("u32", [word for matrix, selector in [(halves[0], 1), (halves[1], 0), (of_bytes, 0)] for warp in range(4)
+                        for word in matrix.metadata(16 * warp, selector)])
+    first = product(64, 16, 32, halves[0], lambda k, j: b[64 * j + k], lambda i, j: 1)
+    case.expect(out, product(64, 16, 32, halves[1], lambda k, j: -b[64 * j + 32 + k], lambda i, j: first[16 * i + j]))
+    start = lambda i, j: {0: 2000000000, 7: 5}.get(i % 16 // 8 * 2 + j // 8 * 4 + j % 2, 0)
+    case.expect(ints, product(64, 16, 64, of_bytes, lambda k, j: byte[64 * j + k], start), what="bytes")
+    return case
+
+
+CASES = [wmma_half, wmma_types, tile_mma, byte_mma, stored_matrices, group_mma, sparse_mma, sparse_group_mma]

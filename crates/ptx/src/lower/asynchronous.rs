@@ -185,6 +185,21 @@ impl<'src> Body<'_, '_, 'src> {
         }
     }
 
+    /// `st.bulk [to], bytes, 0`.
+    pub(super) fn lower_store_bulk(&mut self, site: &Site<'_, 'src>) -> Lowered<()> {
+        self.check_target(site, 100)?;
+        self.count(site, 3, 3)?;
+        if self.source(&site.operands[2], ScalarType::U64)? != Operand::Immediate(0) {
+            return Err(self.report_kind(site.operands[2].span, "0, the only value that is stored in bulk"));
+        }
+        let place = self.row_in_shared(site, &site.operands[0])?;
+        let mut inst = self.inst(Operation::FillBulk, ScalarType::B64);
+        inst.memory = MemoryReference { elements: 1, ..place }.into();
+        inst.sources.push(self.source(&site.operands[1], ScalarType::U64)?);
+        self.push_main(inst);
+        Ok(())
+    }
+
     fn lower_bulk_prefetch(&mut self, site: &Site<'_, 'src>) -> Lowered<()> {
         let n = 2 + usize::from(site.has(Modifier::L2CacheHint));
         self.count(site, n, n)?;

@@ -203,6 +203,12 @@ impl<'a, 'src> Body<'_, 'a, 'src> {
         self.lower_values(site, operation, 3)
     }
 
+    /// The low or the high word of a product without carries, with an addend.
+    pub(super) fn lower_clmad(&mut self, site: &Site<'_, 'src>) -> Lowered<()> {
+        let operation = if site.has(Modifier::Hi) { Operation::ClmadHi } else { Operation::Clmad };
+        self.lower_values(site, |_| operation, 3)
+    }
+
     /// What an extended-precision instruction does with the carry flag.
     fn carry_use(&self, site: &Site<'_, 'src>) -> Carry {
         let reads = matches!(site.instruction.opcode, Opcode::Addc | Opcode::Subc | Opcode::Madc);

@@ -1,18 +1,24 @@
 //! Products of matrices.
 
 use warplens_base::Diagnostic;
-use warplens_isa::{BoolOp, MatrixProduct, MatrixShape, MatrixType as M, NamedType, Operation};
+use warplens_ir::Operand;
+use warplens_isa::{
+    BoolOp, MatrixProduct, MatrixShape, MatrixType as M, NamedType, Operation, ScalarType, Sparsity,
+};
 
 use super::body::Body;
 use super::instruction::Site;
 use super::{Lowered, Stop};
-use crate::syntax::ast::Modifier;
+use crate::syntax::ast::{self, Modifier};
 
-/// The lowest target of a dense product, as ptxas has it; none if there is no such product.
+/// The lowest target of a product, as ptxas has it; none if there is no such product.
 fn least_target(product: &MatrixProduct) -> Option<u32> {
     let MatrixShape { m, n, k } = product.shape;
     let [d, a, b, c] = product.types;
     let shape = (m, n, k);
+    if product.sparsity.is_some() {
+        return least_target_of_sparse(product);
+    }
     if product.is_by_quads() {
         let is_known = (n, b) == (8, M::F16) && matches!((d, c), (M::F16, M::F16) | (M::F32, M::F16 | M::F32));
         return is_known.then_some(70);
@@ -55,13 +61,31 @@ fn least_target(product: &MatrixProduct) -> Option<u32> {
     }
 }
 
+/// The same of products with a sparse a.
+fn least_target_of_sparse(product: &MatrixProduct) -> Option<u32> {
+    let MatrixShape { m, n, k } = product.shape;
+    let [d, a, b, c] = product.types;
+    if (m, n) != (16, 8) || d != c {
+        return None;
+    }
+    match (a, b) {
+        (M::F16, M::F16) if matches!(d, M::F16 | M::F32) => matches!(k, 16 | 32).then_some(80),
+        (M::Bf16, M::Bf16) if d == M::F32 => matches!(k, 16 | 32).then_some(80),
+        (M::Tf32, M::Tf32) if d == M::F32 => matches!(k, 8 | 16).then_some(80),
+        (M::E4m3 | M::E5m2, M::E4m3 | M::E5m2) if d == M::F32 => (k == 64).then_some(89),
+        (M::S8 | M::U8, M::S8 | M::U8) if d == M::S32 => matches!(k, 32 | 64).then_some(80),
+        (M::S4 | M::U4, M::S4 | M::U4) if d == M::S32 => matches!(k, 64 | 128).then_some(80),
+        _ => None,
+    }
+}
+
 /// Products of f64 may round otherwise than to nearest.
 pub(super) fn has_other_rounding(site: &Site<'_, '_>) -> bool {
     [Modifier::Rz, Modifier::Rm, Modifier::Rp].iter().any(|&rounding| site.has(rounding))
 }
 
 impl<'src> Body<'_, '_, 'src> {
-    /// Dense products. Sparse and scaled ones are not executed yet.
+    /// Dense products, and those with a sparse a. Scaled ones are not executed yet.
     pub(super) fn lower_mma(&mut self, site: &Site<'_, 'src>) -> Lowered<()> {
         let modifiers = &site.instruction.modifiers;
         let shape = modifiers.iter().find_map(|modifier| modifier.shape());
@@ -82,19 +106,17 @@ impl<'src> Body<'_, '_, 'src> {
         let layouts = modifiers.iter().copied().filter(|it| matches!(it, Modifier::Row | Modifier::Col));
         let (a_layout, b_layout) = layouts.fold((None, None), |(_, last), layout| (last, Some(layout)));
         let turned = [a_layout == Some(Modifier::Col), b_layout == Some(Modifier::Row)];
-        let product = MatrixProduct { turned, ..product };
+        let product = MatrixProduct { turned, sparsity: self.sparsity(site)?, ..product };
         if turned != [false; 2] && !product.is_by_quads() || has_other_rounding(site) {
             return Err(Stop::Unsupported);
         }
-        let is_dense = ![Modifier::Sp, Modifier::SpOrderedMetadata, Modifier::BlockScale]
-            .iter()
-            .any(|&modifier| site.has(modifier));
-        let has_kind = modifiers.iter().any(|modifier| modifier.name().starts_with("kind::"));
-        let Some(least) = least_target(&product).filter(|_| is_dense && !has_kind) else {
+        let is_special = modifiers.iter().any(|it| *it == Modifier::BlockScale || it.name().starts_with("kind::"));
+        let Some(least) = least_target(&product).filter(|_| !is_special) else {
             return Err(Stop::Unsupported);
         };
         self.check_target(site, least)?;
-        self.count(site, 4, 4)?;
+        let n_operands = if product.sparsity.is_some() { 6 } else { 4 };
+        self.count(site, n_operands, n_operands)?;
         let [n_d, n_a, n_b, n_c] = product.registers();
         let mut inst = self.inst(Operation::Mma(product), d.register());
         for part in self.parts(&site.operands[0], n_d)? {
@@ -105,8 +127,44 @@ impl<'src> Body<'_, '_, 'src> {
                 inst.sources.push(self.source(part, ty.register())?);
             }
         }
+        if let Some(sparsity) = product.sparsity {
+            self.check_selector(&site.operands[5], &product, sparsity)?;
+            inst.sources.push(self.source(&site.operands[4], ScalarType::B32)?);
+        }
         self.push_main(inst);
         Ok(())
+    }
+
+    /// How it is told which elements of a are held, if it is sparse. The selector is the last operand.
+    fn sparsity(&mut self, site: &Site<'_, 'src>) -> Lowered<Option<Sparsity>> {
+        let ordered = site.has(Modifier::SpOrderedMetadata);
+        if !ordered && !site.has(Modifier::Sp) {
+            return Ok(None);
+        }
+        let Some(operand) = site.operands.get(5) else { return Err(Stop::Unsupported) };
+        self.selector(operand).map(|selector| Some(Sparsity { selector, ordered }))
+    }
+
+    /// Which of four lanes hold metadata: a small constant.
+    pub(super) fn selector(&mut self, operand: &ast::Operand<'src>) -> Lowered<u8> {
+        match self.source(operand, ScalarType::U32)? {
+            Operand::Immediate(value @ 0..=3) => Ok(value as u8),
+            _ => Err(self.report_kind(operand.span, "a constant from 0 to 3")),
+        }
+    }
+
+    /// Refuses a selector of more lanes than there are.
+    pub(super) fn check_selector(
+        &mut self,
+        operand: &ast::Operand<'src>,
+        product: &MatrixProduct,
+        sparsity: Sparsity,
+    ) -> Lowered<()> {
+        let parts = 4 / product.metadata_lanes();
+        if usize::from(sparsity.selector) < parts {
+            return Ok(());
+        }
+        Err(self.report_kind(operand.span, if parts == 1 { "0" } else { "0 or 1" }))
     }
 
     /// Refuses what the target of the module does not have.

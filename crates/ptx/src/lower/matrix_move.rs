@@ -39,9 +39,9 @@ impl<'src> Body<'_, '_, 'src> {
         Ok(())
     }
 
-    /// The place of a row. A generic address has to be one of shared memory: it is made one, so that another lies out of
+    /// A place in shared memory, of four words. A generic address has to be one of shared memory: it is made one, so that another lies out of
     /// bounds.
-    fn row_in_shared(&mut self, site: &Site<'_, 'src>, operand: &ast::Operand<'src>) -> Lowered<MemoryReference> {
+    pub(super) fn row_in_shared(&mut self, site: &Site<'_, 'src>, operand: &ast::Operand<'src>) -> Lowered<MemoryReference> {
         let (space, base, offset) = self.address(operand, types::named_space(site.instruction))?;
         let base = match space {
             StateSpace::Shared => base,

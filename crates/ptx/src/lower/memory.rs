@@ -123,7 +123,7 @@ impl<'src> Body<'_, '_, 'src> {
 
     pub(super) fn lower_store(&mut self, site: &Site<'_, 'src>) -> Lowered<()> {
         if site.has(Modifier::Bulk) {
-            return Err(Stop::Unsupported);
+            return self.lower_store_bulk(site);
         }
         if site.has(Modifier::Async) {
             return self.lower_store_async(site);

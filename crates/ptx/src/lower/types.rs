@@ -34,6 +34,8 @@ pub(super) fn scalar(ty: Type) -> Option<ScalarType> {
         Type::Bf16x2 => ScalarType::Bf16x2,
         Type::U16x2 => ScalarType::U16x2,
         Type::S16x2 => ScalarType::S16x2,
+        Type::U8x4 => ScalarType::U8x4,
+        Type::S8x4 => ScalarType::S8x4,
         Type::F32x2 => ScalarType::F32x2,
         Type::E4m3x2 => ScalarType::E4m3x2,
         Type::E5m2x2 => ScalarType::E5m2x2,

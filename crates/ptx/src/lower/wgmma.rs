@@ -7,6 +7,7 @@ use warplens_base::Diagnostic;
 use warplens_ir::Operand;
 use warplens_isa::{
     BoolOp, GroupProduct, MatrixProduct, MatrixShape, MatrixType as M, NamedType, OpClass, Operation, ScalarType,
+    Sparsity,
 };
 
 use super::body::Body;
@@ -78,24 +79,35 @@ impl<'src> Body<'_, '_, 'src> {
             return Err(Stop::Unsupported);
         };
         let combination = site.has(Modifier::And).then_some(BoolOp::And);
-        if site.has(Modifier::Sp) || !exists(n, k, [d, a, b], combination) {
+        let is_sparse = site.has(Modifier::Sp);
+        // A sparse a is held in as many bytes, for twice the depth; there are none of single bits.
+        let held = if is_sparse { k / 2 } else { k };
+        if !exists(n, held, [d, a, b], combination) || is_sparse && a == M::B1 {
             return Err(Stop::Unsupported);
         }
         let is_float = !matches!(a, M::S8 | M::U8 | M::B1);
         let a_in_shared = !matches!(site.operands.get(1).map(|operand| &operand.kind), Some(OperandKind::Vector(_)));
         let n_turns = if a.bits() == 16 { 1 + usize::from(a_in_shared) } else { 0 };
-        let n_operands = 4 + if is_float { 2 } else { 0 } + n_turns;
+        // Behind the factors stand metadata and selector of a sparse a.
+        let after = if is_sparse { 5 } else { 3 };
+        let n_operands = after + 1 + if is_float { 2 } else { 0 } + n_turns;
         self.count(site, n_operands, n_operands)?;
         let satfinite = site.has(Modifier::Satfinite);
         let mut product =
             MatrixProduct { satfinite, combination, ..MatrixProduct::new(MatrixShape { m: ROWS, n, k }, [d, a, b, d]) };
+        if is_sparse {
+            let sparsity = Sparsity { selector: self.selector(&site.operands[4])?, ordered: false };
+            self.check_selector(&site.operands[4], &product, sparsity)?;
+            product.sparsity = Some(sparsity);
+        }
+        let (adds, rest) = (&site.operands[after], &site.operands[after + 1..]);
         let mut negated = [false; 2];
         if is_float {
-            negated = [self.is_negative(&site.operands[4])?, self.is_negative(&site.operands[5])?];
+            negated = [self.is_negative(&rest[0])?, self.is_negative(&rest[1])?];
         }
         match n_turns {
-            2 => product.turned = [self.is_one(&site.operands[6])?, self.is_one(&site.operands[7])?],
-            1 => product.turned[1] = self.is_one(&site.operands[6])?,
+            2 => product.turned = [self.is_one(&rest[2])?, self.is_one(&rest[3])?],
+            1 => product.turned[1] = self.is_one(&rest[2])?,
             _ => {}
         }
         let group = GroupProduct { product, a_in_shared, negated };
@@ -112,9 +124,12 @@ impl<'src> Body<'_, '_, 'src> {
             }
         }
         inst.sources.push(self.source(&site.operands[2], ScalarType::B64)?);
-        inst.sources.push(self.predicate(&site.operands[3])?);
+        inst.sources.push(self.predicate(adds)?);
         for part in parts {
             inst.sources.push(self.source(part, d.register())?);
+        }
+        if is_sparse {
+            inst.sources.push(self.source(&site.operands[3], ScalarType::B32)?);
         }
         self.push_main(inst);
         Ok(())

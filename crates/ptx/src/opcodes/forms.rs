@@ -16,14 +16,14 @@ const GROUPS: &[(&str, &str)] = &[
     ("@memory", "b8 b16 b32 b64 b128 u8 u16 u32 u64 s8 s16 s32 s64 f32 f64"),
     (
         "@narrow",
-        "e4m3 e5m2 e4m3x2 e5m2x2 e2m3x2 e3m2x2 e2m1x2 e4m3x4 e5m2x4 e2m3x4 e3m2x4 e2m1x4 ue8m0 ue8m0x2 ue8m0x4 ue4m3 \
-         ue5m3x2 s2f6x2 s2m6 s2m6x2 e0m3x2 e0m3x4 e3m4 e3m4x2 e3m4x4",
+        "e4m3x2 e5m2x2 e2m3x2 e3m2x2 e2m1x2 e4m3x4 e5m2x4 e2m3x4 e3m2x4 e2m1x4 ue8m0x2 ue5m3x2 s2f6x2",
     ),
     ("@reducible", "b32 b64 u32 u64 s32 s64 f16 f16x2 bf16 bf16x2 f32 f64 e5m2 e5m2x2 e5m2x4 e4m3 e4m3x2 e4m3x4"),
-    (
-        "@mma_type",
-        "f16 bf16 tf32 f32 f64 s8 u8 s4 u4 b1 s32 e4m3 e5m2 e3m2 e2m3 e2m1 e3m4 e0m3 ue8m0 ue4m3 s2 u2 s32k2",
-    ),
+    ("@mma_type", "f16 bf16 tf32 f32 f64 s8 u8 s4 u4 b1 s32 e4m3 e5m2 e3m2 e2m3 e2m1"),
+    ("@mma_sparse_type", "f16 bf16 tf32 f32 s8 u8 s4 u4 s32 e4m3 e5m2 e3m2 e2m3 e2m1"),
+    ("@wmma_type", "f16 bf16 tf32 f32 f64 s8 u8 s4 u4 b1 s32"),
+    ("@wgmma_type", "f16 bf16 tf32 f32 s8 u8 b1 s32 e4m3 e5m2"),
+    ("@wgmma_sparse_type", "f16 bf16 tf32 f32 s8 u8 s32 e4m3 e5m2"),
     ("@round", "rn rz rm rp"),
     ("@compare", "eq ne lt le gt ge lo ls hi hs equ neu ltu leu gtu geu num nan"),
     ("@order", "relaxed acquire release acq_rel"),
@@ -55,9 +55,11 @@ const GROUPS: &[(&str, &str)] = &[
          mbarrier::report::validity::per_16bytes::80 mbarrier::report::validity::per_16bytes::8000 \
          mbarrier::report::validity::per_16bytes::80000000 mbarrier::report::validity::per_element::ff",
     ),
+    ("@mma_sparse_shape", "m16n8k8 m16n8k16 m16n8k32 m16n8k64 m16n8k128"),
     ("@mma_shape", "m8n8k4 m8n8k16 m8n8k32 m8n8k128 m16n8k4 m16n8k8 m16n8k16 m16n8k32 m16n8k64 m16n8k128 m16n8k256"),
     ("@wmma_shape", "m16n16k16 m8n32k16 m32n8k16 m16n16k8 m8n8k4 m8n8k32 m8n8k128"),
     ("@kind", "kind::f16 kind::tf32 kind::f8f6f4 kind::i8 kind::mxf8f6f4 kind::mxf4 kind::mxf4nvf4"),
+    ("@scaled_kind", "kind::mxf8f6f4 kind::mxf4 kind::mxf4nvf4"),
     ("@tmem_shape", "16x64b 16x128b 16x256b 32x32b 16x32bx2"),
     ("@repeat", "x1 x2 x4 x8 x16 x32 x64 x128"),
     (

@@ -58,8 +58,9 @@ fn typed(form: &Form, types: &[M], shape: M) -> Vec<Vec<M>> {
             of_halves.chain(pairs().map(|(sum, ty)| vec![sum, ty, ty, sum])).collect()
         }
         () => {
-            // The factors of all products of groups of warps have the same depth in bits.
-            let fits = |ty: &M| matrix_type(*ty).is_some_and(|ty| ty.bits() * u32::from(k) == 256);
+            // The factors of all products of groups of warps are held in the same depth in bits.
+            let bits = if form.needs.contains(&M::Sp) { 512 } else { 256 };
+            let fits = |ty: &M| matrix_type(*ty).is_some_and(|ty| ty.bits() * u32::from(k) == bits);
             pairs().filter(|(_, ty)| fits(ty)).map(|(sum, ty)| vec![sum, ty, ty]).collect()
         }
     }
@@ -67,9 +68,7 @@ fn typed(form: &Form, types: &[M], shape: M) -> Vec<Vec<M>> {
 
 /// The operands; none where the names do not make an instruction.
 pub(super) fn operands(opcode: Opcode, modifiers: &[M]) -> Option<String> {
-    // Sparse products have other operands.
-    let dense = Some(modifiers).filter(|names| !names.contains(&M::Sp))?;
-    let [m, n, k] = dense.iter().find_map(|modifier| modifier.shape())?;
+    let [m, n, k] = modifiers.iter().find_map(|modifier| modifier.shape())?;
     let types: Vec<T> = modifiers.iter().filter_map(|name| matrix_type(*name)).collect();
     let group = |count: usize, ty: T| -> String {
         let parts: Vec<String> = (0..count).map(|part| register(ty.register().name(), part % 8)).collect();
@@ -86,7 +85,8 @@ pub(super) fn operands(opcode: Opcode, modifiers: &[M]) -> Option<String> {
             _ if matches!(a, T::S8 | T::U8 | T::B1) => "",
             _ => ", 1, 1",
         };
-        return Some(format!("{}, %d1, %d2, %p1{immediates}", group(registers, d)));
+        let metadata = if has(M::Sp) { "%r1, 0, " } else { "" };
+        return Some(format!("{}, %d1, %d2, {metadata}%p1{immediates}", group(registers, d)));
     }
     if has(M::Mma) {
         let [d, a, b, c] = match types[..] {

@@ -1,6 +1,6 @@
 //! Operands for instructions that are written from the opcode table.
 
-use warplens_isa::{MatrixProduct, MatrixShape, MatrixType};
+use warplens_isa::{MatrixProduct, MatrixShape, MatrixType, Sparsity};
 use warplens_ptx::opcodes::Opcode;
 use warplens_ptx::opcodes::forms::Form;
 use warplens_ptx::syntax::ast::Modifier;
@@ -85,7 +85,7 @@ pub(super) fn operand_lists<'a>(
         Opcode::Brx => return Box::new(std::iter::once("%r1, labels".to_owned())),
         Opcode::Istypep => return Box::new(std::iter::once("%p1, %d1".to_owned())),
         Opcode::Call => return Box::new(std::iter::once("helper".to_owned())),
-        Opcode::Mma if form.needs.is_empty() => {
+        Opcode::Mma if !form.needs.contains(&Modifier::BlockScale) => {
             if let Some(list) = fragments(modifiers) {
                 return Box::new(std::iter::once(list));
             }
@@ -161,7 +161,7 @@ pub(super) fn frames(opcode: Opcode, form: &Form) -> Vec<(Vec<Modifier>, Option<
         Opcode::Red if form.needs.contains(&M::Async) => {
             vec![names(&[M::Relaxed, M::Cluster, M::SharedCluster, M::MbarrierCompleteTxBytes])]
         }
-        Opcode::Mma if form.needs.is_empty() => products(form),
+        Opcode::Mma if !form.needs.contains(&M::BlockScale) => products(form),
         Opcode::Ldmatrix | Opcode::Stmatrix => {
             [M::X1, M::X2, M::X4].iter().map(|count| names(&[M::Sync, M::Aligned, M::M8n8, *count])).collect()
         }
@@ -197,12 +197,17 @@ fn fragments(modifiers: &[Modifier]) -> Option<String> {
     let names = modifiers.iter().filter(|modifier| modifier.as_type().is_some());
     let types: Vec<MatrixType> = names.map(|name| matrix_type(*name)).collect::<Option<_>>()?;
     let types: [MatrixType; 4] = types.try_into().ok()?;
-    let product = MatrixProduct::new(MatrixShape { m, n, k }, types);
+    let is_sparse = modifiers.iter().any(|name| matches!(name, Modifier::Sp | Modifier::SpOrderedMetadata));
+    let sparsity = is_sparse.then_some(Sparsity { selector: 0, ordered: false });
+    let product = MatrixProduct { sparsity, ..MatrixProduct::new(MatrixShape { m, n, k }, types) };
     let fragment = |(count, ty): (usize, MatrixType)| {
         let parts: Vec<String> = (0..count).map(|part| register(ty.register().name(), part % 8)).collect();
         format!("{{{}}}", parts.join(", "))
     };
-    let all: Vec<String> = product.registers().into_iter().zip(types).map(fragment).collect();
+    let mut all: Vec<String> = product.registers().into_iter().zip(types).map(fragment).collect();
+    if is_sparse {
+        all.push("%r1, 0".to_owned());
+    }
     Some(all.join(", "))
 }
 

@@ -3,7 +3,7 @@
 use warplens_isa::{GroupProduct, MatrixType as M};
 
 use super::block::{Adder, Output};
-use super::{Fragment, Sum, TensorCores, get, layout, results};
+use super::{Fragment, Sum, TensorCores, get, layout, results, sparse};
 use crate::semantics::warp::LANES;
 
 /// The elements of a row of the first factor or of a column of the second, by their depth.
@@ -34,9 +34,9 @@ pub(crate) fn held(registers: &[Fragment], ty: M, depth: usize) -> Vec<Line> {
 pub(crate) fn product(
     cores: TensorCores,
     group: &GroupProduct,
-    a: &[Line],
-    b: &[Line],
+    (a, b): (&[Line], &[Line]),
     accumulators: &[Fragment],
+    metadata: Option<&Fragment>,
 ) -> Vec<Fragment> {
     let product = &group.product;
     let [d_type, a_type, b_type, _] = product.types;
@@ -53,7 +53,11 @@ pub(crate) fn product(
     let (a, b) = (flat(a, a_type, group.negated[0]), flat(b, b_type, group.negated[1]));
     let places = (0..16).flat_map(|row| (0..n).map(move |column| (row, column)));
     let c: Vec<u64> = places.clone().map(|(row, column)| get(accumulators, d_type, place(row, column))).collect();
-    let sums = results(product, sum(cores, a_type, d_type), (&a, &b, &c));
+    let sum = sum(cores, a_type, d_type);
+    let sums = match metadata {
+        Some(metadata) => sparse::results(product, sum, (&a, &b, &c), metadata),
+        None => results(product, sum, (&a, &b, &c)),
+    };
     let mut d = vec![[0; LANES]; accumulators.len()];
     for ((row, column), bits) in places.zip(sums) {
         let place = place(row, column);

@@ -48,44 +48,79 @@ fn holds(rows: &[Row<'_>], k: impl Fn(usize, [M; 4]) -> u16) {
     }
 }
 
+const ONE: u64 = 0x3f80_0000;
+
+const fn all(value: u64) -> [Option<u64>; 4] {
+    [Some(value); 4]
+}
+
+const fn from_turing(volta: u64, turing: u64) -> [Option<u64>; 4] {
+    [Some(volta), Some(turing), Some(turing), Some(turing)]
+}
+
+const fn from_hopper(before: u64, hopper: u64) -> [Option<u64>; 4] {
+    [Some(before), Some(before), Some(before), Some(hopper)]
+}
+
 /// Outputs of a model of the hardware (MMA-Sim), each chosen for one rule.
+const ROWS_OF_F16: &[Row<'static>] = &[
+    (HALF, ONE, &[(0, 1, 0x3c00), (1, 1, 0x3c00)], from_turing(ONE, ONE + 1)),
+    (HALF, ONE, &[(0, 1, 0x3800), (1, 1, 0x3800), (2, 1, 0x3800), (3, 1, 0x3800)], from_hopper(ONE, ONE + 1)),
+    (HALF, ONE, &[(0, 1, 0x3e00)], all(ONE)),
+    (HALF, 0xbf80_0000, &[(0, 1, 0xbe00)], all(0xbf80_0000)),
+    (
+        HALF,
+        0x4b80_0000,
+        &[(0, 0x6c00, 0xec00), (1, 0x3e00, 0x3c00)],
+        [Some(0), Some(ONE), Some(ONE), Some(0x3fc0_0000)],
+    ),
+    (
+        HALF,
+        0x3380_0000,
+        &[(0, 0x3e00, 0x3e00), (1, 1, 0x3c00), (2, 1, 0x3c00), (3, 1, 0x3c00)],
+        from_turing(0x4010_0000, 0x4010_0001),
+    ),
+    (HALF, 0x4b80_0000, &[(0, 0x3c00, 0x3c00), (1, 0x6c00, 0xec00)], from_turing(0, ONE)),
+    (HALVES, 0x3c00, &[(0, 0x1000, 0x3c00), (1, 1, 0x3c00)], from_turing(0x3c00, 0x3c01)),
+    (HALVES, 0x7bff, &[(0, 0x4c00, 0x3c00)], all(0x7c00)),
+    (HALVES, 0x7bff, &[(0, 0x4b80, 0x3c00)], all(0x7bff)),
+    (HALF, ONE, &[(0, 0x7c00, 0)], all(0x7fff_ffff)),
+    (HALVES, 0x3c00, &[(0, 0x7c00, 0)], all(0x7fff)),
+    (HALF, 0x8000_0000, &[(0, 0x8000, 0x3c00)], all(0)),
+    (HALF, 0, &[(0, 1, 1)], all(0x2780_0000)),
+];
+
 #[test]
 fn f16_is_summed_as_each_generation_does() {
-    let all = |value: u64| [Some(value); 4];
-    let from_turing = |volta: u64, turing: u64| [Some(volta), Some(turing), Some(turing), Some(turing)];
-    let from_hopper = |before: u64, hopper: u64| [Some(before), Some(before), Some(before), Some(hopper)];
-    let one = 0x3f80_0000;
-    let rows: &[Row<'_>] = &[
-        (HALF, one, &[(0, 1, 0x3c00), (1, 1, 0x3c00)], from_turing(one, one + 1)),
-        (HALF, one, &[(0, 1, 0x3800), (1, 1, 0x3800), (2, 1, 0x3800), (3, 1, 0x3800)], from_hopper(one, one + 1)),
-        (HALF, one, &[(0, 1, 0x3e00)], all(one)),
-        (HALF, 0xbf80_0000, &[(0, 1, 0xbe00)], all(0xbf80_0000)),
-        (
-            HALF,
-            0x4b80_0000,
-            &[(0, 0x6c00, 0xec00), (1, 0x3e00, 0x3c00)],
-            [Some(0), Some(one), Some(one), Some(0x3fc0_0000)],
-        ),
-        (
-            HALF,
-            0x3380_0000,
-            &[(0, 0x3e00, 0x3e00), (1, 1, 0x3c00), (2, 1, 0x3c00), (3, 1, 0x3c00)],
-            from_turing(0x4010_0000, 0x4010_0001),
-        ),
-        (HALF, 0x4b80_0000, &[(0, 0x3c00, 0x3c00), (1, 0x6c00, 0xec00)], from_turing(0, one)),
-        (HALVES, 0x3c00, &[(0, 0x1000, 0x3c00), (1, 1, 0x3c00)], from_turing(0x3c00, 0x3c01)),
-        (HALVES, 0x7bff, &[(0, 0x4c00, 0x3c00)], all(0x7c00)),
-        (HALVES, 0x7bff, &[(0, 0x4b80, 0x3c00)], all(0x7bff)),
-        (HALF, one, &[(0, 0x7c00, 0)], all(0x7fff_ffff)),
-        (HALVES, 0x3c00, &[(0, 0x7c00, 0)], all(0x7fff)),
-        (HALF, 0x8000_0000, &[(0, 0x8000, 0x3c00)], all(0)),
-        (HALF, 0, &[(0, 1, 1)], all(0x2780_0000)),
-    ];
-    holds(rows, |group, _| if group < 2 { 8 } else { 16 });
+    holds(ROWS_OF_F16, |group, _| if group < 2 { 8 } else { 16 });
     // A depth of 16 is two blocks before Hopper.
     let halves: &[Row<'_>] =
-        &[(HALF, 0x4b80_0000, &[(0, 0x3c00, 0x3c00), (8, 0x6c00, 0xec00)], [None, None, Some(0), Some(one)])];
+        &[(HALF, 0x4b80_0000, &[(0, 0x3c00, 0x3c00), (8, 0x6c00, 0xec00)], [None, None, Some(0), Some(ONE)])];
     holds(halves, |_, _| 16);
+}
+
+/// The first tensor cores have products by quads alone.
+#[test]
+fn f16_by_quads_is_summed_as_the_first_tensor_cores_do() {
+    for (number, (types, c, products, expected)) in ROWS_OF_F16.iter().enumerate() {
+        for (cores, expected) in [C::Volta, C::Turing].into_iter().zip(expected) {
+            let result = first_by_quads(cores, *types, *c, products);
+            assert_eq!(Some(result), *expected, "row {number}: {result:08x}, {cores:?}");
+        }
+    }
+}
+
+/// Element (0, 0) of the first of four products. Lane 0 holds row 0 of a, column 0 of b and element (0, 0) of the sums first.
+fn first_by_quads(cores: C, types: [M; 4], c: u64, products: &[(usize, u64, u64)]) -> u64 {
+    let product = MatrixProduct::new(MatrixShape { m: 8, n: 8, k: 4 }, types);
+    let [_, n_a, n_b, n_c] = product.registers();
+    let mut fragments = vec![[0; LANES]; n_a + n_b + n_c];
+    for &(at, a, b) in products {
+        fragments[at / 2][0] |= a << (16 * (at % 2));
+        fragments[n_a + at / 2][0] |= b << (16 * (at % 2));
+    }
+    fragments[n_a + n_b][0] = c;
+    cores.product(&product, &fragments)[0][0] & if types[0] == M::F16 { 0xffff } else { u64::MAX }
 }
 
 #[test]
@@ -147,53 +182,53 @@ fn integers_wrap_or_are_clamped() {
 /// Products of four warps on Hopper: those of f16 and tf32 as of one warp, those of fp8 with a unit of their own.
 #[test]
 fn groups_of_warps_sum_as_hopper_does() {
-    let one = 0x3f80_0000;
-    let rows: &[GroupRow] = &[
-        ([M::F16, M::F16], 0x4b80_0000, &[(0, 0x3c00, 0x3c00), (8, 0x6c00, 0xec00)], one),
-        ([M::F16, M::F16], 0x4b80_0000, &[(0, 0x6c00, 0xec00), (1, 0x3e00, 0x3c00)], 0x3fc0_0000),
-        ([M::F16, M::F16], one, &[(0, 0x7c00, 0)], 0x7fff_ffff),
-        ([M::Bf16, M::Bf16], 0, &[(0, 0x1a00, 0x1a80)], 1),
-        ([M::Tf32, M::Tf32], 0x4b80_0000, &[(0, one, one), (4, 0x4b80_0000, 0xbf80_0000)], one),
-        ([M::E4m3, M::E4m3], one, &[(0, 4, 4), (1, 4, 4)], one),
-        ([M::E4m3, M::E4m3], 0x3f80_03ff, &[], one),
-        ([M::E5m2, M::E5m2], one, &[(0, 0x0c, 0x0c), (1, 0x0c, 0x08)], one),
-        ([M::E4m3, M::E4m3], 0x4780_0000, &[(0, 0x38, 0x38), (16, 0x78, 0xf8)], 0),
+    let one = ONE;
+    let of_one_warp = ROWS_OF_F16.iter().filter_map(|&(types, c, products, [.., hopper])| Some((types, c, products, hopper?)));
+    let of = |ty: M| [M::F32, ty, ty, M::F32];
+    let rows: &[GroupRow<'_>] = &[
+        (of(M::F16), 0x4b80_0000, &[(0, 0x3c00, 0x3c00), (8, 0x6c00, 0xec00)], one),
+        (of(M::Bf16), 0, &[(0, 0x1a00, 0x1a80)], 1),
+        (of(M::Bf16), 0x7f7f_ffff, &[(0, 0x7f00, 0x3f80)], 0x7f80_0000),
+        (of(M::Tf32), 0x4b80_0000, &[(0, one, one), (4, 0x4b80_0000, 0xbf80_0000)], one),
+        (of(M::E4m3), one, &[(0, 4, 4), (1, 4, 4)], one),
+        (of(M::E4m3), 0x3f80_03ff, &[], one),
+        (of(M::E5m2), one, &[(0, 0x0c, 0x0c), (1, 0x0c, 0x08)], one),
+        (of(M::E4m3), 0x4780_0000, &[(0, 0x38, 0x38), (16, 0x78, 0xf8)], 0),
     ];
-    for (number, &([a_type, b_type], c, products, expected)) in rows.iter().enumerate() {
+    for (number, (types, c, products, expected)) in of_one_warp.chain(rows.iter().copied()).enumerate() {
+        let [d_type, a_type, b_type, _] = types;
         let bits = a_type.bits();
         let k = (256 / bits) as usize;
-        let line = |at: usize| {
+        let line = |at: usize, ty: M, value: fn(&(usize, u64, u64)) -> u64| {
             let mut line = group::Line::default();
             for place in 0..k {
                 let found = products.iter().find(|product| at == 0 && product.0 == place);
-                line.push_bytes(&found.map_or(0, |product| product.1).to_le_bytes()[..bits as usize / 8], a_type);
+                line.push_bytes(&found.map_or(0, value).to_le_bytes()[..bits as usize / 8], ty);
             }
             line
         };
-        let a: Vec<group::Line> = (0..16).map(line).collect();
-        let column = |at: usize| {
-            let mut line = group::Line::default();
-            for place in 0..k {
-                let found = products.iter().find(|product| at == 0 && product.0 == place);
-                line.push_bytes(&found.map_or(0, |product| product.2).to_le_bytes()[..bits as usize / 8], b_type);
-            }
-            line
-        };
-        let b: Vec<group::Line> = (0..8).map(column).collect();
+        let a: Vec<group::Line> = (0..16).map(|row| line(row, a_type, |product| product.1)).collect();
+        let b: Vec<group::Line> = (0..8).map(|column| line(column, b_type, |product| product.2)).collect();
         let shape = MatrixShape { m: 64, n: 8, k: k as u16 };
-        let product = MatrixProduct::new(shape, [M::F32, a_type, b_type, M::F32]);
-        let it = warplens_isa::GroupProduct { product, a_in_shared: true, negated: [false; 2] };
-        let mut accumulators = vec![[0; LANES]; 4];
+        let it = warplens_isa::GroupProduct {
+            product: MatrixProduct::new(shape, types),
+            a_in_shared: true,
+            negated: [false; 2],
+        };
+        let mut accumulators = vec![[0; LANES]; 4 / d_type.per_register()];
         accumulators[0][0] = c;
-        let d = group::product(C::Hopper, &it, &a, &b, &accumulators);
-        assert_eq!(d[0][0], expected, "row {number}: {:08x}", d[0][0]);
+        let first = |it: &warplens_isa::GroupProduct| {
+            let bits = group::product(C::Hopper, it, (&a, &b), &accumulators, None)[0][0];
+            bits & u64::MAX >> (64 - d_type.bits())
+        };
+        assert_eq!(first(&it), expected, "row {number}: {:08x}", first(&it));
         let negated = warplens_isa::GroupProduct { negated: [true, true], ..it };
-        assert_eq!(group::product(C::Hopper, &negated, &a, &b, &accumulators)[0][0], expected, "row {number}");
+        assert_eq!(first(&negated), expected, "row {number}");
     }
 }
 
-/// Types of the factors, the accumulator, the products by place in the row, and the sum.
-type GroupRow<'a> = ([M; 2], u64, &'a [(usize, u64, u64)], u64);
+/// Types, the accumulator, the products by place in the row, and the sum.
+type GroupRow<'a> = ([M; 4], u64, &'a [(usize, u64, u64)], u64);
 
 /// Products of depth four of the first tensor cores, and of the routine that takes their place.
 #[test]
@@ -214,19 +249,43 @@ fn products_by_quads_are_summed_as_each_generation_does() {
     for (number, (types, c, products, expected)) in rows.iter().enumerate() {
         for (group, &expected) in groups.iter().zip(expected) {
             for &cores in *group {
-                let product = MatrixProduct::new(MatrixShape { m: 8, n: 8, k: 4 }, *types);
-                let [_, n_a, n_b, n_c] = product.registers();
-                // Lane 0 holds row 0 of a, column 0 of b and element (0, 0) of the sums first.
-                let mut fragments = vec![[0; LANES]; n_a + n_b + n_c];
-                for &(at, a, b) in *products {
-                    fragments[at / 2][0] |= a << (16 * (at % 2));
-                    fragments[n_a + at / 2][0] |= b << (16 * (at % 2));
-                }
-                fragments[n_a + n_b][0] = *c;
-                let result =
-                    cores.product(&product, &fragments)[0][0] & if types[0] == M::F16 { 0xffff } else { u64::MAX };
+                let result = first_by_quads(cores, *types, *c, products);
                 assert_eq!(result, expected, "row {number}: {result:08x}, not {expected:08x}, {cores:?}");
             }
         }
     }
+}
+
+/// Element (0, 0) where row 0 of a holds these elements, of which the metadata say where they stand, and b is the depth plus
+/// one in column 0.
+fn first_sparse(ty: M, k: u16, held: &[u64], lane: usize, metadata: u64, selector: u8) -> u64 {
+    let types = [M::S32, ty, ty, M::S32];
+    let sparsity = Some(warplens_isa::Sparsity { selector, ordered: true });
+    let product = MatrixProduct { sparsity, ..MatrixProduct::new(MatrixShape { m: 16, n: 8, k }, types) };
+    let [_, n_a, n_b, n_c] = product.registers();
+    let mut fragments = vec![[0; LANES]; n_a + n_b + n_c + 1];
+    let mut set = |at: usize, place: layout::Place, value: u64| {
+        fragments[at + place.register][place.lane] |= value << (place.element as u32 * ty.bits());
+    };
+    for (at, &value) in held.iter().enumerate() {
+        set(0, layout::factor(16, ty, 0, at), value);
+    }
+    for depth in 0..usize::from(k) {
+        set(n_a, layout::factor(8, ty, 0, depth), (depth as u64 + 1) % (1 << (ty.bits() - 1)));
+    }
+    fragments[n_a + n_b + n_c][lane] = metadata;
+    get(&C::Hopper.product(&product, &fragments), M::S32, layout::accumulator(M::S32, 0, 0))
+}
+
+#[test]
+fn metadata_say_where_the_elements_of_a_sparse_matrix_stand() {
+    // Groups of four: places 1 and 3, then 0 and 2 (depths 4 and 6).
+    assert_eq!(first_sparse(M::S8, 32, &[1, 10, 100, 0], 0, 0x8d, 0), 2 + 40 + 500);
+    // The second pair of lanes has them where the selector says so.
+    assert_eq!(first_sparse(M::S8, 32, &[1, 10, 100, 0], 2, 0x8d, 1), 2 + 40 + 500);
+    // At twice the depth all lanes have some: the third those from depth 32 on.
+    let held: Vec<u64> = [0; 16].into_iter().chain([1, 10]).collect();
+    assert_eq!(first_sparse(M::S8, 64, &held, 2, 0xd, 0), 34 + 360);
+    // Pairs of four bits: pairs 0 and 2 of eight elements.
+    assert_eq!(first_sparse(M::U4, 64, &[1, 1, 1, 1], 0, 0x8, 0), 1 + 2 + 5 + 6);
 }

@@ -1,0 +1,94 @@
+//! Warps that multiply matrices together: four neighbours, which all come to the same products in the same order.
+//!
+//! Each warp makes its part on its own ([`group`](crate::access)); here it is noted who has come to what, so that warps of
+//! which some miss a product, or come to another one, are no result but an error.
+
+use std::collections::VecDeque;
+
+use warplens_isa::Pc;
+
+/// Warps of a group.
+pub(crate) const WARPS: usize = 4;
+
+/// The products that the warps of a CTA have come to, by group.
+#[derive(Default)]
+pub(crate) struct Warpgroups(Vec<Products>);
+
+/// Those of one group.
+#[derive(Default)]
+struct Products {
+    /// To which some warp has come, and not all.
+    open: VecDeque<Pc>,
+    /// Products to which all have come.
+    n_closed: u64,
+    /// Products to which each warp has come.
+    counts: [u64; WARPS],
+}
+
+/// A warp that is not where the others of its group are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Parted {
+    /// The warp in the CTA.
+    pub(crate) warp: usize,
+    /// The product that it has come to, or is missing at.
+    pub(crate) at: Pc,
+    /// The product that others have come to in its place; none if the warp itself did not come.
+    pub(crate) others: Option<Pc>,
+}
+
+impl Warpgroups {
+    /// A warp of so many comes to a product.
+    pub(crate) fn come(&mut self, warp: usize, n_warps: usize, at: Pc) -> Result<(), Parted> {
+        let (group, own) = (warp / WARPS, warp % WARPS);
+        if n_warps < (group + 1) * WARPS {
+            return Err(Parted { warp: n_warps, at, others: None });
+        }
+        if self.0.len() <= group {
+            self.0.resize_with(group + 1, Products::default);
+        }
+        let products = &mut self.0[group];
+        match products.open.get((products.counts[own] - products.n_closed) as usize) {
+            None => products.open.push_back(at),
+            Some(&others) if others != at => return Err(Parted { warp, at, others: Some(others) }),
+            Some(_) => {}
+        }
+        products.counts[own] += 1;
+        if products.counts.iter().all(|&count| count > products.n_closed) {
+            products.open.pop_front();
+            products.n_closed += 1;
+        }
+        Ok(())
+    }
+
+    /// A warp that has missed a product, once all have ended.
+    pub(crate) fn missing(&self) -> Option<Parted> {
+        self.0.iter().enumerate().find_map(|(group, products)| {
+            let &at = products.open.front()?;
+            let own = products.counts.iter().position(|&count| count == products.n_closed)?;
+            Some(Parted { warp: group * WARPS + own, at, others: None })
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn warps_of_a_group_come_to_the_same_products() {
+        let mut groups = Warpgroups::default();
+        for warp in [5, 4, 4, 7, 6, 6, 5, 7] {
+            let n_before = groups.0.get(1).map_or(0, |products| products.counts[warp % 4]);
+            assert_eq!(groups.come(warp, 8, Pc(n_before as u32)), Ok(()));
+        }
+        assert_eq!(groups.missing(), None);
+        assert_eq!(groups.come(0, 8, Pc(9)), Ok(()));
+        assert_eq!(groups.missing(), Some(Parted { warp: 1, at: Pc(9), others: None }));
+        assert_eq!(groups.come(2, 8, Pc(8)), Err(Parted { warp: 2, at: Pc(8), others: Some(Pc(9)) }));
+    }
+
+    #[test]
+    fn a_group_has_four_warps() {
+        assert_eq!(Warpgroups::default().come(4, 6, Pc(1)), Err(Parted { warp: 6, at: Pc(1), others: None }));
+    }
+}
