@@ -472,6 +472,13 @@ fn broadcast(lanes: &mut Lanes<'_>, shared: Shared) {
 fn multiply(lanes: &mut Lanes<'_>, operation: &MatrixOperation, cores: TensorCores) {
     let wide = if operation.product.is_double() { Wide::Yes } else { Wide::No };
     let mask = lanes.mask;
+    if mask == u32::MAX && matches!(wide, Wide::No) {
+        let registers: Vec<[u32; 32]> = operation.sources.iter().map(|&source| *lanes.words(source)).collect();
+        if let Some(results) = cores.fast_product(&operation.product, &registers) {
+            operation.destinations.iter().zip(&results).for_each(|(&row, values)| lanes.set_words(row, values));
+            return;
+        }
+    }
     let fragment = |&source: &Source| -> Fragment {
         let values = values_of(lanes, source, wide);
         std::array::from_fn(|lane| if mask >> lane & 1 == 1 { values[lane] } else { 0 })

@@ -49,7 +49,9 @@ pub use payload::{
 pub use pc::{BlockId, Pc};
 pub use special::{Axis, SpecialRegister};
 pub use state_space::StateSpace;
-pub use tensor_map::{MOST_TENSOR_DIMENSIONS, Swizzle, TENSOR_MAP_ADDRESS, TENSOR_MAP_BYTES, TensorMap, TensorMapField};
+pub use tensor_map::{
+    MOST_TENSOR_DIMENSIONS, Swizzle, TENSOR_MAP_ADDRESS, TENSOR_MAP_BYTES, TensorMap, TensorMapField,
+};
 pub use texture::{
     AddressMode, Channel, Filter, Geometry, LevelOfDetail, ObjectQuery, OpaqueType, ReadMode, Sampler, SurfaceAccess,
     SurfaceClamp, SurfaceReduction, SurfaceUnit, TexelFormat, TexelLayout, TexelShape, TextureFetch, TextureGather,

@@ -528,7 +528,8 @@ impl Step<'_> {
         let bytes = self.source(registers, 0, ScalarType::U64, 0);
         let request = self.request(registers, place, &self.inst.memory[0], self.on);
         for lane in lanes(self.on) {
-            let places: Vec<u64> = (0..bytes[lane]).step_by(8).map(|at| request.addresses[lane].wrapping_add(at)).collect();
+            let places: Vec<u64> =
+                (0..bytes[lane]).step_by(8).map(|at| request.addresses[lane].wrapping_add(at)).collect();
             for some in places.chunks(32) {
                 let one = Request {
                     lanes: first_lanes(some.len()),

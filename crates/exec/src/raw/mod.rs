@@ -5,6 +5,7 @@
 #![allow(unsafe_code)]
 
 mod cells;
+mod fused;
 mod handler;
 mod near;
 mod offsets;
@@ -13,6 +14,7 @@ mod rows;
 mod vector;
 
 pub(crate) use cells::{Cell, Cells, Selection};
+pub(crate) use fused::{Elements, FARTHEST, FusedSum, NONE, add_products};
 pub(crate) use handler::{
     LaneFunction, Level, Leveled, call, carry, map1, map1_with, map2, map2_with, map3, map3_with, map4, masks,
     with_level,

@@ -10,6 +10,7 @@
 
 mod block;
 mod format;
+mod fused;
 pub(crate) mod group;
 mod layout;
 mod quads;
@@ -82,39 +83,63 @@ impl TensorCores {
         }
     }
 
+    /// As [`Self::product`], of registers of 32 bits; none where what they hold is not to be had so fast.
+    pub(crate) fn fast_product(self, product: &MatrixProduct, registers: &[[u32; LANES]]) -> Option<Vec<[u32; LANES]>> {
+        fused::of_registers(self, product, registers)
+    }
+
     /// The fragment of d, of those of a, b and c one after the other, and of the metadata of a sparse a. c has the type of d,
     /// but for products by quads.
     pub fn product(self, product: &MatrixProduct, fragments: &[Fragment]) -> Vec<Fragment> {
         if product.is_by_quads() {
             return quads::product(self, product, fragments);
         }
-        let [n_d, n_a, n_b, n_c] = product.registers();
-        let (a, rest) = fragments.split_at(n_a);
-        let (b, rest) = rest.split_at(n_b);
-        let (c, metadata) = rest.split_at(n_c);
-        let [d_type, a_type, b_type, c_type] = product.types;
-        let [m, n, k] = [product.shape.m, product.shape.n, product.shape.k].map(usize::from);
-        let (a, b) = (lines((m, product.held_depth().into()), a, a_type), lines((n, k), b, b_type));
-        let places = (0..m).flat_map(|row| (0..n).map(move |column| (row, column)));
-        let accumulator = |(row, column)| get(c, c_type, layout::accumulator(c_type, row, column));
-        let c: Vec<u64> = places.clone().map(accumulator).collect();
-        let sum = Format::of(a_type).map(|_| self.sum(a_type, d_type));
-        let results = match metadata.first() {
-            Some(metadata) => sparse::results(product, sum, (&a, &b, &c), metadata),
-            None => results(product, sum, (&a, &b, &c)),
-        };
-        let mut d = vec![[0; LANES]; n_d];
-        for ((row, column), bits) in places.zip(results) {
-            let place = layout::accumulator(d_type, row, column);
-            d[place.register][place.lane] |= bits << (place.element as u32 * d_type.bits() % 64);
-        }
-        d
+        with_results(self, product, fragments, results)
     }
+}
+
+/// The fragment of d, where `dense` gives the results of products without metadata.
+fn with_results(
+    cores: TensorCores,
+    product: &MatrixProduct,
+    fragments: &[Fragment],
+    dense: fn(&MatrixProduct, Option<Sum>, (&[u64], &[u64], &[u64])) -> Vec<u64>,
+) -> Vec<Fragment> {
+    let [n_d, n_a, n_b, n_c] = product.registers();
+    let (a, rest) = fragments.split_at(n_a);
+    let (b, rest) = rest.split_at(n_b);
+    let (c, metadata) = rest.split_at(n_c);
+    let [d_type, a_type, b_type, c_type] = product.types;
+    let [m, n, k] = [product.shape.m, product.shape.n, product.shape.k].map(usize::from);
+    let (a, b) = (lines((m, product.held_depth().into()), a, a_type), lines((n, k), b, b_type));
+    let places = (0..m).flat_map(|row| (0..n).map(move |column| (row, column)));
+    let accumulator = |(row, column)| get(c, c_type, layout::accumulator(c_type, row, column));
+    let c: Vec<u64> = places.clone().map(accumulator).collect();
+    let sum = Format::of(a_type).map(|_| cores.sum(a_type, d_type));
+    let results = match metadata.first() {
+        Some(metadata) => sparse::results(product, sum, (&a, &b, &c), metadata),
+        None => dense(product, sum, (&a, &b, &c)),
+    };
+    let mut d = vec![[0; LANES]; n_d];
+    for ((row, column), bits) in places.zip(results) {
+        let place = layout::accumulator(d_type, row, column);
+        d[place.register][place.lane] |= bits << (place.element as u32 * d_type.bits() % 64);
+    }
+    d
 }
 
 /// The results row by row, of the elements of a by rows, of b by columns, and of the accumulators by rows. Floats but f64 are
 /// summed as `sum` says.
 fn results(product: &MatrixProduct, sum: Option<Sum>, (a, b, c): (&[u64], &[u64], &[u64])) -> Vec<u64> {
+    let [_, a_type, b_type, _] = product.types;
+    let extents = (usize::from(product.shape.n), usize::from(product.shape.k));
+    let fast = Format::of(a_type).zip(Format::of(b_type)).zip(sum);
+    let fast = fast.and_then(|(formats, sum)| fused::results(extents, formats, sum, (a, b, c)));
+    fast.unwrap_or_else(|| one_by_one(product, sum, (a, b, c)))
+}
+
+/// As [`results`], without looking for what can be done at once.
+fn one_by_one(product: &MatrixProduct, sum: Option<Sum>, (a, b, c): (&[u64], &[u64], &[u64])) -> Vec<u64> {
     let [_, a_type, b_type, _] = product.types;
     let (n, k) = (usize::from(product.shape.n), usize::from(product.shape.k));
     let each = |compute: &dyn Fn(usize, usize, u64) -> u64| -> Vec<u64> {

@@ -2,9 +2,7 @@
 
 use warplens_base::Diagnostic;
 use warplens_ir::Operand;
-use warplens_isa::{
-    BoolOp, MatrixProduct, MatrixShape, MatrixType as M, NamedType, Operation, ScalarType, Sparsity,
-};
+use warplens_isa::{BoolOp, MatrixProduct, MatrixShape, MatrixType as M, NamedType, Operation, ScalarType, Sparsity};
 
 use super::body::Body;
 use super::instruction::Site;

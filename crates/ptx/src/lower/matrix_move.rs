@@ -41,7 +41,11 @@ impl<'src> Body<'_, '_, 'src> {
 
     /// A place in shared memory, of four words. A generic address has to be one of shared memory: it is made one, so that another lies out of
     /// bounds.
-    pub(super) fn row_in_shared(&mut self, site: &Site<'_, 'src>, operand: &ast::Operand<'src>) -> Lowered<MemoryReference> {
+    pub(super) fn row_in_shared(
+        &mut self,
+        site: &Site<'_, 'src>,
+        operand: &ast::Operand<'src>,
+    ) -> Lowered<MemoryReference> {
         let (space, base, offset) = self.address(operand, types::named_space(site.instruction))?;
         let base = match space {
             StateSpace::Shared => base,

@@ -77,4 +77,28 @@ impl Format {
             kind,
         }
     }
+
+    /// The value, the exponent (`none` for zeros), and whether it is no number or its exponent is farther than `farthest` from
+    /// zero. What is as far may have another value here.
+    #[inline(always)]
+    pub(super) fn single(self, bits: u32, none: i32, farthest: i32) -> (f32, i32, bool) {
+        let bits = bits >> self.ignored;
+        let largest = (1 << self.exponent_bits) - 1;
+        let magnitude = bits & ((1 << (self.exponent_bits + self.fraction_bits)) - 1);
+        let field = magnitude >> self.fraction_bits;
+        let bias = (1 << (self.exponent_bits - 1)) - 1;
+        let exponent = field.max(1) as i32 - bias;
+        let is_number = if self.has_infinity { field != largest } else { magnitude != all_ones(self) };
+        let is_far = !is_number | (magnitude != 0) & (exponent.abs() > farthest);
+        // As if it were an f32 with the same fields, which the difference of the biases then moves to its place.
+        let small = f32::from_bits(magnitude << (23 - self.fraction_bits));
+        let value = small * f32::from_bits(((127 + 127 - bias) as u32) << 23);
+        let sign = bits >> (self.exponent_bits + self.fraction_bits) & 1;
+        let value = f32::from_bits(value.to_bits() | sign << 31);
+        (value, if magnitude == 0 { none } else { exponent }, is_far)
+    }
+}
+
+const fn all_ones(format: Format) -> u32 {
+    (1 << (format.exponent_bits + format.fraction_bits)) - 1
 }

@@ -183,7 +183,8 @@ fn integers_wrap_or_are_clamped() {
 #[test]
 fn groups_of_warps_sum_as_hopper_does() {
     let one = ONE;
-    let of_one_warp = ROWS_OF_F16.iter().filter_map(|&(types, c, products, [.., hopper])| Some((types, c, products, hopper?)));
+    let of_one_warp =
+        ROWS_OF_F16.iter().filter_map(|&(types, c, products, [.., hopper])| Some((types, c, products, hopper?)));
     let of = |ty: M| [M::F32, ty, ty, M::F32];
     let rows: &[GroupRow<'_>] = &[
         (of(M::F16), 0x4b80_0000, &[(0, 0x3c00, 0x3c00), (8, 0x6c00, 0xec00)], one),
@@ -288,4 +289,62 @@ fn metadata_say_where_the_elements_of_a_sparse_matrix_stand() {
     assert_eq!(first_sparse(M::S8, 64, &held, 2, 0xd, 0), 34 + 360);
     // Pairs of four bits: pairs 0 and 2 of eight elements.
     assert_eq!(first_sparse(M::U4, 64, &[1, 1, 1, 1], 0, 0x8, 0), 1 + 2 + 5 + 6);
+}
+
+/// Numbers that look random.
+fn draw(state: &mut u64) -> u64 {
+    *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+    *state >> 33
+}
+
+/// An element: mostly of a middling size, at times a zero, tiny, huge or no number.
+fn element(ty: M, state: &mut u64) -> u64 {
+    let any = draw(state) << 31 ^ draw(state);
+    let bits = match (draw(state) % 64, ty) {
+        (0, _) => any,
+        (1..=3, _) => any & 1 << (ty.bits() - 1),
+        (4, M::F16) => any & 0x83ff,
+        (5, M::F16) => any & 0x83ff | 0x7800,
+        (_, M::F16) => any & 0x87ff | 0x3800,
+        (_, M::Bf16) => any & 0x83ff | 0x3c00,
+        (_, M::Tf32 | M::F32) => any & 0x83ff_ffff | 0x3c00_0000,
+        _ => any,
+    };
+    bits & u64::MAX >> (64 - ty.bits())
+}
+
+#[test]
+fn sums_at_once_are_those_one_by_one() {
+    let e4m3 = [M::F32, M::E4m3, M::E5m2, M::F32];
+    let fp8_to_half = [M::F16, M::E5m2, M::E4m3, M::F16];
+    let cases = [(HALF, 8), (HALF, 16), (HALVES, 8), (HALVES, 16), (BRAIN, 8), (BRAIN, 16), (TF32, 4), (TF32, 8)];
+    let (mut state, mut fast) = (1, 0);
+    for (types, k) in cases.into_iter().chain([(e4m3, 16), (e4m3, 32), (fp8_to_half, 32)]) {
+        let product = MatrixProduct::new(MatrixShape { m: 16, n: 8, k }, types);
+        let [_, n_a, n_b, n_c] = product.registers();
+        for cores in GROUPS.iter().copied().flatten().copied().chain([C::Ada]) {
+            for _ in 0..100 {
+                let registers = [(n_a, types[1]), (n_b, types[2]), (n_c, types[3])].into_iter();
+                let registers: Vec<[u32; LANES]> = registers
+                    .flat_map(|(count, ty)| std::iter::repeat_n(ty, count))
+                    .map(|ty| {
+                        std::array::from_fn(|_| {
+                            let elements = 0..ty.per_register() as u32;
+                            elements.fold(0, |word, at| word | (element(ty, &mut state) as u32) << (at * ty.bits()))
+                        })
+                    })
+                    .collect();
+                let fragments: Vec<Fragment> = registers.iter().map(|of| of.map(u64::from)).collect();
+                let slow = with_results(cores, &product, &fragments, one_by_one);
+                assert_eq!(cores.product(&product, &fragments), slow, "{types:?} {k} {cores:?}");
+                if let Some(d) = cores.fast_product(&product, &registers) {
+                    let d: Vec<Fragment> = d.iter().map(|of| of.map(u64::from)).collect();
+                    assert_eq!(d, slow, "{types:?} {k} {cores:?}, from registers");
+                    fast += 1;
+                }
+            }
+        }
+    }
+    let has_vectors = crate::raw::Level::detect() != crate::raw::Level::Baseline;
+    assert!(!has_vectors || fast > 1000, "{fast} products at once");
 }

@@ -1,0 +1,242 @@
+//! Fused sums of many rows at once, where all elements are finite and of a middling size, as nearly all are.
+
+use warplens_isa::{MatrixProduct, MatrixType};
+
+use super::block::{Adder, Output};
+use super::format::Format;
+use super::{Sum, TensorCores, added};
+use crate::raw::{Elements, FARTHEST, FusedSum, Level, Leveled, NONE, add_products, with_level};
+use crate::semantics::warp::LANES;
+
+/// Rows that are summed at once.
+const AT_ONCE: usize = 8;
+/// The largest depth of a product of one warp.
+const MOST_DEPTH: usize = 32;
+/// Elements of eight lines of it.
+const MOST_ELEMENTS: usize = AT_ONCE * MOST_DEPTH;
+
+/// How sums are made here.
+#[derive(Clone, Copy)]
+struct Rule {
+    fused: FusedSum,
+    adder: Adder,
+    by_halves: bool,
+}
+
+impl Rule {
+    /// None where sums of `k` products are not made here.
+    fn new(sum: Sum, k: usize) -> Option<Self> {
+        let (adder, length, by_halves) = match sum {
+            Sum::Blocks(adder, length) => (adder, length, false),
+            Sum::ByHalves(adder) => (adder, k / 2, true),
+        };
+        let half = adder.output == Output::Half;
+        let fits = half || adder.output == Output::Single { fraction_bits: 23 };
+        let fused = FusedSum { kept: adder.kept as i32, length, half };
+        (fits && adder.kept >= 23).then_some(Self { fused, adder, by_halves })
+    }
+
+    /// Where in the order of the sum the element of a depth comes.
+    #[inline(always)]
+    fn place(self, depth: usize, k: usize) -> usize {
+        if self.by_halves { depth % 4 / 2 * (k / 2) + depth / 4 * 2 + depth % 2 } else { depth }
+    }
+
+    /// What the products are added to.
+    #[inline(always)]
+    fn first(self, c: u32) -> f32 {
+        match self.by_halves {
+            true => 0.0,
+            false if self.fused.half => half::f16::from_bits(c as u16).to_f32(),
+            false => f32::from_bits(c),
+        }
+    }
+
+    /// The result, of what the products were added to.
+    #[inline(always)]
+    fn last(self, sum: f32, c: u32) -> u32 {
+        let bits = if self.fused.half { half::f16::from_f32(sum).to_bits().into() } else { sum.to_bits() };
+        if self.by_halves { added(self.adder.output, bits, c) } else { bits }
+    }
+}
+
+/// Takes elements apart. False where one of them is too large, too small or no number.
+#[inline(always)]
+fn decode(format: Format, bits: &[u32], values: &mut [f32], exponents: &mut [i32]) -> bool {
+    let mut far = 0;
+    for ((&bits, value), exponent) in bits.iter().zip(values).zip(exponents) {
+        let is_far;
+        (*value, *exponent, is_far) = format.single(bits, NONE, FARTHEST);
+        far |= u32::from(is_far);
+    }
+    far == 0
+}
+
+struct Decode<'a>(Format, &'a [u32], &'a mut [f32], &'a mut [i32]);
+
+impl Leveled for Decode<'_> {
+    type Output = bool;
+
+    #[inline(always)]
+    fn run(self) -> bool {
+        decode(self.0, self.1, self.2, self.3)
+    }
+}
+
+/// The results row by row of factors of `k` elements in depth, as the function for all of them has it; none where some of them
+/// need it.
+pub(super) fn results(
+    (n, k): (usize, usize),
+    (a_format, b_format): (Format, Format),
+    sum: Sum,
+    (a, b, c): (&[u64], &[u64], &[u64]),
+) -> Option<Vec<u64>> {
+    let rule = Rule::new(sum, k)?;
+    if !(a.len() / k).is_multiple_of(AT_ONCE) {
+        return None;
+    }
+    let level = Level::detect();
+    let mut bits = vec![0; b.len()];
+    for (line, bits) in b.chunks_exact(k).zip(bits.chunks_exact_mut(k)) {
+        line.iter().enumerate().for_each(|(depth, &of)| bits[rule.place(depth, k)] = of as u32);
+    }
+    let (mut of_columns, mut in_columns) = (vec![0.0; b.len()], vec![0; b.len()]);
+    if !with_level(level, Decode(b_format, &bits, &mut of_columns, &mut in_columns)) {
+        return None;
+    }
+    let columns = Elements { values: &of_columns, exponents: &in_columns };
+    let mut bits = vec![0; AT_ONCE * k];
+    let (mut of_rows, mut in_rows) = (vec![0.0; bits.len()], vec![0; bits.len()]);
+    let mut results = vec![0; c.len()];
+    let mut sums = vec![[0.0; AT_ONCE]; n];
+    let tiles = a.chunks_exact(AT_ONCE * k).zip(c.chunks_exact(AT_ONCE * n)).zip(results.chunks_exact_mut(AT_ONCE * n));
+    for ((lines, c), results) in tiles {
+        for (row, line) in lines.chunks_exact(k).enumerate() {
+            line.iter().enumerate().for_each(|(depth, &of)| bits[AT_ONCE * rule.place(depth, k) + row] = of as u32);
+        }
+        if !with_level(level, Decode(a_format, &bits, &mut of_rows, &mut in_rows)) {
+            return None;
+        }
+        for (row, c) in c.chunks_exact(n).enumerate() {
+            sums.iter_mut().zip(c).for_each(|(sum, &c)| sum[row] = rule.first(c as u32));
+        }
+        let rows = Elements { values: &of_rows, exponents: &in_rows };
+        if !add_products(rule.fused, rows, columns, &mut sums) {
+            return None;
+        }
+        for (row, (results, c)) in results.chunks_exact_mut(n).zip(c.chunks_exact(n)).enumerate() {
+            for ((result, sum), &c) in results.iter_mut().zip(&sums).zip(c) {
+                *result = rule.last(sum[row], c as u32).into();
+            }
+        }
+    }
+    Some(results)
+}
+
+/// The registers of d, of those of a, b and c one after the other, of a product that a warp computes by itself; none where it
+/// needs the function for all products.
+pub(super) fn of_registers(
+    cores: TensorCores,
+    product: &MatrixProduct,
+    registers: &[[u32; LANES]],
+) -> Option<Vec<[u32; LANES]>> {
+    let [d_type, a_type, b_type, c_type] = product.types;
+    let k = usize::from(product.shape.k);
+    let formats = (Format::of(a_type)?, Format::of(b_type)?);
+    let fits = [product.shape.m, product.shape.n] == [16, 8] && k <= MOST_DEPTH && !product.is_by_quads();
+    if !fits || product.sparsity.is_some() || d_type != c_type {
+        return None;
+    }
+    let rule = Rule::new(cores.sum(a_type, d_type), k)?;
+    let level = Level::detect();
+    match a_type.per_register() {
+        1 => with_level(level, OfRegisters::<1> { rule, product, formats, registers }),
+        2 => with_level(level, OfRegisters::<2> { rule, product, formats, registers }),
+        _ => with_level(level, OfRegisters::<4> { rule, product, formats, registers }),
+    }
+}
+
+/// A product whose factors have `PER` elements in a register.
+struct OfRegisters<'a, const PER: usize> {
+    rule: Rule,
+    product: &'a MatrixProduct,
+    formats: (Format, Format),
+    registers: &'a [[u32; LANES]],
+}
+
+impl<const PER: usize> Leveled for OfRegisters<'_, PER> {
+    type Output = Option<Vec<[u32; LANES]>>;
+
+    #[inline(always)]
+    fn run(self) -> Self::Output {
+        let Self { rule, product, formats, registers } = self;
+        let [n_d, n_a, n_b, _] = product.registers();
+        let k = usize::from(product.shape.k);
+        let (a, rest) = registers.split_at(n_a);
+        let (b, c) = rest.split_at(n_b);
+
+        let mut bits = [0; MOST_ELEMENTS];
+        each::<PER>(b.iter(), |line, depth, of| bits[k * line + rule.place(depth, k)] = of);
+        let (mut of_columns, mut in_columns) = ([0.0; MOST_ELEMENTS], [0; MOST_ELEMENTS]);
+        let elements = AT_ONCE * k;
+        if !decode(formats.1, &bits[..elements], &mut of_columns, &mut in_columns) {
+            return None;
+        }
+        let columns = Elements { values: &of_columns[..elements], exponents: &in_columns[..elements] };
+        let (mut of_rows, mut in_rows) = ([0.0; MOST_ELEMENTS], [0; MOST_ELEMENTS]);
+        let mut d = vec![[0; LANES]; n_d];
+        for tile in 0..2 {
+            let registers = a.iter().skip(tile).step_by(2);
+            each::<PER>(registers, |line, depth, of| bits[AT_ONCE * rule.place(depth, k) + line] = of);
+            if !decode(formats.0, &bits[..elements], &mut of_rows, &mut in_rows) {
+                return None;
+            }
+            let mut sums = [[0.0; AT_ONCE]; AT_ONCE];
+            accumulators(product, tile, |(register, lane, shift), row, column| {
+                sums[column][row] = rule.first(c[register][lane] >> shift);
+            });
+            let rows = Elements { values: &of_rows[..elements], exponents: &in_rows[..elements] };
+            if !add_products(rule.fused, rows, columns, &mut sums) {
+                return None;
+            }
+            accumulators(product, tile, |(register, lane, shift), row, column| {
+                d[register][lane] |= rule.last(sums[column][row], c[register][lane] >> shift) << shift;
+            });
+        }
+        Some(d)
+    }
+}
+
+/// Shows the elements of eight lines with their line and depth; bits above an element may be set.
+#[inline(always)]
+fn each<'a, const PER: usize>(
+    registers: impl Iterator<Item = &'a [u32; LANES]>,
+    mut see: impl FnMut(usize, usize, u32),
+) {
+    for (number, register) in registers.enumerate() {
+        for line in 0..AT_ONCE {
+            for thread in 0..4 {
+                let word = register[4 * line + thread];
+                for element in 0..PER {
+                    see(line, (4 * number + thread) * PER + element, word >> (element * 32 / PER));
+                }
+            }
+        }
+    }
+}
+
+/// Shows where the accumulators of eight rows lie (register, lane, bits below them), with row and column.
+#[inline(always)]
+fn accumulators(product: &MatrixProduct, tile: usize, mut see: impl FnMut((usize, usize, u32), usize, usize)) {
+    let is_half = product.types[0] == MatrixType::F16;
+    for row in 0..AT_ONCE {
+        for column in 0..AT_ONCE {
+            let lane = 4 * row + column / 2;
+            let place = match is_half {
+                true => (tile, lane, 16 * (column % 2) as u32),
+                false => (2 * tile + column % 2, lane, 0),
+            };
+            see(place, row, column);
+        }
+    }
+}
