@@ -74,21 +74,23 @@ mod vector {
         columns: Elements<'_>,
         sums: &mut [[f32; 8]],
     ) -> bool {
-        let (values, _) = rows.values.as_chunks::<8>();
-        let (exponents, _) = rows.exponents.as_chunks::<8>();
+        let (values, exponents) = (rows.values.as_chunks::<8>().0, rows.exponents.as_chunks::<8>().0);
         let depth = values.len();
         let mut bad = _mm256_setzero_si256();
-        let columns = columns.values.chunks_exact(depth).zip(columns.exponents.chunks_exact(depth));
-        for (sum, (column, of_column)) in sums.iter_mut().zip(columns) {
-            let mut total = floats(sum);
-            let rows = values.chunks(rule.length).zip(exponents.chunks(rule.length));
-            let columns = column.chunks(rule.length).zip(of_column.chunks(rule.length));
-            for (rows, columns) in rows.zip(columns) {
-                total = block(rule, rows, columns, total, &mut bad);
+        for number in 0..sums.len() {
+            let range = number * depth..(number + 1) * depth;
+            let (column, of_column) = (&columns.values[range.clone()], &columns.exponents[range]);
+            let mut total = floats(&sums[number]);
+            let mut from = 0;
+            while from < depth {
+                let to = depth.min(from + rule.length);
+                let rows = (&values[from..to], &exponents[from..to]);
+                total = block(rule, rows, (&column[from..to], &of_column[from..to]), total, &mut bad);
+                from = to;
             }
             bad = _mm256_or_si256(bad, not_finite(total));
             // SAFETY: as in `floats`.
-            unsafe { _mm256_storeu_ps(sum.as_mut_ptr(), total) };
+            unsafe { _mm256_storeu_ps(sums[number].as_mut_ptr(), total) };
         }
         _mm256_movemask_ps(_mm256_castsi256_ps(bad)) == 0
     }
@@ -111,9 +113,11 @@ mod vector {
         before: __m256,
         bad: &mut __m256i,
     ) -> __m256 {
+        let n = values.len();
+        let (exponents, column, of_column) = (&exponents[..n], &column[..n], &of_column[..n]);
         let mut largest = _mm256_set1_epi32(2 * NONE);
-        for (of_row, of_column) in exponents.iter().zip(of_column) {
-            let of_product = _mm256_add_epi32(integers(of_row), _mm256_set1_epi32(*of_column));
+        for at in 0..n {
+            let of_product = _mm256_add_epi32(integers(&exponents[at]), _mm256_set1_epi32(of_column[at]));
             largest = _mm256_max_epi32(largest, of_product);
         }
         let no_products = _mm256_cmpgt_epi32(_mm256_set1_epi32(NONE / 2), largest);
@@ -134,16 +138,20 @@ mod vector {
         };
         let scale = power(_mm256_sub_epi32(kept, largest));
         // A term is less than 2^27, so that half of a block of 16 and the sum before fit 32 bits, but perhaps not the whole.
-        let mut halves = [_mm256_cvttps_epi32(_mm256_mul_ps(before, scale)), _mm256_setzero_si256()];
-        let (rows, columns) = (values.split_at(values.len() / 2), column.split_at(values.len() / 2));
-        for (half, (rows, columns)) in halves.iter_mut().zip([(rows.0, columns.0), (rows.1, columns.1)]) {
-            for (row, column) in rows.iter().zip(columns) {
-                let product = _mm256_mul_ps(floats(row), _mm256_set1_ps(*column));
-                *half = _mm256_add_epi32(*half, _mm256_cvttps_epi32(_mm256_mul_ps(product, scale)));
-            }
+        let mut first = _mm256_cvttps_epi32(_mm256_mul_ps(before, scale));
+        let mut second = _mm256_setzero_si256();
+        let term = |at: usize| {
+            let product = _mm256_mul_ps(floats(&values[at]), _mm256_set1_ps(column[at]));
+            _mm256_cvttps_epi32(_mm256_mul_ps(product, scale))
+        };
+        for at in 0..n / 2 {
+            first = _mm256_add_epi32(first, term(at));
         }
-        let sum = _mm256_add_epi32(halves[0], halves[1]);
-        let overflow = _mm256_and_si256(_mm256_xor_si256(halves[0], sum), _mm256_xor_si256(halves[1], sum));
+        for at in n / 2..n {
+            second = _mm256_add_epi32(second, term(at));
+        }
+        let sum = _mm256_add_epi32(first, second);
+        let overflow = _mm256_and_si256(_mm256_xor_si256(first, sum), _mm256_xor_si256(second, sum));
         let magnitude = _mm256_abs_epi32(sum);
         let nearest = _mm256_cvtepi32_ps(magnitude);
         // What was rounded up is one unit too large; where that is 2^31 the difference is right all the same.

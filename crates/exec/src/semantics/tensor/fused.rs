@@ -64,9 +64,12 @@ impl Rule {
 #[inline(always)]
 fn decode(format: Format, bits: &[u32], values: &mut [f32], exponents: &mut [i32]) -> bool {
     let mut far = 0;
-    for ((&bits, value), exponent) in bits.iter().zip(values).zip(exponents) {
-        let is_far;
-        (*value, *exponent, is_far) = format.single(bits, NONE, FARTHEST);
+    let (values, exponents) = (&mut values[..bits.len()], &mut exponents[..bits.len()]);
+    // By number, so that nothing stays a call in code for one level of the CPU.
+    for at in 0..bits.len() {
+        let (value, exponent, is_far) = format.single(bits[at], NONE, FARTHEST);
+        values[at] = value;
+        exponents[at] = exponent;
         far |= u32::from(is_far);
     }
     far == 0
@@ -176,7 +179,7 @@ impl<const PER: usize> Leveled for OfRegisters<'_, PER> {
         let (b, c) = rest.split_at(n_b);
 
         let mut bits = [0; MOST_ELEMENTS];
-        each::<PER>(b.iter(), |line, depth, of| bits[k * line + rule.place(depth, k)] = of);
+        gather::<PER>((rule, k), b, [k, 1], &mut bits);
         let (mut of_columns, mut in_columns) = ([0.0; MOST_ELEMENTS], [0; MOST_ELEMENTS]);
         let elements = AT_ONCE * k;
         if !decode(formats.1, &bits[..elements], &mut of_columns, &mut in_columns) {
@@ -185,58 +188,87 @@ impl<const PER: usize> Leveled for OfRegisters<'_, PER> {
         let columns = Elements { values: &of_columns[..elements], exponents: &in_columns[..elements] };
         let (mut of_rows, mut in_rows) = ([0.0; MOST_ELEMENTS], [0; MOST_ELEMENTS]);
         let mut d = vec![[0; LANES]; n_d];
+        let places = Places { is_half: product.types[0] == MatrixType::F16 };
         for tile in 0..2 {
-            let registers = a.iter().skip(tile).step_by(2);
-            each::<PER>(registers, |line, depth, of| bits[AT_ONCE * rule.place(depth, k) + line] = of);
+            // Of two registers side by side the second holds the rows from the eighth on.
+            let mut of_tile = [[0; LANES]; MOST_DEPTH / 4];
+            let n_registers = n_a / 2;
+            for number in 0..n_registers {
+                of_tile[number] = a[2 * number + tile];
+            }
+            gather::<PER>((rule, k), &of_tile[..n_registers], [1, AT_ONCE], &mut bits);
             if !decode(formats.0, &bits[..elements], &mut of_rows, &mut in_rows) {
                 return None;
             }
             let mut sums = [[0.0; AT_ONCE]; AT_ONCE];
-            accumulators(product, tile, |(register, lane, shift), row, column| {
-                sums[column][row] = rule.first(c[register][lane] >> shift);
-            });
+            for row in 0..AT_ONCE {
+                for column in 0..AT_ONCE {
+                    sums[column][row] = rule.first(places.read(c, tile, row, column));
+                }
+            }
             let rows = Elements { values: &of_rows[..elements], exponents: &in_rows[..elements] };
             if !add_products(rule.fused, rows, columns, &mut sums) {
                 return None;
             }
-            accumulators(product, tile, |(register, lane, shift), row, column| {
-                d[register][lane] |= rule.last(sums[column][row], c[register][lane] >> shift) << shift;
-            });
+            for row in 0..AT_ONCE {
+                for column in 0..AT_ONCE {
+                    let result = rule.last(sums[column][row], places.read(c, tile, row, column));
+                    places.add(&mut d, tile, row, column, result);
+                }
+            }
         }
         Some(d)
     }
 }
 
-/// Shows the elements of eight lines with their line and depth; bits above an element may be set.
+/// Puts elements of eight lines at the places that a step from line to line and one from depth to depth make; bits above an
+/// element may be set.
 #[inline(always)]
-fn each<'a, const PER: usize>(
-    registers: impl Iterator<Item = &'a [u32; LANES]>,
-    mut see: impl FnMut(usize, usize, u32),
+fn gather<const PER: usize>(
+    (rule, k): (Rule, usize),
+    registers: &[[u32; LANES]],
+    [by_line, by_depth]: [usize; 2],
+    bits: &mut [u32; MOST_ELEMENTS],
 ) {
-    for (number, register) in registers.enumerate() {
+    for number in 0..registers.len() {
         for line in 0..AT_ONCE {
             for thread in 0..4 {
-                let word = register[4 * line + thread];
+                let word = registers[number][4 * line + thread];
                 for element in 0..PER {
-                    see(line, (4 * number + thread) * PER + element, word >> (element * 32 / PER));
+                    let depth = rule.place((4 * number + thread) * PER + element, k);
+                    bits[(by_line * line + by_depth * depth) % MOST_ELEMENTS] = word >> (element * 32 / PER);
                 }
             }
         }
     }
 }
 
-/// Shows where the accumulators of eight rows lie (register, lane, bits below them), with row and column.
-#[inline(always)]
-fn accumulators(product: &MatrixProduct, tile: usize, mut see: impl FnMut((usize, usize, u32), usize, usize)) {
-    let is_half = product.types[0] == MatrixType::F16;
-    for row in 0..AT_ONCE {
-        for column in 0..AT_ONCE {
-            let lane = 4 * row + column / 2;
-            let place = match is_half {
-                true => (tile, lane, 16 * (column % 2) as u32),
-                false => (2 * tile + column % 2, lane, 0),
-            };
-            see(place, row, column);
+/// Where the accumulators lie.
+#[derive(Clone, Copy)]
+struct Places {
+    is_half: bool,
+}
+
+impl Places {
+    /// Register, lane, and the bits below the element.
+    #[inline(always)]
+    fn of(self, tile: usize, row: usize, column: usize) -> (usize, usize, u32) {
+        let lane = 4 * row + column / 2;
+        match self.is_half {
+            true => (tile, lane, 16 * (column % 2) as u32),
+            false => (2 * tile + column % 2, lane, 0),
         }
+    }
+
+    #[inline(always)]
+    fn read(self, registers: &[[u32; LANES]], tile: usize, row: usize, column: usize) -> u32 {
+        let (register, lane, shift) = self.of(tile, row, column);
+        registers[register][lane] >> shift
+    }
+
+    #[inline(always)]
+    fn add(self, registers: &mut [[u32; LANES]], tile: usize, row: usize, column: usize, bits: u32) {
+        let (register, lane, shift) = self.of(tile, row, column);
+        registers[register][lane] |= bits << shift;
     }
 }
