@@ -492,7 +492,8 @@ impl Payload for MatrixProduct {
         let MatrixShape { m, n, k } = self.shape;
         let words = words.flag(&format!("m{m}n{n}k{k}"), true);
         let words = self.types.into_iter().fold(words, |words, ty| words.flag(ty.name(), true));
-        let words = words.flag("satfinite", self.satfinite).optional(self.combination);
+        let words = words.flag("satfinite", self.satfinite).unless_default(self.rounding);
+        let words = words.optional(self.combination);
         let words = words.flag("a_by_columns", self.turned[0]).flag("b_by_rows", self.turned[1]);
         let Some(Sparsity { selector, ordered }) = self.sparsity else { return words };
         words.flag(&format!("sparse_{selector}"), true).flag("ordered", ordered)

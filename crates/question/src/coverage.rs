@@ -91,7 +91,7 @@ const MOST_STATEMENTS: usize = 40;
 /// Targets from which on instructions may exist, the oldest first.
 const TARGETS: &[&str] = &[
     "sm_10", "sm_20", "sm_30", "sm_35", "sm_50", "sm_53", "sm_60", "sm_61", "sm_70", "sm_72", "sm_75", "sm_80",
-    "sm_86", "sm_89", "sm_90", "sm_90a", "sm_100", "sm_100a",
+    "sm_86", "sm_89", "sm_90", "sm_90a", "sm_100", "sm_100a", "sm_120a",
 ];
 
 /// The oldest target that the front end lets an executed statement be for.

@@ -10,8 +10,12 @@ use super::texels;
 
 /// A target that has the instruction of a statement, if any has.
 pub(super) fn target_of(statement: &str) -> &'static str {
-    // Products of groups of warps are those of one target alone.
-    if statement.starts_with("wgmma") { "sm_90a" } else { "sm_100a" }
+    match () {
+        // Products of groups of warps, and those of the narrowest floats, are those of one target alone.
+        () if statement.starts_with("wgmma") => "sm_90a",
+        () if statement.contains("kind::f8f6f4") => "sm_120a",
+        () => "sm_100a",
+    }
 }
 
 /// A kernel around a statement, with the registers and names that the operands use.
