@@ -222,7 +222,18 @@ impl<E: Engine> Pool<E> {
         }
         let barriers = Barriers::new(warps.len(), shape.barriers);
         let coordinates = shape.coordinates(id);
-        Cta { id, coordinates, shared, warps, barriers, cluster: None, phase: 0, clock: 0, warpgroups: Warpgroups::default(), record }
+        Cta {
+            id,
+            coordinates,
+            shared,
+            warps,
+            barriers,
+            cluster: None,
+            phase: 0,
+            clock: 0,
+            warpgroups: Warpgroups::default(),
+            record,
+        }
     }
 
     /// Takes back the memory of a finished CTA.

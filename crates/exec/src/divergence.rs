@@ -61,7 +61,8 @@ pub(crate) struct Turns {
 
 impl Turns {
     /// None.
-    pub(crate) const NONE: Self = Self { header: BlockId(u32::MAX), block: BlockId(u32::MAX), lanes: 0, count: 0, only_asks: false };
+    pub(crate) const NONE: Self =
+        Self { header: BlockId(u32::MAX), block: BlockId(u32::MAX), lanes: 0, count: 0, only_asks: false };
 
     /// The lanes in `staying`, of all lanes in `mask`, go on with the loop that `block` ends. A loop that waits may end its
     /// turns in several places.

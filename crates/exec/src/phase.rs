@@ -9,9 +9,9 @@
 use warplens_isa::{MbarrierState, cluster_rank, cluster_window};
 use warplens_trace::Observer;
 
+use crate::cluster::Cluster;
 use crate::cta::{Blocked, BlockedAt, Cta};
 use crate::decoded::Register;
-use crate::cluster::Cluster;
 use crate::divergence::{Path, Turns};
 use crate::engine::{BlockEnd, Engine};
 use crate::error::{ExecError, WaitingPlace};
@@ -105,8 +105,7 @@ impl<E: Engine, O: Observer> Worker<'_, E, O> {
     /// Lets paths go on whose phase has ended.
     pub(crate) fn end_phases(&self, cta: &mut Cta<E, O::Cta>) -> Released {
         let Cta { warps, shared, cluster, .. } = cta;
-        let has_ended =
-            |wait: &PhaseWait| Some(wait.state(shared, cluster.as_deref())?.parity != wait.parity);
+        let has_ended = |wait: &PhaseWait| Some(wait.state(shared, cluster.as_deref())?.parity != wait.parity);
         let mut released = Released::None;
         for warp in warps.iter_mut().filter(|warp| warp.waits_for_phase()) {
             let of = |blocked: &mut Blocked| match &blocked.at {

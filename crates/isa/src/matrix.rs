@@ -165,7 +165,15 @@ pub struct Sparsity {
 impl MatrixProduct {
     /// A product without anything special.
     pub const fn new(shape: MatrixShape, types: [MatrixType; 4]) -> Self {
-        Self { shape, types, satfinite: false, rounding: Rounding::Nearest, combination: None, turned: [false; 2], sparsity: None }
+        Self {
+            shape,
+            types,
+            satfinite: false,
+            rounding: Rounding::Nearest,
+            combination: None,
+            turned: [false; 2],
+            sparsity: None,
+        }
     }
 
     /// The depth that a has as it is held.
@@ -226,8 +234,23 @@ impl MatrixProduct {
 pub struct MatrixMove {
     /// How many: 1, 2 or 4.
     pub count: u8,
-    /// Their elements of 16 bits are transposed on the way.
+    /// What the rows are made of.
+    pub elements: MovedElements,
+    /// They are transposed on the way.
     pub transposed: bool,
+}
+
+/// The elements of matrices that move between shared memory and registers.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum MovedElements {
+    /// Eight of 16 bits in a row.
+    Halves,
+    /// 16 bytes in a row, which is a column of the matrix that lanes hold.
+    Bytes,
+    /// 16 of six bits in the first 12 bytes of a row, each a byte in registers.
+    SixBits,
+    /// 16 of four bits in the first 8 bytes of a row, each a byte in registers.
+    FourBits,
 }
 
 impl MatrixMove {

@@ -7,8 +7,8 @@ use std::fmt::Debug;
 
 use crate::{
     AddressDirection, AtomicOp, BarrierKind, BfindAnswer, BoolOp, ClusterPhase, CompareOp, CopyRead, Dp2aHalf,
-    GroupProduct, MatchMode, MatrixMove, MatrixProduct, MatrixShape, PackedWidth, PhaseOf, Precision, PrmtMode,
-    ReduxOp, Rounding, ScalarType, ShiftDirection, ShiftMode, ShuffleMode, Sparsity, StateSpace, SystemCall,
+    GroupProduct, MatchMode, MatrixMove, MatrixProduct, MatrixShape, MovedElements, PackedWidth, PhaseOf, Precision,
+    PrmtMode, ReduxOp, Rounding, ScalarType, ShiftDirection, ShiftMode, ShuffleMode, Sparsity, StateSpace, SystemCall,
     TestProperty, VoteMode,
 };
 
@@ -509,6 +509,7 @@ impl Payload for GroupProduct {
 
 impl Payload for MatrixMove {
     fn describe(&self, words: Words) -> Words {
-        words.flag(&format!("x{}", self.count), true).flag("transposed", self.transposed)
+        let elements = Some(self.elements).filter(|it| *it != MovedElements::Halves);
+        words.flag(&format!("x{}", self.count), true).optional(elements).flag("transposed", self.transposed)
     }
 }

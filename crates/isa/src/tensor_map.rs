@@ -227,7 +227,9 @@ impl TensorMap {
         for (field, list) in lists {
             (0..).zip(list).for_each(|(at, number)| put(field(at).offset(), &number.to_le_bytes()));
         }
-        (0..).zip(&self.strides).for_each(|(at, stride)| put(TensorMapField::Stride(at).offset(), &stride.to_le_bytes()));
+        (0..)
+            .zip(&self.strides)
+            .for_each(|(at, stride)| put(TensorMapField::Stride(at).offset(), &stride.to_le_bytes()));
         bytes
     }
 
@@ -240,9 +242,8 @@ impl TensorMap {
         }
         let byte = |field: TensorMapField| usize::from(bytes[field.offset()]);
         let n = byte(TensorMapField::Dimensions).min(MOST_TENSOR_DIMENSIONS) as u8;
-        let list = |field: fn(u8) -> TensorMapField| {
-            (0..n).map(|at| word(field(at).offset()) as u32).collect::<Vec<u32>>()
-        };
+        let list =
+            |field: fn(u8) -> TensorMapField| (0..n).map(|at| word(field(at).offset()) as u32).collect::<Vec<u32>>();
         let ty = Self::TYPES.get(byte(TensorMapField::Type));
         let (Some(&ty), Some(&swizzle)) = (ty, Swizzle::ALL.get(byte(TensorMapField::Swizzle))) else {
             return Err("the type or the swizzle of the tensor map is none".to_owned());

@@ -198,6 +198,8 @@ fn type_lists(ty: Modifier, types: &[Modifier]) -> Vec<Vec<Modifier>> {
     // As in cvt.pack.
     lists.push(vec![ty, Modifier::S32, Modifier::B32]);
     lists.extend(types.iter().map(|second| vec![ty, *second]));
+    // As in ldmatrix: what is in registers, then what is in memory.
+    lists.extend(types.iter().map(|first| vec![*first, ty]));
     lists
 }
 

@@ -307,7 +307,8 @@ pub(crate) fn polynomial(s: &Sources<'_>, first: u32) -> Answer {
     let [a, b, c] = [s.bits(0, ty)?, s.bits(1, ty)?, s.bits(2, ty)?];
     let bit = |word: u128, at: u32| word >> at & 1;
     let coefficient = |power: u32| {
-        let pairs = (0..64).filter(|&of_a| power.checked_sub(of_a).is_some_and(|of_b| of_b < 64 && bit(a, of_a) * bit(b, of_b) == 1));
+        let pairs = (0..64)
+            .filter(|&of_a| power.checked_sub(of_a).is_some_and(|of_b| of_b < 64 && bit(a, of_a) * bit(b, of_b) == 1));
         (pairs.count() as u128 + bit(c, power - first)) % 2
     };
     one((0..64).map(|at| coefficient(first + at) << at).sum(), ty)

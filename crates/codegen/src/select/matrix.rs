@@ -149,7 +149,9 @@ fn sparse(product: &MatrixProduct, sparsity: Sparsity, class: C, target: &Target
         M::S4 | M::U4 if target.is_from(9, 0) => {
             stages.push(stage(C::Int, if is_deep { 240 } else { 120 }));
             if target.is_from(10, 0) {
-                stages.extend(if is_deep { [sorted(64, 4), sorted(64, 4)] } else { [sorted(41, 4), sorted(41, 4)] }.concat());
+                stages.extend(
+                    if is_deep { [sorted(64, 4), sorted(64, 4)] } else { [sorted(41, 4), sorted(41, 4)] }.concat(),
+                );
             }
             stages.extend([multiply, multiply, stage(C::Int, 4)]);
         }

@@ -129,9 +129,8 @@ fn results(product: &MatrixProduct, sum: Option<Sum>, (a, b, c): (&[u64], &[u64]
         }
         _ if a_type == MatrixType::F64 => each(&|row, column, c| {
             let pairs = a[row..][..k].iter().zip(&b[column..][..k]);
-            let fused = |sum, (&a, &b): (&u64, &u64)| {
-                float64::fma(f64::from_bits(a), f64::from_bits(b), sum, product.rounding)
-            };
+            let fused =
+                |sum, (&a, &b): (&u64, &u64)| float64::fma(f64::from_bits(a), f64::from_bits(b), sum, product.rounding);
             pairs.fold(f64::from_bits(c), fused).to_bits()
         }),
         _ => {

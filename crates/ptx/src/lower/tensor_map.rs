@@ -72,7 +72,12 @@ impl<'src> Body<'_, '_, 'src> {
                 Operand::Immediate(value) => Operand::Immediate(value + 1),
                 value => {
                     let dimensions = self.scopes.fresh(Width::Word);
-                    self.step(Operation::Add(Sum::default()), ScalarType::U32, dimensions, vec![value, Operand::Immediate(1)]);
+                    self.step(
+                        Operation::Add(Sum::default()),
+                        ScalarType::U32,
+                        dimensions,
+                        vec![value, Operand::Immediate(1)],
+                    );
                     Operand::Register(dimensions)
                 }
             };
@@ -124,8 +129,7 @@ impl<'src> Body<'_, '_, 'src> {
     ) -> Lowered<MemoryReference> {
         let (space, base, offset) = self.address(operand, space)?;
         let is_narrow = matches!(base, Operand::Register(register) if register.width == Width::Word);
-        let (ty, width) =
-            if is_narrow { (ScalarType::U32, Width::Word) } else { (ScalarType::U64, Width::Pair) };
+        let (ty, width) = if is_narrow { (ScalarType::U32, Width::Word) } else { (ScalarType::U64, Width::Pair) };
         let mut added = of_lane;
         if !is_narrow {
             added = self.scopes.fresh(width);

@@ -14,10 +14,7 @@ const GROUPS: &[(&str, &str)] = &[
     ("@bits", "b16 b32 b64"),
     ("@half", "f16 f16x2 bf16 bf16x2"),
     ("@memory", "b8 b16 b32 b64 b128 u8 u16 u32 u64 s8 s16 s32 s64 f32 f64"),
-    (
-        "@narrow",
-        "e4m3x2 e5m2x2 e2m3x2 e3m2x2 e2m1x2 e4m3x4 e5m2x4 e2m3x4 e3m2x4 e2m1x4 ue8m0x2 ue5m3x2 s2f6x2",
-    ),
+    ("@narrow", "e4m3x2 e5m2x2 e2m3x2 e3m2x2 e2m1x2 e4m3x4 e5m2x4 e2m3x4 e3m2x4 e2m1x4 ue8m0x2 ue5m3x2 s2f6x2"),
     ("@reducible", "b32 b64 u32 u64 s32 s64 f16 f16x2 bf16 bf16x2 f32 f64 e5m2 e5m2x2 e5m2x4 e4m3 e4m3x2 e4m3x4"),
     ("@mma_type", "f16 bf16 tf32 f32 f64 s8 u8 s4 u4 b1 s32 e4m3 e5m2 e3m2 e2m3 e2m1"),
     ("@mma_sparse_type", "f16 bf16 tf32 f32 s8 u8 s4 u4 s32 e4m3 e5m2 e3m2 e2m3 e2m1"),

@@ -32,7 +32,11 @@ fn depths(product: &MatrixProduct, metadata: &Fragment, row: usize) -> Vec<usize
     let ty = product.types[1];
     let length = ty.sparse_group();
     let groups = 0..usize::from(product.shape.k) / length;
-    groups.flat_map(|group| held_of_group(ty, bits_of_group(product, metadata, row, group)).map(move |at| group * length + at)).collect()
+    groups
+        .flat_map(|group| {
+            held_of_group(ty, bits_of_group(product, metadata, row, group)).map(move |at| group * length + at)
+        })
+        .collect()
 }
 
 /// The four bits of a group.

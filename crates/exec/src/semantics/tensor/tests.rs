@@ -183,7 +183,8 @@ fn integers_wrap_or_are_clamped() {
 #[test]
 fn groups_of_warps_sum_as_hopper_does() {
     let one = ONE;
-    let of_one_warp = ROWS_OF_F16.iter().filter_map(|&(types, c, products, [.., hopper])| Some((types, c, products, hopper?)));
+    let of_one_warp =
+        ROWS_OF_F16.iter().filter_map(|&(types, c, products, [.., hopper])| Some((types, c, products, hopper?)));
     let of = |ty: M| [M::F32, ty, ty, M::F32];
     let rows: &[GroupRow<'_>] = &[
         (of(M::F16), 0x4b80_0000, &[(0, 0x3c00, 0x3c00), (8, 0x6c00, 0xec00)], one),
