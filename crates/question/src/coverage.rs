@@ -290,6 +290,7 @@ mod tests {
             ("cp.async.ca.shared.global", Executed),
             ("tex.2d.v4.f32.s32", Executed),
             ("suld.b.a2d.v2.b32.trap", Executed),
+            ("suld.p.1d.v4.f32.trap", Unsupported),
             ("sust.p.1d.v4.b32.trap", Executed),
             ("mma.sp.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32", Executed),
             ("wgmma.mma_async.sp.sync.aligned.m64n64k32.f32.bf16.bf16", Executed),

@@ -131,3 +131,58 @@ fn follow(module: &Module, uses: &mut Uses, inst: &Inst) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    const HEAD: &str = ".version 8.0\n.target sm_90a\n.address_size 64\n.entry kernel(.param .u64 p)\n{\n\
+         .reg .pred %p<4>;\n.reg .b32 %r<9>;\n.reg .f32 %f<16>;\n.reg .b64 %rd<4>;\nld.param.u64 %rd1, [p];\n";
+    const PRODUCT: &str =
+        "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f1, %f2, %f3, %f4}, %rd1, %rd1, 1, 1, 1, 0, 0;";
+    const OF_REGISTERS: &str = "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f1, %f2, %f3, %f4}, {%r1, %r2, %r3, %r4}, %rd1, 1, 1, 1, 0;";
+    const COMMIT: &str = "wgmma.commit_group.sync.aligned;";
+    const STORE: &str = "st.global.f32 [%rd1], %f2;";
+
+    /// What is warned of in a kernel of these statements, if anything.
+    fn warned(statements: &[&str]) -> Option<String> {
+        let text = format!("{HEAD}{}\nret;\n}}\n", statements.join("\n"));
+        let (module, diagnostics) = crate::load(&text);
+        assert!(module.is_some(), "{diagnostics:?}");
+        let found = diagnostics.iter().find(|diagnostic| diagnostic.code == "S021")?;
+        Some(text[found.span.start as usize..found.span.end as usize].to_owned())
+    }
+
+    fn wait(groups: u32) -> String {
+        format!("wgmma.wait_group.sync.aligned {groups};")
+    }
+
+    #[test]
+    fn results_are_waited_for() {
+        let store = Some(STORE.trim_end_matches(';').to_owned());
+        assert_eq!(warned(&[PRODUCT, COMMIT, &wait(0), STORE]), None);
+        assert_eq!(warned(&[PRODUCT, STORE]), store);
+        // The next group is still under way, and one that is open is not waited for.
+        assert_eq!(warned(&[PRODUCT, COMMIT, &wait(1), STORE]), store);
+        assert_eq!(warned(&[PRODUCT, &wait(0), STORE]), store);
+        assert_eq!(warned(&[PRODUCT, COMMIT, COMMIT, &wait(1), STORE]), None);
+        // The next product adds to the same registers, and copies are let pass, with what they copy.
+        assert_eq!(warned(&[PRODUCT, PRODUCT, "mov.f32 %f9, %f2;", COMMIT, &wait(0), STORE]), None);
+        let copied = warned(&[PRODUCT, COMMIT, "mov.f32 %f9, %f2;", "add.f32 %f8, %f9, %f9;"]);
+        assert_eq!(copied.as_deref(), Some("add.f32 %f8, %f9, %f9"));
+    }
+
+    #[test]
+    fn factors_may_be_read_but_not_changed() {
+        assert_eq!(warned(&[OF_REGISTERS, "add.u32 %r5, %r1, %r2;"]), None);
+        let changed = warned(&[OF_REGISTERS, COMMIT, "add.u32 %r1, %r1, %r2;"]);
+        assert_eq!(changed.as_deref(), Some("add.u32 %r1, %r1, %r2"));
+    }
+
+    #[test]
+    fn a_loop_may_leave_one_group_under_way() {
+        let turn = ["again:", PRODUCT, COMMIT, "wgmma.wait_group.sync.aligned 1;", "@%p1 bra again;"];
+        let early = [&turn[..], &[STORE]].concat();
+        assert!(warned(&early).is_some());
+        let late = [&turn[..], &["wgmma.wait_group.sync.aligned 0;", STORE]].concat();
+        assert_eq!(warned(&late), None);
+    }
+}
