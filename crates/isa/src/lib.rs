@@ -31,7 +31,9 @@ pub use cluster::{CLUSTER_WINDOW_BITS, MOST_CLUSTER_CTAS, PORTABLE_CLUSTER_CTAS,
 pub use effect::Effect;
 pub use family::Family;
 pub use key::{CacheOperator, CacheUse, InstKey, MatrixShape, MemoryOrder, NamedType, NarrowType, Part, Scope, Types};
-pub use matrix::{GroupProduct, MatrixMove, MatrixProduct, MatrixType, Sparsity, TensorLanes, TensorWork};
+pub use matrix::{
+    GroupProduct, MatrixMove, MatrixProduct, MatrixType, MovedElements, Sparsity, TensorLanes, TensorWork,
+};
 pub use mbarrier::{MbarrierOp, MbarrierState, PhaseOf};
 pub use modifiers::{
     AddressDirection, AtomicOp, BarrierKind, BfindAnswer, BoolOp, ClusterPhase, CompareOp, CopyRead, Dp2aHalf,

@@ -1,6 +1,6 @@
 //! Matrices that the lanes of a warp hold together: their products, and how they come from memory and go there.
 
-use crate::{BoolOp, Family, InstKey, MatrixShape, NamedType, NarrowType, ScalarType};
+use crate::{BoolOp, Family, InstKey, MatrixShape, NamedType, NarrowType, Rounding, ScalarType};
 
 /// Type of the elements of a matrix.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -19,6 +19,12 @@ pub enum MatrixType {
     E4m3,
     /// `.e5m2`
     E5m2,
+    /// `.e3m2`, in the low six bits of a byte.
+    E3m2,
+    /// `.e2m3`, in the low six bits of a byte.
+    E2m3,
+    /// `.e2m1`, in the four bits in the middle of a byte.
+    E2m1,
     /// `.s32`
     S32,
     /// `.s8`
@@ -47,6 +53,9 @@ impl MatrixType {
             NamedType::Scalar(ScalarType::U8) => Self::U8,
             NamedType::Narrow(NarrowType::E4m3) => Self::E4m3,
             NamedType::Narrow(NarrowType::E5m2) => Self::E5m2,
+            NamedType::Narrow(NarrowType::E3m2) => Self::E3m2,
+            NamedType::Narrow(NarrowType::E2m3) => Self::E2m3,
+            NamedType::Narrow(NarrowType::E2m1) => Self::E2m1,
             NamedType::Narrow(NarrowType::S4) => Self::S4,
             NamedType::Narrow(NarrowType::U4) => Self::U4,
             NamedType::Narrow(NarrowType::B1) => Self::B1,
@@ -54,16 +63,21 @@ impl MatrixType {
         })
     }
 
-    /// Bits of an element.
+    /// Bits of an element, with those around it that are not looked at.
     pub const fn bits(self) -> u32 {
         match self {
             Self::F64 => 64,
             Self::Tf32 | Self::F32 | Self::S32 => 32,
             Self::F16 | Self::Bf16 => 16,
-            Self::E4m3 | Self::E5m2 | Self::S8 | Self::U8 => 8,
+            Self::E4m3 | Self::E5m2 | Self::E3m2 | Self::E2m3 | Self::E2m1 | Self::S8 | Self::U8 => 8,
             Self::S4 | Self::U4 => 4,
             Self::B1 => 1,
         }
+    }
+
+    /// Floats of at most eight bits.
+    pub const fn is_small_float(self) -> bool {
+        matches!(self, Self::E4m3 | Self::E5m2 | Self::E3m2 | Self::E2m3 | Self::E2m1)
     }
 
     /// Elements of a sparse matrix that are neighbours in depth and of which half are held.
@@ -103,6 +117,9 @@ impl MatrixType {
             Self::F64 => "f64",
             Self::E4m3 => "e4m3",
             Self::E5m2 => "e5m2",
+            Self::E3m2 => "e3m2",
+            Self::E2m3 => "e2m3",
+            Self::E2m1 => "e2m1",
             Self::S32 => "s32",
             Self::S8 => "s8",
             Self::U8 => "u8",
@@ -122,6 +139,8 @@ pub struct MatrixProduct {
     pub types: [MatrixType; 4],
     /// Integer results beyond the range of s32 are clamped to it.
     pub satfinite: bool,
+    /// How the sums of f64 are rounded; others have a rounding of their own.
+    pub rounding: Rounding,
     /// What takes the place of the multiplication of single bits.
     pub combination: Option<BoolOp>,
     /// a lies by columns, and b by rows, instead of the other way: where instructions have the choice.
@@ -146,7 +165,15 @@ pub struct Sparsity {
 impl MatrixProduct {
     /// A product without anything special.
     pub const fn new(shape: MatrixShape, types: [MatrixType; 4]) -> Self {
-        Self { shape, types, satfinite: false, combination: None, turned: [false; 2], sparsity: None }
+        Self {
+            shape,
+            types,
+            satfinite: false,
+            rounding: Rounding::Nearest,
+            combination: None,
+            turned: [false; 2],
+            sparsity: None,
+        }
     }
 
     /// The depth that a has as it is held.
@@ -207,8 +234,23 @@ impl MatrixProduct {
 pub struct MatrixMove {
     /// How many: 1, 2 or 4.
     pub count: u8,
-    /// Their elements of 16 bits are transposed on the way.
+    /// What the rows are made of.
+    pub elements: MovedElements,
+    /// They are transposed on the way.
     pub transposed: bool,
+}
+
+/// The elements of matrices that move between shared memory and registers.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum MovedElements {
+    /// Eight of 16 bits in a row.
+    Halves,
+    /// 16 bytes in a row, which is a column of the matrix that lanes hold.
+    Bytes,
+    /// 16 of six bits in the first 12 bytes of a row, each a byte in registers.
+    SixBits,
+    /// 16 of four bits in the first 8 bytes of a row, each a byte in registers.
+    FourBits,
 }
 
 impl MatrixMove {

@@ -7,8 +7,8 @@ use std::fmt::Debug;
 
 use crate::{
     AddressDirection, AtomicOp, BarrierKind, BfindAnswer, BoolOp, ClusterPhase, CompareOp, CopyRead, Dp2aHalf,
-    GroupProduct, MatchMode, MatrixMove, MatrixProduct, MatrixShape, PackedWidth, PhaseOf, Precision, PrmtMode,
-    ReduxOp, Rounding, ScalarType, ShiftDirection, ShiftMode, ShuffleMode, Sparsity, StateSpace, SystemCall,
+    GroupProduct, MatchMode, MatrixMove, MatrixProduct, MatrixShape, MovedElements, PackedWidth, PhaseOf, Precision,
+    PrmtMode, ReduxOp, Rounding, ScalarType, ShiftDirection, ShiftMode, ShuffleMode, Sparsity, StateSpace, SystemCall,
     TestProperty, VoteMode,
 };
 
@@ -492,7 +492,8 @@ impl Payload for MatrixProduct {
         let MatrixShape { m, n, k } = self.shape;
         let words = words.flag(&format!("m{m}n{n}k{k}"), true);
         let words = self.types.into_iter().fold(words, |words, ty| words.flag(ty.name(), true));
-        let words = words.flag("satfinite", self.satfinite).optional(self.combination);
+        let words = words.flag("satfinite", self.satfinite).unless_default(self.rounding);
+        let words = words.optional(self.combination);
         let words = words.flag("a_by_columns", self.turned[0]).flag("b_by_rows", self.turned[1]);
         let Some(Sparsity { selector, ordered }) = self.sparsity else { return words };
         words.flag(&format!("sparse_{selector}"), true).flag("ordered", ordered)
@@ -508,6 +509,7 @@ impl Payload for GroupProduct {
 
 impl Payload for MatrixMove {
     fn describe(&self, words: Words) -> Words {
-        words.flag(&format!("x{}", self.count), true).flag("transposed", self.transposed)
+        let elements = Some(self.elements).filter(|it| *it != MovedElements::Halves);
+        words.flag(&format!("x{}", self.count), true).optional(elements).flag("transposed", self.transposed)
     }
 }

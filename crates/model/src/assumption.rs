@@ -170,6 +170,8 @@ assumptions! {
         "CTAs of a cluster run on SMs of their own and do the same at the same time: each comes to the cluster's barrier with the others, what one tells the barriers of others its own are told, and the window of its own rank counts as another SM's; where the SMs lie, and copies to several CTAs at the price of one, are not modelled";
     MemoryBarriers "memory-barriers" "model teg, waits for barriers in memory",
         "a wait for a barrier in memory ends when what the phase lacks has come in simulated time, and is answered like a load from shared memory";
+    BarrierArrivals "barrier-arrivals" "model teg, arrivals at barriers in memory",
+        "an arrival at a barrier in memory costs what an atomic on shared memory does and counts from then on; nobody has verified that, and what is published (29 clocks, and 200) contradicts itself";
     XStart "x-start" "x-model, where several states are stable",
         "all warps compute at first, so that the machine reaches its first stable state";
 }

@@ -319,6 +319,9 @@ fn assumptions(profile: &Profile, listing: &Listing, simulated: &Simulated) -> V
                 .with(format_args!("{forced} phases were ended although they lacked something")),
         );
     }
+    if simulated.outcome.told > 0 {
+        sentences.push(AssumptionId::BarrierArrivals.plain());
+    }
     if profile.order_dependent {
         sentences.push(AssumptionId::OrderDependent.plain());
     }

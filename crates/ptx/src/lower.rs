@@ -29,6 +29,7 @@ mod module;
 mod moves;
 mod operand;
 mod parameter;
+mod pending;
 mod scope;
 mod spellings;
 mod tensor;

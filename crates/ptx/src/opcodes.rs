@@ -301,7 +301,7 @@ macro_rules! with_opcodes {
         ]
         Subc "subc" { by lower_sum(Operation::Sub), types: 1 } [(12, "", "cc", "u32 s32 u64 s64", "d s s")]
         Suld "suld" { by lower_surface_load, types: 1 } [
-            (15, "", "b @geometry ca cg cs cv v2 v4 trap clamp zero", "b8 b16 b32 b64", "v m"),
+            (15, "", "b p @geometry ca cg cs cv v2 v4 trap clamp zero", "b8 b16 b32 b64 u32 s32 f32", "v m"),
         ]
         Suq "suq" { by lower_object_query(OpaqueType::Surface) } [(15, "", "@query", "b32", "d m")]
         Sured "sured" { by lower_surface_reduction, types: 1 } [

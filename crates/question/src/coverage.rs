@@ -91,7 +91,7 @@ const MOST_STATEMENTS: usize = 40;
 /// Targets from which on instructions may exist, the oldest first.
 const TARGETS: &[&str] = &[
     "sm_10", "sm_20", "sm_30", "sm_35", "sm_50", "sm_53", "sm_60", "sm_61", "sm_70", "sm_72", "sm_75", "sm_80",
-    "sm_86", "sm_89", "sm_90", "sm_90a", "sm_100", "sm_100a",
+    "sm_86", "sm_89", "sm_90", "sm_90a", "sm_100", "sm_100a", "sm_120a",
 ];
 
 /// The oldest target that the front end lets an executed statement be for.
@@ -198,6 +198,8 @@ fn type_lists(ty: Modifier, types: &[Modifier]) -> Vec<Vec<Modifier>> {
     // As in cvt.pack.
     lists.push(vec![ty, Modifier::S32, Modifier::B32]);
     lists.extend(types.iter().map(|second| vec![ty, *second]));
+    // As in ldmatrix: what is in registers, then what is in memory.
+    lists.extend(types.iter().map(|first| vec![*first, ty]));
     lists
 }
 
@@ -288,6 +290,7 @@ mod tests {
             ("cp.async.ca.shared.global", Executed),
             ("tex.2d.v4.f32.s32", Executed),
             ("suld.b.a2d.v2.b32.trap", Executed),
+            ("suld.p.1d.v4.f32.trap", Unsupported),
             ("sust.p.1d.v4.b32.trap", Executed),
             ("mma.sp.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32", Executed),
             ("wgmma.mma_async.sp.sync.aligned.m64n64k32.f32.bf16.bf16", Executed),

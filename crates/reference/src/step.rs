@@ -5,7 +5,9 @@ use warplens_exec::decoded::{Decoded, MemoryReference, Operand};
 use warplens_exec::engine::{Arrival, BlockEnd, BoxRequest, Frame, LaneValues, Request, Run};
 use warplens_exec::semantics::warp::Unnamed;
 use warplens_ir::Width;
-use warplens_isa::{AtomicOp, BarrierKind, CopyRead, GroupProduct, MatrixMove, PhaseOf, ScalarType, SystemCall};
+use warplens_isa::{
+    AtomicOp, BarrierKind, CopyRead, GroupProduct, MatrixMove, MovedElements, PhaseOf, ScalarType, SystemCall,
+};
 use warplens_trace::Observer;
 
 use crate::meaning::{Meaning, converted, meaning};
@@ -483,7 +485,22 @@ impl Step<'_> {
                 let word = if naming >> from & 1 == 1 { words[column / 2][from] } else { 0 };
                 if column.is_multiple_of(2) { word % (1 << 16) } else { word >> 16 }
             };
+            let bits: u64 = match matrices.elements {
+                MovedElements::SixBits => 6,
+                MovedElements::FourBits => 4,
+                MovedElements::Halves | MovedElements::Bytes => 16,
+            };
+            // An element of less than a byte may lie in two words.
+            let narrow = |row: usize, column: u64| {
+                let from = 8 * matrix + row;
+                let bit =
+                    |at: u64| if naming >> from & 1 == 1 { words[at as usize / 32][from] >> (at % 32) & 1 } else { 0 };
+                (0..bits).map(|at| bit(bits * column + at) << at).sum::<u64>()
+            };
             let values = std::array::from_fn(|lane| {
+                if bits < 8 {
+                    return (0..4).map(|at| narrow(lane / 4, 4 * (lane as u64 % 4) + at) << (8 * at)).sum();
+                }
                 let pair = [2 * (lane % 4), 2 * (lane % 4) + 1].map(|place| match matrices.transposed {
                     false => element(lane / 4, place),
                     true => element(place, lane / 4),
@@ -510,6 +527,13 @@ impl Step<'_> {
         let mut words = vec![[0; 32]; 4];
         for (matrix, values) in held.iter().enumerate() {
             for lane in lanes(self.on) {
+                if matrices.elements == MovedElements::Bytes {
+                    for at in 0..4 {
+                        let (row, column) = (lane / 4 + at / 2 * 8, 2 * (lane % 4) + at % 2);
+                        words[row / 4][8 * matrix + column] |= (values[lane] >> (8 * at) & 0xff) << (8 * (row % 4));
+                    }
+                    continue;
+                }
                 for place in 0..2 {
                     let (line, at) = (lane / 4, 2 * (lane % 4) + place);
                     let (row, column) = if matrices.transposed { (at, line) } else { (line, at) };

@@ -3,9 +3,10 @@
 
 use warplens_exec::TensorCores;
 use warplens_exec::engine::LaneValues;
-use warplens_isa::{BoolOp, MatrixProduct, MatrixType as M};
+use warplens_isa::{BoolOp, FusedMultiplyAdd, MatrixProduct, MatrixType as M, Rounding};
 
-use crate::group;
+use crate::exact::F64;
+use crate::{float, group};
 
 /// The fragment of d.
 pub(crate) fn product(cores: TensorCores, product: &MatrixProduct, fragments: &[LaneValues]) -> Vec<LaneValues> {
@@ -102,7 +103,7 @@ pub(crate) enum Precision {
 /// One result: the accumulator and the products of the pairs.
 pub(crate) fn element(precision: Precision, product: &MatrixProduct, c: u64, pairs: &[(u64, u64)]) -> u64 {
     match (product.types[0], precision) {
-        (M::F64, _) => chain(c, pairs),
+        (M::F64, _) => chain(c, pairs, product.rounding),
         (M::S32, _) => integers(product, c, pairs),
         (_, Precision::Of(cores)) => floats(cores, product, c, pairs),
         (_, Precision::GroupsOfBytes) => pairs.chunks(32).fold(c, |sum, pairs| block(13, product, sum, pairs)),
@@ -152,9 +153,10 @@ fn split(register: u64, ty: M) -> Vec<u64> {
     }
 }
 
-fn chain(c: u64, pairs: &[(u64, u64)]) -> u64 {
-    let sum = pairs.iter().fold(f64::from_bits(c), |sum, &(a, b)| f64::from_bits(a).mul_add(f64::from_bits(b), sum));
-    if sum.is_nan() { 0xfff8_0000_0000_0000 } else { sum.to_bits() }
+fn chain(c: u64, pairs: &[(u64, u64)], rounding: Rounding) -> u64 {
+    let how = FusedMultiplyAdd { rounding, ..FusedMultiplyAdd::default() };
+    let sum = pairs.iter().fold(c, |sum, &(a, b)| float::fused(F64, [a, b, sum], &how));
+    if F64.is_nan(sum) { 0xfff8_0000_0000_0000 } else { sum }
 }
 
 fn integers(product: &MatrixProduct, c: u64, pairs: &[(u64, u64)]) -> u64 {
@@ -188,6 +190,9 @@ fn fields(ty: M) -> (u32, u32) {
         M::Tf32 | M::F32 => (8, 23),
         M::E4m3 => (4, 3),
         M::E5m2 => (5, 2),
+        M::E3m2 => (3, 2),
+        M::E2m3 => (2, 3),
+        M::E2m1 => (2, 1),
         _ => unreachable!("the others are no floats of a fused sum"),
     }
 }
@@ -195,7 +200,12 @@ fn fields(ty: M) -> (u32, u32) {
 /// The value, and the exponent: that of the smallest normal numbers for what is below them.
 fn value(bits: u64, ty: M) -> (f64, i32) {
     let (exponent_bits, fraction_bits) = fields(ty);
-    let bits = if ty == M::Tf32 { bits & !0x1fff } else { bits };
+    let bits = match ty {
+        M::Tf32 => bits & !0x1fff,
+        // In the middle of its byte.
+        M::E2m1 => bits / 4,
+        _ => bits,
+    };
     let fraction = bits % (1 << fraction_bits);
     let field = (bits >> fraction_bits) % (1 << exponent_bits);
     let sign = if bits >> (fraction_bits + exponent_bits) & 1 == 1 { -1.0 } else { 1.0 };
@@ -204,7 +214,7 @@ fn value(bits: u64, ty: M) -> (f64, i32) {
     let is_last = field == (1 << exponent_bits) - 1;
     let magnitude = match ty {
         M::E4m3 if is_last && fraction == 7 => f64::NAN,
-        M::E4m3 => normal(field, fraction, fraction_bits, exponent),
+        M::E4m3 | M::E3m2 | M::E2m3 | M::E2m1 => normal(field, fraction, fraction_bits, exponent),
         _ if is_last && fraction != 0 => f64::NAN,
         _ if is_last => f64::INFINITY,
         _ => normal(field, fraction, fraction_bits, exponent),
@@ -220,7 +230,7 @@ fn normal(field: u64, fraction: u64, fraction_bits: u32, exponent: i32) -> f64 {
 fn floats(cores: TensorCores, product: &MatrixProduct, c: u64, pairs: &[(u64, u64)]) -> u64 {
     use TensorCores as T;
     let [d_type, a_type, ..] = product.types;
-    let is_fp8 = matches!(a_type, M::E4m3 | M::E5m2);
+    let is_fp8 = matches!(a_type, M::E4m3 | M::E5m2 | M::E3m2 | M::E2m3 | M::E2m1);
     let is_old = matches!(cores, T::Volta | T::Turing | T::Ampere | T::Ada);
     let bits = match cores {
         T::Volta => 23,
@@ -342,6 +352,8 @@ mod tests {
             ([M::F32, M::Tf32, M::Tf32, M::F32], &[(16, 8, 4), (16, 8, 8)], None),
             ([M::F32, M::E4m3, M::E5m2, M::F32], &[(16, 8, 16), (16, 8, 32)], None),
             ([M::F16, M::E5m2, M::E4m3, M::F16], &[(16, 8, 16), (16, 8, 32)], None),
+            ([M::F32, M::E3m2, M::E2m1, M::F32], &[(16, 8, 32)], None),
+            ([M::F16, M::E2m3, M::E4m3, M::F16], &[(16, 8, 32)], None),
             ([M::F64; 4], &[(8, 8, 4), (16, 8, 4), (16, 8, 8), (16, 8, 16)], None),
             ([M::S32, M::S8, M::U8, M::S32], &[(8, 8, 16), (16, 8, 16), (16, 8, 32)], None),
             ([M::S32, M::U4, M::S4, M::S32], &[(8, 8, 32), (16, 8, 32), (16, 8, 64)], None),
@@ -355,6 +367,7 @@ mod tests {
             ([M::F32, M::Bf16, M::Bf16, M::F32], &[(16, 8, 16), (16, 8, 32)], None),
             ([M::F32, M::Tf32, M::Tf32, M::F32], &[(16, 8, 8), (16, 8, 16)], None),
             ([M::F32, M::E4m3, M::E5m2, M::F32], &[(16, 8, 64)], None),
+            ([M::F16, M::E2m1, M::E3m2, M::F16], &[(16, 8, 64)], None),
             ([M::S32, M::S8, M::U8, M::S32], &[(16, 8, 32), (16, 8, 64)], None),
             ([M::S32, M::U4, M::S4, M::S32], &[(16, 8, 64), (16, 8, 128)], None),
         ];
@@ -378,7 +391,9 @@ mod tests {
                         let satfinite = round % 2 == 0;
                         let it = MatrixProduct { satfinite, combination, ..MatrixProduct::new(shape, types) };
                         let turned = [it.is_by_quads() && round % 3 == 1, it.is_by_quads() && round % 5 == 2];
-                        let mut it = MatrixProduct { turned, ..it };
+                        let roundings = [Rounding::Nearest, Rounding::Zero, Rounding::Down, Rounding::Up];
+                        let rounding = if types[0] == M::F64 { roundings[round % 4] } else { Rounding::Nearest };
+                        let mut it = MatrixProduct { turned, rounding, ..it };
                         if is_sparse {
                             let ordered = round % 2 == 1;
                             let parts = 4 / it.metadata_lanes();

@@ -31,6 +31,8 @@ pub struct Outcome {
     pub forced_barriers: u64,
     /// Questions that barriers in memory were asked.
     pub questions: u64,
+    /// Warp instructions that told a barrier in memory something, but for those that begin its first phase and for copies.
+    pub told: u64,
     /// Phases of barriers in memory that were ended although they lacked something.
     pub forced_phases: u64,
     /// What the first warps did, where it was asked for.

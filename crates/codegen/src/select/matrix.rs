@@ -5,6 +5,7 @@
 //! | m8n8k4 of f16 | `HMMA.884`: four for f32, two for f16 | as 7.0 | a routine | a routine | a routine | a routine |
 //! | f16, bf16, tf32 | `HMMA.884`: a depth of 4, f32 in two steps | `HMMA.1688` | one | one | one | one |
 //! | fp8 | | | one (8.9) | unpacked, two `HMMA`, four sums | as 9.0 | one |
+//! | fp6, fp4 | | | | | | one |
 //! | f64 | | | one | one | one for each 8x8x4 | as 10.x |
 //! | bytes | | `IMMA.8816` | one | one | one, of 16 rows | one |
 //! | 4 bits | | one | one | not known | not known | not known |
@@ -58,7 +59,8 @@ pub(crate) fn product(product: &MatrixProduct, target: &Target) -> Option<Recipe
         M::F16 | M::Bf16 if !target.is_from(8, 0) => split(k.div_ceil(8), 1),
         M::F16 | M::Bf16 | M::Tf32 | M::F32 => one(),
         M::E4m3 | M::E5m2 if target.is_from(9, 0) && !target.is_from(12, 0) => Some(unpacked(product)),
-        M::E4m3 | M::E5m2 => one(),
+        M::E3m2 | M::E2m3 | M::E2m1 if !target.is_from(12, 0) => None,
+        M::E4m3 | M::E5m2 | M::E3m2 | M::E2m3 | M::E2m1 => one(),
         M::F64 if target.is_from(10, 0) => split(k / 4, m / 8),
         M::F64 => one(),
         M::S8 | M::U8 if !target.is_from(8, 0) => split(k / 16, m / 8),

@@ -31,7 +31,7 @@ impl<E: Engine, O: Observer> Worker<'_, E, O> {
         lanes.mask = all;
         let words = operation.words.map(|word| only(rows, lanes.words(Source::frame(word))));
         for (matrix, &register) in operation.destinations.iter().enumerate() {
-            lanes.set_words(register, &matrix_rows::received(&words, matrix, operation.matrices.transposed));
+            lanes.set_words(register, &matrix_rows::received(&words, matrix, operation.matrices));
         }
         Ok(())
     }
@@ -46,7 +46,7 @@ impl<E: Engine, O: Observer> Worker<'_, E, O> {
     ) -> Result<(), ExecError> {
         let all = lanes.mask;
         let fragments: Vec<_> = operation.sources.iter().map(|&source| only(all, lanes.words(source))).collect();
-        let words = matrix_rows::brought(&fragments, operation.matrices.transposed);
+        let words = matrix_rows::brought(&fragments, operation.matrices);
         lanes.mask = all & operation.matrices.rows();
         for (&word, values) in operation.words.iter().zip(&words) {
             lanes.set_words(word, values);

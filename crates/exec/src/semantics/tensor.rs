@@ -17,7 +17,7 @@ mod quads;
 pub(crate) mod shared;
 mod sparse;
 
-use warplens_isa::{BoolOp, MatrixProduct, MatrixType, Rounding};
+use warplens_isa::{BoolOp, MatrixProduct, MatrixType};
 
 use self::block::{Adder, Output};
 use self::format::{Element, Format};
@@ -59,12 +59,12 @@ enum Sum {
 
 impl TensorCores {
     fn sum(self, factor: MatrixType, result: MatrixType) -> Sum {
-        let is_fp8 = matches!(factor, MatrixType::E4m3 | MatrixType::E5m2);
+        let is_small = factor.is_small_float();
         let is_recent = self >= Self::Hopper;
         let kept = match self {
             Self::Volta => 23,
             Self::Turing | Self::Ampere => 24,
-            Self::Ada if is_fp8 => 13,
+            Self::Ada if is_small => 13,
             Self::Ada => 24,
             Self::Hopper | Self::Blackwell | Self::RtxBlackwell => 25,
         };
@@ -75,8 +75,8 @@ impl TensorCores {
         };
         let adder = Adder { kept, output };
         match factor {
-            _ if is_fp8 && matches!(self, Self::Hopper | Self::Blackwell) => Sum::ByHalves(adder),
-            MatrixType::E4m3 | MatrixType::E5m2 => Sum::Blocks(adder, if is_recent { 32 } else { 16 }),
+            _ if is_small && matches!(self, Self::Hopper | Self::Blackwell) => Sum::ByHalves(adder),
+            _ if is_small => Sum::Blocks(adder, if is_recent { 32 } else { 16 }),
             MatrixType::Tf32 => Sum::Blocks(adder, if is_recent { 8 } else { 4 }),
             _ if self == Self::Volta => Sum::Blocks(adder, 4),
             _ => Sum::Blocks(adder, if is_recent { 16 } else { 8 }),
@@ -154,9 +154,8 @@ fn one_by_one(product: &MatrixProduct, sum: Option<Sum>, (a, b, c): (&[u64], &[u
         }
         _ if a_type == MatrixType::F64 => each(&|row, column, c| {
             let pairs = a[row..][..k].iter().zip(&b[column..][..k]);
-            let fused = |sum, (&a, &b): (&u64, &u64)| {
-                float64::fma(f64::from_bits(a), f64::from_bits(b), sum, Rounding::Nearest)
-            };
+            let fused =
+                |sum, (&a, &b): (&u64, &u64)| float64::fma(f64::from_bits(a), f64::from_bits(b), sum, product.rounding);
             pairs.fold(f64::from_bits(c), fused).to_bits()
         }),
         _ => {

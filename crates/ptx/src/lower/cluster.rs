@@ -165,19 +165,22 @@ impl<'src> Body<'_, '_, 'src> {
         (ty, elements): (ScalarType, u8),
         sources: impl FnOnce(&mut Self) -> Lowered<Vec<Operand>>,
     ) -> Lowered<()> {
-        // Without a barrier it is a store to global memory of newer GPUs.
-        if !site.has(Modifier::MbarrierCompleteTxBytes) {
-            return Err(Stop::Unsupported);
-        }
-        self.count(site, 3, 3)?;
+        // Without a barrier it is one to global memory, of newer GPUs.
+        let tells = site.has(Modifier::MbarrierCompleteTxBytes);
+        let n_operands = if tells { 3 } else { 2 };
+        self.count(site, n_operands, n_operands)?;
         let mut inst = self.inst(operation, ty);
         let memory = self.place(&site.operands[0], types::named_space(site.instruction), elements)?;
-        if !matches!(memory.space, StateSpace::Shared | StateSpace::Generic) {
+        let space = if tells { StateSpace::Shared } else { StateSpace::Global };
+        if memory.space != space && memory.space != StateSpace::Generic {
             return Err(Stop::Unsupported);
         }
         inst.memory = memory.into();
         inst.sources = sources(self)?;
         self.push_main(inst);
+        if !tells {
+            return self.check_target(site, 100);
+        }
         let bytes = Operand::Immediate(u64::from(ty.bytes()) * u64::from(elements));
         let inst = self.told(site, &site.operands[2], MbarrierOp::CompleteTx, bytes, None)?;
         self.push(inst);

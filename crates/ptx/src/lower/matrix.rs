@@ -2,7 +2,9 @@
 
 use warplens_base::Diagnostic;
 use warplens_ir::Operand;
-use warplens_isa::{BoolOp, MatrixProduct, MatrixShape, MatrixType as M, NamedType, Operation, ScalarType, Sparsity};
+use warplens_isa::{
+    BoolOp, MatrixProduct, MatrixShape, MatrixType as M, NamedType, Operation, Rounding, ScalarType, Sparsity,
+};
 
 use super::body::Body;
 use super::instruction::Site;
@@ -77,9 +79,30 @@ fn least_target_of_sparse(product: &MatrixProduct) -> Option<u32> {
     }
 }
 
-/// Products of f64 may round otherwise than to nearest.
-pub(super) fn has_other_rounding(site: &Site<'_, '_>) -> bool {
-    [Modifier::Rz, Modifier::Rm, Modifier::Rp].iter().any(|&rounding| site.has(rounding))
+/// How the sums of a product are rounded. Only those of f64 may say so.
+pub(super) fn product_rounding(site: &Site<'_, '_>, sum: M) -> Lowered<Rounding> {
+    let named = site.instruction.rounding().map(|name| match name {
+        Modifier::Rn => Some(Rounding::Nearest),
+        Modifier::Rz => Some(Rounding::Zero),
+        Modifier::Rm => Some(Rounding::Down),
+        Modifier::Rp => Some(Rounding::Up),
+        _ => None,
+    });
+    match named {
+        None => Ok(Rounding::Nearest),
+        Some(rounding) => rounding.filter(|_| sum == M::F64).ok_or(Stop::Unsupported),
+    }
+}
+
+/// The lowest target of a product of floats of eight bits and less, which GPUs of one generation have; none if there is no
+/// such product.
+fn least_target_of_small(product: &MatrixProduct) -> Option<&'static str> {
+    let MatrixShape { m, n, k } = product.shape;
+    let [d, a, b, c] = product.types;
+    let is_known = a.is_small_float() && b.is_small_float() && d == c && matches!(d, M::F16 | M::F32);
+    let depth = if product.sparsity.is_some() { 64 } else { 32 };
+    let is_whole = (m, n, k) == (16, 8, depth) && product.sparsity.is_none_or(|it| it.ordered);
+    (is_known && is_whole).then_some("sm_120a")
 }
 
 impl<'src> Body<'_, '_, 'src> {
@@ -104,15 +127,18 @@ impl<'src> Body<'_, '_, 'src> {
         let layouts = modifiers.iter().copied().filter(|it| matches!(it, Modifier::Row | Modifier::Col));
         let (a_layout, b_layout) = layouts.fold((None, None), |(_, last), layout| (last, Some(layout)));
         let turned = [a_layout == Some(Modifier::Col), b_layout == Some(Modifier::Row)];
-        let product = MatrixProduct { turned, sparsity: self.sparsity(site)?, ..product };
-        if turned != [false; 2] && !product.is_by_quads() || has_other_rounding(site) {
+        let rounding = product_rounding(site, d)?;
+        let product = MatrixProduct { turned, rounding, sparsity: self.sparsity(site)?, ..product };
+        if turned != [false; 2] && !product.is_by_quads() || site.has(Modifier::BlockScale) {
             return Err(Stop::Unsupported);
         }
-        let is_special = modifiers.iter().any(|it| *it == Modifier::BlockScale || it.name().starts_with("kind::"));
-        let Some(least) = least_target(&product).filter(|_| !is_special) else {
-            return Err(Stop::Unsupported);
-        };
-        self.check_target(site, least)?;
+        if site.has(Modifier::KindF8f6f4) {
+            let target = least_target_of_small(&product).ok_or(Stop::Unsupported)?;
+            self.check_special_target(site, target)?;
+        } else {
+            let least = least_target(&product).ok_or(Stop::Unsupported)?;
+            self.check_target(site, least)?;
+        }
         let n_operands = if product.sparsity.is_some() { 6 } else { 4 };
         self.count(site, n_operands, n_operands)?;
         let [n_d, n_a, n_b, n_c] = product.registers();
@@ -163,6 +189,24 @@ impl<'src> Body<'_, '_, 'src> {
             return Ok(());
         }
         Err(self.report_kind(operand.span, if parts == 1 { "0" } else { "0 or 1" }))
+    }
+
+    /// Refuses what only targets with the features of one generation have, those of `target` and of its kind.
+    fn check_special_target(&mut self, site: &Site<'_, 'src>, target: &str) -> Lowered<()> {
+        let generation = target.trim_end_matches('a');
+        let own = self.module.module.target.trim_end_matches(['a', 'f']);
+        // sm_121 is of the kind of sm_120.
+        let is_same = own.len() == generation.len() && own[..own.len() - 1] == generation[..generation.len() - 1];
+        if is_same && own.len() < self.module.module.target.len() {
+            return Ok(());
+        }
+        let found = self.module.module.target.clone();
+        let span = site.instruction.opcode_span;
+        self.report(
+            Diagnostic::error("S016", span, format!("the instruction needs `.target {target}`"))
+                .with_label(format!("the module is for `{found}`")),
+        );
+        Err(Stop::Reported)
     }
 
     /// Refuses what the target of the module does not have.

@@ -1,18 +1,19 @@
 //! Matrices that move between shared memory and registers: `ldmatrix` and `stmatrix`.
 
 use warplens_ir::{MemoryReference, Operand, Width};
-use warplens_isa::{AddressConversion, AddressDirection, MatrixMove, Operation, ScalarType, StateSpace};
+use warplens_isa::{AddressConversion, AddressDirection, MatrixMove, MovedElements, Operation, ScalarType, StateSpace};
 
 use super::body::Body;
 use super::instruction::Site;
 use super::{Lowered, Stop, types};
+use crate::opcodes::Opcode;
 use crate::syntax::ast::{self, Modifier};
 
 impl<'src> Body<'_, '_, 'src> {
     /// `ldmatrix d, [row]`.
     pub(super) fn lower_ldmatrix(&mut self, site: &Site<'_, 'src>) -> Lowered<()> {
         let matrices = moved(site)?;
-        self.check_target(site, 75)?;
+        self.check_target(site, least_target(matrices, 75))?;
         self.count(site, 2, 2)?;
         let row = self.row_in_shared(site, &site.operands[1])?;
         let mut inst = self.inst(Operation::Ldmatrix(matrices), ScalarType::B32);
@@ -27,7 +28,7 @@ impl<'src> Body<'_, '_, 'src> {
     /// `stmatrix [row], a`.
     pub(super) fn lower_stmatrix(&mut self, site: &Site<'_, 'src>) -> Lowered<()> {
         let matrices = moved(site)?;
-        self.check_target(site, 90)?;
+        self.check_target(site, least_target(matrices, 90))?;
         self.count(site, 2, 2)?;
         let row = self.row_in_shared(site, &site.operands[0])?;
         let mut inst = self.inst(Operation::Stmatrix(matrices), ScalarType::B32);
@@ -69,13 +70,29 @@ impl<'src> Body<'_, '_, 'src> {
     }
 }
 
-/// The matrices of an instruction. Those of bytes and of narrower elements are not moved yet.
+/// The matrices of an instruction. Squares of bytes are not moved: where their elements go is said by a picture alone.
 fn moved(site: &Site<'_, '_>) -> Lowered<MatrixMove> {
     let counts = [(Modifier::X1, 1), (Modifier::X2, 2), (Modifier::X4, 4)];
     let count = counts.into_iter().find(|&(name, _)| site.has(name)).map(|(_, count)| count);
-    let is_plain = site.has(Modifier::M8n8) && site.written_type(0).is_some_and(|ty| ty.name() == "b16");
-    match count {
-        Some(count) if is_plain => Ok(MatrixMove { count, transposed: site.has(Modifier::Trans) }),
+    let types: Vec<&str> = site.instruction.types().map(|ty| ty.name()).collect();
+    let transposed = site.has(Modifier::Trans);
+    let is_store = site.instruction.opcode == Opcode::Stmatrix;
+    let elements = match types[..] {
+        ["b16"] if site.has(Modifier::M8n8) => Some(MovedElements::Halves),
+        ["b8"] if is_store && transposed && site.has(Modifier::M16n8) => Some(MovedElements::Bytes),
+        ["b8x16", "b6x16_p32"] if !is_store && !transposed && site.has(Modifier::M8n16) => Some(MovedElements::SixBits),
+        ["b8x16", "b4x16_p64"] if !is_store && !transposed && site.has(Modifier::M8n16) => {
+            Some(MovedElements::FourBits)
+        }
+        _ => None,
+    };
+    match (count, elements) {
+        (Some(count), Some(elements)) => Ok(MatrixMove { count, elements, transposed }),
         _ => Err(Stop::Unsupported),
     }
+}
+
+/// The lowest target that moves such matrices; those of halves are as old as the instruction.
+fn least_target(matrices: MatrixMove, of_halves: u32) -> u32 {
+    if matrices.elements == MovedElements::Halves { of_halves } else { 100 }
 }

@@ -11,7 +11,7 @@ use super::body::Body;
 use super::limit::{self, Banks, Declared};
 use super::parameter::{Layout, no_layout};
 use super::spellings::Spellings;
-use super::{Scope, initializer, texture, types};
+use super::{Scope, initializer, pending, texture, types};
 use crate::syntax::ast;
 
 /// Bytes of a variable of an opaque type: the handle of an object.
@@ -102,6 +102,7 @@ impl<'a, 'src> ModuleLowering<'a, 'src> {
             Body::new(&mut self, function, body).lower();
         }
         self.spellings.place(&mut self.module);
+        self.diagnostics.extend(pending::early_uses(&self.module));
         let failed = self.diagnostics.iter().any(Diagnostic::is_error);
         ((!failed).then_some(self.module), self.diagnostics)
     }

@@ -19,7 +19,7 @@ use warplens_isa::{
 
 use super::body::Body;
 use super::instruction::Site;
-use super::matrix::has_other_rounding;
+use super::matrix::product_rounding;
 use super::{Lowered, Stop};
 use crate::syntax::ast::Modifier;
 
@@ -239,14 +239,14 @@ impl<'src> Body<'_, '_, 'src> {
             () => None,
         };
         let satfinite = site.has(Modifier::Satfinite);
-        let rounds_otherwise = has_other_rounding(site);
+        let rounding = product_rounding(site, d)?;
         let is_whole = match a {
             M::F16 => matches!((d, c), (M::F16 | M::F32, M::F16 | M::F32)),
             M::Bf16 | M::Tf32 => (d, c) == (M::F32, M::F32),
             M::F64 => (d, c) == (M::F64, M::F64),
             _ => (d, c) == (M::S32, M::S32),
         };
-        let is_known = is_whole && a == b && (a == M::B1) == combination.is_some() && !rounds_otherwise;
+        let is_known = is_whole && a == b && (a == M::B1) == combination.is_some();
         if !is_known || satfinite && d != M::S32 {
             return Err(Stop::Unsupported);
         }
@@ -262,7 +262,7 @@ impl<'src> Body<'_, '_, 'src> {
         let (results, _) = self.fragment_destinations(site, 0, fragments[0])?;
         let [a, b, c] = [1, 2, 3].map(|at| self.fragment_sources(site, at, fragments[at]));
         let (a, b) = if fragments[0].is_swapped() { (b?, a?) } else { (a?, b?) };
-        self.multiply_tiles(fragments, &results, [&a, &b, &c?], (satfinite, combination));
+        self.multiply_tiles(fragments, &results, [&a, &b, &c?], (satfinite, combination, rounding));
         Ok(())
     }
 
@@ -273,7 +273,7 @@ impl<'src> Body<'_, '_, 'src> {
         fragments: [Fragment; 4],
         results: &[Register],
         [a, b, c]: [&[Operand]; 3],
-        (satfinite, combination): (bool, Option<BoolOp>),
+        (satfinite, combination, rounding): (bool, Option<BoolOp>, Rounding),
     ) {
         let [d_fragment, a_fragment, _, c_fragment] = fragments;
         // Sums of both types are computed in the wider one.
@@ -285,7 +285,7 @@ impl<'src> Body<'_, '_, 'src> {
         let depth = if a_fragment.ty == M::Tf32 { 4 } else { shape.k };
         let tile = MatrixShape { m: height, n: 8, k: depth };
         let types = [sum, a_fragment.ty, a_fragment.ty, sum];
-        let product = MatrixProduct { satfinite, combination, ..MatrixProduct::new(tile, types) };
+        let product = MatrixProduct { satfinite, combination, rounding, ..MatrixProduct::new(tile, types) };
         let [n_d, n_a, n_b, _] = product.registers();
         let (n_steps, n_columns) = (usize::from(shape.k / depth), usize::from(columns / 8));
         let n_tiles = usize::from(rows / height) * n_columns;

@@ -12,7 +12,9 @@
 //! multiples of the distance of lines for tiles at other lines, which count as constants where the distance is one.
 
 use warplens_ir::{MemoryReference, Operand, Register, Width};
-use warplens_isa::{AccessOrder, Carry, MatrixMove, Operation, Rounding, ScalarType, SpecialRegister, StateSpace, Sum};
+use warplens_isa::{
+    AccessOrder, Carry, MatrixMove, MovedElements, Operation, Rounding, ScalarType, SpecialRegister, StateSpace, Sum,
+};
 
 use super::body::Body;
 use super::instruction::Site;
@@ -271,7 +273,10 @@ impl<'src> Body<'_, '_, 'src> {
         let count = u8::try_from(at_once).expect("at most four");
         for (first, registers) in firsts.iter().zip(registers.chunks(at_once)) {
             let place = self.place_of(&walk, first.line, first.place, 4);
-            let mut inst = self.inst(Operation::Ldmatrix(MatrixMove { count, transposed: crosses }), ScalarType::B32);
+            let mut inst = self.inst(
+                Operation::Ldmatrix(MatrixMove { count, elements: MovedElements::Halves, transposed: crosses }),
+                ScalarType::B32,
+            );
             inst.destinations = registers.iter().copied().map(Some).collect();
             inst.memory = place.into();
             self.push_main(inst);

@@ -35,7 +35,7 @@ impl Fidelity {
                 "the results are those that the instruction set defines, bit by bit; each operation is held against a second interpreter that was written from the manual, over all forms and types (`crates/reference/tests/forms.rs`), and kernels of nvcc against results computed apart (`crates/exec/tests/data`)"
             }
             Self::Generation => {
-                "products of matrices round as the tensor cores of the target's generation do, where that was measured (`crates/exec/src/semantics/tensor`); tested by vectors from hardware and from models of it"
+                "products of matrices round as the tensor cores of the target's generation do, where that was measured (`crates/exec/src/semantics/tensor`), tested by vectors from hardware and from models of it; where the blocks of a sum end in products with a sparse factor nobody has measured, and they are taken to end after as many elements that are held"
             }
             Self::Bound => {
                 "the instruction set bounds the error and leaves the bits open; ours keep the bound (`crates/exec/tests/semantics`), a GPU's last bits may differ"

@@ -10,8 +10,12 @@ use super::texels;
 
 /// A target that has the instruction of a statement, if any has.
 pub(super) fn target_of(statement: &str) -> &'static str {
-    // Products of groups of warps are those of one target alone.
-    if statement.starts_with("wgmma") { "sm_90a" } else { "sm_100a" }
+    match () {
+        // Products of groups of warps, and those of the narrowest floats, are those of one target alone.
+        () if statement.starts_with("wgmma") => "sm_90a",
+        () if statement.contains("kind::f8f6f4") => "sm_120a",
+        () => "sm_100a",
+    }
 }
 
 /// A kernel around a statement, with the registers and names that the operands use.
@@ -101,6 +105,10 @@ pub(super) fn operand_lists<'a>(
         Opcode::Cp if form.needs.contains(&Modifier::Tensor) => {
             return Box::new(TENSORS.iter().map(|list| (*list).to_owned()));
         }
+        Opcode::Tensormap => return Box::new(MAPS.iter().map(|list| (*list).to_owned())),
+        Opcode::St if form.needs.contains(&Modifier::Bulk) => {
+            return Box::new(std::iter::once("[%r1], %d1, 0".to_owned()));
+        }
         Opcode::Cp if modifiers.contains(&Modifier::MulticastCluster) => {
             return Box::new(std::iter::once("[%r1], [%d1], %r2, [%r3], %h1".to_owned()));
         }
@@ -140,6 +148,24 @@ const TENSORS: &[&str] = &[
     "[%d1, {%r1}], %d2",
 ];
 
+/// The fields that an instruction changes.
+const MAP_FIELDS: &[Modifier] = &[
+    Modifier::GlobalAddress,
+    Modifier::Rank,
+    Modifier::BoxDim,
+    Modifier::GlobalDim,
+    Modifier::GlobalStride,
+    Modifier::ElementStride,
+    Modifier::Elemtype,
+    Modifier::InterleaveLayout,
+    Modifier::SwizzleMode,
+    Modifier::SwizzleAtomicity,
+    Modifier::FillMode,
+];
+
+/// The operands of changes of tensor maps.
+const MAPS: &[&str] = &["[%d1], [%r1], 128", "[%d1], %d2", "[%d1], %r2", "[%d1], 0", "[%d1], 0, %d2", "[%d1], 0, %r2"];
+
 /// What instructions of a form cannot be written without, beside the names that make the form, each way of it: names, and
 /// the types that go with them where these are tied to each other.
 pub(super) fn frames(opcode: Opcode, form: &Form) -> Vec<(Vec<Modifier>, Option<Vec<Modifier>>)> {
@@ -156,14 +182,26 @@ pub(super) fn frames(opcode: Opcode, form: &Form) -> Vec<(Vec<Modifier>, Option<
             let shared = [M::SharedCluster, M::SharedCta].map(|to| names(&[to, M::Global, M::MbarrierCompleteTxBytes]));
             let within = names(&[M::SharedCluster, M::SharedCta, M::MbarrierCompleteTxBytes]);
             let global = names(&[M::Global, M::SharedCta, M::BulkGroup]);
+            if form.needs.contains(&M::Reduce) {
+                return vec![global, within];
+            }
             shared.into_iter().chain([within, global, names(&[])]).collect()
+        }
+        Opcode::St if form.needs.contains(&M::Async) => {
+            vec![names(&[M::SharedCluster, M::MbarrierCompleteTxBytes]), names(&[M::Global])]
         }
         Opcode::Red if form.needs.contains(&M::Async) => {
             vec![names(&[M::Relaxed, M::Cluster, M::SharedCluster, M::MbarrierCompleteTxBytes])]
         }
         Opcode::Mma if !form.needs.contains(&M::BlockScale) => products(form),
+        Opcode::Tensormap if form.needs.contains(&M::Replace) => {
+            MAP_FIELDS.iter().map(|field| names(&[M::Tile, *field])).collect()
+        }
         Opcode::Ldmatrix | Opcode::Stmatrix => {
-            [M::X1, M::X2, M::X4].iter().map(|count| names(&[M::Sync, M::Aligned, M::M8n8, *count])).collect()
+            let shapes: [&[M]; 3] = [&[M::M8n8], &[M::M8n16], &[M::M16n8, M::Trans]];
+            let heads =
+                shapes.into_iter().flat_map(|shape| [M::X1, M::X2, M::X4].map(|count| [shape, &[count]].concat()));
+            heads.map(|head| names(&[&[M::Sync, M::Aligned][..], &head].concat())).collect()
         }
         Opcode::Wmma | Opcode::Wgmma => fragment::frames(form),
         _ => vec![names(&[])],
@@ -184,7 +222,10 @@ fn products(form: &Form) -> Vec<(Vec<Modifier>, Option<Vec<Modifier>>)> {
     let mut all = Vec::new();
     for (shape, combination) in shapes.flat_map(|shape| combinations.map(|combination| (shape, combination))) {
         for ((a, b), sum) in pairs.iter().flat_map(|pair| sums.map(|sum| (pair, sum))) {
-            let names = [&[M::Sync, M::Aligned, shape, M::Row, M::Col], combination].concat();
+            let mut names = [&[M::Sync, M::Aligned, shape, M::Row, M::Col], combination].concat();
+            if [a, b].into_iter().any(|factor| matches!(factor, M::E3m2 | M::E2m3 | M::E2m1)) {
+                names.push(M::KindF8f6f4);
+            }
             all.push((names, Some(vec![sum, *a, *b, sum])));
         }
     }

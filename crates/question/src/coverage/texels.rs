@@ -10,10 +10,9 @@ const GEOMETRIES: [M; 7] = [M::Dim1, M::Dim2, M::Dim3, M::Array1d, M::Array2d, M
 /// The names without which no instruction of the opcode is written, each way of it.
 pub(super) fn frames(opcode: Opcode) -> Option<Vec<Vec<M>>> {
     let heads: &[&[M]] = match opcode {
-        Opcode::Tex => &[&[M::V4], &[M::Level, M::V4], &[M::Grad, M::V4]],
+        Opcode::Tex => &[&[M::V4], &[M::V2], &[M::Level, M::V4], &[M::Grad, M::V4]],
         Opcode::Tld4 => &[&[M::Right, M::V4], &[M::G, M::V4], &[M::B, M::V4], &[M::A, M::V4]],
-        Opcode::Suld => &[&[M::B, M::Trap]],
-        Opcode::Sust => &[&[M::B, M::Trap], &[M::P, M::Trap]],
+        Opcode::Suld | Opcode::Sust => &[&[M::B, M::Trap], &[M::P, M::Trap]],
         Opcode::Sured => &[&[M::B, M::Add, M::Trap], &[M::P, M::Add, M::Trap]],
         _ => return None,
     };

@@ -245,7 +245,7 @@ impl<'a> Sm<'a> {
         let warp = &self.warps[slot];
         let (cta_slot, copies) = (warp.cta as usize, warp.groups.iter().fold(warp.open_group, |a, &b| a.max(b)));
         let mut answered = done;
-        let (mut ends, mut asks) = (false, false);
+        let (mut ends, mut asks, mut tells) = (false, false, false);
         for access in trace.accesses_at(&step, inst.turn, inst.slot).filter(|access| trace.speaks(access)) {
             let mut addresses = [0; WARP_SIZE];
             trace.expand(&access, &mut addresses);
@@ -253,6 +253,7 @@ impl<'a> Sm<'a> {
                 let phases = &mut self.ctas[cta_slot].phases;
                 match told {
                     (Told::Op(op, number), address) => {
+                        tells |= op != MbarrierOp::Init;
                         let waits = matches!(op, MbarrierOp::CopiesArrive | MbarrierOp::AwaitCopies);
                         let at = if waits { done.max(copies) } else { done };
                         ends |= phases.tell(address, op, number, at);
@@ -268,6 +269,7 @@ impl<'a> Sm<'a> {
             }
         }
         self.outcome.questions += u64::from(asks);
+        self.outcome.told += u64::from(tells && inst.class != MachineClass::AsyncCopy);
         if ends {
             self.end_phase(cta_slot);
         }

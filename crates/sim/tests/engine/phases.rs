@@ -71,7 +71,7 @@ fn run(config: &SmConfig, ctas: &[CtaTrace], without: Without) -> Outcome {
 fn a_wait_ends_when_the_bytes_have_come() {
     let ctas = cta(3, true);
     let outcome = run(&modern(), &ctas, Without::NOTHING);
-    assert_eq!((outcome.questions, outcome.forced_phases), (3, 0));
+    assert_eq!((outcome.questions, outcome.told, outcome.forced_phases), (3, 1, 0));
     // The copy waits for device memory, and the answer comes like one from shared memory.
     let least = 437 + 23;
     assert!((least..least + 100).contains(&outcome.cycles), "{}", outcome.cycles);

@@ -28,13 +28,24 @@ pub(super) struct Format {
     exponent_bits: u32,
     /// Low bits that are ignored.
     ignored: u32,
-    /// The largest exponent is for infinities and NaN; otherwise only all ones are no number.
-    has_infinity: bool,
+    /// Which bits are no finite number.
+    specials: Specials,
+}
+
+/// Which bits of a format are no finite number.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Specials {
+    /// Those with the largest exponent: infinities and NaN.
+    Ieee,
+    /// All ones: NaN.
+    AllOnes,
+    /// None.
+    None,
 }
 
 impl Format {
     const fn ieee(exponent_bits: u32, fraction_bits: u32) -> Self {
-        Self { fraction_bits, exponent_bits, ignored: 0, has_infinity: true }
+        Self { fraction_bits, exponent_bits, ignored: 0, specials: Specials::Ieee }
     }
 
     /// That of the elements of a matrix of floats which are multiplied or accumulated in a fused sum.
@@ -45,7 +56,10 @@ impl Format {
             MatrixType::Tf32 => Self { ignored: 13, ..Self::ieee(8, 10) },
             MatrixType::F32 => Self::ieee(8, 23),
             MatrixType::E5m2 => Self::ieee(5, 2),
-            MatrixType::E4m3 => Self { has_infinity: false, ..Self::ieee(4, 3) },
+            MatrixType::E4m3 => Self { specials: Specials::AllOnes, ..Self::ieee(4, 3) },
+            MatrixType::E3m2 => Self { specials: Specials::None, ..Self::ieee(3, 2) },
+            MatrixType::E2m3 => Self { specials: Specials::None, ..Self::ieee(2, 3) },
+            MatrixType::E2m1 => Self { specials: Specials::None, ignored: 2, ..Self::ieee(2, 1) },
             MatrixType::F64
             | MatrixType::S32
             | MatrixType::S8
@@ -63,11 +77,12 @@ impl Format {
         let fraction = bits & ((1 << self.fraction_bits) - 1);
         let field = bits >> self.fraction_bits & largest;
         let is_negative = bits >> (self.fraction_bits + self.exponent_bits) & 1 == 1;
-        let kind = match () {
-            () if field != largest => Kind::Finite,
-            () if self.has_infinity && fraction == 0 => Kind::Infinite,
-            () if self.has_infinity || fraction == (1 << self.fraction_bits) - 1 => Kind::Nan,
-            () => Kind::Finite,
+        let kind = match self.specials {
+            _ if field != largest => Kind::Finite,
+            Specials::Ieee if fraction == 0 => Kind::Infinite,
+            Specials::Ieee => Kind::Nan,
+            Specials::AllOnes if fraction == (1 << self.fraction_bits) - 1 => Kind::Nan,
+            Specials::AllOnes | Specials::None => Kind::Finite,
         };
         let magnitude = if field == 0 { fraction } else { fraction | 1 << self.fraction_bits } as i32;
         let bias = (1 << (self.exponent_bits - 1)) - 1;

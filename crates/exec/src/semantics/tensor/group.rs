@@ -69,7 +69,7 @@ pub(crate) fn product(
 /// These have a unit for fp8 where the products of one warp have none: blocks of 32 with 13 fraction bits.
 fn sum(cores: TensorCores, factor: M, result: M) -> Option<Sum> {
     match factor {
-        M::E4m3 | M::E5m2 => {
+        M::E4m3 | M::E5m2 | M::E3m2 | M::E2m3 | M::E2m1 => {
             let output = if result == M::F16 { Output::Half } else { Output::Single { fraction_bits: 13 } };
             Some(Sum::Blocks(Adder { kept: 13, output }, 32))
         }
