@@ -77,10 +77,14 @@ def document(kernel, made):
         for key, bound in (("abs", expectation.absolute), ("rel", expectation.relative)):
             if np.any(bound):
                 lines.append(f"{key} = {float(np.max(bound))!r}")
+        if np.asarray(expectation.wanted).dtype.kind == "f":
+            lines.append("signed_zero = false")
         if expectation.why:
             lines.append(f"# {expectation.why}")
         lines.append("values = [")
-        values = [text(value) for value in np.asarray(expectation.wanted).reshape(-1)]
+        # Written as doubles, as which they are compared.
+        wanted = np.asarray(expectation.wanted).reshape(-1)
+        values = [text(value) for value in (wanted.astype(np.float64) if wanted.dtype.kind == "f" else wanted)]
         lines += ["    " + ", ".join(values[i : i + 16]) + "," for i in range(0, len(values), 16)] + ["]"]
     return "\n".join(lines) + "\n"
 

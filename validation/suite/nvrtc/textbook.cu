@@ -347,7 +347,7 @@ extern "C" __global__ void sha_256(const unsigned *in, unsigned *out)
 }
 
 // A layer of a neural network: filters of 3 x 3 over channels, bias,
-    and the greater of that and 0; then of four the greatest.
+// and the greater of that and 0; then of four the greatest.
 extern "C" __global__ void layer_3x3(const float *in, const float *filters, const float *bias, float *out,
     int channels, int n)
 {
