@@ -526,7 +526,9 @@ mod tests {
         assert_eq!(content("s32[]:file(a (1).npy)"), Content::File("a (1).npy".into()));
         assert_eq!(content("s32[8]:file(x=y.bin)"), Content::File("x=y.bin".into()));
         let Value::Struct(members) = parse("struct(s32[]:file(a (1).npy), 3)").value else { panic!("a structure") };
-        assert!(matches!(&members[0].value, Value::Buffer(buffer) if buffer.content == Content::File("a (1).npy".into())));
+        assert!(
+            matches!(&members[0].value, Value::Buffer(buffer) if buffer.content == Content::File("a (1).npy".into()))
+        );
     }
 
     #[test]

@@ -24,13 +24,7 @@ fn integer_pair(ty: ScalarType, a: u128, b: u128, function: impl Fn(i128, i128) 
 }
 
 /// An extended-precision integer result with its carry: `value` is what comes out without a limit of bits.
-fn with_carry(
-    s: &Sources<'_>,
-    carry: Carry,
-    at: usize,
-    idle: bool,
-    value: impl Fn(u128) -> (i128, bool),
-) -> Answer {
+fn with_carry(s: &Sources<'_>, carry: Carry, at: usize, idle: bool, value: impl Fn(u128) -> (i128, bool)) -> Answer {
     let carry_in = u128::from(if carry.reads && at < s.len() { s.truth(at)? } else { idle });
     let (value, carry_out) = value(carry_in);
     let mut results = number(value, s.ty())?;
