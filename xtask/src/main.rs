@@ -12,6 +12,7 @@ mod fuzz;
 mod generate;
 mod lists;
 mod sanitize;
+mod suite;
 mod tidy;
 mod validate;
 mod workspace;
@@ -31,6 +32,7 @@ Tasks:
   fuzz [--seconds N] [TARGET...]
                        The fuzz targets, each for 60 seconds or N
   sanitize [NAME...]   Tests of the unsafe code under the sanitizers `address` and `thread`, or `miri`
+  suite [WORD...]      Kernels of four compilers, executed and held against NumPy; words go to validation/suite/run.py
   validate             Predict everything measured, and compare with validation/baseline.csv; UPDATE=1 rewrites it
   generate [--check]   Write the generated documents, or only say which are stale
   help                 This text
@@ -56,6 +58,7 @@ fn run(arguments: &[&str]) -> Result<()> {
         ["browser"] => browser::check(&Workspace::find()?),
         ["fuzz", words @ ..] => fuzz::check(&Workspace::find()?, words),
         ["sanitize", names @ ..] => sanitize::check(&Workspace::find()?, names),
+        ["suite", words @ ..] => suite::check(&Workspace::find()?, words),
         ["validate"] => validate::run(&Workspace::find()?),
         ["generate"] => generate::write(&Workspace::find()?),
         ["generate", "--check"] => generate::check(&Workspace::find()?),

@@ -14,7 +14,7 @@
 //! | `Pack` | of the wide value | wide | parts, each of an equal share of the bits |
 //! | `Unpack` | of the wide value | parts | wide |
 //! | `Cvta`, `Isspacep` | of the address | address; predicate | address |
-//! | `Add`, `Sub` with carry | of the result | sum, carry if `writes` | a, b, carry if `reads`; a borrow is a set carry |
+//! | `Add`, `Sub` with carry | of the result | sum, carry if `writes` | a, b, carry if `reads`; a borrow is a clear carry |
 //! | `Add`, `Sub`, `Fma` with `source_ty` F16 or Bf16 | F32 | F32 | a (and b of `Fma`) in `source_ty`, the last in F32 |
 //! | `FmaMixed` | F32 or F64 | value | a, b, c in the types of the payload, none wider |
 //! | `Mad`, `MadHi` with carry | of the factors | d, carry if `writes` | a, b, c, carry if `reads` |

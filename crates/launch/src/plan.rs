@@ -318,7 +318,9 @@ impl<'b> Binder<'b, '_> {
             let argument = self.slots[number][index];
             let words = self.argument(number, index)?;
             argument_buffers.push(match &argument.argument.value {
-                Value::Buffer(_) | Value::Reference(_) => words.pointers.first().map(|pointer| pointer.buffer),
+                Value::Buffer(_) | Value::Reference(_) | Value::TensorMap(_) => {
+                    words.pointers.first().map(|pointer| pointer.buffer)
+                }
                 Value::Object(_) => {
                     let object = words.handles.first().map(|&(_, object)| &self.plan.objects[object]);
                     object.and_then(|object| object.texels).map(|(buffer, ..)| buffer)
@@ -379,7 +381,7 @@ impl<'b> Binder<'b, '_> {
                 "a tensor map takes a structure of {TENSOR_MAP_BYTES} bytes, the parameter takes {size}"
             ))),
             Value::TensorMap(text) => {
-                let (buffer, offset) = self.referenced(self.written(launch, index), text.reference)?;
+                let (buffer, offset) = self.resource(launch, index, &text.resource)?;
                 if !offset.is_multiple_of(16) {
                     return Err(fail("a tensor begins at a multiple of 16 bytes".to_owned()));
                 }
@@ -408,19 +410,22 @@ impl<'b> Binder<'b, '_> {
             }
             Value::Reference(reference) => self.referenced(self.written(launch, index), *reference)?,
             Value::Object(object) => {
-                let texels = match &object.resource {
-                    Some(Value::Buffer(buffer)) => Some((self.buffer_of(launch, index, buffer)?, 0)),
-                    Some(Value::Reference(reference)) => {
-                        Some(self.referenced(self.written(launch, index), *reference)?)
-                    }
-                    Some(_) | None => None,
-                };
+                let texels = object.resource.as_ref().map(|texels| self.resource(launch, index, texels)).transpose()?;
                 return self.object(self.written(launch, index), object, texels);
             }
             _ => return Ok(Words::from(vec![0; width])),
         };
         let pointer = Pointer { at: 0, bytes: width, buffer, offset };
         Ok(Words { bytes: vec![0; width], pointers: vec![pointer], handles: Vec::new() })
+    }
+
+    /// Where texels or a tensor begin: in a buffer of their own or in that of another argument.
+    fn resource(&mut self, launch: usize, index: usize, resource: &Value) -> Result<(BufferId, u64)> {
+        match resource {
+            Value::Buffer(buffer) => Ok((self.buffer_of(launch, index, buffer)?, 0)),
+            Value::Reference(reference) => self.referenced(self.written(launch, index), *reference),
+            _ => unreachable!("the grammar has buffers and references here"),
+        }
     }
 
     /// The buffer that an argument brings, made when first asked for.
@@ -594,26 +599,27 @@ impl<'b> Binder<'b, '_> {
     }
 }
 
-/// The buffer that a value brings: itself, or the texels of an object.
-fn brought(value: &Value) -> Option<&Buffer> {
+/// What says where the memory behind a value is: itself, the texels of an object or the tensor of a map.
+fn memory(value: &Value) -> Option<&Value> {
     match value {
-        Value::Buffer(buffer) => Some(buffer),
-        Value::Object(object) => object.resource.as_ref().and_then(|texels| match texels {
-            Value::Buffer(buffer) => Some(buffer),
-            _ => None,
-        }),
+        Value::Object(object) => object.resource.as_ref(),
+        Value::TensorMap(text) => Some(&text.resource),
+        value => Some(value),
+    }
+}
+
+/// The buffer that a value brings.
+fn brought(value: &Value) -> Option<&Buffer> {
+    match memory(value) {
+        Some(Value::Buffer(buffer)) => Some(buffer),
         _ => None,
     }
 }
 
-/// The reference that a value is, or that names the texels of an object.
+/// The reference that a value is or holds.
 fn named(value: &Value) -> Option<Reference> {
-    match value {
-        Value::Reference(reference) => Some(*reference),
-        Value::Object(object) => object.resource.as_ref().and_then(|texels| match texels {
-            Value::Reference(reference) => Some(*reference),
-            _ => None,
-        }),
+    match memory(value) {
+        Some(Value::Reference(reference)) => Some(*reference),
         _ => None,
     }
 }

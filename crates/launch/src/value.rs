@@ -3,7 +3,9 @@
 //! ```text
 //! argument  = [ (NAME | INDEX) '=' ] value
 //! value     = number | buffer | 'bytes(' HEX ')' | 'struct(' member {',' member} ')'
-//!           | '&' [LAUNCH '.'] INDEX ['+' BYTES] | 'none' | object
+//!           | reference | 'none' | tensormap | object
+//! reference = '&' [LAUNCH '.'] INDEX ['+' BYTES]
+//! tensormap = 'tensormap(' (buffer | reference) ',' TYPE {',' field} ')'
 //! buffer    = TYPE '[' [count] ']' [':' content]
 //! count     = product {('+' | '-') product}
 //! product   = number {'*' number}
@@ -12,7 +14,8 @@
 //! member    = [TYPE ':'] number | buffer | reference | 'none' | object
 //! ```
 //!
-//! An object is a texture, surface or sampler, see [`texture`](crate::texture).
+//! An object is a texture, surface or sampler, see [`texture`](crate::texture); the fields of a tensor map are in
+//! [`tensor_map`].
 
 use std::path::Path;
 
@@ -55,7 +58,7 @@ pub enum Value {
     Struct(Vec<Member>),
     /// An address inside a buffer of another argument.
     Reference(Reference),
-    /// The 128 bytes that describe a tensor in a buffer of another argument.
+    /// The 128 bytes that describe a tensor in a buffer.
     TensorMap(Box<TensorMapText>),
     /// The null pointer.
     Null,
@@ -72,6 +75,7 @@ impl Value {
             Self::Buffer(buffer) if buffer.count.is_some() => buffer.content = Content::Zeros,
             Self::Struct(members) => members.iter_mut().for_each(|member| member.value.clear()),
             Self::Object(object) => object.resource.iter_mut().for_each(Self::clear),
+            Self::TensorMap(text) => text.resource.clear(),
             _ => {}
         }
     }
@@ -89,8 +93,8 @@ pub struct ObjectValue {
 /// A tensor map as written.
 #[derive(Clone, PartialEq, Debug)]
 pub struct TensorMapText {
-    /// Where the tensor begins.
-    pub reference: Reference,
+    /// Where the tensor begins: a buffer or a reference to one.
+    pub resource: Value,
     /// The map, at address 0.
     pub map: TensorMap,
 }
@@ -185,6 +189,7 @@ impl Value {
             }
             Self::Struct(members) => members.iter_mut().for_each(|member| member.value.resolve_files(folder)),
             Self::Object(object) => object.resource.iter_mut().for_each(|texels| texels.resolve_files(folder)),
+            Self::TensorMap(text) => text.resource.resolve_files(folder),
             _ => {}
         }
     }
@@ -264,12 +269,12 @@ fn value(scanner: &mut Scanner<'_>) -> Scanned<Value> {
 /// What follows the word `texture`, `surface` or `sampler`.
 fn object(scanner: &mut Scanner<'_>, kind: OpaqueType) -> Scanned<ObjectValue> {
     scanner.expect("(")?;
-    let resource = if kind == OpaqueType::Sampler { None } else { Some(resource(scanner)?) };
+    let resource = if kind == OpaqueType::Sampler { None } else { Some(resource(scanner, "the texels are")?) };
     Ok(ObjectValue { resource, settings: texture::settings(scanner, kind)? })
 }
 
-/// The texels of a texture or surface: a buffer or a reference.
-fn resource(scanner: &mut Scanner<'_>) -> Scanned<Value> {
+/// The texels of a texture or surface, or a tensor: a buffer or a reference.
+fn resource(scanner: &mut Scanner<'_>, what: &str) -> Scanned<Value> {
     scanner.take("");
     let start = scanner.at();
     if scanner.take("&") {
@@ -279,7 +284,7 @@ fn resource(scanner: &mut Scanner<'_>) -> Scanned<Value> {
     match ElementType::from_name(word) {
         Some(element) if scanner.take("[") => buffer(scanner, element).map(Value::Buffer),
         _ => {
-            let message = "the texels are a buffer such as f32[64] or a reference such as &0";
+            let message = format!("{what} a buffer such as f32[64] or a reference such as &0");
             Err(scanner.error_since(start, message))
         }
     }
@@ -388,10 +393,15 @@ fn uniform(scanner: &mut Scanner<'_>) -> Scanned<Content> {
     Ok(Content::Uniform { low, high, seed })
 }
 
-/// A path may hold parentheses: it ends at the last one.
+/// A path may hold pairs of parentheses: it ends at the first one that closes none of its own.
 fn path(scanner: &mut Scanner<'_>) -> Scanned<String> {
     scanner.expect("(")?;
-    let Some(length) = scanner.rest().rfind(')') else {
+    let mut open = 0;
+    let end = scanner.rest().find(|c| {
+        open += i32::from(c == '(') - i32::from(c == ')');
+        open < 0
+    });
+    let Some(length) = end else {
         return Err(scanner.unexpected("PATH and `)`"));
     };
     let path = scanner.rest()[..length].trim().to_owned();
@@ -421,15 +431,14 @@ fn member(scanner: &mut Scanner<'_>) -> Scanned<Member> {
     Ok(Member { ty: None, value: value(scanner)? })
 }
 
-/// What follows the word `tensormap`: `(&INDEX, TYPE, extents(N,...), box(N,...)[, ...])`.
+/// What follows the word `tensormap`: `(RESOURCE, TYPE, extents(N,...), box(N,...)[, ...])`.
 fn tensor_map_text(scanner: &mut Scanner<'_>) -> Scanned<TensorMapText> {
     scanner.expect("(")?;
-    scanner.expect("&")?;
-    let reference = reference(scanner)?;
+    let resource = resource(scanner, "a tensor is in")?;
     scanner.expect(",")?;
     let map = tensor_map::scan(scanner)?;
     scanner.expect(")")?;
-    Ok(TensorMapText { reference, map })
+    Ok(TensorMapText { resource, map })
 }
 
 fn bytes(scanner: &mut Scanner<'_>) -> Scanned<Vec<u8>> {
@@ -516,6 +525,10 @@ mod tests {
         assert_eq!(content("s32[2]:values(1,-2)"), Content::Values(vec![Integer(1), Integer(-2)]));
         assert_eq!(content("s32[]:file(a (1).npy)"), Content::File("a (1).npy".into()));
         assert_eq!(content("s32[8]:file(x=y.bin)"), Content::File("x=y.bin".into()));
+        let Value::Struct(members) = parse("struct(s32[]:file(a (1).npy), 3)").value else { panic!("a structure") };
+        assert!(
+            matches!(&members[0].value, Value::Buffer(buffer) if buffer.content == Content::File("a (1).npy".into()))
+        );
     }
 
     #[test]
@@ -576,6 +589,7 @@ mod tests {
             ("f32[4]:values(1;2)", 15, "expected `,` or `)`, found `;`"),
             ("bytes(0ff)", 6, "bytes are written with two hexadecimal digits each"),
             ("struct(struct(1))", 7, "a member is a number, a buffer, a reference or none"),
+            ("s32[]:file(a(b)", 11, "expected PATH and `)`, found `a`"),
             ("struct(1, bytes(00))", 10, "a member is a number, a buffer, a reference or none"),
             ("&x", 1, "expected the index of an argument, found `x`"),
             ("f32", 0, "`f32` is not a value"),

@@ -31,8 +31,8 @@ fn integer_group(ty: ScalarType, a: u128, b: u128, function: impl Fn(i128, i128)
 }
 
 /// An extended-precision integer result with its carry: `value` is what comes out without a limit of bits.
-fn with_carry(s: &Sources<'_>, carry: Carry, at: usize, value: impl Fn(u128) -> (i128, bool)) -> Answer {
-    let carry_in = if carry.reads && at < s.len() { u128::from(s.truth(at)?) } else { 0 };
+fn with_carry(s: &Sources<'_>, carry: Carry, at: usize, idle: bool, value: impl Fn(u128) -> (i128, bool)) -> Answer {
+    let carry_in = u128::from(if carry.reads && at < s.len() { s.truth(at)? } else { idle });
     let (value, carry_out) = value(carry_in);
     let mut results = number(value, s.ty())?;
     if carry.writes {
@@ -54,11 +54,13 @@ fn add_or_subtract(s: &Sources<'_>, sum: &Sum, subtracts: bool) -> Answer {
     let combine = |a: i128, b: i128| if subtracts { a - b } else { a + b };
     if ty.is_integer() {
         if sum.carry.is_used() {
-            // Carry and borrow are those of the unsigned numbers.
+            // The carry is that of the unsigned numbers. A subtraction adds the complement, and one where nothing is
+            // carried in: a borrow clears the carry.
             let (a, b) = (s.bits(0, ty)? as i128, s.bits(1, ty)? as i128);
-            return with_carry(s, sum.carry, 2, |carry| {
-                let value = combine(combine(a, b), carry as i128);
-                (value, value < 0 || value >> ty.bits() != 0)
+            let b = if subtracts { (1 << ty.bits()) - 1 - b } else { b };
+            return with_carry(s, sum.carry, 2, subtracts, |carry| {
+                let value = a + b + carry as i128;
+                (value, value >> ty.bits() != 0)
             });
         }
         let value = combine(s.integer(0, ty)?, s.integer(1, ty)?);
@@ -145,7 +147,7 @@ fn plus(s: &Sources<'_>, part: i128, carry: Carry, sat: bool) -> Answer {
     let ty = s.ty();
     if carry.is_used() {
         let (a, c) = (low(part, ty.bits()), s.bits(2, ty)?);
-        return with_carry(s, carry, 3, |carry| {
+        return with_carry(s, carry, 3, false, |carry| {
             let value = a + c + carry;
             (value as i128, value >> ty.bits() != 0)
         });

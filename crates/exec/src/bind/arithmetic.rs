@@ -40,7 +40,7 @@ pub(super) fn add(binder: &mut Binder<'_>, inst: &Decoded, sum: &Sum) -> Binding
     if sum.carry.is_used() {
         return for_integer!(inst.ty, T => {
             let handler = carry(level, |a: T, b: T, _: T, carry| integer::add_carry(a, b, carry));
-            with_carry(binder, inst, sum.carry, handler, 2)
+            with_carry(binder, inst, sum.carry, handler, 2, false)
         }, else no_such_form(inst));
     }
     let sat = sum.sat;
@@ -65,8 +65,8 @@ pub(super) fn sub(binder: &mut Binder<'_>, inst: &Decoded, sum: &Sum) -> Binding
     let level = binder.level();
     if sum.carry.is_used() {
         return for_integer!(inst.ty, T => {
-            let handler = carry(level, |a: T, b: T, _: T, borrow| integer::sub_borrow(a, b, borrow));
-            with_carry(binder, inst, sum.carry, handler, 2)
+            let handler = carry(level, |a: T, b: T, _: T, carry| integer::sub_carry(a, b, carry));
+            with_carry(binder, inst, sum.carry, handler, 2, true)
         }, else no_such_form(inst));
     }
     let sat = sum.sat;
@@ -87,8 +87,15 @@ pub(super) fn sub(binder: &mut Binder<'_>, inst: &Decoded, sum: &Sum) -> Binding
     binder.apply(inst, handler, &[inst.ty, inst.ty], inst.ty)
 }
 
-/// Emits an extended-precision operation of `n` operands.
-fn with_carry(binder: &mut Binder<'_>, inst: &Decoded, carry: Carry, handler: LaneFunction, n: usize) -> Binding {
+/// Emits an extended-precision operation of `n` operands; one that reads no carry goes on from `idle`.
+fn with_carry(
+    binder: &mut Binder<'_>,
+    inst: &Decoded,
+    carry: Carry,
+    handler: LaneFunction,
+    n: usize,
+    idle: bool,
+) -> Binding {
     if inst.sources.len() < n {
         return no_such_form(inst);
     }
@@ -96,7 +103,8 @@ fn with_carry(binder: &mut Binder<'_>, inst: &Decoded, carry: Carry, handler: La
     let mut operands: Vec<Operand> = inst.sources[..n].to_vec();
     operands.resize(3, zero);
     let mut sources: Vec<_> = operands.iter().map(|operand| binder.read(operand, inst.ty)).collect();
-    let carry_in = if carry.reads { inst.sources.get(n).copied().unwrap_or(zero) } else { zero };
+    let idle = Operand::Immediate(u64::from(idle));
+    let carry_in = if carry.reads { inst.sources.get(n).copied().unwrap_or(idle) } else { idle };
     sources.push(binder.read(&carry_in, ScalarType::Pred));
     let result = binder.write(inst.destinations.first().copied().flatten(), inst.ty);
     let carry_out =
@@ -196,7 +204,7 @@ pub(super) fn mad(binder: &mut Binder<'_>, inst: &Decoded, use_of_carry: &Carry)
     for_integer!(inst.ty, T => {
         if use_of_carry.is_used() {
             let handler = carry(level, |a: T, b: T, c: T, carry| integer::mad_lo_carry(a, b, c, carry));
-            return with_carry(binder, inst, *use_of_carry, handler, 3);
+            return with_carry(binder, inst, *use_of_carry, handler, 3, false);
         }
         let handler = map3(level, |a: T, b: T, c: T| integer::mad_lo(a, b, c));
         binder.apply(inst, handler, &[inst.ty; 3], inst.ty)
@@ -208,7 +216,7 @@ pub(super) fn mad_hi(binder: &mut Binder<'_>, inst: &Decoded, high: &HighMultipl
     for_integer!(inst.ty, T => {
         if high.carry.is_used() {
             let handler = carry(level, |a: T, b: T, c: T, carry| integer::mad_hi_carry(a, b, c, carry));
-            return with_carry(binder, inst, high.carry, handler, 3);
+            return with_carry(binder, inst, high.carry, handler, 3, false);
         }
         let handler = match high.saturation.sat {
             true => map3(level, |a: T, b: T, c: T| integer::mad_hi_sat(a, b, c)),

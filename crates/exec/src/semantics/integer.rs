@@ -176,12 +176,16 @@ pub fn add_carry<T: Int>(a: T, b: T, carry: bool) -> (T, bool) {
     (sum, (partial.to_bits() < a.to_bits()) | (sum.to_bits() < partial.to_bits()))
 }
 
-/// a - b - borrow-in, and the borrow-out: `sub.cc` and `subc`.
+/// a - b, less one where the carry-in is clear, and the carry-out: `sub.cc` and `subc`.
+///
+/// The carry is that of the sum with the complement of b, so that a borrow is a clear one. Chains of subtractions do
+/// not tell it from a flag that is set, but `addc` behind `sub.cc` does: the 128-bit division that nvcc emits asks so
+/// whether there was a borrow.
 #[inline(always)]
-pub fn sub_borrow<T: Int>(a: T, b: T, borrow: bool) -> (T, bool) {
+pub fn sub_carry<T: Int>(a: T, b: T, carry: bool) -> (T, bool) {
     let partial = a.wrapping_sub(b);
-    let difference = partial.wrapping_sub(T::from_bits(u64::from(borrow)));
-    (difference, (a.to_bits() < b.to_bits()) | (partial.to_bits() < difference.to_bits()))
+    let difference = partial.wrapping_sub(T::from_bits(u64::from(!carry)));
+    (difference, (a.to_bits() >= b.to_bits()) & (partial.to_bits() >= difference.to_bits()))
 }
 
 /// The low half of a * b.

@@ -64,8 +64,8 @@ fn check_arithmetic<T: Int>() {
                 let (p, q) = (u128::from(a.to_bits()), u128::from(b.to_bits()));
                 let sum = p + q + u128::from(carry);
                 assert_eq!(integer::add_carry(a, b, carry), (wrap(sum as i128), sum >> T::BITS == 1), "{at} {carry}");
-                let borrow = p < q + u128::from(carry);
-                assert_eq!(integer::sub_borrow(a, b, carry), (wrap(x - y - i128::from(carry)), borrow), "{at} {carry}");
+                let fits = p >= q + u128::from(!carry);
+                assert_eq!(integer::sub_carry(a, b, carry), (wrap(x - y - i128::from(!carry)), fits), "{at} {carry}");
                 let low = integer::mul_lo(a, b);
                 assert_eq!(integer::mad_lo_carry(a, b, a, carry), integer::add_carry(low, a, carry));
                 assert_eq!(integer::mad_hi_carry(a, b, a, carry), integer::add_carry(product_high(a, b), a, carry));
