@@ -103,7 +103,11 @@ impl Format {
         let field = magnitude >> self.fraction_bits;
         let bias = (1 << (self.exponent_bits - 1)) - 1;
         let exponent = field.max(1) as i32 - bias;
-        let is_number = if self.has_infinity { field != largest } else { magnitude != all_ones(self) };
+        let is_number = match self.specials {
+            Specials::Ieee => field != largest,
+            Specials::AllOnes => magnitude != all_ones(self),
+            Specials::None => true,
+        };
         let is_far = !is_number | (magnitude != 0) & (exponent.abs() > farthest);
         // As if it were an f32 with the same fields, which the difference of the biases then moves to its place.
         let small = f32::from_bits(magnitude << (23 - self.fraction_bits));

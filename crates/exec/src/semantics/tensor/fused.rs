@@ -147,7 +147,7 @@ pub(super) fn of_registers(
     let k = usize::from(product.shape.k);
     let formats = (Format::of(a_type)?, Format::of(b_type)?);
     let fits = [product.shape.m, product.shape.n] == [16, 8] && k <= MOST_DEPTH && !product.is_by_quads();
-    if !fits || product.sparsity.is_some() || d_type != c_type {
+    if !fits || product.sparsity.is_some() || d_type != c_type || a_type.per_register() != b_type.per_register() {
         return None;
     }
     let rule = Rule::new(cores.sum(a_type, d_type), k)?;
