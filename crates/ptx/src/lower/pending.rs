@@ -148,7 +148,8 @@ mod tests {
         let (module, diagnostics) = crate::load(&text);
         assert!(module.is_some(), "{diagnostics:?}");
         let found = diagnostics.iter().find(|diagnostic| diagnostic.code == "S021")?;
-        Some(text[found.span.start as usize..found.span.end as usize].to_owned())
+        let span = found.primary.span;
+        Some(text[span.start as usize..span.end as usize].trim_end_matches(';').to_owned())
     }
 
     fn wait(groups: u32) -> String {
