@@ -12,14 +12,6 @@ TYPES = {
 
 
 @dataclasses.dataclass
-class At:
-    """An address inside of an array that another argument brings."""
-
-    array: np.ndarray
-    offset: int
-
-
-@dataclasses.dataclass
 class Object:
     """A texture, a surface or a tensor map over an array, with its settings as a launch file has them."""
 
@@ -108,82 +100,64 @@ class Case:
     flags: tuple = ()
 
     def write(self, folder):
-        """Writes the launch file and its arrays; the keys of `--save` for the arrays that are compared come back."""
+        """Writes the launch file and its arrays; the keys of `--save` for what is compared come back."""
         folder.mkdir(parents=True, exist_ok=True)
-        brought, keys, tables = {}, {}, []
-        wanted = [e.of for e in self.expectations]
-        seen = set()
+
+        def saved(array, name):
+            np.save(folder / f"{name}.npy", np.ascontiguousarray(array))
+            return f"file({name}.npy)"
+
+        text, brought = self.launch_file(saved)
+        (folder / "launch.toml").write_text(text)
+        found = [expectation.of for expectation in self.expectations]
+        return [of if isinstance(of, str) else "{}.{}".format(*brought[id(of)]) for of in found]
+
+    def launch_file(self, content):
+        """The text, and which argument of which launch brings an array; `content` says what an array holds."""
+        brought, lines = {}, []
+
+        def buffer(array, place):
+            if id(array) in brought:
+                return "&{}.{}".format(*brought[id(array)])
+            brought[id(array)] = place
+            return of_type(array, content, "{}-{}".format(*place))
+
         for number, launch in enumerate(self.launches):
-            args = []
+            lines += ["[[launch]]", f'kernel = "{launch.kernel}"']
+            for key in ("grid", "block", "cluster"):
+                if np.size(getattr(launch, key)):
+                    lines.append(f"{key} = {np.atleast_1d(getattr(launch, key)).tolist()}")
+            if launch.shared:
+                lines.append(f"shared = {launch.shared}")
+            lines.append("args = [")
             for index, value in enumerate(launch.args):
-                text, array = self.argument(folder, value, brought, (number, index))
-                args.append(text)
-                # A parameter's name stands for the first launch of its kernel.
-                if array is not None and id(array) not in keys and launch.kernel not in seen:
-                    keys[id(array)] = f"{launch.kernel}_param_{index}"
-            seen.add(launch.kernel)
-            tables.append(self.table(launch, args, folder, number))
-        (folder / "launch.toml").write_text("\n".join(tables))
-        for of in wanted:
-            assert isinstance(of, str) or id(of) in keys, (
-                "an array that is compared stands in its kernel's first launch"
-            )
-        return [of if isinstance(of, str) else keys[id(of)] for of in wanted]
-
-    @staticmethod
-    def argument(folder, value, brought, place):
-        """The text of an argument, and the array whose buffer it is or shows."""
-        if value is None:
-            return '"none"', None
-        if isinstance(value, str):
-            return f'"{value}"', None
-        if isinstance(value, np.ndarray):
-            return f'"{Case.buffer(folder, value, brought, place)}"', value
-        if isinstance(value, At):
-            return f'"{reference(brought[id(value.array)])}+{value.offset}"', None
-        if isinstance(value, Object):
-            return f'"{value.word}({Case.buffer(folder, value.array, brought, place)}, {value.settings})"', value.array
-        if isinstance(value, (float, np.floating)):
-            return f'"{float(value)!r}"', None
-        return str(int(value)), None
-
-    @staticmethod
-    def buffer(folder, array, brought, place):
-        if id(array) in brought:
-            return reference(brought[id(array)])
-        brought[id(array)] = place
-        kind = TYPES[array.dtype.name]
-        if not array.any():
-            return f"{kind}[{array.size}]"
-        name = "{}-{}.npy".format(*place)
-        np.save(folder / name, np.ascontiguousarray(array))
-        return f"{kind}[]:file({name})"
-
-    @staticmethod
-    def table(launch, args, folder, number):
-        axes = lambda sizes: str(list(np.atleast_1d(sizes)[:3].tolist()))
-        lines = [
-            "[[launch]]",
-            f'kernel = "{launch.kernel}"',
-            f"grid = {axes(launch.grid)}",
-            f"block = {axes(launch.block)}",
-        ]
-        if launch.shared:
-            lines.append(f"shared = {launch.shared}")
-        if launch.cluster:
-            lines.append(f"cluster = {axes(launch.cluster)}")
-        lines += ["args = ["] + [f"    {arg}," for arg in args] + ["]"]
-        if launch.symbols:
-            lines += ["[launch.symbols]"]
-            for name, array in launch.symbols.items():
-                file = f"{number}-{name}.npy"
-                np.save(folder / file, np.ascontiguousarray(array))
-                lines.append(f'{name} = "{TYPES[array.dtype.name]}[]:file({file})"')
-        return "\n".join(lines) + "\n"
+                lines.append(f"    {argument(value, lambda array: buffer(array, (number, index)))},")
+            lines.append("]")
+            if launch.symbols:
+                lines.append("[launch.symbols]")
+                for name, array in launch.symbols.items():
+                    lines.append(f'{name} = "{of_type(array, content, f"{number}-{name}")}"')
+            lines.append("")
+        return "\n".join(lines), brought
 
 
-def reference(place):
-    return "&{}.{}".format(*place)
+def of_type(array, content, name):
+    """An array as a launch file has it."""
+    kind = TYPES[array.dtype.name]
+    return f"{kind}[]:{content(array, name)}" if array.any() else f"{kind}[{array.size}]"
+
+
+def argument(value, buffer):
+    """The text of an argument; `buffer` gives that of an array."""
+    if value is None:
+        return '"none"'
+    if isinstance(value, np.ndarray):
+        return f'"{buffer(value)}"'
+    if isinstance(value, Object):
+        return f'"{value.word}({buffer(value.array)}, {value.settings})"'
+    if isinstance(value, (float, np.floating)):
+        return f'"{float(value)!r}"'
+    return str(int(value))
 
 
 @dataclasses.dataclass

@@ -7,7 +7,7 @@ import numpy as np
 
 import case
 import compilers
-from case import HERE, At, Object, TYPES
+from case import HERE
 
 FOLDER = HERE / "committed"
 
@@ -55,19 +55,8 @@ def document(kernel, made):
     lines.append(f'ptx = ["{kernel.committed}"]')
     if made.stdout:
         lines.append(f"stdout = '''\n{made.stdout}'''")
-    brought = {}
-    for number, launch in enumerate(made.launches):
-        lines += ["", "[[launch]]", f'kernel = "{launch.kernel}"']
-        for key in ("grid", "block", "cluster"):
-            if np.size(getattr(launch, key)):
-                lines.append(f"{key} = {np.atleast_1d(getattr(launch, key)).tolist()}")
-        if launch.shared:
-            lines.append(f"shared = {launch.shared}")
-        args = [argument(value, brought, (number, index)) for index, value in enumerate(launch.args)]
-        lines += ["args = ["] + [f"    {arg}," for arg in args] + ["]"]
-        if launch.symbols:
-            lines.append("[launch.symbols]")
-            lines += [f'{name} = "{content(array)}"' for name, array in launch.symbols.items()]
+    launches, brought = made.launch_file(lambda array, _: f"values({','.join(map(text, array.reshape(-1)))})")
+    lines += ["", launches.rstrip()]
     for expectation in made.expectations:
         number, index = brought[id(expectation.of)]
         assert number == 0 and expectation.view is None, (
@@ -87,32 +76,6 @@ def document(kernel, made):
         values = [text(value) for value in (wanted.astype(np.float64) if wanted.dtype.kind == "f" else wanted)]
         lines += ["    " + ", ".join(values[i : i + 16]) + "," for i in range(0, len(values), 16)] + ["]"]
     return "\n".join(lines) + "\n"
-
-
-def argument(value, brought, place):
-    if value is None:
-        return '"none"'
-    if isinstance(value, np.ndarray):
-        return f'"{buffer(value, brought, place)}"'
-    if isinstance(value, At):
-        return f'"{case.reference(brought[id(value.array)])}+{value.offset}"'
-    if isinstance(value, Object):
-        return f'"{value.word}({buffer(value.array, brought, place)}, {value.settings})"'
-    return f'"{text(value)}"' if isinstance(value, (float, np.floating)) else str(int(value))
-
-
-def buffer(array, brought, place):
-    if id(array) in brought:
-        return case.reference(brought[id(array)])
-    brought[id(array)] = place
-    return content(array)
-
-
-def content(array):
-    kind = TYPES[array.dtype.name]
-    if not array.any():
-        return f"{kind}[{array.size}]"
-    return f"{kind}[]:values({','.join(text(value) for value in array.reshape(-1))})"
 
 
 def text(value):

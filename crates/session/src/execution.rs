@@ -416,11 +416,17 @@ impl<'p> Execution<'p> {
                 "argument {index} (`{key}`) is no buffer; only buffers and variables can be read back"
             ))
         };
-        if key.bytes().all(|byte| byte.is_ascii_digit()) && !key.is_empty() {
-            let first = &self.launches[0].1;
-            let index: usize = key.parse().unwrap_or(usize::MAX);
-            let buffer = first.argument_buffers.get(index).ok_or_else(|| {
-                let n_arguments = first.argument_buffers.len();
+        let (launch, position) = key.split_once('.').unwrap_or(("0", key));
+        let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        if is_number(launch) && is_number(position) {
+            // As in references, a launch that is not named is the first one.
+            let (launch, index) = (launch.parse().unwrap_or(usize::MAX), position.parse().unwrap_or(usize::MAX));
+            let n_launches = self.launches.len();
+            let (_, launch) = self.launches.get(launch).ok_or_else(|| {
+                Error::usage(format!("there is no launch {launch} whose argument to read back; there are {n_launches}"))
+            })?;
+            let buffer = launch.argument_buffers.get(index).ok_or_else(|| {
+                let n_arguments = launch.argument_buffers.len();
                 Error::usage(format!("there is no argument {key} to read back; the kernel has {n_arguments}"))
             })?;
             return buffer.map(Found::Buffer).ok_or_else(|| no_buffer(index));
