@@ -52,6 +52,9 @@ pub enum TensorMapField {
     Step(u8),
 }
 
+/// The field of a dimension.
+type FieldOfDimension = fn(u8) -> TensorMapField;
+
 impl TensorMapField {
     /// Where it begins.
     pub const fn offset(self) -> usize {
@@ -219,7 +222,7 @@ impl TensorMap {
                 self.fills_nan.into(),
             ],
         );
-        let lists: [(fn(u8) -> TensorMapField, &[u32]); 3] = [
+        let lists: [(FieldOfDimension, &[u32]); 3] = [
             (TensorMapField::Extent, &self.extents),
             (TensorMapField::BoxExtent, &self.box_extents),
             (TensorMapField::Step, &self.steps),
@@ -242,8 +245,7 @@ impl TensorMap {
         }
         let byte = |field: TensorMapField| usize::from(bytes[field.offset()]);
         let n = byte(TensorMapField::Dimensions).min(MOST_TENSOR_DIMENSIONS) as u8;
-        let list =
-            |field: fn(u8) -> TensorMapField| (0..n).map(|at| word(field(at).offset()) as u32).collect::<Vec<u32>>();
+        let list = |field: FieldOfDimension| (0..n).map(|at| word(field(at).offset()) as u32).collect::<Vec<u32>>();
         let ty = Self::TYPES.get(byte(TensorMapField::Type));
         let (Some(&ty), Some(&swizzle)) = (ty, Swizzle::ALL.get(byte(TensorMapField::Swizzle))) else {
             return Err("the type or the swizzle of the tensor map is none".to_owned());

@@ -21,17 +21,18 @@ impl<'src> Body<'_, '_, 'src> {
 
     /// `[map], {dimension,} value`.
     fn lower_map_field(&mut self, site: &Site<'_, 'src>) -> Lowered<()> {
-        let dimensional: [(Modifier, fn(u8) -> TensorMapField); 4] = [
-            (Modifier::BoxDim, TensorMapField::BoxExtent),
-            (Modifier::GlobalDim, TensorMapField::Extent),
-            (Modifier::GlobalStride, TensorMapField::Stride),
-            (Modifier::ElementStride, TensorMapField::Step),
-        ];
-        let (field, value) = match dimensional.into_iter().find(|(name, _)| site.has(*name)) {
-            Some((_, field)) => {
+        let of_dimension = |dimension: u8| match () {
+            () if site.has(Modifier::BoxDim) => Some(TensorMapField::BoxExtent(dimension)),
+            () if site.has(Modifier::GlobalDim) => Some(TensorMapField::Extent(dimension)),
+            () if site.has(Modifier::GlobalStride) => Some(TensorMapField::Stride(dimension)),
+            () if site.has(Modifier::ElementStride) => Some(TensorMapField::Step(dimension)),
+            () => None,
+        };
+        let (field, value) = match of_dimension(0) {
+            Some(first) => {
                 self.count(site, 3, 3)?;
-                let field = field(self.dimension(&site.operands[1])?);
-                (Some(field), self.source(&site.operands[2], field.ty())?)
+                let dimension = self.dimension(&site.operands[1])?;
+                (of_dimension(dimension), self.source(&site.operands[2], first.ty())?)
             }
             None => {
                 self.count(site, 2, 2)?;
