@@ -204,7 +204,10 @@ impl<E: Engine, O: Observer> Worker<'_, E, O> {
         for warp in &mut cta.warps {
             let is_over = |blocked: &mut Blocked| match blocked.at {
                 BlockedAt::Cluster { phase, .. } => phase != now,
-                BlockedAt::Barrier { .. } | BlockedAt::Phase { .. } | BlockedAt::Lanes { .. } => false,
+                BlockedAt::Barrier { .. }
+                | BlockedAt::Phase { .. }
+                | BlockedAt::Group { .. }
+                | BlockedAt::Lanes { .. } => false,
             };
             warp.runnable.extend(warp.blocked.extract_if(.., is_over).map(|blocked| blocked.path));
         }

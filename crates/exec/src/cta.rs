@@ -64,7 +64,10 @@ impl Blocked {
     pub(crate) fn party(&self) -> Option<Party> {
         match self.at {
             BlockedAt::Lanes { party, .. } => Some(party),
-            BlockedAt::Barrier { .. } | BlockedAt::Cluster { .. } | BlockedAt::Phase { .. } => None,
+            BlockedAt::Barrier { .. }
+            | BlockedAt::Cluster { .. }
+            | BlockedAt::Phase { .. }
+            | BlockedAt::Group { .. } => None,
         }
     }
 }
@@ -80,6 +83,8 @@ pub(crate) enum BlockedAt {
     Phase { wait: PhaseWait, operation: u32 },
     /// The end of a phase of the cluster's barrier.
     Cluster { phase: u64, operation: u32 },
+    /// The other warps of a group, which come to the same product of matrices.
+    Group { operation: u32 },
 }
 
 /// What lanes that take part in one exchange have in common.
@@ -165,6 +170,11 @@ impl<E: Engine> Warp<E> {
     /// True when a path waits for a phase of a barrier in memory.
     pub(crate) fn waits_for_phase(&self) -> bool {
         self.blocked.iter().any(|blocked| matches!(blocked.at, BlockedAt::Phase { .. }))
+    }
+
+    /// True when the warp waits for the others of its group.
+    pub(crate) fn waits_for_group(&self) -> bool {
+        self.blocked.iter().any(|blocked| matches!(blocked.at, BlockedAt::Group { .. }))
     }
 
     /// True when a path waits for other CTAs of the cluster.

@@ -268,6 +268,8 @@ pub enum WaitingPlace {
     Barrier(u32),
     /// The barrier of the cluster.
     Cluster,
+    /// The other warps of a group that multiply matrices together.
+    Group,
     /// The end of a phase of a barrier in memory.
     Phase {
         /// Address of the barrier in shared memory.

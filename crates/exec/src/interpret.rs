@@ -20,7 +20,7 @@ use crate::semantics::tensor::TensorCores;
 use crate::shapes::Shapes;
 use crate::synchronize::Released;
 use crate::waiting::Wait;
-use crate::warpgroup::Parted;
+use crate::warpgroup::{Parted, release_groups};
 
 /// Instructions after which a warp lets others run, now and then.
 const QUANTUM: u64 = 1 << 22;
@@ -179,6 +179,7 @@ impl<'a, E: Engine, O: Observer> Worker<'a, E, O> {
             }
             self.release_from_cluster(cta);
             self.end_phases(cta);
+            release_groups(cta);
             let mut interrupted = false;
             let mut progressed = false;
             for warp in 0..cta.warps.len() {
@@ -208,6 +209,11 @@ impl<'a, E: Engine, O: Observer> Worker<'a, E, O> {
                     continue;
                 }
                 if self.release_lanes(cta) == Released::None {
+                    if cta.warps.iter().any(Warp::waits_for_group)
+                        && let Some(parted) = cta.warpgroups.missing()
+                    {
+                        return Err(parted_warpgroup(cta.coordinates, parted));
+                    }
                     return Err(self.deadlock(std::slice::from_ref(cta)));
                 }
             }
@@ -340,6 +346,7 @@ impl<'a, E: Engine, O: Observer> Worker<'a, E, O> {
                     BlockedAt::Barrier { barrier, operation } => (operation, WaitingPlace::Barrier(barrier)),
                     BlockedAt::Cluster { operation, .. } => (operation, WaitingPlace::Cluster),
                     BlockedAt::Phase { wait, operation } => (operation, wait.place(of)),
+                    BlockedAt::Group { operation } => (operation, WaitingPlace::Group),
                 };
                 let at = Some(E::pc(self.shared.bound(), operation));
                 waiting.push(WaitingWarp { lanes: blocked.path.mask, at, place, ..base });

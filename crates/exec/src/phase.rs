@@ -110,7 +110,10 @@ impl<E: Engine, O: Observer> Worker<'_, E, O> {
         for warp in warps.iter_mut().filter(|warp| warp.waits_for_phase()) {
             let of = |blocked: &mut Blocked| match &blocked.at {
                 BlockedAt::Phase { wait, .. } => has_ended(wait) == Some(true),
-                BlockedAt::Barrier { .. } | BlockedAt::Cluster { .. } | BlockedAt::Lanes { .. } => false,
+                BlockedAt::Barrier { .. }
+                | BlockedAt::Cluster { .. }
+                | BlockedAt::Group { .. }
+                | BlockedAt::Lanes { .. } => false,
             };
             for blocked in warp.blocked.extract_if(.., of).collect::<Vec<_>>() {
                 released = Released::Some;

@@ -25,6 +25,7 @@ use crate::semantics::warp::Exchange;
 use crate::synchronize::{Arrival, exchange};
 use crate::texture::texel::TexelBytes;
 use crate::texture::{Resource, SurfacePlaces, TexelPlace, TexelReads, TextureObject};
+use crate::warpgroup::wait_for_group;
 
 /// A path in a block, and all that its operations can touch.
 pub struct Run<'r, 'a, E: Engine, O: Observer> {
@@ -125,6 +126,13 @@ impl<'a, E: Engine, O: Observer> Run<'_, 'a, E, O> {
         let n_warps = self.cta.warps.len();
         let come = self.cta.warpgroups.come(self.warp_index, n_warps, pc);
         come.map_err(|parted| parted_warpgroup(self.cta.coordinates, parted))
+    }
+
+    /// Lets the warp wait behind a product, an operation of this number, for the others of its group; none where all have come.
+    pub fn wait_for_group(&mut self, operation: u32) -> Option<BlockEnd> {
+        let Cta { warps, warpgroups, .. } = &mut *self.cta;
+        let is_alone = !warpgroups.are_together(self.warp_index);
+        is_alone.then(|| wait_for_group(&mut warps[self.warp_index], self.path, operation))
     }
 
     /// A piece of 16 bytes of shared memory, for what is no access of a lane; an error is said of the lane.

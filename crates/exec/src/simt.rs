@@ -23,6 +23,7 @@ use crate::semantics::atomic;
 use crate::semantics::tensor::{Fragment, TensorCores};
 use crate::semantics::warp::{Exchange, Received};
 use crate::synchronize::Arrival;
+use crate::warpgroup::wait_for_group;
 
 /// The engine that is used unless another one is asked for.
 pub struct Simt;
@@ -300,6 +301,9 @@ impl Engine for Simt {
                     let come = warpgroups.come(warp_index, n_warps, step.pc);
                     come.map_err(|parted| parted_warpgroup(context.coordinates, parted))?;
                     worker.multiply_group(&context, &mut lanes, group, step.pc)?;
+                    if !warpgroups.are_together(warp_index) {
+                        return Ok(wait_for_group(warp, path, operation));
+                    }
                 }
                 Kind::LoadMatrices(index) => {
                     let matrices = &bound.moves[index as usize];

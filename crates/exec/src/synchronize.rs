@@ -128,6 +128,7 @@ impl<E: Engine, O: Observer> Worker<'_, E, O> {
                     BlockedAt::Barrier { .. }
                     | BlockedAt::Cluster { .. }
                     | BlockedAt::Phase { .. }
+                    | BlockedAt::Group { .. }
                     | BlockedAt::Lanes { .. } => next += 1,
                 }
             }
@@ -145,7 +146,10 @@ impl<E: Engine, O: Observer> Worker<'_, E, O> {
             .flat_map(|warp| &warp.blocked)
             .filter_map(|blocked| match blocked.at {
                 BlockedAt::Barrier { barrier, .. } => Some(barrier),
-                BlockedAt::Cluster { .. } | BlockedAt::Phase { .. } | BlockedAt::Lanes { .. } => None,
+                BlockedAt::Cluster { .. }
+                | BlockedAt::Phase { .. }
+                | BlockedAt::Group { .. }
+                | BlockedAt::Lanes { .. } => None,
             })
             .collect();
         for number in 0..N_BARRIERS {

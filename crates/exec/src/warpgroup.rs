@@ -1,11 +1,16 @@
 //! Warps that multiply matrices together: four neighbours, which all come to the same products in the same order.
 //!
-//! Each warp makes its part on its own ([`group`](crate::access)); here it is noted who has come to what, so that warps of
-//! which some miss a product, or come to another one, are no result but an error.
+//! Each warp makes its part on its own ([`group`](crate::access)), when it comes there, and goes on when all have come: what
+//! one of them does behind a product, such as giving back the memory of the factors, it does for all. That warps miss a
+//! product, or come to another one, is no result but an error.
 
 use std::collections::VecDeque;
 
 use warplens_isa::Pc;
+
+use crate::cta::{Blocked, BlockedAt, Cta, Warp};
+use crate::divergence::Path;
+use crate::engine::{BlockEnd, Engine};
 
 /// Warps of a group.
 pub(crate) const WARPS: usize = 4;
@@ -60,13 +65,37 @@ impl Warpgroups {
         Ok(())
     }
 
-    /// A warp that has missed a product, once all have ended.
+    /// True when all warps of a group have come to the products that one of them has come to.
+    pub(crate) fn are_together(&self, warp: usize) -> bool {
+        self.0.get(warp / WARPS).is_none_or(|products| products.counts[warp % WARPS] <= products.n_closed)
+    }
+
+    /// A warp that has missed a product, once all have ended or wait for it.
     pub(crate) fn missing(&self) -> Option<Parted> {
         self.0.iter().enumerate().find_map(|(group, products)| {
             let &at = products.open.front()?;
             let own = products.counts.iter().position(|&count| count == products.n_closed)?;
             Some(Parted { warp: group * WARPS + own, at, others: None })
         })
+    }
+}
+
+/// Lets a path wait behind a product until all warps of its group have come to it.
+pub(crate) fn wait_for_group<E: Engine>(warp: &mut Warp<E>, path: &mut Path, operation: u32) -> BlockEnd {
+    path.operation = Some(operation + 1);
+    warp.blocked.push(Blocked { path: path.clone(), at: BlockedAt::Group { operation } });
+    path.mask = 0;
+    BlockEnd::Blocked
+}
+
+/// Lets paths go on where all warps of their group have come.
+pub(crate) fn release_groups<E: Engine, R>(cta: &mut Cta<E, R>) {
+    let Cta { warps, warpgroups, .. } = cta;
+    for (index, warp) in warps.iter_mut().enumerate().filter(|(_, warp)| warp.waits_for_group()) {
+        if warpgroups.are_together(index) {
+            let waits = |blocked: &mut Blocked| matches!(blocked.at, BlockedAt::Group { .. });
+            warp.runnable.extend(warp.blocked.extract_if(.., waits).map(|blocked| blocked.path));
+        }
     }
 }
 

@@ -84,6 +84,12 @@ pub(crate) fn run_block<O: Observer>(mut run: Running<'_, '_, O>) -> Result<Bloc
                 return run.test_phase(number, &request, &parities, inst.destinations[0]);
             }
             Meaning::ClusterBarrier(half) => return Ok(run.meet_cluster(number, on, half)),
+            Meaning::Group(product) => {
+                step.multiply_group(&mut run, product)?;
+                if let Some(end) = run.wait_for_group(number) {
+                    return Ok(end);
+                }
+            }
             meaning => step.execute(&mut run, number, meaning)?,
         }
     }
@@ -220,7 +226,6 @@ impl Step<'_> {
                     self.write(run.registers(), index, ty, values);
                 }
             }
-            Meaning::Group(product) => self.multiply_group(run, product)?,
             Meaning::LoadMatrices(matrices) => self.load_matrices(run, number, matrices)?,
             Meaning::StoreMatrices(matrices) => self.store_matrices(run, number, matrices)?,
             Meaning::OpenRegion(barrier) => run.open_region(barrier),
@@ -243,7 +248,11 @@ impl Step<'_> {
             Meaning::System(service) => self.system(run, service)?,
             Meaning::Nothing => {}
             Meaning::No(_) => return Err(run.unsupported(inst.pc, self.on)),
-            Meaning::Exchange(..) | Meaning::Barrier(_) | Meaning::ClusterBarrier(_) | Meaning::TestPhase(_) => {
+            Meaning::Exchange(..)
+            | Meaning::Barrier(_)
+            | Meaning::ClusterBarrier(_)
+            | Meaning::TestPhase(_)
+            | Meaning::Group(_) => {
                 unreachable!("they may end the block")
             }
         }

@@ -145,6 +145,7 @@ fn waiting(program: &Program, warp: &WaitingWarp) -> String {
             let parity = u8::from(parity);
             format!("for phase {parity} of the barrier at {address:#x} of shared memory{lacks}, {}", place(program, pc))
         }
+        (Some(pc), WaitingPlace::Group) => format!("for the other warps of its group, {}", place(program, pc)),
         (Some(pc), WaitingPlace::Lanes) => format!("at {}", place(program, pc)),
         (None, _) => "for lanes of the same warp that wait elsewhere".to_owned(),
     };
