@@ -15,6 +15,8 @@ impl Line {
     pub(crate) fn push_bytes(&mut self, bytes: &[u8], ty: M) {
         match ty.bits() {
             1 => self.0.extend(bytes.iter().flat_map(|byte| (0..8).map(move |bit| u64::from(byte >> bit & 1)))),
+            16 => self.0.extend(bytes.as_chunks().0.iter().map(|&of| u64::from(u16::from_le_bytes(of)))),
+            8 => self.0.extend(bytes.iter().map(|&of| u64::from(of))),
             bits => {
                 let width = bits as usize / 8;
                 let element = |bytes: &[u8]| bytes.iter().rev().fold(0, |all, byte| all << 8 | u64::from(*byte));
@@ -42,26 +44,30 @@ pub(crate) fn product(
     let [d_type, a_type, b_type, _] = product.types;
     let n = usize::from(product.shape.n);
     let per_tile = accumulators.len() / (n / 8);
-    let place = |row: usize, column: usize| {
-        let place = layout::accumulator(d_type, row, column % 8);
-        layout::Place { register: place.register + column / 8 * per_tile, ..place }
-    };
     let flat = |lines: &[Line], ty: M, is_negated: bool| -> Vec<u64> {
         let sign = if is_negated { 1 << (ty.bits() - 1) } else { 0 };
         lines.iter().flat_map(|line| &line.0).map(|bits| bits ^ sign).collect()
     };
     let (a, b) = (flat(a, a_type, group.negated[0]), flat(b, b_type, group.negated[1]));
-    let places = (0..16).flat_map(|row| (0..n).map(move |column| (row, column)));
-    let c: Vec<u64> = places.clone().map(|(row, column)| get(accumulators, d_type, place(row, column))).collect();
+    // Line by line; the places of a row in a tile of eight columns are those in all of them.
+    let in_tile: Vec<layout::Place> = (0..16 * 8).map(|at| layout::accumulator(d_type, at / 8, at % 8)).collect();
+    let places = (0..16 * n).map(|at| {
+        let (row, column) = (at / n, at % n);
+        let place = in_tile[8 * row + column % 8];
+        let shift = place.element as u32 * d_type.bits();
+        (place.register + column / 8 * per_tile, place.lane, shift)
+    });
+    let mask = u64::MAX >> (64 - d_type.bits());
+    let c: Vec<u64> =
+        places.clone().map(|(register, lane, shift)| accumulators[register][lane] >> shift & mask).collect();
     let sum = sum(cores, a_type, d_type);
     let sums = match metadata {
         Some(metadata) => sparse::results(product, sum, (&a, &b, &c), metadata),
         None => results(product, sum, (&a, &b, &c)),
     };
     let mut d = vec![[0; LANES]; accumulators.len()];
-    for ((row, column), bits) in places.zip(sums) {
-        let place = place(row, column);
-        d[place.register][place.lane] |= bits << (place.element as u32 * d_type.bits());
+    for ((register, lane, shift), bits) in places.zip(sums) {
+        d[register][lane] |= bits << shift;
     }
     d
 }
