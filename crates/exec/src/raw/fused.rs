@@ -67,6 +67,7 @@ mod vector {
         unsafe { _mm256_loadu_si256(values.as_ptr().cast()) }
     }
 
+    #[expect(clippy::needless_range_loop, reason = "iterators stay calls in code for one level of the CPU")]
     #[target_feature(enable = "avx2,fma,bmi1,bmi2,lzcnt,popcnt,f16c")]
     pub(super) fn add_products(
         rule: FusedSum,

@@ -65,7 +65,7 @@ impl Rule {
 fn decode(format: Format, bits: &[u32], values: &mut [f32], exponents: &mut [i32]) -> bool {
     let mut far = 0;
     let (values, exponents) = (&mut values[..bits.len()], &mut exponents[..bits.len()]);
-    // By number, so that nothing stays a call in code for one level of the CPU.
+    // By number: iterators stay calls in code for one level of the CPU.
     for at in 0..bits.len() {
         let (value, exponent, is_far) = format.single(bits[at], NONE, FARTHEST);
         values[at] = value;
@@ -170,6 +170,7 @@ struct OfRegisters<'a, const PER: usize> {
 impl<const PER: usize> Leveled for OfRegisters<'_, PER> {
     type Output = Option<Vec<[u32; LANES]>>;
 
+    #[expect(clippy::needless_range_loop, reason = "iterators stay calls in code for one level of the CPU")]
     #[inline(always)]
     fn run(self) -> Self::Output {
         let Self { rule, product, formats, registers } = self;
@@ -223,6 +224,7 @@ impl<const PER: usize> Leveled for OfRegisters<'_, PER> {
 
 /// Puts elements of eight lines at the places that a step from line to line and one from depth to depth make; bits above an
 /// element may be set.
+#[expect(clippy::needless_range_loop, reason = "iterators stay calls in code for one level of the CPU")]
 #[inline(always)]
 fn gather<const PER: usize>(
     (rule, k): (Rule, usize),
