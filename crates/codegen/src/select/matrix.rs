@@ -260,11 +260,15 @@ mod tests {
         assert_eq!(product(&four_bits, &Target::plain(ComputeCapability::new(9, 0))), None);
     }
 
-    /// Instructions on the tensor lanes with the work of one, and other instructions, for 8.0, 9.0, 10.0 and 12.0.
+    /// Instructions on the tensor lanes, the work of one, and other instructions.
+    type Counts = (u32, u32, u32);
+    /// Types, depth, whether the metadata are ordered, and what is expected for 8.0, 9.0, 10.0 and 12.0.
+    type SparseCase = ([M; 4], u16, bool, [Counts; 4]);
+
     #[test]
     fn sparse_products_are_one_instruction_unless_something_is_missing() {
         let half = [M::F32, M::F16, M::F16, M::F32];
-        let cases: &[([M; 4], u16, bool, [(u32, u32, u32); 4])] = &[
+        let cases: &[SparseCase] = &[
             (half, 16, true, [(1, 1024, 0); 4]),
             (half, 16, false, [(1, 1024, 0), (1, 1024, 0), (1, 1024, 30), (1, 1024, 30)]),
             (half, 32, false, [(1, 2048, 0), (1, 2048, 0), (1, 2048, 47), (1, 2048, 47)]),

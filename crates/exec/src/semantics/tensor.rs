@@ -98,13 +98,11 @@ impl TensorCores {
     }
 }
 
+/// What gives the results of a product without metadata, as [`results`].
+type Dense = fn(&MatrixProduct, Option<Sum>, (&[u64], &[u64], &[u64])) -> Vec<u64>;
+
 /// The fragment of d, where `dense` gives the results of products without metadata.
-fn with_results(
-    cores: TensorCores,
-    product: &MatrixProduct,
-    fragments: &[Fragment],
-    dense: fn(&MatrixProduct, Option<Sum>, (&[u64], &[u64], &[u64])) -> Vec<u64>,
-) -> Vec<Fragment> {
+fn with_results(cores: TensorCores, product: &MatrixProduct, fragments: &[Fragment], dense: Dense) -> Vec<Fragment> {
     let [n_d, n_a, n_b, n_c] = product.registers();
     let (a, rest) = fragments.split_at(n_a);
     let (b, rest) = rest.split_at(n_b);
