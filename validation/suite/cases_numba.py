@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 from case import Case, Launch, equal, kernel, near
-from cases_nvcc import draw, eighths, product
+from cases_nvcc import draw, eighths, escapes, product
 
 ALL = "sm_75 sm_80 sm_90"
 
@@ -52,14 +52,7 @@ def histogram_python(size):
 def mandelbrot(size):
     n, limit = size(256, 32), 60
     out = np.zeros((n, n), np.int32)
-    left, top, step = -2.0, -1.25, 2.5 / n
-    y, x = np.meshgrid(np.arange(n), np.arange(n), indexing="ij")
-    cx, cy = left + x * step, top + y * step
-    zx, zy, count = np.zeros((n, n)), np.zeros((n, n)), np.zeros((n, n), np.int32)
-    for _ in range(limit):
-        going = zx * zx + zy * zy < 4
-        count += going
-        zx, zy = np.where(going, zx * zx - zy * zy + cx, zx), np.where(going, zx * zy + zy * zx + cy, zy)
+    (left, top, step), count = escapes(n, limit)
     allowed = n * n // 500
     differing = lambda found: np.array([(found.reshape(n, n) != count).sum()], np.float64)
     why = "products and sums are fused, and at the edge the last bit decides on a step more or less"

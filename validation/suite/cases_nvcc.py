@@ -20,6 +20,19 @@ def product(a, b):
     return a.astype(np.float64) @ b.astype(np.float64)
 
 
+def escapes(n, limit):
+    """Left, top and step of a picture of the plane, and after how many steps each of its points leaves the circle."""
+    left, top, step = -2.0, -1.25, 2.5 / n
+    y, x = np.meshgrid(np.arange(n), np.arange(n), indexing="ij")
+    cx, cy = left + x * step, top + y * step
+    zx, zy, count = np.zeros((n, n)), np.zeros((n, n)), np.zeros((n, n), np.int32)
+    for _ in range(limit):
+        going = zx * zx + zy * zy < 4
+        count += going
+        zx, zy = np.where(going, zx * zx - zy * zy + cx, zx), np.where(going, zx * zy + zy * zx + cy, zy)
+    return (left, top, step), count
+
+
 def product_case(
     name, block, tile, size, kind=np.float32, out=np.float32, column_major=False, shared=0, per_row=1, depth=None
 ):
@@ -586,14 +599,7 @@ def fp8_rows(size):
 def complex_escape(size):
     n, limit = size(256, 32), size(100, 50)
     out = np.zeros((n, n), np.int32)
-    left, top, step = -2.0, -1.25, 2.5 / n
-    y, x = np.meshgrid(np.arange(n), np.arange(n), indexing="ij")
-    cx, cy = left + x * step, top + y * step
-    zx, zy, count = np.zeros((n, n)), np.zeros((n, n)), np.zeros((n, n), np.int32)
-    for _ in range(limit):
-        going = zx * zx + zy * zy < 4
-        count += going
-        zx, zy = np.where(going, zx * zx - zy * zy + cx, zx), np.where(going, zx * zy + zy * zx + cy, zy)
+    (left, top, step), count = escapes(n, limit)
     launch = Launch("complex_escape", (n // 16, n // 16), (16, 16), [out, n, left, top, step, limit])
     # nvcc contracts products and sums, and where the orbit is chaotic the last bit decides on a step more or less.
     allowed = n * n // 500

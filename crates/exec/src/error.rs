@@ -461,6 +461,14 @@ fn budget_text(budget: u64, warp: Option<u32>) -> String {
 pub(crate) const SPIN_FACTOR: u64 = 20;
 
 impl ExecError {
+    /// An error of a request whose lanes stand for places, said of the thread that asked for them.
+    pub(crate) fn of_thread(mut self, thread: ThreadCoordinates) -> Self {
+        if let Self::Access(access) = &mut self {
+            access.thread = thread;
+        }
+        self
+    }
+
     /// The instruction that the error points at.
     pub fn pc(&self) -> Option<Pc> {
         match self {

@@ -380,11 +380,8 @@ impl<'a, E: Engine, O: Observer> Run<'_, 'a, E, O> {
     }
 
     /// An error of a request whose lanes stand for places, said of the lane that asked for it.
-    pub fn asked_by(&self, lane: usize, mut error: ExecError) -> ExecError {
-        if let ExecError::Access(access) = &mut error {
-            access.thread = self.worker.thread(self.cta.coordinates, self.warp_index as u32, 1 << lane);
-        }
-        error
+    pub fn asked_by(&self, lane: usize, error: ExecError) -> ExecError {
+        error.of_thread(self.worker.thread(self.cta.coordinates, self.warp_index as u32, 1 << lane))
     }
 
     /// The error of an operation that cannot be executed.

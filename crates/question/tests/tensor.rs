@@ -36,33 +36,32 @@ type Board = (&'static str, f64, f64, f64, [u64; 2]);
 const BOARDS: [(Board, usize); 2] =
     [(("a100-80", 108.0, 1024.0, 1.41e9, [2304, 1536]), 3), (("rtx3090", 82.0, 256.0, 1.695e9, [5248, 512]), 1)];
 
-/// A kernel of a file, as a launch of a product of so many rows and columns has it.
-fn launch((kernel, rows, columns, threads, shared): Kernel, [m, n]: [u64; 2]) -> String {
+/// A kernel as a launch of a product of so many rows and columns has it, with its factors as they are given.
+fn launch_of((kernel, rows, columns, threads, shared): Kernel, [m, n]: [u64; 2], [a, b]: [String; 2]) -> String {
     format!(
         "kernel = \"{kernel}\"\ngrid = [{}, {}]\nblock = [{threads}]\nshared = {shared}\n\
-         args = [\"f32[{}]\", \"f16[{}]:uniform(-1,1)\", \"f16[{}]:uniform(-1,1)\", \"{n}\", \"{K}\"]\n",
+         args = [\"f32[{}]\", \"{a}\", \"{b}\", \"{n}\", \"{K}\"]\n",
         n / columns,
         m / rows,
-        m * n,
-        m * K,
-        n * K
+        m * n
     )
 }
 
+/// A factor of so many lines.
+fn factor(lines: u64) -> String {
+    format!("f16[{}]:uniform(-1,1)", lines * K)
+}
+
+fn launch(kernel: Kernel, extents: [u64; 2]) -> String {
+    launch_of(kernel, extents, extents.map(factor))
+}
+
 /// The same of a kernel that takes its factors as tensors.
-fn launch_of_tensors((kernel, rows, columns, threads, shared): Kernel, [m, n]: [u64; 2]) -> String {
+fn launch_of_tensors(kernel: Kernel, [m, n]: [u64; 2]) -> String {
     let tensor = |lines: u64, of_tile: u64| {
-        format!("tensormap(f16[{}]:uniform(-1,1),f16,extents({K},{lines}),box(64,{of_tile}),swizzle(128))", lines * K)
+        format!("tensormap({},f16,extents({K},{lines}),box(64,{of_tile}),swizzle(128))", factor(lines))
     };
-    format!(
-        "kernel = \"{kernel}\"\ngrid = [{}, {}]\nblock = [{threads}]\nshared = {shared}\n\
-         args = [\"f32[{}]\", \"{}\", \"{}\", \"{n}\", \"{K}\"]\n",
-        n / columns,
-        m / rows,
-        m * n,
-        tensor(m, rows),
-        tensor(n, columns)
-    )
+    launch_of(kernel, [m, n], [tensor(m, kernel.1), tensor(n, kernel.2)])
 }
 
 /// What models say of a launch of a file, in seconds, and what they are bound by.

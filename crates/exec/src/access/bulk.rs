@@ -52,12 +52,7 @@ impl<E: Engine, O: Observer> Worker<'_, E, O> {
                 let at = |n: usize| starts[lane].wrapping_add(u64::from(FILLED) * (first + n as u64));
                 request.set_pairs(0, &std::array::from_fn(at));
                 let thread = self.thread(context.coordinates, context.warp_index, 1 << lane);
-                self.store(context, &mut request, &store, index, pc).map_err(|mut error| {
-                    if let ExecError::Access(access) = &mut error {
-                        access.thread = thread;
-                    }
-                    error
-                })?;
+                self.store(context, &mut request, &store, index, pc).map_err(|error| error.of_thread(thread))?;
             }
         }
         Ok(())
@@ -96,12 +91,7 @@ impl<E: Engine, O: Observer> Worker<'_, E, O> {
                 let mut rows = [Row::splat(0); ROWS];
                 let mut request = Lanes { rows: &mut rows, predicates: &mut [], pool: &[], mask };
                 let thread = self.thread(context.coordinates, context.warp_index, 1 << lane);
-                let of_thread = |mut error: ExecError| {
-                    if let ExecError::Access(access) = &mut error {
-                        access.thread = thread;
-                    }
-                    error
-                };
+                let of_thread = |error: ExecError| error.of_thread(thread);
                 let at = |start: u64| {
                     std::array::from_fn(|n| start.wrapping_add(u64::from(PLACE) * (u64::from(first) + n as u64)))
                 };

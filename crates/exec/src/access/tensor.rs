@@ -85,14 +85,8 @@ impl<E: Engine, O: Observer> Worker<'_, E, O> {
             let pieces = pieces(&map, &start, request.addresses[lane], unit);
             let moved = Moved { request, copy, ty: map.ty, unit, fill: fill(&map) };
             for some in pieces.chunks(32) {
-                self.move_pieces(context, &moved, some, request.masks.map(|masks| masks[lane])).map_err(
-                    |mut error| {
-                        if let ExecError::Access(access) = &mut error {
-                            access.thread = thread;
-                        }
-                        error
-                    },
-                )?;
+                let masks = request.masks.map(|masks| masks[lane]);
+                self.move_pieces(context, &moved, some, masks).map_err(|error| error.of_thread(thread))?;
             }
             bytes[lane] = map.box_bytes();
         }

@@ -138,7 +138,8 @@ mod vector {
             _mm256_castsi256_ps(_mm256_slli_epi32::<23>(_mm256_add_epi32(exponent, _mm256_set1_epi32(127))))
         };
         let scale = power(_mm256_sub_epi32(kept, largest));
-        // A term is less than 2^27, so that half of a block of 16 and the sum before fit 32 bits, but perhaps not the whole.
+        // A term is less than 2^27, and one of small floats less than 2^27 * 0.88: half of a block, which is 8 terms or 16 of
+        // small floats, and the sum before fit 32 bits, but perhaps not the whole.
         let mut first = _mm256_cvttps_epi32(_mm256_mul_ps(before, scale));
         let mut second = _mm256_setzero_si256();
         let term = |at: usize| {

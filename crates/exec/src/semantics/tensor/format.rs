@@ -70,6 +70,16 @@ impl Format {
         })
     }
 
+    /// What is subtracted from the field of the exponent.
+    const fn bias(self) -> i32 {
+        (1 << (self.exponent_bits - 1)) - 1
+    }
+
+    /// All bits but the sign.
+    const fn magnitude_mask(self) -> u32 {
+        (1 << (self.exponent_bits + self.fraction_bits)) - 1
+    }
+
     #[inline]
     pub(super) fn decode(self, bits: u64) -> Element {
         let bits = (bits >> self.ignored) as u32;
@@ -85,7 +95,7 @@ impl Format {
             Specials::AllOnes | Specials::None => Kind::Finite,
         };
         let magnitude = if field == 0 { fraction } else { fraction | 1 << self.fraction_bits } as i32;
-        let bias = (1 << (self.exponent_bits - 1)) - 1;
+        let bias = self.bias();
         Element {
             significand: if is_negative { -magnitude } else { magnitude },
             exponent: field.max(1) as i32 - bias,
@@ -99,13 +109,13 @@ impl Format {
     pub(super) fn single(self, bits: u32, none: i32, farthest: i32) -> (f32, i32, bool) {
         let bits = bits >> self.ignored;
         let largest = (1 << self.exponent_bits) - 1;
-        let magnitude = bits & ((1 << (self.exponent_bits + self.fraction_bits)) - 1);
+        let magnitude = bits & self.magnitude_mask();
         let field = magnitude >> self.fraction_bits;
-        let bias = (1 << (self.exponent_bits - 1)) - 1;
+        let bias = self.bias();
         let exponent = field.max(1) as i32 - bias;
         let is_number = match self.specials {
             Specials::Ieee => field != largest,
-            Specials::AllOnes => magnitude != all_ones(self),
+            Specials::AllOnes => magnitude != self.magnitude_mask(),
             Specials::None => true,
         };
         let is_far = !is_number | (magnitude != 0) & (exponent.abs() > farthest);
@@ -116,8 +126,4 @@ impl Format {
         let value = f32::from_bits(value.to_bits() | sign << 31);
         (value, if magnitude == 0 { none } else { exponent }, is_far)
     }
-}
-
-const fn all_ones(format: Format) -> u32 {
-    (1 << (format.exponent_bits + format.fraction_bits)) - 1
 }
