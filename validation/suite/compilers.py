@@ -1,6 +1,6 @@
 """The compilers that the package index of Python has, each as a function from a kernel and a target to PTX."""
 
-import ctypes
+import functools
 import importlib.metadata
 import pathlib
 import site
@@ -9,6 +9,9 @@ import sys
 import tempfile
 
 from case import HERE
+
+sys.path.append(str(HERE.parent))
+from nvrtc_library import Nvrtc, plain  # noqa: E402
 
 REQUIREMENTS = HERE / "requirements.txt"
 
@@ -20,12 +23,6 @@ def package(path):
         if found.exists():
             return found
     sys.exit(f"nvidia/{path} is missing: pip install -r {REQUIREMENTS}")
-
-
-def plain(ptx):
-    """PTX without comments and empty lines, which also say where the compiler ran."""
-    lines = (line for line in ptx.splitlines() if line.strip() and not line.strip().startswith("//"))
-    return "".join(f"{line}\n" for line in lines)
 
 
 def nvcc(kernel, target):
@@ -50,39 +47,15 @@ def nvcc(kernel, target):
         return output.read_text()
 
 
-class Nvrtc:
-    library = None
-
-    @classmethod
-    def ptx(cls, source, target):
-        if cls.library is None:
-            folder = package("cuda_nvrtc/lib")
-            cls.library = ctypes.CDLL(str(next(folder.glob("libnvrtc.so.*"))))
-        library, program = cls.library, ctypes.c_void_p()
-        assert (
-            library.nvrtcCreateProgram(ctypes.byref(program), source.read_bytes(), source.name.encode(), 0, None, None)
-            == 0
-        )
-        folders = ("cuda_runtime", "cuda_nvcc", "cuda_cccl")
-        includes = [f"--include-path={package(f'{folder}/include')}" for folder in folders]
-        words = [f"--gpu-architecture={target.replace('sm_', 'compute_')}", "--std=c++17", *includes]
-        words = [word.encode() for word in words]
-        failed = library.nvrtcCompileProgram(program, len(words), (ctypes.c_char_p * len(words))(*words))
-        if failed:
-            raise RuntimeError(cls.text(program, "ProgramLog"))
-        return cls.text(program, "PTX")
-
-    @classmethod
-    def text(cls, program, name):
-        size = ctypes.c_size_t()
-        getattr(cls.library, f"nvrtcGet{name}Size")(program, ctypes.byref(size))
-        buffer = ctypes.create_string_buffer(size.value)
-        getattr(cls.library, f"nvrtcGet{name}")(program, buffer)
-        return buffer.value.decode()
+@functools.cache
+def library():
+    return Nvrtc(package("cuda_nvrtc/lib"))
 
 
 def nvrtc(kernel, target):
-    return Nvrtc.ptx(HERE / "nvrtc" / kernel.source, target)
+    folders = ("cuda_runtime", "cuda_nvcc", "cuda_cccl")
+    includes = [f"--include-path={package(f'{folder}/include')}" for folder in folders]
+    return library().ptx(HERE / "nvrtc" / kernel.source, target, "--std=c++17", *includes)
 
 
 def triton(kernel, target):

@@ -191,8 +191,7 @@ impl<'a, E: Engine, O: Observer> Worker<'a, E, O> {
                 }
             }
             if cta.warps.iter().all(Warp::is_done) {
-                let missing = cta.warpgroups.missing();
-                return missing.map_or(Ok(CtaStatus::Done), |parted| Err(parted_warpgroup(cta.coordinates, parted)));
+                return parted(cta).map_or(Ok(CtaStatus::Done), Err);
             }
             if !progressed && self.release_parted(cta, Warp::is_at_barrier) == Released::Some {
                 continue;
@@ -209,11 +208,6 @@ impl<'a, E: Engine, O: Observer> Worker<'a, E, O> {
                     continue;
                 }
                 if self.release_lanes(cta) == Released::None {
-                    if cta.warps.iter().any(Warp::waits_for_group)
-                        && let Some(parted) = cta.warpgroups.missing()
-                    {
-                        return Err(parted_warpgroup(cta.coordinates, parted));
-                    }
                     return Err(self.deadlock(std::slice::from_ref(cta)));
                 }
             }
@@ -333,7 +327,12 @@ impl<'a, E: Engine, O: Observer> Worker<'a, E, O> {
         Released::None
     }
 
+    /// Why nothing in these CTAs can ever run again: what all wait for, or the end of a warp without which its group cannot
+    /// go on.
     pub(crate) fn deadlock(&self, ctas: &[Cta<E, O::Cta>]) -> ExecError {
+        if let Some(parted) = ctas.iter().find_map(parted) {
+            return parted;
+        }
         let mut waiting = Vec::new();
         let warps =
             ctas.iter().flat_map(|cta| cta.warps.iter().enumerate().map(move |(index, warp)| (cta, index, warp)));
@@ -368,6 +367,12 @@ impl<'a, E: Engine, O: Observer> Worker<'a, E, O> {
         let thread = self.shared.shape.thread(warp * 32 + lanes.trailing_zeros().min(31));
         ThreadCoordinates { cta, thread }
     }
+}
+
+/// The error of a warp that has ended where others of its group wait for it.
+fn parted<E: Engine, R>(cta: &Cta<E, R>) -> Option<ExecError> {
+    let parted = cta.warpgroups.missing(|warp| cta.warps[warp].is_done())?;
+    Some(parted_warpgroup(cta.coordinates, parted))
 }
 
 /// The error of a warp that is not where the others of its group are.

@@ -70,12 +70,13 @@ impl Warpgroups {
         self.0.get(warp / WARPS).is_none_or(|products| products.counts[warp % WARPS] <= products.n_closed)
     }
 
-    /// A warp that has missed a product, once all have ended or wait for it.
-    pub(crate) fn missing(&self) -> Option<Parted> {
+    /// A warp that has ended without a product to which others of its group have come.
+    pub(crate) fn missing(&self, has_ended: impl Fn(usize) -> bool) -> Option<Parted> {
         self.0.iter().enumerate().find_map(|(group, products)| {
             let &at = products.open.front()?;
-            let own = products.counts.iter().position(|&count| count == products.n_closed)?;
-            Some(Parted { warp: group * WARPS + own, at, others: None })
+            let of_group = products.counts.iter().enumerate().map(|(own, &count)| (group * WARPS + own, count));
+            let mut missing = of_group.filter(|&(warp, count)| count == products.n_closed && has_ended(warp));
+            missing.next().map(|(warp, _)| Parted { warp, at, others: None })
         })
     }
 }
@@ -110,9 +111,11 @@ mod tests {
             let n_before = groups.0.get(1).map_or(0, |products| products.counts[warp % 4]);
             assert_eq!(groups.come(warp, 8, Pc(n_before as u32)), Ok(()));
         }
-        assert_eq!(groups.missing(), None);
+        assert_eq!(groups.missing(|_| true), None);
         assert_eq!(groups.come(0, 8, Pc(9)), Ok(()));
-        assert_eq!(groups.missing(), Some(Parted { warp: 1, at: Pc(9), others: None }));
+        assert_eq!(groups.missing(|_| true), Some(Parted { warp: 1, at: Pc(9), others: None }));
+        assert_eq!(groups.missing(|warp| warp == 3), Some(Parted { warp: 3, at: Pc(9), others: None }));
+        assert_eq!(groups.missing(|warp| warp == 0), None);
         assert_eq!(groups.come(2, 8, Pc(8)), Err(Parted { warp: 2, at: Pc(8), others: Some(Pc(9)) }));
     }
 

@@ -83,16 +83,28 @@ args = ["s32[262144]:uniform(0,32,6)", "s32[8388608]:uniform(0,262143,7)", "s32[
     ),
 ];
 
+/// Kernels of `validation/sgemm` whose blocks execute 0.4 to 6 million instructions each: their launches.
+const LONG_BLOCKS: &[(&str, &str, &str)] = &[
+    ("step4", "[64, 64]", "512"),
+    ("step5", "[32, 32]", "256"),
+    ("step8", "[32, 32]", "256"),
+    ("step10", "[32, 32]", "128"),
+    ("step11", "[16, 32]", "256"),
+];
+/// Largest and mean difference of what windows of them say from all of them.
+const WORST_IN_WINDOWS: f64 = 0.05;
+const MEAN_IN_WINDOWS: f64 = 0.02;
+
 fn file(path: &str) -> String {
     format!("{}/../../{path}", env!("CARGO_MANIFEST_DIR"))
 }
 
-fn measured(case: &Case, machine: &Machine, limits: TraceLimits) -> Measurement {
-    let text = std::fs::read_to_string(file(case.ptx)).expect("the kernel is there");
-    let program = Program::from_ptx(case.ptx, text).expect("it is sound");
-    let (place, text) = match case.launch.strip_prefix('@') {
+fn measured((ptx, launch): (&str, &str), machine: &Machine, limits: TraceLimits) -> Measurement {
+    let text = std::fs::read_to_string(file(ptx)).expect("the kernel is there");
+    let program = Program::from_ptx(ptx, text).expect("it is sound");
+    let (place, text) = match launch.strip_prefix('@') {
         Some(path) => (file(path), std::fs::read_to_string(file(path)).expect("the launch is there")),
-        None => (case.ptx.to_owned(), case.launch.to_owned()),
+        None => (ptx.to_owned(), launch.to_owned()),
     };
     let launch = Launch::parse_file(&place, &text).expect("a launch").remove(0);
     let mut options = ExecutionOptions::new();
@@ -102,19 +114,24 @@ fn measured(case: &Case, machine: &Machine, limits: TraceLimits) -> Measurement 
     measurements.expect("the kernel runs").remove(0)
 }
 
+fn predicted(measurement: &Measurement, machine: &Machine) -> Prediction {
+    let Measurement { profile, traces, .. } = measurement;
+    let input = Input { profile, traces, options: Options::default(), knobs: Knobs::NONE };
+    Teg.predict(&input, machine).unwrap_or_else(|refusal| panic!("{refusal}"))
+}
+
+fn product(kernel: &str, grid: &str, block: &str) -> String {
+    let args = r#"["4096", "4096", "4096", "0.5", "f32[16777216]", "f32[16777216]", "3.0", "f32[16777216]"]"#;
+    format!("kernel = \"{kernel}\"\ngrid = {grid}\nblock = {block}\nargs = {args}")
+}
+
 /// Cycles of the launch when its SM is simulated whole, and when it is carried on from each part.
 fn cycles(case: &Case) -> (u32, u64, f64, Vec<f64>) {
     let mut machine = machines::one("a100-80").expect("a built-in machine");
     machine.suppose(Key::SmCount, case.sms, "a small chip, so that launches have many waves").expect("a number");
-    let measurement = measured(case, &machine, TraceLimits::NONE);
+    let measurement = measured((case.ptx, case.launch), &machine, TraceLimits::NONE);
     let Traces::Made(traced) = &measurement.traces else { panic!("it was asked for") };
-    let input = Input {
-        profile: &measurement.profile,
-        traces: &measurement.traces,
-        options: Options::default(),
-        knobs: Knobs::NONE,
-    };
-    let prediction: Prediction = Teg.predict(&input, &machine).unwrap_or_else(|refusal| panic!("{refusal}"));
+    let prediction = predicted(&measurement, &machine);
     let of = prediction.teg().expect("it is the simulation's");
     let all = traced.of_sm(machine.board(), of.share.resident, of.share.ctas).remove(0).ctas;
     assert_eq!(all.len(), of.share.ctas as usize, "all were traced");
@@ -159,4 +176,42 @@ fn launches_are_carried_on_to_what_they_take_whole() {
     println!("{table}\nmean {:.2} %, worst {:.2} %", 100.0 * mean, 100.0 * worst);
     assert!(CASES.len() >= 12 && 2 * n_irregular as usize >= CASES.len());
     assert!(mean <= MEAN && worst <= WORST, "mean {mean}, worst {worst}:{table}");
+}
+
+#[test]
+fn windows_of_long_blocks_say_what_they_take_whole() {
+    let machine = machines::one("a6000").expect("a built-in machine");
+    let (mut table, mut differences) = (String::new(), Vec::new());
+    for (kernel, grid, block) in LONG_BLOCKS {
+        let launch = product(kernel, grid, block);
+        let measurement = measured(("validation/sgemm/sm_86.ptx", &launch), &machine, TraceLimits::default());
+        let prediction = predicted(&measurement, &machine);
+        let of = prediction.teg().expect("it is the simulation's");
+        let whole = simulate(&of.config, &of.job(&of.traces()), warplens_sim::Options::default());
+        assert_eq!(whole.issued, of.outcome.issued);
+        let difference = of.outcome.cycles as f64 / whole.cycles as f64 - 1.0;
+        let share = 100.0 * of.outcome.detailed as f64 / whole.issued as f64;
+        let percent = 100.0 * difference;
+        writeln!(table, "{kernel:7} {share:5.1} % in detail, whole {:9} cycles {percent:6.2} %", whole.cycles)
+            .expect("a string");
+        differences.push(difference.abs());
+    }
+    let mean = differences.iter().sum::<f64>() / differences.len() as f64;
+    let worst = differences.iter().copied().fold(0.0, f64::max);
+    println!("{table}mean {:.2} %, worst {:.2} %", 100.0 * mean, 100.0 * worst);
+    assert!(mean <= MEAN_IN_WINDOWS && worst <= WORST_IN_WINDOWS, "mean {mean}, worst {worst}:\n{table}");
+}
+
+#[test]
+fn twice_the_long_blocks_take_twice_the_time() {
+    let machine = machines::one("a6000").expect("a built-in machine");
+    for (kernel, block) in [("step5", "256"), ("step6", "256"), ("step8", "256")] {
+        let cycles = [12, 24].map(|rows| {
+            let launch = product(kernel, &format!("[28, {rows}]"), block);
+            let measurement = measured(("validation/sgemm/sm_86.ptx", &launch), &machine, TraceLimits::default());
+            predicted(&measurement, &machine).teg().expect("it is the simulation's").cycles()
+        });
+        let factor = cycles[1] / cycles[0];
+        assert!((factor / 2.0 - 1.0).abs() <= 0.03, "{kernel}: {cycles:?}, {factor}");
+    }
 }

@@ -11,7 +11,7 @@ use warplens_machine::words::IssueOccupies;
 use warplens_trace::{MachineClass, Operands};
 
 use crate::memory::Memory;
-use crate::sampling::{Due, Moment, Sampling};
+use crate::sampling::{Due, Moment, Point, Sampling};
 use crate::unit::UnitKind;
 use crate::unit::barrier::{Barriers, Meeting};
 use crate::unit::lsu::Lsu;
@@ -58,6 +58,8 @@ pub(crate) struct Sm<'a> {
     pub(crate) held_back: u64,
     /// True while instructions are passed over.
     pub(crate) is_passing: bool,
+    /// True once so few CTAs are left that what was measured before says no more how fast the SM is.
+    pub(crate) is_other_stage: bool,
     /// What is simulated in detail.
     pub(crate) sampling: Sampling,
     /// Start and end of each CTA.
@@ -189,9 +191,11 @@ impl<'a> Sm<'a> {
             passed: 0,
             held_back: 0,
             is_passing: false,
+            is_other_stage: false,
             sampling: Sampling::new(
                 if options.budget.is_some() { crate::work(job.code, job.ctas) } else { 0 },
                 options.budget,
+                resident.min(job.ctas.len()),
             ),
             moments: vec![[Moment::default(); 2]; job.ctas.len()],
             outcome,
@@ -222,13 +226,19 @@ impl<'a> Sm<'a> {
 
     /// Passes over instructions where it is time to.
     fn sample(&mut self, cycle: u64) {
-        let now = self.moment(cycle);
-        if let Due::Gap(instructions) = self.sampling.reached(now) {
-            let (before, bytes) = (self.passed, self.memory.dram.bytes);
+        let now = self.point(cycle);
+        if let Due::Gap(instructions) = self.sampling.reached(now.clone()) {
+            let bytes = self.memory.dram.bytes;
             self.pass_over(instructions, cycle);
             let least = self.memory.dram.cycles(self.memory.dram.bytes - bytes);
-            self.sampling.passed(now, self.passed - before, least);
+            let end = self.point(cycle);
+            self.sampling.passed(now, end, least);
         }
+    }
+
+    /// A moment, with how often each instruction has been executed.
+    pub(crate) fn point(&self, cycle: u64) -> Point {
+        Point { moment: self.moment(cycle), executions: self.outcome.executions.as_slice().into() }
     }
 
     /// A cycle, with what all warps have gone through up to now.
@@ -300,7 +310,7 @@ impl<'a> Sm<'a> {
         outcome.units.push(one((UnitKind::MemoryIssue, self.lsu.busy())));
         outcome.units.extend(self.memory.busy().map(one));
         let end = Moment { cycle: outcome.cycles, instructions: outcome.issued };
-        let clock = self.sampling.clock(end);
+        let clock = self.sampling.clock(Point { moment: end, executions: outcome.executions.as_slice().into() });
         if !clock.is_plain() {
             outcome.extend_to(clock.time(end));
             for (cta, [start, end]) in outcome.ctas.iter_mut().zip(&self.moments) {

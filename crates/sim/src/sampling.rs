@@ -3,23 +3,34 @@
 //! In a window every instruction takes its time. Between two windows warps go on through their traces round by round,
 //! meet at barriers, end and make room for others, and their accesses move lines in the caches, but the clock stands still
 //! ([`passing`](crate::stage::passing)). So caches are warm, and warps are out of step as far as what they find in them makes
-//! them, where the next window begins. What
-//! was passed over takes as long per instruction as the second halves of the windows before and after it, and no less than
-//! the device memory needs for its bytes. The first window has the start of the job. The last one has its end, where the
-//! SM runs empty: from then on it does not count for the gap before it, as the warps that are left need far longer per
-//! instruction than all did.
+//! them, where the next window begins. What was passed over takes as long per instruction as the second halves of the
+//! windows before and after it, and no less than the device memory needs for its bytes.
+//!
+//! Two things are not the same in a gap as in the windows around it, and are told apart:
+//!
+//! - CTAs at work. Where the SM runs empty, the warps that are left need longer per instruction than all did: a window is
+//!   measured for as long as a stage of emptiness lasts, a gap ends where one begins, and is measured by windows of its own.
+//! - Code that is executed seldom, such as what comes before a long loop and after it. It fills a large part of the one
+//!   window that happens to meet it, and a small one of the gaps. Where windows differ by how much of it they hold, an
+//!   instruction of it has a price of its own (the regression estimator of sampling theory).
 //!
 //! This is systematic sampling with functional warming (Wunderlich, Wenisch, Falsafi and Hoe, SMARTS, ISCA 2003), of an SM
 //! in place of a core.
 
 /// Instructions of a window, about: what 64 warps need to come into their stride, several times.
 const WINDOW: u64 = 50_000;
-/// Fewest and most windows.
+/// Fewest and most windows, besides those where the SM runs empty.
 const WINDOWS: (u64, u64) = (4, 16);
-/// The last window says how fast the SM was before it ran empty, if it was so for one part in so many of the window.
+/// A stretch says how fast the SM was, if it is one part in so many of a window.
 const LEAST_OF_WINDOW: u64 = 4;
 /// Least instructions in detail, so that no window is too short to come into its stride: shorter jobs are simulated whole.
 pub(crate) const LEAST: u64 = WINDOWS.0 * WINDOW / 2;
+/// An instruction is seldom where another is executed this often for each time that it is.
+const SELDOM: u64 = 16;
+/// Seldom code has a price of its own where that explains so much of what stretches differ by.
+const EXPLAINED: f64 = 0.5;
+/// Fewer stretches explain nothing.
+const ENOUGH: usize = 4;
 
 /// A moment: the clock, and the instructions that all warps have gone through up to it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -28,40 +39,53 @@ pub(crate) struct Moment {
     pub(crate) instructions: u64,
 }
 
+/// A moment, and how often each instruction has been executed up to it.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Point {
+    pub(crate) moment: Moment,
+    pub(crate) executions: Box<[u64]>,
+}
+
 /// What of a job is simulated in detail, and what was found.
 #[derive(Clone, Debug)]
 pub(crate) struct Sampling {
+    /// Instructions of the job, where not all of it is simulated in detail.
+    work: u64,
     /// Instructions of a window and of what lies between two; no end where all is simulated in detail.
     window: u64,
     gap: u64,
-    n_windows: usize,
     /// Issued instructions at which the current window is half over, or over.
     next: u64,
-    windows: Vec<Window>,
+    /// CTAs at work in the current stretch, and now.
+    stage: usize,
+    at_work: usize,
+    /// The start of the current window, of the part of it that is at the current stage.
+    start: Point,
+    /// Its middle, or a later change of stage.
+    middle: Option<Point>,
+    stretches: Vec<Stretch>,
     gaps: Vec<Gap>,
 }
 
-#[derive(Clone, Copy, Debug, Default)]
-struct Window {
-    middle: Option<Moment>,
-    end: Option<Moment>,
-    /// When the first CTA ended that none came after.
-    empty: Option<Moment>,
+/// A part of a window.
+#[derive(Clone, Debug)]
+struct Stretch {
+    from: Point,
+    to: Point,
+    /// CTAs at work.
+    stage: usize,
 }
 
-#[derive(Clone, Copy, Debug)]
+/// What was passed over.
+#[derive(Clone, Debug)]
 struct Gap {
-    from: Moment,
-    instructions: u64,
+    from: Point,
+    to: Point,
+    stage: usize,
+    /// Stretches before it.
+    n_before: usize,
     /// Cycles that the bytes that moved in it take at least.
     least: f64,
-}
-
-impl Gap {
-    /// Where the next window begins.
-    const fn end(&self) -> Moment {
-        Moment { cycle: self.from.cycle, instructions: self.from.instructions + self.instructions }
-    }
 }
 
 /// What there is to do when so many instructions have been issued.
@@ -73,22 +97,26 @@ pub(crate) enum Due {
 }
 
 impl Sampling {
-    /// Of a job of so many instructions about `budget` in detail; all without a budget, or where it is enough.
-    pub(crate) fn new(work: u64, budget: Option<u64>) -> Self {
+    /// Of a job of so many instructions, of which `resident` CTAs are at work at first, about `budget` in detail; all without
+    /// a budget, or where it is enough.
+    pub(crate) fn new(work: u64, budget: Option<u64>, resident: usize) -> Self {
         let budget = budget.unwrap_or(u64::MAX).max(LEAST);
         let mut sampling = Self {
+            work,
             window: u64::MAX,
             gap: 0,
-            n_windows: 1,
             next: u64::MAX,
-            windows: vec![Window::default()],
+            stage: resident,
+            at_work: resident,
+            start: Point::default(),
+            middle: None,
+            stretches: Vec::new(),
             gaps: Vec::new(),
         };
         if work > budget {
             let n = (budget / WINDOW).clamp(WINDOWS.0, WINDOWS.1);
             sampling.window = (budget / n).max(2);
             sampling.gap = (work - budget) / (n - 1);
-            sampling.n_windows = n as usize;
             sampling.next = sampling.window / 2;
         }
         sampling
@@ -100,56 +128,140 @@ impl Sampling {
     }
 
     /// The instructions of [`Sampling::next`] have been issued.
-    pub(crate) fn reached(&mut self, now: Moment) -> Due {
-        let window = self.windows.last_mut().expect("there is always one");
-        if window.middle.is_none() {
-            window.middle = Some(now);
+    pub(crate) fn reached(&mut self, now: Point) -> Due {
+        let left = self.work.saturating_sub(now.moment.instructions);
+        if self.middle.is_none() {
+            self.middle = Some(now);
             // The last window has no end but that of the job.
-            let is_last = self.windows.len() == self.n_windows;
+            let is_last = left < self.window;
             self.next = if is_last { u64::MAX } else { self.next + self.window - self.window / 2 };
             return Due::Nothing;
         }
-        window.end = Some(now);
+        self.close(now);
+        if left <= self.window {
+            self.next = u64::MAX;
+            return Due::Nothing;
+        }
         self.next += self.window / 2;
-        Due::Gap(self.gap)
+        Due::Gap(self.gap.min(left - self.window))
     }
 
-    /// So many instructions were passed over at a moment, whose bytes take so many cycles at least.
-    pub(crate) fn passed(&mut self, from: Moment, instructions: u64, least: f64) {
-        self.gaps.push(Gap { from, instructions, least });
-        self.windows.push(Window::default());
+    /// The current stretch ends, and the next one begins.
+    fn close(&mut self, now: Point) {
+        let start = std::mem::replace(&mut self.start, now.clone());
+        let middle = self.middle.replace(now.clone());
+        let least = (self.window / LEAST_OF_WINDOW).max(1);
+        let is_long = |from: &Point| now.moment.instructions - from.moment.instructions >= least;
+        let from = middle.filter(is_long).or_else(|| Some(start).filter(is_long));
+        self.stretches.extend(from.map(|from| Stretch { from, to: now, stage: self.stage }));
     }
 
-    /// A CTA has ended, and none comes after it.
-    pub(crate) fn runs_empty(&mut self, now: Moment) {
-        if let Some(window) = self.windows.get_mut(self.n_windows - 1) {
-            window.empty.get_or_insert(now);
+    /// Instructions were passed over, whose bytes take so many cycles at least.
+    pub(crate) fn passed(&mut self, from: Point, to: Point, least: f64) {
+        self.start = to.clone();
+        self.middle = None;
+        let n_before = self.stretches.len();
+        self.gaps.push(Gap { from, to, stage: self.stage, n_before, least });
+        if self.is_other_stage() {
+            self.stage = self.at_work;
         }
     }
 
+    /// A CTA has ended, and none comes after it. True where so few are left that the SM is another one.
+    pub(crate) fn runs_empty(&mut self) -> bool {
+        self.at_work -= 1;
+        self.is_other_stage()
+    }
+
+    const fn is_other_stage(&self) -> bool {
+        4 * self.at_work <= 3 * self.stage
+    }
+
+    /// Another stage begins in a window.
+    pub(crate) fn begin_stage(&mut self, now: Point) {
+        let was_measured = self.middle.is_some();
+        self.close(now);
+        if !was_measured {
+            self.middle = None;
+        }
+        self.stage = self.at_work;
+    }
+
+    /// True where something is passed over.
+    pub(crate) const fn is_in_part(&self) -> bool {
+        self.window < u64::MAX
+    }
+
     /// The clock of the job with what was passed over in it. `end` is the end of what was simulated.
-    pub(crate) fn clock(&self, end: Moment) -> Clock {
-        let between = |from: Moment, to: Moment, least: u64| {
-            let instructions = to.instructions.checked_sub(from.instructions).filter(|&n| n >= least)?;
-            Some(to.cycle.saturating_sub(from.cycle) as f64 / instructions as f64)
+    pub(crate) fn clock(mut self, end: Point) -> Clock {
+        if self.gaps.is_empty() {
+            return Clock { gaps: Vec::new() };
+        }
+        let most = end.executions.iter().copied().max().unwrap_or(0);
+        let seldom: Vec<usize> =
+            (0..end.executions.len()).filter(|&inst| end.executions[inst] * SELDOM < most).collect();
+        self.close(end);
+        let measure = |from: &Point, to: &Point| Measure {
+            cycles: (to.moment.cycle - from.moment.cycle.min(to.moment.cycle)) as f64,
+            instructions: (to.moment.instructions - from.moment.instructions) as f64,
+            seldom: seldom.iter().map(|&inst| to.executions[inst] - from.executions[inst]).sum::<u64>() as f64,
         };
-        let rate = |window: &Window| match (window.empty, &self.gaps[..]) {
-            (Some(empty), [.., gap]) => {
-                let least = self.window / LEAST_OF_WINDOW;
-                window.middle.and_then(|from| between(from, empty, least)).or_else(|| between(gap.end(), empty, least))
+        let measures: Vec<Measure> =
+            self.stretches.iter().map(|stretch| measure(&stretch.from, &stretch.to)).collect();
+        let gaps = self.gaps.iter().map(|gap| {
+            let is_alike = |&at: &usize| self.stretches[at].stage == gap.stage;
+            let (before, after) = (0..gap.n_before, gap.n_before..measures.len());
+            let mut around: Vec<usize> = before.clone().rev().find(is_alike).into_iter().collect();
+            around.extend(after.clone().find(is_alike));
+            if around.is_empty() {
+                around.extend(before.last());
+                around.extend(after.min());
             }
-            // Nothing was passed over before it, or it has no end of the job.
-            (Some(_), []) | (None, _) => between(window.middle?, window.end.unwrap_or(end), 1),
-        };
-        let rates: Vec<Option<f64>> = self.windows.iter().map(rate).collect();
-        let gaps = self.gaps.iter().enumerate().map(|(number, gap)| {
-            let around: Vec<f64> = rates[number..=number + 1].iter().copied().flatten().collect();
-            let rate = around.iter().sum::<f64>() / around.len().max(1) as f64;
-            let rate = rate.max(gap.least / gap.instructions.max(1) as f64);
-            (gap.from.instructions, gap.instructions, rate)
+            let alike: Vec<Measure> =
+                (0..measures.len()).filter(is_alike).map(|at| measures[at]).collect();
+            let price = price_of_seldom(&alike);
+            let n = around.len().max(1) as f64;
+            let rate = around.iter().map(|&at| measures[at].rate(price)).sum::<f64>() / n;
+            let of_gap = measure(&gap.from, &gap.to);
+            let cycles = (rate * of_gap.instructions + price * of_gap.seldom).max(gap.least);
+            (gap.from.moment.instructions, of_gap.instructions as u64, cycles / of_gap.instructions.max(1.0))
         });
         Clock { gaps: gaps.collect() }
     }
+}
+
+/// What was found in a stretch.
+#[derive(Clone, Copy, Debug)]
+struct Measure {
+    cycles: f64,
+    instructions: f64,
+    /// Of these, seldom ones.
+    seldom: f64,
+}
+
+impl Measure {
+    /// Cycles per instruction, where seldom ones take so many more.
+    fn rate(&self, price: f64) -> f64 {
+        ((self.cycles - price * self.seldom) / self.instructions).max(0.0)
+    }
+}
+
+/// Cycles that a seldom instruction takes longer than others do: by least squares over stretches, each with the weight of
+/// its instructions. 0 where that does not explain by what they differ, or where it comes as often in all of them: then what
+/// they take holds for gaps, too.
+fn price_of_seldom(measures: &[Measure]) -> f64 {
+    let sum = |of: &dyn Fn(&Measure) -> f64| measures.iter().map(of).sum::<f64>();
+    let n = sum(&|measure| measure.instructions);
+    let (mean_rate, mean_share) = (sum(&|measure| measure.cycles) / n, sum(&|measure| measure.seldom) / n);
+    let rate = |measure: &Measure| measure.cycles / measure.instructions - mean_rate;
+    let share = |measure: &Measure| measure.seldom / measure.instructions - mean_share;
+    let of_shares = sum(&|measure| measure.instructions * share(measure) * share(measure));
+    let of_rates = sum(&|measure| measure.instructions * rate(measure) * rate(measure));
+    let of_both = sum(&|measure| measure.instructions * rate(measure) * share(measure));
+    let explained = of_both * of_both / (of_shares * of_rates);
+    let comes_in_lumps = of_shares >= n * mean_share * mean_share;
+    // No instruction takes less than no time.
+    if measures.len() >= ENOUGH && comes_in_lumps && explained >= EXPLAINED { (of_both / of_shares).max(-mean_rate) } else { 0.0 }
 }
 
 /// Tells the time of a job of which parts were passed over.
@@ -179,69 +291,117 @@ impl Clock {
 mod tests {
     use super::*;
 
+    /// Goes through a job of a million instructions; `cost` has the cycles of each. Of three instructions the first two are
+    /// common, and the third is executed where `is_seldom` says so.
+    struct Walk<'a> {
+        cost: &'a dyn Fn(u64) -> u64,
+        is_seldom: &'a dyn Fn(u64) -> bool,
+        /// Instructions at which one of two CTAs ends.
+        half_empty: u64,
+    }
+
+    impl Walk<'_> {
+        /// Instructions in detail, and the time that comes out.
+        fn run(&self) -> (u64, u64) {
+            const WORK: u64 = 1_000_000;
+            let mut sampling = Sampling::new(WORK, Some(400_000), 2);
+            let (mut cycle, mut issued, mut at) = (0, 0, 0);
+            let mut executions = [0; 2];
+            let go_on = |at: &mut u64, executions: &mut [u64; 2]| {
+                executions[usize::from((self.is_seldom)(*at))] += 1;
+                *at += 1;
+            };
+            let point = |cycle: u64, instructions: u64, executions: &[u64; 2]| Point {
+                moment: Moment { cycle, instructions },
+                executions: Box::new(*executions),
+            };
+            while at < WORK {
+                cycle += (self.cost)(at);
+                issued += 1;
+                go_on(&mut at, &mut executions);
+                if at == self.half_empty && sampling.runs_empty() {
+                    sampling.begin_stage(point(cycle, at, &executions));
+                }
+                if issued == sampling.next()
+                    && let Due::Gap(gap) = sampling.reached(point(cycle, at, &executions))
+                {
+                    let from = point(cycle, at, &executions);
+                    let end = at + gap;
+                    while at < end {
+                        go_on(&mut at, &mut executions);
+                        if at == self.half_empty && sampling.runs_empty() {
+                            break;
+                        }
+                    }
+                    sampling.passed(from, point(cycle, at, &executions), 0.0);
+                }
+            }
+            let end = point(cycle, at, &executions);
+            (issued, sampling.clock(end.clone()).time(end.moment))
+        }
+
+        /// The time that it takes.
+        fn exact(&self) -> u64 {
+            (0..1_000_000).map(self.cost).sum()
+        }
+
+        fn error(&self) -> f64 {
+            self.run().1 as f64 / self.exact() as f64 - 1.0
+        }
+    }
+
+    const PLAIN: Walk<'static> = Walk { cost: &|_| 2, is_seldom: &|_| false, half_empty: u64::MAX };
+
     #[test]
     fn what_was_passed_over_takes_as_long_as_what_lies_around_it() {
-        let mut sampling = Sampling::new(1_000_000, Some(400_000));
-        let (mut cycle, mut issued, mut instructions) = (0, 0, 0);
-        // The first 500,000 instructions take 2 cycles each, the others 4, after 1,000 cycles at the start.
-        let cost = |instructions: u64| if instructions < 500_000 { 2 } else { 4 };
-        cycle += 1000;
-        while instructions < 1_000_000 {
-            (cycle, issued, instructions) = (cycle + cost(instructions), issued + 1, instructions + 1);
-            let now = Moment { cycle, instructions };
-            if issued == sampling.next()
-                && let Due::Gap(gap) = sampling.reached(now)
-            {
-                sampling.passed(now, gap, 0.0);
-                instructions += gap;
-            }
-        }
+        let walk = Walk { cost: &|at| if at < 500_000 { 2 } else { 4 }, ..PLAIN };
+        let (issued, _) = walk.run();
         assert!((395_000..=405_000).contains(&issued), "{issued}");
-        let end = Moment { cycle, instructions };
-        let time = sampling.clock(end).time(end);
-        assert!((2_900_000..3_100_000).contains(&time), "{time}");
+        assert!(walk.error().abs() < 0.04, "{}", walk.error());
     }
 
     #[test]
     fn the_end_where_the_sm_runs_empty_counts_once() {
-        let mut sampling = Sampling::new(1_000_000, Some(400_000));
-        let (mut cycle, mut issued, mut instructions) = (0, 0, 0);
-        while instructions < 1_000_000 {
-            cycle += if instructions < 990_000 { 2 } else { 50 };
-            (issued, instructions) = (issued + 1, instructions + 1);
-            let now = Moment { cycle, instructions };
-            if instructions == 990_000 {
-                sampling.runs_empty(now);
-            }
-            if issued == sampling.next()
-                && let Due::Gap(gap) = sampling.reached(now)
-            {
-                sampling.passed(now, gap, 0.0);
-                instructions += gap;
-            }
+        let walk = Walk { cost: &|at| if at < 990_000 { 2 } else { 50 }, half_empty: 990_000, ..PLAIN };
+        assert!(walk.error().abs() < 0.01, "{}", walk.error());
+    }
+
+    #[test]
+    fn an_sm_that_runs_empty_in_a_gap_is_looked_at() {
+        for half_empty in [440_000, 500_000, 550_000, 600_000, 660_000, 700_000, 760_000, 830_000] {
+            let walk = Walk { cost: &|at| if at < half_empty { 2 } else { 5 }, half_empty, ..PLAIN };
+            assert!(walk.error().abs() < 0.005, "{half_empty}: {}", walk.error());
         }
-        let end = Moment { cycle, instructions };
-        let time = sampling.clock(end).time(end);
-        assert!((2_470_000..2_490_000).contains(&time), "{time}");
+    }
+
+    #[test]
+    fn seldom_code_counts_as_often_as_it_is_executed() {
+        // 2,000 slow instructions, once in a window, once in a gap.
+        for from in [80_000, 90_000, 100_000, 150_000, 300_000, 480_000, 500_000, 700_000] {
+            let is_seldom = |at| (from..from + 2_000).contains(&at);
+            let walk = Walk { cost: &|at| if is_seldom(at) { 30 } else { 2 }, is_seldom: &is_seldom, ..PLAIN };
+            assert!(walk.error().abs() < 0.035, "{from}: {}", walk.error());
+        }
     }
 
     #[test]
     fn what_was_passed_over_takes_as_long_as_its_bytes() {
-        let mut sampling = Sampling::new(1_000_000, Some(400_000));
-        let from = Moment { cycle: 500, instructions: 1000 };
-        sampling.passed(from, 10_000, 7000.0);
+        let mut sampling = Sampling::new(1_000_000, Some(400_000), 1);
+        let point = |cycle, instructions| Point { moment: Moment { cycle, instructions }, executions: Box::new([]) };
+        sampling.passed(point(500, 1000), point(500, 11_000), 7000.0);
         let end = Moment { cycle: 600, instructions: 11_100 };
-        assert_eq!(sampling.clock(end).time(end), 7600);
+        assert_eq!(sampling.clock(point(600, 11_100)).time(end), 7600);
     }
 
     #[test]
     fn a_job_within_the_budget_is_simulated_whole() {
         for (work, budget) in [(1_000_000, None), (1_000_000, Some(1_000_000)), (LEAST, Some(1))] {
-            let sampling = Sampling::new(work, budget);
+            let sampling = Sampling::new(work, budget, 1);
             assert_eq!(sampling.next(), u64::MAX);
             let end = Moment { cycle: 7, instructions: 5 };
-            assert!(sampling.clock(end).is_plain());
-            assert_eq!(sampling.clock(end).time(end), 7);
+            let clock = sampling.clock(Point { moment: end, executions: Box::new([]) });
+            assert!(clock.is_plain());
+            assert_eq!(clock.time(end), 7);
         }
     }
 }

@@ -183,9 +183,8 @@ impl Sm<'_> {
             self.outcome.ctas[index].end = cta_end;
             self.moments[index][1] = self.moment(cta_end);
             let turnaround = if self.is_passing { 0 } else { self.config.cta_turnaround };
-            if !self.is_passing && self.next_cta >= self.job.ctas.len() {
-                let now = self.moment(cycle);
-                self.sampling.runs_empty(now);
+            if self.next_cta >= self.job.ctas.len() && self.sampling.is_in_part() {
+                self.run_empty(cycle);
             }
             self.dispatch(cta_slot, cta_end + u64::from(turnaround));
             return;
@@ -202,6 +201,18 @@ impl Sm<'_> {
         if self.ctas[cta_slot].meeting.warp_ended(live, cycle) {
             let latency = self.config.cluster.map_or(self.config.barrier_latency, |cluster| cluster.barrier_latency);
             self.end_meeting(cta_slot, latency);
+        }
+    }
+
+    /// A CTA has ended, and none comes after it.
+    fn run_empty(&mut self, cycle: u64) {
+        if self.sampling.runs_empty() {
+            if self.is_passing {
+                self.is_other_stage = true;
+            } else {
+                let now = self.point(cycle);
+                self.sampling.begin_stage(now);
+            }
         }
     }
 

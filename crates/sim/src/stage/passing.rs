@@ -13,16 +13,18 @@ use crate::warp::State;
 const TURN: u64 = 32;
 
 impl Sm<'_> {
-    /// Passes over so many instructions, or up to the end of the job; the clock stands at `cycle`. The warp that is least
+    /// Passes over so many instructions, or up to where the SM runs empty or to the end of the job; the clock stands at
+    /// `cycle`. The warp that is least
     /// far in a time of its own goes on for a turn: the time grows by a cycle for each instruction and by what its loads take
     /// on an idle machine. So warps that find their data in the L1 cache are ahead of others, as they are in detail, and
     /// keep finding it: local memory that is larger than the cache serves some warps well, and not all of them badly.
     pub(crate) fn pass_over(&mut self, instructions: u64, cycle: u64) {
         let end = self.passed + instructions;
         self.is_passing = true;
+        self.is_other_stage = false;
         self.memory.stop_clock(true);
         let mut times: Vec<f64> = vec![0.0; self.warps.len()];
-        while self.passed < end {
+        while self.passed < end && !self.is_other_stage {
             let runs = |&slot: &usize| self.warps[slot].state == State::Runs;
             let least = (0..self.warps.len()).filter(runs).min_by(|&a, &b| times[a].total_cmp(&times[b]));
             match least {
