@@ -21,6 +21,8 @@ use crate::race::{Halt, Ledger, Race};
 use crate::raw::Level;
 use crate::semantics::tensor::TensorCores;
 
+/// Thread instructions that take as long as a multiply-add of a product of matrices: 1 to 5, by where its factors lie.
+const MULTIPLY_ADD: u64 = 2;
 /// Threads under way at once where CTAs take turns: about as many as fit a large GPU.
 const RESIDENT_THREADS: u64 = 1 << 18;
 
@@ -84,12 +86,21 @@ pub struct LaunchSummary {
     pub partial_barriers: u64,
     /// Products of matrices that warps executed. Without any, the launch runs in the same way with all [`TensorCores`].
     pub matrix_products: u64,
+    /// The work of these, as [`MatrixProduct::work`](warplens_isa::MatrixProduct::work) has it.
+    pub matrix_work: u64,
     /// Loads of lanes behind the end of a buffer, where the launch allows them.
     pub overreads: u64,
     /// What the kernel printed.
     pub output: Vec<u8>,
     /// CTAs touched what others wrote, so that results and counts depend on the order.
     pub race: Option<Race>,
+}
+
+impl LaunchSummary {
+    /// What the execution cost here, in thread instructions.
+    pub fn work(&self) -> u64 {
+        self.thread_instructions + MULTIPLY_ADD * self.matrix_work
+    }
 }
 
 /// State that the workers of a launch share.
@@ -457,6 +468,7 @@ fn collect<O: Observer>(results: Vec<WorkerResult<O>>, mut observer: O) -> Resul
         summary.thread_instructions += part.thread_instructions;
         summary.partial_barriers += part.partial_barriers;
         summary.matrix_products += part.matrix_products;
+        summary.matrix_work += part.matrix_work;
         summary.overreads += part.overreads;
         summary.output.extend(part.output);
         summary.race = summary.race.or(part.race);

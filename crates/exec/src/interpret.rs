@@ -253,9 +253,10 @@ impl<'a, E: Engine, O: Observer> Worker<'a, E, O> {
         self.shared.shape.barriers == BarrierRule::Warps && warp.is_at_barrier()
     }
 
-    /// Whose tensor cores compute a product that is executed now.
-    pub(crate) fn tensor_cores(&mut self) -> TensorCores {
+    /// Whose tensor cores compute a product that a warp executes now, and that is so much work.
+    pub(crate) fn tensor_cores(&mut self, work: u32) -> TensorCores {
         self.summary.matrix_products += 1;
+        self.summary.matrix_work += u64::from(work);
         self.shared.launch.tensor_cores
     }
 

@@ -111,9 +111,9 @@ impl<'a, E: Engine, O: Observer> Run<'_, 'a, E, O> {
         self.worker.special_values((self.warp_index as u32, self.cta.coordinates), register)
     }
 
-    /// Whose tensor cores compute a product that is executed now.
-    pub fn tensor_cores(&mut self) -> TensorCores {
-        self.worker.tensor_cores()
+    /// Whose tensor cores compute a product that the warp executes now, and that is so much work.
+    pub fn tensor_cores(&mut self, work: u32) -> TensorCores {
+        self.worker.tensor_cores(work)
     }
 
     /// Bytes of the parameter space.

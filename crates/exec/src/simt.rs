@@ -409,8 +409,9 @@ impl Engine for Simt {
                     worker.atomic_in_ctas(&mut context, &mut lanes, memory, (index, step.pc), &masks)?;
                 }
                 Kind::Matrix(index) => {
-                    let cores = worker.tensor_cores();
-                    multiply(&mut lanes, &bound.matrices[index as usize], cores);
+                    let matrix = &bound.matrices[index as usize];
+                    let cores = worker.tensor_cores(matrix.product.work());
+                    multiply(&mut lanes, matrix, cores);
                 }
                 Kind::Texture(index) => {
                     let texture = &bound.textures[index as usize];

@@ -221,7 +221,8 @@ impl Step<'_> {
                     std::array::from_fn(|lane| if self.on >> lane & 1 == 1 { values[lane] } else { 0 })
                 };
                 let fragments: Vec<LaneValues> = inst.sources.iter().map(hold).collect();
-                let results = tensor::product(run.tensor_cores(), product, &fragments);
+                let cores = run.tensor_cores(product.work());
+                let results = tensor::product(cores, product, &fragments);
                 for (index, values) in results.iter().enumerate() {
                     self.write(run.registers(), index, ty, values);
                 }
@@ -439,7 +440,7 @@ impl Step<'_> {
         product: &GroupProduct,
     ) -> Result<(), ExecError> {
         run.come_to_group_product(self.inst.pc)?;
-        let cores = run.tensor_cores();
+        let cores = run.tensor_cores(product.work());
         let (sources, at) = (&self.inst.sources, (self.inst.pc, self.on.trailing_zeros()));
         let lane = at.1 as usize;
         let [_, a_type, b_type, _] = product.product.types;

@@ -24,9 +24,9 @@ use warplens_base::error::{Error, Result};
 use warplens_launch::KernelName;
 use warplens_launch::Launch;
 
-/// Estimated thread instructions above which a part of the CTAs is executed.
+/// Estimated work, in thread instructions, above which a part of the CTAs is executed.
 pub const FULL_LIMIT: u64 = 2_000_000_000;
-/// Thread instructions that such a part should take.
+/// Work of such a part.
 const PART_TARGET: u64 = 500_000_000;
 /// Fewest CTAs of a part.
 const FEWEST_CTAS: u64 = 16;
@@ -306,7 +306,7 @@ fn in_parts(
     progress.total.fetch_add(start.len() as u64, Ordering::Relaxed);
     let observer = (Some(among_all), watched.tracer(|need| need.first(&start)));
     let ((first, tracer), cost) = execution.run(launch, parts, any, Some(start.clone()), observer, progress)?;
-    let part = if in_full { None } else { part_of(watched.n_ctas / clusters.n_ctas(), cost.thread_instructions) };
+    let part = if in_full { None } else { part_of(watched.n_ctas / clusters.n_ctas(), cost.work()) };
     let is_part = part.is_some();
     let ctas = match part {
         Some(part) => clusters.whole(part.into_iter().flat_map(|cluster| clusters.members(cluster)).map(|cta| cta.0)),
@@ -358,9 +358,9 @@ fn neighbours([x, y, z]: [u32; 3]) -> Vec<u32> {
     along.into_iter().filter(|&(extent, _)| extent > 1).filter_map(|(_, cta)| cta).collect()
 }
 
-/// The CTAs to execute when the first takes `thread_instructions`: first, last and evenly spread. `None` for all.
-fn part_of(n_ctas: u32, thread_instructions: u64) -> Option<Vec<u32>> {
-    let per_cta = thread_instructions.max(CTA_COST);
+/// The CTAs to execute when the first is so much `work`: first, last and evenly spread. `None` for all.
+fn part_of(n_ctas: u32, work: u64) -> Option<Vec<u32>> {
+    let per_cta = work.max(CTA_COST);
     if per_cta.saturating_mul(n_ctas.into()) <= FULL_LIMIT {
         return None;
     }

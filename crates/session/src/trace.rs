@@ -80,7 +80,8 @@ struct Board {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cost {
     pub(crate) warp_instructions: u64,
-    pub(crate) thread_instructions: u64,
+    /// Of its execution here, in thread instructions.
+    pub(crate) work: u64,
     /// Bytes of memory that its trace takes.
     pub(crate) trace_bytes: u64,
 }
@@ -90,7 +91,7 @@ impl Cost {
     pub(crate) fn new(of_some: &warplens_exec::LaunchSummary, n_ctas: u32, tracer: Option<&Tracer>) -> Self {
         Self {
             warp_instructions: of_some.warp_instructions.div_ceil(n_ctas.into()),
-            thread_instructions: of_some.thread_instructions.div_ceil(n_ctas.into()),
+            work: of_some.work().div_ceil(n_ctas.into()),
             trace_bytes: tracer.map_or(0, Tracer::largest),
         }
     }
@@ -117,7 +118,7 @@ impl Need {
     /// What to trace where nothing is known about the work of a CTA but that of the first, if that.
     pub(crate) fn request(&mut self, cost: Option<Cost>) -> TraceRequest {
         let (n_ctas, limits) = (self.n_ctas, self.limits);
-        let per_cta = cost.map_or(LOOKED_AT, |cost| cost.thread_instructions.max(1));
+        let per_cta = cost.map_or(LOOKED_AT, |cost| cost.work.max(1));
         for board in self.boards.values_mut() {
             let many = board.wanted(limits, cost);
             let dealing = Dealing::new(board.n_sms);

@@ -31,8 +31,8 @@ impl<E: Engine, O: Observer> Worker<'_, E, O> {
         operation: &GroupOperation,
         pc: Pc,
     ) -> Result<(), ExecError> {
-        let cores = self.tensor_cores();
         let product = &operation.product;
+        let cores = self.tensor_cores(product.work());
         let lane = lanes.mask.trailing_zeros().min(31);
         let [_, a_type, b_type, _] = product.product.types;
         let [a_is_turned, b_is_turned] = product.product.turned;
