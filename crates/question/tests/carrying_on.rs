@@ -7,6 +7,7 @@ use rayon::prelude::*;
 use warplens_launch::Launch;
 use warplens_machine::Key;
 use warplens_model::{Input, Knobs, Model as _, Options, Prediction, teg::Teg};
+use warplens_question::measured::convolution;
 use warplens_session::machines::{self, Machine};
 use warplens_session::profile::Counting;
 use warplens_session::toolchain::Search;
@@ -91,6 +92,8 @@ const LONG_BLOCKS: &[(&str, &str, &str)] = &[
     ("step10", "[32, 32]", "128"),
     ("step11", "[16, 32]", "256"),
 ];
+/// Convolutions of a whole image.
+const IN_STEP: &[&str] = &["8x8_6x2", "8x16_2x2_nc", "8x8_6x1_padded_nc"];
 /// Largest and mean difference of what windows of them say from all of them.
 const WORST_IN_WINDOWS: f64 = 0.05;
 const MEAN_IN_WINDOWS: f64 = 0.02;
@@ -107,10 +110,14 @@ fn measured((ptx, launch): (&str, &str), machine: &Machine, limits: TraceLimits)
         None => (ptx.to_owned(), launch.to_owned()),
     };
     let launch = Launch::parse_file(&place, &text).expect("a launch").remove(0);
+    of_launch(&program, launch, machine, limits)
+}
+
+fn of_launch(program: &Program, launch: Launch, machine: &Machine, limits: TraceLimits) -> Measurement {
     let mut options = ExecutionOptions::new();
     options.traced_for = vec![machine.clone()];
     options.trace_limits = limits;
-    let measurements = measure(&program, &[launch], options, Counting::Ptx, &Search::default(), &Progress::default());
+    let measurements = measure(program, &[launch], options, Counting::Ptx, &Search::default(), &Progress::default());
     measurements.expect("the kernel runs").remove(0)
 }
 
@@ -178,26 +185,41 @@ fn launches_are_carried_on_to_what_they_take_whole() {
     assert!(mean <= MEAN && worst <= WORST, "mean {mean}, worst {worst}:{table}");
 }
 
+/// How far what windows say is from what all of it takes.
+fn of_windows(name: &str, measurement: &Measurement, machine: &Machine) -> (String, f64) {
+    let prediction = predicted(measurement, machine);
+    let of = prediction.teg().expect("it is the simulation's");
+    let whole = simulate(&of.config, &of.job(&of.traces()), warplens_sim::Options::default());
+    assert_eq!(whole.issued, of.outcome.issued);
+    let difference = of.outcome.cycles as f64 / whole.cycles as f64 - 1.0;
+    let share = 100.0 * of.outcome.detailed as f64 / whole.issued as f64;
+    let percent = 100.0 * difference;
+    let line = format!("{name:18} {share:5.1} % in detail, whole {:9} cycles {percent:6.2} %\n", whole.cycles);
+    (line, difference.abs())
+}
+
 #[test]
 fn windows_of_long_blocks_say_what_they_take_whole() {
     let machine = machines::one("a6000").expect("a built-in machine");
-    let (mut table, mut differences) = (String::new(), Vec::new());
-    for (kernel, grid, block) in LONG_BLOCKS {
+    let of_products = LONG_BLOCKS.par_iter().map(|(kernel, grid, block)| {
         let launch = product(kernel, grid, block);
         let measurement = measured(("validation/sgemm/sm_86.ptx", &launch), &machine, TraceLimits::default());
-        let prediction = predicted(&measurement, &machine);
-        let of = prediction.teg().expect("it is the simulation's");
-        let whole = simulate(&of.config, &of.job(&of.traces()), warplens_sim::Options::default());
-        assert_eq!(whole.issued, of.outcome.issued);
-        let difference = of.outcome.cycles as f64 / whole.cycles as f64 - 1.0;
-        let share = 100.0 * of.outcome.detailed as f64 / whole.issued as f64;
-        let percent = 100.0 * difference;
-        writeln!(table, "{kernel:7} {share:5.1} % in detail, whole {:9} cycles {percent:6.2} %", whole.cycles)
-            .expect("a string");
-        differences.push(difference.abs());
-    }
-    let mean = differences.iter().sum::<f64>() / differences.len() as f64;
-    let worst = differences.iter().copied().fold(0.0, f64::max);
+        of_windows(kernel, &measurement, &machine)
+    });
+    let mut all: Vec<_> = of_products.collect();
+    // Kernels without loops, whose blocks load tiles and add them up in step.
+    let machine = machines::one(convolution::GPU).expect("a built-in machine");
+    let rows = convolution::configurations();
+    let rows = rows.par_iter().filter(|row| IN_STEP.contains(&row.shape.name().as_str()));
+    all.par_extend(rows.map(|row| {
+        let program = Program::from_ptx("convolution", row.shape.ptx()).expect("it is sound");
+        let measurement = of_launch(&program, row.launch(), &machine, TraceLimits::default());
+        of_windows(&row.shape.name(), &measurement, &machine)
+    }));
+    assert_eq!(all.len(), LONG_BLOCKS.len() + IN_STEP.len());
+    let table: String = all.iter().map(|(line, _)| line.as_str()).collect();
+    let mean = all.iter().map(|(_, difference)| difference).sum::<f64>() / all.len() as f64;
+    let worst = all.iter().map(|(_, difference)| *difference).fold(0.0, f64::max);
     println!("{table}mean {:.2} %, worst {:.2} %", 100.0 * mean, 100.0 * worst);
     assert!(mean <= MEAN_IN_WINDOWS && worst <= WORST_IN_WINDOWS, "mean {mean}, worst {worst}:\n{table}");
 }

@@ -60,6 +60,8 @@ pub(crate) struct Sm<'a> {
     pub(crate) is_passing: bool,
     /// True once so few CTAs are left that what was measured before says no more how fast the SM is.
     pub(crate) is_other_stage: bool,
+    /// Cycles for which the banks were busy with each instruction.
+    pub(crate) bank_cycles: Vec<f64>,
     /// What is simulated in detail.
     pub(crate) sampling: Sampling,
     /// Start and end of each CTA.
@@ -192,6 +194,7 @@ impl<'a> Sm<'a> {
             held_back: 0,
             is_passing: false,
             is_other_stage: false,
+            bank_cycles: vec![0.0; n_insts],
             sampling: Sampling::new(
                 if options.budget.is_some() { crate::work(job.code, job.ctas) } else { 0 },
                 options.budget,
@@ -273,7 +276,9 @@ impl<'a> Sm<'a> {
             let inst = self.issue(scheduler, choice, slot, n > 0);
             let late = self.read_registers(scheduler, inst, choice.cycle);
             blocked += late as f64;
+            let banks_before = self.memory.banks.busy;
             let occupied = self.execute(scheduler, slot, inst, (choice.cycle, late));
+            self.bank_cycles[inst as usize] += self.memory.banks.busy - banks_before;
             if self.config.occupies == IssueOccupies::Scheduler {
                 blocked = blocked.max(occupied);
             }
@@ -310,7 +315,7 @@ impl<'a> Sm<'a> {
         outcome.units.push(one((UnitKind::MemoryIssue, self.lsu.busy())));
         outcome.units.extend(self.memory.busy().map(one));
         let end = Moment { cycle: outcome.cycles, instructions: outcome.issued };
-        let clock = self.sampling.clock(Point { moment: end, executions: outcome.executions.as_slice().into() });
+        let clock = self.sampling.clock(Point { moment: end, executions: outcome.executions.as_slice().into() }, &self.bank_cycles);
         if !clock.is_plain() {
             outcome.extend_to(clock.time(end));
             for (cta, [start, end]) in outcome.ctas.iter_mut().zip(&self.moments) {
