@@ -1,4 +1,5 @@
-//! Emulation speed in thread instructions per second on one core, with and without statistics.
+//! Emulation speed on one core, with and without statistics, and on two: in thread instructions per second, and in
+//! multiply-adds per second for products by tensor cores.
 
 use std::sync::atomic::AtomicU64;
 
@@ -11,38 +12,79 @@ use warplens_trace::CtaId;
 struct Case {
     name: &'static str,
     text: &'static str,
+    kernel: &'static str,
     grid: [u32; 3],
     block: [u32; 3],
     /// Sizes of the buffers in bytes, which come first among the arguments.
     buffers: &'static [u64],
+    /// What the words of the buffers hold.
+    word: fn(u64) -> u32,
     /// Bits of the arguments behind them.
     numbers: &'static [u32],
+    dynamic_shared: u64,
+    /// Multiply-adds, where it is a product by tensor cores.
+    multiply_adds: Option<u64>,
 }
 
-const CASES: [Case; 3] = [
+/// 1 to 64, again and again.
+const fn single(number: u64) -> u32 {
+    (1.0 + (number % 64) as f32).to_bits()
+}
+
+/// Two f16 between 0.5 and 2, of changing signs.
+const fn halves(number: u64) -> u32 {
+    let bits = (number as u32).wrapping_mul(0x9e37_79b9) >> 3;
+    bits & 0x87ff_87ff | 0x3800_3800
+}
+
+const CASES: [Case; 4] = [
     Case {
         name: "vector_add 1M",
         text: include_str!("../../../examples/vector_add/ptx/sm_80.ptx"),
+        kernel: "vector_add",
         grid: [4096, 1, 1],
         block: [256, 1, 1],
         buffers: &[4 << 20; 3],
+        word: single,
         numbers: &[1 << 20],
+        dynamic_shared: 0,
+        multiply_adds: None,
     },
     Case {
         name: "matmul_tiled 512",
         text: include_str!("../../../examples/matmul_tiled/ptx/sm_80.ptx"),
+        kernel: "matmul_tiled",
         grid: [32, 32, 1],
         block: [16, 16, 1],
         buffers: &[1 << 20; 3],
+        word: single,
         numbers: &[512],
+        dynamic_shared: 0,
+        multiply_adds: None,
     },
     Case {
         name: "black_scholes 1M",
         text: include_str!("../../../examples/black_scholes/ptx/sm_80.ptx"),
+        kernel: "black_scholes",
         grid: [4096, 1, 1],
         block: [256, 1, 1],
         buffers: &[4 << 20; 5],
+        word: single,
         numbers: &[0.02_f32.to_bits(), 0.3_f32.to_bits(), 1 << 20],
+        dynamic_shared: 0,
+        multiply_adds: None,
+    },
+    Case {
+        name: "mma.sync product 1024",
+        text: include_str!("../../../validation/tensor/half_gemm.ptx"),
+        kernel: "tiles_of_128_by_256",
+        grid: [4, 8, 1],
+        block: [256, 1, 1],
+        buffers: &[4 << 20, 2 << 20, 2 << 20],
+        word: halves,
+        numbers: &[1024, 1024],
+        dynamic_shared: 92_160,
+        multiply_adds: Some(1 << 30),
     },
 ];
 
@@ -55,7 +97,7 @@ fn request(case: &Case, device: &mut Device) -> Launch {
     let mut parameters = Vec::new();
     for (index, bytes) in case.buffers.iter().enumerate() {
         let buffer = device.allocate(&format!("argument {index}"), *bytes).expect("the host has the memory");
-        let values: Vec<u8> = (0..bytes / 4).flat_map(|i| (1.0 + (i % 64) as f32).to_le_bytes()).collect();
+        let values: Vec<u8> = (0..bytes / 4).flat_map(|number| (case.word)(number).to_le_bytes()).collect();
         device.write(buffer, 0, &values);
         parameters.extend(device.buffer(buffer).base.to_le_bytes());
     }
@@ -64,7 +106,7 @@ fn request(case: &Case, device: &mut Device) -> Launch {
         grid: case.grid,
         block: case.block,
         cluster: None,
-        dynamic_shared: 0,
+        dynamic_shared: case.dynamic_shared,
         parameters,
         ctas: None,
         budget: u64::MAX,
@@ -86,12 +128,12 @@ fn emulate(criterion: &mut Criterion) {
         let module = load(case);
         let mut device = Device::new(module.address_bits, u64::MAX);
         let image = device.load(&module).expect("the example is small");
-        let (kernel, _) = module.kernels().next().expect("the example has a kernel");
+        let (kernel, _) = module.kernels().find(|(_, of)| of.name == case.kernel).expect("the example has it");
         let program = Program::new(&module, image, kernel, &mut device).expect("the device has place for a heap");
-        let request = request(case, &mut device);
+        let mut request = request(case, &mut device);
         let progress = AtomicU64::new(0);
         let ((), summary) = launch(&program, &device, &request, (), &progress).expect("the example runs");
-        group.throughput(Throughput::Elements(summary.thread_instructions));
+        group.throughput(Throughput::Elements(case.multiply_adds.unwrap_or(summary.thread_instructions)));
         group.bench_function(format!("{}, no statistics", case.name), |bencher| {
             bencher.iter(|| launch(&program, &device, &request, (), &progress).map(|(_, summary)| summary));
         });
@@ -99,7 +141,7 @@ fn emulate(criterion: &mut Criterion) {
             grid: case.grid,
             block: case.block,
             cluster: None,
-            shared_bytes: program.static_shared_bytes(),
+            shared_bytes: program.static_shared_bytes() + case.dynamic_shared,
             registers: 32,
             registers_basis: RegistersBasis::User,
         };
@@ -109,6 +151,10 @@ fn emulate(criterion: &mut Criterion) {
                 let recorder = Recorder::new(facts.clone(), (0..shape.n_ctas() as u32).map(CtaId));
                 launch(&program, &device, &request, recorder, &progress).map(|(_, summary)| summary)
             });
+        });
+        request.threads = 2;
+        group.bench_function(format!("{}, no statistics, two threads", case.name), |bencher| {
+            bencher.iter(|| launch(&program, &device, &request, (), &progress).map(|(_, summary)| summary));
         });
     }
     group.finish();

@@ -14,7 +14,7 @@ mod rows;
 mod vector;
 
 pub(crate) use cells::{Cell, Cells, Selection};
-pub(crate) use fused::{Elements, FARTHEST, FusedSum, NONE, add_products};
+pub(crate) use fused::{Elements, FARTHEST, FusedSum, NONE, WarpProduct, add_products, multiply_in_warp};
 pub(crate) use handler::{
     LaneFunction, Level, Leveled, call, carry, map1, map1_with, map2, map2_with, map3, map3_with, map4, masks,
     with_level,

@@ -126,6 +126,8 @@ fn together(warps: &[Steps], number: usize, threads: &[(usize, u64, Thread)]) ->
         let mut touches: Vec<Touch> = Vec::new();
         for &at in &here {
             let (warp, steps, lane) = steps(at);
+            // Lanes have the same accesses in the same order, or nearly so.
+            let mut following = 0;
             for own in warp.touches[steps[next[at]] as usize].iter().filter(|touch| touch.mask.contains(lane)) {
                 let place = (block, own.slot);
                 let before = seen.entry(place).or_insert_with(|| vec![0; WARP_SIZE]);
@@ -133,18 +135,17 @@ fn together(warps: &[Steps], number: usize, threads: &[(usize, u64, Thread)]) ->
                 let there = warps.get(number).and_then(|warp| warp.address(place, at, before[at]));
                 before[at] += 1;
                 let address = there.unwrap_or(own.addresses[lane]);
-                let same = |touch: &&mut Touch| touch.slot == own.slot && touch.space == own.space;
-                match touches.iter_mut().find(same) {
-                    Some(touch) => {
-                        touch.mask |= ActiveMask(1 << at);
-                        touch.addresses[at] = address;
-                    }
-                    None => {
-                        let mut touch = Touch { mask: ActiveMask(1 << at), ..*own };
-                        touch.addresses[at] = address;
-                        touches.push(touch);
-                    }
-                }
+                let same = |touch: &Touch| touch.slot == own.slot && touch.space == own.space;
+                let is_next = touches.get(following).is_some_and(same);
+                let known = if is_next { Some(following) } else { touches.iter().position(same) };
+                let index = known.unwrap_or_else(|| {
+                    touches.push(Touch { mask: ActiveMask::EMPTY, ..*own });
+                    touches.len() - 1
+                });
+                let touch = &mut touches[index];
+                touch.mask |= ActiveMask(1 << at);
+                touch.addresses[at] = address;
+                following = index + 1;
             }
             next[at] += 1;
         }

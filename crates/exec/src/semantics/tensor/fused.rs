@@ -5,7 +5,9 @@ use warplens_isa::{MatrixProduct, MatrixType};
 use super::block::{Adder, Output};
 use super::format::Format;
 use super::{Sum, TensorCores, added};
-use crate::raw::{Elements, FARTHEST, FusedSum, Level, Leveled, NONE, add_products, with_level};
+use crate::raw::{
+    Elements, FARTHEST, FusedSum, Level, Leveled, NONE, WarpProduct, add_products, multiply_in_warp, with_level,
+};
 use crate::semantics::warp::LANES;
 
 /// Rows that are summed at once.
@@ -151,11 +153,19 @@ pub(super) fn of_registers(
         return None;
     }
     let rule = Rule::new(cores.sum(a_type, d_type), k)?;
+    if matches!(a_type, MatrixType::F16 | MatrixType::Bf16) {
+        let [n_d, n_a, n_b, _] = product.registers();
+        let (a, rest) = registers.split_at(n_a);
+        let (b, c) = rest.split_at(n_b);
+        let product = WarpProduct { sum: rule.fused, depth: k, is_bf16: a_type == MatrixType::Bf16 };
+        let mut d = vec![[0; LANES]; n_d];
+        return multiply_in_warp(product, [a, b, c], &mut d).then_some(d);
+    }
     let level = Level::detect();
-    match a_type.per_register() {
-        1 => with_level(level, OfRegisters::<1> { rule, product, formats, registers }),
-        2 => with_level(level, OfRegisters::<2> { rule, product, formats, registers }),
-        _ => with_level(level, OfRegisters::<4> { rule, product, formats, registers }),
+    if a_type.per_register() == 1 {
+        with_level(level, OfRegisters::<1> { rule, product, formats, registers })
+    } else {
+        with_level(level, OfRegisters::<4> { rule, product, formats, registers })
     }
 }
 
