@@ -86,6 +86,7 @@ args = ["s32[262144]:uniform(0,32,6)", "s32[8388608]:uniform(0,262143,7)", "s32[
 
 /// Kernels of `validation/sgemm` whose blocks execute 0.4 to 6 million instructions each: their launches.
 const LONG_BLOCKS: &[(&str, &str, &str)] = &[
+    ("step2", "[128, 128]", "1024"),
     ("step4", "[64, 64]", "512"),
     ("step5", "[32, 32]", "256"),
     ("step8", "[32, 32]", "256"),
@@ -94,8 +95,7 @@ const LONG_BLOCKS: &[(&str, &str, &str)] = &[
 ];
 /// Convolutions of a whole image.
 const IN_STEP: &[&str] = &["8x8_6x2", "8x16_2x2_nc", "8x8_6x1_padded_nc"];
-/// Largest and mean difference of what windows of them say from all of them.
-const WORST_IN_WINDOWS: f64 = 0.05;
+/// Mean difference that is allowed of what windows of them say from all of them.
 const MEAN_IN_WINDOWS: f64 = 0.02;
 
 fn file(path: &str) -> String {
@@ -221,7 +221,7 @@ fn windows_of_long_blocks_say_what_they_take_whole() {
     let mean = all.iter().map(|(_, difference)| difference).sum::<f64>() / all.len() as f64;
     let worst = all.iter().map(|(_, difference)| *difference).fold(0.0, f64::max);
     println!("{table}mean {:.2} %, worst {:.2} %", 100.0 * mean, 100.0 * worst);
-    assert!(mean <= MEAN_IN_WINDOWS && worst <= WORST_IN_WINDOWS, "mean {mean}, worst {worst}:\n{table}");
+    assert!(mean <= MEAN_IN_WINDOWS && worst <= WORST, "mean {mean}, worst {worst}:\n{table}");
 }
 
 #[test]

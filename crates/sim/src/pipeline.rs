@@ -60,6 +60,8 @@ pub(crate) struct Sm<'a> {
     pub(crate) is_passing: bool,
     /// True once so few CTAs are left that what was measured before says no more how fast the SM is.
     pub(crate) is_other_stage: bool,
+    /// By slot: instructions of its warp since a cycle, the middle of the window or the start of the warp.
+    pub(crate) progress: Vec<(u64, u64)>,
     /// Cycles for which the banks were busy with each instruction.
     pub(crate) bank_cycles: Vec<f64>,
     /// What is simulated in detail.
@@ -194,6 +196,7 @@ impl<'a> Sm<'a> {
             held_back: 0,
             is_passing: false,
             is_other_stage: false,
+            progress: vec![(0, 0); n_warps],
             bank_cycles: vec![0.0; n_insts],
             sampling: Sampling::new(
                 if options.budget.is_some() { crate::work(job.code, job.ctas) } else { 0 },
@@ -230,7 +233,11 @@ impl<'a> Sm<'a> {
     /// Passes over instructions where it is time to.
     fn sample(&mut self, cycle: u64) {
         let now = self.point(cycle);
-        if let Due::Gap(instructions) = self.sampling.reached(now.clone()) {
+        let due = self.sampling.reached(now.clone());
+        if due == Due::Nothing {
+            self.progress.fill((0, cycle));
+        }
+        if let Due::Gap(instructions) = due {
             let bytes = self.memory.dram.bytes;
             self.pass_over(instructions, cycle);
             let least = self.memory.dram.cycles(self.memory.dram.bytes - bytes);
@@ -315,7 +322,9 @@ impl<'a> Sm<'a> {
         outcome.units.push(one((UnitKind::MemoryIssue, self.lsu.busy())));
         outcome.units.extend(self.memory.busy().map(one));
         let end = Moment { cycle: outcome.cycles, instructions: outcome.issued };
-        let clock = self.sampling.clock(Point { moment: end, executions: outcome.executions.as_slice().into() }, &self.bank_cycles);
+        let clock = self
+            .sampling
+            .clock(Point { moment: end, executions: outcome.executions.as_slice().into() }, &self.bank_cycles);
         if !clock.is_plain() {
             outcome.extend_to(clock.time(end));
             for (cta, [start, end]) in outcome.ctas.iter_mut().zip(&self.moments) {

@@ -4,7 +4,7 @@
 //! meet at barriers, end and make room for others, and their accesses move lines in the caches, but the clock stands still
 //! ([`passing`](crate::stage::passing)). So caches are warm, and warps are out of step as far as what they find in them makes
 //! them, where the next window begins. What was passed over takes as long per instruction as the second halves of the
-//! windows before and after it, and no less than the device memory needs for its bytes.
+//! windows before and after it, and no less than the device memory needs for its bytes, and the banks for its accesses.
 //!
 //! Three things are not the same in a gap as in the windows around it, and are told apart:
 //!
@@ -231,8 +231,7 @@ impl Sampling {
             seldom: seldom.iter().map(|&inst| executions(from, to, inst)).sum(),
             banks: per_execution.iter().enumerate().map(|(inst, cycles)| cycles * executions(from, to, inst)).sum(),
         };
-        let measures: Vec<Measure> =
-            self.stretches.iter().map(|stretch| measure(&stretch.from, &stretch.to)).collect();
+        let measures: Vec<Measure> = self.stretches.iter().map(|stretch| measure(&stretch.from, &stretch.to)).collect();
         let gaps = self.gaps.iter().map(|gap| {
             let is_alike = |&at: &usize| self.stretches[at].stage == gap.stage;
             let (before, after) = (0..gap.n_before, gap.n_before..measures.len());
@@ -242,14 +241,14 @@ impl Sampling {
                 around.extend(before.last());
                 around.extend(after.min());
             }
-            let alike: Vec<Measure> =
-                (0..measures.len()).filter(is_alike).map(|at| measures[at]).collect();
+            let alike: Vec<Measure> = (0..measures.len()).filter(is_alike).map(|at| measures[at]).collect();
             let effort = effort(&alike);
             let price = price_of_seldom(&alike, effort);
             let n = around.len().max(1) as f64;
             let rate = around.iter().map(|&at| measures[at].rate(price, effort)).sum::<f64>() / n;
             let of_gap = measure(&gap.from, &gap.to);
-            let cycles = (rate * effort(&of_gap) + price * of_gap.seldom).max(gap.least);
+            let cycles = rate * effort(&of_gap) + price * of_gap.seldom;
+            let cycles = cycles.max(gap.least).max(of_gap.banks);
             (gap.from.moment.instructions, of_gap.instructions as u64, cycles / of_gap.instructions.max(1.0))
         });
         Clock { gaps: gaps.collect() }
