@@ -184,7 +184,7 @@ impl Sampling {
 
     /// A CTA has ended, and none comes after it. True where so few are left that the SM is another one.
     pub(crate) fn runs_empty(&mut self) -> bool {
-        self.at_work -= 1;
+        self.at_work = self.at_work.saturating_sub(1);
         self.is_other_stage()
     }
 
@@ -332,8 +332,8 @@ impl Clock {
 mod tests {
     use super::*;
 
-    /// Goes through a job; `cost` has the cycles of each. Of three instructions the first two are
-    /// common, and the third is executed where `is_seldom` says so.
+    /// Goes through a job; `cost` has the cycles of each instruction that is executed. Of its two instructions the second is
+    /// executed where `is_seldom` says so.
     struct Walk<'a> {
         cost: &'a dyn Fn(u64) -> u64,
         is_seldom: &'a dyn Fn(u64) -> bool,
