@@ -12,6 +12,7 @@ use warplens_trace::{MachineClass, Operands};
 
 use crate::memory::Memory;
 use crate::sampling::{Due, Moment, Point, Sampling};
+use crate::stage::passing::Progress;
 use crate::unit::UnitKind;
 use crate::unit::barrier::{Barriers, Meeting};
 use crate::unit::lsu::Lsu;
@@ -60,8 +61,8 @@ pub(crate) struct Sm<'a> {
     pub(crate) is_passing: bool,
     /// True once so few CTAs are left that what was measured before says no more how fast the SM is.
     pub(crate) is_other_stage: bool,
-    /// By slot: instructions of its warp since a cycle, the middle of the window or the start of the warp.
-    pub(crate) progress: Vec<(u64, u64)>,
+    /// How far warps have come in the current half of a window, and in the one before.
+    pub(crate) progress: [Progress; 2],
     /// Cycles for which the banks were busy with each instruction.
     pub(crate) bank_cycles: Vec<f64>,
     /// What is simulated in detail.
@@ -196,7 +197,7 @@ impl<'a> Sm<'a> {
             held_back: 0,
             is_passing: false,
             is_other_stage: false,
-            progress: vec![(0, 0); n_warps],
+            progress: [Progress::new(n_warps), Progress::new(n_warps)],
             bank_cycles: vec![0.0; n_insts],
             sampling: Sampling::new(
                 if options.budget.is_some() { crate::work(job.code, job.ctas) } else { 0 },
@@ -235,7 +236,8 @@ impl<'a> Sm<'a> {
         let now = self.point(cycle);
         let due = self.sampling.reached(now.clone());
         if due == Due::Nothing {
-            self.progress.fill((0, cycle));
+            self.progress.swap(0, 1);
+            self.progress[0].restart(cycle);
         }
         if let Due::Gap(instructions) = due {
             let bytes = self.memory.dram.bytes;

@@ -30,7 +30,7 @@ impl Sm<'_> {
         for warp in 0..live {
             let place = self.warp_slot(slot, warp);
             self.warps[place].start(slot as u32, warp, self.next_age, at);
-            self.progress[place] = (0, at);
+            self.progress.iter_mut().for_each(|progress| progress.begin(place, at));
             self.next_age += 1;
             self.scoreboard.clear(place);
             let trace = &cta.warps[warp as usize];

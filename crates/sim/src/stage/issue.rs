@@ -122,7 +122,7 @@ impl<'a> Sm<'a> {
         let number = self.warps[slot].inst();
         let index = number as usize;
         self.outcome.executions[index] += 1;
-        self.progress[slot].0 += 1;
+        self.progress[0].issued(slot);
         self.issued += 1;
         self.schedulers[scheduler].took(choice.position);
         if paired {

@@ -14,13 +14,71 @@ const TURN: u64 = 32;
 /// How many times as fast as the mean a warp is taken to be at most, and as slow.
 const FASTEST: f64 = 20.0;
 
+/// How far warps have come in half of a window.
+#[derive(Clone, Debug)]
+pub(crate) struct Progress {
+    /// When it began.
+    since: u64,
+    /// By slot: when the warp began, if later, and what it has issued.
+    of_warps: Vec<(u64, u64)>,
+}
+
+impl Progress {
+    pub(crate) fn new(n_warps: usize) -> Self {
+        Self { since: 0, of_warps: vec![(0, 0); n_warps] }
+    }
+
+    pub(crate) fn restart(&mut self, cycle: u64) {
+        self.since = cycle;
+        self.of_warps.fill((cycle, 0));
+    }
+
+    /// Another warp begins in a slot.
+    pub(crate) fn begin(&mut self, slot: usize, cycle: u64) {
+        self.of_warps[slot] = (cycle, 0);
+    }
+
+    pub(crate) fn issued(&mut self, slot: usize) {
+        self.of_warps[slot].1 += 1;
+    }
+
+    /// By slot: the logarithm of how fast the warp was up to `end`, over the mean of all; none of warps that are not at work
+    /// or had just begun.
+    fn speeds(&self, end: u64, at_work: impl Fn(usize) -> bool) -> Vec<Option<f64>> {
+        let all = end.saturating_sub(self.since).max(1);
+        let speed = |slot: usize| {
+            let (begin, issued) = self.of_warps[slot];
+            let span = end.saturating_sub(begin);
+            (at_work(slot) && 4 * span >= all).then(|| issued as f64 / span.max(1) as f64)
+        };
+        let speeds: Vec<Option<f64>> = (0..self.of_warps.len()).map(speed).collect();
+        let n = speeds.iter().flatten().count().max(1);
+        let mean = speeds.iter().flatten().sum::<f64>() / n as f64;
+        let of_mean = |speed: f64| if mean > 0.0 { (speed / mean).clamp(1.0 / FASTEST, FASTEST).ln() } else { 0.0 };
+        speeds.into_iter().map(|speed| speed.map(of_mean)).collect()
+    }
+}
+
+/// Which part of the differences now is explained by those before, of what is known in both: the square of the correlation,
+/// or 0 where that is negative.
+fn foretold(before: &[Option<f64>], now: &[Option<f64>]) -> f64 {
+    let pairs: Vec<(f64, f64)> = before.iter().zip(now).filter_map(|(&before, &now)| before.zip(now)).collect();
+    let n = pairs.len().max(1) as f64;
+    let mean = |of: fn(&(f64, f64)) -> f64| pairs.iter().map(of).sum::<f64>() / n;
+    let (x, y) = (mean(|pair| pair.0), mean(|pair| pair.1));
+    let sum = |of: &dyn Fn(f64, f64) -> f64| pairs.iter().map(|pair| of(pair.0 - x, pair.1 - y)).sum::<f64>();
+    let (xx, yy, xy) = (sum(&|x, _| x * x), sum(&|_, y| y * y), sum(&|x, y| x * y));
+    if xx > 0.0 && yy > 0.0 && xy > 0.0 { xy * xy / (xx * yy) } else { 0.0 }
+}
+
 impl Sm<'_> {
     /// Passes over so many instructions, or up to where the SM runs empty or to the end of the job; the clock stands at
     /// `cycle`. The warp that is least far in a time of its own goes on for a turn: the time grows by a cycle for each
     /// instruction and by what its loads take on an idle machine. So warps that find their data in the L1 cache are ahead of
     /// others, as they are in detail, and keep finding it: local memory that is larger than the cache serves some warps well,
-    /// and not all of them badly. Warps that were faster than others in the window before, since schedulers prefer them,
-    /// are so here: they come as far apart as in detail, where each loads lines that the others have lost again.
+    /// and not all of them badly. Warps that were faster than others in both halves of the window before, since
+    /// schedulers prefer them, are so here: they come as far apart as in detail, where each loads lines that the others
+    /// have lost again.
     pub(crate) fn pass_over(&mut self, instructions: u64, cycle: u64) {
         let end = self.passed + instructions;
         self.is_passing = true;
@@ -42,21 +100,16 @@ impl Sm<'_> {
         (0..self.warps.len()).for_each(|slot| self.refresh(slot));
     }
 
-    /// By slot: how fast the warp was in the window, over the mean of all. Only half of that, by its logarithm, is taken to
-    /// hold on: the rest was chance. Of warps that have just begun nothing is known.
+    /// By slot: how fast the warp is taken to be, over the mean of all: as in the second half of the window, as far as that
+    /// was foretold by the first half. What is not was chance, and holds on for no longer.
     fn speeds(&self, cycle: u64) -> Vec<f64> {
+        let [now, before] = &self.progress;
         let at_work = |slot: usize| self.warps[slot].state != State::Empty;
-        let span = |slot: usize| cycle.saturating_sub(self.progress[slot].1);
         let slots = 0..self.warps.len();
-        let longest = slots.clone().filter(|&slot| at_work(slot)).map(span).max().unwrap_or(0);
-        let speed = |slot: usize| {
-            let is_known = at_work(slot) && 4 * span(slot) >= longest.max(1);
-            is_known.then(|| self.progress[slot].0 as f64 / span(slot).max(1) as f64)
-        };
-        let known: Vec<f64> = slots.clone().filter_map(speed).collect();
-        let mean = known.iter().sum::<f64>() / known.len().max(1) as f64;
-        let of_mean = |speed: f64| if mean > 0.0 { (speed / mean).clamp(1.0 / FASTEST, FASTEST).sqrt() } else { 1.0 };
-        slots.map(|slot| speed(slot).map_or(1.0, of_mean)).collect()
+        let of = |progress: &Progress, end: u64| -> Vec<Option<f64>> { progress.speeds(end, at_work) };
+        let (now, before) = (of(now, cycle), of(before, now.since));
+        let holds = foretold(&before, &now);
+        slots.map(|slot| now[slot].map_or(1.0, |speed| (holds * speed).exp())).collect()
     }
 
     /// The warp goes on for a turn, or to where it ends or has to wait.
@@ -132,5 +185,33 @@ impl Sm<'_> {
             self.speak(slot, inst, cycle as f64);
         }
         if inst.class == MachineClass::Load { done - cycle as f64 } else { 0.0 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_foretold_holds_on_and_chance_does_not() {
+        let all = |values: [f64; 4]| values.map(Some);
+        let persists = foretold(&all([0.5, 0.1, -0.2, -0.4]), &all([1.0, 0.2, -0.4, -0.8]));
+        assert!((persists - 1.0).abs() < 1e-12, "{persists}");
+        assert_eq!(foretold(&all([0.1, -0.1, 0.1, -0.1]), &all([0.1, 0.1, -0.1, -0.1])), 0.0);
+        assert_eq!(foretold(&all([1.0, 0.5, -0.5, -1.0]), &all([-1.0, -0.5, 0.5, 1.0])), 0.0);
+        assert_eq!(foretold(&[None, Some(1.0)], &[Some(1.0), Some(1.0)]), 0.0);
+    }
+
+    #[test]
+    fn speeds_are_those_of_warps_that_have_been_there_for_long() {
+        let mut progress = Progress::new(4);
+        progress.restart(100);
+        progress.begin(2, 190);
+        for (slot, issued) in [(0, 20), (1, 80), (2, 9), (3, 1)] {
+            (0..issued).for_each(|_| progress.issued(slot));
+        }
+        let speeds = progress.speeds(200, |slot| slot != 3);
+        assert_eq!(speeds[2..], [None, None]);
+        assert_eq!(speeds[..2], [Some(0.4_f64.ln()), Some(1.6_f64.ln())]);
     }
 }
