@@ -25,6 +25,8 @@ const WARPS_OF_SM: u64 = 64;
 const COMPARED: u64 = 4_000_000;
 /// Thread instructions of the CTAs whose footprints are gathered.
 const LOOKED_AT: u64 = 200_000_000;
+/// CTAs that are looked at although products of matrices make them dear.
+const FEWEST_LOOKED_AT: u64 = 16;
 
 /// How much is traced for one GPU.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -80,6 +82,7 @@ struct Board {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cost {
     pub(crate) warp_instructions: u64,
+    pub(crate) thread_instructions: u64,
     /// Of its execution here, in thread instructions.
     pub(crate) work: u64,
     /// Bytes of memory that its trace takes.
@@ -91,9 +94,17 @@ impl Cost {
     pub(crate) fn new(of_some: &warplens_exec::LaunchSummary, n_ctas: u32, tracer: Option<&Tracer>) -> Self {
         Self {
             warp_instructions: of_some.warp_instructions.div_ceil(n_ctas.into()),
+            thread_instructions: of_some.thread_instructions.div_ceil(n_ctas.into()),
             work: of_some.work().div_ceil(n_ctas.into()),
             trace_bytes: tracer.map_or(0, Tracer::largest),
         }
+    }
+
+    /// CTAs that are looked at for what they share, by what it costs to look at them and to execute them: where the latter is
+    /// more, a few in any case.
+    fn looked_at(self) -> u64 {
+        let by_looking = LOOKED_AT / self.thread_instructions.max(1);
+        (LOOKED_AT / self.work.max(1)).max(by_looking.min(FEWEST_LOOKED_AT)).max(1)
     }
 }
 
@@ -118,7 +129,7 @@ impl Need {
     /// What to trace where nothing is known about the work of a CTA but that of the first, if that.
     pub(crate) fn request(&mut self, cost: Option<Cost>) -> TraceRequest {
         let (n_ctas, limits) = (self.n_ctas, self.limits);
-        let per_cta = cost.map_or(LOOKED_AT, |cost| cost.work.max(1));
+        let affordable = cost.map_or(1, |cost| cost.looked_at());
         for board in self.boards.values_mut() {
             let many = board.wanted(limits, cost);
             let dealing = Dealing::new(board.n_sms);
@@ -126,7 +137,7 @@ impl Need {
             let of =
                 |sm: u32| share.turns(many).filter_map(move |turn| dealing.cta(sm, turn)).filter(|id| id.0 < n_ctas);
             board.sms = board.candidates(limits, n_ctas, many, cost).into_iter().map(|sm| of(sm).collect()).collect();
-            let looked_at = (u64::from(many) * u64::from(board.n_sms)).min((LOOKED_AT / per_cta).max(1));
+            let looked_at = (u64::from(many) * u64::from(board.n_sms)).min(affordable);
             board.window = u32::try_from(looked_at.min(n_ctas.into())).expect("no more than the CTAs of the grid");
         }
         self.all()
@@ -158,7 +169,8 @@ impl Need {
     /// What to trace where only these CTAs are executed: where not all of an SM's own are among them, the first of them
     /// stand for those.
     pub(crate) fn among(&mut self, ctas: &[u32], cost: Cost) -> TraceRequest {
-        self.request(Some(cost));
+        // They are executed in any case.
+        self.request(Some(Cost { work: cost.thread_instructions, ..cost }));
         let limits = self.limits;
         for board in self.boards.values_mut() {
             board.sms.retain(|sm| sm.iter().all(|cta| ctas.binary_search(&cta.0).is_ok()));
