@@ -55,11 +55,7 @@ pub(crate) const MOST_DEPTH: usize = 16;
 
 /// The registers of d, which are zero before, of those of a, b and c; each has a row of lanes. False, with d in ruins, where
 /// the elements are not as [`add_products`] has them, or the CPU lacks what it takes.
-pub(crate) fn multiply_in_warp(
-    product: WarpProduct,
-    [a, b, c]: [&[[u32; 32]]; 3],
-    d: &mut [[u32; 32]],
-) -> bool {
+pub(crate) fn multiply_in_warp(product: WarpProduct, [a, b, c]: [&[[u32; 32]]; 3], d: &mut [[u32; 32]]) -> bool {
     #[cfg(target_arch = "x86_64")]
     if Level::detect() == Level::V3 {
         // SAFETY: `Level::V3` exists only where `Level::detect` found the features.
@@ -218,13 +214,13 @@ mod vector {
 mod warp {
     use std::arch::x86_64::{
         __m128i, __m256, __m256i, _MM_FROUND_TO_NEAREST_INT, _mm_loadu_si128, _mm_packus_epi32, _mm256_abs_epi32,
-        _mm256_and_si256, _mm256_blendv_ps, _mm256_castps_si256, _mm256_castsi256_ps, _mm256_castsi256_si128,
-        _mm256_cmpeq_epi32, _mm256_cmpgt_epi32, _mm256_cvtepu16_epi32, _mm256_cvtph_ps, _mm256_cvtps_ph,
-        _mm256_extracti128_si256, _mm256_loadu_ps, _mm256_loadu_si256, _mm256_max_epi32, _mm256_movemask_ps,
-        _mm256_mul_ps, _mm256_or_si256, _mm256_permutevar8x32_epi32, _mm256_set1_epi32, _mm256_set1_ps,
-        _mm256_setr_epi32, _mm256_setzero_si256, _mm256_slli_epi32, _mm256_srli_epi32, _mm256_storeu_ps,
-        _mm256_storeu_si256, _mm256_sub_epi32, _mm256_unpackhi_epi32, _mm256_unpackhi_epi64, _mm256_unpacklo_epi32,
-        _mm256_unpacklo_epi64, _mm256_andnot_si256,
+        _mm256_and_si256, _mm256_andnot_si256, _mm256_blendv_ps, _mm256_castps_si256, _mm256_castsi256_ps,
+        _mm256_castsi256_si128, _mm256_cmpeq_epi32, _mm256_cmpgt_epi32, _mm256_cvtepu16_epi32, _mm256_cvtph_ps,
+        _mm256_cvtps_ph, _mm256_extracti128_si256, _mm256_loadu_ps, _mm256_loadu_si256, _mm256_max_epi32,
+        _mm256_movemask_ps, _mm256_mul_ps, _mm256_or_si256, _mm256_permutevar8x32_epi32, _mm256_set1_epi32,
+        _mm256_set1_ps, _mm256_setr_epi32, _mm256_setzero_si256, _mm256_slli_epi32, _mm256_srli_epi32,
+        _mm256_storeu_ps, _mm256_storeu_si256, _mm256_sub_epi32, _mm256_unpackhi_epi32, _mm256_unpackhi_epi64,
+        _mm256_unpacklo_epi32, _mm256_unpacklo_epi64,
     };
 
     use super::{Elements, FARTHEST, MOST_DEPTH, NONE, WarpProduct, vector};
