@@ -93,6 +93,10 @@ const LONG_BLOCKS: &[(&str, &str, &str)] = &[
     ("step10", "[32, 32]", "128"),
     ("step11", "[16, 32]", "256"),
 ];
+/// Kernels of `validation/textbook` whose blocks execute 0.1 to 1.3 million instructions each, some without barriers, with
+/// the rows of their matrices.
+const WITHOUT_STEP: &[(&str, u64, u64)] =
+    &[("product_global", 6400, 32), ("product_global", 1600, 32), ("product_shared4", 3840, 4)];
 /// Convolutions of a whole image.
 const IN_STEP: &[&str] = &["8x8_6x2", "8x16_2x2_nc", "8x8_6x1_padded_nc"];
 /// Mean difference that is allowed of what windows of them say from all of them.
@@ -216,7 +220,18 @@ fn windows_of_long_blocks_say_what_they_take_whole() {
         let measurement = of_launch(&program, row.launch(), &machine, TraceLimits::default());
         of_windows(&row.shape.name(), &measurement, &machine)
     }));
-    assert_eq!(all.len(), LONG_BLOCKS.len() + IN_STEP.len());
+    let machine = machines::one("k40@745").expect("a built-in machine");
+    all.par_extend(WITHOUT_STEP.par_iter().map(|&(kernel, rows, tile)| {
+        let (blocks, square) = (rows / tile, rows * rows);
+        let tile_argument = if kernel == "product_global" { format!(r#", "{tile}""#) } else { String::new() };
+        let matrices = format!(r#""f32[{square}]", "f32[{square}]", "f32[{square}]""#);
+        let args = format!(r#"[{matrices}, "{rows}"{tile_argument}]"#);
+        let grid = format!("grid = [{blocks}, {blocks}]\nblock = [{tile}, {tile}]");
+        let launch = format!("kernel = \"{kernel}\"\n{grid}\nargs = {args}");
+        let measurement = measured(("validation/textbook/sm_35.ptx", &launch), &machine, TraceLimits::default());
+        of_windows(&format!("{kernel} {rows}"), &measurement, &machine)
+    }));
+    assert_eq!(all.len(), LONG_BLOCKS.len() + IN_STEP.len() + WITHOUT_STEP.len());
     let table: String = all.iter().map(|(line, _)| line.as_str()).collect();
     let mean = all.iter().map(|(_, difference)| difference).sum::<f64>() / all.len() as f64;
     let worst = all.iter().map(|(_, difference)| *difference).fold(0.0, f64::max);

@@ -42,18 +42,21 @@ pub struct Outcome {
 impl Outcome {
     /// Takes what was found in detail for all that was passed over, too: the job takes so many cycles.
     pub(crate) fn extend_to(&mut self, cycles: u64) {
-        let factor = cycles as f64 / self.cycles.max(1) as f64;
-        let longer = |count: u64| (count as f64 * factor).round() as u64;
-        self.cycles = cycles;
+        let longer = |count: u64| (count as f64 * cycles as f64 / self.cycles.max(1) as f64).round() as u64;
+        // Units and schedulers have had their part of the work, however long it took.
+        let all = self.issued as f64 / self.detailed.max(1) as f64;
+        let of_all = |count: u64| (count as f64 * all).round() as u64;
         self.resident_warp_cycles = longer(self.resident_warp_cycles);
         self.stalls.iter_mut().for_each(|stalls| stalls.scale(longer));
         for scheduler in &mut self.schedulers {
             scheduler.stalls.scale(longer);
-            scheduler.issued = longer(scheduler.issued);
+            scheduler.issued = of_all(scheduler.issued);
         }
-        self.units.iter_mut().for_each(|unit| unit.busy *= factor);
-        let all = self.issued as f64 / self.detailed.max(1) as f64;
-        self.traffic.conflict_passes = (self.traffic.conflict_passes as f64 * all).round() as u64;
+        for unit in &mut self.units {
+            unit.busy = (unit.busy * all).min(cycles as f64 * f64::from(unit.count));
+        }
+        self.traffic.conflict_passes = of_all(self.traffic.conflict_passes);
+        self.cycles = cycles;
     }
 
     /// Mean number of resident warps.

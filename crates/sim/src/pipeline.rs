@@ -11,7 +11,7 @@ use warplens_machine::words::IssueOccupies;
 use warplens_trace::{MachineClass, Operands};
 
 use crate::memory::Memory;
-use crate::sampling::{Due, Moment, Point, Sampling};
+use crate::sampling::{Due, MissingWarps, Moment, Point, Sampling};
 use crate::stage::passing::Progress;
 use crate::unit::UnitKind;
 use crate::unit::barrier::{Barriers, Meeting};
@@ -55,6 +55,11 @@ pub(crate) struct Sm<'a> {
     /// Instructions that were issued, and that were passed over.
     pub(crate) issued: u64,
     pub(crate) passed: u64,
+    /// Warps that have begun and not ended.
+    pub(crate) live_warps: usize,
+    pub(crate) missing_warps: MissingWarps,
+    /// How far warps have come in what is being passed over, in times of their own.
+    pub(crate) own_times: Vec<f64>,
     /// Cycles in which schedulers were held back by reads of registers.
     pub(crate) held_back: u64,
     /// True while instructions are passed over.
@@ -194,6 +199,9 @@ impl<'a> Sm<'a> {
             warps_per_cta: warps_per_cta as u32,
             issued: 0,
             passed: 0,
+            live_warps: 0,
+            missing_warps: MissingWarps::default(),
+            own_times: vec![0.0; n_warps],
             held_back: 0,
             is_passing: false,
             is_other_stage: false,
@@ -250,7 +258,9 @@ impl<'a> Sm<'a> {
 
     /// A moment, with how often each instruction has been executed.
     pub(crate) fn point(&self, cycle: u64) -> Point {
-        Point { moment: self.moment(cycle), executions: self.outcome.executions.as_slice().into() }
+        let moment = self.moment(cycle);
+        let missing = self.missing_warps.up_to(moment.instructions);
+        Point { moment, executions: self.outcome.executions.as_slice().into(), missing }
     }
 
     /// A cycle, with what all warps have gone through up to now.
@@ -324,9 +334,9 @@ impl<'a> Sm<'a> {
         outcome.units.push(one((UnitKind::MemoryIssue, self.lsu.busy())));
         outcome.units.extend(self.memory.busy().map(one));
         let end = Moment { cycle: outcome.cycles, instructions: outcome.issued };
-        let clock = self
-            .sampling
-            .clock(Point { moment: end, executions: outcome.executions.as_slice().into() }, &self.bank_cycles);
+        let missing = self.missing_warps.up_to(end.instructions);
+        let end_of_all = Point { moment: end, executions: outcome.executions.as_slice().into(), missing };
+        let clock = self.sampling.clock(end_of_all, &self.bank_cycles);
         if !clock.is_plain() {
             outcome.extend_to(clock.time(end));
             for (cta, [start, end]) in outcome.ctas.iter_mut().zip(&self.moments) {

@@ -27,6 +27,8 @@ impl Sm<'_> {
         };
         self.outcome.ctas[index as usize] = CtaSpan { start: at, end: at, ..CtaSpan::default() };
         self.moments[index as usize] = [self.moment(at); 2];
+        self.live_warps += live as usize;
+        self.count_warps();
         for warp in 0..live {
             let place = self.warp_slot(slot, warp);
             self.warps[place].start(slot as u32, warp, self.next_age, at);
@@ -150,6 +152,9 @@ impl Sm<'_> {
     }
 
     fn open_at(&mut self, cta_slot: usize, barrier: u32, at: u64) {
+        if self.is_passing {
+            self.meet_in_own_times(cta_slot, barrier);
+        }
         for warp in 0..self.warps_per_cta {
             let slot = self.warp_slot(cta_slot, warp);
             if self.warps[slot].state == State::AtBarrier(barrier) {
@@ -178,6 +183,7 @@ impl Sm<'_> {
         let cta = &mut self.ctas[cta_slot];
         self.outcome.resident_warp_cycles += end - start;
         cta.live -= 1;
+        self.live_warps -= 1;
         cta.end = cta.end.max(end);
         let (live, cta_end, index) = (cta.live, cta.end, cta.cta as usize);
         if live == 0 {
@@ -187,9 +193,11 @@ impl Sm<'_> {
             if self.next_cta >= self.job.ctas.len() && self.sampling.is_in_part() {
                 self.run_empty(cycle);
             }
+            self.count_warps();
             self.dispatch(cta_slot, cta_end + u64::from(turnaround));
             return;
         }
+        self.count_warps();
         let mut opened = [0; 16];
         let mut n_opened = 0;
         self.ctas[cta_slot].barriers.warp_ended(live, |barrier| {
@@ -202,6 +210,14 @@ impl Sm<'_> {
         if self.ctas[cta_slot].meeting.warp_ended(live, cycle) {
             let latency = self.config.cluster.map_or(self.config.barrier_latency, |cluster| cluster.barrier_latency);
             self.end_meeting(cta_slot, latency);
+        }
+    }
+
+    /// Warps have begun or ended.
+    pub(crate) fn count_warps(&mut self) {
+        let full = self.sampling.at_work() * self.warps_per_cta as usize;
+        if !self.is_passing {
+            self.missing_warps.change(self.live_warps, full, self.issued + self.passed);
         }
     }
 

@@ -13,6 +13,8 @@ use crate::warp::State;
 const TURN: u64 = 32;
 /// How many times as fast as the mean a warp is taken to be at most, and as slow.
 const FASTEST: f64 = 20.0;
+/// Part of a warp's speed that it keeps over a gap, in the mean.
+const HOLDS_ON: f64 = 0.5;
 
 /// How far warps have come in half of a window.
 #[derive(Clone, Debug)]
@@ -84,51 +86,85 @@ impl Sm<'_> {
         self.is_passing = true;
         self.is_other_stage = false;
         self.memory.stop_clock(true);
-        let mut times: Vec<f64> = vec![0.0; self.warps.len()];
+        self.own_times.fill(0.0);
         let mut speeds = self.speeds(cycle);
         while self.passed < end && !self.is_other_stage {
             let runs = |&slot: &usize| self.warps[slot].state == State::Runs;
+            let times = &self.own_times;
             let least = (0..self.warps.len()).filter(runs).min_by(|&a, &b| times[a].total_cmp(&times[b]));
             match least {
-                Some(slot) => self.pass_turn(slot, cycle, (&mut times, &mut speeds)),
+                Some(slot) => {
+                    self.count_warps_at(self.own_times[slot]);
+                    self.pass_turn(slot, cycle, &mut speeds);
+                }
                 None if self.force_barriers() => {}
                 None => break,
             }
         }
         self.memory.stop_clock(false);
         self.is_passing = false;
+        self.count_warps();
         (0..self.warps.len()).for_each(|slot| self.refresh(slot));
     }
 
+    /// A warp misses from when all others have come to where it ended: those of a CTA that end together do so one after the other
+    /// here.
+    fn count_warps_at(&mut self, time: f64) {
+        let has_ended = |&slot: &usize| {
+            let warp = &self.warps[slot];
+            warp.state == State::Empty && self.ctas[warp.cta as usize].live > 0 && self.own_times[slot] <= time
+        };
+        let missing = (0..self.warps.len()).filter(has_ended).count();
+        let full = self.sampling.at_work() * self.warps_per_cta as usize;
+        self.missing_warps.change(full.saturating_sub(missing), full, self.issued + self.passed);
+    }
+
+    /// The slots of the warps of a CTA.
+    fn of_cta(&self, cta_slot: usize) -> std::ops::Range<usize> {
+        let first = cta_slot * self.warps_per_cta as usize;
+        first..first + self.warps_per_cta as usize
+    }
+
+    /// The warps that wait at a barrier go on when the last one has come.
+    pub(crate) fn meet_in_own_times(&mut self, cta_slot: usize, barrier: u32) {
+        let of_cta = self.of_cta(cta_slot);
+        let latest = of_cta.clone().map(|slot| self.own_times[slot]).fold(0.0, f64::max);
+        for slot in of_cta.filter(|&slot| self.warps[slot].state == State::AtBarrier(barrier)) {
+            self.own_times[slot] = latest;
+        }
+    }
+
     /// By slot: how fast the warp is taken to be, over the mean of all: as in the second half of the window, as far as that
-    /// was foretold by the first half. What is not was chance, and holds on for no longer.
+    /// was foretold by the first half. What is not was chance. What was wears off: warps that come ahead find less of what
+    /// they load in the caches, and those behind more.
     fn speeds(&self, cycle: u64) -> Vec<f64> {
         let [now, before] = &self.progress;
         let at_work = |slot: usize| self.warps[slot].state != State::Empty;
-        let slots = 0..self.warps.len();
         let of = |progress: &Progress, end: u64| -> Vec<Option<f64>> { progress.speeds(end, at_work) };
         let (now, before) = (of(now, cycle), of(before, now.since));
-        let holds = foretold(&before, &now);
-        slots.map(|slot| now[slot].map_or(1.0, |speed| (holds * speed).exp())).collect()
+        let holds = HOLDS_ON * foretold(&before, &now);
+        now.iter().map(|speed| speed.map_or(1.0, |speed| (holds * speed).exp())).collect()
     }
 
     /// The warp goes on for a turn, or to where it ends or has to wait.
-    fn pass_turn(&mut self, slot: usize, cycle: u64, (times, speeds): (&mut [f64], &mut [f64])) {
+    fn pass_turn(&mut self, slot: usize, cycle: u64, speeds: &mut [f64]) {
         let (end, age) = (self.passed + TURN, self.warps[slot].age);
         let cta_slot = self.warps[slot].cta as usize;
         let cta = self.ctas[cta_slot].cta;
+        let mut time = self.own_times[slot];
         while self.passed < end && self.warps[slot].state == State::Runs && self.warps[slot].age == age {
             let before = self.passed;
             let waited = self.pass_block(slot, cycle);
-            times[slot] += ((self.passed - before) as f64 + waited) / speeds[slot];
+            time += ((self.passed - before) as f64 + waited) / speeds[slot];
+            // Where it met others, it is as late as the last of them.
+            self.own_times[slot] = self.own_times[slot].max(time);
         }
         if self.ctas[cta_slot].cta != cta {
             // It was the last warp of its CTA, and the next CTA begins.
-            let first = cta_slot * self.warps_per_cta as usize;
-            let of_cta = &mut times[first..first + self.warps_per_cta as usize];
-            let start = of_cta.iter().copied().fold(0.0, f64::max);
-            of_cta.fill(start);
-            speeds[first..first + self.warps_per_cta as usize].fill(1.0);
+            let of_cta = self.of_cta(cta_slot);
+            let start = self.own_times[of_cta.clone()].iter().copied().fold(0.0, f64::max);
+            self.own_times[of_cta.clone()].fill(start);
+            speeds[of_cta].fill(1.0);
         }
     }
 

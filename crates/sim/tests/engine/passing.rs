@@ -26,8 +26,12 @@ fn code() -> Code {
 }
 
 fn warp() -> WarpTrace {
+    warp_of(ROUNDS)
+}
+
+fn warp_of(rounds: u64) -> WarpTrace {
     let mut trace = WarpTraceBuilder::default();
-    for turn in 0..WORDS * ROUNDS {
+    for turn in 0..WORDS * rounds {
         let addresses = [4 * (turn % WORDS); WARP_SIZE];
         trace.step(0, ActiveMask::FULL);
         for (slot, kind) in [(0, AccessKind::Load), (1, AccessKind::Store)] {
@@ -72,4 +76,29 @@ fn where_no_warp_is_ahead_none_comes_to_be() {
     assert!(hits(&whole) < 0.01 && hits(&sampled) < 0.01, "{} and {}", hits(&whole), hits(&sampled));
     let ratio = sampled.cycles as f64 / whole.cycles as f64;
     assert!((0.95..1.05).contains(&ratio), "{ratio}");
+}
+
+/// CTAs of eight warps, of which one goes through eight times as many rounds; two CTAs at once.
+fn run_uneven(budget: Option<u64>) -> Outcome {
+    let code = code();
+    let warps = || (0..8).map(|warp| warp_of(if warp == 3 { 8 * ROUNDS } else { ROUNDS })).collect();
+    let ctas: Vec<CtaTrace> = (0..24).map(|cta| CtaTrace { id: CtaId(cta), warps: warps() }).collect();
+    let job = Job { code: &code, ctas: &ctas, resident: 2, surroundings: Surroundings::ALONE, footprint: None };
+    simulate(&modern(), &job, Options { budget, ..Options::default() })
+}
+
+#[test]
+fn warps_that_are_left_alone_in_windows_are_so_as_often_as_in_all() {
+    let (whole, sampled) = (run_uneven(None), run_uneven(Some(200_000)));
+    assert_eq!(whole.issued, sampled.issued);
+    assert!(sampled.detailed < whole.issued / 3, "{} of {}", sampled.detailed, whole.issued);
+    let ratio = sampled.cycles as f64 / whole.cycles as f64;
+    assert!((0.95..1.05).contains(&ratio), "{ratio}");
+}
+
+#[test]
+fn schedulers_of_a_job_in_windows_have_issued_all_of_it() {
+    let sampled = run_uneven(Some(200_000));
+    let issued: u64 = sampled.schedulers.iter().map(|scheduler| scheduler.issued).sum();
+    assert!(issued.abs_diff(sampled.issued) <= sampled.schedulers.len() as u64, "{issued} of {}", sampled.issued);
 }
