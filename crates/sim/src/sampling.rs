@@ -360,7 +360,8 @@ impl Price {
 struct Fit {
     /// What such an instruction takes longer.
     price: f64,
-    /// Part of the differences, or 0 where it comes as often in all of them: then what they take holds for gaps, too.
+    /// Part of the differences, or 0 where it comes as often in all of them: then what they take holds for gaps, too, and better
+    /// than gaps know what comes in them.
     explained: f64,
 }
 
@@ -522,11 +523,11 @@ mod tests {
 
     #[test]
     fn warps_that_are_left_alone_take_longer_where_they_are() {
-        // Of each 170,000 instructions 60,000 are those of the last one or two of eight warps.
-        for phase in [0, 30_000, 80_000, 130_000] {
-            let missing = |at: u64| match (at + phase) % 170_000 {
-                110_000..150_000 => 3.0,
-                150_000.. => 7.0,
+        // Of each 400,000 instructions 60,000 are those of the last one or two of eight warps.
+        for phase in [0, 30_000, 80_000, 130_000, 250_000] {
+            let missing = |at: u64| match (at + phase) % 400_000 {
+                340_000..380_000 => 3.0,
+                380_000.. => 7.0,
                 _ => 0.0,
             };
             let cost = |at| 2 + 2 * missing(at) as u64;
