@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use warplens_base::units::Seconds;
 use warplens_launch::Launch;
 use warplens_question::explain::{self, Explanation};
-use warplens_question::glance::{Glance, glances};
+use warplens_question::glance::{Glance, Slice, glances};
 use warplens_question::timing::{self, Stall, annotate};
 use warplens_report::{render, view};
 use warplens_session::machines::{self, Machine};
@@ -59,7 +59,7 @@ fn what_bounds_is_the_largest_share_of_the_time() {
             for (glance, gpu) in found.iter().zip(&analysis.gpus) {
                 let prediction = gpu.prediction().expect("it has an answer");
                 agrees(glance);
-                assert_eq!(glance.bound().resource, prediction.limiter(), "{name} by {model} on {}", glance.gpu);
+                assert_eq!(glance.bound.resource, prediction.limiter(), "{name} by {model} on {}", glance.gpu);
                 assert_eq!(glance.time, prediction.seconds());
                 assert_eq!(glance.line.is_some(), model == "teg", "{name} by {model} on {}", glance.gpu);
             }
@@ -68,6 +68,13 @@ fn what_bounds_is_the_largest_share_of_the_time() {
 }
 
 fn agrees(glance: &Glance) {
+    let of_resource = |slice: &Slice| -> f64 {
+        glance.slices.iter().filter(|other| other.resource == slice.resource).map(|other| other.share).sum()
+    };
+    if matches!(glance.combine, Combine::Sum) {
+        let largest = glance.slices.iter().map(of_resource).fold(0.0, f64::max);
+        assert!((glance.bound.share - largest).abs() < 1e-9, "{}: {:?} of {:?}", glance.gpu, glance.bound, glance.slices);
+    }
     let shares: Vec<f64> = glance.slices.iter().map(|slice| slice.share).collect();
     assert!(shares.is_sorted_by(|left, right| left >= right), "{}: {shares:?}", glance.gpu);
     match glance.combine {

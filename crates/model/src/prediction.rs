@@ -117,9 +117,30 @@ impl Prediction {
         terms.fold(first, |largest, term| if term.cycles > largest.cycles { term } else { largest })
     }
 
-    /// The resource that bounds the kernel: that of the largest term.
+    /// The resource that bounds the kernel: that of the largest term or, where terms add up, the one whose terms make most
+    /// of the time together.
     pub fn limiter(&self) -> Resource {
-        self.largest_term().resource
+        let largest = self.largest_term().resource;
+        if !matches!(self.combine, Combine::Sum) {
+            return largest;
+        }
+        let of = |resource: Resource| -> f64 {
+            self.terms.iter().filter(|term| term.resource == resource).map(|term| term.cycles.0).sum()
+        };
+        let resources = self.terms.iter().map(|term| term.resource);
+        resources.fold(largest, |most, other| if of(other) > of(most) { other } else { most })
+    }
+
+    /// The terms of the resource that bounds the kernel, the largest first: those that make the time together with it, or
+    /// the one that is the time.
+    pub fn limiting_terms(&self) -> Vec<&Term> {
+        let limiter = self.limiter();
+        if !matches!(self.combine, Combine::Sum) {
+            return vec![self.largest_term()];
+        }
+        let mut terms: Vec<&Term> = self.terms.iter().filter(|term| term.resource == limiter).collect();
+        terms.sort_by(|left, right| right.cycles.0.total_cmp(&left.cycles.0));
+        terms
     }
 
     /// A quantity, if the model has it.

@@ -5,7 +5,7 @@
 
 use warplens_base::units::Seconds;
 use warplens_machine::{Key, Machine, Reader};
-use warplens_model::{Combine, ModelId, Options, Prediction, Resource, Symbol};
+use warplens_model::{Combine, ModelId, Options, Prediction, Resource, Symbol, Term};
 use warplens_sim::Stall;
 
 use crate::waits;
@@ -25,11 +25,13 @@ pub struct Glance {
     pub time: Seconds,
     /// Where the time lies by what was validated, if enough was.
     pub range: Option<Range>,
-    /// Where the cycles go, the largest share first; at least one, and the first bounds the kernel.
+    /// Where the cycles go, the largest share first; at least one.
     pub slices: Vec<Slice>,
+    /// What bounds the kernel: one of the slices, or those of one resource together, which they have as their name then.
+    pub bound: Slice,
     /// How they make the time.
     pub combine: Combine,
-    /// The line with most of the first slice, where warps were followed.
+    /// The line with most of what bounds the kernel, where warps were followed.
     pub line: Option<WaitLine>,
     /// Warps on an SM; none where a limit of the GPU is not known.
     pub warps: Option<Warps>,
@@ -146,13 +148,6 @@ impl Slice {
     }
 }
 
-impl Glance {
-    /// What bounds the kernel.
-    pub fn bound(&self) -> &Slice {
-        &self.slices[0]
-    }
-}
-
 /// The GPUs of an analysis that have an answer.
 pub fn glances(analysis: &Analysis, options: Options) -> Vec<Glance> {
     analysis.gpus.iter().filter_map(|gpu| glance(analysis, gpu, options)).collect()
@@ -180,6 +175,7 @@ pub fn glance(analysis: &Analysis, gpu: &GpuAnalysis, options: Options) -> Optio
         time,
         range: gpu.range.clone(),
         slices: slices(prediction),
+        bound: bound(prediction),
         combine: prediction.combine,
         line: line(prediction),
         warps: warps(gpu, prediction),
@@ -190,13 +186,25 @@ pub fn glance(analysis: &Analysis, gpu: &GpuAnalysis, options: Options) -> Optio
     })
 }
 
-/// The terms as shares of the time, the largest first; of equals the first term, as for the limiter.
-fn slices(prediction: &Prediction) -> Vec<Slice> {
+fn slice(prediction: &Prediction, term: &Term) -> Slice {
     let whole = prediction.time.0;
-    let share = |cycles: f64| if whole > 0.0 { cycles / whole } else { 0.0 };
-    let terms = prediction.terms.iter();
-    let mut slices: Vec<Slice> =
-        terms.map(|term| Slice { name: term.name, resource: term.resource, share: share(term.cycles.0) }).collect();
+    let share = if whole > 0.0 { term.cycles.0 / whole } else { 0.0 };
+    Slice { name: term.name, resource: term.resource, share }
+}
+
+fn bound(prediction: &Prediction) -> Slice {
+    let terms = prediction.limiting_terms();
+    let largest = slice(prediction, terms[0]);
+    if terms.len() == 1 {
+        return largest;
+    }
+    let share = terms.into_iter().map(|term| slice(prediction, term).share).sum();
+    Slice { name: largest.resource.name(), share, ..largest }
+}
+
+/// The terms as shares of the time, the largest first; of equals the first term.
+fn slices(prediction: &Prediction) -> Vec<Slice> {
+    let mut slices: Vec<Slice> = prediction.terms.iter().map(|term| slice(prediction, term)).collect();
     slices.sort_by(|left, right| right.share.total_cmp(&left.share));
     slices
 }
@@ -204,8 +212,8 @@ fn slices(prediction: &Prediction) -> Vec<Slice> {
 /// The line with most of what bounds the kernel.
 fn line(prediction: &Prediction) -> Option<WaitLine> {
     let simulated = prediction.teg()?;
-    let parts = &prediction.largest_term().parts;
-    let named = |state: &Stall| parts.iter().any(|part| part.name == state.name());
+    let terms = prediction.limiting_terms();
+    let named = |state: &Stall| terms.iter().any(|term| term.parts.iter().any(|part| part.name == state.name()));
     let mut states: Vec<Stall> = Stall::ALL.iter().copied().filter(named).collect();
     if states.is_empty() {
         // Where nothing is waited for, instructions are issued.

@@ -1,15 +1,17 @@
 //! Laws that every answer of the timing simulation obeys, over kernels, GPUs and sizes: it is not below the speed of
-//! light, more work never takes less time, and twice the CTAs in many waves take twice the time.
+//! light, more work never takes less time, and twice the CTAs in many waves take twice the time. And what it is said to be
+//! bound by is what it waits for: issue slots bound nothing that a unit paces which is busier.
 
 use rayon::prelude::*;
 use warplens_launch::Launch;
 use warplens_machine::Key;
-use warplens_model::{ModelId, Options};
+use warplens_model::{ModelId, Options, Resource};
 use warplens_session::machines::{self, Machine};
 use warplens_session::predict::{Choice, measured_on};
 use warplens_session::profile::Counting;
 use warplens_session::toolchain::Search;
 use warplens_session::{ExecutionOptions, Measurement, Program, Progress, measure};
+use warplens_sim::UnitKind;
 
 const GPUS: &[&str] = &["k40", "gtx750ti", "p100", "rtx2080ti", "v100-pcie", "a100-80", "rtx4090", "h200"];
 
@@ -20,6 +22,9 @@ const TWICE: f64 = 0.03;
 /// Waves of the smaller launch from which on that is asked. The start and the end of a launch take as long as a part of a
 /// wave, once, and a half-filled wave as long as a full one: of fewer waves that is more than what is allowed.
 const MANY_WAVES: f64 = 16.0;
+
+/// Share of the time from which on a unit bounds what waits for it.
+const BUSY: f64 = 0.6;
 
 /// An answer that is known to break the third law: twice the CTAs take 1.935 times the time of 34 waves.
 /// Warps fall into one of several rhythms of loading and computing, and stay in it: with 274 CTAs on the K40 the SM takes
@@ -221,6 +226,15 @@ fn seconds(measurement: &Measurement, machine: &Machine) -> Result<(f64, f64), S
             1e6 * teg.seconds().0,
             1e6 * light.seconds().0
         ));
+    }
+    if teg.limiter() == Resource::Issue {
+        let issuing = teg.terms[0].cycles.0 / teg.time.0;
+        let outcome = &simulated.outcome;
+        let busy = outcome.units.iter().map(|unit| (unit.kind, unit.utilisation(outcome.cycles)));
+        let mut busier = busy.filter(|&(kind, busy)| kind != UnitKind::Issue && busy >= BUSY && busy > issuing);
+        if let Some((kind, busy)) = busier.next() {
+            return Err(format!("bound by issue slots, {issuing:.3} of the time, but {kind:?} is busy for {busy:.3}"));
+        }
     }
     Ok((teg.seconds().0, f64::from(simulated.share.ctas) / f64::from(simulated.share.resident)))
 }

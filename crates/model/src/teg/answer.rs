@@ -1,7 +1,8 @@
 //! What simulated cycles are made of, and the quantities that go with them.
 //!
 //! A scheduler that issues uses its cycle; the share of such cycles is the first term. In the rest of the time warps wait.
-//! It is dealt out to the reasons by the warp cycles spent on each, so that all terms add up to the time.
+//! It is dealt out to the reasons by the warp cycles spent on each, so that all terms add up to the time. Where a unit is
+//! busier than the issue slots, it is that unit which paces what is issued.
 
 use warplens_base::units::Cycles;
 use warplens_machine::words::IssueOccupies;
@@ -92,7 +93,7 @@ pub(super) fn terms(simulated: &Simulated, readings: &Readings) -> Vec<Term> {
     };
     let mut terms = vec![Term {
         name: "issuing",
-        resource: Resource::Issue,
+        resource: pace(simulated, issuing),
         cycles: Cycles(cycles * issuing),
         parameters: reads(&["issue.", "sm.subpartitions"]),
         parts: Vec::new(),
@@ -126,6 +127,13 @@ fn issue_share(simulated: &Simulated) -> f64 {
     };
     let slots = outcome.cycles as f64 * f64::from(config.schedulers.max(1));
     if slots > 0.0 { (busy / slots).min(1.0) } else { 1.0 }
+}
+
+/// What paces the schedulers, which issue in such a share of the cycles: a unit that is busy, and busier than they are.
+fn pace(simulated: &Simulated, issuing: f64) -> Resource {
+    let units = [busiest(simulated, of_arithmetic), busiest(simulated, of_memory)].into_iter().flatten();
+    let busiest = units.max_by(|left, right| left.1.total_cmp(&right.1));
+    busiest.filter(|&(_, share)| share >= BUSY && share > issuing).map_or(Resource::Issue, |(resource, _)| resource)
 }
 
 /// What the unit means that is busiest among those that `meaning` has an answer for, with its share of the cycles.

@@ -36,13 +36,15 @@ fn percent(share: f64) -> String {
 /// A term that takes this share of the time bounds a kernel alone.
 const MOSTLY: f64 = 0.6;
 
-/// The largest term, and what it consists of; where it does not take most of the time, the next one, too.
+/// What bounds the kernel, and what it consists of; where it does not take most of the time, the next one, too.
 fn limiter(context: &Context<'_>) -> Option<Evidence> {
     let prediction = context.prediction;
-    let term = prediction.largest_term();
-    let share = if prediction.time.0 > 0.0 { term.cycles.0 / prediction.time.0 } else { return None };
-    let name = if term.name == term.resource.name() {
-        term.name.to_owned()
+    let terms = prediction.limiting_terms();
+    let term = terms[0];
+    let of_all: f64 = terms.iter().map(|term| term.cycles.0).sum();
+    let share = if prediction.time.0 > 0.0 { of_all / prediction.time.0 } else { return None };
+    let name = if terms.len() > 1 || term.name == term.resource.name() {
+        term.resource.name().to_owned()
     } else {
         format!("{} ({})", term.name, term.resource.name())
     };
@@ -51,16 +53,20 @@ fn limiter(context: &Context<'_>) -> Option<Evidence> {
         _ => format!("{name} takes {} of the time", percent(share)),
     };
     // What takes less than this has something beside it that takes about as much.
-    let beside = prediction.terms.iter().filter(|other| other.name != term.name);
+    let beside = prediction.terms.iter().filter(|other| other.resource != term.resource);
     let beside = beside.max_by(|left, right| left.cycles.0.total_cmp(&right.cycles.0));
     if let Some(beside) = beside.filter(|_| !matches!(prediction.combine, Combine::Max) && share < MOSTLY) {
         text.push_str(&format!(", and {} {}", beside.name, percent(beside.cycles.0 / prediction.time.0)));
     }
-    let mut parts: Vec<_> = term.parts.iter().filter(|part| part.cycles.0 >= 0.05 * term.cycles.0).collect();
-    parts.sort_by(|left, right| right.cycles.0.total_cmp(&left.cycles.0));
+    let mut parts: Vec<(&str, f64)> = match terms.len() {
+        1 => term.parts.iter().map(|part| (part.name.as_str(), part.cycles.0)).collect(),
+        _ => terms.iter().map(|term| (term.name, term.cycles.0)).collect(),
+    };
+    parts.retain(|(_, cycles)| *cycles >= 0.05 * of_all);
+    parts.sort_by(|left, right| right.1.total_cmp(&left.1));
     if parts.len() > 1 {
-        let part = |cycles: f64, name: &str| format!("{name} {}", percent(cycles / term.cycles.0));
-        let listed: Vec<String> = parts.iter().take(4).map(|found| part(found.cycles.0, &found.name)).collect();
+        let listed: Vec<String> =
+            parts.iter().take(4).map(|(name, cycles)| format!("{name} {}", percent(cycles / of_all))).collect();
         text.push_str(&format!(": {}", listed.join(", ")));
     }
     evidence("limiter", text, &[("share", share)])

@@ -92,7 +92,7 @@ fn answers(analysis: &Analysis, glances: &[Glance]) -> Table {
             row.extend([time, error]);
         }
         let line = glance.line.as_ref();
-        let bound = glance.bound();
+        let bound = &glance.bound;
         row.extend([
             Cell::text(bound.resource.name()),
             Cell::Number(bound.share, Unit::Share),
@@ -159,7 +159,7 @@ fn percent(share: f64) -> String {
 }
 
 fn bound(glance: &Glance) -> String {
-    let bound = glance.bound();
+    let bound = &glance.bound;
     match glance.combine {
         Combine::Max => format!("{}: the longest of what overlaps", bound.full_name()),
         Combine::Sum | Combine::Overlapped => format!("{}: {} of the time", bound.full_name(), percent(bound.share)),
