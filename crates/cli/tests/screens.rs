@@ -110,16 +110,22 @@ fn a_screen_is_short_and_begins_with_the_answer() {
 }
 
 #[test]
-fn what_bounds_is_the_largest_of_the_shares_beside_it() {
+fn what_bounds_is_no_less_than_the_largest_of_the_shares_beside_it() {
     for screen in of_one_gpu() {
         let (bound, cycles) = (screen.field("bound by"), screen.field("cycles"));
         let (of_bound, of_cycles) = (shares(&bound), shares(&cycles));
         let largest = of_cycles.iter().copied().fold(0.0, f64::max);
-        assert_eq!(of_bound, [largest], "{}: {bound} / {cycles}", screen.title);
+        // The words are those of the largest share, or of a resource for which several stand.
+        let first = cycles.split(|c: char| c.is_ascii_digit()).next().unwrap_or_default().trim();
+        let is_one = bound.contains(first);
+        let place = format!("{}: {bound} / {cycles}", screen.title);
+        assert!(of_bound.len() == 1 && of_bound[0] >= largest && (of_bound[0] == largest) == is_one, "{place}");
+        let is_sum = |n: u32| {
+            let chosen = of_cycles.iter().enumerate().filter(|(at, _)| n >> at & 1 == 1);
+            (chosen.map(|(_, share)| share).sum::<f64>() - of_bound[0]).abs() < 0.25
+        };
+        assert!((1..1 << of_cycles.len()).any(is_sum), "{place}");
         assert!(of_cycles.is_sorted_by(|left, right| left >= right), "{}: {cycles}", screen.title);
         assert!(of_cycles.iter().sum::<f64>() <= 100.5, "{}: {cycles}", screen.title);
-        // The first of them is also what the words say.
-        let first = cycles.split(|c: char| c.is_ascii_digit()).next().unwrap_or_default().trim();
-        assert!(bound.contains(first), "{}: {bound} / {cycles}", screen.title);
     }
 }

@@ -133,7 +133,17 @@ fn issue_share(simulated: &Simulated) -> f64 {
 fn pace(simulated: &Simulated, issuing: f64) -> Resource {
     let units = [busiest(simulated, of_arithmetic), busiest(simulated, of_memory)].into_iter().flatten();
     let busiest = units.max_by(|left, right| left.1.total_cmp(&right.1));
-    busiest.filter(|&(_, share)| share >= BUSY && share > issuing).map_or(Resource::Issue, |(resource, _)| resource)
+    let paces = busiest.filter(|&(_, share)| share >= BUSY && share > issuing);
+    paces.map_or(Resource::Issue, |(resource, _)| cause(simulated, resource))
+}
+
+/// Where the banks are busy with conflicts most of the time, these are what they are busy for.
+fn cause(simulated: &Simulated, resource: Resource) -> Resource {
+    let Simulated { config, outcome, .. } = simulated;
+    let banks = outcome.units.iter().find(|unit| unit.kind == UnitKind::SharedAndL1);
+    let conflicts = outcome.traffic.conflict_passes as f64 * config.shared.pass_cycles;
+    let is_conflict = resource == Resource::LoadStore && banks.is_some_and(|banks| 2.0 * conflicts >= banks.busy);
+    if is_conflict && conflicts > 0.0 { Resource::SharedMemory } else { resource }
 }
 
 /// What the unit means that is busiest among those that `meaning` has an answer for, with its share of the cycles.
@@ -169,7 +179,7 @@ fn busiest_pipe(simulated: &Simulated) -> Resource {
 fn memory(simulated: &Simulated) -> Resource {
     busiest(simulated, of_memory)
         .filter(|&(_, share)| share >= BUSY)
-        .map_or(Resource::DramLatency, |(resource, _)| resource)
+        .map_or(Resource::DramLatency, |(resource, _)| cause(simulated, resource))
 }
 
 /// Conflicts bound where they add as many passes as there are accesses.
