@@ -38,7 +38,11 @@ pub fn page() -> String {
         }
     }
     text.push_str("\n## Limiters\n\n");
-    text.push_str("The limiter is the resource of the largest term.\n\n");
+    text.push_str(
+        "The limiter is the resource of the largest term; where terms add up, the resource whose terms make most of the time \
+         together.\n`teg` gives the term of issuing to the unit that paces it, where one is busier than the issue slots and for \
+         at least 60 % of the time.\n\n",
+    );
     for resource in Resource::ALL {
         _ = writeln!(text, "- {}", resource.name());
     }
