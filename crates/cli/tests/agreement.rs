@@ -73,7 +73,13 @@ fn agrees(glance: &Glance) {
     };
     if matches!(glance.combine, Combine::Sum) {
         let largest = glance.slices.iter().map(of_resource).fold(0.0, f64::max);
-        assert!((glance.bound.share - largest).abs() < 1e-9, "{}: {:?} of {:?}", glance.gpu, glance.bound, glance.slices);
+        assert!(
+            (glance.bound.share - largest).abs() < 1e-9,
+            "{}: {:?} of {:?}",
+            glance.gpu,
+            glance.bound,
+            glance.slices
+        );
     }
     let shares: Vec<f64> = glance.slices.iter().map(|slice| slice.share).collect();
     assert!(shares.is_sorted_by(|left, right| left >= right), "{}: {shares:?}", glance.gpu);

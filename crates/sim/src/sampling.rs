@@ -539,7 +539,11 @@ mod tests {
     #[test]
     fn what_was_passed_over_takes_as_long_as_its_bytes() {
         let mut sampling = Sampling::new(1_000_000, Some(400_000), 1);
-        let point = |cycle, instructions| Point { moment: Moment { cycle, instructions }, executions: Box::new([]), missing: 0.0 };
+        let point = |cycle, instructions| Point {
+            moment: Moment { cycle, instructions },
+            executions: Box::new([]),
+            missing: 0.0,
+        };
         sampling.passed(point(500, 1000), point(500, 11_000), 7000.0);
         let end = Moment { cycle: 600, instructions: 11_100 };
         assert_eq!(sampling.clock(point(600, 11_100), &[]).time(end), 7600);

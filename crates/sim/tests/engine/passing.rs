@@ -78,11 +78,11 @@ fn where_no_warp_is_ahead_none_comes_to_be() {
     assert!((0.95..1.05).contains(&ratio), "{ratio}");
 }
 
-/// CTAs of eight warps, of which one goes through eight times as many rounds; two CTAs at once.
+/// CTAs of eight warps, of which one goes through twice as many rounds; two CTAs at once.
 fn run_uneven(budget: Option<u64>) -> Outcome {
     let code = code();
-    let warps = || (0..8).map(|warp| warp_of(if warp == 3 { 8 * ROUNDS } else { ROUNDS })).collect();
-    let ctas: Vec<CtaTrace> = (0..24).map(|cta| CtaTrace { id: CtaId(cta), warps: warps() }).collect();
+    let warps = || (0..8).map(|warp| warp_of(if warp == 3 { 16 * ROUNDS } else { 8 * ROUNDS })).collect();
+    let ctas: Vec<CtaTrace> = (0..12).map(|cta| CtaTrace { id: CtaId(cta), warps: warps() }).collect();
     let job = Job { code: &code, ctas: &ctas, resident: 2, surroundings: Surroundings::ALONE, footprint: None };
     simulate(&modern(), &job, Options { budget, ..Options::default() })
 }
