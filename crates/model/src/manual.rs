@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use crate::teg::BUSY;
 use crate::{AssumptionId, MODELS, ModelId, OptionId, Resource, auto};
 
 /// The page: models, their options and input fields, what a kernel can be bound by, and every assumption.
@@ -38,10 +39,12 @@ pub fn page() -> String {
         }
     }
     text.push_str("\n## Limiters\n\n");
-    text.push_str(
+    _ = writeln!(
+        text,
         "The limiter is the resource of the largest term; where terms add up, the resource whose terms make most of the time \
          together.\n`teg` gives the term of issuing to the unit that paces it, where one is busier than the issue slots and for \
-         at least 60 % of the time.\n\n",
+         at least {} % of the time.\n",
+        100.0 * BUSY,
     );
     for resource in Resource::ALL {
         _ = writeln!(text, "- {}", resource.name());

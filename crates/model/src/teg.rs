@@ -21,6 +21,7 @@ use warplens_sim::{Job, Outcome, SmConfig, Surroundings, simulate, work};
 use warplens_stats::{Footprint, LaunchShape, Profile, RegistersBasis, Sharing, TracedCta, sector};
 use warplens_trace::{Code, CtaTrace, MachineClass};
 
+pub(crate) use self::answer::BUSY;
 use crate::assumption::{AssumptionId, of_machine};
 use crate::recorded::{listing, traced};
 use crate::residency::{fitting_ctas, shared_setting};

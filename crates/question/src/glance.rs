@@ -192,7 +192,8 @@ fn slice(prediction: &Prediction, term: &Term) -> Slice {
     Slice { name: term.name, resource: term.resource, share }
 }
 
-fn bound(prediction: &Prediction) -> Slice {
+/// What bounds the kernel: a term, or the terms of one resource together under its name.
+pub(crate) fn bound(prediction: &Prediction) -> Slice {
     let terms = prediction.limiting_terms();
     let largest = slice(prediction, terms[0]);
     if terms.len() == 1 {

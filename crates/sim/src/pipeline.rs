@@ -55,8 +55,7 @@ pub(crate) struct Sm<'a> {
     /// Instructions that were issued, and that were passed over.
     pub(crate) issued: u64,
     pub(crate) passed: u64,
-    /// Warps that have begun and not ended.
-    pub(crate) live_warps: usize,
+    /// How many warps have been missing.
     pub(crate) missing_warps: MissingWarps,
     /// How far warps have come in what is being passed over, in times of their own.
     pub(crate) own_times: Vec<f64>,
@@ -199,7 +198,6 @@ impl<'a> Sm<'a> {
             warps_per_cta: warps_per_cta as u32,
             issued: 0,
             passed: 0,
-            live_warps: 0,
             missing_warps: MissingWarps::default(),
             own_times: vec![0.0; n_warps],
             held_back: 0,

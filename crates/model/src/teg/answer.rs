@@ -14,7 +14,7 @@ use crate::{Part, Quantity, Resource, Symbol, Term};
 
 /// A unit that is busy for this share of the cycles bounds what waits for it, and below it is latency that does; Nsight
 /// Compute draws the same line.
-const BUSY: f64 = 0.6;
+pub(crate) const BUSY: f64 = 0.6;
 
 /// Reasons to wait that one term holds.
 struct Group {

@@ -2,7 +2,7 @@
 
 use super::Context;
 use crate::digits::short;
-use crate::whatif;
+use crate::{glance, whatif};
 use warplens_model::Symbol;
 use warplens_session::predict::{Combine, Prediction};
 use warplens_session::profile::{CoalescingRule, MemoryCounts, Profile, StateSpace};
@@ -41,13 +41,12 @@ fn limiter(context: &Context<'_>) -> Option<Evidence> {
     let prediction = context.prediction;
     let terms = prediction.limiting_terms();
     let term = terms[0];
+    if prediction.time.0 <= 0.0 {
+        return None;
+    }
+    let bound = glance::bound(prediction);
+    let (name, share) = (bound.full_name(), bound.share);
     let of_all: f64 = terms.iter().map(|term| term.cycles.0).sum();
-    let share = if prediction.time.0 > 0.0 { of_all / prediction.time.0 } else { return None };
-    let name = if terms.len() > 1 || term.name == term.resource.name() {
-        term.resource.name().to_owned()
-    } else {
-        format!("{} ({})", term.name, term.resource.name())
-    };
     let mut text = match prediction.combine {
         Combine::Max => format!("{name} is the longest of what overlaps, and so the time"),
         _ => format!("{name} takes {} of the time", percent(share)),

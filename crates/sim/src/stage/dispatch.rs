@@ -27,7 +27,6 @@ impl Sm<'_> {
         };
         self.outcome.ctas[index as usize] = CtaSpan { start: at, end: at, ..CtaSpan::default() };
         self.moments[index as usize] = [self.moment(at); 2];
-        self.live_warps += live as usize;
         self.count_warps();
         for warp in 0..live {
             let place = self.warp_slot(slot, warp);
@@ -183,7 +182,6 @@ impl Sm<'_> {
         let cta = &mut self.ctas[cta_slot];
         self.outcome.resident_warp_cycles += end - start;
         cta.live -= 1;
-        self.live_warps -= 1;
         cta.end = cta.end.max(end);
         let (live, cta_end, index) = (cta.live, cta.end, cta.cta as usize);
         if live == 0 {
@@ -215,9 +213,10 @@ impl Sm<'_> {
 
     /// Warps have begun or ended.
     pub(crate) fn count_warps(&mut self) {
-        let full = self.sampling.at_work() * self.warps_per_cta as usize;
         if !self.is_passing {
-            self.missing_warps.change(self.live_warps, full, self.issued + self.passed);
+            let at_work = self.ctas.iter().map(|cta| cta.live as usize).sum();
+            let full = self.sampling.at_work() * self.warps_per_cta as usize;
+            self.missing_warps.change(at_work, full, self.issued + self.passed);
         }
     }
 
