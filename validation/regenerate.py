@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes the PTX of the kernels in sgemm/ and textbook/ with the compilers of the time of the measurements.
+"""Makes the PTX of the kernels in sgemm/, textbook/ and calibration/ with the compilers of the time of the measurements.
 
 Needs no GPU and no CUDA installation, but two libraries of the package index of Python:
 
@@ -20,9 +20,14 @@ HERE = pathlib.Path(__file__).resolve().parent
 
 def main():
     old, new = (Nvrtc(pathlib.Path(folder, "nvidia/cuda_nvrtc/lib")) for folder in sys.argv[1:])
-    for compiler, name, target in [(new, "sgemm", "sm_86"), (old, "textbook", "sm_35")]:
-        ptx = compiler.ptx(HERE / name / f"{name}.cu", target, "--std=c++14")
-        (HERE / name / f"{target}.ptx").write_text(plain(ptx))
+    kernels = [
+        (new, "sgemm/sgemm.cu", "sm_86"),
+        (old, "textbook/textbook.cu", "sm_35"),
+        (old, "calibration/physical.cu", "sm_35"),
+    ]
+    for compiler, source, target in kernels:
+        ptx = compiler.ptx(HERE / source, target, "--std=c++14")
+        (HERE / source).with_name(f"{target}.ptx").write_text(plain(ptx))
 
 
 main()

@@ -1,6 +1,7 @@
 //! The verbs: one file and three lines here for each. Help, completions, man pages and the manual follow from the list.
 
 pub(crate) mod annotate;
+pub(crate) mod calibrate;
 pub(crate) mod compare;
 pub(crate) mod completions;
 pub(crate) mod dev;
@@ -52,6 +53,8 @@ pub(crate) enum Verb {
     Tune(tune::TuneFlags),
     /// Compare predictions with measured times: of the project, or of tables of yours
     Validate(validate::ValidateFlags),
+    /// Find the parameters of a GPU by measured times of micro-benchmarks
+    Calibrate(calibrate::CalibrateFlags),
     /// Write a page with the answer, pictures, counts and listing
     Report(report::ReportFlags),
     /// Evaluate a model on given counts, without a kernel
@@ -98,6 +101,7 @@ pub(crate) fn run(cli: Cli, terminal: &Terminal) -> Result<Outcome> {
         Verb::Scale(flags) => scale::run(&flags, threads, terminal),
         Verb::Compare(flags) => compare::run(&flags, threads, terminal),
         Verb::Validate(flags) => validate::run(&flags, threads, terminal),
+        Verb::Calibrate(flags) => calibrate::run(&flags, threads, terminal),
         Verb::Tune(flags) => tune::run(&flags, threads, terminal),
         Verb::Whatif(flags) => whatif::run(&flags, threads, terminal),
         Verb::Model(flags) => model::run(&flags, terminal),

@@ -26,6 +26,7 @@ mod table;
 mod words;
 
 // generated: modules
+pub mod calibrate;
 pub mod compare;
 pub mod explain;
 pub mod figure;

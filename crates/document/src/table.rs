@@ -46,6 +46,7 @@ const TABLES: &[&[Entry]] = &[
     crate::simulation::DOCUMENTS,
     crate::run::DOCUMENTS,
     crate::gpu::DOCUMENTS,
+    crate::calibrate::DOCUMENTS,
     crate::compare::DOCUMENTS,
     crate::tune::DOCUMENTS,
     crate::figure::DOCUMENTS,

@@ -12,6 +12,7 @@ mod threads;
 mod waits;
 
 // generated: modules
+pub mod calibrate;
 pub mod compare;
 pub mod coverage;
 pub mod explain;

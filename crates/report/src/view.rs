@@ -1,6 +1,7 @@
 //! Results to sections. A view neither prints nor computes.
 
 // generated: modules
+pub mod calibrate;
 pub mod compare;
 pub mod explain;
 pub mod figure;

@@ -1,0 +1,96 @@
+//! `warplens calibrate --gpu NAME --from TABLE.csv`: a machine file out of measured times of micro-benchmarks.
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+use clap::Args;
+use warplens_question::calibrate::{self, virtual_gpu};
+use warplens_report::view::calibrate::Calibrated;
+use warplens_report::{document, view};
+use warplens_session::machines::{self, Basis};
+use warplens_session::{Error, read_text};
+
+use super::{Document, Outcome};
+use crate::flags::{ExecutionFlags, OutputFlags};
+use crate::terminal::Terminal;
+
+#[derive(Args, Debug)]
+#[command(after_help = STEPS)]
+pub(crate) struct CalibrateFlags {
+    /// The GPU: identifier, marketing name, FILE.toml or ID@MHZ with the clock of the measurement
+    #[arg(long, value_name = "NAME")]
+    gpu: String,
+    /// Write the launches to measure, as a table whose column measured_us is to be filled in
+    #[arg(long, group = "what")]
+    plan: bool,
+    /// Fit the parameters to the measured times of such a table
+    #[arg(long, value_name = "TABLE.csv", group = "what")]
+    from: Option<PathBuf>,
+    /// Measure a GPU that is not there, the simulation of one with other values, and find these again
+    #[arg(long = "virtual", value_name = "SEED", group = "what", num_args = 0..=1, default_missing_value = "1")]
+    virtual_seed: Option<u64>,
+    /// Noise of the times of a virtual GPU, as a part of each
+    #[arg(long, value_name = "PART", default_value_t = 0.0, requires = "virtual_seed")]
+    noise: f64,
+    /// Write the machine file here: what was fitted, and everything else inherited from the GPU
+    #[arg(long, value_name = "FILE.toml", conflicts_with = "plan")]
+    machine_file: Option<PathBuf>,
+    #[command(flatten)]
+    execution: ExecutionFlags,
+    #[command(flatten)]
+    output: OutputFlags,
+}
+
+const STEPS: &str = "Measuring on a GPU is not part of this command: --plan writes the launches, the kernels are in \
+validation/calibration, and times are those of the kernel alone, in microseconds, at a fixed clock.";
+
+/// Noise beyond which nothing is found.
+const MOST_NOISE: f64 = 0.5;
+
+pub(crate) fn run(flags: &CalibrateFlags, threads: Option<u32>, terminal: &Terminal) -> Result<Outcome> {
+    let machine = machines::one(&flags.gpu)?;
+    if flags.plan {
+        terminal.data(flags.output.output.as_ref(), &calibrate::plan_table(&machine)?)?;
+        return Ok(Outcome::Done);
+    }
+    if !(0.0..=MOST_NOISE).contains(&flags.noise) {
+        return Err(Error::usage(format!("--noise {}: not a part from 0 to {MOST_NOISE}", flags.noise)).into());
+    }
+    let execution = flags.execution.options(threads)?;
+    let (timed, times, hardware) = match (&flags.from, flags.virtual_seed) {
+        (Some(path), _) => {
+            let name = path.display().to_string();
+            let text = read_text(&name, "table of measured times")?;
+            (calibrate::read(&name, &text, &machine)?, name, None)
+        }
+        (None, Some(seed)) => {
+            let hardware = virtual_gpu::perturbed(&machine, seed)?;
+            let times = format!("a virtual GPU (seed {seed}, noise {} %)", 100.0 * flags.noise);
+            let timed = terminal.with_progress(|progress| {
+                virtual_gpu::measured(&machine, &hardware, flags.noise, seed.wrapping_add(1), &execution, progress)
+            })?;
+            (timed, times, Some(hardware))
+        }
+        (None, None) => {
+            let error = Error::usage("nothing to calibrate from: give --plan, --from TABLE.csv or --virtual");
+            return Err(error.with_help("--plan writes the launches that are to be measured").into());
+        }
+    };
+    let calibration =
+        terminal.with_progress(|progress| calibrate::calibrate(&machine, &timed, &execution, progress))?;
+    if let Some(path) = &flags.machine_file {
+        let (basis, source) = match hardware {
+            Some(_) => (Basis::Simulator, format!("warplens calibrate, by {times}")),
+            None => {
+                (Basis::Fitted, format!("warplens calibrate, by {times}: the simulation with this value is nearest"))
+            }
+        };
+        terminal.data(Some(path), &calibration.machine_file(&source, basis))?;
+    }
+    let of = Calibrated { machine: &machine, calibration: &calibration, times: &times, hardware: hardware.as_ref() };
+    let sections = || view::calibrate::sections(of);
+    let json = || document::value(&view::calibrate::document(of));
+    Document { title: "Calibration", sections: &sections, tables: &sections, json: &json }
+        .write(&flags.output, terminal)?;
+    Ok(Outcome::Done)
+}

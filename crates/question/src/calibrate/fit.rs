@@ -1,0 +1,300 @@
+//! One parameter out of the times of its launches.
+
+use argmin::core::{CostFunction, Error as ArgminError, Executor, State as _};
+use argmin::solver::brent::BrentOpt;
+use rayon::prelude::*;
+use warplens_base::error::{Error, Result};
+use warplens_launch::Launch;
+use warplens_machine::Scaling;
+use warplens_model::{ModelId, Options};
+use warplens_session::machines::{Key, Machine};
+use warplens_session::predict::{Choice, measured_on};
+use warplens_session::profile::Counting;
+use warplens_session::toolchain::Search;
+use warplens_session::{ExecutionOptions, Generation, Measurement, Program, Progress, measure};
+
+use super::quantum::Quantum;
+use super::steps::Step;
+
+/// Brent's method ends when a value is known to this part of itself.
+const PRECISION: f64 = 1e-4;
+const ITERATIONS: u64 = 60;
+/// A step of the logarithm of a value by which it is found how much times depend on it.
+const NUDGE: f64 = 0.05;
+/// Percent by which times change for a percent of the value, below which they do not tell it.
+const LEAST_ELASTICITY: f64 = 0.1;
+/// Whole cycles that are looked at for the same times, to either side.
+const WIDEST: f64 = 16.0;
+/// Quantile of the normal distribution for 95 percent.
+const TWO_SIDED: f64 = 1.96;
+/// Part of a cost by which two are the same.
+const SAME: f64 = 1e-9;
+/// What a value costs that the machine cannot have.
+const IMPOSSIBLE: f64 = 1e9;
+
+/// A fitted parameter.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Fitted {
+    /// The parameter.
+    pub key: Key,
+    /// Its value; durations in cycles of the machine's clock, all else in its canonical unit.
+    pub value: f64,
+    /// Within which the value lies in 95 of 100 cases, by the scatter of the points about the fit, if each has noise of its
+    /// own.
+    pub interval: (f64, f64),
+    /// Points that it was fitted to.
+    pub n_points: usize,
+    /// Root mean square of the relative differences of predicted and measured times.
+    pub residual: f64,
+    /// Percent by which the times change for a percent of the value.
+    pub elasticity: f64,
+    /// The clock whose cycles durations are in, for those that follow it.
+    clock: Option<f64>,
+}
+
+impl Fitted {
+    /// What turns a value in canonical units into one as shown here.
+    pub fn cycles_per_unit(&self) -> f64 {
+        self.clock.unwrap_or(1.0)
+    }
+
+    /// Its line in a machine file.
+    pub(super) fn line(&self) -> String {
+        let unit = self.key.unit().symbol();
+        let unit = if unit.is_empty() { String::new() } else { format!(", unit = \"{unit}\"") };
+        let at = self.clock.map_or_else(String::new, |clock| format!(", at = \"{} MHz\"", clock / 1e6));
+        let (low, high) = self.interval;
+        format!(
+            "{} = {{ value = {}{unit}{at}, note = \"{} points, residual {:.2} %, 95 % within {:.4} to {:.4}\" }}\n",
+            self.key.field(),
+            self.value,
+            self.n_points,
+            100.0 * self.residual,
+            low,
+            high
+        )
+    }
+}
+
+/// A parameter that stays as it was.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Left {
+    /// The parameter.
+    pub key: Key,
+    /// Why.
+    pub reason: String,
+}
+
+/// Launches of a step that were executed, with their times.
+pub(super) struct Problem {
+    pub(super) step: &'static Step,
+    pub(super) measurements: Vec<Measurement>,
+    pub(super) us: Vec<f64>,
+    /// What was found the last time, and the cost of the value in the machine of then.
+    last: Option<(std::result::Result<Fitted, Left>, f64)>,
+}
+
+impl Problem {
+    pub(super) const fn new(step: &'static Step, measurements: Vec<Measurement>, us: Vec<f64>) -> Self {
+        Self { step, measurements, us, last: None }
+    }
+}
+
+/// The search for a value in a machine that has all others.
+#[derive(Clone, Copy)]
+struct Trial<'p> {
+    problem: &'p Problem,
+    machine: &'p Machine,
+    key: Key,
+    /// The machine's value, by whose factors others are told.
+    before: f64,
+}
+
+impl Trial<'_> {
+    /// A machine whose value is `factor` times that of before.
+    fn with(&self, factor: f64) -> Option<Machine> {
+        let mut machine = self.machine.clone();
+        machine.suppose(self.key, self.before * factor, "calibration").ok()?;
+        Some(machine)
+    }
+
+    /// Logarithms of predicted over measured times.
+    fn differences(&self, factor: f64) -> Option<Vec<f64>> {
+        let machine = self.with(factor)?;
+        let pairs = self.problem.measurements.par_iter().zip(&self.problem.us);
+        pairs.map(|(measurement, us)| Some((predicted(measurement, &machine).ok()? / us).ln())).collect()
+    }
+
+    fn cost_of(&self, factor: f64) -> f64 {
+        let squares = |differences: Vec<f64>| differences.iter().map(|difference| difference * difference).sum();
+        self.differences(factor).map_or(IMPOSSIBLE, squares)
+    }
+}
+
+impl CostFunction for Trial<'_> {
+    type Param = f64;
+    type Output = f64;
+
+    fn cost(&self, logarithm: &f64) -> std::result::Result<f64, ArgminError> {
+        Ok(self.cost_of(logarithm.exp()))
+    }
+}
+
+/// What the simulation says, in microseconds.
+pub(super) fn predicted(measurement: &Measurement, machine: &Machine) -> std::result::Result<f64, String> {
+    let choice = Choice::Named(vec![ModelId::Teg]);
+    let answers = measured_on(measurement, machine, &choice, Options::default()).answers;
+    let answer = answers.into_iter().next().expect("one model was asked");
+    answer.result.map(|prediction| prediction.seconds().microseconds()).map_err(|refusal| refusal.to_string())
+}
+
+/// Executes launches and keeps what the simulation of the machine needs.
+pub(super) fn executed(
+    program: &Program,
+    launches: &[Launch],
+    machine: &Machine,
+    execution: &ExecutionOptions,
+    progress: &Progress,
+) -> Result<Vec<Measurement>> {
+    let gpu = std::slice::from_ref(machine);
+    let execution =
+        ExecutionOptions { traced_for: gpu.to_vec(), generations: Generation::of_all(gpu), ..execution.clone() };
+    let search = Search::default();
+    let one = |launch: &Launch| {
+        let launches = std::slice::from_ref(launch);
+        let measurements = measure(program, launches, execution.clone(), Counting::Ptx, &search, progress)?;
+        Ok(measurements.into_iter().next().expect("one launch was asked for"))
+    };
+    launches.iter().map(one).collect()
+}
+
+/// Fits the parameter of a step, and leaves it in the machine.
+pub(super) fn one(
+    machine: &mut Machine,
+    problem: &mut Problem,
+    reach: f64,
+) -> Result<std::result::Result<Fitted, Left>> {
+    let cost = |machine: &Machine, problem: &Problem| {
+        let before = machine.canonical(problem.step.key).ok()?;
+        Some(Trial { problem, machine, key: problem.step.key, before }.cost_of(1.0))
+    };
+    // What was fitted since may have changed nothing here.
+    if let (Some((result, then)), Some(now)) = (&problem.last, cost(machine, problem))
+        && (now - then).abs() <= SAME * then.max(SAME)
+    {
+        return Ok(result.clone());
+    }
+    let result = search(machine, problem, reach)?;
+    problem.last = cost(machine, problem).map(|cost| (result.clone(), cost));
+    Ok(result)
+}
+
+fn search(machine: &mut Machine, problem: &Problem, reach: f64) -> Result<std::result::Result<Fitted, Left>> {
+    let key = problem.step.key;
+    let left = |reason: String| Ok(Err(Left { key, reason }));
+    let before = match machine.canonical(key) {
+        Ok(before) if before > 0.0 => before,
+        Ok(_) => return left("the machine file says that there is none".into()),
+        Err(missing) => return left(missing.to_string()),
+    };
+    let refused = problem.measurements.iter().find_map(|of| predicted(of, machine).err());
+    if let Some(reason) = refused {
+        return left(reason);
+    }
+    let trial = Trial { problem, machine, key, before };
+    let (best, (least, most)) = whole(&trial, best(&trial, reach)?);
+    let elasticity = elasticity(&trial, best);
+    if elasticity.abs() < LEAST_ELASTICITY {
+        return left(format!("times change by {elasticity:.2} % for a percent of it, which does not tell its value"));
+    }
+    let n = problem.us.len() as f64;
+    let residual = (trial.cost_of(best) / n).sqrt();
+    // A fit of one number to n points has n - 1 degrees of freedom.
+    let error = residual * (n / (n - 1.0).max(1.0)).sqrt() / (elasticity.abs() * n.sqrt());
+    let clock = (key.scaling() == Scaling::WallTime).then(|| machine.clock()).flatten();
+    let shown = |factor: f64| before * factor * clock.unwrap_or(1.0);
+    let fitted = Fitted {
+        key,
+        value: shown(best),
+        interval: (shown(least * (-TWO_SIDED * error).exp()), shown(most * (TWO_SIDED * error).exp())),
+        n_points: problem.us.len(),
+        residual,
+        elasticity,
+        clock,
+    };
+    let found = trial.with(best).ok_or_else(|| Error::input(format!("`{key}` cannot be {}", fitted.value)))?;
+    *machine = found;
+    Ok(Ok(fitted))
+}
+
+/// The factor of the value with the least cost.
+fn best(trial: &Trial<'_>, reach: f64) -> Result<f64> {
+    let (low, high) = possible(trial, reach);
+    let solver = BrentOpt::new(low.ln(), high.ln()).set_tolerance(PRECISION, PRECISION);
+    let run = Executor::new(*trial, solver).configure(|state| state.max_iters(ITERATIONS)).run();
+    let run = run.map_err(|error| Error::input(format!("`{}`: {error}", trial.key)))?;
+    let found = run.state().get_best_param().map_or(1.0, |logarithm| logarithm.exp());
+    Ok(found)
+}
+
+/// Factors that the machine can have, as far as they are looked at: where one is too large, so are those beyond.
+fn possible(trial: &Trial<'_>, reach: f64) -> (f64, f64) {
+    let is_possible = |factor: f64| trial.with(factor).is_some();
+    let bound = |end: f64| {
+        let mut factor = end;
+        while !is_possible(factor) && (factor.ln()).abs() > PRECISION {
+            factor = factor.sqrt();
+        }
+        factor
+    };
+    (bound(1.0 / reach), bound(reach))
+}
+
+/// The whole number of cycles with the least cost, beside the value: where several give the same times, because schedulers
+/// choose in steps of their own, the one in their middle; with the factors of the first and the last. The value itself where
+/// parts of a cycle mean something, or where it is better.
+fn whole(trial: &Trial<'_>, factor: f64) -> (f64, (f64, f64)) {
+    let alone = (factor, (factor, factor));
+    let Some(quantum) = Quantum::of(trial.machine, trial.key) else { return alone };
+    let factor_of = |number: f64| quantum.value(number) / trial.before;
+    let cost = |number: f64| trial.cost_of(factor_of(number));
+    let nearest = quantum.number(trial.before * factor).round();
+    let numbers = (-3..=3).map(|offset| nearest + f64::from(offset)).filter(|&number| number >= 1.0);
+    let costs = numbers.map(|number| (cost(number), number));
+    let Some((least, best)) = costs.min_by(|left, right| left.0.total_cmp(&right.0)) else { return alone };
+    let is_as_good = |other: f64| other <= least * (1.0 + 1e-9) + 1e-12;
+    if !is_as_good(least.min(trial.cost_of(factor))) {
+        return alone;
+    }
+    let end = |by: f64| {
+        let mut number = best;
+        while (number - best).abs() < WIDEST && number + by >= 1.0 && is_as_good(cost(number + by)) {
+            number += by;
+        }
+        number
+    };
+    let (first, last) = (end(-1.0), end(1.0));
+    let middle = ((first + last) / 2.0).floor();
+    let (low, high) = (factor_of(first), factor_of(last));
+    (factor_of(middle), (low.min(high), low.max(high)))
+}
+
+/// Percent by which times change for a percent of the value, on average over the points.
+fn elasticity(trial: &Trial<'_>, factor: f64) -> f64 {
+    let (less, more) = match Quantum::of(trial.machine, trial.key) {
+        Some(quantum) => {
+            let number = quantum.number(trial.before * factor);
+            let neighbour = |by: f64| quantum.value((number + by).max(0.5)) / trial.before;
+            (neighbour(-1.0), neighbour(1.0))
+        }
+        None => (factor * (-NUDGE).exp(), factor * NUDGE.exp()),
+    };
+    let mean = |factor: f64| -> Option<f64> {
+        let differences = trial.differences(factor)?;
+        Some(differences.iter().sum::<f64>() / differences.len() as f64)
+    };
+    match (mean(less), mean(more)) {
+        (Some(of_less), Some(of_more)) => (of_more - of_less) / (more / less).ln(),
+        _ => 0.0,
+    }
+}
