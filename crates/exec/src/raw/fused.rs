@@ -394,8 +394,8 @@ mod warp {
                 // Of two registers side by side the second holds the rows from the eighth on.
                 let (tile, quad) = (number % 2, number / 2 * 2);
                 let elements = vectors(register);
-                for at in 0..VECTORS {
-                    let values = values::<BF16>(elements[at]);
+                for (at, &elements) in elements.iter().enumerate() {
+                    let values = values::<BF16>(elements);
                     store_floats(&mut self.rows[tile][quad][at], values[0]);
                     store_floats(&mut self.rows[tile][quad + 1][at], values[1]);
                 }
