@@ -824,6 +824,11 @@ fn local_selection<'t, R>(
 #[inline(always)]
 fn read(level: Level, lanes: &mut Lanes<'_>, operation: &MemoryOperation, selection: &Selection<'_>) {
     let width = usize::from(operation.element_bytes);
+    if let (4, [_, _, _, _]) = (width, &operation.destinations[..]) {
+        let values = selection.gather_quads(level);
+        operation.destinations.iter().zip(&values).for_each(|(&row, values)| lanes.set_words(row, values));
+        return;
+    }
     for (element, &row) in operation.destinations.iter().enumerate() {
         let at = element * width;
         match width {

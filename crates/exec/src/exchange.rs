@@ -62,14 +62,16 @@ pub(crate) fn attend(lanes: &mut Lanes<'_>, step: &Step, exchange: &ExchangeOper
         make(lanes, step, exchange.what);
         return Attendance::Made;
     };
-    let masks = *lanes.words(source);
+    let masks = lanes.words(source);
     let members = masks[here.trailing_zeros().min(31) as usize];
-    let differs = (0..32).fold(0, |differs, lane| differs | u32::from(masks[lane] != members) << lane);
+    let differs = |masks: &[u32; 32]| (0..32).fold(0, |all, lane| all | u32::from(masks[lane] != members) << lane);
+    let is_one = source.is_constant() || differs(masks) & here == 0;
     let group = Group { members, lanes: here };
-    if differs & here == 0 && here & !members == 0 && group.is_complete(live) {
+    if is_one && here & !members == 0 && group.is_complete(live) {
         make(lanes, step, exchange.what);
         return Attendance::Made;
     }
+    let masks = *masks;
     attend_apart(lanes, step, exchange.what, live, masks)
 }
 

@@ -20,7 +20,7 @@ use crate::meeting::Meeting;
 use crate::raw::{Lanes, Row, Source, call};
 use crate::run::{Request, Run};
 use crate::semantics::atomic;
-use crate::semantics::tensor::{Fragment, TensorCores};
+use crate::semantics::tensor::{Fast, Fragment, MOST_RESULTS, TensorCores};
 use crate::semantics::warp::{Exchange, Received};
 use crate::synchronize::Arrival;
 use crate::warpgroup::wait_for_group;
@@ -473,24 +473,34 @@ fn broadcast(lanes: &mut Lanes<'_>, shared: Shared) {
     lanes.mask = active;
 }
 
+/// Registers of the factors and accumulators of a product that is tried at once, at most.
+const MOST_SOURCES: usize = 16;
+
 /// Multiplies matrices. What lanes hold that take no part counts as zeros.
 fn multiply(lanes: &mut Lanes<'_>, operation: &MatrixOperation, cores: TensorCores) {
-    let wide = if operation.product.is_double() { Wide::Yes } else { Wide::No };
+    let MatrixOperation { product, sources, destinations } = operation;
+    let wide = if product.is_double() { Wide::Yes } else { Wide::No };
     let mask = lanes.mask;
-    if mask == u32::MAX && matches!(wide, Wide::No) {
-        let registers: Vec<[u32; 32]> = operation.sources.iter().map(|&source| *lanes.words(source)).collect();
-        if let Some(results) = cores.fast_product(&operation.product, &registers) {
-            operation.destinations.iter().zip(&results).for_each(|(&row, values)| lanes.set_words(row, values));
-            return;
+    let mut fast = Fast::Otherwise;
+    if mask == u32::MAX && matches!(wide, Wide::No) && sources.len() <= MOST_SOURCES {
+        let mut results = [[0; 32]; MOST_RESULTS];
+        let mut registers = [lanes.words(sources[0]); MOST_SOURCES];
+        registers.iter_mut().zip(sources).for_each(|(register, &source)| *register = lanes.words(source));
+        fast = cores.fast_product(product, &registers[..sources.len()], &mut results);
+        if fast == Fast::Made {
+            return destinations.iter().zip(&results).for_each(|(&row, values)| lanes.set_words(row, values));
         }
     }
     let fragment = |&source: &Source| -> Fragment {
         let values = values_of(lanes, source, wide);
         std::array::from_fn(|lane| if mask >> lane & 1 == 1 { values[lane] } else { 0 })
     };
-    let fragments: Vec<Fragment> = operation.sources.iter().map(fragment).collect();
-    let results = cores.product(&operation.product, &fragments);
-    for (&row, values) in operation.destinations.iter().zip(&results) {
+    let fragments: Vec<Fragment> = sources.iter().map(fragment).collect();
+    let results = match fast {
+        Fast::OneByOne => cores.product_one_by_one(product, &fragments),
+        Fast::Made | Fast::Otherwise => cores.product(product, &fragments),
+    };
+    for (&row, values) in destinations.iter().zip(&results) {
         match wide {
             Wide::Yes => lanes.set_pairs(row, values),
             Wide::No => lanes.set_words(row, &values.map(|value| value as u32)),

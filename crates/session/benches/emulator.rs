@@ -1,12 +1,13 @@
-//! Emulation speed on one core, with and without statistics, and on two: in thread instructions per second, and in
+//! Emulation speed on one core, without statistics, with them, and with statistics and traces, and on two: in thread instructions per second, and in
 //! multiply-adds per second for products by tensor cores.
 
+use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use warplens_exec::{BarrierRule, Device, Launch, Program, Schedule, launch};
 use warplens_ir::Module;
-use warplens_stats::{LaunchShape, Recorder, RegistersBasis};
+use warplens_stats::{LaunchShape, MemoryPlace, Recorder, RegistersBasis, TraceRequest, Tracer, pattern_ctas};
 use warplens_trace::CtaId;
 
 struct Case {
@@ -22,6 +23,9 @@ struct Case {
     /// Bits of the arguments behind them.
     numbers: &'static [u32],
     dynamic_shared: u64,
+    /// CTAs that `predict` traces for an H200, spread over the launch, and CTAs from the first whose lines it keeps: about as
+    /// many as the rules of `crates/session/src/trace.rs` make of the work of one.
+    traced: [u32; 2],
     /// Multiply-adds, where it is a product by tensor cores.
     multiply_adds: Option<u64>,
 }
@@ -48,6 +52,7 @@ const CASES: [Case; 4] = [
         word: single,
         numbers: &[1 << 20],
         dynamic_shared: 0,
+        traced: [4096, 4096],
         multiply_adds: None,
     },
     Case {
@@ -60,6 +65,7 @@ const CASES: [Case; 4] = [
         word: single,
         numbers: &[512],
         dynamic_shared: 0,
+        traced: [272, 426],
         multiply_adds: None,
     },
     Case {
@@ -72,6 +78,7 @@ const CASES: [Case; 4] = [
         word: single,
         numbers: &[0.02_f32.to_bits(), 0.3_f32.to_bits(), 1 << 20],
         dynamic_shared: 0,
+        traced: [3200, 4096],
         multiply_adds: None,
     },
     Case {
@@ -84,6 +91,7 @@ const CASES: [Case; 4] = [
         word: halves,
         numbers: &[1024, 1024],
         dynamic_shared: 92_160,
+        traced: [32, 16],
         multiply_adds: Some(1 << 30),
     },
 ];
@@ -150,6 +158,26 @@ fn emulate(criterion: &mut Criterion) {
             bencher.iter(|| {
                 let recorder = Recorder::new(facts.clone(), (0..shape.n_ctas() as u32).map(CtaId));
                 launch(&program, &device, &request, recorder, &progress).map(|(_, summary)| summary)
+            });
+        });
+        let places: Arc<[MemoryPlace]> = {
+            let slots = warplens_codegen::slots(&module);
+            module.pcs.ids().map(|pc| slots.of(pc)).collect()
+        };
+        let [traced, window] = case.traced;
+        let n_ctas = shape.n_ctas() as u32;
+        let traces = TraceRequest {
+            ctas: (0..traced).map(|number| CtaId(number * n_ctas / traced)).collect(),
+            bytes_per_cta: u64::MAX,
+            window,
+            pattern: pattern_ctas(case.grid),
+        };
+        group.bench_function(format!("{}, full statistics and traces", case.name), |bencher| {
+            bencher.iter(|| {
+                let recorder = Recorder::new(facts.clone(), (0..n_ctas).map(CtaId));
+                let tracer = Tracer::new(places.clone(), facts.n_warps(), traces.clone());
+                let observer = (Some(recorder), Some(tracer));
+                launch(&program, &device, &request, observer, &progress).map(|(_, summary)| summary)
             });
         });
         request.threads = 2;

@@ -471,14 +471,11 @@ fn tag_cycles(lines: &[(u64, Sectors)], tags_per_clk: f64) -> f64 {
     let bits = n_banks.trailing_zeros();
     let mut per_bank = [0_u16; 64];
     let mut most = 0;
+    // Lines are folded in halves, so that each group of bits comes to the lowest one.
+    let halves = [32, 16, 8, 4, 2, 1].map(|distance| distance * bits);
+    let first = halves.iter().position(|&half| (1..u64::BITS).contains(&half)).unwrap_or(halves.len());
     for &(line, _) in lines {
-        // Folded in halves, so that each group comes to the lowest one.
-        let mut folded = line;
-        let mut distance = u64::BITS;
-        while bits > 0 && distance > 1 {
-            distance /= 2;
-            folded ^= folded.checked_shr(distance * bits).unwrap_or(0);
-        }
+        let folded = halves[first..].iter().fold(line, |folded, half| folded ^ folded >> half);
         let bank = folded as usize & (n_banks - 1);
         per_bank[bank] += 1;
         most = most.max(per_bank[bank]);

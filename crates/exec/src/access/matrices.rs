@@ -61,5 +61,8 @@ impl<E: Engine, O: Observer> Worker<'_, E, O> {
 
 /// The values of the lanes of a mask; what others hold counts as zeros.
 fn only(mask: u32, values: &[u32; 32]) -> [u32; 32] {
+    if mask == u32::MAX {
+        return *values;
+    }
     std::array::from_fn(|lane| if mask >> lane & 1 == 1 { values[lane] } else { 0 })
 }

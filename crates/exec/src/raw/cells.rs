@@ -94,6 +94,21 @@ impl Selection<'_> {
         }
     }
 
+    /// Reads four words from each lane's place on: the first of all lanes come first.
+    #[inline(always)]
+    pub(crate) fn gather_quads(&self, level: Level) -> [[u32; 32]; 4] {
+        match level {
+            #[cfg(target_arch = "x86_64")]
+            Level::V3 => {
+                let mut values = [[0; 32]; 4];
+                // SAFETY: as in `gather`; the last of the four words lies in the bytes of each place, and so do the others.
+                unsafe { vector::gather_quads(self.inside::<u32>(12).sub(12), &self.offsets.values, &mut values) };
+                values
+            }
+            Level::Baseline => std::array::from_fn(|word| self.gather(4 * word)),
+        }
+    }
+
     /// Writes the words at `at` bytes behind the place of each lane in `mask`, lowest lane first.
     #[inline(always)]
     pub(crate) fn scatter_words(&self, level: Level, at: usize, mask: u32, values: &[u32; 32]) {

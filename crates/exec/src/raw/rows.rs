@@ -61,6 +61,11 @@ impl Source {
     fn is_pool(self) -> bool {
         self.0 & Self::POOL != 0
     }
+
+    /// True where all lanes have the same value at all times.
+    pub(crate) fn is_constant(self) -> bool {
+        self.is_pool()
+    }
 }
 
 /// The registers of one frame of one warp, with the lanes that may be written.

@@ -12,10 +12,11 @@ use std::arch::asm;
 use std::arch::x86_64::{
     __m128i, __m256i, _mm_cvtsi32_si128, _mm_cvtsi64_si128, _mm_cvtsi128_si32, _mm_max_epu32, _mm_min_epu32,
     _mm_or_si128, _mm_shuffle_epi32, _mm256_add_epi32, _mm256_add_epi64, _mm256_blend_epi32, _mm256_broadcastd_epi32,
-    _mm256_broadcastq_epi64, _mm256_castsi256_si128, _mm256_cmpeq_epi32, _mm256_extracti128_si256, _mm256_loadu_si256,
-    _mm256_max_epu32, _mm256_min_epu32, _mm256_movemask_epi8, _mm256_or_si256, _mm256_permutevar8x32_epi32,
-    _mm256_set1_epi32, _mm256_set1_epi64x, _mm256_setr_epi32, _mm256_srli_epi64, _mm256_storeu_si256, _mm256_sub_epi32,
-    _mm256_testz_si256, _mm256_xor_si256,
+    _mm256_broadcastq_epi64, _mm256_castsi128_si256, _mm256_castsi256_si128, _mm256_cmpeq_epi32,
+    _mm256_extracti128_si256, _mm256_inserti128_si256, _mm256_loadu_si256, _mm256_max_epu32, _mm256_min_epu32,
+    _mm256_movemask_epi8, _mm256_or_si256, _mm256_permutevar8x32_epi32, _mm256_set1_epi32, _mm256_set1_epi64x,
+    _mm256_setr_epi32, _mm256_srli_epi64, _mm256_storeu_si256, _mm256_sub_epi32, _mm256_testz_si256,
+    _mm256_unpackhi_epi32, _mm256_unpackhi_epi64, _mm256_unpacklo_epi32, _mm256_unpacklo_epi64, _mm256_xor_si256,
 };
 
 /// How the places of a group of lanes lie to each other.
@@ -222,6 +223,44 @@ pub(super) unsafe fn gather_pairs(start: *const u8, offsets: &[u32; 32], values:
             }
         }
     }
+}
+
+/// Reads four words from each place on: the first of all lanes come first.
+///
+/// # Safety
+///
+/// At each offset from `start` lie four words, aligned to one.
+#[target_feature(enable = "avx2")]
+pub(super) unsafe fn gather_quads(start: *const u8, offsets: &[u32; 32], values: &mut [[u32; 32]; 4]) {
+    for first in [0, 8, 16, 24] {
+        // A vector has the words of one lane in its lower half, and those of the fourth one after it in the upper half.
+        let two = |lane: usize| {
+            // SAFETY: of the caller.
+            let (low, high) =
+                unsafe { (quad(start.add(offsets[lane] as usize)), quad(start.add(offsets[lane + 4] as usize))) };
+            _mm256_inserti128_si256::<1>(_mm256_castsi128_si256(low), high)
+        };
+        let lanes = [two(first), two(first + 1), two(first + 2), two(first + 3)];
+        let low = [_mm256_unpacklo_epi32(lanes[0], lanes[1]), _mm256_unpacklo_epi32(lanes[2], lanes[3])];
+        let high = [_mm256_unpackhi_epi32(lanes[0], lanes[1]), _mm256_unpackhi_epi32(lanes[2], lanes[3])];
+        put(&mut values[0], first, _mm256_unpacklo_epi64(low[0], low[1]));
+        put(&mut values[1], first, _mm256_unpackhi_epi64(low[0], low[1]));
+        put(&mut values[2], first, _mm256_unpacklo_epi64(high[0], high[1]));
+        put(&mut values[3], first, _mm256_unpackhi_epi64(high[0], high[1]));
+    }
+}
+
+/// Reads four words.
+#[inline]
+#[target_feature(enable = "avx2")]
+unsafe fn quad(place: *const u8) -> __m128i {
+    let value;
+    // SAFETY: as in `load`, of 16 bytes.
+    unsafe {
+        asm!("vmovdqu {value}, [{place}]", value = lateout(xmm_reg) value, place = in(reg) place,
+            options(nostack, preserves_flags, readonly));
+    }
+    value
 }
 
 /// Reads two words.

@@ -24,15 +24,20 @@ pub fn received(words: &[[u32; LANES]; 4], matrix: usize, moved: MatrixMove) -> 
         MovedElements::FourBits => return narrow(4),
         MovedElements::Bytes | MovedElements::Halves => {}
     }
-    let transposed = moved.transposed;
-    let element = |row: usize, column: usize| half(words[column / 2][8 * matrix + row], column);
-    std::array::from_fn(|lane| {
-        let (line, first) = (lane / 4, 2 * (lane % 4));
-        match transposed {
-            true => element(first, line) | element(first + 1, line) << 16,
-            false => element(line, first) | element(line, first + 1) << 16,
-        }
-    })
+    // The words of each column of words, by rows.
+    let words: [&[u32; 8]; 4] = std::array::from_fn(|column| &words[column].as_chunks().0[matrix]);
+    let mut parts = [0; LANES];
+    for (line, parts) in parts.as_chunks_mut::<4>().0.iter_mut().enumerate() {
+        *parts = match moved.transposed {
+            true => {
+                let element = |row: usize| half(words[line / 2][row], line);
+                std::array::from_fn(|part| element(2 * part) | element(2 * part + 1) << 16)
+            }
+            // Two neighbouring elements of a row are one of its words.
+            false => std::array::from_fn(|part| words[part][line]),
+        };
+    }
+    parts
 }
 
 /// The words that the lanes write, of the parts that they hold of each matrix.

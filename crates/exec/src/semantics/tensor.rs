@@ -21,6 +21,7 @@ use warplens_isa::{BoolOp, MatrixProduct, MatrixType};
 
 use self::block::{Adder, Output};
 use self::format::{Element, Format};
+pub(crate) use self::fused::{Fast, MOST_RESULTS};
 use super::float64;
 use super::warp::LANES;
 
@@ -83,9 +84,19 @@ impl TensorCores {
         }
     }
 
-    /// As [`Self::product`], of registers of 32 bits; none where what they hold is not to be had so fast.
-    pub(crate) fn fast_product(self, product: &MatrixProduct, registers: &[[u32; LANES]]) -> Option<Vec<[u32; LANES]>> {
-        fused::of_registers(self, product, registers)
+    /// As [`Self::product`], of registers of 32 bits to those of d, where that can be done at once.
+    pub(crate) fn fast_product(
+        self,
+        product: &MatrixProduct,
+        registers: &[&[u32; LANES]],
+        d: &mut [[u32; LANES]; MOST_RESULTS],
+    ) -> Fast {
+        fused::of_registers(self, product, registers, d)
+    }
+
+    /// As [`Self::product`], where [`Self::fast_product`] has found that it is to be made one by one.
+    pub(crate) fn product_one_by_one(self, product: &MatrixProduct, fragments: &[Fragment]) -> Vec<Fragment> {
+        with_results(self, product, fragments, one_by_one)
     }
 
     /// The fragment of d, of those of a, b and c one after the other, and of the metadata of a sparse a. c has the type of d,

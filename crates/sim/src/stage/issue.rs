@@ -15,8 +15,8 @@ const _: () = assert!(LSU < UNITS, "there is a place for each unit");
 
 impl<'a> Sm<'a> {
     /// What the scheduler would issue next.
-    pub(crate) fn choose(&self, scheduler: usize) -> Option<Choice> {
-        let state = &self.schedulers[scheduler];
+    pub(crate) fn choose(&mut self, scheduler: usize) -> Option<Choice> {
+        let state = &mut self.schedulers[scheduler];
         let unit_free = &self.unit_free[scheduler];
         let (cycle, position) = state.choose(self.config.policy, self.config.issue_interval, unit_free)?;
         Some(Choice { cycle, position })

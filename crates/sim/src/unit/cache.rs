@@ -40,7 +40,7 @@ pub(crate) struct Cache {
 #[repr(align(64))]
 struct Set {
     /// By way: a part of the number of the line.
-    tags: [u16; WAYS],
+    tags: Tags,
     order: Order,
     /// By way: the line, and when its last sector is there.
     ways: [(Entry, f64); WAYS],
@@ -109,6 +109,36 @@ const fn tag(line: u64) -> u16 {
     (line ^ line >> 16 ^ line >> 32) as u16
 }
 
+/// Tags of the ways of a set, sixteen bits each: four in a word, so that a search compares these at once.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Tags([u64; WAYS / Self::PER_WORD]);
+
+impl Tags {
+    const PER_WORD: usize = 4;
+    const NONE: Self = Self([0; WAYS / Self::PER_WORD]);
+
+    fn set(&mut self, way: usize, tag: u16) {
+        let (word, shift) = (&mut self.0[way / Self::PER_WORD], 16 * (way % Self::PER_WORD));
+        *word = *word & !(u64::from(u16::MAX) << shift) | u64::from(tag) << shift;
+    }
+
+    /// A way that has this tag. Looks at all of them, which is faster than stopping at the right one.
+    #[inline(always)]
+    fn way(&self, tag: u16) -> Option<usize> {
+        const ONES: u64 = 0x0001_0001_0001_0001;
+        let wanted = ONES * u64::from(tag);
+        let mut found = 0;
+        for (number, word) in self.0.iter().enumerate() {
+            // The lowest group of bits that is the tag; above it others may seem to be.
+            let differs = word ^ wanted;
+            let equal = differs.wrapping_sub(ONES) & !differs & ONES << 15;
+            found |= equal >> (15 - number);
+        }
+        let at = found.trailing_zeros() as usize;
+        (found != 0).then_some(Self::PER_WORD * (at % 16) + at / 16)
+    }
+}
+
 /// A line with its sectors, in one word: those that are there or on their way, and those that have to be written back.
 #[derive(Clone, Copy, Debug, Default)]
 struct Entry(u64);
@@ -173,12 +203,13 @@ impl Cache {
             return place;
         }
         let place = self.sets.len();
-        self.sets.push(Set { tags: [0; WAYS], order: Order::new(self.ways), ways: [(Entry(0), 0.0); WAYS] });
+        self.sets.push(Set { tags: Tags::NONE, order: Order::new(self.ways), ways: [(Entry(0), 0.0); WAYS] });
         self.places.insert(set, place);
         place
     }
 
     /// Looks for sectors of a line, and marks the line as used.
+    #[inline(always)]
     pub(crate) fn look_up(&mut self, line: u64, wanted: Sectors) -> Found {
         let set = self.set(line);
         let Some(place) = self.places.of(set) else {
@@ -213,7 +244,7 @@ impl Cache {
         let set = &mut self.sets[place];
         let way = set.order.oldest(self.ways);
         let before = std::mem::replace(&mut set.ways[way], (Entry::new(line, sectors, dirty), filled_at)).0;
-        set.tags[way] = tag(line);
+        set.tags.set(way, tag(line));
         set.order = set.order.moved(way);
         match before {
             Entry(0) => self.evict_from_before(),
@@ -233,12 +264,10 @@ impl Cache {
 }
 
 impl Set {
-    /// The way of a line. Looks at all of them, by vector, which is faster than stopping at the right one.
+    /// The way of a line.
+    #[inline(always)]
     fn find(&self, line: u64) -> Option<usize> {
-        let wanted = tag(line);
-        let number = |way: usize, tag: u16| if tag == wanted { way as u16 + 1 } else { 0 };
-        let found = self.tags.iter().enumerate().fold(0, |found, (way, &tag)| found | number(way, tag));
-        let way = usize::from(found.checked_sub(1)?);
+        let way = self.tags.way(tag(line))?;
         if self.ways.get(way).is_some_and(|(entry, _)| entry.is(line)) {
             return Some(way);
         }
@@ -254,6 +283,17 @@ mod tests {
     use super::*;
 
     proptest! {
+        #[test]
+        fn a_tag_is_found_where_it_is(tags in proptest::array::uniform16(0..4_u16), high in 0..4_u16, wanted in 0..5_u16) {
+            let mut packed = Tags::NONE;
+            // Neighbouring tags, in all of the bits.
+            let value = |tag: u16| (high << 14 | tag).wrapping_sub(2);
+            tags.iter().enumerate().for_each(|(way, &tag)| packed.set(way, value(tag)));
+            let found = packed.way(value(wanted));
+            prop_assert_eq!(found.is_some(), tags.contains(&wanted));
+            prop_assert!(found.is_none_or(|way| tags[way] == wanted));
+        }
+
         #[test]
         fn the_oldest_way_is_the_one_that_was_not_used_for_longest(
             ways in 1..=WAYS, uses in proptest::collection::vec(0..WAYS, 0..60),

@@ -124,7 +124,9 @@ impl<'a> L2<'a> {
                 missing &= !far.present;
                 let evicted = self.near.fill(near, line, far.present, false, there);
                 debug_assert_eq!(evicted, 0, "copies are never dirty");
-                near = self.near.look_up(line, missing);
+                if missing != 0 {
+                    near = self.near.look_up(line, missing);
+                }
             }
         }
         traffic.l2_hits += u64::from(count - missing.count_ones());

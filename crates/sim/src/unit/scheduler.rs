@@ -18,6 +18,8 @@ pub(crate) struct Scheduler {
     pub(crate) age: Vec<u64>,
     /// The warp that issued last.
     last: usize,
+    /// Scratch space: the first cycle in which each warp can be issued.
+    at: Vec<u64>,
     /// What it did.
     pub(crate) outcome: SchedulerOutcome,
 }
@@ -39,13 +41,14 @@ impl Scheduler {
             unit: vec![0; n_warps],
             age: vec![0; n_warps],
             last: 0,
+            at: vec![NEVER; n_warps],
             outcome: SchedulerOutcome::default(),
         }
     }
 
     /// The first cycle in which one of the warps can be issued, and the one that is taken. `unit_free` says when each
     /// unit takes an instruction; `interval` is the distance of the cycles in which the scheduler chooses.
-    pub(crate) fn choose(&self, policy: IssuePolicy, interval: u32, unit_free: &UnitFree) -> Option<(u64, usize)> {
+    pub(crate) fn choose(&mut self, policy: IssuePolicy, interval: u32, unit_free: &UnitFree) -> Option<(u64, usize)> {
         if interval == 1 {
             let (last, n) = (self.last, self.ready_at.len());
             // Those behind the last one come first.
@@ -54,11 +57,8 @@ impl Scheduler {
                 IssuePolicy::LongestReady => self
                     .first(unit_free, u128::MAX, |position, at, _| u128::from(at) << 64 | u128::from(turn(position))),
                 IssuePolicy::LooseRoundRobin => self.first(unit_free, u64::MAX, |position, _, _| turn(position)),
-                IssuePolicy::GreedyThenOldest => {
-                    self.first(unit_free, u64::MAX, |position, _, age| if position == last { 0 } else { age + 1 })
-                }
-                IssuePolicy::GreedyThenYoungest => self
-                    .first(unit_free, u64::MAX, |position, _, age| if position == last { 0 } else { u64::MAX - age }),
+                IssuePolicy::GreedyThenOldest => self.last_or(unit_free, |age| u64::MAX - age),
+                IssuePolicy::GreedyThenYoungest => self.last_or(unit_free, |age| age + 1),
             };
         }
         let at = |position: usize| self.ready_at[position].max(unit_free[usize::from(self.unit[position]) % UNITS]);
@@ -103,6 +103,36 @@ impl Scheduler {
             first = if is_first { (cycle, rank, position) } else { first };
         }
         (first.0 != NEVER).then_some((first.0, first.2))
+    }
+
+    /// The same where the last warp goes on if it can, and else the one goes with the highest rank by its age, which is not 0.
+    fn last_or(&mut self, unit_free: &UnitFree, rank: impl Fn(u64) -> u64) -> Option<(u64, usize)> {
+        let free = |unit: u8| unit_free[usize::from(unit) % UNITS];
+        let of_last = self.ready_at.get(self.last)?.max(&free(self.unit[self.last])).to_owned();
+        if of_last <= self.free_at {
+            return Some((self.free_at, self.last));
+        }
+        // Two rounds without a branch for each warp.
+        let mut earliest = of_last;
+        for (at, (&ready_at, &unit)) in self.at.iter_mut().zip(self.ready_at.iter().zip(&self.unit)) {
+            *at = ready_at.max(free(unit));
+            earliest = earliest.min(*at);
+        }
+        if earliest == NEVER {
+            return None;
+        }
+        let cycle = earliest.max(self.free_at);
+        if of_last <= cycle {
+            return Some((cycle, self.last));
+        }
+        let (mut highest, mut first) = (0, 0);
+        for (position, (&at, &age)) in self.at.iter().zip(&self.age).enumerate() {
+            let rank = if at <= cycle { rank(age) } else { 0 };
+            let is_higher = rank > highest;
+            highest = if is_higher { rank } else { highest };
+            first = if is_higher { position } else { first };
+        }
+        Some((cycle, first))
     }
 
     /// The warp at this position issues.
@@ -160,7 +190,7 @@ mod tests {
     fn a_warp_waits_for_its_unit_and_no_other() {
         let mut scheduler = scheduler(&[3, 4]);
         scheduler.unit = vec![1, 0];
-        let choose = |unit_free: [u64; 2]| {
+        let mut choose = |unit_free: [u64; 2]| {
             let mut all = [0; UNITS];
             all[..2].copy_from_slice(&unit_free);
             scheduler.choose(IssuePolicy::GreedyThenOldest, 1, &all)

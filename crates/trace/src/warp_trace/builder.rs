@@ -28,10 +28,14 @@ const NOT_COPIED: u32 = u32::MAX;
 #[derive(Clone, Debug)]
 struct Table<T> {
     values: Vec<T>,
+    /// Numbers by value, once there are more than [`FEW`].
     numbers: FxHashMap<T, u32>,
     /// The number given last, by memory instruction: what comes next there is often the same.
     last: [u32; REMEMBERED],
 }
+
+/// Values up to which looking through all of them takes no longer than a map: most warps have no more, and many are traced.
+const FEW: usize = 8;
 
 /// Memory instructions of a block whose last values are remembered.
 const REMEMBERED: usize = 16;
@@ -45,15 +49,29 @@ impl<T> Default for Table<T> {
 impl<T: Copy + Eq + Hash> Table<T> {
     /// The number of a value of a memory instruction.
     fn number(&mut self, value: T, slot: u16) -> u32 {
-        let last = &mut self.last[usize::from(slot) % REMEMBERED];
-        if self.values.get(*last as usize) != Some(&value) {
-            let next = narrow(self.values.len());
-            *last = *self.numbers.entry(value).or_insert(next);
-            if *last == next {
-                self.values.push(value);
-            }
+        let last = self.last[usize::from(slot) % REMEMBERED];
+        if self.values.get(last as usize) == Some(&value) {
+            return last;
         }
-        *last
+        let known = if self.values.len() <= FEW {
+            self.values.iter().position(|of| *of == value).map(narrow)
+        } else {
+            self.numbers.get(&value).copied()
+        };
+        let number = known.unwrap_or_else(|| self.add(value));
+        self.last[usize::from(slot) % REMEMBERED] = number;
+        number
+    }
+
+    /// Adds a value that is not there.
+    fn add(&mut self, value: T) -> u32 {
+        let number = narrow(self.values.len());
+        self.values.push(value);
+        if self.values.len() > FEW {
+            let first = if self.numbers.is_empty() { 0 } else { number as usize };
+            self.numbers.extend(self.values[first..].iter().copied().zip(narrow(first)..));
+        }
+        number
     }
 }
 

@@ -14,8 +14,21 @@ use crate::semantics::warp::LANES;
 const AT_ONCE: usize = 8;
 /// The largest depth of a product of one warp.
 const MOST_DEPTH: usize = 32;
+/// Registers of its results, at most.
+pub(crate) const MOST_RESULTS: usize = 4;
 /// Elements of eight lines of it.
 const MOST_ELEMENTS: usize = AT_ONCE * MOST_DEPTH;
+
+/// How far a product came that was tried at once.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Fast {
+    /// It is made.
+    Made,
+    /// An element or a sum keeps it from being made at once, by whatever way.
+    OneByOne,
+    /// It is none of those that are tried here.
+    Otherwise,
+}
 
 /// How sums are made here.
 #[derive(Clone, Copy)]
@@ -138,35 +151,33 @@ pub(super) fn results(
     Some(results)
 }
 
-/// The registers of d, of those of a, b and c one after the other, of a product that a warp computes by itself; none where it
-/// needs the function for all products.
+/// The registers of d, of those of a, b and c one after the other, of a product that a warp computes by itself.
 pub(super) fn of_registers(
     cores: TensorCores,
     product: &MatrixProduct,
-    registers: &[[u32; LANES]],
-) -> Option<Vec<[u32; LANES]>> {
+    registers: &[&[u32; LANES]],
+    d: &mut [[u32; LANES]; MOST_RESULTS],
+) -> Fast {
     let [d_type, a_type, b_type, c_type] = product.types;
     let k = usize::from(product.shape.k);
-    let formats = (Format::of(a_type)?, Format::of(b_type)?);
+    let Some(formats) = Format::of(a_type).zip(Format::of(b_type)) else { return Fast::Otherwise };
     let fits = [product.shape.m, product.shape.n] == [16, 8] && k <= MOST_DEPTH && !product.is_by_quads();
     if !fits || product.sparsity.is_some() || d_type != c_type || a_type.per_register() != b_type.per_register() {
-        return None;
+        return Fast::Otherwise;
     }
-    let rule = Rule::new(cores.sum(a_type, d_type), k)?;
-    if matches!(a_type, MatrixType::F16 | MatrixType::Bf16) {
-        let [n_d, n_a, n_b, _] = product.registers();
+    let Some(rule) = Rule::new(cores.sum(a_type, d_type), k) else { return Fast::Otherwise };
+    let is_made = if matches!(a_type, MatrixType::F16 | MatrixType::Bf16) {
+        let [_, n_a, n_b, _] = product.registers();
         let (a, rest) = registers.split_at(n_a);
         let (b, c) = rest.split_at(n_b);
         let product = WarpProduct { sum: rule.fused, depth: k, is_bf16: a_type == MatrixType::Bf16 };
-        let mut d = vec![[0; LANES]; n_d];
-        return multiply_in_warp(product, [a, b, c], &mut d).then_some(d);
-    }
-    let level = Level::detect();
-    if a_type.per_register() == 1 {
-        with_level(level, OfRegisters::<1> { rule, product, formats, registers })
+        multiply_in_warp(product, [a, b, c], d)
+    } else if a_type.per_register() == 1 {
+        with_level(Level::detect(), OfRegisters::<1> { rule, product, formats, registers, d })
     } else {
-        with_level(level, OfRegisters::<4> { rule, product, formats, registers })
-    }
+        with_level(Level::detect(), OfRegisters::<4> { rule, product, formats, registers, d })
+    };
+    if is_made { Fast::Made } else { Fast::OneByOne }
 }
 
 /// A product whose factors have `PER` elements in a register.
@@ -174,17 +185,18 @@ struct OfRegisters<'a, const PER: usize> {
     rule: Rule,
     product: &'a MatrixProduct,
     formats: (Format, Format),
-    registers: &'a [[u32; LANES]],
+    registers: &'a [&'a [u32; LANES]],
+    d: &'a mut [[u32; LANES]; MOST_RESULTS],
 }
 
 impl<const PER: usize> Leveled for OfRegisters<'_, PER> {
-    type Output = Option<Vec<[u32; LANES]>>;
+    type Output = bool;
 
     #[expect(clippy::needless_range_loop, reason = "iterators stay calls in code for one level of the CPU")]
     #[inline(always)]
     fn run(self) -> Self::Output {
-        let Self { rule, product, formats, registers } = self;
-        let [n_d, n_a, n_b, _] = product.registers();
+        let Self { rule, product, formats, registers, d } = self;
+        let [_, n_a, n_b, _] = product.registers();
         let k = usize::from(product.shape.k);
         let (a, rest) = registers.split_at(n_a);
         let (b, c) = rest.split_at(n_b);
@@ -194,22 +206,22 @@ impl<const PER: usize> Leveled for OfRegisters<'_, PER> {
         let (mut of_columns, mut in_columns) = ([0.0; MOST_ELEMENTS], [0; MOST_ELEMENTS]);
         let elements = AT_ONCE * k;
         if !decode(formats.1, &bits[..elements], &mut of_columns, &mut in_columns) {
-            return None;
+            return false;
         }
         let columns = Elements { values: &of_columns[..elements], exponents: &in_columns[..elements] };
         let (mut of_rows, mut in_rows) = ([0.0; MOST_ELEMENTS], [0; MOST_ELEMENTS]);
-        let mut d = vec![[0; LANES]; n_d];
+        *d = [[0; LANES]; MOST_RESULTS];
         let places = Places { is_half: product.types[0] == MatrixType::F16 };
         for tile in 0..2 {
             // Of two registers side by side the second holds the rows from the eighth on.
-            let mut of_tile = [[0; LANES]; MOST_DEPTH / 4];
+            let mut of_tile = [a[0]; MOST_DEPTH / 4];
             let n_registers = n_a / 2;
             for number in 0..n_registers {
                 of_tile[number] = a[2 * number + tile];
             }
             gather::<PER>((rule, k), &of_tile[..n_registers], [1, AT_ONCE], &mut bits);
             if !decode(formats.0, &bits[..elements], &mut of_rows, &mut in_rows) {
-                return None;
+                return false;
             }
             let mut sums = [[0.0; AT_ONCE]; AT_ONCE];
             for row in 0..AT_ONCE {
@@ -219,16 +231,16 @@ impl<const PER: usize> Leveled for OfRegisters<'_, PER> {
             }
             let rows = Elements { values: &of_rows[..elements], exponents: &in_rows[..elements] };
             if !add_products(rule.fused, rows, columns, &mut sums) {
-                return None;
+                return false;
             }
             for row in 0..AT_ONCE {
                 for column in 0..AT_ONCE {
                     let result = rule.last(sums[column][row], places.read(c, tile, row, column));
-                    places.add(&mut d, tile, row, column, result);
+                    places.add(d, tile, row, column, result);
                 }
             }
         }
-        Some(d)
+        true
     }
 }
 
@@ -238,7 +250,7 @@ impl<const PER: usize> Leveled for OfRegisters<'_, PER> {
 #[inline(always)]
 fn gather<const PER: usize>(
     (rule, k): (Rule, usize),
-    registers: &[[u32; LANES]],
+    registers: &[&[u32; LANES]],
     [by_line, by_depth]: [usize; 2],
     bits: &mut [u32; MOST_ELEMENTS],
 ) {
@@ -273,7 +285,7 @@ impl Places {
     }
 
     #[inline(always)]
-    fn read(self, registers: &[[u32; LANES]], tile: usize, row: usize, column: usize) -> u32 {
+    fn read(self, registers: &[&[u32; LANES]], tile: usize, row: usize, column: usize) -> u32 {
         let (register, lane, shift) = self.of(tile, row, column);
         registers[register][lane] >> shift
     }
