@@ -2,7 +2,8 @@
 // both factors to shared memory as boxes of tensors, two groups of four warps multiply them from there, and barriers in shared
 // memory say which stages are full and which are free. b lies by columns, c by rows.
 //
-// The kernels differ in the columns of a tile and in the number of stages.
+// The kernels differ in the columns of a tile, in the number of stages, and in whether two blocks of a cluster, whose tiles
+// lie below each other, fetch half of the columns of b each for both.
 #include <cuda_fp16.h>
 
 constexpr int DEPTH = 64, ROWS = 128;
@@ -28,6 +29,26 @@ __device__ __forceinline__ void copy(unsigned to, const Map* map, int x, int y, 
         "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];" ::"r"(to),
         "l"(map), "r"(x), "r"(y), "r"(barrier)
         : "memory");
+}
+
+__device__ __forceinline__ void copy_to_both(unsigned to, const Map* map, int x, int y, unsigned barrier) {
+    asm volatile(
+        "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%0], "
+        "[%1, {%2, %3}], [%4], %5;" ::"r"(to),
+        "l"(map), "r"(x), "r"(y), "r"(barrier), "h"(static_cast<unsigned short>(3))
+        : "memory");
+}
+
+__device__ __forceinline__ void arrive_at(unsigned barrier, unsigned block) {
+    asm volatile(
+        "{\n.reg .b32 remote;\nmapa.shared::cluster.u32 remote, %0, %1;\n"
+        "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [remote];\n}" ::"r"(barrier),
+        "r"(block)
+        : "memory");
+}
+
+__device__ __forceinline__ void meet() {
+    asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
 }
 
 // Rows of 128 bytes, swizzled; eight of them are a piece.
@@ -74,7 +95,7 @@ struct Product<64> {
     }
 };
 
-template <int COLUMNS, int STAGES>
+template <int COLUMNS, int STAGES, bool IN_PAIRS = false>
 __device__ __forceinline__ void multiply(float* c, const Map* a, const Map* b, int n, int k) {
     extern __shared__ __align__(1024) unsigned char tiles[];
     __shared__ alignas(8) unsigned long long full[STAGES], empty[STAGES];
@@ -82,15 +103,20 @@ __device__ __forceinline__ void multiply(float* c, const Map* a, const Map* b, i
     unsigned first = (in_shared(tiles) + 1023) & ~1023u;
     unsigned is_full = in_shared(full), is_empty = in_shared(empty);
     int group = threadIdx.x / 128, steps = k / DEPTH;
+    unsigned rank = 0;
+    if (IN_PAIRS) asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
     if (threadIdx.x == 0) {
         for (int stage = 0; stage < STAGES; stage++) {
             asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(is_full + 8 * stage));
-            asm volatile("mbarrier.init.shared::cta.b64 [%0], 2;" ::"r"(is_empty + 8 * stage));
+            asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(is_empty + 8 * stage), "n"(IN_PAIRS ? 4 : 2));
         }
         asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
     }
-    __syncthreads();
-    int row = blockIdx.y * ROWS, column = blockIdx.x * COLUMNS;
+    if (IN_PAIRS)
+        meet();
+    else
+        __syncthreads();
+    int row = (IN_PAIRS ? blockIdx.x : blockIdx.y) * ROWS, column = (IN_PAIRS ? blockIdx.y : blockIdx.x) * COLUMNS;
     if (group == 0) {
         asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
         if (threadIdx.x == 0) {
@@ -100,9 +126,15 @@ __device__ __forceinline__ void multiply(float* c, const Map* a, const Map* b, i
                 unsigned barrier = is_full + 8 * stage;
                 asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(STAGE) : "memory");
                 copy(first + stage * STAGE, a, step * DEPTH, row, barrier);
-                copy(first + stage * STAGE + OF_A, b, step * DEPTH, column, barrier);
+                unsigned to_b = first + stage * STAGE + OF_A;
+                if (IN_PAIRS)
+                    copy_to_both(to_b + rank * OF_B / 2, b, step * DEPTH, column + rank * COLUMNS / 2, barrier);
+                else
+                    copy(to_b, b, step * DEPTH, column, barrier);
             }
         }
+        // A block must not end while the other one still tells its barriers something.
+        if (IN_PAIRS) meet();
         return;
     }
     asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");
@@ -119,8 +151,12 @@ __device__ __forceinline__ void multiply(float* c, const Map* a, const Map* b, i
         asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
         // The step before is done; its stage may be filled again.
         asm volatile("wgmma.wait_group.sync.aligned 1;" ::: "memory");
-        if (step > 0 && threadIdx.x % 128 == 0)
-            asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(is_empty + 8 * ((step - 1) % STAGES)) : "memory");
+        unsigned done = is_empty + 8 * ((step + STAGES - 1) % STAGES);
+        if (IN_PAIRS) {
+            if (step > 0 && threadIdx.x % 128 < 2) arrive_at(done, threadIdx.x % 128);
+        } else if (step > 0 && threadIdx.x % 128 == 0) {
+            asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(done) : "memory");
+        }
     }
     asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
     int lane = threadIdx.x % 32, line = row + half * 64 + threadIdx.x % 128 / 32 * 16 + lane / 4;
@@ -130,14 +166,16 @@ __device__ __forceinline__ void multiply(float* c, const Map* a, const Map* b, i
         reinterpret_cast<float2*>(out + at * 8)[0] = make_float2(sums[4 * at], sums[4 * at + 1]);
         reinterpret_cast<float2*>(out + at * 8 + 8ll * n)[0] = make_float2(sums[4 * at + 2], sums[4 * at + 3]);
     }
+    if (IN_PAIRS) meet();
 }
 
-#define KERNEL(name, ...)                                                                                              \
-    extern "C" __global__ __launch_bounds__(384, 1) void name(float* c, const __grid_constant__ Map a,                 \
-                                                              const __grid_constant__ Map b, int n, int k) {           \
+#define KERNEL(name, cluster, ...)                                                                                     \
+    extern "C" __global__ cluster __launch_bounds__(384, 1) void name(float* c, const __grid_constant__ Map a,         \
+                                                                      const __grid_constant__ Map b, int n, int k) {   \
         multiply<__VA_ARGS__>(c, &a, &b, n, k);                                                                        \
     }
 
-KERNEL(groups_128_by_256, 256, 4)
-KERNEL(groups_128_by_64, 64, 4)
-KERNEL(groups_two_stages, 256, 2)
+KERNEL(pairs_128_by_256, __cluster_dims__(2), 256, 4, true)
+KERNEL(groups_128_by_256, , 256, 4)
+KERNEL(groups_128_by_64, , 64, 4)
+KERNEL(pairs_two_stages, __cluster_dims__(2), 256, 2, true)

@@ -52,14 +52,20 @@ __device__ __forceinline__ void multiply(float* c, const half* a, const half* b,
     unsigned from_a = in_shared(tiles_a + (m + lane % 16) * ROW + lane / 16 * 8);
     unsigned from_b = in_shared(tiles_b + (column + lane % 8 + lane / 16 * 8) * ROW + lane / 8 % 2 * 8);
     unsigned fa[2][BLOCKS_M][4], fb[2][BLOCKS_N / 2][4];
-    auto load = [&](int step, int part) {
+    constexpr int LOADS = BLOCKS_M + BLOCKS_N / 2;
+    auto load = [&](int step, int part, int number) {
         unsigned place = step % STAGES * STAGE * 2 + part * 32;
-#pragma unroll
-        for (int i = 0; i < BLOCKS_M; i++) load_matrices(fa[part][i], from_a + place + i * 16 * ROW * 2);
-#pragma unroll
-        for (int j = 0; j < BLOCKS_N / 2; j++) load_matrices(fb[part][j], from_b + place + j * 16 * ROW * 2);
+        if (number < BLOCKS_M)
+            load_matrices(fa[part][number], from_a + place + number * 16 * ROW * 2);
+        else
+            load_matrices(fb[part][number - BLOCKS_M], from_b + place + (number - BLOCKS_M) * 16 * ROW * 2);
     };
-    auto compute = [&](int part) {
+    auto load_all = [&](int step, int part) {
+#pragma unroll
+        for (int number = 0; number < LOADS; number++) load(step, part, number);
+    };
+    // Behind each row of products `meanwhile` has its turn, so that loads and products do not come in bursts.
+    auto compute = [&](int part, auto meanwhile) {
 #pragma unroll
         for (int i = 0; i < BLOCKS_M; i++) {
 #pragma unroll
@@ -73,6 +79,7 @@ __device__ __forceinline__ void multiply(float* c, const half* a, const half* b,
                     : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3])
                     : "r"(left[0]), "r"(left[1]), "r"(left[2]), "r"(left[3]), "r"(right[0]), "r"(right[1]));
             }
+            meanwhile(i);
         }
     };
     if constexpr (STAGES == 1) {
@@ -80,26 +87,31 @@ __device__ __forceinline__ void multiply(float* c, const half* a, const half* b,
             fetch(step);
             asm volatile("cp.async.wait_group 0;");
             __syncthreads();
-            load(step, 0);
-            load(step, 1);
-            compute(0);
-            compute(1);
+            load_all(step, 0);
+            load_all(step, 1);
+            compute(0, [](int) {});
+            compute(1, [](int) {});
             __syncthreads();
         }
     } else {
+        // What is multiplied next is loaded meanwhile: the second half of a step, then the first one of the next.
+        auto compute_and_load = [&](int part, int step) {
+            compute(part, [&](int i) {
+#pragma unroll
+                for (int number = LOADS * i / BLOCKS_M; number < LOADS * (i + 1) / BLOCKS_M; number++)
+                    load(step, 1 - part, number);
+            });
+        };
         for (int step = 0; step < STAGES - 1; step++) fetch(step);
         asm volatile("cp.async.wait_group %0;" ::"n"(STAGES == 1 ? 0 : STAGES - 2));
         __syncthreads();
-        load(0, 0);
-        // What is multiplied next is loaded before: the second half of a step, then the first one of the next.
+        load_all(0, 0);
         for (int step = 0; step * DEPTH < k; step++) {
-            load(step, 1);
             fetch(step + STAGES - 1);
-            compute(0);
+            compute_and_load(0, step);
             asm volatile("cp.async.wait_group %0;" ::"n"(STAGES == 1 ? 0 : STAGES - 2));
             __syncthreads();
-            load(step + 1, 0);
-            compute(1);
+            compute_and_load(1, step + 1);
         }
     }
     float* out = c + (blockIdx.y * TILE_M + m + lane / 4) * static_cast<long long>(n) + blockIdx.x * TILE_N + column +
@@ -122,5 +134,6 @@ __device__ __forceinline__ void multiply(float* c, const half* a, const half* b,
 
 KERNEL(tiles_of_128_by_256, 256, 128, 256, 64, 3, 8)
 KERNEL(tiles_of_64, 128, 64, 64, 32, 3, 8)
+KERNEL(tiles_of_32, 128, 32, 32, 16, 3, 8)
 KERNEL(one_stage, 256, 128, 256, 64, 1, 8)
 KERNEL(rows_in_the_same_banks, 256, 128, 256, 64, 3, 0)

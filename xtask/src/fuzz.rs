@@ -34,6 +34,10 @@ const TARGETS: &[Target] = &[
 /// Bytes of the largest seed and of the largest input that is made of them.
 const MOST_BYTES: u64 = 16 << 10;
 
+/// Seeds for each second that a target has. All of them are executed before the clock starts, by the slowest target for half
+/// a second each.
+const SEEDS_PER_SECOND: usize = 2;
+
 const HOST: &str = "x86_64-unknown-linux-gnu";
 
 /// What tells libFuzzer which ways an input has gone (LLVM's documentation of SanitizerCoverage).
@@ -54,7 +58,7 @@ pub(crate) fn check(workspace: &Workspace, words: &[&str]) -> Result<()> {
     for target in targets {
         println!("==> {}, {seconds} s", target.name);
         let corpus = folder.join("corpus").join(target.name);
-        let n_seeds = plant(workspace, &files, target, &corpus)?;
+        let n_seeds = plant(workspace, &files, target, &corpus, SEEDS_PER_SECOND * seconds as usize)?;
         println!("    {n_seeds} seeds");
         let mut command = Command::new(folder.join(HOST).join("release").join(target.name));
         command.arg(&corpus).args(options(workspace, seconds));
@@ -80,18 +84,19 @@ fn build(workspace: &Workspace, folder: &Path) -> Result<()> {
     run(&mut command)
 }
 
-/// Copies the seeds of a target to its corpus.
-fn plant(workspace: &Workspace, files: &[String], target: &Target, corpus: &Path) -> Result<usize> {
+/// Copies seeds of a target to its corpus: at most so many, spread over all of them.
+fn plant(workspace: &Workspace, files: &[String], target: &Target, corpus: &Path, most: usize) -> Result<usize> {
     std::fs::create_dir_all(corpus).with_context(|| format!("making {}", corpus.display()))?;
     let is_seed = |path: &str| target.seeds.iter().any(|(folder, end)| path.starts_with(folder) && path.ends_with(end));
     let is_small = |path: &PathBuf| std::fs::metadata(path).is_ok_and(|about| about.len() <= MOST_BYTES);
     let named = files.iter().filter(|path| is_seed(path)).map(|path| (path, workspace.root.join(path)));
-    let mut n_seeds = 0;
-    for (path, seed) in named.filter(|(_, seed)| is_small(seed)) {
-        std::fs::copy(&seed, corpus.join(path.replace('/', "-"))).with_context(|| format!("copying {path}"))?;
-        n_seeds += 1;
+    let seeds: Vec<(&String, PathBuf)> = named.filter(|(_, seed)| is_small(seed)).collect();
+    let every = seeds.len().div_ceil(most.max(1)).max(1);
+    let planted = seeds.iter().step_by(every);
+    for (path, seed) in planted.clone() {
+        std::fs::copy(seed, corpus.join(path.replace('/', "-"))).with_context(|| format!("copying {path}"))?;
     }
-    Ok(n_seeds)
+    Ok(planted.len())
 }
 
 fn options(workspace: &Workspace, seconds: u32) -> Vec<String> {

@@ -167,7 +167,7 @@ assumptions! {
     SharedSectors "shared-sectors" "model teg, SMs that load the same sectors",
         "an SM finds in the L2 cache what another has loaded, in the share that the looked-at CTAs show";
     ClusterAlike "cluster-alike" "model teg, launches in clusters",
-        "CTAs of a cluster run on SMs of their own and do the same at the same time: each comes to the cluster's barrier with the others, what one tells the barriers of others its own are told, and the window of its own rank counts as another SM's; where the SMs lie, and copies to several CTAs at the price of one, are not modelled";
+        "CTAs of a cluster run on SMs of their own and do the same at the same time: each comes to the cluster's barrier with the others, what one tells the barriers of others its own are told, and the window of its own rank counts as another SM's; what is copied to several CTAs leaves the L2 cache once and comes over the link of each; where the SMs lie is not modelled";
     MemoryBarriers "memory-barriers" "model teg, waits for barriers in memory",
         "a wait for a barrier in memory ends when what the phase lacks has come in simulated time, and is answered like a load from shared memory";
     BarrierArrivals "barrier-arrivals" "model teg, arrivals at barriers in memory",

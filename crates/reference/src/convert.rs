@@ -228,25 +228,40 @@ fn pair(s: &Sources<'_>, how: &Conversion) -> Answer {
     one((element(high) << stride(format) | element(low)).into(), to)
 }
 
-/// Two scalars to a pair of halves, rounded by random bits: those of the upper half are for the first source.
+/// Two scalars to a pair, rounded by random bits: of halves those of the upper half are for the first source, the elements of
+/// narrower formats share the lower half.
 fn random_pair(s: &Sources<'_>, how: &Conversion) -> Answer {
-    let format = halves(s.inst.ty).filter(|_| s.inst.source_ty == ScalarType::F32).ok_or(NO_SUCH_FORM)?;
+    let (to, from) = (s.inst.ty, s.inst.source_ty);
+    if from != ScalarType::F32 {
+        return Err(NO_SUCH_FORM);
+    }
     let random = s.word(2, ScalarType::B32)?;
-    let element = |bits: u64, random: u64| {
-        let number = match F32.number(bits) {
-            Number::Finite(exact) if !exact.is_zero() => Number::Finite(randomly_rounded(exact, format, random)),
-            number => number,
-        };
-        let bits = format.round(number, Rounding::Nearest, how.satfinite);
-        if how.relu { rectified(format, bits) } else { bits }
+    let (high, low) = (s.word(0, from)?, s.word(1, from)?);
+    let cut = |bits: u64, format: Format, random: u64| match F32.number(bits) {
+        Number::Finite(exact) if !exact.is_zero() => Number::Finite(randomly_rounded(exact, format, random)),
+        number => number,
     };
-    let (high, low) = (s.word(0, ScalarType::F32)?, s.word(1, ScalarType::F32)?);
-    one((element(high, random >> 16) << 16 | element(low, random & 0xffff)).into(), s.inst.ty)
+    if let Some(format) = halves(to) {
+        let element = |bits: u64, random: u64| {
+            let bits = format.round(cut(bits, format, random), Rounding::Nearest, how.satfinite);
+            if how.relu { rectified(format, bits) } else { bits }
+        };
+        return one((element(high, random >> 16) << 16 | element(low, random)).into(), to);
+    }
+    let format = packed(to).ok_or(NO_SUCH_FORM)?;
+    let element = |bits: u64| {
+        let is_negative = bits & F32.sign() != 0 && !F32.is_nan(bits);
+        let bits = if how.relu && is_negative { 0 } else { bits };
+        format.round(cut(bits, format, random), Rounding::Nearest, true)
+    };
+    one((element(high) << stride(format) | element(low)).into(), to)
 }
 
-/// What is left of a number that is cut off at the last place of a format after random bits were added behind it.
+/// What is left of a number that is cut off at the last place of a format after random bits were added behind it: of f16
+/// thirteen, of others sixteen.
 fn randomly_rounded(exact: Exact, format: Format, random: u64) -> Exact {
-    let (n_random, fraction, least) = if format == F16 { (13, 10, -24) } else { (16, 7, -133) };
+    let n_random = if format == F16 { 13 } else { 16 };
+    let (fraction, least) = format.places();
     let top = exact.exponent + 127 - exact.significand.leading_zeros() as i32;
     let last = (top - fraction).max(least);
     let sum = exact.rounded_to(last - n_random, Rounding::Zero) + u128::from(random & ((1 << n_random) - 1));

@@ -43,6 +43,12 @@ pub(crate) const E2M3: Format = finite(2, 3);
 pub(crate) const E2M1: Format = finite(2, 1);
 
 impl Format {
+    /// Bits of the fraction, and the exponent of the least number.
+    pub(crate) const fn places(self) -> (i32, i32) {
+        let fraction = self.fraction_bits as i32;
+        (fraction, 2 - (1 << (self.exponent_bits - 1)) - fraction)
+    }
+
     /// That of a scalar type with arithmetic.
     pub(crate) fn of(ty: ScalarType) -> Option<Self> {
         match ty {

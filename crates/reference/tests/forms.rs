@@ -324,7 +324,7 @@ fn conversions(forms: &mut Vec<Form>, to: ScalarType, from: ScalarType) {
                     if from == ScalarType::F32 && to.is_packed() {
                         forms.push(Form::new(Operation::Cvt(how), to, &[from; 2], &[result]).from(from));
                     }
-                    let is_pair = matches!(to, ScalarType::F16x2 | ScalarType::Bf16x2);
+                    let is_pair = to.is_packed() && to != ScalarType::Ue8m0x2;
                     if from == ScalarType::F32 && is_pair && rounding == Rounding::Nearest && !ftz && !sat {
                         let sources = [from, from, ScalarType::B32];
                         forms.push(Form::new(Operation::Cvt(how), to, &sources, &[result]).from(from));

@@ -13,7 +13,7 @@ use warplens_machine::{Key, Reader};
 use warplens_model::Options;
 use warplens_sim::launch::LaunchShare;
 use warplens_sim::traces::{Listing, MachineCode, OfBoard, Traced};
-use warplens_stats::{Footprint, LaunchShape, MemoryPlace, Recorded, TraceRequest, Tracer, pattern_ctas};
+use warplens_stats::{Extents, Footprint, LaunchShape, MemoryPlace, Recorded, TraceRequest, Tracer, pattern_ctas};
 use warplens_trace::{CtaId, Dealing};
 
 use crate::machines::Machine;
@@ -62,7 +62,7 @@ pub(crate) struct Need {
     limits: TraceLimits,
     n_ctas: u32,
     n_warps: u64,
-    grid: [u32; 3],
+    extents: Extents,
     /// CTAs that show what all others load.
     pattern: Vec<CtaId>,
 }
@@ -121,9 +121,9 @@ impl Need {
             Some((machine.board().to_owned(), board))
         };
         let boards: BTreeMap<_, _> = machines.iter().filter_map(board).collect();
-        let (grid, n_warps) = (shape.grid, shape.n_warps().max(1));
-        let pattern = pattern_ctas(grid);
-        (!boards.is_empty()).then_some(Self { boards, limits, n_ctas, n_warps, grid, pattern })
+        let (extents, n_warps) = (Extents::new(shape.grid, shape.cluster), shape.n_warps().max(1));
+        let pattern = pattern_ctas(extents);
+        (!boards.is_empty()).then_some(Self { boards, limits, n_ctas, n_warps, extents, pattern })
     }
 
     /// What to trace where nothing is known about the work of a CTA but that of the first, if that.
@@ -252,7 +252,7 @@ pub(crate) fn finish(
         }
     };
     let boards = machines.iter().map(|machine| (machine.board().to_owned(), of_board(machine))).collect();
-    let footprint = Footprint::new(lines).with_pattern(need.grid, &words, &stored);
+    let footprint = Footprint::new(lines).with_pattern(need.extents, &words, &stored);
     Traced { ctas, executions, footprint, boards }
 }
 

@@ -23,6 +23,8 @@ pub(crate) struct Memory<'a> {
     from_cluster: Port,
     /// Banks of shared memory, and of the L1 cache where the two are one.
     pub(crate) banks: Port,
+    /// When they began with the last access.
+    pub(crate) banks_began: f64,
     /// Data of the L1 cache, where it is a memory of its own.
     l1_data: Port,
     /// The constant cache.
@@ -98,6 +100,7 @@ impl<'a> Memory<'a> {
             without,
             from_cluster: Port::default(),
             banks: Port::default(),
+            banks_began: 0.0,
             l1_data: Port::default(),
             constants: Port::default(),
             textures: Port::default(),
@@ -155,6 +158,44 @@ impl<'a> Memory<'a> {
             StateSpace::Texture => self.texture(arrival, &request),
             // A surface is accessed as global memory is, through the same cache.
             StateSpace::Global | StateSpace::Generic | StateSpace::Surface => self.global(arrival, &request),
+        }
+    }
+
+    /// Serves an access of a copy in bulk. Its unit asks the L2 cache by itself, past the tags and the banks of the L1 cache.
+    pub(crate) fn serve_bulk(&mut self, arrival: &Arrival<'_>) -> Done {
+        if arrival.access.space == StateSpace::Shared || self.l2.is_none() {
+            return self.serve(arrival);
+        }
+        let mut addresses = [0; WARP_SIZE];
+        let request = arrival.request(&mut addresses);
+        self.lines.clear();
+        let lines = &mut self.lines;
+        segments(CoalescingRule::Cc70, &request, |segment| add_segment(lines, segment.start, segment.bytes));
+        let lines = std::mem::take(&mut self.lines);
+        let mut done = arrival.at;
+        for &(line, sectors) in &lines {
+            self.traffic.l1_sectors += u64::from(sectors.count_ones());
+            done = done.max(match arrival.access.kind {
+                AccessKind::Store => self.store_line(arrival.at, line, sectors),
+                AccessKind::Load | AccessKind::Atomic => self.beyond_l1(arrival.at, line, sectors),
+            });
+        }
+        self.lines = lines;
+        Done { at: done, long: true }
+    }
+
+    /// What a copy in bulk brings is written to shared memory as it comes, in cycles in which no instruction needs the banks.
+    /// Where it has left the L2 cache already, for another SM, it still takes the link of this one.
+    pub(crate) fn deliver(&mut self, arrival: &Arrival<'_>, has_left: bool) {
+        let mut addresses = [0; WARP_SIZE];
+        let request = arrival.request(&mut addresses);
+        let (passes, _) = self.passes(arrival.access, &request);
+        if self.is_stopped {
+            return;
+        }
+        self.banks.busy += passes * self.config.shared.pass_cycles;
+        if has_left && let Some(l2) = &mut self.l2 {
+            l2.deliver(arrival.at, f64::from(request.lane_bytes * request.mask.count()));
         }
     }
 
@@ -222,6 +263,7 @@ impl<'a> Memory<'a> {
         let shared = &self.config.shared;
         self.traffic.conflict_passes += (passes - ideal) as u64;
         let start = self.banks.reserve(at, passes * shared.pass_cycles);
+        self.banks_began = start;
         start + (passes - ideal) * shared.pass_latency
     }
 

@@ -2,7 +2,8 @@
 //!
 //! Few CTAs are looked at. Where the words that a CTA loads move by the same distances from CTA to CTA along each axis of
 //! the grid, as in all kernels whose addresses are sums of products with the CTA's coordinates, those of all others follow
-//! from one CTA and its neighbours ([`Pattern`]).
+//! from one CTA and its neighbours ([`Pattern`]). In a launch of clusters it is those of a cluster that move, as its CTAs
+//! may load a part each of what all of them need.
 
 mod packed;
 
@@ -131,28 +132,77 @@ fn sectors_of((first, count): Run) -> Run {
     (from, to - from)
 }
 
-/// The words that every CTA loads, as far as these move by the same distances from CTA to CTA.
+/// The words that every CTA loads, as far as these move by the same distances from cluster to cluster. CTAs of one cluster
+/// may divide among them what all of them need; a launch without clusters has one CTA in each.
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct Pattern {
-    grid: [u32; 3],
-    /// The CTA that the others are compared with.
+    extents: Extents,
+    /// The cluster that the others are compared with.
     base: [u32; 3],
-    /// The runs of that CTA, with the words by which they move along each axis.
-    runs: Vec<(Run, [i64; 3])>,
+    /// The runs of its CTAs, by rank, with the words by which they move from cluster to cluster along each axis.
+    of_ranks: Vec<Vec<Moving>>,
 }
 
-/// The CTAs that a pattern is made of: one, if possible not at the edge of the grid, and its neighbour along each axis.
-pub fn pattern_ctas([x, y, z]: [u32; 3]) -> Vec<CtaId> {
-    let base = [x, y, z].map(inner);
-    let of = |place: [u32; 3]| {
-        Some(CtaId(place[2].checked_mul(y)?.checked_add(place[1])?.checked_mul(x)?.checked_add(place[0])?))
-    };
-    let beside = (0..3).filter(|&axis| [x, y, z][axis] > 1).map(|axis| {
+/// A run of a CTA, and the words by which it moves along each axis.
+type Moving = (Run, [i64; 3]);
+
+/// CTAs of a grid, and of a cluster of it, along each axis.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Extents {
+    grid: [u32; 3],
+    cluster: [u32; 3],
+}
+
+impl Extents {
+    /// Those of a launch; clusters that do not divide the grid are none.
+    pub fn new(grid: [u32; 3], cluster: Option<[u32; 3]>) -> Self {
+        let cluster = cluster.unwrap_or([1; 3]);
+        let divides =
+            |axis: usize| (1..=grid[axis]).contains(&cluster[axis]) && grid[axis].is_multiple_of(cluster[axis]);
+        Self { grid, cluster: if (0..3).all(divides) { cluster } else { [1; 3] } }
+    }
+
+    /// Clusters along each axis.
+    fn clusters(&self) -> [u32; 3] {
+        std::array::from_fn(|axis| self.grid[axis] / self.cluster[axis])
+    }
+
+    /// CTAs of a cluster.
+    fn n_ranks(&self) -> u32 {
+        self.cluster.iter().product()
+    }
+
+    /// A CTA as its cluster and its rank there.
+    fn place(&self, cta: u32) -> ([u32; 3], u32) {
+        let [x, y, _] = self.grid.map(|extent| extent.max(1));
+        let place = [cta % x, cta / x % y, cta / x / y];
+        let [of_x, of_y, of_z] = std::array::from_fn(|axis| place[axis] % self.cluster[axis]);
+        let rank = (of_z * self.cluster[1] + of_y) * self.cluster[0] + of_x;
+        (std::array::from_fn(|axis| place[axis] / self.cluster[axis]), rank)
+    }
+
+    /// The CTAs of a cluster, by rank; those whose number is none are left out.
+    fn ctas(&self, cluster: [u32; 3]) -> impl Iterator<Item = CtaId> {
+        let Self { grid: [x, y, _], cluster: [of_x, of_y, _] } = *self;
+        let first: [u32; 3] = std::array::from_fn(|axis| cluster[axis] * self.cluster[axis]);
+        (0..self.n_ranks()).filter_map(move |rank| {
+            let place = [first[0] + rank % of_x, first[1] + rank / of_x % of_y, first[2] + rank / of_x / of_y];
+            Some(CtaId(place[2].checked_mul(y)?.checked_add(place[1])?.checked_mul(x)?.checked_add(place[0])?))
+        })
+    }
+}
+
+/// The CTAs that a pattern is made of: those of one cluster, if possible not at the edge of the grid, and of its neighbour
+/// along each axis.
+pub fn pattern_ctas(extents: Extents) -> Vec<CtaId> {
+    let clusters = extents.clusters();
+    let base = clusters.map(inner);
+    let beside = (0..3).filter(|&axis| clusters[axis] > 1).map(|axis| {
         let mut place = base;
         place[axis] += 1;
         place
     });
-    std::iter::once(base).chain(beside).filter_map(of).collect()
+    std::iter::once(base).chain(beside).flat_map(|cluster| extents.ctas(cluster)).collect()
 }
 
 /// A place along an axis that has a neighbour on each side, where there is one.
@@ -162,33 +212,35 @@ const fn inner(extent: u32) -> u32 {
 
 impl Pattern {
     /// What the CTAs of [`pattern_ctas`] show; none where they are not alike.
-    fn new(grid: [u32; 3], words: &[(CtaId, Words)]) -> Option<Self> {
+    fn new(extents: Extents, words: &[(CtaId, Words)]) -> Option<Self> {
         let find = |id: &CtaId| words.iter().find(|(of, _)| of == id).map(|(_, words)| words);
-        let ctas = pattern_ctas(grid);
-        let base = find(ctas.first()?)?;
-        let mut runs: Vec<(Run, [i64; 3])> = base.0.iter().map(|&run| (run, [0; 3])).collect();
-        let axes = (0..3).filter(|&axis| grid[axis] > 1);
-        for (axis, beside) in axes.zip(&ctas[1..]) {
-            let beside = find(beside)?;
-            if beside.0.len() != runs.len() {
-                return None;
-            }
-            for (((first, count), step), (moved, length)) in runs.iter_mut().zip(&beside.0) {
-                if count != length {
+        let ctas = pattern_ctas(extents);
+        let mut clusters = ctas.chunks(extents.n_ranks() as usize);
+        let of_rank = |id: &CtaId| Some(find(id)?.0.iter().map(|&run| (run, [0; 3])).collect());
+        let mut of_ranks: Vec<Vec<Moving>> = clusters.next()?.iter().map(of_rank).collect::<Option<_>>()?;
+        let axes = (0..3).filter(|&axis| extents.clusters()[axis] > 1);
+        for (axis, beside) in axes.zip(clusters) {
+            for (runs, beside) in of_ranks.iter_mut().zip(beside) {
+                let beside = find(beside)?;
+                if beside.0.len() != runs.len() {
                     return None;
                 }
-                step[axis] = moved.wrapping_sub(*first).cast_signed();
+                for (((first, count), step), (moved, length)) in runs.iter_mut().zip(&beside.0) {
+                    if count != length {
+                        return None;
+                    }
+                    step[axis] = moved.wrapping_sub(*first).cast_signed();
+                }
             }
         }
-        Some(Self { grid, base: grid.map(inner), runs })
+        Some(Self { extents, base: extents.clusters().map(inner), of_ranks })
     }
 
     /// Calls `each` for the sectors of a CTA, run by run; they are in no order and may overlap.
     fn each(&self, cta: u32, mut each: impl FnMut(Run)) {
-        let [x, y, _] = self.grid.map(|extent| extent.max(1));
-        let place = [cta % x, cta / x % y, cta / x / y];
-        let moved: [i64; 3] = std::array::from_fn(|axis| i64::from(place[axis]) - i64::from(self.base[axis]));
-        for &((first, count), step) in &self.runs {
+        let (cluster, rank) = self.extents.place(cta);
+        let moved: [i64; 3] = std::array::from_fn(|axis| i64::from(cluster[axis]) - i64::from(self.base[axis]));
+        for &((first, count), step) in &self.of_ranks[rank as usize] {
             let distance: i64 = (0..3).map(|axis| moved[axis].wrapping_mul(step[axis])).fold(0, i64::wrapping_add);
             // A pattern that does not hold so far away may lead to places that are no memory.
             if let Some(moved) = first.checked_add_signed(distance).filter(|&moved| moved < MOST_WORDS) {
@@ -197,13 +249,18 @@ impl Pattern {
         }
     }
 
+    /// Runs of a CTA, as many as it has on average.
+    fn n_runs(&self) -> u64 {
+        self.of_ranks.iter().map(|runs| runs.len() as u64).sum::<u64>().div_ceil(self.of_ranks.len().max(1) as u64)
+    }
+
     fn fetches(&self, sharing: &Sharing) -> Fetches {
-        let known = self.grid.iter().map(|&extent| u64::from(extent)).product();
-        Fetches::of(sharing, known, self.runs.len() as u64, |cta, add| self.each(cta, add))
+        let known = self.extents.grid.iter().map(|&extent| u64::from(extent)).product();
+        Fetches::of(sharing, known, self.n_runs(), |cta, add| self.each(cta, add))
     }
 
     fn sectors(&self, cta: u32) -> Vec<Run> {
-        let mut runs = Vec::with_capacity(self.runs.len());
+        let mut runs = Vec::with_capacity(self.n_runs() as usize);
         self.each(cta, |run| runs.push(run));
         united(runs)
     }
@@ -321,8 +378,8 @@ impl Footprint {
 
     /// The same with what the CTAs of [`pattern_ctas`] show of all others, by the words that they load and store to.
     #[must_use]
-    pub fn with_pattern(self, grid: [u32; 3], loaded: &[(CtaId, Words)], stored: &[(CtaId, Words)]) -> Self {
-        let pattern = |words| Pattern::new(grid, words).map(Arc::new);
+    pub fn with_pattern(self, extents: Extents, loaded: &[(CtaId, Words)], stored: &[(CtaId, Words)]) -> Self {
+        let pattern = |words| Pattern::new(extents, words).map(Arc::new);
         Self { pattern: pattern(loaded), stored: pattern(stored), found: FoundOut::default(), ..self }
     }
 
@@ -366,8 +423,11 @@ impl Footprint {
     /// Share of the sectors that a CTA stores to which it loads, too, by the CTA that the others are compared with. None where
     /// CTAs are not alike, or store to nothing.
     pub fn stored_in_place(&self) -> Option<f64> {
-        let sectors = |of: &Pattern| united(of.runs.iter().map(|&(run, _)| sectors_of(run)).collect());
-        let (loaded, stored) = (sectors(self.pattern.as_ref()?), sectors(self.stored.as_ref()?));
+        let sectors = |of: &Pattern| {
+            let runs = of.of_ranks.first()?;
+            Some(united(runs.iter().map(|&(run, _)| sectors_of(run)).collect()))
+        };
+        let (loaded, stored) = (sectors(self.pattern.as_ref()?)?, sectors(self.stored.as_ref()?)?);
         let both: Vec<Run> = loaded.iter().chain(&stored).copied().collect();
         let (loaded, stored) = (length(&loaded), length(&stored));
         (stored > 0).then(|| (loaded + stored - length(&united(both))) as f64 / stored as f64)
@@ -659,6 +719,11 @@ mod tests {
         Footprint::new(lines.collect())
     }
 
+    /// A grid without clusters.
+    fn plain(grid: [u32; 3]) -> Extents {
+        Extents::new(grid, None)
+    }
+
     /// A cache that holds everything.
     const fn sharing(n_sms: u32, per_sm: u32) -> Sharing {
         Sharing { n_sms, per_sm, resident: 1, sectors: 1e9 }
@@ -740,17 +805,42 @@ mod tests {
     fn a_pattern_tells_what_all_ctas_load() {
         let grid = [7, 50, 1];
         let of = |id: u32| of_product([u64::from(id % 7), u64::from(id / 7)]);
-        let words: Vec<(CtaId, Words)> = pattern_ctas(grid).iter().map(|&id| (id, words(&of(id.0)))).collect();
+        let words: Vec<(CtaId, Words)> = pattern_ctas(plain(grid)).iter().map(|&id| (id, words(&of(id.0)))).collect();
         assert_eq!(words.iter().map(|(id, _)| id.0).collect::<Vec<_>>(), [8, 9, 15]);
         let all: Vec<(CtaId, Lines)> = (0..350).map(|id| (CtaId(id), lines(&of(id)))).collect();
         let known = Footprint::new(all.clone()).dealt(&sharing(5, 70));
-        let few = Footprint::new(all[..3].to_vec()).with_pattern(grid, &words, &[]).first(3).dealt(&sharing(5, 70));
+        let few =
+            Footprint::new(all[..3].to_vec()).with_pattern(plain(grid), &words, &[]).first(3).dealt(&sharing(5, 70));
         assert!(few.pattern.is_some());
         assert_eq!(few.fetches, known.fetches);
         // Without it nothing is known of so many SMs by three CTAs; and CTAs that are not alike have none.
         assert_eq!(Footprint::new(all[..3].to_vec()).dealt(&sharing(5, 70)).fetched(31_250), None);
         let others: Vec<(CtaId, Lines)> = (0..3).map(|id| (CtaId(id), lines(&[1 << 30]))).collect();
-        assert!(Footprint::new(others).with_pattern(grid, &words, &[]).first(3).pattern.is_none());
+        assert!(Footprint::new(others).with_pattern(plain(grid), &words, &[]).first(3).pattern.is_none());
+    }
+
+    #[test]
+    fn in_a_cluster_each_cta_may_load_a_part_of_what_all_need() {
+        // Clusters of two, one CTA below the other: each loads a line of its row, and half of the lines of its column.
+        let (grid, cluster) = ([7, 50, 1], Some([1, 2, 1]));
+        let of = |id: u32| {
+            let [x, y] = [u64::from(id % 7), u64::from(id / 7)];
+            let shared = (0..4).map(|line| 40_000_000 + 65_536 * x + 1024 * (4 * (y % 2) + line));
+            shared.chain([5_120 * (1 + y)]).collect::<Vec<u64>>()
+        };
+        let extents = Extents::new(grid, cluster);
+        let ids = pattern_ctas(extents);
+        assert_eq!(ids.iter().map(|id| id.0).collect::<Vec<_>>(), [15, 22, 16, 23, 29, 36]);
+        let words: Vec<(CtaId, Words)> = ids.iter().map(|&id| (id, words(&of(id.0)))).collect();
+        let all: Vec<(CtaId, Lines)> = (0..350).map(|id| (CtaId(id), lines(&of(id)))).collect();
+        let known = Footprint::new(all.clone()).dealt(&sharing(5, 70));
+        let dealt = |extents: Extents| {
+            Footprint::new(all[..16].to_vec()).with_pattern(extents, &words, &[]).first(16).dealt(&sharing(5, 70))
+        };
+        assert_eq!(dealt(extents).fetches, known.fetches);
+        // Whoever knows nothing of the clusters finds no pattern.
+        assert!(dealt(plain(grid)).pattern.is_none());
+        assert_eq!(Extents::new([7, 50, 1], Some([2, 1, 1])), plain([7, 50, 1]), "seven are no pairs");
     }
 
     #[test]
@@ -761,8 +851,8 @@ mod tests {
             // Rows of 8 KiB; a CTA loads 128 bytes of 40 rows, 32 of which are its own.
             (0..40).map(|row| 1 << 32 | (32 * y + row) << 13 | x << 7).collect()
         };
-        let words: Vec<(CtaId, Words)> = pattern_ctas(grid).iter().map(|&id| (id, words(&of(id.0)))).collect();
-        let footprint = Footprint::new(Vec::new()).with_pattern(grid, &words, &[]).dealt(&sharing(60, 400));
+        let words: Vec<(CtaId, Words)> = pattern_ctas(plain(grid)).iter().map(|&id| (id, words(&of(id.0)))).collect();
+        let footprint = Footprint::new(Vec::new()).with_pattern(plain(grid), &words, &[]).dealt(&sharing(60, 400));
         assert!(footprint.fetches.reach > 0);
         let first = footprint.first_fetch(60).unwrap();
         assert!((first - 0.8).abs() < 0.01, "{first}");
@@ -776,9 +866,9 @@ mod tests {
         };
         let grid = [8, 1, 1];
         let share = |from: u64, bytes: u64| {
-            let all = |from, bytes| pattern_ctas(grid).iter().map(|&id| of(id, from, bytes)).collect::<Vec<_>>();
+            let all = |from, bytes| pattern_ctas(plain(grid)).iter().map(|&id| of(id, from, bytes)).collect::<Vec<_>>();
             let stored = if bytes > 0 { all(from, bytes) } else { Vec::new() };
-            Footprint::new(Vec::new()).with_pattern(grid, &all(0, 256), &stored).stored_in_place()
+            Footprint::new(Vec::new()).with_pattern(plain(grid), &all(0, 256), &stored).stored_in_place()
         };
         assert_eq!([share(0, 256), share(64, 32), share(192, 128)], [Some(1.0), Some(1.0), Some(0.5)]);
         assert_eq!([share(1024, 64), share(0, 0)], [Some(0.0), None]);
@@ -790,8 +880,8 @@ mod tests {
         for (bytes, expected) in [(16, 0.5), (32, 1.0)] {
             let grid = [512, 1, 1];
             let of = |id: CtaId| Words(vec![(u64::from(id.0) * bytes / WORD_BYTES, bytes / WORD_BYTES)]);
-            let stored: Vec<(CtaId, Words)> = pattern_ctas(grid).iter().map(|&id| (id, of(id))).collect();
-            let footprint = Footprint::new(Vec::new()).with_pattern(grid, &[], &stored).dealt(&sharing(8, 64));
+            let stored: Vec<(CtaId, Words)> = pattern_ctas(plain(grid)).iter().map(|&id| (id, of(id))).collect();
+            let footprint = Footprint::new(Vec::new()).with_pattern(plain(grid), &[], &stored).dealt(&sharing(8, 64));
             assert_eq!(footprint.first_store(), expected);
         }
     }

@@ -30,7 +30,7 @@ mod tracer;
 
 pub use coalescing::{Request, Segment, Sizes, Transactions};
 pub use finish::{Counting, FinishOptions};
-pub use footprint::{Footprint, Lines, Sharing, Words, pattern_ctas};
+pub use footprint::{Extents, Footprint, Lines, Sharing, Words, pattern_ctas};
 pub use listing::Executed;
 pub use profile::{
     BankRule, CoalescingRule, ConstantCounts, Count, Counted, Coverage, InstructionCounts, LaunchShape, LineCounts,

@@ -215,6 +215,9 @@ fn cvt_random(binder: &mut Binder<'_>, inst: &Decoded, conversion: Conversion) -
         (T::Bf16x2, T::F32) => map3_with(level, conversion, |a: f32, b: f32, random: u32, m| {
             convert::f32_to_half_x2_random::<Bf16>(a, b, random, mode::narrow(m))
         }),
+        (to, T::F32) => for_packed!(to, FORMAT => map3_with(level, conversion, |a: f32, b: f32, random: u32, m| {
+            convert::f32_to_packed_random(a, b, random, FORMAT, m.relu)
+        }), else return no_such_form(inst)),
         _ => return no_such_form(inst),
     };
     binder.apply(inst, handler, &[T::F32, T::F32, T::B32], inst.ty)

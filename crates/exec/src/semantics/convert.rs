@@ -264,22 +264,26 @@ pub fn f32_to_half_x2_random<H: Half>(a: f32, b: f32, random: u32, mods: NarrowM
 }
 
 fn f32_to_half_random<H: Half>(x: f32, random: u32, mods: NarrowMods) -> u16 {
-    let rounded = |x: f32| f32_to_half::<H>(x, NarrowMods { rounding: Rounding::Nearest, ..mods });
+    // Few bits are left, so that nothing is rounded but what is beyond the range.
+    let cut = cut_randomly(x, random, 23 - H::FORMAT.fraction_bits, H::FORMAT);
+    f32_to_half::<H>(cut, NarrowMods { rounding: Rounding::Nearest, ..mods })
+}
+
+/// What is left of a number that is cut off at the last place of a format after so many random bits were added behind it.
+fn cut_randomly(x: f32, random: u32, n_random: u32, format: Format) -> f32 {
     if !x.is_finite() {
-        return rounded(x);
+        return x;
     }
-    let fraction_bits = H::FORMAT.fraction_bits as i32;
-    let n_random = 23 - fraction_bits;
+    let (n_random, fraction_bits) = (n_random as i32, format.fraction_bits as i32);
     let random = i64::from(random) & ((1 << n_random) - 1);
     // The last place of the result.
     let exponent = (x.to_bits() >> 23 & 0xff) as i32 - 127;
-    let least = 2 - (1 << (H::FORMAT.exponent_bits - 1));
+    let least = 2 - (1 << (format.exponent_bits - 1));
     let last = exponent.max(least) - fraction_bits;
     let places = f64::from(x.abs()) * 2f64.powi(n_random - last);
     let kept = (places as i64 + random) >> n_random;
-    // Few bits are left, so that nothing is rounded but what is beyond the range.
     let magnitude = kept as f64 * 2f64.powi(last);
-    rounded(magnitude.copysign(f64::from(x)) as f32)
+    magnitude.copysign(f64::from(x)) as f32
 }
 
 /// f32 to tf32, in the register layout of f32 with thirteen zeros at the bottom; NaN becomes canonical.
@@ -339,6 +343,14 @@ pub fn f32_to_packed(a: f32, b: f32, format: PackedFormat, relu: bool) -> u16 {
         round::to_format(f64::from(x), Rounding::Nearest, format.format(), Overflow::Finite)
     };
     (convert(a) << format.stride() | convert(b)) as u16
+}
+
+/// The same with stochastic rounding, by the lower sixteen of the random bits for both: they are added at the sixteen places
+/// behind the last one of the result, as those of halves are, and what is farther behind is cut off.
+#[inline]
+pub fn f32_to_packed_random(a: f32, b: f32, random: u32, format: PackedFormat, relu: bool) -> u16 {
+    let cut = |x: f32| cut_randomly(x, random, 16, format.format());
+    f32_to_packed(cut(a), cut(b), format, relu)
 }
 
 /// A packed pair of f16 or bf16 to a packed pair of a narrower format, element by element.

@@ -1,7 +1,7 @@
 //! Conversions, comparisons and selections.
 
 use warplens_ir::{Operand, Width};
-use warplens_isa::{Comparison, Operation, PackedWidth, Rounding, ScalarType};
+use warplens_isa::{Comparison, Operation, PackedWidth, PrmtMode, Rounding, ScalarType};
 
 use super::body::Body;
 use super::instruction::Site;
@@ -11,11 +11,45 @@ use super::types::{self, Written};
 use super::{Lowered, Stop};
 use crate::syntax::ast::{self, Modifier, Type};
 
+/// A type of four elements, as the two pairs that it is made of.
+#[derive(Clone, Copy)]
+struct Four {
+    whole: ScalarType,
+    pair: ScalarType,
+    /// Which bytes of the random bits are for the upper pair and for the lower one (PTX ISA, `cvt`): of elements of a byte
+    /// its half of the word, of those of four bits the upper or the lower byte of each half.
+    random: [u64; 2],
+    /// How the pairs, the lower one first, are put together.
+    together: u64,
+}
+
+impl Four {
+    fn of(ty: Type) -> Option<Self> {
+        let of_bytes = |pair| Some(Self { whole: ScalarType::B32, pair, random: [0x4432, 0x4410], together: 0x5410 });
+        match ty {
+            Type::E4m3x4 => of_bytes(ScalarType::E4m3x2),
+            Type::E5m2x4 => of_bytes(ScalarType::E5m2x2),
+            Type::E2m3x4 => of_bytes(ScalarType::E2m3x2),
+            Type::E3m2x4 => of_bytes(ScalarType::E3m2x2),
+            Type::E2m1x4 => Some(Self {
+                whole: ScalarType::B16,
+                pair: ScalarType::E2m1x2,
+                random: [0x4431, 0x4420],
+                together: 0x1140,
+            }),
+            _ => None,
+        }
+    }
+}
+
 impl<'src> Body<'_, '_, 'src> {
     /// `cvt` and `cvt.pack`.
     pub(super) fn lower_cvt(&mut self, site: &Site<'_, 'src>) -> Lowered<()> {
         if site.has(Modifier::Pack) {
             return self.lower_cvt_pack(site);
+        }
+        if let Some(four) = site.written_type(0).and_then(Four::of) {
+            return self.lower_cvt_of_four(site, four);
         }
         let (to, from) = (self.ty(site, 0)?, self.ty(site, 1)?);
         if to == ScalarType::Pred || from == ScalarType::Pred || site.instruction.types().count() > 2 {
@@ -60,7 +94,43 @@ impl<'src> Body<'_, '_, 'src> {
         Ok(())
     }
 
-    /// `cvt.rs` to pairs of halves: the last operand brings the random bits. Groups of four are packed in ways of their own.
+    /// `cvt.rs` to four elements in a word, as two pairs. The elements of a pair share sixteen random bits.
+    fn lower_cvt_of_four(&mut self, site: &Site<'_, 'src>, four: Four) -> Lowered<()> {
+        let from = self.ty(site, 1)?;
+        if !site.has(Modifier::Rs) || from != ScalarType::F32 {
+            return Err(Stop::Unsupported);
+        }
+        self.check_target(site, 100)?;
+        self.count(site, 3, 3)?;
+        let destination = self.destination(&site.operands[0], four.whole)?;
+        let parts = self.parts(&site.operands[1], 4)?;
+        let random = self.source(&site.operands[2], ScalarType::B32)?;
+        let conversion = Written::of(site.instruction).conversion();
+        let mut pairs = Vec::new();
+        for (pair, selector) in parts.chunks(2).zip(four.random) {
+            let [bits, packed] = [self.scopes.fresh(Width::Word), self.scopes.fresh(Width::Word)];
+            let bytes = vec![random, Operand::Immediate(0), Operand::Immediate(selector)];
+            self.step(Operation::Prmt(PrmtMode::default()), ScalarType::B32, bits, bytes);
+            let mut inst = self.inst(Operation::Cvt(conversion), four.pair);
+            inst.source_ty = from;
+            inst.destinations.push(Some(packed));
+            inst.sources = vec![self.source(&pair[0], from)?, self.source(&pair[1], from)?, Operand::Register(bits)];
+            if pairs.is_empty() {
+                self.push_main(inst)
+            } else {
+                self.push(inst)
+            }
+            pairs.push(Operand::Register(packed));
+        }
+        // The first pair is the upper one.
+        let mut inst = self.inst(Operation::Prmt(PrmtMode::default()), ScalarType::B32);
+        inst.destinations.push(destination);
+        inst.sources = vec![pairs[1], pairs[0], Operand::Immediate(four.together)];
+        self.push(inst);
+        Ok(())
+    }
+
+    /// `cvt.rs` to pairs of halves: the last operand brings the random bits.
     fn lower_random_cvt(&mut self, site: &Site<'_, 'src>, (to, from): (ScalarType, ScalarType)) -> Lowered<()> {
         if !matches!(to, ScalarType::F16x2 | ScalarType::Bf16x2) || from != ScalarType::F32 {
             return Err(Stop::Unsupported);

@@ -109,6 +109,10 @@ pub(super) fn operand_lists<'a>(
         Opcode::St if form.needs.contains(&Modifier::Bulk) => {
             return Box::new(std::iter::once("[%r1], %d1, 0".to_owned()));
         }
+        Opcode::Cvt if modifiers.iter().any(|name| FOURS.contains(name)) => {
+            let whole = if modifiers.contains(&Modifier::E2m1x4) { "%h1" } else { "%r1" };
+            return Box::new(std::iter::once(format!("{whole}, {{%f1, %f2, %f3, %f4}}, %r2")));
+        }
         Opcode::Cp if modifiers.contains(&Modifier::MulticastCluster) => {
             return Box::new(std::iter::once("[%r1], [%d1], %r2, [%r3], %h1".to_owned()));
         }
@@ -136,6 +140,9 @@ pub(super) fn operand_lists<'a>(
         lists.collect::<Vec<_>>()
     }))
 }
+
+/// Results of four elements, which are rounded by random bits alone.
+const FOURS: &[Modifier] = &[Modifier::E4m3x4, Modifier::E5m2x4, Modifier::E2m3x4, Modifier::E3m2x4, Modifier::E2m1x4];
 
 /// The operands of copies of boxes of tensors.
 const TENSORS: &[&str] = &[
@@ -204,6 +211,10 @@ pub(super) fn frames(opcode: Opcode, form: &Form) -> Vec<(Vec<Modifier>, Option<
             heads.map(|head| names(&[&[M::Sync, M::Aligned][..], &head].concat())).collect()
         }
         Opcode::Wmma | Opcode::Wgmma => fragment::frames(form),
+        Opcode::Cvt if form.needs.is_empty() => {
+            let of_four = FOURS.iter().map(|&four| (vec![M::Rs, M::Satfinite], Some(vec![four, M::F32])));
+            std::iter::once(names(&[])).chain(of_four).collect()
+        }
         _ => vec![names(&[])],
     }
 }

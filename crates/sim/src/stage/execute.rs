@@ -2,7 +2,7 @@
 
 use warplens_isa::{MbarrierOp, StateSpace};
 use warplens_machine::words::IssueOccupies;
-use warplens_trace::{MachineClass, MachineInst, Step, Told, WARP_SIZE, WarpAccess, WarpTrace};
+use warplens_trace::{AccessKind, MachineClass, MachineInst, Step, Told, WARP_SIZE, WarpAccess, WarpTrace};
 
 use crate::memory::Arrival;
 use crate::pipeline::{InTurn, Sm};
@@ -41,7 +41,8 @@ impl<'a> Sm<'a> {
             self.unit_free[scheduler][timing.pipe as usize] = whole(pipe.free_at());
         }
         let mut stall = if timing.variable { Stall::ShortScoreboard } else { Stall::Wait };
-        let mut done = start + f64::from(timing.latency_of(inst)).max(interval);
+        let latency = f64::from(timing.latency_of(inst));
+        let mut done = start + latency.max(interval);
         if through_lsu {
             (done, stall) = self.memory_instruction(scheduler, slot, inst, cycle);
             if on_chip(inst) {
@@ -51,7 +52,11 @@ impl<'a> Sm<'a> {
             done = self.shared_operand(slot, inst, start).max(done);
             stall = Stall::ShortScoreboard;
         } else {
-            self.control(slot, inst, cycle, (done, interval));
+            if inst.class == MachineClass::TensorAsync {
+                // The next product of the same sums follows without a gap; whoever waits for the group has them later.
+                done = start + interval;
+            }
+            self.control(slot, inst, cycle, done + latency);
         }
         // What a copy writes to a register it knows when it is issued.
         let written = if inst.class == MachineClass::AsyncCopy { start + f64::from(timing.latency) } else { done };
@@ -74,16 +79,16 @@ impl<'a> Sm<'a> {
         interval
     }
 
-    /// Barriers are left to retirement; here is what keeps the warp itself from going on.
-    fn control(&mut self, slot: usize, inst: &MachineInst, cycle: u64, (done, interval): (f64, f64)) {
+    /// Barriers are left to retirement; here is what keeps the warp itself from going on. A product of a group of warps can
+    /// be waited for from `complete` on.
+    fn control(&mut self, slot: usize, inst: &MachineInst, cycle: u64, complete: f64) {
         let config = self.config;
         let warp = &mut self.warps[slot];
         let wait = match inst.class {
             MachineClass::Branch => Some((cycle + u64::from(config.branch_latency), Stall::BranchResolving)),
             MachineClass::Fence => Some((cycle + u64::from(config.fence_latency), Stall::Membar)),
             MachineClass::TensorAsync => {
-                // The work of the whole group comes first.
-                warp.open_group = warp.open_group.max(done + interval);
+                warp.open_group = warp.open_group.max(complete);
                 None
             }
             MachineClass::AsyncCommit => {
@@ -198,18 +203,17 @@ impl<'a> Sm<'a> {
         }
         let is_copy = inst.class == MachineClass::AsyncCopy;
         let (trace, step) = self.place(slot);
+        let accesses = || trace.accesses_at(&step, inst.turn, inst.slot);
+        let speaks = accesses().any(|access| trace.speaks(&access));
+        if is_copy && speaks {
+            let brought = self.bulk_copy(slot, inst, at);
+            let done = self.speak(slot, inst, brought + f64::from(self.config.bulk_latency));
+            return (done, Stall::LongScoreboard);
+        }
         let mut done = at;
         let mut long = false;
-        let mut speaks = false;
-        for access in trace.accesses_at(&step, inst.turn, inst.slot) {
+        for access in accesses() {
             let arrival = Arrival { at, trace, access: &widened(inst, access), slot, is_copy };
-            if trace.speaks(&access) {
-                speaks = true;
-                // A copy tells its barrier itself.
-                if inst.class == MachineClass::AsyncCopy {
-                    continue;
-                }
-            }
             if let Some(there) = self.in_turn(inst, &arrival, f64::from(self.config.shared.latency)) {
                 done = done.max(there);
                 continue;
@@ -217,16 +221,16 @@ impl<'a> Sm<'a> {
             let served = self.memory.serve(&arrival);
             done = done.max(served.at);
             long |= served.long;
-        }
-        if speaks && inst.class == MachineClass::AsyncCopy {
-            done += f64::from(self.config.bulk_latency);
+            if self.config.occupies == IssueOccupies::Unit && arrival.access.space == StateSpace::Shared {
+                self.lsu.hold(self.memory.banks_began);
+            }
         }
         let mut waits = false;
         if speaks {
             let answered = self.speak(slot, inst, done);
             waits = answered > done;
             done = answered;
-        } else if inst.class == MachineClass::AsyncCopy {
+        } else if is_copy {
             let warp = &mut self.warps[slot];
             warp.open_group = warp.open_group.max(done);
         }
@@ -236,6 +240,27 @@ impl<'a> Sm<'a> {
             (false, false) => Stall::ShortScoreboard,
         };
         (done, stall)
+    }
+
+    /// A copy in bulk, which tells its barrier itself; returns when its bytes are there. What comes from the L2 cache for
+    /// several CTAs of a cluster leaves it once and comes to each of them: the others, which do the same, send as much here.
+    fn bulk_copy(&mut self, slot: usize, inst: &MachineInst, at: f64) -> f64 {
+        let (trace, step) = self.place(slot);
+        let (mut done, mut is_from_l2, mut n_targets) = (at, false, 0);
+        for access in trace.accesses_at(&step, inst.turn, inst.slot).filter(|access| !trace.speaks(access)) {
+            let arrival = Arrival { at, trace, access: &access, slot, is_copy: true };
+            let is_target = access.kind == AccessKind::Store && access.space == StateSpace::Shared;
+            if is_target && is_from_l2 {
+                n_targets += 1;
+                self.memory.deliver(&arrival, n_targets > 1);
+                continue;
+            }
+            if !is_target {
+                (is_from_l2, n_targets) = (access.space != StateSpace::Shared, 0);
+            }
+            done = done.max(self.memory.serve_bulk(&arrival).at);
+        }
+        done
     }
 
     /// Barriers in memory are told, or asked, what the accesses of an instruction say that are made at a time. Returns when

@@ -138,6 +138,11 @@ impl<'a> L2<'a> {
         done
     }
 
+    /// The link brings bytes that the cache has given out for another SM and for this one.
+    pub(crate) fn deliver(&mut self, at: f64, bytes: f64) {
+        self.loads.reserve(at, bytes * self.link_cycles_per_byte);
+    }
+
     /// Fetches sectors that the share does not hold: from device memory, or, where another SM has fetched them, from the
     /// rest of the cache.
     fn fetch(&mut self, at: f64, line: u64, missing: Sectors, dram: &mut Dram, traffic: &mut Traffic) -> f64 {

@@ -6,6 +6,7 @@ mod common;
 mod identities;
 mod passing;
 mod phases;
+mod products;
 mod properties;
 mod registers;
 mod sharing;

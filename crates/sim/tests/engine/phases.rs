@@ -1,7 +1,9 @@
 //! Barriers in memory: a producer that copies, and consumers that wait for the phase.
 
 use warplens_isa::{MbarrierOp, StateSpace};
-use warplens_sim::{ClusterConfig, Effect, Job, Options, Outcome, SmConfig, Surroundings, Without, simulate};
+use warplens_sim::{
+    ClusterConfig, Effect, Job, Options, Outcome, SharedConfig, SmConfig, Surroundings, UnitKind, Without, simulate,
+};
 use warplens_trace::{
     AccessKind, ActiveMask, Code, CtaId, CtaTrace, MachineClass, MachineInst, Told, WARP_SIZE, WarpTraceBuilder,
 };
@@ -38,16 +40,24 @@ fn told(op: MbarrierOp, number: u32) -> [u64; WARP_SIZE] {
 
 /// One CTA of a producer and some consumers. The copy brings its bytes, or does not.
 fn cta(consumers: u32, brings: bool) -> Vec<CtaTrace> {
+    cta_for(consumers, if brings { &[0] } else { &[] })
+}
+
+/// The same where the copy brings its bytes to these windows of shared memory, of which one tells the barrier as the other.
+fn cta_for(consumers: u32, windows: &[u64]) -> Vec<CtaTrace> {
     let one = ActiveMask(1);
     let mut producer = WarpTraceBuilder::default();
     producer.step(PRODUCER, ActiveMask::FULL);
     let shared = StateSpace::Shared;
     producer.access(0, shared, AccessKind::Atomic, (8, 1), one, &told(MbarrierOp::Init, 1));
-    producer.access(1, shared, AccessKind::Atomic, (8, 1), one, &told(MbarrierOp::ArriveExpectTx, 512));
+    let expected = 512 * windows.len().max(1) as u32;
+    producer.access(1, shared, AccessKind::Atomic, (8, 1), one, &told(MbarrierOp::ArriveExpectTx, expected));
     let lanes = |first: u64| std::array::from_fn(|lane| first + 16 * lane as u64);
     producer.access(2, StateSpace::Global, AccessKind::Load, (4, 4), ActiveMask::FULL, &lanes(1 << 20));
-    producer.access(2, shared, AccessKind::Store, (4, 4), ActiveMask::FULL, &lanes(1024));
-    if brings {
+    for window in windows {
+        producer.access(2, shared, AccessKind::Store, (4, 4), ActiveMask::FULL, &lanes(window + 1024));
+    }
+    for _ in windows {
         producer.access(2, shared, AccessKind::Atomic, (8, 1), one, &told(MbarrierOp::CompleteTx, 512));
     }
     let asks = [BARRIER | Told::Asked { parity: false }.mark(); WARP_SIZE];
@@ -78,6 +88,31 @@ fn a_wait_ends_when_the_bytes_have_come() {
     let slower = SmConfig { bulk_latency: 105, ..modern() };
     assert_eq!(run(&slower, &ctas, Without::NOTHING).cycles, outcome.cycles + 105);
     assert_eq!(run(&modern(), &cta(0, true), Without::NOTHING).questions, 0);
+}
+
+#[test]
+fn what_is_copied_to_several_blocks_leaves_the_cache_once() {
+    // The way from SM to SM is so slow that whoever takes it is late.
+    let cluster = ClusterConfig { latency: 10_000, bytes_per_clk: 0.01, barrier_latency: 181 };
+    let config = SmConfig { cluster: Some(cluster), ..modern() };
+    let of = |windows: &[u64]| {
+        let outcome = run(&config, &cta_for(1, windows), Without::NOTHING);
+        let link = outcome.units.iter().find(|unit| unit.kind == UnitKind::L2Link).expect("there is an L2 cache");
+        (outcome.cycles, outcome.traffic.l2_sectors, link.busy, outcome.forced_phases)
+    };
+    let (cycles, sectors, busy, forced) = of(&[0]);
+    assert_eq!((sectors, busy, forced), (16, 8.0, 0));
+    assert_eq!(of(&[1 << 24, 2 << 24]), (cycles, sectors, 2.0 * busy, 0), "the other block sends as much");
+}
+
+#[test]
+fn what_a_copy_brings_does_not_keep_others_from_the_banks() {
+    // The consumer's question would wait for the passes of the copy, whose bytes are far away still.
+    let slow = |pass_cycles: f64| {
+        let shared = SharedConfig { pass_cycles, ..modern().shared };
+        run(&SmConfig { shared, ..modern() }, &cta(1, true), Without::NOTHING).cycles
+    };
+    assert!(slow(100.0) < slow(1.0) + 250, "{} {}", slow(100.0), slow(1.0));
 }
 
 #[test]

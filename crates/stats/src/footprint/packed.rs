@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use warplens_base::bytes::{Columns, Corrupt, Lists, Reader, Writer};
 
-use super::{Footprint, Lines, Pattern, Run};
+use super::{Extents, Footprint, Lines, Moving, Pattern, Run};
 
 /// Why sectors are none.
 const OTHER: Corrupt = Corrupt("the sectors that a block loads are not in order");
@@ -53,40 +53,51 @@ impl Footprint {
 
 impl Pattern {
     fn pack(&self, columns: &mut Columns, to: &mut Writer) {
-        self.grid.iter().chain(&self.base).for_each(|&extent| to.uint(extent.into()));
-        let mut end = 0;
-        let run = |&((first, count), steps): &(Run, [i64; 3]), to: &mut Writer| {
-            to.int(first.wrapping_sub(end).cast_signed());
-            to.uint(count);
-            steps.iter().for_each(|&step| to.int(step));
-            end = first + count;
-        };
-        columns.add(&self.runs, run, to);
+        let Extents { grid, cluster } = self.extents;
+        grid.iter().chain(&cluster).chain(&self.base).for_each(|&extent| to.uint(extent.into()));
+        for runs in &self.of_ranks {
+            let mut end = 0;
+            let run = |&((first, count), steps): &Moving, to: &mut Writer| {
+                to.int(first.wrapping_sub(end).cast_signed());
+                to.uint(count);
+                steps.iter().for_each(|&step| to.int(step));
+                end = first + count;
+            };
+            columns.add(runs, run, to);
+        }
     }
 
     fn unpack(lists: &Lists<'_>, from: &mut Reader<'_>) -> Result<Self, Corrupt> {
-        let mut extents = [0; 6];
-        for extent in &mut extents {
-            *extent = from.narrow()?;
+        let mut numbers = [0; 9];
+        for number in &mut numbers {
+            *number = from.narrow()?;
         }
-        let [grid, base] = [0, 3].map(|at| std::array::from_fn(|axis| extents[at + axis]));
+        let [grid, cluster, base] = [0, 3, 6].map(|at| std::array::from_fn(|axis| numbers[at + axis]));
         let n_ctas = grid.iter().try_fold(1_u32, |product, &extent: &u32| product.checked_mul(extent.max(1)));
         n_ctas.ok_or(OTHER)?;
-        let mut end = 0_u64;
-        let runs = lists.items(from, |from| {
-            let first = end.wrapping_add_signed(from.int()?);
-            let count = from.uint()?;
-            end = first.wrapping_add(count);
-            Ok(((first, count), [from.int()?, from.int()?, from.int()?]))
-        })?;
-        let pattern = Self { grid, base, runs };
-        if pattern.runs.iter().all(|run| pattern.is_in_memory(run)) { Ok(pattern) } else { Err(OTHER) }
+        let extents = Extents::new(grid, Some(cluster));
+        if extents.cluster != cluster {
+            return Err(OTHER);
+        }
+        let runs = |_| {
+            let mut end = 0_u64;
+            lists.items(from, |from| {
+                let first = end.wrapping_add_signed(from.int()?);
+                let count = from.uint()?;
+                end = first.wrapping_add(count);
+                Ok(((first, count), [from.int()?, from.int()?, from.int()?]))
+            })
+        };
+        let of_ranks = (0..extents.n_ranks()).map(runs).collect::<Result<_, _>>()?;
+        let pattern = Self { extents, base, of_ranks };
+        let is_in_memory = pattern.of_ranks.iter().flatten().all(|run| pattern.is_in_memory(run));
+        if is_in_memory { Ok(pattern) } else { Err(OTHER) }
     }
 
     /// Whether a run of every CTA of the grid lies at addresses that there are.
-    fn is_in_memory(&self, &((first, count), steps): &(Run, [i64; 3])) -> bool {
+    fn is_in_memory(&self, &((first, count), steps): &Moving) -> bool {
         let mut ends = [i128::from(first), i128::from(first) + i128::from(count)];
-        for ((step, base), extent) in steps.into_iter().zip(self.base).zip(self.grid) {
+        for ((step, base), extent) in steps.into_iter().zip(self.base).zip(self.extents.clusters()) {
             let at = |place: u32| (i128::from(place) - i128::from(base)) * i128::from(step);
             let moved = [at(0), at(extent.saturating_sub(1))];
             ends[0] += moved[0].min(moved[1]);
@@ -125,7 +136,9 @@ mod tests {
 
     fn with_pattern(step: i64) -> Footprint {
         let runs = vec![((1 << 30, 64), [64, 0, 0]), ((1 << 20, 3), [0, step, 0])];
-        let pattern = Pattern { grid: [40, 30, 1], base: [1, 1, 0], runs };
+        let other = vec![((1 << 31, 1), [64, 0, 0])];
+        let extents = Extents::new([40, 60, 1], Some([1, 2, 1]));
+        let pattern = Pattern { extents, base: [1, 1, 0], of_ranks: vec![runs, other] };
         Footprint { pattern: Some(Arc::new(pattern)), ..Footprint::default() }
     }
 
