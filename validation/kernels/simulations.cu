@@ -24,9 +24,10 @@ extern "C" __global__ void nbody_tiles(const float4* bodies, float4* acceleratio
     acceleration[i] = make_float4(ax, ay, az, 0.0f);
 }
 
-// Energies by a Lennard-Jones potential that is cut off, from a list of neighbours per atom, list position by position.
+// Energies by a Lennard-Jones potential, softened, cut off and lifted so that it ends at zero, from a list of neighbours
+// per atom that lies list position by list position.
 extern "C" __global__ void lennard_jones(const float4* atoms, const int* neighbours, float* energy, int count,
-                                         int width, float cutoff_squared) {
+                                         int width, float cutoff_squared, float lift) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= count) {
         return;
@@ -36,10 +37,10 @@ extern "C" __global__ void lennard_jones(const float4* atoms, const int* neighbo
     for (int k = 0; k < width; ++k) {
         float4 other = atoms[neighbours[k * count + i]];
         float dx = other.x - own.x, dy = other.y - own.y, dz = other.z - own.z;
-        float square = dx * dx + dy * dy + dz * dz + 0.25f;
+        float square = dx * dx + dy * dy + dz * dz + 1.0f;
         if (square < cutoff_squared) {
             float inverse = 1.0f / square, sixth = inverse * inverse * inverse;
-            sum += 4.0f * sixth * (sixth - 1.0f);
+            sum += 4.0f * sixth * (sixth - 1.0f) + lift;
         }
     }
     energy[i] = sum;
