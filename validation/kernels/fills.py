@@ -10,20 +10,39 @@ TYPES = {
 }  # fmt: skip
 
 
-def splitmix(seed, count):
-    """Outputs of SplitMix64 for a seed, as docs/decisions/0004-random-generator.md has them."""
+# Elements that are made at once: a large buffer and its numbers in between would not fit into memory together.
+CHUNK = 1 << 22
+
+
+def splitmix(seed, first, count):
+    """Outputs of SplitMix64 for a seed, as docs/decisions/0004-random-generator.md has them, from number `first` on."""
     with np.errstate(over="ignore"):
-        z = np.uint64(seed) + np.arange(1, count + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+        numbers = np.arange(first + 1, first + count + 1, dtype=np.uint64)
+        z = np.uint64(seed) + numbers * np.uint64(0x9E3779B97F4A7C15)
         z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
         z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
         return z ^ (z >> np.uint64(31))
 
 
+def unit(seed, first, count):
+    """Numbers from 0 to below 1."""
+    return (splitmix(seed, first, count) >> np.uint64(11)) * 2.0**-53
+
+
+def chunks(count):
+    """Where chunks begin, and their lengths."""
+    return ((first, min(CHUNK, count - first)) for first in range(0, count, CHUNK))
+
+
 def uniform(kind, low, high, seed, count):
-    drawn = (splitmix(seed, count) >> np.uint64(11)) * 2.0**-53
-    if np.issubdtype(kind, np.integer):
-        return np.floor(low + drawn * (high - low + 1)).astype(kind)
-    return (low + drawn * (high - low)).astype(kind)
+    result = np.empty(count, kind)
+    for first, length in chunks(count):
+        drawn = unit(seed, first, length)
+        if np.issubdtype(kind, np.integer):
+            result[first : first + length] = np.floor(low + drawn * (high - low + 1)).astype(kind)
+        else:
+            result[first : first + length] = low + drawn * (high - low)
+    return result
 
 
 def value(text):
