@@ -26,9 +26,9 @@ extern "C" __global__ void __launch_bounds__(256)
     float sum[EACH][EACH] = {};
     for (int first = 0; first < n; first += DEPTH) {
 #pragma unroll
-        for (int i = thread; i < TILE * DEPTH; i += 256) {
-            tile_a[i % DEPTH][i / DEPTH] = rows[i / DEPTH * n + first + i % DEPTH];
-            tile_b[i / TILE][i % TILE] = columns[(first + i / TILE) * n + i % TILE];
+        for (int i = 0; i < EACH; ++i) {
+            tile_a[thread % DEPTH][thread / DEPTH + 16 * i] = rows[(thread / DEPTH + 16 * i) * n + first + thread % DEPTH];
+            tile_b[thread / TILE + 4 * i][thread % TILE] = columns[(first + thread / TILE + 4 * i) * n + thread % TILE];
         }
         __syncthreads();
 #pragma unroll

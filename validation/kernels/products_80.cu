@@ -87,10 +87,10 @@ extern "C" __global__ void __launch_bounds__(256)
             half* tile_a = stages + step % STAGES * (SIZE_A + SIZE_B);
             half* tile_b = tile_a + SIZE_A;
 #pragma unroll
-            for (int i = thread; i < TILE * DEPTH / 8; i += 256) {
-                int row = i / 4, k = i % 4 * 8;
+            for (int i = 0; i < 2; ++i) {
+                int row = thread / 4 + 64 * i, k = thread % 4 * 8;
                 __pipeline_memcpy_async(tile_a + row * ROW_A + k, rows + row * n + step * DEPTH + k, 16);
-                int depth = i / 16, column = i % 16 * 8;
+                int depth = thread / 16 + 16 * i, column = thread % 16 * 8;
                 __pipeline_memcpy_async(tile_b + depth * ROW_B + column, columns + (step * DEPTH + depth) * n + column,
                                         16);
             }

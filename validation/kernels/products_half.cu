@@ -51,11 +51,12 @@ extern "C" __global__ void product_wmma_shared(const half* a, const half* b, flo
     }
     for (int first = 0; first < n; first += DEPTH) {
         // Eight halves, 16 bytes, at a time.
-        for (int i = threadIdx.x; i < TILE * DEPTH / 8; i += 128) {
-            int row = i / (DEPTH / 8), k = i % (DEPTH / 8) * 8;
+#pragma unroll
+        for (int i = 0; i < 2; ++i) {
+            int row = threadIdx.x / 4 + 32 * i, k = threadIdx.x % 4 * 8;
             *reinterpret_cast<uint4*>(&tile_a[row][k]) =
                 *reinterpret_cast<const uint4*>(a + (blockIdx.y * TILE + row) * n + first + k);
-            int depth = i / (TILE / 8), column = i % (TILE / 8) * 8;
+            int depth = threadIdx.x / 8 + 16 * i, column = threadIdx.x % 8 * 8;
             *reinterpret_cast<uint4*>(&tile_b[depth][column]) =
                 *reinterpret_cast<const uint4*>(b + (first + depth) * n + blockIdx.x * TILE + column);
         }

@@ -385,7 +385,7 @@ int run(const Options& options) {
     std::filesystem::create_directories(folder / "ptx");
     std::ofstream table(folder / "suite.csv");
     table << runner.provenance()
-          << "gpu,kernel,size,measured_us,least_us,most_us,launches,sm_mhz,input,grid,block,shared,registers,args,class,"
+          << "gpu,kernel,size,measured_us,least_us,most_us,repeats,sm_mhz,input,grid,block,shared,registers,args,class,"
              "set\n";
     size_t done = 0, failed = 0, left_out = 0;
     for (const Case& of : cases) {
