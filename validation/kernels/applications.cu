@@ -28,8 +28,9 @@ extern "C" __global__ void heartwall_track(const float* frame, const float* temp
     }
 }
 
-// How much a pixel looks like the middle of a white blood cell: along circles of seven radii around it, the squared mean
-// of the gradient across the circle over its variance; the largest of the seven. The picture has a margin on all sides.
+// How much a pixel looks like the middle of a white blood cell: along circles of seven radii around it, the squared
+// mean of the gradient across the circle over its variance; the largest of the seven. The picture has a margin on all
+// sides.
 extern "C" __global__ void leukocyte_score(const float* gradient_x, const float* gradient_y, float* score, int width,
                                            int height) {
     constexpr int POINTS = 36, RADII = 7, MARGIN = 24;
@@ -298,8 +299,9 @@ extern "C" __global__ void __launch_bounds__(128)
     lattice::hopping<true>(spinors, links, out, edge);
 }
 
-// The near field of the fast multipole method on a cube of boxes: potentials of a box's points from those of the 27 boxes
-// around it, itself included, as far as they lie in the cube. Boxes hold up to as many points as a block has threads.
+// The near field of the fast multipole method on a cube of boxes: potentials of a box's points from those of the 27
+// boxes around it, itself included, as far as they lie in the cube. Boxes hold up to as many points as a block has
+// threads.
 extern "C" __global__ void fmm_boxes(const float4* points, const int* counts, float* potential, int edge) {
     extern __shared__ float4 sources[];
     int capacity = blockDim.x, thread = threadIdx.x;

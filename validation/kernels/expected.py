@@ -6,10 +6,11 @@
 A runner on a GPU has no NumPy. It compares a weighted sum of all elements, which a wrong or misplaced element changes,
 and single elements. Weights and places come from SplitMix64:
 
-- of integers the sum is that of element i times output i for seed 7, made odd, modulo 2^64, or, where the order is open,
-  of the elements alone;
+- of integers the sum is that of element i times output i for seed 7, made odd, modulo 2^64, or, where the order is
+  open, of the elements alone;
 - of floats it is that of element i times 1 + u_i for seed 7, and `magnitude` is the same sum of absolute values;
-- sampled is element (output k for seed 9) modulo the number of elements, for 16 values of k, where the order is not open.
+- sampled is element (output k for seed 9) modulo the number of elements, for 16 values of k, unless the order is
+  open.
 """
 
 import csv

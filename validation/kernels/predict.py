@@ -4,9 +4,10 @@
     validation/kernels/measure/build.sh sm_90
     validation/kernels/predict.py --warplens target/release/warplens --gpu h100-sxm --target sm_90
 
-Laws: a kernel has a prediction; it takes no less than the speed of light; it takes longer at a larger size, and not out of
-all proportion to its instructions; and of two kernels that do the same work the one with the better idea is faster. The
-last need not hold on every GPU: what breaks it is a question, no error. It ends with 1 where a law is broken.
+Laws: a kernel has a prediction; it takes no less than the speed of light; it takes longer at a larger size, and not
+out of all proportion to its instructions; and of two kernels that do the same work the one with the better idea is
+faster. The last need not hold on every GPU: what breaks it is a question, no error. It ends with 1 where a law is
+broken.
 """
 
 import argparse
@@ -97,7 +98,8 @@ def broken(answers):
             if growth < 1 - TIE:
                 yield f"{kernel}: {more} takes {b.time_us:.3f} us, less than {less} with {a.time_us:.3f} us"
             elif growth > CACHES * work:
-                yield f"{kernel}: {more} takes {growth:.1f} times as long as {less}, with {work:.1f} times the instructions"
+                text = f"takes {growth:.1f} times as long as {less}, with {work:.1f} times the instructions"
+                yield f"{kernel}: {more} {text}"
     for worse, better in FASTER:
         for size in cases.SIZES[1:]:
             if (worse, size) in answers and (better, size) in answers:

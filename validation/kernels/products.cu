@@ -27,8 +27,9 @@ extern "C" __global__ void __launch_bounds__(256)
     for (int first = 0; first < n; first += DEPTH) {
 #pragma unroll
         for (int i = 0; i < EACH; ++i) {
-            tile_a[thread % DEPTH][thread / DEPTH + 16 * i] = rows[(thread / DEPTH + 16 * i) * n + first + thread % DEPTH];
-            tile_b[thread / TILE + 4 * i][thread % TILE] = columns[(first + thread / TILE + 4 * i) * n + thread % TILE];
+            int row = thread / DEPTH + 16 * i, depth = thread / TILE + 4 * i;
+            tile_a[thread % DEPTH][row] = rows[row * n + first + thread % DEPTH];
+            tile_b[depth][thread % TILE] = columns[(first + depth) * n + thread % TILE];
         }
         __syncthreads();
 #pragma unroll

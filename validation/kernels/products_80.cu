@@ -130,7 +130,8 @@ extern "C" __global__ void __launch_bounds__(256)
     for (int i = 0; i < 4; ++i) {
 #pragma unroll
         for (int j = 0; j < 4; ++j) {
-            float* at = c + (blockIdx.y * TILE + y + 16 * i + lane / 4) * n + blockIdx.x * TILE + x + 8 * j + lane % 4 * 2;
+            int row = blockIdx.y * TILE + y + 16 * i + lane / 4, column = blockIdx.x * TILE + x + 8 * j + lane % 4 * 2;
+            float* at = c + row * n + column;
             *reinterpret_cast<float2*>(at) = make_float2(sum[i][j][0], sum[i][j][1]);
             *reinterpret_cast<float2*>(at + 8 * n) = make_float2(sum[i][j][2], sum[i][j][3]);
         }

@@ -303,7 +303,8 @@ def attention_forward(queries, keys, values, out, length, scale):
 
 
 def convolution_layer(data, filters, out, channels, width, height):
-    data, filters = data.reshape(channels, height + 2, width + 2), filters.reshape(channels, channels, 3, 3).astype(WIDE)
+    data = data.reshape(channels, height + 2, width + 2)
+    filters = filters.reshape(channels, channels, 3, 3).astype(WIDE)
     result = np.zeros((channels, height * width))
     for dy, dx in np.ndindex(3, 3):
         part = data[:, dy : dy + height, dx : dx + width].astype(WIDE).reshape(channels, -1)

@@ -24,8 +24,8 @@ extern "C" __global__ void nbody_tiles(const float4* bodies, float4* acceleratio
     acceleration[i] = make_float4(ax, ay, az, 0.0f);
 }
 
-// Energies by a Lennard-Jones potential, softened, cut off and lifted so that it ends at zero, from a list of neighbours
-// per atom that lies list position by list position.
+// Energies by a Lennard-Jones potential, softened, cut off and lifted so that it ends at zero, from a list of
+// neighbours per atom that lies list position by list position.
 extern "C" __global__ void lennard_jones(const float4* atoms, const int* neighbours, float* energy, int count,
                                          int width, float cutoff_squared, float lift) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;

@@ -144,8 +144,8 @@ extern "C" __global__ void hash_probe(const unsigned* keys, const int* shift, co
     found[i] = sum;
 }
 
-// Puts keys into a table of 2 * count slots that are empty at first (zero), by compare-and-swap and linear probing. Which
-// key lies where depends on the order, which keys lie in the table does not.
+// Puts keys into a table of 2 * count slots that are empty at first (zero), by compare-and-swap and linear probing.
+// Which key lies where depends on the order, which keys lie in the table does not.
 extern "C" __global__ void hash_build(const unsigned* keys, unsigned* table, int count, unsigned mask) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= count) {

@@ -1,8 +1,8 @@
 // Sparse matrices and graphs.
 //
 // Rows of compressed matrices (CSR) hold different numbers of elements: row r begins at r * average + shift[r] with
-// shifts from 0 to average - 1, of which there is one more than rows. So starts rise, whatever the shifts are, rows have
-// 1 to 2 * average - 1 elements, and the shifts are evenly drawn numbers that every host makes alike.
+// shifts from 0 to average - 1, of which there is one more than rows. So starts rise, whatever the shifts are, rows
+// have 1 to 2 * average - 1 elements, and the shifts are evenly drawn numbers that every host makes alike.
 
 __device__ __forceinline__ int start(const int* shift, int row, int average) { return row * average + shift[row]; }
 

@@ -13,7 +13,8 @@ mkdir -p "$build"
 cp "$here/../expected.csv" "$build/expected.csv"
 "$nvcc" --version | sed -n 's/^Cuda compilation tools, \(.*\)/nvcc \1/p' > "$build/toolkit.txt"
 # The driver is found when the runner starts, and nothing of the runtime is used.
-"$nvcc" -O2 -std=c++17 -cudart none -cudadevrt none -o "$build/measure" "$here/measure.cpp" "$here/cases.cpp" "$here/driver.cpp" -ldl -lpthread
+"$nvcc" -O2 -std=c++17 -cudart none -cudadevrt none -o "$build/measure" \
+    "$here/measure.cpp" "$here/cases.cpp" "$here/driver.cpp" -ldl -lpthread
 for target in ${@:-sm_75 sm_80 sm_90}; do
     mkdir -p "$build/$target"
     "$python" "$here/../cases.py" --sources | while read -r source first; do

@@ -1,5 +1,5 @@
-// The functions of the CUDA driver that the runner needs, found when it starts: it builds and says what is missing where
-// there is no driver.
+// The functions of the CUDA driver that the runner needs, found when it starts: it builds where there is no driver, and
+// says that there is none.
 
 #pragma once
 
