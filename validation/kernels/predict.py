@@ -67,17 +67,18 @@ def answer(options, row):
     except subprocess.TimeoutExpired:
         return Answer(options.seconds, error=f"more than {options.seconds:.0f} s")
     found = Answer(time.monotonic() - start)
-    if done.returncode:
+    # Where a model refuses, the document says why.
+    if not done.stdout:
         found.error = " ".join(done.stderr.split())[:300]
         return found
     for prediction in json.loads(done.stdout)["predictions"]:
-        if prediction["model"] == "speed-of-light":
-            found.light_us = prediction.get("time_us", found.light_us)
-        elif "time_us" in prediction:
+        if prediction["time_us"] is None:
+            found.error = f"{prediction['model']} refuses: {prediction['refused']['reason']}"
+        elif prediction["model"] == "speed-of-light":
+            found.light_us = prediction["time_us"]
+        else:
             found.time_us, found.limiter = prediction["time_us"], prediction["limiter"]
             found.instructions = prediction["quantities"].get("warp_instructions", found.instructions)
-        else:
-            found.error = str(prediction.get("refused", prediction))[:300]
     return found
 
 
