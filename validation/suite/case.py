@@ -20,6 +20,14 @@ class Object:
     settings: str
 
 
+@dataclasses.dataclass
+class Given:
+    """An array with the text that makes it in a launch file, so that no file is needed."""
+
+    array: np.ndarray
+    text: str
+
+
 def tensor_map(array, box, swizzle=0, element=None, extents=None):
     """A dense tensor; `box` and `extents` begin with the dimension that is dense in memory."""
     extents = extents or array.shape[::-1]
@@ -116,11 +124,11 @@ class Case:
         """The text, and which argument of which launch brings an array; `content` says what an array holds."""
         brought, lines = {}, []
 
-        def buffer(array, place):
+        def buffer(array, place, text=None):
             if id(array) in brought:
                 return "&{}.{}".format(*brought[id(array)])
             brought[id(array)] = place
-            return of_type(array, content, "{}-{}".format(*place))
+            return text or of_type(array, content, "{}-{}".format(*place))
 
         for number, launch in enumerate(self.launches):
             lines += ["[[launch]]", f'kernel = "{launch.kernel}"']
@@ -131,7 +139,7 @@ class Case:
                 lines.append(f"shared = {launch.shared}")
             lines.append("args = [")
             for index, value in enumerate(launch.args):
-                lines.append(f"    {argument(value, lambda array: buffer(array, (number, index)))},")
+                lines.append(f"    {argument(value, lambda *given: buffer(given[0], (number, index), *given[1:]))},")
             lines.append("]")
             if launch.symbols:
                 lines.append("[launch.symbols]")
@@ -153,6 +161,8 @@ def argument(value, buffer):
         return '"none"'
     if isinstance(value, np.ndarray):
         return f'"{buffer(value)}"'
+    if isinstance(value, Given):
+        return f'"{buffer(value.array, value.text)}"'
     if isinstance(value, Object):
         return f'"{value.word}({buffer(value.array)}, {value.settings})"'
     if isinstance(value, (float, np.floating)):

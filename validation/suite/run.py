@@ -22,12 +22,13 @@ import numpy as np
 import case
 import committed
 import compilers
+import cases_kernels
 import cases_numba
 import cases_nvcc
 import cases_nvrtc
 import cases_triton
 
-del cases_nvcc, cases_nvrtc, cases_triton, cases_numba  # They have put their kernels into the list.
+del cases_nvcc, cases_nvrtc, cases_triton, cases_numba, cases_kernels  # They have put their kernels into the list.
 
 
 def arguments():
@@ -35,6 +36,7 @@ def arguments():
     parser.add_argument("--warplens", type=pathlib.Path, default="target/release/warplens")
     parser.add_argument("--kernel", default="*")
     parser.add_argument("--compiler", default="*")
+    parser.add_argument("--source", default="*", help="those of ../kernels/ have `*/kernels/*` and `*/examples/*`")
     parser.add_argument("--target", default="*")
     parser.add_argument("--small", action="store_true")
     parser.add_argument("--predict", action="store_true")
@@ -68,7 +70,8 @@ class Suite:
         key = (kernel.compiler, kernel.source, target)
         if key not in self.ptx:
             text = compilers.COMPILERS[kernel.compiler](kernel, target)
-            path = self.folder / "ptx" / "{}-{}-{}.ptx".format(*key)
+            source = "-".join(pathlib.Path(kernel.source).parts[-2:])
+            path = self.folder / "ptx" / f"{kernel.compiler}-{source}-{target}.ptx"
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text)
             self.ptx[key] = path
@@ -135,7 +138,8 @@ def first_line(text):
 
 def chosen(options):
     for kernel in case.KERNELS:
-        if fnmatch.fnmatch(kernel.name, options.kernel) and fnmatch.fnmatch(kernel.compiler, options.compiler):
+        pairs = ((kernel.name, options.kernel), (kernel.compiler, options.compiler), (kernel.source, options.source))
+        if all(fnmatch.fnmatch(text, pattern) for text, pattern in pairs):
             for target in kernel.targets:
                 if fnmatch.fnmatch(target, options.target):
                     yield kernel, target
