@@ -23,17 +23,18 @@
 //! it is lower than it could be.
 //!
 //! The wavefronts are those of machine instructions, too: a load that an assembler made of several takes at least as many
-//! as the one of them that it has the place of. Of blocks that are executed several times the mean counts, which is exact
+//! as the one of them that it has the place of. Where the machine packs what lanes share, a load of more than 32 bits per
+//! lane counts half: whether it did is not known. Of blocks that are executed several times the mean counts, which is exact
 //! in the sum.
 
 use std::collections::BTreeMap;
 
 use warplens_base::units::{Cycles, Hertz};
-use warplens_isa::StateSpace;
+use warplens_isa::{Family, NamedType, StateSpace};
 use warplens_machine::{Key, Machine, Reader, Readings};
 use warplens_sim::traces::Traced;
 use warplens_sim::{Pipe, pipe_time};
-use warplens_stats::{BankRule, Count, Profile, sector};
+use warplens_stats::{BankRule, Count, LineCounts, Profile, bank, sector};
 use warplens_trace::{Code, MachineClass};
 
 use crate::assumption::{AssumptionId, of_machine};
@@ -289,6 +290,16 @@ struct Work {
     shared: BTreeMap<u32, f64>,
 }
 
+/// Whether lanes load more than 32 bits each.
+fn is_wide_load(line: &LineCounts) -> bool {
+    let key = line.opcode.key;
+    let bytes = match key.types.iter().next() {
+        Some(NamedType::Scalar(ty)) => ty.bytes(),
+        Some(NamedType::Narrow(_)) | None => 0,
+    };
+    key.family == Family::Ld && u32::from(key.elements) * bytes > 4
+}
+
 impl Work {
     /// What the warps of the launch executed.
     fn of(traced: &Traced, code: &Code) -> Self {
@@ -308,13 +319,14 @@ impl Work {
     }
 
     /// Share of the program's wavefronts that machine code needs at least.
-    fn share_of_wavefronts(&self, profile: &Profile, rule: BankRule) -> f64 {
+    fn share_of_wavefronts(&self, profile: &Profile, rule: BankRule, packs_pairs: bool) -> f64 {
         let (mut all, mut needed) = (0.0, 0.0);
         for line in &profile.lines {
             let wavefronts = line.shared.get(&rule).map_or(0, |counts| counts.wavefronts) as f64;
             let instructions = self.shared.get(&line.pc.0).copied().unwrap_or(0.0);
             all += wavefronts;
-            needed += wavefronts * (instructions / (line.executed as f64).max(1.0)).min(1.0);
+            let least = if packs_pairs && is_wide_load(line) { bank::LEAST_PACKED } else { 1.0 };
+            needed += least * wavefronts * (instructions / (line.executed as f64).max(1.0)).min(1.0);
         }
         if all > 0.0 { needed / all } else { 1.0 }
     }
@@ -343,7 +355,7 @@ impl Work {
             schedulers: reader.need(Key::SmSubpartitions)?,
             memory_instructions: memory.map(|(_, executions, _)| executions).sum(),
             ldst_lanes: reader.need(Key::LanesLdst)?,
-            wavefronts: wavefronts * self.share_of_wavefronts(profile, rule),
+            wavefronts: wavefronts * self.share_of_wavefronts(profile, rule, bank::packs_pairs(cc.major)),
             pass_cycles: reader.need(Key::SharedPassCycles)?,
             l2_bytes: SECTOR_BYTES * read.max(written),
             l2_bytes_per_clk: if l2_size > 0.0 { Some(reader.need(Key::L2SmBytesPerClk)?) } else { None },

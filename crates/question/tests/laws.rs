@@ -163,6 +163,12 @@ const CASES: &[Case] = &[
         doubles: false,
     },
     Case {
+        ptx: "validation/laws/broadcast.ptx",
+        kernel: "broadcast",
+        launch: |step| ("512".into(), "128", words(&["f32[65536]", "f32[512]", "{n}"], 1 << step)),
+        doubles: false,
+    },
+    Case {
         ptx: "validation/carrying_on/irregular.ptx",
         kernel: "point_in_polygon",
         launch: |step| {

@@ -71,6 +71,17 @@ pub fn passes(rule: BankRule, kind: AccessKind, request: &Request<'_>) -> Passes
     }
 }
 
+/// Whether devices of a compute capability pack what lanes share ([`packed_passes`]). Said of 7.0 to 7.5, and taken for later
+/// ones too: without it step 4 of `validation/sgemm` would need more cycles of shared memory on an RTX A6000 than it took in
+/// all.
+pub const fn packs_pairs(major: u8) -> bool {
+    major >= 7
+}
+
+/// The fewest passes that there can be of one that [`passes`] counts, for loads of more than 32 bits per lane where the
+/// machine packs.
+pub const LEAST_PACKED: f64 = 0.5;
+
 /// The same where the machine packs what lanes get that agree in pairs: of a load of more than 32 bits per lane it serves
 /// two phases at once where all active lanes `n` and `n ^ 1`, or all `n` and `n ^ 2`, read the same address. Devices of
 /// compute capability 7.0 to 7.5 do (an engineer of NVIDIA, forums.developer.nvidia.com/t/77228: of such a 128-bit load the

@@ -7,7 +7,7 @@
 
 use warplens_machine::words::{IssueOccupies, IssueScoreboard, L1GlobalLoads, L1UnifiedWithShared, PipeInt};
 use warplens_machine::{Key, Missing, Reader};
-use warplens_stats::{BankRule, CoalescingRule};
+use warplens_stats::{BankRule, CoalescingRule, bank};
 use warplens_trace::MachineClass;
 
 use super::{
@@ -310,9 +310,7 @@ impl<'r, 'm> Sm<'r, 'm> {
         let has_operands = self.major() == 1;
         Ok(SharedConfig {
             banks: BankRule::of(self.major().into()),
-            // Said of 7.0 to 7.5, and taken for later ones too: without it step 4 of `validation/sgemm` would need more
-            // cycles of shared memory on an RTX A6000 than it took in all.
-            packs_pairs: self.major() >= 7,
+            packs_pairs: bank::packs_pairs(self.major()),
             latency,
             same_warp: self.same_warp(Key::SameWarpFp32)?,
             operand_latency: if has_operands { self.count(Key::LatencySharedOperand)? } else { latency },
