@@ -23,8 +23,6 @@ pub(crate) struct Memory<'a> {
     from_cluster: Port,
     /// Banks of shared memory, and of the L1 cache where the two are one.
     pub(crate) banks: Port,
-    /// When they began with the last access.
-    pub(crate) banks_began: f64,
     /// Data of the L1 cache, where it is a memory of its own.
     l1_data: Port,
     /// The constant cache.
@@ -100,7 +98,6 @@ impl<'a> Memory<'a> {
             without,
             from_cluster: Port::default(),
             banks: Port::default(),
-            banks_began: 0.0,
             l1_data: Port::default(),
             constants: Port::default(),
             textures: Port::default(),
@@ -263,7 +260,6 @@ impl<'a> Memory<'a> {
         let shared = &self.config.shared;
         self.traffic.conflict_passes += (passes - ideal) as u64;
         let start = self.banks.reserve(at, passes * shared.pass_cycles);
-        self.banks_began = start;
         start + (passes - ideal) * shared.pass_latency
     }
 

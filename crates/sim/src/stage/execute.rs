@@ -221,9 +221,6 @@ impl<'a> Sm<'a> {
             let served = self.memory.serve(&arrival);
             done = done.max(served.at);
             long |= served.long;
-            if self.config.occupies == IssueOccupies::Unit && arrival.access.space == StateSpace::Shared {
-                self.lsu.hold(self.memory.banks_began);
-            }
         }
         let mut waits = false;
         if speaks {

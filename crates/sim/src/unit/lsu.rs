@@ -1,10 +1,5 @@
 //! The way of memory instructions from a scheduler to the memory unit of the SM: a queue per scheduler, which hands on an
 //! instruction every few cycles, and one entrance for all.
-//!
-//! The way is in order: what needs the banks of shared memory stands at the entrance until they begin with it. So accesses
-//! with bank conflicts fill the queues, and warps wait to issue more of them (`mio_throttle`, under which Nsight Compute
-//! names shared memory first). How many accesses may stand between the entrance and the banks nobody has measured; here
-//! it is the one at the entrance.
 
 use super::port::Port;
 use crate::LsuConfig;
@@ -48,12 +43,6 @@ impl Lsu {
         start
     }
 
-    /// The last instruction stands at the entrance until the banks begin with it: while they are busy with another one, those
-    /// behind it wait in their queues. So accesses with conflicts keep schedulers from issuing more of them.
-    pub(crate) fn hold(&mut self, until: f64) {
-        self.entrance.hold(until);
-    }
-
     /// Cycles in which the entrance was busy.
     pub(crate) const fn busy(&self) -> f64 {
         self.entrance.busy
@@ -75,23 +64,6 @@ mod tests {
         assert_eq!(lsu.enter(0, 5.0, 0.0), 20.0);
         assert_eq!(lsu.accepts(0), 4.0);
         assert_eq!(lsu.accepts(1), 0.0);
-    }
-
-    #[test]
-    fn instructions_wait_in_their_queues_for_the_banks() {
-        let mut lsu = Lsu::new(LsuConfig { queue: 2, scheduler_interval: 1.0, sm_interval: 1.0 }, 2);
-        // Each has sixteen passes: one is served, and the next one stands at the entrance.
-        let mut banks = Port::default();
-        let starts: Vec<f64> = (0..5)
-            .map(|_| {
-                let start = lsu.enter(0, 0.0, 0.0);
-                lsu.hold(banks.reserve(start, 16.0));
-                start
-            })
-            .collect();
-        assert_eq!(starts, [0.0, 1.0, 16.0, 32.0, 48.0]);
-        assert_eq!(lsu.accepts(0), 32.0, "there is room when the fourth has left");
-        assert_eq!(lsu.enter(1, 50.0, 0.0), 64.0);
     }
 
     #[test]

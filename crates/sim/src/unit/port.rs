@@ -14,11 +14,6 @@ impl Port {
         self.free_at
     }
 
-    /// Takes no request before `until`.
-    pub(crate) fn hold(&mut self, until: f64) {
-        self.free_at = self.free_at.max(until);
-    }
-
     /// Takes a request that arrives at `at` and keeps the unit busy for `cycles`; returns when it starts.
     pub(crate) fn reserve(&mut self, at: f64, cycles: f64) -> f64 {
         let start = at.max(self.free_at);
