@@ -102,6 +102,7 @@ fn commands() -> Vec<(&'static str, Vec<&'static str>)> {
         ("warplens.figure/1", [&["plot", "occupancy"], &kernel[..]].concat()),
         ("warplens.model/2", vec!["model", "x-model", "--input", "examples/models/x-model-five-intersections.toml"]),
         ("warplens.validate/1", vec!["validate", "--gpu", "v100-pcie", "--model", "roofline"]),
+        ("warplens.calibrate/1", vec!["calibrate", "--gpu", "k40", "--from", "crates/cli/tests/data/latencies.csv"]),
         ("warplens.gpus/1", vec!["gpu", "list"]),
         ("warplens.gpu/1", vec!["gpu", "show", "h200"]),
         ("warplens.gpu-diff/1", vec!["gpu", "diff", "h200", "b200"]),

@@ -67,7 +67,8 @@ pub(crate) fn run(flags: &CalibrateFlags, threads: Option<u32>, terminal: &Termi
             let hardware = virtual_gpu::perturbed(&machine, seed)?;
             let times = format!("a virtual GPU (seed {seed}, noise {} %)", 100.0 * flags.noise);
             let timed = terminal.with_progress(|progress| {
-                virtual_gpu::measured(&machine, &hardware, flags.noise, seed.wrapping_add(1), &execution, progress)
+                let (keys, seed) = (virtual_gpu::keys(), seed.wrapping_add(1));
+                virtual_gpu::measured(&keys, &machine, &hardware, flags.noise, seed, &execution, progress)
             })?;
             (timed, times, Some(hardware))
         }

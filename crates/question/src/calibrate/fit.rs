@@ -22,7 +22,7 @@ const ITERATIONS: u64 = 60;
 /// A step of the logarithm of a value by which it is found how much times depend on it.
 const NUDGE: f64 = 0.05;
 /// Percent by which times change for a percent of the value, below which they do not tell it.
-const LEAST_ELASTICITY: f64 = 0.1;
+const LEAST_ELASTICITY: f64 = 0.25;
 /// Whole cycles that are looked at for the same times, to either side.
 const WIDEST: f64 = 16.0;
 /// Quantile of the normal distribution for 95 percent.
@@ -229,12 +229,24 @@ fn search(machine: &mut Machine, problem: &Problem, reach: f64) -> Result<std::r
 
 /// The factor of the value with the least cost.
 fn best(trial: &Trial<'_>, reach: f64) -> Result<f64> {
-    let (low, high) = possible(trial, reach);
+    let (low, high) = around_least(trial, possible(trial, reach));
     let solver = BrentOpt::new(low.ln(), high.ln()).set_tolerance(PRECISION, PRECISION);
     let run = Executor::new(*trial, solver).configure(|state| state.max_iters(ITERATIONS)).run();
     let run = run.map_err(|error| Error::input(format!("`{}`: {error}", trial.key)))?;
     let found = run.state().get_best_param().map_or(1.0, |logarithm| logarithm.exp());
     Ok(found)
+}
+
+/// Values that are looked at before the search. Where something else decides the times, they are the same for many values,
+/// and Brent's method, which sees no way down from there, would stay.
+const LOOKS: usize = 12;
+
+/// The neighbours of the value with the least cost among some between two.
+fn around_least(trial: &Trial<'_>, (low, high): (f64, f64)) -> (f64, f64) {
+    let factor = |at: usize| low * (high / low).powf(at as f64 / LOOKS as f64);
+    let costs: Vec<f64> = (0..=LOOKS).map(|at| trial.cost_of(factor(at))).collect();
+    let least = (0..=LOOKS).min_by(|&left, &right| costs[left].total_cmp(&costs[right])).unwrap_or(0);
+    (factor(least.saturating_sub(1)), factor((least + 1).min(LOOKS)))
 }
 
 /// Factors that the machine can have, as far as they are looked at: where one is too large, so are those beyond.

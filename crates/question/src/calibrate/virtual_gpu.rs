@@ -68,9 +68,15 @@ pub fn perturbed(machine: &Machine, seed: u64) -> Result<Machine> {
     Ok(perturbed)
 }
 
-/// Measures every benchmark of `machine` on `hardware`, which differs from it in values alone. Each time is off by
-/// `noise`, as a part of itself, one deviation.
+/// The parameters of all steps.
+pub fn keys() -> Vec<Key> {
+    STEPS.iter().map(|step| step.key).collect()
+}
+
+/// Measures the benchmarks of some parameters of `machine` on `hardware`, which differs from it in values alone. Each time
+/// is off by `noise`, as a part of itself, one deviation.
 pub fn measured(
+    keys: &[Key],
     machine: &Machine,
     hardware: &Machine,
     noise: f64,
@@ -81,7 +87,7 @@ pub fn measured(
     let mut chance = Chance::new(seed);
     let program = program();
     let mut timed = Vec::new();
-    for (step, points) in plan(machine)? {
+    for (step, points) in plan(machine)?.into_iter().filter(|(step, _)| keys.contains(&step.key)) {
         let launches: Vec<Launch> = points.iter().map(super::Point::launch).collect::<Result<_>>()?;
         for (launch, measurement) in launches.iter().zip(executed(&program, &launches, hardware, execution, progress)?)
         {
