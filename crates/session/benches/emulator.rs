@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicU64;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use warplens_exec::{BarrierRule, Device, Launch, Program, Schedule, launch};
 use warplens_ir::Module;
-use warplens_stats::{LaunchShape, MemoryPlace, Recorder, RegistersBasis, TraceRequest, Tracer, pattern_ctas};
+use warplens_stats::{Extents, LaunchShape, MemoryPlace, Recorder, RegistersBasis, TraceRequest, Tracer, pattern_ctas};
 use warplens_trace::CtaId;
 
 struct Case {
@@ -170,7 +170,7 @@ fn emulate(criterion: &mut Criterion) {
             ctas: (0..traced).map(|number| CtaId(number * n_ctas / traced)).collect(),
             bytes_per_cta: u64::MAX,
             window,
-            pattern: pattern_ctas(case.grid),
+            pattern: pattern_ctas(Extents::new(case.grid, None)),
         };
         group.bench_function(format!("{}, full statistics and traces", case.name), |bencher| {
             bencher.iter(|| {
