@@ -102,7 +102,6 @@ impl Calibration {
         let mut text = format!("name = {}\n", quoted(&format!("{}, calibrated", self.machine.name)));
         text += &format!("inherits = {}\n\n[sources]\ncalibration = {}\n", quoted(board), quoted(source));
         let mut groups: Vec<&str> = self.fitted.iter().map(|of| of.key.group()).collect();
-        groups.dedup();
         groups.sort_unstable();
         groups.dedup();
         for group in groups {

@@ -179,7 +179,8 @@ pub(super) fn one(
         Some(Trial { problem, machine, key: problem.step.key, before }.cost_of(1.0))
     };
     // What was fitted since may have changed nothing here.
-    if let (Some((result, then)), Some(now)) = (&problem.last, cost(machine, problem))
+    if let Some((result, then)) = &problem.last
+        && let Some(now) = cost(machine, problem)
         && (now - then).abs() <= SAME * then.max(SAME)
     {
         return Ok(result.clone());
