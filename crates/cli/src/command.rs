@@ -8,6 +8,7 @@ pub(crate) mod dev;
 pub(crate) mod explain;
 pub(crate) mod gpu;
 pub(crate) mod man;
+pub(crate) mod measure;
 pub(crate) mod model;
 pub(crate) mod picture;
 pub(crate) mod plot;
@@ -53,6 +54,8 @@ pub(crate) enum Verb {
     Tune(tune::TuneFlags),
     /// Compare predictions with measured times: of the project, or of tables of yours
     Validate(validate::ValidateFlags),
+    /// Time the launches of a table on a GPU that is there
+    Measure(measure::MeasureFlags),
     /// Find the parameters of a GPU by measured times of micro-benchmarks
     Calibrate(calibrate::CalibrateFlags),
     /// Write a page with the answer, pictures, counts and listing
@@ -101,6 +104,7 @@ pub(crate) fn run(cli: Cli, terminal: &Terminal) -> Result<Outcome> {
         Verb::Scale(flags) => scale::run(&flags, threads, terminal),
         Verb::Compare(flags) => compare::run(&flags, threads, terminal),
         Verb::Validate(flags) => validate::run(&flags, threads, terminal),
+        Verb::Measure(flags) => measure::run(&flags, terminal),
         Verb::Calibrate(flags) => calibrate::run(&flags, threads, terminal),
         Verb::Tune(flags) => tune::run(&flags, threads, terminal),
         Verb::Whatif(flags) => whatif::run(&flags, threads, terminal),

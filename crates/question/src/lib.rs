@@ -17,6 +17,7 @@ pub mod compare;
 pub mod coverage;
 pub mod explain;
 pub mod glance;
+pub mod hardware;
 pub mod listing;
 pub mod measured;
 pub mod native;

@@ -13,9 +13,9 @@ use warplens_base::error::{Error, Result};
 use warplens_launch::Launch;
 use warplens_session::profile::Counting;
 use warplens_session::toolchain::Search;
-use warplens_session::{ExecutionOptions, Extent, Input, Measurement, Program, Progress, measure, source};
+use warplens_session::{ExecutionOptions, Extent, Input, Measurement, OutputRequest, Program, Progress, measure, source};
 
-pub(crate) use table::HELP;
+pub(crate) use table::{HELP, fields, parse_open};
 pub use table::parse;
 
 /// What was measured, and what of.
@@ -55,6 +55,8 @@ pub struct Row {
     pub set: Option<Set>,
     /// The row, as messages call it, of which it is a change that does the same work.
     pub instead_of: Option<String>,
+    /// What of a buffer is kept beside the time, where the row is measured.
+    pub read: Option<OutputRequest>,
 }
 
 /// Where the kernels of a row are.

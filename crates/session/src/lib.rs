@@ -8,6 +8,7 @@ pub mod execution;
 mod failure;
 pub mod files;
 pub mod generation;
+pub mod hardware;
 pub mod host;
 pub mod import;
 mod input;

@@ -32,6 +32,7 @@ const char* const HELP =
     "                   the launch before has left\n"
     "  --repeats N      launches of each case at least (21)\n"
     "  --seconds S      time for launches of each case beyond that (0.2), up to 201 launches\n"
+    "  --once           launch each case once and check it, without a table: for profilers\n"
     "\n"
     "Exit codes: 0 measured, 1 a case is wrong or failed, 2 usage or files, 3 no driver or no GPU.\n";
 
@@ -40,6 +41,7 @@ constexpr int WRONG = 1, USAGE = 2, NO_GPU = 3;
 struct Options {
     std::string gpu, build, out, kernel, size, cache = "cold", command;
     int device = 0, repeats = 21;
+    bool once = false;
     double seconds = 0.2;
 };
 
@@ -294,9 +296,12 @@ class Runner {
                 throw Failed{"argument " + std::to_string(at) + ": " + wrong};
             }
         }
-        Times times = timed(set_back, launch);
-
         std::ostringstream text;
+        if (options.once) {
+            text << of.name() << ": right\n";
+            return text.str();
+        }
+        Times times = timed(set_back, launch);
         text << options.gpu << ',' << of.kernel << ',' << of.size << ',' << times.median << ',' << times.least << ','
              << times.most << ',' << times.count << ',' << management->clock_mhz(SM_CLOCK) << ",ptx/" << of.theme
              << ".ptx,\"" << of.grid << "\",\"" << of.block << "\"," << of.shared << ',' << registers << ",\""
@@ -343,6 +348,10 @@ Options parsed(int count, char** words) {
             std::fputs(HELP, stdout);
             std::exit(0);
         }
+        if (word == "--once") {
+            options.once = true;
+            continue;
+        }
         std::string value = i + 1 < count ? words[++i] : "";
         if (word == "--gpu") {
             options.gpu = value;
@@ -382,11 +391,14 @@ int run(const Options& options) {
     }
     Runner runner(options);
     std::filesystem::path folder = std::filesystem::path(options.out) / options.gpu;
-    std::filesystem::create_directories(folder / "ptx");
-    std::ofstream table(folder / "suite.csv");
-    table << runner.provenance()
-          << "gpu,kernel,size,measured_us,least_us,most_us,repeats,sm_mhz,input,grid,block,shared,registers,args,class,"
-             "set\n";
+    std::ofstream table;
+    if (!options.once) {
+        std::filesystem::create_directories(folder / "ptx");
+        table.open(folder / "suite.csv");
+        table << runner.provenance()
+              << "gpu,kernel,size,measured_us,least_us,most_us,repeats,sm_mhz,input,grid,block,shared,registers,args,"
+                 "class,set\n";
+    }
     size_t done = 0, failed = 0, left_out = 0;
     for (const Case& of : cases) {
         if (of.kernel.find(options.kernel) == std::string::npos || (!options.size.empty() && options.size != of.size)) {
@@ -402,10 +414,12 @@ int run(const Options& options) {
         }
         try {
             std::string line = runner.line(of, expectations);
-            // The PTX that was measured stays beside the table, whose rows name it.
-            std::filesystem::copy_file(runner.ptx_path(of.theme), folder / "ptx" / (of.theme + ".ptx"),
-                                       std::filesystem::copy_options::overwrite_existing);
-            table << line << std::flush;
+            if (!options.once) {
+                // The PTX that was measured stays beside the table, whose rows name it.
+                std::filesystem::copy_file(runner.ptx_path(of.theme), folder / "ptx" / (of.theme + ".ptx"),
+                                           std::filesystem::copy_options::overwrite_existing);
+                table << line << std::flush;
+            }
             std::printf("%s", line.c_str());
             ++done;
         } catch (const Failed& error) {
@@ -414,8 +428,8 @@ int run(const Options& options) {
         }
         std::fflush(stdout);
     }
-    std::fprintf(stderr, "%zu measured, %zu failed, %zu left out: %s\n", done, failed, left_out,
-                 (folder / "suite.csv").c_str());
+    std::fprintf(stderr, "%zu measured, %zu failed, %zu left out%s%s\n", done, failed, left_out,
+                 options.once ? "" : ": ", options.once ? "" : (folder / "suite.csv").c_str());
     return failed ? WRONG : 0;
 }
 

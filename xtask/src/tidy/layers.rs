@@ -21,6 +21,7 @@ const LAYERS: &[(&str, u8)] = &[
     ("warplens-native", 3),
     ("warplens-stats", 3),
     ("warplens-device", 4),
+    ("warplens-gpu", 4),
     ("warplens-import", 4),
     ("warplens-sim", 4),
     ("warplens-statics", 4),

@@ -1,15 +1,17 @@
 //! `warplens calibrate --gpu NAME --from TABLE.csv`: a machine file out of measured times of micro-benchmarks.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use clap::Args;
 use warplens_question::calibrate::{self, virtual_gpu};
+use warplens_question::hardware::{self, Asked};
 use warplens_report::view::calibrate::Calibrated;
 use warplens_report::{document, view};
-use warplens_session::machines::{self, Basis};
+use warplens_session::machines::{self, Basis, Machine};
 use warplens_session::{Error, read_text};
 
+use super::measure::{MeasuringFlags, today};
 use super::{Document, Outcome};
 use crate::flags::{ExecutionFlags, OutputFlags};
 use crate::terminal::Terminal;
@@ -32,6 +34,11 @@ pub(crate) struct CalibrateFlags {
     /// Noise of the times of a virtual GPU, as a part of each
     #[arg(long, value_name = "PART", default_value_t = 0.0, requires = "virtual_seed")]
     noise: f64,
+    /// Keep the measured times here; launches whose times are there already are not measured again
+    #[arg(long, value_name = "TABLE.csv", conflicts_with = "what")]
+    times: Option<PathBuf>,
+    #[command(flatten)]
+    how: MeasuringFlags,
     /// Write the machine file here: what was fitted, and everything else inherited from the GPU
     #[arg(long, value_name = "FILE.toml", conflicts_with = "plan")]
     machine_file: Option<PathBuf>,
@@ -41,8 +48,9 @@ pub(crate) struct CalibrateFlags {
     output: OutputFlags,
 }
 
-const STEPS: &str = "Measuring on a GPU is not part of this command: --plan writes the launches, the kernels are in \
-validation/calibration, and times are those of the kernel alone, in microseconds, at a fixed clock.";
+const STEPS: &str = "Without --plan, --from and --virtual the GPU of this machine is measured. Where it is elsewhere, --plan \
+writes the launches for `warplens measure` there, or for any program that runs the kernels in validation/calibration; \
+times are those of the kernel alone, in microseconds, and the clock is best a fixed one.";
 
 /// Noise beyond which nothing is found.
 const MOST_NOISE: f64 = 0.5;
@@ -73,8 +81,9 @@ pub(crate) fn run(flags: &CalibrateFlags, threads: Option<u32>, terminal: &Termi
             (timed, times, Some(hardware))
         }
         (None, None) => {
-            let error = Error::usage("nothing to calibrate from: give --plan, --from TABLE.csv or --virtual");
-            return Err(error.with_help("--plan writes the launches that are to be measured").into());
+            let times = measured(flags, &machine, terminal)?;
+            let name = "the GPU of this machine".to_owned();
+            (calibrate::read(&name, &times, &machine)?, name, None)
         }
     };
     let calibration =
@@ -94,4 +103,28 @@ pub(crate) fn run(flags: &CalibrateFlags, threads: Option<u32>, terminal: &Termi
     Document { title: "Calibration", sections: &sections, tables: &sections, json: &json }
         .write(&flags.output, terminal)?;
     Ok(Outcome::Done)
+}
+
+/// The launches of the plan, timed on the GPU of this machine, but for those whose times are kept.
+fn measured(flags: &CalibrateFlags, machine: &Machine, terminal: &Terminal) -> Result<String> {
+    let kept = flags.times.as_ref().filter(|path| path.exists());
+    let plan = match kept {
+        Some(path) => read_text(path, "table of measured times")?,
+        None => {
+            terminal.check_writable(flags.times.as_slice())?;
+            calibrate::plan_table(machine)?
+        }
+    };
+    let (gpu, repeats) = flags.how.open()?;
+    let command = format!("warplens calibrate --gpu {} {}", machine.id, flags.how.command());
+    let asked = Asked { gpu: Some(machine), repeats, command: &command, date: &today() };
+    let filled = terminal
+        .with_progress_of("launches", |progress| hardware::fill(&gpu, "plan", &plan, Path::new(""), asked, progress))?;
+    if let Some(path) = &flags.times {
+        std::fs::write(path, &filled.text)?;
+    }
+    match filled.failed.into_iter().next() {
+        Some((_, error)) => Err(error.into()),
+        None => Ok(filled.text),
+    }
 }

@@ -118,6 +118,7 @@ pub(super) fn held() -> Held {
         class: Some("direct Coulomb summation".to_owned()),
         set: Some(of.set),
         instead_of: None,
+        read: None,
     };
     Held { name: NAME, rows: configurations().into_iter().map(row).collect(), left_out: None }
 }

@@ -130,6 +130,7 @@ pub(super) fn held() -> Held {
             class: Some("streaming".to_owned()),
             set: Some(point.set),
             instead_of: None,
+            read: None,
         }
     };
     Held { name: NAME, rows: points().into_iter().map(row).collect(), left_out: None }

@@ -8,6 +8,9 @@
 //! which blocks are executed, where all of them do the same. `class` puts rows together, and `set` says whether models
 //! were fitted to a row (`training`) or not (`held-out`). `instead_of` is the row of which this one is a change that does
 //! the same work: a line of the table, or the name of a row.
+//!
+//! A table to be measured has no times yet: `measured_us` is empty. `read` (`BUFFER[:COUNT]`) says what of a buffer is
+//! kept, in `values`; `least_us`, `most_us`, `repeats` and `sm_mhz` are written beside the time.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -16,11 +19,12 @@ use std::path::Path;
 use warplens_base::error::{Error, Result};
 use warplens_base::nearest;
 use warplens_launch::{Extents, Launch, LaunchArgument, parse_extents};
+use warplens_session::OutputRequest;
 
 use super::{Kernels, Row, Set, line_of};
 
 /// Columns that are understood.
-const COLUMNS: [&str; 19] = [
+const COLUMNS: [&str; 25] = [
     "row",
     "kernel",
     "gpu",
@@ -40,6 +44,12 @@ const COLUMNS: [&str; 19] = [
     "class",
     "set",
     "instead_of",
+    "read",
+    "values",
+    "least_us",
+    "most_us",
+    "repeats",
+    "sm_mhz",
 ];
 
 /// What a table needs.
@@ -48,6 +58,15 @@ pub(crate) const HELP: &str =
 
 /// Reads a table; `name` stands in messages, and paths in it are relative to `folder`.
 pub fn parse(name: &str, text: &str, folder: &Path) -> Result<Vec<Row>> {
+    let rows = parse_open(name, text, folder)?;
+    match rows.iter().find(|row| row.measured_us.is_nan()) {
+        Some(row) => Err(Error::input(format!("{}: no `measured_us`", line_of(name, row.line)))),
+        None => Ok(rows),
+    }
+}
+
+/// Reads a table that may have rows without a time, which is not a number there.
+pub(crate) fn parse_open(name: &str, text: &str, folder: &Path) -> Result<Vec<Row>> {
     let mut lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty() && !line.starts_with('#'));
     let (_, heading) = lines.next().ok_or_else(|| Error::input(format!("{name} is empty")).with_help(HELP))?;
     let columns: Vec<String> = fields(heading);
@@ -107,7 +126,7 @@ impl Line<'_> {
             table: self.name.to_owned(),
             line: self.number,
             gpu: self.needed("gpu")?.to_owned(),
-            measured_us: self.time("measured_us", self.needed("measured_us")?)?,
+            measured_us: self.field("measured_us").map_or(Ok(f64::NAN), |text| self.time("measured_us", text))?,
             predicted_us: self.field("predicted_us").map(|text| self.time("predicted_us", text)).transpose()?,
             model: self.text("model"),
             bound_by: self.text("bound_by"),
@@ -121,6 +140,7 @@ impl Line<'_> {
             class: self.text("class"),
             set: self.read("set", Set::parse, "training or held-out")?,
             instead_of: self.field("instead_of").map(|row| self.place(row)),
+            read: self.field("read").map(OutputRequest::parse).transpose()?,
         })
     }
 
@@ -190,7 +210,7 @@ fn range(text: &str) -> Option<Range<u32>> {
 }
 
 /// Fields of a line; quotes keep commas, and a quote in quotes is doubled.
-fn fields(line: &str) -> Vec<String> {
+pub(crate) fn fields(line: &str) -> Vec<String> {
     let mut fields = vec![String::new()];
     let mut quoted = false;
     let mut characters = line.chars().peekable();
