@@ -51,7 +51,7 @@ CHAINS = [
     ("cvt_bf16", 64, 10, 2), ("shfl", 64, 24, 1), ("shfl_idx", 64, 24, 1), ("vote", 64, 16, 1), ("match", 16, 200, 32),
     ("redux_add", 64, 30, 2), ("redux_min", 64, 30, 2),
 ]
-# Those whose throughput is measured with 4, 8, 16 and 32 warps; the others with 4 and 16.
+# Those whose throughput is measured with 4, 8, 16 and 32 warps; the others with 16.
 OFTEN = {"iadd", "fadd", "ffma", "dfma", "imad", "lop3", "rsqrt", "hfma2", "shfl", "iadd64", "cvt_s32", "popc"}
 
 
@@ -59,7 +59,7 @@ def teg():
     for name, times, latency, cost in CHAINS:
         turns = rounds(times * latency, 30_000)
         row("teg", f"teg latency {name}", f"latency_{name}", 1, 32, [out(1, 32), 64, turns], steps=times * turns)
-        for warps in [4, 8, 16, 32] if name in OFTEN else [4, 16]:
+        for warps in [4, 8, 16, 32] if name in OFTEN else [16]:
             cycles = times * max(cost * warps, latency / 8)
             turns = rounds(cycles, 60_000)
             what = f"teg throughput {name} {warps} warps"
@@ -149,11 +149,11 @@ def teg():
 def x_model():
     words = 1 << 25  # of 4 bytes: 128 MiB an array, more than the L2 cache holds
     waves = 4
-    for warps in [1, 2, 4, 8, 16, 24, 32, 48, 64]:
+    for warps in [1, 2, 4, 8, 16, 32, 48, 64]:
         # One block on a multiprocessor, or two of them; dynamic shared memory keeps others out.
         block, each, shared = (32 * warps, 1, 120_000) if warps <= 32 else (16 * warps, 2, 80_000)
         grid = SMS * each * waves
-        for name, size, ilp in [("4", 1, 1), ("8", 2, 1), ("16", 4, 1), ("4_ilp2", 1, 2), ("4_ilp4", 1, 4), ("16_ilp4", 4, 4)]:
+        for name, size, ilp in [("4", 1, 1), ("8", 2, 1), ("16", 4, 1), ("4_ilp2", 1, 2), ("4_ilp4", 1, 4)]:
             turns = words // size // ilp // (grid * block)
             if turns < 2:
                 continue
@@ -164,7 +164,7 @@ def x_model():
                 row("x_model", f"x triad {name} {warps} warps", f"triad_{name}", grid, block, args, shared, turns)
     for name, latency, cost in [("ffma", 4, 0.25), ("dfma", 8, 0.5), ("imad", 4, 0.5)]:
         for ilp in [1, 2, 4]:
-            for warps in [1, 2, 4, 8, 12, 16, 32, 64] if name == "ffma" else [1, 4, 8, 16, 32]:
+            for warps in [1, 2, 4, 8, 12, 16, 32, 64] if name == "ffma" else [1, 4, 16, 32]:
                 block, each = (32 * warps, 1) if warps <= 32 else (16 * warps, 2)
                 turns = rounds(64 * max(latency / ilp, warps * cost), 60_000)
                 what = f"x compute {name} ilp {ilp} {warps} warps"
@@ -176,7 +176,7 @@ KIB, MIB = 1 << 10, 1 << 20
 
 
 def chips():
-    for size in [4 * KIB, 16 * KIB, 64 * KIB, 128 * KIB, 192 * KIB, 256 * KIB, 512 * KIB]:
+    for size in [4 * KIB, 16 * KIB, 64 * KIB, 128 * KIB, 256 * KIB, 512 * KIB]:
         args = [out(1, 1024), f"u32[{size // 4}]", size - 1, 128, size, 64]
         row("chips", f"chip chase l1 {size // KIB} KiB", "chase_l1", 1, 1024, args, steps=1024)
     for size in [16 * KIB, 256 * KIB, MIB, 4 * MIB, 8 * MIB, 16 * MIB, 32 * MIB, 64 * MIB, 128 * MIB, 256 * MIB, 1024 * MIB]:
@@ -215,8 +215,9 @@ def chips():
         size = 64 * KIB
         args = [out(SMS, block), f"u32[{SMS * size // 4}]", size - 1, width, size, 0, 8 * width * block & (size - 1), 64]
         row("chips", f"chip stride l1 {words} words", "read_l1_4", SMS, block, args, steps=512)
-        for name, size, turns in [("l2", 16 * MIB, 16), ("dram", 512 * MIB, 8)]:
+        for name, size in [("l2", 16 * MIB), ("dram", 512 * MIB)]:
             grid, start = SMS * 8, 8 * width * block
+            turns = 16 if name == "l2" else max(8, 256 * MIB // (grid * start))
             args = [out(grid, block), f"u32[{size // 4}]", size - 1, width, 0, start, start * grid & (size - 1), turns]
             row("chips", f"chip stride {name} {words} words", "read_l2_4", grid, block, args, steps=8 * turns)
     for width in [4, 8, 16]:
@@ -227,7 +228,7 @@ def chips():
                 if kind == "store" and ways not in (1, 4, 32):
                     continue
                 turns = rounds(32 * 32 * ways * width / 4, 120_000)
-                what = f"chip shared {kind} {width} bytes, {width * ways} apart"
+                what = f"chip shared {kind} {width} bytes {width * ways} apart"
                 args = [out(SMS, 1024), width * ways, turns]
                 row("chips", what, f"shared_{kind}_{width}", SMS, 1024, args, steps=32 * turns)
     for warps in [1, 2, 4, 8, 16]:
@@ -254,8 +255,8 @@ def chips():
             row("chips", f"chip empty {grid} blocks of {block}", "empty", grid, block, [])
     for shared in [1024, 16384, 49152, 102400, 232448]:
         row("chips", f"chip empty with {shared} bytes", "empty", 33792 if shared < 232448 else 8448, 128, [], shared)
-    # One block on each multiprocessor and one more; so with two, and with eight.
-    for block, each in [(1024, 2), (256, 8), (128, 16)]:
+    # A block less, as many and a block more than one on each multiprocessor, and than all that fit.
+    for block, each in [(1024, 2), (128, 16)]:
         slots = SMS * each
         for grid in sorted({1, SMS - 1, SMS, SMS + 1, slots - 1, slots, slots + 1, slots + SMS // 2, 2 * slots, 2 * slots + 1, 5 * slots + 7}):
             args = [out(grid, block), 1, 100]
@@ -267,7 +268,68 @@ def chips():
         row("chips", f"chip places of {grid} blocks of {block}", "places", grid, block, [f"u64[{2 * grid}]", 1, 20])
 
 
+def hong_kim():
+    words = 1 << 27  # of 4 bytes
+
+    def launch(number, scale, grid, block):
+        form = "UC" if scale > 1 else "C"
+        threads = grid * block
+        args = [f"f32[{threads}]", f"f32[{words}]", words - 1, threads, scale, 0, 0, 1, 601]
+        what = f"hong-kim Mb{number}_{form} {grid} blocks of {block}"
+        row("hong_kim", what, f"mb{number}", grid, block, args, steps=601)
+
+    for number in range(1, 8):
+        for scale in [1, 32] if number > 1 else [1]:
+            launch(number, scale, 4 * SMS, 256)
+    for number in [2, 4, 7]:
+        for block in [32, 128, 1024]:
+            for scale in [1, 32]:
+                launch(number, scale, SMS, block)
+
+
+def thesis():
+    loads = 400
+    for grid, block in [(120, 256), (120, 512), (512, 120)]:
+        # The last warp of a block that is no multiple of 32 threads begins where the next block does.
+        warps = grid * (block // 32) + 1
+        for pattern, step, size in [
+            ("scalar_32_apart", 32, warps * loads * 32), ("scalar_64_apart", 32, warps * loads * 32),
+            ("scalar_128_apart", 64, warps * loads * 64), ("scalar_32_merging", 32, grid * block + loads * 32),
+            ("scalar_64_merging", 32, grid * block + loads * 32),
+            ("vector_apart", 2, 4 * warps * loads * 2), ("vector_merging", 2, 4 * (warps * loads * 2 + block)),
+        ]:
+            args = ["f32[1]", f"f32[{size + 256}]:fill({step})", 1, 100]
+            row("thesis", f"thesis {pattern} {grid} blocks of {block}", pattern, grid, block, args, steps=loads)
+        row("thesis", f"thesis no_loads {grid} blocks of {block}", "no_loads", grid, block, ["f32[1]", 1, 100], steps=4000)
+
+
+def luo_suda():
+    identity = 0x3210
+    names = [f"{name}_int_{kind}" for name in "add sub mul div min max and or xor".split() for kind in ["constant", "register"]]
+    for name in ["without_int", *names, "neg_int", "not_int"]:
+        args = [out(1, 32), "s32[32]:fill(3)", 0, identity, 625]
+        row("luo_suda", f"luo-suda {name}", name, 1, 32, args, steps=10_000)
+    names = [f"{name}_float_{kind}" for name in "add sub mul div min max".split() for kind in ["constant", "register"]]
+    for name in ["without_float", *names, "neg_float"]:
+        args = [out(1, 32), "f32[32]:fill(1.5)", 0, identity, 625]
+        row("luo_suda", f"luo-suda {name}", name, 1, 32, args, steps=10_000)
+    for name in ["without_memory", "load", "store"]:
+        row("luo_suda", f"luo-suda {name}", name, 1, 32, [out(1, 32), "u64[32]", identity, 625], steps=10_000)
+    words = 1 << 26
+    for computations in [1, 4, 16, 64, 256]:
+        for warps in [1, 2, 4, 8, 16, 32, 64]:
+            block, each = (32 * warps, 1) if warps <= 32 else (16 * warps, 2)
+            grid = SMS * each
+            turns = 8192 // warps  # the same work by fewer warps takes more rounds
+            args = [out(grid, block), f"u32[{words}]", words - 1, grid * block, 1, turns]
+            what = f"luo-suda cpd {computations} computations {warps} warps"
+            row("luo_suda", what, f"cpd_{computations}", grid, block, args, steps=turns)
+
+
 def main():
+    hong_kim()
+    thesis()
+    luo_suda()
     teg()
     x_model()
     chips()

@@ -45,7 +45,6 @@ STREAM(8, float2, 1)
 STREAM(16, float4, 1)
 STREAM(4_ilp2, float, 2)
 STREAM(4_ilp4, float, 4)
-STREAM(16_ilp4, float4, 4)
 
 // A round is 64 instructions of a thread, in so many chains.
 #define STEP(TYPE, C, INSTRUCTION, VALUE) asm volatile(INSTRUCTION : "+" C(VALUE) : C(s), C(t));
