@@ -1,0 +1,89 @@
+// Inputs for instructions of one thread: numbers swept by index, and partners for them.
+#pragma once
+#include "probe.cuh"
+
+template <typename Word, int E, int M>
+struct Format {
+    using Bits = Word;
+    static constexpr Word FRACTION = (Word(1) << M) - 1, SIGN = Word(Word(1) << (E + M));
+    static constexpr int BIAS = (1 << (E - 1)) - 1, TOP = (1 << E) - 1;
+
+    static __device__ inline Word random(uint32_t seed) {
+        if (sizeof(Word) == 8) return Word(mix(seed) | uint64_t(mix(seed ^ 0x9e3779b9u)) << 32);
+        return Word(mix(seed));
+    }
+
+    // Of each sign: zero, the denormals at both ends, the smallest normal one, the largest, infinity, a NaN of each sort.
+    static __device__ inline Word special(uint32_t which) {
+        Word payload = Word(0x2a55) & FRACTION >> 2;
+        Word table = 0;
+        switch (which >> 1 & 7) {
+            case 1: table = 1; break;
+            case 2: table = FRACTION; break;
+            case 3: table = FRACTION + 1; break;
+            case 4: table = Word(TOP) * (FRACTION + 1) - 1; break;
+            case 5: table = Word(TOP) * (FRACTION + 1); break;
+            case 6: table = Word(TOP) * (FRACTION + 1) | (FRACTION + 1) >> 1 | payload; break;
+            case 7: table = Word(TOP) * (FRACTION + 1) | payload | 1; break;
+        }
+        return table | (which & 1 ? SIGN : 0);
+    }
+
+    // All signs and exponents in turn; fractions of few digits, halfway between two such, or next to that.
+    static __device__ inline Word swept(uint32_t index) {
+        uint32_t h = mix(index + 0x51ed270bu), round = index >> (E + 1);
+        Word fraction = random(index * 2 + 1);
+        if (round & 7) {
+            uint32_t cut = h % (M + 1);
+            Word half = (Word(1) << cut) >> 1;
+            fraction &= ~((Word(1) << cut) - 1);
+            fraction += h >> 16 & 1 ? half : 0;
+            if (round & 2) fraction += (h >> 17 & 3) == 0 ? 1 : (h >> 17 & 3) == 1 ? -1 : 0;
+        }
+        return Word(Word(index) << M & (SIGN | SIGN - 1)) & ~FRACTION | (fraction & FRACTION);
+    }
+
+    // As above, but every other one within 2^-RANGE and 2^RANGE, and special ones first.
+    template <int RANGE>
+    static __device__ inline Word operand(uint32_t index) {
+        Word x = swept(index);
+        uint32_t h = mix(index + 0x2545f491u);
+        if (index >> (E + 1) & 1) x = (x & (SIGN | FRACTION)) | Word(BIAS - RANGE + h % (2 * RANGE)) << M;
+        return index < 256 ? special(index) : x;
+    }
+
+    // A second operand for x: any bits, close by or as far as its digits reach, a special one, or close to one.
+    static __device__ inline Word partner(Word x, uint32_t index, uint32_t salt) {
+        uint32_t h = mix(index * 4 + salt);
+        Word y = random(h + 1);
+        if ((h & 3) == 1) y = (x ^ (y & (SIGN | FRACTION))) + (Word(h >> 8 & 0xff) % (M + 3) << M) - (Word(M / 2) << M);
+        if ((h & 3) == 2) y = (y & (SIGN | FRACTION)) | Word(BIAS - 1 + (h >> 8 & 1)) << M;
+        if ((h & 15) == 3) y = x ^ (h & 0x100 ? SIGN : 0);
+        return (h & 15) == 7 || index < 256 ? special(index < 256 ? index >> 4 : h >> 8) : y;
+    }
+};
+
+using Single = Format<uint32_t, 8, 23>;
+using Double = Format<uint64_t, 11, 52>;
+using Half = Format<uint16_t, 5, 10>;
+using Brain = Format<uint16_t, 8, 7>;
+
+// Two of 16 bits in a word.
+template <typename Part>
+struct Pair {
+    using Bits = uint32_t;
+    template <int RANGE>
+    static __device__ inline uint32_t operand(uint32_t index) {
+        return Part::template operand<RANGE>(index) | uint32_t(Part::template operand<RANGE>(mix(index))) << 16;
+    }
+    static __device__ inline uint32_t partner(uint32_t x, uint32_t index, uint32_t salt) {
+        return Part::partner(uint16_t(x), index, salt) | uint32_t(Part::partner(x >> 16, mix(index), salt)) << 16;
+    }
+};
+using Halves = Pair<Half>;
+using Brains = Pair<Brain>;
+
+#define REGISTER_uint16_t "h"
+#define REGISTER_uint32_t "r"
+#define REGISTER_uint64_t "l"
+#define OF(type) REGISTER_##type
