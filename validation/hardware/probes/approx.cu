@@ -52,7 +52,7 @@ extern "C" __global__ void divisors(uint32_t* out) {
 #define DOUBLE(name, text)                                                                                             \
     extern "C" __global__ void name(uint64_t* out) {                                                                   \
         uint32_t index = thread_index();                                                                               \
-        uint64_t x = uint64_t(index) << 52 | uint64_t(index >> 12) << 47 | (Double::random(index) & 0x7fffffffffffull),  \
+        uint64_t x = uint64_t(index) << 52 | uint64_t(index >> 12) << 47 | (Double::random(index) & 0x7fffffffffffull),\
                  y;                                                                                                    \
         if (index >> 12 == 0) x &= 0xfff0000000000000ull;                                                              \
         asm volatile(text " %0, %1;" : "=l"(y) : "l"(x));                                                              \

@@ -6,7 +6,7 @@
     extern "C" __global__ void name(Out* out, In* in) {                                                                \
         In x = Kind::operand<RANGE>(thread_index());                                                                   \
         Out y;                                                                                                         \
-        asm volatile("{ .reg .b16 s; " text " }" : "=" OF(Out)(y) : OF(In)(x));               \
+        asm volatile("{ .reg .b16 s; " text " }" : "=" OF(Out)(y) : OF(In)(x));                                        \
         in[thread_index()] = x, out[thread_index()] = y;                                                               \
     }
 

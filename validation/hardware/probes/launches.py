@@ -12,8 +12,20 @@ SHAPES = {
     "mma_integer": (64, 256, [f"u32[{4 * TILES}]", f"u32[{10 * TILES}]"]),
     "mma_sparse": (64, 256, [f"u32[{4 * TILES}]", f"u32[{13 * TILES}]"]),
     "mma_double": (32, 256, [f"u64[{2 * TILES}]", f"u64[{8 * TILES}]"]),
-    # IN and OUT: unsigned integers of the width that the kernel stores first and last.
+    # IN and OUT: unsigned integers of the width that the kernel stores first and last; ROWS: its instructions.
     "convert": (64, 256, [f"OUT[{TILES}]", f"IN[{2 * TILES}]"]),
+    "float_arith": (64, 256, [f"OUT[ROWS*{TILES}]", f"IN[3*{TILES}]"]),
+    "half_arith": (64, 256, [f"OUT[ROWS*{TILES}]", f"IN[3*{TILES}]"]),
+    "integer": (64, 256, [f"OUT[ROWS*{TILES}]", f"IN[4*{TILES}]"]),
+    "video": (64, 256, [f"OUT[ROWS*{TILES}]", f"IN[3*{TILES}]"]),
+    "warp": (32, 256, ["u32[12*8192]"]),
+    "atomics": (32, 256, ["OUT[3*8192]", "OUT[3*8192]", "OUT[8192]"]),
+    **{f"atomics_{name}_b128": (32, 256, ["u64[2*8192]", "u64[2*8192]"]) for name in ("cas", "exch")},
+    **{
+        f"atomics_v4_{name}": (32, 256, ["u32[4*8192]", "u32[8*8192]", "u32[8*8192]"])
+        for name in ("f32", "f16x2", "f16x2_min", "bf16x2", "bf16x2_max")
+    },
+    **{f"atomics_red_{name}": (32, 256, ["OUT[8192]"]) for name in ("f32", "f64", "f16x2", "bf16")},
     "approx": (1024, 256, ["OUT[262144]"]),
     **{f"approx_{name}_f64": (512, 256, ["u64[131072]"]) for name in ("rcp", "rsqrt", "rsqrt_ftz", "arguments")},
     **{
@@ -24,6 +36,8 @@ SHAPES = {
     "wmma": (64, 256, [f"u32[{8 * TILES}]", f"u32[{18 * TILES}]"]),
     "wgmma": (128, 128, [f"u32[{8 * TILES}]", f"u32[{13 * TILES}]"]),
 }
+# Themes whose results come row by row, in the order of the instructions.
+ROWS = {"integer", "video"}
 
 
 def main():
@@ -36,7 +50,11 @@ def main():
             grid, block, args = SHAPES.get(f"{theme}_{kernel}") or SHAPES[theme]
             stores = [kind[1:] for kind in re.findall(r"st\.global(?:\.v\d)?\.([bsuf]\d+)", body)]
             args = [arg.replace("IN", f"u{stores[0]}").replace("OUT", f"u{stores[-1]}") for arg in args]
-            lines = [
+            assembly = re.findall(r"// begin inline asm\n\s*(.*?)\s*// end inline asm", body, re.S)
+            args = [arg.replace("ROWS", str(len(assembly))) for arg in args]
+            rows = [re.sub(r"%\w+", "_", text) for text in assembly]
+            lines = [f"# Row {row}: {text}" for row, text in enumerate(rows)] if "arith" in theme or theme in ROWS else []
+            lines += [
                 f'kernel = "{kernel}"',
                 f'ptx = ["{ptx.parent.name}"]',
                 f'source = "{theme}"',

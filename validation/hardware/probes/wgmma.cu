@@ -18,7 +18,7 @@ __device__ inline void wait() {
 #define GROUP_C (blockIdx.x % 5 == 1 ? 8 : blockIdx.x * 3 / 8 & 7)
 
 // D words of sums, 64 rows and 32 bytes of depth of the first factor, 16 columns of the second one.
-#define GROUP(name, D, Sums, Left, Right, text, shared_tail, held_tail)                                                                  \
+#define GROUP(name, D, Sums, Left, Right, text, shared_tail, held_tail)                                                \
     extern "C" __global__ void name##_shared(uint32_t* out, uint32_t* in) {                                            \
         __shared__ alignas(1024) uint32_t left[512], right[128];                                                       \
         uint32_t a[4], b[1], c[D];                                                                                     \
@@ -28,7 +28,7 @@ __device__ inline void wait() {
         asm volatile("fence.proxy.async;" ::: "memory");                                                               \
         __syncthreads();                                                                                               \
         fence();                                                                                                       \
-        asm volatile("wgmma.mma_async.sync.aligned." text " {" SUMS_##D ", 1" shared_tail ";"                                 \
+        asm volatile("wgmma.mma_async.sync.aligned." text " {" SUMS_##D ", 1" shared_tail ";"                          \
                      : BOTH##D(c)                                                                                      \
                      : "l"(descriptor(left, 1024, 128)), "l"(descriptor(right, 256, 128)));                            \
         wait();                                                                                                        \
@@ -42,7 +42,7 @@ __device__ inline void wait() {
         asm volatile("fence.proxy.async;" ::: "memory");                                                               \
         __syncthreads();                                                                                               \
         fence();                                                                                                       \
-        asm volatile("wgmma.mma_async.sync.aligned." text " {" HELD_##D ", 1" held_tail ";"                                 \
+        asm volatile("wgmma.mma_async.sync.aligned." text " {" HELD_##D ", 1" held_tail ";"                            \
                      : BOTH##D(c)                                                                                      \
                      : READ4(a), "l"(descriptor(right, 256, 128)));                                                    \
         wait();                                                                                                        \

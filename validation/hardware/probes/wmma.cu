@@ -29,8 +29,8 @@ __device__ void* tile(uint32_t* in, int words, int first, uint32_t kind) {
         wmma::fragment<wmma::matrix_b, m, n, k, __VA_ARGS__, wmma::right> fb;                                          \
         wmma::fragment<wmma::accumulator, m, n, k, Before> fc;                                                         \
         wmma::fragment<wmma::accumulator, m, n, k, After> fd;                                                          \
-        wmma::load_matrix_sync(fa, a, LEADING_##left(k, m));                                                      \
-        wmma::load_matrix_sync(fb, b, LEADING_##right(n, k));                                                     \
+        wmma::load_matrix_sync(fa, a, LEADING_##left(k, m));                                                           \
+        wmma::load_matrix_sync(fb, b, LEADING_##right(n, k));                                                          \
         wmma::load_matrix_sync(fc, c, n, wmma::mem_row_major);                                                         \
         wmma::mma_sync(fd, fa, fb, fc);                                                                                \
         wmma::store_matrix_sync(reinterpret_cast<After*>(out + thread_index() / 32 * (D * 32)), fd, n,                 \
