@@ -37,32 +37,92 @@ SHAPES = {
     "wgmma": (128, 128, [f"u32[{8 * TILES}]", f"u32[{13 * TILES}]"]),
 }
 # Themes whose results come row by row, in the order of the instructions.
-ROWS = {"integer", "video"}
+BY_ROWS = {"float_arith", "half_arith", "integer", "video"}
+
+
+def textures():
+    """Launches of the kernels of texture.cu, by name: kernel, grid, block and arguments."""
+    out = "u32[4*4096]"
+    found = {}
+    for filter in ("point", "linear"):
+        for address in ("clamp", "border", "wrap", "mirror"):
+            for normalized in (False, True) if address in ("clamp", "border") else (True,):
+                name = f"{filter}_{address}" + ("_normalized" if normalized else "")
+                rest = f"filter={filter}, address={address}, normalized={str(normalized).lower()}"
+                if address == "border":
+                    rest += ", border=(0.5,-2,3,1)"
+
+                def launch(kernel, texels, shape, extents):
+                    scales = [1 / extent if normalized else 1 for extent in extents]
+                    numbers = [str(float(number)) for number in [*extents, *scales]]
+                    found[f"{kernel}_{name}"] = (kernel, 16, 256, [out, f"texture({texels}, {shape}, {rest})", *numbers])
+
+                launch("line", "f32[13]:uniform(-1,1,1)", "width=13, layout=array", [13])
+                launch("plane", "f32[16*12]:uniform(-1,1,2)", "width=16, height=12", [16, 12])
+                launch("volume", "f32[8*6*5]:uniform(-1,1,3)", "width=8, height=6, depth=5", [8, 6, 5])
+                launch("layers", "f32[16*12*4]:uniform(-1,1,4)", "width=16, height=12, layers=4", [16, 12])
+                launch("gather", "f32[16*12]:uniform(-1,1,5)", "width=16, height=12", [16, 12])
+                if normalized:
+                    for level_filter in ("point", "linear"):
+                        shape = f"width=16, height=8, levels=5, level_filter={level_filter}"
+                        launch("levels", "f32[171]:uniform(-1,1,6)", shape, [16, 8])
+                        found[f"levels_{level_filter}_{name}"] = found.pop(f"levels_{name}")
+    formats = {
+        "u8": "u8[16*12]:uniform(0,255,7)",
+        "s8": "s8[16*12]:uniform(-128,127,8)",
+        "u16": "u16[16*12]:uniform(0,65535,9)",
+        "s16x2": "s16[16*12*2]:uniform(-32768,32767,10)",
+        "u8x4": "u8[16*12*4]:uniform(0,255,11)",
+        "f16x4": "f16[16*12*4]:uniform(-2,2,12)",
+        "f32x2": "f32[16*12*2]:uniform(-2,2,13)",
+    }
+    for kind, texels in formats.items():
+        for filter in ("point", "linear"):
+            read = "" if kind[0] == "f" else ", read=normalized"
+            image = f"texture({texels}, width=16, height=12, format={kind}, filter={filter}{read})"
+            found[f"plane_{kind}_{filter}"] = ("plane", 16, 256, [out, image, "16.0", "12.0", "1.0", "1.0"])
+    for filter in ("point", "linear"):
+        image = f"texture(f32[8*8*6]:uniform(-1,1,14), width=8, height=8, cube=true, filter={filter}, normalized=true)"
+        found[f"cube_{filter}"] = ("cube", 16, 256, [out, image])
+    found["linear"] = ("linear", 16, 256, [out, "texture(f32[100]:uniform(-1,1,15))", "100"])
+    image = "surface(f32[16*12]:uniform(-1,1,16), width=16, height=12)"
+    found["surface"] = ("surface", 16, 256, ["u32[2*4096]", image, "16", "12"])
+    found["surface_stores"] = ("surface_stores", 1, 64, ["surface(u32[16*64], width=16, height=64)", "16"])
+    return found
 
 
 def main():
     for old in HERE.glob("*.toml"):
         old.unlink()
     for ptx in sorted(HERE.glob("sm_90*/*.ptx")):
-        theme = ptx.stem
-        for body in ptx.read_text().split(".entry ")[1:]:
-            kernel = re.match(r"\w+", body)[0]
-            grid, block, args = SHAPES.get(f"{theme}_{kernel}") or SHAPES[theme]
-            stores = [kind[1:] for kind in re.findall(r"st\.global(?:\.v\d)?\.([bsuf]\d+)", body)]
-            args = [arg.replace("IN", f"u{stores[0]}").replace("OUT", f"u{stores[-1]}") for arg in args]
-            assembly = re.findall(r"// begin inline asm\n\s*(.*?)\s*// end inline asm", body, re.S)
-            args = [arg.replace("ROWS", str(len(assembly))) for arg in args]
-            rows = [re.sub(r"%\w+", "_", text) for text in assembly]
-            lines = [f"# Row {row}: {text}" for row, text in enumerate(rows)] if "arith" in theme or theme in ROWS else []
-            lines += [
+        for name, (kernel, grid, block, args, rows) in launches(ptx).items():
+            lines = [
+                *rows,
                 f'kernel = "{kernel}"',
                 f'ptx = ["{ptx.parent.name}"]',
-                f'source = "{theme}"',
+                f'source = "{ptx.stem}"',
                 f"grid = [{grid}]",
                 f"block = [{block}]",
                 "args = [" + ", ".join(f'"{arg}"' for arg in args) + "]",
             ]
-            (HERE / f"{theme}_{kernel}.toml").write_text("\n".join(lines) + "\n")
+            (HERE / f"{ptx.stem}_{name}.toml").write_text("\n".join(lines) + "\n")
+
+
+def launches(ptx):
+    theme = ptx.stem
+    if theme == "texture":
+        return {name: (*launch, []) for name, launch in textures().items()}
+    found = {}
+    for body in ptx.read_text().split(".entry ")[1:]:
+        kernel = re.match(r"\w+", body)[0]
+        grid, block, args = SHAPES.get(f"{theme}_{kernel}") or SHAPES[theme]
+        stores = [kind[1:] for kind in re.findall(r"st\.global(?:\.v\d)?\.([bsuf]\d+)", body)]
+        assembly = re.findall(r"// begin inline asm\n\s*(.*?)\s*// end inline asm", body, re.S)
+        words = {"IN": f"u{stores[0]}", "OUT": f"u{stores[-1]}", "ROWS": str(len(assembly))}
+        args = [re.sub("|".join(words), lambda word: words[word[0]], arg) for arg in args]
+        rows = [f"# Row {row}: " + re.sub(r"%\w+", "_", text) for row, text in enumerate(assembly)]
+        found[kernel] = (kernel, grid, block, args, rows if theme in BY_ROWS else [])
+    return found
 
 
 main()

@@ -4,7 +4,7 @@
 #define SPARSE(name, D, A, B, Sums, Left, Right, Places, which, selector, text)                                        \
     extern "C" __global__ void name(uint32_t* out, uint32_t* in) {                                                     \
         uint32_t a[A], b[B], c[D], places[1];                                                                          \
-        fill<Left>(a, in, 0, KIND_A), fill<Right>(b, in, A, KIND_B), fill<Sums>(c, in, A + B, KIND_C);                 \
+        fill<Left, Right>(a, b, in, KIND_A, KIND_B), fill<Sums>(c, in, A + B, KIND_C);                                 \
         fill<Places>(places, in, A + B + D, 0);                                                                        \
         asm volatile(text LIST_##D##_##A##_##B ", %" #which ", " #selector ";"                                         \
                      : BOTH##D(c)                                                                                      \

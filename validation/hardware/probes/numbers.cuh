@@ -15,17 +15,15 @@ struct Format {
 
     // Of each sign: zero, the denormals at both ends, the smallest normal one, the largest, infinity, a NaN of each sort.
     static __device__ inline Word special(uint32_t which) {
-        Word payload = Word(0x2a55) & FRACTION >> 2;
-        Word table = 0;
-        switch (which >> 1 & 7) {
-            case 1: table = 1; break;
-            case 2: table = FRACTION; break;
-            case 3: table = FRACTION + 1; break;
-            case 4: table = Word(TOP) * (FRACTION + 1) - 1; break;
-            case 5: table = Word(TOP) * (FRACTION + 1); break;
-            case 6: table = Word(TOP) * (FRACTION + 1) | (FRACTION + 1) >> 1 | payload; break;
-            case 7: table = Word(TOP) * (FRACTION + 1) | payload | 1; break;
-        }
+        constexpr Word ONE = FRACTION + 1, INFINITE = TOP * ONE, PAYLOAD = Word(0x2a55) & FRACTION >> 2;
+        uint32_t place = which >> 1 & 7;
+        Word table = place == 1 ? 1 : 0;
+        if (place == 2) table = FRACTION;
+        if (place == 3) table = ONE;
+        if (place == 4) table = INFINITE - 1;
+        if (place >= 5) table = INFINITE;
+        if (place == 6) table |= ONE >> 1 | PAYLOAD;
+        if (place == 7) table |= PAYLOAD | 1;
         return table | (which & 1 ? SIGN : 0);
     }
 

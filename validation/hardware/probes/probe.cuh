@@ -1,6 +1,7 @@
 // What the probes share: inputs made from the place of a thread, and buffers [word][thread].
 #pragma once
 #include <cstdint>
+#include <type_traits>
 
 __device__ inline uint32_t mix(uint32_t x) {
     x = (x ^ x >> 16) * 0x7feb352du;
@@ -120,6 +121,23 @@ __device__ inline void fill(uint32_t (&words)[N], uint32_t* in, int first, uint3
     for (int i = 0; i < N; i++) words[i] = mine[i * thread_count()];
 }
 
+// The same for two factors, with one piece of code where their formats agree.
+template <typename Left, typename Right, int A, int B>
+__device__ inline void fill(uint32_t (&a)[A], uint32_t (&b)[B], uint32_t* in, uint32_t kind_a, uint32_t kind_b) {
+    if constexpr (std::is_same_v<Left, Right>) {
+        uint32_t* mine = in + thread_index();
+#pragma unroll 1
+        for (int i = 0; i < A + B; i++) {
+            uint32_t seed = mix(i * 0x10001u + 77) + thread_index() * 0x9e3779b1u;
+            mine[i * thread_count()] = Left::word(i < A ? kind_a : kind_b, seed);
+        }
+        for (int i = 0; i < A; i++) a[i] = mine[i * thread_count()];
+        for (int i = 0; i < B; i++) b[i] = mine[(A + i) * thread_count()];
+    } else {
+        fill<Left>(a, in, 0, kind_a), fill<Right>(b, in, A, kind_b);
+    }
+}
+
 template <int N>
 __device__ inline void store(uint32_t* out, const uint32_t (&words)[N]) {
     for (int i = 0; i < N; i++) out[i * thread_count() + thread_index()] = words[i];
@@ -152,7 +170,7 @@ __device__ inline void store(uint32_t* out, const uint32_t (&words)[N]) {
 #define MMA(name, D, A, B, Sums, Left, Right, text)                                                                    \
     extern "C" __global__ void name(uint32_t* out, uint32_t* in) {                                                     \
         uint32_t a[A], b[B], c[D];                                                                                     \
-        fill<Left>(a, in, 0, KIND_A), fill<Right>(b, in, A, KIND_B), fill<Sums>(c, in, A + B, KIND_C);                 \
+        fill<Left, Right>(a, b, in, KIND_A, KIND_B), fill<Sums>(c, in, A + B, KIND_C);                                 \
         asm volatile(text LIST_##D##_##A##_##B ";" : BOTH##D(c) : READ##A(a), READ##B(b));                             \
         store(out, c);                                                                                                 \
     }

@@ -22,7 +22,7 @@ __device__ inline void wait() {
     extern "C" __global__ void name##_shared(uint32_t* out, uint32_t* in) {                                            \
         __shared__ alignas(1024) uint32_t left[512], right[128];                                                       \
         uint32_t a[4], b[1], c[D];                                                                                     \
-        fill<Left>(a, in, 0, GROUP_A), fill<Right>(b, in, 4, GROUP_B), fill<Sums>(c, in, 5, GROUP_C);                  \
+        fill<Left, Right>(a, b, in, GROUP_A, GROUP_B), fill<Sums>(c, in, 5, GROUP_C);                                  \
         for (int i = 0; i < 4; i++) left[i * 128 + threadIdx.x] = a[i];                                                \
         right[threadIdx.x] = b[0];                                                                                     \
         asm volatile("fence.proxy.async;" ::: "memory");                                                               \
@@ -37,7 +37,7 @@ __device__ inline void wait() {
     extern "C" __global__ void name##_registers(uint32_t* out, uint32_t* in) {                                         \
         __shared__ alignas(1024) uint32_t right[128];                                                                  \
         uint32_t a[4], b[1], c[D];                                                                                     \
-        fill<Left>(a, in, 0, GROUP_A), fill<Right>(b, in, 4, GROUP_B), fill<Sums>(c, in, 5, GROUP_C);                  \
+        fill<Left, Right>(a, b, in, GROUP_A, GROUP_B), fill<Sums>(c, in, 5, GROUP_C);                                  \
         right[threadIdx.x] = b[0];                                                                                     \
         asm volatile("fence.proxy.async;" ::: "memory");                                                               \
         __syncthreads();                                                                                               \
