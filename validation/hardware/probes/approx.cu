@@ -34,7 +34,7 @@ FUNCTION(tanh_f32, "tanh.approx.f32")
 
 #define QUOTIENT(name, text)                                                                                           \
     extern "C" __global__ void name(uint32_t* out) {                                                                   \
-        uint32_t x = argument(thread_index()), y = Single::partner(x, thread_index(), 5), z;                           \
+        uint32_t x = argument(thread_index()), y = Single::partner<1, 0>(x, thread_index()), z;                        \
         asm volatile(text " %0, %1, %2;" : "=r"(z) : "r"(x), "r"(y));                                                  \
         out[thread_index()] = z;                                                                                       \
     }
@@ -45,7 +45,7 @@ QUOTIENT(div_full_ftz_f32, "div.full.ftz.f32")
 
 // The divisors of the quotients above.
 extern "C" __global__ void divisors(uint32_t* out) {
-    out[thread_index()] = Single::partner(argument(thread_index()), thread_index(), 5);
+    out[thread_index()] = Single::partner<1, 0>(argument(thread_index()), thread_index());
 }
 
 // All signs and exponents, 32 fractions each.

@@ -2,7 +2,8 @@
 #include "integers.cuh"
 #include "numbers.cuh"
 
-// The place holds x, the operands are y and z. Buffers: old values, then what is left, each for global and shared memory.
+// The place holds x, the operands are y and z. Out: old values in global, in shared memory, what is left in shared memory;
+// what is left in global memory is a buffer of its own.
 #define ATOM(name, T, X, Y, Z, text)                                                                                   \
     extern "C" __global__ void name(T* out, T* in, T* place) {                                                         \
         __shared__ T near[256];                                                                                        \
@@ -18,7 +19,7 @@
     }
 #define ONE " %0, [%1], %2;"
 #define NUMBERS(name, T, Kind, text)                                                                                   \
-    ATOM(name, T, Kind::operand<6>(index), Kind::partner(x, index, 1), T(0), text)
+    ATOM(name, T, (Kind::operand<6, 256>(index)), (Kind::partner<1, 256>(x, index)), T(0), text)
 NUMBERS(add_f32, uint32_t, Single, "add.f32" ONE)
 NUMBERS(add_f64, uint64_t, Double, "add.f64" ONE)
 NUMBERS(add_f16x2, uint32_t, Halves, "add.noftz.f16x2" ONE)
@@ -44,15 +45,18 @@ LONGS(max_s64, "max.s64" ONE)
 LONGS(max_u64, "max.u64" ONE)
 LONGS(or_b64, "or.b64" ONE)
 LONGS(exch_b64, "exch.b64" ONE)
-ATOM(cas_b16, uint16_t, whole(index, 1), (index & 1 ? x : whole(index, 2)), whole(index, 3), "cas.b16 %0, [%1], %2, %3;")
-ATOM(cas_b32, uint32_t, whole(index, 1), (index & 1 ? x : whole(index, 2)), whole(index, 3), "cas.b32 %0, [%1], %2, %3;")
+ATOM(cas_b16, uint16_t, whole(index, 1), (index & 1 ? x : whole(index, 2)), whole(index, 3),
+     "cas.b16 %0, [%1], %2, %3;")
+ATOM(cas_b32, uint32_t, whole(index, 1), (index & 1 ? x : whole(index, 2)), whole(index, 3),
+     "cas.b32 %0, [%1], %2, %3;")
 ATOM(cas_b64, uint64_t, long_whole(index, 1), (index & 1 ? x : long_whole(index, 2)), long_whole(index, 3),
      "cas.b64 %0, [%1], %2, %3;")
 
 // 128 bits: half the comparisons meet, some in one half only.
 extern "C" __global__ void cas_b128(ulonglong2* out, ulonglong2* place) {
     uint32_t index = thread_index();
-    ulonglong2 x = {long_whole(index, 1), long_whole(index, 2)}, y = x, z = {long_whole(index, 3), long_whole(index, 4)}, d;
+    ulonglong2 x = {long_whole(index, 1), long_whole(index, 2)}, y = x, d;
+    ulonglong2 z = {long_whole(index, 3), long_whole(index, 4)};
     if (index & 2) y.x = long_whole(index, 5);
     if (index & 4) y.y = long_whole(index, 6);
     place[index] = x;
@@ -84,10 +88,10 @@ extern "C" __global__ void exch_b128(ulonglong2* out, ulonglong2* place) {
         _Pragma("unroll 1") for (int i = 0; i < 4; i++) {                                                              \
             uint32_t* words = reinterpret_cast<uint32_t*>(place + index);                                              \
             uint32_t* operands = reinterpret_cast<uint32_t*>(in + index);                                              \
-            words[i] = Kind::operand<6>(index * 4 + i);                                                                \
+            words[i] = Kind::operand<6, 256>(index * 4 + i);                                                           \
             words[i + 4 * count] = words[i];                                                                           \
             operands[i] = words[i];                                                                                    \
-            operands[i + 4 * count] = Kind::partner(words[i], index * 4 + i, 1);                                       \
+            operands[i + 4 * count] = Kind::partner<1, 256>(words[i], index * 4 + i);                                  \
         }                                                                                                              \
         uint4 b = in[index + count];                                                                                   \
         asm volatile(text " {%0, %1, %2, %3}, [%4], {%5, %6, %7, %8};"                                                 \
@@ -109,7 +113,7 @@ VECTOR(v4_bf16x2_max, Brains, "atom.global.max.noftz.v4.bf16x2", "red.global.max
 #define REDUCTION(name, T, Kind, text)                                                                                 \
     extern "C" __global__ void name(T* place) {                                                                        \
         uint32_t index = thread_index();                                                                               \
-        T x = Kind::operand<6>(index), y = Kind::partner(x, index, 1);                                                 \
+        T x = Kind::operand<6, 256>(index), y = Kind::partner<1, 256>(x, index);                                       \
         place[index] = x;                                                                                              \
         asm volatile("red.global." text " [%0], %1;" ::"l"(__cvta_generic_to_global(place + index)), OF(T)(y)          \
                      : "memory");                                                                                      \

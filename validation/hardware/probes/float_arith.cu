@@ -1,9 +1,10 @@
-// Arithmetic of one thread in f32 and f64: payloads and signs of NaN, denormals, rounding, clamping. Results [row][thread].
+// Arithmetic of one thread in f32 and f64: NaN with payloads, denormals, rounding, clamping. Results [row][thread].
 #include "numbers.cuh"
 
 #define SETUP(T, Kind, RANGE)                                                                                          \
     uint32_t index = thread_index(), count = thread_count();                                                           \
-    T x = Kind::operand<RANGE>(index), y = Kind::partner(x, index, 1), z = Kind::partner(x, mix(index), 2);            \
+    T x = Kind::operand<RANGE, 4096>(index), y = Kind::partner<1, 4096>(x, index);                                     \
+    T z = Kind::partner<2, 4096>(x, index);                                                                            \
     in[index] = x, in[index + count] = y, in[index + 2 * count] = z
 
 #define PUT32(text)                                                                                                    \

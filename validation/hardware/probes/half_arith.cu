@@ -3,7 +3,7 @@
 
 #define SETUP(T, Kind)                                                                                                 \
     uint32_t index = thread_index(), count = thread_count();                                                           \
-    T x = Kind::operand<6>(index), y = Kind::partner(x, index, 1), z = Kind::partner(x, mix(index), 2);                \
+    T x = Kind::operand<6, 4096>(index), y = Kind::partner<1, 4096>(x, index), z = Kind::partner<2, 4096>(x, index);   \
     in[index] = x, in[index + count] = y, in[index + 2 * count] = z
 
 #define PUT(text)                                                                                                      \

@@ -1,4 +1,4 @@
-// Integer instructions of one thread: overflow, operands out of range, division by zero, carries. Results [row][thread].
+// Instructions on integers: overflow, operands out of range, division by zero, carries. Results [row][thread].
 #include "integers.cuh"
 
 #define PUT(text)                                                                                                      \

@@ -19,6 +19,9 @@ SHAPES = {
     "integer": (64, 256, [f"OUT[ROWS*{TILES}]", f"IN[4*{TILES}]"]),
     "video": (64, 256, [f"OUT[ROWS*{TILES}]", f"IN[3*{TILES}]"]),
     "warp": (32, 256, ["u32[12*8192]"]),
+    "cluster_numbers": ("8, 4, 2", 64, ["u32[32*4096]"]),
+    "cluster_memory": (32, 128, ["u32[9*4096]"]),
+    "bulk": (32, 256, ["OUT[8192]", "OUT[2*8192]"]),
     "atomics": (32, 256, ["OUT[3*8192]", "OUT[3*8192]", "OUT[8192]"]),
     **{f"atomics_{name}_b128": (32, 256, ["u64[2*8192]", "u64[2*8192]"]) for name in ("cas", "exch")},
     **{

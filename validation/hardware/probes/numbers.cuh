@@ -13,7 +13,7 @@ struct Format {
         return Word(mix(seed));
     }
 
-    // Of each sign: zero, the denormals at both ends, the smallest normal one, the largest, infinity, a NaN of each sort.
+    // Of each sign: zero, the denormals at both ends, the smallest normal one, the largest, infinity, two NaN.
     static __device__ inline Word special(uint32_t which) {
         constexpr Word ONE = FRACTION + 1, INFINITE = TOP * ONE, PAYLOAD = Word(0x2a55) & FRACTION >> 2;
         uint32_t place = which >> 1 & 7;
@@ -41,23 +41,26 @@ struct Format {
         return Word(Word(index) << M & (SIGN | SIGN - 1)) & ~FRACTION | (fraction & FRACTION);
     }
 
-    // As above, but every other one within 2^-RANGE and 2^RANGE, and special ones first.
-    template <int RANGE>
+    // As above, but every other one within 2^-RANGE and 2^RANGE, and SPECIAL special ones first.
+    template <int RANGE, int SPECIAL = 32>
     static __device__ inline Word operand(uint32_t index) {
         Word x = swept(index);
         uint32_t h = mix(index + 0x2545f491u);
         if (index >> (E + 1) & 1) x = (x & (SIGN | FRACTION)) | Word(BIAS - RANGE + h % (2 * RANGE)) << M;
-        return index < 256 ? special(index) : x;
+        return int(index) < SPECIAL ? special(index) : x;
     }
 
-    // A second operand for x: any bits, close by or as far as its digits reach, a special one, or close to one.
-    static __device__ inline Word partner(Word x, uint32_t index, uint32_t salt) {
-        uint32_t h = mix(index * 4 + salt);
+    // Operand PLACE (from 0) for x, the first one: any bits, close by or as far as its digits reach, special, close to
+    // one; with the SPECIAL ones above all combinations of special ones.
+    template <int PLACE, int SPECIAL>
+    static __device__ inline Word partner(Word x, uint32_t index) {
+        uint32_t h = mix(index * 4 + PLACE);
         Word y = random(h + 1);
         if ((h & 3) == 1) y = (x ^ (y & (SIGN | FRACTION))) + (Word(h >> 8 & 0xff) % (M + 3) << M) - (Word(M / 2) << M);
         if ((h & 3) == 2) y = (y & (SIGN | FRACTION)) | Word(BIAS - 1 + (h >> 8 & 1)) << M;
         if ((h & 15) == 3) y = x ^ (h & 0x100 ? SIGN : 0);
-        return (h & 15) == 7 || index < 256 ? special(index < 256 ? index >> 4 : h >> 8) : y;
+        if (int(index) < SPECIAL) return special(index >> 4 * PLACE);
+        return (h & 15) == 7 ? special(h >> 8) : y;
     }
 };
 
@@ -70,12 +73,15 @@ using Brain = Format<uint16_t, 8, 7>;
 template <typename Part>
 struct Pair {
     using Bits = uint32_t;
-    template <int RANGE>
+    template <int RANGE, int SPECIAL = 32>
     static __device__ inline uint32_t operand(uint32_t index) {
-        return Part::template operand<RANGE>(index) | uint32_t(Part::template operand<RANGE>(mix(index))) << 16;
+        uint32_t upper = Part::template operand<RANGE, SPECIAL>(mix(index));
+        return Part::template operand<RANGE, SPECIAL>(index) | upper << 16;
     }
-    static __device__ inline uint32_t partner(uint32_t x, uint32_t index, uint32_t salt) {
-        return Part::partner(uint16_t(x), index, salt) | uint32_t(Part::partner(x >> 16, mix(index), salt)) << 16;
+    template <int PLACE, int SPECIAL>
+    static __device__ inline uint32_t partner(uint32_t x, uint32_t index) {
+        uint32_t upper = Part::template partner<PLACE, SPECIAL>(x >> 16, mix(index));
+        return Part::template partner<PLACE, SPECIAL>(uint16_t(x), index) | upper << 16;
     }
 };
 using Halves = Pair<Half>;

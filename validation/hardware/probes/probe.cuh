@@ -13,8 +13,8 @@ __device__ inline uint32_t thread_index() { return blockIdx.x * blockDim.x + thr
 __device__ inline uint32_t thread_count() { return gridDim.x * blockDim.x; }
 
 // A number with E exponent bits and M fraction bits of one of eight kinds:
-// 0 ordinary, 1 close to one, 2 far apart, 3 any finite one, 4 any bits, 5 ordinary with special ones, 6 tiny and denormal,
-// 7 some far larger than others by just the digits of the format. Kind 8 is zero.
+// 0 ordinary, 1 close to one, 2 far apart, 3 any finite one, 4 any bits, 5 ordinary with special ones, 6 tiny, 7 some
+// larger than others by just the digits of the format. Kind 8 is zero.
 template <typename Word, int E, int M>
 __device__ inline Word number(uint32_t kind, uint32_t seed) {
     constexpr int BIAS = (1 << (E - 1)) - 1, TOP = (1 << E) - 1;

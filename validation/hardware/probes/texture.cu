@@ -9,7 +9,8 @@ __device__ inline float coordinate(uint32_t index, uint32_t axis, float extent, 
     if (index & 1) x = rintf(x * 512.0f) * 0x1p-9f;
     if ((index & 6) == 6) x = rintf(x) + (h & 1 ? 0.5f : 0.0f);
     if (index < 64 && (index >> 3) % 3 == axis) {
-        uint32_t bits[8] = {0x7f800000, 0xff800000, 0x7fc00000, 0x80000000, 0x7f7fffff, 0xcf000000, 0x00000001, 0x4b800001};
+        uint32_t bits[8] = {0x7f800000, 0xff800000, 0x7fc00000, 0x80000000,
+                            0x7f7fffff, 0xcf000000, 0x00000001, 0x4b800001};
         return __uint_as_float(bits[index & 7]);
     }
     return x * scale;
@@ -31,8 +32,8 @@ extern "C" __global__ void line(uint32_t* out, cudaTextureObject_t image, float 
 extern "C" __global__ void plane(uint32_t* out, cudaTextureObject_t image, float w, float h, float sw, float sh) {
     store(out, tex2D<float4>(image, X(w, sw), Y(h, sh)));
 }
-extern "C" __global__ void volume(uint32_t* out, cudaTextureObject_t image, float w, float h, float d, float sw, float sh,
-                                  float sd) {
+extern "C" __global__ void volume(uint32_t* out, cudaTextureObject_t image, float w, float h, float d, float sw,
+                                  float sh, float sd) {
     store(out, tex3D<float4>(image, X(w, sw), Y(h, sh), Z(d, sd)));
 }
 // The four texels that a linear filter would mix, one component of each.

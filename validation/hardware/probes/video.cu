@@ -29,7 +29,8 @@ SCALAR(vmax)
 #define SHIFT(op)                                                                                                      \
     KERNEL(op, PUT(#op ".s32.s32.u32.clamp %0, %1, %2;") PUT(#op ".u32.u32.u32.clamp %0, %1, %2;")                     \
            PUT(#op ".u32.u32.u32.wrap %0, %1, %2;") PUT(#op ".s32.u32.u32.sat.clamp %0, %1, %2;")                      \
-           PUT(#op ".s32.s32.u32.wrap.add %0, %1.h1, %2.b0, %3;") PUT(#op ".u32.s32.u32.sat.wrap %0.b1, %1, %2.b1, %3;"))
+           PUT(#op ".s32.s32.u32.wrap.add %0, %1.h1, %2.b0, %3;")                                                      \
+           PUT(#op ".u32.s32.u32.sat.wrap %0.b1, %1, %2.b1, %3;"))
 SHIFT(vshl)
 SHIFT(vshr)
 KERNEL(vmad, PUT("vmad.s32.s32.s32 %0, %1, %2, %3;") PUT("vmad.u32.u32.u32 %0, %1, %2, %3;")

@@ -1,4 +1,4 @@
-// Exchange between the lanes of a warp: which lane is read, predicates, votes, matches and reductions. Results [row][thread].
+// Lanes of a warp with each other: which lane is read, predicates, votes, matches, reductions. Results [row][thread].
 #include "integers.cuh"
 
 #define SETUP                                                                                                          \
