@@ -2,7 +2,7 @@
 #include "integers.cuh"
 #include "numbers.cuh"
 
-// The place holds x, the operands are y and z. Out: old values in global, in shared memory, what is left in shared memory;
+// The place holds x, operands are y and z. Out: old values in global, in shared memory, what is left in shared memory;
 // what is left in global memory is a buffer of its own.
 #define ATOM(name, T, X, Y, Z, text)                                                                                   \
     extern "C" __global__ void name(T* out, T* in, T* place) {                                                         \

@@ -23,12 +23,15 @@ __device__ inline void fill(uint64_t (&words)[N], uint64_t* in, int first, uint3
     extern "C" __global__ void name(uint64_t* out, uint64_t* in) {                                                     \
         uint64_t a[A], b[B], c[D];                                                                                     \
         fill(a, in, 0, KIND_A), fill(b, in, A, KIND_B), fill(c, in, A + B, KIND_C);                                    \
-        asm volatile("mma.sync.aligned." shape ".row.col.f64.f64.f64.f64" LIST_##D##_##A##_##B ";"                     \
+        asm volatile("mma.sync.aligned." shape ".f64.f64.f64.f64" LIST_##D##_##A##_##B ";"                             \
                      : SUMS##D(c)                                                                                      \
                      : IN##A(a), IN##B(b));                                                                            \
         for (int i = 0; i < D; i++) out[i * thread_count() + thread_index()] = c[i];                                   \
     }
-DOUBLES(m8n8k4_f64, 2, 1, 1, "m8n8k4")
-DOUBLES(m16n8k4_f64, 4, 2, 1, "m16n8k4")
-DOUBLES(m16n8k8_f64, 4, 4, 2, "m16n8k8")
-DOUBLES(m16n8k16_f64, 4, 8, 4, "m16n8k16")
+DOUBLES(m8n8k4_f64, 2, 1, 1, "m8n8k4.row.col")
+DOUBLES(m16n8k4_f64, 4, 2, 1, "m16n8k4.row.col")
+DOUBLES(m16n8k8_f64, 4, 4, 2, "m16n8k8.row.col")
+DOUBLES(m16n8k16_f64, 4, 8, 4, "m16n8k16.row.col")
+DOUBLES(m8n8k4_f64_rz, 2, 1, 1, "m8n8k4.row.col.rz")
+DOUBLES(m16n8k8_f64_rm, 4, 4, 2, "m16n8k8.row.col.rm")
+DOUBLES(m16n8k16_f64_rp, 4, 8, 4, "m16n8k16.row.col.rp")
