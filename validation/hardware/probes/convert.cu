@@ -1,7 +1,12 @@
 // Conversions between all types: rounding, overflow, NaN, signs of zero, clamping.
 #include "numbers.cuh"
 
-// From a swept number; 16384 of them.
+struct Every {
+    template <int>
+    static __device__ inline uint16_t operand(uint32_t index) { return index; }
+};
+
+// Of 16 bits all numbers, else swept ones.
 #define CVT(name, Out, In, Kind, RANGE, text)                                                                          \
     extern "C" __global__ void name(Out* out, In* in) {                                                                \
         In x = Kind::operand<RANGE>(thread_index());                                                                   \
@@ -23,7 +28,7 @@
     CVT(from##_u64_##round##tail, uint64_t, In, Kind, RANGE, "cvt." #round "i" flush ".u64." #from " %0, %1;")
 TO_BYTES(f32, uint32_t, Single, 10, rn, , "")
 TO_BYTES(f64, uint64_t, Double, 10, rz, , "")
-TO_BYTES(f16, uint16_t, Half, 8, rp, , "")
+TO_BYTES(f16, uint16_t, Every, 0, rp, , "")
 TO_INTEGERS(f32, uint32_t, Single, 66, rn, , "")
 TO_INTEGERS(f32, uint32_t, Single, 66, rz, , "")
 TO_INTEGERS(f32, uint32_t, Single, 66, rm, _ftz, ".ftz")
@@ -31,10 +36,10 @@ TO_INTEGERS(f32, uint32_t, Single, 66, rp, , "")
 TO_INTEGERS(f64, uint64_t, Double, 66, rn, , "")
 TO_INTEGERS(f64, uint64_t, Double, 66, rz, , "")
 TO_INTEGERS(f64, uint64_t, Double, 66, rm, , "")
-TO_INTEGERS(f16, uint16_t, Half, 8, rn, , "")
-TO_INTEGERS(f16, uint16_t, Half, 8, rp, , "")
-TO_INTEGERS(bf16, uint16_t, Brain, 66, rn, , "")
-TO_INTEGERS(bf16, uint16_t, Brain, 66, rz, , "")
+TO_INTEGERS(f16, uint16_t, Every, 0, rn, , "")
+TO_INTEGERS(f16, uint16_t, Every, 0, rp, , "")
+TO_INTEGERS(bf16, uint16_t, Every, 0, rn, , "")
+TO_INTEGERS(bf16, uint16_t, Every, 0, rz, , "")
 
 // Integers to floats.
 struct Whole32 {
@@ -123,16 +128,16 @@ CVT(f32_f64_ftz, uint64_t, uint32_t, Single, 30, "cvt.ftz.f64.f32 %0, %1;")
 CVT(f64_f64_rmi, uint64_t, uint64_t, Double, 60, "cvt.rmi.f64.f64 %0, %1;")
 CVT(f64_f64_rni, uint64_t, uint64_t, Double, 60, "cvt.rni.f64.f64 %0, %1;")
 CVT(f64_f64_sat, uint64_t, uint64_t, Double, 60, "cvt.sat.f64.f64 %0, %1;")
-CVT(f16_f32, uint32_t, uint16_t, Half, 8, "cvt.f32.f16 %0, %1;")
-CVT(f16_f32_ftz, uint32_t, uint16_t, Half, 8, "cvt.ftz.f32.f16 %0, %1;")
-CVT(f16_f64, uint64_t, uint16_t, Half, 8, "cvt.f64.f16 %0, %1;")
-CVT(f16_f16_rni, uint16_t, uint16_t, Half, 8, "cvt.rni.f16.f16 %0, %1;")
-CVT(f16_f16_sat, uint16_t, uint16_t, Half, 8, "cvt.sat.f16.f16 %0, %1;")
-CVT(f16_bf16, uint16_t, uint16_t, Half, 8, "cvt.rn.bf16.f16 %0, %1;")
-CVT(bf16_f32, uint32_t, uint16_t, Brain, 60, "cvt.f32.bf16 %0, %1;")
-CVT(bf16_f64, uint64_t, uint16_t, Brain, 60, "cvt.f64.bf16 %0, %1;")
-CVT(bf16_f16, uint16_t, uint16_t, Brain, 20, "cvt.rn.f16.bf16 %0, %1;")
-CVT(bf16_bf16_rzi, uint16_t, uint16_t, Brain, 20, "cvt.rzi.bf16.bf16 %0, %1;")
+CVT(f16_f32, uint32_t, uint16_t, Every, 0, "cvt.f32.f16 %0, %1;")
+CVT(f16_f32_ftz, uint32_t, uint16_t, Every, 0, "cvt.ftz.f32.f16 %0, %1;")
+CVT(f16_f64, uint64_t, uint16_t, Every, 0, "cvt.f64.f16 %0, %1;")
+CVT(f16_f16_rni, uint16_t, uint16_t, Every, 0, "cvt.rni.f16.f16 %0, %1;")
+CVT(f16_f16_sat, uint16_t, uint16_t, Every, 0, "cvt.sat.f16.f16 %0, %1;")
+CVT(f16_bf16, uint16_t, uint16_t, Every, 0, "cvt.rn.bf16.f16 %0, %1;")
+CVT(bf16_f32, uint32_t, uint16_t, Every, 0, "cvt.f32.bf16 %0, %1;")
+CVT(bf16_f64, uint64_t, uint16_t, Every, 0, "cvt.f64.bf16 %0, %1;")
+CVT(bf16_f16, uint16_t, uint16_t, Every, 0, "cvt.rn.f16.bf16 %0, %1;")
+CVT(bf16_bf16_rzi, uint16_t, uint16_t, Every, 0, "cvt.rzi.bf16.bf16 %0, %1;")
 
 // Two at a time: the first operand goes to the upper half.
 #define PAIRS(name, Out, text)                                                                                         \
@@ -156,15 +161,10 @@ CVT(f16x2_e4m3x2, uint16_t, uint32_t, Halves, 12, "cvt.rn.satfinite.e4m3x2.f16x2
 CVT(f16x2_e4m3x2_relu, uint16_t, uint32_t, Halves, 12, "cvt.rn.satfinite.relu.e4m3x2.f16x2 %0, %1;")
 CVT(f16x2_e5m2x2, uint16_t, uint32_t, Halves, 12, "cvt.rn.satfinite.e5m2x2.f16x2 %0, %1;")
 CVT(f16x2_e5m2x2_relu, uint16_t, uint32_t, Halves, 12, "cvt.rn.satfinite.relu.e5m2x2.f16x2 %0, %1;")
-
-struct Index {
-    template <int>
-    static __device__ inline uint16_t operand(uint32_t index) { return (index & 0xff) | mix(index) << 8; }
-};
-CVT(e4m3x2_f16x2, uint32_t, uint16_t, Index, 0, "cvt.rn.f16x2.e4m3x2 %0, %1;")
-CVT(e4m3x2_f16x2_relu, uint32_t, uint16_t, Index, 0, "cvt.rn.relu.f16x2.e4m3x2 %0, %1;")
-CVT(e5m2x2_f16x2, uint32_t, uint16_t, Index, 0, "cvt.rn.f16x2.e5m2x2 %0, %1;")
-CVT(e5m2x2_f16x2_relu, uint32_t, uint16_t, Index, 0, "cvt.rn.relu.f16x2.e5m2x2 %0, %1;")
+CVT(e4m3x2_f16x2, uint32_t, uint16_t, Every, 0, "cvt.rn.f16x2.e4m3x2 %0, %1;")
+CVT(e4m3x2_f16x2_relu, uint32_t, uint16_t, Every, 0, "cvt.rn.relu.f16x2.e4m3x2 %0, %1;")
+CVT(e5m2x2_f16x2, uint32_t, uint16_t, Every, 0, "cvt.rn.f16x2.e5m2x2 %0, %1;")
+CVT(e5m2x2_f16x2_relu, uint32_t, uint16_t, Every, 0, "cvt.rn.relu.f16x2.e5m2x2 %0, %1;")
 
 // Packed integers, clamped.
 #define PACK(name, text, tail)                                                                                         \

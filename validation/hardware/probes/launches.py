@@ -13,7 +13,7 @@ SHAPES = {
     "mma_sparse": (64, 256, [f"u32[{4 * TILES}]", f"u32[{13 * TILES}]"]),
     "mma_double": (32, 256, [f"u64[{2 * TILES}]", f"u64[{8 * TILES}]"]),
     # IN and OUT: unsigned integers of the width that the kernel stores first and last; ROWS: its instructions.
-    "convert": (64, 256, [f"OUT[{TILES}]", f"IN[{2 * TILES}]"]),
+    "convert": (256, 256, ["OUT[65536]", "IN[INPUTS*65536]"]),
     "float_arith": (64, 256, [f"OUT[ROWS*{TILES}]", f"IN[3*{TILES}]"]),
     "half_arith": (64, 256, [f"OUT[ROWS*{TILES}]", f"IN[3*{TILES}]"]),
     "integer": (64, 256, [f"OUT[ROWS*{TILES}]", f"IN[4*{TILES}]"]),
@@ -121,7 +121,8 @@ def launches(ptx):
         grid, block, args = SHAPES.get(f"{theme}_{kernel}") or SHAPES[theme]
         stores = [kind[1:] for kind in re.findall(r"st\.global(?:\.v\d)?\.([bsuf]\d+)", body)]
         assembly = re.findall(r"// begin inline asm\n\s*(.*?)\s*// end inline asm", body, re.S)
-        words = {"IN": f"u{stores[0]}", "OUT": f"u{stores[-1]}", "ROWS": str(len(assembly))}
+        inputs = len(stores) - 1
+        words = {"INPUTS": str(inputs), "IN": f"u{stores[0]}", "OUT": f"u{stores[-1]}", "ROWS": str(len(assembly))}
         args = [re.sub("|".join(words), lambda word: words[word[0]], arg) for arg in args]
         rows = [f"# Row {row}: " + re.sub(r"%\w+", "_", text) for row, text in enumerate(assembly)]
         found[kernel] = (kernel, grid, block, args, rows if theme in BY_ROWS else [])
