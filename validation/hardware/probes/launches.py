@@ -58,7 +58,8 @@ def textures():
                 def launch(kernel, texels, shape, extents):
                     scales = [1 / extent if normalized else 1 for extent in extents]
                     numbers = [str(float(number)) for number in [*extents, *scales]]
-                    found[f"{kernel}_{name}"] = (kernel, 16, 256, [out, f"texture({texels}, {shape}, {rest})", *numbers])
+                    image = f"texture({texels}, {shape}, {rest})"
+                    found[f"{kernel}_{name}"] = (kernel, 16, 256, [out, image, *numbers])
 
                 launch("line", "f32[13]:uniform(-1,1,1)", "width=13, layout=array", [13])
                 launch("plane", "f32[16*12]:uniform(-1,1,2)", "width=16, height=12", [16, 12])
@@ -85,7 +86,8 @@ def textures():
             image = f"texture({texels}, width=16, height=12, format={kind}, filter={filter}{read})"
             found[f"plane_{kind}_{filter}"] = ("plane", 16, 256, [out, image, "16.0", "12.0", "1.0", "1.0"])
     for filter in ("point", "linear"):
-        image = f"texture(f32[8*8*6]:uniform(-1,1,14), width=8, height=8, cube=true, filter={filter}, normalized=true)"
+        shape = "width=8, height=8, cube=true, normalized=true"
+        image = f"texture(f32[8*8*6]:uniform(-1,1,14), {shape}, filter={filter})"
         found[f"cube_{filter}"] = ("cube", 16, 256, [out, image])
     found["linear"] = ("linear", 16, 256, [out, "texture(f32[100]:uniform(-1,1,15))", "100"])
     image = "surface(f32[16*12]:uniform(-1,1,16), width=16, height=12)"
