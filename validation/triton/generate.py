@@ -116,28 +116,28 @@ def products(table):
             grid = -(-size // m) * -(-size // n)
             table.add(f"product {kind}", file, made, grid, args, "2:8", f"{file}_{size}")
 
-    f16 = functools.partial(add, "f16", "fp16")
-    f16((64, 64, 32), 4, 1, [1024])
-    f16((64, 64, 32), 4, 2, [1024])
-    f16((64, 64, 32), 4, 3, [1024, 2048, 4096])
-    f16((64, 64, 32), 4, 4, [1024])
+    half = functools.partial(add, "f16", "fp16")
+    half((64, 64, 32), 4, 1, [1024])
+    half((64, 64, 32), 4, 2, [1024])
+    half((64, 64, 32), 4, 3, [1024, 2048, 4096])
+    half((64, 64, 32), 4, 4, [1024])
     # Two warps, or 32 rows, are too few for the instructions of a warp group.
-    f16((64, 64, 32), 2, 3, [2048])
-    f16((32, 64, 64), 4, 3, [1024])
-    f16((128, 128, 32), 4, 1, [2048])
-    f16((128, 128, 32), 4, 2, [2048])
-    f16((128, 128, 32), 4, 3, [2048, 4096])
-    f16((128, 128, 32), 4, 4, [2048])
-    f16((128, 128, 32), 8, 2, [4096])
-    f16((128, 128, 64), 4, 2, [2048])
-    f16((128, 128, 64), 4, 3, [4096])
-    f16((128, 128, 64), 8, 1, [2048])
-    f16((128, 128, 64), 8, 3, [2048, 4096])
-    f16((128, 128, 64), 8, 4, [4096])
-    f16((128, 256, 64), 8, 1, [4096])
-    f16((128, 256, 64), 8, 2, [2048])
-    f16((128, 256, 64), 8, 3, [1024, 2048, 4096])
-    f16((128, 256, 64), 8, 4, [4096])
+    half((64, 64, 32), 2, 3, [2048])
+    half((32, 64, 64), 4, 3, [1024])
+    half((128, 128, 32), 4, 1, [2048])
+    half((128, 128, 32), 4, 2, [2048])
+    half((128, 128, 32), 4, 3, [2048, 4096])
+    half((128, 128, 32), 4, 4, [2048])
+    half((128, 128, 32), 8, 2, [4096])
+    half((128, 128, 64), 4, 2, [2048])
+    half((128, 128, 64), 4, 3, [4096])
+    half((128, 128, 64), 8, 1, [2048])
+    half((128, 128, 64), 8, 3, [2048, 4096])
+    half((128, 128, 64), 8, 4, [4096])
+    half((128, 256, 64), 8, 1, [4096])
+    half((128, 256, 64), 8, 2, [2048])
+    half((128, 256, 64), 8, 3, [1024, 2048, 4096])
+    half((128, 256, 64), 8, 4, [4096])
     add("bf16", "bf16", (128, 128, 32), 4, 3, [2048])
     add("bf16", "bf16", (128, 256, 64), 8, 3, [4096])
     tf32 = functools.partial(add, "tf32", "fp32", precision="tf32")
@@ -148,6 +148,243 @@ def products(table):
     add("fp8", "fp8e4nv", (128, 256, 128), 8, 3, [4096], out="fp16", turned=True)
     add("int8", "i8", (128, 128, 64), 8, 3, [4096], out="i32", turned=True)
     add("f32", "fp32", (64, 64, 16), 4, 2, [1024])
+
+
+def f32(count, seed=1):
+    return FILLS["fp32"](count, seed)
+
+
+def f16(count, seed=1):
+    return FILLS["fp16"](count, seed)
+
+
+def softmaxes(table):
+    for width, warps, rows in (
+        (512, 1, 32768),
+        (1024, 4, 16384),
+        (2048, 4, 8192),
+        (4096, 4, 4096),
+        (4096, 8, 4096),
+        (8192, 8, 2048),
+        (8192, 16, 4096),
+    ):
+        types = {"x": "*fp32", "out": "*fp32", "width": "i32"}
+        how = kernels.suite.softmax, types, dict(WIDE=width), dict(num_warps=warps)
+        args = [f32(rows * width), f"f32[{rows * width}]", width]
+        table.add("softmax", f"softmax_{width}_w{warps}", how, rows, args, "1:8")
+    types = {"x": "*fp16", "out": "*fp16", "width": "i32"}
+    how = kernels.softmax_rows, types, dict(ROWS=4, WIDE=1024), dict(num_warps=4)
+    args = [f16(16384 * 1008), f"f16[{16384 * 1008}]", 1008]
+    table.add("softmax", "softmax_rows_4x1024_w4", how, 4096, args, "1:8")
+    how = kernels.softmax_long, types, dict(TILE=2048), dict(num_warps=8)
+    args = [f16(1024 * 32768), f"f16[{1024 * 32768}]", 32768]
+    table.add("softmax", "softmax_long_2048_w8", how, 1024, args, "1:8")
+
+
+def norms(table):
+    rows, width = 8192, 2048
+    types = {"x": "*fp16", "scale": "*fp32", "shift": "*fp32", "out": "*fp16", "means": "*fp32"}
+    last = {"width": "i32", "epsilon": "fp32"}
+    how = kernels.suite.layer_norm, types | last, dict(TILE=512), dict(num_warps=4)
+    args = [f16(rows * width), f32(width, 2), f32(width, 3), f"f16[{rows * width}]", f"f32[{rows}]", width, 1e-5]
+    table.add("layer norm", "layer_norm_512_w4", how, rows, args, "3:8")
+    for width, warps in ((1024, 2), (4096, 8), (8192, 8)):
+        rows = (1 << 24) // width
+        how = kernels.layer_norm_row, types | {"factors": "*fp32"} | last, dict(WIDE=width), dict(num_warps=warps)
+        args = [f16(rows * width), f32(width, 2), f32(width, 3), f"f16[{rows * width}]"]
+        args += [f"f32[{rows}]", f"f32[{rows}]", width, 1e-5]
+        table.add("layer norm", f"layer_norm_row_{width}_w{warps}", how, rows, args, "3:8")
+    for element, width, warps in (("fp16", 4096, 4), ("bf16", 8192, 8)):
+        rows = (1 << 24) // width
+        types = {"x": f"*{element}", "scale": f"*{element}", "out": f"*{element}", "width": "i32", "epsilon": "fp32"}
+        how = kernels.rms_norm, types, dict(WIDE=width), dict(num_warps=warps)
+        fill = FILLS[element]
+        args = [fill(rows * width, 1), fill(width, 2), f"{EMPTY[element]}[{rows * width}]", width, 1e-5]
+        table.add("rms norm", f"rms_norm_{EMPTY[element]}_{width}_w{warps}", how, rows, args, "2:8")
+    rows, width, group = 4096, 2048, 128
+    names = "x slope scale means factors out locks scales shifts".split()
+    kinds = ["*fp16", "*fp16", "*fp32", "*fp32", "*fp32", "*fp16", "*i32", "*fp32", "*fp32"]
+    types = dict(zip(names, kinds)) | {"width": "i32"}
+    how = kernels.layer_norm_back, types, dict(GROUP=group, WIDE=width), dict(num_warps=8)
+    args = [f16(rows * width), f16(rows * width, 2), f32(width, 3), f32(rows, 4), f"f32[{rows}]:uniform(1,2,5)"]
+    args += [f"f16[{rows * width}]", f"s32[{2 * group}]", f"f32[{group * width}]", f"f32[{group * width}]", width]
+    table.add("layer norm backward", "layer_norm_back_2048_w8", how, rows, args, "5:8")
+    types = {"x": "*fp16", "slope": "*fp16", "means": "*fp32", "factors": "*fp32", "scales": "*fp32", "shifts": "*fp32"}
+    types |= {"height": "i32", "width": "i32"}
+    how = kernels.layer_norm_back_atomic, types, dict(ROWS=64, TILE=512), dict(num_warps=4)
+    args = [f16(rows * width), f16(rows * width, 2), f32(rows, 4), f"f32[{rows}]:uniform(1,2,5)"]
+    args += [f"f32[{width}]", f"f32[{width}]", rows, width]
+    table.add("layer norm backward", "layer_norm_back_atomic", how, (width // 512, rows // 64), args, "4:8")
+
+
+def attentions(table):
+    def arrays(heads, length, head):
+        return [f16(heads * length * head, seed) for seed in (1, 2, 3)] + [f"f16[{heads * length * head}]"]
+
+    def add(head, causal, tile, warps, stages, sizes):
+        m, n = tile
+        types = {"q": "*fp16", "k": "*fp16", "v": "*fp16", "out": "*fp16", "logs": "*fp32", "length": "i32"}
+        values = dict(TILE_M=m, TILE_N=n, HEAD=head, CAUSAL=causal, STAGES=stages)
+        how = kernels.attention, types | {"scale": "fp32"}, values, dict(num_warps=warps)
+        file = f"attention_{head}_{'causal_' if causal else ''}{m}x{n}_w{warps}_s{stages}"
+        for length, heads in sizes:
+            scale = head**-0.5 / math.log(2)
+            args = [*arrays(heads, length, head), f"f32[{heads * length}]", length, f"{scale:.7g}"]
+            table.add(f"attention {head}", file, how, (length // m, heads), args, "3:8", f"{file}_{length}")
+
+    add(64, False, (128, 64), 4, 3, [(1024, 64), (2048, 64), (4096, 32)])
+    add(64, True, (128, 64), 4, 3, [(1024, 64), (2048, 64), (4096, 32)])
+    add(64, False, (64, 64), 4, 2, [(2048, 32)])
+    add(64, True, (64, 32), 4, 2, [(2048, 32)])
+    add(128, False, (128, 128), 8, 2, [(1024, 32), (4096, 16)])
+    add(128, True, (128, 128), 8, 2, [(2048, 32), (4096, 16)])
+    add(128, False, (128, 64), 8, 3, [(2048, 32)])
+    add(128, True, (64, 64), 4, 3, [(4096, 16)])
+    types = {"q": "*fp16", "k": "*fp16", "v": "*fp16", "out": "*fp16", "length": "i32", "scale": "fp32"}
+    values = dict(TILE_M=64, TILE_N=64, HEAD=64, CAUSAL=True)
+    how = kernels.suite.attention, types, values, dict(num_warps=4, num_stages=3)
+    args = [*arrays(32, 2048, 64), 2048, "0.1803369"]
+    table.add("attention 64", "attention_masked_64_64x64_w4_s3", how, (32, 32), args, "3:8")
+
+
+def elementwise(table):
+    n = 1 << 26
+    types = {"x": "*fp32", "y": "*fp32", "out": "*fp32", "n": "i32"}
+    for tile, warps in ((1024, 4), (4096, 8)):
+        how = kernels.add, types, dict(TILE=tile), dict(num_warps=warps)
+        table.add("elementwise", f"add_{tile}_w{warps}", how, n // tile, [f32(n), f32(n, 2), f"f32[{n}]", n], "2:8")
+    types = {"x": "*fp16", "out": "*fp16", "n": "i32"}
+    for name, tile, warps in (("gelu", 1024, 4), ("gelu", 512, 1), ("gelu_tanh", 2048, 8)):
+        how = getattr(kernels, name), types, dict(TILE=tile), dict(num_warps=warps)
+        table.add("elementwise", f"{name}_{tile}_w{warps}", how, n // tile, [f16(n), f"f16[{n}]", n], "1:8")
+    n = 1 << 25
+    types = {"x": "*bf16", "gate": "*bf16", "out": "*bf16", "n": "i32"}
+    how = kernels.gated, types, dict(TILE=1024), dict(num_warps=4)
+    args = [FILLS["bf16"](n, 1), FILLS["bf16"](n, 2), f"bf16[{n}]", n]
+    table.add("elementwise", "gated_1024_w4", how, n // 1024, args, "2:8")
+    n = 1 << 24
+    types = {"weight": "*fp32", "slope": "*fp32", "first": "*fp32", "second": "*fp32", "n": "i32"}
+    how = kernels.adam, types | {"rate": "fp32", "epsilon": "fp32"}, dict(TILE=1024), dict(num_warps=4)
+    args = [f32(n), f32(n, 2), f32(n, 3), f"f32[{n}]:uniform(0,1,4)", n, 0.001, 1e-8]
+    table.add("elementwise", "adam_1024_w4", how, n // 1024, args, "0:8")
+    rows, heads, half = 8192, 32, 64
+    types = {"x": "*fp16", "cosines": "*fp32", "sines": "*fp32", "out": "*fp16", "width": "i32"}
+    how = kernels.rotate, types, dict(HALF=half, HEADS=heads), dict(num_warps=4)
+    count = rows * heads * half * 2
+    args = [f16(count), f32(rows * half, 2), f32(rows * half, 3), f"f16[{count}]", heads * half * 2]
+    table.add("elementwise", "rotate_64_w4", how, rows, args, "3:8")
+    rows, width = 8192, 4096
+    how = kernels.quantize, {"x": "*fp16", "out": "*i8", "scales": "*fp32", "width": "i32"}, dict(WIDE=width), {}
+    table.add(
+        "elementwise", "quantize_4096_w4", how, rows, [f16(rows * width), f"s8[{rows * width}]", f"f32[{rows}]", width], "1:8"
+    )
+    n = 1 << 24
+    types = {"x": "*fp32", "out": "*fp32", "n": "i32", "share": "fp32", "seed": "i32"}
+    for name, tile, count in (("dropout", 1024, n), ("dropout_four", 512, n // 4)):
+        function = kernels.dropout_four if name == "dropout_four" else kernels.suite.dropout
+        how = function, types, dict(TILE=tile), dict(num_warps=4)
+        table.add("dropout", f"{name}_{tile}_w4", how, count // tile, [f32(n), f"f32[{n}]", n, 0.5, 1234], "1:8")
+
+
+def reductions(table):
+    types = {"x": "*fp32", "out": "*fp32", "width": "i32"}
+    for rows, width, tile, warps in ((8192, 8192, 2048, 8), (65536, 512, 512, 2)):
+        how = kernels.sum_rows, types, dict(TILE=tile), dict(num_warps=warps)
+        table.add("reduction", f"sum_rows_{tile}_w{warps}", how, rows, [f32(rows * width), f"f32[{rows}]", width], "1:8")
+    rows, width = 8192, 4096
+    how = kernels.sum_columns, types, dict(PART=256, ROWS=16, TILE=128), dict(num_warps=4)
+    args = [f32(rows * width), f"f32[{width}]", width]
+    table.add("reduction", "sum_columns_128_w4", how, (width // 128, rows // 256), args, "1:8")
+    types = {"x": "*fp32", "places": "*i32", "values": "*fp32", "width": "i32"}
+    for rows, width, warps in ((16384, 1024, 4), (4096, 8192, 8)):
+        how = kernels.suite.greatest, types, dict(WIDE=width), dict(num_warps=warps)
+        args = [f32(rows * width), f"s32[{rows}]", f"f32[{rows}]", width]
+        table.add("argmax", f"argmax_{width}_w{warps}", how, rows, args, "1:8")
+    rows, width = 2048, 32000
+    types = {"x": "*fp16", "wanted": "*i64", "out": "*fp32", "width": "i32"}
+    how = kernels.cross_entropy, types, dict(TILE=2048), dict(num_warps=8)
+    args = [f16(rows * width), f"s64[{rows}]:uniform(0,{width - 1},2)", f"f32[{rows}]", width]
+    table.add("cross entropy", "cross_entropy_2048_w8", how, rows, args, "2:8")
+    n, bins = 1 << 24, 256
+    given = f"s32[{n}]:uniform(0,{bins - 1},1)"
+    how = kernels.suite.histogram, {"x": "*i32", "out": "*i32"}, dict(TILE=1024, BINS=bins), {}
+    table.add("histogram", "histogram_256", how, n // 1024, [given, f"s32[{bins}]"], "1:8")
+    types = {"x": "*i32", "out": "*i32", "n": "i32"}
+    how = kernels.histogram_many, types, dict(TILE=1024, PARTS=16, BINS=bins), dict(num_warps=8)
+    table.add("histogram", "histogram_many_256_w8", how, n // 16384, [given, f"s32[{bins}]", n], "1:8")
+    how = kernels.histogram_atomic, types, dict(TILE=1024), {}
+    given = f"s32[{n // 4}]:uniform(0,65535,1)"
+    table.add("histogram", "histogram_atomic", how, n // 4096, [given, "s32[65536]", n // 4], "1:8")
+
+
+def scans(table):
+    types = {"x": "*i32", "out": "*i32", "width": "i32"}
+    for rows, width, warps in ((16384, 1024, 4), (4096, 4096, 8)):
+        how = kernels.suite.cumsum, types, dict(WIDE=width), dict(num_warps=warps)
+        args = [f"s32[{rows * width}]:uniform(-1000,1000,1)", f"s32[{rows * width}]", width]
+        table.add("scan", f"cumsum_{width}_w{warps}", how, rows, args, "1:8")
+    rows, width = 16384, 512
+    types = {"slopes": "*fp32", "offsets": "*fp32", "out": "*fp32", "width": "i32"}
+    how = kernels.suite.recurrence, types, dict(ROWS=4, WIDE=width), {}
+    args = [f32(rows * width), f32(rows * width, 2), f"f32[{rows * width}]", width]
+    table.add("scan", "recurrence_512", how, rows // 4, args, "2:8")
+    how = kernels.suite.sort_rows, {"x": "*i32", "out": "*i32"}, dict(WIDE=512), {}
+    count = 8192 * 512
+    args = [f"s32[{count}]:uniform(-2147483648,2147483647,1)", f"s32[{count}]"]
+    table.add("sort", "sort_rows_512", how, 8192, args, "1:8")
+
+
+def movements(table):
+    size = 8192
+    types = {"x": "*fp16", "out": "*fp16", "height": "i32", "width": "i32"}
+    how = kernels.suite.transpose_tiles, types, dict(TILE=64), {}
+    args = [f16(size * size), f"f16[{size * size}]", size, size]
+    table.add("transpose", "transpose_f16_64_w4", how, (size // 64, size // 64), args, "1:8")
+    size = 4096
+    types = types | {"x": "*fp32", "out": "*fp32"}
+    how = kernels.suite.transpose_tiles, types, dict(TILE=32), {}
+    args = [f32(size * size), f"f32[{size * size}]", size, size]
+    table.add("transpose", "transpose_f32_32_w4", how, (size // 32, size // 32), args, "1:8")
+    rows, height, width = 32768, 50000, 1024
+    types = {"table": "*fp16", "places": "*i64", "out": "*fp16", "width": "i32"}
+    how = kernels.embed, types, dict(TILE=1024), {}
+    places = f"s64[{rows}]:uniform(0,{height - 1},2)"
+    args = [f16(height * width), places, f"f16[{rows * width}]", width]
+    table.add("gather", "embed_1024_w4", how, (rows, 1), args, "2:8")
+    rows, height, width = 65536, 100000, 208
+    types = {"table": "*fp32", "places": "*i64", "out": "*fp32", "width": "i32"}
+    how = kernels.suite.gather_rows, types, dict(ROWS=8, WIDE=256), {}
+    args = [f32(height * width), f"s64[{rows}]:uniform(0,{height - 1},2)", f"f32[{rows}]", width]
+    table.add("gather", "gather_rows_8x256", how, rows // 8, args, "2:8")
+
+
+def vectors(table):
+    n, k = 8192, 8192
+    types = {"matrix": "*fp16", "vector": "*fp16", "out": "*fp32", "k": "i32"}
+    for rows, tile, warps in ((4, 1024, 4), (16, 256, 8)):
+        how = kernels.vector_product, types, dict(ROWS=rows, TILE=tile), dict(num_warps=warps)
+        args = [f16(n * k), f16(k, 2), f"f32[{n}]", k]
+        table.add("matrix vector", f"vector_product_{rows}x{tile}_w{warps}", how, n // rows, args, "2:8")
+    n, k, experts, batch = 2048, 1024, 16, 32
+    types = {"matrices": "*fp16", "vectors": "*fp16", "owner": "*i32", "out": "*fp32", "n": "i32", "k": "i32"}
+    how = kernels.grouped_vectors, types, dict(ROWS=8, TILE=512), dict(num_warps=4)
+    args = [f16(experts * n * k), f16(batch * k, 2), f"s32[{batch}]:uniform(0,{experts - 1},3)", f"f32[{batch * n}]", n, k]
+    table.add("matrix vector", "grouped_vectors_8x512_w4", how, (n // 8, batch), args, "3:8")
+    n, k = 8192, 4096
+    types = {"x": "*fp16", "weights": "*fp16", "out": "*fp16", "n": "i32", "k": "i32"}
+    for batch, tile, stages in ((16, 32, 4), (64, 64, 3)):
+        values = dict(BATCH=batch, TILE_N=tile, TILE_K=128, STAGES=stages)
+        how = kernels.small_batch, types, values, dict(num_warps=4)
+        args = [f16(batch * k), f16(n * k, 2), f"f16[{batch * n}]", n, k]
+        table.add("small batch", f"small_batch_{batch}x{tile}_s{stages}", how, n // tile, args, "2:8")
+    n, k, parts = 512, 8192, 8
+    types = {"a": "*fp16", "b": "*fp16", "c": "*fp32", "n": "i32", "k": "i32", "part": "i32"}
+    how = kernels.suite.product_split, types, dict(TILE=64, TILE_K=32), {}
+    args = [f16(n * k), f16(n * k, 2), f"f32[{n * n}]", n, k, k // parts]
+    table.add("product f16", "product_split_64x64x32", how, (n // 64, n // 64, parts), args, "2:8")
+
+
+PARTS = [products, softmaxes, norms, attentions, elementwise, reductions, scans, movements, vectors]
 
 
 def main():
@@ -166,8 +403,6 @@ def main():
         writer.writerows(table.rows)
     print(f"{len(table.built)} kernels, {len(table.rows)} launches")
 
-
-PARTS = [products]
 
 if __name__ == "__main__":
     main()
