@@ -166,7 +166,7 @@ def softmaxes(table):
         (4096, 4, 4096),
         (4096, 8, 4096),
         (8192, 8, 2048),
-        (8192, 16, 4096),
+        (8192, 16, 2048),
     ):
         types = {"x": "*fp32", "out": "*fp32", "width": "i32"}
         how = kernels.suite.softmax, types, dict(WIDE=width), dict(num_warps=warps)
@@ -248,13 +248,12 @@ def attentions(table):
 
 
 def elementwise(table):
-    n = 1 << 26
     types = {"x": "*fp32", "y": "*fp32", "out": "*fp32", "n": "i32"}
-    for tile, warps in ((1024, 4), (4096, 8)):
+    for tile, warps, n in ((1024, 4, 1 << 26), (4096, 8, 1 << 25)):
         how = kernels.add, types, dict(TILE=tile), dict(num_warps=warps)
         table.add("elementwise", f"add_{tile}_w{warps}", how, n // tile, [f32(n), f32(n, 2), f"f32[{n}]", n], "2:8")
     types = {"x": "*fp16", "out": "*fp16", "n": "i32"}
-    for name, tile, warps in (("gelu", 1024, 4), ("gelu", 512, 1), ("gelu_tanh", 2048, 8)):
+    for name, tile, warps, n in (("gelu", 1024, 4, 1 << 26), ("gelu", 512, 1, 1 << 25), ("gelu_tanh", 2048, 8, 1 << 25)):
         how = getattr(kernels, name), types, dict(TILE=tile), dict(num_warps=warps)
         table.add("elementwise", f"{name}_{tile}_w{warps}", how, n // tile, [f16(n), f"f16[{n}]", n], "1:8")
     n = 1 << 25
@@ -288,7 +287,7 @@ def elementwise(table):
 
 def reductions(table):
     types = {"x": "*fp32", "out": "*fp32", "width": "i32"}
-    for rows, width, tile, warps in ((8192, 8192, 2048, 8), (65536, 512, 512, 2)):
+    for rows, width, tile, warps in ((4096, 8192, 2048, 8), (65536, 512, 512, 2)):
         how = kernels.sum_rows, types, dict(TILE=tile), dict(num_warps=warps)
         table.add("reduction", f"sum_rows_{tile}_w{warps}", how, rows, [f32(rows * width), f"f32[{rows}]", width], "1:8")
     rows, width = 8192, 4096
@@ -335,17 +334,17 @@ def scans(table):
 
 
 def movements(table):
-    size = 8192
+    height, width = 8192, 4096
     types = {"x": "*fp16", "out": "*fp16", "height": "i32", "width": "i32"}
     how = kernels.suite.transpose_tiles, types, dict(TILE=64), {}
-    args = [f16(size * size), f"f16[{size * size}]", size, size]
-    table.add("transpose", "transpose_f16_64_w4", how, (size // 64, size // 64), args, "1:8")
+    args = [f16(height * width), f"f16[{height * width}]", height, width]
+    table.add("transpose", "transpose_f16_64_w4", how, (width // 64, height // 64), args, "1:8")
     size = 4096
     types = types | {"x": "*fp32", "out": "*fp32"}
     how = kernels.suite.transpose_tiles, types, dict(TILE=32), {}
     args = [f32(size * size), f"f32[{size * size}]", size, size]
     table.add("transpose", "transpose_f32_32_w4", how, (size // 32, size // 32), args, "1:8")
-    rows, height, width = 32768, 50000, 1024
+    rows, height, width = 32768, 32000, 1024
     types = {"table": "*fp16", "places": "*i64", "out": "*fp16", "width": "i32"}
     how = kernels.embed, types, dict(TILE=1024), {}
     places = f"s64[{rows}]:uniform(0,{height - 1},2)"
