@@ -120,7 +120,11 @@ def softmax(file):
 @check("layer_norm_back_2048")
 def layer_norm_back(file):
     rows, width, group = 260, 2048, 128
-    args = [f"f16[{rows * width}]:uniform(-1,1,1)", f"f16[{rows * width}]:uniform(-1,1,2)", f"f32[{width}]:uniform(-1,1,3)"]
+    args = [
+        f"f16[{rows * width}]:uniform(-1,1,1)",
+        f"f16[{rows * width}]:uniform(-1,1,2)",
+        f"f32[{width}]:uniform(-1,1,3)",
+    ]
     args += [f"f32[{rows}]:uniform(-1,1,4)", f"f32[{rows}]:uniform(1,2,5)", f"f16[{rows * width}]", f"s32[{2 * group}]"]
     args += [f"f32[{group * width}]", f"f32[{group * width}]", width]
 
@@ -139,7 +143,11 @@ def layer_norm_back(file):
 @check("layer_norm_back_atomic")
 def layer_norm_back_atomic(file):
     rows, width = 128, 1024
-    args = [f"f16[{rows * width}]:uniform(-1,1,1)", f"f16[{rows * width}]:uniform(-1,1,2)", f"f32[{rows}]:uniform(-1,1,4)"]
+    args = [
+        f"f16[{rows * width}]:uniform(-1,1,1)",
+        f"f16[{rows * width}]:uniform(-1,1,2)",
+        f"f32[{rows}]:uniform(-1,1,4)",
+    ]
     args += [f"f32[{rows}]:uniform(1,2,5)", f"f32[{width}]", f"f32[{width}]", rows, width]
 
     def found(b):
@@ -168,7 +176,13 @@ def layer_norm(file):
 @check("rms_norm")
 def rms_norm(file):
     kind, width, rows = file.split("_")[2], int(file.split("_")[3]), 3
-    args = [f"{kind}[{rows * width}]:uniform(-1,1,1)", f"{kind}[{width}]:uniform(-1,1,2)", f"{kind}[{rows * width}]", width, 1e-5]
+    args = [
+        f"{kind}[{rows * width}]:uniform(-1,1,1)",
+        f"{kind}[{width}]:uniform(-1,1,2)",
+        f"{kind}[{rows * width}]",
+        width,
+        1e-5,
+    ]
 
     def found(b):
         x, scale, result = (of_bfloat(array) if kind == "bf16" else wide(array) for array in b[:3])
@@ -262,7 +276,11 @@ def adam(file):
 def rotate(file):
     rows, heads, half = 4, 32, 64
     count = rows * heads * half * 2
-    args = [f"f16[{count}]:uniform(-1,1,1)", f"f32[{rows * half}]:uniform(-1,1,2)", f"f32[{rows * half}]:uniform(-1,1,3)"]
+    args = [
+        f"f16[{count}]:uniform(-1,1,1)",
+        f"f32[{rows * half}]:uniform(-1,1,2)",
+        f"f32[{rows * half}]:uniform(-1,1,3)",
+    ]
 
     def found(b):
         x, cosine, sine = wide(b[0]).reshape(rows, heads, 2, half), *(wide(b[i]).reshape(rows, 1, half) for i in (1, 2))
@@ -392,7 +410,12 @@ def transpose(file):
 @check("embed")
 def embed(file):
     rows, height, width = 9, 50, 1008
-    args = [f"f16[{height * width}]:uniform(-1,1,1)", f"s64[{rows}]:uniform(0,{height - 1},2)", f"f16[{rows * width}]", width]
+    args = [
+        f"f16[{height * width}]:uniform(-1,1,1)",
+        f"s64[{rows}]:uniform(0,{height - 1},2)",
+        f"f16[{rows * width}]",
+        width,
+    ]
     return f"{rows},1", args, lambda b: [(b[2].reshape(rows, width), b[0].reshape(height, width)[b[1]], 0)]
 
 
@@ -443,7 +466,17 @@ def run(warplens, file, row, folder):
     hidden = len(row["args"].split(";")) - len(args)
     if hidden not in (0, 1, 2):
         return f"{hidden} hidden arguments"
-    command = [warplens, "run", HERE / row["input"], "--kernel", row["kernel"], "--grid", str(grid), "--block", row["block"]]
+    command = [
+        warplens,
+        "run",
+        HERE / row["input"],
+        "--kernel",
+        row["kernel"],
+        "--grid",
+        str(grid),
+        "--block",
+        row["block"],
+    ]
     command += ["--shared", row["shared"] or "0", "-q", "--force"]
     for argument in args + ["none"] * hidden:
         command += ["--arg", str(argument)]

@@ -13,7 +13,7 @@ from triton.backends.compiler import GPUTarget
 from triton.compiler import ASTSource
 
 HERE = pathlib.Path(__file__).resolve().parent
-# Parameters that are a multiple of 16 in every launch, as pointers are; Triton looks at each argument when it is called.
+# Parameters that are a multiple of 16 in every launch, as pointers are; Triton looks at arguments when it is called.
 MULTIPLES = {"m", "n", "k", "width", "length", "height", "part", "stride"}
 COLUMNS = ["row", "gpu", "class", "kernel", "input", "grid", "block", "shared", "args", "read", "measured_us"]
 # What a driver of CUDA 12.4 understands.
@@ -49,8 +49,8 @@ class Table:
         self.built = {}
 
     def add(self, kind, file, how, grid, args, read, name=None):
-        """A launch of `how`, whose PTX goes to `file`; of a number of bytes per block, scratch is made."""
-        function, types, _, options = how
+        """A launch of `how`, whose PTX goes to `file`."""
+        types = how[1]
         if file not in self.built:
             self.built[file] = how
         assert self.built[file] == how, file
@@ -253,7 +253,11 @@ def elementwise(table):
         how = kernels.add, types, dict(TILE=tile), dict(num_warps=warps)
         table.add("elementwise", f"add_{tile}_w{warps}", how, n // tile, [f32(n), f32(n, 2), f"f32[{n}]", n], "2:8")
     types = {"x": "*fp16", "out": "*fp16", "n": "i32"}
-    for name, tile, warps, n in (("gelu", 1024, 4, 1 << 26), ("gelu", 512, 1, 1 << 25), ("gelu_tanh", 2048, 8, 1 << 25)):
+    for name, tile, warps, n in (
+        ("gelu", 1024, 4, 1 << 26),
+        ("gelu", 512, 1, 1 << 25),
+        ("gelu_tanh", 2048, 8, 1 << 25),
+    ):
         how = getattr(kernels, name), types, dict(TILE=tile), dict(num_warps=warps)
         table.add("elementwise", f"{name}_{tile}_w{warps}", how, n // tile, [f16(n), f"f16[{n}]", n], "1:8")
     n = 1 << 25
@@ -275,7 +279,12 @@ def elementwise(table):
     rows, width = 8192, 4096
     how = kernels.quantize, {"x": "*fp16", "out": "*i8", "scales": "*fp32", "width": "i32"}, dict(WIDE=width), {}
     table.add(
-        "elementwise", "quantize_4096_w4", how, rows, [f16(rows * width), f"s8[{rows * width}]", f"f32[{rows}]", width], "1:8"
+        "elementwise",
+        "quantize_4096_w4",
+        how,
+        rows,
+        [f16(rows * width), f"s8[{rows * width}]", f"f32[{rows}]", width],
+        "1:8",
     )
     n = 1 << 24
     types = {"x": "*fp32", "out": "*fp32", "n": "i32", "share": "fp32", "seed": "i32"}
@@ -289,7 +298,9 @@ def reductions(table):
     types = {"x": "*fp32", "out": "*fp32", "width": "i32"}
     for rows, width, tile, warps in ((4096, 8192, 2048, 8), (65536, 512, 512, 2)):
         how = kernels.sum_rows, types, dict(TILE=tile), dict(num_warps=warps)
-        table.add("reduction", f"sum_rows_{tile}_w{warps}", how, rows, [f32(rows * width), f"f32[{rows}]", width], "1:8")
+        table.add(
+            "reduction", f"sum_rows_{tile}_w{warps}", how, rows, [f32(rows * width), f"f32[{rows}]", width], "1:8"
+        )
     rows, width = 8192, 4096
     how = kernels.sum_columns, types, dict(PART=256, ROWS=16, TILE=128), dict(num_warps=4)
     args = [f32(rows * width), f"f32[{width}]", width]
@@ -367,7 +378,14 @@ def vectors(table):
     n, k, experts, batch = 2048, 1024, 16, 32
     types = {"matrices": "*fp16", "vectors": "*fp16", "owner": "*i32", "out": "*fp32", "n": "i32", "k": "i32"}
     how = kernels.grouped_vectors, types, dict(ROWS=8, TILE=512), dict(num_warps=4)
-    args = [f16(experts * n * k), f16(batch * k, 2), f"s32[{batch}]:uniform(0,{experts - 1},3)", f"f32[{batch * n}]", n, k]
+    args = [
+        f16(experts * n * k),
+        f16(batch * k, 2),
+        f"s32[{batch}]:uniform(0,{experts - 1},3)",
+        f"f32[{batch * n}]",
+        n,
+        k,
+    ]
     table.add("matrix vector", "grouped_vectors_8x512_w4", how, (n // 8, batch), args, "3:8")
     n, k = 8192, 4096
     types = {"x": "*fp16", "weights": "*fp16", "out": "*fp16", "n": "i32", "k": "i32"}

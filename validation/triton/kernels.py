@@ -142,7 +142,9 @@ def layer_norm_back(
 
 
 @triton.jit
-def layer_norm_back_atomic(x, slope, means, factors, scales, shifts, height, width, ROWS: tl.constexpr, TILE: tl.constexpr):
+def layer_norm_back_atomic(
+    x, slope, means, factors, scales, shifts, height, width, ROWS: tl.constexpr, TILE: tl.constexpr
+):
     """Slopes of scale and shift: each program adds its rows to all."""
     columns = tl.program_id(0) * TILE + tl.arange(0, TILE)
     first = tl.program_id(1) * ROWS
@@ -343,7 +345,9 @@ def grouped_vectors(matrices, vectors, owner, out, n, k, ROWS: tl.constexpr, TIL
 
 
 @triton.jit
-def small_batch(x, weights, out, n, k, BATCH: tl.constexpr, TILE_N: tl.constexpr, TILE_K: tl.constexpr, STAGES: tl.constexpr):
+def small_batch(
+    x, weights, out, n, k, BATCH: tl.constexpr, TILE_N: tl.constexpr, TILE_K: tl.constexpr, STAGES: tl.constexpr
+):
     """Few rows times a large matrix, whose rows lie along the depth."""
     rows, columns = tl.arange(0, BATCH), tl.program_id(0) * TILE_N + tl.arange(0, TILE_N)
     total = tl.zeros((BATCH, TILE_N), dtype=tl.float32)
