@@ -41,7 +41,8 @@
     STREAM(NAME, TYPE, CONSTRAINT, INSTRUCTION)
 
 BOTH(fp32, float, "f", "fma.rn.f32 %0, %0, %1, %1;")
-BOTH(int32, int, "r", "xor.b32 %0, %0, %1;")
+// Assemblers make one instruction, or none, of two logical operations with the same operands; of two permutations they do not.
+BOTH(int32, int, "r", "prmt.b32 %0, %0, %1, %1;")
 BOTH(int32_mul, int, "r", "mad.lo.s32 %0, %0, %1, %1;")
 BOTH(fp64, double, "d", "fma.rn.f64 %0, %0, %1, %1;")
 BOTH(sfu, float, "f", "rsqrt.approx.ftz.f32 %0, %0;")

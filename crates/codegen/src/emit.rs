@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use warplens_ir::{Function, Module, Unrolled};
-use warplens_isa::{BlockId, Family, Op, Pc, StateSpace};
+use warplens_isa::{AtomicOp, BlockId, Family, Op, Operation, Pc, StateSpace};
 use warplens_trace::{Chain, Code, MachineClass, MachineInst, NO_SLOT, RegisterNumber};
 
 use crate::constants::Constants;
@@ -101,7 +101,11 @@ impl Selector<'_, '_> {
 
     fn node(&mut self, id: NodeId) {
         let node = &self.body.nodes[id];
-        let recipe = recipe(self.body, node, self.target);
+        let added_up = self.added_up(node);
+        let recipe = match &added_up {
+            Some(chain) => Recipe::Chain(chain.clone()),
+            None => recipe(self.body, node, self.target),
+        };
         let constants = self.constants(id, &recipe);
         let first = self.out.len();
         match recipe {
@@ -115,10 +119,47 @@ impl Selector<'_, '_> {
             Recipe::PerWord(class) => self.per_word(id, class, false),
             Recipe::Carry(class) => self.per_word(id, class, true),
         }
+        if added_up.is_some() {
+            for atom in self.out[first..].iter_mut().filter(|atom| atom.touches_memory()) {
+                atom.amount = MachineInst::ADDED_UP;
+            }
+        }
         // What was moved to a register is read by the first of the instructions.
         if let Some(atom) = self.out.get_mut(first) {
             constants.into_iter().for_each(|word| push_new(&mut atom.reads, word));
         }
+    }
+
+    /// What becomes of an atomic operation on integers at an address that is the same in all lanes: they are added up first
+    /// (or whatever is done to them), and one lane does the operation. That is what ptxas 13.0 does for sm_75, 80 and 90.
+    fn added_up(&self, node: &Node<'_>) -> Option<Vec<(MachineClass, u32)>> {
+        use MachineClass as C;
+        let (Operation::Atom(atomic) | Operation::Red(atomic)) = node.inst.operation else { return None };
+        let of_lanes = matches!(
+            atomic.op,
+            AtomicOp::Add | AtomicOp::Min | AtomicOp::Max | AtomicOp::And | AtomicOp::Or | AtomicOp::Xor
+        );
+        let address = node.address.as_ref()?;
+        let differs = |word: Word| self.differs[word as usize];
+        let is_one_place = !address.base.words().iter().any(|&word| differs(word));
+        if !self.target.is_from(7, 5) || !of_lanes || !node.inst.ty.is_integer() || !is_one_place {
+            return None;
+        }
+        let is_same = !node.sources.iter().flat_map(|source| source.words()).any(|&word| differs(word));
+        // Who votes is counted where all lanes have the same, and REDUX adds up 32 bits from 8.0 on; shuffles do elsewhere.
+        let adds_by_unit = self.target.is_from(8, 0) && node.bits() == 32;
+        let before: &[(MachineClass, u32)] = match (node.written().next().is_some(), is_same) {
+            (false, true) => &[(C::Vote, 1), (C::Uniform, 1), (C::Convert, 1), (C::IntMul, 1)],
+            (false, false) if adds_by_unit => &[(C::Vote, 1), (C::Uniform, 1), (C::Vote, 1), (C::Int, 1)],
+            (false, false) => &[(C::Vote, 1), (C::Shuffle, 5), (C::Int, 5)],
+            (true, true) => &[(C::Vote, 1), (C::Int, 1), (C::Convert, 2), (C::IntMul, 1), (C::Atomic, 1)],
+            (true, false) => &[(C::Vote, 1), (C::Shuffle, 6), (C::Int, 6), (C::Atomic, 1)],
+        };
+        let last = match node.written().next().is_some() {
+            true => &[(C::Shuffle, 1), (C::Int, 1)][..],
+            false => &[(C::Reduction, 1)],
+        };
+        Some(before.iter().chain(last).copied().collect())
     }
 
     /// Constants at an address that is the same in all lanes come to a uniform register from compute capability 7.5 on.

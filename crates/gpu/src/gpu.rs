@@ -8,7 +8,7 @@ use warplens_base::error::{Error, Result};
 
 use crate::driver::{self, Address, DeviceNumber, Driver, Handle, LaunchAttribute, LaunchConfig};
 use crate::management::Management;
-use crate::module::{Function, Module};
+use crate::module::{self, Function, Module};
 use crate::timing::{self, Repeats, Timing};
 
 /// Attributes of a device (`CUdevice_attribute`).
@@ -58,6 +58,8 @@ pub struct Gpu {
     device: DeviceNumber,
     management: Option<Management>,
     facts: Facts,
+    /// The module of `clock.ptx`, once it is needed.
+    own: OnceCell<Handle>,
     /// Memory that fills the L2 cache, once it is needed.
     other: OnceCell<(Address, usize)>,
 }
@@ -103,7 +105,7 @@ impl Gpu {
         };
         let mut context = std::ptr::null_mut();
         driver.check("a context", unsafe { (driver.retain_context)(&raw mut context, device) })?;
-        let gpu = Self { driver, device, management, facts, other: OnceCell::new() };
+        let gpu = Self { driver, device, management, facts, own: OnceCell::new(), other: OnceCell::new() };
         gpu.driver.check("the context", unsafe { (gpu.driver.set_context)(context) })?;
         // A driver whose time is none is refused before anything is taken from it.
         gpu.sm_mhz()?;
@@ -132,8 +134,7 @@ impl Gpu {
 
     /// MHz of the SMs, by counting cycles and nanoseconds. Refuses a driver whose time is none.
     pub fn sm_mhz(&self) -> Result<f64> {
-        let module = self.own_kernels()?;
-        let function = module.function("spin")?;
+        let function = self.own_kernel("spin")?;
         let counts = Memory::new(self, 16)?;
         let (start, end) = (Event::new(self)?, Event::new(self)?);
         start.record()?;
@@ -156,13 +157,19 @@ impl Gpu {
 
     /// What the events say of a kernel that does nothing.
     pub fn empty(&self, repeats: Repeats) -> Result<Timing> {
-        let module = self.own_kernels()?;
-        let function = module.function("empty")?;
+        let function = self.own_kernel("empty")?;
         timing::timed(self, repeats, &|| Ok(()), &|| self.launch(&function, ([1; 3], [32, 1, 1]), 0, &[], &[]))
     }
 
-    fn own_kernels(&self) -> Result<Module<'_>> {
-        self.load("clock.ptx", include_str!("clock.ptx"))
+    fn own_kernel(&self, name: &str) -> Result<Function> {
+        let handle = match self.own.get() {
+            Some(&handle) => handle,
+            None => {
+                let handle = module::assembled(&self.driver, "clock.ptx", include_str!("clock.ptx"))?;
+                *self.own.get_or_init(|| handle)
+            }
+        };
+        module::function(&self.driver, handle, name)
     }
 
     /// Waits for all that was launched.
@@ -202,19 +209,23 @@ impl Gpu {
         self.driver.check("a launch", status)
     }
 
-    /// Puts other data into the L2 cache: four times its size, so that no policy of replacement keeps what was there.
-    pub(crate) fn fill_cache(&self, value: u8) -> Result<()> {
+    /// Puts other data into the L2 cache: four times its size, so that no policy of replacement keeps what was there. It
+    /// is only read: lines that were written would have to go to memory while the launch after this one is timed.
+    pub(crate) fn fill_cache(&self) -> Result<()> {
         let &(address, bytes) = match self.other.get() {
             Some(other) => other,
             None => {
                 let bytes = usize::try_from(4 * self.facts.l2_bytes).unwrap_or(0).max(64 << 20);
-                let memory = std::mem::ManuallyDrop::new(Memory::new(self, bytes)?);
+                let memory = Memory::new(self, bytes)?;
+                memory.zero()?;
+                let memory = std::mem::ManuallyDrop::new(memory);
                 self.other.get_or_init(|| (memory.address, bytes))
             }
         };
-        // SAFETY: the memory belongs to this GPU and has so many bytes.
-        let status = unsafe { (self.driver.fill)(address, value, bytes, std::ptr::null_mut()) };
-        self.driver.check("to fill memory", status)
+        let function = self.own_kernel("sweep")?;
+        let mut parameters = address.to_le_bytes().to_vec();
+        parameters.extend((bytes as u64 / 16).to_le_bytes());
+        self.launch(&function, ([8 * self.facts.n_sms, 1, 1], [256, 1, 1]), 0, &[], &parameters)
     }
 }
 
@@ -224,6 +235,9 @@ impl Drop for Gpu {
         unsafe {
             if let Some(&(address, _)) = self.other.get() {
                 (self.driver.free)(address);
+            }
+            if let Some(&module) = self.own.get() {
+                (self.driver.unload_module)(module);
             }
             (self.driver.release_context)(self.device);
         }

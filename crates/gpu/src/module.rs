@@ -5,7 +5,7 @@ use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_void};
 
 use warplens_base::error::{Error, Result};
 
-use crate::driver::{Address, Handle};
+use crate::driver::{Address, Driver, Handle};
 use crate::gpu::Gpu;
 
 /// `CU_JIT_ERROR_LOG_BUFFER` and its size in bytes.
@@ -25,38 +25,12 @@ pub struct Module<'g> {
 impl<'g> Module<'g> {
     /// Assembles PTX.
     pub(crate) fn load(gpu: &'g Gpu, name: &str, ptx: &str) -> Result<Self> {
-        let text = CString::new(ptx).map_err(|_| Error::input(format!("{name} holds a zero byte")))?;
-        let mut log = vec![0u8; 16 << 10];
-        let names = [ERROR_LOG, ERROR_LOG_BYTES];
-        // The driver takes numbers in place of pointers.
-        let values: [*mut c_void; 2] = [log.as_mut_ptr().cast(), std::ptr::without_provenance_mut(log.len())];
-        let mut handle = std::ptr::null_mut();
-        // SAFETY: the text ends with a zero; there are as many values as names, each of the kind that cuda.h says, and
-        // the log is writable for its size.
-        let status = unsafe {
-            (gpu.driver.load_module)(
-                &raw mut handle,
-                text.as_ptr().cast(),
-                names.len() as c_uint,
-                names.as_ptr(),
-                values.as_ptr(),
-            )
-        };
-        gpu.driver.check(&format!("the PTX of {name}"), status).map_err(|error| {
-            let log = CStr::from_bytes_until_nul(&log).map(CStr::to_string_lossy).unwrap_or_default();
-            log.lines().filter(|line| !line.trim().is_empty()).take(20).fold(error, Error::with_detail)
-        })?;
-        Ok(Self { gpu, handle })
+        Ok(Self { gpu, handle: assembled(&gpu.driver, name, ptx)? })
     }
 
     /// A kernel, by the name that the PTX gives it.
     pub(crate) fn function(&self, name: &str) -> Result<Function> {
-        let text = CString::new(name).map_err(|_| Error::usage("a kernel's name holds a zero byte"))?;
-        let mut handle = std::ptr::null_mut();
-        // SAFETY: the module is loaded and the name ends with a zero.
-        let status = unsafe { (self.gpu.driver.module_function)(&raw mut handle, self.handle, text.as_ptr()) };
-        self.gpu.driver.check(&format!("kernel `{name}`"), status)?;
-        Ok(Function { handle })
+        function(&self.gpu.driver, self.handle, name)
     }
 
     /// Address and size of a variable.
@@ -103,4 +77,40 @@ impl Drop for Module<'_> {
 /// A kernel of a module.
 pub(crate) struct Function {
     pub(crate) handle: Handle,
+}
+
+/// Has the driver assemble PTX for the GPU of the current context.
+pub(crate) fn assembled(driver: &Driver, name: &str, ptx: &str) -> Result<Handle> {
+    let text = CString::new(ptx).map_err(|_| Error::input(format!("{name} holds a zero byte")))?;
+    let mut log = vec![0u8; 16 << 10];
+    let names = [ERROR_LOG, ERROR_LOG_BYTES];
+    // The driver takes numbers in place of pointers.
+    let values: [*mut c_void; 2] = [log.as_mut_ptr().cast(), std::ptr::without_provenance_mut(log.len())];
+    let mut handle = std::ptr::null_mut();
+    // SAFETY: the text ends with a zero; there are as many values as names, each of the kind that cuda.h says, and the
+    // log is writable for its size.
+    let status = unsafe {
+        (driver.load_module)(
+            &raw mut handle,
+            text.as_ptr().cast(),
+            names.len() as c_uint,
+            names.as_ptr(),
+            values.as_ptr(),
+        )
+    };
+    driver.check(&format!("the PTX of {name}"), status).map_err(|error| {
+        let log = CStr::from_bytes_until_nul(&log).map(CStr::to_string_lossy).unwrap_or_default();
+        log.lines().filter(|line| !line.trim().is_empty()).take(20).fold(error, Error::with_detail)
+    })?;
+    Ok(handle)
+}
+
+/// A kernel of a module that is loaded.
+pub(crate) fn function(driver: &Driver, module: Handle, name: &str) -> Result<Function> {
+    let text = CString::new(name).map_err(|_| Error::usage("a kernel's name holds a zero byte"))?;
+    let mut handle = std::ptr::null_mut();
+    // SAFETY: the module is loaded and the name ends with a zero.
+    let status = unsafe { (driver.module_function)(&raw mut handle, module, text.as_ptr()) };
+    driver.check(&format!("kernel `{name}`"), status)?;
+    Ok(Function { handle })
 }

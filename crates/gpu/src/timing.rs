@@ -85,7 +85,7 @@ pub(crate) fn timed(
     while us.len() < repeats.least.max(1) || began.elapsed() < repeats.within && us.len() < MOST {
         before()?;
         if repeats.cache == Cache::Cold {
-            gpu.fill_cache(us.len() as u8)?;
+            gpu.fill_cache()?;
         }
         start.record()?;
         launch()?;

@@ -26,7 +26,9 @@ pub(crate) fn rule(machine: &Machine, key: Key) -> Option<Rule> {
         Key::HongKimDepartureDelayCoalesced => Some(departure_delay(machine, smallest_transaction(machine, 64))),
         Key::HongKimDepartureDelayUncoalesced => Some(departure_delay(machine, smallest_transaction(machine, 32))),
         Key::DramAchievedBandwidth => achieved_bandwidth(machine),
-        Key::DramLatency | Key::DramTurnaround | Key::LatencyL2 | Key::LatencyL2Far => latency_of_sibling(machine, key),
+        Key::DramLatency | Key::DramTurnaround | Key::LatencyL2 | Key::LatencyL2Far | Key::CtaInterval => {
+            latency_of_sibling(machine, key)
+        }
         key if key.group() == "luo_suda" => same_chip(machine, key),
         key => crate::pipeline::rule(machine, key),
     }
@@ -40,7 +42,12 @@ pub(crate) fn why_none(machine: &Machine, key: Key) -> String {
         return "a description of an SM design has no board around it; name a GPU".into();
     }
     match key {
-        Key::DramAchievedBandwidth | Key::DramLatency | Key::DramTurnaround | Key::LatencyL2 | Key::LatencyL2Far => {
+        Key::DramAchievedBandwidth
+        | Key::DramLatency
+        | Key::DramTurnaround
+        | Key::LatencyL2
+        | Key::LatencyL2Far
+        | Key::CtaInterval => {
             "it was measured neither here nor on a sibling".into()
         }
         key if key.group() == "luo_suda" => "the MPD/CPD model is not calibrated for this chip".into(),

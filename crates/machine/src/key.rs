@@ -445,6 +445,8 @@ keys! {
 
     /// Cycles between the end of a CTA and the first instruction of the one that takes its place.
     CtaTurnaround = "cta.turnaround", Cycles;
+    /// Time between two CTAs that the GPU launches, to whichever SMs they go.
+    CtaInterval = "cta.interval", WallCycles;
 
     /// Cycles per warp of a single-precision square root (compute capability 1.x).
     CostSqrtF32 = "cost.sqrt_f32", Cycles;

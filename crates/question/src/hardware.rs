@@ -15,7 +15,11 @@ use crate::calibrate;
 use crate::measured::{self, Row};
 
 /// Columns that are filled in, in this order at the end of a line where the table has none of them.
-const FILLED: [&str; 7] = ["measured_us", "least_us", "most_us", "repeats", "sm_mhz", "registers", "values"];
+const FILLED: [&str; 8] =
+    ["measured_us", "event_us", "least_us", "most_us", "repeats", "sm_mhz", "registers", "values"];
+
+/// A kernel whose events are not longer apart than those of an empty one, times this, has no time of its own.
+const LEAST_SHARE: f64 = 1.1;
 
 /// A table with the times that were measured.
 #[derive(Clone, Debug)]
@@ -62,7 +66,8 @@ pub fn fill(gpu: &Gpu, name: &str, text: &str, folder: &Path, asked: Asked<'_>, 
     }
     let mut programs = Programs { target: format!("sm_{}", facts.cc), by_input: BTreeMap::new() };
     gpu.warm_up()?;
-    let mut filled = Filled { text: head(gpu, asked)?, n_timed: 0, failed: Vec::new() };
+    let empty_us = gpu.empty(asked.repeats)?.median_us();
+    let mut filled = Filled { text: head(gpu, asked, empty_us)?, n_timed: 0, failed: Vec::new() };
     filled.text += &line(&columns);
     progress.total.fetch_add(rows.len() as u64, Ordering::Relaxed);
     for (row, fields) in rows.iter().zip(lines.map(measured::fields)) {
@@ -78,9 +83,18 @@ pub fn fill(gpu: &Gpu, name: &str, text: &str, folder: &Path, asked: Asked<'_>, 
             {
                 put("gpu", machine.id.clone());
             }
-            match programs.time(gpu, row, asked.repeats) {
+            let timed = programs.time(gpu, row, asked.repeats).and_then(|(timed, values)| {
+                let event_us = timed.timing.median_us();
+                if event_us < LEAST_SHARE * empty_us {
+                    let what = format!("{event_us:.3} us are hardly more than the {empty_us:.3} us of an empty kernel");
+                    return Err(Error::input(what));
+                }
+                Ok((timed, values))
+            });
+            match timed {
                 Ok((timed, values)) => {
-                    put("measured_us", format!("{:.3}", timed.timing.median_us()));
+                    put("measured_us", format!("{:.3}", timed.timing.median_us() - empty_us));
+                    put("event_us", format!("{:.3}", timed.timing.median_us()));
                     put("least_us", format!("{:.3}", timed.timing.least_us()));
                     put("most_us", format!("{:.3}", timed.timing.most_us()));
                     put("repeats", timed.timing.count().to_string());
@@ -99,7 +113,7 @@ pub fn fill(gpu: &Gpu, name: &str, text: &str, folder: &Path, asked: Asked<'_>, 
 }
 
 /// Where the times come from, in lines that readers of tables pass over.
-fn head(gpu: &Gpu, asked: Asked<'_>) -> Result<String> {
+fn head(gpu: &Gpu, asked: Asked<'_>, empty_us: f64) -> Result<String> {
     let facts = gpu.facts();
     let clocks = gpu.clocks_mhz().map(|mhz| mhz.map_or_else(|| "unknown".to_owned(), |mhz| mhz.to_string()));
     let state = match asked.repeats.cache {
@@ -109,7 +123,7 @@ fn head(gpu: &Gpu, asked: Asked<'_>) -> Result<String> {
     Ok(format!(
         "# {}, compute capability {}.{}, {} SMs, {} KiB of L2 cache; measured on {} by: {}\n\
          # Driver {}, CUDA {}.{}; clocks {} MHz of SMs (at most {}; counted: {:.0}) and {} MHz of memory (at most {}).\n\
-         # Medians by events around one launch, {state}; an empty kernel takes {:.3} us.\n",
+         # Medians by events around one launch, {state}; measured_us is that less the {empty_us:.3} us of an empty kernel.\n",
         facts.name,
         facts.cc / 10,
         facts.cc % 10,
@@ -125,7 +139,6 @@ fn head(gpu: &Gpu, asked: Asked<'_>) -> Result<String> {
         gpu.sm_mhz()?,
         clocks[1],
         facts.most_memory_mhz,
-        gpu.empty(asked.repeats)?.median_us(),
     ))
 }
 

@@ -2,6 +2,7 @@
 
 pub mod convolution;
 pub mod coulomb;
+mod h200;
 pub mod stream;
 mod table;
 
@@ -122,7 +123,8 @@ pub fn held() -> Vec<Held> {
         rows: Vec::new(),
         left_out: Some((text.lines().filter(|line| !line.starts_with("gpu,")).count(), CYCLES)),
     };
-    vec![
+    let own = h200::held();
+    let published = [
         stream::held(),
         coulomb::held(),
         convolution::held(),
@@ -144,7 +146,8 @@ pub fn held() -> Vec<Held> {
         ),
         unread("validation/measured/pointer-chase.csv", include_str!("../../../validation/measured/pointer-chase.csv")),
         unread("validation/measured/l1-strides.csv", include_str!("../../../validation/measured/l1-strides.csv")),
-    ]
+    ];
+    published.into_iter().chain(own).collect()
 }
 
 /// A table of the project that has the columns of a user's, all of whose rows are of the same kernels.
@@ -266,8 +269,10 @@ mod tests {
 
     #[test]
     fn every_table_of_the_project_is_held_with_all_its_rows() {
+        // Those of folders are looked at where they are read.
+        let is_published = |held: &&Held| !held.name.contains("/h200/");
         let counts: Vec<(&str, usize, Option<usize>)> =
-            held().iter().map(|table| (table.name, table.rows.len(), table.left_out.map(|(count, _)| count))).collect();
+            held().iter().filter(is_published).map(|table| (table.name, table.rows.len(), table.left_out.map(|(count, _)| count))).collect();
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../validation/measured");
         let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name());
         let csv = files.filter(|name| name.to_string_lossy().ends_with(".csv")).count();

@@ -67,6 +67,8 @@ pub struct SmConfig {
     pub sms_per_cluster: u32,
     /// Cycles between the end of a CTA and the first instruction of the one that takes its place.
     pub cta_turnaround: u32,
+    /// Cycles between two CTAs that come to the SM while all SMs get some; 0 where nobody measured it.
+    pub cta_interval: f64,
     /// Cycles between the starts of the CTAs that are on the SM first.
     pub cta_start: u32,
     /// Units that delay accesses to memory.

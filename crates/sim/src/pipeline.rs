@@ -51,6 +51,8 @@ pub(crate) struct Sm<'a> {
     pub(crate) ctas: Vec<CtaSlot>,
     pub(crate) next_cta: usize,
     pub(crate) next_age: u64,
+    /// When the GPU launches the next CTA to this SM, at the earliest.
+    pub(crate) next_launch: f64,
     pub(crate) warps_per_cta: u32,
     /// Instructions that were issued, and that were passed over.
     pub(crate) issued: u64,
@@ -195,6 +197,7 @@ impl<'a> Sm<'a> {
             ],
             next_cta: 0,
             next_age: 0,
+            next_launch: 0.0,
             warps_per_cta: warps_per_cta as u32,
             issued: 0,
             passed: 0,

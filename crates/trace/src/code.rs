@@ -11,6 +11,8 @@ use std::ops::Range;
 
 use warplens_isa::StateSpace;
 
+use crate::WARP_SIZE;
+
 /// Machine instructions by block, in the order in which a warp issues them.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Code {
@@ -68,7 +70,8 @@ pub struct MachineInst {
     /// like (twice as many of wider ones, half as many of narrower ones; of f64 as they are), pending
     /// groups that may be left for [`MachineClass::AsyncWait`], the barrier's number for [`MachineClass::Barrier`], how many
     /// times as wide its accesses are as those of its slot for a [`MachineClass::Load`] (one that was made of several
-    /// neighbouring loads; their slots have no instruction), 1 elsewhere.
+    /// neighbouring loads; their slots have no instruction), [`Self::ADDED_UP`] for a [`MachineClass::Atomic`] or a
+    /// [`MachineClass::Reduction`] in which one lane does the operations of all, 1 elsewhere.
     pub amount: u32,
     /// Which of its block's memory instructions it is: the slot of its [`WarpAccess`](crate::WarpAccess)es. Arithmetic
     /// with a slot has an operand in shared memory (compute capability 1.x).
@@ -101,6 +104,9 @@ pub struct Operands {
 }
 
 impl MachineInst {
+    /// The amount of an atomic operation that one lane does for its warp.
+    pub const ADDED_UP: u32 = WARP_SIZE as u32;
+
     /// Units of its class's work that it is: multiply-adds on the tensor lanes, one instruction elsewhere.
     pub const fn units(&self) -> u32 {
         use MachineClass as C;

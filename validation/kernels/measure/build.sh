@@ -11,6 +11,8 @@ build=$here/build
 mkdir -p "$build"
 "$python" "$here/../cases.py" > "$build/cases.tsv"
 cp "$here/../expected.csv" "$build/expected.csv"
+# Those that tell the clock, the time of a launch and what fills the cache.
+cp "$here/../../../crates/gpu/src/clock.ptx" "$build/clock.ptx"
 "$nvcc" --version | sed -n 's/^Cuda compilation tools, \(.*\)/nvcc \1/p' > "$build/toolkit.txt"
 # The driver is found when the runner starts, and nothing of the runtime is used.
 "$nvcc" -O2 -std=c++17 -cudart none -cudadevrt none -o "$build/measure" \

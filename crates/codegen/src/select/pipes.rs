@@ -160,6 +160,11 @@ pub(super) fn convert(node: &Node<'_>, target: &Target) -> Recipe {
     if target.converts_on_fp64 && (to == ScalarType::F64 || from == ScalarType::F64) {
         return one(C::Fp64);
     }
+    // I2FP: what is signed and shorter than a word still takes I2F.
+    let is_word = matches!(from, ScalarType::S32 | ScalarType::U32 | ScalarType::U16 | ScalarType::U8);
+    if to == ScalarType::F32 && is_word && target.is_from(8, 6) {
+        return one(C::Int);
+    }
     if !is_float(to) || !is_float(from) || to.bits().max(from.bits()) == 64 || is_integral {
         return one(C::Convert);
     }

@@ -5,7 +5,7 @@
 //! follows, the branch stays: it is a guarded exit.
 
 use warplens_ir::Flow;
-use warplens_isa::{Effect, Op};
+use warplens_isa::{BlockId, Effect, Op};
 
 use crate::node::{Body, Form, Node, NodeId, Word};
 
@@ -14,36 +14,57 @@ const MOST_INSTRUCTIONS: usize = 8;
 /// Most accesses to memory among them.
 const MOST_ACCESSES: usize = 3;
 
-/// Guards the instructions of blocks that a branch jumps over, and removes the branch.
+/// Guards the instructions of blocks that a branch jumps over, or chooses from, and removes the branch.
 pub(super) fn guard(body: &mut Body<'_>) {
     for position in 0..body.blocks.len() {
-        if let Some((branch, inner, predicate)) = candidate(body, position) {
-            body.nodes[branch].form = Form::Dead;
-            for id in body.blocks[inner].clone() {
-                let node = &mut body.nodes[id];
-                if node.inst.op() == Op::Bra {
-                    node.form = Form::Dead;
-                }
-                node.guard = node.guard.or(Some(predicate));
+        let Some(Short { branch, inner, predicate }) = candidate(body, position) else { continue };
+        body.nodes[branch].form = Form::Dead;
+        for id in inner.into_iter().flat_map(|inner| body.blocks[inner].clone()) {
+            let node = &mut body.nodes[id];
+            if node.inst.op() == Op::Bra {
+                node.form = Form::Dead;
             }
+            node.guard = node.guard.or(Some(predicate));
         }
     }
 }
 
-/// The branch at the end of a block, the block that it jumps over, and its predicate.
-fn candidate(body: &Body<'_>, position: usize) -> Option<(NodeId, usize, Word)> {
+/// Conditional code that is guarded.
+struct Short {
+    /// The branch at the end of the block before.
+    branch: NodeId,
+    /// The blocks: one that is jumped over, or the two between which the branch chooses.
+    inner: Vec<usize>,
+    predicate: Word,
+}
+
+/// What follows the branch at the end of a block, if that is short.
+fn candidate(body: &Body<'_>, position: usize) -> Option<Short> {
     let block = body.block_id(position);
     let Flow::Branch { taken, next: Some(next) } = body.module.blocks[block].flow else { return None };
-    let joins = match body.module.blocks[next].flow {
-        Flow::Fallthrough(to) | Flow::Branch { taken: to, next: None } => to == taken,
-        _ => false,
+    let goes_to = |block: BlockId| match body.module.blocks[block].flow {
+        Flow::Fallthrough(to) | Flow::Branch { taken: to, next: None } => Some(to),
+        _ => None,
     };
+    // Compilers jump to the second arm by a block of its own.
+    let only_jumps = |block: BlockId| {
+        let ids = &body.blocks[body.function.block_position(block)];
+        ids.iter().all(|&id| body.nodes[id].inst.op() == Op::Bra || body.nodes[id].is_dead())
+    };
+    let second = goes_to(next).filter(|&second| only_jumps(next) && body.cfg.predecessors(second) == [next]);
+    let arms = match (goes_to(next)?, second) {
+        (end, _) if end == taken => vec![next],
+        (end, _) if goes_to(taken) == Some(end) => vec![next, taken],
+        (_, Some(second)) if goes_to(second).is_some() && goes_to(second) == goes_to(taken) => vec![next, second, taken],
+        _ => return None,
+    };
+    let end = goes_to(*arms.last().expect("there is an arm")).filter(|_| arms.len() > 1).unwrap_or(taken);
     let branch = body.blocks[position].iter().copied().rfind(|&id| !body.nodes[id].is_dead())?;
     let predicate = body.nodes[branch].guard.filter(|_| body.nodes[branch].inst.op() == Op::Bra)?;
-    let inner = body.function.block_position(next);
-    let alone = body.cfg.predecessors(next) == [block];
-    let ends = is_end(body, body.function.block_position(taken));
-    (joins && alone && !ends && next != taken && is_short(body, inner, predicate)).then_some((branch, inner, predicate))
+    let are_alone = arms.iter().all(|&arm| matches!(body.cfg.predecessors(arm), &[from] if from == block || from == next));
+    let ends = is_end(body, body.function.block_position(end));
+    let inner: Vec<usize> = arms.into_iter().map(|arm| body.function.block_position(arm)).collect();
+    (are_alone && !ends && next != taken && is_short(body, &inner, predicate)).then_some(Short { branch, inner, predicate })
 }
 
 /// True for blocks that only end the thread.
@@ -51,8 +72,9 @@ fn is_end(body: &Body<'_>, position: usize) -> bool {
     body.blocks[position].iter().all(|&id| matches!(body.nodes[id].inst.op(), Op::Ret | Op::Exit))
 }
 
-fn is_short(body: &Body<'_>, position: usize, predicate: Word) -> bool {
-    let mut nodes = body.blocks[position].iter().map(|&id| &body.nodes[id]).filter(|node| !node.is_dead());
+fn is_short(body: &Body<'_>, positions: &[usize], predicate: Word) -> bool {
+    let ids = positions.iter().flat_map(|&position| &body.blocks[position]);
+    let mut nodes = ids.map(|&id| &body.nodes[id]).filter(|node| !node.is_dead());
     let accesses = nodes.clone().filter(|node| node.address.is_some() && node.form == Form::AsWritten).count();
     let instructions = nodes.clone().filter(|node| node.inst.op() != Op::Bra).count();
     let fits = (1..=MOST_INSTRUCTIONS).contains(&instructions) && accesses <= MOST_ACCESSES;

@@ -10,7 +10,7 @@
 //! the same work: a line of the table, or the name of a row.
 //!
 //! A table to be measured has no times yet: `measured_us` is empty. `read` (`BUFFER[:COUNT]`) says what of a buffer is
-//! kept, in `values`; `least_us`, `most_us`, `repeats` and `sm_mhz` are written beside the time.
+//! kept, in `values`; `event_us`, `least_us`, `most_us`, `repeats` and `sm_mhz` are written beside the time.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -24,7 +24,7 @@ use warplens_session::OutputRequest;
 use super::{Kernels, Row, Set, line_of};
 
 /// Columns that are understood.
-const COLUMNS: [&str; 25] = [
+const COLUMNS: [&str; 26] = [
     "row",
     "kernel",
     "gpu",
@@ -46,6 +46,7 @@ const COLUMNS: [&str; 25] = [
     "instead_of",
     "read",
     "values",
+    "event_us",
     "least_us",
     "most_us",
     "repeats",

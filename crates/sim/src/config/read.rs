@@ -44,6 +44,11 @@ impl SmConfig {
             _ => 0,
         };
         let cta_turnaround = sm.count(Key::CtaTurnaround)?;
+        // The GPU launches them one after the other, to one SM after the other.
+        let cta_interval = match cc.major {
+            1 => 0.0,
+            _ => sm.reader.optional(Key::CtaInterval).unwrap_or(0.0) * f64::from(sm.count(Key::SmCount)?),
+        };
         let delays = DelayConfig::read(sm.reader, used)?;
         Ok(Self {
             schedulers: whole(sm.subpartitions),
@@ -71,6 +76,7 @@ impl SmConfig {
             n_sms: sm.count(Key::SmCount)?,
             sms_per_cluster: sm.count(Key::SmPerCluster)?,
             cta_turnaround,
+            cta_interval,
             cta_start: if cc.major == 1 { cta_turnaround } else { 0 },
             delays,
             clock: sm.clock,

@@ -11,11 +11,13 @@ use crate::warp::{self, State};
 use crate::{CtaSpan, Effect, Stall};
 
 impl Sm<'_> {
-    /// The next CTA of the job takes a slot; its warps may issue from cycle `at` on.
+    /// The next CTA of the job takes a slot; its warps may issue from cycle `at` on, or once the GPU launches it.
     pub(crate) fn dispatch(&mut self, slot: usize, at: u64) {
         let Some(cta) = self.job.ctas.get(self.next_cta) else { return };
         let index = self.next_cta as u32;
         self.next_cta += 1;
+        let at = if self.is_passing { at } else { at.max(whole(self.next_launch)) };
+        self.next_launch = at as f64 + self.config.cta_interval;
         let live = cta.warps.len() as u32;
         self.ctas[slot] = CtaSlot {
             cta: index,

@@ -2,7 +2,7 @@
 
 use warplens_isa::{MbarrierOp, StateSpace};
 use warplens_machine::words::IssueOccupies;
-use warplens_trace::{AccessKind, MachineClass, MachineInst, Step, Told, WARP_SIZE, WarpAccess, WarpTrace};
+use warplens_trace::{AccessKind, ActiveMask, MachineClass, MachineInst, Step, Told, WARP_SIZE, WarpAccess, WarpTrace};
 
 use crate::memory::Arrival;
 use crate::pipeline::{InTurn, Sm};
@@ -307,10 +307,20 @@ impl<'a> Sm<'a> {
     }
 }
 
-/// The access of an instruction: wider than in the trace for a load that was made of several neighbouring ones.
+/// The access of an instruction: wider than in the trace for a load that was made of several neighbouring ones, and of one
+/// lane for an atomic operation that does those of all.
 pub(crate) fn widened(inst: &MachineInst, access: WarpAccess) -> WarpAccess {
-    let times = u8::try_from(inst.amount).ok().filter(|&times| inst.class == MachineClass::Load && times > 1);
-    WarpAccess { elements: access.elements.saturating_mul(times.unwrap_or(1)), ..access }
+    match inst.class {
+        MachineClass::Load => {
+            let times = u8::try_from(inst.amount).ok().filter(|&times| times > 1);
+            WarpAccess { elements: access.elements.saturating_mul(times.unwrap_or(1)), ..access }
+        }
+        MachineClass::Atomic | MachineClass::Reduction if inst.amount == MachineInst::ADDED_UP => {
+            let lowest = access.mask.lowest().map_or(0, |lane| 1 << lane);
+            WarpAccess { mask: ActiveMask(lowest), ..access }
+        }
+        _ => access,
+    }
 }
 
 /// True for accesses that never leave the SM.

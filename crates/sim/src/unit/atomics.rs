@@ -11,9 +11,8 @@
 //! of one CTA) a word is this SM's own.
 //!
 //! Operations of one warp on one word do not merge: NVIDIA's guide to Nsight (memory statistics of atomics) says of such
-//! an instruction that each read, modification and write occurs and that they are all serialised. Assemblers may put one
-//! operation for the whole warp in place of a reduction to an address that all lanes share (a vote, a count and one lane
-//! that is active); that would be machine code of another kernel, which is not generated here.
+//! an instruction that each read, modification and write occurs and that they are all serialised. Where the address is
+//! known to be the same in all lanes, machine code adds up first, and one lane operates ([`MachineInst::ADDED_UP`](warplens_trace::MachineInst::ADDED_UP)).
 //!
 //! **Shared memory** computes in its banks, where each operation on a word is a wavefront of its own
 //! ([`bank`]): that is in the passes of an access, and paced as passes are (`shared.pass_cycles`). Where the effect is

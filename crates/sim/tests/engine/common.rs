@@ -156,6 +156,7 @@ pub(crate) fn gt200() -> SmConfig {
         n_sms: 30,
         sms_per_cluster: 3,
         cta_turnaround: 0,
+        cta_interval: 0.0,
         cta_start: 0,
         delays: Default::default(),
         clock: 1296e6,
@@ -225,6 +226,7 @@ pub(crate) fn modern() -> SmConfig {
         n_sms: 80,
         sms_per_cluster: 1,
         cta_turnaround: 300,
+        cta_interval: 0.0,
         clock: 1380e6,
         ..gt200()
     }

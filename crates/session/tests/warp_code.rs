@@ -1,0 +1,81 @@
+//! Machine code that depends on what lanes of a warp have in common, against what ptxas 13.0 makes of the same kernels for
+//! sm_75, sm_80 and sm_90.
+
+use warplens_codegen::{Options, Target, generate};
+use warplens_machine::{Reader, Strictness, builtin};
+use warplens_trace::{MachineClass as C, MachineInst};
+
+/// The instructions of a kernel with one parameter, block by block.
+fn code(gpu: &str, body: &str) -> Vec<Vec<MachineInst>> {
+    let text = format!(
+        ".version 8.0\n.target sm_75\n.address_size 64\n\
+         .visible .entry kernel(.param .u64 to)\n{{\n\
+         .reg .pred %p<4>;\n.reg .b32 %r<12>;\n.reg .b64 %rd<8>;\n.reg .f32 %f<8>;\n\
+         ld.param.u64 %rd1, [to];\ncvta.to.global.u64 %rd1, %rd1;\nmov.u32 %r1, %tid.x;\nmov.u32 %r2, %ctaid.x;\n\
+         mul.wide.u32 %rd2, %r1, 4;\nadd.s64 %rd3, %rd1, %rd2;\n{body}\nret;\n}}\n"
+    );
+    let (module, diagnostics) = warplens_ptx::load(&text);
+    let module = module.unwrap_or_else(|| panic!("the PTX is valid: {diagnostics:?}"));
+    let machine = builtin::machine(gpu).expect("the GPU is built in").expect("its file is valid");
+    let mut reader = Reader::new(&machine, Strictness::AllowInferred);
+    let id = module.function_named("kernel").expect("the kernel is there");
+    let target = Target::read(&module, id, &mut reader).expect("the machine says what its operations become");
+    let options = Options { schedule: false, registers: None };
+    let generated = generate(&module, id, &target, options).expect("the kernel fits");
+    (0..generated.code.blocks.len() as u32).map(|block| generated.code.block(block).to_vec()).collect()
+}
+
+fn count(code: &[Vec<MachineInst>], class: C) -> usize {
+    code.iter().flatten().filter(|inst| inst.class == class).count()
+}
+
+/// The atomic operation of the code: its class, and whether one lane does it for all.
+fn atomic(code: &[Vec<MachineInst>]) -> (C, bool) {
+    let mut found = code.iter().flatten().filter(|inst| matches!(inst.class, C::Atomic | C::Reduction));
+    let inst = found.next().expect("the kernel has an atomic operation");
+    assert!(found.next().is_none(), "it has one");
+    (inst.class, inst.amount == MachineInst::ADDED_UP)
+}
+
+#[test]
+fn integers_at_one_address_are_added_up_first() {
+    let of = |gpu: &str, body: &str| {
+        let code = code(gpu, body);
+        (atomic(&code), count(&code, C::Vote), count(&code, C::Shuffle))
+    };
+    for gpu in ["t4", "a100-80", "h200"] {
+        let same = of(gpu, "red.global.add.u32 [%rd1], 1;");
+        assert_eq!(same, ((C::Reduction, true), 1, 0), "{gpu}");
+        let counted = of(gpu, "atom.global.add.u32 %r3, [%rd1], 1;\nst.global.u32 [%rd3], %r3;");
+        assert_eq!(counted, ((C::Atomic, true), 1, 1), "{gpu}");
+        let scanned = of(gpu, "atom.global.add.u32 %r3, [%rd1], %r1;\nst.global.u32 [%rd3], %r3;");
+        assert_eq!(scanned, ((C::Atomic, true), 1, 7), "{gpu}");
+        for alone in
+            ["red.global.add.u32 [%rd3], 1;", "red.global.add.f32 [%rd1], 0f3F800000;", "red.global.inc.u32 [%rd1], 7;"]
+        {
+            assert_eq!(of(gpu, alone), ((C::Reduction, false), 0, 0), "{gpu}: {alone}");
+        }
+    }
+    let differing = "red.global.max.s32 [%rd1], %r1;";
+    assert_eq!(of("t4", differing), ((C::Reduction, true), 1, 5), "shuffles");
+    assert_eq!(of("a100-80", differing), ((C::Reduction, true), 2, 0), "a vote, and REDUX");
+    assert_eq!(of("gtx1080", differing), ((C::Reduction, false), 0, 0), "an older design");
+}
+
+/// Two short arms, of which each lane takes one, are guarded; one of them with a barrier is jumped to.
+#[test]
+fn short_arms_of_a_branch_are_guarded() {
+    let arms = |arm: &str| {
+        format!(
+            "setp.gt.u32 %p1, %r1, 3;\n@%p1 bra BIG;\n{arm}\nbra.uni END;\nBIG:\nld.global.f32 %f1, [%rd3+4];\n\
+             END:\nst.global.f32 [%rd3], %f1;"
+        )
+    };
+    let guarded = code("h200", &arms("ld.global.f32 %f1, [%rd3];"));
+    assert_eq!(count(&guarded, C::Branch), 0);
+    let loads: Vec<&MachineInst> = guarded.iter().flatten().filter(|inst| inst.class == C::Load).collect();
+    assert_eq!(loads.len(), 2);
+    assert!(loads.iter().all(|load| load.guard.is_some()));
+    let branched = code("h200", &arms("ld.global.f32 %f1, [%rd3];\nbar.sync 0;"));
+    assert!(count(&branched, C::Branch) > 0);
+}
