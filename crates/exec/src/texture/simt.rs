@@ -476,6 +476,7 @@ impl MemoryOperation {
             atomic: None,
             ordered: false,
             places: Places::Own,
+            is_copy: false,
             asks: None,
         }
     }
