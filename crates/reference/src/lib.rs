@@ -26,7 +26,9 @@ mod warp;
 
 use warplens_exec::ExecError;
 use warplens_exec::decoded::{self, Decoded, Operand, Register, Unbound};
-use warplens_exec::engine::{Adder, At, BlockEnd, Brought, Engine, Exchange, Frame, LaneValues, Received, Reduction, Run};
+use warplens_exec::engine::{
+    Adder, At, BlockEnd, Brought, Engine, Exchange, Frame, LaneValues, Received, Reduction, Run,
+};
 use warplens_isa::{AtomicOp, BarrierKind, Pc, ScalarType};
 use warplens_trace::Observer;
 

@@ -62,15 +62,16 @@ fn a_gpu_and_the_emulator_give_the_same_answers() {
         // The line stands before the GPU is asked, so that one that hangs is passed over.
         write!(log, "{}: ", case.name).unwrap();
         log.flush().unwrap();
-        let program = programs.entry(&case.program).or_insert_with(|| {
-            Program::from_ptx(&case.program, case.ptx.clone()).map_err(|error| error.message)
-        });
+        let program = programs
+            .entry(&case.program)
+            .or_insert_with(|| Program::from_ptx(&case.program, case.ptx.clone()).map_err(|error| error.message));
         let answer = program.as_ref().map_err(Clone::clone).and_then(|program| {
             let launches = case.launches()?;
             let of_gpu = OnGpu::load(&gpu, program).and_then(|on_gpu| on_gpu.run(&launches));
             let of_gpu = of_gpu.map_err(|error| format!("{} {}", error.message, error.details.join("; ")))?;
             let keys: Vec<&str> = of_gpu.iter().map(|output| output.key.as_str()).collect();
-            let of_emulator = emulated(program, &launches, &keys, generation).map_err(|error| format!("emulator: {error}"))?;
+            let of_emulator =
+                emulated(program, &launches, &keys, generation).map_err(|error| format!("emulator: {error}"))?;
             let different = difference(&of_gpu, &of_emulator);
             if different.is_some() {
                 n_different += 1;

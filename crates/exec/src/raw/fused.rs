@@ -220,8 +220,8 @@ mod vector {
 mod warp {
     use std::arch::x86_64::{
         __m256, __m256i, _MM_FROUND_TO_NEAREST_INT, _mm_loadl_epi64, _mm_loadu_ps, _mm_packus_epi32, _mm256_add_epi8,
-        _mm256_add_epi16, _mm256_add_epi32, _mm256_adds_epi8, _mm256_and_si256, _mm256_andnot_si256,
-        _mm256_add_ps, _mm256_castps_si256, _mm256_castsi256_ps, _mm256_castsi256_si128, _mm256_cmpeq_epi16, _mm256_cmpeq_epi32,
+        _mm256_add_epi16, _mm256_add_epi32, _mm256_add_ps, _mm256_adds_epi8, _mm256_and_si256, _mm256_andnot_si256,
+        _mm256_castps_si256, _mm256_castsi256_ps, _mm256_castsi256_si128, _mm256_cmpeq_epi16, _mm256_cmpeq_epi32,
         _mm256_cmpgt_epi16, _mm256_cmpgt_epi32, _mm256_cvtepi32_ps, _mm256_cvtepu8_epi32, _mm256_cvtepu16_epi32,
         _mm256_cvtph_ps, _mm256_cvtps_ph, _mm256_cvttps_epi32, _mm256_extracti128_si256, _mm256_loadu_ps,
         _mm256_loadu_si256, _mm256_max_epi8, _mm256_max_epi16, _mm256_max_epi32, _mm256_max_epu32, _mm256_min_epu32,

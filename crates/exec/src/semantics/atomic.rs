@@ -142,7 +142,11 @@ mod tests {
 
     fn check(ty: ScalarType, cases: &[(AtomicOp, u64, u64, Option<u64>)]) {
         for &(op, old, operand, expected) in cases {
-            assert_eq!(apply(op, ty, old, [operand, 0], Adder::Thread), expected, "{ty:?} {op:?} {old:#x} {operand:#x}");
+            assert_eq!(
+                apply(op, ty, old, [operand, 0], Adder::Thread),
+                expected,
+                "{ty:?} {op:?} {old:#x} {operand:#x}"
+            );
         }
     }
 

@@ -115,7 +115,8 @@ fn filtered(format: TexelFormat, read: ReadMode, bytes: Option<TexelBytes>, colo
         }
         (Some(_), Some(bytes)) => {
             let is_signed = matches!(channel, Channel::S8 | Channel::S16);
-            channels(format, &bytes).map(|bits| Filtered::Whole(if is_signed { (bits as i32).into() } else { bits.into() }))
+            channels(format, &bytes)
+                .map(|bits| Filtered::Whole(if is_signed { (bits as i32).into() } else { bits.into() }))
         }
         (Some((_, most)), None) => {
             let of = |index: usize| if index < format.channels() { colour[index] } else { 0.0 };
@@ -265,7 +266,8 @@ mod tests {
 
     #[test]
     fn nothing_is_mixed_without_weight() {
-        let of = |texels: [(f32, u32); 2]| mixed(Channel::F32, &texels.map(|(value, weight)| (value.to_bits(), weight)));
+        let of =
+            |texels: [(f32, u32); 2]| mixed(Channel::F32, &texels.map(|(value, weight)| (value.to_bits(), weight)));
         assert_eq!(of([(2.0, 256), (f32::NAN, 0)]), 2.0);
         assert_eq!(of([(2.0, 64), (6.0, 192)]), 5.0);
     }

@@ -120,7 +120,13 @@ fn scalar(random: &mut Random, [a, b, c]: [u32; 3]) -> (String, u32) {
         (true, 32) if signed_d => saturate(value, 32, true),
         // An unsigned word has no upper limit, and parts have no lower one.
         (true, 32) => value.max(0),
-        (true, _) => if (0..=most).contains(&value) { value } else { most },
+        (true, _) => {
+            if (0..=most).contains(&value) {
+                value
+            } else {
+                most
+            }
+        }
     };
     let low = value as u32;
     let pick = |first: bool| if first { low } else { c };

@@ -40,13 +40,15 @@ pub(crate) fn kernels(folder: &str, cc: u32, cases: &mut Vec<Case>) {
         let source = launch.get("source").map_or(name.clone(), |source| source.as_str().unwrap().to_owned());
         NO_LAUNCH.iter().for_each(|key| drop(launch.remove(*key)));
         for target in targets {
-            let number: u32 = target.trim_start_matches("sm_").trim_end_matches(|c: char| !c.is_ascii_digit()).parse().unwrap();
+            let number: u32 =
+                target.trim_start_matches("sm_").trim_end_matches(|c: char| !c.is_ascii_digit()).parse().unwrap();
             let is_exact = target.ends_with('a');
             if number > cc || is_exact && number != cc {
                 continue;
             }
             let places = [folder.join(&target), folder.join("ptx").join(&target)];
-            let ptx = places.iter().find_map(|place| fs::read_to_string(place.join(&source).with_extension("ptx")).ok());
+            let ptx =
+                places.iter().find_map(|place| fs::read_to_string(place.join(&source).with_extension("ptx")).ok());
             let ptx = ptx.unwrap_or_else(|| panic!("{source} has no PTX for {target}"));
             // Folders have files of the same name.
             let program = format!("{}/{source}-{target}", folder.file_name().unwrap().display());
