@@ -1,8 +1,9 @@
 //! What a GPU answers, against the emulator. Ignored where there is no GPU:
 //!
 //! `HARDWARE=FOLDER cargo test -p warplens-session --test hardware -- --ignored` runs the conformance kernels, the literate
-//! cases and the probes of `validation/hardware/probes` on both, and writes `FOLDER/answers.txt`, a line per case, and
-//! the buffers of the GPU where they are not those of the emulator. A GPU that has met an error answers nothing more, so
+//! cases and the probes of `validation/hardware/probes` on both, and writes `FOLDER/answers.txt`, a line per case,
+//! `FOLDER/answers.csv` with the rows for `validation/hardware/answers.csv`, and the buffers of the GPU where they are not
+//! those of the emulator. A GPU that has met an error answers nothing more, so
 //! that the test ends then; run again it goes on behind the last line.
 #![allow(clippy::unwrap_used, reason = "a test may stop where its data is not as it must be")]
 #![allow(clippy::print_stderr, reason = "who measures wants to see how far it is")]
@@ -16,7 +17,7 @@ use std::path::PathBuf;
 use warplens_session::hardware::{Gpu, OnGpu};
 use warplens_session::{Generation, Output, Program, machines};
 
-use cases::{emulated, kernels, literate};
+use cases::{emulated, hash, kernels, literate};
 
 #[path = "hardware/cases.rs"]
 mod cases;
@@ -48,6 +49,7 @@ fn a_gpu_and_the_emulator_give_the_same_answers() {
     let answers = folder.join("answers.txt");
     let known = fs::read_to_string(&answers).unwrap_or_default().lines().count();
     let mut log = fs::File::options().create(true).append(true).open(&answers).unwrap();
+    let mut rows = fs::File::options().create(true).append(true).open(folder.join("answers.csv")).unwrap();
     let gpu = Gpu::open(0).unwrap_or_else(|error| panic!("{}", error.message));
     let cc = gpu.facts().cc;
     let [major, minor] = [cc / 10, cc % 10].map(|number| number as u8);
@@ -72,6 +74,10 @@ fn a_gpu_and_the_emulator_give_the_same_answers() {
             let keys: Vec<&str> = of_gpu.iter().map(|output| output.key.as_str()).collect();
             let of_emulator =
                 emulated(program, &launches, &keys, generation).map_err(|error| format!("emulator: {error}"))?;
+            for output in &of_gpu {
+                let (key, elements) = (&output.key, output.elements().len());
+                writeln!(rows, "{},{key},{elements},{}", case.name, hash(output)).unwrap();
+            }
             let different = difference(&of_gpu, &of_emulator);
             if different.is_some() {
                 n_different += 1;

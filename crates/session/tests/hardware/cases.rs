@@ -4,6 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use sha2::{Digest, Sha256};
 use toml::{Table, Value};
 use warplens_launch::Launch;
 use warplens_session::{ExecutionOptions, Extent, Generation, Output, OutputRequest, Program, Progress, run};
@@ -98,6 +99,11 @@ pub(crate) fn emulated(
     options.generations = vec![generation];
     let result = run(program, launches, &requests, options, &Progress::default());
     result.map(|result| result.outputs).map_err(|error| error.message)
+}
+
+/// The first digits of the SHA-256 of a buffer.
+pub(crate) fn hash(output: &Output) -> String {
+    Sha256::digest(&output.bytes)[..8].iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 impl Case {
