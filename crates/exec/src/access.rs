@@ -18,6 +18,7 @@ use crate::interpret::{Context, Recent, Worker};
 use crate::memory::{BufferId, page_is_null};
 use crate::race::{Halt, Kind, Meeting, Race, Shadow, Touch, cta_of};
 use crate::raw::{Cell, Cells, Lanes, Level, Offsets, Selection};
+use crate::semantics::atomic::Adder;
 use crate::simt::set_value;
 
 pub use tensor::BoxRequest;
@@ -877,9 +878,12 @@ fn modify<E: Engine>(lanes: &mut Lanes<'_>, operation: &MemoryOperation, selecti
     if ty.bits() == 128 {
         return modify_quads(lanes, operation, selection, op);
     }
-    // PTX: additions of f32 flush subnormals in global memory and keep them in shared memory.
-    let ftz = space == StateSpace::Global;
-    let new = |old, operands| E::update(op, ty, old, operands, ftz).unwrap_or(old);
+    let adder = match space {
+        StateSpace::Global if operation.is_copy => Adder::CacheForCopies,
+        StateSpace::Global => Adder::Cache,
+        _ => Adder::Thread,
+    };
+    let new = |old, operands| E::update(op, ty, old, operands, adder).unwrap_or(old);
     let width = usize::from(operation.element_bytes);
     let wide = if width == 8 { Wide::Yes } else { Wide::No };
     let elements = usize::from(operation.elements);

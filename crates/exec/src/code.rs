@@ -162,6 +162,8 @@ pub(crate) struct MemoryOperation {
     pub(crate) sources: Vec<Source>,
     /// Operation and type of an atomic.
     pub(crate) atomic: Option<(AtomicOp, ScalarType)>,
+    /// The atomic is part of a copy of many bytes.
+    pub(crate) is_copy: bool,
     /// The load asks a barrier in memory for a phase of this parity, of 64 bits.
     pub(crate) asks: Option<Source>,
     /// Volatile, acquire, release or atomic.
@@ -195,6 +197,7 @@ impl MemoryOperation {
             destinations: vec![row],
             sources: Vec::new(),
             atomic: None,
+            is_copy: false,
             asks: None,
             ordered: false,
             places: Places::Own,

@@ -15,6 +15,7 @@ use crate::decoded::{Code, Register, Unbound};
 use crate::error::ExecError;
 pub use crate::exchange::Brought;
 pub use crate::run::{BoxRequest, Request, Run};
+pub use crate::semantics::atomic::Adder;
 pub use crate::semantics::warp::{Exchange, Received};
 pub use crate::synchronize::Arrival;
 
@@ -121,8 +122,8 @@ pub trait Engine: Sized + Send + Sync + 'static {
     fn receive(at: At<'_, Self>, lanes: u32, what: Exchange, received: &Received);
 
     /// What an atomic makes of a value in memory; none if it does not exist for the type. The operands are the operand,
-    /// or what a compare-and-swap expects and its new value. `flush` asks sums of f32 to flush subnormals.
-    fn update(op: AtomicOp, ty: ScalarType, old: u64, operands: [u64; 2], flush: bool) -> Option<u64>;
+    /// or what a compare-and-swap expects and its new value.
+    fn update(op: AtomicOp, ty: ScalarType, old: u64, operands: [u64; 2], adder: Adder) -> Option<u64>;
 
     /// Writes the answer of a barrier to the lanes of the mask that executed it: its guard may leave out some.
     fn write_reduction(at: At<'_, Self>, lanes: u32, reduction: Reduction);

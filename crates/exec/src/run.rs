@@ -414,6 +414,7 @@ impl Scratch {
                 destinations: Vec::new(),
                 sources: (0..sources.len()).map(|index| Source::frame(2 + 2 * index as u32)).collect(),
                 atomic,
+                is_copy: false,
                 asks: None,
                 ordered: request.ordered,
                 places: Places::Own,

@@ -19,7 +19,7 @@ use crate::interpret::{Context, LocalMemory, parted_warpgroup};
 use crate::meeting::Meeting;
 use crate::raw::{Lanes, Row, Source, call};
 use crate::run::{Request, Run};
-use crate::semantics::atomic;
+use crate::semantics::atomic::{self, Adder};
 use crate::semantics::tensor::{Fast, Fragment, MOST_RESULTS, TensorCores};
 use crate::semantics::warp::{Exchange, Received};
 use crate::synchronize::Arrival;
@@ -196,8 +196,8 @@ impl Engine for Simt {
     }
 
     #[inline]
-    fn update(op: AtomicOp, ty: ScalarType, old: u64, operands: [u64; 2], flush: bool) -> Option<u64> {
-        atomic::apply(op, ty, old, operands, flush)
+    fn update(op: AtomicOp, ty: ScalarType, old: u64, operands: [u64; 2], adder: Adder) -> Option<u64> {
+        atomic::apply(op, ty, old, operands, adder)
     }
 
     fn write_reduction(at: At<'_, Self>, lanes: u32, reduction: Reduction) {

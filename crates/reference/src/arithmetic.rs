@@ -258,7 +258,7 @@ pub(crate) fn abs(s: &Sources<'_>, ftz: bool) -> Answer {
     }
     let formats = arithmetic(ty).filter(|_| ty != ScalarType::F32x2).ok_or(NO_SUCH_FORM)?;
     let ftz = ftz && ty != ScalarType::F64;
-    let magnitude = |[a]: [u64; 1]| float::signed(formats.0, a & (formats.0.sign() - 1), ftz);
+    let magnitude = |[a]: [u64; 1]| float::signed(formats.0, a, 0, ftz);
     one(by_element(formats, [s.bits(0, ty)?], magnitude), ty)
 }
 
@@ -272,7 +272,7 @@ pub(crate) fn neg(s: &Sources<'_>, ftz: bool) -> Answer {
     }
     let formats = arithmetic(ty).filter(|_| ty != ScalarType::F32x2).ok_or(NO_SUCH_FORM)?;
     let ftz = ftz && ty != ScalarType::F64;
-    let negated = |[a]: [u64; 1]| float::signed(formats.0, a ^ formats.0.sign(), ftz);
+    let negated = |[a]: [u64; 1]| float::signed(formats.0, a, !a & formats.0.sign(), ftz);
     one(by_element(formats, [s.bits(0, ty)?], negated), ty)
 }
 

@@ -111,7 +111,7 @@ pub(crate) fn brev(s: &Sources<'_>) -> Answer {
 pub(crate) fn bfe(s: &Sources<'_>) -> Answer {
     let ty = integer_type(s)?;
     let a = s.bits(0, ty)?;
-    let (position, length) = (s.word(1, ScalarType::U32)? & 0xff, s.word(2, ScalarType::U32)? & 0xff);
+    let (position, length) = field(s, 1)?;
     let top = u64::from(ty.bits()) - 1;
     let sign = match (ty.is_signed(), length) {
         (false, _) | (true, 0) => 0,
@@ -121,13 +121,19 @@ pub(crate) fn bfe(s: &Sources<'_>) -> Answer {
     one((0..=top).map(|at| bit(at) << at).sum(), ty)
 }
 
+/// Position and length of a field. PTX ISA takes both modulo 256, ptxas does not where a field has 64 bits.
+fn field(s: &Sources<'_>, at: usize) -> Result<(u64, u64), NoMeaning> {
+    let (position, length) = (s.word(at, ScalarType::U32)?, s.word(at + 1, ScalarType::U32)?);
+    Ok(if s.ty().bits() == 64 { (position, length) } else { (position % 256, length % 256) })
+}
+
 /// PTX ISA, `bfi`.
 pub(crate) fn bfi(s: &Sources<'_>) -> Answer {
     let ty = integer_type(s)?;
-    let (field, mut value) = (s.bits(0, ty)?, s.bits(1, ty)?);
-    let (position, length) = (s.word(2, ScalarType::U32)? & 0xff, s.word(3, ScalarType::U32)? & 0xff);
+    let (given, mut value) = (s.bits(0, ty)?, s.bits(1, ty)?);
+    let (position, length) = field(s, 2)?;
     for at in (0..length).take_while(|at| position + at < u64::from(ty.bits())) {
-        let bit = field >> at & 1;
+        let bit = given >> at & 1;
         value = value & !(1 << (position + at)) | bit << (position + at);
     }
     one(value, ty)
@@ -139,6 +145,8 @@ pub(crate) fn fns(s: &Sources<'_>) -> Answer {
     let (base, offset) = (s.integer(1, WORD)?, signed(s.bits(2, WORD)?, 32));
     let is_set = |at: &i128| (0..32).contains(at) && mask >> at & 1 == 1;
     let found = match offset {
+        // What GPUs answer.
+        -0x8000_0000 => Some(0),
         0 => Some(base).filter(is_set),
         1.. => (base..32).filter(is_set).nth(offset as usize - 1),
         _ if base >= 32 => None,

@@ -179,6 +179,9 @@ fn scalar_bits(bits: u64, (source, target): (Format, Format), how: &Conversion) 
         same_format(bits, source, how)
     } else if target == F64 && number == Number::Nan {
         nan_of_f64(bits, source)
+    } else if (source, target, number) == (F64, F32, Number::Nan) {
+        // As much of it as there is room for.
+        bits >> 32 & F32.sign() | 0x7fc0_0000 | bits >> 29 & 0x007f_ffff
     } else {
         target.round(number, how.rounding, how.satfinite)
     };

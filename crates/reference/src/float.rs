@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use warplens_isa::{Extremum, FusedMultiplyAdd, Rounding, ScalarType, TestProperty};
 
-use crate::exact::{self, F16, Format, Number, order};
+use crate::exact::{self, F64, Format, Number, order};
 
 /// What is done to operands and to the result.
 #[derive(Clone, Copy, Default)]
@@ -18,8 +18,8 @@ pub(crate) struct Finish {
     pub(crate) relu: bool,
 }
 
-/// The mark of an element out of bounds: `.oob` makes zero of what has to do with it.
-const OUT_OF_BOUNDS: u64 = 0xffff;
+/// The mark of an element out of bounds, without its sign: `.oob` makes zero of what has such a factor.
+const OUT_OF_BOUNDS: u64 = 0x7ff7;
 
 /// An operand as a number.
 fn operand(format: Format, bits: u64, ftz: bool) -> Number {
@@ -53,31 +53,38 @@ pub(crate) fn rectified(format: Format, bits: u64) -> u64 {
     }
 }
 
+/// The result, but where an operand of f64 is NaN that one, the first of them, in its quiet form.
+fn or_nan(format: Format, operands: &[u64], result: u64) -> u64 {
+    let nan = operands.iter().find(|&&bits| format == F64 && format.is_nan(bits));
+    nan.map_or(result, |bits| bits | 1 << 51)
+}
+
 /// a + b
-pub(crate) fn add(format: Format, [a, b]: [u64; 2], how: Finish) -> u64 {
-    let [a, b] = [a, b].map(|bits| operand(format, bits, how.ftz));
-    finish(format, exact::sum(a, b, how.rounding), how)
+pub(crate) fn add(format: Format, values: [u64; 2], how: Finish) -> u64 {
+    let [a, b] = values.map(|bits| operand(format, bits, how.ftz));
+    or_nan(format, &values, finish(format, exact::sum(a, b, how.rounding), how))
 }
 
 /// a - b
 pub(crate) fn subtract(format: Format, [a, b]: [u64; 2], how: Finish) -> u64 {
-    add(format, [a, b ^ format.sign()], how)
+    or_nan(format, &[a, b], add(format, [a, b ^ format.sign()], how))
 }
 
 /// a * b
-pub(crate) fn multiply(format: Format, [a, b]: [u64; 2], how: Finish) -> u64 {
-    let [a, b] = [a, b].map(|bits| operand(format, bits, how.ftz));
-    finish(format, exact::product(a, b), how)
+pub(crate) fn multiply(format: Format, values: [u64; 2], how: Finish) -> u64 {
+    let [a, b] = values.map(|bits| operand(format, bits, how.ftz));
+    or_nan(format, &values, finish(format, exact::product(a, b), how))
 }
 
 /// a * b + c
 pub(crate) fn fused(format: Format, values: [u64; 3], fma: &FusedMultiplyAdd) -> u64 {
     let how = Finish { rounding: fma.rounding, ftz: fma.ftz, sat: fma.sat, relu: fma.relu };
-    if fma.oob && values.contains(&OUT_OF_BOUNDS) {
+    if fma.oob && values[..2].iter().any(|value| value & 0x7fff == OUT_OF_BOUNDS) {
         return 0;
     }
     let [a, b, c] = values.map(|bits| operand(format, bits, how.ftz));
-    finish(format, exact::sum(exact::product(a, b), c, how.rounding), how)
+    let sum = finish(format, exact::sum(exact::product(a, b), c, how.rounding), how);
+    or_nan(format, &[values[0], values[2], values[1]], sum)
 }
 
 /// a * b + c of operands in formats of their own.
@@ -88,21 +95,22 @@ pub(crate) fn fused_mixed(format: Format, values: [(Format, u64); 3], rounding: 
 }
 
 /// a / b
-pub(crate) fn divide(format: Format, [a, b]: [u64; 2], how: Finish) -> u64 {
-    let [a, b] = [a, b].map(|bits| operand(format, bits, how.ftz));
-    finish(format, exact::quotient(a, b), how)
+pub(crate) fn divide(format: Format, values: [u64; 2], how: Finish) -> u64 {
+    let [a, b] = values.map(|bits| operand(format, bits, how.ftz));
+    or_nan(format, &values, finish(format, exact::quotient(a, b), how))
 }
 
 /// The square root.
 pub(crate) fn root(format: Format, a: u64, how: Finish) -> u64 {
-    finish(format, exact::root(operand(format, a, how.ftz)), how)
+    or_nan(format, &[a], finish(format, exact::root(operand(format, a, how.ftz)), how))
 }
 
-/// A changed sign, or none: that of NaN changes too, but for halves, whose NaN becomes the one that arithmetic makes.
-pub(crate) fn signed(format: Format, bits: u64, ftz: bool) -> u64 {
-    if format.bits() == F16.bits() && format.is_nan(bits) {
-        return format.nan();
+/// A value with another sign, or the same; NaN becomes the one that arithmetic makes.
+pub(crate) fn signed(format: Format, value: u64, sign: u64, ftz: bool) -> u64 {
+    if format.is_nan(value) {
+        return or_nan(format, &[value], format.nan());
     }
+    let bits = value & !format.sign() | sign;
     if ftz { format.flushed(bits) } else { bits }
 }
 
@@ -113,7 +121,7 @@ pub(crate) fn extremum(format: Format, values: [u64; 2], wanted: Ordering, how: 
     let strip = |bits: u64| if how.xorsign_abs { bits & (format.sign() - 1) } else { bits };
     let (a, b) = (strip(a), strip(b));
     let chosen = match (format.is_nan(a), format.is_nan(b)) {
-        (true, true) => return format.nan(),
+        (true, true) => return or_nan(format, &[a, b], format.nan()),
         (true, false) | (false, true) if how.nan => return format.nan(),
         (true, false) => b,
         (false, true) => a,

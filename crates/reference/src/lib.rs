@@ -26,7 +26,9 @@ mod warp;
 
 use warplens_exec::ExecError;
 use warplens_exec::decoded::{self, Decoded, Operand, Register, Unbound};
-use warplens_exec::engine::{At, BlockEnd, Brought, Engine, Exchange, Frame, LaneValues, Received, Reduction, Run};
+use warplens_exec::engine::{
+    Adder, At, BlockEnd, Brought, Engine, Exchange, Frame, LaneValues, Received, Reduction, Run,
+};
 use warplens_isa::{AtomicOp, BarrierKind, Pc, ScalarType};
 use warplens_trace::Observer;
 
@@ -152,8 +154,8 @@ impl Engine for Reference {
         }
     }
 
-    fn update(op: AtomicOp, ty: ScalarType, old: u64, operands: [u64; 2], flush: bool) -> Option<u64> {
-        warp::updated(op, ty, old, operands, flush)
+    fn update(op: AtomicOp, ty: ScalarType, old: u64, operands: [u64; 2], adder: Adder) -> Option<u64> {
+        warp::updated(op, ty, old, operands, adder)
     }
 
     fn write_reduction(at: At<'_, Self>, mask: u32, reduction: Reduction) {
@@ -202,7 +204,7 @@ fn check(inst: &Decoded) -> Result<(), NoMeaning> {
         Meaning::Atomic(op) => {
             let exists = match inst.ty.bits() {
                 128 => matches!(op, AtomicOp::Cas | AtomicOp::Exch),
-                _ => warp::updated(op, inst.ty, 0, [0; 2], false).is_some(),
+                _ => warp::updated(op, inst.ty, 0, [0; 2], Adder::Thread).is_some(),
             };
             if exists { Ok(()) } else { Err(value::NO_SUCH_FORM) }
         }

@@ -4,7 +4,7 @@
 use std::cmp::Ordering;
 
 use warplens_exec::decoded::{Decoded, File, Operand};
-use warplens_exec::engine::Exchange;
+use warplens_exec::engine::{Adder, Exchange};
 use warplens_exec::semantics::half::{Bf16, F16};
 use warplens_exec::semantics::warp::{ReduceMods, Sort};
 use warplens_exec::semantics::{float64, math};
@@ -180,7 +180,7 @@ pub(crate) fn meaning(inst: &Decoded) -> Meaning<'_> {
         Operation::CopyBulk(bulk) => Meaning::CopyBulk(bulk.reduction, bulk.multicast),
         Operation::Tex(_) | Operation::Tld4(_) | Operation::Suld(_) | Operation::Sust(_) => Meaning::Texture,
         Operation::Sured(reduction) => {
-            let exists = crate::warp::updated(reduction.op, inst.ty, 0, [0; 2], false).is_some();
+            let exists = crate::warp::updated(reduction.op, inst.ty, 0, [0; 2], Adder::Thread).is_some();
             if exists { Meaning::Texture } else { Meaning::No(NO_SUCH_FORM) }
         }
         Operation::QueryTexture(_) | Operation::Istypep(_) => Meaning::Texture,

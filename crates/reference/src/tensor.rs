@@ -155,8 +155,8 @@ fn split(register: u64, ty: M) -> Vec<u64> {
 
 fn chain(c: u64, pairs: &[(u64, u64)], rounding: Rounding) -> u64 {
     let how = FusedMultiplyAdd { rounding, ..FusedMultiplyAdd::default() };
-    let sum = pairs.iter().fold(c, |sum, &(a, b)| float::fused(F64, [a, b, sum], &how));
-    if F64.is_nan(sum) { 0xfff8_0000_0000_0000 } else { sum }
+    // Of NaN that of b counts before that of the sum, and this before that of a.
+    pairs.iter().fold(c, |sum, &(a, b)| float::fused(F64, [b, a, sum], &how))
 }
 
 fn integers(product: &MatrixProduct, c: u64, pairs: &[(u64, u64)]) -> u64 {
@@ -229,7 +229,7 @@ fn normal(field: u64, fraction: u64, fraction_bits: u32, exponent: i32) -> f64 {
 
 fn floats(cores: TensorCores, product: &MatrixProduct, c: u64, pairs: &[(u64, u64)]) -> u64 {
     use TensorCores as T;
-    let [d_type, a_type, ..] = product.types;
+    let [d_type, a_type, b_type, _] = product.types;
     let is_fp8 = matches!(a_type, M::E4m3 | M::E5m2 | M::E3m2 | M::E2m3 | M::E2m1);
     let is_old = matches!(cores, T::Volta | T::Turing | T::Ampere | T::Ada);
     let bits = match cores {
@@ -239,10 +239,14 @@ fn floats(cores: TensorCores, product: &MatrixProduct, c: u64, pairs: &[(u64, u6
         _ => 25,
     };
     if is_fp8 && matches!(cores, T::Hopper | T::Blackwell) {
+        // The elements become f16 before.
+        let single = |bits: u64, ty: M| nearest(value(bits, ty).0, M::F16);
+        let pairs: Vec<(u64, u64)> = pairs.iter().map(|&(a, b)| (single(a, a_type), single(b, b_type))).collect();
+        let of_f16 = MatrixProduct { types: [d_type, M::F16, M::F16, d_type], ..*product };
         let mut sum = 0;
         for odd in [false, true] {
             let half: Vec<(u64, u64)> = (0..pairs.len()).filter(|at| (at % 4 > 1) == odd).map(|at| pairs[at]).collect();
-            sum = block(bits, product, sum, &half);
+            sum = block(bits, &of_f16, sum, &half);
         }
         let total = value(sum, d_type).0 + value(c, d_type).0;
         return nearest(total, d_type);
@@ -286,12 +290,13 @@ fn block(bits: i32, product: &MatrixProduct, c: u64, pairs: &[(u64, u64)]) -> u6
         return nearest(plain, d_type);
     }
     let exponents = terms.iter().filter(|term| term.0 != 0.0).map(|term| term.1);
-    let least = if d_type == M::F32 { Some(-126) } else { None };
+    let least = if d_type == M::F32 { Some(-108 - bits) } else { None };
     let Some(largest) = exponents.chain(least).max() else { return 0 };
     let unit = 2f64.powi(largest - bits);
     let sum: f64 = terms.iter().map(|term| (term.0 / unit).trunc()).sum();
     match d_type {
-        M::F16 => nearest(sum * unit, d_type),
+        // Never a negative zero.
+        M::F16 => Some(nearest(sum * unit, d_type)).filter(|&bits| bits != 0x8000).unwrap_or(0),
         _ => truncated(sum * unit, bits.min(23)),
     }
 }
@@ -310,7 +315,7 @@ fn truncated(value: f64, bits: i32) -> u64 {
         return if value > 0.0 { 0x7f80_0000 } else { 0xff80_0000 };
     }
     let unit = 2f64.powi(exponent(value).max(-126) - bits);
-    (((value / unit).trunc() * unit) as f32).to_bits().into()
+    (((value / unit).trunc() * unit) as f32 + 0.0).to_bits().into()
 }
 
 /// Rounded to nearest, ties to even.

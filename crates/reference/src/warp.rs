@@ -2,11 +2,11 @@
 
 use std::cmp::Ordering;
 
-use warplens_exec::engine::{Brought, Exchange, Received};
+use warplens_exec::engine::{Adder, Brought, Exchange, Received};
 use warplens_exec::semantics::warp::Sort;
 use warplens_isa::{AtomicOp, Extremum, MatchMode, ReduxOp, Rounding, ScalarType, ShuffleMode, VoteMode};
 
-use crate::exact::{F32, Format};
+use crate::exact::{F32, F64, Format};
 use crate::float::{self, Finish, arithmetic, by_element};
 use crate::mbarrier;
 use crate::value::{integer, low};
@@ -114,7 +114,7 @@ fn reduced(op: ReduxOp, ty: ScalarType, brought: &Brought, members: u32, (abs, n
 }
 
 /// What an atomic makes of a value in memory; none if it does not exist for the type.
-pub(crate) fn updated(op: AtomicOp, ty: ScalarType, old: u64, [operand, new]: [u64; 2], flush: bool) -> Option<u64> {
+pub(crate) fn updated(op: AtomicOp, ty: ScalarType, old: u64, [operand, new]: [u64; 2], adder: Adder) -> Option<u64> {
     let bits = |value: i128| low(value, ty.bits()) as u64;
     let (a, b) = (integer(old.into(), ty), integer(operand.into(), ty));
     let is_untyped = matches!(ty, ScalarType::B16 | ScalarType::B32 | ScalarType::B64);
@@ -136,8 +136,12 @@ pub(crate) fn updated(op: AtomicOp, ty: ScalarType, old: u64, [operand, new]: [u
         AtomicOp::Inc if is_number => Some(if a >= b { 0 } else { bits(a + 1) }),
         AtomicOp::Dec if is_number => Some(if a == 0 || a > b { operand } else { bits(a - 1) }),
         AtomicOp::Inc | AtomicOp::Dec => None,
+        // In global memory NaN of f64 is left as it is, that of the operand before that of the cell.
+        AtomicOp::Add if ty == ScalarType::F64 && adder != Adder::Thread && F64.is_nan(operand) => Some(operand),
+        AtomicOp::Add if ty == ScalarType::F64 && adder != Adder::Thread && F64.is_nan(old) => Some(old),
         AtomicOp::Add => float_update(ty, old, operand, |format, values| {
-            let how = Finish { rounding: Rounding::Nearest, ftz: flush && format == F32, ..Finish::default() };
+            let ftz = adder == Adder::Cache && format == F32;
+            let how = Finish { rounding: Rounding::Nearest, ftz, ..Finish::default() };
             float::add(format, values, how)
         }),
         AtomicOp::Min => float_update(ty, old, operand, extremum_of(Ordering::Less)),

@@ -83,7 +83,8 @@ impl<E: Engine, O: Observer> Worker<'_, E, O> {
         };
         let load = MemoryOperation { destinations: values.clone().collect(), ..place(from) };
         let atomic = operation.reduction.map(|op| (op, operation.ty));
-        let store = MemoryOperation { sources: values.map(Source::frame).collect(), atomic, ..place(to) };
+        let store =
+            MemoryOperation { sources: values.map(Source::frame).collect(), atomic, is_copy: true, ..place(to) };
         for lane in ActiveMask(lanes.mask).lanes() {
             let n_places = bytes[lane].div_ceil(PLACE);
             for first in (0..n_places).step_by(32) {

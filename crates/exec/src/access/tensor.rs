@@ -140,7 +140,7 @@ impl<E: Engine, O: Observer> Worker<'_, E, O> {
         match copy.reduction {
             None => self.store(context, &mut lanes, &store, place, pc),
             Some(op) => {
-                let atomic = MemoryOperation { atomic: Some((op, moved.ty)), ordered: true, ..store };
+                let atomic = MemoryOperation { atomic: Some((op, moved.ty)), is_copy: true, ordered: true, ..store };
                 self.atomic(context, &mut lanes, &atomic, place, pc)
             }
         }
@@ -181,6 +181,7 @@ impl Moved<'_> {
             destinations: if writes { Vec::new() } else { rows.clone().collect() },
             sources: if writes { rows.map(Source::frame).collect() } else { Vec::new() },
             atomic: None,
+            is_copy: false,
             asks: None,
             ordered: false,
             places: Places::Own,

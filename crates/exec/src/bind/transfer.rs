@@ -95,6 +95,7 @@ fn operation(inst: &Decoded, memory: &MemoryReference, base: Base, offset: i64) 
         destinations: Vec::new(),
         sources: Vec::new(),
         atomic: None,
+        is_copy: false,
         asks: None,
         ordered: inst.operation.is_ordered(),
         places: Places::Own,

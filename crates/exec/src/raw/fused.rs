@@ -197,7 +197,9 @@ mod vector {
         let cut = _mm256_castsi256_ps(_mm256_or_si256(cut, sign));
         let mut after = _mm256_mul_ps(cut, power(_mm256_sub_epi32(largest, kept)));
         if rule.half {
-            after = _mm256_cvtph_ps(_mm256_cvtps_ph::<_MM_FROUND_TO_NEAREST_INT>(after));
+            // What becomes zero is a positive one.
+            let rounded = _mm256_cvtph_ps(_mm256_cvtps_ph::<_MM_FROUND_TO_NEAREST_INT>(after));
+            after = _mm256_add_ps(rounded, _mm256_setzero_ps());
         }
         // Only zeros are added; a negative one becomes positive.
         let unchanged = _mm256_add_ps(before, _mm256_setzero_ps());
@@ -218,7 +220,7 @@ mod vector {
 mod warp {
     use std::arch::x86_64::{
         __m256, __m256i, _MM_FROUND_TO_NEAREST_INT, _mm_loadl_epi64, _mm_loadu_ps, _mm_packus_epi32, _mm256_add_epi8,
-        _mm256_add_epi16, _mm256_add_epi32, _mm256_adds_epi8, _mm256_and_si256, _mm256_andnot_si256,
+        _mm256_add_epi16, _mm256_add_epi32, _mm256_add_ps, _mm256_adds_epi8, _mm256_and_si256, _mm256_andnot_si256,
         _mm256_castps_si256, _mm256_castsi256_ps, _mm256_castsi256_si128, _mm256_cmpeq_epi16, _mm256_cmpeq_epi32,
         _mm256_cmpgt_epi16, _mm256_cmpgt_epi32, _mm256_cvtepi32_ps, _mm256_cvtepu8_epi32, _mm256_cvtepu16_epi32,
         _mm256_cvtph_ps, _mm256_cvtps_ph, _mm256_cvttps_epi32, _mm256_extracti128_si256, _mm256_loadu_ps,
@@ -572,7 +574,11 @@ mod warp {
             cut = _mm256_or_si256(cut, _mm256_andnot_si256(is_exact, _mm256_set1_epi32(1)));
         }
         let value = _mm256_mul_ps(_mm256_castsi256_ps(cut), unit);
-        if HALF { _mm256_cvtph_ps(_mm256_cvtps_ph::<_MM_FROUND_TO_NEAREST_INT>(value)) } else { value }
+        if !HALF {
+            return value;
+        }
+        // What becomes zero is a positive one.
+        _mm256_add_ps(_mm256_cvtph_ps(_mm256_cvtps_ph::<_MM_FROUND_TO_NEAREST_INT>(value)), _mm256_setzero_ps())
     }
 
     impl Factors {

@@ -8,11 +8,21 @@ use super::half::{self, Bf16, F16, Half, HalfMods};
 use super::integer::{self, Int};
 use super::{FloatMods, MinMaxMods, float32, float64, mbarrier};
 
+/// Who makes the sum of floats in an atomic: the L2 cache, or instructions in a loop.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Adder {
+    /// What is in global memory is changed there: subnormals of f32 are flushed.
+    Cache,
+    /// The same, asked by a copy of many bytes, which keeps them.
+    CacheForCopies,
+    /// What is in shared memory is changed as by the instructions of a thread.
+    Thread,
+}
+
 /// The new value of a cell, or `None` if the operation does not exist for the type. `operands` holds the operand, or what
-/// a compare-and-swap expects and its new value. `ftz` flushes subnormals in f32 additions, as in global memory; shared
-/// memory keeps them. f16 and bf16 never flush (`.noftz`).
+/// a compare-and-swap expects and its new value. f16 and bf16 never flush (`.noftz`).
 #[inline]
-pub fn apply(op: AtomicOp, ty: ScalarType, old: u64, operands: [u64; 2], ftz: bool) -> Option<u64> {
+pub fn apply(op: AtomicOp, ty: ScalarType, old: u64, operands: [u64; 2], adder: Adder) -> Option<u64> {
     use ScalarType as T;
     let [operand, new] = operands;
     if op == AtomicOp::Cas {
@@ -29,8 +39,8 @@ pub fn apply(op: AtomicOp, ty: ScalarType, old: u64, operands: [u64; 2], ftz: bo
         T::S32 => int(op, old as i32, operand as i32)?.to_bits(),
         T::U64 => int(op, old, operand)?,
         T::S64 => int(op, old as i64, operand as i64)?.to_bits(),
-        T::F32 => u64::from(float(op, old as u32, operand as u32, ftz)?),
-        T::F64 => double(op, old, operand)?,
+        T::F32 => u64::from(float(op, old as u32, operand as u32, adder)?),
+        T::F64 => double(op, old, operand, adder)?,
         T::F16 => u64::from(small::<F16>(op, old as u16, operand as u16)?),
         T::Bf16 => u64::from(small::<Bf16>(op, old as u16, operand as u16)?),
         T::F16x2 => pair::<F16>(op, old, operand)?,
@@ -41,7 +51,7 @@ pub fn apply(op: AtomicOp, ty: ScalarType, old: u64, operands: [u64; 2], ftz: bo
 
 /// True when the operation exists for the type.
 pub fn is_defined(op: AtomicOp, ty: ScalarType) -> bool {
-    apply(op, ty, 0, [0; 2], false).is_some()
+    apply(op, ty, 0, [0; 2], Adder::Thread).is_some()
 }
 
 fn bitwise(op: AtomicOp, old: u64, operand: u64) -> Option<u64> {
@@ -81,7 +91,8 @@ fn int<T: Int>(op: AtomicOp, old: T, operand: T) -> Option<T> {
     })
 }
 
-fn float(op: AtomicOp, old: u32, operand: u32, ftz: bool) -> Option<u32> {
+fn float(op: AtomicOp, old: u32, operand: u32, adder: Adder) -> Option<u32> {
+    let ftz = adder == Adder::Cache;
     let (a, b) = (f32::from_bits(old), f32::from_bits(operand));
     let result = match op {
         AtomicOp::Add => float32::add(a, b, if ftz { FloatMods::RN_FTZ } else { FloatMods::RN }),
@@ -93,9 +104,13 @@ fn float(op: AtomicOp, old: u32, operand: u32, ftz: bool) -> Option<u32> {
     Some(result.to_bits())
 }
 
-fn double(op: AtomicOp, old: u64, operand: u64) -> Option<u64> {
+fn double(op: AtomicOp, old: u64, operand: u64, adder: Adder) -> Option<u64> {
     let (a, b) = (f64::from_bits(old), f64::from_bits(operand));
     let result = match op {
+        // The cache looks at the operand first, and leaves NaN as it is.
+        AtomicOp::Add if adder == Adder::Thread => float64::add(a, b, Rounding::Nearest),
+        AtomicOp::Add if b.is_nan() => return Some(operand),
+        AtomicOp::Add if a.is_nan() => return Some(old),
         AtomicOp::Add => float64::add(a, b, Rounding::Nearest),
         AtomicOp::Min => float64::min(a, b),
         AtomicOp::Max => float64::max(a, b),
@@ -123,11 +138,15 @@ fn pair<H: Half>(op: AtomicOp, old: u64, operand: u64) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{AtomicOp, ScalarType, apply};
+    use super::{Adder, AtomicOp, ScalarType, apply};
 
     fn check(ty: ScalarType, cases: &[(AtomicOp, u64, u64, Option<u64>)]) {
         for &(op, old, operand, expected) in cases {
-            assert_eq!(apply(op, ty, old, [operand, 0], false), expected, "{ty:?} {op:?} {old:#x} {operand:#x}");
+            assert_eq!(
+                apply(op, ty, old, [operand, 0], Adder::Thread),
+                expected,
+                "{ty:?} {op:?} {old:#x} {operand:#x}"
+            );
         }
     }
 
@@ -171,7 +190,7 @@ mod tests {
                 (AtomicOp::Add, 1, 2, None),
             ],
         );
-        let swap = |ty, old| apply(AtomicOp::Cas, ty, old, [3, 9], false);
+        let swap = |ty, old| apply(AtomicOp::Cas, ty, old, [3, 9], Adder::Thread);
         assert_eq!((swap(ScalarType::B32, 3), swap(ScalarType::B16, 4)), (Some(9), Some(4)));
         assert_eq!((swap(ScalarType::F32, 3), swap(ScalarType::B8, 3)), (None, None));
     }
@@ -183,9 +202,14 @@ mod tests {
             ScalarType::F32,
             &[(AtomicOp::Add, one, one, Some(u64::from(2.0f32.to_bits()))), (AtomicOp::Inc, one, one, None)],
         );
-        assert_eq!(apply(AtomicOp::Add, ScalarType::F32, 1, [1, 0], false), Some(2));
-        assert_eq!(apply(AtomicOp::Add, ScalarType::F32, 1, [1, 0], true), Some(0));
+        assert_eq!(apply(AtomicOp::Add, ScalarType::F32, 1, [1, 0], Adder::CacheForCopies), Some(2));
+        assert_eq!(apply(AtomicOp::Add, ScalarType::F32, 1, [1, 0], Adder::Cache), Some(0));
         check(ScalarType::F64, &[(AtomicOp::Add, 0x3ff0 << 48, 0x3ff0 << 48, Some(0x4000 << 48))]);
+        // Of an H200: of two NaN in f64 the cache takes the operand, a thread what was there, which becomes quiet.
+        let (old, operand) = (0xfff0_0000_0000_2a55, 0x7ff0_0000_0000_2a56);
+        let nan = |adder| apply(AtomicOp::Add, ScalarType::F64, old, [operand, 0], adder);
+        assert_eq!([Adder::Cache, Adder::CacheForCopies].map(nan), [Some(operand); 2]);
+        assert_eq!(nan(Adder::Thread), Some(0xfff8_0000_0000_2a55));
         check(
             ScalarType::F16x2,
             &[

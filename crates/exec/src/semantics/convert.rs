@@ -158,10 +158,14 @@ pub fn f32_to_f64(x: f32, ftz: bool, sat: bool) -> f64 {
     if sat { saturate_f64(result) } else { result }
 }
 
-/// f64 to f32.
+/// f64 to f32. A NaN keeps its sign and the upper bits of its payload and becomes quiet.
 #[inline(always)]
 pub fn f64_to_f32(x: f64, mods: FloatMods) -> f32 {
-    float32::finish_wide(x, mods)
+    let bits = x.to_bits();
+    let is_nan = bits & (u64::MAX >> 1) > f64::INFINITY.to_bits();
+    let nan = (bits >> 32) as u32 & 0x8000_0000 | 0x7fc0_0000 | (bits >> 29) as u32 & 0x007f_ffff;
+    let result = float32::finish_wide(x, mods);
+    if is_nan && !mods.sat { f32::from_bits(nan) } else { result }
 }
 
 /// f16 or bf16 to f32, exact.

@@ -150,16 +150,16 @@ pub fn fma_x2(a: u64, b: u64, c: u64, mods: FloatMods) -> u64 {
     pack(fma(a0, b0, c0, mods), fma(a1, b1, c1, mods))
 }
 
-/// The magnitude: the sign bit is cleared, also of NaN, whose result the instruction set leaves open.
+/// The magnitude. The instruction set leaves NaN open: ptxas makes a sum of it, whose NaN is the usual one.
 #[inline(always)]
 pub fn abs(a: f32, ftz: bool) -> f32 {
-    flush_if(a.abs(), ftz)
+    canonical_f32(flush_if(a.abs(), ftz))
 }
 
-/// The negated value: the sign bit flips, also of NaN, whose result the instruction set leaves open.
+/// The negated value; NaN as of [`abs`].
 #[inline(always)]
 pub fn neg(a: f32, ftz: bool) -> f32 {
-    flush_if(-a, ftz)
+    canonical_f32(flush_if(-a, ftz))
 }
 
 /// The smaller of two numbers; -0 is smaller than +0.

@@ -1,63 +1,85 @@
 //! Double-precision arithmetic: `add sub mul fma div rcp sqrt min max abs neg copysign testp`, and the approximate
 //! reciprocals.
 //!
-//! Results are correctly rounded in every mode and subnormals are kept. A NaN result is always
-//! [`NAN_F64`]; the instruction set leaves it open.
+//! Results are correctly rounded in every mode and subnormals are kept. The instruction set leaves NaN open; GPUs answer the
+//! first operand that is one, in its quiet form and with its sign, and [`NAN_F64`] where none is.
 
 use warplens_isa::{Rounding, TestProperty};
 
 use super::soft;
 
-/// The NaN that f64 instructions produce here: the one that CUDA's headers name `CUDART_NAN`.
+/// The NaN that f64 instructions produce of numbers: the one that CUDA's headers name `CUDART_NAN`.
 pub const NAN_F64: u64 = 0xfff8_0000_0000_0000;
+/// The bit that makes NaN quiet.
+const QUIET: u64 = 1 << 51;
+
+#[inline(always)]
+fn is_nan(bits: u64) -> bool {
+    bits & (u64::MAX >> 1) > f64::INFINITY.to_bits()
+}
+
+/// The result, or the first of the operands that is NaN, by their bits for the reason of [`super::round::canonical_f32`].
+#[inline(always)]
+fn or_nan<const N: usize>(result: f64, operands: [f64; N]) -> f64 {
+    let first = |bits: u64, operand: &f64| if is_nan(operand.to_bits()) { operand.to_bits() | QUIET } else { bits };
+    f64::from_bits(operands.iter().rev().fold(canonical(result).to_bits(), first))
+}
 
 /// Replaces any NaN by [`NAN_F64`], by its bits for the reason of [`super::round::canonical_f32`].
 #[inline(always)]
 pub fn canonical(x: f64) -> f64 {
     let bits = x.to_bits();
-    f64::from_bits(if bits & (u64::MAX >> 1) > f64::INFINITY.to_bits() { NAN_F64 } else { bits })
+    f64::from_bits(if is_nan(bits) { NAN_F64 } else { bits })
 }
 
 /// a + b
 #[inline(always)]
 pub fn add(a: f64, b: f64, rounding: Rounding) -> f64 {
-    canonical(match rounding {
+    or_nan(sum(a, b, rounding), [a, b])
+}
+
+#[inline(always)]
+fn sum(a: f64, b: f64, rounding: Rounding) -> f64 {
+    match rounding {
         Rounding::Nearest => a + b,
         rounding => soft::fma(a, 1.0, b, rounding),
-    })
+    }
 }
 
 /// a - b
 #[inline(always)]
 pub fn sub(a: f64, b: f64, rounding: Rounding) -> f64 {
-    add(a, -b, rounding)
+    or_nan(sum(a, -b, rounding), [a, b])
 }
 
 /// a * b
 #[inline(always)]
 pub fn mul(a: f64, b: f64, rounding: Rounding) -> f64 {
-    canonical(match rounding {
+    let product = match rounding {
         Rounding::Nearest => a * b,
         rounding => soft::mul(a, b, rounding),
-    })
+    };
+    or_nan(product, [a, b])
 }
 
-/// a * b + c, rounded once. `mad.f64` is the same instruction.
+/// a * b + c, rounded once. `mad.f64` is the same instruction. NaN of c counts before that of b.
 #[inline(always)]
 pub fn fma(a: f64, b: f64, c: f64, rounding: Rounding) -> f64 {
-    canonical(match rounding {
+    let sum = match rounding {
         Rounding::Nearest => a.mul_add(b, c),
         rounding => soft::fma(a, b, c, rounding),
-    })
+    };
+    or_nan(sum, [a, c, b])
 }
 
 /// a / b
 #[inline(always)]
 pub fn div(a: f64, b: f64, rounding: Rounding) -> f64 {
-    canonical(match rounding {
+    let quotient = match rounding {
         Rounding::Nearest => a / b,
         rounding => soft::div(a, b, rounding),
-    })
+    };
+    or_nan(quotient, [a, b])
 }
 
 /// 1 / a
@@ -69,10 +91,11 @@ pub fn rcp(a: f64, rounding: Rounding) -> f64 {
 /// The square root.
 #[inline(always)]
 pub fn sqrt(a: f64, rounding: Rounding) -> f64 {
-    canonical(match rounding {
+    let root = match rounding {
         Rounding::Nearest => a.sqrt(),
         rounding => soft::sqrt(a, rounding),
-    })
+    };
+    or_nan(root, [a])
 }
 
 /// The 32 bits that `rcp.approx.ftz.f64` and `rsqrt.approx.ftz.f64` look at: the low word reads as zero.
@@ -107,16 +130,16 @@ pub fn rsqrt_approx(a: f64) -> f64 {
     canonical(1.0 / a.sqrt())
 }
 
-/// The magnitude: the sign bit is cleared, also of NaN.
+/// The magnitude. NaN keeps its sign, as of any sum.
 #[inline(always)]
 pub fn abs(a: f64) -> f64 {
-    a.abs()
+    or_nan(a.abs(), [a])
 }
 
-/// The negated value: the sign bit flips, also of NaN.
+/// The negated value. NaN keeps its sign, as of any sum.
 #[inline(always)]
 pub fn neg(a: f64) -> f64 {
-    -a
+    or_nan(-a, [a])
 }
 
 /// The smaller of two numbers; -0 is smaller than +0. f64 knows no modifier.
@@ -133,7 +156,8 @@ pub fn max(a: f64, b: f64) -> f64 {
 
 #[inline(always)]
 fn select(a: f64, b: f64, first: bool) -> f64 {
-    canonical(if first || b.is_nan() { a } else { b })
+    let chosen = if first || is_nan(b.to_bits()) { a } else { b };
+    or_nan(chosen, [chosen])
 }
 
 /// The magnitude of `b` with the sign of `a`: the PTX operand order.

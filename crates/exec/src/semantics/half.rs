@@ -32,9 +32,9 @@ impl HalfMods {
     pub const RN: Self = Self { ftz: false, sat: false, relu: false, oob: false };
 }
 
-/// The NaN that a tensor copy fills out-of-bounds elements with, and that `.oob` looks for. Its bits are not published; taken
-/// to be the NaN of all ones, which arithmetic never produces.
-pub const OUT_OF_BOUNDS: u16 = 0xffff;
+/// The NaN that a tensor copy fills out-of-bounds elements with, and that `.oob` looks for, with either sign. Its bits are not
+/// published; of all NaN an H200 takes only these for it.
+pub const OUT_OF_BOUNDS: u16 = 0x7ff7;
 
 /// A 16-bit floating-point format.
 pub trait Half: Copy {
@@ -239,8 +239,8 @@ pub fn fma<H: Half>(a: u16, b: u16, c: u16, mods: HalfMods) -> u16 {
     let wide = |x| H::widen(H::flush_if(x, mods.ftz));
     let (rounded, sum) = H::fma(wide(a), wide(b), wide(c));
     let result = finish::<H>(rounded, sum, mods);
-    let out_of_bounds = mods.oob && (a == OUT_OF_BOUNDS || b == OUT_OF_BOUNDS || c == OUT_OF_BOUNDS);
-    if out_of_bounds { 0 } else { result }
+    let is_mark = |bits: u16| bits & 0x7fff == OUT_OF_BOUNDS;
+    if mods.oob && (is_mark(a) || is_mark(b)) { 0 } else { result }
 }
 
 /// The negated value; NaN becomes canonical.

@@ -409,15 +409,21 @@ pub fn shf_r_wrap(low: u32, high: u32, amount: u32) -> u32 {
     shf_r_clamp(low, high, amount & 31)
 }
 
-/// Extracts `length` bits from `position`. Both operands count modulo 256. Positions past the top read zeros, or the
-/// sign bit for signed types; a signed field is extended by its top bit, or by the number's where the field ends
-/// beyond it. (The manual counts modulo 256 for both widths; the assembler's code for 64 bits does not reduce.)
+/// Where a field starts and how long it is. Both operands count modulo 256, as the manual says, but for fields of 64 bits:
+/// what ptxas makes of those takes the operands as they are.
+#[inline(always)]
+fn field<T: Int>(position: u32, length: u32) -> (u32, u32) {
+    if T::BITS == 64 { (position, length) } else { (position & 0xff, length & 0xff) }
+}
+
+/// Extracts `length` bits from `position`. Positions past the top read zeros, or the sign bit for signed types; a signed
+/// field is extended by its top bit, or by the number's where the field ends beyond it.
 #[inline(always)]
 pub fn bfe<T: Int>(a: T, position: u32, length: u32) -> T {
-    let (position, length) = (position & 0xff, length & 0xff);
+    let (position, length) = field::<T>(position, length);
     let top = T::BITS - 1;
     let bits = a.to_bits();
-    let last = (position + length).wrapping_sub(1).min(top);
+    let last = position.saturating_add(length).wrapping_sub(1).min(top);
     let sign = if T::SIGNED && length != 0 { (bits >> last) & 1 } else { 0 };
     let moved = if position > top { 0 } else { bits >> position };
     let valid = if position > top { 0 } else { length.min(T::BITS - position) };
@@ -425,11 +431,10 @@ pub fn bfe<T: Int>(a: T, position: u32, length: u32) -> T {
     T::from_bits((moved & mask) | if sign == 1 { !mask } else { 0 })
 }
 
-/// Inserts the low `length` bits of `a` into `b` at `position`. Both operands count modulo 256; bits past the top are
-/// dropped.
+/// Inserts the low `length` bits of `a` into `b` at `position`; bits past the top are dropped.
 #[inline(always)]
 pub fn bfi<T: Int>(a: T, b: T, position: u32, length: u32) -> T {
-    let (position, length) = (position & 0xff, length & 0xff);
+    let (position, length) = field::<T>(position, length);
     let mask = if position < 64 { low_ones(length) << position } else { 0 };
     let field = if position < 64 { a.to_bits() << position } else { 0 };
     T::from_bits((field & mask) | (b.to_bits() & !mask))
@@ -483,9 +488,13 @@ pub fn lop3(a: u32, b: u32, c: u32, table: u8) -> u32 {
 }
 
 /// The position of the n-th set bit counted from `base`, upward for positive `offset` (1 is the first), downward for
-/// negative; offset 0 asks for the bit at `base` itself. All ones if there is no such bit.
+/// negative; offset 0 asks for the bit at `base` itself. All ones if there is no such bit, and zero for the least offset,
+/// as ptxas counts its magnitude in 32 bits.
 #[inline(always)]
 pub fn fns(mask: u32, base: u32, offset: i32) -> u32 {
+    if offset == i32::MIN {
+        return 0;
+    }
     let mut left = offset.unsigned_abs().max(1);
     let mut position = i64::from(base);
     while (0..32).contains(&position) {

@@ -142,8 +142,8 @@ fn with_results(cores: TensorCores, product: &MatrixProduct, fragments: &[Fragme
 fn results(product: &MatrixProduct, sum: Option<Sum>, (a, b, c): (&[u64], &[u64], &[u64])) -> Vec<u64> {
     let [_, a_type, b_type, _] = product.types;
     let extents = (usize::from(product.shape.n), usize::from(product.shape.k));
-    let fast = Format::of(a_type).zip(Format::of(b_type)).zip(sum);
-    let fast = fast.and_then(|(formats, sum)| fused::results(extents, formats, sum, (a, b, c)));
+    let formats = |sum: Sum| Some((sum.format(a_type)?, sum.format(b_type)?));
+    let fast = sum.and_then(|sum| fused::results(extents, formats(sum)?, sum, (a, b, c)));
     fast.unwrap_or_else(|| one_by_one(product, sum, (a, b, c)))
 }
 
@@ -154,8 +154,9 @@ fn one_by_one(product: &MatrixProduct, sum: Option<Sum>, (a, b, c): (&[u64], &[u
     let each = |compute: &dyn Fn(usize, usize, u64) -> u64| -> Vec<u64> {
         c.iter().enumerate().map(|(at, &c)| compute(at / n * k, at % n * k, c)).collect()
     };
-    match (Format::of(a_type), Format::of(b_type), sum) {
-        (Some(a_format), Some(b_format), Some(sum)) => {
+    let formats = sum.and_then(|sum| Some((sum.format(a_type)?, sum.format(b_type)?, sum)));
+    match formats {
+        Some((a_format, b_format, sum)) => {
             let a: Vec<Element> = a.iter().map(|&bits| a_format.decode(bits)).collect();
             let b: Vec<Element> = b.iter().map(|&bits| b_format.decode(bits)).collect();
             let fraction_bits = a_format.fraction_bits + b_format.fraction_bits;
@@ -163,8 +164,9 @@ fn one_by_one(product: &MatrixProduct, sum: Option<Sum>, (a, b, c): (&[u64], &[u
         }
         _ if a_type == MatrixType::F64 => each(&|row, column, c| {
             let pairs = a[row..][..k].iter().zip(&b[column..][..k]);
+            // The other way round: NaN of b counts before that of the sum, and this before that of a.
             let fused =
-                |sum, (&a, &b): (&u64, &u64)| float64::fma(f64::from_bits(a), f64::from_bits(b), sum, product.rounding);
+                |sum, (&a, &b): (&u64, &u64)| float64::fma(f64::from_bits(b), f64::from_bits(a), sum, product.rounding);
             pairs.fold(f64::from_bits(c), fused).to_bits()
         }),
         _ => {
@@ -186,6 +188,15 @@ fn one_by_one(product: &MatrixProduct, sum: Option<Sum>, (a, b, c): (&[u64], &[u
 }
 
 impl Sum {
+    /// How the elements of a factor are taken apart.
+    fn format(self, ty: MatrixType) -> Option<Format> {
+        let format = Format::of(ty)?;
+        Some(match self {
+            Self::Blocks(..) => format,
+            Self::ByHalves(_) => format.as_half(),
+        })
+    }
+
     #[inline]
     fn of(self, accumulator: u32, a: &[Element], b: &[Element], fraction_bits: u32) -> u32 {
         match self {

@@ -129,11 +129,12 @@ impl<'a, E: Engine, O: Observer> Worker<'a, E, O> {
         reads: &mut TexelReads,
     ) -> [u32; 4] {
         let footprint = sampling.footprint(coordinates);
-        texel::fetched(footprint.corners(), |corner| {
-            if let (true, Some(place)) = (O::RECORDS, corner.place) {
+        let form = (texture.resource.format, texture.read);
+        texel::fetched(form, footprint.corners(), sampling.sampler.border, |place| {
+            if O::RECORDS {
                 reads.add(&texture.resource, place);
             }
-            self.value_at(texture, sampling.sampler, corner.place)
+            self.texel(&texture.resource, place)
         })
     }
 
@@ -476,6 +477,7 @@ impl MemoryOperation {
             atomic: None,
             ordered: false,
             places: Places::Own,
+            is_copy: false,
             asks: None,
         }
     }

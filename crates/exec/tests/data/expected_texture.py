@@ -19,16 +19,24 @@ def border(i, n):
 
 
 def linear(texel, at, extent, mode):
-    """A linear filter on any number of axes; texel(None) is the border."""
+    """A linear filter on up to three axes, with weights in 256ths as an H200 has them; texel(None) is the border."""
     steps = []
     for x, n in zip(at, extent):
         low = floor(x - F(1, 2))
-        weight = F(floor((x - F(1, 2) - low) * 256 + F(1, 2)), 256)
-        steps.append([(mode(low, n), 1 - weight), (mode(low + 1, n), weight)])
-    corners = [((), F(1))]
-    for axis in steps:
-        corners = [(where + (i,), weight * own) for where, weight in corners for i, own in axis]
-    return sum(weight * texel(None if None in where else where) for where, weight in corners)
+        weight = floor((x - F(1, 2) - low) * 256 + F(1, 2))
+        steps.append(([mode(low, n), mode(low + 1, n)], weight))
+    steps += [([0], 0)] * (3 - len(steps))
+    (xs, x), (ys, y), (zs, z) = steps
+    total = F(0)
+    for k, plane in zip(range(len(zs)), (256 - z, z)):
+        right = (plane * x + 128) // 256
+        for i, column in zip(range(len(xs)), (plane - right, right)):
+            # Halves of the left column go up, those of the right one down.
+            lower = (column * y + 127 + i) // 256
+            for j, weight in zip(range(len(ys)), (column - lower, lower)):
+                where = (xs[i], ys[j], zs[k])[:len(at)]
+                total += F(weight, 256) * texel(None if None in where else where)
+    return total
 
 
 def texture_spmv():

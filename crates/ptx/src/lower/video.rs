@@ -2,6 +2,16 @@
 //!
 //! Machines since `sm_50` mostly emulate them too. The scalar forms work on parts of registers, extended to 64 bits so
 //! that nothing overflows before saturation; the SIMD forms work on each byte or half, for which 32 bits are enough.
+//!
+//! The SIMD forms are what the manual says. Where ptxas makes something else of the scalar forms, they are what ptxas makes
+//! (CUDA 13.0, `sm_90`, as disassembled, and as an H200 answers to `validation/hardware/probes`):
+//!
+//! - `.sat` does not limit an unsigned word from above; what does not fit a part of a word, negative numbers too, becomes the
+//!   largest number that does; a shift is limited to a word whatever the part, from a number of 34 bits.
+//! - The part `.h1` receives the upper half of a result, not the lower one.
+//! - The unsigned extremum of a sum or a difference and the last operand takes the sum for a number of 64 bits, extended by the
+//!   sign of the word.
+//! - A scaled or saturated `vmad` of unsigned operands takes words for signed ones.
 
 use warplens_ir::{Operand, Register, Width};
 use warplens_isa::{Carry, Comparison, Extremum, OpClass, Operation, Product, Rounding, ScalarType, Subnormals, Sum};
@@ -28,6 +38,7 @@ const PLAIN_SUM: Sum = Sum { rounding: Rounding::Nearest, ftz: false, sat: false
 const PLAIN_EXTREMUM: Extremum = Extremum { ftz: false, relu: false, nan: false, xorsign_abs: false };
 
 const WORD: Part = Part { position: 0, bits: 32 };
+const UPPER_HALF: Part = Part { position: 16, bits: 16 };
 
 /// What is computed from two values.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -73,10 +84,11 @@ impl<'src> Body<'_, '_, 'src> {
         let a = self.video_source(&site.operands[1], signed_a, ScalarType::S64)?;
         let b = self.video_source(&site.operands[2], signed_b, ScalarType::S64)?;
         let value = self.video_primary(site, primary, a, b, ScalarType::S64)?;
-        // An unsigned word shifted left by 32 takes all 64 bits.
-        let is_large = primary == Primary::Shift(Operation::Shl) && !signed_a;
-        let wide = if is_large { ScalarType::U64 } else { ScalarType::S64 };
-        let value = if site.has(Modifier::Sat) { self.saturate(value, part.bits, signed, wide) } else { value };
+        let value = match primary {
+            _ if !site.has(Modifier::Sat) => value,
+            Primary::Shift(_) => self.saturate_shift(value, signed),
+            _ => self.saturate_scalar(value, part, signed),
+        };
         let low = self.scopes.fresh(Width::Word);
         self.convert(low, value, ScalarType::U32, ScalarType::U64);
         let low = Operand::Register(low);
@@ -86,14 +98,36 @@ impl<'src> Body<'_, '_, 'src> {
         };
         let c = self.source(c, ScalarType::B32)?;
         let ty = types::integer(32, signed);
-        if part != WORD {
+        if part == UPPER_HALF {
+            let upper = self.compute(Operation::Shr, ScalarType::U32, vec![low, Operand::Immediate(16)]);
+            self.insert(destination, upper, c, part);
+        } else if part != WORD {
             self.insert(destination, low, c, part);
+        } else if let Some(op @ (MIN | MAX)) = self.secondary(site)
+            && !signed
+        {
+            self.unsigned_extremum(site, (primary, op), destination, [value, low, c]);
         } else if let Some(op) = self.secondary(site) {
             self.emit(op, ty, vec![destination], vec![low, c]);
         } else {
             self.move_bits(ScalarType::B32, destination, low);
         }
         Ok(())
+    }
+
+    /// The extremum of a result, given whole and as its low word, and an unsigned word.
+    fn unsigned_extremum(
+        &mut self,
+        site: &Site<'_, 'src>,
+        (primary, op): (Primary, Operation),
+        destination: Register,
+        [value, low, c]: [Operand; 3],
+    ) {
+        let takes_word = site.has(Modifier::Sat) || matches!(primary, Primary::Plain(ADD | SUB));
+        let value = if takes_word { self.extract(low, WORD, true, ScalarType::S64) } else { value };
+        let c = self.extract(c, WORD, false, ScalarType::S64);
+        let best = self.compute(op, ScalarType::U64, vec![value, c]);
+        self.convert(destination, best, ScalarType::U32, ScalarType::U64);
     }
 
     /// The operation that combines the result with the last operand.
@@ -217,6 +251,26 @@ impl<'src> Body<'_, '_, 'src> {
         })
     }
 
+    /// Clamps the result of a scalar form.
+    fn saturate_scalar(&mut self, value: Operand, part: Part, signed: bool) -> Operand {
+        match (part == WORD, signed) {
+            (true, true) => self.saturate(value, 32, true, ScalarType::S64),
+            (true, false) => self.compute(MAX, ScalarType::S64, vec![value, Operand::Immediate(0)]),
+            (false, _) => {
+                let most = (1 << (part.bits - u32::from(signed))) - 1;
+                self.compute(MIN, ScalarType::U64, vec![value, Operand::Immediate(most)])
+            }
+        }
+    }
+
+    /// Clamps the result of a shift, of which 34 bits are left.
+    fn saturate_shift(&mut self, value: Operand, signed: bool) -> Operand {
+        let unused = Operand::Immediate(64 - 34);
+        let upper = self.compute(Operation::Shl, ScalarType::B64, vec![value, unused]);
+        let value = self.compute(Operation::Shr, ScalarType::S64, vec![upper, unused]);
+        self.saturate(value, 32, signed, ScalarType::S64)
+    }
+
     /// Clamps a value to what `bits` bits can hold.
     fn saturate(&mut self, value: Operand, bits: u32, signed: bool, ty: ScalarType) -> Operand {
         let (low, high) =
@@ -246,9 +300,14 @@ impl<'src> Body<'_, '_, 'src> {
             return Err(Stop::Unsupported);
         }
         let (destination, _) = self.video_destination(&site.operands[0])?;
-        let a = self.video_source(&site.operands[1], signed_a, ScalarType::S64)?;
-        let b = self.video_source(&site.operands[2], signed_b, ScalarType::S64)?;
-        let c = self.video_source(&site.operands[3], signed, ScalarType::S64)?;
+        let takes_signed = !signed && (shift > 0 || site.has(Modifier::Sat));
+        let is_whole = |position: usize| match site.operands[position].kind {
+            OperandKind::Selected(..) | OperandKind::Negated(_, Some(_)) => false,
+            _ => takes_signed,
+        };
+        let a = self.video_source(&site.operands[1], signed_a || is_whole(1), ScalarType::S64)?;
+        let b = self.video_source(&site.operands[2], signed_b || is_whole(2), ScalarType::S64)?;
+        let c = self.video_source(&site.operands[3], signed || takes_signed, ScalarType::S64)?;
         let ty = types::integer(64, signed);
         let mut sum = self.compute(MUL, ty, vec![a, b]);
         if negates_product {
@@ -262,11 +321,9 @@ impl<'src> Body<'_, '_, 'src> {
             sum = self.compute(Operation::Shr, ty, vec![sum, Operand::Immediate(shift)]);
         }
         if site.has(Modifier::Sat) {
-            sum = if signed {
-                self.saturate(sum, 32, true, ty)
-            } else {
-                self.compute(MIN, ty, vec![sum, Operand::Immediate(0xffff_ffff)])
-            };
+            // What was shifted as an unsigned number is none below zero.
+            let ty = if shift > 0 { ty } else { ScalarType::S64 };
+            sum = self.saturate(sum, 32, signed, ty);
         }
         self.convert(destination, sum, ScalarType::U32, ScalarType::U64);
         self.classify(OpClass::Int);

@@ -88,16 +88,16 @@ impl Step<'_> {
             let value: [u32; 4] = match component {
                 None => {
                     let parts = own.parts(&numbers);
-                    places = parts.iter().map(|(place, _)| *place).collect();
-                    let coloured: Vec<(Colour, [u32; 4])> =
-                        parts.into_iter().map(|(place, weights)| (colour_at(run, place), weights)).collect();
-                    mixed(&coloured)
+                    places = parts.iter().map(|(place, ..)| *place).collect();
+                    let coloured = |(place, weight, plane)| (colour_at(run, place), weight, plane);
+                    let coloured: Vec<(Colour, u64, usize)> = parts.into_iter().map(coloured).collect();
+                    mixed(texture.resource.format.channel(), &coloured)
                 }
                 Some(component) => {
                     places = own.corners(&numbers);
                     let channel = |place: &Option<TexelPlace>| match colour_at(run, *place) {
                         Colour::Whole(whole) => whole[usize::from(component)],
-                        Colour::Real(real) => real[usize::from(component)].to_bits(),
+                        Colour::Real(real, _) => real[usize::from(component)].to_bits(),
                     };
                     std::array::from_fn(|corner| channel(&places[corner]))
                 }

@@ -1,7 +1,7 @@
 //! Instructions with known results, all the way from their text to the emulator.
 //!
-//! The results are those that the PTX assembler of CUDA 13 folded the instructions to; the tests of `semantics` use the
-//! same list.
+//! The results are those that the PTX assembler of CUDA 13 folded the instructions to, of which the tests of `semantics` use
+//! the same list; and those of a GPU, where the manual leaves them open or machine code differs from it.
 
 use std::fmt::Write as _;
 
@@ -10,7 +10,10 @@ use warplens_session::{ExecutionOptions, Extent, Generation, OutputRequest, Prog
 
 use crate::expectation::describe;
 
-const VECTORS: &str = include_str!("../../../exec/tests/semantics/vectors.txt");
+const VECTORS: [&str; 2] = [
+    include_str!("../../../exec/tests/semantics/vectors.txt"),
+    include_str!("../../../exec/tests/semantics/hardware.txt"),
+];
 
 struct Vector {
     line: &'static str,
@@ -20,7 +23,7 @@ struct Vector {
 }
 
 fn vectors() -> Vec<Vector> {
-    let lines = VECTORS.lines().filter(|line| !line.starts_with('#'));
+    let lines = VECTORS.iter().flat_map(|list| list.lines()).filter(|line| !line.starts_with('#'));
     let parse = |line: &'static str| {
         let (instruction, result) = line.split_once(" = ").unwrap();
         let mut words = instruction.split(' ');
@@ -76,7 +79,7 @@ impl Vector {
 }
 
 #[test]
-fn instructions_give_what_the_assembler_folds_them_to() {
+fn instructions_give_what_the_assembler_folds_them_to_and_gpus_answer() {
     let vectors = vectors();
     let mut text = String::from(
         ".version 8.8\n.target sm_90\n.address_size 64\n.visible .entry kernel(.param .u64 out) {\n\

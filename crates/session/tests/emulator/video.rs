@@ -1,5 +1,6 @@
 //! Video instructions, which lowering takes apart, against their definition: on selected parts of registers, with
-//! saturation, secondary operations, merging and masks, in thousands of random forms.
+//! saturation, secondary operations, merging and masks, in thousands of random forms. Scalar forms are as ptxas makes them
+//! where that is not what the manual says.
 
 use std::fmt::Write as _;
 
@@ -111,14 +112,34 @@ fn scalar(random: &mut Random, [a, b, c]: [u32; 3]) -> (String, u32) {
     let last = if third.is_empty() { "" } else { ", %c" };
     let text = format!("{name}{secondary} %d{}, %a{}, %b{}{last};", part_d.0, part_a.0, part_b.0);
     let value = primary(op, extract(a, part_a, signed_a), extract(b, part_b, signed_b));
-    let value = if sat { saturate(value, part_d.2, signed_d) } else { value };
+    let most = (1i128 << (part_d.2 - u32::from(signed_d))) - 1;
+    let value = match (sat, part_d.2) {
+        (false, _) => value,
+        // Of what is shifted 34 bits are left, which a word limits.
+        (true, _) if is_shift => saturate(value << 94 >> 94, 32, signed_d),
+        (true, 32) if signed_d => saturate(value, 32, true),
+        // An unsigned word has no upper limit, and parts have no lower one.
+        (true, 32) => value.max(0),
+        (true, _) => {
+            if (0..=most).contains(&value) {
+                value
+            } else {
+                most
+            }
+        }
+    };
     let low = value as u32;
     let pick = |first: bool| if first { low } else { c };
-    let is_lower = if signed_d { (low as i32) < c as i32 } else { low < c };
+    // Sums count as numbers of 64 bits, made of a signed word.
+    let is_sum = sat || matches!(op, "add" | "sub");
+    let unsigned = if is_sum { i64::from(low as i32) as u64 } else { value as u64 };
+    let is_lower = if signed_d { (low as i32) < c as i32 } else { unsigned < u64::from(c) };
     let result = match third {
         "add" => low.wrapping_add(c),
         "min" => pick(is_lower),
         "max" => pick(!is_lower),
+        // The upper half receives the upper half.
+        "merge" if part_d.0 == ".h1" => insert(low >> 16, c, part_d),
         "merge" => insert(low, c, part_d),
         _ => low,
     };
@@ -151,12 +172,16 @@ fn multiply_add(random: &mut Random, [a, b, c]: [u32; 3]) -> (String, u32) {
         part_b.0,
         minus("c")
     );
-    let product = i128::from(extract(a, part_a, signed_a)) * i128::from(extract(b, part_b, signed_b));
+    // Unsigned words count as signed ones where more than the low word of the sum matters.
+    let takes_signed = !signed && (sat || shift > 0);
+    let factor = |word, part: Part, signed| i128::from(extract(word, part, signed || takes_signed && part.2 == 32));
+    let product = factor(a, part_a, signed_a) * factor(b, part_b, signed_b);
     let product = if matches!(negated, "a" | "b") { -product } else { product };
     // Negation complements the addend before it is extended and adds one.
-    let addend = extend(u64::from(if negated == "c" { !c } else { c }), 32, signed);
+    let addend = extend(u64::from(if negated == "c" { !c } else { c }), 32, signed || takes_signed);
     let one = i128::from(matches!(negated, "c" | "po"));
-    let sum = (product + i128::from(addend) + one) >> shift;
+    let sum = product + i128::from(addend) + one;
+    let sum = if takes_signed && shift > 0 { i128::from(sum as u64 >> shift) } else { sum >> shift };
     (text, if sat { saturate(sum, 32, signed) } else { sum } as u32)
 }
 

@@ -25,6 +25,9 @@ pub(super) struct Adder {
 const NAN_SINGLE: u32 = 0x7fff_ffff;
 const NAN_HALF: u32 = 0x7fff;
 
+/// No exponent that terms are aligned to is below this, less the bits that are kept, where the sum is f32.
+const LEAST_ALIGNED: i32 = -108;
+
 /// The exponents of the smallest normal numbers.
 const LEAST_SINGLE: i32 = -126;
 const LEAST_HALF: i32 = -14;
@@ -38,9 +41,9 @@ impl Adder {
         if let Some(bits) = self.special(c, a, b) {
             return bits;
         }
-        // Zeros have no say in the alignment, but for an accumulator in f32: its exponent is that of subnormals.
+        // Zeros have no say in the alignment.
         let mut largest = match self.output {
-            Output::Single { .. } => LEAST_SINGLE,
+            Output::Single { .. } => LEAST_ALIGNED - self.kept as i32,
             Output::Half => i32::MIN / 2,
         };
         if c.significand != 0 {
@@ -129,7 +132,7 @@ impl Output {
         }
     }
 
-    /// The bits of `sum * 2^least`. Where all terms cancel it is a positive zero.
+    /// The bits of `sum * 2^least`. Where all terms cancel, or nothing of the sum is left, it is a positive zero.
     #[inline]
     fn rounded(self, sum: i64, least: i32) -> u32 {
         let is_negative = sum < 0;
@@ -145,7 +148,7 @@ impl Output {
                 }
                 let unit = exponent.max(LEAST_SINGLE) - fraction_bits as i32;
                 let kept = scaled(magnitude, least - unit) << (23 - fraction_bits);
-                encoded(kept as u32, exponent, LEAST_SINGLE, 23) | u32::from(is_negative) << 31
+                encoded(kept as u32, exponent, LEAST_SINGLE, 23) | u32::from(is_negative && kept != 0) << 31
             }
             Self::Half => {
                 if exponent > 15 {
@@ -154,7 +157,7 @@ impl Output {
                 let unit = exponent.max(LEAST_HALF) - 10;
                 let kept = to_nearest_even(magnitude, least - unit);
                 // A carry out of the significand goes into the exponent, at the end to infinity.
-                encoded(kept as u32, exponent, LEAST_HALF, 10) | u32::from(is_negative) << 15
+                encoded(kept as u32, exponent, LEAST_HALF, 10) | u32::from(is_negative && kept != 0) << 15
             }
         }
     }

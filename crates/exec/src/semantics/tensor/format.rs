@@ -30,6 +30,8 @@ pub(super) struct Format {
     ignored: u32,
     /// Which bits are no finite number.
     specials: Specials,
+    /// Elements are made to another format before, in which they are no longer subnormal.
+    normalizes: bool,
 }
 
 /// Which bits of a format are no finite number.
@@ -45,7 +47,12 @@ enum Specials {
 
 impl Format {
     const fn ieee(exponent_bits: u32, fraction_bits: u32) -> Self {
-        Self { fraction_bits, exponent_bits, ignored: 0, specials: Specials::Ieee }
+        Self { fraction_bits, exponent_bits, ignored: 0, specials: Specials::Ieee, normalizes: false }
+    }
+
+    /// That of small elements which become f16 before they are multiplied.
+    pub(super) const fn as_half(self) -> Self {
+        Self { normalizes: self.exponent_bits < 5, ..self }
     }
 
     /// That of the elements of a matrix of floats which are multiplied or accumulated in a fused sum.
@@ -96,9 +103,14 @@ impl Format {
         };
         let magnitude = if field == 0 { fraction } else { fraction | 1 << self.fraction_bits } as i32;
         let bias = self.bias();
+        let missing = match self.normalizes && field == 0 && fraction != 0 {
+            true => fraction.leading_zeros() - (31 - self.fraction_bits),
+            false => 0,
+        };
+        let magnitude = magnitude << missing;
         Element {
             significand: if is_negative { -magnitude } else { magnitude },
-            exponent: field.max(1) as i32 - bias,
+            exponent: field.max(1) as i32 - bias - missing as i32,
             kind,
         }
     }
@@ -122,6 +134,7 @@ impl Format {
         // As if it were an f32 with the same fields, which the difference of the biases then moves to its place.
         let small = f32::from_bits(magnitude << (23 - self.fraction_bits));
         let value = small * f32::from_bits(((127 + 127 - bias) as u32) << 23);
+        let exponent = if self.normalizes { (value.to_bits() >> 23) as i32 - 127 } else { exponent };
         let sign = bits >> (self.exponent_bits + self.fraction_bits) & 1;
         let value = f32::from_bits(value.to_bits() | sign << 31);
         (value, if magnitude == 0 { none } else { exponent }, is_far)

@@ -160,12 +160,13 @@ pub(super) fn of_registers(
 ) -> Fast {
     let [d_type, a_type, b_type, c_type] = product.types;
     let k = usize::from(product.shape.k);
-    let Some(formats) = Format::of(a_type).zip(Format::of(b_type)) else { return Fast::Otherwise };
+    let sum = cores.sum(a_type, d_type);
+    let Some(formats) = sum.format(a_type).zip(sum.format(b_type)) else { return Fast::Otherwise };
     let fits = [product.shape.m, product.shape.n] == [16, 8] && k <= MOST_DEPTH && !product.is_by_quads();
     if !fits || product.sparsity.is_some() || d_type != c_type || a_type.per_register() != b_type.per_register() {
         return Fast::Otherwise;
     }
-    let Some(rule) = Rule::new(cores.sum(a_type, d_type), k) else { return Fast::Otherwise };
+    let Some(rule) = Rule::new(sum, k) else { return Fast::Otherwise };
     let is_made = if matches!(a_type, MatrixType::F16 | MatrixType::Bf16) {
         let [_, n_a, n_b, _] = product.registers();
         let (a, rest) = registers.split_at(n_a);

