@@ -215,6 +215,10 @@ impl Exact {
 
     /// The same number with its leading bit at bit 126, or zero.
     fn normalised(self) -> Self {
+        if self.significand >> 127 == 1 {
+            let more = self.more || self.significand & 1 == 1;
+            return Self { significand: self.significand >> 1, exponent: self.exponent + 1, more, ..self };
+        }
         let shift = self.significand.leading_zeros().saturating_sub(1);
         Self { significand: self.significand << (shift % 128), exponent: self.exponent - shift as i32, ..self }
     }

@@ -340,12 +340,17 @@ fn mixed_floats((format, kept): (Format, i32), terms: &[(f32, i64, u64, usize)])
         return if sum.is_nan() { f32::from_bits(0x7fff_ffff) } else { sum };
     }
     let mut sum = Number::Finite(Exact::integer(0));
-    for &(value, _, weight, plane) in terms {
-        let of_plane = terms.iter().filter(|term| term.3 == plane).filter_map(|term| exact(term.0));
-        let (Some(largest), Some(own)) = (of_plane.map(top).max(), exact(value)) else { continue };
+    for plane in 0..4 {
+        let of_plane = || terms.iter().filter(|term| term.3 == plane);
+        let Some(largest) = of_plane().filter_map(|term| exact(term.0)).map(top).max() else { continue };
         let unit = largest - kept;
-        let significand = own.rounded_to(unit, Rounding::Zero) * u128::from(weight);
-        sum = exact::sum(sum, Number::Finite(Exact { significand, exponent: unit - 8, ..own }), Rounding::Nearest);
+        let units = of_plane().filter_map(|&(value, _, weight, _)| {
+            let own = exact(value)?;
+            let magnitude = own.rounded_to(unit, Rounding::Zero) as i128 * i128::from(weight);
+            Some(if own.negative { -magnitude } else { magnitude })
+        });
+        let of_plane = Exact { exponent: unit - 8, ..Exact::integer(units.sum()) };
+        sum = exact::sum(sum, Number::Finite(of_plane), Rounding::Nearest);
     }
     let bits = format.round(sum, Rounding::NearestAway, false);
     let wide = F32.round(format.number(bits), Rounding::Nearest, false);

@@ -336,7 +336,10 @@ pub(super) fn fma_mixed(binder: &mut Binder<'_>, inst: &Decoded, types: &MixedTy
     let mods = FloatMods { rounding: types.rounding, ftz: false, sat: false };
     let handler = match inst.ty {
         ScalarType::F32 => map3_with(level, mods, |a: f32, b: f32, c: f32, m| float32::fma(a, b, c, *m)),
-        ScalarType::F64 => map3_with(level, mods, |a: f64, b: f64, c: f64, m| float64::fma(a, b, c, m.rounding)),
+        // What becomes of NaN in narrower operands is not known.
+        ScalarType::F64 => {
+            map3_with(level, mods, |a: f64, b: f64, c: f64, m| float64::canonical(float64::fma(a, b, c, m.rounding)))
+        }
         _ => return no_such_form(inst),
     };
     if inst.sources.len() != 3 {
