@@ -57,10 +57,14 @@ fn warplens(folder: &TempDir, arguments: &[&str]) -> (i32, String, String) {
 fn a_table_is_filled_in_with_what_the_kernel_alone_takes() {
     let folder = scratch();
     build(folder.path(), false);
-    let (code, table, said) = warplens(&folder, &["measure", "t.csv", "--gpu", "h200", "--repeats", "3", "--seconds", "0"]);
+    let (code, table, said) =
+        warplens(&folder, &["measure", "t.csv", "--gpu", "h200", "--repeats", "3", "--seconds", "0"]);
     let lines: Vec<&str> = table.lines().collect();
     assert_eq!(code, 1, "{said}");
-    assert!(lines[0].starts_with("# Stub, compute capability 9.0, 132 SMs, 1024 KiB of L2 cache; measured on 20"), "{table}");
+    assert!(
+        lines[0].starts_with("# Stub, compute capability 9.0, 132 SMs, 1024 KiB of L2 cache; measured on 20"),
+        "{table}"
+    );
     assert!(lines[0].ends_with("by: warplens measure t.csv --cache cold --repeats 3 --seconds 0"), "{table}");
     assert!(lines[1].ends_with("(at most 1980; counted: 1980) and unknown MHz of memory (at most 3201)."), "{table}");
     assert!(lines[2].ends_with("measured_us is that less the 2.500 us of an empty kernel."), "{table}");

@@ -138,7 +138,8 @@ functions! {
 fn too_old(symbol: &[u8]) -> Error {
     let symbol = String::from_utf8_lossy(symbol);
     let symbol = symbol.trim_end_matches('\0');
-    Error::input(format!("the CUDA driver of this machine has no {symbol}")).with_help("it has to be one of CUDA 12 or later")
+    Error::input(format!("the CUDA driver of this machine has no {symbol}"))
+        .with_help("it has to be one of CUDA 12 or later")
 }
 
 impl Driver {
@@ -147,7 +148,9 @@ impl Driver {
         // SAFETY: the initialisers of the CUDA driver have no preconditions.
         let library = unsafe { Library::new(LIBRARY) };
         let library = library.map_err(|_| {
-            Error::input(format!("there is no CUDA driver on this machine ({LIBRARY}), so that nothing can be measured"))
+            Error::input(format!(
+                "there is no CUDA driver on this machine ({LIBRARY}), so that nothing can be measured"
+            ))
         })?;
         for mark in EMULATOR_MARKS {
             // SAFETY: the symbol is looked for and neither called nor read.

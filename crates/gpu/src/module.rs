@@ -61,8 +61,7 @@ impl<'g> Module<'g> {
     pub(crate) fn allow_shared(&self, function: &Function, bytes: u64) -> Result<()> {
         let bytes = c_int::try_from(bytes).map_err(|_| Error::usage("too much dynamic shared memory"))?;
         // SAFETY: the function belongs to this module, which is loaded.
-        let status =
-            unsafe { (self.gpu.driver.set_function_attribute)(function.handle, MOST_DYNAMIC_SHARED, bytes) };
+        let status = unsafe { (self.gpu.driver.set_function_attribute)(function.handle, MOST_DYNAMIC_SHARED, bytes) };
         self.gpu.driver.check(&format!("{bytes} bytes of dynamic shared memory"), status)
     }
 }

@@ -47,9 +47,7 @@ pub(crate) fn why_none(machine: &Machine, key: Key) -> String {
         | Key::DramTurnaround
         | Key::LatencyL2
         | Key::LatencyL2Far
-        | Key::CtaInterval => {
-            "it was measured neither here nor on a sibling".into()
-        }
+        | Key::CtaInterval => "it was measured neither here nor on a sibling".into(),
         key if key.group() == "luo_suda" => "the MPD/CPD model is not calibrated for this chip".into(),
         _ => "the machine file does not state it, and no rule derives it".into(),
     }

@@ -52,7 +52,10 @@ pub fn fill(gpu: &Gpu, name: &str, text: &str, folder: &Path, asked: Asked<'_>, 
     if let Some(machine) = asked.gpu {
         let cc = u32::from(machine.cc.major) * 10 + u32::from(machine.cc.minor);
         if cc != facts.cc {
-            let error = format!("{} is not {}: its compute capability is {cc}, that of this GPU {}", facts.name, machine.id, facts.cc);
+            let error = format!(
+                "{} is not {}: its compute capability is {cc}, that of this GPU {}",
+                facts.name, machine.id, facts.cc
+            );
             return Err(Error::usage(error));
         }
     }

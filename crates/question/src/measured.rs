@@ -14,10 +14,12 @@ use warplens_base::error::{Error, Result};
 use warplens_launch::Launch;
 use warplens_session::profile::Counting;
 use warplens_session::toolchain::Search;
-use warplens_session::{ExecutionOptions, Extent, Input, Measurement, OutputRequest, Program, Progress, measure, source};
+use warplens_session::{
+    ExecutionOptions, Extent, Input, Measurement, OutputRequest, Program, Progress, measure, source,
+};
 
-pub(crate) use table::{HELP, fields, parse_open};
 pub use table::parse;
+pub(crate) use table::{HELP, fields, parse_open};
 
 /// What was measured, and what of.
 #[derive(Clone, PartialEq, Debug)]
@@ -271,8 +273,11 @@ mod tests {
     fn every_table_of_the_project_is_held_with_all_its_rows() {
         // Those of folders are looked at where they are read.
         let is_published = |held: &&Held| !held.name.contains("/h200/");
-        let counts: Vec<(&str, usize, Option<usize>)> =
-            held().iter().filter(is_published).map(|table| (table.name, table.rows.len(), table.left_out.map(|(count, _)| count))).collect();
+        let counts: Vec<(&str, usize, Option<usize>)> = held()
+            .iter()
+            .filter(is_published)
+            .map(|table| (table.name, table.rows.len(), table.left_out.map(|(count, _)| count)))
+            .collect();
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../validation/measured");
         let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name());
         let csv = files.filter(|name| name.to_string_lossy().ends_with(".csv")).count();

@@ -540,7 +540,7 @@ mod tests {
         tables.iter_mut().for_each(|table| table.rows = table.rows.iter().step_by(50).cloned().collect());
         let n_rows: usize = tables.iter().map(|table| table.rows.len()).sum();
         let validation = validate(&tables, &request("roofline", None), &Progress::default()).unwrap();
-        assert_eq!((validation.pairs.len(), n_rows), (n_rows, 23));
+        assert_eq!((validation.pairs.len(), n_rows), (n_rows, 27));
         // The kernels of the summation are not those that were measured, so that these may be faster than the bound;
         // and a kernel may reach more than the bandwidth of the triad, which is that of the bound.
         let mut streaming = validation.pairs.iter().filter(|pair| pair.class.as_deref() == Some("streaming"));

@@ -1,8 +1,8 @@
 //! Launches on a GPU that is there, instead of the emulator.
 
 use warplens_base::error::Result;
-use warplens_gpu::{Module, Placed};
 pub use warplens_gpu::{Cache, Facts, Gpu, Repeats, Timing};
+use warplens_gpu::{Module, Placed};
 use warplens_launch::{Launch, Plan, PlannedBuffer};
 
 use crate::execution::{Output, bind};

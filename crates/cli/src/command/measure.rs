@@ -74,7 +74,9 @@ impl MeasuringFlags {
         let repeats = Repeats { least: self.repeats, within: Duration::from_secs_f64(self.seconds), cache };
         let error = |error: Error| match error.help {
             Some(_) => error,
-            None => error.with_help("a table that was measured elsewhere can be read: calibrate --from, validate TABLE.csv"),
+            None => {
+                error.with_help("a table that was measured elsewhere can be read: calibrate --from, validate TABLE.csv")
+            }
         };
         Ok((Gpu::open(self.device).map_err(error)?, repeats))
     }
@@ -97,9 +99,8 @@ pub(crate) fn run(flags: &MeasureFlags, terminal: &Terminal) -> Result<Outcome> 
     let file = flags.table.file_name().unwrap_or_default().to_string_lossy();
     let command = format!("warplens measure {file} {}", flags.how.command());
     let asked = Asked { gpu: machine.as_ref(), repeats, command: &command, date: &today() };
-    let filled = terminal.with_progress_of("launches", |progress| {
-        hardware::fill(&gpu, &name, &text, folder, asked, progress)
-    })?;
+    let filled = terminal
+        .with_progress_of("launches", |progress| hardware::fill(&gpu, &name, &text, folder, asked, progress))?;
     terminal.data(flags.output.as_ref(), &filled.text)?;
     for (row, error) in &filled.failed {
         terminal.message(&format!("{row}: {}", error.message));
@@ -135,9 +136,13 @@ mod tests {
 
     #[test]
     fn days_have_dates() {
-        for (days, expected) in
-            [(0, "1970-01-01"), (59, "1970-03-01"), (11_016, "2000-02-29"), (11_017, "2000-03-01"), (20_783, "2026-11-26")]
-        {
+        for (days, expected) in [
+            (0, "1970-01-01"),
+            (59, "1970-03-01"),
+            (11_016, "2000-02-29"),
+            (11_017, "2000-03-01"),
+            (20_783, "2026-11-26"),
+        ] {
             assert_eq!(date(days), expected);
         }
     }

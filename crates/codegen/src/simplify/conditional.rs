@@ -55,16 +55,23 @@ fn candidate(body: &Body<'_>, position: usize) -> Option<Short> {
     let arms = match (goes_to(next)?, second) {
         (end, _) if end == taken => vec![next],
         (end, _) if goes_to(taken) == Some(end) => vec![next, taken],
-        (_, Some(second)) if goes_to(second).is_some() && goes_to(second) == goes_to(taken) => vec![next, second, taken],
+        (_, Some(second)) if goes_to(second).is_some() && goes_to(second) == goes_to(taken) => {
+            vec![next, second, taken]
+        }
         _ => return None,
     };
     let end = goes_to(*arms.last().expect("there is an arm")).filter(|_| arms.len() > 1).unwrap_or(taken);
     let branch = body.blocks[position].iter().copied().rfind(|&id| !body.nodes[id].is_dead())?;
     let predicate = body.nodes[branch].guard.filter(|_| body.nodes[branch].inst.op() == Op::Bra)?;
-    let are_alone = arms.iter().all(|&arm| matches!(body.cfg.predecessors(arm), &[from] if from == block || from == next));
+    let are_alone =
+        arms.iter().all(|&arm| matches!(body.cfg.predecessors(arm), &[from] if from == block || from == next));
     let ends = is_end(body, body.function.block_position(end));
     let inner: Vec<usize> = arms.into_iter().map(|arm| body.function.block_position(arm)).collect();
-    (are_alone && !ends && next != taken && is_short(body, &inner, predicate)).then_some(Short { branch, inner, predicate })
+    (are_alone && !ends && next != taken && is_short(body, &inner, predicate)).then_some(Short {
+        branch,
+        inner,
+        predicate,
+    })
 }
 
 /// True for blocks that only end the thread.

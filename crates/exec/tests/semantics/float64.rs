@@ -14,6 +14,20 @@ fn double(bits: u64) -> Double {
     Double::from_bits(u128::from(bits))
 }
 
+/// The bit that makes NaN quiet.
+const QUIET: u64 = 1 << 51;
+
+fn is_nan(bits: u64) -> bool {
+    f64::from_bits(bits).is_nan()
+}
+
+/// NaN of a result that is none of the numbers': the first operand that is NaN, where that of a sum counts before the second
+/// factor's, as an H200 answers.
+fn nan_of<const N: usize>(input: [u64; N]) -> Option<u64> {
+    let order: &[usize] = if N == 3 { &[0, 2, 1] } else { &[0, 1] };
+    order.iter().filter_map(|&at| input.get(at)).find(|&&bits| is_nan(bits)).map(|bits| bits | QUIET)
+}
+
 fn check<const N: usize>(
     name: &str,
     inputs: &[[u64; N]],
@@ -23,7 +37,8 @@ fn check<const N: usize>(
     for &input in inputs {
         for rounding in ROUNDINGS {
             let actual = ours(input.map(f64::from_bits), rounding).to_bits();
-            let expected = reference(input.map(double), round(rounding)).bits() as u64;
+            let result = reference(input.map(double), round(rounding)).bits() as u64;
+            let expected = nan_of(input).unwrap_or(result);
             assert_eq!(actual, expected, "{name} {rounding:?} {input:016x?}: {actual:016x}, expected {expected:016x}");
         }
     }
@@ -63,7 +78,7 @@ fn square_roots() {
         for rounding in ROUNDINGS {
             let root = float64::sqrt(x, rounding);
             if x.is_nan() || x < 0.0 {
-                assert_eq!(root.to_bits(), NAN_F64);
+                assert_eq!(root.to_bits(), nan_of([bits]).unwrap_or(NAN_F64));
             } else if x == 0.0 || x.is_infinite() {
                 assert_eq!(root.to_bits(), bits);
             } else {
@@ -91,7 +106,7 @@ fn root_to_nearest(x: f64) -> f64 {
 fn the_nan_of_a_square_root_is_not_the_hosts() {
     for bits in [0xfff0_0000_0000_0000, 0xbff0_0000_0000_0000, 0x7ff8_0000_0000_0000, 0xfff8_0000_2000_0000] {
         let x = black_box(f64::from_bits(bits));
-        assert_eq!(root_to_nearest(x).to_bits(), NAN_F64, "sqrt.rn {bits:016x}");
+        assert_eq!(root_to_nearest(x).to_bits(), nan_of([bits]).unwrap_or(NAN_F64), "sqrt.rn {bits:016x}");
     }
 }
 
@@ -104,8 +119,9 @@ fn minimum_and_maximum() {
     assert_eq!((float64::max(0.0, -0.0).to_bits(), float64::max(-0.0, 0.0).to_bits()), (0, 0));
     assert!(float64::min(nan, nan).is_nan());
     for bits in SPECIAL_F64 {
-        assert_eq!(float64::neg(f64::from_bits(bits)).to_bits(), bits ^ 1 << 63);
-        assert_eq!(float64::abs(f64::from_bits(bits)).to_bits(), bits & u64::MAX >> 1);
+        let [negated, magnitude] = [bits ^ 1 << 63, bits & u64::MAX >> 1].map(|plain| nan_of([bits]).unwrap_or(plain));
+        assert_eq!(float64::neg(f64::from_bits(bits)).to_bits(), negated);
+        assert_eq!(float64::abs(f64::from_bits(bits)).to_bits(), magnitude);
     }
     assert_eq!(float64::copysign(-1.0, 2.0), -2.0);
 }

@@ -190,7 +190,9 @@ fn narrowing_from_f64_rounds_once() {
 fn out_of_bounds_operands_give_zero() {
     let oob = HalfMods { oob: true, ..HalfMods::RN };
     assert_eq!(half::fma::<F16>(OUT_OF_BOUNDS, 0x3c00, 0x3c00, oob), 0);
-    assert_eq!(half::fma::<F16>(0x3c00, 0x3c00, OUT_OF_BOUNDS, oob), 0);
+    assert_eq!(half::fma::<F16>(0x3c00, OUT_OF_BOUNDS | 0x8000, 0x3c00, oob), 0);
+    // Only factors are looked at.
+    assert_eq!(half::fma::<F16>(0x3c00, 0x3c00, OUT_OF_BOUNDS, oob), 0x7fff);
     assert_eq!(half::fma::<F16>(0x3c00, 0x3c00, 0x3c00, oob), 0x4000);
     assert_eq!(half::fma::<F16>(0x7fff, 0x3c00, 0x3c00, oob), 0x7fff);
     assert_eq!(half::fma::<F16>(OUT_OF_BOUNDS, 0x3c00, 0x3c00, HalfMods::RN), 0x7fff);
