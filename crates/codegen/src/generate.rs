@@ -6,6 +6,7 @@ use warplens_trace::{Code, Place};
 
 use crate::emit::{self, Emitter};
 use crate::node::Body;
+use crate::schedule::Budget;
 use crate::slots::{Slots, slots};
 use crate::target::Target;
 use crate::{banks, copies, divergence, number, schedule, select, simplify};
@@ -80,7 +81,7 @@ pub fn generate(module: &Module, kernel: FunctionId, target: &Target, options: O
     let mut assembler = Assembler {
         target,
         schedule: options.schedule,
-        registers,
+        budget: Budget { registers, is_known: options.registers.is_some() },
         is_unrolled: unrolled.is_some(),
         needed: 0,
         emitter: Emitter::new(module),
@@ -118,7 +119,7 @@ pub fn generate(module: &Module, kernel: FunctionId, target: &Target, options: O
 struct Assembler<'t> {
     target: &'t Target,
     schedule: bool,
-    registers: u32,
+    budget: Budget,
     is_unrolled: bool,
     needed: u32,
     emitter: Emitter,
@@ -143,7 +144,7 @@ impl Assembler<'_> {
         copies::share(&body, &mut blocks, self.target);
         divergence::mark(&body, self.target, &mut blocks);
         if self.schedule {
-            let needed = schedule::schedule(&body, &mut blocks, self.registers);
+            let needed = schedule::schedule(&body, &mut blocks, self.budget);
             let needed = function.block_ids().zip(needed).filter(|&(block, _)| wanted(block)).map(|(_, needed)| needed);
             // What a chain needs is what ptxas needs; its blocks one by one do not exist there.
             if unrolled.is_some() || !self.is_unrolled {

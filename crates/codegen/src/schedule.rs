@@ -29,7 +29,7 @@ use graph::Graph;
 /// Registers that hold no values of the program: the stack pointer and what alignment of pairs costs.
 const RESERVED: u32 = 4;
 
-/// An order may need one word more for so many of the budget: what an assembler computes again where it needs it lives on
+/// Where the registers are known, an order may need one word more for so many of them: what an assembler computes again where it needs it lives on
 /// here. On an H200 a product whose tiles take 40 registers by ptxas comes to 2.3 times the measured time without, and within
 /// a few percent with it.
 const SLACK: u32 = 4;
@@ -40,9 +40,16 @@ const MOST_INSTRUCTIONS: usize = 20_000;
 /// Cycles between two memory instructions of a warp, as far as the order is concerned.
 const MEMORY_INTERVAL: u32 = 2;
 
-/// Orders the instructions of every block for `registers` registers per thread. Returns how many the blocks need that way,
-/// by position.
-pub(crate) fn schedule(body: &Body<'_>, selected: &mut Selected, registers: u32) -> Vec<u32> {
+/// The registers of a thread that an order may take.
+#[derive(Clone, Copy)]
+pub(crate) struct Budget {
+    pub(crate) registers: u32,
+    /// An assembler has said so, and blocks may need a few more here without that the launch does.
+    pub(crate) is_known: bool,
+}
+
+/// Orders the instructions of every block for a budget of registers. Returns how many the blocks need that way, by position.
+pub(crate) fn schedule(body: &Body<'_>, selected: &mut Selected, budget: Budget) -> Vec<u32> {
     let results: Vec<Word> = body.results();
     let liveness = Liveness::solve(
         body.function,
@@ -51,13 +58,15 @@ pub(crate) fn schedule(body: &Body<'_>, selected: &mut Selected, registers: u32)
         |block| &selected.blocks[block.index() - body.function.first_block.index()],
         |block| if body.cfg.successors(block).is_empty() { results.clone() } else { Vec::new() },
     );
+    let Budget { registers, is_known } = budget;
     let budget = registers.saturating_sub(RESERVED);
+    let slack = if is_known { budget / SLACK } else { 0 };
     let mut needed = Vec::with_capacity(selected.blocks.len());
     for position in 0..selected.blocks.len() {
         let block = body.block_id(position);
         let values = values(body, &selected.blocks[position], liveness.live_in(block), liveness.live_out(block));
         let atoms = &selected.blocks[position];
-        match order(body, atoms, &values, budget) {
+        match order(body, atoms, &values, (budget, slack)) {
             Some(order) => {
                 needed.push(RESERVED + Pressure::of(&values, order.iter().copied()));
                 selected.blocks[position] = order.into_iter().map(|index| atoms[index].clone()).collect();
@@ -87,13 +96,13 @@ fn values(body: &Body<'_>, atoms: &[Atom], live_in: &WordSet, live_out: &WordSet
 }
 
 /// The order of a block's instructions; none where that of the IR is kept.
-fn order(body: &Body<'_>, atoms: &[Atom], values: &Values, budget: u32) -> Option<Vec<usize>> {
+fn order(body: &Body<'_>, atoms: &[Atom], values: &Values, (budget, slack): (u32, u32)) -> Option<Vec<usize>> {
     if atoms.len() < 3 || atoms.len() > MOST_INSTRUCTIONS {
         return None;
     }
     let graph = Graph::new(body, atoms);
     let in_order = Pressure::of(values, 0..atoms.len());
-    let allowed = (budget + budget / SLACK).max(in_order);
+    let allowed = (budget + slack).max(in_order);
     let fits = |order: &Vec<usize>| Pressure::of(values, order.iter().copied()) <= allowed;
     // A greedy choice can overshoot: a lower cap leaves room for that.
     let greedy = |cap: u32| Some(list(atoms, &graph, values, cap)).filter(fits);

@@ -213,7 +213,8 @@ const OPERATIONS: &[(&str, &str, &str)] = &[
     ("div.rn.f32 %f1, %f1, %f2;", "a100-80", "control fp32 fp32 fp32 fp32 fp32 sfu sfu"),
     ("ex2.approx.ftz.f32 %f1, %f1;", "a100-80", "sfu"),
     ("rsqrt.approx.f32 %f1, %f1;", "a100-80", "fp32 fp32 fp32 sfu"),
-    ("cvt.rn.f32.s32 %f1, %r1;", "h200", "convert"),
+    ("cvt.rn.f32.s32 %f1, %r1;", "h200", "int"),
+    ("cvt.rzi.s32.f32 %r1, %f1;", "h200", "convert"),
     ("cvt.s64.s32 %l3, %r1; mul.lo.s64 %l1, %l1, %l3;", "a100-80", "int int int_mul int_mul int_mul"),
     ("cvt.u64.u32 %l3, %r1; add.s64 %l1, %l1, %l3;", "h200", "int int"),
     ("popc.b32 %r1, %r1;", "h200", "convert"),
@@ -224,7 +225,7 @@ const OPERATIONS: &[(&str, &str, &str)] = &[
     ("vote.sync.ballot.b32 %r1, %p1, -1;", "h200", "vote"),
     ("bar.sync 0;", "h200", "barrier"),
     ("membar.gl;", "h200", "fence"),
-    ("red.global.add.u32 [%l0], %r1;", "h200", "atomic"),
+    ("red.global.add.f32 [%l0], %f1;", "h200", "atomic"),
     ("mov.u32 %r4, %r1; mov.u32 %r1, %r4;", "h200", ""),
 ];
 

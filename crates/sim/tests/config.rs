@@ -249,13 +249,9 @@ fn only_what_is_used_is_needed() {
 fn what_is_taken_from_another_design_is_said() {
     let (_, readings) = read("h200", SIMPLE);
     let basis = |key: Key| readings.parameters.iter().find(|read| read.key == key).map(|read| read.basis);
-    assert_eq!(basis(Key::LatencyShuffle), Some(Basis::Inferred));
+    assert_eq!(basis(Key::LatencyShuffle), Some(Basis::Measured));
     assert_eq!(basis(Key::LatencyFp32), Some(Basis::Compiler));
-    for said in [
-        "latency.shuffle: the value of sm_89, the nearest design that states one (measured)",
-        "latency.barrier: the value of sm_100, the nearest design that states one (measured)",
-        "latency.conversion: latency.sfu: a special function's latency, which the same unit computes",
-    ] {
+    for said in ["latency.conversion: latency.sfu: a special function's latency, which the same unit computes"] {
         assert!(readings.assumptions.iter().any(|one| one == said), "{said} in {:#?}", readings.assumptions);
     }
     // Neither number stands in for one that nobody knows: each is of a design or a board that states it.

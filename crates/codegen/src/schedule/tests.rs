@@ -212,7 +212,7 @@ proptest! {
         let body = Body::new(&module, &module.functions[FunctionId(0)], &slots, |_| 0);
         let before = emit::select(&body, &target());
         let mut after = before.clone();
-        schedule(&body, &mut after, registers);
+        schedule(&body, &mut after, Budget { registers, is_known: true });
         for (atoms, scheduled) in before.blocks.iter().zip(&after.blocks) {
             // Equal instructions keep their order or are exchangeable: the k-th of a kind is the k-th of that kind.
             let mut seen: BTreeMap<String, Vec<usize>> = BTreeMap::new();
@@ -256,7 +256,7 @@ proptest! {
         let body = Body::new(&module, &module.functions[FunctionId(0)], &slots, |_| 0);
         let before = emit::select(&body, &target());
         let mut after = before.clone();
-        schedule(&body, &mut after, registers);
+        schedule(&body, &mut after, Budget { registers, is_known: true });
         let most = |selected: &Selected| {
             let liveness = Liveness::solve(
                 body.function,

@@ -239,7 +239,8 @@ fn signs() {
     for bits in SPECIAL_F32 {
         let x = f32::from_bits(bits);
         if x.is_nan() {
-            let results = [float32::neg(x, false), float32::abs(x, false), float32::neg(x, true), float32::abs(x, true)];
+            let results =
+                [float32::neg(x, false), float32::abs(x, false), float32::neg(x, true), float32::abs(x, true)];
             assert_eq!(results.map(f32::to_bits), [0x7fff_ffff; 4]);
             continue;
         }

@@ -16,7 +16,8 @@ impl Sm<'_> {
         let Some(cta) = self.job.ctas.get(self.next_cta) else { return };
         let index = self.next_cta as u32;
         self.next_cta += 1;
-        let at = if self.is_passing { at } else { at.max(whole(self.next_launch)) };
+        let waits = self.config.cta_interval > 0.0 && !self.is_passing;
+        let at = if waits { at.max(whole(self.next_launch)) } else { at };
         self.next_launch = at as f64 + self.config.cta_interval;
         let live = cta.warps.len() as u32;
         self.ctas[slot] = CtaSlot {
