@@ -139,13 +139,10 @@ impl Selector<'_, '_> {
             atomic.op,
             AtomicOp::Add | AtomicOp::Min | AtomicOp::Max | AtomicOp::And | AtomicOp::Or | AtomicOp::Xor
         );
-        let address = node.address.as_ref()?;
-        let differs = |word: Word| self.differs[word as usize];
-        let is_one_place = !address.base.words().iter().any(|&word| differs(word));
-        if !self.target.is_from(7, 5) || !of_lanes || !node.inst.ty.is_integer() || !is_one_place {
+        if !self.target.is_from(7, 5) || !of_lanes || !node.inst.ty.is_integer() || !self.is_at_one_address(node) {
             return None;
         }
-        let is_same = !node.sources.iter().flat_map(|source| source.words()).any(|&word| differs(word));
+        let is_same = !node.sources.iter().flat_map(|source| source.words()).any(|&word| self.differs[word as usize]);
         // Who votes is counted where all lanes have the same, and REDUX adds up 32 bits from 8.0 on; shuffles do elsewhere.
         let adds_by_unit = self.target.is_from(8, 0) && node.bits() == 32;
         let before: &[(MachineClass, u32)] = match (node.written().next().is_some(), is_same) {
@@ -164,8 +161,13 @@ impl Selector<'_, '_> {
 
     /// Constants at an address that is the same in all lanes come to a uniform register from compute capability 7.5 on.
     fn is_uniform_load(&self, node: &Node<'_>) -> bool {
+        self.target.is_from(7, 5) && self.is_at_one_address(node)
+    }
+
+    /// True for accesses of all lanes to the same address.
+    fn is_at_one_address(&self, node: &Node<'_>) -> bool {
         let same = |address: &Address| !address.base.words().iter().any(|&word| self.differs[word as usize]);
-        self.target.is_from(7, 5) && node.address.as_ref().is_some_and(same)
+        node.address.as_ref().is_some_and(same)
     }
 
     fn keeps(&self, node: &Node<'_>) -> bool {

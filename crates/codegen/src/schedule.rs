@@ -29,9 +29,9 @@ use graph::Graph;
 /// Registers that hold no values of the program: the stack pointer and what alignment of pairs costs.
 const RESERVED: u32 = 4;
 
-/// Where the registers are known, an order may need one word more for so many of them: what an assembler computes again where it needs it lives on
-/// here. On an H200 a product whose tiles take 40 registers by ptxas comes to 2.3 times the measured time without, and within
-/// a few percent with it.
+/// Where the registers are known, an order may need one word more for so many of them: what an assembler computes again
+/// where it needs it lives on here. On an H200 a product whose tiles take 40 registers by ptxas comes to 2.3 times the
+/// measured time without, and within a few percent with it.
 const SLACK: u32 = 4;
 
 /// Blocks with more instructions stay as they are.

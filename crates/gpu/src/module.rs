@@ -11,9 +11,8 @@ use crate::gpu::Gpu;
 /// `CU_JIT_ERROR_LOG_BUFFER` and its size in bytes.
 const ERROR_LOG: c_int = 5;
 const ERROR_LOG_BYTES: c_int = 6;
-/// `CU_FUNC_ATTRIBUTE_NUM_REGS`, `..._LOCAL_SIZE_BYTES` and `..._MAX_DYNAMIC_SHARED_SIZE_BYTES`.
+/// `CU_FUNC_ATTRIBUTE_NUM_REGS` and `..._MAX_DYNAMIC_SHARED_SIZE_BYTES`.
 const REGISTERS: c_int = 4;
-const LOCAL_BYTES: c_int = 3;
 const MOST_DYNAMIC_SHARED: c_int = 8;
 
 /// PTX that the driver has assembled for a GPU.
@@ -44,17 +43,14 @@ impl<'g> Module<'g> {
         Ok((address, bytes))
     }
 
-    /// Registers per thread and bytes of local memory of a kernel, as assembled.
-    pub fn registers_and_local_bytes(&self, kernel: &str) -> Result<(u32, u32)> {
+    /// Registers per thread of a kernel, as assembled.
+    pub fn registers(&self, kernel: &str) -> Result<u32> {
         let function = self.function(kernel)?;
-        let of = |attribute| {
-            let mut value = 0;
-            // SAFETY: the function belongs to this module, which is loaded.
-            let status = unsafe { (self.gpu.driver.function_attribute)(&raw mut value, attribute, function.handle) };
-            self.gpu.driver.check("an attribute of a kernel", status)?;
-            Ok(u32::try_from(value).unwrap_or(0))
-        };
-        Ok((of(REGISTERS)?, of(LOCAL_BYTES)?))
+        let mut value = 0;
+        // SAFETY: the function belongs to this module, which is loaded.
+        let status = unsafe { (self.gpu.driver.function_attribute)(&raw mut value, REGISTERS, function.handle) };
+        self.gpu.driver.check("an attribute of a kernel", status)?;
+        Ok(u32::try_from(value).unwrap_or(0))
     }
 
     /// Lets a kernel have so much dynamic shared memory.

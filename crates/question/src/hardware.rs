@@ -9,7 +9,7 @@ use warplens_launch::Element;
 use warplens_session::hardware::{Cache, Gpu, OnGpu, Repeats, Timed};
 use warplens_session::machines::Machine;
 use warplens_session::toolchain::Search;
-use warplens_session::{OutputRequest, Program, Progress, source};
+use warplens_session::{OutputRequest, Program, Progress};
 
 use crate::calibrate;
 use crate::measured::{self, Row};
@@ -60,7 +60,7 @@ pub fn fill(gpu: &Gpu, name: &str, text: &str, folder: &Path, asked: Asked<'_>, 
         }
     }
     let rows = measured::parse_open(name, text, folder)?;
-    let mut lines = text.lines().filter(|line| !line.trim().is_empty() && !line.starts_with('#'));
+    let mut lines = measured::lines_of(text).map(|(_, line)| line);
     let mut columns = measured::fields(lines.next().unwrap_or_default());
     for column in FILLED {
         if !columns.iter().any(|known| known == column) {
@@ -145,13 +145,9 @@ fn head(gpu: &Gpu, asked: Asked<'_>, empty_us: f64) -> Result<String> {
     ))
 }
 
-/// A line of a table; fields are quoted where they have to be.
+/// A line of a table.
 fn line(fields: &[String]) -> String {
-    let quoted = |field: &String| match field.contains([',', '"']) {
-        true => format!("\"{}\"", field.replace('"', "\"\"")),
-        false => field.clone(),
-    };
-    fields.iter().map(quoted).collect::<Vec<String>>().join(",") + "\n"
+    fields.iter().map(|field| measured::quoted(field)).collect::<Vec<String>>().join(",") + "\n"
 }
 
 /// What was loaded already.
@@ -168,13 +164,7 @@ impl Programs {
             None => Ok(calibrate::program()),
         };
         let program = self.by_input.entry(key).or_insert_with(load).as_ref().map_err(Clone::clone)?;
-        let launches = match &row.launch {
-            Some(launch) => vec![launch.clone()],
-            None => {
-                let file = row.launch_file.as_ref().map(|path| path.to_string_lossy().into_owned());
-                source::launches(file.as_deref(), warplens_launch::Launch::default())?
-            }
-        };
+        let launches = row.launches(program)?;
         let [launch] = launches.as_slice() else {
             return Err(Error::input(format!("{}: a row that is timed has one launch", row.place())));
         };

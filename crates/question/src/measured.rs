@@ -19,7 +19,7 @@ use warplens_session::{
 };
 
 pub use table::parse;
-pub(crate) use table::{HELP, fields, parse_open};
+pub(crate) use table::{HELP, fields, lines as lines_of, parse_open, quoted};
 
 /// What was measured, and what of.
 #[derive(Clone, PartialEq, Debug)]
@@ -198,6 +198,19 @@ impl Row {
         }
     }
 
+    /// The launches of the row.
+    pub fn launches(&self, program: &Program) -> Result<Vec<Launch>> {
+        match &self.launch {
+            // A row's name may also be a label of its own where there is no choice.
+            Some(launch) if program.kernels().len() == 1 => Ok(vec![Launch { kernel: None, ..launch.clone() }]),
+            Some(launch) => Ok(vec![launch.clone()]),
+            None => {
+                let file = self.launch_file.as_ref().map(|path| path.to_string_lossy().into_owned());
+                source::launches(file.as_deref(), Launch::default())
+            }
+        }
+    }
+
     /// Executes and counts the launches of the row.
     pub fn measure(
         &self,
@@ -206,15 +219,7 @@ impl Row {
         search: &Search,
         progress: &Progress,
     ) -> Result<Vec<Measurement>> {
-        let launches = match &self.launch {
-            // A row's name may also be a label of its own where there is no choice.
-            Some(launch) if program.kernels().len() == 1 => vec![Launch { kernel: None, ..launch.clone() }],
-            Some(launch) => vec![launch.clone()],
-            None => {
-                let file = self.launch_file.as_ref().map(|path| path.to_string_lossy().into_owned());
-                source::launches(file.as_deref(), Launch::default())?
-            }
-        };
+        let launches = self.launches(program)?;
         let mut execution = execution.clone();
         if let Some(ctas) = &self.ctas {
             execution.extent = Extent::Ctas(ctas.clone());

@@ -53,7 +53,7 @@ impl<'p, 'g> OnGpu<'p, 'g> {
     /// Runs a launch once, where its `contents` are wanted, and then times it.
     pub fn time(&self, launch: &Launch, repeats: Repeats, wants_contents: bool) -> Result<Timed> {
         let (plan, kernels) = self.placed(std::slice::from_ref(launch))?;
-        let (registers, _) = self.module.registers_and_local_bytes(&kernels[0].0)?;
+        let registers = self.module.registers(&kernels[0].0)?;
         let placed = Placed::new(&self.module, &plan, &kernels)?;
         let mut outputs = Vec::new();
         if wants_contents {

@@ -52,15 +52,12 @@ fn candidate(body: &Body<'_>, position: usize) -> Option<Short> {
         ids.iter().all(|&id| body.nodes[id].inst.op() == Op::Bra || body.nodes[id].is_dead())
     };
     let second = goes_to(next).filter(|&second| only_jumps(next) && body.cfg.predecessors(second) == [next]);
-    let arms = match (goes_to(next)?, second) {
-        (end, _) if end == taken => vec![next],
-        (end, _) if goes_to(taken) == Some(end) => vec![next, taken],
-        (_, Some(second)) if goes_to(second).is_some() && goes_to(second) == goes_to(taken) => {
-            vec![next, second, taken]
-        }
+    let (arms, end) = match (goes_to(next)?, goes_to(taken), second) {
+        (end, ..) if end == taken => (vec![next], taken),
+        (end, Some(other), _) if end == other => (vec![next, taken], end),
+        (_, Some(end), Some(second)) if goes_to(second) == Some(end) => (vec![next, second, taken], end),
         _ => return None,
     };
-    let end = goes_to(*arms.last().expect("there is an arm")).filter(|_| arms.len() > 1).unwrap_or(taken);
     let branch = body.blocks[position].iter().copied().rfind(|&id| !body.nodes[id].is_dead())?;
     let predicate = body.nodes[branch].guard.filter(|_| body.nodes[branch].inst.op() == Op::Bra)?;
     let are_alone =

@@ -9,7 +9,7 @@
 //! were fitted to a row (`training`) or not (`held-out`). `instead_of` is the row of which this one is a change that does
 //! the same work: a line of the table, or the name of a row.
 //!
-//! A table to be measured has no times yet: `measured_us` is empty. `read` (`BUFFER[:COUNT]`) says what of a buffer is
+//! A table to be measured has no times yet: `measured_us` is empty. `read` (`ARGUMENT[:COUNT]`) says what of a buffer is
 //! kept, in `values`; `event_us`, `least_us`, `most_us`, `repeats` and `sm_mhz` are written beside the time.
 
 use std::collections::BTreeMap;
@@ -68,7 +68,7 @@ pub fn parse(name: &str, text: &str, folder: &Path) -> Result<Vec<Row>> {
 
 /// Reads a table that may have rows without a time, which is not a number there.
 pub(crate) fn parse_open(name: &str, text: &str, folder: &Path) -> Result<Vec<Row>> {
-    let mut lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty() && !line.starts_with('#'));
+    let mut lines = lines(text);
     let (_, heading) = lines.next().ok_or_else(|| Error::input(format!("{name} is empty")).with_help(HELP))?;
     let columns: Vec<String> = fields(heading);
     for column in &columns {
@@ -208,6 +208,16 @@ fn range(text: &str) -> Option<Range<u32>> {
     let (start, end) = text.split_once("..")?;
     let (start, end): (u32, u32) = (start.trim().parse().ok()?, end.trim().parse().ok()?);
     (start < end).then_some(start..end)
+}
+
+/// The lines of a table that are neither empty nor comments, with their numbers from 0; the first names the columns.
+pub(crate) fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty() && !line.starts_with('#'))
+}
+
+/// A field as it is written: in quotes where it has to be.
+pub(crate) fn quoted(field: &str) -> String {
+    if field.contains([',', '"']) { format!("\"{}\"", field.replace('"', "\"\"")) } else { field.to_owned() }
 }
 
 /// Fields of a line; quotes keep commas, and a quote in quotes is doubled.

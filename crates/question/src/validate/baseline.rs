@@ -44,17 +44,14 @@ pub fn text(validation: &Validation) -> String {
         let set = pair.set.map(measured::Set::name).unwrap_or_default();
         let [bound_by, simulated] = [&pair.bound_by, &pair.simulated].map(|name| name.as_deref().unwrap_or_default());
         let instead_of = pair.instead_of.as_deref().filter(|row| rows.contains(row)).unwrap_or_default();
-        let [row, kernel, class, instead_of] = [&pair.row, &pair.kernel, class, instead_of].map(quoted);
+        let [row, kernel, class, instead_of] =
+            [&pair.row, &pair.kernel, class, instead_of].map(|field: &str| measured::quoted(field));
         let (gpu, model) = (&pair.gpu, &pair.model);
         let [measured, predicted] = [pair.measured_us, pair.predicted_us].map(|time| digits(time, 6));
         let fields = [&row, &kernel, gpu, &class, set, &measured, model, &predicted, bound_by, simulated, &instead_of];
         writeln!(text, "{}", fields.join(",")).expect("strings take everything");
     }
     text
-}
-
-fn quoted(field: &str) -> String {
-    if field.contains([',', '"']) { format!("\"{}\"", field.replace('"', "\"\"")) } else { field.to_owned() }
 }
 
 /// A number above 0 with so many digits and no more.
