@@ -113,7 +113,12 @@ impl AskFlags {
 
     /// True where the timing simulation alone is asked.
     pub(crate) fn is_of_teg(&self) -> bool {
-        self.models.model == TEG.name()
+        self.is_of(TEG)
+    }
+
+    /// True where this model alone is asked.
+    pub(crate) fn is_of(&self, model: ModelId) -> bool {
+        self.models.model == model.name()
     }
 
     /// Loads and measures the input.

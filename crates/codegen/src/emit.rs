@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use warplens_ir::{Function, Module, Unrolled};
 use warplens_isa::{AtomicOp, BlockId, Family, Op, Operation, Pc, StateSpace};
-use warplens_trace::{Chain, Code, MachineClass, MachineInst, NO_SLOT, RegisterNumber};
+use warplens_trace::{Chain, Code, IntegerLanes, MachineClass, MachineInst, NO_SLOT, RegisterNumber};
 
 use crate::constants::Constants;
 use crate::divergence;
@@ -20,6 +20,7 @@ pub(crate) struct Atom {
     /// The node that it is a part of; none for what every kernel begins with.
     pub(crate) node: Option<NodeId>,
     pub(crate) class: MachineClass,
+    pub(crate) lanes: IntegerLanes,
     pub(crate) amount: u32,
     pub(crate) slot: u16,
     /// Which block of a chain the slot is of.
@@ -310,6 +311,7 @@ impl Atom {
         Self {
             node,
             class: MachineClass::Nop,
+            lanes: IntegerLanes::OfClass,
             amount: 1,
             slot: NO_SLOT,
             turn: 0,
@@ -381,6 +383,7 @@ impl Emitter {
             for (atom, numbered) in atoms.iter().zip(numbers.block(function.block_position(block))) {
                 let (pc, _) = unrolled.map_or((atom.pc, 0), |unrolled| unrolled.origin(atom.pc));
                 let mut inst = MachineInst::new(atom.class, pc.0);
+                inst.lanes = atom.lanes;
                 inst.space = atom.space;
                 inst.amount = atom.amount;
                 inst.slot = atom.slot;

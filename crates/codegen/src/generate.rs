@@ -9,7 +9,7 @@ use crate::node::Body;
 use crate::schedule::Budget;
 use crate::slots::{Slots, slots};
 use crate::target::Target;
-use crate::{banks, copies, divergence, number, schedule, select, simplify};
+use crate::{banks, copies, divergence, lanes, number, schedule, select, simplify};
 
 /// How code is generated.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -151,6 +151,7 @@ impl Assembler<'_> {
                 self.needed = needed.fold(self.needed, u32::max);
             }
         }
+        lanes::assign(&body, self.target, &mut blocks);
         if self.target.is_from(7, 0) {
             banks::assign(&body, &mut blocks);
         }

@@ -7,8 +7,8 @@
 //! How it goes: loops with a known number of turns are unrolled (`warplens_ir::Unrolled`); the operations of a function
 //! become nodes (`node`) whose sources see through copies, constants and parameters; simplification (`simplify`) folds
 //! what one machine instruction does on the side; selection (`select`) says what machine instructions a node takes, by
-//! operation, type and generation; scheduling (`schedule`) orders them within their blocks; numbering (`number`) gives
-//! them dense registers.
+//! operation, type and generation; scheduling (`schedule`) orders them within their blocks; `lanes` hands additions and copies
+//! to the lanes of multiply-adds; numbering (`number`) gives them dense registers.
 //!
 //! Invariants: blocks stay as the IR has them, so that one trace serves every generation; what is unrolled or put together
 //! is a [`Chain`](warplens_trace::Chain) of them; every memory instruction keeps its slot, and a wide load has that of its
@@ -21,6 +21,7 @@ mod copies;
 mod divergence;
 mod emit;
 mod generate;
+mod lanes;
 mod node;
 mod number;
 mod print;

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use warplens_ir::Module;
 use warplens_isa::BlockId;
-use warplens_trace::{Code, MachineInst, NO_SLOT, Operands};
+use warplens_trace::{Code, IntegerLanes, MachineInst, NO_SLOT, Operands};
 
 /// Writes the code block by block: class, operands, slot, and the line that it comes from. Blocks that were put together
 /// stand in the place of the first; what they are by themselves is left out.
@@ -43,6 +43,9 @@ fn line(code: &Code, inst: &MachineInst) -> String {
         let _ = write!(line, "@%{guard} ");
     }
     let _ = write!(line, "{}", inst.class);
+    if inst.lanes == IntegerLanes::MultiplyAdd {
+        line.push_str(".mad");
+    }
     if inst.amount != 1 {
         let _ = write!(line, "*{}", inst.amount);
     }

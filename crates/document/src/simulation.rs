@@ -173,8 +173,11 @@ pub struct AnnotatedLine {
 pub struct Scale {
     /// Name and version of the document.
     pub schema: Id<Self>,
-    /// One entry per launch and GPU.
+    /// One entry per launch and GPU, by the timing simulation.
     pub scales: Vec<Scaling>,
+    /// One entry per launch and GPU, by the model of Luo and Suda where that is asked.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub over_warps: Vec<OverWarps>,
 }
 
 impl Identified for Scale {
@@ -209,6 +212,46 @@ pub struct Scaling {
     /// Sentences that must hold.
     #[serde(default, skip_serializing_if = "Held::is_missing")]
     pub assumptions: Held<Vec<String>>,
+}
+
+/// The time of the same work by the number of warps that do it. Where the model has no answer, `points` is `null` and
+/// `refused` is there.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct OverWarps {
+    /// Name of the kernel in the PTX.
+    pub kernel: String,
+    /// Name of the kernel as C++ has it.
+    pub kernel_demangled: String,
+    /// Label of the GPU.
+    pub gpu: String,
+    /// The clock in hertz.
+    #[serde(default, skip_serializing_if = "Held::is_missing")]
+    pub clock_hz: Held<Number>,
+    /// From one warp on each SM to all that it holds.
+    pub points: Option<Vec<WarpsPoint>>,
+    /// Why there are none.
+    #[serde(default, skip_serializing_if = "Held::is_missing")]
+    pub refused: Held<Refused>,
+    /// Sentences that must hold.
+    #[serde(default, skip_serializing_if = "Held::is_missing")]
+    pub assumptions: Held<Vec<String>>,
+}
+
+/// The work of a launch, done by so many warps on each SM.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct WarpsPoint {
+    /// Warps on each SM.
+    pub warps: u64,
+    /// Cycles of all work.
+    pub cycles: Number,
+    /// Computation parallelism (CPD).
+    pub cpd: Number,
+    /// Of the cycles, waiting for accesses of the same calculate period (T_c).
+    pub t_c_cycles: Number,
+    /// Of the cycles, waiting for accesses of the period before (T_p).
+    pub t_p_cycles: Number,
 }
 
 /// A number of warps.

@@ -71,6 +71,18 @@ pub struct ErrorGroup {
     pub bias_share: Number,
     /// Spearman's rank correlation of predicted and measured times; null where it is not defined.
     pub rank_correlation: Option<Number>,
+    /// Geometric mean of the absolute errors, Hong and Kim's measure; an error below 0.0001 counts as 0.0001.
+    #[serde(default)]
+    pub geometric_error_share: Option<Number>,
+    /// Arithmetic mean of the smaller of both times over the larger, Luo and Suda's accuracy.
+    #[serde(default)]
+    pub accuracy_share: Option<Number>,
+    /// Geometric mean of the same.
+    #[serde(default)]
+    pub geometric_accuracy_share: Option<Number>,
+    /// 1 less the mean absolute error of the throughput, the X-model's accuracy; below 0 where that error is above 1.
+    #[serde(default)]
+    pub throughput_accuracy_share: Option<Number>,
     /// The predictions with the largest errors, the worst first, as indices into `predictions`.
     pub worst: Vec<u64>,
 }

@@ -271,6 +271,10 @@ keys! {
     L2AchievedBandwidth = "l2.achieved_bandwidth", BytesPerSecond;
     /// Bytes per cycle between the L2 cache and one SM.
     L2SmBytesPerClk = "l2.sm_bytes_per_clk", BytesPerCycle;
+    /// Sectors of the L2 cache that are loaded in the time that a request takes at least, however few it asks for.
+    L2RequestSectors = "l2.request_sectors", Count;
+    /// Sectors of the L2 cache that are loaded in the time in which one is stored.
+    L2StoreCost = "l2.store_cost", Count;
     /// Cycles from one atomic operation on a word of the L2 cache to the next on the same word.
     L2AtomicCycles = "l2.atomic_cycles", Cycles;
 

@@ -24,7 +24,8 @@
 //!
 //! The wavefronts are those of machine instructions, too: a load that an assembler made of several takes at least as many
 //! as the one of them that it has the place of. Where the machine packs what lanes share, a load of more than 32 bits per
-//! lane counts half: whether it did is not known. Of blocks that are executed several times the mean counts, which is exact
+//! lane counts half: whether it did is not known. Additions, shifts and copies that two pipes can do are shared out so that
+//! both have the same, as far as they are enough. Of blocks that are executed several times the mean counts, which is exact
 //! in the sum.
 
 use std::collections::BTreeMap;
@@ -35,7 +36,7 @@ use warplens_machine::{Key, Machine, Reader, Readings};
 use warplens_sim::traces::Traced;
 use warplens_sim::{Pipe, pipe_time};
 use warplens_stats::{BankRule, Count, LineCounts, Profile, bank, sector};
-use warplens_trace::{Code, MachineClass};
+use warplens_trace::{Code, IntegerLanes, MachineClass};
 
 use crate::assumption::{AssumptionId, of_machine};
 use crate::demand::Demand;
@@ -286,6 +287,8 @@ impl Model for SpeedOfLight {
 struct Work {
     /// Executions, and units of work: more than one for an instruction of the tensor lanes.
     by_class: Vec<(MachineClass, f64, f64)>,
+    /// Executions of what integer lanes and those of multiply-adds can do; they have no units in `by_class`.
+    either: f64,
     /// Executions of instructions that may access shared memory, by the instruction of the program that they are made of.
     shared: BTreeMap<u32, f64>,
 }
@@ -305,17 +308,21 @@ impl Work {
     fn of(traced: &Traced, code: &Code) -> Self {
         let mut by_class: Vec<_> = MachineClass::ALL.iter().map(|&class| (class, 0.0, 0.0)).collect();
         let mut shared: BTreeMap<u32, f64> = BTreeMap::new();
+        let mut either = 0.0;
         let blocks = code.executions(&traced.executions).into_iter();
         for (inst, n) in blocks.flat_map(|(block, n)| code.block(block).iter().map(move |inst| (inst, n as f64))) {
             let (_, executions, units) = &mut by_class[inst.class as usize];
             *executions += n;
-            *units += n * f64::from(inst.units());
+            match inst.lanes {
+                IntegerLanes::OfClass => *units += n * f64::from(inst.units()),
+                IntegerLanes::Either | IntegerLanes::MultiplyAdd => either += n,
+            }
             if inst.touches_memory() && matches!(inst.space, StateSpace::Shared | StateSpace::Generic) {
                 *shared.entry(inst.place).or_default() += n;
             }
         }
         by_class.retain(|&(_, executions, _)| executions > 0.0);
-        Self { by_class, shared }
+        Self { by_class, either, shared }
     }
 
     /// Share of the program's wavefronts that machine code needs at least.
@@ -331,6 +338,18 @@ impl Work {
         if all > 0.0 { needed / all } else { 1.0 }
     }
 
+    /// Gives what two pipes can do to that which has less to do, until both have the same: nobody shares out better.
+    fn share_out(&self, pipes: &mut [(Pipe, f64)], reader: &mut Reader<'_>) -> Result<(), Refusal> {
+        let (integer, integer_cycles) = pipe_time(reader, MachineClass::Int)?;
+        let (multiply_add, multiply_add_cycles) = pipe_time(reader, MachineClass::IntMul)?;
+        let ahead = pipes[multiply_add as usize].1 - pipes[integer as usize].1;
+        let even = (ahead + self.either * multiply_add_cycles) / (integer_cycles + multiply_add_cycles);
+        let on_integer = even.clamp(0.0, self.either);
+        pipes[integer as usize].1 += on_integer * integer_cycles;
+        pipes[multiply_add as usize].1 += (self.either - on_integer) * multiply_add_cycles;
+        Ok(())
+    }
+
     fn inputs(&self, profile: &Profile, reader: &mut Reader<'_>) -> Result<Inputs, Refusal> {
         if self.by_class.is_empty() {
             return Err(Refusal::impossible("no warp executed anything"));
@@ -339,6 +358,9 @@ impl Work {
         for &(class, _, units) in &self.by_class {
             let (pipe, cycles) = pipe_time(reader, class)?;
             pipes[pipe as usize].1 += units * cycles;
+        }
+        if self.either > 0.0 {
+            self.share_out(&mut pipes, reader)?;
         }
         pipes.retain(|&(_, cycles)| cycles > 0.0);
         let cc = reader.machine().cc;
@@ -414,4 +436,31 @@ fn prediction(inputs: &Inputs, readings: Readings, mut assumptions: Vec<Assumpti
         detail: None,
     }
     .checked()
+}
+
+#[cfg(test)]
+mod tests {
+    use warplens_machine::{Strictness, builtin};
+
+    use super::*;
+
+    /// Cycles of integer lanes and of multiply-adds, with so many warps' instructions that both can do.
+    fn shared_out(integer: f64, multiply_add: f64, either: f64) -> (f64, f64) {
+        let machine = builtin::machine("h200").expect("it is built in").expect("its file is valid");
+        let mut reader = Reader::new(&machine, Strictness::AllowInferred);
+        let work = Work { by_class: Vec::new(), either, shared: BTreeMap::new() };
+        let mut pipes: Vec<(Pipe, f64)> = Pipe::ALL.iter().map(|&pipe| (pipe, 0.0)).collect();
+        (pipes[Pipe::Alu as usize].1, pipes[Pipe::Fma as usize].1) = (integer, multiply_add);
+        work.share_out(&mut pipes, &mut reader).expect("the machine has both");
+        (pipes[Pipe::Alu as usize].1, pipes[Pipe::Fma as usize].1)
+    }
+
+    #[test]
+    fn what_two_pipes_can_do_is_shared_out_evenly() {
+        // A warp takes two cycles on either.
+        assert_eq!(shared_out(0.0, 0.0, 10.0), (10.0, 10.0));
+        assert_eq!(shared_out(20.0, 0.0, 10.0), (20.0, 20.0));
+        assert_eq!(shared_out(50.0, 10.0, 10.0), (50.0, 30.0));
+        assert_eq!(shared_out(0.0, 30.0, 10.0), (20.0, 30.0));
+    }
 }

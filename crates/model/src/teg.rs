@@ -19,7 +19,7 @@ use warplens_sim::launch::{Basis, CarriedOn, LaunchShare};
 use warplens_sim::traces::Listing;
 use warplens_sim::{Job, Outcome, SmConfig, Surroundings, simulate, work};
 use warplens_stats::{Footprint, LaunchShape, Profile, RegistersBasis, Sharing, TracedCta, sector};
-use warplens_trace::{Code, CtaTrace, MachineClass};
+use warplens_trace::{Code, CtaTrace, MachineClass, MachineInst};
 
 pub(crate) use self::answer::BUSY;
 use crate::assumption::{AssumptionId, of_machine};
@@ -275,7 +275,7 @@ fn loaded_in_l2(profile: &Profile, config: &SmConfig) -> f64 {
 }
 
 fn used_classes(code: &Code) -> Vec<MachineClass> {
-    let mut classes: Vec<MachineClass> = code.insts.iter().map(|inst| inst.class).collect();
+    let mut classes: Vec<MachineClass> = code.insts.iter().map(MachineInst::timed_as).collect();
     classes.sort_unstable();
     classes.dedup();
     classes

@@ -117,16 +117,20 @@ fn what_each_inference_is_worth() {
         ("the oldest warp first", |config| config.policy = IssuePolicy::GreedyThenOldest),
         ("both CTAs start at once", |config| config.cta_start = 0),
     ];
+    let mut means = [0.0; 5];
     for (table, name, measured, ..) in TABLES {
-        for (what, edit) in edits {
+        for ((what, edit), mean) in edits.into_iter().zip(&mut means) {
             let listing = listing(name, &[]);
             let mut config = gtx280(&listing);
             edit(&mut config);
             let cycles = WARPS.iter().map(|&warps| cycles(&listing, &config, warps)).collect();
-            text += &Row::new(cycles, &measured).line(&format!("{table}, {what}"));
+            let row = Row::new(cycles, &measured);
+            text += &row.line(&format!("{table}, {what}"));
+            *mean += row.mean();
         }
     }
     hold("inferences", &text);
+    assert!(means[1..].iter().all(|without| *without > means[0]), "each inference is worth something: {means:?}");
 }
 
 #[test]

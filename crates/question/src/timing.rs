@@ -3,6 +3,7 @@
 
 pub mod annotate;
 pub mod cycles;
+pub mod over_warps;
 pub mod scale;
 
 use warplens_base::units::Seconds;

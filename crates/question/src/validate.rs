@@ -5,6 +5,7 @@
 
 pub mod baseline;
 pub mod gains;
+pub mod papers;
 pub mod ranges;
 
 use std::collections::BTreeMap;
@@ -23,6 +24,7 @@ use warplens_session::{ExecutionOptions, Generation, Input, Program, Progress};
 use crate::measured::{self, Row, Set};
 use baseline::Worse;
 use gains::Gain;
+use papers::Papers;
 use ranges::Range;
 
 /// A table of measured times.
@@ -109,6 +111,8 @@ pub struct Group {
     pub bias: f64,
     /// Rank correlation of predicted and measured times (Spearman); none where it is not defined.
     pub rank_correlation: Option<f64>,
+    /// The measures of the models' papers.
+    pub papers: Papers,
     /// Indices of the pairs with the largest errors, the worst first.
     pub worst: Vec<usize>,
 }
@@ -456,6 +460,7 @@ fn group(key: Key, members: &[usize], pairs: &[Pair]) -> Group {
         median_error: median(errors.iter().map(|error| error.abs()).collect()),
         bias: errors.iter().sum::<f64>() / n,
         rank_correlation: Some(ranks).filter(|ranks| ranks.is_finite()),
+        papers: Papers::of(members.iter().map(|&at| &pairs[at])),
         worst,
     }
 }
@@ -511,6 +516,21 @@ mod tests {
         close(group.bias, (0.1 - 0.2 + 0.3 - 0.5) / 4.0);
         // Ranks 1 2 4 3 against 1 2 3 4.
         close(group.rank_correlation.unwrap(), 0.8);
+    }
+
+    #[test]
+    fn the_papers_measures_are_theirs() {
+        let close = |left: f64, right: f64| assert!((left - right).abs() < 1e-12, "{left} {right}");
+        let of = |pairs: &[Pair]| Papers::of(pairs.iter());
+        let found = of(&[pair("m", "g", None, 10.0, 11.0), pair("m", "g", None, 20.0, 10.0)]);
+        close(found.geometric_error, (0.1_f64 * 0.5).sqrt());
+        close(found.accuracy, (10.0 / 11.0 + 0.5) / 2.0);
+        close(found.geometric_accuracy, (10.0 / 11.0 * 0.5_f64).sqrt());
+        // A predicted throughput of 10/11 and of twice the measured one.
+        close(found.throughput_accuracy, 1.0 - (1.0 / 11.0 + 1.0) / 2.0);
+        let exact = of(&[pair("m", "g", None, 10.0, 10.0)]);
+        assert_eq!((exact.accuracy, exact.throughput_accuracy), (1.0, 1.0));
+        assert!(exact.geometric_error > 0.0, "one exact row does not hide the others");
     }
 
     #[test]

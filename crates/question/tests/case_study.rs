@@ -87,6 +87,23 @@ fn throttling_helps() {
     assert!(one.reached().memory_throughput < state().reached().memory_throughput);
 }
 
+/// Throttling by whole blocks of 16 warps, as hardware does it, gains about what the paper measured: 8 % with 16 KB of L1
+/// and 26 % with 48 KB (figure 18), both over all warps with 16 KB. What `throttling_helps` finds beyond it is at numbers
+/// of warps below those of one block.
+#[test]
+fn throttling_by_whole_blocks_gains_what_the_paper_measured() {
+    let start = state().reached().computation_throughput;
+    let gain = |cache: f64, warps: f64| {
+        let state = changed(&state(), Knob::CacheBytes, cache);
+        State::of(Knob::Threads.changed(&state.system, warps)).expect("it has a state").reached().computation_throughput
+            / start
+    };
+    let best = |cache: f64| [48.0, 32.0, 16.0].map(|warps| gain(cache, warps)).into_iter().fold(0.0, f64::max);
+    for (found, paper) in [(gain(3.0, 48.0), 1.07), (best(1.0), 1.08), (best(3.0), 1.26)] {
+        assert!((found / paper - 1.0).abs() < 0.06, "{found} where the paper has {paper}");
+    }
+}
+
 /// Bypassing the cache, which raises R, helps until R is as high as the peak, and bounds the gain.
 #[test]
 fn bypassing_helps_up_to_the_peak() {
@@ -112,13 +129,22 @@ fn more_intensity_helps_computation_only() {
     assert!(comparison.principles.contains(&Principle::MoreIntensity));
 }
 
-/// Less instruction-level parallelism helps both: warps that compute longer leave the cache to fewer.
+/// Less instruction-level parallelism helps both, as the paper's figure 17 has it: warps that compute longer leave the cache
+/// to fewer. Here 0.05 of 48 warps compute and supply falls slowly, so that it is a direction only, and no gain: 2 in
+/// 100,000. Where the state is nearer to the peak and more warps compute, it is one.
 #[test]
 fn less_parallelism_helps_both() {
-    let (before, after) = (state(), changed(&state(), Knob::Parallelism, 0.5));
-    let comparison = compare(&before, &after, Units::of_sm(None));
-    assert!(comparison.memory_ratio > 1.0 && comparison.computation_ratio > 1.0, "{}", comparison.memory_ratio);
-    assert!((comparison.memory_ratio / comparison.computation_ratio - 1.0).abs() < 1e-12);
+    let halved = |before: &State| {
+        let comparison = compare(before, &changed(before, Knob::Parallelism, 0.5), Units::of_sm(None));
+        assert!((comparison.memory_ratio / comparison.computation_ratio - 1.0).abs() < 1e-12);
+        comparison.memory_ratio - 1.0
+    };
+    let before = state();
+    let one_block = changed(&changed(&before, Knob::CacheBytes, 3.0), Knob::Threads, 1.0 / 3.0);
+    let (gain, nearer) = (halved(&before), halved(&changed(&one_block, Knob::Intensity, 20.0)));
+    assert!((1e-5..1e-4).contains(&gain), "{gain}");
+    assert!((0.01..0.05).contains(&nearer), "{nearer}");
+    let comparison = compare(&before, &changed(&before, Knob::Parallelism, 0.5), Units::of_sm(None));
     assert_eq!(comparison.principles, [Principle::IntersectionUp, Principle::SameIntensity]);
     let more = effect(&before, Knob::Parallelism, 2.0 * Knob::Parallelism.value(&before.system).expect("it has E"));
     assert!(more.expect("it has a state").memory_ratio < 1.0);

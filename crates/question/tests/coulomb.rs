@@ -92,6 +92,9 @@ fn operations_and_requests_are_those_counted() {
 /// GPU at the base clock, which the counters say, and at the boost clock.
 const GPUS: [&str; 2] = [GPU, "rtx2080ti@1545"];
 const CLOSED_FORMS: &[&str] = &["analyzer", "x-model", "roofline"];
+/// Mean of the absolute errors at the first clock that each of them may have, in percent. The first two know no cache that
+/// holds what one warp leaves to another, and half of the rows live in it.
+const CLOSED_FORM_MEANS: [f64; 3] = [440.0, 430.0, 42.0];
 
 /// Predicted over measured time of each model on each GPU.
 fn ratios(measurement: &Measurement, machines: &[Machine], models: &[&'static str], measured: f64) -> Vec<Vec<f64>> {
@@ -140,6 +143,8 @@ fn closed_forms_predict_the_times() {
     for (at, model) in CLOSED_FORMS.iter().enumerate() {
         let ratios: Vec<Vec<f64>> = all.iter().map(|models| models[at].clone()).collect();
         summary(&mut table, model, &ratios, &measured);
+        let mean = ratios.iter().map(|ratios| 100.0 * (ratios[0] - 1.0).abs()).sum::<f64>() / ratios.len() as f64;
+        assert!(mean <= CLOSED_FORM_MEANS[at], "{model} is {mean:.1} % off");
     }
     println!("{table}");
     hold("closed forms", &table);

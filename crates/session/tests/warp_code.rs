@@ -1,9 +1,9 @@
-//! Machine code that depends on what lanes of a warp have in common, against what ptxas 13.0 makes of the same kernels for
-//! sm_75, sm_80 and sm_90.
+//! Machine code that depends on what lanes of a warp have in common, or on what their pipes have to do, against what ptxas 13.0
+//! makes of the same kernels for sm_75, sm_80 and sm_90.
 
 use warplens_codegen::{Options, Target, generate};
 use warplens_machine::{Reader, Strictness, builtin};
-use warplens_trace::{MachineClass as C, MachineInst};
+use warplens_trace::{IntegerLanes, MachineClass as C, MachineInst};
 
 /// The instructions of a kernel with one parameter, block by block.
 fn code(gpu: &str, body: &str) -> Vec<Vec<MachineInst>> {
@@ -78,4 +78,45 @@ fn short_arms_of_a_branch_are_guarded() {
     assert!(loads.iter().all(|load| load.guard.is_some()));
     let branched = code("h200", &arms("ld.global.f32 %f1, [%rd3];\nbar.sync 0;"));
     assert!(count(&branched, C::Branch) > 0);
+}
+
+/// In a row of sums every other one is a multiply-add; a sum with an immediate, of three or with a carry is none, and neither is
+/// anything before 8.0 and from 12.0 on.
+#[test]
+fn sums_take_turns_on_two_pipes() {
+    let rows = |of: &dyn Fn(usize) -> String| (0..16).map(of).collect::<Vec<_>>().join("\n");
+    let numbers = |body: &str, gpu: &str| {
+        let body =
+            format!("ld.global.u32 %r3, [%rd3];\n{body}\nst.global.u32 [%rd3], %r3;\nst.global.u64 [%rd3+8], %rd4;");
+        let code = code(gpu, &body);
+        let on = |lanes| code.iter().flatten().filter(|inst| inst.class == C::Int && inst.lanes == lanes).count();
+        (on(IntegerLanes::MultiplyAdd), on(IntegerLanes::Either))
+    };
+    let products = "mul.lo.u32 %r3, %r3, %r3;\n".repeat(40);
+    for gpu in ["a100-80", "rtx3090", "h200", "b200"] {
+        let none = numbers("xor.b32 %r3, %r3, %r1;", gpu);
+        let beyond = |body: &str| {
+            let (multiply_adds, others) = numbers(body, gpu);
+            (multiply_adds - none.0, others - none.1)
+        };
+        let sums =
+            rows(&|at| format!("{} %r3, %r3, %r{};", if at % 2 == 0 { "xor.b32" } else { "add.s32" }, 1 + at % 4 / 2));
+        assert_eq!(beyond(&sums), (8, 0), "{gpu}: beside bits");
+        let (multiply_adds, others) = beyond(&format!("{products}{sums}"));
+        assert_eq!((multiply_adds, others), (0, 8), "{gpu}: behind products");
+        for own in [
+            rows(&|at| format!("add.s32 %r3, %r3, {at};\nxor.b32 %r3, %r3, %r1;")),
+            rows(&|at| format!("shr.u32 %r3, %r3, {};\nxor.b32 %r3, %r3, %r1;", 1 + at)),
+        ] {
+            assert_eq!(beyond(&own), (0, 0), "{gpu}:\n{own}");
+        }
+    }
+    let sums = rows(&|_| "add.s32 %r3, %r3, %r1;\nxor.b32 %r3, %r3, %r2;".into());
+    for gpu in ["v100-pcie", "t4"] {
+        let (multiply_adds, others) = numbers(&sums, gpu);
+        assert!(multiply_adds == 0 && others >= 16, "{gpu}: they could, and do not: {others}");
+    }
+    for gpu in ["gtx1080", "rtx5090"] {
+        assert_eq!(numbers(&sums, gpu), (0, 0), "{gpu}");
+    }
 }

@@ -240,6 +240,10 @@ pub struct L2Config {
     pub far_latency: Option<u32>,
     /// Bytes per cycle that the whole cache delivers.
     pub bytes_per_clk: f64,
+    /// Sectors for which a request takes as long, however few it asks for.
+    pub request_sectors: f64,
+    /// How many times as long it takes for a sector that is stored.
+    pub store_cost: f64,
     /// Bytes per cycle between it and one SM.
     pub sm_bytes_per_clk: f64,
 }

@@ -39,8 +39,8 @@ const SELDOM: u64 = 16;
 const GOLDEN_RATIO: f64 = 1.618_033_988_749_895;
 /// Seldom code has a price of its own where that explains so much of what stretches differ by.
 const EXPLAINED: f64 = 0.5;
-/// Banks that are busy for such a part of the cycles are what the time goes by.
-const BOUND: f64 = 0.75;
+/// Banks, or issue slots, that are busy for such a part of the cycles are what the time goes by.
+pub(crate) const BOUND: f64 = 0.75;
 /// Fewer stretches explain nothing.
 const ENOUGH: usize = 4;
 

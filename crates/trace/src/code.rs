@@ -59,11 +59,25 @@ pub struct Place {
 /// Mark of an instruction that touches no memory.
 pub const NO_SLOT: u16 = u16::MAX;
 
+/// Lanes that do an instruction, of [`MachineClass::Int`] and [`MachineClass::Move`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum IntegerLanes {
+    /// Those of its class, which alone can.
+    #[default]
+    OfClass,
+    /// Those of its class, where those of multiply-adds could as well.
+    Either,
+    /// Those of multiply-adds.
+    MultiplyAdd,
+}
+
 /// One machine instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct MachineInst {
     /// What it occupies.
     pub class: MachineClass,
+    /// Whose lanes do it.
+    pub lanes: IntegerLanes,
     /// State space as written, of memory instructions; [`StateSpace::Generic`] where only the access says.
     pub space: StateSpace,
     /// How much of the class's work one instruction is: multiply-adds of 16-bit elements for [`MachineClass::Tensor`] and its
@@ -141,11 +155,21 @@ impl MachineInst {
         }
     }
 
+    /// The class whose time it takes.
+    #[inline]
+    pub const fn timed_as(&self) -> MachineClass {
+        match self.lanes {
+            IntegerLanes::OfClass | IntegerLanes::Either => self.class,
+            IntegerLanes::MultiplyAdd => MachineClass::IntMul,
+        }
+    }
+
     /// An instruction without operands.
     pub const fn new(class: MachineClass, place: u32) -> Self {
         const NONE: Operands = Operands { first: 0, count: 0 };
         Self {
             class,
+            lanes: IntegerLanes::OfClass,
             space: StateSpace::Generic,
             amount: 1,
             slot: NO_SLOT,

@@ -20,7 +20,7 @@ mod warp_trace;
 pub use access::{Access, AccessKind};
 pub use addresses::Addresses;
 pub use clusters::Clusters;
-pub use code::{Chain, Code, MachineClass, MachineInst, NO_SLOT, Operands, Place, RegisterNumber};
+pub use code::{Chain, Code, IntegerLanes, MachineClass, MachineInst, NO_SLOT, Operands, Place, RegisterNumber};
 pub use dealing::Dealing;
 pub use mask::ActiveMask;
 pub use observer::{CtaId, Observer, WarpIndex};

@@ -34,7 +34,7 @@ enum Kind {
     Roofline(KernelFlags),
     /// Occupancy against block size, registers and shared memory
     Occupancy(KernelFlags),
-    /// Time and cycles per instruction by model, with the terms of the time
+    /// Time, cycles per instruction, MWP and CWP by model, with the terms of the time
     Cpi(KernelFlags),
     /// When the warps of an SM compute and when they wait for memory; with --model teg cycle by cycle, and why
     Timeline(TimelineFlags),
@@ -83,6 +83,9 @@ struct XGraphFlags {
     /// Draw before and after: suppose that an effect costs nothing, such as uncoalesced
     #[arg(long, value_name = "EFFECT", help_heading = "What if")]
     without: Vec<String>,
+    /// Draw measured points of f(k), too: lines `k,value` behind one of names, in warps and requests per cycle of an SM
+    #[arg(long, value_name = "FILE.csv", help_heading = "Prediction")]
+    points: Option<PathBuf>,
     #[command(flatten)]
     output: PictureFlags,
 }
@@ -213,8 +216,17 @@ fn draw(
 fn x_graph(flags: &XGraphFlags, threads: Option<u32>, terminal: &Terminal) -> Result<Outcome> {
     let format = flags.output.format()?;
     let scenario = Scenario::parse(&flags.settings, &flags.without)?;
+    let points = |path: &PathBuf| {
+        let input = Input::read(path)?;
+        plot::x_graph::measured_points(&input.name, &input.text())
+    };
+    let points = flags.points.as_ref().map(points).transpose()?;
     let (measurement, machine, options) = one_kernel(&flags.ask, threads, terminal)?;
     let graph = plot::x_graph::x_graph(measurement, &machine, options, &scenario)?;
+    let graph = match points {
+        Some(points) => graph.with_measured(points),
+        None => graph,
+    };
     write(&view::figure::x_graph(&graph), format, &flags.output, terminal)
 }
 

@@ -99,8 +99,10 @@ impl Graph {
                         self.edge(from, index, 0);
                     }
                 }
+                // A result must not be overtaken by the one before.
                 if let Some(from) = writer.insert(word, index) {
-                    self.edge(from, index, 1);
+                    let wait = latency(&atoms[from]).saturating_sub(latency(atom));
+                    self.edge(from, index, wait.max(1));
                 }
             }
         }

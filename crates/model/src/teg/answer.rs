@@ -122,7 +122,7 @@ fn issue_share(simulated: &Simulated) -> f64 {
         IssueOccupies::Scheduler => {
             let of_each = code.insts.iter().zip(&outcome.executions);
             let kept = |amount: u32, timed: f64| (f64::from(amount) * timed).max(interval);
-            of_each.map(|(inst, n)| *n as f64 * kept(inst.amount, config.class(inst.class).interval)).sum()
+            of_each.map(|(inst, n)| *n as f64 * kept(inst.amount, config.class(inst.timed_as()).interval)).sum()
         }
     };
     let slots = outcome.cycles as f64 * f64::from(config.schedulers.max(1));

@@ -87,6 +87,18 @@ pub struct Locality {
     pub error: f64,
 }
 
+/// Logarithm of alpha - 1 beyond which a fit does not go: equation (3) is an exponential there.
+const MOST_ALPHA: f64 = 4.6;
+
+impl Locality {
+    /// Where equation (3) has become 1 - exp(-S$ / (beta k) (alpha - 1)), the bytes beta / (alpha - 1), which are all that the
+    /// hit rates tell: any greater alpha with a beta as many times greater fits them as well.
+    pub fn only_scale(&self) -> Option<f64> {
+        let is_exponential = libm::log(self.alpha - 1.0) > 0.95 * MOST_ALPHA;
+        is_exponential.then(|| self.beta / (self.alpha - 1.0))
+    }
+}
+
 /// Fits equation (3) to points (bytes of cache per thread, hit rate); none without a point. Where nothing ever hits,
 /// alpha is 1.
 pub fn fit_locality(points: &[(f64, f64)]) -> Option<Locality> {
@@ -105,7 +117,7 @@ pub fn fit_locality(points: &[(f64, f64)]) -> Option<Locality> {
     // Far beyond these, equation (3) is an exponential, and only the ratio of the two matters.
     let loss = |x: &[f64]| {
         let beyond = |value: f64, limit: f64| (value.abs() - limit).max(0.0);
-        error(x, 2) + 1e-3 * (beyond(x[0], 4.6) + beyond(x[1], 25.0))
+        error(x, 2) + 1e-3 * (beyond(x[0], MOST_ALPHA) + beyond(x[1], 25.0))
     };
     let middle = libm::log(points[points.len() / 2].0);
     let starts = [0.1, 1.0, 10.0]
@@ -209,6 +221,21 @@ mod tests {
         }
         assert_eq!(fit_locality(&[(128.0, 0.0), (4096.0, 0.0)]).unwrap().alpha, 1.0);
         assert_eq!(fit_locality(&[]), None);
+    }
+
+    /// Hit rates that rise at once, as those of a loop over the same lines: they tell where, but neither alpha nor beta.
+    #[test]
+    fn hit_rates_of_a_step_tell_one_number() {
+        let shares: Vec<f64> = (0..=60).map(|step| 170.0 * 1.148_f64.powi(step)).collect();
+        let step = |at: f64| fit_locality(&shares.iter().map(|&s| (s, f64::from(s > at))).collect::<Vec<_>>()).unwrap();
+        let (found, twice) = (step(8192.0), step(16384.0));
+        let (scale, scale_of_twice) = (found.only_scale().unwrap(), twice.only_scale().unwrap());
+        assert!((scale_of_twice / scale - 2.0).abs() < 0.2, "{scale} {scale_of_twice}");
+        let rate = |alpha: f64, beta: f64| Cache { bytes: 8192.0, latency: 1.0, alpha, beta }.hit_rate(1.0);
+        let other = rate(1.0 + 3.0 * (found.alpha - 1.0), 3.0 * found.beta);
+        assert!((other - rate(found.alpha, found.beta)).abs() < 5e-3, "three times of both fit as well");
+        let smooth = Locality { alpha: 4.0, beta: 1000.0, error: 0.0 };
+        assert_eq!(smooth.only_scale(), None);
         assert_eq!(fit(&[(1.0, 1.0)], Form::Corner), None);
     }
 }

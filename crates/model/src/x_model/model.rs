@@ -247,10 +247,15 @@ fn cache(
         shares(bytes, warps).into_iter().map(|share| Some((share, hit_rate(share)?))).collect();
     let locality = points.as_deref().and_then(fit_locality);
     match locality {
-        Some(Locality { alpha, beta, error }) if alpha > 1.0 && bytes > 0.0 => {
-            let said = AssumptionId::XCache.with(format!(
-                "L1 of {bytes:.0} B; alpha {alpha:.3}, beta {beta:.4}, off by {error:.3} on the average"
-            ));
+        Some(found @ Locality { alpha, beta, error }) if alpha > 1.0 && bytes > 0.0 => {
+            let told = match found.only_scale() {
+                Some(scale) => format!(
+                    "hit rates rise so fast that they tell neither alpha nor beta, only beta / (alpha - 1), {scale:.0} B"
+                ),
+                None => format!("alpha {alpha:.3}, beta {beta:.4}"),
+            };
+            let said =
+                AssumptionId::XCache.with(format!("L1 of {bytes:.0} B; {told}, off by {error:.3} on the average"));
             Ok((Some(Cache { bytes, latency: reader.need(Key::LatencyL1)?, alpha, beta }), said))
         }
         _ => Ok((None, AssumptionId::XNoReuse.plain())),

@@ -6,6 +6,7 @@ mod directions;
 mod equations;
 mod kernels;
 mod luo_suda;
+mod merge;
 mod roofline_bound;
 mod scenario;
 mod speed_of_light;

@@ -32,6 +32,27 @@ pub struct Bar {
     pub parts: Vec<(&'static str, f64)>,
     /// Cycles that an SM takes for one warp instruction.
     pub cpi: f64,
+    /// What the two models of Hong and Kim's kind weigh against each other; none for others, and without an access.
+    pub parallelism: Option<Parallelism>,
+}
+
+/// How many warps of an SM do what at once.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Parallelism {
+    /// MWP: warps with an access in flight.
+    pub memory: f64,
+    /// CWP: warps that compute during one memory period, and the one that waits.
+    pub computation: f64,
+    /// N: resident warps.
+    pub resident: f64,
+}
+
+impl Parallelism {
+    fn of(prediction: &Prediction) -> Option<Self> {
+        let called = |name| prediction.quantity_called(name);
+        let resident = called("N").or_else(|| called("Active_warps_per_SM"))?;
+        Some(Self { memory: called("MWP")?, computation: called("CWP")?, resident })
+    }
 }
 
 impl Bar {
@@ -60,7 +81,8 @@ pub fn times(analyses: &[Analysis]) -> Result<Times> {
                     let instructions = own.profile.instructions.total.max(1) as f64;
                     let cpi = prediction.time.0 * active / instructions;
                     let (kernel, gpu) = (kernel.clone(), gpu.machine.id.clone());
-                    times.bars.push(Bar { kernel, gpu, model: prediction.model, parts, cpi });
+                    let parallelism = Parallelism::of(prediction);
+                    times.bars.push(Bar { kernel, gpu, model: prediction.model, parts, cpi, parallelism });
                 }
                 Err(refusal) => times.refused.push(format!("{} {}: {}", gpu.machine.id, answer.model, refusal.reason)),
             }

@@ -30,6 +30,8 @@ pub struct XGraph {
     pub after: Option<Graph>,
     /// The question, as it was written.
     pub question: String,
+    /// Points of f(k) that somebody measured, in the units of the axes.
+    pub measured: Vec<(f64, f64)>,
     /// Highest memory throughput on the axis.
     pub top: f64,
     /// Computation throughput at the same height; none where it differs between before and after.
@@ -63,7 +65,36 @@ pub fn x_graph(measurement: Measurement, machine: &Machine, options: Options, sc
     let intensity = before.state.system.intensity;
     let computation_top = graphs().all(|graph| graph.state.system.intensity == intensity).then_some(intensity * top);
     let question = scenario.texts.join(", ");
-    Ok(XGraph { kernel, gpu: machine.id.clone(), before, after, question, top, computation_top })
+    let (gpu, measured) = (machine.id.clone(), Vec::new());
+    Ok(XGraph { kernel, gpu, before, after, question, measured, top, computation_top })
+}
+
+impl XGraph {
+    /// The same graph with measured points, for which the axis grows where they lie higher.
+    pub fn with_measured(mut self, points: Vec<(f64, f64)>) -> Self {
+        let highest = points.iter().map(|(_, value)| *value).fold(0.0, f64::max);
+        let grown = self.top.max(HEADROOM * highest);
+        self.computation_top = self.computation_top.map(|top| top * grown / self.top);
+        self.top = grown;
+        self.measured = points;
+        self
+    }
+}
+
+/// Reads measured points of f(k): a line `k,value` for each, behind a line that names the columns; `#` begins a comment.
+pub fn measured_points(name: &str, text: &str) -> Result<Vec<(f64, f64)>> {
+    let mut points = Vec::new();
+    let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty() && !line.starts_with('#'));
+    for (number, line) in lines.skip(1) {
+        let pair =
+            line.split_once(',').and_then(|(k, value)| Some((k.trim().parse().ok()?, value.trim().parse().ok()?)));
+        points.push(pair.ok_or_else(|| {
+            let error = Error::input(format!("{name}, line {}: `{line}` is no point", number + 1));
+            error.with_help("a line is `k,value`: warps in the memory system, and requests per cycle of an SM")
+        })?);
+    }
+    x_model::Points::new(points.iter().copied()).map_err(|bad| Error::input(format!("{name}: {bad}")))?;
+    Ok(points)
 }
 
 fn solved(result: std::result::Result<Prediction, Refusal>, kernel: &str, machine: &Machine) -> Result<Solved> {
@@ -206,4 +237,18 @@ pub fn architecture(machine: &Machine, most: u32, strictness: Strictness) -> Res
         supply: supply.collect(),
         computation: computation.collect(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn points_are_pairs_of_numbers() {
+        let read = |text: &str| measured_points("f.csv", text).map_err(|error| error.message);
+        assert_eq!(read("# by hand\nk,requests_per_cycle\n2, 0.01\n\n4,0.02\n"), Ok(vec![(2.0, 0.01), (4.0, 0.02)]));
+        assert_eq!(read("k,f\n2\n"), Err("f.csv, line 2: `2` is no point".into()));
+        assert_eq!(read("k,f\n2,1\n2,3\n"), Err("f.csv: two points lie at 2".into()));
+        assert_eq!(read("k,f\n"), Err("f.csv: a measured curve needs a point".into()));
+    }
 }

@@ -6,6 +6,7 @@ use warplens_document::simulation::{
 };
 use warplens_document::{Held, Id, Number};
 use warplens_question::timing::annotate::AnnotatedText;
+use warplens_question::timing::over_warps::{OverWarps, Point};
 use warplens_question::timing::scale::{Scale, Step};
 use warplens_question::timing::{Annotated, Answer, Outcome, Spent, StallCycles};
 
@@ -93,7 +94,33 @@ pub fn simulation(outcome: &Outcome) -> Simulation {
 
 /// The document of the `scale` verb.
 pub fn scale(all: &[Answer<Scale>]) -> document::Scale {
-    document::Scale { schema: Id::new(), scales: all.iter().map(scaling).collect() }
+    document::Scale { schema: Id::new(), scales: all.iter().map(scaling).collect(), over_warps: Vec::new() }
+}
+
+/// The same for the model of Luo and Suda.
+pub fn over_warps(all: &[Answer<OverWarps>]) -> document::Scale {
+    document::Scale { schema: Id::new(), scales: Vec::new(), over_warps: all.iter().map(of_warps).collect() }
+}
+
+fn of_warps(answer: &Answer<OverWarps>) -> document::OverWarps {
+    let of = answer.result.as_ref();
+    let (of, refusal) = (of.ok(), of.err());
+    let point = |point: &Point| document::WarpsPoint {
+        warps: point.warps as u64,
+        cycles: Number(point.cycles),
+        cpd: Number(point.cpd),
+        t_c_cycles: Number(point.t_c),
+        t_p_cycles: Number(point.t_p),
+    };
+    document::OverWarps {
+        kernel: answer.kernel.mangled.clone(),
+        kernel_demangled: answer.kernel.demangled.clone(),
+        gpu: answer.gpu.clone(),
+        clock_hz: Held(of.map(|of| Number(of.clock_hz))),
+        points: of.map(|of| of.points.iter().map(point).collect()),
+        refused: Held(refusal.map(refused)),
+        assumptions: Held(of.map(|of| of.assumptions.clone())),
+    }
 }
 
 fn scaling(answer: &Answer<Scale>) -> Scaling {

@@ -36,7 +36,7 @@ pub struct FigureKind {
 pub const FIGURES: &[FigureKind] = &[
     FigureKind { name: "roofline", about: "kernels under the roofs of GPUs: issue slots and memory" },
     FigureKind { name: "occupancy", about: "occupancy against block size, registers and shared memory" },
-    FigureKind { name: "cpi", about: "time and cycles per instruction by model, with the terms of the time" },
+    FigureKind { name: "cpi", about: "time, cycles per instruction, MWP and CWP by model, with the terms of the time" },
     FigureKind { name: "timeline", about: "when the warps of an SM compute and when they wait for memory" },
     FigureKind { name: "stalls", about: "why warps do not issue, by scheduler and for the hottest lines" },
     FigureKind { name: "scale", about: "speedup and efficiency from one warp to a full SM" },

@@ -9,10 +9,12 @@
 //! Compute samples; *hot* numbers the lines that take most of them together.
 
 mod annotate;
+mod over_warps;
 mod scale;
 mod simulation;
 
 pub use annotate::{annotation, annotations, rows as annotation_rows};
+pub use over_warps::{over_warps, rows as over_warps_rows};
 pub use scale::{rows as scale_rows, scale, scales};
 pub use simulation::{Size, simulation};
 

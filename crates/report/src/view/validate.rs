@@ -38,6 +38,9 @@ pub fn sections(validation: &Validation) -> Vec<Section> {
              is the mean with its sign. `worst` is the largest error.",
         ));
     }
+    if !validation.groups.is_empty() {
+        sections.push(papers_section(&validation.groups));
+    }
     if !validation.gains.is_empty() {
         sections.push(gains_section(&validation.gains));
     }
@@ -76,12 +79,51 @@ pub fn tables(validation: &Validation) -> Vec<Section> {
     }
     vec![
         Section::new("errors", "").with(Block::Table(table)),
+        Section::new("papers", "").with(Block::Table(papers(&all))),
         Section::new("gains", "").with(Block::Table(gains)),
         Section::new("worst", "").with(Block::Table(worst(validation))),
         Section::new("not-predicted", "").with(Block::Table(left(validation))),
         Section::new("ranges", "").with(Block::Table(ranges_table(validation.ranges.iter()))),
         Section::new("worse", "").with(Block::Table(worse(&validation.worse))),
     ]
+}
+
+/// The measures of the models' papers, for people: of each model on all its rows, or where these are of one kind on that.
+fn papers_section(groups: &[Group]) -> Section {
+    let sums: BTreeSet<(Option<Set>, &str)> =
+        groups.iter().filter(|group| group.key.gpu.is_none()).map(|group| (group.key.set, &*group.key.model)).collect();
+    let is_sum = |group: &&Group| group.key.gpu.is_none() || !sums.contains(&(group.key.set, &*group.key.model));
+    let groups: Vec<&Group> = groups.iter().filter(is_sum).collect();
+    Section::new("papers", "By the measures of the models' papers").with(Block::Table(papers(&groups))).note(
+        "The geometric mean of the errors is Hong and Kim's measure; accuracy is Luo and Suda's (14), the smaller of both \
+         times over the larger; accuracy of throughput is the X-model's, 1 less the mean error of the throughput.",
+    )
+}
+
+fn papers(groups: &[&Group]) -> Table {
+    let mut table = Table::new(&[
+        ("model", "model"),
+        ("GPU", "gpu"),
+        ("set", "set"),
+        ("rows", "rows"),
+        ("geometric error", "geometric_error_share"),
+        ("accuracy", "accuracy_share"),
+        ("geometric", "geometric_accuracy_share"),
+        ("of throughput", "throughput_accuracy_share"),
+    ]);
+    for group in groups {
+        table.push(vec![
+            Cell::text(&group.key.model),
+            Cell::text(group.key.gpu.as_deref().unwrap_or("all")),
+            set(group.key.set),
+            Cell::Count(group.n_rows as u64),
+            Cell::Number(group.papers.geometric_error, Unit::Share),
+            Cell::Number(group.papers.accuracy, Unit::Share),
+            Cell::Number(group.papers.geometric_accuracy, Unit::Share),
+            Cell::Number(group.papers.throughput_accuracy, Unit::Share),
+        ]);
+    }
+    table
 }
 
 /// What changes gain, for people, and how many of the gains are as measured.
@@ -403,6 +445,10 @@ fn group(group: &Group) -> document::ErrorGroup {
         median_error_share: Number(group.median_error),
         bias_share: Number(group.bias),
         rank_correlation: group.rank_correlation.map(Number),
+        geometric_error_share: Some(Number(group.papers.geometric_error)),
+        accuracy_share: Some(Number(group.papers.accuracy)),
+        geometric_accuracy_share: Some(Number(group.papers.geometric_accuracy)),
+        throughput_accuracy_share: Some(Number(group.papers.throughput_accuracy)),
         worst: group.worst.iter().map(|&at| at as u64).collect(),
     }
 }

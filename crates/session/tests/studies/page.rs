@@ -169,6 +169,8 @@ Times relative to the baseline, on a Tesla C1060: measured and predicted in the 
         each.join(", ")
     )
     .expect("a string takes everything");
+    let right = same_direction(&actual, &after);
+    assert!(right >= 11 && right > same_direction(&actual, &before), "{right} pairs in the measured direction");
     out + DIRECTIONS_OF_PRINTED_COUNTS
 }
 

@@ -393,6 +393,8 @@ impl<'r, 'm> Sm<'r, 'm> {
             latency: self.count(Key::LatencyL2)?,
             far_latency: self.reader.optional(Key::LatencyL2Far).map(whole),
             bytes_per_clk: self.reader.need(Key::L2AchievedBandwidth)? / self.clock,
+            request_sectors: self.reader.optional(Key::L2RequestSectors).unwrap_or(1.0),
+            store_cost: self.reader.optional(Key::L2StoreCost).unwrap_or(1.0),
             sm_bytes_per_clk: self.reader.need(Key::L2SmBytesPerClk)?,
         }))
     }

@@ -27,7 +27,7 @@ impl<'a> Sm<'a> {
     pub(crate) fn execute(&mut self, scheduler: usize, slot: usize, inst: u32, (cycle, late): (u64, u64)) -> f64 {
         let code = self.job.code;
         let inst = &code.insts[inst as usize];
-        let timing = *self.config.class(inst.class);
+        let timing = *self.config.class(inst.timed_as());
         let mut interval = timing.interval * f64::from(inst.units());
         if self.without(Effect::IssueOccupancy) {
             interval = interval.min(1.0);

@@ -40,7 +40,7 @@ impl<'a> Sm<'a> {
 
     /// The unit that takes an instruction: a pipe, or the way to the memory unit.
     fn unit(&self, inst: &MachineInst) -> u8 {
-        if goes_through_lsu(inst.class) { LSU as u8 } else { self.config.class(inst.class).pipe as u8 }
+        if goes_through_lsu(inst.class) { LSU as u8 } else { self.config.class(inst.timed_as()).pipe as u8 }
     }
 
     fn next_inst(&self, slot: usize) -> &'a MachineInst {
@@ -87,7 +87,7 @@ impl<'a> Sm<'a> {
 
     /// Cycles after its issue at which arithmetic with a shared operand reads its addend.
     fn addend_wait(&self, inst: &MachineInst) -> u64 {
-        u64::from(self.config.shared.operand_latency.saturating_sub(self.config.class(inst.class).latency))
+        u64::from(self.config.shared.operand_latency.saturating_sub(self.config.class(inst.timed_as()).latency))
     }
 
     /// Fewest cycles after which an instruction writes its results.
@@ -95,7 +95,7 @@ impl<'a> Sm<'a> {
         if inst.touches_memory() {
             u64::from(self.config.shared.latency)
         } else {
-            u64::from(self.config.class(inst.class).latency)
+            u64::from(self.config.class(inst.timed_as()).latency)
         }
     }
 

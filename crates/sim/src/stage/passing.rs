@@ -6,6 +6,7 @@ use warplens_trace::MachineClass;
 
 use crate::memory::Arrival;
 use crate::pipeline::Sm;
+use crate::sampling::BOUND;
 use crate::stage::execute::widened;
 use crate::warp::State;
 
@@ -44,6 +45,12 @@ impl Progress {
         self.of_warps[slot].1 += 1;
     }
 
+    /// Instructions per cycle of all warps up to `end`, but of those that have made room for others.
+    fn issued_per_cycle(&self, end: u64) -> f64 {
+        let issued: u64 = self.of_warps.iter().map(|(_, issued)| issued).sum();
+        issued as f64 / end.saturating_sub(self.since).max(1) as f64
+    }
+
     /// By slot: the logarithm of how fast the warp was up to `end`, over the mean of all; none of warps that are not at work
     /// or had just begun.
     fn speeds(&self, end: u64, at_work: impl Fn(usize) -> bool) -> Vec<Option<f64>> {
@@ -71,6 +78,50 @@ fn foretold(before: &[Option<f64>], now: &[Option<f64>]) -> f64 {
     let sum = |of: &dyn Fn(f64, f64) -> f64| pairs.iter().map(|pair| of(pair.0 - x, pair.1 - y)).sum::<f64>();
     let (xx, yy, xy) = (sum(&|x, _| x * x), sum(&|_, y| y * y), sum(&|x, y| x * y));
     if xx > 0.0 && yy > 0.0 && xy > 0.0 { xy * xy / (xx * yy) } else { 0.0 }
+}
+
+/// How fast warps are taken to be in a gap.
+#[derive(Clone, PartialEq, Debug)]
+struct Speeds {
+    /// The logarithm by how many younger warps its scheduler has: that schedulers prefer some holds for those that come, too.
+    of_ranks: Vec<f64>,
+    /// By slot: what the warp itself has beyond that.
+    own: Vec<f64>,
+}
+
+impl Speeds {
+    /// From what warps had of the mean in both halves of a window, and their ranks: as in the second half, as far as that was
+    /// foretold by the first half. What is not was chance. Schedulers prefer some ranks for ever, but that
+    /// decides only where issue slots are what the time goes by: where they are `busy` for most of it. What a warp has of its own
+    /// wears off: those that come ahead find less of what they load in the caches, and those behind more.
+    fn new(before: &[Option<f64>], now: &[Option<f64>], ranks: &[usize], busy: f64) -> Self {
+        let n_ranks = ranks.iter().max().map_or(0, |most| most + 1);
+        let by_rank = |speeds: &[Option<f64>]| -> Vec<Option<f64>> {
+            let mut sums = vec![(0.0, 0_u32); n_ranks];
+            for (speed, &rank) in speeds.iter().zip(ranks) {
+                if let Some(speed) = speed {
+                    sums[rank] = (sums[rank].0 + speed, sums[rank].1 + 1);
+                }
+            }
+            sums.into_iter().map(|(sum, n)| (n > 0).then(|| sum / f64::from(n))).collect()
+        };
+        let (ranks_before, ranks_now) = (by_rank(before), by_rank(now));
+        let holds = if busy >= BOUND { foretold(&ranks_before, &ranks_now) } else { 0.0 };
+        let scaled = |speeds: Vec<Option<f64>>| speeds.into_iter().map(|speed| holds * speed.unwrap_or(0.0));
+        let (ranks_before, ranks_now): (Vec<f64>, Vec<f64>) =
+            (scaled(ranks_before).collect(), scaled(ranks_now).collect());
+        let beyond = |speeds: &[Option<f64>], of_ranks: &[f64]| -> Vec<Option<f64>> {
+            speeds.iter().zip(ranks).map(|(speed, &rank)| speed.map(|speed| speed - of_ranks[rank])).collect()
+        };
+        let (before, now) = (beyond(before, &ranks_before), beyond(now, &ranks_now));
+        let holds = HOLDS_ON * foretold(&before, &now);
+        Self { of_ranks: ranks_now, own: now.into_iter().map(|speed| holds * speed.unwrap_or(0.0)).collect() }
+    }
+
+    /// Of the warp in a slot, over the mean of all.
+    fn of(&self, slot: usize, rank: usize) -> f64 {
+        (self.of_ranks.get(rank).copied().unwrap_or(0.0) + self.own[slot]).exp()
+    }
 }
 
 impl Sm<'_> {
@@ -134,28 +185,35 @@ impl Sm<'_> {
         }
     }
 
-    /// By slot: how fast the warp is taken to be, over the mean of all: as in the second half of the window, as far as that
-    /// was foretold by the first half. What is not was chance. What was wears off: warps that come ahead find less of what
-    /// they load in the caches, and those behind more.
-    fn speeds(&self, cycle: u64) -> Vec<f64> {
+    /// Younger warps on the same scheduler.
+    fn rank(&self, slot: usize) -> usize {
+        let age = self.warps[slot].age;
+        let of_scheduler = self.warps.iter().skip(slot % self.schedulers.len()).step_by(self.schedulers.len());
+        of_scheduler.filter(|warp| warp.state != State::Empty && warp.age > age).count()
+    }
+
+    /// How fast warps are taken to be after the window that ends in `cycle`.
+    fn speeds(&self, cycle: u64) -> Speeds {
         let [now, before] = &self.progress;
+        let busy = now.issued_per_cycle(cycle) * f64::from(self.config.issue_interval) / self.schedulers.len() as f64;
         let at_work = |slot: usize| self.warps[slot].state != State::Empty;
         let of = |progress: &Progress, end: u64| -> Vec<Option<f64>> { progress.speeds(end, at_work) };
         let (now, before) = (of(now, cycle), of(before, now.since));
-        let holds = HOLDS_ON * foretold(&before, &now);
-        now.iter().map(|speed| speed.map_or(1.0, |speed| (holds * speed).exp())).collect()
+        let ranks: Vec<usize> = (0..self.warps.len()).map(|slot| self.rank(slot)).collect();
+        Speeds::new(&before, &now, &ranks, busy.min(1.0))
     }
 
     /// The warp goes on for a turn, or to where it ends or has to wait.
-    fn pass_turn(&mut self, slot: usize, cycle: u64, speeds: &mut [f64]) {
+    fn pass_turn(&mut self, slot: usize, cycle: u64, speeds: &mut Speeds) {
         let (end, age) = (self.passed + TURN, self.warps[slot].age);
         let cta_slot = self.warps[slot].cta as usize;
         let cta = self.ctas[cta_slot].cta;
+        let speed = speeds.of(slot, self.rank(slot));
         let mut time = self.own_times[slot];
         while self.passed < end && self.warps[slot].state == State::Runs && self.warps[slot].age == age {
             let before = self.passed;
             let waited = self.pass_block(slot, cycle);
-            time += ((self.passed - before) as f64 + waited) / speeds[slot];
+            time += ((self.passed - before) as f64 + waited) / speed;
             // Where it met others, it is as late as the last of them.
             self.own_times[slot] = self.own_times[slot].max(time);
         }
@@ -164,7 +222,7 @@ impl Sm<'_> {
             let of_cta = self.of_cta(cta_slot);
             let start = self.own_times[of_cta.clone()].iter().copied().fold(0.0, f64::max);
             self.own_times[of_cta.clone()].fill(start);
-            speeds[of_cta].fill(1.0);
+            speeds.own[of_cta].fill(0.0);
         }
     }
 
@@ -236,6 +294,27 @@ mod tests {
         assert_eq!(foretold(&all([0.1, -0.1, 0.1, -0.1]), &all([0.1, 0.1, -0.1, -0.1])), 0.0);
         assert_eq!(foretold(&all([1.0, 0.5, -0.5, -1.0]), &all([-1.0, -0.5, 0.5, 1.0])), 0.0);
         assert_eq!(foretold(&[None, Some(1.0)], &[Some(1.0), Some(1.0)]), 0.0);
+    }
+
+    /// Two schedulers with three warps each, of which the youngest is fast, one with a lead of its own.
+    #[test]
+    fn ranks_hold_on_and_what_is_a_warps_own_by_half() {
+        let ranks = [0, 0, 1, 1, 2, 2];
+        let had = [1.0, 1.0, 0.0, 0.0, -1.0, -1.0].map(Some);
+        let speeds = Speeds::new(&had, &had, &ranks, 1.0);
+        assert_eq!(speeds.of_ranks, [1.0, 0.0, -1.0]);
+        assert_eq!(speeds.own, [0.0; 6]);
+        assert!((speeds.of(5, 0) - 1.0_f64.exp()).abs() < 1e-12, "who comes to be the youngest is as fast");
+        assert_eq!(speeds.of(0, 7), 1.0, "nothing is known of so old a warp");
+        let idle = Speeds::new(&had, &had, &ranks, 0.5);
+        assert_eq!((idle.of(0, 0), idle.of(5, 0)), (0.5_f64.exp(), (-0.5_f64).exp()), "all of it is their own");
+        let had = [1.5, 0.5, 0.0, 0.0, -1.0, -1.0].map(Some);
+        let speeds = Speeds::new(&had, &had, &ranks, 1.0);
+        assert_eq!(speeds.of_ranks, [1.0, 0.0, -1.0]);
+        assert_eq!(speeds.own, [0.25, -0.25, 0.0, 0.0, 0.0, 0.0]);
+        let turned = had.map(|speed| speed.map(|speed: f64| -speed));
+        assert_eq!(Speeds::new(&turned, &had, &ranks, 1.0).of_ranks, [0.0; 3], "chance");
+        assert_eq!(Speeds::new(&[], &[], &[], 1.0).of_ranks, [0.0; 0]);
     }
 
     #[test]

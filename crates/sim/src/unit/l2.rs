@@ -32,14 +32,17 @@ pub(crate) struct L2<'a> {
     /// The whole cache, where the near part is not all of it.
     whole: Option<Cache>,
     /// The SM's link in both directions, and its share of what the cache can deliver and take: its slices serve a sector at a
-    /// time, whichever way it goes. Loads and stores together come to the same 78 to 80 % of the slices' peak in kernels with
-    /// a twelfth, a seventh and a fifth of loads (counters of the training rows of
+    /// time, whichever way it goes. On 7.5 loads and stores together come to the same 78 to 80 % of the slices' peak in kernels
+    /// with a twelfth, a seventh and a fifth of loads (counters of the training rows of
     /// `validation/measured/coulomb-rtx2080ti.csv`).
     loads: Port,
     stores: Port,
     link_cycles_per_byte: f64,
     share: Share,
-    share_cycles_per_byte: f64,
+    share_cycles_per_sector: f64,
+    /// What a request takes of it at least, and what a store takes, in sectors that are loaded.
+    request_sectors: f64,
+    store_cost: f64,
     first_fetch: f64,
     credit: f64,
     /// Of the sectors that an SM stores to, those that it has to write; and what of it is due.
@@ -74,7 +77,9 @@ impl<'a> L2<'a> {
             stores: Port::default(),
             link_cycles_per_byte: per_byte(config.sm_bytes_per_clk),
             share,
-            share_cycles_per_byte: per_byte(config.bytes_per_clk / n),
+            share_cycles_per_sector: f64::from(SECTOR) * per_byte(config.bytes_per_clk / n),
+            request_sectors: config.request_sectors,
+            store_cost: config.store_cost,
             first_fetch,
             // Half a fetch, so that the first of two SMs that share fetches first.
             credit: 0.5,
@@ -103,7 +108,7 @@ impl<'a> L2<'a> {
         let mut start = at;
         if !self.is_stopped {
             start = self.loads.reserve(start, bytes * self.link_cycles_per_byte);
-            start = self.share.reserve(start, bytes * self.share_cycles_per_byte);
+            start = self.ask(start, f64::from(count));
         }
         traffic.l2_sectors += u64::from(count);
         let mut near = self.near.look_up(line, wanted);
@@ -136,6 +141,11 @@ impl<'a> L2<'a> {
             self.fill((near, whole), line, missing, false, (there, start), dram);
         }
         done
+    }
+
+    /// The slices serve a request that costs as much as so many sectors that are loaded; returns when they begin.
+    fn ask(&mut self, at: f64, sectors: f64) -> f64 {
+        self.share.reserve(at, sectors.max(self.request_sectors) * self.share_cycles_per_sector)
     }
 
     /// The link brings bytes that the cache has given out for another SM and for this one.
@@ -189,7 +199,7 @@ impl<'a> L2<'a> {
         let mut start = at;
         if !self.is_stopped {
             start = self.stores.reserve(start, bytes * self.link_cycles_per_byte);
-            start = self.share.reserve(start, bytes * self.share_cycles_per_byte);
+            start = self.ask(start, f64::from(count) * self.store_cost);
         }
         traffic.l2_sectors += u64::from(count);
         traffic.l2_hits += u64::from(count);

@@ -59,6 +59,13 @@ impl Program {
         self.accesses.push((slot, AccessKind::Load, StateSpace::Global, Box::new(address)));
     }
 
+    pub(crate) fn store(&mut self, slot: u16, address: impl Fn(u64) -> u64 + 'static) {
+        self.inst(MachineClass::Store, &[], &[]);
+        let last = self.code.insts.last_mut().expect("just pushed");
+        (last.slot, last.space) = (slot, StateSpace::Global);
+        self.accesses.push((slot, AccessKind::Store, StateSpace::Global, Box::new(move |_, lane| address(lane))));
+    }
+
     /// A reduction to memory by all lanes; warps are numbered over all CTAs.
     pub(crate) fn atomic(&mut self, slot: u16, space: StateSpace, address: impl Fn(u32, u64) -> u64 + 'static) {
         self.inst(MachineClass::Reduction, &[], &[]);
@@ -212,6 +219,8 @@ pub(crate) fn modern() -> SmConfig {
             latency: 215,
             far_latency: None,
             bytes_per_clk: 2048.0,
+            request_sectors: 1.0,
+            store_cost: 1.0,
             sm_bytes_per_clk: 64.0,
         }),
         dram: DramConfig {

@@ -4,6 +4,7 @@ mod atomics;
 mod boards;
 mod common;
 mod identities;
+mod l2;
 mod passing;
 mod phases;
 mod products;

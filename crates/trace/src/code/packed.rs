@@ -5,7 +5,7 @@ use std::ops::Range;
 use warplens_base::bytes::{Columns, Corrupt, Lists, Reader, Writer};
 use warplens_isa::StateSpace;
 
-use super::{Chain, Code, MachineClass, MachineInst, Operands, Place};
+use super::{Chain, Code, IntegerLanes, MachineClass, MachineInst, Operands, Place};
 
 /// Why code is none.
 const OTHER: Corrupt = Corrupt("the parts of machine code do not fit each other");
@@ -58,8 +58,10 @@ impl Code {
 }
 
 fn pack_inst(inst: &MachineInst, to: &mut Writer) {
-    let MachineInst { class, space, amount, slot, turn, reads, writes, addend, guard, bank_reads, place } = *inst;
+    let MachineInst { class, lanes, space, amount, slot, turn, reads, writes, addend, guard, bank_reads, place } =
+        *inst;
     to.text(class.name());
+    to.uint(lanes as u64);
     to.text(space.name());
     to.uint(amount.into());
     to.uint(slot.into());
@@ -75,6 +77,12 @@ fn pack_inst(inst: &MachineInst, to: &mut Writer) {
 
 fn unpack_inst(from: &mut Reader<'_>) -> Result<MachineInst, Corrupt> {
     let class = MachineClass::named(from.text()?).ok_or(Corrupt("it names an unknown class of instructions"))?;
+    let lanes = match from.narrow()? {
+        0_u8 => IntegerLanes::OfClass,
+        1 => IntegerLanes::Either,
+        2 => IntegerLanes::MultiplyAdd,
+        _ => return Err(OTHER),
+    };
     let space = StateSpace::named(from.text()?).ok_or(Corrupt("it names an unknown state space"))?;
     let (amount, slot, turn) = (from.narrow()?, from.narrow()?, from.narrow()?);
     let mut operands = || Ok::<_, Corrupt>(Operands { first: from.narrow()?, count: from.narrow()? });
@@ -84,6 +92,7 @@ fn unpack_inst(from: &mut Reader<'_>) -> Result<MachineInst, Corrupt> {
     let bank_reads = [from.narrow()?, from.narrow()?];
     Ok(MachineInst {
         class,
+        lanes,
         space,
         amount,
         slot,
@@ -143,7 +152,13 @@ mod tests {
         {
             let reads = code.operands_of(registers);
             let addend = registers.last().copied();
-            code.insts.push(MachineInst { reads, addend, slot: 7, ..MachineInst::new(class, 1) });
+            code.insts.push(MachineInst {
+                reads,
+                addend,
+                slot: 7,
+                lanes: IntegerLanes::Either,
+                ..MachineInst::new(class, 1)
+            });
         }
         code
     }

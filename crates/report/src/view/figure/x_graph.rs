@@ -9,10 +9,11 @@ use crate::render::show;
 use crate::section::{Cell, Unit};
 use warplens_session::predict;
 
-/// Colours of supply, demand and states.
+/// Colours of supply, demand, states and measured points.
 const SUPPLY: usize = 0;
 const DEMAND: usize = 1;
 const STATE: usize = 6;
+const MEASURED: usize = 4;
 
 /// The X-graph, with what a question changes in dashes.
 pub fn x_graph(graph: &XGraph) -> Figure {
@@ -38,6 +39,10 @@ pub fn x_graph(graph: &XGraph) -> Figure {
             (new.k, new.memory_throughput),
             "",
         ));
+    }
+    if !graph.measured.is_empty() {
+        let points = graph.measured.iter().map(|&(k, value)| Point::new(k, value)).collect();
+        panel = panel.series(Series::points("f(k) as measured", points).colored(MEASURED).marked(Marker::Square));
     }
     let title = match graph.question.as_str() {
         "" => format!("X-graph of {} on {}", graph.kernel, graph.gpu),
