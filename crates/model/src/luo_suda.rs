@@ -294,7 +294,8 @@ impl Prepared {
         Ok(Self { inputs, warps, clock, assumptions, readings: reader.finish(), accesses })
     }
 
-    fn prediction(self, options: &Options) -> Result<Prediction, Refusal> {
+    /// The answer for the launch.
+    pub fn prediction(self, options: &Options) -> Result<Prediction, Refusal> {
         let Self { inputs, clock, mut assumptions, readings, accesses, .. } = self;
         let forms = Forms::of(options);
         let evaluation = inputs.evaluate_at(inputs.n_act, forms)?;

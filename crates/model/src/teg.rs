@@ -19,7 +19,7 @@ use warplens_sim::launch::{Basis, CarriedOn, LaunchShare};
 use warplens_sim::traces::Listing;
 use warplens_sim::{Job, Outcome, SmConfig, Surroundings, simulate, work};
 use warplens_stats::{Footprint, LaunchShape, Profile, RegistersBasis, Sharing, TracedCta, sector};
-use warplens_trace::{Code, CtaTrace, MachineClass, MachineInst};
+use warplens_trace::{Code, CtaTrace};
 
 pub(crate) use self::answer::BUSY;
 use crate::assumption::{AssumptionId, of_machine};
@@ -129,7 +129,7 @@ impl Model for Teg {
         let traced = traced(input.traces)?;
         let mut reader = Reader::new(machine, options.strictness);
         let listing = listing(traced, machine, options)?;
-        let config = SmConfig::read(&mut reader, &used_classes(&listing.code))?;
+        let config = SmConfig::read(&mut reader, &listing.code.timed_classes())?;
         let launch = &profile.launch;
         let config = if is_in_clusters(launch) { config.in_clusters(&mut reader)? } else { config };
         let fits = fitting_ctas(launch.n_threads(), launch.registers, launch.shared_bytes, &mut reader)? as u32;
@@ -272,13 +272,6 @@ fn loaded_in_l2(profile: &Profile, config: &SmConfig) -> f64 {
     let (read, written) = (profile.distinct_sectors_read as f64, profile.distinct_sectors_written as f64);
     let all = config.l2.as_ref().map_or(0.0, |l2| l2.bytes as f64 / sector::BYTES as f64);
     if read > 0.0 { all * read / (read + written) } else { all }
-}
-
-fn used_classes(code: &Code) -> Vec<MachineClass> {
-    let mut classes: Vec<MachineClass> = code.insts.iter().map(MachineInst::timed_as).collect();
-    classes.sort_unstable();
-    classes.dedup();
-    classes
 }
 
 fn assumptions(profile: &Profile, listing: &Listing, simulated: &Simulated) -> Vec<Assumption> {

@@ -7,7 +7,7 @@ use warplens_machine::{Machine, Reader, Strictness};
 use warplens_model::residency::fitting_ctas;
 use warplens_native::{read_listing_with, read_sass_trace};
 use warplens_sim::{Job, Options, SmConfig, Surroundings, simulate as run};
-use warplens_trace::{Code, CtaId, CtaTrace, MachineClass};
+use warplens_trace::{Code, CtaId, CtaTrace};
 
 use crate::timing::{Annotated, annotate};
 use warplens_base::error::{Error, Result};
@@ -47,11 +47,9 @@ pub fn simulate(input: &Input, request: &Request, machine: &Machine) -> Result<A
     let text = input.text();
     let is_trace = text.lines().any(|line| line.starts_with("#BEGIN_TB"));
     let native = if is_trace { of_trace(input, &text, request) } else { of_listing(input, &text, request) }?;
-    let mut used: Vec<MachineClass> = native.code.insts.iter().map(|inst| inst.class).collect();
-    used.sort_unstable();
-    used.dedup();
     let mut reader = Reader::new(machine, Strictness::AllowInferred);
-    let config = SmConfig::read(&mut reader, &used).map_err(|missing| Error::input(missing.to_string()))?;
+    let config = SmConfig::read(&mut reader, &native.code.timed_classes())
+        .map_err(|missing| Error::input(missing.to_string()))?;
     let resident = match request.resident {
         Some(resident) => resident,
         None => fitting_ctas(native.threads.into(), native.registers, native.shared_bytes, &mut reader)

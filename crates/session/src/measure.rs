@@ -74,7 +74,7 @@ pub fn of_one(
     let planned = kernels.iter().zip(&plan.launches);
     // Asked for before anything runs: ptxas is slower than many a launch.
     let registers: Vec<Registers> = planned
-        .map(|(kernel, planned)| registers::of(program, *kernel, planned.registers, search))
+        .map(|(kernel, planned)| registers::of_launch(program, *kernel, (planned.registers, planned.block), search))
         .collect::<Result<_>>()?;
     runs::on_each(&options.generations, |generation| {
         let execution = Execution::of_plan(program, kernels.clone(), plan.clone(), options.clone())?;

@@ -29,6 +29,28 @@ pub fn of(program: &Program, kernel: FunctionId, given: Option<u32>, search: &Se
     })
 }
 
+/// The same for a launch with blocks of this shape. An estimate is at most what they leave to a thread: a program that launches
+/// them was compiled so that it can.
+pub fn of_launch(
+    program: &Program,
+    kernel: FunctionId,
+    (given, block): (Option<u32>, [u32; 3]),
+    search: &Search,
+) -> Result<Registers> {
+    let (registers, basis) = of(program, kernel, given, search)?;
+    Ok(match basis {
+        RegistersBasis::Estimate => (registers.min(left_to_a_thread(block)), basis),
+        _ => (registers, basis),
+    })
+}
+
+/// Registers that a block leaves to each of its threads, of the 64 K that an SM has since compute capability 3.0.
+fn left_to_a_thread(block: [u32; 3]) -> u32 {
+    let threads = block.iter().fold(1_u32, |threads, &extent| threads.saturating_mul(extent)).max(1);
+    let warps = threads.div_ceil(32).min(64);
+    (65536 / (32 * warps) / 8 * 8).max(8)
+}
+
 /// The estimate, with the local arrays that ptxas keeps in registers; at least what the machine code needs that is made
 /// for so many registers, as far as the kernel's own demands allow.
 fn estimate(module: &Module, kernel: FunctionId) -> u32 {
@@ -51,6 +73,14 @@ fn capability(target: &str) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_block_leaves_a_part_of_the_registers_to_a_thread() {
+        let cases = [([1024, 1, 1], 64), ([32, 8, 2], 128), ([33, 1, 1], 1024), ([0, 1, 1], 2048), ([u32::MAX; 3], 32)];
+        for (block, left) in cases {
+            assert_eq!(left_to_a_thread(block), left, "{block:?}");
+        }
+    }
 
     #[test]
     fn the_compute_capability_is_read_from_the_target() {

@@ -34,7 +34,7 @@ pub(crate) fn count(
     (0..launches.len())
         .map(|number| {
             let (kernel, planned) = &execution.launches[number];
-            let registers = registers::of(program, *kernel, planned.registers, search)?;
+            let registers = registers::of_launch(program, *kernel, (planned.registers, planned.block), search)?;
             one(&mut execution, number, given, budgets, counting, registers)
         })
         .collect()

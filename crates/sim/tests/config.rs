@@ -251,9 +251,8 @@ fn what_is_taken_from_another_design_is_said() {
     let basis = |key: Key| readings.parameters.iter().find(|read| read.key == key).map(|read| read.basis);
     assert_eq!(basis(Key::LatencyShuffle), Some(Basis::Measured));
     assert_eq!(basis(Key::LatencyFp32), Some(Basis::Compiler));
-    for said in ["latency.conversion: latency.sfu: a special function's latency, which the same unit computes"] {
-        assert!(readings.assumptions.iter().any(|one| one == said), "{said} in {:#?}", readings.assumptions);
-    }
+    let said = "latency.conversion: latency.sfu: a special function's latency, which the same unit computes";
+    assert!(readings.assumptions.iter().any(|one| one == said), "{said} in {:#?}", readings.assumptions);
     // Neither number stands in for one that nobody knows: each is of a design or a board that states it.
     for (id, said) in [
         ("p100", "cta.turnaround: the value of sm_70, the nearest design that states one (fitted)"),

@@ -199,6 +199,14 @@ impl Code {
         Operands { first, count: u16::try_from(registers.len()).expect("fewer than 2^16 operands of an instruction") }
     }
 
+    /// The classes whose time its instructions take, each once.
+    pub fn timed_classes(&self) -> Vec<MachineClass> {
+        let mut classes: Vec<MachineClass> = self.insts.iter().map(MachineInst::timed_as).collect();
+        classes.sort_unstable();
+        classes.dedup();
+        classes
+    }
+
     /// The registers of a range.
     pub fn registers(&self, operands: Operands) -> &[RegisterNumber] {
         let first = operands.first as usize;

@@ -6,6 +6,8 @@ use warplens_question::timing::over_warps::over_warps;
 use warplens_question::timing::scale::Scale;
 use warplens_question::timing::{self, Answer};
 use warplens_report::{document, view};
+use warplens_session::Measurement;
+use warplens_session::machines::Machine;
 use warplens_session::predict::ModelId;
 
 use super::{Document, Outcome};
@@ -39,9 +41,8 @@ pub(crate) fn run(flags: &ScaleFlags, threads: Option<u32>, terminal: &Terminal)
 fn over_warps_of(flags: &ScaleFlags, threads: Option<u32>, terminal: &Terminal) -> Result<Outcome> {
     let question = flags.ask.question(threads)?;
     let measured = flags.ask.measure(&question, terminal)?;
-    let pairs = measured.measurements.iter().flat_map(|of| question.machines.iter().map(move |machine| (of, machine)));
-    let answers: Vec<_> =
-        pairs.map(|(measurement, machine)| over_warps(measurement, machine, question.options)).collect();
+    let answers =
+        on_each(&measured, &question, |measurement, machine| over_warps(measurement, machine, question.options));
     let sections = || view::timing::over_warps(&answers);
     let tables = || vec![view::timing::over_warps_rows(&answers)];
     let json = || document::value(&document::timing::over_warps(&answers));
@@ -51,6 +52,10 @@ fn over_warps_of(flags: &ScaleFlags, threads: Option<u32>, terminal: &Terminal) 
 
 /// Every launch on every GPU.
 pub(crate) fn answers(measured: &Measured, question: &Question) -> Vec<Answer<Scale>> {
+    on_each(measured, question, |measurement, machine| timing::scale(measurement, machine, question.options))
+}
+
+fn on_each<T>(measured: &Measured, question: &Question, of: impl Fn(&Measurement, &Machine) -> T) -> Vec<T> {
     let pairs = measured.measurements.iter().flat_map(|of| question.machines.iter().map(move |machine| (of, machine)));
-    pairs.map(|(measurement, machine)| timing::scale(measurement, machine, question.options)).collect()
+    pairs.map(|(measurement, machine)| of(measurement, machine)).collect()
 }

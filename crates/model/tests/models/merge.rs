@@ -215,15 +215,15 @@ fn micro_benchmarks() {
     text.push('\n');
     for bench in MICRO {
         write!(text, "| {} |", bench.0).unwrap();
-        for gpu in 0..GPUS.len() {
+        for (gpu, id) in GPUS.iter().enumerate() {
             let (coalesced, uncoalesced) = (micro(gpu, bench, true), micro(gpu, bench, false));
             write!(text, " {:.2} | {:.2} |", coalesced.cpi, uncoalesced.cpi).unwrap();
-            assert!((4.0 - 1e-9..4.4).contains(&coalesced.cpi), "{}: loads are hidden on {}", bench.0, GPUS[gpu]);
+            assert!((4.0 - 1e-9..4.4).contains(&coalesced.cpi), "{}: loads are hidden on {id}", bench.0);
             if bench.1 > 0.0 {
                 // Cycles of a load: the departure delay of its 32 transactions.
                 let of_a_load = uncoalesced.cpi * (bench.1 + bench.2) / bench.1;
                 let delay = if gpu == GTX280 { 32.0 * 40.0 } else { 32.0 * 10.0 };
-                assert!((of_a_load / delay - 1.0).abs() < 0.04, "{} on {}: {of_a_load}", bench.0, GPUS[gpu]);
+                assert!((of_a_load / delay - 1.0).abs() < 0.04, "{} on {id}: {of_a_load}", bench.0);
             }
         }
         text.push('\n');
@@ -235,7 +235,8 @@ fn micro_benchmarks() {
 #[test]
 fn merge_benchmarks() {
     let by_gpu: Vec<Vec<(&str, Bars)>> = (0..GPUS.len()).map(merge).collect();
-    let charts: [(&str, fn(&Bars) -> f64); 4] = [
+    type Value = fn(&Bars) -> f64;
+    let charts: [(&str, Value); 4] = [
         ("CPI", |bars| bars.cpi),
         ("MWP", |bars| bars.mwp),
         ("CWP", |bars| bars.cwp),

@@ -4,6 +4,7 @@ use warplens_model::x_model::{self, Family, Graph, Knob, Solved};
 pub use warplens_model::x_model::{Bound, Sample, Stability, Units, Width};
 use warplens_model::{Change, Detail, ModelId, Options, Refusal, Unit};
 
+use crate::measured::lines_of;
 use crate::whatif::{self, Scenario};
 use warplens_base::error::{Error, Result};
 use warplens_base::nearest;
@@ -84,8 +85,7 @@ impl XGraph {
 /// Reads measured points of f(k): a line `k,value` for each, behind a line that names the columns; `#` begins a comment.
 pub fn measured_points(name: &str, text: &str) -> Result<Vec<(f64, f64)>> {
     let mut points = Vec::new();
-    let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty() && !line.starts_with('#'));
-    for (number, line) in lines.skip(1) {
+    for (number, line) in lines_of(text).skip(1) {
         let pair =
             line.split_once(',').and_then(|(k, value)| Some((k.trim().parse().ok()?, value.trim().parse().ok()?)));
         points.push(pair.ok_or_else(|| {

@@ -4,8 +4,8 @@
 //! How many of the launch's own warps fit does not matter.
 
 use warplens_model::luo_suda::figures::time_over_warps;
-use warplens_model::luo_suda::{Forms, LuoSuda, Prepared};
-use warplens_model::{AssumptionId, Input, Knobs, Model as _, Refusal};
+use warplens_model::luo_suda::{Forms, Prepared};
+use warplens_model::{AssumptionId, Input, Knobs, Refusal};
 use warplens_session::Measurement;
 use warplens_session::machines::Machine;
 use warplens_session::predict::Options;
@@ -49,12 +49,13 @@ fn points(measurement: &Measurement, machine: &Machine, options: Options) -> Res
     let own = measurement.on(machine)?;
     let input = Input { profile: &own.profile, traces: &own.traces, options, knobs: Knobs::NONE };
     let prepared = Prepared::new(&input, machine)?;
-    let assumptions = LuoSuda.predict(&input, machine)?.assumptions;
+    let (clock_hz, points) = (prepared.clock, time_over_warps(&prepared.inputs, prepared.warps, Forms::of(&options)));
+    let assumptions = prepared.prediction(&options)?.assumptions;
     Ok(OverWarps {
         kernel: measurement.kernel.demangled.clone(),
         gpu: machine.id.clone(),
-        clock_hz: prepared.clock,
-        points: time_over_warps(&prepared.inputs, prepared.warps, Forms::of(&options))?,
+        clock_hz,
+        points: points?,
         assumptions: assumptions
             .into_iter()
             .filter(|said| !OF_LAUNCH.contains(&said.id))

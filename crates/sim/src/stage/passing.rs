@@ -91,37 +91,44 @@ struct Speeds {
 
 impl Speeds {
     /// From what warps had of the mean in both halves of a window, and their ranks: as in the second half, as far as that was
-    /// foretold by the first half. What is not was chance. Schedulers prefer some ranks for ever, but that
-    /// decides only where issue slots are what the time goes by: where they are `busy` for most of it. What a warp has of its own
-    /// wears off: those that come ahead find less of what they load in the caches, and those behind more.
+    /// foretold by the first half. What is not was chance. Schedulers prefer some ranks for ever, but that decides only where
+    /// issue slots are what the time goes by: where they are `busy` for most of it. What a warp has of its own wears off: those
+    /// that come ahead find less of what they load in the caches, and those behind more.
     fn new(before: &[Option<f64>], now: &[Option<f64>], ranks: &[usize], busy: f64) -> Self {
-        let n_ranks = ranks.iter().max().map_or(0, |most| most + 1);
-        let by_rank = |speeds: &[Option<f64>]| -> Vec<Option<f64>> {
-            let mut sums = vec![(0.0, 0_u32); n_ranks];
-            for (speed, &rank) in speeds.iter().zip(ranks) {
-                if let Some(speed) = speed {
-                    sums[rank] = (sums[rank].0 + speed, sums[rank].1 + 1);
-                }
-            }
-            sums.into_iter().map(|(sum, n)| (n > 0).then(|| sum / f64::from(n))).collect()
-        };
-        let (ranks_before, ranks_now) = (by_rank(before), by_rank(now));
-        let holds = if busy >= BOUND { foretold(&ranks_before, &ranks_now) } else { 0.0 };
-        let scaled = |speeds: Vec<Option<f64>>| speeds.into_iter().map(|speed| holds * speed.unwrap_or(0.0));
-        let (ranks_before, ranks_now): (Vec<f64>, Vec<f64>) =
-            (scaled(ranks_before).collect(), scaled(ranks_now).collect());
+        let (of_ranks_before, of_ranks) = if busy >= BOUND { of_ranks(before, now, ranks) } else { Default::default() };
         let beyond = |speeds: &[Option<f64>], of_ranks: &[f64]| -> Vec<Option<f64>> {
-            speeds.iter().zip(ranks).map(|(speed, &rank)| speed.map(|speed| speed - of_ranks[rank])).collect()
+            let of_rank = |rank: usize| of_ranks.get(rank).copied().unwrap_or(0.0);
+            speeds.iter().zip(ranks).map(|(speed, &rank)| speed.map(|speed| speed - of_rank(rank))).collect()
         };
-        let (before, now) = (beyond(before, &ranks_before), beyond(now, &ranks_now));
+        let (before, now) = (beyond(before, &of_ranks_before), beyond(now, &of_ranks));
         let holds = HOLDS_ON * foretold(&before, &now);
-        Self { of_ranks: ranks_now, own: now.into_iter().map(|speed| holds * speed.unwrap_or(0.0)).collect() }
+        Self { of_ranks, own: now.into_iter().map(|speed| holds * speed.unwrap_or(0.0)).collect() }
     }
 
-    /// Of the warp in a slot, over the mean of all.
-    fn of(&self, slot: usize, rank: usize) -> f64 {
-        (self.of_ranks.get(rank).copied().unwrap_or(0.0) + self.own[slot]).exp()
+    /// Of the warp in a slot, over the mean of all. Its rank is asked for where ranks matter.
+    fn of(&self, slot: usize, rank: impl FnOnce() -> usize) -> f64 {
+        let of_rank = if self.of_ranks.is_empty() { None } else { self.of_ranks.get(rank()) };
+        (of_rank.copied().unwrap_or(0.0) + self.own[slot]).exp()
     }
+}
+
+/// By rank: the mean of what its warps had in both halves of a window, as far as the second was foretold by the first.
+fn of_ranks(before: &[Option<f64>], now: &[Option<f64>], ranks: &[usize]) -> (Vec<f64>, Vec<f64>) {
+    let n_ranks = ranks.iter().max().map_or(0, |most| most + 1);
+    let by_rank = |speeds: &[Option<f64>]| -> Vec<Option<f64>> {
+        let mut sums = vec![(0.0, 0_u32); n_ranks];
+        for (speed, &rank) in speeds.iter().zip(ranks) {
+            if let Some(speed) = speed {
+                sums[rank] = (sums[rank].0 + speed, sums[rank].1 + 1);
+            }
+        }
+        sums.into_iter().map(|(sum, n)| (n > 0).then(|| sum / f64::from(n))).collect()
+    };
+    let (before, now) = (by_rank(before), by_rank(now));
+    let holds = foretold(&before, &now);
+    let [before, now] =
+        [before, now].map(|speeds| speeds.into_iter().map(|speed| holds * speed.unwrap_or(0.0)).collect());
+    (before, now)
 }
 
 impl Sm<'_> {
@@ -208,7 +215,7 @@ impl Sm<'_> {
         let (end, age) = (self.passed + TURN, self.warps[slot].age);
         let cta_slot = self.warps[slot].cta as usize;
         let cta = self.ctas[cta_slot].cta;
-        let speed = speeds.of(slot, self.rank(slot));
+        let speed = speeds.of(slot, || self.rank(slot));
         let mut time = self.own_times[slot];
         while self.passed < end && self.warps[slot].state == State::Runs && self.warps[slot].age == age {
             let before = self.passed;
@@ -304,10 +311,10 @@ mod tests {
         let speeds = Speeds::new(&had, &had, &ranks, 1.0);
         assert_eq!(speeds.of_ranks, [1.0, 0.0, -1.0]);
         assert_eq!(speeds.own, [0.0; 6]);
-        assert!((speeds.of(5, 0) - 1.0_f64.exp()).abs() < 1e-12, "who comes to be the youngest is as fast");
-        assert_eq!(speeds.of(0, 7), 1.0, "nothing is known of so old a warp");
+        assert!((speeds.of(5, || 0) - 1.0_f64.exp()).abs() < 1e-12, "who comes to be the youngest is as fast");
+        assert_eq!(speeds.of(0, || 7), 1.0, "nothing is known of so old a warp");
         let idle = Speeds::new(&had, &had, &ranks, 0.5);
-        assert_eq!((idle.of(0, 0), idle.of(5, 0)), (0.5_f64.exp(), (-0.5_f64).exp()), "all of it is their own");
+        assert_eq!((idle.of(0, || 0), idle.of(5, || 0)), (0.5_f64.exp(), (-0.5_f64).exp()), "all of it is their own");
         let had = [1.5, 0.5, 0.0, 0.0, -1.0, -1.0].map(Some);
         let speeds = Speeds::new(&had, &had, &ranks, 1.0);
         assert_eq!(speeds.of_ranks, [1.0, 0.0, -1.0]);

@@ -34,7 +34,8 @@ pub fn cpi(times: &Times) -> Figure {
     if times.bars.iter().any(|bar| bar.parallelism.is_some()) {
         let mut panel =
             Panel::new(axis(), Axis::new("warps of an SM", "")).titled("Warps in memory and in computation");
-        let series: [(&str, fn(&Parallelism) -> f64); 3] =
+        type Value = fn(&Parallelism) -> f64;
+        let series: [(&str, Value); 3] =
             [("MWP", |of| of.memory), ("CWP", |of| of.computation), ("N, resident", |of| of.resident)];
         for (stack, (name, value)) in series.into_iter().enumerate() {
             let values = times.bars.iter().map(|bar| bar.parallelism.as_ref().map(value)).collect();

@@ -26,10 +26,7 @@ fn section(of: &OverWarps) -> Section {
         ("T_p", "t_p_cycles"),
     ]);
     for point in &of.points {
-        let mut row =
-            vec![Cell::Count(point.warps as u64), Cell::Number(1e6 * point.cycles / of.clock_hz, Unit::Microseconds)];
-        row.extend(numbers(of, point));
-        table.push(row);
+        table.push(cells(of, point).into());
     }
     let title = format!("Time of {} on {} over the warps of each SM", of.kernel, of.gpu);
     let lines: Vec<String> = of.assumptions.iter().map(|text| format!("- {text}")).collect();
@@ -42,8 +39,10 @@ fn section(of: &OverWarps) -> Section {
         .note(lines.join("\n"))
 }
 
-fn numbers(of: &OverWarps, point: &Point) -> [Cell; 5] {
+fn cells(of: &OverWarps, point: &Point) -> [Cell; 7] {
     [
+        Cell::Count(point.warps as u64),
+        Cell::Number(1e6 * point.cycles / of.clock_hz, Unit::Microseconds),
         Cell::Number(point.cycles, Unit::One),
         Cell::optional(of.speedup(point), Unit::One),
         Cell::Number(point.cpd, Unit::One),
@@ -58,13 +57,8 @@ pub fn rows(all: &[Answer<OverWarps>]) -> Section {
     let mut table = Table::new(&keys.map(|key| (key, key)));
     for of in all.iter().filter_map(|answer| answer.result.as_ref().ok()) {
         for point in &of.points {
-            let mut row = vec![
-                Cell::text(&of.kernel),
-                Cell::text(&of.gpu),
-                Cell::Count(point.warps as u64),
-                Cell::Number(1e6 * point.cycles / of.clock_hz, Unit::Microseconds),
-            ];
-            row.extend(numbers(of, point));
+            let mut row = vec![Cell::text(&of.kernel), Cell::text(&of.gpu)];
+            row.extend(cells(of, point));
             table.push(row);
         }
     }
