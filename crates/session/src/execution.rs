@@ -119,6 +119,10 @@ pub struct Execution<'p> {
     generation: Generation,
     differing: Differing,
     overreads: u64,
+    /// Bytes of memory that belong to somebody else and that the launches can touch.
+    foreign_bytes: u64,
+    /// What stopped the last launch that failed.
+    fault: Option<exec::ExecError>,
 }
 
 /// Finds the kernels of launches and binds their arguments.
@@ -234,7 +238,40 @@ impl<'p> Execution<'p> {
             generation,
             differing: Differing::default(),
             overreads: 0,
+            foreign_bytes: 0,
+            fault: None,
         })
+    }
+
+    /// A launch on a device whose memory somebody else has filled, of which it can touch so many bytes.
+    pub(crate) fn of_context(
+        program: &'p Program,
+        (context, module): (Context, ModuleHandle),
+        launch: (FunctionId, PlannedLaunch),
+        foreign_bytes: u64,
+        options: ExecutionOptions,
+    ) -> Self {
+        Self {
+            program,
+            launches: vec![launch],
+            emulation: Emulation::default(),
+            output: Vec::new(),
+            context,
+            module,
+            buffers: IdMap::new(),
+            handles: IdMap::new(),
+            generation: options.generations.first().copied().unwrap_or_default(),
+            options,
+            differing: Differing::default(),
+            overreads: 0,
+            foreign_bytes,
+            fault: None,
+        }
+    }
+
+    /// The device, what kernels printed on it, and what stopped a launch.
+    pub(crate) fn into_context(self) -> (Context, Vec<u8>, Option<exec::ExecError>) {
+        (self.context, self.output, self.fault)
     }
 
     /// The elements of every buffer, in the order of the plan.
@@ -343,7 +380,11 @@ impl<'p> Execution<'p> {
         let result = self.context.run_part(prepared, parts, &request, observer, &progress.done);
         self.emulation.seconds += start.elapsed().as_secs_f64();
         let (observer, summary) = result.map_err(|error| match error {
-            warplens_device::Error::Launch(error) => failure::of(self.program, *kernel, &error),
+            warplens_device::Error::Launch(error) => {
+                let said = failure::of(self.program, *kernel, &error);
+                self.fault = Some(error);
+                said
+            }
             error => failure::of_device(self.program, &error),
         })?;
         self.emulation.thread_instructions += summary.thread_instructions;
@@ -367,7 +408,8 @@ impl<'p> Execution<'p> {
                 variable.space == warplens_isa::StateSpace::Global && variable.function.is_none()
             });
         let variables: u64 = variables.map(|(_, variable)| variable.bytes).sum();
-        variables + self.buffers.as_slice().iter().map(|buffer| buffer.bytes).sum::<u64>()
+        let buffers: u64 = self.buffers.as_slice().iter().map(|buffer| buffer.bytes).sum();
+        variables + buffers + self.foreign_bytes
     }
 
     /// Bytes with the addresses of buffers and the handles of objects.
