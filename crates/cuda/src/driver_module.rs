@@ -1,0 +1,244 @@
+//! Modules, kernels and launches in the driver API.
+
+use std::ffi::c_void;
+
+use warplens_runtime::Status;
+
+use crate::driver::in_context;
+use crate::guard::driver_call;
+use crate::pointers::{Arguments, In, Memory, Out, Text};
+use crate::registration::image;
+use crate::runtime_launch::{self, Shape, attributes, launch, launch_packed};
+use crate::structures::{LaunchAttribute, LaunchAttributes};
+use crate::{Runtime, api};
+
+type Result<T> = std::result::Result<T, Status>;
+
+/// Marks in the list of what is handed to a launch besides pointers to parameters.
+const END: u64 = 0;
+const PACKED: u64 = 1;
+const PACKED_BYTES: u64 = 2;
+
+fn load(runtime: &mut Runtime, to: Out<u64>, code: Memory) -> Result<()> {
+    in_context(runtime)?;
+    if code.address() == 0 {
+        return Err(Status::INVALID_VALUE);
+    }
+    let source = image(code)?;
+    to.set(runtime.load_module(source)?)
+}
+
+/// `CUlaunchConfig`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(crate) struct LaunchConfig {
+    grid: [u32; 3],
+    block: [u32; 3],
+    dynamic_shared: u32,
+    stream: Memory,
+    attributes: In<LaunchAttribute>,
+    n_attributes: u32,
+}
+
+/// Launches with pointers to parameters, or with parameters side by side.
+fn launch_with(
+    runtime: &mut Runtime,
+    function: Memory,
+    shape: Shape,
+    arguments: Arguments,
+    extra: In<Memory>,
+) -> Result<()> {
+    in_context(runtime)?;
+    let function = runtime.function_or_stub(function.address()).map_err(|_| Status::INVALID_HANDLE)?;
+    if !arguments.is_null() || extra.is_null() {
+        return launch(runtime, function, shape, arguments);
+    }
+    let (mut packed, mut bytes) = (None, 0);
+    // Each mark but the last is followed by a value.
+    for pair in 0..4 {
+        let mark = extra.at(2 * pair)?.address();
+        if mark == END {
+            break;
+        }
+        let value = extra.at(2 * pair + 1)?;
+        match mark {
+            PACKED => packed = Some(value),
+            PACKED_BYTES => bytes = In::<usize>::of(value).get()?,
+            _ => return Err(Status::INVALID_VALUE),
+        }
+    }
+    let wanted = runtime.parameter_places(function)?.iter().map(|place| place.offset + place.bytes).max().unwrap_or(0);
+    if bytes < wanted {
+        return Err(Status::INVALID_VALUE);
+    }
+    let packed = packed.ok_or(Status::INVALID_VALUE)?;
+    let parameters = packed.with_bytes(wanted, |bytes| Ok(bytes.to_vec()))?;
+    launch_packed(runtime, function, shape, parameters)
+}
+
+api! { driver_call;
+    /// Loads PTX or a container with PTX.
+    fn cuModuleLoadData(to: Out<u64>, code: Memory) |runtime| { load(runtime, to, code) }
+
+    /// The same with options for the compiler, which there is none of.
+    fn cuModuleLoadDataEx(to: Out<u64>, code: Memory, _count: u32, _options: Memory, _values: Memory) |runtime| {
+        load(runtime, to, code)
+    }
+
+    /// Loads a container.
+    fn cuModuleLoadFatBinary(to: Out<u64>, code: Memory) |runtime| { load(runtime, to, code) }
+
+    /// Loads a file.
+    fn cuModuleLoad(to: Out<u64>, path: Text) |runtime| {
+        in_context(runtime)?;
+        // The file that is not found has a code of its own.
+        let mut bytes = std::fs::read(path.get()?).map_err(|_| Status(301))?;
+        // A text of a file ends without the zero that one in memory has.
+        bytes.push(0);
+        let source = image(Memory::of(&bytes))?;
+        to.set(runtime.load_module(source)?)
+    }
+
+    /// Takes a module away.
+    fn cuModuleUnload(module: Memory) |runtime| {
+        in_context(runtime)?;
+        runtime.unload_module(module.address())
+    }
+
+    /// A kernel of a module.
+    fn cuModuleGetFunction(to: Out<u64>, module: Memory, name: Text) |runtime| {
+        in_context(runtime)?;
+        to.set(runtime.module_function(module.address(), &name.get()?)?)
+    }
+
+    /// Kernels of a module.
+    fn cuModuleGetFunctionCount(to: Out<u32>, module: Memory) |runtime| {
+        in_context(runtime)?;
+        to.set(runtime.module_kernels(module.address())?.len() as u32)
+    }
+
+    /// A variable of a module.
+    fn cuModuleGetGlobal_v2(to: Out<u64>, bytes: Out<usize>, module: Memory, name: Text) |runtime| {
+        in_context(runtime)?;
+        let (address, size) = runtime.module_variable(module.address(), &name.get()?)?;
+        to.set_if_wanted(address);
+        bytes.set_if_wanted(size as usize);
+        Ok(())
+    }
+
+    /// What is known of a kernel.
+    fn cuFuncGetAttribute(to: Out<i32>, attribute: i32, function: Memory) |runtime| {
+        in_context(runtime)?;
+        to.set(runtime_launch::attribute(runtime, function.address(), attribute)?)
+    }
+
+    /// Sets what a kernel may use.
+    fn cuFuncSetAttribute(function: Memory, attribute: i32, value: i32) |runtime| {
+        in_context(runtime)?;
+        runtime_launch::set_attribute(runtime, function.address(), attribute, value)
+    }
+
+    /// Says which memory a kernel prefers, which changes no result.
+    fn cuFuncSetCacheConfig(function: Memory, _config: i32) |runtime| {
+        runtime.function_name(function.address()).map(drop)
+    }
+
+    /// The module of a kernel.
+    fn cuFuncGetModule(to: Out<u64>, function: Memory) |runtime| {
+        to.set(runtime.function_module(function.address())?)
+    }
+
+    /// Loads code for all contexts.
+    fn cuLibraryLoadData(
+        to: Out<u64>, code: Memory, _jit: Memory, _jit_values: Memory, _n_jit: u32, _options: Memory, _values: Memory,
+        _count: u32,
+    ) |runtime| {
+        runtime.started()?;
+        let source = image(code)?;
+        to.set(runtime.load_module(source)?)
+    }
+
+    /// Takes it away.
+    fn cuLibraryUnload(library: Memory) |runtime| { runtime.unload_module(library.address()) }
+
+    /// A kernel of it.
+    fn cuLibraryGetKernel(to: Out<u64>, library: Memory, name: Text) |runtime| {
+        to.set(runtime.module_function(library.address(), &name.get()?)?)
+    }
+
+    /// It as a module of the current context.
+    fn cuLibraryGetModule(to: Out<u64>, library: Memory) |_| { to.set(library.address()) }
+
+    /// A variable of it.
+    fn cuLibraryGetGlobal(to: Out<u64>, bytes: Out<usize>, library: Memory, name: Text) |runtime| {
+        let (address, size) = runtime.module_variable(library.address(), &name.get()?)?;
+        to.set_if_wanted(address);
+        bytes.set_if_wanted(size as usize);
+        Ok(())
+    }
+
+    /// A kernel as a function of the current context.
+    fn cuKernelGetFunction(to: Out<u64>, kernel: Memory) |runtime| {
+        runtime.function_name(kernel.address())?;
+        to.set(kernel.address())
+    }
+
+    /// What is known of a kernel.
+    fn cuKernelGetAttribute(to: Out<i32>, attribute: i32, kernel: Memory, _device: i32) |runtime| {
+        to.set(runtime_launch::attribute(runtime, kernel.address(), attribute)?)
+    }
+
+    /// Sets what a kernel may use.
+    fn cuKernelSetAttribute(attribute: i32, value: i32, kernel: Memory, _device: i32) |runtime| {
+        runtime_launch::set_attribute(runtime, kernel.address(), attribute, value)
+    }
+
+    /// Launches a kernel.
+    fn cuLaunchKernel(
+        function: Memory, grid_x: u32, grid_y: u32, grid_z: u32, block_x: u32, block_y: u32, block_z: u32, shared: u32,
+        stream: Memory, arguments: Arguments, extra: In<Memory>,
+    ) |runtime| {
+        let shape = Shape {
+            grid: [grid_x, grid_y, grid_z],
+            block: [block_x, block_y, block_z],
+            dynamic_shared: shared.into(),
+            stream: stream.address(),
+            attributes: LaunchAttributes::default(),
+        };
+        launch_with(runtime, function, shape, arguments, extra)
+    }
+
+    /// Launches a kernel whose CTAs wait for each other.
+    fn cuLaunchCooperativeKernel(
+        function: Memory, grid_x: u32, grid_y: u32, grid_z: u32, block_x: u32, block_y: u32, block_z: u32, shared: u32,
+        stream: Memory, arguments: Arguments,
+    ) |runtime| {
+        in_context(runtime)?;
+        let shape = Shape {
+            grid: [grid_x, grid_y, grid_z],
+            block: [block_x, block_y, block_z],
+            dynamic_shared: shared.into(),
+            stream: stream.address(),
+            attributes: LaunchAttributes { cooperative: true, cluster: None },
+        };
+        launch(runtime, function.address(), shape, arguments)
+    }
+
+    /// Launches a kernel with attributes.
+    fn cuLaunchKernelEx(
+        config: In<LaunchConfig>, function: Memory, arguments: Arguments, extra: In<Memory>,
+    ) |runtime| {
+        let config = config.get()?;
+        let shape = Shape {
+            grid: config.grid,
+            block: config.block,
+            dynamic_shared: config.dynamic_shared.into(),
+            stream: config.stream.address(),
+            attributes: attributes(config.attributes, config.n_attributes)?,
+        };
+        launch_with(runtime, function, shape, arguments, extra)
+    }
+}
+
+/// What C means by a function of the program.
+pub(crate) type HostFunction = unsafe extern "C" fn(*mut c_void);

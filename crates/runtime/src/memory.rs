@@ -1,0 +1,245 @@
+//! Memory: allocations of the device, memory that host and device see at one address, and copies.
+//!
+//! The memory of the device is not memory of the process. What both see (managed and pinned memory) is memory of the host
+//! at the address that the device has for it; it is handed to the device before a launch and taken back afterwards, so
+//! that who has it always knows all of it.
+
+use warplens_device::{Allocation, Error};
+use warplens_session::trail::{CopyKind, Entry};
+
+use crate::handles::Handle;
+use crate::runtime::Runtime;
+use crate::status::{Result, Status};
+
+/// How often another address is tried where the host has something at one.
+const TRIES: usize = 256;
+
+/// What the host must do for memory that it shares with the device.
+pub trait HostMemory {
+    /// Makes zeroed memory at an address. False where something else is there.
+    fn map(&mut self, address: u64, bytes: u64) -> bool;
+    /// Takes it away again.
+    fn unmap(&mut self, address: u64, bytes: u64);
+    /// Bytes of memory that was mapped.
+    fn read(&self, address: u64, bytes: u64) -> Vec<u8>;
+    /// Writes into memory that was mapped.
+    fn write(&mut self, address: u64, bytes: &[u8]);
+}
+
+/// Whose memory it is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum MemoryKind {
+    /// The device's.
+    Device,
+    /// The host's, where the device may look.
+    Pinned,
+    /// Both have it.
+    Managed,
+}
+
+/// What a program asks about a pointer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Pointer {
+    /// Whose memory it is.
+    pub kind: MemoryKind,
+    /// First address of its allocation.
+    pub base: u64,
+    /// Bytes of it.
+    pub bytes: u64,
+}
+
+/// An allocation of the program.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Owned {
+    /// None for what belongs to a module.
+    allocation: Option<Allocation>,
+    kind: MemoryKind,
+    bytes: u64,
+}
+
+impl Runtime {
+    /// Allocates memory; `call` is what messages name it by.
+    pub fn allocate(&mut self, call: &str, bytes: u64, kind: MemoryKind) -> Result<u64> {
+        self.alive()?;
+        if bytes == 0 {
+            return Err(Status::INVALID_VALUE);
+        }
+        self.allocations += 1;
+        let name = format!("{call} #{}", self.allocations);
+        for _ in 0..TRIES {
+            let allocation = match self.context.allocate(&name, bytes) {
+                Ok(allocation) => allocation,
+                Err(error) => return Err(self.fail(Status::OUT_OF_MEMORY, &error.to_string())),
+            };
+            let (address, _) = self.context.extent(allocation).map_err(|_| Status::UNKNOWN)?;
+            if kind == MemoryKind::Device || self.host.map(address, bytes) {
+                self.owned.insert(address, Owned { allocation: Some(allocation), kind, bytes });
+                return Ok(address);
+            }
+            self.context.free(allocation).map_err(|_| Status::UNKNOWN)?;
+        }
+        Err(self.fail(Status::OUT_OF_MEMORY, "the host has no free address for memory that the device shares"))
+    }
+
+    /// Frees memory of these kinds by its first address; no address is no mistake.
+    pub fn free(&mut self, address: u64, kinds: &[MemoryKind]) -> Result<()> {
+        if address == 0 {
+            return Ok(());
+        }
+        self.alive()?;
+        let Some(owned) = self.owned.get(&address).copied().filter(|owned| kinds.contains(&owned.kind)) else {
+            // What is not the program's any more was freed before, and the device knows what it was called.
+            let of_program = self.owned.contains_key(&address);
+            let gone = self.context.allocation_at(address).map(|allocation| self.context.extent(allocation));
+            let why = match gone {
+                _ if of_program => format!("{address:#x} is memory of another kind"),
+                Ok(Err(error)) | Err(error) => error.to_string(),
+                Ok(Ok(_)) => format!("{address:#x} is no memory of the program"),
+            };
+            return Err(self.fail(Status::INVALID_VALUE, &format!("free of {address:#x}: {why}")));
+        };
+        self.owned.remove(&address);
+        if owned.kind != MemoryKind::Device {
+            self.host.unmap(address, owned.bytes);
+        }
+        match owned.allocation.map(|allocation| self.context.free(allocation)) {
+            Some(Err(error)) => Err(self.fail(Status::INVALID_VALUE, &error.to_string())),
+            Some(Ok(())) | None => Ok(()),
+        }
+    }
+
+    /// What lies at an address; none for memory of the host that the device knows nothing of.
+    pub fn pointer(&self, address: u64) -> Option<Pointer> {
+        if let Some((&base, owned)) = self.owned.range(..=address).next_back()
+            && address - base < owned.bytes
+        {
+            return Some(Pointer { kind: owned.kind, base, bytes: owned.bytes });
+        }
+        let location = self.context.locate(address).ok()?;
+        Some(Pointer { kind: MemoryKind::Device, base: address - location.offset, bytes: location.bytes })
+    }
+
+    /// True for memory of the device that the host has not at the same address.
+    pub fn is_on_device(&self, address: u64) -> bool {
+        self.pointer(address).is_some_and(|pointer| pointer.kind == MemoryKind::Device)
+    }
+
+    /// Bytes that are free, and all of them.
+    pub fn memory_info(&self) -> (u64, u64) {
+        let used: u64 = self.owned.values().map(|owned| owned.bytes).sum();
+        (self.limit.saturating_sub(used), self.limit)
+    }
+
+    /// Copies bytes of the host to the device.
+    pub fn copy_to_device(&mut self, to: u64, bytes: &[u8], stream: Handle) -> Result<()> {
+        self.copied(CopyKind::ToDevice, bytes.len() as u64, stream)?;
+        let written = self.context.write(to, bytes);
+        written.map_err(|error| self.bad_copy(&error))
+    }
+
+    /// Copies bytes of the device to the host.
+    pub fn copy_to_host(&mut self, from: u64, bytes: &mut [u8], stream: Handle) -> Result<()> {
+        self.copied(CopyKind::ToHost, bytes.len() as u64, stream)?;
+        match self.context.read(from, bytes.len() as u64) {
+            Ok(found) => {
+                bytes.copy_from_slice(&found);
+                Ok(())
+            }
+            Err(error) => Err(self.bad_copy(&error)),
+        }
+    }
+
+    /// Copies bytes within the device.
+    pub fn copy_on_device(&mut self, to: u64, from: u64, bytes: u64, stream: Handle) -> Result<()> {
+        self.copied(CopyKind::OnDevice, bytes, stream)?;
+        let copied = self.context.copy(to, from, bytes);
+        copied.map_err(|error| self.bad_copy(&error))
+    }
+
+    /// Bytes that were copied within the host by somebody else.
+    pub fn copied_on_host(&mut self, bytes: u64, stream: Handle) -> Result<()> {
+        self.copied(CopyKind::OnHost, bytes, stream)
+    }
+
+    /// Sets memory of the device to a pattern, `count` times.
+    pub fn fill(&mut self, to: u64, pattern: &[u8], count: u64, stream: Handle) -> Result<()> {
+        self.copied(CopyKind::Set, count.saturating_mul(pattern.len() as u64), stream)?;
+        let filled = self.context.fill(to, pattern, count);
+        filled.map_err(|error| self.bad_copy(&error))
+    }
+
+    fn copied(&mut self, kind: CopyKind, bytes: u64, stream: Handle) -> Result<()> {
+        self.alive()?;
+        // Copies take no time yet: no machine file says how fast the link to the host is.
+        self.work(stream, 0.0)?;
+        self.trail.note(&Entry::Copy { process: std::process::id(), kind, bytes });
+        Ok(())
+    }
+
+    fn bad_copy(&mut self, error: &Error) -> Status {
+        self.fail(Status::INVALID_VALUE, &format!("copy: {error}"))
+    }
+
+    /// Memory of a module that host and device see at one address.
+    pub(crate) fn share_variable(&mut self, address: u64, bytes: u64) -> Result<()> {
+        if self.owned.contains_key(&address) {
+            return Ok(());
+        }
+        let content = self.context.read(address, bytes).map_err(|_| Status::INVALID_SYMBOL)?;
+        if !self.host.map(address, bytes) {
+            return Err(self.fail(Status::OUT_OF_MEMORY, "the host has something at the address of a managed variable"));
+        }
+        self.host.write(address, &content);
+        self.owned.insert(address, Owned { allocation: None, kind: MemoryKind::Managed, bytes });
+        Ok(())
+    }
+
+    /// Shared memory that a launch can touch: all that is managed, and pinned memory that a parameter points into.
+    fn shared(&self, parameters: &[u8]) -> Vec<(u64, u64)> {
+        let words: Vec<u64> =
+            parameters.chunks_exact(8).map(|word| u64::from_le_bytes(word.try_into().expect("8 bytes"))).collect();
+        let is_meant = |base: u64, owned: &Owned| match owned.kind {
+            MemoryKind::Device => false,
+            MemoryKind::Managed => true,
+            MemoryKind::Pinned => words.iter().any(|&word| word >= base && word - base < owned.bytes),
+        };
+        let shared = self.owned.iter().filter(|(base, owned)| is_meant(**base, owned));
+        shared.map(|(&base, owned)| (base, owned.bytes)).collect()
+    }
+
+    /// Hands shared memory to the device. Returns what is to be taken back.
+    pub(crate) fn hand_over(&mut self, parameters: &[u8]) -> Vec<(u64, u64)> {
+        let shared = self.shared(parameters);
+        for &(address, bytes) in &shared {
+            let content = self.host.read(address, bytes);
+            self.context.write(address, &content).expect("shared memory is memory of the device");
+        }
+        shared
+    }
+
+    /// Takes shared memory back from the device.
+    pub(crate) fn take_back(&mut self, shared: &[(u64, u64)]) {
+        for &(address, bytes) in shared {
+            let content = self.context.read(address, bytes).expect("shared memory is memory of the device");
+            self.host.write(address, &content);
+        }
+    }
+
+    /// Bytes of the allocations that parameters point into.
+    pub(crate) fn reachable(&self, parameters: &[u8]) -> u64 {
+        let words = parameters.chunks_exact(8).map(|word| u64::from_le_bytes(word.try_into().expect("8 bytes")));
+        let mut found: Vec<(u64, u64)> =
+            words.filter_map(|word| self.pointer(word)).map(|pointer| (pointer.base, pointer.bytes)).collect();
+        found.sort_unstable();
+        found.dedup();
+        found.iter().map(|(_, bytes)| bytes).sum()
+    }
+}
+
+impl Runtime {
+    /// What the program allocated and has not freed.
+    pub(crate) fn owned_by_program(&self) -> Vec<(u64, MemoryKind)> {
+        let own = self.owned.iter().filter(|(_, owned)| owned.allocation.is_some());
+        own.map(|(&address, owned)| (address, owned.kind)).collect()
+    }
+}

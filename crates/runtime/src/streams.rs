@@ -1,0 +1,164 @@
+//! Streams and events: where work lies on the clock of the device.
+//!
+//! Work is done when it is asked for, so that waiting takes no time here; what streams and events say is when it would
+//! have been done. The host takes no time on this clock: it waits for the device, or it does not.
+
+use crate::clock::Nanoseconds;
+use crate::handles::Handle;
+use crate::runtime::Runtime;
+use crate::status::{Result, Status};
+
+/// Handles of the default stream: none, that of the process, that of a thread.
+const DEFAULT: [Handle; 3] = [0, 1, 2];
+/// The stream does not wait for the default stream.
+const NON_BLOCKING: u32 = 1;
+/// The event holds no time.
+const DISABLE_TIMING: u32 = 2;
+
+/// A stream.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Stream {
+    /// When its last work ends.
+    ready: Nanoseconds,
+    flags: u32,
+    priority: i32,
+}
+
+/// An event.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Event {
+    flags: u32,
+    at: Option<Nanoseconds>,
+}
+
+impl Runtime {
+    /// Makes a stream.
+    pub fn create_stream(&mut self, flags: u32, priority: i32) -> Result<Handle> {
+        if flags > NON_BLOCKING {
+            return Err(Status::INVALID_VALUE);
+        }
+        Ok(self.streams.insert(Stream { ready: self.waited, flags, priority }))
+    }
+
+    /// Takes a stream away.
+    pub fn destroy_stream(&mut self, stream: Handle) -> Result<()> {
+        self.streams.remove(stream).map(drop).ok_or(Status::INVALID_HANDLE)
+    }
+
+    /// Flags and priority of a stream.
+    pub fn stream_facts(&self, stream: Handle) -> Result<(u32, i32)> {
+        self.stream(stream).map(|stream| (stream.flags, stream.priority))
+    }
+
+    fn stream(&self, stream: Handle) -> Result<&Stream> {
+        if DEFAULT.contains(&stream) {
+            return Ok(&self.default_stream);
+        }
+        self.streams.get(stream).ok_or(Status::INVALID_HANDLE)
+    }
+
+    /// When work that is asked for now begins in a stream.
+    fn begins(&self, stream: Handle) -> Result<Nanoseconds> {
+        let own = self.stream(stream)?;
+        let earliest = own.ready.max(self.waited);
+        if DEFAULT.contains(&stream) {
+            // The default stream waits for all others but those that do not want it.
+            let blocking = self.streams.iter().filter(|(_, other)| other.flags & NON_BLOCKING == 0);
+            return Ok(blocking.fold(earliest, |time, (_, other)| time.max(other.ready)));
+        }
+        Ok(if own.flags & NON_BLOCKING == 0 { earliest.max(self.default_stream.ready) } else { earliest })
+    }
+
+    /// Work of so many seconds in a stream.
+    pub(crate) fn work(&mut self, stream: Handle, seconds: f64) -> Result<()> {
+        let end = self.begins(stream)?.after(seconds);
+        if DEFAULT.contains(&stream) {
+            self.default_stream.ready = end;
+        } else if let Some(stream) = self.streams.get_mut(stream) {
+            stream.ready = end;
+        }
+        Ok(())
+    }
+
+    /// The host waits for a stream.
+    pub fn synchronize_stream(&mut self, stream: Handle) -> Result<()> {
+        self.alive()?;
+        let end = self.begins(stream)?;
+        self.waited = self.waited.max(end);
+        Ok(())
+    }
+
+    /// The host waits for everything.
+    pub fn synchronize(&mut self) -> Result<()> {
+        self.alive()?;
+        let last = self.streams.iter().fold(self.default_stream.ready, |time, (_, stream)| time.max(stream.ready));
+        self.waited = self.waited.max(last);
+        Ok(())
+    }
+
+    /// Whether a stream is known; all its work is done.
+    pub fn query_stream(&mut self, stream: Handle) -> Result<()> {
+        self.synchronize_stream(stream)
+    }
+
+    /// A stream waits for an event.
+    pub fn wait_event(&mut self, stream: Handle, event: Handle) -> Result<()> {
+        let at = self.events.get(event).ok_or(Status::INVALID_HANDLE)?.at;
+        let ready = self.begins(stream)?.max(at.unwrap_or_default());
+        if DEFAULT.contains(&stream) {
+            self.default_stream.ready = ready;
+        } else if let Some(stream) = self.streams.get_mut(stream) {
+            stream.ready = ready;
+        }
+        Ok(())
+    }
+
+    /// Makes an event.
+    pub fn create_event(&mut self, flags: u32) -> Result<Handle> {
+        if flags > 7 {
+            return Err(Status::INVALID_VALUE);
+        }
+        Ok(self.events.insert(Event { flags, at: None }))
+    }
+
+    /// Takes an event away.
+    pub fn destroy_event(&mut self, event: Handle) -> Result<()> {
+        self.events.remove(event).map(drop).ok_or(Status::INVALID_HANDLE)
+    }
+
+    /// Records an event behind what is in a stream.
+    pub fn record_event(&mut self, event: Handle, stream: Handle) -> Result<()> {
+        self.alive()?;
+        let at = self.begins(stream)?;
+        let event = self.events.get_mut(event).ok_or(Status::INVALID_HANDLE)?;
+        event.at = Some(at);
+        Ok(())
+    }
+
+    /// The host waits for an event.
+    pub fn synchronize_event(&mut self, event: Handle) -> Result<()> {
+        self.alive()?;
+        let event = self.events.get(event).ok_or(Status::INVALID_HANDLE)?;
+        self.waited = self.waited.max(event.at.unwrap_or_default());
+        Ok(())
+    }
+
+    /// Milliseconds of the device between two events.
+    pub fn elapsed(&self, start: Handle, end: Handle) -> Result<f32> {
+        self.alive()?;
+        let time = |event: Handle| {
+            let event = self.events.get(event).ok_or(Status::INVALID_HANDLE)?;
+            if event.flags & DISABLE_TIMING != 0 {
+                return Err(Status::INVALID_HANDLE);
+            }
+            event.at.ok_or(Status::INVALID_HANDLE)
+        };
+        let (start, end) = (time(start)?, time(end)?);
+        Ok(end.milliseconds_since(start))
+    }
+
+    /// Everything in every stream begins anew, as after a reset of the device.
+    pub(crate) fn reset_streams(&mut self) {
+        self.streams.values_mut().for_each(|stream| stream.ready = Nanoseconds::default());
+    }
+}
