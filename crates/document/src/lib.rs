@@ -28,6 +28,7 @@ mod words;
 // generated: modules
 pub mod calibrate;
 pub mod compare;
+pub mod exec;
 pub mod explain;
 pub mod figure;
 pub mod gpu;

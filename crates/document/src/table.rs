@@ -52,6 +52,7 @@ const TABLES: &[&[Entry]] = &[
     crate::figure::DOCUMENTS,
     crate::trace_events::DOCUMENTS,
     crate::validate::DOCUMENTS,
+    crate::exec::DOCUMENTS,
     // end: documents
 ];
 
