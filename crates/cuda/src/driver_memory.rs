@@ -69,7 +69,7 @@ impl Side {
             2 | 4 => Memory::at(self.device),
             _ => return Err(Status::NOT_SUPPORTED),
         };
-        Ok(start.offset((self.y + row) * self.pitch + self.x_bytes))
+        Ok(start.row(self.y.wrapping_add(row), self.pitch).offset(self.x_bytes))
     }
 }
 

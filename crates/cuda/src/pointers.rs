@@ -145,6 +145,11 @@ impl Memory {
         Self(self.0.wrapping_byte_add(bytes))
     }
 
+    /// The row with this number. What a program says of rows that no memory has is found out where they are copied.
+    pub(crate) fn row(self, row: usize, pitch: usize) -> Self {
+        self.offset(row.wrapping_mul(pitch))
+    }
+
     /// Bytes of the host that a function reads.
     pub(crate) fn with_bytes<T>(self, bytes: usize, work: impl FnOnce(&[u8]) -> Result<T>) -> Result<T> {
         if bytes == 0 {

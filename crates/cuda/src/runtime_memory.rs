@@ -24,6 +24,15 @@ pub(crate) fn copy(runtime: &mut Runtime, to: Memory, from: Memory, bytes: usize
         return runtime.alive();
     }
     let n = bytes as u64;
+    for address in [to.address(), from.address()] {
+        // Memory of the host that the runtime gave out: what lies behind it is nobody's to copy.
+        if let Some(pointer) = runtime.pointer(address)
+            && pointer.kind != MemoryKind::Device
+            && n > pointer.bytes - (address - pointer.base)
+        {
+            return Err(Status::INVALID_VALUE);
+        }
+    }
     match (runtime.is_on_device(to.address()), runtime.is_on_device(from.address())) {
         (true, true) => runtime.copy_on_device(to.address(), from.address(), n, stream),
         (true, false) => from.with_bytes(bytes, |bytes| runtime.copy_to_device(to.address(), bytes, stream)),
@@ -71,7 +80,8 @@ fn copy_rows(
         return Err(Status(12));
     }
     for row in 0..height {
-        copy(runtime, to.offset(row * to_pitch), from.offset(row * from_pitch), width, stream)?;
+        let (to, from) = (to.row(row, to_pitch), from.row(row, from_pitch));
+        copy(runtime, to, from, width, stream)?;
     }
     Ok(())
 }
@@ -82,14 +92,19 @@ pub(crate) fn fill(runtime: &mut Runtime, to: Memory, pattern: &[u8], count: usi
     if count == 0 {
         return Ok(());
     }
-    match runtime.pointer(to.address()).map(|pointer| pointer.kind) {
-        None => Err(Status::INVALID_VALUE),
-        Some(MemoryKind::Device) => runtime.fill(to.address(), pattern, count as u64, stream),
-        Some(MemoryKind::Pinned | MemoryKind::Managed) => to.with_bytes_mut(count * pattern.len(), |bytes| {
-            bytes.chunks_mut(pattern.len()).for_each(|chunk| chunk.copy_from_slice(pattern));
-            Ok(())
-        }),
+    let pointer = runtime.pointer(to.address()).ok_or(Status::INVALID_VALUE)?;
+    if pointer.kind == MemoryKind::Device {
+        return runtime.fill(to.address(), pattern, count as u64, stream);
     }
+    // Memory of the host is not checked by the device.
+    let bytes = count.checked_mul(pattern.len()).ok_or(Status::INVALID_VALUE)?;
+    if bytes as u64 > pointer.bytes - (to.address() - pointer.base) {
+        return Err(Status::INVALID_VALUE);
+    }
+    to.with_bytes_mut(bytes, |bytes| {
+        bytes.chunks_mut(pattern.len()).for_each(|chunk| chunk.copy_from_slice(pattern));
+        Ok(())
+    })
 }
 
 fn fill_rows(
@@ -99,7 +114,7 @@ fn fill_rows(
     (width, height): (usize, usize),
     stream: u64,
 ) -> Result<()> {
-    (0..height).try_for_each(|row| fill(runtime, to.offset(row * pitch), &[value as u8], width, stream))
+    (0..height).try_for_each(|row| fill(runtime, to.row(row, pitch), &[value as u8], width, stream))
 }
 
 /// A part of a variable.

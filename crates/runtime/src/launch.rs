@@ -90,7 +90,7 @@ impl Runtime {
     fn check(&mut self, request: &Request) -> Result<()> {
         let info = self.function_info(request.function)?;
         let properties = self.properties();
-        let threads = request.block.iter().map(|&extent| u64::from(extent)).product::<u64>();
+        let threads = request.block.iter().fold(1u64, |threads, &extent| threads.saturating_mul(extent.into()));
         let is_grid = request.grid[0] > 0 && request.grid[1..].iter().all(|&n| (1..=MOST_CTAS_YZ).contains(&n));
         let is_block =
             (1..=u64::from(properties.max_threads_per_block)).contains(&threads) && request.block[2] <= MOST_THREADS_Z;

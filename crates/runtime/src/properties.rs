@@ -168,26 +168,12 @@ impl Runtime {
             grid: [1; 3],
             block: [threads, 1, 1],
             cluster: None,
-            shared_bytes: info.static_shared + dynamic_shared,
+            shared_bytes: info.static_shared.saturating_add(dynamic_shared),
             registers: info.registers,
             registers_basis: RegistersBasis::Estimate,
         };
         let occupancy = predict::occupancy_of(&shape, self.machine(), Options::default());
         occupancy.map(|occupancy| occupancy.ctas).ok_or(Status::UNKNOWN)
-    }
-
-    /// The block size with which most threads of an SM are resident, and the blocks that then fill the GPU.
-    pub fn best_block(&mut self, function: Handle, dynamic_shared: u64, limit: u32) -> Result<(u32, u32)> {
-        let info = self.function_info(function)?;
-        let most = if limit == 0 { info.max_threads } else { info.max_threads.min(limit) };
-        let mut best = (0, 0, 0);
-        for block in (1..=most / 32).rev().map(|warps| warps * 32) {
-            let blocks = self.resident_blocks(function, block, dynamic_shared)?;
-            if blocks * block > best.0 {
-                best = (blocks * block, block, blocks);
-            }
-        }
-        Ok((best.1, best.2 * self.properties().sms))
     }
 
     /// Starts the device anew: its memory is empty, its clock at the start.
