@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard};
 
 use warplens_runtime::{Config, Runtime, Status};
 
-use crate::host::Host;
+use crate::host::{self, Host};
 
 static RUNTIME: Mutex<Option<Runtime>> = Mutex::new(None);
 
@@ -31,19 +31,53 @@ fn eprint_line(message: &str) {
     let _ = writeln!(std::io::stderr(), "warplens: {message}");
 }
 
+/// The clocks of a program whose clocks follow the device.
+struct Clock;
+
+/// When the clocks of host and device were at 0, and when the program has left us last, on the kernel's clock.
+static BETWEEN: Mutex<Option<(i64, i64)>> = Mutex::new(None);
+
+impl Clock {
+    /// The time of the program since it left us last is time on the device's clock, too.
+    fn enter(runtime: &mut Runtime) -> Self {
+        if runtime.virtual_clock().is_some() {
+            host::stop_clocks();
+            let now = host::nanoseconds();
+            let mut between = BETWEEN.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            let (_, left) = *between.get_or_insert((now, now));
+            runtime.host_ran((now - left) as f64 / 1e9);
+        }
+        Self
+    }
+
+    /// The time that we took is none of the program's, but that of the device is, where it waited.
+    fn leave(self, runtime: &Runtime) {
+        if let Some(clock) = runtime.virtual_clock() {
+            let now = host::nanoseconds();
+            let mut between = BETWEEN.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            let (start, _) = between.unwrap_or((now, now));
+            *between = Some((start, now));
+            host::start_clocks(clock as i64 - (now - start));
+        }
+    }
+}
+
 fn guarded(work: impl FnOnce(&mut Runtime) -> Result<(), Status>) -> Status {
     let caught = catch_unwind(AssertUnwindSafe(|| {
         let mut runtime = runtime();
         let runtime = runtime.as_mut().expect("it was made");
+        let clock = Clock::enter(runtime);
         // A second net inside of the lock, so that the runtime can be told.
-        match catch_unwind(AssertUnwindSafe(|| work(runtime))) {
+        let status = match catch_unwind(AssertUnwindSafe(|| work(runtime))) {
             Ok(result) => result.err().unwrap_or(Status::SUCCESS),
             Err(panic) => {
                 let text = panic.downcast_ref::<String>().map(String::as_str);
                 let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
                 runtime.broken(text.unwrap_or("an unknown panic"))
             }
-        }
+        };
+        clock.leave(runtime);
+        status
     }));
     caught.unwrap_or(Status::UNKNOWN)
 }

@@ -1,6 +1,7 @@
 //! What is asked of the host: memory at given addresses, and the standard output of the C library.
 
-use std::ffi::{c_int, c_long, c_void};
+use std::ffi::{c_char, c_int, c_long, c_void};
+use std::sync::OnceLock;
 
 use warplens_runtime::HostMemory;
 
@@ -15,6 +16,8 @@ unsafe extern "C" {
     ) -> *mut c_void;
     fn munmap(address: *mut c_void, length: usize) -> c_int;
     fn fwrite(bytes: *const c_void, size: usize, count: usize, file: *mut c_void) -> usize;
+    fn dlsym(handle: *mut c_void, name: *const c_char) -> *mut c_void;
+    fn syscall(number: c_long, ...) -> c_long;
     static stdout: *mut c_void;
 }
 
@@ -67,6 +70,48 @@ impl HostMemory for Host {
         let to: *mut u8 = std::ptr::with_exposed_provenance_mut(address as usize);
         // SAFETY: the runtime writes what it has mapped, which is no memory of Rust's.
         unsafe { to.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
+    }
+}
+
+const CLOCK_MONOTONIC: c_long = 1;
+#[cfg(target_arch = "x86_64")]
+const CLOCK_GETTIME: c_long = 228;
+#[cfg(not(target_arch = "x86_64"))]
+const CLOCK_GETTIME: c_long = 113;
+
+/// Nanoseconds of the kernel's clock, whatever the program is told by its own.
+pub(crate) fn nanoseconds() -> i64 {
+    let mut time = [0_i64; 2];
+    // SAFETY: the call stores two numbers of 8 bytes where the pointer says, which are ours.
+    unsafe { syscall(CLOCK_GETTIME, CLOCK_MONOTONIC, time.as_mut_ptr()) };
+    time[0] * 1_000_000_000 + time[1]
+}
+
+/// Stops the program's clocks, where the library that moves them is loaded.
+pub(crate) fn stop_clocks() {
+    static STOP: OnceLock<Option<extern "C" fn()>> = OnceLock::new();
+    let stop = STOP.get_or_init(|| {
+        // SAFETY: a null handle asks for the first function with the name in the process; the name is a text.
+        let found = unsafe { dlsym(std::ptr::null_mut(), c"warplens_stop_clocks".as_ptr()) };
+        // SAFETY: the function of this name is the one of the crate `clock`, which takes nothing.
+        (!found.is_null()).then(|| unsafe { std::mem::transmute::<*mut c_void, extern "C" fn()>(found) })
+    });
+    if let Some(stop) = stop {
+        stop();
+    }
+}
+
+/// Lets the program's clocks go on, so far ahead of the kernel's.
+pub(crate) fn start_clocks(nanoseconds: i64) {
+    static START: OnceLock<Option<extern "C" fn(i64)>> = OnceLock::new();
+    let start = START.get_or_init(|| {
+        // SAFETY: as above.
+        let found = unsafe { dlsym(std::ptr::null_mut(), c"warplens_start_clocks".as_ptr()) };
+        // SAFETY: the function of this name is the one of the crate `clock`, which takes a number.
+        (!found.is_null()).then(|| unsafe { std::mem::transmute::<*mut c_void, extern "C" fn(i64)>(found) })
+    });
+    if let Some(start) = start {
+        start(nanoseconds);
     }
 }
 

@@ -25,6 +25,10 @@ pub struct Exec {
     pub totals: Vec<ExecutedTotal>,
     /// What was copied and set.
     pub copies: Vec<ExecutedCopies>,
+    /// How the time of the first GPU was spent.
+    pub device: ExecutedDevice,
+    /// Launches that were not executed whole.
+    pub sampled: ExecutedSampled,
     /// Functions that were called and are not supported.
     pub unsupported: Vec<String>,
     /// What was said where something went wrong.
@@ -101,4 +105,32 @@ pub struct ExecutedCopies {
     pub calls: u64,
     /// Bytes of all of them.
     pub bytes: u64,
+    /// Their time on each GPU; null where no rate is known.
+    pub times_us: Vec<Option<Number>>,
+}
+
+/// How the time of the first GPU was spent.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ExecutedDevice {
+    /// From the begin of the first work to the end of the last.
+    pub total_us: Number,
+    /// Kernels run.
+    pub kernels_us: Number,
+    /// Something is copied between host and device.
+    pub transfers_us: Number,
+    /// Both at the same time.
+    pub both_us: Number,
+    /// Nothing runs: the device waits for the host.
+    pub idle_us: Number,
+}
+
+/// Launches that were not executed whole, so that the program's results are wrong.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ExecutedSampled {
+    /// Only some blocks were executed.
+    pub in_part: u64,
+    /// Nothing was executed.
+    pub left_out: u64,
 }

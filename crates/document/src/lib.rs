@@ -37,6 +37,7 @@ pub mod predict;
 pub mod profile;
 pub mod run;
 pub mod simulation;
+pub mod timeline;
 pub mod trace_events;
 pub mod tune;
 pub mod validate;

@@ -50,6 +50,7 @@ const TABLES: &[&[Entry]] = &[
     crate::compare::DOCUMENTS,
     crate::tune::DOCUMENTS,
     crate::figure::DOCUMENTS,
+    crate::timeline::DOCUMENTS,
     crate::trace_events::DOCUMENTS,
     crate::validate::DOCUMENTS,
     crate::exec::DOCUMENTS,

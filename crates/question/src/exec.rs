@@ -1,11 +1,14 @@
 //! What a program launched and copied, with predicted times: the lines that the CUDA library wrote while it ran, added up.
 
 pub mod program;
+pub mod timeline;
 
 use std::collections::BTreeMap;
 
 use warplens_launch::KernelName;
-use warplens_session::trail::{CopyKind, Entry, TimeOn};
+use warplens_session::trail::{CopyKind, Entry, Executed, TimeOn};
+
+use timeline::{Span, Timeline, Work};
 
 /// What a program did.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -16,6 +19,10 @@ pub struct Account {
     pub kernels: Vec<Kernel>,
     /// What was copied and set.
     pub copies: BTreeMap<CopyKind, Copies>,
+    /// What the device did when, on the first GPU.
+    pub timeline: Timeline,
+    /// Launches that were executed in part or not at all.
+    pub sampled: Sampled,
     /// Functions that are not supported.
     pub unsupported: Vec<String>,
     /// What was said where something went wrong.
@@ -54,13 +61,24 @@ pub struct Time {
     pub answer: TimeOn,
 }
 
-/// Copies in one direction.
+/// Launches that were not executed as the program meant them, so that its results are wrong.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Sampled {
+    /// Only some CTAs were executed.
+    pub in_part: u64,
+    /// Nothing was executed.
+    pub left_out: u64,
+}
+
+/// Copies in one direction.
+#[derive(Clone, PartialEq, Debug, Default)]
 pub struct Copies {
     /// How many.
     pub calls: u64,
     /// Bytes of all of them.
     pub bytes: u64,
+    /// Seconds of all of them on each GPU; none where a rate is not known.
+    pub seconds: Vec<Option<f64>>,
 }
 
 /// What tells a kernel with its shape from others.
@@ -91,20 +109,24 @@ impl Account {
                     known.cases += 1;
                     cases.insert((*process, *case), (key, answers.clone()));
                 }
-                Entry::Launch { process, case, scale } => {
+                Entry::Launch { process, case, scale, executed, place } => {
                     let Some((key, answers)) = cases.get(&(*process, *case)) else { continue };
                     let Some(kernel) = kernels.get_mut(key) else { continue };
                     kernel.calls += 1;
                     kernel.scaled += u64::from(*scale != 1.0);
+                    account.sampled.in_part += u64::from(*executed == Executed::Part);
+                    account.sampled.left_out += u64::from(*executed == Executed::Nothing);
+                    let work = Work::Kernel { name: kernel.name.base().to_owned(), grid: kernel.grid, block: kernel.block };
+                    account.timeline.spans.push(Span::new(*process, place, work));
                     for (time, answer) in kernel.times.iter_mut().zip(answers) {
                         let own = answer.seconds.map(|seconds| seconds * scale);
                         time.seconds = time.seconds.zip(own).map(|(sum, own)| sum + own);
                     }
                 }
-                Entry::Copy { kind, bytes, .. } => {
+                Entry::Copy { process, kind, bytes, seconds, place } => {
                     let copies = account.copies.entry(*kind).or_default();
-                    copies.calls += 1;
-                    copies.bytes += bytes;
+                    copies.add(*bytes, seconds);
+                    account.timeline.spans.push(Span::new(*process, place, Work::Copy { kind: *kind, bytes: *bytes }));
                 }
                 Entry::Unsupported { function, .. } => account.unsupported.push(function.clone()),
                 Entry::Failure { message, .. } => account.failures.push(message.clone()),
@@ -123,6 +145,17 @@ impl Account {
             Some(seconds) => (sum + seconds, without),
             None => (sum, without + kernel.calls),
         })
+    }
+}
+
+impl Copies {
+    fn add(&mut self, bytes: u64, seconds: &[Option<f64>]) {
+        self.calls += 1;
+        self.bytes += bytes;
+        self.seconds.resize(seconds.len(), Some(0.0));
+        for (sum, own) in self.seconds.iter_mut().zip(seconds) {
+            *sum = sum.zip(*own).map(|(sum, own)| sum + own);
+        }
     }
 }
 
@@ -145,7 +178,13 @@ pub fn direction(kind: CopyKind) -> &'static str {
 
 #[cfg(test)]
 mod tests {
+    use warplens_session::trail::Place;
+
     use super::*;
+
+    fn copy(bytes: u64, seconds: Option<f64>) -> Entry {
+        Entry::Copy { process: 1, kind: CopyKind::ToHost, bytes, seconds: vec![seconds], place: Place::default() }
+    }
 
     fn case(case: u32, grid: u32, seconds: Option<f64>) -> Entry {
         let answer = TimeOn {
@@ -168,7 +207,8 @@ mod tests {
     }
 
     fn launch(case: u32, scale: f64) -> Entry {
-        Entry::Launch { process: 1, case, scale }
+        let place = Place { stream: 0, begin: 0.0, end: 1.0 };
+        Entry::Launch { process: 1, case, scale, executed: Executed::Whole, place }
     }
 
     #[test]
@@ -185,14 +225,15 @@ mod tests {
             // A process that was ended while it wrote may leave a case without a launch, or the other way round.
             case(3, 16, Some(1.0)),
             launch(9, 1.0),
-            Entry::Copy { process: 1, kind: CopyKind::ToHost, bytes: 5 },
-            Entry::Copy { process: 1, kind: CopyKind::ToHost, bytes: 6 },
+            copy(5, Some(1.0)),
+            copy(6, Some(0.5)),
         ];
         let account = Account::new(&entries);
         let rows: Vec<_> = account.kernels.iter().map(|row| (row.grid[0], row.calls, row.scaled, row.cases)).collect();
         assert_eq!(rows, [(8, 1, 0, 1), (4, 3, 1, 2)]);
         assert_eq!(account.total(0), (1e-6 * 10.0, 0));
-        assert_eq!(account.copies[&CopyKind::ToHost], Copies { calls: 2, bytes: 11 });
+        assert_eq!(account.copies[&CopyKind::ToHost], Copies { calls: 2, bytes: 11, seconds: vec![Some(1.5)] });
+        assert_eq!(account.timeline.spans.len(), 6);
     }
 
     #[test]

@@ -16,6 +16,10 @@ pub struct Config {
     pub trail: Option<PathBuf>,
     /// Host threads of the emulator.
     pub threads: usize,
+    /// Thread instructions of a kernel and a shape, beyond which launches are not executed whole; none where all are.
+    pub sample: Option<u64>,
+    /// The program's clocks follow the device, and its own time counts on the device's clock.
+    pub virtual_clock: bool,
 }
 
 impl Config {
@@ -25,6 +29,10 @@ impl Config {
     pub const TRAIL: &'static str = "WARPLENS_EXEC_TRAIL";
     /// Host threads of the emulator.
     pub const THREADS: &'static str = "WARPLENS_EXEC_THREADS";
+    /// Thread instructions of a kernel and a shape, beyond which launches are not executed whole.
+    pub const SAMPLE: &'static str = "WARPLENS_EXEC_SAMPLE";
+    /// `virtual` where the program's clocks follow the device.
+    pub const CLOCK: &'static str = "WARPLENS_EXEC_CLOCK";
 
     /// Reads the environment. What is wrong there is said, and the default is taken.
     pub fn from_environment(say: &dyn Fn(&str)) -> Self {
@@ -38,6 +46,8 @@ impl Config {
         Self {
             machines: machines.expect("the default GPU is built in"),
             trail: variable(Self::TRAIL).map(PathBuf::from),
+            sample: variable(Self::SAMPLE).and_then(|text| text.parse().ok()),
+            virtual_clock: variable(Self::CLOCK).is_some_and(|text| text == "virtual"),
             threads: threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from)),
         }
     }

@@ -6,7 +6,8 @@ use warplens_session::trail::Entry;
 use crate::handles::Handle;
 use crate::runtime::{Runtime, words};
 use crate::status::{Result, Status};
-use crate::times::{Plan, key_of};
+use crate::times::{Plan, Timed, key_of};
+use crate::timeline::Needs;
 
 /// Most blocks of a grid along its second and third axis, and most threads of a block along its third.
 const MOST_CTAS_YZ: u32 = 65535;
@@ -50,7 +51,9 @@ impl Runtime {
         };
         let key = key_of(request);
         let shared = self.hand_over(&request.parameters);
-        let (timed, printed) = match self.times.plan(&key, &request.parameters) {
+        let plan = self.times.plan(&key, &request.parameters);
+        let (timed, printed) = match plan {
+            Plan::Skip => (self.times.skipped(&key, &request.parameters), Vec::new()),
             Plan::Measure => {
                 let measured = served.measure(&mut self.context, &loaded, &launch, &self.options);
                 let Done { result, printed } = self.ended(measured)?;
@@ -76,14 +79,25 @@ impl Runtime {
                 answers,
             });
         }
-        self.trail.note(&Entry::Launch { process, case: timed.case, scale: timed.scale });
         if timed.seconds.is_none() {
             let name = &served.name().demangled;
             let what = format!("no model predicts `{name}` on {}: it takes no time of the device", self.machine().id);
             self.say_once(&what);
         }
-        self.work(request.stream, timed.seconds.unwrap_or(0.0) * timed.scale)?;
+        let Timed { case, scale, executed, .. } = timed;
+        let needs = Needs::Sms(self.share_of_sms(request));
+        let place = self.work(request.stream, needs, timed.seconds.unwrap_or(0.0) * scale)?;
+        self.trail.note(&Entry::Launch { process, case, scale, executed, place });
         Ok(printed)
+    }
+
+    /// The share of the SMs that the CTAs of a launch fill at once.
+    fn share_of_sms(&mut self, request: &Request) -> f64 {
+        let threads = request.block.iter().product();
+        let resident = self.resident_blocks(request.function, threads, request.dynamic_shared).unwrap_or(1).max(1);
+        let slots = f64::from(resident) * f64::from(self.properties().sms);
+        let ctas: f64 = request.grid.iter().map(|&extent| f64::from(extent)).product();
+        (ctas / slots).min(1.0)
     }
 
     /// Refuses what this GPU cannot launch.

@@ -19,6 +19,7 @@ mod properties;
 mod runtime;
 mod status;
 mod streams;
+mod timeline;
 mod times;
 
 pub use clock::Nanoseconds;

@@ -10,6 +10,7 @@ use warplens_session::trail::{CopyKind, Entry};
 use crate::handles::Handle;
 use crate::runtime::Runtime;
 use crate::status::{Result, Status};
+use crate::timeline::Needs;
 
 /// How often another address is tried where the host has something at one.
 const TRIES: usize = 256;
@@ -170,9 +171,10 @@ impl Runtime {
 
     fn copied(&mut self, kind: CopyKind, bytes: u64, stream: Handle) -> Result<()> {
         self.alive()?;
-        // Copies take no time yet: no machine file says how fast the link to the host is.
-        self.work(stream, 0.0)?;
-        self.trail.note(&Entry::Copy { process: std::process::id(), kind, bytes });
+        let seconds: Vec<_> = self.transfers.iter().map(|transfers| transfers.seconds(kind, bytes)).collect();
+        let own = seconds.first().copied().flatten().unwrap_or_default();
+        let place = self.work(stream, Needs::of_copy(kind), own)?;
+        self.trail.note(&Entry::Copy { process: std::process::id(), kind, bytes, seconds, place });
         Ok(())
     }
 

@@ -9,6 +9,7 @@ use warplens_session::machines::Machine;
 use warplens_session::served;
 use warplens_session::toolchain::Search;
 use warplens_session::trail::{Entry, Trail};
+use warplens_session::transfer::Transfers;
 use warplens_session::{Error, ExecutionOptions};
 
 use crate::clock::Nanoseconds;
@@ -18,6 +19,7 @@ use crate::kernels::{Function, Module, Variable};
 use crate::memory::{HostMemory, Owned};
 use crate::status::{Result, Status};
 use crate::streams::{Event, Stream};
+use crate::timeline::Timeline;
 use crate::times::Times;
 
 /// The device and everything that was made on it.
@@ -42,8 +44,13 @@ pub struct Runtime {
     pub(crate) host: Box<dyn HostMemory + Send>,
     /// The default stream.
     pub(crate) default_stream: Stream,
-    /// Up to when the host has waited for the device.
-    pub(crate) waited: Nanoseconds,
+    /// The clock of the host: it takes time to ask for work, and waits for the device.
+    pub(crate) host_clock: Nanoseconds,
+    pub(crate) timeline: Timeline,
+    virtual_clock: bool,
+    pub(crate) streams_made: u32,
+    /// Rates of copies, for each GPU.
+    pub(crate) transfers: Vec<Transfers>,
     pub(crate) times: Times,
     pub(crate) trail: Trail,
     contexts: Table<()>,
@@ -57,7 +64,7 @@ pub struct Runtime {
 impl Runtime {
     /// A device as a configuration says.
     pub fn new(config: Config, host: Box<dyn HostMemory + Send>) -> Self {
-        let Config { machines, trail, threads } = config;
+        let Config { machines, trail, threads, sample, virtual_clock } = config;
         let limit = host::memory_for_buffers();
         let mut trail = match trail.map(|path| Trail::open(&path)) {
             None => Trail::NONE,
@@ -72,8 +79,7 @@ impl Runtime {
         Self {
             context: Context::new(64, limit),
             limit,
-            options: served::options(&machines, threads),
-            machines,
+            options: served::options(&machines, threads, sample),
             search: Search::from_environment(),
             modules: Table::new(1),
             functions: Table::new(2),
@@ -85,8 +91,13 @@ impl Runtime {
             allocations: 0,
             host,
             default_stream: Stream::default(),
-            waited: Nanoseconds::default(),
-            times: Times::default(),
+            host_clock: Nanoseconds::default(),
+            timeline: Timeline::default(),
+            virtual_clock,
+            streams_made: 0,
+            transfers: machines.iter().map(Transfers::of).collect(),
+            machines,
+            times: Times::new(sample),
             trail,
             contexts: Table::new(5),
             primary: None,
@@ -94,6 +105,19 @@ impl Runtime {
             sticky: None,
             said: BTreeSet::new(),
         }
+    }
+
+    /// The program has run for so many seconds between two calls. Unless its clocks follow the device, that takes no time
+    /// on the device's clock, so that predicted times are the same every time.
+    pub fn host_ran(&mut self, seconds: f64) {
+        if self.virtual_clock {
+            self.host_clock = self.host_clock.after(seconds);
+        }
+    }
+
+    /// The clock of the host in nanoseconds, where the program's clocks follow it.
+    pub fn virtual_clock(&self) -> Option<f64> {
+        self.virtual_clock.then_some(self.host_clock.0)
     }
 
     /// The driver is started.

@@ -1,12 +1,15 @@
 //! Streams and events: where work lies on the clock of the device.
 //!
 //! Work is done when it is asked for, so that waiting takes no time here; what streams and events say is when it would
-//! have been done. The host takes no time on this clock: it waits for the device, or it does not.
+//! have been done. The host takes time on this clock only to ask for work, and to wait for it.
+
+use warplens_session::trail::Place;
 
 use crate::clock::Nanoseconds;
 use crate::handles::Handle;
 use crate::runtime::Runtime;
 use crate::status::{Result, Status};
+use crate::timeline::{Needs, Timeline};
 
 /// Handles of the default stream: none, that of the process, that of a thread.
 const DEFAULT: [Handle; 3] = [0, 1, 2];
@@ -20,6 +23,8 @@ const DISABLE_TIMING: u32 = 2;
 pub(crate) struct Stream {
     /// When its last work ends.
     ready: Nanoseconds,
+    /// Its number, for people; that of the default stream is 0.
+    number: u32,
     flags: u32,
     priority: i32,
 }
@@ -37,7 +42,8 @@ impl Runtime {
         if flags > NON_BLOCKING {
             return Err(Status::INVALID_VALUE);
         }
-        Ok(self.streams.insert(Stream { ready: self.waited, flags, priority }))
+        self.streams_made += 1;
+        Ok(self.streams.insert(Stream { ready: self.host_clock, number: self.streams_made, flags, priority }))
     }
 
     /// Takes a stream away.
@@ -60,7 +66,7 @@ impl Runtime {
     /// When work that is asked for now begins in a stream.
     fn begins(&self, stream: Handle) -> Result<Nanoseconds> {
         let own = self.stream(stream)?;
-        let earliest = own.ready.max(self.waited);
+        let earliest = own.ready.max(self.host_clock);
         if DEFAULT.contains(&stream) {
             // The default stream waits for all others but those that do not want it.
             let blocking = self.streams.iter().filter(|(_, other)| other.flags & NON_BLOCKING == 0);
@@ -69,22 +75,30 @@ impl Runtime {
         Ok(if own.flags & NON_BLOCKING == 0 { earliest.max(self.default_stream.ready) } else { earliest })
     }
 
-    /// Work of so many seconds in a stream.
-    pub(crate) fn work(&mut self, stream: Handle, seconds: f64) -> Result<()> {
-        let end = self.begins(stream)?.after(seconds);
+    /// Work of so many seconds in a stream. The host takes its time to ask for it.
+    pub(crate) fn work(&mut self, stream: Handle, needs: Needs, seconds: f64) -> Result<Place> {
+        let overhead = self.transfers.first().map_or(0.0, |transfers| transfers.overhead);
+        self.host_clock = self.host_clock.after(overhead);
+        let ready = self.begins(stream)?;
+        let number = self.stream(stream)?.number;
+        let (begin, end) = self.timeline.place(needs, ready, seconds, self.host_clock);
+        self.set_ready(stream, end);
+        Ok(Place { stream: number, begin: begin.0, end: end.0 })
+    }
+
+    fn set_ready(&mut self, stream: Handle, time: Nanoseconds) {
         if DEFAULT.contains(&stream) {
-            self.default_stream.ready = end;
+            self.default_stream.ready = time;
         } else if let Some(stream) = self.streams.get_mut(stream) {
-            stream.ready = end;
+            stream.ready = time;
         }
-        Ok(())
     }
 
     /// The host waits for a stream.
     pub fn synchronize_stream(&mut self, stream: Handle) -> Result<()> {
         self.alive()?;
         let end = self.begins(stream)?;
-        self.waited = self.waited.max(end);
+        self.host_clock = self.host_clock.max(end);
         Ok(())
     }
 
@@ -92,7 +106,7 @@ impl Runtime {
     pub fn synchronize(&mut self) -> Result<()> {
         self.alive()?;
         let last = self.streams.iter().fold(self.default_stream.ready, |time, (_, stream)| time.max(stream.ready));
-        self.waited = self.waited.max(last);
+        self.host_clock = self.host_clock.max(last);
         Ok(())
     }
 
@@ -105,11 +119,7 @@ impl Runtime {
     pub fn wait_event(&mut self, stream: Handle, event: Handle) -> Result<()> {
         let at = self.events.get(event).ok_or(Status::INVALID_HANDLE)?.at;
         let ready = self.begins(stream)?.max(at.unwrap_or_default());
-        if DEFAULT.contains(&stream) {
-            self.default_stream.ready = ready;
-        } else if let Some(stream) = self.streams.get_mut(stream) {
-            stream.ready = ready;
-        }
+        self.set_ready(stream, ready);
         Ok(())
     }
 
@@ -139,7 +149,7 @@ impl Runtime {
     pub fn synchronize_event(&mut self, event: Handle) -> Result<()> {
         self.alive()?;
         let event = self.events.get(event).ok_or(Status::INVALID_HANDLE)?;
-        self.waited = self.waited.max(event.at.unwrap_or_default());
+        self.host_clock = self.host_clock.max(event.at.unwrap_or_default());
         Ok(())
     }
 
@@ -160,5 +170,8 @@ impl Runtime {
     /// Everything in every stream begins anew, as after a reset of the device.
     pub(crate) fn reset_streams(&mut self) {
         self.streams.values_mut().for_each(|stream| stream.ready = Nanoseconds::default());
+        self.default_stream.ready = Nanoseconds::default();
+        self.timeline = Timeline::default();
+        self.host_clock = Nanoseconds::default();
     }
 }

@@ -45,6 +45,8 @@ pub struct ExecutionOptions {
     pub allow_overreads: bool,
     /// Which CTAs are executed.
     pub extent: Extent,
+    /// Estimated work, in thread instructions, above which a part of the CTAs is enough.
+    pub full_limit: u64,
     /// Nothing is executed to count a launch; what is said about loops and branches on data.
     pub statics: Option<Given>,
     /// GPUs for whose timing simulation warps are traced on the way.
@@ -62,6 +64,9 @@ pub enum Extent {
     Auto,
     /// All.
     Full,
+    /// All, but where the launch is large only those are counted that `Auto` executes: who asked for the launch goes on
+    /// with what it computed.
+    Counted,
     /// Those with numbers in this range.
     Ctas(Range<u32>),
 }
@@ -89,6 +94,7 @@ impl ExecutionOptions {
             allow_unsupported: false,
             allow_overreads: false,
             extent: Extent::Auto,
+            full_limit: crate::measure::FULL_LIMIT,
             statics: None,
             traced_for: Vec::new(),
             trace_limits: TraceLimits::default(),
@@ -596,7 +602,7 @@ pub fn run(
     for number in 0..execution.launches.len() {
         let ctas = match &execution.options.extent {
             Extent::Ctas(range) => Some(chosen(range, execution.n_ctas(number)?)?),
-            Extent::Auto | Extent::Full => None,
+            Extent::Auto | Extent::Full | Extent::Counted => None,
         };
         let total = ctas.as_ref().map_or(u64::from(execution.n_ctas(number)?), |ctas| ctas.len() as u64);
         progress.total.fetch_add(total, Ordering::Relaxed);

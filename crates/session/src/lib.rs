@@ -30,6 +30,7 @@ pub mod statics;
 pub mod toolchain;
 mod trace;
 pub mod trail;
+pub mod transfer;
 
 pub use execution::{
     DEFAULT_BUDGET, DEFAULT_LAUNCH_BUDGET, ExecutionOptions, Extent, Output, OutputRequest, RunResult, run,

@@ -17,7 +17,7 @@ use crate::execution::{Execution, ExecutionOptions, Extent};
 use crate::failure;
 use crate::generation::Generation;
 use crate::machines::Machine;
-use crate::measure;
+use crate::measure::{self, FULL_LIMIT};
 use crate::measurement::{Emulation, Measurement};
 use crate::predict::Choice;
 use crate::program::Program;
@@ -123,13 +123,15 @@ pub struct Work {
     pub thread_instructions: u64,
 }
 
-/// How launches are executed for GPUs, the first of which is the one that the program sees.
-pub fn options(machines: &[Machine], threads: usize) -> ExecutionOptions {
+/// How launches are executed for GPUs, the first of which is the one that the program sees; with a sample, launches of
+/// more thread instructions are executed in part.
+pub fn options(machines: &[Machine], threads: usize, sample: Option<u64>) -> ExecutionOptions {
     let first = machines.first().map(|machine| Generation::of(machine.cc));
     ExecutionOptions {
         threads,
-        // The program goes on with the results.
-        extent: Extent::Full,
+        // The program goes on with the results, unless it is asked for times alone.
+        extent: if sample.is_some() { Extent::Auto } else { Extent::Counted },
+        full_limit: sample.unwrap_or(FULL_LIMIT),
         traced_for: Choice::Auto.traced(machines),
         generations: vec![first.unwrap_or_default()],
         ..ExecutionOptions::new()

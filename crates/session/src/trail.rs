@@ -47,6 +47,10 @@ pub enum Entry {
         case: u32,
         /// By what the time of the case is multiplied: other than 1 where only the work was known, and it differed.
         scale: f64,
+        /// How much of it was executed.
+        executed: Executed,
+        /// Where it lies on the clock of the first GPU.
+        place: Place,
     },
     /// Bytes that were copied or set.
     Copy {
@@ -56,6 +60,10 @@ pub enum Entry {
         kind: CopyKind,
         /// How many.
         bytes: u64,
+        /// Seconds on each GPU; none where a rate is not known.
+        seconds: Vec<Option<f64>>,
+        /// Where it lies on the clock of the first GPU.
+        place: Place,
     },
     /// A function that is not supported was called.
     Unsupported {
@@ -86,6 +94,30 @@ pub struct TimeOn {
     pub bound_by: Option<String>,
     /// Why no model answers.
     pub refused: Option<String>,
+}
+
+/// Where work lies on the clock of the first GPU.
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct Place {
+    /// Number of the stream in its process; 0 is the default stream.
+    pub stream: u32,
+    /// When it begins, in nanoseconds since the process began.
+    pub begin: f64,
+    /// When it ends.
+    pub end: f64,
+}
+
+/// How much of a launch was executed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Executed {
+    /// All of it.
+    #[default]
+    Whole,
+    /// Some of its CTAs.
+    Part,
+    /// Nothing.
+    Nothing,
 }
 
 /// From where to where bytes went.
@@ -147,8 +179,8 @@ mod tests {
         let mut trail = Trail::open(&path).unwrap();
         let entries = [
             Entry::Start { process: 7, gpus: vec!["h200".into()] },
-            Entry::Launch { process: 7, case: 0, scale: 1.0 },
-            Entry::Copy { process: 7, kind: CopyKind::ToHost, bytes: 12 },
+            Entry::Launch { process: 7, case: 0, scale: 1.0, executed: Executed::Whole, place: Place::default() },
+            Entry::Copy { process: 7, kind: CopyKind::ToHost, bytes: 12, seconds: vec![None], place: Place::default() },
         ];
         entries.iter().for_each(|entry| trail.note(entry));
         let text = std::fs::read_to_string(&path).unwrap();

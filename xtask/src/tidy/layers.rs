@@ -33,6 +33,7 @@ const LAYERS: &[(&str, u8)] = &[
     ("warplens-cuda", 8),
     ("warplens-report", 8),
     ("warplens-cli", 9),
+    ("warplens-clock", 0),
     ("warplens-cudart12", 9),
     ("warplens-cudart13", 9),
     ("xtask", 10),

@@ -14,7 +14,7 @@ use warplens_report::{document, render, view};
 use warplens_session::{Error, machines, trail};
 
 use super::{Document, Outcome};
-use crate::flags::{Format, OutputFlags};
+use crate::flags::{Format, OutputFlags, parse_output};
 use crate::terminal::Terminal;
 
 /// Exit codes where there is none of the program's, as `env` and `timeout` have them.
@@ -30,6 +30,11 @@ const TRAIL: &str = "WARPLENS_EXEC_TRAIL";
 const THREADS: &str = "WARPLENS_EXEC_THREADS";
 /// Where the libraries are, for who has moved them.
 const LIBRARIES: &str = "WARPLENS_LIBRARIES";
+const CLOCK: &str = "WARPLENS_EXEC_CLOCK";
+/// The library that moves the program's clocks, and what loads it before all others.
+const CLOCK_LIBRARY: &str = "libwarplens_clock.so";
+const PRELOAD: &str = "LD_PRELOAD";
+const SAMPLE: &str = "WARPLENS_EXEC_SAMPLE";
 const SEARCH_PATH: &str = "LD_LIBRARY_PATH";
 
 #[derive(Args, Debug)]
@@ -38,11 +43,38 @@ pub(crate) struct ExecFlags {
     /// GPUs, in a comma list: the program sees the first, and times are predicted for all
     #[arg(long, value_name = "LIST", default_value = "h200", help_heading = "Prediction")]
     gpu: String,
+    /// Execute launches of more than N thread instructions in part, and not at all where they repeat: times come soon,
+    /// and what the program computes is wrong
+    #[arg(
+        long,
+        value_name = "N",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "500M",
+        value_parser = parse_size,
+        help_heading = "Execution"
+    )]
+    sample: Option<u64>,
+    /// What the program's own clocks (std::chrono, clock_gettime, gettimeofday) show
+    #[arg(long, value_enum, default_value_t = Clock::Host, help_heading = "Execution")]
+    clock: Clock,
+    /// Write what the device does when to FILE: a picture where it ends in .svg or .png, else a trace that Perfetto opens
+    #[arg(long, value_name = "FILE", value_parser = parse_output, help_heading = "Output")]
+    trace: Option<PathBuf>,
     #[command(flatten)]
     output: OutputFlags,
     /// The program and its arguments
     #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "PROGRAM")]
     command: Vec<OsString>,
+}
+
+/// What clocks show.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
+enum Clock {
+    /// The time that the emulator takes
+    Host,
+    /// Predicted time while the program waits for the device, and that of the host elsewhere
+    Virtual,
 }
 
 const AFTER: &str = "The program must be linked with the shared runtime library (nvcc -cudart shared) and hold PTX \
@@ -88,11 +120,23 @@ fn execute(flags: &ExecFlags, threads: Option<u32>, terminal: &Terminal) -> Resu
     if let Some(threads) = threads {
         child.env(THREADS, threads.to_string());
     }
+    if let Some(sample) = flags.sample {
+        child.env(SAMPLE, sample.to_string());
+        terminal.message(&format!(
+            "kernels of more than {sample} thread instructions are executed in part (--sample): what the program \
+             computes is wrong"
+        ));
+    }
+    if flags.clock == Clock::Virtual {
+        let preloaded = std::env::var_os(PRELOAD).filter(|list| !list.is_empty());
+        let list = std::env::join_paths(std::iter::once(library(CLOCK_LIBRARY)?).chain(preloaded.map(PathBuf::from)))?;
+        child.env(PRELOAD, list).env(CLOCK, "virtual");
+    }
     if terminal.verbose > 0 {
         let shown = search.to_string_lossy();
         terminal.message(&format!("{SEARCH_PATH}={shown} {GPUS}={} {TRAIL}={}", flags.gpu, written.display()));
     }
-    let status = match child.status() {
+    let status = match wait(&mut child) {
         Ok(status) => status,
         Err(error) => {
             terminal.error(&Error::input(format!("{} cannot be run: {error}", path.display())).into());
@@ -105,10 +149,77 @@ fn execute(flags: &ExecFlags, threads: Option<u32>, terminal: &Terminal) -> Resu
         terminal.message(nothing(linked));
     } else {
         let words = flags.command.iter().map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>();
-        show(&Account::new(&entries), &words, status.code(), &flags.output, terminal)?;
+        let account = Account::new(&entries);
+        if let Some(path) = &flags.trace {
+            terminal.file(path, &traced(&account, &words, path)?)?;
+        }
+        show(&account, &words, status.code(), &flags.output, terminal)?;
     }
     let code = status.code().or_else(|| signal(status).map(|signal| SIGNAL + signal));
     Ok(code.and_then(|code| u8::try_from(code).ok()).unwrap_or(FAILED))
+}
+
+/// A number of instructions: `500M`, `2G`, `100000`.
+fn parse_size(text: &str) -> std::result::Result<u64, String> {
+    let (digits, factor) = match text.strip_suffix(['k', 'K', 'M', 'G']) {
+        Some(digits) if text.ends_with('G') => (digits, 1_000_000_000),
+        Some(digits) if text.ends_with('M') => (digits, 1_000_000),
+        Some(digits) => (digits, 1000),
+        None => (text, 1),
+    };
+    let size = digits.parse::<u64>().ok().and_then(|digits| digits.checked_mul(factor)).filter(|&size| size > 0);
+    size.ok_or_else(|| "write a number such as 500M or 2G".to_owned())
+}
+
+/// Starts a program and waits for its end. What interrupts the command ends the program, and not the report: a terminal
+/// tells both; where there is none, the program is told what the command was told.
+#[cfg(unix)]
+fn wait(command: &mut Command) -> std::io::Result<ExitStatus> {
+    use std::io::IsTerminal as _;
+
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+
+    let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM, SIGHUP])?;
+    let handle = signals.handle();
+    let mut child = command.spawn()?;
+    let id = rustix::process::Pid::from_child(&child);
+    let by_terminal = std::io::stdin().is_terminal();
+    let told = std::thread::spawn(move || {
+        for number in signals.forever() {
+            let signal = match number {
+                SIGINT if by_terminal => continue,
+                SIGINT => rustix::process::Signal::INT,
+                SIGHUP => rustix::process::Signal::HUP,
+                _ => rustix::process::Signal::TERM,
+            };
+            // It may have ended by now.
+            let _ = rustix::process::kill_process(id, signal);
+        }
+    });
+    let status = child.wait();
+    handle.close();
+    // The thread ends with the signals that it waits for.
+    let _ = told.join();
+    status
+}
+
+/// Starts a program and waits for its end.
+#[cfg(not(unix))]
+fn wait(command: &mut Command) -> std::io::Result<ExitStatus> {
+    command.status()
+}
+
+/// The time line, as the name of the file says.
+fn traced(account: &Account, words: &[String], path: &Path) -> Result<Vec<u8>> {
+    let picture = || view::figure::program(account, &words.join(" "));
+    Ok(match path.extension().and_then(|ending| ending.to_str()) {
+        Some("svg") => render::svg::figure(&picture()).into_bytes(),
+        Some("png") => render::png::figure(&picture()),
+        _ => {
+            let line = document::value(&document::timeline::document(account, words));
+            (serde_json::to_string(&line)? + "\n").into_bytes()
+        }
+    })
 }
 
 /// Why there is no report.
@@ -152,20 +263,28 @@ fn find(name: &Path) -> Option<PathBuf> {
     std::env::split_paths(&path).map(|folder| folder.join(name)).find(|path| path.is_file())
 }
 
-/// A folder in which the loader finds the libraries by the names that programs ask for.
-fn folder(linked: Linked) -> Result<tempfile::TempDir> {
-    let library = |version: u32| format!("libwarplens_cudart{version}.so");
+/// A library of ours by its file name.
+fn library(name: &str) -> Result<PathBuf> {
     let own = std::env::current_exe().ok().and_then(|path| path.parent().map(Path::to_owned));
     let places: Vec<PathBuf> = match std::env::var_os(LIBRARIES) {
         Some(folder) => vec![PathBuf::from(folder)],
         None => own.iter().flat_map(|own| [own.clone(), own.join("../lib/warplens")]).collect(),
     };
-    let found = |version: u32| places.iter().map(|place| place.join(library(version))).find(|path| path.is_file());
+    if let Some(path) = places.iter().map(|place| place.join(name)).find(|path| path.is_file()) {
+        return Ok(path.canonicalize()?);
+    }
+    let looked = places.iter().map(|place| place.display().to_string()).collect::<Vec<_>>().join(" and ");
+    let error = Error::input(format!("{name} is neither in {looked}"));
+    Err(error.with_help(format!("build it with the program, or name its folder in {LIBRARIES}")).into())
+}
+
+/// A folder in which the loader finds the libraries by the names that programs ask for.
+fn folder(linked: Linked) -> Result<tempfile::TempDir> {
+    let name = |version: u32| format!("libwarplens_cudart{version}.so");
     let folder = tempfile::tempdir()?;
     let mut any = None;
     for version in program::VERSIONS {
-        if let Some(path) = found(version) {
-            let path = path.canonicalize()?;
+        if let Ok(path) = library(&name(version)) {
             link(&path, &folder.path().join(format!("libcudart.so.{version}")))?;
             // The driver is in the library that the program loads, so that both have one device.
             if any.is_none() || linked == Linked::Shared(version) {
@@ -173,10 +292,9 @@ fn folder(linked: Linked) -> Result<tempfile::TempDir> {
             }
         }
     }
-    let Some(driver) = any else {
-        let looked = places.iter().map(|place| place.display().to_string()).collect::<Vec<_>>().join(" and ");
-        let error = Error::input(format!("{} is neither in {looked}", library(13)));
-        return Err(error.with_help(format!("build it with the program, or name its folder in {LIBRARIES}")).into());
+    let driver = match any {
+        Some(driver) => driver,
+        None => library(&name(program::VERSIONS[0]))?,
     };
     link(&driver, &folder.path().join("libcuda.so.1"))?;
     Ok(folder)

@@ -8,7 +8,8 @@
 
 use warplens_document::exec as document;
 use warplens_document::{Id, Number};
-use warplens_question::exec::{Account, Copies, Kernel, direction};
+use warplens_question::exec::timeline::Spent;
+use warplens_question::exec::{Account, Copies, Kernel, Sampled, direction};
 
 use crate::section::{Block, Cell, Column, Section, Table, Unit};
 
@@ -33,11 +34,20 @@ pub fn sections(account: &Account) -> Vec<Section> {
                 "Of {scaled} launches only the work is known: their time is that of one like them, in proportion to it."
             ));
         }
+        let Sampled { in_part, left_out } = account.sampled;
+        if in_part + left_out > 0 {
+            kernels = kernels.note(format!(
+                "{in_part} launches were executed in part and {left_out} not at all (--sample): what the program \
+                 computed is wrong."
+            ));
+        }
         sections.push(kernels);
     }
     if !account.copies.is_empty() {
-        let copies = Section::new("copies", "Copies").with(Block::Table(copies(account)));
-        sections.push(copies.note("Copies take no predicted time."));
+        sections.push(Section::new("copies", "Copies").with(Block::Table(copies(account))));
+    }
+    if !account.timeline.spans.is_empty() {
+        sections.push(Section::new("timeline", "Time line").note(spent(account)));
     }
     for (id, title, list) in [
         ("unsupported", "Called and not supported", &account.unsupported),
@@ -56,6 +66,27 @@ pub fn tables(account: &Account) -> Vec<Section> {
         Section::new("kernels", "").with(Block::Table(kernels(account))),
         Section::new("copies", "").with(Block::Table(copies(account))),
     ]
+}
+
+/// Name of a stream.
+pub fn stream(number: u32) -> String {
+    if number == 0 { "default stream".to_owned() } else { format!("stream {number}") }
+}
+
+/// How the time of the first GPU was spent, as sentences.
+pub fn spent(account: &Account) -> String {
+    let spent = account.timeline.spent();
+    let share = |part: f64| format!("{:.0} %", if spent.total > 0.0 { part / spent.total * 100.0 } else { 0.0 });
+    let gpu = account.gpus.first().map_or("", String::as_str);
+    format!(
+        "{gpu}: {} from the first work to the end of the last; kernels run {} of it, copies between host and device {}, \
+         both at once {}; the device waits for the host {}.",
+        micros(spent.total / 1e6),
+        share(spent.kernels),
+        share(spent.copies),
+        share(spent.both),
+        share(spent.idle),
+    )
 }
 
 fn micros(seconds: f64) -> String {
@@ -100,8 +131,14 @@ fn share(account: &Account, gpu: usize, seconds: Option<f64>) -> Option<f64> {
 
 fn copies(account: &Account) -> Table {
     let mut table = Table::new(&[("copies", "copies"), ("calls", "calls"), ("bytes", "bytes")]);
-    for (kind, Copies { calls, bytes }) in &account.copies {
-        table.push(vec![Cell::text(direction(*kind)), Cell::Count(*calls), Cell::Number(*bytes as f64, Unit::Bytes)]);
+    for gpu in &account.gpus {
+        table.columns.push(Column::new(&format!("{gpu} time"), &format!("{gpu}_time_us")));
+    }
+    for (kind, Copies { calls, bytes, seconds }) in &account.copies {
+        let mut row = vec![Cell::text(direction(*kind)), Cell::Count(*calls), Cell::Number(*bytes as f64, Unit::Bytes)];
+        let time = |seconds: &Option<f64>| Cell::optional(seconds.map(|seconds| seconds * 1e6), Unit::Microseconds);
+        row.extend(seconds.iter().map(time));
+        table.push(row);
     }
     table
 }
@@ -116,7 +153,10 @@ pub fn document(account: &Account, command: &[String], exit_code: Option<i32>) -
         kind: direction(*kind).to_owned(),
         calls: copies.calls,
         bytes: copies.bytes,
+        times_us: copies.seconds.iter().map(|seconds| seconds.map(|seconds| Number(seconds * 1e6))).collect(),
     });
+    let Spent { total, kernels, copies: transfers, both, idle } = account.timeline.spent();
+    let Sampled { in_part, left_out } = account.sampled;
     document::Exec {
         schema: Id::new(),
         command: command.to_vec(),
@@ -125,6 +165,14 @@ pub fn document(account: &Account, command: &[String], exit_code: Option<i32>) -
         kernels: account.kernels.iter().map(|kernel| executed(account, kernel)).collect(),
         totals: totals.collect(),
         copies: copies.collect(),
+        device: document::ExecutedDevice {
+            total_us: Number(total),
+            kernels_us: Number(kernels),
+            transfers_us: Number(transfers),
+            both_us: Number(both),
+            idle_us: Number(idle),
+        },
+        sampled: document::ExecutedSampled { in_part, left_out },
         unsupported: account.unsupported.clone(),
         failures: account.failures.clone(),
     }

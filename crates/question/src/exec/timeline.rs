@@ -1,0 +1,137 @@
+//! What the device did when: launches and copies of a program on the clock of the first GPU.
+
+use warplens_session::trail::{CopyKind, Place};
+
+/// Everything that a program did on the device.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Timeline {
+    /// Launches and copies in the order in which they were asked for.
+    pub spans: Vec<Span>,
+}
+
+/// A launch or a copy.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Span {
+    /// Number of the process.
+    pub process: u32,
+    /// Number of the stream; 0 is the default stream.
+    pub stream: u32,
+    /// When it begins, in microseconds since the process began.
+    pub begin: f64,
+    /// When it ends.
+    pub end: f64,
+    /// What it is.
+    pub work: Work,
+}
+
+/// What the device does.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Work {
+    /// A kernel runs.
+    Kernel {
+        /// Its name without parameters.
+        name: String,
+        /// CTAs per axis.
+        grid: [u32; 3],
+        /// Threads per axis.
+        block: [u32; 3],
+    },
+    /// Bytes are copied or set.
+    Copy {
+        /// From where to where.
+        kind: CopyKind,
+        /// How many.
+        bytes: u64,
+    },
+}
+
+/// How the time of the device is spent, in microseconds.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct Spent {
+    /// From the begin of the first work to the end of the last.
+    pub total: f64,
+    /// Some kernel runs.
+    pub kernels: f64,
+    /// Something is copied between host and device.
+    pub copies: f64,
+    /// Both at the same time.
+    pub both: f64,
+    /// Nothing runs: the device waits for the host.
+    pub idle: f64,
+}
+
+impl Span {
+    pub(super) fn new(process: u32, place: &Place, work: Work) -> Self {
+        Self { process, stream: place.stream, begin: place.begin / 1e3, end: place.end / 1e3, work }
+    }
+
+    /// True for copies that go through the link to the host.
+    pub fn is_transfer(&self) -> bool {
+        matches!(self.work, Work::Copy { kind: CopyKind::ToDevice | CopyKind::ToHost, .. })
+    }
+
+    /// True for what the host does by itself.
+    pub fn is_of_host(&self) -> bool {
+        matches!(self.work, Work::Copy { kind: CopyKind::OnHost, .. })
+    }
+}
+
+impl Timeline {
+    /// How the time is spent, over all processes.
+    pub fn spent(&self) -> Spent {
+        let mut processes: Vec<u32> = self.spans.iter().map(|span| span.process).collect();
+        processes.sort_unstable();
+        processes.dedup();
+        processes.into_iter().map(|process| self.spent_by(process)).fold(Spent::default(), |sum, own| Spent {
+            total: sum.total + own.total,
+            kernels: sum.kernels + own.kernels,
+            copies: sum.copies + own.copies,
+            both: sum.both + own.both,
+            idle: sum.idle + own.idle,
+        })
+    }
+
+    /// Sweeps over the begins and ends of a process.
+    fn spent_by(&self, process: u32) -> Spent {
+        let spans = self.spans.iter().filter(|span| span.process == process && !span.is_of_host());
+        let mut changes: Vec<(f64, bool, i64)> =
+            spans.flat_map(|span| [(span.begin, span.is_transfer(), 1), (span.end, span.is_transfer(), -1)]).collect();
+        changes.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let mut spent = Spent::default();
+        let (mut kernels, mut copies) = (0, 0);
+        let mut last = changes.first().map_or(0.0, |change| change.0);
+        for (time, is_transfer, by) in changes {
+            let passed = time - last;
+            spent.total += passed;
+            spent.kernels += if kernels > 0 { passed } else { 0.0 };
+            spent.copies += if copies > 0 { passed } else { 0.0 };
+            spent.both += if kernels > 0 && copies > 0 { passed } else { 0.0 };
+            spent.idle += if kernels == 0 && copies == 0 { passed } else { 0.0 };
+            *(if is_transfer { &mut copies } else { &mut kernels }) += by;
+            last = time;
+        }
+        spent
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn time_is_spent_on_kernels_on_copies_on_both_or_on_nothing() {
+        let span = |begin: f64, end: f64, work: Work| Span { process: 1, stream: 0, begin, end, work };
+        let kernel = || Work::Kernel { name: "k".into(), grid: [1; 3], block: [1; 3] };
+        let copy = |kind| Work::Copy { kind, bytes: 1 };
+        let spans = vec![
+            span(10.0, 20.0, copy(CopyKind::ToDevice)),
+            span(15.0, 25.0, kernel()),
+            span(18.0, 24.0, kernel()),
+            span(30.0, 31.0, copy(CopyKind::OnDevice)),
+            span(0.0, 100.0, copy(CopyKind::OnHost)),
+        ];
+        let spent = Timeline { spans }.spent();
+        assert_eq!(spent, Spent { total: 21.0, kernels: 11.0, copies: 10.0, both: 5.0, idle: 5.0 });
+        assert_eq!(Timeline::default().spent(), Spent::default());
+    }
+}
