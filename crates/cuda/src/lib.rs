@@ -11,6 +11,8 @@
 #![allow(unsafe_code, non_snake_case)]
 
 mod driver;
+mod driver_library;
+mod driver_link;
 mod driver_memory;
 mod driver_module;
 mod driver_stream;

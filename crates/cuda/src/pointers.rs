@@ -30,6 +30,11 @@ impl<T> Out<T> {
         self.0.expose_provenance() as u64
     }
 
+    /// The place with this number in an array, which the caller knows to be there. None of an array that is not wanted.
+    pub(crate) fn element(self, index: usize) -> Self {
+        if self.0.is_null() { self } else { Self(self.0.wrapping_add(index)) }
+    }
+
     /// Stores a result where it is wanted.
     pub(crate) fn set_if_wanted(self, value: T) {
         if !self.0.is_null() {
@@ -91,6 +96,11 @@ impl<T: Copy> In<T> {
         self.0.is_null()
     }
 
+    /// Where it is.
+    pub(crate) fn address(self) -> u64 {
+        self.0.expose_provenance() as u64
+    }
+
     /// The structure in memory that C hands in as memory only: the caller knows by its first word what it is.
     pub(crate) fn of(memory: Memory) -> Self {
         Self(memory.0.cast_const().cast())
@@ -106,6 +116,11 @@ impl Text {
     /// The text in memory that C hands in as memory only.
     pub(crate) fn of(memory: Memory) -> Self {
         Self(memory.0.cast_const().cast())
+    }
+
+    /// True where nothing is handed in.
+    pub(crate) fn is_null(self) -> bool {
+        self.0.is_null()
     }
 
     /// The text.
@@ -247,6 +262,6 @@ pub(crate) fn call_of_stream(
 pub(crate) fn leaked(text: &str) -> *const c_char {
     let mut bytes = text.as_bytes().to_vec();
     bytes.push(0);
-    // There are as many as there are error codes.
+    // There are as many as there are error codes and names of kernels.
     Vec::leak(bytes).as_ptr().cast()
 }

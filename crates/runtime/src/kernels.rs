@@ -21,6 +21,8 @@ pub enum ModuleSource {
     Containers(Vec<Vec<u8>>),
     /// PTX.
     Text(String),
+    /// PTX of several modules that are linked.
+    Parts(Vec<String>),
 }
 
 /// A module that a program brought.
@@ -276,14 +278,20 @@ impl Runtime {
     }
 
     fn load(&mut self, name: &str, source: ModuleSource) -> Result<Arc<Loaded>> {
-        let ptx = match source {
-            ModuleSource::Text(text) => text,
-            ModuleSource::Containers(containers) => self.choose(&containers)?,
-        };
-        match Loaded::new(&mut self.context, name, ptx) {
+        let parts = self.texts(source)?;
+        match Loaded::new(&mut self.context, name, &parts) {
             Ok(loaded) => Ok(Arc::new(loaded)),
             Err(error) => Err(self.fail(Status::INVALID_PTX, &words(&error))),
         }
+    }
+
+    /// The PTX of code.
+    pub(crate) fn texts(&mut self, source: ModuleSource) -> Result<Vec<String>> {
+        Ok(match source {
+            ModuleSource::Text(text) => vec![text],
+            ModuleSource::Parts(parts) => parts,
+            ModuleSource::Containers(containers) => vec![self.choose(&containers)?],
+        })
     }
 
     /// The PTX that the GPU takes: the newest that is not newer than it.

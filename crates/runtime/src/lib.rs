@@ -14,6 +14,7 @@ pub mod fatbin;
 mod handles;
 mod kernels;
 mod launch;
+pub mod link;
 mod memory;
 mod properties;
 mod runtime;

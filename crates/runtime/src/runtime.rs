@@ -15,6 +15,7 @@ use crate::clock::Nanoseconds;
 use crate::config::Config;
 use crate::handles::{Handle, Table};
 use crate::kernels::{Function, Module, Variable};
+use crate::link::Linker;
 use crate::memory::{HostMemory, Owned};
 use crate::status::{Result, Status};
 use crate::streams::{Event, Stream};
@@ -34,6 +35,7 @@ pub struct Runtime {
     pub(crate) stubs: BTreeMap<u64, Handle>,
     /// Variables by the address of what stands for them on the host.
     pub(crate) shadows: BTreeMap<u64, Variable>,
+    pub(crate) linkers: Table<Linker>,
     pub(crate) streams: Table<Stream>,
     pub(crate) events: Table<Event>,
     /// What was allocated, by address.
@@ -51,6 +53,8 @@ pub struct Runtime {
     primary: Option<Handle>,
     is_started: bool,
     sticky: Option<Status>,
+    /// What went wrong last.
+    last_words: String,
     said: BTreeSet<String>,
 }
 
@@ -79,6 +83,7 @@ impl Runtime {
             functions: Table::new(2),
             stubs: BTreeMap::new(),
             shadows: BTreeMap::new(),
+            linkers: Table::new(16),
             streams: Table::new(3),
             events: Table::new(4),
             owned: BTreeMap::new(),
@@ -92,6 +97,7 @@ impl Runtime {
             primary: None,
             is_started: false,
             sticky: None,
+            last_words: String::new(),
             said: BTreeSet::new(),
         }
     }
@@ -147,8 +153,14 @@ impl Runtime {
             self.sticky = Some(status);
         }
         say(message);
+        message.clone_into(&mut self.last_words);
         self.trail.note(&Entry::Failure { process: std::process::id(), message: message.to_owned() });
         status
+    }
+
+    /// What went wrong last, for the logs of compilers and linkers.
+    pub fn last_words(&self) -> &str {
+        &self.last_words
     }
 
     /// The device takes no more work because of a bug of ours.

@@ -42,6 +42,8 @@ codes! {
     NO_BINARY_FOR_GPU = 209;
     /// PTX that cannot be read.
     INVALID_PTX = 218;
+    /// A file that is not there.
+    FILE_NOT_FOUND = 301;
     /// A handle that stands for nothing.
     INVALID_HANDLE = 400;
     /// There is nothing of this name.

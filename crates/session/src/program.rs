@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use warplens_base::Diagnostic;
 use warplens_base::nearest;
+use warplens_ir::link::link;
 use warplens_ir::{FunctionId, Module};
 
 use crate::input::{Input, InputKind};
@@ -165,6 +166,41 @@ impl Program {
             warnings,
             compiled: None,
             module: Arc::new(module),
+            source: None,
+            target: None,
+            others: Vec::new(),
+        })
+    }
+
+    /// Reads PTX of several modules that are linked into one. Messages show the texts one after the other.
+    pub fn from_parts(name: &str, parts: &[String]) -> Result<Self> {
+        if let [ptx] = parts {
+            return Self::from_ptx(name, ptx.clone());
+        }
+        let (mut ptx, mut modules, mut warnings) = (String::new(), Vec::new(), Vec::new());
+        for (number, part) in parts.iter().enumerate() {
+            // What is before it is blank, so that places in the part are places in all of it.
+            let padded = format!("{}{part}", " ".repeat(ptx.len()));
+            let (module, diagnostics) = warplens_ptx::load_part(&padded);
+            ptx += part;
+            ptx.push('\n');
+            let Some(module) = module else {
+                let message = format!("part {number} of {name} has errors");
+                return Err(Error::input(message).with_findings(name, &ptx, diagnostics));
+            };
+            modules.push(module);
+            warnings.extend(diagnostics);
+        }
+        let linked = link(&modules.iter().collect::<Vec<_>>()).map_err(|errors| {
+            let details = errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
+            Error::input(format!("the parts of {name} cannot be linked: {details}"))
+        })?;
+        Ok(Self {
+            name: name.to_owned(),
+            warnings: Findings { name: name.to_owned(), text: ptx.clone(), diagnostics: warnings },
+            ptx,
+            compiled: None,
+            module: Arc::new(linked.module),
             source: None,
             target: None,
             others: Vec::new(),
