@@ -39,6 +39,20 @@ fn set(runtime: &mut Runtime, to: u64, pattern: &[u8], count: usize, stream: u64
     fill(runtime, Memory::at(to), pattern, count, stream)
 }
 
+/// Sets rows of memory that lie a pitch apart.
+fn set_rows(
+    runtime: &mut Runtime,
+    (to, pitch): (u64, usize),
+    pattern: &[u8],
+    (width, height): (usize, usize),
+    stream: u64,
+) -> Result<()> {
+    if height > 1 && width.checked_mul(pattern.len()).is_none_or(|row| row > pitch) {
+        return Err(Status::INVALID_VALUE);
+    }
+    (0..height).try_for_each(|row| set(runtime, Memory::at(to).row(row, pitch).address(), pattern, width, stream))
+}
+
 /// `CUDA_MEMCPY2D`: where from and where to, each with a place in rows and a kind of memory (1 host, 2 device, 4 either).
 #[repr(C)]
 #[derive(Clone, Copy)]
@@ -80,6 +94,34 @@ fn copy_rows(runtime: &mut Runtime, rows: In<Copy2d>, stream: u64) -> Result<()>
         copy(runtime, to.row(row)?, from.row(row)?, width, stream)?;
     }
     Ok(())
+}
+
+/// Stores what is known of a pointer: its memory (1 host, 2 device), its addresses, whether it is managed, its device, its
+/// range, what may be done with it.
+fn pointer_attribute(runtime: &mut Runtime, to: Out<u64>, attribute: i32, memory: u64) -> Result<()> {
+    let pointer = runtime.pointer(memory).ok_or(Status::INVALID_VALUE)?;
+    let word = Out::<u32>::of(to);
+    match attribute {
+        1 => to.set(runtime.primary_context()),
+        2 => word.set(if pointer.kind == MemoryKind::Pinned { 1 } else { 2 }),
+        3 => {
+            let device = runtime.registered_on_device(memory)?;
+            to.set(device.unwrap_or(memory))
+        }
+        // Memory of the device has no address on the host.
+        4 if pointer.kind == MemoryKind::Device => Err(Status::INVALID_VALUE),
+        4 => to.set(runtime.on_host(memory)),
+        6 | 10 | 15 => Out::<u8>::of(to).set(0),
+        7 => to.set(pointer.base),
+        13 => Out::<u8>::of(to).set(1),
+        14 | 17 => to.set(0),
+        16 => word.set(3),
+        8 => Out::<u8>::of(to).set(u8::from(pointer.kind == MemoryKind::Managed)),
+        9 => word.set(0),
+        11 => to.set(pointer.base),
+        12 => to.set(pointer.bytes),
+        _ => Err(runtime.unsupported("cuPointerGetAttribute")),
+    }
 }
 
 const DEVICE: [MemoryKind; 2] = [MemoryKind::Device, MemoryKind::Managed];
@@ -138,8 +180,38 @@ api! { driver_call;
         runtime.free(memory.address(), &[MemoryKind::Pinned])
     }
 
-    /// The address of pinned memory on the device: the same.
+    /// Flags of pinned memory: all of it can be seen by the device.
+    fn cuMemHostGetFlags(to: Out<u32>, memory: Memory) |runtime| {
+        in_context(runtime)?;
+        match runtime.pointer(memory.address()).map(|pointer| pointer.kind) {
+            Some(MemoryKind::Pinned) => to.set(2),
+            _ => Err(Status::INVALID_VALUE),
+        }
+    }
+
+    /// Lets the device look at memory of the host.
+    fn cuMemHostRegister_v2(memory: Memory, bytes: usize, _flags: u32) |runtime| {
+        in_context(runtime)?;
+        runtime.register_host(memory.address(), bytes as u64)
+    }
+
+    /// The same.
+    fn cuMemHostRegister(memory: Memory, bytes: usize, _flags: u32) |runtime| {
+        in_context(runtime)?;
+        runtime.register_host(memory.address(), bytes as u64)
+    }
+
+    /// It is the host's alone again.
+    fn cuMemHostUnregister(memory: Memory) |runtime| {
+        in_context(runtime)?;
+        runtime.unregister_host(memory.address())
+    }
+
+    /// The address of pinned memory on the device: the same, but for memory that was registered.
     fn cuMemHostGetDevicePointer_v2(to: Out<u64>, memory: Memory, _flags: u32) |runtime| {
+        if let Some(device) = runtime.registered_on_device(memory.address())? {
+            return to.set(device);
+        }
         match runtime.pointer(memory.address()).map(|pointer| pointer.kind) {
             Some(MemoryKind::Pinned | MemoryKind::Managed) => to.set(memory.address()),
             _ => Err(Status::INVALID_VALUE),
@@ -163,22 +235,35 @@ api! { driver_call;
         Ok(())
     }
 
-    /// What is known of a pointer: its memory (1 host, 2 device), its address on the device, whether it is managed, its
-    /// device, its range.
+    /// What is known of a pointer, by the number of the attribute.
     fn cuPointerGetAttribute(to: Out<u64>, attribute: i32, memory: u64) |runtime| {
         in_context(runtime)?;
-        let pointer = runtime.pointer(memory).ok_or(Status::INVALID_VALUE)?;
-        let word = Out::<u32>::of(to);
-        match attribute {
-            1 => to.set(runtime.primary_context()),
-            2 => word.set(if pointer.kind == MemoryKind::Pinned { 1 } else { 2 }),
-            3 | 4 => to.set(memory),
-            8 => word.set(u32::from(pointer.kind == MemoryKind::Managed)),
-            9 => word.set(0),
-            11 => to.set(pointer.base),
-            12 => to.set(pointer.bytes),
-            _ => Err(runtime.unsupported("cuPointerGetAttribute")),
+        pointer_attribute(runtime, to, attribute, memory)
+    }
+
+    /// The same of several attributes. What a pointer does not have is zero.
+    fn cuPointerGetAttributes(count: u32, attributes: In<i32>, to: In<Out<u64>>, memory: u64) |runtime| {
+        in_context(runtime)?;
+        for index in 0..count as usize {
+            let (attribute, to) = (attributes.at(index)?, to.at(index)?);
+            match pointer_attribute(runtime, to, attribute, memory) {
+                // Numbers and flags that are narrower are stored as such.
+                Err(Status::INVALID_VALUE) => match attribute {
+                    2 | 9 | 16 => Out::<u32>::of(to).set(if attribute == 9 { u32::MAX - 1 } else { 0 })?,
+                    6 | 8 | 10 | 13 | 15 => Out::<u8>::of(to).set(0)?,
+                    _ => to.set(0)?,
+                },
+                other => other?,
+            }
         }
+        Ok(())
+    }
+
+    /// Says how copies of memory are waited for, which is always done.
+    fn cuPointerSetAttribute(_value: Memory, attribute: i32, memory: u64) |runtime| {
+        in_context(runtime)?;
+        runtime.pointer(memory).ok_or(Status::INVALID_VALUE)?;
+        if attribute == 6 { Ok(()) } else { Err(Status::INVALID_VALUE) }
     }
 
     /// Copies to the device.
@@ -243,6 +328,36 @@ api! { driver_call;
 
     /// Sets values of 32 bits.
     fn cuMemsetD32_v2(to: u64, value: u32, count: usize) |runtime| { set(runtime, to, &value.to_le_bytes(), count, 0) }
+
+    /// Sets rows of bytes.
+    fn cuMemsetD2D8_v2(to: u64, pitch: usize, value: u8, width: usize, height: usize) |runtime| {
+        set_rows(runtime, (to, pitch), &[value], (width, height), 0)
+    }
+
+    /// Sets rows of values of 16 bits.
+    fn cuMemsetD2D16_v2(to: u64, pitch: usize, value: u16, width: usize, height: usize) |runtime| {
+        set_rows(runtime, (to, pitch), &value.to_le_bytes(), (width, height), 0)
+    }
+
+    /// Sets rows of values of 32 bits.
+    fn cuMemsetD2D32_v2(to: u64, pitch: usize, value: u32, width: usize, height: usize) |runtime| {
+        set_rows(runtime, (to, pitch), &value.to_le_bytes(), (width, height), 0)
+    }
+
+    /// Sets rows of bytes in a stream.
+    fn cuMemsetD2D8Async(to: u64, pitch: usize, value: u8, width: usize, height: usize, stream: Memory) |runtime| {
+        set_rows(runtime, (to, pitch), &[value], (width, height), stream.address())
+    }
+
+    /// Sets rows of values of 16 bits in a stream.
+    fn cuMemsetD2D16Async(to: u64, pitch: usize, value: u16, width: usize, height: usize, stream: Memory) |runtime| {
+        set_rows(runtime, (to, pitch), &value.to_le_bytes(), (width, height), stream.address())
+    }
+
+    /// Sets rows of values of 32 bits in a stream.
+    fn cuMemsetD2D32Async(to: u64, pitch: usize, value: u32, width: usize, height: usize, stream: Memory) |runtime| {
+        set_rows(runtime, (to, pitch), &value.to_le_bytes(), (width, height), stream.address())
+    }
 
     /// Sets bytes in a stream.
     fn cuMemsetD8Async(to: u64, value: u8, count: usize, stream: Memory) |runtime| {

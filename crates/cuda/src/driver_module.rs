@@ -77,6 +77,15 @@ pub(crate) struct LaunchConfig {
     n_attributes: u32,
 }
 
+impl LaunchConfig {
+    /// Threads and dynamic shared memory of a block, and blocks of a cluster.
+    pub(crate) fn of_cluster(&self) -> Result<(i32, usize, i32)> {
+        let product = |extents: [u32; 3]| extents.iter().fold(1u32, |all, &extent| all.saturating_mul(extent)) as i32;
+        let cluster = attributes(self.attributes, self.n_attributes)?.cluster.unwrap_or([1; 3]);
+        Ok((product(self.block), self.dynamic_shared as usize, product(cluster)))
+    }
+}
+
 /// Launches with pointers to parameters, or with parameters side by side.
 fn launch_with(
     runtime: &mut Runtime,

@@ -1,10 +1,12 @@
 //! Streams and events in the driver API.
 
+use warplens_runtime::Status;
+
 use crate::api;
-use crate::driver::in_context;
+use crate::driver::{in_context, of};
 use crate::driver_module::HostFunction;
 use crate::guard::driver_call;
-use crate::pointers::{Callback, Memory, Out, call};
+use crate::pointers::{Callback, Memory, Out, call, call_of_stream};
 
 api! { driver_call;
     /// Makes a stream.
@@ -53,6 +55,54 @@ api! { driver_call;
         runtime.stream_facts(stream.address())?;
         to.set(0)
     }
+
+    /// The context of a stream: the one that is current.
+    fn cuStreamGetCtx(stream: Memory, to: Out<u64>) |runtime| {
+        runtime.stream_facts(stream.address())?;
+        to.set(of(runtime, Memory::at(0))?)
+    }
+
+    /// The same, and that it is no part of a device.
+    fn cuStreamGetCtx_v2(stream: Memory, to: Out<u64>, part: Out<u64>) |runtime| {
+        runtime.stream_facts(stream.address())?;
+        part.set_if_wanted(0);
+        to.set(of(runtime, Memory::at(0))?)
+    }
+
+    /// The device of a stream.
+    fn cuStreamGetDevice(stream: Memory, to: Out<i32>) |runtime| {
+        runtime.stream_facts(stream.address())?;
+        to.set(0)
+    }
+
+    /// A number that no other stream has.
+    fn cuStreamGetId(stream: Memory, to: Out<u64>) |runtime| {
+        runtime.stream_facts(stream.address())?;
+        to.set(stream.address())
+    }
+
+    /// Gives memory that both see to a stream, which changes no result.
+    fn cuStreamAttachMemAsync(stream: Memory, memory: u64, _bytes: usize, _flags: u32) |runtime| {
+        runtime.stream_facts(stream.address())?;
+        runtime.pointer(memory).map(drop).ok_or(Status::INVALID_VALUE)
+    }
+
+    /// Says what a stream prefers, which changes no result.
+    fn cuStreamSetAttribute(stream: Memory, _attribute: i32, _value: Memory) |runtime| {
+        runtime.stream_facts(stream.address()).map(drop)
+    }
+
+    /// The same as another one.
+    fn cuStreamCopyAttributes(to: Memory, from: Memory) |runtime| {
+        runtime.stream_facts(to.address())?;
+        runtime.stream_facts(from.address()).map(drop)
+    }
+
+    /// Takes a stream away, as old programs do.
+    fn cuStreamDestroy(stream: Memory) |runtime| { runtime.destroy_stream(stream.address()) }
+
+    /// Takes an event away, as old programs do.
+    fn cuEventDestroy(event: Memory) |runtime| { runtime.destroy_event(event.address()) }
 
     /// Makes an event.
     fn cuEventCreate(to: Out<u64>, flags: u32) |runtime| {
@@ -110,6 +160,30 @@ pub(crate) unsafe extern "C" fn cuLaunchHostFunc(
     });
     if let (0, Ok(function)) = (checked, function.get()) {
         call(function, data);
+    }
+    checked
+}
+
+/// The same for functions that are told the stream and how it went.
+///
+/// # Safety
+///
+/// The function takes the data.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn cuStreamAddCallback(
+    stream: Memory,
+    function: Callback<unsafe extern "C" fn(*mut std::ffi::c_void, i32, *mut std::ffi::c_void)>,
+    data: Memory,
+    flags: u32,
+) -> i32 {
+    let checked = driver_call(|runtime| {
+        in_context(runtime)?;
+        runtime.stream_facts(stream.address())?;
+        function.get()?;
+        if flags == 0 { Ok(()) } else { Err(Status::INVALID_VALUE) }
+    });
+    if let (0, Ok(function)) = (checked, function.get()) {
+        call_of_stream(function, stream, data);
     }
     checked
 }

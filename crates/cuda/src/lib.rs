@@ -15,6 +15,7 @@ mod driver_library;
 mod driver_link;
 mod driver_memory;
 mod driver_module;
+mod driver_occupancy;
 mod driver_stream;
 mod errors;
 mod functions;

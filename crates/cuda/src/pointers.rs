@@ -52,6 +52,11 @@ impl Out<u32> {
 }
 
 impl Out<u8> {
+    /// The same place for a byte, where the function stores one in place of a wider number.
+    pub(crate) fn of(wide: Out<u64>) -> Self {
+        Self(wide.0.cast())
+    }
+
     /// Stores bytes from the place on, which must be wanted.
     pub(crate) fn set_bytes(self, bytes: &[u8]) -> Result<()> {
         if self.0.is_null() {
@@ -256,6 +261,12 @@ pub(crate) fn call_of_stream(
 ) {
     // SAFETY: the program handed all of it in so that this call is made.
     unsafe { function(stream.0, 0, data.0) }
+}
+
+/// Calls a function of the program that says how much dynamic shared memory a block of so many threads needs.
+pub(crate) fn call_for_shared(function: unsafe extern "C" fn(i32) -> usize, threads: i32) -> usize {
+    // SAFETY: the program handed it in so that this call is made.
+    unsafe { function(threads) }
 }
 
 /// A text of ours that stays, for C.

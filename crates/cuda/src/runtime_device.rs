@@ -17,7 +17,7 @@ pub(crate) fn check(device: i32) -> Result<()> {
     if device == 0 { Ok(()) } else { Err(Status::INVALID_DEVICE) }
 }
 
-fn limit(limit: i32) -> Result<usize> {
+pub(crate) fn limit(limit: i32) -> Result<usize> {
     // Stack of a thread, buffer of printf, heap, depth and number of launches from the device, granularity, L2 kept.
     Ok(match limit {
         0 => 1024,

@@ -2,7 +2,7 @@
 
 use warplens_runtime::{Request, Status};
 
-use crate::guard::{driver_call, runtime_call};
+use crate::guard::runtime_call;
 use crate::pointers::{Arguments, In, Memory, Out};
 use crate::structures::{Dim3, LaunchAttribute, LaunchAttributes};
 use crate::{Runtime, api, host};
@@ -207,16 +207,22 @@ api! { runtime_call;
 
     /// Dynamic shared memory with which an SM holds so many blocks.
     fn cudaOccupancyAvailableDynamicSMemPerBlock(to: Out<usize>, stub: Memory, blocks: i32, _threads: i32) |runtime| {
-        let function = runtime.function_or_stub(stub.address())?;
-        let info = runtime.function_info(function)?;
-        let properties = runtime.properties();
-        let blocks = u64::try_from(blocks).ok().filter(|&blocks| blocks > 0).ok_or(Status::INVALID_VALUE)?;
-        let each = (properties.shared_per_sm / blocks).saturating_sub(info.static_shared + properties.shared_reserved);
-        to.set(each.min(info.dynamic_shared_limit) as usize)
+        to.set(available_shared(runtime, stub, blocks)?)
     }
 }
 
-fn resident(runtime: &mut Runtime, stub: Memory, threads: i32, shared: usize) -> Result<i32> {
+/// Dynamic shared memory with which an SM holds so many blocks.
+pub(crate) fn available_shared(runtime: &mut Runtime, stub: Memory, blocks: i32) -> Result<usize> {
+    let function = runtime.function_or_stub(stub.address())?;
+    let info = runtime.function_info(function)?;
+    let properties = runtime.properties();
+    let blocks = u64::try_from(blocks).ok().filter(|&blocks| blocks > 0).ok_or(Status::INVALID_VALUE)?;
+    let each = (properties.shared_per_sm / blocks).saturating_sub(info.static_shared + properties.shared_reserved);
+    Ok(each.min(info.dynamic_shared_limit) as usize)
+}
+
+/// Blocks of a kernel that an SM holds at once.
+pub(crate) fn resident(runtime: &mut Runtime, stub: Memory, threads: i32, shared: usize) -> Result<i32> {
     let function = runtime.function_or_stub(stub.address())?;
     let threads = u32::try_from(threads).map_err(|_| Status::INVALID_VALUE)?;
     Ok(runtime.resident_blocks(function, threads, shared as u64)? as i32)
@@ -249,18 +255,4 @@ pub(crate) fn attribute(runtime: &mut Runtime, function: u64, attribute: i32) ->
         10..=15 => 0,
         _ => return Err(Status::INVALID_VALUE),
     })
-}
-
-api! { driver_call;
-    /// Blocks of a kernel that an SM holds at once.
-    fn cuOccupancyMaxActiveBlocksPerMultiprocessor(to: Out<i32>, function: Memory, threads: i32, shared: usize) |runtime| {
-        to.set(resident(runtime, function, threads, shared)?)
-    }
-
-    /// The same with flags.
-    fn cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
-        to: Out<i32>, function: Memory, threads: i32, shared: usize, _flags: u32,
-    ) |runtime| {
-        to.set(resident(runtime, function, threads, shared)?)
-    }
 }

@@ -24,6 +24,7 @@ pub(crate) fn copy(runtime: &mut Runtime, to: Memory, from: Memory, bytes: usize
         return runtime.alive();
     }
     let n = bytes as u64;
+    let (to, from) = (on_host(runtime, to), on_host(runtime, from));
     for address in [to.address(), from.address()] {
         // Memory of the host that the runtime gave out: what lies behind it is nobody's to copy.
         if let Some(pointer) = runtime.pointer(address)
@@ -42,6 +43,12 @@ pub(crate) fn copy(runtime: &mut Runtime, to: Memory, from: Memory, bytes: usize
             to.copy_from(from, bytes)
         }
     }
+}
+
+/// Where the host has memory that the device may have elsewhere.
+fn on_host(runtime: &Runtime, memory: Memory) -> Memory {
+    let address = runtime.on_host(memory.address());
+    if address == memory.address() { memory } else { Memory::at(address) }
 }
 
 /// Refuses a direction that the pointers do not have.
@@ -92,6 +99,7 @@ pub(crate) fn fill(runtime: &mut Runtime, to: Memory, pattern: &[u8], count: usi
     if count == 0 {
         return Ok(());
     }
+    let to = on_host(runtime, to);
     let pointer = runtime.pointer(to.address()).ok_or(Status::INVALID_VALUE)?;
     if pointer.kind == MemoryKind::Device {
         return runtime.fill(to.address(), pattern, count as u64, stream);

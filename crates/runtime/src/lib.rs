@@ -17,6 +17,7 @@ mod launch;
 pub mod link;
 mod memory;
 mod properties;
+mod registered;
 mod runtime;
 mod status;
 mod streams;

@@ -48,6 +48,14 @@ pub struct Pointer {
     pub bytes: u64,
 }
 
+/// Memory that host and device have, which may have it at different addresses.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shared {
+    device: u64,
+    host: u64,
+    bytes: u64,
+}
+
 /// An allocation of the program.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Owned {
@@ -55,6 +63,8 @@ pub(crate) struct Owned {
     allocation: Option<Allocation>,
     kind: MemoryKind,
     bytes: u64,
+    /// Where the host has what it shares.
+    host: u64,
 }
 
 impl Runtime {
@@ -73,7 +83,7 @@ impl Runtime {
             };
             let (address, _) = self.context.extent(allocation).map_err(|_| Status::UNKNOWN)?;
             if kind == MemoryKind::Device || self.host.map(address, bytes) {
-                self.owned.insert(address, Owned { allocation: Some(allocation), kind, bytes });
+                self.owned.insert(address, Owned { allocation: Some(allocation), kind, bytes, host: address });
                 return Ok(address);
             }
             self.context.free(allocation).map_err(|_| Status::UNKNOWN)?;
@@ -87,7 +97,8 @@ impl Runtime {
             return Ok(());
         }
         self.alive()?;
-        let Some(owned) = self.owned.get(&address).copied().filter(|owned| kinds.contains(&owned.kind)) else {
+        let is_meant = |owned: &Owned| kinds.contains(&owned.kind) && owned.host == address;
+        let Some(owned) = self.owned.get(&address).copied().filter(is_meant) else {
             // What is not the program's any more was freed before, and the device knows what it was called.
             let of_program = self.owned.contains_key(&address);
             let gone = self.context.allocation_at(address).map(|allocation| self.context.extent(allocation));
@@ -114,6 +125,9 @@ impl Runtime {
             && address - base < owned.bytes
         {
             return Some(Pointer { kind: owned.kind, base, bytes: owned.bytes });
+        }
+        if let Some((base, bytes)) = self.registered_at(address) {
+            return Some(Pointer { kind: MemoryKind::Pinned, base, bytes });
         }
         let location = self.context.locate(address).ok()?;
         Some(Pointer { kind: MemoryKind::Device, base: address - location.offset, bytes: location.bytes })
@@ -190,12 +204,12 @@ impl Runtime {
             return Err(self.fail(Status::OUT_OF_MEMORY, "the host has something at the address of a managed variable"));
         }
         self.host.write(address, &content);
-        self.owned.insert(address, Owned { allocation: None, kind: MemoryKind::Managed, bytes });
+        self.owned.insert(address, Owned { allocation: None, kind: MemoryKind::Managed, bytes, host: address });
         Ok(())
     }
 
     /// Shared memory that a launch can touch: all that is managed, and pinned memory that a parameter points into.
-    fn shared(&self, parameters: &[u8]) -> Vec<(u64, u64)> {
+    fn shared(&self, parameters: &[u8]) -> Vec<Shared> {
         let words: Vec<u64> =
             parameters.chunks_exact(8).map(|word| u64::from_le_bytes(word.try_into().expect("8 bytes"))).collect();
         let is_meant = |base: u64, owned: &Owned| match owned.kind {
@@ -204,24 +218,24 @@ impl Runtime {
             MemoryKind::Pinned => words.iter().any(|&word| word >= base && word - base < owned.bytes),
         };
         let shared = self.owned.iter().filter(|(base, owned)| is_meant(**base, owned));
-        shared.map(|(&base, owned)| (base, owned.bytes)).collect()
+        shared.map(|(&device, owned)| Shared { device, host: owned.host, bytes: owned.bytes }).collect()
     }
 
     /// Hands shared memory to the device. Returns what is to be taken back.
-    pub(crate) fn hand_over(&mut self, parameters: &[u8]) -> Vec<(u64, u64)> {
+    pub(crate) fn hand_over(&mut self, parameters: &[u8]) -> Vec<Shared> {
         let shared = self.shared(parameters);
-        for &(address, bytes) in &shared {
-            let content = self.host.read(address, bytes);
-            self.context.write(address, &content).expect("shared memory is memory of the device");
+        for &Shared { device, host, bytes } in &shared {
+            let content = self.host.read(host, bytes);
+            self.context.write(device, &content).expect("shared memory is memory of the device");
         }
         shared
     }
 
     /// Takes shared memory back from the device.
-    pub(crate) fn take_back(&mut self, shared: &[(u64, u64)]) {
-        for &(address, bytes) in shared {
-            let content = self.context.read(address, bytes).expect("shared memory is memory of the device");
-            self.host.write(address, &content);
+    pub(crate) fn take_back(&mut self, shared: &[Shared]) {
+        for &Shared { device, host, bytes } in shared {
+            let content = self.context.read(device, bytes).expect("shared memory is memory of the device");
+            self.host.write(host, &content);
         }
     }
 
@@ -239,7 +253,35 @@ impl Runtime {
 impl Runtime {
     /// What the program allocated and has not freed.
     pub(crate) fn owned_by_program(&self) -> Vec<(u64, MemoryKind)> {
-        let own = self.owned.iter().filter(|(_, owned)| owned.allocation.is_some());
+        let own = self.owned.iter().filter(|(address, owned)| owned.allocation.is_some() && **address == owned.host);
         own.map(|(&address, owned)| (address, owned.kind)).collect()
+    }
+}
+
+impl Runtime {
+    /// Memory of the device for memory that the host has elsewhere.
+    pub(crate) fn allocate_for(&mut self, host: u64, bytes: u64) -> Result<u64> {
+        let name = format!("memory registered at {host:#x}");
+        let allocation = match self.context.allocate(&name, bytes) {
+            Ok(allocation) => allocation,
+            Err(error) => return Err(self.fail(Status::OUT_OF_MEMORY, &error.to_string())),
+        };
+        let (address, _) = self.context.extent(allocation).map_err(|_| Status::UNKNOWN)?;
+        self.owned.insert(address, Owned { allocation: Some(allocation), kind: MemoryKind::Pinned, bytes, host });
+        Ok(address)
+    }
+
+    /// Takes it away again.
+    pub(crate) fn release_for_host(&mut self, address: u64) -> Result<()> {
+        let allocation = self.owned.remove(&address).and_then(|owned| owned.allocation);
+        allocation.map_or(Ok(()), |allocation| self.context.free(allocation).map_err(|_| Status::UNKNOWN))
+    }
+
+    /// Where the host has what lies at an address of memory that both have; else the address itself.
+    pub fn on_host(&self, address: u64) -> u64 {
+        match self.owned.range(..=address).next_back() {
+            Some((&base, owned)) if address - base < owned.bytes => owned.host + (address - base),
+            _ => address,
+        }
     }
 }

@@ -17,6 +17,7 @@ use crate::handles::{Handle, Table};
 use crate::kernels::{Function, Module, Variable};
 use crate::link::Linker;
 use crate::memory::{HostMemory, Owned};
+use crate::registered::Registered;
 use crate::status::{Result, Status};
 use crate::streams::{Event, Stream};
 use crate::times::Times;
@@ -40,6 +41,8 @@ pub struct Runtime {
     pub(crate) events: Table<Event>,
     /// What was allocated, by address.
     pub(crate) owned: BTreeMap<u64, Owned>,
+    /// Memory of the host that was registered, by address.
+    pub(crate) registered: BTreeMap<u64, Registered>,
     pub(crate) allocations: u64,
     pub(crate) host: Box<dyn HostMemory + Send>,
     /// The default stream.
@@ -87,6 +90,7 @@ impl Runtime {
             streams: Table::new(3),
             events: Table::new(4),
             owned: BTreeMap::new(),
+            registered: BTreeMap::new(),
             allocations: 0,
             host,
             default_stream: Stream::default(),
