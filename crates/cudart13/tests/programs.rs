@@ -55,6 +55,12 @@ fn the_driver_serves_a_c_program() {
 }
 
 #[test]
+fn the_driver_links_and_registers() {
+    let (stdout, stderr, _, code) = outcome("link");
+    assert_eq!((stdout.as_str(), code), ("passed\n", Some(0)), "{stderr}");
+}
+
+#[test]
 fn the_runtime_serves_what_compilers_make_of_a_program() {
     let (stdout, stderr, _, code) = outcome("runtime");
     assert_eq!((stdout.as_str(), code), ("passed\n", Some(0)), "{stderr}");
