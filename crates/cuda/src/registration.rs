@@ -11,6 +11,8 @@ use crate::{Runtime, api};
 
 /// First word of what compilers hand in.
 const WRAPPER: i32 = 0x4662_43b1;
+/// What stands before each text that `cuLinkComplete` gives.
+pub(crate) const LINKED: &str = "// warplens: one of several linked texts\n";
 /// Most containers that a linked program may have.
 const MOST_CONTAINERS: usize = 4096;
 
@@ -63,7 +65,9 @@ pub(crate) fn image(memory: Memory) -> Result<ModuleSource, Status> {
         // Machine code alone: a container without PTX is told the same.
         return Ok(ModuleSource::Containers(Vec::new()));
     }
-    Ok(ModuleSource::Text(Text::of(memory).get()?))
+    let text = Text::of(memory).get()?;
+    let Some(texts) = text.strip_prefix(LINKED) else { return Ok(ModuleSource::Texts(vec![text])) };
+    Ok(ModuleSource::Texts(texts.split(LINKED).map(str::to_owned).collect()))
 }
 
 /// Registers device code. The handle comes back with each kernel and variable.

@@ -33,9 +33,12 @@ pub struct Loaded {
 }
 
 impl Loaded {
-    /// Reads PTX and places its variables in memory.
-    pub fn new(context: &mut Context, name: &str, ptx: String) -> Result<Self> {
-        let program = Program::from_ptx(name, ptx)?;
+    /// Reads PTX, links what was compiled in parts, and places its variables in memory.
+    pub fn new(context: &mut Context, name: &str, mut texts: Vec<String>) -> Result<Self> {
+        let program = match texts.len() {
+            1 => Program::from_ptx(name, texts.remove(0))?,
+            _ => Program::linked(name, texts)?,
+        };
         let module = context.load(Arc::clone(&program.module)).map_err(|error| failure::of_device(&program, &error))?;
         Ok(Self { program, module })
     }
