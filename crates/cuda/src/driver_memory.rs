@@ -6,7 +6,7 @@ use crate::Runtime;
 use crate::api;
 use crate::driver::in_context;
 use crate::guard::driver_call;
-use crate::pointers::{In, Memory, Out};
+use crate::pointers::{Memory, Out};
 use crate::runtime_memory::{copy, fill};
 
 type Result<T> = std::result::Result<T, Status>;
@@ -39,61 +39,12 @@ fn set(runtime: &mut Runtime, to: u64, pattern: &[u8], count: usize, stream: u64
     fill(runtime, Memory::at(to), pattern, count, stream)
 }
 
-/// `CUDA_MEMCPY2D`: where from and where to, each with a place in rows and a kind of memory (1 host, 2 device, 4 either).
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub(crate) struct Copy2d {
-    from: Side,
-    to: Side,
-    width: usize,
-    height: usize,
-}
-
-/// One side of it.
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub(crate) struct Side {
-    x_bytes: usize,
-    y: usize,
-    kind: i32,
-    host: Memory,
-    device: u64,
-    array: Memory,
-    pitch: usize,
-}
-
-impl Side {
-    fn row(&self, row: usize) -> Result<Memory> {
-        let start = match self.kind {
-            1 => self.host,
-            2 | 4 => Memory::at(self.device),
-            _ => return Err(Status::NOT_SUPPORTED),
-        };
-        Ok(start.row(self.y.wrapping_add(row), self.pitch).offset(self.x_bytes))
-    }
-}
-
-fn copy_rows(runtime: &mut Runtime, rows: In<Copy2d>, stream: u64) -> Result<()> {
-    in_context(runtime)?;
-    let Copy2d { from, to, width, height } = rows.get()?;
-    for row in 0..height {
-        copy(runtime, to.row(row)?, from.row(row)?, width, stream)?;
-    }
-    Ok(())
-}
-
 const DEVICE: [MemoryKind; 2] = [MemoryKind::Device, MemoryKind::Managed];
 
 api! { driver_call;
     /// Allocates memory of the device.
     fn cuMemAlloc_v2(to: Out<u64>, bytes: usize) |runtime| {
         allocate(runtime, to, "cuMemAlloc", bytes, MemoryKind::Device)
-    }
-
-    /// The same in the order of a stream.
-    fn cuMemAllocAsync(to: Out<u64>, bytes: usize, stream: Memory) |runtime| {
-        runtime.stream_facts(stream.address())?;
-        allocate(runtime, to, "cuMemAllocAsync", bytes, MemoryKind::Device)
     }
 
     /// Allocates memory that host and device share.
@@ -125,11 +76,16 @@ api! { driver_call;
         runtime.free(memory, &DEVICE)
     }
 
-    /// The same in the order of a stream.
-    fn cuMemFreeAsync(memory: u64, stream: Memory) |runtime| {
+    /// Lets the device look at memory of the host.
+    fn cuMemHostRegister_v2(memory: Memory, bytes: usize, _flags: u32) |runtime| {
         in_context(runtime)?;
-        runtime.stream_facts(stream.address())?;
-        runtime.free(memory, &DEVICE)
+        runtime.register_host(memory.address(), bytes as u64)
+    }
+
+    /// It may look no more.
+    fn cuMemHostUnregister(memory: Memory) |runtime| {
+        in_context(runtime)?;
+        runtime.unregister_host(memory.address())
     }
 
     /// Frees memory of the host.
@@ -138,12 +94,9 @@ api! { driver_call;
         runtime.free(memory.address(), &[MemoryKind::Pinned])
     }
 
-    /// The address of pinned memory on the device: the same.
+    /// The address of pinned memory on the device.
     fn cuMemHostGetDevicePointer_v2(to: Out<u64>, memory: Memory, _flags: u32) |runtime| {
-        match runtime.pointer(memory.address()).map(|pointer| pointer.kind) {
-            Some(MemoryKind::Pinned | MemoryKind::Managed) => to.set(memory.address()),
-            _ => Err(Status::INVALID_VALUE),
-        }
+        to.set(runtime.device_address(memory.address()).ok_or(Status::INVALID_VALUE)?)
     }
 
     /// Bytes that are free, and all.
@@ -225,15 +178,6 @@ api! { driver_call;
     fn cuMemcpyAsync(to: Memory, from: Memory, bytes: usize, stream: Memory) |runtime| {
         checked_copy(runtime, to, from, bytes, stream.address(), &[])
     }
-
-    /// Copies rows.
-    fn cuMemcpy2D_v2(rows: In<Copy2d>) |runtime| { copy_rows(runtime, rows, 0) }
-
-    /// Copies rows of any alignment.
-    fn cuMemcpy2DUnaligned_v2(rows: In<Copy2d>) |runtime| { copy_rows(runtime, rows, 0) }
-
-    /// Copies rows in a stream.
-    fn cuMemcpy2DAsync_v2(rows: In<Copy2d>, stream: Memory) |runtime| { copy_rows(runtime, rows, stream.address()) }
 
     /// Sets bytes.
     fn cuMemsetD8_v2(to: u64, value: u8, count: usize) |runtime| { set(runtime, to, &[value], count, 0) }

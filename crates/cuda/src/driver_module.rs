@@ -1,14 +1,13 @@
 //! Modules, kernels and launches in the driver API.
 
-use std::ffi::c_void;
-
 use warplens_runtime::Status;
 
 use crate::driver::in_context;
 use crate::guard::driver_call;
 use crate::pointers::{Arguments, In, Memory, Out, Text};
 use crate::registration::image;
-use crate::runtime_launch::{self, Shape, attributes, launch, launch_packed};
+use crate::runtime_launch::{self, Shape, attributes, launch, launch_packed, parameters};
+use crate::runtime_library::file;
 use crate::structures::{LaunchAttribute, LaunchAttributes};
 use crate::{Runtime, api};
 
@@ -50,8 +49,19 @@ fn launch_with(
 ) -> Result<()> {
     in_context(runtime)?;
     let function = runtime.function_or_stub(function.address()).map_err(|_| Status::INVALID_HANDLE)?;
+    let parameters = given_parameters(runtime, function, arguments, extra)?;
+    launch_packed(runtime, function, shape, parameters)
+}
+
+/// The content of the parameter space: from pointers to parameters, or from parameters side by side.
+pub(crate) fn given_parameters(
+    runtime: &mut Runtime,
+    function: u64,
+    arguments: Arguments,
+    extra: In<Memory>,
+) -> Result<Vec<u8>> {
     if !arguments.is_null() || extra.is_null() {
-        return launch(runtime, function, shape, arguments);
+        return parameters(runtime, function, arguments);
     }
     let (mut packed, mut bytes) = (None, 0);
     // Each mark but the last is followed by a value.
@@ -72,8 +82,7 @@ fn launch_with(
         return Err(Status::INVALID_VALUE);
     }
     let packed = packed.ok_or(Status::INVALID_VALUE)?;
-    let parameters = packed.with_bytes(wanted, |bytes| Ok(bytes.to_vec()))?;
-    launch_packed(runtime, function, shape, parameters)
+    packed.with_bytes(wanted, |bytes| Ok(bytes.to_vec()))
 }
 
 api! { driver_call;
@@ -91,12 +100,7 @@ api! { driver_call;
     /// Loads a file.
     fn cuModuleLoad(to: Out<u64>, path: Text) |runtime| {
         in_context(runtime)?;
-        // The file that is not found has a code of its own.
-        let mut bytes = std::fs::read(path.get()?).map_err(|_| Status(301))?;
-        // A text of a file ends without the zero that one in memory has.
-        bytes.push(0);
-        let source = image(Memory::of(&bytes))?;
-        to.set(runtime.load_module(source)?)
+        to.set(runtime.load_module(file(path)?)?)
     }
 
     /// Takes a module away.
@@ -239,6 +243,3 @@ api! { driver_call;
         launch_with(runtime, function, shape, arguments, extra)
     }
 }
-
-/// What C means by a function of the program.
-pub(crate) type HostFunction = unsafe extern "C" fn(*mut c_void);

@@ -2,9 +2,9 @@
 
 use crate::api;
 use crate::driver::in_context;
-use crate::driver_module::HostFunction;
-use crate::guard::driver_call;
-use crate::pointers::{Callback, Memory, Out, call};
+use crate::guard::{driver_call, driver_guard};
+use crate::operations::call_host;
+use crate::pointers::{Callback, HostFunction, Memory, Out};
 
 api! { driver_call;
     /// Makes a stream.
@@ -46,12 +46,6 @@ api! { driver_call;
     /// Priority of a stream.
     fn cuStreamGetPriority(stream: Memory, to: Out<i32>) |runtime| {
         to.set(runtime.stream_facts(stream.address())?.1)
-    }
-
-    /// Whether calls are captured: never.
-    fn cuStreamIsCapturing(stream: Memory, to: Out<i32>) |runtime| {
-        runtime.stream_facts(stream.address())?;
-        to.set(0)
     }
 
     /// Makes an event.
@@ -103,13 +97,5 @@ pub(crate) unsafe extern "C" fn cuLaunchHostFunc(
     function: Callback<HostFunction>,
     data: Memory,
 ) -> i32 {
-    let checked = driver_call(|runtime| {
-        in_context(runtime)?;
-        runtime.stream_facts(stream.address())?;
-        function.get().map(drop)
-    });
-    if let (0, Ok(function)) = (checked, function.get()) {
-        call(function, data);
-    }
-    checked
+    call_host(driver_guard, stream, function.get(), data)
 }
