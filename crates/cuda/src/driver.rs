@@ -369,20 +369,6 @@ api! { driver_call;
     /// Forgets what the L2 cache was told to keep.
     fn cuCtxResetPersistingL2Cache() |runtime| { in_context(runtime) }
 
-    /// There is no other device whose memory could be seen.
-    fn cuCtxEnablePeerAccess(context: Memory, _flags: u32) |runtime| {
-        in_context(runtime)?;
-        of(runtime, context)?;
-        Err(Status(217))
-    }
-
-    /// The same.
-    fn cuCtxDisablePeerAccess(context: Memory) |runtime| {
-        in_context(runtime)?;
-        of(runtime, context)?;
-        Err(Status(705))
-    }
-
     /// Says which memory kernels prefer, which changes no result.
     fn cuCtxSetCacheConfig(_config: i32) |runtime| { in_context(runtime) }
 

@@ -4,11 +4,12 @@ use std::ffi::c_char;
 
 use crate::api;
 use crate::driver_link::Logs;
-use crate::driver_module::{enumerate, file, name, parameter};
+use crate::driver_module::parameter;
 use crate::guard::driver_call;
 use crate::pointers::{In, Memory, Out, Text};
 use crate::registration::image;
 use crate::runtime_launch;
+use crate::runtime_library::{file, global, kernels, name};
 
 api! { driver_call;
     /// Loads code for all contexts.
@@ -48,7 +49,7 @@ api! { driver_call;
 
     /// Its kernels.
     fn cuLibraryEnumerateKernels(to: Out<u64>, count: u32, library: Memory) |runtime| {
-        enumerate(runtime, to, count, library)
+        kernels(runtime, to, count, library)
     }
 
     /// It as a module of the current context.
@@ -59,10 +60,7 @@ api! { driver_call;
 
     /// A variable of it.
     fn cuLibraryGetGlobal(to: Out<u64>, bytes: Out<usize>, library: Memory, name: Text) |runtime| {
-        let (address, size) = runtime.module_variable(library.address(), &name.get()?)?;
-        to.set_if_wanted(address);
-        bytes.set_if_wanted(size as usize);
-        Ok(())
+        global(runtime, to, bytes, library, name)
     }
 
     /// A kernel as a function of the current context.
@@ -77,7 +75,7 @@ api! { driver_call;
     }
 
     /// The name of a kernel.
-    fn cuKernelGetName(to: Out<*const c_char>, kernel: Memory) |runtime| { name(runtime, to, kernel) }
+    fn cuKernelGetName(to: Out<*const c_char>, kernel: Memory) |runtime| { name(runtime, to, kernel.address()) }
 
     /// Where a parameter of a kernel lies.
     fn cuKernelGetParamInfo(kernel: Memory, index: usize, offset: Out<usize>, bytes: Out<usize>) |runtime| {

@@ -39,63 +39,6 @@ fn set(runtime: &mut Runtime, to: u64, pattern: &[u8], count: usize, stream: u64
     fill(runtime, Memory::at(to), pattern, count, stream)
 }
 
-/// Sets rows of memory that lie a pitch apart.
-fn set_rows(
-    runtime: &mut Runtime,
-    (to, pitch): (u64, usize),
-    pattern: &[u8],
-    (width, height): (usize, usize),
-    stream: u64,
-) -> Result<()> {
-    if height > 1 && width.checked_mul(pattern.len()).is_none_or(|row| row > pitch) {
-        return Err(Status::INVALID_VALUE);
-    }
-    (0..height).try_for_each(|row| set(runtime, Memory::at(to).row(row, pitch).address(), pattern, width, stream))
-}
-
-/// `CUDA_MEMCPY2D`: where from and where to, each with a place in rows and a kind of memory (1 host, 2 device, 4 either).
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub(crate) struct Copy2d {
-    from: Side,
-    to: Side,
-    width: usize,
-    height: usize,
-}
-
-/// One side of it.
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub(crate) struct Side {
-    x_bytes: usize,
-    y: usize,
-    kind: i32,
-    host: Memory,
-    device: u64,
-    array: Memory,
-    pitch: usize,
-}
-
-impl Side {
-    fn row(&self, row: usize) -> Result<Memory> {
-        let start = match self.kind {
-            1 => self.host,
-            2 | 4 => Memory::at(self.device),
-            _ => return Err(Status::NOT_SUPPORTED),
-        };
-        Ok(start.row(self.y.wrapping_add(row), self.pitch).offset(self.x_bytes))
-    }
-}
-
-fn copy_rows(runtime: &mut Runtime, rows: In<Copy2d>, stream: u64) -> Result<()> {
-    in_context(runtime)?;
-    let Copy2d { from, to, width, height } = rows.get()?;
-    for row in 0..height {
-        copy(runtime, to.row(row)?, from.row(row)?, width, stream)?;
-    }
-    Ok(())
-}
-
 /// Stores what is known of a pointer: its memory (1 host, 2 device), its addresses, whether it is managed, its device, its
 /// range, what may be done with it.
 fn pointer_attribute(runtime: &mut Runtime, to: Out<u64>, attribute: i32, memory: u64) -> Result<()> {
@@ -105,12 +48,11 @@ fn pointer_attribute(runtime: &mut Runtime, to: Out<u64>, attribute: i32, memory
         1 => to.set(runtime.primary_context()),
         2 => word.set(if pointer.kind == MemoryKind::Pinned { 1 } else { 2 }),
         3 => {
-            let device = runtime.registered_on_device(memory)?;
-            to.set(device.unwrap_or(memory))
+            to.set(runtime.device_address(memory).unwrap_or(memory))
         }
         // Memory of the device has no address on the host.
         4 if pointer.kind == MemoryKind::Device => Err(Status::INVALID_VALUE),
-        4 => to.set(runtime.on_host(memory)),
+        4 => to.set(runtime.host_address(memory)),
         6 | 10 | 15 => Out::<u8>::of(to).set(0),
         7 => to.set(pointer.base),
         13 => Out::<u8>::of(to).set(1),
@@ -130,12 +72,6 @@ api! { driver_call;
     /// Allocates memory of the device.
     fn cuMemAlloc_v2(to: Out<u64>, bytes: usize) |runtime| {
         allocate(runtime, to, "cuMemAlloc", bytes, MemoryKind::Device)
-    }
-
-    /// The same in the order of a stream.
-    fn cuMemAllocAsync(to: Out<u64>, bytes: usize, stream: Memory) |runtime| {
-        runtime.stream_facts(stream.address())?;
-        allocate(runtime, to, "cuMemAllocAsync", bytes, MemoryKind::Device)
     }
 
     /// Allocates memory that host and device share.
@@ -167,19 +103,6 @@ api! { driver_call;
         runtime.free(memory, &DEVICE)
     }
 
-    /// The same in the order of a stream.
-    fn cuMemFreeAsync(memory: u64, stream: Memory) |runtime| {
-        in_context(runtime)?;
-        runtime.stream_facts(stream.address())?;
-        runtime.free(memory, &DEVICE)
-    }
-
-    /// Frees memory of the host.
-    fn cuMemFreeHost(memory: Memory) |runtime| {
-        in_context(runtime)?;
-        runtime.free(memory.address(), &[MemoryKind::Pinned])
-    }
-
     /// Flags of pinned memory: all of it can be seen by the device.
     fn cuMemHostGetFlags(to: Out<u32>, memory: Memory) |runtime| {
         in_context(runtime)?;
@@ -190,32 +113,32 @@ api! { driver_call;
     }
 
     /// Lets the device look at memory of the host.
-    fn cuMemHostRegister_v2(memory: Memory, bytes: usize, _flags: u32) |runtime| {
-        in_context(runtime)?;
-        runtime.register_host(memory.address(), bytes as u64)
-    }
-
-    /// The same.
     fn cuMemHostRegister(memory: Memory, bytes: usize, _flags: u32) |runtime| {
         in_context(runtime)?;
         runtime.register_host(memory.address(), bytes as u64)
     }
 
-    /// It is the host's alone again.
+    /// The same.
+    fn cuMemHostRegister_v2(memory: Memory, bytes: usize, _flags: u32) |runtime| {
+        in_context(runtime)?;
+        runtime.register_host(memory.address(), bytes as u64)
+    }
+
+    /// It may look no more.
     fn cuMemHostUnregister(memory: Memory) |runtime| {
         in_context(runtime)?;
         runtime.unregister_host(memory.address())
     }
 
-    /// The address of pinned memory on the device: the same, but for memory that was registered.
+    /// Frees memory of the host.
+    fn cuMemFreeHost(memory: Memory) |runtime| {
+        in_context(runtime)?;
+        runtime.free(memory.address(), &[MemoryKind::Pinned])
+    }
+
+    /// The address of pinned memory on the device.
     fn cuMemHostGetDevicePointer_v2(to: Out<u64>, memory: Memory, _flags: u32) |runtime| {
-        if let Some(device) = runtime.registered_on_device(memory.address())? {
-            return to.set(device);
-        }
-        match runtime.pointer(memory.address()).map(|pointer| pointer.kind) {
-            Some(MemoryKind::Pinned | MemoryKind::Managed) => to.set(memory.address()),
-            _ => Err(Status::INVALID_VALUE),
-        }
+        to.set(runtime.device_address(memory.address()).ok_or(Status::INVALID_VALUE)?)
     }
 
     /// Bytes that are free, and all.
@@ -311,15 +234,6 @@ api! { driver_call;
         checked_copy(runtime, to, from, bytes, stream.address(), &[])
     }
 
-    /// Copies rows.
-    fn cuMemcpy2D_v2(rows: In<Copy2d>) |runtime| { copy_rows(runtime, rows, 0) }
-
-    /// Copies rows of any alignment.
-    fn cuMemcpy2DUnaligned_v2(rows: In<Copy2d>) |runtime| { copy_rows(runtime, rows, 0) }
-
-    /// Copies rows in a stream.
-    fn cuMemcpy2DAsync_v2(rows: In<Copy2d>, stream: Memory) |runtime| { copy_rows(runtime, rows, stream.address()) }
-
     /// Sets bytes.
     fn cuMemsetD8_v2(to: u64, value: u8, count: usize) |runtime| { set(runtime, to, &[value], count, 0) }
 
@@ -328,36 +242,6 @@ api! { driver_call;
 
     /// Sets values of 32 bits.
     fn cuMemsetD32_v2(to: u64, value: u32, count: usize) |runtime| { set(runtime, to, &value.to_le_bytes(), count, 0) }
-
-    /// Sets rows of bytes.
-    fn cuMemsetD2D8_v2(to: u64, pitch: usize, value: u8, width: usize, height: usize) |runtime| {
-        set_rows(runtime, (to, pitch), &[value], (width, height), 0)
-    }
-
-    /// Sets rows of values of 16 bits.
-    fn cuMemsetD2D16_v2(to: u64, pitch: usize, value: u16, width: usize, height: usize) |runtime| {
-        set_rows(runtime, (to, pitch), &value.to_le_bytes(), (width, height), 0)
-    }
-
-    /// Sets rows of values of 32 bits.
-    fn cuMemsetD2D32_v2(to: u64, pitch: usize, value: u32, width: usize, height: usize) |runtime| {
-        set_rows(runtime, (to, pitch), &value.to_le_bytes(), (width, height), 0)
-    }
-
-    /// Sets rows of bytes in a stream.
-    fn cuMemsetD2D8Async(to: u64, pitch: usize, value: u8, width: usize, height: usize, stream: Memory) |runtime| {
-        set_rows(runtime, (to, pitch), &[value], (width, height), stream.address())
-    }
-
-    /// Sets rows of values of 16 bits in a stream.
-    fn cuMemsetD2D16Async(to: u64, pitch: usize, value: u16, width: usize, height: usize, stream: Memory) |runtime| {
-        set_rows(runtime, (to, pitch), &value.to_le_bytes(), (width, height), stream.address())
-    }
-
-    /// Sets rows of values of 32 bits in a stream.
-    fn cuMemsetD2D32Async(to: u64, pitch: usize, value: u32, width: usize, height: usize, stream: Memory) |runtime| {
-        set_rows(runtime, (to, pitch), &value.to_le_bytes(), (width, height), stream.address())
-    }
 
     /// Sets bytes in a stream.
     fn cuMemsetD8Async(to: u64, value: u8, count: usize, stream: Memory) |runtime| {

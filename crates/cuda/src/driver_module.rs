@@ -1,16 +1,16 @@
 //! Modules, kernels and launches in the driver API.
 
-use std::ffi::{c_char, c_void};
+use std::ffi::c_char;
 
-use warplens_runtime::{ModuleSource, Status};
+use warplens_runtime::Status;
 
 use crate::driver::in_context;
 use crate::driver_link::Logs;
-use crate::errors::kept_text;
 use crate::guard::driver_call;
 use crate::pointers::{Arguments, In, Memory, Out, Text};
-use crate::registration::{image, image_in};
-use crate::runtime_launch::{self, Shape, attributes, launch, launch_packed};
+use crate::registration::image;
+use crate::runtime_launch::{self, Shape, attributes, launch, launch_packed, parameters};
+use crate::runtime_library::{file, kernels, name};
 use crate::structures::{LaunchAttribute, LaunchAttributes};
 use crate::{Runtime, api};
 
@@ -28,27 +28,6 @@ fn load(runtime: &mut Runtime, to: Out<u64>, code: Memory) -> Result<()> {
     }
     let source = image(code)?;
     to.set(runtime.load_module(source)?)
-}
-
-/// The code in a file.
-pub(crate) fn file(path: Text) -> Result<ModuleSource> {
-    // The file that is not found has a code of its own.
-    let bytes = std::fs::read(path.get()?).map_err(|_| Status::FILE_NOT_FOUND)?;
-    image_in(&bytes)
-}
-
-/// Stores handles of the first kernels of a module.
-pub(crate) fn enumerate(runtime: &mut Runtime, to: Out<u64>, count: u32, module: Memory) -> Result<()> {
-    let names = runtime.module_kernels(module.address())?;
-    for (index, name) in names.iter().take(count as usize).enumerate() {
-        to.element(index).set(runtime.module_function(module.address(), name)?)?;
-    }
-    Ok(())
-}
-
-/// Stores the name of a kernel.
-pub(crate) fn name(runtime: &Runtime, to: Out<*const c_char>, function: Memory) -> Result<()> {
-    to.set(kept_text(runtime.function_name(function.address())?))
 }
 
 /// Stores where a parameter of a kernel lies, and its size.
@@ -96,8 +75,19 @@ fn launch_with(
 ) -> Result<()> {
     in_context(runtime)?;
     let function = runtime.function_or_stub(function.address()).map_err(|_| Status::INVALID_HANDLE)?;
+    let parameters = given_parameters(runtime, function, arguments, extra)?;
+    launch_packed(runtime, function, shape, parameters)
+}
+
+/// The content of the parameter space: from pointers to parameters, or from parameters side by side.
+pub(crate) fn given_parameters(
+    runtime: &mut Runtime,
+    function: u64,
+    arguments: Arguments,
+    extra: In<Memory>,
+) -> Result<Vec<u8>> {
     if !arguments.is_null() || extra.is_null() {
-        return launch(runtime, function, shape, arguments);
+        return parameters(runtime, function, arguments);
     }
     let (mut packed, mut bytes) = (None, 0);
     // Each mark but the last is followed by a value.
@@ -118,8 +108,7 @@ fn launch_with(
         return Err(Status::INVALID_VALUE);
     }
     let packed = packed.ok_or(Status::INVALID_VALUE)?;
-    let parameters = packed.with_bytes(wanted, |bytes| Ok(bytes.to_vec()))?;
-    launch_packed(runtime, function, shape, parameters)
+    packed.with_bytes(wanted, |bytes| Ok(bytes.to_vec()))
 }
 
 api! { driver_call;
@@ -138,8 +127,7 @@ api! { driver_call;
     /// Loads a file.
     fn cuModuleLoad(to: Out<u64>, path: Text) |runtime| {
         in_context(runtime)?;
-        let source = file(path)?;
-        to.set(runtime.load_module(source)?)
+        to.set(runtime.load_module(file(path)?)?)
     }
 
     /// When code is loaded: at once.
@@ -166,7 +154,7 @@ api! { driver_call;
     /// The same with their handles.
     fn cuModuleEnumerateFunctions(to: Out<u64>, count: u32, module: Memory) |runtime| {
         in_context(runtime)?;
-        enumerate(runtime, to, count, module)
+        kernels(runtime, to, count, module)
     }
 
     /// A variable of a module.
@@ -206,7 +194,7 @@ api! { driver_call;
     }
 
     /// The name of a kernel.
-    fn cuFuncGetName(to: Out<*const c_char>, function: Memory) |runtime| { name(runtime, to, function) }
+    fn cuFuncGetName(to: Out<*const c_char>, function: Memory) |runtime| { name(runtime, to, function.address()) }
 
     /// Where a parameter of a kernel lies.
     fn cuFuncGetParamInfo(function: Memory, index: usize, offset: Out<usize>, bytes: Out<usize>) |runtime| {
@@ -268,6 +256,3 @@ api! { driver_call;
         launch_with(runtime, function, shape, arguments, extra)
     }
 }
-
-/// What C means by a function of the program.
-pub(crate) type HostFunction = unsafe extern "C" fn(*mut c_void);

@@ -4,9 +4,9 @@ use warplens_runtime::Status;
 
 use crate::api;
 use crate::driver::{in_context, of};
-use crate::driver_module::HostFunction;
-use crate::guard::driver_call;
-use crate::pointers::{Callback, Memory, Out, call, call_of_stream};
+use crate::guard::{driver_call, driver_guard};
+use crate::operations::call_host;
+use crate::pointers::{Callback, HostFunction, Memory, Out, call_of_stream};
 
 api! { driver_call;
     /// Makes a stream.
@@ -50,41 +50,11 @@ api! { driver_call;
         to.set(runtime.stream_facts(stream.address())?.1)
     }
 
-    /// Whether calls are captured: never.
-    fn cuStreamIsCapturing(stream: Memory, to: Out<i32>) |runtime| {
-        runtime.stream_facts(stream.address())?;
-        to.set(0)
-    }
-
-    /// The context of a stream: the one that is current.
-    fn cuStreamGetCtx(stream: Memory, to: Out<u64>) |runtime| {
-        runtime.stream_facts(stream.address())?;
-        to.set(of(runtime, Memory::at(0))?)
-    }
-
-    /// The same, and that it is no part of a device.
+    /// The context of a stream, and that it is no part of a device.
     fn cuStreamGetCtx_v2(stream: Memory, to: Out<u64>, part: Out<u64>) |runtime| {
         runtime.stream_facts(stream.address())?;
         part.set_if_wanted(0);
         to.set(of(runtime, Memory::at(0))?)
-    }
-
-    /// The device of a stream.
-    fn cuStreamGetDevice(stream: Memory, to: Out<i32>) |runtime| {
-        runtime.stream_facts(stream.address())?;
-        to.set(0)
-    }
-
-    /// A number that no other stream has.
-    fn cuStreamGetId(stream: Memory, to: Out<u64>) |runtime| {
-        runtime.stream_facts(stream.address())?;
-        to.set(stream.address())
-    }
-
-    /// Gives memory that both see to a stream, which changes no result.
-    fn cuStreamAttachMemAsync(stream: Memory, memory: u64, _bytes: usize, _flags: u32) |runtime| {
-        runtime.stream_facts(stream.address())?;
-        runtime.pointer(memory).map(drop).ok_or(Status::INVALID_VALUE)
     }
 
     /// Says what a stream prefers, which changes no result.
@@ -153,15 +123,7 @@ pub(crate) unsafe extern "C" fn cuLaunchHostFunc(
     function: Callback<HostFunction>,
     data: Memory,
 ) -> i32 {
-    let checked = driver_call(|runtime| {
-        in_context(runtime)?;
-        runtime.stream_facts(stream.address())?;
-        function.get().map(drop)
-    });
-    if let (0, Ok(function)) = (checked, function.get()) {
-        call(function, data);
-    }
-    checked
+    call_host(driver_guard, stream, function.get(), data)
 }
 
 /// The same for functions that are told the stream and how it went.
@@ -178,9 +140,12 @@ pub(crate) unsafe extern "C" fn cuStreamAddCallback(
 ) -> i32 {
     let checked = driver_call(|runtime| {
         in_context(runtime)?;
-        runtime.stream_facts(stream.address())?;
         function.get()?;
-        if flags == 0 { Ok(()) } else { Err(Status::INVALID_VALUE) }
+        if flags != 0 {
+            return Err(Status::INVALID_VALUE);
+        }
+        // A captured stream cannot have it.
+        runtime.synchronize_stream(stream.address())
     });
     if let (0, Ok(function)) = (checked, function.get()) {
         call_of_stream(function, stream, data);

@@ -13,13 +13,10 @@ use crate::pointers::{Out, leaked};
 /// Texts that C has seen. They stay.
 static TEXTS: Mutex<BTreeMap<String, usize>> = Mutex::new(BTreeMap::new());
 
-/// A text for C, the same for as long as the process.
-pub(crate) fn kept_text(text: &str) -> *const c_char {
+/// A text for C, which stays.
+pub(crate) fn text(text: &str) -> *const c_char {
     let mut texts = TEXTS.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-    let address = match texts.get(text) {
-        Some(&known) => known,
-        None => *texts.entry(text.to_owned()).or_insert_with(|| leaked(text).expose_provenance()),
-    };
+    let address = *texts.entry(text.to_owned()).or_insert_with(|| leaked(text).expose_provenance());
     std::ptr::with_exposed_provenance(address)
 }
 
@@ -40,27 +37,27 @@ pub(crate) extern "C" fn cudaPeekAtLastError() -> i32 {
 /// What an error means.
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn cudaGetErrorString(error: i32) -> *const c_char {
-    kept_text(Status(error).text().unwrap_or("unrecognized error code"))
+    text(Status(error).text().unwrap_or("unrecognized error code"))
 }
 
 /// What an error is called.
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn cudaGetErrorName(error: i32) -> *const c_char {
-    kept_text(Status(error).runtime_name().unwrap_or("unrecognized error code"))
+    text(Status(error).runtime_name().unwrap_or("unrecognized error code"))
 }
 
 api! { driver_call;
     /// What an error means.
     fn cuGetErrorString(error: i32, to: Out<*const c_char>) |_| {
         let found = Status(error).driver_name().and(Status(error).text());
-        to.set(found.map_or(std::ptr::null(), kept_text))?;
+        to.set(found.map_or(std::ptr::null(), text))?;
         found.map(drop).ok_or(Status::INVALID_VALUE)
     }
 
     /// What an error is called.
     fn cuGetErrorName(error: i32, to: Out<*const c_char>) |_| {
         let found = Status(error).driver_name();
-        to.set(found.map_or(std::ptr::null(), kept_text))?;
+        to.set(found.map_or(std::ptr::null(), text))?;
         found.map(drop).ok_or(Status::INVALID_VALUE)
     }
 }

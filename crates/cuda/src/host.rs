@@ -58,14 +58,14 @@ impl HostMemory for Host {
     fn read(&self, address: u64, bytes: u64) -> Vec<u8> {
         let from: *const u8 = std::ptr::with_exposed_provenance(address as usize);
         let mut found = vec![0; bytes as usize];
-        // SAFETY: the runtime reads what it has mapped or the program has registered; the bytes are copied, so that the program may go on with them.
+        // SAFETY: the runtime reads what it has mapped; the bytes are copied, so that the program may go on with them.
         unsafe { found.as_mut_ptr().copy_from_nonoverlapping(from, found.len()) };
         found
     }
 
     fn write(&mut self, address: u64, bytes: &[u8]) {
         let to: *mut u8 = std::ptr::with_exposed_provenance_mut(address as usize);
-        // SAFETY: the runtime writes what it has mapped or the program has registered, which is no memory of Rust's.
+        // SAFETY: the runtime writes what it has mapped, which is no memory of Rust's.
         unsafe { to.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
     }
 }

@@ -30,17 +30,45 @@ impl<T> Out<T> {
         self.0.expose_provenance() as u64
     }
 
-    /// The place with this number in an array, which the caller knows to be there. None of an array that is not wanted.
-    pub(crate) fn element(self, index: usize) -> Self {
-        if self.0.is_null() { self } else { Self(self.0.wrapping_add(index)) }
-    }
-
     /// Stores a result where it is wanted.
     pub(crate) fn set_if_wanted(self, value: T) {
         if !self.0.is_null() {
             // SAFETY: the promise of the type: it is valid for a write of a `T`. C may not have aligned it.
             unsafe { self.0.write_unaligned(value) };
         }
+    }
+}
+
+impl<T: Copy> Out<T> {
+    /// The place at which C hands in memory only: the caller knows by the version what it is.
+    pub(crate) fn of_memory(memory: Memory) -> Self {
+        Self(memory.0.cast())
+    }
+
+    /// Stores the elements of an array for which there is room.
+    pub(crate) fn set_list(self, values: &[T]) -> Result<()> {
+        if self.0.is_null() && !values.is_empty() {
+            return Err(Status::INVALID_VALUE);
+        }
+        for (index, value) in values.iter().enumerate() {
+            // SAFETY: the promise of the type, for as many elements as the function's other arguments say.
+            unsafe { self.0.add(index).write_unaligned(*value) };
+        }
+        Ok(())
+    }
+
+    /// What is there before a result is stored.
+    pub(crate) fn get(self) -> Result<T> {
+        if self.0.is_null() {
+            return Err(Status::INVALID_VALUE);
+        }
+        // SAFETY: the promise of the type: C reads it afterwards, and has filled it in before where the function says so.
+        Ok(unsafe { self.0.read_unaligned() })
+    }
+
+    /// True where nobody wants the result.
+    pub(crate) fn is_null(self) -> bool {
+        self.0.is_null()
     }
 }
 
@@ -82,6 +110,11 @@ impl Out<u8> {
 pub(crate) struct In<T>(*const T);
 
 impl<T: Copy> In<T> {
+    /// So many elements of an array, which the caller knows to be there.
+    pub(crate) fn list(self, count: usize) -> Result<Vec<T>> {
+        (0..count).map(|index| self.at(index)).collect()
+    }
+
     /// The structure.
     pub(crate) fn get(self) -> Result<T> {
         self.at(0)
@@ -155,6 +188,11 @@ impl Memory {
         Self(bytes.as_ptr().cast_mut().cast())
     }
 
+    /// The same of words.
+    pub(crate) fn of_words(words: &[u64]) -> Self {
+        Self(words.as_ptr().cast_mut().cast())
+    }
+
     /// Its address.
     pub(crate) fn address(self) -> u64 {
         self.0.expose_provenance() as u64
@@ -163,11 +201,6 @@ impl Memory {
     /// So many bytes further on.
     pub(crate) fn offset(self, bytes: usize) -> Self {
         Self(self.0.wrapping_byte_add(bytes))
-    }
-
-    /// The row with this number. What a program says of rows that no memory has is found out where they are copied.
-    pub(crate) fn row(self, row: usize, pitch: usize) -> Self {
-        self.offset(row.wrapping_mul(pitch))
     }
 
     /// Bytes of the host that a function reads.
@@ -247,8 +280,23 @@ impl<F: Copy> Callback<F> {
     }
 }
 
+/// What C means by a function of the program that is called back.
+pub(crate) type HostFunction = unsafe extern "C" fn(*mut c_void);
+
+/// A number for a function, by which it can be called later.
+pub(crate) fn number_of(function: HostFunction) -> u64 {
+    (function as *const c_void).expose_provenance() as u64
+}
+
+/// Calls the function with a number of [`number_of`].
+pub(crate) fn call_number(number: u64, data: Memory) {
+    let function: *const c_void = std::ptr::with_exposed_provenance(number as usize);
+    // SAFETY: numbers are made of functions of this type, and nobody else makes or changes one.
+    call(unsafe { std::mem::transmute::<*const c_void, HostFunction>(function) }, data);
+}
+
 /// Calls a function of the program with what it asked to be handed.
-pub(crate) fn call(function: unsafe extern "C" fn(*mut c_void), data: Memory) {
+pub(crate) fn call(function: HostFunction, data: Memory) {
     // SAFETY: the program handed both in so that this call is made.
     unsafe { function(data.0) }
 }
@@ -273,6 +321,6 @@ pub(crate) fn call_for_shared(function: unsafe extern "C" fn(i32) -> usize, thre
 pub(crate) fn leaked(text: &str) -> *const c_char {
     let mut bytes = text.as_bytes().to_vec();
     bytes.push(0);
-    // There are as many as there are error codes and names of kernels.
+    // There are as many as there are error codes and kernels.
     Vec::leak(bytes).as_ptr().cast()
 }

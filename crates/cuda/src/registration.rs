@@ -61,13 +61,13 @@ pub(crate) fn image(memory: Memory) -> Result<ModuleSource, Status> {
     }
     if first == link::MAGIC {
         let bytes = memory.with_bytes(link::HEADER_BYTES, link::length)?;
-        return Ok(ModuleSource::Parts(memory.with_bytes(bytes, link::unpack)?));
+        return Ok(ModuleSource::Texts(memory.with_bytes(bytes, link::unpack)?));
     }
     if first == u32::from_le_bytes(*b"\x7fELF") {
         // Machine code alone: a container without PTX is told the same.
         return Ok(ModuleSource::Containers(Vec::new()));
     }
-    Ok(ModuleSource::Text(Text::of(memory).get()?))
+    Ok(ModuleSource::Texts(vec![Text::of(memory).get()?]))
 }
 
 /// The same of bytes whose number is known: a container, what was linked, or PTX, which may end with a zero or without.
@@ -77,13 +77,13 @@ pub(crate) fn image_in(bytes: &[u8]) -> Result<ModuleSource, Status> {
         return Ok(ModuleSource::Containers(vec![bytes.to_vec()]));
     }
     if first == Some(link::MAGIC) {
-        return Ok(ModuleSource::Parts(link::unpack(bytes)?));
+        return Ok(ModuleSource::Texts(link::unpack(bytes)?));
     }
     if first == Some(u32::from_le_bytes(*b"\x7fELF")) {
         return Ok(ModuleSource::Containers(Vec::new()));
     }
     let end = bytes.iter().position(|&byte| byte == 0).unwrap_or(bytes.len());
-    Ok(ModuleSource::Text(String::from_utf8_lossy(&bytes[..end]).into_owned()))
+    Ok(ModuleSource::Texts(vec![String::from_utf8_lossy(&bytes[..end]).into_owned()]))
 }
 
 /// Registers device code. The handle comes back with each kernel and variable.

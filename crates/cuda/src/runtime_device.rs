@@ -3,6 +3,7 @@
 use warplens_runtime::Status;
 
 use crate::api;
+use crate::arrays::ChannelDescriptor;
 use crate::guard::runtime_call;
 use crate::pointers::{In, Memory, Out};
 use crate::structures::{device_properties, major_version};
@@ -131,17 +132,6 @@ api! { runtime_call;
 
     /// A profiler may end here.
     fn cudaProfilerStop() |_| { Ok(()) }
-}
-
-/// What is known of the texels of a texture: the structure that C hands in.
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub(crate) struct ChannelDescriptor {
-    x: i32,
-    y: i32,
-    z: i32,
-    w: i32,
-    kind: i32,
 }
 
 /// Describes texels.

@@ -1,11 +1,12 @@
 //! Launches and what is asked about kernels in the runtime API.
 
-use warplens_runtime::{Request, Status};
+use warplens_runtime::{Operation, Request, Status};
 
 use crate::guard::runtime_call;
+use crate::operations::submit;
 use crate::pointers::{Arguments, In, Memory, Out};
 use crate::structures::{Dim3, LaunchAttribute, LaunchAttributes};
-use crate::{Runtime, api, host};
+use crate::{Runtime, api};
 
 type Result<T> = std::result::Result<T, Status>;
 
@@ -20,7 +21,7 @@ pub(crate) struct Shape {
 }
 
 /// The content of the parameter space.
-fn parameters(runtime: &mut Runtime, function: u64, arguments: Arguments) -> Result<Vec<u8>> {
+pub(crate) fn parameters(runtime: &mut Runtime, function: u64, arguments: Arguments) -> Result<Vec<u8>> {
     let places = runtime.parameter_places(function)?;
     let end = places.iter().map(|place| place.offset + place.bytes).max().unwrap_or(0);
     let mut parameters = vec![0; end.next_multiple_of(8)];
@@ -43,15 +44,7 @@ pub(crate) fn launch_packed(runtime: &mut Runtime, function: u64, shape: Shape, 
         cooperative: shape.attributes.cooperative,
         parameters,
     };
-    match runtime.launch(&request) {
-        Ok(printed) => {
-            host::print(&printed);
-            Ok(())
-        }
-        // As on a GPU, the launch went well, and who waits for it learns how it ended.
-        Err(status) if status.is_sticky() && runtime.alive().is_err() => Ok(()),
-        Err(status) => Err(status),
-    }
+    submit(runtime, shape.stream, Operation::Launch(request))
 }
 
 /// Launches a kernel with pointers to its parameters.

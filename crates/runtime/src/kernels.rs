@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use warplens_session::served::{Loaded, Served};
 
-use crate::fatbin::{self, Kind};
+use crate::fatbin::{self, Entry, Kind};
 use crate::handles::Handle;
 use crate::runtime::{Runtime, words};
 use crate::status::{Result, Status};
@@ -17,12 +17,10 @@ const PTX_HELP: &str = "compile with -arch=sm_XX or -gencode arch=compute_XX,cod
 /// Where the code of a module is.
 #[derive(Clone, Debug)]
 pub enum ModuleSource {
-    /// Containers, of which one should hold PTX.
+    /// Containers: the one with the whole program, then those that it was linked from.
     Containers(Vec<Vec<u8>>),
-    /// PTX.
-    Text(String),
-    /// PTX of several modules that are linked.
-    Parts(Vec<String>),
+    /// PTX: texts that are linked.
+    Texts(Vec<String>),
 }
 
 /// A module that a program brought.
@@ -277,54 +275,58 @@ impl Runtime {
         Ok(loaded)
     }
 
+    /// The PTX of some code that the GPU takes: texts that are linked.
+    pub fn texts(&mut self, source: ModuleSource) -> Result<Vec<String>> {
+        match source {
+            ModuleSource::Texts(texts) => Ok(texts),
+            ModuleSource::Containers(containers) => self.choose(&containers),
+        }
+    }
+
     fn load(&mut self, name: &str, source: ModuleSource) -> Result<Arc<Loaded>> {
-        let parts = self.texts(source)?;
-        match Loaded::new(&mut self.context, name, &parts) {
+        let texts = self.texts(source)?;
+        match Loaded::new(&mut self.context, name, texts) {
             Ok(loaded) => Ok(Arc::new(loaded)),
             Err(error) => Err(self.fail(Status::INVALID_PTX, &words(&error))),
         }
     }
 
-    /// The PTX of code.
-    pub(crate) fn texts(&mut self, source: ModuleSource) -> Result<Vec<String>> {
-        Ok(match source {
-            ModuleSource::Text(text) => vec![text],
-            ModuleSource::Parts(parts) => parts,
-            ModuleSource::Containers(containers) => vec![self.choose(&containers)?],
-        })
-    }
-
-    /// The PTX that the GPU takes: the newest that is not newer than it.
-    fn choose(&mut self, containers: &[Vec<u8>]) -> Result<String> {
-        let mut texts = Vec::new();
-        let mut machine_code = false;
-        for (number, container) in containers.iter().enumerate() {
-            let entries = match fatbin::entries(container) {
-                Ok(entries) => entries,
+    /// The PTX that the GPU takes: of each container the newest that is not newer than it. A program that is linked by
+    /// the compiler has PTX only in the containers behind the first.
+    fn choose(&mut self, containers: &[Vec<u8>]) -> Result<Vec<String>> {
+        let mut found = Vec::with_capacity(containers.len());
+        for container in containers {
+            match fatbin::entries(container) {
+                Ok(entries) => found.push(entries),
                 Err(fault) => {
                     let what = format!("the program's device code cannot be read: {fault}");
                     return Err(self.fail(Status::INVALID_IMAGE, &what));
                 }
-            };
-            machine_code |= entries.iter().any(|entry| entry.kind == Kind::MachineCode);
-            let ptx = entries.into_iter().filter(|entry| entry.kind == Kind::Ptx);
-            texts.extend(ptx.map(|entry| (number, entry)));
+            }
         }
-        let Some(&(first, _)) = texts.first() else {
+        let is_ptx = |entry: &&Entry<'_>| entry.kind == Kind::Ptx;
+        let whole = found.first().filter(|entries| entries.iter().any(|entry| is_ptx(&entry)));
+        let containers = if whole.is_some() { &found[..1] } else { &found[..] };
+        // Containers without PTX are libraries, such as NVIDIA's own: what is missing is found out by who needs it.
+        let containers = containers.iter().filter(|entries| entries.iter().any(|entry| is_ptx(&entry)));
+        let texts = containers.map(|entries| self.newest(&entries.iter().filter(is_ptx).copied().collect::<Vec<_>>()));
+        let texts = texts.collect::<Result<Vec<String>>>()?;
+        if texts.is_empty() {
+            let machine_code = found.iter().flatten().any(|entry| entry.kind == Kind::MachineCode);
             let has = if machine_code { "has machine code only" } else { "has no device code" };
             let what = format!("the program {has}, and PTX is what can be run: {PTX_HELP}");
             return Err(self.fail(Status::NO_BINARY_FOR_GPU, &what));
-        };
-        if texts.iter().any(|(number, _)| *number != first) {
-            let what = "the program's device code lies in several modules that must be linked (-rdc=true), which is not \
-                        supported yet: compile it as a whole, with -rdc=false";
-            return Err(self.fail(Status::NO_BINARY_FOR_GPU, what));
         }
+        Ok(texts)
+    }
+
+    /// The newest of some PTX that the GPU takes.
+    fn newest(&mut self, entries: &[Entry<'_>]) -> Result<String> {
         let cc = self.machine().cc;
         let own = u32::from(cc.major) * 10 + u32::from(cc.minor);
-        let fitting = texts.iter().filter(|(_, entry)| entry.architecture <= own);
-        let Some((_, entry)) = fitting.max_by_key(|(_, entry)| entry.architecture) else {
-            let least = texts.iter().map(|(_, entry)| entry.architecture).min().unwrap_or_default();
+        let fitting = entries.iter().filter(|entry| entry.architecture <= own);
+        let Some(entry) = fitting.max_by_key(|entry| entry.architecture) else {
+            let least = entries.iter().map(|entry| entry.architecture).min().unwrap_or_default();
             let what = format!(
                 "the program has PTX for compute capability {}.{} and later, and {} has {}.{}: name a newer GPU first, or \
                  compile with -arch=sm_{own}",

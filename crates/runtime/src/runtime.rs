@@ -11,13 +11,15 @@ use warplens_session::toolchain::Search;
 use warplens_session::trail::{Entry, Trail};
 use warplens_session::{Error, ExecutionOptions};
 
+use crate::arrays::Arrays;
 use crate::clock::Nanoseconds;
 use crate::config::Config;
+use crate::graphs::Graphs;
 use crate::handles::{Handle, Table};
 use crate::kernels::{Function, Module, Variable};
 use crate::link::Linker;
 use crate::memory::{HostMemory, Owned};
-use crate::registered::Registered;
+use crate::pools::Pools;
 use crate::status::{Result, Status};
 use crate::streams::{Event, Stream};
 use crate::times::Times;
@@ -41,14 +43,17 @@ pub struct Runtime {
     pub(crate) events: Table<Event>,
     /// What was allocated, by address.
     pub(crate) owned: BTreeMap<u64, Owned>,
-    /// Memory of the host that was registered, by address.
-    pub(crate) registered: BTreeMap<u64, Registered>,
+    /// Registered memory of the host: its address there, and that on the device.
+    pub(crate) registered: BTreeMap<u64, u64>,
     pub(crate) allocations: u64,
     pub(crate) host: Box<dyn HostMemory + Send>,
     /// The default stream.
     pub(crate) default_stream: Stream,
     /// Up to when the host has waited for the device.
     pub(crate) waited: Nanoseconds,
+    pub(crate) graphs: Graphs,
+    pub(crate) arrays: Arrays,
+    pub(crate) pools: Pools,
     pub(crate) times: Times,
     pub(crate) trail: Trail,
     contexts: Table<()>,
@@ -95,6 +100,9 @@ impl Runtime {
             host,
             default_stream: Stream::default(),
             waited: Nanoseconds::default(),
+            graphs: Graphs::default(),
+            arrays: Arrays::default(),
+            pools: Pools::default(),
             times: Times::default(),
             trail,
             contexts: Table::new(5),
@@ -209,4 +217,29 @@ pub(crate) fn words(error: &Error) -> String {
         text += &format!(": {}", finding.message);
     }
     text
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// Memory of the host that nothing is done with.
+    struct NoMemory;
+
+    impl HostMemory for NoMemory {
+        fn map(&mut self, _: u64, _: u64) -> bool {
+            true
+        }
+        fn unmap(&mut self, _: u64, _: u64) {}
+        fn read(&self, _: u64, bytes: u64) -> Vec<u8> {
+            vec![0; bytes as usize]
+        }
+        fn write(&mut self, _: u64, _: &[u8]) {}
+    }
+
+    /// A device.
+    pub(crate) fn runtime() -> Runtime {
+        let machines = warplens_session::machines::select("a100-80").unwrap();
+        Runtime::new(Config { machines, trail: None, threads: 1 }, Box::new(NoMemory))
+    }
 }

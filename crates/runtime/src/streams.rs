@@ -42,6 +42,7 @@ impl Runtime {
 
     /// Takes a stream away.
     pub fn destroy_stream(&mut self, stream: Handle) -> Result<()> {
+        self.forget_captured(stream);
         self.streams.remove(stream).map(drop).ok_or(Status::INVALID_HANDLE)
     }
 
@@ -55,6 +56,16 @@ impl Runtime {
             return Ok(&self.default_stream);
         }
         self.streams.get(stream).ok_or(Status::INVALID_HANDLE)
+    }
+
+    /// True for the default stream, by whatever handle.
+    pub(crate) fn is_default(&self, stream: Handle) -> bool {
+        DEFAULT.contains(&stream)
+    }
+
+    /// True for a stream that waits for the default stream, and it for the stream.
+    pub(crate) fn waits_for_default(&self, stream: Handle) -> bool {
+        self.streams.get(stream).is_some_and(|stream| stream.flags & NON_BLOCKING == 0)
     }
 
     /// When work that is asked for now begins in a stream.
@@ -71,18 +82,49 @@ impl Runtime {
 
     /// Work of so many seconds in a stream.
     pub(crate) fn work(&mut self, stream: Handle, seconds: f64) -> Result<()> {
+        self.undisturbed(stream)?;
         let end = self.begins(stream)?.after(seconds);
+        self.ends(stream, end);
+        Ok(())
+    }
+
+    /// The last work of a stream ends at a time.
+    fn ends(&mut self, stream: Handle, end: Nanoseconds) {
         if DEFAULT.contains(&stream) {
             self.default_stream.ready = end;
         } else if let Some(stream) = self.streams.get_mut(stream) {
             stream.ready = end;
         }
+    }
+
+    /// Where work of several branches that a stream has next begins.
+    pub fn begin_branches(&mut self, stream: Handle) -> Result<Nanoseconds> {
+        self.undisturbed(stream)?;
+        self.begins(stream)
+    }
+
+    /// A stream for one of them, which begins when others have ended.
+    pub fn begin_branch(&mut self, begin: Nanoseconds, after: &[Nanoseconds]) -> Handle {
+        let ready = after.iter().fold(begin, |latest, end| latest.max(*end));
+        self.streams.insert(Stream { ready, flags: NON_BLOCKING, priority: 0 })
+    }
+
+    /// Takes it away. Returns when it has ended.
+    pub fn end_branch(&mut self, branch: Handle) -> Nanoseconds {
+        self.streams.remove(branch).map_or(self.waited, |stream| stream.ready)
+    }
+
+    /// The stream goes on when all of them have ended.
+    pub fn end_branches(&mut self, stream: Handle, ends: &[Nanoseconds]) -> Result<()> {
+        let ready = self.begins(stream)?;
+        self.ends(stream, ends.iter().fold(ready, |latest, end| latest.max(*end)));
         Ok(())
     }
 
     /// The host waits for a stream.
     pub fn synchronize_stream(&mut self, stream: Handle) -> Result<()> {
         self.alive()?;
+        self.undisturbed(stream)?;
         let end = self.begins(stream)?;
         self.waited = self.waited.max(end);
         Ok(())
@@ -91,6 +133,7 @@ impl Runtime {
     /// The host waits for everything.
     pub fn synchronize(&mut self) -> Result<()> {
         self.alive()?;
+        self.nothing_captured()?;
         let last = self.streams.iter().fold(self.default_stream.ready, |time, (_, stream)| time.max(stream.ready));
         self.waited = self.waited.max(last);
         Ok(())
@@ -105,10 +148,8 @@ impl Runtime {
     pub fn wait_event(&mut self, stream: Handle, event: Handle) -> Result<()> {
         let at = self.events.get(event).ok_or(Status::INVALID_HANDLE)?.at;
         let ready = self.begins(stream)?.max(at.unwrap_or_default());
-        if DEFAULT.contains(&stream) {
-            self.default_stream.ready = ready;
-        } else if let Some(stream) = self.streams.get_mut(stream) {
-            stream.ready = ready;
+        if !self.capture_wait(stream, event)? {
+            self.ends(stream, ready);
         }
         Ok(())
     }
@@ -123,6 +164,7 @@ impl Runtime {
 
     /// Takes an event away.
     pub fn destroy_event(&mut self, event: Handle) -> Result<()> {
+        self.graphs.events.remove(&event);
         self.events.remove(event).map(drop).ok_or(Status::INVALID_HANDLE)
     }
 
@@ -130,14 +172,18 @@ impl Runtime {
     pub fn record_event(&mut self, event: Handle, stream: Handle) -> Result<()> {
         self.alive()?;
         let at = self.begins(stream)?;
+        self.events.get(event).ok_or(Status::INVALID_HANDLE)?;
+        // An event in a captured stream has no time.
+        let at = if self.capture_record(event, stream)? { None } else { Some(at) };
         let event = self.events.get_mut(event).ok_or(Status::INVALID_HANDLE)?;
-        event.at = Some(at);
+        event.at = at;
         Ok(())
     }
 
     /// The host waits for an event.
     pub fn synchronize_event(&mut self, event: Handle) -> Result<()> {
         self.alive()?;
+        self.event_is_not_captured(event)?;
         let event = self.events.get(event).ok_or(Status::INVALID_HANDLE)?;
         self.waited = self.waited.max(event.at.unwrap_or_default());
         Ok(())

@@ -33,9 +33,12 @@ pub struct Loaded {
 }
 
 impl Loaded {
-    /// Reads PTX, of which there may be several texts that are linked, and places its variables in memory.
-    pub fn new(context: &mut Context, name: &str, parts: &[String]) -> Result<Self> {
-        let program = Program::from_parts(name, parts)?;
+    /// Reads PTX, links what was compiled in parts, and places its variables in memory.
+    pub fn new(context: &mut Context, name: &str, mut texts: Vec<String>) -> Result<Self> {
+        let program = match texts.len() {
+            1 => Program::from_ptx(name, texts.remove(0))?,
+            _ => Program::linked(name, texts)?,
+        };
         let module = context.load(Arc::clone(&program.module)).map_err(|error| failure::of_device(&program, &error))?;
         Ok(Self { program, module })
     }
@@ -59,8 +62,8 @@ pub fn check_part(name: &str, ptx: &str) -> Result<()> {
 }
 
 /// Links PTX: all that one text uses must be there.
-pub fn check_whole(name: &str, parts: &[String]) -> Result<()> {
-    Program::from_parts(name, parts).map(drop)
+pub fn check_whole(name: &str, texts: &[String]) -> Result<()> {
+    Program::linked(name, texts.to_vec()).map(drop)
 }
 
 /// A kernel made ready to be launched.
