@@ -265,16 +265,16 @@ impl Runtime {
         }
     }
 
-    /// A stream that is gone is captured no more, which no capture survives.
+    /// A stream is taken away. A capture that began in it ends; of others it is known until they end what was captured.
     pub(crate) fn forget_captured(&mut self, stream: Handle) {
         if let Some(Captured { capture, .. }) = self.graphs.streams.get(&stream) {
             let capture = *capture;
-            self.invalidate(capture);
-            let is_origin = self.graphs.captures.get(capture).is_some_and(|of| of.origin == stream);
-            if is_origin {
+            if self.graphs.captures.get(capture).is_some_and(|of| of.origin == stream) {
+                self.invalidate(capture);
+                // It fails, and that is all that is left of it.
                 let _ = self.end_capture(stream);
+                self.graphs.streams.remove(&stream);
             }
-            self.graphs.streams.remove(&stream);
         }
     }
 
@@ -367,8 +367,10 @@ mod tests {
         runtime.record_event(joined, b).unwrap();
         runtime.wait_event(a, joined).unwrap();
         assert_eq!(runtime.submit(a, host(4)), Ok(None));
+        assert!(runtime.capture_info(b).unwrap().is_some());
+        // Nobody needs the branch any more.
+        runtime.destroy_stream(b).unwrap();
         let graph = runtime.end_capture(a).unwrap();
-        assert_eq!(runtime.capture_info(b), Ok(None));
         let executable = runtime.instantiate(graph, 0).unwrap();
         let steps = runtime.steps(executable).unwrap();
         assert_eq!(steps.iter().map(|step| step.after.as_slice()).collect::<Vec<_>>(), [&[][..], &[0], &[0], &[1, 2]]);
@@ -417,6 +419,10 @@ mod tests {
         runtime.wait_event(b, event).unwrap();
         runtime.submit(b, Operation::Empty).unwrap();
         assert_eq!(runtime.end_capture(a), Err(Status::CAPTURE_UNJOINED));
+        assert_eq!(runtime.capture_info(b), Ok(None));
+        runtime.begin_capture(b, CaptureMode::Global, None).unwrap();
+        runtime.destroy_stream(b).unwrap();
+        assert!(runtime.graphs.captures.iter().next().is_none());
         assert_eq!(runtime.begin_capture(0, CaptureMode::Global, None), Err(Status::CAPTURE_UNSUPPORTED));
     }
 }
