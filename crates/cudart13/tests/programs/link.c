@@ -88,6 +88,8 @@ int main(void) {
     CHECK(cuKernelGetLibrary(&other, kernel) == 0 && other == library);
     CHECK(cuKernelGetParamInfo(kernel, 1, &offset, &size) == 0 && offset == 8 && size == 4);
     CHECK(cuKernelGetParamInfo(kernel, 2, &offset, &size) == 1);
+    values[1] = (void *)sizeof info;
+    values[3] = (void *)sizeof error;
     CHECK(cuModuleLoadDataEx(&module, "nonsense", 4, options, values) == 218 && error[0] != 0);
 
     /* The device looks at memory of the host. */
