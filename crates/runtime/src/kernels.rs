@@ -198,17 +198,15 @@ impl Runtime {
         let default = self.properties().shared_per_block.saturating_sub(served.static_shared());
         let name = self.function_name(function)?;
         let module = loaded.program().module();
-        let kernel = module.kernels().find(|(_, kernel)| kernel.name == name).map(|(id, _)| id);
-        let bytes = |space: StateSpace, is_meant: &dyn Fn(Option<_>) -> bool| {
-            let variables = module.variables.iter().map(|(_, variable)| variable);
-            let meant = variables.filter(|variable| variable.space == space && is_meant(variable.function));
-            meant.map(|variable| variable.bytes).sum()
-        };
+        let kernel = module.kernels().find(|(_, kernel)| kernel.name == name);
+        let local = kernel.map_or(0, |(_, kernel)| u64::from(kernel.local_bytes));
+        let constants = module.variables.iter().filter(|(_, variable)| variable.space == StateSpace::Const);
+        let constant = constants.map(|(_, variable)| variable.bytes).sum();
         Ok(FunctionInfo {
             registers: served.registers(),
             static_shared: served.static_shared(),
-            constant: bytes(StateSpace::Const, &|_| true),
-            local: bytes(StateSpace::Local, &|function| function == kernel),
+            constant,
+            local,
             dynamic_shared_limit: allowed.unwrap_or(default),
             max_threads: served.max_threads(&loaded).map_or(most, |own| own.min(most)),
         })
