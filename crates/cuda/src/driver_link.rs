@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard};
 
-use warplens_runtime::{Handle, ModuleSource, Status};
+use warplens_runtime::{Handle, Status};
 
 use crate::driver::in_context;
 use crate::guard::driver_call;
@@ -26,6 +26,8 @@ const MOST_OPTIONS: u32 = 64;
 const CUBIN: i32 = 0;
 const PTX: i32 = 1;
 const FATBINARY: i32 = 2;
+const OBJECT: i32 = 3;
+const LIBRARY: i32 = 4;
 
 /// A log that the caller wants to have: where it goes, its bytes, and where their number is stored.
 #[derive(Clone, Copy, Default)]
@@ -112,18 +114,14 @@ fn logs_of(linker: Memory) -> Logs {
     logs().get(&linker.address()).copied().unwrap_or_default()
 }
 
-/// The code of a part.
-fn part(kind: i32, bytes: &[u8]) -> Result<ModuleSource> {
-    match kind {
-        // What another linker gave is a container as well.
-        CUBIN | PTX | FATBINARY => image_in(bytes),
-        // Objects and libraries of the host would have to be taken apart.
-        _ => Err(Status::NO_BINARY_FOR_GPU),
-    }
-}
 
-fn add(runtime: &mut Runtime, linker: Memory, name: &str, source: ModuleSource) -> Result<()> {
-    logs_of(linker).tell(runtime, |runtime| runtime.add_to_linker(linker.address(), name, source))
+fn add(runtime: &mut Runtime, linker: Memory, name: &str, kind: i32, bytes: &[u8]) -> Result<()> {
+    logs_of(linker).tell(runtime, |runtime| match kind {
+        // What another linker gave is a container as well.
+        CUBIN | PTX | FATBINARY => runtime.add_to_linker(linker.address(), name, image_in(bytes)?),
+        OBJECT | LIBRARY => runtime.add_library_to_linker(linker.address(), name, bytes),
+        _ => Err(Status::INVALID_VALUE),
+    })
 }
 
 fn name_of(name: Text) -> Result<String> {
@@ -145,16 +143,15 @@ fn add_data(
     (data, bytes): (Memory, usize),
     name: Text,
 ) -> Result<()> {
-    let source = data.with_bytes(bytes, |bytes| part(kind, bytes))?;
-    add(runtime, linker, &name_of(name)?, source)
+    let name = name_of(name)?;
+    data.with_bytes(bytes, |bytes| add(runtime, linker, &name, kind, bytes))
 }
 
 fn add_file(runtime: &mut Runtime, linker: Memory, kind: i32, path: Text) -> Result<()> {
     let path = path.get()?;
     // The file that is not found has a code of its own.
     let bytes = std::fs::read(&path).map_err(|_| Status::FILE_NOT_FOUND)?;
-    let source = part(kind, &bytes)?;
-    add(runtime, linker, &path, source)
+    add(runtime, linker, &path, kind, &bytes)
 }
 
 api! { driver_call;

@@ -240,7 +240,9 @@ pub(crate) fn attribute(runtime: &mut Runtime, function: u64, attribute: i32) ->
     Ok(match attribute {
         0 => info.max_threads as i32,
         1 => info.static_shared as i32,
-        2 | 3 | 7 => 0,
+        2 => info.constant as i32,
+        3 => info.local as i32,
+        7 => 0,
         4 => info.registers as i32,
         5 | 6 => (properties.major * 10 + properties.minor) as i32,
         8 => info.dynamic_shared_limit as i32,

@@ -4,6 +4,7 @@
 
 use std::sync::Arc;
 
+use warplens_isa::StateSpace;
 use warplens_session::served::{Loaded, Served};
 
 use crate::fatbin::{self, Entry, Kind};
@@ -57,6 +58,10 @@ pub struct FunctionInfo {
     pub registers: u32,
     /// Bytes of shared memory of its variables.
     pub static_shared: u64,
+    /// Bytes of constant memory of the variables of its module.
+    pub constant: u64,
+    /// Bytes of local memory of a thread that its variables take.
+    pub local: u64,
     /// Bytes of dynamic shared memory that a launch may ask for.
     pub dynamic_shared_limit: u64,
     /// Most threads of a block.
@@ -191,9 +196,17 @@ impl Runtime {
         let most = self.properties().max_threads_per_block;
         let allowed = self.functions.get(function).and_then(|function| function.dynamic_shared_limit);
         let default = self.properties().shared_per_block.saturating_sub(served.static_shared());
+        let name = self.function_name(function)?;
+        let module = loaded.program().module();
+        let kernel = module.kernels().find(|(_, kernel)| kernel.name == name);
+        let local = kernel.map_or(0, |(_, kernel)| u64::from(kernel.local_bytes));
+        let constants = module.variables.iter().filter(|(_, variable)| variable.space == StateSpace::Const);
+        let constant = constants.map(|(_, variable)| variable.bytes).sum();
         Ok(FunctionInfo {
             registers: served.registers(),
             static_shared: served.static_shared(),
+            constant,
+            local,
             dynamic_shared_limit: allowed.unwrap_or(default),
             max_threads: served.max_threads(&loaded).map_or(most, |own| own.min(most)),
         })
@@ -316,6 +329,25 @@ impl Runtime {
             let has = if machine_code { "has machine code only" } else { "has no device code" };
             let what = format!("the program {has}, and PTX is what can be run: {PTX_HELP}");
             return Err(self.fail(Status::NO_BINARY_FOR_GPU, &what));
+        }
+        Ok(texts)
+    }
+
+    /// The PTX in an object or an archive, of each container one. NVIDIA's own libraries have PTX for the newest GPUs
+    /// alone beside machine code for all: that serves where nothing else is there.
+    pub(crate) fn library_texts(&mut self, library: &[u8]) -> Result<Vec<String>> {
+        let cc = self.machine().cc;
+        let own = u32::from(cc.major) * 10 + u32::from(cc.minor);
+        let mut texts = Vec::new();
+        for container in fatbin::within(library) {
+            let entries = fatbin::entries(container).unwrap_or_default();
+            let ptx: Vec<Entry<'_>> = entries.into_iter().filter(|entry| entry.kind == Kind::Ptx).collect();
+            let fitting = ptx.iter().filter(|entry| entry.architecture <= own).max_by_key(|entry| entry.architecture);
+            let chosen = fitting.or_else(|| ptx.iter().min_by_key(|entry| entry.architecture));
+            texts.extend(chosen.map(Entry::text).transpose().map_err(|_| Status::INVALID_IMAGE)?);
+        }
+        if texts.is_empty() {
+            return Err(self.fail(Status::NO_BINARY_FOR_GPU, &format!("the library has no PTX: {PTX_HELP}")));
         }
         Ok(texts)
     }

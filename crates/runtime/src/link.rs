@@ -75,6 +75,17 @@ impl Runtime {
     pub fn add_to_linker(&mut self, linker: Handle, name: &str, source: ModuleSource) -> Result<()> {
         self.linkers.get(linker).ok_or(Status::INVALID_HANDLE)?;
         let parts = self.texts(source)?;
+        self.add_texts(linker, name, parts)
+    }
+
+    /// Adds the PTX of an object or an archive.
+    pub fn add_library_to_linker(&mut self, linker: Handle, name: &str, library: &[u8]) -> Result<()> {
+        self.linkers.get(linker).ok_or(Status::INVALID_HANDLE)?;
+        let parts = self.library_texts(library)?;
+        self.add_texts(linker, name, parts)
+    }
+
+    fn add_texts(&mut self, linker: Handle, name: &str, parts: Vec<String>) -> Result<()> {
         for part in &parts {
             served::check_part(name, part).map_err(|error| self.fail(Status::INVALID_PTX, &words(&error)))?;
         }
