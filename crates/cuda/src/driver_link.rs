@@ -114,7 +114,6 @@ fn logs_of(linker: Memory) -> Logs {
     logs().get(&linker.address()).copied().unwrap_or_default()
 }
 
-
 fn add(runtime: &mut Runtime, linker: Memory, name: &str, kind: i32, bytes: &[u8]) -> Result<()> {
     logs_of(linker).tell(runtime, |runtime| match kind {
         // What another linker gave is a container as well.
