@@ -8,8 +8,8 @@ use std::ffi::c_void;
 use warplens_runtime::Status;
 
 use crate::guard::driver_call;
-use crate::pointers::{Memory, Out};
-use crate::runtime_device::check;
+use crate::pointers::{Memory, Out, Text};
+use crate::runtime_device::{check, limit};
 use crate::{Runtime, api};
 
 type Result<T> = std::result::Result<T, Status>;
@@ -18,6 +18,9 @@ thread_local! {
     /// Contexts of the thread, the current one last.
     static CURRENT: RefCell<Vec<u64>> = const { RefCell::new(Vec::new()) };
 }
+
+/// Where the device is plugged in.
+const PCI_PLACE: &str = "0000:00:00.0";
 
 /// What tells a driver that emulates from others, for those that would measure on it.
 #[unsafe(no_mangle)]
@@ -41,6 +44,13 @@ pub(crate) fn in_context(runtime: &Runtime) -> Result<()> {
         None if runtime.has_registered() => Ok(()),
         _ => Err(Status::INVALID_CONTEXT),
     }
+}
+
+/// The context that a call is about: none stands for the current one.
+pub(crate) fn of(runtime: &Runtime, context: Memory) -> Result<u64> {
+    runtime.started()?;
+    let meant = if context.address() == 0 { current()? } else { Some(context.address()) };
+    meant.filter(|&context| runtime.is_context(context)).ok_or(Status::INVALID_CONTEXT)
 }
 
 fn create(runtime: &mut Runtime, to: Out<u64>, device: i32) -> Result<()> {
@@ -152,7 +162,7 @@ api! { driver_call;
     /// Where a device is plugged in.
     fn cuDeviceGetPCIBusId(to: Out<u8>, length: i32, device: i32) |_| {
         check(device)?;
-        to.set_text("0000:00:00.0", length)
+        to.set_text(PCI_PLACE, length)
     }
 
     /// Whether devices see each other's memory: there is one.
@@ -188,7 +198,57 @@ api! { driver_call;
         active.set(1)
     }
 
+    /// Frees everything on the device.
+    fn cuDevicePrimaryCtxReset(device: i32) |runtime| {
+        check(device)?;
+        runtime.reset()
+    }
+
+    /// The same.
+    fn cuDevicePrimaryCtxReset_v2(device: i32) |runtime| {
+        check(device)?;
+        runtime.reset()
+    }
+
+    /// A device by where it is plugged in.
+    fn cuDeviceGetByPCIBusId(to: Out<i32>, place: Text) |runtime| {
+        runtime.started()?;
+        if place.get()? == PCI_PLACE { to.set(0) } else { Err(Status::INVALID_DEVICE) }
+    }
+
+    /// Memory of a device, as far as 32 bits tell.
+    fn cuDeviceTotalMem(to: Out<u32>, device: i32) |runtime| {
+        runtime.started()?;
+        check(device)?;
+        to.set(u32::try_from(runtime.memory_info().1).unwrap_or(u32::MAX))
+    }
+
+    /// What a device is like, as old programs ask.
+    fn cuDeviceGetProperties(to: Out<[i32; 14]>, device: i32) |runtime| {
+        runtime.started()?;
+        check(device)?;
+        let properties = runtime.properties();
+        let attributes = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14];
+        to.set(attributes.map(|attribute| properties.attribute(attribute).unwrap_or_default()))
+    }
+
+    /// What two devices can do together: there is one.
+    fn cuDeviceGetP2PAttribute(to: Out<i32>, _attribute: i32, device: i32, peer: i32) |_| {
+        check(device)?;
+        check(peer)?;
+        to.set(0)
+    }
+
+    /// Whether contexts can have a part of the SMs: they have all.
+    fn cuDeviceGetExecAffinitySupport(to: Out<i32>, _kind: i32, device: i32) |_| {
+        check(device)?;
+        to.set(0)
+    }
+
     /// Makes a context.
+    fn cuCtxCreate(to: Out<u64>, _flags: u32, device: i32) |runtime| { create(runtime, to, device) }
+
+    /// The same.
     fn cuCtxCreate_v2(to: Out<u64>, _flags: u32, device: i32) |runtime| { create(runtime, to, device) }
 
     /// The same with what it is for.
@@ -260,6 +320,54 @@ api! { driver_call;
         greatest.set_if_wanted(-5);
         Ok(())
     }
+
+    /// The same for a context by its handle.
+    fn cuCtxSynchronize_v2(context: Memory) |runtime| {
+        of(runtime, context)?;
+        runtime.synchronize()
+    }
+
+    /// The device of a context.
+    fn cuCtxGetDevice_v2(to: Out<i32>, context: Memory) |runtime| {
+        of(runtime, context)?;
+        to.set(0)
+    }
+
+    /// A number that no other context has.
+    fn cuCtxGetId(context: Memory, to: Out<u64>) |runtime| { to.set(of(runtime, context)?) }
+
+    /// Sets flags, which say how the host waits.
+    fn cuCtxSetFlags(_flags: u32) |runtime| { in_context(runtime) }
+
+    /// Uses the current context once more.
+    fn cuCtxAttach(to: Out<u64>, _flags: u32) |runtime| { to.set(of(runtime, Memory::at(0))?) }
+
+    /// Uses it once less.
+    fn cuCtxDetach(context: Memory) |runtime| { of(runtime, context).map(drop) }
+
+    /// A limit.
+    fn cuCtxGetLimit(to: Out<usize>, which: i32) |runtime| {
+        in_context(runtime)?;
+        to.set(limit(which)?)
+    }
+
+    /// Sets a limit. They are as large as they can be.
+    fn cuCtxSetLimit(which: i32, _value: usize) |runtime| {
+        in_context(runtime)?;
+        limit(which).map(drop)
+    }
+
+    /// How wide banks are: four bytes, since compute capability 5.0.
+    fn cuCtxGetSharedMemConfig(to: Out<i32>) |runtime| {
+        in_context(runtime)?;
+        to.set(1)
+    }
+
+    /// Sets it, which changes nothing.
+    fn cuCtxSetSharedMemConfig(_config: i32) |runtime| { in_context(runtime) }
+
+    /// Forgets what the L2 cache was told to keep.
+    fn cuCtxResetPersistingL2Cache() |runtime| { in_context(runtime) }
 
     /// Says which memory kernels prefer, which changes no result.
     fn cuCtxSetCacheConfig(_config: i32) |runtime| { in_context(runtime) }

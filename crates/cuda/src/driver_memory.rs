@@ -39,47 +39,29 @@ fn set(runtime: &mut Runtime, to: u64, pattern: &[u8], count: usize, stream: u64
     fill(runtime, Memory::at(to), pattern, count, stream)
 }
 
-/// `CUDA_MEMCPY2D`: where from and where to, each with a place in rows and a kind of memory (1 host, 2 device, 4 either).
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub(crate) struct Copy2d {
-    from: Side,
-    to: Side,
-    width: usize,
-    height: usize,
-}
-
-/// One side of it.
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub(crate) struct Side {
-    x_bytes: usize,
-    y: usize,
-    kind: i32,
-    host: Memory,
-    device: u64,
-    array: Memory,
-    pitch: usize,
-}
-
-impl Side {
-    fn row(&self, row: usize) -> Result<Memory> {
-        let start = match self.kind {
-            1 => self.host,
-            2 | 4 => Memory::at(self.device),
-            _ => return Err(Status::NOT_SUPPORTED),
-        };
-        Ok(start.row(self.y.wrapping_add(row), self.pitch).offset(self.x_bytes))
+/// Stores what is known of a pointer: its memory (1 host, 2 device), its addresses, whether it is managed, its device, its
+/// range, what may be done with it.
+fn pointer_attribute(runtime: &mut Runtime, to: Out<u64>, attribute: i32, memory: u64) -> Result<()> {
+    let pointer = runtime.pointer(memory).ok_or(Status::INVALID_VALUE)?;
+    let word = Out::<u32>::of(to);
+    match attribute {
+        1 => to.set(runtime.primary_context()),
+        2 => word.set(if pointer.kind == MemoryKind::Pinned { 1 } else { 2 }),
+        3 => to.set(runtime.device_address(memory).unwrap_or(memory)),
+        // Memory of the device has no address on the host.
+        4 if pointer.kind == MemoryKind::Device => Err(Status::INVALID_VALUE),
+        4 => to.set(runtime.host_address(memory)),
+        6 | 10 | 15 => Out::<u8>::of(to).set(0),
+        7 => to.set(pointer.base),
+        13 => Out::<u8>::of(to).set(1),
+        14 | 17 => to.set(0),
+        16 => word.set(3),
+        8 => Out::<u8>::of(to).set(u8::from(pointer.kind == MemoryKind::Managed)),
+        9 => word.set(0),
+        11 => to.set(pointer.base),
+        12 => to.set(pointer.bytes),
+        _ => Err(runtime.unsupported("cuPointerGetAttribute")),
     }
-}
-
-fn copy_rows(runtime: &mut Runtime, rows: In<Copy2d>, stream: u64) -> Result<()> {
-    in_context(runtime)?;
-    let Copy2d { from, to, width, height } = rows.get()?;
-    for row in 0..height {
-        copy(runtime, to.row(row)?, from.row(row)?, width, stream)?;
-    }
-    Ok(())
 }
 
 const DEVICE: [MemoryKind; 2] = [MemoryKind::Device, MemoryKind::Managed];
@@ -88,12 +70,6 @@ api! { driver_call;
     /// Allocates memory of the device.
     fn cuMemAlloc_v2(to: Out<u64>, bytes: usize) |runtime| {
         allocate(runtime, to, "cuMemAlloc", bytes, MemoryKind::Device)
-    }
-
-    /// The same in the order of a stream.
-    fn cuMemAllocAsync(to: Out<u64>, bytes: usize, stream: Memory) |runtime| {
-        runtime.stream_facts(stream.address())?;
-        allocate(runtime, to, "cuMemAllocAsync", bytes, MemoryKind::Device)
     }
 
     /// Allocates memory that host and device share.
@@ -125,11 +101,31 @@ api! { driver_call;
         runtime.free(memory, &DEVICE)
     }
 
-    /// The same in the order of a stream.
-    fn cuMemFreeAsync(memory: u64, stream: Memory) |runtime| {
+    /// Flags of pinned memory: all of it can be seen by the device.
+    fn cuMemHostGetFlags(to: Out<u32>, memory: Memory) |runtime| {
         in_context(runtime)?;
-        runtime.stream_facts(stream.address())?;
-        runtime.free(memory, &DEVICE)
+        match runtime.pointer(memory.address()).map(|pointer| pointer.kind) {
+            Some(MemoryKind::Pinned) => to.set(2),
+            _ => Err(Status::INVALID_VALUE),
+        }
+    }
+
+    /// Lets the device look at memory of the host.
+    fn cuMemHostRegister(memory: Memory, bytes: usize, _flags: u32) |runtime| {
+        in_context(runtime)?;
+        runtime.register_host(memory.address(), bytes as u64)
+    }
+
+    /// The same.
+    fn cuMemHostRegister_v2(memory: Memory, bytes: usize, _flags: u32) |runtime| {
+        in_context(runtime)?;
+        runtime.register_host(memory.address(), bytes as u64)
+    }
+
+    /// It may look no more.
+    fn cuMemHostUnregister(memory: Memory) |runtime| {
+        in_context(runtime)?;
+        runtime.unregister_host(memory.address())
     }
 
     /// Frees memory of the host.
@@ -138,12 +134,9 @@ api! { driver_call;
         runtime.free(memory.address(), &[MemoryKind::Pinned])
     }
 
-    /// The address of pinned memory on the device: the same.
+    /// The address of pinned memory on the device.
     fn cuMemHostGetDevicePointer_v2(to: Out<u64>, memory: Memory, _flags: u32) |runtime| {
-        match runtime.pointer(memory.address()).map(|pointer| pointer.kind) {
-            Some(MemoryKind::Pinned | MemoryKind::Managed) => to.set(memory.address()),
-            _ => Err(Status::INVALID_VALUE),
-        }
+        to.set(runtime.device_address(memory.address()).ok_or(Status::INVALID_VALUE)?)
     }
 
     /// Bytes that are free, and all.
@@ -163,22 +156,35 @@ api! { driver_call;
         Ok(())
     }
 
-    /// What is known of a pointer: its memory (1 host, 2 device), its address on the device, whether it is managed, its
-    /// device, its range.
+    /// What is known of a pointer, by the number of the attribute.
     fn cuPointerGetAttribute(to: Out<u64>, attribute: i32, memory: u64) |runtime| {
         in_context(runtime)?;
-        let pointer = runtime.pointer(memory).ok_or(Status::INVALID_VALUE)?;
-        let word = Out::<u32>::of(to);
-        match attribute {
-            1 => to.set(runtime.primary_context()),
-            2 => word.set(if pointer.kind == MemoryKind::Pinned { 1 } else { 2 }),
-            3 | 4 => to.set(memory),
-            8 => word.set(u32::from(pointer.kind == MemoryKind::Managed)),
-            9 => word.set(0),
-            11 => to.set(pointer.base),
-            12 => to.set(pointer.bytes),
-            _ => Err(runtime.unsupported("cuPointerGetAttribute")),
+        pointer_attribute(runtime, to, attribute, memory)
+    }
+
+    /// The same of several attributes. What a pointer does not have is zero.
+    fn cuPointerGetAttributes(count: u32, attributes: In<i32>, to: In<Out<u64>>, memory: u64) |runtime| {
+        in_context(runtime)?;
+        for index in 0..count as usize {
+            let (attribute, to) = (attributes.at(index)?, to.at(index)?);
+            match pointer_attribute(runtime, to, attribute, memory) {
+                // Numbers and flags that are narrower are stored as such.
+                Err(Status::INVALID_VALUE) => match attribute {
+                    2 | 9 | 16 => Out::<u32>::of(to).set(if attribute == 9 { u32::MAX - 1 } else { 0 })?,
+                    6 | 8 | 10 | 13 | 15 => Out::<u8>::of(to).set(0)?,
+                    _ => to.set(0)?,
+                },
+                other => other?,
+            }
         }
+        Ok(())
+    }
+
+    /// Says how copies of memory are waited for, which is always done.
+    fn cuPointerSetAttribute(_value: Memory, attribute: i32, memory: u64) |runtime| {
+        in_context(runtime)?;
+        runtime.pointer(memory).ok_or(Status::INVALID_VALUE)?;
+        if attribute == 6 { Ok(()) } else { Err(Status::INVALID_VALUE) }
     }
 
     /// Copies to the device.
@@ -225,15 +231,6 @@ api! { driver_call;
     fn cuMemcpyAsync(to: Memory, from: Memory, bytes: usize, stream: Memory) |runtime| {
         checked_copy(runtime, to, from, bytes, stream.address(), &[])
     }
-
-    /// Copies rows.
-    fn cuMemcpy2D_v2(rows: In<Copy2d>) |runtime| { copy_rows(runtime, rows, 0) }
-
-    /// Copies rows of any alignment.
-    fn cuMemcpy2DUnaligned_v2(rows: In<Copy2d>) |runtime| { copy_rows(runtime, rows, 0) }
-
-    /// Copies rows in a stream.
-    fn cuMemcpy2DAsync_v2(rows: In<Copy2d>, stream: Memory) |runtime| { copy_rows(runtime, rows, stream.address()) }
 
     /// Sets bytes.
     fn cuMemsetD8_v2(to: u64, value: u8, count: usize) |runtime| { set(runtime, to, &[value], count, 0) }

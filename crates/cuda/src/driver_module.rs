@@ -1,14 +1,16 @@
 //! Modules, kernels and launches in the driver API.
 
-use std::ffi::c_void;
+use std::ffi::c_char;
 
 use warplens_runtime::Status;
 
 use crate::driver::in_context;
+use crate::driver_link::Logs;
 use crate::guard::driver_call;
 use crate::pointers::{Arguments, In, Memory, Out, Text};
 use crate::registration::image;
-use crate::runtime_launch::{self, Shape, attributes, launch, launch_packed};
+use crate::runtime_launch::{self, Shape, attributes, launch, launch_packed, parameters};
+use crate::runtime_library::{file, kernels, name};
 use crate::structures::{LaunchAttribute, LaunchAttributes};
 use crate::{Runtime, api};
 
@@ -28,6 +30,20 @@ fn load(runtime: &mut Runtime, to: Out<u64>, code: Memory) -> Result<()> {
     to.set(runtime.load_module(source)?)
 }
 
+/// Stores where a parameter of a kernel lies, and its size.
+pub(crate) fn parameter(
+    runtime: &mut Runtime,
+    function: Memory,
+    index: usize,
+    (offset, bytes): (Out<usize>, Out<usize>),
+) -> Result<()> {
+    let places = runtime.parameter_places(function.address())?;
+    let place = places.get(index).ok_or(Status::INVALID_VALUE)?;
+    offset.set(place.offset)?;
+    bytes.set_if_wanted(place.bytes);
+    Ok(())
+}
+
 /// `CUlaunchConfig`.
 #[repr(C)]
 #[derive(Clone, Copy)]
@@ -40,6 +56,15 @@ pub(crate) struct LaunchConfig {
     n_attributes: u32,
 }
 
+impl LaunchConfig {
+    /// Threads and dynamic shared memory of a block, and blocks of a cluster.
+    pub(crate) fn of_cluster(&self) -> Result<(i32, usize, i32)> {
+        let product = |extents: [u32; 3]| extents.iter().fold(1u32, |all, &extent| all.saturating_mul(extent)) as i32;
+        let cluster = attributes(self.attributes, self.n_attributes)?.cluster.unwrap_or([1; 3]);
+        Ok((product(self.block), self.dynamic_shared as usize, product(cluster)))
+    }
+}
+
 /// Launches with pointers to parameters, or with parameters side by side.
 fn launch_with(
     runtime: &mut Runtime,
@@ -50,8 +75,19 @@ fn launch_with(
 ) -> Result<()> {
     in_context(runtime)?;
     let function = runtime.function_or_stub(function.address()).map_err(|_| Status::INVALID_HANDLE)?;
+    let parameters = given_parameters(runtime, function, arguments, extra)?;
+    launch_packed(runtime, function, shape, parameters)
+}
+
+/// The content of the parameter space: from pointers to parameters, or from parameters side by side.
+pub(crate) fn given_parameters(
+    runtime: &mut Runtime,
+    function: u64,
+    arguments: Arguments,
+    extra: In<Memory>,
+) -> Result<Vec<u8>> {
     if !arguments.is_null() || extra.is_null() {
-        return launch(runtime, function, shape, arguments);
+        return parameters(runtime, function, arguments);
     }
     let (mut packed, mut bytes) = (None, 0);
     // Each mark but the last is followed by a value.
@@ -72,17 +108,17 @@ fn launch_with(
         return Err(Status::INVALID_VALUE);
     }
     let packed = packed.ok_or(Status::INVALID_VALUE)?;
-    let parameters = packed.with_bytes(wanted, |bytes| Ok(bytes.to_vec()))?;
-    launch_packed(runtime, function, shape, parameters)
+    packed.with_bytes(wanted, |bytes| Ok(bytes.to_vec()))
 }
 
 api! { driver_call;
     /// Loads PTX or a container with PTX.
     fn cuModuleLoadData(to: Out<u64>, code: Memory) |runtime| { load(runtime, to, code) }
 
-    /// The same with options for the compiler, which there is none of.
-    fn cuModuleLoadDataEx(to: Out<u64>, code: Memory, _count: u32, _options: Memory, _values: Memory) |runtime| {
-        load(runtime, to, code)
+    /// The same with options for the compiler, of which the logs are answered.
+    fn cuModuleLoadDataEx(to: Out<u64>, code: Memory, count: u32, options: In<i32>, values: In<Memory>) |runtime| {
+        let logs = Logs::of(count, options, values, values.address())?;
+        logs.tell(runtime, |runtime| load(runtime, to, code))
     }
 
     /// Loads a container.
@@ -91,13 +127,11 @@ api! { driver_call;
     /// Loads a file.
     fn cuModuleLoad(to: Out<u64>, path: Text) |runtime| {
         in_context(runtime)?;
-        // The file that is not found has a code of its own.
-        let mut bytes = std::fs::read(path.get()?).map_err(|_| Status(301))?;
-        // A text of a file ends without the zero that one in memory has.
-        bytes.push(0);
-        let source = image(Memory::of(&bytes))?;
-        to.set(runtime.load_module(source)?)
+        to.set(runtime.load_module(file(path)?)?)
     }
+
+    /// When code is loaded: at once.
+    fn cuModuleGetLoadingMode(to: Out<i32>) |_| { to.set(1) }
 
     /// Takes a module away.
     fn cuModuleUnload(module: Memory) |runtime| {
@@ -115,6 +149,12 @@ api! { driver_call;
     fn cuModuleGetFunctionCount(to: Out<u32>, module: Memory) |runtime| {
         in_context(runtime)?;
         to.set(runtime.module_kernels(module.address())?.len() as u32)
+    }
+
+    /// The same with their handles.
+    fn cuModuleEnumerateFunctions(to: Out<u64>, count: u32, module: Memory) |runtime| {
+        in_context(runtime)?;
+        kernels(runtime, to, count, module)
     }
 
     /// A variable of a module.
@@ -143,55 +183,32 @@ api! { driver_call;
         runtime.function_name(function.address()).map(drop)
     }
 
+    /// How wide banks are, which is the same since compute capability 5.0.
+    fn cuFuncSetSharedMemConfig(function: Memory, _config: i32) |runtime| {
+        runtime.function_name(function.address()).map(drop)
+    }
+
     /// The module of a kernel.
     fn cuFuncGetModule(to: Out<u64>, function: Memory) |runtime| {
         to.set(runtime.function_module(function.address())?)
     }
 
-    /// Loads code for all contexts.
-    fn cuLibraryLoadData(
-        to: Out<u64>, code: Memory, _jit: Memory, _jit_values: Memory, _n_jit: u32, _options: Memory, _values: Memory,
-        _count: u32,
-    ) |runtime| {
-        runtime.started()?;
-        let source = image(code)?;
-        to.set(runtime.load_module(source)?)
+    /// The name of a kernel.
+    fn cuFuncGetName(to: Out<*const c_char>, function: Memory) |runtime| { name(runtime, to, function.address()) }
+
+    /// Where a parameter of a kernel lies.
+    fn cuFuncGetParamInfo(function: Memory, index: usize, offset: Out<usize>, bytes: Out<usize>) |runtime| {
+        parameter(runtime, function, index, (offset, bytes))
     }
 
-    /// Takes it away.
-    fn cuLibraryUnload(library: Memory) |runtime| { runtime.unload_module(library.address()) }
-
-    /// A kernel of it.
-    fn cuLibraryGetKernel(to: Out<u64>, library: Memory, name: Text) |runtime| {
-        to.set(runtime.module_function(library.address(), &name.get()?)?)
+    /// Whether a kernel is loaded: all are.
+    fn cuFuncIsLoaded(to: Out<i32>, function: Memory) |runtime| {
+        runtime.function_name(function.address())?;
+        to.set(1)
     }
 
-    /// It as a module of the current context.
-    fn cuLibraryGetModule(to: Out<u64>, library: Memory) |_| { to.set(library.address()) }
-
-    /// A variable of it.
-    fn cuLibraryGetGlobal(to: Out<u64>, bytes: Out<usize>, library: Memory, name: Text) |runtime| {
-        let (address, size) = runtime.module_variable(library.address(), &name.get()?)?;
-        to.set_if_wanted(address);
-        bytes.set_if_wanted(size as usize);
-        Ok(())
-    }
-
-    /// A kernel as a function of the current context.
-    fn cuKernelGetFunction(to: Out<u64>, kernel: Memory) |runtime| {
-        runtime.function_name(kernel.address())?;
-        to.set(kernel.address())
-    }
-
-    /// What is known of a kernel.
-    fn cuKernelGetAttribute(to: Out<i32>, attribute: i32, kernel: Memory, _device: i32) |runtime| {
-        to.set(runtime_launch::attribute(runtime, kernel.address(), attribute)?)
-    }
-
-    /// Sets what a kernel may use.
-    fn cuKernelSetAttribute(attribute: i32, value: i32, kernel: Memory, _device: i32) |runtime| {
-        runtime_launch::set_attribute(runtime, kernel.address(), attribute, value)
-    }
+    /// Loads a kernel.
+    fn cuFuncLoad(function: Memory) |runtime| { runtime.function_name(function.address()).map(drop) }
 
     /// Launches a kernel.
     fn cuLaunchKernel(
@@ -239,6 +256,3 @@ api! { driver_call;
         launch_with(runtime, function, shape, arguments, extra)
     }
 }
-
-/// What C means by a function of the program.
-pub(crate) type HostFunction = unsafe extern "C" fn(*mut c_void);

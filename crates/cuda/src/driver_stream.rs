@@ -1,10 +1,12 @@
 //! Streams and events in the driver API.
 
+use warplens_runtime::Status;
+
 use crate::api;
-use crate::driver::in_context;
-use crate::driver_module::HostFunction;
-use crate::guard::driver_call;
-use crate::pointers::{Callback, Memory, Out, call};
+use crate::driver::{in_context, of};
+use crate::guard::{driver_call, driver_guard};
+use crate::operations::call_host;
+use crate::pointers::{Callback, HostFunction, Memory, Out, call_of_stream};
 
 api! { driver_call;
     /// Makes a stream.
@@ -48,11 +50,29 @@ api! { driver_call;
         to.set(runtime.stream_facts(stream.address())?.1)
     }
 
-    /// Whether calls are captured: never.
-    fn cuStreamIsCapturing(stream: Memory, to: Out<i32>) |runtime| {
+    /// The context of a stream, and that it is no part of a device.
+    fn cuStreamGetCtx_v2(stream: Memory, to: Out<u64>, part: Out<u64>) |runtime| {
         runtime.stream_facts(stream.address())?;
-        to.set(0)
+        part.set_if_wanted(0);
+        to.set(of(runtime, Memory::at(0))?)
     }
+
+    /// Says what a stream prefers, which changes no result.
+    fn cuStreamSetAttribute(stream: Memory, _attribute: i32, _value: Memory) |runtime| {
+        runtime.stream_facts(stream.address()).map(drop)
+    }
+
+    /// The same as another one.
+    fn cuStreamCopyAttributes(to: Memory, from: Memory) |runtime| {
+        runtime.stream_facts(to.address())?;
+        runtime.stream_facts(from.address()).map(drop)
+    }
+
+    /// Takes a stream away, as old programs do.
+    fn cuStreamDestroy(stream: Memory) |runtime| { runtime.destroy_stream(stream.address()) }
+
+    /// Takes an event away, as old programs do.
+    fn cuEventDestroy(event: Memory) |runtime| { runtime.destroy_event(event.address()) }
 
     /// Makes an event.
     fn cuEventCreate(to: Out<u64>, flags: u32) |runtime| {
@@ -103,13 +123,32 @@ pub(crate) unsafe extern "C" fn cuLaunchHostFunc(
     function: Callback<HostFunction>,
     data: Memory,
 ) -> i32 {
+    call_host(driver_guard, stream, function.get(), data)
+}
+
+/// The same for functions that are told the stream and how it went.
+///
+/// # Safety
+///
+/// The function takes the data.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn cuStreamAddCallback(
+    stream: Memory,
+    function: Callback<unsafe extern "C" fn(*mut std::ffi::c_void, i32, *mut std::ffi::c_void)>,
+    data: Memory,
+    flags: u32,
+) -> i32 {
     let checked = driver_call(|runtime| {
         in_context(runtime)?;
-        runtime.stream_facts(stream.address())?;
-        function.get().map(drop)
+        function.get()?;
+        if flags != 0 {
+            return Err(Status::INVALID_VALUE);
+        }
+        // A captured stream cannot have it.
+        runtime.synchronize_stream(stream.address())
     });
     if let (0, Ok(function)) = (checked, function.get()) {
-        call(function, data);
+        call_of_stream(function, stream, data);
     }
     checked
 }

@@ -11,11 +11,12 @@ use crate::guard::{self, driver_call};
 use crate::pointers::{Out, leaked};
 
 /// Texts that C has seen. They stay.
-static TEXTS: Mutex<BTreeMap<&'static str, usize>> = Mutex::new(BTreeMap::new());
+static TEXTS: Mutex<BTreeMap<String, usize>> = Mutex::new(BTreeMap::new());
 
-fn text(text: &'static str) -> *const c_char {
+/// A text for C, which stays.
+pub(crate) fn text(text: &str) -> *const c_char {
     let mut texts = TEXTS.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-    let address = *texts.entry(text).or_insert_with(|| leaked(text).expose_provenance());
+    let address = *texts.entry(text.to_owned()).or_insert_with(|| leaked(text).expose_provenance());
     std::ptr::with_exposed_provenance(address)
 }
 

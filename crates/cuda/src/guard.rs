@@ -98,6 +98,16 @@ pub(crate) fn driver_call(work: impl FnOnce(&mut Runtime) -> Result<(), Status>)
     if status.driver_name().is_some() { status.0 } else { Status::INVALID_VALUE.0 }
 }
 
+/// The same for work that is named elsewhere.
+pub(crate) fn runtime_guard(work: &mut dyn FnMut(&mut Runtime) -> Result<(), Status>) -> i32 {
+    runtime_call(work)
+}
+
+/// The same for the driver API.
+pub(crate) fn driver_guard(work: &mut dyn FnMut(&mut Runtime) -> Result<(), Status>) -> i32 {
+    driver_call(work)
+}
+
 /// A call of what is not supported.
 pub(crate) fn unsupported(function: &'static str) -> i32 {
     let status = guarded(|runtime| Err(runtime.unsupported(function)));

@@ -10,19 +10,31 @@
 #![cfg(target_os = "linux")]
 #![allow(unsafe_code, non_snake_case)]
 
+mod arrays;
 mod driver;
+mod driver_array;
+mod driver_graph;
+mod driver_library;
+mod driver_link;
 mod driver_memory;
 mod driver_module;
+mod driver_occupancy;
 mod driver_stream;
 mod errors;
 mod functions;
+mod graphs;
 mod guard;
 mod host;
+mod operations;
 mod pointers;
 mod registration;
+mod runtime_array;
 mod runtime_device;
+mod runtime_graph;
 mod runtime_launch;
+mod runtime_library;
 mod runtime_memory;
+mod runtime_pool;
 mod runtime_stream;
 mod structures;
 

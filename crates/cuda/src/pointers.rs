@@ -39,6 +39,39 @@ impl<T> Out<T> {
     }
 }
 
+impl<T: Copy> Out<T> {
+    /// The place at which C hands in memory only: the caller knows by the version what it is.
+    pub(crate) fn of_memory(memory: Memory) -> Self {
+        Self(memory.0.cast())
+    }
+
+    /// Stores the elements of an array for which there is room.
+    pub(crate) fn set_list(self, values: &[T]) -> Result<()> {
+        if self.0.is_null() && !values.is_empty() {
+            return Err(Status::INVALID_VALUE);
+        }
+        for (index, value) in values.iter().enumerate() {
+            // SAFETY: the promise of the type, for as many elements as the function's other arguments say.
+            unsafe { self.0.add(index).write_unaligned(*value) };
+        }
+        Ok(())
+    }
+
+    /// What is there before a result is stored.
+    pub(crate) fn get(self) -> Result<T> {
+        if self.0.is_null() {
+            return Err(Status::INVALID_VALUE);
+        }
+        // SAFETY: the promise of the type: C reads it afterwards, and has filled it in before where the function says so.
+        Ok(unsafe { self.0.read_unaligned() })
+    }
+
+    /// True where nobody wants the result.
+    pub(crate) fn is_null(self) -> bool {
+        self.0.is_null()
+    }
+}
+
 impl Out<u32> {
     /// The same place for a word, where the function stores one in place of a wider number.
     pub(crate) fn of(wide: Out<u64>) -> Self {
@@ -47,6 +80,11 @@ impl Out<u32> {
 }
 
 impl Out<u8> {
+    /// The same place for a byte, where the function stores one in place of a wider number.
+    pub(crate) fn of(wide: Out<u64>) -> Self {
+        Self(wide.0.cast())
+    }
+
     /// Stores bytes from the place on, which must be wanted.
     pub(crate) fn set_bytes(self, bytes: &[u8]) -> Result<()> {
         if self.0.is_null() {
@@ -72,6 +110,11 @@ impl Out<u8> {
 pub(crate) struct In<T>(*const T);
 
 impl<T: Copy> In<T> {
+    /// So many elements of an array, which the caller knows to be there.
+    pub(crate) fn list(self, count: usize) -> Result<Vec<T>> {
+        (0..count).map(|index| self.at(index)).collect()
+    }
+
     /// The structure.
     pub(crate) fn get(self) -> Result<T> {
         self.at(0)
@@ -91,6 +134,11 @@ impl<T: Copy> In<T> {
         self.0.is_null()
     }
 
+    /// Where it is.
+    pub(crate) fn address(self) -> u64 {
+        self.0.expose_provenance() as u64
+    }
+
     /// The structure in memory that C hands in as memory only: the caller knows by its first word what it is.
     pub(crate) fn of(memory: Memory) -> Self {
         Self(memory.0.cast_const().cast())
@@ -106,6 +154,11 @@ impl Text {
     /// The text in memory that C hands in as memory only.
     pub(crate) fn of(memory: Memory) -> Self {
         Self(memory.0.cast_const().cast())
+    }
+
+    /// True where nothing is handed in.
+    pub(crate) fn is_null(self) -> bool {
+        self.0.is_null()
     }
 
     /// The text.
@@ -135,6 +188,11 @@ impl Memory {
         Self(bytes.as_ptr().cast_mut().cast())
     }
 
+    /// The same of words.
+    pub(crate) fn of_words(words: &[u64]) -> Self {
+        Self(words.as_ptr().cast_mut().cast())
+    }
+
     /// Its address.
     pub(crate) fn address(self) -> u64 {
         self.0.expose_provenance() as u64
@@ -143,11 +201,6 @@ impl Memory {
     /// So many bytes further on.
     pub(crate) fn offset(self, bytes: usize) -> Self {
         Self(self.0.wrapping_byte_add(bytes))
-    }
-
-    /// The row with this number. What a program says of rows that no memory has is found out where they are copied.
-    pub(crate) fn row(self, row: usize, pitch: usize) -> Self {
-        self.offset(row.wrapping_mul(pitch))
     }
 
     /// Bytes of the host that a function reads.
@@ -227,8 +280,23 @@ impl<F: Copy> Callback<F> {
     }
 }
 
+/// What C means by a function of the program that is called back.
+pub(crate) type HostFunction = unsafe extern "C" fn(*mut c_void);
+
+/// A number for a function, by which it can be called later.
+pub(crate) fn number_of(function: HostFunction) -> u64 {
+    (function as *const c_void).expose_provenance() as u64
+}
+
+/// Calls the function with a number of [`number_of`].
+pub(crate) fn call_number(number: u64, data: Memory) {
+    let function: *const c_void = std::ptr::with_exposed_provenance(number as usize);
+    // SAFETY: numbers are made of functions of this type, and nobody else makes or changes one.
+    call(unsafe { std::mem::transmute::<*const c_void, HostFunction>(function) }, data);
+}
+
 /// Calls a function of the program with what it asked to be handed.
-pub(crate) fn call(function: unsafe extern "C" fn(*mut c_void), data: Memory) {
+pub(crate) fn call(function: HostFunction, data: Memory) {
     // SAFETY: the program handed both in so that this call is made.
     unsafe { function(data.0) }
 }
@@ -243,10 +311,16 @@ pub(crate) fn call_of_stream(
     unsafe { function(stream.0, 0, data.0) }
 }
 
+/// Calls a function of the program that says how much dynamic shared memory a block of so many threads needs.
+pub(crate) fn call_for_shared(function: unsafe extern "C" fn(i32) -> usize, threads: i32) -> usize {
+    // SAFETY: the program handed it in so that this call is made.
+    unsafe { function(threads) }
+}
+
 /// A text of ours that stays, for C.
 pub(crate) fn leaked(text: &str) -> *const c_char {
     let mut bytes = text.as_bytes().to_vec();
     bytes.push(0);
-    // There are as many as there are error codes.
+    // There are as many as there are error codes and kernels.
     Vec::leak(bytes).as_ptr().cast()
 }

@@ -2,7 +2,7 @@
 
 use std::ffi::c_void;
 
-use warplens_runtime::{ModuleSource, Status, fatbin};
+use warplens_runtime::{ModuleSource, Status, fatbin, link};
 
 use crate::guard::runtime_call;
 use crate::pointers::{In, Memory, Out, Text};
@@ -50,7 +50,7 @@ fn containers(wrapper: Wrapper) -> Result<Vec<Vec<u8>>, Status> {
     Ok(containers)
 }
 
-/// Code that a caller of the driver hands in: a wrapper, a container, or PTX.
+/// Code that a caller of the driver hands in: a wrapper, a container, what was linked, or PTX.
 pub(crate) fn image(memory: Memory) -> Result<ModuleSource, Status> {
     let first = memory.with_bytes(4, |bytes| Ok(u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]])))?;
     if first == fatbin::MAGIC {
@@ -59,11 +59,31 @@ pub(crate) fn image(memory: Memory) -> Result<ModuleSource, Status> {
     if first == WRAPPER as u32 {
         return Ok(ModuleSource::Containers(containers(In::of(memory).get()?)?));
     }
+    if first == link::MAGIC {
+        let bytes = memory.with_bytes(link::HEADER_BYTES, link::length)?;
+        return Ok(ModuleSource::Texts(memory.with_bytes(bytes, link::unpack)?));
+    }
     if first == u32::from_le_bytes(*b"\x7fELF") {
         // Machine code alone: a container without PTX is told the same.
         return Ok(ModuleSource::Containers(Vec::new()));
     }
-    Ok(ModuleSource::Text(Text::of(memory).get()?))
+    Ok(ModuleSource::Texts(vec![Text::of(memory).get()?]))
+}
+
+/// The same of bytes whose number is known: a container, what was linked, or PTX, which may end with a zero or without.
+pub(crate) fn image_in(bytes: &[u8]) -> Result<ModuleSource, Status> {
+    let first = bytes.first_chunk::<4>().map(|first| u32::from_le_bytes(*first));
+    if first == Some(fatbin::MAGIC) {
+        return Ok(ModuleSource::Containers(vec![bytes.to_vec()]));
+    }
+    if first == Some(link::MAGIC) {
+        return Ok(ModuleSource::Texts(link::unpack(bytes)?));
+    }
+    if first == Some(u32::from_le_bytes(*b"\x7fELF")) {
+        return Ok(ModuleSource::Containers(Vec::new()));
+    }
+    let end = bytes.iter().position(|&byte| byte == 0).unwrap_or(bytes.len());
+    Ok(ModuleSource::Texts(vec![String::from_utf8_lossy(&bytes[..end]).into_owned()]))
 }
 
 /// Registers device code. The handle comes back with each kernel and variable.

@@ -3,6 +3,7 @@
 use warplens_runtime::Status;
 
 use crate::api;
+use crate::arrays::ChannelDescriptor;
 use crate::guard::runtime_call;
 use crate::pointers::{In, Memory, Out};
 use crate::structures::{device_properties, major_version};
@@ -17,7 +18,7 @@ pub(crate) fn check(device: i32) -> Result<()> {
     if device == 0 { Ok(()) } else { Err(Status::INVALID_DEVICE) }
 }
 
-fn limit(limit: i32) -> Result<usize> {
+pub(crate) fn limit(limit: i32) -> Result<usize> {
     // Stack of a thread, buffer of printf, heap, depth and number of launches from the device, granularity, L2 kept.
     Ok(match limit {
         0 => 1024,
@@ -131,17 +132,6 @@ api! { runtime_call;
 
     /// A profiler may end here.
     fn cudaProfilerStop() |_| { Ok(()) }
-}
-
-/// What is known of the texels of a texture: the structure that C hands in.
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub(crate) struct ChannelDescriptor {
-    x: i32,
-    y: i32,
-    z: i32,
-    w: i32,
-    kind: i32,
 }
 
 /// Describes texels.

@@ -1,11 +1,12 @@
 //! Launches and what is asked about kernels in the runtime API.
 
-use warplens_runtime::{Request, Status};
+use warplens_runtime::{Operation, Request, Status};
 
-use crate::guard::{driver_call, runtime_call};
+use crate::guard::runtime_call;
+use crate::operations::submit;
 use crate::pointers::{Arguments, In, Memory, Out};
 use crate::structures::{Dim3, LaunchAttribute, LaunchAttributes};
-use crate::{Runtime, api, host};
+use crate::{Runtime, api};
 
 type Result<T> = std::result::Result<T, Status>;
 
@@ -20,7 +21,7 @@ pub(crate) struct Shape {
 }
 
 /// The content of the parameter space.
-fn parameters(runtime: &mut Runtime, function: u64, arguments: Arguments) -> Result<Vec<u8>> {
+pub(crate) fn parameters(runtime: &mut Runtime, function: u64, arguments: Arguments) -> Result<Vec<u8>> {
     let places = runtime.parameter_places(function)?;
     let end = places.iter().map(|place| place.offset + place.bytes).max().unwrap_or(0);
     let mut parameters = vec![0; end.next_multiple_of(8)];
@@ -43,15 +44,7 @@ pub(crate) fn launch_packed(runtime: &mut Runtime, function: u64, shape: Shape, 
         cooperative: shape.attributes.cooperative,
         parameters,
     };
-    match runtime.launch(&request) {
-        Ok(printed) => {
-            host::print(&printed);
-            Ok(())
-        }
-        // As on a GPU, the launch went well, and who waits for it learns how it ended.
-        Err(status) if status.is_sticky() && runtime.alive().is_err() => Ok(()),
-        Err(status) => Err(status),
-    }
+    submit(runtime, shape.stream, Operation::Launch(request))
 }
 
 /// Launches a kernel with pointers to its parameters.
@@ -207,16 +200,22 @@ api! { runtime_call;
 
     /// Dynamic shared memory with which an SM holds so many blocks.
     fn cudaOccupancyAvailableDynamicSMemPerBlock(to: Out<usize>, stub: Memory, blocks: i32, _threads: i32) |runtime| {
-        let function = runtime.function_or_stub(stub.address())?;
-        let info = runtime.function_info(function)?;
-        let properties = runtime.properties();
-        let blocks = u64::try_from(blocks).ok().filter(|&blocks| blocks > 0).ok_or(Status::INVALID_VALUE)?;
-        let each = (properties.shared_per_sm / blocks).saturating_sub(info.static_shared + properties.shared_reserved);
-        to.set(each.min(info.dynamic_shared_limit) as usize)
+        to.set(available_shared(runtime, stub, blocks)?)
     }
 }
 
-fn resident(runtime: &mut Runtime, stub: Memory, threads: i32, shared: usize) -> Result<i32> {
+/// Dynamic shared memory with which an SM holds so many blocks.
+pub(crate) fn available_shared(runtime: &mut Runtime, stub: Memory, blocks: i32) -> Result<usize> {
+    let function = runtime.function_or_stub(stub.address())?;
+    let info = runtime.function_info(function)?;
+    let properties = runtime.properties();
+    let blocks = u64::try_from(blocks).ok().filter(|&blocks| blocks > 0).ok_or(Status::INVALID_VALUE)?;
+    let each = (properties.shared_per_sm / blocks).saturating_sub(info.static_shared + properties.shared_reserved);
+    Ok(each.min(info.dynamic_shared_limit) as usize)
+}
+
+/// Blocks of a kernel that an SM holds at once.
+pub(crate) fn resident(runtime: &mut Runtime, stub: Memory, threads: i32, shared: usize) -> Result<i32> {
     let function = runtime.function_or_stub(stub.address())?;
     let threads = u32::try_from(threads).map_err(|_| Status::INVALID_VALUE)?;
     Ok(runtime.resident_blocks(function, threads, shared as u64)? as i32)
@@ -241,7 +240,9 @@ pub(crate) fn attribute(runtime: &mut Runtime, function: u64, attribute: i32) ->
     Ok(match attribute {
         0 => info.max_threads as i32,
         1 => info.static_shared as i32,
-        2 | 3 | 7 => 0,
+        2 => info.constant as i32,
+        3 => info.local as i32,
+        7 => 0,
         4 => info.registers as i32,
         5 | 6 => (properties.major * 10 + properties.minor) as i32,
         8 => info.dynamic_shared_limit as i32,
@@ -249,18 +250,4 @@ pub(crate) fn attribute(runtime: &mut Runtime, function: u64, attribute: i32) ->
         10..=15 => 0,
         _ => return Err(Status::INVALID_VALUE),
     })
-}
-
-api! { driver_call;
-    /// Blocks of a kernel that an SM holds at once.
-    fn cuOccupancyMaxActiveBlocksPerMultiprocessor(to: Out<i32>, function: Memory, threads: i32, shared: usize) |runtime| {
-        to.set(resident(runtime, function, threads, shared)?)
-    }
-
-    /// The same with flags.
-    fn cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
-        to: Out<i32>, function: Memory, threads: i32, shared: usize, _flags: u32,
-    ) |runtime| {
-        to.set(resident(runtime, function, threads, shared)?)
-    }
 }

@@ -1,8 +1,9 @@
 //! Memory in the runtime API: allocations, copies, symbols.
 
-use warplens_runtime::{MemoryKind, Status};
+use warplens_runtime::{Extent, Fill, MemoryKind, Operation, Rows, Status, Transfer};
 
 use crate::guard::runtime_call;
+use crate::operations::submit;
 use crate::pointers::{Memory, Out};
 use crate::registration::variable;
 use crate::structures::{major_version, pointer_attributes};
@@ -16,32 +17,12 @@ const HOST_TO_DEVICE: i32 = 1;
 const DEVICE_TO_HOST: i32 = 2;
 const DEFAULT: i32 = 4;
 /// Rows of two-dimensional memory begin at multiples of this number of bytes.
-const PITCH: usize = 512;
+pub(crate) const PITCH: usize = 512;
 
 /// Copies bytes between memory of the host and of the device, as the addresses say.
 pub(crate) fn copy(runtime: &mut Runtime, to: Memory, from: Memory, bytes: usize, stream: u64) -> Result<()> {
-    if bytes == 0 {
-        return runtime.alive();
-    }
-    let n = bytes as u64;
-    for address in [to.address(), from.address()] {
-        // Memory of the host that the runtime gave out: what lies behind it is nobody's to copy.
-        if let Some(pointer) = runtime.pointer(address)
-            && pointer.kind != MemoryKind::Device
-            && n > pointer.bytes - (address - pointer.base)
-        {
-            return Err(Status::INVALID_VALUE);
-        }
-    }
-    match (runtime.is_on_device(to.address()), runtime.is_on_device(from.address())) {
-        (true, true) => runtime.copy_on_device(to.address(), from.address(), n, stream),
-        (true, false) => from.with_bytes(bytes, |bytes| runtime.copy_to_device(to.address(), bytes, stream)),
-        (false, true) => to.with_bytes_mut(bytes, |bytes| runtime.copy_to_host(from.address(), bytes, stream)),
-        (false, false) => {
-            runtime.copied_on_host(n, stream)?;
-            to.copy_from(from, bytes)
-        }
-    }
+    let transfer = Transfer::line(to.address(), from.address(), bytes as u64);
+    submit(runtime, stream, Operation::Copy(transfer))
 }
 
 /// Refuses a direction that the pointers do not have.
@@ -57,7 +38,14 @@ fn check_direction(runtime: &Runtime, to: Memory, from: Memory, kind: i32) -> Re
     if fits { Ok(()) } else { Err(Status::INVALID_VALUE) }
 }
 
-fn copy_as(runtime: &mut Runtime, to: Memory, from: Memory, bytes: usize, kind: i32, stream: u64) -> Result<()> {
+pub(crate) fn copy_as(
+    runtime: &mut Runtime,
+    to: Memory,
+    from: Memory,
+    bytes: usize,
+    kind: i32,
+    stream: u64,
+) -> Result<()> {
     runtime.alive()?;
     if bytes == 0 {
         return Ok(());
@@ -67,54 +55,37 @@ fn copy_as(runtime: &mut Runtime, to: Memory, from: Memory, bytes: usize, kind: 
 }
 
 /// Memory in rows: where it begins, and bytes from row to row.
-type Rows = (Memory, usize);
+pub(crate) type Pitched = (Memory, usize);
 
-fn copy_rows(
+pub(crate) fn copy_rows(
     runtime: &mut Runtime,
-    (to, to_pitch): Rows,
-    (from, from_pitch): Rows,
+    (to, to_pitch): Pitched,
+    (from, from_pitch): Pitched,
     (width, height): (usize, usize),
     stream: u64,
 ) -> Result<()> {
     if width > to_pitch || width > from_pitch {
-        return Err(Status(12));
+        return Err(Status::INVALID_PITCH);
     }
-    for row in 0..height {
-        let (to, from) = (to.row(row, to_pitch), from.row(row, from_pitch));
-        copy(runtime, to, from, width, stream)?;
-    }
-    Ok(())
+    let rows = |memory: Memory, pitch: usize| Rows { address: memory.address(), pitch: pitch as u64, slice: 0 };
+    let extent = [width as u64, height as u64, 1];
+    let transfer = Transfer { to: rows(to, to_pitch), from: rows(from, from_pitch), extent };
+    submit(runtime, stream, Operation::Copy(transfer))
 }
 
 /// Sets memory of host or device to a pattern.
 pub(crate) fn fill(runtime: &mut Runtime, to: Memory, pattern: &[u8], count: usize, stream: u64) -> Result<()> {
-    runtime.alive()?;
-    if count == 0 {
-        return Ok(());
-    }
-    let pointer = runtime.pointer(to.address()).ok_or(Status::INVALID_VALUE)?;
-    if pointer.kind == MemoryKind::Device {
-        return runtime.fill(to.address(), pattern, count as u64, stream);
-    }
-    // Memory of the host is not checked by the device.
-    let bytes = count.checked_mul(pattern.len()).ok_or(Status::INVALID_VALUE)?;
-    if bytes as u64 > pointer.bytes - (to.address() - pointer.base) {
-        return Err(Status::INVALID_VALUE);
-    }
-    to.with_bytes_mut(bytes, |bytes| {
-        bytes.chunks_mut(pattern.len()).for_each(|chunk| chunk.copy_from_slice(pattern));
-        Ok(())
-    })
+    let fill = Fill::line(to.address(), pattern, count as u64).ok_or(Status::INVALID_VALUE)?;
+    submit(runtime, stream, Operation::Fill(fill))
 }
 
-fn fill_rows(
-    runtime: &mut Runtime,
-    (to, pitch): Rows,
-    value: i32,
-    (width, height): (usize, usize),
-    stream: u64,
-) -> Result<()> {
-    (0..height).try_for_each(|row| fill(runtime, to.row(row, pitch), &[value as u8], width, stream))
+/// Sets rows to a pattern; the width is in bytes.
+pub(crate) fn fill_rows(runtime: &mut Runtime, to: Rows, pattern: &[u8], extent: Extent, stream: u64) -> Result<()> {
+    submit(runtime, stream, Operation::Fill(Fill { to, pattern: pattern.to_vec(), extent }))
+}
+
+fn pitched(memory: Memory, pitch: usize) -> Rows {
+    Rows { address: memory.address(), pitch: pitch as u64, slice: 0 }
 }
 
 /// A part of a variable.
@@ -142,12 +113,6 @@ api! { runtime_call;
     /// Allocates memory of the device.
     fn cudaMalloc(to: Out<u64>, bytes: usize) |runtime| {
         allocate(runtime, to, "cudaMalloc", bytes, MemoryKind::Device)
-    }
-
-    /// The same in the order of a stream.
-    fn cudaMallocAsync(to: Out<u64>, bytes: usize, stream: Memory) |runtime| {
-        runtime.stream_facts(stream.address())?;
-        allocate(runtime, to, "cudaMallocAsync", bytes, MemoryKind::Device)
     }
 
     /// Allocates memory that host and device share.
@@ -179,21 +144,20 @@ api! { runtime_call;
     /// Frees memory.
     fn cudaFree(memory: Memory) |runtime| { runtime.free(memory.address(), &DEVICE) }
 
-    /// The same in the order of a stream.
-    fn cudaFreeAsync(memory: Memory, stream: Memory) |runtime| {
-        runtime.stream_facts(stream.address())?;
-        runtime.free(memory.address(), &DEVICE)
+    /// Lets the device look at memory of the host.
+    fn cudaHostRegister(memory: Memory, bytes: usize, _flags: u32) |runtime| {
+        runtime.register_host(memory.address(), bytes as u64)
     }
+
+    /// It may look no more.
+    fn cudaHostUnregister(memory: Memory) |runtime| { runtime.unregister_host(memory.address()) }
 
     /// Frees memory of the host.
     fn cudaFreeHost(memory: Memory) |runtime| { runtime.free(memory.address(), &[MemoryKind::Pinned]) }
 
-    /// The address of pinned memory on the device: the same.
+    /// The address of pinned memory on the device.
     fn cudaHostGetDevicePointer(to: Out<u64>, memory: Memory, _flags: u32) |runtime| {
-        match runtime.pointer(memory.address()).map(|pointer| pointer.kind) {
-            Some(MemoryKind::Pinned | MemoryKind::Managed) => to.set(memory.address()),
-            _ => Err(Status::INVALID_VALUE),
-        }
+        to.set(runtime.device_address(memory.address()).ok_or(Status::INVALID_VALUE)?)
     }
 
     /// Flags of pinned memory: it can be mapped.
@@ -247,6 +211,13 @@ api! { runtime_call;
         copy_as(runtime, to, from, bytes, DEFAULT, 0)
     }
 
+    /// The same in a stream.
+    fn cudaMemcpyPeerAsync(
+        to: Memory, _to_device: i32, from: Memory, _from_device: i32, bytes: usize, stream: Memory,
+    ) |runtime| {
+        copy_as(runtime, to, from, bytes, DEFAULT, stream.address())
+    }
+
     /// Copies to a variable.
     fn cudaMemcpyToSymbol(symbol: Memory, from: Memory, bytes: usize, offset: usize, kind: i32) |runtime| {
         let to = part(runtime, symbol, bytes, offset)?;
@@ -293,12 +264,12 @@ api! { runtime_call;
 
     /// Sets rows.
     fn cudaMemset2D(to: Memory, pitch: usize, value: i32, width: usize, height: usize) |runtime| {
-        fill_rows(runtime, (to, pitch), value, (width, height), 0)
+        fill_rows(runtime, pitched(to, pitch), &[value as u8], [width as u64, height as u64, 1], 0)
     }
 
     /// Sets rows in a stream.
     fn cudaMemset2DAsync(to: Memory, pitch: usize, value: i32, width: usize, height: usize, stream: Memory) |runtime| {
-        fill_rows(runtime, (to, pitch), value, (width, height), stream.address())
+        fill_rows(runtime, pitched(to, pitch), &[value as u8], [width as u64, height as u64, 1], stream.address())
     }
 
     /// Bytes that are free, and all.
@@ -313,7 +284,9 @@ api! { runtime_call;
         let address = memory.address();
         let (kind, device, host) = match runtime.pointer(address).map(|pointer| pointer.kind) {
             None => (0, 0, address),
-            Some(MemoryKind::Pinned) => (1, address, address),
+            Some(MemoryKind::Pinned) => {
+                (1, runtime.device_address(address).unwrap_or(address), runtime.host_address(address))
+            }
             Some(MemoryKind::Device) => (2, address, 0),
             Some(MemoryKind::Managed) => (3, address, address),
         };

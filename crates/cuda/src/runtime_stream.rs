@@ -5,8 +5,9 @@ use std::ffi::c_void;
 use warplens_runtime::Status;
 
 use crate::api;
-use crate::guard::runtime_call;
-use crate::pointers::{Callback, Memory, Out, call, call_of_stream};
+use crate::guard::{runtime_call, runtime_guard};
+use crate::operations::call_host;
+use crate::pointers::{Callback, HostFunction, Memory, Out, call_of_stream};
 
 api! { runtime_call;
     /// Makes a stream.
@@ -43,12 +44,6 @@ api! { runtime_call;
     /// Priority of a stream.
     fn cudaStreamGetPriority(stream: Memory, to: Out<i32>) |runtime| {
         to.set(runtime.stream_facts(stream.address())?.1)
-    }
-
-    /// Whether calls are captured: never.
-    fn cudaStreamIsCapturing(stream: Memory, to: Out<i32>) |runtime| {
-        runtime.stream_facts(stream.address())?;
-        to.set(0)
     }
 
     /// Priorities that streams may have.
@@ -102,18 +97,10 @@ api! { runtime_call;
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn cudaLaunchHostFunc(
     stream: Memory,
-    function: Callback<unsafe extern "C" fn(*mut c_void)>,
+    function: Callback<HostFunction>,
     data: Memory,
 ) -> i32 {
-    let checked = runtime_call(|runtime| {
-        runtime.stream_facts(stream.address())?;
-        function.get().map(drop)
-    });
-    // Outside of the runtime, whose functions it must not call in CUDA, but may here.
-    if let (0, Ok(function)) = (checked, function.get()) {
-        call(function, data);
-    }
-    checked
+    call_host(runtime_guard, stream, function.get(), data)
 }
 
 /// The same for functions that are told the stream and how it went.
@@ -129,9 +116,12 @@ pub(crate) unsafe extern "C" fn cudaStreamAddCallback(
     flags: u32,
 ) -> i32 {
     let checked = runtime_call(|runtime| {
-        runtime.stream_facts(stream.address())?;
         function.get()?;
-        if flags == 0 { Ok(()) } else { Err(Status::INVALID_VALUE) }
+        if flags != 0 {
+            return Err(Status::INVALID_VALUE);
+        }
+        // A captured stream cannot have it.
+        runtime.synchronize_stream(stream.address())
     });
     if let (0, Ok(function)) = (checked, function.get()) {
         call_of_stream(function, stream, data);

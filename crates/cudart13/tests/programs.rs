@@ -48,16 +48,43 @@ fn the_driver_serves_a_c_program() {
     let (stdout, stderr, trail, code) = outcome("driver");
     assert_eq!((stdout.as_str(), code), ("passed\n", Some(0)), "{stderr}");
     // What is not supported is named once.
-    assert_eq!(stderr.matches("cuGraphCreate is not supported").count(), 1, "{stderr}");
+    assert_eq!(stderr.matches("cuDeviceGetNvSciSyncAttributes is not supported").count(), 1, "{stderr}");
     assert_eq!(stderr.matches("cuGetExportTable is not supported").count(), 1, "{stderr}");
     assert_eq!(trail.matches("\"case\":{").count(), 2, "{trail}");
     assert_eq!(trail.matches("\"launch\":{").count(), 2, "{trail}");
 }
 
 #[test]
+fn the_driver_links_and_registers() {
+    let (stdout, stderr, _, code) = outcome("link");
+    assert_eq!((stdout.as_str(), code), ("passed\n", Some(0)), "{stderr}");
+}
+
+#[test]
 fn the_runtime_serves_what_compilers_make_of_a_program() {
     let (stdout, stderr, _, code) = outcome("runtime");
     assert_eq!((stdout.as_str(), code), ("passed\n", Some(0)), "{stderr}");
+}
+
+#[test]
+fn graphs_are_captured_made_and_performed() {
+    let (stdout, stderr, trail, code) = outcome("graphs");
+    assert_eq!((stdout.as_str(), code), ("passed\n", Some(0)), "{stderr}");
+    // Each launch of a graph that is performed is written down.
+    assert_eq!(trail.matches("\"launch\":{").count(), 16, "{trail}");
+}
+
+#[test]
+fn textures_and_surfaces_are_made_of_arrays_and_memory() {
+    let (stdout, stderr, _, code) = outcome("textures");
+    assert_eq!((stdout.as_str(), code), ("passed\n", Some(0)), "{stderr}");
+}
+
+#[test]
+fn device_code_in_parts_is_linked() {
+    let (stdout, stderr, _, code) = outcome("linked");
+    assert_eq!((stdout.as_str(), code), ("passed\n", Some(0)), "{stderr}");
+    assert!(stderr.contains("`twice`, which module 0 uses, is defined nowhere"), "{stderr}");
 }
 
 #[test]

@@ -55,7 +55,7 @@ pub struct TimeLineEvent {
     /// Number of the process.
     #[serde(rename = "pid")]
     pub process: u32,
-    /// Number of the stream, and 1 more.
+    /// Number of the stream or of the branch of a graph in it, from 1.
     #[serde(rename = "tid")]
     pub thread: u32,
     /// Microseconds since the process began.

@@ -99,6 +99,23 @@ pub fn length(header: &[u8]) -> Result<usize, Fault> {
     Ok(own + entries as usize)
 }
 
+/// The containers inside an object or an archive of a compiler, wherever they lie.
+pub fn within(bytes: &[u8]) -> Vec<&[u8]> {
+    let mut found = Vec::new();
+    let mut at = 0;
+    // The sections that hold them begin at words.
+    while at + HEADER <= bytes.len() {
+        match length(&bytes[at..]).ok().and_then(|length| bytes.get(at..at + length)) {
+            Some(container) => {
+                found.push(container);
+                at += container.len().next_multiple_of(4).max(4);
+            }
+            None => at += 4,
+        }
+    }
+    found
+}
+
 /// Bytes that [`length`] needs.
 pub const HEADER_BYTES: usize = HEADER;
 
@@ -207,6 +224,14 @@ mod tests {
             assert_eq!((entries.len(), entries[0].kind, entries[0].architecture), (1, Kind::Ptx, 80));
             assert_eq!(entries[0].text().as_deref(), Ok(TEXT));
         }
+    }
+
+    #[test]
+    fn containers_are_found_inside_of_objects() {
+        let container = container(PTX, 0x11, format!("{TEXT}\0").as_bytes(), 0);
+        let object = [b"\x7fELF, 8 bytes".as_slice(), &[0; 3], &container, b"the rest of the object"].concat();
+        assert_eq!(within(&object), [container.as_slice()]);
+        assert_eq!(within(&object[..object.len() - container.len()]), [&[] as &[u8]; 0]);
     }
 
     #[test]

@@ -4,9 +4,10 @@
 
 use std::sync::Arc;
 
+use warplens_isa::StateSpace;
 use warplens_session::served::{Loaded, Served};
 
-use crate::fatbin::{self, Kind};
+use crate::fatbin::{self, Entry, Kind};
 use crate::handles::Handle;
 use crate::runtime::{Runtime, words};
 use crate::status::{Result, Status};
@@ -17,10 +18,10 @@ const PTX_HELP: &str = "compile with -arch=sm_XX or -gencode arch=compute_XX,cod
 /// Where the code of a module is.
 #[derive(Clone, Debug)]
 pub enum ModuleSource {
-    /// Containers, of which one should hold PTX.
+    /// Containers: the one with the whole program, then those that it was linked from.
     Containers(Vec<Vec<u8>>),
-    /// PTX.
-    Text(String),
+    /// PTX: texts that are linked.
+    Texts(Vec<String>),
 }
 
 /// A module that a program brought.
@@ -57,6 +58,10 @@ pub struct FunctionInfo {
     pub registers: u32,
     /// Bytes of shared memory of its variables.
     pub static_shared: u64,
+    /// Bytes of constant memory of the variables of its module.
+    pub constant: u64,
+    /// Bytes of local memory of a thread that its variables take.
+    pub local: u64,
     /// Bytes of dynamic shared memory that a launch may ask for.
     pub dynamic_shared_limit: u64,
     /// Most threads of a block.
@@ -191,9 +196,17 @@ impl Runtime {
         let most = self.properties().max_threads_per_block;
         let allowed = self.functions.get(function).and_then(|function| function.dynamic_shared_limit);
         let default = self.properties().shared_per_block.saturating_sub(served.static_shared());
+        let name = self.function_name(function)?;
+        let module = loaded.program().module();
+        let kernel = module.kernels().find(|(_, kernel)| kernel.name == name);
+        let local = kernel.map_or(0, |(_, kernel)| u64::from(kernel.local_bytes));
+        let constants = module.variables.iter().filter(|(_, variable)| variable.space == StateSpace::Const);
+        let constant = constants.map(|(_, variable)| variable.bytes).sum();
         Ok(FunctionInfo {
             registers: served.registers(),
             static_shared: served.static_shared(),
+            constant,
+            local,
             dynamic_shared_limit: allowed.unwrap_or(default),
             max_threads: served.max_threads(&loaded).map_or(most, |own| own.min(most)),
         })
@@ -275,48 +288,77 @@ impl Runtime {
         Ok(loaded)
     }
 
+    /// The PTX of some code that the GPU takes: texts that are linked.
+    pub fn texts(&mut self, source: ModuleSource) -> Result<Vec<String>> {
+        match source {
+            ModuleSource::Texts(texts) => Ok(texts),
+            ModuleSource::Containers(containers) => self.choose(&containers),
+        }
+    }
+
     fn load(&mut self, name: &str, source: ModuleSource) -> Result<Arc<Loaded>> {
-        let ptx = match source {
-            ModuleSource::Text(text) => text,
-            ModuleSource::Containers(containers) => self.choose(&containers)?,
-        };
-        match Loaded::new(&mut self.context, name, ptx) {
+        let texts = self.texts(source)?;
+        match Loaded::new(&mut self.context, name, texts) {
             Ok(loaded) => Ok(Arc::new(loaded)),
             Err(error) => Err(self.fail(Status::INVALID_PTX, &words(&error))),
         }
     }
 
-    /// The PTX that the GPU takes: the newest that is not newer than it.
-    fn choose(&mut self, containers: &[Vec<u8>]) -> Result<String> {
-        let mut texts = Vec::new();
-        let mut machine_code = false;
-        for (number, container) in containers.iter().enumerate() {
-            let entries = match fatbin::entries(container) {
-                Ok(entries) => entries,
+    /// The PTX that the GPU takes: of each container the newest that is not newer than it. A program that is linked by
+    /// the compiler has PTX only in the containers behind the first.
+    fn choose(&mut self, containers: &[Vec<u8>]) -> Result<Vec<String>> {
+        let mut found = Vec::with_capacity(containers.len());
+        for container in containers {
+            match fatbin::entries(container) {
+                Ok(entries) => found.push(entries),
                 Err(fault) => {
                     let what = format!("the program's device code cannot be read: {fault}");
                     return Err(self.fail(Status::INVALID_IMAGE, &what));
                 }
-            };
-            machine_code |= entries.iter().any(|entry| entry.kind == Kind::MachineCode);
-            let ptx = entries.into_iter().filter(|entry| entry.kind == Kind::Ptx);
-            texts.extend(ptx.map(|entry| (number, entry)));
+            }
         }
-        let Some(&(first, _)) = texts.first() else {
+        let is_ptx = |entry: &&Entry<'_>| entry.kind == Kind::Ptx;
+        let whole = found.first().filter(|entries| entries.iter().any(|entry| is_ptx(&entry)));
+        let containers = if whole.is_some() { &found[..1] } else { &found[..] };
+        // Containers without PTX are libraries, such as NVIDIA's own: what is missing is found out by who needs it.
+        let containers = containers.iter().filter(|entries| entries.iter().any(|entry| is_ptx(&entry)));
+        let texts = containers.map(|entries| self.newest(&entries.iter().filter(is_ptx).copied().collect::<Vec<_>>()));
+        let texts = texts.collect::<Result<Vec<String>>>()?;
+        if texts.is_empty() {
+            let machine_code = found.iter().flatten().any(|entry| entry.kind == Kind::MachineCode);
             let has = if machine_code { "has machine code only" } else { "has no device code" };
             let what = format!("the program {has}, and PTX is what can be run: {PTX_HELP}");
             return Err(self.fail(Status::NO_BINARY_FOR_GPU, &what));
-        };
-        if texts.iter().any(|(number, _)| *number != first) {
-            let what = "the program's device code lies in several modules that must be linked (-rdc=true), which is not \
-                        supported yet: compile it as a whole, with -rdc=false";
-            return Err(self.fail(Status::NO_BINARY_FOR_GPU, what));
         }
+        Ok(texts)
+    }
+
+    /// The PTX in an object or an archive, of each container one. NVIDIA's own libraries have PTX for the newest GPUs
+    /// alone beside machine code for all: that serves where nothing else is there.
+    pub(crate) fn library_texts(&mut self, library: &[u8]) -> Result<Vec<String>> {
         let cc = self.machine().cc;
         let own = u32::from(cc.major) * 10 + u32::from(cc.minor);
-        let fitting = texts.iter().filter(|(_, entry)| entry.architecture <= own);
-        let Some((_, entry)) = fitting.max_by_key(|(_, entry)| entry.architecture) else {
-            let least = texts.iter().map(|(_, entry)| entry.architecture).min().unwrap_or_default();
+        let mut texts = Vec::new();
+        for container in fatbin::within(library) {
+            let entries = fatbin::entries(container).unwrap_or_default();
+            let ptx: Vec<Entry<'_>> = entries.into_iter().filter(|entry| entry.kind == Kind::Ptx).collect();
+            let fitting = ptx.iter().filter(|entry| entry.architecture <= own).max_by_key(|entry| entry.architecture);
+            let chosen = fitting.or_else(|| ptx.iter().min_by_key(|entry| entry.architecture));
+            texts.extend(chosen.map(Entry::text).transpose().map_err(|_| Status::INVALID_IMAGE)?);
+        }
+        if texts.is_empty() {
+            return Err(self.fail(Status::NO_BINARY_FOR_GPU, &format!("the library has no PTX: {PTX_HELP}")));
+        }
+        Ok(texts)
+    }
+
+    /// The newest of some PTX that the GPU takes.
+    fn newest(&mut self, entries: &[Entry<'_>]) -> Result<String> {
+        let cc = self.machine().cc;
+        let own = u32::from(cc.major) * 10 + u32::from(cc.minor);
+        let fitting = entries.iter().filter(|entry| entry.architecture <= own);
+        let Some(entry) = fitting.max_by_key(|entry| entry.architecture) else {
+            let least = entries.iter().map(|entry| entry.architecture).min().unwrap_or_default();
             let what = format!(
                 "the program has PTX for compute capability {}.{} and later, and {} has {}.{}: name a newer GPU first, or \
                  compile with -arch=sm_{own}",

@@ -101,7 +101,7 @@ impl Runtime {
     }
 
     /// Refuses what this GPU cannot launch.
-    fn check(&mut self, request: &Request) -> Result<()> {
+    pub(crate) fn check(&mut self, request: &Request) -> Result<()> {
         let info = self.function_info(request.function)?;
         let properties = self.properties();
         let threads = request.block.iter().fold(1u64, |threads, &extent| threads.saturating_mul(extent.into()));

@@ -8,13 +8,19 @@
 //! is given. This crate does not know about C, pointers of the host, or how functions are exported: the crate `cuda`
 //! turns what C hands in into slices and numbers.
 
+mod arrays;
+mod capture;
 mod clock;
 mod config;
 pub mod fatbin;
+mod graphs;
 mod handles;
 mod kernels;
 mod launch;
+pub mod link;
 mod memory;
+mod operations;
+mod pools;
 mod properties;
 mod runtime;
 mod status;
@@ -22,13 +28,19 @@ mod streams;
 mod timeline;
 mod times;
 
+pub use arrays::{ArrayInfo, TexelSource};
+pub use capture::{CaptureInfo, CaptureMode};
 pub use clock::Nanoseconds;
 pub use config::Config;
+pub use graphs::{Step, UpdateFault};
 pub use handles::Handle;
 pub use kernels::{FunctionInfo, ModuleSource, ParameterPlace};
 pub use launch::Request;
 pub use memory::{HostMemory, MemoryKind, Pointer};
+pub use operations::{Extent, Fill, Operation, Rows, Transfer, is_empty};
+pub use pools::Pool;
 pub use properties::{Attribute, Properties};
 pub use runtime::Runtime;
 pub use status::Status;
+pub use warplens_isa::{AddressMode, Channel, Filter, ReadMode, Sampler, TexelFormat};
 pub use warplens_session::trail::CopyKind;

@@ -49,6 +49,14 @@ pub struct Pointer {
     pub bytes: u64,
 }
 
+/// Memory that host and device have, with its addresses.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shared {
+    device: u64,
+    host: u64,
+    bytes: u64,
+}
+
 /// An allocation of the program.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Owned {
@@ -56,12 +64,25 @@ pub(crate) struct Owned {
     allocation: Option<Allocation>,
     kind: MemoryKind,
     bytes: u64,
+    /// Where the host has it, if not at the same address.
+    host: Option<u64>,
 }
 
 impl Runtime {
     /// Allocates memory; `call` is what messages name it by.
     pub fn allocate(&mut self, call: &str, bytes: u64, kind: MemoryKind) -> Result<u64> {
         self.alive()?;
+        self.undisturbing()?;
+        self.allocate_now(call, bytes, kind)
+    }
+
+    /// Allocates memory of the device in the order of a stream, which disturbs no other.
+    pub(crate) fn allocate_in_order(&mut self, call: &str, bytes: u64) -> Result<u64> {
+        self.alive()?;
+        self.allocate_now(call, bytes, MemoryKind::Device)
+    }
+
+    fn allocate_now(&mut self, call: &str, bytes: u64, kind: MemoryKind) -> Result<u64> {
         if bytes == 0 {
             return Err(Status::INVALID_VALUE);
         }
@@ -74,7 +95,7 @@ impl Runtime {
             };
             let (address, _) = self.context.extent(allocation).map_err(|_| Status::UNKNOWN)?;
             if kind == MemoryKind::Device || self.host.map(address, bytes) {
-                self.owned.insert(address, Owned { allocation: Some(allocation), kind, bytes });
+                self.owned.insert(address, Owned { allocation: Some(allocation), kind, bytes, host: None });
                 return Ok(address);
             }
             self.context.free(allocation).map_err(|_| Status::UNKNOWN)?;
@@ -88,7 +109,18 @@ impl Runtime {
             return Ok(());
         }
         self.alive()?;
-        let Some(owned) = self.owned.get(&address).copied().filter(|owned| kinds.contains(&owned.kind)) else {
+        self.undisturbing()?;
+        self.free_now(address, kinds)
+    }
+
+    pub(crate) fn free_now(&mut self, address: u64, kinds: &[MemoryKind]) -> Result<()> {
+        self.alive()?;
+        if self.graphs.memory.contains_key(&address) {
+            // Whoever performs its graph again finds it where it was.
+            return Ok(());
+        }
+        let is_meant = |owned: &Owned| kinds.contains(&owned.kind) && owned.host.is_none();
+        let Some(owned) = self.owned.get(&address).copied().filter(is_meant) else {
             // What is not the program's any more was freed before, and the device knows what it was called.
             let of_program = self.owned.contains_key(&address);
             let gone = self.context.allocation_at(address).map(|allocation| self.context.extent(allocation));
@@ -100,6 +132,7 @@ impl Runtime {
             return Err(self.fail(Status::INVALID_VALUE, &format!("free of {address:#x}: {why}")));
         };
         self.owned.remove(&address);
+        self.leave_pool(address);
         if owned.kind != MemoryKind::Device {
             self.host.unmap(address, owned.bytes);
         }
@@ -116,6 +149,9 @@ impl Runtime {
         {
             return Some(Pointer { kind: owned.kind, base, bytes: owned.bytes });
         }
+        if let Some((base, bytes, _)) = self.registered_at(address) {
+            return Some(Pointer { kind: MemoryKind::Pinned, base, bytes });
+        }
         let location = self.context.locate(address).ok()?;
         Some(Pointer { kind: MemoryKind::Device, base: address - location.offset, bytes: location.bytes })
     }
@@ -131,16 +167,65 @@ impl Runtime {
         (self.limit.saturating_sub(used), self.limit)
     }
 
+    /// Registers memory of the host, so that the device may look at it. The device has it at an address of its own.
+    pub fn register_host(&mut self, address: u64, bytes: u64) -> Result<()> {
+        self.alive()?;
+        if address == 0 || bytes == 0 || address.checked_add(bytes).is_none() {
+            return Err(Status::INVALID_VALUE);
+        }
+        let below = self.registered.range(..address + bytes).next_back();
+        let overlaps = below.is_some_and(|(&base, of)| self.owned.get(of).is_some_and(|of| address < base + of.bytes));
+        if overlaps || self.pointer(address).is_some() {
+            return Err(Status::ALREADY_REGISTERED);
+        }
+        let device = self.allocate_now("cudaHostRegister", bytes, MemoryKind::Device)?;
+        if let Some(owned) = self.owned.get_mut(&device) {
+            (owned.kind, owned.host) = (MemoryKind::Pinned, Some(address));
+        }
+        self.registered.insert(address, device);
+        Ok(())
+    }
+
+    /// The device may look at it no more.
+    pub fn unregister_host(&mut self, address: u64) -> Result<()> {
+        self.alive()?;
+        let device = self.registered.remove(&address).ok_or(Status::NOT_REGISTERED)?;
+        match self.owned.remove(&device).and_then(|owned| owned.allocation) {
+            Some(allocation) => self.context.free(allocation).map_err(|_| Status::UNKNOWN),
+            None => Ok(()),
+        }
+    }
+
+    /// First address, bytes and address on the device of registered memory that an address of the host lies in.
+    fn registered_at(&self, address: u64) -> Option<(u64, u64, u64)> {
+        let (&base, &device) = self.registered.range(..=address).next_back()?;
+        let bytes = self.owned.get(&device)?.bytes;
+        (address - base < bytes).then_some((base, bytes, device))
+    }
+
+    /// Where the host has what is at an address: elsewhere for the address that the device has for registered memory.
+    pub fn host_address(&self, address: u64) -> u64 {
+        let found = self.owned.range(..=address).next_back().filter(|(base, owned)| address - **base < owned.bytes);
+        found.and_then(|(base, owned)| Some(owned.host? + (address - base))).unwrap_or(address)
+    }
+
+    /// Where the device has memory of the host that it may look at.
+    pub fn device_address(&self, address: u64) -> Option<u64> {
+        if let Some((base, _, device)) = self.registered_at(address) {
+            return Some(device + (address - base));
+        }
+        let kind = self.pointer(address)?.kind;
+        (kind != MemoryKind::Device).then_some(address)
+    }
+
     /// Copies bytes of the host to the device.
-    pub fn copy_to_device(&mut self, to: u64, bytes: &[u8], stream: Handle) -> Result<()> {
-        self.copied(CopyKind::ToDevice, bytes.len() as u64, stream)?;
+    pub fn write(&mut self, to: u64, bytes: &[u8]) -> Result<()> {
         let written = self.context.write(to, bytes);
         written.map_err(|error| self.bad_copy(&error))
     }
 
     /// Copies bytes of the device to the host.
-    pub fn copy_to_host(&mut self, from: u64, bytes: &mut [u8], stream: Handle) -> Result<()> {
-        self.copied(CopyKind::ToHost, bytes.len() as u64, stream)?;
+    pub fn read(&mut self, from: u64, bytes: &mut [u8]) -> Result<()> {
         match self.context.read(from, bytes.len() as u64) {
             Ok(found) => {
                 bytes.copy_from_slice(&found);
@@ -151,25 +236,19 @@ impl Runtime {
     }
 
     /// Copies bytes within the device.
-    pub fn copy_on_device(&mut self, to: u64, from: u64, bytes: u64, stream: Handle) -> Result<()> {
-        self.copied(CopyKind::OnDevice, bytes, stream)?;
+    pub fn copy(&mut self, to: u64, from: u64, bytes: u64) -> Result<()> {
         let copied = self.context.copy(to, from, bytes);
         copied.map_err(|error| self.bad_copy(&error))
     }
 
-    /// Bytes that were copied within the host by somebody else.
-    pub fn copied_on_host(&mut self, bytes: u64, stream: Handle) -> Result<()> {
-        self.copied(CopyKind::OnHost, bytes, stream)
-    }
-
     /// Sets memory of the device to a pattern, `count` times.
-    pub fn fill(&mut self, to: u64, pattern: &[u8], count: u64, stream: Handle) -> Result<()> {
-        self.copied(CopyKind::Set, count.saturating_mul(pattern.len() as u64), stream)?;
+    pub fn fill(&mut self, to: u64, pattern: &[u8], count: u64) -> Result<()> {
         let filled = self.context.fill(to, pattern, count);
         filled.map_err(|error| self.bad_copy(&error))
     }
 
-    fn copied(&mut self, kind: CopyKind, bytes: u64, stream: Handle) -> Result<()> {
+    /// Notes that so many bytes are copied in a stream; who notes it copies them.
+    pub fn note_copy(&mut self, kind: CopyKind, bytes: u64, stream: Handle) -> Result<()> {
         self.alive()?;
         let seconds: Vec<_> = self.transfers.iter().map(|transfers| transfers.seconds(kind, bytes)).collect();
         let own = seconds.first().copied().flatten().unwrap_or_default();
@@ -192,12 +271,12 @@ impl Runtime {
             return Err(self.fail(Status::OUT_OF_MEMORY, "the host has something at the address of a managed variable"));
         }
         self.host.write(address, &content);
-        self.owned.insert(address, Owned { allocation: None, kind: MemoryKind::Managed, bytes });
+        self.owned.insert(address, Owned { allocation: None, kind: MemoryKind::Managed, bytes, host: None });
         Ok(())
     }
 
     /// Shared memory that a launch can touch: all that is managed, and pinned memory that a parameter points into.
-    fn shared(&self, parameters: &[u8]) -> Vec<(u64, u64)> {
+    fn shared(&self, parameters: &[u8]) -> Vec<Shared> {
         let words: Vec<u64> =
             parameters.chunks_exact(8).map(|word| u64::from_le_bytes(word.try_into().expect("8 bytes"))).collect();
         let is_meant = |base: u64, owned: &Owned| match owned.kind {
@@ -206,32 +285,39 @@ impl Runtime {
             MemoryKind::Pinned => words.iter().any(|&word| word >= base && word - base < owned.bytes),
         };
         let shared = self.owned.iter().filter(|(base, owned)| is_meant(**base, owned));
-        shared.map(|(&base, owned)| (base, owned.bytes)).collect()
+        let entry = |(&device, owned): (&u64, &Owned)| Shared {
+            device,
+            host: owned.host.unwrap_or(device),
+            bytes: owned.bytes,
+        };
+        shared.map(entry).collect()
     }
 
     /// Hands shared memory to the device. Returns what is to be taken back.
-    pub(crate) fn hand_over(&mut self, parameters: &[u8]) -> Vec<(u64, u64)> {
+    pub(crate) fn hand_over(&mut self, parameters: &[u8]) -> Vec<Shared> {
         let shared = self.shared(parameters);
-        for &(address, bytes) in &shared {
-            let content = self.host.read(address, bytes);
-            self.context.write(address, &content).expect("shared memory is memory of the device");
+        for &Shared { device, host, bytes } in &shared {
+            let content = self.host.read(host, bytes);
+            self.context.write(device, &content).expect("shared memory is memory of the device");
         }
         shared
     }
 
     /// Takes shared memory back from the device.
-    pub(crate) fn take_back(&mut self, shared: &[(u64, u64)]) {
-        for &(address, bytes) in shared {
-            let content = self.context.read(address, bytes).expect("shared memory is memory of the device");
-            self.host.write(address, &content);
+    pub(crate) fn take_back(&mut self, shared: &[Shared]) {
+        for &Shared { device, host, bytes } in shared {
+            let content = self.context.read(device, bytes).expect("shared memory is memory of the device");
+            self.host.write(host, &content);
         }
     }
 
     /// Bytes of the allocations that parameters point into.
     pub(crate) fn reachable(&self, parameters: &[u8]) -> u64 {
         let words = parameters.chunks_exact(8).map(|word| u64::from_le_bytes(word.try_into().expect("8 bytes")));
-        let mut found: Vec<(u64, u64)> =
-            words.filter_map(|word| self.pointer(word)).map(|pointer| (pointer.base, pointer.bytes)).collect();
+        let mut found: Vec<(u64, u64)> = words
+            .filter_map(|word| self.pointer(self.texels_of(word).unwrap_or(word)))
+            .map(|pointer| (pointer.base, pointer.bytes))
+            .collect();
         found.sort_unstable();
         found.dedup();
         found.iter().map(|(_, bytes)| bytes).sum()
@@ -241,7 +327,7 @@ impl Runtime {
 impl Runtime {
     /// What the program allocated and has not freed.
     pub(crate) fn owned_by_program(&self) -> Vec<(u64, MemoryKind)> {
-        let own = self.owned.iter().filter(|(_, owned)| owned.allocation.is_some());
+        let own = self.owned.iter().filter(|(_, owned)| owned.allocation.is_some() && owned.host.is_none());
         own.map(|(&address, owned)| (address, owned.kind)).collect()
     }
 }

@@ -182,6 +182,9 @@ impl Runtime {
         for (address, kind) in self.owned_by_program() {
             self.free(address, &[kind])?;
         }
+        for address in self.registered.keys().copied().collect::<Vec<_>>() {
+            self.unregister_host(address)?;
+        }
         self.reset_streams();
         Ok(())
     }

@@ -12,11 +12,15 @@ use warplens_session::trail::{Entry, Trail};
 use warplens_session::transfer::Transfers;
 use warplens_session::{Error, ExecutionOptions};
 
+use crate::arrays::Arrays;
 use crate::clock::Nanoseconds;
 use crate::config::Config;
+use crate::graphs::Graphs;
 use crate::handles::{Handle, Table};
 use crate::kernels::{Function, Module, Variable};
+use crate::link::Linker;
 use crate::memory::{HostMemory, Owned};
+use crate::pools::Pools;
 use crate::status::{Result, Status};
 use crate::streams::{Event, Stream};
 use crate::timeline::Timeline;
@@ -36,10 +40,13 @@ pub struct Runtime {
     pub(crate) stubs: BTreeMap<u64, Handle>,
     /// Variables by the address of what stands for them on the host.
     pub(crate) shadows: BTreeMap<u64, Variable>,
+    pub(crate) linkers: Table<Linker>,
     pub(crate) streams: Table<Stream>,
     pub(crate) events: Table<Event>,
     /// What was allocated, by address.
     pub(crate) owned: BTreeMap<u64, Owned>,
+    /// Registered memory of the host: its address there, and that on the device.
+    pub(crate) registered: BTreeMap<u64, u64>,
     pub(crate) allocations: u64,
     pub(crate) host: Box<dyn HostMemory + Send>,
     /// The default stream.
@@ -51,6 +58,9 @@ pub struct Runtime {
     pub(crate) streams_made: u32,
     /// Rates of copies, for each GPU.
     pub(crate) transfers: Vec<Transfers>,
+    pub(crate) graphs: Graphs,
+    pub(crate) arrays: Arrays,
+    pub(crate) pools: Pools,
     pub(crate) times: Times,
     pub(crate) trail: Trail,
     contexts: Table<()>,
@@ -58,6 +68,8 @@ pub struct Runtime {
     primary: Option<Handle>,
     is_started: bool,
     sticky: Option<Status>,
+    /// What went wrong last.
+    last_words: String,
     said: BTreeSet<String>,
 }
 
@@ -85,9 +97,11 @@ impl Runtime {
             functions: Table::new(2),
             stubs: BTreeMap::new(),
             shadows: BTreeMap::new(),
+            linkers: Table::new(16),
             streams: Table::new(3),
             events: Table::new(4),
             owned: BTreeMap::new(),
+            registered: BTreeMap::new(),
             allocations: 0,
             host,
             default_stream: Stream::default(),
@@ -98,11 +112,15 @@ impl Runtime {
             transfers: machines.iter().map(Transfers::of).collect(),
             machines,
             times: Times::new(sample),
+            graphs: Graphs::default(),
+            arrays: Arrays::default(),
+            pools: Pools::default(),
             trail,
             contexts: Table::new(5),
             primary: None,
             is_started: false,
             sticky: None,
+            last_words: String::new(),
             said: BTreeSet::new(),
         }
     }
@@ -171,8 +189,14 @@ impl Runtime {
             self.sticky = Some(status);
         }
         say(message);
+        message.clone_into(&mut self.last_words);
         self.trail.note(&Entry::Failure { process: std::process::id(), message: message.to_owned() });
         status
+    }
+
+    /// What went wrong last, for the logs of compilers and linkers.
+    pub fn last_words(&self) -> &str {
+        &self.last_words
     }
 
     /// The device takes no more work because of a bug of ours.
@@ -217,4 +241,29 @@ pub(crate) fn words(error: &Error) -> String {
         text += &format!(": {}", finding.message);
     }
     text
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// Memory of the host that nothing is done with.
+    struct NoMemory;
+
+    impl HostMemory for NoMemory {
+        fn map(&mut self, _: u64, _: u64) -> bool {
+            true
+        }
+        fn unmap(&mut self, _: u64, _: u64) {}
+        fn read(&self, _: u64, bytes: u64) -> Vec<u8> {
+            vec![0; bytes as usize]
+        }
+        fn write(&mut self, _: u64, _: &[u8]) {}
+    }
+
+    /// A device.
+    pub(crate) fn runtime() -> Runtime {
+        let machines = warplens_session::machines::select("a100-80").unwrap();
+        Runtime::new(Config { machines, trail: None, threads: 1 }, Box::new(NoMemory))
+    }
 }

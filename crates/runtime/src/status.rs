@@ -28,6 +28,12 @@ codes! {
     INVALID_CONFIGURATION = 9;
     /// No variable of the device.
     INVALID_SYMBOL = 13;
+    /// Rows that overlap.
+    INVALID_PITCH = 12;
+    /// A texture that no device has.
+    INVALID_TEXTURE = 18;
+    /// Texels that no array has.
+    INVALID_CHANNEL_DESCRIPTOR = 20;
     /// A copy whose direction does not fit its pointers.
     INVALID_COPY_DIRECTION = 21;
     /// A function of the host that stands for no kernel.
@@ -42,8 +48,12 @@ codes! {
     NO_BINARY_FOR_GPU = 209;
     /// PTX that cannot be read.
     INVALID_PTX = 218;
+    /// A file that is not there.
+    FILE_NOT_FOUND = 301;
     /// A handle that stands for nothing.
     INVALID_HANDLE = 400;
+    /// The call does not fit to what was called before.
+    ILLEGAL_STATE = 401;
     /// There is nothing of this name.
     NOT_FOUND = 500;
     /// Work is still under way.
@@ -56,6 +66,8 @@ codes! {
     LAUNCH_TIMEOUT = 702;
     /// An assertion of a kernel failed.
     ASSERT = 710;
+    /// The devices do not see each other's memory.
+    PEER_ACCESS_NOT_ENABLED = 705;
     /// Memory of the host is registered already.
     ALREADY_REGISTERED = 712;
     /// Memory of the host is not registered.
@@ -66,6 +78,26 @@ codes! {
     LAUNCH_FAILED = 719;
     /// The call is not supported.
     NOT_SUPPORTED = 801;
+    /// A captured stream cannot have the call.
+    CAPTURE_UNSUPPORTED = 900;
+    /// The capture failed by an earlier call.
+    CAPTURE_INVALIDATED = 901;
+    /// Two captures cannot become one.
+    CAPTURE_MERGE = 902;
+    /// A capture ends in another stream than it began in.
+    CAPTURE_UNMATCHED = 903;
+    /// A captured stream was not waited for.
+    CAPTURE_UNJOINED = 904;
+    /// A captured stream would wait for work that is not captured.
+    CAPTURE_ISOLATION = 905;
+    /// The default stream would wait for a captured stream.
+    CAPTURE_IMPLICIT = 906;
+    /// The event is in a captured stream.
+    CAPTURED_EVENT = 907;
+    /// A capture ends in another thread than it began in.
+    CAPTURE_WRONG_THREAD = 908;
+    /// What is performed cannot become that of another graph.
+    GRAPH_EXEC_UPDATE_FAILURE = 910;
     /// Something that should not happen.
     UNKNOWN = 999;
 }

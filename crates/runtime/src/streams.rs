@@ -25,6 +25,8 @@ pub(crate) struct Stream {
     ready: Nanoseconds,
     /// Its number, for people; that of the default stream is 0.
     number: u32,
+    /// The number of the stream in which a graph is performed that this is a branch of.
+    branch_of: Option<u32>,
     flags: u32,
     priority: i32,
 }
@@ -43,11 +45,12 @@ impl Runtime {
             return Err(Status::INVALID_VALUE);
         }
         self.streams_made += 1;
-        Ok(self.streams.insert(Stream { ready: self.host_clock, number: self.streams_made, flags, priority }))
+        Ok(self.streams.insert(Stream { ready: self.host_clock, number: self.streams_made, branch_of: None, flags, priority }))
     }
 
     /// Takes a stream away.
     pub fn destroy_stream(&mut self, stream: Handle) -> Result<()> {
+        self.forget_captured(stream);
         self.streams.remove(stream).map(drop).ok_or(Status::INVALID_HANDLE)
     }
 
@@ -63,6 +66,16 @@ impl Runtime {
         self.streams.get(stream).ok_or(Status::INVALID_HANDLE)
     }
 
+    /// True for the default stream, by whatever handle.
+    pub(crate) fn is_default(&self, stream: Handle) -> bool {
+        DEFAULT.contains(&stream)
+    }
+
+    /// True for a stream that waits for the default stream, and it for the stream.
+    pub(crate) fn waits_for_default(&self, stream: Handle) -> bool {
+        self.streams.get(stream).is_some_and(|stream| stream.flags & NON_BLOCKING == 0)
+    }
+
     /// When work that is asked for now begins in a stream.
     fn begins(&self, stream: Handle) -> Result<Nanoseconds> {
         let own = self.stream(stream)?;
@@ -75,28 +88,66 @@ impl Runtime {
         Ok(if own.flags & NON_BLOCKING == 0 { earliest.max(self.default_stream.ready) } else { earliest })
     }
 
-    /// Work of so many seconds in a stream. The host takes its time to ask for it.
+    /// Work of so many seconds in a stream. The host takes its time to ask for it, but for what a graph holds, which it has
+    /// asked for as a whole.
     pub(crate) fn work(&mut self, stream: Handle, needs: Needs, seconds: f64) -> Result<Place> {
-        let overhead = self.transfers.first().map_or(0.0, |transfers| transfers.overhead);
-        self.host_clock = self.host_clock.after(overhead);
+        self.undisturbed(stream)?;
+        if self.stream(stream)?.branch_of.is_none() {
+            self.host_asks();
+        }
         let ready = self.begins(stream)?;
-        let number = self.stream(stream)?.number;
+        let own = self.stream(stream)?;
+        let number = own.branch_of.unwrap_or(own.number);
         let (begin, end) = self.timeline.place(needs, ready, seconds, self.host_clock);
-        self.set_ready(stream, end);
+        self.ends(stream, end);
         Ok(Place { stream: number, begin: begin.0, end: end.0 })
     }
 
-    fn set_ready(&mut self, stream: Handle, time: Nanoseconds) {
+    /// The host takes its time to ask for work.
+    fn host_asks(&mut self) {
+        let overhead = self.transfers.first().map_or(0.0, |transfers| transfers.overhead);
+        self.host_clock = self.host_clock.after(overhead);
+    }
+
+    /// The last work of a stream ends at a time.
+    fn ends(&mut self, stream: Handle, end: Nanoseconds) {
         if DEFAULT.contains(&stream) {
-            self.default_stream.ready = time;
+            self.default_stream.ready = end;
         } else if let Some(stream) = self.streams.get_mut(stream) {
-            stream.ready = time;
+            stream.ready = end;
         }
+    }
+
+    /// Where work of several branches that a stream has next begins.
+    pub fn begin_branches(&mut self, stream: Handle) -> Result<Nanoseconds> {
+        self.undisturbed(stream)?;
+        self.host_asks();
+        self.begins(stream)
+    }
+
+    /// A stream for one of them, which begins when others have ended. On the time line it is the stream of the graph.
+    pub fn begin_branch(&mut self, of: Handle, begin: Nanoseconds, after: &[Nanoseconds]) -> Handle {
+        let ready = after.iter().fold(begin, |latest, end| latest.max(*end));
+        let branch_of = self.stream(of).ok().map(|stream| stream.branch_of.unwrap_or(stream.number));
+        self.streams.insert(Stream { ready, number: 0, branch_of, flags: NON_BLOCKING, priority: 0 })
+    }
+
+    /// Takes it away. Returns when it has ended.
+    pub fn end_branch(&mut self, branch: Handle) -> Nanoseconds {
+        self.streams.remove(branch).map_or(self.host_clock, |stream| stream.ready)
+    }
+
+    /// The stream goes on when all of them have ended.
+    pub fn end_branches(&mut self, stream: Handle, ends: &[Nanoseconds]) -> Result<()> {
+        let ready = self.begins(stream)?;
+        self.ends(stream, ends.iter().fold(ready, |latest, end| latest.max(*end)));
+        Ok(())
     }
 
     /// The host waits for a stream.
     pub fn synchronize_stream(&mut self, stream: Handle) -> Result<()> {
         self.alive()?;
+        self.undisturbed(stream)?;
         let end = self.begins(stream)?;
         self.host_clock = self.host_clock.max(end);
         Ok(())
@@ -105,6 +156,7 @@ impl Runtime {
     /// The host waits for everything.
     pub fn synchronize(&mut self) -> Result<()> {
         self.alive()?;
+        self.nothing_captured()?;
         let last = self.streams.iter().fold(self.default_stream.ready, |time, (_, stream)| time.max(stream.ready));
         self.host_clock = self.host_clock.max(last);
         Ok(())
@@ -119,7 +171,9 @@ impl Runtime {
     pub fn wait_event(&mut self, stream: Handle, event: Handle) -> Result<()> {
         let at = self.events.get(event).ok_or(Status::INVALID_HANDLE)?.at;
         let ready = self.begins(stream)?.max(at.unwrap_or_default());
-        self.set_ready(stream, ready);
+        if !self.capture_wait(stream, event)? {
+            self.ends(stream, ready);
+        }
         Ok(())
     }
 
@@ -133,6 +187,7 @@ impl Runtime {
 
     /// Takes an event away.
     pub fn destroy_event(&mut self, event: Handle) -> Result<()> {
+        self.graphs.events.remove(&event);
         self.events.remove(event).map(drop).ok_or(Status::INVALID_HANDLE)
     }
 
@@ -140,14 +195,18 @@ impl Runtime {
     pub fn record_event(&mut self, event: Handle, stream: Handle) -> Result<()> {
         self.alive()?;
         let at = self.begins(stream)?;
+        self.events.get(event).ok_or(Status::INVALID_HANDLE)?;
+        // An event in a captured stream has no time.
+        let at = if self.capture_record(event, stream)? { None } else { Some(at) };
         let event = self.events.get_mut(event).ok_or(Status::INVALID_HANDLE)?;
-        event.at = Some(at);
+        event.at = at;
         Ok(())
     }
 
     /// The host waits for an event.
     pub fn synchronize_event(&mut self, event: Handle) -> Result<()> {
         self.alive()?;
+        self.event_is_not_captured(event)?;
         let event = self.events.get(event).ok_or(Status::INVALID_HANDLE)?;
         self.host_clock = self.host_clock.max(event.at.unwrap_or_default());
         Ok(())

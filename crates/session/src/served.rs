@@ -33,9 +33,12 @@ pub struct Loaded {
 }
 
 impl Loaded {
-    /// Reads PTX and places its variables in memory.
-    pub fn new(context: &mut Context, name: &str, ptx: String) -> Result<Self> {
-        let program = Program::from_ptx(name, ptx)?;
+    /// Reads PTX, links what was compiled in parts, and places its variables in memory.
+    pub fn new(context: &mut Context, name: &str, mut texts: Vec<String>) -> Result<Self> {
+        let program = match texts.len() {
+            1 => Program::from_ptx(name, texts.remove(0))?,
+            _ => Program::linked(name, texts)?,
+        };
         let module = context.load(Arc::clone(&program.module)).map_err(|error| failure::of_device(&program, &error))?;
         Ok(Self { program, module })
     }
@@ -49,6 +52,18 @@ impl Loaded {
     pub fn program(&self) -> &Program {
         &self.program
     }
+}
+
+/// Reads PTX that is to be linked with other PTX.
+pub fn check_part(name: &str, ptx: &str) -> Result<()> {
+    let (module, diagnostics) = warplens_ptx::load_part(ptx);
+    let failed = || Error::input(format!("{name} has errors")).with_findings(name, ptx, diagnostics);
+    module.map(drop).ok_or_else(failed)
+}
+
+/// Links PTX: all that one text uses must be there.
+pub fn check_whole(name: &str, texts: &[String]) -> Result<()> {
+    Program::linked(name, texts.to_vec()).map(drop)
 }
 
 /// A kernel made ready to be launched.

@@ -1,6 +1,11 @@
 //! What the device did when: launches and copies of a program on the clock of the first GPU.
 
+use std::collections::BTreeMap;
+
 use warplens_session::trail::{CopyKind, Place};
+
+/// Microseconds by which spans that follow each other may seem to overlap, as sums round.
+const TOGETHER: f64 = 1e-6;
 
 /// Everything that a program did on the device.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -76,7 +81,34 @@ impl Span {
     }
 }
 
+/// Where spans are drawn: those of a stream follow each other, but for the branches of a graph.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Lane {
+    /// Number of the process.
+    pub process: u32,
+    /// Number of the stream.
+    pub stream: u32,
+    /// Number of the branch; 0 where nothing else runs in the stream.
+    pub branch: u32,
+}
+
 impl Timeline {
+    /// The lane of each span, so that no two spans of a lane overlap.
+    pub fn lanes(&self) -> Vec<Lane> {
+        let mut ends: BTreeMap<(u32, u32), Vec<f64>> = BTreeMap::new();
+        let lane = |span: &Span| {
+            let ends = ends.entry((span.process, span.stream)).or_default();
+            let free = ends.iter().position(|&end| end <= span.begin + TOGETHER);
+            let branch = free.unwrap_or_else(|| {
+                ends.push(0.0);
+                ends.len() - 1
+            });
+            ends[branch] = span.end;
+            Lane { process: span.process, stream: span.stream, branch: branch as u32 }
+        };
+        self.spans.iter().map(lane).collect()
+    }
+
     /// How the time is spent, over all processes.
     pub fn spent(&self) -> Spent {
         let mut processes: Vec<u32> = self.spans.iter().map(|span| span.process).collect();
@@ -117,6 +149,17 @@ impl Timeline {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn spans_that_overlap_have_lanes_of_their_own() {
+        let span = |begin: f64, end: f64| {
+            let work = Work::Copy { kind: CopyKind::Set, bytes: 1 };
+            Span { process: 1, stream: 2, begin, end, work }
+        };
+        let spans = vec![span(0.0, 2.0), span(1.0, 3.0), span(2.0, 4.0), span(3.0, 4.0)];
+        let branches: Vec<u32> = Timeline { spans }.lanes().iter().map(|lane| lane.branch).collect();
+        assert_eq!(branches, [0, 1, 0, 1]);
+    }
 
     #[test]
     fn time_is_spent_on_kernels_on_copies_on_both_or_on_nothing() {

@@ -8,7 +8,7 @@
 
 use warplens_document::exec as document;
 use warplens_document::{Id, Number};
-use warplens_question::exec::timeline::Spent;
+use warplens_question::exec::timeline::{Lane, Spent};
 use warplens_question::exec::{Account, Copies, Kernel, Sampled, direction};
 
 use crate::section::{Block, Cell, Column, Section, Table, Unit};
@@ -69,8 +69,16 @@ pub fn tables(account: &Account) -> Vec<Section> {
 }
 
 /// Name of a stream.
-pub fn stream(number: u32) -> String {
+fn stream(number: u32) -> String {
     if number == 0 { "default stream".to_owned() } else { format!("stream {number}") }
+}
+
+/// Name of a lane.
+pub fn lane(lane: Lane) -> String {
+    match lane.branch {
+        0 => stream(lane.stream),
+        branch => format!("{}, branch {}", stream(lane.stream), branch + 1),
+    }
 }
 
 /// How the time of the first GPU was spent, as sentences.

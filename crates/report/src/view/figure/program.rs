@@ -2,28 +2,28 @@
 
 use std::collections::BTreeSet;
 
-use warplens_question::exec::timeline::{Span, Work};
+use warplens_question::exec::timeline::{Lane, Span, Work};
 use warplens_question::exec::{Account, direction};
 
 use crate::figure::{Axis, Figure, Hatch, Panel, Segment, Series};
-use crate::view::exec::{spent, stream};
+use crate::view::exec::{lane, spent};
 
 /// Most pieces that are drawn: more cannot be told apart.
 const MOST_DRAWN: usize = 2000;
 
 /// Lanes of streams.
 pub fn program(account: &Account, command: &str) -> Figure {
-    let drawn = || account.timeline.spans.iter().filter(|span| !span.is_of_host()).take(MOST_DRAWN);
-    let lanes: Vec<(u32, u32)> =
-        drawn().map(|span| (span.process, span.stream)).collect::<BTreeSet<_>>().into_iter().collect();
-    let several = lanes.iter().any(|(process, _)| *process != lanes[0].0);
-    let name = |(process, number): &(u32, u32)| match several {
-        true => format!("process {process}, {}", stream(*number)),
-        false => stream(*number),
+    let spans = account.timeline.spans.iter().zip(account.timeline.lanes());
+    let drawn: Vec<(&Span, Lane)> = spans.filter(|(span, _)| !span.is_of_host()).take(MOST_DRAWN).collect();
+    let lanes: Vec<Lane> = drawn.iter().map(|(_, lane)| *lane).collect::<BTreeSet<_>>().into_iter().collect();
+    let several = lanes.iter().any(|lane| lane.process != lanes[0].process);
+    let name = |of: &Lane| match several {
+        true => format!("process {}, {}", of.process, lane(*of)),
+        false => lane(*of),
     };
     let segments = |wanted: &dyn Fn(&Span) -> bool| {
-        let of = |span: &Span| Segment {
-            lane: lanes.binary_search(&(span.process, span.stream)).unwrap_or_default(),
+        let of = |(span, lane): &(&Span, Lane)| Segment {
+            lane: lanes.binary_search(lane).unwrap_or_default(),
             start: span.begin,
             end: span.end,
             label: match &span.work {
@@ -31,7 +31,7 @@ pub fn program(account: &Account, command: &str) -> Figure {
                 Work::Copy { kind, .. } => direction(*kind).to_owned(),
             },
         };
-        drawn().filter(|span| wanted(span)).map(of).collect::<Vec<_>>()
+        drawn.iter().filter(|(span, _)| wanted(span)).map(of).collect::<Vec<_>>()
     };
     let is_kernel = |span: &Span| matches!(span.work, Work::Kernel { .. });
     let mut panel = Panel::new(Axis::new("time", "µs"), Axis::names("", lanes.iter().map(name)));
