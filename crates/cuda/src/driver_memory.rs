@@ -47,9 +47,7 @@ fn pointer_attribute(runtime: &mut Runtime, to: Out<u64>, attribute: i32, memory
     match attribute {
         1 => to.set(runtime.primary_context()),
         2 => word.set(if pointer.kind == MemoryKind::Pinned { 1 } else { 2 }),
-        3 => {
-            to.set(runtime.device_address(memory).unwrap_or(memory))
-        }
+        3 => to.set(runtime.device_address(memory).unwrap_or(memory)),
         // Memory of the device has no address on the host.
         4 if pointer.kind == MemoryKind::Device => Err(Status::INVALID_VALUE),
         4 => to.set(runtime.host_address(memory)),

@@ -117,7 +117,7 @@ api! { driver_call;
 
     /// The same with options for the compiler, of which the logs are answered.
     fn cuModuleLoadDataEx(to: Out<u64>, code: Memory, count: u32, options: In<i32>, values: In<Memory>) |runtime| {
-        let logs = Logs::of(count, options, values, values.address())?;
+        let logs = Logs::of(count, options, values)?;
         logs.tell(runtime, |runtime| load(runtime, to, code))
     }
 

@@ -25,7 +25,13 @@ pub(crate) fn name(runtime: &Runtime, to: Out<*const c_char>, function: u64) -> 
 }
 
 /// Stores where a variable lies, and its size.
-pub(crate) fn global(runtime: &mut Runtime, to: Out<u64>, bytes: Out<usize>, library: Memory, name: Text) -> Result<()> {
+pub(crate) fn global(
+    runtime: &mut Runtime,
+    to: Out<u64>,
+    bytes: Out<usize>,
+    library: Memory,
+    name: Text,
+) -> Result<()> {
     let (address, size) = runtime.module_variable(library.address(), &name.get()?)?;
     to.set_if_wanted(address);
     bytes.set_if_wanted(size as usize);
