@@ -188,6 +188,12 @@ api! { driver_call;
         runtime.function_name(function.address()).map(drop)
     }
 
+    /// Says how many threads a block has. Launches say it themselves, but for those of CUDA 3, which are not supported.
+    fn cuFuncSetBlockShape(function: Memory, x: i32, y: i32, z: i32) |runtime| {
+        runtime.function_name(function.address())?;
+        if [x, y, z].iter().all(|&extent| extent > 0) { Ok(()) } else { Err(Status::INVALID_VALUE) }
+    }
+
     /// The module of a kernel.
     fn cuFuncGetModule(to: Out<u64>, function: Memory) |runtime| {
         to.set(runtime.function_module(function.address())?)

@@ -90,7 +90,7 @@ int main(void) {
     CHECK(cuInit(0) == 0 && cuCtxCreate_v2(&context, 0, 0) == 0);
     CHECK(cuLinkCreate_v2(0, NULL, NULL, &link) == 0);
     CHECK(cuLinkAddData_v2(link, 1, CALLER, sizeof CALLER, "a", 0, NULL, NULL) == 0);
-    CHECK(cuLinkComplete(link, &image, &bytes) == 0 && cuModuleLoadData(&module, image) == 218); /* what it calls is missing */
+    CHECK(cuLinkComplete(link, &image, &bytes) == 218); /* what it calls is missing */
     CHECK(cuLinkAddData_v2(link, 1, CALLEE, sizeof CALLEE, "b", 0, NULL, NULL) == 0);
     CHECK(cuLinkComplete(link, &image, &bytes) == 0 && cuModuleLoadData(&module, image) == 0);
     CHECK(cuLinkDestroy(link) == 0 && cuLinkDestroy(link) == 400);
