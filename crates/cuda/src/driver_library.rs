@@ -18,7 +18,7 @@ api! { driver_call;
         _library_values: Memory, _library_count: u32,
     ) |runtime| {
         runtime.started()?;
-        let logs = Logs::of(count, options, values, values.address())?;
+        let logs = Logs::of(count, options, values)?;
         let source = image(code)?;
         to.set(logs.tell(runtime, |runtime| runtime.load_module(source))?)
     }
@@ -29,7 +29,7 @@ api! { driver_call;
         _library_values: Memory, _library_count: u32,
     ) |runtime| {
         runtime.started()?;
-        let logs = Logs::of(count, options, values, values.address())?;
+        let logs = Logs::of(count, options, values)?;
         let source = file(path)?;
         to.set(logs.tell(runtime, |runtime| runtime.load_module(source))?)
     }

@@ -72,14 +72,14 @@ fn store(place: u64, word: u32) {
 
 impl Logs {
     /// Reads options. Those that say how code is made have nothing to say where PTX is what runs.
-    pub(crate) fn of(count: u32, options: In<i32>, values: In<Memory>, places: u64) -> Result<Self> {
+    pub(crate) fn of(count: u32, options: In<i32>, values: In<Memory>) -> Result<Self> {
         let mut logs = Self::default();
         if count > MOST_OPTIONS {
             return Err(Status::INVALID_VALUE);
         }
         for index in 0..count as usize {
             let (option, value) = (options.at(index)?, values.at(index)?.address());
-            let place = places + 8 * index as u64;
+            let place = values.address() + 8 * index as u64;
             // The number is one of 32 bits in the place of a pointer.
             let bytes = (value as u32) as usize;
             match option {
@@ -156,12 +156,12 @@ fn add_file(runtime: &mut Runtime, linker: Memory, kind: i32, path: Text) -> Res
 api! { driver_call;
     /// Begins to link.
     fn cuLinkCreate(count: u32, options: In<i32>, values: In<Memory>, to: Out<u64>) |runtime| {
-        create(runtime, Logs::of(count, options, values, values.address()), to)
+        create(runtime, Logs::of(count, options, values), to)
     }
 
     /// The same.
     fn cuLinkCreate_v2(count: u32, options: In<i32>, values: In<Memory>, to: Out<u64>) |runtime| {
-        create(runtime, Logs::of(count, options, values, values.address()), to)
+        create(runtime, Logs::of(count, options, values), to)
     }
 
     /// Adds a part.

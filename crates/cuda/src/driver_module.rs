@@ -117,7 +117,7 @@ api! { driver_call;
 
     /// The same with options for the compiler, of which the logs are answered.
     fn cuModuleLoadDataEx(to: Out<u64>, code: Memory, count: u32, options: In<i32>, values: In<Memory>) |runtime| {
-        let logs = Logs::of(count, options, values, values.address())?;
+        let logs = Logs::of(count, options, values)?;
         logs.tell(runtime, |runtime| load(runtime, to, code))
     }
 
@@ -186,6 +186,12 @@ api! { driver_call;
     /// How wide banks are, which is the same since compute capability 5.0.
     fn cuFuncSetSharedMemConfig(function: Memory, _config: i32) |runtime| {
         runtime.function_name(function.address()).map(drop)
+    }
+
+    /// Says how many threads a block has. Launches say it themselves, but for those of CUDA 3, which are not supported.
+    fn cuFuncSetBlockShape(function: Memory, x: i32, y: i32, z: i32) |runtime| {
+        runtime.function_name(function.address())?;
+        if [x, y, z].iter().all(|&extent| extent > 0) { Ok(()) } else { Err(Status::INVALID_VALUE) }
     }
 
     /// The module of a kernel.

@@ -5,6 +5,7 @@
 
 #![cfg(target_os = "linux")]
 
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -26,7 +27,8 @@ fn runs(program: &str, packages: &[&str]) {
     let imports = packages.iter().map(|package| format!("import {package}")).collect::<Vec<_>>().join("\n");
     let found = Command::new(python()).args(["-c", &imports]).output();
     if !found.is_ok_and(|found| found.status.success()) {
-        println!("skipped: {} has not all of {}", python(), packages.join(", "));
+        // Nobody is left to tell where standard error is closed.
+        let _ = writeln!(std::io::stderr(), "skipped: {} has not all of {}", python(), packages.join(", "));
         return;
     }
     let folder = tempfile::tempdir().expect("there is a place for files");
