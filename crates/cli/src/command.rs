@@ -5,6 +5,7 @@ pub(crate) mod calibrate;
 pub(crate) mod compare;
 pub(crate) mod completions;
 pub(crate) mod dev;
+pub(crate) mod exec;
 pub(crate) mod explain;
 pub(crate) mod gpu;
 pub(crate) mod man;
@@ -44,6 +45,8 @@ pub(crate) enum Verb {
     Whatif(whatif::WhatIfFlags),
     /// Execute a kernel and show what it computed
     Run(run::RunFlags),
+    /// Run a program that uses CUDA, without a GPU, and predict the time of its kernels
+    Exec(exec::ExecFlags),
     /// Execute a kernel and show every count
     Profile(profile::ProfileFlags),
     /// Draw a picture: roofline, occupancy, timeline of warps and others
@@ -81,6 +84,8 @@ pub(crate) enum Outcome {
     NoAnswer,
     /// A gate is breached; which one was shown.
     GateBreached,
+    /// The exit code is that of a program, or says why it could not be run.
+    Program(u8),
 }
 
 impl Outcome {
@@ -110,6 +115,7 @@ pub(crate) fn run(cli: Cli, terminal: &Terminal) -> Result<Outcome> {
         Verb::Whatif(flags) => whatif::run(&flags, threads, terminal),
         Verb::Model(flags) => model::run(&flags, terminal),
         Verb::Run(flags) => run::run(&flags, threads, terminal),
+        Verb::Exec(flags) => Ok(exec::run(&flags, threads, terminal)),
         Verb::Profile(flags) => profile::run(&flags, threads, terminal),
         Verb::Plot(flags) => plot::run(&flags, threads, terminal),
         Verb::Report(flags) => report::run(&flags, threads, terminal),

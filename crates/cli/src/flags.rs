@@ -29,7 +29,8 @@ pub(crate) struct Cli {
 }
 
 const EXIT_CODES: &str = "Exit codes: 0 done; 1 bad input, or no model could answer; 2 usage; 3 a gate given with \
---fail-on is breached; 4 the kernel uses an instruction that is not supported.";
+--fail-on is breached; 4 the kernel uses an instruction that is not supported. Of exec it is that of the program, or 125 \
+where exec itself fails, 126 where the program cannot be run, 127 where it is not found.";
 
 /// Flags of every verb.
 #[derive(Args, Debug)]

@@ -37,6 +37,7 @@ fn main() -> ExitCode {
         Ok(Outcome::Done) => ExitCode::SUCCESS,
         Ok(Outcome::NoAnswer) => ExitCode::from(INPUT),
         Ok(Outcome::GateBreached) => ExitCode::from(GATE),
+        Ok(Outcome::Program(code)) => ExitCode::from(code),
         Err(error) if terminal::is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             terminal.error(&error);

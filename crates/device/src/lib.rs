@@ -20,3 +20,4 @@ pub use error::Error;
 pub use handle::{Allocation, ModuleHandle};
 pub use memory::Location;
 pub use module::{Kernel, KernelHandle, Symbol};
+pub use warplens_exec::texture::{Resource, TexelPlace};

@@ -28,6 +28,7 @@ mod words;
 // generated: modules
 pub mod calibrate;
 pub mod compare;
+pub mod exec;
 pub mod explain;
 pub mod figure;
 pub mod gpu;
@@ -36,6 +37,7 @@ pub mod predict;
 pub mod profile;
 pub mod run;
 pub mod simulation;
+pub mod timeline;
 pub mod trace_events;
 pub mod tune;
 pub mod validate;

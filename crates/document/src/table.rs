@@ -50,8 +50,10 @@ const TABLES: &[&[Entry]] = &[
     crate::compare::DOCUMENTS,
     crate::tune::DOCUMENTS,
     crate::figure::DOCUMENTS,
+    crate::timeline::DOCUMENTS,
     crate::trace_events::DOCUMENTS,
     crate::validate::DOCUMENTS,
+    crate::exec::DOCUMENTS,
     // end: documents
 ];
 

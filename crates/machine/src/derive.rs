@@ -29,6 +29,7 @@ pub(crate) fn rule(machine: &Machine, key: Key) -> Option<Rule> {
         Key::DramLatency | Key::DramTurnaround | Key::LatencyL2 | Key::LatencyL2Far | Key::CtaInterval => {
             latency_of_sibling(machine, key)
         }
+        Key::LinkBandwidth => link_bandwidth(machine),
         key if key.group() == "luo_suda" => same_chip(machine, key),
         key => crate::pipeline::rule(machine, key),
     }
@@ -36,7 +37,7 @@ pub(crate) fn rule(machine: &Machine, key: Key) -> Option<Rule> {
 
 /// Why no rule gives `key`, as a clause.
 pub(crate) fn why_none(machine: &Machine, key: Key) -> String {
-    const OF_BOARDS: &[&str] = &["sm", "clock", "dram", "hong_kim", "l2", "luo_suda", "launch"];
+    const OF_BOARDS: &[&str] = &["sm", "clock", "dram", "hong_kim", "l2", "luo_suda", "launch", "link"];
     let of_board = OF_BOARDS.contains(&key.group()) || key.scaling() == Scaling::WallTime;
     if of_board && machine.siblings.is_empty() && machine.chip.is_none() {
         return "a description of an SM design has no board around it; name a GPU".into();
@@ -48,6 +49,7 @@ pub(crate) fn why_none(machine: &Machine, key: Key) -> String {
         | Key::LatencyL2
         | Key::LatencyL2Far
         | Key::CtaInterval => "it was measured neither here nor on a sibling".into(),
+        Key::LinkBandwidth => "its memory is that of the host, or nobody says how it is connected".into(),
         key if key.group() == "luo_suda" => "the MPD/CPD model is not calibrated for this chip".into(),
         _ => "the machine file does not state it, and no rule derives it".into(),
     }
@@ -96,6 +98,27 @@ pub(crate) fn latency_of_sibling(machine: &Machine, key: Key) -> Option<Rule> {
     Some(Rule {
         name: format!("latency of {}, {:.1} ns, in own cycles", sibling.name, seconds * 1e9),
         apply: Box::new(move |_| Ok(seconds)),
+    })
+}
+
+/// 16 lanes of PCI Express, with 24 bytes of framing around 128 bytes of data (PCI Express base specification: packets of
+/// the size that nearly every host allows). The chips of a compute capability have one generation of it; those that share
+/// the memory of their host have none.
+fn link_bandwidth(machine: &Machine) -> Option<Rule> {
+    let cc = machine.cc;
+    let (generation, lanes_bytes_per_second) = match (cc.major, cc.minor) {
+        (5, 3) | (6, 2) | (7, 2) | (8, 7) | (10, 1) | (11, _) => return None,
+        (0 | 1, 0) => (1, 4.0e9),
+        (0..=2, _) => (2, 8.0e9),
+        (3..=7, _) => (3, 15.754e9),
+        (8, _) => (4, 31.508e9),
+        _ => (5, 63.015e9),
+    };
+    // A design has no board around it.
+    machine.number(Key::SmCount)?;
+    Some(Rule {
+        name: format!("PCI Express {generation}.0 x16, packets of 128 B with 24 B around them"),
+        apply: Box::new(move |_| Ok(lanes_bytes_per_second * 128.0 / (128.0 + 24.0))),
     })
 }
 

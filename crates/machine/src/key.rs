@@ -569,6 +569,9 @@ keys! {
     LaunchOverhead = "launch.overhead", Seconds;
     /// Time between two launches that follow each other in a graph; not part of a kernel's time.
     LaunchGraphOverhead = "launch.graph_overhead", Seconds;
+
+    /// Rate at which data goes between the host and the device, in one direction.
+    LinkBandwidth = "link.bandwidth", BytesPerSecond;
 }
 
 /// Names that parameters had before.

@@ -57,6 +57,8 @@ pub(crate) fn rule(machine: &Machine, key: Key) -> Option<Rule> {
         Key::L2AchievedBandwidth => l2_bandwidth(machine),
         // Rows of DRAM have taken about as long for many years: the time carries over between kinds of memory.
         Key::DramRowCycle => latency_of_sibling(machine, key).or_else(|| of_board(machine, key)),
+        // What the host does for a launch has much to do with the driver, and little with the GPU.
+        Key::LaunchOverhead => latency_of_sibling(machine, key).or_else(|| of_board(machine, key)),
         Key::DramChannels if major < 2 => channels(machine),
         Key::TegMemoryLatency if major < 2 => latency_of_sibling(machine, key).or_else(|| {
             Some(Rule {

@@ -8,6 +8,7 @@ pub mod predict;
 pub mod profile;
 pub mod run;
 pub mod timing;
+pub mod timeline;
 pub mod trace_events;
 pub mod tune;
 pub mod whatif;

@@ -3,6 +3,7 @@
 // generated: modules
 pub mod calibrate;
 pub mod compare;
+pub mod exec;
 pub mod explain;
 pub mod figure;
 pub mod glance;

@@ -45,6 +45,8 @@ pub struct ExecutionOptions {
     pub allow_overreads: bool,
     /// Which CTAs are executed.
     pub extent: Extent,
+    /// Estimated work, in thread instructions, above which a part of the CTAs is enough.
+    pub full_limit: u64,
     /// Nothing is executed to count a launch; what is said about loops and branches on data.
     pub statics: Option<Given>,
     /// GPUs for whose timing simulation warps are traced on the way.
@@ -62,6 +64,9 @@ pub enum Extent {
     Auto,
     /// All.
     Full,
+    /// All, but where the launch is large only those are counted that `Auto` executes: who asked for the launch goes on
+    /// with what it computed.
+    Counted,
     /// Those with numbers in this range.
     Ctas(Range<u32>),
 }
@@ -89,6 +94,7 @@ impl ExecutionOptions {
             allow_unsupported: false,
             allow_overreads: false,
             extent: Extent::Auto,
+            full_limit: crate::measure::FULL_LIMIT,
             statics: None,
             traced_for: Vec::new(),
             trace_limits: TraceLimits::default(),
@@ -119,6 +125,10 @@ pub struct Execution<'p> {
     generation: Generation,
     differing: Differing,
     overreads: u64,
+    /// Bytes of memory that belong to somebody else and that the launches can touch.
+    foreign_bytes: u64,
+    /// What stopped the last launch that failed.
+    fault: Option<exec::ExecError>,
 }
 
 /// Finds the kernels of launches and binds their arguments.
@@ -234,7 +244,40 @@ impl<'p> Execution<'p> {
             generation,
             differing: Differing::default(),
             overreads: 0,
+            foreign_bytes: 0,
+            fault: None,
         })
+    }
+
+    /// A launch on a device whose memory somebody else has filled, of which it can touch so many bytes.
+    pub(crate) fn of_context(
+        program: &'p Program,
+        (context, module): (Context, ModuleHandle),
+        launch: (FunctionId, PlannedLaunch),
+        foreign_bytes: u64,
+        options: ExecutionOptions,
+    ) -> Self {
+        Self {
+            program,
+            launches: vec![launch],
+            emulation: Emulation::default(),
+            output: Vec::new(),
+            context,
+            module,
+            buffers: IdMap::new(),
+            handles: IdMap::new(),
+            generation: options.generations.first().copied().unwrap_or_default(),
+            options,
+            differing: Differing::default(),
+            overreads: 0,
+            foreign_bytes,
+            fault: None,
+        }
+    }
+
+    /// The device, what kernels printed on it, and what stopped a launch.
+    pub(crate) fn into_context(self) -> (Context, Vec<u8>, Option<exec::ExecError>) {
+        (self.context, self.output, self.fault)
     }
 
     /// The elements of every buffer, in the order of the plan.
@@ -343,7 +386,11 @@ impl<'p> Execution<'p> {
         let result = self.context.run_part(prepared, parts, &request, observer, &progress.done);
         self.emulation.seconds += start.elapsed().as_secs_f64();
         let (observer, summary) = result.map_err(|error| match error {
-            warplens_device::Error::Launch(error) => failure::of(self.program, *kernel, &error),
+            warplens_device::Error::Launch(error) => {
+                let said = failure::of(self.program, *kernel, &error);
+                self.fault = Some(error);
+                said
+            }
             error => failure::of_device(self.program, &error),
         })?;
         self.emulation.thread_instructions += summary.thread_instructions;
@@ -367,7 +414,8 @@ impl<'p> Execution<'p> {
                 variable.space == warplens_isa::StateSpace::Global && variable.function.is_none()
             });
         let variables: u64 = variables.map(|(_, variable)| variable.bytes).sum();
-        variables + self.buffers.as_slice().iter().map(|buffer| buffer.bytes).sum::<u64>()
+        let buffers: u64 = self.buffers.as_slice().iter().map(|buffer| buffer.bytes).sum();
+        variables + buffers + self.foreign_bytes
     }
 
     /// Bytes with the addresses of buffers and the handles of objects.
@@ -554,7 +602,7 @@ pub fn run(
     for number in 0..execution.launches.len() {
         let ctas = match &execution.options.extent {
             Extent::Ctas(range) => Some(chosen(range, execution.n_ctas(number)?)?),
-            Extent::Auto | Extent::Full => None,
+            Extent::Auto | Extent::Full | Extent::Counted => None,
         };
         let total = ctas.as_ref().map_or(u64::from(execution.n_ctas(number)?), |ctas| ctas.len() as u64);
         progress.total.fetch_add(total, Ordering::Relaxed);

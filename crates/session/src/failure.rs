@@ -127,7 +127,8 @@ pub(crate) fn place(program: &Program, pc: Pc) -> String {
         let file = program.module.files.get(location.file as usize)?;
         Some(format!(" ({file}:{})", location.line))
     });
-    format!("PTX line {}{}", info.line, source.unwrap_or_default())
+    let part = program.part_of(pc).map(|part| format!(" of part {part}"));
+    format!("PTX line {}{}{}", info.line, part.unwrap_or_default(), source.unwrap_or_default())
 }
 
 fn waiting(program: &Program, warp: &WaitingWarp) -> String {

@@ -23,11 +23,14 @@ pub mod ranges;
 pub mod registers;
 pub mod runs;
 pub mod saved;
+pub mod served;
 pub mod source;
 mod source_names;
 pub mod statics;
 pub mod toolchain;
 mod trace;
+pub mod trail;
+pub mod transfer;
 
 pub use execution::{
     DEFAULT_BUDGET, DEFAULT_LAUNCH_BUDGET, ExecutionOptions, Extent, Output, OutputRequest, RunResult, run,

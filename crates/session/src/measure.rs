@@ -24,10 +24,10 @@ use warplens_base::error::{Error, Result};
 use warplens_launch::KernelName;
 use warplens_launch::Launch;
 
-/// Estimated work, in thread instructions, above which a part of the CTAs is executed.
+/// Estimated work, in thread instructions, above which a part of the CTAs is executed unless the user says otherwise.
 pub const FULL_LIMIT: u64 = 2_000_000_000;
-/// Work of such a part.
-const PART_TARGET: u64 = 500_000_000;
+/// Such a part is this share of that work.
+const PART_SHARE: u64 = 4;
 /// Fewest CTAs of a part.
 const FEWEST_CTAS: u64 = 16;
 /// Thread instructions that take as long as starting a CTA: grids of millions of tiny CTAs are large too.
@@ -129,7 +129,7 @@ pub fn one(
         _ if communicates || n_ctas == watched.clusters.n_ctas() => {
             all_at_once(execution, number, &prepared, &mut watched, exec::Schedule::Any, progress)?
         }
-        extent => first_and_others(execution, number, &prepared, &mut watched, extent == Extent::Full, progress)?,
+        extent => first_and_others(execution, number, &prepared, &mut watched, &extent, progress)?,
     };
     let traced_for = &execution.options().traced_for;
     let traced = tracing.zip(watched.need.as_ref()).map(|(tracer, need)| {
@@ -272,16 +272,16 @@ fn first_and_others(
     number: usize,
     prepared: &Kernel,
     watched: &mut Watched,
-    in_full: bool,
+    extent: &Extent,
     progress: &Progress,
 ) -> Result<Observed> {
-    if in_full {
+    if *extent != Extent::Auto {
         check_listed(watched.n_ctas.into())?;
     }
     let before = execution.emulated();
     let shown = [&progress.done, &progress.total].map(|count| count.load(Ordering::Relaxed));
     let mut parts = execution.parts(number, prepared);
-    let observed = in_parts(execution, (number, prepared), &mut parts, watched, in_full, progress)?;
+    let observed = in_parts(execution, (number, prepared), &mut parts, watched, extent, progress)?;
     let Some(race) = observed.race else { return Ok(observed) };
     execution.undo(parts, before);
     progress.done.store(shown[0], Ordering::Relaxed);
@@ -296,7 +296,7 @@ fn in_parts(
     launch: (usize, &Kernel),
     parts: &mut exec::Parts,
     watched: &mut Watched,
-    in_full: bool,
+    extent: &Extent,
     progress: &Progress,
 ) -> Result<Observed> {
     let (any, clusters) = (exec::Schedule::Any, watched.clusters);
@@ -306,7 +306,11 @@ fn in_parts(
     progress.total.fetch_add(start.len() as u64, Ordering::Relaxed);
     let observer = (Some(among_all), watched.tracer(|need| need.first(&start)));
     let ((first, tracer), cost) = execution.run(launch, parts, any, Some(start.clone()), observer, progress)?;
-    let part = if in_full { None } else { part_of(watched.n_ctas / clusters.n_ctas(), cost.work()) };
+    let limit = execution.options().full_limit;
+    let part = match extent {
+        Extent::Full => None,
+        _ => part_of(watched.n_ctas / clusters.n_ctas(), cost.work(), limit),
+    };
     let is_part = part.is_some();
     let ctas = match part {
         Some(part) => clusters.whole(part.into_iter().flat_map(|cluster| clusters.members(cluster)).map(|cta| cta.0)),
@@ -327,7 +331,12 @@ fn in_parts(
         let (observer, summary) = execution.run(launch, parts, any, Some(more.clone()), observer, progress)?;
         (tracer, race) = (observer.1, summary.race);
     }
-    if race.is_none() && is_part && parts.exchange_data() {
+    if race.is_none() && is_part && *extent == Extent::Counted {
+        let executed = clusters.whole(ctas.iter().chain(&more).copied());
+        let rest = without((0..watched.n_ctas).collect(), &executed);
+        progress.total.fetch_add(rest.len() as u64, Ordering::Relaxed);
+        race = execution.run(launch, parts, any, Some(rest), (), progress)?.1.race;
+    } else if race.is_none() && is_part && parts.exchange_data() {
         // CTAs that lie apart may have nothing to do with each other where neighbours race.
         let mut neighbours = clusters.whole(neighbours(execution.grid(launch.0)));
         neighbours.retain(|cta| ctas.binary_search(cta).is_err() && more.binary_search(cta).is_err());
@@ -358,13 +367,14 @@ fn neighbours([x, y, z]: [u32; 3]) -> Vec<u32> {
     along.into_iter().filter(|&(extent, _)| extent > 1).filter_map(|(_, cta)| cta).collect()
 }
 
-/// The CTAs to execute when the first is so much `work`: first, last and evenly spread. `None` for all.
-fn part_of(n_ctas: u32, work: u64) -> Option<Vec<u32>> {
+/// The CTAs to execute when the first is so much `work`, and all may be as much as the limit: first, last and evenly
+/// spread. `None` for all.
+fn part_of(n_ctas: u32, work: u64, limit: u64) -> Option<Vec<u32>> {
     let per_cta = work.max(CTA_COST);
-    if per_cta.saturating_mul(n_ctas.into()) <= FULL_LIMIT {
+    if per_cta.saturating_mul(n_ctas.into()) <= limit {
         return None;
     }
-    let wanted = (PART_TARGET / per_cta).max(FEWEST_CTAS);
+    let wanted = (limit / PART_SHARE / per_cta).max(FEWEST_CTAS);
     let last = u64::from(n_ctas) - 1;
     let count = wanted.min(last + 1);
     // At least two, as one CTA is never left in part.
@@ -385,6 +395,7 @@ mod tests {
 
     #[test]
     fn a_part_holds_both_ends_and_is_evenly_spread() {
+        let part_of = |n_ctas, work| part_of(n_ctas, work, FULL_LIMIT);
         assert_eq!(part_of(1000, 2_000_000), None);
         let part = part_of(1_000_000, 1_000_000).unwrap();
         assert_eq!((part.len(), part[0], part[499]), (500, 0, 999_999));

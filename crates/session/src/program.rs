@@ -1,10 +1,13 @@
 //! An input made ready: PTX read, checked and lowered; its kernels found by name.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use warplens_base::Diagnostic;
 use warplens_base::nearest;
+use warplens_ir::link::{Linked, link};
 use warplens_ir::{FunctionId, Module};
+use warplens_isa::Pc;
 
 use crate::input::{Input, InputKind};
 use crate::machines::{ComputeCapability, Machine};
@@ -25,6 +28,8 @@ pub struct Program {
     /// The compiler that made the PTX and what it said, for CUDA C++.
     pub compiled: Option<(String, String)>,
     pub(crate) module: Arc<Module>,
+    /// The instructions of each text that was linked, in the order in which the PTX has the texts; empty for one text.
+    pub(crate) parts: Vec<Range<u32>>,
     /// CUDA C++.
     source: Option<String>,
     /// The GPUs whose code this is, where others have code of their own.
@@ -144,7 +149,11 @@ impl Program {
 
     /// Reads PTX.
     pub fn from_ptx(name: &str, ptx: String) -> Result<Self> {
-        let (module, diagnostics) = warplens_ptx::load(&ptx);
+        let read = warplens_ptx::load(&ptx);
+        Self::of_module(name, ptx, read)
+    }
+
+    fn of_module(name: &str, ptx: String, (module, diagnostics): (Option<Module>, Vec<Diagnostic>)) -> Result<Self> {
         let n_errors = diagnostics.iter().filter(|diagnostic| diagnostic.is_error()).count();
         let Some(module) = module else {
             let message = match n_errors {
@@ -165,10 +174,44 @@ impl Program {
             warnings,
             compiled: None,
             module: Arc::new(module),
+            parts: Vec::new(),
             source: None,
             target: None,
             others: Vec::new(),
         })
+    }
+
+    /// Reads PTX that was compiled in parts, and links it. Texts and findings of the program are those of all parts, one
+    /// after the other; lines are counted in each.
+    pub fn linked(name: &str, texts: Vec<String>) -> Result<Self> {
+        let mut parts = Vec::with_capacity(texts.len());
+        for (number, text) in texts.into_iter().enumerate() {
+            let read = warplens_ptx::load_part(&text);
+            parts.push(Self::of_module(&format!("{name}, part {}", number + 1), text, read)?);
+        }
+        let modules: Vec<&Module> = parts.iter().map(|part| part.module()).collect();
+        let Linked { mut module, parts: ranges } = link(&modules).map_err(|errors| {
+            let error = Error::input(format!("{name} cannot be linked"));
+            errors.iter().fold(error, |error, link| error.with_detail(link.to_string()))
+        })?;
+        let mut whole = Self { name: name.to_owned(), ptx: String::new(), ..parts[0].clone() };
+        whole.warnings = Findings { name: name.to_owned(), text: String::new(), diagnostics: Vec::new() };
+        for (part, range) in parts.iter().zip(&ranges) {
+            let start = whole.ptx.len() as u32;
+            for pc in range.pcs.clone() {
+                let span = &mut module.pcs[Pc(pc)].span;
+                (span.start, span.end) = (span.start + start, span.end + start);
+            }
+            whole.ptx += &part.ptx;
+        }
+        whole.module = Arc::new(module);
+        whole.parts = ranges.into_iter().map(|range| range.pcs).collect();
+        Ok(whole)
+    }
+
+    /// The part that an instruction came from, from 1, where the program was linked.
+    pub(crate) fn part_of(&self, pc: Pc) -> Option<usize> {
+        self.parts.iter().position(|part| part.contains(&pc.0)).map(|part| part + 1)
     }
 
     /// The CUDA C++ that the PTX was made from, if that was the input.
@@ -311,6 +354,20 @@ mod tests {
         let program = program(&["k"]);
         let id = program.kernel(None).unwrap();
         assert_eq!(program.interface(id).variables, [("table", warplens_isa::ScalarType::F32, 16)]);
+    }
+
+    #[test]
+    fn parts_are_linked_and_instructions_keep_their_texts() {
+        let header = ".version 8.0\n.target sm_80\n.address_size 64\n";
+        let caller = format!("{header}.extern .func f;\n.visible .entry k() {{ call f; ret; }}\n");
+        let callee = format!("{header}.visible .func f {{ bar.sync 0; ret; }}\n");
+        let program = Program::linked("p", vec![caller.clone(), callee]).unwrap();
+        assert_eq!(program.kernels().len(), 1);
+        let (pc, info) = program.module.pcs.iter().find(|(_, info)| info.span.start as usize > caller.len()).unwrap();
+        assert!(program.ptx[info.span.start as usize..].starts_with("bar.sync 0"));
+        assert_eq!((program.part_of(pc), info.line), (Some(2), 4));
+        let error = Program::linked("p", vec![caller]).unwrap_err();
+        assert_eq!(error.details, ["`f`, which module 0 uses, is defined nowhere"]);
     }
 
     #[test]

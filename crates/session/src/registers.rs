@@ -22,7 +22,11 @@ pub fn of(program: &Program, kernel: FunctionId, given: Option<u32>, search: &Se
     }
     let module = &program.module;
     let function = &module.functions[kernel];
-    let allocated = toolchain::registers(&program.ptx, &module.target, search)?;
+    // ptxas reads one text.
+    let allocated = match program.parts.len() {
+        0 => toolchain::registers(&program.ptx, &module.target, search)?,
+        _ => None,
+    };
     Ok(match allocated.and_then(|kernels| kernels.get(&function.name).copied()) {
         Some(registers) => (registers, RegistersBasis::Ptxas),
         None => (estimate(module, kernel), RegistersBasis::Estimate),

@@ -29,8 +29,13 @@ const LAYERS: &[(&str, u8)] = &[
     ("warplens-session", 6),
     ("warplens-question", 7),
     ("warplens-reference", 7),
+    ("warplens-runtime", 7),
+    ("warplens-cuda", 8),
     ("warplens-report", 8),
     ("warplens-cli", 9),
+    ("warplens-clock", 0),
+    ("warplens-cudart12", 9),
+    ("warplens-cudart13", 9),
     ("xtask", 10),
 ];
 

@@ -1,0 +1,89 @@
+//! `warplens exec` with programs that stand for those which load the library: they write what it would write.
+
+#![cfg(unix)]
+
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+use std::process::{Command, Output};
+
+const CASE: &str = r#"{"case":{"process":1,"case":0,"kernel":"_Z3addPf","grid":[4,1,1],"block":[256,1,1],"dynamic_shared":0,"registers":8,"answers":[{"gpu":"h200","seconds":2e-6,"model":"teg","bound_by":"issue slots","refused":null}]}}"#;
+const LAUNCH: &str = r#"{"launch":{"process":1,"case":0,"scale":1.0}}"#;
+const START: &str = r#"{"start":{"process":1,"gpus":["h200"]}}"#;
+const COPY: &str = r#"{"copy":{"process":1,"kind":"to_device","bytes":4096}}"#;
+
+/// Runs a shell script under the verb, in a folder with libraries that nothing loads.
+fn exec(folder: &Path, script: &str, flags: &[&str]) -> Output {
+    std::fs::write(folder.join("libwarplens_cudart13.so"), "").unwrap();
+    let program = folder.join("program");
+    std::fs::write(&program, format!("#!/bin/sh\n{script}\n")).unwrap();
+    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_warplens"));
+    command.arg("exec").args(flags).arg("--").arg(&program).arg("--of-program");
+    command.env("WARPLENS_LIBRARIES", folder).output().unwrap()
+}
+
+fn lines(lines: &[&str]) -> String {
+    lines.iter().map(|line| format!("echo '{line}' >> \"$WARPLENS_EXEC_TRAIL\"\n")).collect()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+#[test]
+fn output_and_exit_code_are_the_programs_and_the_report_goes_to_stderr() {
+    let folder = tempfile::tempdir().unwrap();
+    let script = lines(&[START, COPY, CASE, LAUNCH, LAUNCH, LAUNCH]) + "echo \"out $1\"; exit 7";
+    let Output { status, stdout, stderr } = exec(folder.path(), &script, &[]);
+    assert_eq!((status.code(), text(&stdout).as_str()), (Some(7), "out --of-program\n"));
+    let report = text(&stderr);
+    for words in ["add", "4 x 256", "6.00 us", "issue slots", "host to device"] {
+        assert!(report.contains(words), "{words}: {report}");
+    }
+}
+
+#[test]
+fn a_crash_loses_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let script = lines(&[START, CASE, LAUNCH]) + "printf '{\"laun' >> \"$WARPLENS_EXEC_TRAIL\"; kill -SEGV $$";
+    let Output { status, stderr, .. } = exec(folder.path(), &script, &[]);
+    assert_eq!(status.code(), Some(128 + 11));
+    assert!(text(&stderr).contains("2.00 us"), "{}", text(&stderr));
+}
+
+#[test]
+fn documents_need_a_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let script = lines(&[START, CASE, LAUNCH]);
+    let refused = exec(folder.path(), &script, &["--format", "json"]);
+    assert_eq!(refused.status.code(), Some(125));
+    assert!(text(&refused.stderr).contains("needs -o FILE"));
+    let path = folder.path().join("report.json");
+    let written = exec(folder.path(), &script, &["--format", "json", "-o", path.to_str().unwrap()]);
+    assert_eq!((written.status.code(), text(&written.stderr).as_str()), (Some(0), ""));
+    let value: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+    assert_eq!((&value["schema"], &value["kernels"][0]["calls"]), (&"warplens.exec/1".into(), &1.into()));
+    assert_eq!(value["totals"][0]["time_us"], 2.0);
+}
+
+#[test]
+fn what_cannot_be_run_has_codes_of_its_own() {
+    let run = |arguments: &[&str], libraries: &Path| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_warplens"));
+        let output = command.arg("exec").args(arguments).env("WARPLENS_LIBRARIES", libraries).output().unwrap();
+        (output.status.code(), text(&output.stderr))
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let (code, said) = run(&["--", "/bin/true"], folder.path());
+    assert_eq!(code, Some(125), "{said}");
+    assert!(said.contains("libwarplens_cudart13.so"), "{said}");
+    std::fs::write(folder.path().join("libwarplens_cudart13.so"), "").unwrap();
+    assert_eq!(run(&["--", "/no/such/program"], folder.path()).0, Some(127));
+    let data = folder.path().join("data");
+    std::fs::write(&data, "\x7fELF .nv_fatbin").unwrap();
+    let (code, said) = run(&["--", data.to_str().unwrap()], folder.path());
+    assert_eq!(code, Some(126), "{said}");
+    // Compiled as nvcc does it unless told otherwise.
+    assert!(said.contains("nvcc -cudart shared"), "{said}");
+    assert_eq!(run(&["--gpu", "nothing", "--", "/bin/true"], folder.path()).0, Some(125));
+}

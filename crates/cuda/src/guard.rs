@@ -1,0 +1,133 @@
+//! The one way from C into the runtime: a lock, a net for panics, and the last error.
+
+use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Mutex, MutexGuard};
+
+use warplens_runtime::{Config, Runtime, Status};
+
+use crate::host::{self, Host};
+
+static RUNTIME: Mutex<Option<Runtime>> = Mutex::new(None);
+
+thread_local! {
+    /// The last error of the runtime API in this thread.
+    static LAST: Cell<Status> = const { Cell::new(Status::SUCCESS) };
+}
+
+fn runtime() -> MutexGuard<'static, Option<Runtime>> {
+    // What a panic left is known to be broken by other means.
+    let mut runtime = RUNTIME.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    if runtime.is_none() {
+        let config = Config::from_environment(&|message| eprint_line(message));
+        *runtime = Some(Runtime::new(config, Box::new(Host)));
+    }
+    runtime
+}
+
+fn eprint_line(message: &str) {
+    use std::io::Write as _;
+    // Nobody is left to tell where standard error is closed.
+    let _ = writeln!(std::io::stderr(), "warplens: {message}");
+}
+
+/// The clocks of a program whose clocks follow the device.
+struct Clock;
+
+/// When the clocks of host and device were at 0, and when the program has left us last, on the kernel's clock.
+static BETWEEN: Mutex<Option<(i64, i64)>> = Mutex::new(None);
+
+impl Clock {
+    /// The time of the program since it left us last is time on the device's clock, too.
+    fn enter(runtime: &mut Runtime) -> Self {
+        if runtime.virtual_clock().is_some() {
+            host::stop_clocks();
+            let now = host::nanoseconds();
+            let mut between = BETWEEN.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            let (_, left) = *between.get_or_insert((now, now));
+            runtime.host_ran((now - left) as f64 / 1e9);
+        }
+        Self
+    }
+
+    /// The time that we took is none of the program's, but that of the device is, where it waited.
+    fn leave(self, runtime: &Runtime) {
+        if let Some(clock) = runtime.virtual_clock() {
+            let now = host::nanoseconds();
+            let mut between = BETWEEN.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            let (start, _) = between.unwrap_or((now, now));
+            *between = Some((start, now));
+            host::start_clocks(clock as i64 - (now - start));
+        }
+    }
+}
+
+fn guarded(work: impl FnOnce(&mut Runtime) -> Result<(), Status>) -> Status {
+    let caught = catch_unwind(AssertUnwindSafe(|| {
+        let mut runtime = runtime();
+        let runtime = runtime.as_mut().expect("it was made");
+        let clock = Clock::enter(runtime);
+        // A second net inside of the lock, so that the runtime can be told.
+        let status = match catch_unwind(AssertUnwindSafe(|| work(runtime))) {
+            Ok(result) => result.err().unwrap_or(Status::SUCCESS),
+            Err(panic) => {
+                let text = panic.downcast_ref::<String>().map(String::as_str);
+                let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
+                runtime.broken(text.unwrap_or("an unknown panic"))
+            }
+        };
+        clock.leave(runtime);
+        status
+    }));
+    caught.unwrap_or(Status::UNKNOWN)
+}
+
+/// A call of the runtime API, whose error is the last one of the thread.
+pub(crate) fn runtime_call(work: impl FnOnce(&mut Runtime) -> Result<(), Status>) -> i32 {
+    let status = guarded(work);
+    if !status.is_success() {
+        set_last(status);
+    }
+    status.0
+}
+
+/// A call of the driver API.
+pub(crate) fn driver_call(work: impl FnOnce(&mut Runtime) -> Result<(), Status>) -> i32 {
+    let status = guarded(work);
+    // Some codes are of the runtime API alone.
+    if status.driver_name().is_some() { status.0 } else { Status::INVALID_VALUE.0 }
+}
+
+/// The same for work that is named elsewhere.
+pub(crate) fn runtime_guard(work: &mut dyn FnMut(&mut Runtime) -> Result<(), Status>) -> i32 {
+    runtime_call(work)
+}
+
+/// The same for the driver API.
+pub(crate) fn driver_guard(work: &mut dyn FnMut(&mut Runtime) -> Result<(), Status>) -> i32 {
+    driver_call(work)
+}
+
+/// A call of what is not supported.
+pub(crate) fn unsupported(function: &'static str) -> i32 {
+    let status = guarded(|runtime| Err(runtime.unsupported(function)));
+    if function.starts_with("cuda") {
+        set_last(status);
+    }
+    status.0
+}
+
+fn set_last(status: Status) {
+    // A thread that ends has no last error any more.
+    let _ = LAST.try_with(|last| last.set(status));
+}
+
+/// The last error of the thread.
+pub(crate) fn last() -> Status {
+    LAST.try_with(Cell::get).unwrap_or(Status::SUCCESS)
+}
+
+/// Forgets the last error of the thread.
+pub(crate) fn forget_last() {
+    set_last(Status::SUCCESS);
+}

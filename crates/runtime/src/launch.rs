@@ -1,0 +1,139 @@
+//! Launches: checked as a GPU would, executed, timed.
+
+use warplens_session::served::{Done, ServedLaunch, Stop, Stopped};
+use warplens_session::trail::Entry;
+
+use crate::handles::Handle;
+use crate::runtime::{Runtime, words};
+use crate::status::{Result, Status};
+use crate::times::{Plan, Timed, key_of};
+use crate::timeline::Needs;
+
+/// Most blocks of a grid along its second and third axis, and most threads of a block along its third.
+const MOST_CTAS_YZ: u32 = 65535;
+const MOST_THREADS_Z: u32 = 64;
+
+/// A launch that a program asks for.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Request {
+    /// The kernel.
+    pub function: Handle,
+    /// The stream.
+    pub stream: Handle,
+    /// CTAs per axis.
+    pub grid: [u32; 3],
+    /// Threads per axis.
+    pub block: [u32; 3],
+    /// CTAs of a cluster per axis, where the launch says so.
+    pub cluster: Option<[u32; 3]>,
+    /// Dynamic shared memory in bytes.
+    pub dynamic_shared: u64,
+    /// All CTAs must be there at the same time.
+    pub cooperative: bool,
+    /// Content of the parameter space.
+    pub parameters: Vec<u8>,
+}
+
+impl Runtime {
+    /// Launches a kernel. Returns what it printed.
+    pub fn launch(&mut self, request: &Request) -> Result<Vec<u8>> {
+        self.alive()?;
+        self.stream_facts(request.stream)?;
+        self.check(request)?;
+        let (loaded, served) = self.served(request.function)?;
+        let launch = ServedLaunch {
+            grid: request.grid,
+            block: request.block,
+            cluster: request.cluster,
+            dynamic_shared: request.dynamic_shared,
+            parameters: request.parameters.clone(),
+            memory_bytes: self.reachable(&request.parameters),
+        };
+        let key = key_of(request);
+        let shared = self.hand_over(&request.parameters);
+        let plan = self.times.plan(&key, &request.parameters);
+        let (timed, printed) = match plan {
+            Plan::Skip => (self.times.skipped(&key, &request.parameters), Vec::new()),
+            Plan::Measure => {
+                let measured = served.measure(&mut self.context, &loaded, &launch, &self.options);
+                let Done { result, printed } = self.ended(measured)?;
+                (self.times.measured(&key, &request.parameters, result, &self.machines), printed)
+            }
+            Plan::Run => {
+                let run = served.run(&mut self.context, &loaded, &launch, &self.options);
+                let Done { result, printed } = self.ended(run)?;
+                (self.times.ran(&key, result), printed)
+            }
+        };
+        self.take_back(&shared);
+        let process = std::process::id();
+        if let Some(answers) = timed.new {
+            self.trail.note(&Entry::Case {
+                process,
+                case: timed.case,
+                kernel: served.name().mangled.clone(),
+                grid: request.grid,
+                block: request.block,
+                dynamic_shared: request.dynamic_shared,
+                registers: served.registers(),
+                answers,
+            });
+        }
+        if timed.seconds.is_none() {
+            let name = &served.name().demangled;
+            let what = format!("no model predicts `{name}` on {}: it takes no time of the device", self.machine().id);
+            self.say_once(&what);
+        }
+        let Timed { case, scale, executed, .. } = timed;
+        let needs = Needs::Sms(self.share_of_sms(request));
+        let place = self.work(request.stream, needs, timed.seconds.unwrap_or(0.0) * scale)?;
+        self.trail.note(&Entry::Launch { process, case, scale, executed, place });
+        Ok(printed)
+    }
+
+    /// The share of the SMs that the CTAs of a launch fill at once.
+    fn share_of_sms(&mut self, request: &Request) -> f64 {
+        let threads = request.block.iter().product();
+        let resident = self.resident_blocks(request.function, threads, request.dynamic_shared).unwrap_or(1).max(1);
+        let slots = f64::from(resident) * f64::from(self.properties().sms);
+        let ctas: f64 = request.grid.iter().map(|&extent| f64::from(extent)).product();
+        (ctas / slots).min(1.0)
+    }
+
+    /// Refuses what this GPU cannot launch.
+    pub(crate) fn check(&mut self, request: &Request) -> Result<()> {
+        let info = self.function_info(request.function)?;
+        let properties = self.properties();
+        let threads = request.block.iter().fold(1u64, |threads, &extent| threads.saturating_mul(extent.into()));
+        let is_grid = request.grid[0] > 0 && request.grid[1..].iter().all(|&n| (1..=MOST_CTAS_YZ).contains(&n));
+        let is_block =
+            (1..=u64::from(properties.max_threads_per_block)).contains(&threads) && request.block[2] <= MOST_THREADS_Z;
+        if !is_grid || !is_block {
+            return Err(Status::INVALID_CONFIGURATION);
+        }
+        if request.dynamic_shared > info.dynamic_shared_limit {
+            return Err(Status::INVALID_VALUE);
+        }
+        let registers = threads.next_multiple_of(32) * u64::from(info.registers);
+        if threads > u64::from(info.max_threads) || registers > u64::from(properties.registers_per_block) {
+            return Err(Status::LAUNCH_OUT_OF_RESOURCES);
+        }
+        Ok(())
+    }
+
+    /// What a launch left, or the error that it ended with, which is said.
+    fn ended<T>(&mut self, result: std::result::Result<Done<T>, Stopped>) -> Result<Done<T>> {
+        result.map_err(|Stopped { stop, error }| {
+            let status = match stop {
+                Stop::IllegalAddress => Status::ILLEGAL_ADDRESS,
+                Stop::MisalignedAddress => Status::MISALIGNED_ADDRESS,
+                Stop::Configuration => Status::INVALID_CONFIGURATION,
+                Stop::Unsupported => Status::NOT_SUPPORTED,
+                Stop::Budget => Status::LAUNCH_TIMEOUT,
+                Stop::Assertion => Status::ASSERT,
+                Stop::Failure => Status::LAUNCH_FAILED,
+            };
+            self.fail(status, &words(&error))
+        })
+    }
+}

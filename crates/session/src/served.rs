@@ -1,0 +1,301 @@
+//! Launches that a running program makes, on a device that it fills itself.
+//!
+//! A launch file says everything beforehand; a program that calls CUDA says it piece by piece. A [`Served`] kernel is made
+//! ready once and launched many times, with or without being counted.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+use warplens_device::{Context, Kernel, ModuleHandle};
+use warplens_exec::{AccessFault, ExecError, LaunchSummary, Schedule};
+use warplens_ir::FunctionId;
+pub use warplens_ir::Parameter;
+use warplens_launch::{KernelName, PlannedLaunch, Words};
+use warplens_stats::Counting;
+
+use crate::execution::{Execution, ExecutionOptions, Extent};
+use crate::failure;
+use crate::generation::Generation;
+use crate::machines::Machine;
+use crate::measure::{self, FULL_LIMIT};
+use crate::measurement::{Emulation, Measurement};
+use crate::predict::Choice;
+use crate::program::Program;
+use crate::progress::Progress;
+use crate::registers::{self, Registers};
+use crate::toolchain::Search;
+use warplens_base::error::{Error, ErrorKind, Result};
+
+/// PTX that was loaded into a device.
+pub struct Loaded {
+    program: Program,
+    module: ModuleHandle,
+}
+
+impl Loaded {
+    /// Reads PTX, links what was compiled in parts, and places its variables in memory.
+    pub fn new(context: &mut Context, name: &str, mut texts: Vec<String>) -> Result<Self> {
+        let program = match texts.len() {
+            1 => Program::from_ptx(name, texts.remove(0))?,
+            _ => Program::linked(name, texts)?,
+        };
+        let module = context.load(Arc::clone(&program.module)).map_err(|error| failure::of_device(&program, &error))?;
+        Ok(Self { program, module })
+    }
+
+    /// Its handle on the device.
+    pub fn module(&self) -> ModuleHandle {
+        self.module
+    }
+
+    /// What was loaded.
+    pub fn program(&self) -> &Program {
+        &self.program
+    }
+}
+
+/// Reads PTX that is to be linked with other PTX.
+pub fn check_part(name: &str, ptx: &str) -> Result<()> {
+    let (module, diagnostics) = warplens_ptx::load_part(ptx);
+    let failed = || Error::input(format!("{name} has errors")).with_findings(name, ptx, diagnostics);
+    module.map(drop).ok_or_else(failed)
+}
+
+/// Links PTX: all that one text uses must be there.
+pub fn check_whole(name: &str, texts: &[String]) -> Result<()> {
+    Program::linked(name, texts.to_vec()).map(drop)
+}
+
+/// A kernel made ready to be launched.
+pub struct Served {
+    kernel: FunctionId,
+    name: KernelName,
+    prepared: Kernel,
+    registers: Registers,
+    static_shared: u64,
+}
+
+/// A launch: everything but the kernel.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ServedLaunch {
+    /// CTAs per axis.
+    pub grid: [u32; 3],
+    /// Threads per axis.
+    pub block: [u32; 3],
+    /// CTAs of a cluster per axis, where the launch says so.
+    pub cluster: Option<[u32; 3]>,
+    /// Dynamic shared memory in bytes.
+    pub dynamic_shared: u64,
+    /// Content of the parameter space.
+    pub parameters: Vec<u8>,
+    /// Bytes of memory that it can touch, besides variables.
+    pub memory_bytes: u64,
+}
+
+/// Why a launch stopped.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Stop {
+    /// An access outside of what it may touch.
+    IllegalAddress,
+    /// An access to an address that is no multiple of its size.
+    MisalignedAddress,
+    /// The launch is impossible: its grid, its block or its shared memory.
+    Configuration,
+    /// The kernel has an instruction that cannot be executed.
+    Unsupported,
+    /// More instructions than a launch may execute.
+    Budget,
+    /// A failed assertion of the program.
+    Assertion,
+    /// Everything else: a trap, a deadlock, a stack that overflows.
+    Failure,
+}
+
+/// A launch that stopped, with the words for the user.
+#[derive(Debug)]
+pub struct Stopped {
+    /// What kind of end it was.
+    pub stop: Stop,
+    /// Kernel, line, thread, address and nearest allocation, as far as they matter.
+    pub error: Error,
+}
+
+/// What a launch that ended left.
+#[derive(Debug)]
+pub struct Done<T> {
+    /// What was asked for.
+    pub result: T,
+    /// What the kernel printed.
+    pub printed: Vec<u8>,
+}
+
+/// Work of a launch: what repeats when a launch repeats.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Work {
+    /// Warp instructions executed.
+    pub warp_instructions: u64,
+    /// Thread instructions executed.
+    pub thread_instructions: u64,
+}
+
+/// How launches are executed for GPUs, the first of which is the one that the program sees; with a sample, launches of
+/// more thread instructions are executed in part.
+pub fn options(machines: &[Machine], threads: usize, sample: Option<u64>) -> ExecutionOptions {
+    let first = machines.first().map(|machine| Generation::of(machine.cc));
+    ExecutionOptions {
+        threads,
+        // The program goes on with the results, unless it is asked for times alone.
+        extent: if sample.is_some() { Extent::Auto } else { Extent::Counted },
+        full_limit: sample.unwrap_or(FULL_LIMIT),
+        traced_for: Choice::Auto.traced(machines),
+        generations: vec![first.unwrap_or_default()],
+        ..ExecutionOptions::new()
+    }
+}
+
+impl Served {
+    /// The kernel of a module with this name, as PTX has it; none where there is no such kernel.
+    pub fn new(context: &mut Context, loaded: &Loaded, name: &str, search: &Search) -> Result<Option<Self>> {
+        let Loaded { program, module } = loaded;
+        let found = program.module.kernels().find(|(_, kernel)| kernel.name == name).map(|(id, _)| id);
+        let Some(kernel) = found else { return Ok(None) };
+        let on_device = |error| failure::of_device(program, &error);
+        let handle = context.kernel_of(*module, kernel).map_err(on_device)?;
+        let prepared = context.prepare(handle).map_err(on_device)?;
+        let static_shared = prepared.program().static_shared_bytes();
+        let registers = registers::of(program, kernel, None, search)?;
+        Ok(Some(Self { kernel, name: KernelName::new(name), prepared, registers, static_shared }))
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &KernelName {
+        &self.name
+    }
+
+    /// Registers per thread.
+    pub fn registers(&self) -> u32 {
+        self.registers.0
+    }
+
+    /// Bytes of shared memory that its variables take.
+    pub fn static_shared(&self) -> u64 {
+        self.static_shared
+    }
+
+    /// Its parameters.
+    pub fn parameters<'l>(&self, loaded: &'l Loaded) -> &'l [Parameter] {
+        &loaded.program.module.functions[self.kernel].parameters
+    }
+
+    /// Most threads of a block that its directives allow; none where they say nothing.
+    pub fn max_threads(&self, loaded: &Loaded) -> Option<u32> {
+        loaded.program.module.functions[self.kernel].bounds.max_threads
+    }
+
+    /// Executes a launch and counts it.
+    pub fn measure(
+        &self,
+        context: &mut Context,
+        loaded: &Loaded,
+        launch: &ServedLaunch,
+        options: &ExecutionOptions,
+    ) -> std::result::Result<Done<Measurement>, Stopped> {
+        self.execute(context, loaded, launch, options, |execution| {
+            measure::one(execution, 0, Counting::Ptx, self.registers, &Progress::default())
+        })
+    }
+
+    /// Executes a launch.
+    pub fn run(
+        &self,
+        context: &mut Context,
+        loaded: &Loaded,
+        launch: &ServedLaunch,
+        options: &ExecutionOptions,
+    ) -> std::result::Result<Done<Work>, Stopped> {
+        self.execute(context, loaded, launch, options, |execution| {
+            let progress = Progress { done: AtomicU64::new(0), total: AtomicU64::new(0) };
+            let mut parts = execution.parts(0, &self.prepared);
+            let launch = (0, &self.prepared);
+            let ((), summary) = execution.run(launch, &mut parts, Schedule::Any, None, (), &progress)?;
+            let LaunchSummary { warp_instructions, thread_instructions, .. } = summary;
+            Ok(Work { warp_instructions, thread_instructions })
+        })
+    }
+
+    fn execute<T>(
+        &self,
+        context: &mut Context,
+        loaded: &Loaded,
+        launch: &ServedLaunch,
+        options: &ExecutionOptions,
+        work: impl FnOnce(&mut Execution<'_>) -> Result<T>,
+    ) -> std::result::Result<Done<T>, Stopped> {
+        self.check(launch)?;
+        let planned = PlannedLaunch {
+            grid: launch.grid,
+            block: launch.block,
+            cluster: launch.cluster,
+            dynamic_shared: launch.dynamic_shared,
+            registers: None,
+            parameter_names: Vec::new(),
+            argument_buffers: Vec::new(),
+            parameters: Words { bytes: launch.parameters.clone(), ..Words::default() },
+            symbols: Vec::new(),
+        };
+        // An execution owns its device; it gives it back below, whatever happens between.
+        let owned = std::mem::replace(context, Context::new(64, 0));
+        let on = (owned, loaded.module);
+        let (kernel, program) = (self.kernel, &loaded.program);
+        let mut execution = Execution::of_context(program, on, (kernel, planned), launch.memory_bytes, options.clone());
+        let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| work(&mut execution)));
+        let (owned, printed, fault) = execution.into_context();
+        *context = owned;
+        match result {
+            Ok(Ok(result)) => Ok(Done { result, printed }),
+            Ok(Err(error)) => Err(Stopped { stop: stop(fault.as_ref(), &error), error }),
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    }
+
+    /// Refuses what cannot be launched before anything is said of how it went.
+    fn check(&self, launch: &ServedLaunch) -> std::result::Result<(), Stopped> {
+        let impossible = |what: String| Stopped {
+            stop: Stop::Configuration,
+            error: Error::usage(format!("kernel `{}` cannot be launched: {what}", self.name.mangled)),
+        };
+        let [x, y, z] = launch.block.map(u64::from);
+        let threads = x.saturating_mul(y).saturating_mul(z);
+        let ctas = launch.grid.iter().fold(1u64, |ctas, &extent| ctas.saturating_mul(extent.into()));
+        if threads == 0 || threads > 1024 {
+            return Err(impossible(format!("its block has {threads} threads, and 1 to 1024 are possible")));
+        }
+        if ctas == 0 || ctas > u64::from(u32::MAX) {
+            return Err(impossible(format!("its grid has {ctas} blocks")));
+        }
+        Ok(())
+    }
+}
+
+/// The work of a launch that was counted.
+pub fn work_of(measurement: &Measurement) -> Option<Work> {
+    let emulation = measurement.emulation?;
+    let Emulation { warp_instructions, thread_instructions, .. } = emulation;
+    Some(Work { warp_instructions, thread_instructions })
+}
+
+fn stop(fault: Option<&ExecError>, error: &Error) -> Stop {
+    match fault {
+        Some(ExecError::Access(access)) if access.fault == AccessFault::Misaligned => Stop::MisalignedAddress,
+        Some(ExecError::Access(_)) => Stop::IllegalAddress,
+        Some(ExecError::Unsupported(_) | ExecError::ReachedUnsupported { .. }) => Stop::Unsupported,
+        Some(ExecError::Budget { .. } | ExecError::LaunchBudget { .. }) => Stop::Budget,
+        Some(ExecError::Trap { message, .. }) if message.contains("assert") => Stop::Assertion,
+        Some(_) => Stop::Failure,
+        None => match error.kind {
+            ErrorKind::Usage => Stop::Configuration,
+            ErrorKind::Unsupported => Stop::Unsupported,
+            _ => Stop::Failure,
+        },
+    }
+}
