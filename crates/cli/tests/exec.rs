@@ -7,9 +7,9 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 const CASE: &str = r#"{"case":{"process":1,"case":0,"kernel":"_Z3addPf","grid":[4,1,1],"block":[256,1,1],"dynamic_shared":0,"registers":8,"answers":[{"gpu":"h200","seconds":2e-6,"model":"teg","bound_by":"issue slots","refused":null}]}}"#;
-const LAUNCH: &str = r#"{"launch":{"process":1,"case":0,"scale":1.0}}"#;
+const LAUNCH: &str = r#"{"launch":{"process":1,"case":0,"scale":1.0,"executed":"whole","place":{"stream":0,"begin":1000.0,"end":3000.0}}}"#;
 const START: &str = r#"{"start":{"process":1,"gpus":["h200"]}}"#;
-const COPY: &str = r#"{"copy":{"process":1,"kind":"to_device","bytes":4096}}"#;
+const COPY: &str = r#"{"copy":{"process":1,"kind":"to_device","bytes":4096,"seconds":[1e-6],"place":{"stream":0,"begin":0.0,"end":1000.0}}}"#;
 
 /// Runs a shell script under the verb, in a folder with libraries that nothing loads.
 fn exec(folder: &Path, script: &str, flags: &[&str]) -> Output {
@@ -40,6 +40,52 @@ fn output_and_exit_code_are_the_programs_and_the_report_goes_to_stderr() {
     for words in ["add", "4 x 256", "6.00 us", "issue slots", "host to device"] {
         assert!(report.contains(words), "{words}: {report}");
     }
+}
+
+#[test]
+fn an_interrupted_program_is_reported() {
+    let folder = tempfile::tempdir().unwrap();
+    // The command is told to end while the program waits, and tells it.
+    let script = lines(&[START, CASE, LAUNCH]) + "kill -TERM $PPID; sleep 20";
+    let Output { status, stderr, .. } = exec(folder.path(), &script, &[]);
+    assert_eq!(status.code(), Some(128 + 15));
+    assert!(text(&stderr).contains("2.00 us"), "{}", text(&stderr));
+}
+
+#[test]
+fn what_was_executed_in_part_is_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let part = LAUNCH.replace("whole", "part");
+    let none = LAUNCH.replace("whole", "nothing");
+    let script = lines(&[START, CASE, &part, &none, &none]) + "test \"$WARPLENS_EXEC_SAMPLE\" = 2000000000";
+    let Output { status, stderr, .. } = exec(folder.path(), &script, &["--sample=2G"]);
+    let report = text(&stderr);
+    assert_eq!(status.code(), Some(0), "{report}");
+    assert!(report.contains("1 launches were executed in part and 2 not at all"), "{report}");
+    assert!(report.contains("what the program computes is wrong"), "{report}");
+    let refused = exec(folder.path(), "", &["--sample=some"]);
+    assert_eq!(refused.status.code(), Some(2));
+}
+
+#[test]
+fn the_time_line_is_a_trace_or_a_picture() {
+    let folder = tempfile::tempdir().unwrap();
+    let script = lines(&[START, COPY, CASE, LAUNCH]);
+    let [trace, picture] = ["trace.json", "trace.svg"].map(|name| folder.path().join(name));
+    for file in [&trace, &picture] {
+        let run = exec(folder.path(), &script, &["--trace", file.to_str().unwrap()]);
+        assert_eq!(run.status.code(), Some(0), "{}", text(&run.stderr));
+        let spent = "3.00 us from the first work to the end of the last; kernels run 67 % of it";
+        assert!(text(&run.stderr).contains(spent), "{}", text(&run.stderr));
+    }
+    let trace: serde_json::Value = serde_json::from_slice(&std::fs::read(trace).unwrap()).unwrap();
+    assert_eq!(trace["otherData"]["schema"], "warplens.timeline/1");
+    let events = trace["traceEvents"].as_array().unwrap();
+    let slices: Vec<_> = events.iter().filter(|event| event["ph"] == "X").collect();
+    assert_eq!(slices.len(), 2);
+    assert_eq!((&slices[1]["name"], &slices[1]["ts"], &slices[1]["dur"]), (&"add".into(), &1.0.into(), &2.0.into()));
+    let picture = std::fs::read_to_string(picture).unwrap();
+    assert!(picture.starts_with("<svg") && picture.contains("default stream"), "{picture}");
 }
 
 #[test]

@@ -136,8 +136,9 @@ fn every_key_is_described() {
     }
     let all: BTreeSet<&str> = commands().iter().map(|(schema, _)| *schema).collect();
     let untried = documents().map(|entry| entry.id).filter(|id| !all.contains(id));
-    // It has a test of its own.
-    assert_eq!(untried.collect::<Vec<_>>(), ["warplens.trace-events/1"]);
+    // They have tests of their own.
+    let own = BTreeSet::from(["warplens.exec/1", "warplens.timeline/1", "warplens.trace-events/1"]);
+    assert_eq!(untried.collect::<BTreeSet<_>>(), own);
 }
 
 /// The schema that is shipped for a document.
@@ -207,6 +208,36 @@ fn a_trace_of_events_is_as_its_schema_has_it() {
     let document: Value = serde_json::from_slice(&std::fs::read(path).expect("it was written")).expect("it is JSON");
     assert_eq!(document["otherData"]["gpu"], "a100-80@1000");
     conforms("annotate --trace", &document);
+}
+
+/// A program that stands for one which loads the library: it writes what that would write.
+#[cfg(unix)]
+#[test]
+fn what_a_program_does_is_as_its_schemas_have_it() {
+    const TRAIL: [&str; 4] = [
+        r#"{"start":{"process":1,"gpus":["h200"]}}"#,
+        r#"{"copy":{"process":1,"kind":"to_device","bytes":8,"seconds":[1e-6],"place":{"stream":0,"begin":0,"end":1e3}}}"#,
+        r#"{"case":{"process":1,"case":0,"kernel":"k","grid":[4,1,1],"block":[256,1,1],"dynamic_shared":0,"registers":8,"answers":[{"gpu":"h200","seconds":2e-6,"model":"teg","bound_by":"issue slots","refused":null}]}}"#,
+        r#"{"launch":{"process":1,"case":0,"scale":1.0,"executed":"whole","place":{"stream":1,"begin":1e3,"end":3e3}}}"#,
+    ];
+    let folder = tempfile::tempdir().expect("a scratch folder can be made");
+    let [report, trace] = ["report.json", "trace.json"].map(|name| folder.path().join(name));
+    std::fs::write(folder.path().join("libwarplens_cudart13.so"), "").expect("the folder is new");
+    let script: String = TRAIL.map(|line| format!("echo '{line}' >> \"$WARPLENS_EXEC_TRAIL\"; ")).concat();
+    let status = Command::new(env!("CARGO_BIN_EXE_warplens"))
+        .args(["exec", "--format", "json", "-o"])
+        .arg(&report)
+        .arg("--trace")
+        .arg(&trace)
+        .args(["--", "/bin/sh", "-c", &script])
+        .env("WARPLENS_LIBRARIES", folder.path())
+        .output()
+        .expect("the program can be started");
+    assert!(status.status.success(), "{}", String::from_utf8_lossy(&status.stderr));
+    for path in [report, trace] {
+        let text = std::fs::read(&path).expect("it was written");
+        conforms(&path.display().to_string(), &serde_json::from_slice(&text).expect("it is JSON"));
+    }
 }
 
 #[test]

@@ -116,7 +116,8 @@ impl Account {
                     kernel.scaled += u64::from(*scale != 1.0);
                     account.sampled.in_part += u64::from(*executed == Executed::Part);
                     account.sampled.left_out += u64::from(*executed == Executed::Nothing);
-                    let work = Work::Kernel { name: kernel.name.base().to_owned(), grid: kernel.grid, block: kernel.block };
+                    let work =
+                        Work::Kernel { name: kernel.name.base().to_owned(), grid: kernel.grid, block: kernel.block };
                     account.timeline.spans.push(Span::new(*process, place, work));
                     for (time, answer) in kernel.times.iter_mut().zip(answers) {
                         let own = answer.seconds.map(|seconds| seconds * scale);

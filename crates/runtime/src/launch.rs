@@ -6,8 +6,8 @@ use warplens_session::trail::Entry;
 use crate::handles::Handle;
 use crate::runtime::{Runtime, words};
 use crate::status::{Result, Status};
-use crate::times::{Plan, Timed, key_of};
 use crate::timeline::Needs;
+use crate::times::{Plan, Timed, key_of};
 
 /// Most blocks of a grid along its second and third axis, and most threads of a block along its third.
 const MOST_CTAS_YZ: u32 = 65535;

@@ -45,7 +45,13 @@ impl Runtime {
             return Err(Status::INVALID_VALUE);
         }
         self.streams_made += 1;
-        Ok(self.streams.insert(Stream { ready: self.host_clock, number: self.streams_made, branch_of: None, flags, priority }))
+        Ok(self.streams.insert(Stream {
+            ready: self.host_clock,
+            number: self.streams_made,
+            branch_of: None,
+            flags,
+            priority,
+        }))
     }
 
     /// Takes a stream away.

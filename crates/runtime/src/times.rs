@@ -115,7 +115,8 @@ impl Times {
         let known = self.known.entry(*key).or_default();
         let work = work_of(&measurement).unwrap_or(Work { warp_instructions: 0, thread_instructions: 0 });
         known.executed += work.thread_instructions;
-        let is_part = self.sample.is_some() && measurement.profile.coverage.ctas_executed < measurement.profile.coverage.ctas_total;
+        let is_part = self.sample.is_some()
+            && measurement.profile.coverage.ctas_executed < measurement.profile.coverage.ctas_total;
         let executed = if is_part { Executed::Part } else { Executed::Whole };
         let like = known.cases.iter().position(|case| case.profile == measurement.profile);
         known.counted.push((parameters.to_vec(), like.unwrap_or(known.cases.len())));
@@ -149,7 +150,8 @@ impl Times {
     /// The time of a launch that was left out: that of the last one with its parameters, else of the last one.
     pub(crate) fn skipped(&self, key: &Key, parameters: &[u8]) -> Timed {
         let known = self.known.get(key);
-        let same = |known: &&Known| known.counted.iter().rev().find(|(own, _)| own == parameters).map(|(_, case)| *case);
+        let same =
+            |known: &&Known| known.counted.iter().rev().find(|(own, _)| own == parameters).map(|(_, case)| *case);
         let case = known.and_then(|known| known.cases.get(same(&known).unwrap_or(known.cases.len() - 1)));
         let case = case.expect("only launches like one that was counted are left out");
         Timed { case: case.number, seconds: case.seconds, scale: 1.0, new: None, executed: Executed::Nothing }

@@ -71,6 +71,9 @@ pub enum Extent {
     Ctas(Range<u32>),
 }
 
+/// Estimated work, in thread instructions, above which a part of the CTAs is executed unless the user says otherwise.
+pub const FULL_LIMIT: u64 = 2_000_000_000;
+
 /// Instructions that a warp may execute unless the user says otherwise: a few seconds here, about a tenth of one on a GPU.
 pub const DEFAULT_BUDGET: u64 = 100_000_000;
 
@@ -94,7 +97,7 @@ impl ExecutionOptions {
             allow_unsupported: false,
             allow_overreads: false,
             extent: Extent::Auto,
-            full_limit: crate::measure::FULL_LIMIT,
+            full_limit: FULL_LIMIT,
             statics: None,
             traced_for: Vec::new(),
             trace_limits: TraceLimits::default(),

@@ -33,12 +33,12 @@ pub mod trail;
 pub mod transfer;
 
 pub use execution::{
-    DEFAULT_BUDGET, DEFAULT_LAUNCH_BUDGET, ExecutionOptions, Extent, Output, OutputRequest, RunResult, run,
+    DEFAULT_BUDGET, DEFAULT_LAUNCH_BUDGET, ExecutionOptions, Extent, FULL_LIMIT, Output, OutputRequest, RunResult, run,
 };
 pub use failure::check_support;
 pub use generation::Generation;
 pub use input::{Input, InputKind, read_text};
-pub use measure::{FULL_LIMIT, measure, of_one as measure_one};
+pub use measure::{measure, of_one as measure_one};
 pub use measurement::{Elsewhere, Emulation, Measured, Measurement, Support};
 pub use predict::{Analysis, Choice};
 pub use program::{Program, Targets};

@@ -24,8 +24,6 @@ use warplens_base::error::{Error, Result};
 use warplens_launch::KernelName;
 use warplens_launch::Launch;
 
-/// Estimated work, in thread instructions, above which a part of the CTAs is executed unless the user says otherwise.
-pub const FULL_LIMIT: u64 = 2_000_000_000;
 /// Such a part is this share of that work.
 const PART_SHARE: u64 = 4;
 /// Fewest CTAs of a part.
@@ -385,6 +383,7 @@ fn part_of(n_ctas: u32, work: u64, limit: u64) -> Option<Vec<u32>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::execution::FULL_LIMIT;
 
     #[test]
     fn the_first_block_has_a_neighbour_along_each_axis() {

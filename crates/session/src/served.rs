@@ -13,11 +13,11 @@ pub use warplens_ir::Parameter;
 use warplens_launch::{KernelName, PlannedLaunch, Words};
 use warplens_stats::Counting;
 
-use crate::execution::{Execution, ExecutionOptions, Extent};
+use crate::execution::{Execution, ExecutionOptions, Extent, FULL_LIMIT};
 use crate::failure;
 use crate::generation::Generation;
 use crate::machines::Machine;
-use crate::measure::{self, FULL_LIMIT};
+use crate::measure;
 use crate::measurement::{Emulation, Measurement};
 use crate::predict::Choice;
 use crate::program::Program;
