@@ -90,6 +90,7 @@ impl Case {
             allow_unsupported: false,
             allow_overreads: false,
             extent: Extent::Full,
+            full_limit: warplens_session::FULL_LIMIT,
             statics: None,
             traced_for: Vec::new(),
             trace_limits: warplens_session::TraceLimits::default(),

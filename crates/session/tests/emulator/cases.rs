@@ -111,6 +111,7 @@ fn options(table: &Table, threads: usize) -> ExecutionOptions {
         allow_unsupported: false,
         allow_overreads: false,
         extent: Extent::Full,
+        full_limit: warplens_session::FULL_LIMIT,
         statics: None,
         traced_for: Vec::new(),
         trace_limits: warplens_session::TraceLimits::default(),
