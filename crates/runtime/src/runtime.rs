@@ -264,6 +264,9 @@ pub(crate) mod tests {
     /// A device.
     pub(crate) fn runtime() -> Runtime {
         let machines = warplens_session::machines::select("a100-80").unwrap();
-        Runtime::new(Config { machines, trail: None, threads: 1, sample: None, virtual_clock: false }, Box::new(NoMemory))
+        Runtime::new(
+            Config { machines, trail: None, threads: 1, sample: None, virtual_clock: false },
+            Box::new(NoMemory),
+        )
     }
 }

@@ -80,8 +80,8 @@ fn short_arms_of_a_branch_are_guarded() {
     assert!(count(&branched, C::Branch) > 0);
 }
 
-/// In a row of sums every other one is a multiply-add; a sum with an immediate, of three or with a carry is none, and neither is
-/// anything before 8.0 and from 12.0 on.
+/// In a row of sums every other one is a multiply-add; a sum with an immediate is none, and neither is anything before 8.0 and
+/// from 12.0 on.
 #[test]
 fn sums_take_turns_on_two_pipes() {
     let rows = |of: &dyn Fn(usize) -> String| (0..16).map(of).collect::<Vec<_>>().join("\n");
@@ -104,12 +104,12 @@ fn sums_take_turns_on_two_pipes() {
         assert_eq!(beyond(&sums), (8, 0), "{gpu}: beside bits");
         let (multiply_adds, others) = beyond(&format!("{products}{sums}"));
         assert_eq!((multiply_adds, others), (0, 8), "{gpu}: behind products");
-        for own in [
-            rows(&|at| format!("add.s32 %r3, %r3, {at};\nxor.b32 %r3, %r3, %r1;")),
-            rows(&|at| format!("shr.u32 %r3, %r3, {};\nxor.b32 %r3, %r3, %r1;", 1 + at)),
-        ] {
-            assert_eq!(beyond(&own), (0, 0), "{gpu}:\n{own}");
-        }
+        let shifts = rows(&|at| format!("shr.u32 %r3, %r3, {};\nxor.b32 %r3, %r3, %r1;", 1 + at));
+        assert_eq!(beyond(&shifts), (0, 0), "{gpu}: shifts to the right");
+        // Nobody says which lanes take these from 9.0 on.
+        let immediates = rows(&|at| format!("add.s32 %r3, %r3, {};\nxor.b32 %r3, %r3, %r1;", 1 + at));
+        let unknown = if ["h200", "b200"].contains(&gpu) { 16 } else { 0 };
+        assert_eq!(beyond(&immediates), (0, unknown), "{gpu}: immediates");
     }
     let sums = rows(&|_| "add.s32 %r3, %r3, %r1;\nxor.b32 %r3, %r3, %r2;".into());
     for gpu in ["v100-pcie", "t4"] {

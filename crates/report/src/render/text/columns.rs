@@ -9,6 +9,8 @@ use crate::section::{Cell, Table};
 const GAP: u16 = 2;
 /// Words up to this length are not broken.
 const LONGEST_WORD: usize = 32;
+/// Words are broken into pieces of this length at least.
+const SHORTEST_PIECE: u16 = 8;
 /// Fills the lines between rows; no text holds it, because it is a character that a terminal obeys.
 const MARK: char = '\u{1}';
 
@@ -26,18 +28,16 @@ pub(super) fn arranged(table: &Table, show: impl Fn(&Cell) -> String, width: usi
         arranged.add_row(row);
     }
     let last = table.columns.len().saturating_sub(1);
+    let needed = needed(table, &cells, width);
     for (at, column) in arranged.column_iter_mut().enumerate() {
         column.set_padding((0, if at == last { 0 } else { GAP }));
         let is_numeric = is_numeric(table, at);
         if is_numeric {
             column.set_cell_alignment(CellAlignment::Right);
         }
-        let texts = || cells.iter().map(|row| row[at].as_str()).chain([table.columns[at].title.as_str()]);
-        let longest = texts().flat_map(|text| text.split(' ')).map(UnicodeWidthStr::width).max().unwrap_or(0);
-        let needed = longest.min(LONGEST_WORD) as u16 + if at == last { 0 } else { GAP };
         column.set_constraint(match is_numeric {
             true => ColumnConstraint::ContentWidth,
-            false => ColumnConstraint::LowerBoundary(Width::Fixed(needed)),
+            false => ColumnConstraint::LowerBoundary(Width::Fixed(needed[at])),
         });
     }
     let mut rows = vec![Vec::new()];
@@ -48,6 +48,30 @@ pub(super) fn arranged(table: &Table, show: impl Fn(&Cell) -> String, width: usi
         }
     }
     rows
+}
+
+/// The width that each column needs with the gap after it: that of its longest word, and of its longest number where it is
+/// not broken. Where all together are too wide, words of the widest column of text are broken.
+fn needed(table: &Table, cells: &[Vec<String>], width: usize) -> Vec<u16> {
+    let last = table.columns.len().saturating_sub(1);
+    let needed = |at: usize| {
+        let texts = cells.iter().map(|row| row[at].as_str()).chain([table.columns[at].title.as_str()]);
+        let longest = match is_numeric(table, at) {
+            true => texts.map(UnicodeWidthStr::width).max().unwrap_or(0),
+            false => {
+                texts.flat_map(|text| text.split(' ')).map(UnicodeWidthStr::width).max().unwrap_or(0).min(LONGEST_WORD)
+            }
+        };
+        longest as u16 + if at == last { 0 } else { GAP }
+    };
+    let mut all: Vec<u16> = (0..table.columns.len()).map(needed).collect();
+    let beyond = all.iter().map(|&needed| usize::from(needed)).sum::<usize>().saturating_sub(width);
+    let widest = (0..all.len()).filter(|&at| !is_numeric(table, at)).max_by_key(|&at| all[at]);
+    if let Some(at) = widest {
+        let least = all[at].min(SHORTEST_PIECE + if at == last { 0 } else { GAP });
+        all[at] = all[at].saturating_sub(u16::try_from(beyond).unwrap_or(u16::MAX)).max(least);
+    }
+    all
 }
 
 /// No lines but those that tell the rows apart.
