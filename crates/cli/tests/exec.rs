@@ -13,13 +13,13 @@ const COPY: &str = r#"{"copy":{"process":1,"kind":"to_device","bytes":4096,"seco
 
 /// Runs a shell script under the verb, in a folder with libraries that nothing loads.
 fn exec(folder: &Path, script: &str, flags: &[&str]) -> Output {
-    std::fs::write(folder.join("libwarplens_cudart13.so"), "").unwrap();
+    std::fs::write(folder.join("libwarplens_cudart13.so"), "").expect("the folder is new");
     let program = folder.join("program");
-    std::fs::write(&program, format!("#!/bin/sh\n{script}\n")).unwrap();
-    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+    std::fs::write(&program, format!("#!/bin/sh\n{script}\n")).expect("the folder is new");
+    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).expect("it was just written");
     let mut command = Command::new(env!("CARGO_BIN_EXE_warplens"));
     command.arg("exec").args(flags).arg("--").arg(&program).arg("--of-program");
-    command.env("WARPLENS_LIBRARIES", folder).output().unwrap()
+    command.env("WARPLENS_LIBRARIES", folder).output().expect("the program can be started")
 }
 
 fn lines(lines: &[&str]) -> String {
