@@ -1,6 +1,6 @@
 //! The CUDA runtime and driver API with its C ABI, served by the emulator.
 //!
-//! A function of CUDA is one entry of [`api!`] here: it takes C's arguments apart, asks the [`Runtime`] and stores what C
+//! A function of CUDA is one entry of `api!` here: it takes C's arguments apart, asks the `Runtime` and stores what C
 //! wants to have. What is not supported exists too, and says so once. The shared libraries are made of this by the crates
 //! `cudart12` and `cudart13`, one for each version of the runtime's structures; both serve the driver API as well, so that
 //! a program that calls both has one device.
