@@ -503,7 +503,7 @@ fn quoted(word: &str) -> String {
 }
 
 /// A count such as `1000000`, `1_000_000`, `1e6` or `1<<20`.
-fn parse_count(text: &str) -> Result<u64, String> {
+pub(crate) fn parse_count(text: &str) -> Result<u64, String> {
     let digits = text.replace('_', "");
     if let Some((value, shift)) = digits.split_once("<<") {
         let shifted = value.parse::<u64>().ok().zip(shift.parse::<u32>().ok());

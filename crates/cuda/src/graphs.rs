@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 
-use warplens_runtime::{CaptureMode, Fill, Operation, Request, Rows, Status};
+use warplens_runtime::{CaptureInfo, CaptureMode, Fill, Operation, Request, Rows, Status};
 
 use crate::Runtime;
 use crate::driver_module::given_parameters;
@@ -291,8 +291,11 @@ thread_local! {
 
 /// Whether a stream is captured: not (0), yes (1), but the capture has failed (2).
 pub(crate) fn capture_status(runtime: &mut Runtime, stream: Memory) -> Result<i32> {
-    let info = runtime.capture_info(stream.address())?;
-    Ok(info.map_or(0, |info| if info.is_valid { 1 } else { 2 }))
+    runtime.capture_info(stream.address()).map(|info| status_of(info.as_ref()))
+}
+
+fn status_of(info: Option<&CaptureInfo>) -> i32 {
+    info.map_or(0, |info| if info.is_valid { 1 } else { 2 })
 }
 
 /// What is told about a capture, as far as it is wanted.
@@ -306,9 +309,9 @@ pub(crate) struct InfoPlaces {
 
 /// Tells about the capture of a stream.
 pub(crate) fn capture_info(runtime: &mut Runtime, stream: Memory, places: InfoPlaces) -> Result<()> {
-    let status = capture_status(runtime, stream)?;
-    places.status.set(status)?;
-    let Some(info) = runtime.capture_info(stream.address())? else { return Ok(()) };
+    let info = runtime.capture_info(stream.address())?;
+    places.status.set(status_of(info.as_ref()))?;
+    let Some(info) = info else { return Ok(()) };
     places.id.set_if_wanted(info.id);
     let Some((graph, nodes, count)) = places.more else { return Ok(()) };
     graph.set_if_wanted(info.graph);

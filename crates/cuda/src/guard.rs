@@ -4,60 +4,50 @@ use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Mutex, MutexGuard};
 
-use warplens_runtime::{Config, Runtime, Status};
+use warplens_runtime::{Config, Runtime, Status, say};
 
 use crate::host::{self, Host};
 
-static RUNTIME: Mutex<Option<Runtime>> = Mutex::new(None);
+/// The runtime, with the clock of a program whose clocks follow the device.
+static RUNTIME: Mutex<Option<(Runtime, Clock)>> = Mutex::new(None);
 
 thread_local! {
     /// The last error of the runtime API in this thread.
     static LAST: Cell<Status> = const { Cell::new(Status::SUCCESS) };
 }
 
-fn runtime() -> MutexGuard<'static, Option<Runtime>> {
+fn runtime() -> MutexGuard<'static, Option<(Runtime, Clock)>> {
     // What a panic left is known to be broken by other means.
     let mut runtime = RUNTIME.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     if runtime.is_none() {
-        let config = Config::from_environment(&|message| eprint_line(message));
-        *runtime = Some(Runtime::new(config, Box::new(Host)));
+        let config = Config::from_environment(&say);
+        *runtime = Some((Runtime::new(config, Box::new(Host)), Clock::default()));
     }
     runtime
 }
 
-fn eprint_line(message: &str) {
-    use std::io::Write as _;
-    // Nobody is left to tell where standard error is closed.
-    let _ = writeln!(std::io::stderr(), "warplens: {message}");
-}
-
-/// The clocks of a program whose clocks follow the device.
-struct Clock;
-
 /// When the clocks of host and device were at 0, and when the program has left us last, on the kernel's clock.
-static BETWEEN: Mutex<Option<(i64, i64)>> = Mutex::new(None);
+#[derive(Default)]
+struct Clock(Option<(i64, i64)>);
 
 impl Clock {
     /// The time of the program since it left us last is time on the device's clock, too.
-    fn enter(runtime: &mut Runtime) -> Self {
+    fn enter(&mut self, runtime: &mut Runtime) {
         if runtime.virtual_clock().is_some() {
             host::stop_clocks();
             let now = host::nanoseconds();
-            let mut between = BETWEEN.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-            let (_, left) = *between.get_or_insert((now, now));
+            let (_, left) = *self.0.get_or_insert((now, now));
             runtime.host_ran((now - left) as f64 / 1e9);
         }
-        Self
     }
 
     /// The time that we took is none of the program's, but that of the device is, where it waited.
-    fn leave(self, runtime: &Runtime) {
+    fn leave(&mut self, runtime: &Runtime) {
         if let Some(clock) = runtime.virtual_clock() {
             let now = host::nanoseconds();
-            let mut between = BETWEEN.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-            let (start, _) = between.unwrap_or((now, now));
-            *between = Some((start, now));
-            host::start_clocks(clock as i64 - (now - start));
+            let (start, left) = self.0.get_or_insert((now, now));
+            *left = now;
+            host::start_clocks(clock as i64 - (now - *start));
         }
     }
 }
@@ -65,8 +55,8 @@ impl Clock {
 fn guarded(work: impl FnOnce(&mut Runtime) -> Result<(), Status>) -> Status {
     let caught = catch_unwind(AssertUnwindSafe(|| {
         let mut runtime = runtime();
-        let runtime = runtime.as_mut().expect("it was made");
-        let clock = Clock::enter(runtime);
+        let (runtime, clock) = runtime.as_mut().expect("it was made");
+        clock.enter(runtime);
         // A second net inside of the lock, so that the runtime can be told.
         let status = match catch_unwind(AssertUnwindSafe(|| work(runtime))) {
             Ok(result) => result.err().unwrap_or(Status::SUCCESS),

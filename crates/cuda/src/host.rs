@@ -1,6 +1,6 @@
 //! What is asked of the host: memory at given addresses, and the standard output of the C library.
 
-use std::ffi::{c_char, c_int, c_long, c_void};
+use std::ffi::{CStr, c_char, c_int, c_long, c_void};
 use std::sync::OnceLock;
 
 use warplens_runtime::HostMemory;
@@ -87,14 +87,20 @@ pub(crate) fn nanoseconds() -> i64 {
     time[0] * 1_000_000_000 + time[1]
 }
 
+/// A function that something in the process exports.
+fn function(name: &CStr) -> Option<*mut c_void> {
+    // SAFETY: a null handle asks for the first function with the name in the process; the name is a text.
+    let found = unsafe { dlsym(std::ptr::null_mut(), name.as_ptr()) };
+    (!found.is_null()).then_some(found)
+}
+
 /// Stops the program's clocks, where the library that moves them is loaded.
 pub(crate) fn stop_clocks() {
     static STOP: OnceLock<Option<extern "C" fn()>> = OnceLock::new();
     let stop = STOP.get_or_init(|| {
-        // SAFETY: a null handle asks for the first function with the name in the process; the name is a text.
-        let found = unsafe { dlsym(std::ptr::null_mut(), c"warplens_stop_clocks".as_ptr()) };
         // SAFETY: the function of this name is the one of the crate `clock`, which takes nothing.
-        (!found.is_null()).then(|| unsafe { std::mem::transmute::<*mut c_void, extern "C" fn()>(found) })
+        function(c"warplens_stop_clocks")
+            .map(|found| unsafe { std::mem::transmute::<*mut c_void, extern "C" fn()>(found) })
     });
     if let Some(stop) = stop {
         stop();
@@ -105,10 +111,9 @@ pub(crate) fn stop_clocks() {
 pub(crate) fn start_clocks(nanoseconds: i64) {
     static START: OnceLock<Option<extern "C" fn(i64)>> = OnceLock::new();
     let start = START.get_or_init(|| {
-        // SAFETY: as above.
-        let found = unsafe { dlsym(std::ptr::null_mut(), c"warplens_start_clocks".as_ptr()) };
         // SAFETY: the function of this name is the one of the crate `clock`, which takes a number.
-        (!found.is_null()).then(|| unsafe { std::mem::transmute::<*mut c_void, extern "C" fn(i64)>(found) })
+        function(c"warplens_start_clocks")
+            .map(|found| unsafe { std::mem::transmute::<*mut c_void, extern "C" fn(i64)>(found) })
     });
     if let Some(start) = start {
         start(nanoseconds);

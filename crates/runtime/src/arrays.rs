@@ -214,11 +214,8 @@ impl Runtime {
 
     fn resource(&self, source: TexelSource) -> Result<Resource> {
         let narrow = |extent: u64| u32::try_from(extent).map_err(|_| Status::INVALID_VALUE);
-        let one = TexelShape {
-            format: match source {
-                TexelSource::Array(array) => return Ok(self.array(array)?.resource),
-                TexelSource::Linear { format, .. } | TexelSource::Pitch { format, .. } => format,
-            },
+        let one = |format: TexelFormat| TexelShape {
+            format,
             layout: TexelLayout::Linear,
             geometry: Geometry::Line,
             extent: [1; 3],
@@ -229,11 +226,12 @@ impl Runtime {
             TexelSource::Array(array) => self.array(array)?.resource,
             TexelSource::Linear { address, format, bytes } => {
                 let width = narrow(bytes / u64::from(format.bytes()))?;
-                Resource { address, shape: TexelShape { extent: [width, 1, 1], ..one } }
+                Resource { address, shape: TexelShape { extent: [width, 1, 1], ..one(format) } }
             }
-            TexelSource::Pitch { address, extent: [width, height], pitch, .. } => {
+            TexelSource::Pitch { address, format, extent: [width, height], pitch } => {
                 let extent = [narrow(width)?, narrow(height)?, 1];
-                let shape = TexelShape { layout: TexelLayout::Pitch(pitch), geometry: Geometry::Plane, extent, ..one };
+                let shape =
+                    TexelShape { layout: TexelLayout::Pitch(pitch), geometry: Geometry::Plane, extent, ..one(format) };
                 Resource { address, shape }
             }
         })

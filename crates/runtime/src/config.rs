@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use warplens_session::machines::{self, Machine};
+use warplens_session::trail::environment;
 
 /// The GPU of programs that nobody started with `warplens exec`.
 const DEFAULT_GPU: &str = "h200";
@@ -23,31 +24,20 @@ pub struct Config {
 }
 
 impl Config {
-    /// The list of GPUs, as `--gpu` has it.
-    pub const GPUS: &'static str = "WARPLENS_EXEC_GPU";
-    /// The file to which lines about launches and copies are added.
-    pub const TRAIL: &'static str = "WARPLENS_EXEC_TRAIL";
-    /// Host threads of the emulator.
-    pub const THREADS: &'static str = "WARPLENS_EXEC_THREADS";
-    /// Thread instructions of a kernel and a shape, beyond which launches are not executed whole.
-    pub const SAMPLE: &'static str = "WARPLENS_EXEC_SAMPLE";
-    /// `virtual` where the program's clocks follow the device.
-    pub const CLOCK: &'static str = "WARPLENS_EXEC_CLOCK";
-
     /// Reads the environment. What is wrong there is said, and the default is taken.
     pub fn from_environment(say: &dyn Fn(&str)) -> Self {
         let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
-        let list = variable(Self::GPUS).unwrap_or_else(|| DEFAULT_GPU.to_owned());
+        let list = variable(environment::GPUS).unwrap_or_else(|| DEFAULT_GPU.to_owned());
         let machines = machines::select(&list).or_else(|error| {
-            say(&format!("{}: {error}; the program is served a {DEFAULT_GPU}", Self::GPUS));
+            say(&format!("{}: {error}; the program is served a {DEFAULT_GPU}", environment::GPUS));
             machines::select(DEFAULT_GPU)
         });
-        let threads = variable(Self::THREADS).and_then(|text| text.parse().ok()).filter(|&threads| threads > 0);
+        let threads = variable(environment::THREADS).and_then(|text| text.parse().ok()).filter(|&threads| threads > 0);
         Self {
             machines: machines.expect("the default GPU is built in"),
-            trail: variable(Self::TRAIL).map(PathBuf::from),
-            sample: variable(Self::SAMPLE).and_then(|text| text.parse().ok()),
-            virtual_clock: variable(Self::CLOCK).is_some_and(|text| text == "virtual"),
+            trail: variable(environment::TRAIL).map(PathBuf::from),
+            sample: variable(environment::SAMPLE).and_then(|text| text.parse().ok()),
+            virtual_clock: variable(environment::CLOCK).is_some_and(|text| text == environment::VIRTUAL),
             threads: threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from)),
         }
     }

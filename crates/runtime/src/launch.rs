@@ -7,7 +7,7 @@ use crate::handles::Handle;
 use crate::runtime::{Runtime, words};
 use crate::status::{Result, Status};
 use crate::timeline::Needs;
-use crate::times::{Plan, Timed, key_of};
+use crate::times::{Key, Plan, Timed, key_of};
 
 /// Most blocks of a grid along its second and third axis, and most threads of a block along its third.
 const MOST_CTAS_YZ: u32 = 65535;
@@ -85,19 +85,24 @@ impl Runtime {
             self.say_once(&what);
         }
         let Timed { case, scale, executed, .. } = timed;
-        let needs = Needs::Sms(self.share_of_sms(request));
+        let needs = Needs::Sms(self.share_of_sms(&key, request));
         let place = self.work(request.stream, needs, timed.seconds.unwrap_or(0.0) * scale)?;
         self.trail.note(&Entry::Launch { process, case, scale, executed, place });
         Ok(printed)
     }
 
     /// The share of the SMs that the CTAs of a launch fill at once.
-    fn share_of_sms(&mut self, request: &Request) -> f64 {
+    fn share_of_sms(&mut self, key: &Key, request: &Request) -> f64 {
+        if let Some(share) = self.times.share_of_sms(key) {
+            return share;
+        }
         let threads = request.block.iter().product();
         let resident = self.resident_blocks(request.function, threads, request.dynamic_shared).unwrap_or(1).max(1);
         let slots = f64::from(resident) * f64::from(self.properties().sms);
         let ctas: f64 = request.grid.iter().map(|&extent| f64::from(extent)).product();
-        (ctas / slots).min(1.0)
+        let share = (ctas / slots).min(1.0);
+        self.times.keep_share_of_sms(key, share);
+        share
     }
 
     /// Refuses what this GPU cannot launch.

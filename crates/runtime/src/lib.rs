@@ -40,7 +40,7 @@ pub use memory::{HostMemory, MemoryKind, Pointer};
 pub use operations::{Extent, Fill, Operation, Rows, Transfer, is_empty};
 pub use pools::Pool;
 pub use properties::{Attribute, Properties};
-pub use runtime::Runtime;
+pub use runtime::{Runtime, say};
 pub use status::Status;
 pub use warplens_isa::{AddressMode, Channel, Filter, ReadMode, Sampler, TexelFormat};
 pub use warplens_session::trail::CopyKind;

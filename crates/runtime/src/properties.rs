@@ -1,6 +1,8 @@
 //! What a program is told about its GPU, from the machine file. What no file says and programs ask for is that of every
 //! GPU of the last years, as the technical specifications of the CUDA C++ programming guide have it.
 
+use std::sync::Arc;
+
 use warplens_session::machines::{Key, Machine};
 use warplens_session::predict::{self, Options};
 use warplens_session::profile::{LaunchShape, RegistersBasis};
@@ -57,7 +59,7 @@ pub struct Properties {
 pub type Attribute = i32;
 
 impl Properties {
-    fn of(machine: &Machine, memory: u64) -> Self {
+    pub(crate) fn of(machine: &Machine, memory: u64) -> Self {
         let number = |key: Key, default: f64| machine.number(key).unwrap_or(default);
         let count = |key: Key, default: u32| number(key, default.into()) as u32;
         let shared_per_block = number(Key::SharedMaxPerBlock, 48.0 * 1024.0) as u64;
@@ -146,8 +148,8 @@ impl Properties {
 
 impl Runtime {
     /// What the program is told about its GPU.
-    pub fn properties(&self) -> Properties {
-        Properties::of(self.machine(), self.limit)
+    pub fn properties(&self) -> Arc<Properties> {
+        Arc::clone(&self.properties)
     }
 
     /// Version of the driver.

@@ -2,13 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write as _;
+use std::sync::Arc;
 
 use warplens_device::Context;
 use warplens_session::host;
 use warplens_session::machines::Machine;
 use warplens_session::served;
 use warplens_session::toolchain::Search;
-use warplens_session::trail::{Entry, Trail};
+use warplens_session::trail::{Entry, Trail, environment};
 use warplens_session::transfer::Transfers;
 use warplens_session::{Error, ExecutionOptions};
 
@@ -21,6 +22,7 @@ use crate::kernels::{Function, Module, Variable};
 use crate::link::Linker;
 use crate::memory::{HostMemory, Owned};
 use crate::pools::Pools;
+use crate::properties::Properties;
 use crate::status::{Result, Status};
 use crate::streams::{Event, Stream};
 use crate::timeline::Timeline;
@@ -29,6 +31,7 @@ use crate::times::Times;
 /// The device and everything that was made on it.
 pub struct Runtime {
     pub(crate) machines: Vec<Machine>,
+    pub(crate) properties: Arc<Properties>,
     pub(crate) context: Context,
     /// Bytes that the memory of the device has.
     pub(crate) limit: u64,
@@ -82,7 +85,7 @@ impl Runtime {
             None => Trail::NONE,
             Some(Ok(trail)) => trail,
             Some(Err(error)) => {
-                say(&format!("{}: {error}; what the program does is not written down", Config::TRAIL));
+                say(&format!("{}: {error}; what the program does is not written down", environment::TRAIL));
                 Trail::NONE
             }
         };
@@ -91,6 +94,7 @@ impl Runtime {
         Self {
             context: Context::new(64, limit),
             limit,
+            properties: Arc::new(Properties::of(&machines[0], limit)),
             options: served::options(&machines, threads, sample),
             search: Search::from_environment(),
             modules: Table::new(1),
@@ -223,7 +227,7 @@ impl Runtime {
 }
 
 /// A line on standard error.
-pub(crate) fn say(message: &str) {
+pub fn say(message: &str) {
     let shown = warplens_base::visible(message, warplens_base::Keep::Tabs);
     // Nobody is left to tell where standard error is closed.
     let _ = writeln!(std::io::stderr(), "warplens: {shown}");

@@ -4,6 +4,8 @@
 //! CTAs for; kernels that fill the GPU follow each other, small ones of several streams run at the same time. What they
 //! then cost each other in caches and memory is not modelled.
 
+use std::collections::VecDeque;
+
 use warplens_session::trail::CopyKind;
 
 use crate::clock::Nanoseconds;
@@ -44,7 +46,8 @@ struct Running {
 /// What is taken.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Timeline {
-    running: Vec<Running>,
+    /// By their ends.
+    running: VecDeque<Running>,
     to_device: Nanoseconds,
     to_host: Nanoseconds,
 }
@@ -66,10 +69,13 @@ impl Timeline {
             Needs::ToDevice => on_engine(&mut self.to_device, ready, seconds),
             Needs::ToHost => on_engine(&mut self.to_host, ready, seconds),
             Needs::Sms(share) => {
-                self.running.retain(|running| running.end > host);
+                while self.running.front().is_some_and(|running| running.end <= host) {
+                    self.running.pop_front();
+                }
                 let begin = self.free_from(share, ready, seconds);
                 let end = begin.after(seconds);
-                self.running.push(Running { begin, end, share });
+                let place = self.running.partition_point(|running| running.end <= end);
+                self.running.insert(place, Running { begin, end, share });
                 (begin, end)
             }
         }
@@ -77,16 +83,15 @@ impl Timeline {
 
     /// The first time from `ready` on at which so many SMs are free for so long.
     fn free_from(&self, share: f64, ready: Nanoseconds, seconds: f64) -> Nanoseconds {
+        let later = || self.running.range(self.running.partition_point(|running| running.end <= ready)..);
         let is_free = |begin: Nanoseconds| {
             let end = begin.after(seconds);
             let meets = |running: &&Running| running.begin < end && running.end > begin;
-            let taken: f64 = self.running.iter().filter(meets).map(|running| running.share).sum();
+            let taken: f64 = later().filter(meets).map(|running| running.share).sum();
             taken + share <= 1.0 + TOLERANCE
         };
-        let mut ends: Vec<Nanoseconds> = self.running.iter().map(|running| running.end).collect();
-        ends.retain(|&end| end > ready);
-        ends.sort_by(|a, b| a.0.total_cmp(&b.0));
-        let last = ends.last().copied().unwrap_or(ready);
+        let last = later().next_back().map_or(ready, |running| running.end);
+        let ends = later().map(|running| running.end);
         std::iter::once(ready).chain(ends).find(|&begin| is_free(begin)).unwrap_or(last)
     }
 }

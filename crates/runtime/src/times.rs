@@ -67,6 +67,13 @@ struct Case {
     seconds: Option<f64>,
 }
 
+impl Case {
+    /// A launch that takes its time.
+    fn timed(&self, scale: f64, executed: Executed) -> Timed {
+        Timed { case: self.number, seconds: self.seconds, scale, new: None, executed }
+    }
+}
+
 /// What is known of a kernel and a shape.
 #[derive(Default)]
 struct Known {
@@ -75,6 +82,8 @@ struct Known {
     counted: Vec<(Vec<u8>, usize)>,
     /// Thread instructions that were executed.
     executed: u64,
+    /// The share of the SMs that it fills, once somebody has asked.
+    share_of_sms: Option<f64>,
 }
 
 /// All cases of a process.
@@ -93,7 +102,7 @@ impl Times {
 
     /// How a launch is to be executed.
     pub(crate) fn plan(&self, key: &Key, parameters: &[u8]) -> Plan {
-        let Some(Known { cases, counted, executed }) = self.known.get(key) else { return Plan::Measure };
+        let Some(Known { cases, counted, executed, .. }) = self.known.get(key) else { return Plan::Measure };
         let is_new = counted.len() < MOST_COUNTED && !counted.iter().any(|(known, _)| known == parameters);
         if is_new && cases.len() < MOST_CASES {
             Plan::Measure
@@ -102,6 +111,16 @@ impl Times {
         } else {
             Plan::Run
         }
+    }
+
+    /// The share of the SMs that launches with a key fill: none until it is kept.
+    pub(crate) fn share_of_sms(&self, key: &Key) -> Option<f64> {
+        self.known.get(key)?.share_of_sms
+    }
+
+    /// Keeps it.
+    pub(crate) fn keep_share_of_sms(&mut self, key: &Key, share: f64) {
+        self.known.entry(*key).or_default().share_of_sms = Some(share);
     }
 
     /// The time of a launch that was counted.
@@ -121,7 +140,7 @@ impl Times {
         let like = known.cases.iter().position(|case| case.profile == measurement.profile);
         known.counted.push((parameters.to_vec(), like.unwrap_or(known.cases.len())));
         if let Some(case) = like.map(|index| &known.cases[index]) {
-            return Timed { case: case.number, seconds: case.seconds, scale: 1.0, new: None, executed };
+            return case.timed(1.0, executed);
         }
         let analysis = predict::predict(measurement, machines, &Choice::Auto, Options::default());
         let answers: Vec<TimeOn> = analysis.gpus.iter().map(answer).collect();
@@ -144,7 +163,7 @@ impl Times {
         };
         let ratio = work.warp_instructions as f64 / case.work.warp_instructions.max(1) as f64;
         let scale = if same.is_some() { 1.0 } else { ratio };
-        Timed { case: case.number, seconds: case.seconds, scale, new: None, executed: Executed::Whole }
+        case.timed(scale, Executed::Whole)
     }
 
     /// The time of a launch that was left out: that of the last one with its parameters, else of the last one.
@@ -154,7 +173,7 @@ impl Times {
             |known: &&Known| known.counted.iter().rev().find(|(own, _)| own == parameters).map(|(_, case)| *case);
         let case = known.and_then(|known| known.cases.get(same(&known).unwrap_or(known.cases.len() - 1)));
         let case = case.expect("only launches like one that was counted are left out");
-        Timed { case: case.number, seconds: case.seconds, scale: 1.0, new: None, executed: Executed::Nothing }
+        case.timed(1.0, Executed::Nothing)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Registers per thread: from the user, from ptxas, or estimated from live ranges.
 
 use warplens_codegen::{self as codegen, Target};
-use warplens_ir::{FunctionId, Module, local_arrays_in_registers, most_registers, register_estimate};
+use warplens_ir::{FunctionId, LaunchBounds, Module, local_arrays_in_registers, most_registers, register_estimate};
 use warplens_machine::ComputeCapability;
 use warplens_stats::RegistersBasis;
 
@@ -11,6 +11,9 @@ use warplens_base::error::Result;
 
 /// Target that the estimate takes for modules that name none that it can read.
 const USUAL_TARGET: u32 = 80;
+
+/// Most threads of a block: what has more is refused where it is launched.
+const MOST_THREADS: u32 = 1024;
 
 /// Registers per thread and where the number comes from.
 pub type Registers = (u32, RegistersBasis);
@@ -48,11 +51,10 @@ pub fn of_launch(
     })
 }
 
-/// Registers that a block leaves to each of its threads, of the 64 K that an SM has since compute capability 3.0.
+/// Registers that a block leaves to each of its threads, as the demand for such blocks would.
 fn left_to_a_thread(block: [u32; 3]) -> u32 {
-    let threads = block.iter().fold(1_u32, |threads, &extent| threads.saturating_mul(extent)).max(1);
-    let warps = threads.div_ceil(32).min(64);
-    (65536 / (32 * warps) / 8 * 8).max(8)
+    let threads = block.iter().fold(1_u32, |threads, &extent| threads.saturating_mul(extent)).min(MOST_THREADS);
+    most_registers(&LaunchBounds { max_threads: Some(threads), ..LaunchBounds::default() })
 }
 
 /// The estimate, with the local arrays that ptxas keeps in registers; at least what the machine code needs that is made
@@ -80,7 +82,7 @@ mod tests {
 
     #[test]
     fn a_block_leaves_a_part_of_the_registers_to_a_thread() {
-        let cases = [([1024, 1, 1], 64), ([32, 8, 2], 128), ([33, 1, 1], 1024), ([0, 1, 1], 2048), ([u32::MAX; 3], 32)];
+        let cases = [([1024, 1, 1], 64), ([32, 8, 2], 128), ([33, 1, 1], 255), ([0, 1, 1], 255), ([u32::MAX; 3], 64)];
         for (block, left) in cases {
             assert_eq!(left_to_a_thread(block), left, "{block:?}");
         }

@@ -9,6 +9,22 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+/// The environment by which the command tells the library inside of the program what to do.
+pub mod environment {
+    /// The list of GPUs, as `--gpu` has it.
+    pub const GPUS: &str = "WARPLENS_EXEC_GPU";
+    /// The file to which lines about launches and copies are added.
+    pub const TRAIL: &str = "WARPLENS_EXEC_TRAIL";
+    /// Host threads of the emulator.
+    pub const THREADS: &str = "WARPLENS_EXEC_THREADS";
+    /// Thread instructions of a kernel and a shape, beyond which launches are not executed whole.
+    pub const SAMPLE: &str = "WARPLENS_EXEC_SAMPLE";
+    /// [`VIRTUAL`] where the program's clocks follow the device.
+    pub const CLOCK: &str = "WARPLENS_EXEC_CLOCK";
+    /// See [`CLOCK`].
+    pub const VIRTUAL: &str = "virtual";
+}
+
 /// One line.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -11,10 +11,11 @@ use warplens_base::{Keep, visible};
 use warplens_question::exec::Account;
 use warplens_question::exec::program::{self, Linked};
 use warplens_report::{document, render, view};
+use warplens_session::trail::environment::{CLOCK, GPUS, SAMPLE, THREADS, TRAIL, VIRTUAL};
 use warplens_session::{Error, machines, trail};
 
 use super::{Document, Outcome};
-use crate::flags::{Format, OutputFlags, parse_output};
+use crate::flags::{Format, OutputFlags, parse_count, parse_output};
 use crate::terminal::Terminal;
 
 /// Exit codes where there is none of the program's, as `env` and `timeout` have them.
@@ -24,17 +25,11 @@ const NOT_FOUND: u8 = 127;
 /// Added to the number of the signal that ended the program, as shells do.
 const SIGNAL: i32 = 128;
 
-/// What tells the library inside of the program what to do.
-const GPUS: &str = "WARPLENS_EXEC_GPU";
-const TRAIL: &str = "WARPLENS_EXEC_TRAIL";
-const THREADS: &str = "WARPLENS_EXEC_THREADS";
 /// Where the libraries are, for who has moved them.
 const LIBRARIES: &str = "WARPLENS_LIBRARIES";
-const CLOCK: &str = "WARPLENS_EXEC_CLOCK";
 /// The library that moves the program's clocks, and what loads it before all others.
 const CLOCK_LIBRARY: &str = "libwarplens_clock.so";
 const PRELOAD: &str = "LD_PRELOAD";
-const SAMPLE: &str = "WARPLENS_EXEC_SAMPLE";
 const SEARCH_PATH: &str = "LD_LIBRARY_PATH";
 
 #[derive(Args, Debug)]
@@ -130,7 +125,7 @@ fn execute(flags: &ExecFlags, threads: Option<u32>, terminal: &Terminal) -> Resu
     if flags.clock == Clock::Virtual {
         let preloaded = std::env::var_os(PRELOAD).filter(|list| !list.is_empty());
         let list = std::env::join_paths(std::iter::once(library(CLOCK_LIBRARY)?).chain(preloaded.map(PathBuf::from)))?;
-        child.env(PRELOAD, list).env(CLOCK, "virtual");
+        child.env(PRELOAD, list).env(CLOCK, VIRTUAL);
     }
     if terminal.verbose > 0 {
         let shown = search.to_string_lossy();
@@ -167,7 +162,7 @@ fn parse_size(text: &str) -> std::result::Result<u64, String> {
         Some(digits) => (digits, 1000),
         None => (text, 1),
     };
-    let size = digits.parse::<u64>().ok().and_then(|digits| digits.checked_mul(factor)).filter(|&size| size > 0);
+    let size = parse_count(digits).ok().and_then(|digits| digits.checked_mul(factor));
     size.ok_or_else(|| "write a number such as 500M or 2G".to_owned())
 }
 
