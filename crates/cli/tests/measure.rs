@@ -67,11 +67,14 @@ fn a_table_is_filled_in_with_what_the_kernel_alone_takes() {
     );
     assert!(lines[0].ends_with("by: warplens measure t.csv --cache cold --repeats 3 --seconds 0"), "{table}");
     assert!(lines[1].ends_with("(at most 1980; counted: 1980) and unknown MHz of memory (at most 3201)."), "{table}");
-    assert!(lines[2].ends_with("measured_us is that less the 2.500 us of an empty kernel."), "{table}");
+    assert!(
+        lines[2].ends_with("measured_us is that with 2.000 us instead of the 2.500 us of an empty kernel."),
+        "{table}"
+    );
     let heading = "gpu,class,kernel,input,grid,block,args,measured_us,read,\
                    event_us,least_us,most_us,repeats,sm_mhz,registers,values";
     assert_eq!(lines[3], heading);
-    assert_eq!(lines[4], "h200,mine,scale,k.ptx,30,64,f32[4];5,40.000,0:2,42.500,42.500,42.500,3,,40,7.5;0");
+    assert_eq!(lines[4], "h200,mine,scale,k.ptx,30,64,f32[4];5,42.000,0:2,42.500,42.500,42.500,3,,40,7.5;0");
     assert_eq!(lines[5], "h200,kept,scale,k.ptx,1,64,f32[4];5,3.25,,,,,,,,");
     assert_eq!(lines[6], "h200,short,brief,k.ptx,1,64,f32[4];5,,,,,,,,,");
     assert_eq!(lines[7], "h200,\"new, newer\",scale,new.ptx,1,64,f32[4];5,,,,,,,,,");

@@ -15,7 +15,7 @@
 //! | the same on 1.x | special functions alone (`sqrt` two, `ex2`, `sin`, `cos` with their range reduction two), `div` with a product |
 //! | f64 | one `fp64`; minimum and maximum a compare and two selects |
 //! | f16, bf16 | one `fp16` |
-//! | conversions | integer to and from float, to and from f64: one `convert`, to and from f64 one `fp64` where the SM has fewer such lanes (7.5, 8.6 and their like); f16 to f32 `fp16`; f32 to narrower floats `convert`, from 8.0 `int` |
+//! | conversions | integer to and from float, to and from f64: one `convert`, between f32 and f64 one `fp64` where the SM has fewer such lanes (7.5, 8.6 and their like); f16 to f32 `fp16`; f32 to narrower floats `convert`, from 8.0 `int` |
 //! | `ldmatrix`, `stmatrix` | one `load`, one `store` of the 16 bytes of each row: an `LDSM`, an `STSM` |
 //! | `clmad` | one `int_mul`: a `CLMAD`, of which nobody measured more |
 //! | `movmatrix` | one `shuffle`: a `MOVM`, of which nobody measured more |
@@ -105,8 +105,8 @@ fn as_written(body: &Body<'_>, node: &Node<'_>, target: &Target) -> Recipe {
         // The copy itself tells the barrier.
         O::Red if pipes::is_told_by_copy(body, node) => Recipe::Nothing,
         O::RedCluster => Recipe::Nothing,
-        O::Atom if node.written().next().is_some() => one(C::Atomic),
-        O::Atom | O::Red => one(C::Reduction),
+        O::Atom if node.written().next().is_some() => Recipe::Amount(C::Atomic, pipes::way_of_atomic(node)),
+        O::Atom | O::Red => Recipe::Amount(C::Reduction, pipes::way_of_atomic(node)),
         O::Shfl | O::Movmatrix => one(C::Shuffle),
         O::Mma => {
             let recipe = product(&inst.operation, target);

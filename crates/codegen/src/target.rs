@@ -14,7 +14,7 @@ pub struct Target {
     pub compute_capability: ComputeCapability,
     /// Machine instructions of the operations that the kernel uses, by the entry of the machine's table.
     pub(crate) mixes: BTreeMap<Key, Vec<(MachineClass, u32)>>,
-    /// Conversions from and to double precision take the lanes of double precision, where these are fewer than those of
+    /// Conversions between single and double precision take the lanes of double precision, where these are fewer than those of
     /// other conversions.
     pub(crate) converts_on_fp64: bool,
 }

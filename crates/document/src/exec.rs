@@ -55,6 +55,8 @@ pub struct ExecutedKernel {
     pub dynamic_shared_bytes: u64,
     /// Registers of a thread.
     pub registers: u32,
+    /// Launches of the program before the first of this one, which tells the order in which kernels came.
+    pub launched_before: u64,
     /// How often it was launched.
     pub calls: u64,
     /// Launches whose time is that of one like it in proportion to the work, as only their work is known.
@@ -73,6 +75,12 @@ pub struct ExecutedTime {
     pub gpu: String,
     /// Predicted time of all calls; null where no model answers for one of them.
     pub time_us: Option<Number>,
+    /// Predicted time of the first call; null where no model answers for it.
+    pub first_us: Option<Number>,
+    /// That of the shortest call; null where no model answers for any.
+    pub least_us: Option<Number>,
+    /// That of the longest call; null where no model answers for any.
+    pub most_us: Option<Number>,
     /// The model; null where none answers.
     pub model: Option<String>,
     /// What bounds the kernel; null where no model answers.

@@ -26,9 +26,9 @@ pub(crate) fn rule(machine: &Machine, key: Key) -> Option<Rule> {
         Key::HongKimDepartureDelayCoalesced => Some(departure_delay(machine, smallest_transaction(machine, 64))),
         Key::HongKimDepartureDelayUncoalesced => Some(departure_delay(machine, smallest_transaction(machine, 32))),
         Key::DramAchievedBandwidth => achieved_bandwidth(machine),
-        Key::DramLatency | Key::DramTurnaround | Key::LatencyL2 | Key::LatencyL2Far | Key::CtaInterval => {
-            latency_of_sibling(machine, key)
-        }
+        Key::LatencyL2 => l2_latency(machine),
+        Key::DramLatency => dram_latency(machine).or_else(|| latency_of_sibling(machine, key)),
+        Key::DramTurnaround | Key::LatencyL2Far | Key::CtaInterval => latency_of_sibling(machine, key),
         Key::LinkBandwidth => link_bandwidth(machine),
         key if key.group() == "luo_suda" => same_chip(machine, key),
         key => crate::pipeline::rule(machine, key),
@@ -98,6 +98,31 @@ pub(crate) fn latency_of_sibling(machine: &Machine, key: Key) -> Option<Rule> {
     Some(Rule {
         name: format!("latency of {}, {:.1} ns, in own cycles", sibling.name, seconds * 1e9),
         apply: Box::new(move |_| Ok(seconds)),
+    })
+}
+
+/// The clock of the L2 cache and of the way to it follows that of the SMs: an H100 of 1755 MHz and an H200 of 1980 MHz
+/// need 266 and 273 cycles.
+fn l2_latency(machine: &Machine) -> Option<Rule> {
+    let (sibling, [seconds]) = nearest(machine, [Key::LatencyL2])?;
+    let cycles = seconds * sibling.clock()?;
+    Some(Rule {
+        name: format!("{cycles:.0} cycles, as on {}", sibling.name),
+        apply: Box::new(move |reader| Ok(cycles / reader.clock()?)),
+    })
+}
+
+/// The way to the L2 cache in cycles, and what comes after it as a time of its own.
+fn dram_latency(machine: &Machine) -> Option<Rule> {
+    let (sibling, [l2, dram]) = nearest(machine, [Key::LatencyL2, Key::DramLatency])?;
+    let (cycles, beyond) = (l2 * sibling.clock()?, dram - l2);
+    Some(Rule {
+        name: format!(
+            "{cycles:.0} cycles to the L2 cache and {:.1} ns beyond it, as on {}",
+            beyond * 1e9,
+            sibling.name
+        ),
+        apply: Box::new(move |reader| Ok(cycles / reader.clock()? + beyond)),
     })
 }
 

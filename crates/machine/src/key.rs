@@ -277,6 +277,13 @@ keys! {
     L2StoreCost = "l2.store_cost", Count;
     /// Cycles from one atomic operation on a word of the L2 cache to the next on the same word.
     L2AtomicCycles = "l2.atomic_cycles", Cycles;
+    /// Cycles from one atomic operation on a floating-point number in the L2 cache to the next on the same one.
+    L2FloatAtomicCycles = "l2.float_atomic_cycles", Cycles;
+    /// Cycles from one atomic operation on 64-bit floating-point numbers to the next in a slice of the L2 cache, whichever
+    /// numbers they are of.
+    L2DoubleAtomicCycles = "l2.double_atomic_cycles", Cycles;
+    /// Slices of the L2 cache, which serve requests beside each other.
+    L2Slices = "l2.slices", Count;
 
     /// Kind of device memory.
     DramType = "dram.type", Count [word
@@ -318,6 +325,10 @@ keys! {
     /// Time by which a load from device memory is later where the memory is as busy as can be with as many bytes written as
     /// read.
     DramTurnaround = "dram.turnaround", WallCycles;
+    /// Bytes that a load which misses the L2 cache brings from the device memory, as aligned.
+    DramFetchBytes = "dram.fetch_bytes", Bytes;
+    /// Time between two rows that the device memory opens, in any of its banks: what loads from everywhere wait for.
+    DramActivationInterval = "dram.activation_interval", WallCycles;
     /// Channels of the device memory, where addresses are spread over them in order.
     DramChannels = "dram.channels", Count;
     /// Bytes after which addresses go on to the next channel.
@@ -565,6 +576,8 @@ keys! {
     /// Cycles of a load or store, in the MPD/CPD model.
     LuoSudaMemory = "luo_suda.memory", Cycles;
 
+    /// Time of a kernel that does nothing, as profilers measure it: from the start of the launch to its end.
+    LaunchLatency = "launch.latency", Seconds;
     /// Time between two launches that follow each other in a stream; not part of a kernel's time.
     LaunchOverhead = "launch.overhead", Seconds;
     /// Time between two launches that follow each other in a graph; not part of a kernel's time.

@@ -9,6 +9,8 @@ use crate::derive::{Rule, latency_of_sibling};
 use crate::key::Key;
 use crate::machine::{ComputeCapability, Machine};
 use crate::reader::{Missing, Reader};
+use crate::value::Value;
+use crate::words::DramType;
 
 /// The rule for a value of the pipelines, if one applies.
 pub(crate) fn rule(machine: &Machine, key: Key) -> Option<Rule> {
@@ -54,9 +56,17 @@ pub(crate) fn rule(machine: &Machine, key: Key) -> Option<Rule> {
         }
         Key::LsuSchedulerInterval if major < 3 => interval_of_lanes(key, true),
         Key::LsuSmInterval => interval_of_lanes(key, false),
+        Key::L2FloatAtomicCycles if major >= 7 => of_design(machine, key),
+        Key::L2FloatAtomicCycles => same_as(key, Key::L2AtomicCycles, "an operation on an integer"),
         Key::L2AchievedBandwidth => l2_bandwidth(machine),
         // Rows of DRAM have taken about as long for many years: the time carries over between kinds of memory.
+        Key::DramActivationInterval => activation_interval(machine),
+        // Until 7.5 the number of sectors that are fetched cannot be set, and is one.
+        Key::DramFetchBytes if major >= 8 => of_design(machine, key),
+        Key::DramFetchBytes => same_as(key, Key::L2SectorBytes, "what a line of the L2 cache is fetched by"),
         Key::DramRowCycle => latency_of_sibling(machine, key).or_else(|| of_board(machine, key)),
+        // Times of older chips were taken inside of kernels, or without it.
+        Key::LaunchLatency if major >= 3 => latency_of_sibling(machine, key).or_else(|| of_board(machine, key)),
         // What the host does for a launch has much to do with the driver, and little with the GPU.
         Key::LaunchOverhead => latency_of_sibling(machine, key).or_else(|| of_board(machine, key)),
         Key::DramChannels if major < 2 => channels(machine),
@@ -102,6 +112,7 @@ const OF_PIPELINES: &[Key] = &[
     Key::LsuSchedulerInterval,
     Key::CtaTurnaround,
     Key::DramInterleave,
+    Key::DramFetchBytes,
 ];
 
 fn same_as(key: Key, other: Key, why: &str) -> Option<Rule> {
@@ -125,6 +136,28 @@ fn interval_of_lanes(key: Key, of_scheduler: bool) -> Option<Rule> {
 fn positive(reader: &mut Reader<'_>, key: Key) -> Result<f64, Missing> {
     let number = reader.need(key)?;
     if number > 0.0 { Ok(number) } else { Err(reader.missing(key, "it is 0")) }
+}
+
+/// Each channel opens rows on its own: GDDR6 and GDDR6X have as many per bit, and as fast ones. Of other memory nobody
+/// measured it.
+fn activation_interval(machine: &Machine) -> Option<Rule> {
+    const KEYS: [Key; 2] = [Key::DramActivationInterval, Key::DramBusBits];
+    let is_gddr6 = |machine: &Machine| {
+        let kind = machine.fact(Key::DramType).map(|fact| &fact.value);
+        let Some(Value::Word(word)) = kind else { return false };
+        matches!(word.of(), Some(DramType::Gddr6 | DramType::Gddr6x))
+    };
+    if !is_gddr6(machine) {
+        return None;
+    }
+    let states = |board: &&Machine| is_gddr6(board) && KEYS.iter().all(|&key| board.number(key).is_some());
+    let board = nearest_generation(machine.cc, BOARDS.iter().filter(states))?;
+    let [interval, bits] = KEYS.map(|key| board.number(key));
+    let of_bits = interval? * bits?;
+    Some(Rule {
+        name: format!("{:.1} ns per bit of the interface, as on {}", of_bits * 1e9, board.name),
+        apply: Box::new(move |reader| Ok(of_bits / positive(reader, Key::DramBusBits)?)),
+    })
 }
 
 /// The width of a channel carries over between boards: GT200 has 64 bits each.

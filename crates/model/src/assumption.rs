@@ -164,6 +164,10 @@ assumptions! {
         "the rest of a CTA takes as long per instruction as its start";
     StandInCtas "stand-in-ctas" "model teg, CTAs of another number of SMs or another range were traced",
         "other CTAs of the launch stand in for those of the simulated SM";
+    ColdLaunch "cold-launch" "model teg",
+        "a launch starts and ends in the time of an empty kernel, and finds its code and its parameters in no cache";
+    NoLaunchLatency "no-launch-latency" "model teg, launch.latency unknown",
+        "the time that a launch takes to start and to end is not known, and not in the answer";
     SharedSectors "shared-sectors" "model teg, SMs that load the same sectors",
         "an SM finds in the L2 cache what another has loaded, in the share that the looked-at CTAs show";
     ClusterAlike "cluster-alike" "model teg, launches in clusters",

@@ -16,7 +16,7 @@ use crate::{Assumption, ModelId, Quantity, Symbol};
 pub struct Prediction {
     /// The model.
     pub model: ModelId,
-    /// Execution time of the launch, without launch overhead.
+    /// Execution time of the launch, as profilers measure it: without what the host and the driver do for it.
     pub time: Cycles,
     /// The clock whose cycles these are.
     pub clock: Hertz,
@@ -261,12 +261,14 @@ resources! {
     DramLatency "DRAM latency";
     /// Bytes per second between an SM and the L2 cache.
     L2Bandwidth "L2 bandwidth";
-    /// Atomic operations on one word of global memory, which are done one after the other.
+    /// Atomic operations on one word, which are done one after the other.
     Atomics "atomics on one word";
     /// Results of the same warp that too few warps hide.
     Dependence "dependence latency";
     /// Waiting at barriers.
     Barrier "barriers";
+    /// Start and end of the launch, whatever the kernel does.
+    Launch "launch latency";
 }
 
 impl Resource {

@@ -42,6 +42,8 @@ pub struct Kernel {
     pub dynamic_shared: u64,
     /// Registers of a thread.
     pub registers: u32,
+    /// Launches of any kernel before its first.
+    pub launched_before: u64,
     /// Launches.
     pub calls: u64,
     /// Launches of which only the work is known.
@@ -57,6 +59,12 @@ pub struct Kernel {
 pub struct Time {
     /// None where one of them has none.
     pub seconds: Option<f64>,
+    /// Of the first call, of the shortest and of the longest; none where no model answers.
+    pub first: Option<f64>,
+    /// See [`Self::first`].
+    pub least: Option<f64>,
+    /// See [`Self::first`].
+    pub most: Option<f64>,
     /// What the first case says of model, bound and refusal.
     pub answer: TimeOn,
 }
@@ -90,6 +98,7 @@ impl Account {
         let mut account = Self::default();
         let mut kernels: BTreeMap<Key, Kernel> = BTreeMap::new();
         let mut cases: BTreeMap<(u32, u32), (Key, Vec<TimeOn>)> = BTreeMap::new();
+        let mut launches = 0;
         for entry in entries {
             match entry {
                 Entry::Start { gpus, .. } => account.gpus.clone_from(gpus),
@@ -101,6 +110,7 @@ impl Account {
                         block: *block,
                         dynamic_shared: *dynamic_shared,
                         registers: *registers,
+                        launched_before: launches,
                         calls: 0,
                         scaled: 0,
                         cases: 0,
@@ -112,6 +122,7 @@ impl Account {
                 Entry::Launch { process, case, scale, executed, place } => {
                     let Some((key, answers)) = cases.get(&(*process, *case)) else { continue };
                     let Some(kernel) = kernels.get_mut(key) else { continue };
+                    launches += 1;
                     kernel.calls += 1;
                     kernel.scaled += u64::from(*scale != 1.0);
                     account.sampled.in_part += u64::from(*executed == Executed::Part);
@@ -120,8 +131,7 @@ impl Account {
                         Work::Kernel { name: kernel.name.base().to_owned(), grid: kernel.grid, block: kernel.block };
                     account.timeline.spans.push(Span::new(*process, place, work));
                     for (time, answer) in kernel.times.iter_mut().zip(answers) {
-                        let own = answer.seconds.map(|seconds| seconds * scale);
-                        time.seconds = time.seconds.zip(own).map(|(sum, own)| sum + own);
+                        time.add(answer.seconds.map(|seconds| seconds * scale), kernel.calls == 1);
                     }
                 }
                 Entry::Copy { process, kind, bytes, seconds, place } => {
@@ -162,7 +172,17 @@ impl Copies {
 
 impl Time {
     fn new(answer: &TimeOn) -> Self {
-        Self { seconds: Some(0.0), answer: answer.clone() }
+        Self { seconds: Some(0.0), first: None, least: None, most: None, answer: answer.clone() }
+    }
+
+    /// Adds a call.
+    fn add(&mut self, own: Option<f64>, is_first: bool) {
+        self.seconds = self.seconds.zip(own).map(|(sum, own)| sum + own);
+        if is_first {
+            self.first = own;
+        }
+        self.least = self.least.into_iter().chain(own).min_by(f64::total_cmp);
+        self.most = self.most.into_iter().chain(own).max_by(f64::total_cmp);
     }
 }
 
@@ -232,6 +252,13 @@ mod tests {
         let account = Account::new(&entries);
         let rows: Vec<_> = account.kernels.iter().map(|row| (row.grid[0], row.calls, row.scaled, row.cases)).collect();
         assert_eq!(rows, [(8, 1, 0, 1), (4, 3, 1, 2)]);
+        let times: Vec<_> = account
+            .kernels
+            .iter()
+            .map(|row| (row.launched_before, row.times[0].first, row.times[0].least, row.times[0].most))
+            .collect();
+        assert_eq!(times[0], (1, Some(5e-6), Some(5e-6), Some(5e-6)));
+        assert_eq!(times[1], (0, Some(1e-6), Some(1e-6), Some(1.5 * 2e-6)));
         assert_eq!(account.total(0), (1e-6 * 10.0, 0));
         assert_eq!(account.copies[&CopyKind::ToHost], Copies { calls: 2, bytes: 11, seconds: vec![Some(1.5)] });
         assert_eq!(account.timeline.spans.len(), 6);

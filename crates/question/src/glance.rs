@@ -213,7 +213,12 @@ fn slices(prediction: &Prediction) -> Vec<Slice> {
 /// The line with most of what bounds the kernel.
 fn line(prediction: &Prediction) -> Option<WaitLine> {
     let simulated = prediction.teg()?;
-    let terms = prediction.limiting_terms();
+    let mut terms = prediction.limiting_terms();
+    // No line of a kernel is to blame for its being launched: what takes most of the rest is next.
+    if terms.iter().any(|term| term.resource == Resource::Launch) {
+        let others = prediction.terms.iter().filter(|term| term.resource != Resource::Launch);
+        terms = others.max_by(|left, right| left.cycles.0.total_cmp(&right.cycles.0)).into_iter().collect();
+    }
     let named = |state: &Stall| terms.iter().any(|term| term.parts.iter().any(|part| part.name == state.name()));
     let mut states: Vec<Stall> = Stall::ALL.iter().copied().filter(named).collect();
     if states.is_empty() {

@@ -6,6 +6,7 @@ use std::sync::atomic::Ordering;
 
 use warplens_base::error::{Error, Result};
 use warplens_launch::Element;
+use warplens_machine::{Key, Reader, Strictness};
 use warplens_session::hardware::{Cache, Gpu, OnGpu, Repeats, Timed};
 use warplens_session::machines::Machine;
 use warplens_session::toolchain::Search;
@@ -70,7 +71,8 @@ pub fn fill(gpu: &Gpu, name: &str, text: &str, folder: &Path, asked: Asked<'_>, 
     let mut programs = Programs { target: format!("sm_{}", facts.cc), by_input: BTreeMap::new() };
     gpu.warm_up()?;
     let empty_us = gpu.empty(asked.repeats)?.median_us();
-    let mut filled = Filled { text: head(gpu, asked, empty_us)?, n_timed: 0, failed: Vec::new() };
+    let latency_us = asked.gpu.map_or(0.0, latency_us);
+    let mut filled = Filled { text: head(gpu, asked, empty_us, latency_us)?, n_timed: 0, failed: Vec::new() };
     filled.text += &line(&columns);
     progress.total.fetch_add(rows.len() as u64, Ordering::Relaxed);
     for (row, fields) in rows.iter().zip(lines.map(measured::fields)) {
@@ -96,7 +98,7 @@ pub fn fill(gpu: &Gpu, name: &str, text: &str, folder: &Path, asked: Asked<'_>, 
             });
             match timed {
                 Ok((timed, values)) => {
-                    put("measured_us", format!("{:.3}", timed.timing.median_us() - empty_us));
+                    put("measured_us", format!("{:.3}", timed.timing.median_us() - empty_us + latency_us));
                     put("event_us", format!("{:.3}", timed.timing.median_us()));
                     put("least_us", format!("{:.3}", timed.timing.least_us()));
                     put("most_us", format!("{:.3}", timed.timing.most_us()));
@@ -115,8 +117,14 @@ pub fn fill(gpu: &Gpu, name: &str, text: &str, folder: &Path, asked: Asked<'_>, 
     Ok(filled)
 }
 
+/// What a profiler says of an empty kernel, in microseconds; 0 where the machine does not say.
+fn latency_us(machine: &Machine) -> f64 {
+    let latency = Reader::new(machine, Strictness::AllowInferred).optional(Key::LaunchLatency);
+    latency.map_or(0.0, |seconds| 1e6 * seconds)
+}
+
 /// Where the times come from, in lines that readers of tables pass over.
-fn head(gpu: &Gpu, asked: Asked<'_>, empty_us: f64) -> Result<String> {
+fn head(gpu: &Gpu, asked: Asked<'_>, empty_us: f64, latency_us: f64) -> Result<String> {
     let facts = gpu.facts();
     let clocks = gpu.clocks_mhz().map(|mhz| mhz.map_or_else(|| "unknown".to_owned(), |mhz| mhz.to_string()));
     let state = match asked.repeats.cache {
@@ -126,7 +134,8 @@ fn head(gpu: &Gpu, asked: Asked<'_>, empty_us: f64) -> Result<String> {
     Ok(format!(
         "# {}, compute capability {}.{}, {} SMs, {} KiB of L2 cache; measured on {} by: {}\n\
          # Driver {}, CUDA {}.{}; clocks {} MHz of SMs (at most {}; counted: {:.0}) and {} MHz of memory (at most {}).\n\
-         # Medians by events around one launch, {state}; measured_us is that less the {empty_us:.3} us of an empty kernel.\n",
+         # Medians by events around one launch, {state}; measured_us is that with {latency_us:.3} us \
+         instead of the {empty_us:.3} us of an empty kernel.\n",
         facts.name,
         facts.cc / 10,
         facts.cc % 10,

@@ -10,7 +10,7 @@ fn code(gpu: &str, body: &str) -> Vec<Vec<MachineInst>> {
     let text = format!(
         ".version 8.0\n.target sm_75\n.address_size 64\n\
          .visible .entry kernel(.param .u64 to)\n{{\n\
-         .reg .pred %p<4>;\n.reg .b32 %r<12>;\n.reg .b64 %rd<8>;\n.reg .f32 %f<8>;\n\
+         .reg .pred %p<4>;\n.reg .b32 %r<12>;\n.reg .b64 %rd<8>;\n.reg .f32 %f<8>;\n.reg .f64 %fd<4>;\n.reg .f64 %fd<4>;\n\
          ld.param.u64 %rd1, [to];\ncvta.to.global.u64 %rd1, %rd1;\nmov.u32 %r1, %tid.x;\nmov.u32 %r2, %ctaid.x;\n\
          mul.wide.u32 %rd2, %r1, 4;\nadd.s64 %rd3, %rd1, %rd2;\n{body}\nret;\n}}\n"
     );
@@ -60,6 +60,23 @@ fn integers_at_one_address_are_added_up_first() {
     assert_eq!(of("t4", differing), ((C::Reduction, true), 1, 5), "shuffles");
     assert_eq!(of("a100-80", differing), ((C::Reduction, true), 2, 0), "a vote, and REDUX");
     assert_eq!(of("gtx1080", differing), ((C::Reduction, false), 0, 0), "an older design");
+}
+
+#[test]
+fn shared_memory_has_no_unit_for_floating_point_and_64_bits() {
+    let way = |body: &str| {
+        let code = code("rtx3080", body);
+        let mut found = code.iter().flatten().filter(|inst| matches!(inst.class, C::Atomic | C::Reduction));
+        found.next().expect("the kernel has an atomic operation").amount
+    };
+    let shared = |op: &str, value: &str| way(&format!("atom.shared.{op} {value};"));
+    assert_eq!(shared("add.f32", "%f1, [%r1], %f1"), MachineInst::LOOP);
+    assert_eq!(shared("add.f64", "%fd1, [%r1], %fd1"), MachineInst::LOOP);
+    assert_eq!(shared("add.u64", "%rd4, [%r1], %rd4"), MachineInst::LOOP);
+    assert_eq!(shared("exch.b64", "%rd4, [%r1], %rd4"), 1);
+    assert_eq!(shared("add.u32", "%r3, [%r1], %r3"), 1);
+    assert_eq!(way("red.global.add.f32 [%rd3], 0f3F800000;"), MachineInst::FLOATING);
+    assert_eq!(way("red.global.add.u64 [%rd3], %rd3;"), 1);
 }
 
 /// Two short arms, of which each lane takes one, are guarded; one of them with a barrier is jumped to.

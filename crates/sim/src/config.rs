@@ -262,6 +262,10 @@ pub struct DramConfig {
     /// Cycles by which a load is later where the memory is as busy as can be with as many bytes written as read; 0 where that
     /// is not modelled.
     pub turnaround: f64,
+    /// Bytes that a load which misses the L2 cache brings, a multiple of a sector.
+    pub fetch_bytes: u32,
+    /// Cycles between two rows that are opened anywhere in the memory; 0 where that is not modelled.
+    pub activation_interval: f64,
     /// Channels and the bytes after which addresses go on to the next; none where addresses are hashed over them.
     pub channels: Option<(u32, u32)>,
     /// Bytes that may be in flight for one memory pipeline, where that is limited.

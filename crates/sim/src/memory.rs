@@ -55,6 +55,10 @@ pub(crate) struct Arrival<'a> {
     /// What is read goes to shared memory by itself: it comes as a line does that the cache misses, and is not read out of
     /// the cache for registers.
     pub(crate) is_copy: bool,
+    /// The CTA, of those that are simulated.
+    pub(crate) cta: u32,
+    /// The amount of the instruction.
+    pub(crate) amount: u32,
 }
 
 impl Arrival<'_> {
@@ -235,7 +239,8 @@ impl<'a> Memory<'a> {
             return Done { at: start + f64::from(cluster.latency), long: false };
         }
         let start = self.shared_passes(arrival.at, arrival.access, request);
-        Done { at: start + f64::from(self.config.shared.latency), long: false }
+        let done = start + f64::from(self.config.shared.latency);
+        Done { at: self.delays.served(arrival, request, done), long: false }
     }
 
     /// The bank conflicts of an access to shared memory, if it has any: cycles for which it needs the banks, and those by
@@ -393,7 +398,7 @@ impl<'a> Memory<'a> {
         if let Some(request) = request
             && !self.is_stopped
         {
-            done = self.delays.served(arrival.access, request, done);
+            done = self.delays.served(arrival, request, done);
         }
         Done { at: done, long }
     }

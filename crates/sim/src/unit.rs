@@ -32,6 +32,7 @@ use warplens_stats::bank::Passes;
 use warplens_trace::{MachineClass, WarpAccess};
 
 use crate::effect::effects;
+use crate::memory::Arrival;
 use crate::{Job, Pipe, SmConfig, Without};
 
 effects! {
@@ -75,9 +76,9 @@ pub(crate) trait Delay<'a>: Sized {
         passes
     }
 
-    /// An access to global memory was served by the caches, or by what is behind them, at `done`; returns when it is done
-    /// with this unit as well.
-    fn served(&mut self, _: &WarpAccess, _: &Request<'_>, done: f64) -> f64 {
+    /// An access was served by shared memory, by the caches, or by what is behind them, at `done`; returns when it is done with
+    /// this unit as well.
+    fn served(&mut self, _: &Arrival<'_>, _: &Request<'_>, done: f64) -> f64 {
         done
     }
 
@@ -117,8 +118,8 @@ macro_rules! delays {
                 passes
             }
 
-            pub(crate) fn served(&mut self, access: &WarpAccess, request: &Request<'_>, done: f64) -> f64 {
-                $(let done = self.$name.served(access, request, done);)*
+            pub(crate) fn served(&mut self, arrival: &Arrival<'_>, request: &Request<'_>, done: f64) -> f64 {
+                $(let done = self.$name.served(arrival, request, done);)*
                 done
             }
 
@@ -131,7 +132,7 @@ macro_rules! delays {
 
 delays! {
     /// Atomic operations on the same address.
-    atomics: atomics::Atomics => Option<f64>;
+    atomics: atomics::Atomics => atomics::AtomicConfig;
 }
 
 macro_rules! kinds {

@@ -2,7 +2,7 @@
 
 use warplens_machine::words::{IssueOccupies, IssuePolicy, IssueScoreboard};
 use warplens_machine::{Basis, Key, Machine, Reader, Readings, Strictness, builtin};
-use warplens_sim::{L1Holds, Pipe, SmConfig};
+use warplens_sim::{AtomicConfig, L1Holds, Pipe, SmConfig};
 use warplens_stats::sector::LINE_BYTES;
 use warplens_stats::{BankRule, CoalescingRule};
 use warplens_trace::{MachineClass as C, MachineInst};
@@ -38,9 +38,13 @@ fn read(id: &str, used: &[C]) -> (SmConfig, Readings) {
 fn every_board_with_a_cache_for_data_says_how_fast_atomics_on_a_word_are() {
     for id in builtin::ids() {
         let (config, _) = read(id, &[C::Load, C::Reduction]);
-        assert_eq!(config.delays.atomics.is_some(), config.l2.is_some(), "{id}");
+        assert_eq!(config.delays.atomics.global.is_some(), config.l2.is_some(), "{id}");
         let (config, _) = read(id, &[C::Load]);
-        assert_eq!(config.delays.atomics, None, "{id}: nothing is read for a kernel without atomics");
+        assert_eq!(
+            config.delays.atomics,
+            AtomicConfig::default(),
+            "{id}: nothing is read for a kernel without atomics"
+        );
     }
 }
 

@@ -436,10 +436,23 @@ impl Footprint {
     /// Part of the SMs that load a sector, by its number, which have to fetch it, as far as [`Footprint::dealt`] found out:
     /// none where nothing is known of it.
     pub fn fetched(&self, sector: u64) -> Option<f64> {
-        let Fetches { runs, reach, .. } = &*self.fetches;
-        let next = runs.partition_point(|&((first, _), _)| first <= sector);
-        let ((first, count), part) = runs[next.checked_sub(1)?];
-        (sector - first < count + reach).then_some(part.into())
+        let Fetches { reach, .. } = &*self.fetches;
+        let ((first, count), part) = self.fetches.before(sector)?;
+        if sector - first < count {
+            return Some(part.into());
+        }
+        if sector - first >= count + reach {
+            return None;
+        }
+        // Nothing is known of its piece. In the one before it stands at the same place, since what lies at the ends of aligned
+        // pieces may be loaded more often than what lies between.
+        let there = (first + count - 1) / PIECE * PIECE + sector % PIECE;
+        self.fetches.before(there).map(|(_, part)| part.into())
+    }
+
+    /// True where something is known of single sectors.
+    pub fn is_known(&self) -> bool {
+        !self.fetches.runs.is_empty()
     }
 
     fn ctas(&self) -> &[Lines] {
@@ -545,6 +558,12 @@ fn in_order(mut uses: Vec<Use>) -> Vec<Use> {
 }
 
 impl Fetches {
+    /// The last run that begins at a sector or before it.
+    fn before(&self, sector: u64) -> Option<(Run, f32)> {
+        let next = self.runs.partition_point(|&((first, _), _)| first <= sector);
+        Some(self.runs[next.checked_sub(1)?])
+    }
+
     /// By what `each` says of so many CTAs, which have about so many runs.
     fn of(sharing: &Sharing, known: u64, runs: u64, each: impl Fn(u32, &mut dyn FnMut(Run))) -> Self {
         let n_sms = u64::from(sharing.n_sms.max(1));
@@ -856,6 +875,18 @@ mod tests {
         assert!(footprint.fetches.reach > 0);
         let first = footprint.first_fetch(60).unwrap();
         assert!((first - 0.8).abs() < 0.01, "{first}");
+    }
+
+    #[test]
+    fn a_sector_of_an_unknown_piece_is_as_the_one_at_its_place_in_the_piece_before() {
+        // The last sector of the piece that is known is loaded by all, the others by one.
+        let runs = vec![((0, PIECE - 1), 1.0), ((PIECE - 1, 1), 0.125)];
+        let fetches = Arc::new(Fetches { runs, reach: 16 * PIECE, ..Fetches::default() });
+        let footprint = Footprint { fetches, ..Footprint::default() };
+        let of = |sector| footprint.fetched(sector);
+        assert_eq!([of(5), of(PIECE - 1)], [Some(1.0), Some(0.125)]);
+        assert_eq!([of(3 * PIECE + 5), of(4 * PIECE - 1)], [Some(1.0), Some(0.125)]);
+        assert_eq!(of(40 * PIECE), None);
     }
 
     #[test]

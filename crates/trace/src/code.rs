@@ -85,7 +85,8 @@ pub struct MachineInst {
     /// groups that may be left for [`MachineClass::AsyncWait`], the barrier's number for [`MachineClass::Barrier`], how many
     /// times as wide its accesses are as those of its slot for a [`MachineClass::Load`] (one that was made of several
     /// neighbouring loads; their slots have no instruction), [`Self::ADDED_UP`] for a [`MachineClass::Atomic`] or a
-    /// [`MachineClass::Reduction`] in which one lane does the operations of all, 1 elsewhere.
+    /// [`MachineClass::Reduction`] in which one lane does the operations of all, [`Self::FLOATING`] and [`Self::LOOP`] for
+    /// others of them, 1 elsewhere.
     pub amount: u32,
     /// Which of its block's memory instructions it is: the slot of its [`WarpAccess`](crate::WarpAccess)es. Arithmetic
     /// with a slot has an operand in shared memory (compute capability 1.x).
@@ -120,6 +121,11 @@ pub struct Operands {
 impl MachineInst {
     /// The amount of an atomic operation that one lane does for its warp.
     pub const ADDED_UP: u32 = WARP_SIZE as u32;
+    /// The amount of an atomic operation on floating-point numbers, which takes the place of its word for longer.
+    pub const FLOATING: u32 = Self::ADDED_UP + 1;
+    /// The amount of an atomic operation on shared memory that is a loop of machine code: it loads, computes, and exchanges
+    /// if nobody else was faster.
+    pub const LOOP: u32 = Self::FLOATING + 1;
 
     /// Units of its class's work that it is: multiply-adds on the tensor lanes, one instruction elsewhere.
     pub const fn units(&self) -> u32 {

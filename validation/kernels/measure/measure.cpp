@@ -31,6 +31,7 @@ const char* const HELP =
     "  --cache STATE    before each launch: cold, the L2 cache holds other data (the default), or warm, it holds what\n"
     "                   the launch before has left\n"
     "  --repeats N      launches of each case at least (21)\n"
+    "  --latency US     what a profiler says of an empty kernel, which stays in the times (0)\n"
     "  --seconds S      time for launches of each case beyond that (0.2), up to 201 launches\n"
     "  --once           launch each case once and check it, without a table: for profilers\n"
     "\n"
@@ -43,6 +44,7 @@ struct Options {
     int device = 0, repeats = 21;
     bool once = false;
     double seconds = 0.2;
+    double latency = 0;
 };
 
 struct Failed {
@@ -174,8 +176,8 @@ class Runner {
              << (management->version[0] ? management->version : "of unknown version") << ", CUDA " << version / 1000
              << '.' << version % 1000 / 10 << "; PTX for sm_" << target << " by "
              << first_line(options.build + "/toolkit.txt") << ", assembled by the driver.\n# Medians of launches by "
-             << "CUDA events, one launch at a time, " << options.cache << " L2 cache; measured_us is that less the "
-             << empty << " us of an empty kernel.\n";
+             << "CUDA events, one launch at a time, " << options.cache << " L2 cache; measured_us is that with "
+             << options.latency << " us instead of the " << empty << " us of an empty kernel.\n";
         return text.str();
     }
 
@@ -318,7 +320,7 @@ class Runner {
             return text.str();
         }
         Times times = timed(set_back, launch);
-        text << options.gpu << ',' << of.kernel << ',' << of.size << ',' << times.median - empty << ',' << times.median << ',' << times.least << ','
+        text << options.gpu << ',' << of.kernel << ',' << of.size << ',' << times.median - empty + options.latency << ',' << times.median << ',' << times.least << ','
              << times.most << ',' << times.count << ',' << management->clock_mhz(SM_CLOCK) << ",ptx/" << of.theme
              << ".ptx,\"" << of.grid << "\",\"" << of.block << "\"," << of.shared << ',' << registers << ",\""
              << of.args << "\"," << of.of_class << ',' << of.set << '\n';
@@ -389,6 +391,8 @@ Options parsed(int count, char** words) {
             options.repeats = std::max(1, std::atoi(value.c_str()));
         } else if (word == "--seconds") {
             options.seconds = std::atof(value.c_str());
+        } else if (word == "--latency") {
+            options.latency = std::atof(value.c_str());
         } else {
             bad("no option `" + word + " " + value + "`");
         }

@@ -2,7 +2,7 @@
 //!
 //! A scheduler that issues uses its cycle; the share of such cycles is the first term. In the rest of the time warps wait.
 //! It is dealt out to the reasons by the warp cycles spent on each, so that all terms add up to the time. Where a unit is
-//! busier than the issue slots, it is that unit which paces what is issued.
+//! busier than the issue slots, it is that unit which paces what is issued. What the launch itself takes comes last.
 
 use warplens_base::units::Cycles;
 use warplens_machine::words::IssueOccupies;
@@ -91,6 +91,13 @@ pub(super) fn terms(simulated: &Simulated, readings: &Readings) -> Vec<Term> {
         let keys = readings.parameters.iter().map(|read| read.key);
         keys.filter(|key| prefixes.iter().any(|prefix| key.name().starts_with(prefix))).collect::<Vec<Key>>()
     };
+    let launch = simulated.launching.map(|cycles| Term {
+        name: "launching",
+        resource: Resource::Launch,
+        cycles: Cycles(cycles),
+        parameters: vec![Key::LaunchLatency, Key::DramLatency],
+        parts: Vec::new(),
+    });
     let mut terms = vec![Term {
         name: "issuing",
         resource: pace(simulated, issuing),
@@ -110,6 +117,7 @@ pub(super) fn terms(simulated: &Simulated, readings: &Readings) -> Vec<Term> {
             parts: parts.map(|(name, cycles)| Part { name: name.to_owned(), cycles: Cycles(cycles) }).collect(),
         });
     }
+    terms.extend(launch);
     terms
 }
 
@@ -182,9 +190,14 @@ fn memory(simulated: &Simulated) -> Resource {
         .map_or(Resource::DramLatency, |(resource, _)| cause(simulated, resource))
 }
 
-/// Conflicts bound where they add as many passes as there are accesses.
+/// Conflicts bound where they add as many passes as there are accesses, and loops of atomic operations where a word is busy
+/// with them.
 fn shared(simulated: &Simulated) -> Resource {
     let Simulated { code, outcome, .. } = simulated;
+    let of_words = outcome.units.iter().find(|unit| unit.kind == UnitKind::AtomicWord);
+    if of_words.is_some_and(|unit| unit.utilisation(outcome.cycles) >= BUSY) {
+        return Resource::Atomics;
+    }
     let of_each = code.insts.iter().zip(&outcome.executions);
     let in_shared = of_each.filter(|(inst, _)| inst.space == warplens_isa::StateSpace::Shared && inst.touches_memory());
     let accesses: u64 = in_shared.map(|(_, n)| n).sum();

@@ -171,6 +171,7 @@ fn behind(resource: Resource) -> &'static [&'static str] {
     match resource {
         Resource::SharedMemory => &["bank-conflict wavefronts"],
         Resource::Barrier => &["barriers", "occupancy"],
+        Resource::Launch => &[],
         Resource::DramBandwidth => &["bytes moved", "memory transactions"],
         Resource::MemoryTransactions => &["memory transactions", "memory requests"],
         Resource::DramLatency => MEMORY,

@@ -186,10 +186,17 @@ pub fn document(account: &Account, command: &[String], exit_code: Option<i32>) -
     }
 }
 
+fn micros_of(seconds: Option<f64>) -> Option<Number> {
+    seconds.map(|seconds| Number(seconds * 1e6))
+}
+
 fn executed(account: &Account, kernel: &Kernel) -> document::ExecutedKernel {
     let times = kernel.times.iter().enumerate().map(|(number, time)| document::ExecutedTime {
         gpu: time.answer.gpu.clone(),
-        time_us: time.seconds.map(|seconds| Number(seconds * 1e6)),
+        time_us: micros_of(time.seconds),
+        first_us: micros_of(time.first),
+        least_us: micros_of(time.least),
+        most_us: micros_of(time.most),
         model: time.answer.model.clone(),
         bound_by: time.answer.bound_by.clone(),
         refused: time.answer.refused.clone(),
@@ -202,6 +209,7 @@ fn executed(account: &Account, kernel: &Kernel) -> document::ExecutedKernel {
         block: kernel.block,
         dynamic_shared_bytes: kernel.dynamic_shared,
         registers: kernel.registers,
+        launched_before: kernel.launched_before,
         calls: kernel.calls,
         scaled_calls: kernel.scaled,
         cases: kernel.cases,

@@ -17,7 +17,7 @@
 
 use warplens_question::glance::{Glance, Rate, Slice, WaitLine, Warps};
 use warplens_session::Analysis;
-use warplens_session::predict::{Combine, GpuAnalysis, Range};
+use warplens_session::predict::{Combine, GpuAnalysis, Range, Resource};
 
 use super::{predict, profile};
 use crate::render::show;
@@ -57,7 +57,7 @@ fn fields(analysis: &Analysis, gpu: &GpuAnalysis, glance: &Glance) -> Vec<Field>
         });
     }
     fields.push(Field::new("bound by", Cell::text(bound(glance))));
-    fields.extend(glance.line.as_ref().map(|line| Field::new("line", Cell::text(blamed(line)))));
+    fields.extend(glance.line.as_ref().map(|line| Field::new("line", Cell::text(blamed(line, glance.bound.resource)))));
     fields.push(Field::new("cycles", Cell::text(slices(glance))));
     fields.extend(glance.warps.map(|warps| Field::new("occupancy", Cell::text(occupancy(&warps, glance.sms)))));
     fields.extend(glance.dram.map(|rate| Field::new("DRAM", Cell::text(of_peak(&rate, Unit::BytesPerSecond, "")))));
@@ -178,10 +178,12 @@ fn slices(glance: &Glance) -> String {
 }
 
 /// The line with the opcode that stands there.
-fn blamed(line: &WaitLine) -> String {
+fn blamed(line: &WaitLine, bound: Resource) -> String {
     let opcode = line.text.split_whitespace().find(|word| !word.starts_with('@'));
     let opcode = opcode.map_or_else(String::new, |opcode| format!(" ({})", opcode.trim_end_matches(';')));
-    format!("{}{opcode}: {} of that", at(line), percent(line.share))
+    // No line makes a launch.
+    let of = if bound == Resource::Launch { "what comes next" } else { "that" };
+    format!("{}{opcode}: {} of {of}", at(line), percent(line.share))
 }
 
 fn at(line: &WaitLine) -> String {

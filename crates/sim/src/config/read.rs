@@ -7,7 +7,7 @@
 
 use warplens_machine::words::{IssueOccupies, IssueScoreboard, L1GlobalLoads, L1UnifiedWithShared, PipeInt};
 use warplens_machine::{Key, Missing, Reader};
-use warplens_stats::{BankRule, CoalescingRule, bank};
+use warplens_stats::{BankRule, CoalescingRule, bank, sector};
 use warplens_trace::MachineClass;
 
 use super::{
@@ -420,6 +420,8 @@ impl<'r, 'm> Sm<'r, 'm> {
                 one_way_bytes_per_clk: self.one_way_bandwidth(bandwidth) / self.clock,
                 row_cycle: self.reader.need(Key::DramRowCycle)?,
                 turnaround: self.reader.optional(Key::DramTurnaround).unwrap_or(0.0),
+                fetch_bytes: self.count(Key::DramFetchBytes)?,
+                activation_interval: self.reader.optional(Key::DramActivationInterval).unwrap_or(0.0),
                 channels: None,
                 in_flight: None,
             });
@@ -433,6 +435,8 @@ impl<'r, 'm> Sm<'r, 'm> {
             one_way_bytes_per_clk: bytes_per_clk,
             row_cycle: 0.0,
             turnaround: 0.0,
+            fetch_bytes: sector::BYTES as u32,
+            activation_interval: 0.0,
             channels: Some(channels),
             // Little's law at the peak: what a cluster must have in flight to draw its share.
             in_flight: Some(bytes_per_clk * latency / clusters),

@@ -136,10 +136,11 @@ impl<'a> Sm<'a> {
     /// Arithmetic with an operand in shared memory (compute capability 1.x).
     fn shared_operand(&mut self, slot: usize, inst: &MachineInst, start: f64) -> f64 {
         let (trace, step) = self.place(slot);
+        let cta = self.warps[slot].cta;
         let latency = f64::from(self.config.shared.operand_latency);
         let mut done = start;
         for access in trace.accesses_at(&step, inst.turn, inst.slot) {
-            let arrival = Arrival { at: start, trace, access: &access, slot, is_copy: false };
+            let arrival = Arrival { at: start, trace, access: &access, slot, is_copy: false, cta, amount: inst.amount };
             // Operands without conflicts are read while the instruction is issued, which takes as long.
             done = done.max(self.in_turn(inst, &arrival, latency).unwrap_or(start + latency));
         }
@@ -203,6 +204,7 @@ impl<'a> Sm<'a> {
         }
         let is_copy = inst.class == MachineClass::AsyncCopy;
         let (trace, step) = self.place(slot);
+        let cta = self.warps[slot].cta;
         let accesses = || trace.accesses_at(&step, inst.turn, inst.slot);
         let speaks = accesses().any(|access| trace.speaks(&access));
         if is_copy && speaks {
@@ -213,7 +215,8 @@ impl<'a> Sm<'a> {
         let mut done = at;
         let mut long = false;
         for access in accesses() {
-            let arrival = Arrival { at, trace, access: &widened(inst, access), slot, is_copy };
+            let arrival =
+                Arrival { at, trace, access: &widened(inst, access), slot, is_copy, cta, amount: inst.amount };
             if let Some(there) = self.in_turn(inst, &arrival, f64::from(self.config.shared.latency)) {
                 done = done.max(there);
                 continue;
@@ -243,9 +246,10 @@ impl<'a> Sm<'a> {
     /// several CTAs of a cluster leaves it once and comes to each of them: the others, which do the same, send as much here.
     fn bulk_copy(&mut self, slot: usize, inst: &MachineInst, at: f64) -> f64 {
         let (trace, step) = self.place(slot);
+        let cta = self.warps[slot].cta;
         let (mut done, mut is_from_l2, mut n_targets) = (at, false, 0);
         for access in trace.accesses_at(&step, inst.turn, inst.slot).filter(|access| !trace.speaks(access)) {
-            let arrival = Arrival { at, trace, access: &access, slot, is_copy: true };
+            let arrival = Arrival { at, trace, access: &access, slot, is_copy: true, cta, amount: inst.amount };
             let is_target = access.kind == AccessKind::Store && access.space == StateSpace::Shared;
             if is_target && is_from_l2 {
                 n_targets += 1;

@@ -264,6 +264,7 @@ impl Sm<'_> {
         let code = self.job.code;
         let inst = &code.insts[number];
         let (trace, step) = self.place(slot);
+        let cta = self.warps[slot].cta;
         let mut done = cycle as f64;
         let mut speaks = false;
         for access in trace.accesses_at(&step, inst.turn, inst.slot) {
@@ -278,7 +279,15 @@ impl Sm<'_> {
             };
             if passes_caches {
                 let is_copy = inst.class == MachineClass::AsyncCopy;
-                let arrival = Arrival { at: cycle as f64, trace, access: &widened(inst, access), slot, is_copy };
+                let arrival = Arrival {
+                    at: cycle as f64,
+                    trace,
+                    access: &widened(inst, access),
+                    slot,
+                    is_copy,
+                    cta,
+                    amount: inst.amount,
+                };
                 done = done.max(self.memory.serve(&arrival).at);
             }
         }

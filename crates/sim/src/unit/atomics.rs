@@ -10,43 +10,91 @@
 //! The share is what the first CTA of each SM shows, by sectors. Where nothing was looked at (foreign traces, launches
 //! of one CTA) a word is this SM's own.
 //!
+//! Floating-point numbers take longer than integers (`l2.float_atomic_cycles`). Where a machine says what a slice of the
+//! cache takes for one of 64 bits (`l2.double_atomic_cycles`), those on all words of a slice wait for each other, and so do
+//! all of the launch for the slices; what lies in 256 bytes is taken to lie in one of them.
+//!
 //! Operations of one warp on one word do not merge: NVIDIA's guide to Nsight (memory statistics of atomics) says of such
 //! an instruction that each read, modification and write occurs and that they are all serialised. Where the address is
 //! known to be the same in all lanes, machine code adds up first, and one lane operates ([`MachineInst::ADDED_UP`](warplens_trace::MachineInst::ADDED_UP)).
 //!
 //! **Shared memory** computes in its banks, where each operation on a word is a wavefront of its own
 //! ([`bank`]): that is in the passes of an access, and paced as passes are (`shared.pass_cycles`). Where the effect is
-//! left out, the lanes that operate on one word share a wavefront, as those of a store do.
+//! left out, the lanes that operate on one word share a wavefront, as those of a store do. Those that are a loop of machine
+//! code ([`MachineInst::LOOP`](warplens_trace::MachineInst::LOOP)) succeed one after the other on a word, a load, an
+//! operation and an exchange each, whichever warps of the CTA they come from. What the rounds cost that fail, in issue slots
+//! and on the lanes of the operation, is not modelled.
 //!
 //! A word are the aligned four bytes that hold the operation's first byte. Machines without an L2 cache for data (compute
 //! capability 1.x) have no number for this, and nothing is delayed there.
 
 use rustc_hash::FxHashMap;
+use warplens_isa::StateSpace;
 use warplens_machine::{Key, Missing, Reader};
 use warplens_stats::bank::{self, Passes};
 use warplens_stats::{BankRule, Footprint, Request};
-use warplens_trace::{AccessKind, MachineClass, WARP_SIZE, WarpAccess};
+use warplens_trace::{AccessKind, MachineClass, MachineInst, WARP_SIZE, WarpAccess};
 
+use super::share::Share;
 use super::{Delay, Effect, UnitKind};
+use crate::memory::Arrival;
 use crate::{Job, SmConfig, Without};
 
 /// Bytes of a word.
 const WORD: u64 = 4;
+/// Bytes that lie in one slice of the L2 cache.
+const SLICE: u64 = 256;
+/// Round trips to the L2 cache by which the SMs of a chip go out of step.
+const OUT_OF_STEP: f64 = 2.0;
+
+/// Numbers.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct AtomicConfig {
+    /// Of global memory; none where nothing is delayed.
+    pub global: Option<GlobalAtomics>,
+    /// Cycles of a round of a loop in shared memory: on 32 bits, and on 64.
+    pub rounds: [f64; 2],
+}
+
+/// Numbers of global memory.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct GlobalAtomics {
+    /// Cycles of an operation on a word.
+    pub cycles: f64,
+    /// Cycles of one on a floating-point number.
+    pub float_cycles: f64,
+    /// Cycles of one on 64 bits of floating point in a slice, and how many slices there are; none where that is unknown.
+    pub doubles: Option<(f64, f64)>,
+    /// Round trip to the L2 cache.
+    pub latency: f64,
+}
 
 /// State.
 #[derive(Debug)]
 pub(crate) struct Atomics<'a> {
-    /// Cycles of an operation on a word; none where nothing is delayed.
-    cycles: Option<f64>,
+    config: AtomicConfig,
     is_left_out: bool,
     banks: BankRule,
     n_sms: u32,
     active_sms: f64,
     footprint: Option<&'a Footprint>,
-    words: FxHashMap<u64, Word>,
+    words: FxHashMap<Place, Word>,
+    /// This SM's share of the slices, for doubles.
+    slices: Share,
 }
 
-/// A word of global memory that was operated on.
+/// Where operations wait for each other.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+enum Place {
+    /// A word of global memory, by its number.
+    Word(u64),
+    /// What lies in a slice of the L2 cache.
+    Slice(u64),
+    /// A word of a CTA's shared memory.
+    Shared(u32, u64),
+}
+
+/// A place that was operated on.
 #[derive(Clone, Copy, Debug)]
 struct Word {
     /// Cycles from one operation of this SM to its next: those of other SMs come between them.
@@ -58,27 +106,39 @@ struct Word {
 }
 
 impl<'a> Delay<'a> for Atomics<'a> {
-    /// Cycles of an operation on a word of global memory.
-    type Config = Option<f64>;
+    type Config = AtomicConfig;
 
-    fn read(reader: &mut Reader<'_>, used: &[MachineClass]) -> Result<Option<f64>, Missing> {
+    fn read(reader: &mut Reader<'_>, used: &[MachineClass]) -> Result<AtomicConfig, Missing> {
         let is_used = used.iter().any(|class| matches!(class, MachineClass::Atomic | MachineClass::Reduction));
         if !is_used || reader.need(Key::L2Size)? == 0.0 {
-            return Ok(None);
+            return Ok(AtomicConfig::default());
         }
-        reader.need(Key::L2AtomicCycles).map(Some)
+        let doubles = reader.optional(Key::L2DoubleAtomicCycles).zip(reader.optional(Key::L2Slices));
+        let global = GlobalAtomics {
+            cycles: reader.need(Key::L2AtomicCycles)?,
+            float_cycles: reader.need(Key::L2FloatAtomicCycles)?,
+            doubles,
+            latency: reader.need(Key::LatencyL2)? * reader.clock()?,
+        };
+        let around = reader.optional(Key::LatencyShared).zip(reader.optional(Key::LatencySharedAtomic));
+        let around = around.map_or(0.0, |(load, exchange)| load + exchange);
+        let rounds = [Key::LatencyFp32, Key::LatencyFp64].map(|key| around + reader.optional(key).unwrap_or(0.0));
+        Ok(AtomicConfig { global: Some(global), rounds })
     }
 
-    fn new(cycles: &Option<f64>, sm: &SmConfig, job: &Job<'a>, without: Without) -> Self {
+    fn new(config: &AtomicConfig, sm: &SmConfig, job: &Job<'a>, without: Without) -> Self {
         let is_left_out = without.contains(Effect::SameAddress);
+        let active_sms = f64::from(job.surroundings.active_sms);
+        let latency = config.global.map_or(0.0, |global| global.latency);
         Self {
-            cycles: cycles.filter(|_| !is_left_out),
+            config: if is_left_out { AtomicConfig::default() } else { *config },
             is_left_out,
             banks: sm.shared.banks,
             n_sms: sm.n_sms,
-            active_sms: f64::from(job.surroundings.active_sms),
+            active_sms,
             footprint: job.footprint,
             words: FxHashMap::default(),
+            slices: Share::new(active_sms, OUT_OF_STEP * latency),
         }
     }
 
@@ -89,34 +149,73 @@ impl<'a> Delay<'a> for Atomics<'a> {
         }
     }
 
-    fn served(&mut self, access: &WarpAccess, request: &Request<'_>, done: f64) -> f64 {
-        let Some(cycles) = self.cycles.filter(|_| access.kind == AccessKind::Atomic) else { return done };
+    fn served(&mut self, arrival: &Arrival<'_>, request: &Request<'_>, done: f64) -> f64 {
+        let access = arrival.access;
+        if access.kind != AccessKind::Atomic {
+            return done;
+        }
+        let is_wide = access.element_bytes > 4;
+        let (way, cycles) = match (access.space, self.config.global) {
+            (StateSpace::Shared, _) if arrival.amount == MachineInst::LOOP => {
+                (Way::Loop, self.config.rounds[usize::from(is_wide)])
+            }
+            (StateSpace::Shared, _) | (_, None) => return done,
+            (_, Some(global)) if arrival.amount == MachineInst::FLOATING => (Way::Float, global.float_cycles),
+            (_, Some(global)) => (Way::Integer, global.cycles),
+        };
         let mut last = done;
         let elements = (0..u64::from(access.elements)).map(|element| element * u64::from(access.element_bytes));
         for offset in elements {
             let mut words = [0; WARP_SIZE];
             let lanes = request.mask.lanes().map(|lane| request.addresses[lane].wrapping_add(offset) / WORD);
             let n_lanes = words.iter_mut().zip(lanes).map(|(word, lane)| *word = lane).count();
-            words[..n_lanes].sort_unstable();
-            for same in words[..n_lanes].chunk_by(|one, other| one == other) {
-                last = last.max(self.operate(cycles, same[0], same.len() as f64, done));
+            let words = &mut words[..n_lanes];
+            words.sort_unstable();
+            for same in words.chunk_by(|one, other| one == other) {
+                let place = match way {
+                    Way::Loop => Place::Shared(arrival.cta, same[0]),
+                    Way::Float | Way::Integer => Place::Word(same[0]),
+                };
+                last = last.max(self.operate(cycles, place, same.len() as f64, done));
+            }
+            let doubles = self.config.global.and_then(|global| global.doubles);
+            if let Some((cycles, n_slices)) = doubles.filter(|_| way == Way::Float && is_wide) {
+                last = last.max(self.slices.reserve(done, n_lanes as f64 * cycles * self.active_sms / n_slices));
+                for same in words.chunk_by(|one, other| one * WORD / SLICE == other * WORD / SLICE) {
+                    let place = Place::Slice(same[0] * WORD / SLICE);
+                    last = last.max(self.operate(cycles, place, same.len() as f64, done));
+                }
             }
         }
         last
     }
 
     fn busy(&self) -> Option<(UnitKind, f64)> {
-        let busiest = self.words.values().map(|word| word.busy).max_by(f64::total_cmp)?;
+        let busy = self.words.values().map(|word| word.busy).chain([self.slices.busy]);
+        let busiest = busy.max_by(f64::total_cmp).filter(|_| !self.words.is_empty())?;
         Some((UnitKind::AtomicWord, busiest))
     }
 }
 
+/// How operations are done.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Way {
+    Integer,
+    Float,
+    Loop,
+}
+
 impl Atomics<'_> {
-    /// Operates on a word so many times, the first time not before `at`; returns when the last one is done.
-    fn operate(&mut self, cycles: f64, word: u64, operations: f64, at: f64) -> f64 {
+    /// Operates on a place so many times, the first time not before `at`; returns when the last one is done.
+    fn operate(&mut self, cycles: f64, place: Place, operations: f64, at: f64) -> f64 {
         let (footprint, n_sms, active_sms) = (self.footprint, self.n_sms, self.active_sms);
-        let word = self.words.entry(word).or_insert_with(|| {
-            let share = footprint.and_then(|footprint| footprint.touching(word * WORD, n_sms));
+        let word = self.words.entry(place).or_insert_with(|| {
+            let address = match place {
+                Place::Word(word) => Some(word * WORD),
+                Place::Slice(slice) => Some(slice * SLICE),
+                Place::Shared(..) => None,
+            };
+            let share = address.and_then(|address| footprint?.touching(address, n_sms));
             Word {
                 interval: cycles * share.map_or(1.0, |share| (share * active_sms).max(1.0)),
                 free_at: 0.0,
@@ -135,17 +234,17 @@ mod tests {
     use super::*;
 
     fn unit(active_sms: f64, footprint: Option<&Footprint>) -> Atomics<'_> {
-        let (cycles, words) = (Some(2.0), FxHashMap::default());
-        Atomics { cycles, is_left_out: false, banks: BankRule::Cc20, n_sms: 8, active_sms, footprint, words }
+        let (config, words, slices) = (AtomicConfig::default(), FxHashMap::default(), Share::new(active_sms, 0.0));
+        Atomics { config, is_left_out: false, banks: BankRule::Cc20, n_sms: 8, active_sms, footprint, words, slices }
     }
 
     #[test]
     fn operations_on_a_word_take_turns_and_others_do_not_wait() {
         let mut atomics = unit(8.0, None);
-        assert_eq!(atomics.operate(2.0, 5, 32.0, 100.0), 162.0);
+        assert_eq!(atomics.operate(2.0, Place::Word(5), 32.0, 100.0), 162.0);
         // One cycle before the word is free, and on time.
-        assert_eq!(atomics.operate(2.0, 5, 1.0, 163.0), 164.0);
-        assert_eq!(atomics.operate(2.0, 5, 1.0, 166.0), 166.0);
-        assert_eq!(atomics.operate(2.0, 6, 1.0, 100.0), 100.0);
+        assert_eq!(atomics.operate(2.0, Place::Word(5), 1.0, 163.0), 164.0);
+        assert_eq!(atomics.operate(2.0, Place::Word(5), 1.0, 166.0), 166.0);
+        assert_eq!(atomics.operate(2.0, Place::Word(6), 1.0, 100.0), 100.0);
     }
 }

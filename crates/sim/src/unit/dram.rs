@@ -10,6 +10,10 @@
 
 use std::collections::VecDeque;
 
+use warplens_stats::sector;
+
+use super::cache::Sectors;
+use super::l2::{LINE, SECTOR};
 use super::port::Port;
 use super::share::Share;
 use crate::DramConfig;
@@ -24,6 +28,9 @@ pub(crate) struct Dram {
     /// are even.
     cycles_per_byte: f64,
     mixed_cycles_per_byte: f64,
+    rows: Option<Rows>,
+    /// Sectors that a load brings.
+    fetch_sectors: u32,
     channels: Option<Channels>,
     in_flight: Option<InFlight>,
     /// Bytes moved.
@@ -94,6 +101,20 @@ impl Busy {
     }
 }
 
+/// Rows of the memory that requests of this SM found open of late, and how fast others open.
+#[derive(Clone, Debug)]
+struct Rows {
+    recent: [u64; ROWS],
+    next: usize,
+    opening: Share,
+    /// Cycles of this pipeline's share of the rows that are opened.
+    cycles: f64,
+}
+
+/// Rows that stay open for an SM, and bytes that lie in a row.
+const ROWS: usize = 32;
+const ROW: u64 = 2048;
+
 /// Channels over which addresses are spread in order.
 #[derive(Clone, Debug)]
 struct Channels {
@@ -136,11 +157,19 @@ impl Dram {
         // A pipeline with a limit of its own in flight goes in step with that.
         let out_of_step = if in_flight.is_some() { 0.0 } else { OUT_OF_STEP * latency };
         let bus = Share::new(n_sharers, out_of_step);
+        let rows = (config.activation_interval > 0.0).then(|| Rows {
+            recent: [u64::MAX; ROWS],
+            next: 0,
+            opening: bus,
+            cycles: config.activation_interval / share,
+        });
         let load = (config.row_cycle > 0.0 && cycles_per_byte > 0.0).then(|| Load::new(config));
         Self {
             latency,
             bus,
             load,
+            rows,
+            fetch_sectors: (config.fetch_bytes / SECTOR).clamp(1, sector::PER_LINE as u32),
             cycles_per_byte,
             mixed_cycles_per_byte,
             channels,
@@ -170,6 +199,14 @@ impl Dram {
         self.bus.busy
     }
 
+    /// The sectors of a line that are fetched where these are wanted.
+    pub(crate) fn fetched_with(&self, wanted: Sectors) -> Sectors {
+        let of_fetch: Sectors = Sectors::MAX >> (Sectors::BITS - self.fetch_sectors);
+        let starts = (0..sector::PER_LINE as u32).step_by(self.fetch_sectors as usize);
+        let whole = starts.map(|first| of_fetch << first).filter(|fetch| fetch & wanted != 0);
+        whole.fold(0, |all, fetch| all | fetch)
+    }
+
     /// Moves bytes; returns when the bus starts with them.
     pub(crate) fn transfer(&mut self, at: f64, address: u64, bytes: u32, direction: Direction) -> f64 {
         let bytes_f = f64::from(bytes);
@@ -183,6 +220,9 @@ impl Dram {
         let mut start = self.bus.reserve(at, cycles);
         if let Some(load) = &mut self.load {
             start = start.max(at + load.wait(at, cycles, direction));
+        }
+        if let Some(rows) = &mut self.rows {
+            start = start.max(rows.open(at, address, bytes));
         }
         if let Some(channels) = &mut self.channels {
             start = start.max(channels.transfer(at, address, bytes_f));
@@ -235,6 +275,20 @@ impl Load {
     }
 }
 
+impl Rows {
+    /// When the row of a request is open. Requests for whole lines are taken to find it so, or to share it with those of
+    /// other SMs for the lines beside them.
+    fn open(&mut self, at: f64, address: u64, bytes: u32) -> f64 {
+        let row = address / ROW;
+        if self.recent.contains(&row) {
+            return at;
+        }
+        self.recent[self.next] = row;
+        self.next = (self.next + 1) % ROWS;
+        if u64::from(bytes) >= LINE { at } else { self.opening.reserve(at, self.cycles) }
+    }
+}
+
 impl Channels {
     fn transfer(&mut self, at: f64, address: u64, bytes: f64) -> f64 {
         let channel = (address / self.interleave) as usize % self.ports.len();
@@ -269,6 +323,8 @@ mod tests {
         one_way_bytes_per_clk: 64.0,
         row_cycle: 0.0,
         turnaround: 0.0,
+        fetch_bytes: 32,
+        activation_interval: 0.0,
         channels: None,
         in_flight: None,
     };
@@ -283,6 +339,34 @@ mod tests {
         }
         assert_eq!(dram.free_at(), 10.0 + 1002.0);
         assert_eq!((dram.bytes, dram.busy()), (1002 * 32, 1002.0));
+    }
+
+    #[test]
+    fn loads_from_everywhere_wait_for_rows_and_those_side_by_side_do_not() {
+        let config = DramConfig { activation_interval: 5.0, ..CONFIG };
+        let end = |stride: u64, bytes: u32| {
+            let mut dram = Dram::new(&config, 1.0, 1.0, 1.0);
+            (0..100).map(|n| dram.load(0.0, n * stride, bytes)).fold(0.0, f64::max) - 400.0
+        };
+        // Sixteen lines are in a row.
+        assert_eq!(end(128, 64), 99.0);
+        assert_eq!(end(2048, 64), 99.0 * 5.0);
+        assert_eq!(end(2048, 128), 99.0 * 2.0, "whole lines share their rows with those of other SMs");
+    }
+
+    #[test]
+    fn a_load_brings_what_is_fetched_with_it() {
+        let fetched =
+            |fetch_bytes, wanted| Dram::new(&DramConfig { fetch_bytes, ..CONFIG }, 1.0, 1.0, 1.0).fetched_with(wanted);
+        assert_eq!(
+            [0b0001, 0b0110, 0b1000, 0b1111].map(|wanted| fetched(32, wanted)),
+            [0b0001, 0b0110, 0b1000, 0b1111]
+        );
+        assert_eq!(
+            [0b0001, 0b0110, 0b1000, 0b1111].map(|wanted| fetched(64, wanted)),
+            [0b0011, 0b1111, 0b1100, 0b1111]
+        );
+        assert_eq!(fetched(128, 0b0100), 0b1111);
     }
 
     #[test]

@@ -50,6 +50,9 @@ pub(crate) struct L2<'a> {
     written: f64,
     footprint: Option<&'a Footprint>,
     always_hits: bool,
+    /// It is known of each sector which part of the SMs fetch it: the share holds the sectors that this one fetches, and the
+    /// others lie in those of other SMs.
+    is_known: bool,
     /// Lines move at no cost of time.
     is_stopped: bool,
 }
@@ -62,9 +65,14 @@ impl<'a> L2<'a> {
         let lines = |bytes: u64, dirty: f64| Cache::new((bytes as f64 / n / first_fetch / LINE as f64) as u64, dirty);
         // What other SMs have fetched for this one makes its share larger, but leaves no more in it to be written.
         let dirty = surroundings.dirty_before.clamp(0.0, 1.0) * first_fetch;
+        let is_known = job.footprint.is_some_and(Footprint::is_known);
+        let own = |dirty: f64| Cache::new((config.bytes as f64 / n / LINE as f64) as u64, dirty);
+        let of_all = |dirty: f64| {
+            if is_known { own(surroundings.dirty_before.clamp(0.0, 1.0)) } else { lines(config.bytes, dirty) }
+        };
         let (near, whole) = match config.far_latency {
-            Some(_) => (lines(config.bytes / 2, 0.0), Some(lines(config.bytes, dirty))),
-            None => (lines(config.bytes, dirty), None),
+            Some(_) => (lines(config.bytes / 2, 0.0), Some(of_all(dirty))),
+            None => (of_all(dirty), None),
         };
         let per_byte = |bytes_per_clk: f64| if bytes_per_clk.is_finite() { 1.0 / bytes_per_clk } else { 0.0 };
         let share = Share::new(n, OUT_OF_STEP * f64::from(config.latency));
@@ -87,6 +95,7 @@ impl<'a> L2<'a> {
             written: 0.0,
             footprint: job.footprint,
             always_hits,
+            is_known,
             is_stopped: false,
         }
     }
@@ -136,9 +145,13 @@ impl<'a> L2<'a> {
         }
         traffic.l2_hits += u64::from(count - missing.count_ones());
         if missing != 0 {
-            let there = self.fetch(start, line, missing, dram, traffic);
+            let absent = !whole.map_or(near.present, |found| found.present);
+            let (there, fetched) = self.fetch(start, line, (missing, absent), dram, traffic);
             done = done.max(there);
-            self.fill((near, whole), line, missing, false, (there, start), dram);
+            let own = if self.is_known { fetched } else { missing | fetched };
+            if own != 0 {
+                self.fill((near, whole), line, own, false, (there, start), dram);
+            }
         }
         done
     }
@@ -154,12 +167,24 @@ impl<'a> L2<'a> {
     }
 
     /// Fetches sectors that the share does not hold: from device memory, or, where another SM has fetched them, from the
-    /// rest of the cache.
-    fn fetch(&mut self, at: f64, line: u64, missing: Sectors, dram: &mut Dram, traffic: &mut Traffic) -> f64 {
+    /// rest of the cache. What comes with them is fetched, too, of what is `absent`. Returns when they are there, and the
+    /// sectors that came from memory.
+    fn fetch(
+        &mut self,
+        at: f64,
+        line: u64,
+        (missing, absent): (Sectors, Sectors),
+        dram: &mut Dram,
+        traffic: &mut Traffic,
+    ) -> (f64, Sectors) {
         let first = self.first(line, missing);
         traffic.l2_hits += u64::from((missing & !first).count_ones());
         let far = at + self.far_latency;
-        if first == 0 { far } else { dram.load(at, line * LINE, first.count_ones() * SECTOR).max(far) }
+        if first == 0 {
+            return (far, 0);
+        }
+        let fetched = first | dram.fetched_with(first) & absent;
+        (dram.load(at, line * LINE, fetched.count_ones() * SECTOR).max(far), fetched)
     }
 
     /// The sectors that no other SM has fetched before: where it is known which part of the SMs that load them do, of that

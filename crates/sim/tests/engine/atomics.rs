@@ -2,9 +2,13 @@
 
 use proptest::prelude::*;
 use warplens_isa::StateSpace;
-use warplens_sim::{DelayConfig, Effect, Options, SmConfig, Surroundings, Without, simulate};
+use warplens_sim::{
+    AtomicConfig, DelayConfig, Effect, GlobalAtomics, Options, SmConfig, Surroundings, Without, simulate,
+};
 use warplens_stats::{Footprint, Lines, TraceRequest, Tracer};
-use warplens_trace::{Access, AccessKind, ActiveMask, CtaId, MachineClass, Observer as _, WARP_SIZE, WarpIndex};
+use warplens_trace::{
+    Access, AccessKind, ActiveMask, CtaId, MachineClass, MachineInst, Observer as _, WARP_SIZE, WarpIndex,
+};
 
 use crate::common::{Program, modern};
 
@@ -16,7 +20,17 @@ const TIMES: u16 = 8;
 const OPERATIONS: u64 = THREADS * TIMES as u64;
 
 fn machine() -> SmConfig {
-    SmConfig { delays: DelayConfig { atomics: Some(2.0) }, ..modern() }
+    with(2.0)
+}
+
+/// One whose L2 cache takes so many cycles for an operation on a word.
+fn with(cycles: f64) -> SmConfig {
+    let global = GlobalAtomics { cycles, float_cycles: 2.0 * cycles, doubles: None, latency: 215.0 };
+    of_config(AtomicConfig { global: Some(global), rounds: [50.0, 80.0] })
+}
+
+fn of_config(atomics: AtomicConfig) -> SmConfig {
+    SmConfig { delays: DelayConfig { atomics }, ..modern() }
 }
 
 /// Each thread adds to one of so many words, several times.
@@ -52,6 +66,47 @@ fn a_word_takes_an_operation_every_few_cycles() {
         let of = |words| cycles(&machine(), space, words, without);
         assert!(of(1) <= of(THREADS), "{space}: {} {}", of(1), of(THREADS));
     }
+}
+
+/// The same, each of whose operations has such an amount and so many bytes.
+fn cycles_of(config: &SmConfig, space: StateSpace, words: u64, (amount, bytes): (u32, u8)) -> u64 {
+    let mut program = adds(space, words);
+    program.amount(amount);
+    program.element_bytes(bytes);
+    simulate(config, &program.job(CTAS, WARPS, 2), Options::default()).cycles
+}
+
+#[test]
+fn floating_point_numbers_take_longer_on_a_word_and_exchanges_do_not() {
+    let of = |amount| cycles_of(&machine(), StateSpace::Global, 1, (amount, 4));
+    let (floats, integers) = (of(MachineInst::FLOATING), of(1));
+    assert!(floats >= 4 * OPERATIONS && integers < 3 * OPERATIONS, "{floats} {integers}");
+}
+
+#[test]
+fn a_loop_in_shared_memory_takes_a_round_for_each_operation_on_a_word_of_its_cta() {
+    let of = |words, bytes| cycles_of(&machine(), StateSpace::Shared, words, (MachineInst::LOOP, bytes));
+    let in_place = cycles_of(&machine(), StateSpace::Shared, 1, (1, 4));
+    // The CTAs come in two waves of two.
+    let of_cta = OPERATIONS / u64::from(CTAS);
+    let one = of(1, 4);
+    assert!(one >= 2 * 50 * of_cta && one < 3 * 50 * of_cta, "{one}");
+    assert!(of(1, 8) > one, "64 bits take longer");
+    assert!(of(32, 4) * 8 < one && one > 8 * in_place, "{} {one} {in_place}", of(32, 4));
+}
+
+#[test]
+fn doubles_wait_for_the_slices_of_the_cache() {
+    let slices = |n| {
+        let global = GlobalAtomics { cycles: 1.0, float_cycles: 1.0, doubles: Some((1.0, n)), latency: 215.0 };
+        of_config(AtomicConfig { global: Some(global), rounds: [0.0; 2] })
+    };
+    let of = |n_slices, words| cycles_of(&slices(n_slices), StateSpace::Global, words, (MachineInst::FLOATING, 8));
+    // All words lie in 256 bytes, and so in one slice.
+    assert!(of(40.0, 32) >= OPERATIONS, "{}", of(40.0, 32));
+    assert!(of(40.0, THREADS) < OPERATIONS / 2, "{}", of(40.0, THREADS));
+    // One slice serves everything.
+    assert!(of(1.0, THREADS) >= OPERATIONS, "{}", of(1.0, THREADS));
 }
 
 /// The footprint of CTAs that each touch 32 bytes at these addresses.
@@ -105,14 +160,12 @@ proptest! {
             }
             simulate(config, &program.job(2, 4, 2), Options::default())
         };
-        let other = SmConfig { delays: DelayConfig { atomics: Some(interval) }, ..modern() };
-        prop_assert_eq!(of(&modern()), of(&other));
+        prop_assert_eq!(of(&modern()), of(&with(interval)));
     }
 
     /// More operations on a word never end sooner, nor do slower ones.
     #[test]
     fn time_grows_with_the_operations_on_a_word(words in 1..64_u64, interval in 0.5..20.0_f64) {
-        let with = |cycles| SmConfig { delays: DelayConfig { atomics: Some(cycles) }, ..modern() };
         let of = |config: &SmConfig| cycles(config, StateSpace::Global, words, Without::NOTHING);
         let (slow, fast) = (of(&with(interval)), of(&with(interval / 2.0)));
         prop_assert!(slow >= fast);

@@ -17,12 +17,13 @@ type Address = Box<dyn Fn(u32, u64) -> u64>;
 pub(crate) struct Program {
     code: Code,
     accesses: Vec<(u16, AccessKind, StateSpace, Address)>,
+    bytes: u8,
     ctas: Vec<CtaTrace>,
 }
 
 impl Program {
     pub(crate) fn new() -> Self {
-        Self { code: Code::default(), accesses: Vec::new(), ctas: Vec::new() }
+        Self { code: Code::default(), accesses: Vec::new(), bytes: 4, ctas: Vec::new() }
     }
 
     pub(crate) fn inst(&mut self, class: MachineClass, reads: &[RegisterNumber], writes: &[RegisterNumber]) {
@@ -74,6 +75,16 @@ impl Program {
         self.accesses.push((slot, AccessKind::Atomic, space, Box::new(address)));
     }
 
+    /// The amount of all instructions.
+    pub(crate) fn amount(&mut self, amount: u32) {
+        self.code.insts.iter_mut().for_each(|inst| inst.amount = amount);
+    }
+
+    /// The bytes that each lane accesses at a time.
+    pub(crate) const fn element_bytes(&mut self, bytes: u8) {
+        self.bytes = bytes;
+    }
+
     /// A store to the lane's own word of local memory, or a load of it.
     pub(crate) fn local(&mut self, slot: u16, kind: AccessKind, registers: &[RegisterNumber]) {
         match kind {
@@ -95,7 +106,7 @@ impl Program {
             trace.step(0, ActiveMask::FULL);
             for (slot, kind, space, address) in &self.accesses {
                 let addresses: [u64; WARP_SIZE] = std::array::from_fn(|lane| address(cta * warps + warp, lane as u64));
-                trace.access(*slot, *space, *kind, (4, 1), ActiveMask::FULL, &addresses);
+                trace.access(*slot, *space, *kind, (self.bytes, 1), ActiveMask::FULL, &addresses);
             }
             trace.finish()
         };
@@ -157,6 +168,8 @@ pub(crate) fn gt200() -> SmConfig {
             one_way_bytes_per_clk: 108.0,
             row_cycle: 0.0,
             turnaround: 0.0,
+            fetch_bytes: 32,
+            activation_interval: 0.0,
             channels: Some((8, 256)),
             in_flight: Some(4753.0),
         },
@@ -229,6 +242,8 @@ pub(crate) fn modern() -> SmConfig {
             one_way_bytes_per_clk: 16.0,
             row_cycle: 0.0,
             turnaround: 0.0,
+            fetch_bytes: 32,
+            activation_interval: 0.0,
             channels: None,
             in_flight: None,
         },
