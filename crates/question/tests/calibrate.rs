@@ -8,6 +8,7 @@
 
 use std::path::Path;
 
+use warplens_machine::{Reader, Strictness};
 use warplens_question::calibrate::{self, Calibration, virtual_gpu};
 use warplens_session::machines::{self, Basis, Key, Machine};
 use warplens_session::{ExecutionOptions, Progress};
@@ -86,11 +87,16 @@ fn a_plan_with_times_is_read_back_and_a_machine_file_is_one() {
     let machine = machines::one("k40").expect("a built-in GPU");
     let plan = calibrate::plan_table(&machine).expect("a plan");
     let rows = plan.lines().filter(|line| line.contains(",latency.fp32,"));
-    // 64 multiply-adds a round, of 12 cycles each.
+    // 64 multiply-adds a round, of 12 cycles each, and what a launch takes before and after: that of an empty kernel, and two
+    // reads of memory.
+    let mut reader = Reader::new(&machine, Strictness::AllowInferred);
+    let launch = reader.need(Key::LaunchLatency).expect("it follows");
+    let memory = reader.need(Key::DramLatency).expect("it is stated") / reader.clock().expect("it is stated");
+    let around = 1e6 * (launch + 2.0 * memory);
     let timed = rows.map(|line| {
         let rounds: f64 =
             line.trim_end_matches(',').rsplit(';').next().expect("the last argument").parse().expect("it");
-        format!("{line}{}\n", rounds * 64.0 * 12.0 / 875.0)
+        format!("{line}{}\n", around + rounds * 64.0 * 12.0 / 875.0)
     });
     let text = format!("{}\n{}", plan.lines().next().expect("a header"), timed.collect::<String>());
     let timed = calibrate::read("t.csv", &text, &machine).expect("a table");

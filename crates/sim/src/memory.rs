@@ -384,6 +384,7 @@ impl<'a> Memory<'a> {
         let mut done = start;
         let mut long = false;
         let lines = std::mem::take(&mut self.lines);
+        self.dram.expect(lines.len());
         for &(line, sectors) in &lines {
             let there = match kind {
                 AccessKind::Load => self.load_line(start, line, sectors, is_cached),

@@ -21,6 +21,9 @@ const PRECISION: f64 = 1e-4;
 const ITERATIONS: u64 = 60;
 /// A step of the logarithm of a value by which it is found how much times depend on it.
 const NUDGE: f64 = 0.05;
+/// Differences of times that are none.
+const FLAT: f64 = 1e-9;
+
 /// Percent by which times change for a percent of the value, below which they do not tell it.
 const LEAST_ELASTICITY: f64 = 0.25;
 /// Whole cycles that are looked at for the same times, to either side.
@@ -292,11 +295,16 @@ fn whole(trial: &Trial<'_>, factor: f64) -> (f64, (f64, f64)) {
     (factor_of(middle), (low.min(high), low.max(high)))
 }
 
-/// Percent by which times change for a percent of the value, on average over the points.
+/// Percent by which times change for a percent of the value, on average over the points. Where values on one side give the
+/// same times, it stands at the edge of those that do, and is not told: there it is 0.
 fn elasticity(trial: &Trial<'_>, factor: f64) -> f64 {
-    let (less, more) = match Quantum::of(trial.machine, trial.key) {
-        Some(quantum) => {
-            let number = quantum.number(trial.before * factor);
+    let whole = Quantum::of(trial.machine, trial.key).map(|quantum| {
+        let number = quantum.number(trial.before * factor);
+        (quantum, number, (number - number.round()).abs() < 1e-6)
+    });
+    let is_whole = whole.as_ref().is_some_and(|(.., is_whole)| *is_whole);
+    let (less, more) = match &whole {
+        Some((quantum, number, _)) => {
             let neighbour = |by: f64| quantum.value((number + by).max(0.5)) / trial.before;
             (neighbour(-1.0), neighbour(1.0))
         }
@@ -306,8 +314,8 @@ fn elasticity(trial: &Trial<'_>, factor: f64) -> f64 {
         let differences = trial.differences(factor)?;
         Some(differences.iter().sum::<f64>() / differences.len() as f64)
     };
-    match (mean(less), mean(more)) {
-        (Some(of_less), Some(of_more)) => (of_more - of_less) / (more / less).ln(),
-        _ => 0.0,
-    }
+    let (Some(of_less), Some(of_more)) = (mean(less), mean(more)) else { return 0.0 };
+    let is_at_edge = || mean(factor).is_some_and(|here| (of_less - here).abs().min((of_more - here).abs()) < FLAT);
+    // Steps of whole cycles may give the same times as the next.
+    if !is_whole && is_at_edge() { 0.0 } else { (of_more - of_less) / (more / less).ln() }
 }

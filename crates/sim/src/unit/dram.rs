@@ -109,7 +109,12 @@ struct Rows {
     opening: Share,
     /// Cycles of this pipeline's share of the rows that are opened.
     cycles: f64,
+    /// The warp whose access is served loads from everywhere.
+    is_scattered: bool,
 }
+
+/// Lines that a warp which loads from everywhere touches at least.
+const SCATTERED: usize = 8;
 
 /// Rows that stay open for an SM, and bytes that lie in a row.
 const ROWS: usize = 32;
@@ -162,6 +167,7 @@ impl Dram {
             next: 0,
             opening: bus,
             cycles: config.activation_interval / share,
+            is_scattered: false,
         });
         let load = (config.row_cycle > 0.0 && cycles_per_byte > 0.0).then(|| Load::new(config));
         Self {
@@ -197,6 +203,13 @@ impl Dram {
     /// Cycles in which the bus was busy.
     pub(crate) const fn busy(&self) -> f64 {
         self.bus.busy
+    }
+
+    /// An access that touches so many lines is about to be served.
+    pub(crate) const fn expect(&mut self, n_lines: usize) {
+        if let Some(rows) = &mut self.rows {
+            rows.is_scattered = n_lines >= SCATTERED;
+        }
     }
 
     /// The sectors of a line that are fetched where these are wanted.
@@ -276,8 +289,8 @@ impl Load {
 }
 
 impl Rows {
-    /// When the row of a request is open. Requests for whole lines are taken to find it so, or to share it with those of
-    /// other SMs for the lines beside them.
+    /// When the row of a request is open. Requests for whole lines, and of warps that touch few lines, are taken to find it so,
+    /// or to share it with those of other SMs for what lies beside.
     fn open(&mut self, at: f64, address: u64, bytes: u32) -> f64 {
         let row = address / ROW;
         if self.recent.contains(&row) {
@@ -285,7 +298,8 @@ impl Rows {
         }
         self.recent[self.next] = row;
         self.next = (self.next + 1) % ROWS;
-        if u64::from(bytes) >= LINE { at } else { self.opening.reserve(at, self.cycles) }
+        let is_alone = self.is_scattered && u64::from(bytes) < LINE;
+        if is_alone { self.opening.reserve(at, self.cycles) } else { at }
     }
 }
 
@@ -346,6 +360,7 @@ mod tests {
         let config = DramConfig { activation_interval: 5.0, ..CONFIG };
         let end = |stride: u64, bytes: u32| {
             let mut dram = Dram::new(&config, 1.0, 1.0, 1.0);
+            dram.expect(32);
             (0..100).map(|n| dram.load(0.0, n * stride, bytes)).fold(0.0, f64::max) - 400.0
         };
         // Sixteen lines are in a row.
