@@ -15,7 +15,7 @@
 //! | the same on 1.x | special functions alone (`sqrt` two, `ex2`, `sin`, `cos` with their range reduction two), `div` with a product |
 //! | f64 | one `fp64`; minimum and maximum a compare and two selects |
 //! | f16, bf16 | one `fp16` |
-//! | conversions | integer to and from float, to and from f64: one `convert`, between f32 and f64 one `fp64` where the SM has fewer such lanes (7.5, 8.6 and their like); f16 to f32 `fp16`; f32 to narrower floats `convert`, from 8.0 `int` |
+//! | conversions | integer to and from float, to and from f64: one `convert`, between f32 and f64 one `fp64` where the SM has fewer such lanes (7.5, 8.6 and their like), and on 7.5 between integers and f64, too; f16 to f32 `fp16`; f32 to narrower floats `convert`, from 8.0 `int` |
 //! | `ldmatrix`, `stmatrix` | one `load`, one `store` of the 16 bytes of each row: an `LDSM`, an `STSM` |
 //! | `clmad` | one `int_mul`: a `CLMAD`, of which nobody measured more |
 //! | `movmatrix` | one `shuffle`: a `MOVM`, of which nobody measured more |

@@ -219,7 +219,7 @@ fn measured(case: &Case, step: u64, machines: &[Machine]) -> Measurement {
     measurements.expect("the kernel runs").remove(0)
 }
 
-/// Seconds of the timing simulation, and waves of the launch.
+/// Seconds of the CTAs by the timing simulation, and waves of the launch.
 fn seconds(measurement: &Measurement, machine: &Machine) -> Result<(f64, f64), String> {
     let choice = Choice::Named(vec![ModelId::Teg, ModelId::SpeedOfLight]);
     let gpu = measured_on(measurement, machine, &choice, Options::default());
@@ -234,7 +234,7 @@ fn seconds(measurement: &Measurement, machine: &Machine) -> Result<(f64, f64), S
         ));
     }
     if teg.limiter() == Resource::Issue {
-        let issuing = teg.terms[0].cycles.0 / teg.time.0;
+        let issuing = teg.terms[0].cycles.0 / simulated.cycles();
         let outcome = &simulated.outcome;
         let busy = outcome.units.iter().map(|unit| (unit.kind, unit.utilisation(outcome.cycles)));
         let mut busier = busy.filter(|&(kind, busy)| kind != UnitKind::Issue && busy >= BUSY && busy > issuing);
@@ -242,7 +242,9 @@ fn seconds(measurement: &Measurement, machine: &Machine) -> Result<(f64, f64), S
             return Err(format!("bound by issue slots, {issuing:.3} of the time, but {kind:?} is busy for {busy:.3}"));
         }
     }
-    Ok((teg.seconds().0, f64::from(simulated.share.ctas) / f64::from(simulated.share.resident)))
+    // What the launch itself takes is there once, however much there is to do.
+    let seconds = simulated.cycles() / teg.clock.0;
+    Ok((seconds, f64::from(simulated.share.ctas) / f64::from(simulated.share.resident)))
 }
 
 /// Bytes of memory that a launch touches.

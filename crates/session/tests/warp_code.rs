@@ -10,7 +10,7 @@ fn code(gpu: &str, body: &str) -> Vec<Vec<MachineInst>> {
     let text = format!(
         ".version 8.0\n.target sm_75\n.address_size 64\n\
          .visible .entry kernel(.param .u64 to)\n{{\n\
-         .reg .pred %p<4>;\n.reg .b32 %r<12>;\n.reg .b64 %rd<8>;\n.reg .f32 %f<8>;\n.reg .f64 %fd<4>;\n.reg .f64 %fd<4>;\n\
+         .reg .pred %p<4>;\n.reg .b32 %r<12>;\n.reg .b64 %rd<8>;\n.reg .f32 %f<8>;\n.reg .f64 %fd<4>;\n\
          ld.param.u64 %rd1, [to];\ncvta.to.global.u64 %rd1, %rd1;\nmov.u32 %r1, %tid.x;\nmov.u32 %r2, %ctaid.x;\n\
          mul.wide.u32 %rd2, %r1, 4;\nadd.s64 %rd3, %rd1, %rd2;\n{body}\nret;\n}}\n"
     );

@@ -172,10 +172,11 @@ pub(super) fn convert(node: &Node<'_>, target: &Target) -> Recipe {
     if node.inst.op() == Op::CvtPack || to.is_integer() && from.is_integer() {
         return ints(if node.inst.operation.saturates() { 2 } else { 1 });
     }
-    // Those between double precision and integers take the unit of other conversions: kernels that do two operations on
-    // doubles and three such conversions for each warp are twice as fast on an RTX 3080 as five on its lanes would be
-    // (background-subtract in validation/hecbench).
-    if target.converts_on_fp64 && is_float(to) && is_float(from) && (to == ScalarType::F64 || from == ScalarType::F64) {
+    // From 8.6 on those between double precision and integers take the unit of other conversions: kernels that do two
+    // operations on doubles and three such conversions for each warp are twice as fast on an RTX 3080 as five on its lanes
+    // would be (background-subtract in validation/hecbench).
+    let is_on_fp64 = is_float(to) && is_float(from) || !target.is_from(8, 6);
+    if target.converts_on_fp64 && is_on_fp64 && (to == ScalarType::F64 || from == ScalarType::F64) {
         return one(C::Fp64);
     }
     // I2FP: what is signed and shorter than a word still takes I2F.
