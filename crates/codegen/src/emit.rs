@@ -11,7 +11,7 @@ use crate::divergence;
 use crate::generate::places;
 use crate::node::{Address, Body, Form, Node, NodeId, Word};
 use crate::number::Numbers;
-use crate::select::{Recipe, Stage, recipe};
+use crate::select::{Recipe, Stage, recipe, way_of_atomic};
 use crate::target::Target;
 
 /// A machine instruction before its registers have numbers.
@@ -120,9 +120,11 @@ impl Selector<'_, '_> {
             Recipe::PerWord(class) => self.per_word(id, class, false),
             Recipe::Carry(class) => self.per_word(id, class, true),
         }
-        if added_up.is_some() {
+        let node = &self.body.nodes[id];
+        if matches!(node.inst.operation, Operation::Atom(_) | Operation::Red(_)) {
+            let way = if added_up.is_some() { MachineInst::ADDED_UP } else { way_of_atomic(node) };
             for atom in self.out[first..].iter_mut().filter(|atom| atom.touches_memory()) {
-                atom.amount = MachineInst::ADDED_UP;
+                atom.amount = way;
             }
         }
         // What was moved to a register is read by the first of the instructions.

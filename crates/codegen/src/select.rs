@@ -27,6 +27,8 @@
 mod matrix;
 mod pipes;
 
+pub(crate) use self::pipes::way_of_atomic;
+
 use warplens_ir::Operand;
 use warplens_isa::{Family as F, InstKey, Op, Operation, TensorLanes};
 use warplens_trace::MachineClass as C;
@@ -105,8 +107,8 @@ fn as_written(body: &Body<'_>, node: &Node<'_>, target: &Target) -> Recipe {
         // The copy itself tells the barrier.
         O::Red if pipes::is_told_by_copy(body, node) => Recipe::Nothing,
         O::RedCluster => Recipe::Nothing,
-        O::Atom if node.written().next().is_some() => Recipe::Amount(C::Atomic, pipes::way_of_atomic(node)),
-        O::Atom | O::Red => Recipe::Amount(C::Reduction, pipes::way_of_atomic(node)),
+        O::Atom if node.written().next().is_some() => one(C::Atomic),
+        O::Atom | O::Red => one(C::Reduction),
         O::Shfl | O::Movmatrix => one(C::Shuffle),
         O::Mma => {
             let recipe = product(&inst.operation, target);

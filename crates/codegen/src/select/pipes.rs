@@ -36,7 +36,7 @@ pub(super) fn barrier(node: &Node<'_>) -> Recipe {
 
 /// How an atomic operation is done. In shared memory there are units for integers of 32 bits, exchanges and comparisons;
 /// everything else is a loop (ptxas 13.0 for sm_86 and 90).
-pub(super) fn way_of_atomic(node: &Node<'_>) -> u32 {
+pub(crate) fn way_of_atomic(node: &Node<'_>) -> u32 {
     let (Operation::Atom(atomic) | Operation::Red(atomic)) = node.inst.operation else { return 1 };
     let is_float = !node.inst.ty.is_integer();
     let is_shared = node.address.as_ref().is_some_and(|address| address.space == StateSpace::Shared);
