@@ -120,9 +120,8 @@ impl Selector<'_, '_> {
             Recipe::PerWord(class) => self.per_word(id, class, false),
             Recipe::Carry(class) => self.per_word(id, class, true),
         }
-        let node = &self.body.nodes[id];
-        if matches!(node.inst.operation, Operation::Atom(_) | Operation::Red(_)) {
-            let way = if added_up.is_some() { MachineInst::ADDED_UP } else { way_of_atomic(node) };
+        if let Some(way) = way_of_atomic(&self.body.nodes[id]) {
+            let way = if added_up.is_some() { MachineInst::ADDED_UP } else { way };
             for atom in self.out[first..].iter_mut().filter(|atom| atom.touches_memory()) {
                 atom.amount = way;
             }

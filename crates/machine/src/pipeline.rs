@@ -59,16 +59,16 @@ pub(crate) fn rule(machine: &Machine, key: Key) -> Option<Rule> {
         Key::L2FloatAtomicCycles if major >= 7 => of_design(machine, key),
         Key::L2FloatAtomicCycles => same_as(key, Key::L2AtomicCycles, "an operation on an integer"),
         Key::L2AchievedBandwidth => l2_bandwidth(machine),
-        // Rows of DRAM have taken about as long for many years: the time carries over between kinds of memory.
         Key::DramActivationInterval => activation_interval(machine),
         // Until 7.5 the number of sectors that are fetched cannot be set, and is one.
         Key::DramFetchBytes if major >= 8 => of_design(machine, key),
         Key::DramFetchBytes => same_as(key, Key::L2SectorBytes, "what a line of the L2 cache is fetched by"),
-        Key::DramRowCycle => latency_of_sibling(machine, key).or_else(|| of_board(machine, key)),
+        // Rows of DRAM have taken about as long for many years: the time carries over between kinds of memory.
+        Key::DramRowCycle => of_sibling_or_board(machine, key),
         // Times of older chips were taken inside of kernels, or without it.
-        Key::LaunchLatency if major >= 3 => latency_of_sibling(machine, key).or_else(|| of_board(machine, key)),
+        Key::LaunchLatency if major >= 3 => of_sibling_or_board(machine, key),
         // What the host does for a launch has much to do with the driver, and little with the GPU.
-        Key::LaunchOverhead => latency_of_sibling(machine, key).or_else(|| of_board(machine, key)),
+        Key::LaunchOverhead => of_sibling_or_board(machine, key),
         Key::DramChannels if major < 2 => channels(machine),
         Key::TegMemoryLatency if major < 2 => latency_of_sibling(machine, key).or_else(|| {
             Some(Rule {
@@ -112,7 +112,6 @@ const OF_PIPELINES: &[Key] = &[
     Key::LsuSchedulerInterval,
     Key::CtaTurnaround,
     Key::DramInterleave,
-    Key::DramFetchBytes,
 ];
 
 fn same_as(key: Key, other: Key, why: &str) -> Option<Rule> {
@@ -213,6 +212,10 @@ fn nearest_generation<'m>(
 ) -> Option<&'m Machine> {
     let older = machines.clone().filter(|other| other.cc <= cc).max_by_key(|other| other.cc);
     older.or_else(|| machines.filter(|other| other.cc > cc).min_by_key(|other| other.cc))
+}
+
+fn of_sibling_or_board(machine: &Machine, key: Key) -> Option<Rule> {
+    latency_of_sibling(machine, key).or_else(|| of_board(machine, key))
 }
 
 /// The time that the nearest board states, for what a board has around its SMs.

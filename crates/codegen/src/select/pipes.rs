@@ -34,18 +34,18 @@ pub(super) fn barrier(node: &Node<'_>) -> Recipe {
     Recipe::Amount(class, number.unwrap_or(0))
 }
 
-/// How an atomic operation is done. In shared memory there are units for integers of 32 bits, exchanges and comparisons;
+/// How an atomic operation is done, as the amount of its instruction; none of others. In shared memory there are units for integers of 32 bits, exchanges and comparisons;
 /// everything else is a loop (ptxas 13.0 for sm_86 and 90).
-pub(crate) fn way_of_atomic(node: &Node<'_>) -> u32 {
-    let (Operation::Atom(atomic) | Operation::Red(atomic)) = node.inst.operation else { return 1 };
+pub(crate) fn way_of_atomic(node: &Node<'_>) -> Option<u32> {
+    let (Operation::Atom(atomic) | Operation::Red(atomic)) = node.inst.operation else { return None };
     let is_float = !node.inst.ty.is_integer();
     let is_shared = node.address.as_ref().is_some_and(|address| address.space == StateSpace::Shared);
     let is_moved = matches!(atomic.op, AtomicOp::Exch | AtomicOp::Cas | AtomicOp::Mbarrier(_));
-    match is_shared {
+    Some(match is_shared {
         true if !is_moved && (is_float || node.bits() != 32) => MachineInst::LOOP,
         false if is_float && !is_moved => MachineInst::FLOATING,
         _ => 1,
-    }
+    })
 }
 
 /// Halves of the barrier of a cluster.

@@ -298,13 +298,13 @@ fn whole(trial: &Trial<'_>, factor: f64) -> (f64, (f64, f64)) {
 /// Percent by which times change for a percent of the value, on average over the points. Where values on one side give the
 /// same times, it stands at the edge of those that do, and is not told: there it is 0.
 fn elasticity(trial: &Trial<'_>, factor: f64) -> f64 {
-    let whole = Quantum::of(trial.machine, trial.key).map(|quantum| {
+    let steps = Quantum::of(trial.machine, trial.key).map(|quantum| {
         let number = quantum.number(trial.before * factor);
-        (quantum, number, (number - number.round()).abs() < 1e-6)
+        (quantum, number)
     });
-    let is_whole = whole.as_ref().is_some_and(|(.., is_whole)| *is_whole);
-    let (less, more) = match &whole {
-        Some((quantum, number, _)) => {
+    let is_whole = steps.as_ref().is_some_and(|(_, number)| (number - number.round()).abs() < 1e-6);
+    let (less, more) = match &steps {
+        Some((quantum, number)) => {
             let neighbour = |by: f64| quantum.value((number + by).max(0.5)) / trial.before;
             (neighbour(-1.0), neighbour(1.0))
         }

@@ -161,7 +161,7 @@ pub fn document(account: &Account, command: &[String], exit_code: Option<i32>) -
         kind: direction(*kind).to_owned(),
         calls: copies.calls,
         bytes: copies.bytes,
-        times_us: copies.seconds.iter().map(|seconds| seconds.map(|seconds| Number(seconds * 1e6))).collect(),
+        times_us: copies.seconds.iter().copied().map(micros_of).collect(),
     });
     let Spent { total, kernels, copies: transfers, both, idle } = account.timeline.spent();
     let Sampled { in_part, left_out } = account.sampled;
