@@ -118,7 +118,7 @@ impl<'a> Delay<'a> for Atomics<'a> {
             cycles: reader.need(Key::L2AtomicCycles)?,
             float_cycles: reader.need(Key::L2FloatAtomicCycles)?,
             doubles,
-            latency: reader.need(Key::LatencyL2)? * reader.clock()?,
+            latency: reader.need(Key::LatencyL2)?,
         };
         let around = reader.optional(Key::LatencyShared).zip(reader.optional(Key::LatencySharedAtomic));
         let around = around.map_or(0.0, |(load, exchange)| load + exchange);
