@@ -292,7 +292,7 @@ fn fetches_take_turns_in_the_texture_units() {
     for (gpu, answer) in gpus.iter().zip(answers("fetches", &measurements, &gpus)) {
         // 32 warps of 64 fetches, each of 32 lanes of which four are served per cycle.
         let least = 2048.0 * 32.0 / 4.0;
-        let cycles = answer.time.0;
+        let cycles = answer.teg().expect("it is the simulation's").cycles();
         assert!((least..2.0 * least).contains(&cycles), "{} takes {cycles} cycles, not {least}", gpu.id);
     }
 }
