@@ -92,11 +92,12 @@ fn answers(ptx: String, launch: &str, gpus: &[Machine]) -> Vec<Result<Prediction
     answers.collect()
 }
 
-/// Cycles on each GPU, of one CTA per SM.
+/// Cycles of one CTA per SM on each GPU, without those of the launch around them.
 fn times(stages: u32, left: u32, gpus: &[Machine]) -> Vec<f64> {
     let launch = format!("grid = 84\nblock = 256\nargs = [\"f32[{}]\", \"f32[{}]\"]", 84 * 256, 84 * TURNS * STAGE / 4);
     let answers = answers(kernel(stages, left), &launch, gpus);
-    answers.into_iter().map(|answer| answer.unwrap_or_else(|refusal| panic!("{refusal}")).time.0).collect()
+    let cycles = |answer: Prediction| answer.teg().expect("it is the simulation's").cycles();
+    answers.into_iter().map(|answer| cycles(answer.unwrap_or_else(|refusal| panic!("{refusal}")))).collect()
 }
 
 #[test]
