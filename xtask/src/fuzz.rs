@@ -28,6 +28,11 @@ const TARGETS: &[Target] = &[
     Target { name: "launch", seeds: &[("examples/", ".toml"), ("crates/exec/tests/data/", ".toml")] },
     Target { name: "profile", seeds: &[("crates/cli/tests/data/", ".json"), ("examples/profiles/", "")] },
     Target { name: "machine", seeds: &[("machines/", ".toml")] },
+    Target {
+        name: "container",
+        seeds: &[("crates/sass/tests/data/", ".cubin"), ("crates/sass/tests/data/", ".fatbin")],
+    },
+    Target { name: "decode", seeds: &[("crates/sass/tests/data/", ".cubin")] },
     Target { name: "trace", seeds: &[("crates/native/tests/data/", ""), ("examples/", ".gt200")] },
 ];
 

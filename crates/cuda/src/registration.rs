@@ -2,7 +2,8 @@
 
 use std::ffi::c_void;
 
-use warplens_runtime::{ModuleSource, Status, fatbin, link};
+use warplens_runtime::{ModuleSource, Status, link};
+use warplens_sass::container::fatbin;
 
 use crate::guard::runtime_call;
 use crate::pointers::{In, Memory, Out, Text};

@@ -15,6 +15,7 @@ mod waits;
 pub mod calibrate;
 pub mod compare;
 pub mod coverage;
+pub mod disassembly;
 pub mod exec;
 pub mod explain;
 pub mod glance;

@@ -5,9 +5,9 @@
 use std::sync::Arc;
 
 use warplens_isa::StateSpace;
+use warplens_sass::container::fatbin::{self, Entry, Kind};
 use warplens_session::served::{Loaded, Served};
 
-use crate::fatbin::{self, Entry, Kind};
 use crate::handles::Handle;
 use crate::runtime::{Runtime, words};
 use crate::status::{Result, Status};

@@ -1,8 +1,7 @@
 //! What a program that calls CUDA has of a GPU, served by the emulator.
 //!
 //! Main types: [`Runtime`], all that the calls of a process share; [`Status`], CUDA's error codes; [`HostMemory`], what
-//! memory that host and device see at one address needs of the host. [`fatbin`] reads the containers in which compilers
-//! put PTX.
+//! memory that host and device see at one address needs of the host.
 //!
 //! Invariants: handles are numbers that are never used twice, so that a wrong one is an error; no call panics, whatever it
 //! is given. This crate does not know about C, pointers of the host, or how functions are exported: the crate `cuda`
@@ -12,7 +11,6 @@ mod arrays;
 mod capture;
 mod clock;
 mod config;
-pub mod fatbin;
 mod graphs;
 mod handles;
 mod kernels;

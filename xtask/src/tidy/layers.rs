@@ -19,6 +19,7 @@ const LAYERS: &[(&str, u8)] = &[
     ("warplens-codegen", 3),
     ("warplens-launch", 3),
     ("warplens-native", 3),
+    ("warplens-sass", 3),
     ("warplens-stats", 3),
     ("warplens-device", 4),
     ("warplens-gpu", 4),

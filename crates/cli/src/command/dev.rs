@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use clap::{Args, CommandFactory, Subcommand};
-use warplens_question::{coverage, native, stages, validate, whatif};
+use warplens_question::{coverage, disassembly, native, stages, validate, whatif};
 use warplens_report::{document, render, view};
 use warplens_session::{Choice, Error, ExecutionOptions, Input, Progress, import, machines, predict};
 
@@ -30,6 +30,8 @@ enum Stage {
     Cfg(InputFlag),
     /// The machine code that a GPU runs of a kernel, as the timing simulation sees it
     Code(CodeFlags),
+    /// The machine code in a cubin, a fatbin or a program, with its scheduling and the lines that it came from
+    Disasm(DisasmFlags),
     /// Machine code that others wrote down, on one SM: a listing of the GT200 era, or a trace in Accel-Sim's format
     Simulate(SimulateFlags),
     /// The JSON Schema of a document that `--format json` writes
@@ -63,6 +65,23 @@ struct CodeFlags {
     /// Leave instructions in the order of the PTX
     #[arg(long)]
     no_schedule: bool,
+}
+
+#[derive(Args, Debug)]
+struct DisasmFlags {
+    /// A cubin, a fatbin, or a program, library or object that holds one; - for standard input
+    input: PathBuf,
+    /// The kernel or function; all without it
+    #[arg(short, long)]
+    kernel: Option<String>,
+    /// Only machine code for this architecture, such as sm_90
+    #[arg(long, value_name = "SM", value_parser = architecture)]
+    arch: Option<u32>,
+}
+
+fn architecture(text: &str) -> Result<u32, String> {
+    let digits = text.strip_prefix("sm_").unwrap_or(text).trim_end_matches(['a', 'f']);
+    digits.parse().map_err(|_| format!("`{text}` is no architecture such as sm_90"))
 }
 
 #[derive(Args, Debug)]
@@ -102,6 +121,7 @@ pub(crate) fn run(flags: &DevFlags, terminal: &Terminal) -> Result<Outcome> {
         Stage::Ir(flag) => (stages::representation, flag),
         Stage::Cfg(flag) => (stages::control_flow, flag),
         Stage::Code(flags) => return code(flags, terminal),
+        Stage::Disasm(flags) => return disasm(flags, terminal),
         Stage::Simulate(flags) => return simulate(flags, terminal),
         Stage::Schema { document } => return schema(document.as_deref(), terminal),
         Stage::Docs { page } => return docs(page.as_deref(), terminal),
@@ -118,6 +138,16 @@ fn code(flags: &CodeFlags, terminal: &Terminal) -> Result<Outcome> {
     let dump = stages::machine_code(&input, flags.kernel.as_deref(), &machine, !flags.no_schedule)?;
     terminal.text(&dump.text)?;
     terminal.warnings(&dump.findings);
+    Ok(Outcome::Done)
+}
+
+fn disasm(flags: &DisasmFlags, terminal: &Terminal) -> Result<Outcome> {
+    let request = disassembly::Request { kernel: flags.kernel.clone(), sm: flags.arch };
+    let listing = disassembly::disassemble(&Input::read(&flags.input)?, &request)?;
+    terminal.text(&listing.text)?;
+    if listing.unknown > 0 {
+        terminal.message(&format!("{} of {} instructions are not known", listing.unknown, listing.instructions));
+    }
     Ok(Outcome::Done)
 }
 

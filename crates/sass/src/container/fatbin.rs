@@ -2,8 +2,13 @@
 //!
 //! A container has a header (magic number, version, sizes) and entries. An entry has a header of its own with kind,
 //! architecture, flags and sizes; what follows may be packed by LZ4 (speed) or Zstandard (size). Numbers are little-endian.
-//! Which bytes mean what was found by looking at files that nvcc 12 and 13 wrote.
+//! Which bytes mean what was found by looking at files that nvcc 11, 12 and 13 wrote.
+//!
+//! The header of an entry has, by offset: the kind (0), bytes of the header (4) and of what follows with its padding (8),
+//! bytes when packed or 0 (16), where a place and a length of options stand (20), the version (24), the architecture
+//! (28), where the name stands and its length (32), flags (40), and bytes when unpacked or 0 (56).
 
+use std::borrow::Cow;
 use std::io::Read as _;
 
 /// First bytes of a container.
@@ -18,8 +23,10 @@ const MACHINE_CODE: u16 = 2;
 /// How an entry is packed, in its flags.
 const LZ4: u64 = 0x2000;
 const ZSTANDARD: u64 = 0x8000;
-/// Most bytes that a text may have: a claim beyond it is no text of a compiler.
-const MOST_BYTES: u64 = 1 << 30;
+/// Most bytes that an entry may have: a claim beyond it is no entry of a compiler.
+pub const MOST_BYTES: u64 = 1 << 30;
+/// Most bytes that a packed byte may become: device code becomes a tenth, and texts of zeros a hundredth.
+pub const MOST_RATIO: u64 = 4096;
 /// Most entries that are read.
 const MOST_ENTRIES: usize = 4096;
 
@@ -41,7 +48,14 @@ pub struct Entry<'b> {
     pub kind: Kind,
     /// Compute capability that it was made for: 80 for 8.0.
     pub architecture: u32,
-    flags: u64,
+    /// Version of the PTX, or of the conventions of the machine code: major and minor number.
+    pub version: (u16, u16),
+    /// How it is packed, and other flags.
+    pub flags: u64,
+    /// The name that the compiler was given, if there is one.
+    pub name: &'b str,
+    /// Of PTX the words with which ptxas is to be called; of machine code the records of its section `.nv.compat`.
+    pub options: &'b [u8],
     unpacked: u64,
     payload: &'b [u8],
 }
@@ -134,8 +148,10 @@ pub fn entries(bytes: &[u8]) -> Result<Vec<Entry<'_>>, Fault> {
         let whole = own.checked_add(padded as usize).ok_or(Fault::Cut)?;
         let stored = entry.get(own..whole).ok_or(Fault::Cut)?;
         let (packed, flags) = (u32_at(entry, 16)? as usize, u64_at(entry, 40)?);
-        let is_packed = flags & (LZ4 | ZSTANDARD) != 0;
-        let payload = if is_packed && packed > 0 { stored.get(..packed).ok_or(Fault::Cut)? } else { stored };
+        let payload = if packed > 0 { stored.get(..packed).ok_or(Fault::Cut)? } else { stored };
+        if packed > 0 && flags & (LZ4 | ZSTANDARD) == 0 {
+            return Err(Fault::Packed(format!("it is packed in a way that is not known, by flags {flags:#x}")));
+        }
         entries.push(Entry {
             kind: match u16_at(entry, 0)? {
                 PTX => Kind::Ptx,
@@ -143,7 +159,10 @@ pub fn entries(bytes: &[u8]) -> Result<Vec<Entry<'_>>, Fault> {
                 other => Kind::Other(other),
             },
             architecture: u32_at(entry, 28)?,
+            version: (u16_at(entry, 26)?, u16_at(entry, 24)?),
             flags,
+            name: name(&entry[..own]).unwrap_or_default(),
+            options: options(&entry[..own]).unwrap_or_default(),
             unpacked: u64_at(entry, 56)?,
             payload,
         });
@@ -152,15 +171,41 @@ pub fn entries(bytes: &[u8]) -> Result<Vec<Entry<'_>>, Fault> {
     Ok(entries)
 }
 
-impl Entry<'_> {
+/// Some bytes of an entry's header.
+fn part(header: &[u8], at: u32, length: u32) -> Option<&[u8]> {
+    header.get(at as usize..)?.get(..length as usize)
+}
+
+/// The name of an entry, by its header. No entry is refused for it.
+fn name(header: &[u8]) -> Option<&str> {
+    let name = part(header, u32_at(header, 32).ok()?, u32_at(header, 36).ok()?)?;
+    std::str::from_utf8(name.split(|&byte| byte == 0).next()?).ok()
+}
+
+/// The options of an entry, by its header. No entry is refused for them.
+fn options(header: &[u8]) -> Option<&[u8]> {
+    let at = u32_at(header, 20).ok().filter(|&at| at != 0)? as usize;
+    part(header, u32_at(header, at).ok()?, u32_at(header, at.checked_add(4)?).ok()?)
+}
+
+impl<'b> Entry<'b> {
     /// The bytes as they were before they were packed.
     pub fn unpack(&self) -> Result<Vec<u8>, Fault> {
+        self.bytes().map(Cow::into_owned)
+    }
+
+    /// The bytes as they were before they were packed, without a copy where they are not.
+    pub fn bytes(&self) -> Result<Cow<'b, [u8]>, Fault> {
         if self.flags & (LZ4 | ZSTANDARD) == 0 {
-            return Ok(self.payload.to_vec());
+            return Ok(Cow::Borrowed(self.payload));
         }
-        if self.unpacked > MOST_BYTES {
+        if self.unpacked > MOST_BYTES.min(MOST_RATIO.saturating_mul(self.payload.len() as u64)) {
             return Err(Fault::Packed(format!("it claims to have {} bytes", self.unpacked)));
         }
+        self.decompress().map(Cow::Owned)
+    }
+
+    fn decompress(&self) -> Result<Vec<u8>, Fault> {
         let length = self.unpacked as usize;
         if self.flags & LZ4 != 0 {
             return lz4_flex::block::decompress(self.payload, length).map_err(|error| Fault::Packed(error.to_string()));
@@ -192,12 +237,13 @@ mod tests {
 
     /// A container with one entry.
     fn container(kind: u16, flags: u64, packed: &[u8], unpacked: usize) -> Vec<u8> {
+        let packed_bytes = if flags & (LZ4 | ZSTANDARD) == 0 { 0 } else { packed.len() };
         let padded = packed.len().next_multiple_of(8);
         let mut entry = vec![0; ENTRY_HEADER];
         entry[..2].copy_from_slice(&kind.to_le_bytes());
         entry[4..8].copy_from_slice(&(ENTRY_HEADER as u32).to_le_bytes());
         entry[8..16].copy_from_slice(&(padded as u64).to_le_bytes());
-        entry[16..20].copy_from_slice(&(packed.len() as u32).to_le_bytes());
+        entry[16..20].copy_from_slice(&(packed_bytes as u32).to_le_bytes());
         entry[28..32].copy_from_slice(&80u32.to_le_bytes());
         entry[40..48].copy_from_slice(&flags.to_le_bytes());
         entry[56..64].copy_from_slice(&(unpacked as u64).to_le_bytes());
@@ -252,6 +298,20 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn claims_are_bounded() {
+        let packed = lz4_flex::block::compress(TEXT.as_bytes());
+        for claim in [usize::MAX, (MOST_BYTES + 1) as usize, MOST_RATIO as usize * packed.len() + 1] {
+            let bytes = container(PTX, LZ4, &packed, claim);
+            let entries = entries(&bytes).unwrap();
+            assert_eq!(entries[0].text(), Err(Fault::Packed(format!("it claims to have {claim} bytes"))));
+        }
+        let mut unknown = container(PTX, LZ4, &packed, TEXT.len());
+        unknown[HEADER + 40..HEADER + 48].copy_from_slice(&0x4000u64.to_le_bytes());
+        let why = "it is packed in a way that is not known, by flags 0x4000";
+        assert_eq!(entries(&unknown), Err(Fault::Packed(why.to_owned())));
     }
 
     #[test]

@@ -1,0 +1,221 @@
+//! Words into instructions.
+
+use std::fmt::Write;
+
+use crate::control::Control;
+use crate::encoding::{Choice, Form, Forms, Guard, Piece, TableError};
+use crate::number::NumberKind;
+
+/// Bytes of an instruction, on chips from sm_70 on.
+pub const WORD_BYTES: u64 = 16;
+
+/// Chips whose encodings are known, by compute capability times ten.
+pub const CHIPS: [u32; 7] = [75, 80, 86, 89, 90, 100, 120];
+
+/// No decoder.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum DecoderError {
+    /// The encodings of this chip are not known.
+    #[error("machine code of sm_{0} is not known; known are sm_75, 80, 86, 89, 90, 100 and 120")]
+    Chip(u32),
+    /// The project's own table does not read.
+    #[error(transparent)]
+    Table(#[from] TableError),
+}
+
+/// Knows how a chip encodes its instructions.
+#[derive(Clone, Debug)]
+pub struct Decoder {
+    forms: Forms,
+}
+
+impl Decoder {
+    /// That of a chip, by its compute capability times ten.
+    pub fn of(sm: u32) -> Result<Self, DecoderError> {
+        if !CHIPS.contains(&sm) {
+            return Err(DecoderError::Chip(sm));
+        }
+        Ok(Self { forms: Forms::of(sm)? })
+    }
+
+    /// The instruction of a word; None where no instruction of the chip is encoded so.
+    pub fn decode(&self, word: u128) -> Option<Instruction> {
+        Some(Instruction { form: self.forms.find(word)?, word })
+    }
+}
+
+/// The words of code. Bytes that do not fill the last are left out.
+pub fn words(code: &[u8]) -> impl Iterator<Item = u128> {
+    code.as_chunks().0.iter().map(|bytes| u128::from_le_bytes(*bytes))
+}
+
+/// An instruction.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Instruction {
+    form: &'static Form,
+    word: u128,
+}
+
+/// A part of the text of an instruction.
+#[derive(Clone, Copy, PartialEq, Debug)]
+enum Part {
+    Text(&'static str),
+    /// Which piece of the form.
+    Number(usize),
+}
+
+impl Instruction {
+    /// Its scheduling.
+    pub fn control(&self) -> Control {
+        Control::of(self.word)
+    }
+
+    /// Its text, as nvdisasm has it, for an instruction that lies at `address` of its function.
+    pub fn text(&self, address: u64) -> String {
+        let mut text = String::with_capacity(64);
+        self.write(address, &mut text);
+        text
+    }
+
+    /// Writes its text.
+    pub fn write(&self, address: u64, out: &mut String) {
+        self.write_guard(out);
+        let start = out.len();
+        let mut parts = self.parts();
+        while let Some(part) = parts.next() {
+            match part {
+                Part::Text(text) => out.push_str(text),
+                Part::Number(piece) => {
+                    if let Some(Piece::Number(number)) = self.form.pieces.get(piece) {
+                        number.write(self.word, address, out);
+                    }
+                }
+            }
+        }
+        if out[start..].starts_with(PRODUCT) {
+            name_product(out, start + PRODUCT.len());
+        }
+    }
+
+    fn write_guard(&self, out: &mut String) {
+        let (prefix, last) = match self.form.guard {
+            Guard::None => return,
+            Guard::Predicate => ("P", "PT"),
+            Guard::UniformPredicate => ("UP", "UPT"),
+        };
+        let (number, negated) = (self.word >> 12 & 7, self.word >> 15 & 1 == 1);
+        if number == 7 && !negated {
+            return;
+        }
+        out.push_str(if negated { "@!" } else { "@" });
+        if number == 7 {
+            out.push_str(last);
+        } else {
+            // Writing to a string does not fail.
+            let _ = write!(out, "{prefix}{number}");
+        }
+        out.push(' ');
+    }
+
+    fn parts(&self) -> Parts<'_> {
+        Parts { instruction: self, piece: 0, slot: 0 }
+    }
+
+    /// How far its target is from the next instruction, in bytes, where it has one.
+    pub fn target(&self) -> Option<i64> {
+        self.parts().find_map(|part| match part {
+            Part::Number(piece) => match self.form.pieces.get(piece)? {
+                Piece::Number(number) if matches!(number.kind, NumberKind::Target { .. }) => {
+                    Some(number.integer(self.word))
+                }
+                _ => None,
+            },
+            Part::Text(_) => None,
+        })
+    }
+}
+
+/// Walks over the pieces of a form as the choices of a word leave them.
+struct Parts<'i> {
+    instruction: &'i Instruction,
+    piece: usize,
+    slot: usize,
+}
+
+impl Iterator for Parts<'_> {
+    type Item = Part;
+
+    fn next(&mut self) -> Option<Part> {
+        let Instruction { form, word } = *self.instruction;
+        loop {
+            // What lies in a part that was replaced is gone.
+            while form.slots.get(self.slot).is_some_and(|slot| slot.start < self.piece) {
+                self.slot += 1;
+            }
+            let mut replaced: Option<(usize, &'static str)> = None;
+            while let Some(slot) = form.slots.get(self.slot).filter(|slot| slot.start == self.piece) {
+                if let Some(Choice::Replace(text)) = slot.choice(word) {
+                    match replaced {
+                        None => replaced = Some((slot.end, text)),
+                        Some((end, _)) if end == slot.end && text.is_empty() => replaced = Some((end, text)),
+                        Some(_) => {}
+                    }
+                }
+                self.slot += 1;
+            }
+            if let Some((end, text)) = replaced {
+                if end == self.piece {
+                    // An insertion: the piece itself follows.
+                    let part = form.pieces.get(self.piece);
+                    if text.is_empty() {
+                        return self.take(part);
+                    }
+                    return Some(Part::Text(text));
+                }
+                self.piece = end;
+                if text.is_empty() {
+                    continue;
+                }
+                return Some(Part::Text(text));
+            }
+            let part = form.pieces.get(self.piece);
+            return self.take(part);
+        }
+    }
+}
+
+impl Parts<'_> {
+    fn take(&mut self, piece: Option<&Piece>) -> Option<Part> {
+        let part = match piece? {
+            Piece::Text(text) => Part::Text(text),
+            Piece::Number(_) => Part::Number(self.piece),
+        };
+        self.piece += 1;
+        Some(part)
+    }
+}
+
+/// The integer product, which nvdisasm names by what it does where a factor is trivial.
+const PRODUCT: &str = "IMAD";
+
+/// Puts in the name of a product, whose text from `at` on is what follows its mnemonic's first part.
+fn name_product(out: &mut String, at: usize) {
+    let Some((modifiers, operands)) = out[at..].split_once(' ') else { return };
+    if modifiers.contains(".WIDE") || modifiers.contains(".HI") || modifiers.ends_with(".X") {
+        return;
+    }
+    let mut operands = operands.split(", ").skip(1).map(|operand| operand.trim_end_matches(".reuse"));
+    let (Some(first), Some(second), Some(third)) = (operands.next(), operands.next(), operands.next()) else { return };
+    let factor = second.strip_prefix("0x").and_then(|digits| u32::from_str_radix(digits, 16).ok());
+    let nothing = |operand: &str| operand.trim_start_matches('-') == "RZ";
+    let name = match factor {
+        _ if nothing(first) || nothing(second) => ".MOV",
+        Some(0) => ".MOV",
+        Some(1) if nothing(third) => ".MOV",
+        Some(1) => ".IADD",
+        // 16 bits are not named so.
+        Some(factor) if factor.is_power_of_two() && nothing(third) && factor != 1 << 16 && factor != 1 << 31 => ".SHL",
+        _ => return,
+    };
+    out.insert_str(at, name);
+}
