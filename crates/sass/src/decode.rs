@@ -81,8 +81,7 @@ impl Instruction {
     pub fn write(&self, address: u64, out: &mut String) {
         self.write_guard(out);
         let start = out.len();
-        let mut parts = self.parts();
-        while let Some(part) = parts.next() {
+        for part in self.parts() {
             match part {
                 Part::Text(text) => out.push_str(text),
                 Part::Number(piece) => {
@@ -118,7 +117,7 @@ impl Instruction {
     }
 
     fn parts(&self) -> Parts<'_> {
-        Parts { instruction: self, piece: 0, slot: 0 }
+        Parts { instruction: self, piece: 0, slot: 0, replaced: None }
     }
 
     /// How far its target is from the next instruction, in bytes, where it has one.
@@ -140,6 +139,8 @@ struct Parts<'i> {
     instruction: &'i Instruction,
     piece: usize,
     slot: usize,
+    /// What stands for the pieces from here to an end.
+    replaced: Option<(usize, &'static str)>,
 }
 
 impl Iterator for Parts<'_> {
@@ -148,38 +149,33 @@ impl Iterator for Parts<'_> {
     fn next(&mut self) -> Option<Part> {
         let Instruction { form, word } = *self.instruction;
         loop {
+            if let Some((end, text)) = self.replaced.take() {
+                self.piece = end;
+                if !text.is_empty() {
+                    return Some(Part::Text(text));
+                }
+            }
             // What lies in a part that was replaced is gone.
             while form.slots.get(self.slot).is_some_and(|slot| slot.start < self.piece) {
                 self.slot += 1;
             }
-            let mut replaced: Option<(usize, &'static str)> = None;
+            let mut inserted = None;
             while let Some(slot) = form.slots.get(self.slot).filter(|slot| slot.start == self.piece) {
-                if let Some(Choice::Replace(text)) = slot.choice(word) {
-                    match replaced {
-                        None => replaced = Some((slot.end, text)),
-                        Some((end, _)) if end == slot.end && text.is_empty() => replaced = Some((end, text)),
-                        Some(_) => {}
-                    }
-                }
                 self.slot += 1;
+                let Some(Choice::Replace(text)) = slot.choice(word) else { continue };
+                if slot.start == slot.end {
+                    inserted = Some(text).filter(|text| !text.is_empty()).or(inserted);
+                } else if self.replaced.is_none_or(|(end, _)| end == slot.end && text.is_empty()) {
+                    self.replaced = Some((slot.end, text));
+                }
             }
-            if let Some((end, text)) = replaced {
-                if end == self.piece {
-                    // An insertion: the piece itself follows.
-                    let part = form.pieces.get(self.piece);
-                    if text.is_empty() {
-                        return self.take(part);
-                    }
-                    return Some(Part::Text(text));
-                }
-                self.piece = end;
-                if text.is_empty() {
-                    continue;
-                }
+            if let Some(text) = inserted {
                 return Some(Part::Text(text));
             }
-            let part = form.pieces.get(self.piece);
-            return self.take(part);
+            if self.replaced.is_none() {
+                let part = form.pieces.get(self.piece);
+                return self.take(part);
+            }
         }
     }
 }
@@ -202,6 +198,10 @@ const PRODUCT: &str = "IMAD";
 fn name_product(out: &mut String, at: usize) {
     let Some((modifiers, operands)) = out[at..].split_once(' ') else { return };
     if modifiers.contains(".WIDE") || modifiers.contains(".HI") || modifiers.ends_with(".X") {
+        return;
+    }
+    // One with a uniform register is named by no other.
+    if operands.contains("UR") {
         return;
     }
     let mut operands = operands.split(", ").skip(1).map(|operand| operand.trim_end_matches(".reuse"));

@@ -12,7 +12,7 @@
 //! that are fixed. The second has the pieces of the text: `<KIND BITS>` is a number, all else stands as it is. Each further
 //! line is a choice: bits, the pieces that they rule, and for each value the text that stands there instead; `*` leaves the
 //! pieces. A choice without `else *` admits only the values that it lists: no instruction has others. Where choices meet,
-//! the one of more pieces wins, and nothing beats a text. `BITS` is `first:count`, least significant first, runs joined by
+//! the one of more pieces wins, and nothing beats a text. A word is of the form with the most fixed bits that admits it. `BITS` is `first:count`, least significant first, runs joined by
 //! `+`.
 
 use std::sync::LazyLock;
@@ -167,6 +167,9 @@ impl Forms {
             {
                 forms.push(form);
             }
+        }
+        for forms in &mut by_key {
+            forms.sort_by_key(|form| std::cmp::Reverse(form.mask.count_ones()));
         }
         Ok(Self { by_key })
     }

@@ -20,9 +20,15 @@ pub(crate) enum NumberKind {
     /// A dependency barrier.
     Scoreboard,
     /// An integer, in units of so much.
-    Integer { unit: u32, is_signed: bool },
+    Integer {
+        unit: u32,
+        is_signed: bool,
+    },
     /// Bytes from the next instruction.
-    Target { unit: u32, is_signed: bool },
+    Target {
+        unit: u32,
+        is_signed: bool,
+    },
     F32,
     /// The upper half of a double; the lower is 0.
     F64,

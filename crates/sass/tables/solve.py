@@ -346,7 +346,7 @@ def learn(base, fixed):
                 t = ans[flips[b]]
                 if t is None or t == T or head(t) != H: continue
                 e, n = diff(A, toks(t))
-                if not e and len(n) == 1: of.setdefault(n[0][0], []).append(b)
+                if not e and (len(n) == 1 or (len(n) == 2 and n[0][1] == n[1][1])): of.setdefault(n[0][0], []).append(b)
             w = base
             for i, bits in of.items():
                 # with the bits that hide it
@@ -371,7 +371,10 @@ def learn(base, fixed):
     A = toks(T)
     flips = {b: base ^ (1 << b) for b in free}
     ans = yield list(flips.values())
-    effect, numeric, illegal, dontcare = {}, {}, [], []
+    effect, numeric, illegal, dontcare, twin = {}, {}, [], [], {}
+    def number_edits(b):
+        i, s = numeric[b]
+        return [(k, k + 1, ((A[k][0], s),)) for k in (i, twin.get(i)) if k is not None]
     for b in free:
         t = ans[flips[b]]
         if t is None: illegal.append(b); continue
@@ -380,6 +383,9 @@ def learn(base, fixed):
         if text_bad(t): illegal.append(b); continue
         e, n = diff(A, toks(t))
         if not e and len(n) == 1: numeric[b] = n[0]
+        elif not e and len(n) == 2 and n[0][1] == n[1][1] and A[n[0][0]] == A[n[1][0]]:
+            numeric[b] = n[0]
+            twin[n[0][0]] = n[1][0]
         else: effect[b] = (e, n)
     for b, (e, n) in effect.items():
         if n or any(x[0] in NUM for q in e for x in q[2]): raise SplitAt(b, base, f'{T} -> {ans[flips[b]]}')
@@ -406,7 +412,8 @@ def learn(base, fixed):
                 continue
             raise SplitAt(bs[0][0], base, f'weights {T} {d}')
         fields[i] = [kind, bits, (unit, signed) if kind == 'I' else True]
-    numeric_bits = {b for f in fields.values() for b in f[1]}
+    for i, j in twin.items():
+        if i in fields: fields[j] = fields[i]
     # Which modifiers belong together.
     M = sorted(effect)
     def edits(b):
@@ -440,7 +447,7 @@ def learn(base, fixed):
             for mb in M: tests[fb, mb, i] = base ^ (1 << fb) ^ (1 << mb)
     ans3 = yield list(set(tests.values()))
     for (fb, mb, i), w in tests.items():
-        if ans3[w] not in both(A, edits(mb), [(i, i + 1, ((A[i][0], numeric[fb][1]),))]):
+        if ans3[w] not in both(A, edits(mb), number_edits(fb)):
             raise SplitAt(mb, base, f'{T} meets {fb}: {ans3[w]}')
     leaf = Leaf()
     leaf.base, leaf.A, leaf.fixed, leaf.fields, leaf.guard = base, A, dict(fixed), fields, guard
@@ -470,12 +477,12 @@ def learn(base, fixed):
             for mb in M:
                 if mb not in g: far[v, mb, None] = allw[gi, v] ^ (1 << mb)
             for i, f in fields.items():
-                for fb in {f[1][0], f[1][-1]}: far[v, fb, i] = allw[gi, v] ^ (1 << fb)
+                for fb in {f[1][0], f[1][-1]} & set(numeric): far[v, fb, i] = allw[gi, v] ^ (1 << fb)
         a = yield list(far.values())
         for (v, b, i), w in far.items():
             t = a[w]
             if t is None or text_bad(t): continue
-            other = edits(b) if i is None else [(i, i + 1, ((A[i][0], numeric[b][1]),))]
+            other = edits(b) if i is None else number_edits(b)
             if t not in both(A, variants[v], other):
                 raise SplitAt(pick(g, v, base), base, f'{ans4[allw[gi, v]]} -> {t}: value {v} of {g} meets {b}')
         quiet = {}
@@ -502,7 +509,7 @@ def learn(base, fixed):
         if t is None: continue
         if t != render(leaf, w) and not text_bad(t):
             e, n = diff(A, toks(t))
-            n = [x for x in n if x[0] != i]
+            n = [x for x in n if x[0] != i and x[0] != twin.get(i)]
             if n or any(x[0] in NUM for q in e for x in q[2]): 
                 e = whole(A, ops[op_of[i]], toks(t), ops)
                 if e is None: continue
@@ -554,18 +561,7 @@ def learn(base, fixed):
             if best is None or n > best[0]: best = (n, [f[2] for f in floats])
         for f, name in zip(floats, best[1]): f[2] = name
     # What was learned, on random words.
-    ws = set()
-    free2 = [b for b in FIELD_BITS if b not in leaf.fixed]
-    for _ in range(48):
-        w = base
-        for f in fields.values():
-            r = random.random()
-            if r < .6: w = set_bits(w, f[1], random.getrandbits(len(f[1])))
-            elif r < .75: w = set_bits(w, f[1], (1 << len(f[1])) - 1)
-            elif r < .85: w = set_bits(w, f[1], 0)
-        for bits, table in leaf.slots:
-            if not table['open'] and random.random() < .5: w = set_bits(w, bits, random.choice(list(table['values'])))
-        ws.add(w)
+    ws = samples(leaf, 48)
     a = yield list(ws)
     leaf.wrong = [(w, a[w], render(leaf, w)) for w in ws if a[w] is not None and not text_bad(a[w]) and a[w] != render(leaf, w)]
     leaf.tested = len(ws)
@@ -659,7 +655,7 @@ def solve(oracle, seeds, log, fixed={}):
 
 def read(leaves, w):
     """The text of a word by the first form that it is of."""
-    for l in leaves.get(w & 0xfff, []):
+    for l in sorted(leaves.get(w & 0xfff, []), key=lambda l: -len(l.fixed)):
         if all((w >> b & 1) == v for b, v in l.fixed.items()):
             t = render(l, w)
             if t is not None: return t
@@ -670,9 +666,9 @@ def mend(oracle, leaves, words):
     texts = oracle.ask(words)
     added = 0
     for w in words:
-        if texts[w] is None or read(leaves, w) is not None: continue
+        if texts[w] is None or text_bad(texts[w]) or read(leaves, w) == texts[w]: continue
         of = leaves.get(w & 0xfff, [])
-        if len(of) > 150 or added > 300: continue
+        if len(of) > 100 or added > 200: continue
         chosen = {b for l in of for bits, t in l.slots if not t['open'] for b in bits} | {b for l in of for b in l.fixed}
         chosen -= {b for l in of for f in l.fields.values() for b in f[1]} | set(range(122, 126))
         for fixed in ({b: w >> b & 1 for b in chosen}, {b: w >> b & 1 for b in range(64, 105)}):
@@ -683,6 +679,40 @@ def mend(oracle, leaves, words):
                 added += 1
                 break
     return added
+
+def samples(leaf, n):
+    """Random words of a form. Bits that do nothing vary as well."""
+    used = {b for f in leaf.fields.values() for b in f[1]} | {b for bits, _ in leaf.slots for b in bits} | set(leaf.fixed)
+    quiet = [b for b in FIELD_BITS if b not in used]
+    ws = set()
+    for _ in range(n):
+        w = leaf.base
+        for f in leaf.fields.values():
+            r = random.random()
+            if r < .6: w = set_bits(w, f[1], random.getrandbits(len(f[1])))
+            elif r < .75: w = set_bits(w, f[1], (1 << len(f[1])) - 1)
+            elif r < .85: w = set_bits(w, f[1], 0)
+        for bits, table in leaf.slots:
+            if not table['open'] and random.random() < .5: w = set_bits(w, bits, random.choice(list(table['values'])))
+        for b in quiet:
+            if random.random() < .1: w ^= 1 << b
+        ws.add(w)
+    return ws
+
+def inherit(oracle, known):
+    """The forms of another chip that hold on this one as well, for the opcodes of which all do."""
+    of = {(k, i): samples(l, 60) for k, ls in known.items() for i, l in enumerate(ls)}
+    texts = oracle.ask([w for ws in of.values() for w in ws])
+    kept = {}
+    for k, ls in known.items():
+        good = []
+        for i, l in enumerate(ls):
+            wrong = [w for w in of[k, i] if texts[w] is not None and not text_bad(texts[w]) and texts[w] != render(l, w)]
+            legal = [w for w in of[k, i] if texts[w] is not None]
+            # As far as the chip that it was found on.
+            good.append(len(wrong) <= len(l.wrong) + 1 and len(legal) * 2 >= len(of[k, i]) and (not wrong or l.wrong))
+        if all(good): kept[k] = list(ls)
+    return kept
 SEP = '¦'
 
 def runs(bits):
@@ -739,24 +769,28 @@ def corpus(cuobjdump, folder, chip):
     return seen
 
 
-def one_chip(chip, options, log):
+def one_chip(chip, donor, options, log):
     words = corpus(os.path.join(options.tools, 'cuobjdump'), options.cubins, chip)
     oracle = Oracle(chip, os.path.join(options.tools, 'nvdisasm'))
+    began = time.time()
+    leaves = inherit(oracle, donor)
     starts = {}
     for w, t in words.items():
         t = t.split(maxsplit=1)[1] if t.startswith('@') else t
-        starts.setdefault((w & 0xfff, t.split()[0], t.count(','), 'UR' in t, 'c[' in t), w)
-    began = time.time()
-    leaves = solve(oracle, list(starts.values()), log)
+        if w & 0xfff not in leaves: starts.setdefault((w & 0xfff, t.split()[0], t.count(','), 'UR' in t, 'c[' in t), w)
+    # Opcodes that only the code of the other chip has.
+    rest = [l.base for k, ls in donor.items() if k not in leaves for l in ls]
+    inherited = len(leaves)
+    leaves.update(solve(oracle, list(starts.values()) + rest, log))
     added = mend(oracle, leaves, list(words))
     forms = [l for ls in leaves.values() for l in ls]
-    log(f'{chip}: {len(forms)} forms, {added} of them for single words, {oracle.asked} words asked, {time.time() - began:.0f} s')
+    log(f'{chip}: {len(forms)} forms of {len(leaves)} opcodes, {inherited} taken over, {added} forms for single words, '
+        f'{oracle.asked} words asked, {time.time() - began:.0f} s')
     for l in forms:
         for w, is_, got in l.wrong[:2]: log(f'{chip}: {w:032x} is {is_}, read as {got}')
     texts, wrong = oracle.ask(list(words)), Counter()
     for w, t in texts.items():
-        if t != read(leaves, w):
-            wrong[w & 0xfff] += 1
+        if t != read(leaves, w): wrong[w & 0xfff] += 1
     log(f'{chip}: of {len(words)} words {sum(wrong.values())} differ: {wrong.most_common(20)}')
     return leaves
 
@@ -766,15 +800,22 @@ def main():
     parser.add_argument('--tools', required=True)
     parser.add_argument('--cubins', required=True)
     parser.add_argument('--out', required=True)
-    parser.add_argument('--chips', default='75,80,86,89,90a,100a,120a')
+    parser.add_argument('--chips', default='80,75,86,89,90a,100a,120a')
     options = parser.parse_args()
     random.seed(7)
-    blocks = {}
+    blocks, found = {}, {}
     for chip in options.chips.split(','):
-        for key, leaves in one_chip(chip, options, lambda text: print(text, flush=True)).items():
-            for leaf in leaves: blocks.setdefault((key, form(leaf)), []).append(re.sub(r'\D', '', chip))
+        # Much is as on the chip before: the first of this encoding, or the one of data centres.
+        donor = found.get('100a' if chip.startswith('12') else '80', {})
+        found[chip] = one_chip(chip, donor, options, lambda text: print(text, flush=True))
+        for key, leaves in found[chip].items():
+            for i, leaf in enumerate(leaves):
+                block = blocks.setdefault((key, form(leaf)), [[], 0, -len(leaf.fixed)])
+                block[0].append(re.sub(r'\D', '', chip))
+                block[1] = max(block[1], i)
     with open(options.out, 'w') as file:
-        for (key, text), chips in sorted(blocks.items()):
+        # Of forms that admit a word the one with more fixed bits counts, and then the one that was found first.
+        for (key, text), (chips, at, most) in sorted(blocks.items(), key=lambda x: (x[0][0], x[1][2], x[1][1], x[0][1])):
             file.write(f'{key:03x} {",".join(chips)} {text}\n')
 
 
