@@ -13,7 +13,7 @@
 //! line is a choice: bits, the pieces that they rule, and for each value the text that stands there instead; `*` leaves the
 //! pieces. A choice without `else *` admits only the values that it lists: no instruction has others. Where choices meet,
 //! the one of more pieces wins, and nothing beats a text. A word is of the form with the most fixed bits that admits it. `BITS` is `first:count`, least significant first, runs joined by
-//! `+`.
+//! `+`. A line whose text ends with a blank has a `#` behind it.
 
 use std::sync::LazyLock;
 
@@ -190,6 +190,7 @@ fn read(text: &'static str) -> Result<Vec<Form>, TableError> {
             continue;
         }
         if let Some(body) = line.strip_prefix("  ") {
+            let body = body.strip_suffix('#').unwrap_or(body);
             let form = forms.last_mut().ok_or_else(|| fail("stands before the first form"))?;
             if form.pieces.is_empty() {
                 form.pieces = body.split(SEPARATOR).map(piece).collect::<Option<_>>().ok_or_else(|| fail("a piece"))?;

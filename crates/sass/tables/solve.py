@@ -247,7 +247,7 @@ def f16(v):
     x = struct.unpack('<e', struct.pack('<H', v))[0]
     if math.isnan(x): return ('-' if v >> 15 else '+') + ('QNAN' if v >> 9 & 1 else 'SNAN')
     return fmt_g(x)
-def bf16(v): 
+def bf16(v):
     return f32(v << 16)
 def f64(v):
     x = struct.unpack('<d', struct.pack('<Q', v << 32))[0]
@@ -298,7 +298,7 @@ def render(leaf, w):
         wide = [c for c in here if c[1] > c[0]]
         if wide:
             c = max(wide, key=lambda c: c[1])
-            out.append(c[2]); 
+            out.append(c[2]);
             # insertions at positions inside vanish
             i = c[1]
             # avoid repeating what starts at the end: continue the loop
@@ -510,7 +510,7 @@ def learn(base, fixed):
         if t != render(leaf, w) and not text_bad(t):
             e, n = diff(A, toks(t))
             n = [x for x in n if x[0] != i and x[0] != twin.get(i)]
-            if n or any(x[0] in NUM for q in e for x in q[2]): 
+            if n or any(x[0] in NUM for q in e for x in q[2]):
                 e = whole(A, ops[op_of[i]], toks(t), ops)
                 if e is None: continue
             special[i, v] = e
@@ -816,7 +816,9 @@ def main():
     with open(options.out, 'w') as file:
         # Of forms that admit a word the one with more fixed bits counts, and then the one that was found first.
         for (key, text), (chips, at, most) in sorted(blocks.items(), key=lambda x: (x[0][0], x[1][2], x[1][1], x[0][1])):
-            file.write(f'{key:03x} {",".join(chips)} {text}\n')
+            block = f'{key:03x} {",".join(chips)} {text}\n'
+            # No line ends with a blank.
+            file.write(block.replace(' \n', ' #\n'))
 
 
 if __name__ == '__main__': main()
