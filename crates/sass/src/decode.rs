@@ -4,13 +4,10 @@ use std::fmt::Write;
 
 use crate::control::Control;
 use crate::encoding::{Choice, Form, Forms, Guard, Piece, TableError};
-use crate::number::NumberKind;
+use crate::number::{Number, NumberKind};
 
 /// Bytes of an instruction, on chips from sm_70 on.
 pub const WORD_BYTES: u64 = 16;
-
-/// Chips whose encodings are known, by compute capability times ten.
-pub const CHIPS: [u32; 7] = [75, 80, 86, 89, 90, 100, 120];
 
 /// No decoder.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -24,18 +21,15 @@ pub enum DecoderError {
 }
 
 /// Knows how a chip encodes its instructions.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Decoder {
-    forms: Forms,
+    forms: &'static Forms,
 }
 
 impl Decoder {
     /// That of a chip, by its compute capability times ten.
     pub fn of(sm: u32) -> Result<Self, DecoderError> {
-        if !CHIPS.contains(&sm) {
-            return Err(DecoderError::Chip(sm));
-        }
-        Ok(Self { forms: Forms::of(sm)? })
+        Ok(Self { forms: Forms::of(sm).ok_or(DecoderError::Chip(sm))?? })
     }
 
     /// The instruction of a word; None where no instruction of the chip is encoded so.
@@ -60,8 +54,7 @@ pub struct Instruction {
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Part {
     Text(&'static str),
-    /// Which piece of the form.
-    Number(usize),
+    Number(&'static Number),
 }
 
 impl Instruction {
@@ -84,11 +77,7 @@ impl Instruction {
         for part in self.parts() {
             match part {
                 Part::Text(text) => out.push_str(text),
-                Part::Number(piece) => {
-                    if let Some(Piece::Number(number)) = self.form.pieces.get(piece) {
-                        number.write(self.word, address, out);
-                    }
-                }
+                Part::Number(number) => number.write(self.word, address, out),
             }
         }
         if out[start..].starts_with(PRODUCT) {
@@ -116,38 +105,33 @@ impl Instruction {
         out.push(' ');
     }
 
-    fn parts(&self) -> Parts<'_> {
-        Parts { instruction: self, piece: 0, slot: 0, replaced: None }
+    fn parts(&self) -> Parts {
+        Parts { instruction: *self, piece: 0, slot: 0, replaced: None }
     }
 
     /// How far its target is from the next instruction, in bytes, where it has one.
     pub fn target(&self) -> Option<i64> {
         self.parts().find_map(|part| match part {
-            Part::Number(piece) => match self.form.pieces.get(piece)? {
-                Piece::Number(number) if matches!(number.kind, NumberKind::Target { .. }) => {
-                    Some(number.integer(self.word))
-                }
-                _ => None,
-            },
-            Part::Text(_) => None,
+            Part::Number(number) if matches!(number.kind, NumberKind::Target { .. }) => Some(number.integer(self.word)),
+            Part::Number(_) | Part::Text(_) => None,
         })
     }
 }
 
 /// Walks over the pieces of a form as the choices of a word leave them.
-struct Parts<'i> {
-    instruction: &'i Instruction,
+struct Parts {
+    instruction: Instruction,
     piece: usize,
     slot: usize,
     /// What stands for the pieces from here to an end.
     replaced: Option<(usize, &'static str)>,
 }
 
-impl Iterator for Parts<'_> {
+impl Iterator for Parts {
     type Item = Part;
 
     fn next(&mut self) -> Option<Part> {
-        let Instruction { form, word } = *self.instruction;
+        let Instruction { form, word } = self.instruction;
         loop {
             if let Some((end, text)) = self.replaced.take() {
                 self.piece = end;
@@ -180,11 +164,11 @@ impl Iterator for Parts<'_> {
     }
 }
 
-impl Parts<'_> {
-    fn take(&mut self, piece: Option<&Piece>) -> Option<Part> {
+impl Parts {
+    fn take(&mut self, piece: Option<&'static Piece>) -> Option<Part> {
         let part = match piece? {
             Piece::Text(text) => Part::Text(text),
-            Piece::Number(_) => Part::Number(self.piece),
+            Piece::Number(number) => Part::Number(number),
         };
         self.piece += 1;
         Some(part)

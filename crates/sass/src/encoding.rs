@@ -15,7 +15,7 @@
 //! the one of more pieces wins, and nothing beats a text. A word is of the form with the most fixed bits that admits it. `BITS` is `first:count`, least significant first, runs joined by
 //! `+`. A line whose text ends with a blank has a `#` behind it.
 
-use std::sync::LazyLock;
+use std::sync::{LazyLock, OnceLock};
 
 use crate::number::{Number, NumberKind};
 
@@ -157,8 +157,20 @@ pub(crate) struct Forms {
     by_key: Vec<Vec<&'static Form>>,
 }
 
+/// The chips whose encodings are known, by compute capability times ten.
+pub const CHIPS: [u32; 7] = [75, 80, 86, 89, 90, 100, 120];
+
+/// The forms of each chip that was asked for: programs hold many pieces of code for one.
+static BY_CHIP: [OnceLock<Result<Forms, TableError>>; CHIPS.len()] = [const { OnceLock::new() }; CHIPS.len()];
+
 impl Forms {
-    pub(crate) fn of(sm: u32) -> Result<Self, TableError> {
+    /// Those of a chip; None where its encodings are not known.
+    pub(crate) fn of(sm: u32) -> Option<Result<&'static Self, TableError>> {
+        let at = CHIPS.iter().position(|&chip| chip == sm)?;
+        Some(BY_CHIP[at].get_or_init(|| Self::collect(sm)).as_ref().map_err(|error| *error))
+    }
+
+    fn collect(sm: u32) -> Result<Self, TableError> {
         let table = TABLE.as_ref().map_err(|error| *error)?;
         let mut by_key = vec![Vec::new(); 1 << KEY_BITS];
         for form in table {

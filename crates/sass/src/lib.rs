@@ -18,5 +18,5 @@ mod encoding;
 mod number;
 
 pub use control::Control;
-pub use decode::{CHIPS, Decoder, DecoderError, Instruction, WORD_BYTES, words};
-pub use encoding::TableError;
+pub use decode::{Decoder, DecoderError, Instruction, WORD_BYTES, words};
+pub use encoding::{CHIPS, TableError};

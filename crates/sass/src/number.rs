@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use half::{bf16, f16};
+
 use crate::encoding::Bits;
 
 /// What a number is.
@@ -78,9 +80,8 @@ impl Number {
         let value = self.bits.of(word);
         match self.kind {
             NumberKind::Integer { unit, is_signed } | NumberKind::Target { unit, is_signed } => {
-                let width = self.bits.width();
-                let unused = 64 - width;
-                let value = if is_signed && width < 64 { ((value << unused) as i64) >> unused } else { value as i64 };
+                let unused = u64::BITS - self.bits.width();
+                let value = if is_signed { ((value << unused) as i64) >> unused } else { value as i64 };
                 value.wrapping_mul(i64::from(unit))
             }
             _ => value as i64,
@@ -109,10 +110,10 @@ impl Number {
                 float(out, f64::from(number), value >> 22 & 1 == 1, value >> 31 == 1)
             }
             NumberKind::F64 => float(out, f64::from_bits(value << 32), value >> 19 & 1 == 1, value >> 31 == 1),
-            NumberKind::F16 => float(out, half(value as u16), value >> 9 & 1 == 1, value >> 15 == 1),
+            NumberKind::F16 => float(out, f16::from_bits(value as u16).to_f64(), value >> 9 & 1 == 1, value >> 15 == 1),
             NumberKind::Bf16 => {
-                let number = f32::from_bits((value as u32) << 16);
-                float(out, f64::from(number), value >> 6 & 1 == 1, value >> 15 == 1)
+                let number = bf16::from_bits(value as u16);
+                float(out, number.to_f64(), value >> 6 & 1 == 1, value >> 15 == 1)
             }
         };
     }
@@ -124,18 +125,6 @@ fn named(out: &mut String, prefix: &str, value: u64, last: u64, name: char) -> s
 
 fn hexadecimal(out: &mut String, value: i64) -> std::fmt::Result {
     if value < 0 { write!(out, "-{:#x}", value.unsigned_abs()) } else { write!(out, "{value:#x}") }
-}
-
-/// From binary16, whatever it holds.
-fn half(bits: u16) -> f64 {
-    let (sign, exponent, fraction) = (bits >> 15, i32::from(bits >> 10 & 0x1f), f64::from(bits & 0x3ff));
-    let size = match exponent {
-        0 => fraction * 2_f64.powi(-24),
-        0x1f if fraction == 0.0 => f64::INFINITY,
-        0x1f => f64::NAN,
-        _ => (1024.0 + fraction) * 2_f64.powi(exponent - 25),
-    };
-    if sign == 1 { -size } else { size }
 }
 
 /// The size from which all digits behind the point are written.

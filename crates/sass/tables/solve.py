@@ -209,8 +209,6 @@ def apply(base, edits, nums):
         i += 1
     return ''.join(out)
 
-def text_bad(t): return 'INVALID' in t or '???' in t or 'invalid' in t.lower()
-
 
 FIELD_BITS = list(range(16, 105)) + [122, 123, 124, 125]
 GUARD = 7 << 12
@@ -511,8 +509,9 @@ def learn(base, fixed):
             e, n = diff(A, toks(t))
             n = [x for x in n if x[0] != i and x[0] != twin.get(i)]
             if n or any(x[0] in NUM for q in e for x in q[2]):
-                e = whole(A, ops[op_of[i]], toks(t), ops)
-                if e is None: continue
+                one = span(A, toks(t))
+                if one is None: continue
+                e = [one]
             special[i, v] = e
     for (i, v), e in special.items(): add_slots(leaf, fields[i][1], {v: e}, A, True)
     # Together: numbers of one operand with each other and with its modifiers; predicates of all operands.
@@ -570,10 +569,6 @@ def learn(base, fixed):
 
 
 ZERO = {'RZ', 'URZ', 'PT', 'UPT', '0x0'}
-def whole(A, op, ts, ops):
-    e = span(A, ts)
-    return None if e is None else [e]
-
 def span(A, ts, leaf=None, w=None):
     """One edit that makes these tokens of A; None where it would freeze a number."""
     i = 0

@@ -10,7 +10,7 @@
 
 use warplens_base::{IdMap, define_id};
 
-use super::attributes::{Attribute, records};
+use super::attributes::Attribute;
 use super::bytes::{text_at, u16_at, u32_at, u64_at};
 use super::elf::{self, File, Head};
 use super::error::Error;
@@ -533,8 +533,7 @@ fn target(file: &File<'_>, layout: Layout, heads: &[Head<'_>], producers: &[Prod
 
 fn says_a(file: &File<'_>, heads: &[Head<'_>]) -> Result<bool, Error> {
     let Some(head) = heads.iter().find(|head| head.name == b".nv.compat") else { return Ok(false) };
-    let records = records(file.data(head)?)
-        .map_err(|bad| Error::section(&head.text(), head.offset() + bad.at as u64, bad.why))?;
+    let records = kernels::records_of(file, head)?;
     Ok(records.iter().any(|record| record.number == COMPAT_ACCELERATOR && record.word().is_some_and(|word| word != 0)))
 }
 

@@ -11,6 +11,8 @@
 use std::borrow::Cow;
 use std::io::Read as _;
 
+use super::bytes;
+
 /// First bytes of a container.
 pub const MAGIC: u32 = 0xba55_ed50;
 /// Bytes of the header of a container.
@@ -84,21 +86,16 @@ impl std::fmt::Display for Fault {
     }
 }
 
-fn number<const N: usize>(bytes: &[u8], at: usize) -> Result<[u8; N], Fault> {
-    let end = at.checked_add(N).ok_or(Fault::Cut)?;
-    bytes.get(at..end).and_then(|bytes| bytes.try_into().ok()).ok_or(Fault::Cut)
-}
-
 fn u16_at(bytes: &[u8], at: usize) -> Result<u16, Fault> {
-    number(bytes, at).map(u16::from_le_bytes)
+    bytes::u16_at(bytes, at).ok_or(Fault::Cut)
 }
 
 fn u32_at(bytes: &[u8], at: usize) -> Result<u32, Fault> {
-    number(bytes, at).map(u32::from_le_bytes)
+    bytes::u32_at(bytes, at).ok_or(Fault::Cut)
 }
 
 fn u64_at(bytes: &[u8], at: usize) -> Result<u64, Fault> {
-    number(bytes, at).map(u64::from_le_bytes)
+    bytes::u64_at(bytes, at).ok_or(Fault::Cut)
 }
 
 /// Bytes of a whole container by its header, of which only that has to be there.

@@ -64,7 +64,8 @@ pub(super) fn fill(cubin: &mut Cubin, file: &File<'_>, heads: &[Head<'_>]) -> Re
     Ok(())
 }
 
-fn records_of(file: &File<'_>, head: &Head<'_>) -> Result<Vec<Attribute>, Error> {
+/// The records of a section.
+pub(super) fn records_of(file: &File<'_>, head: &Head<'_>) -> Result<Vec<Attribute>, Error> {
     let damaged = |bad: attributes::BadRecord| Error::section(&head.text(), head.offset() + bad.at as u64, bad.why);
     records(file.data(head)?).map_err(damaged)
 }
