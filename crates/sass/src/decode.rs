@@ -5,6 +5,7 @@ use std::fmt::Write;
 use crate::control::Control;
 use crate::encoding::{Choice, Form, Forms, Guard, Piece, TableError};
 use crate::number::{Number, NumberKind};
+use crate::syntax;
 
 /// Bytes of an instruction, on chips from sm_70 on.
 pub const WORD_BYTES: u64 = 16;
@@ -83,6 +84,30 @@ impl Instruction {
         if out[start..].starts_with(PRODUCT) {
             name_product(out, start + PRODUCT.len());
         }
+    }
+
+    /// Its text without the guard, with floats by their bits.
+    pub(crate) fn exact_text(&self, address: u64) -> String {
+        let mut text = String::with_capacity(64);
+        for part in self.parts() {
+            match part {
+                Part::Text(part) => text.push_str(part),
+                Part::Number(number) => number.write_exact(self.word, address, &mut text),
+            }
+        }
+        text
+    }
+
+    /// What it is conditioned on: the predicate and whether it is negated. None where it always takes effect.
+    pub(crate) fn guard(&self) -> Option<(syntax::Value, bool)> {
+        let (number, is_negated) = ((self.word >> 12 & 7) as u32, self.word >> 15 & 1 == 1);
+        let number = (number != 7).then_some(number);
+        let predicate = match self.form.guard {
+            Guard::None => return None,
+            Guard::Predicate => syntax::Value::Predicate(number),
+            Guard::UniformPredicate => syntax::Value::UniformPredicate(number),
+        };
+        (number.is_some() || is_negated).then_some((predicate, is_negated))
     }
 
     fn write_guard(&self, out: &mut String) {

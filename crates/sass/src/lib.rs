@@ -8,6 +8,8 @@
 //! [`Decoder`] knows how a chip encodes its instructions, and makes an [`Instruction`] of a word, with its [`Control`]: the
 //! scheduling that the assembler wrote into it.
 //!
+//! [`lower`] makes of a cubin a module of the warplens IR, which the emulator executes.
+//!
 //! Invariants: whatever the bytes say, reading them ends in a value or an error, and takes memory in proportion to them.
 //! This crate does not know about files, launches or GPUs that run code, and opens nothing: bytes are handed in.
 
@@ -15,7 +17,9 @@ pub mod container;
 mod control;
 mod decode;
 mod encoding;
+pub mod lower;
 mod number;
+mod syntax;
 
 pub use control::Control;
 pub use decode::{Decoder, DecoderError, Instruction, WORD_BYTES, words};

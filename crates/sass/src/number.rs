@@ -88,6 +88,20 @@ impl Number {
         }
     }
 
+    /// Writes it as [`write`](Self::write) does, but a float by its bits, behind a letter of PTX's for its type: `0f`, `0d`
+    /// (the upper half), `0h` of binary16, `0b` of bfloat16.
+    pub(crate) fn write_exact(&self, word: u128, address: u64, out: &mut String) {
+        let value = self.bits.of(word);
+        // Writing to a string does not fail.
+        let _ = match self.kind {
+            NumberKind::F32 => write!(out, "0f{value:08x}"),
+            NumberKind::F64 => write!(out, "0d{value:08x}"),
+            NumberKind::F16 => write!(out, "0h{value:04x}"),
+            NumberKind::Bf16 => write!(out, "0b{value:04x}"),
+            _ => return self.write(word, address, out),
+        };
+    }
+
     /// Writes it as it stands in an instruction at `address`.
     pub(crate) fn write(&self, word: u128, address: u64, out: &mut String) {
         let value = self.bits.of(word);

@@ -31,7 +31,8 @@ def listing(command, function, instruction):
             continue
         match = instruction.match(line)
         if match:
-            found[name, int(match.group(1), 16)] = match.group(2)
+            # cuobjdump writes a blank behind some special floats.
+            found[name, int(match.group(1), 16)] = match.group(2).replace(" ,", ",")
     return found, ran.stdout
 
 

@@ -143,8 +143,17 @@ impl Program {
                 program.name = input.name.clone();
                 Ok(program)
             }
+            InputKind::Cubin => Self::from_cubin(&input.name, &input.bytes),
             _ => Err(input.unusable()),
         }
+    }
+
+    /// Reads machine code. Its text is the listing of its kernels.
+    pub fn from_cubin(name: &str, bytes: &[u8]) -> Result<Self> {
+        let damaged = |error: &dyn std::fmt::Display| Error::input(format!("{name} cannot be read: {error}"));
+        let cubin = warplens_sass::container::Cubin::read(bytes).map_err(|error| damaged(&error))?;
+        let lowered = warplens_sass::lower::lower(&cubin).map_err(|error| damaged(&error))?;
+        Self::of_module(name, lowered.listing, (Some(lowered.module), Vec::new()))
     }
 
     /// Reads PTX.

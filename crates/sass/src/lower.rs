@@ -1,0 +1,398 @@
+//! From a cubin to a module of the warplens IR, which the emulator executes.
+//!
+//! A kernel becomes one function with explicit convergence barriers, whose registers are those of the code with a few
+//! temporaries behind them; functions that it may call are part of it, and calls are jumps, as they are in the code. What
+//! the driver and the loader fill in (extents of the launch, the stack, addresses) becomes what the emulator has for it.
+//! An instruction that is not known becomes one that is not supported, which stops the kernels that hold it and no others.
+
+mod code;
+mod constants;
+mod convert;
+mod float;
+mod half;
+mod integer;
+mod memory;
+mod opcodes;
+mod operands;
+mod warp;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use warplens_ir::{
+    ConstantBank, Function, FunctionId, FunctionKind, Initializer, LaunchBounds, Module, Operand as Ir, Parameter,
+    RegisterWords, RequiredCluster, Variable, VariableId,
+};
+use warplens_isa::{BlockId, ScalarType, StateSpace, SystemCall};
+
+use self::code::{Output, Section, Service, Spellings};
+use self::constants::{Facts, Relocated};
+use crate::container::{Cubin, Kernel, Relocation, SectionId, VariableSpace, relocation_name};
+use crate::decode::{Decoder, DecoderError};
+
+/// A cubin that cannot become a module.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum LowerError {
+    /// Its chip is not known.
+    #[error(transparent)]
+    Decoder(#[from] DecoderError),
+    /// It has to be linked first.
+    #[error("an object that is not linked: nvlink makes a program of it")]
+    Relocatable,
+    /// It is damaged.
+    #[error("{0}")]
+    Damaged(String),
+}
+
+/// Addresses of code begin here, so that none is zero.
+const FIRST_CODE: u64 = 0x10_0000;
+/// Sections of code begin at multiples of this.
+const CODE_ALIGNMENT: u64 = 0x1000;
+/// Services of the device runtime lie here.
+const FIRST_SERVICE: u64 = 0x7000_0000_0000;
+
+/// A module and the text that its instructions have their lines in.
+#[derive(Clone, Debug)]
+pub struct Lowered {
+    /// The module.
+    pub module: Module,
+    /// The listing of its kernels.
+    pub listing: String,
+}
+
+/// Makes a module of a cubin.
+pub fn lower(cubin: &Cubin) -> Result<Lowered, LowerError> {
+    let decoder = Decoder::of(cubin.target.sm)?;
+    if cubin.is_relocatable {
+        return Err(LowerError::Relocatable);
+    }
+    let mut module = Module { address_bits: 64, target: cubin.target.to_string(), ..Module::default() };
+    let mut linker = Linker::new(cubin);
+    linker.place_variables(&mut module);
+    linker.place_addresses();
+    module.constant_banks.push(parameter_bank(cubin));
+    let mut spellings = Spellings::default();
+    let (mut listing, mut n_lines) = (String::new(), 0);
+    for (number, kernel) in cubin.kernels.iter().enumerate() {
+        let function = FunctionId(number as u32);
+        let first_block = BlockId(module.blocks.len() as u32);
+        let first_word = kernel.function.registers.unwrap_or(MOST_REGISTERS).clamp(LEAST_REGISTERS, MOST_REGISTERS);
+        let facts = linker.facts(kernel);
+        let sections = linker.sections(kernel);
+        let jumped_to = linker.jumped_to(kernel);
+        let mut output = Output {
+            module: &mut module,
+            spellings: &mut spellings,
+            listing: &mut listing,
+            n_lines: &mut n_lines,
+            function,
+        };
+        output.list(&format!("{}:", kernel.function.name));
+        let services = linker.services.values().copied().collect::<Vec<_>>();
+        let n_blocks =
+            code::lower(&mut output, &decoder, &facts, (&sections, &services), (first_word, &jumped_to));
+        module.functions.push(Function {
+            name: kernel.function.name.clone(),
+            kind: FunctionKind::Kernel,
+            parameters: parameters(kernel),
+            arguments: Vec::new(),
+            results: Vec::new(),
+            registers: RegisterWords {
+                vector: first_word + operands::TEMPORARY_WORDS + 1,
+                uniform: operands::UNIFORM,
+                predicate: operands::PREDICATES + operands::TEMPORARY_PREDICATES + 1,
+                uniform_predicate: operands::PREDICATES,
+                convergence: operands::BARRIERS,
+            },
+            local_bytes: local_bytes(kernel),
+            shared_bytes: u32::try_from(kernel.shared.section_bytes).unwrap_or(u32::MAX),
+            first_block,
+            n_blocks,
+            bounds: bounds(kernel),
+            explicit_convergence: true,
+        });
+    }
+    Ok(Lowered { module, listing })
+}
+
+/// Registers that a thread has at most.
+const MOST_REGISTERS: u32 = 255;
+/// Those that services of the device runtime and the calling convention use.
+const LEAST_REGISTERS: u32 = 24;
+
+fn local_bytes(kernel: &Kernel) -> u32 {
+    let function = &kernel.function;
+    let stack = function.min_stack_bytes.unwrap_or(0).max(function.frame_bytes.unwrap_or(0));
+    stack.max(u32::try_from(kernel.local_bytes).unwrap_or(u32::MAX)).next_multiple_of(16)
+}
+
+fn bounds(kernel: &Kernel) -> LaunchBounds {
+    LaunchBounds {
+        max_threads: kernel.max_threads.map(|[x, y, z]| x.saturating_mul(y).saturating_mul(z)),
+        required_threads: kernel.required_threads,
+        min_ctas_per_sm: None,
+        max_registers: kernel.register_limit,
+        cluster: kernel.cluster.map(|ctas| RequiredCluster { ctas: Some(ctas), line: 1 }),
+        max_cluster: kernel.max_cluster,
+    }
+}
+
+/// The parameters, whose names and types the file does not say.
+fn parameters(kernel: &Kernel) -> Vec<Parameter> {
+    let mut parameters: Vec<Parameter> = kernel
+        .parameters
+        .iter()
+        .map(|parameter| {
+            let (ty, is_array) = match parameter.bytes {
+                1 => (ScalarType::B8, false),
+                2 => (ScalarType::B16, false),
+                4 => (ScalarType::B32, false),
+                8 => (ScalarType::B64, false),
+                _ => (ScalarType::B8, true),
+            };
+            Parameter {
+                name: format!("{}_param_{}", kernel.function.name, parameter.ordinal),
+                ty,
+                offset: parameter.offset,
+                bytes: parameter.bytes,
+                align: ty.bytes().max(1),
+                is_array,
+            }
+        })
+        .collect();
+    parameters.sort_by_key(|parameter| parameter.offset);
+    parameters
+}
+
+/// The bank of the driver and the parameters, as large as the kernel with the most of them has it.
+fn parameter_bank(cubin: &Cubin) -> ConstantBank {
+    let base = cubin.kernels.iter().find_map(|kernel| kernel.parameter_base).unwrap_or(0);
+    let most = cubin.kernels.iter().filter_map(|kernel| kernel.parameter_bytes).max().unwrap_or(0);
+    // What is read of a parameter may be wider than it.
+    ConstantBank { number: 0, bytes: base + most + 16, content: Vec::new(), parameters: Some(base) }
+}
+
+/// Resolves what the code refers to.
+struct Linker<'c> {
+    cubin: &'c Cubin,
+    /// Variables of the module by their section: each with its offset and bytes.
+    variables: BTreeMap<SectionId, BTreeMap<u64, (VariableId, u64)>>,
+    /// The variables of the bank of the program's constants.
+    constants: BTreeMap<u32, (VariableId, u32)>,
+    /// Variables with the compiler's constants, by kernel.
+    compiled: BTreeMap<SectionId, VariableId>,
+    /// Addresses of the code.
+    code: BTreeMap<SectionId, u64>,
+    /// Addresses that constant banks hold.
+    addresses: BTreeMap<(u32, u32), Ir>,
+    services: BTreeMap<String, Service>,
+}
+
+impl<'c> Linker<'c> {
+    fn new(cubin: &'c Cubin) -> Self {
+        let mut code = BTreeMap::new();
+        let mut next = FIRST_CODE;
+        let functions = cubin.kernels.iter().map(|kernel| &kernel.function).chain(&cubin.functions);
+        for function in functions {
+            code.entry(function.section).or_insert_with(|| {
+                let base = next;
+                next += (cubin.sections[function.section].bytes.len() as u64 + 1).next_multiple_of(CODE_ALIGNMENT);
+                base
+            });
+        }
+        Self {
+            cubin,
+            variables: BTreeMap::new(),
+            constants: BTreeMap::new(),
+            compiled: BTreeMap::new(),
+            code,
+            addresses: BTreeMap::new(),
+            services: BTreeMap::new(),
+        }
+    }
+
+    /// Gives the module the variables of the file. Those of the constant bank lie as close as they do there, so that code
+    /// may count from one to the next.
+    fn place_variables(&mut self, module: &mut Module) {
+        let cubin = self.cubin;
+        let mut variables: Vec<_> = cubin.variables.iter().collect();
+        variables.sort_by_key(|variable| (variable.section, variable.offset));
+        let mut constant_end = 0;
+        for variable in variables {
+            let is_constant = matches!(variable.space, VariableSpace::Constant { .. });
+            if is_constant {
+                if variable.offset < constant_end {
+                    continue;
+                }
+                let gap = variable.offset - constant_end;
+                if gap > 0 {
+                    module.variables.push(constant(String::new(), gap, Vec::new()));
+                }
+                constant_end = variable.offset + variable.bytes;
+            }
+            let bytes = cubin.initial(variable).unwrap_or_default().to_vec();
+            let id = module.variables.push(Variable {
+                space: if is_constant { StateSpace::Const } else { StateSpace::Global },
+                align: if is_constant { 1 } else { variable.alignment.max(1) },
+                ..constant(variable.name.clone(), variable.bytes, bytes)
+            });
+            self.variables.entry(variable.section).or_default().insert(variable.offset, (id, variable.bytes));
+            if is_constant {
+                self.constants.insert(variable.offset as u32, (id, variable.bytes as u32));
+            }
+        }
+        for kernel in &cubin.kernels {
+            for bank in kernel.banks.iter().filter(|bank| bank.number == COMPILER) {
+                let bytes = cubin.sections[bank.section].bytes.clone();
+                let variable = Variable { align: 16, ..constant(String::new(), bytes.len() as u64, bytes) };
+                self.compiled.insert(kernel.function.section, module.variables.push(variable));
+            }
+        }
+        self.initialize_addresses(module);
+    }
+
+    /// Addresses that stand in variables.
+    fn initialize_addresses(&self, module: &mut Module) {
+        for (&section, variables) in &self.variables {
+            for relocation in &self.cubin.sections[section].relocations {
+                let Some((&start, &(id, _))) = variables.range(..=relocation.offset).next_back() else { continue };
+                if let Some(Ir::Variable { variable, offset, .. }) = self.target(section, relocation) {
+                    let at = relocation.offset - start;
+                    module.variables[id].initializer.addresses.push((at, 8, variable, offset, true));
+                }
+            }
+        }
+    }
+
+    /// Addresses that stand in the constant banks of the module.
+    fn place_addresses(&mut self) {
+        let cubin = self.cubin;
+        for bank in &cubin.banks {
+            for relocation in &cubin.sections[bank.section].relocations {
+                if let Some(target) = self.target_or_service(bank.section, relocation) {
+                    self.addresses.insert((u32::from(bank.number), relocation.offset as u32), target);
+                }
+            }
+        }
+    }
+
+    fn target_or_service(&mut self, section: SectionId, relocation: &Relocation) -> Option<Ir> {
+        if let Some(target) = self.target(section, relocation) {
+            return Some(target);
+        }
+        let name = &self.cubin.symbols[relocation.symbol].name;
+        let call = match name.as_str() {
+            "vprintf" => SystemCall::Vprintf,
+            "malloc" => SystemCall::Malloc,
+            "free" => SystemCall::Free,
+            "__assertfail" => SystemCall::AssertFail,
+            _ => return None,
+        };
+        let address = FIRST_SERVICE + crate::WORD_BYTES * 256 * self.services.len() as u64;
+        let service = self.services.entry(name.clone()).or_insert(Service { address, call });
+        Some(Ir::Immediate(service.address))
+    }
+
+    /// What a relocation refers to: a place in a variable, or in code.
+    fn target(&self, section: SectionId, relocation: &Relocation) -> Option<Ir> {
+        let symbol = &self.cubin.symbols[relocation.symbol];
+        let addend = relocation.addend.unwrap_or_else(|| self.addend_in_place(section, relocation));
+        let of = symbol.section?;
+        let place = symbol.value.wrapping_add_signed(addend);
+        if let Some(&base) = self.code.get(&of) {
+            return Some(Ir::Immediate(base.wrapping_add(place)));
+        }
+        let (&start, &(variable, _)) = self.variables.get(&of)?.range(..=place).next_back()?;
+        Some(Ir::Variable { variable, offset: (place - start) as i64, generic: true })
+    }
+
+    /// What stands in the words that a relocation changes, of those in data; code has nothing there.
+    fn addend_in_place(&self, section: SectionId, relocation: &Relocation) -> i64 {
+        let section = &self.cubin.sections[section];
+        if section.name.starts_with(".text") {
+            return 0;
+        }
+        let bytes = usize::try_from(relocation.offset).ok().and_then(|at| section.bytes.get(at..at.checked_add(8)?));
+        bytes.and_then(|bytes| Some(i64::from_le_bytes(bytes.try_into().ok()?))).unwrap_or(0)
+    }
+
+    fn facts(&self, kernel: &Kernel) -> Facts<'_> {
+        let mut compiled = Vec::new();
+        for bank in kernel.banks.iter().filter(|bank| bank.number == COMPILER) {
+            compiled = self.cubin.sections[bank.section].bytes.clone();
+        }
+        let mut relocated = BTreeMap::new();
+        for (&section, &base) in &self.code {
+            for relocation in &self.cubin.sections[section].relocations {
+                let kind = relocation_name(relocation.kind).unwrap_or_default();
+                let (is_lower, is_upper) = (kind.contains("_LO"), kind.contains("_HI"));
+                if let (true, Some(operand)) = (is_lower || is_upper, self.target(section, relocation)) {
+                    let at = (base + relocation.offset) / crate::WORD_BYTES * crate::WORD_BYTES;
+                    relocated.insert(at, Relocated { operand, is_upper });
+                }
+            }
+        }
+        Facts {
+            sm: self.cubin.target.sm,
+            parameter_base: kernel.parameter_base.unwrap_or(0),
+            local_bytes: local_bytes(kernel),
+            compiled,
+            compiled_variable: self.compiled.get(&kernel.function.section).copied(),
+            addresses: &self.addresses,
+            constants: &self.constants,
+            relocated,
+        }
+    }
+
+    /// The code of a kernel, and that of all functions that lie elsewhere.
+    fn sections(&self, kernel: &Kernel) -> Vec<Section<'c>> {
+        let own = kernel.function.section;
+        let kernels: BTreeSet<SectionId> = self.cubin.kernels.iter().map(|kernel| kernel.function.section).collect();
+        let others = self.code.keys().copied().filter(|section| !kernels.contains(section));
+        std::iter::once(own)
+            .chain(others)
+            .map(|section| Section { base: self.code[&section], bytes: &self.cubin.sections[section].bytes })
+            .collect()
+    }
+
+    /// Places that code jumps to by their address: functions, places behind calls that the code names, and those in the
+    /// tables of its branches.
+    fn jumped_to(&self, kernel: &Kernel) -> BTreeSet<u64> {
+        let mut places: BTreeSet<u64> = self
+            .cubin
+            .functions
+            .iter()
+            .filter_map(|function| Some(self.code.get(&function.section)? + function.offset))
+            .collect();
+        for (&section, _) in &self.code {
+            for relocation in &self.cubin.sections[section].relocations {
+                if let Some(Ir::Immediate(place)) = self.target(section, relocation) {
+                    places.insert(place);
+                }
+            }
+        }
+        let base = self.code[&kernel.function.section];
+        for bank in kernel.banks.iter().filter(|bank| bank.number == COMPILER) {
+            let (words, _) = self.cubin.sections[bank.section].bytes.as_chunks::<4>();
+            places.extend(words.iter().map(|word| base + u64::from(u32::from_le_bytes(*word))));
+        }
+        places.retain(|place| place % crate::WORD_BYTES == 0);
+        places
+    }
+}
+
+/// The bank of the constants that the compiler made for one kernel.
+const COMPILER: u8 = 2;
+
+fn constant(name: String, bytes: u64, initial: Vec<u8>) -> Variable {
+    Variable {
+        name,
+        space: StateSpace::Const,
+        ty: ScalarType::B8,
+        bytes,
+        align: 1,
+        is_dynamic: false,
+        function: None,
+        initializer: Initializer { bytes: initial, ..Initializer::default() },
+        opaque: None,
+    }
+}

@@ -1,0 +1,275 @@
+//! The code of a kernel as blocks.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use warplens_base::Span;
+use warplens_ir::{Block, ControlCode, Flow, FunctionId, Guard, Inst, Operand as Ir, SpellingId};
+use warplens_isa::{BlockId, InstKey, OpClass, Operation, Pc, ScalarType, Spelling};
+
+use super::constants::Facts;
+use super::opcodes::End;
+use super::operands::{Lowering, word};
+use crate::control::Control;
+use crate::decode::{Decoder, WORD_BYTES, words};
+use crate::syntax::Syntax;
+
+/// A stretch of code that has its addresses from the beginning on.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Section<'b> {
+    /// Address of its first instruction among all code of the module.
+    pub(super) base: u64,
+    pub(super) bytes: &'b [u8],
+}
+
+/// A service that code calls by its address.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Service {
+    pub(super) address: u64,
+    pub(super) call: warplens_isa::SystemCall,
+}
+
+/// Names the source instructions of a module.
+#[derive(Debug, Default)]
+pub(super) struct Spellings {
+    known: BTreeMap<String, SpellingId>,
+}
+
+/// What the lowering of code adds to.
+pub(super) struct Output<'m> {
+    pub(super) module: &'m mut warplens_ir::Module,
+    pub(super) spellings: &'m mut Spellings,
+    /// The text whose lines are the instructions.
+    pub(super) listing: &'m mut String,
+    /// Lines that the listing has.
+    pub(super) n_lines: &'m mut u32,
+    pub(super) function: FunctionId,
+}
+
+/// An instruction and what follows it.
+struct Item {
+    address: u64,
+    insts: Vec<Inst>,
+    end: End,
+}
+
+/// Lowers sections, of which the first begins with the kernel, to blocks behind those that the module has. Returns how
+/// many there are.
+pub(super) fn lower(
+    output: &mut Output<'_>,
+    decoder: &Decoder,
+    facts: &Facts<'_>,
+    (sections, services): (&[Section<'_>], &[Service]),
+    (first_word, jumped_to): (u32, &BTreeSet<u64>),
+) -> u32 {
+    let mut items = Vec::new();
+    let mut starts: BTreeSet<u64> = jumped_to.clone();
+    let mut returns: BTreeSet<u64> = jumped_to.clone();
+    for section in sections {
+        starts.insert(section.base);
+        let before = items.len();
+        for (index, bits) in words(section.bytes).enumerate() {
+            let address = section.base + WORD_BYTES * index as u64;
+            items.push(instruction(output, decoder, facts, (bits, address, section.base), first_word));
+        }
+        for item in &items[before..] {
+            let next = item.address + WORD_BYTES;
+            match item.end {
+                End::Next => continue,
+                End::Branch(target) => starts.insert(target),
+                End::Call(target) => returns.insert(next) | starts.insert(target),
+                End::Jump => returns.insert(next),
+                End::Meeting | End::Exit | End::Trap => true,
+            };
+            starts.insert(next);
+        }
+    }
+    for service in services {
+        starts.insert(service.address);
+        returns.insert(service.address);
+        items.push(serve(output, *service));
+    }
+    Blocks::new(items, &starts, &returns, output.module.blocks.len() as u32).build(output)
+}
+
+fn instruction(
+    output: &mut Output<'_>,
+    decoder: &Decoder,
+    facts: &Facts<'_>,
+    (bits, address, section): (u128, u64, u64),
+    first_word: u32,
+) -> Item {
+    let pc = Pc(output.module.pcs.len() as u32);
+    let mut lowering = Lowering::new(facts, (pc, address), first_word);
+    let decoded = decoder.decode(bits);
+    let syntax = decoded.and_then(|instruction| Syntax::of(&instruction, address));
+    let lowered = match (&decoded, &syntax) {
+        (Some(instruction), Some(syntax)) => {
+            let guarded = lowering.set_guard(instruction.guard());
+            guarded.and_then(|()| lowering.instruction(syntax))
+        }
+        _ => Err("not an instruction that is known"),
+    };
+    let (insts, end) = match lowered {
+        Ok(end) if lowering.is_within_bounds() => (with_own_guard(lowering), end),
+        _ => (vec![Inst::new(pc, Operation::Unsupported, ScalarType::B32)], End::Next),
+    };
+    let unknown = || format!("unknown {:#018x} {:#018x}", bits as u64, (bits >> 64) as u64);
+    let written = decoded.map_or_else(unknown, |instruction| instruction.text(address - section));
+    let mnemonic = syntax.map_or_else(|| "unknown".to_owned(), |syntax| syntax.mnemonic());
+    let class = class_of(&insts);
+    let control = Control::of(bits);
+    note(output, (mnemonic, class), &format!("{:04x}  {control}  {written}", address - section));
+    output.module.controls.insert(pc, code_of(control));
+    Item { address, insts, end }
+}
+
+/// A service's code: the call, and the jump back to the address that its caller left in the registers 20 and 21.
+fn serve(output: &mut Output<'_>, Service { address, call }: Service) -> Item {
+    use warplens_ir::{Register, Width};
+    use warplens_isa::SystemCall;
+    let pc = Pc(output.module.pcs.len() as u32);
+    let pair = |index| Ir::Register(Register::vector(index, Width::Pair));
+    let (sources, result) = match call {
+        SystemCall::Vprintf => (vec![pair(4), pair(6)], Some(word(4))),
+        SystemCall::Malloc => (vec![pair(4)], Some(Register::vector(4, Width::Pair))),
+        SystemCall::Free => (vec![pair(4)], None),
+        SystemCall::AssertFail => (vec![pair(4), pair(6), Ir::Register(word(8)), pair(10), pair(12)], None),
+    };
+    let mut called = Inst::new(pc, Operation::SystemCall(call), ScalarType::B32);
+    called.sources = sources;
+    called.destinations = vec![result];
+    let mut back = Inst::new(pc, Operation::Jump, ScalarType::U64);
+    back.sources = vec![pair(20)];
+    note(output, ("CALL".to_owned(), OpClass::Control), &format!("{call:?}, of the device runtime"));
+    Item { address, insts: vec![called, back], end: End::Jump }
+}
+
+/// Adds an instruction to the module's table, and to the listing.
+fn note(output: &mut Output<'_>, (mnemonic, class): (String, OpClass), line: &str) {
+    let start = output.listing.len() as u32 + 2;
+    output.list(&format!("  {line}"));
+    let Output { module, spellings, function, listing, n_lines } = output;
+    let spelling = *spellings
+        .known
+        .entry(mnemonic)
+        .or_insert_with_key(|text| module.spellings.push(Spelling::new(InstKey::UNKNOWN, text.as_str())));
+    module.pcs.push(warplens_ir::PcInfo {
+        function: *function,
+        spelling,
+        span: Span { start, end: listing.len() as u32 - 1 },
+        line: **n_lines,
+        class,
+        high_latency: None,
+    });
+}
+
+impl Output<'_> {
+    /// Adds a line to the listing.
+    pub(super) fn list(&mut self, line: &str) {
+        self.listing.push_str(line);
+        self.listing.push('\n');
+        *self.n_lines += 1;
+    }
+}
+
+/// The class of the operation that an instruction is about: the last that is more than a copy.
+fn class_of(insts: &[Inst]) -> OpClass {
+    let classes = insts.iter().rev().map(|inst| inst.op().class(inst.ty));
+    classes.into_iter().find(|class| *class != OpClass::Virtual).unwrap_or(OpClass::Int)
+}
+
+fn code_of(control: Control) -> ControlCode {
+    ControlCode {
+        stall: control.stall,
+        yields: control.yields,
+        write_scoreboard: control.write_barrier,
+        read_scoreboard: control.read_barrier,
+        waits: control.wait,
+        reuse: control.reuse,
+    }
+}
+
+/// The operations of an instruction, whose guard none of them changes before the last has looked at it.
+fn with_own_guard(mut lowering: Lowering<'_>) -> Vec<Inst> {
+    let mut insts = std::mem::take(&mut lowering.insts);
+    let Some(guard) = insts.last().and_then(|inst| inst.guard) else { return insts };
+    let n = insts.len();
+    let changes = insts[..n - 1].iter().any(|inst| inst.writes().any(|register| register == guard.predicate));
+    if changes {
+        let kept = lowering.temporary_predicate();
+        let pc = insts[0].pc;
+        for inst in insts.iter_mut().filter(|inst| inst.guard == Some(guard)) {
+            inst.guard = Some(Guard { predicate: kept, ..guard });
+        }
+        let mut keep = Inst::new(pc, Operation::Mov, ScalarType::Pred);
+        keep.destinations = vec![Some(kept)];
+        keep.sources = vec![Ir::Register(guard.predicate)];
+        insts.insert(0, keep);
+    }
+    insts
+}
+
+/// Puts instructions into blocks.
+struct Blocks {
+    items: Vec<Item>,
+    ids: BTreeMap<u64, BlockId>,
+    /// Where jumps may go.
+    returns: Vec<(u64, BlockId)>,
+    /// Where control goes that goes nowhere.
+    nowhere: BlockId,
+}
+
+impl Blocks {
+    fn new(items: Vec<Item>, starts: &BTreeSet<u64>, returns: &BTreeSet<u64>, first: u32) -> Self {
+        let begins = items.iter().map(|item| item.address).filter(|address| starts.contains(address));
+        let ids: BTreeMap<u64, BlockId> =
+            begins.zip(first..).map(|(address, number)| (address, BlockId(number))).collect();
+        let nowhere = BlockId(first + ids.len() as u32);
+        let returns = returns.iter().filter_map(|address| Some((*address, *ids.get(address)?))).collect();
+        Self { items, ids, returns, nowhere }
+    }
+
+    fn build(mut self, output: &mut Output<'_>) -> u32 {
+        let mut items = std::mem::take(&mut self.items).into_iter().peekable();
+        let mut insts = Vec::new();
+        let mut n = 0;
+        while let Some(item) = items.next() {
+            insts.extend(item.insts);
+            let next_address = item.address + WORD_BYTES;
+            let begins_block =
+                items.peek().is_none_or(|next| next.address != next_address || self.ids.contains_key(&next.address));
+            if item.end == End::Next && !begins_block {
+                continue;
+            }
+            let next = self.block_at(next_address);
+            let is_guarded = insts.last().is_some_and(|inst: &Inst| inst.guard.is_some());
+            let otherwise = is_guarded.then_some(next);
+            let flow = match item.end {
+                End::Next | End::Meeting => Flow::Fallthrough(next),
+                End::Branch(target) | End::Call(target) => {
+                    Flow::Branch { taken: self.block_at(target), next: otherwise }
+                }
+                End::Jump => Flow::Computed { targets: self.returns.clone(), next: otherwise },
+                End::Exit | End::Trap => Flow::Exit { next: otherwise },
+            };
+            let insts = std::mem::take(&mut insts);
+            output.module.blocks.push(Block { label: None, stays_rolled: false, insts, flow });
+            n += 1;
+        }
+        // Code that is run into by nobody: behind the last instruction.
+        let pc = Pc(output.module.pcs.len() as u32);
+            note(output, ("(end)".to_owned(), OpClass::Control), "(the end of the code)");
+        let end = Inst::new(pc, Operation::Trap, ScalarType::Pred);
+        output.module.blocks.push(Block {
+            label: None,
+            stays_rolled: false,
+            insts: vec![end],
+            flow: Flow::Exit { next: None },
+        });
+        n + 1
+    }
+
+    fn block_at(&self, address: u64) -> BlockId {
+        self.ids.get(&address).copied().unwrap_or(self.nowhere)
+    }
+}

@@ -1,0 +1,154 @@
+//! What lies in the constant banks of a kernel: what the driver puts there, the parameters, constants of the program,
+//! addresses.
+
+use std::collections::BTreeMap;
+
+use warplens_ir::{Operand as Ir, VariableId};
+use warplens_isa::{SpecialRegister, StateSpace};
+
+use super::operands::Lowered;
+
+/// What the instructions of a kernel refer to.
+#[derive(Clone, Debug)]
+pub(super) struct Facts<'m> {
+    /// Number of the chip.
+    pub(super) sm: u32,
+    /// Where the parameters begin in bank 0.
+    pub(super) parameter_base: u32,
+    /// Bytes of local memory of a thread.
+    pub(super) local_bytes: u32,
+    /// The constants that the compiler made for the kernel, and the variable that holds them.
+    pub(super) compiled: Vec<u8>,
+    pub(super) compiled_variable: Option<VariableId>,
+    /// Addresses that a bank of the module holds, by bank and offset.
+    pub(super) addresses: &'m BTreeMap<(u32, u32), Ir>,
+    /// The variables that lie in the bank of the program's constants, by offset: each with its bytes.
+    pub(super) constants: &'m BTreeMap<u32, (VariableId, u32)>,
+    /// Values that a loader puts into the code, by the place of the instruction.
+    pub(super) relocated: BTreeMap<u64, Relocated>,
+}
+
+/// A value that a loader puts into an instruction.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) struct Relocated {
+    pub(super) operand: Ir,
+    pub(super) is_upper: bool,
+}
+
+/// What lies at a place of a constant bank.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) enum Stored {
+    /// A parameter: what the module's bank of parameters holds there.
+    Parameter,
+    /// A value that is known.
+    Known(u64),
+    /// A part of a constant variable.
+    Variable { variable: VariableId, offset: i64 },
+    /// An address, or its upper half.
+    Address { operand: Ir, is_upper: bool },
+    /// What the driver puts there.
+    Driver(Driver),
+}
+
+/// What the driver puts into bank 0.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Driver {
+    Value(u64),
+    BlockExtent(usize),
+    GridExtent(usize),
+    Special(SpecialRegister),
+    /// The generic address of the first byte of a space, or its upper half.
+    Window { space: StateSpace, is_upper: bool },
+    /// The address of the workspace of cooperative launches.
+    Workspace,
+}
+
+/// The bank of the driver and the parameters.
+const PARAMETERS: u32 = 0;
+/// The bank of the constants that the compiler made for the kernel.
+const COMPILER: u32 = 2;
+/// The bank of the program's constants.
+const PROGRAM: u32 = 3;
+
+impl Facts<'_> {
+    /// What lies at `offset` of a bank.
+    pub(super) fn constant(&self, bank: u32, offset: u32) -> Lowered<Stored> {
+        if bank == PARAMETERS && offset < self.parameter_base {
+            return self.driver(offset).map(Stored::Driver).ok_or("a constant of the driver whose meaning is not known");
+        }
+        if bank == PROGRAM {
+            let (variable, offset) = self.variable(offset)?;
+            return Ok(Stored::Variable { variable, offset });
+        }
+        if let Some(&operand) = self.addresses.get(&(bank, offset)) {
+            return Ok(Stored::Address { operand, is_upper: false });
+        }
+        if let Some(&operand) = offset.checked_sub(4).and_then(|offset| self.addresses.get(&(bank, offset))) {
+            return Ok(Stored::Address { operand, is_upper: true });
+        }
+        match bank {
+            PARAMETERS => Ok(Stored::Parameter),
+            COMPILER => {
+                let byte = |at: usize| self.compiled.get(offset as usize + at).copied().unwrap_or(0);
+                Ok(Stored::Known(u64::from_le_bytes(std::array::from_fn(byte))))
+            }
+            _ => Err("a constant bank that is not known"),
+        }
+    }
+
+    /// The constant variable that holds a place of its bank, and the offset in it.
+    pub(super) fn variable(&self, offset: u32) -> Lowered<(VariableId, i64)> {
+        let found = self.constants.range(..=offset).next_back();
+        let (&start, &(variable, _)) = found.ok_or("a constant that no variable holds")?;
+        Ok((variable, i64::from(offset - start)))
+    }
+
+    /// The variable that holds what a register counts from a place of a bank, and the offset in it.
+    pub(super) fn indexed(&self, bank: u32, offset: u32) -> Lowered<(VariableId, i64)> {
+        match bank {
+            PROGRAM => self.variable(offset),
+            COMPILER => {
+                let variable = self.compiled_variable.ok_or("a constant bank that the kernel does not have")?;
+                Ok((variable, i64::from(offset)))
+            }
+            _ => Err("a constant bank that is not known"),
+        }
+    }
+
+    /// Places were found in code that ptxas made of PTX that asks for these values.
+    fn driver(&self, offset: u32) -> Option<Driver> {
+        let local = |is_upper| Driver::Window { space: StateSpace::Local, is_upper };
+        let shared = |is_upper| Driver::Window { space: StateSpace::Shared, is_upper };
+        let stack = Driver::Value(u64::from(self.local_bytes));
+        // From sm_100 on the extents lie right before the parameters.
+        Some(if self.sm >= 100 {
+            match offset {
+                0x120 => Driver::Workspace,
+                0x2f8 => local(false),
+                0x2fc => local(true),
+                // The descriptor of global memory, which no access of the emulator looks at.
+                0x358 | 0x35c => Driver::Value(0),
+                0x360 | 0x364 | 0x368 => Driver::BlockExtent((offset - 0x360) as usize / 4),
+                0x370 | 0x374 | 0x378 => Driver::GridExtent((offset - 0x370) as usize / 4),
+                0x37c => stack,
+                _ => return None,
+            }
+        } else {
+            match offset {
+                0x0 | 0x4 | 0x8 => Driver::BlockExtent(offset as usize / 4),
+                0xc | 0x10 | 0x14 => Driver::GridExtent((offset - 0xc) as usize / 4),
+                0x18 => shared(false),
+                0x1c => shared(true),
+                0x20 => local(false),
+                0x24 => local(true),
+                0x28 => stack,
+                0x8c if self.sm < 90 => Driver::Special(SpecialRegister::Envreg(1)),
+                0x90 if self.sm < 90 => Driver::Special(SpecialRegister::Envreg(2)),
+                0xd0 if self.sm >= 90 => Driver::Workspace,
+                0x118 | 0x11c if self.sm < 90 => Driver::Value(0),
+                0x208 | 0x20c if self.sm >= 90 => Driver::Value(0),
+                _ => return None,
+            }
+        })
+    }
+}

@@ -1,0 +1,165 @@
+//! Conversions between types.
+
+use warplens_ir::{Operand as Ir, Width};
+use warplens_isa::{Conversion, Operation, PrmtMode, ScalarType};
+
+use super::float::rounding;
+use super::operands::{Lowered, Lowering};
+use crate::syntax::{Operand, Syntax};
+
+/// The integer type of a name.
+pub(super) fn integer_type(name: &str) -> Option<ScalarType> {
+    Some(match name {
+        "U8" => ScalarType::U8,
+        "S8" => ScalarType::S8,
+        "U16" => ScalarType::U16,
+        "S16" => ScalarType::S16,
+        "U32" => ScalarType::U32,
+        "S32" => ScalarType::S32,
+        "U64" => ScalarType::U64,
+        "S64" => ScalarType::S64,
+        _ => return None,
+    })
+}
+
+fn float_type(name: &str) -> Option<ScalarType> {
+    Some(match name {
+        "F16" => ScalarType::F16,
+        "BF16" => ScalarType::Bf16,
+        "F32" => ScalarType::F32,
+        "F64" => ScalarType::F64,
+        _ => return None,
+    })
+}
+
+impl Lowering<'_> {
+    /// A value of a type: of a float with its sign.
+    fn converted(&mut self, operand: &Operand, ty: ScalarType) -> Lowered<Ir> {
+        if ty.is_float() && ty.bits() == 16 {
+            return self.half(operand, ty);
+        }
+        if ty.is_float() {
+            return self.float(operand, ty);
+        }
+        if ty.bits() == 64 {
+            return self.pair(operand);
+        }
+        let value = self.word(operand)?;
+        let first = operand.suffixes.iter().find_map(|suffix| match suffix.as_str() {
+            "B1" => Some(8),
+            "B2" => Some(16),
+            "B3" => Some(24),
+            "H1" => Some(16),
+            _ => None,
+        });
+        Ok(match first {
+            None => value,
+            Some(first) => self.emit_word(Operation::Shr, ScalarType::U32, &[value, Ir::Immediate(first)]),
+        })
+    }
+
+    fn convert(
+        &mut self,
+        [destination, source]: [&Operand; 2],
+        conversion: Conversion,
+        (to, from): (ScalarType, ScalarType),
+    ) -> Lowered {
+        let target = self.destination(destination, Width::of_bits(to.bits().max(32)))?;
+        let value = self.converted(source, from)?;
+        if target.is_some() {
+            self.emit(Operation::Cvt(conversion), to, &[target], &[value]).source_ty = from;
+        }
+        Ok(())
+    }
+
+    /// `F2F`: to another float.
+    pub(super) fn float_to_float(&mut self, syntax: &Syntax) -> Lowered {
+        let [destination, source] = &syntax.operands[..] else { return Err("a conversion without two operands") };
+        let mut types = syntax.modifiers().filter_map(float_type);
+        let (Some(to), Some(from)) = (types.next(), types.next()) else { return Err("a conversion without types") };
+        let widens = to.bits() > from.bits();
+        let rounding = if widens { Default::default() } else { rounding(syntax) };
+        let conversion = Conversion { rounding, ftz: syntax.has("FTZ"), sat: syntax.has("SAT"), ..Conversion::default() };
+        self.convert([destination, source], conversion, (to, from))
+    }
+
+    /// `FRND`: to an integral value.
+    pub(super) fn float_round(&mut self, syntax: &Syntax) -> Lowered {
+        let [destination, source] = &syntax.operands[..] else { return Err("a rounding without two operands") };
+        let ty = syntax.modifiers().find_map(float_type).unwrap_or(ScalarType::F32);
+        let conversion =
+            Conversion { rounding: rounding(syntax), integral: true, ftz: syntax.has("FTZ"), ..Conversion::default() };
+        self.convert([destination, source], conversion, (ty, ty))
+    }
+
+    /// `F2I` and `UF2I`.
+    pub(super) fn float_to_integer(&mut self, syntax: &Syntax) -> Lowered {
+        let [destination, source] = &syntax.operands[..] else { return Err("a conversion without two operands") };
+        let to = syntax.modifiers().find_map(integer_type).unwrap_or(ScalarType::S32);
+        let from = syntax.modifiers().find_map(float_type).unwrap_or(ScalarType::F32);
+        let conversion =
+            Conversion { rounding: rounding(syntax), integral: true, ftz: syntax.has("FTZ"), ..Conversion::default() };
+        self.convert([destination, source], conversion, (to, from))
+    }
+
+    /// `I2F`, `I2FP` and the uniform ones.
+    pub(super) fn integer_to_float(&mut self, syntax: &Syntax) -> Lowered {
+        let [destination, source] = &syntax.operands[..] else { return Err("a conversion without two operands") };
+        let to = syntax.modifiers().find_map(float_type).unwrap_or(ScalarType::F32);
+        let from = syntax.modifiers().find_map(integer_type).unwrap_or(ScalarType::S32);
+        let conversion = Conversion { rounding: rounding(syntax), ..Conversion::default() };
+        self.convert([destination, source], conversion, (to, from))
+    }
+
+    /// `F2FP`: two floats into the halves of a word.
+    pub(super) fn pack_floats(&mut self, syntax: &Syntax) -> Lowered {
+        let [destination, upper, lower] = &syntax.operands[..] else { return Err("a packing without three operands") };
+        let known = |word: &str| matches!(word, "F16" | "BF16" | "F32" | "PACK_AB" | "RZ" | "RELU");
+        if !syntax.has("PACK_AB") || syntax.modifiers().any(|word| !known(word)) {
+            return Err("a packing of this kind");
+        }
+        let to = if syntax.has("BF16") { ScalarType::Bf16x2 } else { ScalarType::F16x2 };
+        let target = self.destination(destination, Width::Word)?;
+        let sources = [self.float(upper, ScalarType::F32)?, self.float(lower, ScalarType::F32)?];
+        let conversion = Conversion { rounding: rounding(syntax), relu: syntax.has("RELU"), ..Conversion::default() };
+        self.emit(Operation::Cvt(conversion), to, &[target], &sources).source_ty = ScalarType::F32;
+        Ok(())
+    }
+
+    /// One half of a word, with its sign, as a float of 16 bits.
+    fn half(&mut self, operand: &Operand, ty: ScalarType) -> Lowered<Ir> {
+        if operand.has("H1_H1") || operand.has("H1") {
+            let value = self.plain(&operand.value, ScalarType::B32)?;
+            let sources = [value, Ir::Immediate(0), Ir::Immediate(0x4432)];
+            let value = self.emit_word(Operation::Prmt(PrmtMode::Default), ScalarType::B32, &sources);
+            return self.signed(operand, value, ty);
+        }
+        self.float(operand, ty)
+    }
+
+    /// `HADD2.F32`: a half as a float of 32 bits, plus another.
+    pub(super) fn half_to_float(&mut self, syntax: &Syntax) -> Lowered {
+        let [destination, a, b] = &syntax.operands[..] else { return Err("a sum without three operands") };
+        let ty = if syntax.has("BF16") || syntax.has("BF16_V2") { ScalarType::Bf16 } else { ScalarType::F16 };
+        let target = self.destination(destination, Width::Word)?;
+        let widened = |lowering: &mut Self, operand: &Operand, target: warplens_ir::Register| -> Lowered {
+            let value = lowering.half(operand, ty)?;
+            let conversion = Operation::Cvt(Conversion::default());
+            lowering.emit(conversion, ScalarType::F32, &[Some(target)], &[value]).source_ty = ty;
+            Ok(())
+        };
+        let Some(target) = target else { return Ok(()) };
+        match (a.is_zero_register(), b.is_zero_register()) {
+            (true, _) => widened(self, b, target),
+            (_, true) => widened(self, a, target),
+            _ => {
+                let (first, second) = (self.temporary(Width::Word), self.temporary(Width::Word));
+                widened(self, a, first)?;
+                widened(self, b, second)?;
+                let sum = Operation::Add(warplens_isa::Sum::default());
+                self.emit(sum, ScalarType::F32, &[Some(target)], &[Ir::Register(first), Ir::Register(second)]);
+                Ok(())
+            }
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! Arithmetic on pairs of floats of 16 bits in a word.
+
+use warplens_ir::{Operand as Ir, Sign, SignedValue, Width};
+use warplens_isa::{Extremum, FusedMultiplyAdd, Operation, PrmtMode, Product, ScalarType, Sum};
+
+use super::operands::{Lowered, Lowering};
+use crate::syntax::{Operand, Syntax, Value};
+
+/// A word with the sign that an operand gives it.
+impl Lowering<'_> {
+    pub(super) fn signed(&mut self, operand: &Operand, value: Ir, _: ScalarType) -> Lowered<Ir> {
+        let sign = match (operand.negated, operand.absolute) {
+            (false, false) => return Ok(value),
+            (true, false) => Sign::Negated,
+            (false, true) => Sign::Absolute,
+            (true, true) => Sign::NegatedAbsolute,
+        };
+        match value {
+            Ir::Register(register) => Ok(Ir::Signed(sign, SignedValue::Register(register))),
+            Ir::Constant(constant) => Ok(Ir::Signed(sign, SignedValue::Constant(constant))),
+            _ => Err("a sign on a value of this kind"),
+        }
+    }
+
+    /// Both halves of a word, as an operand places them.
+    fn halves(&mut self, operand: &Operand, ty: ScalarType) -> Lowered<Ir> {
+        let selector = match operand.suffixes.first().map(String::as_str) {
+            None | Some("H1_H0") => return self.float(operand, ty),
+            Some("H0_H0") => 0x1010,
+            Some("H1_H1") => 0x3232,
+            Some("H0_H1" | "H0_NH1") => return Err("halves in this order"),
+            Some(_) => return Err("halves of this kind"),
+        };
+        let value = self.plain(&operand.value, ScalarType::B32)?;
+        if let Ir::Immediate(0) = value {
+            return self.float(operand, ty);
+        }
+        let sources = [value, Ir::Immediate(0), Ir::Immediate(selector)];
+        let value = self.emit_word(Operation::Prmt(PrmtMode::Default), ScalarType::B32, &sources);
+        self.signed(operand, value, ty)
+    }
+
+    /// `HADD2`, `HMUL2`, `HFMA2`, `HMNMX2`.
+    pub(super) fn half_arithmetic(&mut self, syntax: &Syntax) -> Lowered {
+        if syntax.has("F32") {
+            return if syntax.base() == "HADD2" { self.half_to_float(syntax) } else { Err("halves of this kind") };
+        }
+        let known = |word: &str| matches!(word, "MMA" | "SAT" | "FTZ" | "RELU" | "BF16_V2" | "BF16" | "NAN");
+        if syntax.modifiers().any(|word| !known(word)) {
+            return Err("halves of this kind");
+        }
+        let is_bf16 = syntax.has("BF16_V2") || syntax.has("BF16");
+        let ty = if is_bf16 { ScalarType::Bf16x2 } else { ScalarType::F16x2 };
+        let (destination, operands) = syntax.operands.split_first().ok_or("an instruction without operands")?;
+        let target = self.destination(destination, Width::Word)?;
+        let (operands, pick) = match operands.split_last() {
+            Some((pick, operands)) if pick.is_predicate() => (operands, Some(self.predicate(pick)?)),
+            _ => (operands, None),
+        };
+        let mut sources = Vec::new();
+        let mut rest = operands;
+        while let Some((operand, behind)) = rest.split_first() {
+            rest = behind;
+            // Two numbers are the upper and the lower half of a word.
+            if let (Value::Half(upper), Some((Operand { value: Value::Half(lower), .. }, behind))) =
+                (&operand.value, rest.split_first())
+            {
+                rest = behind;
+                sources.push(Ir::Immediate(u64::from(*upper) << 16 | u64::from(*lower)));
+                continue;
+            }
+            sources.push(self.halves(operand, ty)?);
+        }
+        let (ftz, sat) = (syntax.has("FTZ"), syntax.has("SAT"));
+        let is_product_of_nothing = matches!(&operands, [a, b, ..] if a.is_zero_register() && b.is_zero_register());
+        let operation = match (syntax.base(), sources.len()) {
+            ("HFMA2", 3) if is_product_of_nothing && matches!(sources[2], Ir::Immediate(_)) => {
+                // How ptxas writes a constant: minus zero plus it.
+                self.copy(target, sources[2]);
+                return Ok(());
+            }
+            ("HADD2", 2) => Operation::Add(Sum { ftz, sat, ..Sum::default() }),
+            ("HMUL2", 2) => Operation::Mul(Product { ftz, sat, ..Product::default() }),
+            ("HFMA2", 3) => {
+                let relu = syntax.has("RELU");
+                Operation::Fma(FusedMultiplyAdd { ftz, sat, relu, ..FusedMultiplyAdd::default() })
+            }
+            ("HMNMX2", 2) => {
+                let extremum = Extremum { ftz, nan: syntax.has("NAN"), ..Extremum::default() };
+                let pick = pick.ok_or("an extremum without its predicate")?;
+                return self.extremum(target, (pick, extremum), ty, [sources[0], sources[1]]);
+            }
+            _ => return Err("halves of this kind"),
+        };
+        if target.is_some() {
+            self.emit(operation, ty, &[target], &sources);
+        }
+        Ok(())
+    }
+}

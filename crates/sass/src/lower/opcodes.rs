@@ -1,0 +1,258 @@
+//! What each mnemonic is lowered to.
+
+use warplens_ir::{Bank, Operand as Ir, Register, Width};
+use warplens_isa::{Branch, Operation, Product, ScalarType};
+
+use super::operands::{ADD, Lowered, Lowering};
+use crate::syntax::{Operand, Syntax, Value};
+
+/// How control goes on behind an instruction.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) enum End {
+    /// To the next one.
+    Next,
+    /// To an address, where the guard holds.
+    Branch(u64),
+    /// To an address that one comes back from, where the guard holds.
+    Call(u64),
+    /// To the address in a register.
+    Jump,
+    /// To the next one, once the lanes of a convergence barrier are there.
+    Meeting,
+    /// The thread ends.
+    Exit,
+    /// The launch is aborted.
+    Trap,
+}
+
+impl Lowering<'_> {
+    /// Lowers an instruction.
+    pub(super) fn instruction(&mut self, syntax: &Syntax) -> Lowered<End> {
+        match syntax.base() {
+            "BRA" | "JMP" | "BRX" | "JMX" | "CALL" | "RET" | "EXIT" | "BPT" | "BSSY" | "BSYNC" | "BREAK" | "BMOV" => {
+                self.control(syntax)
+            }
+            base => self.computation(base, syntax).map(|()| End::Next),
+        }
+    }
+
+    fn computation(&mut self, base: &str, syntax: &Syntax) -> Lowered {
+        match base {
+            "IADD3" | "UIADD3" | "IADD" | "UIADD" | "VIADD" if !syntax.has("U8x4") => self.integer_sum(syntax),
+            "IMAD" | "UIMAD" => self.integer_product(syntax),
+            "IMUL" => self.plain_words(Operation::Mul(Product::default()), ScalarType::U32, syntax),
+            "LEA" | "ULEA" => self.shifted_sum(syntax),
+            "SHF" | "USHF" => self.funnel_shift(syntax),
+            "LOP3" | "ULOP3" => self.logic(syntax),
+            "FLO" | "UFLO" => self.find_one(syntax),
+            "POPC" | "UPOPC" => self.plain_words(Operation::Popc, ScalarType::B32, syntax),
+            "BREV" | "UBREV" => self.plain_words(Operation::Brev, ScalarType::B32, syntax),
+            "PRMT" | "UPRMT" => self.permute(syntax),
+            "BMSK" | "UBMSK" | "SGXT" | "USGXT" => self.field(syntax),
+            "IABS" => self.integer_magnitude(syntax),
+            "IMNMX" | "UIMNMX" | "VIMNMX" | "UVIMNMX" | "VIADDMNMX" => self.integer_extremum(syntax),
+            "VABSDIFF" => self.distance(syntax),
+            "IDP" => self.dot_product(syntax),
+            "ISETP" | "UISETP" => self.integer_comparison(syntax),
+            "I2I" => self.narrowed(syntax),
+
+            "FADD" | "FMUL" | "FFMA" | "UFADD" | "UFMUL" | "UFFMA" | "DADD" | "DMUL" | "DFMA" => {
+                self.float_arithmetic(syntax)
+            }
+            "FSETP" | "DSETP" => self.float_comparison(syntax),
+            "FSET" => self.float_set(syntax),
+            "FMNMX" | "FMNMX3" => self.float_extremum(syntax),
+            "SEL" | "FSEL" | "USEL" => self.select(syntax),
+            "MUFU" => self.special_function(syntax),
+            "FCHK" => self.quotient_check(syntax),
+            "HADD2" | "HMUL2" | "HFMA2" | "HMNMX2" => self.half_arithmetic(syntax),
+
+            "F2F" => self.float_to_float(syntax),
+            "FRND" | "UFRND" => self.float_round(syntax),
+            "F2I" | "UF2I" => self.float_to_integer(syntax),
+            "I2F" | "UI2F" | "I2FP" | "UI2FP" => self.integer_to_float(syntax),
+            "F2FP" => self.pack_floats(syntax),
+
+            "MOV" | "UMOV" | "R2UR" => self.move_word(syntax),
+            "S2R" | "S2UR" | "CS2R" | "CS2UR" => self.read_special(syntax),
+            "P2R" => self.predicates_to_word(syntax),
+            "R2P" => self.word_to_predicates(syntax),
+            "PLOP3" | "UPLOP3" => self.predicate_logic(syntax),
+            "SHFL" => self.shuffle(syntax),
+            "VOTE" | "VOTEU" => self.vote(syntax),
+            "MATCH" => self.match_lanes(syntax),
+            "REDUX" | "CREDUX" => self.reduce_lanes(syntax),
+            "ELECT" => self.elect(syntax),
+            "MOVM" => self.transpose(syntax),
+            "HMMA" | "IMMA" | "DMMA" => self.matrix_product(syntax),
+            "LDSM" => self.load_matrices(syntax),
+
+            "LDG" | "LDS" | "LDL" | "LD" => self.load(syntax),
+            "STG" | "STS" | "STL" | "ST" => self.store(syntax),
+            "LDC" | "LDCU" | "ULDC" => self.load_constant(syntax),
+            "LDGSTS" => self.copy_async(syntax),
+            "ATOMG" | "ATOMS" | "ATOM" | "RED" | "REDG" => self.atomic(syntax),
+            "QSPC" => self.query_space(syntax),
+
+            "BAR" => self.barrier(syntax),
+            "B2R" => self.barrier_result(syntax),
+            "WARPSYNC" => self.warp_barrier(syntax),
+            "MEMBAR" | "ERRBAR" | "CGAERRBAR" | "FENCE" => {
+                self.emit(Operation::Fence, ScalarType::B32, &[], &[]);
+                Ok(())
+            }
+            "LDGDEPBAR" => {
+                self.emit(Operation::CopyCommit, ScalarType::U32, &[], &[]);
+                Ok(())
+            }
+            // What they wait for or tell caches and schedulers changes no value.
+            "NOP" | "YIELD" | "NANOSLEEP" | "DEPBAR" | "CCTL" | "CCTLL" | "CCTLT" | "ENDCOLLECTIVE" | "PMTRIG"
+            | "ACQBULK" | "PREEXIT" => {
+                self.emit(Operation::Nop, ScalarType::B32, &[], &[]);
+                Ok(())
+            }
+            _ => Err("not emulated yet"),
+        }
+    }
+
+    fn control(&mut self, syntax: &Syntax) -> Lowered<End> {
+        let operands = &syntax.operands[..];
+        match syntax.base() {
+            "BRA" => self.branch(syntax),
+            "CALL" if syntax.has("REL") => match operands {
+                [Operand { value: Value::Integer(target), .. }] => {
+                    self.emit(Operation::Bra(Branch::default()), ScalarType::Pred, &[], &[]);
+                    Ok(End::Call(*target as u64))
+                }
+                _ => Err("a call of this kind"),
+            },
+            "CALL" if syntax.has("ABS") => match operands {
+                [target @ Operand { value: Value::Register(Some(_)), .. }] => {
+                    let address = self.pair(target)?;
+                    self.emit(Operation::Jump, ScalarType::U64, &[], &[address]);
+                    Ok(End::Jump)
+                }
+                _ => Err("a call of this kind"),
+            },
+            "RET" | "BRX" => {
+                let [register, rest @ ..] = operands else { return Err("a return without a register") };
+                let displacement = match rest {
+                    [] => 0,
+                    [displacement] => displacement.integer().ok_or("a return of this kind")?,
+                    _ => return Err("a return of this kind"),
+                };
+                // A return's number is an address, that of its section; that of a branch counts from the next instruction.
+                let from = match syntax.base() {
+                    "RET" if syntax.has("ABS") => 0,
+                    "RET" => displacement as u64,
+                    _ => (self.address + crate::WORD_BYTES).wrapping_add_signed(displacement),
+                };
+                let register = self.pair(register)?;
+                let sources = [register, Ir::Immediate(from)];
+                let address = Ir::Register(self.emit_pair(ADD, ScalarType::U64, &sources));
+                self.emit(Operation::Jump, ScalarType::U64, &[], &[address]);
+                Ok(End::Jump)
+            }
+            "EXIT" if operands.is_empty() => {
+                self.emit(Operation::Exit, ScalarType::Pred, &[], &[]);
+                Ok(End::Exit)
+            }
+            "BPT" if syntax.has("TRAP") => {
+                self.emit(Operation::Trap, ScalarType::Pred, &[], &[]);
+                Ok(End::Trap)
+            }
+            "BSSY" => {
+                let barrier = self.convergence(operands.first())?;
+                self.emit(Operation::Bssy, ScalarType::Pred, &[Some(barrier)], &[]);
+                Ok(End::Next)
+            }
+            "BSYNC" => {
+                let barrier = self.convergence(operands.first())?;
+                if self.guard().is_some() || operands.len() > 1 {
+                    return Err("a meeting under a condition");
+                }
+                self.emit(Operation::Bsync, ScalarType::Pred, &[], &[Ir::Register(barrier)]);
+                Ok(End::Meeting)
+            }
+            "BREAK" => {
+                let barrier = self.convergence(operands.last())?;
+                if operands.len() > 1 {
+                    return Err("a break under a condition");
+                }
+                self.emit(Operation::Break, ScalarType::Pred, &[], &[Ir::Register(barrier)]);
+                Ok(End::Next)
+            }
+            "BMOV" => self.move_barrier(syntax).map(|()| End::Next),
+            _ => Err("not emulated yet"),
+        }
+    }
+
+    fn convergence(&self, operand: Option<&Operand>) -> Lowered<Register> {
+        match operand.map(|operand| &operand.value) {
+            Some(Value::Barrier(index)) => Ok(Register { bank: Bank::Convergence, width: Width::One, index: *index }),
+            _ => Err("a convergence barrier that is none"),
+        }
+    }
+
+    /// `BMOV`: between a convergence barrier and a register.
+    fn move_barrier(&mut self, syntax: &Syntax) -> Lowered {
+        let [to, from] = &syntax.operands[..] else { return Err("a move without two operands") };
+        if matches!(to.value, Value::Barrier(_)) {
+            let barrier = self.convergence(Some(to))?;
+            let value = self.word(from)?;
+            self.emit(Operation::WriteConvergence, ScalarType::B32, &[Some(barrier)], &[value]);
+            return Ok(());
+        }
+        let barrier = self.convergence(Some(from))?;
+        if let Some(target) = self.destination(to, Width::Word)? {
+            self.emit(Operation::ReadConvergence, ScalarType::B32, &[Some(target)], &[Ir::Register(barrier)]);
+        }
+        if syntax.has("CLEAR") {
+            self.emit(Operation::WriteConvergence, ScalarType::B32, &[Some(barrier)], &[Ir::Immediate(0)]);
+        }
+        Ok(())
+    }
+
+    /// `BRA` with the conditions that it may have beside its guard.
+    fn branch(&mut self, syntax: &Syntax) -> Lowered<End> {
+        let Some((target, conditions)) = syntax.operands.split_last() else { return Err("a branch without a target") };
+        let target = target.integer().ok_or("a branch to no address")? as u64;
+        let condition = if syntax.has("DIV") || syntax.has("CONV") {
+            let mask = match conditions {
+                [] => Ir::Immediate(u64::from(u32::MAX)),
+                [mask] => self.word(mask)?,
+                _ => return Err("a branch of this kind"),
+            };
+            Some(self.is_parted(mask, syntax.has("DIV")))
+        } else {
+            match conditions {
+                [] => None,
+                [condition] if syntax.has("ANY") => {
+                    let condition = self.predicate(condition)?;
+                    Some(self.emit_predicate(Operation::Vote(warplens_isa::VoteMode::Any), ScalarType::Pred, &[condition]))
+                }
+                [condition] => Some(self.predicate(condition)?),
+                _ => return Err("a branch of this kind"),
+            }
+        };
+        let guard = self.guard();
+        if let Some(condition) = condition {
+            let both = match guard {
+                None => condition,
+                Some(guard) => {
+                    let of_guard = if guard.negated {
+                        Ir::NotPredicate(guard.predicate)
+                    } else {
+                        Ir::Register(guard.predicate)
+                    };
+                    self.without_guard(|lowering| {
+                        lowering.emit_predicate(Operation::And, ScalarType::Pred, &[of_guard, condition])
+                    })
+                }
+            };
+            self.guard_by(both)?;
+        }
+        self.emit(Operation::Bra(Branch::default()), ScalarType::Pred, &[], &[]);
+        Ok(End::Branch(target))
+    }
+}
