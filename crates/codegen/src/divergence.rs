@@ -25,8 +25,9 @@ pub(crate) fn mark(body: &Body<'_>, target: &Target, selected: &mut Selected) {
     let mut closes = vec![false; body.blocks.len()];
     for (position, ids) in body.blocks.iter().enumerate() {
         let block = &body.module.blocks[body.block_id(position)];
-        let splits = matches!(block.flow, Flow::Branch { next: Some(_), .. } | Flow::Indexed { .. });
-        let branches = |id: NodeId| matches!(body.nodes[id].inst.op(), Op::Bra | Op::BrxIdx);
+        let splits =
+            matches!(block.flow, Flow::Branch { next: Some(_), .. } | Flow::Indexed { .. } | Flow::Computed { .. });
+        let branches = |id: NodeId| matches!(body.nodes[id].inst.op(), Op::Bra | Op::BrxIdx | Op::Jump);
         let Some(&last) = ids.last().filter(|&&last| splits && branches(last)) else { continue };
         let is_uniform = !body.nodes[last].reads().any(|word| differs[word as usize]);
         let Some(point) = points.immediate(body.block_id(position)) else { continue };

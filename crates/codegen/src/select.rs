@@ -120,7 +120,8 @@ fn as_written(body: &Body<'_>, node: &Node<'_>, target: &Target) -> Recipe {
         }
         O::Vote | O::Match | O::Activemask | O::Redux | O::Elect => one(C::Vote),
         O::Bra if pipes::is_free_jump(body, node) => Recipe::Nothing,
-        O::Bra | O::Call | O::SystemCall | O::Bssy | O::Bsync => one(C::Branch),
+        O::Bra | O::Jump | O::Call | O::SystemCall | O::Bssy | O::Bsync | O::Break => one(C::Branch),
+        O::ReadConvergence | O::WriteConvergence => one(C::Branch),
         O::BrxIdx => Recipe::Chain(vec![(C::Int, 1), (C::Load, 1), (C::Branch, 1)]),
         O::Ret if !body.function.is_kernel() => one(C::Branch),
         O::Ret | O::Exit | O::Trap => one(C::Exit),

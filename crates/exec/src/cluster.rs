@@ -205,6 +205,7 @@ impl<E: Engine, O: Observer> Worker<'_, E, O> {
             let is_over = |blocked: &mut Blocked| match blocked.at {
                 BlockedAt::Cluster { phase, .. } => phase != now,
                 BlockedAt::Barrier { .. }
+                | BlockedAt::Convergence { .. }
                 | BlockedAt::Phase { .. }
                 | BlockedAt::Group { .. }
                 | BlockedAt::Lanes { .. } => false,

@@ -87,8 +87,14 @@ pub(crate) enum Kind {
     ClusterBarrier(ClusterPhase),
     /// An atomic in each CTA of a mask, which is the operand; the index of its [`MemoryOperation`].
     AtomicCluster(u32),
-    /// Opens a convergence region; the barrier register.
-    OpenRegion(u32),
+    /// Adds lanes to the mask of a convergence barrier.
+    JoinConvergence(u32),
+    /// Takes lanes out of the mask of a convergence barrier.
+    BreakConvergence(u32),
+    /// Reads the mask of a convergence barrier into the first destination.
+    ReadConvergence(u32),
+    /// Writes the mask of a convergence barrier.
+    WriteConvergence(u32),
     /// Reserves local memory: bytes, alignment. The address is as wide as the number of bytes.
     Alloca(Wide),
     /// Gives all lanes the value of the lowest active one.

@@ -3,6 +3,7 @@
 use std::rc::Rc;
 
 use warplens_ir::FunctionId;
+use warplens_isa::Pc;
 use warplens_trace::{ActiveMask, Clusters, CtaId};
 
 use crate::barrier::{BarrierRule, Barriers};
@@ -43,8 +44,10 @@ pub(crate) struct Warp<E: Engine> {
     pub(crate) executed: u64,
     /// Paths that can run; the last one runs next.
     pub(crate) runnable: Vec<Path>,
-    /// Paths that wait at a barrier.
+    /// Paths that wait, but for those that wait at nodes.
     pub(crate) blocked: Vec<Blocked>,
+    /// By convergence barrier: the lanes that wait for each other there.
+    pub(crate) convergence: Vec<u32>,
     pub(crate) nodes: Nodes<Path>,
     pub(crate) registers: E::Registers,
     /// Local memory: each lane has `local_stride` consecutive bytes.
@@ -65,6 +68,19 @@ impl Blocked {
         match self.at {
             BlockedAt::Lanes { party, .. } => Some(party),
             BlockedAt::Barrier { .. }
+            | BlockedAt::Convergence { .. }
+            | BlockedAt::Cluster { .. }
+            | BlockedAt::Phase { .. }
+            | BlockedAt::Group { .. } => None,
+        }
+    }
+
+    /// The convergence barrier that the path waits at, if it does.
+    pub(crate) fn convergence_barrier(&self) -> Option<u32> {
+        match self.at {
+            BlockedAt::Convergence { barrier, .. } => Some(barrier),
+            BlockedAt::Lanes { .. }
+            | BlockedAt::Barrier { .. }
             | BlockedAt::Cluster { .. }
             | BlockedAt::Phase { .. }
             | BlockedAt::Group { .. } => None,
@@ -77,6 +93,9 @@ impl Blocked {
 pub(crate) enum BlockedAt {
     /// The other lanes of a member mask, to exchange something with them.
     Lanes { operation: u32, party: Party },
+    /// The other lanes of a convergence barrier, to run together with them; the instruction at which it waits. The path
+    /// stands behind it.
+    Convergence { barrier: u32, pc: Pc },
     /// A CTA barrier; the index of its operation in the code.
     Barrier { barrier: u32, operation: u32 },
     /// The end of a phase of a barrier in memory.
@@ -114,6 +133,7 @@ impl<E: Engine> Warp<E> {
             executed: 0,
             runnable: Vec::new(),
             blocked: Vec::new(),
+            convergence: Vec::new(),
             nodes: Nodes::default(),
             registers: E::Registers::default(),
             local: Cells::of_one_thread(0),
@@ -128,6 +148,8 @@ impl<E: Engine> Warp<E> {
         self.executed = 0;
         self.runnable.clear();
         self.blocked.clear();
+        self.convergence.clear();
+        self.convergence.resize(code.n_convergence as usize, 0);
         self.nodes.clear();
         E::clear(&mut self.registers, function.words, function.predicates, function.unset.as_deref());
         let frame = Frame { function: kernel, words: 0, predicates: 0, local: 0 };

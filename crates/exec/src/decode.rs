@@ -46,6 +46,7 @@ pub(crate) fn decode(
         functions: IdMap::filled(module.functions.len(), Function::default()),
         reachable: functions.clone(),
         meets_cluster: false,
+        n_convergence: functions.iter().map(|&id| module.functions[id].registers.convergence).max().unwrap_or(0),
         first_function: layout.first_function,
         windows,
     };
@@ -180,13 +181,20 @@ impl Decoder<'_> {
         self.pc = last.map_or(Pc(0), |inst| inst.pc);
         match flow {
             ir::Flow::Fallthrough(next) => match last {
-                Some(inst) if inst.op() == Op::Bsync => Flow::Sync { barrier: convergence_index(inst), next: *next },
+                Some(inst) if inst.op() == Op::Bsync => match convergence_barrier(inst) {
+                    Some(barrier) => Flow::Sync { barrier, next: *next },
+                    None => Flow::Fallthrough(*next),
+                },
                 _ => Flow::Fallthrough(*next),
             },
             ir::Flow::Branch { taken, next } => Flow::Branch { taken: *taken, next: *next },
             ir::Flow::Indexed { targets, next } => {
                 let index = last.and_then(|inst| inst.sources.first()).copied().unwrap_or(ir::Operand::Immediate(0));
                 Flow::Indexed { index: self.operand(&index), targets: targets.clone(), next: *next }
+            }
+            ir::Flow::Computed { targets, next } => {
+                let address = last.and_then(|inst| inst.sources.first()).copied().unwrap_or(ir::Operand::Immediate(0));
+                Flow::Computed { address: self.operand(&address), targets: targets.clone(), next: *next }
             }
             ir::Flow::Call { target, next } => Flow::Call(Box::new(self.call(target, last, *next))),
             ir::Flow::Return { next } => Flow::Return { next: *next },
@@ -294,6 +302,6 @@ fn moves_stack(module: &Module, files: &IdMap<FunctionId, FunctionId>, function:
     same.any(|other| module.functions[other].block_ids().flat_map(|id| &module.blocks[id].insts).any(moves))
 }
 
-fn convergence_index(inst: &Inst) -> u32 {
-    inst.reads().find(|register| register.bank == Bank::Convergence).map_or(0, |register| register.index)
+fn convergence_barrier(inst: &Inst) -> Option<u32> {
+    inst.reads().find(|register| register.bank == Bank::Convergence).map(|register| register.index)
 }

@@ -193,6 +193,15 @@ pub enum Flow {
         /// Block of the lanes whose guard is off.
         next: Option<BlockId>,
     },
+    /// To an address.
+    Computed {
+        /// Two words: the address.
+        address: Operand,
+        /// The targets by address, sorted.
+        targets: Vec<(u64, BlockId)>,
+        /// Block of the lanes whose guard is off.
+        next: Option<BlockId>,
+    },
     /// A call.
     Call(Box<Call>),
     /// Back to the caller.
@@ -212,7 +221,7 @@ pub enum Flow {
     },
     /// An instruction that cannot be executed was reached.
     Unsupported,
-    /// Lanes meet at the convergence barrier.
+    /// Lanes wait for those of the convergence barrier.
     Sync {
         /// The barrier.
         barrier: u32,
@@ -310,6 +319,8 @@ pub struct Code {
     pub reachable: Vec<FunctionId>,
     /// It has barriers of a cluster.
     pub(crate) meets_cluster: bool,
+    /// Convergence barriers of a warp, which all functions share.
+    pub(crate) n_convergence: u32,
     /// Address of the module's first function.
     pub(crate) first_function: u64,
     /// The generic address space.

@@ -1,6 +1,7 @@
 //! Paths of a warp in the emulator.
 //!
-//! A warp is a set of paths, which part and meet as [`meeting`](crate::meeting) says. Paths are scheduled one by one and
+//! A warp is a set of paths, which part and meet as [`meeting`](crate::meeting) says, and in functions with explicit
+//! convergence as [`convergence`](crate::convergence) does. Paths are scheduled one by one and
 //! may be switched at any time, so a lane can wait for another one of its warp (independent thread scheduling).
 
 use warplens_isa::BlockId;
@@ -43,6 +44,14 @@ impl Path {
     pub(crate) fn stands_with(&self, other: &Self) -> bool {
         let place = |path: &Self| (path.block, path.operation, path.frame.words, path.node);
         place(self) == place(other) && self.callers == other.callers
+    }
+}
+
+/// Adds a path to others; lanes that stand at the same place go on together.
+pub(crate) fn join(paths: &mut Vec<Path>, path: Path) {
+    match paths.iter_mut().find(|other| other.stands_with(&path)) {
+        Some(other) => other.mask |= path.mask,
+        None => paths.push(path),
     }
 }
 

@@ -4,9 +4,9 @@ use warplens_isa::BlockId;
 use warplens_trace::{ActiveMask, Observer, WarpIndex};
 
 use crate::cta::{Cta, Warp};
-use crate::decoded::{Block, Flow, Guard, Operand};
+use crate::decoded::{Block, Flow, Guard};
 use crate::divergence::Path;
-use crate::engine::Engine;
+use crate::engine::{Engine, LaneValues};
 use crate::error::ExecError;
 use crate::interpret::Worker;
 use crate::meeting::Meeting;
@@ -46,10 +46,7 @@ impl<E: Engine, O: Observer> Worker<'_, E, O> {
             },
             Flow::Sync { barrier, next } => {
                 path.block = *next;
-                if warp.nodes.meets_at(&path, Meeting::Barrier(*barrier)) {
-                    return Ok(warp.nodes.arrive(path).and_then(|path| warp.nodes.meet(path)));
-                }
-                Ok(Some(path))
+                Ok(warp.sync(path, on, (*barrier, block.flow_pc)))
             }
             Flow::Exit { next } => self.exit(cta, warp_index, path, on, *next),
             Flow::Return { next } if path.callers.is_empty() => self.exit(cta, warp_index, path, on, *next),
@@ -74,7 +71,17 @@ impl<E: Engine, O: Observer> Worker<'_, E, O> {
     ) -> Result<Option<Path>, ExecError> {
         match &block.flow {
             Flow::Indexed { index, targets, next } => {
-                self.branch_indexed(cta, warp_index, path, block, (*index, targets, *next, on))
+                let indices = self.operand(cta, warp_index, &path, *index).map(|index| u64::from(index as u32));
+                let target = |index: u64| targets.get(index as usize).copied();
+                self.branch_by_value(cta, warp_index, path, block, (&indices, target, *next, on))
+            }
+            Flow::Computed { address, targets, next } => {
+                let addresses = self.operand(cta, warp_index, &path, *address);
+                let target = |address: u64| {
+                    let found = targets.binary_search_by_key(&address, |&(address, _)| address);
+                    found.ok().map(|position| targets[position].1)
+                };
+                self.branch_by_value(cta, warp_index, path, block, (&addresses, target, *next, on))
             }
             Flow::Call(target) => self.call(cta, warp_index, path, block, target, on),
             Flow::Return { next } => Ok(self.return_(cta, warp_index, path, on, *next)),
@@ -119,29 +126,31 @@ impl<E: Engine, O: Observer> Worker<'_, E, O> {
         Ok(rest)
     }
 
-    fn branch_indexed(
+    /// Each lane in `on` goes to the target of its value, an index or an address; the others go to `next`.
+    fn branch_by_value(
         &mut self,
         cta: &mut Cta<E, O::Cta>,
         warp_index: usize,
         path: Path,
         block: &Block,
-        (index, targets, next, on): (Operand, &[BlockId], Option<BlockId>, u32),
+        (values, target, next, on): (&LaneValues, impl Fn(u64) -> Option<BlockId>, Option<BlockId>, u32),
     ) -> Result<Option<Path>, ExecError> {
-        let indices = self.operand(cta, warp_index, &path, index).map(|index| index as u32);
         let mut parts: Vec<(BlockId, u32)> = Vec::new();
         let mut add = |target: BlockId, lanes: u32| match parts.iter_mut().find(|(block, _)| *block == target) {
             Some((_, mask)) => *mask |= lanes,
             None => parts.push((target, lanes)),
         };
-        for lane in ActiveMask(on).lanes() {
-            match targets.get(indices[lane] as usize) {
-                Some(&target) => add(target, 1 << lane),
-                None => {
-                    let thread = self.thread(cta.coordinates, warp_index as u32, 1 << lane);
-                    let address = u64::from(indices[lane]);
-                    return Err(ExecError::BadTarget { pc: block.flow_pc, thread, what: "branch", address });
-                }
-            }
+        let mut rest = on;
+        while rest != 0 {
+            let address = values[rest.trailing_zeros() as usize];
+            let same = ActiveMask(rest).lanes().filter(|&lane| values[lane] == address);
+            let lanes = same.fold(0, |lanes, lane| lanes | 1 << lane);
+            let Some(target) = target(address) else {
+                let thread = self.thread(cta.coordinates, warp_index as u32, lanes);
+                return Err(ExecError::BadTarget { pc: block.flow_pc, thread, what: "branch", address });
+            };
+            add(target, lanes);
+            rest &= !lanes;
         }
         if let Some(next) = next
             && path.mask & !on != 0
@@ -169,7 +178,7 @@ pub(crate) fn go<E: Engine>(warp: &mut Warp<E>, path: Path, block: BlockId) -> O
 /// Lets the lanes of a path, which are about to part, meet again at a block, if there is one.
 pub(crate) fn open_meeting<E: Engine>(warp: &mut Warp<E>, path: &mut Path, point: Option<BlockId>) {
     if let Some(point) = point {
-        let meeting = Meeting::Block(point, path.callers.len());
+        let meeting = Meeting { block: point, callers: path.callers.len() };
         if !warp.nodes.meets_at(path, meeting) {
             warp.nodes.open(path, meeting, 1);
         }

@@ -5,6 +5,7 @@ use warplens_trace::{ActiveMask, Observer, WarpIndex};
 
 use crate::barrier::BarrierRule;
 use crate::cluster::Cluster;
+use crate::convergence::give_up_convergence;
 use crate::cta::{Blocked, BlockedAt, Cta, Warp};
 use crate::decoded::Block;
 use crate::divergence::Path;
@@ -196,6 +197,9 @@ impl<'a, E: Engine, O: Observer> Worker<'a, E, O> {
             if !progressed && self.release_parted(cta, Warp::is_at_barrier) == Released::Some {
                 continue;
             }
+            if !progressed && give_up_convergence(cta, Warp::holds_up_itself) == Released::Some {
+                continue;
+            }
             if !progressed && self.end_phases(cta) == Released::Some {
                 continue;
             }
@@ -205,6 +209,9 @@ impl<'a, E: Engine, O: Observer> Worker<'a, E, O> {
                     return Ok(CtaStatus::Waiting);
                 }
                 if self.give_up_some_phases(cta) == Released::Some {
+                    continue;
+                }
+                if give_up_convergence(cta, |_| true) == Released::Some {
                     continue;
                 }
                 if self.release_lanes(cta) == Released::None {
@@ -341,15 +348,16 @@ impl<'a, E: Engine, O: Observer> Worker<'a, E, O> {
             let (cta, warp_index) = (of.coordinates, index as u32);
             let base = WaitingWarp { cta, warp: warp_index, lanes: 0, at: None, place: WaitingPlace::Lanes };
             for blocked in &warp.blocked {
-                let (operation, place) = match blocked.at {
-                    BlockedAt::Lanes { operation, .. } => (operation, WaitingPlace::Lanes),
-                    BlockedAt::Barrier { barrier, operation } => (operation, WaitingPlace::Barrier(barrier)),
-                    BlockedAt::Cluster { operation, .. } => (operation, WaitingPlace::Cluster),
-                    BlockedAt::Phase { wait, operation } => (operation, wait.place(of)),
-                    BlockedAt::Group { operation } => (operation, WaitingPlace::Group),
+                let pc = |operation: u32| E::pc(self.shared.bound(), operation);
+                let (at, place) = match blocked.at {
+                    BlockedAt::Lanes { operation, .. } => (pc(operation), WaitingPlace::Lanes),
+                    BlockedAt::Convergence { pc, .. } => (pc, WaitingPlace::Lanes),
+                    BlockedAt::Barrier { barrier, operation } => (pc(operation), WaitingPlace::Barrier(barrier)),
+                    BlockedAt::Cluster { operation, .. } => (pc(operation), WaitingPlace::Cluster),
+                    BlockedAt::Phase { wait, operation } => (pc(operation), wait.place(of)),
+                    BlockedAt::Group { operation } => (pc(operation), WaitingPlace::Group),
                 };
-                let at = Some(E::pc(self.shared.bound(), operation));
-                waiting.push(WaitingWarp { lanes: blocked.path.mask, at, place, ..base });
+                waiting.push(WaitingWarp { lanes: blocked.path.mask, at: Some(at), place, ..base });
             }
             let lanes = warp.nodes.waiting_lanes() & warp.live;
             if lanes != 0 {
@@ -457,12 +465,12 @@ impl<'a, E: Engine, O: Observer> Worker<'a, E, O> {
     fn give_way(&mut self, cta: &mut Cta<E, O::Cta>, warp_index: usize, mut path: Path) {
         let turns = path.turns.count;
         let warp = &mut cta.warps[warp_index];
-        let mut released = None;
+        let mut released = Vec::new();
         if turns >= RELEASE_TURNS {
             path.turns.count = WAITING_TURNS;
-            released = warp.nodes.release_waiting(&mut path);
+            released = warp.release_waiting(&mut path);
         }
-        let is_alone = warp.runnable.is_empty() && released.is_none();
+        let is_alone = warp.runnable.is_empty() && released.is_empty();
         warp.runnable.insert(0, path);
         warp.runnable.extend(released);
         let others = cta.warps.len() > 1 || self.shared.n_ctas > 1;

@@ -22,11 +22,13 @@ pub(crate) struct Layout {
 }
 
 impl Layout {
-    /// Places the shared variables that `functions` use, one after the other; dynamic ones share the end.
+    /// Places the shared variables that `functions` use, one after the other, behind what functions take besides;
+    /// dynamic ones share the end.
     pub(crate) fn new(module: &Module, image: &Image, functions: &[FunctionId], windows: Windows) -> Self {
         let mut addresses = image.variables.clone();
         let used = shared_variables(module, functions);
-        let mut static_shared = 0u64;
+        let fixed = functions.iter().map(|&function| module.functions[function].shared_bytes).max();
+        let mut static_shared = u64::from(fixed.unwrap_or(0));
         for &id in used.iter().filter(|&&id| !module.variables[id].is_dynamic) {
             let variable = &module.variables[id];
             let align = variable.align.max(1);
@@ -69,7 +71,7 @@ impl Layout {
     }
 }
 
-/// Bytes of static shared memory that a kernel with these functions uses.
+/// The variables in shared memory that a kernel with these functions uses.
 pub(crate) fn shared_variables(module: &Module, functions: &[FunctionId]) -> Vec<VariableId> {
     let mut used = vec![false; module.variables.len()];
     let mut mark = |operand: &Operand| {

@@ -3,8 +3,8 @@
 //! Main types: [`Device`] (memory), [`Program`] (a decoded kernel), [`Launch`], [`launch`]; errors are [`ExecError`].
 //! [`decoded`] is a kernel as data; an [`Engine`] runs its operations, [`Simt`] unless another one is asked for.
 //!
-//! Invariants: no operation runs with an empty mask; a lane is in exactly one path, or waits at a node, or has exited;
-//! memory is touched only after the access was checked; all unsafe code is in `raw`.
+//! Invariants: no operation runs with an empty mask; a lane is in exactly one path, which may wait, or waits at a node, or
+//! has exited; memory is touched only after the access was checked; all unsafe code is in `raw`.
 //! This crate does not know about cycles, latencies, files or text.
 
 mod access;
@@ -15,6 +15,7 @@ mod cluster;
 mod code;
 mod communication;
 mod constants;
+mod convergence;
 mod cta;
 mod decode;
 pub mod decoded;

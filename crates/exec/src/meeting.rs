@@ -18,13 +18,13 @@ pub type NodeId = u32;
 /// No node.
 pub const NO_NODE: NodeId = u32::MAX;
 
-/// What a node waits at.
+/// Where a node waits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Meeting {
-    /// A block, in the frame with this number of callers.
-    Block(BlockId, usize),
-    /// The `Bsync` on a convergence barrier.
-    Barrier(u32),
+pub struct Meeting {
+    /// A block.
+    pub block: BlockId,
+    /// In the frame with this number of callers.
+    pub callers: usize,
 }
 
 /// Lanes that execute together.
@@ -130,8 +130,8 @@ impl<P: Travels> Nodes<P> {
     /// Lets a path meet those that it is expected by, as long as it stands where they wait. Returns what goes on.
     pub fn meet(&mut self, mut path: P) -> Option<P> {
         loop {
-            let (block, depth) = path.place();
-            if !self.meets_at(&path, Meeting::Block(block, depth)) {
+            let (block, callers) = path.place();
+            if !self.meets_at(&path, Meeting { block, callers }) {
                 return Some(path);
             }
             path = self.arrive(path)?;
@@ -167,7 +167,7 @@ impl<P: Travels> Nodes<P> {
         n_parts: usize,
         parts: impl FnOnce(&P, &mut dyn FnMut(P, BlockId)),
     ) -> Option<P> {
-        match point.map(|point| Meeting::Block(point, path.place().1)) {
+        match point.map(|block| Meeting { block, callers: path.place().1 }) {
             Some(meeting) if !self.meets_at(&path, meeting) => self.open(&mut path, meeting, n_parts),
             // Those who wait at the point, or around it, will see all parts.
             _ => self.await_more(&path, n_parts - 1),
@@ -181,7 +181,7 @@ impl<P: Travels> Nodes<P> {
 
     /// A path calls: all lanes meet behind the call, at `next`, whenever they return. Lanes that do not call wait there.
     pub fn call(&mut self, path: &mut P, next: BlockId, others: Option<P>) {
-        let meeting = Meeting::Block(next, path.place().1);
+        let meeting = Meeting { block: next, callers: path.place().1 };
         self.open(path, meeting, 1 + usize::from(others.is_some()));
         if let Some(mut others) = others {
             others.set_node(path.node());

@@ -111,6 +111,7 @@ impl<E: Engine, O: Observer> Worker<'_, E, O> {
             let of = |blocked: &mut Blocked| match &blocked.at {
                 BlockedAt::Phase { wait, .. } => has_ended(wait) == Some(true),
                 BlockedAt::Barrier { .. }
+                | BlockedAt::Convergence { .. }
                 | BlockedAt::Cluster { .. }
                 | BlockedAt::Group { .. }
                 | BlockedAt::Lanes { .. } => false,
@@ -142,7 +143,7 @@ impl<E: Engine, O: Observer> Worker<'_, E, O> {
     fn tell_that_phases_go_on(&self, cta: &mut Cta<E, O::Cta>, is_told: impl Fn(&Path, bool) -> bool) -> Released {
         let mut released = Released::None;
         for warp in cta.warps.iter_mut().filter(|warp| warp.waits_for_phase()) {
-            let is_awaited = warp.nodes.waiting_lanes() & warp.live != 0;
+            let is_awaited = warp.reconverging_lanes() != 0;
             let of = |blocked: &mut Blocked| {
                 matches!(blocked.at, BlockedAt::Phase { .. }) && is_told(&blocked.path, is_awaited)
             };

@@ -18,7 +18,6 @@ use crate::engine::{BlockEnd, Engine, Frame, LaneValues};
 use crate::error::{ExecError, TextureFault};
 use crate::exchange::{Group, groups};
 use crate::interpret::{Context, LocalMemory, Worker, parted_warpgroup};
-use crate::meeting::Meeting;
 use crate::raw::{Lanes, Row, Source};
 use crate::semantics::tensor::TensorCores;
 use crate::semantics::warp::Exchange;
@@ -354,9 +353,24 @@ impl<'a, E: Engine, O: Observer> Run<'_, 'a, E, O> {
         self.worker.meet_cluster((self.cta, self.warp_index), (self.path, self.block), (on, half), operation)
     }
 
-    /// Opens a convergence region: the lanes of the path will wait for each other at its end.
-    pub fn open_region(&mut self, barrier: u32) {
-        self.cta.warps[self.warp_index].nodes.open(self.path, Meeting::Barrier(barrier), 1);
+    /// Lanes will wait for each other at a convergence barrier.
+    pub fn join_convergence(&mut self, barrier: u32, lanes: u32) {
+        self.cta.warps[self.warp_index].convergence[barrier as usize] |= lanes;
+    }
+
+    /// Nobody waits any longer at a convergence barrier for these lanes.
+    pub fn break_convergence(&mut self, barrier: u32, lanes: u32) {
+        self.cta.warps[self.warp_index].break_convergence(barrier, lanes);
+    }
+
+    /// The lanes that wait for each other at a convergence barrier.
+    pub fn convergence(&self, barrier: u32) -> u32 {
+        self.cta.warps[self.warp_index].convergence[barrier as usize]
+    }
+
+    /// Says which lanes wait for each other at a convergence barrier.
+    pub fn write_convergence(&mut self, barrier: u32, mask: u32) {
+        self.cta.warps[self.warp_index].write_convergence(barrier, mask);
     }
 
     /// Reserves local memory behind what the lanes have. Returns where it begins.

@@ -16,7 +16,6 @@ use crate::engine::{At, BlockEnd, Engine, Frame, LaneValues};
 use crate::error::ExecError;
 use crate::exchange::{self, Attendance, Brought, attend};
 use crate::interpret::{Context, LocalMemory, parted_warpgroup};
-use crate::meeting::Meeting;
 use crate::raw::{Lanes, Row, Source, call};
 use crate::run::{Request, Run};
 use crate::semantics::atomic::{self, Adder};
@@ -319,8 +318,26 @@ impl Engine for Simt {
                     let mask = lanes.mask;
                     set_value(&mut lanes, step.destinations[0], Wide::No, u64::from(mask));
                 }
-                Kind::OpenRegion(barrier) => {
-                    warp.nodes.open(path, Meeting::Barrier(barrier), 1);
+                Kind::JoinConvergence(barrier) => {
+                    warp.convergence[barrier as usize] |= lanes.mask;
+                }
+                Kind::ReadConvergence(barrier) => {
+                    let mask = warp.convergence[barrier as usize];
+                    set_value(&mut lanes, step.destinations[0], Wide::No, u64::from(mask));
+                }
+                Kind::BreakConvergence(barrier) => {
+                    let on = lanes.mask;
+                    warp.break_convergence(barrier, on);
+                    path.operation = Some(operation + 1);
+                    return Ok(BlockEnd::Again);
+                }
+                Kind::WriteConvergence(barrier) => {
+                    let masks = lanes.words(step.sources[0]);
+                    let on = ActiveMask(lanes.mask);
+                    let mask = on.lanes().fold(0, |mask, lane| mask | masks[lane]);
+                    warp.write_convergence(barrier, mask);
+                    path.operation = Some(operation + 1);
+                    return Ok(BlockEnd::Again);
                 }
                 Kind::Alloca(wide) => {
                     let on = lanes.mask;

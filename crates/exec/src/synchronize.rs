@@ -4,9 +4,10 @@ use warplens_isa::{BarrierKind, Pc};
 use warplens_trace::Observer;
 
 use crate::barrier::{BarrierRule, N_BARRIERS};
+use crate::convergence::give_up_convergence;
 use crate::cta::{Blocked, BlockedAt, Cta, Party, Warp};
 use crate::decoded::Block;
-use crate::divergence::Path;
+use crate::divergence::{Path, join};
 use crate::engine::{At, BlockEnd, Engine};
 use crate::error::ExecError;
 use crate::exchange::{Brought, Group};
@@ -126,6 +127,7 @@ impl<E: Engine, O: Observer> Worker<'_, E, O> {
                         warp.runnable.push(path);
                     }
                     BlockedAt::Barrier { .. }
+                    | BlockedAt::Convergence { .. }
                     | BlockedAt::Cluster { .. }
                     | BlockedAt::Phase { .. }
                     | BlockedAt::Group { .. }
@@ -135,7 +137,7 @@ impl<E: Engine, O: Observer> Worker<'_, E, O> {
         }
     }
 
-    /// Lanes have exited: barriers and member masks no longer wait for them.
+    /// Lanes have exited: barriers of all kinds and member masks no longer wait for them.
     pub(crate) fn after_exit(&mut self, cta: &mut Cta<E, O::Cta>, warp_index: usize) {
         if let Some(cluster) = &cta.cluster {
             cluster.leave(self.shared.shape.clusters.rank(cta.coordinates), warp_index, cta.warps[warp_index].live);
@@ -146,7 +148,8 @@ impl<E: Engine, O: Observer> Worker<'_, E, O> {
             .flat_map(|warp| &warp.blocked)
             .filter_map(|blocked| match blocked.at {
                 BlockedAt::Barrier { barrier, .. } => Some(barrier),
-                BlockedAt::Cluster { .. }
+                BlockedAt::Convergence { .. }
+                | BlockedAt::Cluster { .. }
                 | BlockedAt::Phase { .. }
                 | BlockedAt::Group { .. }
                 | BlockedAt::Lanes { .. } => None,
@@ -159,6 +162,7 @@ impl<E: Engine, O: Observer> Worker<'_, E, O> {
         }
         let code = self.shared.bound();
         let warp = &mut cta.warps[warp_index];
+        warp.resume_after_exit();
         let parties: Vec<Party> = warp.blocked.iter().filter_map(Blocked::party).collect();
         parties.into_iter().for_each(|party| exchange_if_complete(code, warp, party));
     }
@@ -170,7 +174,7 @@ impl<E: Engine, O: Observer> Worker<'_, E, O> {
         if self.shared.shape.barriers == BarrierRule::Warps {
             return Released::None;
         }
-        let mut released = Released::None;
+        let mut released = give_up_convergence(cta, waits);
         for warp in cta.warps.iter_mut().filter(|warp| warp.runnable.is_empty() && waits(warp)) {
             for path in warp.nodes.release_innermost() {
                 released = Released::Some;
@@ -206,10 +210,7 @@ fn exchange_among<E: Engine>(code: &E::Code, warp: &mut Warp<E>, party: Party) {
     let mut together: Vec<Path> = Vec::new();
     for mut path in there {
         path.operation = path.operation.map(|operation| operation + 1);
-        match together.iter_mut().find(|other| other.stands_with(&path)) {
-            Some(other) => other.mask |= path.mask,
-            None => together.push(path),
-        }
+        join(&mut together, path);
     }
     warp.runnable.extend(together);
 }

@@ -45,6 +45,7 @@ impl CallGraph {
             Flow::Fallthrough(_)
             | Flow::Branch { .. }
             | Flow::Indexed { .. }
+            | Flow::Computed { .. }
             | Flow::Return { .. }
             | Flow::Exit { .. } => &[],
         }

@@ -92,6 +92,9 @@ pub struct Function {
     pub registers: RegisterWords,
     /// Bytes of local memory per thread in one frame.
     pub local_bytes: u32,
+    /// Static shared memory that the function takes from address 0 on, besides variables: machine code has its
+    /// addresses in it.
+    pub shared_bytes: u32,
     /// First block, the entry.
     pub first_block: BlockId,
     /// Number of blocks.
@@ -157,6 +160,13 @@ pub enum Flow {
         /// Block of the lanes that do not branch.
         next: Option<BlockId>,
     },
+    /// The last instruction jumps to the address that its source holds.
+    Computed {
+        /// Targets by address, sorted. Any other address is an error of the program.
+        targets: Vec<(u64, BlockId)>,
+        /// Block of the lanes that do not jump.
+        next: Option<BlockId>,
+    },
     /// The last instruction calls. Its sources are the words of the arguments, its destinations those of the results.
     Call {
         /// Callee.
@@ -186,12 +196,19 @@ pub enum CallTarget {
 }
 
 impl Flow {
-    /// Blocks of the same function that may come next.
+    /// Blocks of the same function that may come next; those of a computed jump without repetition, as many addresses
+    /// may lie in few blocks.
     pub fn successors(&self) -> Vec<BlockId> {
         match self {
             Self::Fallthrough(next) | Self::Call { next, .. } => vec![*next],
             Self::Branch { taken, next } => std::iter::once(*taken).chain(*next).collect(),
             Self::Indexed { targets, next } => targets.iter().copied().chain(*next).collect(),
+            Self::Computed { targets, next } => {
+                let mut blocks: Vec<BlockId> = targets.iter().map(|&(_, block)| block).chain(*next).collect();
+                blocks.sort_unstable();
+                blocks.dedup();
+                blocks
+            }
             Self::Return { next } | Self::Exit { next } => next.iter().copied().collect(),
         }
     }

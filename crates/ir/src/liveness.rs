@@ -262,6 +262,7 @@ mod tests {
             results: vec![word(3)],
             registers: RegisterWords { vector: 5, ..RegisterWords::default() },
             local_bytes: 0,
+            shared_bytes: 0,
             first_block: BlockId(0),
             n_blocks: 3,
             bounds: LaunchBounds::default(),

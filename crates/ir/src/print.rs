@@ -67,6 +67,9 @@ fn print_function(module: &Module, function: &Function, text: &mut String) {
             parameter.name, parameter.ty, parameter.offset, parameter.bytes
         );
     }
+    if function.shared_bytes != 0 {
+        let _ = writeln!(text, "  shared {} bytes", function.shared_bytes);
+    }
     for block in function.block_ids() {
         let body = &module.blocks[block];
         let label = body.label.as_deref().map(|label| format!(" ({label})")).unwrap_or_default();
@@ -157,6 +160,11 @@ fn flow_text(module: &Module, flow: &Flow) -> String {
         Flow::Fallthrough(next) => format!("{next}"),
         Flow::Branch { taken, next } => format!("{taken}{}", or_else(next)),
         Flow::Indexed { targets, next } => format!("{targets:?}{}", or_else(next)),
+        Flow::Computed { targets, next } => {
+            let targets: Vec<String> =
+                targets.iter().map(|(address, block)| format!("{address:#x}: {block}")).collect();
+            format!("[{}]{}", targets.join(", "), or_else(next))
+        }
         Flow::Call { target: crate::CallTarget::Direct(function), next } => {
             format!("call {} then {next}", module.functions[*function].name)
         }

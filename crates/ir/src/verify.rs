@@ -101,6 +101,14 @@ fn check_registers(function: &Function, inst: &Inst, report: &mut impl FnMut(Opt
     if inst.guard.is_some_and(|guard| !is_predicate(guard.predicate.bank)) {
         report(Some(inst.pc), "the guard is no predicate".into());
     }
+    let barrier = match inst.op() {
+        Op::Bssy | Op::WriteConvergence => inst.writes().any(|register| register.bank == Bank::Convergence),
+        Op::Bsync | Op::Break | Op::ReadConvergence => inst.reads().any(|register| register.bank == Bank::Convergence),
+        _ => true,
+    };
+    if !barrier {
+        report(Some(inst.pc), format!("{} names no convergence barrier", inst.op().name()));
+    }
     let (given, needed) = (inst.memory.len(), inst.op().n_memory_references());
     if given != needed {
         report(Some(inst.pc), format!("{} touches {needed} places in memory, not {given}", inst.op().name()));
@@ -177,12 +185,18 @@ fn flow_mismatch(flow: &Flow, last: Option<&Inst>) -> Option<String> {
         Flow::Fallthrough(_) => (op.is_none_or(|op| !op.ends_block() || op == Op::Bsync), None),
         Flow::Branch { next, .. } => (op == Some(Op::Bra), Some(next)),
         Flow::Indexed { next, .. } => (op == Some(Op::BrxIdx), Some(next)),
+        Flow::Computed { next, .. } => (op == Some(Op::Jump), Some(next)),
         Flow::Call { .. } => (op == Some(Op::Call), None),
         Flow::Return { next } => (op == Some(Op::Ret), Some(next)),
         Flow::Exit { next } => (matches!(op, Some(Op::Exit | Op::Trap | Op::Unsupported)), Some(next)),
     };
     if !fits {
         return Some(format!("the last operation {op:?} does not fit the flow {flow:?}"));
+    }
+    if let Flow::Computed { targets, .. } = flow
+        && !targets.is_sorted_by(|(one, _), (other, _)| one < other)
+    {
+        return Some("the targets of a computed jump are not sorted by address".into());
     }
     match next {
         Some(next) if next.is_some() != guarded => Some("exactly guarded control operations have a next block".into()),

@@ -65,6 +65,11 @@
 //! | `ClusterBar` | `B32` | none | none |
 //! | `BarWarp` | `B32` | none | member mask |
 //! | `BrxIdx` | `U32` | none | index |
+//! | `Jump` | `U64` | none | address |
+//! | `Bssy` | `Pred` | convergence barrier | none |
+//! | `Bsync`, `Break` | `Pred` | none | convergence barrier |
+//! | `ReadConvergence` | `B32` | mask of lanes | convergence barrier |
+//! | `WriteConvergence` | `B32` | convergence barrier | mask of lanes; those of the active lanes together |
 //! | `Call`, `SystemCall` | `B32` | results | arguments |
 //! | `Alloca` | of the address | address | bytes, alignment |
 //! | `StackSave`, `StackRestore` | of the address | address; none | none; address |
@@ -73,7 +78,6 @@
 //! give (`shfl`, `vote` of old PTX) is the immediate 0: nobody is waited for.
 //! A load of a signed type that is narrower than its register extends the sign to the 32 or 64 bits of the register;
 //! other loads extend with zeros. `Ld` from [`StateSpace::Param`](crate::StateSpace::Param) has the byte offset in the
-//! parameter space as its address.
 //! parameter space as its address. The base of the memory that a texture or surface instruction touches is the handle of
 //! its object, or the address of the opaque variable that holds the handle; its elements are those of a lane.
 
@@ -302,6 +306,8 @@ macro_rules! with_ops {
             Bra (hint: Branch) => { class: control, effect: End, bind: control::branch }
             /// Branch through a table of targets.
             BrxIdx (hint: Branch) => { class: control, effect: End, bind: control::branch_indexed }
+            /// Branch to the address that a 64-bit register holds; the targets by address stand at the block.
+            Jump => { class: control, effect: End, bind: control::jump }
             /// Call; the target stands at the block.
             Call (hint: Branch) => { class: control, effect: End, bind: control::call }
             /// Return.
@@ -310,10 +316,17 @@ macro_rules! with_ops {
             Exit => { class: control, effect: End, bind: control::exit }
             /// Aborts the launch.
             Trap => { class: control, effect: End, bind: control::trap }
-            /// Opens a region: the lanes of the convergence barrier (last destination) will wait at its `Bsync`.
-            Bssy => { class: control, effect: Fence, bind: control::nothing }
-            /// Waits for the lanes of the convergence barrier.
-            Bsync => { class: control, effect: End, bind: control::nothing }
+            /// Adds the lanes to the mask of the convergence barrier: they will wait for each other at a `Bsync` on it.
+            Bssy => { class: control, effect: Fence, bind: control::join_convergence }
+            /// Waits until all lanes in the mask of the convergence barrier that have not exited wait at it, wherever
+            /// they do; the mask is empty then. Lanes that are not in the mask go on.
+            Bsync => { class: control, effect: End, bind: control::bsync }
+            /// Takes the lanes out of the mask of the convergence barrier: nobody waits there for them.
+            Break => { class: control, effect: Fence, bind: control::break_convergence }
+            /// Reads the mask of the convergence barrier, the same in all lanes.
+            ReadConvergence => { class: control, effect: Fence, bind: control::read_convergence }
+            /// Writes the mask of the convergence barrier.
+            WriteConvergence => { class: control, effect: Fence, bind: control::write_convergence }
             /// Does nothing that a thread can see: `nanosleep`, `pmevent`, `brkpt`, `discard` and the like.
             Nop => { class: other, effect: Fence, bind: control::nothing }
 

@@ -228,7 +228,10 @@ fn check(inst: &Decoded) -> Result<(), NoMeaning> {
         | Meaning::LoadMatrices(_)
         | Meaning::StoreMatrices(_)
         | Meaning::Texture
-        | Meaning::OpenRegion(_)
+        | Meaning::JoinConvergence(_)
+        | Meaning::BreakConvergence(_)
+        | Meaning::ReadConvergence(_)
+        | Meaning::WriteConvergence(_)
         | Meaning::ReserveStack
         | Meaning::SaveStack
         | Meaning::RestoreStack

@@ -57,7 +57,14 @@ pub(crate) enum Meaning<'i> {
     StoreMatrices(MatrixMove),
     Barrier(BarrierKind),
     ClusterBarrier(ClusterPhase),
-    OpenRegion(u32),
+    /// Lanes are added to the mask of a convergence barrier.
+    JoinConvergence(u32),
+    /// Lanes are taken out of it.
+    BreakConvergence(u32),
+    /// Its mask is read.
+    ReadConvergence(u32),
+    /// Its mask is written.
+    WriteConvergence(u32),
     ReserveStack,
     SaveStack,
     RestoreStack,
@@ -205,12 +212,12 @@ pub(crate) fn meaning(inst: &Decoded) -> Meaning<'_> {
         Operation::Stmatrix(matrices) => Meaning::StoreMatrices(*matrices),
 
         // Control is the flow of the block.
-        Operation::Bra(_) | Operation::BrxIdx(_) | Operation::Call(_) => Meaning::Nothing,
+        Operation::Bra(_) | Operation::BrxIdx(_) | Operation::Jump | Operation::Call(_) => Meaning::Nothing,
         Operation::Ret | Operation::Exit | Operation::Trap | Operation::Bsync => Meaning::Nothing,
-        Operation::Bssy => match inst.writes().find(|register| register.file == File::Convergence) {
-            Some(register) => Meaning::OpenRegion(register.index),
-            None => Meaning::Nothing,
-        },
+        Operation::Bssy => of_barrier(inst, Meaning::JoinConvergence),
+        Operation::Break => of_barrier(inst, Meaning::BreakConvergence),
+        Operation::ReadConvergence => of_barrier(inst, Meaning::ReadConvergence),
+        Operation::WriteConvergence => of_barrier(inst, Meaning::WriteConvergence),
         Operation::Nop => Meaning::Nothing,
 
         Operation::Bar(kind) => Meaning::Barrier(*kind),
@@ -224,6 +231,12 @@ pub(crate) fn meaning(inst: &Decoded) -> Meaning<'_> {
         Operation::SystemCall(service) => Meaning::System(*service),
         Operation::Unsupported => Meaning::No("not emulated yet"),
     }
+}
+
+/// What is done with the convergence barrier that an operation names.
+fn of_barrier<'i>(inst: &Decoded, meaning: fn(u32) -> Meaning<'i>) -> Meaning<'i> {
+    let barrier = inst.reads().chain(inst.writes()).find(|register| register.file == File::Convergence);
+    barrier.map_or(Meaning::No(NO_SUCH_FORM), |register| meaning(register.index))
 }
 
 /// An approximate function of f32, and one of f16 or bf16; they are told whether to flush subnormals.

@@ -229,7 +229,16 @@ impl Step<'_> {
             }
             Meaning::LoadMatrices(matrices) => self.load_matrices(run, number, matrices)?,
             Meaning::StoreMatrices(matrices) => self.store_matrices(run, number, matrices)?,
-            Meaning::OpenRegion(barrier) => run.open_region(barrier),
+            Meaning::JoinConvergence(barrier) => run.join_convergence(barrier, self.on),
+            Meaning::BreakConvergence(barrier) => run.break_convergence(barrier, self.on),
+            Meaning::ReadConvergence(barrier) => {
+                let mask = run.convergence(barrier);
+                self.write(run.registers(), 0, ScalarType::B32, &[mask.into(); 32]);
+            }
+            Meaning::WriteConvergence(barrier) => {
+                let masks = self.source(registers, 0, ScalarType::B32, 0);
+                run.write_convergence(barrier, lanes(self.on).fold(0, |mask, lane| mask | masks[lane] as u32));
+            }
             Meaning::ReserveStack => {
                 let bytes = self.source(registers, 0, inst.ty, 0);
                 let aligns = self.source(registers, 1, ScalarType::U32, 8);

@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::collections::BinaryHeap;
 
 use warplens_exec as exec;
-use warplens_ir::{FunctionId, FunctionKind, Module};
+use warplens_ir::{Flow, FunctionId, FunctionKind, Module};
 use warplens_isa::{Pc, Spelling};
 use warplens_stats::{Counting, Executed, FinishOptions, LaunchShape, Profile, Program};
 
@@ -146,6 +146,9 @@ pub enum Refusal {
     /// The code says itself where lanes meet, which is not followed.
     #[error("explicit convergence barriers are not followed")]
     Convergence,
+    /// The code jumps to addresses that it computes, which is not followed.
+    #[error("jumps to computed addresses are not followed")]
+    Jump,
     /// A function works on the registers of its callers, which is not followed.
     #[error("functions that work on the registers of their callers are not followed")]
     Subroutine,
@@ -161,7 +164,7 @@ impl Refusal {
             | Self::IndirectCall { pc }
             | Self::BulkCopy { pc }
             | Self::Recursion { pc } => Some(*pc),
-            Self::Given(_) | Self::Convergence | Self::Subroutine => None,
+            Self::Given(_) | Self::Convergence | Self::Jump | Self::Subroutine => None,
         }
     }
 }
@@ -194,6 +197,10 @@ pub fn count(request: &Request<'_>) -> Result<Counts, Refusal> {
     let functions = warplens_ir::call_graph::reachable(module, request.kernel);
     if functions.iter().any(|&function| module.functions[function].explicit_convergence) {
         return Err(Refusal::Convergence);
+    }
+    let mut blocks = functions.iter().flat_map(|&function| module.functions[function].block_ids());
+    if blocks.any(|block| matches!(module.blocks[block].flow, Flow::Computed { .. })) {
+        return Err(Refusal::Jump);
     }
     if functions.iter().any(|&function| module.functions[function].kind == FunctionKind::Subroutine) {
         return Err(Refusal::Subroutine);

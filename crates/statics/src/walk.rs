@@ -293,6 +293,8 @@ impl Walker<'_> {
             Flow::Fallthrough(next) => Ok(self.go(path, *next)),
             Flow::Branch { taken, next } => self.branch(path, inst, Some(*taken), *next),
             Flow::Indexed { targets, next } => self.branch_indexed(path, inst, targets, *next),
+            // Kernels that have one are refused before.
+            Flow::Computed { .. } => Ok(self.end(path)),
             Flow::Call { target, next } => self.call(path, inst, target, *next),
             Flow::Return { next } if !path.frames.is_empty() => self.branch_to_caller(path, inst, *next),
             Flow::Return { next } | Flow::Exit { next } => self.branch(path, inst, None, *next),

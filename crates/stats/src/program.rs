@@ -232,7 +232,7 @@ fn role(inst: &Inst) -> Role {
         // A copy counts where it reads; the place of a tensor is said by its map.
         (Op::CopyTensor, _) if !inst.operation.writes_tensor() => Role::Memory(StateSpace::Global),
         (op, Some(memory)) if op.is_access() && memory.space != StateSpace::Param => Role::Memory(memory.space),
-        (Op::Bra | Op::BrxIdx, _) => Role::Branch,
+        (Op::Bra | Op::BrxIdx | Op::Jump, _) => Role::Branch,
         (Op::Bar, _) => Role::CtaBarrier,
         (Op::BarWarp, _) => Role::WarpBarrier,
         _ => Role::Other,

@@ -151,6 +151,7 @@ fn module(body: &[Random]) -> Module {
         results: Vec::new(),
         registers: RegisterWords { vector: N_WORDS, predicate: N_PREDICATES, ..RegisterWords::default() },
         local_bytes: 0,
+        shared_bytes: 0,
         first_block: BlockId(0),
         n_blocks: 3,
         bounds: LaunchBounds::default(),

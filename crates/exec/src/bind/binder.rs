@@ -480,7 +480,9 @@ fn registers(code: &decoded::Code, operations: &[Decoded], function: &Function) 
         let own = &operations[block.operations.start as usize..block.operations.end as usize];
         all.extend(own.iter().flat_map(|operation| operation.reads().chain(operation.writes())));
         match &block.flow {
-            Flow::Indexed { index, .. } => all.extend(index.register()),
+            Flow::Indexed { index: operand, .. } | Flow::Computed { address: operand, .. } => {
+                all.extend(operand.register());
+            }
             Flow::Call(call) => {
                 if let Callee::Indirect(operand) = &call.callee {
                     all.extend(operand.register());

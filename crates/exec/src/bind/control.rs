@@ -57,12 +57,38 @@ pub(super) fn cluster_bar(binder: &mut Binder<'_>, _: &Decoded, phase: &ClusterP
     Ok(())
 }
 
-/// Operations without an effect that a thread could see, but for `Bssy`, which opens a convergence region.
-pub(super) fn nothing(binder: &mut Binder<'_>, inst: &Decoded) -> Binding {
-    let barrier = inst.writes().find(|register| register.file == File::Convergence);
-    if let Some(register) = barrier {
-        binder.other(Kind::OpenRegion(register.index), [SINK; 2], &[]);
-    }
+/// Operations without an effect that a thread could see.
+pub(super) fn nothing(_: &mut Binder<'_>, _: &Decoded) -> Binding {
+    Ok(())
+}
+
+/// The convergence barrier that an operation names.
+fn convergence_barrier(inst: &Decoded) -> Result<u32, &'static str> {
+    let barrier = inst.reads().chain(inst.writes()).find(|register| register.file == File::Convergence);
+    barrier.map(|register| register.index).ok_or("the convergence barrier is missing")
+}
+
+pub(super) fn join_convergence(binder: &mut Binder<'_>, inst: &Decoded) -> Binding {
+    binder.other(Kind::JoinConvergence(convergence_barrier(inst)?), [SINK; 2], &[]);
+    Ok(())
+}
+
+pub(super) fn break_convergence(binder: &mut Binder<'_>, inst: &Decoded) -> Binding {
+    binder.other(Kind::BreakConvergence(convergence_barrier(inst)?), [SINK; 2], &[]);
+    Ok(())
+}
+
+pub(super) fn read_convergence(binder: &mut Binder<'_>, inst: &Decoded) -> Binding {
+    let barrier = convergence_barrier(inst)?;
+    let destination = binder.write(inst.destination(), ScalarType::B32);
+    binder.other(Kind::ReadConvergence(barrier), [destination, SINK], &[]);
+    Ok(())
+}
+
+pub(super) fn write_convergence(binder: &mut Binder<'_>, inst: &Decoded) -> Binding {
+    let barrier = convergence_barrier(inst)?;
+    let mask = binder.source_or(inst, 0, ScalarType::B32, 0);
+    binder.other(Kind::WriteConvergence(barrier), [SINK; 2], &[mask]);
     Ok(())
 }
 
@@ -134,8 +160,10 @@ macro_rules! flows {
 flows! {
     branch(Branch);
     branch_indexed(Branch);
+    jump;
     call(Branch);
     ret;
     exit;
     trap;
+    bsync;
 }

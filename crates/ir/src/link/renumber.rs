@@ -306,6 +306,9 @@ impl<'r> Renumber<'r> {
                 next.iter_mut().for_each(moved);
             }
             Flow::Indexed { targets, next } => targets.iter_mut().chain(next).for_each(moved),
+            Flow::Computed { targets, next } => {
+                targets.iter_mut().map(|(_, block)| block).chain(next).for_each(moved);
+            }
             Flow::Return { next } | Flow::Exit { next } => next.iter_mut().for_each(moved),
             Flow::Call { target, next } => {
                 moved(next);

@@ -40,6 +40,7 @@ fn module(name: &str, callee: FunctionId) -> Module {
         results: Vec::new(),
         registers: RegisterWords::default(),
         local_bytes: 0,
+        shared_bytes: 0,
         first_block: BlockId(0),
         n_blocks: 2,
         bounds: LaunchBounds::default(),

@@ -101,6 +101,7 @@ impl<'m, 'a, 'src> Body<'m, 'a, 'src> {
             results: self.results,
             registers: self.scopes.used,
             local_bytes: self.frame_bytes.next_multiple_of(8) as u32,
+            shared_bytes: 0,
             first_block,
             n_blocks,
             bounds,

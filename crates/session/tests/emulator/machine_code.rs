@@ -1,12 +1,17 @@
 //! What PTX does not have and machine code does: register pairs that share words with other registers, registers and
 //! predicates that a warp has once, explicit convergence barriers. The functions are written in the IR.
+//!
+//! The same tests are those of the reference interpreter: whoever includes them says which engine is tested.
 
+#[path = "machine_code/convergence.rs"]
+mod convergence;
+#[path = "machine_code/forms.rs"]
 mod forms;
 
 use std::sync::atomic::AtomicU64;
 
 use warplens_base::Span;
-use warplens_exec::{BarrierRule, Device, Launch, Program, Schedule};
+use warplens_exec::{BarrierRule, Device, ExecError, Launch, Program, Schedule};
 use warplens_ir::{
     Bank, Block, Flow, Function, FunctionId, FunctionKind, Guard, Inst, LaunchBounds, MemoryReference, Module, Operand,
     Parameter, PcInfo, Register, RegisterWords, Width,
@@ -16,6 +21,8 @@ use warplens_isa::{
     SpecialRegister, Spelling, StateSpace, Sum,
 };
 use warplens_trace::Observer;
+
+use crate::Tested;
 
 const fn r(index: u32) -> Register {
     Register::vector(index, Width::Word)
@@ -108,7 +115,7 @@ impl Builder {
     /// Makes functions of the blocks: the kernel, and of the last ones the subroutine that it may call.
     fn finish(&mut self, n_subroutine: u32) -> FunctionId {
         let out = Parameter { name: "out".into(), ty: ScalarType::U64, offset: 0, bytes: 8, align: 8, is_array: false };
-        let registers = RegisterWords { vector: 24, uniform: 8, predicate: 4, uniform_predicate: 2, convergence: 1 };
+        let registers = RegisterWords { vector: 24, uniform: 8, predicate: 4, uniform_predicate: 2, convergence: 2 };
         let n_kernel = self.module.blocks.len() as u32 - n_subroutine;
         let function = |name: &str, kind: FunctionKind, first: u32, n_blocks: u32| Function {
             name: name.into(),
@@ -118,6 +125,7 @@ impl Builder {
             results: Vec::new(),
             registers,
             local_bytes: 0,
+            shared_bytes: 0,
             first_block: BlockId(first),
             n_blocks,
             bounds: LaunchBounds::default(),
@@ -133,11 +141,15 @@ impl Builder {
 
     /// Runs the kernel with one warp and returns 32 words, and the observer.
     fn launch<O: Observer + Sync>(&self, kernel: FunctionId, observer: O) -> (Vec<u32>, O) {
+        self.try_launch(kernel, observer).expect("the kernel ends")
+    }
+
+    fn try_launch<O: Observer + Sync>(&self, kernel: FunctionId, observer: O) -> Result<(Vec<u32>, O), ExecError> {
         assert_eq!(warplens_ir::verify(&self.module), []);
         let mut device = Device::new(self.module.address_bits, u64::MAX);
         let image = device.load(&self.module).unwrap();
         let results = device.allocate("out", 128).unwrap();
-        let program = Program::new(&self.module, image, kernel, &mut device).unwrap();
+        let program = Program::<Tested>::for_engine(&self.module, image, kernel, &mut device).unwrap();
         assert_eq!(program.unsupported(), []);
         let launch = Launch {
             grid: [1; 3],
@@ -156,10 +168,9 @@ impl Builder {
             barriers: BarrierRule::Threads,
             tensor_cores: warplens_exec::TensorCores::default(),
         };
-        let (observer, _) =
-            warplens_exec::launch(&program, &device, &launch, observer, &AtomicU64::new(0)).expect("the kernel ends");
+        let (observer, _) = warplens_exec::launch(&program, &device, &launch, observer, &AtomicU64::new(0))?;
         let words = device.read(results, 0, 128);
-        (words.chunks(4).map(|word| u32::from_le_bytes(word.try_into().unwrap())).collect(), observer)
+        Ok((words.chunks(4).map(|word| u32::from_le_bytes(word.try_into().unwrap())).collect(), observer))
     }
 
     /// Puts the address of the lane's result into the words 4 and 5, added up word by word with a carry.
@@ -338,6 +349,7 @@ fn the_source_of_an_error_is_the_instruction() {
         results: Vec::new(),
         registers: RegisterWords::default(),
         local_bytes: 0,
+        shared_bytes: 0,
         first_block: BlockId(0),
         n_blocks: 1,
         bounds: LaunchBounds::default(),

@@ -14,3 +14,6 @@ mod races;
 mod random;
 mod vectors;
 mod video;
+
+/// The engine that executes what is written in the IR.
+type Tested = warplens_exec::Simt;

@@ -56,6 +56,7 @@ impl Kernel {
             results: Vec::new(),
             registers: RegisterWords { vector: 64, predicate: 8, ..RegisterWords::default() },
             local_bytes: 0,
+            shared_bytes: 0,
             first_block: BlockId::from_index(self.module.blocks.len()),
             n_blocks: 0,
             bounds: LaunchBounds::default(),

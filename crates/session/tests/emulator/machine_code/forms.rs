@@ -160,6 +160,24 @@ fn signs_change_on_the_way_into_operations() {
 }
 
 #[test]
+fn variables_lie_behind_the_shared_memory_that_code_addresses_itself() {
+    let mut code = Builder::new();
+    code.result_address();
+    let tile = code.module.variables.push(tile());
+    let tile = Operand::Variable { variable: tile, offset: 0, generic: false };
+    code.inst(Operation::Mov, ScalarType::U32, Some(r(9)), &[tile]);
+    code.store_and_exit(r(9));
+    let kernel = code.finish(0);
+    code.module.functions[kernel].shared_bytes = 72;
+    assert!(warplens_ir::print(&code.module).contains("  shared 72 bytes\n"));
+    let mut device = Device::new(64, u64::MAX);
+    let image = device.load(&code.module).unwrap();
+    let program = Program::<Tested>::for_engine(&code.module, image, kernel, &mut device).unwrap();
+    assert_eq!(program.static_shared_bytes(), 80 + 128);
+    assert_eq!(code.launch(kernel, ()).0, [80; 32]);
+}
+
+#[test]
 fn a_subroutine_works_on_the_registers_of_its_caller() {
     let mut code = Builder::new();
     code.result_address_of_bank();
@@ -219,6 +237,10 @@ fn the_verifier_knows_the_forms() {
             Builder::place(StateSpace::Shared, r(9)).into();
     });
     assert_eq!(one_place, ["Copy touches 2 places in memory, not 1"]);
+    let no_barrier = violations(|code| {
+        code.inst(Operation::Break, ScalarType::Pred, None, &[]);
+    });
+    assert_eq!(no_barrier, ["Break names no convergence barrier"]);
     let stalls = violations(|code| {
         let pc = code.inst(Operation::Nop, ScalarType::B32, None, &[]).pc;
         code.module.controls.insert(pc, ControlCode { stall: 16, ..ControlCode::default() });
