@@ -45,7 +45,7 @@ struct Fetched {
 }
 
 /// Instructions that read their registers within a few cycles of their issue.
-fn has_fixed_latency(class: MachineClass) -> bool {
+pub(crate) fn has_fixed_latency(class: MachineClass) -> bool {
     use MachineClass as C;
     match class {
         C::Fp32 | C::Fp32Mul | C::Int | C::IntMul | C::Fp16 | C::Move => true,

@@ -9,7 +9,7 @@ use crate::node::Body;
 use crate::schedule::Budget;
 use crate::slots::{Slots, slots};
 use crate::target::Target;
-use crate::{banks, copies, divergence, lanes, number, schedule, select, simplify};
+use crate::{banks, copies, divergence, lanes, listed, number, schedule, select, simplify};
 
 /// How code is generated.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -65,6 +65,9 @@ pub enum Error {
 
 /// Makes the code of `kernel` and what it calls.
 pub fn generate(module: &Module, kernel: FunctionId, target: &Target, options: Options) -> Result<Generated, Error> {
+    if let Some(registers) = module.functions[kernel].machine_registers {
+        return listed::code(module, kernel, target, registers);
+    }
     let slots = slots(module);
     let functions = call_graph::reachable(module, kernel);
     let mut called = functions.iter().map(|&function| &module.functions[function]);
@@ -183,7 +186,7 @@ fn check_instructions(module: &Module, functions: &[FunctionId], target: &Target
     }
 }
 
-fn check_slots(module: &Module, function: &Function, slots: &Slots) -> Result<(), Error> {
+pub(crate) fn check_slots(module: &Module, function: &Function, slots: &Slots) -> Result<(), Error> {
     let insts = function.block_ids().flat_map(|block| &module.blocks[block].insts);
     let lacks = insts.filter(|inst| !inst.memory.is_empty()).any(|inst| slots.of(inst.pc).is_none());
     if lacks { Err(Error::TooManyAccesses(function.name.clone())) } else { Ok(()) }

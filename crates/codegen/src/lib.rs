@@ -10,6 +10,8 @@
 //! operation, type and generation; scheduling (`schedule`) orders them within their blocks; `lanes` hands additions and copies
 //! to the lanes of multiply-adds; numbering (`number`) gives them dense registers.
 //!
+//! A kernel that is machine code already is taken as it is (`listed`).
+//!
 //! Invariants: blocks stay as the IR has them, so that one trace serves every generation; what is unrolled or put together
 //! is a [`Chain`](warplens_trace::Chain) of them; every memory instruction keeps its slot, and a wide load has that of its
 //! lowest word; a schedule keeps all dependences; the same input gives the same code. This crate does not know about PTX
@@ -22,6 +24,7 @@ mod divergence;
 mod emit;
 mod generate;
 mod lanes;
+mod listed;
 mod node;
 mod number;
 mod print;

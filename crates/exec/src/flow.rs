@@ -73,7 +73,7 @@ impl<E: Engine, O: Observer> Worker<'_, E, O> {
             Flow::Indexed { index, targets, next } => {
                 let indices = self.operand(cta, warp_index, &path, *index).map(|index| u64::from(index as u32));
                 let target = |index: u64| targets.get(index as usize).copied();
-                self.branch_by_value(cta, warp_index, path, block, (&indices, target, *next, on))
+                self.branch_by_value(cta, warp_index, path, block, (&indices, target, *next, on), SameBlock::Together)
             }
             Flow::Computed { address, targets, next } => {
                 let addresses = self.operand(cta, warp_index, &path, *address);
@@ -81,7 +81,7 @@ impl<E: Engine, O: Observer> Worker<'_, E, O> {
                     let found = targets.binary_search_by_key(&address, |&(address, _)| address);
                     found.ok().map(|position| targets[position].1)
                 };
-                self.branch_by_value(cta, warp_index, path, block, (&addresses, target, *next, on))
+                self.branch_by_value(cta, warp_index, path, block, (&addresses, target, *next, on), SameBlock::Apart)
             }
             Flow::Call(target) => self.call(cta, warp_index, path, block, target, on),
             Flow::Return { next } => Ok(self.return_(cta, warp_index, path, on, *next)),
@@ -134,11 +134,15 @@ impl<E: Engine, O: Observer> Worker<'_, E, O> {
         path: Path,
         block: &Block,
         (values, target, next, on): (&LaneValues, impl Fn(u64) -> Option<BlockId>, Option<BlockId>, u32),
+        same_block: SameBlock,
     ) -> Result<Option<Path>, ExecError> {
         let mut parts: Vec<(BlockId, u32)> = Vec::new();
-        let mut add = |target: BlockId, lanes: u32| match parts.iter_mut().find(|(block, _)| *block == target) {
-            Some((_, mask)) => *mask |= lanes,
-            None => parts.push((target, lanes)),
+        let mut add = |target: BlockId, lanes: u32| {
+            let other = parts.iter_mut().find(|(block, _)| *block == target && same_block == SameBlock::Together);
+            match other {
+                Some((_, mask)) => *mask |= lanes,
+                None => parts.push((target, lanes)),
+            }
         };
         let mut rest = on;
         while rest != 0 {
@@ -167,6 +171,15 @@ impl<E: Engine, O: Observer> Worker<'_, E, O> {
             _ => Ok(split(warp, path, block, &parts)),
         }
     }
+}
+
+/// What becomes of lanes that name the same block by different values.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum SameBlock {
+    /// They go on together: a table may name a block several times.
+    Together,
+    /// They go on apart: machine code so lets groups of lanes run one after the other.
+    Apart,
 }
 
 /// Moves a path to a block; `None` if it now waits for other lanes there.

@@ -95,6 +95,9 @@ pub struct Function {
     /// Static shared memory that the function takes from address 0 on, besides variables: machine code has its
     /// addresses in it.
     pub shared_bytes: u32,
+    /// Registers per thread that the assembler gave it, of machine code. Words of the vector bank behind them hold what its
+    /// instructions compute on the way.
+    pub machine_registers: Option<u32>,
     /// First block, the entry.
     pub first_block: BlockId,
     /// Number of blocks.
@@ -160,7 +163,8 @@ pub enum Flow {
         /// Block of the lanes that do not branch.
         next: Option<BlockId>,
     },
-    /// The last instruction jumps to the address that its source holds.
+    /// The last instruction jumps to the address that its source holds. Lanes with different addresses part, also where
+    /// these lead to the same block.
     Computed {
         /// Targets by address, sorted. Any other address is an error of the program.
         targets: Vec<(u64, BlockId)>,

@@ -68,7 +68,7 @@ pub fn lower(cubin: &Cubin) -> Result<Lowered, LowerError> {
     let mut module = Module { address_bits: 64, target: cubin.target.to_string(), ..Module::default() };
     let mut linker = Linker::new(cubin);
     linker.place_variables(&mut module);
-    linker.place_addresses();
+    linker.place_addresses(&mut module);
     module.constant_banks.push(parameter_bank(cubin));
     let mut spellings = Spellings::default();
     let (mut listing, mut n_lines) = (String::new(), 0);
@@ -103,8 +103,9 @@ pub fn lower(cubin: &Cubin) -> Result<Lowered, LowerError> {
                 uniform_predicate: operands::PREDICATES,
                 convergence: operands::BARRIERS,
             },
-            local_bytes: local_bytes(kernel),
+            local_bytes: local_bytes(cubin, kernel),
             shared_bytes: u32::try_from(kernel.shared.section_bytes).unwrap_or(u32::MAX),
+            machine_registers: kernel.function.registers,
             first_block,
             n_blocks,
             bounds: bounds(kernel),
@@ -119,9 +120,16 @@ const MOST_REGISTERS: u32 = 255;
 /// Those that services of the device runtime and the calling convention use.
 const LEAST_REGISTERS: u32 = 24;
 
-fn local_bytes(kernel: &Kernel) -> u32 {
+/// The stack of a thread that the driver gives kernels which do not say how much they need, because they call functions
+/// by their addresses or again and again: CUDA's default of `cudaLimitStackSize`.
+const OPEN_STACK: u32 = 1024;
+
+fn local_bytes(cubin: &Cubin, kernel: &Kernel) -> u32 {
     let function = &kernel.function;
-    let stack = function.min_stack_bytes.unwrap_or(0).max(function.frame_bytes.unwrap_or(0));
+    let own = function.min_stack_bytes.unwrap_or(0).max(function.frame_bytes.unwrap_or(0));
+    // The functions of the compiler itself have no frames; sizes that the file states are not those of all versions.
+    let is_open = cubin.functions.iter().any(|function| !function.name.contains("__internal_"));
+    let stack = own.saturating_add(if is_open { OPEN_STACK } else { 0 });
     stack.max(u32::try_from(kernel.local_bytes).unwrap_or(u32::MAX)).next_multiple_of(16)
 }
 
@@ -142,13 +150,8 @@ fn parameters(kernel: &Kernel) -> Vec<Parameter> {
         .parameters
         .iter()
         .map(|parameter| {
-            let (ty, is_array) = match parameter.bytes {
-                1 => (ScalarType::B8, false),
-                2 => (ScalarType::B16, false),
-                4 => (ScalarType::B32, false),
-                8 => (ScalarType::B64, false),
-                _ => (ScalarType::B8, true),
-            };
+            let ty = type_of(u64::from(parameter.bytes));
+            let is_array = ty.bytes() != parameter.bytes;
             Parameter {
                 name: format!("{}_param_{}", kernel.function.name, parameter.ordinal),
                 ty,
@@ -184,6 +187,8 @@ struct Linker<'c> {
     code: BTreeMap<SectionId, u64>,
     /// Addresses that constant banks hold.
     addresses: BTreeMap<(u32, u32), Ir>,
+    /// The variable with the addresses that a bank holds.
+    address_variable: Option<VariableId>,
     services: BTreeMap<String, Service>,
 }
 
@@ -206,6 +211,7 @@ impl<'c> Linker<'c> {
             compiled: BTreeMap::new(),
             code,
             addresses: BTreeMap::new(),
+            address_variable: None,
             services: BTreeMap::new(),
         }
     }
@@ -263,14 +269,33 @@ impl<'c> Linker<'c> {
         }
     }
 
-    /// Addresses that stand in the constant banks of the module.
-    fn place_addresses(&mut self) {
+    /// Addresses that stand in the constant banks of the module: for code that names their places, and in a variable for
+    /// code that counts them.
+    fn place_addresses(&mut self, module: &mut Module) {
         let cubin = self.cubin;
         for bank in &cubin.banks {
-            for relocation in &cubin.sections[bank.section].relocations {
-                if let Some(target) = self.target_or_service(bank.section, relocation) {
-                    self.addresses.insert((u32::from(bank.number), relocation.offset as u32), target);
+            let section = &cubin.sections[bank.section];
+            let mut initializer = Initializer { bytes: section.bytes.clone(), ..Initializer::default() };
+            for relocation in &section.relocations {
+                let Some(target) = self.target_or_service(bank.section, relocation) else { continue };
+                self.addresses.insert((u32::from(bank.number), relocation.offset as u32), target);
+                match target {
+                    Ir::Variable { variable, offset, generic } => {
+                        initializer.addresses.push((relocation.offset, 8, variable, offset, generic));
+                    }
+                    Ir::Immediate(address) => {
+                        let at = relocation.offset as usize;
+                        if let Some(bytes) = initializer.bytes.get_mut(at..at.saturating_add(8)) {
+                            bytes.copy_from_slice(&address.to_le_bytes());
+                        }
+                    }
+                    _ => {}
                 }
+            }
+            if bank.number == ADDRESSES {
+                let bytes = section.bytes.len() as u64;
+                let variable = Variable { align: 16, initializer, ..constant(String::new(), bytes, Vec::new()) };
+                self.address_variable = Some(module.variables.push(variable));
             }
         }
     }
@@ -334,10 +359,11 @@ impl<'c> Linker<'c> {
         Facts {
             sm: self.cubin.target.sm,
             parameter_base: kernel.parameter_base.unwrap_or(0),
-            local_bytes: local_bytes(kernel),
+            local_bytes: local_bytes(self.cubin, kernel),
             compiled,
             compiled_variable: self.compiled.get(&kernel.function.section).copied(),
             addresses: &self.addresses,
+            address_variable: self.address_variable,
             constants: &self.constants,
             relocated,
         }
@@ -380,14 +406,26 @@ impl<'c> Linker<'c> {
     }
 }
 
+/// The bank of addresses.
+const ADDRESSES: u8 = 4;
 /// The bank of the constants that the compiler made for one kernel.
 const COMPILER: u8 = 2;
+
+/// The type of a value of which only the size is known.
+const fn type_of(bytes: u64) -> ScalarType {
+    match bytes {
+        2 => ScalarType::B16,
+        4 => ScalarType::B32,
+        8 => ScalarType::B64,
+        _ => ScalarType::B8,
+    }
+}
 
 fn constant(name: String, bytes: u64, initial: Vec<u8>) -> Variable {
     Variable {
         name,
         space: StateSpace::Const,
-        ty: ScalarType::B8,
+        ty: type_of(bytes),
         bytes,
         align: 1,
         is_dynamic: false,

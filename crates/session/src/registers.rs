@@ -25,6 +25,9 @@ pub fn of(program: &Program, kernel: FunctionId, given: Option<u32>, search: &Se
     }
     let module = &program.module;
     let function = &module.functions[kernel];
+    if let Some(registers) = function.machine_registers {
+        return Ok((registers, RegistersBasis::Ptxas));
+    }
     // ptxas reads one text.
     let allocated = match program.parts.len() {
         0 => toolchain::registers(&program.ptx, &module.target, search)?,

@@ -60,7 +60,8 @@ impl Case {
             launch_budget: u64::MAX,
             walk_budget: u64::MAX,
             allow_unsupported: false,
-            allow_overreads: false,
+            // An atomic on half a word reads and writes the whole.
+            allow_overreads: true,
             extent: Extent::Full,
             full_limit: warplens_session::FULL_LIMIT,
             statics: None,

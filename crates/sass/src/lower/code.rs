@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use warplens_base::Span;
-use warplens_ir::{Block, ControlCode, Flow, FunctionId, Guard, Inst, Operand as Ir, SpellingId};
+use warplens_ir::{Bank, Block, ControlCode, Flow, FunctionId, Guard, Inst, Operand as Ir, SpellingId};
 use warplens_isa::{BlockId, InstKey, OpClass, Operation, Pc, ScalarType, Spelling};
 
 use super::constants::Facts;
 use super::opcodes::End;
-use super::operands::{Lowering, word};
+use super::operands::{Lowering, PREDICATES, word};
 use crate::control::Control;
 use crate::decode::{Decoder, WORD_BYTES, words};
 use crate::syntax::Syntax;
@@ -78,7 +78,7 @@ pub(super) fn lower(
                 End::Branch(target) => starts.insert(target),
                 End::Call(target) => returns.insert(next) | starts.insert(target),
                 End::Jump => returns.insert(next),
-                End::Meeting | End::Exit | End::Trap => true,
+                End::Apart | End::Meeting | End::Exit | End::Trap => true,
             };
             starts.insert(next);
         }
@@ -192,7 +192,9 @@ fn code_of(control: Control) -> ControlCode {
 /// The operations of an instruction, whose guard none of them changes before the last has looked at it.
 fn with_own_guard(mut lowering: Lowering<'_>) -> Vec<Inst> {
     let mut insts = std::mem::take(&mut lowering.insts);
-    let Some(guard) = insts.last().and_then(|inst| inst.guard) else { return insts };
+    // A condition that the instruction has computed is its own.
+    let is_own = |guard: &Guard| guard.predicate.bank == Bank::Predicate && guard.predicate.index >= PREDICATES;
+    let Some(guard) = insts.last().and_then(|inst| inst.guard).filter(|guard| !is_own(guard)) else { return insts };
     let n = insts.len();
     let changes = insts[..n - 1].iter().any(|inst| inst.writes().any(|register| register == guard.predicate));
     if changes {
@@ -249,6 +251,8 @@ impl Blocks {
                 End::Branch(target) | End::Call(target) => {
                     Flow::Branch { taken: self.block_at(target), next: otherwise }
                 }
+                // The groups come as the numbers of their first lanes.
+                End::Apart => Flow::Computed { targets: (0..32).map(|lane| (lane, next)).collect(), next: otherwise },
                 End::Jump => Flow::Computed { targets: self.returns.clone(), next: otherwise },
                 End::Exit | End::Trap => Flow::Exit { next: otherwise },
             };

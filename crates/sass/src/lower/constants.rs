@@ -22,6 +22,8 @@ pub(super) struct Facts<'m> {
     pub(super) compiled_variable: Option<VariableId>,
     /// Addresses that a bank of the module holds, by bank and offset.
     pub(super) addresses: &'m BTreeMap<(u32, u32), Ir>,
+    /// The variable that holds what the bank of addresses does.
+    pub(super) address_variable: Option<VariableId>,
     /// The variables that lie in the bank of the program's constants, by offset: each with its bytes.
     pub(super) constants: &'m BTreeMap<u32, (VariableId, u32)>,
     /// Values that a loader puts into the code, by the place of the instruction.
@@ -59,6 +61,8 @@ pub(super) enum Driver {
     Special(SpecialRegister),
     /// The generic address of the first byte of a space, or its upper half.
     Window { space: StateSpace, is_upper: bool },
+    /// The generic address of the bank of the program's constants, or its upper half.
+    Constants { is_upper: bool },
     /// The address of the workspace of cooperative launches.
     Workspace,
 }
@@ -67,6 +71,8 @@ pub(super) enum Driver {
 const PARAMETERS: u32 = 0;
 /// The bank of the constants that the compiler made for the kernel.
 const COMPILER: u32 = 2;
+/// The bank of addresses.
+const ADDRESSES: u32 = 4;
 /// The bank of the program's constants.
 const PROGRAM: u32 = 3;
 
@@ -111,8 +117,18 @@ impl Facts<'_> {
                 let variable = self.compiled_variable.ok_or("a constant bank that the kernel does not have")?;
                 Ok((variable, i64::from(offset)))
             }
+            ADDRESSES => {
+                let variable = self.address_variable.ok_or("a constant bank that the file does not have")?;
+                Ok((variable, i64::from(offset)))
+            }
             _ => Err("a constant bank that is not known"),
         }
+    }
+
+    /// The generic address of the bank of the program's constants.
+    pub(super) fn constants_base(&self) -> Lowered<Ir> {
+        let (variable, offset) = self.variable(0)?;
+        Ok(Ir::Variable { variable, offset: -offset, generic: true })
     }
 
     /// Places were found in code that ptxas made of PTX that asks for these values.
@@ -123,7 +139,9 @@ impl Facts<'_> {
         // From sm_100 on the extents lie right before the parameters.
         Some(if self.sm >= 100 {
             match offset {
-                0x120 => Driver::Workspace,
+                0x120 => Driver::Constants { is_upper: false },
+                0x124 => Driver::Constants { is_upper: true },
+                0x348 => Driver::Workspace,
                 0x2f8 => local(false),
                 0x2fc => local(true),
                 // The descriptor of global memory, which no access of the emulator looks at.
@@ -142,9 +160,14 @@ impl Facts<'_> {
                 0x20 => local(false),
                 0x24 => local(true),
                 0x28 => stack,
+                0x44 if self.sm >= 90 => Driver::Special(SpecialRegister::Envreg(1)),
+                0x48 if self.sm >= 90 => Driver::Special(SpecialRegister::Envreg(2)),
+                0x50 if self.sm < 90 => Driver::Constants { is_upper: false },
+                0x54 if self.sm < 90 => Driver::Constants { is_upper: true },
                 0x8c if self.sm < 90 => Driver::Special(SpecialRegister::Envreg(1)),
                 0x90 if self.sm < 90 => Driver::Special(SpecialRegister::Envreg(2)),
-                0xd0 if self.sm >= 90 => Driver::Workspace,
+                0xd0 if self.sm >= 90 => Driver::Constants { is_upper: false },
+                0xd4 if self.sm >= 90 => Driver::Constants { is_upper: true },
                 0x118 | 0x11c if self.sm < 90 => Driver::Value(0),
                 0x208 | 0x20c if self.sm >= 90 => Driver::Value(0),
                 _ => return None,

@@ -1,13 +1,13 @@
 //! Sums, products, shifts and bit operations on integers.
 
-use warplens_ir::{Operand as Ir, Register, Sign, SignedValue, Width};
+use warplens_ir::{Operand as Ir, Register, Width};
 use warplens_isa::{
     BfindAnswer, Carry, CompareOp, Comparison, Dp2aHalf, Extremum, FunnelShift, Operation, PrmtMode, Rounding,
     ScalarType, ShiftDirection, ShiftMode, Subnormals, Sum,
 };
 
 use super::operands::{ADD, Lowered, Lowering, SUB, compare, word};
-use crate::syntax::{Operand, Syntax, Value};
+use crate::syntax::{Operand, Syntax};
 
 /// The mark of a signed type, or none.
 const fn signed(is_unsigned: bool) -> ScalarType {

@@ -172,6 +172,7 @@ impl Lowering<'_> {
             return self.spinning_swap(syntax, space);
         }
         let mut operands = syntax.operands.iter().filter(|operand| !operand.is_predicate());
+        // The predicate that some name is not known to say anything.
         let destination = if base.starts_with("RED") { None } else { Some(operands.next().ok_or("an atomic without operands")?) };
         let address = operands.next().ok_or("an atomic without an address")?;
         let sources: Vec<&Operand> = operands.collect();
@@ -209,15 +210,16 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    /// `ATOMS.CAST.SPIN`: a compare and swap that says whether it was made.
+    /// `ATOMS.CAST.SPIN`: a compare and swap that says whether it was made, in a predicate or as 1 or 0 in the register
+    /// that would get the old value.
     fn spinning_swap(&mut self, syntax: &Syntax, space: StateSpace) -> Lowered {
-        let [destination, address, expected, new] = &syntax.operands[..] else { return Err("an atomic of this kind") };
+        let [out, address, expected, new] = &syntax.operands[..] else { return Err("an atomic of this kind") };
         if !syntax.has("CAST") {
             return Err("an atomic of this kind");
         }
         let is_wide = syntax.has("64");
         let (ty, width) = if is_wide { (ScalarType::B64, Width::Pair) } else { (ScalarType::B32, Width::Word) };
-        let target = self.destination(destination, Width::Word)?;
+        let target = self.destination(out, width)?;
         let values = if is_wide {
             [self.pair(expected)?, self.pair(new)?]
         } else {
@@ -227,9 +229,11 @@ impl Lowering<'_> {
         let old = self.temporary(width);
         self.emit_atomic((AtomicOp::Cas, ty), Some(old), place, &values)?;
         let is_made = self.emit_predicate(compare(CompareOp::Eq), ty, &[Ir::Register(old), values[0]]);
-        if target.is_some() {
+        if out.is_predicate() {
+            self.copy(target, is_made);
+        } else if target.is_some() {
             let sources = [Ir::Immediate(1), Ir::Immediate(0), is_made];
-            self.emit(Operation::Selp, ScalarType::B32, &[target], &sources);
+            self.emit(Operation::Selp, ty, &[target], &sources);
         }
         Ok(())
     }

@@ -17,6 +17,8 @@ pub(super) enum End {
     Call(u64),
     /// To the address in a register.
     Jump,
+    /// To the next one, each group of lanes for itself.
+    Apart,
     /// To the next one, once the lanes of a convergence barrier are there.
     Meeting,
     /// The thread ends.
@@ -32,6 +34,7 @@ impl Lowering<'_> {
             "BRA" | "JMP" | "BRX" | "JMX" | "CALL" | "RET" | "EXIT" | "BPT" | "BSSY" | "BSYNC" | "BREAK" | "BMOV" => {
                 self.control(syntax)
             }
+            "WARPSYNC" if syntax.has("EXCLUSIVE") => self.warp_parts(syntax),
             base => self.computation(base, syntax).map(|()| End::Next),
         }
     }
@@ -75,6 +78,7 @@ impl Lowering<'_> {
 
             "MOV" | "UMOV" | "R2UR" => self.move_word(syntax),
             "S2R" | "S2UR" | "CS2R" | "CS2UR" => self.read_special(syntax),
+            "LEPC" => self.own_address(syntax),
             "P2R" => self.predicates_to_word(syntax),
             "R2P" => self.word_to_predicates(syntax),
             "PLOP3" | "UPLOP3" => self.predicate_logic(syntax),
@@ -105,8 +109,14 @@ impl Lowering<'_> {
                 self.emit(Operation::CopyCommit, ScalarType::U32, &[], &[]);
                 Ok(())
             }
+            "DEPBAR" => {
+                // How many groups of copies may be left, for whoever times it.
+                let pending = syntax.operands.iter().find_map(Operand::integer).unwrap_or(0);
+                self.emit(Operation::CopyWait, ScalarType::U32, &[], &[Ir::Immediate(pending.max(0) as u64)]);
+                Ok(())
+            }
             // What they wait for or tell caches and schedulers changes no value.
-            "NOP" | "YIELD" | "NANOSLEEP" | "DEPBAR" | "CCTL" | "CCTLL" | "CCTLT" | "ENDCOLLECTIVE" | "PMTRIG"
+            "NOP" | "YIELD" | "NANOSLEEP" | "CCTL" | "CCTLL" | "CCTLT" | "ENDCOLLECTIVE" | "PMTRIG"
             | "ACQBULK" | "PREEXIT" => {
                 self.emit(Operation::Nop, ScalarType::B32, &[], &[]);
                 Ok(())
@@ -124,7 +134,7 @@ impl Lowering<'_> {
                     self.emit(Operation::Bra(Branch::default()), ScalarType::Pred, &[], &[]);
                     Ok(End::Call(*target as u64))
                 }
-                _ => Err("a call of this kind"),
+                _ => self.jump(operands, "CALL"),
             },
             "CALL" if syntax.has("ABS") => match operands {
                 [target @ Operand { value: Value::Register(Some(_)), .. }] => {
@@ -134,25 +144,8 @@ impl Lowering<'_> {
                 }
                 _ => Err("a call of this kind"),
             },
-            "RET" | "BRX" => {
-                let [register, rest @ ..] = operands else { return Err("a return without a register") };
-                let displacement = match rest {
-                    [] => 0,
-                    [displacement] => displacement.integer().ok_or("a return of this kind")?,
-                    _ => return Err("a return of this kind"),
-                };
-                // A return's number is an address, that of its section; that of a branch counts from the next instruction.
-                let from = match syntax.base() {
-                    "RET" if syntax.has("ABS") => 0,
-                    "RET" => displacement as u64,
-                    _ => (self.address + crate::WORD_BYTES).wrapping_add_signed(displacement),
-                };
-                let register = self.pair(register)?;
-                let sources = [register, Ir::Immediate(from)];
-                let address = Ir::Register(self.emit_pair(ADD, ScalarType::U64, &sources));
-                self.emit(Operation::Jump, ScalarType::U64, &[], &[address]);
-                Ok(End::Jump)
-            }
+            "RET" if syntax.has("ABS") => self.jump(operands, "ABS"),
+            base @ ("RET" | "BRX") => self.jump(operands, base),
             "EXIT" if operands.is_empty() => {
                 self.emit(Operation::Exit, ScalarType::Pred, &[], &[]);
                 Ok(End::Exit)
@@ -176,8 +169,9 @@ impl Lowering<'_> {
             }
             "BREAK" => {
                 let barrier = self.convergence(operands.last())?;
-                if operands.len() > 1 {
-                    return Err("a break under a condition");
+                if let [condition, _] = operands {
+                    let condition = self.predicate(condition)?;
+                    self.and_guard_by(condition)?;
                 }
                 self.emit(Operation::Break, ScalarType::Pred, &[], &[Ir::Register(barrier)]);
                 Ok(End::Next)
@@ -185,6 +179,26 @@ impl Lowering<'_> {
             "BMOV" => self.move_barrier(syntax).map(|()| End::Next),
             _ => Err("not emulated yet"),
         }
+    }
+
+    /// A jump by a register. The number behind it is the address of its section, from which a return and a call count; a
+    /// branch counts from the next instruction.
+    fn jump(&mut self, operands: &[Operand], base: &str) -> Lowered<End> {
+        let [register, rest @ ..] = operands else { return Err("a jump without a register") };
+        let displacement = match rest {
+            [] => 0,
+            [displacement] => displacement.integer().ok_or("a jump of this kind")?,
+            _ => return Err("a jump of this kind"),
+        };
+        let from = match base {
+            "ABS" => 0,
+            "BRX" => (self.address + crate::WORD_BYTES).wrapping_add_signed(displacement),
+            _ => displacement as u64,
+        };
+        let register = self.pair(register)?;
+        let address = Ir::Register(self.emit_pair(ADD, ScalarType::U64, &[register, Ir::Immediate(from)]));
+        self.emit(Operation::Jump, ScalarType::U64, &[], &[address]);
+        Ok(End::Jump)
     }
 
     fn convergence(&self, operand: Option<&Operand>) -> Lowered<Register> {
@@ -235,22 +249,8 @@ impl Lowering<'_> {
                 _ => return Err("a branch of this kind"),
             }
         };
-        let guard = self.guard();
         if let Some(condition) = condition {
-            let both = match guard {
-                None => condition,
-                Some(guard) => {
-                    let of_guard = if guard.negated {
-                        Ir::NotPredicate(guard.predicate)
-                    } else {
-                        Ir::Register(guard.predicate)
-                    };
-                    self.without_guard(|lowering| {
-                        lowering.emit_predicate(Operation::And, ScalarType::Pred, &[of_guard, condition])
-                    })
-                }
-            };
-            self.guard_by(both)?;
+            self.and_guard_by(condition)?;
         }
         self.emit(Operation::Bra(Branch::default()), ScalarType::Pred, &[], &[]);
         Ok(End::Branch(target))

@@ -80,6 +80,20 @@ impl<'f> Lowering<'f> {
         result
     }
 
+    /// What is added from here on takes effect where the guard and this predicate hold.
+    pub(super) fn and_guard_by(&mut self, condition: Ir) -> Lowered {
+        let both = match self.guard {
+            None => condition,
+            Some(Guard { predicate, negated }) => {
+                let of_guard = if negated { Ir::NotPredicate(predicate) } else { Ir::Register(predicate) };
+                self.without_guard(|lowering| {
+                    lowering.emit_predicate(Operation::And, ScalarType::Pred, &[of_guard, condition])
+                })
+            }
+        };
+        self.guard_by(both)
+    }
+
     /// What is added from here on takes effect where this predicate holds, and nothing else counts.
     pub(super) fn guard_by(&mut self, predicate: Ir) -> Lowered {
         self.guard = match predicate {
@@ -387,6 +401,10 @@ impl<'f> Lowering<'f> {
                 let low = self.special(SpecialRegister::Envreg(2));
                 let high = self.special(SpecialRegister::Envreg(1));
                 Ok(Ir::Register(self.emit_pair(Operation::Pack, ScalarType::B64, &[low, high])))
+            }
+            Driver::Constants { is_upper } => {
+                let base = self.facts.constants_base()?;
+                self.part_of(base, is_upper, ty)
             }
             Driver::Workspace | Driver::Special(_) => Err("a constant of the driver at this width"),
             Driver::Window { space, is_upper } => {

@@ -6,6 +6,7 @@ use warplens_isa::{
     Reduction, ReduxOp, ScalarType, ShuffleMode, SpecialRegister, StateSpace, VoteMode,
 };
 
+use super::opcodes::End;
 use super::operands::{Lowered, Lowering, PREDICATES, TEMPORARY_PREDICATES, TEMPORARY_WORDS, compare, word};
 use crate::syntax::{Operand, Syntax, Value};
 
@@ -390,6 +391,12 @@ impl Lowering<'_> {
             () => return Err("a barrier of this kind"),
         };
         let mut sources = Vec::new();
+        if let [number, count, ..] = &syntax.operands[..]
+            && number == count
+            && matches!(number.value, Value::Register(Some(_)))
+        {
+            return self.packed_barrier(kind, number);
+        }
         for operand in &syntax.operands {
             sources.push(if operand.is_predicate() { self.predicate(operand)? } else { self.word(operand)? });
         }
@@ -400,6 +407,28 @@ impl Lowering<'_> {
         };
         let ty = if kind == BarrierKind::ReducePopc { ScalarType::U32 } else { ScalarType::Pred };
         self.emit(Operation::Bar(kind), ty, &target, &sources);
+        Ok(())
+    }
+
+    /// A barrier whose number and threads come in one register: the number in its low four bits, from bit 16 on the threads,
+    /// of which 0 are all of the CTA.
+    fn packed_barrier(&mut self, kind: BarrierKind, register: &Operand) -> Lowered {
+        if !matches!(kind, BarrierKind::Sync | BarrierKind::Arrive) {
+            return Err("a barrier of this kind");
+        }
+        let packed = self.word(register)?;
+        let number = self.emit_word(Operation::And, ScalarType::B32, &[packed, Ir::Immediate(0xf)]);
+        let count = self.emit_word(Operation::Shr, ScalarType::U32, &[packed, Ir::Immediate(16)]);
+        let mut threads = self.special(SpecialRegister::Ntid(Axis::X));
+        for axis in [Axis::Y, Axis::Z] {
+            let extent = self.special(SpecialRegister::Ntid(axis));
+            threads = self.emit_word(Operation::Mul(Default::default()), ScalarType::U32, &[threads, extent]);
+        }
+        let threads = self.emit_word(super::operands::ADD, ScalarType::U32, &[threads, Ir::Immediate(31)]);
+        let threads = self.emit_word(Operation::And, ScalarType::B32, &[threads, Ir::Immediate(0xffff_ffe0)]);
+        let is_given = self.emit_predicate(compare(CompareOp::Ne), ScalarType::U32, &[count, Ir::Immediate(0)]);
+        let count = self.emit_word(Operation::Selp, ScalarType::B32, &[count, threads, is_given]);
+        self.emit(Operation::Bar(kind), ScalarType::Pred, &[], &[number, count]);
         Ok(())
     }
 
@@ -428,6 +457,30 @@ impl Lowering<'_> {
             _ => Ir::Immediate(u64::from(u32::MAX)),
         };
         self.emit(Operation::BarWarp, ScalarType::B32, &[], &[mask]);
+        Ok(())
+    }
+
+    /// `WARPSYNC.EXCLUSIVE`: the lanes of a mask meet, and run without others from there on.
+    pub(super) fn warp_parts(&mut self, syntax: &Syntax) -> Lowered<End> {
+        let [mask] = &syntax.operands[..] else { return Err("a barrier of this kind") };
+        let mask = self.word(mask)?;
+        self.emit(Operation::BarWarp, ScalarType::B32, &[], &[mask]);
+        let reversed = self.emit_word(Operation::Brev, ScalarType::B32, &[mask]);
+        let first = self.emit_word(Operation::Clz, ScalarType::B32, &[reversed]);
+        let first = self.emit_pair(Operation::Pack, ScalarType::B64, &[first, Ir::Immediate(0)]);
+        self.emit(Operation::Jump, ScalarType::U64, &[], &[Ir::Register(first)]);
+        Ok(End::Apart)
+    }
+
+    /// `LEPC`: the address of the instruction, or of a place that it names.
+    pub(super) fn own_address(&mut self, syntax: &Syntax) -> Lowered {
+        let (destination, address) = match &syntax.operands[..] {
+            [destination] => (destination, self.address),
+            [destination, place] => (destination, place.integer().ok_or("an address of no place")? as u64),
+            _ => return Err("an address of this kind"),
+        };
+        let target = self.destination(destination, Width::Pair)?;
+        self.copy(target, Ir::Immediate(address));
         Ok(())
     }
 
