@@ -10,7 +10,7 @@ use warplens_session::machines::Machine;
 use warplens_session::profile::Counting;
 use warplens_session::source::{self, Source};
 use warplens_session::statics::{Given, parse_given};
-use warplens_session::toolchain::{CompilerFlags, Search};
+use warplens_session::toolchain::{CodeKind, CompilerFlags, Search};
 use warplens_session::{
     DEFAULT_BUDGET, DEFAULT_LAUNCH_BUDGET, Error, ExecutionOptions, Extent, Input, Measurement, Program, Targets,
 };
@@ -149,18 +149,45 @@ pub(crate) struct CompilerArguments {
     /// Flag for the compiler of CUDA C++, with its value in the same word
     #[arg(long = "nvcc-flag", value_name = "FLAG", allow_hyphen_values = true, help_heading = "Launch")]
     flags: Vec<String>,
+    #[command(flatten)]
+    code: CodeArgument,
+}
+
+/// What is made of PTX.
+#[derive(Args, Debug)]
+pub(crate) struct CodeArgument {
+    /// Code that is executed and simulated: of PTX the one that is generated here, or the machine code that ptxas
+    /// assembles for each GPU; a cubin is machine code
+    #[arg(long = "code", value_name = "generated|machine", default_value = "generated", value_parser = parse_code, help_heading = "Execution")]
+    code: CodeKind,
+}
+
+impl CodeArgument {
+    /// Which it is.
+    pub(crate) const fn kind(&self) -> CodeKind {
+        self.code
+    }
+}
+
+fn parse_code(text: &str) -> std::result::Result<CodeKind, String> {
+    let found = CodeKind::ALL.iter().find(|(name, _)| *name == text);
+    found.map(|&(_, kind)| kind).ok_or_else(|| "generated or machine".to_owned())
 }
 
 impl CompilerArguments {
     /// Where compilers are looked for, and what they are told.
     pub(crate) fn search(&self) -> Result<Search> {
-        Ok(Search { flags: CompilerFlags::new(&self.includes, &self.flags)?, ..Search::from_environment() })
+        let flags = CompilerFlags::new(&self.includes, &self.flags)?;
+        Ok(Search { flags, code: self.code.kind(), ..Search::from_environment() })
     }
 
     /// The flags that were given, as a user would type them.
     fn words(&self) -> Vec<String> {
         let includes = self.includes.iter().flat_map(|folder| ["-I".to_owned(), quoted(&folder.to_string_lossy())]);
-        includes.chain(self.flags.iter().map(|flag| format!("--nvcc-flag={}", quoted(flag)))).collect()
+        let flags = self.flags.iter().map(|flag| format!("--nvcc-flag={}", quoted(flag)));
+        let is_other = self.code.kind() != CodeKind::default();
+        let code = CodeKind::ALL.iter().find(|(_, kind)| is_other && *kind == self.code.kind());
+        includes.chain(flags).chain(code.map(|(name, _)| format!("--code={name}"))).collect()
     }
 }
 

@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use warplens_ir::{Bank, Function, FunctionId, Inst, Module, Operand, Register};
+use warplens_ir::{Bank, FunctionId, Inst, Module, Operand, Register};
 use warplens_isa::{BlockId, Op, Operation, Pc, ScalarType, StateSpace};
 use warplens_trace::{Code, IntegerLanes, MachineClass as C, MachineInst, NO_SLOT, RegisterNumber};
 
@@ -31,7 +31,7 @@ pub(crate) fn code(
     check_slots(module, function, &slots)?;
     let mut code = Code { blocks: vec![0..0; module.blocks.len()], places: places(module), ..Code::default() };
     let commits = function.block_ids().flat_map(|block| &module.blocks[block].insts).any(|inst| inst.op() == Op::CopyCommit);
-    let mut reader = Reader { module, function, target, registers, slots: &slots, commits, numbers: HashMap::new() };
+    let mut reader = Reader { module, target, registers, slots: &slots, commits, numbers: HashMap::new() };
     for block in function.block_ids() {
         let first = code.insts.len() as u32;
         reader.block(block, &mut code)?;
@@ -49,7 +49,6 @@ pub(crate) fn code(
 
 struct Reader<'a> {
     module: &'a Module,
-    function: &'a Function,
     target: &'a Target,
     registers: u32,
     slots: &'a Slots,
@@ -92,6 +91,7 @@ impl Reader<'_> {
         inst.guard = group.last().and_then(|inst| inst.guard).and_then(|guard| self.number(guard.predicate, 0));
         inst.addend = self.addend(group);
         inst.bank_reads = self.bank_reads(group, class, cached);
+        inst.stall = self.module.controls.get(&pc).map_or(0, |control| control.stall);
         inst.reads = code.operands_of(&reads);
         inst.writes = code.operands_of(&writes);
         Ok(inst)
@@ -227,8 +227,9 @@ impl Reader<'_> {
                 Ok((class, IntegerLanes::OfClass, barrier(group)))
             }
             "MEMBAR" | "ERRBAR" | "CGAERRBAR" | "FENCE" => of_class(C::Fence),
-            "NOP" | "YIELD" | "WARPSYNC" | "DEPBAR" | "NANOSLEEP" | "CCTL" | "ENDCOLLECTIVE" | "QSPC" => of_class(C::Nop),
-            "BRA" | "BRX" | "JMP" | "JMX" | "CALL" | "RET" | "BSSY" | "BSYNC" | "BREAK" | "BMOV" => of_class(C::Branch),
+            "NOP" | "YIELD" | "WARPSYNC" | "DEPBAR" | "NANOSLEEP" | "CCTL" | "ENDCOLLECTIVE" | "QSPC"
+            | "BSSY" | "BSYNC" | "BREAK" | "BMOV" => of_class(C::Nop),
+            "BRA" | "BRX" | "JMP" | "JMX" | "CALL" | "RET" => of_class(C::Branch),
             "EXIT" | "BPT" | "(end)" => of_class(C::Exit),
             "HMMA" | "IMMA" | "DMMA" | "BMMA" | "QMMA" => self.product(group),
             base if base.starts_with('U') => of_class(C::Uniform),

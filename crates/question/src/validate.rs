@@ -18,7 +18,7 @@ use warplens_model::{Options, Prediction};
 use warplens_session::machines::{self, ComputeCapability, Machine};
 use warplens_session::predict::{Choice, measured_on};
 use warplens_session::ranges::simulated;
-use warplens_session::toolchain::Search;
+use warplens_session::toolchain::{CodeKind, Search};
 use warplens_session::{ExecutionOptions, Generation, Input, Program, Progress};
 
 use crate::measured::{self, Row, Set};
@@ -60,6 +60,8 @@ pub struct Request {
     pub execution: ExecutionOptions,
     /// The GPUs whose rows are looked at; all without.
     pub gpus: Option<Vec<Machine>>,
+    /// The code that is executed and simulated, on GPUs whose machine code is known.
+    pub code: CodeKind,
 }
 
 /// All errors.
@@ -209,7 +211,7 @@ pub fn table(path: &Path) -> Result<Table> {
 /// Predicts every row and compares.
 pub fn validate(tables: &[Table], request: &Request, progress: &Progress) -> Result<Validation> {
     let (questions, n_other_gpus) = questions(tables, request)?;
-    let programs = programs(&questions)?;
+    let programs = programs(&questions, request.code)?;
     let mut pairs = Vec::new();
     let mut not_predicted = Vec::new();
     for table in tables {
@@ -263,6 +265,11 @@ impl Predicted {
 
 impl Question<'_> {
     /// CUDA C++ is compiled for the GPU, as far back as current compilers go.
+    /// What of the kernels is executed: before compute capability 7.5 no machine code is known.
+    fn code(&self, wanted: CodeKind) -> CodeKind {
+        if self.machine.cc < ComputeCapability::new(7, 5) { CodeKind::Generated } else { wanted }
+    }
+
     fn target(&self) -> String {
         self.machine.cc.max(ComputeCapability::new(7, 5)).target()
     }
@@ -331,19 +338,18 @@ fn at(row: &Row, error: Error) -> Error {
 }
 
 /// Kernels by where they are and what they are compiled for; those that cannot be read with the reason.
-type Programs<'t> = Vec<((&'t measured::Kernels, String), std::result::Result<Program, String>)>;
+type Programs<'t> = Vec<((&'t measured::Kernels, String, CodeKind), std::result::Result<Program, String>)>;
 
 /// Reads the kernels of all rows, and refuses names that they do not have.
-fn programs<'t>(questions: &[Question<'t>]) -> Result<Programs<'t>> {
-    let search = Search::from_environment();
+fn programs<'t>(questions: &[Question<'t>], code: CodeKind) -> Result<Programs<'t>> {
     let mut programs: Programs<'t> = Vec::new();
     for question in questions {
         let Some(input) = &question.row.input else { continue };
-        let key = (input, question.target());
+        let key = (input, question.target(), question.code(code));
         let at_key = match programs.iter().position(|(known, _)| *known == key) {
             Some(at) => at,
             None => {
-                let program = question.row.program(&key.1, &search).map_err(|error| error.message);
+                let program = question.row.program(&key.1, &Search { code: key.2, ..Search::from_environment() }).map_err(|error| error.message);
                 programs.push((key, program));
                 programs.len() - 1
             }
@@ -387,8 +393,8 @@ fn ask(question: &Question<'_>, programs: &Programs<'_>, request: &Request, prog
     }
     let none = |reason: String| Ok(vec![(None, Err(reason))]);
     let Some(input) = &row.input else { return none("neither `predicted_us` nor `input`".to_owned()) };
-    let target = question.target();
-    let known = programs.iter().find(|((kernels, of), _)| (*kernels, of) == (input, &target));
+    let wanted = (input, question.target(), question.code(request.code));
+    let known = programs.iter().find(|(known, _)| *known == wanted);
     let program = match known {
         Some((_, Ok(program))) => program,
         Some((_, Err(reason))) => return none(reason.clone()),
@@ -550,7 +556,8 @@ mod tests {
         let mut execution = ExecutionOptions::new();
         execution.threads = 2;
         let gpus = gpus.map(|list| machines::select(list).unwrap());
-        Request { choice: Choice::parse(model).unwrap(), options: Options::default(), execution, gpus }
+        let code = CodeKind::default();
+        Request { choice: Choice::parse(model).unwrap(), options: Options::default(), execution, gpus, code }
     }
 
     #[test]

@@ -12,7 +12,7 @@ use warplens_isa::Pc;
 use crate::input::{Input, InputKind};
 use crate::machines::{ComputeCapability, Machine};
 use crate::source_names::parameter_names;
-use crate::toolchain::{self, Search};
+use crate::toolchain::{self, CodeKind, Search};
 use warplens_base::error::{Error, Findings, Result};
 use warplens_launch::{KernelInterface, KernelName};
 
@@ -81,6 +81,15 @@ fn of_machine(machine: &Machine) -> ComputeCapability {
     machine.cc.max(OLDEST)
 }
 
+/// GPUs run code of their own.
+fn differs_by_target(kind: InputKind, search: &Search) -> bool {
+    match kind {
+        InputKind::CudaSource => true,
+        InputKind::Ptx => search.code == CodeKind::Machine,
+        _ => false,
+    }
+}
+
 /// True where a GPU runs the code of this target; all of them run code that no other target has a part in.
 pub(crate) fn is_run_by(target: Option<ComputeCapability>, machine: &Machine) -> bool {
     target.is_none_or(|target| of_machine(machine) == target)
@@ -91,7 +100,7 @@ impl Program {
     /// compiled.
     pub fn load_for(input: &Input, targets: &Targets, search: &Search) -> Result<Self> {
         let several = match targets {
-            Targets::Own(several) if several.len() > 1 && input.kind == InputKind::CudaSource => several,
+            Targets::Own(several) if several.len() > 1 && differs_by_target(input.kind, search) => several,
             Targets::Own(_) | Targets::One(_) => return Self::load(input, &targets.first(), search),
         };
         let mut main: Option<Self> = None;
@@ -133,19 +142,44 @@ impl Program {
 
     /// The same with macros defined for CUDA C++.
     pub fn load_with(input: &Input, target: &str, macros: &[(String, String)], search: &Search) -> Result<Self> {
-        match input.kind {
-            InputKind::Ptx => Self::from_ptx(&input.name, input.text()),
+        let program = match input.kind {
+            InputKind::Cubin => return Self::from_cubin(&input.name, &input.bytes),
+            InputKind::Ptx => Self::from_ptx(&input.name, input.text())?,
             InputKind::CudaSource => {
                 let compiled = toolchain::compile(input, target, macros, search)?;
                 let mut program = Self::from_ptx(&format!("{} (PTX)", input.name), compiled.ptx)?;
                 program.compiled = Some((compiled.compiler, compiled.messages));
                 program.source = Some(input.text());
                 program.name = input.name.clone();
-                Ok(program)
+                program
             }
-            InputKind::Cubin => Self::from_cubin(&input.name, &input.bytes),
-            _ => Err(input.unusable()),
+            _ => return Err(input.unusable()),
+        };
+        match search.code {
+            CodeKind::Generated => Ok(program),
+            CodeKind::Machine => program.assembled(target, search),
         }
+    }
+
+    /// The machine code that ptxas makes of the program's PTX for a target. Parameters keep their names and types, which
+    /// machine code does not say.
+    pub fn assembled(&self, target: &str, search: &Search) -> Result<Self> {
+        // Code for one architecture alone is assembled for that.
+        let own = self.module.target.split(',').next().unwrap_or_default().trim();
+        let target = if own.trim_end_matches(['a', 'f']) == target { own } else { target };
+        let bytes = toolchain::assemble(&self.name, &self.ptx, target, search)?;
+        let mut machine = Self::from_cubin(&format!("{} ({target})", self.name), &bytes)?;
+        let module = Arc::make_mut(&mut machine.module);
+        for (_, function) in module.functions.iter_mut() {
+            let Some(id) = self.module.function_named(&function.name) else { continue };
+            for parameter in &mut function.parameters {
+                let written = self.module.functions[id].parameters.iter();
+                if let Some(written) = written.clone().find(|written| written.offset == parameter.offset) {
+                    *parameter = written.clone();
+                }
+            }
+        }
+        Ok(Self { name: self.name.clone(), source: self.source.clone(), compiled: self.compiled.clone(), ..machine })
     }
 
     /// Reads machine code. Its text is the listing of its kernels.

@@ -17,8 +17,8 @@ mod unit;
 
 pub use flags::CompilerFlags;
 pub use limit::TimeLimit;
-pub use ptxas::registers;
-pub use search::Search;
+pub use ptxas::{assemble, registers};
+pub use search::{CodeKind, Search};
 
 use crate::input::Input;
 use warplens_base::error::{Error, Result};

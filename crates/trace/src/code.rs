@@ -105,6 +105,9 @@ pub struct MachineInst {
     /// operand before it has left in the operand cache. Zero where nobody knows, and of instructions that read their
     /// operands by another way.
     pub bank_reads: [u8; 2],
+    /// Cycles before its warp issues the next instruction, as the assembler wrote them: results of fixed latency are there
+    /// for whoever is issued behind these. 0 where nobody wrote any.
+    pub stall: u8,
     /// Index in [`Code::places`].
     pub place: u32,
 }
@@ -185,6 +188,7 @@ impl MachineInst {
             addend: None,
             guard: None,
             bank_reads: [0; 2],
+            stall: 0,
             place,
         }
     }

@@ -213,8 +213,7 @@ fn project_baseline() -> Result<validate::Validation> {
         choice: Choice::All,
         options: predict::Options::default(),
         execution: ExecutionOptions::new(),
-        gpus: None,
-    };
+        gpus: None, code: Default::default() };
     Ok(validate::validate(&[validate::baseline::of_project()?], &request, &Progress::default())?)
 }
 

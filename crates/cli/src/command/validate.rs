@@ -11,7 +11,7 @@ use warplens_session::machines::{self, Strictness};
 use warplens_session::predict::{self, CountBasis};
 
 use super::{Document, Outcome};
-use crate::flags::{ExecutionFlags, OutputFlags};
+use crate::flags::{CodeArgument, ExecutionFlags, OutputFlags};
 use crate::terminal::Terminal;
 
 #[derive(Args, Debug)]
@@ -42,6 +42,8 @@ pub(crate) struct ValidateFlags {
     #[arg(long, value_name = "FILE.csv")]
     predictions: Option<PathBuf>,
     #[command(flatten)]
+    code: CodeArgument,
+    #[command(flatten)]
     execution: ExecutionFlags,
     #[command(flatten)]
     output: OutputFlags,
@@ -63,7 +65,7 @@ pub(crate) fn run(flags: &ValidateFlags, threads: Option<u32>, terminal: &Termin
         [] => validate::tables_of_project(),
         paths => paths.iter().map(|path| validate::table(path)).collect::<warplens_session::Result<_>>()?,
     };
-    let request = Request { choice, options, execution, gpus };
+    let request = Request { choice, options, execution, gpus, code: flags.code.kind() };
     let mut validation = terminal.with_progress(|progress| validate::validate(&tables, &request, progress))?;
     if let Some(path) = &flags.predictions {
         terminal.data(Some(path), &baseline::text(&validation))?;

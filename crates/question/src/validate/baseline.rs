@@ -106,7 +106,13 @@ mod tests {
     }
 
     fn request() -> Request {
-        Request { choice: Choice::All, options: Options::default(), execution: ExecutionOptions::new(), gpus: None }
+        Request {
+            choice: Choice::All,
+            options: Options::default(),
+            execution: ExecutionOptions::new(),
+            gpus: None,
+            code: Default::default(),
+        }
     }
 
     fn validated(tables: &[Table]) -> Validation {

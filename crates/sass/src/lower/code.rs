@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use warplens_base::Span;
 use warplens_ir::{Bank, Block, ControlCode, Flow, FunctionId, Guard, Inst, Operand as Ir, SpellingId};
-use warplens_isa::{BlockId, InstKey, OpClass, Operation, Pc, ScalarType, Spelling};
+use warplens_isa::{BlockId, InstKey, Op, OpClass, Operation, Pc, ScalarType, Spelling, StateSpace};
 
 use super::constants::Facts;
 use super::opcodes::End;
@@ -116,9 +116,8 @@ fn instruction(
     let unknown = || format!("unknown {:#018x} {:#018x}", bits as u64, (bits >> 64) as u64);
     let written = decoded.map_or_else(unknown, |instruction| instruction.text(address - section));
     let mnemonic = syntax.map_or_else(|| "unknown".to_owned(), |syntax| syntax.mnemonic());
-    let class = class_of(&insts);
     let control = Control::of(bits);
-    note(output, (mnemonic, class), &format!("{:04x}  {control}  {written}", address - section));
+    note(output, (mnemonic, &insts), &format!("{:04x}  {control}  {written}", address - section));
     output.module.controls.insert(pc, code_of(control));
     Item { address, insts, end }
 }
@@ -140,19 +139,22 @@ fn serve(output: &mut Output<'_>, Service { address, call }: Service) -> Item {
     called.destinations = vec![result];
     let mut back = Inst::new(pc, Operation::Jump, ScalarType::U64);
     back.sources = vec![pair(20)];
-    note(output, ("CALL".to_owned(), OpClass::Control), &format!("{call:?}, of the device runtime"));
-    Item { address, insts: vec![called, back], end: End::Jump }
+    let insts = vec![called, back];
+    note(output, ("CALL".to_owned(), &insts), &format!("{call:?}, of the device runtime"));
+    Item { address, insts, end: End::Jump }
 }
 
 /// Adds an instruction to the module's table, and to the listing.
-fn note(output: &mut Output<'_>, (mnemonic, class): (String, OpClass), line: &str) {
+fn note(output: &mut Output<'_>, (mnemonic, insts): (String, &[Inst]), line: &str) {
     let start = output.listing.len() as u32 + 2;
     output.list(&format!("  {line}"));
     let Output { module, spellings, function, listing, n_lines } = output;
+    let main = main_operation(insts);
+    let class = main.map_or(OpClass::Int, |inst| inst.op().class(inst.ty));
     let spelling = *spellings
         .known
         .entry(mnemonic)
-        .or_insert_with_key(|text| module.spellings.push(Spelling::new(InstKey::UNKNOWN, text.as_str())));
+        .or_insert_with_key(|text| module.spellings.push(Spelling::new(key_of(main), text.as_str())));
     module.pcs.push(warplens_ir::PcInfo {
         function: *function,
         spelling,
@@ -163,6 +165,57 @@ fn note(output: &mut Output<'_>, (mnemonic, class): (String, OpClass), line: &st
     });
 }
 
+/// The operation that an instruction is about: its access, or the last that is more than a copy.
+fn main_operation(insts: &[Inst]) -> Option<&Inst> {
+    let access = insts.iter().rev().find(|inst| !inst.memory.is_empty() && !is_operand(inst));
+    access.or_else(|| insts.iter().rev().find(|inst| inst.op().class(inst.ty) != OpClass::Virtual && !is_operand(inst)))
+}
+
+/// It brings a constant of the program to an instruction that names it.
+fn is_operand(inst: &Inst) -> bool {
+    inst.memory.iter().any(|memory| memory.space == StateSpace::Const && memory.base.register().is_none())
+}
+
+/// What counts know an instruction by: that of PTX which does the same, where there is one.
+fn key_of(main: Option<&Inst>) -> InstKey {
+    use warplens_isa::Family as F;
+    let Some(inst) = main else { return InstKey::UNKNOWN };
+    let family = match inst.op() {
+        Op::Ld | Op::Ldmatrix => F::Ld,
+        Op::St => F::St,
+        Op::Atom => F::Atom,
+        Op::Red => F::Red,
+        Op::Copy => F::CpAsync,
+        Op::Fma => F::Fma,
+        Op::Add => F::Add,
+        Op::Sub => F::Sub,
+        Op::Mul => F::Mul,
+        Op::Mad | Op::MadWide => F::Mad,
+        Op::And => F::And,
+        Op::Or => F::Or,
+        Op::Xor => F::Xor,
+        Op::Lop3 => F::Lop3,
+        Op::Shl => F::Shl,
+        Op::Shr => F::Shr,
+        Op::Setp => F::Setp,
+        Op::Selp => F::Selp,
+        Op::Min => F::Min,
+        Op::Max => F::Max,
+        Op::Shfl => F::Shfl,
+        Op::Vote => F::Vote,
+        Op::Bar => F::Bar,
+        Op::Bra | Op::Jump => F::Bra,
+        Op::Exit => F::Exit,
+        _ => return InstKey::UNKNOWN,
+    };
+    let mut key = InstKey::new(family, inst.ty);
+    if let Some(memory) = inst.memory.iter().next() {
+        key.space = Some(memory.space);
+        key.elements = memory.elements;
+    }
+    key
+}
+
 impl Output<'_> {
     /// Adds a line to the listing.
     pub(super) fn list(&mut self, line: &str) {
@@ -170,12 +223,6 @@ impl Output<'_> {
         self.listing.push('\n');
         *self.n_lines += 1;
     }
-}
-
-/// The class of the operation that an instruction is about: the last that is more than a copy.
-fn class_of(insts: &[Inst]) -> OpClass {
-    let classes = insts.iter().rev().map(|inst| inst.op().class(inst.ty));
-    classes.into_iter().find(|class| *class != OpClass::Virtual).unwrap_or(OpClass::Int)
 }
 
 fn code_of(control: Control) -> ControlCode {
@@ -262,12 +309,12 @@ impl Blocks {
         }
         // Code that is run into by nobody: behind the last instruction.
         let pc = Pc(output.module.pcs.len() as u32);
-            note(output, ("(end)".to_owned(), OpClass::Control), "(the end of the code)");
-        let end = Inst::new(pc, Operation::Trap, ScalarType::Pred);
+            let end = vec![Inst::new(pc, Operation::Trap, ScalarType::Pred)];
+        note(output, ("(end)".to_owned(), &end), "(the end of the code)");
         output.module.blocks.push(Block {
             label: None,
             stays_rolled: false,
-            insts: vec![end],
+            insts: end,
             flow: Flow::Exit { next: None },
         });
         n + 1

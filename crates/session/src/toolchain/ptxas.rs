@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::process::Command;
 
 use super::{Search, process, unit};
-use warplens_base::error::Result;
+use warplens_base::error::{Error, Result};
 
 /// Registers per thread of each kernel of a PTX text, as ptxas allocates them for `target`.
 /// `None` where ptxas is missing or does not take the text: an estimate serves then. One that does not end is an error,
@@ -31,6 +31,31 @@ pub fn registers(ptx: &str, target: &str, search: &Search) -> Result<Option<BTre
         Err(process::Failure::Limit(error)) => Err(error),
     }
 }
+
+/// The machine code that ptxas makes of a PTX text for `target`. `name` is what messages call the text.
+pub fn assemble(name: &str, ptx: &str, target: &str, search: &Search) -> Result<Vec<u8>> {
+    let ptxas = search.program("ptxas").and_then(|ptxas| std::path::absolute(ptxas).ok()).ok_or_else(|| {
+        Error::input(format!("no ptxas was found to make machine code of {name}"))
+            .with_detail("looked in $CUDA_HOME/bin, on the PATH and among the packages of Python")
+            .with_help(super::INSTALL)
+    })?;
+    unit::check_target(target)?;
+    let failed = |error: std::io::Error| Error::input(format!("cannot assemble {name}: {error}"));
+    let scratch = tempfile::tempdir().map_err(failed)?;
+    std::fs::write(scratch.path().join("kernel.ptx"), ptx).map_err(failed)?;
+    let mut command = Command::new(&ptxas);
+    command.args([&format!("-arch={target}"), "-lineinfo", "-o", "kernel.cubin", "kernel.ptx"]);
+    command.current_dir(scratch.path());
+    let run = process::run(&mut command, &ptxas.display().to_string(), &search.limit)?;
+    if !run.status.success() {
+        let error = Error::input(format!("ptxas makes no machine code of {name} for {target}"));
+        return Err(run.stderr.lines().take(MOST_LINES).fold(error, |error, line| error.with_detail(line)));
+    }
+    std::fs::read(scratch.path().join("kernel.cubin")).map_err(failed)
+}
+
+/// Lines of what ptxas says that an error repeats.
+const MOST_LINES: usize = 8;
 
 /// Reads the report of `ptxas -v`.
 fn parse(report: &str) -> BTreeMap<String, u32> {

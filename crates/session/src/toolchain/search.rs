@@ -19,6 +19,23 @@ pub struct Search {
     pub limit: TimeLimit,
     /// What the compiler of CUDA C++ is told beside that.
     pub flags: CompilerFlags,
+    /// What is made of PTX.
+    pub code: CodeKind,
+}
+
+/// The code of a kernel that is executed, and whose instructions are simulated.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum CodeKind {
+    /// PTX is executed, and machine code that is generated of it is simulated.
+    #[default]
+    Generated,
+    /// The machine code that ptxas makes for each GPU is executed and simulated.
+    Machine,
+}
+
+impl CodeKind {
+    /// Every kind with its name.
+    pub const ALL: [(&'static str, Self); 2] = [("generated", Self::Generated), ("machine", Self::Machine)];
 }
 
 impl Search {
@@ -33,6 +50,7 @@ impl Search {
             sites: OnceLock::new(),
             limit: TimeLimit::from_environment(),
             flags: CompilerFlags::default(),
+            code: CodeKind::default(),
         }
     }
 

@@ -58,8 +58,14 @@ impl<'a> Sm<'a> {
             }
             self.control(slot, inst, cycle, done + latency);
         }
-        // What a copy writes to a register it knows when it is issued.
-        let written = if inst.class == MachineClass::AsyncCopy { start + f64::from(timing.latency) } else { done };
+        // What a copy writes to a register it knows when it is issued. What the assembler has spaced is there for whoever
+        // comes behind that space.
+        let is_spaced = inst.stall > 0 && !timing.variable && !through_lsu && !inst.touches_memory();
+        let written = match inst.class {
+            MachineClass::AsyncCopy => start + f64::from(timing.latency),
+            _ if is_spaced => start,
+            _ => done,
+        };
         let result = Pending { at: whole(written), stall };
         self.scoreboard.write(slot, self.job.code.registers(inst.writes), result);
         if self.options.timeline_warps > 0
@@ -72,7 +78,7 @@ impl<'a> Sm<'a> {
         let warp = &mut self.warps[slot];
         // Registers are freed when nothing is on its way to them any more.
         warp.drained_at = warp.drained_at.max(done);
-        let free = cycle + late + u64::from(same_warp.max(1));
+        let free = cycle + late + u64::from(same_warp.max(1).max(u32::from(inst.stall)));
         if free > warp.free.at {
             warp.free = Pending { at: free, stall: Stall::Wait };
         }

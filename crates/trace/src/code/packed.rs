@@ -58,7 +58,7 @@ impl Code {
 }
 
 fn pack_inst(inst: &MachineInst, to: &mut Writer) {
-    let MachineInst { class, lanes, space, amount, slot, turn, reads, writes, addend, guard, bank_reads, place } =
+    let MachineInst { class, lanes, space, amount, slot, turn, reads, writes, addend, guard, bank_reads, stall, place } =
         *inst;
     to.text(class.name());
     to.uint(lanes as u64);
@@ -72,6 +72,7 @@ fn pack_inst(inst: &MachineInst, to: &mut Writer) {
     }
     [addend, guard].into_iter().for_each(|register| to.optional(register.map(u32::from)));
     bank_reads.into_iter().for_each(|reads| to.uint(reads.into()));
+    to.uint(stall.into());
     to.uint(place.into());
 }
 
@@ -102,6 +103,7 @@ fn unpack_inst(from: &mut Reader<'_>) -> Result<MachineInst, Corrupt> {
         addend,
         guard,
         bank_reads,
+        stall: from.narrow()?,
         place: from.narrow()?,
     })
 }
