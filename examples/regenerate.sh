@@ -1,6 +1,6 @@
 #!/bin/sh
 # Rebuilds the PTX of every example for five targets and registers.csv, the register use that ptxas reports; and all
-# variants of fmm_ulist for two targets, without line numbers to keep them small.
+# variants of fmm_ulist for two targets, without line numbers to keep them small; and the cubins of those that have some.
 # Needs a CUDA 13 toolkit: $CUDA_HOME/bin/nvcc, or nvcc on the PATH.
 set -eu
 cd "$(dirname "$0")"
@@ -32,7 +32,10 @@ for folder in */; do
             "${bin}nvcc" -ptx -lineinfo -arch=compute_$target -o "ptx/sm_$target.ptx" "$name.cu"
             # The line table names files by their full path; only the file name means something elsewhere.
             sed -i -E 's|^([[:space:]]*\.file[[:space:]]+[0-9]+[[:space:]]+")[^"]*/|\1|' "ptx/sm_$target.ptx"
-            "${bin}ptxas" -v -arch=sm_$target -o /dev/null "ptx/sm_$target.ptx" 2>&1 |
+            cubin=/dev/null
+            # Some are there as machine code, too.
+            case $target in 75 | 90 | 120) [ ! -d cubin ] || cubin=cubin/sm_$target.cubin ;; esac
+            "${bin}ptxas" -v -lineinfo -arch=sm_$target -o "$cubin" "ptx/sm_$target.ptx" 2>&1 |
                 rows | sed -e "s/^/$name,/" -e "s/\$/,$version/" >>"$csv"
         done
     )

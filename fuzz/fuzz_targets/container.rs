@@ -1,4 +1,4 @@
-//! Files with machine code: read or refused, with all that is read when it is asked for.
+//! Files with machine code: read or refused, with all that is read when it is asked for; and lowered.
 
 #![no_main]
 
@@ -10,6 +10,7 @@ fuzz_target!(|bytes: &[u8]| {
         let _ = image.ptx();
         if let Ok(cubin) = image.cubin() {
             look_up(&cubin);
+            let _ = warplens_sass::lower::lower(&cubin);
         }
     }
     for container in fatbin::within(bytes) {

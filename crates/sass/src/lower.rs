@@ -38,10 +38,13 @@ pub enum LowerError {
     /// It has to be linked first.
     #[error("an object that is not linked: nvlink makes a program of it")]
     Relocatable,
-    /// It is damaged.
-    #[error("{0}")]
-    Damaged(String),
+    /// Its kernels have more code than is taken.
+    #[error("its kernels, each with the functions that it may call, have more than {MOST_INSTRUCTIONS} instructions")]
+    TooLarge,
 }
+
+/// Instructions of a module from which on no further kernel is taken.
+const MOST_INSTRUCTIONS: usize = 1 << 24;
 
 /// Addresses of code begin here, so that none is zero.
 const FIRST_CODE: u64 = 0x10_0000;
@@ -73,6 +76,9 @@ pub fn lower(cubin: &Cubin) -> Result<Lowered, LowerError> {
     let mut spellings = Spellings::default();
     let (mut listing, mut n_lines) = (String::new(), 0);
     for (number, kernel) in cubin.kernels.iter().enumerate() {
+        if module.pcs.len() > MOST_INSTRUCTIONS {
+            return Err(LowerError::TooLarge);
+        }
         let function = FunctionId(number as u32);
         let first_block = BlockId(module.blocks.len() as u32);
         let first_word = kernel.function.registers.unwrap_or(MOST_REGISTERS).clamp(LEAST_REGISTERS, MOST_REGISTERS);
@@ -84,12 +90,14 @@ pub fn lower(cubin: &Cubin) -> Result<Lowered, LowerError> {
             spellings: &mut spellings,
             listing: &mut listing,
             n_lines: &mut n_lines,
+            uniform: 0,
             function,
         };
         output.list(&format!("{}:", kernel.function.name));
         let services = linker.services.values().copied().collect::<Vec<_>>();
         let n_blocks =
             code::lower(&mut output, &decoder, &facts, (&sections, &services), (first_word, &jumped_to));
+        let uniform = output.uniform;
         module.functions.push(Function {
             name: kernel.function.name.clone(),
             kind: FunctionKind::Kernel,
@@ -98,7 +106,7 @@ pub fn lower(cubin: &Cubin) -> Result<Lowered, LowerError> {
             results: Vec::new(),
             registers: RegisterWords {
                 vector: first_word + operands::TEMPORARY_WORDS + 1,
-                uniform: operands::UNIFORM,
+                uniform,
                 predicate: operands::PREDICATES + operands::TEMPORARY_PREDICATES + 1,
                 uniform_predicate: operands::PREDICATES,
                 convergence: operands::BARRIERS,

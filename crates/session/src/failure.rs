@@ -120,7 +120,7 @@ pub(crate) fn at(program: &Program, kind: ErrorKind, kernel: &str, code: &'stati
     Error::new(kind, message).with_findings(&program.name, &program.ptx, vec![finding])
 }
 
-/// The PTX line, and the line of the program where it is known.
+/// The line of the PTX or of the listing, and the line of the program where it is known.
 pub(crate) fn place(program: &Program, pc: Pc) -> String {
     let info = &program.module.pcs[pc];
     let source = program.module.locations.get(&pc).and_then(|location| {
@@ -128,7 +128,8 @@ pub(crate) fn place(program: &Program, pc: Pc) -> String {
         Some(format!(" ({file}:{})", location.line))
     });
     let part = program.part_of(pc).map(|part| format!(" of part {part}"));
-    format!("PTX line {}{}{}", info.line, part.unwrap_or_default(), source.unwrap_or_default())
+    let text = if program.is_machine_code() { "listing line" } else { "PTX line" };
+    format!("{text} {}{}{}", info.line, part.unwrap_or_default(), source.unwrap_or_default())
 }
 
 fn waiting(program: &Program, warp: &WaitingWarp) -> String {

@@ -21,7 +21,7 @@ use warplens_launch::{KernelInterface, KernelName};
 pub struct Program {
     /// What messages call the input.
     pub name: String,
-    /// The PTX.
+    /// The PTX, or the listing of machine code.
     pub ptx: String,
     /// Findings that do not stop the work.
     pub warnings: Findings,
@@ -260,6 +260,11 @@ impl Program {
     /// The CUDA C++ that the PTX was made from, if that was the input.
     pub fn source(&self) -> Option<&str> {
         self.source.as_deref()
+    }
+
+    /// It is machine code: its text is a listing.
+    pub fn is_machine_code(&self) -> bool {
+        self.module.functions.iter().any(|(_, function)| function.machine_registers.is_some())
     }
 
     /// The PTX lowered.

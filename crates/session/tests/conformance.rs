@@ -2,6 +2,9 @@
 //!
 //! The cases lie in `crates/exec/tests/data`, whose README names the keys, and, as a part of a larger suite, in
 //! `validation/suite/committed`. `CASE=shuffle` runs one case only.
+//!
+//! The same cases run as machine code: cubins that ptxas made of their PTX, named `FOLDER_TARGET_NAME.CHIP.cubin` after it,
+//! of which some lie in `data/cubins`. `WARPLENS_CUBINS` names another folder of them, and `CHIP=90` takes those of one chip.
 
 use std::path::{Path, PathBuf};
 
@@ -76,7 +79,10 @@ impl Case {
     }
 
     fn run(&self, target: &str, threads: usize) -> Result<RunResult, String> {
-        let program = self.program(target)?;
+        self.run_program(&self.program(target)?, threads)
+    }
+
+    fn run_program(&self, program: &Program, threads: usize) -> Result<RunResult, String> {
         let mut buffers: Vec<i64> = self.expectations().iter().map(|expect| integer(expect, "buffer")).collect();
         buffers.sort_unstable();
         buffers.dedup();
@@ -88,7 +94,8 @@ impl Case {
             launch_budget: u64::MAX,
             walk_budget: u64::MAX,
             allow_unsupported: false,
-            allow_overreads: false,
+            // In machine code an atomic on half a word reads and writes the whole.
+            allow_overreads: program.is_machine_code(),
             extent: Extent::Full,
             full_limit: warplens_session::FULL_LIMIT,
             statics: None,
@@ -96,7 +103,7 @@ impl Case {
             trace_limits: warplens_session::TraceLimits::default(),
             generations: vec![Generation::Threads],
         };
-        run(&program, &self.launches, &requests, options, &Progress::default()).map_err(|error| describe(&error))
+        run(program, &self.launches, &requests, options, &Progress::default()).map_err(|error| describe(&error))
     }
 
     /// What the results have that the case does not expect.
@@ -140,4 +147,54 @@ fn results_do_not_depend_on_the_number_of_host_threads() {
             assert!(results[0] == results[1], "{} ({target})", case.name);
         }
     }
+}
+
+/// A cubin of a case.
+struct Machine {
+    case: PathBuf,
+    path: PathBuf,
+}
+
+/// The folders of the cases, by the words that the names of their cubins begin with.
+const PREFIXES: [&str; 2] = ["crates_exec_tests_data_ptx_sm_", "validation_suite_committed_ptx_sm_"];
+
+fn machines() -> Vec<Machine> {
+    let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/cubins");
+    let folder = std::env::var_os("WARPLENS_CUBINS").map_or(own, PathBuf::from);
+    let (only, only_chip) = (std::env::var("CASE").ok(), std::env::var("CHIP").ok());
+    let entries = std::fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.expect("entries can be read").path()).collect();
+    paths.sort();
+    let mut machines = Vec::new();
+    for path in paths {
+        let file = path.file_name().expect("entries have names").to_string_lossy().into_owned();
+        let Some((name, chip)) = file.strip_suffix(".cubin").and_then(|name| name.rsplit_once('.')) else { continue };
+        let of = PREFIXES.iter().zip(folders()).find(|(prefix, _)| name.starts_with(**prefix));
+        let Some((prefix, folder)) = of else { continue };
+        let Some((_, case)) = name[prefix.len()..].split_once('_') else { continue };
+        let is_wanted = |wanted: &Option<String>, is: &str| wanted.as_ref().is_none_or(|wanted| wanted == is);
+        let case_file = folder.join(case).with_extension("toml");
+        if is_wanted(&only, case) && is_wanted(&only_chip, chip) && case_file.exists() {
+            machines.push(Machine { case: case_file, path });
+        }
+    }
+    machines
+}
+
+#[test]
+fn machine_code_leaves_the_expected_values() {
+    let (mut failures, mut n_runs) = (Vec::new(), 0);
+    for Machine { case, path } in machines() {
+        let case = read_case(&case);
+        let bytes = std::fs::read(&path).expect("cubins can be read");
+        n_runs += 1;
+        let of = path.file_stem().expect("cubins have names").to_string_lossy().into_owned();
+        let program = Program::from_cubin(&case.name, &bytes).map_err(|error| describe(&error));
+        match program.and_then(|program| case.run_program(&program, 2)) {
+            Ok(result) => failures.extend(case.differences(&result).iter().map(|text| format!("{of}: {text}"))),
+            Err(message) => failures.push(format!("{of}: {message}")),
+        }
+    }
+    assert!(n_runs > 0, "there are cases");
+    assert!(failures.is_empty(), "{} findings in {n_runs} runs:\n{}", failures.len(), failures.join("\n"));
 }

@@ -3,12 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use warplens_base::Span;
-use warplens_ir::{Bank, Block, ControlCode, Flow, FunctionId, Guard, Inst, Operand as Ir, SpellingId};
+use warplens_ir::{
+    Bank, Block, ControlCode, Flow, FunctionId, Guard, Inst, Operand as Ir, Register, SignedValue, SpellingId,
+};
 use warplens_isa::{BlockId, InstKey, Op, OpClass, Operation, Pc, ScalarType, Spelling, StateSpace};
 
 use super::constants::Facts;
 use super::opcodes::End;
-use super::operands::{Lowering, PREDICATES, word};
+use super::operands::{FIRST_TEMPORARY, Lowering, PREDICATES, word};
 use crate::control::Control;
 use crate::decode::{Decoder, WORD_BYTES, words};
 use crate::syntax::Syntax;
@@ -42,6 +44,8 @@ pub(super) struct Output<'m> {
     pub(super) listing: &'m mut String,
     /// Lines that the listing has.
     pub(super) n_lines: &'m mut u32,
+    /// Uniform registers that the function names.
+    pub(super) uniform: u32,
     pub(super) function: FunctionId,
 }
 
@@ -88,7 +92,24 @@ pub(super) fn lower(
         returns.insert(service.address);
         items.push(serve(output, *service));
     }
+    refuse_jumps(&mut items, returns.len());
     Blocks::new(items, &starts, &returns, output.module.blocks.len() as u32).build(output)
+}
+
+/// Most targets of all jumps of a kernel together: far more than calls and returns of a program have.
+const MOST_TARGETS: usize = 1 << 22;
+
+/// Jumps that may go to too many places are not supported.
+fn refuse_jumps(items: &mut [Item], n_targets: usize) {
+    let n_jumps = items.iter().filter(|item| item.end == End::Jump).count();
+    if n_jumps.saturating_mul(n_targets) <= MOST_TARGETS {
+        return;
+    }
+    for item in items.iter_mut().filter(|item| item.end == End::Jump) {
+        let pc = item.insts.first().map_or(Pc(0), |inst| inst.pc);
+        item.insts = vec![Inst::new(pc, Operation::Unsupported, ScalarType::B32)];
+        item.end = End::Next;
+    }
 }
 
 fn instruction(
@@ -99,7 +120,7 @@ fn instruction(
     first_word: u32,
 ) -> Item {
     let pc = Pc(output.module.pcs.len() as u32);
-    let mut lowering = Lowering::new(facts, (pc, address), first_word);
+    let mut lowering = Lowering::new(facts, (pc, address));
     let decoded = decoder.decode(bits);
     let syntax = decoded.and_then(|instruction| Syntax::of(&instruction, address));
     let lowered = match (&decoded, &syntax) {
@@ -109,10 +130,16 @@ fn instruction(
         }
         _ => Err("not an instruction that is known"),
     };
-    let (insts, end) = match lowered {
-        Ok(end) if lowering.is_within_bounds() => (with_own_guard(lowering), end),
-        _ => (vec![Inst::new(pc, Operation::Unsupported, ScalarType::B32)], End::Next),
+    let placed = match lowered {
+        Ok(end) if lowering.is_within_bounds() => {
+            let mut insts = with_own_guard(lowering);
+            let fits = insts.iter_mut().all(|inst| place(inst, first_word, &mut output.uniform));
+            fits.then_some((insts, end))
+        }
+        _ => None,
     };
+    let refused = || (vec![Inst::new(pc, Operation::Unsupported, ScalarType::B32)], End::Next);
+    let (insts, end) = placed.unwrap_or_else(refused);
     let unknown = || format!("unknown {:#018x} {:#018x}", bits as u64, (bits >> 64) as u64);
     let written = decoded.map_or_else(unknown, |instruction| instruction.text(address - section));
     let mnemonic = syntax.map_or_else(|| "unknown".to_owned(), |syntax| syntax.mnemonic());
@@ -120,6 +147,27 @@ fn instruction(
     note(output, (mnemonic, &insts), &format!("{:04x}  {control}  {written}", address - section));
     output.module.controls.insert(pc, code_of(control));
     Item { address, insts, end }
+}
+
+/// Puts the temporaries of an operation behind the registers of the function. False where it names a register that the
+/// function does not have. Notes how many uniform registers there are.
+fn place(inst: &mut Inst, first_word: u32, uniform: &mut u32) -> bool {
+    let mut fits = true;
+    let mut place = |register: &mut Register| match register.bank {
+        Bank::Vector if register.index >= FIRST_TEMPORARY => register.index += first_word - FIRST_TEMPORARY,
+        Bank::Vector => fits &= register.words().end <= first_word,
+        Bank::Uniform => *uniform = (*uniform).max(register.words().end),
+        Bank::Predicate | Bank::UniformPredicate | Bank::Convergence => {}
+    };
+    inst.destinations.iter_mut().flatten().for_each(&mut place);
+    let bases = inst.memory.iter_mut().map(|memory| &mut memory.base);
+    for operand in inst.sources.iter_mut().chain(bases) {
+        match operand {
+            Ir::Register(register) | Ir::Signed(_, SignedValue::Register(register)) => place(register),
+            _ => {}
+        }
+    }
+    fits
 }
 
 /// A service's code: the call, and the jump back to the address that its caller left in the registers 20 and 21.
@@ -148,7 +196,7 @@ fn serve(output: &mut Output<'_>, Service { address, call }: Service) -> Item {
 fn note(output: &mut Output<'_>, (mnemonic, insts): (String, &[Inst]), line: &str) {
     let start = output.listing.len() as u32 + 2;
     output.list(&format!("  {line}"));
-    let Output { module, spellings, function, listing, n_lines } = output;
+    let Output { module, spellings, function, listing, n_lines, .. } = output;
     let main = main_operation(insts);
     let class = main.map_or(OpClass::Int, |inst| inst.op().class(inst.ty));
     let spelling = *spellings

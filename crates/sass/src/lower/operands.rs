@@ -17,14 +17,14 @@ pub(super) type Refusal = &'static str;
 /// What comes of lowering a part of an instruction.
 pub(super) type Lowered<T = ()> = Result<T, Refusal>;
 
-/// Words of temporaries behind the registers of a function, and predicates.
+/// Words of temporaries behind the registers of a function.
 pub(super) const TEMPORARY_WORDS: u32 = 40;
 /// Predicates of temporaries.
 pub(super) const TEMPORARY_PREDICATES: u32 = 12;
 /// Predicates of a thread that have names.
 pub(super) const PREDICATES: u32 = 7;
-/// Uniform registers.
-pub(super) const UNIFORM: u32 = 256;
+/// Temporaries stand here until it is known how many registers the function has.
+pub(super) const FIRST_TEMPORARY: u32 = 256;
 /// Convergence barriers.
 pub(super) const BARRIERS: u32 = 16;
 
@@ -36,8 +36,6 @@ pub(super) struct Lowering<'f> {
     pub(super) insts: Vec<Inst>,
     pc: Pc,
     guard: Option<Guard>,
-    /// First word behind the registers.
-    first_word: u32,
     words: u32,
     predicates: u32,
 }
@@ -60,8 +58,8 @@ pub(super) const fn word(index: u32) -> Register {
 }
 
 impl<'f> Lowering<'f> {
-    pub(super) fn new(facts: &'f Facts<'f>, (pc, address): (Pc, u64), first_word: u32) -> Self {
-        Self { facts, address, insts: Vec::new(), pc, guard: None, first_word, words: 0, predicates: 0 }
+    pub(super) fn new(facts: &'f Facts<'f>, (pc, address): (Pc, u64)) -> Self {
+        Self { facts, address, insts: Vec::new(), pc, guard: None, words: 0, predicates: 0 }
     }
 
     /// All that is added from here on takes effect where a predicate says so.
@@ -110,11 +108,6 @@ impl<'f> Lowering<'f> {
             _ => return Err("a condition that is no predicate"),
         };
         Ok(())
-    }
-
-    /// The first word behind the registers.
-    pub(super) const fn first_temporary(&self) -> u32 {
-        self.first_word
     }
 
     /// The predicate of the instruction.
@@ -176,7 +169,7 @@ impl<'f> Lowering<'f> {
     pub(super) fn temporary(&mut self, width: Width) -> Register {
         let index = self.words.next_multiple_of(width.words());
         self.words = index + width.words();
-        Register::vector(self.first_word + index, width)
+        Register::vector(FIRST_TEMPORARY + index, width)
     }
 
     /// A predicate that only this instruction uses.

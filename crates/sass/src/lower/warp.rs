@@ -7,7 +7,7 @@ use warplens_isa::{
 };
 
 use super::opcodes::End;
-use super::operands::{Lowered, Lowering, PREDICATES, TEMPORARY_PREDICATES, TEMPORARY_WORDS, compare, word};
+use super::operands::{FIRST_TEMPORARY, Lowered, Lowering, PREDICATES, TEMPORARY_PREDICATES, TEMPORARY_WORDS, compare, word};
 use crate::syntax::{Operand, Syntax, Value};
 
 impl Lowering<'_> {
@@ -402,7 +402,7 @@ impl Lowering<'_> {
         }
         let target = match kind {
             BarrierKind::Sync | BarrierKind::Arrive => vec![],
-            BarrierKind::ReducePopc => vec![Some(self.reduced_word())],
+            BarrierKind::ReducePopc => vec![Some(Self::reduced_word())],
             BarrierKind::ReduceAnd | BarrierKind::ReduceOr => vec![Some(reduced_predicate())],
         };
         let ty = if kind == BarrierKind::ReducePopc { ScalarType::U32 } else { ScalarType::Pred };
@@ -439,15 +439,15 @@ impl Lowering<'_> {
         }
         for out in &syntax.operands {
             let target = self.destination(out, Width::Word)?;
-            let result = if out.is_predicate() { reduced_predicate() } else { self.reduced_word() };
+            let result = if out.is_predicate() { reduced_predicate() } else { Self::reduced_word() };
             self.copy(target, Ir::Register(result));
         }
         Ok(())
     }
 
     /// The word that stands for the result of a barrier: behind the temporaries.
-    const fn reduced_word(&self) -> Register {
-        word(self.first_temporary() + TEMPORARY_WORDS)
+    const fn reduced_word() -> Register {
+        word(FIRST_TEMPORARY + TEMPORARY_WORDS)
     }
 
     /// `WARPSYNC`.
