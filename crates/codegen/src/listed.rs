@@ -20,24 +20,21 @@ const PREDICATES: u32 = 7;
 const OPERAND_SLOTS: usize = 3;
 
 /// The code of a kernel.
-pub(crate) fn code(
-    module: &Module,
-    kernel: FunctionId,
-    target: &Target,
-    registers: u32,
-) -> Result<Generated, Error> {
+pub(crate) fn code(module: &Module, kernel: FunctionId, target: &Target, registers: u32) -> Result<Generated, Error> {
     let slots = slots(module);
     let function = &module.functions[kernel];
     check_slots(module, function, &slots)?;
     let mut code = Code { blocks: vec![0..0; module.blocks.len()], places: places(module), ..Code::default() };
-    let commits = function.block_ids().flat_map(|block| &module.blocks[block].insts).any(|inst| inst.op() == Op::CopyCommit);
+    let commits =
+        function.block_ids().flat_map(|block| &module.blocks[block].insts).any(|inst| inst.op() == Op::CopyCommit);
     let mut reader = Reader { module, target, registers, slots: &slots, commits, numbers: HashMap::new() };
     for block in function.block_ids() {
         let first = code.insts.len() as u32;
         reader.block(block, &mut code)?;
         code.blocks[block.0 as usize] = first..code.insts.len() as u32;
     }
-    let mut assumptions = vec![format!("The instructions are those of the machine code, which was assembled for {}", module.target)];
+    let mut assumptions =
+        vec![format!("The instructions are those of the machine code, which was assembled for {}", module.target)];
     if module.target_number() != target.number() {
         assumptions.push(format!(
             "Compute capability {} takes them as they are; the driver would compile others for it if it could",
@@ -157,12 +154,7 @@ impl Reader<'_> {
 
     /// Registers of each bank that the operands are fetched from, without those that the operand cache has: each slot keeps
     /// what the instruction before marked in it.
-    fn bank_reads(
-        &self,
-        group: &[Inst],
-        class: C,
-        cached: &mut [Option<Register>; OPERAND_SLOTS],
-    ) -> [u8; 2] {
+    fn bank_reads(&self, group: &[Inst], class: C, cached: &mut [Option<Register>; OPERAND_SLOTS]) -> [u8; 2] {
         let mut reads = [0_u8; 2];
         if !has_fixed_latency(class) {
             *cached = [None; OPERAND_SLOTS];
@@ -227,8 +219,8 @@ impl Reader<'_> {
                 Ok((class, IntegerLanes::OfClass, barrier(group)))
             }
             "MEMBAR" | "ERRBAR" | "CGAERRBAR" | "FENCE" => of_class(C::Fence),
-            "NOP" | "YIELD" | "WARPSYNC" | "DEPBAR" | "NANOSLEEP" | "CCTL" | "ENDCOLLECTIVE" | "QSPC"
-            | "BSSY" | "BSYNC" | "BREAK" | "BMOV" => of_class(C::Nop),
+            "NOP" | "YIELD" | "WARPSYNC" | "DEPBAR" | "NANOSLEEP" | "CCTL" | "ENDCOLLECTIVE" | "QSPC" | "BSSY"
+            | "BSYNC" | "BREAK" | "BMOV" => of_class(C::Nop),
             "BRA" | "BRX" | "JMP" | "JMX" | "CALL" | "RET" => of_class(C::Branch),
             "EXIT" | "BPT" | "(end)" => of_class(C::Exit),
             "HMMA" | "IMMA" | "DMMA" | "BMMA" | "QMMA" => self.product(group),

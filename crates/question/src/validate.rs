@@ -349,7 +349,10 @@ fn programs<'t>(questions: &[Question<'t>], code: CodeKind) -> Result<Programs<'
         let at_key = match programs.iter().position(|(known, _)| *known == key) {
             Some(at) => at,
             None => {
-                let program = question.row.program(&key.1, &Search { code: key.2, ..Search::from_environment() }).map_err(|error| error.message);
+                let program = question
+                    .row
+                    .program(&key.1, &Search { code: key.2, ..Search::from_environment() })
+                    .map_err(|error| error.message);
                 programs.push((key, program));
                 programs.len() - 1
             }

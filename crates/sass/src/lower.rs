@@ -95,8 +95,7 @@ pub fn lower(cubin: &Cubin) -> Result<Lowered, LowerError> {
         };
         output.list(&format!("{}:", kernel.function.name));
         let services = linker.services.values().copied().collect::<Vec<_>>();
-        let n_blocks =
-            code::lower(&mut output, &decoder, &facts, (&sections, &services), (first_word, &jumped_to));
+        let n_blocks = code::lower(&mut output, &decoder, &facts, (&sections, &services), (first_word, &jumped_to));
         let uniform = output.uniform;
         module.functions.push(Function {
             name: kernel.function.name.clone(),

@@ -213,7 +213,9 @@ fn project_baseline() -> Result<validate::Validation> {
         choice: Choice::All,
         options: predict::Options::default(),
         execution: ExecutionOptions::new(),
-        gpus: None, code: Default::default() };
+        gpus: None,
+        code: Default::default(),
+    };
     Ok(validate::validate(&[validate::baseline::of_project()?], &request, &Progress::default())?)
 }
 

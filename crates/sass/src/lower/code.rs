@@ -357,7 +357,7 @@ impl Blocks {
         }
         // Code that is run into by nobody: behind the last instruction.
         let pc = Pc(output.module.pcs.len() as u32);
-            let end = vec![Inst::new(pc, Operation::Trap, ScalarType::Pred)];
+        let end = vec![Inst::new(pc, Operation::Trap, ScalarType::Pred)];
         note(output, ("(end)".to_owned(), &end), "(the end of the code)");
         output.module.blocks.push(Block {
             label: None,

@@ -60,9 +60,14 @@ pub(super) enum Driver {
     GridExtent(usize),
     Special(SpecialRegister),
     /// The generic address of the first byte of a space, or its upper half.
-    Window { space: StateSpace, is_upper: bool },
+    Window {
+        space: StateSpace,
+        is_upper: bool,
+    },
     /// The generic address of the bank of the program's constants, or its upper half.
-    Constants { is_upper: bool },
+    Constants {
+        is_upper: bool,
+    },
     /// The address of the workspace of cooperative launches.
     Workspace,
 }
@@ -80,7 +85,10 @@ impl Facts<'_> {
     /// What lies at `offset` of a bank.
     pub(super) fn constant(&self, bank: u32, offset: u32) -> Lowered<Stored> {
         if bank == PARAMETERS && offset < self.parameter_base {
-            return self.driver(offset).map(Stored::Driver).ok_or("a constant of the driver whose meaning is not known");
+            return self
+                .driver(offset)
+                .map(Stored::Driver)
+                .ok_or("a constant of the driver whose meaning is not known");
         }
         if bank == PROGRAM {
             let (variable, offset) = self.variable(offset)?;

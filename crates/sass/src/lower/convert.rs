@@ -79,7 +79,8 @@ impl Lowering<'_> {
         let (Some(to), Some(from)) = (types.next(), types.next()) else { return Err("a conversion without types") };
         let widens = to.bits() > from.bits();
         let rounding = if widens { Default::default() } else { rounding(syntax) };
-        let conversion = Conversion { rounding, ftz: syntax.has("FTZ"), sat: syntax.has("SAT"), ..Conversion::default() };
+        let conversion =
+            Conversion { rounding, ftz: syntax.has("FTZ"), sat: syntax.has("SAT"), ..Conversion::default() };
         self.convert([destination, source], conversion, (to, from))
     }
 
@@ -132,7 +133,7 @@ impl Lowering<'_> {
             let value = self.plain(&operand.value, ScalarType::B32)?;
             let sources = [value, Ir::Immediate(0), Ir::Immediate(0x4432)];
             let value = self.emit_word(Operation::Prmt(PrmtMode::Default), ScalarType::B32, &sources);
-            return self.signed(operand, value, ty);
+            return self.signed(operand, value);
         }
         self.float(operand, ty)
     }

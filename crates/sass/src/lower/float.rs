@@ -123,7 +123,9 @@ impl Lowering<'_> {
 
     /// `FSET`: 1 or 0 as a float.
     pub(super) fn float_set(&mut self, syntax: &Syntax) -> Lowered {
-        let [destination, a, b, combined] = &syntax.operands[..] else { return Err("a comparison without four operands") };
+        let [destination, a, b, combined] = &syntax.operands[..] else {
+            return Err("a comparison without four operands");
+        };
         let op = float_order(syntax).ok_or("a comparison of this kind")?;
         let combination = bool_op(syntax).ok_or("a comparison without its combination")?;
         let target = self.destination(destination, Width::Word)?;
@@ -146,7 +148,8 @@ impl Lowering<'_> {
             xorsign_abs: syntax.has("XORSIGN"),
         };
         let target = self.destination(destination, Width::Word)?;
-        let mut sources = sources.iter().map(|source| self.float(source, ScalarType::F32)).collect::<Lowered<Vec<_>>>()?;
+        let mut sources =
+            sources.iter().map(|source| self.float(source, ScalarType::F32)).collect::<Lowered<Vec<_>>>()?;
         let pick = self.predicate(pick)?;
         if let [a, b, c] = sources[..] {
             let first = self.temporary(Width::Word);
@@ -218,7 +221,8 @@ impl Lowering<'_> {
 
     /// The upper half of the reciprocal (root) of a double whose lower half does not count.
     fn upper_half_function(&mut self, syntax: &Syntax, target: Option<Register>, source: &Operand) -> Lowered {
-        let sign = |operand: &Operand| Operand { negated: operand.negated, absolute: operand.absolute, ..operand.clone() };
+        let sign =
+            |operand: &Operand| Operand { negated: operand.negated, absolute: operand.absolute, ..operand.clone() };
         let upper = self.float_bits(&sign(source))?;
         let whole = self.emit_pair(Operation::Pack, ScalarType::B64, &[Ir::Immediate(0), upper]);
         let operation = if syntax.has("RCP64H") {
@@ -248,11 +252,14 @@ impl Lowering<'_> {
         self.difference(Some(distance), a, b);
         // x - low > high - low, without a sign, is x outside of low to high.
         let mut outside = None;
-        for (value, low, high) in [(a, 24_u32, 254_u32), (b, 2, 252), (Ir::Register(distance), 0_u32.wrapping_sub(124), 124)] {
+        for (value, low, high) in
+            [(a, 24_u32, 254_u32), (b, 2, 252), (Ir::Register(distance), 0_u32.wrapping_sub(124), 124)]
+        {
             let shifted = self.temporary(Width::Word);
             self.difference(Some(shifted), value, Ir::Immediate(u64::from(low)));
             let range = Ir::Immediate(u64::from(high.wrapping_sub(low)));
-            let is_outside = self.emit_predicate(compare(CompareOp::Gt), ScalarType::U32, &[Ir::Register(shifted), range]);
+            let is_outside =
+                self.emit_predicate(compare(CompareOp::Gt), ScalarType::U32, &[Ir::Register(shifted), range]);
             outside = Some(match outside {
                 None => is_outside,
                 Some(outside) => self.emit_predicate(Operation::Or, ScalarType::Pred, &[outside, is_outside]),

@@ -1,14 +1,16 @@
 //! Arithmetic on pairs of floats of 16 bits in a word.
 
 use warplens_ir::{Operand as Ir, Sign, SignedValue, Width};
-use warplens_isa::{Extremum, FusedMultiplyAdd, Operation, PrmtMode, Product, ScalarType, Sum};
+use warplens_isa::{Conversion, Extremum, FusedMultiplyAdd, Operation, PrmtMode, Product, Rounding, ScalarType, Sum};
 
+use super::float::float_order;
+use super::integer::bool_op;
 use super::operands::{Lowered, Lowering};
 use crate::syntax::{Operand, Syntax, Value};
 
-/// A word with the sign that an operand gives it.
 impl Lowering<'_> {
-    pub(super) fn signed(&mut self, operand: &Operand, value: Ir, _: ScalarType) -> Lowered<Ir> {
+    /// A word with the sign that an operand gives it.
+    pub(super) fn signed(&self, operand: &Operand, value: Ir) -> Lowered<Ir> {
         let sign = match (operand.negated, operand.absolute) {
             (false, false) => return Ok(value),
             (true, false) => Sign::Negated,
@@ -37,7 +39,43 @@ impl Lowering<'_> {
         }
         let sources = [value, Ir::Immediate(0), Ir::Immediate(selector)];
         let value = self.emit_word(Operation::Prmt(PrmtMode::Default), ScalarType::B32, &sources);
-        self.signed(operand, value, ty)
+        self.signed(operand, value)
+    }
+
+    /// Operands that are pairs of halves. Two numbers are the upper and the lower half of a word.
+    fn pairs_of_halves(&mut self, operands: &[Operand], ty: ScalarType) -> Lowered<Vec<Ir>> {
+        let mut sources = Vec::new();
+        let mut rest = operands;
+        while let Some((operand, behind)) = rest.split_first() {
+            rest = behind;
+            if let (Value::Half(upper), Some((Operand { value: Value::Half(lower), .. }, behind))) =
+                (&operand.value, rest.split_first())
+            {
+                rest = behind;
+                sources.push(Ir::Immediate(u64::from(*upper) << 16 | u64::from(*lower)));
+                continue;
+            }
+            sources.push(self.halves(operand, ty)?);
+        }
+        Ok(sources)
+    }
+
+    /// `HSETP2`: compares both halves, each with a predicate of its own for the answer.
+    pub(super) fn half_comparison(&mut self, syntax: &Syntax) -> Lowered {
+        let [first, second, operands @ .., combined] = &syntax.operands[..] else {
+            return Err("a comparison without five operands");
+        };
+        let known = |word: &str| matches!(word, "AND" | "OR" | "XOR" | "FTZ" | "BF16_V2" | "H_AND");
+        let op = float_order(syntax).ok_or("a comparison of this kind")?;
+        if syntax.modifiers().filter(|word| !known(word)).count() != 1 || syntax.has("H_AND") {
+            return Err("a comparison of this kind");
+        }
+        let ty = if syntax.has("BF16_V2") { ScalarType::Bf16x2 } else { ScalarType::F16x2 };
+        let sources = self.pairs_of_halves(operands, ty)?;
+        let [a, b] = sources[..] else { return Err("a comparison of this kind") };
+        let combination = bool_op(syntax).ok_or("a comparison without its combination")?;
+        let combined = self.predicate(combined)?;
+        self.comparison([first, second], (op, ty, syntax.has("FTZ")), [a, b], (combination, combined))
     }
 
     /// `HADD2`, `HMUL2`, `HFMA2`, `HMNMX2`.
@@ -57,20 +95,22 @@ impl Lowering<'_> {
             Some((pick, operands)) if pick.is_predicate() => (operands, Some(self.predicate(pick)?)),
             _ => (operands, None),
         };
-        let mut sources = Vec::new();
-        let mut rest = operands;
-        while let Some((operand, behind)) = rest.split_first() {
-            rest = behind;
-            // Two numbers are the upper and the lower half of a word.
-            if let (Value::Half(upper), Some((Operand { value: Value::Half(lower), .. }, behind))) =
-                (&operand.value, rest.split_first())
-            {
-                rest = behind;
-                sources.push(Ir::Immediate(u64::from(*upper) << 16 | u64::from(*lower)));
-                continue;
-            }
-            sources.push(self.halves(operand, ty)?);
+        if let [single, zero] = operands
+            && single.has("F32")
+            && zero.is_zero_register()
+        {
+            // A float of 32 bits in both halves. ptxas makes it of conversions that round towards zero alone.
+            let value = self.plain(&single.value, ScalarType::F32)?;
+            let value = self.signed(single, value)?;
+            let conversion = Operation::Cvt(Conversion {
+                rounding: Rounding::Zero,
+                sat: syntax.has("SAT"),
+                ..Conversion::default()
+            });
+            self.emit(conversion, ty, &[target], &[value, value]).source_ty = ScalarType::F32;
+            return Ok(());
         }
+        let sources = self.pairs_of_halves(operands, ty)?;
         let (ftz, sat) = (syntax.has("FTZ"), syntax.has("SAT"));
         let is_product_of_nothing = matches!(&operands, [a, b, ..] if a.is_zero_register() && b.is_zero_register());
         let operation = match (syntax.base(), sources.len()) {

@@ -119,7 +119,11 @@ impl Lowering<'_> {
         for term in terms {
             let is_negated = term.negated && !term.complement;
             let value = if is_negated { self.plain(&term.value, ScalarType::B32)? } else { self.word(term)? };
-            if is_negated { negated.push(value) } else { plain.push(value) };
+            if is_negated {
+                negated.push(value)
+            } else {
+                plain.push(value)
+            };
         }
         let mut steps: Vec<(Ir, bool)> = plain.into_iter().map(|value| (value, false)).collect();
         steps.extend(negated.into_iter().map(|value| (value, true)));
@@ -156,7 +160,8 @@ impl Lowering<'_> {
         let wanted = match outs {
             // One that is wanted is whether there is any.
             [first] | [first, None] => {
-                let any = carries.into_iter().reduce(|a, b| self.emit_predicate(Operation::Or, ScalarType::Pred, &[a, b]));
+                let any =
+                    carries.into_iter().reduce(|a, b| self.emit_predicate(Operation::Or, ScalarType::Pred, &[a, b]));
                 vec![(*first, any.unwrap_or(none))]
             }
             _ => outs.iter().copied().zip(carries.into_iter().chain(std::iter::repeat(none))).collect(),
@@ -257,7 +262,9 @@ impl Lowering<'_> {
             self.emit(Operation::MulHi, ty, &[target], &factors);
             return Ok(());
         }
-        let whole = if is_high || has_carry { self.temporary(Width::Pair) } else {
+        let whole = if is_high || has_carry {
+            self.temporary(Width::Pair)
+        } else {
             match target {
                 Some(target) => target,
                 None => return Ok(()),
@@ -305,7 +312,9 @@ impl Lowering<'_> {
         let amount = amount.integer().ok_or("a shift by a register")? as u64 & 31;
         let source = self.word(a)?;
         let shifted = if !syntax.has("HI") {
-            if amount == 0 { source } else {
+            if amount == 0 {
+                source
+            } else {
                 self.emit_word(Operation::Shl, ScalarType::B32, &[source, Ir::Immediate(amount)])
             }
         } else if is_sign_extended {
@@ -344,7 +353,9 @@ impl Lowering<'_> {
 
     /// `SHF` and `USHF`.
     pub(super) fn funnel_shift(&mut self, syntax: &Syntax) -> Lowered {
-        let [destination, low, amount, high] = &syntax.operands[..] else { return Err("a shift without four operands") };
+        let [destination, low, amount, high] = &syntax.operands[..] else {
+            return Err("a shift without four operands");
+        };
         let target = self.destination(destination, Width::Word)?;
         let is_left = syntax.has("L");
         let takes_upper = syntax.has("HI");
@@ -436,7 +447,8 @@ impl Lowering<'_> {
         let is_any = self.emit_predicate(compare(CompareOp::Ne), ScalarType::B32, &[value, Ir::Immediate(0)]);
         let operation = if syntax.has("PAND") { Operation::And } else { Operation::Or };
         let is_plain = combined == Ir::Immediate(u64::from(syntax.has("PAND")));
-        let is_any = if is_plain { is_any } else { self.emit_predicate(operation, ScalarType::Pred, &[is_any, combined]) };
+        let is_any =
+            if is_plain { is_any } else { self.emit_predicate(operation, ScalarType::Pred, &[is_any, combined]) };
         self.into(target, value);
         self.into(flag, is_any);
         Ok(())
@@ -456,7 +468,8 @@ impl Lowering<'_> {
     /// `FLO` and `UFLO`.
     pub(super) fn find_one(&mut self, syntax: &Syntax) -> Lowered {
         let answer = if syntax.has("SH") { BfindAnswer::ShiftAmount } else { BfindAnswer::Position };
-        let operands: Vec<Operand> = syntax.operands.iter().filter(|operand| !operand.is_predicate()).cloned().collect();
+        let operands: Vec<Operand> =
+            syntax.operands.iter().filter(|operand| !operand.is_predicate()).cloned().collect();
         let [destination, source] = &operands[..] else { return Err("a search without two operands") };
         let target = self.destination(destination, Width::Word)?;
         let source = self.word(source)?;
@@ -466,7 +479,9 @@ impl Lowering<'_> {
 
     /// `PRMT`: its selector stands in the middle.
     pub(super) fn permute(&mut self, syntax: &Syntax) -> Lowered {
-        let [destination, a, selector, b] = &syntax.operands[..] else { return Err("a permutation without four operands") };
+        let [destination, a, selector, b] = &syntax.operands[..] else {
+            return Err("a permutation without four operands");
+        };
         let mode = match syntax.modifiers().next() {
             None => PrmtMode::Default,
             Some("F4E") => PrmtMode::F4e,
@@ -708,8 +723,7 @@ impl Lowering<'_> {
         let outs = [self.destination(first, Width::One)?, self.destination(second, Width::One)?];
         let is_plain = combination == warplens_isa::BoolOp::And && combined == Ir::Immediate(1)
             || combination == warplens_isa::BoolOp::Or && combined == Ir::Immediate(0);
-        let combination =
-            warplens_isa::Combination { op: if is_plain { None } else { Some(combination) } };
+        let combination = warplens_isa::Combination { op: if is_plain { None } else { Some(combination) } };
         let operation = Operation::Setp(Comparison { op, combination, ftz });
         let mut sources = vec![a, b];
         if !is_plain {

@@ -111,7 +111,12 @@ impl Lowering<'_> {
     }
 
     /// At a place that a register says: among the parameters, in a constant of the program, or in one of the compiler's.
-    fn load_indexed(&mut self, destination: &Operand, (bank, at): (u32, &Address), (ty, n): (ScalarType, u8)) -> Lowered {
+    fn load_indexed(
+        &mut self,
+        destination: &Operand,
+        (bank, at): (u32, &Address),
+        (ty, n): (ScalarType, u8),
+    ) -> Lowered {
         let targets = self.destinations(destination, u32::from(n))?;
         let place = self.narrow_place(at, StateSpace::Const)?;
         let (space, variable, start) = match bank {
@@ -172,8 +177,8 @@ impl Lowering<'_> {
             return self.spinning_swap(syntax, space);
         }
         let mut operands = syntax.operands.iter().filter(|operand| !operand.is_predicate());
-        // The predicate that some name is not known to say anything.
-        let destination = if base.starts_with("RED") { None } else { Some(operands.next().ok_or("an atomic without operands")?) };
+        let destination =
+            if base.starts_with("RED") { None } else { Some(operands.next().ok_or("an atomic without operands")?) };
         let address = operands.next().ok_or("an atomic without an address")?;
         let sources: Vec<&Operand> = operands.collect();
         if syntax.has("POPC") {
@@ -190,7 +195,27 @@ impl Lowering<'_> {
             values.push(if width == Width::Pair { self.pair(source)? } else { self.word(source)? });
         }
         let place = self.place(address, space)?;
-        self.emit_atomic((op, ty), target, place, &values)
+        let done = syntax.operands.first().filter(|operand| operand.is_predicate());
+        let done = done.map(|operand| self.destination(operand, Width::One)).transpose()?.flatten();
+        let Some(done) = done else { return self.emit_atomic((op, ty), target, place, &values) };
+        // A generic address may be one of shared memory, which has no such atomic: code for that follows.
+        let address = self.whole_address(place);
+        let is_global = self.emit_predicate(Operation::Isspacep(StateSpace::Global), ScalarType::U64, &[address]);
+        let guard = self.guard();
+        self.and_guard_by(is_global)?;
+        self.emit_atomic((op, ty), target, place, &values)?;
+        self.set_guard_again(guard);
+        self.copy(Some(done), is_global);
+        Ok(())
+    }
+
+    /// The address of a place, with its offset.
+    fn whole_address(&mut self, place: MemoryReference) -> Ir {
+        if place.offset == 0 {
+            return place.base;
+        }
+        let sources = [place.base, Ir::Immediate(place.offset as u64)];
+        Ir::Register(self.emit_pair(super::operands::ADD, ScalarType::U64, &sources))
     }
 
     fn emit_atomic(
@@ -220,11 +245,8 @@ impl Lowering<'_> {
         let is_wide = syntax.has("64");
         let (ty, width) = if is_wide { (ScalarType::B64, Width::Pair) } else { (ScalarType::B32, Width::Word) };
         let target = self.destination(out, width)?;
-        let values = if is_wide {
-            [self.pair(expected)?, self.pair(new)?]
-        } else {
-            [self.word(expected)?, self.word(new)?]
-        };
+        let values =
+            if is_wide { [self.pair(expected)?, self.pair(new)?] } else { [self.word(expected)?, self.word(new)?] };
         let place = self.place(address, space)?;
         let old = self.temporary(width);
         self.emit_atomic((AtomicOp::Cas, ty), Some(old), place, &values)?;
@@ -270,12 +292,7 @@ impl Lowering<'_> {
         };
         let target = self.destination(out, Width::One)?;
         let place = self.wide_place(address, StateSpace::Generic)?;
-        let base = if place.offset == 0 {
-            place.base
-        } else {
-            let sources = [place.base, Ir::Immediate(place.offset as u64)];
-            Ir::Register(self.emit_pair(super::operands::ADD, ScalarType::U64, &sources))
-        };
+        let base = self.whole_address(place);
         self.emit(Operation::Isspacep(space), ScalarType::U64, &[target], &[base]);
         Ok(())
     }

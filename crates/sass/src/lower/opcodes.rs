@@ -70,6 +70,8 @@ impl Lowering<'_> {
             "FCHK" => self.quotient_check(syntax),
             "HADD2" | "HMUL2" | "HFMA2" | "HMNMX2" => self.half_arithmetic(syntax),
 
+            "HSETP2" => self.half_comparison(syntax),
+
             "F2F" => self.float_to_float(syntax),
             "FRND" | "UFRND" => self.float_round(syntax),
             "F2I" | "UF2I" => self.float_to_integer(syntax),
@@ -116,8 +118,8 @@ impl Lowering<'_> {
                 Ok(())
             }
             // What they wait for or tell caches and schedulers changes no value.
-            "NOP" | "YIELD" | "NANOSLEEP" | "CCTL" | "CCTLL" | "CCTLT" | "ENDCOLLECTIVE" | "PMTRIG"
-            | "ACQBULK" | "PREEXIT" => {
+            "NOP" | "YIELD" | "NANOSLEEP" | "CCTL" | "CCTLL" | "CCTLT" | "ENDCOLLECTIVE" | "PMTRIG" | "ACQBULK"
+            | "PREEXIT" => {
                 self.emit(Operation::Nop, ScalarType::B32, &[], &[]);
                 Ok(())
             }
@@ -243,7 +245,11 @@ impl Lowering<'_> {
                 [] => None,
                 [condition] if syntax.has("ANY") => {
                     let condition = self.predicate(condition)?;
-                    Some(self.emit_predicate(Operation::Vote(warplens_isa::VoteMode::Any), ScalarType::Pred, &[condition]))
+                    Some(self.emit_predicate(
+                        Operation::Vote(warplens_isa::VoteMode::Any),
+                        ScalarType::Pred,
+                        &[condition],
+                    ))
                 }
                 [condition] => Some(self.predicate(condition)?),
                 _ => return Err("a branch of this kind"),

@@ -1,8 +1,6 @@
 //! Operands of machine code as those of the IR, and the operations that read what the IR's operands cannot say.
 
-use warplens_ir::{
-    Bank, Constant, Guard, Inst, MemoryReference, Operand as Ir, Register, Sign, SignedValue, Width,
-};
+use warplens_ir::{Bank, Constant, Guard, Inst, MemoryReference, Operand as Ir, Register, Sign, SignedValue, Width};
 use warplens_isa::{
     AccessOrder, AddressConversion, AddressDirection, Axis, Carry, Combination, Comparison, Conversion, Operation, Pc,
     Rounding, ScalarType, SpecialRegister, StateSpace, Subnormals, Sum,
@@ -76,6 +74,11 @@ impl<'f> Lowering<'f> {
         let result = add(self);
         self.guard = guard;
         result
+    }
+
+    /// What is added from here on takes effect where an earlier guard says so.
+    pub(super) const fn set_guard_again(&mut self, guard: Option<Guard>) {
+        self.guard = guard;
     }
 
     /// What is added from here on takes effect where the guard and this predicate hold.
@@ -377,12 +380,8 @@ impl<'f> Lowering<'f> {
         let axes = [Axis::X, Axis::Y, Axis::Z];
         match driver {
             Driver::Value(value) => Ok(Ir::Immediate(value)),
-            Driver::BlockExtent(axis) if ty.bits() == 32 => {
-                Ok(self.special(SpecialRegister::Ntid(axes[axis])))
-            }
-            Driver::GridExtent(axis) if ty.bits() == 32 => {
-                Ok(self.special(SpecialRegister::Nctaid(axes[axis])))
-            }
+            Driver::BlockExtent(axis) if ty.bits() == 32 => Ok(self.special(SpecialRegister::Ntid(axes[axis]))),
+            Driver::GridExtent(axis) if ty.bits() == 32 => Ok(self.special(SpecialRegister::Nctaid(axes[axis]))),
             Driver::BlockExtent(_) | Driver::GridExtent(_) => {
                 let (low, high) = (offset, offset + 4);
                 let low = self.constant(0, low, ScalarType::B32)?;

@@ -7,7 +7,9 @@ use warplens_isa::{
 };
 
 use super::opcodes::End;
-use super::operands::{FIRST_TEMPORARY, Lowered, Lowering, PREDICATES, TEMPORARY_PREDICATES, TEMPORARY_WORDS, compare, word};
+use super::operands::{
+    FIRST_TEMPORARY, Lowered, Lowering, PREDICATES, TEMPORARY_PREDICATES, TEMPORARY_WORDS, compare, word,
+};
 use crate::syntax::{Operand, Syntax, Value};
 
 impl Lowering<'_> {
@@ -96,7 +98,10 @@ impl Lowering<'_> {
     /// `P2R`: predicates as bits of a word.
     pub(super) fn predicates_to_word(&mut self, syntax: &Syntax) -> Lowered {
         let [destination, which, rest, mask] = &syntax.operands[..] else { return Err("predicates of this kind") };
-        if which.value != Value::Word("PR".into()) || !destination.suffixes.is_empty() || syntax.modifiers().next().is_some() {
+        if which.value != Value::Word("PR".into())
+            || !destination.suffixes.is_empty()
+            || syntax.modifiers().next().is_some()
+        {
             return Err("predicates of this kind");
         }
         let mask = mask.integer().ok_or("predicates under a mask that is no number")? as u64;
@@ -140,7 +145,9 @@ impl Lowering<'_> {
 
     /// `PLOP3` and `UPLOP3`: two functions of three predicates.
     pub(super) fn predicate_logic(&mut self, syntax: &Syntax) -> Lowered {
-        let [first, second, a, b, c, tables @ ..] = &syntax.operands[..] else { return Err("logic without five operands") };
+        let [first, second, a, b, c, tables @ ..] = &syntax.operands[..] else {
+            return Err("logic without five operands");
+        };
         let sources = [self.predicate(a)?, self.predicate(b)?, self.predicate(c)?];
         let mut results = Vec::new();
         for (out, table) in [first, second].into_iter().zip(tables) {
@@ -225,7 +232,9 @@ impl Lowering<'_> {
 
     /// `SHFL`.
     pub(super) fn shuffle(&mut self, syntax: &Syntax) -> Lowered {
-        let [out, destination, value, lane, clamp] = &syntax.operands[..] else { return Err("a shuffle without five operands") };
+        let [out, destination, value, lane, clamp] = &syntax.operands[..] else {
+            return Err("a shuffle without five operands");
+        };
         let mode = match syntax.modifiers().next() {
             Some("IDX") => ShuffleMode::Index,
             Some("UP") => ShuffleMode::Up,
@@ -338,7 +347,9 @@ impl Lowering<'_> {
     /// `HMMA`, `IMMA` and `DMMA`: products of matrices.
     pub(super) fn matrix_product(&mut self, syntax: &Syntax) -> Lowered {
         let product = matrix_product(syntax).ok_or("a product of matrices of this kind")?;
-        let [destination, a, b, c] = &syntax.operands[..] else { return Err("a product of matrices without four operands") };
+        let [destination, a, b, c] = &syntax.operands[..] else {
+            return Err("a product of matrices without four operands");
+        };
         let [n_d, n_a, n_b, n_c] = product.registers();
         let mut targets = Vec::new();
         let mut sources = Vec::new();
