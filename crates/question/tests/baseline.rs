@@ -35,7 +35,8 @@ fn no_error_is_greater_than_that_of_the_baseline() {
     let mut execution = ExecutionOptions::new();
     execution.threads = 2;
     let options = predict::Options::default();
-    let request = Request { choice: Choice::parse("teg").unwrap(), options, execution, gpus: None };
+    let choice = Choice::parse("teg").unwrap();
+    let request = Request { choice, options, execution, gpus: None, code: Default::default() };
     let validation = validate::validate(&tables, &request, &Progress::default()).unwrap();
     assert!(validation.pairs.len() > 30, "{}", validation.pairs.len());
     let before = baseline::of_project().unwrap();
@@ -58,7 +59,13 @@ fn the_baseline_is_of_rows_that_there_are() {
 #[test]
 fn ranges_hold_as_many_of_the_other_rows_as_they_claim() {
     let options = predict::Options::default();
-    let request = Request { choice: Choice::Auto, options, execution: ExecutionOptions::new(), gpus: None };
+    let request = Request {
+        choice: Choice::Auto,
+        options,
+        execution: ExecutionOptions::new(),
+        gpus: None,
+        code: Default::default(),
+    };
     let given = validate::validate(&[baseline::of_project().unwrap()], &request, &Progress::default()).unwrap();
     let (n_rows, share) = ranges::coverage(&given.ranges, "teg").expect("teg has ranges");
     assert!(n_rows >= 300, "{n_rows} held-out rows have a range");

@@ -36,7 +36,8 @@ fn nothing_measured_beats_the_speed_of_light() {
     let mut execution = ExecutionOptions::new();
     execution.threads = 2;
     let options = predict::Options::default();
-    let request = Request { choice: Choice::parse("speed-of-light").unwrap(), options, execution, gpus: None };
+    let choice = Choice::parse("speed-of-light").unwrap();
+    let request = Request { choice, options, execution, gpus: None, code: Default::default() };
     let validation = validate::validate(&tables, &request, &Progress::default()).unwrap();
     let gpus: Vec<&str> = validation.pairs.iter().map(|pair| pair.gpu.as_str()).collect();
     for gpu in ["a6000", "h200", "k40", "rtx2080ti", "v100-pcie"] {

@@ -90,6 +90,7 @@ mod tests {
             options: Options::default(),
             execution: ExecutionOptions::new(),
             gpus: None,
+            code: Default::default(),
         };
         let found = validate(&[table], &request, &Progress::default()).unwrap().gains;
         let [gain] = found.as_slice() else { panic!("{found:?}") };
