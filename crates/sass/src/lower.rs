@@ -178,7 +178,7 @@ fn parameter_bank(cubin: &Cubin) -> ConstantBank {
     let base = cubin.kernels.iter().find_map(|kernel| kernel.parameter_base).unwrap_or(0);
     let most = cubin.kernels.iter().filter_map(|kernel| kernel.parameter_bytes).max().unwrap_or(0);
     // What is read of a parameter may be wider than it.
-    ConstantBank { number: 0, bytes: base + most + 16, content: Vec::new(), parameters: Some(base) }
+    ConstantBank { number: 0, bytes: base.saturating_add(most).saturating_add(16), content: Vec::new(), parameters: Some(base) }
 }
 
 /// Resolves what the code refers to.
@@ -240,7 +240,7 @@ impl<'c> Linker<'c> {
                 if gap > 0 {
                     module.variables.push(constant(String::new(), gap, Vec::new()));
                 }
-                constant_end = variable.offset + variable.bytes;
+                constant_end = variable.offset.saturating_add(variable.bytes);
             }
             let bytes = cubin.initial(variable).unwrap_or_default().to_vec();
             let id = module.variables.push(Variable {
@@ -358,7 +358,7 @@ impl<'c> Linker<'c> {
                 let kind = relocation_name(relocation.kind).unwrap_or_default();
                 let (is_lower, is_upper) = (kind.contains("_LO"), kind.contains("_HI"));
                 if let (true, Some(operand)) = (is_lower || is_upper, self.target(section, relocation)) {
-                    let at = (base + relocation.offset) / crate::WORD_BYTES * crate::WORD_BYTES;
+                    let at = base.wrapping_add(relocation.offset) / crate::WORD_BYTES * crate::WORD_BYTES;
                     relocated.insert(at, Relocated { operand, is_upper });
                 }
             }
@@ -394,7 +394,7 @@ impl<'c> Linker<'c> {
             .cubin
             .functions
             .iter()
-            .filter_map(|function| Some(self.code.get(&function.section)? + function.offset))
+            .filter_map(|function| Some(self.code.get(&function.section)?.wrapping_add(function.offset)))
             .collect();
         for (&section, _) in &self.code {
             for relocation in &self.cubin.sections[section].relocations {

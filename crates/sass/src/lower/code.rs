@@ -154,7 +154,9 @@ fn instruction(
 fn place(inst: &mut Inst, first_word: u32, uniform: &mut u32) -> bool {
     let mut fits = true;
     let mut place = |register: &mut Register| match register.bank {
-        Bank::Vector if register.index >= FIRST_TEMPORARY => register.index += first_word - FIRST_TEMPORARY,
+        Bank::Vector if register.index >= FIRST_TEMPORARY => {
+            register.index = register.index - FIRST_TEMPORARY + first_word;
+        }
         Bank::Vector => fits &= register.words().end <= first_word,
         Bank::Uniform => *uniform = (*uniform).max(register.words().end),
         Bank::Predicate | Bank::UniformPredicate | Bank::Convergence => {}
