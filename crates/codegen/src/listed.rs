@@ -101,10 +101,11 @@ impl Reader<'_> {
             for register in inst.reads() {
                 for part in 0..register.width.words() {
                     let word = (register.bank, register.index + part);
-                    if let Some(number) = self.number(register, part).filter(|_| !written.contains(&word)) {
-                        if !reads.contains(&number) {
-                            reads.push(number);
-                        }
+                    if let Some(number) = self.number(register, part)
+                        && !written.contains(&word)
+                        && !reads.contains(&number)
+                    {
+                        reads.push(number);
                     }
                 }
             }
@@ -163,8 +164,8 @@ impl Reader<'_> {
         let sources = group.iter().max_by_key(|inst| inst.sources.len()).map_or(&[][..], |inst| &inst.sources);
         let is_real = |register: &Register| register.bank == Bank::Vector && register.index < self.registers;
         let of_slot = |slot: usize| sources.get(slot).and_then(Operand::register).filter(is_real);
-        for slot in 0..OPERAND_SLOTS {
-            let Some(register) = of_slot(slot).filter(|register| cached[slot] != Some(*register)) else { continue };
+        for (slot, kept) in cached.iter().enumerate() {
+            let Some(register) = of_slot(slot).filter(|register| *kept != Some(*register)) else { continue };
             for word in register.words() {
                 reads[(word % 2) as usize] += 1;
             }

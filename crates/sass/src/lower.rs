@@ -178,7 +178,12 @@ fn parameter_bank(cubin: &Cubin) -> ConstantBank {
     let base = cubin.kernels.iter().find_map(|kernel| kernel.parameter_base).unwrap_or(0);
     let most = cubin.kernels.iter().filter_map(|kernel| kernel.parameter_bytes).max().unwrap_or(0);
     // What is read of a parameter may be wider than it.
-    ConstantBank { number: 0, bytes: base.saturating_add(most).saturating_add(16), content: Vec::new(), parameters: Some(base) }
+    ConstantBank {
+        number: 0,
+        bytes: base.saturating_add(most).saturating_add(16),
+        content: Vec::new(),
+        parameters: Some(base),
+    }
 }
 
 /// Resolves what the code refers to.
@@ -396,7 +401,7 @@ impl<'c> Linker<'c> {
             .iter()
             .filter_map(|function| Some(self.code.get(&function.section)?.wrapping_add(function.offset)))
             .collect();
-        for (&section, _) in &self.code {
+        for &section in self.code.keys() {
             for relocation in &self.cubin.sections[section].relocations {
                 if let Some(Ir::Immediate(place)) = self.target(section, relocation) {
                     places.insert(place);
