@@ -371,6 +371,7 @@ impl<'c> Linker<'c> {
         Facts {
             sm: self.cubin.target.sm,
             parameter_base: kernel.parameter_base.unwrap_or(0),
+            parameter_end: parameter_bank(self.cubin).bytes,
             local_bytes: local_bytes(self.cubin, kernel),
             compiled,
             compiled_variable: self.compiled.get(&kernel.function.section).copied(),

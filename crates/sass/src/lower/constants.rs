@@ -15,6 +15,8 @@ pub(super) struct Facts<'m> {
     pub(super) sm: u32,
     /// Where the parameters begin in bank 0.
     pub(super) parameter_base: u32,
+    /// Bytes of the module's bank 0.
+    pub(super) parameter_end: u32,
     /// Bytes of local memory of a thread.
     pub(super) local_bytes: u32,
     /// The constants that the compiler made for the kernel, and the variable that holds them.
@@ -101,7 +103,8 @@ impl Facts<'_> {
             return Ok(Stored::Address { operand, is_upper: true });
         }
         match bank {
-            PARAMETERS => Ok(Stored::Parameter),
+            PARAMETERS if offset.saturating_add(8) <= self.parameter_end => Ok(Stored::Parameter),
+            PARAMETERS => Err("a constant behind the parameters"),
             COMPILER => {
                 let byte = |at: usize| self.compiled.get(offset as usize + at).copied().unwrap_or(0);
                 Ok(Stored::Known(u64::from_le_bytes(std::array::from_fn(byte))))

@@ -1,0 +1,46 @@
+//! Cubins as modules: whatever the bytes say, lowering ends in a module that keeps the rules of the IR, or in an error.
+#![allow(clippy::unwrap_used, reason = "a test may stop where its data is not as it must be")]
+
+use proptest::prelude::*;
+use warplens_sass::container::Cubin;
+use warplens_sass::lower::lower;
+
+const CUBINS: [&[u8]; 4] = [
+    include_bytes!("data/matmul_tiled_75.cubin"),
+    include_bytes!("data/parts_90a.cubin"),
+    include_bytes!("data/reduction_shuffle_90a.cubin"),
+    include_bytes!("data/vector_add_120.cubin"),
+];
+
+#[test]
+fn instructions_have_lines_in_the_listing() {
+    for bytes in CUBINS {
+        let lowered = lower(&Cubin::read(bytes).unwrap()).unwrap();
+        assert_eq!(warplens_ir::verify(&lowered.module), []);
+        let lines: Vec<&str> = lowered.listing.lines().collect();
+        for (_, info) in lowered.module.pcs.iter() {
+            let line = lines[info.line as usize - 1];
+            assert_eq!(&lowered.listing[info.span.start as usize..info.span.end as usize], line.trim_start());
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(512))]
+    #[test]
+    fn damaged_code_is_lowered_or_refused(
+        which in 0..CUBINS.len(),
+        damage in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..24),
+    ) {
+        let mut bytes = CUBINS[which].to_vec();
+        for (at, byte) in damage {
+            let at = at.index(bytes.len());
+            bytes[at] = byte;
+        }
+        if let Ok(cubin) = Cubin::read(&bytes)
+            && let Ok(lowered) = lower(&cubin)
+        {
+            prop_assert_eq!(warplens_ir::verify(&lowered.module), []);
+        }
+    }
+}
