@@ -6,7 +6,7 @@ use clap::{ArgMatches, Args, Parser, ValueEnum};
 
 use anyhow::Result;
 use warplens_launch::{Launch, parse_extents};
-use warplens_session::machines::{ComputeCapability, Machine};
+use warplens_session::machines::Machine;
 use warplens_session::profile::Counting;
 use warplens_session::source::{self, Source};
 use warplens_session::statics::{Given, parse_given};
@@ -204,8 +204,7 @@ impl LaunchFlags {
     pub(crate) fn sources(&self, machines: &[Machine], terminal: &Terminal) -> Result<Vec<Source>> {
         let input = Input::read(&self.input)?;
         let search = self.compiler.search()?;
-        let is_older = |machine: &&Machine| machine.cc < ComputeCapability::new(7, 5);
-        if let Some(machine) = machines.iter().find(is_older).filter(|_| search.code == CodeKind::Machine) {
+        if let Some(machine) = machines.iter().find(|machine| !search.code.serves(machine.cc)) {
             return Err(Error::usage(format!("--code machine: the machine code of {} is not known", machine.board()))
                 .with_help("it is known from compute capability 7.5 on; --code generated serves all GPUs")
                 .into());

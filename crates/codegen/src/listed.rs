@@ -6,11 +6,12 @@
 use std::collections::HashMap;
 
 use warplens_ir::{Bank, FunctionId, Inst, Module, Operand, Register};
-use warplens_isa::{BlockId, Op, Operation, Pc, ScalarType, StateSpace};
+use warplens_isa::{BlockId, Op, Operation, Pc, StateSpace};
 use warplens_trace::{Code, IntegerLanes, MachineClass as C, MachineInst, NO_SLOT, RegisterNumber};
 
 use crate::banks::has_fixed_latency;
 use crate::generate::{Error, Generated, check_slots, places};
+use crate::select::class_of_product;
 use crate::slots::{Slots, slots};
 use crate::target::Target;
 
@@ -241,12 +242,7 @@ impl Reader<'_> {
             _ => None,
         });
         let product = product.ok_or_else(|| self.unknown(group[0].pc))?;
-        let class = match product.types[0].register() {
-            ScalarType::F64 => C::TensorFp64,
-            ScalarType::F32 => C::TensorFp32,
-            _ => C::Tensor,
-        };
-        Ok((class, IntegerLanes::OfClass, product.work().max(1)))
+        Ok((class_of_product(&product), IntegerLanes::OfClass, product.work().max(1)))
     }
 
     fn unknown(&self, pc: Pc) -> Error {

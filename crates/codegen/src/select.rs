@@ -27,6 +27,7 @@
 mod matrix;
 mod pipes;
 
+pub(crate) use self::matrix::class_of as class_of_product;
 pub(crate) use self::pipes::way_of_atomic;
 
 use warplens_ir::Operand;

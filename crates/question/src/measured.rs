@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use warplens_base::error::{Error, Result};
 use warplens_launch::Launch;
 use warplens_session::profile::Counting;
-use warplens_session::toolchain::{CodeKind, Search};
+use warplens_session::toolchain::Search;
 use warplens_session::{
     ExecutionOptions, Extent, Input, Measurement, OutputRequest, Program, Progress, measure, source,
 };
@@ -190,13 +190,7 @@ impl Row {
 
     /// Reads the kernels of the row; CUDA C++ is compiled for `target`.
     pub fn program(&self, target: &str, search: &Search) -> Result<Program> {
-        let held = |name: &str, ptx: String| {
-            let program = Program::from_ptx(name, ptx)?;
-            match search.code {
-                CodeKind::Generated => Ok(program),
-                CodeKind::Machine => program.assembled(target, search),
-            }
-        };
+        let held = |name: &str, ptx: String| Program::from_ptx(name, ptx)?.in_code(target, search);
         match &self.input {
             Some(Kernels::File(path)) => Program::load(&Input::read(path)?, target, search),
             Some(Kernels::Held { name, ptx }) => held(name, (*ptx).to_owned()),

@@ -267,7 +267,7 @@ impl Question<'_> {
     /// CUDA C++ is compiled for the GPU, as far back as current compilers go.
     /// What of the kernels is executed: before compute capability 7.5 no machine code is known.
     fn code(&self, wanted: CodeKind) -> CodeKind {
-        if self.machine.cc < ComputeCapability::new(7, 5) { CodeKind::Generated } else { wanted }
+        if wanted.serves(self.machine.cc) { wanted } else { CodeKind::Generated }
     }
 
     fn target(&self) -> String {
@@ -342,6 +342,9 @@ type Programs<'t> = Vec<((&'t measured::Kernels, String, CodeKind), std::result:
 
 /// Reads the kernels of all rows, and refuses names that they do not have.
 fn programs<'t>(questions: &[Question<'t>], code: CodeKind) -> Result<Programs<'t>> {
+    // Where compilers lie is found out once.
+    let generated = Search::from_environment();
+    let machine = Search { code: CodeKind::Machine, ..generated.clone() };
     let mut programs: Programs<'t> = Vec::new();
     for question in questions {
         let Some(input) = &question.row.input else { continue };
@@ -349,10 +352,8 @@ fn programs<'t>(questions: &[Question<'t>], code: CodeKind) -> Result<Programs<'
         let at_key = match programs.iter().position(|(known, _)| *known == key) {
             Some(at) => at,
             None => {
-                let program = question
-                    .row
-                    .program(&key.1, &Search { code: key.2, ..Search::from_environment() })
-                    .map_err(|error| error.message);
+                let search = if key.2 == CodeKind::Machine { &machine } else { &generated };
+                let program = question.row.program(&key.1, search).map_err(|error| error.message);
                 programs.push((key, program));
                 programs.len() - 1
             }

@@ -111,23 +111,18 @@ impl Instruction {
     }
 
     fn write_guard(&self, out: &mut String) {
-        let (prefix, last) = match self.form.guard {
-            Guard::None => return,
-            Guard::Predicate => ("P", "PT"),
-            Guard::UniformPredicate => ("UP", "UPT"),
+        let Some((predicate, is_negated)) = self.guard() else { return };
+        out.push_str(if is_negated { "@!" } else { "@" });
+        let (prefix, number) = match predicate {
+            syntax::Value::UniformPredicate(number) => ("UP", number),
+            syntax::Value::Predicate(number) => ("P", number),
+            _ => return,
         };
-        let (number, negated) = (self.word >> 12 & 7, self.word >> 15 & 1 == 1);
-        if number == 7 && !negated {
-            return;
-        }
-        out.push_str(if negated { "@!" } else { "@" });
-        if number == 7 {
-            out.push_str(last);
-        } else {
-            // Writing to a string does not fail.
-            let _ = write!(out, "{prefix}{number}");
-        }
-        out.push(' ');
+        // Writing to a string does not fail.
+        let _ = match number {
+            Some(number) => write!(out, "{prefix}{number} "),
+            None => write!(out, "{prefix}T "),
+        };
     }
 
     fn parts(&self) -> Parts {

@@ -72,9 +72,11 @@ pub fn lower(cubin: &Cubin) -> Result<Lowered, LowerError> {
     let mut linker = Linker::new(cubin);
     linker.place_variables(&mut module);
     linker.place_addresses(&mut module);
-    module.constant_banks.push(parameter_bank(cubin));
+    linker.resolve_code();
+    module.constant_banks.push(linker.parameter_bank.clone());
     let mut spellings = Spellings::default();
     let (mut listing, mut n_lines) = (String::new(), 0);
+    let services: Vec<Service> = linker.services.values().copied().collect();
     for (number, kernel) in cubin.kernels.iter().enumerate() {
         if module.pcs.len() > MOST_INSTRUCTIONS {
             return Err(LowerError::TooLarge);
@@ -94,7 +96,6 @@ pub fn lower(cubin: &Cubin) -> Result<Lowered, LowerError> {
             function,
         };
         output.list(&format!("{}:", kernel.function.name));
-        let services = linker.services.values().copied().collect::<Vec<_>>();
         let n_blocks = code::lower(&mut output, &decoder, &facts, (&sections, &services), (first_word, &jumped_to));
         let uniform = output.uniform;
         module.functions.push(Function {
@@ -110,7 +111,7 @@ pub fn lower(cubin: &Cubin) -> Result<Lowered, LowerError> {
                 uniform_predicate: operands::PREDICATES,
                 convergence: operands::BARRIERS,
             },
-            local_bytes: local_bytes(cubin, kernel),
+            local_bytes: linker.local_bytes(kernel),
             shared_bytes: u32::try_from(kernel.shared.section_bytes).unwrap_or(u32::MAX),
             machine_registers: kernel.function.registers,
             first_block,
@@ -130,15 +131,6 @@ const LEAST_REGISTERS: u32 = 24;
 /// The stack of a thread that the driver gives kernels which do not say how much they need, because they call functions
 /// by their addresses or again and again: CUDA's default of `cudaLimitStackSize`.
 const OPEN_STACK: u32 = 1024;
-
-fn local_bytes(cubin: &Cubin, kernel: &Kernel) -> u32 {
-    let function = &kernel.function;
-    let own = function.min_stack_bytes.unwrap_or(0).max(function.frame_bytes.unwrap_or(0));
-    // The functions of the compiler itself have no frames; sizes that the file states are not those of all versions.
-    let is_open = cubin.functions.iter().any(|function| !function.name.contains("__internal_"));
-    let stack = own.saturating_add(if is_open { OPEN_STACK } else { 0 });
-    stack.max(u32::try_from(kernel.local_bytes).unwrap_or(u32::MAX)).next_multiple_of(16)
-}
 
 fn bounds(kernel: &Kernel) -> LaunchBounds {
     LaunchBounds {
@@ -189,14 +181,23 @@ fn parameter_bank(cubin: &Cubin) -> ConstantBank {
 /// Resolves what the code refers to.
 struct Linker<'c> {
     cubin: &'c Cubin,
-    /// Variables of the module by their section: each with its offset and bytes.
-    variables: BTreeMap<SectionId, BTreeMap<u64, (VariableId, u64)>>,
-    /// The variables of the bank of the program's constants.
-    constants: BTreeMap<u32, (VariableId, u32)>,
+    parameter_bank: ConstantBank,
+    /// The kernels call functions other than the compiler's own.
+    is_open: bool,
+    /// Variables of the module by their section and offset.
+    variables: BTreeMap<SectionId, BTreeMap<u64, VariableId>>,
+    /// The variables of the bank of the program's constants, by offset.
+    constants: BTreeMap<u32, VariableId>,
     /// Variables with the compiler's constants, by kernel.
     compiled: BTreeMap<SectionId, VariableId>,
     /// Addresses of the code.
     code: BTreeMap<SectionId, u64>,
+    /// Sections of code that are no kernel's.
+    shared_code: Vec<SectionId>,
+    /// Values that a loader puts into the code, by the place of the instruction.
+    relocated: BTreeMap<u64, Relocated>,
+    /// Places that any code jumps to by their address.
+    jumped_to: BTreeSet<u64>,
     /// Addresses that constant banks hold.
     addresses: BTreeMap<(u32, u32), Ir>,
     /// The variable with the addresses that a bank holds.
@@ -216,8 +217,15 @@ impl<'c> Linker<'c> {
                 base
             });
         }
+        let kernels: BTreeSet<SectionId> = cubin.kernels.iter().map(|kernel| kernel.function.section).collect();
         Self {
             cubin,
+            parameter_bank: parameter_bank(cubin),
+            // The functions of the compiler itself have no frames; sizes that the file states are not those of all versions.
+            is_open: cubin.functions.iter().any(|function| !function.name.contains("__internal_")),
+            shared_code: code.keys().copied().filter(|section| !kernels.contains(section)).collect(),
+            relocated: BTreeMap::new(),
+            jumped_to: BTreeSet::new(),
             variables: BTreeMap::new(),
             constants: BTreeMap::new(),
             compiled: BTreeMap::new(),
@@ -253,16 +261,17 @@ impl<'c> Linker<'c> {
                 align: if is_constant { 1 } else { variable.alignment.max(1) },
                 ..constant(variable.name.clone(), variable.bytes, bytes)
             });
-            self.variables.entry(variable.section).or_default().insert(variable.offset, (id, variable.bytes));
+            self.variables.entry(variable.section).or_default().insert(variable.offset, id);
             if is_constant {
-                self.constants.insert(variable.offset as u32, (id, variable.bytes as u32));
+                self.constants.insert(variable.offset as u32, id);
             }
         }
         for kernel in &cubin.kernels {
-            for bank in kernel.banks.iter().filter(|bank| bank.number == COMPILER) {
-                let bytes = cubin.sections[bank.section].bytes.clone();
-                let variable = Variable { align: 16, ..constant(String::new(), bytes.len() as u64, bytes) };
-                self.compiled.insert(kernel.function.section, module.variables.push(variable));
+            let bytes = self.compiled_constants(kernel);
+            if !bytes.is_empty() {
+                let variable = constant(String::new(), bytes.len() as u64, bytes.to_vec());
+                let variable = module.variables.push(Variable { align: 16, ..variable });
+                self.compiled.insert(kernel.function.section, variable);
             }
         }
         self.initialize_addresses(module);
@@ -272,7 +281,7 @@ impl<'c> Linker<'c> {
     fn initialize_addresses(&self, module: &mut Module) {
         for (&section, variables) in &self.variables {
             for relocation in &self.cubin.sections[section].relocations {
-                let Some((&start, &(id, _))) = variables.range(..=relocation.offset).next_back() else { continue };
+                let Some((&start, &id)) = variables.range(..=relocation.offset).next_back() else { continue };
                 if let Some(Ir::Variable { variable, offset, .. }) = self.target(section, relocation) {
                     let at = relocation.offset - start;
                     module.variables[id].initializer.addresses.push((at, 8, variable, offset, true));
@@ -338,7 +347,7 @@ impl<'c> Linker<'c> {
         if let Some(&base) = self.code.get(&of) {
             return Some(Ir::Immediate(base.wrapping_add(place)));
         }
-        let (&start, &(variable, _)) = self.variables.get(&of)?.range(..=place).next_back()?;
+        let (&start, &variable) = self.variables.get(&of)?.range(..=place).next_back()?;
         Some(Ir::Variable { variable, offset: (place - start) as i64, generic: true })
     }
 
@@ -352,70 +361,74 @@ impl<'c> Linker<'c> {
         bytes.and_then(|bytes| Some(i64::from_le_bytes(bytes.try_into().ok()?))).unwrap_or(0)
     }
 
-    fn facts(&self, kernel: &Kernel) -> Facts<'_> {
-        let mut compiled = Vec::new();
-        for bank in kernel.banks.iter().filter(|bank| bank.number == COMPILER) {
-            compiled = self.cubin.sections[bank.section].bytes.clone();
-        }
+    /// What the relocations of the code say: values that go into it, and places that it jumps to by their address, which
+    /// are functions and what stands behind calls that the code names.
+    fn resolve_code(&mut self) {
+        let functions = self.cubin.functions.iter();
+        let mut jumped_to: BTreeSet<u64> = functions
+            .filter_map(|function| Some(self.code.get(&function.section)?.wrapping_add(function.offset)))
+            .collect();
         let mut relocated = BTreeMap::new();
         for (&section, &base) in &self.code {
             for relocation in &self.cubin.sections[section].relocations {
+                let Some(operand) = self.target(section, relocation) else { continue };
+                if let Ir::Immediate(place) = operand {
+                    jumped_to.insert(place);
+                }
                 let kind = relocation_name(relocation.kind).unwrap_or_default();
                 let (is_lower, is_upper) = (kind.contains("_LO"), kind.contains("_HI"));
-                if let (true, Some(operand)) = (is_lower || is_upper, self.target(section, relocation)) {
+                if is_lower || is_upper {
                     let at = base.wrapping_add(relocation.offset) / crate::WORD_BYTES * crate::WORD_BYTES;
                     relocated.insert(at, Relocated { operand, is_upper });
                 }
             }
         }
+        (self.relocated, self.jumped_to) = (relocated, jumped_to);
+    }
+
+    /// The constants that the compiler made for a kernel.
+    fn compiled_constants(&self, kernel: &Kernel) -> &'c [u8] {
+        let bank = kernel.banks.iter().find(|bank| bank.number == COMPILER);
+        bank.map_or(&[], |bank| &self.cubin.sections[bank.section].bytes)
+    }
+
+    fn local_bytes(&self, kernel: &Kernel) -> u32 {
+        let function = &kernel.function;
+        let own = function.min_stack_bytes.unwrap_or(0).max(function.frame_bytes.unwrap_or(0));
+        let stack = own.saturating_add(if self.is_open { OPEN_STACK } else { 0 });
+        stack.max(u32::try_from(kernel.local_bytes).unwrap_or(u32::MAX)).next_multiple_of(16)
+    }
+
+    fn facts(&self, kernel: &Kernel) -> Facts<'_> {
         Facts {
             sm: self.cubin.target.sm,
             parameter_base: kernel.parameter_base.unwrap_or(0),
-            parameter_end: parameter_bank(self.cubin).bytes,
-            local_bytes: local_bytes(self.cubin, kernel),
-            compiled,
+            parameter_end: self.parameter_bank.bytes,
+            local_bytes: self.local_bytes(kernel),
+            compiled: self.compiled_constants(kernel),
             compiled_variable: self.compiled.get(&kernel.function.section).copied(),
             addresses: &self.addresses,
             address_variable: self.address_variable,
             constants: &self.constants,
-            relocated,
+            relocated: &self.relocated,
         }
     }
 
     /// The code of a kernel, and that of all functions that lie elsewhere.
     fn sections(&self, kernel: &Kernel) -> Vec<Section<'c>> {
-        let own = kernel.function.section;
-        let kernels: BTreeSet<SectionId> = self.cubin.kernels.iter().map(|kernel| kernel.function.section).collect();
-        let others = self.code.keys().copied().filter(|section| !kernels.contains(section));
-        std::iter::once(own)
-            .chain(others)
+        std::iter::once(kernel.function.section)
+            .chain(self.shared_code.iter().copied())
             .map(|section| Section { base: self.code[&section], bytes: &self.cubin.sections[section].bytes })
             .collect()
     }
 
-    /// Places that code jumps to by their address: functions, places behind calls that the code names, and those in the
-    /// tables of its branches.
+    /// Places that code jumps to by their address, with those in the tables of the kernel's branches.
     fn jumped_to(&self, kernel: &Kernel) -> BTreeSet<u64> {
-        let mut places: BTreeSet<u64> = self
-            .cubin
-            .functions
-            .iter()
-            .filter_map(|function| Some(self.code.get(&function.section)?.wrapping_add(function.offset)))
-            .collect();
-        for &section in self.code.keys() {
-            for relocation in &self.cubin.sections[section].relocations {
-                if let Some(Ir::Immediate(place)) = self.target(section, relocation) {
-                    places.insert(place);
-                }
-            }
-        }
         let base = self.code[&kernel.function.section];
-        for bank in kernel.banks.iter().filter(|bank| bank.number == COMPILER) {
-            let (words, _) = self.cubin.sections[bank.section].bytes.as_chunks::<4>();
-            places.extend(words.iter().map(|word| base + u64::from(u32::from_le_bytes(*word))));
-        }
-        places.retain(|place| place % crate::WORD_BYTES == 0);
-        places
+        let (words, _) = self.compiled_constants(kernel).as_chunks::<4>();
+        let of_tables = words.iter().map(|word| base + u64::from(u32::from_le_bytes(*word)));
+        let places = self.jumped_to.iter().copied().chain(of_tables);
+        places.filter(|place| place % crate::WORD_BYTES == 0).collect()
     }
 }
 

@@ -155,15 +155,20 @@ impl Program {
             }
             _ => return Err(input.unusable()),
         };
+        program.in_code(target, search)
+    }
+
+    /// The code of PTX that is wanted, for a target.
+    pub fn in_code(self, target: &str, search: &Search) -> Result<Self> {
         match search.code {
-            CodeKind::Generated => Ok(program),
-            CodeKind::Machine => program.assembled(target, search),
+            CodeKind::Generated => Ok(self),
+            CodeKind::Machine => self.assembled(target, search),
         }
     }
 
     /// The machine code that ptxas makes of the program's PTX for a target. Parameters keep their names and types, which
     /// machine code does not say.
-    pub fn assembled(&self, target: &str, search: &Search) -> Result<Self> {
+    fn assembled(&self, target: &str, search: &Search) -> Result<Self> {
         // Code for one architecture alone is assembled for that.
         let own = self.module.target.split(',').next().unwrap_or_default().trim();
         let target = if own.trim_end_matches(['a', 'f']) == target { own } else { target };

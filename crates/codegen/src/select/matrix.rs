@@ -29,16 +29,21 @@ use warplens_trace::MachineClass as C;
 use super::{Recipe, Stage};
 use crate::target::Target;
 
+/// The class of the instructions of a product: by its sums.
+pub(crate) const fn class_of(product: &MatrixProduct) -> C {
+    match product.types[0] {
+        M::F64 => C::TensorFp64,
+        M::F32 => C::TensorFp32,
+        _ => C::Tensor,
+    }
+}
+
 /// The recipe of a product; none where it is not known what ptxas makes of it.
 pub(crate) fn product(product: &MatrixProduct, target: &Target) -> Option<Recipe> {
     let MatrixShape { m, n, k } = product.shape;
     let [d, a, ..] = product.types;
     let work = product.work();
-    let class = match d {
-        M::F64 => C::TensorFp64,
-        M::F32 => C::TensorFp32,
-        _ => C::Tensor,
-    };
+    let class = class_of(product);
     let split = |steps: u16, parts: u16| {
         let (steps, parts) = (u32::from(steps), u32::from(parts));
         let stage = Stage { class, amount: work / (steps * parts), parts };

@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use warplens_base::Span;
 use warplens_ir::{
-    Bank, Block, ControlCode, Flow, FunctionId, Guard, Inst, Operand as Ir, Register, SignedValue, SpellingId,
+    Bank, Block, ControlCode, Flow, FunctionId, Guard, Inst, Operand as Ir, Register, SignedValue, SpellingId, Width,
 };
-use warplens_isa::{BlockId, InstKey, Op, OpClass, Operation, Pc, ScalarType, Spelling, StateSpace};
+use warplens_isa::{BlockId, InstKey, Op, OpClass, Operation, Pc, ScalarType, Spelling, StateSpace, SystemCall};
 
 use super::constants::Facts;
 use super::opcodes::End;
@@ -27,14 +27,11 @@ pub(super) struct Section<'b> {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Service {
     pub(super) address: u64,
-    pub(super) call: warplens_isa::SystemCall,
+    pub(super) call: SystemCall,
 }
 
-/// Names the source instructions of a module.
-#[derive(Debug, Default)]
-pub(super) struct Spellings {
-    known: BTreeMap<String, SpellingId>,
-}
+/// The names of the source instructions of a module.
+pub(super) type Spellings = BTreeMap<String, SpellingId>;
 
 /// What the lowering of code adds to.
 pub(super) struct Output<'m> {
@@ -93,7 +90,7 @@ pub(super) fn lower(
         items.push(serve(output, *service));
     }
     refuse_jumps(&mut items, returns.len());
-    Blocks::new(items, &starts, &returns, output.module.blocks.len() as u32).build(output)
+    Blocks::new(&items, &starts, &returns, output.module.blocks.len() as u32).build(items, output)
 }
 
 /// Most targets of all jumps of a kernel together: far more than calls and returns of a program have.
@@ -174,8 +171,6 @@ fn place(inst: &mut Inst, first_word: u32, uniform: &mut u32) -> bool {
 
 /// A service's code: the call, and the jump back to the address that its caller left in the registers 20 and 21.
 fn serve(output: &mut Output<'_>, Service { address, call }: Service) -> Item {
-    use warplens_ir::{Register, Width};
-    use warplens_isa::SystemCall;
     let pc = Pc(output.module.pcs.len() as u32);
     let pair = |index| Ir::Register(Register::vector(index, Width::Pair));
     let (sources, result) = match call {
@@ -202,7 +197,6 @@ fn note(output: &mut Output<'_>, (mnemonic, insts): (String, &[Inst]), line: &st
     let main = main_operation(insts);
     let class = main.map_or(OpClass::Int, |inst| inst.op().class(inst.ty));
     let spelling = *spellings
-        .known
         .entry(mnemonic)
         .or_insert_with_key(|text| module.spellings.push(Spelling::new(key_of(main), text.as_str())));
     module.pcs.push(warplens_ir::PcInfo {
@@ -310,7 +304,6 @@ fn with_own_guard(mut lowering: Lowering<'_>) -> Vec<Inst> {
 
 /// Puts instructions into blocks.
 struct Blocks {
-    items: Vec<Item>,
     ids: BTreeMap<u64, BlockId>,
     /// Where jumps may go.
     returns: Vec<(u64, BlockId)>,
@@ -319,17 +312,17 @@ struct Blocks {
 }
 
 impl Blocks {
-    fn new(items: Vec<Item>, starts: &BTreeSet<u64>, returns: &BTreeSet<u64>, first: u32) -> Self {
+    fn new(items: &[Item], starts: &BTreeSet<u64>, returns: &BTreeSet<u64>, first: u32) -> Self {
         let begins = items.iter().map(|item| item.address).filter(|address| starts.contains(address));
         let ids: BTreeMap<u64, BlockId> =
             begins.zip(first..).map(|(address, number)| (address, BlockId(number))).collect();
         let nowhere = BlockId(first + ids.len() as u32);
         let returns = returns.iter().filter_map(|address| Some((*address, *ids.get(address)?))).collect();
-        Self { items, ids, returns, nowhere }
+        Self { ids, returns, nowhere }
     }
 
-    fn build(mut self, output: &mut Output<'_>) -> u32 {
-        let mut items = std::mem::take(&mut self.items).into_iter().peekable();
+    fn build(self, items: Vec<Item>, output: &mut Output<'_>) -> u32 {
+        let mut items = items.into_iter().peekable();
         let mut insts = Vec::new();
         let mut n = 0;
         while let Some(item) = items.next() {

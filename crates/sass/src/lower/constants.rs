@@ -20,16 +20,16 @@ pub(super) struct Facts<'m> {
     /// Bytes of local memory of a thread.
     pub(super) local_bytes: u32,
     /// The constants that the compiler made for the kernel, and the variable that holds them.
-    pub(super) compiled: Vec<u8>,
+    pub(super) compiled: &'m [u8],
     pub(super) compiled_variable: Option<VariableId>,
     /// Addresses that a bank of the module holds, by bank and offset.
     pub(super) addresses: &'m BTreeMap<(u32, u32), Ir>,
     /// The variable that holds what the bank of addresses does.
     pub(super) address_variable: Option<VariableId>,
-    /// The variables that lie in the bank of the program's constants, by offset: each with its bytes.
-    pub(super) constants: &'m BTreeMap<u32, (VariableId, u32)>,
+    /// The variables that lie in the bank of the program's constants, by offset.
+    pub(super) constants: &'m BTreeMap<u32, VariableId>,
     /// Values that a loader puts into the code, by the place of the instruction.
-    pub(super) relocated: BTreeMap<u64, Relocated>,
+    pub(super) relocated: &'m BTreeMap<u64, Relocated>,
 }
 
 /// A value that a loader puts into an instruction.
@@ -116,7 +116,7 @@ impl Facts<'_> {
     /// The constant variable that holds a place of its bank, and the offset in it.
     pub(super) fn variable(&self, offset: u32) -> Lowered<(VariableId, i64)> {
         let found = self.constants.range(..=offset).next_back();
-        let (&start, &(variable, _)) = found.ok_or("a constant that no variable holds")?;
+        let (&start, &variable) = found.ok_or("a constant that no variable holds")?;
         Ok((variable, i64::from(offset - start)))
     }
 

@@ -133,7 +133,7 @@ impl Lowering<'_> {
             let value = self.plain(&operand.value, ScalarType::B32)?;
             let sources = [value, Ir::Immediate(0), Ir::Immediate(0x4432)];
             let value = self.emit_word(Operation::Prmt(PrmtMode::Default), ScalarType::B32, &sources);
-            return self.signed(operand, value);
+            return Self::signed(operand, value);
         }
         self.float(operand, ty)
     }

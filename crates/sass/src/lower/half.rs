@@ -1,27 +1,17 @@
 //! Arithmetic on pairs of floats of 16 bits in a word.
 
-use warplens_ir::{Operand as Ir, Sign, SignedValue, Width};
+use warplens_ir::{Operand as Ir, Width};
 use warplens_isa::{Conversion, Extremum, FusedMultiplyAdd, Operation, PrmtMode, Product, Rounding, ScalarType, Sum};
 
 use super::float::float_order;
 use super::integer::bool_op;
-use super::operands::{Lowered, Lowering};
+use super::operands::{Lowered, Lowering, sign_of, with_sign};
 use crate::syntax::{Operand, Syntax, Value};
 
 impl Lowering<'_> {
     /// A word with the sign that an operand gives it.
-    pub(super) fn signed(&self, operand: &Operand, value: Ir) -> Lowered<Ir> {
-        let sign = match (operand.negated, operand.absolute) {
-            (false, false) => return Ok(value),
-            (true, false) => Sign::Negated,
-            (false, true) => Sign::Absolute,
-            (true, true) => Sign::NegatedAbsolute,
-        };
-        match value {
-            Ir::Register(register) => Ok(Ir::Signed(sign, SignedValue::Register(register))),
-            Ir::Constant(constant) => Ok(Ir::Signed(sign, SignedValue::Constant(constant))),
-            _ => Err("a sign on a value of this kind"),
-        }
+    pub(super) fn signed(operand: &Operand, value: Ir) -> Lowered<Ir> {
+        sign_of(operand).map_or(Ok(value), |sign| with_sign(sign, value))
     }
 
     /// Both halves of a word, as an operand places them.
@@ -39,7 +29,7 @@ impl Lowering<'_> {
         }
         let sources = [value, Ir::Immediate(0), Ir::Immediate(selector)];
         let value = self.emit_word(Operation::Prmt(PrmtMode::Default), ScalarType::B32, &sources);
-        self.signed(operand, value)
+        Self::signed(operand, value)
     }
 
     /// Operands that are pairs of halves. Two numbers are the upper and the lower half of a word.
@@ -101,7 +91,7 @@ impl Lowering<'_> {
         {
             // A float of 32 bits in both halves. ptxas makes it of conversions that round towards zero alone.
             let value = self.plain(&single.value, ScalarType::F32)?;
-            let value = self.signed(single, value)?;
+            let value = Self::signed(single, value)?;
             let conversion = Operation::Cvt(Conversion {
                 rounding: Rounding::Zero,
                 sat: syntax.has("SAT"),

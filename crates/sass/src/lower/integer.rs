@@ -6,7 +6,7 @@ use warplens_isa::{
     ScalarType, ShiftDirection, ShiftMode, Subnormals, Sum,
 };
 
-use super::operands::{ADD, Lowered, Lowering, SUB, compare, word};
+use super::operands::{ADD, Lowered, Lowering, SUB, compare, opposite, word};
 use crate::syntax::{Operand, Syntax};
 
 /// The mark of a signed type, or none.
@@ -37,11 +37,6 @@ fn split(operands: &[Operand]) -> Lowered<Sums<'_>> {
 }
 
 impl Lowering<'_> {
-    /// A register that gets what the instruction computes last.
-    fn into(&mut self, destination: Option<Register>, value: Ir) {
-        self.copy(destination, value);
-    }
-
     /// `IADD3`, `IADD`, `VIADD` and the uniform ones: a sum of two or three terms with carries.
     pub(super) fn integer_sum(&mut self, syntax: &Syntax) -> Lowered {
         let Sums { destination, carries_out, terms, carries_in } = split(&syntax.operands)?;
@@ -64,7 +59,7 @@ impl Lowering<'_> {
                 values.push(self.addend(term)?);
             }
             let sum = self.sum(&values, &ins);
-            self.into(target, sum);
+            self.copy(target, sum);
             return Ok(());
         }
         self.carrying_sum((target, &outs), &terms, &ins)
@@ -138,23 +133,14 @@ impl Lowering<'_> {
         let mut carries = Vec::new();
         for (value, is_negated) in steps {
             let carry_in = if is_negated { None } else { ins.next() };
-            let carry = self.temporary_predicate();
-            let result = self.temporary(Width::Word);
-            let what = with_carry(carry_in.is_some(), true);
-            let operation = if is_negated { Operation::Sub(what) } else { Operation::Add(what) };
-            let sources: Vec<Ir> = [sum, value].into_iter().chain(carry_in).collect();
-            self.emit(operation, ScalarType::U32, &[Some(result), Some(carry)], &sources);
-            sum = Ir::Register(result);
-            carries.push(Ir::Register(carry));
+            let (result, carry) = self.carrying(is_negated, [sum, value], carry_in);
+            sum = result;
+            carries.push(carry);
         }
         for carry_in in ins {
-            let carry = self.temporary_predicate();
-            let result = self.temporary(Width::Word);
-            let sources = [sum, Ir::Immediate(0), carry_in];
-            let operation = Operation::Add(with_carry(true, true));
-            self.emit(operation, ScalarType::U32, &[Some(result), Some(carry)], &sources);
-            sum = Ir::Register(result);
-            carries.push(Ir::Register(carry));
+            let (result, carry) = self.carrying(false, [sum, Ir::Immediate(0)], Some(carry_in));
+            sum = result;
+            carries.push(carry);
         }
         let none = Ir::Immediate(0);
         let wanted = match outs {
@@ -166,11 +152,21 @@ impl Lowering<'_> {
             }
             _ => outs.iter().copied().zip(carries.into_iter().chain(std::iter::repeat(none))).collect(),
         };
-        self.into(target, sum);
+        self.copy(target, sum);
         for (out, carry) in wanted {
-            self.into(out, carry);
+            self.copy(out, carry);
         }
         Ok(())
+    }
+
+    /// A sum or a difference of two words, with the carry that goes in, and the one that comes out.
+    fn carrying(&mut self, is_difference: bool, [a, b]: [Ir; 2], carry_in: Option<Ir>) -> (Ir, Ir) {
+        let (result, carry) = (self.temporary(Width::Word), self.temporary_predicate());
+        let what = with_carry(carry_in.is_some(), true);
+        let operation = if is_difference { Operation::Sub(what) } else { Operation::Add(what) };
+        let sources: Vec<Ir> = [a, b].into_iter().chain(carry_in).collect();
+        self.emit(operation, ScalarType::U32, &[Some(result), Some(carry)], &sources);
+        (Ir::Register(result), Ir::Register(carry))
     }
 
     fn wide_sum(
@@ -195,7 +191,7 @@ impl Lowering<'_> {
                 Some(sum) => Ir::Register(self.emit_pair(ADD, ScalarType::U64, &[sum, value])),
             });
         }
-        self.into(target, sum.unwrap_or(Ir::Immediate(0)));
+        self.copy(target, sum.unwrap_or(Ir::Immediate(0)));
         Ok(())
     }
 
@@ -240,7 +236,7 @@ impl Lowering<'_> {
             product.into_iter().chain(Some(addend).filter(|addend| *addend != Ir::Immediate(0))).collect();
         let carries: Vec<Ir> = Some(carry_in).filter(|carry| *carry != Ir::Immediate(0)).into_iter().collect();
         let sum = self.sum(&values, &carries);
-        self.into(target, sum);
+        self.copy(target, sum);
         Ok(())
     }
 
@@ -290,12 +286,12 @@ impl Lowering<'_> {
             carry = Some(Ir::Register(flag));
         }
         if is_high {
-            self.into(target, Ir::Register(word(whole.index + 1)));
+            self.copy(target, Ir::Register(word(whole.index + 1)));
         } else if has_carry {
-            self.into(target, Ir::Register(whole));
+            self.copy(target, Ir::Register(whole));
         }
         if let (Some(out), Some(carry)) = (out, carry) {
-            self.into(Some(out), carry);
+            self.copy(Some(out), carry);
         }
         Ok(())
     }
@@ -332,13 +328,9 @@ impl Lowering<'_> {
         if let Some(out) = out {
             let is_difference = b.negated;
             let addend = if is_difference { self.plain(&b.value, ScalarType::B32)? } else { self.word(b)? };
-            let what = with_carry(carry_in.is_some(), true);
-            let operation = if is_difference { Operation::Sub(what) } else { Operation::Add(what) };
-            let (result, flag) = (self.temporary(Width::Word), self.temporary_predicate());
-            let sources: Vec<Ir> = [shifted, addend].into_iter().chain(carry_in).collect();
-            self.emit(operation, ScalarType::U32, &[Some(result), Some(flag)], &sources);
-            self.into(target, Ir::Register(result));
-            self.into(Some(out), Ir::Register(flag));
+            let (result, carry) = self.carrying(is_difference, [shifted, addend], carry_in);
+            self.copy(target, result);
+            self.copy(Some(out), carry);
             return Ok(());
         }
         let addend = self.addend(b)?;
@@ -347,7 +339,7 @@ impl Lowering<'_> {
         } else {
             self.sum(&[shifted, addend], carry_in.as_slice())
         };
-        self.into(target, sum);
+        self.copy(target, sum);
         Ok(())
     }
 
@@ -377,12 +369,12 @@ impl Lowering<'_> {
         match (is_left, takes_upper) {
             (true, false) => {
                 let shifted = self.emit_word(Operation::Shl, ScalarType::B32, &[low, amount]);
-                self.into(target, shifted);
+                self.copy(target, shifted);
                 return Ok(());
             }
             (false, true) if !is_wide || low == Ir::Immediate(0) => {
                 let shifted = self.emit_word(Operation::Shr, of_type, &[high, amount]);
-                self.into(target, shifted);
+                self.copy(target, shifted);
                 return Ok(());
             }
             _ => {}
@@ -392,7 +384,7 @@ impl Lowering<'_> {
             let shift = FunnelShift { direction, mode: ShiftMode::Clamp };
             if is_left == takes_upper {
                 let shifted = self.emit_word(Operation::Shf(shift), ScalarType::B32, &[low, high, amount]);
-                self.into(target, shifted);
+                self.copy(target, shifted);
                 return Ok(());
             }
         }
@@ -411,7 +403,7 @@ impl Lowering<'_> {
             (false, false) => (Operation::Shr, ScalarType::U64),
         };
         let shifted = self.emit_pair(operation, ty, &[Ir::Register(both), amount]);
-        self.into(target, Ir::Register(word(shifted.index + u32::from(takes_upper))));
+        self.copy(target, Ir::Register(word(shifted.index + u32::from(takes_upper))));
         Ok(())
     }
 
@@ -449,8 +441,8 @@ impl Lowering<'_> {
         let is_plain = combined == Ir::Immediate(u64::from(syntax.has("PAND")));
         let is_any =
             if is_plain { is_any } else { self.emit_predicate(operation, ScalarType::Pred, &[is_any, combined]) };
-        self.into(target, value);
-        self.into(flag, is_any);
+        self.copy(target, value);
+        self.copy(flag, is_any);
         Ok(())
     }
 
@@ -505,12 +497,8 @@ impl Lowering<'_> {
         }
         let Sums { destination, carries_out, terms, carries_in } = split(&syntax.operands)?;
         let ([pick], true) = (carries_in, carries_out.is_empty()) else { return Err("an extremum of this kind") };
-        let is_wide = syntax.has("U64") || syntax.has("S64");
-        let ty = match (is_wide, syntax.has("U32") || syntax.has("U64")) {
-            (false, is_unsigned) => signed(is_unsigned),
-            (true, true) => ScalarType::U64,
-            (true, false) => ScalarType::S64,
-        };
+        let ty = compared_type(syntax);
+        let is_wide = ty.bits() == 64;
         let target = self.destination(destination, if is_wide { Width::Pair } else { Width::Word })?;
         let mut values = Vec::new();
         for term in terms {
@@ -581,19 +569,14 @@ impl Lowering<'_> {
         let [first, second, a, b, combined, rest @ ..] = &syntax.operands[..] else {
             return Err("a comparison without five operands");
         };
-        let is_unsigned = syntax.has("U32") || syntax.has("U64");
-        let is_wide = syntax.has("U64") || syntax.has("S64");
-        let op = integer_order(syntax).ok_or("a comparison of this kind")?;
-        let ty = match (is_wide, is_unsigned) {
-            (false, is_unsigned) => signed(is_unsigned),
-            (true, true) => ScalarType::U64,
-            (true, false) => ScalarType::S64,
-        };
-        let (a, b) = if is_wide { (self.pair(a)?, self.pair(b)?) } else { (self.word(a)?, self.word(b)?) };
-        let (Some(op), true) = (op.comparison, true) else {
-            // Always or never.
-            let answer = Ir::Immediate(u64::from(op.is_always));
-            return self.answer(syntax, [first, second], answer, combined);
+        let order = integer_order(syntax).ok_or("a comparison of this kind")?;
+        let ty = compared_type(syntax);
+        let (a, b) = if ty.bits() == 64 { (self.pair(a)?, self.pair(b)?) } else { (self.word(a)?, self.word(b)?) };
+        let op = match order {
+            Order::By(op) => op,
+            Order::Always(answer) => {
+                return self.answer(syntax, [first, second], Ir::Immediate(u64::from(answer)), combined);
+            }
         };
         let extension = match rest.first() {
             Some(lower) if syntax.has("EX") => Some(self.predicate(lower)?),
@@ -636,11 +619,7 @@ impl Lowering<'_> {
             warplens_isa::BoolOp::Or => Operation::Or,
             warplens_isa::BoolOp::Xor => Operation::Xor,
         };
-        let opposite = match answer {
-            Ir::Register(register) => Ir::NotPredicate(register),
-            Ir::Immediate(value) => Ir::Immediate(value ^ 1),
-            _ => return Err("an answer of this kind"),
-        };
+        let opposite = opposite(answer)?;
         let mut results = Vec::new();
         for (out, answer) in outs.into_iter().zip([answer, opposite]) {
             if let Some(out) = self.destination(out, Width::One)? {
@@ -676,27 +655,37 @@ impl Lowering<'_> {
     }
 }
 
-/// What a comparison asks; one that always or never holds asks nothing.
-pub(super) struct Order {
-    comparison: Option<CompareOp>,
-    is_always: bool,
+/// What a comparison asks.
+enum Order {
+    By(CompareOp),
+    /// Nothing: the answer is this.
+    Always(bool),
 }
 
 fn integer_order(syntax: &Syntax) -> Option<Order> {
-    let found = syntax.modifiers().find_map(|word| {
+    syntax.modifiers().find_map(|word| {
         Some(match word {
-            "EQ" => (Some(CompareOp::Eq), false),
-            "NE" => (Some(CompareOp::Ne), false),
-            "LT" => (Some(CompareOp::Lt), false),
-            "LE" => (Some(CompareOp::Le), false),
-            "GT" => (Some(CompareOp::Gt), false),
-            "GE" => (Some(CompareOp::Ge), false),
-            "T" => (None, true),
-            "F" => (None, false),
+            "EQ" => Order::By(CompareOp::Eq),
+            "NE" => Order::By(CompareOp::Ne),
+            "LT" => Order::By(CompareOp::Lt),
+            "LE" => Order::By(CompareOp::Le),
+            "GT" => Order::By(CompareOp::Gt),
+            "GE" => Order::By(CompareOp::Ge),
+            "T" => Order::Always(true),
+            "F" => Order::Always(false),
             _ => return None,
         })
-    });
-    found.map(|(comparison, is_always)| Order { comparison, is_always })
+    })
+}
+
+/// The type in which integers are compared: signed words where the mnemonic names none.
+fn compared_type(syntax: &Syntax) -> ScalarType {
+    let is_unsigned = syntax.has("U32") || syntax.has("U64");
+    match (syntax.has("U64") || syntax.has("S64"), is_unsigned) {
+        (false, is_unsigned) => signed(is_unsigned),
+        (true, true) => ScalarType::U64,
+        (true, false) => ScalarType::S64,
+    }
 }
 
 /// How an answer is combined with a predicate.

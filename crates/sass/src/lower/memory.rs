@@ -5,7 +5,7 @@ use warplens_isa::{
     AccessOrder, Atomic, AtomicOp, CompareOp, CopyRead, MatrixMove, MovedElements, Operation, ScalarType, StateSpace,
 };
 
-use super::operands::{Lowered, Lowering, compare};
+use super::operands::{Lowered, Lowering, compare, opposite};
 use crate::syntax::{Address, Operand, Syntax, Value};
 
 /// The elements of an access: their type and how many there are.
@@ -150,12 +150,7 @@ impl Lowering<'_> {
         let from = MemoryReference { elements: n, ..self.place(from, StateSpace::Global)? };
         let mut sources = Vec::new();
         if let Some(reads) = rest.first() {
-            let zeros = match self.predicate(reads)? {
-                Ir::Register(register) => Ir::NotPredicate(register),
-                Ir::NotPredicate(register) => Ir::Register(register),
-                Ir::Immediate(reads) => Ir::Immediate(reads ^ 1),
-                _ => return Err("a copy of this kind"),
-            };
+            let zeros = opposite(self.predicate(reads)?)?;
             if zeros != Ir::Immediate(0) {
                 sources.push(zeros);
             }

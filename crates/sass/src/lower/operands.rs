@@ -2,8 +2,8 @@
 
 use warplens_ir::{Bank, Constant, Guard, Inst, MemoryReference, Operand as Ir, Register, Sign, SignedValue, Width};
 use warplens_isa::{
-    AccessOrder, AddressConversion, AddressDirection, Axis, Carry, Combination, Comparison, Conversion, Operation, Pc,
-    Rounding, ScalarType, SpecialRegister, StateSpace, Subnormals, Sum,
+    AccessOrder, AddressConversion, AddressDirection, Axis, Carry, Comparison, Conversion, Operation, Pc, Rounding,
+    ScalarType, SpecialRegister, StateSpace, Subnormals, Sum,
 };
 
 use super::constants::{Driver, Facts, Stored};
@@ -46,8 +46,37 @@ pub(super) const SUB: Operation =
     Operation::Sub(Sum { rounding: Rounding::Nearest, ftz: false, sat: false, carry: Carry::NONE });
 
 /// A comparison without anything that refines it.
-pub(super) fn compare(op: warplens_isa::CompareOp) -> Operation {
-    Operation::Setp(Comparison { op, combination: Combination { op: None }, ftz: false })
+pub(super) const fn compare(op: warplens_isa::CompareOp) -> Operation {
+    Operation::Setp(Comparison::new(op))
+}
+
+/// What an operand does to the sign of its value, if anything.
+pub(super) const fn sign_of(operand: &Operand) -> Option<Sign> {
+    match (operand.negated, operand.absolute) {
+        (false, false) => None,
+        (true, false) => Some(Sign::Negated),
+        (false, true) => Some(Sign::Absolute),
+        (true, true) => Some(Sign::NegatedAbsolute),
+    }
+}
+
+/// A register or a constant whose sign is changed on the way.
+pub(super) const fn with_sign(sign: Sign, value: Ir) -> Lowered<Ir> {
+    match value {
+        Ir::Register(register) => Ok(Ir::Signed(sign, SignedValue::Register(register))),
+        Ir::Constant(constant) => Ok(Ir::Signed(sign, SignedValue::Constant(constant))),
+        _ => Err("a sign on a value of this kind"),
+    }
+}
+
+/// The opposite of a predicate.
+pub(super) const fn opposite(predicate: Ir) -> Lowered<Ir> {
+    match predicate {
+        Ir::Register(register) => Ok(Ir::NotPredicate(register)),
+        Ir::NotPredicate(register) => Ok(Ir::Register(register)),
+        Ir::Immediate(value) => Ok(Ir::Immediate(value ^ 1)),
+        _ => Err("a predicate that is none"),
+    }
 }
 
 /// A register per lane.
@@ -229,12 +258,10 @@ impl<'f> Lowering<'f> {
         if !operand.negated || operand.absolute || operand.complement {
             return self.word(operand);
         }
-        Ok(match self.plain(&operand.value, ScalarType::B32)? {
-            Ir::Register(register) => Ir::Signed(Sign::Negated, SignedValue::Register(register)),
-            Ir::Constant(constant) => Ir::Signed(Sign::Negated, SignedValue::Constant(constant)),
-            Ir::Immediate(value) => Ir::Immediate(u64::from((value as u32).wrapping_neg())),
-            _ => return Err("an addend of this kind"),
-        })
+        match self.plain(&operand.value, ScalarType::B32)? {
+            Ir::Immediate(value) => Ok(Ir::Immediate(u64::from((value as u32).wrapping_neg()))),
+            value => with_sign(Sign::Negated, value),
+        }
     }
 
     /// Words from a source on, one by one.
@@ -263,15 +290,8 @@ impl<'f> Lowering<'f> {
     /// A float whose sign the operation may change on the way.
     pub(super) fn float(&mut self, operand: &Operand, ty: ScalarType) -> Lowered<Ir> {
         let value = self.plain(&operand.value, ty)?;
-        let sign = match (operand.negated, operand.absolute) {
-            (false, false) => return Ok(value),
-            (true, false) => Sign::Negated,
-            (false, true) => Sign::Absolute,
-            (true, true) => Sign::NegatedAbsolute,
-        };
+        let Some(sign) = sign_of(operand) else { return Ok(value) };
         Ok(match value {
-            Ir::Register(register) => Ir::Signed(sign, SignedValue::Register(register)),
-            Ir::Constant(constant) => Ir::Signed(sign, SignedValue::Constant(constant)),
             Ir::Immediate(bits) => {
                 let top = match ty.bits() {
                     16 => 1 << 15,
@@ -286,7 +306,7 @@ impl<'f> Lowering<'f> {
                     Sign::NegatedAbsolute => bits | top,
                 })
             }
-            _ => return Err("a float of this kind"),
+            value => with_sign(sign, value)?,
         })
     }
 

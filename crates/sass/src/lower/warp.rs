@@ -8,7 +8,7 @@ use warplens_isa::{
 
 use super::opcodes::End;
 use super::operands::{
-    FIRST_TEMPORARY, Lowered, Lowering, PREDICATES, TEMPORARY_PREDICATES, TEMPORARY_WORDS, compare, word,
+    FIRST_TEMPORARY, Lowered, Lowering, PREDICATES, TEMPORARY_PREDICATES, TEMPORARY_WORDS, compare, opposite, word,
 };
 use crate::syntax::{Operand, Syntax, Value};
 
@@ -153,7 +153,7 @@ impl Lowering<'_> {
         for (out, table) in [first, second].into_iter().zip(tables) {
             let table = table.integer().ok_or("logic without its table")? as u64;
             if let Some(out) = self.destination(out, Width::One)? {
-                results.push((out, self.function_of(sources, table)));
+                results.push((out, self.function_of(sources, table)?));
             }
         }
         for (out, result) in results {
@@ -163,7 +163,7 @@ impl Lowering<'_> {
     }
 
     /// A function of three predicates by its table, in which the first counts four.
-    fn function_of(&mut self, sources: [Ir; 3], table: u64) -> Ir {
+    fn function_of(&mut self, sources: [Ir; 3], table: u64) -> Lowered<Ir> {
         let known = sources.map(|source| match source {
             Ir::Immediate(value) => Some(value),
             _ => None,
@@ -180,18 +180,13 @@ impl Lowering<'_> {
             table >> index & 1
         };
         let reduced = (0..1_u64 << open.len()).fold(0, |reduced, bits| reduced | value(bits) << bits);
-        let opposite = |source: Ir| match source {
-            Ir::Register(register) => Ir::NotPredicate(register),
-            Ir::NotPredicate(register) => Ir::Register(register),
-            source => source,
-        };
         let open: Vec<Ir> = open.iter().map(|&at| sources[at]).collect();
-        match (&open[..], reduced) {
+        Ok(match (&open[..], reduced) {
             ([], value) => Ir::Immediate(value & 1),
             ([_] | [_, _] | [_, _, _], 0) => Ir::Immediate(0),
             ([_], 3) => Ir::Immediate(1),
             ([a], 2) => *a,
-            ([a], _) => opposite(*a),
+            ([a], _) => opposite(*a)?,
             ([a, b], reduced) => {
                 // Bit 0 of the index is the first.
                 let mut pair = |operation, a, b| self.emit_predicate(operation, ScalarType::Pred, &[a, b]);
@@ -199,17 +194,17 @@ impl Lowering<'_> {
                     0b1000 => pair(Operation::And, *a, *b),
                     0b1110 => pair(Operation::Or, *a, *b),
                     0b0110 => pair(Operation::Xor, *a, *b),
-                    0b0010 => pair(Operation::And, *a, opposite(*b)),
-                    0b0100 => pair(Operation::And, opposite(*a), *b),
-                    0b0001 => pair(Operation::And, opposite(*a), opposite(*b)),
-                    0b1001 => pair(Operation::Xor, *a, opposite(*b)),
-                    0b1011 => pair(Operation::Or, *a, opposite(*b)),
-                    0b1101 => pair(Operation::Or, opposite(*a), *b),
-                    0b0111 => pair(Operation::Or, opposite(*a), opposite(*b)),
+                    0b0010 => pair(Operation::And, *a, opposite(*b)?),
+                    0b0100 => pair(Operation::And, opposite(*a)?, *b),
+                    0b0001 => pair(Operation::And, opposite(*a)?, opposite(*b)?),
+                    0b1001 => pair(Operation::Xor, *a, opposite(*b)?),
+                    0b1011 => pair(Operation::Or, *a, opposite(*b)?),
+                    0b1101 => pair(Operation::Or, opposite(*a)?, *b),
+                    0b0111 => pair(Operation::Or, opposite(*a)?, opposite(*b)?),
                     0b1010 => *a,
                     0b1100 => *b,
-                    0b0101 => opposite(*a),
-                    0b0011 => opposite(*b),
+                    0b0101 => opposite(*a)?,
+                    0b0011 => opposite(*b)?,
                     _ => Ir::Immediate(1),
                 }
             }
@@ -227,7 +222,7 @@ impl Lowering<'_> {
                 let bit = self.emit_word(Operation::And, ScalarType::B32, &[result, Ir::Immediate(1)]);
                 self.emit_predicate(compare(CompareOp::Ne), ScalarType::B32, &[bit, Ir::Immediate(0)])
             }
-        }
+        })
     }
 
     /// `SHFL`.

@@ -4,6 +4,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
+use warplens_machine::ComputeCapability;
+
 use super::{CompilerFlags, TimeLimit};
 
 /// The places to search, in order.
@@ -36,6 +38,11 @@ pub enum CodeKind {
 impl CodeKind {
     /// Every kind with its name.
     pub const ALL: [(&'static str, Self); 2] = [("generated", Self::Generated), ("machine", Self::Machine)];
+
+    /// GPUs of this compute capability can have it: machine code is known from 7.5 on.
+    pub fn serves(self, cc: ComputeCapability) -> bool {
+        self == Self::Generated || cc >= ComputeCapability::new(7, 5)
+    }
 }
 
 impl Search {
