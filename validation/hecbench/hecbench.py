@@ -6,7 +6,8 @@
     hecbench.py times FOLDER [NAME...]              runs them with the measured arguments and `--sample`
     hecbench.py table FOLDER                        prints the tables of README.md from what the runs left
 
-`WARPLENS` names the program (default: warplens), `NVCC` the compiler, `SECONDS` the most time of a run.
+`WARPLENS` names the program (default: warplens), `NVCC` the compiler, `ARCH` the target (default: sm_80), `SECONDS` the most time of
+a run, `CODE` what is executed (default: generated; `machine` leaves its files in folders of its own).
 """
 
 import csv
@@ -24,6 +25,8 @@ HERE = Path(__file__).resolve().parent
 WARPLENS = os.environ.get("WARPLENS", "warplens")
 NVCC = os.environ.get("NVCC", "nvcc")
 SECONDS = os.environ.get("SECONDS", "120")
+ARCH = os.environ.get("ARCH", "sm_80")
+CODE = os.environ.get("CODE", "generated")
 GPU = "rtx3080@1440"
 GOOD = re.compile(r"\bpass(ed)?\b|\bsuccess|\bcorrect\b|\bverified\b|errors?\s*:\s*0\b|\bOK\b", re.I)
 NONE = re.compile(r"failures: 0\b.*|number of errors\s*[:=]\s*0\b", re.I)
@@ -63,17 +66,22 @@ def build(repository, folder, names):
         makefile = source / "Makefile"
         makefile.write_text(makefile.read_text().replace("-use_fast_math", ""))
         with open(source / "build.log", "w") as log:
-            make = ["make", "ARCH=sm_80", f"CC={NVCC} -cudart shared"]
+            make = ["make", f"ARCH={ARCH}", f"CC={NVCC} -cudart shared"]
             subprocess.run(make, cwd=source, stdout=log, stderr=log, timeout=600)
         print("built" if program.exists() else "not built", name, flush=True)
 
 
+def results(folder, kind):
+    """Where runs of a kind leave their files."""
+    return folder / (kind if CODE == "generated" else f"{kind}-{CODE}")
+
+
 def run(folder, name, arguments, flags, kind):
     """Runs a program; returns its exit code, its output and the report."""
-    source, out = folder / f"{name}-cuda", folder / kind
+    source, out = folder / f"{name}-cuda", results(folder, kind)
     out.mkdir(exist_ok=True)
     report, output = out / f"{name}.json", out / f"{name}.txt"
-    command = ["timeout", "-k", "10", SECONDS, WARPLENS, "exec", "--gpu", GPU, "--force", *flags]
+    command = ["timeout", "-k", "10", SECONDS, WARPLENS, "exec", "--gpu", GPU, "--code", CODE, "--force", *flags]
     command += ["--format", "json", "-o", str(report), "--", "./main", *shlex.split(arguments)]
     start = time.time()
     with open(output, "w") as file:
@@ -93,7 +101,7 @@ def check(folder, names):
         verdict = "stopped" if code == 124 else "failed" if code or bad else "passed" if good else "no verdict"
         verdicts.append((name, row["arguments"], verdict, code))
         print(f"{name:26} {verdict:10} {seconds:6.1f} s", flush=True)
-    with open(folder / "checks.tsv", "a") as file:
+    with open(results(folder, "checks").with_suffix(".tsv"), "a") as file:
         file.writelines("\t".join(map(str, verdict)) + "\n" for verdict in verdicts)
 
 
@@ -114,7 +122,7 @@ def compared(folder):
     several instances of a template."""
     pairs, ambiguous = [], 0
     for name, of in measured().items():
-        report = folder / "times" / f"{name}.json"
+        report = results(folder, "times") / f"{name}.json"
         if not report.exists():
             continue
         kernels = json.loads(report.read_text())["kernels"]
@@ -142,7 +150,7 @@ def summary(pairs):
 def verdicts(folder):
     """The last verdict of each program, by verdict."""
     last = {}
-    for line in (folder / "checks.tsv").read_text().splitlines():
+    for line in results(folder, "checks").with_suffix(".tsv").read_text().splitlines():
         name, _, verdict, _ = line.split("\t")
         last[name] = verdict
     words = {

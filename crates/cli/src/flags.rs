@@ -167,11 +167,20 @@ impl CodeArgument {
     pub(crate) const fn kind(&self) -> CodeKind {
         self.code
     }
+
+    /// Refuses machine code for GPUs whose code is not known.
+    pub(crate) fn check(&self, machines: &[Machine]) -> Result<()> {
+        if let Some(machine) = machines.iter().find(|machine| !self.code.serves(machine.cc)) {
+            return Err(Error::usage(format!("--code machine: the machine code of {} is not known", machine.board()))
+                .with_help("it is known from compute capability 7.5 on; --code generated serves all GPUs")
+                .into());
+        }
+        Ok(())
+    }
 }
 
 fn parse_code(text: &str) -> std::result::Result<CodeKind, String> {
-    let found = CodeKind::ALL.iter().find(|(name, _)| *name == text);
-    found.map(|&(_, kind)| kind).ok_or_else(|| "generated or machine".to_owned())
+    CodeKind::named(text).ok_or_else(|| "generated or machine".to_owned())
 }
 
 impl CompilerArguments {
@@ -186,8 +195,8 @@ impl CompilerArguments {
         let includes = self.includes.iter().flat_map(|folder| ["-I".to_owned(), quoted(&folder.to_string_lossy())]);
         let flags = self.flags.iter().map(|flag| format!("--nvcc-flag={}", quoted(flag)));
         let is_other = self.code.kind() != CodeKind::default();
-        let code = CodeKind::ALL.iter().find(|(_, kind)| is_other && *kind == self.code.kind());
-        includes.chain(flags).chain(code.map(|(name, _)| format!("--code={name}"))).collect()
+        let code = is_other.then(|| format!("--code={}", self.code.kind().name()));
+        includes.chain(flags).chain(code).collect()
     }
 }
 
@@ -204,11 +213,7 @@ impl LaunchFlags {
     pub(crate) fn sources(&self, machines: &[Machine], terminal: &Terminal) -> Result<Vec<Source>> {
         let input = Input::read(&self.input)?;
         let search = self.compiler.search()?;
-        if let Some(machine) = machines.iter().find(|machine| !search.code.serves(machine.cc)) {
-            return Err(Error::usage(format!("--code machine: the machine code of {} is not known", machine.board()))
-                .with_help("it is known from compute capability 7.5 on; --code generated serves all GPUs")
-                .into());
-        }
+        self.compiler.code.check(machines)?;
         sources(&input, self.launch.as_deref(), self.over()?, (self.target.as_deref(), machines), &search, terminal)
     }
 

@@ -3,7 +3,7 @@
 use std::ffi::c_void;
 
 use warplens_runtime::{ModuleSource, Status, link};
-use warplens_sass::container::fatbin;
+use warplens_sass::container::{extent, fatbin};
 
 use crate::guard::runtime_call;
 use crate::pointers::{In, Memory, Out, Text};
@@ -14,6 +14,9 @@ use crate::{Runtime, api};
 const WRAPPER: i32 = 0x4662_43b1;
 /// Most containers that a linked program may have.
 const MOST_CONTAINERS: usize = 4096;
+
+/// First bytes of machine code.
+const ELF: u32 = u32::from_le_bytes(*b"\x7fELF");
 
 /// `__fatBinC_Wrapper_t`.
 #[repr(C)]
@@ -51,7 +54,15 @@ fn containers(wrapper: Wrapper) -> Result<Vec<Vec<u8>>, Status> {
     Ok(containers)
 }
 
-/// Code that a caller of the driver hands in: a wrapper, a container, what was linked, or PTX.
+/// Machine code at an address, whose header and tables say how far it reaches.
+fn elf(memory: Memory) -> Result<Vec<u8>, Status> {
+    let invalid = |_| Status::INVALID_IMAGE;
+    let tables = memory.with_bytes(extent::HEADER_BYTES, |header| extent::of_tables(header).map_err(invalid))?;
+    let length = memory.with_bytes(tables, |bytes| extent::of_file(bytes).map_err(invalid))?;
+    memory.with_bytes(length, |bytes| Ok(bytes.to_vec()))
+}
+
+/// Code that a caller of the driver hands in: machine code, a wrapper, a container, what was linked, or PTX.
 pub(crate) fn image(memory: Memory) -> Result<ModuleSource, Status> {
     let first = memory.with_bytes(4, |bytes| Ok(u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]])))?;
     if first == fatbin::MAGIC {
@@ -64,9 +75,8 @@ pub(crate) fn image(memory: Memory) -> Result<ModuleSource, Status> {
         let bytes = memory.with_bytes(link::HEADER_BYTES, link::length)?;
         return Ok(ModuleSource::Texts(memory.with_bytes(bytes, link::unpack)?));
     }
-    if first == u32::from_le_bytes(*b"\x7fELF") {
-        // Machine code alone: a container without PTX is told the same.
-        return Ok(ModuleSource::Containers(Vec::new()));
+    if first == ELF {
+        return Ok(ModuleSource::MachineCode(elf(memory)?));
     }
     Ok(ModuleSource::Texts(vec![Text::of(memory).get()?]))
 }
@@ -80,8 +90,8 @@ pub(crate) fn image_in(bytes: &[u8]) -> Result<ModuleSource, Status> {
     if first == Some(link::MAGIC) {
         return Ok(ModuleSource::Texts(link::unpack(bytes)?));
     }
-    if first == Some(u32::from_le_bytes(*b"\x7fELF")) {
-        return Ok(ModuleSource::Containers(Vec::new()));
+    if first == Some(ELF) {
+        return Ok(ModuleSource::MachineCode(bytes.to_vec()));
     }
     let end = bytes.iter().position(|&byte| byte == 0).unwrap_or(bytes.len());
     Ok(ModuleSource::Texts(vec![String::from_utf8_lossy(&bytes[..end]).into_owned()]))

@@ -22,8 +22,17 @@ fn library() -> PathBuf {
     library
 }
 
+/// What a compiler of the client's is asked for.
+#[derive(Clone, Copy)]
+enum Code {
+    /// PTX, by a script in place of ptxas.
+    Ptx,
+    /// What it makes.
+    Machine,
+}
+
 /// Runs a program if its packages are there: it ends with `passed`.
-fn runs(program: &str, packages: &[&str]) {
+fn runs(program: &str, packages: &[&str], code: Code) {
     let imports = packages.iter().map(|package| format!("import {package}")).collect::<Vec<_>>().join("\n");
     let found = Command::new(python()).args(["-c", &imports]).output();
     if !found.is_ok_and(|found| found.status.success()) {
@@ -40,9 +49,11 @@ fn runs(program: &str, packages: &[&str]) {
     run.arg(clients.join(program)).current_dir(folder.path());
     run.env("LD_LIBRARY_PATH", folder.path()).env("WARPLENS_EXEC_GPU", "a100-80");
     // What Triton needs, and keeps: nothing of it is there from an earlier run.
-    run.env("TRITON_PTXAS_PATH", clients.join("ptxas"))
-        .env("TRITON_LIBCUDA_PATH", folder.path())
-        .env("TRITON_CACHE_DIR", folder.path().join("triton"));
+    run.env("TRITON_LIBCUDA_PATH", folder.path()).env("TRITON_CACHE_DIR", folder.path().join("triton"));
+    match code {
+        Code::Ptx => run.env("TRITON_PTXAS_PATH", clients.join("ptxas")),
+        Code::Machine => run.env_remove("TRITON_PTXAS_PATH"),
+    };
     let output = run.output().expect("it ran before");
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     assert!(output.status.success(), "{program}: {}", text(&output.stderr));
@@ -51,25 +62,39 @@ fn runs(program: &str, packages: &[&str]) {
 
 #[test]
 fn cuda_python_is_served() {
-    runs("cuda_python.py", &["numpy", "cuda.bindings.driver", "cuda.core"]);
+    runs("cuda_python.py", &["numpy", "cuda.bindings.driver", "cuda.core"], Code::Machine);
 }
 
 #[test]
 fn numba_is_served() {
-    runs("numba_kernels.py", &["numpy", "numba_cuda"]);
+    runs("numba_kernels.py", &["numpy", "numba_cuda"], Code::Machine);
 }
 
 #[test]
 fn pycuda_is_served() {
-    runs("pycuda_module.py", &["numpy", "pycuda"]);
+    runs("pycuda_module.py", &["numpy", "pycuda"], Code::Machine);
 }
 
 #[test]
 fn tinygrad_is_served() {
-    runs("tinygrad_tensors.py", &["numpy", "tinygrad"]);
+    runs("tinygrad_tensors.py", &["numpy", "tinygrad"], Code::Machine);
 }
 
 #[test]
 fn triton_is_served() {
-    runs("triton_kernels.py", &["numpy", "triton"]);
+    runs("triton_kernels.py", &["numpy", "triton"], Code::Machine);
+}
+
+#[test]
+fn triton_is_served_with_ptx() {
+    runs("triton_kernels.py", &["numpy", "triton"], Code::Ptx);
+}
+
+#[test]
+fn what_pycuda_has_nvcc_compile_is_served() {
+    if !Command::new("nvcc").arg("--version").output().is_ok_and(|output| output.status.success()) {
+        let _ = writeln!(std::io::stderr(), "skipped: there is no nvcc in PATH");
+        return;
+    }
+    runs("pycuda_source.py", &["numpy", "pycuda"], Code::Machine);
 }

@@ -15,7 +15,7 @@ fn library() -> PathBuf {
 }
 
 /// Compiles a program of `tests/programs` and runs it as if it were on a GPU.
-fn run(name: &str, folder: &Path) -> Output {
+fn run(name: &str, (gpu, arguments): (&str, &[PathBuf]), folder: &Path) -> Output {
     let library = library();
     for name in ["libcudart.so.13", "libcuda.so.1"] {
         std::os::unix::fs::symlink(&library, folder.join(name)).expect("the folder is new");
@@ -28,16 +28,21 @@ fn run(name: &str, folder: &Path) -> Output {
     let compiled = compiler.output().expect("there is a C compiler");
     assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));
     let mut run = Command::new(&program);
-    run.env("LD_LIBRARY_PATH", folder)
-        .env("WARPLENS_EXEC_GPU", "a100-80")
+    run.args(arguments)
+        .env("LD_LIBRARY_PATH", folder)
+        .env("WARPLENS_EXEC_GPU", gpu)
         .env("WARPLENS_EXEC_TRAIL", folder.join("trail"));
     run.output().expect("it was just compiled")
 }
 
-/// Output, messages, and lines about what it did.
+/// Output, messages, and lines about what it did, on a GPU of compute capability 8.0.
 fn outcome(name: &str) -> (String, String, String, Option<i32>) {
+    outcome_on(name, ("a100-80", &[]))
+}
+
+fn outcome_on(name: &str, run_on: (&str, &[PathBuf])) -> (String, String, String, Option<i32>) {
     let folder = tempfile::tempdir().expect("there is a place for files");
-    let Output { status, stdout, stderr } = run(name, folder.path());
+    let Output { status, stdout, stderr } = run(name, run_on, folder.path());
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let trail = std::fs::read_to_string(folder.path().join("trail")).unwrap_or_default();
     (text(&stdout), text(&stderr), trail, status.code())
@@ -85,6 +90,16 @@ fn device_code_in_parts_is_linked() {
     let (stdout, stderr, _, code) = outcome("linked");
     assert_eq!((stdout.as_str(), code), ("passed\n", Some(0)), "{stderr}");
     assert!(stderr.contains("which module 0 uses, is defined nowhere"), "{stderr}");
+}
+
+#[test]
+fn machine_code_runs_where_there_is_no_ptx() {
+    let cubins = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/vector_add/cubin");
+    let cubins = ["sm_90.cubin", "sm_75.cubin"].map(|name| cubins.join(name));
+    let (stdout, stderr, trail, code) = outcome_on("machine_code", ("h200", &cubins));
+    assert_eq!((stdout.as_str(), code), ("passed\n", Some(0)), "{stderr}");
+    assert!(stderr.contains("the machine code is for sm_75, and h200 has sm_90"), "{stderr}");
+    assert_eq!(trail.matches("\"launch\":{").count(), 2, "{trail}");
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use warplens_session::machines::{self, Machine};
+use warplens_session::toolchain::CodeKind;
 use warplens_session::trail::environment;
 
 /// The GPU of programs that nobody started with `warplens exec`.
@@ -19,6 +20,8 @@ pub struct Config {
     pub threads: usize,
     /// Thread instructions of a kernel and a shape, beyond which launches are not executed whole; none where all are.
     pub sample: Option<u64>,
+    /// The code that is executed and simulated where a program has or can be given more than one.
+    pub code: CodeKind,
     /// The program's clocks follow the device, and its own time counts on the device's clock.
     pub virtual_clock: bool,
 }
@@ -37,6 +40,7 @@ impl Config {
             machines: machines.expect("the default GPU is built in"),
             trail: variable(environment::TRAIL).map(PathBuf::from),
             sample: variable(environment::SAMPLE).and_then(|text| text.parse().ok()),
+            code: variable(environment::CODE).and_then(|name| CodeKind::named(&name)).unwrap_or_default(),
             virtual_clock: variable(environment::CLOCK).is_some_and(|text| text == environment::VIRTUAL),
             threads: threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from)),
         }

@@ -1,12 +1,15 @@
 //! Modules and their kernels and variables: what a program registers or loads, and finds by a stub, a shadow or a name.
 //!
-//! What a program registers when it starts is read when the first of its kernels or variables is used.
+//! What a program registers when it starts is read when the first of its kernels or variables is used. PTX is what is
+//! executed, and machine code where there is no PTX that the GPU takes, or where machine code is asked for.
 
 use std::sync::Arc;
 
 use warplens_isa::StateSpace;
+use warplens_sass::container::Cubin;
 use warplens_sass::container::fatbin::{self, Entry, Kind};
-use warplens_session::served::{Loaded, Served};
+use warplens_session::served::{Code, Loaded, Served};
+use warplens_session::toolchain::CodeKind;
 
 use crate::handles::Handle;
 use crate::runtime::{Runtime, words};
@@ -15,6 +18,12 @@ use crate::status::{Result, Status};
 /// Flags that put PTX into a program.
 const PTX_HELP: &str = "compile with -arch=sm_XX or -gencode arch=compute_XX,code=compute_XX, which put PTX into it";
 
+/// Machine code for one GPU runs on those of the same generation that are not older (CUDA C++ Programming Guide, Binary
+/// Compatibility).
+fn runs_on(code: u32, gpu: u32) -> bool {
+    code / 10 == gpu / 10 && code <= gpu
+}
+
 /// Where the code of a module is.
 #[derive(Clone, Debug)]
 pub enum ModuleSource {
@@ -22,6 +31,8 @@ pub enum ModuleSource {
     Containers(Vec<Vec<u8>>),
     /// PTX: texts that are linked.
     Texts(Vec<String>),
+    /// Machine code: an ELF file.
+    MachineCode(Vec<u8>),
 }
 
 /// A module that a program brought.
@@ -255,7 +266,7 @@ impl Runtime {
         let made = match Served::new(&mut self.context, &loaded, &name, &self.search) {
             Ok(Some(served)) => Ok(Arc::new(served)),
             Ok(None) => {
-                let what = format!("the PTX that is used has no kernel `{name}`");
+                let what = format!("the code that is used has no kernel `{name}`");
                 Err(self.fail(Status::INVALID_DEVICE_FUNCTION, &what))
             }
             Err(error) => Err(self.fail(Status::INVALID_DEVICE_FUNCTION, &words(&error))),
@@ -290,23 +301,75 @@ impl Runtime {
 
     /// The PTX of some code that the GPU takes: texts that are linked.
     pub fn texts(&mut self, source: ModuleSource) -> Result<Vec<String>> {
-        match source {
-            ModuleSource::Texts(texts) => Ok(texts),
-            ModuleSource::Containers(containers) => self.choose(&containers),
+        let found = match source {
+            ModuleSource::Texts(texts) => return Ok(texts),
+            ModuleSource::Containers(containers) => self.choose(&containers, CodeKind::Generated)?,
+            ModuleSource::MachineCode(bytes) => Code::Machine(bytes),
+        };
+        match found {
+            Code::Ptx(texts) => Ok(texts),
+            Code::Machine(_) => {
+                let what = format!("machine code is not linked here, and PTX is: {PTX_HELP}");
+                Err(self.fail(Status::NO_BINARY_FOR_GPU, &what))
+            }
         }
     }
 
     fn load(&mut self, name: &str, source: ModuleSource) -> Result<Arc<Loaded>> {
-        let texts = self.texts(source)?;
-        match Loaded::new(&mut self.context, name, texts) {
+        let code = match source {
+            ModuleSource::Texts(texts) => Code::Ptx(texts),
+            ModuleSource::Containers(containers) => self.choose(&containers, self.search.code)?,
+            ModuleSource::MachineCode(bytes) => Code::Machine(bytes),
+        };
+        let (status, is_other) = match &code {
+            Code::Ptx(_) => (Status::INVALID_PTX, None),
+            Code::Machine(bytes) => (Status::INVALID_IMAGE, self.other_gpu(bytes)),
+        };
+        if let Some(what) = is_other {
+            return Err(self.fail(Status::NO_BINARY_FOR_GPU, &what));
+        }
+        match Loaded::new(&mut self.context, name, code, (&self.machines[0], &self.search)) {
             Ok(loaded) => Ok(Arc::new(loaded)),
-            Err(error) => Err(self.fail(Status::INVALID_PTX, &words(&error))),
+            Err(error) => Err(self.fail(status, &words(&error))),
         }
     }
 
-    /// The PTX that the GPU takes: of each container the newest that is not newer than it. A program that is linked by
-    /// the compiler has PTX only in the containers behind the first.
-    fn choose(&mut self, containers: &[Vec<u8>]) -> Result<Vec<String>> {
+    /// Compute capability of the GPU: 80 for 8.0.
+    fn own_architecture(&self) -> u32 {
+        let cc = self.machine().cc;
+        u32::from(cc.major) * 10 + u32::from(cc.minor)
+    }
+
+    /// What is said where machine code is for other GPUs than the one that the program sees.
+    fn other_gpu(&self, bytes: &[u8]) -> Option<String> {
+        let target = Cubin::read(bytes).ok()?.target;
+        let own = self.own_architecture();
+        let serves = if target.variant == Some('a') { target.sm == own } else { runs_on(target.sm, own) };
+        let machine = self.machine();
+        (!serves).then(|| {
+            format!("the machine code is for {target}, and {} has sm_{own}: name a GPU that runs it", machine.id)
+        })
+    }
+
+    /// Machine code that the GPU runs, the nearest to it.
+    fn machine_code(&mut self, entries: &[Entry<'_>]) -> Result<Option<Code>> {
+        let own = self.own_architecture();
+        let fitting =
+            entries.iter().filter(|entry| entry.kind == Kind::MachineCode && runs_on(entry.architecture, own));
+        let Some(entry) = fitting.max_by_key(|entry| entry.architecture) else { return Ok(None) };
+        match entry.unpack() {
+            Ok(bytes) => Ok(Some(Code::Machine(bytes))),
+            Err(fault) => {
+                let what = format!("the program's machine code cannot be read: {fault}");
+                Err(self.fail(Status::INVALID_IMAGE, &what))
+            }
+        }
+    }
+
+    /// The code that the GPU takes. Of PTX that is of each container the newest that is not newer than the GPU: a program
+    /// that is linked by the compiler has PTX only in the containers behind the first. Of machine code it is the first
+    /// container, which has all of it.
+    fn choose(&mut self, containers: &[Vec<u8>], wanted: CodeKind) -> Result<Code> {
         let mut found = Vec::with_capacity(containers.len());
         for container in containers {
             match fatbin::entries(container) {
@@ -318,6 +381,15 @@ impl Runtime {
             }
         }
         let is_ptx = |entry: &&Entry<'_>| entry.kind == Kind::Ptx;
+        let own = self.own_architecture();
+        let has_fitting =
+            |entries: &Vec<Entry<'_>>| entries.iter().any(|entry| is_ptx(&entry) && entry.architecture <= own);
+        if (wanted == CodeKind::Machine || !found.iter().any(has_fitting))
+            && let Some(entries) = found.first()
+            && let Some(code) = self.machine_code(entries)?
+        {
+            return Ok(code);
+        }
         let whole = found.first().filter(|entries| entries.iter().any(|entry| is_ptx(&entry)));
         let containers = if whole.is_some() { &found[..1] } else { &found[..] };
         // Containers without PTX are libraries, such as NVIDIA's own: what is missing is found out by who needs it.
@@ -326,18 +398,22 @@ impl Runtime {
         let texts = texts.collect::<Result<Vec<String>>>()?;
         if texts.is_empty() {
             let machine_code = found.iter().flatten().any(|entry| entry.kind == Kind::MachineCode);
-            let has = if machine_code { "has machine code only" } else { "has no device code" };
-            let what = format!("the program {has}, and PTX is what can be run: {PTX_HELP}");
+            let gpu = &self.machine().id;
+            let has = if machine_code {
+                format!("has machine code for other GPUs than {gpu}")
+            } else {
+                "has no device code".to_owned()
+            };
+            let what = format!("the program {has}: {PTX_HELP}");
             return Err(self.fail(Status::NO_BINARY_FOR_GPU, &what));
         }
-        Ok(texts)
+        Ok(Code::Ptx(texts))
     }
 
     /// The PTX in an object or an archive, of each container one. NVIDIA's own libraries have PTX for the newest GPUs
     /// alone beside machine code for all: that serves where nothing else is there.
     pub(crate) fn library_texts(&mut self, library: &[u8]) -> Result<Vec<String>> {
-        let cc = self.machine().cc;
-        let own = u32::from(cc.major) * 10 + u32::from(cc.minor);
+        let own = self.own_architecture();
         let mut texts = Vec::new();
         for container in fatbin::within(library) {
             let entries = fatbin::entries(container).unwrap_or_default();
@@ -355,7 +431,7 @@ impl Runtime {
     /// The newest of some PTX that the GPU takes.
     fn newest(&mut self, entries: &[Entry<'_>]) -> Result<String> {
         let cc = self.machine().cc;
-        let own = u32::from(cc.major) * 10 + u32::from(cc.minor);
+        let own = self.own_architecture();
         let fitting = entries.iter().filter(|entry| entry.architecture <= own);
         let Some(entry) = fitting.max_by_key(|entry| entry.architecture) else {
             let least = entries.iter().map(|entry| entry.architecture).min().unwrap_or_default();

@@ -79,7 +79,7 @@ pub struct Runtime {
 impl Runtime {
     /// A device as a configuration says.
     pub fn new(config: Config, host: Box<dyn HostMemory + Send>) -> Self {
-        let Config { machines, trail, threads, sample, virtual_clock } = config;
+        let Config { machines, trail, threads, sample, code, virtual_clock } = config;
         let limit = host::memory_for_buffers();
         let mut trail = match trail.map(|path| Trail::open(&path)) {
             None => Trail::NONE,
@@ -96,7 +96,7 @@ impl Runtime {
             limit,
             properties: Arc::new(Properties::of(&machines[0], limit)),
             options: served::options(&machines, threads, sample),
-            search: Search::from_environment(),
+            search: Search { code, ..Search::from_environment() },
             modules: Table::new(1),
             functions: Table::new(2),
             stubs: BTreeMap::new(),
@@ -269,7 +269,14 @@ pub(crate) mod tests {
     pub(crate) fn runtime() -> Runtime {
         let machines = warplens_session::machines::select("a100-80").unwrap();
         Runtime::new(
-            Config { machines, trail: None, threads: 1, sample: None, virtual_clock: false },
+            Config {
+                machines,
+                trail: None,
+                threads: 1,
+                sample: None,
+                code: warplens_session::toolchain::CodeKind::default(),
+                virtual_clock: false,
+            },
             Box::new(NoMemory),
         )
     }

@@ -13,6 +13,7 @@ mod bytes;
 mod cubin;
 mod elf;
 mod error;
+pub mod extent;
 pub mod fatbin;
 mod host;
 mod image;

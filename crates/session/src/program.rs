@@ -13,7 +13,7 @@ use crate::input::{Input, InputKind};
 use crate::machines::{ComputeCapability, Machine};
 use crate::source_names::parameter_names;
 use crate::toolchain::{self, CodeKind, Search};
-use warplens_base::error::{Error, Findings, Result};
+use warplens_base::error::{Error, ErrorKind, Findings, Result};
 use warplens_launch::{KernelInterface, KernelName};
 
 /// Kernels and what they need, ready to be launched.
@@ -169,6 +169,11 @@ impl Program {
     /// The machine code that ptxas makes of the program's PTX for a target. Parameters keep their names and types, which
     /// machine code does not say.
     fn assembled(&self, target: &str, search: &Search) -> Result<Self> {
+        if !self.parts.is_empty() {
+            let what = format!("the PTX of {} is in {} parts, which are not assembled", self.name, self.parts.len());
+            return Err(Error::new(ErrorKind::Unsupported, what)
+                .with_help("have nvcc put machine code into it: -gencode code=sm_XX"));
+        }
         // Code for one architecture alone is assembled for that.
         let own = self.module.target.split(',').next().unwrap_or_default().trim();
         let target = if own.trim_end_matches(['a', 'f']) == target { own } else { target };

@@ -26,18 +26,31 @@ use crate::registers::{self, Registers};
 use crate::toolchain::Search;
 use warplens_base::error::{Error, ErrorKind, Result};
 
-/// PTX that was loaded into a device.
+/// Device code that a program brings.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Code {
+    /// PTX: texts that are linked.
+    Ptx(Vec<String>),
+    /// Machine code: an ELF file.
+    Machine(Vec<u8>),
+}
+
+/// Code that was loaded into a device.
 pub struct Loaded {
     program: Program,
     module: ModuleHandle,
 }
 
 impl Loaded {
-    /// Reads PTX, links what was compiled in parts, and places its variables in memory.
-    pub fn new(context: &mut Context, name: &str, mut texts: Vec<String>) -> Result<Self> {
-        let program = match texts.len() {
-            1 => Program::from_ptx(name, texts.remove(0))?,
-            _ => Program::linked(name, texts)?,
+    /// Reads code, links what was compiled in parts, and places its variables in memory. PTX is assembled for `machine`
+    /// where the search asks for machine code.
+    pub fn new(context: &mut Context, name: &str, code: Code, (machine, search): (&Machine, &Search)) -> Result<Self> {
+        let program = match code {
+            Code::Machine(bytes) => Program::from_cubin(name, &bytes)?,
+            Code::Ptx(mut texts) if texts.len() == 1 => {
+                Program::from_ptx(name, texts.remove(0))?.in_code(&machine.cc.target(), search)?
+            }
+            Code::Ptx(texts) => Program::linked(name, texts)?.in_code(&machine.cc.target(), search)?,
         };
         let module = context.load(Arc::clone(&program.module)).map_err(|error| failure::of_device(&program, &error))?;
         Ok(Self { program, module })

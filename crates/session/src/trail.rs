@@ -21,6 +21,8 @@ pub mod environment {
     pub const SAMPLE: &str = "WARPLENS_EXEC_SAMPLE";
     /// [`VIRTUAL`] where the program's clocks follow the device.
     pub const CLOCK: &str = "WARPLENS_EXEC_CLOCK";
+    /// The name of the code that is executed.
+    pub const CODE: &str = "WARPLENS_EXEC_CODE";
     /// See [`CLOCK`].
     pub const VIRTUAL: &str = "virtual";
 }

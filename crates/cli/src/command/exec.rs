@@ -11,11 +11,11 @@ use warplens_base::{Keep, visible};
 use warplens_question::exec::Account;
 use warplens_question::exec::program::{self, Linked};
 use warplens_report::{document, render, view};
-use warplens_session::trail::environment::{CLOCK, GPUS, SAMPLE, THREADS, TRAIL, VIRTUAL};
+use warplens_session::trail::environment::{CLOCK, CODE, GPUS, SAMPLE, THREADS, TRAIL, VIRTUAL};
 use warplens_session::{Error, machines, trail};
 
 use super::{Document, Outcome};
-use crate::flags::{Format, OutputFlags, parse_count, parse_output};
+use crate::flags::{CodeArgument, Format, OutputFlags, parse_count, parse_output};
 use crate::terminal::Terminal;
 
 /// Exit codes where there is none of the program's, as `env` and `timeout` have them.
@@ -50,6 +50,8 @@ pub(crate) struct ExecFlags {
         help_heading = "Execution"
     )]
     sample: Option<u64>,
+    #[command(flatten)]
+    code: CodeArgument,
     /// What the program's own clocks (std::chrono, clock_gettime, gettimeofday) show
     #[arg(long, value_enum, default_value_t = Clock::Host, help_heading = "Execution")]
     clock: Clock,
@@ -72,8 +74,9 @@ enum Clock {
     Virtual,
 }
 
-const AFTER: &str = "The program must be linked with the shared runtime library (nvcc -cudart shared) and hold PTX \
-(-arch=sm_XX). Its output and its exit code stay its own; the report goes to standard error, or to the file of -o.";
+const AFTER: &str = "The program must be linked with the shared runtime library (nvcc -cudart shared). Its PTX \
+(-arch=sm_XX) is what is executed, or its machine code where it has no PTX for the GPU. With --code machine it is the \
+machine code, which ptxas makes of PTX where the program has none for the GPU. Its output and its exit code stay its own; the report goes to standard error, or to the file of -o.";
 
 /// Runs the program. What goes wrong on our side has an exit code of its own, which no program's is mistaken for.
 pub(crate) fn run(flags: &ExecFlags, threads: Option<u32>, terminal: &Terminal) -> Outcome {
@@ -91,7 +94,7 @@ fn execute(flags: &ExecFlags, threads: Option<u32>, terminal: &Terminal) -> Resu
         let error = Error::usage("--format json needs -o FILE: standard output is the program's");
         return Err(error.into());
     }
-    machines::select(&flags.gpu)?;
+    flags.code.check(&machines::select(&flags.gpu)?)?;
     let (name, arguments) = flags.command.split_first().expect("clap asks for the program");
     let Some(path) = find(Path::new(name)) else {
         terminal.error(&Error::input(format!("there is no program {}", name.to_string_lossy())).into());
@@ -112,6 +115,7 @@ fn execute(flags: &ExecFlags, threads: Option<u32>, terminal: &Terminal) -> Resu
     let search = std::env::join_paths(search)?;
     let mut child = Command::new(&path);
     child.args(arguments).env(SEARCH_PATH, &search).env(GPUS, &flags.gpu).env(TRAIL, &written);
+    child.env(CODE, flags.code.kind().name());
     if let Some(threads) = threads {
         child.env(THREADS, threads.to_string());
     }

@@ -14,7 +14,7 @@ pub(super) const MAGIC: &[u8] = b"\x7fELF";
 /// Machine code of NVIDIA's GPUs (EM_CUDA).
 pub(super) const GPU: u16 = 190;
 /// Bytes of the header of a file.
-const HEADER_BYTES: u64 = 64;
+pub(super) const HEADER_BYTES: u64 = 64;
 /// Bytes of the header of a section.
 const SECTION_HEADER_BYTES: u64 = 64;
 
@@ -155,7 +155,7 @@ fn whole<T: object::Pod>(data: &[u8]) -> Option<&[T]> {
 }
 
 /// Refuses what is no ELF file of 64 bits with the low byte first, by its first bytes.
-fn check_identity(bytes: &[u8]) -> Result<(), Error> {
+pub(super) fn check_identity(bytes: &[u8]) -> Result<(), Error> {
     if bytes.is_empty() {
         return Err(Error::Empty);
     }

@@ -39,6 +39,16 @@ impl CodeKind {
     /// Every kind with its name.
     pub const ALL: [(&'static str, Self); 2] = [("generated", Self::Generated), ("machine", Self::Machine)];
 
+    /// The kind of this name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.iter().find(|(own, _)| *own == name).map(|(_, kind)| *kind)
+    }
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        Self::ALL.iter().find(|(_, kind)| *kind == self).map_or("", |(name, _)| name)
+    }
+
     /// GPUs of this compute capability can have it: machine code is known from 7.5 on.
     pub fn serves(self, cc: ComputeCapability) -> bool {
         self == Self::Generated || cc >= ComputeCapability::new(7, 5)
