@@ -167,7 +167,8 @@ fn parameters(kernel: &Kernel) -> Vec<Parameter> {
 
 /// The bank of the driver and the parameters, as large as the kernel with the most of them has it.
 fn parameter_bank(cubin: &Cubin) -> ConstantBank {
-    let base = cubin.kernels.iter().find_map(|kernel| kernel.parameter_base).unwrap_or(0);
+    let base = cubin.kernels.iter().find_map(|kernel| kernel.parameter_base);
+    let base = base.unwrap_or(constants::first_parameter(cubin.target.sm));
     let most = cubin.kernels.iter().filter_map(|kernel| kernel.parameter_bytes).max().unwrap_or(0);
     // What is read of a parameter may be wider than it.
     ConstantBank {
@@ -402,7 +403,7 @@ impl<'c> Linker<'c> {
     fn facts(&self, kernel: &Kernel) -> Facts<'_> {
         Facts {
             sm: self.cubin.target.sm,
-            parameter_base: kernel.parameter_base.unwrap_or(0),
+            parameter_base: kernel.parameter_base.unwrap_or(constants::first_parameter(self.cubin.target.sm)),
             parameter_end: self.parameter_bank.bytes,
             local_bytes: self.local_bytes(kernel),
             compiled: self.compiled_constants(kernel),

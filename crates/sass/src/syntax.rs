@@ -3,6 +3,7 @@
 //! They are read from the text that the table of forms gives, in which floats stand by their bits, so that there is one
 //! account of what an instruction says.
 
+use std::cell::Cell;
 use std::str::FromStr;
 
 use crate::decode::Instruction;
@@ -14,7 +15,12 @@ pub(crate) struct Syntax {
     words: Vec<String>,
     /// In the order of the text.
     pub(crate) operands: Vec<Operand>,
+    /// The words behind the first that somebody has asked for, as bits.
+    understood: Cell<u64>,
 }
+
+/// Words from this one on are understood or not as one.
+const LAST_TRACKED: usize = 63;
 
 /// An operand.
 #[derive(Clone, PartialEq, Debug)]
@@ -96,7 +102,7 @@ impl Syntax {
                 operands.push(Operand::read(part)?);
             }
         }
-        Some(Self { words, operands })
+        Some(Self { words, operands, understood: Cell::new(0) })
     }
 
     /// The first word of the mnemonic.
@@ -111,7 +117,39 @@ impl Syntax {
 
     /// The mnemonic has this word behind a dot.
     pub(crate) fn has(&self, word: &str) -> bool {
-        self.modifiers().any(|other| other == word)
+        self.find(|other| (other == word).then_some(())).is_some()
+    }
+
+    /// What the first word means that means something, which is understood with that.
+    pub(crate) fn find<T>(&self, meaning: impl FnMut(&str) -> Option<T>) -> Option<T> {
+        self.meanings(meaning).next()
+    }
+
+    /// What the words mean that mean something. Those are understood with that, as far as one asks.
+    pub(crate) fn meanings<T>(&self, mut meaning: impl FnMut(&str) -> Option<T>) -> impl Iterator<Item = T> {
+        self.modifiers().enumerate().filter_map(move |(at, word)| {
+            let found = meaning(word)?;
+            self.understood.set(self.understood.get() | 1 << at.min(LAST_TRACKED));
+            Some(found)
+        })
+    }
+
+    /// The first word, which is understood with that.
+    pub(crate) fn first(&self) -> Option<&str> {
+        self.understood.set(self.understood.get() | 1);
+        self.modifiers().next()
+    }
+
+    /// All words are among those that are known, and understood with that.
+    pub(crate) fn has_only(&self, known: impl Fn(&str) -> bool) -> bool {
+        let n_known = self.meanings(|word| known(word).then_some(())).count();
+        n_known == self.modifiers().count()
+    }
+
+    /// A word that nobody has asked for.
+    pub(crate) fn not_understood(&self) -> Option<&str> {
+        let is_open = |at: usize| self.understood.get() >> at.min(LAST_TRACKED) & 1 == 0;
+        self.modifiers().enumerate().find(|(at, _)| is_open(*at)).map(|(_, word)| word)
     }
 
     /// The mnemonic as it is written.

@@ -123,7 +123,10 @@ fn instruction(
     let lowered = match (&decoded, &syntax) {
         (Some(instruction), Some(syntax)) => {
             let guarded = lowering.set_guard(instruction.guard());
-            guarded.and_then(|()| lowering.instruction(syntax))
+            let end = guarded.and_then(|()| lowering.instruction(syntax));
+            end.and_then(
+                |end| if super::opcodes::is_understood(syntax) { Ok(end) } else { Err("a form that is not known") },
+            )
         }
         _ => Err("not an instruction that is known"),
     };

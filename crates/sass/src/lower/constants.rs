@@ -83,6 +83,15 @@ const ADDRESSES: u32 = 4;
 /// The bank of the program's constants.
 const PROGRAM: u32 = 3;
 
+/// Where parameters begin in bank 0, for kernels that have none and do not say it.
+pub(super) const fn first_parameter(sm: u32) -> u32 {
+    match sm {
+        0..90 => 0x160,
+        90..100 => 0x210,
+        _ => 0x380,
+    }
+}
+
 impl Facts<'_> {
     /// What lies at `offset` of a bank.
     pub(super) fn constant(&self, bank: u32, offset: u32) -> Lowered<Stored> {

@@ -75,7 +75,7 @@ impl Lowering<'_> {
     /// `F2F`: to another float.
     pub(super) fn float_to_float(&mut self, syntax: &Syntax) -> Lowered {
         let [destination, source] = &syntax.operands[..] else { return Err("a conversion without two operands") };
-        let mut types = syntax.modifiers().filter_map(float_type);
+        let mut types = syntax.meanings(float_type);
         let (Some(to), Some(from)) = (types.next(), types.next()) else { return Err("a conversion without types") };
         let widens = to.bits() > from.bits();
         let rounding = if widens { Default::default() } else { rounding(syntax) };
@@ -87,7 +87,7 @@ impl Lowering<'_> {
     /// `FRND`: to an integral value.
     pub(super) fn float_round(&mut self, syntax: &Syntax) -> Lowered {
         let [destination, source] = &syntax.operands[..] else { return Err("a rounding without two operands") };
-        let ty = syntax.modifiers().find_map(float_type).unwrap_or(ScalarType::F32);
+        let ty = syntax.find(float_type).unwrap_or(ScalarType::F32);
         let conversion =
             Conversion { rounding: rounding(syntax), integral: true, ftz: syntax.has("FTZ"), ..Conversion::default() };
         self.convert([destination, source], conversion, (ty, ty))
@@ -96,8 +96,8 @@ impl Lowering<'_> {
     /// `F2I` and `UF2I`.
     pub(super) fn float_to_integer(&mut self, syntax: &Syntax) -> Lowered {
         let [destination, source] = &syntax.operands[..] else { return Err("a conversion without two operands") };
-        let to = syntax.modifiers().find_map(integer_type).unwrap_or(ScalarType::S32);
-        let from = syntax.modifiers().find_map(float_type).unwrap_or(ScalarType::F32);
+        let to = syntax.find(integer_type).unwrap_or(ScalarType::S32);
+        let from = syntax.find(float_type).unwrap_or(ScalarType::F32);
         let conversion =
             Conversion { rounding: rounding(syntax), integral: true, ftz: syntax.has("FTZ"), ..Conversion::default() };
         self.convert([destination, source], conversion, (to, from))
@@ -106,17 +106,23 @@ impl Lowering<'_> {
     /// `I2F`, `I2FP` and the uniform ones.
     pub(super) fn integer_to_float(&mut self, syntax: &Syntax) -> Lowered {
         let [destination, source] = &syntax.operands[..] else { return Err("a conversion without two operands") };
-        let to = syntax.modifiers().find_map(float_type).unwrap_or(ScalarType::F32);
-        let from = syntax.modifiers().find_map(integer_type).unwrap_or(ScalarType::S32);
+        let to = syntax.find(float_type).unwrap_or(ScalarType::F32);
+        let from = syntax.find(integer_type).unwrap_or(ScalarType::S32);
         let conversion = Conversion { rounding: rounding(syntax), ..Conversion::default() };
         self.convert([destination, source], conversion, (to, from))
     }
 
-    /// `F2FP`: two floats into the halves of a word.
+    /// `F2FP`: two floats into the halves of a word, or into bytes, and bytes into floats of 16 bits.
     pub(super) fn pack_floats(&mut self, syntax: &Syntax) -> Lowered {
+        if syntax.has("UNPACK_B") {
+            return self.unpack_bytes(syntax);
+        }
+        if syntax.has("PACK_AB_MERGE_C") {
+            return self.pack_bytes(syntax);
+        }
         let [destination, upper, lower] = &syntax.operands[..] else { return Err("a packing without three operands") };
         let known = |word: &str| matches!(word, "F16" | "BF16" | "F32" | "PACK_AB" | "RZ" | "RELU");
-        if !syntax.has("PACK_AB") || syntax.modifiers().any(|word| !known(word)) {
+        if !syntax.has("PACK_AB") || !syntax.has_only(known) {
             return Err("a packing of this kind");
         }
         let to = if syntax.has("BF16") { ScalarType::Bf16x2 } else { ScalarType::F16x2 };
@@ -124,6 +130,42 @@ impl Lowering<'_> {
         let sources = [self.float(upper, ScalarType::F32)?, self.float(lower, ScalarType::F32)?];
         let conversion = Conversion { rounding: rounding(syntax), relu: syntax.has("RELU"), ..Conversion::default() };
         self.emit(Operation::Cvt(conversion), to, &[target], &sources).source_ty = ScalarType::F32;
+        Ok(())
+    }
+
+    /// `F2FP.PACK_AB_MERGE_C`: two floats as bytes in the lower half of a word, and the lower half of another above.
+    fn pack_bytes(&mut self, syntax: &Syntax) -> Lowered {
+        let [destination, upper, lower, rest] = &syntax.operands[..] else {
+            return Err("a packing without four operands");
+        };
+        let known = |word: &str| matches!(word, "E4M3" | "E5M2" | "F32" | "PACK_AB_MERGE_C" | "SATFINITE" | "RELU");
+        if !syntax.has("F32") || !syntax.has("SATFINITE") || !syntax.has_only(known) {
+            return Err("a packing of this kind");
+        }
+        let to = byte_float(syntax).ok_or("a packing of this kind")?;
+        let target = self.destination(destination, Width::Word)?;
+        let sources = [self.float(upper, ScalarType::F32)?, self.float(lower, ScalarType::F32)?];
+        let conversion = Conversion { sat: true, relu: syntax.has("RELU"), ..Conversion::default() };
+        let packed = self.temporary(Width::Word);
+        self.emit(Operation::Cvt(conversion), to, &[Some(packed)], &sources).source_ty = ScalarType::F32;
+        let above = self.word(rest)?;
+        let merged = [Ir::Register(packed), above, Ir::Immediate(0x5410)];
+        self.emit(Operation::Prmt(PrmtMode::Default), ScalarType::B32, &[target], &merged);
+        Ok(())
+    }
+
+    /// `F2FP.UNPACK_B`: two bytes as floats of 16 bits.
+    fn unpack_bytes(&mut self, syntax: &Syntax) -> Lowered {
+        let [destination, source] = &syntax.operands[..] else { return Err("an unpacking without two operands") };
+        let known = |word: &str| matches!(word, "F16" | "E4M3" | "E5M2" | "UNPACK_B" | "RELU");
+        if !syntax.has("F16") || !syntax.has_only(known) {
+            return Err("an unpacking of this kind");
+        }
+        let from = byte_float(syntax).ok_or("an unpacking of this kind")?;
+        let target = self.destination(destination, Width::Word)?;
+        let source = self.half(source, ScalarType::F16)?;
+        let conversion = Conversion { relu: syntax.has("RELU"), ..Conversion::default() };
+        self.emit(Operation::Cvt(conversion), ScalarType::F16x2, &[target], &[source]).source_ty = from;
         Ok(())
     }
 
@@ -138,7 +180,7 @@ impl Lowering<'_> {
         self.float(operand, ty)
     }
 
-    /// `HADD2.F32`: a half as a float of 32 bits, plus another.
+    /// `HADD2.F32` and `HMUL2.F32`: a half as a float of 32 bits, plus or times another.
     pub(super) fn half_to_float(&mut self, syntax: &Syntax) -> Lowered {
         let [destination, a, b] = &syntax.operands[..] else { return Err("a sum without three operands") };
         let ty = if syntax.has("BF16") || syntax.has("BF16_V2") { ScalarType::Bf16 } else { ScalarType::F16 };
@@ -150,17 +192,31 @@ impl Lowering<'_> {
             Ok(())
         };
         let Some(target) = target else { return Ok(()) };
+        let operation = match syntax.base() {
+            "HADD2" => Operation::Add(warplens_isa::Sum::default()),
+            "HMUL2" => Operation::Mul(warplens_isa::Product::default()),
+            _ => return Err("halves of this kind"),
+        };
         match (a.is_zero_register(), b.is_zero_register()) {
-            (true, _) => widened(self, b, target),
-            (_, true) => widened(self, a, target),
+            (true, _) if syntax.base() == "HADD2" => widened(self, b, target),
+            (_, true) if syntax.base() == "HADD2" => widened(self, a, target),
             _ => {
                 let (first, second) = (self.temporary(Width::Word), self.temporary(Width::Word));
                 widened(self, a, first)?;
                 widened(self, b, second)?;
-                let sum = Operation::Add(warplens_isa::Sum::default());
-                self.emit(sum, ScalarType::F32, &[Some(target)], &[Ir::Register(first), Ir::Register(second)]);
+                let sources = [Ir::Register(first), Ir::Register(second)];
+                self.emit(operation, ScalarType::F32, &[Some(target)], &sources);
                 Ok(())
             }
         }
+    }
+}
+
+/// The type of two floats of eight bits each.
+fn byte_float(syntax: &Syntax) -> Option<ScalarType> {
+    match (syntax.has("E4M3"), syntax.has("E5M2")) {
+        (true, false) => Some(ScalarType::E4m3x2),
+        (false, true) => Some(ScalarType::E5m2x2),
+        _ => None,
     }
 }

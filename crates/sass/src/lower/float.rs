@@ -2,8 +2,8 @@
 
 use warplens_ir::{Operand as Ir, Register, Width};
 use warplens_isa::{
-    Accuracy, Approximation, BoolOp, CompareOp, Comparison, Extremum, FusedMultiplyAdd, Operation, Precision, Product,
-    Rounding, ScalarType, Sum,
+    Accuracy, Approximation, BoolOp, CompareOp, Comparison, Conversion, Extremum, FusedMultiplyAdd, Operation,
+    Precision, Product, Rounding, ScalarType, Sum,
 };
 
 use super::integer::bool_op;
@@ -12,7 +12,7 @@ use crate::syntax::{Operand, Syntax};
 
 /// The rounding that the mnemonic names.
 pub(super) fn rounding(syntax: &Syntax) -> Rounding {
-    let named = syntax.modifiers().find_map(|word| {
+    let named = syntax.find(|word| {
         Some(match word {
             "RZ" | "TRUNC" => Rounding::Zero,
             "RM" | "FLOOR" => Rounding::Down,
@@ -34,7 +34,7 @@ const fn width(ty: ScalarType) -> Width {
 
 /// What a comparison of floats asks; the forms with U hold where an operand is NaN.
 pub(super) fn float_order(syntax: &Syntax) -> Option<CompareOp> {
-    syntax.modifiers().find_map(|word| {
+    syntax.find(|word| {
         Some(match word {
             "EQ" => CompareOp::Eq,
             "NE" => CompareOp::Ne,
@@ -55,12 +55,28 @@ pub(super) fn float_order(syntax: &Syntax) -> Option<CompareOp> {
     })
 }
 
+/// The power of two by which a word multiplies a product, such as `D2` for a half.
+fn scale(word: &str) -> Option<i32> {
+    Some(match word {
+        "D2" => -1,
+        "D4" => -2,
+        "D8" => -3,
+        "M2" => 1,
+        "M4" => 2,
+        "M8" => 3,
+        _ => return None,
+    })
+}
+
 impl Lowering<'_> {
     /// `FADD`, `FMUL`, `FFMA`, `DADD`, `DMUL`, `DFMA` and the uniform ones.
     pub(super) fn float_arithmetic(&mut self, syntax: &Syntax) -> Lowered {
         let ty = of_letter(syntax);
         let (ftz, sat, rounding) = (syntax.has("FTZ"), syntax.has("SAT"), rounding(syntax));
-        if syntax.modifiers().any(|word| !matches!(word, "FTZ" | "SAT" | "RN" | "RZ" | "RM" | "RP")) {
+        if let Some(exponent) = syntax.find(scale) {
+            return self.scaled_product(syntax, exponent);
+        }
+        if !syntax.has_only(|word| matches!(word, "FTZ" | "SAT" | "RN" | "RZ" | "RM" | "RP")) {
             return Err("float arithmetic of this kind");
         }
         let (destination, sources) = syntax.operands.split_first().ok_or("an instruction without operands")?;
@@ -78,6 +94,36 @@ impl Lowering<'_> {
             self.emit(operation, ty, &[target], &sources);
         }
         Ok(())
+    }
+
+    /// `FMUL.D2` and its like: a product times a power of two, rounded once. Doubles hold it as it is.
+    fn scaled_product(&mut self, syntax: &Syntax, exponent: i32) -> Lowered {
+        let [destination, a, b] = &syntax.operands[..] else { return Err("a product without three operands") };
+        if !syntax.has_only(|word| scale(word).is_some() || matches!(word, "RN" | "RZ" | "RM" | "RP")) {
+            return Err("float arithmetic of this kind");
+        }
+        let target = self.destination(destination, Width::Word)?;
+        let mut product = Ir::Immediate(2_f64.powi(exponent).to_bits());
+        for operand in [a, b] {
+            let value = self.float(operand, ScalarType::F32)?;
+            let wide = self.temporary(Width::Pair);
+            self.convert_word(Some(wide), value, (ScalarType::F64, ScalarType::F32), Rounding::Nearest);
+            let times = Operation::Mul(Product::default());
+            product = Ir::Register(self.emit_pair(times, ScalarType::F64, &[product, Ir::Register(wide)]));
+        }
+        self.convert_word(target, product, (ScalarType::F32, ScalarType::F64), rounding(syntax));
+        Ok(())
+    }
+
+    fn convert_word(
+        &mut self,
+        to: Option<Register>,
+        value: Ir,
+        (ty, from): (ScalarType, ScalarType),
+        rounding: Rounding,
+    ) {
+        let conversion = Operation::Cvt(Conversion { rounding, ..Conversion::default() });
+        self.emit(conversion, ty, &[to], &[value]).source_ty = from;
     }
 
     /// `FSETP` and `DSETP`.
@@ -165,7 +211,7 @@ impl Lowering<'_> {
         let [destination, a, b, pick] = &syntax.operands[..] else { return Err("a selection without four operands") };
         let is_wide = syntax.has("64");
         let target = self.destination(destination, if is_wide { Width::Pair } else { Width::Word })?;
-        let is_float = syntax.base() == "FSEL";
+        let is_float = syntax.base().ends_with("FSEL");
         let mut values = Vec::new();
         for operand in [a, b] {
             values.push(match (is_wide, is_float) {
@@ -189,13 +235,13 @@ impl Lowering<'_> {
         if syntax.has("RCP64H") || syntax.has("RSQ64H") {
             return self.upper_half_function(syntax, target, source);
         }
-        if syntax.modifiers().any(|word| matches!(word, "F16" | "F16_V2" | "BF16" | "BF16_V2")) {
+        if !syntax.has_only(|word| !matches!(word, "F16" | "F16_V2" | "BF16" | "BF16_V2")) {
             return Err("a function of halves");
         }
         let value = self.float(source, ScalarType::F32)?;
         let approximation = Approximation { ftz: true };
         let accuracy = Accuracy { precision: Precision::Approx, ftz: true, ..Accuracy::default() };
-        let operation = match syntax.modifiers().next() {
+        let operation = match syntax.first() {
             Some("RCP") => Operation::Rcp(accuracy),
             Some("SQRT") => Operation::Sqrt(accuracy),
             Some("RSQ") => Operation::Rsqrt(approximation),

@@ -55,9 +55,8 @@ impl Lowering<'_> {
         let [first, second, operands @ .., combined] = &syntax.operands[..] else {
             return Err("a comparison without five operands");
         };
-        let known = |word: &str| matches!(word, "AND" | "OR" | "XOR" | "FTZ" | "BF16_V2" | "H_AND");
         let op = float_order(syntax).ok_or("a comparison of this kind")?;
-        if syntax.modifiers().filter(|word| !known(word)).count() != 1 || syntax.has("H_AND") {
+        if syntax.has("H_AND") {
             return Err("a comparison of this kind");
         }
         let ty = if syntax.has("BF16_V2") { ScalarType::Bf16x2 } else { ScalarType::F16x2 };
@@ -68,13 +67,42 @@ impl Lowering<'_> {
         self.comparison([first, second], (op, ty, syntax.has("FTZ")), [a, b], (combination, combined))
     }
 
+    /// `HSET2`: compares both halves, each with 1 or 0 as a float for the answer, or with all bits.
+    pub(super) fn half_set(&mut self, syntax: &Syntax) -> Lowered {
+        let Some((destination, [operands @ .., combined])) = syntax.operands.split_first() else {
+            return Err("a comparison without four operands");
+        };
+        let op = float_order(syntax).ok_or("a comparison of this kind")?;
+        let is_bf16 = syntax.has("BF16_V2");
+        let ty = if is_bf16 { ScalarType::Bf16x2 } else { ScalarType::F16x2 };
+        let target = self.destination(destination, Width::Word)?;
+        let sources = self.pairs_of_halves(operands, ty)?;
+        let [a, b] = sources[..] else { return Err("a comparison of this kind") };
+        let combination = bool_op(syntax).ok_or("a comparison without its combination")?;
+        let combined = self.predicate(combined)?;
+        let outs = [Some(self.temporary_predicate()), Some(self.temporary_predicate())];
+        self.compare_into(outs, (op, ty, syntax.has("FTZ")), [a, b], (combination, combined));
+        let one = match (syntax.has("BF"), is_bf16) {
+            (true, true) => 0x3f80,
+            (true, false) => 0x3c00,
+            (false, _) => 0xffff,
+        };
+        let mut halves = Vec::new();
+        for (out, shift) in outs.into_iter().flatten().zip([0, 16]) {
+            let sources = [Ir::Immediate(one << shift), Ir::Immediate(0), Ir::Register(out)];
+            halves.push(self.emit_word(Operation::Selp, ScalarType::B32, &sources));
+        }
+        self.emit(Operation::Or, ScalarType::B32, &[target], &halves);
+        Ok(())
+    }
+
     /// `HADD2`, `HMUL2`, `HFMA2`, `HMNMX2`.
     pub(super) fn half_arithmetic(&mut self, syntax: &Syntax) -> Lowered {
         if syntax.has("F32") {
-            return if syntax.base() == "HADD2" { self.half_to_float(syntax) } else { Err("halves of this kind") };
+            return self.half_to_float(syntax);
         }
         let known = |word: &str| matches!(word, "MMA" | "SAT" | "FTZ" | "RELU" | "BF16_V2" | "BF16" | "NAN");
-        if syntax.modifiers().any(|word| !known(word)) {
+        if !syntax.has_only(known) {
             return Err("halves of this kind");
         }
         let is_bf16 = syntax.has("BF16_V2") || syntax.has("BF16");

@@ -43,6 +43,9 @@ impl Lowering<'_> {
         if syntax.has("64") {
             return self.wide_sum(destination, carries_out, terms, carries_in);
         }
+        if syntax.has("16x2") {
+            return self.sum_of_halves(syntax);
+        }
         let target = self.destination(destination, Width::Word)?;
         let outs = carries_out.iter().map(|out| self.destination(out, Width::One)).collect::<Lowered<Vec<_>>>()?;
         let mut ins = Vec::new();
@@ -350,9 +353,15 @@ impl Lowering<'_> {
         };
         let target = self.destination(destination, Width::Word)?;
         let is_left = syntax.has("L");
+        if is_left == syntax.has("R") {
+            return Err("a shift of this kind");
+        }
         let takes_upper = syntax.has("HI");
         let is_wide = syntax.has("U64") || syntax.has("S64");
         let is_signed = syntax.has("S32") || syntax.has("S64");
+        if is_signed == (syntax.has("U32") || syntax.has("U64")) {
+            return Err("a shift of this kind");
+        }
         let (low, high) = (self.word(low)?, self.word(high)?);
         let amount = self.word(amount)?;
         let most: u64 = if is_wide { 63 } else { 31 };
@@ -474,7 +483,7 @@ impl Lowering<'_> {
         let [destination, a, selector, b] = &syntax.operands[..] else {
             return Err("a permutation without four operands");
         };
-        let mode = match syntax.modifiers().next() {
+        let mode = match syntax.first() {
             None => PrmtMode::Default,
             Some("F4E") => PrmtMode::F4e,
             Some("B4E") => PrmtMode::B4e,
@@ -492,26 +501,138 @@ impl Lowering<'_> {
 
     /// `IMNMX`, `VIMNMX`, `VIADDMNMX` and the uniform ones.
     pub(super) fn integer_extremum(&mut self, syntax: &Syntax) -> Lowered {
-        if syntax.modifiers().any(|word| !matches!(word, "U32" | "S32" | "U64" | "S64")) {
+        let known =
+            |word: &str| matches!(word, "U32" | "S32" | "U64" | "S64" | "RELU" | "S16x2" | "U16x2" | "U8x4" | "S8x4");
+        if !syntax.has_only(known) {
             return Err("an extremum of this kind");
         }
-        let Sums { destination, carries_out, terms, carries_in } = split(&syntax.operands)?;
-        let ([pick], true) = (carries_in, carries_out.is_empty()) else { return Err("an extremum of this kind") };
-        let ty = compared_type(syntax);
+        // Predicates say which of the values it was, where somebody wants to know: before the result or behind it.
+        let n_before = syntax.operands.iter().take_while(|operand| operand.is_predicate()).count();
+        let (before, operands) = syntax.operands.split_at(n_before);
+        let Sums { destination, carries_out, terms, carries_in } = split(operands)?;
+        for out in before.iter().chain(carries_out) {
+            if self.destination(out, Width::One)?.is_some() {
+                return Err("an extremum that says which value it is");
+            }
+        }
+        let pick = match carries_in {
+            [pick] => self.predicate(pick)?,
+            [pick, other] if self.predicate(other)? == Ir::Immediate(0) => self.predicate(pick)?,
+            _ => return Err("an extremum of this kind"),
+        };
+        let ty = match () {
+            () if syntax.has("S16x2") => ScalarType::S16x2,
+            () if syntax.has("U16x2") => ScalarType::U16x2,
+            () => compared_type(syntax),
+        };
         let is_wide = ty.bits() == 64;
-        let target = self.destination(destination, if is_wide { Width::Pair } else { Width::Word })?;
+        let width = if is_wide { Width::Pair } else { Width::Word };
+        let target = self.destination(destination, width)?;
         let mut values = Vec::new();
         for term in terms {
             values.push(if is_wide { self.pair(term)? } else { self.word(term)? });
         }
         if syntax.base().contains("ADD") {
             let [a, b, c] = values[..] else { return Err("an extremum of this kind") };
+            if ty.is_packed() {
+                return Err("an extremum of this kind");
+            }
             let sum = self.emit_word(ADD, ScalarType::U32, &[a, b]);
             values = vec![sum, c];
         }
-        let [a, b] = values[..] else { return Err("an extremum of this kind") };
-        let pick = self.predicate(pick)?;
-        self.extremum(target, (pick, Extremum::default()), ty, [a, b])
+        if syntax.has("U8x4") || syntax.has("S8x4") {
+            let [a, b] = values[..] else { return Err("an extremum of this kind") };
+            if syntax.has("RELU") {
+                return Err("an extremum of this kind");
+            }
+            let ty = signed(syntax.has("U8x4"));
+            let bytes = self.of_bytes(ty, [a, b], |lowering, [a, b]| {
+                let target = lowering.temporary(Width::Word);
+                lowering.extremum(Some(target), (pick, Extremum::default()), ty, [a, b])?;
+                Ok(Ir::Register(target))
+            })?;
+            self.copy(target, bytes);
+            return Ok(());
+        }
+        let plain = Extremum::default();
+        let last = Extremum { relu: syntax.has("RELU"), ..plain };
+        match values[..] {
+            [a, b] => self.extremum(target, (pick, last), ty, [a, b]),
+            [a, b, c] => {
+                let first = self.temporary(width);
+                self.extremum(Some(first), (pick, plain), ty, [a, b])?;
+                self.extremum(target, (pick, last), ty, [Ir::Register(first), c])
+            }
+            _ => Err("an extremum of this kind"),
+        }
+    }
+
+    /// Does something with each pair of bytes of two words, each taken as a number of this type.
+    fn of_bytes(
+        &mut self,
+        ty: ScalarType,
+        sources: [Ir; 2],
+        mut with: impl FnMut(&mut Self, [Ir; 2]) -> Lowered<Ir>,
+    ) -> Lowered<Ir> {
+        let mut packed = Ir::Immediate(0);
+        for byte in 0..4 {
+            let [a, b] = self.bytes(ty, sources, byte);
+            let result = with(self, [a, b])?;
+            let place = [result, packed, Ir::Immediate(8 * byte), Ir::Immediate(8)];
+            packed = self.emit_word(Operation::Bfi, ScalarType::B32, &place);
+        }
+        Ok(packed)
+    }
+
+    /// A byte of each of two words as a number of this type.
+    fn bytes(&mut self, ty: ScalarType, sources: [Ir; 2], byte: u64) -> [Ir; 2] {
+        sources.map(|word| self.emit_word(Operation::Bfe, ty, &[word, Ir::Immediate(8 * byte), Ir::Immediate(8)]))
+    }
+
+    /// `VIADD.16x2`: sums of halves, or differences.
+    fn sum_of_halves(&mut self, syntax: &Syntax) -> Lowered {
+        let [destination, a, b] = &syntax.operands[..] else { return Err("a sum without three operands") };
+        if a.negated {
+            return Err("a sum of halves of this kind");
+        }
+        let target = self.destination(destination, Width::Word)?;
+        let sources = [self.plain(&a.value, ScalarType::B32)?, self.plain(&b.value, ScalarType::B32)?];
+        self.emit(if b.negated { SUB } else { ADD }, ScalarType::U16x2, &[target], &sources);
+        Ok(())
+    }
+
+    /// `VIADD.U8x4`: sums of bytes, or differences.
+    pub(super) fn sum_of_bytes(&mut self, syntax: &Syntax) -> Lowered {
+        let [destination, a, b] = &syntax.operands[..] else { return Err("a sum without three operands") };
+        if !syntax.has_only(|word| word == "U8x4") || a.negated {
+            return Err("a sum of bytes of this kind");
+        }
+        let target = self.destination(destination, Width::Word)?;
+        let operation = if b.negated { SUB } else { ADD };
+        let sources = [self.plain(&a.value, ScalarType::B32)?, self.plain(&b.value, ScalarType::B32)?];
+        let bytes = self.of_bytes(ScalarType::U32, sources, |lowering, sources| {
+            Ok(lowering.emit_word(operation, ScalarType::U32, &sources))
+        })?;
+        self.copy(target, bytes);
+        Ok(())
+    }
+
+    /// `VABSDIFF4`: the sum of the distances of bytes, plus a third word.
+    pub(super) fn distances_of_bytes(&mut self, syntax: &Syntax) -> Lowered {
+        let [destination, a, b, c] = &syntax.operands[..] else { return Err("distances without four operands") };
+        if !syntax.has("ACC") || !syntax.has_only(|word| matches!(word, "U8" | "S8" | "ACC")) {
+            return Err("distances of this kind");
+        }
+        let target = self.destination(destination, Width::Word)?;
+        let sources = [self.word(a)?, self.word(b)?];
+        let mut sum = self.word(c)?;
+        let ty = signed(syntax.has("U8"));
+        for byte in 0..4 {
+            let [a, b] = self.bytes(ty, sources, byte);
+            sum = self.emit_word(Operation::Sad, ty, &[a, b, sum]);
+        }
+        self.copy(target, sum);
+        Ok(())
     }
 
     /// The minimum where a predicate holds, else the maximum.
@@ -550,12 +671,15 @@ impl Lowering<'_> {
     /// `IDP`: products of bytes or halves, added up.
     pub(super) fn dot_product(&mut self, syntax: &Syntax) -> Lowered {
         let [destination, a, b, c] = &syntax.operands[..] else { return Err("a product without four operands") };
-        let mut types = syntax.modifiers().filter_map(|word| match word {
+        let mut types = syntax.meanings(|word| match word {
             "S8" | "S16" => Some(ScalarType::S32),
             "U8" | "U16" => Some(ScalarType::U32),
             _ => None,
         });
         let (Some(of_a), Some(of_b)) = (types.next(), types.next()) else { return Err("a product without types") };
+        if syntax.has("2A") != (syntax.has("HI") || syntax.has("LO")) {
+            return Err("a product of this kind");
+        }
         let target = self.destination(destination, Width::Word)?;
         let sources = [self.word(a)?, self.word(b)?, self.word(c)?];
         let half = if syntax.has("HI") { Dp2aHalf::High } else { Dp2aHalf::Low };
@@ -635,7 +759,7 @@ impl Lowering<'_> {
     /// `I2I`: a narrower integer, clamped.
     pub(super) fn narrowed(&mut self, syntax: &Syntax) -> Lowered {
         let [destination, source] = &syntax.operands[..] else { return Err("a conversion without two operands") };
-        let mut types = syntax.modifiers().filter_map(super::convert::integer_type);
+        let mut types = syntax.meanings(super::convert::integer_type);
         let (Some(to), Some(from)) = (types.next(), types.next()) else { return Err("a conversion without types") };
         let target = self.destination(destination, Width::Word)?;
         let source = self.word(source)?;
@@ -663,7 +787,7 @@ enum Order {
 }
 
 fn integer_order(syntax: &Syntax) -> Option<Order> {
-    syntax.modifiers().find_map(|word| {
+    syntax.find(|word| {
         Some(match word {
             "EQ" => Order::By(CompareOp::Eq),
             "NE" => Order::By(CompareOp::Ne),
@@ -690,7 +814,7 @@ fn compared_type(syntax: &Syntax) -> ScalarType {
 
 /// How an answer is combined with a predicate.
 pub(super) fn bool_op(syntax: &Syntax) -> Option<warplens_isa::BoolOp> {
-    syntax.modifiers().find_map(|word| {
+    syntax.find(|word| {
         Some(match word {
             "AND" => warplens_isa::BoolOp::And,
             "OR" => warplens_isa::BoolOp::Or,
@@ -710,6 +834,18 @@ impl Lowering<'_> {
         (combination, combined): (warplens_isa::BoolOp, Ir),
     ) -> Lowered {
         let outs = [self.destination(first, Width::One)?, self.destination(second, Width::One)?];
+        self.compare_into(outs, (op, ty, ftz), [a, b], (combination, combined));
+        Ok(())
+    }
+
+    /// Compares two values, the answer combined with a predicate.
+    pub(super) fn compare_into(
+        &mut self,
+        outs: [Option<Register>; 2],
+        (op, ty, ftz): (CompareOp, ScalarType, bool),
+        [a, b]: [Ir; 2],
+        (combination, combined): (warplens_isa::BoolOp, Ir),
+    ) {
         let is_plain = combination == warplens_isa::BoolOp::And && combined == Ir::Immediate(1)
             || combination == warplens_isa::BoolOp::Or && combined == Ir::Immediate(0);
         let combination = warplens_isa::Combination { op: if is_plain { None } else { Some(combination) } };
@@ -722,6 +858,5 @@ impl Lowering<'_> {
         if outs.iter().any(Option::is_some) {
             self.emit(operation, ty, outs, &sources);
         }
-        Ok(())
     }
 }

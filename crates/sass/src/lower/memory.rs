@@ -10,7 +10,7 @@ use crate::syntax::{Address, Operand, Syntax, Value};
 
 /// The elements of an access: their type and how many there are.
 fn elements(syntax: &Syntax) -> (ScalarType, u8) {
-    let narrow = syntax.modifiers().find_map(|word| {
+    let narrow = syntax.find(|word| {
         Some(match word {
             "U8" => ScalarType::U8,
             "S8" => ScalarType::S8,
@@ -176,7 +176,7 @@ impl Lowering<'_> {
             if base.starts_with("RED") { None } else { Some(operands.next().ok_or("an atomic without operands")?) };
         let address = operands.next().ok_or("an atomic without an address")?;
         let sources: Vec<&Operand> = operands.collect();
-        if syntax.has("POPC") {
+        if syntax.has("POPC") && syntax.has("INC") && syntax.has("32") {
             let target = destination.map(|operand| self.destination(operand, Width::Word)).transpose()?.flatten();
             let place = self.place(address, space)?;
             return self.emit_atomic((AtomicOp::Add, ScalarType::U32), target, place, &[Ir::Immediate(1)]);
@@ -234,7 +234,7 @@ impl Lowering<'_> {
     /// that would get the old value.
     fn spinning_swap(&mut self, syntax: &Syntax, space: StateSpace) -> Lowered {
         let [out, address, expected, new] = &syntax.operands[..] else { return Err("an atomic of this kind") };
-        if !syntax.has("CAST") {
+        if !syntax.has("CAST") || syntax.has("SPIN") && syntax.has("ARRIVE") {
             return Err("an atomic of this kind");
         }
         let is_wide = syntax.has("64");
@@ -294,7 +294,7 @@ impl Lowering<'_> {
 }
 
 fn atomic_op(syntax: &Syntax) -> Option<AtomicOp> {
-    syntax.modifiers().find_map(|word| {
+    syntax.find(|word| {
         Some(match word {
             "ADD" => AtomicOp::Add,
             "MIN" => AtomicOp::Min,
@@ -313,20 +313,20 @@ fn atomic_op(syntax: &Syntax) -> Option<AtomicOp> {
 
 /// The type of an atomic; of the operations on bits the one of bits.
 fn atomic_type(syntax: &Syntax, op: AtomicOp) -> Option<ScalarType> {
-    let mut ty = ScalarType::U32;
-    for word in syntax.modifiers() {
-        ty = match word {
+    let named = syntax.meanings(|word| {
+        Some(match word {
             "64" | "U64" => ScalarType::U64,
             "S64" => ScalarType::S64,
+            "U32" => ScalarType::U32,
             "S32" => ScalarType::S32,
             "F32" => ScalarType::F32,
             "F64" => ScalarType::F64,
             "F16x2" => ScalarType::F16x2,
             "BF16x2" | "BF16_V2" => ScalarType::Bf16x2,
-            "128" | "F32x2" | "F32x4" | "F16x4" | "F16x8" | "BF16x4" | "BF16x8" => return None,
-            _ => continue,
-        };
-    }
+            _ => return None,
+        })
+    });
+    let ty = named.last().unwrap_or(ScalarType::U32);
     let is_bits = matches!(op, AtomicOp::And | AtomicOp::Or | AtomicOp::Xor | AtomicOp::Exch | AtomicOp::Cas);
     Some(match (is_bits, ty.bits()) {
         (false, _) if op == AtomicOp::Add && ty == ScalarType::S64 => ScalarType::U64,

@@ -27,6 +27,31 @@ pub(super) enum End {
     Trap,
 }
 
+/// Everything that the mnemonic says was looked at, or changes no value: what caches keep, how far an order reaches, how
+/// lanes come together.
+pub(super) fn is_understood(syntax: &Syntax) -> bool {
+    let base = syntax.base();
+    let changes_nothing = |word: &str| match word {
+        "E" | "STRONG" | "SYS" | "GPU" | "SM" | "CTA" | "VC" | "SC" | "WEAK" | "CONSTANT" | "PRIVATE" => true,
+        "EF" | "EL" | "EU" | "LU" | "NA" | "BYPASS" | "LTC64B" | "LTC128B" | "LTC256B" | "DEFER_BLOCKING" => true,
+        "RN" | "LUT" | "U" | "RECONVERGENT" | "RELIABLE" | "NODEC" | "NOINC" => true,
+        "ALL" | "COLLECTIVE" => base == "WARPSYNC",
+        // Predicates among the operands say the same.
+        "X" => matches!(base, "IADD3" | "UIADD3" | "LEA" | "ULEA" | "IMAD" | "UIMAD"),
+        "ZFILL" => base == "LDGSTS",
+        "LE" => base == "DEPBAR",
+        // Not a number is 0 as an integer.
+        "NTZ" => matches!(base, "F2I" | "UF2I"),
+        "32" => matches!(base, "BMOV" | "CS2R"),
+        "BROADCAST" => base == "R2UR",
+        // Atomics of floats of 32 bits flush subnormal numbers, as those of PTX do.
+        "FTZ" => base.starts_with("ATOM") || base.starts_with("RED"),
+        _ => false,
+    };
+    syntax.meanings(|word| changes_nothing(word).then_some(())).for_each(drop);
+    syntax.not_understood().is_none()
+}
+
 impl Lowering<'_> {
     /// Lowers an instruction.
     pub(super) fn instruction(&mut self, syntax: &Syntax) -> Lowered<End> {
@@ -41,7 +66,8 @@ impl Lowering<'_> {
 
     fn computation(&mut self, base: &str, syntax: &Syntax) -> Lowered {
         match base {
-            "IADD3" | "UIADD3" | "IADD" | "UIADD" | "VIADD" if !syntax.has("U8x4") => self.integer_sum(syntax),
+            "VIADD" if syntax.has("U8x4") => self.sum_of_bytes(syntax),
+            "IADD3" | "UIADD3" | "IADD" | "UIADD" | "VIADD" => self.integer_sum(syntax),
             "IMAD" | "UIMAD" => self.integer_product(syntax),
             "IMUL" => self.plain_words(Operation::Mul(Product::default()), ScalarType::U32, syntax),
             "LEA" | "ULEA" => self.shifted_sum(syntax),
@@ -53,8 +79,11 @@ impl Lowering<'_> {
             "PRMT" | "UPRMT" => self.permute(syntax),
             "BMSK" | "UBMSK" | "SGXT" | "USGXT" => self.field(syntax),
             "IABS" => self.integer_magnitude(syntax),
-            "IMNMX" | "UIMNMX" | "VIMNMX" | "UVIMNMX" | "VIADDMNMX" => self.integer_extremum(syntax),
+            "IMNMX" | "UIMNMX" | "VIMNMX" | "UVIMNMX" | "VIMNMX3" | "UVIMNMX3" | "VIADDMNMX" => {
+                self.integer_extremum(syntax)
+            }
             "VABSDIFF" => self.distance(syntax),
+            "VABSDIFF4" => self.distances_of_bytes(syntax),
             "IDP" => self.dot_product(syntax),
             "ISETP" | "UISETP" => self.integer_comparison(syntax),
             "I2I" => self.narrowed(syntax),
@@ -62,15 +91,16 @@ impl Lowering<'_> {
             "FADD" | "FMUL" | "FFMA" | "UFADD" | "UFMUL" | "UFFMA" | "DADD" | "DMUL" | "DFMA" => {
                 self.float_arithmetic(syntax)
             }
-            "FSETP" | "DSETP" => self.float_comparison(syntax),
+            "FSETP" | "UFSETP" | "DSETP" => self.float_comparison(syntax),
             "FSET" => self.float_set(syntax),
             "FMNMX" | "FMNMX3" => self.float_extremum(syntax),
-            "SEL" | "FSEL" | "USEL" => self.select(syntax),
+            "SEL" | "FSEL" | "USEL" | "UFSEL" => self.select(syntax),
             "MUFU" => self.special_function(syntax),
             "FCHK" => self.quotient_check(syntax),
             "HADD2" | "HMUL2" | "HFMA2" | "HMNMX2" => self.half_arithmetic(syntax),
 
             "HSETP2" => self.half_comparison(syntax),
+            "HSET2" => self.half_set(syntax),
 
             "F2F" => self.float_to_float(syntax),
             "FRND" | "UFRND" => self.float_round(syntax),
@@ -90,7 +120,7 @@ impl Lowering<'_> {
             "REDUX" | "CREDUX" => self.reduce_lanes(syntax),
             "ELECT" => self.elect(syntax),
             "MOVM" => self.transpose(syntax),
-            "HMMA" | "IMMA" | "DMMA" => self.matrix_product(syntax),
+            "HMMA" | "IMMA" | "DMMA" | "BMMA" | "QMMA" => self.matrix_product(syntax),
             "LDSM" => self.load_matrices(syntax),
 
             "LDG" | "LDS" | "LDL" | "LD" => self.load(syntax),
@@ -103,7 +133,7 @@ impl Lowering<'_> {
             "BAR" => self.barrier(syntax),
             "B2R" => self.barrier_result(syntax),
             "WARPSYNC" => self.warp_barrier(syntax),
-            "MEMBAR" | "ERRBAR" | "CGAERRBAR" | "FENCE" => {
+            "MEMBAR" | "ERRBAR" | "CGAERRBAR" | "FENCE" if syntax.has_only(|_| true) => {
                 self.emit(Operation::Fence, ScalarType::B32, &[], &[]);
                 Ok(())
             }
@@ -119,7 +149,9 @@ impl Lowering<'_> {
             }
             // What they wait for or tell caches and schedulers changes no value.
             "NOP" | "YIELD" | "NANOSLEEP" | "CCTL" | "CCTLL" | "CCTLT" | "ENDCOLLECTIVE" | "PMTRIG" | "ACQBULK"
-            | "PREEXIT" => {
+            | "PREEXIT"
+                if syntax.has_only(|_| true) =>
+            {
                 self.emit(Operation::Nop, ScalarType::B32, &[], &[]);
                 Ok(())
             }
@@ -147,8 +179,13 @@ impl Lowering<'_> {
                 _ => Err("a call of this kind"),
             },
             "RET" if syntax.has("ABS") => self.jump(operands, "ABS"),
-            base @ ("RET" | "BRX") => self.jump(operands, base),
-            "EXIT" if operands.is_empty() => {
+            "RET" if syntax.has("REL") => self.jump(operands, "RET"),
+            "BRX" => self.jump(operands, "BRX"),
+            "EXIT" => {
+                if let [condition] = operands {
+                    let condition = self.predicate(condition)?;
+                    self.and_guard_by(condition)?;
+                }
                 self.emit(Operation::Exit, ScalarType::Pred, &[], &[]);
                 Ok(End::Exit)
             }
@@ -241,9 +278,10 @@ impl Lowering<'_> {
             };
             Some(self.is_parted(mask, syntax.has("DIV")))
         } else {
+            let is_any = syntax.has("ANY");
             match conditions {
                 [] => None,
-                [condition] if syntax.has("ANY") => {
+                [condition] if is_any => {
                     let condition = self.predicate(condition)?;
                     Some(self.emit_predicate(
                         Operation::Vote(warplens_isa::VoteMode::Any),

@@ -2,10 +2,11 @@
 
 use warplens_ir::{Bank, Operand as Ir, Register, Width};
 use warplens_isa::{
-    Axis, BarrierKind, CompareOp, FusedMultiplyAdd, MatchMode, MatrixProduct, MatrixShape, MatrixType, Operation,
-    Reduction, ReduxOp, ScalarType, ShuffleMode, SpecialRegister, StateSpace, VoteMode,
+    Axis, BarrierKind, BoolOp, CompareOp, FusedMultiplyAdd, MatchMode, MatrixProduct, MatrixShape, MatrixType,
+    Operation, Reduction, ReduxOp, ScalarType, ShuffleMode, Sparsity, SpecialRegister, StateSpace, VoteMode,
 };
 
+use super::integer::bool_op;
 use super::opcodes::End;
 use super::operands::{
     FIRST_TEMPORARY, Lowered, Lowering, PREDICATES, TEMPORARY_PREDICATES, TEMPORARY_WORDS, compare, opposite, word,
@@ -15,7 +16,9 @@ use crate::syntax::{Operand, Syntax, Value};
 impl Lowering<'_> {
     /// `MOV`, `UMOV`, `R2UR`.
     pub(super) fn move_word(&mut self, syntax: &Syntax) -> Lowered {
-        let operands: Vec<&Operand> = syntax.operands.iter().filter(|operand| !operand.is_predicate()).collect();
+        let n_before = syntax.operands.iter().take_while(|operand| operand.is_predicate()).count();
+        let (differs, operands) = syntax.operands.split_at(n_before);
+        let operands: Vec<&Operand> = operands.iter().collect();
         // The mask of bytes, where it stands.
         let ([destination, source] | [destination, source, _]) = operands[..] else {
             return Err("a move without two operands");
@@ -40,7 +43,42 @@ impl Lowering<'_> {
             None => self.word(source)?,
         };
         self.copy(target, value);
+        self.tell_difference(syntax, differs, (target, value))
+    }
+
+    /// `R2UR` with a predicate: the lanes whose value is another than the one that became uniform; with `OR` also those that
+    /// had the predicate before.
+    fn tell_difference(
+        &mut self,
+        syntax: &Syntax,
+        differs: &[Operand],
+        (taken, value): (Option<Register>, Ir),
+    ) -> Lowered {
+        let [differs] = differs else {
+            return if differs.is_empty() { Ok(()) } else { Err("a move with several predicates") };
+        };
+        let accumulates = syntax.has("OR");
+        let Some(out) = self.destination(differs, Width::One)? else { return Ok(()) };
+        let taken = match taken {
+            Some(taken) => Ir::Register(taken),
+            None => self.of_first_lane(value),
+        };
+        let is_other = self.emit_predicate(compare(CompareOp::Ne), ScalarType::B32, &[value, taken]);
+        if accumulates {
+            self.emit(Operation::Or, ScalarType::Pred, &[Some(out)], &[is_other, Ir::Register(out)]);
+        } else {
+            self.copy(Some(out), is_other);
+        }
         Ok(())
+    }
+
+    /// The value that the first of the lanes has that are here.
+    fn of_first_lane(&mut self, value: Ir) -> Ir {
+        let present = self.present();
+        let reversed = self.emit_word(Operation::Brev, ScalarType::B32, &[present]);
+        let first = self.emit_word(Operation::Clz, ScalarType::B32, &[reversed]);
+        let sources = [value, first, Ir::Immediate(0x1f)];
+        self.emit_word(Operation::Shfl(ShuffleMode::Index), ScalarType::B32, &sources)
     }
 
     /// `S2R`, `S2UR`, `CS2R`, `CS2UR`.
@@ -98,10 +136,7 @@ impl Lowering<'_> {
     /// `P2R`: predicates as bits of a word.
     pub(super) fn predicates_to_word(&mut self, syntax: &Syntax) -> Lowered {
         let [destination, which, rest, mask] = &syntax.operands[..] else { return Err("predicates of this kind") };
-        if which.value != Value::Word("PR".into())
-            || !destination.suffixes.is_empty()
-            || syntax.modifiers().next().is_some()
-        {
+        if which.value != Value::Word("PR".into()) || !destination.suffixes.is_empty() || syntax.first().is_some() {
             return Err("predicates of this kind");
         }
         let mask = mask.integer().ok_or("predicates under a mask that is no number")? as u64;
@@ -230,7 +265,7 @@ impl Lowering<'_> {
         let [out, destination, value, lane, clamp] = &syntax.operands[..] else {
             return Err("a shuffle without five operands");
         };
-        let mode = match syntax.modifiers().next() {
+        let mode = match syntax.first() {
             Some("IDX") => ShuffleMode::Index,
             Some("UP") => ShuffleMode::Up,
             Some("DOWN") => ShuffleMode::Down,
@@ -249,7 +284,7 @@ impl Lowering<'_> {
         let Some((source, outs)) = syntax.operands.split_last() else { return Err("a vote without operands") };
         let source = self.predicate(source)?;
         for out in outs {
-            let (mode, ty) = match (out.is_predicate(), syntax.modifiers().next()) {
+            let (mode, ty) = match (out.is_predicate(), syntax.first()) {
                 (false, _) => (VoteMode::Ballot, ScalarType::B32),
                 (true, Some("ALL")) => (VoteMode::All, ScalarType::Pred),
                 (true, Some("ANY")) => (VoteMode::Any, ScalarType::Pred),
@@ -275,7 +310,11 @@ impl Lowering<'_> {
             operands => (None, operands),
         };
         let [destination, value] = operands else { return Err("a match without two operands") };
-        let mode = if syntax.has("ALL") { MatchMode::All } else { MatchMode::Any };
+        let mode = match (syntax.has("ALL"), syntax.has("ANY")) {
+            (true, false) => MatchMode::All,
+            (false, true) => MatchMode::Any,
+            _ => return Err("a match of this kind"),
+        };
         let is_wide = syntax.has("U64");
         let target = self.destination(destination, Width::Word)?;
         let out = out.map(|out| self.destination(out, Width::One)).transpose()?.flatten();
@@ -290,7 +329,7 @@ impl Lowering<'_> {
     /// `REDUX` and `CREDUX`.
     pub(super) fn reduce_lanes(&mut self, syntax: &Syntax) -> Lowered {
         let [destination, value] = &syntax.operands[..] else { return Err("a reduction without two operands") };
-        let op = match syntax.modifiers().next() {
+        let op = match syntax.first() {
             None => ReduxOp::And,
             Some("SUM") => ReduxOp::Add,
             Some("MIN") => ReduxOp::Min,
@@ -299,18 +338,19 @@ impl Lowering<'_> {
             Some("XOR") => ReduxOp::Xor,
             _ => return Err("a reduction of this kind"),
         };
-        if syntax.modifiers().any(|word| word.starts_with('F') || word == "NAN") {
-            return Err("a reduction of floats");
-        }
+        let is_float = syntax.has("F32");
         let ty = match op {
+            ReduxOp::Min | ReduxOp::Max if is_float => ScalarType::F32,
+            _ if is_float => return Err("a reduction of this kind"),
             ReduxOp::And | ReduxOp::Or | ReduxOp::Xor => ScalarType::B32,
             _ if syntax.has("S32") => ScalarType::S32,
             _ => ScalarType::U32,
         };
         let target = self.destination(destination, Width::Word)?;
-        let value = self.word(value)?;
+        let abs = is_float && value.absolute;
+        let value = if abs { self.plain(&value.value, ScalarType::F32)? } else { self.word(value)? };
         let members = self.present();
-        let reduction = Operation::Redux(Reduction { op, abs: false, nan: false });
+        let reduction = Operation::Redux(Reduction { op, abs, nan: syntax.has("NAN") });
         self.emit(reduction, ty, &[target], &[value, members]);
         Ok(())
     }
@@ -330,7 +370,7 @@ impl Lowering<'_> {
     /// `MOVM`: a transposed matrix.
     pub(super) fn transpose(&mut self, syntax: &Syntax) -> Lowered {
         let [destination, source] = &syntax.operands[..] else { return Err("a transpose without two operands") };
-        if syntax.modifiers().collect::<Vec<_>>() != ["16", "MT88"] {
+        if syntax.meanings(|word| matches!(word, "16" | "MT88").then_some(())).count() != 2 {
             return Err("a transpose of this kind");
         }
         let target = self.destination(destination, Width::Word)?;
@@ -341,9 +381,19 @@ impl Lowering<'_> {
 
     /// `HMMA`, `IMMA` and `DMMA`: products of matrices.
     pub(super) fn matrix_product(&mut self, syntax: &Syntax) -> Lowered {
-        let product = matrix_product(syntax).ok_or("a product of matrices of this kind")?;
-        let [destination, a, b, c] = &syntax.operands[..] else {
+        let mut product = matrix_product(syntax).ok_or("a product of matrices of this kind")?;
+        let [destination, a, b, c, sparse @ ..] = &syntax.operands[..] else {
             return Err("a product of matrices without four operands");
+        };
+        let metadata = match sparse {
+            [] if !syntax.has("SP") => None,
+            [metadata, selector] if syntax.has("SP") => {
+                let selector = selector.integer().and_then(|selector| u8::try_from(selector).ok());
+                let selector = selector.filter(|selector| *selector < 4).ok_or("a sparse product of this kind")?;
+                product.sparsity = Some(Sparsity { selector, ordered: false });
+                Some(self.word(metadata)?)
+            }
+            _ => return Err("a product of matrices of this kind"),
         };
         let [n_d, n_a, n_b, n_c] = product.registers();
         let mut targets = Vec::new();
@@ -381,6 +431,7 @@ impl Lowering<'_> {
                 sources.extend(self.words(operand, n as u32)?);
             }
         }
+        sources.extend(metadata);
         let ty = product.types[0].register();
         self.emit(Operation::Mma(product), ty, &targets, &sources);
         Ok(())
@@ -548,11 +599,8 @@ fn special(name: &str) -> Option<SpecialRegister> {
 
 /// The product that a mnemonic says: its shape and its types.
 fn matrix_product(syntax: &Syntax) -> Option<MatrixProduct> {
-    if syntax.has("SP") {
-        return None;
-    }
     let shape = |m, n, k| Some(MatrixShape { m, n, k });
-    let shape = match syntax.modifiers().next()? {
+    let shape = syntax.find(|word| match word {
         "16816" => shape(16, 8, 16),
         "16832" => shape(16, 8, 32),
         "16864" => shape(16, 8, 64),
@@ -560,16 +608,23 @@ fn matrix_product(syntax: &Syntax) -> Option<MatrixProduct> {
         "1684" => shape(16, 8, 4),
         "8816" => shape(8, 8, 16),
         "8832" => shape(8, 8, 32),
+        "88128" => shape(8, 8, 128),
+        "168128" => shape(16, 8, 128),
+        "168256" => shape(16, 8, 256),
         "884" | "8x8x4" => shape(8, 8, 4),
         "16x8x4" => shape(16, 8, 4),
         "16x8x8" => shape(16, 8, 8),
         "16x8x16" => shape(16, 8, 16),
         _ => None,
-    }?;
+    })?;
     let types = match syntax.base() {
         "DMMA" => [MatrixType::F64; 4],
         "HMMA" => {
-            let sum = if syntax.has("F32") { MatrixType::F32 } else { MatrixType::F16 };
+            let sum = match (syntax.has("F32"), syntax.has("F16")) {
+                (true, _) => MatrixType::F32,
+                (false, true) => MatrixType::F16,
+                _ => return None,
+            };
             let factor = match () {
                 () if syntax.has("BF16") => MatrixType::Bf16,
                 () if syntax.has("TF32") => MatrixType::Tf32,
@@ -578,7 +633,7 @@ fn matrix_product(syntax: &Syntax) -> Option<MatrixProduct> {
             [sum, factor, factor, sum]
         }
         "IMMA" => {
-            let mut factors = syntax.modifiers().filter_map(|word| match word {
+            let mut factors = syntax.meanings(|word| match word {
                 "S8" => Some(MatrixType::S8),
                 "U8" => Some(MatrixType::U8),
                 "S4" => Some(MatrixType::S4),
@@ -587,10 +642,27 @@ fn matrix_product(syntax: &Syntax) -> Option<MatrixProduct> {
             });
             [MatrixType::S32, factors.next()?, factors.next()?, MatrixType::S32]
         }
+        "QMMA" => {
+            let sum = if syntax.has("F32") { MatrixType::F32 } else { MatrixType::F16 };
+            let mut factors = syntax.meanings(|word| match word {
+                "E4M3" => Some(MatrixType::E4m3),
+                "E5M2" => Some(MatrixType::E5m2),
+                _ => None,
+            });
+            [sum, factors.next()?, factors.next()?, sum]
+        }
+        "BMMA" => [MatrixType::S32, MatrixType::B1, MatrixType::B1, MatrixType::S32],
         _ => return None,
     };
     if syntax.base() == "HMMA" && shape.m == 8 {
         return None;
+    }
+    if syntax.base() == "BMMA" {
+        let op = match (syntax.has("POPC"), bool_op(syntax)) {
+            (true, Some(op @ (BoolOp::Xor | BoolOp::And))) => op,
+            _ => return None,
+        };
+        return Some(MatrixProduct { combination: Some(op), ..MatrixProduct::new(shape, types) });
     }
     Some(MatrixProduct { satfinite: syntax.has("SAT"), ..MatrixProduct::new(shape, types) })
 }
