@@ -136,7 +136,7 @@ impl Lowering<'_> {
         let sources = [self.float(a, ty)?, self.float(b, ty)?];
         let combined = self.predicate(combined)?;
         if syntax.has("MAX") || syntax.has("MIN") {
-            // Whether the first is the one that an extremum takes: NaN loses.
+            // Whether the first is the one that an extremum takes, as NaN loses; and whether both are NaN.
             return self.wins(syntax.has("MAX"), [first, second], ty, sources, (combination, combined));
         }
         let op = float_order(syntax).ok_or("a comparison of this kind")?;
@@ -161,8 +161,8 @@ impl Lowering<'_> {
         let (first, second) = (self.destination(outs[0], Width::One)?, self.destination(outs[1], Width::One)?);
         self.copy(first, wins);
         if second.is_some() {
-            let loses = self.emit_predicate(Operation::Not, ScalarType::Pred, &[wins]);
-            self.copy(second, loses);
+            let is_none = self.emit_predicate(compare(CompareOp::Nan), ty, &[a, a]);
+            self.emit(Operation::And, ScalarType::Pred, &[second], &[is_none, is_alone]);
         }
         Ok(())
     }

@@ -71,17 +71,14 @@ impl Lowering<'_> {
     /// The sum of words and carries as a value. The last operation is not yet in a register of the thread.
     fn sum(&mut self, values: &[Ir], carries: &[Ir]) -> Ir {
         let mut carries = carries.iter().copied();
-        let mut values = values.iter().copied();
+        // A difference has the term without a sign first.
+        let (signed, plain): (Vec<Ir>, Vec<Ir>) = values.iter().partition(|value| matches!(value, Ir::Signed(..)));
+        let mut values = plain.into_iter().chain(signed);
         let mut sum = values.next().unwrap_or(Ir::Immediate(0));
         if let Ir::Signed(..) = sum {
-            // A difference has the other term first.
-            sum = match values.next() {
-                Some(Ir::Signed(..)) | None => self.emit_word(ADD, ScalarType::U32, &[sum, Ir::Immediate(0)]),
-                Some(first) => self.emit_word(ADD, ScalarType::U32, &[first, sum]),
-            };
+            sum = self.emit_word(ADD, ScalarType::U32, &[Ir::Immediate(0), sum]);
         }
-        let rest: Vec<Ir> = values.collect();
-        for value in rest {
+        for value in values {
             sum = match carries.next() {
                 Some(carry) if !matches!(value, Ir::Signed(..)) => {
                     self.emit_word(Operation::Add(with_carry(true, false)), ScalarType::U32, &[sum, value, carry])
