@@ -14,6 +14,7 @@ mod integer;
 mod memory;
 mod opcodes;
 mod operands;
+mod texture;
 mod warp;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -170,10 +171,9 @@ fn parameter_bank(cubin: &Cubin) -> ConstantBank {
     let base = cubin.kernels.iter().find_map(|kernel| kernel.parameter_base);
     let base = base.unwrap_or(constants::first_parameter(cubin.target.sm));
     let most = cubin.kernels.iter().filter_map(|kernel| kernel.parameter_bytes).max().unwrap_or(0);
-    // What is read of a parameter may be wider than it.
     ConstantBank {
         number: 0,
-        bytes: base.saturating_add(most).saturating_add(16),
+        bytes: base.saturating_add(most).saturating_add(constants::PARAMETER_SLACK),
         content: Vec::new(),
         parameters: Some(base),
     }

@@ -114,6 +114,8 @@ impl Number {
             NumberKind::UniformPredicate => named(out, "UP", value, last, 'T'),
             NumberKind::Barrier => write!(out, "B{value}"),
             NumberKind::Scoreboard => write!(out, "SB{value}"),
+            // What fills 64 bits is written as bits.
+            NumberKind::Integer { .. } if self.bits.width() == 64 => write!(out, "{value:#x}"),
             NumberKind::Integer { .. } => hexadecimal(out, self.integer(word)),
             NumberKind::Target { .. } => {
                 let next = address.wrapping_add(crate::WORD_BYTES);

@@ -76,6 +76,8 @@ pub(super) enum Driver {
 
 /// The bank of the driver and the parameters.
 const PARAMETERS: u32 = 0;
+/// Bytes that the bank has behind the parameters: what is read of one may be wider than it.
+pub(super) const PARAMETER_SLACK: u32 = 16;
 /// The bank of the constants that the compiler made for the kernel.
 const COMPILER: u32 = 2;
 /// The bank of addresses.
@@ -120,6 +122,12 @@ impl Facts<'_> {
             }
             _ => Err("a constant bank that is not known"),
         }
+    }
+
+    /// So many bytes from `offset` of bank 0 on are parameters.
+    pub(super) const fn is_in_parameters(&self, offset: u32, bytes: u32) -> bool {
+        offset >= self.parameter_base
+            && offset.saturating_add(bytes) <= self.parameter_end.saturating_sub(PARAMETER_SLACK)
     }
 
     /// The constant variable that holds a place of its bank, and the offset in it.

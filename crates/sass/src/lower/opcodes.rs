@@ -130,6 +130,9 @@ impl Lowering<'_> {
             "ATOMG" | "ATOMS" | "ATOM" | "RED" | "REDG" => self.atomic(syntax),
             "QSPC" => self.query_space(syntax),
 
+            "TEX" | "TLD" | "TLD4" => self.texture_fetch(syntax),
+            "SULD" | "SUST" => self.surface_access(syntax),
+
             "BAR" => self.barrier(syntax),
             "B2R" => self.barrier_result(syntax),
             "WARPSYNC" => self.warp_barrier(syntax),
