@@ -5,10 +5,13 @@
 //! the driver and the loader fill in (extents of the launch, the stack, addresses) becomes what the emulator has for it.
 //! An instruction that is not known becomes one that is not supported, which stops the kernels that hold it and no others.
 
+mod asynchronous;
+mod cluster;
 mod code;
 mod constants;
 mod convert;
 mod float;
+mod group;
 mod half;
 mod integer;
 mod memory;
@@ -84,8 +87,9 @@ pub fn lower(cubin: &Cubin) -> Result<Lowered, LowerError> {
         let function = FunctionId(number as u32);
         let first_block = BlockId(module.blocks.len() as u32);
         let first_word = kernel.function.registers.unwrap_or(MOST_REGISTERS).clamp(LEAST_REGISTERS, MOST_REGISTERS);
-        let facts = linker.facts(kernel);
         let sections = linker.sections(kernel);
+        let is_of_cluster = kernel.cluster.is_some() || cluster::knows_clusters(&decoder, &sections);
+        let facts = Facts { is_of_cluster, ..linker.facts(kernel) };
         let jumped_to = linker.jumped_to(kernel);
         let mut output = Output {
             module: &mut module,
@@ -402,6 +406,7 @@ impl<'c> Linker<'c> {
     fn facts(&self, kernel: &Kernel) -> Facts<'_> {
         Facts {
             sm: self.cubin.target.sm,
+            is_of_cluster: false,
             parameter_base: kernel.parameter_base.unwrap_or(0),
             parameter_end: self.parameter_bank.bytes,
             local_bytes: self.local_bytes(kernel),

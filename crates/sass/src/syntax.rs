@@ -49,6 +49,8 @@ pub(crate) enum Value {
     Half(u16),
     Constant(ConstantPlace),
     Address(Address),
+    /// `gdesc[UR4]`: the first of the uniform registers that say where matrices lie.
+    Descriptors(u32),
     /// A special register, a scoreboard, a word that refines the instruction.
     Word(String),
 }
@@ -177,7 +179,11 @@ impl Value {
             let at = Address::read(place.strip_suffix(']')?)?;
             return Some(Self::Constant(ConstantPlace { bank: u32::try_from(integer(bank)?).ok()?, at }));
         }
-        if text.starts_with("gdesc[") || text.starts_with("tmem[") {
+        if let Some(rest) = text.strip_prefix("gdesc[") {
+            let Value::Uniform(first) = register(rest.strip_suffix(']')?)? else { return None };
+            return Some(Self::Descriptors(first?));
+        }
+        if text.starts_with("tmem[") {
             return Some(Self::Word(text.to_owned()));
         }
         let text = match text.strip_prefix("desc[") {
