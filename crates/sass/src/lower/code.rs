@@ -214,7 +214,8 @@ fn main_operation(insts: &[Inst]) -> Option<&Inst> {
     // What a barrier is told of a copy comes behind it.
     let copies = |inst: &&Inst| inst.op().is_bulk();
     let accesses = || insts.iter().rev().filter(|inst| !inst.memory.is_empty() && !is_operand(inst));
-    let access = accesses().find(copies).or_else(|| accesses().next());
+    let product = insts.iter().find(|inst| inst.op() == Op::MmaAsync);
+    let access = product.or_else(|| accesses().find(copies)).or_else(|| accesses().next());
     access.or_else(|| insts.iter().rev().find(|inst| inst.op().class(inst.ty) != OpClass::Virtual && !is_operand(inst)))
 }
 

@@ -1,7 +1,9 @@
 //! Products of matrices that four warps carry out together.
 
 use warplens_ir::Operand as Ir;
-use warplens_isa::{BoolOp, GroupProduct, MatrixProduct, MatrixShape, MatrixType as M, Operation, Sparsity};
+use warplens_isa::{
+    BoolOp, GroupProduct, MatrixProduct, MatrixShape, MatrixType as M, Operation, ScalarType, Sparsity,
+};
 
 use super::operands::{Lowered, Lowering, uniform_pair};
 use crate::syntax::{Operand, Syntax, Value};
@@ -30,9 +32,9 @@ impl Lowering<'_> {
         let [descriptors, c, operands @ ..] = operands else { return Err("a product without its factors") };
         let descriptors = Descriptors::read(descriptors)?;
         // The group that it belongs to, where it is the last one of it.
-        let operands = match operands {
-            [operands @ .., Operand { value: Value::Word(group), .. }] if group.starts_with("gsb") => operands,
-            operands => operands,
+        let (operands, closes) = match operands {
+            [operands @ .., Operand { value: Value::Word(group), .. }] if group.starts_with("gsb") => (operands, true),
+            operands => (operands, false),
         };
         let (adds, operands) = match operands {
             [adds, operands @ ..] if adds.is_predicate() => (self.predicate(adds)?, operands),
@@ -52,10 +54,12 @@ impl Lowering<'_> {
             (true, selector @ 0..=3) => Some(Sparsity { selector: selector as u8, ordered: false }),
             _ => return Err("a product of this kind"),
         };
-        let group = GroupProduct { product, a_in_shared: a.is_none(), negated: descriptors.negated };
+        let [_, b_negated] = descriptors.negated;
+        let a_negated = a.map_or(descriptors.negated[0], |a| a.negated);
+        let group = GroupProduct { product, a_in_shared: a.is_none(), negated: [a_negated, b_negated] };
         let n_results = group.results() as u32;
         let targets = self.destinations(destination, n_results)?;
-        if targets.contains(&None) || [Some(c), a, metadata].iter().flatten().any(|it| it.negated || it.absolute) {
+        if targets.contains(&None) || [Some(c), metadata].iter().flatten().any(|it| it.negated || it.absolute) {
             return Err("a product of this kind");
         }
         let mut sources = match a {
@@ -70,6 +74,9 @@ impl Lowering<'_> {
         }
         let ty = product.types[0].register();
         self.emit(Operation::MmaAsync(group), ty, &targets, &sources);
+        if closes {
+            self.emit(Operation::CopyCommit, ScalarType::U32, &[], &[]);
+        }
         Ok(())
     }
 }
