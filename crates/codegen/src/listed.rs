@@ -65,7 +65,7 @@ impl Reader<'_> {
             code.insts.push(inst);
             // The last product of a group closes it.
             if inst.class == C::TensorAsync && group.iter().any(|inst| inst.op() == Op::CopyCommit) {
-                code.insts.push(MachineInst::new(C::AsyncCommit, inst.pc));
+                code.insts.push(MachineInst::new(C::AsyncCommit, group[0].pc.0));
             }
         }
         Ok(())

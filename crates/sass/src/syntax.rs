@@ -88,7 +88,7 @@ impl Syntax {
         Self::read(&instruction.exact_text(address))
     }
 
-    fn read(text: &str) -> Option<Self> {
+    pub(crate) fn read(text: &str) -> Option<Self> {
         let (mnemonic, rest) = text.split_once(' ').unwrap_or((text, ""));
         let words = mnemonic.split('.').map(str::to_owned).collect();
         let mut operands = Vec::new();

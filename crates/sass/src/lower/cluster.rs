@@ -137,3 +137,42 @@ fn names(operand: &Operand, register: &Value, of: &Syntax) -> bool {
         _ => false,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{meets_others, uses_rank};
+    use crate::syntax::Syntax;
+
+    /// Whether code that begins with a read of the rank uses it for more than addresses; `@` marks what is guarded.
+    fn uses(lines: &[&str]) -> bool {
+        let read = |line: &&str| {
+            let text = line.trim_start_matches('@');
+            (Syntax::read(text).expect("it is an instruction"), text.len() < line.len())
+        };
+        let code: Vec<(Syntax, bool)> = lines.iter().map(read).collect();
+        uses_rank(&code[0].0, &code[1..])
+    }
+
+    #[test]
+    fn a_rank_in_addresses_is_no_trace_of_clusters() {
+        let rank = "S2UR UR5, SR_CgaCtaId";
+        assert!(!uses(&[rank, "ULEA UR4, UR5, UR4, 0x18", "LDS R0, [UR4]"]));
+        assert!(!uses(&[rank, "ULEA UR5, UR5, UR4, 0x18", "UIADD3 UR6, UR5, 0x8, URZ"]));
+        assert!(uses(&[rank, "ULEA UR4, UR5, UR4, 0x18", "UIADD3 UR6, UR5, 0x1, URZ"]));
+        assert!(uses(&[rank, "ULEA UR4, UR5, UR4, 0x2"]));
+        // What overwrites it under a condition may leave it.
+        assert!(uses(&[rank, "@UMOV UR5, 0x1", "UIADD3 UR6, UR5, 0x1, URZ"]));
+        assert!(!uses(&[rank, "UMOV UR5, 0x1", "UIADD3 UR6, UR5, 0x1, URZ"]));
+        // The second word of a pair.
+        assert!(uses(&["S2R R5, SR_CgaCtaId", "STG.E.64 desc[UR6][R2.64], R4"]));
+        assert!(!uses(&["S2R R5, SR_TID.X", "STG.E desc[UR6][R2.64], R5"]));
+    }
+
+    #[test]
+    fn who_waits_for_others_or_stores_to_them_knows_clusters() {
+        let meets = |text: &str| meets_others(&Syntax::read(text).expect("it is an instruction"));
+        assert!(meets("UCGABAR_WAIT") && meets("UTMALDG.2D.MULTICAST [UR8], [UR4], UR6"));
+        assert!(meets("SYNCS.ARRIVE.TRANS64.RED.A1T0 RZ, [R9+URZ], RZ"));
+        assert!(!meets("SYNCS.ARRIVE.TRANS64.RED.A0TR RZ, [UR4], R4") && !meets("UTMALDG.2D [UR8], [UR4]"));
+    }
+}
