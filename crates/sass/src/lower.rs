@@ -117,6 +117,7 @@ pub fn lower(cubin: &Cubin) -> Result<Lowered, LowerError> {
             },
             local_bytes: linker.local_bytes(kernel),
             shared_bytes: u32::try_from(kernel.shared.section_bytes).unwrap_or(u32::MAX),
+            reserved_shared_bytes: u32::try_from(kernel.shared.reserved_bytes).unwrap_or(u32::MAX),
             machine_registers: kernel.function.registers,
             first_block,
             n_blocks,
