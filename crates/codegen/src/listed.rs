@@ -3,7 +3,7 @@
 //! What an instruction occupies follows from its mnemonic, by the same rules as those of `select`. Registers are those of
 //! the code: the words behind them, in which the emulator keeps what one instruction computes on the way, are not seen.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use warplens_ir::{Bank, FunctionId, Inst, Module, Operand, Register};
 use warplens_isa::{BlockId, Op, Operation, Pc, StateSpace};
@@ -11,7 +11,7 @@ use warplens_trace::{Code, IntegerLanes, MachineClass as C, MachineInst, NO_SLOT
 
 use crate::banks::has_fixed_latency;
 use crate::generate::{Error, Generated, check_slots, places};
-use crate::select::class_of_product;
+use crate::select::{CLUSTER_BARRIER, class_of_product};
 use crate::slots::{Slots, slots};
 use crate::target::Target;
 
@@ -26,8 +26,9 @@ pub(crate) fn code(module: &Module, kernel: FunctionId, target: &Target, registe
     let function = &module.functions[kernel];
     check_slots(module, function, &slots)?;
     let mut code = Code { blocks: vec![0..0; module.blocks.len()], places: places(module), ..Code::default() };
-    let commits =
-        function.block_ids().flat_map(|block| &module.blocks[block].insts).any(|inst| inst.op() == Op::CopyCommit);
+    let insts = || function.block_ids().flat_map(|block| &module.blocks[block].insts);
+    let products: HashSet<Pc> = insts().filter(|inst| inst.op() == Op::MmaAsync).map(|inst| inst.pc).collect();
+    let commits = insts().any(|inst| inst.op() == Op::CopyCommit && !products.contains(&inst.pc));
     let mut reader = Reader { module, target, registers, slots: &slots, commits, numbers: HashMap::new() };
     for block in function.block_ids() {
         let first = code.insts.len() as u32;
@@ -62,6 +63,10 @@ impl Reader<'_> {
         for group in insts.chunk_by(|left, right| left.pc == right.pc) {
             let inst = self.instruction(group, code, &mut cached)?;
             code.insts.push(inst);
+            // The last product of a group closes it.
+            if inst.class == C::TensorAsync && group.iter().any(|inst| inst.op() == Op::CopyCommit) {
+                code.insts.push(MachineInst::new(C::AsyncCommit, group[0].pc.0));
+            }
         }
         Ok(())
     }
@@ -214,7 +219,20 @@ impl Reader<'_> {
             "TEX" | "TLD" | "TLD4" | "TXQ" => of_class(C::Texture),
             "ATOMG" | "ATOMS" | "ATOM" | "RED" | "REDG" => Ok(atomic(group)),
             "LDGSTS" => of_class(C::AsyncCopy),
-            "LDGDEPBAR" => of_class(C::AsyncCommit),
+            "LDGDEPBAR" | "UTMACMDFLUSH" => of_class(C::AsyncCommit),
+            "UBLKCP" | "UBLKRED" | "UTMALDG" | "UTMASTG" | "UTMAREDG" => of_class(C::AsyncCopy),
+            "UBLKPF" | "UTMAPF" => of_class(C::Load),
+            "UTMACCTL" => of_class(if modifiers.contains(&"PF") { C::Load } else { C::Fence }),
+            "SYNCS" => of_class(memory_barrier(group)),
+            "STAS" => of_class(C::Store),
+            "ARRIVES" | "REDAS" => of_class(C::Reduction),
+            "UCGABAR_ARV" => Ok((C::BarrierArrive, IntegerLanes::OfClass, CLUSTER_BARRIER)),
+            "UCGABAR_WAIT" => Ok((C::Barrier, IntegerLanes::OfClass, CLUSTER_BARRIER)),
+            "WARPGROUP" if modifiers.contains(&"DEPBAR") => Ok((C::AsyncWait, IntegerLanes::OfClass, pending(group))),
+            "HGMMA" | "IGMMA" | "QGMMA" | "BGMMA" => {
+                let work = group.iter().find_map(group_work).ok_or_else(|| self.unknown(pc))?;
+                Ok((C::TensorAsync, IntegerLanes::OfClass, work.max(1)))
+            }
             "DEPBAR" if self.commits => Ok((C::AsyncWait, IntegerLanes::OfClass, pending(group))),
             "BAR" => {
                 let class = if modifiers.contains(&"ARV") { C::BarrierArrive } else { C::Barrier };
@@ -222,7 +240,7 @@ impl Reader<'_> {
             }
             "MEMBAR" | "ERRBAR" | "CGAERRBAR" | "FENCE" => of_class(C::Fence),
             "NOP" | "YIELD" | "WARPSYNC" | "DEPBAR" | "NANOSLEEP" | "CCTL" | "ENDCOLLECTIVE" | "QSPC" | "BSSY"
-            | "BSYNC" | "BREAK" | "BMOV" => of_class(C::Nop),
+            | "BSYNC" | "BREAK" | "BMOV" | "WARPGROUP" | "USETMAXREG" => of_class(C::Nop),
             "BRA" | "BRX" | "JMP" | "JMX" | "CALL" | "RET" => of_class(C::Branch),
             "EXIT" | "BPT" | "(end)" => of_class(C::Exit),
             "HMMA" | "IMMA" | "DMMA" | "BMMA" | "QMMA" => self.product(group),
@@ -247,6 +265,25 @@ impl Reader<'_> {
 
     fn unknown(&self, pc: Pc) -> Error {
         Error::NoMachineCode { pc, opcode: self.module.spelling(pc).clone(), line: self.module.pcs[pc].line }
+    }
+}
+
+/// The work of a product of four warps, in each of them.
+fn group_work(inst: &Inst) -> Option<u32> {
+    match inst.operation {
+        Operation::MmaAsync(group) => Some(group.work()),
+        _ => None,
+    }
+}
+
+/// What is done to a barrier in memory: it is told something, asked, or its memory is given back.
+fn memory_barrier(group: &[Inst]) -> C {
+    let has = |op: Op| group.iter().any(|inst| inst.op() == op);
+    match () {
+        () if has(Op::TestPhase) => C::Load,
+        () if has(Op::St) => C::Store,
+        () if has(Op::Atom) => C::Atomic,
+        () => C::Reduction,
     }
 }
 

@@ -222,7 +222,7 @@ pub(crate) fn work(key: &InstKey) -> Option<(C, u32)> {
 }
 
 /// The number of the barrier of a cluster: one that no CTA barrier has.
-const CLUSTER_BARRIER: u32 = 16;
+pub(crate) const CLUSTER_BARRIER: u32 = 16;
 
 /// The class of products on the given lanes.
 pub(crate) fn tensor_class(lanes: TensorLanes) -> C {

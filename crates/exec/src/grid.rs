@@ -392,7 +392,7 @@ fn execute<E: Engine, O: Observer + Sync>(
         grid: launch.grid,
         block: launch.block,
         threads: launch.block.iter().product(),
-        shared_bytes: program.static_shared_bytes().saturating_add(launch.dynamic_shared) as usize,
+        shared_bytes: program.taken_shared_bytes().saturating_add(launch.dynamic_shared) as usize,
         barriers: launch.barriers,
         clusters: Clusters::new(launch.grid, launch.cluster),
     };

@@ -17,6 +17,8 @@ pub(crate) struct Layout {
     pub(crate) first_function: u64,
     /// Bytes of static shared memory; dynamic shared memory starts there.
     pub(crate) static_shared: u64,
+    /// Of these the system's.
+    pub(crate) reserved_shared: u64,
     /// The variable that takes most of it.
     pub(crate) largest_shared: Option<VariableId>,
 }
@@ -29,6 +31,8 @@ impl Layout {
         let used = shared_variables(module, functions);
         let fixed = functions.iter().map(|&function| module.functions[function].shared_bytes).max();
         let mut static_shared = u64::from(fixed.unwrap_or(0));
+        let reserved = functions.iter().map(|&function| module.functions[function].reserved_shared_bytes).max();
+        let reserved_shared = u64::from(reserved.unwrap_or(0));
         for &id in used.iter().filter(|&&id| !module.variables[id].is_dynamic) {
             let variable = &module.variables[id];
             let align = variable.align.max(1);
@@ -46,7 +50,15 @@ impl Layout {
         }
         let spaces = module.variables.iter().map(|(_, variable)| variable.space).collect();
         let largest_shared = used.iter().copied().max_by_key(|&id| module.variables[id].bytes);
-        Self { addresses, spaces, windows, first_function: image.functions, static_shared, largest_shared }
+        Self {
+            addresses,
+            spaces,
+            windows,
+            first_function: image.functions,
+            static_shared,
+            reserved_shared,
+            largest_shared,
+        }
     }
 
     /// Address of a variable in its own space, or its generic address.

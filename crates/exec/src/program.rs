@@ -91,8 +91,13 @@ impl<E: Engine> Program<E> {
         &self.unsupported
     }
 
-    /// Bytes of static shared memory per CTA.
+    /// Bytes of static shared memory per CTA, as launches count them.
     pub fn static_shared_bytes(&self) -> u64 {
+        self.layout.static_shared.saturating_sub(self.layout.reserved_shared)
+    }
+
+    /// The same with those that the system has for itself: where dynamic shared memory begins.
+    pub(crate) fn taken_shared_bytes(&self) -> u64 {
         self.layout.static_shared
     }
 

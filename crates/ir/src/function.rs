@@ -95,6 +95,8 @@ pub struct Function {
     /// Static shared memory that the function takes from address 0 on, besides variables: machine code has its
     /// addresses in it.
     pub shared_bytes: u32,
+    /// Of these the ones that the system has for itself, which count for no launch.
+    pub reserved_shared_bytes: u32,
     /// Registers per thread that the assembler gave it, of machine code. Words of the vector bank behind them hold what its
     /// instructions compute on the way.
     pub machine_registers: Option<u32>,

@@ -263,6 +263,7 @@ mod tests {
             registers: RegisterWords { vector: 5, ..RegisterWords::default() },
             local_bytes: 0,
             shared_bytes: 0,
+            reserved_shared_bytes: 0,
             machine_registers: None,
             first_block: BlockId(0),
             n_blocks: 3,

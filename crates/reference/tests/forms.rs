@@ -592,6 +592,7 @@ impl Kernel {
             registers: RegisterWords { vector: 160, predicate: 16, ..RegisterWords::default() },
             local_bytes: 0,
             shared_bytes: 0,
+            reserved_shared_bytes: 0,
             machine_registers: None,
             first_block: BlockId(0),
             n_blocks: 1,

@@ -5,10 +5,13 @@
 //! the driver and the loader fill in (extents of the launch, the stack, addresses) becomes what the emulator has for it.
 //! An instruction that is not known becomes one that is not supported, which stops the kernels that hold it and no others.
 
+mod asynchronous;
+mod cluster;
 mod code;
 mod constants;
 mod convert;
 mod float;
+mod group;
 mod half;
 mod integer;
 mod memory;
@@ -85,8 +88,9 @@ pub fn lower(cubin: &Cubin) -> Result<Lowered, LowerError> {
         let function = FunctionId(number as u32);
         let first_block = BlockId(module.blocks.len() as u32);
         let first_word = kernel.function.registers.unwrap_or(MOST_REGISTERS).clamp(LEAST_REGISTERS, MOST_REGISTERS);
-        let facts = linker.facts(kernel);
         let sections = linker.sections(kernel);
+        let is_of_cluster = kernel.cluster.is_some() || cluster::knows_clusters(&decoder, &sections);
+        let facts = Facts { is_of_cluster, ..linker.facts(kernel) };
         let jumped_to = linker.jumped_to(kernel);
         let mut output = Output {
             module: &mut module,
@@ -114,6 +118,7 @@ pub fn lower(cubin: &Cubin) -> Result<Lowered, LowerError> {
             },
             local_bytes: linker.local_bytes(kernel),
             shared_bytes: u32::try_from(kernel.shared.section_bytes).unwrap_or(u32::MAX),
+            reserved_shared_bytes: u32::try_from(kernel.shared.reserved_bytes).unwrap_or(u32::MAX),
             machine_registers: kernel.function.registers,
             first_block,
             n_blocks,
@@ -403,6 +408,7 @@ impl<'c> Linker<'c> {
     fn facts(&self, kernel: &Kernel) -> Facts<'_> {
         Facts {
             sm: self.cubin.target.sm,
+            is_of_cluster: false,
             parameter_base: kernel.parameter_base.unwrap_or(constants::first_parameter(self.cubin.target.sm)),
             parameter_end: self.parameter_bank.bytes,
             local_bytes: self.local_bytes(kernel),

@@ -55,6 +55,8 @@ pub(crate) enum Value {
     Half(u16),
     Constant(ConstantPlace),
     Address(Address),
+    /// `gdesc[UR4]`: the first of the uniform registers that say where matrices lie.
+    Descriptors(u32),
     /// A special register, a scoreboard, a word that refines the instruction.
     Word(String),
 }
@@ -92,7 +94,7 @@ impl Syntax {
         Self::read(&instruction.exact_text(address))
     }
 
-    fn read(text: &str) -> Option<Self> {
+    pub(crate) fn read(text: &str) -> Option<Self> {
         let (mnemonic, rest) = text.split_once(' ').unwrap_or((text, ""));
         let words = mnemonic.split('.').map(str::to_owned).collect();
         let mut operands = Vec::new();
@@ -138,6 +140,12 @@ impl Syntax {
     pub(crate) fn first(&self) -> Option<&str> {
         self.understood.set(self.understood.get() | 1);
         self.modifiers().next()
+    }
+
+    /// All words, which are understood with that: for who compares them with what they can be.
+    pub(crate) fn all_words(&self) -> Vec<&str> {
+        self.has_only(|_| true);
+        self.modifiers().collect()
     }
 
     /// All words are among those that are known, and understood with that.
@@ -215,7 +223,11 @@ impl Value {
             let at = Address::read(place.strip_suffix(']')?)?;
             return Some(Self::Constant(ConstantPlace { bank: u32::try_from(integer(bank)?).ok()?, at }));
         }
-        if text.starts_with("gdesc[") || text.starts_with("tmem[") {
+        if let Some(rest) = text.strip_prefix("gdesc[") {
+            let Value::Uniform(first) = register(rest.strip_suffix(']')?)? else { return None };
+            return Some(Self::Descriptors(first?));
+        }
+        if text.starts_with("tmem[") {
             return Some(Self::Word(text.to_owned()));
         }
         let text = match text.strip_prefix("desc[") {

@@ -5,12 +5,33 @@ use proptest::prelude::*;
 use warplens_sass::container::Cubin;
 use warplens_sass::lower::lower;
 
-const CUBINS: [&[u8]; 4] = [
+/// A kernel of the conformance tests.
+macro_rules! of_conformance {
+    ($name:literal) => {
+        include_bytes!(concat!("../../session/tests/data/cubins/crates_exec_tests_data_ptx_", $name, ".cubin"))
+    };
+}
+
+const CUBINS: [&[u8]; 10] = [
     include_bytes!("data/matmul_tiled_75.cubin"),
     include_bytes!("data/parts_90a.cubin"),
     include_bytes!("data/reduction_shuffle_90a.cubin"),
     include_bytes!("data/vector_add_120.cubin"),
+    of_conformance!("sm_90_barrier_phases.90"),
+    of_conformance!("sm_90_bulk_tiles.120"),
+    of_conformance!("sm_90_cluster_ring.90"),
+    of_conformance!("sm_90_stored_matrices.90"),
+    of_conformance!("sm_90_tensor_tiles.90"),
+    of_conformance!("sm_90a_sparse_group_mma.90"),
 ];
+
+#[test]
+fn memory_that_the_system_has_is_no_kernels() {
+    let bytes = of_conformance!("sm_90_stored_matrices.90");
+    let lowered = lower(&Cubin::read(bytes).unwrap()).unwrap();
+    let (_, function) = lowered.module.kernels().next().unwrap();
+    assert_eq!((function.shared_bytes, function.reserved_shared_bytes), (1024 + 512, 1024));
+}
 
 #[test]
 fn instructions_have_lines_in_the_listing() {

@@ -41,6 +41,7 @@ fn module(name: &str, callee: FunctionId) -> Module {
         registers: RegisterWords::default(),
         local_bytes: 0,
         shared_bytes: 0,
+        reserved_shared_bytes: 0,
         machine_registers: None,
         first_block: BlockId(0),
         n_blocks: 2,

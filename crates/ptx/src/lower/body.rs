@@ -102,6 +102,7 @@ impl<'m, 'a, 'src> Body<'m, 'a, 'src> {
             registers: self.scopes.used,
             local_bytes: self.frame_bytes.next_multiple_of(8) as u32,
             shared_bytes: 0,
+            reserved_shared_bytes: 0,
             machine_registers: None,
             first_block,
             n_blocks,

@@ -214,7 +214,11 @@ fn note(output: &mut Output<'_>, (mnemonic, insts): (String, &[Inst]), line: &st
 
 /// The operation that an instruction is about: its access, or the last that is more than a copy.
 fn main_operation(insts: &[Inst]) -> Option<&Inst> {
-    let access = insts.iter().rev().find(|inst| !inst.memory.is_empty() && !is_operand(inst));
+    // What a barrier is told of a copy comes behind it.
+    let copies = |inst: &&Inst| inst.op().is_bulk();
+    let accesses = || insts.iter().rev().filter(|inst| !inst.memory.is_empty() && !is_operand(inst));
+    let product = insts.iter().find(|inst| inst.op() == Op::MmaAsync);
+    let access = product.or_else(|| accesses().find(copies)).or_else(|| accesses().next());
     access.or_else(|| insts.iter().rev().find(|inst| inst.op().class(inst.ty) != OpClass::Virtual && !is_operand(inst)))
 }
 

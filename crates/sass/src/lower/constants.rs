@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use warplens_ir::{Operand as Ir, VariableId};
-use warplens_isa::{SpecialRegister, StateSpace};
+use warplens_isa::{Axis, SpecialRegister, StateSpace};
 
 use super::operands::Lowered;
 
@@ -13,6 +13,8 @@ use super::operands::Lowered;
 pub(super) struct Facts<'m> {
     /// Number of the chip.
     pub(super) sm: u32,
+    /// The kernel may look into the shared memory of other CTAs.
+    pub(super) is_of_cluster: bool,
     /// Where the parameters begin in bank 0.
     pub(super) parameter_base: u32,
     /// Bytes of the module's bank 0.
@@ -70,8 +72,12 @@ pub(super) enum Driver {
     Constants {
         is_upper: bool,
     },
-    /// The address of the workspace of cooperative launches.
-    Workspace,
+    /// The generic address of the first parameter, or its upper half.
+    Parameters {
+        is_upper: bool,
+    },
+    /// One by the CTAs of a cluster along an axis, as a float.
+    ClusterReciprocal(usize),
 }
 
 /// The bank of the driver and the parameters.
@@ -169,13 +175,15 @@ impl Facts<'_> {
             match offset {
                 0x120 => Driver::Constants { is_upper: false },
                 0x124 => Driver::Constants { is_upper: true },
-                0x348 => Driver::Workspace,
+                0x348 => Driver::Parameters { is_upper: false },
+                0x34c => Driver::Parameters { is_upper: true },
                 0x2f8 => local(false),
                 0x2fc => local(true),
                 // The descriptor of global memory, which no access of the emulator looks at.
                 0x358 | 0x35c => Driver::Value(0),
                 0x360 | 0x364 | 0x368 => Driver::BlockExtent((offset - 0x360) as usize / 4),
                 0x370 | 0x374 | 0x378 => Driver::GridExtent((offset - 0x370) as usize / 4),
+                0x36c => Driver::Special(SpecialRegister::IsExplicitCluster),
                 0x37c => stack,
                 _ => return None,
             }
@@ -190,6 +198,11 @@ impl Facts<'_> {
                 0x28 => stack,
                 0x44 if self.sm >= 90 => Driver::Special(SpecialRegister::Envreg(1)),
                 0x48 if self.sm >= 90 => Driver::Special(SpecialRegister::Envreg(2)),
+                0x2c if self.sm >= 90 => Driver::Special(SpecialRegister::DynamicSmemSize),
+                0x140 if self.sm >= 90 => Driver::Special(SpecialRegister::IsExplicitCluster),
+                0x144..=0x188 if self.sm >= 90 => return of_cluster(offset - 0x144),
+                0x198 if self.sm >= 90 => Driver::Parameters { is_upper: false },
+                0x19c if self.sm >= 90 => Driver::Parameters { is_upper: true },
                 0x50 if self.sm < 90 => Driver::Constants { is_upper: false },
                 0x54 if self.sm < 90 => Driver::Constants { is_upper: true },
                 0x8c if self.sm < 90 => Driver::Special(SpecialRegister::Envreg(1)),
@@ -202,4 +215,31 @@ impl Facts<'_> {
             }
         })
     }
+}
+
+/// What the driver says of clusters, from where it begins to.
+fn of_cluster(offset: u32) -> Option<Driver> {
+    let axis = |index: u32| [Axis::X, Axis::Y, Axis::Z][index as usize / 4 % 3];
+    Some(match offset {
+        0x0 | 0x4 | 0x8 => Driver::Special(SpecialRegister::ClusterNctaid(axis(offset))),
+        0xc | 0x10 | 0x14 => Driver::ClusterReciprocal(offset as usize / 4 - 3),
+        0x18 | 0x1c | 0x20 => Driver::Special(SpecialRegister::Nclusterid(axis(offset))),
+        0x44 => Driver::Special(SpecialRegister::ClusterNctarank),
+        _ => return None,
+    })
+}
+
+/// What lies at a place that a register with `SR_CgaSize` says, which is how code from sm_100 on asks for what depends on
+/// the mode of clusters: the place without the register.
+pub(super) fn of_cluster_mode(offset: i64) -> Option<Driver> {
+    Some(match offset {
+        0x254 => Driver::Special(SpecialRegister::Envreg(1)),
+        0x258 => Driver::Special(SpecialRegister::Envreg(2)),
+        0x2a0 | 0x2a4 | 0x2a8 => return of_cluster(offset as u32 - 0x2a0),
+        0x2ac => Driver::Special(SpecialRegister::DynamicSmemSize),
+        0x2b0 | 0x2b4 | 0x2b8 => Driver::ClusterReciprocal((offset - 0x2b0) as usize / 4),
+        0x2c0 | 0x2c4 | 0x2c8 => return of_cluster(offset as u32 - 0x2c0 + 0x18),
+        0x2cc => Driver::Special(SpecialRegister::ClusterNctarank),
+        _ => return None,
+    })
 }

@@ -5,6 +5,7 @@ use warplens_isa::{
     AccessOrder, Atomic, AtomicOp, CompareOp, CopyRead, MatrixMove, MovedElements, Operation, ScalarType, StateSpace,
 };
 
+use super::constants::of_cluster_mode;
 use super::operands::{Lowered, Lowering, compare, opposite};
 use crate::syntax::{Address, Operand, Syntax, Value};
 
@@ -117,6 +118,12 @@ impl Lowering<'_> {
         (bank, at): (u32, &Address),
         (ty, n): (ScalarType, u8),
     ) -> Lowered {
+        if let Some(driver) = of_cluster_mode(at.offset).filter(|_| bank == 0 && self.facts.sm >= 100 && n == 1) {
+            let target = self.destination(destination, Width::Word)?;
+            let value = self.driver(driver, 0, ScalarType::B32)?;
+            self.copy(target, value);
+            return Ok(());
+        }
         let targets = self.destinations(destination, u32::from(n))?;
         let place = self.narrow_place(at, StateSpace::Const)?;
         let (space, variable, start) = match bank {
@@ -205,7 +212,7 @@ impl Lowering<'_> {
     }
 
     /// The address of a place, with its offset.
-    fn whole_address(&mut self, place: MemoryReference) -> Ir {
+    pub(super) fn whole_address(&mut self, place: MemoryReference) -> Ir {
         if place.offset == 0 {
             return place.base;
         }
@@ -258,20 +265,22 @@ impl Lowering<'_> {
     /// `LDSM`: matrices from shared memory.
     pub(super) fn load_matrices(&mut self, syntax: &Syntax) -> Lowered {
         let [destination, address] = &syntax.operands[..] else { return Err("a load without two operands") };
-        let count = match () {
-            () if syntax.has("4") => 4,
-            () if syntax.has("2") => 2,
-            () => 1,
-        };
-        let transposed = syntax.has("MT88");
-        if !syntax.has("16") || !(transposed || syntax.has("M88")) {
-            return Err("matrices of this kind");
-        }
-        let targets = self.destinations(destination, count)?;
+        let matrices = moved_matrices(syntax)?;
+        let targets = self.destinations(destination, matrices.count.into())?;
         let place = self.place(address, StateSpace::Shared)?;
-        let matrices = MatrixMove { count: count as u8, elements: MovedElements::Halves, transposed };
         let load = self.emit(Operation::Ldmatrix(matrices), ScalarType::B32, &targets, &[]);
         load.memory = MemoryReference { elements: 4, ..place }.into();
+        Ok(())
+    }
+
+    /// `STSM`: matrices to shared memory.
+    pub(super) fn store_matrices(&mut self, syntax: &Syntax) -> Lowered {
+        let [address, source] = &syntax.operands[..] else { return Err("a store without two operands") };
+        let matrices = moved_matrices(syntax)?;
+        let values = self.words(source, matrices.count.into())?;
+        let place = self.place(address, StateSpace::Shared)?;
+        let store = self.emit(Operation::Stmatrix(matrices), ScalarType::B32, &[], &values);
+        store.memory = MemoryReference { elements: 4, ..place }.into();
         Ok(())
     }
 
@@ -293,7 +302,22 @@ impl Lowering<'_> {
     }
 }
 
-fn atomic_op(syntax: &Syntax) -> Option<AtomicOp> {
+/// The matrices of halves that a mnemonic says.
+fn moved_matrices(syntax: &Syntax) -> Lowered<MatrixMove> {
+    let words: Vec<&str> = syntax.all_words();
+    let (transposed, count) = match words[..] {
+        ["16", "M88"] => (false, 1),
+        ["16", "M88", "2"] => (false, 2),
+        ["16", "M88", "4"] => (false, 4),
+        ["16", "MT88"] => (true, 1),
+        ["16", "MT88", "2"] => (true, 2),
+        ["16", "MT88", "4"] => (true, 4),
+        _ => return Err("matrices of this kind"),
+    };
+    Ok(MatrixMove { count, elements: MovedElements::Halves, transposed })
+}
+
+pub(super) fn atomic_op(syntax: &Syntax) -> Option<AtomicOp> {
     syntax.find(|word| {
         Some(match word {
             "ADD" => AtomicOp::Add,

@@ -1,7 +1,7 @@
 //! What each mnemonic is lowered to.
 
 use warplens_ir::{Bank, Operand as Ir, Register, Width};
-use warplens_isa::{Branch, Operation, Product, ScalarType};
+use warplens_isa::{Branch, ClusterPhase, Operation, Product, ScalarType, VoteMode};
 
 use super::operands::{ADD, Lowered, Lowering};
 use crate::syntax::{Operand, Syntax, Value};
@@ -39,7 +39,7 @@ pub(super) fn is_understood(syntax: &Syntax) -> bool {
         // Predicates among the operands say the same.
         "X" => matches!(base, "IADD3" | "UIADD3" | "LEA" | "ULEA" | "IMAD" | "UIMAD"),
         "ZFILL" => base == "LDGSTS",
-        "LE" => base == "DEPBAR",
+        "LE" | "DEPBAR" => matches!(base, "DEPBAR" | "WARPGROUP"),
         // Not a number is 0 as an integer.
         "NTZ" => matches!(base, "F2I" | "UF2I"),
         "32" => matches!(base, "BMOV" | "CS2R"),
@@ -121,13 +121,21 @@ impl Lowering<'_> {
             "ELECT" => self.elect(syntax),
             "MOVM" => self.transpose(syntax),
             "HMMA" | "IMMA" | "DMMA" | "BMMA" | "QMMA" => self.matrix_product(syntax),
+            "HGMMA" | "IGMMA" | "QGMMA" | "BGMMA" => self.group_product(syntax),
             "LDSM" => self.load_matrices(syntax),
+            "STSM" => self.store_matrices(syntax),
 
             "LDG" | "LDS" | "LDL" | "LD" => self.load(syntax),
             "STG" | "STS" | "STL" | "ST" => self.store(syntax),
             "LDC" | "LDCU" | "ULDC" => self.load_constant(syntax),
             "LDGSTS" => self.copy_async(syntax),
             "ATOMG" | "ATOMS" | "ATOM" | "RED" | "REDG" => self.atomic(syntax),
+            "SYNCS" => self.memory_barrier(syntax),
+            "ARRIVES" => self.copies_arrive(syntax),
+            "STAS" | "REDAS" => self.store_async(syntax),
+            "UBLKCP" | "UBLKRED" => self.copy_bulk(syntax),
+            "UTMALDG" | "UTMASTG" | "UTMAREDG" => self.copy_tensor(syntax),
+            "UBLKPF" | "UTMAPF" | "UTMACCTL" => self.prefetch_bulk(syntax),
             "QSPC" => self.query_space(syntax),
 
             "TEX" | "TLD" | "TLD4" => self.texture_fetch(syntax),
@@ -140,11 +148,23 @@ impl Lowering<'_> {
                 self.emit(Operation::Fence, ScalarType::B32, &[], &[]);
                 Ok(())
             }
-            "LDGDEPBAR" => {
+            "UCGABAR_ARV" => {
+                self.cluster_barrier(ClusterPhase::Arrive);
+                Ok(())
+            }
+            "UCGABAR_WAIT" => {
+                self.cluster_barrier(ClusterPhase::Wait);
+                Ok(())
+            }
+            "LDGDEPBAR" | "UTMACMDFLUSH" => {
                 self.emit(Operation::CopyCommit, ScalarType::U32, &[], &[]);
                 Ok(())
             }
-            "DEPBAR" => {
+            "DEPBAR" | "WARPGROUP" if syntax.has("ARRIVE") => {
+                self.emit(Operation::Nop, ScalarType::B32, &[], &[]);
+                Ok(())
+            }
+            "DEPBAR" | "WARPGROUP" => {
                 // How many groups of copies may be left, for whoever times it.
                 let pending = syntax.operands.iter().find_map(Operand::integer).unwrap_or(0);
                 self.emit(Operation::CopyWait, ScalarType::U32, &[], &[Ir::Immediate(pending.max(0) as u64)]);
@@ -152,7 +172,7 @@ impl Lowering<'_> {
             }
             // What they wait for or tell caches and schedulers changes no value.
             "NOP" | "YIELD" | "NANOSLEEP" | "CCTL" | "CCTLL" | "CCTLT" | "ENDCOLLECTIVE" | "PMTRIG" | "ACQBULK"
-            | "PREEXIT"
+            | "PREEXIT" | "USETMAXREG"
                 if syntax.has_only(|_| true) =>
             {
                 self.emit(Operation::Nop, ScalarType::B32, &[], &[]);
@@ -243,6 +263,16 @@ impl Lowering<'_> {
         Ok(End::Jump)
     }
 
+    /// What is added from here on takes effect where the guard of any lane holds.
+    fn guard_by_any(&mut self) -> Lowered {
+        let Some(guard) = self.guard() else { return Ok(()) };
+        let own = if guard.negated { Ir::NotPredicate(guard.predicate) } else { Ir::Register(guard.predicate) };
+        let any = self.without_guard(|lowering| {
+            lowering.emit_predicate(Operation::Vote(VoteMode::Any), ScalarType::Pred, &[own])
+        });
+        self.guard_by(any)
+    }
+
     fn convergence(&self, operand: Option<&Operand>) -> Lowered<Register> {
         match operand.map(|operand| &operand.value) {
             Some(Value::Barrier(index)) => Ok(Register { bank: Bank::Convergence, width: Width::One, index: *index }),
@@ -286,18 +316,17 @@ impl Lowering<'_> {
                 [] => None,
                 [condition] if is_any => {
                     let condition = self.predicate(condition)?;
-                    Some(self.emit_predicate(
-                        Operation::Vote(warplens_isa::VoteMode::Any),
-                        ScalarType::Pred,
-                        &[condition],
-                    ))
+                    Some(self.emit_predicate(Operation::Vote(VoteMode::Any), ScalarType::Pred, &[condition]))
                 }
                 [condition] => Some(self.predicate(condition)?),
                 _ => return Err("a branch of this kind"),
             }
         };
-        if let Some(condition) = condition {
-            self.and_guard_by(condition)?;
+        match condition {
+            Some(condition) => self.and_guard_by(condition)?,
+            // All lanes go where one of them goes.
+            None if syntax.has("ANY") => self.guard_by_any()?,
+            None => {}
         }
         self.emit(Operation::Bra(Branch::default()), ScalarType::Pred, &[], &[]);
         Ok(End::Branch(target))

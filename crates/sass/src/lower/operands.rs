@@ -2,8 +2,8 @@
 
 use warplens_ir::{Bank, Constant, Guard, Inst, MemoryReference, Operand as Ir, Register, Sign, SignedValue, Width};
 use warplens_isa::{
-    AccessOrder, AddressConversion, AddressDirection, Axis, Carry, Comparison, Conversion, Operation, Pc, Rounding,
-    ScalarType, SpecialRegister, StateSpace, Subnormals, Sum,
+    AccessOrder, Accuracy, AddressConversion, AddressDirection, Axis, Carry, Comparison, Conversion, Operation, Pc,
+    Precision, Rounding, ScalarType, SpecialRegister, StateSpace, Subnormals, Sum,
 };
 
 use super::constants::{Driver, Facts, Stored};
@@ -396,7 +396,7 @@ impl<'f> Lowering<'f> {
         Ok(Ir::Register(word(pair.index + u32::from(is_upper))))
     }
 
-    fn driver(&mut self, driver: Driver, offset: u32, ty: ScalarType) -> Lowered<Ir> {
+    pub(super) fn driver(&mut self, driver: Driver, offset: u32, ty: ScalarType) -> Lowered<Ir> {
         let axes = [Axis::X, Axis::Y, Axis::Z];
         match driver {
             Driver::Value(value) => Ok(Ir::Immediate(value)),
@@ -409,16 +409,25 @@ impl<'f> Lowering<'f> {
                 Ok(Ir::Register(self.emit_pair(Operation::Pack, ScalarType::B64, &[low, high])))
             }
             Driver::Special(register) if ty.bits() == 32 => Ok(self.special(register)),
-            Driver::Workspace if ty.bits() == 64 => {
-                let low = self.special(SpecialRegister::Envreg(2));
-                let high = self.special(SpecialRegister::Envreg(1));
-                Ok(Ir::Register(self.emit_pair(Operation::Pack, ScalarType::B64, &[low, high])))
+            Driver::ClusterReciprocal(axis) if ty.bits() == 32 => {
+                let extent = self.special(SpecialRegister::ClusterNctaid(axes[axis]));
+                let extent = self.emit_word(Operation::Cvt(Conversion::default()), ScalarType::F32, &[extent]);
+                if let Some(inst) = self.insts.last_mut() {
+                    inst.source_ty = ScalarType::U32;
+                }
+                // Never too small, as the code cuts its product with an index down to an integer.
+                let above = Accuracy { rounding: Rounding::Up, precision: Precision::Ieee, ftz: false };
+                Ok(self.emit_word(Operation::Rcp(above), ScalarType::F32, &[extent]))
             }
             Driver::Constants { is_upper } => {
                 let base = self.facts.constants_base()?;
                 self.part_of(base, is_upper, ty)
             }
-            Driver::Workspace | Driver::Special(_) => Err("a constant of the driver at this width"),
+            Driver::ClusterReciprocal(_) | Driver::Special(_) => Err("a constant of the driver at this width"),
+            Driver::Parameters { is_upper } => {
+                let base = self.window(StateSpace::Param);
+                self.part_of(Ir::Register(base), is_upper, ty)
+            }
             Driver::Window { space, is_upper } => {
                 let window = self.window(space);
                 self.part_of(Ir::Register(window), is_upper, ty)
@@ -458,7 +467,7 @@ impl<'f> Lowering<'f> {
                 Ir::Register(self.emit_pair(ADD, ScalarType::U64, &[first, uniform]))
             }
         };
-        Ok(place(space, base, address.offset))
+        Ok(self.generic_of_cluster(place(space, base, address.offset)))
     }
 
     fn extended(&mut self, number: u32) -> Ir {
@@ -470,8 +479,14 @@ impl<'f> Lowering<'f> {
         Ir::Register(temporary)
     }
 
-    /// A place in shared or local memory.
+    /// A place in shared or local memory, of the CTA itself.
     pub(super) fn narrow_place(&mut self, address: &Address, space: StateSpace) -> Lowered<MemoryReference> {
+        let place = self.narrow_address(address, space)?;
+        Ok(if space == StateSpace::Shared { self.own_shared(place) } else { place })
+    }
+
+    /// The place that an address of 32 bits says.
+    pub(super) fn narrow_address(&mut self, address: &Address, space: StateSpace) -> Lowered<MemoryReference> {
         let register = address.register.and_then(|at| Some((at.number?, at.scale)));
         let scaled = match register {
             None => None,
@@ -495,11 +510,11 @@ const fn place(space: StateSpace, base: Ir, offset: i64) -> MemoryReference {
     MemoryReference { space, base, offset, elements: 1 }
 }
 
-const fn uniform_word(index: u32) -> Register {
+pub(super) const fn uniform_word(index: u32) -> Register {
     Register { bank: Bank::Uniform, width: Width::Word, index }
 }
 
-const fn uniform_pair(index: u32) -> Register {
+pub(super) const fn uniform_pair(index: u32) -> Register {
     Register { bank: Bank::Uniform, width: Width::Pair, index }
 }
 

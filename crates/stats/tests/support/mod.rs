@@ -57,6 +57,7 @@ impl Kernel {
             registers: RegisterWords { vector: 64, predicate: 8, ..RegisterWords::default() },
             local_bytes: 0,
             shared_bytes: 0,
+            reserved_shared_bytes: 0,
             machine_registers: None,
             first_block: BlockId::from_index(self.module.blocks.len()),
             n_blocks: 0,
