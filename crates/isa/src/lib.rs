@@ -55,8 +55,8 @@ pub use tensor_map::{
     MOST_TENSOR_DIMENSIONS, Swizzle, TENSOR_MAP_ADDRESS, TENSOR_MAP_BYTES, TensorMap, TensorMapField,
 };
 pub use texture::{
-    AddressMode, Channel, Filter, Geometry, LevelOfDetail, ObjectQuery, OpaqueType, ReadMode, Sampler, SurfaceAccess,
-    SurfaceClamp, SurfaceReduction, SurfaceUnit, TexelFormat, TexelLayout, TexelShape, TextureFetch, TextureGather,
-    TextureQuery,
+    AddressMode, Channel, Filter, Geometry, LevelOfDetail, OBJECT_TAG, ObjectQuery, OpaqueType, ReadMode, Sampler,
+    SurfaceAccess, SurfaceClamp, SurfaceReduction, SurfaceUnit, TexelFormat, TexelLayout, TexelShape, TextureFetch,
+    TextureGather, TextureQuery,
 };
 pub use types::{Arithmetic, ScalarType};

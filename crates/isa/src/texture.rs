@@ -69,6 +69,10 @@ impl Geometry {
     }
 }
 
+/// What handles of textures, samplers and surfaces begin with, far behind all addresses of a device. Their lower words say
+/// which, and that is all that machine code looks at.
+pub const OBJECT_TAG: u64 = 0x7e00_0000_0000_0000;
+
 /// Which level of a mipmap a fetch reads.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum LevelOfDetail {

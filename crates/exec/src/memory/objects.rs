@@ -3,14 +3,12 @@
 //! A handle is a number that is no address and is never given twice. An opaque variable of a module holds one: who
 //! names the variable, or has its address, means the object whose handle it holds.
 
-use warplens_isa::OpaqueType;
+use warplens_isa::{OBJECT_TAG, OpaqueType};
 
 use super::device::Device;
 use crate::error::HandleFault;
 use crate::texture::{Object, ObjectError};
 
-/// What handles begin with; far behind all addresses of a device.
-const TAG: u64 = 0x7e00_0000_0000_0000;
 /// Distance of handles, so that a number beside one is none.
 const STRIDE: u64 = 0x20;
 /// Bytes of a handle, and of an opaque variable.
@@ -25,7 +23,7 @@ impl Device {
             return Err(ObjectError::Outside { address, bytes });
         }
         self.objects.push(Some(object));
-        Ok(TAG + STRIDE * self.objects.len() as u64)
+        Ok(OBJECT_TAG + STRIDE * self.objects.len() as u64)
     }
 
     /// Takes an object away. Its handle names nothing any more.
@@ -41,7 +39,7 @@ impl Device {
     }
 
     fn object_index(&self, handle: u64) -> Option<usize> {
-        let number = handle.checked_sub(TAG).filter(|offset| offset % STRIDE == 0)? / STRIDE;
+        let number = handle.checked_sub(OBJECT_TAG).filter(|offset| offset % STRIDE == 0)? / STRIDE;
         usize::try_from(number).ok()?.checked_sub(1).filter(|&index| index < self.objects.len())
     }
 

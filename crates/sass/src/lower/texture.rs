@@ -4,8 +4,8 @@
 
 use warplens_ir::{MemoryReference, Operand as Ir, Register};
 use warplens_isa::{
-    Geometry, LevelOfDetail, Operation, ScalarType, StateSpace, SurfaceAccess, SurfaceClamp, SurfaceUnit, TextureFetch,
-    TextureGather,
+    Geometry, LevelOfDetail, OBJECT_TAG, Operation, ScalarType, StateSpace, SurfaceAccess, SurfaceClamp, SurfaceUnit,
+    TextureFetch, TextureGather,
 };
 
 use super::operands::{Lowered, Lowering};
@@ -79,7 +79,9 @@ impl Lowering<'_> {
                 Ok(Ir::Register(self.emit_pair(Operation::Mov, ScalarType::B64, &[handle])))
             }
             [register @ Operand { value: Value::Uniform(_), .. }, rest @ ..] if rest.iter().all(is_zero) => {
-                self.pair(register)
+                let low = self.word(register)?;
+                let sources = [low, Ir::Immediate(OBJECT_TAG >> 32)];
+                Ok(Ir::Register(self.emit_pair(Operation::Pack, ScalarType::B64, &sources)))
             }
             _ => Err("an object that is named in this way"),
         }
