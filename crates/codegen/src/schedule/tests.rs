@@ -152,6 +152,7 @@ fn module(body: &[Random]) -> Module {
         registers: RegisterWords { vector: N_WORDS, predicate: N_PREDICATES, ..RegisterWords::default() },
         local_bytes: 0,
         shared_bytes: 0,
+        reserved_shared_bytes: 0,
         machine_registers: None,
         first_block: BlockId(0),
         n_blocks: 3,
