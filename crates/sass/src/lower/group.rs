@@ -51,7 +51,10 @@ impl Lowering<'_> {
         product.turned = descriptors.turned;
         product.sparsity = match (is_sparse, selector) {
             (false, _) => None,
-            (true, selector @ 0..=3) => Some(Sparsity { selector: selector as u8, ordered: false }),
+            // As many parts of four lanes as can hold it.
+            (true, selector) if (0..4 / product.metadata_lanes().max(1) as i64).contains(&selector) => {
+                Some(Sparsity { selector: selector as u8, ordered: false })
+            }
             _ => return Err("a product of this kind"),
         };
         let [_, b_negated] = descriptors.negated;
