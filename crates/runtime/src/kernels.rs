@@ -301,12 +301,7 @@ impl Runtime {
 
     /// The PTX of some code that the GPU takes: texts that are linked.
     pub fn texts(&mut self, source: ModuleSource) -> Result<Vec<String>> {
-        let found = match source {
-            ModuleSource::Texts(texts) => return Ok(texts),
-            ModuleSource::Containers(containers) => self.choose(&containers, CodeKind::Generated)?,
-            ModuleSource::MachineCode(bytes) => Code::Machine(bytes),
-        };
-        match found {
+        match self.code(source, CodeKind::Generated)? {
             Code::Ptx(texts) => Ok(texts),
             Code::Machine(_) => {
                 let what = format!("machine code is not linked here, and PTX is: {PTX_HELP}");
@@ -315,12 +310,17 @@ impl Runtime {
         }
     }
 
+    /// The code of a module that the GPU takes.
+    fn code(&mut self, source: ModuleSource, wanted: CodeKind) -> Result<Code> {
+        match source {
+            ModuleSource::Texts(texts) => Ok(Code::Ptx(texts)),
+            ModuleSource::Containers(containers) => self.choose(&containers, wanted),
+            ModuleSource::MachineCode(bytes) => Ok(Code::Machine(bytes)),
+        }
+    }
+
     fn load(&mut self, name: &str, source: ModuleSource) -> Result<Arc<Loaded>> {
-        let code = match source {
-            ModuleSource::Texts(texts) => Code::Ptx(texts),
-            ModuleSource::Containers(containers) => self.choose(&containers, self.search.code)?,
-            ModuleSource::MachineCode(bytes) => Code::Machine(bytes),
-        };
+        let code = self.code(source, self.search.code)?;
         let (status, is_other) = match &code {
             Code::Ptx(_) => (Status::INVALID_PTX, None),
             Code::Machine(bytes) => (Status::INVALID_IMAGE, self.other_gpu(bytes)),

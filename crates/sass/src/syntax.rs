@@ -142,9 +142,14 @@ impl Syntax {
         self.modifiers().next()
     }
 
+    /// Whatever the words say, it changes nothing.
+    pub(crate) fn ignore_words(&self) {
+        self.understood.set(u64::MAX);
+    }
+
     /// All words, which are understood with that: for who compares them with what they can be.
     pub(crate) fn all_words(&self) -> Vec<&str> {
-        self.has_only(|_| true);
+        self.ignore_words();
         self.modifiers().collect()
     }
 

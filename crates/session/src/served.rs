@@ -47,10 +47,13 @@ impl Loaded {
     pub fn new(context: &mut Context, name: &str, code: Code, (machine, search): (&Machine, &Search)) -> Result<Self> {
         let program = match code {
             Code::Machine(bytes) => Program::from_cubin(name, &bytes)?,
-            Code::Ptx(mut texts) if texts.len() == 1 => {
-                Program::from_ptx(name, texts.remove(0))?.in_code(&machine.cc.target(), search)?
+            Code::Ptx(mut texts) => {
+                let program = match texts.len() {
+                    1 => Program::from_ptx(name, texts.remove(0))?,
+                    _ => Program::linked(name, texts)?,
+                };
+                program.in_code(&machine.cc.target(), search)?
             }
-            Code::Ptx(texts) => Program::linked(name, texts)?.in_code(&machine.cc.target(), search)?,
         };
         let module = context.load(Arc::clone(&program.module)).map_err(|error| failure::of_device(&program, &error))?;
         Ok(Self { program, module })

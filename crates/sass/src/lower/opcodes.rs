@@ -144,7 +144,8 @@ impl Lowering<'_> {
             "BAR" => self.barrier(syntax),
             "B2R" => self.barrier_result(syntax),
             "WARPSYNC" => self.warp_barrier(syntax),
-            "MEMBAR" | "ERRBAR" | "CGAERRBAR" | "FENCE" if syntax.has_only(|_| true) => {
+            "MEMBAR" | "ERRBAR" | "CGAERRBAR" | "FENCE" => {
+                syntax.ignore_words();
                 self.emit(Operation::Fence, ScalarType::B32, &[], &[]);
                 Ok(())
             }
@@ -160,7 +161,7 @@ impl Lowering<'_> {
                 self.emit(Operation::CopyCommit, ScalarType::U32, &[], &[]);
                 Ok(())
             }
-            "DEPBAR" | "WARPGROUP" if syntax.has("ARRIVE") => {
+            "WARPGROUP" if syntax.has("ARRIVE") => {
                 self.emit(Operation::Nop, ScalarType::B32, &[], &[]);
                 Ok(())
             }
@@ -172,9 +173,8 @@ impl Lowering<'_> {
             }
             // What they wait for or tell caches and schedulers changes no value.
             "NOP" | "YIELD" | "NANOSLEEP" | "CCTL" | "CCTLL" | "CCTLT" | "ENDCOLLECTIVE" | "PMTRIG" | "ACQBULK"
-            | "PREEXIT" | "USETMAXREG"
-                if syntax.has_only(|_| true) =>
-            {
+            | "PREEXIT" | "USETMAXREG" => {
+                syntax.ignore_words();
                 self.emit(Operation::Nop, ScalarType::B32, &[], &[]);
                 Ok(())
             }

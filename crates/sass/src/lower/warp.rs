@@ -75,10 +75,14 @@ impl Lowering<'_> {
     /// The value that the first of the lanes has that are here.
     fn of_first_lane(&mut self, value: Ir) -> Ir {
         let present = self.present();
-        let reversed = self.emit_word(Operation::Brev, ScalarType::B32, &[present]);
-        let first = self.emit_word(Operation::Clz, ScalarType::B32, &[reversed]);
-        let sources = [value, first, Ir::Immediate(0x1f)];
+        let sources = [value, self.first_of(present), Ir::Immediate(0x1f)];
         self.emit_word(Operation::Shfl(ShuffleMode::Index), ScalarType::B32, &sources)
+    }
+
+    /// The number of the first lane of a mask.
+    fn first_of(&mut self, mask: Ir) -> Ir {
+        let reversed = self.emit_word(Operation::Brev, ScalarType::B32, &[mask]);
+        self.emit_word(Operation::Clz, ScalarType::B32, &[reversed])
     }
 
     /// `S2R`, `S2UR`, `CS2R`, `CS2UR`.
@@ -533,8 +537,7 @@ impl Lowering<'_> {
         let [mask] = &syntax.operands[..] else { return Err("a barrier of this kind") };
         let mask = self.word(mask)?;
         self.emit(Operation::BarWarp, ScalarType::B32, &[], &[mask]);
-        let reversed = self.emit_word(Operation::Brev, ScalarType::B32, &[mask]);
-        let first = self.emit_word(Operation::Clz, ScalarType::B32, &[reversed]);
+        let first = self.first_of(mask);
         let first = self.emit_pair(Operation::Pack, ScalarType::B64, &[first, Ir::Immediate(0)]);
         self.emit(Operation::Jump, ScalarType::U64, &[], &[Ir::Register(first)]);
         Ok(End::Apart)
