@@ -89,6 +89,14 @@ impl AskFlags {
         self.question_about(&self.models, threads)
     }
 
+    /// The same about these GPUs, unless the user names others.
+    pub(crate) fn question_of_gpus(&self, gpus: &str, threads: Option<u32>) -> Result<Question> {
+        match self.models.gpu == DEFAULT_GPU {
+            true => self.question_about(&ModelFlags { gpu: gpus.to_owned(), ..self.models.clone() }, threads),
+            false => self.question(threads),
+        }
+    }
+
     fn question_about(&self, models: &ModelFlags, threads: Option<u32>) -> Result<Question> {
         let machines = machines::select(&models.gpu)?;
         let (choice, options) = models.choice()?;

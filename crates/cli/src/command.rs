@@ -4,9 +4,11 @@ pub(crate) mod annotate;
 pub(crate) mod calibrate;
 pub(crate) mod compare;
 pub(crate) mod completions;
+pub(crate) mod config;
 pub(crate) mod dev;
 pub(crate) mod exec;
 pub(crate) mod explain;
+pub(crate) mod glossary;
 pub(crate) mod gpu;
 pub(crate) mod man;
 pub(crate) mod measure;
@@ -18,9 +20,11 @@ pub(crate) mod profile;
 pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod scale;
+pub(crate) mod sweep;
 pub(crate) mod tune;
 pub(crate) mod validate;
 pub(crate) mod whatif;
+pub(crate) mod which;
 
 use anyhow::Result;
 use clap::Subcommand;
@@ -53,8 +57,12 @@ pub(crate) enum Verb {
     Plot(plot::PlotFlags),
     /// Compare kernels, variants or GPUs side by side
     Compare(compare::CompareFlags),
+    /// Rank GPUs by the time of a kernel, and by what a run costs there
+    Which(which::WhichFlags),
     /// Search for the fastest block size, grid, shared memory and macros
     Tune(tune::TuneFlags),
+    /// Predict all kernels, launches, GPUs and what-ifs of a study, into a table
+    Sweep(sweep::SweepFlags),
     /// Compare predictions with measured times: of the project, or of tables of yours
     Validate(validate::ValidateFlags),
     /// Time the launches of a table on a GPU that is there
@@ -67,8 +75,14 @@ pub(crate) enum Verb {
     Model(model::ModelFlags),
     /// List the known GPUs, show one, or compare two
     Gpu(gpu::GpuFlags),
+    /// Say what a term of the field means
+    Glossary(glossary::GlossaryFlags),
+    /// Say what a key of the results means, and what Nsight Compute calls it
+    Metrics(glossary::MetricsFlags),
     /// Show what each stage makes of an input
     Dev(dev::DevFlags),
+    /// Show the defaults of flags, and the files that say so
+    Config(config::ConfigFlags),
     /// Print shell completions
     Completions(completions::CompletionsFlags),
     /// Print the manual page
@@ -112,6 +126,8 @@ pub(crate) fn run(cli: Cli, terminal: &Terminal) -> Result<Outcome> {
         Verb::Measure(flags) => measure::run(&flags, terminal),
         Verb::Calibrate(flags) => calibrate::run(&flags, threads, terminal),
         Verb::Tune(flags) => tune::run(&flags, threads, terminal),
+        Verb::Which(flags) => which::run(&flags, threads, terminal),
+        Verb::Sweep(flags) => sweep::run(&flags, threads, terminal),
         Verb::Whatif(flags) => whatif::run(&flags, threads, terminal),
         Verb::Model(flags) => model::run(&flags, terminal),
         Verb::Run(flags) => run::run(&flags, threads, terminal),
@@ -120,7 +136,10 @@ pub(crate) fn run(cli: Cli, terminal: &Terminal) -> Result<Outcome> {
         Verb::Plot(flags) => plot::run(&flags, threads, terminal),
         Verb::Report(flags) => report::run(&flags, threads, terminal),
         Verb::Gpu(flags) => gpu::run(&flags, terminal),
+        Verb::Glossary(flags) => glossary::run(&flags, terminal),
+        Verb::Metrics(flags) => glossary::metrics(&flags, terminal),
         Verb::Dev(flags) => dev::run(&flags, terminal),
+        Verb::Config(flags) => config::run(&flags, terminal),
         Verb::Completions(flags) => completions::run(&flags, terminal),
         Verb::Man => man::run(terminal),
     }
@@ -160,7 +179,7 @@ impl Document<'_> {
 }
 
 /// A document as text. JSON writes control characters as numbers, and may write others so: those that a terminal obeys.
-fn json_text(value: &serde_json::Value) -> Result<String> {
+pub(crate) fn json_text(value: &serde_json::Value) -> Result<String> {
     let text = serde_json::to_string_pretty(value)? + "\n";
     if text.chars().all(|c| c == '\n' || !is_control(c)) {
         return Ok(text);

@@ -191,7 +191,7 @@ impl CompilerArguments {
     }
 
     /// The flags that were given, as a user would type them.
-    fn words(&self) -> Vec<String> {
+    pub(crate) fn words(&self) -> Vec<String> {
         let includes = self.includes.iter().flat_map(|folder| ["-I".to_owned(), quoted(&folder.to_string_lossy())]);
         let flags = self.flags.iter().map(|flag| format!("--nvcc-flag={}", quoted(flag)));
         let is_other = self.code.kind() != CodeKind::default();
@@ -476,7 +476,7 @@ pub(crate) fn parse_output(text: &str) -> Result<PathBuf, String> {
 /// The files that a command line says to write, whatever its verb.
 pub(crate) fn written(matches: &ArgMatches) -> Vec<PathBuf> {
     let texts = |id: &str| matches.try_get_raw(id).ok().flatten().into_iter().flatten();
-    let paths = ["output", "trace", "predictions"].into_iter().flat_map(texts).map(PathBuf::from);
+    let paths = ["output", "trace", "predictions", "write"].into_iter().flat_map(texts).map(PathBuf::from);
     // NAME=FILE
     let saved = texts("save").filter_map(|text| text.to_str()?.split_once('=')).map(|(_, path)| PathBuf::from(path));
     let below = matches.subcommand().map(|(_, matches)| written(matches)).unwrap_or_default();

@@ -2,18 +2,21 @@
 
 mod ask;
 mod command;
+mod config;
 mod diagnostic;
 mod flags;
 mod panic_report;
 mod progress;
+mod review;
 mod terminal;
 
 use std::process::ExitCode;
 
-use clap::{CommandFactory, FromArgMatches, Parser};
+use clap::{FromArgMatches, Parser};
 use warplens_base::{Keep, visible};
 
 use crate::command::Outcome;
+use crate::config::Config;
 use crate::flags::Cli;
 use crate::terminal::Terminal;
 
@@ -28,11 +31,17 @@ const UNSUPPORTED: u8 = 4;
 
 fn main() -> ExitCode {
     panic_report::install();
-    let matches = Cli::command().try_get_matches().unwrap_or_else(|error| usage_error(&error));
+    // What the files say is wrong is said once it is known where messages go.
+    let (config, wrong) = match Config::load() {
+        Ok(config) => (config, None),
+        Err(error) => (Config::default(), Some(error)),
+    };
+    let matches = config.command().try_get_matches().unwrap_or_else(|error| usage_error(&error));
     let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| usage_error(&error));
     let terminal = Terminal::new(&cli.global);
     let written = flags::written(&matches);
-    let done = terminal.check_writable(&written).and_then(|()| command::run(cli, &terminal));
+    let checked = wrong.map_or(Ok(()), Err).and_then(|()| terminal.check_writable(&written));
+    let done = checked.and_then(|()| command::run(cli, &terminal));
     match done {
         Ok(Outcome::Done) => ExitCode::SUCCESS,
         Ok(Outcome::NoAnswer) => ExitCode::from(INPUT),

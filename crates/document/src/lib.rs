@@ -18,6 +18,7 @@ mod assumption;
 mod check;
 mod held;
 mod id;
+pub mod keys;
 mod launches;
 mod named;
 mod number;
@@ -28,20 +29,24 @@ mod words;
 // generated: modules
 pub mod calibrate;
 pub mod compare;
+pub mod config;
 pub mod exec;
 pub mod explain;
 pub mod figure;
+pub mod glossary;
 pub mod gpu;
 pub mod manual;
 pub mod predict;
 pub mod profile;
 pub mod run;
 pub mod simulation;
+pub mod sweep;
 pub mod timeline;
 pub mod trace_events;
 pub mod tune;
 pub mod validate;
 pub mod whatif;
+pub mod which;
 pub mod x_model;
 // end: modules
 

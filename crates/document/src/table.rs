@@ -54,6 +54,10 @@ const TABLES: &[&[Entry]] = &[
     crate::trace_events::DOCUMENTS,
     crate::validate::DOCUMENTS,
     crate::exec::DOCUMENTS,
+    crate::which::DOCUMENTS,
+    crate::sweep::DOCUMENTS,
+    crate::glossary::DOCUMENTS,
+    crate::config::DOCUMENTS,
     // end: documents
 ];
 

@@ -1,16 +1,19 @@
-//! Gates: `time_us>100` breaches when a prediction is like that.
+//! Gates: `time_us>100` breaches when an answer is like that, `time_us>+5%` when it grew by more than that against the
+//! answer of an earlier time.
+//!
+//! A gate looks at [`Row`]s, which every document that a gate can judge is made into. What cannot be judged is no pass:
+//! an answer whose model is another than that of the earlier answer is an error.
 
 use warplens_base::error::{Error, Result};
 use warplens_base::nearest;
-use warplens_session::predict::{Analysis, GpuAnalysis};
 
-/// A comparison with a number.
+/// A condition that must not hold.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Gate {
     text: String,
     quantity: String,
     compare: Compare,
-    limit: f64,
+    limit: Limit,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -21,16 +24,100 @@ enum Compare {
     GreaterEqual,
 }
 
+#[derive(Clone, Copy, PartialEq, Debug)]
+enum Limit {
+    /// The value itself.
+    Value(f64),
+    /// The change against the earlier value, as a share of it.
+    Change(f64),
+}
+
+/// An answer as gates see it.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Row {
+    /// The kernel or variant, with what tells several launches of it apart.
+    pub subject: String,
+    /// Label of the GPU.
+    pub gpu: String,
+    /// The model that answered.
+    pub model: String,
+    /// Quantities by name.
+    pub values: Vec<(String, f64)>,
+}
+
+/// Rows now, and what they are held against.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Judgement {
+    /// One for each row, in order.
+    pub rows: Vec<Judged>,
+    /// Rows of the earlier answers that are not there any more, by subject and GPU.
+    pub gone: Vec<(String, String)>,
+    /// The answers were held against earlier ones.
+    pub has_baseline: bool,
+    /// What the gates found, in their order.
+    pub breaches: Vec<Breach>,
+}
+
+/// A row with the time of the earlier answer.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Judged {
+    /// The kernel or variant.
+    pub subject: String,
+    /// Label of the GPU.
+    pub gpu: String,
+    /// The time now in microseconds.
+    pub time_us: Option<f64>,
+    /// The time of the earlier answer; none where it has no such row.
+    pub before_us: Option<f64>,
+    /// Position of the first of [`Judgement::breaches`] that is of this row.
+    pub breach: Option<usize>,
+}
+
+impl Judged {
+    /// The change of the time as a share of the earlier one.
+    pub fn change(&self) -> Option<f64> {
+        change(self.time_us?, self.before_us?)
+    }
+}
+
+/// A gate that is breached.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Breach {
+    /// The gate as it was written.
+    pub gate: String,
+    /// The kernel or variant.
+    pub subject: String,
+    /// Label of the GPU.
+    pub gpu: String,
+    /// The value of the quantity; of a gate on a change, the change as a share.
+    pub value: f64,
+    /// True where the value is a change.
+    pub is_change: bool,
+}
+
+impl Breach {
+    /// What is said of it.
+    pub fn message(&self) -> String {
+        let value = match self.is_change {
+            true => format!("{:+} %", short(100.0 * self.value)),
+            false => short(self.value).to_string(),
+        };
+        format!("gate {} is breached on {}: {value}", self.gate, self.gpu)
+    }
+}
+
+/// The time, which is what most gates are about.
+const TIME: &str = "time_us";
 /// Quantities that every prediction has.
 const QUANTITIES: [&str; 7] =
-    ["time_us", "cycles", "band_low_us", "band_high_us", "occupancy", "compute_throughput", "memory_throughput"];
+    [TIME, "cycles", "band_low_us", "band_high_us", "occupancy", "compute_throughput", "memory_throughput"];
 
 impl Gate {
-    /// Reads `QUANTITY OP NUMBER`, OP one of `<`, `<=`, `>`, `>=`.
+    /// Reads `QUANTITY OP LIMIT`: OP one of `<`, `<=`, `>`, `>=`, and the limit a number, or a change such as `+5%`.
     pub fn parse(text: &str) -> Result<Self> {
         let usage = || {
             Error::usage(format!("--fail-on {text}: write QUANTITY>NUMBER or QUANTITY<NUMBER"))
-                .with_help("for example --fail-on 'time_us>100'")
+                .with_help("for example --fail-on 'time_us>100', or --fail-on 'time_us>+5%' with --against FILE.json")
         };
         let at = text.find(['<', '>']).ok_or_else(usage)?;
         let (quantity, rest) = text.split_at(at);
@@ -40,76 +127,189 @@ impl Gate {
             rest if rest.starts_with('<') => (Compare::Less, &rest[1..]),
             rest => (Compare::Greater, &rest[1..]),
         };
-        let limit: f64 = number.trim().parse().map_err(|_| usage())?;
-        let quantity = quantity.trim();
+        let number = number.trim();
+        let read = |number: &str| number.parse().ok().filter(|number: &f64| number.is_finite()).ok_or_else(usage);
+        let limit = match number.strip_suffix('%') {
+            // Without a sign it might be meant as a share of something.
+            Some(change) if change.starts_with(['+', '-']) => Limit::Change(read(change.trim())? / 100.0),
+            Some(_) => return Err(usage()),
+            None => Limit::Value(read(number)?),
+        };
         // A model's own quantities begin with a letter too; what no model has is found when the answers are there.
-        if quantity.is_empty() || !limit.is_finite() {
-            return Err(usage());
-        }
+        let quantity = match quantity.trim() {
+            "" => return Err(usage()),
+            "time" => TIME,
+            quantity => quantity,
+        };
         Ok(Self { text: text.to_owned(), quantity: quantity.to_owned(), compare, limit })
     }
 
-    /// The GPUs on which the gate is breached, with the value there.
-    pub fn breaches(&self, analyses: &[Analysis]) -> Result<Vec<(String, f64)>> {
+    /// True where it needs earlier answers.
+    pub const fn is_on_change(&self) -> bool {
+        matches!(self.limit, Limit::Change(_))
+    }
+
+    fn breaches(&self, rows: &[(&Row, Option<&Row>)]) -> Result<Vec<(usize, Breach)>> {
         let mut breaches = Vec::new();
-        let mut seen = false;
-        for gpu in analyses.iter().flat_map(|analysis| &analysis.gpus) {
-            if let Some(value) = self.value(gpu) {
-                seen = true;
-                if self.is_breached(value) {
-                    breaches.push((gpu.machine.id.clone(), value));
+        let mut is_known = false;
+        for (at, (row, before)) in rows.iter().enumerate() {
+            let Some(now) = row.value(&self.quantity) else { continue };
+            is_known = true;
+            let (value, limit) = match self.limit {
+                Limit::Value(limit) => (Some(now), limit),
+                Limit::Change(limit) => {
+                    (before.and_then(|before| change(now, before.value(&self.quantity)?)), limit)
                 }
+            };
+            if let Some(value) = value.filter(|value| self.compare.holds(*value, limit)) {
+                let (gate, is_change) = (self.text.clone(), self.is_on_change());
+                breaches.push((at, Breach { gate, subject: row.subject.clone(), gpu: row.gpu.clone(), value, is_change }));
             }
         }
-        let answered = analyses.iter().any(Analysis::has_answer);
-        if !seen && answered {
-            let error =
-                Error::usage(format!("--fail-on {}: no prediction has a quantity `{}`", self.text, self.quantity));
-            return Err(match nearest(&self.quantity, QUANTITIES) {
-                Some(near) => error.with_help(format!("did you mean `{near}`?")),
-                None => error.with_help(format!("every prediction has {}", QUANTITIES.join(", "))),
-            });
-        }
-        Ok(breaches)
-    }
-
-    fn value(&self, gpu: &GpuAnalysis) -> Option<f64> {
-        let prediction = gpu.prediction()?;
-        match self.quantity.as_str() {
-            "time_us" => Some(prediction.seconds().microseconds()),
-            "cycles" => Some(prediction.time.0),
-            "band_low_us" => gpu.band.map(|band| band.low.microseconds()),
-            "band_high_us" => gpu.band.map(|band| band.high.microseconds()),
-            "occupancy" => gpu.occupancy.as_ref().map(|occupancy| occupancy.share),
-            "compute_throughput" => gpu.used().map(|shares| shares.compute),
-            "memory_throughput" => gpu.used().map(|shares| shares.memory),
-            name => prediction.quantity_called(name),
+        match is_known || rows.is_empty() {
+            true => Ok(breaches),
+            false => Err(self.unknown(rows)),
         }
     }
 
-    fn is_breached(&self, value: f64) -> bool {
-        match self.compare {
-            Compare::Less => value < self.limit,
-            Compare::LessEqual => value <= self.limit,
-            Compare::Greater => value > self.limit,
-            Compare::GreaterEqual => value >= self.limit,
+    fn unknown(&self, rows: &[(&Row, Option<&Row>)]) -> Error {
+        let error = Error::usage(format!("--fail-on {}: no prediction has a quantity `{}`", self.text, self.quantity));
+        let names = || rows.iter().flat_map(|(row, _)| row.values.iter().map(|(name, _)| name.as_str()));
+        match nearest(&self.quantity, QUANTITIES.into_iter().chain(names())) {
+            Some(near) => error.with_help(format!("did you mean `{near}`?")),
+            None => error.with_help(format!("every prediction has {}", QUANTITIES.join(", "))),
         }
     }
+}
+
+impl Compare {
+    fn holds(self, value: f64, limit: f64) -> bool {
+        match self {
+            Self::Less => value < limit,
+            Self::LessEqual => value <= limit,
+            Self::Greater => value > limit,
+            Self::GreaterEqual => value >= limit,
+        }
+    }
+}
+
+impl Row {
+    fn value(&self, quantity: &str) -> Option<f64> {
+        self.values.iter().find(|(name, _)| name == quantity).map(|(_, value)| *value)
+    }
+
+    fn is_of(&self, other: &Self) -> bool {
+        (&self.subject, &self.gpu) == (&other.subject, &other.gpu)
+    }
+}
+
+/// The change as a share of the value before.
+fn change(now: f64, before: f64) -> Option<f64> {
+    (before != 0.0).then(|| now / before - 1.0)
+}
+
+/// Holds rows against gates, and against the rows of an earlier answer.
+pub fn judge(gates: &[Gate], rows: &[Row], before: Option<&[Row]>) -> Result<Judgement> {
+    if let Some(gate) = gates.iter().find(|gate| gate.is_on_change() && before.is_none()) {
+        return Err(without_baseline(gate));
+    }
+    let earlier = |row: &Row| before.and_then(|before| before.iter().find(|own| own.is_of(row)));
+    let pairs: Vec<(&Row, Option<&Row>)> = rows.iter().map(|row| (row, earlier(row))).collect();
+    if let Some((row, before)) = pairs.iter().find_map(|(row, before)| {
+        before.filter(|before| before.model != row.model).map(|before| (row, before))
+    }) {
+        let message = format!(
+            "{} on {} was answered by {} and is now by {}: two models are no change of a kernel",
+            row.subject, row.gpu, before.model, row.model
+        );
+        return Err(Error::input(message).with_help("name one with --model, and make the baseline anew with it"));
+    }
+    let mut judged: Vec<Judged> = pairs.iter().map(|(row, before)| row.judged(*before)).collect();
+    let mut breaches = Vec::new();
+    for gate in gates {
+        for (at, breach) in gate.breaches(&pairs)? {
+            judged[at].breach.get_or_insert(breaches.len());
+            breaches.push(breach);
+        }
+    }
+    let is_gone = |own: &&Row| !rows.iter().any(|row| row.is_of(own));
+    let gone = before.into_iter().flatten().filter(is_gone).map(|row| (row.subject.clone(), row.gpu.clone()));
+    Ok(Judgement { rows: judged, gone: gone.collect(), has_baseline: before.is_some(), breaches })
+}
+
+impl Row {
+    fn judged(&self, before: Option<&Self>) -> Judged {
+        Judged {
+            subject: self.subject.clone(),
+            gpu: self.gpu.clone(),
+            time_us: self.value(TIME),
+            before_us: before.and_then(|before| before.value(TIME)),
+            breach: None,
+        }
+    }
+}
+
+/// What is wrong with a gate on a change that nothing is held against.
+pub fn without_baseline(gate: &Gate) -> Error {
+    Error::usage(format!("--fail-on {}: a change needs an earlier answer", gate.text))
+        .with_help("give --against FILE.json, which the same command writes with --format json -o FILE.json")
+}
+
+/// Six significant digits; a gate may be breached by less than what tables show.
+fn short(value: f64) -> f64 {
+    format!("{value:.5e}").parse().unwrap_or(value)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn row(gpu: &str, model: &str, time_us: f64) -> Row {
+        let values = vec![(TIME.to_owned(), time_us), ("occupancy".to_owned(), 0.5)];
+        Row { subject: "k".to_owned(), gpu: gpu.to_owned(), model: model.to_owned(), values }
+    }
+
+    fn breached(gate: &str, now: f64, before: Option<f64>) -> Option<bool> {
+        let before = before.map(|before| vec![row("a", "teg", before)]);
+        let judgement = judge(&[Gate::parse(gate).ok()?], &[row("a", "teg", now)], before.as_deref());
+        Some(!judgement.ok()?.breaches.is_empty())
+    }
+
     #[test]
     fn gates_compare_with_a_number() {
-        let breached = |text: &str, value| Gate::parse(text).map(|gate| gate.is_breached(value)).ok();
-        assert_eq!(breached("time_us>100", 100.0), Some(false));
-        assert_eq!(breached("time_us >= 100", 100.0), Some(true));
-        assert_eq!(breached("occupancy<0.5", 0.4), Some(true));
-        assert_eq!(breached("occupancy<=0.5", 0.6), Some(false));
-        for wrong in ["time_us", ">1", "time_us>", "time_us>fast", "time_us>inf"] {
-            assert_eq!(breached(wrong, 0.0), None, "{wrong}");
+        assert_eq!(breached("time_us>100", 100.0, None), Some(false));
+        assert_eq!(breached("time>100", 100.5, None), Some(true));
+        assert_eq!(breached("time_us >= 100", 100.0, None), Some(true));
+        assert_eq!(breached("occupancy<0.5", 1.0, None), Some(false));
+        assert_eq!(breached("occupancy<=0.5", 1.0, None), Some(true));
+        for wrong in ["time_us", ">1", "time_us>", "time_us>fast", "time_us>inf", "time_us>5%", "time>+%", "speed>1"] {
+            assert_eq!(breached(wrong, 0.0, Some(1.0)), None, "{wrong}");
         }
+    }
+
+    #[test]
+    fn gates_compare_with_an_earlier_answer() {
+        assert_eq!(breached("time>+5%", 105.0, Some(100.0)), Some(false));
+        assert_eq!(breached("time>+5%", 105.1, Some(100.0)), Some(true));
+        assert_eq!(breached("time<-10%", 89.0, Some(100.0)), Some(true));
+        assert_eq!(breached("time>+5%", 1.0, Some(0.0)), Some(false), "a change of nothing is no number");
+        assert_eq!(breached("time>+5%", 1.0, None), None, "there is nothing to compare with");
+    }
+
+    #[test]
+    fn what_is_new_or_gone_is_said() {
+        let gate = Gate::parse("time>+5%").unwrap();
+        let (now, before) = ([row("new", "teg", 9.0)], [row("old", "teg", 1.0)]);
+        let judgement = judge(&[gate], &now, Some(&before)).unwrap();
+        assert!(judgement.breaches.is_empty());
+        assert_eq!(judgement.rows[0].before_us, None);
+        assert_eq!(judgement.gone, [("k".to_owned(), "old".to_owned())]);
+    }
+
+    #[test]
+    fn another_model_is_no_change_of_the_kernel() {
+        let gate = Gate::parse("time>+5%").unwrap();
+        let error = judge(&[gate], &[row("a", "teg", 9.0)], Some(&[row("a", "analyzer", 1.0)])).unwrap_err();
+        assert!(error.message.contains("was answered by analyzer and is now by teg"), "{}", error.message);
     }
 }

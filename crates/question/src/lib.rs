@@ -6,9 +6,9 @@
 //! This crate does not know about terminals, formats or flags.
 
 mod digits;
-mod gate;
 mod rewrite;
 mod threads;
+mod toml_file;
 mod waits;
 
 // generated: modules
@@ -18,18 +18,21 @@ pub mod coverage;
 pub mod disassembly;
 pub mod exec;
 pub mod explain;
+pub mod gate;
 pub mod glance;
+pub mod glossary;
 pub mod hardware;
 pub mod listing;
 pub mod measured;
 pub mod native;
 pub mod plot;
 pub mod stages;
+pub mod sweep;
 pub mod timing;
 pub mod tune;
 pub mod validate;
 pub mod whatif;
+pub mod which;
 // end: modules
 
-pub use gate::Gate;
 pub use warplens_model::x_model;

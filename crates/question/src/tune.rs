@@ -5,14 +5,15 @@
 
 mod arguments;
 mod emulate;
+pub(crate) mod emulator;
 mod expression;
 mod outputs;
-mod parallel;
+pub(crate) mod parallel;
 mod ranking;
 mod search;
-mod source;
-mod space;
-mod space_file;
+pub(crate) mod source;
+pub(crate) mod space;
+pub(crate) mod space_file;
 
 pub use arguments::LaunchTemplate;
 pub use expression::{Expression, ExpressionError};

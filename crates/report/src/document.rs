@@ -3,10 +3,13 @@
 pub mod compare;
 pub mod explain;
 pub mod figure;
+pub mod gated;
 pub mod gpu;
 pub mod predict;
 pub mod profile;
 pub mod run;
+pub mod sarif;
+pub mod sweep;
 pub mod timeline;
 pub mod timing;
 pub mod trace_events;
@@ -17,7 +20,7 @@ mod x_model;
 use serde::Serialize;
 use serde_json::Value;
 
-pub use warplens_document::{Entry, check, documents};
+pub use warplens_document::{Entry, check, documents, keys};
 
 /// A document as JSON.
 pub fn value(document: &impl Serialize) -> Value {

@@ -5,6 +5,7 @@ mod markdown;
 mod number;
 pub mod page;
 mod picture;
+mod parquet;
 pub mod png;
 pub mod svg;
 mod text;
@@ -13,6 +14,7 @@ pub use csv::csv;
 pub use markdown::markdown;
 pub use number::show;
 pub(crate) use number::time_label;
+pub use parquet::parquet;
 pub use page::html;
 pub use text::{Style, WIDTH, text};
 

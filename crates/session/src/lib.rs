@@ -12,6 +12,7 @@ pub mod hardware;
 pub mod host;
 pub mod import;
 mod input;
+pub mod journal;
 pub mod machines;
 pub mod measure;
 mod measurement;

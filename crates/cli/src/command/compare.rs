@@ -6,6 +6,7 @@ use anyhow::Result;
 use clap::{Args, ValueEnum};
 use warplens_launch::{Extents, Launch, parse_extents};
 use warplens_question::compare::{self, CompareOptions, Comparison, MeasuredTimes, Variant};
+use warplens_question::gate::Judgement;
 use warplens_report::{document, view};
 use warplens_session::machines::{self, Machine};
 use warplens_session::profile::Counting;
@@ -15,6 +16,7 @@ use warplens_session::{Error, ExecutionOptions, Generation, Input, Measurement};
 use super::{Document, Outcome, picture};
 use crate::ask::ModelFlags;
 use crate::flags::{ArgumentFlags, ExecutionFlags, ExtentFlags, OutputFlags, gather};
+use crate::review::{Review, ReviewFlags, Writes};
 use crate::terminal::Terminal;
 
 #[derive(Args, Debug)]
@@ -54,6 +56,8 @@ pub(crate) struct CompareFlags {
     /// Times from hardware: columns variant, time_us, and where needed gpu and block
     #[arg(long, value_name = "FILE.csv", help_heading = "Comparison")]
     measured: Option<PathBuf>,
+    #[command(flatten)]
+    review: ReviewFlags,
     /// Draw a picture to the file of -o; the result goes to standard output
     #[arg(long, value_enum, value_name = "KIND", help_heading = "Output")]
     plot: Option<Plot>,
@@ -104,6 +108,7 @@ pub(crate) fn run(flags: &CompareFlags, threads: Option<u32>, terminal: &Termina
     if flags.plot.is_some() {
         picture::check(flags.output.output.as_deref())?;
     }
+    let review = flags.review.review(Writes::default())?;
     let blocks = flags.blocks()?;
     let measured = flags.measured.as_deref().map(read_measured).transpose()?;
     let wanted = flags.wanted()?;
@@ -127,17 +132,29 @@ pub(crate) fn run(flags: &CompareFlags, threads: Option<u32>, terminal: &Termina
     }
     let how = CompareOptions { choice, options, baseline: flags.baseline.clone(), band: flags.band, measured };
     let comparison = compare::compare(variants, machines, &how)?;
-    write(flags, &comparison, terminal)?;
-    Ok(Outcome::of_models(comparison.has_answer(), terminal))
+    let judgement = review.judge(&document::gated::of_comparison(&document::compare::document(&comparison)))?;
+    write(flags, &comparison, (&review, &judgement), terminal)?;
+    match Outcome::of_models(comparison.has_answer(), terminal) {
+        Outcome::Done => Ok(review.outcome(&judgement, terminal)),
+        other => Ok(other),
+    }
 }
 
-fn write(flags: &CompareFlags, comparison: &Comparison, terminal: &Terminal) -> Result<()> {
-    let sections = || view::compare::comparison(comparison, terminal.detail());
+fn write(
+    flags: &CompareFlags,
+    comparison: &Comparison,
+    (review, judgement): (&Review<'_>, &Judgement),
+    terminal: &Terminal,
+) -> Result<()> {
+    let sections = || {
+        let judged = review.sections(judgement);
+        judged.into_iter().chain(view::compare::comparison(comparison, terminal.detail())).collect()
+    };
     let tables = || vec![view::compare::rows(comparison)];
     let json = || document::value(&document::compare::document(comparison));
     let document = Document { title: "Comparison", sections: &sections, tables: &tables, json: &json };
     let (Some(plot), Some(path)) = (flags.plot, flags.output.output.as_deref()) else {
-        return document.write(&flags.output, terminal);
+        return review.write(&document, None, &flags.output, terminal);
     };
     match view::compare::figure(comparison, plot.name()) {
         Some(figure) => picture::write(&figure, path, terminal)?,
@@ -149,7 +166,7 @@ fn write(flags: &CompareFlags, comparison: &Comparison, terminal: &Terminal) -> 
             return Err(Error::usage(format!("--plot {}: there is nothing to draw: {why}", plot.name())).into());
         }
     }
-    document.write(&flags.output.to_stdout(), terminal)
+    review.write(&document, None, &flags.output.to_stdout(), terminal)
 }
 
 impl CompareFlags {

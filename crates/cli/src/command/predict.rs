@@ -2,22 +2,26 @@
 
 use anyhow::Result;
 use clap::Args;
-use warplens_question::{Gate, explain, glance};
+use warplens_question::explain::{self, Advice};
+use warplens_question::gate::Judgement;
+use warplens_question::glance::{self, Glance};
+use warplens_report::document::sarif::{self, Finding};
 use warplens_report::{Section, document, view};
 use warplens_session::Analysis;
+use warplens_session::predict::GpuAnalysis;
 
 use super::{Document, Outcome};
 use crate::ask::{AskFlags, Measured, Question};
 use crate::flags::OutputFlags;
+use crate::review::{Review, ReviewFlags, Writes};
 use crate::terminal::Terminal;
 
 #[derive(Args, Debug)]
 pub(crate) struct PredictFlags {
     #[command(flatten)]
     ask: AskFlags,
-    /// Exit with 3 when a prediction is like this, for example 'time_us>100'
-    #[arg(long, value_name = "EXPR", help_heading = "Prediction")]
-    fail_on: Vec<String>,
+    #[command(flatten)]
+    review: ReviewFlags,
     #[command(flatten)]
     output: OutputFlags,
 }
@@ -25,64 +29,79 @@ pub(crate) struct PredictFlags {
 pub(crate) fn run(flags: &PredictFlags, threads: Option<u32>, terminal: &Terminal) -> Result<Outcome> {
     // What was asked for is checked before anything takes time.
     let question = flags.ask.question(threads)?;
-    let gates: Vec<Gate> = flags.fail_on.iter().map(|text| Gate::parse(text)).collect::<Result<_, _>>()?;
+    let review = flags.review.review(Writes { sarif: true, parquet: false })?;
     let measured = flags.ask.measure(&question, terminal)?;
     let analyses: Vec<Analysis> = measured
         .measurements
         .iter()
         .map(|measurement| question.predict(measurement.clone(), &question.choice, terminal))
         .collect();
-    let breaches = breaches(&gates, flags, &analyses)?;
-    write(flags, &analyses, &measured, &question, terminal)?;
+    let answer = Answer { flags, question: &question, measured: &measured, analyses: &analyses };
+    let judgement = review.judge(&document::gated::of_predictions(&document::predict::document(&analyses)))?;
+    answer.write(&review, &judgement, terminal)?;
     if !analyses.iter().any(Analysis::has_answer) {
         terminal.message("no model could answer");
         return Ok(Outcome::NoAnswer);
     }
-    breaches.iter().for_each(|breach| terminal.message(breach));
-    Ok(if breaches.is_empty() { Outcome::Done } else { Outcome::GateBreached })
+    Ok(review.outcome(&judgement, terminal))
 }
 
 /// Changes that a screen names.
 const MOST_CHANGES: usize = 3;
 
-fn write(
-    flags: &PredictFlags,
-    analyses: &[Analysis],
-    measured: &Measured,
-    question: &Question,
-    terminal: &Terminal,
-) -> Result<()> {
-    let options = question.options;
-    let detail = terminal.detail();
-    let next = flags.ask.command("explain", &[]);
-    let of_one = |(number, analysis): (usize, &Analysis)| {
+/// What was asked, and what came of it.
+struct Answer<'a> {
+    flags: &'a PredictFlags,
+    question: &'a Question,
+    measured: &'a Measured,
+    analyses: &'a [Analysis],
+}
+
+impl Answer<'_> {
+    fn write(&self, review: &Review<'_>, judgement: &Judgement, terminal: &Terminal) -> Result<()> {
+        let analyses = self.analyses;
+        let sections = || {
+            let launches = (0..analyses.len()).flat_map(|number| self.sections(number, terminal));
+            review.sections(judgement).into_iter().chain(launches).collect()
+        };
+        let tables = || vec![view::predict::rows(analyses)];
+        let json = || document::value(&document::predict::document(analyses));
+        let sarif = || document::value(&self.sarif(judgement));
+        let document = Document { title: "Prediction", sections: &sections, tables: &tables, json: &json };
+        review.write(&document, Some(&sarif), &self.flags.output, terminal)
+    }
+
+    fn sections(&self, number: usize, terminal: &Terminal) -> Vec<Section> {
+        let analysis = &self.analyses[number];
+        let next = self.flags.ask.command("explain", &[]);
         // One screen holds the changes of one GPU: the first that was named and has an answer.
         let gpu = analysis.gpus.iter().find(|gpu| gpu.prediction().is_some());
-        let advice = gpu.map_or_else(Vec::new, |gpu| {
-            explain::advice(&analysis.measurement, gpu, options, measured.trial(number, question))
-        });
-        let best = gpu.map(|gpu| (gpu.machine.id.as_str(), &advice[..advice.len().min(MOST_CHANGES)]));
-        let glances = glance::glances(analysis, options);
-        view::predict::predictions(analysis, &glances, best, detail, Some(&next))
-    };
-    let sections = || -> Vec<Section> { analyses.iter().enumerate().flat_map(of_one).collect() };
-    let tables = || vec![view::predict::rows(analyses)];
-    let json = || document::value(&document::predict::document(analyses));
-    Document { title: "Prediction", sections: &sections, tables: &tables, json: &json }.write(&flags.output, terminal)
-}
-
-/// One message for each gate and GPU.
-fn breaches(gates: &[Gate], flags: &PredictFlags, analyses: &[Analysis]) -> Result<Vec<String>> {
-    let mut messages = Vec::new();
-    for (gate, text) in gates.iter().zip(&flags.fail_on) {
-        let breaches = gate.breaches(analyses)?;
-        messages
-            .extend(breaches.iter().map(|(gpu, value)| format!("gate {text} is breached on {gpu}: {}", short(*value))));
+        let advice = gpu.map_or_else(Vec::new, |gpu| self.advice(number, gpu));
+        let best = gpu.map(|gpu| (gpu.machine.id.as_str(), advice.as_slice()));
+        let glances = glance::glances(analysis, self.question.options);
+        view::predict::predictions(analysis, &glances, best, terminal.detail(), Some(&next))
     }
-    Ok(messages)
-}
 
-/// Six significant digits; a gate may be breached by less than what tables show.
-fn short(value: f64) -> String {
-    format!("{value:.5e}").parse().map_or_else(|_| value.to_string(), |rounded: f64| rounded.to_string())
+    /// The best changes on a GPU.
+    fn advice(&self, number: usize, gpu: &GpuAnalysis) -> Vec<Advice> {
+        let (measurement, trial) = (&self.analyses[number].measurement, self.measured.trial(number, self.question));
+        let mut advice = explain::advice(measurement, gpu, self.question.options, trial);
+        advice.truncate(MOST_CHANGES);
+        advice
+    }
+
+    /// Every launch on every GPU that has an answer.
+    fn sarif(&self, judgement: &Judgement) -> impl serde::Serialize + use<> {
+        let subjects = document::gated::subjects(&document::predict::document(self.analyses));
+        let mut found: Vec<(&str, Glance, Vec<Advice>)> = Vec::new();
+        for (number, analysis) in self.analyses.iter().enumerate() {
+            for glance in glance::glances(analysis, self.question.options) {
+                let gpu = analysis.gpus.iter().find(|gpu| gpu.machine.id == glance.gpu);
+                let advice = gpu.map_or_else(Vec::new, |gpu| self.advice(number, gpu));
+                found.push((&subjects[number], glance, advice));
+            }
+        }
+        let findings = found.iter().map(|(subject, glance, advice)| Finding { subject, glance, advice });
+        sarif::log(&findings.collect::<Vec<_>>(), judgement, &self.flags.ask.launch.input)
+    }
 }

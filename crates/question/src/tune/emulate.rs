@@ -2,26 +2,24 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
+use super::emulator::{Emulator, Job, reason};
 use super::outputs::Outputs;
 use super::search::{Guided, Seen, spread};
-use super::source::{Source, Sources, check_macros};
+use super::source::{Sources, check_macros};
 use super::{
     Candidate, Check, Choices, EXHAUSTIVE_LIMIT, GUIDED_POINTS, Measured, Method, ModelTime, OnGpu, Point, Ranking,
     Request, Resolved, SIMULATED_LIMIT, Tuning, parallel, ranking,
 };
 use warplens_base::error::{Error, Result};
-use warplens_launch::{Extents, Launch, Plan};
+use warplens_launch::{Extents, Launch};
 use warplens_session::Measurement;
 use warplens_session::Progress;
-use warplens_session::execution::{self, Execution, ExecutionOptions, Extent};
-use warplens_session::host;
+use warplens_session::execution::{self, Extent};
 use warplens_session::machines::Machine;
-use warplens_session::measure;
 use warplens_session::predict::{self, Choice, ModelId, PREFERENCE};
-use warplens_session::profile::{Counting, LaunchShape};
-use warplens_session::runs::{self, Ran};
+use warplens_session::profile::LaunchShape;
 use warplens_session::toolchain::Search;
 
 /// Numbers that are looked at for good starts.
@@ -30,18 +28,6 @@ const STARTS_LOOKED_AT: usize = 4096;
 /// Equal for points whose counts cannot differ: program, grid, block, arguments, and the dynamic shared memory where the
 /// kernel can see its size.
 type CountsKey = (usize, Extents, Extents, Vec<String>, Option<u64>);
-
-/// A program and the texts of its arguments.
-type PlanKey = (usize, Vec<String>);
-
-/// A point that can be launched.
-struct Job {
-    /// Position in the batch.
-    at: usize,
-    source: Arc<Source>,
-    point: Point,
-    texts: Vec<String>,
-}
 
 /// What an emulation left.
 struct Emulated {
@@ -55,10 +41,7 @@ struct Emulated {
 pub(super) struct Tuner<'r> {
     request: &'r Request<'r>,
     progress: &'r Progress,
-    execution: ExecutionOptions,
-    sources: Sources<'r>,
-    /// Bound arguments by program and their texts.
-    plans: Mutex<BTreeMap<PlanKey, Arc<Plan>>>,
+    emulator: Emulator<'r>,
     /// Kept where points may differ by shared memory alone.
     emulated: BTreeMap<CountsKey, Arc<Emulated>>,
     reference: Option<Outputs>,
@@ -85,12 +68,11 @@ impl<'r> Tuner<'r> {
         }
         let launch = &request.launch.launch;
         let asked = (request.variants.as_slice(), launch.registers);
+        let sources = Sources::new(request.inputs, &request.target, asked, search, execution.threads);
         Ok(Self {
             request,
             progress,
-            sources: Sources::new(request.inputs, &request.target, asked, search, execution.threads),
-            execution,
-            plans: Mutex::default(),
+            emulator: Emulator::new(&request.launch, sources, execution),
             emulated: BTreeMap::new(),
             reference: None,
             candidates: BTreeMap::new(),
@@ -135,8 +117,8 @@ impl<'r> Tuner<'r> {
         let space = &self.request.space;
         let first = space.choices(0);
         let key = space.source(&first);
-        self.sources.prepare([key.clone()]);
-        let source = match self.sources.get(&key) {
+        self.emulator.sources.prepare([key.clone()]);
+        let source = match self.emulator.sources.get(&key) {
             Ok(source) => source.clone(),
             // Other values of the macros may compile.
             Err(error) if key.1.is_empty() || is_lack_of_compiler(error) => return Err(error.clone()),
@@ -150,7 +132,7 @@ impl<'r> Tuner<'r> {
         let kernel = Some(source.name.mangled.clone());
         let launch = Launch { kernel, grid: Some([1; 3]), block: Some(block), ..launch };
         // What no argument can change is said before what is wrong with the arguments.
-        if !self.execution.allow_unsupported {
+        if !self.emulator.execution.allow_unsupported {
             warplens_session::check_support(&source.program, std::slice::from_ref(&launch))?;
         }
         execution::bind(&source.program, &[launch]).map(|_| ())
@@ -197,7 +179,7 @@ impl<'r> Tuner<'r> {
     fn starts(&self, n_points: u64) -> Vec<Choices> {
         let space = &self.request.space;
         let key = space.source(&space.choices(0));
-        let source = self.sources.get(&key).as_ref().ok();
+        let source = self.emulator.sources.get(&key).as_ref().ok();
         let registers = source.map(|source| source.registers);
         let mut starts = Vec::new();
         for number in spread(n_points).take(STARTS_LOOKED_AT) {
@@ -227,7 +209,7 @@ impl<'r> Tuner<'r> {
         let space = &self.request.space;
         let resolved: Vec<Resolved> = batch.iter().map(|choices| space.resolve(choices)).collect();
         let launchable = batch.iter().zip(&resolved).filter(|(_, resolved)| matches!(resolved, Resolved::Launch(_)));
-        self.sources.prepare(launchable.map(|(choices, _)| space.source(choices)));
+        self.emulator.sources.prepare(launchable.map(|(choices, _)| space.source(choices)));
         let mut results: Vec<Option<(Outcome, Option<Point>)>> = batch.iter().map(|_| None).collect();
         let mut groups: BTreeMap<CountsKey, Vec<Job>> = BTreeMap::new();
         for (at, resolved) in resolved.into_iter().enumerate() {
@@ -239,10 +221,10 @@ impl<'r> Tuner<'r> {
                 }
                 Resolved::Excluded => unreachable!("excluded points are not evaluated"),
             };
-            match self.job(at, &batch[at], &point) {
+            match self.emulator.job(at, &space.source(&batch[at]), &point) {
                 Ok(job) => {
                     // What is traced depends on the blocks that fit on an SM.
-                    let sees_shared = job.source.reads_shared_size || !self.execution.traced_for.is_empty();
+                    let sees_shared = job.source.reads_shared_size || !self.emulator.execution.traced_for.is_empty();
                     let shared = sees_shared.then_some(point.shared);
                     let key = (job.source.identity, point.grid, point.block, job.texts.clone(), shared);
                     groups.entry(key).or_default().push(job);
@@ -262,17 +244,6 @@ impl<'r> Tuner<'r> {
         self.progress.done.store(self.candidates.len() as u64, Ordering::Relaxed);
     }
 
-    /// The program and arguments of a point, or why it cannot be launched.
-    fn job(&self, at: usize, choices: &Choices, point: &Point) -> std::result::Result<Job, String> {
-        let key = self.request.space.source(choices);
-        let source = self.sources.get(&key).as_ref().map_err(reason)?.clone();
-        let texts = self.request.launch.texts(point)?;
-        let launch = self.request.launch.at(point, &texts).map_err(|error| reason(&error))?;
-        warplens_launch::extents(&launch, &source.program.interface(source.kernel)).map_err(|error| reason(&error))?;
-        execution::check_shared(point.shared).map_err(|error| reason(&error))?;
-        Ok(Job { at, source, point: point.clone(), texts })
-    }
-
     /// Emulates groups of points whose counts cannot differ.
     fn emulate(&mut self, groups: BTreeMap<CountsKey, Vec<Job>>) -> Vec<(usize, Outcome, Point)> {
         let mut groups: Vec<(CountsKey, Vec<Job>)> = groups.into_iter().collect();
@@ -286,13 +257,13 @@ impl<'r> Tuner<'r> {
         let mut rest = groups.as_slice();
         while self.request.check.is_some() && self.reference.is_none() {
             let Some((first, others)) = rest.split_first() else { break };
-            let threads = self.execution.threads;
+            let threads = self.emulator.execution.threads;
             let (outcomes, outputs) = self.group(first, threads, true);
             self.reference = outputs;
             done.push(outcomes);
             rest = others;
         }
-        let (n_workers, threads) = self.workers(rest);
+        let (n_workers, threads) = self.emulator.workers(rest.len(), rest.first().and_then(|(_, jobs)| jobs.first()));
         let tuner = &*self;
         done.extend(parallel::map(rest, n_workers, |group| {
             let (outcomes, _) = tuner.group(group, threads, false);
@@ -316,32 +287,6 @@ impl<'r> Tuner<'r> {
 
     fn varies_shared(&self) -> bool {
         self.request.space.dimensions().iter().any(|dimension| dimension.name == "shared")
-    }
-
-    /// Points at once, and host threads for each.
-    fn workers(&self, groups: &[(CountsKey, Vec<Job>)]) -> (usize, usize) {
-        let bytes = |job: &Job| {
-            let plan = self.plan(job).ok()?;
-            Some(plan.buffers.as_slice().iter().map(|buffer| buffer.bytes.len() as u64).sum::<u64>())
-        };
-        let largest = groups.first().and_then(|(_, jobs)| bytes(jobs.first()?)).unwrap_or(0);
-        // Beside the device's memory each has a copy of what it is filled with.
-        let fit = usize::try_from(host::memory_for_buffers() / (2 * largest).max(1)).unwrap_or(usize::MAX);
-        let n_workers = self.execution.threads.min(groups.len()).min(fit).max(1);
-        (n_workers, (self.execution.threads / n_workers).max(1))
-    }
-
-    /// The bound arguments of a point, made once for all shapes.
-    fn plan(&self, job: &Job) -> Result<Arc<Plan>> {
-        let key = (job.source.identity, job.texts.clone());
-        if let Some(plan) = self.plans.lock().expect("no thread panics while it looks").get(&key) {
-            return Ok(plan.clone());
-        }
-        let launch = self.request.launch.at(&job.point, &job.texts)?;
-        let launch = Launch { kernel: Some(job.source.name.mangled.clone()), ..launch };
-        let plan = Arc::new(execution::bind(&job.source.program, &[launch])?.1);
-        self.plans.lock().expect("no thread panics while it looks").insert(key, plan.clone());
-        Ok(plan)
     }
 
     fn group(&self, (key, jobs): &(CountsKey, Vec<Job>), threads: usize, keep: bool) -> (Group, Option<Outputs>) {
@@ -371,7 +316,7 @@ impl<'r> Tuner<'r> {
             };
             group.outcomes.push((job.at, outcome, job.point.clone()));
         }
-        if !self.varies_shared() || !self.execution.traced_for.is_empty() {
+        if !self.varies_shared() || !self.emulator.execution.traced_for.is_empty() {
             // Profiles are large, and nothing will ask for this one again.
             group.emulated = None;
         }
@@ -379,27 +324,10 @@ impl<'r> Tuner<'r> {
     }
 
     fn emulate_one(&self, job: &Job, threads: usize, keep: bool) -> Result<(Emulated, Option<Outputs>)> {
-        let mut plan = Plan::clone(&*self.plan(job)?);
-        let planned = plan.launches.first_mut().expect("one launch was bound");
-        (planned.grid, planned.block, planned.dynamic_shared) = (job.point.grid, job.point.block, job.point.shared);
-        let buffers = plan.buffers.clone();
-        let options = ExecutionOptions { threads, ..self.execution.clone() };
-        let quiet = Progress::default();
-        let mut contents = None;
-        let mut measurements = runs::on_each(&options.generations, |generation| {
-            let kernels = vec![job.source.kernel];
-            let execution = Execution::of_plan(&job.source.program, kernels, plan.clone(), options.clone())?;
-            let mut execution = execution.on(generation);
-            let measurement = measure::one(&mut execution, 0, Counting::Ptx, job.source.registers, &quiet)?;
-            // The results that are compared are those of the measurement at hand: of the first generation that runs.
-            contents.get_or_insert_with(|| execution.contents());
-            Ok(Ran { measurements: vec![measurement], differing: execution.differing() })
-        })?;
-        let measurement = measurements.pop().expect("one launch was measured");
-        let contents = contents.expect("a launch that was measured ran");
+        let emulation = self.emulator.run(job, threads)?;
         let mut outputs = None;
         let check = self.request.check.map(|tolerance| {
-            let own = Outputs::new(&buffers, contents);
+            let own = Outputs::new(&emulation.buffers, emulation.contents);
             let check = match &self.reference {
                 Some(reference) => own.check(reference, tolerance),
                 None => Check::Reference,
@@ -407,7 +335,7 @@ impl<'r> Tuner<'r> {
             outputs = Some(own).filter(|_| keep);
             check
         });
-        Ok((Emulated { measurement, check, shared: job.point.shared }, outputs))
+        Ok((Emulated { measurement: emulation.measurement, check, shared: job.point.shared }, outputs))
     }
 
     /// What the models say about counts with this much dynamic shared memory.
@@ -466,7 +394,7 @@ impl<'r> Tuner<'r> {
         let request = self.request;
         let candidates: Vec<Candidate> = self.candidates.into_values().collect();
         let gpus = request.machines.iter().enumerate();
-        let is_simulated = !self.execution.traced_for.is_empty();
+        let is_simulated = !self.emulator.execution.traced_for.is_empty();
         let rank = |(at, machine): (usize, &Machine)| {
             let ranking = ranking::rank(&machine.id, at, &self.preference, &candidates, request.band);
             let other = ranking.model.is_some_and(|model| model != PREFERENCE[0]);
@@ -484,14 +412,14 @@ impl<'r> Tuner<'r> {
         let space = &request.space;
         let names = candidates.iter().filter(|candidate| candidate.result.is_ok());
         let mut names = names.map(|candidate| space.source(&candidate.choices));
-        let kernel = names.find_map(|key| Some(self.sources.get(&key).as_ref().ok()?.name.clone()));
+        let kernel = names.find_map(|key| Some(self.emulator.sources.get(&key).as_ref().ok()?.name.clone()));
         Tuning {
             kernel,
             dimensions: space.dimensions(),
             method,
             n_points,
             n_excluded: self.n_excluded,
-            n_programs: self.sources.len(),
+            n_programs: self.emulator.sources.len(),
             n_emulated: self.n_emulated,
             candidates,
             rankings,
@@ -512,16 +440,6 @@ struct Group {
     emulated: Option<Arc<Emulated>>,
     n_emulated: usize,
     preference: Vec<ModelId>,
-}
-
-/// An error in one line.
-fn reason(error: &Error) -> String {
-    // A compiler's first line that speaks of an error says more than that it failed.
-    let line = error.details.iter().find(|line| line.contains("error"));
-    match line {
-        Some(line) => format!("{}: {}", error.message, line.trim()),
-        None => error.message.clone(),
-    }
 }
 
 fn is_lack_of_compiler(error: &Error) -> bool {

@@ -16,23 +16,23 @@ use warplens_session::toolchain::Search;
 use warplens_session::{Input, InputKind};
 
 /// A variant with macros: its position and their values.
-pub(super) type SourceKey = (usize, Vec<(String, String)>);
+pub(crate) type SourceKey = (usize, Vec<(String, String)>);
 
 /// A program whose kernel can be launched.
 #[derive(Debug)]
-pub(super) struct Source {
+pub(crate) struct Source {
     /// Equal for macros that make the same PTX.
-    pub(super) identity: usize,
-    pub(super) program: Program,
-    pub(super) kernel: FunctionId,
-    pub(super) name: KernelName,
-    pub(super) registers: Registers,
+    pub(crate) identity: usize,
+    pub(crate) program: Program,
+    pub(crate) kernel: FunctionId,
+    pub(crate) name: KernelName,
+    pub(crate) registers: Registers,
     /// The kernel can see how much dynamic shared memory it has.
-    pub(super) reads_shared_size: bool,
+    pub(crate) reads_shared_size: bool,
 }
 
 /// The programs that were asked for so far; those that cannot be had with the reason.
-pub(super) struct Sources<'r> {
+pub(crate) struct Sources<'r> {
     inputs: &'r [Input],
     target: &'r str,
     variants: &'r [(usize, Option<String>)],
@@ -43,7 +43,7 @@ pub(super) struct Sources<'r> {
 }
 
 impl<'r> Sources<'r> {
-    pub(super) fn new(
+    pub(crate) fn new(
         inputs: &'r [Input],
         target: &'r str,
         (variants, given_registers): (&'r [(usize, Option<String>)], Option<u32>),
@@ -54,7 +54,7 @@ impl<'r> Sources<'r> {
     }
 
     /// Makes those of the programs that there are not yet.
-    pub(super) fn prepare(&mut self, keys: impl IntoIterator<Item = SourceKey>) {
+    pub(crate) fn prepare(&mut self, keys: impl IntoIterator<Item = SourceKey>) {
         let mut new: Vec<SourceKey> = keys.into_iter().filter(|key| !self.made.contains_key(key)).collect();
         new.sort_unstable();
         new.dedup();
@@ -71,12 +71,12 @@ impl<'r> Sources<'r> {
     }
 
     /// The program of a key that was prepared.
-    pub(super) fn get(&self, key: &SourceKey) -> &std::result::Result<Arc<Source>, Error> {
+    pub(crate) fn get(&self, key: &SourceKey) -> &std::result::Result<Arc<Source>, Error> {
         self.made.get(key).expect("the program was prepared")
     }
 
     /// Programs that were asked for.
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.made.len()
     }
 
@@ -120,7 +120,7 @@ fn reads_shared_size(module: &Module, kernel: FunctionId) -> bool {
 }
 
 /// Refuses macros that no input can take.
-pub(super) fn check_macros(inputs: &[Input], names: &[String]) -> Result<()> {
+pub(crate) fn check_macros(inputs: &[Input], names: &[String]) -> Result<()> {
     let Some(first) = names.first() else { return Ok(()) };
     if let Some(input) = inputs.iter().find(|input| input.kind != InputKind::CudaSource) {
         let error =

@@ -424,13 +424,7 @@ fn read_macros(texts: &[Text], lets: &[(String, f64)]) -> Result<Vec<Macro>> {
         if macros.iter().any(|own| own.name == name) || lets.iter().any(|(own, _)| *own == name) {
             return Err(taken(&text.place, &name));
         }
-        let mut values = Vec::new();
-        for item in split_list(&rest.text) {
-            match range(&Text::new(rest.place.clone(), item), lets)? {
-                Some(numbers) => values.extend(numbers.into_iter().map(|number| number.to_string())),
-                None => values.push(item.trim().to_owned()),
-            }
-        }
+        let values = values_of(&rest, lets)?;
         if let Some(empty) = values.iter().position(String::is_empty) {
             return Err(Error::usage(format!("{} {}: value {} is empty", text.place, text.text, empty + 1)));
         }
@@ -440,6 +434,18 @@ fn read_macros(texts: &[Text], lets: &[(String, f64)]) -> Result<Vec<Macro>> {
         macros.push(Macro { name, values });
     }
     Ok(macros)
+}
+
+/// The values of a list; ranges become their numbers.
+pub(crate) fn values_of(list: &Text, lets: &[(String, f64)]) -> Result<Vec<String>> {
+    let mut values = Vec::new();
+    for item in split_list(&list.text) {
+        match range(&Text::new(list.place.clone(), item), lets)? {
+            Some(numbers) => values.extend(numbers.into_iter().map(|number| number.to_string())),
+            None => values.push(item.trim().to_owned()),
+        }
+    }
+    Ok(values)
 }
 
 fn read_block(text: &SpaceText, known: &[String], lets: &[(String, f64)], given: GivenShape) -> Result<BlockSpace> {

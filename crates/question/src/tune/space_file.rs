@@ -3,21 +3,21 @@
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
-use warplens_base::{Diagnostic, LineIndex, Span};
 
 use super::space::{SpaceText, Text};
+use crate::toml_file;
 use warplens_base::error::{Error, Result};
 
 #[derive(Deserialize)]
 #[serde(untagged, expecting = "expected a number, a string or a list of them")]
-enum Values {
+pub(crate) enum Values {
     One(Scalar),
     Many(Vec<Scalar>),
 }
 
 #[derive(Deserialize)]
 #[serde(untagged, expecting = "expected a number or a string")]
-enum Scalar {
+pub(crate) enum Scalar {
     Integer(i64),
     Float(f64),
     Text(String),
@@ -41,9 +41,9 @@ struct GridTable {
     mappings: Option<Vec<String>>,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, Default)]
 #[serde(deny_unknown_fields)]
-struct SpaceTable {
+pub(crate) struct SpaceTable {
     #[serde(default, rename = "let")]
     lets: toml::Table,
     #[serde(default)]
@@ -68,7 +68,7 @@ impl Scalar {
 }
 
 impl Values {
-    fn into_text(self) -> String {
+    pub(crate) fn into_text(self) -> String {
         match self {
             Self::One(value) => value.into_text(),
             Self::Many(values) => values.into_iter().map(Scalar::into_text).collect::<Vec<_>>().join(","),
@@ -78,7 +78,11 @@ impl Values {
 
 /// Reads the text of a search-space file that is called `name` in messages.
 pub(super) fn parse(name: &str, text: &str) -> Result<SpaceText> {
-    let table: SpaceTable = toml::from_str(text).map_err(|error| syntax_error(name, text, &error))?;
+    space_text(name, toml_file::read(name, text)?)
+}
+
+/// The space of a table that was read from the file `name`.
+pub(crate) fn space_text(name: &str, table: SpaceTable) -> Result<SpaceText> {
     let place = |what: &str| format!("{name}, {what}");
     let values = |what: &str, values: Option<Values>| -> Vec<Text> {
         values.into_iter().map(|values| Text::new(place(what), values.into_text())).collect()
@@ -120,13 +124,4 @@ fn grid(name: &str, table: GridTable) -> Result<Vec<Text>> {
     let Some(last) = axes.iter().rposition(Option::is_some) else { return Ok(Vec::new()) };
     let parts: Vec<String> = axes.into_iter().take(last + 1).map(|axis| axis.unwrap_or("1".to_owned())).collect();
     Ok(vec![Text::new(place, parts.join(", "))])
-}
-
-fn syntax_error(name: &str, text: &str, error: &toml::de::Error) -> Error {
-    let offset = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
-    let span = error.span().map_or(Span::default(), |range| Span::new(offset(range.start), offset(range.end)));
-    let message = error.message().trim_end_matches('.').replace('\n', "; ");
-    let line = LineIndex::new(text).line(span.start);
-    let finding = Diagnostic::error("T002", span, message.clone());
-    Error::usage(format!("{name}, line {line}: {message}")).with_findings(name, text, vec![finding])
 }

@@ -246,6 +246,14 @@ impl Lowering<'_> {
     /// A jump by a register. The number behind it is the address of its section, from which a return and a call count; a
     /// branch counts from the next instruction.
     fn jump(&mut self, operands: &[Operand], base: &str) -> Lowered<End> {
+        let operands = match operands {
+            [condition @ Operand { value: Value::Predicate(_), .. }, operands @ ..] => {
+                let condition = self.predicate(condition)?;
+                self.and_guard_by(condition)?;
+                operands
+            }
+            operands => operands,
+        };
         let [register, rest @ ..] = operands else { return Err("a jump without a register") };
         let displacement = match rest {
             [] => 0,

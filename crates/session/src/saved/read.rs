@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde::de::DeserializeOwned;
 use warplens_document::profile::{self as document, Counts, Document};
 use warplens_document::{Fault, Held, Named, Place, ReadError};
 use warplens_isa::Pc;
@@ -22,22 +23,30 @@ use warplens_launch::KernelName;
 
 type Result<T> = std::result::Result<T, Fault>;
 
-/// Reads a document. `name` is what messages call it.
+/// Reads a profile. `name` is what messages call it.
 pub(crate) fn read(name: &str, text: &str) -> warplens_base::error::Result<Vec<Measurement>> {
-    let wrong = |fault: Fault| {
-        let error = Error::input(format!("{name}: {}", fault.message));
-        match fault.help {
-            Some(help) => error.with_help(help),
-            None => error,
-        }
-    };
-    let document: Document = warplens_document::read(text).map_err(|error| match error {
+    measurements(document_of(name, text)?).map_err(|fault| wrong(name, fault))
+}
+
+/// Reads a document of any kind. `name` is what messages call it.
+pub fn document_of<D: warplens_document::Document + DeserializeOwned>(
+    name: &str,
+    text: &str,
+) -> warplens_base::error::Result<D> {
+    warplens_document::read(text).map_err(|error| match error {
         ReadError::Syntax { line, column, message } => {
             Error::input(format!("{name}, line {line}, column {column}: {message}"))
         }
-        ReadError::Fault(fault) => wrong(fault),
-    })?;
-    measurements(document).map_err(wrong)
+        ReadError::Fault(fault) => wrong(name, fault),
+    })
+}
+
+fn wrong(name: &str, fault: Fault) -> Error {
+    let error = Error::input(format!("{name}: {}", fault.message));
+    match fault.help {
+        Some(help) => error.with_help(help),
+        None => error,
+    }
 }
 
 fn measurements(document: Document) -> Result<Vec<Measurement>> {
