@@ -104,7 +104,7 @@ fn a_review_gets_its_files() {
         assert!(rules.iter().any(|rule| Some(&rule.id) == result.rule_id.as_ref()), "{result:?}");
         let location = &result.locations.as_ref().unwrap()[0];
         let place = location.physical_location.as_ref().unwrap();
-        assert_eq!(place.artifact_location.as_ref().unwrap().uri.as_deref(), Some("vector_add.cu"));
+        assert_eq!(place.artifact_location.as_ref().unwrap().uri.as_deref(), Some("examples/vector_add/vector_add.cu"));
         assert!(place.region.as_ref().unwrap().start_line.unwrap() > 1, "{result:?}");
     }
     let answer: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(page).unwrap()).unwrap();

@@ -3,6 +3,7 @@
 
 pub mod annotate;
 pub mod cycles;
+pub mod dependences;
 pub mod over_warps;
 pub mod scale;
 
@@ -134,6 +135,17 @@ pub fn warp_cycles(
         let (kernel, gpu) = (measurement.kernel.demangled.clone(), machine.id.clone());
         cycles::cycles(kernel, gpu, of.config.clock, window.cycles, &of.code, &outcome)
     });
+    answer(measurement, machine, result)
+}
+
+/// What waits for what in the hottest block of machine code.
+pub fn dependences(
+    measurement: &Measurement,
+    machine: &Machine,
+    options: Options,
+) -> Answer<Option<dependences::Dependences>> {
+    let result = simulated(measurement, machine, options)
+        .map(|(_, of)| dependences::of(&measurement.kernel.demangled, &machine.id, &of));
     answer(measurement, machine, result)
 }
 

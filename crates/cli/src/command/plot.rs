@@ -40,6 +40,8 @@ enum Kind {
     Timeline(TimelineFlags),
     /// Why warps do not issue, by scheduler and for the hottest lines
     Stalls(KernelFlags),
+    /// What waits for what in the hottest block of machine code, with latencies and the longest chain
+    Dependences(KernelFlags),
     /// Speedup and efficiency from one warp to a full SM
     Scale(KernelFlags),
     /// Demand and supply of memory with every state, before and after a change
@@ -187,6 +189,7 @@ pub(crate) fn run(flags: &PlotFlags, threads: Option<u32>, terminal: &Terminal) 
         }
         Kind::Timeline(flags) => timeline(flags, threads, terminal),
         Kind::Stalls(flags) => stalls(flags, threads, terminal),
+        Kind::Dependences(flags) => dependences(flags, threads, terminal),
         Kind::Scale(flags) => scaling(flags, threads, terminal),
         Kind::XGraph(flags) => x_graph(flags, threads, terminal),
         Kind::FFamily(flags) => f_family(flags, threads, terminal),
@@ -320,6 +323,18 @@ fn stalls(flags: &KernelFlags, threads: Option<u32>, terminal: &Terminal) -> Res
     };
     let annotated = answer.result.map_err(|refusal| no_answer(&[(answer.gpu, refusal)]))?;
     write(&view::figure::stalls(&plot::stalls::stalls(&annotated)?), format, &flags.output, terminal)
+}
+
+fn dependences(flags: &KernelFlags, threads: Option<u32>, terminal: &Terminal) -> Result<Outcome> {
+    let format = flags.output.format()?;
+    let question = flags.ask.question_of_teg(threads)?;
+    let [machine] = question.machines.as_slice() else { return Err(one_gpu(question.machines.len()).into()) };
+    let measurements = flags.ask.measure(&question, terminal)?.measurements;
+    let [measurement] = measurements.as_slice() else { return Err(one_launch(measurements.len()).into()) };
+    let answer = timing::dependences(measurement, machine, question.options);
+    let found = answer.result.map_err(|refusal| no_answer(&[(answer.gpu, refusal)]))?;
+    let found = found.ok_or_else(|| Error::input("no warp executed an instruction: there is nothing to draw"))?;
+    write(&view::figure::dependences(&found), format, &flags.output, terminal)
 }
 
 fn scaling(flags: &KernelFlags, threads: Option<u32>, terminal: &Terminal) -> Result<Outcome> {

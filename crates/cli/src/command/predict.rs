@@ -1,5 +1,7 @@
 //! `warplens predict INPUT`: the time on each GPU, what bounds it, and the counts behind the answer.
 
+use std::path::{Path, PathBuf};
+
 use anyhow::Result;
 use clap::Args;
 use warplens_question::explain::{self, Advice};
@@ -44,6 +46,17 @@ pub(crate) fn run(flags: &PredictFlags, threads: Option<u32>, terminal: &Termina
         return Ok(Outcome::NoAnswer);
     }
     Ok(review.outcome(&judgement, terminal))
+}
+
+/// Where a file of the source lies, below the working folder if it does: a compiler may have seen it under another path.
+/// It is looked for as it is named, then beside the program and in the folders above that.
+fn found(file: &Path, input: &Path) -> PathBuf {
+    let here = std::env::current_dir().unwrap_or_default();
+    if let Ok(below) = file.strip_prefix(&here) {
+        return below.to_owned();
+    }
+    let beside = input.ancestors().skip(1).map(|folder| folder.join(file));
+    std::iter::once(file.to_owned()).chain(beside).find(|path| path.is_file()).unwrap_or_else(|| file.to_owned())
 }
 
 /// Changes that a screen names.
@@ -102,6 +115,7 @@ impl Answer<'_> {
             }
         }
         let findings = found.iter().map(|(subject, glance, advice)| Finding { subject, glance, advice });
-        sarif::log(&findings.collect::<Vec<_>>(), judgement, &self.flags.ask.launch.input)
+        let input = &self.flags.ask.launch.input;
+        sarif::log(&findings.collect::<Vec<_>>(), judgement, input, &|file| found(file, input))
     }
 }

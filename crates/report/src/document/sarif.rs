@@ -1,7 +1,7 @@
 //! Results as SARIF 2.1.0 (OASIS), which shows them at lines of the source: breached gates as errors, what bounds a
 //! kernel and what to change about it as notes.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_sarif::sarif::{
     ArtifactLocation, Location, Message, MultiformatMessageString, PhysicalLocation, Region,
@@ -29,10 +29,16 @@ const SCHEMA: &str = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os
 const GATE: (&str, &str) = ("gate", "A gate given with --fail-on is breached");
 const BOUND: (&str, &str) = ("bound", "What bounds a kernel, at the line with most of it");
 
-/// The log. `input` is the path of the program, for lines that are not known in its source.
-pub fn log(findings: &[Finding<'_>], judgement: &Judgement, input: &Path) -> Sarif {
+/// The log. `input` is the path of the program, for lines that are not known in its source; `found` says where a file of
+/// the source lies now.
+pub fn log(
+    findings: &[Finding<'_>],
+    judgement: &Judgement,
+    input: &Path,
+    found: &dyn Fn(&Path) -> PathBuf,
+) -> Sarif {
     let place = |source: Option<&(String, u32)>, line: Option<u32>| match source {
-        Some((file, line)) => location(Path::new(file), Some(*line)),
+        Some((file, line)) => location(&found(Path::new(file)), Some(*line)),
         None => location(input, line),
     };
     let at_bound = |glance: &Glance| {

@@ -3,6 +3,7 @@
 mod accuracy;
 mod cpi;
 mod cycles;
+mod dependences;
 mod occupancy;
 mod program;
 mod roofline;
@@ -14,6 +15,7 @@ mod x_graph;
 pub use accuracy::accuracy;
 pub use cpi::cpi;
 pub use cycles::cycles;
+pub use dependences::dependences;
 pub use occupancy::occupancy;
 pub use program::program;
 pub use roofline::roofline;
@@ -41,6 +43,10 @@ pub const FIGURES: &[FigureKind] = &[
     FigureKind { name: "cpi", about: "time, cycles per instruction, MWP and CWP by model, with the terms of the time" },
     FigureKind { name: "timeline", about: "when the warps of an SM compute and when they wait for memory" },
     FigureKind { name: "stalls", about: "why warps do not issue, by scheduler and for the hottest lines" },
+    FigureKind {
+        name: "dependences",
+        about: "what waits for what in the hottest block of machine code, and the longest chain",
+    },
     FigureKind { name: "scale", about: "speedup and efficiency from one warp to a full SM" },
     FigureKind { name: "x-graph", about: "demand and supply of memory with every state, before and after a change" },
     FigureKind { name: "f-family", about: "what memory supplies for several values of one quantity of the X-model" },
