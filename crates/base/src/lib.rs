@@ -1,5 +1,6 @@
 //! Vocabulary shared by every crate: typed ids and dense maps, source spans, diagnostics, units, the
-//! nearest name for messages, numbers in few bytes, and the form in which text of others may reach a terminal.
+//! nearest name for messages, numbers in few bytes, the form in which text of others may reach a terminal, and the way in
+//! which work is told that it is wanted no more.
 //!
 //! Main types: [`Span`], [`Diagnostic`], [`IdMap`], the units in [`units`].
 //! This crate does not know about PTX, GPUs, files or terminals.
@@ -10,6 +11,7 @@ pub mod error;
 mod id;
 mod nearest;
 mod span;
+pub mod stop;
 pub mod units;
 mod visible;
 

@@ -160,6 +160,7 @@ pub(crate) struct Document<'d> {
 impl Document<'_> {
     /// Writes the result in the wanted format to the wanted place.
     pub(crate) fn write(&self, flags: &OutputFlags, terminal: &Terminal) -> Result<()> {
+        terminal.keep_tables(self.tables);
         let text = match flags.format {
             Format::Text => {
                 // A file is read by anyone, not by this terminal.

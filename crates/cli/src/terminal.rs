@@ -1,4 +1,4 @@
-//! Where data and messages go: stdout is data, stderr is messages.
+//! Where data and messages go: stdout is data, stderr is messages; or both to a client that is no shell.
 //!
 //! Names and lines of inputs leave the program through here, through the renderers of sections and through `diagnostic`.
 //! All of them write characters visibly that a terminal would obey.
@@ -9,11 +9,13 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use warplens_base::{Keep, visible};
+use warplens_report::Section;
 use warplens_report::render::{Style, WIDTH};
 use warplens_report::view::predict::Detail;
 use warplens_session::files::{self, Existing};
 use warplens_session::{Findings, Progress};
 
+use crate::client::Client;
 use crate::flags::{ColorChoice, GlobalFlags};
 use crate::{diagnostic, progress};
 
@@ -31,18 +33,23 @@ pub(crate) struct Terminal {
     /// How often `-v` was given.
     pub(crate) verbose: u8,
     existing: Existing,
+    client: Client,
 }
 
 impl Terminal {
-    pub(crate) fn new(flags: &GlobalFlags) -> Self {
+    pub(crate) fn new(flags: &GlobalFlags, client: Client) -> Self {
+        let is_shell = matches!(client, Client::Shell);
         let style = |is_terminal: bool| match flags.color {
             ColorChoice::Always => Style::Colored,
-            ColorChoice::Auto if is_terminal && colors_are_welcome() => Style::Colored,
+            ColorChoice::Auto if is_shell && is_terminal && colors_are_welcome() => Style::Colored,
             ColorChoice::Auto | ColorChoice::Never => Style::Plain,
         };
         let asked = flags.width.map(usize::from);
         // Nothing but a terminal's own size: what a pipe gets is the same everywhere.
-        let of_terminal = || terminal_size::terminal_size_of(std::io::stdout()).map(|(columns, _)| columns.0.into());
+        let of_terminal = || {
+            let size = if is_shell { terminal_size::terminal_size_of(std::io::stdout()) } else { None };
+            size.map(|(columns, _)| columns.0.into())
+        };
         Self {
             style: style(std::io::stdout().is_terminal()),
             error_style: style(std::io::stderr().is_terminal()),
@@ -51,6 +58,7 @@ impl Terminal {
             file_width: asked.unwrap_or(WIDTH),
             verbose: flags.verbose,
             existing: if flags.force { Existing::Replace } else { Existing::Keep },
+            client,
         }
     }
 
@@ -68,11 +76,17 @@ impl Terminal {
     pub(crate) fn bytes(&self, output: Option<&PathBuf>, bytes: &[u8]) -> Result<()> {
         match output.filter(|path| path.as_os_str() != "-") {
             Some(path) => self.file(path, bytes),
-            None => {
-                let mut stdout = std::io::stdout().lock();
-                stdout.write_all(bytes)?;
-                Ok(stdout.flush()?)
-            }
+            None => match &self.client {
+                Client::Caller(said) => {
+                    said.parts().output.extend_from_slice(bytes);
+                    Ok(())
+                }
+                Client::Shell => {
+                    let mut stdout = std::io::stdout().lock();
+                    stdout.write_all(bytes)?;
+                    Ok(stdout.flush()?)
+                }
+            },
         }
     }
 
@@ -111,7 +125,33 @@ impl Terminal {
 
     /// True when a progress bar would be seen.
     pub(crate) fn shows_progress(&self) -> bool {
-        !self.quiet && std::io::stderr().is_terminal()
+        !self.quiet && matches!(self.client, Client::Shell) && std::io::stderr().is_terminal()
+    }
+
+    /// True where data on stdout is read by eyes.
+    pub(crate) fn is_screen(&self) -> bool {
+        matches!(self.client, Client::Shell) && std::io::stdout().is_terminal()
+    }
+
+    /// Keeps the tables of the result for a client that takes them as they are.
+    pub(crate) fn keep_tables(&self, tables: &dyn Fn() -> Vec<Section>) {
+        if let Client::Caller(said) = &self.client {
+            said.parts().tables = tables();
+        }
+    }
+
+    /// True where what a started program writes goes to the streams of this process.
+    pub(crate) fn has_streams(&self) -> bool {
+        matches!(self.client, Client::Shell)
+    }
+
+    /// Hands a caller what a started program wrote to its streams.
+    pub(crate) fn to_caller(&self, output: &[u8], messages: &[u8]) {
+        if let Client::Caller(said) = &self.client {
+            let mut parts = said.parts();
+            parts.output.extend_from_slice(output);
+            parts.messages.push_str(&String::from_utf8_lossy(messages));
+        }
     }
 
     /// Does work with a progress bar where one would be seen.
@@ -123,7 +163,14 @@ impl Terminal {
     pub(crate) fn with_progress_of<T>(&self, what: &str, work: impl FnOnce(&Progress) -> T) -> T {
         let progress = Arc::new(Progress::default());
         let _watch = progress::watch(&progress, what, self);
-        work(&progress)
+        if let Client::Caller(said) = &self.client {
+            said.parts().work = Some((what.to_owned(), Arc::clone(&progress)));
+        }
+        let done = work(&progress);
+        if let Client::Caller(said) = &self.client {
+            said.parts().work = None;
+        }
+        done
     }
 
     /// How much is said.
@@ -135,9 +182,14 @@ impl Terminal {
         }
     }
 
-    fn to_stderr(&self, text: &str) {
-        // When stderr is closed there is nobody to tell.
-        let _ = writeln!(std::io::stderr(), "{}", text.trim_end());
+    /// Writes lines beside the data, also where the user wants no messages.
+    pub(crate) fn to_stderr(&self, text: &str) {
+        let line = format!("{}\n", text.trim_end());
+        match &self.client {
+            Client::Caller(said) => said.parts().messages.push_str(&line),
+            // When stderr is closed there is nobody to tell.
+            Client::Shell => drop(std::io::stderr().write_all(line.as_bytes())),
+        }
     }
 }
 

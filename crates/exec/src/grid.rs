@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use rustc_hash::FxHashMap;
+use warplens_base::stop;
 use warplens_isa::Pc;
 use warplens_trace::{Clusters, CtaId, Observer};
 
@@ -449,7 +450,7 @@ fn run_workers<E: Engine, O: Observer + Sync>(
         let workers: Vec<_> = (0..n_workers)
             .map(|_| {
                 let fork = observer.fork();
-                scope.spawn(move || run_worker(shared, fork, resident))
+                scope.spawn(stop::carried(move || run_worker(shared, fork, resident)))
             })
             .collect();
         workers

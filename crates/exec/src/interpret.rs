@@ -1,5 +1,6 @@
 //! The interpreter: runs the paths of a warp block by block.
 
+use warplens_base::stop;
 use warplens_isa::Pc;
 use warplens_trace::{ActiveMask, Observer, WarpIndex};
 
@@ -300,6 +301,7 @@ impl<'a, E: Engine, O: Observer> Worker<'a, E, O> {
         if self.unreported() >= REPORT {
             let is_within = self.shared.note_executed(self.unreported());
             self.reported = self.summary.warp_instructions;
+            stop::check();
             if !is_within {
                 return Err(ExecError::LaunchBudget { budget: self.shared.launch.launch_budget, pc: place() });
             }

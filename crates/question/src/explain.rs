@@ -17,6 +17,7 @@ mod trial;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use warplens_base::stop;
 use warplens_model::scenario::Subject;
 use warplens_model::workload::coalescing_rule;
 
@@ -184,7 +185,7 @@ fn priced(context: &Context<'_>, proposals: &[(&'static str, candidate::Proposal
         taken.filter_map(|(at, (id, proposal))| Some((at, price(context, id, proposal)?))).collect::<Vec<_>>()
     };
     let mut priced = std::thread::scope(|scope| {
-        let helpers: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
+        let helpers: Vec<_> = (1..threads).map(|_| scope.spawn(stop::carried(work))).collect();
         let mut priced = work();
         for helper in helpers {
             priced.extend(helper.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));

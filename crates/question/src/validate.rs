@@ -14,6 +14,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use warplens_base::error::{Error, ErrorKind, Result};
+use warplens_base::stop;
 use warplens_model::{Options, Prediction};
 use warplens_session::machines::{self, ComputeCapability, Machine};
 use warplens_session::predict::{Choice, measured_on};
@@ -383,7 +384,12 @@ fn ask_all(
             answers.lock().expect("no thread panicked")[number] = Some(answer);
         }
     };
-    std::thread::scope(|scope| (0..request.execution.threads.max(1)).for_each(|_| drop(scope.spawn(work))));
+    std::thread::scope(|scope| {
+        let helpers: Vec<_> = (0..request.execution.threads.max(1)).map(|_| scope.spawn(stop::carried(work))).collect();
+        for helper in helpers {
+            helper.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        }
+    });
     let answers = answers.into_inner().expect("no thread panicked");
     answers.into_iter().map(|answer| answer.expect("every question was asked")).collect()
 }

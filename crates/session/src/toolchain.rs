@@ -18,7 +18,7 @@ mod unit;
 pub use flags::CompilerFlags;
 pub use limit::TimeLimit;
 pub use ptxas::{assemble, registers};
-pub use search::{CodeKind, Search};
+pub use search::{CodeKind, Search, know_python_sites};
 
 use crate::input::Input;
 use warplens_base::error::{Error, Result};

@@ -7,6 +7,7 @@
 //!
 //! Schedulers are served in the order of the cycles in which they issue, so that units see requests in order.
 
+use warplens_base::stop;
 use warplens_machine::words::IssueOccupies;
 use warplens_trace::{MachineClass, Operands};
 
@@ -24,6 +25,9 @@ use crate::unit::scoreboard::Scoreboard;
 use crate::unit::turns::Turns;
 use crate::warp::Warp;
 use crate::{CtaSpan, Effect, Event, Job, L1Holds, Options, Outcome, Pipe, SmConfig, StallCycles, UnitOutcome};
+
+/// Steps after which it is looked whether the simulation is still wanted: some hundredths of a second.
+const CHECK_INTERVAL: u32 = 1 << 16;
 
 /// Everything that changes while a job runs.
 pub(crate) struct Sm<'a> {
@@ -224,7 +228,13 @@ impl<'a> Sm<'a> {
         for slot in 0..self.ctas.len() {
             self.dispatch(slot, slot as u64 * u64::from(self.config.cta_start));
         }
+        let mut unchecked = 0;
         loop {
+            unchecked += 1;
+            if unchecked == CHECK_INTERVAL {
+                stop::check();
+                unchecked = 0;
+            }
             match self.first_to_issue() {
                 Some((scheduler, choice)) => {
                     self.step(scheduler, choice);

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use rustc_hash::FxHashSet;
-use warplens_base::Id as _;
+use warplens_base::{Id as _, stop};
 use warplens_exec::meeting::{NO_NODE, Nodes};
 use warplens_ir::{CallTarget, Flow, FunctionId, Guard, Inst, Operand};
 use warplens_isa::{BlockId, Pc, ScalarType, SpecialRegister};
@@ -160,6 +160,7 @@ impl Walker<'_> {
         self.executed += n_instructions;
         self.instructions += n_instructions;
         self.setting.walked.set(self.setting.walked.get() + n_instructions);
+        stop::check();
         let (budget, cta_budget) = (self.setting.budget, self.setting.cta_budget);
         if self.executed > budget || self.instructions > cta_budget {
             let pc = code.module.blocks[block].insts.last().map_or(Pc(0), |inst| inst.pc);

@@ -1,7 +1,9 @@
 //! `warplens exec PROGRAM`: a program that uses CUDA, run unchanged with libraries that emulate a GPU.
 
+mod child;
+
 use std::ffi::OsString;
-use std::io::{ErrorKind, Write as _};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 
@@ -135,7 +137,7 @@ fn execute(flags: &ExecFlags, threads: Option<u32>, terminal: &Terminal) -> Resu
         let shown = search.to_string_lossy();
         terminal.message(&format!("{SEARCH_PATH}={shown} {GPUS}={} {TRAIL}={}", flags.gpu, written.display()));
     }
-    let status = match wait(&mut child) {
+    let status = match child::wait(&mut child, terminal) {
         Ok(status) => status,
         Err(error) => {
             terminal.error(&Error::input(format!("{} cannot be run: {error}", path.display())).into());
@@ -168,44 +170,6 @@ fn parse_size(text: &str) -> std::result::Result<u64, String> {
     };
     let size = parse_count(digits).ok().and_then(|digits| digits.checked_mul(factor));
     size.ok_or_else(|| "write a number such as 500M or 2G".to_owned())
-}
-
-/// Starts a program and waits for its end. What interrupts the command ends the program, and not the report: a terminal
-/// tells both; where there is none, the program is told what the command was told.
-#[cfg(unix)]
-fn wait(command: &mut Command) -> std::io::Result<ExitStatus> {
-    use std::io::IsTerminal as _;
-
-    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-
-    let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM, SIGHUP])?;
-    let handle = signals.handle();
-    let mut child = command.spawn()?;
-    let id = rustix::process::Pid::from_child(&child);
-    let by_terminal = std::io::stdin().is_terminal();
-    let told = std::thread::spawn(move || {
-        for number in signals.forever() {
-            let signal = match number {
-                SIGINT if by_terminal => continue,
-                SIGINT => rustix::process::Signal::INT,
-                SIGHUP => rustix::process::Signal::HUP,
-                _ => rustix::process::Signal::TERM,
-            };
-            // It may have ended by now.
-            let _ = rustix::process::kill_process(id, signal);
-        }
-    });
-    let status = child.wait();
-    handle.close();
-    // The thread ends with the signals that it waits for.
-    let _ = told.join();
-    status
-}
-
-/// Starts a program and waits for its end.
-#[cfg(not(unix))]
-fn wait(command: &mut Command) -> std::io::Result<ExitStatus> {
-    command.status()
 }
 
 /// The time line, as the name of the file says.
@@ -249,8 +213,10 @@ fn show(
         Format::Html => render::html("Kernels of a program", &sections()),
         Format::Text | Format::Json => render::text(&sections(), render::Style::Plain, terminal.file_width),
     };
+    terminal.keep_tables(&tables);
     // Standard output is the program's.
-    Ok(std::io::stderr().write_all(visible(&text, Keep::Lines).as_bytes())?)
+    terminal.to_stderr(&visible(&text, Keep::Lines));
+    Ok(())
 }
 
 /// The program, in the folders of `PATH` where its name has no folder.

@@ -1,6 +1,5 @@
 //! `warplens plot KIND INPUT`: pictures of what the other verbs say in words.
 
-use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
@@ -207,7 +206,7 @@ fn draw(
     terminal: &Terminal,
     figure: impl Fn(&[Analysis], Options) -> warplens_session::Result<Figure>,
 ) -> Result<Outcome> {
-    let format = output.format()?;
+    let format = output.format(terminal)?;
     let question = ask.question(threads)?;
     let choice = if question.choice == Choice::Auto { Choice::parse(suitable)? } else { question.choice.clone() };
     let measurements = ask.measure(&question, terminal)?.measurements;
@@ -217,7 +216,7 @@ fn draw(
 }
 
 fn x_graph(flags: &XGraphFlags, threads: Option<u32>, terminal: &Terminal) -> Result<Outcome> {
-    let format = flags.output.format()?;
+    let format = flags.output.format(terminal)?;
     let scenario = Scenario::parse(&flags.settings, &flags.without)?;
     let points = |path: &PathBuf| {
         let input = Input::read(path)?;
@@ -234,7 +233,7 @@ fn x_graph(flags: &XGraphFlags, threads: Option<u32>, terminal: &Terminal) -> Re
 }
 
 fn f_family(flags: &FamilyFlags, threads: Option<u32>, terminal: &Terminal) -> Result<Outcome> {
-    let format = flags.output.format()?;
+    let format = flags.output.format(terminal)?;
     let variation = flags.vary.as_deref().map(Variation::parse).transpose()?.unwrap_or_else(Variation::of_cache);
     let (measurement, machine, options) = one_kernel(&flags.ask, threads, terminal)?;
     let curves = plot::x_graph::family(measurement, &machine, options, &variation)?;
@@ -242,7 +241,7 @@ fn f_family(flags: &FamilyFlags, threads: Option<u32>, terminal: &Terminal) -> R
 }
 
 fn architecture(flags: &ArchitectureFlags, terminal: &Terminal) -> Result<Outcome> {
-    let format = flags.output.format()?;
+    let format = flags.output.format(terminal)?;
     let machines = machines::select(&flags.gpu)?;
     let strictness = if flags.strict { Strictness::Strict } else { Strictness::AllowInferred };
     let graph = |machine: &Machine| plot::x_graph::architecture(machine, flags.parallelism, strictness);
@@ -294,7 +293,7 @@ fn timeline(flags: &TimelineFlags, threads: Option<u32>, terminal: &Terminal) ->
             Ok(view::figure::timeline(&plot::timeline::timeline(analysis)?))
         });
     }
-    let format = flags.output.format()?;
+    let format = flags.output.format(terminal)?;
     let window = flags.window.window(SHOWN)?;
     let question = flags.ask.question_of_teg(threads)?;
     let measured = flags.ask.measure(&question, terminal)?;
@@ -313,7 +312,7 @@ pub(super) fn one_timeline(measurements: &[Measurement], question: &Question, wi
 }
 
 fn stalls(flags: &KernelFlags, threads: Option<u32>, terminal: &Terminal) -> Result<Outcome> {
-    let format = flags.output.format()?;
+    let format = flags.output.format(terminal)?;
     let question = flags.ask.question_of_teg(threads)?;
     let [_] = question.machines.as_slice() else { return Err(one_gpu(question.machines.len()).into()) };
     let measured = flags.ask.measure(&question, terminal)?;
@@ -326,7 +325,7 @@ fn stalls(flags: &KernelFlags, threads: Option<u32>, terminal: &Terminal) -> Res
 }
 
 fn dependences(flags: &KernelFlags, threads: Option<u32>, terminal: &Terminal) -> Result<Outcome> {
-    let format = flags.output.format()?;
+    let format = flags.output.format(terminal)?;
     let question = flags.ask.question_of_teg(threads)?;
     let [machine] = question.machines.as_slice() else { return Err(one_gpu(question.machines.len()).into()) };
     let measurements = flags.ask.measure(&question, terminal)?.measurements;
@@ -338,7 +337,7 @@ fn dependences(flags: &KernelFlags, threads: Option<u32>, terminal: &Terminal) -
 }
 
 fn scaling(flags: &KernelFlags, threads: Option<u32>, terminal: &Terminal) -> Result<Outcome> {
-    let format = flags.output.format()?;
+    let format = flags.output.format(terminal)?;
     let question = flags.ask.question_of_teg(threads)?;
     let measured = flags.ask.measure(&question, terminal)?;
     let (mut scales, mut refused) = (Vec::new(), Vec::new());
@@ -362,7 +361,7 @@ fn no_answer(refused: &[(String, Refusal)]) -> Error {
 }
 
 fn accuracy(flags: &AccuracyFlags, threads: Option<u32>, terminal: &Terminal) -> Result<Outcome> {
-    let format = flags.output.format()?;
+    let format = flags.output.format(terminal)?;
     let (choice, options) = flags.model.choice("auto")?;
     let input = Input::read(&flags.measured)?;
     let folder = flags.measured.parent().unwrap_or(Path::new(""));
@@ -383,7 +382,7 @@ impl ModelFlags {
 
 impl PictureFlags {
     /// The format that is asked for, or that the file's name says.
-    fn format(&self) -> Result<PictureFormat> {
+    fn format(&self, terminal: &Terminal) -> Result<PictureFormat> {
         const ENDINGS: &str = "FILE ends in .svg, .png, .csv or .json; --format says it for other names";
         let format = match (self.format, &self.output) {
             (Some(format), _) => format,
@@ -395,7 +394,7 @@ impl PictureFlags {
                 found.ok_or_else(|| unknown().with_help(ENDINGS))?.1
             }
         };
-        if format == PictureFormat::Png && self.output.is_none() && std::io::stdout().is_terminal() {
+        if format == PictureFormat::Png && self.output.is_none() && terminal.is_screen() {
             return Err(Error::usage("a PNG picture is no text for a terminal").with_help("give -o FILE.png").into());
         }
         Ok(format)
@@ -404,6 +403,7 @@ impl PictureFlags {
 
 fn write(figure: &Figure, format: PictureFormat, flags: &PictureFlags, terminal: &Terminal) -> Result<Outcome> {
     figure.check().map_err(|flaw| Error::input(flaw.to_string()))?;
+    terminal.keep_tables(&|| vec![view::figure::data(figure)]);
     let bytes = match format {
         PictureFormat::Svg => render::svg::figure(figure).into_bytes(),
         PictureFormat::Png => render::png::figure(figure),

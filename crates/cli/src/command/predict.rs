@@ -106,15 +106,15 @@ impl Answer<'_> {
     /// Every launch on every GPU that has an answer.
     fn sarif(&self, judgement: &Judgement) -> impl serde::Serialize + use<> {
         let subjects = document::gated::subjects(&document::predict::document(self.analyses));
-        let mut found: Vec<(&str, Glance, Vec<Advice>)> = Vec::new();
+        let mut all: Vec<(&str, Glance, Vec<Advice>)> = Vec::new();
         for (number, analysis) in self.analyses.iter().enumerate() {
             for glance in glance::glances(analysis, self.question.options) {
                 let gpu = analysis.gpus.iter().find(|gpu| gpu.machine.id == glance.gpu);
                 let advice = gpu.map_or_else(Vec::new, |gpu| self.advice(number, gpu));
-                found.push((&subjects[number], glance, advice));
+                all.push((&subjects[number], glance, advice));
             }
         }
-        let findings = found.iter().map(|(subject, glance, advice)| Finding { subject, glance, advice });
+        let findings = all.iter().map(|(subject, glance, advice)| Finding { subject, glance, advice });
         let input = &self.flags.ask.launch.input;
         sarif::log(&findings.collect::<Vec<_>>(), judgement, input, &|file| found(file, input))
     }

@@ -4,6 +4,7 @@ use argmin::core::{CostFunction, Error as ArgminError, Executor, State as _};
 use argmin::solver::brent::BrentOpt;
 use rayon::prelude::*;
 use warplens_base::error::{Error, Result};
+use warplens_base::stop;
 use warplens_launch::Launch;
 use warplens_machine::Scaling;
 use warplens_model::{ModelId, Options};
@@ -125,7 +126,9 @@ impl Trial<'_> {
     fn differences(&self, factor: f64) -> Option<Vec<f64>> {
         let machine = self.with(factor)?;
         let pairs = self.problem.measurements.par_iter().zip(&self.problem.us);
-        pairs.map(|(measurement, us)| Some((predicted(measurement, &machine).ok()? / us).ln())).collect()
+        let difference =
+            |(measurement, us): (&Measurement, &f64)| Some((predicted(measurement, &machine).ok()? / us).ln());
+        pairs.map(stop::carried_each(difference)).collect()
     }
 
     fn cost_of(&self, factor: f64) -> f64 {

@@ -2,6 +2,8 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use warplens_base::stop;
+
 /// Applies `work` to every item on up to `threads` threads.
 pub(crate) fn map<T: Sync, R: Send>(items: &[T], threads: usize, work: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let n_workers = threads.min(items.len());
@@ -20,7 +22,7 @@ pub(crate) fn map<T: Sync, R: Send>(items: &[T], threads: usize, work: impl Fn(&
         }
     };
     let mut results: Vec<(usize, R)> = std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..n_workers).map(|_| scope.spawn(worker)).collect();
+        let workers: Vec<_> = (0..n_workers).map(|_| scope.spawn(stop::carried(worker))).collect();
         let done = workers.into_iter().map(|worker| match worker.join() {
             Ok(done) => done,
             // A panic is a bug of ours: it goes on in the thread that asked for the work.

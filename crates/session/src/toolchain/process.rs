@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use super::limit::TimeLimit;
 use warplens_base::error::Error;
+use warplens_base::stop;
 
 /// Bytes that are kept of each stream.
 const KEPT: usize = 1 << 20;
@@ -60,6 +61,10 @@ pub(super) fn run(command: &mut Command, name: &str, limit: &TimeLimit) -> Resul
             None if Instant::now() >= deadline => {
                 end(&mut child);
                 return Err(Failure::Limit(too_slow(&format!("{name} was ended"), seconds)));
+            }
+            None if stop::is_told() => {
+                end(&mut child);
+                stop::check();
             }
             None => std::thread::sleep(INTERVAL),
         }

@@ -134,8 +134,20 @@ fn nvrtc_in(folder: &Path) -> Option<PathBuf> {
     names.pop().map(|name| folder.join(name))
 }
 
+/// The folders of packages of the Python that this process belongs to, where it belongs to one.
+static OWN_SITES: OnceLock<Vec<PathBuf>> = OnceLock::new();
+
+/// Says in which folders the Python looks for packages that this process belongs to: no other Python is asked then.
+pub fn know_python_sites(sites: Vec<PathBuf>) {
+    // It belongs to one Python, which says the same again.
+    let _ = OWN_SITES.set(sites);
+}
+
 /// Folders in which the user's Python looks for packages.
 fn python_sites() -> Vec<PathBuf> {
+    if let Some(own) = OWN_SITES.get() {
+        return own.clone();
+    }
     let mut sites: Vec<PathBuf> = ["python3", "python"]
         .iter()
         .find_map(|python| {

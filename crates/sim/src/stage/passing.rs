@@ -1,6 +1,7 @@
 //! Passing over instructions: warps go through their traces without time, for what remains of it in the caches, at
 //! barriers and in the order of CTAs.
 
+use warplens_base::stop;
 use warplens_isa::StateSpace;
 use warplens_trace::MachineClass;
 
@@ -147,6 +148,7 @@ impl Sm<'_> {
         self.own_times.fill(0.0);
         let mut speeds = self.speeds(cycle);
         while self.passed < end && !self.is_other_stage {
+            stop::check();
             let runs = |&slot: &usize| self.warps[slot].state == State::Runs;
             let times = &self.own_times;
             let least = (0..self.warps.len()).filter(runs).min_by(|&a, &b| times[a].total_cmp(&times[b]));
