@@ -214,12 +214,22 @@ def compare(job):
                 wrong = [at for at, (a, b) in enumerate(zip(values, buffers(got))) if a != b]
                 words = sorted({at % OUTPUTS for at in wrong})
                 verdict = f"differs: words {words} in {len({at // OUTPUTS for at in wrong})} threads" if wrong else "equal"
+                if wrong and is_equal_without_optimisation(arguments, folder, source, chip, values):
+                    verdict += "; equal without optimisation"
             verdicts.append((seed, chip, level, verdict))
             if arguments.keep and verdict != "equal":
                 arguments.keep.mkdir(exist_ok=True)
                 (arguments.keep / f"{seed}.{chip}.ptx").write_text(source.read_text())
                 (arguments.keep / f"{seed}.{chip}{level}.cubin").write_bytes(cubin.read_bytes())
     return verdicts
+
+
+def is_equal_without_optimisation(arguments, folder, source, chip, values):
+    """True where ptxas makes other code of the same kernel at -O0 that leaves what the PTX leaves."""
+    cubin = folder / "k-O0.cubin"
+    made = subprocess.run([f"{arguments.tools}/ptxas", f"-arch=sm_{chip}", "-O0", source, "-o", cubin], capture_output=True)
+    got = "error" if made.returncode else answer(arguments.warplens, cubin)
+    return not got.startswith("error") and buffers(got) == values
 
 
 def buffers(text):
