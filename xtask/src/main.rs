@@ -11,6 +11,7 @@ mod check;
 mod fuzz;
 mod generate;
 mod lists;
+mod python;
 mod sanitize;
 mod suite;
 mod tidy;
@@ -29,6 +30,7 @@ Usage: cargo xtask TASK
 Tasks:
   check [STEP...]      All checks besides the tests, or the named ones
   browser              Report pages of examples opened in a headless Chromium
+  python [WORD...]     The wheel of the Python package, in a fresh environment, and its tests; words go to pytest
   fuzz [--seconds N] [TARGET...]
                        The fuzz targets, each for 60 seconds or N
   sanitize [NAME...]   Tests of the unsafe code under the sanitizers `address` and `thread`, or `miri`
@@ -56,6 +58,7 @@ fn run(arguments: &[&str]) -> Result<()> {
     match arguments {
         ["check", steps @ ..] => check::run(&Workspace::find()?, steps),
         ["browser"] => browser::check(&Workspace::find()?),
+        ["python", words @ ..] => python::check(&Workspace::find()?, words),
         ["fuzz", words @ ..] => fuzz::check(&Workspace::find()?, words),
         ["sanitize", names @ ..] => sanitize::check(&Workspace::find()?, names),
         ["suite", words @ ..] => suite::check(&Workspace::find()?, words),

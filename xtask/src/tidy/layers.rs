@@ -37,6 +37,7 @@ const LAYERS: &[(&str, u8)] = &[
     ("warplens-clock", 0),
     ("warplens-cudart12", 9),
     ("warplens-cudart13", 9),
+    ("warplens-python", 10),
     ("xtask", 10),
 ];
 

@@ -1,0 +1,19 @@
+"""What the tests share."""
+
+import pathlib
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+EXAMPLES = ROOT / "examples"
+
+
+@pytest.fixture(autouse=True)
+def at_the_root(monkeypatch):
+    """Paths in documents are those that the command writes where it is called from the root of the repository."""
+    monkeypatch.chdir(ROOT)
+
+
+@pytest.fixture
+def matmul():
+    return EXAMPLES / "matmul_tiled/ptx/sm_80.ptx"
