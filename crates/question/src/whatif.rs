@@ -24,9 +24,9 @@ use warplens_session::predict::{
 use warplens_session::profile::LaunchShape;
 
 pub(crate) use changed::bounded;
-pub use parse::ExtentChange;
+pub use parse::{ExtentChange, names};
 pub(crate) use price::of_each;
-pub use price::{GpuPrices, Price, Prices, price};
+pub use price::{GpuPrices, Price, Prices, price, price_watched};
 
 /// What is asked.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -154,7 +154,7 @@ fn on_machine(
     let mut changed = unchanged.clone();
     let applied = changed::apply(&scenario.edits, &mut changed);
     let after = applied.map(|()| {
-        let mut after = answers(&changed.input(options), &changed.machine, &Choice::Named(asked));
+        let mut after = answers(&changed.input(options), &changed.machine, &choice.again(asked));
         let bounded = |prediction| bounded(prediction, &changed, options);
         let held = |answer: Answer| Answer { result: answer.result.map(bounded), ..answer };
         after.answers = after.answers.into_iter().map(held).collect();

@@ -46,7 +46,7 @@ pub fn x_graph(measurement: Measurement, machine: &Machine, options: Options, sc
         return Err(error);
     }
     let kernel = measurement.kernel.demangled.clone();
-    let choice = Choice::Named(vec![ModelId::XModel]);
+    let choice = Choice::Alone(vec![ModelId::XModel]);
     let answer = whatif::run(measurement, None, std::slice::from_ref(machine), &choice, options, scenario);
     let gpu = answer.gpus.into_iter().next().expect("one GPU was asked for");
     let model = gpu.models.into_iter().next().expect("one model was asked");
