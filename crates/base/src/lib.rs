@@ -1,5 +1,5 @@
 //! Vocabulary shared by every crate: typed ids and dense maps, source spans, diagnostics, units, the
-//! nearest name for messages, numbers in few bytes, and the form in which text of others may reach a terminal.
+//! nearest name for messages, words for a shell, numbers in few bytes, and the form in which text of others may reach a terminal.
 //!
 //! Main types: [`Span`], [`Diagnostic`], [`IdMap`], the units in [`units`].
 //! This crate does not know about PTX, GPUs, files or terminals.
@@ -9,6 +9,7 @@ mod diagnostic;
 pub mod error;
 mod id;
 mod nearest;
+mod shell;
 mod span;
 pub mod units;
 mod visible;
@@ -16,5 +17,6 @@ mod visible;
 pub use diagnostic::{Diagnostic, Label, Severity};
 pub use id::{Id, IdMap};
 pub use nearest::{nearest, nearest_by};
+pub use shell::quoted;
 pub use span::{LineIndex, Span};
 pub use visible::{Keep, is_control, visible};
