@@ -28,7 +28,7 @@ Usage: cargo xtask TASK
 
 Tasks:
   check [STEP...]      All checks besides the tests, or the named ones
-  browser              Report pages of examples opened in a headless Chromium
+  browser              Report pages of examples and the live page, opened in a headless Chromium
   fuzz [--seconds N] [TARGET...]
                        The fuzz targets, each for 60 seconds or N
   sanitize [NAME...]   Tests of the unsafe code under the sanitizers `address` and `thread`, or `miri`

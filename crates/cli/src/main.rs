@@ -7,6 +7,7 @@ mod flags;
 mod panic_report;
 mod progress;
 mod terminal;
+mod variants;
 
 use std::process::ExitCode;
 

@@ -23,6 +23,7 @@ use warplens_session::predict::{
 };
 use warplens_session::profile::LaunchShape;
 
+pub use changed::Kept;
 pub(crate) use changed::bounded;
 pub use parse::{ExtentChange, names};
 pub(crate) use price::of_each;
@@ -127,10 +128,24 @@ pub fn run(
     options: Options,
     scenario: &Scenario,
 ) -> WhatIf {
+    run_kept(measurement, again, machines, choice, options, scenario, &Kept::default())
+}
+
+/// [`run`], with what is kept of the launch.
+pub fn run_kept(
+    measurement: Measurement,
+    again: Option<&Measurement>,
+    machines: &[Machine],
+    choice: &Choice,
+    options: Options,
+    scenario: &Scenario,
+    kept: &Kept,
+) -> WhatIf {
     let after = again.unwrap_or(&measurement);
     let gpus = machines.iter().map(|machine| match (measurement.on(machine), after.on(machine)) {
         (Ok(before), Ok(after)) => {
-            on_machine(before.recording(), after.recording(), machine, choice, options, scenario)
+            let recordings = (before.recording(), after.recording());
+            on_machine(recordings, machine, choice, options, (scenario, kept))
         }
         (_, after) => unanswered(&measurement, machine, choice, options, after.err()),
     });
@@ -140,22 +155,20 @@ pub fn run(
 }
 
 fn on_machine(
-    recording: Recording<'_>,
-    second: Recording<'_>,
+    (recording, second): (Recording<'_>, Recording<'_>),
     machine: &Machine,
     choice: &Choice,
     options: Options,
-    scenario: &Scenario,
+    (scenario, kept): (&Scenario, &Kept),
 ) -> GpuWhatIf {
     let before = on_gpu(recording, machine, choice, options);
     // The same models as before, whatever the preference would be now.
     let asked: Vec<ModelId> = before.answers.iter().map(|answer| answer.model).collect();
     let unchanged = subject(second, machine);
-    let mut changed = unchanged.clone();
-    let applied = changed::apply(&scenario.edits, &mut changed);
-    let after = applied.map(|()| {
+    let changed = kept.changed(&scenario.edits, &unchanged);
+    let after = changed.as_ref().map_err(Clone::clone).map(|changed| {
         let mut after = answers(&changed.input(options), &changed.machine, &choice.again(asked));
-        let bounded = |prediction| bounded(prediction, &changed, options);
+        let bounded = |prediction| bounded(prediction, changed, options);
         let held = |answer: Answer| Answer { result: answer.result.map(bounded), ..answer };
         after.answers = after.answers.into_iter().map(held).collect();
         after
@@ -168,7 +181,7 @@ fn on_machine(
         ModelWhatIf { model: answer.model, before: answer.result.clone(), after, notes }
     });
     let models = models.collect();
-    let warnings = if after.is_ok() { beyond_the_peak(&unchanged, &changed, options) } else { None };
+    let warnings = changed.ok().and_then(|changed| beyond_the_peak(&unchanged, &changed, options));
     GpuWhatIf { models, before, after, warnings: warnings.into_iter().collect() }
 }
 

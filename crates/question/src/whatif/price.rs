@@ -4,6 +4,7 @@ use std::sync::atomic::Ordering;
 
 use warplens_model::scenario::{EFFECTS, Effect, Impossible, Scenario, Subject};
 
+use super::changed::Kept;
 use super::{ask, subject, why_nothing};
 use warplens_session::machines::Machine;
 use warplens_session::predict::{Choice, GpuAnalysis, ModelId, Options, Prediction, measured_on};
@@ -62,16 +63,18 @@ impl Price {
 
 /// Prices every effect.
 pub fn price(measurement: Measurement, machines: &[Machine], choice: &Choice, options: Options) -> Prices {
-    let watched = price_watched(measurement, machines, choice, options, &Progress::default());
+    let (kept, progress) = (Kept::default(), Progress::default());
+    let watched = price_watched(measurement, machines, choice, options, &kept, &progress);
     watched.expect("nobody else has the progress, so that nobody stopped it")
 }
 
-/// [`price`], with a count of the questions that are answered. None where it was stopped.
+/// [`price`], with what is kept of the launch and a count of the questions that are answered. None where it was stopped.
 pub fn price_watched(
     measurement: Measurement,
     machines: &[Machine],
     choice: &Choice,
     options: Options,
+    kept: &Kept,
     progress: &Progress,
 ) -> Option<Prices> {
     // The answers as things are, each effect, and all together.
@@ -84,45 +87,68 @@ pub fn price_watched(
         let answered = before.answers.iter().filter_map(|answer| answer.result.as_ref().ok());
         let own = measurement.on(machine).unwrap_or(&measurement);
         let as_is = subject(own.recording(), machine);
-        let by_model = of_questions(&as_is, &answered.collect::<Vec<_>>(), options, progress)?;
+        let asked = Asked { as_is: &as_is, options, kept };
+        let by_model = asked.of_questions(&answered.collect::<Vec<_>>(), progress)?;
         gpus.push(GpuPrices { prices: by_model.into_iter().flatten().collect(), before });
     }
     Some(Prices { measurement, gpus })
 }
 
-/// What each model answers to every question: the effects, what costs most first, then all of them together.
-fn of_questions(
-    as_is: &Subject,
-    models: &[&Prediction],
+/// The launch that is asked about.
+struct Asked<'a> {
+    as_is: &'a Subject,
     options: Options,
-    progress: &Progress,
-) -> Option<Vec<Vec<Price>>> {
-    let mut each = vec![Vec::new(); models.len()];
-    for effect in EFFECTS {
-        let question = Changed::of(as_is, &Scenario::without(effect), Some(effect));
+    kept: &'a Kept,
+}
+
+impl Asked<'_> {
+    /// What each model answers to every question: the effects, what costs most first, then all of them together.
+    fn of_questions(&self, models: &[&Prediction], progress: &Progress) -> Option<Vec<Vec<Price>>> {
+        let mut each = vec![Vec::new(); models.len()];
+        for effect in EFFECTS {
+            let changed = self.kept.changed(&Scenario::without(effect), self.as_is);
+            for (prices, before) in each.iter_mut().zip(models) {
+                prices.push(self.price(&changed, before, Some(effect)));
+            }
+            progress.done.fetch_add(1, Ordering::Relaxed);
+            if progress.is_stopped() {
+                return None;
+            }
+        }
+        let costly = EFFECTS.iter().filter(|effect| !effect.saves_time).collect();
+        let all = self.kept.changed(&Scenario { settings: Vec::new(), without: costly }, self.as_is);
         for (prices, before) in each.iter_mut().zip(models) {
-            prices.push(question.price(as_is, before, options));
+            sort(prices);
+            prices.push(self.price(&all, before, None));
         }
         progress.done.fetch_add(1, Ordering::Relaxed);
-        if progress.is_stopped() {
-            return None;
-        }
+        Some(each)
     }
-    let costly = EFFECTS.iter().filter(|effect| !effect.saves_time).collect();
-    let all = Changed::of(as_is, &Scenario { settings: Vec::new(), without: costly }, None);
-    for (prices, before) in each.iter_mut().zip(models) {
-        sort(prices);
-        prices.push(all.price(as_is, before, options));
+
+    /// What one model says of the launch without an effect.
+    fn price(
+        &self,
+        changed: &Result<Subject, Impossible>,
+        before: &Prediction,
+        effect: Option<&'static Effect>,
+    ) -> Price {
+        let note = effect.and_then(|effect| why_nothing(effect, before.model, self.as_is));
+        let after = match changed {
+            // What a model does not have costs it nothing.
+            Ok(_) if note.is_some() => Ok(before.clone()),
+            Ok(changed) => ask(before.model, changed, self.options).map_err(|refusal| refusal.reason),
+            Err(impossible) => Err(impossible.reason.clone()),
+        };
+        Price { model: before.model, effect, before: before.clone(), after, note }
     }
-    progress.done.fetch_add(1, Ordering::Relaxed);
-    Some(each)
 }
 
 /// The cost of each effect by itself, what costs most first.
 pub(crate) fn of_each(as_is: &Subject, before: &Prediction, options: Options) -> Vec<Price> {
-    let of = |effect: &'static Effect| {
-        Changed::of(as_is, &Scenario::without(effect), Some(effect)).price(as_is, before, options)
-    };
+    let kept = Kept::default();
+    let asked = Asked { as_is, options, kept: &kept };
+    let of =
+        |effect: &'static Effect| asked.price(&kept.changed(&Scenario::without(effect), as_is), before, Some(effect));
     let mut prices: Vec<Price> = EFFECTS.iter().map(of).collect();
     sort(&mut prices);
     prices
@@ -131,30 +157,4 @@ pub(crate) fn of_each(as_is: &Subject, before: &Prediction, options: Options) ->
 fn sort(prices: &mut [Price]) {
     let gain = |price: &Price| price.speedup().unwrap_or(0.0);
     prices.sort_by(|left, right| gain(right).total_cmp(&gain(left)));
-}
-
-/// A launch without an effect. It is changed once and asked about by every model: where warps were recorded, what they did
-/// is written anew.
-struct Changed {
-    effect: Option<&'static Effect>,
-    subject: Result<Subject, Impossible>,
-}
-
-impl Changed {
-    fn of(as_is: &Subject, scenario: &Scenario, effect: Option<&'static Effect>) -> Self {
-        let mut changed = as_is.clone();
-        let applied = super::changed::apply(scenario, &mut changed);
-        Self { effect, subject: applied.map(|()| changed) }
-    }
-
-    fn price(&self, as_is: &Subject, before: &Prediction, options: Options) -> Price {
-        let note = self.effect.and_then(|effect| why_nothing(effect, before.model, as_is));
-        let after = match &self.subject {
-            // What a model does not have costs it nothing.
-            Ok(_) if note.is_some() => Ok(before.clone()),
-            Ok(changed) => ask(before.model, changed, options).map_err(|refusal| refusal.reason),
-            Err(impossible) => Err(impossible.reason.clone()),
-        };
-        Price { model: before.model, effect: self.effect, before: before.clone(), after, note }
-    }
 }

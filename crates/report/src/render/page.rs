@@ -142,6 +142,11 @@ fn section_html(section: &Section) -> String {
     format!("{heading}{blocks}")
 }
 
+/// The same with titles only, until a reader opens one.
+pub fn folded(sections: &[Section]) -> String {
+    sections.iter().map(folded_html).collect()
+}
+
 fn folded_html(section: &Section) -> String {
     let blocks: String = section.blocks.iter().map(block_html).collect();
     format!("<details><summary>{}</summary>\n{blocks}</details>\n", escaped(&section.title))
