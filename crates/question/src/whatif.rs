@@ -209,19 +209,20 @@ fn unanswered(
 
 /// Says so where more warps than before lose throughput.
 fn beyond_the_peak(before: &Subject, after: &Subject, options: Options) -> Option<String> {
-    let (old, new) = (threads::of(before, options)?, threads::of(after, options)?);
-    let (unit, fall) = (new.threads_unit, new.fall?);
-    if new.threads <= old.threads {
+    let (old, solved) = (threads::solved(before, options)?, threads::solved(after, options)?);
+    let (old, new) = (old.state.system.threads, solved.state.system.threads);
+    if new <= old {
         return None;
     }
-    let added = format!("{} {unit} instead of {}", short(new.threads), short(old.threads));
-    if let Some((from, loss)) = fall.forced.filter(|(from, _)| *from <= new.threads) {
+    let (unit, fall) = (solved.units.threads, threads::fall(&solved)?);
+    let added = format!("{} {unit} instead of {}", short(new), short(old));
+    if let Some((from, loss)) = fall.forced.filter(|(from, _)| *from <= new) {
         let (from, lost) = (short(from), short(100.0 * loss));
         return Some(format!(
             "x-model: {added} fall off the cache peak; from {from} on, {lost} % of the throughput is lost"
         ));
     }
-    let best = fall.best.filter(|best| *best < new.threads)?;
+    let best = fall.best.filter(|best| *best < new)?;
     Some(format!("x-model: {added} are past the cache peak, which {} would use best", short(best)))
 }
 

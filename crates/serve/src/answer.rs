@@ -72,7 +72,9 @@ impl Asked<'_> {
         let machines = std::slice::from_ref(self.machine);
         let analysis = predict::predict_watched(measurement, machines, &self.choice, options, self.progress);
         let glances = glance::glances(&analysis, options);
-        let sections = view::predict::predictions(&analysis, &glances, None, Detail::Screen, None);
+        let mut sections = view::predict::predictions(&analysis, &glances, None, Detail::Screen, None);
+        // They are about a terminal.
+        sections.retain(|section| section.id != "notes");
         let analyses = std::slice::from_ref(&analysis);
         let roofline = plot::roofline::rooflines(analyses, options).ok().map(|data| view::figure::roofline(&data));
         let terms = plot::terms::times(analyses).ok().map(|data| view::figure::cpi(&data));

@@ -91,8 +91,8 @@ fn slider(name: &str, label: &str, about: &str) -> String {
 fn effects() -> String {
     let row = |name: &str, about: &str| {
         format!(
-            "<label class=\"effect\"><input type=\"checkbox\" data-without=\"{name}\"> <b>{name}</b>\n\
-             <small>{}</small></label>\n",
+            "<label class=\"effect\"><input type=\"checkbox\" data-without=\"{name}\"> <b>{name}</b> \
+             <span class=\"price\"></span>\n<small>{}</small></label>\n",
             escaped(about)
         )
     };

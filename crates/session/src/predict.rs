@@ -32,7 +32,7 @@ pub enum Choice {
     All,
     /// These, in order.
     Named(Vec<ModelId>),
-    /// These, in order, for somebody who waits: no other is asked, so that nothing is said of how far models lie apart.
+    /// These, in order, for somebody who waits: no other is asked, and the spread is theirs.
     Alone(Vec<ModelId>),
 }
 
@@ -308,7 +308,10 @@ pub fn answers(input: &Input<'_>, machine: &Machine, choice: &Choice) -> GpuAnal
             models.iter().filter_map(of).collect()
         }
     };
-    let band = if matches!(choice, Choice::Alone(_)) { None } else { all.band() };
+    let band = match choice {
+        Choice::Alone(models) if models.len() < 2 => None,
+        _ => all.band(),
+    };
     let bound =
         all.answers.iter().find(|(model, _)| *model == ModelId::Roofline).and_then(|(_, result)| result.as_ref().ok());
     let mut gpu = GpuAnalysis {

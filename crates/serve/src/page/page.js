@@ -367,23 +367,49 @@
   // --- views
 
   const simulated = card("#card-simulated"), closed = card("#card-closed");
-  const graph = panel("graph", "graph", knobs), whatif = panel("whatif"), prices = panel("prices");
+  const graph = panel("graph", "graph", knobs), prices = panel("prices");
+  // A question that makes no sense is refused once.
+  const whatif = panel("whatif", "whatif", (reply, query) => {
+    if (reply.state === "done") simulate(query);
+    else also.hint("There is no question to simulate.");
+  });
   const also = panel("whatif-simulated", "whatif"), compare = panel("compare"), listing = panel("listing");
   const answer = panel("answer");
+  const nothing = () => {};
+  const pricing = new Place("prices", { begun: nothing, running: nothing, done: price });
+
+  /** The share of the time that each effect costs, beside it. */
+  function price(reply) {
+    const rows = reply.state === "done" ? reply.document.prices : [];
+    for (const box of EFFECTS) {
+      const share = rows.find((row) => row.effect === box.dataset.without)?.share;
+      const shown = $(".price", box.parentElement);
+      shown.textContent = share ? `${(100 * share).toFixed(1)} %` : "";
+      shown.classList.toggle("much", share >= 0.05);
+    }
+  }
+
+  /** Asks the simulation what the closed forms were asked. */
+  function simulate(query) {
+    const asked = changes();
+    const known = asked.some(([kind, text]) => kind === "without" || !text.startsWith("x-model."));
+    if (!state.simulate) also.hint("Questions are not simulated.");
+    else if (!known) also.hint("What is supposed are quantities of the X-model, which the simulation does not have.");
+    else if (query === question(...asked)) also.want(question(["model", SIMULATION], ...asked));
+  }
 
   const VIEWS = {
     graph: () => graph.want(question(...changes())),
     whatif: () => {
       const asked = changes();
+      $("#pricing").textContent = state.prices;
+      pricing.want(question(["model", state.prices]));
       if (asked.length === 0) {
         whatif.hint("Nothing is supposed. Move a slider, take an effect away, or name a parameter below.");
         return also.hint("The simulation answers the same question, a few seconds later.");
       }
-      whatif.want(question(...asked));
-      const known = asked.some(([kind, text]) => kind === "without" || !text.startsWith("x-model."));
-      if (!state.simulate) also.hint("Questions are not simulated.");
-      else if (known) also.want(question(["model", SIMULATION], ...asked));
-      else also.hint("What is supposed are quantities of the X-model, which the simulation does not have.");
+      if (whatif.shown === question(...asked)) simulate(whatif.shown);
+      else whatif.want(question(...asked));
     },
     prices: () => prices.want(question(["model", state.prices])),
     compare: () => {
