@@ -1,4 +1,4 @@
-//! `cargo xtask browser`: report pages of shipped examples, opened and used in a headless Chromium.
+//! `cargo xtask browser`: report pages of shipped examples and the live page, opened and used in a headless Chromium.
 //!
 //! Needs node and Chromium (Debian: `apt-get install nodejs npm chromium`); `CHROMIUM` names another one. With
 //! `SCREENSHOTS=folder` pictures of the pages are kept.
@@ -12,7 +12,7 @@ use crate::workspace::{Workspace, run};
 /// Examples whose pages are opened: name and GPUs.
 const PAGES: &[(&str, &str)] = &[("matmul_tiled", "h200,c1060"), ("layout_aos", "a100-80"), ("mandelbrot", "v100,k40")];
 
-/// Writes the pages and has them checked.
+/// Writes the pages, and has them and the live page checked.
 pub(crate) fn check(workspace: &Workspace) -> Result<()> {
     let folder = workspace.metadata.target_directory.join("browser").into_std_path_buf();
     std::fs::create_dir_all(&folder).context("making the folder of the pages")?;
@@ -28,5 +28,10 @@ pub(crate) fn check(workspace: &Workspace) -> Result<()> {
     let tests = workspace.root.join("tests/browser");
     let npm = ["ci", "--silent", "--no-audit", "--no-fund"];
     run(Command::new("npm").args(npm).current_dir(&tests).stdin(Stdio::null()))?;
-    run(Command::new("node").arg("report.mjs").args(&pages).current_dir(&tests).stdin(Stdio::null()))
+    run(Command::new("node").arg("report.mjs").args(&pages).current_dir(&tests).stdin(Stdio::null()))?;
+    let (program, examples) =
+        (workspace.metadata.target_directory.join("debug/warplens"), workspace.root.join("examples"));
+    let mut live = Command::new("node");
+    live.arg("serve.mjs").arg(program).arg(examples);
+    run(live.current_dir(&tests).stdin(Stdio::null()))
 }

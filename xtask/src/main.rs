@@ -29,7 +29,7 @@ Usage: cargo xtask TASK
 
 Tasks:
   check [STEP...]      All checks besides the tests, or the named ones
-  browser              Report pages of examples opened in a headless Chromium
+  browser              Report pages of examples and the live page, opened in a headless Chromium
   python [WORD...]     The wheel of the Python package, in a fresh environment, and its tests; words go to pytest
   fuzz [--seconds N] [TARGET...]
                        The fuzz targets, each for 60 seconds or N

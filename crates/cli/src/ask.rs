@@ -152,19 +152,26 @@ impl AskFlags {
                 words.extend([flag.to_owned(), value.clone()]);
             }
         }
-        words.extend(models.options.iter().flat_map(|name| ["--option".to_owned(), name.clone()]));
-        if models.strict {
-            words.push("--strict".to_owned());
-        }
-        if models.count == CountFlag::Machine {
-            words.extend(["--count".to_owned(), "machine".to_owned()]);
-        }
+        words.extend(models.words());
         words.extend_from_slice(more);
         self.launch.command(verb, &words)
     }
 }
 
 impl ModelFlags {
+    /// The flags besides GPUs and models that were given, as a user would type them.
+    pub(crate) fn words(&self) -> Vec<String> {
+        let mut words: Vec<String> =
+            self.options.iter().flat_map(|name| ["--option".to_owned(), name.clone()]).collect();
+        if self.strict {
+            words.push("--strict".to_owned());
+        }
+        if self.count == CountFlag::Machine {
+            words.extend(["--count".to_owned(), "machine".to_owned()]);
+        }
+        words
+    }
+
     /// The models and their options.
     pub(crate) fn choice(&self) -> Result<(Choice, Options)> {
         let choice = Choice::parse(&self.model)?;

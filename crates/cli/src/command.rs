@@ -20,6 +20,7 @@ pub(crate) mod profile;
 pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod scale;
+pub(crate) mod serve;
 pub(crate) mod sweep;
 pub(crate) mod tune;
 pub(crate) mod validate;
@@ -71,6 +72,8 @@ pub(crate) enum Verb {
     Calibrate(calibrate::CalibrateFlags),
     /// Write a page with the answer, pictures, counts and listing
     Report(report::ReportFlags),
+    /// Answer questions on a page of this machine while sliders move
+    Serve(serve::ServeFlags),
     /// Evaluate a model on given counts, without a kernel
     Model(model::ModelFlags),
     /// List the known GPUs, show one, or compare two
@@ -135,6 +138,7 @@ pub(crate) fn run(cli: Cli, terminal: &Terminal) -> Result<Outcome> {
         Verb::Profile(flags) => profile::run(&flags, threads, terminal),
         Verb::Plot(flags) => plot::run(&flags, threads, terminal),
         Verb::Report(flags) => report::run(&flags, threads, terminal),
+        Verb::Serve(flags) => serve::run(&flags, threads, terminal),
         Verb::Gpu(flags) => gpu::run(&flags, terminal),
         Verb::Glossary(flags) => glossary::run(&flags, terminal),
         Verb::Metrics(flags) => glossary::metrics(&flags, terminal),

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{ArgMatches, Args, Parser, ValueEnum};
 
 use anyhow::Result;
+use warplens_base::quoted;
 use warplens_launch::{Launch, parse_extents};
 use warplens_session::machines::Machine;
 use warplens_session::profile::Counting;
@@ -293,6 +294,16 @@ pub(crate) struct ArgumentFlags {
 }
 
 impl ArgumentFlags {
+    /// The flags that were given, as a user would type them.
+    pub(crate) fn words(&self) -> Vec<String> {
+        let registers = self.registers.map(|n| format!("--registers {n}"));
+        let target = self.target.as_ref().map(|target| format!("--target {}", quoted(target)));
+        let arguments = self.arguments.iter().map(|text| format!("--arg {}", quoted(text)));
+        let symbols = self.symbols.iter().map(|text| format!("--symbol {}", quoted(text)));
+        let words = registers.into_iter().chain(arguments).chain(symbols).chain(target);
+        words.chain(self.compiler.words()).collect()
+    }
+
     /// Puts registers and symbols into a launch; what arguments mean is for the verb to say.
     pub(crate) fn fill(&self, launch: &mut Launch) -> Result<()> {
         launch.registers = self.registers;
@@ -526,16 +537,6 @@ impl StaticFlags {
             words.extend(values.iter().flat_map(|value| [name.to_owned(), quoted(value)]));
         }
         words
-    }
-}
-
-/// A word as a shell takes it.
-fn quoted(word: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./,=:+@%".contains(c);
-    if !word.is_empty() && word.chars().all(is_plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', "'\\''"))
     }
 }
 

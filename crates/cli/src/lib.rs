@@ -17,6 +17,7 @@ mod process;
 mod progress;
 mod review;
 mod terminal;
+mod variants;
 
 pub use answer::{Answer, Ended, Now, answer};
 pub use process::main;

@@ -76,7 +76,15 @@ impl Answers {
 
     /// Asks the models that `auto` may take, and these: a model that nobody wants to hear may cost as much as another.
     pub fn with(these: &[ModelId], input: &Input<'_>, machine: &Machine) -> Self {
-        let is_asked = |model: &ModelId| PREFERENCE.contains(model) || these.contains(model);
+        Self::where_asked(|model| PREFERENCE.contains(model) || these.contains(model), input, machine)
+    }
+
+    /// Asks these models, and none that simulates besides.
+    pub fn alone(these: &[ModelId], input: &Input<'_>, machine: &Machine) -> Self {
+        Self::where_asked(|model| *model == ModelId::Roofline || these.contains(model), input, machine)
+    }
+
+    fn where_asked(is_asked: impl Fn(&ModelId) -> bool, input: &Input<'_>, machine: &Machine) -> Self {
         let models = MODELS.iter().filter(|model| is_asked(&model.id()));
         let bound = SpeedOfLight.predict(input, machine).ok();
         let ask = |model: &dyn Model| {

@@ -8,16 +8,18 @@ pub use explain::{CountChange, Explanation, ParameterChange, TermChange};
 pub use measured::MeasuredTimes;
 pub use sign::{Agreement, SignMatrix, sign};
 
+use std::sync::atomic::Ordering;
+
 use warplens_base::nearest;
 use warplens_model::workload::coalescing_rule;
 
 use crate::tune::Expression;
 use warplens_base::error::{Error, Result};
 use warplens_launch::{Extents, Launch};
-use warplens_session::Measurement;
 use warplens_session::machines::Machine;
 use warplens_session::predict::{self, Choice, GpuAnalysis, ModelId, Options, Prediction};
 use warplens_session::profile::{BankRule, Count, Profile};
+use warplens_session::{Measurement, Progress};
 
 /// What is compared: a kernel with its launch, executed.
 #[derive(Clone, PartialEq, Debug)]
@@ -244,11 +246,31 @@ pub fn with_block(launch: &Launch, block: Extents, keeps_grid: bool) -> Result<L
 
 /// Asks the models about every variant on every GPU, and compares the answers.
 pub fn compare(variants: Vec<Variant>, machines: Vec<Machine>, how: &CompareOptions) -> Result<Comparison> {
+    let watched = compare_watched(variants, machines, how, &Progress::default())?;
+    Ok(watched.expect("nobody else has the progress, so that nobody stopped it"))
+}
+
+/// [`compare`], with a count of the variants that were asked about on a GPU. None where it was stopped.
+pub fn compare_watched(
+    variants: Vec<Variant>,
+    machines: Vec<Machine>,
+    how: &CompareOptions,
+    progress: &Progress,
+) -> Result<Option<Comparison>> {
+    progress.total.fetch_add((variants.len() * machines.len()) as u64, Ordering::Relaxed);
     let baseline = baseline(&variants, &machines, how.baseline.as_deref())?;
     let (mut entries, mut instead) = (Vec::new(), Vec::new());
     for (gpu, machine) in machines.iter().enumerate() {
-        let ask = |variant: &Variant| predict::measured_on(&variant.measurement, machine, &Choice::All, how.options);
-        let analyses: Vec<GpuAnalysis> = variants.iter().map(ask).collect();
+        // One model speaks for all variants of a GPU, so that all are heard before it is chosen.
+        let asked = if matches!(how.choice, Choice::Alone(_)) { &how.choice } else { &Choice::All };
+        let mut analyses: Vec<GpuAnalysis> = Vec::new();
+        for variant in &variants {
+            if progress.is_stopped() {
+                return Ok(None);
+            }
+            analyses.push(predict::measured_on(&variant.measurement, machine, asked, how.options));
+            progress.done.fetch_add(1, Ordering::Relaxed);
+        }
         instead.extend(instead_on(machine, &how.choice, &analyses));
         for model in models(&how.choice, &analyses) {
             for (at, analysis) in analyses.iter().enumerate() {
@@ -286,7 +308,7 @@ pub fn compare(variants: Vec<Variant>, machines: Vec<Machine>, how: &CompareOpti
         instead,
     };
     comparison.signs = sign::matrices(&comparison);
-    Ok(comparison)
+    Ok(Some(comparison))
 }
 
 fn entry(variant: usize, gpu: usize, model: ModelId, analysis: &GpuAnalysis, counts: Counts) -> Entry {
@@ -321,7 +343,7 @@ fn models(choice: &Choice, analyses: &[GpuAnalysis]) -> Vec<ModelId> {
     let all: Vec<ModelId> = all().unwrap_or_default();
     match choice {
         Choice::All => all,
-        Choice::Named(names) => names.clone(),
+        Choice::Named(names) | Choice::Alone(names) => names.clone(),
         Choice::Auto => {
             let n_answered = |model: ModelId| {
                 let answers = |analysis: &&GpuAnalysis| {

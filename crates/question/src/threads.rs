@@ -2,7 +2,7 @@
 //! each technique goes, and where more warps fall off the cache peak.
 
 use warplens_model::scenario::Subject;
-use warplens_model::x_model::{advice, cliff};
+use warplens_model::x_model::{Solved, advice, cliff};
 
 use warplens_model::Unit;
 use warplens_session::predict::{Options, model};
@@ -54,9 +54,24 @@ pub struct Fall {
     pub possible: Option<f64>,
 }
 
-pub(crate) fn of(subject: &Subject, options: Options) -> Option<ThreadAdvice> {
+/// The state that the X-model finds; none where it refuses or nothing is asked of memory.
+pub(crate) fn solved(subject: &Subject, options: Options) -> Option<Solved> {
     let prediction = model("x-model").ok()?.predict(&subject.input(options), &subject.machine).ok()?;
-    let solved = prediction.x_model()?;
+    prediction.x_model().cloned()
+}
+
+/// Where more threads than a state has lose throughput; none where they lose none.
+pub(crate) fn fall(solved: &Solved) -> Option<Fall> {
+    let fall = cliff(&solved.state.system).map(|cliff| Fall {
+        best: cliff.best_threads,
+        forced: cliff.forced.map(|drop| (drop.threads, drop.loss() / drop.from)),
+        possible: cliff.possible.map(|drop| drop.threads),
+    });
+    fall.filter(|fall| *fall != Fall { best: None, forced: None, possible: None })
+}
+
+pub(crate) fn of(subject: &Subject, options: Options) -> Option<ThreadAdvice> {
+    let solved = &solved(subject, options)?;
     let state = &solved.state;
     let turns = advice(state).into_iter().map(|advice| Turn {
         technique: advice.technique.name(),
@@ -68,16 +83,11 @@ pub(crate) fn of(subject: &Subject, options: Options) -> Option<ThreadAdvice> {
         most: advice.bound,
         limited_by: advice.bounded_by,
     });
-    let fall = cliff(&state.system).map(|cliff| Fall {
-        best: cliff.best_threads,
-        forced: cliff.forced.map(|drop| (drop.threads, drop.loss() / drop.from)),
-        possible: cliff.possible.map(|drop| drop.threads),
-    });
     Some(ThreadAdvice {
         threads_unit: solved.units.threads,
         threads: state.system.threads,
         bound: state.bound.name(),
         turns: turns.collect(),
-        fall: fall.filter(|fall| *fall != Fall { best: None, forced: None, possible: None }),
+        fall: fall(solved),
     })
 }

@@ -426,7 +426,7 @@ fn ask(question: &Question<'_>, programs: &Programs<'_>, request: &Request, prog
     let answers = measured_on(measurement, machine, &request.choice, request.options).answers;
     let label = |answer: &warplens_session::predict::Answer| match request.choice {
         Choice::Auto => "auto".to_owned(),
-        Choice::All | Choice::Named(_) => answer.model.name().to_owned(),
+        Choice::All | Choice::Named(_) | Choice::Alone(_) => answer.model.name().to_owned(),
     };
     let time = |answer: &warplens_session::predict::Answer| match &answer.result {
         Ok(prediction) => Ok(Predicted::of(prediction)),

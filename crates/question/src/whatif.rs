@@ -23,10 +23,11 @@ use warplens_session::predict::{
 };
 use warplens_session::profile::LaunchShape;
 
+pub use changed::Kept;
 pub(crate) use changed::bounded;
-pub use parse::ExtentChange;
+pub use parse::{ExtentChange, names};
 pub(crate) use price::of_each;
-pub use price::{GpuPrices, Price, Prices, price};
+pub use price::{GpuPrices, Price, Prices, price, price_watched};
 
 /// What is asked.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -127,10 +128,24 @@ pub fn run(
     options: Options,
     scenario: &Scenario,
 ) -> WhatIf {
+    run_kept(measurement, again, machines, choice, options, scenario, &Kept::default())
+}
+
+/// [`run`], with what is kept of the launch.
+pub fn run_kept(
+    measurement: Measurement,
+    again: Option<&Measurement>,
+    machines: &[Machine],
+    choice: &Choice,
+    options: Options,
+    scenario: &Scenario,
+    kept: &Kept,
+) -> WhatIf {
     let after = again.unwrap_or(&measurement);
     let gpus = machines.iter().map(|machine| match (measurement.on(machine), after.on(machine)) {
         (Ok(before), Ok(after)) => {
-            on_machine(before.recording(), after.recording(), machine, choice, options, scenario)
+            let recordings = (before.recording(), after.recording());
+            on_machine(recordings, machine, choice, options, (scenario, kept))
         }
         (_, after) => unanswered(&measurement, machine, choice, options, after.err()),
     });
@@ -140,22 +155,20 @@ pub fn run(
 }
 
 fn on_machine(
-    recording: Recording<'_>,
-    second: Recording<'_>,
+    (recording, second): (Recording<'_>, Recording<'_>),
     machine: &Machine,
     choice: &Choice,
     options: Options,
-    scenario: &Scenario,
+    (scenario, kept): (&Scenario, &Kept),
 ) -> GpuWhatIf {
     let before = on_gpu(recording, machine, choice, options);
     // The same models as before, whatever the preference would be now.
     let asked: Vec<ModelId> = before.answers.iter().map(|answer| answer.model).collect();
     let unchanged = subject(second, machine);
-    let mut changed = unchanged.clone();
-    let applied = changed::apply(&scenario.edits, &mut changed);
-    let after = applied.map(|()| {
-        let mut after = answers(&changed.input(options), &changed.machine, &Choice::Named(asked));
-        let bounded = |prediction| bounded(prediction, &changed, options);
+    let changed = kept.changed(&scenario.edits, &unchanged);
+    let after = changed.as_ref().map_err(Clone::clone).map(|changed| {
+        let mut after = answers(&changed.input(options), &changed.machine, &choice.again(asked));
+        let bounded = |prediction| bounded(prediction, changed, options);
         let held = |answer: Answer| Answer { result: answer.result.map(bounded), ..answer };
         after.answers = after.answers.into_iter().map(held).collect();
         after
@@ -168,7 +181,7 @@ fn on_machine(
         ModelWhatIf { model: answer.model, before: answer.result.clone(), after, notes }
     });
     let models = models.collect();
-    let warnings = if after.is_ok() { beyond_the_peak(&unchanged, &changed, options) } else { None };
+    let warnings = changed.ok().and_then(|changed| beyond_the_peak(&unchanged, &changed, options));
     GpuWhatIf { models, before, after, warnings: warnings.into_iter().collect() }
 }
 
@@ -196,19 +209,20 @@ fn unanswered(
 
 /// Says so where more warps than before lose throughput.
 fn beyond_the_peak(before: &Subject, after: &Subject, options: Options) -> Option<String> {
-    let (old, new) = (threads::of(before, options)?, threads::of(after, options)?);
-    let (unit, fall) = (new.threads_unit, new.fall?);
-    if new.threads <= old.threads {
+    let (old, solved) = (threads::solved(before, options)?, threads::solved(after, options)?);
+    let (old, new) = (old.state.system.threads, solved.state.system.threads);
+    if new <= old {
         return None;
     }
-    let added = format!("{} {unit} instead of {}", short(new.threads), short(old.threads));
-    if let Some((from, loss)) = fall.forced.filter(|(from, _)| *from <= new.threads) {
+    let (unit, fall) = (solved.units.threads, threads::fall(&solved)?);
+    let added = format!("{} {unit} instead of {}", short(new), short(old));
+    if let Some((from, loss)) = fall.forced.filter(|(from, _)| *from <= new) {
         let (from, lost) = (short(from), short(100.0 * loss));
         return Some(format!(
             "x-model: {added} fall off the cache peak; from {from} on, {lost} % of the throughput is lost"
         ));
     }
-    let best = fall.best.filter(|best| *best < new.threads)?;
+    let best = fall.best.filter(|best| *best < new)?;
     Some(format!("x-model: {added} are past the cache peak, which {} would use best", short(best)))
 }
 

@@ -32,6 +32,8 @@ pub enum Choice {
     All,
     /// These, in order.
     Named(Vec<ModelId>),
+    /// These, in order, for somebody who waits: no other is asked, and the spread is theirs.
+    Alone(Vec<ModelId>),
 }
 
 impl Choice {
@@ -66,8 +68,13 @@ impl Choice {
     fn candidates(&self) -> Vec<&'static (dyn Model + Sync)> {
         match self {
             Self::Auto | Self::All => MODELS.to_vec(),
-            Self::Named(models) => models.iter().map(|id| id.model()).collect(),
+            Self::Named(models) | Self::Alone(models) => models.iter().map(|id| id.model()).collect(),
         }
+    }
+
+    /// The same choice of these models, which it chose before.
+    pub fn again(&self, models: Vec<ModelId>) -> Self {
+        if matches!(self, Self::Alone(_)) { Self::Alone(models) } else { Self::Named(models) }
     }
 }
 
@@ -243,7 +250,7 @@ fn refused(profile: &Profile, machine: &Machine, choice: &Choice, options: Optio
     let asked = match choice {
         Choice::Auto => models[..1].to_vec(),
         Choice::All => models.clone(),
-        Choice::Named(names) => names.clone(),
+        Choice::Named(names) | Choice::Alone(names) => names.clone(),
     };
     let selection = Selection {
         model: models[0],
@@ -275,6 +282,7 @@ pub fn answers(input: &Input<'_>, machine: &Machine, choice: &Choice) -> GpuAnal
         Choice::Auto => auto::Answers::with(&[], input, machine),
         Choice::All => auto::Answers::gather(input, machine),
         Choice::Named(models) => auto::Answers::with(models, input, machine),
+        Choice::Alone(models) => auto::Answers::alone(models, input, machine),
     };
     // Models that do not ask how many CTAs an SM holds would give a time to a launch that cannot be made there.
     let fits = occupancy(profile, machine, options).is_none_or(|occupancy| occupancy.ctas > 0);
@@ -295,12 +303,15 @@ pub fn answers(input: &Input<'_>, machine: &Machine, choice: &Choice) -> GpuAnal
             answers.sort_by_key(|answer| rank(answer.model));
             answers
         }
-        Choice::Named(models) => {
+        Choice::Named(models) | Choice::Alone(models) => {
             let of = |id: &ModelId| all.answers.iter().find(|(model, _)| model == id).map(answer);
             models.iter().filter_map(of).collect()
         }
     };
-    let band = all.band();
+    let band = match choice {
+        Choice::Alone(models) if models.len() < 2 => None,
+        _ => all.band(),
+    };
     let bound =
         all.answers.iter().find(|(model, _)| *model == ModelId::Roofline).and_then(|(_, result)| result.as_ref().ok());
     let mut gpu = GpuAnalysis {

@@ -4,7 +4,6 @@
 //! ready once and launched many times, with or without being counted.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
 
 use warplens_device::{Context, Kernel, ModuleHandle};
 use warplens_exec::{AccessFault, ExecError, LaunchSummary, Schedule};
@@ -230,7 +229,7 @@ impl Served {
         options: &ExecutionOptions,
     ) -> std::result::Result<Done<Work>, Stopped> {
         self.execute(context, loaded, launch, options, |execution| {
-            let progress = Progress { done: AtomicU64::new(0), total: AtomicU64::new(0) };
+            let progress = Progress::default();
             let mut parts = execution.parts(0, &self.prepared);
             let launch = (0, &self.prepared);
             let ((), summary) = execution.run(launch, &mut parts, Schedule::Any, None, (), &progress)?;

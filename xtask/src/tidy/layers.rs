@@ -33,12 +33,13 @@ const LAYERS: &[(&str, u8)] = &[
     ("warplens-runtime", 7),
     ("warplens-cuda", 8),
     ("warplens-report", 8),
-    ("warplens-cli", 9),
+    ("warplens-serve", 9),
+    ("warplens-cli", 10),
     ("warplens-clock", 0),
     ("warplens-cudart12", 9),
     ("warplens-cudart13", 9),
-    ("warplens-python", 10),
-    ("xtask", 10),
+    ("warplens-python", 11),
+    ("xtask", 11),
 ];
 
 /// Serve tests and must not end up in the program.

@@ -66,7 +66,7 @@ pub fn rooflines(analyses: &[Analysis], options: Options) -> Result<Rooflines> {
     for analysis in analyses {
         let kernel = &analysis.measurement.kernel.demangled;
         for gpu in &analysis.gpus {
-            let bound = Choice::Named(vec![ModelId::Roofline]);
+            let bound = Choice::Alone(vec![ModelId::Roofline]);
             let bound = measured_on(&analysis.measurement, &gpu.machine, &bound, options);
             let id = &gpu.machine.id;
             let Some((bound, prediction)) = bound.prediction().zip(gpu.prediction()) else {

@@ -5,7 +5,7 @@ pub use warplens_model::x_model::{Bound, Sample, Stability, Units, Width};
 use warplens_model::{Change, Detail, ModelId, Options, Refusal, Unit};
 
 use crate::measured::lines_of;
-use crate::whatif::{self, Scenario};
+use crate::whatif::{self, Kept, Scenario};
 use warplens_base::error::{Error, Result};
 use warplens_base::nearest;
 use warplens_session::Measurement;
@@ -41,13 +41,25 @@ pub struct XGraph {
 
 /// The X-graph of a launch on a GPU; `scenario` may change something, but not the grid or the block.
 pub fn x_graph(measurement: Measurement, machine: &Machine, options: Options, scenario: &Scenario) -> Result<XGraph> {
+    x_graph_kept(measurement, machine, options, scenario, &Kept::default())
+}
+
+/// [`x_graph`], with what is kept of the launch.
+pub fn x_graph_kept(
+    measurement: Measurement,
+    machine: &Machine,
+    options: Options,
+    scenario: &Scenario,
+    kept: &Kept,
+) -> Result<XGraph> {
     if scenario.runs_again() {
         let error = Error::usage("an X-graph shows one launch: `grid` and `block` belong to --grid and --block");
         return Err(error);
     }
     let kernel = measurement.kernel.demangled.clone();
-    let choice = Choice::Named(vec![ModelId::XModel]);
-    let answer = whatif::run(measurement, None, std::slice::from_ref(machine), &choice, options, scenario);
+    let choice = Choice::Alone(vec![ModelId::XModel]);
+    let machines = std::slice::from_ref(machine);
+    let answer = whatif::run_kept(measurement, None, machines, &choice, options, scenario, kept);
     let gpu = answer.gpus.into_iter().next().expect("one GPU was asked for");
     let model = gpu.models.into_iter().next().expect("one model was asked");
     let before = solved(model.before, &kernel, machine)?.graph();

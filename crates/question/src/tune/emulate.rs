@@ -384,7 +384,7 @@ impl<'r> Tuner<'r> {
             })
             .collect();
         let preference = match &self.request.choice {
-            Choice::Named(names) => names.clone(),
+            Choice::Named(names) | Choice::Alone(names) => names.clone(),
             Choice::Auto | Choice::All => answers.iter().map(|answer| answer.model).collect(),
         };
         (OnGpu { impossible, occupancy: occupancy.map(|occupancy| occupancy.share), answers }, preference)

@@ -91,13 +91,17 @@ fn knobs() -> impl Iterator<Item = &'static KnobSpec> {
     MODELS.iter().flat_map(|model| model.knobs())
 }
 
-fn unknown(name: &str) -> Error {
-    let error = Error::usage(format!("--set {name}: there is no such parameter"));
+/// Every name that a setting may have.
+pub fn names() -> impl Iterator<Item = &'static str> {
     let names = Key::ALL.iter().map(|key| key.name());
     let names = names.chain(ALIASES.iter().map(|alias| alias.name));
     let names = names.chain(LAUNCH_FIELDS.iter().map(|field| field.name));
-    let names = names.chain(COUNTS.iter().map(|count| count.name)).chain(knobs().map(|knob| knob.name));
-    match nearest(name, names) {
+    names.chain(COUNTS.iter().map(|count| count.name)).chain(knobs().map(|knob| knob.name))
+}
+
+fn unknown(name: &str) -> Error {
+    let error = Error::usage(format!("--set {name}: there is no such parameter"));
+    match nearest(name, names()) {
         Some(near) => error.with_help(format!("did you mean `{near}`?")),
         None => {
             error.with_help("docs/whatif.md lists them: machine parameters, launch fields, counts, model quantities")
@@ -234,11 +238,7 @@ mod tests {
 
     #[test]
     fn names_of_all_tables_are_distinct() {
-        let mut names: Vec<&str> = Key::ALL.iter().map(|key| key.name()).collect();
-        names.extend(ALIASES.iter().map(|alias| alias.name));
-        names.extend(LAUNCH_FIELDS.iter().map(|field| field.name));
-        names.extend(COUNTS.iter().map(|count| count.name));
-        names.extend(knobs().map(|knob| knob.name));
+        let mut names: Vec<&str> = names().collect();
         let n = names.len();
         names.sort_unstable();
         names.dedup();

@@ -1,11 +1,14 @@
 //! What each effect costs by itself, and all of them together.
 
-use warplens_model::scenario::{EFFECTS, Effect, Scenario, Subject};
+use std::sync::atomic::Ordering;
 
+use warplens_model::scenario::{EFFECTS, Effect, Impossible, Scenario, Subject};
+
+use super::changed::Kept;
 use super::{ask, subject, why_nothing};
-use warplens_session::Measurement;
 use warplens_session::machines::Machine;
 use warplens_session::predict::{Choice, GpuAnalysis, ModelId, Options, Prediction, measured_on};
+use warplens_session::{Measurement, Progress};
 
 /// The cost of every effect of one launch.
 #[derive(Clone, PartialEq, Debug)]
@@ -60,50 +63,98 @@ impl Price {
 
 /// Prices every effect.
 pub fn price(measurement: Measurement, machines: &[Machine], choice: &Choice, options: Options) -> Prices {
-    let gpus = machines.iter().map(|machine| {
-        let before = measured_on(&measurement, machine, choice, options);
-        let answered = before.answers.iter().filter_map(|answer| answer.result.as_ref().ok());
-        let own = measurement.on(machine).unwrap_or(&measurement);
-        let prices = answered.flat_map(|prediction| of_model(own, machine, prediction, options)).collect();
-        GpuPrices { before, prices }
-    });
-    let gpus = gpus.collect();
-    Prices { measurement, gpus }
+    let (kept, progress) = (Kept::default(), Progress::default());
+    let watched = price_watched(measurement, machines, choice, options, &kept, &progress);
+    watched.expect("nobody else has the progress, so that nobody stopped it")
 }
 
-fn of_model(measurement: &Measurement, machine: &Machine, before: &Prediction, options: Options) -> Vec<Price> {
-    let as_is = subject(measurement.recording(), machine);
-    let mut prices = of_each(&as_is, before, options);
-    let costly = EFFECTS.iter().filter(|effect| !effect.saves_time).collect();
-    prices.push(of(&as_is, before, options, &Scenario { settings: Vec::new(), without: costly }, None));
-    prices
+/// [`price`], with what is kept of the launch and a count of the questions that are answered. None where it was stopped.
+pub fn price_watched(
+    measurement: Measurement,
+    machines: &[Machine],
+    choice: &Choice,
+    options: Options,
+    kept: &Kept,
+    progress: &Progress,
+) -> Option<Prices> {
+    // The answers as things are, each effect, and all together.
+    let steps = machines.len() * (EFFECTS.len() + 2);
+    progress.total.fetch_add(steps as u64, Ordering::Relaxed);
+    let mut gpus = Vec::new();
+    for machine in machines {
+        let before = measured_on(&measurement, machine, choice, options);
+        progress.done.fetch_add(1, Ordering::Relaxed);
+        let answered = before.answers.iter().filter_map(|answer| answer.result.as_ref().ok());
+        let own = measurement.on(machine).unwrap_or(&measurement);
+        let as_is = subject(own.recording(), machine);
+        let asked = Asked { as_is: &as_is, options, kept };
+        let by_model = asked.of_questions(&answered.collect::<Vec<_>>(), progress)?;
+        gpus.push(GpuPrices { prices: by_model.into_iter().flatten().collect(), before });
+    }
+    Some(Prices { measurement, gpus })
+}
+
+/// The launch that is asked about.
+struct Asked<'a> {
+    as_is: &'a Subject,
+    options: Options,
+    kept: &'a Kept,
+}
+
+impl Asked<'_> {
+    /// What each model answers to every question: the effects, what costs most first, then all of them together.
+    fn of_questions(&self, models: &[&Prediction], progress: &Progress) -> Option<Vec<Vec<Price>>> {
+        let mut each = vec![Vec::new(); models.len()];
+        for effect in EFFECTS {
+            let changed = self.kept.changed(&Scenario::without(effect), self.as_is);
+            for (prices, before) in each.iter_mut().zip(models) {
+                prices.push(self.price(&changed, before, Some(effect)));
+            }
+            progress.done.fetch_add(1, Ordering::Relaxed);
+            if progress.is_stopped() {
+                return None;
+            }
+        }
+        let costly = EFFECTS.iter().filter(|effect| !effect.saves_time).collect();
+        let all = self.kept.changed(&Scenario { settings: Vec::new(), without: costly }, self.as_is);
+        for (prices, before) in each.iter_mut().zip(models) {
+            sort(prices);
+            prices.push(self.price(&all, before, None));
+        }
+        progress.done.fetch_add(1, Ordering::Relaxed);
+        Some(each)
+    }
+
+    /// What one model says of the launch without an effect.
+    fn price(
+        &self,
+        changed: &Result<Subject, Impossible>,
+        before: &Prediction,
+        effect: Option<&'static Effect>,
+    ) -> Price {
+        let note = effect.and_then(|effect| why_nothing(effect, before.model, self.as_is));
+        let after = match changed {
+            // What a model does not have costs it nothing.
+            Ok(_) if note.is_some() => Ok(before.clone()),
+            Ok(changed) => ask(before.model, changed, self.options).map_err(|refusal| refusal.reason),
+            Err(impossible) => Err(impossible.reason.clone()),
+        };
+        Price { model: before.model, effect, before: before.clone(), after, note }
+    }
 }
 
 /// The cost of each effect by itself, what costs most first.
 pub(crate) fn of_each(as_is: &Subject, before: &Prediction, options: Options) -> Vec<Price> {
-    let each = EFFECTS.iter().map(|effect| of(as_is, before, options, &Scenario::without(effect), Some(effect)));
-    let mut prices: Vec<Price> = each.collect();
-    prices.sort_by(|left, right| {
-        let gain = |price: &Price| price.speedup().unwrap_or(0.0);
-        gain(right).total_cmp(&gain(left))
-    });
+    let kept = Kept::default();
+    let asked = Asked { as_is, options, kept: &kept };
+    let of =
+        |effect: &'static Effect| asked.price(&kept.changed(&Scenario::without(effect), as_is), before, Some(effect));
+    let mut prices: Vec<Price> = EFFECTS.iter().map(of).collect();
+    sort(&mut prices);
     prices
 }
 
-fn of(
-    as_is: &Subject,
-    before: &Prediction,
-    options: Options,
-    scenario: &Scenario,
-    effect: Option<&'static Effect>,
-) -> Price {
-    let note = effect.and_then(|effect| why_nothing(effect, before.model, as_is));
-    let mut changed = as_is.clone();
-    let after = match super::changed::apply(scenario, &mut changed) {
-        // What a model does not have costs it nothing.
-        Ok(()) if note.is_some() => Ok(before.clone()),
-        Ok(()) => ask(before.model, &changed, options).map_err(|refusal| refusal.reason),
-        Err(impossible) => Err(impossible.reason),
-    };
-    Price { model: before.model, effect, before: before.clone(), after, note }
+fn sort(prices: &mut [Price]) {
+    let gain = |price: &Price| price.speedup().unwrap_or(0.0);
+    prices.sort_by(|left, right| gain(right).total_cmp(&gain(left)));
 }

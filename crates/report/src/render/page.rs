@@ -19,6 +19,17 @@ use crate::section::{Block, Cell, Column, Field, Listing, Plot, Section, Table};
 const STYLE: &str = include_str!("page/page.css");
 const SCRIPT: &str = include_str!("page/page.js");
 
+/// Hundredths by which the hottest line of a listing is shaded: it still lets its text be read.
+const SHADES: u32 = 45;
+
+/// The looks of a page and of [`sections`] and [`figure`] in another one.
+///
+/// The shades of lines are classes, so that a page may forbid styles of single elements.
+pub fn style() -> String {
+    let shades = (1..=SHADES).map(|shade| format!(".h{shade}{{background:rgba(var(--hot),.{shade:02})}}"));
+    format!("{STYLE}{}\n", shades.collect::<String>())
+}
+
 /// A page of several parts.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Page {
@@ -69,12 +80,12 @@ impl Page {
         } else {
             format!("<script id=\"data\" type=\"application/json\">\n{data}</script>\n")
         };
-        let policy = policy();
+        let (policy, style) = (policy(), style());
         format!(
             "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
              <meta http-equiv=\"Content-Security-Policy\" content=\"{policy}\">\n<title>{title}</title>\n\
              <meta name=\"viewport\" content=\"width=device-width\">\n<link rel=\"icon\" href=\"data:,\">\n\
-             <style>\n{STYLE}</style>\n</head>\n<body>\n<a class=\"skip\" href=\"#main\">Skip to content</a>\n\
+             <style>\n{style}</style>\n</head>\n<body>\n<a class=\"skip\" href=\"#main\">Skip to content</a>\n\
              <nav aria-label=\"Parts\">\n{links}<span class=\"buttons\"><button id=\"save\" type=\"button\" hidden>Save data</button>\n\
              <button id=\"theme\" type=\"button\" hidden></button></span>\n</nav>\n\
              <main id=\"main\">\n<h1>{title}</h1>\n{lead}{parts}</main>\n{data}<script>\n{SCRIPT}</script>\n</body>\n</html>\n"
@@ -114,9 +125,14 @@ fn part_html(part: &Part) -> String {
     let heading = if part.title.is_empty() { String::new() } else { format!("<h2>{}</h2>\n", escaped(&part.title)) };
     let section = if part.folded { folded_html } else { section_html };
     let sections: String = part.sections.iter().map(section).collect();
-    let figures: String = part.figures.iter().map(figure_html).collect();
+    let figures: String = part.figures.iter().map(figure).collect();
     let figures = if figures.is_empty() { figures } else { format!("<div class=\"figures\">\n{figures}</div>\n") };
     format!("<section id=\"{}\">\n{heading}{sections}{figures}</section>\n", escaped(&part.id))
+}
+
+/// Sections as a part of another page that has the [`style`].
+pub fn sections(sections: &[Section]) -> String {
+    sections.iter().map(section_html).collect()
 }
 
 fn section_html(section: &Section) -> String {
@@ -124,6 +140,11 @@ fn section_html(section: &Section) -> String {
     let title = &section.title;
     let heading = if title.is_empty() { String::new() } else { format!("<h3>{}</h3>\n", escaped(title)) };
     format!("{heading}{blocks}")
+}
+
+/// The same with titles only, until a reader opens one.
+pub fn folded(sections: &[Section]) -> String {
+    sections.iter().map(folded_html).collect()
 }
 
 fn folded_html(section: &Section) -> String {
@@ -189,18 +210,18 @@ fn cell_html(cell: &Cell) -> String {
 }
 
 fn listing_html(listing: &Listing) -> String {
-    /// Hotter lines are shaded more, and the hottest still lets its text be read.
-    const STRONGEST: f64 = 0.45;
     let row = |line: &crate::ListedLine| {
-        let class = if line.cells.is_empty() { " class=\"none\"" } else { "" };
-        let heat = line.heat.clamp(0.0, 1.0) * STRONGEST;
-        let shade =
-            if heat > 0.0 { format!(" style=\"background:rgba(var(--hot),{heat:.2})\"") } else { String::new() };
+        let shade = (line.heat.clamp(0.0, 1.0) * f64::from(SHADES)).round();
+        let class = match line.cells.is_empty() {
+            true => " class=\"none\"".to_owned(),
+            false if shade > 0.0 => format!(" class=\"h{shade}\""),
+            false => String::new(),
+        };
         let cells: String = match line.cells.as_slice() {
             [] => "<td></td>".repeat(listing.columns.len()),
             cells => cells.iter().map(cell_html).collect(),
         };
-        format!("<tr{class}{shade}><td>{}</td>{cells}<td>{}</td></tr>\n", line.number, escaped(&line.text))
+        format!("<tr{class}><td>{}</td>{cells}<td>{}</td></tr>\n", line.number, escaped(&line.text))
     };
     let rows: String = listing.lines.iter().map(row).collect();
     let name = escaped(&listing.name);
@@ -247,7 +268,8 @@ fn plot_html(plot: &Plot) -> String {
     )
 }
 
-fn figure_html(figure: &Figure) -> String {
+/// A picture with its data, as a part of another page.
+pub fn figure(figure: &Figure) -> String {
     let tables = crate::view::figure::data(figure).blocks;
     let tables = tables.iter().filter(|block| matches!(block, Block::Table(_))).map(block_html).collect::<String>();
     let data = format!("<details><summary>Data of this picture</summary>\n{tables}</details>\n");
@@ -257,6 +279,7 @@ fn figure_html(figure: &Figure) -> String {
     format!("<figure id=\"figure-{id}\"{class}>\n<div class=\"scroll\">\n{picture}\n</div>\n{data}</figure>\n")
 }
 
-fn escaped(text: &str) -> String {
+/// A text as HTML: for pages that name what an input names.
+pub fn escaped(text: &str) -> String {
     visible(text, Keep::Lines).replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }

@@ -108,8 +108,9 @@ fn painted(name: &str, ink: Ink) -> String {
     format!("{class} {name}=\"{}\"", hex(ink.light()))
 }
 
-/// Rules for every class: a variable of its own, which a page may set, else the theme's colour.
-fn style() -> String {
+/// Rules for every class: a variable of its own, which a page may set, else the theme's colour. They are the same for all
+/// figures, so that the content security policy of a page can name them by their hash.
+pub fn style() -> String {
     const FIGURE: &str = "svg.warplens-figure";
     let theme = |dark: bool| -> String {
         let color = |(class, light, night)| format!("--{class}:{};", hex(if dark { night } else { light }));
