@@ -53,7 +53,7 @@ pub fn find(word: &str) -> Result<Vec<Term>> {
 
 fn unknown(word: &str, all: &[Term]) -> Error {
     let error = Error::usage(format!("the glossary has no term `{word}`"));
-    match nearest_by(word, all.iter().map(|term| term.term), str::to_lowercase) {
+    match nearest_by(word, all.iter().flat_map(|term| term.term.split(", ")), str::to_lowercase) {
         Some(near) => error.with_help(format!("did you mean `{near}`?")),
         None => error.with_help("warplens glossary lists all terms"),
     }
