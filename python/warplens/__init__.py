@@ -27,6 +27,7 @@ from .errors import (
 )
 from .kernel import Kernel
 from .result import Page, Picture, Ran, Record, Result, Results
+from .sweep import sweep
 from .tables import Table
 from .values import Buffer
 from .verbs import (
@@ -35,12 +36,15 @@ from .verbs import (
     calibration_plan,
     command,
     compare,
+    config_show,
     exec,
     explain,
+    glossary,
     gpu_diff,
     gpu_list,
     gpu_show,
     measure,
+    metrics,
     model,
     plot,
     predict,
@@ -52,6 +56,7 @@ from .verbs import (
     tune,
     validate,
     whatif,
+    which,
 )
 
 __all__ = [
@@ -77,12 +82,15 @@ __all__ = [
     "calibration_plan",
     "command",
     "compare",
+    "config_show",
     "exec",
     "explain",
+    "glossary",
     "gpu_diff",
     "gpu_list",
     "gpu_show",
     "measure",
+    "metrics",
     "model",
     "plot",
     "predict",
@@ -91,7 +99,9 @@ __all__ = [
     "run",
     "scale",
     "schema",
+    "sweep",
     "tune",
     "validate",
     "whatif",
+    "which",
 ]

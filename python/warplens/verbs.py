@@ -382,6 +382,54 @@ def gpu_diff(left: str, right: str, **flags: Any) -> Result:
         return asked.flags(flags).document()
 
 
+def which(
+    source: Source,
+    *,
+    prices: Mapping[str, float] | Any = None,
+    currency: str = "",
+    gpus: Gpus = None,
+    model: str | None = None,
+    progress: Progress = None,
+    **flags: Any,
+) -> Result:
+    """Ranks GPUs by the time of a kernel, and by what a run costs there. ``prices`` are of an hour, by GPU, in
+    ``currency``; or the path of a price file. Other parameters as of :func:`predict`; without ``gpus`` those with a price
+    are asked. ``result.gpus[0].price_per_million`` is the price of a million runs."""
+    with call("which") as asked:
+        if isinstance(prices, Mapping):
+            path = os.path.join(asked.folder, "prices.toml")
+            with open(path, "w", encoding="utf-8") as file:
+                # A string of JSON is one of TOML.
+                rows = [f"{json.dumps(gpu)} = {float(price)!r}\n" for gpu, price in prices.items()]
+                file.writelines([f"currency = {json.dumps(currency)}\n[per_hour]\n", *rows])
+            prices = path
+        asked.flag("prices", None if prices is None else os.fspath(prices))
+        return _about_kernel(asked, source, gpus, model, flags).document(progress)
+
+
+def glossary(term: str | None = None) -> Result:
+    """What a term of the field means; all terms unless one is given.
+
+    >>> glossary("warp").terms[0].meaning
+    '32 threads of a CTA that execute together'
+    """
+    with call("glossary", *([] if term is None else [term])) as asked:
+        return asked.document()
+
+
+def metrics(text: str | None = None, *, document: str | None = None) -> Result:
+    """What the keys of documents mean, and what Nsight Compute calls them: those that have ``text`` in their name or
+    meaning, of one document or of all."""
+    with call("metrics", *([] if text is None else [text])) as asked:
+        return asked.flag("document", document).document()
+
+
+def config_show() -> Result:
+    """The defaults of flags, and the files ``warplens.toml`` that say so."""
+    with call("config", "show") as asked:
+        return asked.document()
+
+
 def schema(document: str) -> dict[str, Any]:
     """The JSON Schema of a document, such as ``predict``."""
     with call("dev", "schema", document) as asked:
