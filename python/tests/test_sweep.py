@@ -36,8 +36,10 @@ def test_workers_of_ray_share_a_study_and_one_may_be_killed(tmp_path):
     journal, alone, shared = tmp_path / "journal", tmp_path / "alone.parquet", tmp_path / "shared.parquet"
     study = tmp_path / "study.toml"
     text = pathlib.Path(STUDY).read_text().replace('"analyzer"', '"teg"').replace("16384*2", "32768:2048")
-    study.write_text(text)
-    (tmp_path / "sum.ptx").write_bytes(pathlib.Path("python/tests/sum.ptx").read_bytes())
+    kernel = "../../examples/reduction_shuffle/ptx/sm_80.ptx"
+    assert kernel in text
+    study.write_text(text.replace(kernel, "sum.ptx"))
+    (tmp_path / "sum.ptx").write_bytes(pathlib.Path("python/tests", kernel).read_bytes())
     wl.sweep(study, write=alone)
     ray.init(num_cpus=3, log_to_driver=False, include_dashboard=False)
     killed = []
