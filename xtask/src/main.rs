@@ -6,6 +6,7 @@
 // A task talks to the terminal: that is all it does.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
+mod book;
 mod browser;
 mod check;
 mod fuzz;
@@ -15,6 +16,7 @@ mod sanitize;
 mod suite;
 mod tidy;
 mod validate;
+mod workflows;
 mod workspace;
 
 use std::process::ExitCode;
@@ -28,12 +30,14 @@ Usage: cargo xtask TASK
 
 Tasks:
   check [STEP...]      All checks besides the tests, or the named ones
+  book                 The manual as a book, with every link followed
   browser              Report pages of examples opened in a headless Chromium
   fuzz [--seconds N] [TARGET...]
                        The fuzz targets, each for 60 seconds or N
   sanitize [NAME...]   Tests of the unsafe code under the sanitizers `address` and `thread`, or `miri`
   suite [WORD...]      Kernels of four compilers, executed and held against NumPy; words go to validation/suite/run.py
   validate             Predict everything measured, and compare with validation/baseline.csv; UPDATE=1 rewrites it
+  workflows            The workflows for continuous integration and releases, linted
   generate [--check]   Write the generated documents, or only say which are stale
   help                 This text
 
@@ -55,11 +59,13 @@ fn main() -> ExitCode {
 fn run(arguments: &[&str]) -> Result<()> {
     match arguments {
         ["check", steps @ ..] => check::run(&Workspace::find()?, steps),
+        ["book"] => book::build(&Workspace::find()?).map(drop),
         ["browser"] => browser::check(&Workspace::find()?),
         ["fuzz", words @ ..] => fuzz::check(&Workspace::find()?, words),
         ["sanitize", names @ ..] => sanitize::check(&Workspace::find()?, names),
         ["suite", words @ ..] => suite::check(&Workspace::find()?, words),
         ["validate"] => validate::run(&Workspace::find()?),
+        ["workflows"] => workflows::check(&Workspace::find()?),
         ["generate"] => generate::write(&Workspace::find()?),
         ["generate", "--check"] => generate::check(&Workspace::find()?),
         [] | ["help" | "-h" | "--help"] => {

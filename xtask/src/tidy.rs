@@ -4,7 +4,7 @@
 
 mod glossary;
 pub(crate) mod layers;
-mod markdown;
+pub(crate) mod markdown;
 mod modules;
 mod source;
 
