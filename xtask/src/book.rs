@@ -14,6 +14,8 @@ use anyhow::{Context as _, Result, ensure};
 
 use crate::workspace::{Workspace, run};
 
+pub(crate) use assemble::{SUMMARY, chapters};
+
 /// What mdBook is told about the book, and what it looks like.
 const SETTINGS: [&str; 2] = ["docs/book.toml", "docs/book.css"];
 

@@ -9,6 +9,7 @@
 mod book;
 mod browser;
 mod check;
+mod dist;
 mod fuzz;
 mod generate;
 mod lists;
@@ -32,6 +33,8 @@ Tasks:
   check [STEP...]      All checks besides the tests, or the named ones
   book                 The manual as a book, with every link followed
   browser              Report pages of examples opened in a headless Chromium
+  dist                 The folder of a release: archive, wheel, book, bills of materials, sums
+  dist --check         That folder installed in a fresh Debian, and the workflow of examples/ci run with it
   fuzz [--seconds N] [TARGET...]
                        The fuzz targets, each for 60 seconds or N
   sanitize [NAME...]   Tests of the unsafe code under the sanitizers `address` and `thread`, or `miri`
@@ -61,6 +64,8 @@ fn run(arguments: &[&str]) -> Result<()> {
         ["check", steps @ ..] => check::run(&Workspace::find()?, steps),
         ["book"] => book::build(&Workspace::find()?).map(drop),
         ["browser"] => browser::check(&Workspace::find()?),
+        ["dist"] => dist::make(&Workspace::find()?),
+        ["dist", "--check"] => dist::check(&Workspace::find()?),
         ["fuzz", words @ ..] => fuzz::check(&Workspace::find()?, words),
         ["sanitize", names @ ..] => sanitize::check(&Workspace::find()?, names),
         ["suite", words @ ..] => suite::check(&Workspace::find()?, words),
