@@ -8,6 +8,7 @@
 
 mod book;
 mod browser;
+mod changelog;
 mod check;
 mod dist;
 mod fuzz;
@@ -33,6 +34,7 @@ Tasks:
   check [STEP...]      All checks besides the tests, or the named ones
   book                 The manual as a book, with every link followed
   browser              Report pages of examples opened in a headless Chromium
+  changelog            The fragments of changelog/ put together under the version of the manifests
   dist                 The folder of a release: archive, wheel, book, bills of materials, sums
   dist --check         That folder installed in a fresh Debian, and the workflow of examples/ci run with it
   fuzz [--seconds N] [TARGET...]
@@ -64,6 +66,7 @@ fn run(arguments: &[&str]) -> Result<()> {
         ["check", steps @ ..] => check::run(&Workspace::find()?, steps),
         ["book"] => book::build(&Workspace::find()?).map(drop),
         ["browser"] => browser::check(&Workspace::find()?),
+        ["changelog"] => changelog::assemble(&Workspace::find()?),
         ["dist"] => dist::make(&Workspace::find()?),
         ["dist", "--check"] => dist::check(&Workspace::find()?),
         ["fuzz", words @ ..] => fuzz::check(&Workspace::find()?, words),

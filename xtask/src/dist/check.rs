@@ -102,12 +102,12 @@ struct Root {
 impl Root {
     /// Makes one, or a copy of the one that was made before.
     fn fresh(workspace: &Workspace, with_python: bool) -> Result<Self> {
-        let python = if with_python { "python3-pip,python3-numpy" } else { "" };
+        let packages: &[&str] = if with_python { &["--include=python3-pip,python3-numpy"] } else { &[] };
         let made = workspace.target().join(if with_python { "root-python" } else { "root" });
         if !made.join("etc/debian_version").is_file() {
             let mut command = Command::new("debootstrap");
-            command.args(["--variant=minbase", &format!("--include={python}"), SUITE]).arg(&made).stdin(Stdio::null());
-            run(command.stdout(Stdio::null())).context("Debian: `apt-get install debootstrap`")?;
+            command.arg("--variant=minbase").args(packages).arg(SUITE).arg(&made);
+            run(command.stdin(Stdio::null()).stdout(Stdio::null())).context("Debian: `apt-get install debootstrap`")?;
         }
         let folder = workspace.target().join("root-used");
         if folder.exists() {
