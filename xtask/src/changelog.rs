@@ -21,7 +21,8 @@ const KINDS: [(&str, &str); 4] =
 /// Puts the fragments together under the version that the manifests state.
 pub(crate) fn assemble(workspace: &Workspace) -> Result<()> {
     let version = workspace.packages().first().context("the workspace has no crate")?.version.to_string();
-    let paths: Vec<String> = workspace.files()?.into_iter().filter(|path| path.starts_with(FRAGMENTS)).collect();
+    let is_fragment = |path: &String| path.starts_with(FRAGMENTS) && !path.ends_with("/README.md");
+    let paths: Vec<String> = workspace.files()?.into_iter().filter(is_fragment).collect();
     ensure!(!paths.is_empty(), "{FRAGMENTS} is empty: nothing has changed");
     let read = |path: &String| Ok((path.clone(), workspace.read(path)?));
     let fragments: Vec<(String, String)> = paths.iter().map(read).collect::<Result<_>>()?;
@@ -53,7 +54,8 @@ fn section(version: &str, fragments: &[(String, String)]) -> Result<String> {
         }
         write!(section, "\n### {heading}\n\n")?;
         for item in items {
-            writeln!(section, "- {}", item.replace('\n', "\n  "))?;
+            // Links of a fragment are relative to its folder.
+            writeln!(section, "- {}", item.replace('\n', "\n  ").replace("](../", "]("))?;
         }
     }
     Ok(section)
@@ -77,9 +79,12 @@ mod tests {
 
     #[test]
     fn fragments_are_items_under_their_kind() {
-        let fragments =
-            [fragment("fixed-a", "One.\nTwo.\n"), fragment("added-b", "Three.\n"), fragment("fixed-c", "Four.\n")];
-        let expected = "## 1.2.3\n\n### Added\n\n- Three.\n\n### Fixed\n\n- One.\n  Two.\n- Four.\n";
+        let fragments = [
+            fragment("fixed-a", "One.\nTwo.\n"),
+            fragment("added-b", "Three.\n"),
+            fragment("fixed-c", "[Four](../F).\n"),
+        ];
+        let expected = "## 1.2.3\n\n### Added\n\n- Three.\n\n### Fixed\n\n- One.\n  Two.\n- [Four](F).\n";
         assert_eq!(section("1.2.3", &fragments).unwrap(), expected);
         let unknown = section("1.2.3", &[fragment("addedly", "x")]).unwrap_err().to_string();
         assert_eq!(unknown, "changelog/addedly.md is of no kind");
