@@ -125,7 +125,10 @@ impl Root {
     /// A command in it, without network and without what is set here.
     fn command(&self, words: &[&str]) -> Command {
         let mut command = Command::new("unshare");
-        command.args(["--net", "chroot"]).arg(&self.folder).args(["/usr/bin/env", "-i", "LANG=C.UTF-8"]);
+        // A program asks the process file system where it lies.
+        let processes = format!("--mount-proc={}", self.folder.join("proc").display());
+        command.args(["--net", "--pid", "--fork", &processes, "chroot"]).arg(&self.folder);
+        command.args(["/usr/bin/env", "-i", "LANG=C.UTF-8"]);
         command.arg("PATH=/usr/local/bin:/usr/bin:/bin").args(words).stdin(Stdio::null());
         command
     }

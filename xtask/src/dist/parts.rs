@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context as _, Result, bail};
 
-use super::{Release, copy, host, printed};
+use super::{Release, host, printed};
 use crate::workspace::{Workspace, run};
 
 /// Packages that are given away as files: the command, and the libraries that `warplens exec` puts before a program.
@@ -51,7 +51,11 @@ pub(super) fn bills(workspace: &Workspace, release: &Release) -> Result<Vec<Path
         let bill = written(folder);
         if PACKAGES.contains(&package.name.as_str()) {
             let to = release.folder.join(format!("{}-{}-{}.cdx.json", package.name, release.version, release.target));
-            copy(&bill, &to).with_context(|| format!("the bill of materials of {}", package.name))?;
+            let text = std::fs::read_to_string(&bill);
+            let text = text.with_context(|| format!("the bill of materials of {}", package.name))?;
+            // Where it was built is nobody's business.
+            let root = format!("file://{}", workspace.root.display());
+            std::fs::write(&to, text.replace(&root, "file://"))?;
             bills.push(to);
         }
         if bill.is_file() {
